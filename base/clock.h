@@ -1,0 +1,20 @@
+/* Time: monotonic only. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
+static inline uint64_t clock_us(void)
+{
+    return clock_ns() / 1000u;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* Pools of equal objects: get and put cost a few instructions; memory grows by chunks up to a
+ * limit and is freed with the pool. Not thread safe: the owner's lock or thread guards a pool. */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include <keel/types.h>
+
+struct pool_item {
+    struct pool_item *next;
+};
+
+struct pool {
+    size_t item_size;  /* rounded up to the alignment */
+    size_t alignment;  /* a power of two */
+    size_t per_chunk;
+    size_t limit;      /* most items, 0: none */
+    size_t total;      /* items made */
+    size_t in_use;
+    struct pool_item *free;
+    struct pool_chunk *chunks;
+    void (*construct)(void *item, void *arg); /* once per item, when its chunk is made; may be NULL */
+    void *arg;
+};
+
+void pool_init(struct pool *pool, size_t item_size, size_t alignment, size_t per_chunk,
+               size_t limit, void (*construct)(void *item, void *arg), void *arg);
+/* NULL: the limit is reached, or no memory. The content is as the last user left it, but for the
+ * first pointer-sized bytes. */
+void *pool_get(struct pool *pool);
+void pool_put(struct pool *pool, void *item);
+/* Frees all memory, items in use included. */
+void pool_fini(struct pool *pool);
+
+#endif

@@ -1,0 +1,1 @@
+# bench: Keel beside its peers.

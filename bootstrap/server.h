@@ -1,0 +1,29 @@
+/* The daemon's side of wire-up: welcomes ranks, collects modex and fences over the daemons' tree,
+ * fetches cards on demand. One struct server a daemon; everything on the loop. */
+#ifndef BOOTSTRAP_SERVER_H
+#define BOOTSTRAP_SERVER_H
+
+#include <bootstrap/job_map.h>
+#include <rml/core.h>
+
+struct server;
+
+struct server_ops {
+    /* A local rank said hello (keel_init) or goodbye (keel_finalize), or called keel_abort. */
+    void (*joined)(void *arg, const orte_process_name_t *rank);
+    void (*left)(void *arg, const orte_process_name_t *rank);
+    void (*abort)(void *arg, const orte_process_name_t *rank, int status, const char *reason);
+};
+
+/* daemon: my vpid; count: the daemons of the tree, of this radix. Installs its handlers on rml. */
+int server_create(struct server **server, struct rml *rml, uint32_t daemon, uint32_t count,
+                  uint32_t radix, const struct server_ops *ops, void *arg) KEEL_MUST_CHECK;
+void server_destroy(struct server *server);
+/* Takes a copy of the map; ranks of this job may be served from now on. Messages that other daemons
+ * sent about the job earlier are kept (bounded) and handled now. */
+int server_add_job(struct server *server, const struct job_map *map) KEEL_MUST_CHECK;
+/* The rank is gone: fences that wait for it fail everywhere with ORTE_ERR_COMM_FAILURE. */
+void server_rank_gone(struct server *server, const orte_process_name_t *rank);
+void server_remove_job(struct server *server, orte_jobid_t jobid);
+
+#endif

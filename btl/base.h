@@ -1,0 +1,63 @@
+/* The BTL framework: what modules share. The layers above use btl/bml.h and keel/btl.h.
+ *
+ * A component is one folder with one line in btl/registry.c. It gets its host with btl_host() while
+ * btl_init runs. It receives for its peers and calls up through btl_deliver; it registers memory
+ * with btl/region.h and emulates what its wire lacks with btl/rdma_am.h. */
+#ifndef BTL_BASE_H
+#define BTL_BASE_H
+
+#include <keel/btl.h>
+#include <keel/host.h>
+
+struct btl_host {
+    const struct keel_host_ops *ops; /* borrowed */
+    void *arg;
+};
+
+/* Opens the components chosen by the parameter btl ("self,sm,tcp", or "^tcp" for all but) and inits
+ * their modules. reason gets the text of an error: an unknown name, nothing opened. */
+int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t reason_size)
+    KEEL_MUST_CHECK;
+/* Finalizes every module and closes the components. */
+void btl_close(void);
+mca_btl_base_module_t **btl_modules(size_t *count);
+/* Polls all components with modules; returns the number of events. */
+int btl_progress(void);
+const struct btl_host *btl_host(void);
+
+/* The one way up for what arrived: names the outermost module and endpoint, so that a module can be
+ * put before another, and calls the tag's callback. A tag nobody registered: the message is dropped
+ * and counted, with one warning. segments lie in the module's memory and end with the call. */
+void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count);
+/* The one way a send completes: calls des_cbfunc if there is one, then frees the descriptor when it
+ * is the module's. */
+void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                  mca_btl_base_descriptor_t *descriptor, int status);
+/* Reports an error of a peer (or NULL) to the module's registered callback, or to the log. */
+void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
+                      const char *format, ...) KEEL_PRINTF(4, 5);
+
+/* What every module's table may use as it is. */
+int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
+                     mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
+int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc);
+/* Named functions for what comes later: ORTE_ERR_NOT_SUPPORTED. */
+int btl_no_atomic_op(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, uint64_t,
+                     struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t,
+                     uint64_t, int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
+int btl_no_atomic_fop(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *,
+                      uint64_t, struct mca_btl_base_registration_handle_t *,
+                      struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t,
+                      uint64_t, int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
+int btl_no_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *,
+                        uint64_t, struct mca_btl_base_registration_handle_t *,
+                        struct mca_btl_base_registration_handle_t *, uint64_t, uint64_t, int, int,
+                        mca_btl_base_rdma_completion_fn_t, void *, void *);
+int btl_no_ft_event(int state);
+
+/* The components, in the order of btl/registry.c. */
+extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component,
+    mca_btl_tcp_component;
+
+#endif

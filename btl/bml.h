@@ -1,0 +1,26 @@
+/* Rail choice (BML): which modules reach a peer, and in what shares. */
+#ifndef BTL_BML_H
+#define BTL_BML_H
+
+#include <keel/keel.h>
+
+struct bml;
+
+/* Uses all modules of btl_modules(). */
+int bml_create(struct bml **bml) KEEL_MUST_CHECK;
+/* del_procs for every endpoint, then frees. */
+void bml_destroy(struct bml *bml);
+/* Asks every module for these peers and keeps, for each, the rails of the highest exclusivity: by
+ * latency, then bandwidth; weight by bandwidth; eager for those of the lowest latency; rdma for those
+ * with put or get. ORTE_ERR_UNREACH when a peer is reached by none (reason names it); the others
+ * have their rails all the same. */
+int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reason,
+                  size_t reason_size) KEEL_MUST_CHECK;
+int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count);
+const struct keel_rail *bml_rails(const struct bml *bml, const opal_proc_t *proc, size_t *count);
+
+/* The pure part, for tests: sorts candidates and fills in weight, eager, send and rdma; returns how
+ * many stay. */
+size_t bml_choose(struct keel_rail *rails, size_t count);
+
+#endif

@@ -1,0 +1,33 @@
+/* Registered regions behind flat handles: {index, generation}, checked at every access against
+ * region, bounds, rights and endpoint. A handle is dead from region_remove on, also when its slot is
+ * used again. The table's owner guards it: one thread at a time. */
+#ifndef BTL_REGION_H
+#define BTL_REGION_H
+
+#include <keel/btl.h>
+
+struct region_handle {
+    uint32_t index;
+    uint32_t generation; /* odd while the region lives; starts random */
+    uint64_t base;       /* the address at the owner: lets an offset be computed, never trusted */
+    uint64_t size;
+};
+
+struct region_table;
+
+struct region_table *region_table_create(uint32_t limit);
+void region_table_destroy(struct region_table *table);
+/* NULL: no room, or size 0 or wrapping. endpoint MCA_BTL_ENDPOINT_ANY or NULL: whichever. The handle
+ * is the table's. */
+mca_btl_base_registration_handle_t *region_add(struct region_table *table,
+                                               struct mca_btl_base_endpoint_t *endpoint,
+                                               void *base, size_t size, uint32_t flags);
+int region_remove(struct region_table *table, mca_btl_base_registration_handle_t *handle);
+/* What a peer's access comes to: the local address, or NULL with *status OPAL_ERR_PERM (stale or
+ * forged handle, wrong endpoint, missing right) or OPAL_ERR_VALUE_OUT_OF_BOUNDS. rights: all of
+ * these MCA_BTL_REG_FLAG_* are needed. The handle comes from a wire and is hostile. */
+void *region_access(struct region_table *table, const struct region_handle *handle,
+                    struct mca_btl_base_endpoint_t *endpoint, uint64_t address, uint64_t size,
+                    uint32_t rights, int *status);
+
+#endif

@@ -1,0 +1,2 @@
+# btl/self
+libbtl_la_SOURCES +=

@@ -1,0 +1,2 @@
+# btl/sm
+libbtl_la_SOURCES +=

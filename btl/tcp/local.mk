@@ -1,0 +1,2 @@
+# btl/tcp
+libbtl_la_SOURCES +=

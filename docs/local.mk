@@ -1,0 +1,1 @@
+# docs: man pages and texts.

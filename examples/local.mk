@@ -1,0 +1,1 @@
+# examples: small programs that a newcomer reads first.

@@ -1,0 +1,6 @@
+# The installed headers.
+keelincludedir = $(includedir)/keel
+keelinclude_HEADERS = \
+	include/keel/bitmap.h include/keel/btl.h include/keel/buffer.h include/keel/convertor.h \
+	include/keel/host.h include/keel/keel.h include/keel/object.h include/keel/rml.h \
+	include/keel/types.h

@@ -1,0 +1,78 @@
+/* What the user asked keelrun for: the command line as a struct, and the mapping made of it. */
+#ifndef LAUNCHER_REQUEST_H
+#define LAUNCHER_REQUEST_H
+
+#include <keel/types.h>
+
+/* Exit codes of keelrun; otherwise the first failing rank's, or 128 + its signal. */
+enum {
+    EXIT_USAGE = 2,
+    EXIT_TIMEOUT = 124,
+    EXIT_RUNTIME = 125, /* daemon lost, ssh, no node */
+    EXIT_NOT_EXECUTABLE = 126,
+    EXIT_NOT_FOUND = 127,
+    EXIT_INTERRUPTED = 130,
+};
+
+struct app_request {
+    uint32_t count;  /* -n; 0: as many as there are free slots */
+    char **argv;     /* owned, NULL-ended, at least the program */
+    char **env;      /* owned, NULL-ended: -x NAME or NAME=VALUE, resolved to NAME=VALUE */
+    char *wdir;      /* owned; NULL: keelrun's */
+};
+
+enum bind_policy { BIND_NONE, BIND_CORE };
+
+struct node_request {
+    char *name;      /* owned */
+    uint32_t slots;  /* 0: not given */
+};
+
+struct run_request {
+    struct app_request *apps; /* owned */
+    size_t app_count;
+    struct node_request *nodes; /* --host, owned; none: this node alone */
+    size_t node_count;
+    uint32_t simulate_nodes, simulate_slots; /* --simulate NODESxSLOTS; 0: not asked for */
+    enum bind_policy bind;
+    bool oversubscribe, tag_output, timestamp_output, report_bindings;
+    uint32_t timeout_s; /* 0: none */
+    char *output_dir;   /* --output-filename; owned; NULL: none */
+};
+
+enum cmdline_result { CMDLINE_RUN, CMDLINE_DONE /* --help, --version: printed */, CMDLINE_ERROR };
+
+/* Parses keelrun's arguments; --mca values go to param_override and, as KEEL_MCA_NAME and
+ * OMPI_MCA_NAME, into every app's environment. An error's text names the argument, and what would be
+ * right. */
+enum cmdline_result cmdline_parse(struct run_request *request, int argc, char **argv, char *reason,
+                                  size_t reason_size);
+void run_request_fini(struct run_request *request);
+
+struct map_node {
+    char *name;          /* owned */
+    uint32_t slots;
+    bool slots_explicit; /* given by the user: more ranks need --oversubscribe */
+    bool local;          /* keelrun's own node: no keeld */
+};
+
+/* Where every rank goes. Node i is served by daemon daemon_of_node[i]; ranks are numbered app by
+ * app. */
+struct job_plan {
+    struct map_node *nodes;     /* owned */
+    uint32_t node_count;
+    uint32_t rank_count;
+    uint32_t *node_of;          /* by rank */
+    uint32_t *app_of;           /* by rank */
+    uint32_t *local_rank_of;    /* by rank */
+    bool oversubscribed;        /* more ranks than slots on some node: ranks shall yield */
+};
+
+/* Places the ranks by slot: a node is filled before the next. Pure, but for counting this machine's
+ * processors when no slots are given. ORTE_ERR_OUT_OF_RESOURCE: more ranks than explicit slots;
+ * reason says how many of each and how to allow it. */
+int job_plan_make(struct job_plan *plan, const struct run_request *request, char *reason,
+                  size_t reason_size) KEEL_MUST_CHECK;
+void job_plan_fini(struct job_plan *plan);
+
+#endif

@@ -1,0 +1,82 @@
+/* The shepherd: a tiny process that starts, watches and ends the processes of one daemon.
+ *
+ * It is forked first thing in main, before anything is loaded, opened or threaded, so that no fork
+ * ever happens in a process with threads. It is the subreaper of all it starts, holds the daemon's
+ * lifeline, and when the daemon is gone (an end of file on their socket) it kills every descendant
+ * and removes the guarded folders. When the shepherd itself is killed, its children die with it
+ * (PR_SET_PDEATHSIG) and the daemon, a subreaper too, ends whatever is left.
+ *
+ * docs/architecture.md draws the process tree. */
+#ifndef LAUNCHER_SHEPHERD_H
+#define LAUNCHER_SHEPHERD_H
+
+#include <base/loop.h>
+#include <keel/types.h>
+#include <sched.h>
+
+struct shepherd;
+
+enum spawn_kind {
+    SPAWN_RANK,  /* killed at once when the daemon is gone */
+    SPAWN_AGENT, /* starts a daemon elsewhere (or is one, simulated): gets 500 ms to end by itself */
+};
+
+/* What the standard descriptors of a process are: pipes have their other end in the daemon. */
+enum spawn_stdio { SPAWN_NULL, SPAWN_PIPE, SPAWN_INHERIT };
+
+/* What many processes have in common; sent once. */
+struct spawn_app {
+    enum spawn_kind kind;
+    const char *program;     /* a path, already resolved (see program_resolve) */
+    char *const *argv;
+    char *const *env;
+    const char *wdir;        /* NULL: the daemon's */
+    enum spawn_stdio out, err;
+};
+/* One process. */
+struct spawn_proc {
+    uint32_t id;             /* the caller's, unique among the living */
+    char *const *env;        /* NAME=VALUE: replaces or adds to the app's */
+    const cpu_set_t *cpus;   /* NULL: not bound */
+    enum spawn_stdio in;
+};
+
+enum spawn_stage { SPAWN_STAGE_FORK, SPAWN_STAGE_WDIR, SPAWN_STAGE_BIND, SPAWN_STAGE_EXEC };
+
+struct shepherd_ops {
+    /* Exactly one of these for each spawn; fds (stdin, stdout, stderr; -1 where not a pipe) are
+     * non-blocking and the callee's. */
+    void (*started)(void *arg, uint32_t id, pid_t pid, int fds[3]);
+    void (*failed)(void *arg, uint32_t id, enum spawn_stage stage, int error);
+    void (*exited)(void *arg, uint32_t id, int wait_status);
+    /* The shepherd is gone although nobody ended it. */
+    void (*lost)(void *arg);
+};
+
+/* Forks the shepherd; returns in the daemon only. Single-threaded process. 0 or -errno. */
+int shepherd_start(struct shepherd **shepherd) KEEL_MUST_CHECK;
+/* Delivers events on this loop from now on. */
+int shepherd_attach(struct shepherd *shepherd, struct loop *loop, const struct shepherd_ops *ops,
+                    void *arg) KEEL_MUST_CHECK;
+
+/* All on the loop. They queue and return; the order is kept. */
+void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct spawn_app *spec);
+void shepherd_spawn(struct shepherd *shepherd, uint32_t app, const struct spawn_proc *proc);
+/* To the process and its whole process group. */
+void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal);
+/* SIGKILL to every process that it started, with all their descendants. */
+void shepherd_kill_all(struct shepherd *shepherd);
+/* A folder to remove, with everything in it, at the end; absolute path. Removed without following
+ * links, and only if it belongs to this user. */
+void shepherd_guard(struct shepherd *shepherd, const char *folder);
+
+/* Orderly end: kills what still runs, removes the folders, waits for the shepherd's own end (at most
+ * two seconds). NULL is allowed. */
+void shepherd_end(struct shepherd *shepherd);
+
+/* Finds a program as execvp would, in PATH of env (or the caller's, NULL), relative to wdir. Writes
+ * the path; 0 or -errno (ENOENT: nowhere; EACCES: found, but not executable; EISDIR). */
+int program_resolve(const char *name, const char *wdir, char *const *env, char *path, size_t size)
+    KEEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,110 @@
+/* The OOB: authenticated byte links between this process and others, over unix sockets and TCP.
+ *
+ * A link carries frames of at most OOB_FRAME_MAX bytes in three classes, each in order, the more
+ * urgent class first. Everything runs on the loop but oob_send, which any thread may call: on an
+ * idle link it seals and writes by itself and leaves only what the kernel did not take to the loop.
+ *
+ * Lifetimes: oob_ops.up hands out a link; it is valid until oob_ops.down has returned, and longer
+ * for whoever holds a reference. Every up has its down. Sends on a link that is down fail with
+ * ORTE_ERR_COMM_FAILURE. docs/wire.md draws handshake, records and frames. */
+#ifndef OOB_OOB_H
+#define OOB_OOB_H
+
+#include <base/crypto.h>
+#include <base/list.h>
+#include <base/loop.h>
+#include <keel/types.h>
+
+#define OOB_FRAME_MAX (256u * 1024u + 256u)
+#define OOB_HEADER_MAX 96u
+#define OOB_TX_IOV 8
+
+struct oob;
+struct oob_link;
+
+enum oob_class { OOB_CONTROL, OOB_APP, OOB_STDIO, OOB_CLASSES };
+
+/* What a process proves when a link is made, and so the role its peer gives it. */
+enum oob_key {
+    OOB_KEY_CONTROL,  /* daemons of one job: the control key */
+    OOB_KEY_APP,      /* ranks: the application key */
+    OOB_KEY_TOOL,     /* tools of the same user: the tool key */
+    OOB_KEY_PEERCRED, /* unix sockets only: the kernel says that both ends have the same user */
+    OOB_KEYS
+};
+
+struct oob_peer {
+    orte_process_name_t name;
+    uint64_t epoch;    /* incarnation: random for each process start */
+    enum oob_key key;  /* what it proved */
+    pid_t pid;         /* unix sockets: from the kernel; else 0 */
+    char address[128]; /* printable */
+};
+
+struct oob_ops {
+    /* A peer has proved its key: may it have a link under this name? ORTE_SUCCESS or the reason. */
+    int (*admit)(void *arg, const struct oob_peer *peer);
+    void (*up)(void *arg, struct oob_link *link, const struct oob_peer *peer);
+    /* data ends with the call. */
+    void (*frame)(void *arg, struct oob_link *link, const void *data, size_t size);
+    void (*down)(void *arg, struct oob_link *link, int status);
+};
+
+struct oob_config {
+    struct loop *loop;         /* borrowed */
+    orte_process_name_t name;
+    uint64_t epoch;
+    const struct oob_ops *ops; /* borrowed */
+    void *arg;
+};
+
+/* The parameters oob_security, oob_tcp_if_include, oob_tcp_if_exclude and the deadlines are read
+ * here. reason gets the text of an error. */
+int oob_create(struct oob **oob, const struct oob_config *config, char *reason, size_t reason_size)
+    KEEL_MUST_CHECK;
+/* Closes everything; down is called for every link that is up. On the loop, or after it stopped. */
+void oob_destroy(struct oob *oob);
+/* A key that this process holds; it is copied and wiped by oob_destroy. */
+void oob_set_key(struct oob *oob, enum oob_key kind, const uint8_t key[KEY_BYTES]);
+
+int oob_listen_unix(struct oob *oob, const char *path, char *reason, size_t reason_size)
+    KEEL_MUST_CHECK;
+int oob_listen_tcp(struct oob *oob, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* The contact string of the listeners, malloc'd; NULL when there are none. */
+char *oob_contact(struct oob *oob);
+
+/* Connects to the name in a contact string, trying its addresses in turn, each with its deadline,
+ * and proves the key. Exactly one of: up (then done with ORTE_SUCCESS), or done with the error and
+ * its reason (text, for the time of the call). ORTE_ERR_BAD_PARAM at once for a bad string, without
+ * done. A link to that peer that is already up: done at once. */
+typedef void (*oob_connect_fn)(void *arg, int status, struct oob_link *link, const char *reason);
+int oob_connect(struct oob *oob, const char *contact, enum oob_key key, oob_connect_fn done,
+                void *arg) KEEL_MUST_CHECK;
+
+/* One frame to send. The sender fills it and leaves it alone, with the payload's memory, until done:
+ * called exactly once, in the calling thread before oob_send returns or later on the loop, with
+ * ORTE_SUCCESS when the kernel has the last byte. */
+struct oob_tx {
+    struct list link;
+    enum oob_class class;
+    size_t header_size;
+    uint8_t header[OOB_HEADER_MAX]; /* goes first */
+    int iov_count;
+    struct iovec iov[OOB_TX_IOV];   /* then these; borrowed */
+    void (*done)(struct oob_tx *tx, int status);
+};
+/* Any thread. */
+void oob_send(struct oob_link *link, struct oob_tx *tx);
+
+/* Bytes accepted but not yet with the kernel, in one class. Any thread. */
+size_t oob_link_queued(struct oob_link *link, enum oob_class class);
+const struct oob_peer *oob_link_peer(const struct oob_link *link);
+struct oob_link *oob_link_ref(struct oob_link *link);
+void oob_link_unref(struct oob_link *link);
+/* Stops and resumes reading, for back-pressure. On the loop. */
+void oob_link_pause(struct oob_link *link, bool pause);
+/* Ends a link; what is queued is written first, for at most a second, when flush is set. On the
+ * loop; down follows, perhaps before the call returns. */
+void oob_link_close(struct oob_link *link, bool flush);
+
+#endif

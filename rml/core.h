@@ -1,0 +1,112 @@
+/* The RML's own face towards Keel's other rooms: bootstrap and launcher. Applications see keel/rml.h.
+ *
+ * One struct rml is one process's RML: names, links, routes, queues. Its functions may be called by
+ * any thread unless they say otherwise. Callbacks run where the dispatch mode says: in ranks and
+ * tools inside rml_progress and blocking calls; in daemons on the loop (where a blocking call is
+ * refused with ORTE_ERR_NOT_SUPPORTED). */
+#ifndef RML_CORE_H
+#define RML_CORE_H
+
+#include <base/loop.h>
+#include <keel/rml.h>
+#include <oob/oob.h>
+
+struct rml;
+
+enum rml_dispatch { RML_DISPATCH_PROGRESS, RML_DISPATCH_LOOP };
+
+/* Tags of Keel's own protocols, inside the runtime's range. */
+enum {
+    RML_TAG_SERVER = 61,   /* rank -> its daemon: hello, modex, fence, abort, bye */
+    RML_TAG_CLIENT = 62,   /* daemon -> rank: the answers */
+    RML_TAG_COLL_UP = 63,  /* daemon -> parent: fence and modex on their way up */
+    RML_TAG_COLL_DOWN = 64,
+    RML_TAG_MODEX_ASK = 65, /* daemon -> daemon: a card on demand, and its answer */
+    RML_TAG_MODEX_ANSWER = 66,
+    RML_TAG_LAUNCH = 67,   /* HNP -> daemons: launch, kill, end */
+    RML_TAG_REPORT = 68,   /* daemon -> HNP: states of ranks */
+};
+
+/* What is known of a received message besides its bytes. */
+struct rml_info {
+    orte_process_name_t origin;
+    enum oob_key role; /* what the origin proved to the first daemon on the way */
+    orte_rml_tag_t tag;
+    enum oob_class class;
+};
+
+struct rml_config {
+    struct loop *loop; /* borrowed; runs or will run */
+    orte_process_name_t name;
+    uint64_t epoch;
+    enum oob_key role; /* OOB_KEY_CONTROL for daemons */
+    enum rml_dispatch dispatch;
+    uint32_t radix;    /* of the daemons' tree */
+};
+
+int rml_create(struct rml **rml, const struct rml_config *config, char *reason, size_t size)
+    KEEL_MUST_CHECK;
+/* Ends links and queues; pending operations complete with ORTE_ERR_COMM_FAILURE, except that
+ * callbacks are no longer run. The loop must be stopped, or this its thread. */
+void rml_destroy(struct rml *rml);
+/* Makes this RML the one behind orte_rml; NULL: none. */
+void rml_install(struct rml *rml);
+struct oob *rml_oob(struct rml *rml); /* for keys, listeners and contact strings; on the loop */
+
+/* --- links and routes --- */
+
+/* Makes a link to the name in a contact string; done as in oob_connect, on the loop. Any thread. */
+int rml_connect(struct rml *rml, const char *contact, enum oob_key key,
+                void (*done)(void *arg, int status, const char *reason), void *arg)
+    KEEL_MUST_CHECK;
+/* Ranks and tools: everything but self and direct links goes to this peer, my daemon. */
+void rml_route_default(struct rml *rml, const orte_process_name_t *daemon);
+/* Daemons: the tree of count daemons of my job family (vpids 0 to count - 1). */
+void rml_route_tree(struct rml *rml, uint32_t count);
+/* Daemons: rank i of the job lives with daemon daemon_of[i] (copied). A NULL array removes it. */
+int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size, const uint32_t *daemon_of)
+    KEEL_MUST_CHECK;
+/* Called on the loop when a link to a peer comes up (status ORTE_SUCCESS) or goes down (< 0). */
+void rml_watch_links(struct rml *rml,
+                     void (*changed)(void *arg, const struct oob_peer *peer, int status),
+                     void *arg);
+/* Daemons: may this proved peer be linked? On the loop. Without one every proved peer may. */
+void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_peer *peer),
+                   void *arg);
+/* Ends the link to a peer, if there is one. On the loop. */
+void rml_disconnect(struct rml *rml, const orte_process_name_t *peer, bool flush);
+
+/* The tree's arithmetic (rml/tree.c), pure: parent of a vpid (UINT32_MAX for 0), its children
+ * (returns their number; fills at most max), and the child of me whose subtree holds dest
+ * (UINT32_MAX: not below me). Radix >= 1. */
+uint32_t tree_parent(uint32_t radix, uint32_t vpid);
+uint32_t tree_children(uint32_t radix, uint32_t count, uint32_t vpid, uint32_t *children,
+                       uint32_t max);
+uint32_t tree_child_towards(uint32_t radix, uint32_t me, uint32_t dest);
+
+/* --- messages --- */
+
+/* Sends the buffer's whole payload and takes the buffer (*buffer becomes NULL on success). done may
+ * be NULL; it runs in the dispatch mode's place. */
+int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
+             orte_rml_tag_t tag, opal_buffer_t **buffer, void (*done)(void *arg, int status),
+             void *arg) KEEL_MUST_CHECK;
+/* A standing handler for a tag of the runtime's range, from any origin. The buffer ends with the
+ * call, unless the handler takes it by setting *buffer NULL. One handler a tag; fn NULL removes it. */
+typedef void (*rml_handler_fn)(void *arg, const struct rml_info *info, opal_buffer_t **buffer);
+void rml_handle(struct rml *rml, orte_rml_tag_t tag, rml_handler_fn fn, void *arg);
+/* Daemons: the tags (a bit each, up to 100) that ranks and tools may send to daemons; everything
+ * else from them below 101 is refused and counted. */
+void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t count);
+
+/* Runs the callbacks that are due; returns their number; 0 from inside a callback. */
+int rml_progress(struct rml *rml);
+/* Runs callbacks until *done is true or the deadline (clock_us, 0: none) is over; sleeps in between.
+ * ORTE_SUCCESS or ORTE_ERR_TIMEOUT. poll (may be NULL) is called between: data plane progress; while
+ * it is given and returns work, the wait does not sleep. */
+int rml_wait(struct rml *rml, const bool *done, uint64_t deadline_us, int (*poll)(void *arg),
+             void *arg);
+/* Bytes waiting towards a peer in one class: for senders that hold back. */
+size_t rml_queued(struct rml *rml, const orte_process_name_t *peer, enum oob_class class);
+
+#endif

@@ -1,0 +1,1 @@
+# conformance: one suite per interface, run over every implementation.

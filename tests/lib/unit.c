@@ -1,0 +1,15 @@
+#include <tests/lib/unit.h>
+#include <stdlib.h>
+
+int unit_main(Suite *suite)
+{
+    if (!getenv("CK_DEFAULT_TIMEOUT")) {
+        setenv("CK_DEFAULT_TIMEOUT", "10", 1);
+    }
+    SRunner *runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

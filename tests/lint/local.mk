@@ -1,0 +1,1 @@
+# lint: what the tree itself must satisfy.

@@ -1,0 +1,1 @@
+# system: TAP scripts over the built programs.
