@@ -51,6 +51,11 @@ int rml_create(struct rml **rml, const struct rml_config *config, char *reason, 
 void rml_destroy(struct rml *rml);
 /* Makes this RML the one behind orte_rml; NULL: none. */
 void rml_install(struct rml *rml);
+/* What orte_rml.enable_comm calls, in its caller's thread, to wire this process up (connect it to its
+ * daemon); ORTE_SUCCESS: communication is enabled from then on. Without one enable_comm just enables.
+ * rml_is_enabled tells. */
+void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg);
+bool rml_is_enabled(struct rml *rml);
 struct oob *rml_oob(struct rml *rml); /* for keys, listeners and contact strings; on the loop */
 
 /* --- links and routes --- */

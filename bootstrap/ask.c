@@ -1,0 +1,197 @@
+/* Cards on demand: a rank asks its daemon, the daemon asks the one that hosts the peer; an ask about
+ * a rank that has not published yet waits for its first fence. */
+#include <bootstrap/server_internal.h>
+
+#include <base/log.h>
+#include <stdlib.h>
+
+struct ask {
+    struct list link;
+    uint32_t rank;              /* whose cards */
+    orte_process_name_t asker;  /* the rank that wants them */
+    uint32_t daemon;            /* of the asker */
+    uint64_t request;
+};
+
+static opal_buffer_t *answer_message(const struct ask *ask, bool to_daemon, int32_t status,
+                                     const uint8_t *cards, size_t size)
+{
+    opal_buffer_t *buffer = to_daemon ? OBJ_NEW(opal_buffer_t) : server_message(CLIENT_CARDS);
+    if (!buffer) {
+        return NULL;
+    }
+    if ((!to_daemon || proto_put(buffer, &ask->asker, ORTE_NAME) == OPAL_SUCCESS)
+        && proto_put(buffer, &ask->request, OPAL_UINT64) == OPAL_SUCCESS
+        && proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS
+        && proto_put_bytes(buffer, cards, size) == OPAL_SUCCESS) {
+        return buffer;
+    }
+    OBJ_RELEASE(buffer);
+    return NULL;
+}
+
+static void answer(struct server *server, const struct ask *ask, int32_t status,
+                   const uint8_t *cards, size_t size)
+{
+    bool to_daemon = ask->daemon != server->daemon;
+    opal_buffer_t *buffer = answer_message(ask, to_daemon, status, cards, size);
+    if (!buffer) {
+        log_error(LOG_BOOTSTRAP, "no memory to answer %s", ORTE_NAME_PRINT(&ask->asker));
+        return;
+    }
+    int sent = to_daemon ? server_send(server, ask->asker.jobid & 0xffff0000u, ask->daemon,
+                                       RML_TAG_MODEX_ANSWER, &buffer)
+                         : server_send(server, ask->asker.jobid, ask->asker.vpid, RML_TAG_CLIENT,
+                                       &buffer);
+    if (sent != ORTE_SUCCESS) {
+        log_debug(LOG_BOOTSTRAP, "an answer for %s is lost", ORTE_NAME_PRINT(&ask->asker));
+    }
+}
+
+/* About a rank of mine: answers now, or keeps the ask. */
+static int serve(struct server *server, struct job *job, const struct ask *ask)
+{
+    struct local_rank *local = &job->ranks[ask->rank];
+    if (local->committed) {
+        answer(server, ask, ORTE_SUCCESS, local->cards.data, local->cards.size);
+        return ORTE_SUCCESS;
+    }
+    if (local->state == RANK_GONE || local->state == RANK_LEFT) {
+        answer(server, ask, ORTE_ERR_NOT_FOUND, NULL, 0);
+        return ORTE_SUCCESS;
+    }
+    struct ask *kept = malloc(sizeof(*kept));
+    if (!kept) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    *kept = *ask;
+    list_append(&job->asks, &kept->link);
+    return ORTE_SUCCESS;
+}
+
+static int forward(struct server *server, const struct job *job, const struct ask *ask)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    if (!buffer) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (proto_put(buffer, &job->map.jobid, OPAL_UINT32) != OPAL_SUCCESS
+        || proto_put(buffer, &ask->rank, OPAL_UINT32) != OPAL_SUCCESS
+        || proto_put(buffer, &ask->asker, ORTE_NAME) != OPAL_SUCCESS
+        || proto_put(buffer, &ask->request, OPAL_UINT64) != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return server_send(server, job->map.jobid & 0xffff0000u,
+                       job->map.daemon_of_node[job->map.node_of[ask->rank]], RML_TAG_MODEX_ASK,
+                       &buffer);
+}
+
+int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer)
+{
+    struct ask ask = {.asker = {job->map.jobid, rank}, .daemon = server->daemon};
+    int status = proto_get(buffer, &ask.request, OPAL_UINT64);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &ask.rank, OPAL_UINT32);
+    }
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (ask.rank >= job->map.size) {
+        answer(server, &ask, ORTE_ERR_NOT_FOUND, NULL, 0);
+        return ORTE_SUCCESS;
+    }
+    status = job_is_local(server, job, ask.rank) ? serve(server, job, &ask)
+                                                 : forward(server, job, &ask);
+    if (status != ORTE_SUCCESS) {
+        answer(server, &ask, status, NULL, 0);
+    }
+    return ORTE_SUCCESS;
+}
+
+int ask_from_daemon(struct server *server, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct ask ask = {.daemon = info->origin.vpid};
+    uint32_t jobid = 0;
+    int status = proto_get(*buffer, &jobid, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(*buffer, &ask.rank, OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(*buffer, &ask.asker, ORTE_NAME);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(*buffer, &ask.request, OPAL_UINT64);
+    }
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    struct job *job = server_find_job(server, jobid);
+    if (!job && server_keep_early(server, jobid, info, buffer)) {
+        return ORTE_SUCCESS;
+    }
+    if (!job || !job_is_local(server, job, ask.rank)) {
+        answer(server, &ask, ORTE_ERR_NOT_FOUND, NULL, 0);
+        return ORTE_SUCCESS;
+    }
+    return serve(server, job, &ask);
+}
+
+int ask_answered(struct server *server, opal_buffer_t *buffer)
+{
+    struct ask ask = {.daemon = server->daemon};
+    int32_t outcome = 0;
+    uint8_t *cards = NULL;
+    size_t size = 0;
+    int status = proto_get(buffer, &ask.asker, ORTE_NAME);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &ask.request, OPAL_UINT64);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &outcome, OPAL_INT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get_bytes(buffer, &cards, &size);
+    }
+    if (status == OPAL_SUCCESS) {
+        struct job *job = server_find_job(server, ask.asker.jobid);
+        if (job && job_is_local(server, job, ask.asker.vpid)) {
+            answer(server, &ask, outcome, cards, size);
+        }
+    }
+    free(cards);
+    return status;
+}
+
+/* Answers everybody who waits for this rank. */
+static void answer_all(struct server *server, struct job *job, uint32_t rank, int status,
+                       const struct bytes *cards)
+{
+    struct ask *ask;
+    list_for_each(ask, &job->asks, struct ask, link) {
+        if (ask->rank == rank) {
+            list_remove(&ask->link);
+            answer(server, ask, status, cards->data, cards->size);
+            free(ask);
+        }
+    }
+}
+
+void ask_rank_committed(struct server *server, struct job *job, uint32_t rank)
+{
+    answer_all(server, job, rank, ORTE_SUCCESS, &job->ranks[rank].cards);
+}
+
+void ask_rank_gone(struct server *server, struct job *job, uint32_t rank)
+{
+    if (!job->ranks[rank].committed) {
+        answer_all(server, job, rank, ORTE_ERR_NOT_FOUND, &(struct bytes){0});
+    }
+}
+
+void ask_drop_all(struct job *job)
+{
+    for (struct list *link; (link = list_pop(&job->asks));) {
+        free(container_of(link, struct ask, link));
+    }
+}

@@ -1,0 +1,193 @@
+#include <bootstrap/cards.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put32(uint8_t *at, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) {
+        at[i] = (uint8_t) (value >> (8 * i));
+    }
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t) at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16
+           | (uint32_t) at[3] << 24;
+}
+
+static int reserve(struct bytes *bytes, size_t size)
+{
+    if (size > SIZE_MAX / 2 - bytes->size) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    size_t wanted = bytes->size + size;
+    if (wanted <= bytes->capacity) {
+        return ORTE_SUCCESS;
+    }
+    size_t capacity = bytes->capacity ? bytes->capacity : 256;
+    while (capacity < wanted) {
+        capacity *= 2;
+    }
+    uint8_t *data = realloc(bytes->data, capacity);
+    if (!data) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    bytes->data = data;
+    bytes->capacity = capacity;
+    return ORTE_SUCCESS;
+}
+
+int bytes_append(struct bytes *bytes, const void *data, size_t size)
+{
+    int status = reserve(bytes, size);
+    if (status == ORTE_SUCCESS && size > 0) {
+        memcpy(bytes->data + bytes->size, data, size);
+        bytes->size += size;
+    }
+    return status;
+}
+
+void bytes_fini(struct bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct bytes){0};
+}
+
+/* One card of a set, as it lies there. */
+struct card {
+    const char *key; /* not ended by a NUL */
+    size_t key_size;
+    const uint8_t *data;
+    size_t size;
+};
+
+/* Reads the card at *at and moves on. */
+static int next_card(const uint8_t *set, size_t size, size_t *at, struct card *card)
+{
+    if (*at >= size) {
+        return ORTE_ERR_NOT_FOUND;
+    }
+    size_t left = size - *at;
+    size_t key_size = set[*at];
+    if (key_size == 0 || key_size > CARD_KEY_MAX || left < 1 + key_size + 4) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    const uint8_t *key = set + *at + 1;
+    size_t data_size = get32(key + key_size);
+    if (data_size > CARD_SIZE_MAX || left - (1 + key_size + 4) < data_size) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *card = (struct card){(const char *) key, key_size, key + key_size + 4, data_size};
+    *at += 1 + key_size + 4 + data_size;
+    return ORTE_SUCCESS;
+}
+
+int cards_check(const uint8_t *set, size_t size)
+{
+    struct card card;
+    size_t at = 0;
+    int status;
+    do {
+        status = next_card(set, size, &at, &card);
+    } while (status == ORTE_SUCCESS);
+    return status == ORTE_ERR_NOT_FOUND ? ORTE_SUCCESS : status;
+}
+
+int cards_find(const struct bytes *set, const char *key, const uint8_t **data, size_t *size)
+{
+    size_t key_size = strlen(key);
+    struct card card;
+    size_t at = 0;
+    int status;
+    while ((status = next_card(set->data, set->size, &at, &card)) == ORTE_SUCCESS) {
+        if (card.key_size == key_size && memcmp(card.key, key, key_size) == 0) {
+            *data = card.data;
+            *size = card.size;
+            return ORTE_SUCCESS;
+        }
+    }
+    return status;
+}
+
+static bool key_is_good(const char *key)
+{
+    size_t size = strlen(key);
+    for (size_t i = 0; i < size; i++) {
+        if (key[i] < 0x21 || key[i] > 0x7e) {
+            return false;
+        }
+    }
+    return size > 0 && size <= CARD_KEY_MAX;
+}
+
+int cards_add(struct bytes *set, const char *key, const void *data, size_t size)
+{
+    if (!key || !key_is_good(key) || size > CARD_SIZE_MAX || (size > 0 && !data)) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    const uint8_t *present;
+    size_t present_size;
+    if (cards_find(set, key, &present, &present_size) == ORTE_SUCCESS) {
+        return ORTE_EXISTS;
+    }
+    size_t key_size = strlen(key);
+    int status = reserve(set, 1 + key_size + 4 + size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    uint8_t *at = set->data + set->size;
+    at[0] = (uint8_t) key_size;
+    memcpy(at + 1, key, key_size);
+    put32(at + 1 + key_size, (uint32_t) size);
+    if (size > 0) {
+        memcpy(at + 1 + key_size + 4, data, size);
+    }
+    set->size += 1 + key_size + 4 + size;
+    return ORTE_SUCCESS;
+}
+
+int cards_collect(struct bytes *collection, uint32_t rank, const uint8_t *set, size_t size)
+{
+    if (size > UINT32_MAX) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    uint8_t head[8];
+    put32(head, rank);
+    put32(head + 4, (uint32_t) size);
+    int status = reserve(collection, sizeof(head) + size);
+    if (status == ORTE_SUCCESS) {
+        status = bytes_append(collection, head, sizeof(head));
+    }
+    return status == ORTE_SUCCESS ? bytes_append(collection, set, size) : status;
+}
+
+/* Walks a collection: checks it (sets NULL) or appends it to the sets. */
+static int walk_collection(struct bytes *sets, uint32_t count, const uint8_t *collection,
+                           size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        if (size - at < 8) {
+            return ORTE_ERR_BAD_PARAM;
+        }
+        uint32_t rank = get32(collection + at);
+        size_t set_size = get32(collection + at + 4);
+        at += 8;
+        if (rank >= count || size - at < set_size) {
+            return ORTE_ERR_BAD_PARAM;
+        }
+        int status = sets ? bytes_append(&sets[rank], collection + at, set_size)
+                          : cards_check(collection + at, set_size);
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
+        at += set_size;
+    }
+    return ORTE_SUCCESS;
+}
+
+int cards_merge(struct bytes *sets, uint32_t count, const uint8_t *collection, size_t size)
+{
+    int status = walk_collection(NULL, count, collection, size);
+    return status == ORTE_SUCCESS ? walk_collection(sets, count, collection, size) : status;
+}

@@ -1,0 +1,297 @@
+/* Fences: each daemon waits for its own ranks and for the children that lead to more, then passes
+ * one message up; the root sends the result down. The n-th fence of every rank is operation n. */
+#include <bootstrap/server_internal.h>
+
+#include <base/log.h>
+#include <stdlib.h>
+
+struct fence {
+    struct list link;
+    uint32_t operation;
+    uint32_t waiting;        /* local ranks and children that have not come yet */
+    int status;              /* the first failure */
+    bool sent;               /* passed up: the result is awaited */
+    struct bytes collection; /* cards of the ranks that have come */
+};
+
+static void fence_destroy(struct fence *fence)
+{
+    list_remove(&fence->link);
+    bytes_fini(&fence->collection);
+    free(fence);
+}
+
+static struct fence *find_fence(struct job *job, uint32_t operation)
+{
+    struct fence *fence;
+    list_for_each(fence, &job->fences, struct fence, link) {
+        if (fence->operation == operation) {
+            return fence;
+        }
+    }
+    return NULL;
+}
+
+/* Has some local rank ended that has not reached this fence? Then it never will. */
+static bool misses_a_rank(const struct server *server, const struct job *job, uint32_t operation)
+{
+    for (uint32_t rank = 0; rank < job->map.size; rank++) {
+        const struct local_rank *local = &job->ranks[rank];
+        if ((local->state == RANK_GONE || local->state == RANK_LEFT)
+            && local->next_fence <= operation && job_is_local(server, job, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct fence *get_fence(struct server *server, struct job *job, uint32_t operation)
+{
+    struct fence *fence = find_fence(job, operation);
+    if (!fence && (fence = calloc(1, sizeof(*fence)))) {
+        fence->operation = operation;
+        fence->waiting = job->local_count + job->child_count;
+        if (misses_a_rank(server, job, operation)) {
+            fence->status = ORTE_ERR_COMM_FAILURE;
+        }
+        list_append(&job->fences, &fence->link);
+    }
+    return fence;
+}
+
+static opal_buffer_t *daemon_message(const struct job *job, const struct fence *fence)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    int32_t status = fence->status;
+    if (!buffer) {
+        return NULL;
+    }
+    if (proto_put(buffer, &job->map.jobid, OPAL_UINT32) == OPAL_SUCCESS
+        && proto_put(buffer, &fence->operation, OPAL_UINT32) == OPAL_SUCCESS
+        && proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS
+        && proto_put_bytes(buffer, fence->collection.data, fence->collection.size)
+               == OPAL_SUCCESS) {
+        return buffer;
+    }
+    OBJ_RELEASE(buffer);
+    return NULL;
+}
+
+static opal_buffer_t *rank_message(const struct fence *fence)
+{
+    opal_buffer_t *buffer = server_message(CLIENT_FENCE);
+    int32_t status = fence->status;
+    if (!buffer) {
+        return NULL;
+    }
+    if (proto_put(buffer, &fence->operation, OPAL_UINT32) == OPAL_SUCCESS
+        && proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS
+        && proto_put_bytes(buffer, fence->collection.data, fence->collection.size)
+               == OPAL_SUCCESS) {
+        return buffer;
+    }
+    OBJ_RELEASE(buffer);
+    return NULL;
+}
+
+/* The result is known: tells the children and the local ranks, and ends the fence. */
+static void finish(struct server *server, struct job *job, struct fence *fence)
+{
+    for (uint32_t i = 0; i < job->child_count; i++) {
+        opal_buffer_t *buffer = daemon_message(job, fence);
+        if (!buffer
+            || server_send(server, job->map.jobid & 0xffff0000u, job->children[i],
+                           RML_TAG_COLL_DOWN, &buffer)
+                   != ORTE_SUCCESS) {
+            log_error(LOG_BOOTSTRAP, "fence %u: no result for daemon %u", fence->operation,
+                      job->children[i]);
+        }
+    }
+    for (uint32_t rank = 0; rank < job->map.size; rank++) {
+        if (!job_is_local(server, job, rank) || job->ranks[rank].state != RANK_JOINED) {
+            continue;
+        }
+        opal_buffer_t *buffer = rank_message(fence);
+        if (!buffer
+            || server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, &buffer)
+                   != ORTE_SUCCESS) {
+            log_error(LOG_BOOTSTRAP, "fence %u: no result for rank %u", fence->operation, rank);
+        }
+    }
+    fence_destroy(fence);
+}
+
+/* Passes the fence on when all have come, or at once when it has failed. */
+static void advance(struct server *server, struct job *job, struct fence *fence)
+{
+    if (fence->sent || (fence->waiting > 0 && fence->status == ORTE_SUCCESS)) {
+        return;
+    }
+    if (server->daemon == 0) {
+        finish(server, job, fence);
+        return;
+    }
+    fence->sent = true;
+    opal_buffer_t *buffer = daemon_message(job, fence);
+    bytes_fini(&fence->collection);
+    uint32_t parent = tree_parent(server->radix, server->daemon);
+    if (!buffer
+        || server_send(server, job->map.jobid & 0xffff0000u, parent, RML_TAG_COLL_UP, &buffer)
+               != ORTE_SUCCESS) {
+        fence->status = ORTE_ERR_COMM_FAILURE;
+        finish(server, job, fence);
+    }
+}
+
+int fence_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer)
+{
+    struct local_rank *local = &job->ranks[rank];
+    uint32_t operation = 0;
+    uint8_t collect = 0;
+    uint8_t *set = NULL;
+    size_t size = 0;
+    int status = proto_get(buffer, &operation, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &collect, OPAL_UINT8);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get_bytes(buffer, &set, &size);
+    }
+    if (status == OPAL_SUCCESS
+        && (operation != local->next_fence || cards_check(set, size) != ORTE_SUCCESS)) {
+        status = ORTE_ERR_BAD_PARAM;
+    }
+    struct fence *fence = NULL;
+    if (status == OPAL_SUCCESS && !(fence = get_fence(server, job, operation))) {
+        status = ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (status == OPAL_SUCCESS) {
+        status = collect ? cards_collect(&fence->collection, rank, set, size)
+                         : bytes_append(&local->cards, set, size);
+    }
+    free(set);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    local->next_fence++;
+    if (!collect) {
+        local->committed = true;
+        ask_rank_committed(server, job, rank);
+    }
+    if (fence->waiting > 0) {
+        fence->waiting--;
+    }
+    advance(server, job, fence);
+    return ORTE_SUCCESS;
+}
+
+struct tree_message {
+    uint32_t jobid, operation;
+    int32_t status;
+    uint8_t *cards; /* malloc'd */
+    size_t size;
+};
+
+static int get_tree_message(opal_buffer_t *buffer, struct tree_message *message)
+{
+    int status = proto_get(buffer, &message->jobid, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &message->operation, OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &message->status, OPAL_INT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get_bytes(buffer, &message->cards, &message->size);
+    }
+    return status;
+}
+
+static bool is_child(const struct job *job, uint32_t daemon)
+{
+    for (uint32_t i = 0; i < job->child_count; i++) {
+        if (job->children[i] == daemon) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int fence_from_child(struct server *server, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct tree_message message = {0};
+    int status = get_tree_message(*buffer, &message);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    struct job *job = server_find_job(server, message.jobid);
+    if (!job) {
+        free(message.cards);
+        server_keep_early(server, message.jobid, info, buffer);
+        return ORTE_SUCCESS;
+    }
+    struct fence *fence = NULL;
+    if (!is_child(job, info->origin.vpid)) {
+        status = ORTE_ERR_PERM;
+    } else if (!(fence = get_fence(server, job, message.operation))) {
+        status = ORTE_ERR_OUT_OF_RESOURCE;
+    } else {
+        status = bytes_append(&fence->collection, message.cards, message.size);
+    }
+    free(message.cards);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (fence->status == ORTE_SUCCESS) {
+        fence->status = message.status;
+    }
+    if (fence->waiting > 0) {
+        fence->waiting--;
+    }
+    advance(server, job, fence);
+    return ORTE_SUCCESS;
+}
+
+int fence_from_parent(struct server *server, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct tree_message message = {0};
+    int status = get_tree_message(*buffer, &message);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    struct job *job = server_find_job(server, message.jobid);
+    if (!job) {
+        free(message.cards);
+        server_keep_early(server, message.jobid, info, buffer);
+        return ORTE_SUCCESS;
+    }
+    struct fence *fence = get_fence(server, job, message.operation);
+    if (!fence || server->daemon == 0
+        || info->origin.vpid != tree_parent(server->radix, server->daemon)) {
+        free(message.cards);
+        return fence ? ORTE_ERR_PERM : ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    bytes_fini(&fence->collection);
+    fence->collection = (struct bytes){message.cards, message.size, message.size};
+    fence->status = message.status;
+    finish(server, job, fence);
+    return ORTE_SUCCESS;
+}
+
+void fence_rank_gone(struct server *server, struct job *job, uint32_t rank)
+{
+    struct fence *fence;
+    list_for_each(fence, &job->fences, struct fence, link) {
+        if (job->ranks[rank].next_fence <= fence->operation && fence->status == ORTE_SUCCESS) {
+            fence->status = ORTE_ERR_COMM_FAILURE;
+            advance(server, job, fence);
+        }
+    }
+}
+
+void fence_drop_all(struct job *job)
+{
+    while (!list_empty(&job->fences)) {
+        fence_destroy(container_of(job->fences.next, struct fence, link));
+    }
+}

@@ -1,0 +1,178 @@
+#include <bootstrap/job_map.h>
+#include <bootstrap/proto.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANKS_MAX (1u << 20)
+#define NODES_MAX (1u << 16)
+
+int job_map_pack(opal_buffer_t *buffer, const struct job_map *map)
+{
+    const char *uuid = map->uuid;
+    int status = proto_put(buffer, &map->jobid, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_put(buffer, &uuid, OPAL_STRING);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_put_bytes(buffer, map->app_key, sizeof(map->app_key));
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_put(buffer, &map->size, OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_put(buffer, &map->node_count, OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = opal_dss.pack(buffer, map->node_names, (int32_t) map->node_count, OPAL_STRING);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = opal_dss.pack(buffer, map->daemon_of_node, (int32_t) map->node_count,
+                               OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = opal_dss.pack(buffer, map->node_of, (int32_t) map->size, OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = opal_dss.pack(buffer, map->local_rank_of, (int32_t) map->size, OPAL_UINT32);
+    }
+    return status;
+}
+
+/* An array of exactly count numbers, malloc'd; count was compared with the bytes left. */
+static int unpack_u32s(opal_buffer_t *buffer, uint32_t count, uint32_t **numbers)
+{
+    if (proto_left(buffer) / sizeof(uint32_t) < count) {
+        return ORTE_ERR_UNPACK_READ_PAST_END_OF_BUFFER;
+    }
+    uint32_t *array = calloc(count, sizeof(*array));
+    if (!array) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int32_t n = (int32_t) count;
+    int status = opal_dss.unpack(buffer, array, &n, OPAL_UINT32);
+    if (status == OPAL_SUCCESS && (uint32_t) n != count) {
+        status = ORTE_ERR_UNPACK_FAILURE;
+    }
+    if (status != OPAL_SUCCESS) {
+        free(array);
+        return status;
+    }
+    *numbers = array;
+    return ORTE_SUCCESS;
+}
+
+static int unpack_names(opal_buffer_t *buffer, struct job_map *map)
+{
+    if (proto_left(buffer) / sizeof(uint32_t) < map->node_count) {
+        return ORTE_ERR_UNPACK_READ_PAST_END_OF_BUFFER;
+    }
+    map->node_names = calloc(map->node_count, sizeof(*map->node_names));
+    if (!map->node_names) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int32_t n = (int32_t) map->node_count;
+    int status = opal_dss.unpack(buffer, map->node_names, &n, OPAL_STRING);
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < map->node_count; i++) {
+        if ((uint32_t) n != map->node_count || !map->node_names[i]) {
+            status = ORTE_ERR_UNPACK_FAILURE;
+        }
+    }
+    return status;
+}
+
+static int unpack_head(opal_buffer_t *buffer, struct job_map *map)
+{
+    char *uuid = NULL;
+    uint8_t *key = NULL;
+    size_t key_size = 0;
+    int status = proto_get(buffer, &map->jobid, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &uuid, OPAL_STRING);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get_bytes(buffer, &key, &key_size);
+    }
+    if (status == OPAL_SUCCESS
+        && (!uuid || strlen(uuid) != JOB_UUID_TEXT - 1 || key_size != sizeof(map->app_key))) {
+        status = ORTE_ERR_UNPACK_FAILURE;
+    }
+    if (status == OPAL_SUCCESS) {
+        memcpy(map->uuid, uuid, JOB_UUID_TEXT);
+        memcpy(map->app_key, key, sizeof(map->app_key));
+        crypto_wipe(key, key_size);
+        status = proto_get(buffer, &map->size, OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &map->node_count, OPAL_UINT32);
+    }
+    free(uuid);
+    free(key);
+    if (status == OPAL_SUCCESS
+        && (map->size == 0 || map->size > RANKS_MAX || map->node_count == 0
+            || map->node_count > NODES_MAX)) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    return status;
+}
+
+static int check_indices(const struct job_map *map)
+{
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        if (map->node_of[rank] >= map->node_count || map->local_rank_of[rank] >= map->size) {
+            return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+        }
+    }
+    for (uint32_t node = 0; node < map->node_count; node++) {
+        if (map->daemon_of_node[node] > NODES_MAX) {
+            return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
+int job_map_unpack(opal_buffer_t *buffer, struct job_map *map)
+{
+    struct job_map read = {0};
+    int status = unpack_head(buffer, &read);
+    if (status != OPAL_SUCCESS) {
+        goto undo;
+    }
+    status = unpack_names(buffer, &read);
+    if (status != OPAL_SUCCESS) {
+        goto undo;
+    }
+    status = unpack_u32s(buffer, read.node_count, &read.daemon_of_node);
+    if (status != OPAL_SUCCESS) {
+        goto undo;
+    }
+    status = unpack_u32s(buffer, read.size, &read.node_of);
+    if (status != OPAL_SUCCESS) {
+        goto undo;
+    }
+    status = unpack_u32s(buffer, read.size, &read.local_rank_of);
+    if (status != OPAL_SUCCESS) {
+        goto undo;
+    }
+    status = check_indices(&read);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    *map = read;
+    return ORTE_SUCCESS;
+undo:
+    job_map_fini(&read);
+    return status;
+}
+
+void job_map_fini(struct job_map *map)
+{
+    for (uint32_t i = 0; map->node_names && i < map->node_count; i++) {
+        free(map->node_names[i]);
+    }
+    free(map->node_names);
+    free(map->daemon_of_node);
+    free(map->node_of);
+    free(map->local_rank_of);
+    crypto_wipe(map->app_key, sizeof(map->app_key));
+    *map = (struct job_map){0};
+}

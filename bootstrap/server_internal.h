@@ -1,0 +1,66 @@
+/* What the files of the daemon's side share: server.c, fence.c, ask.c. */
+#ifndef BOOTSTRAP_SERVER_INTERNAL_H
+#define BOOTSTRAP_SERVER_INTERNAL_H
+
+#include <base/list.h>
+#include <bootstrap/proto.h>
+#include <bootstrap/server.h>
+
+enum rank_state { RANK_EXPECTED, RANK_JOINED, RANK_LEFT, RANK_GONE };
+
+struct local_rank {
+    enum rank_state state;
+    struct bytes cards;    /* published by fences that do not collect, for those who ask */
+    uint32_t next_fence;   /* the operation that its next fence is */
+    bool committed;        /* a first fence has published its cards */
+};
+
+struct job {
+    struct list link;
+    struct job_map map;
+    struct local_rank *ranks;  /* owned, by rank; only local ones are used */
+    uint32_t local_count;
+    uint32_t *children;        /* owned: daemons below me that lead to ranks of this job */
+    uint32_t child_count;
+    struct list fences;        /* under way */
+    struct list asks;          /* for ranks of mine that have not published yet */
+};
+
+struct server {
+    struct rml *rml;           /* borrowed */
+    uint32_t daemon, count, radix;
+    const struct server_ops *ops; /* borrowed */
+    void *arg;
+    struct list jobs;
+    struct list early;
+    unsigned early_count;
+    orte_jobid_t last_removed; /* job ids of a family only grow */
+    rml_handler_fn on_daemon_message;
+};
+
+struct job *server_find_job(struct server *server, orte_jobid_t jobid);
+bool job_is_local(const struct server *server, const struct job *job, uint32_t rank);
+/* Sends, takes the buffer in every case, and logs a failure. */
+int server_send(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_rml_tag_t tag,
+                opal_buffer_t **buffer);
+opal_buffer_t *server_message(uint8_t command); /* NULL: no memory */
+/* Keeps a daemon's message about a job that is not known yet; true: kept, *buffer is NULL. */
+bool server_keep_early(struct server *server, orte_jobid_t jobid, const struct rml_info *info,
+                       opal_buffer_t **buffer);
+
+/* fence.c: fences over the tree, with the cards that they collect. */
+int fence_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer);
+int fence_from_child(struct server *server, const struct rml_info *info, opal_buffer_t **buffer);
+int fence_from_parent(struct server *server, const struct rml_info *info, opal_buffer_t **buffer);
+void fence_rank_gone(struct server *server, struct job *job, uint32_t rank);
+void fence_drop_all(struct job *job);
+
+/* ask.c: cards on demand. */
+int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer);
+int ask_from_daemon(struct server *server, const struct rml_info *info, opal_buffer_t **buffer);
+int ask_answered(struct server *server, opal_buffer_t *buffer);
+void ask_rank_committed(struct server *server, struct job *job, uint32_t rank);
+void ask_rank_gone(struct server *server, struct job *job, uint32_t rank);
+void ask_drop_all(struct job *job);
+
+#endif
