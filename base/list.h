@@ -14,11 +14,11 @@ struct list {
     ((type *) (void *) ((char *) (pointer) -offsetof(type, member)))
 #define LIST_INIT(name) \
     { &(name), &(name) }
-/* The body may remove the current item, and nothing else. */
-#define list_for_each(item, list, type, member)                                         \
-    for (struct list *it_ = (list)->next, *next_ = it_->next;                            \
-         it_ != (list) && ((item) = container_of(it_, type, member), true);              \
-         it_ = next_, next_ = it_->next)
+/* item is a variable of the pointer's type. The body may remove the current item, and nothing else. */
+#define list_for_each(item, head, type, member)                                                   \
+    for (struct list *item##_it_ = (head)->next, *item##_next_ = item##_it_->next;                \
+         item##_it_ != (head) && ((item) = container_of(item##_it_, type, member), true);         \
+         item##_it_ = item##_next_, item##_next_ = item##_it_->next)
 
 static inline void list_init(struct list *list)
 {
