@@ -12,12 +12,15 @@ struct list {
 
 #define container_of(pointer, type, member) \
     ((type *) (void *) ((char *) (pointer) -offsetof(type, member)))
-#define LIST_INIT(name) \
-    { &(name), &(name) }
-/* item is a variable of the pointer's type. The body may remove the current item, and nothing else. */
-#define list_for_each(item, head, type, member)                                                   \
-    for (struct list *item##_it_ = (head)->next, *item##_next_ = item##_it_->next;                \
-         item##_it_ != (head) && ((item) = container_of(item##_it_, type, member), true);         \
+#define LIST_INIT(name)  \
+    {                    \
+        &(name), &(name) \
+    }
+/* item is a variable of the pointer's type. The body may remove the current item, and nothing else.
+ */
+#define list_for_each(item, head, type, member)                                           \
+    for (struct list *item##_it_ = (head)->next, *item##_next_ = item##_it_->next;        \
+         item##_it_ != (head) && ((item) = container_of(item##_it_, type, member), true); \
          item##_it_ = item##_next_, item##_next_ = item##_it_->next)
 
 static inline void list_init(struct list *list)
