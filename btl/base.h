@@ -34,6 +34,10 @@ void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *
  * is the module's. */
 void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   mca_btl_base_descriptor_t *descriptor, int status);
+/* A send that is over before btl_send returns: calls back only if SEND_ALWAYS_CALLBACK asks for it,
+ * frees the descriptor when it is the module's, and returns 1, what btl_send has to return. */
+int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+             mca_btl_base_descriptor_t *descriptor);
 /* Reports an error of a peer (or NULL) to the module's registered callback, or to the log. */
 void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
                       const char *format, ...) KEEL_PRINTF(4, 5);
@@ -42,6 +46,11 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                      mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
 int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc);
+/* sendi by btl_alloc, packing and btl_send: for modules without a faster way. */
+int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                      opal_convertor_t *convertor, void *header, size_t header_size,
+                      size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t **descriptor);
 /* Named functions for what comes later: ORTE_ERR_NOT_SUPPORTED. */
 int btl_no_atomic_op(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, uint64_t,
                      struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t,
@@ -56,8 +65,18 @@ int btl_no_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endp
                         mca_btl_base_rdma_completion_fn_t, void *, void *);
 int btl_no_ft_event(int state);
 
+/* A line of btl/registry.c. */
+struct btl_component {
+    mca_btl_base_component_t *component;
+    /* NULL: polling costs no system call, so every pass polls it. Else: polled on every pass while
+     * active says that work is in flight, and now and then otherwise. */
+    bool (*active)(void);
+};
+extern const struct btl_component btl_components[]; /* ends with a NULL component */
+
 /* The components, in the order of btl/registry.c. */
 extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component,
     mca_btl_tcp_component;
+bool btl_tcp_active(void);
 
 #endif

@@ -1,2 +1,2 @@
-# btl/self
-libbtl_la_SOURCES +=
+# btl/self: loopback, the template for other modules.
+libbtl_la_SOURCES += btl/self/self.c

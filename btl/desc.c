@@ -1,0 +1,150 @@
+#include <btl/desc.h>
+#include <string.h>
+
+#define ALIGNMENT 64
+
+static size_t round_up(size_t size)
+{
+    return (size + ALIGNMENT - 1) & ~(size_t) (ALIGNMENT - 1);
+}
+
+static void desc_construct(void *item, void *arg)
+{
+    struct desc *desc = item;
+    struct desc_class *class = arg;
+    memset(desc, 0, sizeof(*desc));
+    desc->pool = &class->pool;
+    desc->capacity = class->size.payload;
+    desc->payload = class->size.slots
+                        ? (unsigned char *) class->size.slots +
+                              class->made * class->size.slot_size + class->headroom
+                        : (unsigned char *) item + round_up(sizeof(*desc) + class->headroom);
+    class->made++;
+    list_init(&desc->link);
+}
+
+void desc_set_init(struct desc_set *set, const struct desc_size *sizes, size_t count,
+                   size_t headroom)
+{
+    set->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct desc_class *class = &set->classes[i];
+        *class = (struct desc_class){.size = sizes[i], .headroom = headroom};
+        size_t item = sizes[i].slots ? sizeof(struct desc)
+                                     : round_up(sizeof(struct desc) + headroom) + sizes[i].payload;
+        pool_init(&class->pool, round_up(item), ALIGNMENT, sizes[i].per_chunk, sizes[i].limit,
+                  desc_construct, class);
+    }
+}
+
+void desc_set_fini(struct desc_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        pool_fini(&set->classes[i].pool);
+    }
+    set->count = 0;
+}
+
+/* The smallest descriptor with room for size bytes; a larger one when the small ones are all out.
+ */
+static struct desc *take(struct desc_set *set, size_t size, uint8_t order, uint32_t flags)
+{
+    struct desc *desc = NULL;
+    for (size_t i = 0; i < set->count && !desc; i++) {
+        if (size <= set->classes[i].size.payload) {
+            desc = pool_get(&set->classes[i].pool);
+        }
+    }
+    if (!desc) {
+        return NULL;
+    }
+    desc->base = (mca_btl_base_descriptor_t){
+        .super.pool = desc->pool,
+        .des_segments = desc->segments,
+        .des_segment_count = 1,
+        .des_flags = flags,
+        .order = order,
+    };
+    desc->segments[0].seg_addr.pval = desc->payload;
+    desc->segments[0].seg_len = size;
+    desc->busy = false;
+    return desc;
+}
+
+mca_btl_base_descriptor_t *desc_alloc(struct desc_set *set, uint8_t order, size_t size,
+                                      uint32_t flags)
+{
+    struct desc *desc = take(set, size, order, flags);
+    return desc ? &desc->base : NULL;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+mca_btl_base_descriptor_t *desc_prepare(struct desc_set *set, opal_convertor_t *convertor,
+                                        uint8_t order, size_t reserve, size_t *size, uint32_t flags,
+                                        bool in_place)
+{
+    size_t max = set->classes[set->count - 1].size.payload;
+    if (reserve > max) {
+        return NULL;
+    }
+    size_t left = opal_convertor_get_packed_size(convertor) - convertor->bytes_converted;
+    size_t wanted = least(least(*size, left), max - reserve);
+    in_place = in_place && wanted > 0 && !opal_convertor_need_buffers(convertor, wanted);
+    struct desc *desc = take(set, in_place ? reserve : reserve + wanted, order, flags);
+    if (!desc) {
+        return NULL;
+    }
+    if (!in_place) {
+        wanted = opal_convertor_pack_bytes(convertor, desc->payload + reserve, wanted);
+        desc->segments[0].seg_len = reserve + wanted;
+    } else {
+        size_t together = wanted;
+        mca_btl_base_segment_t *data = &desc->segments[reserve > 0];
+        data->seg_addr.pval = opal_convertor_current(convertor, &together);
+        data->seg_len = wanted;
+        desc->base.des_segment_count = reserve > 0 ? 2 : 1;
+        size_t position = convertor->bytes_converted + wanted;
+        opal_convertor_set_position(convertor, &position);
+    }
+    *size = wanted;
+    return &desc->base;
+}
+
+int desc_free(mca_btl_base_descriptor_t *descriptor)
+{
+    struct desc *desc = desc_of(descriptor);
+    pool_put(desc->pool, desc);
+    return OPAL_SUCCESS;
+}
+
+int desc_total(const mca_btl_base_descriptor_t *descriptor, size_t max, size_t *total)
+{
+    if (descriptor->des_segment_count > MCA_BTL_DES_MAX_SEGMENTS) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    size_t sum = 0;
+    for (size_t i = 0; i < descriptor->des_segment_count; i++) {
+        if (descriptor->des_segments[i].seg_len > max - sum) {
+            return OPAL_ERR_BAD_PARAM;
+        }
+        sum += descriptor->des_segments[i].seg_len;
+    }
+    *total = sum;
+    return OPAL_SUCCESS;
+}
+
+size_t desc_gather(void *to, const mca_btl_base_segment_t *segments, size_t count)
+{
+    unsigned char *at = to;
+    for (size_t i = 0; i < count; i++) {
+        if (segments[i].seg_len > 0) {
+            memcpy(at, segments[i].seg_addr.pval, segments[i].seg_len);
+            at += segments[i].seg_len;
+        }
+    }
+    return (size_t) (at - (unsigned char *) to);
+}

@@ -1,0 +1,78 @@
+/* Descriptors for modules: a pool of them, with payload behind or in memory that the module gives
+ * (a shared segment), and the logic of alloc and prepare_src that is the same for every transport.
+ * One thread at a time. */
+#ifndef BTL_DESC_H
+#define BTL_DESC_H
+
+#include <base/list.h>
+#include <base/pool.h>
+#include <btl/base.h>
+
+#define DESC_SIZES 2    /* small and large payloads */
+#define DESC_SEGMENTS 4 /* alloc and prepare_src fill one or two; the rest is the module's */
+
+struct desc {
+    mca_btl_base_descriptor_t base; /* first: what callers see */
+    mca_btl_base_segment_t segments[DESC_SEGMENTS];
+    struct pool *pool;      /* borrowed */
+    unsigned char *payload; /* capacity bytes; the headroom lies right before them */
+    size_t capacity;
+    /* The module's, while it has the descriptor. */
+    struct list link;
+    struct mca_btl_base_endpoint_t *endpoint;
+    size_t total; /* bytes of the message */
+    size_t done;  /* of which so many are written */
+    mca_btl_base_tag_t tag;
+    bool busy; /* in flight. A second send of it meanwhile may be refused: OUT_OF_RESOURCE */
+};
+
+struct desc_size {
+    size_t payload;   /* bytes */
+    size_t limit;     /* most descriptors */
+    size_t per_chunk; /* made at once */
+    void *slots;      /* NULL, or limit slots in the module's memory, each headroom + payload */
+    size_t slot_size; /* distance between slots */
+};
+
+struct desc_class {
+    struct pool pool;
+    struct desc_size size;
+    size_t headroom;
+    size_t made;
+};
+
+struct desc_set {
+    struct desc_class classes[DESC_SIZES];
+    size_t count;
+};
+
+/* sizes: 1 or 2, ascending; the last one is btl_max_send_size. headroom: bytes before each payload,
+ * for the transport's own header. Payloads are aligned to 64 bytes (in slots: as the module made
+ * them). */
+void desc_set_init(struct desc_set *set, const struct desc_size *sizes, size_t count,
+                   size_t headroom);
+/* Frees all memory, descriptors in use included. */
+void desc_set_fini(struct desc_set *set);
+
+static inline struct desc *desc_of(mca_btl_base_descriptor_t *descriptor)
+{
+    return (struct desc *) (void *) descriptor;
+}
+
+/* What btl_alloc, btl_free and btl_prepare_src return. in_place: contiguous data may stay where it
+ * is, in a second segment. */
+mca_btl_base_descriptor_t *desc_alloc(struct desc_set *set, uint8_t order, size_t size,
+                                      uint32_t flags);
+mca_btl_base_descriptor_t *desc_prepare(struct desc_set *set, opal_convertor_t *convertor,
+                                        uint8_t order, size_t reserve, size_t *size, uint32_t flags,
+                                        bool in_place);
+int desc_free(mca_btl_base_descriptor_t *descriptor);
+
+/* The bytes of a descriptor that a caller wants sent. Callers may have changed the segments:
+ * BAD_PARAM when there are too many, or they come to more than max. */
+int desc_total(const mca_btl_base_descriptor_t *descriptor, size_t max,
+               size_t *total) KEEL_MUST_CHECK;
+/* Copies all segments, one after another; returns the bytes. */
+size_t desc_gather(void *to, const mca_btl_base_segment_t *segments, size_t count);
+
+#endif

@@ -1,0 +1,393 @@
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/base.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An idle component whose polls cost system calls is polled once in this many passes. */
+#define LAZY_PASSES 64
+/* With btl_yield, this many empty passes in a row come before the first yield. */
+#define YIELD_PASSES 64
+
+static struct param btl_param = {
+    .name = "btl",
+    .type = PARAM_STRING,
+    .default_text = "",
+    .unit = "",
+    .help = "Components of the data plane to open (self,sm), or not to open (^tcp); empty: all.",
+};
+
+static struct param verbose_param = {
+    .name = "btl_base_verbose",
+    .type = PARAM_INT,
+    .default_text = "0",
+    .max = LOG_TRACE,
+    .unit = "",
+    .help = "Verbosity of the data plane: 1 info, 2 debug, 3 trace.",
+};
+
+static struct param yield_param = {
+    .name = "btl_yield",
+    .type = PARAM_BOOL,
+    .default_text = "0",
+    .unit = "",
+    .help = "Give up the processor after some empty polls; set when ranks outnumber cores.",
+};
+
+struct module_entry {
+    mca_btl_base_module_t *module;
+    mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
+};
+
+struct open_component {
+    const struct btl_component *entry;
+    unsigned idle_passes; /* since its last poll */
+};
+
+/* The framework's state, from btl_open to btl_close. One thread at a time. */
+static struct {
+    struct btl_host host;
+    struct module_entry *entries; /* owned; beside modules */
+    mca_btl_base_module_t **modules;
+    size_t module_count;
+    struct open_component *open; /* owned */
+    size_t open_count;
+    unsigned empty_passes;
+    bool yield;
+    bool progressing;
+    bool drop_warned;
+    uint64_t dropped;
+} framework;
+
+mca_btl_active_message_callback_t mca_btl_base_active_message_trigger[MCA_BTL_TAG_MAX + 1];
+
+static const char *component_name(const mca_btl_base_component_t *component)
+{
+    return component->btl_version.mca_component_name;
+}
+
+static void list_names(char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+        int added = snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                             component_name(entry->component));
+        if (added < 0 || (size_t) added >= size - used) {
+            return;
+        }
+        used += (size_t) added;
+    }
+}
+
+static bool name_is(const char *name, const char *word, size_t length)
+{
+    return strlen(name) == length && memcmp(name, word, length) == 0;
+}
+
+static bool name_is_known(const char *word, size_t length)
+{
+    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+        if (name_is(component_name(entry->component), word, length)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the comma-separated list has name; with name NULL, checks that all its names are known.
+ */
+static bool list_has(const char *list, const char *name, char *reason, size_t reason_size,
+                     int *status)
+{
+    bool found = false;
+    for (const char *at = list + strspn(list, ", \t"); *at; at += strspn(at, ", \t")) {
+        size_t length = strcspn(at, ", \t");
+        if (name) {
+            found = found || name_is(name, at, length);
+        } else if (!name_is_known(at, length)) {
+            char known[256];
+            list_names(known, sizeof(known));
+            snprintf(reason, reason_size, "parameter btl: no component \"%.*s\"; there are %s",
+                     (int) length, at, known);
+            *status = ORTE_ERR_BAD_PARAM;
+            return false;
+        }
+        at += length;
+    }
+    return found;
+}
+
+static bool is_chosen(const char *choice, const char *name)
+{
+    if (choice[0] == '^') {
+        return !list_has(choice + 1, name, NULL, 0, NULL);
+    }
+    return choice[0] == '\0' || list_has(choice, name, NULL, 0, NULL);
+}
+
+static int keep_modules(mca_btl_base_module_t **made, size_t count)
+{
+    size_t total = framework.module_count + count;
+    struct module_entry *entries = realloc(framework.entries, total * sizeof(*entries));
+    if (!entries) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    framework.entries = entries;
+    mca_btl_base_module_t **modules = realloc(framework.modules, total * sizeof(*modules));
+    if (!modules) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    framework.modules = modules;
+    for (size_t i = 0; i < count; i++) {
+        entries[framework.module_count] = (struct module_entry){.module = made[i]};
+        modules[framework.module_count++] = made[i];
+    }
+    return ORTE_SUCCESS;
+}
+
+static void component_close(mca_btl_base_component_t *component)
+{
+    if (component->btl_version.mca_close_component) {
+        component->btl_version.mca_close_component();
+    }
+}
+
+/* Opens one component and keeps its modules. NOT_AVAILABLE: its transport is not there. */
+static int component_open(const struct btl_component *entry)
+{
+    mca_btl_base_component_t *component = entry->component;
+    const mca_base_component_t *version = &component->btl_version;
+    int status = version->mca_register_component_params ? version->mca_register_component_params()
+                                                        : ORTE_SUCCESS;
+    if (status == ORTE_SUCCESS && version->mca_open_component) {
+        status = version->mca_open_component();
+    }
+    if (status != ORTE_SUCCESS) {
+        log_info(LOG_BTL, "%s: not opened: %s", component_name(component), opal_strerror(status));
+        return ORTE_ERR_NOT_AVAILABLE;
+    }
+    int count = 0;
+    mca_btl_base_module_t **made = component->btl_init(&count, false, false);
+    status = made && count > 0 ? keep_modules(made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
+    if (status == ORTE_SUCCESS) {
+        framework.open[framework.open_count++] = (struct open_component){.entry = entry};
+        log_info(LOG_BTL, "%s: %d module%s", component_name(component), count,
+                 count == 1 ? "" : "s");
+    } else {
+        for (int i = 0; made && i < count; i++) {
+            made[i]->btl_finalize(made[i]);
+        }
+        component_close(component);
+        log_info(LOG_BTL, "%s: no module: %s", component_name(component), opal_strerror(status));
+    }
+    free(made);
+    return status;
+}
+
+int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t reason_size)
+{
+    int64_t verbose = param_int(&verbose_param);
+    if (verbose > log_verbosity[LOG_BTL]) {
+        log_set_verbosity(LOG_BTL, (int) verbose);
+    }
+    const char *choice = param_string(&btl_param);
+    int status = ORTE_SUCCESS;
+    list_has(choice[0] == '^' ? choice + 1 : choice, NULL, reason, reason_size, &status);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    size_t known = 0;
+    while (btl_components[known].component) {
+        known++;
+    }
+    framework.open = calloc(known, sizeof(*framework.open));
+    if (!framework.open) {
+        snprintf(reason, reason_size, "out of memory");
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    framework.host = (struct btl_host){.ops = ops, .arg = arg};
+    framework.yield = param_bool(&yield_param);
+    for (size_t i = 0; i < known; i++) {
+        if (!is_chosen(choice, component_name(btl_components[i].component))) {
+            continue;
+        }
+        status = component_open(&btl_components[i]);
+        if (status != ORTE_SUCCESS && status != ORTE_ERR_NOT_AVAILABLE) {
+            snprintf(reason, reason_size, "btl %s: %s", component_name(btl_components[i].component),
+                     opal_strerror(status));
+            btl_close();
+            return status;
+        }
+    }
+    if (framework.module_count == 0) {
+        snprintf(reason, reason_size,
+                 "no component of the data plane could be opened (btl = \"%s\")", choice);
+        btl_close();
+        return ORTE_ERR_NOT_AVAILABLE;
+    }
+    return ORTE_SUCCESS;
+}
+
+void btl_close(void)
+{
+    for (size_t i = framework.module_count; i-- > 0;) {
+        mca_btl_base_module_t *module = framework.modules[i];
+        module->btl_finalize(module);
+    }
+    for (size_t i = framework.open_count; i-- > 0;) {
+        component_close(framework.open[i].entry->component);
+    }
+    if (framework.dropped > 0) {
+        log_info(LOG_BTL, "%llu messages with tags that nobody registered were dropped",
+                 (unsigned long long) framework.dropped);
+    }
+    free(framework.entries);
+    free(framework.modules);
+    free(framework.open);
+    memset(&framework, 0, sizeof(framework));
+    memset(mca_btl_base_active_message_trigger, 0, sizeof(mca_btl_base_active_message_trigger));
+}
+
+mca_btl_base_module_t **btl_modules(size_t *count)
+{
+    *count = framework.module_count;
+    return framework.modules;
+}
+
+const struct btl_host *btl_host(void)
+{
+    return &framework.host;
+}
+
+/* Whether this pass polls a component. Passes that others made busy count too, so that an idle
+ * component is never starved. */
+static bool is_due(struct open_component *open, bool yielding)
+{
+    if (!open->entry->active || yielding || open->entry->active() ||
+        ++open->idle_passes >= LAZY_PASSES) {
+        open->idle_passes = 0;
+        return true;
+    }
+    return false;
+}
+
+int btl_progress(void)
+{
+    if (framework.progressing) {
+        return 0;
+    }
+    framework.progressing = true;
+    bool yielding = framework.yield && framework.empty_passes >= YIELD_PASSES;
+    int events = 0;
+    for (size_t i = 0; i < framework.open_count; i++) {
+        if (is_due(&framework.open[i], yielding)) {
+            events += framework.open[i].entry->component->btl_progress();
+        }
+    }
+    framework.progressing = false;
+    if (events > 0) {
+        framework.empty_passes = 0;
+    } else if (yielding) {
+        sched_yield();
+    } else {
+        framework.empty_passes++;
+    }
+    return events;
+}
+
+void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
+{
+    mca_btl_active_message_callback_t trigger = mca_btl_base_active_message_trigger[tag];
+    if (!trigger.cbfunc) {
+        framework.dropped++;
+        if (!framework.drop_warned) {
+            framework.drop_warned = true;
+            log_warn(LOG_BTL, "%s: dropped a message with tag %u, which nobody registered",
+                     component_name(module->btl_component), (unsigned) tag);
+        }
+        return;
+    }
+    mca_btl_base_descriptor_t descriptor = {
+        .des_segments = segments,
+        .des_segment_count = count,
+        .des_context = endpoint,
+        .order = MCA_BTL_NO_ORDER,
+    };
+    trigger.cbfunc(module, tag, &descriptor, trigger.cbdata);
+}
+
+void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                  mca_btl_base_descriptor_t *descriptor, int status)
+{
+    /* The callback may free a descriptor that is its own. */
+    bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    if (descriptor->des_cbfunc) {
+        descriptor->des_cbfunc(module, endpoint, descriptor, status);
+    }
+    if (owned) {
+        module->btl_free(module, descriptor);
+    }
+}
+
+int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+             mca_btl_base_descriptor_t *descriptor)
+{
+    if (descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK) {
+        btl_complete(module, endpoint, descriptor, OPAL_SUCCESS);
+    } else if (descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP) {
+        module->btl_free(module, descriptor);
+    }
+    return 1;
+}
+
+static struct module_entry *find_entry(const mca_btl_base_module_t *module)
+{
+    for (size_t i = 0; i < framework.module_count; i++) {
+        if (framework.entries[i].module == module) {
+            return &framework.entries[i];
+        }
+    }
+    return NULL;
+}
+
+void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
+                      const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    struct module_entry *entry = find_entry(module);
+    if (entry && entry->error) {
+        entry->error(module, flags, proc, text);
+        return;
+    }
+    log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s: %s%s%s",
+           component_name(module->btl_component), proc ? ORTE_NAME_PRINT(&proc->proc_name) : "",
+           proc ? ": " : "", text);
+}
+
+int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
+                     mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
+{
+    (void) module;
+    mca_btl_base_active_message_trigger[tag] =
+        (mca_btl_active_message_callback_t){.cbfunc = cbfunc, .cbdata = cbdata};
+    return OPAL_SUCCESS;
+}
+
+int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc)
+{
+    struct module_entry *entry = find_entry(module);
+    if (!entry) {
+        return OPAL_ERR_NOT_FOUND;
+    }
+    entry->error = cbfunc;
+    return OPAL_SUCCESS;
+}

@@ -1,0 +1,140 @@
+#include <base/crypto.h>
+#include <btl/region.h>
+#include <stdlib.h>
+
+#define SLOTS_PER_CHUNK 128
+
+struct region {
+    struct region_handle handle; /* first: what the owner gets; its generation is the slot's */
+    unsigned char *base;         /* borrowed */
+    size_t size;
+    uint32_t flags;
+    struct mca_btl_base_endpoint_t *endpoint; /* NULL: any */
+    uint32_t next_free;                       /* index + 1, 0: last; while free */
+};
+
+/* Slots lie in chunks that never move, since owners keep pointers to the handles. */
+struct region_table {
+    struct region **chunks;
+    uint32_t chunk_count; /* chunks made */
+    uint32_t limit;       /* most slots */
+    uint32_t used;        /* slots ever used: all below have a generation */
+    uint32_t first_free;  /* index + 1, 0: none */
+};
+
+static struct region *slot(const struct region_table *table, uint32_t index)
+{
+    return &table->chunks[index / SLOTS_PER_CHUNK][index % SLOTS_PER_CHUNK];
+}
+
+struct region_table *region_table_create(uint32_t limit)
+{
+    struct region_table *table = calloc(1, sizeof(*table));
+    if (!table) {
+        return NULL;
+    }
+    table->limit = limit;
+    table->chunks = calloc(limit / SLOTS_PER_CHUNK + 1, sizeof(*table->chunks));
+    if (!table->chunks || crypto_open() != ORTE_SUCCESS) {
+        region_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
+void region_table_destroy(struct region_table *table)
+{
+    if (!table) {
+        return;
+    }
+    for (uint32_t i = 0; i < table->chunk_count; i++) {
+        free(table->chunks[i]);
+    }
+    free(table->chunks);
+    free(table);
+}
+
+/* A slot whose generation is even; NULL: the limit is reached or no memory. */
+static struct region *take_slot(struct region_table *table)
+{
+    if (table->first_free > 0) {
+        struct region *region = slot(table, table->first_free - 1);
+        table->first_free = region->next_free;
+        return region;
+    }
+    if (table->used == table->limit) {
+        return NULL;
+    }
+    if (table->used == table->chunk_count * SLOTS_PER_CHUNK) {
+        struct region *chunk = calloc(SLOTS_PER_CHUNK, sizeof(*chunk));
+        if (!chunk) {
+            return NULL;
+        }
+        table->chunks[table->chunk_count++] = chunk;
+    }
+    struct region *region = slot(table, table->used);
+    uint32_t start;
+    crypto_random(&start, sizeof(start));
+    region->handle.index = table->used++;
+    region->handle.generation = start & ~1u;
+    return region;
+}
+
+mca_btl_base_registration_handle_t *region_add(struct region_table *table,
+                                               struct mca_btl_base_endpoint_t *endpoint, void *base,
+                                               size_t size, uint32_t flags)
+{
+    if (!base || size == 0 || size > UINTPTR_MAX - (uintptr_t) base) {
+        return NULL;
+    }
+    struct region *region = take_slot(table);
+    if (!region) {
+        return NULL;
+    }
+    region->base = base;
+    region->size = size;
+    region->flags = flags;
+    region->endpoint = endpoint == MCA_BTL_ENDPOINT_ANY ? NULL : endpoint;
+    region->handle.generation++;
+    region->handle.base = (uint64_t) (uintptr_t) base;
+    region->handle.size = size;
+    return (mca_btl_base_registration_handle_t *) &region->handle;
+}
+
+int region_remove(struct region_table *table, mca_btl_base_registration_handle_t *handle)
+{
+    const struct region_handle *flat = (const struct region_handle *) handle;
+    if (!flat || flat->index >= table->used) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct region *region = slot(table, flat->index);
+    if (flat != &region->handle || !(region->handle.generation & 1)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    region->handle.generation++;
+    region->next_free = table->first_free;
+    table->first_free = region->handle.index + 1;
+    return OPAL_SUCCESS;
+}
+
+void *region_access(struct region_table *table, const struct region_handle *handle,
+                    struct mca_btl_base_endpoint_t *endpoint, uint64_t address, uint64_t size,
+                    uint32_t rights, int *status)
+{
+    *status = OPAL_ERR_PERM;
+    if (!(handle->generation & 1) || handle->index >= table->used) {
+        return NULL;
+    }
+    struct region *region = slot(table, handle->index);
+    if (region->handle.generation != handle->generation || (region->flags & rights) != rights ||
+        (region->endpoint && region->endpoint != endpoint)) {
+        return NULL;
+    }
+    uint64_t base = (uint64_t) (uintptr_t) region->base;
+    if (address < base || address - base > region->size || size > region->size - (address - base)) {
+        *status = OPAL_ERR_VALUE_OUT_OF_BOUNDS;
+        return NULL;
+    }
+    *status = OPAL_SUCCESS;
+    return region->base + (address - base);
+}

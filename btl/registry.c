@@ -1,0 +1,7 @@
+#include <btl/base.h>
+
+/* One line a component, best first. */
+const struct btl_component btl_components[] = {
+    {&mca_btl_self_component, NULL},
+    {NULL, NULL},
+};

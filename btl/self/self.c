@@ -1,0 +1,409 @@
+/* self: a process's rail to itself, and the template for other modules. A message goes straight
+ * from the sender's segments to the receive callback; put and get are checked copies. */
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/base.h>
+#include <btl/desc.h>
+#include <btl/region.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls from inside callbacks nest so deep; what comes then waits for progress. */
+#define MAX_DEPTH 8
+/* Most queued operations that one progress call completes. */
+#define PROGRESS_MAX 64
+#define SMALL_SIZE 4096
+#define MAX_SEND_SIZE 65536
+#define MAX_REGIONS 65536
+
+static struct param free_list_param = {
+    .name = "btl_self_free_list_max",
+    .type = PARAM_INT,
+    .default_text = "1024",
+    .min = 1,
+    .max = 1 << 20,
+    .unit = "",
+    .help = "Most descriptors of each size, and most operations that wait for progress.",
+};
+
+struct mca_btl_base_endpoint_t {
+    opal_proc_t *proc; /* borrowed */
+};
+
+/* An accepted operation that progress has to finish. */
+struct self_op {
+    struct pool_item item;
+    struct list link;
+    struct mca_btl_base_endpoint_t *endpoint;
+    mca_btl_base_descriptor_t *descriptor; /* NULL: a put or get, whose copy is done */
+    mca_btl_base_tag_t tag;
+    void *local_address;
+    struct mca_btl_base_registration_handle_t *local_handle;
+    mca_btl_base_rdma_completion_fn_t cbfunc;
+    void *cbcontext;
+    void *cbdata;
+    int status;
+};
+
+struct self_module {
+    mca_btl_base_module_t super; /* first */
+    struct desc_set descs;
+    struct region_table *regions;
+    struct pool ops;
+    struct list queue; /* of struct self_op, in the order of the calls */
+    int depth;         /* how many of our calls, up the stack, are in a callback */
+};
+
+static struct self_module *self_of(mca_btl_base_module_t *btl)
+{
+    return (struct self_module *) (void *) btl;
+}
+
+static int self_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                          struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    (void) btl;
+    const struct btl_host *host = btl_host();
+    const opal_proc_t *me = host->ops->me(host->arg);
+    for (size_t i = 0; i < count; i++) {
+        endpoints[i] = NULL;
+        if (orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &procs[i]->proc_name, &me->proc_name) !=
+            OPAL_EQUAL) {
+            continue;
+        }
+        struct mca_btl_base_endpoint_t *endpoint = malloc(sizeof(*endpoint));
+        if (!endpoint) {
+            return OPAL_ERR_OUT_OF_RESOURCE;
+        }
+        endpoint->proc = procs[i];
+        endpoints[i] = endpoint;
+        if (reachable) {
+            opal_bitmap_set_bit(reachable, (int) i);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+/* Delivers a message, if it is to be, and completes the operation. */
+static void op_finish(struct self_module *self, struct self_op *op, int status)
+{
+    struct self_op done = *op;
+    pool_put(&self->ops, op);
+    mca_btl_base_descriptor_t *descriptor = done.descriptor;
+    self->depth++;
+    if (!descriptor) {
+        done.cbfunc(&self->super, done.endpoint, done.local_address, done.local_handle,
+                    done.cbcontext, done.cbdata, status == OPAL_SUCCESS ? done.status : status);
+    } else {
+        if (status == OPAL_SUCCESS) {
+            btl_deliver(&self->super, done.endpoint, done.tag, descriptor->des_segments,
+                        descriptor->des_segment_count);
+        }
+        btl_complete(&self->super, done.endpoint, descriptor, status);
+    }
+    self->depth--;
+}
+
+/* Ends what waits for this endpoint (NULL: for any), once each. */
+static void fail_queued(struct self_module *self, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct list failed;
+    list_init(&failed);
+    struct self_op *op;
+    list_for_each (op, &self->queue, struct self_op, link) {
+        if (!endpoint || op->endpoint == endpoint) {
+            list_remove(&op->link);
+            list_append(&failed, &op->link);
+        }
+    }
+    for (struct list *link = list_pop(&failed); link; link = list_pop(&failed)) {
+        op_finish(self, container_of(link, struct self_op, link), OPAL_ERR_UNREACH);
+    }
+}
+
+static int self_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                          struct mca_btl_base_endpoint_t **endpoints)
+{
+    (void) procs;
+    for (size_t i = 0; i < count; i++) {
+        if (endpoints[i]) {
+            fail_queued(self_of(btl), endpoints[i]);
+            free(endpoints[i]);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_descriptor_t *self_alloc(mca_btl_base_module_t *btl,
+                                             struct mca_btl_base_endpoint_t *endpoint,
+                                             uint8_t order, size_t size, uint32_t flags)
+{
+    (void) endpoint;
+    return desc_alloc(&self_of(btl)->descs, order, size, flags);
+}
+
+static int self_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
+{
+    (void) btl;
+    return desc_free(descriptor);
+}
+
+static mca_btl_base_descriptor_t *self_prepare_src(mca_btl_base_module_t *btl,
+                                                   struct mca_btl_base_endpoint_t *endpoint,
+                                                   opal_convertor_t *convertor, uint8_t order,
+                                                   size_t reserve, size_t *size, uint32_t flags)
+{
+    (void) endpoint;
+    return desc_prepare(&self_of(btl)->descs, convertor, order, reserve, size, flags, true);
+}
+
+/* Leaves an operation to progress. */
+static struct self_op *op_queue(struct self_module *self, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct self_op *op = pool_get(&self->ops);
+    if (op) {
+        memset(op, 0, sizeof(*op));
+        op->endpoint = endpoint;
+        list_append(&self->queue, &op->link);
+    }
+    return op;
+}
+
+static int self_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    struct self_module *self = self_of(btl);
+    size_t total;
+    int status = desc_total(descriptor, btl->btl_max_send_size, &total);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    /* What waits already goes first. */
+    if (self->depth >= MAX_DEPTH || !list_empty(&self->queue)) {
+        struct self_op *op = op_queue(self, endpoint);
+        if (!op) {
+            return OPAL_ERR_OUT_OF_RESOURCE;
+        }
+        op->descriptor = descriptor;
+        op->tag = tag;
+        return OPAL_SUCCESS;
+    }
+    self->depth++;
+    btl_deliver(btl, endpoint, tag, descriptor->des_segments, descriptor->des_segment_count);
+    status = btl_sent(btl, endpoint, descriptor);
+    self->depth--;
+    return status;
+}
+
+static mca_btl_base_registration_handle_t *
+self_register_mem(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *base,
+                  size_t size, uint32_t flags)
+{
+    return region_add(self_of(btl)->regions, endpoint, base, size, flags);
+}
+
+static int self_deregister_mem(mca_btl_base_module_t *btl,
+                               mca_btl_base_registration_handle_t *handle)
+{
+    return region_remove(self_of(btl)->regions, handle);
+}
+
+struct rdma_args {
+    struct mca_btl_base_endpoint_t *endpoint;
+    void *local_address;
+    struct mca_btl_base_registration_handle_t *local_handle;
+    mca_btl_base_rdma_completion_fn_t cbfunc;
+    void *cbcontext;
+    void *cbdata;
+};
+
+/* Calls back now, or from progress when the calls are nested too deep. */
+static int rdma_complete(struct self_module *self, const struct rdma_args *args,
+                         struct self_op *later, int status)
+{
+    if (later) {
+        later->local_address = args->local_address;
+        later->local_handle = args->local_handle;
+        later->cbfunc = args->cbfunc;
+        later->cbcontext = args->cbcontext;
+        later->cbdata = args->cbdata;
+        later->status = status;
+    } else if (args->cbfunc) {
+        self->depth++;
+        args->cbfunc(&self->super, args->endpoint, args->local_address, args->local_handle,
+                     args->cbcontext, args->cbdata, status);
+        self->depth--;
+    }
+    return OPAL_SUCCESS;
+}
+
+static int self_rdma(struct self_module *self, const struct rdma_args *args,
+                     uint64_t remote_address,
+                     struct mca_btl_base_registration_handle_t *remote_handle, size_t size,
+                     uint32_t right)
+{
+    if (!remote_handle) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct self_op *later = NULL;
+    if (args->cbfunc && self->depth >= MAX_DEPTH && !(later = op_queue(self, args->endpoint))) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    struct region_handle handle; /* the caller's copy may lie at any alignment */
+    memcpy(&handle, remote_handle, sizeof(handle));
+    int status;
+    void *remote =
+        region_access(self->regions, &handle, args->endpoint, remote_address, size, right, &status);
+    if (remote && size > 0) {
+        bool put = right == MCA_BTL_REG_FLAG_REMOTE_WRITE;
+        memmove(put ? remote : args->local_address, put ? args->local_address : remote, size);
+    }
+    return rdma_complete(self, args, later, status);
+}
+
+static int self_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    void *local_address, uint64_t remote_address,
+                    struct mca_btl_base_registration_handle_t *local_handle,
+                    struct mca_btl_base_registration_handle_t *remote_handle, size_t size,
+                    int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
+                    void *cbdata)
+{
+    (void) flags, (void) order;
+    struct rdma_args args = {endpoint, local_address, local_handle, cbfunc, cbcontext, cbdata};
+    return self_rdma(self_of(btl), &args, remote_address, remote_handle, size,
+                     MCA_BTL_REG_FLAG_REMOTE_WRITE);
+}
+
+static int self_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    void *local_address, uint64_t remote_address,
+                    struct mca_btl_base_registration_handle_t *local_handle,
+                    struct mca_btl_base_registration_handle_t *remote_handle, size_t size,
+                    int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
+                    void *cbdata)
+{
+    (void) flags, (void) order;
+    struct rdma_args args = {endpoint, local_address, local_handle, cbfunc, cbcontext, cbdata};
+    return self_rdma(self_of(btl), &args, remote_address, remote_handle, size,
+                     MCA_BTL_REG_FLAG_REMOTE_READ);
+}
+
+static void self_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      int verbose)
+{
+    (void) endpoint, (void) verbose;
+    struct self_module *self = self_of(btl);
+    log_info(LOG_BTL, "self: %zu operations wait, %zu small and %zu large descriptors in use",
+             self->ops.in_use, self->descs.classes[0].pool.in_use,
+             self->descs.classes[1].pool.in_use);
+}
+
+static int self_finalize(mca_btl_base_module_t *btl)
+{
+    struct self_module *self = self_of(btl);
+    fail_queued(self, NULL);
+    desc_set_fini(&self->descs);
+    pool_fini(&self->ops);
+    region_table_destroy(self->regions);
+    free(self);
+    return OPAL_SUCCESS;
+}
+
+static const mca_btl_base_module_t self_template = {
+    .btl_component = &mca_btl_self_component,
+    .btl_eager_limit = SMALL_SIZE,
+    .btl_rndv_eager_limit = SMALL_SIZE,
+    .btl_max_send_size = MAX_SEND_SIZE,
+    .btl_rdma_pipeline_send_length = SIZE_MAX,
+    .btl_rdma_pipeline_frag_size = SIZE_MAX,
+    .btl_min_rdma_pipeline_size = 0,
+    .btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH,
+    .btl_latency = 0,
+    .btl_bandwidth = 10000,
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA,
+    .btl_registration_handle_size = sizeof(struct region_handle),
+    .btl_get_limit = SIZE_MAX,
+    .btl_put_limit = SIZE_MAX,
+    .btl_add_procs = self_add_procs,
+    .btl_del_procs = self_del_procs,
+    .btl_register = btl_register_tag,
+    .btl_finalize = self_finalize,
+    .btl_alloc = self_alloc,
+    .btl_free = self_free,
+    .btl_prepare_src = self_prepare_src,
+    .btl_send = self_send,
+    .btl_sendi = btl_sendi_by_send,
+    .btl_put = self_put,
+    .btl_get = self_get,
+    .btl_dump = self_dump,
+    .btl_atomic_op = btl_no_atomic_op,
+    .btl_atomic_fop = btl_no_atomic_fop,
+    .btl_atomic_cswap = btl_no_atomic_cswap,
+    .btl_register_mem = self_register_mem,
+    .btl_deregister_mem = self_deregister_mem,
+    .btl_register_error = btl_register_error_fn,
+    .btl_ft_event = btl_no_ft_event,
+};
+
+static struct self_module *the_module; /* from init until finalize */
+
+static struct self_module *module_create(void)
+{
+    struct self_module *self = calloc(1, sizeof(*self));
+    if (!self) {
+        return NULL;
+    }
+    self->super = self_template;
+    self->regions = region_table_create(MAX_REGIONS);
+    if (!self->regions) {
+        free(self);
+        return NULL;
+    }
+    size_t limit = (size_t) param_int(&free_list_param);
+    const struct desc_size sizes[] = {
+        {.payload = SMALL_SIZE, .limit = limit, .per_chunk = 8},
+        {.payload = MAX_SEND_SIZE, .limit = limit, .per_chunk = 2},
+    };
+    desc_set_init(&self->descs, sizes, 2, 0);
+    pool_init(&self->ops, sizeof(struct self_op), _Alignof(struct self_op), 32, limit, NULL, NULL);
+    list_init(&self->queue);
+    return self;
+}
+
+static mca_btl_base_module_t **self_init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    *count = 0;
+    mca_btl_base_module_t **modules = malloc(sizeof(*modules));
+    the_module = modules ? module_create() : NULL;
+    if (!the_module) {
+        free(modules);
+        return NULL;
+    }
+    modules[0] = &the_module->super;
+    *count = 1;
+    return modules;
+}
+
+static int self_progress(void)
+{
+    int events = 0;
+    while (events < PROGRESS_MAX && !list_empty(&the_module->queue)) {
+        struct list *link = list_pop(&the_module->queue);
+        op_finish(the_module, container_of(link, struct self_op, link), OPAL_SUCCESS);
+        events++;
+    }
+    return events;
+}
+
+static int self_register_params(void)
+{
+    param_register(&free_list_param);
+    return OPAL_SUCCESS;
+}
+
+mca_btl_base_component_t mca_btl_self_component = {
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("self"),
+                    .mca_register_component_params = self_register_params},
+    .btl_init = self_init,
+    .btl_progress = self_progress,
+};

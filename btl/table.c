@@ -1,0 +1,103 @@
+#include <btl/base.h>
+#include <string.h>
+
+/* Puts the descriptor's bytes in: the header, then size bytes of the convertor, which moves on.
+ * False: the convertor has less. */
+static bool fill(mca_btl_base_descriptor_t *descriptor, opal_convertor_t *convertor,
+                 const void *header, size_t header_size, size_t payload_size)
+{
+    unsigned char *to = descriptor->des_segments[0].seg_addr.pval;
+    if (header_size > 0) {
+        memcpy(to, header, header_size);
+    }
+    return payload_size == 0 ||
+           opal_convertor_pack_bytes(convertor, to + header_size, payload_size) == payload_size;
+}
+
+int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                      opal_convertor_t *convertor, void *header, size_t header_size,
+                      size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t **descriptor)
+{
+    if (descriptor) {
+        *descriptor = NULL;
+    }
+    if (header_size > module->btl_max_send_size ||
+        payload_size > module->btl_max_send_size - header_size) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    mca_btl_base_descriptor_t *made =
+        module->btl_alloc(module, endpoint, order, header_size + payload_size, flags);
+    if (!made) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    size_t start = convertor ? convertor->bytes_converted : 0;
+    int status = OPAL_ERR_BAD_PARAM;
+    if (fill(made, convertor, header, header_size, payload_size)) {
+        /* No callback was asked for, and none can be: the caller never sees this descriptor. */
+        made->des_flags &= ~(uint32_t) MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+        made->des_flags |= MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+        status = module->btl_send(module, endpoint, made, tag);
+        if (status >= 0) {
+            return OPAL_SUCCESS;
+        }
+    }
+    if (convertor) {
+        opal_convertor_set_position(convertor, &start);
+    }
+    made->des_flags = flags;
+    bool later = status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
+                 status == OPAL_ERR_RESOURCE_BUSY;
+    if (later && descriptor) {
+        *descriptor = made;
+    } else {
+        module->btl_free(module, made);
+    }
+    return status;
+}
+
+int btl_no_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                     uint64_t remote_address,
+                     struct mca_btl_base_registration_handle_t *remote_handle,
+                     mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
+                     mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    (void) module, (void) endpoint, (void) remote_address, (void) remote_handle;
+    (void) op, (void) operand, (void) flags, (void) order;
+    (void) cbfunc, (void) cbcontext, (void) cbdata;
+    return ORTE_ERR_NOT_SUPPORTED;
+}
+
+int btl_no_atomic_fop(struct mca_btl_base_module_t *module,
+                      struct mca_btl_base_endpoint_t *endpoint, void *local_address,
+                      uint64_t remote_address,
+                      struct mca_btl_base_registration_handle_t *local_handle,
+                      struct mca_btl_base_registration_handle_t *remote_handle,
+                      mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
+                      mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    (void) module, (void) endpoint, (void) local_address, (void) remote_address;
+    (void) local_handle, (void) remote_handle, (void) op, (void) operand, (void) flags;
+    (void) order, (void) cbfunc, (void) cbcontext, (void) cbdata;
+    return ORTE_ERR_NOT_SUPPORTED;
+}
+
+int btl_no_atomic_cswap(struct mca_btl_base_module_t *module,
+                        struct mca_btl_base_endpoint_t *endpoint, void *local_address,
+                        uint64_t remote_address,
+                        struct mca_btl_base_registration_handle_t *local_handle,
+                        struct mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
+                        uint64_t value, int flags, int order,
+                        mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    (void) module, (void) endpoint, (void) local_address, (void) remote_address;
+    (void) local_handle, (void) remote_handle, (void) compare, (void) value, (void) flags;
+    (void) order, (void) cbfunc, (void) cbcontext, (void) cbdata;
+    return ORTE_ERR_NOT_SUPPORTED;
+}
+
+int btl_no_ft_event(int state)
+{
+    (void) state;
+    return ORTE_ERR_NOT_SUPPORTED;
+}
