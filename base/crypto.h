@@ -10,10 +10,10 @@
 /* Once per process before the rest; more calls are no-ops. Any thread. */
 int crypto_open(void) KEEL_MUST_CHECK;
 void crypto_random(void *data, size_t size);
-/* A subkey for a purpose (at most 8 characters) and a number. */
-void crypto_derive(uint8_t subkey[KEY_BYTES], const uint8_t key[KEY_BYTES], const char purpose[8],
+/* A subkey for a purpose (a text; its first 8 characters count) and a number. */
+void crypto_derive(uint8_t subkey[KEY_BYTES], const uint8_t key[KEY_BYTES], const char *purpose,
                    uint64_t number);
-/* Keyed BLAKE2b over a list of parts. */
+/* Keyed BLAKE2b over the parts, one behind the other; where one ends is not covered. */
 void crypto_mac(uint8_t mac[MAC_BYTES], const uint8_t key[KEY_BYTES], const struct iovec *parts,
                 size_t count);
 /* Constant time. */

@@ -2,9 +2,10 @@
  *
  *   --mca fault "POINT:ACTION[=VALUE][:p=P][:seed=N][:after=N]; ..."
  *
- * Actions: error=NAME (an errno's name), drop, delay=MILLISECONDS, short=BYTES, kill (this process).
- * p: the probability (default 1), drawn from a generator seeded with seed; after: the number of
- * passes that do nothing first. A point that is not named costs one predictable branch. */
+ * Actions: error=NAME (an errno's name), drop, delay=MILLISECONDS, short=BYTES, kill (this
+ * process). p: the probability (default 1), drawn from a generator seeded with seed; after: the
+ * number of passes that do nothing first. A point that is not named costs one predictable branch.
+ */
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
 

@@ -24,7 +24,8 @@ enum log_layer {
 
 enum log_level { LOG_ERROR = -1, LOG_WARN = 0, LOG_INFO = 1, LOG_DEBUG = 2, LOG_TRACE = 3 };
 
-extern int log_verbosity[LOG_LAYERS]; /* set by log_open and log_set_verbosity, read without a lock */
+extern int
+    log_verbosity[LOG_LAYERS]; /* set by log_open and log_set_verbosity, read without a lock */
 
 /* Reads the verbosity parameters. Lines written before it appear too, without the name. */
 void log_open(void);
@@ -36,11 +37,11 @@ void log_set_sink(void (*sink)(void *arg, enum log_level level, const char *line
 void log_write(enum log_layer layer, enum log_level level, const char *format, ...)
     KEEL_PRINTF(3, 4);
 
-#define log_at(layer, level, ...)                                     \
-    do {                                                              \
-        if ((int) (level) <= log_verbosity[layer]) {                  \
-            log_write(layer, level, __VA_ARGS__);                     \
-        }                                                             \
+#define log_at(layer, level, ...)                    \
+    do {                                             \
+        if ((int) (level) <= log_verbosity[layer]) { \
+            log_write(layer, level, __VA_ARGS__);    \
+        }                                            \
     } while (0)
 #define log_error(layer, ...) log_at(layer, LOG_ERROR, __VA_ARGS__)
 #define log_warn(layer, ...) log_at(layer, LOG_WARN, __VA_ARGS__)

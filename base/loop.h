@@ -1,8 +1,8 @@
 /* The event loop: libevent behind typed, embedded watchers and tasks.
  *
  * A loop belongs to the thread that runs it (loop_run, or the thread of loop_start_thread); before
- * it runs, to the thread that made it. Only loop_post, loop_wake, loop_stop and loop_is_current may
- * be called by other threads. Watchers and tasks are members of their owner's struct: the loop
+ * it runs, to the thread that made it. Only loop_post, loop_stop and loop_is_current may be
+ * called by other threads. Watchers and tasks are members of their owner's struct: the loop
  * borrows them from start or post until stop or run. */
 #ifndef BASE_LOOP_H
 #define BASE_LOOP_H
@@ -14,6 +14,7 @@
 
 struct loop;
 
+/* Zeroed but for run before its first post; it may be freed by its own run. */
 struct loop_task {
     struct list link;
     void (*run)(struct loop_task *task);
@@ -23,7 +24,7 @@ struct loop_task {
 struct loop_io {
     struct event event;
     struct loop *loop;
-    int fd;      /* borrowed */
+    int fd;       /* borrowed */
     short events; /* what is watched now: EV_READ, EV_WRITE or both; 0: not started */
     void (*ready)(struct loop_io *io, short events);
 };
@@ -42,11 +43,13 @@ void loop_destroy(struct loop *loop);
 void loop_run(struct loop *loop);
 /* Makes a thread that runs the loop, with all signals blocked. */
 int loop_start_thread(struct loop *loop) KEEL_MUST_CHECK;
-/* Ends loop_run after the current callback; a loop with a thread is joined (not from itself). */
+/* Ends loop_run after the current callback, or the next one at once when none is running; a loop
+ * with a thread is joined (not from itself). What was posted and did not run stays posted. */
 void loop_stop(struct loop *loop);
 /* True in the loop's thread, and everywhere before the loop first runs. */
 bool loop_is_current(const struct loop *loop);
-/* Handles what is due without waiting; for loops without a thread. */
+/* Handles what is due without waiting; for loops without a thread. A no-op in the loop's callbacks.
+ */
 void loop_poll(struct loop *loop);
 
 /* Has task->run called soon on the loop; tasks run in the order of their posts. Posting a task that
@@ -57,11 +60,12 @@ bool loop_cancel(struct loop *loop, struct loop_task *task);
 
 void loop_io_init(struct loop_io *io, struct loop *loop, int fd,
                   void (*ready)(struct loop_io *io, short events));
-/* Watches for these events from now on (persistent); 0 stops. */
+/* Watches for these events from now on (persistent); 0 stops. A descriptor that cannot be watched
+ * (a regular file) is logged and stays unwatched: events is 0 then. Stop before closing it. */
 void loop_io_watch(struct loop_io *io, short events);
 void loop_timer_init(struct loop_timer *timer, struct loop *loop,
                      void (*fired)(struct loop_timer *timer));
-/* Fires once; starting again moves the time. */
+/* Fires once, to about 5 ms; starting again moves the time. */
 void loop_timer_start(struct loop_timer *timer, uint64_t delay_us);
 void loop_timer_stop(struct loop_timer *timer);
 

@@ -16,7 +16,7 @@ struct param {
     const char *name;
     enum param_type type;
     const char *default_text;
-    int64_t min, max;           /* PARAM_INT and PARAM_SIZE */
+    int64_t min, max; /* PARAM_INT and PARAM_SIZE; both 0: any (a size is never negative) */
     const char *const *choices; /* PARAM_ENUM: NULL-ended; the value is the index */
     const char *unit;           /* "", "bytes", "ms", ... */
     const char *help;           /* one sentence */
@@ -25,26 +25,30 @@ struct param {
     bool resolved_;
     int64_t number_;
     char *text_;
-    const char *source_;        /* "default", "environment", "command line" or a file's name */
+    const char *source_; /* "default", "environment", "command line" or a file's name */
 };
 
 /* Adds a static struct param; a second call with the same one is a no-op. Called by the getters. */
 void param_register(struct param *param);
-int64_t param_int(struct param *param);         /* INT, SIZE, BOOL, ENUM */
+int64_t param_int(struct param *param); /* INT, SIZE, BOOL, ENUM */
 bool param_bool(struct param *param);
-const char *param_string(struct param *param);  /* never NULL; lives as long as the process */
+const char *param_string(struct param *param); /* never NULL; lives as long as the process */
 /* Where the value came from: "default", "environment", ... */
 const char *param_source(struct param *param);
 
-/* Sets a value from the command line, before the parameter is first read. Names that nobody
- * registers are kept (they may be another program's). ORTE_ERR_BAD_PARAM: not a parameter's name. */
+/* Sets a value from the command line, before the parameter is first read; the last call counts.
+ * Names that nobody registers are kept (they may be another program's). ORTE_ERR_BAD_PARAM: not a
+ * parameter's name, or a value of more than 4095 characters; ORTE_ERR_RESOURCE_BUSY: read already.
+ */
 int param_override(const char *name, const char *value) KEEL_MUST_CHECK;
+/* For tests, before the first parameter is read: other files in place of the two; NULL: none. */
+void param_set_files(const char *user, const char *system);
 /* Walks all registered parameters, sorted by name. */
 void param_each(void (*visit)(struct param *param, void *arg), void *arg);
 
 /* Parses by the rules above without a registry; ORTE_ERR_BAD_PARAM or VALUE_OUT_OF_BOUNDS. */
-int param_parse_int(const char *text, bool is_size, int64_t min, int64_t max, int64_t *value)
-    KEEL_MUST_CHECK;
+int param_parse_int(const char *text, bool is_size, int64_t min, int64_t max,
+                    int64_t *value) KEEL_MUST_CHECK;
 int param_parse_bool(const char *text, bool *value) KEEL_MUST_CHECK;
 
 #endif

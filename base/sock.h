@@ -1,5 +1,5 @@
-/* Sockets and descriptors: everything close-on-exec, non-blocking where it says so. Functions return
- * a descriptor or -errno. */
+/* Sockets and descriptors: everything close-on-exec, non-blocking where it says so. Functions
+ * return a descriptor or -errno. */
 #ifndef BASE_SOCK_H
 #define BASE_SOCK_H
 
@@ -14,8 +14,8 @@ struct sock_addr {
 
 int sock_addr_unix(struct sock_addr *addr, const char *path) KEEL_MUST_CHECK; /* 0 or -errno */
 /* Numeric host only; family AF_INET or AF_INET6. */
-int sock_addr_ip(struct sock_addr *addr, int family, const char *host, uint16_t port)
-    KEEL_MUST_CHECK;
+int sock_addr_ip(struct sock_addr *addr, int family, const char *host,
+                 uint16_t port) KEEL_MUST_CHECK;
 uint16_t sock_addr_port(const struct sock_addr *addr);
 /* "tcp://1.2.3.4:5", "tcp6://[::1]:5" or "unix:///path"; returns text. */
 const char *sock_addr_print(const struct sock_addr *addr, char *text, size_t size);
