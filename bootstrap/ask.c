@@ -1,5 +1,5 @@
-/* Cards on demand: a rank asks its daemon, the daemon asks the one that hosts the peer; an ask about
- * a rank that has not published yet waits for its first fence. */
+/* Cards on demand: a rank asks its daemon, the daemon asks the one that hosts the peer; an ask
+ * about a rank that has not published yet waits for its first fence. */
 #include <bootstrap/server_internal.h>
 
 #include <base/log.h>
@@ -7,9 +7,9 @@
 
 struct ask {
     struct list link;
-    uint32_t rank;              /* whose cards */
-    orte_process_name_t asker;  /* the rank that wants them */
-    uint32_t daemon;            /* of the asker */
+    uint32_t rank;             /* whose cards */
+    orte_process_name_t asker; /* the rank that wants them */
+    uint32_t daemon;           /* of the asker */
     uint64_t request;
 };
 
@@ -20,10 +20,10 @@ static opal_buffer_t *answer_message(const struct ask *ask, bool to_daemon, int3
     if (!buffer) {
         return NULL;
     }
-    if ((!to_daemon || proto_put(buffer, &ask->asker, ORTE_NAME) == OPAL_SUCCESS)
-        && proto_put(buffer, &ask->request, OPAL_UINT64) == OPAL_SUCCESS
-        && proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS
-        && proto_put_bytes(buffer, cards, size) == OPAL_SUCCESS) {
+    if ((!to_daemon || proto_put(buffer, &ask->asker, ORTE_NAME) == OPAL_SUCCESS) &&
+        proto_put(buffer, &ask->request, OPAL_UINT64) == OPAL_SUCCESS &&
+        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
+        proto_put_bytes(buffer, cards, size) == OPAL_SUCCESS) {
         return buffer;
     }
     OBJ_RELEASE(buffer);
@@ -39,10 +39,10 @@ static void answer(struct server *server, const struct ask *ask, int32_t status,
         log_error(LOG_BOOTSTRAP, "no memory to answer %s", ORTE_NAME_PRINT(&ask->asker));
         return;
     }
-    int sent = to_daemon ? server_send(server, ask->asker.jobid & 0xffff0000u, ask->daemon,
-                                       RML_TAG_MODEX_ANSWER, &buffer)
-                         : server_send(server, ask->asker.jobid, ask->asker.vpid, RML_TAG_CLIENT,
-                                       &buffer);
+    int sent =
+        to_daemon ? server_send(server, ask->asker.jobid & 0xffff0000u, ask->daemon,
+                                RML_TAG_MODEX_ANSWER, &buffer)
+                  : server_send(server, ask->asker.jobid, ask->asker.vpid, RML_TAG_CLIENT, &buffer);
     if (sent != ORTE_SUCCESS) {
         log_debug(LOG_BOOTSTRAP, "an answer for %s is lost", ORTE_NAME_PRINT(&ask->asker));
     }
@@ -75,10 +75,10 @@ static int forward(struct server *server, const struct job *job, const struct as
     if (!buffer) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    if (proto_put(buffer, &job->map.jobid, OPAL_UINT32) != OPAL_SUCCESS
-        || proto_put(buffer, &ask->rank, OPAL_UINT32) != OPAL_SUCCESS
-        || proto_put(buffer, &ask->asker, ORTE_NAME) != OPAL_SUCCESS
-        || proto_put(buffer, &ask->request, OPAL_UINT64) != OPAL_SUCCESS) {
+    if (proto_put(buffer, &job->map.jobid, OPAL_UINT32) != OPAL_SUCCESS ||
+        proto_put(buffer, &ask->rank, OPAL_UINT32) != OPAL_SUCCESS ||
+        proto_put(buffer, &ask->asker, ORTE_NAME) != OPAL_SUCCESS ||
+        proto_put(buffer, &ask->request, OPAL_UINT64) != OPAL_SUCCESS) {
         OBJ_RELEASE(buffer);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -101,8 +101,8 @@ int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_bu
         answer(server, &ask, ORTE_ERR_NOT_FOUND, NULL, 0);
         return ORTE_SUCCESS;
     }
-    status = job_is_local(server, job, ask.rank) ? serve(server, job, &ask)
-                                                 : forward(server, job, &ask);
+    status =
+        job_is_local(server, job, ask.rank) ? serve(server, job, &ask) : forward(server, job, &ask);
     if (status != ORTE_SUCCESS) {
         answer(server, &ask, status, NULL, 0);
     }
@@ -168,7 +168,7 @@ static void answer_all(struct server *server, struct job *job, uint32_t rank, in
                        const struct bytes *cards)
 {
     struct ask *ask;
-    list_for_each(ask, &job->asks, struct ask, link) {
+    list_for_each (ask, &job->asks, struct ask, link) {
         if (ask->rank == rank) {
             list_remove(&ask->link);
             answer(server, ask, status, cards->data, cards->size);

@@ -11,8 +11,8 @@ static void put32(uint8_t *at, uint32_t value)
 
 static uint32_t get32(const uint8_t *at)
 {
-    return (uint32_t) at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16
-           | (uint32_t) at[3] << 24;
+    return (uint32_t) at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16 |
+           (uint32_t) at[3] << 24;
 }
 
 static int reserve(struct bytes *bytes, size_t size)

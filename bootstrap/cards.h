@@ -1,8 +1,8 @@
 /* Cards: what a process publishes about itself under keys, and what it knows of its peers.
  *
- * A set of cards travels as one run of bytes, little-endian: for each card u8 length of the key, the
- * key, u32 size, the data. A collection (everybody's cards) is, for each rank, u32 rank, u32 size,
- * the set. Both come from a wire and are checked when they are merged. */
+ * A set of cards travels as one run of bytes, little-endian: for each card u8 length of the key,
+ * the key, u32 size, the data. A collection (everybody's cards) is, for each rank, u32 rank, u32
+ * size, the set. Both come from a wire and are checked when they are merged. */
 #ifndef BOOTSTRAP_CARDS_H
 #define BOOTSTRAP_CARDS_H
 
@@ -23,17 +23,17 @@ void bytes_fini(struct bytes *bytes);
  * key is in the set. */
 int cards_add(struct bytes *set, const char *key, const void *data, size_t size) KEEL_MUST_CHECK;
 /* Finds a card; *data points into the set. NOT_FOUND, or BAD_PARAM for a malformed set. */
-int cards_find(const struct bytes *set, const char *key, const uint8_t **data, size_t *size)
-    KEEL_MUST_CHECK;
+int cards_find(const struct bytes *set, const char *key, const uint8_t **data,
+               size_t *size) KEEL_MUST_CHECK;
 /* Is it a well-formed set? */
 int cards_check(const uint8_t *set, size_t size) KEEL_MUST_CHECK;
 
 /* Adds a rank's set to a collection. */
-int cards_collect(struct bytes *collection, uint32_t rank, const uint8_t *set, size_t size)
-    KEEL_MUST_CHECK;
+int cards_collect(struct bytes *collection, uint32_t rank, const uint8_t *set,
+                  size_t size) KEEL_MUST_CHECK;
 /* Appends every set of a collection to the sets of its rank (of count ranks). On a malformed
  * collection nothing is appended. */
-int cards_merge(struct bytes *sets, uint32_t count, const uint8_t *collection, size_t size)
-    KEEL_MUST_CHECK;
+int cards_merge(struct bytes *sets, uint32_t count, const uint8_t *collection,
+                size_t size) KEEL_MUST_CHECK;
 
 #endif

@@ -24,7 +24,7 @@ static void fence_destroy(struct fence *fence)
 static struct fence *find_fence(struct job *job, uint32_t operation)
 {
     struct fence *fence;
-    list_for_each(fence, &job->fences, struct fence, link) {
+    list_for_each (fence, &job->fences, struct fence, link) {
         if (fence->operation == operation) {
             return fence;
         }
@@ -37,8 +37,8 @@ static bool misses_a_rank(const struct server *server, const struct job *job, ui
 {
     for (uint32_t rank = 0; rank < job->map.size; rank++) {
         const struct local_rank *local = &job->ranks[rank];
-        if ((local->state == RANK_GONE || local->state == RANK_LEFT)
-            && local->next_fence <= operation && job_is_local(server, job, rank)) {
+        if ((local->state == RANK_GONE || local->state == RANK_LEFT) &&
+            local->next_fence <= operation && job_is_local(server, job, rank)) {
             return true;
         }
     }
@@ -66,11 +66,10 @@ static opal_buffer_t *daemon_message(const struct job *job, const struct fence *
     if (!buffer) {
         return NULL;
     }
-    if (proto_put(buffer, &job->map.jobid, OPAL_UINT32) == OPAL_SUCCESS
-        && proto_put(buffer, &fence->operation, OPAL_UINT32) == OPAL_SUCCESS
-        && proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS
-        && proto_put_bytes(buffer, fence->collection.data, fence->collection.size)
-               == OPAL_SUCCESS) {
+    if (proto_put(buffer, &job->map.jobid, OPAL_UINT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &fence->operation, OPAL_UINT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
+        proto_put_bytes(buffer, fence->collection.data, fence->collection.size) == OPAL_SUCCESS) {
         return buffer;
     }
     OBJ_RELEASE(buffer);
@@ -84,10 +83,9 @@ static opal_buffer_t *rank_message(const struct fence *fence)
     if (!buffer) {
         return NULL;
     }
-    if (proto_put(buffer, &fence->operation, OPAL_UINT32) == OPAL_SUCCESS
-        && proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS
-        && proto_put_bytes(buffer, fence->collection.data, fence->collection.size)
-               == OPAL_SUCCESS) {
+    if (proto_put(buffer, &fence->operation, OPAL_UINT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
+        proto_put_bytes(buffer, fence->collection.data, fence->collection.size) == OPAL_SUCCESS) {
         return buffer;
     }
     OBJ_RELEASE(buffer);
@@ -99,10 +97,8 @@ static void finish(struct server *server, struct job *job, struct fence *fence)
 {
     for (uint32_t i = 0; i < job->child_count; i++) {
         opal_buffer_t *buffer = daemon_message(job, fence);
-        if (!buffer
-            || server_send(server, job->map.jobid & 0xffff0000u, job->children[i],
-                           RML_TAG_COLL_DOWN, &buffer)
-                   != ORTE_SUCCESS) {
+        if (!buffer || server_send(server, job->map.jobid & 0xffff0000u, job->children[i],
+                                   RML_TAG_COLL_DOWN, &buffer) != ORTE_SUCCESS) {
             log_error(LOG_BOOTSTRAP, "fence %u: no result for daemon %u", fence->operation,
                       job->children[i]);
         }
@@ -112,9 +108,8 @@ static void finish(struct server *server, struct job *job, struct fence *fence)
             continue;
         }
         opal_buffer_t *buffer = rank_message(fence);
-        if (!buffer
-            || server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, &buffer)
-                   != ORTE_SUCCESS) {
+        if (!buffer ||
+            server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, &buffer) != ORTE_SUCCESS) {
             log_error(LOG_BOOTSTRAP, "fence %u: no result for rank %u", fence->operation, rank);
         }
     }
@@ -135,9 +130,8 @@ static void advance(struct server *server, struct job *job, struct fence *fence)
     opal_buffer_t *buffer = daemon_message(job, fence);
     bytes_fini(&fence->collection);
     uint32_t parent = tree_parent(server->radix, server->daemon);
-    if (!buffer
-        || server_send(server, job->map.jobid & 0xffff0000u, parent, RML_TAG_COLL_UP, &buffer)
-               != ORTE_SUCCESS) {
+    if (!buffer || server_send(server, job->map.jobid & 0xffff0000u, parent, RML_TAG_COLL_UP,
+                               &buffer) != ORTE_SUCCESS) {
         fence->status = ORTE_ERR_COMM_FAILURE;
         finish(server, job, fence);
     }
@@ -157,8 +151,8 @@ int fence_from_rank(struct server *server, struct job *job, uint32_t rank, opal_
     if (status == OPAL_SUCCESS) {
         status = proto_get_bytes(buffer, &set, &size);
     }
-    if (status == OPAL_SUCCESS
-        && (operation != local->next_fence || cards_check(set, size) != ORTE_SUCCESS)) {
+    if (status == OPAL_SUCCESS &&
+        (operation != local->next_fence || cards_check(set, size) != ORTE_SUCCESS)) {
         status = ORTE_ERR_BAD_PARAM;
     }
     struct fence *fence = NULL;
@@ -266,8 +260,8 @@ int fence_from_parent(struct server *server, const struct rml_info *info, opal_b
         return ORTE_SUCCESS;
     }
     struct fence *fence = get_fence(server, job, message.operation);
-    if (!fence || server->daemon == 0
-        || info->origin.vpid != tree_parent(server->radix, server->daemon)) {
+    if (!fence || server->daemon == 0 ||
+        info->origin.vpid != tree_parent(server->radix, server->daemon)) {
         free(message.cards);
         return fence ? ORTE_ERR_PERM : ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -281,7 +275,7 @@ int fence_from_parent(struct server *server, const struct rml_info *info, opal_b
 void fence_rank_gone(struct server *server, struct job *job, uint32_t rank)
 {
     struct fence *fence;
-    list_for_each(fence, &job->fences, struct fence, link) {
+    list_for_each (fence, &job->fences, struct fence, link) {
         if (job->ranks[rank].next_fence <= fence->operation && fence->status == ORTE_SUCCESS) {
             fence->status = ORTE_ERR_COMM_FAILURE;
             advance(server, job, fence);

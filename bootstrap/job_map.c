@@ -26,8 +26,7 @@ int job_map_pack(opal_buffer_t *buffer, const struct job_map *map)
         status = opal_dss.pack(buffer, map->node_names, (int32_t) map->node_count, OPAL_STRING);
     }
     if (status == OPAL_SUCCESS) {
-        status = opal_dss.pack(buffer, map->daemon_of_node, (int32_t) map->node_count,
-                               OPAL_UINT32);
+        status = opal_dss.pack(buffer, map->daemon_of_node, (int32_t) map->node_count, OPAL_UINT32);
     }
     if (status == OPAL_SUCCESS) {
         status = opal_dss.pack(buffer, map->node_of, (int32_t) map->size, OPAL_UINT32);
@@ -92,8 +91,8 @@ static int unpack_head(opal_buffer_t *buffer, struct job_map *map)
     if (status == OPAL_SUCCESS) {
         status = proto_get_bytes(buffer, &key, &key_size);
     }
-    if (status == OPAL_SUCCESS
-        && (!uuid || strlen(uuid) != JOB_UUID_TEXT - 1 || key_size != sizeof(map->app_key))) {
+    if (status == OPAL_SUCCESS &&
+        (!uuid || strlen(uuid) != JOB_UUID_TEXT - 1 || key_size != sizeof(map->app_key))) {
         status = ORTE_ERR_UNPACK_FAILURE;
     }
     if (status == OPAL_SUCCESS) {
@@ -107,9 +106,8 @@ static int unpack_head(opal_buffer_t *buffer, struct job_map *map)
     }
     free(uuid);
     free(key);
-    if (status == OPAL_SUCCESS
-        && (map->size == 0 || map->size > RANKS_MAX || map->node_count == 0
-            || map->node_count > NODES_MAX)) {
+    if (status == OPAL_SUCCESS && (map->size == 0 || map->size > RANKS_MAX ||
+                                   map->node_count == 0 || map->node_count > NODES_MAX)) {
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     return status;

@@ -10,14 +10,14 @@
 
 struct job_map {
     orte_jobid_t jobid;
-    char uuid[JOB_UUID_TEXT];    /* JOB: 128 random bits in hex */
+    char uuid[JOB_UUID_TEXT]; /* JOB: 128 random bits in hex */
     uint8_t app_key[KEY_BYTES];
-    uint32_t size;               /* ranks */
+    uint32_t size; /* ranks */
     uint32_t node_count;
-    char **node_names;           /* owned */
-    uint32_t *daemon_of_node;    /* owned: the vpid of the daemon that serves it */
-    uint32_t *node_of;           /* owned, by rank */
-    uint32_t *local_rank_of;     /* owned, by rank */
+    char **node_names;        /* owned */
+    uint32_t *daemon_of_node; /* owned: the vpid of the daemon that serves it */
+    uint32_t *node_of;        /* owned, by rank */
+    uint32_t *local_rank_of;  /* owned, by rank */
 };
 
 int job_map_pack(opal_buffer_t *buffer, const struct job_map *map) KEEL_MUST_CHECK;
@@ -26,13 +26,13 @@ int job_map_unpack(opal_buffer_t *buffer, struct job_map *map) KEEL_MUST_CHECK;
 void job_map_fini(struct job_map *map); /* wipes the key */
 
 /* The environment of a rank, written by the launcher and read by bootstrap/env.c. */
-#define ENV_JOB "KEEL_JOB"                 /* the UUID */
-#define ENV_JOBID "KEEL_JOBID"             /* decimal */
+#define ENV_JOB "KEEL_JOB"     /* the UUID */
+#define ENV_JOBID "KEEL_JOBID" /* decimal */
 #define ENV_RANK "KEEL_RANK"
 #define ENV_SIZE "KEEL_SIZE"
 #define ENV_LOCAL_RANK "KEEL_LOCAL_RANK"
 #define ENV_LOCAL_SIZE "KEEL_LOCAL_SIZE"
-#define ENV_NODE "KEEL_NODE"               /* the node's name */
+#define ENV_NODE "KEEL_NODE" /* the node's name */
 #define ENV_NODE_ID "KEEL_NODE_ID"
 #define ENV_DAEMON "KEEL_DAEMON"           /* the daemon's contact string */
 #define ENV_SESSION_DIR "KEEL_SESSION_DIR" /* this node's and job's folder */

@@ -21,13 +21,15 @@ enum client_command {
     CLIENT_WELCOME = 1, /* job map */
     CLIENT_FENCE,       /* u32 operation, i32 status, bytes everybody's cards */
     CLIENT_CARDS,       /* u64 request, i32 status, bytes cards */
+    CLIENT_LOST,        /* -; from the rank to itself: the link to the daemon is down */
 };
 
 /* Between daemons, on RML_TAG_COLL_UP and RML_TAG_COLL_DOWN: u32 jobid, u32 operation, i32 status,
  * bytes cards. On RML_TAG_MODEX_ASK: u32 jobid, u32 rank, name of the asking rank, u64 request; on
  * RML_TAG_MODEX_ANSWER: name of the asking rank, u64 request, i32 status, bytes cards. */
 
-/* Bytes as the last field of a message: an OPAL_BYTE_OBJECT. get_bytes hands out malloc'd memory. */
+/* Bytes as the last field of a message: an OPAL_BYTE_OBJECT. get_bytes hands out malloc'd memory.
+ */
 int proto_put_bytes(opal_buffer_t *buffer, const void *data, size_t size) KEEL_MUST_CHECK;
 int proto_get_bytes(opal_buffer_t *buffer, uint8_t **data, size_t *size) KEEL_MUST_CHECK;
 int proto_put(opal_buffer_t *buffer, const void *value, opal_data_type_t type) KEEL_MUST_CHECK;

@@ -9,7 +9,7 @@
 struct job *server_find_job(struct server *server, orte_jobid_t jobid)
 {
     struct job *job;
-    list_for_each(job, &server->jobs, struct job, link) {
+    list_for_each (job, &server->jobs, struct job, link) {
         if (job->map.jobid == jobid) {
             return job;
         }
@@ -19,8 +19,8 @@ struct job *server_find_job(struct server *server, orte_jobid_t jobid)
 
 bool job_is_local(const struct server *server, const struct job *job, uint32_t rank)
 {
-    return rank < job->map.size
-           && job->map.daemon_of_node[job->map.node_of[rank]] == server->daemon;
+    return rank < job->map.size &&
+           job->map.daemon_of_node[job->map.node_of[rank]] == server->daemon;
 }
 
 int server_send(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_rml_tag_t tag,
@@ -150,8 +150,8 @@ struct early {
 bool server_keep_early(struct server *server, orte_jobid_t jobid, const struct rml_info *info,
                        opal_buffer_t **buffer)
 {
-    if (server_find_job(server, jobid) || jobid <= server->last_removed
-        || server->early_count >= EARLY_MAX) {
+    if (server_find_job(server, jobid) || jobid <= server->last_removed ||
+        server->early_count >= EARLY_MAX) {
         return false;
     }
     struct early *early = malloc(sizeof(*early));

@@ -10,24 +10,24 @@ enum rank_state { RANK_EXPECTED, RANK_JOINED, RANK_LEFT, RANK_GONE };
 
 struct local_rank {
     enum rank_state state;
-    struct bytes cards;    /* published by fences that do not collect, for those who ask */
-    uint32_t next_fence;   /* the operation that its next fence is */
-    bool committed;        /* a first fence has published its cards */
+    struct bytes cards;  /* published by fences that do not collect, for those who ask */
+    uint32_t next_fence; /* the operation that its next fence is */
+    bool committed;      /* a first fence has published its cards */
 };
 
 struct job {
     struct list link;
     struct job_map map;
-    struct local_rank *ranks;  /* owned, by rank; only local ones are used */
+    struct local_rank *ranks; /* owned, by rank; only local ones are used */
     uint32_t local_count;
-    uint32_t *children;        /* owned: daemons below me that lead to ranks of this job */
+    uint32_t *children; /* owned: daemons below me that lead to ranks of this job */
     uint32_t child_count;
-    struct list fences;        /* under way */
-    struct list asks;          /* for ranks of mine that have not published yet */
+    struct list fences; /* under way */
+    struct list asks;   /* for ranks of mine that have not published yet */
 };
 
 struct server {
-    struct rml *rml;           /* borrowed */
+    struct rml *rml; /* borrowed */
     uint32_t daemon, count, radix;
     const struct server_ops *ops; /* borrowed */
     void *arg;

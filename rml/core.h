@@ -111,6 +111,8 @@ int rml_progress(struct rml *rml);
  * it is given and returns work, the wait does not sleep. */
 int rml_wait(struct rml *rml, const bool *done, uint64_t deadline_us, int (*poll)(void *arg),
              void *arg);
+/* Waits until what was sent is with the kernel, for at most the parameter rml_finalize_timeout_ms. */
+void rml_flush(struct rml *rml);
 /* Bytes waiting towards a peer in one class: for senders that hold back. */
 size_t rml_queued(struct rml *rml, const orte_process_name_t *peer, enum oob_class class);
 

@@ -62,11 +62,8 @@ struct keel_rail {
     bool rdma;     /* carries put or get */
 };
 /* The rails to a peer of my job, best first; *count 0 and NULL when there are none. Owned by Keel,
- * valid until the next rails event or keel_finalize. */
+ * valid until keel_finalize. */
 const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *count) KEEL_EXPORT;
-typedef void (*keel_rails_fn)(const orte_process_name_t *peer, void *arg);
-/* Calls changed, from keel_progress, whenever a peer's rails change. One watcher; NULL ends it. */
-int keel_rails_watch(keel_rails_fn changed, void *arg) KEEL_EXPORT;
 
 /* The process's entry for a peer, as BTL calls want it; NULL for a stranger. */
 opal_proc_t *keel_proc(const orte_process_name_t *peer) KEEL_EXPORT;

@@ -1,0 +1,58 @@
+#include <bootstrap/backend.h>
+#include <stdlib.h>
+
+int backend_init(struct backend *backend)
+{
+    backend->sets = calloc(backend->map.size, sizeof(*backend->sets));
+    return backend->sets ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+void backend_fini(struct backend *backend)
+{
+    for (uint32_t rank = 0; backend->sets && rank < backend->map.size; rank++) {
+        bytes_fini(&backend->sets[rank]);
+    }
+    free(backend->sets);
+    bytes_fini(&backend->pending);
+    job_map_fini(&backend->map);
+}
+
+int backend_put_card(struct backend *backend, const char *key, const void *data, size_t size)
+{
+    const uint8_t *known;
+    size_t known_size;
+    if (key &&
+        cards_find(&backend->sets[backend->rank], key, &known, &known_size) == ORTE_SUCCESS) {
+        return ORTE_EXISTS;
+    }
+    return cards_add(&backend->pending, key, data, size);
+}
+
+void backend_get_card(struct backend *backend, uint32_t rank, const char *key, keel_card_fn done,
+                      void *arg)
+{
+    if (rank >= backend->map.size) {
+        done(arg, ORTE_ERR_NOT_FOUND, NULL, 0);
+        return;
+    }
+    const uint8_t *data;
+    size_t size;
+    int status = cards_find(&backend->sets[rank], key, &data, &size);
+    if (status == ORTE_SUCCESS) {
+        done(arg, ORTE_SUCCESS, data, size);
+    } else if (status == ORTE_ERR_NOT_FOUND && rank != backend->rank) {
+        backend->ops->fetch(backend, rank, key, done, arg);
+    } else {
+        done(arg, status, NULL, 0);
+    }
+}
+
+int backend_publish_own(struct backend *backend)
+{
+    int status =
+        bytes_append(&backend->sets[backend->rank], backend->pending.data, backend->pending.size);
+    if (status == ORTE_SUCCESS) {
+        bytes_fini(&backend->pending);
+    }
+    return status;
+}

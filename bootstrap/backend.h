@@ -1,0 +1,54 @@
+/* The back ends of bootstrap: how cards are exchanged and fences held. native does it by RML
+ * messages over the daemons' tree; singleton is alone. The application's thread calls them. */
+#ifndef BOOTSTRAP_BACKEND_H
+#define BOOTSTRAP_BACKEND_H
+
+#include <bootstrap/cards.h>
+#include <bootstrap/env.h>
+#include <bootstrap/job_map.h>
+#include <keel/host.h>
+#include <rml/core.h>
+
+struct backend;
+
+struct backend_ops {
+    const char *name;
+    /* Passes every rank, publishing the cards added since the last; deadline in clock_us, 0: none.
+     * poll is called while it waits. */
+    int (*fence)(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg), void *arg);
+    /* A card of rank is not among those known here: fetches its set, then answers done. */
+    void (*fetch)(struct backend *backend, uint32_t rank, const char *key, keel_card_fn done,
+                  void *arg);
+    /* Tells the launcher to end the job; returns when it was told, or cannot be (1 s). */
+    void (*abort)(struct backend *backend, int status, const char *reason);
+    /* Says goodbye and frees. */
+    void (*leave)(struct backend *backend);
+};
+
+/* What all of them have. */
+struct backend {
+    const struct backend_ops *ops;
+    struct rml *rml; /* borrowed */
+    struct job_map map;
+    uint32_t rank;        /* mine */
+    struct bytes pending; /* my cards that no fence has published yet */
+    struct bytes *sets;   /* owned, by rank: the cards known here */
+};
+
+/* Both connect or make what they need and fill the map; reason gets the text of an error. */
+int native_create(struct backend **backend, struct rml *rml, const struct self *self, char *reason,
+                  size_t reason_size) KEEL_MUST_CHECK;
+int singleton_create(struct backend **backend, struct rml *rml, const struct self *self,
+                     char *reason, size_t reason_size) KEEL_MUST_CHECK;
+
+/* Shared parts. */
+int backend_init(struct backend *backend); /* the sets, once the map is there */
+void backend_fini(struct backend *backend);
+int backend_put_card(struct backend *backend, const char *key, const void *data,
+                     size_t size) KEEL_MUST_CHECK;
+void backend_get_card(struct backend *backend, uint32_t rank, const char *key, keel_card_fn done,
+                      void *arg);
+/* A fence has published my cards: they are known here like everybody else's. */
+int backend_publish_own(struct backend *backend) KEEL_MUST_CHECK;
+
+#endif

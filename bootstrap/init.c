@@ -1,0 +1,362 @@
+/* The life of a process: keel_init to keel_finalize. */
+#include <bootstrap/backend.h>
+#include <bootstrap/handover.h>
+#include <bootstrap/host.h>
+
+#include <base/clock.h>
+#include <base/fault.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/base.h>
+#include <btl/bml.h>
+#include <keel/keel.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct param init_timeout = {.name = "init_timeout_s",
+                                    .type = PARAM_INT,
+                                    .default_text = "300",
+                                    .min = 1,
+                                    .max = 86400,
+                                    .unit = "s",
+                                    .help = "How long keel_init waits for the other ranks"};
+static struct param finalize_timeout = {
+    .name = "finalize_timeout_s",
+    .type = PARAM_INT,
+    .default_text = "3600",
+    .min = 0,
+    .max = 30 * 86400,
+    .unit = "s",
+    .help = "How long keel_finalize waits for the other ranks; 0: as long as it takes"};
+
+struct keel {
+    struct keel_options options;
+    struct self self;
+    struct loop *loop;
+    struct rml *rml;
+    struct backend *backend; /* NULL until communication is enabled */
+    struct host host;
+    struct bml *bml;         /* NULL without the data plane */
+    opal_proc_t **proc_list; /* pointers into host.procs, for add_procs */
+    bool btl_is_open;
+};
+
+/* The process's own: keel_init's interface has no context. Set by keel_init, cleared by
+ * keel_finalize; the application calls these, and the rest, from one thread at a time. */
+static struct keel *the_keel;
+
+static int poll_data_plane(void *arg)
+{
+    struct keel *keel = arg;
+    return keel->btl_is_open ? btl_progress() : 0;
+}
+
+static int give_app_key(void *arg)
+{
+    struct keel *keel = arg;
+    oob_set_key(rml_oob(keel->rml), OOB_KEY_APP, keel->backend->map.app_key);
+    return ORTE_SUCCESS;
+}
+
+/* The hand-off: the peers' cards to the modules, and the rails to the application. */
+static int hand_off(struct keel *keel, char *reason, size_t reason_size)
+{
+    uint32_t size = keel->backend->map.size;
+    int status = btl_open(&host_ops, &keel->host, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    keel->btl_is_open = true;
+    uint64_t deadline = clock_us() + (uint64_t) param_int(&init_timeout) * 1000000u;
+    status = keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "the exchange of cards failed: %s", opal_strerror(status));
+        return status;
+    }
+    status = bml_create(&keel->bml);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    keel->proc_list = calloc(size, sizeof(opal_proc_t *));
+    if (!keel->proc_list) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t rank = 0; rank < size; rank++) {
+        keel->proc_list[rank] = &keel->host.procs[rank];
+    }
+    status = bml_add_procs(keel->bml, keel->proc_list, size, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    /* nobody sends before everybody is ready to receive */
+    return keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
+}
+
+/* What orte_rml.enable_comm stands for: the links, the cards, the rails. */
+static int enable(struct keel *keel, char *reason, size_t reason_size)
+{
+    int status = keel->self.singleton
+                     ? singleton_create(&keel->backend, keel->rml, &keel->self, reason, reason_size)
+                     : native_create(&keel->backend, keel->rml, &keel->self, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = handover_call(keel->loop, give_app_key, keel);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = host_init(&keel->host, keel->backend, keel->self.session_dir);
+    }
+    if (status == ORTE_SUCCESS && keel->options.data_plane) {
+        status = hand_off(keel, reason, reason_size);
+    }
+    return status;
+}
+
+static int enable_for_rml(void *arg)
+{
+    char reason[512] = "";
+    int status = enable(arg, reason, sizeof(reason));
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_BOOTSTRAP, "communication cannot be enabled: %s",
+                  reason[0] ? reason : opal_strerror(status));
+    }
+    return status;
+}
+
+/* Undoes whatever part of keel_init was done. */
+static void tear_down(struct keel *keel)
+{
+    bml_destroy(keel->bml);
+    if (keel->btl_is_open) {
+        btl_close();
+    }
+    free(keel->proc_list);
+    if (keel->backend) {
+        keel->backend->ops->leave(keel->backend);
+    }
+    host_fini(&keel->host);
+    if (keel->rml) {
+        rml_install(NULL);
+        rml_flush(keel->rml);
+    }
+    if (keel->loop) {
+        loop_stop(keel->loop);
+    }
+    rml_destroy(keel->rml);
+    loop_destroy(keel->loop);
+    free(keel);
+}
+
+/* The RML, ready but for enable_comm. */
+static int create_core(struct keel *keel, char *reason, size_t reason_size)
+{
+    int status = self_read(&keel->self, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (keel->self.yield && param_override("btl_yield", "1") != ORTE_SUCCESS) {
+        return ORTE_ERROR;
+    }
+    log_open();
+    log_set_identity(keel->self.node, ORTE_NAME_PRINT(&keel->self.name));
+    status = fault_open();
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "the parameter fault is wrong");
+        return status;
+    }
+    status = loop_create(&keel->loop);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    struct rml_config config = {
+        .loop = keel->loop,
+        .name = keel->self.name,
+        .role = OOB_KEY_PEERCRED,
+        .dispatch = RML_DISPATCH_PROGRESS,
+    };
+    crypto_random(&config.epoch, sizeof(config.epoch));
+    status = rml_create(&keel->rml, &config, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    status = loop_start_thread(keel->loop);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    rml_on_enable(keel->rml, enable_for_rml, keel);
+    rml_install(keel->rml);
+    return ORTE_SUCCESS;
+}
+
+int keel_init(const struct keel_options *options)
+{
+    struct keel_options chosen = KEEL_OPTIONS_DEFAULT;
+    if (the_keel) {
+        return ORTE_EXISTS;
+    }
+    if (options && options->size != sizeof(*options)) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    struct keel *keel = calloc(1, sizeof(*keel));
+    if (!keel) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    keel->options = options ? *options : chosen;
+    char reason[512] = "";
+    int status = create_core(keel, reason, sizeof(reason));
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_BOOTSTRAP, "keel_init: %s", reason[0] ? reason : opal_strerror(status));
+        goto undo;
+    }
+    the_keel = keel;
+    if (keel->options.enable_comm) {
+        status = orte_rml.enable_comm();
+    }
+    if (status == ORTE_SUCCESS) {
+        return ORTE_SUCCESS;
+    }
+    the_keel = NULL;
+undo:
+    tear_down(keel);
+    return status;
+}
+
+int keel_finalize(void)
+{
+    struct keel *keel = the_keel;
+    if (!keel) {
+        return ORTE_ERROR;
+    }
+    int status = ORTE_SUCCESS;
+    if (keel->backend) {
+        /* everybody has stopped sending before anybody's modules close */
+        int64_t seconds = param_int(&finalize_timeout);
+        uint64_t deadline = seconds ? clock_us() + (uint64_t) seconds * 1000000u : 0;
+        status = keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
+        if (status != ORTE_SUCCESS) {
+            log_warn(LOG_BOOTSTRAP, "leaving without the other ranks: %s", opal_strerror(status));
+        }
+    }
+    the_keel = NULL;
+    tear_down(keel);
+    return status;
+}
+
+const orte_process_name_t *keel_my_name(void)
+{
+    return the_keel ? &the_keel->self.name : NULL;
+}
+
+uint32_t keel_job_size(void)
+{
+    return the_keel ? the_keel->self.size : 0;
+}
+
+int keel_progress(void)
+{
+    return the_keel ? rml_progress(the_keel->rml) + poll_data_plane(the_keel) : 0;
+}
+
+int keel_fence(void)
+{
+    if (!the_keel || !the_keel->backend) {
+        return ORTE_ERR_COMM_DISABLED;
+    }
+    return the_keel->backend->ops->fence(the_keel->backend, 0, poll_data_plane, the_keel);
+}
+
+void keel_abort(int status, const char *format, ...)
+{
+    char reason[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof(reason), format, arguments);
+    va_end(arguments);
+    int code = status == 0 ? 1 : status;
+    if (the_keel && the_keel->backend && !the_keel->self.singleton) {
+        the_keel->backend->ops->abort(the_keel->backend, code, reason);
+    } else {
+        log_error(LOG_BOOTSTRAP, "aborted: %s", reason);
+    }
+    _exit(code);
+}
+
+int keel_modex_send(const char *key, const void *data, size_t size)
+{
+    if (!the_keel || !the_keel->backend) {
+        return ORTE_ERR_COMM_DISABLED;
+    }
+    return backend_put_card(the_keel->backend, key, data, size);
+}
+
+/* A card on its way to keel_modex_recv. */
+struct received {
+    bool done;
+    int status;
+    void *data;
+    size_t size;
+};
+
+static void card_received(void *arg, int status, const void *data, size_t size)
+{
+    struct received *received = arg;
+    received->status = status;
+    received->size = size;
+    if (status == ORTE_SUCCESS && size > 0) {
+        received->data = malloc(size);
+        if (received->data) {
+            memcpy(received->data, data, size);
+        } else {
+            received->status = ORTE_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    received->done = true;
+}
+
+int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **data, size_t *size)
+{
+    struct keel *keel = the_keel;
+    if (!keel || !keel->backend) {
+        return ORTE_ERR_COMM_DISABLED;
+    }
+    if (!peer || !key || !data || !size) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    if (peer->jobid != keel->self.name.jobid) {
+        return ORTE_ERR_NOT_FOUND;
+    }
+    struct received received = {0};
+    backend_get_card(keel->backend, peer->vpid, key, card_received, &received);
+    /* answered always: by the daemon, or with COMM_FAILURE when the link to it breaks */
+    int status = rml_wait(keel->rml, &received.done, 0, poll_data_plane, keel);
+    if (status == ORTE_SUCCESS) {
+        status = received.status;
+    }
+    if (status == ORTE_SUCCESS) {
+        *data = received.data;
+        *size = received.size;
+    }
+    return status;
+}
+
+const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *count)
+{
+    const opal_proc_t *proc = keel_proc(peer);
+    if (count) {
+        *count = 0;
+    }
+    if (!proc || !count || !the_keel->bml) {
+        return NULL;
+    }
+    return bml_rails(the_keel->bml, proc, count);
+}
+
+opal_proc_t *keel_proc(const orte_process_name_t *peer)
+{
+    if (!the_keel || !the_keel->host.procs || !peer || peer->jobid != the_keel->self.name.jobid ||
+        peer->vpid >= the_keel->self.size) {
+        return NULL;
+    }
+    return &the_keel->host.procs[peer->vpid];
+}

@@ -1,0 +1,420 @@
+/* The native back end: hello, modex and fences as RML messages to the daemon that started this
+ * rank. */
+#include <bootstrap/backend.h>
+#include <bootstrap/handover.h>
+#include <bootstrap/proto.h>
+
+#include <base/clock.h>
+#include <base/list.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <oob/contact.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct param modex_collect_max = {
+    .name = "modex_collect_max",
+    .type = PARAM_INT,
+    .default_text = "1024",
+    .min = 0,
+    .max = 1 << 20,
+    .unit = "ranks",
+    .help = "Jobs of up to this many ranks collect all cards in keel_init; larger ones fetch a "
+            "peer's on demand"};
+static struct param bootstrap_timeout = {.name = "bootstrap_timeout_s",
+                                         .type = PARAM_INT,
+                                         .default_text = "60",
+                                         .min = 1,
+                                         .max = 86400,
+                                         .unit = "s",
+                                         .help =
+                                             "How long keel_init waits for its daemon's welcome"};
+
+/* A card asked for. */
+struct fetch {
+    struct list link;
+    uint64_t request;
+    uint32_t rank;
+    char key[CARD_KEY_MAX + 1];
+    keel_card_fn done;
+    void *arg;
+};
+
+struct native {
+    struct backend backend;
+    orte_process_name_t name, daemon;
+    bool collect; /* fences collect everybody's cards */
+    bool welcomed;
+    int welcome_status;
+    uint32_t next_fence; /* the operation that my next fence is */
+    bool fence_done;     /* the answer to the fence under way is there */
+    int fence_status;
+    bool broken; /* a fence failed: a rank is lost, and so is every later one */
+    uint64_t next_request;
+    struct list fetches; /* not yet answered */
+};
+
+static opal_buffer_t *command_message(uint8_t command)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    if (buffer && proto_put(buffer, &command, OPAL_UINT8) != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    return buffer;
+}
+
+/* Takes the buffer in every case. */
+static int to_daemon(struct native *native, opal_buffer_t *buffer)
+{
+    int status = rml_send(native->backend.rml, &native->daemon, OOB_CONTROL, RML_TAG_SERVER,
+                          &buffer, NULL, NULL);
+    if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+    return status;
+}
+
+/* --- what the daemon says --- */
+
+static int take_welcome(struct native *native, opal_buffer_t *buffer)
+{
+    if (native->welcomed) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    native->welcome_status = job_map_unpack(buffer, &native->backend.map);
+    native->welcomed = true;
+    return native->welcome_status;
+}
+
+static int take_fence(struct native *native, opal_buffer_t *buffer)
+{
+    uint32_t operation = 0;
+    int32_t outcome = 0;
+    uint8_t *cards = NULL;
+    size_t size = 0;
+    int status = proto_get(buffer, &operation, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &outcome, OPAL_INT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get_bytes(buffer, &cards, &size);
+    }
+    if (status == OPAL_SUCCESS && native->collect && outcome == ORTE_SUCCESS) {
+        outcome = cards_merge(native->backend.sets, native->backend.map.size, cards, size);
+    }
+    free(cards);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    native->broken = native->broken || outcome != ORTE_SUCCESS;
+    if (operation + 1 == native->next_fence) {
+        native->fence_status = outcome;
+        native->fence_done = true;
+    }
+    return ORTE_SUCCESS;
+}
+
+static void answer_fetch(struct native *native, struct fetch *fetch, int status)
+{
+    const uint8_t *data = NULL;
+    size_t size = 0;
+    if (status == ORTE_SUCCESS) {
+        status = cards_find(&native->backend.sets[fetch->rank], fetch->key, &data, &size);
+    }
+    fetch->done(fetch->arg, status, status == ORTE_SUCCESS ? data : NULL, size);
+    free(fetch);
+}
+
+static int take_cards(struct native *native, opal_buffer_t *buffer)
+{
+    uint64_t request = 0;
+    int32_t outcome = 0;
+    uint8_t *cards = NULL;
+    size_t size = 0;
+    int status = proto_get(buffer, &request, OPAL_UINT64);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &outcome, OPAL_INT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get_bytes(buffer, &cards, &size);
+    }
+    if (status == OPAL_SUCCESS && outcome == ORTE_SUCCESS) {
+        status = cards_check(cards, size);
+    }
+    struct fetch *fetch;
+    list_for_each (fetch, &native->fetches, struct fetch, link) {
+        if (status != OPAL_SUCCESS || fetch->request != request) {
+            continue;
+        }
+        list_remove(&fetch->link);
+        struct bytes *set = &native->backend.sets[fetch->rank];
+        if (outcome == ORTE_SUCCESS && size > set->size) { /* a set only grows */
+            bytes_fini(set);
+            outcome = bytes_append(set, cards, size);
+        }
+        answer_fetch(native, fetch, outcome);
+        break;
+    }
+    free(cards);
+    return status;
+}
+
+/* The daemon is gone: nothing that waits for it will be answered. */
+static int take_lost(struct native *native)
+{
+    native->broken = true;
+    native->welcome_status = native->fence_status = ORTE_ERR_COMM_FAILURE;
+    native->welcomed = native->fence_done = true;
+    for (struct list *link; (link = list_pop(&native->fetches));) {
+        answer_fetch(native, container_of(link, struct fetch, link), ORTE_ERR_COMM_FAILURE);
+    }
+    return ORTE_SUCCESS;
+}
+
+static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct native *native = arg;
+    uint8_t command = 0;
+    int status = proto_get(*buffer, &command, OPAL_UINT8);
+    bool to_myself =
+        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &info->origin, &native->name) == OPAL_EQUAL;
+    if (info->role != OOB_KEY_CONTROL && !(to_myself && command == CLIENT_LOST)) {
+        status = ORTE_ERR_PERM;
+    }
+    if (status == OPAL_SUCCESS) {
+        status = command == CLIENT_WELCOME ? take_welcome(native, *buffer)
+                 : command == CLIENT_FENCE ? take_fence(native, *buffer)
+                 : command == CLIENT_CARDS ? take_cards(native, *buffer)
+                 : command == CLIENT_LOST  ? take_lost(native)
+                                           : ORTE_ERR_BAD_PARAM;
+    }
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_BOOTSTRAP, "a message of %s does not make sense: %s",
+                  ORTE_NAME_PRINT(&info->origin), opal_strerror(status));
+    }
+}
+
+/* --- operations --- */
+
+static int native_fence(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg),
+                        void *arg)
+{
+    struct native *native = container_of(backend, struct native, backend);
+    if (native->broken) {
+        return ORTE_ERR_COMM_FAILURE;
+    }
+    uint8_t collect = native->collect;
+    opal_buffer_t *buffer = command_message(SERVER_FENCE);
+    if (!buffer || proto_put(buffer, &native->next_fence, OPAL_UINT32) != OPAL_SUCCESS ||
+        proto_put(buffer, &collect, OPAL_UINT8) != OPAL_SUCCESS ||
+        proto_put_bytes(buffer, backend->pending.data, backend->pending.size) != OPAL_SUCCESS) {
+        if (buffer) {
+            OBJ_RELEASE(buffer);
+        }
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    native->fence_done = false;
+    native->next_fence++;
+    int status = to_daemon(native, buffer);
+    if (status == ORTE_SUCCESS) {
+        status = rml_wait(backend->rml, &native->fence_done, deadline_us, poll, arg);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = native->fence_status;
+    }
+    if (status == ORTE_SUCCESS) {
+        status = backend_publish_own(backend);
+    }
+    native->broken = native->broken || status != ORTE_SUCCESS;
+    return status;
+}
+
+static void native_fetch(struct backend *backend, uint32_t rank, const char *key, keel_card_fn done,
+                         void *arg)
+{
+    struct native *native = container_of(backend, struct native, backend);
+    struct fetch *fetch = calloc(1, sizeof(*fetch));
+    opal_buffer_t *buffer = command_message(SERVER_CARDS);
+    int status = native->collect ? ORTE_ERR_NOT_FOUND : ORTE_ERR_OUT_OF_RESOURCE;
+    if (native->collect || !fetch || !buffer || strlen(key) > CARD_KEY_MAX) {
+        goto undo;
+    }
+    fetch->request = native->next_request++;
+    fetch->rank = rank;
+    fetch->done = done;
+    fetch->arg = arg;
+    memcpy(fetch->key, key, strlen(key) + 1);
+    if (proto_put(buffer, &fetch->request, OPAL_UINT64) != OPAL_SUCCESS ||
+        proto_put(buffer, &rank, OPAL_UINT32) != OPAL_SUCCESS) {
+        goto undo;
+    }
+    list_append(&native->fetches, &fetch->link);
+    status = to_daemon(native, buffer);
+    buffer = NULL;
+    if (status != ORTE_SUCCESS) {
+        list_remove(&fetch->link);
+        goto undo;
+    }
+    return;
+undo:
+    if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+    free(fetch);
+    done(arg, status, NULL, 0);
+}
+
+static void native_abort(struct backend *backend, int status, const char *reason)
+{
+    struct native *native = container_of(backend, struct native, backend);
+    int32_t code = status;
+    opal_buffer_t *buffer = command_message(SERVER_ABORT);
+    if (!buffer || proto_put(buffer, &code, OPAL_INT32) != OPAL_SUCCESS ||
+        proto_put(buffer, &reason, OPAL_STRING) != OPAL_SUCCESS ||
+        to_daemon(native, buffer) != ORTE_SUCCESS) {
+        return;
+    }
+    uint64_t deadline = clock_us() + 1000000u;
+    while (rml_queued(backend->rml, &native->daemon, OOB_CONTROL) > 0 && clock_us() < deadline) {
+        usleep(1000);
+    }
+}
+
+static void forget_me(struct rml *rml)
+{
+    rml_handle(rml, RML_TAG_CLIENT, NULL, NULL);
+    rml_watch_links(rml, NULL, NULL);
+}
+
+static void native_leave(struct backend *backend)
+{
+    struct native *native = container_of(backend, struct native, backend);
+    opal_buffer_t *buffer = command_message(SERVER_BYE);
+    if (buffer && to_daemon(native, buffer) != ORTE_SUCCESS) {
+        log_debug(LOG_BOOTSTRAP, "the daemon is gone before the goodbye");
+    }
+    forget_me(backend->rml);
+    for (struct list *link; (link = list_pop(&native->fetches));) {
+        struct fetch *fetch = container_of(link, struct fetch, link);
+        answer_fetch(native, fetch, ORTE_ERR_COMM_FAILURE);
+    }
+    backend_fini(backend);
+    free(native);
+}
+
+static const struct backend_ops native_ops = {
+    .name = "native",
+    .fence = native_fence,
+    .fetch = native_fetch,
+    .abort = native_abort,
+    .leave = native_leave,
+};
+
+/* --- joining --- */
+
+static void connected(void *arg, int status, const char *reason)
+{
+    handover_give(arg, status, reason);
+}
+
+/* On the loop. The news goes through the queue of messages, so that it comes after what the daemon
+ * said before, in the application's thread. */
+static void link_changed(void *arg, const struct oob_peer *peer, int status)
+{
+    struct native *native = arg;
+    if (status == ORTE_SUCCESS || orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &peer->name,
+                                                                &native->daemon) != OPAL_EQUAL) {
+        return;
+    }
+    log_info(LOG_BOOTSTRAP, "the link to the daemon is down: %s", opal_strerror(status));
+    opal_buffer_t *buffer = command_message(CLIENT_LOST);
+    if (buffer && rml_send(native->backend.rml, &native->name, OOB_CONTROL, RML_TAG_CLIENT, &buffer,
+                           NULL, NULL) != ORTE_SUCCESS) {
+        OBJ_RELEASE(buffer);
+    }
+}
+
+static int connect_daemon(struct rml *rml, const char *contact, char *reason, size_t reason_size)
+{
+    struct handover handover;
+    handover_init(&handover);
+    int status = rml_connect(rml, contact, OOB_KEY_PEERCRED, connected, &handover);
+    if (status == ORTE_SUCCESS) {
+        status = handover_take(&handover, 0); /* the OOB has a deadline for each address */
+    }
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "no link to the daemon %s: %s%s%s", contact,
+                 opal_strerror(status), handover.reason[0] ? ": " : "", handover.reason);
+    }
+    handover_fini(&handover);
+    return status;
+}
+
+static int say_hello(struct native *native, const struct self *self, char *reason,
+                     size_t reason_size)
+{
+    struct backend *backend = &native->backend;
+    opal_buffer_t *buffer = command_message(SERVER_HELLO);
+    int status = buffer ? to_daemon(native, buffer) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS) {
+        status =
+            rml_wait(backend->rml, &native->welcomed,
+                     clock_us() + (uint64_t) param_int(&bootstrap_timeout) * 1000000u, NULL, NULL);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = native->welcome_status;
+    }
+    if (status == ORTE_SUCCESS &&
+        (backend->map.jobid != self->name.jobid || backend->map.size != self->size)) {
+        status = ORTE_ERR_BAD_PARAM;
+    }
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "the daemon did not welcome this rank: %s",
+                 opal_strerror(status));
+    }
+    return status;
+}
+
+int native_create(struct backend **out, struct rml *rml, const struct self *self, char *reason,
+                  size_t reason_size)
+{
+    struct contact contact;
+    int status = contact_parse(&contact, self->daemon, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    struct native *native = calloc(1, sizeof(*native));
+    if (!native) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    native->backend = (struct backend){.ops = &native_ops, .rml = rml, .rank = self->name.vpid};
+    native->name = self->name;
+    native->daemon = contact.name;
+    list_init(&native->fetches);
+    rml_handle(rml, RML_TAG_CLIENT, from_daemon, native);
+    rml_watch_links(rml, link_changed, native);
+    status = connect_daemon(rml, self->daemon, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    rml_route_default(rml, &native->daemon);
+    status = say_hello(native, self, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    native->collect = native->backend.map.size <= (uint32_t) param_int(&modex_collect_max);
+    status = backend_init(&native->backend);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    *out = &native->backend;
+    return ORTE_SUCCESS;
+undo:
+    forget_me(rml);
+    backend_fini(&native->backend);
+    free(native);
+    return status;
+}

@@ -1,0 +1,87 @@
+/* Alone: a job of one, with a random name and key; fences pass at once. */
+#include <bootstrap/backend.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int singleton_fence(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg),
+                           void *arg)
+{
+    (void) deadline_us;
+    (void) poll;
+    (void) arg;
+    return backend_publish_own(backend);
+}
+
+static void singleton_fetch(struct backend *backend, uint32_t rank, const char *key,
+                            keel_card_fn done, void *arg)
+{
+    (void) backend;
+    (void) rank;
+    (void) key;
+    done(arg, ORTE_ERR_NOT_FOUND, NULL, 0);
+}
+
+static void singleton_abort(struct backend *backend, int status, const char *reason)
+{
+    (void) backend; /* nobody to tell: keel_abort logs the reason and exits */
+    (void) status;
+    (void) reason;
+}
+
+static void singleton_leave(struct backend *backend)
+{
+    backend_fini(backend);
+    free(backend);
+}
+
+static const struct backend_ops singleton_ops = {
+    .name = "singleton",
+    .fence = singleton_fence,
+    .fetch = singleton_fetch,
+    .abort = singleton_abort,
+    .leave = singleton_leave,
+};
+
+static int make_map(struct job_map *map, const struct self *self)
+{
+    char host[256] = "localhost";
+    gethostname(host, sizeof(host) - 1);
+    map->jobid = self->name.jobid;
+    memcpy(map->uuid, self->uuid, sizeof(map->uuid));
+    crypto_random(map->app_key, sizeof(map->app_key));
+    map->size = map->node_count = 1;
+    map->node_names = calloc(1, sizeof(*map->node_names));
+    map->daemon_of_node = calloc(1, sizeof(*map->daemon_of_node));
+    map->node_of = calloc(1, sizeof(*map->node_of));
+    map->local_rank_of = calloc(1, sizeof(*map->local_rank_of));
+    if (!map->node_names || !map->daemon_of_node || !map->node_of || !map->local_rank_of ||
+        !(map->node_names[0] = strdup(host))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return ORTE_SUCCESS;
+}
+
+int singleton_create(struct backend **out, struct rml *rml, const struct self *self, char *reason,
+                     size_t reason_size)
+{
+    (void) reason;
+    (void) reason_size;
+    struct backend *backend = calloc(1, sizeof(*backend));
+    if (!backend) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    backend->ops = &singleton_ops;
+    backend->rml = rml;
+    int status = make_map(&backend->map, self);
+    if (status == ORTE_SUCCESS) {
+        status = backend_init(backend);
+    }
+    if (status != ORTE_SUCCESS) {
+        singleton_leave(backend);
+        return status;
+    }
+    *out = backend;
+    return ORTE_SUCCESS;
+}
