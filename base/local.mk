@@ -10,5 +10,16 @@ libbase_la_SOURCES += \
 
 # The process and its host: log, parameters, loop, sockets, keys, files.
 libbase_la_SOURCES += \
-	base/crypto.h base/fault.h base/log.h base/loop.h base/param.h base/param_file.h base/sock.h \
-	base/crypto.c base/fault.c base/log.c base/loop.c base/param.c base/param_file.c base/sock.c
+	base/cgroup.h base/crypto.h base/fault.h base/log.h base/loop.h base/netif.h base/param.h \
+	base/param_file.h base/paths.h base/sock.h base/topo.h base/topo_module.h \
+	base/cgroup.c base/crypto.c base/fault.c base/log.c base/loop.c base/netif.c base/param.c \
+	base/param_file.c base/paths.c base/sock.c base/topo.c
+
+# What needs hwloc, loaded by the first process that asks for cores.
+if HAVE_HWLOC
+pkglib_LTLIBRARIES += lib/keel-hwloc.la
+lib_keel_hwloc_la_SOURCES = base/topo_hwloc.c base/topo.h base/topo_module.h
+lib_keel_hwloc_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
+lib_keel_hwloc_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
+lib_keel_hwloc_la_LIBADD = $(HWLOC_LIBS)
+endif

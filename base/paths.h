@@ -1,5 +1,12 @@
-/* Where Keel's own files are: found relative to the running program (keelrun, keeld, a test) or to
- * libkeel.so, never to a build-time prefix, so that a moved tree works. */
+/* Where Keel's own files are: found relative to the object that holds this code (the running
+ * program when it is linked in, as in keelrun, keeld and tests; else libkeel.so), never to a
+ * build-time prefix, so that a moved tree works. DIR is that object's folder, links resolved:
+ *
+ *   programs  DIR, DIR/../bin, DIR/../../bin, DIR/../../../bin
+ *   modules   DIR, DIR/keel, and from each of DIR/.., DIR/../.., DIR/../../..:
+ *             lib/keel, lib64/keel, lib/.libs (libtool's folder, in a build tree)
+ *
+ * The first regular file wins. */
 #ifndef BASE_PATHS_H
 #define BASE_PATHS_H
 

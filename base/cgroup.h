@@ -1,0 +1,27 @@
+/* The CPU quota of this process's control group, of version 1 or 2, with those of the groups above
+ * it. The parsers are pure functions over the texts that the kernel shows. */
+#ifndef BASE_CGROUP_H
+#define BASE_CGROUP_H
+
+#include <keel/types.h>
+
+enum cgroup_version { CGROUP_V1, CGROUP_V2 };
+
+/* Processors that the quota allows, rounded up; 0: no quota, or none that can be read. */
+unsigned cgroup_cpus(void);
+
+/* The path of the group that governs CPU time, from the text of /proc/self/cgroup. false: none. */
+bool cgroup_parse_path(const char *text, enum cgroup_version version, char *path,
+                       size_t size) KEEL_MUST_CHECK;
+/* From the text of /proc/self/mountinfo: where that hierarchy is mounted, and which of its groups
+ * is the root of the mount. false: nowhere. */
+bool cgroup_parse_mount(const char *text, enum cgroup_version version, char *root, char *point,
+                        size_t size) KEEL_MUST_CHECK;
+/* The folder of a group: path below root's mount at point. A path that is not below root (another
+ * cgroup namespace's) is taken for the mount itself. false: too long. */
+bool cgroup_folder(const char *path, const char *root, const char *point, char *folder,
+                   size_t size) KEEL_MUST_CHECK;
+/* The text of cpu.max ("max 100000", "150000 100000"). Processors, rounded up; 0: no quota. */
+unsigned cgroup_parse_cpu_max(const char *text);
+
+#endif
