@@ -18,7 +18,7 @@ struct shepherd;
 
 enum spawn_kind {
     SPAWN_RANK,  /* killed at once when the daemon is gone */
-    SPAWN_AGENT, /* starts a daemon elsewhere (or is one, simulated): gets 500 ms to end by itself */
+    SPAWN_AGENT, /* starts a daemon elsewhere, or is one: gets 500 ms to end by itself */
 };
 
 /* What the standard descriptors of a process are: pipes have their other end in the daemon. */
@@ -27,17 +27,17 @@ enum spawn_stdio { SPAWN_NULL, SPAWN_PIPE, SPAWN_INHERIT };
 /* What many processes have in common; sent once. */
 struct spawn_app {
     enum spawn_kind kind;
-    const char *program;     /* a path, already resolved (see program_resolve) */
+    const char *program; /* a path, already resolved (see program_resolve) */
     char *const *argv;
     char *const *env;
-    const char *wdir;        /* NULL: the daemon's */
+    const char *wdir; /* NULL: the daemon's */
     enum spawn_stdio out, err;
 };
 /* One process. */
 struct spawn_proc {
-    uint32_t id;             /* the caller's, unique among the living */
-    char *const *env;        /* NAME=VALUE: replaces or adds to the app's */
-    const cpu_set_t *cpus;   /* NULL: not bound */
+    uint32_t id;           /* the caller's, unique among the living */
+    char *const *env;      /* NAME=VALUE: replaces or adds to the app's */
+    const cpu_set_t *cpus; /* NULL: not bound */
     enum spawn_stdio in;
 };
 
@@ -53,7 +53,8 @@ struct shepherd_ops {
     void (*lost)(void *arg);
 };
 
-/* Forks the shepherd; returns in the daemon only. Single-threaded process. 0 or -errno. */
+/* Forks the shepherd; returns in the daemon only, which becomes a subreaper. Single-threaded
+ * process. 0 or -errno. */
 int shepherd_start(struct shepherd **shepherd) KEEL_MUST_CHECK;
 /* Delivers events on this loop from now on. */
 int shepherd_attach(struct shepherd *shepherd, struct loop *loop, const struct shepherd_ops *ops,
@@ -64,19 +65,25 @@ void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct s
 void shepherd_spawn(struct shepherd *shepherd, uint32_t app, const struct spawn_proc *proc);
 /* To the process and its whole process group. */
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal);
-/* SIGKILL to every process that it started, with all their descendants. */
+/* SIGKILL to every process that it started, with all their descendants; agents and theirs get
+ * SIGTERM first and 500 ms. Until all are gone, spawns fail with ECANCELED. */
 void shepherd_kill_all(struct shepherd *shepherd);
 /* A folder to remove, with everything in it, at the end; absolute path. Removed without following
- * links, and only if it belongs to this user. */
+ * links, and only if it belongs to this user. It need not be there yet: session_path, guard,
+ * session_open leaves no moment in which a kill -9 leaves it behind. Also before attach. */
 void shepherd_guard(struct shepherd *shepherd, const char *folder);
 
-/* Orderly end: kills what still runs, removes the folders, waits for the shepherd's own end (at most
- * two seconds). NULL is allowed. */
+/* For `lost`: does what the shepherd cannot do any more. Ends all remaining descendants of the
+ * daemon (agents get 500 ms) and removes the guarded folders; blocks for at most two seconds. The
+ * shepherd accepts no more orders, but wants its shepherd_end. */
+void shepherd_reap_orphans(struct shepherd *shepherd);
+/* Orderly end: kills what still runs, removes the folders, waits for the shepherd's own end (at
+ * most two seconds). Not from within its callbacks. NULL is allowed. */
 void shepherd_end(struct shepherd *shepherd);
 
 /* Finds a program as execvp would, in PATH of env (or the caller's, NULL), relative to wdir. Writes
  * the path; 0 or -errno (ENOENT: nowhere; EACCES: found, but not executable; EISDIR). */
-int program_resolve(const char *name, const char *wdir, char *const *env, char *path, size_t size)
-    KEEL_MUST_CHECK;
+int program_resolve(const char *name, const char *wdir, char *const *env, char *path,
+                    size_t size) KEEL_MUST_CHECK;
 
 #endif

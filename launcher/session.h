@@ -1,0 +1,35 @@
+/* The session folder: where a daemon keeps its sockets and small files for one job.
+ *
+ *   $XDG_RUNTIME_DIR/keel/JOB/VPID    when that is set, exists and belongs to this user, else
+ *   $TMPDIR/keel-UID/JOB/VPID         (/tmp when TMPDIR is not set or is no folder)
+ *
+ * Every folder of ours is 0700 and checked by descriptor: one that another user made, that others
+ * may enter, or that is a link is refused. */
+#ifndef LAUNCHER_SESSION_H
+#define LAUNCHER_SESSION_H
+
+#include <keel/types.h>
+#include <stdint.h>
+
+/* What a file's name in the folder may need: with a slash and this many characters, its path still
+ * fits a socket address. */
+#define SESSION_NAME_MAX 31
+
+/* Where the folder of a daemon is or will be; nothing is made. So that it can be guarded before it
+ * exists. *path is malloc'd; uuid is 32 hex digits. On error, reason says what is wrong and where:
+ * ORTE_ERR_BAD_PARAM (not a uuid), ORTE_ERR_VALUE_OUT_OF_BOUNDS (the path is too long). */
+int session_path(char **path, const char *uuid, uint32_t vpid, char *reason,
+                 size_t reason_size) KEEL_MUST_CHECK;
+/* Makes the folder at session_path and those above it. ORTE_ERR_PERM: one is not ours alone;
+ * ORTE_EXISTS: the daemon's own is there already; ORTE_ERR_FILE_OPEN_FAILURE: anything else. */
+int session_open(char **path, const char *uuid, uint32_t vpid, char *reason,
+                 size_t reason_size) KEEL_MUST_CHECK;
+/* Removes the folder of session_path with all it holds, then JOB and the folder above it if they
+ * are empty. */
+void session_remove(const char *path);
+
+/* Removes a folder with everything in it, if it belongs to this user; links are removed, not
+ * followed, and other file systems not entered. 0 or -errno (what could not be removed stays). */
+int folder_remove(const char *path);
+
+#endif

@@ -1,0 +1,450 @@
+#include <base/clock.h>
+#include <base/log.h>
+#include <base/sock.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <launcher/session.h>
+#include <launcher/shepherd.h>
+#include <launcher/shepherd_main.h>
+#include <launcher/spawn_wire.h>
+#include <launcher/sweep.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    NEWS_A_READ = 64,
+    GROUP_FDS = 253, /* the kernel passes no more with one write */
+    WRITE_SOON_BYTES = 16 * 1024,
+    END_LIMIT_US = 2000000,
+    AGENT_GRACE_US = 500000,
+    SPARED_MAX = 64,
+};
+
+/* Descriptors that came with one write of the shepherd's, until its NEWS_FDS is handled. */
+struct group {
+    struct list link;
+    size_t count, used;
+    int fds[GROUP_FDS]; /* owned */
+};
+
+struct shepherd {
+    pid_t pid; /* 0: ended and reaped */
+    int sock;
+    struct loop *loop; /* borrowed; NULL: not attached */
+    struct loop_io io;
+    struct loop_task flush;
+    struct shepherd_ops ops;
+    void *arg;
+    struct bytes out; /* orders that wait */
+    struct bytes in;  /* news, the last perhaps in part */
+    struct list groups;
+    struct group *current; /* owned: whose descriptors come next; NULL: nobody's */
+    size_t missing;        /* descriptors of the current group that did not arrive */
+    char **folders;        /* owned, guarded */
+    size_t folder_count;
+    pid_t spared[SPARED_MAX]; /* children that this process had before: strangers */
+    size_t spared_count;
+    bool has_agents;
+    bool lost;
+};
+
+/* Above the standard descriptors, that a shepherd may want to fill. */
+static int lift_fd(int fd)
+{
+    if (fd > 2) {
+        return fd;
+    }
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    int error = errno;
+    close(fd);
+    return high < 0 ? -error : high;
+}
+
+static int make_sockets(int fds[2])
+{
+    int rc = fd_socketpair(fds, SOCK_STREAM);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        fds[i] = lift_fd(fds[i]);
+        if (fds[i] < 0) {
+            rc = fds[i];
+            fd_close(&fds[!i]);
+        }
+    }
+    return rc;
+}
+
+int shepherd_start(struct shepherd **out)
+{
+    int fds[2];
+    struct shepherd *shepherd = calloc(1, sizeof(*shepherd));
+    int rc = shepherd ? make_sockets(fds) : -ENOMEM;
+    if (rc < 0) {
+        goto free_shepherd;
+    }
+    list_init(&shepherd->groups);
+    shepherd->spared_count = sweep_children(shepherd->spared, SPARED_MAX);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    shepherd->pid = fork();
+    if (shepherd->pid < 0) {
+        rc = -errno;
+        goto close_sockets;
+    }
+    if (shepherd->pid == 0) {
+        shepherd_main(fds[1]);
+    }
+    close(fds[1]);
+    shepherd->sock = fds[0];
+    fcntl(shepherd->sock, F_SETFL, O_NONBLOCK);
+    *out = shepherd;
+    return 0;
+
+close_sockets:
+    close(fds[0]);
+    close(fds[1]);
+free_shepherd:
+    free(shepherd);
+    return rc;
+}
+
+/* Orders. */
+
+static void watch(struct shepherd *shepherd)
+{
+    if (shepherd->loop && !shepherd->lost) {
+        short events = bytes_waiting(&shepherd->out) > 0 ? EV_READ | EV_WRITE : EV_READ;
+        if (events != shepherd->io.events) {
+            loop_io_watch(&shepherd->io, events);
+        }
+    }
+}
+
+/* Writes what the socket takes. An error is left to the reading side: it sees the same end. */
+static void flush_orders(struct shepherd *shepherd)
+{
+    struct bytes *out = &shepherd->out;
+    while (bytes_waiting(out) > 0 && !shepherd->lost) {
+        ssize_t sent = send(shepherd->sock, out->data + out->head, bytes_waiting(out),
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EINTR) {
+            break;
+        }
+        bytes_consume(out, sent < 0 ? 0 : (size_t) sent);
+    }
+    watch(shepherd);
+}
+
+static void flush_task(struct loop_task *task)
+{
+    flush_orders(container_of(task, struct shepherd, flush));
+}
+
+/* After an order was put. Many small ones go together when the loop comes round. */
+static void flush_soon(struct shepherd *shepherd, int put_rc)
+{
+    if (put_rc != ORTE_SUCCESS) {
+        log_error(LOG_LAUNCHER, "an order to the shepherd is lost: %s", opal_strerror(put_rc));
+    }
+    if (!shepherd->loop || bytes_waiting(&shepherd->out) > WRITE_SOON_BYTES) {
+        flush_orders(shepherd);
+    } else {
+        loop_post(shepherd->loop, &shepherd->flush);
+    }
+}
+
+void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct spawn_app *spec)
+{
+    shepherd->has_agents = shepherd->has_agents || spec->kind == SPAWN_AGENT;
+    flush_soon(shepherd, order_put_app(&shepherd->out, app, spec));
+}
+
+void shepherd_spawn(struct shepherd *shepherd, uint32_t app, const struct spawn_proc *proc)
+{
+    flush_soon(shepherd, order_put_spawn(&shepherd->out, app, proc));
+}
+
+void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
+{
+    flush_soon(shepherd, order_put_signal(&shepherd->out, id, signal));
+}
+
+void shepherd_kill_all(struct shepherd *shepherd)
+{
+    flush_soon(shepherd, order_put_plain(&shepherd->out, ORDER_KILL_ALL));
+}
+
+void shepherd_guard(struct shepherd *shepherd, const char *folder)
+{
+    char **folders =
+        realloc(shepherd->folders, (shepherd->folder_count + 1) * sizeof(*shepherd->folders));
+    if (folders) {
+        shepherd->folders = folders;
+        folders[shepherd->folder_count] = strdup(folder);
+        shepherd->folder_count += folders[shepherd->folder_count] != NULL;
+    }
+    flush_soon(shepherd, order_put_guard(&shepherd->out, folder));
+    flush_orders(shepherd); /* at once: the caller is about to make it */
+}
+
+/* Events. */
+
+static void group_free(struct group *group)
+{
+    for (size_t i = group ? group->used : 0; group && i < group->count; i++) {
+        close(group->fds[i]);
+    }
+    free(group);
+}
+
+static void groups_free(struct shepherd *shepherd)
+{
+    struct list *link;
+    while ((link = list_pop(&shepherd->groups)) != NULL) {
+        group_free(container_of(link, struct group, link));
+    }
+    group_free(shepherd->current);
+    shepherd->current = NULL;
+}
+
+/* Keeps the descriptors of a message; a truncated one counts as a group even when it is empty.
+ * False: no memory, and no way to know whose descriptors these are. */
+static bool keep_group(struct shepherd *shepherd, struct msghdr *message)
+{
+    struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    if (!header && !(message->msg_flags & MSG_CTRUNC)) {
+        return true;
+    }
+    struct group *group = calloc(1, sizeof(*group));
+    if (!group) {
+        return false;
+    }
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        size_t size = header->cmsg_len - CMSG_LEN(0);
+        group->count = size / sizeof(int);
+        memcpy(group->fds, CMSG_DATA(header), group->count * sizeof(int));
+    }
+    list_append(&shepherd->groups, &group->link);
+    return true;
+}
+
+/* Reads some news: the bytes, 0: none there, -1: the end. */
+static ssize_t read_some(struct shepherd *shepherd)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(GROUP_FDS * sizeof(int))];
+    } control;
+    struct bytes *in = &shepherd->in;
+    size_t size = NEWS_A_READ * sizeof(struct news);
+    if (!bytes_reserve(in, size)) {
+        return -1;
+    }
+    struct iovec part = {in->data + in->tail, size};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    ssize_t got = recvmsg(shepherd->sock, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0) {
+        return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    }
+    if (got == 0 || !keep_group(shepherd, &message)) {
+        return -1;
+    }
+    in->tail += (size_t) got;
+    return got;
+}
+
+static void begin_group(struct shepherd *shepherd, int32_t announced)
+{
+    struct list *link = list_pop(&shepherd->groups);
+    group_free(shepherd->current);
+    shepherd->current = link ? container_of(link, struct group, link) : NULL;
+    size_t arrived = shepherd->current ? shepherd->current->count : 0;
+    size_t count = announced > 0 ? (size_t) announced : 0;
+    shepherd->missing = count > arrived ? count - arrived : 0;
+}
+
+static int take_fd(struct shepherd *shepherd)
+{
+    struct group *group = shepherd->current;
+    return group && group->used < group->count ? group->fds[group->used++] : -1;
+}
+
+/* False: descriptors of this process are missing, and the process is of no use. */
+static bool take_fds(struct shepherd *shepherd, uint32_t which, int fds[3])
+{
+    bool all = true;
+    for (int i = 0; i < 3; i++) {
+        fds[i] = which & (1u << i) ? take_fd(shepherd) : -1;
+        all = all && (fds[i] >= 0 || !(which & (1u << i)));
+    }
+    return all;
+}
+
+static void handle_started(struct shepherd *shepherd, const struct news *news)
+{
+    int fds[3];
+    if (!take_fds(shepherd, news->detail, fds)) {
+        log_error(LOG_LAUNCHER,
+                  "process %d is killed: its pipes do not fit the limit of open files (ulimit -n)",
+                  (int) news->value);
+        shepherd_signal(shepherd, news->id, SIGKILL);
+    }
+    shepherd->ops.started(shepherd->arg, news->id, news->value, fds);
+}
+
+static void handle_one(struct shepherd *shepherd, const struct news *news)
+{
+    switch (news->type) {
+    case NEWS_FDS:
+        begin_group(shepherd, news->value);
+        break;
+    case NEWS_STARTED:
+        handle_started(shepherd, news);
+        break;
+    case NEWS_FAILED:
+        shepherd->ops.failed(shepherd->arg, news->id, (enum spawn_stage) news->detail, news->value);
+        break;
+    case NEWS_EXITED:
+        shepherd->ops.exited(shepherd->arg, news->id, news->value);
+        break;
+    default:
+        break;
+    }
+}
+
+static void handle_news(struct shepherd *shepherd)
+{
+    struct news news;
+    while (bytes_waiting(&shepherd->in) >= sizeof(news)) {
+        memcpy(&news, shepherd->in.data + shepherd->in.head, sizeof(news));
+        bytes_consume(&shepherd->in, sizeof(news));
+        handle_one(shepherd, &news);
+    }
+}
+
+static void on_ready(struct loop_io *io, short events)
+{
+    struct shepherd *shepherd = container_of(io, struct shepherd, io);
+    if (events & EV_WRITE) {
+        flush_orders(shepherd);
+    }
+    if (!(events & EV_READ)) {
+        return;
+    }
+    ssize_t got;
+    while ((got = read_some(shepherd)) > 0) {
+        handle_news(shepherd);
+    }
+    if (got < 0) {
+        shepherd->lost = true;
+        loop_io_watch(io, 0);
+        shepherd->ops.lost(shepherd->arg);
+    }
+}
+
+int shepherd_attach(struct shepherd *shepherd, struct loop *loop, const struct shepherd_ops *ops,
+                    void *arg)
+{
+    if (shepherd->loop) {
+        return ORTE_EXISTS;
+    }
+    shepherd->loop = loop;
+    shepherd->ops = *ops;
+    shepherd->arg = arg;
+    shepherd->flush.run = flush_task;
+    loop_io_init(&shepherd->io, loop, shepherd->sock, on_ready);
+    flush_orders(shepherd);
+    return ORTE_SUCCESS;
+}
+
+/* The end. */
+
+static void detach(struct shepherd *shepherd)
+{
+    if (shepherd->loop) {
+        loop_io_watch(&shepherd->io, 0);
+        loop_cancel(shepherd->loop, &shepherd->flush);
+        shepherd->loop = NULL;
+    }
+}
+
+/* Sends the rest and reads until the shepherd has ended. False: it has not in time. */
+static bool wait_for_end(struct shepherd *shepherd, uint64_t deadline_us)
+{
+    while (!shepherd->lost) {
+        flush_orders(shepherd);
+        uint64_t now = clock_us();
+        struct pollfd poll_fd = {.fd = shepherd->sock, .events = POLLIN};
+        poll_fd.events |= bytes_waiting(&shepherd->out) > 0 ? POLLOUT : 0;
+        if (now >= deadline_us ||
+            (poll(&poll_fd, 1, (int) ((deadline_us - now) / 1000) + 1) < 0 && errno != EINTR)) {
+            return false;
+        }
+        ssize_t got;
+        while ((got = read_some(shepherd)) > 0) {
+            groups_free(shepherd);
+            bytes_consume(&shepherd->in, bytes_waiting(&shepherd->in));
+        }
+        shepherd->lost = got < 0;
+    }
+    return true;
+}
+
+/* Whether it ended as ordered. */
+static bool reap_shepherd(struct shepherd *shepherd)
+{
+    int status = -1;
+    while (waitpid(shepherd->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    shepherd->pid = 0;
+    return status == 0;
+}
+
+void shepherd_reap_orphans(struct shepherd *shepherd)
+{
+    uint64_t now = clock_us();
+    if (shepherd->pid > 0) {
+        kill(shepherd->pid, SIGKILL);
+        reap_shepherd(shepherd);
+    }
+    shepherd->lost = true;
+    uint64_t grace_us = shepherd->has_agents ? AGENT_GRACE_US : 0; /* SIGTERM they have already */
+    if (!sweep_until(shepherd->spared, shepherd->spared_count, now + grace_us,
+                     now + END_LIMIT_US)) {
+        log_error(LOG_LAUNCHER, "some processes did not end within %d s of SIGKILL",
+                  END_LIMIT_US / 1000000);
+    }
+    for (size_t i = 0; i < shepherd->folder_count; i++) {
+        session_remove(shepherd->folders[i]);
+    }
+}
+
+void shepherd_end(struct shepherd *shepherd)
+{
+    if (!shepherd) {
+        return;
+    }
+    detach(shepherd);
+    if (shepherd->pid > 0) {
+        bool ordered = order_put_plain(&shepherd->out, ORDER_END) == ORTE_SUCCESS;
+        bool ended = ordered && wait_for_end(shepherd, clock_us() + END_LIMIT_US);
+        if (!ended || !reap_shepherd(shepherd)) {
+            shepherd_reap_orphans(shepherd);
+        }
+    }
+    groups_free(shepherd);
+    bytes_fini(&shepherd->in);
+    bytes_fini(&shepherd->out);
+    for (size_t i = 0; i < shepherd->folder_count; i++) {
+        free(shepherd->folders[i]);
+    }
+    free(shepherd->folders);
+    close(shepherd->sock);
+    free(shepherd);
+}

@@ -1,0 +1,623 @@
+#include <base/clock.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <launcher/session.h>
+#include <launcher/shepherd_main.h>
+#include <launcher/spawn.h>
+#include <launcher/spawn_wire.h>
+#include <launcher/sweep.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    BATCH_NEWS = 64, /* bounds what waits for a daemon that does not read */
+    BATCH_FDS = 96,
+    SPAWNS_A_PASS = 16, /* so that ends are noticed while many processes are started */
+    READ_BYTES = 64 * 1024,
+    APPS_MAX = 65536,
+    AGENT_GRACE_US = 500000,
+    KILL_LIMIT_US = 1600000, /* a process that SIGKILL does not end is left to the kernel */
+    KILL_STEP_MS = 5,
+    SEND_STEP_MS = 5,
+};
+
+struct batch {
+    struct news news[BATCH_NEWS + 1]; /* the first is for NEWS_FDS */
+    size_t count;                     /* without the first */
+    int fds[BATCH_FDS];               /* owned: the daemon's ends of pipes */
+    size_t fd_count;
+};
+
+struct proc {
+    pid_t pid;
+    uint32_t id;
+    enum spawn_kind kind;
+};
+
+struct herd {
+    int sock, signals, null_fd;
+    struct bytes in;
+    struct batch batches[2]; /* one collects, the other is being sent */
+    unsigned collecting;
+    const char *unsent; /* within the batch being sent */
+    size_t unsent_bytes;
+    struct wire_app **apps; /* by number; NULL: not defined */
+    size_t app_count;
+    struct proc *procs; /* the living */
+    size_t proc_count, proc_capacity;
+    char **folders;
+    size_t folder_count;
+    char **envp; /* scratch: the environment of the process being started */
+    size_t envp_capacity;
+    bool gone;                /* the daemon cannot be told anything more */
+    bool ending;              /* this process ends when the last descendant has */
+    bool killing;             /* everything that was started is to end */
+    bool agents;              /* some of it gets the grace */
+    uint64_t kill_started_us; /* clock_us */
+};
+
+/* Events. */
+
+static struct batch *collected(struct herd *herd)
+{
+    return &herd->batches[herd->collecting];
+}
+
+static void batch_clear(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->fd_count; i++) {
+        close(batch->fds[i]);
+    }
+    batch->count = batch->fd_count = 0;
+}
+
+static bool news_fits(struct herd *herd)
+{
+    return herd->gone || collected(herd)->count < BATCH_NEWS;
+}
+
+static void news_add(struct herd *herd, struct news news)
+{
+    struct batch *batch = collected(herd);
+    if (!herd->gone) {
+        batch->news[++batch->count] = news;
+    }
+}
+
+/* Makes the collected batch the one being sent, if that is free. False: nothing is to be sent. */
+static bool batch_turn(struct herd *herd)
+{
+    struct batch *batch = collected(herd);
+    if (herd->unsent_bytes > 0) {
+        return true;
+    }
+    if (batch->count == 0) {
+        return false;
+    }
+    const struct news *first = &batch->news[1];
+    if (batch->fd_count > 0) {
+        batch->news[0] = (struct news){.type = NEWS_FDS, .value = (int32_t) batch->fd_count};
+        first = &batch->news[0];
+    }
+    herd->unsent = (const char *) first;
+    herd->unsent_bytes = (size_t) ((const char *) &batch->news[batch->count + 1] - herd->unsent);
+    herd->collecting ^= 1;
+    return true;
+}
+
+static ssize_t send_some(struct herd *herd, struct batch *batch)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(batch->fds))];
+    } control;
+    struct iovec part = {(void *) (uintptr_t) herd->unsent, herd->unsent_bytes};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    size_t size = batch->fd_count * sizeof(int);
+    if (size > 0) {
+        memset(&control, 0, sizeof(control));
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(size);
+        control.header.cmsg_level = SOL_SOCKET;
+        control.header.cmsg_type = SCM_RIGHTS;
+        control.header.cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(&control.header), batch->fds, size);
+    }
+    return sendmsg(herd->sock, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void daemon_gone(struct herd *herd);
+
+/* Sends what is there, as far as the daemon takes it. */
+static void flush_news(struct herd *herd)
+{
+    while (!herd->gone && batch_turn(herd)) {
+        struct batch *batch = &herd->batches[herd->collecting ^ 1];
+        ssize_t sent = send_some(herd, batch);
+        if (sent < 0) {
+            if (errno != EAGAIN && errno != EINTR && errno != ETOOMANYREFS && errno != ENOBUFS &&
+                errno != ENOMEM) {
+                daemon_gone(herd);
+            }
+            return;
+        }
+        herd->unsent += sent;
+        herd->unsent_bytes -= (size_t) sent;
+        for (size_t i = 0; i < batch->fd_count; i++) { /* they went with the first byte */
+            close(batch->fds[i]);
+        }
+        batch->fd_count = 0;
+        if (herd->unsent_bytes == 0) {
+            batch_clear(batch);
+        }
+    }
+}
+
+/* The end of everything that was started. */
+
+static void kill_group(pid_t leader, int signal)
+{
+    if (kill(-leader, signal) < 0 && errno == ESRCH) {
+        kill(leader, signal);
+    }
+}
+
+static void kill_begin(struct herd *herd)
+{
+    if (herd->killing) {
+        return;
+    }
+    herd->killing = true;
+    herd->agents = false;
+    herd->kill_started_us = clock_us();
+    pid_t agents[64];
+    size_t agent_count = 0;
+    for (size_t i = 0; i < herd->proc_count; i++) {
+        bool agent = herd->procs[i].kind == SPAWN_AGENT;
+        kill_group(herd->procs[i].pid, agent ? SIGTERM : SIGKILL);
+        if (agent && agent_count < sizeof(agents) / sizeof(*agents)) {
+            agents[agent_count++] = herd->procs[i].pid;
+        }
+        herd->agents = herd->agents || agent;
+    }
+    if (agent_count > 0 && agent_count < sizeof(agents) / sizeof(*agents)) {
+        sweep_kill(agents, agent_count); /* orphans of ranks */
+    }
+}
+
+/* On every pass while killing. Orphans of agents are daemons' shepherds, busy with their own ends;
+ * they cannot be told from ranks' orphans, so nothing is swept before the grace is over. */
+static void kill_step(struct herd *herd)
+{
+    uint64_t age = clock_us() - herd->kill_started_us;
+    siginfo_t info;
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
+        herd->killing = false;
+    } else if (age > KILL_LIMIT_US) {
+        herd->killing = false;
+    } else if (!herd->agents || age > AGENT_GRACE_US) {
+        sweep_kill(NULL, 0);
+    }
+}
+
+static void daemon_gone(struct herd *herd)
+{
+    herd->gone = herd->ending = true;
+    batch_clear(&herd->batches[0]);
+    batch_clear(&herd->batches[1]);
+    herd->unsent_bytes = 0;
+    kill_begin(herd);
+}
+
+/* Starting. */
+
+static bool same_name(const char *a, const char *b)
+{
+    while (*a == *b && *a != '=' && *a) {
+        a++;
+        b++;
+    }
+    return *a == '=' && *b == '=';
+}
+
+/* The app's environment with the process's own entries, in herd->envp. */
+static bool make_env(struct herd *herd, const struct wire_app *app, const struct wire_proc *proc)
+{
+    size_t room = app->env_count + proc->env_count + 1;
+    if (room > herd->envp_capacity) {
+        char **envp = realloc(herd->envp, room * sizeof(*envp));
+        if (!envp) {
+            return false;
+        }
+        herd->envp = envp;
+        herd->envp_capacity = room;
+    }
+    size_t count = app->env_count;
+    memcpy(herd->envp, app->env, count * sizeof(*herd->envp));
+    const char *entry = proc->env;
+    for (uint32_t i = 0; i < proc->env_count; i++, entry += strlen(entry) + 1) {
+        size_t at = 0;
+        while (at < app->env_count && !same_name(app->env[at], entry)) {
+            at++;
+        }
+        herd->envp[at < app->env_count ? at : count++] = (char *) (uintptr_t) entry;
+    }
+    herd->envp[count] = NULL;
+    return true;
+}
+
+/* What the child gets in child_fds and, for pipes, the daemon's end in ours. 0 or -errno. */
+static int open_stdio(struct herd *herd, const enum spawn_stdio kinds[3], int child_fds[3],
+                      int ours[3])
+{
+    for (int i = 0; i < 3; i++) {
+        int pair[2];
+        child_fds[i] = kinds[i] == SPAWN_NULL ? herd->null_fd : -1;
+        ours[i] = -1;
+        if (kinds[i] != SPAWN_PIPE) {
+            continue;
+        }
+        if (pipe2(pair, O_CLOEXEC) < 0) {
+            return -errno;
+        }
+        child_fds[i] = i == 0 ? pair[0] : pair[1];
+        ours[i] = i == 0 ? pair[1] : pair[0];
+        fcntl(ours[i], F_SETFL, O_NONBLOCK);
+    }
+    return 0;
+}
+
+static void close_pipes(const enum spawn_stdio kinds[3], int fds[3])
+{
+    for (int i = 0; i < 3; i++) {
+        if (kinds[i] == SPAWN_PIPE && fds[i] >= 0) {
+            close(fds[i]);
+        }
+        fds[i] = -1;
+    }
+}
+
+static bool reserve_proc(struct herd *herd)
+{
+    if (herd->proc_count < herd->proc_capacity) {
+        return true;
+    }
+    size_t capacity = herd->proc_capacity ? herd->proc_capacity * 2 : 64;
+    struct proc *procs = realloc(herd->procs, capacity * sizeof(*procs));
+    if (procs) {
+        herd->procs = procs;
+        herd->proc_capacity = capacity;
+    }
+    return procs != NULL;
+}
+
+/* Starts a process; the daemon's ends of its pipes go to ours. */
+static pid_t start(struct herd *herd, const struct wire_app *app, const struct wire_proc *proc,
+                   int ours[3], struct spawn_error *error)
+{
+    const enum spawn_stdio kinds[3] = {proc->in, app->out, app->err};
+    struct spawn_plan plan = {.program = app->program,
+                              .wdir = app->wdir,
+                              .argv = app->argv,
+                              .cpus = proc->bound ? &proc->cpus : NULL,
+                              .death_signal = app->kind == SPAWN_AGENT ? SIGTERM : SIGKILL,
+                              .fds = {-1, -1, -1}};
+    *error = (struct spawn_error){SPAWN_STAGE_FORK, ENOMEM};
+    if (!make_env(herd, app, proc) || !reserve_proc(herd)) {
+        return -1;
+    }
+    plan.env = herd->envp;
+    pid_t pid = -1;
+    int rc = open_stdio(herd, kinds, plan.fds, ours);
+    if (rc < 0) {
+        error->error = -rc;
+    } else {
+        pid = spawn_process(&plan, error);
+    }
+    close_pipes(kinds, plan.fds);
+    if (pid < 0) {
+        close_pipes(kinds, ours);
+    }
+    return pid;
+}
+
+static void report_failure(struct herd *herd, uint32_t id, struct spawn_error error)
+{
+    news_add(herd, (struct news){NEWS_FAILED, id, error.error, (uint32_t) error.stage});
+}
+
+static void report_start(struct herd *herd, uint32_t id, pid_t pid, const int ours[3])
+{
+    struct news news = {NEWS_STARTED, id, pid, 0};
+    struct batch *batch = collected(herd);
+    for (int i = 0; i < 3; i++) {
+        if (ours[i] >= 0 && herd->gone) {
+            close(ours[i]);
+        } else if (ours[i] >= 0) {
+            news.detail |= 1u << i;
+            batch->fds[batch->fd_count++] = ours[i];
+        }
+    }
+    news_add(herd, news);
+}
+
+static void do_spawn(struct herd *herd, const struct order *order)
+{
+    struct wire_proc proc;
+    if (order_get_spawn(order, &proc) != ORTE_SUCCESS) {
+        daemon_gone(herd); /* one that speaks like this is as good as gone */
+        return;
+    }
+    const struct wire_app *app = proc.app < herd->app_count ? herd->apps[proc.app] : NULL;
+    struct spawn_error error = {SPAWN_STAGE_EXEC, 0};
+    if (herd->killing || herd->ending) {
+        error = (struct spawn_error){SPAWN_STAGE_FORK, ECANCELED};
+    } else if (!app) {
+        error.error = proc.app == UINT32_MAX ? E2BIG : EINVAL;
+    } else {
+        error.error = app->error;
+    }
+    if (error.error) {
+        report_failure(herd, proc.id, error);
+        return;
+    }
+    int ours[3];
+    pid_t pid = start(herd, app, &proc, ours, &error);
+    if (pid < 0) {
+        report_failure(herd, proc.id, error);
+        return;
+    }
+    herd->procs[herd->proc_count++] = (struct proc){pid, proc.id, app->kind};
+    report_start(herd, proc.id, pid, ours);
+}
+
+/* Orders. */
+
+static void do_app(struct herd *herd, const struct order *order)
+{
+    struct wire_app *app;
+    if (order_get_app(order, &app) != ORTE_SUCCESS) {
+        daemon_gone(herd);
+        return;
+    }
+    if (app->app >= herd->app_count && app->app < APPS_MAX) {
+        size_t count = app->app + 1;
+        struct wire_app **apps = realloc(herd->apps, count * sizeof(struct wire_app *));
+        if (apps) {
+            memset(apps + herd->app_count, 0, (count - herd->app_count) * sizeof(*apps));
+            herd->apps = apps;
+            herd->app_count = count;
+        }
+    }
+    if (app->app >= herd->app_count) {
+        free(app); /* its processes will fail: not defined */
+        return;
+    }
+    free(herd->apps[app->app]);
+    herd->apps[app->app] = app;
+}
+
+static void do_signal(struct herd *herd, const struct order *order)
+{
+    uint32_t id;
+    int signal;
+    if (order_get_signal(order, &id, &signal) != ORTE_SUCCESS) {
+        daemon_gone(herd);
+        return;
+    }
+    for (size_t i = 0; i < herd->proc_count; i++) {
+        if (herd->procs[i].id == id) {
+            kill_group(herd->procs[i].pid, signal);
+            return;
+        }
+    }
+}
+
+static void do_guard(struct herd *herd, const struct order *order)
+{
+    const char *folder;
+    char **folders = realloc(herd->folders, (herd->folder_count + 1) * sizeof(char *));
+    if (folders) {
+        herd->folders = folders;
+    }
+    if (!folders || order_get_guard(order, &folder) != ORTE_SUCCESS) {
+        return;
+    }
+    folders[herd->folder_count] = strdup(folder);
+    herd->folder_count += folders[herd->folder_count] != NULL;
+}
+
+static void do_order(struct herd *herd, const struct order *order)
+{
+    switch (order->type) {
+    case ORDER_APP:
+        do_app(herd, order);
+        break;
+    case ORDER_SPAWN:
+        do_spawn(herd, order);
+        break;
+    case ORDER_SIGNAL:
+        do_signal(herd, order);
+        break;
+    case ORDER_KILL_ALL:
+        kill_begin(herd);
+        break;
+    case ORDER_GUARD:
+        do_guard(herd, order);
+        break;
+    case ORDER_END:
+        herd->ending = true;
+        kill_begin(herd);
+        break;
+    case ORDER_TYPES:
+        break;
+    }
+}
+
+/* Room for a spawn's news and pipes. */
+static bool order_fits(struct herd *herd)
+{
+    return news_fits(herd) && collected(herd)->fd_count + 3 <= BATCH_FDS;
+}
+
+/* Returns whether orders may be left over. */
+static bool do_orders(struct herd *herd)
+{
+    struct order order;
+    for (int i = 0; i < SPAWNS_A_PASS; i++) {
+        if (!order_fits(herd)) {
+            flush_news(herd);
+        }
+        ptrdiff_t size = order_fits(herd) ? order_next(&herd->in, &order) : 0;
+        if (size < 0) {
+            daemon_gone(herd);
+        }
+        if (size <= 0) {
+            return false;
+        }
+        do_order(herd, &order);
+        bytes_consume(&herd->in, (size_t) size);
+    }
+    return true;
+}
+
+static void read_orders(struct herd *herd)
+{
+    if (!bytes_reserve(&herd->in, READ_BYTES)) {
+        daemon_gone(herd);
+        return;
+    }
+    ssize_t got = recv(herd->sock, herd->in.data + herd->in.tail, READ_BYTES, MSG_DONTWAIT);
+    if (got > 0) {
+        herd->in.tail += (size_t) got;
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        daemon_gone(herd);
+    }
+}
+
+/* Children. */
+
+static void report_exit(struct herd *herd, pid_t pid, int status)
+{
+    for (size_t i = 0; i < herd->proc_count; i++) {
+        if (herd->procs[i].pid == pid) {
+            news_add(herd, (struct news){NEWS_EXITED, herd->procs[i].id, status, 0});
+            herd->procs[i] = herd->procs[--herd->proc_count];
+            return;
+        }
+    }
+}
+
+/* Reaps while the ends can be reported. */
+static void reap(struct herd *herd)
+{
+    for (;;) {
+        if (!news_fits(herd)) {
+            flush_news(herd);
+        }
+        int status;
+        pid_t pid = news_fits(herd) ? waitpid(-1, &status, WNOHANG) : 0;
+        if (pid > 0) {
+            report_exit(herd, pid, status);
+        } else if (pid == 0 || errno != EINTR) {
+            return;
+        }
+    }
+}
+
+/* The process. */
+
+static void wait_for_events(struct herd *herd, bool orders_left)
+{
+    struct pollfd fds[2] = {{.fd = herd->gone ? -1 : herd->sock}, {herd->signals, POLLIN, 0}};
+    bool blocked = herd->unsent_bytes > 0;
+    fds[0].events = blocked ? POLLOUT : POLLIN;
+    int timeout = -1;
+    if (herd->killing) {
+        timeout = KILL_STEP_MS;
+    } else if (blocked) {
+        timeout = SEND_STEP_MS; /* some shortages raise no event when they are over */
+    }
+    if (poll(fds, 2, orders_left ? 0 : timeout) <= 0) {
+        return;
+    }
+    if (fds[1].revents) {
+        struct signalfd_siginfo info[8];
+        while (read(herd->signals, info, sizeof(info)) == (ssize_t) sizeof(info)) {
+        }
+    }
+    if (fds[0].revents & (POLLIN | POLLHUP | POLLERR)) {
+        read_orders(herd);
+    }
+}
+
+static void run(struct herd *herd)
+{
+    bool orders_left = false;
+    while (!herd->ending || herd->killing) {
+        wait_for_events(herd, orders_left);
+        orders_left = do_orders(herd);
+        reap(herd);
+        if (herd->killing) {
+            kill_step(herd);
+        }
+        flush_news(herd);
+    }
+}
+
+/* Own session, so that no terminal reaches it; the only descriptors are the standard ones and the
+ * socket; every signal is at its default for the children, and blocked here. */
+static int set_up(struct herd *herd, int sock)
+{
+    sigset_t all, child;
+    setsid();
+    prctl(PR_SET_NAME, "keel-shepherd");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    for (int i = 1; i < NSIG; i++) {
+        signal(i, SIG_DFL);
+    }
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (null_fd >= 0 && null_fd <= 2) { /* a standard descriptor was closed */
+        fcntl(null_fd, F_SETFD, 0);
+        null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    *herd = (struct herd){.sock = sock,
+                          .null_fd = null_fd,
+                          .signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
+    return null_fd >= 0 && herd->signals >= 0 ? 0 : -errno;
+}
+
+/* Closes what the daemon had open before it made this process. */
+static int close_others(int sock)
+{
+    if (sock != 3) {
+        sock = dup3(sock, 3, O_CLOEXEC);
+    }
+    close_range(4, ~0u, 0);
+    return sock;
+}
+
+void shepherd_main(int sock)
+{
+    struct herd herd;
+    if (sock <= 2 || (sock = close_others(sock)) < 0 || set_up(&herd, sock) < 0) {
+        _exit(1);
+    }
+    run(&herd);
+    for (size_t i = 0; i < herd.folder_count; i++) {
+        session_remove(herd.folders[i]);
+    }
+    flush_news(&herd);
+    _exit(0);
+}

@@ -1,0 +1,10 @@
+/* The shepherd's own process. */
+#ifndef LAUNCHER_SHEPHERD_MAIN_H
+#define LAUNCHER_SHEPHERD_MAIN_H
+
+/* Serves the daemon at the other end of this stream socket (spawn_wire.h) until that is gone or has
+ * ordered the end, then ends all descendants and removes the guarded folders. Runs in a freshly
+ * forked process without threads; does not return. */
+void shepherd_main(int sock) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,65 @@
+#include <errno.h>
+#include <launcher/spawn.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static __attribute__((noreturn)) void fail(volatile struct spawn_error *error,
+                                           enum spawn_stage stage)
+{
+    error->stage = stage;
+    error->error = errno;
+    _exit(127);
+}
+
+/* Runs in the child, on the memory of its suspended parent: system calls only, and nothing written
+ * but *error. */
+static __attribute__((noreturn)) void child_run(const struct spawn_plan *plan, pid_t parent,
+                                                const sigset_t *no_signals,
+                                                volatile struct spawn_error *error)
+{
+    for (int i = 0; i < 3; i++) {
+        if (plan->fds[i] >= 0 && dup2(plan->fds[i], i) < 0) {
+            fail(error, SPAWN_STAGE_FORK);
+        }
+    }
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, plan->death_signal);
+    if (getppid() != parent) { /* it died before the line above */
+        _exit(127);
+    }
+    if (plan->cpus && sched_setaffinity(0, sizeof(*plan->cpus), plan->cpus) < 0) {
+        fail(error, SPAWN_STAGE_BIND);
+    }
+    if (plan->wdir && chdir(plan->wdir) < 0) {
+        fail(error, SPAWN_STAGE_WDIR);
+    }
+    sigprocmask(SIG_SETMASK, no_signals, NULL);
+    execve(plan->program, plan->argv, plan->env);
+    fail(error, SPAWN_STAGE_EXEC);
+}
+
+pid_t spawn_process(const struct spawn_plan *plan, struct spawn_error *error)
+{
+    volatile struct spawn_error from_child = {SPAWN_STAGE_FORK, 0};
+    sigset_t no_signals;
+    pid_t parent = getpid();
+    sigemptyset(&no_signals);
+
+    pid_t pid = vfork();
+    if (pid == 0) {
+        child_run(plan, parent, &no_signals, &from_child);
+    }
+    if (pid < 0) {
+        *error = (struct spawn_error){SPAWN_STAGE_FORK, errno};
+        return -1;
+    }
+    if (from_child.error != 0) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        *error = (struct spawn_error){from_child.stage, from_child.error};
+        return -1;
+    }
+    return pid;
+}

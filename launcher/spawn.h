@@ -1,0 +1,24 @@
+/* One process: from a spawn_plan to a running program. Only for a process without threads. */
+#ifndef LAUNCHER_SPAWN_H
+#define LAUNCHER_SPAWN_H
+
+#include <launcher/shepherd.h>
+
+struct spawn_plan {
+    const char *program, *wdir; /* wdir NULL: the parent's */
+    char *const *argv, *const *env;
+    const cpu_set_t *cpus; /* NULL: not bound */
+    int fds[3];            /* become 0, 1 and 2; above 2, close-on-exec. -1: the parent's own */
+    int death_signal;      /* what it gets when its parent is gone */
+};
+struct spawn_error {
+    enum spawn_stage stage;
+    int error; /* 0: none */
+};
+
+/* Starts it in a process group of its own, with every signal at its default and none blocked (the
+ * caller has no handlers installed). Returns the pid when the program runs; else -1 with the
+ * reason, and nothing is left. */
+pid_t spawn_process(const struct spawn_plan *plan, struct spawn_error *error) KEEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,348 @@
+#include <errno.h>
+#include <launcher/spawn_wire.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct order_header {
+    uint32_t size; /* of the body */
+    uint32_t type;
+};
+struct app_body {
+    uint32_t app, kind, out, err, argc, envc;
+    int32_t error;
+    uint32_t has_wdir;
+}; /* then program, [wdir], argv, env */
+struct spawn_body {
+    uint32_t app, id, in, bound, envc;
+}; /* then [cpu_set_t], env */
+struct signal_body {
+    uint32_t id;
+    int32_t signal;
+};
+
+bool bytes_reserve(struct bytes *bytes, size_t size)
+{
+    if (bytes->capacity - bytes->tail >= size) {
+        return true;
+    }
+    size_t waiting = bytes_waiting(bytes);
+    if (bytes->head > 0) {
+        memmove(bytes->data, bytes->data + bytes->head, waiting);
+        bytes->head = 0;
+        bytes->tail = waiting;
+    }
+    if (bytes->capacity - waiting >= size) {
+        return true;
+    }
+    size_t capacity = bytes->capacity ? bytes->capacity : 4096;
+    while (capacity - waiting < size) {
+        if (capacity > SIZE_MAX / 2) {
+            return false;
+        }
+        capacity *= 2;
+    }
+    char *data = realloc(bytes->data, capacity);
+    if (!data) {
+        return false;
+    }
+    bytes->data = data;
+    bytes->capacity = capacity;
+    return true;
+}
+
+void bytes_consume(struct bytes *bytes, size_t size)
+{
+    bytes->head += size;
+    if (bytes->head == bytes->tail) {
+        bytes->head = bytes->tail = 0;
+    }
+}
+
+void bytes_fini(struct bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct bytes){0};
+}
+
+static void put(struct bytes *to, const void *data, size_t size)
+{
+    if (size > 0) { /* an empty vector may be NULL */
+        memcpy(to->data + to->tail, data, size);
+        to->tail += size;
+    }
+}
+
+static bool put_header(struct bytes *to, enum order_type type, size_t size)
+{
+    struct order_header header = {(uint32_t) size, (uint32_t) type};
+    if (!bytes_reserve(to, sizeof(header) + size)) {
+        return false;
+    }
+    put(to, &header, sizeof(header));
+    return true;
+}
+
+static void put_string(struct bytes *to, const char *text)
+{
+    put(to, text, strlen(text) + 1);
+}
+
+static size_t vector_size(char *const *strings, uint32_t *count)
+{
+    size_t size = 0;
+    *count = 0;
+    for (; strings && strings[*count]; (*count)++) {
+        size += strlen(strings[*count]) + 1;
+    }
+    return size;
+}
+
+static void put_vector(struct bytes *to, char *const *strings, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        put_string(to, strings[i]);
+    }
+}
+
+int order_put_app(struct bytes *to, uint32_t app, const struct spawn_app *spec)
+{
+    struct app_body body = {.app = app,
+                            .kind = spec->kind,
+                            .out = spec->out,
+                            .err = spec->err,
+                            .has_wdir = spec->wdir != NULL};
+    size_t size = sizeof(body) + strlen(spec->program) + 1;
+    size += spec->wdir ? strlen(spec->wdir) + 1 : 0;
+    size += vector_size(spec->argv, &body.argc);
+    size += vector_size(spec->env, &body.envc);
+    if (size > ORDER_BODY_MAX) {
+        body = (struct app_body){.app = app, .error = E2BIG};
+        size = sizeof(body) + 1;
+    }
+    if (!put_header(to, ORDER_APP, size)) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    put(to, &body, sizeof(body));
+    if (body.error) {
+        put_string(to, "");
+        return ORTE_SUCCESS;
+    }
+    put_string(to, spec->program);
+    if (spec->wdir) {
+        put_string(to, spec->wdir);
+    }
+    put_vector(to, spec->argv, body.argc);
+    put_vector(to, spec->env, body.envc);
+    return ORTE_SUCCESS;
+}
+
+int order_put_spawn(struct bytes *to, uint32_t app, const struct spawn_proc *proc)
+{
+    struct spawn_body body = {
+        .app = app, .id = proc->id, .in = proc->in, .bound = proc->cpus != NULL};
+    size_t size = sizeof(body) + (proc->cpus ? sizeof(*proc->cpus) : 0);
+    size += vector_size(proc->env, &body.envc);
+    if (size > ORDER_BODY_MAX) {
+        body = (struct spawn_body){.app = UINT32_MAX, .id = proc->id};
+        size = sizeof(body);
+    }
+    if (!put_header(to, ORDER_SPAWN, size)) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    put(to, &body, sizeof(body));
+    if (body.bound) {
+        put(to, proc->cpus, sizeof(*proc->cpus));
+    }
+    put_vector(to, proc->env, body.envc);
+    return ORTE_SUCCESS;
+}
+
+int order_put_signal(struct bytes *to, uint32_t id, int signal)
+{
+    struct signal_body body = {id, signal};
+    if (!put_header(to, ORDER_SIGNAL, sizeof(body))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    put(to, &body, sizeof(body));
+    return ORTE_SUCCESS;
+}
+
+int order_put_plain(struct bytes *to, enum order_type type)
+{
+    return put_header(to, type, 0) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+int order_put_guard(struct bytes *to, const char *folder)
+{
+    if (!put_header(to, ORDER_GUARD, strlen(folder) + 1)) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    put_string(to, folder);
+    return ORTE_SUCCESS;
+}
+
+ptrdiff_t order_next(const struct bytes *from, struct order *order)
+{
+    struct order_header header;
+    size_t waiting = bytes_waiting(from);
+    if (waiting < sizeof(header)) {
+        return 0;
+    }
+    memcpy(&header, from->data + from->head, sizeof(header));
+    if (header.size > ORDER_BODY_MAX || header.type < ORDER_APP || header.type >= ORDER_TYPES) {
+        return -1;
+    }
+    if (waiting - sizeof(header) < header.size) {
+        return 0;
+    }
+    *order = (struct order){(enum order_type) header.type, from->data + from->head + sizeof(header),
+                            header.size};
+    return (ptrdiff_t) (sizeof(header) + header.size);
+}
+
+/* What is left of an order's body. */
+struct rest {
+    char *at;
+    size_t size;
+};
+
+static char *take_string(struct rest *rest)
+{
+    char *end = memchr(rest->at, 0, rest->size);
+    if (!end) {
+        return NULL;
+    }
+    char *text = rest->at;
+    rest->size -= (size_t) (end + 1 - text);
+    rest->at = end + 1;
+    return text;
+}
+
+static bool take_vector(struct rest *rest, char **strings, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        strings[i] = take_string(rest);
+        if (!strings[i]) {
+            return false;
+        }
+    }
+    strings[count] = NULL;
+    return true;
+}
+
+static bool stdio_valid(uint32_t kind)
+{
+    return kind <= SPAWN_INHERIT;
+}
+
+/* Fills an app whose memory has room for its vectors and, behind them, for the strings. */
+static bool fill_app(struct wire_app *app, const struct app_body *body, const struct order *order)
+{
+    app->argv = (char **) (app + 1);
+    app->env = app->argv + body->argc + 1;
+    struct rest rest = {(char *) (app->env + body->envc + 1), order->size - sizeof(*body)};
+    memcpy(rest.at, order->body + sizeof(*body), rest.size);
+    app->program = take_string(&rest);
+    app->wdir = body->has_wdir && app->program ? take_string(&rest) : NULL;
+    return app->program && (app->wdir || !body->has_wdir) &&
+           take_vector(&rest, app->argv, body->argc) && take_vector(&rest, app->env, body->envc) &&
+           rest.size == 0;
+}
+
+int order_get_app(const struct order *order, struct wire_app **out)
+{
+    struct app_body body;
+    if (order->size < sizeof(body)) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    memcpy(&body, order->body, sizeof(body));
+    size_t text = order->size - sizeof(body); /* every string has at least one byte */
+    if (body.kind > SPAWN_AGENT || !stdio_valid(body.out) || !stdio_valid(body.err) ||
+        body.argc > text || body.envc > text) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    size_t vectors = ((size_t) body.argc + body.envc + 2) * sizeof(char *);
+    struct wire_app *app = calloc(1, sizeof(*app) + vectors + text);
+    if (!app) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    app->app = body.app;
+    app->kind = (enum spawn_kind) body.kind;
+    app->out = (enum spawn_stdio) body.out;
+    app->err = (enum spawn_stdio) body.err;
+    app->error = body.error;
+    app->env_count = body.envc;
+    if (!fill_app(app, &body, order)) {
+        free(app);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *out = app;
+    return ORTE_SUCCESS;
+}
+
+int order_get_spawn(const struct order *order, struct wire_proc *out)
+{
+    struct spawn_body body;
+    if (order->size < sizeof(body)) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    memcpy(&body, order->body, sizeof(body));
+    struct wire_proc proc = {.app = body.app,
+                             .id = body.id,
+                             .in = (enum spawn_stdio) body.in,
+                             .bound = body.bound != 0,
+                             .env_count = body.envc};
+    const char *at = order->body + sizeof(body);
+    size_t left = order->size - sizeof(body);
+    if (!stdio_valid(body.in) || body.bound > 1) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    if (proc.bound) {
+        if (left < sizeof(proc.cpus)) {
+            return ORTE_ERR_BAD_PARAM;
+        }
+        memcpy(&proc.cpus, at, sizeof(proc.cpus));
+        at += sizeof(proc.cpus);
+        left -= sizeof(proc.cpus);
+    }
+    proc.env = at;
+    for (uint32_t i = 0; i < body.envc; i++) {
+        const char *end = memchr(at, 0, left);
+        if (!end) {
+            return ORTE_ERR_BAD_PARAM;
+        }
+        left -= (size_t) (end + 1 - at);
+        at = end + 1;
+    }
+    if (left > 0) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *out = proc;
+    return ORTE_SUCCESS;
+}
+
+int order_get_signal(const struct order *order, uint32_t *id, int *signal)
+{
+    struct signal_body body;
+    if (order->size != sizeof(body)) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    memcpy(&body, order->body, sizeof(body));
+    if (body.signal < 0 || body.signal >= NSIG) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *id = body.id;
+    *signal = body.signal;
+    return ORTE_SUCCESS;
+}
+
+int order_get_guard(const struct order *order, const char **folder)
+{
+    if (order->size < 2 || order->body[0] != '/' ||
+        memchr(order->body, 0, order->size) != order->body + order->size - 1) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *folder = order->body;
+    return ORTE_SUCCESS;
+}

@@ -1,0 +1,149 @@
+#include <base/clock.h>
+#include <dirent.h>
+#include <errno.h>
+#include <launcher/sweep.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SWEEP_BATCH = 1024, PAUSE_US = 2000 };
+
+/* A file of pids: /proc/self/task/TID/children. False: the kernel has none. */
+static bool read_children(const char *tid, pid_t *pids, size_t max, size_t *count)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/task/%.20s/children", tid);
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return false;
+    }
+    int pid;
+    while (*count < max && fscanf(file, "%d", &pid) == 1) {
+        pids[(*count)++] = pid;
+    }
+    fclose(file);
+    return true;
+}
+
+/* The parent of a process, from /proc/PID/stat; 0: unknown. */
+static pid_t parent_of(const char *pid)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return 0;
+    }
+    size_t got = fread(line, 1, sizeof(line) - 1, file);
+    fclose(file);
+    line[got] = 0;
+    char *name_end = strrchr(line, ')'); /* the name may hold anything */
+    int parent = 0;
+    if (!name_end || sscanf(name_end + 1, " %*c %d", &parent) != 1) {
+        return 0;
+    }
+    return parent;
+}
+
+static size_t scan_all(pid_t *pids, size_t max)
+{
+    size_t count = 0;
+    pid_t self = getpid();
+    DIR *dir = opendir("/proc");
+    for (struct dirent *entry; dir && count < max && (entry = readdir(dir)) != NULL;) {
+        long pid = strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && parent_of(entry->d_name) == self) {
+            pids[count++] = (pid_t) pid;
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return count;
+}
+
+size_t sweep_children(pid_t *pids, size_t max)
+{
+    size_t count = 0;
+    bool known = false;
+    DIR *dir = opendir("/proc/self/task");
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] != '.' && read_children(entry->d_name, pids, max, &count)) {
+            known = true;
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return known ? count : scan_all(pids, max);
+}
+
+static bool is_among(pid_t pid, const pid_t *pids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (pids[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sweep_kill(const pid_t *spared, size_t count)
+{
+    pid_t children[SWEEP_BATCH];
+    size_t found = sweep_children(children, SWEEP_BATCH);
+    for (size_t i = 0; i < found; i++) {
+        if (is_among(children[i], spared, count)) {
+            continue;
+        }
+        if (getpgid(children[i]) == children[i]) {
+            kill(-children[i], SIGKILL);
+        }
+        kill(children[i], SIGKILL);
+    }
+}
+
+/* Reaps what has ended, the spared too; false: there is no child at all. */
+static bool reap(void)
+{
+    pid_t pid;
+    do {
+        pid = waitpid(-1, NULL, WNOHANG);
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    return pid == 0;
+}
+
+/* Whether a child that is not spared is left. */
+static bool any_left(const pid_t *spared, size_t count)
+{
+    pid_t children[16];
+    if (count == 0) {
+        return true; /* reap found one */
+    }
+    size_t max = sizeof(children) / sizeof(*children);
+    size_t found = sweep_children(children, max);
+    for (size_t i = 0; i < found; i++) {
+        if (!is_among(children[i], spared, count)) {
+            return true;
+        }
+    }
+    return found == max;
+}
+
+bool sweep_until(const pid_t *spared, size_t count, uint64_t kill_us, uint64_t deadline_us)
+{
+    while (reap() && any_left(spared, count)) {
+        uint64_t now = clock_us();
+        if (now > deadline_us) {
+            return false;
+        }
+        if (now >= kill_us) {
+            sweep_kill(spared, count);
+        }
+        usleep(PAUSE_US);
+    }
+    return true;
+}

@@ -1,0 +1,21 @@
+/* Ends the children of this process: the means by which a subreaper leaves nothing behind. A
+ * child's orphans become this process's children in their turn, so killing and reaping until there
+ * is no child left ends all descendants, whatever sessions and process groups they made for
+ * themselves.
+ *
+ * A child that is not yet reaped keeps its pid, so no stranger is ever hit; nobody else may reap.
+ */
+#ifndef LAUNCHER_SWEEP_H
+#define LAUNCHER_SWEEP_H
+
+#include <keel/types.h>
+
+/* The children of all threads of this process, at most max; more than that, some of them. */
+size_t sweep_children(pid_t *pids, size_t max);
+/* SIGKILL to every child but the spared, and to the process group that it leads. */
+void sweep_kill(const pid_t *spared, size_t count);
+/* Reaps every child but the spared, and kills them from kill_us (clock_us) on, again and again
+ * until none is left or the deadline has passed. False: some are left. */
+bool sweep_until(const pid_t *spared, size_t count, uint64_t kill_us, uint64_t deadline_us);
+
+#endif
