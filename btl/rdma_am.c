@@ -1,0 +1,526 @@
+#include <base/pool.h>
+#include <btl/desc.h>
+#include <btl/rdma_am.h>
+#include <btl/rdma_am_wire.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The initiator's side of a put or get. It ends when everything was requested (or it failed), every
+ * request was answered and no descriptor of it is with the module. */
+struct am_op {
+    struct list link; /* in its peer's requesting or waiting; free: in am->free_ops */
+    struct rdma_am_peer *peer;
+    uint32_t index, generation; /* generation: odd while the operation lives */
+    bool put;
+    bool cancelled;
+    bool started;        /* the first request was made: matters for size 0 */
+    unsigned unanswered; /* requests */
+    unsigned sends;      /* descriptors with the module */
+    int order;
+    int status;
+    size_t size, requested, answered; /* bytes */
+    uint64_t remote_address;
+    struct region_handle handle;
+    unsigned char *local;
+    mca_btl_base_registration_handle_t *local_handle;
+    mca_btl_base_rdma_completion_fn_t cbfunc;
+    void *cbcontext;
+    void *cbdata;
+};
+
+/* A reply that found no room; answers request. */
+struct am_reply {
+    struct pool_item item;
+    struct list link;
+    struct rdma_am_frame request;
+    int status;
+};
+
+struct rdma_am {
+    struct rdma_am_config config;
+    struct am_op *ops; /* max_ops, of which the first used_ops were ever used */
+    uint32_t used_ops;
+    uint32_t live_ops;
+    struct list free_ops;
+    struct pool replies;
+    struct list stuck; /* peers */
+};
+
+static bool is_shortage(int status)
+{
+    return status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
+           status == OPAL_ERR_RESOURCE_BUSY;
+}
+
+int rdma_am_create(struct rdma_am **am, const struct rdma_am_config *config)
+{
+    if (config->max_ops == 0 || config->module->btl_max_send_size <= RDMA_AM_REQUEST_BYTES) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    struct rdma_am *made = calloc(1, sizeof(*made));
+    struct am_op *ops = calloc(config->max_ops, sizeof(*ops));
+    if (!made || !ops) {
+        free(made);
+        free(ops);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    made->config = *config;
+    made->ops = ops;
+    list_init(&made->free_ops);
+    list_init(&made->stuck);
+    pool_init(&made->replies, sizeof(struct am_reply), _Alignof(struct am_reply), 32, 0, NULL,
+              NULL);
+    *am = made;
+    return ORTE_SUCCESS;
+}
+
+void rdma_am_destroy(struct rdma_am *am)
+{
+    if (!am) {
+        return;
+    }
+    pool_fini(&am->replies);
+    free(am->ops);
+    free(am);
+}
+
+void rdma_am_peer_init(struct rdma_am_peer *peer, struct mca_btl_base_endpoint_t *endpoint)
+{
+    *peer = (struct rdma_am_peer){.endpoint = endpoint};
+    list_init(&peer->link);
+    list_init(&peer->requesting);
+    list_init(&peer->waiting);
+    list_init(&peer->replies);
+}
+
+static struct am_op *op_take(struct rdma_am *am)
+{
+    struct list *link = list_pop(&am->free_ops);
+    struct am_op *op = link ? container_of(link, struct am_op, link) : NULL;
+    if (!op && am->used_ops < am->config.max_ops) {
+        op = &am->ops[am->used_ops];
+        op->index = am->used_ops++;
+        list_init(&op->link);
+    }
+    if (op) {
+        uint32_t index = op->index, generation = op->generation + 1;
+        *op = (struct am_op){.index = index, .generation = generation};
+        list_init(&op->link);
+        am->live_ops++;
+    }
+    return op;
+}
+
+/* Frees the operation and calls back, when it is over. */
+static void op_settle(struct rdma_am *am, struct am_op *op)
+{
+    bool all_requested = op->started && op->requested == op->size;
+    if (op->sends > 0 || op->unanswered > 0 || (!all_requested && op->status == OPAL_SUCCESS)) {
+        return;
+    }
+    struct am_op done = *op;
+    list_remove(&op->link);
+    list_append(&am->free_ops, &op->link);
+    op->generation++;
+    am->live_ops--;
+    if (done.status == OPAL_SUCCESS && done.answered != done.size) {
+        done.status = OPAL_ERROR; /* the target answered for less than was asked */
+    }
+    if (done.cbfunc) {
+        done.cbfunc(am->config.module, done.peer->endpoint, done.local, done.local_handle,
+                    done.cbcontext, done.cbdata, done.status);
+    }
+}
+
+static void op_fail(struct am_op *op, int status)
+{
+    if (op->status == OPAL_SUCCESS) {
+        op->status = status;
+    }
+    list_remove(&op->link);
+    list_append(&op->peer->waiting, &op->link);
+}
+
+void rdma_am_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status)
+{
+    list_remove(&peer->link);
+    for (struct list *link = list_pop(&peer->replies); link; link = list_pop(&peer->replies)) {
+        pool_put(&am->replies, container_of(link, struct am_reply, link));
+    }
+    peer->replies_queued = 0;
+    peer->unanswered = 0;
+    /* Callbacks may start new operations: those are not meant. */
+    struct list ended;
+    list_init(&ended);
+    list_splice(&ended, &peer->waiting);
+    list_splice(&ended, &peer->requesting);
+    for (struct list *link = list_pop(&ended); link; link = list_pop(&ended)) {
+        struct am_op *op = container_of(link, struct am_op, link);
+        op->cancelled = true;
+        op->unanswered = 0;
+        op_fail(op, status);
+        op_settle(am, op);
+    }
+}
+
+/* The module is done with a put's descriptor. */
+static void chunk_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                       mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) module, (void) endpoint;
+    struct rdma_am *am = descriptor->des_context;
+    struct am_op *op = descriptor->des_cbdata;
+    op->sends--;
+    if (status != OPAL_SUCCESS) {
+        op_fail(op, status);
+    }
+    op_settle(am, op);
+}
+
+/* A descriptor with room for the header, and for a put the next bytes; *size tells how many. */
+static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op *op, size_t *size)
+{
+    mca_btl_base_module_t *module = am->config.module;
+    uint32_t flags = MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    struct mca_btl_base_endpoint_t *endpoint = op->peer->endpoint;
+    size_t header = op->put ? RDMA_AM_REQUEST_BYTES : RDMA_AM_REPLY_BYTES;
+    size_t most = module->btl_max_send_size - header;
+    size_t left = op->size - op->requested;
+    *size = left < most ? left : most;
+    if (!op->put || left == 0) {
+        return module->btl_alloc(module, endpoint, (uint8_t) op->order, RDMA_AM_REQUEST_BYTES,
+                                 flags);
+    }
+    opal_convertor_t convertor;
+    opal_convertor_prepare(&convertor, op->local + op->requested, left);
+    mca_btl_base_descriptor_t *descriptor = module->btl_prepare_src(
+        module, endpoint, &convertor, (uint8_t) op->order, RDMA_AM_REQUEST_BYTES, size, flags);
+    if (descriptor && *size == 0) {
+        module->btl_free(module, descriptor);
+        return NULL;
+    }
+    return descriptor;
+}
+
+/* Requests an operation's next chunk. A shortage leaves it as it was. */
+static int op_request(struct rdma_am *am, struct am_op *op)
+{
+    size_t size;
+    mca_btl_base_descriptor_t *descriptor = chunk_prepare(am, op, &size);
+    if (!descriptor) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    struct rdma_am_frame frame = {
+        .kind = op->put ? RDMA_AM_PUT : RDMA_AM_GET,
+        .op_index = op->index,
+        .op_generation = op->generation,
+        .offset = op->requested,
+        .size = size,
+        .address = op->remote_address + op->requested,
+        .region_index = op->handle.index,
+        .region_generation = op->handle.generation,
+    };
+    rdma_am_encode(descriptor->des_segments[0].seg_addr.pval, &frame);
+    descriptor->des_cbfunc = chunk_sent;
+    descriptor->des_cbdata = op;
+    descriptor->des_context = am;
+    struct rdma_am_peer *peer = op->peer;
+    bool was_started = op->started;
+    /* All books are kept before the send, which may bring the reply, or a cancel, before it
+     * returns. sends keeps the operation alive until then. */
+    op->started = true;
+    op->requested += size;
+    op->unanswered++;
+    op->sends++;
+    peer->unanswered++;
+    if (op->requested == op->size) {
+        list_remove(&op->link);
+        list_append(&peer->waiting, &op->link);
+    }
+    int status = am->config.send(am->config.module, peer->endpoint, descriptor);
+    if (status == 0) {
+        return OPAL_SUCCESS; /* chunk_sent comes, or came: the operation may be gone */
+    }
+    op->sends--;
+    if (status < 0) {
+        am->config.module->btl_free(am->config.module, descriptor);
+        if (!op->cancelled) {
+            op->unanswered--;
+            peer->unanswered--;
+            op->requested -= size;
+            op->started = was_started;
+            list_remove(&op->link);
+            list_prepend(&peer->requesting, &op->link);
+        }
+        /* The send may have brought an error reply to an earlier chunk. */
+        if (is_shortage(status) && op->status == OPAL_SUCCESS) {
+            return status;
+        }
+        op_fail(op, status);
+    }
+    op_settle(am, op);
+    return OPAL_SUCCESS;
+}
+
+/* Answers a request; GET's data is fetched now, and its region checked now. */
+static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
+                      const struct rdma_am_frame *request, int status)
+{
+    bool get = request->kind == RDMA_AM_GET;
+    const void *data = NULL;
+    if (get && status == OPAL_SUCCESS) {
+        struct region_handle handle = {.index = request->region_index,
+                                       .generation = request->region_generation};
+        data = region_access(am->config.regions, &handle, peer->endpoint, request->address,
+                             request->size, MCA_BTL_REG_FLAG_REMOTE_READ, &status);
+    }
+    size_t size = data ? (size_t) request->size : 0;
+    mca_btl_base_module_t *module = am->config.module;
+    mca_btl_base_descriptor_t *descriptor =
+        module->btl_alloc(module, peer->endpoint, MCA_BTL_NO_ORDER, RDMA_AM_REPLY_BYTES + size,
+                          MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    if (!descriptor) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    struct rdma_am_frame reply = {
+        .kind = get ? RDMA_AM_GET_REPLY : RDMA_AM_PUT_REPLY,
+        .status = status,
+        .op_index = request->op_index,
+        .op_generation = request->op_generation,
+        .offset = request->offset,
+        .size = request->size,
+    };
+    unsigned char *bytes = descriptor->des_segments[0].seg_addr.pval;
+    rdma_am_encode(bytes, &reply);
+    if (size > 0) {
+        memcpy(bytes + RDMA_AM_REPLY_BYTES, data, size);
+    }
+    peer->replying = true;
+    int sent = am->config.send(module, peer->endpoint, descriptor);
+    peer->replying = false;
+    if (sent < 0) {
+        module->btl_free(module, descriptor);
+    }
+    return sent < 0 ? sent : OPAL_SUCCESS;
+}
+
+static void peer_stuck(struct rdma_am *am, struct rdma_am_peer *peer)
+{
+    list_remove(&peer->link);
+    list_append(&am->stuck, &peer->link);
+}
+
+/* Answers now, or queues behind the replies that wait. */
+static int reply(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_am_frame *request,
+                 int status)
+{
+    if (list_empty(&peer->replies) && !peer->replying) {
+        int sent = reply_send(am, peer, request, status);
+        if (!is_shortage(sent)) {
+            return OPAL_SUCCESS; /* a link that is gone needs no reply */
+        }
+    }
+    struct am_reply *queued = peer->replies_queued < RDMA_AM_WINDOW ? pool_get(&am->replies) : NULL;
+    if (!queued) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    queued->request = *request;
+    queued->status = status;
+    list_append(&peer->replies, &queued->link);
+    peer->replies_queued++;
+    peer_stuck(am, peer);
+    return OPAL_SUCCESS;
+}
+
+/* Sends what waits for this peer, replies first; returns the number of frames sent. */
+static int peer_pump(struct rdma_am *am, struct rdma_am_peer *peer)
+{
+    if (peer->pumping) {
+        return 0; /* the pump further up the stack goes on */
+    }
+    peer->pumping = true;
+    int sent = 0, status = OPAL_SUCCESS;
+    while (!list_empty(&peer->replies) && !is_shortage(status)) {
+        struct list *link = list_pop(&peer->replies);
+        struct am_reply *queued = container_of(link, struct am_reply, link);
+        peer->replies_queued--;
+        status = reply_send(am, peer, &queued->request, queued->status);
+        if (is_shortage(status)) {
+            list_prepend(&peer->replies, &queued->link);
+            peer->replies_queued++;
+        } else {
+            pool_put(&am->replies, queued);
+            sent++;
+        }
+    }
+    while (!list_empty(&peer->requesting) && peer->unanswered < RDMA_AM_WINDOW &&
+           !is_shortage(status)) {
+        status = op_request(am, container_of(peer->requesting.next, struct am_op, link));
+        sent += status == OPAL_SUCCESS;
+    }
+    if (is_shortage(status)) {
+        peer_stuck(am, peer);
+    }
+    peer->pumping = false;
+    return sent;
+}
+
+int rdma_am_progress(struct rdma_am *am)
+{
+    struct list peers;
+    list_init(&peers);
+    list_splice(&peers, &am->stuck);
+    int sent = 0;
+    for (struct list *link = list_pop(&peers); link; link = list_pop(&peers)) {
+        sent += peer_pump(am, container_of(link, struct rdma_am_peer, link));
+    }
+    return sent;
+}
+
+bool rdma_am_active(const struct rdma_am *am)
+{
+    return am->live_ops > 0 || am->replies.in_use > 0;
+}
+
+static int op_start(struct rdma_am *am, const struct am_op *wanted,
+                    mca_btl_base_registration_handle_t *remote_handle)
+{
+    if (!remote_handle) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct am_op *op = op_take(am);
+    if (!op) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    uint32_t index = op->index, generation = op->generation;
+    *op = *wanted;
+    op->index = index;
+    op->generation = generation;
+    memcpy(&op->handle, remote_handle, sizeof(op->handle));
+    list_init(&op->link);
+    list_append(&op->peer->requesting, &op->link);
+    peer_pump(am, op->peer);
+    return OPAL_SUCCESS;
+}
+
+int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, void *local_address,
+                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
+                mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
+                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    struct am_op op = {
+        .peer = peer,
+        .put = true,
+        .order = order,
+        .size = size,
+        .remote_address = remote_address,
+        .local = local_address,
+        .local_handle = local_handle,
+        .cbfunc = cbfunc,
+        .cbcontext = cbcontext,
+        .cbdata = cbdata,
+    };
+    return op_start(am, &op, remote_handle);
+}
+
+int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, void *local_address,
+                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
+                mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
+                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    struct am_op op = {
+        .peer = peer,
+        .order = order,
+        .size = size,
+        .remote_address = remote_address,
+        .local = local_address,
+        .local_handle = local_handle,
+        .cbfunc = cbfunc,
+        .cbcontext = cbcontext,
+        .cbdata = cbdata,
+    };
+    return op_start(am, &op, remote_handle);
+}
+
+/* Copies what follows the header in the segments. */
+static void copy_payload(unsigned char *to, const mca_btl_base_segment_t *segments, size_t count,
+                         size_t header)
+{
+    size_t first = (size_t) segments[0].seg_len - header;
+    if (first > 0) {
+        memcpy(to, (const unsigned char *) segments[0].seg_addr.pval + header, first);
+    }
+    desc_gather(to + first, segments + 1, count - 1);
+}
+
+static int receive_request(struct rdma_am *am, struct rdma_am_peer *peer,
+                           const struct rdma_am_frame *frame,
+                           const mca_btl_base_segment_t *segments, size_t count, size_t payload)
+{
+    int status = OPAL_SUCCESS;
+    if (frame->kind == RDMA_AM_GET) {
+        if (payload != 0 ||
+            frame->size > am->config.module->btl_max_send_size - RDMA_AM_REPLY_BYTES) {
+            return OPAL_ERR_BAD_PARAM;
+        }
+    } else {
+        if (payload != frame->size) {
+            return OPAL_ERR_BAD_PARAM;
+        }
+        struct region_handle handle = {.index = frame->region_index,
+                                       .generation = frame->region_generation};
+        void *to = region_access(am->config.regions, &handle, peer->endpoint, frame->address,
+                                 frame->size, MCA_BTL_REG_FLAG_REMOTE_WRITE, &status);
+        if (to && payload > 0) {
+            copy_payload(to, segments, count, RDMA_AM_REQUEST_BYTES);
+        }
+    }
+    return reply(am, peer, frame, status);
+}
+
+static int receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
+                         const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,
+                         size_t count, size_t payload)
+{
+    struct am_op *op = frame->op_index < am->used_ops ? &am->ops[frame->op_index] : NULL;
+    if (!op || !(op->generation & 1) || op->generation != frame->op_generation || op->cancelled ||
+        op->peer != peer) {
+        return OPAL_SUCCESS; /* late: the operation was cancelled */
+    }
+    bool has_data = !op->put && frame->status == OPAL_SUCCESS;
+    if (op->put != (frame->kind == RDMA_AM_PUT_REPLY) || op->unanswered == 0 ||
+        frame->offset != op->answered || frame->size > op->requested - op->answered ||
+        payload != (has_data ? frame->size : 0)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (payload > 0) {
+        copy_payload(op->local + op->answered, segments, count, RDMA_AM_REPLY_BYTES);
+    }
+    op->answered += (size_t) frame->size;
+    op->unanswered--;
+    peer->unanswered--;
+    if (frame->status != OPAL_SUCCESS) {
+        op_fail(op, frame->status);
+    }
+    op_settle(am, op);
+    peer_pump(am, peer);
+    return OPAL_SUCCESS;
+}
+
+int rdma_am_receive(struct rdma_am *am, struct rdma_am_peer *peer,
+                    const mca_btl_base_segment_t *segments, size_t count)
+{
+    struct rdma_am_frame frame;
+    if (count == 0 || rdma_am_decode(&frame, segments[0].seg_addr.pval,
+                                     (size_t) segments[0].seg_len) != OPAL_SUCCESS) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    size_t payload = 0;
+    for (size_t i = 0; i < count; i++) {
+        payload += (size_t) segments[i].seg_len;
+    }
+    payload -= rdma_am_frame_bytes(frame.kind);
+    bool request = frame.kind == RDMA_AM_PUT || frame.kind == RDMA_AM_GET;
+    return request ? receive_request(am, peer, &frame, segments, count, payload)
+                   : receive_reply(am, peer, &frame, segments, count, payload);
+}

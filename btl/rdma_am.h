@@ -1,0 +1,69 @@
+/* Put and get over a module's sends, for transports whose wire has neither.
+ *
+ * An operation is cut into chunks; each is a request, answered by one reply, in framework frames,
+ * which lie outside the tag space and never reach a receive callback. The target checks every
+ * request against its region table. At most RDMA_AM_WINDOW requests to a peer are unanswered, so a
+ * target never queues more replies than that for one peer.
+ *
+ * The module embeds a struct rdma_am_peer in its endpoint, sends frames in the order of the calls,
+ * hands received frames to rdma_am_receive, and calls rdma_am_progress from its progress. It frees
+ * no endpoint inside its send and while one of these functions runs. Handles are struct
+ * region_handle. One thread at a time. */
+#ifndef BTL_RDMA_AM_H
+#define BTL_RDMA_AM_H
+
+#include <base/list.h>
+#include <btl/region.h>
+
+#define RDMA_AM_WINDOW 32
+
+struct rdma_am;
+
+struct rdma_am_config {
+    mca_btl_base_module_t *module; /* borrowed; its alloc, prepare_src and free are used */
+    struct region_table *regions;  /* borrowed */
+    uint32_t max_ops;              /* most operations at a time; above it OUT_OF_RESOURCE */
+    /* Sends a descriptor as a framework frame; returns and calls back as btl_send does. */
+    int (*send)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                mca_btl_base_descriptor_t *descriptor);
+};
+
+struct rdma_am_peer {
+    struct mca_btl_base_endpoint_t *endpoint;
+    struct list link;       /* among the peers that wait for room to send */
+    struct list requesting; /* operations with chunks left to request */
+    struct list waiting;    /* operations that wait for replies */
+    struct list replies;    /* replies that found no room */
+    unsigned unanswered;    /* requests */
+    unsigned replies_queued;
+    bool pumping;
+    bool replying; /* a reply is being sent: others queue behind it */
+};
+
+int rdma_am_create(struct rdma_am **am, const struct rdma_am_config *config) KEEL_MUST_CHECK;
+/* Every peer was cancelled. */
+void rdma_am_destroy(struct rdma_am *am);
+void rdma_am_peer_init(struct rdma_am_peer *peer, struct mca_btl_base_endpoint_t *endpoint);
+/* For del_procs and lost links: every operation to this peer calls back once, with status, as soon
+ * as none of its descriptors is in flight; replies to it are dropped. After this and the completion
+ * of the frames' descriptors, the peer's memory may go. */
+void rdma_am_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status);
+
+/* As btl_put and btl_get. */
+int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, void *local_address,
+                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
+                mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
+                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, void *local_address,
+                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
+                mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
+                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+/* Handles a frame. BAD_PARAM: it breaks the protocol, and the module should drop the peer. */
+int rdma_am_receive(struct rdma_am *am, struct rdma_am_peer *peer,
+                    const mca_btl_base_segment_t *segments, size_t count) KEEL_MUST_CHECK;
+/* Goes on with what found no room; returns the number of frames sent. */
+int rdma_am_progress(struct rdma_am *am);
+/* Whether any operation is not complete or any reply not sent. */
+bool rdma_am_active(const struct rdma_am *am);
+
+#endif
