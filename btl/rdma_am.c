@@ -216,7 +216,8 @@ static int op_request(struct rdma_am *am, struct am_op *op)
         .op_generation = op->generation,
         .offset = op->requested,
         .size = size,
-        .address = op->remote_address + op->requested,
+        .address = op->remote_address,
+        .total = op->size,
         .region_index = op->handle.index,
         .region_generation = op->handle.generation,
     };
@@ -262,6 +263,17 @@ static int op_request(struct rdma_am *am, struct am_op *op)
     return OPAL_SUCCESS;
 }
 
+/* The memory of a request's chunk, or NULL and why not. */
+static unsigned char *chunk_access(struct rdma_am *am, struct rdma_am_peer *peer,
+                                   const struct rdma_am_frame *request, uint32_t right, int *status)
+{
+    struct region_handle handle = {.index = request->region_index,
+                                   .generation = request->region_generation};
+    unsigned char *memory = region_access(am->config.regions, &handle, peer->endpoint,
+                                          request->address, request->total, right, status);
+    return memory ? memory + request->offset : NULL;
+}
+
 /* Answers a request; GET's data is fetched now, and its region checked now. */
 static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
                       const struct rdma_am_frame *request, int status)
@@ -269,10 +281,7 @@ static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
     bool get = request->kind == RDMA_AM_GET;
     const void *data = NULL;
     if (get && status == OPAL_SUCCESS) {
-        struct region_handle handle = {.index = request->region_index,
-                                       .generation = request->region_generation};
-        data = region_access(am->config.regions, &handle, peer->endpoint, request->address,
-                             request->size, MCA_BTL_REG_FLAG_REMOTE_READ, &status);
+        data = chunk_access(am, peer, request, MCA_BTL_REG_FLAG_REMOTE_READ, &status);
     }
     size_t size = data ? (size_t) request->size : 0;
     mca_btl_base_module_t *module = am->config.module;
@@ -467,10 +476,7 @@ static int receive_request(struct rdma_am *am, struct rdma_am_peer *peer,
         if (payload != frame->size) {
             return OPAL_ERR_BAD_PARAM;
         }
-        struct region_handle handle = {.index = frame->region_index,
-                                       .generation = frame->region_generation};
-        void *to = region_access(am->config.regions, &handle, peer->endpoint, frame->address,
-                                 frame->size, MCA_BTL_REG_FLAG_REMOTE_WRITE, &status);
+        unsigned char *to = chunk_access(am, peer, frame, MCA_BTL_REG_FLAG_REMOTE_WRITE, &status);
         if (to && payload > 0) {
             copy_payload(to, segments, count, RDMA_AM_REQUEST_BYTES);
         }

@@ -50,8 +50,9 @@ void rdma_am_encode(unsigned char *bytes, const struct rdma_am_frame *frame)
     put64(bytes + 24, frame->size);
     if (is_request(frame->kind)) {
         put64(bytes + 32, frame->address);
-        put32(bytes + 40, frame->region_index);
-        put32(bytes + 44, frame->region_generation);
+        put64(bytes + 40, frame->total);
+        put32(bytes + 48, frame->region_index);
+        put32(bytes + 52, frame->region_generation);
     }
 }
 
@@ -75,8 +76,12 @@ int rdma_am_decode(struct rdma_am_frame *frame, const unsigned char *bytes, size
     }
     if (is_request(decoded.kind)) {
         decoded.address = get64(bytes + 32);
-        decoded.region_index = get32(bytes + 40);
-        decoded.region_generation = get32(bytes + 44);
+        decoded.total = get64(bytes + 40);
+        decoded.region_index = get32(bytes + 48);
+        decoded.region_generation = get32(bytes + 52);
+        if (decoded.offset > decoded.total || decoded.size > decoded.total - decoded.offset) {
+            return OPAL_ERR_BAD_PARAM;
+        }
     }
     *frame = decoded;
     return OPAL_SUCCESS;

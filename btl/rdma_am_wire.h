@@ -1,10 +1,12 @@
-/* The frames of btl/rdma_am.h, little-endian: 32 bytes of every frame, 16 more in a request.
+/* The frames of btl/rdma_am.h, little-endian: 32 bytes of every frame, 24 more in a request.
  *
  *   0 u8 version  1 u8 kind  2 u16 zero  4 i32 status  8 u32 op index  12 u32 op generation
- *   16 u64 offset  24 u64 size | 32 u64 address  40 u32 region index  44 u32 region generation
+ *   16 u64 offset  24 u64 size | 32 u64 address  40 u64 total  48 u32 region index
+ *   52 u32 region generation
  *
- * op: the initiator's operation, echoed. offset and size: this chunk, within the operation. The
- * data of PUT and GET_REPLY follows. */
+ * op: the initiator's operation, echoed. offset and size: this chunk, within the operation. address
+ * and total: the whole operation's memory at the target, so that an operation that leaves its
+ * region is refused from the first chunk on. The data of PUT and GET_REPLY follows. */
 #ifndef BTL_RDMA_AM_WIRE_H
 #define BTL_RDMA_AM_WIRE_H
 
@@ -12,7 +14,7 @@
 
 #define RDMA_AM_VERSION 1
 #define RDMA_AM_REPLY_BYTES 32
-#define RDMA_AM_REQUEST_BYTES 48
+#define RDMA_AM_REQUEST_BYTES 56
 
 enum rdma_am_kind { RDMA_AM_PUT = 1, RDMA_AM_GET, RDMA_AM_PUT_REPLY, RDMA_AM_GET_REPLY };
 
@@ -21,7 +23,7 @@ struct rdma_am_frame {
     int32_t status; /* of replies; 0 in requests */
     uint32_t op_index, op_generation;
     uint64_t offset, size;
-    uint64_t address; /* requests only, as is the region */
+    uint64_t address, total; /* requests only, as is the region */
     uint32_t region_index, region_generation;
 };
 
@@ -29,7 +31,8 @@ struct rdma_am_frame {
 size_t rdma_am_frame_bytes(enum rdma_am_kind kind);
 /* Writes rdma_am_frame_bytes(frame->kind) bytes. */
 void rdma_am_encode(unsigned char *bytes, const struct rdma_am_frame *frame);
-/* BAD_PARAM: too short, another version, an unknown kind, a status that does not fit. */
+/* BAD_PARAM: too short, another version, an unknown kind, a status that does not fit, a chunk
+ * outside its operation. */
 int rdma_am_decode(struct rdma_am_frame *frame, const unsigned char *bytes,
                    size_t size) KEEL_MUST_CHECK;
 
