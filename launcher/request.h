@@ -65,7 +65,8 @@ struct job_plan {
     uint32_t *node_of;          /* by rank */
     uint32_t *app_of;           /* by rank */
     uint32_t *local_rank_of;    /* by rank */
-    bool oversubscribed;        /* more ranks than slots on some node: ranks shall yield */
+    bool oversubscribed; /* more ranks than slots on some node, or than this machine has processors:
+                          * ranks shall yield */
 };
 
 /* Places the ranks by slot: a node is filled before the next. Pure, but for counting this machine's

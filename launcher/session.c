@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/crypto.h>
 #include <bootstrap/job_map.h>
 #include <dirent.h>

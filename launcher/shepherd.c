@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/sock.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/clock.h>
 #include <errno.h>
 #include <fcntl.h>

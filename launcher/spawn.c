@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <errno.h>
 #include <launcher/spawn.h>
 #include <signal.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <errno.h>
 #include <launcher/spawn_wire.h>
 #include <signal.h>

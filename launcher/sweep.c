@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/clock.h>
 #include <dirent.h>
 #include <errno.h>
