@@ -115,7 +115,9 @@ bool cgroup_parse_mount(const char *text, enum cgroup_version version, char *roo
         size_t root_length = 0, point_length = 0;
         const char *root_field = field(line, end, 3, &root_length);
         const char *point_field = field(line, end, 4, &point_length);
-        if (point_field && tail && tail < end && is_wanted_mount(tail + 3, end, version)) {
+        bool whole = point_field && *root_field == '/' && *point_field == '/' && tail &&
+                     tail > point_field && tail < end;
+        if (whole && is_wanted_mount(tail + 3, end, version)) {
             return copy_field(root, size, root_field, root_length) &&
                    copy_field(point, size, point_field, point_length);
         }

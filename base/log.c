@@ -130,7 +130,7 @@ void log_write(enum log_layer layer, enum log_level level, const char *format, .
 {
     static const char cut[] = "...";
     char line[LINE_BYTES];
-    const size_t room = sizeof(line) - 1; /* the newline needs one */
+    const size_t room = sizeof(line); /* the newline takes the place of the NUL */
     int error = errno;
 
     pthread_mutex_lock(&lock);

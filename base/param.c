@@ -48,7 +48,8 @@ static bool is_blank(const char *text)
 /* 1, 1024, ... for what stands behind a number; 0: not a unit. */
 static int64_t unit_factor(const char *text, bool is_size)
 {
-    if (is_blank(text)) {
+    text += strspn(text, " \t");
+    if (!*text) {
         return 1;
     }
     if (!is_size || !is_blank(text + 1)) {

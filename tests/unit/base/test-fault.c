@@ -1,0 +1,192 @@
+#include <config.h>
+
+#include <base/clock.h>
+#include <base/fault.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+static struct fault pass(const char *point)
+{
+    return fault_at(point);
+}
+
+START_TEST(unnamed_points_do_nothing)
+{
+    ck_assert(!fault_enabled);
+    ck_assert_int_eq(pass("oob.send").action, FAULT_NONE);
+    ck_assert_int_eq(fault_set("oob.send:drop"), ORTE_SUCCESS);
+    ck_assert(fault_enabled);
+    ck_assert_int_eq(pass("oob.recv").action, FAULT_NONE);
+    ck_assert_int_eq(pass("oob.send").action, FAULT_DROP);
+    ck_assert_int_eq(fault_set(NULL), ORTE_SUCCESS);
+    ck_assert(!fault_enabled);
+    ck_assert_int_eq(pass("oob.send").action, FAULT_NONE);
+}
+END_TEST
+
+START_TEST(actions_carry_values)
+{
+    ck_assert_int_eq(fault_set("a:error=EAGAIN; b:short=4k ;c:error=EWOULDBLOCK;; d:delay=30;"),
+                     ORTE_SUCCESS);
+    struct fault fault = pass("a");
+    ck_assert_int_eq(fault.action, FAULT_ERROR);
+    ck_assert_int_eq(fault.value, EAGAIN);
+    fault = pass("b");
+    ck_assert_int_eq(fault.action, FAULT_SHORT);
+    ck_assert_int_eq(fault.value, 4096);
+    ck_assert_int_eq(pass("c").value, EAGAIN);
+    uint64_t begin = clock_us();
+    ck_assert_int_eq(pass("d").action, FAULT_DELAY);
+    ck_assert_uint_ge(clock_us() - begin, 30000);
+}
+END_TEST
+
+static unsigned fires(const char *point, unsigned passes, uint64_t *pattern)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < passes; i++) {
+        bool fired = pass(point).action != FAULT_NONE;
+        count += fired;
+        if (i < 64) {
+            *pattern = *pattern << 1 | fired;
+        }
+    }
+    return count;
+}
+
+START_TEST(probability_follows_the_seed)
+{
+    uint64_t first = 0, again = 0, other = 0;
+    ck_assert_int_eq(fault_set("x:drop:p=0.25:seed=7"), ORTE_SUCCESS);
+    unsigned count = fires("x", 10000, &first);
+    ck_assert_uint_gt(count, 2300);
+    ck_assert_uint_lt(count, 2700);
+    ck_assert_int_eq(fault_set("x:drop:p=.25:seed=7"), ORTE_SUCCESS);
+    ck_assert_uint_eq(fires("x", 10000, &again), count);
+    ck_assert_uint_eq(again, first);
+    ck_assert_int_eq(fault_set("x:drop:seed=8:p=0.25"), ORTE_SUCCESS);
+    fires("x", 64, &other);
+    ck_assert_uint_ne(other, first);
+    ck_assert_int_eq(fault_set("x:drop:p=0"), ORTE_SUCCESS);
+    ck_assert_uint_eq(fires("x", 1000, &other), 0);
+    ck_assert_int_eq(fault_set("x:drop:p=1.0"), ORTE_SUCCESS);
+    ck_assert_uint_eq(fires("x", 1000, &other), 1000);
+}
+END_TEST
+
+START_TEST(after_lets_passes_go)
+{
+    ck_assert_int_eq(fault_set("x:error=EPIPE:after=3"), ORTE_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(pass("x").action, FAULT_NONE);
+    }
+    ck_assert_int_eq(pass("x").value, EPIPE);
+    ck_assert_int_eq(pass("x").value, EPIPE);
+}
+END_TEST
+
+START_TEST(kill_ends_the_process)
+{
+    ck_assert_int_eq(fault_set("x:kill:after=1"), ORTE_SUCCESS);
+    pid_t child = fork();
+    if (child == 0) {
+        close(STDERR_FILENO);
+        pass("x");
+        pass("x");
+        _exit(0);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+END_TEST
+
+START_TEST(bad_rules_change_nothing)
+{
+    static const char *const bad[] = {
+        "x",
+        "x:",
+        ":drop",
+        "x:explode",
+        "x:error",
+        "x:error=",
+        "x:error=ENOSUCH",
+        "x:error=11",
+        "x:drop=1",
+        "x:kill=9",
+        "x:delay=-1",
+        "x:delay=60001",
+        "x:delay=fast",
+        "x:short=",
+        "x:drop:p=1.1",
+        "x:drop:p=",
+        "x:drop:p=.",
+        "x:drop:p=0.5.5",
+        "x:drop:p=nan",
+        "x:drop:seed=-1",
+        "x:drop:after",
+        "x:drop:what=1",
+        "x y:drop",
+        "y:drop;x",
+        "a-name-of-a-point-that-is-much-longer-than-any-point-is:drop",
+    };
+    ck_assert_int_eq(fault_set("good:drop"), ORTE_SUCCESS);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        ck_assert_msg(fault_set(bad[i]) == ORTE_ERR_BAD_PARAM, "accepted: %s", bad[i]);
+    }
+    ck_assert_int_eq(pass("good").action, FAULT_DROP);
+    ck_assert_int_eq(pass("y").action, FAULT_NONE);
+}
+END_TEST
+
+START_TEST(rules_are_bounded)
+{
+    char rules[1024] = "";
+    for (int i = 0; i < 33; i++) {
+        strcat(rules, "x:drop;");
+    }
+    ck_assert_int_eq(fault_set(rules), ORTE_ERR_VALUE_OUT_OF_BOUNDS);
+    rules[strlen(rules) - strlen("x:drop;")] = '\0';
+    ck_assert_int_eq(fault_set(rules), ORTE_SUCCESS);
+}
+END_TEST
+
+static char logged[256];
+
+static void remember(void *arg, enum log_level level, const char *line)
+{
+    (void) arg;
+    (void) level;
+    strncpy(logged, line, sizeof(logged) - 1);
+}
+
+START_TEST(rules_come_from_the_parameter)
+{
+    param_set_files(NULL, NULL);
+    setenv("KEEL_MCA_fault", "oob.send:error=ECONNRESET", 1);
+    ck_assert_int_eq(fault_open(), ORTE_SUCCESS);
+    ck_assert_int_eq(pass("oob.send").value, ECONNRESET);
+}
+END_TEST
+
+START_TEST(an_error_in_the_parameter_is_logged)
+{
+    param_set_files(NULL, NULL);
+    setenv("KEEL_MCA_fault", "a:drop; oob.send:eror=1", 1);
+    log_set_sink(remember, NULL);
+    ck_assert_int_eq(fault_open(), ORTE_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(logged, "oob.send:eror=1"));
+    ck_assert(!fault_enabled);
+}
+END_TEST
+
+UNIT_MAIN("fault", unnamed_points_do_nothing, actions_carry_values, probability_follows_the_seed,
+          after_lets_passes_go, kill_ends_the_process, bad_rules_change_nothing, rules_are_bounded,
+          rules_come_from_the_parameter, an_error_in_the_parameter_is_logged)

@@ -1,0 +1,166 @@
+#include <config.h>
+
+#include <base/paths.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+/* The cases copy this program into trees of their own and ask the copies what they find: with
+ * ASK_PROGRAM or ASK_MODULE set, it prints the answer and ends before main. */
+__attribute__((constructor)) static void answer(void)
+{
+    const char *program = getenv("ASK_PROGRAM"), *module = getenv("ASK_MODULE");
+    if (program || module) {
+        char *path = program ? paths_program(program) : paths_module(module);
+        printf("%s\n", path ? path : "nothing");
+        fflush(stdout);
+        _exit(0);
+    }
+}
+
+static char root[] = "/tmp/keel-test-paths-XXXXXX";
+
+static char *below(const char *name)
+{
+    static char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    return path;
+}
+
+static void make_folders(const char *name)
+{
+    char *path = below(name);
+    for (char *slash = strchr(path + strlen(root) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+}
+
+static void make_file(const char *name, mode_t mode)
+{
+    make_folders(name);
+    int fd = open(below(name), O_WRONLY | O_CREAT | O_EXCL, mode);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+}
+
+static void copy_self(const char *name)
+{
+    char data[65536];
+    ssize_t got;
+    make_file(name, 0700);
+    int from = open("/proc/self/exe", O_RDONLY), to = open(below(name), O_WRONLY);
+    ck_assert(from >= 0 && to >= 0);
+    while ((got = read(from, data, sizeof(data))) > 0) {
+        ck_assert_int_eq(write(to, data, (size_t) got), got);
+    }
+    close(from);
+    close(to);
+}
+
+/* What the copy answers, without the root in front. argv0 is chosen by the caller. */
+static const char *ask(const char *copy, const char *argv0, const char *variable, const char *name)
+{
+    static char text[PATH_MAX];
+    int fds[2];
+    ck_assert_int_eq(pipe(fds), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fds[1], STDOUT_FILENO);
+        setenv(variable, name, 1);
+        execl(below(copy), argv0, (char *) NULL);
+        _exit(1);
+    }
+    close(fds[1]);
+    ssize_t got = read(fds[0], text, sizeof(text) - 1);
+    close(fds[0]);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_gt(got, 1);
+    text[got - 1] = '\0';
+    return strncmp(text, root, strlen(root)) == 0 ? text + strlen(root) + 1 : text;
+}
+
+static void begin(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(root));
+}
+
+static void end(void)
+{
+    char command[PATH_MAX];
+    snprintf(command, sizeof(command), "rm -rf '%s'", root);
+    ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(installed_tree)
+{
+    begin();
+    copy_self("bin/keelrun");
+    make_file("bin/keeld", 0700);
+    make_file("lib/keel/keel-x.so", 0600);
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", "keeld"), "bin/keeld");
+    ck_assert_str_eq(ask("bin/keelrun", "/etc/passwd", "ASK_PROGRAM", "keeld"), "bin/keeld");
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_MODULE", "keel-x.so"),
+                     "lib/keel/keel-x.so");
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", "absent"), "nothing");
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", "../bin/keeld"), "nothing");
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", ""), "nothing");
+    end();
+}
+END_TEST
+
+START_TEST(build_tree)
+{
+    begin();
+    copy_self("tests/unit/base/test-paths");
+    copy_self("bin/keelrun");
+    make_file("lib/" KEEL_LIBTOOL_OBJDIR "/keel-x.so", 0600);
+    static const char *const copies[] = {"tests/unit/base/test-paths", "bin/keelrun"};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_str_eq(ask(copies[i], "x", "ASK_PROGRAM", "keelrun"), "bin/keelrun");
+        ck_assert_str_eq(ask(copies[i], "x", "ASK_MODULE", "keel-x.so"),
+                         "lib/" KEEL_LIBTOOL_OBJDIR "/keel-x.so");
+    }
+    end();
+}
+END_TEST
+
+START_TEST(links_are_resolved)
+{
+    begin();
+    copy_self("opt/keel/bin/keelrun");
+    make_file("opt/keel/bin/keeld", 0700);
+    make_folders("usr/bin/");
+    char target[PATH_MAX];
+    snprintf(target, sizeof(target), "%s", below("opt/keel/bin/keelrun"));
+    ck_assert_int_eq(symlink(target, below("usr/bin/keelrun")), 0);
+    ck_assert_str_eq(ask("usr/bin/keelrun", "keelrun", "ASK_PROGRAM", "keeld"),
+                     "opt/keel/bin/keeld");
+    end();
+}
+END_TEST
+
+START_TEST(only_usable_files_count)
+{
+    begin();
+    copy_self("bin/keelrun");
+    make_folders("bin/keeld/");
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", "keeld"), "nothing");
+    rmdir(below("bin/keeld"));
+    make_file("bin/keeld", 0600);
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", "keeld"), "nothing");
+    end();
+}
+END_TEST
+
+UNIT_MAIN("paths", installed_tree, build_tree, links_are_resolved, only_usable_files_count)

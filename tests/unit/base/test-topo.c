@@ -1,0 +1,197 @@
+#include <config.h>
+
+#include <base/cgroup.h>
+#include <base/paths.h>
+#include <base/topo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+static const char v1_groups[] = "12:cpuset:/\n"
+                                "11:blkio:/a:b\n"
+                                "4:cpu,cpuacct:/docker/12ab\n"
+                                "1:name=systemd:/init.scope\n"
+                                "0::/init.scope\n";
+
+START_TEST(group_paths)
+{
+    char path[64];
+    ck_assert(cgroup_parse_path(v1_groups, CGROUP_V1, path, sizeof(path)));
+    ck_assert_str_eq(path, "/docker/12ab");
+    ck_assert(cgroup_parse_path(v1_groups, CGROUP_V2, path, sizeof(path)));
+    ck_assert_str_eq(path, "/init.scope");
+    ck_assert(cgroup_parse_path("0::/", CGROUP_V2, path, sizeof(path)));
+    ck_assert_str_eq(path, "/");
+    ck_assert(cgroup_parse_path("3:cpuacct,cpu:/x:y\n", CGROUP_V1, path, sizeof(path)));
+    ck_assert_str_eq(path, "/x:y");
+}
+END_TEST
+
+START_TEST(bad_group_paths)
+{
+    static const char *const bad[] = {
+        "",        "\n\n",       "0:",       "0::",    "0::x",          "10::/a",   "0:cpu:/a",
+        "garbage", "1:cpuset:/", "2:xcpu:/", "2:,,:/", "2:cpux,acpu:/", "2 cpu /a", ":::::"};
+    char path[64];
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        ck_assert(!cgroup_parse_path(bad[i], CGROUP_V2, path, sizeof(path)));
+    }
+    ck_assert(!cgroup_parse_path("1:cpuset:/\n2:xcpu:/\n0::/\n", CGROUP_V1, path, sizeof(path)));
+    ck_assert(!cgroup_parse_path("0::/longer", CGROUP_V2, path, 7));
+    ck_assert(cgroup_parse_path("0::/longer", CGROUP_V2, path, 8));
+}
+END_TEST
+
+static const char mounts[] =
+    "24 30 0:22 / /proc rw,nosuid shared:5 - proc proc rw\n"
+    "31 24 0:27 / /sys/fs/cgroup ro shared:9 - tmpfs tmpfs ro,mode=755\n"
+    "32 31 0:28 / /sys/fs/cgroup/unified rw shared:10 - cgroup2 cgroup2 rw\n"
+    "33 31 0:29 /docker/12ab /sys/fs/cgroup/cpu,cpuacct ro master:11 - cgroup cgroup "
+    "rw,cpu,cpuacct\n"
+    "34 31 0:30 / /sys/fs/cgroup/cpuset ro - cgroup cgroup rw,cpuset\n";
+
+START_TEST(mounts_of_a_hierarchy)
+{
+    char root[64], point[64];
+    ck_assert(cgroup_parse_mount(mounts, CGROUP_V2, root, point, sizeof(root)));
+    ck_assert_str_eq(root, "/");
+    ck_assert_str_eq(point, "/sys/fs/cgroup/unified");
+    ck_assert(cgroup_parse_mount(mounts, CGROUP_V1, root, point, sizeof(root)));
+    ck_assert_str_eq(root, "/docker/12ab");
+    ck_assert_str_eq(point, "/sys/fs/cgroup/cpu,cpuacct");
+    ck_assert(cgroup_parse_mount("1 2 0:1 / /my\\040cg\\ rw - cgroup2 x rw", CGROUP_V2, root, point,
+                                 sizeof(root)));
+    ck_assert_str_eq(point, "/my cg\\");
+}
+END_TEST
+
+START_TEST(bad_mounts)
+{
+    static const char *const bad[] = {
+        "",
+        "\n",
+        " - cgroup2 x rw\n",
+        "1 2 3 4 - cgroup2",
+        "1 2 0:1 / /x rw - cgroup2x x rw",
+        "1 2 0:1 / /x rw - \n1 2 0:1 / cgroup2",
+        "1 2 0:1 / /x rw cgroup2 x rw\n1 - cgroup2 x rw",
+        "1 2 0:1 / /much-too-long-for-the-caller rw - cgroup2 x rw",
+    };
+    char root[16], point[16];
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        ck_assert_msg(!cgroup_parse_mount(bad[i], CGROUP_V2, root, point, sizeof(root)),
+                      "accepted: %s", bad[i]);
+    }
+    ck_assert(!cgroup_parse_mount("1 2 0:1 / /x rw - cgroup x rw,cpuset", CGROUP_V1, root, point,
+                                  sizeof(root)));
+    ck_assert(
+        !cgroup_parse_mount("1 2 0:1 / /x rw - cgroup", CGROUP_V1, root, point, sizeof(root)));
+}
+END_TEST
+
+static const char *folder_of(const char *path, const char *root, const char *point)
+{
+    static char folder[64];
+    return cgroup_folder(path, root, point, folder, sizeof(folder)) ? folder : NULL;
+}
+
+START_TEST(folders_of_groups)
+{
+    ck_assert_str_eq(folder_of("/a/b", "/", "/cg"), "/cg/a/b");
+    ck_assert_str_eq(folder_of("/", "/", "/cg"), "/cg");
+    ck_assert_str_eq(folder_of("/docker/1", "/docker/1", "/cg"), "/cg");
+    ck_assert_str_eq(folder_of("/docker/1/x", "/docker/1", "/cg"), "/cg/x");
+    ck_assert_str_eq(folder_of("/docker/12", "/docker/1", "/cg"), "/cg");
+    ck_assert_str_eq(folder_of("/other", "/docker/1", "/cg"), "/cg");
+    char small[6];
+    ck_assert(!cgroup_folder("/a/b", "/", "/cg", small, sizeof(small)));
+}
+END_TEST
+
+START_TEST(quotas_round_up)
+{
+    ck_assert_uint_eq(cgroup_parse_cpu_max("max 100000\n"), 0);
+    ck_assert_uint_eq(cgroup_parse_cpu_max("100000 100000\n"), 1);
+    ck_assert_uint_eq(cgroup_parse_cpu_max("150000 100000\n"), 2);
+    ck_assert_uint_eq(cgroup_parse_cpu_max("1000 100000\n"), 1);
+    ck_assert_uint_eq(cgroup_parse_cpu_max("400000 100000"), 4);
+    static const char *const bad[] = {"",   "max", "-1 100000", "0 100000", "5",
+                                      "5 ", "5 0", "5 -1",      "x 100000", "5x 100000"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        ck_assert_uint_eq(cgroup_parse_cpu_max(bad[i]), 0);
+    }
+    ck_assert_uint_eq(cgroup_parse_cpu_max("9223372036854775807 1"), 0x7fffffff);
+}
+END_TEST
+
+START_TEST(usable_processors_follow_affinity)
+{
+    cpu_set_t mine, one;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(mine), &mine), 0);
+    unsigned cpus = topo_usable_cpus();
+    ck_assert_uint_ge(cpus, 1);
+    ck_assert_uint_le(cpus, (unsigned) CPU_COUNT(&mine));
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &mine)) {
+        cpu++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+    ck_assert_uint_eq(topo_usable_cpus(), 1);
+}
+END_TEST
+
+/* Every usable processor belongs to exactly one core. */
+static void check_cores(void)
+{
+    cpu_set_t mine, all, both;
+    struct topo_core *cores;
+    size_t count;
+    char reason[256] = "";
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(mine), &mine), 0);
+    int rc = topo_cores(&cores, &count, reason, sizeof(reason));
+    ck_assert_msg(rc == ORTE_SUCCESS, "%s", reason);
+    ck_assert_uint_ge(count, 1);
+    CPU_ZERO(&all);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_int_gt(CPU_COUNT(&cores[i].cpus), 0);
+        CPU_AND(&both, &all, &cores[i].cpus);
+        ck_assert_int_eq(CPU_COUNT(&both), 0);
+        CPU_OR(&all, &all, &cores[i].cpus);
+        ck_assert(i == 0 || cores[i].core > cores[i - 1].core);
+    }
+    ck_assert(CPU_EQUAL(&all, &mine));
+    free(cores);
+}
+
+START_TEST(cores_cover_the_usable_processors)
+{
+    char *module = paths_module("keel-hwloc.so");
+    if (!module) { /* built without hwloc */
+        struct topo_core *cores;
+        size_t count;
+        char reason[256] = "";
+        ck_assert_int_eq(topo_cores(&cores, &count, reason, sizeof(reason)),
+                         ORTE_ERR_NOT_AVAILABLE);
+        ck_assert_ptr_nonnull(strstr(reason, "keel-hwloc.so"));
+        return;
+    }
+    free(module);
+    unsetenv("HWLOC_PLUGINS_PATH");
+    check_cores();
+    ck_assert_ptr_null(getenv("HWLOC_PLUGINS_PATH"));
+
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+    setenv("HWLOC_PLUGINS_PATH", "/mine", 1);
+    check_cores();
+    ck_assert_str_eq(getenv("HWLOC_PLUGINS_PATH"), "/mine");
+}
+END_TEST
+
+UNIT_MAIN("topo", group_paths, bad_group_paths, mounts_of_a_hierarchy, bad_mounts,
+          folders_of_groups, quotas_round_up, usable_processors_follow_affinity,
+          cores_cover_the_usable_processors)
