@@ -18,9 +18,10 @@ struct contact {
 
 /* Pure; trailing bytes, unknown schemes and numbers out of range are errors. On ORTE_ERR_BAD_PARAM
  * reason says where and why; contact is then untouched. */
-int contact_parse(struct contact *contact, const char *text, char *reason, size_t reason_size)
-    KEEL_MUST_CHECK;
-/* The canonical text, malloc'd; contact_parse reads it back to the same contact. */
+int contact_parse(struct contact *contact, const char *text, char *reason,
+                  size_t reason_size) KEEL_MUST_CHECK;
+/* The canonical text, malloc'd; contact_parse reads it back to the same contact. NULL: longer than
+ * CONTACT_TEXT_MAX, or no memory. */
 char *contact_print(const struct contact *contact);
 
 #endif

@@ -1,3 +1,6 @@
 # oob: byte links between processes.
 noinst_LTLIBRARIES += liboob.la
-liboob_la_SOURCES = oob/contact.h oob/oob.h
+liboob_la_SOURCES = oob/contact.h oob/contact.c oob/connect.c oob/endpoint.h oob/greeting.h \
+	oob/greeting.c oob/handshake.h oob/handshake.c oob/inbox.h oob/inbox.c oob/link.c \
+	oob/listener.c oob/oob.h oob/oob.c oob/oob_wire.h oob/outbox.h oob/outbox.c oob/record.h \
+	oob/record.c

@@ -51,7 +51,7 @@ struct oob_ops {
 };
 
 struct oob_config {
-    struct loop *loop;         /* borrowed */
+    struct loop *loop; /* borrowed */
     orte_process_name_t name;
     uint64_t epoch;
     const struct oob_ops *ops; /* borrowed */
@@ -60,15 +60,16 @@ struct oob_config {
 
 /* The parameters oob_security, oob_tcp_if_include, oob_tcp_if_exclude and the deadlines are read
  * here. reason gets the text of an error. */
-int oob_create(struct oob **oob, const struct oob_config *config, char *reason, size_t reason_size)
-    KEEL_MUST_CHECK;
-/* Closes everything; down is called for every link that is up. On the loop, or after it stopped. */
+int oob_create(struct oob **oob, const struct oob_config *config, char *reason,
+               size_t reason_size) KEEL_MUST_CHECK;
+/* Closes everything; down is called for every link that is up, done for every connect. On the loop,
+ * or after it stopped; not from a callback of this oob. */
 void oob_destroy(struct oob *oob);
 /* A key that this process holds; it is copied and wiped by oob_destroy. */
 void oob_set_key(struct oob *oob, enum oob_key kind, const uint8_t key[KEY_BYTES]);
 
-int oob_listen_unix(struct oob *oob, const char *path, char *reason, size_t reason_size)
-    KEEL_MUST_CHECK;
+int oob_listen_unix(struct oob *oob, const char *path, char *reason,
+                    size_t reason_size) KEEL_MUST_CHECK;
 int oob_listen_tcp(struct oob *oob, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* The contact string of the listeners, malloc'd; NULL when there are none. */
 char *oob_contact(struct oob *oob);
@@ -81,16 +82,17 @@ typedef void (*oob_connect_fn)(void *arg, int status, struct oob_link *link, con
 int oob_connect(struct oob *oob, const char *contact, enum oob_key key, oob_connect_fn done,
                 void *arg) KEEL_MUST_CHECK;
 
-/* One frame to send. The sender fills it and leaves it alone, with the payload's memory, until done:
- * called exactly once, in the calling thread before oob_send returns or later on the loop, with
- * ORTE_SUCCESS when the kernel has the last byte. */
+/* One frame to send. The sender fills it and leaves it alone, with the payload's memory, until
+ * done: called exactly once, in the calling thread before oob_send returns or later on the loop,
+ * with ORTE_SUCCESS when the kernel has the last byte. */
 struct oob_tx {
     struct list link;
     enum oob_class class;
     size_t header_size;
+    uint8_t frame_[8];              /* the OOB's own; must lie before header */
     uint8_t header[OOB_HEADER_MAX]; /* goes first */
     int iov_count;
-    struct iovec iov[OOB_TX_IOV];   /* then these; borrowed */
+    struct iovec iov[OOB_TX_IOV]; /* then these; borrowed */
     void (*done)(struct oob_tx *tx, int status);
 };
 /* Any thread. */

@@ -1,0 +1,41 @@
+/* The sending half of a link, without its threads: frames wait in a queue for each class and leave
+ * in the order of the classes, as sealed records or plain. The link's lock guards it. */
+#ifndef OOB_OUTBOX_H
+#define OOB_OUTBOX_H
+
+#include <oob/oob.h>
+#include <oob/record.h>
+#include <stdatomic.h>
+
+struct outbox {
+    struct list queue[OOB_CLASSES + 1]; /* the last is for the closing frame */
+    struct list writing;                /* frames that have begun to leave, in their order */
+    atomic_size_t bytes[OOB_CLASSES];   /* accepted and not with the kernel; any thread may read */
+    bool sealed;
+    struct record_key key;
+    uint8_t *record; /* sealed: RECORD_SIZE_MAX bytes */
+    size_t record_size, record_sent;
+    /* Sealed: the bytes of writing's last frame that are in records, while in_part says that some
+     * are not. Plain: the bytes of writing's first frame that the kernel has. */
+    size_t offset;
+    bool in_part;
+    struct oob_tx close;
+};
+
+/* RECORD_PLAIN: key is not used. */
+int outbox_init(struct outbox *outbox, enum record_cipher cipher, bool encrypt,
+                const uint8_t key[KEY_BYTES]) KEEL_MUST_CHECK;
+void outbox_fini(struct outbox *outbox);
+/* Writes the frame's head. False: it is too large, or a field is out of range. No lock needed. */
+bool outbox_prepare(struct oob_tx *tx);
+void outbox_append(struct outbox *outbox, struct oob_tx *tx);
+/* The closing frame, behind all others. Once. */
+void outbox_append_close(struct outbox *outbox);
+bool outbox_empty(const struct outbox *outbox);
+/* Writes to the socket until nothing is left (1) or it takes no more for now (0), or fails
+ * (-errno). Frames whose last byte the kernel has go to completed. */
+int outbox_write(struct outbox *outbox, int fd, struct list *completed);
+/* Empties it: every frame goes to taken. */
+void outbox_take(struct outbox *outbox, struct list *taken);
+
+#endif
