@@ -23,3 +23,28 @@ tests_unit_base_test_topo_SOURCES = tests/unit/base/test-topo.c
 tests_unit_base_test_topo_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_netif_SOURCES = tests/unit/base/test-netif.c
 tests_unit_base_test_netif_LDADD = tests/lib/libunit.la libbase.la
+
+# Data: status codes, names, objects, packing.
+UNIT_TESTS += \
+	tests/unit/base/test-status tests/unit/base/test-names tests/unit/base/test-object \
+	tests/unit/base/test-dss tests/unit/base/test-dss-hostile tests/unit/base/test-bitmap \
+	tests/unit/base/test-convertor tests/unit/base/test-pool tests/unit/base/test-list
+tests_unit_base_test_status_SOURCES = tests/unit/base/test-status.c
+tests_unit_base_test_status_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_names_SOURCES = tests/unit/base/test-names.c
+tests_unit_base_test_names_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_object_SOURCES = tests/unit/base/test-object.c
+tests_unit_base_test_object_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_dss_SOURCES = tests/unit/base/test-dss.c tests/unit/base/dss_golden.h
+tests_unit_base_test_dss_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_dss_hostile_SOURCES = tests/unit/base/test-dss-hostile.c \
+	tests/unit/base/dss_golden.h
+tests_unit_base_test_dss_hostile_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_bitmap_SOURCES = tests/unit/base/test-bitmap.c
+tests_unit_base_test_bitmap_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_convertor_SOURCES = tests/unit/base/test-convertor.c
+tests_unit_base_test_convertor_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_pool_SOURCES = tests/unit/base/test-pool.c
+tests_unit_base_test_pool_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_list_SOURCES = tests/unit/base/test-list.c
+tests_unit_base_test_list_LDADD = tests/lib/libunit.la libbase.la
