@@ -1,4 +1,5 @@
-/* The RML's own face towards Keel's other rooms: bootstrap and launcher. Applications see keel/rml.h.
+/* The RML's own face towards Keel's other rooms: bootstrap and launcher. Applications see
+ * keel/rml.h.
  *
  * One struct rml is one process's RML: names, links, routes, queues. Its functions may be called by
  * any thread unless they say otherwise. Callbacks run where the dispatch mode says: in ranks and
@@ -17,14 +18,14 @@ enum rml_dispatch { RML_DISPATCH_PROGRESS, RML_DISPATCH_LOOP };
 
 /* Tags of Keel's own protocols, inside the runtime's range. */
 enum {
-    RML_TAG_SERVER = 61,   /* rank -> its daemon: hello, modex, fence, abort, bye */
-    RML_TAG_CLIENT = 62,   /* daemon -> rank: the answers */
-    RML_TAG_COLL_UP = 63,  /* daemon -> parent: fence and modex on their way up */
+    RML_TAG_SERVER = 61,  /* rank -> its daemon: hello, modex, fence, abort, bye */
+    RML_TAG_CLIENT = 62,  /* daemon -> rank: the answers */
+    RML_TAG_COLL_UP = 63, /* daemon -> parent: fence and modex on their way up */
     RML_TAG_COLL_DOWN = 64,
     RML_TAG_MODEX_ASK = 65, /* daemon -> daemon: a card on demand, and its answer */
     RML_TAG_MODEX_ANSWER = 66,
-    RML_TAG_LAUNCH = 67,   /* HNP -> daemons: launch, kill, end */
-    RML_TAG_REPORT = 68,   /* daemon -> HNP: states of ranks */
+    RML_TAG_LAUNCH = 67, /* HNP -> daemons: launch, kill, end */
+    RML_TAG_REPORT = 68, /* daemon -> HNP: states of ranks */
 };
 
 /* What is known of a received message besides its bytes. */
@@ -41,37 +42,39 @@ struct rml_config {
     uint64_t epoch;
     enum oob_key role; /* OOB_KEY_CONTROL for daemons */
     enum rml_dispatch dispatch;
-    uint32_t radix;    /* of the daemons' tree */
+    uint32_t radix;       /* of the daemons' tree */
+    const char *unix_dir; /* copied: where get_contact_info opens a unix socket; NULL: TCP only */
 };
 
-int rml_create(struct rml **rml, const struct rml_config *config, char *reason, size_t size)
-    KEEL_MUST_CHECK;
+int rml_create(struct rml **rml, const struct rml_config *config, char *reason,
+               size_t size) KEEL_MUST_CHECK;
 /* Ends links and queues; pending operations complete with ORTE_ERR_COMM_FAILURE, except that
  * callbacks are no longer run. The loop must be stopped, or this its thread. */
 void rml_destroy(struct rml *rml);
 /* Makes this RML the one behind orte_rml; NULL: none. */
 void rml_install(struct rml *rml);
-/* What orte_rml.enable_comm calls, in its caller's thread, to wire this process up (connect it to its
- * daemon); ORTE_SUCCESS: communication is enabled from then on. Without one enable_comm just enables.
- * rml_is_enabled tells. */
+/* What orte_rml.enable_comm calls, in its caller's thread, to wire this process up (connect it to
+ * its daemon); ORTE_SUCCESS: communication is enabled from then on. Without one enable_comm just
+ * enables. rml_is_enabled tells. */
 void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg);
 bool rml_is_enabled(struct rml *rml);
 struct oob *rml_oob(struct rml *rml); /* for keys, listeners and contact strings; on the loop */
 
 /* --- links and routes --- */
 
-/* Makes a link to the name in a contact string; done as in oob_connect, on the loop. Any thread. */
+/* Makes a link to the name in a contact string; done as in oob_connect, on the loop. Any thread. In
+ * ranks and tools that peer may bring messages of others from then on: connect to daemons only. */
 int rml_connect(struct rml *rml, const char *contact, enum oob_key key,
-                void (*done)(void *arg, int status, const char *reason), void *arg)
-    KEEL_MUST_CHECK;
+                void (*done)(void *arg, int status, const char *reason), void *arg) KEEL_MUST_CHECK;
 /* Ranks and tools: everything but self and direct links goes to this peer, my daemon. */
 void rml_route_default(struct rml *rml, const orte_process_name_t *daemon);
 /* Daemons: the tree of count daemons of my job family (vpids 0 to count - 1). */
 void rml_route_tree(struct rml *rml, uint32_t count);
 /* Daemons: rank i of the job lives with daemon daemon_of[i] (copied). A NULL array removes it. */
-int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size, const uint32_t *daemon_of)
-    KEEL_MUST_CHECK;
-/* Called on the loop when a link to a peer comes up (status ORTE_SUCCESS) or goes down (< 0). */
+int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size,
+                  const uint32_t *daemon_of) KEEL_MUST_CHECK;
+/* changed is called on the loop when a link to a peer comes up (status ORTE_SUCCESS) or goes down
+ * (< 0). At most 8 watchers; NULL ends those with this arg, or all when that is NULL too. */
 void rml_watch_links(struct rml *rml,
                      void (*changed)(void *arg, const struct oob_peer *peer, int status),
                      void *arg);
@@ -97,7 +100,8 @@ int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class cl
              orte_rml_tag_t tag, opal_buffer_t **buffer, void (*done)(void *arg, int status),
              void *arg) KEEL_MUST_CHECK;
 /* A standing handler for a tag of the runtime's range, from any origin. The buffer ends with the
- * call, unless the handler takes it by setting *buffer NULL. One handler a tag; fn NULL removes it. */
+ * call, unless the handler takes it by setting *buffer NULL. One handler a tag; fn NULL removes it.
+ */
 typedef void (*rml_handler_fn)(void *arg, const struct rml_info *info, opal_buffer_t **buffer);
 void rml_handle(struct rml *rml, orte_rml_tag_t tag, rml_handler_fn fn, void *arg);
 /* Daemons: the tags (a bit each, up to 100) that ranks and tools may send to daemons; everything
@@ -106,12 +110,16 @@ void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t co
 
 /* Runs the callbacks that are due; returns their number; 0 from inside a callback. */
 int rml_progress(struct rml *rml);
-/* Runs callbacks until *done is true or the deadline (clock_us, 0: none) is over; sleeps in between.
- * ORTE_SUCCESS or ORTE_ERR_TIMEOUT. poll (may be NULL) is called between: data plane progress; while
- * it is given and returns work, the wait does not sleep. */
+/* Runs callbacks until *done is true or the deadline (clock_us, 0: none) is over; sleeps in
+ * between. ORTE_SUCCESS or ORTE_ERR_TIMEOUT. poll (may be NULL) is called between: data plane
+ * progress; while it is given and returns work, the wait does not sleep. */
 int rml_wait(struct rml *rml, const bool *done, uint64_t deadline_us, int (*poll)(void *arg),
              void *arg);
-/* Waits until what was sent is with the kernel, for at most the parameter rml_finalize_timeout_ms. */
+/* What blocking calls of orte_rml call while they wait, as rml_wait does with its own: data plane
+ * progress. One thread at a time calls it. NULL: none. */
+void rml_set_poll(struct rml *rml, int (*poll)(void *arg), void *arg);
+/* Waits until what was sent is with the kernel, for at most the parameter rml_finalize_timeout_ms.
+ */
 void rml_flush(struct rml *rml);
 /* Bytes waiting towards a peer in one class: for senders that hold back. */
 size_t rml_queued(struct rml *rml, const orte_process_name_t *peer, enum oob_class class);

@@ -1,0 +1,372 @@
+/* Links: where a message goes next, what waits for a link, and what happens when one comes or goes.
+ */
+#include <base/log.h>
+#include <oob/contact.h>
+#include <rml/state.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool rml_is_daemon(const struct rml *rml)
+{
+    return rml->config.role == OOB_KEY_CONTROL;
+}
+
+/* --- the way to a peer --- */
+
+static bool routed_way_is_up_locked(struct rml *rml, const orte_process_name_t *dest)
+{
+    orte_process_name_t target, name;
+    if (rml_route_target(&rml->route, dest, &target) != ORTE_SUCCESS ||
+        rml_route_hop(&rml->route, &target, &name) != ORTE_SUCCESS || rml_name_equal(&name, dest)) {
+        return false;
+    }
+    const struct rml_peer *hop = rml_peer_find(&rml->peers, &name);
+    return hop && hop->state == RML_PEER_UP;
+}
+
+/* A link of its own, or a contact that one can be made from, beats the routed way; but who was
+ * reached by the routed way stays on it, so that nothing is overtaken. */
+static bool goes_direct_locked(struct rml *rml, const struct rml_peer *peer)
+{
+    bool can = peer->state == RML_PEER_UP ||
+               (peer->state == RML_PEER_NEW && (peer->contact || peer->dialing));
+    return can && !(peer->path == RML_PATH_ROUTED && routed_way_is_up_locked(rml, &peer->name));
+}
+
+static int take_routed_way_locked(struct rml *rml, struct rml_peer *end,
+                                  const orte_process_name_t *target, struct rml_peer **hop)
+{
+    orte_process_name_t name;
+    int status = rml_route_hop(&rml->route, target, &name);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    struct rml_peer *next = rml_peer_get(&rml->peers, &name);
+    if (!next) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (next->state == RML_PEER_DOWN) {
+        return ORTE_ERR_COMM_FAILURE;
+    }
+    if (end) {
+        end->path = next == end ? RML_PATH_DIRECT : RML_PATH_ROUTED;
+    }
+    *hop = next;
+    return ORTE_SUCCESS;
+}
+
+int rml_next_hop_locked(struct rml *rml, const orte_process_name_t *dest, struct rml_peer **hop)
+{
+    orte_process_name_t target;
+    struct rml_peer *peer = rml_peer_find(&rml->peers, dest);
+    if (peer && goes_direct_locked(rml, peer)) {
+        peer->path = RML_PATH_DIRECT;
+        *hop = peer;
+        return ORTE_SUCCESS;
+    }
+    bool was_direct = peer && peer->state == RML_PEER_DOWN && peer->path == RML_PATH_DIRECT;
+    if (was_direct && !rml_is_daemon(rml)) {
+        return ORTE_ERR_COMM_FAILURE;
+    }
+    int status = rml_route_target(&rml->route, dest, &target);
+    if (status != ORTE_SUCCESS) {
+        return was_direct ? ORTE_ERR_COMM_FAILURE : status;
+    }
+    if (rml_is_daemon(rml)) {
+        peer = rml_peer_get(&rml->peers, &target);
+        if (peer && !rml_name_equal(&target, dest) && goes_direct_locked(rml, peer)) {
+            peer->path = RML_PATH_DIRECT;
+            *hop = peer;
+            return ORTE_SUCCESS;
+        }
+    }
+    return take_routed_way_locked(rml, peer, &target, hop);
+}
+
+/* --- waiting for a link --- */
+
+static size_t tx_bytes(const struct oob_tx *tx)
+{
+    return sizeof(*tx) + rml_iov_size(tx->iov, (size_t) tx->iov_count);
+}
+
+/* What waits for this process's own connect is its own memory, and not counted. */
+bool rml_pend_room_locked(struct rml *rml, const struct rml_peer *hop, size_t bytes)
+{
+    unsigned held = 0;
+    if (hop->contact ||
+        (bytes <= rml->pending_max && hop->pending_bytes <= rml->pending_max - bytes)) {
+        return true;
+    }
+    rml->counters.overflow++;
+    if (log_rate_ok("rml pending", &held)) {
+        log_error(LOG_RML, "a message for %s, which has no link yet, is dropped: %zu bytes wait",
+                  ORTE_NAME_PRINT(&hop->name), hop->pending_bytes);
+    }
+    return false;
+}
+
+void rml_pend_locked(struct rml_peer *hop, struct oob_tx *tx)
+{
+    list_append(&hop->pending, &tx->link);
+    hop->pending_bytes += tx_bytes(tx);
+}
+
+void rml_unpend_locked(struct rml_peer *peer, struct list *frames)
+{
+    list_splice(frames, &peer->pending);
+    peer->pending_bytes = 0;
+}
+
+void rml_fail_frames(struct list *frames, int status)
+{
+    for (struct list *link; (link = list_pop(frames));) {
+        struct oob_tx *tx = container_of(link, struct oob_tx, link);
+        tx->done(tx, status);
+    }
+}
+
+/* --- connecting --- */
+
+struct dial {
+    struct list link; /* in rml->dials */
+    struct loop_task task;
+    struct rml *rml;
+    orte_process_name_t name;
+    char *contact; /* owned */
+    enum oob_key key;
+    void (*done)(void *arg, int status, const char *reason); /* may be NULL */
+    void *arg;
+};
+
+static void dial_destroy(struct dial *dial)
+{
+    free(dial->contact);
+    free(dial);
+}
+
+/* Every dial ends here once: messages that wait for a link that does not come fail. */
+static void dial_end(struct dial *dial, int status, const char *reason)
+{
+    struct rml *rml = dial->rml;
+    struct list frames = LIST_INIT(frames);
+    pthread_mutex_lock(&rml->lock);
+    list_remove(&dial->link);
+    struct rml_peer *peer = rml_peer_find(&rml->peers, &dial->name);
+    if (peer) {
+        peer->dialing = false;
+        if (status < 0 && peer->state != RML_PEER_UP) {
+            rml_unpend_locked(peer, &frames);
+        }
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (status < 0) {
+        log_info(LOG_RML, "no link to %s: %s", ORTE_NAME_PRINT(&dial->name),
+                 reason ? reason : opal_strerror(status));
+    }
+    rml_fail_frames(&frames, ORTE_ERR_UNREACH);
+    if (dial->done) {
+        dial->done(dial->arg, status, reason ? reason : "");
+    }
+    rml_wake(rml);
+    dial_destroy(dial);
+}
+
+static void dialed(void *arg, int status, struct oob_link *link, const char *reason)
+{
+    (void) link;
+    dial_end(arg, status, reason);
+}
+
+static void dial_on_loop(struct loop_task *task)
+{
+    struct dial *dial = container_of(task, struct dial, task);
+    int status = oob_connect(dial->rml->oob, dial->contact, dial->key, dialed, dial);
+    if (status != ORTE_SUCCESS) {
+        dial_end(dial, status, NULL);
+    }
+}
+
+static struct dial *dial_create(struct rml *rml, const orte_process_name_t *name,
+                                const char *contact, enum oob_key key)
+{
+    struct dial *dial = calloc(1, sizeof(*dial));
+    if (!dial) {
+        return NULL;
+    }
+    dial->contact = strdup(contact);
+    if (!dial->contact) {
+        free(dial);
+        return NULL;
+    }
+    list_init(&dial->link);
+    list_init(&dial->task.link);
+    dial->task.run = dial_on_loop;
+    dial->rml = rml;
+    dial->name = *name;
+    dial->key = key;
+    return dial;
+}
+
+static void dial_start_locked(struct rml *rml, struct dial *dial, struct rml_peer *peer)
+{
+    peer->dialing = true;
+    if (peer->state == RML_PEER_DOWN) {
+        peer->state = RML_PEER_NEW;
+    }
+    list_append(&rml->dials, &dial->link);
+    loop_post(rml->config.loop, &dial->task);
+}
+
+int rml_dial_locked(struct rml *rml, struct rml_peer *peer)
+{
+    enum oob_key key = rml->config.role == OOB_KEY_PEERCRED ? OOB_KEY_APP : rml->config.role;
+    struct dial *dial = dial_create(rml, &peer->name, peer->contact, key);
+    if (!dial) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    dial_start_locked(rml, dial, peer);
+    return ORTE_SUCCESS;
+}
+
+int rml_connect(struct rml *rml, const char *text, enum oob_key key,
+                void (*done)(void *arg, int status, const char *reason), void *arg)
+{
+    struct contact contact;
+    char reason[256];
+    if (contact_parse(&contact, text, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        log_debug(LOG_RML, "no contact string: %s", reason);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    struct dial *dial = dial_create(rml, &contact.name, text, key);
+    if (!dial) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    dial->done = done;
+    dial->arg = arg;
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_get(&rml->peers, &contact.name);
+    if (peer) {
+        peer->upstream = true;
+        dial_start_locked(rml, dial, peer);
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (!peer) {
+        dial_destroy(dial);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return ORTE_SUCCESS;
+}
+
+void rml_dials_fini(struct rml *rml)
+{
+    for (struct list *link; (link = list_pop(&rml->dials));) {
+        struct dial *dial = container_of(link, struct dial, link);
+        (void) loop_cancel(rml->config.loop, &dial->task);
+        dial_destroy(dial);
+    }
+}
+
+/* --- links come and go --- */
+
+static int on_admit(void *arg, const struct oob_peer *peer)
+{
+    struct rml *rml = arg;
+    pthread_mutex_lock(&rml->lock);
+    int (*admit)(void *, const struct oob_peer *) = rml->admit;
+    void *admit_arg = rml->admit_arg;
+    pthread_mutex_unlock(&rml->lock);
+    return admit ? admit(admit_arg, peer) : ORTE_SUCCESS;
+}
+
+static void tell_watchers(struct rml *rml, const struct oob_peer *peer, int status)
+{
+    struct rml_watcher watchers[RML_WATCHERS_MAX];
+    pthread_mutex_lock(&rml->lock);
+    size_t count = rml->watcher_count;
+    memcpy(watchers, rml->watchers, count * sizeof(*watchers));
+    pthread_mutex_unlock(&rml->lock);
+    for (size_t i = 0; i < count; i++) {
+        watchers[i].changed(watchers[i].arg, peer, status);
+    }
+    rml_wake(rml);
+}
+
+/* Another incarnation of a peer: its sequences begin at 0. */
+static void renew_locked(struct rml_peer *peer, uint64_t epoch)
+{
+    if (peer->epoch != 0 && peer->epoch != epoch) {
+        memset(peer->sent, 0, sizeof(peer->sent));
+        peer->path = RML_PATH_NONE;
+    }
+    peer->epoch = epoch;
+}
+
+static bool is_upstream(const struct rml *rml, const orte_process_name_t *name)
+{
+    return rml->route.has_upstream && rml_name_equal(&rml->route.upstream, name);
+}
+
+static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
+{
+    struct rml *rml = arg;
+    struct oob_link *old = NULL;
+    struct list frames = LIST_INIT(frames);
+    pthread_mutex_lock(&rml->send_lock);
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_get(&rml->peers, &info->name);
+    if (peer) {
+        renew_locked(peer, info->epoch);
+        old = peer->link;
+        peer->link = oob_link_ref(link);
+        peer->state = RML_PEER_UP;
+        rml->upstream_down = rml->upstream_down && !is_upstream(rml, &info->name);
+        rml_unpend_locked(peer, &frames);
+    }
+    pthread_mutex_unlock(&rml->lock);
+    for (struct list *waiting; (waiting = list_pop(&frames));) {
+        oob_send(link, container_of(waiting, struct oob_tx, link));
+    }
+    pthread_mutex_unlock(&rml->send_lock);
+    oob_link_unref(old);
+    if (!peer) {
+        log_error(LOG_RML, "no memory for a link to %s", ORTE_NAME_PRINT(&info->name));
+        return;
+    }
+    tell_watchers(rml, info, ORTE_SUCCESS);
+}
+
+static void on_down(void *arg, struct oob_link *link, int status)
+{
+    struct rml *rml = arg;
+    struct oob_peer info = *oob_link_peer(link);
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_find(&rml->peers, &info.name);
+    bool mine = peer && peer->link == link;
+    if (mine) {
+        peer->link = NULL;
+        peer->state = RML_PEER_DOWN;
+        if (is_upstream(rml, &info.name)) {
+            rml->upstream_down = true;
+            rml_fail_receives_locked(rml);
+        }
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (!mine) {
+        return;
+    }
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        rml_assembly_abandon(&peer->assembly[class]);
+    }
+    oob_link_unref(link);
+    log_debug(LOG_RML, "the link to %s is down: %s", ORTE_NAME_PRINT(&info.name),
+              opal_strerror(status));
+    tell_watchers(rml, &info, status < 0 ? status : ORTE_ERR_COMM_FAILURE);
+}
+
+const struct oob_ops rml_oob_ops = {
+    .admit = on_admit,
+    .up = on_up,
+    .frame = rml_on_frame,
+    .down = on_down,
+};

@@ -1,0 +1,385 @@
+/* One process's RML: making and ending it, its routes and its settings. */
+#include <base/clock.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <oob/contact.h>
+#include <rml/calls.h>
+#include <rml/state.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct param pending_max = {
+    .name = "rml_pending_max",
+    .type = PARAM_SIZE,
+    .default_text = "64m",
+    .min = 0,
+    .max = INT64_C(1) << 40,
+    .unit = "bytes",
+    .help = "Most bytes that wait in a daemon for one process whose link is not up yet",
+};
+static struct param unexpected_max = {
+    .name = "rml_unexpected_max",
+    .type = PARAM_SIZE,
+    .default_text = "64m",
+    .min = 0,
+    .max = INT64_C(1) << 40,
+    .unit = "bytes",
+    .help = "Most bytes of messages from ranks and tools that wait unread in a daemon",
+};
+static struct param finalize_timeout = {
+    .name = "rml_finalize_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "5000",
+    .min = 0,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "How long the end of communication waits for accepted messages to leave",
+};
+
+/* --- life --- */
+
+static struct rml *make(const struct rml_config *config)
+{
+    struct rml *rml = calloc(1, sizeof(*rml));
+    if (!rml) {
+        return NULL;
+    }
+    rml->config = *config;
+    rml->config.unix_dir = NULL; /* the copy below is meant */
+    if (config->unix_dir) {
+        rml->unix_dir = strdup(config->unix_dir);
+        if (!rml->unix_dir) {
+            free(rml);
+            return NULL;
+        }
+    }
+    pthread_mutex_init(&rml->send_lock, NULL);
+    pthread_mutex_init(&rml->lock, NULL);
+    rml_dispatch_init(rml);
+    rml_match_init(&rml->match, rml_matched, rml);
+    rml_route_init(&rml->route, &config->name, rml_is_daemon(rml), config->radix);
+    list_init(&rml->dials);
+    rml->pending_max = (size_t) param_int(&pending_max);
+    rml->unexpected_max = (size_t) param_int(&unexpected_max);
+    return rml;
+}
+
+static void fail_pending(struct rml_peer *peer, void *arg)
+{
+    struct list frames = LIST_INIT(frames);
+    struct rml *rml = arg;
+    pthread_mutex_lock(&rml->lock);
+    rml_unpend_locked(peer, &frames);
+    pthread_mutex_unlock(&rml->lock);
+    rml_fail_frames(&frames, ORTE_ERR_COMM_FAILURE);
+}
+
+void rml_destroy(struct rml *rml)
+{
+    if (!rml) {
+        return;
+    }
+    pthread_mutex_lock(&rml->lock);
+    rml->watcher_count = 0;
+    pthread_mutex_unlock(&rml->lock);
+    oob_destroy(rml->oob);
+    rml_dials_fini(rml);
+    rml_peers_each(&rml->peers, fail_pending, rml);
+    rml_dispatch_fini(rml);
+    rml_receives_fini(rml);
+    rml_route_fini(&rml->route);
+    rml_peers_fini(&rml->peers);
+    pthread_mutex_destroy(&rml->lock);
+    pthread_mutex_destroy(&rml->send_lock);
+    free(rml->unix_dir);
+    free(rml);
+}
+
+int rml_create(struct rml **rml, const struct rml_config *config, char *reason, size_t size)
+{
+    struct rml *made = make(config);
+    if (!made) {
+        snprintf(reason, size, "no memory");
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    struct oob_config oob = {
+        .loop = config->loop,
+        .name = config->name,
+        .epoch = config->epoch,
+        .ops = &rml_oob_ops,
+        .arg = made,
+    };
+    int status = oob_create(&made->oob, &oob, reason, size);
+    if (status != ORTE_SUCCESS) {
+        made->oob = NULL;
+        rml_destroy(made);
+        return status;
+    }
+    *rml = made;
+    return ORTE_SUCCESS;
+}
+
+struct oob *rml_oob(struct rml *rml)
+{
+    return rml->oob;
+}
+
+/* --- routes --- */
+
+void rml_route_default(struct rml *rml, const orte_process_name_t *daemon)
+{
+    pthread_mutex_lock(&rml->lock);
+    rml->route.upstream = *daemon;
+    rml->route.has_upstream = true;
+    struct rml_peer *peer = rml_peer_get(&rml->peers, daemon);
+    if (peer) {
+        peer->upstream = true;
+        rml->upstream_down = peer->state == RML_PEER_DOWN;
+        if (rml->upstream_down) {
+            rml_fail_receives_locked(rml);
+        }
+    }
+    pthread_mutex_unlock(&rml->lock);
+}
+
+void rml_route_tree(struct rml *rml, uint32_t count)
+{
+    pthread_mutex_lock(&rml->lock);
+    rml->route.tree_count = count;
+    pthread_mutex_unlock(&rml->lock);
+}
+
+int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size, const uint32_t *daemon_of)
+{
+    pthread_mutex_lock(&rml->lock);
+    int status = rml_route_set_job(&rml->route, job, size, daemon_of);
+    pthread_mutex_unlock(&rml->lock);
+    return status;
+}
+
+size_t rml_queued(struct rml *rml, const orte_process_name_t *peer, enum oob_class class)
+{
+    struct rml_peer *hop;
+    struct oob_link *link = NULL;
+    size_t bytes = 0;
+    pthread_mutex_lock(&rml->lock);
+    if (rml_next_hop_locked(rml, peer, &hop) == ORTE_SUCCESS) {
+        bytes = hop->pending_bytes;
+        link = hop->link ? oob_link_ref(hop->link) : NULL;
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (link) {
+        bytes += oob_link_queued(link, class);
+        oob_link_unref(link);
+    }
+    return bytes;
+}
+
+void rml_disconnect(struct rml *rml, const orte_process_name_t *name, bool flush)
+{
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_find(&rml->peers, name);
+    struct oob_link *link = peer && peer->link ? oob_link_ref(peer->link) : NULL;
+    pthread_mutex_unlock(&rml->lock);
+    if (link) {
+        oob_link_close(link, flush);
+        oob_link_unref(link);
+    }
+}
+
+/* --- settings --- */
+
+void rml_watch_links(struct rml *rml,
+                     void (*changed)(void *arg, const struct oob_peer *peer, int status), void *arg)
+{
+    bool full = false;
+    pthread_mutex_lock(&rml->lock);
+    if (changed) {
+        full = rml->watcher_count == RML_WATCHERS_MAX;
+        if (!full) {
+            rml->watchers[rml->watcher_count++] = (struct rml_watcher){changed, arg};
+        }
+    } else {
+        size_t kept = 0;
+        for (size_t i = 0; i < rml->watcher_count; i++) {
+            if (arg && rml->watchers[i].arg != arg) {
+                rml->watchers[kept++] = rml->watchers[i];
+            }
+        }
+        rml->watcher_count = kept;
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (full) {
+        log_error(LOG_RML, "too many watch the links");
+    }
+}
+
+void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_peer *peer), void *arg)
+{
+    pthread_mutex_lock(&rml->lock);
+    rml->admit = admit;
+    rml->admit_arg = arg;
+    pthread_mutex_unlock(&rml->lock);
+}
+
+void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t count)
+{
+    pthread_mutex_lock(&rml->lock);
+    memset(rml->allowed, 0, sizeof(rml->allowed));
+    for (size_t i = 0; i < count; i++) {
+        if (tags[i] <= ORTE_RML_TAG_MAX) {
+            rml->allowed[tags[i]] = true;
+        }
+    }
+    pthread_mutex_unlock(&rml->lock);
+}
+
+void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg)
+{
+    pthread_mutex_lock(&rml->lock);
+    rml->on_enable = enable;
+    rml->on_enable_arg = arg;
+    pthread_mutex_unlock(&rml->lock);
+}
+
+/* --- enabling and ending --- */
+
+static enum rml_phase phase_of(struct rml *rml)
+{
+    pthread_mutex_lock(&rml->lock);
+    enum rml_phase phase = rml->phase;
+    pthread_mutex_unlock(&rml->lock);
+    return phase;
+}
+
+static void set_phase(struct rml *rml, enum rml_phase phase)
+{
+    pthread_mutex_lock(&rml->lock);
+    rml->phase = phase;
+    pthread_mutex_unlock(&rml->lock);
+}
+
+bool rml_is_enabled(struct rml *rml)
+{
+    return phase_of(rml) == RML_ENABLED;
+}
+
+bool rml_is_finalized(struct rml *rml)
+{
+    return phase_of(rml) == RML_FINALIZED;
+}
+
+int rml_call_enable_comm(struct rml *rml)
+{
+    pthread_mutex_lock(&rml->lock);
+    enum rml_phase phase = rml->phase;
+    int (*enable)(void *) = rml->on_enable;
+    void *arg = rml->on_enable_arg;
+    pthread_mutex_unlock(&rml->lock);
+    if (phase == RML_FINALIZED) {
+        return ORTE_ERR_COMM_DISABLED;
+    }
+    int status = phase == RML_QUIET && enable ? enable(arg) : ORTE_SUCCESS;
+    if (status == ORTE_SUCCESS) {
+        set_phase(rml, RML_ENABLED);
+    }
+    return status;
+}
+
+void rml_flush(struct rml *rml)
+{
+    uint64_t deadline = clock_us() + (uint64_t) param_int(&finalize_timeout) * 1000u;
+    if (loop_is_current(rml->config.loop)) {
+        return; /* nobody else would write */
+    }
+    pthread_mutex_lock(&rml->lock);
+    while (rml->sends_open > 0 && clock_us() < deadline) {
+        rml_sleep_locked(rml, deadline);
+    }
+    size_t left = rml->sends_open;
+    pthread_mutex_unlock(&rml->lock);
+    if (left > 0) {
+        log_warn(LOG_RML, "%zu messages have not left at the end", left);
+    }
+}
+
+int rml_call_finalize(struct rml *rml)
+{
+    set_phase(rml, RML_FINALIZED);
+    rml_flush(rml);
+    rml_drop_receives(rml);
+    (void) rml_progress(rml); /* the callbacks of what was flushed */
+    return ORTE_SUCCESS;
+}
+
+/* --- contact strings --- */
+
+/* On the loop. Listeners are opened when somebody asks how to reach them. */
+static char *find_contact(struct rml *rml)
+{
+    char reason[256] = "";
+    char path[4096];
+    char *text = oob_contact(rml->oob);
+    if (text || rml->listening) {
+        return text;
+    }
+    if (rml->unix_dir) {
+        snprintf(path, sizeof(path), "%s/rml.%u.%u", rml->unix_dir, rml->config.name.jobid,
+                 rml->config.name.vpid);
+        if (oob_listen_unix(rml->oob, path, reason, sizeof(reason)) != ORTE_SUCCESS) {
+            log_warn(LOG_RML, "cannot listen at %s: %s", path, reason);
+        }
+    }
+    if (oob_listen_tcp(rml->oob, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        log_warn(LOG_RML, "cannot listen on TCP: %s", reason);
+    }
+    rml->listening = true;
+    return oob_contact(rml->oob);
+}
+
+char *rml_call_get_contact_info(struct rml *rml)
+{
+    return rml_ask_loop(rml, find_contact);
+}
+
+/* Messages may go another way from now on only to peers that no daemon of this job reaches. */
+static void record_contact_locked(struct rml *rml, struct rml_peer *peer, char *text)
+{
+    free(peer->contact);
+    peer->contact = text;
+    if (peer->state == RML_PEER_DOWN) {
+        peer->state = RML_PEER_NEW;
+    }
+    if (peer->name.jobid >> 16 != rml->config.name.jobid >> 16) {
+        peer->path = RML_PATH_NONE;
+    }
+}
+
+int rml_call_set_contact_info(struct rml *rml, const char *text)
+{
+    struct contact contact;
+    char reason[256] = "";
+    if (!text || contact_parse(&contact, text, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        log_debug(LOG_RML, "no contact string: %s", reason);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    if (rml_name_equal(&contact.name, &rml->config.name)) {
+        return ORTE_SUCCESS;
+    }
+    char *copy = strdup(text);
+    if (!copy) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_get(&rml->peers, &contact.name);
+    if (peer) {
+        record_contact_locked(rml, peer, copy);
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (!peer) {
+        free(copy);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return ORTE_SUCCESS;
+}

@@ -1,0 +1,47 @@
+/* The RML's frame header on the wire: 56 bytes, little-endian, before at most RML_FRAME_MAX bytes
+ * of payload. docs/wire.md draws it and gives the reasons. */
+#ifndef RML_RML_WIRE_H
+#define RML_RML_WIRE_H
+
+#include <keel/rml.h>
+#include <oob/oob.h>
+
+#define RML_WIRE_VERSION 1u
+#define RML_WIRE_SIZE 56u
+#define RML_FRAME_MAX (256u * 1024u)
+
+/* What the payload was when it was sent: plain bytes, or an opal_buffer_t of either type. */
+enum rml_format { RML_RAW, RML_BUFFER_NON_DESC, RML_BUFFER_FULLY_DESC, RML_FORMATS };
+
+struct rml_header {
+    enum oob_class class;
+    enum oob_key role; /* what the origin proved to the first daemon on the way */
+    enum rml_format format;
+    uint16_t hops; /* relays passed so far */
+    orte_rml_tag_t tag;
+    uint32_t length; /* bytes of this frame's payload */
+    uint32_t total;  /* bytes of the message, at most INT_MAX */
+    uint32_t offset; /* of this frame within the message */
+    orte_process_name_t origin;
+    orte_process_name_t dest;
+    uint64_t epoch;    /* the origin's incarnation */
+    uint64_t sequence; /* of the message, per origin, destination and class; from 0 */
+};
+
+static inline bool rml_header_first(const struct rml_header *header)
+{
+    return header->offset == 0;
+}
+
+static inline bool rml_header_last(const struct rml_header *header)
+{
+    return header->length == header->total - header->offset;
+}
+
+void rml_header_encode(uint8_t bytes[RML_WIRE_SIZE], const struct rml_header *header);
+/* Pure. data is a whole frame; its payload follows the header and has the length that the header
+ * says. ORTE_ERR_BAD_PARAM for anything that rml_header_encode would not write; header is then
+ * untouched. */
+int rml_header_decode(struct rml_header *header, const void *data, size_t size) KEEL_MUST_CHECK;
+
+#endif

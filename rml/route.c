@@ -1,0 +1,121 @@
+#include <rml/core.h>
+#include <rml/route.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct route_job {
+    struct list link;
+    orte_jobid_t job;
+    uint32_t size;
+    uint32_t daemon_of[];
+};
+
+bool rml_name_equal(const orte_process_name_t *a, const orte_process_name_t *b)
+{
+    return a->jobid == b->jobid && a->vpid == b->vpid;
+}
+
+void rml_route_init(struct rml_route *route, const orte_process_name_t *me, bool daemon,
+                    uint32_t radix)
+{
+    *route = (struct rml_route){.me = *me, .daemon = daemon, .radix = radix ? radix : 1};
+    list_init(&route->jobs);
+}
+
+void rml_route_fini(struct rml_route *route)
+{
+    for (struct list *link; (link = list_pop(&route->jobs));) {
+        free(container_of(link, struct route_job, link));
+    }
+}
+
+static struct route_job *find_job(const struct rml_route *route, orte_jobid_t jobid)
+{
+    struct route_job *job;
+    list_for_each (job, &route->jobs, struct route_job, link) {
+        if (job->job == jobid) {
+            return job;
+        }
+    }
+    return NULL;
+}
+
+int rml_route_set_job(struct rml_route *route, orte_jobid_t jobid, uint32_t size,
+                      const uint32_t *daemon_of)
+{
+    struct route_job *job = NULL;
+    if (daemon_of) {
+        job = malloc(sizeof(*job) + (size_t) size * sizeof(*daemon_of));
+        if (!job) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        list_init(&job->link);
+        job->job = jobid;
+        job->size = size;
+        memcpy(job->daemon_of, daemon_of, (size_t) size * sizeof(*daemon_of));
+    }
+    struct route_job *old = find_job(route, jobid);
+    if (old) {
+        list_remove(&old->link);
+        free(old);
+    }
+    if (job) {
+        list_append(&route->jobs, &job->link);
+    }
+    return ORTE_SUCCESS;
+}
+
+/* The daemons are job 0 of their family. */
+static orte_jobid_t daemon_job(const struct rml_route *route)
+{
+    return route->me.jobid & 0xffff0000u;
+}
+
+int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
+                     orte_process_name_t *target)
+{
+    if (rml_name_equal(dest, &route->me)) {
+        *target = *dest;
+        return ORTE_SUCCESS;
+    }
+    if (!route->daemon) {
+        if (!route->has_upstream) {
+            return ORTE_ERR_ADDRESSEE_UNKNOWN;
+        }
+        *target = route->upstream;
+        return ORTE_SUCCESS;
+    }
+    if (dest->jobid == daemon_job(route)) {
+        if (route->tree_count > 0 && dest->vpid >= route->tree_count) {
+            return ORTE_ERR_ADDRESSEE_UNKNOWN;
+        }
+        *target = *dest;
+        return ORTE_SUCCESS;
+    }
+    const struct route_job *job = find_job(route, dest->jobid);
+    if (!job || dest->vpid >= job->size) {
+        return ORTE_ERR_ADDRESSEE_UNKNOWN;
+    }
+    uint32_t daemon = job->daemon_of[dest->vpid];
+    *target = daemon == route->me.vpid ? *dest : (orte_process_name_t){daemon_job(route), daemon};
+    return ORTE_SUCCESS;
+}
+
+int rml_route_hop(const struct rml_route *route, const orte_process_name_t *target,
+                  orte_process_name_t *hop)
+{
+    if (!route->daemon || target->jobid != daemon_job(route) || route->tree_count == 0 ||
+        target->vpid == route->me.vpid) {
+        *hop = *target;
+        return ORTE_SUCCESS;
+    }
+    if (target->vpid >= route->tree_count) {
+        return ORTE_ERR_ADDRESSEE_UNKNOWN;
+    }
+    uint32_t next = tree_child_towards(route->radix, route->me.vpid, target->vpid);
+    if (next == UINT32_MAX) {
+        next = tree_parent(route->radix, route->me.vpid);
+    }
+    *hop = (orte_process_name_t){daemon_job(route), next};
+    return ORTE_SUCCESS;
+}

@@ -1,0 +1,39 @@
+/* Where a message goes next: pure decisions on names, without links.
+ *
+ * Two questions are asked in turn. The target is the process to which the way leads: the
+ * destination itself when it is served here or is a daemon, else the daemon that serves it. The hop
+ * is the neighbour in the daemons' tree on the way to the target. Whoever has links of its own may
+ * stop at the destination or the target. */
+#ifndef RML_ROUTE_H
+#define RML_ROUTE_H
+
+#include <base/list.h>
+#include <keel/types.h>
+
+struct rml_route {
+    orte_process_name_t me;
+    bool daemon;
+    bool has_upstream;
+    orte_process_name_t upstream; /* ranks and tools: my daemon */
+    uint32_t radix;
+    uint32_t tree_count; /* daemons in the tree; 0: there is none yet */
+    struct list jobs;    /* struct route_job */
+};
+
+void rml_route_init(struct rml_route *route, const orte_process_name_t *me, bool daemon,
+                    uint32_t radix);
+void rml_route_fini(struct rml_route *route);
+/* The array is copied; NULL forgets the job. */
+int rml_route_set_job(struct rml_route *route, orte_jobid_t job, uint32_t size,
+                      const uint32_t *daemon_of) KEEL_MUST_CHECK;
+
+/* ORTE_ERR_ADDRESSEE_UNKNOWN: nothing is known of dest. */
+int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
+                     orte_process_name_t *target) KEEL_MUST_CHECK;
+/* The next process on the way to a target: the target itself, or a neighbour in the tree. */
+int rml_route_hop(const struct rml_route *route, const orte_process_name_t *target,
+                  orte_process_name_t *hop) KEEL_MUST_CHECK;
+
+bool rml_name_equal(const orte_process_name_t *a, const orte_process_name_t *b);
+
+#endif

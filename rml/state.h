@@ -1,0 +1,130 @@
+/* struct rml and what the files of this room share.
+ *
+ * Locks. `lock` guards everything below that does not say otherwise; it is never held over a
+ * callback or over a call into the OOB that can call back. `send_lock` keeps the order of messages:
+ * who numbers messages and gives their frames to a link, or moves waiting frames to a new link,
+ * holds it over both steps, oob_send included. Order: send_lock, then lock. The frames' done
+ * callbacks, which oob_send may call, take only lock. */
+#ifndef RML_STATE_H
+#define RML_STATE_H
+
+#include <pthread.h>
+#include <rml/completion.h>
+#include <rml/core.h>
+#include <rml/match.h>
+#include <rml/peer.h>
+#include <rml/route.h>
+
+enum { RML_WATCHERS_MAX = 8 };
+
+enum rml_phase { RML_QUIET, RML_ENABLED, RML_FINALIZED };
+
+/* What was refused or lost, by reason. */
+struct rml_counters {
+    uint64_t malformed;    /* frames that do not decode */
+    uint64_t forged;       /* origin or incarnation is not the link's */
+    uint64_t refused_tags; /* a runtime tag from somebody who may not */
+    uint64_t misrouted;    /* no way on, or too many hops */
+    uint64_t link_down;    /* towards a link that went down */
+    uint64_t overflow;     /* a queue was full */
+    uint64_t out_of_order; /* frames that continue nothing */
+    uint64_t lost;         /* messages missing in a sequence */
+};
+
+struct rml_watcher {
+    void (*changed)(void *arg, const struct oob_peer *peer, int status);
+    void *arg;
+};
+
+struct rml {
+    struct rml_config config;
+    char *unix_dir; /* owned; NULL: none */
+    struct oob *oob;
+    pthread_mutex_t send_lock;
+    pthread_mutex_t lock;
+
+    enum rml_phase phase;
+    struct rml_peers peers;
+    struct rml_route route;
+    struct rml_match match;
+    struct rml_counters counters;
+    bool upstream_down; /* ranks and tools: the link to the daemon was up and went down */
+    bool allowed[ORTE_RML_TAG_MAX + 1];
+    struct rml_receive *handlers[ORTE_RML_TAG_MAX + 1];
+    size_t sends_open; /* accepted, and not all frames are done */
+    struct list dials; /* struct dial: under way */
+
+    /* rml/dispatch.c */
+    struct list due; /* struct rml_completion, in the order of completion */
+    size_t due_count;
+    bool draining;     /* a thread is inside a callback */
+    pthread_t drainer; /* that thread */
+    unsigned sleepers;
+    pthread_cond_t wake;
+    struct loop_task drain;
+    int (*poll)(void *arg); /* data plane progress while orte_rml blocks */
+    void *poll_arg;
+    bool polling;
+
+    struct rml_watcher watchers[RML_WATCHERS_MAX];
+    size_t watcher_count;
+    int (*admit)(void *arg, const struct oob_peer *peer);
+    void *admit_arg;
+    int (*on_enable)(void *arg);
+    void *on_enable_arg;
+
+    bool listening; /* the loop's own */
+    size_t pending_max;
+    size_t unexpected_max;
+};
+
+/* --- links.c --- */
+
+extern const struct oob_ops rml_oob_ops;
+bool rml_is_daemon(const struct rml *rml);
+/* The peer that holds the link, or will hold it, towards dest. ORTE_ERR_ADDRESSEE_UNKNOWN,
+ * ORTE_ERR_COMM_FAILURE (the link went down) or ORTE_ERR_OUT_OF_RESOURCE. */
+int rml_next_hop_locked(struct rml *rml, const orte_process_name_t *dest,
+                        struct rml_peer **hop) KEEL_MUST_CHECK;
+/* Begins to connect to a peer whose contact is known. */
+int rml_dial_locked(struct rml *rml, struct rml_peer *peer) KEEL_MUST_CHECK;
+/* May so many more bytes wait for a peer's link? Logs the refusal. */
+bool rml_pend_room_locked(struct rml *rml, const struct rml_peer *hop, size_t bytes);
+/* A frame waits for its link. */
+void rml_pend_locked(struct rml_peer *hop, struct oob_tx *tx);
+/* Takes the waiting frames of a peer into a list of the caller's. */
+void rml_unpend_locked(struct rml_peer *peer, struct list *frames);
+void rml_fail_frames(struct list *frames, int status);
+void rml_dials_fini(struct rml *rml);
+
+/* --- frames.c --- */
+
+void rml_on_frame(void *arg, struct oob_link *link, const void *data, size_t size);
+
+/* --- recv.c --- */
+
+void rml_matched(void *arg, struct rml_posted *posted, struct rml_message *message);
+/* A whole message for this process. */
+void rml_deliver_locked(struct rml *rml, struct rml_message *message);
+/* The link to the daemon went down: receives that cannot be served any more complete. */
+void rml_fail_receives_locked(struct rml *rml);
+/* Ends all of them without callbacks, handlers included. */
+void rml_receives_fini(struct rml *rml);
+
+/* --- dispatch.c --- */
+
+void rml_dispatch_init(struct rml *rml);
+void rml_dispatch_fini(struct rml *rml);
+void rml_due_locked(struct rml *rml, struct rml_completion *completion);
+void rml_undue_locked(struct rml *rml, struct rml_completion *completion);
+/* Whoever sleeps in a wait looks again. */
+void rml_wake_locked(struct rml *rml);
+void rml_wake(struct rml *rml);
+/* Until somebody wakes, or the time has come (clock_us; 0: never). */
+void rml_sleep_locked(struct rml *rml, uint64_t until_us);
+/* Blocks until *done, which is written under the lock, running callbacks meanwhile. */
+int rml_block(struct rml *rml, const bool *done, uint64_t deadline_us) KEEL_MUST_CHECK;
+/* What work, run on the loop, returns: a malloc'd text, or NULL. Waits for a bounded time. */
+char *rml_ask_loop(struct rml *rml, char *(*work)(struct rml *rml));
+
+#endif
