@@ -9,23 +9,8 @@
 #ifndef LAUNCHER_SPAWN_WIRE_H
 #define LAUNCHER_SPAWN_WIRE_H
 
+#include <launcher/bytes.h>
 #include <launcher/shepherd.h>
-
-/* A queue of bytes: what waits lies in [head, tail). */
-struct bytes {
-    char *data; /* owned */
-    size_t head, tail, capacity;
-};
-
-/* Makes room for size more bytes behind tail. False: no memory. */
-bool bytes_reserve(struct bytes *bytes, size_t size) KEEL_MUST_CHECK;
-void bytes_consume(struct bytes *bytes, size_t size);
-void bytes_fini(struct bytes *bytes);
-
-static inline size_t bytes_waiting(const struct bytes *bytes)
-{
-    return bytes->tail - bytes->head;
-}
 
 #define ORDER_BODY_MAX (16u << 20)
 

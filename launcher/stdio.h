@@ -4,7 +4,7 @@
  * and a reader or writer at their other end may be slow or stopped: only the thread waits for it. A
  * thread is made when there is something to do for it, blocks all signals (a broken pipe is an
  * error, a terminal's job control never stops keelrun for it), and is ended from outside even while
- * it waits in read or write. */
+ * it waits in read or write. The end functions are not called from within the callbacks. */
 #ifndef LAUNCHER_STDIO_H
 #define LAUNCHER_STDIO_H
 
@@ -24,7 +24,8 @@ struct stdio_writer_ops {
 /* fd is borrowed; at most limit bytes wait at a time. */
 int stdio_writer_create(struct stdio_writer **writer, struct loop *loop, int fd, size_t limit,
                         const struct stdio_writer_ops *ops, void *arg) KEEL_MUST_CHECK;
-/* On the loop; never blocks. Takes all bytes, or none (false) when they do not fit. */
+/* On the loop; never blocks. Takes all bytes, or none: false, they do not fit, or there is no
+ * memory or thread for them. */
 bool stdio_writer_put(struct stdio_writer *writer, const void *data, size_t size) KEEL_MUST_CHECK;
 /* How many bytes fit now, and how many wait; on the loop. */
 size_t stdio_writer_room(const struct stdio_writer *writer);
