@@ -1,1 +1,4 @@
 # lint: what the tree itself must satisfy.
+LINTS += tests/lint/check-includes.sh tests/lint/check-headers.sh tests/lint/check-symbols.sh
+EXTRA_DIST += tests/lint/check-includes.sh tests/lint/check-headers.sh \
+	tests/lint/check-symbols.sh

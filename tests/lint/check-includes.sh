@@ -1,0 +1,69 @@
+#!/bin/sh
+# Who may include whom: rooms only look down, never sideways, and what is outside the house sees
+# include/keel alone. Output is TAP.
+tree=${KEEL_TEST_SRCDIR:?}
+cd "$tree" || exit 1
+number=0
+
+# report TEXT VIOLATIONS: one test line, ok when there are no violations.
+report()
+{
+    number=$((number + 1))
+    if [ -z "$2" ]; then
+        echo "ok $number - $1"
+    else
+        echo "not ok $number - $1"
+        echo "$2" | sed 's/^/# /'
+    fi
+}
+
+# room NAME ALLOWED...: the house's headers that files in NAME include are in the allowed rooms.
+rooms='base|oob|rml|btl|ptl|bootstrap|launcher|tools|examples|bench|tests|include|lib'
+room()
+{
+    name=$1
+    shift
+    text="$name includes only $*"
+    allowed=$(echo "$*" | tr ' ' '|')
+    if [ ! -d "$name" ]; then
+        report "$text # SKIP no such folder" ''
+        return
+    fi
+    report "$text" "$(find "$name" -name '*.[ch]' -exec grep -nHE \
+        '^[[:space:]]*#[[:space:]]*include' {} + |
+        grep -E "[<\"]($rooms)/|[<\"]\.\.?/" |
+        grep -vE "include[[:space:]]*<($allowed)/[^.]")"
+}
+
+room base keel base
+room oob keel base oob
+room rml keel base oob rml
+room btl keel base btl
+room ptl keel base btl ptl
+room bootstrap keel base oob rml btl ptl bootstrap
+room launcher keel base oob rml bootstrap launcher
+room tools keel tools
+room examples keel examples
+room bench keel bench
+
+# The programs and the data plane never load hwloc, which base/topo_hwloc.c wraps in a module.
+report 'only the module includes hwloc' "$(grep -rnE --include='*.[ch]' \
+    '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl bootstrap launcher |
+    grep -v '^base/topo_hwloc.c:')"
+
+# A file of another room must be named with its room, so that the rules above see it.
+report 'every include of the house names its room' "$(grep -rnE --include='*.[ch]' \
+    '#[[:space:]]*include[[:space:]]*"' base oob rml btl bootstrap launcher include/keel)"
+
+libc='assert|ctype|errno|fcntl|inttypes|limits|stdarg|stdbool|stddef|stdint|stdio|stdlib|string'
+libc="$libc|time|unistd|sys/[a-z]+|netinet/[a-z]+"
+report 'installed headers include only keel/ and the C library' "$(grep -rnE --include='*.h' \
+    '#[[:space:]]*include' include/keel |
+    grep -vE "include[[:space:]]*<(keel/[a-z0-9_]+|$libc)\.h>")"
+
+for header in include/keel/*.h; do
+    grep -q "$header" include/local.mk || missing="$missing $header"
+done
+report 'every header of include/keel is installed' "${missing# }"
+
+echo "1..$number"

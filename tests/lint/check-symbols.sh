@@ -1,0 +1,62 @@
+#!/bin/sh
+# libkeel lives in one process with libraries that export the original names: everything that it
+# exports begins with keel_, everything that the headers promise is there, and it needs no library
+# that only some processes use. Output is TAP.
+tree=${KEEL_TEST_SRCDIR:?}
+libraries=${KEEL_TEST_BUILDDIR:?}/lib/.libs
+number=0
+
+# report TEXT VIOLATIONS: one test line, ok when there are no violations.
+report()
+{
+    number=$((number + 1))
+    if [ -z "$2" ]; then
+        echo "ok $number - $1"
+    else
+        echo "not ok $number - $1"
+        echo "$2" | sed 's/^/# /'
+    fi
+}
+
+# exported LIBRARY: the names of its dynamic symbols, without the symbol versions' own.
+exported()
+{
+    nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u
+}
+
+# promised: the ELF names of what the installed headers declare public.
+promised()
+{
+    for header in "$tree"/include/keel/*.h; do
+        ${CC:-cc} -E -P -I "$tree/include" "$header"
+    done | tr '\n' ' ' | sed 's/[;{}]/\n/g' | grep 'visibility("default")' | awk '
+        /asm/ { sub(/.*asm__ *\( *"keel_" *"/, "keel_"); sub(/".*/, ""); print; next }
+        { sub(/ *\(.*/, ""); sub(/.*[ *]/, ""); print }' | sort -u
+}
+
+libkeel=$libraries/libkeel.so
+if [ ! -e "$libkeel" ]; then
+    echo "not ok 1 - $libkeel is built"
+    echo '1..1'
+    exit
+fi
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+exported "$libkeel" >"$work/exported"
+promised >"$work/promised"
+
+report 'libkeel exports something' "$(test -s "$work/exported" || echo nothing)"
+report 'every symbol of libkeel begins with keel_' "$(grep -v '^keel_' "$work/exported")"
+report 'the headers promise something' "$(test -s "$work/promised" || echo nothing)"
+report 'libkeel has what the headers promise' "$(comm -13 "$work/exported" "$work/promised")"
+for module in "$libraries"/keel-*.so; do
+    [ -e "$module" ] || continue
+    report "every symbol of ${module##*/} begins with keel_" "$(exported "$module" | grep -v ^keel_)"
+done
+
+needed='libevent_core-[0-9.]+|libsodium|libc|libm|libdl|librt|libpthread|ld-[a-z0-9_-]+'
+needed="$needed|libgcc_s|lib[alu]*san|libtsan"
+report 'libkeel needs only libevent_core, libsodium and the C library' "$(readelf -dW "$libkeel" |
+    sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE "^($needed)\.so")"
+
+echo "1..$number"
