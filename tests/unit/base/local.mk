@@ -48,3 +48,14 @@ tests_unit_base_test_pool_SOURCES = tests/unit/base/test-pool.c
 tests_unit_base_test_pool_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_list_SOURCES = tests/unit/base/test-list.c
 tests_unit_base_test_list_LDADD = tests/lib/libunit.la libbase.la
+
+# The public names against the interfaces that they come from.
+UNIT_TESTS += \
+	tests/unit/base/test-seed-status tests/unit/base/test-seed-buffer \
+	tests/unit/base/test-seed-rml
+tests_unit_base_test_seed_status_SOURCES = tests/unit/base/test-seed-status.c tests/unit/base/seed.h
+tests_unit_base_test_seed_status_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_seed_buffer_SOURCES = tests/unit/base/test-seed-buffer.c tests/unit/base/seed.h
+tests_unit_base_test_seed_buffer_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_seed_rml_SOURCES = tests/unit/base/test-seed-rml.c tests/unit/base/seed.h
+tests_unit_base_test_seed_rml_LDADD = tests/lib/libunit.la libbase.la
