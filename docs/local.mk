@@ -1,1 +1,2 @@
 # docs: man pages and texts.
+dist_man_MANS += docs/man/opal_dss.7
