@@ -343,19 +343,20 @@ const char *param_source(struct param *param)
     return param->source_;
 }
 
-static bool is_resolved_locked(const char *name)
+static const struct param *find_resolved_locked(const char *name)
 {
-    for (struct param *param = params; param; param = param->next_) {
-        if (strcmp(param->name, name) == 0 && param->resolved_) {
-            return true;
-        }
+    const struct param *param = params;
+    while (param && (strcmp(param->name, name) != 0 || !param->resolved_)) {
+        param = param->next_;
     }
-    return false;
+    return param;
 }
 
+/* Takes value on success. */
 static int override_locked(const char *name, char *value)
 {
-    if (is_resolved_locked(name)) {
+    const struct param *resolved = find_resolved_locked(name);
+    if (resolved && strcmp(resolved->text_, value) != 0) {
         return ORTE_ERR_RESOURCE_BUSY;
     }
     struct override *override = find_override_locked(name);

@@ -38,7 +38,8 @@ const char *param_source(struct param *param);
 
 /* Sets a value from the command line, before the parameter is first read; the last call counts.
  * Names that nobody registers are kept (they may be another program's). ORTE_ERR_BAD_PARAM: not a
- * parameter's name, or a value of more than 4095 characters; ORTE_ERR_RESOURCE_BUSY: read already.
+ * parameter's name, or a value of more than 4095 characters; ORTE_ERR_RESOURCE_BUSY: another one
+ * was read.
  */
 int param_override(const char *name, const char *value) KEEL_MUST_CHECK;
 /* For tests, before the first parameter is read: other files in place of the two; NULL: none. */

@@ -255,6 +255,7 @@ START_TEST(override_checks_names_and_time)
     ck_assert_int_eq(param_override("orte_base_help_aggregate", "1"), ORTE_SUCCESS);
     ck_assert_int_eq(param_int(&number), 7);
     ck_assert_int_eq(param_override("test_number", "8"), ORTE_ERR_RESOURCE_BUSY);
+    ck_assert_int_eq(param_override("test_number", "7"), ORTE_SUCCESS); /* as it is */
     ck_assert_int_eq(param_int(&number), 7);
 }
 END_TEST
