@@ -1,1 +1,14 @@
 # tests of rml/
+UNIT_TESTS += \
+	tests/unit/rml/test-tree tests/unit/rml/test-wire tests/unit/rml/test-route \
+	tests/unit/rml/test-match tests/unit/rml/test-assemble
+tests_unit_rml_test_tree_SOURCES = tests/unit/rml/test-tree.c
+tests_unit_rml_test_tree_LDADD = tests/lib/libunit.la librml.la libbase.la
+tests_unit_rml_test_wire_SOURCES = tests/unit/rml/test-wire.c
+tests_unit_rml_test_wire_LDADD = tests/lib/libunit.la librml.la libbase.la
+tests_unit_rml_test_route_SOURCES = tests/unit/rml/test-route.c
+tests_unit_rml_test_route_LDADD = tests/lib/libunit.la librml.la libbase.la
+tests_unit_rml_test_match_SOURCES = tests/unit/rml/test-match.c
+tests_unit_rml_test_match_LDADD = tests/lib/libunit.la librml.la libbase.la
+tests_unit_rml_test_assemble_SOURCES = tests/unit/rml/test-assemble.c
+tests_unit_rml_test_assemble_LDADD = tests/lib/libunit.la librml.la libbase.la

@@ -1,0 +1,121 @@
+#include <rml/core.h>
+#include <stdint.h>
+#include <tests/lib/unit.h>
+
+enum { COUNT_MAX = 200 };
+
+static const uint32_t radixes[] = {1, 2, 3, 64};
+
+static void expect_children(uint32_t radix, uint32_t count, uint32_t vpid, const uint32_t *expected,
+                            uint32_t expected_count)
+{
+    uint32_t found[COUNT_MAX];
+    ck_assert_uint_eq(tree_children(radix, count, vpid, found, COUNT_MAX), expected_count);
+    for (uint32_t i = 0; i < expected_count; i++) {
+        ck_assert_uint_eq(found[i], expected[i]);
+    }
+}
+
+/* Levels of radix 2: 0 | 1 2 | 3 4 5 6 | 7 ...; siblings lie a level's width apart. */
+START_TEST(binary_tree_by_hand)
+{
+    expect_children(2, 13, 0, (uint32_t[]){1, 2}, 2);
+    expect_children(2, 13, 1, (uint32_t[]){3, 5}, 2);
+    expect_children(2, 13, 2, (uint32_t[]){4, 6}, 2);
+    expect_children(2, 13, 3, (uint32_t[]){7, 11}, 2);
+    expect_children(2, 13, 4, (uint32_t[]){8, 12}, 2);
+    expect_children(2, 13, 5, (uint32_t[]){9}, 1);
+    expect_children(2, 13, 6, (uint32_t[]){10}, 1);
+    expect_children(2, 13, 7, NULL, 0);
+    ck_assert_uint_eq(tree_parent(2, 0), UINT32_MAX);
+    ck_assert_uint_eq(tree_parent(2, 12), 4);
+    ck_assert_uint_eq(tree_parent(2, 9), 5);
+    ck_assert_uint_eq(tree_child_towards(2, 0, 12), 2);
+    ck_assert_uint_eq(tree_child_towards(2, 1, 12), UINT32_MAX);
+    ck_assert_uint_eq(tree_child_towards(2, 2, 12), 4);
+}
+END_TEST
+
+START_TEST(ternary_tree_by_hand)
+{
+    expect_children(3, 16, 0, (uint32_t[]){1, 2, 3}, 3);
+    expect_children(3, 16, 1, (uint32_t[]){4, 7, 10}, 3);
+    expect_children(3, 16, 3, (uint32_t[]){6, 9, 12}, 3);
+    expect_children(3, 16, 4, (uint32_t[]){13}, 1);
+    expect_children(3, 16, 6, (uint32_t[]){15}, 1);
+    ck_assert_uint_eq(tree_parent(3, 14), 5);
+}
+END_TEST
+
+START_TEST(chain_and_star)
+{
+    expect_children(1, 3, 0, (uint32_t[]){1}, 1);
+    expect_children(1, 3, 1, (uint32_t[]){2}, 1);
+    expect_children(1, 3, 2, NULL, 0);
+    ck_assert_uint_eq(tree_child_towards(1, 0, 150), 1);
+    ck_assert_uint_eq(tree_child_towards(1, 150, 3), UINT32_MAX);
+    ck_assert_uint_eq(tree_children(64, 65, 0, NULL, 0), 64);
+    ck_assert_uint_eq(tree_children(64, 66, 1, NULL, 0), 1);
+    ck_assert_uint_eq(tree_parent(64, 65), 1);
+}
+END_TEST
+
+START_TEST(children_know_their_parent)
+{
+    for (size_t r = 0; r < 4; r++) {
+        for (uint32_t count = 1; count <= COUNT_MAX; count++) {
+            uint32_t below = 0;
+            for (uint32_t vpid = 0; vpid < count; vpid++) {
+                uint32_t children[COUNT_MAX];
+                uint32_t found = tree_children(radixes[r], count, vpid, children, COUNT_MAX);
+                below += found;
+                for (uint32_t i = 0; i < found; i++) {
+                    ck_assert_uint_lt(children[i], count);
+                    ck_assert_uint_eq(tree_parent(radixes[r], children[i]), vpid);
+                }
+            }
+            ck_assert_uint_eq(below, count - 1); /* everybody but the root has one parent */
+        }
+    }
+}
+END_TEST
+
+/* Steps by the tree's own rule; COUNT_MAX: it does not arrive. */
+static uint32_t walk(uint32_t radix, uint32_t at, uint32_t to)
+{
+    uint32_t steps = 0;
+    while (at != to && steps < COUNT_MAX) {
+        uint32_t next = tree_child_towards(radix, at, to);
+        at = next == UINT32_MAX ? tree_parent(radix, at) : next;
+        steps++;
+    }
+    return steps;
+}
+
+/* Down a chain; or up and down, over the root of a tree that is 7, 5 and 2 deep. */
+static const uint32_t longest_ways[] = {199, 14, 10, 4};
+
+START_TEST(every_way_arrives)
+{
+    for (size_t r = 0; r < 4; r++) {
+        uint32_t longest = 0;
+        for (uint32_t i = 0; i < COUNT_MAX * COUNT_MAX; i++) {
+            uint32_t steps = walk(radixes[r], i / COUNT_MAX, i % COUNT_MAX);
+            longest = steps > longest ? steps : longest;
+        }
+        ck_assert_uint_eq(longest, longest_ways[r]);
+    }
+}
+END_TEST
+
+START_TEST(huge_numbers_do_not_overflow)
+{
+    ck_assert_uint_eq(tree_parent(UINT32_MAX, UINT32_MAX), 0);
+    ck_assert_uint_lt(tree_parent(2, UINT32_MAX - 2), UINT32_MAX - 2);
+    ck_assert_uint_eq(tree_children(2, UINT32_MAX, UINT32_MAX - 1, NULL, 0), 0);
+    ck_assert_uint_eq(tree_children(64, 5, 7, NULL, 0), 0);
+}
+END_TEST
+
+UNIT_MAIN("rml/tree", binary_tree_by_hand, ternary_tree_by_hand, chain_and_star,
+          children_know_their_parent, every_way_arrives, huge_numbers_do_not_overflow)
