@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <keel/bitmap.h>
 #include <limits.h>
 #include <stdlib.h>

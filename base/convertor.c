@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <keel/convertor.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/dss.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <inttypes.h>
 #include <keel/types.h>
 #include <stdio.h>

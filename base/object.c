@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <keel/object.h>
 #include <stdlib.h>
 

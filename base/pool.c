@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/pool.h>
 #include <stdlib.h>
 

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <keel/types.h>
 
 static const char *const opal_texts[] = {
