@@ -174,6 +174,11 @@ void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
     flush_soon(shepherd, order_put_signal(&shepherd->out, id, signal));
 }
 
+void shepherd_kill_ranks(struct shepherd *shepherd)
+{
+    flush_soon(shepherd, order_put_plain(&shepherd->out, ORDER_KILL_RANKS));
+}
+
 void shepherd_kill_all(struct shepherd *shepherd)
 {
     flush_soon(shepherd, order_put_plain(&shepherd->out, ORDER_KILL_ALL));

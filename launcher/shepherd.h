@@ -65,6 +65,9 @@ void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct s
 void shepherd_spawn(struct shepherd *shepherd, uint32_t app, const struct spawn_proc *proc);
 /* To the process and its whole process group. */
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal);
+/* SIGKILL to every rank that it started, with all their descendants; agents go on. Until all are
+ * gone, spawns fail with ECANCELED. */
+void shepherd_kill_ranks(struct shepherd *shepherd);
 /* SIGKILL to every process that it started, with all their descendants; agents and theirs get
  * SIGTERM first and 500 ms. Until all are gone, spawns fail with ECANCELED. */
 void shepherd_kill_all(struct shepherd *shepherd);

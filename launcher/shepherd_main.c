@@ -43,6 +43,9 @@ struct proc {
     enum spawn_kind kind;
 };
 
+/* Of what was started; each includes the one before. */
+enum killing { KILL_NOBODY, KILL_RANKS, KILL_ALL };
+
 struct herd {
     int sock, signals, null_fd;
     struct bytes in;
@@ -60,7 +63,7 @@ struct herd {
     size_t envp_capacity;
     bool gone;                /* the daemon cannot be told anything more */
     bool ending;              /* this process ends when the last descendant has */
-    bool killing;             /* everything that was started is to end */
+    enum killing killing;     /* what is to end */
     bool agents;              /* some of it gets the grace */
     uint64_t kill_started_us; /* clock_us */
 };
@@ -171,42 +174,59 @@ static void kill_group(pid_t leader, int signal)
     }
 }
 
-static void kill_begin(struct herd *herd)
+/* SIGKILL to every child but the agents: ranks, and what ranks left behind. Returns how many there
+ * were, reaped or not. */
+static size_t sweep_ranks(struct herd *herd)
 {
-    if (herd->killing) {
-        return;
-    }
-    herd->killing = true;
-    herd->agents = false;
-    herd->kill_started_us = clock_us();
-    pid_t agents[64];
-    size_t agent_count = 0;
-    for (size_t i = 0; i < herd->proc_count; i++) {
-        bool agent = herd->procs[i].kind == SPAWN_AGENT;
-        kill_group(herd->procs[i].pid, agent ? SIGTERM : SIGKILL);
-        if (agent && agent_count < sizeof(agents) / sizeof(*agents)) {
-            agents[agent_count++] = herd->procs[i].pid;
+    pid_t *agents = malloc((herd->proc_count + 1) * sizeof(*agents));
+    size_t count = 0;
+    for (size_t i = 0; agents && i < herd->proc_count; i++) {
+        if (herd->procs[i].kind == SPAWN_AGENT) {
+            agents[count++] = herd->procs[i].pid;
         }
-        herd->agents = herd->agents || agent;
     }
-    if (agent_count > 0 && agent_count < sizeof(agents) / sizeof(*agents)) {
-        sweep_kill(agents, agent_count); /* orphans of ranks */
-    }
+    size_t swept = agents ? sweep_kill(agents, count) : 1;
+    free(agents);
+    return swept;
 }
 
-/* On every pass while killing. Orphans of agents are daemons' shepherds, busy with their own ends;
- * they cannot be told from ranks' orphans, so nothing is swept before the grace is over. */
+static void kill_begin(struct herd *herd, enum killing killing)
+{
+    if (herd->killing >= killing) {
+        return;
+    }
+    herd->killing = killing;
+    herd->agents = false;
+    herd->kill_started_us = clock_us();
+    for (size_t i = 0; i < herd->proc_count; i++) {
+        const struct proc *proc = &herd->procs[i];
+        if (proc->kind == SPAWN_RANK) {
+            kill_group(proc->pid, SIGKILL);
+        } else if (killing == KILL_ALL) {
+            kill_group(proc->pid, SIGTERM);
+            herd->agents = true;
+        }
+    }
+    sweep_ranks(herd);
+}
+
+/* On every pass while killing. When agents end, their orphans are other daemons' shepherds, busy
+ * with their own ends; they cannot be told from ranks' orphans, so nothing more is swept before the
+ * grace is over. */
 static void kill_step(struct herd *herd)
 {
     uint64_t age = clock_us() - herd->kill_started_us;
     siginfo_t info;
+    bool all = herd->killing == KILL_ALL;
+    bool done = age > KILL_LIMIT_US;
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
-        herd->killing = false;
-    } else if (age > KILL_LIMIT_US) {
-        herd->killing = false;
+        done = true;
+    } else if (!all) {
+        done = sweep_ranks(herd) == 0 || done;
     } else if (!herd->agents || age > AGENT_GRACE_US) {
         sweep_kill(NULL, 0);
     }
+    herd->killing = done ? KILL_NOBODY : herd->killing;
 }
 
 static void daemon_gone(struct herd *herd)
@@ -215,7 +235,7 @@ static void daemon_gone(struct herd *herd)
     batch_clear(&herd->batches[0]);
     batch_clear(&herd->batches[1]);
     herd->unsent_bytes = 0;
-    kill_begin(herd);
+    kill_begin(herd, KILL_ALL);
 }
 
 /* Starting. */
@@ -448,15 +468,18 @@ static void do_order(struct herd *herd, const struct order *order)
     case ORDER_SIGNAL:
         do_signal(herd, order);
         break;
+    case ORDER_KILL_RANKS:
+        kill_begin(herd, KILL_RANKS);
+        break;
     case ORDER_KILL_ALL:
-        kill_begin(herd);
+        kill_begin(herd, KILL_ALL);
         break;
     case ORDER_GUARD:
         do_guard(herd, order);
         break;
     case ORDER_END:
         herd->ending = true;
-        kill_begin(herd);
+        kill_begin(herd, KILL_ALL);
         break;
     case ORDER_TYPES:
         break;

@@ -18,6 +18,7 @@ enum order_type {
     ORDER_APP = 1,
     ORDER_SPAWN,
     ORDER_SIGNAL,
+    ORDER_KILL_RANKS,
     ORDER_KILL_ALL,
     ORDER_GUARD,
     ORDER_END,

@@ -93,10 +93,10 @@ static bool is_among(pid_t pid, const pid_t *pids, size_t count)
     return false;
 }
 
-void sweep_kill(const pid_t *spared, size_t count)
+size_t sweep_kill(const pid_t *spared, size_t count)
 {
     pid_t children[SWEEP_BATCH];
-    size_t found = sweep_children(children, SWEEP_BATCH);
+    size_t found = sweep_children(children, SWEEP_BATCH), killed = 0;
     for (size_t i = 0; i < found; i++) {
         if (is_among(children[i], spared, count)) {
             continue;
@@ -105,7 +105,9 @@ void sweep_kill(const pid_t *spared, size_t count)
             kill(-children[i], SIGKILL);
         }
         kill(children[i], SIGKILL);
+        killed++;
     }
+    return killed;
 }
 
 /* Reaps what has ended, the spared too; false: there is no child at all. */
