@@ -196,7 +196,7 @@ static int parse_rules(char *text, struct rule *list, size_t *count, char *bad, 
 
 static int set_rules(const char *text, char *bad, size_t size)
 {
-    struct rule parsed[RULES_MAX];
+    struct rule parsed[RULES_MAX] = {{.after = 0}};
     size_t count = 0;
     if (text) {
         char *copy = strdup(text);

@@ -10,12 +10,12 @@
 unsigned topo_usable_cpus(void);
 
 struct topo_core {
-    cpu_set_t cpus; /* the hardware threads of this core that the process may use */
+    cpu_set_t cpus;         /* the hardware threads of this core that the process may use */
     unsigned package, core; /* logical numbers, as hwloc counts */
 };
-/* The cores that this process may use, in logical order; malloc'd. reason gets the text of an error:
- * ORTE_ERR_NOT_AVAILABLE when the hwloc module is not installed. */
-int topo_cores(struct topo_core **cores, size_t *count, char *reason, size_t reason_size)
-    KEEL_MUST_CHECK;
+/* The cores that this process may use, in logical order; malloc'd. reason gets the text of an
+ * error: ORTE_ERR_NOT_AVAILABLE when the hwloc module is not installed. */
+int topo_cores(struct topo_core **cores, size_t *count, char *reason,
+               size_t reason_size) KEEL_MUST_CHECK;
 
 #endif
