@@ -1,5 +1,7 @@
 /* Cards on demand: a rank asks its daemon, the daemon asks the one that hosts the peer; an ask
  * about a rank that has not published yet waits for its first fence. */
+#include <config.h>
+
 #include <bootstrap/server_internal.h>
 
 #include <base/log.h>
@@ -165,7 +167,7 @@ int ask_answered(struct server *server, opal_buffer_t *buffer)
 
 /* Answers everybody who waits for this rank. */
 static void answer_all(struct server *server, struct job *job, uint32_t rank, int status,
-                       const struct bytes *cards)
+                       const struct blob *cards)
 {
     struct ask *ask;
     list_for_each (ask, &job->asks, struct ask, link) {
@@ -185,7 +187,7 @@ void ask_rank_committed(struct server *server, struct job *job, uint32_t rank)
 void ask_rank_gone(struct server *server, struct job *job, uint32_t rank)
 {
     if (!job->ranks[rank].committed) {
-        answer_all(server, job, rank, ORTE_ERR_NOT_FOUND, &(struct bytes){0});
+        answer_all(server, job, rank, ORTE_ERR_NOT_FOUND, &(struct blob){0});
     }
 }
 

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <bootstrap/backend.h>
 #include <stdlib.h>
 
@@ -10,10 +12,10 @@ int backend_init(struct backend *backend)
 void backend_fini(struct backend *backend)
 {
     for (uint32_t rank = 0; backend->sets && rank < backend->map.size; rank++) {
-        bytes_fini(&backend->sets[rank]);
+        blob_fini(&backend->sets[rank]);
     }
     free(backend->sets);
-    bytes_fini(&backend->pending);
+    blob_fini(&backend->pending);
     job_map_fini(&backend->map);
 }
 
@@ -50,9 +52,9 @@ void backend_get_card(struct backend *backend, uint32_t rank, const char *key, k
 int backend_publish_own(struct backend *backend)
 {
     int status =
-        bytes_append(&backend->sets[backend->rank], backend->pending.data, backend->pending.size);
+        blob_append(&backend->sets[backend->rank], backend->pending.data, backend->pending.size);
     if (status == ORTE_SUCCESS) {
-        bytes_fini(&backend->pending);
+        blob_fini(&backend->pending);
     }
     return status;
 }

@@ -30,9 +30,9 @@ struct backend {
     const struct backend_ops *ops;
     struct rml *rml; /* borrowed */
     struct job_map map;
-    uint32_t rank;        /* mine */
-    struct bytes pending; /* my cards that no fence has published yet */
-    struct bytes *sets;   /* owned, by rank: the cards known here */
+    uint32_t rank;       /* mine */
+    struct blob pending; /* my cards that no fence has published yet */
+    struct blob *sets;   /* owned, by rank: the cards known here */
 };
 
 /* Both connect or make what they need and fill the map; reason gets the text of an error. */

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <bootstrap/cards.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,42 +17,42 @@ static uint32_t get32(const uint8_t *at)
            (uint32_t) at[3] << 24;
 }
 
-static int reserve(struct bytes *bytes, size_t size)
+static int reserve(struct blob *blob, size_t size)
 {
-    if (size > SIZE_MAX / 2 - bytes->size) {
+    if (size > SIZE_MAX / 2 - blob->size) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    size_t wanted = bytes->size + size;
-    if (wanted <= bytes->capacity) {
+    size_t wanted = blob->size + size;
+    if (wanted <= blob->capacity) {
         return ORTE_SUCCESS;
     }
-    size_t capacity = bytes->capacity ? bytes->capacity : 256;
+    size_t capacity = blob->capacity ? blob->capacity : 256;
     while (capacity < wanted) {
         capacity *= 2;
     }
-    uint8_t *data = realloc(bytes->data, capacity);
+    uint8_t *data = realloc(blob->data, capacity);
     if (!data) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    bytes->data = data;
-    bytes->capacity = capacity;
+    blob->data = data;
+    blob->capacity = capacity;
     return ORTE_SUCCESS;
 }
 
-int bytes_append(struct bytes *bytes, const void *data, size_t size)
+int blob_append(struct blob *blob, const void *data, size_t size)
 {
-    int status = reserve(bytes, size);
+    int status = reserve(blob, size);
     if (status == ORTE_SUCCESS && size > 0) {
-        memcpy(bytes->data + bytes->size, data, size);
-        bytes->size += size;
+        memcpy(blob->data + blob->size, data, size);
+        blob->size += size;
     }
     return status;
 }
 
-void bytes_fini(struct bytes *bytes)
+void blob_fini(struct blob *blob)
 {
-    free(bytes->data);
-    *bytes = (struct bytes){0};
+    free(blob->data);
+    *blob = (struct blob){0};
 }
 
 /* One card of a set, as it lies there. */
@@ -93,7 +95,7 @@ int cards_check(const uint8_t *set, size_t size)
     return status == ORTE_ERR_NOT_FOUND ? ORTE_SUCCESS : status;
 }
 
-int cards_find(const struct bytes *set, const char *key, const uint8_t **data, size_t *size)
+int cards_find(const struct blob *set, const char *key, const uint8_t **data, size_t *size)
 {
     size_t key_size = strlen(key);
     struct card card;
@@ -120,7 +122,7 @@ static bool key_is_good(const char *key)
     return size > 0 && size <= CARD_KEY_MAX;
 }
 
-int cards_add(struct bytes *set, const char *key, const void *data, size_t size)
+int cards_add(struct blob *set, const char *key, const void *data, size_t size)
 {
     if (!key || !key_is_good(key) || size > CARD_SIZE_MAX || (size > 0 && !data)) {
         return ORTE_ERR_BAD_PARAM;
@@ -146,7 +148,7 @@ int cards_add(struct bytes *set, const char *key, const void *data, size_t size)
     return ORTE_SUCCESS;
 }
 
-int cards_collect(struct bytes *collection, uint32_t rank, const uint8_t *set, size_t size)
+int cards_collect(struct blob *collection, uint32_t rank, const uint8_t *set, size_t size)
 {
     if (size > UINT32_MAX) {
         return ORTE_ERR_BAD_PARAM;
@@ -156,13 +158,13 @@ int cards_collect(struct bytes *collection, uint32_t rank, const uint8_t *set, s
     put32(head + 4, (uint32_t) size);
     int status = reserve(collection, sizeof(head) + size);
     if (status == ORTE_SUCCESS) {
-        status = bytes_append(collection, head, sizeof(head));
+        status = blob_append(collection, head, sizeof(head));
     }
-    return status == ORTE_SUCCESS ? bytes_append(collection, set, size) : status;
+    return status == ORTE_SUCCESS ? blob_append(collection, set, size) : status;
 }
 
 /* Walks a collection: checks it (sets NULL) or appends it to the sets. */
-static int walk_collection(struct bytes *sets, uint32_t count, const uint8_t *collection,
+static int walk_collection(struct blob *sets, uint32_t count, const uint8_t *collection,
                            size_t size)
 {
     size_t at = 0;
@@ -176,7 +178,7 @@ static int walk_collection(struct bytes *sets, uint32_t count, const uint8_t *co
         if (rank >= count || size - at < set_size) {
             return ORTE_ERR_BAD_PARAM;
         }
-        int status = sets ? bytes_append(&sets[rank], collection + at, set_size)
+        int status = sets ? blob_append(&sets[rank], collection + at, set_size)
                           : cards_check(collection + at, set_size);
         if (status != ORTE_SUCCESS) {
             return status;
@@ -186,7 +188,7 @@ static int walk_collection(struct bytes *sets, uint32_t count, const uint8_t *co
     return ORTE_SUCCESS;
 }
 
-int cards_merge(struct bytes *sets, uint32_t count, const uint8_t *collection, size_t size)
+int cards_merge(struct blob *sets, uint32_t count, const uint8_t *collection, size_t size)
 {
     int status = walk_collection(NULL, count, collection, size);
     return status == ORTE_SUCCESS ? walk_collection(sets, count, collection, size) : status;

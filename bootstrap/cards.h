@@ -12,28 +12,28 @@
 #define CARD_SIZE_MAX (64u * 1024u)
 
 /* Growing bytes. */
-struct bytes {
+struct blob {
     uint8_t *data; /* owned */
     size_t size, capacity;
 };
-int bytes_append(struct bytes *bytes, const void *data, size_t size) KEEL_MUST_CHECK;
-void bytes_fini(struct bytes *bytes);
+int blob_append(struct blob *blob, const void *data, size_t size) KEEL_MUST_CHECK;
+void blob_fini(struct blob *blob);
 
 /* Adds a card to a set. BAD_PARAM: an empty, long or unprintable key, or too much data; EXISTS: the
  * key is in the set. */
-int cards_add(struct bytes *set, const char *key, const void *data, size_t size) KEEL_MUST_CHECK;
+int cards_add(struct blob *set, const char *key, const void *data, size_t size) KEEL_MUST_CHECK;
 /* Finds a card; *data points into the set. NOT_FOUND, or BAD_PARAM for a malformed set. */
-int cards_find(const struct bytes *set, const char *key, const uint8_t **data,
+int cards_find(const struct blob *set, const char *key, const uint8_t **data,
                size_t *size) KEEL_MUST_CHECK;
 /* Is it a well-formed set? */
 int cards_check(const uint8_t *set, size_t size) KEEL_MUST_CHECK;
 
 /* Adds a rank's set to a collection. */
-int cards_collect(struct bytes *collection, uint32_t rank, const uint8_t *set,
+int cards_collect(struct blob *collection, uint32_t rank, const uint8_t *set,
                   size_t size) KEEL_MUST_CHECK;
 /* Appends every set of a collection to the sets of its rank (of count ranks). On a malformed
  * collection nothing is appended. */
-int cards_merge(struct bytes *sets, uint32_t count, const uint8_t *collection,
+int cards_merge(struct blob *sets, uint32_t count, const uint8_t *collection,
                 size_t size) KEEL_MUST_CHECK;
 
 #endif

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <bootstrap/env.h>
 
 #include <base/param.h>

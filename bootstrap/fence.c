@@ -1,5 +1,7 @@
 /* Fences: each daemon waits for its own ranks and for the children that lead to more, then passes
  * one message up; the root sends the result down. The n-th fence of every rank is operation n. */
+#include <config.h>
+
 #include <bootstrap/server_internal.h>
 
 #include <base/log.h>
@@ -8,16 +10,16 @@
 struct fence {
     struct list link;
     uint32_t operation;
-    uint32_t waiting;        /* local ranks and children that have not come yet */
-    int status;              /* the first failure */
-    bool sent;               /* passed up: the result is awaited */
-    struct bytes collection; /* cards of the ranks that have come */
+    uint32_t waiting;       /* local ranks and children that have not come yet */
+    int status;             /* the first failure */
+    bool sent;              /* passed up: the result is awaited */
+    struct blob collection; /* cards of the ranks that have come */
 };
 
 static void fence_destroy(struct fence *fence)
 {
     list_remove(&fence->link);
-    bytes_fini(&fence->collection);
+    blob_fini(&fence->collection);
     free(fence);
 }
 
@@ -128,7 +130,7 @@ static void advance(struct server *server, struct job *job, struct fence *fence)
     }
     fence->sent = true;
     opal_buffer_t *buffer = daemon_message(job, fence);
-    bytes_fini(&fence->collection);
+    blob_fini(&fence->collection);
     uint32_t parent = tree_parent(server->radix, server->daemon);
     if (!buffer || server_send(server, job->map.jobid & 0xffff0000u, parent, RML_TAG_COLL_UP,
                                &buffer) != ORTE_SUCCESS) {
@@ -161,7 +163,7 @@ int fence_from_rank(struct server *server, struct job *job, uint32_t rank, opal_
     }
     if (status == OPAL_SUCCESS) {
         status = collect ? cards_collect(&fence->collection, rank, set, size)
-                         : bytes_append(&local->cards, set, size);
+                         : blob_append(&local->cards, set, size);
     }
     free(set);
     if (status != OPAL_SUCCESS) {
@@ -230,7 +232,7 @@ int fence_from_child(struct server *server, const struct rml_info *info, opal_bu
     } else if (!(fence = get_fence(server, job, message.operation))) {
         status = ORTE_ERR_OUT_OF_RESOURCE;
     } else {
-        status = bytes_append(&fence->collection, message.cards, message.size);
+        status = blob_append(&fence->collection, message.cards, message.size);
     }
     free(message.cards);
     if (status != ORTE_SUCCESS) {
@@ -265,8 +267,8 @@ int fence_from_parent(struct server *server, const struct rml_info *info, opal_b
         free(message.cards);
         return fence ? ORTE_ERR_PERM : ORTE_ERR_OUT_OF_RESOURCE;
     }
-    bytes_fini(&fence->collection);
-    fence->collection = (struct bytes){message.cards, message.size, message.size};
+    blob_fini(&fence->collection);
+    fence->collection = (struct blob){message.cards, message.size, message.size};
     fence->status = message.status;
     finish(server, job, fence);
     return ORTE_SUCCESS;

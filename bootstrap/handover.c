@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <bootstrap/handover.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <bootstrap/host.h>
 
 #include <stdlib.h>

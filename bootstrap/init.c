@@ -1,4 +1,6 @@
 /* The life of a process: keel_init to keel_finalize. */
+#include <config.h>
+
 #include <bootstrap/backend.h>
 #include <bootstrap/handover.h>
 #include <bootstrap/host.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <bootstrap/job_map.h>
 #include <bootstrap/proto.h>
 #include <stdlib.h>

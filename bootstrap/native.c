@@ -1,5 +1,7 @@
 /* The native back end: hello, modex and fences as RML messages to the daemon that started this
  * rank. */
+#include <config.h>
+
 #include <bootstrap/backend.h>
 #include <bootstrap/handover.h>
 #include <bootstrap/proto.h>
@@ -150,10 +152,10 @@ static int take_cards(struct native *native, opal_buffer_t *buffer)
             continue;
         }
         list_remove(&fetch->link);
-        struct bytes *set = &native->backend.sets[fetch->rank];
+        struct blob *set = &native->backend.sets[fetch->rank];
         if (outcome == ORTE_SUCCESS && size > set->size) { /* a set only grows */
-            bytes_fini(set);
-            outcome = bytes_append(set, cards, size);
+            blob_fini(set);
+            outcome = blob_append(set, cards, size);
         }
         answer_fetch(native, fetch, outcome);
         break;

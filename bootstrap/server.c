@@ -1,5 +1,7 @@
 /* The daemon's side: one table of jobs, each with its local ranks; fences live in fence.c, cards on
  * demand in ask.c. */
+#include <config.h>
+
 #include <bootstrap/server_internal.h>
 
 #include <base/log.h>
@@ -239,7 +241,7 @@ static void job_destroy(struct job *job)
     fence_drop_all(job);
     ask_drop_all(job);
     for (uint32_t rank = 0; job->ranks && rank < job->map.size; rank++) {
-        bytes_fini(&job->ranks[rank].cards);
+        blob_fini(&job->ranks[rank].cards);
     }
     free(job->ranks);
     free(job->children);

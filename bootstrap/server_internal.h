@@ -10,7 +10,7 @@ enum rank_state { RANK_EXPECTED, RANK_JOINED, RANK_LEFT, RANK_GONE };
 
 struct local_rank {
     enum rank_state state;
-    struct bytes cards;  /* published by fences that do not collect, for those who ask */
+    struct blob cards;   /* published by fences that do not collect, for those who ask */
     uint32_t next_fence; /* the operation that its next fence is */
     bool committed;      /* a first fence has published its cards */
 };

@@ -1,4 +1,6 @@
 /* Alone: a job of one, with a random name and key; fences pass at once. */
+#include <config.h>
+
 #include <bootstrap/backend.h>
 
 #include <stdlib.h>

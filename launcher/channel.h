@@ -1,0 +1,37 @@
+/* The line between the front end and the HNP: messages in buffers, in order, each way. Both ends
+ * live in keelrun today and are served by one loop; nothing on either side may know that.
+ *
+ * The first byte of each message says what it is. */
+#ifndef LAUNCHER_CHANNEL_H
+#define LAUNCHER_CHANNEL_H
+
+#include <base/loop.h>
+#include <keel/buffer.h>
+
+enum front_message {
+    /* front end to HNP */
+    FRONT_SUBMIT = 1, /* struct run_request */
+    FRONT_SIGNAL,     /* i32 signal */
+    FRONT_INPUT,      /* bytes; none: the end */
+    FRONT_WRITTEN,    /* u32 source, u32 bytes: of its output */
+    /* HNP to front end */
+    FRONT_OUTPUT,       /* u32 source, u32 rank, u8 stream (1, 2), bytes */
+    FRONT_INPUT_CREDIT, /* u32 bytes that may be sent now, beyond those before */
+    FRONT_INPUT_CLOSED, /* -: nobody reads any more */
+    FRONT_TEXT,         /* string: a line for the user */
+    FRONT_EXIT,         /* i32 exit code: the job is over, and all its output was sent */
+};
+
+struct channel_end;
+typedef void (*channel_fn)(void *arg, opal_buffer_t *buffer);
+
+/* Makes both ends. */
+int channel_create(struct loop *loop, struct channel_end **front,
+                   struct channel_end **hnp) KEEL_MUST_CHECK;
+void channel_destroy(struct channel_end *end);
+/* What arrives at this end goes to fn, from the loop. */
+void channel_receive(struct channel_end *end, channel_fn fn, void *arg);
+/* Takes the buffer (NULL: out of memory, logged). */
+void channel_send(struct channel_end *end, opal_buffer_t *buffer);
+
+#endif

@@ -1,0 +1,338 @@
+#include <config.h>
+
+#include <launcher/daemon.h>
+
+#include <base/log.h>
+#include <bootstrap/proto.h>
+#include <launcher/session.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int send_control(struct daemon *daemon, uint32_t vpid, orte_rml_tag_t tag,
+                        opal_buffer_t *buffer)
+{
+    orte_process_name_t peer = {daemon->name.jobid, vpid};
+    int status = buffer ? rml_send(daemon->rml, &peer, OOB_CONTROL, tag, &buffer, NULL, NULL)
+                        : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_LAUNCHER, "cannot send to daemon %u: %s", vpid, opal_strerror(status));
+        if (buffer) {
+            OBJ_RELEASE(buffer);
+        }
+    }
+    return status;
+}
+
+int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer)
+{
+    return send_control(daemon, vpid, RML_TAG_LAUNCH, buffer);
+}
+
+void daemon_report(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    (void) send_control(daemon, HNP_VPID, RML_TAG_REPORT, buffer);
+}
+
+void daemon_tell(struct daemon *daemon, const char *format, ...)
+{
+    char text[1024];
+    const char *line = text;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    opal_buffer_t *buffer = order_new(REPORT_TEXT);
+    if (buffer && proto_put(buffer, &line, OPAL_STRING) == OPAL_SUCCESS) {
+        daemon_report(daemon, buffer);
+    } else if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+}
+
+/* --- orders --- */
+
+static void parent_linked(void *arg, int status, const char *reason)
+{
+    struct daemon *daemon = arg;
+    if (status != ORTE_SUCCESS) {
+        daemon_tell(daemon, "node %s: no link to its parent in the tree: %s", daemon->node,
+                    reason ? reason : opal_strerror(status));
+        return;
+    }
+    /* the report is the last message over the direct link to the HNP */
+    orte_process_name_t hnp = {daemon->name.jobid, HNP_VPID};
+    rml_disconnect(daemon->rml, &hnp, true);
+    daemon_report(daemon, order_new(REPORT_WIRED));
+}
+
+static int take_wireup(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    char *parent = NULL;
+    int status = proto_get(buffer, &parent, OPAL_STRING);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (parent && parent[0]) {
+        status = rml_connect(daemon->rml, parent, OOB_KEY_CONTROL, parent_linked, daemon);
+    } else {
+        daemon_report(daemon, order_new(REPORT_WIRED));
+    }
+    free(parent);
+    return status;
+}
+
+static int take_launch(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    struct launch launch;
+    int status = launch_unpack(buffer, &launch);
+    return status == ORTE_SUCCESS ? local_launch(daemon, &launch) : status;
+}
+
+static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    int32_t signal = 0;
+    int status = proto_get(buffer, &signal, OPAL_INT32);
+    if (status == OPAL_SUCCESS) {
+        local_signal(daemon, signal);
+    }
+    return status;
+}
+
+static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
+{
+    switch (order) {
+    case ORDER_WIREUP:
+        return take_wireup(daemon, buffer);
+    case ORDER_LAUNCH:
+        return take_launch(daemon, buffer);
+    case ORDER_SIGNAL:
+        return take_signal(daemon, buffer);
+    case ORDER_KILL:
+        local_signal(daemon, SIGKILL);
+        return ORTE_SUCCESS;
+    case ORDER_END:
+        local_signal(daemon, SIGKILL);
+        iof_drain(daemon->iof);
+        return ORTE_SUCCESS;
+    case ORDER_EXIT:
+        daemon->ops->exit(daemon->arg);
+        return ORTE_SUCCESS;
+    default:
+        return ORTE_ERR_BAD_PARAM;
+    }
+}
+
+static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct daemon *daemon = arg;
+    uint8_t order = 0;
+    int status = proto_get(*buffer, &order, OPAL_UINT8);
+    if (status == OPAL_SUCCESS) {
+        status = info->origin.vpid == HNP_VPID ? obey(daemon, order, *buffer) : ORTE_ERR_PERM;
+    }
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_LAUNCHER, "order %u of %s failed: %s", order, ORTE_NAME_PRINT(&info->origin),
+                  opal_strerror(status));
+        daemon_tell(daemon, "node %s: order %u failed: %s", daemon->node, order,
+                    opal_strerror(status));
+    }
+}
+
+/* --- what the server and the links say --- */
+
+static void rank_joined(void *arg, const orte_process_name_t *rank)
+{
+    local_joined(arg, rank->vpid);
+}
+
+static void rank_left(void *arg, const orte_process_name_t *rank)
+{
+    local_left(arg, rank->vpid);
+}
+
+static void rank_aborted(void *arg, const orte_process_name_t *rank, int code, const char *reason)
+{
+    struct daemon *daemon = arg;
+    int32_t status = code;
+    opal_buffer_t *buffer = order_new(REPORT_ABORT);
+    if (buffer && proto_put(buffer, &rank->vpid, OPAL_UINT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &reason, OPAL_STRING) == OPAL_SUCCESS) {
+        daemon_report(daemon, buffer);
+    } else if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+}
+
+static const struct server_ops server_ops = {
+    .joined = rank_joined,
+    .left = rank_left,
+    .abort = rank_aborted,
+};
+
+/* Daemons of this job, and my own ranks; nobody else is linked. */
+static int admit(void *arg, const struct oob_peer *peer)
+{
+    struct daemon *daemon = arg;
+    if (peer->key == OOB_KEY_CONTROL) {
+        return peer->name.jobid == daemon->name.jobid && peer->name.vpid < daemon->count &&
+                       peer->name.vpid != daemon->name.vpid
+                   ? ORTE_SUCCESS
+                   : ORTE_ERR_PERM;
+    }
+    return peer->key == OOB_KEY_PEERCRED && local_may_link(daemon, &peer->name) ? ORTE_SUCCESS
+                                                                                : ORTE_ERR_PERM;
+}
+
+static void link_changed(void *arg, const struct oob_peer *peer, int status)
+{
+    struct daemon *daemon = arg;
+    if (peer->name.jobid == daemon->name.jobid) {
+        daemon->ops->link(daemon->arg, peer->name.vpid, status);
+    }
+}
+
+/* --- life --- */
+
+/* The folder is guarded before it is made. The HNP's shepherd guards the whole job's: simulated
+ * nodes have theirs in it, and may be killed before they clean up. */
+static int guard_session(struct daemon *daemon, char *reason, size_t reason_size)
+{
+    char *path = NULL;
+    int status = session_path(&path, daemon->uuid, daemon->name.vpid, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (daemon->name.vpid == HNP_VPID) {
+        *strrchr(path, '/') = '\0';
+    }
+    shepherd_guard(daemon->shepherd, path);
+    free(path);
+    return ORTE_SUCCESS;
+}
+
+static int open_listener(struct daemon *daemon, char *reason, size_t reason_size)
+{
+    int status = guard_session(daemon, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    status = session_open(&daemon->session, daemon->uuid, daemon->name.vpid, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    char path[256];
+    snprintf(path, sizeof(path), "%s/oob", daemon->session);
+    status = oob_listen_unix(rml_oob(daemon->rml), path, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    daemon->contact = oob_contact(rml_oob(daemon->rml));
+    return daemon->contact ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static int open_rml(struct daemon *daemon, const struct daemon_config *config, char *reason,
+                    size_t reason_size)
+{
+    struct rml_config rml = {
+        .loop = config->loop,
+        .name = daemon->name,
+        .role = OOB_KEY_CONTROL,
+        .dispatch = RML_DISPATCH_LOOP,
+        .radix = config->radix,
+    };
+    crypto_random(&rml.epoch, sizeof(rml.epoch));
+    int status = rml_create(&daemon->rml, &rml, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    oob_set_key(rml_oob(daemon->rml), OOB_KEY_CONTROL, config->control_key);
+    rml_route_tree(daemon->rml, config->count);
+    rml_set_admit(daemon->rml, admit, daemon);
+    rml_watch_links(daemon->rml, link_changed, daemon);
+    rml_handle(daemon->rml, RML_TAG_LAUNCH, from_hnp, daemon);
+    return ORTE_SUCCESS;
+}
+
+int daemon_create(struct daemon **out, const struct daemon_config *config,
+                  const struct daemon_ops *ops, void *arg, char *reason, size_t reason_size)
+{
+    struct daemon *daemon = calloc(1, sizeof(*daemon));
+    if (!daemon) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    snprintf(daemon->uuid, sizeof(daemon->uuid), "%s", config->uuid);
+    daemon->name = (orte_process_name_t){config->family, config->vpid};
+    daemon->count = config->count;
+    daemon->radix = config->radix;
+    daemon->loop = config->loop;
+    daemon->shepherd = config->shepherd;
+    daemon->ops = ops;
+    daemon->arg = arg;
+    orte_process_name_t hnp = {config->family, HNP_VPID};
+    int status = ORTE_ERR_OUT_OF_RESOURCE;
+    daemon->node = strdup(config->node);
+    if (!daemon->node) {
+        goto undo;
+    }
+    status = shepherd_attach(config->shepherd, config->loop, &local_shepherd_ops, daemon);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    status = open_rml(daemon, config, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    status = open_listener(daemon, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    status = server_create(&daemon->server, daemon->rml, config->vpid, config->count, config->radix,
+                           &server_ops, daemon);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    status = iof_create(&daemon->iof, daemon->rml, config->loop, &hnp);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    *out = daemon;
+    return ORTE_SUCCESS;
+undo:
+    daemon_destroy(daemon);
+    return status;
+}
+
+int daemon_listen(struct daemon *daemon, char *reason, size_t reason_size)
+{
+    int status = oob_listen_tcp(rml_oob(daemon->rml), reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    char *contact = oob_contact(rml_oob(daemon->rml));
+    if (!contact) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    free(daemon->contact);
+    daemon->contact = contact;
+    return ORTE_SUCCESS;
+}
+
+void daemon_destroy(struct daemon *daemon)
+{
+    if (!daemon) {
+        return;
+    }
+    iof_destroy(daemon->iof);
+    server_destroy(daemon->server);
+    rml_destroy(daemon->rml);
+    local_destroy(daemon);
+    launch_fini(&daemon->launch);
+    free(daemon->session);
+    free(daemon->contact);
+    free(daemon->node);
+    free(daemon);
+}

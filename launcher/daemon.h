@@ -1,0 +1,91 @@
+/* What keelrun and keeld have in common: one node's part of a job. A daemon follows the HNP's
+ * orders (orders.h), starts its ranks through its shepherd (local.c), carries their output (iof.h)
+ * and reports. keelrun is the daemon of its own node as well: it orders itself like any other.
+ * Everything runs on the loop. */
+#ifndef LAUNCHER_DAEMON_H
+#define LAUNCHER_DAEMON_H
+
+#include <base/loop.h>
+#include <bootstrap/server.h>
+#include <launcher/iof.h>
+#include <launcher/orders.h>
+#include <launcher/shepherd.h>
+#include <rml/core.h>
+
+#define HNP_VPID 0u
+#define AGENT_ID(vpid) (0x80000000u | (vpid)) /* the shepherd's id of the agent of a daemon */
+
+struct daemon;
+
+struct daemon_config {
+    const char *uuid;
+    orte_jobid_t family;         /* the daemons' jobid: family << 16 */
+    uint32_t vpid, count, radix; /* count: daemons, the HNP included */
+    const char *node;            /* this node's name */
+    uint8_t control_key[KEY_BYTES];
+    struct shepherd *shepherd; /* borrowed */
+    struct loop *loop;         /* borrowed */
+};
+
+/* What its owner (hnp.c, keeld.c) wants to know. */
+struct daemon_ops {
+    /* An agent's process has started (input: its standard input, the callee's), failed to, or
+     * ended. NULL where there are no agents. */
+    void (*agent_started)(void *arg, uint32_t id, int input);
+    void (*agent_failed)(void *arg, uint32_t id, int error);
+    void (*agent_exited)(void *arg, uint32_t id, int wait_status);
+    /* The link to another daemon is up (status 0) or down (< 0). */
+    void (*link)(void *arg, uint32_t vpid, int status);
+    /* The shepherd was killed; this node's processes have been ended. */
+    void (*shepherd_lost)(void *arg);
+    /* ORDER_EXIT. */
+    void (*exit)(void *arg);
+};
+
+struct local_rank; /* local.c */
+
+struct daemon {
+    char uuid[JOB_UUID_TEXT];
+    orte_process_name_t name;
+    uint32_t count, radix;
+    char *node;                /* owned */
+    char *session;             /* owned: this daemon's session folder */
+    char *contact;             /* owned: the unix socket's, for ranks */
+    struct loop *loop;         /* borrowed */
+    struct shepherd *shepherd; /* borrowed */
+    struct rml *rml;
+    struct server *server;
+    struct iof *iof;
+    const struct daemon_ops *ops;
+    void *arg;
+
+    struct launch launch;               /* map.size 0: no job yet */
+    struct local_rank *ranks;           /* owned, by rank; only local ones are used */
+    uint32_t starting, started, living; /* of the local ranks */
+};
+
+/* Opens session folder, RML and unix listener. reason gets the text of an error. */
+int daemon_create(struct daemon **daemon, const struct daemon_config *config,
+                  const struct daemon_ops *ops, void *arg, char *reason,
+                  size_t reason_size) KEEL_MUST_CHECK;
+/* Opens TCP listeners too and renews the contact string: for daemons that other nodes link to. */
+int daemon_listen(struct daemon *daemon, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* Frees; the shepherd, ended after it, removes the session folder. */
+void daemon_destroy(struct daemon *daemon);
+
+/* Sends an order to a daemon, or a report to the HNP; takes the buffer, logs a failure. */
+int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
+void daemon_report(struct daemon *daemon, opal_buffer_t *buffer);
+/* A line for the user, printed by keelrun. */
+void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 3);
+
+/* local.c */
+int local_launch(struct daemon *daemon, struct launch *launch); /* takes the launch */
+void local_signal(struct daemon *daemon, int signal);
+void local_destroy(struct daemon *daemon);
+bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank);
+void local_joined(struct daemon *daemon, uint32_t rank);
+void local_left(struct daemon *daemon, uint32_t rank);
+extern const struct shepherd_ops local_shepherd_ops; /* its arg is the daemon */
+
+#endif

@@ -1,0 +1,317 @@
+#include <config.h>
+
+#include <launcher/frontend.h>
+
+#include <base/log.h>
+#include <base/sock.h>
+#include <bootstrap/proto.h>
+#include <errno.h>
+#include <launcher/orders.h>
+#include <launcher/output.h>
+#include <launcher/stdio.h>
+#include <launcher/submit.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define LATE_OUTPUT_US 5000000u /* for output that nobody reads, when the job has failed */
+
+struct frontend {
+    struct loop *loop;       /* borrowed */
+    struct channel_end *hnp; /* borrowed */
+    struct output *output;
+    struct stdio_reader *reader; /* NULL: not asked for yet, or ended */
+    bool input_over;             /* nothing more is to be read */
+    int signals;                 /* signalfd, owned */
+    struct loop_io signal_io;
+    struct loop_timer late_timer;
+    bool ending; /* the job is over; output is being written */
+    bool done;
+    int exit_code;
+};
+
+static void send_number(struct frontend *frontend, uint8_t kind, const void *number,
+                        opal_data_type_t type)
+{
+    opal_buffer_t *buffer = order_new(kind);
+    if (buffer && proto_put(buffer, number, type) != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    channel_send(frontend->hnp, buffer);
+}
+
+static void finish(void *arg)
+{
+    struct frontend *frontend = arg;
+    if (!frontend->done) {
+        frontend->done = true;
+        loop_stop(frontend->loop);
+    }
+}
+
+/* --- signals --- */
+
+static void passed_on(sigset_t *set)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+        sigaddset(set, signals[i]);
+    }
+}
+
+void frontend_block_signals(void)
+{
+    sigset_t set;
+    passed_on(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void signal_ready(struct loop_io *io, short events)
+{
+    (void) events;
+    struct frontend *frontend = container_of(io, struct frontend, signal_io);
+    struct signalfd_siginfo info;
+    while (read(frontend->signals, &info, sizeof(info)) == sizeof(info)) {
+        int32_t signal = (int32_t) info.ssi_signo;
+        bool interrupt = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+        if (frontend->ending && interrupt) {
+            finish(frontend); /* whoever reads the output does not want to */
+        } else {
+            send_number(frontend, FRONT_SIGNAL, &signal, OPAL_INT32);
+        }
+    }
+}
+
+static int open_signals(struct frontend *frontend)
+{
+    sigset_t set;
+    passed_on(&set);
+    frontend->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (frontend->signals < 0) {
+        return ORTE_ERR_IN_ERRNO;
+    }
+    loop_io_init(&frontend->signal_io, frontend->loop, frontend->signals, signal_ready);
+    loop_io_watch(&frontend->signal_io, EV_READ);
+    return ORTE_SUCCESS;
+}
+
+/* --- standard input --- */
+
+static void send_input(struct frontend *frontend, const void *data, size_t size)
+{
+    opal_buffer_t *buffer = order_new(FRONT_INPUT);
+    if (buffer && proto_put_bytes(buffer, data, size) != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    channel_send(frontend->hnp, buffer);
+}
+
+static void input_data(void *arg, const void *data, size_t size)
+{
+    send_input(arg, data, size);
+}
+
+static void input_ended(void *arg, int error)
+{
+    struct frontend *frontend = arg;
+    if (error) {
+        log_info(LOG_LAUNCHER, "standard input cannot be read: error %d", error);
+    }
+    frontend->input_over = true;
+    send_input(frontend, NULL, 0);
+}
+
+static void allow_input(struct frontend *frontend, uint32_t bytes)
+{
+    static const struct stdio_reader_ops ops = {.data = input_data, .ended = input_ended};
+    if (!frontend->reader && !frontend->input_over &&
+        stdio_reader_create(&frontend->reader, frontend->loop, 0, &ops, frontend) != ORTE_SUCCESS) {
+        input_ended(frontend, ENOMEM);
+    }
+    if (frontend->reader) {
+        stdio_reader_allow(frontend->reader, bytes);
+    }
+}
+
+static void close_input(struct frontend *frontend)
+{
+    stdio_reader_end(frontend->reader);
+    frontend->reader = NULL;
+    frontend->input_over = true;
+}
+
+/* --- what the HNP says --- */
+
+static void written(void *arg, uint32_t source, uint32_t bytes)
+{
+    struct frontend *frontend = arg;
+    opal_buffer_t *buffer = order_new(FRONT_WRITTEN);
+    if (buffer && (proto_put(buffer, &source, OPAL_UINT32) != OPAL_SUCCESS ||
+                   proto_put(buffer, &bytes, OPAL_UINT32) != OPAL_SUCCESS)) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    channel_send(frontend->hnp, buffer);
+}
+
+static int take_output(struct frontend *frontend, opal_buffer_t *buffer)
+{
+    uint32_t source = 0, rank = 0;
+    uint8_t stream = 0;
+    uint8_t *data = NULL;
+    size_t size = 0;
+    int status = proto_get(buffer, &source, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &rank, OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &stream, OPAL_UINT8);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get_bytes(buffer, &data, &size);
+    }
+    if (status == OPAL_SUCCESS && (stream == 1 || stream == 2)) {
+        output_put(frontend->output, source, rank, stream, data, size);
+    }
+    free(data);
+    return status;
+}
+
+static int take_text(struct frontend *frontend, opal_buffer_t *buffer)
+{
+    char *text = NULL;
+    int status = proto_get(buffer, &text, OPAL_STRING);
+    if (status == OPAL_SUCCESS && text) {
+        output_line(frontend->output, text);
+    }
+    free(text);
+    return status;
+}
+
+static int take_exit(struct frontend *frontend, opal_buffer_t *buffer)
+{
+    int32_t code = 0;
+    int status = proto_get(buffer, &code, OPAL_INT32);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    frontend->exit_code = code;
+    frontend->ending = true;
+    close_input(frontend);
+    if (code != 0) {
+        loop_timer_start(&frontend->late_timer, LATE_OUTPUT_US);
+    }
+    output_finish(frontend->output, finish);
+    return ORTE_SUCCESS;
+}
+
+static void late(struct loop_timer *timer)
+{
+    struct frontend *frontend = container_of(timer, struct frontend, late_timer);
+    log_warn(LOG_LAUNCHER, "nobody reads the rest of the output; it is dropped");
+    finish(frontend);
+}
+
+static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
+{
+    uint32_t bytes = 0;
+    int status;
+    switch (kind) {
+    case FRONT_OUTPUT:
+        return take_output(frontend, buffer);
+    case FRONT_INPUT_CREDIT:
+        status = proto_get(buffer, &bytes, OPAL_UINT32);
+        if (status == OPAL_SUCCESS) {
+            allow_input(frontend, bytes);
+        }
+        return status;
+    case FRONT_INPUT_CLOSED:
+        close_input(frontend);
+        return ORTE_SUCCESS;
+    case FRONT_TEXT:
+        return take_text(frontend, buffer);
+    case FRONT_EXIT:
+        return take_exit(frontend, buffer);
+    default:
+        return ORTE_ERR_BAD_PARAM;
+    }
+}
+
+static void from_hnp(void *arg, opal_buffer_t *buffer)
+{
+    uint8_t kind = 0;
+    int status = proto_get(buffer, &kind, OPAL_UINT8);
+    if (status == OPAL_SUCCESS) {
+        status = take(arg, kind, buffer);
+    }
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_LAUNCHER, "message %u of the HNP makes no sense: %s", kind,
+                  opal_strerror(status));
+    }
+}
+
+/* --- life --- */
+
+static int submit(struct frontend *frontend, const struct run_request *request)
+{
+    opal_buffer_t *buffer = order_new(FRONT_SUBMIT);
+    int status = buffer ? submit_pack(buffer, request) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status != ORTE_SUCCESS && buffer) {
+        OBJ_RELEASE(buffer);
+        return status;
+    }
+    channel_send(frontend->hnp, buffer);
+    return status;
+}
+
+int frontend_create(struct frontend **out, struct loop *loop, struct channel_end *hnp,
+                    const struct run_request *request)
+{
+    struct frontend *frontend = calloc(1, sizeof(*frontend));
+    if (!frontend) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    frontend->loop = loop;
+    frontend->hnp = hnp;
+    frontend->signals = -1;
+    loop_timer_init(&frontend->late_timer, loop, late);
+    channel_receive(hnp, from_hnp, frontend);
+    int status = output_create(&frontend->output, loop, request, written, frontend);
+    if (status == ORTE_SUCCESS) {
+        status = open_signals(frontend);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = submit(frontend, request);
+    }
+    if (status != ORTE_SUCCESS) {
+        frontend_destroy(frontend);
+        return status;
+    }
+    *out = frontend;
+    return ORTE_SUCCESS;
+}
+
+void frontend_destroy(struct frontend *frontend)
+{
+    if (!frontend) {
+        return;
+    }
+    stdio_reader_end(frontend->reader);
+    output_destroy(frontend->output);
+    loop_timer_stop(&frontend->late_timer);
+    if (frontend->signals >= 0) {
+        loop_io_watch(&frontend->signal_io, 0);
+        fd_close(&frontend->signals);
+    }
+    free(frontend);
+}
+
+int frontend_exit_code(const struct frontend *frontend)
+{
+    return frontend->exit_code;
+}

@@ -1,0 +1,439 @@
+#include <config.h>
+
+#include <launcher/hnp.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <bootstrap/proto.h>
+#include <launcher/submit.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct param routed_radix = {.name = "routed_radix",
+                                    .type = PARAM_INT,
+                                    .default_text = "64",
+                                    .min = 1,
+                                    .max = 65536,
+                                    .unit = "",
+                                    .help =
+                                        "How many children a daemon has in the tree of daemons"};
+
+void hnp_enter(struct hnp *hnp, enum phase phase)
+{
+    static const char *const names[] = {"idle",    "daemons",  "wiring", "launching",
+                                        "running", "draining", "done"};
+    log_info(LOG_LAUNCHER, "phase %s -> %s", names[hnp->phase], names[phase]);
+    hnp->phase = phase;
+}
+
+void hnp_tell(struct hnp *hnp, const char *format, ...)
+{
+    char text[1024];
+    const char *line = text;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    opal_buffer_t *buffer = order_new(FRONT_TEXT);
+    if (buffer && proto_put(buffer, &line, OPAL_STRING) != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    channel_send(hnp->front, buffer);
+}
+
+void hnp_order_all(struct hnp *hnp, uint8_t order)
+{
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].state >= PEER_HOME && hnp->peers[vpid].state != PEER_LOST) {
+            (void) daemon_order(hnp->daemon, vpid, order_new(order));
+        }
+    }
+}
+
+bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state)
+{
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].state < state) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- reports --- */
+
+static int take_home(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
+{
+    char *contact = NULL;
+    int status = proto_get(buffer, &contact, OPAL_STRING);
+    if (status == OPAL_SUCCESS && !contact) {
+        status = ORTE_ERR_BAD_PARAM;
+    }
+    if (status == OPAL_SUCCESS) {
+        plm_home(hnp, vpid, contact);
+    }
+    return status;
+}
+
+static int take_failed(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint32_t rank = 0;
+    uint8_t stage = 0;
+    int32_t error = 0;
+    char *what = NULL;
+    int status = proto_get(buffer, &rank, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &stage, OPAL_UINT8);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &error, OPAL_INT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &what, OPAL_STRING);
+    }
+    if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
+        hnp_rank_failed(hnp, rank, stage, error, what ? what : "");
+    }
+    free(what);
+    return status;
+}
+
+static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint32_t rank = 0;
+    int32_t wait_status = 0;
+    uint8_t unfinished = 0;
+    int status = proto_get(buffer, &rank, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &wait_status, OPAL_INT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &unfinished, OPAL_UINT8);
+    }
+    if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
+        hnp_rank_exited(hnp, rank, wait_status, unfinished);
+    }
+    return status;
+}
+
+static int take_abort(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint32_t rank = 0;
+    int32_t code = 0;
+    char *reason = NULL;
+    int status = proto_get(buffer, &rank, OPAL_UINT32);
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &code, OPAL_INT32);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &reason, OPAL_STRING);
+    }
+    if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
+        hnp_rank_aborted(hnp, rank, code, reason ? reason : "");
+    }
+    free(reason);
+    return status;
+}
+
+static int take_text(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    char *text = NULL;
+    int status = proto_get(buffer, &text, OPAL_STRING);
+    if (status == OPAL_SUCCESS) {
+        hnp_tell(hnp, "%s", text ? text : "");
+    }
+    free(text);
+    return status;
+}
+
+static int take_lost(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint32_t vpid = 0;
+    int status = proto_get(buffer, &vpid, OPAL_UINT32);
+    if (status == OPAL_SUCCESS && vpid < hnp->peer_count) {
+        hnp_peer_lost(hnp, vpid);
+    }
+    return status;
+}
+
+static int take_launched(struct hnp *hnp, uint32_t vpid)
+{
+    hnp->peers[vpid].state = PEER_LAUNCHED;
+    if (vpid == hnp->daemon_of_node[hnp->plan.node_of[0]]) {
+        hnp_open_input(hnp);
+    }
+    if (hnp->phase == PHASE_LAUNCHING && hnp_peers_reached(hnp, PEER_LAUNCHED)) {
+        hnp_enter(hnp, PHASE_RUNNING);
+    }
+    hnp_check_end(hnp);
+    return ORTE_SUCCESS;
+}
+
+static int take_wired(struct hnp *hnp, uint32_t vpid)
+{
+    hnp->peers[vpid].state = PEER_WIRED;
+    if (hnp->phase == PHASE_WIRING && hnp_peers_reached(hnp, PEER_WIRED)) {
+        hnp_launch(hnp);
+    }
+    return ORTE_SUCCESS;
+}
+
+static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer_t *buffer)
+{
+    switch (kind) {
+    case REPORT_HOME:
+        return take_home(hnp, vpid, buffer);
+    case REPORT_WIRED:
+        return take_wired(hnp, vpid);
+    case REPORT_LAUNCHED:
+        return take_launched(hnp, vpid);
+    case REPORT_FAILED:
+        return take_failed(hnp, buffer);
+    case REPORT_EXITED:
+        return take_exited(hnp, buffer);
+    case REPORT_ABORT:
+        return take_abort(hnp, buffer);
+    case REPORT_TEXT:
+        return take_text(hnp, buffer);
+    case REPORT_LOST:
+        return take_lost(hnp, buffer);
+    default:
+        return ORTE_ERR_BAD_PARAM;
+    }
+}
+
+static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct hnp *hnp = arg;
+    uint8_t kind = 0;
+    int status = proto_get(*buffer, &kind, OPAL_UINT8);
+    if (status == OPAL_SUCCESS) {
+        status = info->origin.vpid < hnp->peer_count
+                     ? take_report(hnp, info->origin.vpid, kind, *buffer)
+                     : ORTE_ERR_PERM;
+    }
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_LAUNCHER, "report %u of %s makes no sense: %s", kind,
+                  ORTE_NAME_PRINT(&info->origin), opal_strerror(status));
+    }
+}
+
+/* --- what this process's daemon part says --- */
+
+static void agent_started(void *arg, uint32_t id, int input)
+{
+    plm_agent_started(arg, id, input);
+}
+
+static void agent_failed(void *arg, uint32_t id, int error)
+{
+    plm_agent_failed(arg, id, error);
+}
+
+static void agent_exited(void *arg, uint32_t id, int wait_status)
+{
+    plm_agent_exited(arg, id, wait_status);
+}
+
+/* Only my children in the tree keep a link to me; the others give theirs up when they are wired. */
+static void link_changed(void *arg, uint32_t vpid, int status)
+{
+    struct hnp *hnp = arg;
+    if (status == ORTE_SUCCESS || vpid >= hnp->peer_count) {
+        return;
+    }
+    bool child = tree_parent(hnp->daemon->radix, vpid) == HNP_VPID;
+    if (child || hnp->phase < PHASE_WIRING) {
+        hnp_peer_lost(hnp, vpid);
+    }
+}
+
+static void shepherd_lost(void *arg)
+{
+    struct hnp *hnp = arg;
+    shepherd_reap_orphans(hnp->shepherd);
+    hnp_fail(hnp, EXIT_RUNTIME, "the shepherd of this node was killed");
+    hnp_peer_lost(hnp, HNP_VPID);
+}
+
+static void ordered_to_exit(void *arg)
+{
+    (void) arg; /* the front end ends this process, when it has written everything */
+}
+
+static const struct daemon_ops daemon_ops = {
+    .agent_started = agent_started,
+    .agent_failed = agent_failed,
+    .agent_exited = agent_exited,
+    .link = link_changed,
+    .shepherd_lost = shepherd_lost,
+    .exit = ordered_to_exit,
+};
+
+/* --- a job comes --- */
+
+static void make_identity(struct hnp *hnp)
+{
+    uint8_t bytes[(JOB_UUID_TEXT - 1) / 2];
+    crypto_random(bytes, sizeof(bytes));
+    crypto_to_hex(hnp->uuid, bytes, sizeof(bytes));
+    crypto_random(hnp->control_key, sizeof(hnp->control_key));
+    /* never 0, nor the last, which wildcards use */
+    hnp->family = (1 + ((uint32_t) bytes[0] << 8 | bytes[1]) % 0xfffeu) << 16;
+}
+
+/* A daemon for every node but mine; the HNP is the first. */
+static int number_daemons(struct hnp *hnp)
+{
+    uint32_t nodes = hnp->plan.node_count;
+    hnp->daemon_of_node = calloc(nodes, sizeof(*hnp->daemon_of_node));
+    hnp->peers = calloc((size_t) nodes + 1, sizeof(*hnp->peers));
+    hnp->ended = calloc(hnp->plan.rank_count, sizeof(*hnp->ended));
+    if (!hnp->daemon_of_node || !hnp->peers || !hnp->ended) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    hnp->unended = hnp->plan.rank_count;
+    hnp->peers[HNP_VPID].state = PEER_WIRED;
+    hnp->peer_count = 1;
+    for (uint32_t node = 0; node < nodes; node++) {
+        uint32_t vpid = hnp->plan.nodes[node].local ? HNP_VPID : hnp->peer_count++;
+        hnp->daemon_of_node[node] = vpid;
+        free(hnp->peers[vpid].node);
+        hnp->peers[vpid].node = strdup(hnp->plan.nodes[node].name);
+        if (!hnp->peers[vpid].node) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
+static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
+{
+    char host[256] = "localhost";
+    gethostname(host, sizeof(host) - 1);
+    struct daemon_config config = {
+        .uuid = hnp->uuid,
+        .family = hnp->family,
+        .vpid = HNP_VPID,
+        .count = hnp->peer_count,
+        .radix = (uint32_t) param_int(&routed_radix),
+        .node = hnp->peers[HNP_VPID].node ? hnp->peers[HNP_VPID].node : host,
+        .shepherd = hnp->shepherd,
+        .loop = hnp->loop,
+    };
+    memcpy(config.control_key, hnp->control_key, sizeof(config.control_key));
+    int status = daemon_create(&hnp->daemon, &config, &daemon_ops, hnp, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        rml_handle(hnp->daemon->rml, RML_TAG_REPORT, from_daemon, hnp);
+        hnp_stdio_init(hnp);
+    }
+    return status;
+}
+
+static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    char reason[512] = "";
+    int status = hnp->phase == PHASE_IDLE ? submit_unpack(buffer, &hnp->request) : ORTE_EXISTS;
+    if (status != ORTE_SUCCESS) {
+        hnp_fail(hnp, EXIT_RUNTIME, "the job cannot be read: %s", opal_strerror(status));
+        return;
+    }
+    status = job_plan_make(&hnp->plan, &hnp->request, reason, sizeof(reason));
+    if (status != ORTE_SUCCESS) {
+        hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
+        return;
+    }
+    if (hnp->plan.oversubscribed && !hnp->request.oversubscribe) {
+        hnp_tell(hnp, "warning: %u ranks share %u processors (--oversubscribe silences this)",
+                 hnp->plan.rank_count, hnp->plan.nodes[0].slots);
+    }
+    make_identity(hnp);
+    status = number_daemons(hnp);
+    if (status == ORTE_SUCCESS) {
+        status = open_daemon(hnp, reason, sizeof(reason));
+    }
+    if (status != ORTE_SUCCESS) {
+        hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
+        return;
+    }
+    if (hnp->request.timeout_s > 0) {
+        loop_timer_start(&hnp->limit_timer, (uint64_t) hnp->request.timeout_s * 1000000u);
+    }
+    if (hnp->peer_count == 1) {
+        hnp_launch(hnp);
+    } else {
+        plm_start(hnp);
+    }
+}
+
+static void from_front(void *arg, opal_buffer_t *buffer)
+{
+    struct hnp *hnp = arg;
+    uint8_t kind = 0;
+    int32_t signal = 0;
+    if (proto_get(buffer, &kind, OPAL_UINT8) != OPAL_SUCCESS) {
+        return;
+    }
+    switch (kind) {
+    case FRONT_SUBMIT:
+        take_submit(hnp, buffer);
+        break;
+    case FRONT_SIGNAL:
+        if (proto_get(buffer, &signal, OPAL_INT32) == OPAL_SUCCESS) {
+            hnp_signal(hnp, signal);
+        }
+        break;
+    case FRONT_INPUT:
+        hnp_input(hnp, buffer);
+        break;
+    case FRONT_WRITTEN:
+        hnp_written(hnp, buffer);
+        break;
+    default:
+        log_error(LOG_LAUNCHER, "message %u of the front end makes no sense", kind);
+        break;
+    }
+}
+
+int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
+               struct channel_end *front)
+{
+    struct hnp *hnp = calloc(1, sizeof(*hnp));
+    if (!hnp) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    hnp->loop = loop;
+    hnp->shepherd = shepherd;
+    hnp->front = front;
+    hnp_end_init(hnp);
+    channel_receive(front, from_front, hnp);
+    *out = hnp;
+    return ORTE_SUCCESS;
+}
+
+void hnp_destroy(struct hnp *hnp)
+{
+    if (!hnp) {
+        return;
+    }
+    loop_timer_stop(&hnp->start_timer);
+    loop_timer_stop(&hnp->limit_timer);
+    loop_timer_stop(&hnp->grace_timer);
+    loop_timer_stop(&hnp->drain_timer);
+    daemon_destroy(hnp->daemon);
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        free(hnp->peers[vpid].node);
+        free(hnp->peers[vpid].contact);
+    }
+    free(hnp->peers);
+    free(hnp->daemon_of_node);
+    free(hnp->ended);
+    job_plan_fini(&hnp->plan);
+    run_request_fini(&hnp->request);
+    crypto_wipe(hnp->control_key, sizeof(hnp->control_key));
+    free(hnp);
+}

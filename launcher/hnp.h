@@ -1,0 +1,99 @@
+/* The HNP (head node process): takes a job from the front end and sees it through. It maps the
+ * ranks, starts the other nodes' daemons (plm.c), wires them up, orders the launch (hnp_launch.c),
+ * follows the ranks, decides how the job ends (hnp_end.c), and passes stdio between daemons and
+ * front end (hnp_stdio.c). Everything runs on the loop.
+ *
+ *   idle -> daemons -> wiring -> launching -> running -> draining -> done
+ *
+ * Every phase has a deadline or ends with its processes. */
+#ifndef LAUNCHER_HNP_H
+#define LAUNCHER_HNP_H
+
+#include <launcher/channel.h>
+#include <launcher/daemon.h>
+
+enum phase {
+    PHASE_IDLE,
+    PHASE_DAEMONS,   /* agents are started; their daemons are to call home */
+    PHASE_WIRING,    /* daemons deeper in the tree link to their parents */
+    PHASE_LAUNCHING, /* the launch was ordered; ranks may run already */
+    PHASE_RUNNING,
+    PHASE_DRAINING, /* all ranks have ended; the last output comes */
+    PHASE_DONE,
+};
+
+enum peer_state { PEER_STARTING, PEER_HOME, PEER_WIRED, PEER_LAUNCHED, PEER_DRAINED, PEER_LOST };
+
+/* A daemon, by vpid; the first is this process. */
+struct peer {
+    enum peer_state state;
+    char *node;    /* owned: the node's name */
+    char *contact; /* owned; NULL until it calls home */
+};
+
+struct hnp {
+    struct loop *loop; /* borrowed, as are the next two */
+    struct shepherd *shepherd;
+    struct channel_end *front;
+    enum phase phase;
+    struct run_request request;
+    struct job_plan plan;
+    struct daemon *daemon; /* NULL until a job is submitted */
+    char uuid[JOB_UUID_TEXT];
+    orte_jobid_t family;
+    uint8_t control_key[KEY_BYTES];
+
+    struct peer *peers; /* owned, by vpid */
+    uint32_t peer_count;
+    uint32_t *daemon_of_node; /* owned */
+    bool *ended;              /* owned, by rank */
+    uint32_t unended;         /* ranks that have not ended */
+
+    bool failing; /* the job is being ended; the first reason counts */
+    int exit_code;
+    unsigned interrupts; /* SIGINT, SIGTERM and SIGHUP so far */
+    struct loop_timer start_timer, limit_timer, grace_timer, drain_timer;
+    bool kill_ordered;
+};
+
+int hnp_create(struct hnp **hnp, struct loop *loop, struct shepherd *shepherd,
+               struct channel_end *front) KEEL_MUST_CHECK;
+void hnp_destroy(struct hnp *hnp);
+
+/* hnp.c */
+void hnp_enter(struct hnp *hnp, enum phase phase);
+void hnp_order_all(struct hnp *hnp, uint8_t order); /* one without a body, to every living daemon */
+void hnp_tell(struct hnp *hnp, const char *format, ...) KEEL_PRINTF(2, 3);
+/* Has every daemon that is not lost reached this state? */
+bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state);
+
+/* plm.c */
+void plm_start(struct hnp *hnp);
+void plm_agent_started(struct hnp *hnp, uint32_t id, int input);
+void plm_agent_failed(struct hnp *hnp, uint32_t id, int error);
+void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status);
+void plm_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */
+void plm_wire(struct hnp *hnp);
+
+/* hnp_launch.c */
+void hnp_launch(struct hnp *hnp);
+
+/* hnp_end.c */
+/* The job has failed: the first call decides code and text. */
+void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
+void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what);
+void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool unfinished);
+void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
+void hnp_peer_lost(struct hnp *hnp, uint32_t vpid);
+void hnp_signal(struct hnp *hnp, int signal);
+void hnp_check_end(struct hnp *hnp); /* have all ranks ended? */
+void hnp_check_drained(struct hnp *hnp);
+void hnp_end_init(struct hnp *hnp);
+
+/* hnp_stdio.c */
+void hnp_stdio_init(struct hnp *hnp);
+void hnp_input(struct hnp *hnp, opal_buffer_t *buffer);
+void hnp_written(struct hnp *hnp, opal_buffer_t *buffer);
+void hnp_open_input(struct hnp *hnp);
+
+#endif

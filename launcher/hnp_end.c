@@ -1,0 +1,289 @@
+/* How a job ends: the first reason decides the exit code; the rest of the ranks get SIGTERM, then
+ * SIGKILL; when all have ended and their output is there, the front end gets the code. */
+#include <config.h>
+
+#include <launcher/hnp.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <bootstrap/proto.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static struct param abort_grace = {
+    .name = "abort_grace_ms",
+    .type = PARAM_INT,
+    .default_text = "1000",
+    .min = 0,
+    .max = 600000,
+    .unit = "ms",
+    .help = "Between SIGTERM and SIGKILL to the ranks of a job that has failed"};
+static struct param interrupt_grace = {
+    .name = "interrupt_grace_ms",
+    .type = PARAM_INT,
+    .default_text = "2000",
+    .min = 0,
+    .max = 600000,
+    .unit = "ms",
+    .help = "Between an interrupt that keelrun passed on and SIGKILL to the ranks"};
+
+#define UNKILLABLE_US 3000000u /* after SIGKILL */
+#define DRAIN_US 5000000u      /* for the last output of a job that failed */
+
+static void finish(struct hnp *hnp)
+{
+    if (hnp->phase == PHASE_DONE) {
+        return;
+    }
+    loop_timer_stop(&hnp->start_timer);
+    loop_timer_stop(&hnp->limit_timer);
+    loop_timer_stop(&hnp->grace_timer);
+    loop_timer_stop(&hnp->drain_timer);
+    hnp_enter(hnp, PHASE_DONE);
+    if (hnp->daemon) {
+        hnp_order_all(hnp, ORDER_EXIT);
+    }
+    int32_t code = hnp->exit_code;
+    opal_buffer_t *buffer = order_new(FRONT_EXIT);
+    if (buffer && proto_put(buffer, &code, OPAL_INT32) != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    channel_send(hnp->front, buffer);
+}
+
+void hnp_check_drained(struct hnp *hnp)
+{
+    if (hnp->phase == PHASE_DRAINING && hnp_peers_reached(hnp, PEER_DRAINED)) {
+        finish(hnp);
+    }
+}
+
+void hnp_check_end(struct hnp *hnp)
+{
+    bool launched = hnp->phase == PHASE_RUNNING || (hnp->phase == PHASE_LAUNCHING && hnp->failing);
+    if (!launched || hnp->unended > 0) {
+        return;
+    }
+    loop_timer_stop(&hnp->grace_timer);
+    hnp_enter(hnp, PHASE_DRAINING);
+    if (hnp->failing) {
+        loop_timer_start(&hnp->drain_timer, DRAIN_US);
+    }
+    hnp_order_all(hnp, ORDER_END);
+    hnp_check_drained(hnp);
+}
+
+static void order_signal(struct hnp *hnp, int32_t signal)
+{
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].state < PEER_HOME || hnp->peers[vpid].state == PEER_LOST) {
+            continue;
+        }
+        opal_buffer_t *order = order_new(ORDER_SIGNAL);
+        if (order && proto_put(order, &signal, OPAL_INT32) == OPAL_SUCCESS) {
+            (void) daemon_order(hnp->daemon, vpid, order);
+        }
+    }
+}
+
+static void order_kill(struct hnp *hnp)
+{
+    hnp->kill_ordered = true;
+    hnp_order_all(hnp, ORDER_KILL);
+    loop_timer_start(&hnp->grace_timer, UNKILLABLE_US);
+}
+
+static void grace_over(struct loop_timer *timer)
+{
+    struct hnp *hnp = container_of(timer, struct hnp, grace_timer);
+    if (!hnp->kill_ordered) {
+        order_kill(hnp);
+        return;
+    }
+    hnp_tell(hnp, "%u ranks do not end although they were killed", hnp->unended);
+    finish(hnp);
+}
+
+static void drain_over(struct loop_timer *timer)
+{
+    struct hnp *hnp = container_of(timer, struct hnp, drain_timer);
+    hnp_tell(hnp, "some output of the ranks may be missing");
+    finish(hnp);
+}
+
+static void limit_over(struct loop_timer *timer)
+{
+    struct hnp *hnp = container_of(timer, struct hnp, limit_timer);
+    hnp_fail(hnp, EXIT_TIMEOUT, "the time limit of %u s is over", hnp->request.timeout_s);
+}
+
+static void start_over(struct loop_timer *timer)
+{
+    struct hnp *hnp = container_of(timer, struct hnp, start_timer);
+    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].state < PEER_WIRED) {
+            hnp_fail(hnp, EXIT_RUNTIME, "node %s: its daemon has not %s in time",
+                     hnp->peers[vpid].node,
+                     hnp->peers[vpid].state == PEER_STARTING ? "called home"
+                                                             : "found its place in the tree");
+            return;
+        }
+    }
+}
+
+void hnp_end_init(struct hnp *hnp)
+{
+    loop_timer_init(&hnp->start_timer, hnp->loop, start_over);
+    loop_timer_init(&hnp->limit_timer, hnp->loop, limit_over);
+    loop_timer_init(&hnp->grace_timer, hnp->loop, grace_over);
+    loop_timer_init(&hnp->drain_timer, hnp->loop, drain_over);
+}
+
+/* Ends the ranks, or the job at once where none was started. */
+static void begin_end(struct hnp *hnp, int signal, struct param *grace)
+{
+    if (hnp->phase < PHASE_LAUNCHING) {
+        finish(hnp);
+        return;
+    }
+    order_signal(hnp, signal);
+    order_signal(hnp, SIGCONT);
+    loop_timer_start(&hnp->grace_timer, (uint64_t) param_int(grace) * 1000u);
+    hnp_check_end(hnp);
+}
+
+void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (hnp->failing || hnp->phase >= PHASE_DRAINING) {
+        log_info(LOG_LAUNCHER, "after the end began: %s", text);
+        return;
+    }
+    hnp->failing = true;
+    hnp->exit_code = exit_code;
+    hnp_tell(hnp, "%s", text);
+    begin_end(hnp, SIGTERM, &abort_grace);
+}
+
+/* --- ranks --- */
+
+static const char *program_of(const struct hnp *hnp, uint32_t rank)
+{
+    return hnp->request.apps[hnp->plan.app_of[rank]].argv[0];
+}
+
+static const char *node_of(const struct hnp *hnp, uint32_t rank)
+{
+    return hnp->plan.nodes[hnp->plan.node_of[rank]].name;
+}
+
+static void rank_ended(struct hnp *hnp, uint32_t rank)
+{
+    if (!hnp->ended[rank]) {
+        hnp->ended[rank] = true;
+        hnp->unended--;
+    }
+}
+
+void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what)
+{
+    rank_ended(hnp, rank);
+    if (stage == SPAWN_STAGE_EXEC) {
+        int code = error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+        hnp_fail(hnp, code, "cannot start %s on node %s (rank %u): %s", what, node_of(hnp, rank),
+                 rank, strerror(error));
+    } else {
+        static const char *const steps[] = {"make a process for", "enter the folder", "bind"};
+        hnp_fail(hnp, EXIT_RUNTIME, "cannot %s %s on node %s (rank %u): %s",
+                 stage < SPAWN_STAGE_EXEC ? steps[stage] : "start", what, node_of(hnp, rank), rank,
+                 strerror(error));
+    }
+    hnp_check_end(hnp);
+}
+
+void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool unfinished)
+{
+    rank_ended(hnp, rank);
+    if (WIFSIGNALED(wait_status)) {
+        int signal = WTERMSIG(wait_status);
+        hnp_fail(hnp, 128 + signal, "rank %u (%s) on node %s was killed by signal %d (%s%s)", rank,
+                 program_of(hnp, rank), node_of(hnp, rank), signal, strsignal(signal),
+                 WCOREDUMP(wait_status) ? ", core dumped" : "");
+    } else if (WEXITSTATUS(wait_status) != 0) {
+        hnp_fail(hnp, WEXITSTATUS(wait_status), "rank %u (%s) on node %s exited with code %d", rank,
+                 program_of(hnp, rank), node_of(hnp, rank), WEXITSTATUS(wait_status));
+    } else if (unfinished) {
+        hnp_fail(hnp, 1, "rank %u (%s) on node %s exited without keel_finalize", rank,
+                 program_of(hnp, rank), node_of(hnp, rank));
+    }
+    hnp_check_end(hnp);
+}
+
+void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason)
+{
+    int code = status & 0xff;
+    hnp_fail(hnp, code ? code : 1, "rank %u (%s) on node %s aborted the job with code %d: %s", rank,
+             program_of(hnp, rank), node_of(hnp, rank), status, reason);
+}
+
+/* --- daemons --- */
+
+void hnp_peer_lost(struct hnp *hnp, uint32_t vpid)
+{
+    struct peer *peer = &hnp->peers[vpid];
+    if (peer->state == PEER_LOST || hnp->phase == PHASE_DONE) {
+        return;
+    }
+    bool drained = peer->state == PEER_DRAINED;
+    peer->state = PEER_LOST;
+    for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
+        if (hnp->daemon_of_node[hnp->plan.node_of[rank]] == vpid) {
+            rank_ended(hnp, rank); /* its shepherd ends them */
+        }
+    }
+    if (!drained) {
+        hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s",
+                 peer->node ? peer->node : "of keelrun");
+        if (hnp->exit_code == 0) { /* too late to fail, but output may be missing */
+            hnp->exit_code = EXIT_RUNTIME;
+        }
+    }
+    hnp_check_end(hnp);
+    hnp_check_drained(hnp);
+}
+
+/* --- signals from the user --- */
+
+void hnp_signal(struct hnp *hnp, int signal)
+{
+    bool interrupt = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+    if (!interrupt) {
+        if (hnp->phase >= PHASE_LAUNCHING && hnp->phase < PHASE_DRAINING) {
+            order_signal(hnp, signal);
+        }
+        return;
+    }
+    if (++hnp->interrupts > 1) {
+        if (hnp->phase >= PHASE_LAUNCHING && hnp->phase < PHASE_DRAINING) {
+            order_kill(hnp);
+        } else {
+            finish(hnp);
+        }
+        return;
+    }
+    if (hnp->failing || hnp->phase >= PHASE_DRAINING) {
+        return;
+    }
+    hnp->failing = true;
+    hnp->exit_code = 128 + signal;
+    begin_end(hnp, signal, &interrupt_grace);
+}

@@ -1,0 +1,118 @@
+/* The launch order: what is started where, the same for every daemon. */
+#include <config.h>
+
+#include <launcher/hnp.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static char **copy_strings(char *const *strings)
+{
+    size_t count = 0;
+    while (strings && strings[count]) {
+        count++;
+    }
+    char **copy = calloc(count + 1, sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = strdup(strings[i]);
+        if (!copy[i]) {
+            strings_free(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
+{
+    uint32_t *copy = calloc(count, sizeof(*copy));
+    if (copy) {
+        memcpy(copy, numbers, count * sizeof(*copy));
+    }
+    return copy;
+}
+
+static int fill_map(const struct hnp *hnp, struct job_map *map)
+{
+    const struct job_plan *plan = &hnp->plan;
+    map->jobid = hnp->family | 1;
+    memcpy(map->uuid, hnp->uuid, sizeof(map->uuid));
+    crypto_random(map->app_key, sizeof(map->app_key));
+    map->size = plan->rank_count;
+    map->node_count = plan->node_count;
+    map->node_of = copy_numbers(plan->node_of, plan->rank_count);
+    map->local_rank_of = copy_numbers(plan->local_rank_of, plan->rank_count);
+    map->daemon_of_node = copy_numbers(hnp->daemon_of_node, plan->node_count);
+    map->node_names = calloc(plan->node_count, sizeof(*map->node_names));
+    if (!map->node_of || !map->local_rank_of || !map->daemon_of_node || !map->node_names) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        map->node_names[node] = strdup(plan->nodes[node].name);
+        if (!map->node_names[node]) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
+static int fill_apps(const struct hnp *hnp, struct launch *launch)
+{
+    launch->apps = calloc(hnp->request.app_count, sizeof(*launch->apps));
+    launch->app_of = copy_numbers(hnp->plan.app_of, hnp->plan.rank_count);
+    if (!launch->apps || !launch->app_of) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    launch->app_count = (uint32_t) hnp->request.app_count;
+    for (uint32_t i = 0; i < launch->app_count; i++) {
+        const struct app_request *app = &hnp->request.apps[i];
+        launch->apps[i].argv = copy_strings(app->argv);
+        launch->apps[i].env = copy_strings(app->env);
+        launch->apps[i].wdir = app->wdir ? strdup(app->wdir) : NULL;
+        if (!launch->apps[i].argv || !launch->apps[i].env || (app->wdir && !launch->apps[i].wdir)) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
+/* One copy of the order for every daemon. */
+static int send_all(struct hnp *hnp, const struct launch *launch)
+{
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        opal_buffer_t *order = order_new(ORDER_LAUNCH);
+        if (!order || launch_pack(order, launch) != OPAL_SUCCESS) {
+            if (order) {
+                OBJ_RELEASE(order);
+            }
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        int status = daemon_order(hnp->daemon, vpid, order);
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
+void hnp_launch(struct hnp *hnp)
+{
+    struct launch launch = {
+        .bind = hnp->request.bind,
+        .yield = hnp->plan.oversubscribed,
+        .report_bindings = hnp->request.report_bindings,
+    };
+    loop_timer_stop(&hnp->start_timer);
+    hnp_enter(hnp, PHASE_LAUNCHING);
+    int status = fill_map(hnp, &launch.map);
+    if (status == ORTE_SUCCESS) {
+        status = fill_apps(hnp, &launch);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = send_all(hnp, &launch);
+    }
+    launch_fini(&launch);
+    if (status != ORTE_SUCCESS) {
+        hnp_fail(hnp, EXIT_RUNTIME, "the launch cannot be ordered: %s", opal_strerror(status));
+    }
+}

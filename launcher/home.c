@@ -1,0 +1,174 @@
+#include <config.h>
+
+#include <launcher/home.h>
+
+#include <base/param.h>
+#include <launcher/orders.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETTINGS_MAX 1024
+#define SETTING_PREFIX "KEEL_MCA_"
+
+char *home_print(const struct home *home, size_t *size)
+{
+    char *text = malloc(HOME_SIZE_MAX);
+    if (!text) {
+        return NULL;
+    }
+    char key[2 * KEY_BYTES + 1];
+    crypto_to_hex(key, home->key, sizeof(home->key));
+    int used = snprintf(text, HOME_SIZE_MAX,
+                        "keel 1\nkey %s\njob %s\nfamily %u\nvpid %u\ncount %u\nradix %u\n"
+                        "node %s\nhnp %s\n",
+                        key, home->uuid, home->family, home->vpid, home->count, home->radix,
+                        home->node, home->contact);
+    crypto_wipe(key, sizeof(key));
+    for (char **setting = home->settings; used > 0 && setting && *setting; setting++) {
+        bool given_on = strncmp(*setting, SETTING_PREFIX, strlen(SETTING_PREFIX)) == 0 &&
+                        !strchr(*setting, '\n');
+        if (given_on && (size_t) used < HOME_SIZE_MAX) {
+            used += snprintf(text + used, HOME_SIZE_MAX - (size_t) used, "set %s\n", *setting);
+        }
+    }
+    if (used < 0 || (size_t) used + 3 > HOME_SIZE_MAX) {
+        crypto_wipe(text, HOME_SIZE_MAX);
+        free(text);
+        return NULL;
+    }
+    memcpy(text + used, ".\n", 3);
+    *size = (size_t) used + 2;
+    return text;
+}
+
+static int parse_u32(const char *value, uint32_t min, uint32_t max, uint32_t *number)
+{
+    int64_t parsed;
+    int status = param_parse_int(value, false, min, max, &parsed);
+    if (status == ORTE_SUCCESS) {
+        *number = (uint32_t) parsed;
+    }
+    return status;
+}
+
+static int parse_text(const char *value, char **text)
+{
+    if (*text || !value[0]) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *text = strdup(value);
+    return *text ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static int parse_uuid(const char *value, struct home *home)
+{
+    uint8_t bytes[(JOB_UUID_TEXT - 1) / 2];
+    int status = crypto_from_hex(bytes, sizeof(bytes), value);
+    if (status == ORTE_SUCCESS) {
+        memcpy(home->uuid, value, JOB_UUID_TEXT);
+    }
+    return status;
+}
+
+static int parse_setting(const char *value, struct home *home)
+{
+    size_t count = 0;
+    while (home->settings && home->settings[count]) {
+        count++;
+    }
+    if (count >= SETTINGS_MAX || strncmp(value, SETTING_PREFIX, strlen(SETTING_PREFIX)) != 0 ||
+        !strchr(value, '=')) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    char **settings = realloc(home->settings, (count + 2) * sizeof(*settings));
+    if (!settings) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    home->settings = settings;
+    settings[count] = strdup(value);
+    settings[count + 1] = NULL;
+    return settings[count] ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static int parse_line(const char *name, const char *value, struct home *home)
+{
+    uint32_t version;
+    if (strcmp(name, "keel") == 0) {
+        return parse_u32(value, 1, 1, &version);
+    } else if (strcmp(name, "key") == 0) {
+        return crypto_from_hex(home->key, sizeof(home->key), value);
+    } else if (strcmp(name, "job") == 0) {
+        return parse_uuid(value, home);
+    } else if (strcmp(name, "family") == 0) {
+        return parse_u32(value, 1u << 16, 0xfffe0000u, &home->family);
+    } else if (strcmp(name, "vpid") == 0) {
+        return parse_u32(value, 1, 65536, &home->vpid);
+    } else if (strcmp(name, "count") == 0) {
+        return parse_u32(value, 2, 65537, &home->count);
+    } else if (strcmp(name, "radix") == 0) {
+        return parse_u32(value, 1, 65536, &home->radix);
+    } else if (strcmp(name, "node") == 0) {
+        return parse_text(value, &home->node);
+    } else if (strcmp(name, "hnp") == 0) {
+        return parse_text(value, &home->contact);
+    } else if (strcmp(name, "set") == 0) {
+        return parse_setting(value, home);
+    }
+    return ORTE_ERR_NOT_FOUND;
+}
+
+/* Splits the text, which is changed, and parses line by line up to the dot. */
+static int parse_lines(char *text, struct home *home, unsigned *line_number)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        ++*line_number;
+        if (strcmp(line, ".") == 0) {
+            bool complete = home->uuid[0] && home->family && home->count && home->radix &&
+                            home->node && home->contact && home->vpid < home->count;
+            return complete && !*rest ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
+        }
+        char *space = strchr(line, ' ');
+        if (!space) {
+            return ORTE_ERR_BAD_PARAM;
+        }
+        *space = '\0';
+        int status = parse_line(line, space + 1, home);
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
+    }
+    return ORTE_ERR_BAD_PARAM; /* no dot */
+}
+
+int home_parse(struct home *home, const char *text, size_t size, char *reason, size_t reason_size)
+{
+    struct home read = {0};
+    unsigned line = 0;
+    char *copy = size <= HOME_SIZE_MAX ? malloc(size + 1) : NULL;
+    int status = ORTE_ERR_OUT_OF_RESOURCE;
+    if (copy) {
+        memcpy(copy, text, size);
+        copy[size] = '\0';
+        status = parse_lines(copy, &read, &line);
+        crypto_wipe(copy, size);
+        free(copy);
+    }
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "standard input, line %u: not what keelrun says", line);
+        home_fini(&read);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *home = read;
+    return ORTE_SUCCESS;
+}
+
+void home_fini(struct home *home)
+{
+    crypto_wipe(home->key, sizeof(home->key));
+    free(home->node);
+    free(home->contact);
+    strings_free(home->settings);
+    *home = (struct home){0};
+}

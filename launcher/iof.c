@@ -1,0 +1,297 @@
+#include <config.h>
+
+#include <launcher/iof.h>
+
+#include <base/list.h>
+#include <base/log.h>
+#include <base/sock.h>
+#include <bootstrap/proto.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_MAX (64u * 1024u)
+
+struct stream {
+    struct list link;
+    struct iof *iof;
+    struct loop_io io;
+    int fd; /* owned */
+    uint32_t rank;
+    uint8_t number; /* 1: stdout, 2: stderr */
+};
+
+/* A piece of input that rank 0 has not taken yet. */
+struct chunk {
+    struct list link;
+    size_t size, written;
+    uint8_t data[];
+};
+
+struct iof {
+    struct rml *rml;   /* borrowed */
+    struct loop *loop; /* borrowed */
+    orte_process_name_t hnp;
+    struct list streams;
+    int64_t window; /* output bytes that may still be sent */
+    bool draining;
+    struct loop_io input_io;
+    int input;        /* rank 0's standard input, owned; -1: none or closed */
+    bool input_ended; /* the user's input is at its end */
+    struct list chunks;
+    uint8_t scratch[READ_MAX];
+};
+
+static opal_buffer_t *message(uint8_t kind)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    if (buffer && proto_put(buffer, &kind, OPAL_UINT8) != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    return buffer;
+}
+
+static void to_hnp(struct iof *iof, opal_buffer_t *buffer)
+{
+    if (!buffer) {
+        log_error(LOG_LAUNCHER, "no memory to forward output");
+        return;
+    }
+    int status =
+        rml_send(iof->rml, &iof->hnp, OOB_STDIO, ORTE_RML_TAG_IOF_HNP, &buffer, NULL, NULL);
+    if (status != ORTE_SUCCESS) {
+        log_debug(LOG_LAUNCHER, "output is lost: %s", opal_strerror(status));
+        OBJ_RELEASE(buffer);
+    }
+}
+
+static void stream_close(struct stream *stream)
+{
+    struct iof *iof = stream->iof;
+    loop_io_watch(&stream->io, 0);
+    fd_close(&stream->fd);
+    list_remove(&stream->link);
+    free(stream);
+    if (iof->draining && list_empty(&iof->streams)) {
+        iof->draining = false;
+        to_hnp(iof, message(IOF_DRAINED));
+    }
+}
+
+static void watch_all(struct iof *iof, bool on)
+{
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        loop_io_watch(&stream->io, on ? EV_READ : 0);
+    }
+}
+
+static void stream_ready(struct loop_io *io, short events)
+{
+    (void) events;
+    struct stream *stream = container_of(io, struct stream, io);
+    struct iof *iof = stream->iof;
+    ssize_t got = read(stream->fd, iof->scratch, sizeof(iof->scratch));
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (got <= 0) {
+        stream_close(stream);
+        return;
+    }
+    opal_buffer_t *buffer = message(IOF_OUTPUT);
+    if (buffer && (proto_put(buffer, &stream->rank, OPAL_UINT32) != OPAL_SUCCESS ||
+                   proto_put(buffer, &stream->number, OPAL_UINT8) != OPAL_SUCCESS ||
+                   proto_put_bytes(buffer, iof->scratch, (size_t) got) != OPAL_SUCCESS)) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    to_hnp(iof, buffer);
+    iof->window -= got;
+    if (iof->window <= 0) {
+        watch_all(iof, false);
+    }
+}
+
+void iof_add_output(struct iof *iof, uint32_t rank, int number, int fd)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+    if (!stream) {
+        log_error(LOG_LAUNCHER, "no memory for the output of rank %u", rank);
+        close(fd);
+        return;
+    }
+    stream->iof = iof;
+    stream->fd = fd;
+    stream->rank = rank;
+    stream->number = (uint8_t) number;
+    list_append(&iof->streams, &stream->link);
+    loop_io_init(&stream->io, iof->loop, fd, stream_ready);
+    if (iof->window > 0) {
+        loop_io_watch(&stream->io, EV_READ);
+    }
+}
+
+void iof_drain(struct iof *iof)
+{
+    if (list_empty(&iof->streams)) {
+        to_hnp(iof, message(IOF_DRAINED));
+        return;
+    }
+    iof->draining = true;
+}
+
+/* --- input --- */
+
+static void input_close(struct iof *iof)
+{
+    if (iof->input >= 0) {
+        loop_io_watch(&iof->input_io, 0);
+        fd_close(&iof->input);
+    }
+    for (struct list *link; (link = list_pop(&iof->chunks));) {
+        free(container_of(link, struct chunk, link));
+    }
+}
+
+static void input_ready(struct loop_io *io, short events)
+{
+    (void) events;
+    struct iof *iof = container_of(io, struct iof, input_io);
+    uint32_t written = 0;
+    while (!list_empty(&iof->chunks)) {
+        struct chunk *chunk = container_of(iof->chunks.next, struct chunk, link);
+        ssize_t put = write(iof->input, chunk->data + chunk->written, chunk->size - chunk->written);
+        if (put < 0 && (errno == EAGAIN || errno == EINTR)) {
+            break;
+        }
+        if (put < 0) { /* the rank closed its input, or ended */
+            input_close(iof);
+            to_hnp(iof, message(IOF_INPUT_CLOSED));
+            return;
+        }
+        chunk->written += (size_t) put;
+        written += (uint32_t) put;
+        if (chunk->written == chunk->size) {
+            list_remove(&chunk->link);
+            free(chunk);
+        }
+    }
+    if (written > 0) {
+        opal_buffer_t *buffer = message(IOF_INPUT_CREDIT);
+        if (buffer && proto_put(buffer, &written, OPAL_UINT32) == OPAL_SUCCESS) {
+            to_hnp(iof, buffer);
+        } else if (buffer) {
+            OBJ_RELEASE(buffer);
+        }
+    }
+    if (!list_empty(&iof->chunks)) {
+        loop_io_watch(&iof->input_io, EV_WRITE);
+    } else if (iof->input_ended) {
+        input_close(iof);
+    } else {
+        loop_io_watch(&iof->input_io, 0);
+    }
+}
+
+void iof_set_input(struct iof *iof, int fd)
+{
+    iof->input = fd;
+    loop_io_init(&iof->input_io, iof->loop, fd, input_ready);
+}
+
+/* The bytes are at most a window's worth: the HNP sends no more than it has credit for. */
+static int take_input(struct iof *iof, opal_buffer_t *buffer)
+{
+    uint8_t *data = NULL;
+    size_t size = 0;
+    int status = proto_get_bytes(buffer, &data, &size);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (iof->input < 0) {
+        free(data);
+        return ORTE_SUCCESS; /* it was told that the input is closed */
+    }
+    if (size == 0) {
+        iof->input_ended = true;
+    } else {
+        struct chunk *chunk = malloc(sizeof(*chunk) + size);
+        if (!chunk) {
+            free(data);
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        chunk->size = size;
+        chunk->written = 0;
+        memcpy(chunk->data, data, size);
+        list_append(&iof->chunks, &chunk->link);
+    }
+    free(data);
+    input_ready(&iof->input_io, EV_WRITE);
+    return ORTE_SUCCESS;
+}
+
+static int take_credit(struct iof *iof, opal_buffer_t *buffer)
+{
+    uint32_t bytes = 0;
+    int status = proto_get(buffer, &bytes, OPAL_UINT32);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    bool was_closed = iof->window <= 0;
+    iof->window += bytes;
+    if (was_closed && iof->window > 0) {
+        watch_all(iof, true);
+    }
+    return ORTE_SUCCESS;
+}
+
+static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct iof *iof = arg;
+    uint8_t kind = 0;
+    int status = proto_get(*buffer, &kind, OPAL_UINT8);
+    if (status == OPAL_SUCCESS) {
+        status = kind == IOF_INPUT           ? take_input(iof, *buffer)
+                 : kind == IOF_OUTPUT_CREDIT ? take_credit(iof, *buffer)
+                                             : ORTE_ERR_BAD_PARAM;
+    }
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_LAUNCHER, "dropped a stdio message of %s: %s", ORTE_NAME_PRINT(&info->origin),
+                  opal_strerror(status));
+    }
+}
+
+int iof_create(struct iof **out, struct rml *rml, struct loop *loop, const orte_process_name_t *hnp)
+{
+    struct iof *iof = calloc(1, sizeof(*iof));
+    if (!iof) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    iof->rml = rml;
+    iof->loop = loop;
+    iof->hnp = *hnp;
+    iof->window = IOF_WINDOW;
+    iof->input = -1;
+    list_init(&iof->streams);
+    list_init(&iof->chunks);
+    rml_handle(rml, ORTE_RML_TAG_IOF_PROXY, from_hnp, iof);
+    *out = iof;
+    return ORTE_SUCCESS;
+}
+
+void iof_destroy(struct iof *iof)
+{
+    if (!iof) {
+        return;
+    }
+    rml_handle(iof->rml, ORTE_RML_TAG_IOF_PROXY, NULL, NULL);
+    iof->draining = false;
+    while (!list_empty(&iof->streams)) {
+        stream_close(container_of(iof->streams.next, struct stream, link));
+    }
+    input_close(iof);
+    free(iof);
+}

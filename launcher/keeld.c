@@ -1,0 +1,257 @@
+/* keeld: the daemon of a node that is not keelrun's own. keelrun starts it, through an agent, and
+ * tells it on standard input what it must know (home.h). See keelrun(1). */
+#include <config.h>
+
+#include <base/clock.h>
+#include <base/fault.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <base/sock.h>
+#include <bootstrap/proto.h>
+#include <errno.h>
+#include <launcher/daemon.h>
+#include <launcher/home.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define INPUT_WAIT_US 30000000u
+
+struct keeld {
+    struct home home;
+    struct loop *loop;
+    struct shepherd *shepherd;
+    struct daemon *daemon;
+    int signals;
+    struct loop_io signal_io;
+    bool at_home; /* the HNP knows this daemon */
+    int exit_code;
+};
+
+static void stop(struct keeld *keeld, int exit_code)
+{
+    keeld->exit_code = exit_code;
+    loop_stop(keeld->loop);
+}
+
+/* --- what the daemon part says --- */
+
+/* The parent's link is the lifeline; a child's end is the HNP's business. */
+static void link_changed(void *arg, uint32_t vpid, int status)
+{
+    struct keeld *keeld = arg;
+    struct daemon *daemon = keeld->daemon;
+    if (status == ORTE_SUCCESS || !daemon) {
+        return;
+    }
+    if (vpid == tree_parent(daemon->radix, daemon->name.vpid)) {
+        log_info(LOG_LAUNCHER, "the parent daemon %u is gone", vpid);
+        stop(keeld, EXIT_RUNTIME);
+    } else if (tree_parent(daemon->radix, vpid) == daemon->name.vpid) {
+        opal_buffer_t *buffer = order_new(REPORT_LOST);
+        if (buffer && proto_put(buffer, &vpid, OPAL_UINT32) == OPAL_SUCCESS) {
+            daemon_report(daemon, buffer);
+        }
+    }
+}
+
+static void shepherd_lost(void *arg)
+{
+    struct keeld *keeld = arg;
+    log_error(LOG_LAUNCHER, "the shepherd of this node was killed");
+    shepherd_reap_orphans(keeld->shepherd);
+    stop(keeld, EXIT_RUNTIME);
+}
+
+static void ordered_to_exit(void *arg)
+{
+    stop(arg, 0);
+}
+
+static const struct daemon_ops daemon_ops = {
+    .link = link_changed,
+    .shepherd_lost = shepherd_lost,
+    .exit = ordered_to_exit,
+};
+
+static void signal_ready(struct loop_io *io, short events)
+{
+    (void) events;
+    struct keeld *keeld = container_of(io, struct keeld, signal_io);
+    struct signalfd_siginfo info;
+    if (read(keeld->signals, &info, sizeof(info)) == sizeof(info)) {
+        stop(keeld, EXIT_RUNTIME);
+    }
+}
+
+/* --- starting --- */
+
+/* Reads standard input up to the line with a dot, or its end. Returns the bytes, or -1. */
+static ssize_t read_input(char *text, size_t max)
+{
+    size_t used = 0;
+    uint64_t deadline = clock_us() + INPUT_WAIT_US;
+    while (used < max) {
+        struct pollfd input = {.fd = 0, .events = POLLIN};
+        uint64_t now = clock_us();
+        if (now >= deadline || poll(&input, 1, (int) ((deadline - now) / 1000u) + 1) < 0) {
+            return -1;
+        }
+        ssize_t got = input.revents ? read(0, text + used, max - used) : 0;
+        if (got < 0 && errno != EINTR && errno != EAGAIN) {
+            return -1;
+        }
+        if (got == 0 && input.revents) {
+            return (ssize_t) used;
+        }
+        used += got > 0 ? (size_t) got : 0;
+        if (used >= 3 && memcmp(text + used - 3, "\n.\n", 3) == 0) {
+            return (ssize_t) used;
+        }
+    }
+    return -1;
+}
+
+static int read_home(struct home *home, char *reason, size_t reason_size)
+{
+    char *text = malloc(HOME_SIZE_MAX);
+    ssize_t size = text ? read_input(text, HOME_SIZE_MAX) : -1;
+    int status = ORTE_ERR_FILE_READ_FAILURE;
+    if (size >= 0) {
+        status = home_parse(home, text, (size_t) size, reason, reason_size);
+    } else {
+        snprintf(reason, reason_size, "standard input: nothing from keelrun");
+    }
+    if (text) {
+        crypto_wipe(text, HOME_SIZE_MAX);
+        free(text);
+    }
+    return status;
+}
+
+/* keelrun's parameters become this daemon's, and its ranks'. */
+static void take_settings(char **settings)
+{
+    for (; settings && *settings; settings++) {
+        char *equals = strchr(*settings, '=');
+        *equals = '\0';
+        setenv(*settings, equals + 1, 1);
+        *equals = '=';
+    }
+}
+
+static void at_home(void *arg, int status, const char *reason)
+{
+    struct keeld *keeld = arg;
+    if (status != ORTE_SUCCESS) {
+        fprintf(stderr, "keeld: node %s: cannot reach keelrun at %s: %s\n", keeld->home.node,
+                keeld->home.contact, reason ? reason : opal_strerror(status));
+        stop(keeld, EXIT_RUNTIME);
+        return;
+    }
+    const char *contact = keeld->daemon->contact;
+    opal_buffer_t *buffer = order_new(REPORT_HOME);
+    if (buffer && proto_put(buffer, &contact, OPAL_STRING) == OPAL_SUCCESS) {
+        daemon_report(keeld->daemon, buffer);
+    }
+}
+
+static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
+{
+    const struct home *home = &keeld->home;
+    struct daemon_config config = {
+        .uuid = home->uuid,
+        .family = home->family,
+        .vpid = home->vpid,
+        .count = home->count,
+        .radix = home->radix,
+        .node = home->node,
+        .shepherd = keeld->shepherd,
+        .loop = keeld->loop,
+    };
+    memcpy(config.control_key, home->key, sizeof(config.control_key));
+    int status = daemon_create(&keeld->daemon, &config, &daemon_ops, keeld, reason, reason_size);
+    crypto_wipe(config.control_key, sizeof(config.control_key));
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    uint32_t children[1];
+    if (tree_children(home->radix, home->count, home->vpid, children, 1) > 0) {
+        status = daemon_listen(keeld->daemon, reason, reason_size);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = rml_connect(keeld->daemon->rml, home->contact, OOB_KEY_CONTROL, at_home, keeld);
+    }
+    return status;
+}
+
+static int open_signals(struct keeld *keeld)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    keeld->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (keeld->signals < 0) {
+        return ORTE_ERR_IN_ERRNO;
+    }
+    loop_io_init(&keeld->signal_io, keeld->loop, keeld->signals, signal_ready);
+    loop_io_watch(&keeld->signal_io, EV_READ);
+    return ORTE_SUCCESS;
+}
+
+static void close_all(struct keeld *keeld)
+{
+    daemon_destroy(keeld->daemon);
+    shepherd_end(keeld->shepherd);
+    if (keeld->signals >= 0) {
+        loop_io_watch(&keeld->signal_io, 0);
+        fd_close(&keeld->signals);
+    }
+    loop_destroy(keeld->loop);
+    home_fini(&keeld->home);
+}
+
+int main(void)
+{
+    struct keeld keeld = {.signals = -1, .exit_code = EXIT_RUNTIME};
+    char reason[512] = "";
+    int error = shepherd_start(&keeld.shepherd);
+    if (error != 0) {
+        fprintf(stderr, "keeld: cannot fork: %s\n", strerror(-error));
+        return EXIT_RUNTIME;
+    }
+    fd_raise_limit();
+    int status = read_home(&keeld.home, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
+        take_settings(keeld.home.settings);
+        orte_process_name_t name = {keeld.home.family, keeld.home.vpid};
+        log_open();
+        log_set_identity(keeld.home.node, ORTE_NAME_PRINT(&name));
+        status = fault_open();
+    }
+    if (status == ORTE_SUCCESS) {
+        status = loop_create(&keeld.loop);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = open_signals(&keeld);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = open_daemon(&keeld, reason, sizeof(reason));
+    }
+    if (status == ORTE_SUCCESS) {
+        loop_run(keeld.loop);
+    } else {
+        fprintf(stderr, "keeld: node %s: %s\n", keeld.home.node ? keeld.home.node : "?",
+                reason[0] ? reason : opal_strerror(status));
+    }
+    close_all(&keeld);
+    return keeld.exit_code;
+}

@@ -1,0 +1,402 @@
+/* A daemon's own ranks: their environment, their start, their end. */
+#include <config.h>
+
+#include <launcher/bind.h>
+#include <launcher/daemon.h>
+
+#include <base/log.h>
+#include <base/sock.h>
+#include <bootstrap/proto.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
+
+struct local_rank {
+    enum local_state state;
+    bool joined, left; /* keel_init, keel_finalize */
+};
+
+static bool is_local(const struct daemon *daemon, uint32_t rank)
+{
+    const struct job_map *map = &daemon->launch.map;
+    return map->daemon_of_node[map->node_of[rank]] == daemon->name.vpid;
+}
+
+/* --- reports --- */
+
+static void report_failed(struct daemon *daemon, uint32_t rank, uint8_t stage, int error,
+                          const char *what)
+{
+    int32_t number = error;
+    opal_buffer_t *buffer = order_new(REPORT_FAILED);
+    if (buffer && proto_put(buffer, &rank, OPAL_UINT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &stage, OPAL_UINT8) == OPAL_SUCCESS &&
+        proto_put(buffer, &number, OPAL_INT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &what, OPAL_STRING) == OPAL_SUCCESS) {
+        daemon_report(daemon, buffer);
+    } else if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+}
+
+static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status)
+{
+    const struct local_rank *local = &daemon->ranks[rank];
+    int32_t status = wait_status;
+    uint8_t unfinished = local->joined && !local->left;
+    opal_buffer_t *buffer = order_new(REPORT_EXITED);
+    if (buffer && proto_put(buffer, &rank, OPAL_UINT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
+        proto_put(buffer, &unfinished, OPAL_UINT8) == OPAL_SUCCESS) {
+        daemon_report(daemon, buffer);
+    } else if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+}
+
+/* One of those that were to start has, or has not; after the last, the HNP is told. */
+static void start_settled(struct daemon *daemon)
+{
+    if (--daemon->starting > 0) {
+        return;
+    }
+    opal_buffer_t *buffer = order_new(REPORT_LAUNCHED);
+    if (buffer && proto_put(buffer, &daemon->started, OPAL_UINT32) == OPAL_SUCCESS) {
+        daemon_report(daemon, buffer);
+    } else if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+}
+
+/* --- environment --- */
+
+/* A growing NULL-ended array of malloc'd strings. */
+struct env {
+    char **strings;
+    size_t count, capacity;
+    bool failed; /* no memory */
+};
+
+static void env_append(struct env *env, char *string)
+{
+    if (env->count + 2 > env->capacity) {
+        size_t capacity = env->capacity ? 2 * env->capacity : 64;
+        char **strings = realloc(env->strings, capacity * sizeof(*strings));
+        if (!strings) {
+            env->failed = true;
+            free(string);
+            return;
+        }
+        env->strings = strings;
+        env->capacity = capacity;
+    }
+    env->failed = env->failed || !string;
+    if (string) {
+        env->strings[env->count++] = string;
+        env->strings[env->count] = NULL;
+    }
+}
+
+/* Replaces a variable or adds it. */
+static void env_set(struct env *env, char *assignment)
+{
+    size_t name = assignment ? strcspn(assignment, "=") + 1 : 0;
+    for (size_t i = 0; assignment && i < env->count; i++) {
+        if (strncmp(env->strings[i], assignment, name) == 0) {
+            free(env->strings[i]);
+            env->strings[i] = assignment;
+            return;
+        }
+    }
+    env_append(env, assignment);
+}
+
+static void env_format(struct env *env, const char *format, ...) KEEL_PRINTF(2, 3);
+
+static void env_format(struct env *env, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) {
+        text = NULL;
+    }
+    va_end(arguments);
+    env_set(env, text);
+}
+
+/* What the launcher says about the job and this node; stale values of an outer launcher go. The
+ * servers of other interfaces (PMIx, PMI-1) add their variables here. */
+static void env_add_job(struct env *env, const struct daemon *daemon)
+{
+    const struct job_map *map = &daemon->launch.map;
+    uint32_t local_size = 0, node_id = 0;
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        if (is_local(daemon, rank)) {
+            local_size++;
+            node_id = map->node_of[rank];
+        }
+    }
+    env_format(env, ENV_JOB "=%s", map->uuid);
+    env_format(env, ENV_JOBID "=%u", map->jobid);
+    env_format(env, ENV_SIZE "=%u", map->size);
+    env_format(env, ENV_LOCAL_SIZE "=%u", local_size);
+    env_format(env, ENV_NODE "=%s", daemon->node);
+    env_format(env, ENV_NODE_ID "=%u", node_id);
+    env_format(env, ENV_DAEMON "=%s", daemon->contact);
+    env_format(env, ENV_SESSION_DIR "=%s", daemon->session);
+    env_format(env, ENV_YIELD "=%d", daemon->launch.yield);
+    env_format(env, ENV_BOUND "=%d", daemon->launch.bind == BIND_CORE);
+}
+
+static char **make_env(const struct daemon *daemon, const struct launch_app *app)
+{
+    struct env env = {0};
+    for (char **variable = environ; *variable; variable++) {
+        if (strncmp(*variable, "KEEL_RANK=", 10) != 0 &&
+            strncmp(*variable, "KEEL_LOCAL_RANK=", 16) != 0) {
+            env_append(&env, strdup(*variable));
+        }
+    }
+    for (char **variable = app->env; *variable; variable++) {
+        env_set(&env, strdup(*variable));
+    }
+    env_add_job(&env, daemon);
+    if (env.failed) {
+        strings_free(env.strings);
+        return NULL;
+    }
+    return env.strings;
+}
+
+/* --- start --- */
+
+/* Tells the shepherd about a program. An error is reported for every local rank of it. */
+static bool define_app(struct daemon *daemon, uint32_t index)
+{
+    const struct launch_app *app = &daemon->launch.apps[index];
+    char program[4096];
+    char **env = make_env(daemon, app);
+    if (!env) {
+        return false;
+    }
+    int found = program_resolve(app->argv[0], app->wdir, env, program, sizeof(program));
+    if (found == 0) {
+        struct spawn_app spec = {
+            .kind = SPAWN_RANK,
+            .program = program,
+            .argv = app->argv,
+            .env = env,
+            .wdir = app->wdir,
+            .out = SPAWN_PIPE,
+            .err = SPAWN_PIPE,
+        };
+        shepherd_define_app(daemon->shepherd, index, &spec);
+    }
+    strings_free(env);
+    errno = -found;
+    return found == 0;
+}
+
+static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_map *binding)
+{
+    uint32_t local_rank = daemon->launch.map.local_rank_of[rank];
+    char number[32], local_number[40];
+    char *const slots[] = {number, local_number, NULL};
+    snprintf(number, sizeof(number), ENV_RANK "=%u", rank);
+    snprintf(local_number, sizeof(local_number), ENV_LOCAL_RANK "=%u", local_rank);
+    struct spawn_proc proc = {
+        .id = rank,
+        .env = slots,
+        .cpus = binding ? bind_choose(binding, local_rank) : NULL,
+        .in = rank == 0 ? SPAWN_PIPE : SPAWN_NULL,
+    };
+    if (daemon->launch.report_bindings) {
+        char text[512];
+        daemon_tell(daemon, "%s",
+                    bind_report(binding, rank, daemon->node, local_rank, text, sizeof(text)));
+    }
+    shepherd_spawn(daemon->shepherd, daemon->launch.app_of[rank], &proc);
+}
+
+static void start_ranks(struct daemon *daemon, const struct bind_map *binding)
+{
+    const struct launch *launch = &daemon->launch;
+    int *errors = calloc(launch->app_count, sizeof(*errors)); /* by app; -1: defined */
+    for (uint32_t rank = 0; rank < launch->map.size; rank++) {
+        if (!is_local(daemon, rank)) {
+            continue;
+        }
+        uint32_t app = launch->app_of[rank];
+        daemon->ranks[rank].state = LOCAL_STARTING;
+        if (errors && errors[app] == 0) {
+            errors[app] = define_app(daemon, app) ? -1 : errno;
+        }
+        if (errors && errors[app] == -1) {
+            spawn_rank(daemon, rank, binding);
+            continue;
+        }
+        daemon->ranks[rank].state = LOCAL_ENDED;
+        report_failed(daemon, rank, SPAWN_STAGE_EXEC, errors ? errors[app] : ENOMEM,
+                      launch->apps[app].argv[0]);
+        start_settled(daemon);
+    }
+    free(errors);
+}
+
+int local_launch(struct daemon *daemon, struct launch *launch)
+{
+    if (daemon->launch.map.size > 0) {
+        launch_fini(launch);
+        return ORTE_EXISTS;
+    }
+    daemon->launch = *launch;
+    const struct job_map *map = &daemon->launch.map;
+    uint32_t *daemon_of = calloc(map->size, sizeof(*daemon_of));
+    daemon->ranks = calloc(map->size, sizeof(*daemon->ranks));
+    if (!daemon_of || !daemon->ranks) {
+        free(daemon_of);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        daemon_of[rank] = map->daemon_of_node[map->node_of[rank]];
+        daemon->starting += is_local(daemon, rank);
+    }
+    int status = rml_route_job(daemon->rml, map->jobid, map->size, daemon_of);
+    free(daemon_of);
+    if (status == ORTE_SUCCESS) {
+        status = server_add_job(daemon->server, map);
+    }
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (daemon->starting == 0) {
+        daemon->starting = 1;
+        start_settled(daemon);
+        return ORTE_SUCCESS;
+    }
+    struct bind_map cores = {0};
+    char reason[256] = "";
+    bool bound = daemon->launch.bind == BIND_CORE;
+    if (bound && bind_map_make(&cores, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        daemon_tell(daemon, "node %s: ranks are not bound: %s", daemon->node, reason);
+        bound = false;
+    }
+    start_ranks(daemon, bound ? &cores : NULL);
+    if (bound) {
+        bind_map_fini(&cores);
+    }
+    return ORTE_SUCCESS;
+}
+
+/* --- the shepherd's events --- */
+
+static void started(void *arg, uint32_t id, pid_t pid, int fds[3])
+{
+    struct daemon *daemon = arg;
+    if (id >= AGENT_ID(0)) {
+        daemon->ops->agent_started(daemon->arg, id, fds[0]);
+        return;
+    }
+    log_info(LOG_LAUNCHER, "rank %u is process %d", id, (int) pid);
+    daemon->ranks[id].state = LOCAL_RUNNING;
+    daemon->started++;
+    daemon->living++;
+    if (fds[0] >= 0) {
+        iof_set_input(daemon->iof, fds[0]);
+    }
+    for (int stream = 1; stream <= 2; stream++) {
+        if (fds[stream] >= 0) {
+            iof_add_output(daemon->iof, id, stream, fds[stream]);
+        }
+    }
+    start_settled(daemon);
+}
+
+static void failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
+{
+    struct daemon *daemon = arg;
+    if (id >= AGENT_ID(0)) {
+        daemon->ops->agent_failed(daemon->arg, id, error);
+        return;
+    }
+    const struct launch_app *app = &daemon->launch.apps[daemon->launch.app_of[id]];
+    daemon->ranks[id].state = LOCAL_ENDED;
+    report_failed(daemon, id, (uint8_t) stage, error,
+                  stage == SPAWN_STAGE_WDIR && app->wdir ? app->wdir : app->argv[0]);
+    start_settled(daemon);
+}
+
+static void exited(void *arg, uint32_t id, int wait_status)
+{
+    struct daemon *daemon = arg;
+    if (id >= AGENT_ID(0)) {
+        daemon->ops->agent_exited(daemon->arg, id, wait_status);
+        return;
+    }
+    daemon->ranks[id].state = LOCAL_ENDED;
+    daemon->living--;
+    orte_process_name_t name = {daemon->launch.map.jobid, id};
+    report_exited(daemon, id, wait_status);
+    server_rank_gone(daemon->server, &name);
+}
+
+static void shepherd_lost(void *arg)
+{
+    struct daemon *daemon = arg;
+    daemon->ops->shepherd_lost(daemon->arg);
+}
+
+const struct shepherd_ops local_shepherd_ops = {
+    .started = started,
+    .failed = failed,
+    .exited = exited,
+    .lost = shepherd_lost,
+};
+
+/* --- the rest --- */
+
+void local_signal(struct daemon *daemon, int signal)
+{
+    if (signal == SIGKILL && daemon->launch.map.size > 0) {
+        shepherd_kill_ranks(daemon->shepherd);
+        return;
+    }
+    for (uint32_t rank = 0; rank < daemon->launch.map.size; rank++) {
+        if (daemon->ranks[rank].state == LOCAL_RUNNING) {
+            shepherd_signal(daemon->shepherd, rank, signal);
+        }
+    }
+}
+
+bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank)
+{
+    const struct job_map *map = &daemon->launch.map;
+    return map->size > 0 && rank->jobid == map->jobid && rank->vpid < map->size &&
+           is_local(daemon, rank->vpid) && daemon->ranks[rank->vpid].state != LOCAL_ENDED;
+}
+
+void local_joined(struct daemon *daemon, uint32_t rank)
+{
+    daemon->ranks[rank].joined = true;
+}
+
+void local_left(struct daemon *daemon, uint32_t rank)
+{
+    daemon->ranks[rank].left = true;
+}
+
+void local_destroy(struct daemon *daemon)
+{
+    free(daemon->ranks);
+    daemon->ranks = NULL;
+}

@@ -1,0 +1,199 @@
+#include <config.h>
+
+#include <launcher/orders.h>
+
+#include <bootstrap/proto.h>
+#include <stdlib.h>
+
+#define STRINGS_MAX (1u << 20)
+#define APPS_MAX 4096u
+
+opal_buffer_t *order_new(uint8_t kind)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    if (buffer && proto_put(buffer, &kind, OPAL_UINT8) != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
+    }
+    return buffer;
+}
+
+int strings_pack(opal_buffer_t *buffer, char *const *strings)
+{
+    uint32_t count = 0;
+    while (strings && strings[count]) {
+        count++;
+    }
+    int status = proto_put(buffer, &count, OPAL_UINT32);
+    if (status == OPAL_SUCCESS && count > 0) {
+        status = opal_dss.pack(buffer, strings, (int32_t) count, OPAL_STRING);
+    }
+    return status;
+}
+
+int strings_unpack(opal_buffer_t *buffer, char ***strings)
+{
+    uint32_t count = 0;
+    int status = proto_get(buffer, &count, OPAL_UINT32);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (count > STRINGS_MAX || proto_left(buffer) / sizeof(uint32_t) < count) {
+        return ORTE_ERR_UNPACK_READ_PAST_END_OF_BUFFER;
+    }
+    char **read = calloc((size_t) count + 1, sizeof(*read));
+    if (!read) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int32_t n = (int32_t) count;
+    if (count > 0) {
+        status = opal_dss.unpack(buffer, read, &n, OPAL_STRING);
+    }
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
+        if ((uint32_t) n != count || !read[i]) {
+            status = ORTE_ERR_UNPACK_FAILURE;
+        }
+    }
+    if (status != OPAL_SUCCESS) {
+        for (uint32_t i = 0; i < count; i++) {
+            free(read[i]);
+        }
+        free(read);
+        return status;
+    }
+    *strings = read;
+    return ORTE_SUCCESS;
+}
+
+void strings_free(char **strings)
+{
+    for (size_t i = 0; strings && strings[i]; i++) {
+        free(strings[i]);
+    }
+    free(strings);
+}
+
+static int app_pack(opal_buffer_t *buffer, const struct launch_app *app)
+{
+    int status = strings_pack(buffer, app->argv);
+    if (status == OPAL_SUCCESS) {
+        status = strings_pack(buffer, app->env);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_put(buffer, &app->wdir, OPAL_STRING);
+    }
+    return status;
+}
+
+static int app_unpack(opal_buffer_t *buffer, struct launch_app *app)
+{
+    int status = strings_unpack(buffer, &app->argv);
+    if (status == OPAL_SUCCESS) {
+        status = strings_unpack(buffer, &app->env);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_get(buffer, &app->wdir, OPAL_STRING);
+    }
+    if (status == OPAL_SUCCESS && !app->argv[0]) {
+        status = ORTE_ERR_UNPACK_FAILURE;
+    }
+    return status;
+}
+
+int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
+{
+    const uint8_t flags[] = {(uint8_t) launch->bind, launch->yield, launch->report_bindings};
+    int status = job_map_pack(buffer, &launch->map);
+    if (status == OPAL_SUCCESS) {
+        status = opal_dss.pack(buffer, flags, sizeof(flags), OPAL_UINT8);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_put(buffer, &launch->app_count, OPAL_UINT32);
+    }
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
+        status = app_pack(buffer, &launch->apps[i]);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = opal_dss.pack(buffer, launch->app_of, (int32_t) launch->map.size, OPAL_UINT32);
+    }
+    return status;
+}
+
+static int apps_unpack(opal_buffer_t *buffer, struct launch *launch)
+{
+    uint32_t count = 0;
+    int status = proto_get(buffer, &count, OPAL_UINT32);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (count == 0 || count > APPS_MAX) {
+        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    launch->apps = calloc(count, sizeof(*launch->apps));
+    if (!launch->apps) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    launch->app_count = count;
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
+        status = app_unpack(buffer, &launch->apps[i]);
+    }
+    return status;
+}
+
+static int app_of_unpack(opal_buffer_t *buffer, struct launch *launch)
+{
+    int32_t n = (int32_t) launch->map.size; /* the map's ranks were checked against its bytes */
+    launch->app_of = calloc(launch->map.size, sizeof(*launch->app_of));
+    if (!launch->app_of) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int status = opal_dss.unpack(buffer, launch->app_of, &n, OPAL_UINT32);
+    for (uint32_t rank = 0; status == OPAL_SUCCESS && rank < launch->map.size; rank++) {
+        if ((uint32_t) n != launch->map.size || launch->app_of[rank] >= launch->app_count) {
+            status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+        }
+    }
+    return status;
+}
+
+int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
+{
+    struct launch read = {0};
+    uint8_t flags[3];
+    int32_t n = sizeof(flags);
+    int status = job_map_unpack(buffer, &read.map);
+    if (status == OPAL_SUCCESS) {
+        status = opal_dss.unpack(buffer, flags, &n, OPAL_UINT8);
+    }
+    if (status == OPAL_SUCCESS && (n != sizeof(flags) || flags[0] > BIND_CORE)) {
+        status = ORTE_ERR_UNPACK_FAILURE;
+    }
+    if (status == OPAL_SUCCESS) {
+        read.bind = flags[0];
+        read.yield = flags[1];
+        read.report_bindings = flags[2];
+        status = apps_unpack(buffer, &read);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = app_of_unpack(buffer, &read);
+    }
+    if (status != OPAL_SUCCESS) {
+        launch_fini(&read);
+        return status;
+    }
+    *launch = read;
+    return ORTE_SUCCESS;
+}
+
+void launch_fini(struct launch *launch)
+{
+    for (uint32_t i = 0; launch->apps && i < launch->app_count; i++) {
+        strings_free(launch->apps[i].argv);
+        strings_free(launch->apps[i].env);
+        free(launch->apps[i].wdir);
+    }
+    free(launch->apps);
+    free(launch->app_of);
+    job_map_fini(&launch->map);
+    *launch = (struct launch){0};
+}

@@ -1,0 +1,57 @@
+/* What the HNP orders (on RML_TAG_LAUNCH) and daemons report (on RML_TAG_REPORT); the first byte of
+ * each buffer says which. Output, input and their credit travel on the IOF tags (iof.h). */
+#ifndef LAUNCHER_ORDERS_H
+#define LAUNCHER_ORDERS_H
+
+#include <bootstrap/job_map.h>
+#include <keel/buffer.h>
+#include <launcher/request.h>
+
+enum order {
+    ORDER_WIREUP = 1, /* string contact of the parent in the tree ("": the HNP) */
+    ORDER_LAUNCH,     /* struct launch */
+    ORDER_SIGNAL,     /* i32 signal, to every rank */
+    ORDER_KILL,       /* -: SIGKILL to every process of the job */
+    ORDER_END,        /* -: all ranks have ended; kill what they left, drain their output */
+    ORDER_EXIT,       /* -: the daemon ends */
+};
+
+enum report {
+    REPORT_HOME = 1, /* string contact */
+    REPORT_WIRED,    /* - */
+    REPORT_LAUNCHED, /* u32 ranks started: all of this daemon's, or failed */
+    REPORT_FAILED,   /* u32 rank, u8 stage, i32 errno, string what */
+    REPORT_EXITED,   /* u32 rank, i32 wait status, u8 unfinished: joined but never said goodbye */
+    REPORT_ABORT,    /* u32 rank, i32 status, string reason */
+    REPORT_TEXT,     /* string: for the user */
+    REPORT_LOST,     /* u32 vpid: a child of mine in the tree is gone */
+};
+
+/* One program of a job. */
+struct launch_app {
+    char **argv; /* owned */
+    char **env;  /* owned: NAME=VALUE on top of the daemon's own */
+    char *wdir;  /* owned */
+};
+
+struct launch {
+    struct job_map map;
+    struct launch_app *apps; /* owned */
+    uint32_t app_count;
+    uint32_t *app_of; /* owned, by rank */
+    enum bind_policy bind;
+    bool yield, report_bindings;
+};
+
+opal_buffer_t *order_new(uint8_t kind); /* NULL: no memory */
+int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CHECK;
+/* Checks counts before anything is allocated; on error launch is untouched. */
+int launch_unpack(opal_buffer_t *buffer, struct launch *launch) KEEL_MUST_CHECK;
+void launch_fini(struct launch *launch);
+
+int strings_pack(opal_buffer_t *buffer, char *const *strings) KEEL_MUST_CHECK;
+/* A NULL-ended array, malloc'd like its strings. */
+int strings_unpack(opal_buffer_t *buffer, char ***strings) KEEL_MUST_CHECK;
+void strings_free(char **strings);
+
+#endif

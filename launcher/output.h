@@ -1,0 +1,26 @@
+/* Where the ranks' output goes: keelrun's stdout and stderr, tagged line by line if asked for, or
+ * files of a folder (--output-filename): DIR/1/rank.RANK/stdout and stderr. */
+#ifndef LAUNCHER_OUTPUT_H
+#define LAUNCHER_OUTPUT_H
+
+#include <base/loop.h>
+#include <launcher/request.h>
+
+struct output;
+
+/* written: bytes from this source have been written or dropped, on the loop. */
+int output_create(struct output **output, struct loop *loop, const struct run_request *request,
+                  void (*written)(void *arg, uint32_t source, uint32_t bytes),
+                  void *arg) KEEL_MUST_CHECK;
+/* Ends the writers' threads; what they have not written is dropped. NULL is allowed. */
+void output_destroy(struct output *output);
+/* The output has ended: gives on unfinished lines; idle is called once everything is written,
+ * perhaps before this returns. */
+void output_finish(struct output *output, void (*idle)(void *arg));
+bool output_is_idle(const struct output *output);
+void output_put(struct output *output, uint32_t source, uint32_t rank, int stream,
+                const uint8_t *data, size_t size);
+/* A line of the launcher itself, for stderr. */
+void output_line(struct output *output, const char *text);
+
+#endif
