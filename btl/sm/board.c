@@ -1,0 +1,122 @@
+#include <btl/sm/board.h>
+
+_Static_assert(sizeof(struct sm_cell) == 128, "a cell is two cache lines");
+_Static_assert(sizeof(struct sm_board) == 64, "the doorbell has its own line");
+
+#define STATE_BITS 8
+
+static uint64_t word_of(uint64_t epoch, enum sm_cell_state state)
+{
+    return (uint64_t) (uint32_t) epoch << STATE_BITS | state;
+}
+
+static enum sm_cell_state state_of(uint64_t word)
+{
+    return (enum sm_cell_state)(word & 0xff);
+}
+
+/* Between a cell's producer and its owner, both ways: whoever observes a state sees all that the
+ * other wrote, and has done reading, before it changed the cell to that state. */
+static bool cell_change(struct sm_cell *cell, uint64_t from, uint64_t to)
+{
+    return atomic_compare_exchange_strong_explicit(&cell->word, &from, to, memory_order_acq_rel,
+                                                   memory_order_acquire);
+}
+
+static uint64_t cell_observe(const struct sm_cell *cell)
+{
+    return atomic_load_explicit(&cell->word, memory_order_acquire);
+}
+
+/* Producer to owner: an owner that sees the bell's new count sees the cell changed before it. */
+static void doorbell_ring(struct sm_board *board)
+{
+    atomic_fetch_add_explicit(&board->doorbell, 1, memory_order_release);
+}
+
+uint64_t sm_board_doorbell(const struct sm_board *board)
+{
+    return atomic_load_explicit(&board->doorbell, memory_order_acquire);
+}
+
+int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
+                      const struct sm_announcement *announcement, struct sm_claim *claim)
+{
+    for (uint32_t i = 0; i < cells; i++) {
+        uint32_t index = (hint + i) % cells;
+        struct sm_cell *cell = &board->cells[index];
+        uint64_t word = cell_observe(cell);
+        uint64_t epoch = word >> STATE_BITS;
+        if (state_of(word) != SM_CELL_FREE ||
+            !cell_change(cell, word, word_of(epoch, SM_CELL_CLAIMED))) {
+            continue;
+        }
+        cell->announcement = *announcement;
+        atomic_store_explicit(&cell->word, word_of(epoch, SM_CELL_OPEN), memory_order_release);
+        doorbell_ring(board);
+        *claim = (struct sm_claim){.board = board, .index = index, .epoch = (uint32_t) epoch};
+        return ORTE_SUCCESS;
+    }
+    return ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+bool sm_claim_alive(const struct sm_claim *claim)
+{
+    uint64_t word = cell_observe(&claim->board->cells[claim->index]);
+    return word >> STATE_BITS == claim->epoch && state_of(word) != SM_CELL_REFUSED;
+}
+
+void sm_claim_close(struct sm_claim *claim)
+{
+    struct sm_cell *cell = &claim->board->cells[claim->index];
+    uint64_t open = word_of(claim->epoch, SM_CELL_OPEN);
+    uint64_t taken = word_of(claim->epoch, SM_CELL_TAKEN);
+    uint64_t closed = word_of(claim->epoch, SM_CELL_CLOSED);
+    uint64_t refused = word_of(claim->epoch, SM_CELL_REFUSED);
+    /* The owner may turn OPEN into TAKEN between the two attempts, never back. */
+    if (cell_change(cell, open, closed) || cell_change(cell, taken, closed)) {
+        doorbell_ring(claim->board);
+        return;
+    }
+    cell_change(cell, refused, word_of(claim->epoch + (uint64_t) 1, SM_CELL_FREE));
+}
+
+enum sm_cell_state sm_board_look(const struct sm_board *board, uint32_t index,
+                                 struct sm_announcement *announcement)
+{
+    const struct sm_cell *cell = &board->cells[index];
+    enum sm_cell_state state = state_of(cell_observe(cell));
+    if (state == SM_CELL_OPEN || state == SM_CELL_CLOSED) {
+        *announcement = cell->announcement;
+    }
+    return state;
+}
+
+bool sm_board_take(struct sm_board *board, uint32_t index)
+{
+    struct sm_cell *cell = &board->cells[index];
+    uint64_t word = cell_observe(cell);
+    return state_of(word) == SM_CELL_OPEN &&
+           cell_change(cell, word, word_of(word >> STATE_BITS, SM_CELL_TAKEN));
+}
+
+void sm_board_drop(struct sm_board *board, uint32_t index)
+{
+    struct sm_cell *cell = &board->cells[index];
+    for (int attempt = 0; attempt < 4; attempt++) { /* a sane producer closes only once */
+        uint64_t word = cell_observe(cell);
+        uint64_t epoch = word >> STATE_BITS;
+        enum sm_cell_state state = state_of(word);
+        if (state == SM_CELL_CLOSED) {
+            if (cell_change(cell, word, word_of(epoch + 1, SM_CELL_FREE))) {
+                return;
+            }
+        } else if (state == SM_CELL_OPEN || state == SM_CELL_TAKEN) {
+            if (cell_change(cell, word, word_of(epoch, SM_CELL_REFUSED))) {
+                return;
+            }
+        } else {
+            return;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/* The board of a segment: where other processes announce the rings that they write for its owner.
+ *
+ * It is the one part of a segment that others write. A producer takes a free cell for as long as
+ * its ring lives, fills it and rings the doorbell; the owner scans the cells when the bell has
+ * rung. A producer that dies between two of these steps leaves a cell taken and stops nobody.
+ *
+ * The cell's word is epoch * 256 + state:
+ *   FREE -> CLAIMED   a producer, by compare-and-swap: the cell's other words are its own now
+ *   CLAIMED -> OPEN   that producer: they are complete
+ *   OPEN -> TAKEN     the owner: it reads the ring
+ *   OPEN, TAKEN -> CLOSED   the producer: nothing more will come
+ *   OPEN, TAKEN -> REFUSED  the owner: it does not read the ring, or no longer
+ *   CLOSED -> FREE, with the next epoch     the owner: it has read all it wants
+ *   REFUSED -> FREE, with the next epoch    the producer
+ * A changed epoch or REFUSED tells the producer that its ring is no longer read. */
+#ifndef BTL_SM_BOARD_H
+#define BTL_SM_BOARD_H
+
+#include <btl/sm/card.h>
+#include <stdatomic.h>
+
+enum sm_cell_state {
+    SM_CELL_FREE = 0,
+    SM_CELL_CLAIMED = 1,
+    SM_CELL_OPEN = 2,
+    SM_CELL_TAKEN = 3,
+    SM_CELL_CLOSED = 4,
+    SM_CELL_REFUSED = 5,
+};
+
+/* What a producer says of its ring. The owner copies it out and checks every field. */
+struct sm_announcement {
+    uint32_t jobid, vpid;
+    uint64_t ring_offset; /* in the producer's segment */
+    uint32_t ring_slots;
+    uint32_t zero;
+    uint8_t card[SM_CARD_BYTES]; /* the producer's */
+};
+
+struct sm_cell {
+    _Atomic uint64_t word;
+    struct sm_announcement announcement;
+    uint8_t pad[32];
+};
+
+struct sm_board {
+    _Atomic uint64_t doorbell; /* counts announcements and closings */
+    uint8_t pad[56];
+    struct sm_cell cells[];
+};
+
+/* A producer's hold on a cell of a peer's board. */
+struct sm_claim {
+    struct sm_board *board; /* borrowed; NULL: none */
+    uint32_t index;
+    uint32_t epoch;
+};
+
+/* Takes a free cell, looking first at hint, fills and opens it. OUT_OF_RESOURCE: none is free. */
+int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
+                      const struct sm_announcement *announcement,
+                      struct sm_claim *claim) KEEL_MUST_CHECK;
+/* The owner may still read the ring. */
+bool sm_claim_alive(const struct sm_claim *claim);
+/* Nothing more will come. The ring's memory stays in use while the claim is alive. */
+void sm_claim_close(struct sm_claim *claim);
+
+/* The owner's side. */
+uint64_t sm_board_doorbell(const struct sm_board *board);
+/* The state of a cell, and its announcement when it is OPEN or CLOSED. */
+enum sm_cell_state sm_board_look(const struct sm_board *board, uint32_t index,
+                                 struct sm_announcement *announcement);
+/* OPEN to TAKEN; false: the producer closed it meanwhile, which is as good. */
+bool sm_board_take(struct sm_board *board, uint32_t index);
+/* The ring is no longer read: frees a CLOSED cell, refuses one that is OPEN or TAKEN. */
+void sm_board_drop(struct sm_board *board, uint32_t index);
+
+#endif

@@ -1,0 +1,60 @@
+#include <btl/sm/card.h>
+#include <string.h>
+
+/* Offsets: 0 version, 1 backing, 2 zero, 4 pid, 8 fd, 12 uid, 16 start time, 24 size, 32 nonce,
+ * 48 file. */
+_Static_assert(48 + SM_NONCE_BYTES == SM_CARD_BYTES, "the card is full");
+
+static void put_uint(uint8_t *bytes, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t) (value >> (8 * i));
+    }
+}
+
+static uint64_t get_uint(const uint8_t *bytes, size_t size)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++) {
+        value |= (uint64_t) bytes[i] << (8 * i);
+    }
+    return value;
+}
+
+void sm_card_encode(uint8_t bytes[SM_CARD_BYTES], const struct sm_card *card)
+{
+    memset(bytes, 0, SM_CARD_BYTES);
+    bytes[0] = SM_CARD_VERSION;
+    bytes[1] = (uint8_t) card->backing;
+    put_uint(bytes + 4, card->pid, 4);
+    put_uint(bytes + 8, card->fd, 4);
+    put_uint(bytes + 12, card->uid, 4);
+    put_uint(bytes + 16, card->start_time, 8);
+    put_uint(bytes + 24, card->size, 8);
+    memcpy(bytes + 32, card->nonce, SM_NONCE_BYTES);
+    memcpy(bytes + 48, card->file, SM_NONCE_BYTES);
+}
+
+int sm_card_decode(struct sm_card *card, const void *data, size_t size)
+{
+    const uint8_t *bytes = data;
+    if (size != SM_CARD_BYTES || bytes[0] != SM_CARD_VERSION || bytes[2] || bytes[3]) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    struct sm_card read = {
+        .backing = bytes[1],
+        .pid = (uint32_t) get_uint(bytes + 4, 4),
+        .fd = (uint32_t) get_uint(bytes + 8, 4),
+        .uid = (uint32_t) get_uint(bytes + 12, 4),
+        .start_time = get_uint(bytes + 16, 8),
+        .size = get_uint(bytes + 24, 8),
+    };
+    bool known = read.backing == SM_BACKING_MEMFD || read.backing == SM_BACKING_FILE;
+    if (!known || read.pid == 0 || read.pid > INT32_MAX || read.fd > INT32_MAX) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    memcpy(read.nonce, bytes + 32, SM_NONCE_BYTES);
+    memcpy(read.file, bytes + 48, SM_NONCE_BYTES);
+    *card = read;
+    return ORTE_SUCCESS;
+}

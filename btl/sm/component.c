@@ -1,0 +1,209 @@
+/* sm: shared memory between the processes of a node. README.md has the whole. */
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/sm/module.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const backings[] = {"auto", "memfd", "file", NULL};
+
+static struct param eager_limit_param = {
+    .name = "btl_sm_eager_limit",
+    .type = PARAM_SIZE,
+    .default_text = "4k",
+    .min = 512,
+    .max = 1 << 20,
+    .unit = "bytes",
+    .help = "Size of a small fragment, and most bytes of a first fragment, header included.",
+};
+
+static struct param eager_count_param = {
+    .name = "btl_sm_eager_count",
+    .type = PARAM_INT,
+    .default_text = "256",
+    .min = 4,
+    .max = 65536,
+    .unit = "fragments",
+    .help = "Most small fragments of a process; they get memory when they are first used.",
+};
+
+static struct param max_send_size_param = {
+    .name = "btl_sm_max_send_size",
+    .type = PARAM_SIZE,
+    .default_text = "32k",
+    .min = 1024,
+    .max = 16 << 20,
+    .unit = "bytes",
+    .help = "Size of a large fragment, and most bytes of any message.",
+};
+
+static struct param max_send_count_param = {
+    .name = "btl_sm_max_send_count",
+    .type = PARAM_INT,
+    .default_text = "128",
+    .min = 4,
+    .max = 65536,
+    .unit = "fragments",
+    .help = "Most large fragments of a process; they get memory when they are first used.",
+};
+
+static struct param inline_limit_param = {
+    .name = "btl_sm_inline_limit",
+    .type = PARAM_INT,
+    .default_text = "448",
+    .min = 56,
+    .max = SM_INLINE_MAX,
+    .unit = "bytes",
+    .help = "Messages up to this size are copied into the ring; larger ones travel in fragments.",
+};
+
+static struct param ring_slots_param = {
+    .name = "btl_sm_ring_slots",
+    .type = PARAM_INT,
+    .default_text = "256",
+    .min = SM_RING_SLOTS_MIN,
+    .max = SM_RING_SLOTS_MAX,
+    .unit = "slots",
+    .help = "Slots of 64 bytes in the ring to each peer; rounded up to a power of two.",
+};
+
+static struct param max_peers_param = {
+    .name = "btl_sm_max_peers",
+    .type = PARAM_INT,
+    .default_text = "512",
+    .min = 2,
+    .max = 65536,
+    .unit = "processes",
+    .help = "Most processes of the node that may write to this one at a time.",
+};
+
+static struct param max_regions_param = {
+    .name = "btl_sm_max_regions",
+    .type = PARAM_INT,
+    .default_text = "16384",
+    .min = 1,
+    .max = 1 << 24,
+    .unit = "regions",
+    .help = "Most memory regions registered at a time.",
+};
+
+static struct param use_cma_param = {
+    .name = "btl_sm_use_cma",
+    .type = PARAM_BOOL,
+    .default_text = "true",
+    .unit = "",
+    .help = "Put and get by process_vm_writev and process_vm_readv where the kernel allows it.",
+};
+
+static struct param backing_param = {
+    .name = "btl_sm_backing",
+    .type = PARAM_ENUM,
+    .default_text = "auto",
+    .choices = backings,
+    .unit = "",
+    .help =
+        "What a segment is made of: a memfd, a file in the session folder, or (auto) a memfd if "
+        "others can open it.",
+};
+
+static struct param *const params[] = {
+    &eager_limit_param,  &eager_count_param, &max_send_size_param, &max_send_count_param,
+    &inline_limit_param, &ring_slots_param,  &max_peers_param,     &max_regions_param,
+    &use_cma_param,      &backing_param,
+};
+
+static struct sm_module *the_module; /* from init until its finalize */
+
+static int sm_register_params(void)
+{
+    for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++) {
+        param_register(params[i]);
+    }
+    return OPAL_SUCCESS;
+}
+
+static uint32_t power_of_two(uint32_t number)
+{
+    uint32_t power = SM_RING_SLOTS_MIN;
+    while (power < number) {
+        power *= 2;
+    }
+    return power;
+}
+
+static struct sm_params read_params(void)
+{
+    struct sm_params read = {
+        .eager_limit = (size_t) param_int(&eager_limit_param),
+        .eager_count = (size_t) param_int(&eager_count_param),
+        .max_send_size = (size_t) param_int(&max_send_size_param),
+        .max_send_count = (size_t) param_int(&max_send_count_param),
+        .inline_limit = (size_t) param_int(&inline_limit_param),
+        .ring_slots = power_of_two((uint32_t) param_int(&ring_slots_param)),
+        .max_peers = (uint32_t) param_int(&max_peers_param),
+        .max_regions = (uint32_t) param_int(&max_regions_param),
+        .use_cma = param_bool(&use_cma_param),
+        .backing = (enum sm_backing_choice) param_int(&backing_param),
+    };
+    if (read.max_send_size < read.eager_limit) {
+        log_warn(LOG_BTL, "btl_sm_max_send_size is below btl_sm_eager_limit and raised to it");
+        read.max_send_size = read.eager_limit;
+    }
+    return read;
+}
+
+static int publish_card(const struct sm_module *module)
+{
+    const struct btl_host *host = btl_host();
+    uint8_t card[SM_CARD_BYTES];
+    sm_card_encode(card, &module->segment->card);
+    return host->ops->put_card(host->arg, SM_CARD_KEY, card, sizeof(card));
+}
+
+static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    *count = 0;
+    mca_btl_base_module_t **modules = malloc(sizeof(*modules));
+    if (!modules) {
+        return NULL;
+    }
+    struct sm_params values = read_params();
+    struct sm_module *module;
+    char reason[256] = "";
+    int status = sm_module_create(&module, &values, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
+        status = publish_card(module);
+        if (status != ORTE_SUCCESS) {
+            snprintf(reason, sizeof(reason), "publishing the card: %s", opal_strerror(status));
+            module->super.btl_finalize(&module->super);
+        }
+    }
+    if (status != ORTE_SUCCESS) {
+        log_warn(LOG_BTL, "sm: no shared memory in this process: %s", reason);
+        free(modules);
+        return NULL;
+    }
+    the_module = module;
+    modules[0] = &module->super;
+    *count = 1;
+    return modules;
+}
+
+static int sm_progress(void)
+{
+    return sm_module_progress(the_module);
+}
+
+static int sm_close(void)
+{
+    the_module = NULL;
+    return OPAL_SUCCESS;
+}
+
+mca_btl_base_component_t mca_btl_sm_component = {
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("sm"), .mca_close_component = sm_close,
+                    .mca_register_component_params = sm_register_params},
+    .btl_init = sm_init,
+    .btl_progress = sm_progress,
+};

@@ -1,0 +1,333 @@
+#include <base/clock.h>
+#include <base/crypto.h>
+#include <base/log.h>
+#include <btl/sm/module.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often processes that keep others waiting are looked up in the kernel. */
+#define CHECK_US 20000
+
+/* A question for a peer's card. The asker frees it when the answer came at once, else the answer
+ * does. */
+struct sm_card_question {
+    struct sm_module *module;
+    struct mca_btl_base_endpoint_t *endpoint; /* that waits for the answer; NULL: nobody does */
+    bool asking;                              /* the asker looks at status and card itself */
+    bool answered;
+    int status;
+    struct sm_card card;
+};
+
+static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b)
+{
+    return a->jobid == b->jobid && a->vpid == b->vpid;
+}
+
+static const char *session_dir(void)
+{
+    const struct btl_host *host = btl_host();
+    return host->ops->session_dir(host->arg);
+}
+
+struct mca_btl_base_endpoint_t *sm_endpoint_find(struct sm_module *module,
+                                                 const orte_process_name_t *name)
+{
+    struct mca_btl_base_endpoint_t *endpoint;
+    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+        if (same_name(&endpoint->name, name)) {
+            return endpoint;
+        }
+    }
+    return NULL;
+}
+
+/* An endpoint whose peer's segment is not mapped yet. */
+static struct mca_btl_base_endpoint_t *endpoint_make(struct sm_module *module,
+                                                     const orte_process_name_t *name)
+{
+    struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
+    if (!endpoint) {
+        return NULL;
+    }
+    endpoint->name = *name;
+    endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
+    sm_process_init(&endpoint->process, 0, 0);
+    rdma_am_peer_init(&endpoint->am, endpoint);
+    list_init(&endpoint->tx.inflight);
+    list_init(&endpoint->tx.link);
+    list_init(&endpoint->rx.link);
+    list_init(&endpoint->failed_link);
+    list_append(&module->endpoints, &endpoint->link);
+    return endpoint;
+}
+
+static void endpoint_free(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    list_remove(&endpoint->link);
+    if (endpoint->question) {
+        endpoint->question->endpoint = NULL;
+    }
+    sm_tx_release(module, endpoint);
+    sm_peer_detach(endpoint->peer);
+    sm_process_fini(&endpoint->process);
+    free(endpoint);
+}
+
+static int endpoint_attach(struct mca_btl_base_endpoint_t *endpoint, const struct sm_card *card,
+                           char *reason, size_t reason_size)
+{
+    int status = sm_peer_attach(&endpoint->peer, card, session_dir(), reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        endpoint->card = *card;
+        sm_process_init(&endpoint->process, (pid_t) card->pid, card->start_time);
+    }
+    return status;
+}
+
+struct mca_btl_base_endpoint_t *sm_endpoint_create(struct sm_module *module,
+                                                   const orte_process_name_t *name,
+                                                   const struct sm_card *card, char *reason,
+                                                   size_t reason_size)
+{
+    struct mca_btl_base_endpoint_t *endpoint = endpoint_make(module, name);
+    if (endpoint && endpoint_attach(endpoint, card, reason, reason_size) != ORTE_SUCCESS) {
+        endpoint_free(module, endpoint);
+        return NULL;
+    }
+    return endpoint;
+}
+
+static void card_arrived(void *arg, int status, const void *data, size_t size)
+{
+    struct sm_card_question *question = arg;
+    question->answered = true;
+    question->status = status < 0 ? status : sm_card_decode(&question->card, data, size);
+    if (question->asking) {
+        return;
+    }
+    struct mca_btl_base_endpoint_t *endpoint = question->endpoint;
+    if (endpoint) {
+        char reason[256] = "it published no segment";
+        endpoint->question = NULL;
+        if (question->status != ORTE_SUCCESS ||
+            endpoint_attach(endpoint, &question->card, reason, sizeof(reason)) != ORTE_SUCCESS) {
+            log_info(LOG_BTL, "sm: %s: %s", ORTE_NAME_PRINT(&endpoint->name), reason);
+            sm_endpoint_fail(question->module, endpoint, false, "its segment is not to be had");
+        }
+    }
+    free(question);
+}
+
+/* The endpoint of a peer whose card has come. */
+static struct mca_btl_base_endpoint_t *endpoint_of_card(struct sm_module *module,
+                                                        const orte_process_name_t *name,
+                                                        const struct sm_card *card)
+{
+    struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, name);
+    if (endpoint &&
+        (endpoint->question || crypto_equal(endpoint->card.nonce, card->nonce, SM_NONCE_BYTES))) {
+        return endpoint;
+    }
+    if (endpoint) {
+        sm_endpoint_leave(module, endpoint); /* of an earlier life of the process */
+    }
+    char reason[256] = "out of memory";
+    endpoint = sm_endpoint_create(module, name, card, reason, sizeof(reason));
+    if (!endpoint) {
+        log_info(LOG_BTL, "sm: %s is not reachable: %s", ORTE_NAME_PRINT(name), reason);
+    }
+    return endpoint;
+}
+
+/* The endpoint of a proc of this node, made or adopted; NULL: not reachable here. While the host
+ * fetches the card, the peer counts as reachable and sends to it find no room. */
+static struct mca_btl_base_endpoint_t *endpoint_of(struct sm_module *module, opal_proc_t *proc)
+{
+    const struct btl_host *host = btl_host();
+    struct sm_card_question *question = calloc(1, sizeof(*question));
+    if (!question) {
+        return NULL;
+    }
+    question->module = module;
+    question->asking = true;
+    host->ops->get_card(host->arg, proc, SM_CARD_KEY, card_arrived, question);
+    question->asking = false;
+    struct mca_btl_base_endpoint_t *endpoint = NULL;
+    if (question->answered) {
+        if (question->status == ORTE_SUCCESS) {
+            endpoint = endpoint_of_card(module, &proc->proc_name, &question->card);
+        }
+        free(question);
+        return endpoint;
+    }
+    endpoint = sm_endpoint_find(module, &proc->proc_name);
+    if (!endpoint) {
+        endpoint = endpoint_make(module, &proc->proc_name);
+        question->endpoint = endpoint;
+        if (endpoint) {
+            endpoint->question = question;
+        }
+    }
+    return endpoint;
+}
+
+int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                 struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    struct sm_module *module = sm_of(btl);
+    for (size_t i = 0; i < count; i++) {
+        opal_proc_t *proc = procs[i];
+        endpoints[i] = NULL;
+        if (proc->node != module->node || same_name(&proc->proc_name, &module->me)) {
+            continue;
+        }
+        endpoints[i] = endpoint_of(module, proc);
+        if (endpoints[i]) {
+            endpoints[i]->proc = proc;
+            if (reachable) {
+                opal_bitmap_set_bit(reachable, (int) i);
+            }
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+int sm_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                 struct mca_btl_base_endpoint_t **endpoints)
+{
+    (void) procs;
+    for (size_t i = 0; i < count; i++) {
+        if (endpoints[i]) {
+            sm_endpoint_leave(sm_of(btl), endpoints[i]);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                      bool corrupt, const char *why)
+{
+    endpoint->corrupt |= corrupt;
+    if (endpoint->failed) {
+        return;
+    }
+    endpoint->failed = ORTE_ERR_UNREACH;
+    endpoint->why = why;
+    list_append(&module->failing, &endpoint->failed_link);
+}
+
+/* Completes all operations to this peer with an error, once each. */
+static void end_operations(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    sm_sends_flush(module, endpoint);
+    sm_ops_flush(module, endpoint);
+    sm_tx_stop(module, endpoint, ORTE_ERR_UNREACH);
+    rdma_am_cancel(module->am, &endpoint->am, ORTE_ERR_UNREACH);
+}
+
+void sm_endpoint_leave(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->left) {
+        return;
+    }
+    endpoint->left = true;
+    endpoint->failed = ORTE_ERR_UNREACH;
+    endpoint->proc = NULL;
+    list_remove(&endpoint->failed_link);
+    list_remove(&endpoint->link);
+    list_append(&module->leaving, &endpoint->link);
+    sm_rx_stop(module, endpoint);
+    end_operations(module, endpoint);
+}
+
+static void settle(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    orte_process_name_t name = endpoint->name;
+    opal_proc_t *proc = endpoint->proc;
+    if (endpoint->corrupt) {
+        sm_rx_stop(module, endpoint);
+    }
+    end_operations(module, endpoint);
+    btl_report_error(&module->super, MCA_BTL_ERROR_FLAGS_NONFATAL, proc,
+                     "sm: lost process %u of this node, %s: %s", (unsigned) endpoint->card.pid,
+                     ORTE_NAME_PRINT(&name), endpoint->why);
+    if (!proc) {
+        sm_endpoint_leave(module, endpoint);
+    }
+}
+
+int sm_endpoints_settle(struct sm_module *module)
+{
+    int settled = 0;
+    for (struct list *link = list_pop(&module->failing); link; link = list_pop(&module->failing)) {
+        settle(module, container_of(link, struct mca_btl_base_endpoint_t, failed_link));
+        settled++;
+    }
+    return settled;
+}
+
+/* Looks after a peer that this process waits for. */
+static void check_peer(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                       bool ask_kernel)
+{
+    if (endpoint->tx.open && !sm_claim_alive(&endpoint->tx.claim)) {
+        sm_endpoint_fail(module, endpoint, false, "it no longer reads");
+    } else if (ask_kernel && sm_process_gone(&endpoint->process)) {
+        sm_endpoint_fail(module, endpoint, false, "it ended");
+    }
+}
+
+static void check_live(struct sm_module *module, bool ask_kernel)
+{
+    struct mca_btl_base_endpoint_t *endpoint;
+    list_for_each (endpoint, &module->waiting, struct mca_btl_base_endpoint_t, tx.link) {
+        check_peer(module, endpoint, ask_kernel);
+    }
+    if (!ask_kernel || !rdma_am_active(module->am)) {
+        return;
+    }
+    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+        if (endpoint->am.unanswered > 0) {
+            check_peer(module, endpoint, true);
+        }
+    }
+}
+
+static void check_leaving(struct sm_module *module, bool ask_kernel)
+{
+    struct mca_btl_base_endpoint_t *endpoint;
+    list_for_each (endpoint, &module->leaving, struct mca_btl_base_endpoint_t, link) {
+        if (!endpoint->tx.open || !sm_claim_alive(&endpoint->tx.claim) ||
+            (ask_kernel && sm_process_gone(&endpoint->process))) {
+            endpoint_free(module, endpoint);
+        }
+    }
+}
+
+void sm_endpoints_check(struct sm_module *module)
+{
+    if (list_empty(&module->waiting) && list_empty(&module->leaving) &&
+        !rdma_am_active(module->am)) {
+        return;
+    }
+    uint64_t now = clock_us();
+    bool ask_kernel = now - module->checked_us >= CHECK_US;
+    if (ask_kernel) {
+        module->checked_us = now;
+    }
+    check_live(module, ask_kernel);
+    check_leaving(module, ask_kernel);
+}
+
+void sm_endpoints_destroy(struct sm_module *module)
+{
+    while (!list_empty(&module->endpoints)) {
+        sm_endpoint_leave(
+            module, container_of(module->endpoints.next, struct mca_btl_base_endpoint_t, link));
+    }
+    struct mca_btl_base_endpoint_t *endpoint;
+    list_for_each (endpoint, &module->leaving, struct mca_btl_base_endpoint_t, link) {
+        endpoint_free(module, endpoint);
+    }
+}

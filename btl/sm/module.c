@@ -1,0 +1,282 @@
+#include <base/log.h>
+#include <btl/sm/module.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_OPS 4096
+#define EAGER_CHUNK 16
+#define MAX_SEND_CHUNK 4
+/* Rare work is done once in this many passes. */
+#define CHECK_PASSES 256
+/* Between fragments, so that those of a power of two do not share their cache sets. */
+#define FRAGMENT_GAP SM_SLOT_BYTES
+
+static size_t round_up(size_t size, size_t unit)
+{
+    return (size + unit - 1) / unit * unit;
+}
+
+/* Gives memory to the fragments that the pool of a class makes next. False: there is none. */
+static bool class_grows(struct sm_module *module, int class)
+{
+    static const enum sm_area areas[DESC_SIZES] = {SM_AREA_SMALL, SM_AREA_LARGE};
+    const struct desc_size *size = &module->descs.classes[class].size;
+    size_t made = module->descs.classes[class].pool.total;
+    size_t next = size->limit - made < size->per_chunk ? size->limit : made + size->per_chunk;
+    return sm_segment_commit(module->segment, areas[class], (uint32_t) next) == ORTE_SUCCESS;
+}
+
+/* Whether a descriptor for size bytes may be taken: every fragment that the pools would hand out
+ * has memory. */
+static bool fragment_ready(struct sm_module *module, size_t size)
+{
+    for (int class = 0; class < DESC_SIZES; class ++) {
+        const struct desc_class *descs = &module->descs.classes[class];
+        if (size > descs->size.payload) {
+            continue;
+        }
+        if (descs->pool.free) {
+            return true;
+        }
+        if (descs->pool.total < descs->size.limit) {
+            return class_grows(module, class);
+        }
+    }
+    return false;
+}
+
+static mca_btl_base_descriptor_t *sm_alloc(mca_btl_base_module_t *btl,
+                                           struct mca_btl_base_endpoint_t *endpoint, uint8_t order,
+                                           size_t size, uint32_t flags)
+{
+    (void) endpoint;
+    struct sm_module *module = sm_of(btl);
+    return fragment_ready(module, size) ? desc_alloc(&module->descs, order, size, flags) : NULL;
+}
+
+static mca_btl_base_descriptor_t *sm_prepare_src(mca_btl_base_module_t *btl,
+                                                 struct mca_btl_base_endpoint_t *endpoint,
+                                                 opal_convertor_t *convertor, uint8_t order,
+                                                 size_t reserve, size_t *size, uint32_t flags)
+{
+    (void) endpoint;
+    struct sm_module *module = sm_of(btl);
+    size_t most = btl->btl_max_send_size;
+    if (reserve > most) {
+        return NULL;
+    }
+    size_t wanted = opal_convertor_get_packed_size(convertor) - convertor->bytes_converted;
+    wanted = wanted < *size ? wanted : *size;
+    wanted = wanted < most - reserve ? wanted : most - reserve;
+    return fragment_ready(module, reserve + wanted)
+               ? desc_prepare(&module->descs, convertor, order, reserve, size, flags, false)
+               : NULL;
+}
+
+static void dump_endpoint(const struct mca_btl_base_endpoint_t *endpoint)
+{
+    static const char *const cma[] = {"untried", "works", "off"};
+    log_info(LOG_BTL,
+             "sm: %s: process %u, sent %llu slots of which %llu consumed, received %llu slots, "
+             "single copy %s%s%s",
+             ORTE_NAME_PRINT(&endpoint->name), endpoint->card.pid,
+             (unsigned long long) endpoint->tx.ring.tail,
+             (unsigned long long) endpoint->tx.ring.consumed,
+             (unsigned long long) endpoint->rx.ring.head, cma[endpoint->cma],
+             endpoint->failed ? ", failed: " : "", endpoint->why ? endpoint->why : "");
+}
+
+static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    int verbose)
+{
+    (void) verbose;
+    struct sm_module *module = sm_of(btl);
+    if (endpoint) {
+        dump_endpoint(endpoint);
+        return;
+    }
+    log_info(LOG_BTL,
+             "sm: %u rings to peers, %u read in every pass, %zu small and %zu large descriptors "
+             "in use",
+             module->rings_made - module->free_ring_count, module->hot_count,
+             module->descs.classes[0].pool.in_use, module->descs.classes[1].pool.in_use);
+    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+        dump_endpoint(endpoint);
+    }
+}
+
+int sm_module_progress(struct sm_module *module)
+{
+    int events = sm_rx_progress(module);
+    if (!list_empty(&module->waiting)) {
+        sm_tx_collect(module);
+    }
+    events += sm_sends_complete(module) + sm_ops_complete(module);
+    if (rdma_am_active(module->am)) {
+        events += rdma_am_progress(module->am);
+    }
+    if (++module->passes % CHECK_PASSES == 0) {
+        sm_endpoints_check(module);
+    }
+    return events + sm_endpoints_settle(module);
+}
+
+static int sm_finalize(mca_btl_base_module_t *btl)
+{
+    struct sm_module *module = sm_of(btl);
+    sm_endpoints_destroy(module);
+    rdma_am_destroy(module->am);
+    desc_set_fini(&module->descs);
+    pool_fini(&module->ops);
+    region_table_destroy(module->regions);
+    sm_segment_destroy(module->segment);
+    free(module->hot);
+    free(module->cells);
+    free(module->free_rings);
+    free(module);
+    return OPAL_SUCCESS;
+}
+
+static const mca_btl_base_module_t module_template = {
+    .btl_component = &mca_btl_sm_component,
+    .btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH - 1,
+    .btl_latency = 1,
+    .btl_bandwidth = 10000,
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_RDMA,
+    .btl_registration_handle_size = sizeof(struct region_handle),
+    .btl_get_limit = SIZE_MAX,
+    .btl_put_limit = SIZE_MAX,
+    .btl_add_procs = sm_add_procs,
+    .btl_del_procs = sm_del_procs,
+    .btl_register = btl_register_tag,
+    .btl_finalize = sm_finalize,
+    .btl_alloc = sm_alloc,
+    .btl_free = sm_free,
+    .btl_prepare_src = sm_prepare_src,
+    .btl_send = sm_send,
+    .btl_sendi = sm_sendi,
+    .btl_put = sm_put,
+    .btl_get = sm_get,
+    .btl_dump = sm_dump,
+    .btl_atomic_op = btl_no_atomic_op,
+    .btl_atomic_fop = btl_no_atomic_fop,
+    .btl_atomic_cswap = btl_no_atomic_cswap,
+    .btl_register_mem = sm_register_mem,
+    .btl_deregister_mem = sm_deregister_mem,
+    .btl_register_error = btl_register_error_fn,
+    .btl_ft_event = btl_no_ft_event,
+};
+
+static struct sm_shape shape_of(const struct sm_params *params)
+{
+    return (struct sm_shape){
+        .peers = params->max_peers,
+        .ring_slots = params->ring_slots,
+        .units = {[SM_AREA_RINGS] = params->max_peers,
+                  [SM_AREA_SMALL] = (uint32_t) params->eager_count,
+                  [SM_AREA_LARGE] = (uint32_t) params->max_send_count,
+                  [SM_AREA_REGIONS] = params->max_regions},
+        .unit_bytes = {[SM_AREA_RINGS] = params->ring_slots * SM_SLOT_BYTES,
+                       [SM_AREA_SMALL] =
+                           (uint32_t) (round_up(params->eager_limit, SM_SLOT_BYTES) + FRAGMENT_GAP),
+                       [SM_AREA_LARGE] =
+                           (uint32_t) (round_up(params->max_send_size, SM_SLOT_BYTES) +
+                                       FRAGMENT_GAP),
+                       [SM_AREA_REGIONS] = sizeof(struct sm_region)},
+    };
+}
+
+static void set_limits(mca_btl_base_module_t *btl, const struct sm_params *params)
+{
+    *btl = module_template;
+    btl->btl_eager_limit = params->eager_limit;
+    btl->btl_rndv_eager_limit = params->max_send_size;
+    btl->btl_max_send_size = params->max_send_size;
+    btl->btl_rdma_pipeline_send_length = params->max_send_size;
+    btl->btl_rdma_pipeline_frag_size = params->max_send_size;
+    btl->btl_min_rdma_pipeline_size = SIZE_MAX; /* one put or get takes all */
+}
+
+static void descs_init(struct sm_module *module)
+{
+    const struct sm_params *params = &module->params;
+    const uint32_t *bytes = module->segment->shape.unit_bytes;
+    const struct desc_size sizes[DESC_SIZES] = {
+        {.payload = params->eager_limit,
+         .limit = params->eager_count,
+         .per_chunk = EAGER_CHUNK,
+         .slots = sm_segment_unit(module->segment, SM_AREA_SMALL, 0),
+         .slot_size = bytes[SM_AREA_SMALL]},
+        {.payload = params->max_send_size,
+         .limit = params->max_send_count,
+         .per_chunk = MAX_SEND_CHUNK,
+         .slots = sm_segment_unit(module->segment, SM_AREA_LARGE, 0),
+         .slot_size = bytes[SM_AREA_LARGE]},
+    };
+    desc_set_init(&module->descs, sizes, DESC_SIZES, 0);
+}
+
+static void lists_init(struct sm_module *module)
+{
+    struct list *const lists[] = {&module->endpoints, &module->leaving, &module->failing,
+                                  &module->waiting,   &module->done,    &module->done_ops,
+                                  &module->quiet};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        list_init(lists[i]);
+    }
+}
+
+/* The parts that stand on the segment. */
+static int parts_create(struct sm_module *module)
+{
+    uint32_t peers = module->params.max_peers;
+    module->regions = region_table_create(module->params.max_regions);
+    module->hot = calloc(peers, sizeof(struct mca_btl_base_endpoint_t *));
+    module->cells = calloc(peers, sizeof(struct mca_btl_base_endpoint_t *));
+    module->free_rings = calloc(peers, sizeof(*module->free_rings));
+    descs_init(module);
+    struct rdma_am_config config = {
+        .module = &module->super,
+        .regions = module->regions,
+        .max_ops = MAX_OPS,
+        .send = sm_send_frame,
+    };
+    if (!module->regions || !module->hot || !module->cells || !module->free_rings) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return rdma_am_create(&module->am, &config);
+}
+
+int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
+                     size_t reason_size)
+{
+    const struct btl_host *host = btl_host();
+    const opal_proc_t *me = host->ops->me(host->arg);
+    struct sm_module *made = calloc(1, sizeof(*made));
+    if (!made) {
+        snprintf(reason, reason_size, "out of memory");
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    set_limits(&made->super, params);
+    made->params = *params;
+    made->me = me->proc_name;
+    made->node = me->node;
+    made->local_rank = me->local_rank;
+    lists_init(made);
+    pool_init(&made->ops, sizeof(struct sm_op), _Alignof(struct sm_op), 32, MAX_OPS, NULL, NULL);
+    struct sm_shape shape = shape_of(params);
+    int status = sm_segment_create(&made->segment, &shape, params->backing,
+                                   host->ops->session_dir(host->arg), reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = parts_create(made);
+        if (status != ORTE_SUCCESS) {
+            snprintf(reason, reason_size, "out of memory");
+        }
+    }
+    if (status != ORTE_SUCCESS) {
+        sm_finalize(&made->super);
+        return status;
+    }
+    *module = made;
+    return ORTE_SUCCESS;
+}

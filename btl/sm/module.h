@@ -1,0 +1,202 @@
+/* The module's and its endpoints' state. One thread at a time.
+ *
+ * An endpoint is freed by progress alone, so a callback may del_procs whom it likes, the peer whose
+ * message is being delivered included. */
+#ifndef BTL_SM_MODULE_H
+#define BTL_SM_MODULE_H
+
+#include <base/list.h>
+#include <base/pool.h>
+#include <btl/base.h>
+#include <btl/desc.h>
+#include <btl/rdma_am.h>
+#include <btl/sm/cma.h>
+#include <btl/sm/regions.h>
+#include <btl/sm/segment.h>
+
+#define SM_CARD_KEY "btl.sm"
+/* Most completions of a kind in one pass; callbacks may add more as they go. */
+#define SM_COMPLETE_MAX 256
+
+struct sm_params {
+    size_t eager_limit, eager_count;
+    size_t max_send_size, max_send_count;
+    size_t inline_limit;
+    uint32_t ring_slots, max_peers, max_regions;
+    enum sm_backing_choice backing;
+    bool use_cma;
+};
+
+struct sm_card_question;
+
+enum sm_cma_state { SM_CMA_UNTRIED, SM_CMA_WORKS, SM_CMA_OFF };
+
+/* What goes to the peer. */
+struct sm_tx {
+    bool open;    /* the ring exists and is announced */
+    bool stalled; /* a send found the ring full */
+    struct sm_tx_ring ring;
+    uint32_t ring_index; /* in my segment */
+    struct sm_claim claim;
+    struct list
+        inflight;     /* of struct desc: fragments that the peer may still read, in ring order */
+    struct list link; /* in module->waiting while something is in flight or stalled */
+};
+
+/* What comes from the peer. */
+struct sm_rx {
+    bool open;
+    bool closing; /* the peer closed its ring: what is in it is all */
+    bool hot;     /* in module->hot, else in module->quiet */
+    struct sm_rx_ring ring;
+    uint32_t cell; /* of my board */
+    uint32_t hot_index;
+    unsigned idle; /* polls without a message */
+    struct list link;
+};
+
+struct mca_btl_base_endpoint_t {
+    struct list link; /* in module->endpoints or module->leaving */
+    orte_process_name_t name;
+    opal_proc_t *proc; /* borrowed; NULL: not added yet, or no longer */
+    struct sm_card card;
+    struct sm_peer *peer;              /* owned; NULL: the card has not come yet */
+    struct sm_card_question *question; /* for the card; NULL: answered */
+    struct sm_process process;
+    enum sm_cma_state cma;
+    struct rdma_am_peer am;
+    struct sm_tx tx;
+    struct sm_rx rx;
+    bool left;       /* it is in module->leaving */
+    int failed;      /* what sends return from now on; 0: it works */
+    bool corrupt;    /* it failed because the peer broke the rules: nothing is read any more */
+    const char *why; /* a literal */
+    struct list failed_link; /* in module->failing until progress has reported it */
+};
+
+/* A put or get that is done and waits for progress to call back. */
+struct sm_op {
+    struct list link;
+    struct mca_btl_base_endpoint_t *endpoint;
+    void *local_address;
+    mca_btl_base_registration_handle_t *local_handle;
+    mca_btl_base_rdma_completion_fn_t cbfunc;
+    void *cbcontext;
+    void *cbdata;
+    int status;
+};
+
+struct sm_module {
+    mca_btl_base_module_t super; /* first */
+    struct sm_params params;
+    orte_process_name_t me;
+    uint32_t node, local_rank;
+    struct sm_segment *segment;
+    struct desc_set descs; /* their payloads are the segment's fragments */
+    struct region_table *regions;
+    struct rdma_am *am;
+    struct pool ops;
+
+    struct list endpoints;
+    struct list leaving; /* no longer the caller's; their rings may still be read by the peers */
+    struct list failing;
+    struct list waiting;  /* endpoints, by tx.link */
+    struct list done;     /* descriptors to complete, by desc.link */
+    struct list done_ops; /* struct sm_op */
+
+    struct mca_btl_base_endpoint_t **hot; /* open rx, polled in every pass; max_peers of them */
+    uint32_t hot_count;
+    struct list quiet;                      /* open rx without traffic: one is polled a pass */
+    struct mca_btl_base_endpoint_t **cells; /* who writes the ring announced in a cell */
+    uint64_t doorbell;                      /* as last seen */
+    bool rescan; /* an announcement waits for an older ring of the same peer to drain */
+
+    uint32_t *free_rings; /* a stack */
+    uint32_t free_ring_count;
+    uint32_t rings_made;
+    uint32_t passes;
+    uint64_t checked_us; /* when the peers waited for were last checked to be alive */
+};
+
+static inline struct sm_module *sm_of(mca_btl_base_module_t *btl)
+{
+    return (struct sm_module *) (void *) btl;
+}
+
+/* module.c */
+int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
+                     size_t reason_size) KEEL_MUST_CHECK;
+int sm_module_progress(struct sm_module *module);
+
+/* endpoint.c */
+int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                 struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable);
+int sm_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                 struct mca_btl_base_endpoint_t **endpoints);
+struct mca_btl_base_endpoint_t *sm_endpoint_find(struct sm_module *module,
+                                                 const orte_process_name_t *name);
+/* Maps the peer's segment. NULL: reason tells why. */
+struct mca_btl_base_endpoint_t *sm_endpoint_create(struct sm_module *module,
+                                                   const orte_process_name_t *name,
+                                                   const struct sm_card *card, char *reason,
+                                                   size_t reason_size);
+/* From now on sends are refused; progress completes what is in flight with an error and reports
+ * why. Nothing is called back from here. */
+void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                      bool corrupt, const char *why);
+/* Ends an endpoint: its operations complete with an error at once, it is freed later. */
+void sm_endpoint_leave(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+/* Progress's part: reports failures; returns how many. */
+int sm_endpoints_settle(struct sm_module *module);
+/* Now and then: frees those that left, finds peers that died or no longer read. */
+void sm_endpoints_check(struct sm_module *module);
+/* For finalize: frees all, whatever the peers still do. */
+void sm_endpoints_destroy(struct sm_module *module);
+
+/* send.c */
+int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+            mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
+int sm_send_frame(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                  mca_btl_base_descriptor_t *descriptor);
+int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+             opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+             uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+             mca_btl_base_descriptor_t **descriptor);
+int sm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
+/* Completes what is in module->done; returns how many. */
+int sm_sends_complete(struct sm_module *module);
+/* Only those of one endpoint. */
+void sm_sends_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+/* Moves what the peers have consumed to module->done. */
+void sm_tx_collect(struct sm_module *module);
+/* Ends the sending side: completes what is in flight with status, tells the peer. The ring and its
+ * fragments stay until sm_tx_release. */
+void sm_tx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, int status);
+/* The peer no longer reads: ring and fragments are free. */
+void sm_tx_release(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+
+/* receive.c */
+int sm_rx_progress(struct sm_module *module);
+void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+
+/* rdma.c */
+mca_btl_base_registration_handle_t *sm_register_mem(mca_btl_base_module_t *btl,
+                                                    struct mca_btl_base_endpoint_t *endpoint,
+                                                    void *base, size_t size, uint32_t flags);
+int sm_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle);
+int sm_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+           void *local_address, uint64_t remote_address,
+           mca_btl_base_registration_handle_t *local_handle,
+           mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+           void *local_address, uint64_t remote_address,
+           mca_btl_base_registration_handle_t *local_handle,
+           mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+/* Calls back for what is done; returns how many. */
+int sm_ops_complete(struct sm_module *module);
+/* Only those of one endpoint, now. */
+void sm_ops_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+
+#endif

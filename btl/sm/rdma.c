@@ -1,0 +1,215 @@
+#include <btl/sm/module.h>
+#include <string.h>
+
+mca_btl_base_registration_handle_t *sm_register_mem(mca_btl_base_module_t *btl,
+                                                    struct mca_btl_base_endpoint_t *endpoint,
+                                                    void *base, size_t size, uint32_t flags)
+{
+    struct sm_module *module = sm_of(btl);
+    mca_btl_base_registration_handle_t *handle =
+        region_add(module->regions, endpoint, base, size, flags);
+    if (!handle) {
+        return NULL;
+    }
+    const struct region_handle *flat = (const struct region_handle *) handle;
+    if (sm_segment_commit(module->segment, SM_AREA_REGIONS, flat->index + 1) != ORTE_SUCCESS) {
+        region_remove(module->regions, handle);
+        return NULL;
+    }
+    bool any = !endpoint || endpoint == MCA_BTL_ENDPOINT_ANY;
+    sm_region_publish(sm_segment_unit(module->segment, SM_AREA_REGIONS, flat->index), flat, flags,
+                      any ? NULL : &endpoint->name);
+    return handle;
+}
+
+int sm_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle)
+{
+    struct sm_module *module = sm_of(btl);
+    if (!handle) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    uint32_t index = ((const struct region_handle *) handle)->index;
+    int status = region_remove(module->regions, handle);
+    if (status == OPAL_SUCCESS) {
+        sm_region_withdraw(sm_segment_unit(module->segment, SM_AREA_REGIONS, index));
+    }
+    return status;
+}
+
+/* Whether the peer's memory can be reached by single copy; found out on the first use. */
+static bool cma_works(struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->cma == SM_CMA_UNTRIED) {
+        bool works =
+            sm_cma_probe(&endpoint->process, endpoint->peer->nonce_address, endpoint->card.nonce);
+        endpoint->cma = works ? SM_CMA_WORKS : SM_CMA_OFF;
+    }
+    return endpoint->cma == SM_CMA_WORKS;
+}
+
+/* One put or get, as its caller described it. */
+struct access {
+    struct mca_btl_base_endpoint_t *endpoint;
+    bool put;
+    void *local;
+    uint64_t remote;
+    mca_btl_base_registration_handle_t *local_handle;
+    struct region_handle remote_handle;
+    size_t size;
+    mca_btl_base_rdma_completion_fn_t cbfunc;
+    void *cbcontext;
+    void *cbdata;
+};
+
+static int check(struct sm_module *module, const struct access *access)
+{
+    struct sm_peer *peer = access->endpoint->peer;
+    uint64_t offset = peer->layout.start[SM_AREA_REGIONS] +
+                      (uint64_t) access->remote_handle.index * sizeof(struct sm_region);
+    const struct sm_region *region =
+        sm_peer_span(peer, SM_AREA_REGIONS, offset, sizeof(struct sm_region));
+    if (!region) {
+        return OPAL_ERR_PERM;
+    }
+    return sm_region_check(
+        region, &access->remote_handle, &module->me, access->remote, access->size,
+        access->put ? MCA_BTL_REG_FLAG_REMOTE_WRITE : MCA_BTL_REG_FLAG_REMOTE_READ);
+}
+
+/* Checks and copies. NOT_AVAILABLE: nothing happened, and single copy is over for this peer. */
+static int copy(struct sm_module *module, const struct access *access)
+{
+    struct mca_btl_base_endpoint_t *endpoint = access->endpoint;
+    int status = check(module, access);
+    if (status != OPAL_SUCCESS || access->size == 0) {
+        return status;
+    }
+    status =
+        sm_cma_copy(&endpoint->process, access->put, access->local, access->remote, access->size);
+    if (status == OPAL_SUCCESS && !access->put) {
+        return check(module, access);
+    }
+    if (status == ORTE_ERR_NOT_AVAILABLE) {
+        endpoint->cma = SM_CMA_OFF;
+    } else if (status == ORTE_ERR_UNREACH) {
+        sm_endpoint_fail(module, endpoint, false, "it ended");
+    }
+    return status;
+}
+
+static int single_copy(struct sm_module *module, const struct access *access)
+{
+    struct sm_op *op = pool_get(&module->ops);
+    if (!op) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int status = copy(module, access);
+    if (status == ORTE_ERR_NOT_AVAILABLE || !access->cbfunc) {
+        pool_put(&module->ops, op);
+        return status == ORTE_ERR_NOT_AVAILABLE ? status : OPAL_SUCCESS;
+    }
+    *op = (struct sm_op){
+        .endpoint = access->endpoint,
+        .local_address = access->local,
+        .local_handle = access->local_handle,
+        .cbfunc = access->cbfunc,
+        .cbcontext = access->cbcontext,
+        .cbdata = access->cbdata,
+        .status = status,
+    };
+    list_append(&module->done_ops, &op->link);
+    return OPAL_SUCCESS;
+}
+
+static int access_memory(struct sm_module *module, const struct access *access, int order)
+{
+    struct mca_btl_base_endpoint_t *endpoint = access->endpoint;
+    if (endpoint->failed) {
+        return endpoint->failed;
+    }
+    if (!endpoint->peer) {
+        return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come */
+    }
+    if (cma_works(endpoint)) {
+        int status = single_copy(module, access);
+        if (status != ORTE_ERR_NOT_AVAILABLE) {
+            return status;
+        }
+    }
+    mca_btl_base_registration_handle_t *handle =
+        (mca_btl_base_registration_handle_t *) (uintptr_t) &access->remote_handle;
+    if (access->put) {
+        return rdma_am_put(module->am, &endpoint->am, access->local, access->remote,
+                           access->local_handle, handle, access->size, order, access->cbfunc,
+                           access->cbcontext, access->cbdata);
+    }
+    return rdma_am_get(module->am, &endpoint->am, access->local, access->remote,
+                       access->local_handle, handle, access->size, order, access->cbfunc,
+                       access->cbcontext, access->cbdata);
+}
+
+int sm_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+           void *local_address, uint64_t remote_address,
+           mca_btl_base_registration_handle_t *local_handle,
+           mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    (void) flags;
+    if (!remote_handle) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct access access = {endpoint, true, local_address, remote_address, local_handle,
+                            {0},      size, cbfunc,        cbcontext,      cbdata};
+    memcpy(&access.remote_handle, remote_handle, sizeof(access.remote_handle));
+    return access_memory(sm_of(btl), &access, order);
+}
+
+int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+           void *local_address, uint64_t remote_address,
+           mca_btl_base_registration_handle_t *local_handle,
+           mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    (void) flags;
+    if (!remote_handle) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct access access = {endpoint, false, local_address, remote_address, local_handle,
+                            {0},      size,  cbfunc,        cbcontext,      cbdata};
+    memcpy(&access.remote_handle, remote_handle, sizeof(access.remote_handle));
+    return access_memory(sm_of(btl), &access, order);
+}
+
+static void op_complete(struct sm_module *module, struct sm_op *op)
+{
+    struct sm_op done = *op;
+    pool_put(&module->ops, op);
+    done.cbfunc(&module->super, done.endpoint, done.local_address, done.local_handle,
+                done.cbcontext, done.cbdata, done.status);
+}
+
+int sm_ops_complete(struct sm_module *module)
+{
+    int completed = 0;
+    while (completed < SM_COMPLETE_MAX && !list_empty(&module->done_ops)) {
+        op_complete(module, container_of(list_pop(&module->done_ops), struct sm_op, link));
+        completed++;
+    }
+    return completed;
+}
+
+void sm_ops_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct list mine;
+    list_init(&mine);
+    struct sm_op *op;
+    list_for_each (op, &module->done_ops, struct sm_op, link) {
+        if (op->endpoint == endpoint) {
+            list_remove(&op->link);
+            list_append(&mine, &op->link);
+        }
+    }
+    for (struct list *link = list_pop(&mine); link; link = list_pop(&mine)) {
+        op_complete(module, container_of(link, struct sm_op, link));
+    }
+}

@@ -1,0 +1,239 @@
+#include <base/crypto.h>
+#include <base/log.h>
+#include <btl/sm/module.h>
+
+/* Most messages taken from one ring in a pass, so that one peer does not starve the others. */
+#define BATCH 32
+/* After so many polls without a message a ring is polled in turn with the other quiet ones. */
+#define QUIET_POLLS 1024
+
+static void hot_add(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    endpoint->rx.hot = true;
+    endpoint->rx.idle = 0;
+    endpoint->rx.hot_index = module->hot_count;
+    module->hot[module->hot_count++] = endpoint;
+}
+
+static void hot_remove(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct mca_btl_base_endpoint_t *last = module->hot[--module->hot_count];
+    module->hot[endpoint->rx.hot_index] = last;
+    last->rx.hot_index = endpoint->rx.hot_index;
+    endpoint->rx.hot = false;
+}
+
+void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_rx *rx = &endpoint->rx;
+    if (!rx->open) {
+        return;
+    }
+    rx->open = false;
+    if (rx->hot) {
+        hot_remove(module, endpoint);
+    } else {
+        list_remove(&rx->link);
+    }
+    module->cells[rx->cell] = NULL;
+    /* The next producer to claim the cell finds the line at 0. */
+    atomic_store_explicit(&rx->ring.line->consumed, 0, memory_order_relaxed);
+    sm_board_drop(module->segment->board, rx->cell);
+}
+
+/* The endpoint of who announced a ring; one that was not added yet is made. NULL: not to be had. */
+static struct mca_btl_base_endpoint_t *announcer(struct sm_module *module,
+                                                 const struct sm_announcement *announcement)
+{
+    struct sm_card card;
+    if (sm_card_decode(&card, announcement->card, SM_CARD_BYTES) != ORTE_SUCCESS) {
+        return NULL;
+    }
+    orte_process_name_t name = {.jobid = announcement->jobid, .vpid = announcement->vpid};
+    struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, &name);
+    if (endpoint && !endpoint->peer) {
+        return endpoint;
+    }
+    if (endpoint) {
+        bool same = crypto_equal(endpoint->card.nonce, card.nonce, SM_NONCE_BYTES);
+        return same && !endpoint->corrupt ? endpoint : NULL;
+    }
+    char reason[256];
+    endpoint = sm_endpoint_create(module, &name, &card, reason, sizeof(reason));
+    if (!endpoint) {
+        log_warn(LOG_BTL, "sm: %s writes to this process and is refused: %s",
+                 ORTE_NAME_PRINT(&name), reason);
+    }
+    return endpoint;
+}
+
+static const struct sm_slot *ring_slots(struct sm_peer *peer,
+                                        const struct sm_announcement *announcement)
+{
+    uint64_t bytes = (uint64_t) peer->shape.ring_slots * SM_SLOT_BYTES;
+    if (announcement->ring_slots != peer->shape.ring_slots ||
+        announcement->ring_offset % SM_SLOT_BYTES != 0) {
+        return NULL;
+    }
+    return sm_peer_span(peer, SM_AREA_RINGS, announcement->ring_offset, bytes);
+}
+
+static void rx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                     uint32_t cell, const struct sm_slot *slots)
+{
+    struct sm_rx *rx = &endpoint->rx;
+    sm_rx_ring_init(&rx->ring, slots, endpoint->peer->shape.ring_slots,
+                    &module->segment->lines[cell]);
+    rx->open = true;
+    rx->closing = false;
+    rx->cell = cell;
+    module->cells[cell] = endpoint;
+    hot_add(module, endpoint);
+}
+
+/* Looks at one cell of the board and does what is due. */
+static void board_visit(struct sm_module *module, uint32_t cell)
+{
+    struct sm_board *board = module->segment->board;
+    struct sm_announcement announcement;
+    enum sm_cell_state state = sm_board_look(board, cell, &announcement);
+    if (state != SM_CELL_OPEN && state != SM_CELL_CLOSED) {
+        return;
+    }
+    if (module->cells[cell]) {
+        module->cells[cell]->rx.closing = state == SM_CELL_CLOSED;
+        return;
+    }
+    struct mca_btl_base_endpoint_t *endpoint = announcer(module, &announcement);
+    if (endpoint && (endpoint->rx.open || !endpoint->peer)) {
+        module->rescan = true; /* its older ring has to drain first, or its card to come */
+        return;
+    }
+    const struct sm_slot *slots = endpoint ? ring_slots(endpoint->peer, &announcement) : NULL;
+    if (!slots) {
+        sm_board_drop(board, cell);
+        if (endpoint && !endpoint->proc) {
+            sm_endpoint_leave(module, endpoint);
+        }
+        return;
+    }
+    if (state == SM_CELL_OPEN && !sm_board_take(board, cell)) {
+        module->rescan = true; /* closed in this moment */
+        return;
+    }
+    rx_start(module, endpoint, cell, slots);
+    endpoint->rx.closing = state == SM_CELL_CLOSED;
+}
+
+static void board_scan(struct sm_module *module, uint64_t doorbell)
+{
+    module->doorbell = doorbell;
+    module->rescan = false;
+    for (uint32_t cell = 0; cell < module->params.max_peers; cell++) {
+        board_visit(module, cell);
+    }
+}
+
+/* The bytes of a fragment that the peer says it sent; NULL: it has no such fragment. */
+static const void *fragment(struct sm_peer *peer, const struct sm_message *message)
+{
+    const void *bytes = sm_peer_span(peer, SM_AREA_SMALL, message->offset, message->length);
+    return bytes ? bytes : sm_peer_span(peer, SM_AREA_LARGE, message->offset, message->length);
+}
+
+/* False: the peer broke the rules. */
+static bool deliver(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                    struct sm_message *message)
+{
+    const void *bytes = message->fragment ? fragment(endpoint->peer, message) : message->data;
+    if (!bytes) {
+        return false;
+    }
+    mca_btl_base_segment_t segment = {.seg_addr.pval = (void *) (uintptr_t) bytes,
+                                      .seg_len = message->length};
+    if (message->frame) {
+        return rdma_am_receive(module->am, &endpoint->am, &segment, 1) == OPAL_SUCCESS;
+    }
+    btl_deliver(&module->super, endpoint, message->tag, &segment, 1);
+    return true;
+}
+
+/* Takes what has come from one peer; returns the number of messages. A callback may end this very
+ * endpoint: then rx.open is false, and the endpoint's memory is still there. */
+static int rx_poll(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_rx *rx = &endpoint->rx;
+    struct sm_message message;
+    int taken = 0;
+    while (taken < BATCH) {
+        int found = sm_rx_ring_next(&rx->ring, &message);
+        if (found == 0) {
+            break;
+        }
+        bool good = found > 0 && deliver(module, endpoint, &message);
+        if (!rx->open) {
+            return taken + 1;
+        }
+        if (!good) {
+            sm_endpoint_fail(module, endpoint, true, "it sent what no peer sends");
+            return taken + 1;
+        }
+        sm_rx_ring_pass(&rx->ring, &message);
+        taken++;
+    }
+    sm_rx_ring_publish(&rx->ring);
+    if (taken == 0 && rx->closing) {
+        sm_rx_stop(module, endpoint);
+        if (!endpoint->proc) {
+            sm_endpoint_leave(module, endpoint); /* it was never added and has said all */
+        }
+    }
+    return taken;
+}
+
+static int poll_hot(struct sm_module *module)
+{
+    int taken = 0;
+    for (uint32_t i = 0; i < module->hot_count; i++) {
+        struct mca_btl_base_endpoint_t *endpoint = module->hot[i];
+        struct sm_rx *rx = &endpoint->rx;
+        if (sm_rx_ring_ready(&rx->ring)) {
+            rx->idle = 0;
+            taken += rx_poll(module, endpoint);
+        } else if (++rx->idle >= QUIET_POLLS || rx->closing) {
+            int late = rx_poll(module, endpoint);
+            taken += late;
+            if (late == 0 && rx->open && rx->hot) {
+                hot_remove(module, endpoint);
+                list_append(&module->quiet, &rx->link);
+            }
+        }
+    }
+    return taken;
+}
+
+static int poll_quiet(struct sm_module *module)
+{
+    struct list *link = list_pop(&module->quiet);
+    if (!link) {
+        return 0;
+    }
+    list_append(&module->quiet, link);
+    struct mca_btl_base_endpoint_t *endpoint =
+        container_of(link, struct mca_btl_base_endpoint_t, rx.link);
+    int taken = rx_poll(module, endpoint);
+    if (taken > 0 && endpoint->rx.open && !endpoint->rx.hot) {
+        list_remove(&endpoint->rx.link);
+        hot_add(module, endpoint);
+    }
+    return taken;
+}
+
+int sm_rx_progress(struct sm_module *module)
+{
+    uint64_t doorbell = sm_board_doorbell(module->segment->board);
+    if (doorbell != module->doorbell || module->rescan) {
+        board_scan(module, doorbell);
+    }
+    return poll_hot(module) + poll_quiet(module);
+}

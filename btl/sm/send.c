@@ -1,0 +1,385 @@
+#include <btl/sm/module.h>
+#include <string.h>
+
+/* A descriptor that its caller freed while a peer may still read its fragment. Set in des_flags,
+ * which are the module's from then on. */
+#define DES_RELEASED 0x80000000u
+
+/* A ring of my segment that nobody reads. */
+static int ring_take(struct sm_module *module, uint32_t *index)
+{
+    if (module->free_ring_count > 0) {
+        *index = module->free_rings[--module->free_ring_count];
+        sm_ring_clear(sm_segment_unit(module->segment, SM_AREA_RINGS, *index),
+                      module->params.ring_slots);
+        return ORTE_SUCCESS;
+    }
+    int status = sm_segment_commit(module->segment, SM_AREA_RINGS, module->rings_made + 1);
+    if (status == ORTE_SUCCESS) {
+        *index = module->rings_made++;
+    }
+    return status;
+}
+
+static void ring_give(struct sm_module *module, uint32_t index)
+{
+    module->free_rings[module->free_ring_count++] = index;
+}
+
+/* Makes the ring to this peer and announces it. */
+static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_tx *tx = &endpoint->tx;
+    struct sm_peer *peer = endpoint->peer;
+    int status = ring_take(module, &tx->ring_index);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    struct sm_slot *slots = sm_segment_unit(module->segment, SM_AREA_RINGS, tx->ring_index);
+    struct sm_announcement announcement = {
+        .jobid = module->me.jobid,
+        .vpid = module->me.vpid,
+        .ring_offset = (uint64_t) ((unsigned char *) slots - module->segment->base),
+        .ring_slots = module->params.ring_slots,
+    };
+    sm_card_encode(announcement.card, &module->segment->card);
+    status = sm_board_announce(peer->board, peer->shape.peers, module->local_rank, &announcement,
+                               &tx->claim);
+    if (status != ORTE_SUCCESS) {
+        ring_give(module, tx->ring_index);
+        return status;
+    }
+    sm_tx_ring_init(&tx->ring, slots, module->params.ring_slots, &peer->lines[tx->claim.index]);
+    tx->open = true;
+    return ORTE_SUCCESS;
+}
+
+static void tx_wait(struct sm_module *module, struct sm_tx *tx)
+{
+    if (list_empty(&tx->link)) {
+        list_append(&module->waiting, &tx->link);
+    }
+}
+
+/* What a send returns after the ring refused it. */
+static int tx_refused(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                      int status)
+{
+    if (status == ORTE_ERR_OUT_OF_RESOURCE) {
+        endpoint->tx.stalled = true;
+        tx_wait(module, &endpoint->tx);
+        return status;
+    }
+    /* A peer that gives a ring up sets its word back first. */
+    bool reads = sm_claim_alive(&endpoint->tx.claim);
+    sm_endpoint_fail(module, endpoint, reads,
+                     reads ? "it broke the rules of the ring that it reads" : "it no longer reads");
+    return endpoint->failed;
+}
+
+/* Ready to send? Opens the ring on first use. */
+static int tx_ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->failed) {
+        return endpoint->failed;
+    }
+    if (!endpoint->peer) {
+        return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come */
+    }
+    return endpoint->tx.open ? ORTE_SUCCESS : tx_start(module, endpoint);
+}
+
+/* A send whose bytes are in the ring. A callback that was asked for comes from progress, so that
+ * sends from inside callbacks do not nest. */
+static int sent(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                struct desc *desc)
+{
+    bool calls = desc->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK && desc->base.des_cbfunc;
+    if (!calls) {
+        return btl_sent(&module->super, endpoint, &desc->base);
+    }
+    desc->busy = true;
+    desc->endpoint = endpoint;
+    list_append(&module->done, &desc->link);
+    return OPAL_SUCCESS;
+}
+
+static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                       struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
+{
+    struct iovec parts[MCA_BTL_DES_MAX_SEGMENTS];
+    size_t count = desc->base.des_segment_count;
+    for (size_t i = 0; i < count; i++) {
+        parts[i].iov_base = desc->base.des_segments[i].seg_addr.pval;
+        parts[i].iov_len = (size_t) desc->base.des_segments[i].seg_len;
+    }
+    int status = sm_tx_ring_inline(&endpoint->tx.ring, tag, flags, parts, count, total);
+    return status == ORTE_SUCCESS ? sent(module, endpoint, desc)
+                                  : tx_refused(module, endpoint, status);
+}
+
+/* Whether all that is to be sent lies in the descriptor's own fragment. */
+static bool lies_in_fragment(const struct desc *desc)
+{
+    if (desc->base.des_segment_count != 1) {
+        return false;
+    }
+    uintptr_t start = (uintptr_t) desc->payload;
+    uintptr_t at = (uintptr_t) desc->base.des_segments[0].seg_addr.pval;
+    return at >= start && at - start <= desc->capacity &&
+           desc->base.des_segments[0].seg_len <= desc->capacity - (at - start);
+}
+
+static int send_fragment(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                         struct desc *desc, uint8_t tag, uint8_t flags)
+{
+    struct sm_tx *tx = &endpoint->tx;
+    const unsigned char *bytes = desc->base.des_segments[0].seg_addr.pval;
+    uint64_t position;
+    int status =
+        sm_tx_ring_fragment(&tx->ring, tag, flags, (uint64_t) (bytes - module->segment->base),
+                            desc->base.des_segments[0].seg_len, &position);
+    if (status != ORTE_SUCCESS) {
+        return tx_refused(module, endpoint, status);
+    }
+    desc->busy = true;
+    desc->endpoint = endpoint;
+    desc->done = (size_t) position;
+    list_append(&tx->inflight, &desc->link);
+    tx_wait(module, tx);
+    return OPAL_SUCCESS;
+}
+
+/* Segments that lie elsewhere are copied to a fragment of the module's; the caller's descriptor is
+ * done with that. */
+static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                     struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
+{
+    mca_btl_base_descriptor_t *copy = module->super.btl_alloc(
+        &module->super, endpoint, MCA_BTL_NO_ORDER, total, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    if (!copy) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    desc_gather(copy->des_segments[0].seg_addr.pval, desc->base.des_segments,
+                desc->base.des_segment_count);
+    int status = send_fragment(module, endpoint, desc_of(copy), tag, flags);
+    if (status < 0) {
+        module->super.btl_free(&module->super, copy);
+        return status;
+    }
+    return sent(module, endpoint, desc);
+}
+
+static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                    mca_btl_base_descriptor_t *descriptor, uint8_t tag, uint8_t flags)
+{
+    size_t total;
+    struct desc *desc = desc_of(descriptor);
+    int status = desc_total(descriptor, module->super.btl_max_send_size, &total);
+    if (status == OPAL_SUCCESS) {
+        status = tx_ready(module, endpoint);
+    }
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (desc->busy) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (total <= module->params.inline_limit) {
+        return send_inline(module, endpoint, desc, tag, flags, total);
+    }
+    return lies_in_fragment(desc) ? send_fragment(module, endpoint, desc, tag, flags)
+                                  : send_copy(module, endpoint, desc, tag, flags, total);
+}
+
+int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+            mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    return send_any(sm_of(btl), endpoint, descriptor, tag, 0);
+}
+
+int sm_send_frame(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                  mca_btl_base_descriptor_t *descriptor)
+{
+    return send_any(sm_of(btl), endpoint, descriptor, 0, SM_FRAME);
+}
+
+/* Header and payload straight from where they lie to the ring's slots. */
+static int sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                        opal_convertor_t *convertor, void *header, size_t header_size,
+                        size_t payload_size, uint8_t tag)
+{
+    uint8_t packed[SM_INLINE_MAX];
+    struct iovec parts[2] = {{.iov_base = header, .iov_len = header_size},
+                             {.iov_base = NULL, .iov_len = payload_size}};
+    struct sm_tx_ring *ring = &endpoint->tx.ring;
+    int status = sm_tx_ring_room(ring, header_size + payload_size);
+    if (status != ORTE_SUCCESS) {
+        return tx_refused(module, endpoint, status);
+    }
+    size_t together = payload_size;
+    if (payload_size > 0) {
+        size_t start = convertor->bytes_converted;
+        parts[1].iov_base = opal_convertor_current(convertor, &together);
+        if (together < payload_size) {
+            parts[1].iov_base = packed;
+            together = opal_convertor_pack_bytes(convertor, packed, payload_size);
+        } else {
+            start += payload_size;
+        }
+        if (together < payload_size || parts[1].iov_base != packed) {
+            opal_convertor_set_position(convertor, &start);
+        }
+    }
+    return together < payload_size
+               ? OPAL_ERR_BAD_PARAM
+               : sm_tx_ring_inline(ring, tag, 0, parts, 2, header_size + payload_size);
+}
+
+int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+             opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+             uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+             mca_btl_base_descriptor_t **descriptor)
+{
+    struct sm_module *module = sm_of(btl);
+    size_t limit = module->params.inline_limit;
+    if (header_size > limit || payload_size > limit - header_size) {
+        return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
+                                 flags, tag, descriptor);
+    }
+    int status = payload_size > 0 && !convertor ? OPAL_ERR_BAD_PARAM : tx_ready(module, endpoint);
+    if (status == ORTE_SUCCESS) {
+        status = sendi_inline(module, endpoint, convertor, header, header_size, payload_size, tag);
+    }
+    if (status != ORTE_SUCCESS && descriptor) {
+        *descriptor = status == ORTE_ERR_OUT_OF_RESOURCE
+                          ? btl->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
+                          : NULL;
+    }
+    return status;
+}
+
+/* The peer no longer reads this fragment. */
+static void desc_idle(struct desc *desc)
+{
+    desc->busy = false;
+    if (desc->base.des_flags & DES_RELEASED) {
+        desc->base.des_flags = 0;
+        desc_free(&desc->base);
+    }
+}
+
+int sm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
+{
+    (void) btl;
+    if (desc_of(descriptor)->busy) {
+        descriptor->des_flags = DES_RELEASED;
+        return OPAL_SUCCESS;
+    }
+    return desc_free(descriptor);
+}
+
+/* Ends a send that was accepted. */
+static void desc_done(struct sm_module *module, struct desc *desc, int status)
+{
+    struct mca_btl_base_endpoint_t *endpoint = desc->endpoint;
+    desc->endpoint = NULL;
+    if (desc->base.des_flags & DES_RELEASED) {
+        desc_idle(desc);
+        return;
+    }
+    desc->busy = false;
+    btl_complete(&module->super, endpoint, &desc->base, status);
+}
+
+int sm_sends_complete(struct sm_module *module)
+{
+    int completed = 0;
+    while (completed < SM_COMPLETE_MAX && !list_empty(&module->done)) {
+        struct list *link = list_pop(&module->done);
+        desc_done(module, container_of(link, struct desc, link), OPAL_SUCCESS);
+        completed++;
+    }
+    return completed;
+}
+
+void sm_sends_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct list mine;
+    list_init(&mine);
+    struct desc *desc;
+    list_for_each (desc, &module->done, struct desc, link) {
+        if (desc->endpoint == endpoint) {
+            list_remove(&desc->link);
+            list_append(&mine, &desc->link);
+        }
+    }
+    for (struct list *link = list_pop(&mine); link; link = list_pop(&mine)) {
+        desc_done(module, container_of(link, struct desc, link), OPAL_SUCCESS);
+    }
+}
+
+static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_tx *tx = &endpoint->tx;
+    uint64_t before = tx->ring.consumed;
+    if (endpoint->failed || sm_tx_ring_refresh(&tx->ring) != ORTE_SUCCESS) {
+        list_remove(&tx->link);
+        tx_refused(module, endpoint, ORTE_ERR_COMM_FAILURE);
+        return;
+    }
+    if (tx->ring.consumed == before) {
+        return;
+    }
+    tx->stalled = false;
+    struct desc *desc;
+    list_for_each (desc, &tx->inflight, struct desc, link) {
+        if ((intptr_t) ((size_t) tx->ring.consumed - desc->done) <= 0) {
+            break;
+        }
+        list_remove(&desc->link);
+        list_append(&module->done, &desc->link);
+    }
+    if (list_empty(&tx->inflight)) {
+        list_remove(&tx->link);
+    }
+}
+
+void sm_tx_collect(struct sm_module *module)
+{
+    struct mca_btl_base_endpoint_t *endpoint;
+    list_for_each (endpoint, &module->waiting, struct mca_btl_base_endpoint_t, tx.link) {
+        tx_collect(module, endpoint);
+    }
+}
+
+void sm_tx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, int status)
+{
+    struct sm_tx *tx = &endpoint->tx;
+    list_remove(&tx->link);
+    if (tx->open) {
+        sm_claim_close(&tx->claim);
+    }
+    /* No send is accepted any more, so callbacks add nothing; one may come back to here. */
+    struct list *link = tx->inflight.next;
+    while (link != &tx->inflight) {
+        struct desc *desc = container_of(link, struct desc, link);
+        link = link->next;
+        if (desc->endpoint) {
+            desc->endpoint = NULL;
+            btl_complete(&module->super, endpoint, &desc->base, status);
+        }
+    }
+}
+
+void sm_tx_release(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_tx *tx = &endpoint->tx;
+    for (struct list *link = list_pop(&tx->inflight); link; link = list_pop(&tx->inflight)) {
+        desc_idle(container_of(link, struct desc, link));
+    }
+    if (tx->open) {
+        tx->open = false;
+        ring_give(module, tx->ring_index);
+    }
+}
