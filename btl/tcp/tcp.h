@@ -1,0 +1,99 @@
+/* The tcp module: what its files share.
+ *
+ *   tcp.c           component, parameters, the module's table
+ *   tcp_poll.c      the progress call: links, events, timers
+ *   tcp_endpoint.c  a peer: its state and what moves it
+ *   tcp_send.c      messages: queueing, completion
+ *   tcp_rdma.c      put and get, at the initiator and at the target
+ *   tcp_conn.c      a socket that is being set up, in either direction
+ *   tcp_link.c      a socket that is up: writes items, reads frames
+ *   tcp_wire.c, tcp_card.c   bytes: pure functions
+ *
+ * One thread at a time. Callbacks of the layers above may call every module function but finalize,
+ * so nothing that the stack still uses is freed while one runs: tcp_enter and tcp_leave bracket
+ * every call that may call back, and the outermost tcp_leave frees what ended meanwhile. */
+#ifndef BTL_TCP_H
+#define BTL_TCP_H
+
+#include <base/list.h>
+#include <base/pool.h>
+#include <btl/base.h>
+#include <btl/desc.h>
+#include <btl/region.h>
+#include <btl/tcp/tcp_card.h>
+#include <btl/tcp/tcp_wire.h>
+
+enum {
+    TCP_PENDING_MAX = 64, /* accepted sockets that have not proven who they are */
+    TCP_CALL_DEPTH = 8,   /* calls from callbacks nest so deep; the rest waits for progress */
+    TCP_SCRATCH_BYTES = 64 << 10,
+};
+
+/* What an epoll event points to: the first member of a conn or link, or a listener. */
+enum tcp_source_kind { TCP_SOURCE_LISTENER, TCP_SOURCE_CONN, TCP_SOURCE_LINK };
+struct tcp_source {
+    enum tcp_source_kind kind;
+    int fd;       /* -1: closed */
+    bool watched; /* in the epoll set */
+};
+
+/* A member of what the outermost tcp_leave frees. */
+struct tcp_ended {
+    struct list link;
+    void (*release)(struct tcp_ended *ended);
+};
+
+struct tcp_params {
+    size_t tx_queue_bytes;
+    size_t piece_bytes;
+    int sndbuf, rcvbuf;
+    uint64_t connect_us, hello_us, pending_us, flush_us;
+};
+
+struct tcp_module {
+    mca_btl_base_module_t super; /* first */
+    struct btl_host host;
+    orte_process_name_t me;
+    struct tcp_params params;
+    struct tcp_card card; /* mine */
+    struct tcp_source listeners[TCP_CARD_ADDRESSES];
+    size_t listener_count;
+    int epoll;
+    struct region_table *regions;
+    struct desc_set descs;
+    struct pool items; /* struct tcp_item */
+    struct pool ops;   /* struct tcp_op */
+    struct list endpoints;
+    struct list waiting; /* endpoints with a wake_us */
+    struct list conns;   /* oldest first */
+    size_t pending;      /* conns that were accepted */
+    struct list active;  /* links polled on every pass */
+    struct list ended;   /* struct tcp_ended */
+    unsigned depth;      /* of tcp_enter */
+    unsigned passes;     /* since the last look at epoll */
+    bool closing;        /* finalize runs: no messages go up, no peer gets in */
+    uint8_t *scratch;    /* where unwanted bytes go */
+};
+
+typedef struct mca_btl_base_endpoint_t tcp_endpoint;
+
+static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
+{
+    return (struct tcp_module *) (void *) btl;
+}
+
+void tcp_enter(struct tcp_module *tcp);
+void tcp_leave(struct tcp_module *tcp);
+void tcp_end(struct tcp_module *tcp, struct tcp_ended *ended,
+             void (*release)(struct tcp_ended *ended));
+
+/* Watches a source for EPOLLIN or EPOLLOUT. OUT_OF_RESOURCE. */
+int tcp_watch(struct tcp_module *tcp, struct tcp_source *source, uint32_t events) KEEL_MUST_CHECK;
+void tcp_unwatch(struct tcp_module *tcp, struct tcp_source *source);
+void tcp_source_close(struct tcp_module *tcp, struct tcp_source *source);
+/* One pass over all sockets and timers; returns the number of events. */
+int tcp_poll(struct tcp_module *tcp);
+/* Polls until done says so or the time for flushing is over; false then. */
+bool tcp_poll_until(struct tcp_module *tcp, bool (*done)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,420 @@
+#include <base/clock.h>
+#include <base/fault.h>
+#include <base/log.h>
+#include <btl/tcp/tcp_conn.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+enum { AGAIN_PAUSE_US = 20000, CROSS_PAUSE_US = 1000000 };
+
+static struct tcp_conn *conn_create(struct tcp_module *tcp, int fd, enum conn_phase phase,
+                                    uint64_t time_us)
+{
+    struct tcp_conn *conn = calloc(1, sizeof(*conn));
+
+    if (!conn) {
+        return NULL;
+    }
+    conn->source = (struct tcp_source){.kind = TCP_SOURCE_CONN, .fd = fd};
+    conn->tcp = tcp;
+    conn->phase = phase;
+    conn->deadline_us = clock_us() + time_us;
+    uint32_t events = phase == CONN_CONNECTING ? EPOLLOUT : EPOLLIN;
+    if (tcp_watch(tcp, &conn->source, events) != OPAL_SUCCESS) {
+        free(conn);
+        return NULL;
+    }
+    list_append(&tcp->conns, &conn->link);
+    tcp->pending += phase == CONN_HELLO;
+    return conn;
+}
+
+static void conn_release(struct tcp_ended *ended)
+{
+    free(container_of(ended, struct tcp_conn, ended));
+}
+
+/* Takes the conn off the lists; returns its descriptor, which epoll has forgotten. */
+static int conn_detach(struct tcp_conn *conn)
+{
+    struct tcp_module *tcp = conn->tcp;
+    int fd = conn->source.fd;
+
+    tcp_unwatch(tcp, &conn->source);
+    conn->source.fd = -1;
+    list_remove(&conn->link);
+    tcp->pending -= conn->phase == CONN_HELLO;
+    tcp_end(tcp, &conn->ended, conn_release);
+    return fd;
+}
+
+void tcp_conn_close(struct tcp_conn *conn)
+{
+    int fd = conn_detach(conn);
+
+    fd_close(&fd);
+}
+
+/* ---- both sides ---- */
+
+static void socket_options(const struct tcp_params *params, int fd)
+{
+    const int on = 1, idle_s = 30, interval_s = 10, probes = 6;
+
+    (void) sock_nodelay(fd);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+    if (params->sndbuf > 0) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &params->sndbuf, sizeof(params->sndbuf));
+    }
+    if (params->rcvbuf > 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &params->rcvbuf, sizeof(params->rcvbuf));
+    }
+}
+
+/* A few bytes into a socket's empty buffer: all or an error. */
+static bool say(struct tcp_conn *conn, const void *bytes, size_t size)
+{
+    return send(conn->source.fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t) size;
+}
+
+/* 1: the message of size bytes is whole; 0: not yet; -1: the stream is at its end. Never reads
+ * beyond the message. */
+static int hear(struct tcp_conn *conn, uint8_t *bytes, size_t size)
+{
+    while (conn->got < size) {
+        ssize_t read = recv(conn->source.fd, bytes + conn->got, size - conn->got, MSG_DONTWAIT);
+        if (read < 0 && errno == EINTR) {
+            continue;
+        }
+        if (read <= 0) {
+            return read < 0 && errno == EAGAIN ? 0 : -1;
+        }
+        conn->got += (size_t) read;
+    }
+    conn->got = 0;
+    return 1;
+}
+
+static int pair_key(struct tcp_module *tcp, const orte_process_name_t *peer, uint8_t key[KEY_BYTES])
+{
+    return tcp->host.ops->pair_key(tcp->host.arg, peer, "btl.tcp", key);
+}
+
+/* ---- the initiator ---- */
+
+/* passing: the peer may take me a little later; else this address is no way to it. */
+static void attempt_failed(struct tcp_conn *conn, bool passing, uint64_t pause_us, const char *why)
+{
+    tcp_endpoint *ep = conn->ep;
+    char place[80], text[200];
+    struct sock_addr addr;
+
+    tcp_address_sock(&addr, &ep->card.addresses[ep->order[ep->order_at]]);
+    snprintf(text, sizeof(text), "%s: %s", sock_addr_print(&addr, place, sizeof(place)), why);
+    tcp_conn_close(conn);
+    tcp_endpoint_conn_failed(ep, passing, pause_us, text);
+}
+
+int tcp_conn_start(tcp_endpoint *ep)
+{
+    struct tcp_module *tcp = ep->tcp;
+    struct sock_addr addr;
+    char place[80];
+
+    tcp_address_sock(&addr, &ep->card.addresses[ep->order[ep->order_at]]);
+    struct fault fault = fault_at("btl.tcp.connect");
+    int fd = fault.action == FAULT_ERROR ? -(int) fault.value : sock_connect(&addr);
+    if (fd < 0) {
+        log_info(LOG_BTL, "tcp: %s: %s: %s", ORTE_NAME_PRINT(&ep->name),
+                 sock_addr_print(&addr, place, sizeof(place)), strerror(-fd));
+        return OPAL_ERR_UNREACH;
+    }
+    socket_options(&tcp->params, fd);
+    struct tcp_conn *conn = conn_create(tcp, fd, CONN_CONNECTING, tcp->params.connect_us);
+    if (!conn) {
+        fd_close(&fd);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    conn->ep = ep;
+    ep->conn = conn;
+    return OPAL_SUCCESS;
+}
+
+static void connected(struct tcp_conn *conn)
+{
+    int error = sock_error(conn->source.fd);
+
+    if (error != 0) {
+        attempt_failed(conn, false, 0, strerror(error));
+        return;
+    }
+    conn->phase = CONN_CHALLENGE;
+    conn->deadline_us = clock_us() + conn->tcp->params.hello_us;
+    if (tcp_watch(conn->tcp, &conn->source, EPOLLIN) != OPAL_SUCCESS) {
+        attempt_failed(conn, true, AGAIN_PAUSE_US, "epoll failed");
+    }
+}
+
+static void challenged(struct tcp_conn *conn)
+{
+    struct tcp_module *tcp = conn->tcp;
+    struct tcp_hello hello = {
+        .from = tcp->me,
+        .to = conn->ep->name,
+        .incarnation = tcp->card.incarnation,
+    };
+    uint8_t key[KEY_BYTES];
+    int heard = hear(conn, conn->challenge, sizeof(conn->challenge));
+
+    if (heard <= 0) {
+        if (heard < 0) {
+            attempt_failed(conn, true, AGAIN_PAUSE_US, "closed before its challenge");
+        }
+        return;
+    }
+    if (tcp_challenge_check(conn->challenge) != OPAL_SUCCESS ||
+        pair_key(tcp, &hello.to, key) != OPAL_SUCCESS) {
+        attempt_failed(conn, false, 0, "no challenge of ours, or no key for it");
+        return;
+    }
+    crypto_random(hello.nonce, sizeof(hello.nonce));
+    tcp_hello_encode(conn->hello, &hello, conn->challenge, key);
+    crypto_wipe(key, sizeof(key));
+    conn->phase = CONN_WELCOME;
+    if (!say(conn, conn->hello, sizeof(conn->hello))) {
+        attempt_failed(conn, true, AGAIN_PAUSE_US, "closed before my hello");
+    }
+}
+
+static int welcome_decode(struct tcp_conn *conn, struct tcp_welcome *welcome)
+{
+    uint8_t key[KEY_BYTES];
+    int status = pair_key(conn->tcp, &conn->ep->name, key);
+
+    if (status == OPAL_SUCCESS) {
+        status = tcp_welcome_decode(welcome, conn->welcome, conn->challenge, conn->hello, key);
+    }
+    crypto_wipe(key, sizeof(key));
+    return status;
+}
+
+static void accepted(struct tcp_conn *conn, uint64_t incarnation)
+{
+    tcp_endpoint *ep = conn->ep;
+
+    if (incarnation != ep->card.incarnation) {
+        attempt_failed(conn, false, 0, "another life of the process than its card's");
+        return;
+    }
+    int fd = conn_detach(conn);
+    ep->conn = NULL;
+    tcp_endpoint_up(ep, fd, incarnation);
+}
+
+static void welcomed(struct tcp_conn *conn)
+{
+    struct tcp_welcome welcome;
+    int heard = hear(conn, conn->welcome, sizeof(conn->welcome));
+
+    if (heard <= 0) {
+        if (heard < 0) {
+            attempt_failed(conn, true, AGAIN_PAUSE_US, "closed before its welcome");
+        }
+        return;
+    }
+    if (welcome_decode(conn, &welcome) != OPAL_SUCCESS) {
+        attempt_failed(conn, false, 0, "a welcome that does not prove the key");
+        return;
+    }
+    switch (welcome.verdict) {
+    case TCP_VERDICT_ACCEPT:
+        accepted(conn, welcome.incarnation);
+        break;
+    case TCP_VERDICT_CROSS:
+        attempt_failed(conn, true, CROSS_PAUSE_US, "its own connect is on the way");
+        break;
+    case TCP_VERDICT_AGAIN:
+        attempt_failed(conn, true, AGAIN_PAUSE_US, "not ready for me yet");
+        break;
+    case TCP_VERDICT_REFUSE:
+        attempt_failed(conn, false, 0, "it closed this rail");
+        break;
+    }
+}
+
+/* ---- the acceptor ---- */
+
+static void drop_oldest_pending(struct tcp_module *tcp)
+{
+    struct tcp_conn *conn;
+
+    list_for_each (conn, &tcp->conns, struct tcp_conn, link) {
+        if (conn->phase == CONN_HELLO) {
+            tcp_conn_close(conn);
+            return;
+        }
+    }
+}
+
+static void accept_one(struct tcp_module *tcp, int fd)
+{
+    uint8_t nonce[TCP_NONCE_BYTES];
+
+    if (tcp->pending >= TCP_PENDING_MAX) {
+        drop_oldest_pending(tcp);
+    }
+    socket_options(&tcp->params, fd);
+    struct tcp_conn *conn = conn_create(tcp, fd, CONN_HELLO, tcp->params.pending_us);
+    if (!conn) {
+        fd_close(&fd);
+        return;
+    }
+    crypto_random(nonce, sizeof(nonce));
+    tcp_challenge_encode(conn->challenge, nonce);
+    if (!say(conn, conn->challenge, sizeof(conn->challenge))) {
+        tcp_conn_close(conn);
+    }
+}
+
+int tcp_conn_accept(struct tcp_module *tcp, int listener)
+{
+    int count = 0;
+
+    while (count < TCP_PENDING_MAX) {
+        int fd = sock_accept(listener, NULL);
+        if (fd < 0) {
+            unsigned held = 0;
+            if (fd != -EAGAIN && log_rate_ok("tcp accept", &held)) {
+                log_warn(LOG_BTL, "tcp: accept: %s (%u more)", strerror(-fd), held);
+            }
+            break;
+        }
+        accept_one(tcp, fd);
+        count++;
+    }
+    return count;
+}
+
+static void stranger(struct tcp_conn *conn, const char *why)
+{
+    unsigned held = 0;
+
+    if (log_rate_ok("tcp stranger", &held)) {
+        log_info(LOG_BTL, "tcp: dropped a stranger: %s (%u more)", why, held);
+    }
+    tcp_conn_close(conn);
+}
+
+/* Proves the name that the hello claims. key is for the answer. */
+static int hello_prove(struct tcp_conn *conn, struct tcp_hello *hello, uint8_t key[KEY_BYTES])
+{
+    struct tcp_module *tcp = conn->tcp;
+    int status = tcp_hello_decode(hello, conn->hello);
+
+    if (status == OPAL_SUCCESS &&
+        (hello->to.jobid != tcp->me.jobid || hello->to.vpid != tcp->me.vpid)) {
+        status = OPAL_ERR_NOT_FOUND;
+    }
+    if (status == OPAL_SUCCESS) {
+        status = pair_key(tcp, &hello->from, key);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = tcp_hello_check(conn->hello, conn->challenge, key);
+    }
+    return status;
+}
+
+/* The initiator may have given up since; then its hello must not displace a better link. */
+static bool still_there(const struct tcp_conn *conn)
+{
+    uint8_t byte;
+
+    return recv(conn->source.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+static void answer(struct tcp_conn *conn, const struct tcp_hello *hello,
+                   const uint8_t key[KEY_BYTES])
+{
+    struct tcp_module *tcp = conn->tcp;
+    tcp_endpoint *ep = NULL;
+    struct tcp_welcome welcome = {
+        .verdict = tcp_endpoint_judge(tcp, hello, &ep),
+        .incarnation = tcp->card.incarnation,
+    };
+
+    tcp_welcome_encode(conn->welcome, &welcome, conn->challenge, conn->hello, key);
+    bool said = say(conn, conn->welcome, sizeof(conn->welcome));
+    if (!said || welcome.verdict != TCP_VERDICT_ACCEPT) {
+        tcp_conn_close(conn);
+        return;
+    }
+    tcp_endpoint_up(ep, conn_detach(conn), hello->incarnation);
+}
+
+static void greeted(struct tcp_conn *conn)
+{
+    struct tcp_hello hello;
+    uint8_t key[KEY_BYTES];
+    int heard = hear(conn, conn->hello, sizeof(conn->hello));
+
+    if (heard < 0 || !tcp_hello_plausible(conn->hello, heard ? sizeof(conn->hello) : conn->got)) {
+        stranger(conn, heard < 0 ? "hung up" : "not our protocol");
+        return;
+    }
+    if (heard == 0) {
+        return;
+    }
+    if (hello_prove(conn, &hello, key) != OPAL_SUCCESS) {
+        stranger(conn, "could not prove its name");
+    } else if (!still_there(conn)) {
+        tcp_conn_close(conn);
+    } else {
+        answer(conn, &hello, key);
+    }
+    crypto_wipe(key, sizeof(key));
+}
+
+/* ---- both again ---- */
+
+void tcp_conn_ready(struct tcp_conn *conn)
+{
+    if (conn->phase == CONN_CONNECTING) {
+        connected(conn);
+    }
+    if (conn->source.fd >= 0 && conn->phase == CONN_CHALLENGE) {
+        challenged(conn);
+    }
+    if (conn->source.fd >= 0 && conn->phase == CONN_WELCOME) {
+        welcomed(conn);
+    } else if (conn->source.fd >= 0 && conn->phase == CONN_HELLO) {
+        greeted(conn);
+    }
+}
+
+void tcp_conn_expire(struct tcp_module *tcp, uint64_t now_us)
+{
+    struct list round;
+
+    list_init(&round);
+    list_splice(&round, &tcp->conns);
+    for (struct list *link; (link = list_pop(&round));) {
+        struct tcp_conn *conn = container_of(link, struct tcp_conn, link);
+        list_append(&tcp->conns, link);
+        if (now_us < conn->deadline_us) {
+            continue;
+        }
+        if (conn->ep) {
+            attempt_failed(conn, false, 0, "no answer in time");
+        } else {
+            stranger(conn, "silent");
+        }
+    }
+}

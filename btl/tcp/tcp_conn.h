@@ -1,0 +1,38 @@
+/* A socket that is being set up: challenge, hello, welcome. Nothing of a stranger gets further. */
+#ifndef BTL_TCP_CONN_H
+#define BTL_TCP_CONN_H
+
+#include <btl/tcp/tcp_endpoint.h>
+
+enum conn_phase {
+    CONN_CONNECTING, /* initiator */
+    CONN_CHALLENGE,  /* initiator: waits for it */
+    CONN_WELCOME,    /* initiator: has sent its hello */
+    CONN_HELLO,      /* acceptor: waits for it */
+};
+
+struct tcp_conn {
+    struct tcp_source source; /* first */
+    struct tcp_ended ended;
+    struct list link; /* in the module's conns */
+    struct tcp_module *tcp;
+    tcp_endpoint *ep; /* initiator's; NULL: accepted */
+    enum conn_phase phase;
+    uint64_t deadline_us;
+    uint8_t challenge[TCP_CHALLENGE_BYTES];
+    uint8_t hello[TCP_HELLO_BYTES];
+    uint8_t welcome[TCP_WELCOME_BYTES];
+    size_t got; /* bytes of the message that it waits for */
+};
+
+/* Starts a connect to the endpoint's current address. */
+int tcp_conn_start(tcp_endpoint *ep) KEEL_MUST_CHECK;
+/* Takes what waits at a listener; returns how many. */
+int tcp_conn_accept(struct tcp_module *tcp, int listener);
+/* The socket is ready: goes on with the set-up; the conn may be gone after it. */
+void tcp_conn_ready(struct tcp_conn *conn);
+/* Ends the conns whose time is over; those that are ready must have been looked after. */
+void tcp_conn_expire(struct tcp_module *tcp, uint64_t now_us);
+void tcp_conn_close(struct tcp_conn *conn);
+
+#endif

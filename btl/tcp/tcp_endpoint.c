@@ -1,0 +1,444 @@
+#include <base/clock.h>
+#include <base/log.h>
+#include <btl/tcp/tcp_conn.h>
+#include <btl/tcp/tcp_link.h>
+#include <btl/tcp/tcp_rdma.h>
+#include <linux/sockios.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+enum {
+    CROSS_PAUSE_US = 1000000, /* for the peer's own connect to come */
+    ROUND_PAUSE_US = 100000,
+};
+
+/* What the host's answer is delivered to; outlives an endpoint that is closed meanwhile. */
+struct tcp_card_request {
+    tcp_endpoint *ep; /* NULL: closed */
+};
+
+static void set_state(tcp_endpoint *ep, enum ep_state state)
+{
+    static const char *const names[] = {"idle", "card",   "waiting", "connecting",
+                                        "up",   "broken", "closed"};
+
+    if (ep->state != state) {
+        log_debug(LOG_BTL, "tcp: %s: %s -> %s", ORTE_NAME_PRINT(&ep->name), names[ep->state],
+                  names[state]);
+    }
+    ep->state = state;
+    list_remove(&ep->waiting);
+}
+
+static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b)
+{
+    return a->jobid == b->jobid && a->vpid == b->vpid;
+}
+
+/* ---- life ---- */
+
+static tcp_endpoint *endpoint_create(struct tcp_module *tcp, const orte_process_name_t *name)
+{
+    tcp_endpoint *ep = calloc(1, sizeof(*ep));
+    uint32_t start;
+
+    if (!ep) {
+        return NULL;
+    }
+    ep->tcp = tcp;
+    ep->name = *name;
+    ep->own_proc = (opal_proc_t){.proc_name = *name, .node = UINT32_MAX, .hostname = ""};
+    ep->proc = &ep->own_proc;
+    list_init(&ep->waiting);
+    list_init(&ep->small);
+    list_init(&ep->bulk);
+    list_init(&ep->done);
+    list_init(&ep->ops);
+    crypto_random(&start, sizeof(start));
+    for (unsigned i = 0; i < TCP_SLOTS; i++) {
+        ep->slots[i].generation = start + i;
+    }
+    list_append(&tcp->endpoints, &ep->link);
+    return ep;
+}
+
+static tcp_endpoint *endpoint_find(struct tcp_module *tcp, const orte_process_name_t *name,
+                                   bool deputy)
+{
+    tcp_endpoint *ep;
+
+    list_for_each (ep, &tcp->endpoints, tcp_endpoint, link) {
+        if (same_name(&ep->name, name) && (ep->deputy != NULL) == deputy) {
+            return ep;
+        }
+    }
+    return NULL;
+}
+
+tcp_endpoint *tcp_endpoint_find(struct tcp_module *tcp, const orte_process_name_t *name)
+{
+    return endpoint_find(tcp, name, false);
+}
+
+tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep)
+{
+    return ep->deputy ? ep->deputy : ep;
+}
+
+static void endpoint_release(struct tcp_ended *ended)
+{
+    free(container_of(ended, tcp_endpoint, ended));
+}
+
+/* Closes the sockets and calls back everything in flight. */
+static void endpoint_cut(tcp_endpoint *ep, enum ep_state state, int status)
+{
+    if (ep->conn) {
+        tcp_conn_close(ep->conn);
+        ep->conn = NULL;
+    }
+    if (ep->tcp_link) {
+        tcp_link_close(ep->tcp_link);
+        ep->tcp_link = NULL;
+    }
+    set_state(ep, state);
+    tcp_send_fail(ep, status);
+    tcp_rdma_fail(ep, status);
+}
+
+static void endpoint_end(tcp_endpoint *ep)
+{
+    tcp_endpoint *other;
+
+    endpoint_cut(ep, EP_CLOSED, OPAL_ERR_UNREACH);
+    if (ep->request) {
+        ep->request->ep = NULL;
+    }
+    list_remove(&ep->link);
+    tcp_end(ep->tcp, &ep->ended, endpoint_release);
+    list_for_each (other, &ep->tcp->endpoints, tcp_endpoint, link) {
+        if (other->deputy == ep) {
+            endpoint_end(other); /* there is one at most */
+            return;
+        }
+    }
+}
+
+static bool in_flight(const tcp_endpoint *ep)
+{
+    return !list_empty(&ep->small) || !list_empty(&ep->bulk) || !list_empty(&ep->ops) ||
+           (ep->tcp_link && !list_empty(&ep->tcp_link->out));
+}
+
+void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why)
+{
+    struct tcp_module *tcp = ep->tcp;
+
+    if (ep->state == EP_CLOSED || ep->state == EP_BROKEN) {
+        return;
+    }
+    tcp_enter(tcp);
+    endpoint_cut(ep, EP_BROKEN, status);
+    if (!tcp->closing && ep->state == EP_BROKEN && !ep->deputy) {
+        btl_report_error(&tcp->super, MCA_BTL_ERROR_FLAGS_NONFATAL, ep->added ? ep->proc : NULL,
+                         "tcp link to %s: %s", ORTE_NAME_PRINT(&ep->name), why);
+    }
+    tcp_leave(tcp);
+}
+
+void tcp_endpoint_left(tcp_endpoint *ep)
+{
+    if (in_flight(ep)) {
+        tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "the peer left");
+        return;
+    }
+    endpoint_cut(ep, EP_IDLE, OPAL_ERR_UNREACH);
+}
+
+/* ---- reaching a peer ---- */
+
+static void pair_addresses(tcp_endpoint *ep)
+{
+    ep->card_known = true;
+    ep->order_count = tcp_pair(ep->order, &ep->tcp->card, &ep->card);
+    ep->order_at = 0;
+}
+
+static void endpoint_wait(tcp_endpoint *ep, uint64_t wake_us)
+{
+    set_state(ep, EP_WAITING);
+    ep->wake_us = wake_us;
+    list_append(&ep->tcp->waiting, &ep->waiting);
+}
+
+static void card_arrived(void *arg, int status, const void *data, size_t size)
+{
+    struct tcp_card_request *request = arg;
+    tcp_endpoint *ep = request->ep;
+
+    free(request);
+    if (!ep) {
+        return;
+    }
+    ep->request = NULL;
+    if (status == OPAL_SUCCESS) {
+        status = tcp_card_decode(&ep->card, data, size);
+    }
+    if (status == OPAL_SUCCESS) {
+        pair_addresses(ep);
+    } else {
+        log_info(LOG_BTL, "tcp: no card of %s: %s", ORTE_NAME_PRINT(&ep->name),
+                 opal_strerror(status));
+    }
+    if (ep->state == EP_CARD) {
+        endpoint_wait(ep, 0);
+    }
+}
+
+/* Asks the host, which may answer before this returns. */
+static int card_ask(tcp_endpoint *ep)
+{
+    const struct btl_host *host = &ep->tcp->host;
+
+    if (same_name(&ep->name, &ep->tcp->me)) {
+        ep->card = ep->tcp->card;
+        pair_addresses(ep);
+        return OPAL_SUCCESS;
+    }
+    struct tcp_card_request *request = malloc(sizeof(*request));
+    if (!request) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    request->ep = ep;
+    ep->request = request;
+    host->ops->get_card(host->arg, ep->proc, "btl.tcp", card_arrived, request);
+    return OPAL_SUCCESS;
+}
+
+tcp_endpoint *tcp_endpoint_add(struct tcp_module *tcp, opal_proc_t *proc)
+{
+    tcp_endpoint *ep = tcp_endpoint_find(tcp, &proc->proc_name);
+    int status = OPAL_SUCCESS;
+
+    if (ep && ep->added) {
+        return ep->state == EP_BROKEN ? NULL : ep;
+    }
+    if (!ep && !(ep = endpoint_create(tcp, &proc->proc_name))) {
+        return NULL;
+    }
+    ep->proc = proc;
+    if (ep->state == EP_BROKEN) {
+        set_state(ep, EP_IDLE);
+    }
+    if (!ep->card_known && !ep->request) {
+        status = card_ask(ep);
+    }
+    bool reachable = ep->state == EP_UP || ep->request || ep->order_count > 0;
+    if (status != OPAL_SUCCESS || !reachable) {
+        tcp_enter(tcp);
+        endpoint_end(ep);
+        tcp_leave(tcp);
+        return NULL;
+    }
+    ep->added = true;
+    return ep;
+}
+
+void tcp_endpoint_want(tcp_endpoint *ep)
+{
+    if (ep->state == EP_UP) {
+        tcp_link_wake(ep->tcp_link);
+    } else if (ep->state == EP_IDLE) {
+        const struct tcp_params *params = &ep->tcp->params;
+        ep->order_at = 0;
+        ep->peer_tried = false;
+        ep->give_up_us = clock_us() + params->hello_us;
+        endpoint_wait(ep, 0);
+    }
+}
+
+/* Tries the addresses from order_at on. */
+static void endpoint_connect(tcp_endpoint *ep)
+{
+    for (; ep->order_at < ep->order_count; ep->order_at++) {
+        if (tcp_conn_start(ep) == OPAL_SUCCESS) {
+            set_state(ep, EP_CONNECTING);
+            return;
+        }
+    }
+    /* Where I cannot get through, the peer may. */
+    if (ep->peer_tried && clock_us() < ep->give_up_us) {
+        ep->order_at = 0;
+        endpoint_wait(ep, clock_us() + ROUND_PAUSE_US);
+        return;
+    }
+    tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "none of its addresses leads to it");
+}
+
+void tcp_endpoint_wake(tcp_endpoint *ep)
+{
+    set_state(ep, EP_IDLE);
+    if (!ep->card_known && !ep->request && card_ask(ep) != OPAL_SUCCESS) {
+        tcp_endpoint_break(ep, OPAL_ERR_OUT_OF_RESOURCE, "out of memory");
+        return;
+    }
+    if (ep->request) {
+        set_state(ep, EP_CARD);
+        return;
+    }
+    endpoint_connect(ep);
+}
+
+void tcp_endpoint_conn_failed(tcp_endpoint *ep, bool passing, uint64_t pause_us, const char *why)
+{
+    uint64_t now = clock_us();
+
+    ep->conn = NULL;
+    log_info(LOG_BTL, "tcp: %s: %s", ORTE_NAME_PRINT(&ep->name), why);
+    if (passing && now < ep->give_up_us) {
+        endpoint_wait(ep, now + pause_us);
+        return;
+    }
+    ep->order_at++;
+    endpoint_connect(ep);
+}
+
+/* ---- a peer that comes ---- */
+
+/* Whether a peer's connect may become the endpoint's link. */
+static enum tcp_verdict endpoint_judge(tcp_endpoint *ep, uint64_t incarnation)
+{
+    struct tcp_module *tcp = ep->tcp;
+
+    if (ep->state == EP_UP) {
+        if (ep->incarnation == incarnation) {
+            return TCP_VERDICT_AGAIN;
+        }
+        tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "the peer was started anew");
+    }
+    if (ep->state == EP_BROKEN && !ep->added) {
+        set_state(ep, EP_IDLE);
+    }
+    if (ep->state == EP_BROKEN || ep->state == EP_CLOSED) {
+        return TCP_VERDICT_REFUSE;
+    }
+    /* Both connect at once: the lower name's hello decides, once it is sent. If it is not, it never
+     * will be, so that the two sides cannot choose differently. */
+    if (ep->state == EP_CONNECTING && ep->conn->phase == CONN_WELCOME &&
+        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &tcp->me, &ep->name) ==
+            OPAL_VALUE2_GREATER) {
+        ep->peer_tried = true;
+        return TCP_VERDICT_CROSS;
+    }
+    return TCP_VERDICT_ACCEPT;
+}
+
+enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hello *hello,
+                                    tcp_endpoint **found)
+{
+    bool self = same_name(&hello->from, &tcp->me);
+    tcp_endpoint *deputy = self ? endpoint_find(tcp, &tcp->me, false) : NULL;
+    tcp_endpoint *ep = endpoint_find(tcp, &hello->from, self);
+
+    if ((tcp->closing && !(ep && ep->promised > 0)) || (self && !deputy)) {
+        return TCP_VERDICT_REFUSE;
+    }
+    if (!ep) {
+        ep = endpoint_create(tcp, &hello->from);
+        if (!ep) {
+            return TCP_VERDICT_AGAIN;
+        }
+        ep->deputy = deputy;
+    }
+    enum tcp_verdict verdict = endpoint_judge(ep, hello->incarnation);
+    if (verdict == TCP_VERDICT_ACCEPT) {
+        *found = ep;
+    }
+    return verdict;
+}
+
+void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
+{
+    if (ep->conn) {
+        tcp_conn_close(ep->conn);
+        ep->conn = NULL;
+    }
+    struct tcp_link *link = tcp_link_create(ep, fd);
+    if (!link) {
+        fd_close(&fd);
+        tcp_endpoint_break(ep, OPAL_ERR_OUT_OF_RESOURCE, "out of memory");
+        return;
+    }
+    ep->tcp_link = link;
+    ep->incarnation = incarnation;
+    set_state(ep, EP_UP);
+    tcp_link_wake(link);
+}
+
+/* ---- closing ---- */
+
+struct closing {
+    tcp_endpoint **eps;
+    size_t count;
+};
+
+/* Nothing that counts as sent is queued, and no frame is half written. */
+static bool all_flushed(void *arg)
+{
+    const struct closing *closing = arg;
+
+    for (size_t i = 0; i < closing->count; i++) {
+        const tcp_endpoint *ep = closing->eps[i];
+        if (ep->promised > 0 || (ep->tcp_link && !list_empty(&ep->tcp_link->out))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The peers' kernels have everything. */
+static bool all_acknowledged(void *arg)
+{
+    const struct closing *closing = arg;
+
+    for (size_t i = 0; i < closing->count; i++) {
+        const struct tcp_link *link = closing->eps[i]->tcp_link;
+        int left = 0;
+        if (link && link->error == 0 && ioctl(link->source.fd, SIOCOUTQ, &left) == 0 && left > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last that is written. What comes from now on is read and forgotten. */
+static void endpoint_leave(tcp_endpoint *ep)
+{
+    ep->leaving = true;
+    if (ep->tcp_link) {
+        tcp_link_say_bye(ep->tcp_link);
+        shutdown(ep->tcp_link->source.fd, SHUT_WR);
+        tcp_link_wake(ep->tcp_link);
+    }
+}
+
+void tcp_endpoints_close(struct tcp_module *tcp, tcp_endpoint **eps, size_t count)
+{
+    struct closing closing = {eps, count};
+
+    tcp_enter(tcp);
+    if (!tcp_poll_until(tcp, all_flushed, &closing)) {
+        log_warn(LOG_BTL, "tcp: messages for a peer that does not read were dropped");
+    }
+    for (size_t i = 0; i < count; i++) {
+        endpoint_leave(eps[i]);
+    }
+    /* Closing a socket with bytes unread resets it, and what the peer has not got by then is lost;
+     * so reading goes on until it has. */
+    (void) tcp_poll_until(tcp, all_acknowledged, &closing);
+    for (size_t i = 0; i < count; i++) {
+        endpoint_end(eps[i]);
+    }
+    tcp_leave(tcp);
+}

@@ -1,0 +1,50 @@
+/* A socket that is up. */
+#ifndef BTL_TCP_LINK_H
+#define BTL_TCP_LINK_H
+
+#include <btl/tcp/tcp_endpoint.h>
+
+/* What is being read. Bytes between head and tail of buffer are not parsed yet. While body_left is
+ * not 0, they belong to the data of frame, and what of it the socket still has goes straight to
+ * where it belongs. */
+struct tcp_rx {
+    uint8_t *buffer;
+    size_t head, tail;
+    struct tcp_frame frame;
+    size_t body_left, body_got;
+    int status;            /* PUT: what it comes to */
+    struct tcp_slot *slot; /* DATA */
+    uint8_t *message;      /* AM too long for the buffer */
+    size_t message_size;
+};
+
+struct tcp_link {
+    struct tcp_source source; /* first */
+    struct tcp_ended ended;
+    tcp_endpoint *ep;
+    struct list active; /* in the module's active, unless it is quiet */
+    unsigned idle;      /* passes since something moved */
+    struct list out;    /* items being written; only the first is written in part */
+    size_t credit;      /* bytes of small items that may pass before the next bulk one */
+    unsigned blocked;   /* writes in a row that the kernel refused */
+    unsigned skip;      /* passes to go until the next try */
+    int error;          /* errno of a failed write, for progress to find */
+    bool reading;       /* up the stack */
+    bool bye;           /* the peer said it */
+    struct tcp_rx rx;
+};
+
+struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd);
+/* Closes the socket; the memory goes with the outermost tcp_leave. */
+void tcp_link_close(struct tcp_link *link);
+/* Sees to it that progress polls it. */
+void tcp_link_wake(struct tcp_link *link);
+bool tcp_link_busy(const struct tcp_link *link); /* something is to be written */
+/* Writes what is queued until the kernel takes no more; failures go to error. */
+void tcp_link_write(struct tcp_link *link);
+/* One poll: reads, writes, completes; the link may be gone after it. Returns the events. */
+int tcp_link_poll(struct tcp_link *link);
+/* BYE, if the stream is between two frames. */
+void tcp_link_say_bye(struct tcp_link *link);
+
+#endif
