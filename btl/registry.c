@@ -3,5 +3,7 @@
 /* One line a component, best first. */
 const struct btl_component btl_components[] = {
     {&mca_btl_self_component, NULL},
+    {&mca_btl_sm_component, NULL},
+    {&mca_btl_tcp_component, btl_tcp_active},
     {NULL, NULL},
 };
