@@ -1,0 +1,324 @@
+#include <config.h>
+
+#include <base/clock.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <launcher/sweep.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <tests/lib/unit.h>
+#include <tests/unit/launcher/world.h>
+#include <unistd.h>
+
+static struct world world;
+
+/* A rank that prints its own pid and that of a grandchild which left its session and its parent. */
+static const char with_daemon[] = "(setsid sh -c 'echo $$; exec sleep 1000' &) & wait; sleep 1000";
+
+static char *make_folder(void)
+{
+    static char path[64];
+    char inner[128];
+    snprintf(path, sizeof(path), "/tmp/keel-test-guard-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    snprintf(inner, sizeof(inner), "%s/sub", path);
+    mkdir(inner, 0700);
+    snprintf(inner, sizeof(inner), "%s/sub/file", path);
+    close(open(inner, O_CREAT | O_WRONLY, 0600));
+    snprintf(inner, sizeof(inner), "%s/link", path);
+    ck_assert_int_eq(symlink("/etc", inner), 0);
+    return path;
+}
+
+static pid_t only_child(void)
+{
+    pid_t children[4];
+    ck_assert_uint_eq(sweep_children(children, 4), 1);
+    return children[0];
+}
+
+START_TEST(test_shepherd_stands_apart_from_the_terminal)
+{
+    world_open(&world);
+    pid_t shepherd = only_child();
+    world_define_sh(&world, 0, SPAWN_RANK, "echo up; exec sleep 1000");
+    world_spawn(&world, 0, 0);
+    world_run_until(&world, &world.started, 1, 5000);
+    ck_assert_int_eq(getsid(shepherd), shepherd);
+    ck_assert_int_eq(getsid(world.procs[0].pid), shepherd);
+    kill(shepherd, SIGINT);
+    kill(shepherd, SIGTERM);
+    kill(shepherd, SIGHUP);
+    world_spawn(&world, 0, 1);
+    world_run_until(&world, &world.started, 2, 5000);
+    world_close(&world);
+}
+END_TEST
+
+START_TEST(test_orderly_end_leaves_nothing)
+{
+    const char *folder = make_folder();
+    world_open(&world);
+    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
+    world_spawn(&world, 0, 0);
+    shepherd_guard(world.shepherd, folder);
+    shepherd_guard(world.shepherd, "/tmp/keel-test-guard-never-made");
+    world_run_until(&world, &world.started, 1, 5000);
+    pid_t rank = world.procs[0].pid, daemon = atoi(world_read_line(&world, 0));
+    ck_assert_int_gt(daemon, 1);
+    ck_assert_int_ne(getsid(daemon), getsid(rank));
+    uint64_t begin = clock_us();
+    world_close(&world);
+    ck_assert_uint_lt(clock_us() - begin, 1000000);
+    ck_assert(gone_within(rank, 0) && gone_within(daemon, 0));
+    ck_assert(missing_within(folder, 0));
+    ck_assert_int_eq(access("/etc/passwd", F_OK), 0);
+    ck_assert(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+END_TEST
+
+START_TEST(test_kill_all_ends_descendants_and_refuses_spawns_meanwhile)
+{
+    world_open(&world);
+    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
+    world_spawn(&world, 0, 0);
+    world_spawn(&world, 0, 1);
+    world_run_until(&world, &world.started, 2, 5000);
+    pid_t daemons[2];
+    for (uint32_t id = 0; id < 2; id++) {
+        daemons[id] = atoi(world_read_line(&world, id));
+        ck_assert_int_gt(daemons[id], 1);
+    }
+    shepherd_kill_all(world.shepherd);
+    world_spawn(&world, 0, 2);
+    world_run_until(&world, &world.exited, 2, 2000);
+    world_run_until(&world, &world.failed, 1, 2000);
+    ck_assert_int_eq(world.procs[2].error, ECANCELED);
+    for (uint32_t id = 0; id < 2; id++) {
+        ck_assert_int_eq(WTERMSIG(world.procs[id].status), SIGKILL);
+        ck_assert(gone_within(daemons[id], 2000));
+    }
+    usleep(20000); /* one sweep later there is nobody, and it starts again */
+    world_spawn(&world, 0, 3);
+    world_run_until(&world, &world.started, 3, 2000);
+    world_close(&world);
+}
+END_TEST
+
+START_TEST(test_kill_ranks_leaves_agents_alone)
+{
+    world_open(&world);
+    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
+    world_define_sh(&world, 1, SPAWN_AGENT, with_daemon);
+    world_spawn(&world, 0, 0);
+    world_spawn(&world, 1, 1);
+    world_run_until(&world, &world.started, 2, 5000);
+    pid_t of_rank = atoi(world_read_line(&world, 0));
+    world_read_line(&world, 1);
+    shepherd_kill_ranks(world.shepherd);
+    world_run_until(&world, &world.exited, 1, 2000);
+    ck_assert(world.procs[0].exited);
+    ck_assert(gone_within(of_rank, 2000));
+    usleep(20000);
+    world_spawn(&world, 0, 2); /* the sweep is over although the agent lives */
+    world_run_until(&world, &world.started, 3, 2000);
+    ck_assert_int_eq(kill(world.procs[1].pid, 0), 0);
+    ck_assert_uint_eq(world.exited, 1);
+    world_close(&world);
+}
+END_TEST
+
+START_TEST(test_agents_may_end_by_themselves)
+{
+    world_open(&world);
+    world_define_sh(
+        &world, 0, SPAWN_AGENT,
+        "trap 'sleep 0.1; echo bye; exit 3' TERM; echo up; while :; do sleep 0.02; done");
+    world_define_sh(&world, 1, SPAWN_AGENT, "trap '' TERM; echo up; while :; do sleep 0.02; done");
+    world_define_sh(&world, 2, SPAWN_RANK, "trap '' TERM; echo up; while :; do sleep 0.02; done");
+    for (uint32_t id = 0; id < 3; id++) {
+        world_spawn(&world, id, id);
+    }
+    world_run_until(&world, &world.started, 3, 5000);
+    for (uint32_t id = 0; id < 3; id++) {
+        world_read_line(&world, id);
+    }
+    uint64_t begin = clock_us();
+    shepherd_kill_all(world.shepherd);
+    world_run_until(&world, &world.exited, 3, 3000);
+    uint64_t took = clock_us() - begin;
+    ck_assert(took >= 450000 && took < 1500000);
+    ck_assert(WIFEXITED(world.procs[0].status) && WEXITSTATUS(world.procs[0].status) == 3);
+    ck_assert_str_eq(world_read(&world, 0), "up\nbye\n");
+    ck_assert_int_eq(WTERMSIG(world.procs[1].status), SIGKILL);
+    ck_assert_int_eq(WTERMSIG(world.procs[2].status), SIGKILL);
+    world_close(&world);
+}
+END_TEST
+
+enum { FAKE_RANKS = 3 };
+
+/* A daemon that starts ranks, tells their pids, and waits to be killed. */
+static void fake_daemon(int out, const char *folder)
+{
+    pid_t pids[2 * FAKE_RANKS + 1];
+    world_open(&world);
+    pids[2 * FAKE_RANKS] = only_child();
+    shepherd_guard(world.shepherd, folder);
+    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
+    for (uint32_t id = 0; id < FAKE_RANKS; id++) {
+        world_spawn(&world, 0, id);
+    }
+    world_run_until(&world, &world.started, FAKE_RANKS, 5000);
+    for (uint32_t id = 0; id < FAKE_RANKS; id++) {
+        pids[2 * id] = world.procs[id].pid;
+        pids[2 * id + 1] = atoi(world_read_line(&world, id));
+    }
+    ck_assert_int_eq(write(out, pids, sizeof(pids)), sizeof(pids));
+    pause();
+    _exit(1);
+}
+
+/* Forks one; the caller becomes the parent of all that it may leave behind. */
+static pid_t start_fake(const char *folder, pid_t pids[2 * FAKE_RANKS + 1])
+{
+    int fds[2];
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ck_assert_int_eq(pipe(fds), 0);
+    pid_t daemon = fork();
+    if (daemon == 0) {
+        close(fds[0]);
+        fake_daemon(fds[1], folder);
+    }
+    close(fds[1]);
+    size_t size = (2 * FAKE_RANKS + 1) * sizeof(*pids);
+    ck_assert_int_eq(read(fds[0], pids, size), (ssize_t) size);
+    close(fds[0]);
+    return daemon;
+}
+
+START_TEST(test_kill_9_of_the_daemon_leaves_nothing)
+{
+    pid_t pids[2 * FAKE_RANKS + 1];
+    const char *folder = make_folder();
+    pid_t daemon = start_fake(folder, pids);
+    uint64_t begin = clock_us();
+    kill(daemon, SIGKILL);
+    ck_assert_int_eq(waitpid(daemon, NULL, 0), daemon);
+    for (int i = 0; i < 2 * FAKE_RANKS + 1; i++) {
+        ck_assert_int_gt(pids[i], 1);
+        ck_assert_msg(gone_within(pids[i], 2000), "process %d (%d) is left", i, pids[i]);
+    }
+    ck_assert(missing_within(folder, 0));
+    ck_assert_uint_lt(clock_us() - begin, 2000000);
+}
+END_TEST
+
+/* Both at once: the ranks die with their parent; what left them behind has only the reaper above.
+ */
+START_TEST(test_kill_9_of_both_ends_the_ranks)
+{
+    pid_t pids[2 * FAKE_RANKS + 1];
+    char *folder = make_folder();
+    pid_t daemon = start_fake(folder, pids);
+    kill(pids[2 * FAKE_RANKS], SIGSTOP); /* so that it cannot act between the two */
+    kill(daemon, SIGKILL);
+    kill(pids[2 * FAKE_RANKS], SIGKILL);
+    ck_assert_int_eq(waitpid(daemon, NULL, 0), daemon);
+    for (int i = 0; i < FAKE_RANKS; i++) {
+        ck_assert(gone_within(pids[2 * i], 2000));
+    }
+    for (int i = 0; i < FAKE_RANKS; i++) {
+        kill(pids[2 * i + 1], SIGKILL);
+        ck_assert(gone_within(pids[2 * i + 1], 2000));
+    }
+    char command[128];
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+START_TEST(test_kill_9_of_the_shepherd_leaves_nothing)
+{
+    const char *folder = make_folder();
+    pid_t daemons[2];
+    pid_t stranger = fork(); /* a child that the daemon had before */
+    if (stranger == 0) {
+        pause();
+        _exit(0);
+    }
+    world_open(&world);
+    pid_t children[4];
+    ck_assert_uint_eq(sweep_children(children, 4), 2);
+    pid_t shepherd = children[0] == stranger ? children[1] : children[0];
+    shepherd_guard(world.shepherd, folder);
+    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
+    world_spawn(&world, 0, 0);
+    world_spawn(&world, 0, 1);
+    world_run_until(&world, &world.started, 2, 5000);
+    for (uint32_t id = 0; id < 2; id++) {
+        daemons[id] = atoi(world_read_line(&world, id));
+    }
+    uint64_t begin = clock_us();
+    kill(shepherd, SIGKILL);
+    while (!world.lost) {
+        ck_assert_uint_lt(clock_us() - begin, 1000000);
+        loop_poll(world.loop);
+    }
+    shepherd_reap_orphans(world.shepherd);
+    ck_assert_uint_lt(clock_us() - begin, 2000000);
+    for (uint32_t id = 0; id < 2; id++) {
+        ck_assert(gone_within(world.procs[id].pid, 0));
+        ck_assert(gone_within(daemons[id], 0));
+    }
+    ck_assert(missing_within(folder, 0));
+    ck_assert_int_eq(kill(stranger, 0), 0);
+    world_close(&world);
+    kill(stranger, SIGKILL);
+    ck_assert_int_eq(waitpid(stranger, NULL, 0), stranger);
+}
+END_TEST
+
+START_TEST(test_end_does_not_wait_for_a_stopped_shepherd_for_ever)
+{
+    const char *folder = make_folder();
+    world_open(&world);
+    pid_t shepherd = only_child();
+    shepherd_guard(world.shepherd, folder);
+    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
+    world_spawn(&world, 0, 0);
+    world_run_until(&world, &world.started, 1, 5000);
+    pid_t daemon = atoi(world_read_line(&world, 0));
+    kill(shepherd, SIGSTOP);
+    uint64_t begin = clock_us();
+    world_close(&world);
+    ck_assert_uint_lt(clock_us() - begin, 4000000);
+    ck_assert(gone_within(shepherd, 0) && gone_within(daemon, 0));
+    ck_assert(missing_within(folder, 0));
+}
+END_TEST
+
+START_TEST(test_ending_nothing_is_quick)
+{
+    shepherd_end(NULL);
+    uint64_t begin = clock_us();
+    struct shepherd *shepherd;
+    ck_assert_int_eq(shepherd_start(&shepherd), 0);
+    shepherd_end(shepherd); /* never attached */
+    ck_assert_uint_lt(clock_us() - begin, 500000);
+}
+END_TEST
+
+UNIT_MAIN("shepherd-end", test_shepherd_stands_apart_from_the_terminal,
+          test_orderly_end_leaves_nothing,
+          test_kill_all_ends_descendants_and_refuses_spawns_meanwhile,
+          test_kill_ranks_leaves_agents_alone, test_agents_may_end_by_themselves,
+          test_kill_9_of_the_daemon_leaves_nothing, test_kill_9_of_both_ends_the_ranks,
+          test_kill_9_of_the_shepherd_leaves_nothing,
+          test_end_does_not_wait_for_a_stopped_shepherd_for_ever, test_ending_nothing_is_quick)
