@@ -10,3 +10,12 @@ tests_unit_oob_test_record_LDADD = tests/lib/libunit.la liboob.la libbase.la
 UNIT_TESTS += tests/unit/oob/test-handshake
 tests_unit_oob_test_handshake_SOURCES = tests/unit/oob/test-handshake.c
 tests_unit_oob_test_handshake_LDADD = tests/lib/libunit.la liboob.la libbase.la
+
+# Links over real sockets.
+check_LTLIBRARIES += tests/unit/oob/libside.la
+tests_unit_oob_libside_la_SOURCES = tests/unit/oob/side.h tests/unit/oob/side.c
+tests_unit_oob_libside_la_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+
+UNIT_TESTS += tests/unit/oob/test-link
+tests_unit_oob_test_link_SOURCES = tests/unit/oob/test-link.c
+tests_unit_oob_test_link_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
