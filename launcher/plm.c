@@ -48,7 +48,7 @@ static size_t split_words(char *text, char **words, size_t max)
 static int start_one(struct hnp *hnp, uint32_t vpid, char *keeld)
 {
     char *words[WORDS_MAX + 8] = {0};
-    char number[16], program[4096];
+    char option[] = "--vpid", number[16], program[4096];
     char *agent = strdup(param_string(&rsh_agent));
     size_t count = 0;
     if (!agent) {
@@ -60,7 +60,7 @@ static int start_one(struct hnp *hnp, uint32_t vpid, char *keeld)
     }
     snprintf(number, sizeof(number), "%u", vpid);
     words[count++] = keeld;
-    words[count++] = "--vpid";
+    words[count++] = option;
     words[count++] = number;
     int found = program_resolve(words[0], NULL, NULL, program, sizeof(program));
     if (found == 0) {
