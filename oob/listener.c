@@ -65,9 +65,24 @@ static void decide(struct pending *pending);
 static void log_stranger(const char *address, const char *text)
 {
     unsigned held_back = 0;
-    if (log_rate_ok("oob stranger", &held_back)) {
-        log_warn(LOG_OOB, "refused a connection from %s: %s (%u more since the last such line)",
-                 address, text, held_back);
+    if (!log_rate_ok("oob stranger", &held_back)) {
+        return;
+    }
+    if (held_back) {
+        log_warn(LOG_OOB, "no link for %s: %s; nor for %u others since the last such line", address,
+                 text, held_back);
+    } else {
+        log_warn(LOG_OOB, "no link for %s: %s", address, text);
+    }
+}
+
+/* An own process that went away in between is nothing to warn of. */
+static void log_failed(const struct greeting *greeting)
+{
+    if (greeting->self.attested) {
+        log_info(LOG_OOB, "no link for %s: %s", greeting->address, greeting->handshake.text);
+    } else {
+        log_stranger(greeting->address, greeting->handshake.text);
     }
 }
 
@@ -97,7 +112,7 @@ static void on_step(struct greeting *greeting)
     if (greeting->handshake.state == HANDSHAKE_PROVED) {
         decide(pending);
     } else {
-        log_stranger(greeting->address, greeting->handshake.text);
+        log_failed(greeting);
         pending_end(pending);
     }
 }
@@ -187,7 +202,7 @@ static void pending_begin(struct listener *listener, int fd, const struct sock_a
     greeting_init(&pending->greeting, oob->loop, &self, on_step);
     if (greeting_accept(&pending->greeting, fd, &pending->source, oob->accept_timeout_us) !=
         ORTE_SUCCESS) {
-        log_stranger(pending->greeting.address, pending->greeting.handshake.text);
+        log_failed(&pending->greeting);
         pending_end(pending);
     }
 }
@@ -319,7 +334,7 @@ static void starve(struct listener *listener, int error)
     int fd = sock_accept(listener->fd, NULL);
     fd_close(&fd);
     oob->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    log_stranger("a listener", strerror(error));
+    log_stranger("whoever connects", strerror(error));
     pause_all(oob);
     loop_timer_start(&oob->backoff, BACKOFF_US);
 }

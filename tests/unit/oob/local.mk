@@ -19,3 +19,11 @@ tests_unit_oob_libside_la_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 UNIT_TESTS += tests/unit/oob/test-link
 tests_unit_oob_test_link_SOURCES = tests/unit/oob/test-link.c
 tests_unit_oob_test_link_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
+
+UNIT_TESTS += tests/unit/oob/test-door
+tests_unit_oob_test_door_SOURCES = tests/unit/oob/test-door.c
+tests_unit_oob_test_door_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
+
+UNIT_TESTS += tests/unit/oob/test-inbox
+tests_unit_oob_test_inbox_SOURCES = tests/unit/oob/test-inbox.c
+tests_unit_oob_test_inbox_LDADD = tests/lib/libunit.la liboob.la libbase.la

@@ -1,0 +1,750 @@
+/* Who gets a link and who does not: connects, refusals, name collisions, strangers at the listener.
+ */
+#include "side.h"
+
+#include <arpa/inet.h>
+#include <base/clock.h>
+#include <base/fault.h>
+#include <base/log.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+static struct side a, b, c;
+
+static uint16_t port_of(const char *contact)
+{
+    static const char loopback[] = "tcp://127.0.0.1:";
+    return (uint16_t) atoi(strstr(contact, loopback) + sizeof loopback - 1);
+}
+
+/* A raw socket to a port, from one of the loopback's addresses; blocking. */
+static int stranger(uint16_t port, uint32_t from)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(from)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *) &addr, sizeof addr), 0);
+    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    addr.sin_port = htons(port);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *) &addr, sizeof addr), 0);
+    return fd;
+}
+
+/* Milliseconds until the other end closed the connection; -1: it did not within that time. What it
+ * says before is thrown away. */
+static int closed_within(int fd, int ms)
+{
+    uint64_t begin = clock_us();
+    for (;;) {
+        int passed = (int) ((clock_us() - begin) / 1000);
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        if (passed >= ms || poll(&wait, 1, ms - passed) == 0) {
+            return -1;
+        }
+        char data[256];
+        if (recv(fd, data, sizeof data, 0) <= 0) {
+            return (int) ((clock_us() - begin) / 1000);
+        }
+    }
+}
+
+static void expect_failure(struct side *side, const char *contact, enum oob_key key, int status,
+                           const char *reason)
+{
+    int done = side->connects_done;
+    ck_assert_int_eq(side_connect(side, contact, key), ORTE_SUCCESS);
+    side_wait_int(side, &side->connects_done, done + 1);
+    ck_assert_msg(side->connect_status == status, "status %d: %s", side->connect_status,
+                  side->connect_reason);
+    ck_assert_msg(strstr(side->connect_reason, reason), "reason: %s", side->connect_reason);
+}
+
+static void expect_link(struct side *side, const char *contact, enum oob_key key)
+{
+    int done = side->connects_done;
+    ck_assert_int_eq(side_connect(side, contact, key), ORTE_SUCCESS);
+    side_wait_int(side, &side->connects_done, done + 1);
+    ck_assert_msg(side->connect_status == ORTE_SUCCESS, "%s", side->connect_reason);
+}
+
+/* A contact string with its name's vpid replaced. */
+static const char *with_name(const char *contact, unsigned vpid, const char *front)
+{
+    static char text[CONTACT_TEXT_MAX];
+    snprintf(text, sizeof text, "65536.%u%s%s", vpid, front, strchr(contact, ';'));
+    return text;
+}
+
+static void talk(struct side *from, struct side *to)
+{
+    size_t frames = to->frames;
+    side_send(from->link, OOB_CONTROL, "are you there", 13);
+    side_wait_size(to, &to->frames, frames + 1);
+}
+
+/* --- connecting --- */
+
+START_TEST(both_ends_know_the_other)
+{
+    for (int transport = 0; transport < SIDE_TRANSPORTS; transport++) {
+        side_pair(&a, &b, (enum side_transport) transport);
+        bool is_unix = transport == SIDE_UNIX || transport == SIDE_UNIX_ENCRYPT;
+        ck_assert(a.peer.name.vpid == 2 && a.peer.epoch == 1002 && a.peer.key == OOB_KEY_APP);
+        ck_assert(b.peer.name.vpid == 1 && b.peer.epoch == 1001 && b.peer.key == OOB_KEY_APP);
+        ck_assert_int_eq(a.peer.pid, is_unix ? getpid() : 0);
+        ck_assert_int_eq(b.peer.pid, is_unix ? getpid() : 0);
+        ck_assert(strncmp(a.peer.address, is_unix ? "unix://" : "tcp://127.0.0.1:", 7) == 0);
+        talk(&a, &b);
+        talk(&b, &a);
+        side_close(&a);
+        side_close(&b);
+    }
+}
+END_TEST
+
+START_TEST(contact_strings_list_unix_first)
+{
+    side_open(&a, 1, SIDE_UNIX);
+    ck_assert_ptr_null(oob_contact(a.oob));
+    free(side_listen(&a, SIDE_TCP));
+    char *contact = side_listen(&a, SIDE_UNIX);
+    struct contact parsed;
+    char reason[200];
+    ck_assert_int_eq(contact_parse(&parsed, contact, reason, sizeof reason), ORTE_SUCCESS);
+    ck_assert_uint_ge(parsed.count, 2);
+    ck_assert_int_eq(parsed.addrs[0].storage.ss_family, AF_UNIX);
+    for (size_t i = 1; i < parsed.count; i++) {
+        ck_assert_int_ne(parsed.addrs[i].storage.ss_family, AF_UNIX);
+    }
+    /* The listener's file goes with it. */
+    char path[128];
+    snprintf(path, sizeof path, "%.*s", (int) strcspn(strchr(contact, '/') + 2, ";"),
+             strchr(contact, '/') + 2);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    side_run(&a);
+    side_close(&a);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    free(contact);
+}
+END_TEST
+
+START_TEST(bad_contacts_are_refused_at_once)
+{
+    side_open(&a, 1, SIDE_TCP);
+    char reason[200];
+    ck_assert_int_eq(oob_listen_unix(a.oob, "relative", reason, sizeof reason), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(oob_listen_unix(a.oob, "/tmp/a;b", reason, sizeof reason), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(oob_listen_unix(a.oob, "/no/such/folder/s", reason, sizeof reason),
+                     ORTE_ERR_SOCKET_NOT_AVAILABLE);
+    ck_assert_ptr_nonnull(strstr(reason, "/no/such/folder/s"));
+    side_run(&a);
+    ck_assert_int_eq(side_connect(&a, "nonsense", OOB_KEY_APP), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(side_connect(&a, "65536.1;tcp://127.0.0.1:1", OOB_KEY_APP),
+                     ORTE_ERR_BAD_PARAM); /* itself */
+    ck_assert_int_eq(a.connects_done, 0);
+    side_close(&a);
+}
+END_TEST
+
+START_TEST(a_second_connect_gets_the_same_link)
+{
+    side_open(&a, 1, SIDE_TCP);
+    side_open(&b, 2, SIDE_TCP);
+    char *contact = side_listen(&b, SIDE_TCP);
+    side_run(&a);
+    side_run(&b);
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(side_connect(&a, contact, OOB_KEY_APP), ORTE_SUCCESS);
+    }
+    side_wait_int(&a, &a.connects_done, 5);
+    ck_assert_int_eq(a.ups, 1);
+    ck_assert_int_eq(a.connect_status, ORTE_SUCCESS);
+    /* With the link up: before the call returns. */
+    ck_assert_int_eq(side_connect(&a, contact, OOB_KEY_APP), ORTE_SUCCESS);
+    ck_assert_int_eq(a.connects_done, 6);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
+START_TEST(the_next_address_after_any_failure)
+{
+    side_open(&a, 1, SIDE_TCP);
+    side_open(&b, 2, SIDE_TCP);
+    side_open(&c, 3, SIDE_TCP);
+    a.oob->connect_timeout_us = 300000;
+    char *contact = side_listen(&b, SIDE_TCP), *other = side_listen(&c, SIDE_TCP);
+    side_run(&a);
+    side_run(&b);
+    side_run(&c);
+    /* Nobody, silence, chatter, another process, then the right one. */
+    struct sock_addr addr;
+    ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
+    int silent = sock_listen(&addr, 5), chatty = sock_listen(&addr, 5);
+    struct sock_addr silent_addr, chatty_addr;
+    ck_assert_int_eq(sock_local_addr(silent, &silent_addr), 0);
+    ck_assert_int_eq(sock_local_addr(chatty, &chatty_addr), 0);
+    char front[300];
+    snprintf(front, sizeof front,
+             ";unix:///nobody;tcp://127.0.0.1:%u;tcp://127.0.0.1:%u;tcp://127.0.0.1:%u",
+             sock_addr_port(&silent_addr), sock_addr_port(&chatty_addr), port_of(other));
+    ck_assert_int_eq(side_connect(&a, with_name(contact, 2, front), OOB_KEY_APP), ORTE_SUCCESS);
+    struct pollfd wait = {.fd = chatty, .events = POLLIN};
+    ck_assert_int_eq(poll(&wait, 1, 5000), 1);
+    int fd = accept(chatty, NULL, NULL);
+    ck_assert_int_eq((int) write(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28), 28);
+    side_wait_int(&a, &a.connects_done, 1);
+    ck_assert_msg(a.connect_status == ORTE_SUCCESS, "%s", a.connect_reason);
+    ck_assert_int_eq(c.ups, 0);
+    talk(&a, &b);
+    close(fd);
+    close(silent);
+    close(chatty);
+    free(contact);
+    free(other);
+    side_close(&a);
+    side_close(&b);
+    side_close(&c);
+}
+END_TEST
+
+START_TEST(silence_has_a_deadline)
+{
+    side_open(&a, 1, SIDE_TCP);
+    a.oob->connect_timeout_us = 200000;
+    side_run(&a);
+    struct sock_addr addr;
+    ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
+    int silent = sock_listen(&addr, 5);
+    ck_assert_int_eq(sock_local_addr(silent, &addr), 0);
+    char contact[64];
+    snprintf(contact, sizeof contact, "65536.2;tcp://127.0.0.1:%u", sock_addr_port(&addr));
+    uint64_t begin = clock_us();
+    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_TIMEOUT, "no answer in time");
+    ck_assert_uint_gt(clock_us() - begin, 150000);
+    ck_assert_uint_lt(clock_us() - begin, 3000000);
+    close(silent);
+    side_close(&a);
+}
+END_TEST
+
+START_TEST(a_refusal_says_why)
+{
+    side_open(&a, 1, SIDE_TCP);
+    side_open(&b, 2, SIDE_TCP);
+    side_open(&c, 3, SIDE_TCP_AUTH);
+    char *contact = side_listen(&b, SIDE_TCP);
+    side_run(&a);
+    side_run(&b);
+    side_run(&c);
+    expect_failure(&a, with_name(contact, 7, ""), OOB_KEY_APP, ORTE_ERR_ADDRESSEE_UNKNOWN,
+                   "another process listens there");
+    expect_failure(&a, contact, OOB_KEY_TOOL, ORTE_ERR_PERM, "not held");
+    uint8_t key[KEY_BYTES] = {9};
+    oob_set_key(a.oob, OOB_KEY_TOOL, key);
+    expect_failure(&a, contact, OOB_KEY_TOOL, ORTE_ERR_PERM, "does not take that kind of key");
+    oob_set_key(a.oob, OOB_KEY_APP, key);
+    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_PERM, "it has another key");
+    expect_failure(&a, contact, OOB_KEY_PEERCRED, ORTE_ERR_PERM, "not for this socket");
+    expect_failure(&c, contact, OOB_KEY_APP, ORTE_ERR_PERM, "encrypt there, auth here");
+    ck_assert_int_eq(b.ups, 0);
+    ck_assert(list_empty(&a.oob->connects));
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+    side_close(&c);
+}
+END_TEST
+
+START_TEST(admission_is_the_owners)
+{
+    side_open(&a, 1, SIDE_TCP);
+    side_open(&b, 2, SIDE_TCP);
+    b.admit_status = ORTE_ERR_NODE_FULLY_USED;
+    char *contact = side_listen(&b, SIDE_TCP);
+    /* The peer itself has said no: its other addresses are not asked. */
+    char twice[CONTACT_TEXT_MAX];
+    snprintf(twice, sizeof twice, "%s%s", contact, strchr(contact, ';'));
+    side_run(&a);
+    side_run(&b);
+    expect_failure(&a, twice, OOB_KEY_APP, ORTE_ERR_NODE_FULLY_USED,
+                   opal_strerror(ORTE_ERR_NODE_FULLY_USED));
+    ck_assert_ptr_null(strstr(a.connect_reason, "; tcp"));
+    ck_assert_int_eq(b.ups, 0);
+    b.admit_status = ORTE_SUCCESS;
+    expect_link(&a, contact, OOB_KEY_APP);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
+START_TEST(peercred_needs_no_key)
+{
+    side_open(&a, 1, SIDE_UNIX);
+    side_open(&b, 2, SIDE_UNIX);
+    char *contact = side_listen(&b, SIDE_UNIX);
+    side_run(&a);
+    side_run(&b);
+    expect_link(&a, contact, OOB_KEY_PEERCRED);
+    side_wait_int(&b, &b.ups, 1);
+    ck_assert_int_eq(b.peer.key, OOB_KEY_PEERCRED);
+    talk(&a, &b);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
+START_TEST(another_user_is_not_heard)
+{
+    if (geteuid() != 0) {
+        return; /* only root can be another user */
+    }
+    side_open(&b, 2, SIDE_UNIX);
+    char *contact = side_listen(&b, SIDE_UNIX);
+    struct contact parsed;
+    char reason[200], path[128];
+    ck_assert_int_eq(contact_parse(&parsed, contact, reason, sizeof reason), ORTE_SUCCESS);
+    sock_addr_print(&parsed.addrs[0], path, sizeof path);
+    ck_assert_int_eq(chmod(path + strlen("unix://"), 0666), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fd = setuid(65534) == 0 ? sock_connect(&parsed.addrs[0]) : -1;
+        _exit(fd < 0 ? 2 : closed_within(fd, 2000) < 0);
+    }
+    side_run(&b);
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+    free(contact);
+    side_close(&b);
+}
+END_TEST
+
+/* --- one name, one link --- */
+
+START_TEST(a_live_name_is_not_taken)
+{
+    side_pair(&a, &b, SIDE_TCP);
+    char *contact = oob_contact(b.oob);
+    side_open(&c, 1, SIDE_TCP); /* a's name and epoch */
+    side_run(&c);
+    expect_failure(&c, contact, OOB_KEY_APP, ORTE_EXISTS, "live link");
+    ck_assert_int_eq(a.downs, 0);
+    ck_assert_int_eq(b.downs, 0);
+    talk(&a, &b);
+    /* Nor with another epoch, by another kind of key. */
+    uint8_t key[KEY_BYTES] = {9};
+    oob_set_key(b.oob, OOB_KEY_TOOL, key);
+    oob_set_key(c.oob, OOB_KEY_TOOL, key);
+    c.oob->epoch++;
+    expect_failure(&c, contact, OOB_KEY_TOOL, ORTE_EXISTS, "live link");
+    talk(&a, &b);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+    side_close(&c);
+}
+END_TEST
+
+START_TEST(a_new_incarnation_takes_the_place)
+{
+    side_pair(&a, &b, SIDE_TCP);
+    char *contact = oob_contact(b.oob);
+    side_open(&c, 1, SIDE_TCP);
+    c.oob->epoch++;
+    side_run(&c);
+    expect_link(&c, contact, OOB_KEY_APP);
+    side_wait_int(&a, &a.downs, 1);
+    side_wait_int(&b, &b.ups, 2);
+    ck_assert_int_eq(b.downs, 1);
+    ck_assert_uint_eq(b.peer.epoch, 1002);
+    talk(&c, &b);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+    side_close(&c);
+}
+END_TEST
+
+static void close_now(struct side *side, void *arg)
+{
+    (void) arg;
+    oob_link_close(side->link, false);
+}
+
+START_TEST(a_name_is_free_once_its_link_has_ended)
+{
+    side_pair(&a, &b, SIDE_TCP);
+    char *contact = oob_contact(b.oob);
+    for (int i = 0; i < 50; i++) {
+        side_call(&a, close_now, NULL);
+        expect_link(&a, contact, OOB_KEY_APP);
+    }
+    side_wait_int(&b, &b.ups, 51);
+    talk(&a, &b);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
+START_TEST(simultaneous_connects_make_one_link)
+{
+    for (int round = 0; round < 100; round++) {
+        enum side_transport transport = round % 2 ? SIDE_TCP : SIDE_UNIX;
+        side_open(&a, 1, transport);
+        side_open(&b, 2, transport);
+        char *to_a = side_listen(&a, transport), *to_b = side_listen(&b, transport);
+        side_run(&a);
+        side_run(&b);
+        ck_assert_int_eq(side_connect(&a, to_b, OOB_KEY_APP), ORTE_SUCCESS);
+        ck_assert_int_eq(side_connect(&b, to_a, OOB_KEY_APP), ORTE_SUCCESS);
+        side_wait_int(&a, &a.connects_done, 1);
+        side_wait_int(&b, &b.connects_done, 1);
+        ck_assert_msg(a.connect_status == ORTE_SUCCESS, "%s", a.connect_reason);
+        ck_assert_msg(b.connect_status == ORTE_SUCCESS, "%s", b.connect_reason);
+        talk(&a, &b);
+        talk(&b, &a);
+        ck_assert_int_eq(a.ups, 1);
+        ck_assert_int_eq(b.ups, 1);
+        ck_assert_int_eq(a.downs + b.downs, 0);
+        free(to_a);
+        free(to_b);
+        side_close(&a);
+        side_close(&b);
+    }
+}
+END_TEST
+
+/* The higher name's own connect leads nowhere: the lower one's, which had to wait, is taken. */
+START_TEST(a_failed_connect_gives_way)
+{
+    side_open(&a, 1, SIDE_TCP);
+    side_open(&b, 2, SIDE_TCP);
+    b.oob->connect_timeout_us = 300000;
+    struct sock_addr addr;
+    ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
+    int silent = sock_listen(&addr, 5);
+    ck_assert_int_eq(sock_local_addr(silent, &addr), 0);
+    char contact[64];
+    snprintf(contact, sizeof contact, "65536.1;tcp://127.0.0.1:%u", sock_addr_port(&addr));
+    char *to_b = side_listen(&b, SIDE_TCP);
+    side_run(&a);
+    side_run(&b);
+    ck_assert_int_eq(side_connect(&b, contact, OOB_KEY_APP), ORTE_SUCCESS);
+    expect_link(&a, to_b, OOB_KEY_APP);
+    side_wait_int(&b, &b.connects_done, 1);
+    ck_assert_int_eq(b.connect_status, ORTE_ERR_TIMEOUT);
+    side_wait_int(&b, &b.ups, 1);
+    talk(&a, &b);
+    close(silent);
+    free(to_b);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
+START_TEST(a_dropped_connect_is_retried_at_the_next_address)
+{
+    side_open(&a, 1, SIDE_TCP);
+    side_open(&b, 2, SIDE_TCP);
+    char *contact = side_listen(&b, SIDE_TCP);
+    side_run(&a);
+    side_run(&b);
+    ck_assert_int_eq(fault_set("oob.connect:error=ENETUNREACH"), ORTE_SUCCESS);
+    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_CONNECTION_FAILED, "unreachable");
+    ck_assert_int_eq(fault_set("oob.accept:drop"), ORTE_SUCCESS);
+    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_CONNECTION_FAILED, "");
+    ck_assert_int_eq(fault_set("oob.connect:drop"), ORTE_SUCCESS);
+    a.oob->connect_timeout_us = 100000;
+    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_TIMEOUT, "no answer in time");
+    ck_assert_int_eq(fault_set(NULL), ORTE_SUCCESS);
+    expect_link(&a, contact, OOB_KEY_APP);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
+/* --- strangers --- */
+
+START_TEST(strangers_disturb_nothing)
+{
+    static const char *const greetings[] = {
+        "", "x", "GET / HTTP/1.1\r\nHost: here\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "KEEL-OOB",
+    };
+    enum { KINDS = sizeof greetings / sizeof *greetings + 2 };
+    side_pair(&a, &b, SIDE_TCP);
+    b.oob->accept_timeout_us = 400000;
+    char *contact = oob_contact(b.oob);
+    int fds[KINDS];
+    for (int i = 0; i < KINDS; i++) {
+        fds[i] = stranger(port_of(contact), INADDR_LOOPBACK);
+        uint8_t data[20000];
+        size_t size = 0;
+        if (i < KINDS - 2) {
+            size = strlen(greetings[i]);
+            memcpy(data, greetings[i], size);
+        } else {
+            size = i == KINDS - 1 ? sizeof data : 300;
+            crypto_random(data, size);
+            memcpy(data, "KEEL-OOB\x01\x01\x68\x00\x01", i == KINDS - 1 ? 0 : 13);
+        }
+        ck_assert_int_eq((int) send(fds[i], data, size, MSG_NOSIGNAL), (int) size);
+        talk(&a, &b);
+        talk(&b, &a);
+    }
+    for (int i = 0; i < KINDS; i++) {
+        ck_assert_msg(closed_within(fds[i], 5000) >= 0, "kind %d is still there", i);
+        close(fds[i]);
+        talk(&a, &b);
+    }
+    ck_assert_int_eq(a.downs + b.downs, 0);
+    side_open(&c, 3, SIDE_TCP);
+    side_run(&c);
+    expect_link(&c, contact, OOB_KEY_APP);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+    side_close(&c);
+}
+END_TEST
+
+START_TEST(a_trickle_does_not_move_the_deadline)
+{
+    side_open(&b, 2, SIDE_TCP);
+    b.oob->accept_timeout_us = 300000;
+    char *contact = side_listen(&b, SIDE_TCP);
+    side_run(&b);
+    int fd = stranger(port_of(contact), INADDR_LOOPBACK);
+    uint64_t begin = clock_us();
+    bool closed = false;
+    for (int i = 0; i < 100 && !closed; i++) {
+        /* A valid beginning, one byte at a time. */
+        static const char hello[] = "KEEL-OOB\x01\x01\x68\x00\x01\x02\x04";
+        closed = send(fd, hello + (i < 14 ? i : 14), i < 14 ? 1 : 0, MSG_NOSIGNAL) < 0 ||
+                 closed_within(fd, 50) >= 0;
+    }
+    ck_assert(closed);
+    ck_assert_uint_gt(clock_us() - begin, 250000);
+    ck_assert_uint_lt(clock_us() - begin, 2000000);
+    close(fd);
+    free(contact);
+    side_close(&b);
+}
+END_TEST
+
+static unsigned pending;
+
+static void look_at_pending(struct side *side, void *arg)
+{
+    (void) arg;
+    pending = side->oob->pending_count;
+}
+
+static unsigned pending_of(struct side *side)
+{
+    side_call(side, look_at_pending, NULL);
+    return pending;
+}
+
+static void wait_pending(struct side *side, unsigned count)
+{
+    for (int i = 0; pending_of(side) != count; i++) {
+        ck_assert_msg(i < 5000, "%u are pending, not %u", pending, count);
+        usleep(1000);
+    }
+}
+
+START_TEST(one_source_holds_eight_places)
+{
+    enum { MANY = 40 };
+    side_pair(&a, &b, SIDE_TCP);
+    char *contact = oob_contact(b.oob);
+    int fds[MANY], closed = 0;
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = stranger(port_of(contact), 0x7f000002);
+    }
+    for (int i = 0; i < MANY - 8; i++) {
+        closed += closed_within(fds[8 + i], 2000) >= 0;
+    }
+    ck_assert_int_eq(closed, MANY - 8);
+    wait_pending(&b, 8);
+    /* Another source is served at once, and so is this one when the silent ones have had their
+     * time. */
+    side_open(&c, 3, SIDE_TCP);
+    side_run(&c);
+    uint64_t begin = clock_us();
+    expect_link(&c, contact, OOB_KEY_APP);
+    ck_assert_uint_lt(clock_us() - begin, 1000000);
+    usleep(250000);
+    int late = stranger(port_of(contact), 0x7f000002);
+    ck_assert_int_ge(closed_within(fds[0], 1000), 0);
+    ck_assert_int_eq(closed_within(late, 50), -1);
+    wait_pending(&b, 8);
+    talk(&a, &b);
+    for (int i = 0; i < MANY; i++) {
+        close(fds[i]);
+    }
+    close(late);
+    wait_pending(&b, 0);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+    side_close(&c);
+}
+END_TEST
+
+START_TEST(sixty_four_places_in_all)
+{
+    enum { MANY = 96 };
+    side_open(&b, 2, SIDE_TCP);
+    free(side_listen(&b, SIDE_UNIX));
+    char *contact = side_listen(&b, SIDE_TCP);
+    side_run(&b);
+    int fds[MANY];
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = stranger(port_of(contact), 0x7f000002 + (uint32_t) i);
+    }
+    int closed = 0;
+    for (int i = 64; i < MANY; i++) {
+        closed += closed_within(fds[i], 1000) >= 0;
+    }
+    ck_assert_int_eq(closed, MANY - 64);
+    wait_pending(&b, 64);
+    /* An own process comes in over the unix socket all the same. */
+    side_open(&a, 1, SIDE_UNIX);
+    side_run(&a);
+    uint64_t begin = clock_us();
+    expect_link(&a, contact, OOB_KEY_APP);
+    ck_assert_uint_lt(clock_us() - begin, 1000000);
+    ck_assert(strncmp(a.peer.address, "unix://", 7) == 0);
+    for (int i = 0; i < MANY; i++) {
+        close(fds[i]);
+    }
+    wait_pending(&b, 0);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
+START_TEST(own_processes_wait_in_the_backlog)
+{
+    enum { MANY = 100 };
+    side_open(&b, 2, SIDE_UNIX);
+    b.oob->accept_timeout_us = 300000;
+    char *contact = side_listen(&b, SIDE_UNIX);
+    side_run(&b);
+    struct contact parsed;
+    char reason[200];
+    ck_assert_int_eq(contact_parse(&parsed, contact, reason, sizeof reason), ORTE_SUCCESS);
+    int fds[MANY];
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = sock_connect(&parsed.addrs[0]);
+        ck_assert_int_ge(fds[i], 0);
+    }
+    wait_pending(&b, 64);
+    side_open(&a, 1, SIDE_UNIX);
+    side_run(&a);
+    expect_link(&a, contact, OOB_KEY_APP);
+    for (int i = 0; i < MANY; i++) {
+        close(fds[i]);
+    }
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
+START_TEST(no_descriptors_left)
+{
+    side_pair(&a, &b, SIDE_TCP);
+    side_open(&c, 3, SIDE_TCP);
+    side_run(&c);
+    char *contact = oob_contact(b.oob);
+    struct rlimit limit = {64, 64};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    int waiting = socket(AF_INET, SOCK_STREAM, 0), taken[64], count = 0;
+    ck_assert_int_ge(waiting, 0);
+    while ((taken[count] = dup(0)) >= 0) {
+        count++;
+    }
+    ck_assert_int_eq(errno, EMFILE);
+    struct sockaddr_in addr = {.sin_family = AF_INET,
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                               .sin_port = htons(port_of(contact))};
+    ck_assert_int_eq(connect(waiting, (struct sockaddr *) &addr, sizeof addr), 0);
+    ck_assert_int_ge(closed_within(waiting, 2000), 0); /* told so, not left hanging */
+    talk(&a, &b);
+    for (int i = 0; i < count; i++) {
+        close(taken[i]);
+    }
+    close(waiting);
+    uint64_t begin = clock_us();
+    expect_link(&c, contact, OOB_KEY_APP);
+    ck_assert_uint_lt(clock_us() - begin, 1000000);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+    side_close(&c);
+}
+END_TEST
+
+static atomic_uint log_lines;
+
+static void count_line(void *arg, enum log_level level, const char *line)
+{
+    (void) arg;
+    if (level <= LOG_WARN) {
+        ck_assert_ptr_nonnull(strstr(line, "no link for tcp://127.0.0.1:"));
+        atomic_fetch_add(&log_lines, 1);
+    }
+}
+
+START_TEST(a_scan_makes_one_line_a_second)
+{
+    log_set_sink(count_line, NULL);
+    side_open(&b, 2, SIDE_TCP);
+    char *contact = side_listen(&b, SIDE_TCP);
+    side_run(&b);
+    uint64_t begin = clock_us();
+    for (int i = 0; i < 200; i++) {
+        int fd = stranger(port_of(contact), INADDR_LOOPBACK);
+        ck_assert_int_eq((int) send(fd, "scan", 4, MSG_NOSIGNAL), 4);
+        ck_assert_int_ge(closed_within(fd, 2000), 0);
+        close(fd);
+    }
+    uint64_t seconds = (clock_us() - begin) / 1000000;
+    ck_assert_uint_ge(atomic_load(&log_lines), 1);
+    ck_assert_uint_le(atomic_load(&log_lines), 2 + seconds);
+    free(contact);
+    side_close(&b);
+    log_set_sink(NULL, NULL);
+}
+END_TEST
+
+UNIT_MAIN("door", both_ends_know_the_other, contact_strings_list_unix_first,
+          bad_contacts_are_refused_at_once, a_second_connect_gets_the_same_link,
+          the_next_address_after_any_failure, silence_has_a_deadline, a_refusal_says_why,
+          admission_is_the_owners, peercred_needs_no_key, another_user_is_not_heard,
+          a_live_name_is_not_taken, a_new_incarnation_takes_the_place,
+          a_name_is_free_once_its_link_has_ended, simultaneous_connects_make_one_link,
+          a_failed_connect_gives_way, a_dropped_connect_is_retried_at_the_next_address,
+          strangers_disturb_nothing, a_trickle_does_not_move_the_deadline,
+          one_source_holds_eight_places, sixty_four_places_in_all,
+          own_processes_wait_in_the_backlog, no_descriptors_left, a_scan_makes_one_line_a_second)
