@@ -36,7 +36,7 @@ const opal_class_t opal_buffer_t_class = {
     .cls_destruct = buffer_destruct,
 };
 
-/* Doubles the allocation until size bytes fit. */
+/* Doubles the allocation until size bytes, at most INT32_MAX, fit. */
 static int buffer_reserve(opal_buffer_t *buffer, size_t size)
 {
     if (size <= buffer->bytes_allocated) {
@@ -48,6 +48,9 @@ static int buffer_reserve(opal_buffer_t *buffer, size_t size)
     }
     while (wanted < size) {
         wanted *= 2;
+    }
+    if (wanted > INT32_MAX) {
+        wanted = INT32_MAX;
     }
     size_t unpacked = buffer->bytes_used - dss_buffer_left(buffer);
     char *grown = realloc(buffer->base_ptr, wanted);

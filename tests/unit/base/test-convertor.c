@@ -56,6 +56,18 @@ static void move_to(opal_convertor_t *convertor, size_t position)
     ck_assert_uint_eq(at, position);
 }
 
+/* Packs size bytes at offset and compares; the bytes behind them stay as they were. */
+static bool packs_right(opal_convertor_t *convertor, size_t offset, size_t size)
+{
+    uint8_t packed[SIZE + 8];
+    size_t left = SIZE - offset, expected = size < left ? size : left, at = offset;
+    memset(packed, 0xdd, sizeof(packed));
+    return opal_convertor_set_position(convertor, &at) == OPAL_SUCCESS && at == offset &&
+           opal_convertor_pack_bytes(convertor, packed, size) == expected &&
+           memcmp(packed, flat + offset, expected) == 0 && packed[expected] == 0xdd &&
+           convertor->bytes_converted == offset + expected;
+}
+
 START_TEST(packs_from_any_offset)
 {
     fill_flat();
@@ -67,20 +79,39 @@ START_TEST(packs_from_any_offset)
         ck_assert_uint_eq(opal_convertor_get_packed_size(&convertor), SIZE);
         for (size_t offset = 0; offset <= SIZE; offset++) {
             for (size_t size = 0; size <= SIZE + 3; size++) {
-                uint8_t packed[SIZE + 8];
-                size_t left = SIZE - offset, expected = size < left ? size : left;
-                memset(packed, 0xdd, sizeof(packed));
-                move_to(&convertor, offset);
-                ck_assert_uint_eq(opal_convertor_pack_bytes(&convertor, packed, size), expected);
-                ck_assert_msg(memcmp(packed, flat + offset, expected) == 0, "%s, %zu bytes at %zu",
-                              layouts[l].what, size, offset);
-                ck_assert_uint_eq(packed[expected], 0xdd);
-                ck_assert_uint_eq(convertor.bytes_converted, offset + expected);
+                if (!packs_right(&convertor, offset, size)) {
+                    ck_abort_msg("%s, %zu bytes at %zu", layouts[l].what, size, offset);
+                }
             }
         }
     }
 }
 END_TEST
+
+/* Clears the data and unpacks it again, some bytes at a time. */
+static bool unpacks_right(opal_convertor_t *convertor, const struct layout *layout,
+                          struct iovec *segments, size_t piece)
+{
+    uint8_t expected[sizeof(store)];
+    lay_out(layout, segments);
+    memcpy(expected, store, sizeof(store));
+    for (uint32_t i = 0; i < layout->count; i++) {
+        if (segments[i].iov_len > 0) {
+            memset(segments[i].iov_base, 0, segments[i].iov_len);
+        }
+    }
+    if (opal_convertor_prepare_iovec(convertor, segments, layout->count) != OPAL_SUCCESS) {
+        return false;
+    }
+    for (size_t done = 0; done < SIZE; done += piece) {
+        size_t size = SIZE - done < piece ? SIZE - done : piece;
+        if (opal_convertor_unpack_bytes(convertor, flat + done, size) != size) {
+            return false;
+        }
+    }
+    return opal_convertor_unpack_bytes(convertor, flat, 1) == 0 &&
+           memcmp(store, expected, sizeof(store)) == 0;
+}
 
 START_TEST(unpacks_in_pieces)
 {
@@ -88,26 +119,10 @@ START_TEST(unpacks_in_pieces)
     for (int l = 0; l < LAYOUTS; l++) {
         for (size_t piece = 1; piece <= SIZE; piece++) {
             struct iovec segments[10];
-            uint8_t expected[sizeof(store)];
             opal_convertor_t convertor;
-            lay_out(&layouts[l], segments);
-            memcpy(expected, store, sizeof(store));
-            for (uint32_t i = 0; i < layouts[l].count; i++) {
-                if (segments[i].iov_len > 0) {
-                    memset(segments[i].iov_base, 0, segments[i].iov_len);
-                }
+            if (!unpacks_right(&convertor, &layouts[l], segments, piece)) {
+                ck_abort_msg("%s, pieces of %zu", layouts[l].what, piece);
             }
-            ck_assert_int_eq(opal_convertor_prepare_iovec(&convertor, segments, layouts[l].count),
-                             0);
-            size_t done = 0;
-            while (done < SIZE) {
-                size_t size = SIZE - done < piece ? SIZE - done : piece;
-                ck_assert_uint_eq(opal_convertor_unpack_bytes(&convertor, flat + done, size), size);
-                done += size;
-            }
-            ck_assert_uint_eq(opal_convertor_unpack_bytes(&convertor, flat, 1), 0);
-            ck_assert_msg(memcmp(store, expected, sizeof(store)) == 0, "%s, pieces of %zu",
-                          layouts[l].what, piece);
         }
     }
 }

@@ -9,7 +9,8 @@ static const char *hex_of(const struct golden *g, int description)
     return description == OPAL_DSS_BUFFER_FULLY_DESC ? g->described : g->plain;
 }
 
-/* Unpacks up to 16 values; frees what came. */
+/* Unpacks up to 16 values; frees what came. An assertion of Check that holds costs a system call:
+ * the many cases here assert only what fails. */
 static int try_unpack(opal_buffer_t *buffer, opal_data_type_t type)
 {
     uint64_t space[16];
@@ -18,11 +19,9 @@ static int try_unpack(opal_buffer_t *buffer, opal_data_type_t type)
     char *position = buffer->unpack_ptr;
     int rc = opal_dss.unpack(buffer, space, &count, type);
     if (rc == OPAL_SUCCESS || rc == OPAL_ERR_UNPACK_INADEQUATE_SPACE) {
-        ck_assert_int_le(count, 16);
         golden_free(type, space, count);
-    } else {
-        ck_assert_int_eq(count, 0);
-        ck_assert_ptr_eq(buffer->unpack_ptr, position);
+    } else if (count != 0 || buffer->unpack_ptr != position) {
+        ck_abort_msg("type %d: a failed unpack (%d) left a trace", type, rc);
     }
     return rc;
 }
@@ -52,8 +51,10 @@ START_TEST(every_truncation)
             uint8_t *bytes = golden_bytes(hex_of(&golden[i], descriptions[d]), &size);
             for (size_t cut = 0; cut < size; cut++) {
                 int rc = try_bytes(descriptions[d], bytes, cut, golden[i].type);
-                ck_assert_msg(rc == OPAL_ERR_UNPACK_READ_PAST_END_OF_BUFFER,
-                              "type %d cut to %zu of %zu bytes: %d", golden[i].type, cut, size, rc);
+                if (rc != OPAL_ERR_UNPACK_READ_PAST_END_OF_BUFFER) {
+                    ck_abort_msg("type %d cut to %zu of %zu bytes: %d", golden[i].type, cut, size,
+                                 rc);
+                }
             }
             ck_assert_int_eq(try_bytes(descriptions[d], bytes, size, golden[i].type), OPAL_SUCCESS);
             free(bytes);

@@ -706,19 +706,19 @@ END_TEST
 START_TEST(stays_below_int32_max)
 {
     char byte = 0;
-    opal_buffer_t *buffer = new_buffer(0);
-    /* Only the sizes are looked at: the memory behind such a buffer is never touched. */
+    opal_buffer_t *buffer = new_buffer(0), *dest = new_buffer(0);
+    /* Only the sizes are looked at: there is no memory behind such a buffer. */
     buffer->base_ptr = buffer->unpack_ptr = buffer->pack_ptr = malloc(1);
-    buffer->bytes_used = buffer->bytes_allocated = INT32_MAX - 4;
+    buffer->bytes_used = buffer->bytes_allocated = INT32_MAX;
     ck_assert_int_eq(opal_dss.pack(buffer, &byte, 1, OPAL_BYTE), OPAL_ERR_OUT_OF_RESOURCE);
-    ck_assert_uint_eq(buffer->bytes_used, INT32_MAX - 4);
-    opal_buffer_t *dest = new_buffer(0);
+    ck_assert_uint_eq(buffer->bytes_used, INT32_MAX);
     ck_assert_int_eq(opal_dss.pack(dest, &byte, 1, OPAL_BYTE), OPAL_SUCCESS);
     ck_assert_int_eq(opal_dss.copy_payload(dest, buffer), OPAL_ERR_OUT_OF_RESOURCE);
     ck_assert_uint_eq(dest->bytes_used, 5);
     uint64_t number = 0;
     ck_assert_int_eq(opal_dss.pack(dest, &number, INT32_MAX, OPAL_UINT64),
                      OPAL_ERR_OUT_OF_RESOURCE);
+    ck_assert_uint_eq(dest->bytes_used, 5);
     OBJ_RELEASE(dest);
     OBJ_RELEASE(buffer);
 }
