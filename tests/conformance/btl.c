@@ -1,0 +1,287 @@
+/* btl MODULE [PROCESSES [CASE]]: runs the conformance cases over one module; TAP output. */
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/desc.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/conformance/btl.h>
+
+_Static_assert(sizeof(struct board) <= MINIHOST_SHARED_PER_RANK, "the board fits");
+
+static struct test *current; /* this process's */
+
+struct board *board_of(struct test *test, int rank)
+{
+    return (struct board *) (void *) (test->host->shared +
+                                      (size_t) rank * MINIHOST_SHARED_PER_RANK);
+}
+
+static int all_progress(void)
+{
+    return btl_progress() + minihost_progress(current->host);
+}
+
+int pump(struct test *test)
+{
+    minihost_check(test->host);
+    int events = all_progress();
+    if (events == 0) {
+        sched_yield();
+    }
+    return events;
+}
+
+void pump_until(struct test *test, const unsigned long *count, unsigned long wanted)
+{
+    while (*(volatile const unsigned long *) count < wanted) {
+        pump(test);
+    }
+    must(test, *count == wanted);
+}
+
+void pump_idle(struct test *test)
+{
+    for (int i = 0; i < 500; i++) {
+        pump(test);
+    }
+}
+
+void meet(struct test *test)
+{
+    minihost_barrier(test->host, all_progress);
+}
+
+void stop(struct test *test)
+{
+    minihost_barrier(test->host, NULL);
+}
+
+void add_all(struct test *test)
+{
+    opal_proc_t *procs[16];
+    for (int i = 0; i < test->size; i++) {
+        procs[i] = &test->host->procs[i];
+    }
+    opal_bitmap_t reachable;
+    OBJ_CONSTRUCT(&reachable, opal_bitmap_t);
+    must(test, opal_bitmap_init(&reachable, test->size) == OPAL_SUCCESS);
+    int status = test->btl->btl_add_procs(test->btl, (size_t) test->size, procs, test->endpoints,
+                                          &reachable);
+    must(test, status == OPAL_SUCCESS);
+    for (int i = 0; i < test->size; i++) {
+        must(test, opal_bitmap_is_set_bit(&reachable, i) == (test->endpoints[i] != NULL));
+    }
+    OBJ_DESTRUCT(&reachable);
+}
+
+void pattern_fill(void *to, size_t size, unsigned seed)
+{
+    unsigned char *bytes = to;
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = pattern(seed, i);
+    }
+}
+
+bool pattern_is(const void *from, size_t size, unsigned seed)
+{
+    const unsigned char *bytes = from;
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != pattern(seed, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool is_shortage(int status)
+{
+    return status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
+           status == OPAL_ERR_RESOURCE_BUSY;
+}
+
+mca_btl_base_descriptor_t *alloc_wait(struct test *test, int to, size_t size, uint32_t flags)
+{
+    for (;;) {
+        mca_btl_base_descriptor_t *descriptor =
+            test->btl->btl_alloc(test->btl, test->endpoints[to], MCA_BTL_NO_ORDER, size, flags);
+        if (descriptor) {
+            must(test, descriptor->des_segment_count == 1);
+            must(test, descriptor->des_segments[0].seg_len == size);
+            return descriptor;
+        }
+        pump(test);
+    }
+}
+
+void send_wait(struct test *test, int to, mca_btl_base_descriptor_t *descriptor, uint8_t tag)
+{
+    descriptor->des_flags |= MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    for (;;) {
+        int status = test->btl->btl_send(test->btl, test->endpoints[to], descriptor, tag);
+        if (status >= 0) {
+            must(test, status <= 1);
+            return;
+        }
+        must(test, is_shortage(status));
+        pump(test);
+    }
+}
+
+void send_bytes(struct test *test, int to, const void *data, size_t size, uint8_t tag)
+{
+    mca_btl_base_descriptor_t *descriptor = alloc_wait(test, to, size, 0);
+    if (size > 0) {
+        memcpy(descriptor->des_segments[0].seg_addr.pval, data, size);
+    }
+    send_wait(test, to, descriptor, tag);
+}
+
+const unsigned char *received(struct test *test, const mca_btl_base_descriptor_t *descriptor,
+                              size_t *size)
+{
+    static unsigned char *memory;
+    if (!memory) {
+        memory = malloc(test->btl->btl_max_send_size + 1);
+    }
+    must(test, memory);
+    must(test, desc_total(descriptor, test->btl->btl_max_send_size, size) == OPAL_SUCCESS);
+    desc_gather(memory, descriptor->des_segments, descriptor->des_segment_count);
+    return memory;
+}
+
+void on_tag(struct test *test, uint8_t tag, mca_btl_base_module_recv_cb_fn_t received_fn)
+{
+    must(test, test->btl->btl_register(test->btl, tag, received_fn, test) == OPAL_SUCCESS);
+}
+
+/* An error in the log that no case declared is a failure. */
+static void log_sink(void *arg, enum log_level level, const char *line)
+{
+    if (level == LOG_ERROR) {
+        minihost_fail(((struct test *) arg)->host, "an error was logged: %s", line);
+    }
+}
+
+struct job {
+    const char *module;
+    const struct test_case *test_case;
+};
+
+static void find_neighbours(struct test *test)
+{
+    test->right = (test->rank + 1) % test->size;
+    test->left = (test->rank + test->size - 1) % test->size;
+    if (!test->endpoints[test->right] && test->endpoints[test->rank]) {
+        test->right = test->left = test->rank;
+    }
+}
+
+static int run_case(struct minihost *host, void *arg)
+{
+    const struct job *job = arg;
+    struct test test = {
+        .host = host,
+        .rank = host->rank,
+        .size = host->size,
+        .module = job->module,
+    };
+    current = &test;
+    log_set_sink(log_sink, &test);
+    must(&test, param_override("btl", job->module) == ORTE_SUCCESS);
+    char reason[256] = "";
+    if (btl_open(&minihost_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        minihost_fail(host, "%s", reason);
+    }
+    size_t count;
+    test.btl = btl_modules(&count)[0];
+    must(&test, count >= 1);
+    stop(&test);
+    if (!job->test_case->no_procs) {
+        add_all(&test);
+        find_neighbours(&test);
+        must(&test, job->test_case->alone || test.endpoints[test.right]);
+    }
+    stop(&test);
+    job->test_case->run(&test);
+    meet(&test);
+    for (int i = 0; i < test.size; i++) {
+        if (test.endpoints[i]) {
+            opal_proc_t *proc = &host->procs[i];
+            must(&test,
+                 test.btl->btl_del_procs(test.btl, 1, &proc, &test.endpoints[i]) == OPAL_SUCCESS);
+        }
+    }
+    stop(&test);
+    btl_close();
+    log_set_sink(NULL, NULL);
+    return 0;
+}
+
+static int number, failures;
+
+static void run_one(const char *module, int size, const struct test_case *test_case)
+{
+    struct minihost_options options = {
+        .size = size,
+        .late_cards = test_case->late_cards,
+        .timeout_ms = getenv("KEEL_TEST_SLOW") ? 120000 : 40000,
+    };
+    struct job job = {.module = module, .test_case = test_case};
+    char reason[512] = "";
+    bool ok = minihost_run(&options, run_case, &job, reason, sizeof(reason));
+    printf("%sok %d - %s x%d: %s%s%s\n", ok ? "" : "not ", ++number, module, size, test_case->name,
+           ok ? "" : " # ", reason);
+    fflush(stdout);
+    failures += !ok;
+}
+
+static bool is_wanted(const char *module, int size, const struct test_case *test_case,
+                      const char *only)
+{
+    bool loops = strcmp(module, "self") == 0;
+    if ((only && strcmp(only, test_case->name) != 0) || (loops && test_case->others)) {
+        return false;
+    }
+    return test_case->alone || size >= (loops ? 1 : 2) + test_case->min_size - 1;
+}
+
+static bool is_known(const char *module)
+{
+    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+        if (strcmp(entry->component->btl_version.mca_component_name, module) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case *const groups[] = {table_cases, send_cases, stream_cases,
+                                                     rdma_cases, end_cases};
+    static const int sizes[] = {1, 2, 4};
+    if (argc < 2) {
+        fprintf(stderr, "usage: btl MODULE [PROCESSES [CASE]]\n");
+        return 2;
+    }
+    const char *module = argv[1], *only = argc > 3 ? argv[3] : NULL;
+    int only_size = argc > 2 ? atoi(argv[2]) : 0;
+    if (!is_known(module)) {
+        printf("1..0 # SKIP there is no component %s\n", module);
+        return 0;
+    }
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+        for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
+            for (const struct test_case *at = groups[g]; at->name; at++) {
+                if ((only_size == 0 || only_size == sizes[s]) &&
+                    is_wanted(module, sizes[s], at, only)) {
+                    run_one(module, sizes[s], at);
+                }
+            }
+        }
+    }
+    printf("1..%d\n", number);
+    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}

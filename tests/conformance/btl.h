@@ -1,0 +1,88 @@
+/* The conformance program of the BTL interface: what its files share. It uses the module table and
+ * the framework's open, close and progress, nothing of any module's own. */
+#ifndef TESTS_CONFORMANCE_BTL_H
+#define TESTS_CONFORMANCE_BTL_H
+
+#include <btl/base.h>
+#include <stdatomic.h>
+#include <tests/lib/minihost.h>
+
+/* What each rank shows the others in the minihost's shared memory. */
+#define DATA_BYTES ((size_t) 8 << 20)
+struct board {
+    unsigned char handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
+    unsigned char handle2[MCA_BTL_REG_HANDLE_MAX_SIZE];
+    uint64_t base, size;
+    atomic_ulong received;
+    atomic_ulong done;
+    unsigned char data[DATA_BYTES] __attribute__((aligned(4096)));
+};
+
+struct test {
+    struct minihost *host;
+    mca_btl_base_module_t *btl;
+    struct mca_btl_base_endpoint_t *endpoints[16]; /* by rank; NULL: not reached */
+    int rank, size;
+    int right,
+        left; /* whom I send to, and who sends to me; myself where a module reaches only that */
+    const char *module;
+    void *state; /* the case's */
+};
+
+struct test_case {
+    const char *name;
+    void (*run)(struct test *test);
+    int min_size; /* processes that it needs, counted without a self module */
+    bool late_cards;
+    bool alone;    /* needs no peer: runs also where the module reaches nobody */
+    bool no_procs; /* adds its peers itself */
+    bool others;   /* not for a module that reaches only its own process */
+};
+
+extern const struct test_case table_cases[], send_cases[], stream_cases[], rdma_cases[],
+    end_cases[];
+
+/* Fails the test with the place and the condition, unless it holds. */
+#define must(test, condition)                                                                   \
+    do {                                                                                        \
+        if (!(condition)) {                                                                     \
+            minihost_fail((test)->host, "rank %d: %s:%d: %s", (test)->rank, __FILE__, __LINE__, \
+                          #condition);                                                          \
+        }                                                                                       \
+    } while (0)
+
+struct board *board_of(struct test *test, int rank);
+/* One round of progress; returns events. Ends the process when another one failed. */
+int pump(struct test *test);
+/* Until *count reaches wanted. */
+void pump_until(struct test *test, const unsigned long *count, unsigned long wanted);
+/* Some rounds more, for what must not come. */
+void pump_idle(struct test *test);
+/* Waits for all ranks; meet drives progress, stop does not. */
+void meet(struct test *test);
+void stop(struct test *test);
+/* Adds all ranks; endpoints of those not reached are NULL. */
+void add_all(struct test *test);
+
+/* Byte i of a message or region with this seed. */
+static inline unsigned char pattern(unsigned seed, size_t i)
+{
+    return (unsigned char) (i * 31 + (i >> 8) * 7 + seed * 131 + 17);
+}
+void pattern_fill(void *to, size_t size, unsigned seed);
+bool pattern_is(const void *from, size_t size, unsigned seed);
+
+bool is_shortage(int status);
+/* alloc, with progress while it is short of descriptors. */
+mca_btl_base_descriptor_t *alloc_wait(struct test *test, int to, size_t size, uint32_t flags);
+/* send of a descriptor that the module is to free, with progress while it is short. */
+void send_wait(struct test *test, int to, mca_btl_base_descriptor_t *descriptor, uint8_t tag);
+/* A copy of these bytes. */
+void send_bytes(struct test *test, int to, const void *data, size_t size, uint8_t tag);
+/* All bytes of a received descriptor, in memory that lasts until the next call; *size their number.
+ */
+const unsigned char *received(struct test *test, const mca_btl_base_descriptor_t *descriptor,
+                              size_t *size);
+void on_tag(struct test *test, uint8_t tag, mca_btl_base_module_recv_cb_fn_t received_fn);
+
+#endif

@@ -1,0 +1,274 @@
+/* How traffic begins and ends: add_procs, del_procs, strangers. */
+#include <stdlib.h>
+#include <string.h>
+#include <tests/conformance/btl.h>
+
+#define TAG 90
+
+struct counts {
+    unsigned long received;
+};
+
+static void count_one(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) btl, (void) tag, (void) descriptor;
+    ((struct counts *) ((struct test *) cbdata)->state)->received++;
+}
+
+static void choose_right(struct test *test)
+{
+    test->right = (test->rank + 1) % test->size;
+    if (!test->endpoints[test->right]) {
+        test->right = test->rank;
+    }
+    must(test, test->endpoints[test->right]);
+}
+
+static void bitmap_may_be_missing(struct test *test)
+{
+    struct counts counts = {0};
+    test->state = &counts;
+    on_tag(test, TAG, count_one);
+    opal_proc_t *procs[16];
+    for (int i = 0; i < test->size; i++) {
+        procs[i] = &test->host->procs[i];
+    }
+    must(test, test->btl->btl_add_procs(test->btl, (size_t) test->size, procs, test->endpoints,
+                                        NULL) == OPAL_SUCCESS);
+    choose_right(test);
+    meet(test);
+    send_bytes(test, test->right, "x", 1, TAG);
+    pump_until(test, &counts.received, 1);
+    meet(test);
+}
+
+/* Even ranks add their peers and send before odd ranks have added anybody. */
+static void strangers_are_heard(struct test *test)
+{
+    struct counts counts = {0};
+    test->state = &counts;
+    on_tag(test, TAG, count_one);
+    stop(test);
+    if (test->rank % 2 == 0) {
+        add_all(test);
+        choose_right(test);
+        for (int i = 0; i < 100; i++) {
+            send_bytes(test, test->right, "from a stranger", 15, TAG);
+        }
+        meet(test);
+    } else {
+        pump_until(test, &counts.received, 100);
+        meet(test);
+        add_all(test);
+        choose_right(test);
+        for (int i = 0; i < 100; i++) {
+            send_bytes(test, test->right, "from a peer", 11, TAG);
+        }
+    }
+    if (test->rank % 2 == 0) {
+        pump_until(test, &counts.received, 100);
+    }
+    meet(test);
+}
+
+/* Peers are added one at a time, twice as many calls as ranks. */
+static void procs_are_added_one_by_one(struct test *test)
+{
+    struct counts counts = {0};
+    test->state = &counts;
+    on_tag(test, TAG, count_one);
+    for (int i = 0; i < test->size; i++) {
+        opal_proc_t *proc = &test->host->procs[i];
+        must(test, test->btl->btl_add_procs(test->btl, 1, &proc, &test->endpoints[i], NULL) ==
+                       OPAL_SUCCESS);
+    }
+    choose_right(test);
+    meet(test);
+    send_bytes(test, test->right, "x", 1, TAG);
+    pump_until(test, &counts.received, 1);
+    meet(test);
+}
+
+struct flight {
+    struct test *test;
+    unsigned long callbacks, accepted, done_at_once;
+    unsigned char *calls;
+};
+
+static void landed(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                   mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint;
+    struct flight *flight = descriptor->des_context;
+    must(flight->test, status <= 0);
+    must(flight->test, flight->calls[(uintptr_t) descriptor->des_cbdata]++ == 0);
+    flight->callbacks++;
+}
+
+/* Fills the rail to the neighbour, who does not poll; the accepted are numbered. */
+static void fill_rail(struct test *test, struct flight *flight, size_t size, unsigned long cap)
+{
+    mca_btl_base_module_t *btl = test->btl;
+    for (unsigned long i = 0; i < cap; i++) {
+        mca_btl_base_descriptor_t *descriptor =
+            btl->btl_alloc(btl, test->endpoints[test->right], MCA_BTL_NO_ORDER, size,
+                           MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+        if (!descriptor) {
+            return;
+        }
+        memset(descriptor->des_segments[0].seg_addr.pval, 5, size);
+        descriptor->des_cbfunc = landed;
+        descriptor->des_cbdata = (void *) (uintptr_t) flight->accepted;
+        descriptor->des_context = flight;
+        int status = btl->btl_send(btl, test->endpoints[test->right], descriptor, TAG);
+        if (status < 0) {
+            must(test, is_shortage(status));
+            btl->btl_free(btl, descriptor);
+            return;
+        }
+        flight->accepted += status == 0;
+    }
+}
+
+static void operated(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     void *address, mca_btl_base_registration_handle_t *handle, void *context,
+                     void *data, int status)
+{
+    (void) btl, (void) endpoint, (void) address, (void) handle;
+    struct flight *flight = context;
+    must(flight->test, status <= 0);
+    must(flight->test, flight->calls[(uintptr_t) data]++ == 0);
+    flight->callbacks++;
+}
+
+static void add_operations(struct test *test, struct flight *flight, unsigned char *local)
+{
+    mca_btl_base_module_t *btl = test->btl;
+    struct board *target = board_of(test, test->right);
+    for (int i = 0; i < 20 && btl->btl_register_mem; i++) {
+        int status = (i % 2 ? btl->btl_put : btl->btl_get)(
+            btl, test->endpoints[test->right], local, target->base, NULL, (void *) target->handle,
+            1 << 20, 0, MCA_BTL_NO_ORDER, operated, flight, (void *) (uintptr_t) flight->accepted);
+        must(test, status >= 0 || is_shortage(status));
+        flight->accepted += status == 0;
+    }
+}
+
+static void del_procs_ends_traffic(struct test *test, size_t size, bool operations)
+{
+    enum { CAP = 20000 };
+    struct counts counts = {0};
+    struct flight flight = {.test = test, .calls = calloc(CAP + 32, 1)};
+    unsigned char *local = calloc(1, 1 << 20);
+    must(test, flight.calls && local);
+    test->state = &counts;
+    on_tag(test, TAG, count_one);
+    struct board *mine = board_of(test, test->rank);
+    mca_btl_base_registration_handle_t *handle = NULL;
+    if (test->btl->btl_register_mem) {
+        mine->base = (uint64_t) (uintptr_t) mine->data;
+        handle = test->btl->btl_register_mem(test->btl, MCA_BTL_ENDPOINT_ANY, mine->data, 1 << 20,
+                                             MCA_BTL_REG_FLAG_ACCESS_ANY);
+        must(test, handle);
+        memcpy(mine->handle, handle, test->btl->btl_registration_handle_size);
+    }
+    meet(test);
+    send_bytes(test, test->right, "x", 1, TAG); /* the link is up */
+    pump_until(test, &counts.received, 1);
+    meet(test);
+    stop(test);
+    fill_rail(test, &flight, size, CAP);
+    if (operations) {
+        add_operations(test, &flight, local);
+    }
+    opal_proc_t *proc = &test->host->procs[test->right];
+    must(test, test->btl->btl_del_procs(test->btl, 1, &proc, &test->endpoints[test->right]) ==
+                   OPAL_SUCCESS);
+    test->endpoints[test->right] = NULL;
+    must(test, flight.callbacks == flight.accepted);
+    stop(test);
+    pump_idle(test);
+    must(test, flight.callbacks == flight.accepted);
+    if (handle) {
+        must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+    }
+    free(flight.calls);
+    free(local);
+    meet(test);
+}
+
+static void del_procs_with_small(struct test *test)
+{
+    del_procs_ends_traffic(test, 64, false);
+}
+
+static void del_procs_with_large(struct test *test)
+{
+    del_procs_ends_traffic(test, test->btl->btl_max_send_size, false);
+}
+
+static void del_procs_with_rdma(struct test *test)
+{
+    del_procs_ends_traffic(test, test->btl->btl_eager_limit, true);
+}
+
+/* Descriptors that nobody freed, regions that nobody closed: close frees them. */
+static void close_cleans_up(struct test *test)
+{
+    for (int i = 0; i < 5; i++) {
+        mca_btl_base_descriptor_t *descriptor = alloc_wait(test, test->right, 1000, 0);
+        memset(descriptor->des_segments[0].seg_addr.pval, 0, 1000);
+    }
+    static unsigned char memory[64];
+    if (test->btl->btl_register_mem) {
+        must(test, test->btl->btl_register_mem(test->btl, MCA_BTL_ENDPOINT_ANY, memory,
+                                               sizeof(memory), MCA_BTL_REG_FLAG_ACCESS_ANY));
+    }
+}
+
+/* After del_procs a peer can be added again. */
+static void procs_come_back(struct test *test)
+{
+    struct counts counts = {0};
+    test->state = &counts;
+    on_tag(test, TAG, count_one);
+    for (unsigned long round = 1; round <= 3; round++) {
+        meet(test);
+        send_bytes(test, test->right, "x", 1, TAG);
+        pump_until(test, &counts.received, round);
+        meet(test);
+        for (int i = 0; i < test->size; i++) {
+            opal_proc_t *proc = &test->host->procs[i];
+            if (test->endpoints[i]) {
+                test->btl->btl_del_procs(test->btl, 1, &proc, &test->endpoints[i]);
+            }
+        }
+        meet(test);
+        pump_idle(test);
+        meet(test);
+        add_all(test);
+    }
+}
+
+const struct test_case end_cases[] = {
+    {.name = "add_procs without bitmap",
+     .run = bitmap_may_be_missing,
+     .min_size = 1,
+     .no_procs = true},
+    {.name = "add_procs one by one",
+     .run = procs_are_added_one_by_one,
+     .min_size = 1,
+     .no_procs = true},
+    {.name = "strangers",
+     .run = strangers_are_heard,
+     .others = true,
+     .min_size = 2,
+     .no_procs = true},
+    {.name = "del_procs, small in flight", .run = del_procs_with_small, .min_size = 1},
+    {.name = "del_procs, large in flight", .run = del_procs_with_large, .min_size = 1},
+    {.name = "del_procs, put and get in flight", .run = del_procs_with_rdma, .min_size = 1},
+    {.name = "close", .run = close_cleans_up, .min_size = 1},
+    {.name = "peers come back", .run = procs_come_back, .min_size = 1},
+    {.name = NULL},
+};
