@@ -159,13 +159,14 @@ static void dial_end(struct dial *dial, int status, const char *reason)
             rml_unpend_locked(peer, &frames);
         }
     }
+    bool tell = dial->done && !rml->ending;
     pthread_mutex_unlock(&rml->lock);
     if (status < 0) {
         log_info(LOG_RML, "no link to %s: %s", ORTE_NAME_PRINT(&dial->name),
                  reason ? reason : opal_strerror(status));
     }
     rml_fail_frames(&frames, ORTE_ERR_UNREACH);
-    if (dial->done) {
+    if (tell) {
         dial->done(dial->arg, status, reason ? reason : "");
     }
     rml_wake(rml);

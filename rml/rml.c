@@ -82,6 +82,7 @@ void rml_destroy(struct rml *rml)
     }
     pthread_mutex_lock(&rml->lock);
     rml->watcher_count = 0;
+    rml->ending = true;
     pthread_mutex_unlock(&rml->lock);
     oob_destroy(rml->oob);
     rml_dials_fini(rml);

@@ -44,6 +44,7 @@ struct rml {
     pthread_mutex_t lock;
 
     enum rml_phase phase;
+    bool ending; /* rml_destroy: nobody is told any more */
     struct rml_peers peers;
     struct rml_route route;
     struct rml_match match;

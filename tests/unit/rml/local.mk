@@ -12,3 +12,9 @@ tests_unit_rml_test_match_SOURCES = tests/unit/rml/test-match.c
 tests_unit_rml_test_match_LDADD = tests/lib/libunit.la librml.la libbase.la
 tests_unit_rml_test_assemble_SOURCES = tests/unit/rml/test-assemble.c
 tests_unit_rml_test_assemble_LDADD = tests/lib/libunit.la librml.la libbase.la
+
+# Several RMLs in one process.
+RML_CLUSTER = tests/unit/rml/cluster.c tests/unit/rml/cluster.h
+UNIT_TESTS += tests/unit/rml/test-calls
+tests_unit_rml_test_calls_SOURCES = tests/unit/rml/test-calls.c $(RML_CLUSTER)
+tests_unit_rml_test_calls_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la

@@ -1,0 +1,202 @@
+#include "cluster.h"
+#include <base/clock.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+static char folder[64];
+static const uint8_t control_key[KEY_BYTES] = {1, 2, 3};
+static const uint8_t app_key[KEY_BYTES] = {4, 5, 6};
+
+void cluster_begin(void)
+{
+    snprintf(folder, sizeof(folder), "/tmp/keel-test-rml-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(param_override("oob_tcp_if_include", "lo"), ORTE_SUCCESS);
+    ck_assert_int_eq(opal_dss_open(), ORTE_SUCCESS);
+    log_open();
+}
+
+void cluster_end(void)
+{
+    opal_dss_close();
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void changed(void *arg, const struct oob_peer *peer, int status)
+{
+    struct node *node = arg;
+    (void) peer;
+    sem_post(status == ORTE_SUCCESS ? &node->ups : &node->downs);
+}
+
+static void listen_for(struct node *node, enum node_kind kind)
+{
+    char path[128], reason[256] = "";
+    struct oob *oob = rml_oob(node->rml);
+    oob_set_key(oob, OOB_KEY_APP, app_key);
+    if (kind == NODE_RANK) {
+        return;
+    }
+    oob_set_key(oob, OOB_KEY_CONTROL, control_key);
+    if (kind == NODE_DAEMON_TCP) {
+        ck_assert_msg(oob_listen_tcp(oob, reason, sizeof(reason)) == ORTE_SUCCESS, "%s", reason);
+    }
+    snprintf(path, sizeof(path), "%s/%u.%u", folder, node->name.jobid, node->name.vpid);
+    ck_assert_msg(oob_listen_unix(oob, path, reason, sizeof(reason)) == ORTE_SUCCESS, "%s", reason);
+    node->contact = oob_contact(oob);
+    ck_assert_ptr_nonnull(node->contact);
+}
+
+void node_open(struct node *node, enum node_kind kind, orte_process_name_t name, uint32_t radix)
+{
+    char reason[256] = "";
+    *node = (struct node){.name = name};
+    sem_init(&node->ups, 0, 0);
+    sem_init(&node->downs, 0, 0);
+    ck_assert_int_eq(loop_create(&node->loop), ORTE_SUCCESS);
+    struct rml_config config = {
+        .loop = node->loop,
+        .name = name,
+        .role = kind == NODE_RANK ? OOB_KEY_PEERCRED : OOB_KEY_CONTROL,
+        .dispatch = kind == NODE_RANK ? RML_DISPATCH_PROGRESS : RML_DISPATCH_LOOP,
+        .radix = radix,
+        .unix_dir = folder,
+    };
+    ck_assert_int_eq(crypto_open(), ORTE_SUCCESS);
+    crypto_random(&config.epoch, sizeof(config.epoch));
+    ck_assert_msg(rml_create(&node->rml, &config, reason, sizeof(reason)) == ORTE_SUCCESS, "%s",
+                  reason);
+    rml_watch_links(node->rml, changed, node);
+    listen_for(node, kind);
+    ck_assert_int_eq(loop_start_thread(node->loop), ORTE_SUCCESS);
+}
+
+void node_close(struct node *node)
+{
+    if (!node->loop) {
+        return;
+    }
+    loop_stop(node->loop);
+    rml_destroy(node->rml);
+    loop_destroy(node->loop);
+    free(node->contact);
+    sem_destroy(&node->ups);
+    sem_destroy(&node->downs);
+    *node = (struct node){0};
+}
+
+void wait_sem(sem_t *sem)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_S;
+    ck_assert_msg(sem_timedwait(sem, &until) == 0, "waited for too long");
+}
+
+struct connecting {
+    sem_t sem;
+    int status;
+    char reason[256];
+};
+
+static void connected(void *arg, int status, const char *reason)
+{
+    struct connecting *connecting = arg;
+    connecting->status = status;
+    snprintf(connecting->reason, sizeof(connecting->reason), "%s", reason);
+    sem_post(&connecting->sem);
+}
+
+void node_link(struct node *from, struct node *to)
+{
+    struct connecting connecting = {.status = ORTE_ERROR};
+    bool rank = !rml_is_daemon(from->rml);
+    /* Ranks prove nothing but their user, and so need the unix socket; daemons take what is first.
+     */
+    sem_init(&connecting.sem, 0, 0);
+    ck_assert_int_eq(rml_connect(from->rml, to->contact, rank ? OOB_KEY_PEERCRED : OOB_KEY_CONTROL,
+                                 connected, &connecting),
+                     ORTE_SUCCESS);
+    wait_sem(&connecting.sem);
+    ck_assert_msg(connecting.status == ORTE_SUCCESS, "%s", connecting.reason);
+    wait_sem(&from->ups);
+    wait_sem(&to->ups);
+    sem_destroy(&connecting.sem);
+    if (rank) {
+        rml_route_default(from->rml, &to->name);
+    }
+}
+
+struct work {
+    struct loop_task task;
+    struct node *node;
+    void (*fn)(struct node *node, void *arg);
+    void *arg;
+    sem_t done;
+};
+
+static void run_work(struct loop_task *task)
+{
+    struct work *work = container_of(task, struct work, task);
+    work->fn(work->node, work->arg);
+    sem_post(&work->done);
+}
+
+void node_on_loop(struct node *node, void (*fn)(struct node *node, void *arg), void *arg)
+{
+    struct work work = {.task.run = run_work, .node = node, .fn = fn, .arg = arg};
+    list_init(&work.task.link);
+    sem_init(&work.done, 0, 0);
+    loop_post(node->loop, &work.task);
+    wait_sem(&work.done);
+    sem_destroy(&work.done);
+}
+
+void wait_done(struct node *node, const bool *done)
+{
+    uint64_t deadline = clock_us() + WAIT_S * 1000000u;
+    ck_assert_int_eq(rml_wait(node->rml, done, deadline, NULL, NULL), ORTE_SUCCESS);
+}
+
+uint64_t count_of(struct node *node, const uint64_t *counter)
+{
+    pthread_mutex_lock(&node->rml->lock);
+    uint64_t value = *counter;
+    pthread_mutex_unlock(&node->rml->lock);
+    return value;
+}
+
+void wait_count(struct node *node, const uint64_t *counter, uint64_t value)
+{
+    uint64_t deadline = clock_us() + WAIT_S * 1000000u;
+    while (count_of(node, counter) != value) {
+        ck_assert_msg(clock_us() < deadline, "the count is %llu",
+                      (unsigned long long) count_of(node, counter));
+        sched_yield();
+    }
+}
+
+void fill(void *data, size_t size, uint32_t seed)
+{
+    uint8_t *bytes = data;
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t) (seed + i + (i >> 8) * 31);
+    }
+}
+
+bool filled(const void *data, size_t size, uint32_t seed)
+{
+    const uint8_t *bytes = data;
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != (uint8_t) (seed + i + (i >> 8) * 31)) {
+            return false;
+        }
+    }
+    return true;
+}
