@@ -19,7 +19,8 @@ struct backend_ops {
     /* A card of rank is not among those known here: fetches its set, then answers done. */
     void (*fetch)(struct backend *backend, uint32_t rank, const char *key, keel_card_fn done,
                   void *arg);
-    /* Tells the launcher to end the job; returns when it was told, or cannot be (1 s). */
+    /* Tells the launcher to end the job, which ends this process; returns if that does not happen.
+     */
     void (*abort)(struct backend *backend, int status, const char *reason);
     /* Says goodbye and frees. */
     void (*leave)(struct backend *backend);

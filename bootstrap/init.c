@@ -43,17 +43,24 @@ struct keel {
     struct host host;
     struct bml *bml;         /* NULL without the data plane */
     opal_proc_t **proc_list; /* pointers into host.procs, for add_procs */
-    bool btl_is_open;
+    bool btl_is_open, polling;
 };
 
 /* The process's own: keel_init's interface has no context. Set by keel_init, cleared by
  * keel_finalize; the application calls these, and the rest, from one thread at a time. */
 static struct keel *the_keel;
 
+/* Not from inside itself: a module's callback may come back here through a blocking RML call. */
 static int poll_data_plane(void *arg)
 {
     struct keel *keel = arg;
-    return keel->btl_is_open ? btl_progress() : 0;
+    if (!keel->btl_is_open || keel->polling) {
+        return 0;
+    }
+    keel->polling = true;
+    int events = btl_progress();
+    keel->polling = false;
+    return events;
 }
 
 static int give_app_key(void *arg)
@@ -72,6 +79,7 @@ static int hand_off(struct keel *keel, char *reason, size_t reason_size)
         return status;
     }
     keel->btl_is_open = true;
+    rml_set_poll(keel->rml, poll_data_plane, keel); /* blocking receives serve the peers' puts */
     uint64_t deadline = clock_us() + (uint64_t) param_int(&init_timeout) * 1000000u;
     status = keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
     if (status != ORTE_SUCCESS) {
@@ -129,9 +137,13 @@ static int enable_for_rml(void *arg)
 /* Undoes whatever part of keel_init was done. */
 static void tear_down(struct keel *keel)
 {
+    if (keel->rml) {
+        rml_set_poll(keel->rml, NULL, NULL);
+    }
     bml_destroy(keel->bml);
     if (keel->btl_is_open) {
         btl_close();
+        keel->btl_is_open = false;
     }
     free(keel->proc_list);
     if (keel->backend) {

@@ -34,6 +34,9 @@ static struct param bootstrap_timeout = {.name = "bootstrap_timeout_s",
                                          .help =
                                              "How long keel_init waits for its daemon's welcome"};
 
+#define BYE_US 5000000u   /* for the daemon to hear a goodbye */
+#define ABORT_US 2000000u /* for the job to be ended */
+
 /* A card asked for. */
 struct fetch {
     struct list link;
@@ -164,12 +167,18 @@ static int take_cards(struct native *native, opal_buffer_t *buffer)
     return status;
 }
 
+static int take_bye(struct native *native)
+{
+    native->bye_heard = true;
+    return ORTE_SUCCESS;
+}
+
 /* The daemon is gone: nothing that waits for it will be answered. */
 static int take_lost(struct native *native)
 {
     native->broken = true;
     native->welcome_status = native->fence_status = ORTE_ERR_COMM_FAILURE;
-    native->welcomed = native->fence_done = true;
+    native->welcomed = native->fence_done = native->bye_heard = true;
     for (struct list *link; (link = list_pop(&native->fetches));) {
         answer_fetch(native, container_of(link, struct fetch, link), ORTE_ERR_COMM_FAILURE);
     }
@@ -190,6 +199,7 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
         status = command == CLIENT_WELCOME ? take_welcome(native, *buffer)
                  : command == CLIENT_FENCE ? take_fence(native, *buffer)
                  : command == CLIENT_CARDS ? take_cards(native, *buffer)
+                 : command == CLIENT_BYE   ? take_bye(native)
                  : command == CLIENT_LOST  ? take_lost(native)
                                            : ORTE_ERR_BAD_PARAM;
     }
@@ -279,10 +289,8 @@ static void native_abort(struct backend *backend, int status, const char *reason
         to_daemon(native, buffer) != ORTE_SUCCESS) {
         return;
     }
-    uint64_t deadline = clock_us() + 1000000u;
-    while (rml_queued(backend->rml, &native->daemon, OOB_CONTROL) > 0 && clock_us() < deadline) {
-        usleep(1000);
-    }
+    /* the order to end comes back as a signal; what this process exits with counts only if not */
+    usleep(ABORT_US);
 }
 
 static void forget_me(struct rml *rml)
@@ -295,8 +303,13 @@ static void native_leave(struct backend *backend)
 {
     struct native *native = container_of(backend, struct native, backend);
     opal_buffer_t *buffer = command_message(SERVER_BYE);
-    if (buffer && to_daemon(native, buffer) != ORTE_SUCCESS) {
-        log_debug(LOG_BOOTSTRAP, "the daemon is gone before the goodbye");
+    int status = buffer ? to_daemon(native, buffer) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS) {
+        /* heard before my exit is seen, so that it counts as a proper end */
+        status = rml_wait(backend->rml, &native->bye_heard, clock_us() + BYE_US, NULL, NULL);
+    }
+    if (status != ORTE_SUCCESS) {
+        log_debug(LOG_BOOTSTRAP, "the daemon heard no goodbye: %s", opal_strerror(status));
     }
     forget_me(backend->rml);
     for (struct list *link; (link = list_pop(&native->fetches));) {

@@ -21,6 +21,7 @@ enum client_command {
     CLIENT_WELCOME = 1, /* job map */
     CLIENT_FENCE,       /* u32 operation, i32 status, bytes everybody's cards */
     CLIENT_CARDS,       /* u64 request, i32 status, bytes cards */
+    CLIENT_BYE,         /* -: the goodbye was heard */
     CLIENT_LOST,        /* -; from the rank to itself: the link to the daemon is down */
 };
 

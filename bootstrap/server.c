@@ -95,7 +95,9 @@ static int take_bye(struct server *server, struct job *job, uint32_t rank)
         orte_process_name_t name = {job->map.jobid, rank};
         server->ops->left(server->arg, &name);
     }
-    return ORTE_SUCCESS;
+    opal_buffer_t *answer = server_message(CLIENT_BYE);
+    return answer ? server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, &answer)
+                  : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 static int take_command(struct server *server, struct job *job, uint32_t rank,
