@@ -56,7 +56,8 @@ struct native {
     uint32_t next_fence; /* the operation that my next fence is */
     bool fence_done;     /* the answer to the fence under way is there */
     int fence_status;
-    bool broken; /* a fence failed: a rank is lost, and so is every later one */
+    bool bye_heard; /* the daemon knows that I leave */
+    bool broken;    /* a fence failed: a rank is lost, and so is every later one */
     uint64_t next_request;
     struct list fetches; /* not yet answered */
 };
