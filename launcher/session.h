@@ -13,7 +13,7 @@
 
 /* What a file's name in the folder may need: with a slash and this many characters, its path still
  * fits a socket address. */
-#define SESSION_NAME_MAX 31
+#define SESSION_NAME_MAX 15
 
 /* Where the folder of a daemon is or will be; nothing is made. So that it can be guarded before it
  * exists. *path is malloc'd; uuid is 32 hex digits. On error, reason says what is wrong and where:

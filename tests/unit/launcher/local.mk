@@ -1,6 +1,6 @@
 # tests of launcher/
 
-# The shepherd, and what stands beside the daemon's core.
+# The shepherd with real processes.
 UNIT_TESTS += tests/unit/launcher/test-shepherd tests/unit/launcher/test-shepherd-end
 tests_unit_launcher_test_shepherd_SOURCES = tests/unit/launcher/test-shepherd.c \
 	tests/unit/launcher/world.h tests/unit/launcher/world.c
@@ -8,3 +8,25 @@ tests_unit_launcher_test_shepherd_LDADD = tests/lib/libunit.la liblauncher.la li
 tests_unit_launcher_test_shepherd_end_SOURCES = tests/unit/launcher/test-shepherd-end.c \
 	tests/unit/launcher/world.h tests/unit/launcher/world.c
 tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+
+# What stands beside the daemon's core.
+UNIT_TESTS += \
+	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program tests/unit/launcher/test-session \
+	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
+	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags
+tests_unit_launcher_test_spawn_wire_SOURCES = tests/unit/launcher/test-spawn-wire.c
+tests_unit_launcher_test_spawn_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_program_SOURCES = tests/unit/launcher/test-program.c
+tests_unit_launcher_test_program_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_session_SOURCES = tests/unit/launcher/test-session.c
+tests_unit_launcher_test_session_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_cmdline_SOURCES = tests/unit/launcher/test-cmdline.c
+tests_unit_launcher_test_cmdline_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_plan_SOURCES = tests/unit/launcher/test-plan.c
+tests_unit_launcher_test_plan_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_bind_SOURCES = tests/unit/launcher/test-bind.c
+tests_unit_launcher_test_bind_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_stdio_SOURCES = tests/unit/launcher/test-stdio.c
+tests_unit_launcher_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_tags_SOURCES = tests/unit/launcher/test-tags.c
+tests_unit_launcher_test_tags_LDADD = tests/lib/libunit.la liblauncher.la libbase.la

@@ -1,0 +1,141 @@
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <launcher/session.h>
+#include <launcher/shepherd.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+static char top[64];
+
+static const char *in_top(const char *name)
+{
+    static char paths[4][256];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof(paths[0]), "%s/%s", top, name);
+    return path;
+}
+
+static void make_file(const char *name, mode_t mode)
+{
+    int fd = open(in_top(name), O_CREAT | O_WRONLY, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+/* top/one/{prog,plain}, top/two/{prog,plain (executable),folder/}, and we are in top. */
+static void make_tree(void)
+{
+    snprintf(top, sizeof(top), "/tmp/keel-test-program-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(top));
+    mkdir(in_top("one"), 0700);
+    mkdir(in_top("two"), 0700);
+    mkdir(in_top("two/folder"), 0700);
+    make_file("one/prog", 0700);
+    make_file("one/plain", 0600);
+    make_file("one/data", 0600);
+    make_file("two/prog", 0700);
+    make_file("two/plain", 0700);
+    ck_assert_int_eq(chdir(top), 0);
+}
+
+static void assert_found(const char *name, const char *wdir, const char *path_env,
+                         const char *expected)
+{
+    char entry[512], found[PATH_MAX];
+    char *env[] = {(char *) "OTHER=1", entry, NULL};
+    snprintf(entry, sizeof(entry), "PATH=%s", path_env);
+    ck_assert_int_eq(program_resolve(name, wdir, env, found, sizeof(found)), 0);
+    ck_assert_str_eq(found, expected);
+}
+
+static void assert_missing(const char *name, const char *wdir, const char *path_env, int error)
+{
+    char entry[512], found[PATH_MAX] = "untouched";
+    char *env[] = {entry, NULL};
+    snprintf(entry, sizeof(entry), "PATH=%s", path_env);
+    ck_assert_int_eq(program_resolve(name, wdir, env, found, sizeof(found)), -error);
+    ck_assert_str_eq(found, "untouched");
+}
+
+START_TEST(test_the_path_is_searched_in_order)
+{
+    char both[256];
+    make_tree();
+    snprintf(both, sizeof(both), "/nonexistent:%s:%s", in_top("one"), in_top("two"));
+    assert_found("prog", NULL, both, in_top("one/prog"));
+    assert_found("plain", NULL, both, in_top("two/plain")); /* the first is not executable */
+    assert_missing("data", NULL, both, EACCES);
+    assert_missing("nowhere", NULL, both, ENOENT);
+    assert_missing("folder", NULL, both, ENOENT); /* not a program, so not found */
+    assert_missing("", NULL, both, ENOENT);
+    folder_remove(top);
+}
+END_TEST
+
+START_TEST(test_names_with_a_slash_are_paths)
+{
+    make_tree();
+    assert_found("one/prog", NULL, "/bin", "one/prog");
+    assert_found("./one/prog", NULL, "/bin", "./one/prog");
+    assert_found(in_top("two/prog"), "/usr", "/bin", in_top("two/prog"));
+    assert_missing("./prog", NULL, in_top("one"), ENOENT);
+    assert_missing("one/data", NULL, "/bin", EACCES);
+    assert_missing("two/folder", NULL, "/bin", EISDIR);
+    assert_missing("one/prog/x", NULL, "/bin", ENOTDIR);
+    folder_remove(top);
+}
+END_TEST
+
+/* The process changes to wdir before it executes, so what is found there is absolute. */
+START_TEST(test_relative_names_start_from_the_working_folder)
+{
+    char expected[256];
+    make_tree();
+    assert_found("./prog", in_top("one"), "/bin", in_top("one/./prog"));
+    snprintf(expected, sizeof(expected), "%s/two/folder/../prog", top);
+    assert_found("../prog", "two/folder", "/bin", expected);
+    assert_found("prog", in_top("two"), "/nonexistent:", in_top("two/./prog"));
+    assert_found("prog", top, "one", in_top("one/prog"));
+    assert_missing("one/prog", in_top("one"), "/bin", ENOENT);
+    folder_remove(top);
+}
+END_TEST
+
+START_TEST(test_without_a_path)
+{
+    char found[PATH_MAX];
+    char *none[] = {(char *) "PATHS=/x", NULL};
+    ck_assert_int_eq(program_resolve("sh", NULL, none, found, sizeof(found)), 0);
+    ck_assert_str_eq(found, "/bin/sh");
+    setenv("PATH", "/usr/bin", 1);
+    ck_assert_int_eq(program_resolve("env", NULL, NULL, found, sizeof(found)), 0);
+    ck_assert_str_eq(found, "/usr/bin/env");
+}
+END_TEST
+
+START_TEST(test_lengths_are_checked)
+{
+    char found[PATH_MAX], name[PATH_MAX + 10];
+    char *env[] = {(char *) "PATH=/bin", NULL};
+    ck_assert_int_eq(program_resolve("sh", NULL, env, found, 8), 0);
+    ck_assert_int_eq(program_resolve("sh", NULL, env, found, 7), -ENAMETOOLONG);
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = 0;
+    ck_assert_int_eq(program_resolve(name, NULL, env, found, sizeof(found)), -ENOENT);
+    name[0] = '/';
+    ck_assert_int_eq(program_resolve(name, NULL, env, found, sizeof(found)), -ENAMETOOLONG);
+}
+END_TEST
+
+UNIT_MAIN("program", test_the_path_is_searched_in_order, test_names_with_a_slash_are_paths,
+          test_relative_names_start_from_the_working_folder, test_without_a_path,
+          test_lengths_are_checked)

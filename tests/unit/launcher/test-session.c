@@ -1,0 +1,258 @@
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <launcher/session.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+#define JOB "00112233445566778899aabbccddeeff"
+#define OTHER "ffeeddccbbaa99887766554433221100"
+
+static char tmp[64], base[96], reason[512];
+
+/* A TMPDIR of its own, and no XDG_RUNTIME_DIR. */
+static void in_tmp(void)
+{
+    snprintf(tmp, sizeof(tmp), "/tmp/keel-test-session-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(tmp));
+    snprintf(base, sizeof(base), "%s/keel-%u", tmp, (unsigned) geteuid());
+    setenv("TMPDIR", tmp, 1);
+    unsetenv("XDG_RUNTIME_DIR");
+}
+
+static void remove_tmp(void)
+{
+    ck_assert_int_eq(folder_remove(tmp), 0);
+    ck_assert_int_ne(access(tmp, F_OK), 0);
+}
+
+static char *open_session(const char *uuid, uint32_t vpid)
+{
+    char *path = NULL;
+    ck_assert_msg(session_open(&path, uuid, vpid, reason, sizeof(reason)) == ORTE_SUCCESS, "%s",
+                  reason);
+    return path;
+}
+
+static void assert_refused(int status, const char *word)
+{
+    char *path = NULL;
+    ck_assert_int_eq(session_open(&path, JOB, 0, reason, sizeof(reason)), status);
+    ck_assert_ptr_null(path);
+    ck_assert_msg(strstr(reason, word), "'%s' does not say '%s'", reason, word);
+}
+
+START_TEST(test_folders_are_made_and_removed)
+{
+    struct stat st;
+    char expected[160];
+    in_tmp();
+    char *path = open_session(JOB, 3);
+    snprintf(expected, sizeof(expected), "%s/" JOB "/3", base);
+    ck_assert_str_eq(path, expected);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0700);
+    char *same = open_session(JOB, 4), *other = open_session(OTHER, 0);
+    session_remove(path);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert_int_eq(access(same, F_OK), 0);
+    session_remove(same);
+    *strrchr(same, '/') = 0; /* JOB was empty then */
+    ck_assert_int_ne(access(same, F_OK), 0);
+    ck_assert_int_eq(access(base, F_OK), 0);
+    session_remove(other);
+    ck_assert_int_ne(access(base, F_OK), 0);
+    session_remove(other);
+    free(path);
+    free(same);
+    free(other);
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_path_is_known_before_the_folder_is_made)
+{
+    char *before;
+    in_tmp();
+    ck_assert_int_eq(session_path(&before, JOB, 1, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_ne(access(base, F_OK), 0);
+    char *path = open_session(JOB, 1);
+    ck_assert_str_eq(path, before);
+    free(before);
+    free(path);
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_runtime_folder_is_preferred)
+{
+    char runtime[128], expected[256];
+    in_tmp();
+    snprintf(runtime, sizeof(runtime), "%s/run", tmp);
+    mkdir(runtime, 0700);
+    setenv("XDG_RUNTIME_DIR", runtime, 1);
+    char *path = open_session(JOB, 0);
+    snprintf(expected, sizeof(expected), "%s/keel/" JOB "/0", runtime);
+    ck_assert_str_eq(path, expected);
+    session_remove(path);
+    free(path);
+    snprintf(expected, sizeof(expected), "%s/keel", runtime);
+    ck_assert_int_ne(access(expected, F_OK), 0);
+    rmdir(runtime); /* not there: as if it were not set */
+    path = open_session(JOB, 0);
+    ck_assert_mem_eq(path, base, strlen(base));
+    free(path);
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_missing_tmpdir_falls_back_to_tmp)
+{
+    char *path, expected[64];
+    unsetenv("XDG_RUNTIME_DIR");
+    setenv("TMPDIR", "/nonexistent", 1);
+    ck_assert_int_eq(session_path(&path, JOB, 0, reason, sizeof(reason)), ORTE_SUCCESS);
+    snprintf(expected, sizeof(expected), "/tmp/keel-%u/" JOB "/0", (unsigned) geteuid());
+    ck_assert_str_eq(path, expected);
+    free(path);
+}
+END_TEST
+
+START_TEST(test_what_is_not_ours_alone_is_refused)
+{
+    char job[160];
+    in_tmp();
+    mkdir(base, 0700);
+    chmod(base, 0755);
+    assert_refused(ORTE_ERR_PERM, "mode is 0755");
+    chmod(base, 0700);
+    rmdir(base);
+
+    ck_assert_int_eq(symlink("/tmp", base), 0);
+    assert_refused(ORTE_ERR_PERM, "a link or a file");
+    unlink(base);
+    close(open(base, O_CREAT | O_WRONLY, 0600));
+    assert_refused(ORTE_ERR_PERM, "a link or a file");
+    unlink(base);
+
+    mkdir(base, 0700);
+    snprintf(job, sizeof(job), "%s/" JOB, base);
+    ck_assert_int_eq(symlink("/tmp", job), 0);
+    assert_refused(ORTE_ERR_PERM, JOB);
+    unlink(job);
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_another_users_folder_is_refused)
+{
+    if (geteuid() == 0) { /* only root can give folders away */
+        in_tmp();
+        mkdir(base, 0700);
+        ck_assert_int_eq(chown(base, 65534, 65534), 0);
+        assert_refused(ORTE_ERR_PERM, "belongs to user 65534");
+        ck_assert_int_eq(folder_remove(base), -EPERM);
+        ck_assert_int_eq(access(base, F_OK), 0);
+        remove_tmp();
+    }
+}
+END_TEST
+
+START_TEST(test_a_daemons_folder_is_fresh)
+{
+    in_tmp();
+    free(open_session(JOB, 0));
+    assert_refused(ORTE_EXISTS, "exists already");
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_job_ids_are_checked)
+{
+    static const char *const ids[] = {"",
+                                      "..",
+                                      "0011",
+                                      JOB "00",
+                                      "0011223344556677889/aabbccddeeff",
+                                      "00112233445566778899aabbccddeefg"};
+    char *path;
+    in_tmp();
+    for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+        ck_assert_int_eq(session_open(&path, ids[i], 0, reason, sizeof(reason)),
+                         ORTE_ERR_BAD_PARAM);
+    }
+    remove_tmp();
+}
+END_TEST
+
+/* The longest path that is accepted leaves room for a socket's name. */
+START_TEST(test_paths_fit_sockets)
+{
+    static const char filler[] =
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+    struct sockaddr_un address;
+    char deep[256], *path = NULL;
+    size_t longest = 0;
+    int rc = ORTE_SUCCESS;
+    in_tmp();
+    for (int size = 1; rc == ORTE_SUCCESS && size < (int) sizeof(filler); size++) {
+        snprintf(deep, sizeof(deep), "%s/%.*s", tmp, size, filler);
+        mkdir(deep, 0700);
+        setenv("TMPDIR", deep, 1);
+        rc = session_path(&path, JOB, 0, reason, sizeof(reason));
+        if (rc == ORTE_SUCCESS) {
+            longest = strlen(path);
+            free(path);
+        }
+    }
+    ck_assert_int_eq(rc, ORTE_ERR_VALUE_OUT_OF_BOUNDS);
+    ck_assert_ptr_nonnull(strstr(reason, "TMPDIR"));
+    ck_assert_uint_eq(longest + 1 + SESSION_NAME_MAX + 1, sizeof(address.sun_path));
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_removal_stays_inside_the_folder)
+{
+    char outside[128], inside[256];
+    in_tmp();
+    snprintf(outside, sizeof(outside), "%s/outside", tmp);
+    mkdir(outside, 0700);
+    snprintf(inside, sizeof(inside), "%s/precious", outside);
+    close(open(inside, O_CREAT | O_WRONLY, 0600));
+    char *path = open_session(JOB, 0);
+    snprintf(inside, sizeof(inside), "%s/link", path);
+    ck_assert_int_eq(symlink(outside, inside), 0);
+    snprintf(inside, sizeof(inside), "%s/a", path);
+    mkdir(inside, 0700);
+    snprintf(inside, sizeof(inside), "%s/a/b", path);
+    mkdir(inside, 0700);
+    for (int i = 0; i < 300; i++) {
+        snprintf(inside, sizeof(inside), "%s/a/b/file-%d", path, i);
+        close(open(inside, O_CREAT | O_WRONLY, 0000));
+    }
+    session_remove(path);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    snprintf(inside, sizeof(inside), "%s/precious", outside);
+    ck_assert_int_eq(access(inside, F_OK), 0);
+    snprintf(inside, sizeof(inside), "%s/alias", tmp);
+    ck_assert_int_eq(symlink(outside, inside), 0);
+    ck_assert_int_lt(folder_remove(inside), 0); /* a link is not a folder of ours */
+    ck_assert_int_eq(access(outside, F_OK), 0);
+    ck_assert_int_eq(folder_remove("/nonexistent"), -ENOENT);
+    free(path);
+    remove_tmp();
+}
+END_TEST
+
+UNIT_MAIN("session", test_folders_are_made_and_removed,
+          test_path_is_known_before_the_folder_is_made, test_runtime_folder_is_preferred,
+          test_missing_tmpdir_falls_back_to_tmp, test_what_is_not_ours_alone_is_refused,
+          test_another_users_folder_is_refused, test_a_daemons_folder_is_fresh,
+          test_job_ids_are_checked, test_paths_fit_sockets, test_removal_stays_inside_the_folder)
