@@ -16,6 +16,14 @@ void rml_assembly_reset(struct rml_assembly *assembly)
     assembly->next = 0;
 }
 
+void rml_assembly_skip(struct rml_assembly *assembly, uint64_t sequence)
+{
+    if (sequence == assembly->next) {
+        rml_assembly_abandon(assembly);
+        assembly->next++;
+    }
+}
+
 static int grow(struct rml_assembly *assembly, size_t needed)
 {
     if (needed <= assembly->capacity) {

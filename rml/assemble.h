@@ -28,6 +28,8 @@ enum rml_assembled {
 enum rml_assembled rml_assemble(struct rml_assembly *assembly, const struct rml_header *header,
                                 const void *payload, struct rml_message **message,
                                 uint64_t *lost) KEEL_MUST_CHECK;
+/* The message of this frame was refused, which is no loss: the next one is expected. */
+void rml_assembly_skip(struct rml_assembly *assembly, uint64_t sequence);
 /* The rest of the message under way will not come. */
 void rml_assembly_abandon(struct rml_assembly *assembly);
 /* Forgets everything: the origin's next incarnation begins at 0. */

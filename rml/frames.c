@@ -113,11 +113,18 @@ static void report_lost(struct rml *rml, const struct rml_header *header, uint64
     pthread_mutex_unlock(&rml->lock);
 }
 
-static void deliver(struct rml *rml, const struct rml_header *header, const uint8_t *payload)
+static void deliver(struct rml *rml, const struct oob_peer *from, const struct rml_header *header,
+                    const uint8_t *payload)
 {
     uint64_t lost = 0;
     struct rml_message *message = NULL;
     struct rml_assembly *assembly = assembly_for(rml, header);
+    if (!check_tag(rml, from, header)) {
+        if (assembly) {
+            rml_assembly_skip(assembly, header->sequence);
+        }
+        return;
+    }
     enum rml_assembled result = assembly ? rml_assemble(assembly, header, payload, &message, &lost)
                                          : RML_ASSEMBLED_NO_MEMORY;
     if (lost > 0) {
@@ -256,9 +263,7 @@ void rml_on_frame(void *arg, struct oob_link *link, const void *data, size_t siz
     }
     const uint8_t *payload = (const uint8_t *) data + RML_WIRE_SIZE;
     if (rml_name_equal(&header.dest, &rml->config.name)) {
-        if (check_tag(rml, from, &header)) {
-            deliver(rml, &header, payload);
-        }
+        deliver(rml, from, &header, payload);
     } else if (rml_is_daemon(rml)) {
         pass_on(rml, &header, payload);
     } else {
