@@ -472,11 +472,11 @@ START_TEST(injected_faults_fail_the_connect)
     char *contact = side_listen(&b, SIDE_TCP);
     side_run(&a);
     side_run(&b);
-    side_call(&b, set_faults, "oob.connect:error=ENETUNREACH");
+    side_call(&b, set_faults, (char *) "oob.connect:error=ENETUNREACH");
     expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_CONNECTION_FAILED, "unreachable");
-    side_call(&b, set_faults, "oob.accept:drop");
+    side_call(&b, set_faults, (char *) "oob.accept:drop");
     expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_CONNECTION_FAILED, "");
-    side_call(&b, set_faults, "oob.connect:drop");
+    side_call(&b, set_faults, (char *) "oob.connect:drop");
     a.oob->connect_timeout_us = 100000;
     expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_TIMEOUT, "no answer in time");
     side_call(&b, set_faults, NULL);
