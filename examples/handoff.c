@@ -19,7 +19,15 @@
 #include <unistd.h>
 
 /* RML tags; everything above 100 is an application's. */
-enum { TAG_OFFER = 101, TAG_READY, TAG_SEND_VERDICT, TAG_PUT_DONE, TAG_PUT_VERDICT, TAG_RESULT };
+enum {
+    TAG_OFFER = 101,
+    TAG_READY,
+    TAG_ARRIVED,
+    TAG_SEND_VERDICT,
+    TAG_PUT_DONE,
+    TAG_PUT_VERDICT,
+    TAG_RESULT,
+};
 /* The tag of the file's active messages. */
 enum { CHUNK_TAG = MCA_BTL_TAG_USR };
 
@@ -418,21 +426,22 @@ static int hand_over(struct outbox *out, struct inbox *in, double seconds[2])
     while (in->received < in->size) {
         keel_progress();
     }
+    send_number(&left, 1, TAG_ARRIVED); /* a send's completion says nothing of the receiver */
+    receive_number(&right, TAG_ARRIVED);
+    seconds[0] = now() - start;
     send_number(&left, arrived(in, in->by_send), TAG_SEND_VERDICT);
     errors += receive_number(&right, TAG_SEND_VERDICT) != 1;
-    seconds[0] = now() - start;
 
     check(keel_fence(), "fence");
     unsigned callbacks = in->callbacks;
     start = now();
-    put_file(out);
+    put_file(out); /* a put's completion does: the bytes are there */
+    seconds[1] = now() - start;
     send_number(&right, 1, TAG_PUT_DONE);
     receive_number(&left, TAG_PUT_DONE);
-    /* data has come, and not one callback with it */
-    bool silent = in->callbacks == callbacks;
+    bool silent = in->callbacks == callbacks; /* data has come, and not one callback with it */
     send_number(&left, arrived(in, in->by_put) && silent, TAG_PUT_VERDICT);
     errors += receive_number(&right, TAG_PUT_VERDICT) != 1;
-    seconds[1] = now() - start;
     return errors;
 }
 
