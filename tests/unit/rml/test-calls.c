@@ -60,7 +60,9 @@ static void note(struct heard *heard, const char *text, size_t size)
 {
     size_t used = strlen(heard->text);
     ck_assert_uint_lt(used + size + 1, sizeof(heard->text));
-    memcpy(heard->text + used, text, size);
+    for (size_t i = 0; i < size; i++) {
+        heard->text[used + i] = text[i];
+    }
     strcpy(heard->text + used + size, ",");
     heard->enough = ++heard->count >= heard->wanted;
 }

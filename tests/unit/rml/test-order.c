@@ -64,21 +64,32 @@ struct stream {
     struct node *from, *to;
     uint32_t count;
     bool huge;
+    pthread_mutex_t lock; /* any of the node's threads may run the callbacks */
     uint32_t under_way;
+    uint32_t window;
     bool ready; /* the window has room */
 };
 
-static void sent(int status, orte_process_name_t *peer, struct iovec *msg, int count,
+/* A window of WINDOW while the stream runs, 0 at its end; negative: as it is. */
+static void count(struct stream *stream, int change, int window)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->under_way += (uint32_t) change;
+    stream->window = window < 0 ? stream->window : (uint32_t) window;
+    __atomic_store_n(&stream->ready, stream->under_way <= stream->window, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+static void sent(int status, orte_process_name_t *peer, struct iovec *msg, int parts,
                  orte_rml_tag_t tag, void *cbdata)
 {
     struct stream *stream = cbdata;
     (void) peer;
-    (void) count;
+    (void) parts;
     (void) tag;
     ck_assert_int_eq(status, (int) msg[0].iov_len);
     free(msg[0].iov_base);
-    stream->under_way--;
-    stream->ready = true;
+    count(stream, -1, -1);
 }
 
 /* Alternates between blocking and non-blocking sends, and between tags. */
@@ -96,19 +107,14 @@ static void *send_stream(void *arg)
             free(part.iov_base);
             continue;
         }
-        stream->under_way++;
+        count(stream, 1, WINDOW);
         ck_assert_int_eq(rml_call_send_nb(stream->from->rml, &stream->to->name, &part, 1,
                                           TAG + i % TAGS, 0, sent, stream),
                          ORTE_SUCCESS);
-        while (stream->under_way > WINDOW) {
-            stream->ready = false;
-            wait_done(stream->from, &stream->ready);
-        }
-    }
-    while (stream->under_way > 0) {
-        stream->ready = false;
         wait_done(stream->from, &stream->ready);
     }
+    count(stream, 0, 0);
+    wait_done(stream->from, &stream->ready);
     return NULL;
 }
 
@@ -127,14 +133,15 @@ static void *receive_stream(void *arg)
     return NULL;
 }
 
-static void run_streams(struct stream *streams, int count)
+static void run_streams(struct stream *streams, int streams_count)
 {
     pthread_t threads[4];
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < streams_count; i++) {
+        pthread_mutex_init(&streams[i].lock, NULL);
         pthread_create(&threads[2 * i], NULL, send_stream, &streams[i]);
         pthread_create(&threads[2 * i + 1], NULL, receive_stream, &streams[i]);
     }
-    for (int i = 0; i < 2 * count; i++) {
+    for (int i = 0; i < 2 * streams_count; i++) {
         pthread_join(threads[i], NULL);
     }
     for (int i = 0; i < 3; i++) {
