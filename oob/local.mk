@@ -1,4 +1,5 @@
 # oob: byte links between processes.
+EXTRA_DIST += oob/README.md docs/wire.md
 noinst_LTLIBRARIES += liboob.la
 liboob_la_SOURCES = oob/contact.h oob/contact.c oob/connect.c oob/endpoint.h oob/greeting.h \
 	oob/greeting.c oob/handshake.h oob/handshake.c oob/inbox.h oob/inbox.c oob/link.c \
