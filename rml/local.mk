@@ -5,3 +5,4 @@ librml_la_SOURCES = \
 	rml/frames.c rml/links.c rml/match.c rml/match.h rml/message.c rml/message.h rml/module.c \
 	rml/peer.c rml/peer.h rml/recv.c rml/rml.c rml/rml_wire.h rml/route.c rml/route.h rml/send.c \
 	rml/state.h rml/tree.c rml/wire.c
+EXTRA_DIST += rml/README.md

@@ -92,16 +92,11 @@ int rml_message_scatter(struct rml_message *message, struct iovec *parts, int co
 
 int rml_message_load(struct rml_message *message, opal_buffer_t *buffer)
 {
-    OBJ_DESTRUCT(buffer);
-    OBJ_CONSTRUCT(buffer, opal_buffer_t);
-    buffer->type = message->format == RML_BUFFER_FULLY_DESC ? OPAL_DSS_BUFFER_FULLY_DESC
-                                                            : OPAL_DSS_BUFFER_NON_DESC;
-    if (message->size == 0) {
-        return ORTE_SUCCESS;
-    }
     int status = opal_dss.load(buffer, message->data, (int32_t) message->size);
     if (status == ORTE_SUCCESS) {
         message->data = NULL;
+        buffer->type = message->format == RML_BUFFER_FULLY_DESC ? OPAL_DSS_BUFFER_FULLY_DESC
+                                                                : OPAL_DSS_BUFFER_NON_DESC;
     }
     return status;
 }

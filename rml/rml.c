@@ -151,11 +151,31 @@ void rml_route_tree(struct rml *rml, uint32_t count)
     pthread_mutex_unlock(&rml->lock);
 }
 
+/* Frames for ranks of a job that have never had a link. */
+struct waiting {
+    orte_jobid_t job;
+    struct list frames;
+};
+
+static void take_waiting(struct rml_peer *peer, void *arg)
+{
+    struct waiting *waiting = arg;
+    if (peer->name.jobid == waiting->job) {
+        rml_unpend_locked(peer, &waiting->frames);
+    }
+}
+
 int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size, const uint32_t *daemon_of)
 {
+    struct waiting waiting = {.job = job};
+    list_init(&waiting.frames);
     pthread_mutex_lock(&rml->lock);
     int status = rml_route_set_job(&rml->route, job, size, daemon_of);
+    if (!daemon_of) {
+        rml_peers_each(&rml->peers, take_waiting, &waiting);
+    }
     pthread_mutex_unlock(&rml->lock);
+    rml_fail_frames(&waiting.frames, ORTE_ERR_COMM_FAILURE);
     return status;
 }
 

@@ -84,6 +84,25 @@ START_TEST(what_waits_for_a_link_is_bounded)
 }
 END_TEST
 
+START_TEST(what_waits_ends_with_the_job)
+{
+    open_ranks(NODE_DAEMON);
+    ck_assert_int_eq(send_number(&a, &b, TAG, 1), 4);
+    ck_assert_int_eq(send_number(&a, &b, TAG, 2), 4);
+    struct rml_peer *peer = NULL;
+    while (!peer) {
+        pthread_mutex_lock(&daemons[0].rml->lock);
+        peer = rml_peer_find(&daemons[0].rml->peers, &b.name);
+        pthread_mutex_unlock(&daemons[0].rml->lock);
+    }
+    wait_count(&daemons[0], &peer->pending_bytes, 2 * (sizeof(struct oob_tx) + 4));
+    ck_assert_int_eq(rml_route_job(daemons[0].rml, 0x50001, 0, NULL), ORTE_SUCCESS);
+    ck_assert_uint_eq(count_of(&daemons[0], &daemons[0].rml->counters.link_down), 2);
+    ck_assert_uint_eq(peer->pending_bytes, 0);
+    close_all();
+}
+END_TEST
+
 /* --- handlers, roles --- */
 
 static struct {
@@ -512,8 +531,9 @@ START_TEST(disconnecting)
 END_TEST
 
 UNIT_MAIN("rml/links", a_late_rank_gets_all_in_order, what_waits_for_a_link_is_bounded,
-          runtime_tags_are_for_daemons, a_rank_cannot_play_the_daemon, handlers_come_and_go,
-          forged_and_malformed_frames, unread_messages_in_a_daemon_are_bounded, the_daemon_goes,
-          a_rank_goes, nobody_knows_the_way, contact_strings_lead_to_direct_links,
-          an_unreachable_contact, a_direct_link_goes, a_late_daemon_gets_all_in_order,
-          daemons_talk_over_the_tree, disconnecting)
+          what_waits_ends_with_the_job, runtime_tags_are_for_daemons, a_rank_cannot_play_the_daemon,
+          handlers_come_and_go, forged_and_malformed_frames,
+          unread_messages_in_a_daemon_are_bounded, the_daemon_goes, a_rank_goes,
+          nobody_knows_the_way, contact_strings_lead_to_direct_links, an_unreachable_contact,
+          a_direct_link_goes, a_late_daemon_gets_all_in_order, daemons_talk_over_the_tree,
+          disconnecting)

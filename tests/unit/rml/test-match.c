@@ -279,12 +279,16 @@ START_TEST(buffers_take_the_memory)
     ck_assert_ptr_eq(buffer->base_ptr, (char *) data);
     ck_assert_int_eq(buffer->type, OPAL_DSS_BUFFER_FULLY_DESC);
     rml_message_destroy(message);
-    message = message_of("de"); /* what was in the buffer is freed */
+    OBJ_RETAIN(buffer);
+    message = message_of("de"); /* what was in the buffer is freed, the buffer itself is the same */
     ck_assert_int_eq(rml_message_load(message, buffer), ORTE_SUCCESS);
     ck_assert_uint_eq(buffer->bytes_used, 2);
     ck_assert_int_eq(buffer->type, OPAL_DSS_BUFFER_NON_DESC);
     rml_message_destroy(message);
     OBJ_RELEASE(buffer);
+    ck_assert_ptr_nonnull(buffer);
+    OBJ_RELEASE(buffer);
+    ck_assert_ptr_null(buffer);
 }
 END_TEST
 
