@@ -2,6 +2,7 @@
 
 #include <base/clock.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,15 @@ void side_wait_size(struct side *side, const size_t *counter, size_t value)
         wait_more(side);
     }
     pthread_mutex_unlock(&side->lock);
+}
+
+int side_count_fds(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
 }
 
 /* --- sending --- */

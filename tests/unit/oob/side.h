@@ -45,6 +45,9 @@ void side_pair(struct side *a, struct side *b, enum side_transport transport);
 void side_wait_int(struct side *side, const int *counter, int value);
 void side_wait_size(struct side *side, const size_t *counter, size_t value);
 
+/* Open descriptors of this process. */
+int side_count_fds(void);
+
 /* Sends a copy of the bytes; its done is counted in sent_ok or sent_failed, of all sides. */
 void side_send(struct oob_link *link, enum oob_class class, const void *data, size_t size);
 extern atomic_size_t sent_ok, sent_failed;

@@ -404,6 +404,7 @@ END_TEST
 
 START_TEST(simultaneous_connects_make_one_link)
 {
+    int fds = side_count_fds();
     for (int round = 0; round < 100; round++) {
         enum side_transport transport = round % 2 ? SIDE_TCP : SIDE_UNIX;
         side_open(&a, 1, transport);
@@ -427,6 +428,7 @@ START_TEST(simultaneous_connects_make_one_link)
         side_close(&a);
         side_close(&b);
     }
+    ck_assert_int_eq(side_count_fds(), fds);
 }
 END_TEST
 
@@ -495,6 +497,7 @@ START_TEST(strangers_disturb_nothing)
         "", "x", "GET / HTTP/1.1\r\nHost: here\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "KEEL-OOB",
     };
     enum { KINDS = sizeof greetings / sizeof *greetings + 2 };
+    int before = side_count_fds();
     side_pair(&a, &b, SIDE_TCP);
     b.oob->accept_timeout_us = 400000;
     char *contact = oob_contact(b.oob);
@@ -528,6 +531,7 @@ START_TEST(strangers_disturb_nothing)
     side_close(&a);
     side_close(&b);
     side_close(&c);
+    ck_assert_int_eq(side_count_fds(), before);
 }
 END_TEST
 

@@ -1,8 +1,10 @@
 /* oob/inbox.h: the frame stream, cut anywhere, honest or not. */
 #include <oob/inbox.h>
 #include <oob/oob.h>
+#include <oob/outbox.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <tests/lib/unit.h>
 
 static struct inbox inbox;
@@ -198,6 +200,43 @@ START_TEST(memory_grows_with_what_came)
 }
 END_TEST
 
+static void leave(struct oob_tx *tx, int status)
+{
+    (void) tx;
+    (void) status;
+}
+
+/* The bytes that docs/wire.md draws: the urgent frame first, then the other, then the end. */
+START_TEST(golden_bytes)
+{
+    static const uint8_t golden[] = "\x02\x00\x00\x00\x00"
+                                    "go"
+                                    "\x05\x00\x00\x00\x01"
+                                    "hello"
+                                    "\x00\x00\x00\x00\xff";
+    struct outbox outbox;
+    struct list completed;
+    int fds[2];
+    list_init(&completed);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    ck_assert_int_eq(outbox_init(&outbox, RECORD_PLAIN, false, NULL), ORTE_SUCCESS);
+    struct oob_tx app = {.class = OOB_APP, .header_size = 3, .header = "hel", .iov_count = 1};
+    app.iov[0] = (struct iovec){(char *) "lo", 2};
+    struct oob_tx control = {.class = OOB_CONTROL, .header_size = 2, .header = "go"};
+    app.done = control.done = leave;
+    ck_assert(outbox_prepare(&app) && outbox_prepare(&control));
+    outbox_append(&outbox, &app);
+    outbox_append_close(&outbox);
+    outbox_append(&outbox, &control);
+    ck_assert_int_eq(outbox_write(&outbox, fds[0], &completed), 1);
+    uint8_t bytes[64];
+    ck_assert_int_eq((int) recv(fds[1], bytes, sizeof bytes, 0), (int) sizeof golden - 1);
+    ck_assert_mem_eq(bytes, golden, sizeof golden - 1);
+    ck_assert(completed.next == &control.link && control.link.next == &app.link);
+    outbox_fini(&outbox);
+}
+END_TEST
+
 START_TEST(random_bytes)
 {
     ck_assert_int_eq(crypto_open(), ORTE_SUCCESS);
@@ -226,4 +265,4 @@ START_TEST(random_bytes)
 END_TEST
 
 UNIT_MAIN("inbox", cut_anywhere, sealed_and_cut_anywhere, a_damaged_record_stops_the_stream,
-          frames_against_the_rules, memory_grows_with_what_came, random_bytes)
+          frames_against_the_rules, memory_grows_with_what_came, golden_bytes, random_bytes)

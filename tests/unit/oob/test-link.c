@@ -297,6 +297,7 @@ static void close_link(struct side *side, void *arg)
 
 START_TEST(close_with_flush_loses_nothing)
 {
+    int fds = side_count_fds();
     for (int transport = 0; transport < SIDE_TRANSPORTS; transport++) {
         atomic_store(&sent_ok, 0);
         side_pair(&a, &b, (enum side_transport) transport);
@@ -320,6 +321,7 @@ START_TEST(close_with_flush_loses_nothing)
         side_close(&a);
         side_close(&b);
     }
+    ck_assert_int_eq(side_count_fds(), fds);
 }
 END_TEST
 
