@@ -334,6 +334,23 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
     return status;
 }
 
+/* Who gives slots, or simulates nodes, has counted; the others may not know. */
+static void warn_oversubscribed(struct hnp *hnp)
+{
+    const struct job_plan *plan = &hnp->plan;
+    uint32_t ranks = 0, node = 0; /* ranks are numbered node by node */
+    for (uint32_t rank = 0; rank < plan->rank_count && !hnp->request.oversubscribe; rank++) {
+        ranks = plan->node_of[rank] == node ? ranks + 1 : 1;
+        node = plan->node_of[rank];
+        bool last = rank + 1 == plan->rank_count || plan->node_of[rank + 1] != node;
+        if (last && !plan->nodes[node].slots_explicit && ranks > plan->nodes[node].slots) {
+            hnp_tell(hnp, "warning: %u ranks share %u processors (--oversubscribe silences this)",
+                     ranks, plan->nodes[node].slots);
+            return;
+        }
+    }
+}
+
 static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
 {
     char reason[512] = "";
@@ -347,10 +364,7 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
         return;
     }
-    if (hnp->plan.oversubscribed && !hnp->request.oversubscribe) {
-        hnp_tell(hnp, "warning: %u ranks share %u processors (--oversubscribe silences this)",
-                 hnp->plan.rank_count, hnp->plan.nodes[0].slots);
-    }
+    warn_oversubscribed(hnp);
     make_identity(hnp);
     status = number_daemons(hnp);
     if (status == ORTE_SUCCESS) {
