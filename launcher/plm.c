@@ -11,6 +11,7 @@
 #include <base/param.h>
 #include <base/paths.h>
 #include <base/sock.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,9 +122,12 @@ void plm_agent_started(struct hnp *hnp, uint32_t id, int input)
     memcpy(home.key, hnp->control_key, sizeof(home.key));
     size_t size = 0;
     char *text = home_print(&home, &size);
-    /* it fits a pipe, which is empty */
-    if (!text || fd_write_all(input, text, size) != 0) {
-        hnp_fail(hnp, EXIT_RUNTIME, "the agent of node %s takes no input", home.node);
+    /* it fits a pipe, which is empty; an agent that has closed its end has ended, or will be late,
+     * and the reason for that says more */
+    int error = text ? fd_write_all(input, text, size) : -ENOMEM;
+    if (error != 0 && error != -EPIPE) {
+        hnp_fail(hnp, EXIT_RUNTIME, "the agent of node %s takes no input: %s", home.node,
+                 strerror(-error));
     }
     if (text) {
         crypto_wipe(text, size);
