@@ -229,6 +229,12 @@ static bool cut_last(char *path)
     return true;
 }
 
+static bool is_job_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && is_uuid(slash + 1);
+}
+
 void session_remove(const char *path)
 {
     folder_remove(path);
@@ -236,11 +242,13 @@ void session_remove(const char *path)
     if (!above) {
         return;
     }
-    if (cut_last(above) && strrchr(above, '/') && is_uuid(strrchr(above, '/') + 1)) {
+    bool job = is_job_folder(above); /* or a daemon's in it */
+    if (!job && cut_last(above) && is_job_folder(above)) {
         rmdir(above);
-        if (cut_last(above)) {
-            rmdir(above);
-        }
+        job = true;
+    }
+    if (job && cut_last(above)) {
+        rmdir(above);
     }
     free(above);
 }
