@@ -1,1 +1,12 @@
-# system: TAP scripts over the built programs.
+# system: TAP scripts over the built programs, and the programs that they start.
+SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh
+EXTRA_DIST += tests/lib/system.sh tests/system/bend.c \
+	tests/system/handoff.sh tests/system/programs.sh
+
+check_PROGRAMS += tests/system/flood tests/system/poke tests/system/member
+tests_system_flood_SOURCES = tests/system/flood.c
+tests_system_poke_SOURCES = tests/system/poke.c
+tests_system_member_SOURCES = tests/system/member.c
+tests_system_member_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_member_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_member_LDADD = lib/libkeel.la

@@ -1,0 +1,288 @@
+# shellcheck shell=bash
+# What the system tests share; sourced by bash scripts that print TAP. Every command runs under a
+# time limit; nothing sleeps for an event, it is waited for (wait_for). A script ends with finish.
+#
+#   run_limited 10 keelrun -n 2 hostname    sets code, wall_ms; output in $work/out and $work/err
+#   start keelrun -n 2 ...                  the same in the background: pid; end with await LIMIT
+#   is "what" EXPECTED GOT                  one TAP line; also ok, like, no_leftovers
+
+: "${KEEL_TEST_SRCDIR:?}" "${KEEL_TEST_BUILDDIR:?}"
+# shellcheck disable=SC2034 # for the scripts
+readonly keelrun=$KEEL_TEST_BUILDDIR/bin/keelrun keeld=$KEEL_TEST_BUILDDIR/bin/keeld
+# shellcheck disable=SC2034
+readonly handoff=$KEEL_TEST_BUILDDIR/examples/handoff helpers=$KEEL_TEST_BUILDDIR/tests/system
+
+# Sessions in a folder of the test's own; its path must be short, for sockets are made in it.
+work=$(mktemp -d /tmp/kt.XXXXXX) || exit 1
+readonly work
+export TMPDIR=$work
+unset XDG_RUNTIME_DIR "${!KEEL_MCA_@}" KEEL_DAEMON KEEL_RANK KEEL_JOB
+sessions=$work/keel-$(id -u)
+readonly sessions
+
+# Sanitizers make everything slower, and the address space larger.
+sanitize=$(grep -o -m 1 -e '-fsanitize=[^ ]*' "$KEEL_TEST_BUILDDIR/Makefile" | head -n 1)
+readonly sanitize
+slow=1
+[ -z "$sanitize" ] || slow=4
+readonly slow
+
+number=0
+cleanups=()
+started=() # pids of this test's own background processes
+
+at_exit()
+{
+    cleanups+=("$*")
+}
+
+clean_up()
+{
+    local i
+    for i in "${started[@]}"; do
+        kill -KILL "$i" 2>/dev/null
+    done
+    for ((i = ${#cleanups[@]} - 1; i >= 0; i--)); do
+        eval "${cleanups[i]}"
+    done
+    rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 1' HUP INT TERM
+
+now_ms()
+{
+    local now=${EPOCHREALTIME/[.,]/}
+    echo $((now / 1000))
+}
+
+# --- TAP ---
+
+# ok NAME COMMAND...: passes when the command succeeds.
+ok()
+{
+    local name=$1
+    shift
+    number=$((number + 1))
+    if "$@"; then
+        echo "ok $number - $name"
+        return 0
+    fi
+    echo "not ok $number - $name"
+    echo "#   failed: $*"
+    diagnose
+    return 1
+}
+
+# What the last command said.
+diagnose()
+{
+    echo "#   command: ${command[*]-}"
+    echo "#   code ${code-?}, ${wall_ms-?} ms"
+    [ ! -f "$work/out" ] || head -c 2000 "$work/out" | tr -d '\0' | sed 's/^/#   stdout: /'
+    [ ! -f "$work/err" ] || head -c 6000 "$work/err" | tr -d '\0' | sed 's/^/#   stderr: /'
+    echo "#"
+}
+
+is()
+{
+    local name=$1 expected=$2 got=$3
+    number=$((number + 1))
+    if [ "$expected" = "$got" ]; then
+        echo "ok $number - $name"
+        return 0
+    fi
+    echo "not ok $number - $name"
+    printf 'expected: %s\ngot: %s\n' "$expected" "$got" | head -n 40 | sed 's/^/#   /'
+    diagnose
+    return 1
+}
+
+# like NAME FILE PATTERN: a line of the file matches (grep -E).
+like()
+{
+    ok "$1" grep -Eq -e "$3" "$2"
+}
+
+unlike()
+{
+    ok "$1" not grep -Eq -e "$3" "$2"
+}
+
+not()
+{
+    ! "$@"
+}
+
+skip()
+{
+    number=$((number + 1))
+    echo "ok $number # SKIP $1: $2"
+}
+
+finish()
+{
+    echo "1..$number"
+    exit 0
+}
+
+# --- running ---
+
+# run_limited SECONDS COMMAND...: a command that is over the limit gets SIGKILL, and code is "late".
+# Its standard input is the file named by $input.
+run_limited()
+{
+    local limit=$(($1 * slow)) begin
+    shift
+    command=("$@")
+    begin=$(now_ms)
+    timeout -s KILL "$limit" "$@" <"${input:-/dev/null}" >"$work/out" 2>"$work/err"
+    code=$?
+    wall_ms=$(($(now_ms) - begin))
+    if [ $wall_ms -ge $((limit * 1000)) ]; then
+        code=late
+    fi
+}
+
+# Starts a command in the background, with the signals that a shell ignores there at their default;
+# its pid in $pid. Standard input is the file named by $input.
+start()
+{
+    command=("$@")
+    code= wall_ms=
+    env --default-signal=INT,QUIT "$@" <"${input:-/dev/null}" >"$work/out" 2>"$work/err" &
+    pid=$!
+    started+=("$pid")
+    started_ms=$(now_ms)
+}
+
+# await SECONDS: waits for the end of what was started last, or kills it (code late).
+await()
+{
+    local limit=$(($1 * 1000 * slow)) begin
+    begin=$(now_ms)
+    code=
+    while kill -0 "$pid" 2>/dev/null && ! is_zombie "$pid"; do
+        if [ $(($(now_ms) - begin)) -ge $limit ]; then
+            kill -KILL "$pid"
+            code=late
+            break
+        fi
+        pause
+    done
+    wait "$pid" 2>/dev/null
+    code=${code:-$?}
+    wall_ms=$(($(now_ms) - started_ms))
+    unset "started[-1]"
+}
+
+# A breath between two looks at a condition.
+pause()
+{
+    sleep 0.02
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds; its last status.
+wait_for()
+{
+    local end=$(($(now_ms) + $1 * 1000 * slow))
+    shift
+    until "$@"; do
+        if [ "$(now_ms)" -ge $end ]; then
+            return 1
+        fi
+        pause
+    done
+}
+
+# Whether FILE has at least COUNT lines.
+has_lines()
+{
+    [ -f "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]
+}
+
+# --- processes ---
+
+is_zombie()
+{
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*)} == " Z"* ]]
+}
+
+is_alive()
+{
+    kill -0 "$1" 2>/dev/null && ! is_zombie "$1"
+}
+
+is_gone()
+{
+    ! is_alive "$1"
+}
+
+# The living processes of a job, by the variable that keelrun gives its ranks and they inherit.
+job_processes()
+{
+    # a process may end while it is looked at
+    grep -lzx -e "KEEL_JOB=$1" /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/environ$,,' |
+        grep -vx -e "$BASHPID"
+}
+
+# Descendants of a process, with their names: "PID NAME", in the order of the tree.
+descendants()
+{
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v root="$1" '
+        {
+            open = index($0, "("); close_at = 0
+            for (i = length($0); i > 0; i--) if (substr($0, i, 1) == ")") { close_at = i; break }
+            pid = substr($0, 1, open - 2); split(substr($0, close_at + 2), rest, " ")
+            name[pid] = substr($0, open + 1, close_at - open - 1)
+            children[rest[2]] = children[rest[2]] " " pid
+        }
+        function walk(pid, list, n, i) {
+            n = split(children[pid], list, " ")
+            for (i = 1; i <= n; i++) { print list[i], name[list[i]]; walk(list[i]) }
+        }
+        END { walk(root) }'
+}
+
+# child_named PID NAME: the first descendant of this name.
+child_named()
+{
+    descendants "$1" | awk -v name="$2" '$2 == name { print $1; exit }'
+}
+
+# --- leftovers ---
+
+# What a job left: its processes, those of a tree noted before (pids), shared memory, sessions.
+leftovers()
+{
+    local uuid=$1 pids=$2 one
+    [ -z "$uuid" ] || job_processes "$uuid" | sed 's/^/process of the job: /'
+    for one in $pids; do
+        if is_alive "$one"; then
+            echo "process: $one $(cat "/proc/$one/comm" 2>/dev/null)"
+        fi
+    done
+    [ -z "$uuid" ] || find /dev/shm -name "*$uuid*" 2>/dev/null
+    [ ! -e "$sessions" ] || find "$sessions" -mindepth 1
+}
+
+has_no_leftovers()
+{
+    [ -z "$(leftovers "$1" "$2")" ]
+}
+
+# no_leftovers NAME UUID [PIDS]: everything is gone within 2 s (from now).
+no_leftovers()
+{
+    local name=$1 uuid=$2 pids=${3-}
+    number=$((number + 1))
+    if wait_for 2 has_no_leftovers "$uuid" "$pids"; then
+        echo "ok $number - $name"
+        return 0
+    fi
+    echo "not ok $number - $name"
+    leftovers "$uuid" "$pids" | head -n 20 | sed 's/^/#   left: /'
+    diagnose
+    return 1
+}

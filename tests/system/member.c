@@ -1,0 +1,58 @@
+/* A member of a job, for the system tests: joins with keel_init, then does what its first argument
+ * says.
+ *
+ *   member leave          prints its name and leaves
+ *   member hang           prints its name and stays until it is killed
+ *   member fences         passes fences until a peer is lost, then ends with code 9
+ *   member exit CODE      ends without keel_finalize
+ *   member abort CODE     rank 1 (or 0, alone) calls keel_abort; the others stay
+ */
+#include <keel/keel.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static _Noreturn void stay(void)
+{
+    for (;;) {
+        pause();
+    }
+}
+
+static int pass_fences(void)
+{
+    signal(SIGTERM, SIG_IGN); /* the end of the job shall come from the fence */
+    while (keel_fence() == ORTE_SUCCESS) {
+    }
+    return 9;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int code = argc > 2 ? atoi(argv[2]) : 0;
+    int status = keel_init(NULL);
+    if (status != ORTE_SUCCESS) {
+        return 77;
+    }
+    uint32_t rank = keel_my_name()->vpid, size = keel_job_size();
+    printf("rank %u of %u\n", rank, size);
+    fflush(stdout);
+    if (strcmp(what, "leave") == 0) {
+        return keel_finalize() == ORTE_SUCCESS ? 0 : 78;
+    } else if (strcmp(what, "hang") == 0) {
+        stay();
+    } else if (strcmp(what, "fences") == 0) {
+        return pass_fences();
+    } else if (strcmp(what, "exit") == 0) {
+        return code;
+    } else if (strcmp(what, "abort") == 0 && (rank == 1 || size == 1)) {
+        keel_abort(code, "asked for %d", code);
+    } else if (strcmp(what, "abort") == 0) {
+        stay();
+    }
+    return 2;
+}
