@@ -37,7 +37,9 @@ static int compare_rails(const void *left, const void *right)
 
 size_t bml_choose(struct keel_rail *rails, size_t count)
 {
-    qsort(rails, count, sizeof(*rails), compare_rails);
+    if (count > 1) {
+        qsort(rails, count, sizeof(*rails), compare_rails);
+    }
     size_t kept = 0;
     double total = 0;
     while (kept < count && rails[kept].btl->btl_exclusivity == rails[0].btl->btl_exclusivity) {
