@@ -117,8 +117,9 @@ static bool run_one_locked(struct rml *rml)
 int rml_progress(struct rml *rml)
 {
     int ran = 0;
-    if (rml->config.dispatch == RML_DISPATCH_LOOP) {
-        return 0;
+    if (rml->config.dispatch == RML_DISPATCH_LOOP ||
+        atomic_load_explicit(&rml->due_count, memory_order_relaxed) == 0) {
+        return 0; /* the usual case costs no lock */
     }
     pthread_mutex_lock(&rml->lock);
     if (!rml->draining) {

@@ -14,6 +14,7 @@
 #include <rml/match.h>
 #include <rml/peer.h>
 #include <rml/route.h>
+#include <stdatomic.h>
 
 enum { RML_WATCHERS_MAX = 8 };
 
@@ -56,10 +57,10 @@ struct rml {
     struct list dials; /* struct dial: under way */
 
     /* rml/dispatch.c */
-    struct list due; /* struct rml_completion, in the order of completion */
-    size_t due_count;
-    bool draining;     /* a thread is inside a callback */
-    pthread_t drainer; /* that thread */
+    struct list due;         /* struct rml_completion, in the order of completion */
+    atomic_size_t due_count; /* written under the lock; rml_progress looks without it */
+    bool draining;           /* a thread is inside a callback */
+    pthread_t drainer;       /* that thread */
     unsigned sleepers;
     pthread_cond_t wake;
     struct loop_task drain;
