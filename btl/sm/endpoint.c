@@ -209,10 +209,10 @@ void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *
                       bool corrupt, const char *why)
 {
     endpoint->corrupt |= corrupt;
-    if (endpoint->failed) {
+    if (endpoint->failing || endpoint->failed) {
         return;
     }
-    endpoint->failed = ORTE_ERR_UNREACH;
+    endpoint->failing = true;
     endpoint->why = why;
     list_append(&module->failing, &endpoint->failed_link);
 }
@@ -245,6 +245,8 @@ static void settle(struct sm_module *module, struct mca_btl_base_endpoint_t *end
 {
     orte_process_name_t name = endpoint->name;
     opal_proc_t *proc = endpoint->proc;
+    endpoint->failed = ORTE_ERR_UNREACH;
+    list_append(&module->failed, &endpoint->failed_link);
     if (endpoint->corrupt) {
         sm_rx_stop(module, endpoint);
     }
@@ -294,13 +296,25 @@ static void check_live(struct sm_module *module, bool ask_kernel)
     }
 }
 
-static void check_leaving(struct sm_module *module, bool ask_kernel)
+/* Whether a peer that is given up has done reading. */
+static bool has_done(struct mca_btl_base_endpoint_t *endpoint, bool ask_kernel)
+{
+    return !endpoint->tx.open || !sm_claim_alive(&endpoint->tx.claim) ||
+           (ask_kernel && sm_process_gone(&endpoint->process));
+}
+
+static void check_given_up(struct sm_module *module, bool ask_kernel)
 {
     struct mca_btl_base_endpoint_t *endpoint;
     list_for_each (endpoint, &module->leaving, struct mca_btl_base_endpoint_t, link) {
-        if (!endpoint->tx.open || !sm_claim_alive(&endpoint->tx.claim) ||
-            (ask_kernel && sm_process_gone(&endpoint->process))) {
+        if (has_done(endpoint, ask_kernel)) {
             endpoint_free(module, endpoint);
+        }
+    }
+    list_for_each (endpoint, &module->failed, struct mca_btl_base_endpoint_t, failed_link) {
+        if (has_done(endpoint, ask_kernel)) {
+            list_remove(&endpoint->failed_link);
+            sm_tx_release(module, endpoint);
         }
     }
 }
@@ -308,7 +322,7 @@ static void check_leaving(struct sm_module *module, bool ask_kernel)
 void sm_endpoints_check(struct sm_module *module)
 {
     if (list_empty(&module->waiting) && list_empty(&module->leaving) &&
-        !rdma_am_active(module->am)) {
+        list_empty(&module->failed) && !rdma_am_active(module->am)) {
         return;
     }
     uint64_t now = clock_us();
@@ -317,7 +331,7 @@ void sm_endpoints_check(struct sm_module *module)
         module->checked_us = now;
     }
     check_live(module, ask_kernel);
-    check_leaving(module, ask_kernel);
+    check_given_up(module, ask_kernel);
 }
 
 void sm_endpoints_destroy(struct sm_module *module)

@@ -219,8 +219,8 @@ static void descs_init(struct sm_module *module)
 static void lists_init(struct sm_module *module)
 {
     struct list *const lists[] = {&module->endpoints, &module->leaving, &module->failing,
-                                  &module->waiting,   &module->done,    &module->done_ops,
-                                  &module->quiet};
+                                  &module->failed,    &module->waiting, &module->done,
+                                  &module->done_ops,  &module->quiet};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         list_init(lists[i]);
     }

@@ -68,10 +68,11 @@ struct mca_btl_base_endpoint_t {
     struct sm_tx tx;
     struct sm_rx rx;
     bool left;       /* it is in module->leaving */
+    bool failing;    /* found out; until progress has reported it, sends find no room */
     int failed;      /* what sends return from now on; 0: it works */
     bool corrupt;    /* it failed because the peer broke the rules: nothing is read any more */
     const char *why; /* a literal */
-    struct list failed_link; /* in module->failing until progress has reported it */
+    struct list failed_link; /* in module->failing, then failed */
 };
 
 /* A put or get that is done and waits for progress to call back. */
@@ -98,8 +99,9 @@ struct sm_module {
     struct pool ops;
 
     struct list endpoints;
-    struct list leaving; /* no longer the caller's; their rings may still be read by the peers */
-    struct list failing;
+    struct list leaving;  /* no longer the caller's; their rings may still be read by the peers */
+    struct list failing;  /* to be reported by progress */
+    struct list failed;   /* reported; the peers may still read what was sent */
     struct list waiting;  /* endpoints, by tx.link */
     struct list done;     /* descriptors to complete, by desc.link */
     struct list done_ops; /* struct sm_op */

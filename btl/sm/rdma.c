@@ -127,8 +127,8 @@ static int access_memory(struct sm_module *module, const struct access *access, 
     if (endpoint->failed) {
         return endpoint->failed;
     }
-    if (!endpoint->peer) {
-        return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come */
+    if (!endpoint->peer || endpoint->failing) {
+        return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come; progress has yet to report it */
     }
     if (cma_works(endpoint)) {
         int status = single_copy(module, access);

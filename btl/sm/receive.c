@@ -36,8 +36,6 @@ void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoi
         list_remove(&rx->link);
     }
     module->cells[rx->cell] = NULL;
-    /* The next producer to claim the cell finds the line at 0. */
-    atomic_store_explicit(&rx->ring.line->consumed, 0, memory_order_relaxed);
     sm_board_drop(module->segment->board, rx->cell);
 }
 

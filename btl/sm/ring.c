@@ -50,7 +50,8 @@ bool sm_ring_count_ok(uint64_t count)
 void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t count,
                      const struct sm_line *line)
 {
-    *ring = (struct sm_tx_ring){.slots = slots, .line = line, .count = count};
+    *ring = (struct sm_tx_ring){
+        .slots = slots, .line = line, .count = count, .base = line_observe(line)};
 }
 
 void sm_ring_clear(struct sm_slot *slots, uint32_t count)
@@ -60,7 +61,7 @@ void sm_ring_clear(struct sm_slot *slots, uint32_t count)
 
 int sm_tx_ring_refresh(struct sm_tx_ring *ring)
 {
-    uint64_t consumed = line_observe(ring->line);
+    uint64_t consumed = line_observe(ring->line) - ring->base;
     if (consumed - ring->consumed > ring->tail - ring->consumed) {
         return ORTE_ERR_COMM_FAILURE;
     }
@@ -156,7 +157,8 @@ int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, uin
 void sm_rx_ring_init(struct sm_rx_ring *ring, const struct sm_slot *slots, uint32_t count,
                      struct sm_line *line)
 {
-    *ring = (struct sm_rx_ring){.slots = slots, .line = line, .count = count};
+    *ring = (struct sm_rx_ring){
+        .slots = slots, .line = line, .count = count, .base = line_observe(line)};
 }
 
 /* Copies the payload out of the slots, so that it cannot change under its reader. */
@@ -203,6 +205,6 @@ void sm_rx_ring_publish(struct sm_rx_ring *ring)
 {
     if (ring->published != ring->head) {
         ring->published = ring->head;
-        line_publish(ring->line, ring->head);
+        line_publish(ring->line, ring->base + ring->head);
     }
 }

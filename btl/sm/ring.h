@@ -43,7 +43,7 @@ enum sm_kind {
 
 /* The consumer's word, alone in its cache line. */
 struct sm_line {
-    _Atomic uint64_t consumed; /* slots */
+    _Atomic uint64_t consumed; /* slots, of all rings that ever used the line */
     uint8_t pad[SM_SLOT_BYTES - sizeof(uint64_t)];
 };
 
@@ -52,8 +52,9 @@ struct sm_tx_ring {
     struct sm_slot *slots;      /* borrowed */
     const struct sm_line *line; /* borrowed */
     uint32_t count;             /* a power of two */
+    uint64_t base;              /* what the line said when the ring began */
     uint64_t tail;              /* next position to publish */
-    uint64_t consumed;          /* as last read from the line, and checked */
+    uint64_t consumed;          /* position, as last read from the line, and checked */
 };
 
 /* The consumer's private side. */
@@ -61,8 +62,9 @@ struct sm_rx_ring {
     const struct sm_slot *slots; /* borrowed */
     struct sm_line *line;        /* borrowed */
     uint32_t count;
+    uint64_t base;      /* what the line said when the ring began */
     uint64_t head;      /* next position to read */
-    uint64_t published; /* what the line says */
+    uint64_t published; /* the position that the line says */
 };
 
 /* What a slot was found to say. */
@@ -77,10 +79,11 @@ struct sm_message {
 };
 
 bool sm_ring_count_ok(uint64_t count);
-/* The slots must be zero, or as an earlier ring left them and count and all: see sm_ring_clear. */
+/* The slots must be zero: sm_ring_clear makes used ones so. The line stays where it is: both sides
+ * count from what it says when they begin, and no other ring may use it meanwhile. */
 void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t count,
                      const struct sm_line *line);
-/* Makes used slots fit for a new ring. No consumer may look at them. */
+/* No consumer may look at the slots. */
 void sm_ring_clear(struct sm_slot *slots, uint32_t count);
 /* Publishes a message whose bytes are copied from parts: at most SM_INLINE_MAX. OUT_OF_RESOURCE:
  * the ring is full; COMM_FAILURE: the consumer's word is impossible. */

@@ -70,11 +70,8 @@ static int tx_refused(struct sm_module *module, struct mca_btl_base_endpoint_t *
         tx_wait(module, &endpoint->tx);
         return status;
     }
-    /* A peer that gives a ring up sets its word back first. */
-    bool reads = sm_claim_alive(&endpoint->tx.claim);
-    sm_endpoint_fail(module, endpoint, reads,
-                     reads ? "it broke the rules of the ring that it reads" : "it no longer reads");
-    return endpoint->failed;
+    sm_endpoint_fail(module, endpoint, true, "it broke the rules of the ring that it reads");
+    return ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 /* Ready to send? Opens the ring on first use. */
@@ -83,8 +80,8 @@ static int tx_ready(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     if (endpoint->failed) {
         return endpoint->failed;
     }
-    if (!endpoint->peer) {
-        return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come */
+    if (!endpoint->peer || endpoint->failing) {
+        return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come; progress has yet to report it */
     }
     return endpoint->tx.open ? ORTE_SUCCESS : tx_start(module, endpoint);
 }
@@ -323,7 +320,7 @@ static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t 
 {
     struct sm_tx *tx = &endpoint->tx;
     uint64_t before = tx->ring.consumed;
-    if (endpoint->failed || sm_tx_ring_refresh(&tx->ring) != ORTE_SUCCESS) {
+    if (endpoint->failing || sm_tx_ring_refresh(&tx->ring) != ORTE_SUCCESS) {
         list_remove(&tx->link);
         tx_refused(module, endpoint, ORTE_ERR_COMM_FAILURE);
         return;
