@@ -415,6 +415,10 @@ static bool all_acknowledged(void *arg)
 /* The last that is written. What comes from now on is read and forgotten. */
 static void endpoint_leave(tcp_endpoint *ep)
 {
+    if (ep->promised > 0) {
+        log_warn(LOG_BTL, "tcp: %s does not read: %zu messages for it were dropped",
+                 ORTE_NAME_PRINT(&ep->name), ep->promised);
+    }
     ep->leaving = true;
     if (ep->tcp_link) {
         tcp_link_say_bye(ep->tcp_link);
@@ -428,9 +432,7 @@ void tcp_endpoints_close(struct tcp_module *tcp, tcp_endpoint **eps, size_t coun
     struct closing closing = {eps, count};
 
     tcp_enter(tcp);
-    if (!tcp_poll_until(tcp, all_flushed, &closing)) {
-        log_warn(LOG_BTL, "tcp: messages for a peer that does not read were dropped");
-    }
+    (void) tcp_poll_until(tcp, all_flushed, &closing);
     for (size_t i = 0; i < count; i++) {
         endpoint_leave(eps[i]);
     }
