@@ -10,10 +10,11 @@
 
 enum front_message {
     /* front end to HNP */
-    FRONT_SUBMIT = 1, /* struct run_request */
-    FRONT_SIGNAL,     /* i32 signal */
-    FRONT_INPUT,      /* bytes; none: the end */
-    FRONT_WRITTEN,    /* u32 source, u32 bytes: of its output */
+    FRONT_SUBMIT = 1,    /* struct run_request */
+    FRONT_SIGNAL,        /* i32 signal */
+    FRONT_INPUT,         /* bytes; none: the end */
+    FRONT_WRITTEN,       /* u32 source, u32 bytes: of its output */
+    FRONT_OUTPUT_CLOSED, /* u8 stream (1, 2): nobody reads it any more */
     /* HNP to front end */
     FRONT_OUTPUT,       /* u32 source, u32 rank, u8 stream (1, 2), bytes */
     FRONT_INPUT_CREDIT, /* u32 bytes that may be sent now, beyond those before */

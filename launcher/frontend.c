@@ -11,7 +11,9 @@
 #include <launcher/stdio.h>
 #include <launcher/submit.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -26,7 +28,8 @@ struct frontend {
     int signals;                 /* signalfd, owned */
     struct loop_io signal_io;
     struct loop_timer late_timer;
-    bool ending; /* the job is over; output is being written */
+    bool ending;      /* the job is over; output is being written */
+    bool output_lost; /* some of stdout could not be written */
     bool done;
     int exit_code;
 };
@@ -55,8 +58,12 @@ static void finish(void *arg)
 
 static void passed_on(sigset_t *set)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+    static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
+    struct sigaction hangup;
     sigemptyset(set);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+        sigaddset(set, SIGHUP); /* not under nohup */
+    }
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
         sigaddset(set, signals[i]);
     }
@@ -157,6 +164,22 @@ static void written(void *arg, uint32_t source, uint32_t bytes)
         buffer = NULL;
     }
     channel_send(frontend->hnp, buffer);
+}
+
+/* Ranks whose output nobody reads learn of it as in any pipeline. What a full disk does not take is
+ * dropped: a job that has run for days is not ended for it. */
+static void output_failed(void *arg, uint8_t stream, int error)
+{
+    struct frontend *frontend = arg;
+    char text[256];
+    if (error == EPIPE) {
+        send_number(frontend, FRONT_OUTPUT_CLOSED, &stream, OPAL_UINT8);
+    } else if (stream == 1) {
+        frontend->output_lost = true;
+        snprintf(text, sizeof(text), "stdout: %s; the rest of the output is dropped",
+                 strerror(error));
+        output_line(frontend->output, text);
+    }
 }
 
 static int take_output(struct frontend *frontend, opal_buffer_t *buffer)
@@ -269,6 +292,8 @@ static int submit(struct frontend *frontend, const struct run_request *request)
     return status;
 }
 
+static const struct output_ops output_ops = {.written = written, .failed = output_failed};
+
 int frontend_create(struct frontend **out, struct loop *loop, struct channel_end *hnp,
                     const struct run_request *request)
 {
@@ -281,7 +306,7 @@ int frontend_create(struct frontend **out, struct loop *loop, struct channel_end
     frontend->signals = -1;
     loop_timer_init(&frontend->late_timer, loop, late);
     channel_receive(hnp, from_hnp, frontend);
-    int status = output_create(&frontend->output, loop, request, written, frontend);
+    int status = output_create(&frontend->output, loop, request, &output_ops, frontend);
     if (status == ORTE_SUCCESS) {
         status = open_signals(frontend);
     }
@@ -313,5 +338,5 @@ void frontend_destroy(struct frontend *frontend)
 
 int frontend_exit_code(const struct frontend *frontend)
 {
-    return frontend->exit_code;
+    return frontend->exit_code == 0 && frontend->output_lost ? EXIT_RUNTIME : frontend->exit_code;
 }

@@ -407,6 +407,9 @@ static void from_front(void *arg, opal_buffer_t *buffer)
     case FRONT_WRITTEN:
         hnp_written(hnp, buffer);
         break;
+    case FRONT_OUTPUT_CLOSED:
+        hnp_output_closed(hnp, buffer);
+        break;
     default:
         log_error(LOG_LAUNCHER, "message %u of the front end makes no sense", kind);
         break;

@@ -94,6 +94,7 @@ void hnp_end_init(struct hnp *hnp);
 void hnp_stdio_init(struct hnp *hnp);
 void hnp_input(struct hnp *hnp, opal_buffer_t *buffer);
 void hnp_written(struct hnp *hnp, opal_buffer_t *buffer);
+void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer);
 void hnp_open_input(struct hnp *hnp);
 
 #endif

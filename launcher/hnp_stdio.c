@@ -148,3 +148,18 @@ void hnp_written(struct hnp *hnp, opal_buffer_t *buffer)
         to_iof(hnp, source, message);
     }
 }
+
+void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint8_t stream = 0;
+    if (proto_get(buffer, &stream, OPAL_UINT8) != OPAL_SUCCESS) {
+        return;
+    }
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        bool there = hnp->peers[vpid].state >= PEER_HOME && hnp->peers[vpid].state != PEER_LOST;
+        opal_buffer_t *message = there ? order_new(IOF_OUTPUT_CLOSED) : NULL;
+        if (message && proto_put(message, &stream, OPAL_UINT8) == OPAL_SUCCESS) {
+            to_iof(hnp, vpid, message);
+        }
+    }
+}

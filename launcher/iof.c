@@ -36,6 +36,7 @@ struct iof {
     struct list streams;
     int64_t window; /* output bytes that may still be sent */
     bool draining;
+    bool closed[3]; /* by stream: nobody reads it */
     struct loop_io input_io;
     int input;        /* rank 0's standard input, owned; -1: none or closed */
     bool input_ended; /* the user's input is at its end */
@@ -117,9 +118,11 @@ static void stream_ready(struct loop_io *io, short events)
 
 void iof_add_output(struct iof *iof, uint32_t rank, int number, int fd)
 {
-    struct stream *stream = calloc(1, sizeof(*stream));
+    struct stream *stream = iof->closed[number] ? NULL : calloc(1, sizeof(*stream));
     if (!stream) {
-        log_error(LOG_LAUNCHER, "no memory for the output of rank %u", rank);
+        if (!iof->closed[number]) {
+            log_error(LOG_LAUNCHER, "no memory for the output of rank %u", rank);
+        }
         close(fd);
         return;
     }
@@ -132,6 +135,32 @@ void iof_add_output(struct iof *iof, uint32_t rank, int number, int fd)
     if (iof->window > 0) {
         loop_io_watch(&stream->io, EV_READ);
     }
+}
+
+static struct stream *find_stream(struct iof *iof, uint8_t number)
+{
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        if (stream->number == number) {
+            return stream;
+        }
+    }
+    return NULL;
+}
+
+/* Who writes to it gets SIGPIPE, or EPIPE. */
+static int take_closed(struct iof *iof, opal_buffer_t *buffer)
+{
+    uint8_t number = 0;
+    int status = proto_get(buffer, &number, OPAL_UINT8);
+    if (status != OPAL_SUCCESS || number < 1 || number > 2) {
+        return status != OPAL_SUCCESS ? status : ORTE_ERR_BAD_PARAM;
+    }
+    iof->closed[number] = true;
+    for (struct stream *stream; (stream = find_stream(iof, number));) {
+        stream_close(stream);
+    }
+    return ORTE_SUCCESS;
 }
 
 void iof_drain(struct iof *iof)
@@ -256,6 +285,7 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
     if (status == OPAL_SUCCESS) {
         status = kind == IOF_INPUT           ? take_input(iof, *buffer)
                  : kind == IOF_OUTPUT_CREDIT ? take_credit(iof, *buffer)
+                 : kind == IOF_OUTPUT_CLOSED ? take_closed(iof, *buffer)
                                              : ORTE_ERR_BAD_PARAM;
     }
     if (status != ORTE_SUCCESS) {

@@ -6,7 +6,8 @@
  *   daemon to HNP, RML_TAG_IOF_HNP:   IOF_OUTPUT u32 rank, u8 stream (1, 2), bytes
  *                                     IOF_DRAINED -
  *                                     IOF_INPUT_CREDIT u32 bytes; IOF_INPUT_CLOSED -
- *   HNP to daemon, RML_TAG_IOF_PROXY: IOF_INPUT bytes (none: the end); IOF_OUTPUT_CREDIT u32 bytes
+ *   HNP to daemon, RML_TAG_IOF_PROXY: IOF_INPUT bytes (none: the end); IOF_OUTPUT_CREDIT u32 bytes;
+ *                                     IOF_OUTPUT_CLOSED u8 stream: nobody reads it any more
  */
 #ifndef LAUNCHER_IOF_H
 #define LAUNCHER_IOF_H
@@ -21,6 +22,7 @@ enum iof_kind {
     IOF_INPUT_CLOSED,
     IOF_INPUT,
     IOF_OUTPUT_CREDIT,
+    IOF_OUTPUT_CLOSED,
 };
 
 #define IOF_WINDOW (1024u * 1024u)      /* bytes of output under way from one daemon */

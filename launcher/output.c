@@ -41,7 +41,7 @@ struct stream {
 
 struct output {
     const struct run_request *request; /* borrowed */
-    void (*written)(void *arg, uint32_t source, uint32_t bytes);
+    const struct output_ops *ops;      /* borrowed */
     void *arg;
     void (*idle)(void *arg);
     struct sink sinks[2];
@@ -65,7 +65,7 @@ static void sink_written(void *arg, size_t bytes)
         }
         list_remove(&entry->link);
         if (entry->source != NO_SOURCE) {
-            sink->output->written(sink->output->arg, entry->source, (uint32_t) entry->in);
+            sink->output->ops->written(sink->output->arg, entry->source, (uint32_t) entry->in);
         }
         free(entry);
     }
@@ -77,8 +77,9 @@ static void sink_written(void *arg, size_t bytes)
 static void sink_failed(void *arg, int error)
 {
     struct sink *sink = arg;
-    log_warn(LOG_LAUNCHER, "%s: %s; the rest of the output is dropped", sink->name,
-             strerror(error));
+    struct output *output = sink->output;
+    log_info(LOG_LAUNCHER, "%s: %s", sink->name, strerror(error));
+    output->ops->failed(output->arg, (uint8_t) (1 + (sink - output->sinks)), error);
 }
 
 static const struct stdio_writer_ops sink_ops = {.written = sink_written, .failed = sink_failed};
@@ -93,7 +94,7 @@ static void sink_put(struct sink *sink, uint32_t source, size_t in, const void *
         }
         free(entry);
         if (source != NO_SOURCE) {
-            sink->output->written(sink->output->arg, source, (uint32_t) in);
+            sink->output->ops->written(sink->output->arg, source, (uint32_t) in);
         }
         return;
     }
@@ -207,7 +208,7 @@ void output_put(struct output *output, uint32_t source, uint32_t rank, int numbe
         return;
     }
     /* lines are counted by their source's bytes, at once: a tagger keeps less than one line back */
-    output->written(output->arg, source, (uint32_t) size);
+    output->ops->written(output->arg, source, (uint32_t) size);
 }
 
 void output_line(struct output *output, const char *text)
@@ -243,14 +244,14 @@ void output_finish(struct output *output, void (*idle)(void *arg))
 /* --- life --- */
 
 int output_create(struct output **out, struct loop *loop, const struct run_request *request,
-                  void (*written)(void *arg, uint32_t source, uint32_t bytes), void *arg)
+                  const struct output_ops *ops, void *arg)
 {
     struct output *output = calloc(1, sizeof(*output));
     if (!output) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     output->request = request;
-    output->written = written;
+    output->ops = ops;
     output->arg = arg;
     for (int i = 0; i < 2; i++) {
         struct sink *sink = &output->sinks[i];

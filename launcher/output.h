@@ -8,10 +8,16 @@
 
 struct output;
 
-/* written: bytes from this source have been written or dropped, on the loop. */
+/* Both on the loop. */
+struct output_ops {
+    /* Bytes from this source have been written or dropped. */
+    void (*written)(void *arg, uint32_t source, uint32_t bytes);
+    /* At most once for stdout (1) and stderr (2): what comes is dropped from now on. */
+    void (*failed)(void *arg, uint8_t stream, int error);
+};
+
 int output_create(struct output **output, struct loop *loop, const struct run_request *request,
-                  void (*written)(void *arg, uint32_t source, uint32_t bytes),
-                  void *arg) KEEL_MUST_CHECK;
+                  const struct output_ops *ops, void *arg) KEEL_MUST_CHECK;
 /* Ends the writers' threads; what they have not written is dropped. NULL is allowed. */
 void output_destroy(struct output *output);
 /* The output has ended: gives on unfinished lines; idle is called once everything is written,
