@@ -229,6 +229,15 @@ void fd_close(int *fd)
     }
 }
 
+void fd_fill_standard(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) { /* the lowest that is free */
+            return;
+        }
+    }
+}
+
 int fd_write_all(int fd, const void *data, size_t size)
 {
     const char *next = data;

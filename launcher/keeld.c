@@ -223,6 +223,7 @@ int main(void)
 {
     struct keeld keeld = {.signals = -1, .exit_code = EXIT_RUNTIME};
     char reason[512] = "";
+    fd_fill_standard();
     int error = shepherd_start(&keeld.shepherd);
     if (error != 0) {
         fprintf(stderr, "keeld: cannot fork: %s\n", strerror(-error));

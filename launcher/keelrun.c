@@ -69,6 +69,7 @@ int main(int argc, char **argv)
     struct shepherd *shepherd = NULL;
     struct run_request request;
     char reason[512] = "";
+    fd_fill_standard();
     int error = shepherd_start(&shepherd);
     if (error != 0) {
         return complain(EXIT_RUNTIME, "cannot fork", strerror(-error));
