@@ -1,0 +1,234 @@
+#!/bin/bash
+# Standard input, output and error: byte for byte, bounded, and ended in every way.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+flood=$helpers/flood
+
+# limited SECONDS COMMAND...: for pipelines; its code.
+limited()
+{
+    local limit=$(($1 * slow))
+    shift
+    timeout -s KILL $limit "$@"
+}
+
+# --- output ---
+
+limited 30 "$keelrun" -n 4 --oversubscribe "$flood" write 5000000 2>"$work/err" |
+    "$flood" verify 4 5000000 >"$work/out"
+is "20 MB of stdout from 4 ranks" "0 right" "${PIPESTATUS[0]} $(cat "$work/out")"
+is "20 MB of stdout: nothing on stderr" "" "$(cat "$work/err")"
+limited 30 "$keelrun" --simulate 2x2 "$flood" write 5000000 2>"$work/err" |
+    "$flood" verify 4 5000000 >"$work/out"
+is "20 MB of stdout over two nodes" "0 right" "${PIPESTATUS[0]} $(cat "$work/out")"
+limited 30 "$keelrun" -n 1 sh -c '"$0" write 5000000 >&2' "$flood" 2>&1 >"$work/out" |
+    "$flood" verify 1 5000000 >"$work/err"
+is "5 MB of stderr" "right" "$(cat "$work/err")"
+is "5 MB of stderr: nothing on stdout" "" "$(cat "$work/out")"
+
+run_limited 10 "$keelrun" -n 2 sh -c 'echo out$KEEL_RANK; echo err$KEEL_RANK >&2'
+is "stderr apart: stdout" "out0 out1" "$(sort "$work/out" | xargs)"
+is "stderr apart: stderr" "err0 err1" "$(sort "$work/err" | xargs)"
+
+run_limited 10 "$keelrun" -n 1 printf 'no newline'
+is "output without a newline" "no newline" "$(cat "$work/out")"
+run_limited 10 "$keelrun" -n 1 printf 'a\0b\n\0'
+is "NUL bytes" "a.b\n." "$(tr '\0' . <"$work/out" | sed ':a; N; s/\n/\\n/; ta')"
+
+# the last bytes of a rank that ends at once
+wrong=0
+for ((i = 0; i < 50; i++)); do
+    run_limited 10 "$keelrun" -n 2 sh -c 'printf %s abcdefghij; printf %s klmno >&2'
+    [ "$code $(cat "$work/out") $(cat "$work/err")" = \
+        "0 abcdefghijabcdefghij klmnoklmno" ] || wrong=$((wrong + 1))
+done
+is "output just before the end, 50 times" 0 $wrong
+run_limited 10 "$keelrun" -n 2 --oversubscribe sh -c \
+    '[ $KEEL_RANK = 1 ] || { "$0" write 1000000; exit 5; }; exec sleep 60' "$flood"
+is "output of a job that fails: exit code" 5 "$code"
+is "output of a job that fails: whole" right "$("$flood" verify 1 1000000 <"$work/out")"
+
+# a reader that leaves: the writer ends as in any pipeline
+for where in "-n 1" "--simulate 1x1"; do
+    # shellcheck disable=SC2086
+    limited 10 "$keelrun" $where yes 2>"$work/err" | head -n 1 >"$work/out"
+    code=${PIPESTATUS[0]}
+    is "a reader that leaves ($where): what it read" y "$(cat "$work/out")"
+    is "a reader that leaves ($where): the writer's signal" $((128 + 13)) "$code"
+done
+limited 10 "$keelrun" -n 1 sh -c 'trap "" PIPE; i=0
+    while [ $i -lt 20000 ]; do echo $i || exit 4; i=$((i + 1)); done' 2>"$work/err" | head -n 1 >"$work/out"
+is "a reader that leaves, SIGPIPE ignored: the write fails" "4 0" \
+    "${PIPESTATUS[0]} $(cat "$work/out")"
+limited 10 "$keelrun" -n 2 sh -c 'echo a' 2>"$work/err" | : >"$work/out"
+code=${PIPESTATUS[0]}
+ok "a reader that was never there: it ends" [ "$code" = 0 -o "$code" = 141 -o "$code" = 125 ]
+
+limited 10 "$keelrun" -n 2 echo text >/dev/full 2>"$work/err"
+is "stdout is full: exit code" 125 "$?"
+like "stdout is full: it says so" "$work/err" "stdout: No space left on device"
+limited 10 "$keelrun" -n 1 sh -c 'echo out; echo err >&2; exit 6' 2>/dev/full >"$work/out"
+is "stderr is full: the job's own code" 6 "$?"
+limited 10 "$keelrun" -n 1 sh -c 'echo out; echo err >&2' >&- 2>"$work/err"
+code=$?
+ok "stdout is closed: it ends" [ "$code" = 0 -o "$code" = 125 -o "$code" = 141 ]
+limited 10 "$keelrun" -n 1 sh -c 'echo out; echo err >&2' 2>&- >"$work/out"
+is "stderr is closed: stdout is whole" "out" "$(cat "$work/out")"
+
+# a reader that reads nothing for a while: ranks wait, and keelrun does not grow
+mkfifo "$work/pipe"
+"$keelrun" -n 2 "$flood" write 30000000 >"$work/pipe" 2>"$work/err" </dev/null &
+pid=$!
+started+=("$pid")
+exec 5<"$work/pipe"
+ranks_wait()
+{
+    local now=
+    for one in $(descendants $pid | awk '$2 == "flood" { print $1 }'); do
+        now="$now $(sed -n 's/^wchar: //p' "/proc/$one/io" 2>/dev/null)"
+    done
+    calm=$((calm + 1))
+    if [ "$now" != "$before" ] || [ -z "$now" ]; then
+        calm=0
+        before=$now
+    fi
+    [ $calm -ge 15 ]
+}
+calm=0 before=
+ok "a reader that does not read: ranks wait" wait_for 20 ranks_wait
+memory=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$pid/status)
+echo "# keelrun's memory: $memory kB"
+ok "a reader that does not read: keelrun stays small" [ "$memory" -lt $((32000 * slow * slow)) ]
+"$flood" verify 2 30000000 <&5 >"$work/out"
+exec 5<&-
+wait $pid
+is "a reader that does not read for a while: byte for byte" "0 right" "$? $(cat "$work/out")"
+unset "started[-1]"
+
+# --- tags ---
+
+line='for i in 1 2 3; do printf "%s" part; printf "%s\n" " $i"; done; printf last; echo e >&2'
+run_limited 10 "$keelrun" -n 2 --tag-output sh -c "$line"
+for rank in 0 1; do
+    is "--tag-output: rank $rank" "$(printf "[1,$rank]<stdout>: %s\n" "part 1" "part 2" "part 3" last)" \
+        "$(grep "^\[1,$rank\]" "$work/out")"
+done
+is "--tag-output: nothing else" 8 "$(wc -l <"$work/out")"
+is "--tag-output: stderr" "[1,0]<stderr>: e [1,1]<stderr>: e" "$(sort "$work/err" | xargs)"
+run_limited 10 "$keelrun" -n 4 --oversubscribe --tag-output sh -c \
+    'i=0; while [ $i -lt 3000 ]; do echo "$KEEL_RANK line $i of many"; i=$((i + 1)); done'
+is "--tag-output: 12000 lines, none torn" 12000 \
+    "$(grep -cE '^\[1,([0-3])\]<stdout>: \1 line [0-9]+ of many$' "$work/out")"
+is "--tag-output: no other line" 12000 "$(wc -l <"$work/out")"
+
+run_limited 10 env LC_ALL=C "$keelrun" -n 1 --timestamp-output echo text
+like "--timestamp-output" "$work/out" \
+    '^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6} [0-9]{4} text$'
+run_limited 10 "$keelrun" -n 1 --timestamp-output --tag-output echo text
+like "the time before the tag" "$work/out" \
+    '[0-9]{2}:[0-9]{2}\.[0-9]{6} [0-9]{4} \[1,0\]<stdout>: text$'
+
+run_limited 20 "$keelrun" -n 2 --output-filename "$work/files" sh -c '"$0" write 300000; echo e >&2' "$flood"
+is "--output-filename: exit code" 0 "$code"
+is "--output-filename: nothing on stdout" "" "$(cat "$work/out")"
+"$flood" verify 1 300000 <"$work/files/1/rank.0/stdout" >"$work/verdict"
+is "--output-filename: stdout of rank 0" right "$(cat "$work/verdict")"
+is "--output-filename: stdout of rank 1" 300000 "$(stat -c %s "$work/files/1/rank.1/stdout")"
+is "--output-filename: stderr of rank 1" e "$(cat "$work/files/1/rank.1/stderr")"
+
+# --- input ---
+
+head -c 5000000 /dev/urandom >"$work/random"
+sum=$(sha256sum <"$work/random")
+input=$work/random run_limited 20 "$keelrun" -n 2 sh -c 'echo "$KEEL_RANK $(sha256sum)"'
+is "5 MB of stdin: exit code" 0 "$code"
+is "5 MB of stdin reach rank 0" "0 $sum" "$(grep ^0 "$work/out")"
+is "the other ranks have none" "1 $(sha256sum </dev/null)" "$(grep ^1 "$work/out")"
+input=$work/random run_limited 20 "$keelrun" --simulate 2x1 sha256sum
+is "5 MB of stdin reach another node" 1 "$(grep -c "^$sum" "$work/out")"
+cat "$work/random" | limited 20 "$keelrun" -n 1 wc -c >"$work/out" 2>"$work/err"
+is "5 MB of stdin from a pipe" 5000000 "$(cat "$work/out")"
+run_limited 10 "$keelrun" -n 1 wc -c
+is "stdin is /dev/null" "0 0" "$code $(cat "$work/out")"
+limited 10 "$keelrun" -n 1 wc -c <&- >"$work/out" 2>"$work/err"
+is "stdin is closed" "0 0" "$? $(cat "$work/out")"
+yes | limited 10 "$keelrun" -n 1 true >"$work/out" 2>"$work/err"
+is "stdin that nobody reads" 0 "${PIPESTATUS[1]}"
+yes | limited 10 "$keelrun" -n 1 head -n 3 >"$work/out" 2>"$work/err"
+is "stdin without end, of which a little is read" "0 y y y" "${PIPESTATUS[1]} $(xargs <"$work/out")"
+mkfifo "$work/silent"
+exec 6<>"$work/silent"
+limited 10 "$keelrun" -n 1 true <&6 >"$work/out" 2>"$work/err"
+is "stdin that stays open and silent" 0 $?
+# what was not asked for stays there for the next program
+printf 'first\n' >&6
+limited 10 "$keelrun" -n 1 head -n 1 <&6 >"$work/out" 2>"$work/err"
+is "a line through a pipe that stays open" "first" "$(cat "$work/out")"
+exec 6<&-
+
+# --- signals ---
+
+# A rank that traps: says it is ready, then which signal came.
+traps='for s in INT TERM USR1 USR2 HUP; do trap "echo $KEEL_RANK got $s; exit 0" $s; done
+    echo ready; while :; do sleep 0.05; done'
+for signal in INT TERM HUP; do
+    start "$keelrun" -n 2 sh -c "$traps"
+    wait_for 10 has_lines "$work/out" 2
+    kill -s $signal $pid
+    await 10
+    is "SIG$signal is passed on" "0 got $signal 1 got $signal" "$(grep got "$work/out" | sort | xargs)"
+    is "SIG$signal: exit code" $((128 + $(kill -l $signal))) "$code"
+done
+start "$keelrun" --simulate 2x1 sh -c "$traps"
+wait_for 10 has_lines "$work/out" 2
+kill -INT $pid
+await 10
+is "SIGINT is passed on to other nodes" "0 got INT 1 got INT" "$(grep got "$work/out" | sort | xargs)"
+is "SIGINT, two nodes: exit code" 130 "$code"
+start "$keelrun" -n 1 sh -c "$traps"
+wait_for 10 has_lines "$work/out" 1
+kill -USR1 $pid
+await 10
+is "SIGUSR1 is passed on, and is no interrupt" "0 0 got USR1" "$code $(grep got "$work/out")"
+start "$keelrun" -n 2 sleep 60
+wait_for 10 eval '[ $(descendants '$pid' | grep -c " sleep$") -eq 2 ]'
+begin=$(now_ms)
+kill -INT $pid
+await 10
+is "SIGINT to ranks that do not trap: exit code" 130 "$code"
+ok "SIGINT to ranks that do not trap: at once" [ $(($(now_ms) - begin)) -lt $((1500 * slow)) ]
+
+ignores='trap "" INT TERM HUP; echo ready; while :; do sleep 0.05; done'
+for signal in INT TERM; do
+    start "$keelrun" -n 2 sh -c "$ignores"
+    wait_for 10 has_lines "$work/out" 2
+    begin=$(now_ms)
+    kill -s $signal $pid
+    await 10
+    took=$(($(now_ms) - begin))
+    is "SIG$signal to ranks that ignore it: exit code" $((128 + $(kill -l $signal))) "$code"
+    ok "SIG$signal to ranks that ignore it: SIGKILL after 2 s ($took ms)" \
+        [ $took -ge 1900 -a $took -lt $((3000 * slow)) ]
+done
+start "$keelrun" -n 2 sh -c "$ignores"
+wait_for 10 has_lines "$work/out" 2
+begin=$(now_ms)
+kill -INT $pid
+kill -INT $pid # one that is not taken yet is one
+until is_gone $pid || [ $(($(now_ms) - begin)) -gt 1000 ]; do
+    kill -INT $pid 2>/dev/null
+    pause
+done
+await 10
+took=$(($(now_ms) - begin))
+is "a second SIGINT: exit code" 130 "$code"
+ok "a second SIGINT: at once ($took ms)" [ $took -lt $((1500 * slow)) ]
+start nohup "$keelrun" -n 1 sh -c 'echo ready; while :; do sleep 0.05; done'
+wait_for 10 has_lines "$work/out" 1
+kill -HUP $pid
+kill -USR2 $pid
+await 10
+is "under nohup SIGHUP does nothing, SIGUSR2 still ends the rank" $((128 + 12)) "$code"
+
+ok "no session folder is left" wait_for 2 not test -e "$sessions"
+finish
