@@ -481,6 +481,9 @@ static struct tcp_module *module_alloc(void)
     tcp->host = *btl_host();
     tcp->me = tcp->host.ops->me(tcp->host.arg)->proc_name;
     list_init(&tcp->endpoints);
+    for (size_t i = 0; i < TCP_NAME_BUCKETS; i++) {
+        list_init(&tcp->by_name[i]);
+    }
     list_init(&tcp->waiting);
     list_init(&tcp->conns);
     list_init(&tcp->active);

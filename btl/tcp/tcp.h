@@ -27,6 +27,7 @@ enum {
     TCP_PENDING_MAX = 64, /* accepted sockets that have not proven who they are */
     TCP_CALL_DEPTH = 8,   /* calls from callbacks nest so deep; the rest waits for progress */
     TCP_SCRATCH_BYTES = 64 << 10,
+    TCP_NAME_BUCKETS = 256,
 };
 
 /* What an epoll event points to: the first member of a conn or link, or a listener. */
@@ -64,15 +65,16 @@ struct tcp_module {
     struct pool items; /* struct tcp_item */
     struct pool ops;   /* struct tcp_op */
     struct list endpoints;
-    struct list waiting; /* endpoints with a wake_us */
-    struct list conns;   /* oldest first */
-    size_t pending;      /* conns that were accepted */
-    struct list active;  /* links polled on every pass */
-    struct list ended;   /* struct tcp_ended */
-    unsigned depth;      /* of tcp_enter */
-    unsigned passes;     /* since the last look at epoll */
-    bool closing;        /* finalize runs: no messages go up, no peer gets in */
-    uint8_t *scratch;    /* where unwanted bytes go */
+    struct list by_name[TCP_NAME_BUCKETS]; /* the same, for tcp_endpoint_find */
+    struct list waiting;                   /* endpoints with a wake_us */
+    struct list conns;                     /* oldest first */
+    size_t pending;                        /* conns that were accepted */
+    struct list active;                    /* links polled on every pass */
+    struct list ended;                     /* struct tcp_ended */
+    unsigned depth;                        /* of tcp_enter */
+    unsigned passes;                       /* since the last look at epoll */
+    bool closing;                          /* finalize runs: no messages go up, no peer gets in */
+    uint8_t *scratch;                      /* where unwanted bytes go */
 };
 
 typedef struct mca_btl_base_endpoint_t tcp_endpoint;

@@ -6,12 +6,8 @@
 #include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
-enum {
-    CROSS_PAUSE_US = 1000000, /* for the peer's own connect to come */
-    ROUND_PAUSE_US = 100000,
-};
+enum { ROUND_PAUSE_US = 100000 };
 
 /* What the host's answer is delivered to; outlives an endpoint that is closed meanwhile. */
 struct tcp_card_request {
@@ -38,6 +34,11 @@ static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b
 
 /* ---- life ---- */
 
+static struct list *bucket_of(struct tcp_module *tcp, const orte_process_name_t *name)
+{
+    return &tcp->by_name[name->vpid % TCP_NAME_BUCKETS];
+}
+
 static tcp_endpoint *endpoint_create(struct tcp_module *tcp, const orte_process_name_t *name)
 {
     tcp_endpoint *ep = calloc(1, sizeof(*ep));
@@ -60,6 +61,7 @@ static tcp_endpoint *endpoint_create(struct tcp_module *tcp, const orte_process_
         ep->slots[i].generation = start + i;
     }
     list_append(&tcp->endpoints, &ep->link);
+    list_append(bucket_of(tcp, name), &ep->bucket);
     return ep;
 }
 
@@ -68,7 +70,7 @@ static tcp_endpoint *endpoint_find(struct tcp_module *tcp, const orte_process_na
 {
     tcp_endpoint *ep;
 
-    list_for_each (ep, &tcp->endpoints, tcp_endpoint, link) {
+    list_for_each (ep, bucket_of(tcp, name), tcp_endpoint, bucket) {
         if (same_name(&ep->name, name) && (ep->deputy != NULL) == deputy) {
             return ep;
         }
@@ -109,19 +111,22 @@ static void endpoint_cut(tcp_endpoint *ep, enum ep_state state, int status)
 
 static void endpoint_end(tcp_endpoint *ep)
 {
-    tcp_endpoint *other;
+    struct tcp_module *tcp = ep->tcp;
 
+    if (ep->state == EP_CLOSED) {
+        return; /* by a callback of this very end */
+    }
     endpoint_cut(ep, EP_CLOSED, OPAL_ERR_UNREACH);
     if (ep->request) {
         ep->request->ep = NULL;
     }
     list_remove(&ep->link);
-    tcp_end(ep->tcp, &ep->ended, endpoint_release);
-    list_for_each (other, &ep->tcp->endpoints, tcp_endpoint, link) {
-        if (other->deputy == ep) {
-            endpoint_end(other); /* there is one at most */
-            return;
-        }
+    list_remove(&ep->bucket);
+    tcp_end(tcp, &ep->ended, endpoint_release);
+    tcp_endpoint *deputy =
+        same_name(&ep->name, &tcp->me) ? endpoint_find(tcp, &tcp->me, true) : NULL;
+    if (deputy && deputy->deputy == ep) {
+        endpoint_end(deputy);
     }
 }
 
@@ -412,7 +417,7 @@ static bool all_acknowledged(void *arg)
     return true;
 }
 
-/* The last that is written. What comes from now on is read and forgotten. */
+/* From now on nothing but BYE is written, and what comes is read and forgotten. */
 static void endpoint_leave(tcp_endpoint *ep)
 {
     if (ep->promised > 0) {
@@ -421,10 +426,20 @@ static void endpoint_leave(tcp_endpoint *ep)
     }
     ep->leaving = true;
     if (ep->tcp_link) {
-        tcp_link_say_bye(ep->tcp_link);
-        shutdown(ep->tcp_link->source.fd, SHUT_WR);
         tcp_link_wake(ep->tcp_link);
     }
+}
+
+static bool all_said_bye(void *arg)
+{
+    const struct closing *closing = arg;
+    bool all = true;
+
+    for (size_t i = 0; i < closing->count; i++) {
+        struct tcp_link *link = closing->eps[i]->tcp_link;
+        all = (!link || tcp_link_say_bye(link)) && all;
+    }
+    return all;
 }
 
 void tcp_endpoints_close(struct tcp_module *tcp, tcp_endpoint **eps, size_t count)
@@ -436,6 +451,7 @@ void tcp_endpoints_close(struct tcp_module *tcp, tcp_endpoint **eps, size_t coun
     for (size_t i = 0; i < count; i++) {
         endpoint_leave(eps[i]);
     }
+    (void) tcp_poll_until(tcp, all_said_bye, &closing);
     /* Closing a socket with bytes unread resets it, and what the peer has not got by then is lost;
      * so reading goes on until it has. */
     (void) tcp_poll_until(tcp, all_acknowledged, &closing);

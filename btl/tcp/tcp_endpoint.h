@@ -28,7 +28,8 @@ struct tcp_slot {
 };
 
 struct mca_btl_base_endpoint_t {
-    struct list link; /* in the module's endpoints */
+    struct list link;   /* in the module's endpoints */
+    struct list bucket; /* in its by_name */
     struct tcp_ended ended;
     struct tcp_module *tcp;
     orte_process_name_t name;

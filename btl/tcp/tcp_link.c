@@ -258,16 +258,24 @@ void tcp_link_write(struct tcp_link *link)
     }
 }
 
-void tcp_link_say_bye(struct tcp_link *link)
+bool tcp_link_say_bye(struct tcp_link *link)
 {
     uint8_t bytes[TCP_HEADER_MAX];
     struct tcp_frame bye = {.type = TCP_FRAME_BYE};
 
-    if (link->error == 0 && list_empty(&link->out)) {
-        ssize_t sent = send(link->source.fd, bytes, tcp_frame_encode(bytes, &bye),
-                            MSG_NOSIGNAL | MSG_DONTWAIT);
-        (void) sent; /* without it the peer sees a link that broke */
+    if (link->bye_said || link->error != 0) {
+        return true;
     }
+    if (list_empty(&link->out)) {
+        size_t size = tcp_frame_encode(bytes, &bye);
+        if (send(link->source.fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+            errno == EAGAIN) {
+            return false;
+        }
+    }
+    link->bye_said = true;
+    shutdown(link->source.fd, SHUT_WR);
+    return true;
 }
 
 /* ---- reading ---- */
@@ -548,7 +556,7 @@ static int link_read(struct tcp_link *link)
 /* A link on which nothing moved for long is left to epoll. */
 static void link_rest(struct tcp_link *link)
 {
-    if (++link->idle > IDLE_PASSES && !tcp_link_busy(link) &&
+    if (++link->idle > IDLE_PASSES && !tcp_link_busy(link) && link->ep->slots_used == 0 &&
         tcp_watch(link->ep->tcp, &link->source, EPOLLIN) == OPAL_SUCCESS) {
         list_remove(&link->active);
     }

@@ -31,6 +31,7 @@ struct tcp_link {
     int error;          /* errno of a failed write, for progress to find */
     bool reading;       /* up the stack */
     bool bye;           /* the peer said it */
+    bool bye_said;      /* by me */
     struct tcp_rx rx;
 };
 
@@ -44,7 +45,8 @@ bool tcp_link_busy(const struct tcp_link *link); /* something is to be written *
 void tcp_link_write(struct tcp_link *link);
 /* One poll: reads, writes, completes; the link may be gone after it. Returns the events. */
 int tcp_link_poll(struct tcp_link *link);
-/* BYE, if the stream is between two frames. */
-void tcp_link_say_bye(struct tcp_link *link);
+/* Says BYE, once, and that nothing follows; false: there is no room for it now. A stream that is in
+ * the midst of a frame ends without. */
+bool tcp_link_say_bye(struct tcp_link *link);
 
 #endif
