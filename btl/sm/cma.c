@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/fault.h>
 #include <btl/sm/cma.h>
 #include <errno.h>
 #include <string.h>
@@ -10,6 +11,11 @@
 
 static ssize_t copy_step(pid_t pid, bool write, void *local, uint64_t remote, size_t size)
 {
+    struct fault fault = fault_at("btl.sm.cma");
+    if (fault.action == FAULT_ERROR) {
+        errno = (int) fault.value;
+        return -1;
+    }
     struct iovec here = {.iov_base = local, .iov_len = size};
     struct iovec there = {.iov_base = (void *) (uintptr_t) remote, .iov_len = size};
     return write ? process_vm_writev(pid, &here, 1, &there, 1, 0)

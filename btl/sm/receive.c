@@ -1,4 +1,5 @@
 #include <base/crypto.h>
+#include <base/fault.h>
 #include <base/log.h>
 #include <btl/sm/module.h>
 
@@ -168,7 +169,8 @@ static int rx_poll(struct sm_module *module, struct mca_btl_base_endpoint_t *end
         if (found == 0) {
             break;
         }
-        bool good = found > 0 && deliver(module, endpoint, &message);
+        bool good = found > 0 && fault_at("btl.sm.recv").action != FAULT_ERROR &&
+                    deliver(module, endpoint, &message);
         if (!rx->open) {
             return taken + 1;
         }

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/crypto.h>
+#include <base/fault.h>
 #include <btl/sm/process.h>
 #include <btl/sm/segment.h>
 #include <errno.h>
@@ -91,10 +92,11 @@ int sm_layout_make(struct sm_layout *layout, const struct sm_shape *shape)
 /* Gives memory to [offset, offset + size) of the segment. */
 static int allocate(int fd, size_t offset, size_t size)
 {
-    int error;
-    do {
+    struct fault fault = fault_at("btl.sm.memory");
+    int error = fault.action == FAULT_ERROR ? (int) fault.value : EINTR;
+    while (error == EINTR && fault.action != FAULT_ERROR) {
         error = posix_fallocate(fd, (off_t) offset, (off_t) size);
-    } while (error == EINTR);
+    }
     errno = error;
     return error == 0 ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
@@ -358,6 +360,11 @@ static int open_peer_memfd(const struct sm_card *card)
 
 static int open_peer(const struct sm_card *card, const char *session_dir)
 {
+    struct fault fault = fault_at("btl.sm.attach");
+    if (fault.action == FAULT_ERROR) {
+        errno = (int) fault.value;
+        return -1;
+    }
     if (card->backing == SM_BACKING_MEMFD) {
         return open_peer_memfd(card);
     }

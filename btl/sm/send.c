@@ -1,3 +1,4 @@
+#include <base/fault.h>
 #include <btl/sm/module.h>
 #include <string.h>
 
@@ -179,7 +180,7 @@ static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (desc->busy) {
+    if (desc->busy || fault_at("btl.sm.send").action == FAULT_ERROR) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     if (total <= module->params.inline_limit) {

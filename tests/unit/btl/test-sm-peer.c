@@ -3,6 +3,7 @@
 
 #include <tests/lib/unit.h>
 
+#include <base/fault.h>
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/sm/module.h>
@@ -564,6 +565,38 @@ START_TEST(put_and_get_work_without_single_copy)
 }
 END_TEST
 
+/* ---- short of everything ---- */
+
+/* Sends, memory and single copy fail now and then: all arrives all the same, in order. */
+static int short_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    struct rank rank;
+    start(&rank, host);
+    must(fault_set(
+             "btl.sm.send:error=EAGAIN:p=0.2:seed=7; btl.sm.memory:error=ENOSPC:p=0.7:seed=3") ==
+         ORTE_SUCCESS);
+    int other = 1 - host->rank;
+    for (uint32_t i = 0; i < 3000; i++) {
+        send_one(&rank, other, i, i % 3 ? 30 : i % 2 ? 4000 : 30000);
+    }
+    while (rank.received[other] < 3000) {
+        progress();
+    }
+    must(rank.errors[other] == 0);
+    must(fault_set(NULL) == ORTE_SUCCESS);
+    wait_all();
+    btl_close();
+    return 0;
+}
+
+START_TEST(shortage_loses_nothing)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    run(&options, short_run, NULL);
+}
+END_TEST
+
 /* ---- who is reachable ---- */
 
 static uint8_t forged[SM_CARD_BYTES];
@@ -797,6 +830,7 @@ int main(void)
     tcase_add_loop_test(tcase, scribbling_peer_harms_only_itself, 0, SCRIBBLES);
     tcase_add_test(tcase, false_announcements_are_refused);
     tcase_add_loop_test(tcase, put_and_get_work_without_single_copy, 0, 3);
+    tcase_add_test(tcase, shortage_loses_nothing);
     tcase_add_test(tcase, other_nodes_and_forged_cards_are_not_reachable);
     tcase_add_test(tcase, callback_may_drop_its_sender);
     tcase_add_test(tcase, fragments_last_while_they_are_read);
