@@ -15,39 +15,22 @@ struct ask {
     uint64_t request;
 };
 
-static opal_buffer_t *answer_message(const struct ask *ask, bool to_daemon, int32_t status,
-                                     const uint8_t *cards, size_t size)
-{
-    opal_buffer_t *buffer = to_daemon ? OBJ_NEW(opal_buffer_t) : server_message(CLIENT_CARDS);
-    if (!buffer) {
-        return NULL;
-    }
-    if ((!to_daemon || proto_put(buffer, &ask->asker, ORTE_NAME) == OPAL_SUCCESS) &&
-        proto_put(buffer, &ask->request, OPAL_UINT64) == OPAL_SUCCESS &&
-        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
-        proto_put_bytes(buffer, cards, size) == OPAL_SUCCESS) {
-        return buffer;
-    }
-    OBJ_RELEASE(buffer);
-    return NULL;
-}
-
 static void answer(struct server *server, const struct ask *ask, int32_t status,
                    const uint8_t *cards, size_t size)
 {
-    bool to_daemon = ask->daemon != server->daemon;
-    opal_buffer_t *buffer = answer_message(ask, to_daemon, status, cards, size);
-    if (!buffer) {
-        log_error(LOG_BOOTSTRAP, "no memory to answer %s", ORTE_NAME_PRINT(&ask->asker));
+    if (ask->daemon == server->daemon) {
+        (void) server_send(server, ask->asker.jobid, ask->asker.vpid, RML_TAG_CLIENT,
+                           proto_new(CLIENT_CARDS, "qib", ask->request, status, cards, size));
         return;
     }
-    int sent =
-        to_daemon ? server_send(server, ask->asker.jobid & 0xffff0000u, ask->daemon,
-                                RML_TAG_MODEX_ANSWER, &buffer)
-                  : server_send(server, ask->asker.jobid, ask->asker.vpid, RML_TAG_CLIENT, &buffer);
-    if (sent != ORTE_SUCCESS) {
-        log_debug(LOG_BOOTSTRAP, "an answer for %s is lost", ORTE_NAME_PRINT(&ask->asker));
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    if (buffer &&
+        proto_pack(buffer, "nqib", ask->asker, ask->request, status, cards, size) != ORTE_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
     }
+    (void) server_send(server, ask->asker.jobid & 0xffff0000u, ask->daemon, RML_TAG_MODEX_ANSWER,
+                       buffer);
 }
 
 /* About a rank of mine: answers now, or keeps the ask. */
@@ -74,28 +57,20 @@ static int serve(struct server *server, struct job *job, const struct ask *ask)
 static int forward(struct server *server, const struct job *job, const struct ask *ask)
 {
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (!buffer) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    if (proto_put(buffer, &job->map.jobid, OPAL_UINT32) != OPAL_SUCCESS ||
-        proto_put(buffer, &ask->rank, OPAL_UINT32) != OPAL_SUCCESS ||
-        proto_put(buffer, &ask->asker, ORTE_NAME) != OPAL_SUCCESS ||
-        proto_put(buffer, &ask->request, OPAL_UINT64) != OPAL_SUCCESS) {
+    if (buffer && proto_pack(buffer, "uunq", job->map.jobid, ask->rank, ask->asker, ask->request) !=
+                      ORTE_SUCCESS) {
         OBJ_RELEASE(buffer);
-        return ORTE_ERR_OUT_OF_RESOURCE;
+        buffer = NULL;
     }
     return server_send(server, job->map.jobid & 0xffff0000u,
                        job->map.daemon_of_node[job->map.node_of[ask->rank]], RML_TAG_MODEX_ASK,
-                       &buffer);
+                       buffer);
 }
 
 int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer)
 {
     struct ask ask = {.asker = {job->map.jobid, rank}, .daemon = server->daemon};
-    int status = proto_get(buffer, &ask.request, OPAL_UINT64);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &ask.rank, OPAL_UINT32);
-    }
+    int status = proto_unpack(buffer, "qu", &ask.request, &ask.rank);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -114,17 +89,8 @@ int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_bu
 int ask_from_daemon(struct server *server, const struct rml_info *info, opal_buffer_t **buffer)
 {
     struct ask ask = {.daemon = info->origin.vpid};
-    uint32_t jobid = 0;
-    int status = proto_get(*buffer, &jobid, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(*buffer, &ask.rank, OPAL_UINT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(*buffer, &ask.asker, ORTE_NAME);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(*buffer, &ask.request, OPAL_UINT64);
-    }
+    uint32_t jobid;
+    int status = proto_unpack(*buffer, "uunq", &jobid, &ask.rank, &ask.asker, &ask.request);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -142,27 +108,19 @@ int ask_from_daemon(struct server *server, const struct rml_info *info, opal_buf
 int ask_answered(struct server *server, opal_buffer_t *buffer)
 {
     struct ask ask = {.daemon = server->daemon};
-    int32_t outcome = 0;
-    uint8_t *cards = NULL;
-    size_t size = 0;
-    int status = proto_get(buffer, &ask.asker, ORTE_NAME);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &ask.request, OPAL_UINT64);
+    int32_t outcome;
+    uint8_t *cards;
+    size_t size;
+    int status = proto_unpack(buffer, "nqib", &ask.asker, &ask.request, &outcome, &cards, &size);
+    if (status != ORTE_SUCCESS) {
+        return status;
     }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &outcome, OPAL_INT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get_bytes(buffer, &cards, &size);
-    }
-    if (status == OPAL_SUCCESS) {
-        struct job *job = server_find_job(server, ask.asker.jobid);
-        if (job && job_is_local(server, job, ask.asker.vpid)) {
-            answer(server, &ask, outcome, cards, size);
-        }
+    struct job *job = server_find_job(server, ask.asker.jobid);
+    if (job && job_is_local(server, job, ask.asker.vpid)) {
+        answer(server, &ask, outcome, cards, size);
     }
     free(cards);
-    return status;
+    return ORTE_SUCCESS;
 }
 
 /* Answers everybody who waits for this rank. */

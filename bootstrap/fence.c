@@ -64,55 +64,26 @@ static struct fence *get_fence(struct server *server, struct job *job, uint32_t 
 static opal_buffer_t *daemon_message(const struct job *job, const struct fence *fence)
 {
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    int32_t status = fence->status;
-    if (!buffer) {
-        return NULL;
+    if (buffer && proto_pack(buffer, "uuib", job->map.jobid, fence->operation, fence->status,
+                             fence->collection.data, fence->collection.size) != ORTE_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        buffer = NULL;
     }
-    if (proto_put(buffer, &job->map.jobid, OPAL_UINT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &fence->operation, OPAL_UINT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
-        proto_put_bytes(buffer, fence->collection.data, fence->collection.size) == OPAL_SUCCESS) {
-        return buffer;
-    }
-    OBJ_RELEASE(buffer);
-    return NULL;
-}
-
-static opal_buffer_t *rank_message(const struct fence *fence)
-{
-    opal_buffer_t *buffer = server_message(CLIENT_FENCE);
-    int32_t status = fence->status;
-    if (!buffer) {
-        return NULL;
-    }
-    if (proto_put(buffer, &fence->operation, OPAL_UINT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
-        proto_put_bytes(buffer, fence->collection.data, fence->collection.size) == OPAL_SUCCESS) {
-        return buffer;
-    }
-    OBJ_RELEASE(buffer);
-    return NULL;
+    return buffer;
 }
 
 /* The result is known: tells the children and the local ranks, and ends the fence. */
 static void finish(struct server *server, struct job *job, struct fence *fence)
 {
     for (uint32_t i = 0; i < job->child_count; i++) {
-        opal_buffer_t *buffer = daemon_message(job, fence);
-        if (!buffer || server_send(server, job->map.jobid & 0xffff0000u, job->children[i],
-                                   RML_TAG_COLL_DOWN, &buffer) != ORTE_SUCCESS) {
-            log_error(LOG_BOOTSTRAP, "fence %u: no result for daemon %u", fence->operation,
-                      job->children[i]);
-        }
+        (void) server_send(server, job->map.jobid & 0xffff0000u, job->children[i],
+                           RML_TAG_COLL_DOWN, daemon_message(job, fence));
     }
     for (uint32_t rank = 0; rank < job->map.size; rank++) {
-        if (!job_is_local(server, job, rank) || job->ranks[rank].state != RANK_JOINED) {
-            continue;
-        }
-        opal_buffer_t *buffer = rank_message(fence);
-        if (!buffer ||
-            server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, &buffer) != ORTE_SUCCESS) {
-            log_error(LOG_BOOTSTRAP, "fence %u: no result for rank %u", fence->operation, rank);
+        if (job_is_local(server, job, rank) && job->ranks[rank].state == RANK_JOINED) {
+            (void) server_send(server, job->map.jobid, rank, RML_TAG_CLIENT,
+                               proto_new(CLIENT_FENCE, "uib", fence->operation, fence->status,
+                                         fence->collection.data, fence->collection.size));
         }
     }
     fence_destroy(fence);
@@ -132,8 +103,8 @@ static void advance(struct server *server, struct job *job, struct fence *fence)
     opal_buffer_t *buffer = daemon_message(job, fence);
     blob_fini(&fence->collection);
     uint32_t parent = tree_parent(server->radix, server->daemon);
-    if (!buffer || server_send(server, job->map.jobid & 0xffff0000u, parent, RML_TAG_COLL_UP,
-                               &buffer) != ORTE_SUCCESS) {
+    if (server_send(server, job->map.jobid & 0xffff0000u, parent, RML_TAG_COLL_UP, buffer) !=
+        ORTE_SUCCESS) {
         fence->status = ORTE_ERR_COMM_FAILURE;
         finish(server, job, fence);
     }
@@ -142,17 +113,10 @@ static void advance(struct server *server, struct job *job, struct fence *fence)
 int fence_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer)
 {
     struct local_rank *local = &job->ranks[rank];
-    uint32_t operation = 0;
-    uint8_t collect = 0;
-    uint8_t *set = NULL;
-    size_t size = 0;
-    int status = proto_get(buffer, &operation, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &collect, OPAL_UINT8);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get_bytes(buffer, &set, &size);
-    }
+    uint32_t operation;
+    uint8_t collect, *set;
+    size_t size;
+    int status = proto_unpack(buffer, "ucb", &operation, &collect, &set, &size);
     if (status == OPAL_SUCCESS &&
         (operation != local->next_fence || cards_check(set, size) != ORTE_SUCCESS)) {
         status = ORTE_ERR_BAD_PARAM;
@@ -190,17 +154,8 @@ struct tree_message {
 
 static int get_tree_message(opal_buffer_t *buffer, struct tree_message *message)
 {
-    int status = proto_get(buffer, &message->jobid, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &message->operation, OPAL_UINT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &message->status, OPAL_INT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get_bytes(buffer, &message->cards, &message->size);
-    }
-    return status;
+    return proto_unpack(buffer, "uuib", &message->jobid, &message->operation, &message->status,
+                        &message->cards, &message->size);
 }
 
 static bool is_child(const struct job *job, uint32_t daemon)

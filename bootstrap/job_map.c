@@ -10,20 +10,8 @@
 
 int job_map_pack(opal_buffer_t *buffer, const struct job_map *map)
 {
-    const char *uuid = map->uuid;
-    int status = proto_put(buffer, &map->jobid, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_put(buffer, &uuid, OPAL_STRING);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_put_bytes(buffer, map->app_key, sizeof(map->app_key));
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_put(buffer, &map->size, OPAL_UINT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_put(buffer, &map->node_count, OPAL_UINT32);
-    }
+    int status = proto_pack(buffer, "usbuu", map->jobid, map->uuid, map->app_key,
+                            sizeof(map->app_key), map->size, map->node_count);
     if (status == OPAL_SUCCESS) {
         status = opal_dss.pack(buffer, map->node_names, (int32_t) map->node_count, OPAL_STRING);
     }
@@ -83,35 +71,26 @@ static int unpack_names(opal_buffer_t *buffer, struct job_map *map)
 
 static int unpack_head(opal_buffer_t *buffer, struct job_map *map)
 {
-    char *uuid = NULL;
-    uint8_t *key = NULL;
-    size_t key_size = 0;
-    int status = proto_get(buffer, &map->jobid, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &uuid, OPAL_STRING);
+    char *uuid;
+    uint8_t *key;
+    size_t key_size;
+    int status = proto_unpack(buffer, "usbuu", &map->jobid, &uuid, &key, &key_size, &map->size,
+                              &map->node_count);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get_bytes(buffer, &key, &key_size);
-    }
-    if (status == OPAL_SUCCESS &&
-        (!uuid || strlen(uuid) != JOB_UUID_TEXT - 1 || key_size != sizeof(map->app_key))) {
+    if (strlen(uuid) != JOB_UUID_TEXT - 1 || key_size != sizeof(map->app_key)) {
         status = ORTE_ERR_UNPACK_FAILURE;
-    }
-    if (status == OPAL_SUCCESS) {
+    } else if (map->size == 0 || map->size > RANKS_MAX || map->node_count == 0 ||
+               map->node_count > NODES_MAX) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    } else {
         memcpy(map->uuid, uuid, JOB_UUID_TEXT);
         memcpy(map->app_key, key, sizeof(map->app_key));
-        crypto_wipe(key, key_size);
-        status = proto_get(buffer, &map->size, OPAL_UINT32);
     }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &map->node_count, OPAL_UINT32);
-    }
+    crypto_wipe(key, key_size);
     free(uuid);
     free(key);
-    if (status == OPAL_SUCCESS && (map->size == 0 || map->size > RANKS_MAX ||
-                                   map->node_count == 0 || map->node_count > NODES_MAX)) {
-        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
     return status;
 }
 

@@ -62,21 +62,12 @@ struct native {
     struct list fetches; /* not yet answered */
 };
 
-static opal_buffer_t *command_message(uint8_t command)
-{
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer && proto_put(buffer, &command, OPAL_UINT8) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    return buffer;
-}
-
-/* Takes the buffer in every case. */
+/* Takes the buffer in every case; NULL: no memory. */
 static int to_daemon(struct native *native, opal_buffer_t *buffer)
 {
-    int status = rml_send(native->backend.rml, &native->daemon, OOB_CONTROL, RML_TAG_SERVER,
-                          &buffer, NULL, NULL);
+    int status = buffer ? rml_send(native->backend.rml, &native->daemon, OOB_CONTROL,
+                                   RML_TAG_SERVER, &buffer, NULL, NULL)
+                        : ORTE_ERR_OUT_OF_RESOURCE;
     if (buffer) {
         OBJ_RELEASE(buffer);
     }
@@ -97,17 +88,11 @@ static int take_welcome(struct native *native, opal_buffer_t *buffer)
 
 static int take_fence(struct native *native, opal_buffer_t *buffer)
 {
-    uint32_t operation = 0;
-    int32_t outcome = 0;
-    uint8_t *cards = NULL;
-    size_t size = 0;
-    int status = proto_get(buffer, &operation, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &outcome, OPAL_INT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get_bytes(buffer, &cards, &size);
-    }
+    uint32_t operation;
+    int32_t outcome;
+    uint8_t *cards;
+    size_t size;
+    int status = proto_unpack(buffer, "uib", &operation, &outcome, &cards, &size);
     if (status == OPAL_SUCCESS && native->collect && outcome == ORTE_SUCCESS) {
         outcome = cards_merge(native->backend.sets, native->backend.map.size, cards, size);
     }
@@ -136,17 +121,11 @@ static void answer_fetch(struct native *native, struct fetch *fetch, int status)
 
 static int take_cards(struct native *native, opal_buffer_t *buffer)
 {
-    uint64_t request = 0;
-    int32_t outcome = 0;
-    uint8_t *cards = NULL;
-    size_t size = 0;
-    int status = proto_get(buffer, &request, OPAL_UINT64);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &outcome, OPAL_INT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get_bytes(buffer, &cards, &size);
-    }
+    uint64_t request;
+    int32_t outcome;
+    uint8_t *cards;
+    size_t size;
+    int status = proto_unpack(buffer, "qib", &request, &outcome, &cards, &size);
     if (status == OPAL_SUCCESS && outcome == ORTE_SUCCESS) {
         status = cards_check(cards, size);
     }
@@ -190,7 +169,7 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
 {
     struct native *native = arg;
     uint8_t command = 0;
-    int status = proto_get(*buffer, &command, OPAL_UINT8);
+    int status = proto_unpack(*buffer, "c", &command);
     bool to_myself =
         orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &info->origin, &native->name) == OPAL_EQUAL;
     if (info->role != OOB_KEY_CONTROL && !(to_myself && command == CLIENT_LOST)) {
@@ -219,18 +198,9 @@ static int native_fence(struct backend *backend, uint64_t deadline_us, int (*pol
     if (native->broken) {
         return ORTE_ERR_COMM_FAILURE;
     }
-    uint8_t collect = native->collect;
-    opal_buffer_t *buffer = command_message(SERVER_FENCE);
-    if (!buffer || proto_put(buffer, &native->next_fence, OPAL_UINT32) != OPAL_SUCCESS ||
-        proto_put(buffer, &collect, OPAL_UINT8) != OPAL_SUCCESS ||
-        proto_put_bytes(buffer, backend->pending.data, backend->pending.size) != OPAL_SUCCESS) {
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
     native->fence_done = false;
-    native->next_fence++;
+    opal_buffer_t *buffer = proto_new(SERVER_FENCE, "ucb", native->next_fence++, native->collect,
+                                      backend->pending.data, backend->pending.size);
     int status = to_daemon(native, buffer);
     if (status == ORTE_SUCCESS) {
         status = rml_wait(backend->rml, &native->fence_done, deadline_us, poll, arg);
@@ -249,33 +219,26 @@ static void native_fetch(struct backend *backend, uint32_t rank, const char *key
                          void *arg)
 {
     struct native *native = container_of(backend, struct native, backend);
-    struct fetch *fetch = calloc(1, sizeof(*fetch));
-    opal_buffer_t *buffer = command_message(SERVER_CARDS);
-    int status = native->collect ? ORTE_ERR_NOT_FOUND : ORTE_ERR_OUT_OF_RESOURCE;
-    if (native->collect || !fetch || !buffer || strlen(key) > CARD_KEY_MAX) {
-        goto undo;
+    struct fetch *fetch = NULL;
+    int status = ORTE_ERR_NOT_FOUND;
+    if (native->collect || strlen(key) > CARD_KEY_MAX) {
+        goto answer;
     }
-    fetch->request = native->next_request++;
-    fetch->rank = rank;
-    fetch->done = done;
-    fetch->arg = arg;
+    status = ORTE_ERR_OUT_OF_RESOURCE;
+    fetch = malloc(sizeof(*fetch));
+    if (!fetch) {
+        goto answer;
+    }
+    *fetch =
+        (struct fetch){.request = native->next_request++, .rank = rank, .done = done, .arg = arg};
     memcpy(fetch->key, key, strlen(key) + 1);
-    if (proto_put(buffer, &fetch->request, OPAL_UINT64) != OPAL_SUCCESS ||
-        proto_put(buffer, &rank, OPAL_UINT32) != OPAL_SUCCESS) {
-        goto undo;
-    }
     list_append(&native->fetches, &fetch->link);
-    status = to_daemon(native, buffer);
-    buffer = NULL;
-    if (status != ORTE_SUCCESS) {
-        list_remove(&fetch->link);
-        goto undo;
+    status = to_daemon(native, proto_new(SERVER_CARDS, "qu", fetch->request, rank));
+    if (status == ORTE_SUCCESS) {
+        return;
     }
-    return;
-undo:
-    if (buffer) {
-        OBJ_RELEASE(buffer);
-    }
+    list_remove(&fetch->link);
+answer:
     free(fetch);
     done(arg, status, NULL, 0);
 }
@@ -283,11 +246,8 @@ undo:
 static void native_abort(struct backend *backend, int status, const char *reason)
 {
     struct native *native = container_of(backend, struct native, backend);
-    int32_t code = status;
-    opal_buffer_t *buffer = command_message(SERVER_ABORT);
-    if (!buffer || proto_put(buffer, &code, OPAL_INT32) != OPAL_SUCCESS ||
-        proto_put(buffer, &reason, OPAL_STRING) != OPAL_SUCCESS ||
-        to_daemon(native, buffer) != ORTE_SUCCESS) {
+    if (to_daemon(native, proto_new(SERVER_ABORT, "is", (int32_t) status, reason)) !=
+        ORTE_SUCCESS) {
         return;
     }
     /* the order to end comes back as a signal; what this process exits with counts only if not */
@@ -303,8 +263,7 @@ static void forget_me(struct rml *rml)
 static void native_leave(struct backend *backend)
 {
     struct native *native = container_of(backend, struct native, backend);
-    opal_buffer_t *buffer = command_message(SERVER_BYE);
-    int status = buffer ? to_daemon(native, buffer) : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = to_daemon(native, proto_new(SERVER_BYE, ""));
     if (status == ORTE_SUCCESS) {
         /* heard before my exit is seen, so that it counts as a proper end */
         status = rml_wait(backend->rml, &native->bye_heard, clock_us() + BYE_US, NULL, NULL);
@@ -346,7 +305,7 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
         return;
     }
     log_info(LOG_BOOTSTRAP, "the link to the daemon is down: %s", opal_strerror(status));
-    opal_buffer_t *buffer = command_message(CLIENT_LOST);
+    opal_buffer_t *buffer = proto_new(CLIENT_LOST, "");
     if (buffer && rml_send(native->backend.rml, &native->name, OOB_CONTROL, RML_TAG_CLIENT, &buffer,
                            NULL, NULL) != ORTE_SUCCESS) {
         OBJ_RELEASE(buffer);
@@ -373,8 +332,7 @@ static int say_hello(struct native *native, const struct self *self, char *reaso
                      size_t reason_size)
 {
     struct backend *backend = &native->backend;
-    opal_buffer_t *buffer = command_message(SERVER_HELLO);
-    int status = buffer ? to_daemon(native, buffer) : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = to_daemon(native, proto_new(SERVER_HELLO, ""));
     if (status == ORTE_SUCCESS) {
         status =
             rml_wait(backend->rml, &native->welcomed,

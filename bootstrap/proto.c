@@ -1,41 +1,178 @@
 #include <config.h>
 
 #include <bootstrap/proto.h>
-#include <stdlib.h>
 
-int proto_put_bytes(opal_buffer_t *buffer, const void *data, size_t size)
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int pack_bytes(opal_buffer_t *buffer, const void *data, size_t size)
 {
     if (size > INT32_MAX) {
         return ORTE_ERR_BAD_PARAM;
     }
-    opal_byte_object_t object = {.size = (int32_t) size, .bytes = (uint8_t *) data};
+    opal_byte_object_t object = {.size = (int32_t) size, .bytes = (uint8_t *) (uintptr_t) data};
     opal_byte_object_t *pointer = &object;
     return opal_dss.pack(buffer, &pointer, 1, OPAL_BYTE_OBJECT);
 }
 
-int proto_get_bytes(opal_buffer_t *buffer, uint8_t **data, size_t *size)
+static int pack_value(opal_buffer_t *buffer, char letter, va_list *values)
 {
-    opal_byte_object_t *object = NULL;
-    int32_t count = 1;
-    int status = opal_dss.unpack(buffer, &object, &count, OPAL_BYTE_OBJECT);
-    if (status != OPAL_SUCCESS) {
-        return status;
+    switch (letter) {
+    case 'c': {
+        uint8_t number = (uint8_t) va_arg(*values, int);
+        return opal_dss.pack(buffer, &number, 1, OPAL_UINT8);
     }
-    *data = object->bytes;
-    *size = (size_t) object->size;
-    free(object);
-    return OPAL_SUCCESS;
+    case 'u': {
+        uint32_t number = va_arg(*values, uint32_t);
+        return opal_dss.pack(buffer, &number, 1, OPAL_UINT32);
+    }
+    case 'i': {
+        int32_t number = va_arg(*values, int32_t);
+        return opal_dss.pack(buffer, &number, 1, OPAL_INT32);
+    }
+    case 'q': {
+        uint64_t number = va_arg(*values, uint64_t);
+        return opal_dss.pack(buffer, &number, 1, OPAL_UINT64);
+    }
+    case 'n': {
+        orte_process_name_t name = va_arg(*values, orte_process_name_t);
+        return opal_dss.pack(buffer, &name, 1, ORTE_NAME);
+    }
+    case 's': {
+        const char *text = va_arg(*values, const char *);
+        return opal_dss.pack(buffer, &text, 1, OPAL_STRING);
+    }
+    case 'b': {
+        const void *data = va_arg(*values, const void *);
+        return pack_bytes(buffer, data, va_arg(*values, size_t));
+    }
+    default:
+        return ORTE_ERR_BAD_PARAM;
+    }
 }
 
-int proto_put(opal_buffer_t *buffer, const void *value, opal_data_type_t type)
+static int pack_values(opal_buffer_t *buffer, const char *format, va_list *values)
 {
-    return opal_dss.pack(buffer, value, 1, type);
+    int status = ORTE_SUCCESS;
+    for (; *format && status == ORTE_SUCCESS; format++) {
+        status = pack_value(buffer, *format, values);
+    }
+    return status;
 }
 
-int proto_get(opal_buffer_t *buffer, void *value, opal_data_type_t type)
+int proto_pack(opal_buffer_t *buffer, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int status = pack_values(buffer, format, &values);
+    va_end(values);
+    return status;
+}
+
+opal_buffer_t *proto_new(uint8_t kind, const char *format, ...)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    if (!buffer) {
+        return NULL;
+    }
+    va_list values;
+    va_start(values, format);
+    int status = opal_dss.pack(buffer, &kind, 1, OPAL_UINT8);
+    if (status == OPAL_SUCCESS) {
+        status = pack_values(buffer, format, &values);
+    }
+    va_end(values);
+    if (status != OPAL_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        return NULL;
+    }
+    return buffer;
+}
+
+static int unpack_plain(opal_buffer_t *buffer, void *value, opal_data_type_t type)
 {
     int32_t count = 1;
     return opal_dss.unpack(buffer, value, &count, type);
+}
+
+static int unpack_text(opal_buffer_t *buffer, char **text)
+{
+    int status = unpack_plain(buffer, text, OPAL_STRING);
+    return status == OPAL_SUCCESS && !*text ? ORTE_ERR_UNPACK_FAILURE : status;
+}
+
+static int unpack_bytes(opal_buffer_t *buffer, uint8_t **data, size_t *size)
+{
+    opal_byte_object_t *object = NULL;
+    int status = unpack_plain(buffer, &object, OPAL_BYTE_OBJECT);
+    if (status == OPAL_SUCCESS) {
+        *data = object->bytes;
+        *size = (size_t) object->size;
+        free(object);
+    }
+    return status;
+}
+
+static int unpack_value(opal_buffer_t *buffer, char letter, va_list *values)
+{
+    switch (letter) {
+    case 'c':
+        return unpack_plain(buffer, va_arg(*values, uint8_t *), OPAL_UINT8);
+    case 'u':
+        return unpack_plain(buffer, va_arg(*values, uint32_t *), OPAL_UINT32);
+    case 'i':
+        return unpack_plain(buffer, va_arg(*values, int32_t *), OPAL_INT32);
+    case 'q':
+        return unpack_plain(buffer, va_arg(*values, uint64_t *), OPAL_UINT64);
+    case 'n':
+        return unpack_plain(buffer, va_arg(*values, orte_process_name_t *), ORTE_NAME);
+    case 's':
+        return unpack_text(buffer, va_arg(*values, char **));
+    case 'b': {
+        uint8_t **data = va_arg(*values, uint8_t **);
+        return unpack_bytes(buffer, data, va_arg(*values, size_t *));
+    }
+    default:
+        return ORTE_ERR_BAD_PARAM;
+    }
+}
+
+/* Frees the strings and bytes of a format (before: sets them NULL, so that all can be freed). */
+static void clear_values(const char *format, va_list *values, bool release)
+{
+    for (; *format; format++) {
+        void **pointer = va_arg(*values, void **);
+        if (*format == 'b') {
+            *va_arg(*values, size_t *) = 0;
+        }
+        if (*format == 's' || *format == 'b') {
+            if (release) {
+                free(*pointer);
+            }
+            *pointer = NULL;
+        }
+    }
+}
+
+int proto_unpack(opal_buffer_t *buffer, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    clear_values(format, &values, false);
+    va_end(values);
+    int status = ORTE_SUCCESS;
+    va_start(values, format);
+    for (const char *letter = format; *letter && status == ORTE_SUCCESS; letter++) {
+        status = unpack_value(buffer, *letter, &values);
+    }
+    va_end(values);
+    if (status != ORTE_SUCCESS) {
+        va_start(values, format);
+        clear_values(format, &values, true);
+        va_end(values);
+    }
+    return status;
 }
 
 size_t proto_left(const opal_buffer_t *buffer)

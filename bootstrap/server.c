@@ -26,28 +26,19 @@ bool job_is_local(const struct server *server, const struct job *job, uint32_t r
 }
 
 int server_send(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_rml_tag_t tag,
-                opal_buffer_t **buffer)
+                opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {jobid, vpid};
-    int status = rml_send(server->rml, &peer, OOB_CONTROL, tag, buffer, NULL, NULL);
+    int status = buffer ? rml_send(server->rml, &peer, OOB_CONTROL, tag, &buffer, NULL, NULL)
+                        : ORTE_ERR_OUT_OF_RESOURCE;
     if (status != ORTE_SUCCESS) {
         log_warn(LOG_BOOTSTRAP, "cannot send to %s (tag %u): %s", ORTE_NAME_PRINT(&peer), tag,
                  opal_strerror(status));
-        if (*buffer) {
-            OBJ_RELEASE(*buffer);
+        if (buffer) {
+            OBJ_RELEASE(buffer);
         }
     }
     return status;
-}
-
-opal_buffer_t *server_message(uint8_t command)
-{
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer && proto_put(buffer, &command, OPAL_UINT8) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    return buffer;
 }
 
 static int welcome(struct server *server, struct job *job, uint32_t rank)
@@ -56,14 +47,12 @@ static int welcome(struct server *server, struct job *job, uint32_t rank)
         log_warn(LOG_BOOTSTRAP, "rank %u says hello twice", rank);
         return ORTE_ERR_BAD_PARAM;
     }
-    opal_buffer_t *answer = server_message(CLIENT_WELCOME);
-    if (!answer || job_map_pack(answer, &job->map) != OPAL_SUCCESS) {
-        if (answer) {
-            OBJ_RELEASE(answer);
-        }
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    opal_buffer_t *answer = proto_new(CLIENT_WELCOME, "");
+    if (answer && job_map_pack(answer, &job->map) != OPAL_SUCCESS) {
+        OBJ_RELEASE(answer);
+        answer = NULL;
     }
-    int status = server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, &answer);
+    int status = server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, answer);
     if (status == ORTE_SUCCESS) {
         job->ranks[rank].state = RANK_JOINED;
         orte_process_name_t name = {job->map.jobid, rank};
@@ -74,17 +63,14 @@ static int welcome(struct server *server, struct job *job, uint32_t rank)
 
 static int take_abort(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer)
 {
-    int32_t code = 0;
-    char *reason = NULL;
-    int status = proto_get(buffer, &code, OPAL_INT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &reason, OPAL_STRING);
-    }
+    int32_t code;
+    char *reason;
+    int status = proto_unpack(buffer, "is", &code, &reason);
     if (status == OPAL_SUCCESS) {
         orte_process_name_t name = {job->map.jobid, rank};
-        server->ops->abort(server->arg, &name, code, reason ? reason : "");
+        server->ops->abort(server->arg, &name, code, reason);
+        free(reason);
     }
-    free(reason);
     return status;
 }
 
@@ -95,16 +81,14 @@ static int take_bye(struct server *server, struct job *job, uint32_t rank)
         orte_process_name_t name = {job->map.jobid, rank};
         server->ops->left(server->arg, &name);
     }
-    opal_buffer_t *answer = server_message(CLIENT_BYE);
-    return answer ? server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, &answer)
-                  : ORTE_ERR_OUT_OF_RESOURCE;
+    return server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, proto_new(CLIENT_BYE, ""));
 }
 
 static int take_command(struct server *server, struct job *job, uint32_t rank,
                         opal_buffer_t *buffer)
 {
-    uint8_t command = 0;
-    int status = proto_get(buffer, &command, OPAL_UINT8);
+    uint8_t command;
+    int status = proto_unpack(buffer, "c", &command);
     if (status != OPAL_SUCCESS) {
         return status;
     }

@@ -3,6 +3,7 @@
 #define BOOTSTRAP_SERVER_INTERNAL_H
 
 #include <base/list.h>
+#include <bootstrap/cards.h>
 #include <bootstrap/proto.h>
 #include <bootstrap/server.h>
 
@@ -40,10 +41,9 @@ struct server {
 
 struct job *server_find_job(struct server *server, orte_jobid_t jobid);
 bool job_is_local(const struct server *server, const struct job *job, uint32_t rank);
-/* Sends, takes the buffer in every case, and logs a failure. */
+/* Sends, takes the buffer in every case (NULL: no memory), and logs a failure. */
 int server_send(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_rml_tag_t tag,
-                opal_buffer_t **buffer);
-opal_buffer_t *server_message(uint8_t command); /* NULL: no memory */
+                opal_buffer_t *buffer);
 /* Keeps a daemon's message about a job that is not known yet; true: kept, *buffer is NULL. */
 bool server_keep_early(struct server *server, orte_jobid_t jobid, const struct rml_info *info,
                        opal_buffer_t **buffer);

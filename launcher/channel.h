@@ -1,7 +1,7 @@
 /* The line between the front end and the HNP: messages in buffers, in order, each way. Both ends
  * live in keelrun today and are served by one loop; nothing on either side may know that.
  *
- * The first byte of each message says what it is. */
+ * The first byte of each message says what it is, the letters what follows (bootstrap/proto.h). */
 #ifndef LAUNCHER_CHANNEL_H
 #define LAUNCHER_CHANNEL_H
 
@@ -11,16 +11,16 @@
 enum front_message {
     /* front end to HNP */
     FRONT_SUBMIT = 1,    /* struct run_request */
-    FRONT_SIGNAL,        /* i32 signal */
-    FRONT_INPUT,         /* bytes; none: the end */
-    FRONT_WRITTEN,       /* u32 source, u32 bytes: of its output */
-    FRONT_OUTPUT_CLOSED, /* u8 stream (1, 2): nobody reads it any more */
+    FRONT_SIGNAL,        /* i signal */
+    FRONT_INPUT,         /* b bytes; none: the end */
+    FRONT_WRITTEN,       /* u source, u bytes: of its output */
+    FRONT_OUTPUT_CLOSED, /* c stream (1, 2): nobody reads it any more */
     /* HNP to front end */
-    FRONT_OUTPUT,       /* u32 source, u32 rank, u8 stream (1, 2), bytes */
-    FRONT_INPUT_CREDIT, /* u32 bytes that may be sent now, beyond those before */
+    FRONT_OUTPUT,       /* u source, u rank, c stream (1, 2), b bytes */
+    FRONT_INPUT_CREDIT, /* u bytes that may be sent now, beyond those before */
     FRONT_INPUT_CLOSED, /* -: nobody reads any more */
-    FRONT_TEXT,         /* string: a line for the user */
-    FRONT_EXIT,         /* i32 exit code: the job is over, and all its output was sent */
+    FRONT_TEXT,         /* s line: for the user */
+    FRONT_EXIT,         /* i exit code: the job is over, and all its output was sent */
 };
 
 struct channel_end;

@@ -39,17 +39,11 @@ void daemon_report(struct daemon *daemon, opal_buffer_t *buffer)
 void daemon_tell(struct daemon *daemon, const char *format, ...)
 {
     char text[1024];
-    const char *line = text;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    opal_buffer_t *buffer = order_new(REPORT_TEXT);
-    if (buffer && proto_put(buffer, &line, OPAL_STRING) == OPAL_SUCCESS) {
-        daemon_report(daemon, buffer);
-    } else if (buffer) {
-        OBJ_RELEASE(buffer);
-    }
+    daemon_report(daemon, proto_new(REPORT_TEXT, "s", text));
 }
 
 /* --- orders --- */
@@ -65,22 +59,17 @@ static void parent_linked(void *arg, int status, const char *reason)
     /* the report is the last message over the direct link to the HNP */
     orte_process_name_t hnp = {daemon->name.jobid, HNP_VPID};
     rml_disconnect(daemon->rml, &hnp, true);
-    daemon_report(daemon, order_new(REPORT_WIRED));
+    daemon_report(daemon, proto_new(REPORT_WIRED, ""));
 }
 
 static int take_wireup(struct daemon *daemon, opal_buffer_t *buffer)
 {
-    char *parent = NULL;
-    int status = proto_get(buffer, &parent, OPAL_STRING);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    if (parent && parent[0]) {
+    char *parent;
+    int status = proto_unpack(buffer, "s", &parent);
+    if (status == OPAL_SUCCESS) {
         status = rml_connect(daemon->rml, parent, OOB_KEY_CONTROL, parent_linked, daemon);
-    } else {
-        daemon_report(daemon, order_new(REPORT_WIRED));
+        free(parent);
     }
-    free(parent);
     return status;
 }
 
@@ -93,8 +82,8 @@ static int take_launch(struct daemon *daemon, opal_buffer_t *buffer)
 
 static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
 {
-    int32_t signal = 0;
-    int status = proto_get(buffer, &signal, OPAL_INT32);
+    int32_t signal;
+    int status = proto_unpack(buffer, "i", &signal);
     if (status == OPAL_SUCCESS) {
         local_signal(daemon, signal);
     }
@@ -129,7 +118,7 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
 {
     struct daemon *daemon = arg;
     uint8_t order = 0;
-    int status = proto_get(*buffer, &order, OPAL_UINT8);
+    int status = proto_unpack(*buffer, "c", &order);
     if (status == OPAL_SUCCESS) {
         status = info->origin.vpid == HNP_VPID ? obey(daemon, order, *buffer) : ORTE_ERR_PERM;
     }
@@ -156,15 +145,7 @@ static void rank_left(void *arg, const orte_process_name_t *rank)
 static void rank_aborted(void *arg, const orte_process_name_t *rank, int code, const char *reason)
 {
     struct daemon *daemon = arg;
-    int32_t status = code;
-    opal_buffer_t *buffer = order_new(REPORT_ABORT);
-    if (buffer && proto_put(buffer, &rank->vpid, OPAL_UINT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &reason, OPAL_STRING) == OPAL_SUCCESS) {
-        daemon_report(daemon, buffer);
-    } else if (buffer) {
-        OBJ_RELEASE(buffer);
-    }
+    daemon_report(daemon, proto_new(REPORT_ABORT, "uis", rank->vpid, (int32_t) code, reason));
 }
 
 static const struct server_ops server_ops = {

@@ -34,17 +34,6 @@ struct frontend {
     int exit_code;
 };
 
-static void send_number(struct frontend *frontend, uint8_t kind, const void *number,
-                        opal_data_type_t type)
-{
-    opal_buffer_t *buffer = order_new(kind);
-    if (buffer && proto_put(buffer, number, type) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    channel_send(frontend->hnp, buffer);
-}
-
 static void finish(void *arg)
 {
     struct frontend *frontend = arg;
@@ -88,7 +77,7 @@ static void signal_ready(struct loop_io *io, short events)
         if (frontend->ending && interrupt) {
             finish(frontend); /* whoever reads the output does not want to */
         } else {
-            send_number(frontend, FRONT_SIGNAL, &signal, OPAL_INT32);
+            channel_send(frontend->hnp, proto_new(FRONT_SIGNAL, "i", signal));
         }
     }
 }
@@ -108,19 +97,10 @@ static int open_signals(struct frontend *frontend)
 
 /* --- standard input --- */
 
-static void send_input(struct frontend *frontend, const void *data, size_t size)
-{
-    opal_buffer_t *buffer = order_new(FRONT_INPUT);
-    if (buffer && proto_put_bytes(buffer, data, size) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    channel_send(frontend->hnp, buffer);
-}
-
 static void input_data(void *arg, const void *data, size_t size)
 {
-    send_input(arg, data, size);
+    struct frontend *frontend = arg;
+    channel_send(frontend->hnp, proto_new(FRONT_INPUT, "b", data, size));
 }
 
 static void input_ended(void *arg, int error)
@@ -130,7 +110,7 @@ static void input_ended(void *arg, int error)
         log_info(LOG_LAUNCHER, "standard input cannot be read: error %d", error);
     }
     frontend->input_over = true;
-    send_input(frontend, NULL, 0);
+    channel_send(frontend->hnp, proto_new(FRONT_INPUT, "b", NULL, (size_t) 0));
 }
 
 static void allow_input(struct frontend *frontend, uint32_t bytes)
@@ -157,13 +137,7 @@ static void close_input(struct frontend *frontend)
 static void written(void *arg, uint32_t source, uint32_t bytes)
 {
     struct frontend *frontend = arg;
-    opal_buffer_t *buffer = order_new(FRONT_WRITTEN);
-    if (buffer && (proto_put(buffer, &source, OPAL_UINT32) != OPAL_SUCCESS ||
-                   proto_put(buffer, &bytes, OPAL_UINT32) != OPAL_SUCCESS)) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    channel_send(frontend->hnp, buffer);
+    channel_send(frontend->hnp, proto_new(FRONT_WRITTEN, "uu", source, bytes));
 }
 
 /* Ranks whose output nobody reads learn of it as in any pipeline. What a full disk does not take is
@@ -173,7 +147,7 @@ static void output_failed(void *arg, uint8_t stream, int error)
     struct frontend *frontend = arg;
     char text[256];
     if (error == EPIPE) {
-        send_number(frontend, FRONT_OUTPUT_CLOSED, &stream, OPAL_UINT8);
+        channel_send(frontend->hnp, proto_new(FRONT_OUTPUT_CLOSED, "c", stream));
     } else if (stream == 1) {
         frontend->output_lost = true;
         snprintf(text, sizeof(text), "stdout: %s; the rest of the output is dropped",
@@ -184,20 +158,10 @@ static void output_failed(void *arg, uint8_t stream, int error)
 
 static int take_output(struct frontend *frontend, opal_buffer_t *buffer)
 {
-    uint32_t source = 0, rank = 0;
-    uint8_t stream = 0;
-    uint8_t *data = NULL;
-    size_t size = 0;
-    int status = proto_get(buffer, &source, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &rank, OPAL_UINT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &stream, OPAL_UINT8);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get_bytes(buffer, &data, &size);
-    }
+    uint32_t source, rank;
+    uint8_t stream, *data;
+    size_t size;
+    int status = proto_unpack(buffer, "uucb", &source, &rank, &stream, &data, &size);
     if (status == OPAL_SUCCESS && (stream == 1 || stream == 2)) {
         output_put(frontend->output, source, rank, stream, data, size);
     }
@@ -207,19 +171,19 @@ static int take_output(struct frontend *frontend, opal_buffer_t *buffer)
 
 static int take_text(struct frontend *frontend, opal_buffer_t *buffer)
 {
-    char *text = NULL;
-    int status = proto_get(buffer, &text, OPAL_STRING);
-    if (status == OPAL_SUCCESS && text) {
+    char *text;
+    int status = proto_unpack(buffer, "s", &text);
+    if (status == OPAL_SUCCESS) {
         output_line(frontend->output, text);
+        free(text);
     }
-    free(text);
     return status;
 }
 
 static int take_exit(struct frontend *frontend, opal_buffer_t *buffer)
 {
-    int32_t code = 0;
-    int status = proto_get(buffer, &code, OPAL_INT32);
+    int32_t code;
+    int status = proto_unpack(buffer, "i", &code);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -248,7 +212,7 @@ static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
     case FRONT_OUTPUT:
         return take_output(frontend, buffer);
     case FRONT_INPUT_CREDIT:
-        status = proto_get(buffer, &bytes, OPAL_UINT32);
+        status = proto_unpack(buffer, "u", &bytes);
         if (status == OPAL_SUCCESS) {
             allow_input(frontend, bytes);
         }
@@ -268,7 +232,7 @@ static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
 static void from_hnp(void *arg, opal_buffer_t *buffer)
 {
     uint8_t kind = 0;
-    int status = proto_get(buffer, &kind, OPAL_UINT8);
+    int status = proto_unpack(buffer, "c", &kind);
     if (status == OPAL_SUCCESS) {
         status = take(arg, kind, buffer);
     }
@@ -282,7 +246,7 @@ static void from_hnp(void *arg, opal_buffer_t *buffer)
 
 static int submit(struct frontend *frontend, const struct run_request *request)
 {
-    opal_buffer_t *buffer = order_new(FRONT_SUBMIT);
+    opal_buffer_t *buffer = proto_new(FRONT_SUBMIT, "");
     int status = buffer ? submit_pack(buffer, request) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status != ORTE_SUCCESS && buffer) {
         OBJ_RELEASE(buffer);

@@ -32,24 +32,18 @@ void hnp_enter(struct hnp *hnp, enum phase phase)
 void hnp_tell(struct hnp *hnp, const char *format, ...)
 {
     char text[1024];
-    const char *line = text;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    opal_buffer_t *buffer = order_new(FRONT_TEXT);
-    if (buffer && proto_put(buffer, &line, OPAL_STRING) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    channel_send(hnp->front, buffer);
+    channel_send(hnp->front, proto_new(FRONT_TEXT, "s", text));
 }
 
 void hnp_order_all(struct hnp *hnp, uint8_t order)
 {
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         if (hnp->peers[vpid].state >= PEER_HOME && hnp->peers[vpid].state != PEER_LOST) {
-            (void) daemon_order(hnp->daemon, vpid, order_new(order));
+            (void) daemon_order(hnp->daemon, vpid, proto_new(order, ""));
         }
     }
 }
@@ -68,11 +62,8 @@ bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state)
 
 static int take_home(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
-    char *contact = NULL;
-    int status = proto_get(buffer, &contact, OPAL_STRING);
-    if (status == OPAL_SUCCESS && !contact) {
-        status = ORTE_ERR_BAD_PARAM;
-    }
+    char *contact;
+    int status = proto_unpack(buffer, "s", &contact);
     if (status == OPAL_SUCCESS) {
         plm_home(hnp, vpid, contact);
     }
@@ -81,22 +72,13 @@ static int take_home(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 
 static int take_failed(struct hnp *hnp, opal_buffer_t *buffer)
 {
-    uint32_t rank = 0;
-    uint8_t stage = 0;
-    int32_t error = 0;
-    char *what = NULL;
-    int status = proto_get(buffer, &rank, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &stage, OPAL_UINT8);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &error, OPAL_INT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &what, OPAL_STRING);
-    }
+    uint32_t rank;
+    uint8_t stage;
+    int32_t error;
+    char *what;
+    int status = proto_unpack(buffer, "ucis", &rank, &stage, &error, &what);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        hnp_rank_failed(hnp, rank, stage, error, what ? what : "");
+        hnp_rank_failed(hnp, rank, stage, error, what);
     }
     free(what);
     return status;
@@ -104,16 +86,10 @@ static int take_failed(struct hnp *hnp, opal_buffer_t *buffer)
 
 static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
 {
-    uint32_t rank = 0;
-    int32_t wait_status = 0;
-    uint8_t unfinished = 0;
-    int status = proto_get(buffer, &rank, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &wait_status, OPAL_INT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &unfinished, OPAL_UINT8);
-    }
+    uint32_t rank;
+    int32_t wait_status;
+    uint8_t unfinished;
+    int status = proto_unpack(buffer, "uic", &rank, &wait_status, &unfinished);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
         hnp_rank_exited(hnp, rank, wait_status, unfinished);
     }
@@ -122,18 +98,12 @@ static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
 
 static int take_abort(struct hnp *hnp, opal_buffer_t *buffer)
 {
-    uint32_t rank = 0;
-    int32_t code = 0;
-    char *reason = NULL;
-    int status = proto_get(buffer, &rank, OPAL_UINT32);
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &code, OPAL_INT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &reason, OPAL_STRING);
-    }
+    uint32_t rank;
+    int32_t code;
+    char *reason;
+    int status = proto_unpack(buffer, "uis", &rank, &code, &reason);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        hnp_rank_aborted(hnp, rank, code, reason ? reason : "");
+        hnp_rank_aborted(hnp, rank, code, reason);
     }
     free(reason);
     return status;
@@ -141,19 +111,19 @@ static int take_abort(struct hnp *hnp, opal_buffer_t *buffer)
 
 static int take_text(struct hnp *hnp, opal_buffer_t *buffer)
 {
-    char *text = NULL;
-    int status = proto_get(buffer, &text, OPAL_STRING);
+    char *text;
+    int status = proto_unpack(buffer, "s", &text);
     if (status == OPAL_SUCCESS) {
-        hnp_tell(hnp, "%s", text ? text : "");
+        hnp_tell(hnp, "%s", text);
+        free(text);
     }
-    free(text);
     return status;
 }
 
 static int take_lost(struct hnp *hnp, opal_buffer_t *buffer)
 {
-    uint32_t vpid = 0;
-    int status = proto_get(buffer, &vpid, OPAL_UINT32);
+    uint32_t vpid;
+    int status = proto_unpack(buffer, "u", &vpid);
     if (status == OPAL_SUCCESS && vpid < hnp->peer_count) {
         hnp_peer_lost(hnp, vpid);
     }
@@ -210,7 +180,7 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
 {
     struct hnp *hnp = arg;
     uint8_t kind = 0;
-    int status = proto_get(*buffer, &kind, OPAL_UINT8);
+    int status = proto_unpack(*buffer, "c", &kind);
     if (status == OPAL_SUCCESS) {
         status = info->origin.vpid < hnp->peer_count
                      ? take_report(hnp, info->origin.vpid, kind, *buffer)
@@ -389,7 +359,7 @@ static void from_front(void *arg, opal_buffer_t *buffer)
     struct hnp *hnp = arg;
     uint8_t kind = 0;
     int32_t signal = 0;
-    if (proto_get(buffer, &kind, OPAL_UINT8) != OPAL_SUCCESS) {
+    if (proto_unpack(buffer, "c", &kind) != OPAL_SUCCESS) {
         return;
     }
     switch (kind) {
@@ -397,7 +367,7 @@ static void from_front(void *arg, opal_buffer_t *buffer)
         take_submit(hnp, buffer);
         break;
     case FRONT_SIGNAL:
-        if (proto_get(buffer, &signal, OPAL_INT32) == OPAL_SUCCESS) {
+        if (proto_unpack(buffer, "i", &signal) == OPAL_SUCCESS) {
             hnp_signal(hnp, signal);
         }
         break;

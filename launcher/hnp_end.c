@@ -47,13 +47,7 @@ static void finish(struct hnp *hnp)
     if (hnp->daemon) {
         hnp_order_all(hnp, ORDER_EXIT);
     }
-    int32_t code = hnp->exit_code;
-    opal_buffer_t *buffer = order_new(FRONT_EXIT);
-    if (buffer && proto_put(buffer, &code, OPAL_INT32) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    channel_send(hnp->front, buffer);
+    channel_send(hnp->front, proto_new(FRONT_EXIT, "i", (int32_t) hnp->exit_code));
 }
 
 void hnp_check_drained(struct hnp *hnp)
@@ -84,10 +78,7 @@ static void order_signal(struct hnp *hnp, int32_t signal)
         if (hnp->peers[vpid].state < PEER_HOME || hnp->peers[vpid].state == PEER_LOST) {
             continue;
         }
-        opal_buffer_t *order = order_new(ORDER_SIGNAL);
-        if (order && proto_put(order, &signal, OPAL_INT32) == OPAL_SUCCESS) {
-            (void) daemon_order(hnp->daemon, vpid, order);
-        }
+        (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_SIGNAL, "i", signal));
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <launcher/hnp.h>
 
+#include <bootstrap/proto.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +82,7 @@ static int fill_apps(const struct hnp *hnp, struct launch *launch)
 static int send_all(struct hnp *hnp, const struct launch *launch)
 {
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        opal_buffer_t *order = order_new(ORDER_LAUNCH);
+        opal_buffer_t *order = proto_new(ORDER_LAUNCH, "");
         if (!order || launch_pack(order, launch) != OPAL_SUCCESS) {
             if (order) {
                 OBJ_RELEASE(order);

@@ -44,16 +44,7 @@ struct iof {
     uint8_t scratch[READ_MAX];
 };
 
-static opal_buffer_t *message(uint8_t kind)
-{
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer && proto_put(buffer, &kind, OPAL_UINT8) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    return buffer;
-}
-
+/* Takes the buffer; NULL: no memory. */
 static void to_hnp(struct iof *iof, opal_buffer_t *buffer)
 {
     if (!buffer) {
@@ -77,7 +68,7 @@ static void stream_close(struct stream *stream)
     free(stream);
     if (iof->draining && list_empty(&iof->streams)) {
         iof->draining = false;
-        to_hnp(iof, message(IOF_DRAINED));
+        to_hnp(iof, proto_new(IOF_DRAINED, ""));
     }
 }
 
@@ -102,14 +93,8 @@ static void stream_ready(struct loop_io *io, short events)
         stream_close(stream);
         return;
     }
-    opal_buffer_t *buffer = message(IOF_OUTPUT);
-    if (buffer && (proto_put(buffer, &stream->rank, OPAL_UINT32) != OPAL_SUCCESS ||
-                   proto_put(buffer, &stream->number, OPAL_UINT8) != OPAL_SUCCESS ||
-                   proto_put_bytes(buffer, iof->scratch, (size_t) got) != OPAL_SUCCESS)) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    to_hnp(iof, buffer);
+    to_hnp(iof,
+           proto_new(IOF_OUTPUT, "ucb", stream->rank, stream->number, iof->scratch, (size_t) got));
     iof->window -= got;
     if (iof->window <= 0) {
         watch_all(iof, false);
@@ -151,8 +136,8 @@ static struct stream *find_stream(struct iof *iof, uint8_t number)
 /* Who writes to it gets SIGPIPE, or EPIPE. */
 static int take_closed(struct iof *iof, opal_buffer_t *buffer)
 {
-    uint8_t number = 0;
-    int status = proto_get(buffer, &number, OPAL_UINT8);
+    uint8_t number;
+    int status = proto_unpack(buffer, "c", &number);
     if (status != OPAL_SUCCESS || number < 1 || number > 2) {
         return status != OPAL_SUCCESS ? status : ORTE_ERR_BAD_PARAM;
     }
@@ -166,7 +151,7 @@ static int take_closed(struct iof *iof, opal_buffer_t *buffer)
 void iof_drain(struct iof *iof)
 {
     if (list_empty(&iof->streams)) {
-        to_hnp(iof, message(IOF_DRAINED));
+        to_hnp(iof, proto_new(IOF_DRAINED, ""));
         return;
     }
     iof->draining = true;
@@ -198,7 +183,7 @@ static void input_ready(struct loop_io *io, short events)
         }
         if (put < 0) { /* the rank closed its input, or ended */
             input_close(iof);
-            to_hnp(iof, message(IOF_INPUT_CLOSED));
+            to_hnp(iof, proto_new(IOF_INPUT_CLOSED, ""));
             return;
         }
         chunk->written += (size_t) put;
@@ -209,12 +194,7 @@ static void input_ready(struct loop_io *io, short events)
         }
     }
     if (written > 0) {
-        opal_buffer_t *buffer = message(IOF_INPUT_CREDIT);
-        if (buffer && proto_put(buffer, &written, OPAL_UINT32) == OPAL_SUCCESS) {
-            to_hnp(iof, buffer);
-        } else if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
+        to_hnp(iof, proto_new(IOF_INPUT_CREDIT, "u", written));
     }
     if (!list_empty(&iof->chunks)) {
         loop_io_watch(&iof->input_io, EV_WRITE);
@@ -234,9 +214,9 @@ void iof_set_input(struct iof *iof, int fd)
 /* The bytes are at most a window's worth: the HNP sends no more than it has credit for. */
 static int take_input(struct iof *iof, opal_buffer_t *buffer)
 {
-    uint8_t *data = NULL;
-    size_t size = 0;
-    int status = proto_get_bytes(buffer, &data, &size);
+    uint8_t *data;
+    size_t size;
+    int status = proto_unpack(buffer, "b", &data, &size);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -264,8 +244,8 @@ static int take_input(struct iof *iof, opal_buffer_t *buffer)
 
 static int take_credit(struct iof *iof, opal_buffer_t *buffer)
 {
-    uint32_t bytes = 0;
-    int status = proto_get(buffer, &bytes, OPAL_UINT32);
+    uint32_t bytes;
+    int status = proto_unpack(buffer, "u", &bytes);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -281,7 +261,7 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
 {
     struct iof *iof = arg;
     uint8_t kind = 0;
-    int status = proto_get(*buffer, &kind, OPAL_UINT8);
+    int status = proto_unpack(*buffer, "c", &kind);
     if (status == OPAL_SUCCESS) {
         status = kind == IOF_INPUT           ? take_input(iof, *buffer)
                  : kind == IOF_OUTPUT_CREDIT ? take_credit(iof, *buffer)

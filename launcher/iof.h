@@ -3,11 +3,11 @@
  * the standard input of rank 0.
  *
  * Messages, all in the stdio class so that they keep their order; the first byte says which:
- *   daemon to HNP, RML_TAG_IOF_HNP:   IOF_OUTPUT u32 rank, u8 stream (1, 2), bytes
+ *   daemon to HNP, RML_TAG_IOF_HNP:   IOF_OUTPUT u rank, c stream (1, 2), b bytes
  *                                     IOF_DRAINED -
- *                                     IOF_INPUT_CREDIT u32 bytes; IOF_INPUT_CLOSED -
- *   HNP to daemon, RML_TAG_IOF_PROXY: IOF_INPUT bytes (none: the end); IOF_OUTPUT_CREDIT u32 bytes;
- *                                     IOF_OUTPUT_CLOSED u8 stream: nobody reads it any more
+ *                                     IOF_INPUT_CREDIT u bytes; IOF_INPUT_CLOSED -
+ *   HNP to daemon, RML_TAG_IOF_PROXY: IOF_INPUT b bytes (none: the end); IOF_OUTPUT_CREDIT u bytes;
+ *                                     IOF_OUTPUT_CLOSED c stream: nobody reads it any more
  */
 #ifndef LAUNCHER_IOF_H
 #define LAUNCHER_IOF_H

@@ -52,10 +52,7 @@ static void link_changed(void *arg, uint32_t vpid, int status)
         log_info(LOG_LAUNCHER, "the parent daemon %u is gone", vpid);
         stop(keeld, EXIT_RUNTIME);
     } else if (tree_parent(daemon->radix, vpid) == daemon->name.vpid) {
-        opal_buffer_t *buffer = order_new(REPORT_LOST);
-        if (buffer && proto_put(buffer, &vpid, OPAL_UINT32) == OPAL_SUCCESS) {
-            daemon_report(daemon, buffer);
-        }
+        daemon_report(daemon, proto_new(REPORT_LOST, "u", vpid));
     }
 }
 
@@ -153,11 +150,7 @@ static void at_home(void *arg, int status, const char *reason)
         stop(keeld, EXIT_RUNTIME);
         return;
     }
-    const char *contact = keeld->daemon->contact;
-    opal_buffer_t *buffer = order_new(REPORT_HOME);
-    if (buffer && proto_put(buffer, &contact, OPAL_STRING) == OPAL_SUCCESS) {
-        daemon_report(keeld->daemon, buffer);
-    }
+    daemon_report(keeld->daemon, proto_new(REPORT_HOME, "s", keeld->daemon->contact));
 }
 
 static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)

@@ -36,44 +36,21 @@ static bool is_local(const struct daemon *daemon, uint32_t rank)
 static void report_failed(struct daemon *daemon, uint32_t rank, uint8_t stage, int error,
                           const char *what)
 {
-    int32_t number = error;
-    opal_buffer_t *buffer = order_new(REPORT_FAILED);
-    if (buffer && proto_put(buffer, &rank, OPAL_UINT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &stage, OPAL_UINT8) == OPAL_SUCCESS &&
-        proto_put(buffer, &number, OPAL_INT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &what, OPAL_STRING) == OPAL_SUCCESS) {
-        daemon_report(daemon, buffer);
-    } else if (buffer) {
-        OBJ_RELEASE(buffer);
-    }
+    daemon_report(daemon, proto_new(REPORT_FAILED, "ucis", rank, stage, (int32_t) error, what));
 }
 
 static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status)
 {
     const struct local_rank *local = &daemon->ranks[rank];
-    int32_t status = wait_status;
-    uint8_t unfinished = local->joined && !local->left;
-    opal_buffer_t *buffer = order_new(REPORT_EXITED);
-    if (buffer && proto_put(buffer, &rank, OPAL_UINT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &status, OPAL_INT32) == OPAL_SUCCESS &&
-        proto_put(buffer, &unfinished, OPAL_UINT8) == OPAL_SUCCESS) {
-        daemon_report(daemon, buffer);
-    } else if (buffer) {
-        OBJ_RELEASE(buffer);
-    }
+    daemon_report(daemon, proto_new(REPORT_EXITED, "uic", rank, (int32_t) wait_status,
+                                    local->joined && !local->left));
 }
 
 /* One of those that were to start has, or has not; after the last, the HNP is told. */
 static void start_settled(struct daemon *daemon)
 {
-    if (--daemon->starting > 0) {
-        return;
-    }
-    opal_buffer_t *buffer = order_new(REPORT_LAUNCHED);
-    if (buffer && proto_put(buffer, &daemon->started, OPAL_UINT32) == OPAL_SUCCESS) {
-        daemon_report(daemon, buffer);
-    } else if (buffer) {
-        OBJ_RELEASE(buffer);
+    if (--daemon->starting == 0) {
+        daemon_report(daemon, proto_new(REPORT_LAUNCHED, "u", daemon->started));
     }
 }
 

@@ -8,23 +8,13 @@
 #define STRINGS_MAX (1u << 20)
 #define APPS_MAX 4096u
 
-opal_buffer_t *order_new(uint8_t kind)
-{
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer && proto_put(buffer, &kind, OPAL_UINT8) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    return buffer;
-}
-
 int strings_pack(opal_buffer_t *buffer, char *const *strings)
 {
     uint32_t count = 0;
     while (strings && strings[count]) {
         count++;
     }
-    int status = proto_put(buffer, &count, OPAL_UINT32);
+    int status = proto_pack(buffer, "u", count);
     if (status == OPAL_SUCCESS && count > 0) {
         status = opal_dss.pack(buffer, strings, (int32_t) count, OPAL_STRING);
     }
@@ -33,8 +23,8 @@ int strings_pack(opal_buffer_t *buffer, char *const *strings)
 
 int strings_unpack(opal_buffer_t *buffer, char ***strings)
 {
-    uint32_t count = 0;
-    int status = proto_get(buffer, &count, OPAL_UINT32);
+    uint32_t count;
+    int status = proto_unpack(buffer, "u", &count);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -80,7 +70,7 @@ static int app_pack(opal_buffer_t *buffer, const struct launch_app *app)
         status = strings_pack(buffer, app->env);
     }
     if (status == OPAL_SUCCESS) {
-        status = proto_put(buffer, &app->wdir, OPAL_STRING);
+        status = proto_pack(buffer, "s", app->wdir ? app->wdir : "");
     }
     return status;
 }
@@ -92,7 +82,7 @@ static int app_unpack(opal_buffer_t *buffer, struct launch_app *app)
         status = strings_unpack(buffer, &app->env);
     }
     if (status == OPAL_SUCCESS) {
-        status = proto_get(buffer, &app->wdir, OPAL_STRING);
+        status = proto_unpack(buffer, "s", &app->wdir);
     }
     if (status == OPAL_SUCCESS && !app->argv[0]) {
         status = ORTE_ERR_UNPACK_FAILURE;
@@ -102,13 +92,10 @@ static int app_unpack(opal_buffer_t *buffer, struct launch_app *app)
 
 int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
 {
-    const uint8_t flags[] = {(uint8_t) launch->bind, launch->yield, launch->report_bindings};
     int status = job_map_pack(buffer, &launch->map);
     if (status == OPAL_SUCCESS) {
-        status = opal_dss.pack(buffer, flags, sizeof(flags), OPAL_UINT8);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_put(buffer, &launch->app_count, OPAL_UINT32);
+        status = proto_pack(buffer, "cccu", launch->bind, launch->yield, launch->report_bindings,
+                            launch->app_count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
         status = app_pack(buffer, &launch->apps[i]);
@@ -119,13 +106,9 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
     return status;
 }
 
-static int apps_unpack(opal_buffer_t *buffer, struct launch *launch)
+static int apps_unpack(opal_buffer_t *buffer, struct launch *launch, uint32_t count)
 {
-    uint32_t count = 0;
-    int status = proto_get(buffer, &count, OPAL_UINT32);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
+    int status = ORTE_SUCCESS;
     if (count == 0 || count > APPS_MAX) {
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
@@ -159,20 +142,20 @@ static int app_of_unpack(opal_buffer_t *buffer, struct launch *launch)
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
 {
     struct launch read = {0};
-    uint8_t flags[3];
-    int32_t n = sizeof(flags);
+    uint8_t bind, yield, report_bindings;
+    uint32_t app_count;
     int status = job_map_unpack(buffer, &read.map);
     if (status == OPAL_SUCCESS) {
-        status = opal_dss.unpack(buffer, flags, &n, OPAL_UINT8);
+        status = proto_unpack(buffer, "cccu", &bind, &yield, &report_bindings, &app_count);
     }
-    if (status == OPAL_SUCCESS && (n != sizeof(flags) || flags[0] > BIND_CORE)) {
+    if (status == OPAL_SUCCESS && bind > BIND_CORE) {
         status = ORTE_ERR_UNPACK_FAILURE;
     }
     if (status == OPAL_SUCCESS) {
-        read.bind = flags[0];
-        read.yield = flags[1];
-        read.report_bindings = flags[2];
-        status = apps_unpack(buffer, &read);
+        read.bind = bind;
+        read.yield = yield;
+        read.report_bindings = report_bindings;
+        status = apps_unpack(buffer, &read, app_count);
     }
     if (status == OPAL_SUCCESS) {
         status = app_of_unpack(buffer, &read);

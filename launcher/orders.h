@@ -1,5 +1,6 @@
 /* What the HNP orders (on RML_TAG_LAUNCH) and daemons report (on RML_TAG_REPORT); the first byte of
- * each buffer says which. Output, input and their credit travel on the IOF tags (iof.h). */
+ * each buffer says which, the letters what follows it (bootstrap/proto.h). Output, input and their
+ * credit travel on the IOF tags (iof.h). */
 #ifndef LAUNCHER_ORDERS_H
 #define LAUNCHER_ORDERS_H
 
@@ -8,23 +9,23 @@
 #include <launcher/request.h>
 
 enum order {
-    ORDER_WIREUP = 1, /* string contact of the parent in the tree ("": the HNP) */
+    ORDER_WIREUP = 1, /* s contact of the parent in the tree */
     ORDER_LAUNCH,     /* struct launch */
-    ORDER_SIGNAL,     /* i32 signal, to every rank */
+    ORDER_SIGNAL,     /* i signal, to every rank */
     ORDER_KILL,       /* -: SIGKILL to every process of the job */
     ORDER_END,        /* -: all ranks have ended; kill what they left, drain their output */
     ORDER_EXIT,       /* -: the daemon ends */
 };
 
 enum report {
-    REPORT_HOME = 1, /* string contact */
+    REPORT_HOME = 1, /* s contact */
     REPORT_WIRED,    /* - */
-    REPORT_LAUNCHED, /* u32 ranks started: all of this daemon's, or failed */
-    REPORT_FAILED,   /* u32 rank, u8 stage, i32 errno, string what */
-    REPORT_EXITED,   /* u32 rank, i32 wait status, u8 unfinished: joined but never said goodbye */
-    REPORT_ABORT,    /* u32 rank, i32 status, string reason */
-    REPORT_TEXT,     /* string: for the user */
-    REPORT_LOST,     /* u32 vpid: a child of mine in the tree is gone */
+    REPORT_LAUNCHED, /* u ranks started: all of this daemon's, or failed */
+    REPORT_FAILED,   /* u rank, c stage, i errno, s what */
+    REPORT_EXITED,   /* u rank, i wait status, c unfinished: joined but never said goodbye */
+    REPORT_ABORT,    /* u rank, i status, s reason */
+    REPORT_TEXT,     /* s line: for the user */
+    REPORT_LOST,     /* u vpid: a child of mine in the tree is gone */
 };
 
 /* One program of a job. */
@@ -43,7 +44,6 @@ struct launch {
     bool yield, report_bindings;
 };
 
-opal_buffer_t *order_new(uint8_t kind); /* NULL: no memory */
 int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CHECK;
 /* Checks counts before anything is allocated; on error launch is untouched. */
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch) KEEL_MUST_CHECK;

@@ -11,6 +11,7 @@
 #include <base/param.h>
 #include <base/paths.h>
 #include <base/sock.h>
+#include <bootstrap/proto.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,17 +183,12 @@ void plm_wire(struct hnp *hnp)
     hnp_enter(hnp, PHASE_WIRING);
     for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
         uint32_t parent = tree_parent(hnp->daemon->radix, vpid);
-        const char *contact = parent == HNP_VPID ? "" : hnp->peers[parent].contact;
         if (parent == HNP_VPID) {
             hnp->peers[vpid].state = PEER_WIRED; /* by calling home */
             continue;
         }
-        opal_buffer_t *order = order_new(ORDER_WIREUP);
-        if (!order || opal_dss.pack(order, &contact, 1, OPAL_STRING) != OPAL_SUCCESS) {
-            hnp_fail(hnp, EXIT_RUNTIME, "no memory to wire up the daemons");
-            return;
-        }
-        (void) daemon_order(hnp->daemon, vpid, order);
+        (void) daemon_order(hnp->daemon, vpid,
+                            proto_new(ORDER_WIREUP, "s", hnp->peers[parent].contact));
     }
     if (hnp_peers_reached(hnp, PEER_WIRED)) {
         hnp_launch(hnp);
