@@ -25,6 +25,7 @@ enum {
     READ_BYTES = 64 * 1024,
     APPS_MAX = 65536,
     AGENT_GRACE_US = 500000,
+    SHEPHERD_GRACE_US = 1000000,
     KILL_LIMIT_US = 1600000, /* a process that SIGKILL does not end is left to the kernel */
     KILL_STEP_MS = 5,
     SEND_STEP_MS = 5,
@@ -64,7 +65,6 @@ struct herd {
     bool gone;                /* the daemon cannot be told anything more */
     bool ending;              /* this process ends when the last descendant has */
     enum killing killing;     /* what is to end */
-    bool agents;              /* some of it gets the grace */
     uint64_t kill_started_us; /* clock_us */
 };
 
@@ -176,7 +176,7 @@ static void kill_group(pid_t leader, int signal)
 
 /* SIGKILL to every child but the agents: ranks, and what ranks left behind. Returns how many there
  * were, reaped or not. */
-static size_t sweep_ranks(struct herd *herd)
+static size_t sweep_ranks(struct herd *herd, bool spare_shepherds)
 {
     pid_t *agents = malloc((herd->proc_count + 1) * sizeof(*agents));
     size_t count = 0;
@@ -185,9 +185,9 @@ static size_t sweep_ranks(struct herd *herd)
             agents[count++] = herd->procs[i].pid;
         }
     }
-    size_t swept = agents ? sweep_kill(agents, count) : 1;
+    size_t left = agents ? sweep_kill(agents, count, spare_shepherds) : 1;
     free(agents);
-    return swept;
+    return left;
 }
 
 static void kill_begin(struct herd *herd, enum killing killing)
@@ -196,7 +196,6 @@ static void kill_begin(struct herd *herd, enum killing killing)
         return;
     }
     herd->killing = killing;
-    herd->agents = false;
     herd->kill_started_us = clock_us();
     for (size_t i = 0; i < herd->proc_count; i++) {
         const struct proc *proc = &herd->procs[i];
@@ -204,27 +203,26 @@ static void kill_begin(struct herd *herd, enum killing killing)
             kill_group(proc->pid, SIGKILL);
         } else if (killing == KILL_ALL) {
             kill_group(proc->pid, SIGTERM);
-            herd->agents = true;
         }
     }
-    sweep_ranks(herd);
 }
 
-/* On every pass while killing. When agents end, their orphans are other daemons' shepherds, busy
- * with their own ends; they cannot be told from ranks' orphans, so nothing more is swept before the
- * grace is over. */
+/* On every pass while killing. A daemon that was an agent and has ended leaves its shepherd to us,
+ * which ends what that daemon had started: it gets its time too. */
 static void kill_step(struct herd *herd)
 {
     uint64_t age = clock_us() - herd->kill_started_us;
+    bool spare_shepherds = age < SHEPHERD_GRACE_US;
     siginfo_t info;
-    bool all = herd->killing == KILL_ALL;
     bool done = age > KILL_LIMIT_US;
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
         done = true;
-    } else if (!all) {
-        done = sweep_ranks(herd) == 0 || done;
-    } else if (!herd->agents || age > AGENT_GRACE_US) {
-        sweep_kill(NULL, 0);
+    } else if (herd->killing == KILL_RANKS) {
+        done = sweep_ranks(herd, spare_shepherds) == 0 || done;
+    } else if (age < AGENT_GRACE_US) {
+        sweep_ranks(herd, spare_shepherds);
+    } else {
+        sweep_kill(NULL, 0, spare_shepherds);
     }
     herd->killing = done ? KILL_NOBODY : herd->killing;
 }
@@ -603,7 +601,7 @@ static int set_up(struct herd *herd, int sock)
 {
     sigset_t all, child;
     setsid();
-    prctl(PR_SET_NAME, "keel-shepherd");
+    prctl(PR_SET_NAME, SHEPHERD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);

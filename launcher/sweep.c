@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SWEEP_BATCH = 1024, PAUSE_US = 2000 };
+enum { SWEEP_BATCH = 1024, PAUSE_US = 2000, SHEPHERD_GRACE_US = 500000 };
 
 /* A file of pids: /proc/self/task/TID/children. False: the kernel has none. */
 static bool read_children(const char *tid, pid_t *pids, size_t max, size_t *count)
@@ -93,21 +93,41 @@ static bool is_among(pid_t pid, const pid_t *pids, size_t count)
     return false;
 }
 
-size_t sweep_kill(const pid_t *spared, size_t count)
+/* By its name, which any process may give itself: that gains it some time, no more. */
+static bool is_shepherd(pid_t pid)
+{
+    char path[64], name[32] = "";
+    if (getsid(pid) != pid) {
+        return false;
+    }
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int) pid);
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return false;
+    }
+    bool is = fgets(name, sizeof(name), file) && strcmp(name, SHEPHERD_NAME "\n") == 0;
+    fclose(file);
+    return is;
+}
+
+size_t sweep_kill(const pid_t *spared, size_t count, bool spare_shepherds)
 {
     pid_t children[SWEEP_BATCH];
-    size_t found = sweep_children(children, SWEEP_BATCH), killed = 0;
+    size_t found = sweep_children(children, SWEEP_BATCH), left = 0;
     for (size_t i = 0; i < found; i++) {
         if (is_among(children[i], spared, count)) {
+            continue;
+        }
+        left++;
+        if (spare_shepherds && is_shepherd(children[i])) {
             continue;
         }
         if (getpgid(children[i]) == children[i]) {
             kill(-children[i], SIGKILL);
         }
         kill(children[i], SIGKILL);
-        killed++;
     }
-    return killed;
+    return left;
 }
 
 /* Reaps what has ended, the spared too; false: there is no child at all. */
@@ -145,7 +165,7 @@ bool sweep_until(const pid_t *spared, size_t count, uint64_t kill_us, uint64_t d
             return false;
         }
         if (now >= kill_us) {
-            sweep_kill(spared, count);
+            sweep_kill(spared, count, now < kill_us + SHEPHERD_GRACE_US);
         }
         usleep(PAUSE_US);
     }

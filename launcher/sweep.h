@@ -12,11 +12,16 @@
 
 /* The children of all threads of this process, at most max; more than that, some of them. */
 size_t sweep_children(pid_t *pids, size_t max);
-/* SIGKILL to every child but the spared, and to the process group that it leads. Returns how many
- * there are, those included that have ended and wait to be reaped. */
-size_t sweep_kill(const pid_t *spared, size_t count);
+/* What a shepherd calls itself. One that is an orphan is busy ending what its daemon left. */
+#define SHEPHERD_NAME "keel-shepherd"
+
+/* SIGKILL to every child but the spared (and, if so asked, shepherds), and to the process group
+ * that it leads. Returns how many children there are but the spared, ended ones and shepherds
+ * included. */
+size_t sweep_kill(const pid_t *spared, size_t count, bool spare_shepherds);
 /* Reaps every child but the spared, and kills them from kill_us (clock_us) on, again and again
- * until none is left or the deadline has passed. False: some are left. */
+ * until none is left or the deadline has passed; shepherds get 500 ms more. False: some are left.
+ */
 bool sweep_until(const pid_t *spared, size_t count, uint64_t kill_us, uint64_t deadline_us);
 
 #endif

@@ -162,6 +162,119 @@ START_TEST(test_agents_may_end_by_themselves)
 }
 END_TEST
 
+/* An agent that is a daemon itself, with a shepherd of its own. It is run as a program (see main),
+ * so nothing of Check's is there. Prints the pids of its rank and of what that left behind. */
+static void agent_started(void *arg, uint32_t id, pid_t pid, int fds[3])
+{
+    char text[32] = "";
+    (void) arg;
+    (void) id;
+    struct pollfd wait = {.fd = fds[1], .events = POLLIN};
+    if (poll(&wait, 1, 5000) == 1 && read(fds[1], text, sizeof(text) - 1) > 0) {
+        printf("%d %s", pid, text);
+        fflush(stdout);
+    }
+}
+
+static void agent_failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
+{
+    (void) arg;
+    (void) id;
+    (void) stage;
+    _exit(error);
+}
+
+static void agent_exited(void *arg, uint32_t id, int wait_status)
+{
+    (void) arg;
+    (void) id;
+    _exit(wait_status != 0);
+}
+
+static void agent_lost(void *arg)
+{
+    (void) arg;
+    _exit(1);
+}
+
+static int agent_main(const char *folder)
+{
+    static const struct shepherd_ops ops = {agent_started, agent_failed, agent_exited, agent_lost};
+    struct shepherd *shepherd;
+    struct loop *loop;
+    char *argv[] = {(char *) "sh", (char *) "-c", (char *) (uintptr_t) with_daemon, NULL};
+    struct spawn_app app = {.program = "/bin/sh", .argv = argv, .env = environ, .out = SPAWN_PIPE};
+    struct spawn_proc proc = {.id = 0};
+    if (shepherd_start(&shepherd) != 0 || loop_create(&loop) != ORTE_SUCCESS ||
+        shepherd_attach(shepherd, loop, &ops, NULL) != ORTE_SUCCESS) {
+        return 1;
+    }
+    shepherd_guard(shepherd, folder);
+    shepherd_define_app(shepherd, 0, &app);
+    shepherd_spawn(shepherd, 0, &proc);
+    alarm(30);
+    loop_run(loop);
+    return 1;
+}
+
+static void define_agent(uint32_t app, const char *folder)
+{
+    char *argv[] = {(char *) "agent", (char *) "--agent", (char *) (uintptr_t) folder, NULL};
+    struct spawn_app spec = {.kind = SPAWN_AGENT,
+                             .program = "/proc/self/exe",
+                             .argv = argv,
+                             .env = environ,
+                             .out = SPAWN_PIPE,
+                             .err = SPAWN_INHERIT};
+    shepherd_define_app(world.shepherd, app, &spec);
+}
+
+START_TEST(test_the_shepherd_of_a_killed_agent_is_given_time)
+{
+    int rank, orphan;
+    const char *folder = make_folder();
+    world_open(&world);
+    define_agent(0, folder);
+    world_define_sh(&world, 1, SPAWN_RANK, "sleep 1000");
+    world_spawn(&world, 0, 0);
+    world_spawn(&world, 1, 1);
+    world_run_until(&world, &world.started, 2, 5000);
+    ck_assert_int_eq(sscanf(world_read_line(&world, 0), "%d %d", &rank, &orphan), 2);
+    kill(world.procs[0].pid, SIGKILL);
+    _i % 2 ? shepherd_kill_ranks(world.shepherd) : shepherd_kill_all(world.shepherd);
+    world_run_until(&world, &world.exited, 2, 2000);
+    ck_assert(missing_within(folder, 2000));
+    ck_assert(gone_within(rank, 2000) && gone_within(orphan, 2000));
+    world_close(&world);
+}
+END_TEST
+
+START_TEST(test_kill_9_of_an_agents_parent_daemon_ends_all_levels)
+{
+    int rank, orphan, fds[2];
+    char text[64] = "";
+    const char *folder = make_folder();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ck_assert_int_eq(pipe(fds), 0);
+    pid_t daemon = fork();
+    if (daemon == 0) {
+        world_open(&world);
+        define_agent(0, folder);
+        world_spawn(&world, 0, 0);
+        world_run_until(&world, &world.started, 1, 5000);
+        const char *line = world_read_line(&world, 0);
+        ck_assert_int_gt(write(fds[1], line, strlen(line)), 0);
+        pause();
+    }
+    ck_assert_int_gt(read(fds[0], text, sizeof(text) - 1), 0);
+    ck_assert_int_eq(sscanf(text, "%d %d", &rank, &orphan), 2);
+    kill(daemon, SIGKILL);
+    ck_assert(gone_within(rank, 2000) && gone_within(orphan, 2000));
+    ck_assert(missing_within(folder, 2000));
+    ck_assert(gone_within(daemon, 2000));
+}
+END_TEST
+
 enum { FAKE_RANKS = 3 };
 
 /* A daemon that starts ranks, tells their pids, and waits to be killed. */
@@ -234,9 +347,10 @@ START_TEST(test_kill_9_of_both_ends_the_ranks)
     for (int i = 0; i < FAKE_RANKS; i++) {
         ck_assert(gone_within(pids[2 * i], 2000));
     }
+    uint64_t now = clock_us();
+    ck_assert(sweep_until(NULL, 0, now, now + 2000000)); /* as the next subreaper may */
     for (int i = 0; i < FAKE_RANKS; i++) {
-        kill(pids[2 * i + 1], SIGKILL);
-        ck_assert(gone_within(pids[2 * i + 1], 2000));
+        ck_assert(gone_within(pids[2 * i + 1], 0));
     }
     char command[128];
     snprintf(command, sizeof(command), "rm -r %s", folder);
@@ -315,10 +429,30 @@ START_TEST(test_ending_nothing_is_quick)
 }
 END_TEST
 
-UNIT_MAIN("shepherd-end", test_shepherd_stands_apart_from_the_terminal,
-          test_orderly_end_leaves_nothing,
-          test_kill_all_ends_descendants_and_refuses_spawns_meanwhile,
-          test_kill_ranks_leaves_agents_alone, test_agents_may_end_by_themselves,
-          test_kill_9_of_the_daemon_leaves_nothing, test_kill_9_of_both_ends_the_ranks,
-          test_kill_9_of_the_shepherd_leaves_nothing,
-          test_end_does_not_wait_for_a_stopped_shepherd_for_ever, test_ending_nothing_is_quick)
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "--agent") == 0) {
+        return agent_main(argv[2]);
+    }
+    const TTest *const cases[] = {
+        test_shepherd_stands_apart_from_the_terminal,
+        test_orderly_end_leaves_nothing,
+        test_kill_all_ends_descendants_and_refuses_spawns_meanwhile,
+        test_kill_ranks_leaves_agents_alone,
+        test_agents_may_end_by_themselves,
+        test_kill_9_of_an_agents_parent_daemon_ends_all_levels,
+        test_kill_9_of_the_daemon_leaves_nothing,
+        test_kill_9_of_both_ends_the_ranks,
+        test_kill_9_of_the_shepherd_leaves_nothing,
+        test_end_does_not_wait_for_a_stopped_shepherd_for_ever,
+        test_ending_nothing_is_quick,
+    };
+    Suite *suite = suite_create("shepherd-end");
+    TCase *tcase = tcase_create("shepherd-end");
+    suite_add_tcase(suite, tcase);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        tcase_add_test(tcase, cases[i]);
+    }
+    tcase_add_loop_test(tcase, test_the_shepherd_of_a_killed_agent_is_given_time, 0, 10);
+    return unit_main(suite);
+}
