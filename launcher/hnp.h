@@ -84,7 +84,7 @@ void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRIN
 void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what);
 void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool unfinished);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
-void hnp_peer_lost(struct hnp *hnp, uint32_t vpid);
+void hnp_peer_lost(struct hnp *hnp, uint32_t lost);
 void hnp_signal(struct hnp *hnp, int signal);
 void hnp_check_end(struct hnp *hnp); /* have all ranks ended? */
 void hnp_check_drained(struct hnp *hnp);
