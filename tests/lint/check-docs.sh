@@ -81,6 +81,11 @@ report 'every call of keel.h has a man page' "$(for call in $calls; do
     test -f "docs/man/$call.3" || echo "$call"
 done)"
 
+public=$(sed -n 's/^#define.*//; s/.*KEEL_PUBLIC(\([a-z_0-9]*\)).*/\1/p' include/keel/*.h | sort -u)
+report 'everything public is in some man page' "$(for name in $public; do
+    grep -qw -e "$name" docs/man/*.[1-9] || echo "$name"
+done)"
+
 # --- parameters ---
 
 # registered: "NAME DEFAULT" of each struct param in the sources.
