@@ -11,9 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What may come from the command line must not reach the terminal as anything but text. */
 static int complain(int exit_code, const char *what, const char *why)
 {
-    fprintf(stderr, "keelrun: %s%s%s\n", what, why ? ": " : "", why ? why : "");
+    char text[1024];
+    snprintf(text, sizeof(text), "%s%s%s", what, why ? ": " : "", why ? why : "");
+    for (char *at = text; *at; at++) {
+        *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
+    }
+    fprintf(stderr, "keelrun: %s\n", text);
     return exit_code;
 }
 
