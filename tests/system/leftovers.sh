@@ -152,9 +152,10 @@ for ((i = 0; i < 30; i++)); do
     [ "$victim" = "$pid" ] || signal=KILL
     name=$(cat "/proc/$victim/comm" 2>/dev/null)
     kill -s "$signal" "$victim" 2>/dev/null
-    if [ "$name" = sleep ] || [ -z "$name" ]; then # no part of the job, or over already
-        kill -TERM "$pid" 2>/dev/null
-    fi
+    case $name in
+    keelrun | keeld | keel-shepherd) ;;
+    *) kill -TERM "$pid" 2>/dev/null ;; # it need not be a rank, and may be over already
+    esac
     await 5
     if [ "$code" = late ]; then
         hung=$((hung + 1))
