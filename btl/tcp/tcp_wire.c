@@ -1,4 +1,4 @@
-#include <btl/tcp/tcp_bytes.h>
+#include <base/le.h>
 #include <btl/tcp/tcp_wire.h>
 
 /* Bytes behind the prefix that are not data. */
