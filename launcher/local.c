@@ -355,11 +355,13 @@ void local_signal(struct daemon *daemon, int signal)
     }
 }
 
+/* A rank joins once: a child of it that has its environment must not take its place. */
 bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank)
 {
     const struct job_map *map = &daemon->launch.map;
     return map->size > 0 && rank->jobid == map->jobid && rank->vpid < map->size &&
-           is_local(daemon, rank->vpid) && daemon->ranks[rank->vpid].state != LOCAL_ENDED;
+           is_local(daemon, rank->vpid) && daemon->ranks[rank->vpid].state != LOCAL_ENDED &&
+           !daemon->ranks[rank->vpid].joined;
 }
 
 void local_joined(struct daemon *daemon, uint32_t rank)
