@@ -43,6 +43,7 @@ struct rml_config {
     enum oob_key role; /* OOB_KEY_CONTROL for daemons */
     enum rml_dispatch dispatch;
     uint32_t radix;       /* of the daemons' tree */
+    uint32_t job_size;    /* ranks: of their own job; 0: not known */
     const char *unix_dir; /* copied: where get_contact_info opens a unix socket; NULL: TCP only */
 };
 
@@ -110,6 +111,8 @@ void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t co
 
 /* Runs the callbacks that are due; returns their number; 0 from inside a callback. */
 int rml_progress(struct rml *rml);
+/* Is the calling thread inside a callback of this RML? */
+bool rml_in_callback(struct rml *rml);
 /* Runs callbacks until *done is true or the deadline (clock_us, 0: none) is over; sleeps in
  * between. ORTE_SUCCESS or ORTE_ERR_TIMEOUT. poll (may be NULL) is called between: data plane
  * progress; while it is given and returns work, the wait does not sleep. */

@@ -78,6 +78,14 @@ static bool is_drainer(const struct rml *rml)
     return rml->draining && pthread_equal(rml->drainer, pthread_self());
 }
 
+bool rml_in_callback(struct rml *rml)
+{
+    pthread_mutex_lock(&rml->lock);
+    bool inside = is_drainer(rml);
+    pthread_mutex_unlock(&rml->lock);
+    return inside;
+}
+
 /* The completion that the calling thread may run now; NULL: none. */
 static struct rml_completion *choose_locked(struct rml *rml)
 {

@@ -79,7 +79,9 @@ int rml_route_target(const struct rml_route *route, const orte_process_name_t *d
         return ORTE_SUCCESS;
     }
     if (!route->daemon) {
-        if (!route->has_upstream) {
+        bool beyond =
+            dest->jobid == route->me.jobid && route->job_size > 0 && dest->vpid >= route->job_size;
+        if (!route->has_upstream || beyond) {
             return ORTE_ERR_ADDRESSEE_UNKNOWN;
         }
         *target = route->upstream;
