@@ -111,7 +111,7 @@ int cards_find(const struct blob *set, const char *key, const uint8_t **data, si
     return status;
 }
 
-static bool key_is_good(const char *key)
+bool cards_key_valid(const char *key)
 {
     size_t size = strlen(key);
     for (size_t i = 0; i < size; i++) {
@@ -124,7 +124,7 @@ static bool key_is_good(const char *key)
 
 int cards_add(struct blob *set, const char *key, const void *data, size_t size)
 {
-    if (!key || !key_is_good(key) || size > CARD_SIZE_MAX || (size > 0 && !data)) {
+    if (!key || !cards_key_valid(key) || size > CARD_SIZE_MAX || (size > 0 && !data)) {
         return ORTE_ERR_BAD_PARAM;
     }
     const uint8_t *present;
