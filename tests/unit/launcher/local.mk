@@ -13,7 +13,7 @@ tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.l
 UNIT_TESTS += \
 	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program tests/unit/launcher/test-session \
 	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
-	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags
+	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output
 tests_unit_launcher_test_spawn_wire_SOURCES = tests/unit/launcher/test-spawn-wire.c
 tests_unit_launcher_test_spawn_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_program_SOURCES = tests/unit/launcher/test-program.c
@@ -30,3 +30,5 @@ tests_unit_launcher_test_stdio_SOURCES = tests/unit/launcher/test-stdio.c
 tests_unit_launcher_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_tags_SOURCES = tests/unit/launcher/test-tags.c
 tests_unit_launcher_test_tags_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_output_SOURCES = tests/unit/launcher/test-output.c
+tests_unit_launcher_test_output_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
