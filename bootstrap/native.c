@@ -62,16 +62,9 @@ struct native {
     struct list fetches; /* not yet answered */
 };
 
-/* Takes the buffer in every case; NULL: no memory. */
 static int to_daemon(struct native *native, opal_buffer_t *buffer)
 {
-    int status = buffer ? rml_send(native->backend.rml, &native->daemon, OOB_CONTROL,
-                                   RML_TAG_SERVER, &buffer, NULL, NULL)
-                        : ORTE_ERR_OUT_OF_RESOURCE;
-    if (buffer) {
-        OBJ_RELEASE(buffer);
-    }
-    return status;
+    return rml_give(native->backend.rml, &native->daemon, OOB_CONTROL, RML_TAG_SERVER, buffer);
 }
 
 /* --- what the daemon says --- */
@@ -305,10 +298,9 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
         return;
     }
     log_info(LOG_BOOTSTRAP, "the link to the daemon is down: %s", opal_strerror(status));
-    opal_buffer_t *buffer = proto_new(CLIENT_LOST, "");
-    if (buffer && rml_send(native->backend.rml, &native->name, OOB_CONTROL, RML_TAG_CLIENT, &buffer,
-                           NULL, NULL) != ORTE_SUCCESS) {
-        OBJ_RELEASE(buffer);
+    if (rml_give(native->backend.rml, &native->name, OOB_CONTROL, RML_TAG_CLIENT,
+                 proto_new(CLIENT_LOST, "")) != ORTE_SUCCESS) {
+        log_error(LOG_BOOTSTRAP, "no memory to say that the daemon is gone");
     }
 }
 

@@ -29,14 +29,10 @@ int server_send(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_r
                 opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {jobid, vpid};
-    int status = buffer ? rml_send(server->rml, &peer, OOB_CONTROL, tag, &buffer, NULL, NULL)
-                        : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = rml_give(server->rml, &peer, OOB_CONTROL, tag, buffer);
     if (status != ORTE_SUCCESS) {
         log_warn(LOG_BOOTSTRAP, "cannot send to %s (tag %u): %s", ORTE_NAME_PRINT(&peer), tag,
                  opal_strerror(status));
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
     }
     return status;
 }

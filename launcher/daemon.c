@@ -15,13 +15,9 @@ static int send_control(struct daemon *daemon, uint32_t vpid, orte_rml_tag_t tag
                         opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {daemon->name.jobid, vpid};
-    int status = buffer ? rml_send(daemon->rml, &peer, OOB_CONTROL, tag, &buffer, NULL, NULL)
-                        : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = rml_give(daemon->rml, &peer, OOB_CONTROL, tag, buffer);
     if (status != ORTE_SUCCESS) {
         log_error(LOG_LAUNCHER, "cannot send to daemon %u: %s", vpid, opal_strerror(status));
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
     }
     return status;
 }

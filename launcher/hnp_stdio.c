@@ -12,18 +12,12 @@ static uint32_t input_daemon(const struct hnp *hnp)
     return hnp->daemon_of_node[hnp->plan.node_of[0]];
 }
 
-/* Takes the buffer; NULL: no memory. */
 static void to_iof(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {hnp->family, vpid};
-    int status = buffer ? rml_send(hnp->daemon->rml, &peer, OOB_STDIO, ORTE_RML_TAG_IOF_PROXY,
-                                   &buffer, NULL, NULL)
-                        : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = rml_give(hnp->daemon->rml, &peer, OOB_STDIO, ORTE_RML_TAG_IOF_PROXY, buffer);
     if (status != ORTE_SUCCESS) {
         log_debug(LOG_LAUNCHER, "stdio for daemon %u is lost: %s", vpid, opal_strerror(status));
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
     }
 }
 

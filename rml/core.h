@@ -100,6 +100,10 @@ uint32_t tree_child_towards(uint32_t radix, uint32_t me, uint32_t dest);
 int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
              orte_rml_tag_t tag, opal_buffer_t **buffer, void (*done)(void *arg, int status),
              void *arg) KEEL_MUST_CHECK;
+/* The same for messages whose end nobody waits for. Takes the buffer in every case; NULL stands for
+ * one that there was no memory for: ORTE_ERR_OUT_OF_RESOURCE. */
+int rml_give(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
+             orte_rml_tag_t tag, opal_buffer_t *buffer) KEEL_MUST_CHECK;
 /* A standing handler for a tag of the runtime's range, from any origin. The buffer ends with the
  * call, unless the handler takes it by setting *buffer NULL. One handler a tag; fn NULL removes it.
  */

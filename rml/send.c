@@ -489,3 +489,16 @@ int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class cl
     *buffer = NULL;
     return ORTE_SUCCESS;
 }
+
+int rml_give(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
+             orte_rml_tag_t tag, opal_buffer_t *buffer)
+{
+    if (!buffer) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int status = rml_send(rml, peer, class, tag, &buffer, NULL, NULL);
+    if (status != ORTE_SUCCESS) {
+        OBJ_RELEASE(buffer);
+    }
+    return status;
+}
