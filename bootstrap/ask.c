@@ -19,8 +19,8 @@ static void answer(struct server *server, const struct ask *ask, int32_t status,
                    const uint8_t *cards, size_t size)
 {
     if (ask->daemon == server->daemon) {
-        (void) server_send(server, ask->asker.jobid, ask->asker.vpid, RML_TAG_CLIENT,
-                           proto_new(CLIENT_CARDS, "qib", ask->request, status, cards, size));
+        (void) server_send_rank(server, ask->asker,
+                                proto_new(CLIENT_CARDS, "qib", ask->request, status, cards, size));
         return;
     }
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
@@ -29,8 +29,7 @@ static void answer(struct server *server, const struct ask *ask, int32_t status,
         OBJ_RELEASE(buffer);
         buffer = NULL;
     }
-    (void) server_send(server, ask->asker.jobid & 0xffff0000u, ask->daemon, RML_TAG_MODEX_ANSWER,
-                       buffer);
+    (void) server_send_daemon(server, ask->asker.jobid, ask->daemon, RML_TAG_MODEX_ANSWER, buffer);
 }
 
 /* About a rank of mine: answers now, or keeps the ask. */
@@ -62,9 +61,9 @@ static int forward(struct server *server, const struct job *job, const struct as
         OBJ_RELEASE(buffer);
         buffer = NULL;
     }
-    return server_send(server, job->map.jobid & 0xffff0000u,
-                       job->map.daemon_of_node[job->map.node_of[ask->rank]], RML_TAG_MODEX_ASK,
-                       buffer);
+    return server_send_daemon(server, job->map.jobid,
+                              job->map.daemon_of_node[job->map.node_of[ask->rank]],
+                              RML_TAG_MODEX_ASK, buffer);
 }
 
 int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer)

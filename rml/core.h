@@ -85,6 +85,12 @@ void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_pee
 /* Ends the link to a peer, if there is one. On the loop. */
 void rml_disconnect(struct rml *rml, const orte_process_name_t *peer, bool flush);
 
+/* The daemons' job: number 0 of the family that a job belongs to. */
+static inline orte_jobid_t rml_daemon_job(orte_jobid_t job)
+{
+    return job & 0xffff0000u;
+}
+
 /* The tree's arithmetic (rml/tree.c), pure: parent of a vpid (UINT32_MAX for 0), its children
  * (returns their number; fills at most max), and the child of me whose subtree holds dest
  * (UINT32_MAX: not below me). Radix >= 1. */
