@@ -146,15 +146,20 @@ static int take_bye(struct native *native)
     return ORTE_SUCCESS;
 }
 
+static void fail_fetches(struct native *native)
+{
+    for (struct list *link; (link = list_pop(&native->fetches));) {
+        answer_fetch(native, container_of(link, struct fetch, link), ORTE_ERR_COMM_FAILURE);
+    }
+}
+
 /* The daemon is gone: nothing that waits for it will be answered. */
 static int take_lost(struct native *native)
 {
     native->broken = true;
     native->welcome_status = native->fence_status = ORTE_ERR_COMM_FAILURE;
     native->welcomed = native->fence_done = native->bye_heard = true;
-    for (struct list *link; (link = list_pop(&native->fetches));) {
-        answer_fetch(native, container_of(link, struct fetch, link), ORTE_ERR_COMM_FAILURE);
-    }
+    fail_fetches(native);
     return ORTE_SUCCESS;
 }
 
@@ -265,10 +270,7 @@ static void native_leave(struct backend *backend)
         log_debug(LOG_BOOTSTRAP, "the daemon heard no goodbye: %s", opal_strerror(status));
     }
     forget_me(backend->rml);
-    for (struct list *link; (link = list_pop(&native->fetches));) {
-        struct fetch *fetch = container_of(link, struct fetch, link);
-        answer_fetch(native, fetch, ORTE_ERR_COMM_FAILURE);
-    }
+    fail_fetches(native);
     backend_fini(backend);
     free(native);
 }
