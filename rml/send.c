@@ -226,11 +226,16 @@ static int pend_all_locked(struct rml *rml, struct rml_send *send, struct rml_pe
 static int place_locked(struct rml *rml, struct rml_send *send, struct oob_link **link)
 {
     struct rml_peer *hop = NULL;
-    struct rml_peer *dest = rml_peer_get(&rml->peers, &send->peer);
-    if (!dest) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    int status = ORTE_SUCCESS;
+    struct rml_peer *dest = rml_peer_find(&rml->peers, &send->peer);
+    if (!dest) { /* a name that leads nowhere is not remembered */
+        status = rml_next_hop_locked(rml, &send->peer, &hop);
+        dest = status == ORTE_SUCCESS ? rml_peer_get(&rml->peers, &send->peer) : NULL;
     }
-    int status = rml_next_hop_locked(rml, &send->peer, &hop);
+    if (!dest) {
+        return status != ORTE_SUCCESS ? status : ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    status = rml_next_hop_locked(rml, &send->peer, &hop);
     if (status != ORTE_SUCCESS) {
         return status;
     }

@@ -379,6 +379,7 @@ START_TEST(nobody_knows_the_way)
     struct node stranger = {.name = {0x90001, 3}};
     ck_assert_int_eq(send_number(&b, &a, TAG, 1), ORTE_ERR_ADDRESSEE_UNKNOWN); /* no daemon yet */
     ck_assert_int_eq(send_core(&daemons[0], &stranger, RML_TAG_CLIENT), ORTE_ERR_ADDRESSEE_UNKNOWN);
+    ck_assert_ptr_null(rml_peer_find(&daemons[0].rml->peers, &stranger.name));
     ck_assert_int_eq(send_number(&a, &stranger, TAG, 1), 4);
     wait_count(&daemons[0], &daemons[0].rml->counters.misrouted, 1);
     close_all();
