@@ -90,10 +90,13 @@ opal_buffer_t *proto_new(uint8_t kind, const char *format, ...)
     return buffer;
 }
 
+/* The sender's count may be 0: then nothing was read, and value is as it was. If it is more than 1,
+ * the first was read all the same. */
 static int unpack_plain(opal_buffer_t *buffer, void *value, opal_data_type_t type)
 {
     int32_t count = 1;
-    return opal_dss.unpack(buffer, value, &count, type);
+    int status = opal_dss.unpack(buffer, value, &count, type);
+    return status == OPAL_SUCCESS && count != 1 ? ORTE_ERR_UNPACK_FAILURE : status;
 }
 
 static int unpack_text(opal_buffer_t *buffer, char **text)
@@ -109,8 +112,10 @@ static int unpack_bytes(opal_buffer_t *buffer, uint8_t **data, size_t *size)
     if (status == OPAL_SUCCESS) {
         *data = object->bytes;
         *size = (size_t) object->size;
-        free(object);
+    } else if (object) {
+        free(object->bytes);
     }
+    free(object);
     return status;
 }
 
