@@ -6,6 +6,7 @@
 
 #include <check.h>
 
+void unit_limit(void); /* before the cases are made: they take the limit with them */
 int unit_main(Suite *suite);
 
 /* UNIT_MAIN("dss", test_a, test_b, ...): a main that runs these cases. */
@@ -13,6 +14,7 @@ int unit_main(Suite *suite);
     int main(void)                                                      \
     {                                                                   \
         const TTest *const cases[] = {__VA_ARGS__};                     \
+        unit_limit();                                                   \
         Suite *suite = suite_create(title);                             \
         for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) { \
             TCase *tcase = tcase_create(cases[i]->name);                \
