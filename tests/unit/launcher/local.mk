@@ -32,3 +32,16 @@ tests_unit_launcher_test_tags_SOURCES = tests/unit/launcher/test-tags.c
 tests_unit_launcher_test_tags_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_output_SOURCES = tests/unit/launcher/test-output.c
 tests_unit_launcher_test_output_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+
+# What travels between front end, HNP and daemons.
+UNIT_TESTS += tests/unit/launcher/test-orders tests/unit/launcher/test-submit \
+	tests/unit/launcher/test-home
+tests_unit_launcher_test_orders_SOURCES = tests/unit/launcher/test-orders.c
+tests_unit_launcher_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+	libbase.la
+tests_unit_launcher_test_submit_SOURCES = tests/unit/launcher/test-submit.c
+tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+	libbase.la
+tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
+tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+	libbase.la
