@@ -120,6 +120,17 @@ static int take_text(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
+static int take_unable(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
+{
+    char *why;
+    int status = proto_unpack(buffer, "s", &why);
+    if (status == OPAL_SUCCESS) {
+        hnp_peer_unable(hnp, vpid, why);
+        free(why);
+    }
+    return status;
+}
+
 static int take_lost(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t vpid;
@@ -171,6 +182,8 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return take_text(hnp, buffer);
     case REPORT_LOST:
         return take_lost(hnp, buffer);
+    case REPORT_UNABLE:
+        return take_unable(hnp, vpid, buffer);
     default:
         return ORTE_ERR_BAD_PARAM;
     }
@@ -267,8 +280,13 @@ static int number_daemons(struct hnp *hnp)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     hnp->unended = hnp->plan.rank_count;
-    hnp->peers[HNP_VPID].state = PEER_WIRED;
+    char host[256] = "localhost";
+    gethostname(host, sizeof(host) - 1);
+    hnp->peers[HNP_VPID] = (struct peer){.state = PEER_WIRED, .node = strdup(host)};
     hnp->peer_count = 1;
+    if (!hnp->peers[HNP_VPID].node) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
     for (uint32_t node = 0; node < nodes; node++) {
         uint32_t vpid = hnp->plan.nodes[node].local ? HNP_VPID : hnp->peer_count++;
         hnp->daemon_of_node[node] = vpid;
@@ -283,15 +301,13 @@ static int number_daemons(struct hnp *hnp)
 
 static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
 {
-    char host[256] = "localhost";
-    gethostname(host, sizeof(host) - 1);
     struct daemon_config config = {
         .uuid = hnp->uuid,
         .family = hnp->family,
         .vpid = HNP_VPID,
         .count = hnp->peer_count,
         .radix = (uint32_t) param_int(&routed_radix),
-        .node = hnp->peers[HNP_VPID].node ? hnp->peers[HNP_VPID].node : host,
+        .node = hnp->peers[HNP_VPID].node,
         .shepherd = hnp->shepherd,
         .loop = hnp->loop,
     };

@@ -27,7 +27,7 @@ enum peer_state { PEER_STARTING, PEER_HOME, PEER_WIRED, PEER_LAUNCHED, PEER_DRAI
 /* A daemon, by vpid; the first is this process. */
 struct peer {
     enum peer_state state;
-    char *node;    /* owned: the node's name */
+    char *node;    /* owned: the node's name; keelrun's own may have no ranks */
     char *contact; /* owned; NULL until it calls home */
 };
 
@@ -82,6 +82,8 @@ void hnp_launch(struct hnp *hnp);
 /* The job has failed: the first call decides code and text. */
 void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
 void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what);
+/* A daemon cannot take part; none of its ranks was started. */
+void hnp_peer_unable(struct hnp *hnp, uint32_t vpid, const char *why);
 void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool unfinished);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost);

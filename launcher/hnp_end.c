@@ -241,22 +241,33 @@ static bool is_lost_with(const struct hnp *hnp, uint32_t vpid, uint32_t lost)
     return vpid == lost;
 }
 
-/* Its ranks are ended by its shepherd. Returns whether all output of the node is here. */
-static bool lose_peer(struct hnp *hnp, uint32_t vpid)
+static void ranks_of_ended(struct hnp *hnp, uint32_t vpid)
 {
-    bool drained = hnp->peers[vpid].state == PEER_DRAINED;
-    hnp->peers[vpid].state = PEER_LOST;
     for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
         if (hnp->daemon_of_node[hnp->plan.node_of[rank]] == vpid) {
             rank_ended(hnp, rank);
         }
     }
+}
+
+void hnp_peer_unable(struct hnp *hnp, uint32_t vpid, const char *why)
+{
+    ranks_of_ended(hnp, vpid);
+    hnp_fail(hnp, EXIT_RUNTIME, "node %s: %s", hnp->peers[vpid].node, why);
+    hnp_check_end(hnp);
+}
+
+/* Its ranks are ended by its shepherd. Returns whether all output of the node is here. */
+static bool lose_peer(struct hnp *hnp, uint32_t vpid)
+{
+    bool drained = hnp->peers[vpid].state == PEER_DRAINED;
+    hnp->peers[vpid].state = PEER_LOST;
+    ranks_of_ended(hnp, vpid);
     return drained;
 }
 
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
 {
-    const char *node = hnp->peers[lost].node;
     bool drained = true;
     if (hnp->peers[lost].state == PEER_LOST || hnp->phase == PHASE_DONE) {
         return;
@@ -267,7 +278,7 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
         }
     }
     if (!drained) {
-        hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s", node ? node : "of keelrun");
+        hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s", hnp->peers[lost].node);
         if (hnp->exit_code == 0) { /* too late to fail, but output may be missing */
             hnp->exit_code = EXIT_RUNTIME;
         }

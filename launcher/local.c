@@ -4,6 +4,7 @@
 #include <launcher/bind.h>
 #include <launcher/daemon.h>
 
+#include <base/fault.h>
 #include <base/log.h>
 #include <base/sock.h>
 #include <bootstrap/proto.h>
@@ -15,8 +16,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
 
@@ -139,8 +138,8 @@ static char **make_env(const struct daemon *daemon, const struct launch_app *app
 {
     struct env env = {0};
     for (char **variable = environ; *variable; variable++) {
-        if (strncmp(*variable, "KEEL_RANK=", 10) != 0 &&
-            strncmp(*variable, "KEEL_LOCAL_RANK=", 16) != 0) {
+        if (strncmp(*variable, ENV_RANK "=", sizeof(ENV_RANK)) != 0 &&
+            strncmp(*variable, ENV_LOCAL_RANK "=", sizeof(ENV_LOCAL_RANK)) != 0) {
             env_append(&env, strdup(*variable));
         }
     }
@@ -157,14 +156,14 @@ static char **make_env(const struct daemon *daemon, const struct launch_app *app
 
 /* --- start --- */
 
-/* Tells the shepherd about a program. An error is reported for every local rank of it. */
-static bool define_app(struct daemon *daemon, uint32_t index)
+/* Tells the shepherd about a program. 0 or an errno. */
+static int define_app(struct daemon *daemon, uint32_t index)
 {
     const struct launch_app *app = &daemon->launch.apps[index];
     char program[4096];
     char **env = make_env(daemon, app);
     if (!env) {
-        return false;
+        return ENOMEM;
     }
     int found = program_resolve(app->argv[0], app->wdir, env, program, sizeof(program));
     if (found == 0) {
@@ -180,8 +179,7 @@ static bool define_app(struct daemon *daemon, uint32_t index)
         shepherd_define_app(daemon->shepherd, index, &spec);
     }
     strings_free(env);
-    errno = -found;
-    return found == 0;
+    return -found;
 }
 
 static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_map *binding)
@@ -205,20 +203,25 @@ static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_m
     shepherd_spawn(daemon->shepherd, daemon->launch.app_of[rank], &proc);
 }
 
+enum { NOT_DEFINED = -1 }; /* no rank of the program was to start here yet */
+
 static void start_ranks(struct daemon *daemon, const struct bind_map *binding)
 {
     const struct launch *launch = &daemon->launch;
-    int *errors = calloc(launch->app_count, sizeof(*errors)); /* by app; -1: defined */
+    int *errors = malloc(launch->app_count * sizeof(*errors)); /* by app; 0: it can be started */
+    for (uint32_t app = 0; errors && app < launch->app_count; app++) {
+        errors[app] = NOT_DEFINED;
+    }
     for (uint32_t rank = 0; rank < launch->map.size; rank++) {
         if (!is_local(daemon, rank)) {
             continue;
         }
         uint32_t app = launch->app_of[rank];
         daemon->ranks[rank].state = LOCAL_STARTING;
-        if (errors && errors[app] == 0) {
-            errors[app] = define_app(daemon, app) ? -1 : errno;
+        if (errors && errors[app] == NOT_DEFINED) {
+            errors[app] = define_app(daemon, app);
         }
-        if (errors && errors[app] == -1) {
+        if (errors && errors[app] == 0) {
             spawn_rank(daemon, rank, binding);
             continue;
         }
@@ -230,30 +233,40 @@ static void start_ranks(struct daemon *daemon, const struct bind_map *binding)
     free(errors);
 }
 
-int local_launch(struct daemon *daemon, struct launch *launch)
+/* Makes the job known here: its routes, its server, its ranks. On success the launch is taken. */
+static int adopt_job(struct daemon *daemon, const struct launch *launch)
 {
-    if (daemon->launch.map.size > 0) {
-        launch_fini(launch);
-        return ORTE_EXISTS;
-    }
-    daemon->launch = *launch;
-    const struct job_map *map = &daemon->launch.map;
+    const struct job_map *map = &launch->map;
     uint32_t *daemon_of = calloc(map->size, sizeof(*daemon_of));
-    daemon->ranks = calloc(map->size, sizeof(*daemon->ranks));
-    if (!daemon_of || !daemon->ranks) {
-        free(daemon_of);
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    struct local_rank *ranks = calloc(map->size, sizeof(*ranks));
+    int status = ORTE_ERR_OUT_OF_RESOURCE;
+    if (daemon_of && ranks && fault_at("launcher.launch").action != FAULT_ERROR) {
+        for (uint32_t rank = 0; rank < map->size; rank++) {
+            daemon_of[rank] = map->daemon_of_node[map->node_of[rank]];
+        }
+        status = rml_route_job(daemon->rml, map->jobid, map->size, daemon_of);
     }
-    for (uint32_t rank = 0; rank < map->size; rank++) {
-        daemon_of[rank] = map->daemon_of_node[map->node_of[rank]];
-        daemon->starting += is_local(daemon, rank);
-    }
-    int status = rml_route_job(daemon->rml, map->jobid, map->size, daemon_of);
-    free(daemon_of);
     if (status == ORTE_SUCCESS) {
         status = server_add_job(daemon->server, map);
     }
+    free(daemon_of);
     if (status != ORTE_SUCCESS) {
+        free(ranks);
+        return status;
+    }
+    daemon->launch = *launch;
+    daemon->ranks = ranks;
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        daemon->starting += is_local(daemon, rank);
+    }
+    return ORTE_SUCCESS;
+}
+
+int local_launch(struct daemon *daemon, struct launch *launch)
+{
+    int status = daemon->launch.map.size > 0 ? ORTE_EXISTS : adopt_job(daemon, launch);
+    if (status != ORTE_SUCCESS) {
+        launch_fini(launch);
         return status;
     }
     if (daemon->starting == 0) {

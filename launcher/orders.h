@@ -26,6 +26,7 @@ enum report {
     REPORT_ABORT,    /* u rank, i status, s reason */
     REPORT_TEXT,     /* s line: for the user */
     REPORT_LOST,     /* u vpid: a child of mine in the tree is gone */
+    REPORT_UNABLE,   /* s why: I cannot take part; none of my ranks was started */
 };
 
 /* One program of a job. */
