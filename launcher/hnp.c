@@ -259,16 +259,6 @@ static const struct daemon_ops daemon_ops = {
 
 /* --- a job comes --- */
 
-static void make_identity(struct hnp *hnp)
-{
-    uint8_t bytes[(JOB_UUID_TEXT - 1) / 2];
-    crypto_random(bytes, sizeof(bytes));
-    crypto_to_hex(hnp->uuid, bytes, sizeof(bytes));
-    crypto_random(hnp->control_key, sizeof(hnp->control_key));
-    /* never 0, nor the last, which wildcards use */
-    hnp->family = (1 + ((uint32_t) bytes[0] << 8 | bytes[1]) % 0xfffeu) << 16;
-}
-
 /* A daemon for every node but mine; the HNP is the first. */
 static int number_daemons(struct hnp *hnp)
 {
@@ -351,7 +341,8 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     warn_oversubscribed(hnp);
-    make_identity(hnp);
+    hnp->family = job_uuid_make(hnp->uuid);
+    crypto_random(hnp->control_key, sizeof(hnp->control_key));
     status = number_daemons(hnp);
     if (status == ORTE_SUCCESS) {
         status = open_daemon(hnp, reason, sizeof(reason));

@@ -63,12 +63,11 @@ static int parse_text(const char *value, char **text)
 
 static int parse_uuid(const char *value, struct home *home)
 {
-    uint8_t bytes[(JOB_UUID_TEXT - 1) / 2];
-    int status = crypto_from_hex(bytes, sizeof(bytes), value);
-    if (status == ORTE_SUCCESS) {
-        memcpy(home->uuid, value, JOB_UUID_TEXT);
+    if (!job_uuid_ok(value)) {
+        return ORTE_ERR_BAD_PARAM;
     }
-    return status;
+    memcpy(home->uuid, value, JOB_UUID_TEXT);
+    return ORTE_SUCCESS;
 }
 
 static int parse_setting(const char *value, struct home *home)
