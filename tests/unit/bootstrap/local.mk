@@ -17,3 +17,8 @@ UNIT_TESTS += tests/unit/bootstrap/test-server
 tests_unit_bootstrap_test_server_SOURCES = tests/unit/bootstrap/test-server.c $(RML_CLUSTER)
 tests_unit_bootstrap_test_server_LDADD = tests/lib/libunit.la libbootserver.la libbootstrap.la \
 	librml.la liboob.la libbase.la
+
+# The public calls, from outside: only libkeel.
+UNIT_TESTS += tests/unit/bootstrap/test-alone
+tests_unit_bootstrap_test_alone_SOURCES = tests/unit/bootstrap/test-alone.c
+tests_unit_bootstrap_test_alone_LDADD = tests/lib/libunit.la lib/libkeel.la
