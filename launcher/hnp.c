@@ -39,10 +39,16 @@ void hnp_tell(struct hnp *hnp, const char *format, ...)
     channel_send(hnp->front, proto_new(FRONT_TEXT, "s", text));
 }
 
+bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid)
+{
+    enum peer_state state = hnp->peers[vpid].state;
+    return state >= PEER_HOME && state != PEER_LOST;
+}
+
 void hnp_order_all(struct hnp *hnp, uint8_t order)
 {
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state >= PEER_HOME && hnp->peers[vpid].state != PEER_LOST) {
+        if (hnp_peer_lives(hnp, vpid)) {
             (void) daemon_order(hnp->daemon, vpid, proto_new(order, ""));
         }
     }
@@ -299,9 +305,9 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
         .radix = (uint32_t) param_int(&routed_radix),
         .node = hnp->peers[HNP_VPID].node,
         .shepherd = hnp->shepherd,
+        .control_key = hnp->control_key,
         .loop = hnp->loop,
     };
-    memcpy(config.control_key, hnp->control_key, sizeof(config.control_key));
     int status = daemon_create(&hnp->daemon, &config, &daemon_ops, hnp, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         rml_handle(hnp->daemon->rml, RML_TAG_REPORT, from_daemon, hnp);

@@ -64,6 +64,8 @@ void hnp_destroy(struct hnp *hnp);
 void hnp_enter(struct hnp *hnp, enum phase phase);
 void hnp_order_all(struct hnp *hnp, uint8_t order); /* one without a body, to every living daemon */
 void hnp_tell(struct hnp *hnp, const char *format, ...) KEEL_PRINTF(2, 3);
+/* Can it be sent to? */
+bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid);
 /* Has every daemon that is not lost reached this state? */
 bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state);
 
@@ -73,7 +75,6 @@ void plm_agent_started(struct hnp *hnp, uint32_t id, int input);
 void plm_agent_failed(struct hnp *hnp, uint32_t id, int error);
 void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status);
 void plm_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */
-void plm_wire(struct hnp *hnp);
 
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);

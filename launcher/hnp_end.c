@@ -75,10 +75,9 @@ void hnp_check_end(struct hnp *hnp)
 static void order_signal(struct hnp *hnp, int32_t signal)
 {
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state < PEER_HOME || hnp->peers[vpid].state == PEER_LOST) {
-            continue;
+        if (hnp_peer_lives(hnp, vpid)) {
+            (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_SIGNAL, "i", signal));
         }
-        (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_SIGNAL, "i", signal));
     }
 }
 

@@ -106,7 +106,7 @@ void hnp_written(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t source, bytes;
     if (proto_unpack(buffer, "uu", &source, &bytes) == OPAL_SUCCESS && source < hnp->peer_count &&
-        hnp->peers[source].state != PEER_LOST) {
+        hnp_peer_lives(hnp, source)) {
         to_iof(hnp, source, proto_new(IOF_OUTPUT_CREDIT, "u", bytes));
     }
 }
@@ -118,7 +118,7 @@ void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state >= PEER_HOME && hnp->peers[vpid].state != PEER_LOST) {
+        if (hnp_peer_lives(hnp, vpid)) {
             to_iof(hnp, vpid, proto_new(IOF_OUTPUT_CLOSED, "c", stream));
         }
     }

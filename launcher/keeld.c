@@ -168,11 +168,10 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
         .radix = home->radix,
         .node = home->node,
         .shepherd = keeld->shepherd,
+        .control_key = home->key,
         .loop = keeld->loop,
     };
-    memcpy(config.control_key, home->key, sizeof(config.control_key));
     int status = daemon_create(&keeld->daemon, &config, &daemon_ops, keeld, reason, reason_size);
-    crypto_wipe(config.control_key, sizeof(config.control_key));
     if (status != ORTE_SUCCESS) {
         return status;
     }

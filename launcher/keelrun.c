@@ -26,13 +26,10 @@ static int complain(int exit_code, const char *what, const char *why)
 /* Programs run in keelrun's folder unless another was asked for. */
 static int default_folders(struct run_request *request)
 {
-    char *here = NULL;
     for (size_t i = 0; i < request->app_count; i++) {
-        if (!request->apps[i].wdir && !(here = getcwd(NULL, 0))) {
+        struct app_request *app = &request->apps[i];
+        if (!app->wdir && !(app->wdir = getcwd(NULL, 0))) {
             return ORTE_ERR_IN_ERRNO;
-        }
-        if (!request->apps[i].wdir) {
-            request->apps[i].wdir = here;
         }
     }
     return ORTE_SUCCESS;
