@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/pool.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/le.h>
 #include <btl/rdma_am_wire.h>
 

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/crypto.h>
 #include <btl/region.h>
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <oob/handshake.h>
 
 #include <base/le.h>

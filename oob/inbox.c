@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <oob/inbox.h>
 
 #include <base/le.h>

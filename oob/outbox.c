@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <oob/outbox.h>
 
 #include <base/fault.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <oob/record.h>
 
 #include <base/le.h>

@@ -3,6 +3,8 @@
  * at a time: the thread inside a callback is the drainer. While that callback blocks in a call of
  * ours, the drainer runs recursive completions only, and the others keep their order. In
  * RML_DISPATCH_LOOP mode a task on the loop runs the queue. */
+#include <config.h>
+
 #include <base/clock.h>
 #include <errno.h>
 #include <rml/state.h>

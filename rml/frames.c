@@ -1,5 +1,7 @@
 /* Frames that come in: the first daemon checks who sent them, relays pass them on, the destination
  * assembles and delivers. Everything here runs on the loop. */
+#include <config.h>
+
 #include <base/fault.h>
 #include <base/log.h>
 #include <rml/state.h>

@@ -1,4 +1,6 @@
 /* Receives: posting, completing, cancelling. The matching itself is in rml/match.c. */
+#include <config.h>
+
 #include <base/log.h>
 #include <rml/calls.h>
 #include <rml/state.h>

@@ -1,4 +1,6 @@
 /* One process's RML: making and ending it, its routes and its settings. */
+#include <config.h>
+
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/param.h>

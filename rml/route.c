@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <rml/core.h>
 #include <rml/route.h>
 #include <stdlib.h>

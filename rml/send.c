@@ -1,5 +1,7 @@
 /* Sends: a message is cut into frames that point into the sender's memory; the operation completes
  * when the last frame is with the kernel, or has failed. */
+#include <config.h>
+
 #include <rml/calls.h>
 #include <rml/state.h>
 #include <stdlib.h>

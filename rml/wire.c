@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/le.h>
 #include <limits.h>
 #include <rml/rml_wire.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/le.h>
 #include <btl/sm/card.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/le.h>
 #include <btl/tcp/tcp_wire.h>
 
