@@ -63,13 +63,8 @@ static struct fence *get_fence(struct server *server, struct job *job, uint32_t 
 
 static opal_buffer_t *daemon_message(const struct job *job, const struct fence *fence)
 {
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer && proto_pack(buffer, "uuib", job->map.jobid, fence->operation, fence->status,
-                             fence->collection.data, fence->collection.size) != ORTE_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    return buffer;
+    return proto_new_bare("uuib", job->map.jobid, fence->operation, fence->status,
+                          fence->collection.data, fence->collection.size);
 }
 
 /* The result is known: tells the children and the local ranks, and ends the fence. */

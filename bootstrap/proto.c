@@ -70,23 +70,39 @@ int proto_pack(opal_buffer_t *buffer, const char *format, ...)
     return status;
 }
 
-opal_buffer_t *proto_new(uint8_t kind, const char *format, ...)
+/* A message with these values behind its first byte; kind NULL: without that. */
+static opal_buffer_t *new_message(const uint8_t *kind, const char *format, va_list *values)
 {
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
     if (!buffer) {
         return NULL;
     }
-    va_list values;
-    va_start(values, format);
-    int status = opal_dss.pack(buffer, &kind, 1, OPAL_UINT8);
+    int status = kind ? opal_dss.pack(buffer, kind, 1, OPAL_UINT8) : OPAL_SUCCESS;
     if (status == OPAL_SUCCESS) {
-        status = pack_values(buffer, format, &values);
+        status = pack_values(buffer, format, values);
     }
-    va_end(values);
     if (status != OPAL_SUCCESS) {
         OBJ_RELEASE(buffer);
         return NULL;
     }
+    return buffer;
+}
+
+opal_buffer_t *proto_new(uint8_t kind, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    opal_buffer_t *buffer = new_message(&kind, format, &values);
+    va_end(values);
+    return buffer;
+}
+
+opal_buffer_t *proto_new_bare(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    opal_buffer_t *buffer = new_message(NULL, format, &values);
+    va_end(values);
     return buffer;
 }
 

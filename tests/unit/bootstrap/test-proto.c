@@ -53,6 +53,19 @@ START_TEST(test_every_letter_comes_back)
 }
 END_TEST
 
+START_TEST(test_a_bare_message_has_no_first_byte)
+{
+    uint32_t number = 0;
+    opal_buffer_t *buffer = proto_new_bare("u", 77u);
+    ck_assert_ptr_nonnull(buffer);
+    ck_assert_int_eq(proto_unpack(buffer, "u", &number), ORTE_SUCCESS);
+    ck_assert_uint_eq(number, 77);
+    ck_assert_uint_eq(proto_left(buffer), 0);
+    OBJ_RELEASE(buffer);
+    ck_assert_ptr_null(proto_new_bare("b", "x", SIZE_MAX));
+}
+END_TEST
+
 START_TEST(test_no_bytes_are_null)
 {
     uint8_t *data = (uint8_t *) "x";
@@ -150,7 +163,7 @@ START_TEST(test_too_many_bytes_are_refused)
 }
 END_TEST
 
-UNIT_MAIN("proto", test_every_letter_comes_back, test_no_bytes_are_null,
-          test_a_short_message_leaves_nothing_to_free, test_a_missing_text_is_an_error,
-          test_no_value_is_an_error, test_more_values_than_one_are_an_error,
-          test_too_many_bytes_are_refused)
+UNIT_MAIN("proto", test_every_letter_comes_back, test_a_bare_message_has_no_first_byte,
+          test_no_bytes_are_null, test_a_short_message_leaves_nothing_to_free,
+          test_a_missing_text_is_an_error, test_no_value_is_an_error,
+          test_more_values_than_one_are_an_error, test_too_many_bytes_are_refused)
