@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <launcher/help.h>
 #include <launcher/request.h>
+#include <launcher/strings.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,41 +53,7 @@ static bool no_memory(struct parser *parser)
     return wrong(parser, "out of memory");
 }
 
-/* Vectors of strings, NULL-ended. */
-
-static size_t vector_count(char **vector)
-{
-    size_t count = 0;
-    while (vector && vector[count]) {
-        count++;
-    }
-    return count;
-}
-
-static void vector_free(char **vector)
-{
-    for (size_t i = 0; vector && vector[i]; i++) {
-        free(vector[i]);
-    }
-    free(vector);
-}
-
-/* Takes item, also on failure. */
-static bool vector_add(char ***vector, char *item)
-{
-    size_t count = vector_count(*vector);
-    char **grown = item ? realloc(*vector, (count + 2) * sizeof(char *)) : NULL;
-    if (!grown) {
-        free(item);
-        return false;
-    }
-    grown[count] = item;
-    grown[count + 1] = NULL;
-    *vector = grown;
-    return true;
-}
-
-/* Sets NAME=VALUE in an environment, in place of an older one of that name. */
+/* Sets PREFIXNAME=VALUE in an environment; name need not end. */
 static bool env_set(char ***env, const char *prefix, const char *name, size_t name_size,
                     const char *value)
 {
@@ -94,15 +61,7 @@ static bool env_set(char ***env, const char *prefix, const char *name, size_t na
     if (asprintf(&entry, "%s%.*s=%s", prefix, (int) name_size, name, value) < 0) {
         return false;
     }
-    size_t key = strlen(prefix) + name_size + 1;
-    for (size_t i = 0; *env && (*env)[i]; i++) {
-        if (strncmp((*env)[i], entry, key) == 0) {
-            free((*env)[i]);
-            (*env)[i] = entry;
-            return true;
-        }
-    }
-    return vector_add(env, entry);
+    return strings_set(env, entry);
 }
 
 /* Values. */
@@ -209,8 +168,8 @@ static bool apply_output(struct parser *parser, const char *option, char **value
 static bool apply_mca(struct parser *parser, const char *option, char **values)
 {
     if (strchr(values[0], '=') || param_override(values[0], values[1]) != ORTE_SUCCESS) {
-        return wrong(parser, "%s '%s': not a parameter's name (keel-info lists them)", option,
-                     values[0]);
+        return wrong(parser, "%s '%s': not a parameter's name (docs/parameters.md lists them)",
+                     option, values[0]);
     }
     return env_set(&parser->params, "", values[0], strlen(values[0]), values[1]) ||
            no_memory(parser);
@@ -504,7 +463,7 @@ static bool parse_program(struct parser *parser)
         return wrong(parser, "the program's name is empty");
     }
     for (; *parser->argv && strcmp(*parser->argv, ":") != 0; parser->argv++) {
-        if (!vector_add(&parser->app->argv, strdup(*parser->argv))) {
+        if (!strings_add(&parser->app->argv, strdup(*parser->argv))) {
             return no_memory(parser);
         }
     }
@@ -587,7 +546,7 @@ enum cmdline_result cmdline_parse(struct run_request *request, int argc, char **
                             .reason_size = reason_size};
     bool right =
         parse_apps(&parser) && (parser.done || (check_request(&parser) && export_params(&parser)));
-    vector_free(parser.params);
+    strings_free(parser.params);
     if (!right || parser.done) {
         run_request_fini(&parsed);
         return right ? CMDLINE_DONE : CMDLINE_ERROR;
@@ -599,8 +558,8 @@ enum cmdline_result cmdline_parse(struct run_request *request, int argc, char **
 void run_request_fini(struct run_request *request)
 {
     for (size_t i = 0; i < request->app_count; i++) {
-        vector_free(request->apps[i].argv);
-        vector_free(request->apps[i].env);
+        strings_free(request->apps[i].argv);
+        strings_free(request->apps[i].env);
         free(request->apps[i].wdir);
     }
     for (size_t i = 0; i < request->node_count; i++) {

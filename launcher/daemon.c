@@ -256,6 +256,7 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     }
     snprintf(daemon->uuid, sizeof(daemon->uuid), "%s", config->uuid);
     daemon->name = (orte_process_name_t){config->family, config->vpid};
+    log_set_identity(config->node, ORTE_NAME_PRINT(&daemon->name));
     daemon->count = config->count;
     daemon->radix = config->radix;
     daemon->loop = config->loop;

@@ -35,7 +35,7 @@ static const char help_text[] =
     "Control\n"
     "  --timeout SECONDS       end the job after this time, with exit code 124\n"
     "  --mca NAME VALUE        set a parameter for keelrun and for every rank\n"
-    "                          (keel-info lists the parameters)\n"
+    "                          (keelrun(1) and docs/parameters.md list the parameters)\n"
     "  --help, -h              print this text\n"
     "  --version, -V           print the version\n"
     "\n"

@@ -4,26 +4,9 @@
 #include <launcher/hnp.h>
 
 #include <bootstrap/proto.h>
-
+#include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char **copy_strings(char *const *strings)
-{
-    size_t count = 0;
-    while (strings && strings[count]) {
-        count++;
-    }
-    char **copy = calloc(count + 1, sizeof(*copy));
-    for (size_t i = 0; copy && i < count; i++) {
-        copy[i] = strdup(strings[i]);
-        if (!copy[i]) {
-            strings_free(copy);
-            return NULL;
-        }
-    }
-    return copy;
-}
 
 static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
 {
@@ -68,8 +51,8 @@ static int fill_apps(const struct hnp *hnp, struct launch *launch)
     launch->app_count = (uint32_t) hnp->request.app_count;
     for (uint32_t i = 0; i < launch->app_count; i++) {
         const struct app_request *app = &hnp->request.apps[i];
-        launch->apps[i].argv = copy_strings(app->argv);
-        launch->apps[i].env = copy_strings(app->env);
+        launch->apps[i].argv = strings_copy(app->argv);
+        launch->apps[i].env = strings_copy(app->env);
         launch->apps[i].wdir = app->wdir ? strdup(app->wdir) : NULL;
         if (!launch->apps[i].argv || !launch->apps[i].env || (app->wdir && !launch->apps[i].wdir)) {
             return ORTE_ERR_OUT_OF_RESOURCE;

@@ -229,9 +229,7 @@ int main(void)
     int status = read_home(&keeld.home, reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
         take_settings(keeld.home.settings);
-        orte_process_name_t name = {keeld.home.family, keeld.home.vpid};
         log_open();
-        log_set_identity(keeld.home.node, ORTE_NAME_PRINT(&name));
         status = fault_open();
     }
     if (status == ORTE_SUCCESS) {

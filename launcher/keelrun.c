@@ -23,16 +23,27 @@ static int complain(int exit_code, const char *what, const char *why)
     return exit_code;
 }
 
-/* Programs run in keelrun's folder unless another was asked for. */
-static int default_folders(struct run_request *request)
+/* Programs run in keelrun's folder, or one that was named from there: the same on every node. */
+static int make_folders_absolute(struct run_request *request)
 {
-    for (size_t i = 0; i < request->app_count; i++) {
+    int status = ORTE_SUCCESS;
+    char *here = getcwd(NULL, 0);
+    for (size_t i = 0; i < request->app_count && status == ORTE_SUCCESS; i++) {
         struct app_request *app = &request->apps[i];
-        if (!app->wdir && !(app->wdir = getcwd(NULL, 0))) {
-            return ORTE_ERR_IN_ERRNO;
+        char *folder = NULL;
+        if (app->wdir && app->wdir[0] == '/') {
+            continue;
         }
+        if (!here || asprintf(&folder, "%s%s%s", here, app->wdir ? "/" : "",
+                              app->wdir ? app->wdir : "") < 0) {
+            status = ORTE_ERR_IN_ERRNO;
+            break;
+        }
+        free(app->wdir);
+        app->wdir = folder;
     }
-    return ORTE_SUCCESS;
+    free(here);
+    return status;
 }
 
 static int run(struct shepherd *shepherd, const struct run_request *request)
@@ -95,7 +106,7 @@ int main(int argc, char **argv)
     if (fault_open() != ORTE_SUCCESS) {
         exit_code = complain(EXIT_USAGE, "the parameter fault is wrong", NULL);
         shepherd_end(shepherd);
-    } else if (default_folders(&request) != ORTE_SUCCESS) {
+    } else if (make_folders_absolute(&request) != ORTE_SUCCESS) {
         exit_code = complain(EXIT_RUNTIME, "the current folder is gone", NULL);
         shepherd_end(shepherd);
     } else {

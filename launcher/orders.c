@@ -3,6 +3,7 @@
 #include <launcher/orders.h>
 
 #include <bootstrap/proto.h>
+#include <launcher/strings.h>
 #include <stdlib.h>
 
 #define STRINGS_MAX (1u << 20)
@@ -10,10 +11,7 @@
 
 int strings_pack(opal_buffer_t *buffer, char *const *strings)
 {
-    uint32_t count = 0;
-    while (strings && strings[count]) {
-        count++;
-    }
+    uint32_t count = (uint32_t) strings_count(strings);
     int status = proto_pack(buffer, "u", count);
     if (status == OPAL_SUCCESS && count > 0) {
         status = opal_dss.pack(buffer, strings, (int32_t) count, OPAL_STRING);
@@ -53,14 +51,6 @@ int strings_unpack(opal_buffer_t *buffer, char ***strings)
     }
     *strings = read;
     return ORTE_SUCCESS;
-}
-
-void strings_free(char **strings)
-{
-    for (size_t i = 0; strings && strings[i]; i++) {
-        free(strings[i]);
-    }
-    free(strings);
 }
 
 static int app_pack(opal_buffer_t *buffer, const struct launch_app *app)

@@ -53,6 +53,5 @@ void launch_fini(struct launch *launch);
 int strings_pack(opal_buffer_t *buffer, char *const *strings) KEEL_MUST_CHECK;
 /* A NULL-ended array, malloc'd like its strings. */
 int strings_unpack(opal_buffer_t *buffer, char ***strings) KEEL_MUST_CHECK;
-void strings_free(char **strings);
 
 #endif

@@ -60,22 +60,38 @@ static int make_simulated(struct job_plan *plan, const struct run_request *reque
     return ORTE_SUCCESS;
 }
 
-static int make_hosts(struct job_plan *plan, const struct run_request *request)
+/* The node that a host's name stands for, if it is among the first count. */
+static struct map_node *same_node(struct job_plan *plan, uint32_t count, const char *name)
 {
-    for (uint32_t i = 0; i < plan->node_count; i++) {
-        const struct node_request *host = &request->nodes[i];
-        struct map_node *node = &plan->nodes[i];
-        node->local = is_local(host->name);
-        node->slots_explicit = host->slots > 0;
-        node->slots = host->slots;
-        if (!node->slots_explicit) {
-            node->slots = node->local ? topo_usable_cpus() : 1;
-        }
-        node->name = strdup(host->name);
-        if (!node->name) {
-            return ORTE_ERR_OUT_OF_RESOURCE;
+    bool local = is_local(name);
+    for (uint32_t i = 0; i < count; i++) {
+        if (local ? plan->nodes[i].local : strcasecmp(plan->nodes[i].name, name) == 0) {
+            return &plan->nodes[i];
         }
     }
+    return NULL;
+}
+
+/* A host that is named again adds slots to its node. */
+static int make_hosts(struct job_plan *plan, const struct run_request *request)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        const struct node_request *host = &request->nodes[i];
+        struct map_node *node = same_node(plan, count, host->name);
+        if (!node) {
+            node = &plan->nodes[count++];
+            node->local = is_local(host->name);
+            node->slots = node->local && host->slots == 0 ? topo_usable_cpus() : 0;
+            node->name = strdup(host->name);
+            if (!node->name) {
+                return ORTE_ERR_OUT_OF_RESOURCE;
+            }
+        }
+        node->slots_explicit |= host->slots > 0;
+        node->slots += host->slots > 0 ? host->slots : !node->local;
+    }
+    plan->node_count = count;
     return ORTE_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 /* Unit tests: a file defines its cases with START_TEST and one UNIT_MAIN. Output is TAP; every case
- * runs in its own process with a time limit (10 s, or CK_DEFAULT_TIMEOUT). CK_RUN_CASE=test_a runs
- * one. */
+ * runs in its own process with a time limit (30 s, 120 s under AddressSanitizer, or
+ * CK_DEFAULT_TIMEOUT). CK_RUN_CASE=test_a runs one. */
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H
 

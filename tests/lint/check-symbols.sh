@@ -55,7 +55,7 @@ for module in "$libraries"/keel-*.so; do
 done
 
 needed='libevent_core-[0-9.]+|libsodium|libc|libm|libdl|librt|libpthread|ld-[a-z0-9_-]+'
-needed="$needed|libgcc_s|lib[alu]*san|libtsan"
+needed="$needed|libgcc_s|lib[a-z]*san"
 report 'libkeel needs only libevent_core, libsodium and the C library' "$(readelf -dW "$libkeel" |
     sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE "^($needed)\.so")"
 

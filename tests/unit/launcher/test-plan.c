@@ -130,9 +130,17 @@ START_TEST(test_own_names_are_local)
     gethostname(name, sizeof(name));
     snprintf(line, sizeof(line), "--host other:1,localhost:1,127.0.0.1:1,%s:1 -n 1 p", name);
     ck_assert_int_eq(make(line), ORTE_SUCCESS);
-    ck_assert(!plan.nodes[0].local && plan.nodes[1].local && plan.nodes[2].local &&
-              plan.nodes[3].local);
+    ck_assert_uint_eq(plan.node_count, 2); /* they are one node */
+    ck_assert(!plan.nodes[0].local && plan.nodes[1].local);
+    ck_assert_uint_eq(plan.nodes[1].slots, 3);
     job_plan_fini(&plan);
+}
+END_TEST
+
+START_TEST(test_a_host_named_again_adds_slots)
+{
+    assert_plan("--host a:1,b:1,a:1 -n 3 p", "0.0.0 0.1.0 1.0.0", false);
+    assert_plan("--host a,a p", "0.0.0 0.1.0", false);
 }
 END_TEST
 
@@ -152,4 +160,4 @@ UNIT_MAIN("plan", test_this_node_takes_as_many_as_are_asked_for,
           test_nodes_are_filled_one_after_the_other, test_simulated_nodes_have_names_and_daemons,
           test_programs_follow_each_other, test_given_slots_are_kept,
           test_only_nodes_without_given_slots_take_more, test_own_names_are_local,
-          test_slots_follow_the_affinity)
+          test_a_host_named_again_adds_slots, test_slots_follow_the_affinity)
