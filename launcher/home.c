@@ -3,7 +3,7 @@
 #include <launcher/home.h>
 
 #include <base/param.h>
-#include <launcher/orders.h>
+#include <launcher/strings.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,22 +72,11 @@ static int parse_uuid(const char *value, struct home *home)
 
 static int parse_setting(const char *value, struct home *home)
 {
-    size_t count = 0;
-    while (home->settings && home->settings[count]) {
-        count++;
-    }
-    if (count >= SETTINGS_MAX || strncmp(value, SETTING_PREFIX, strlen(SETTING_PREFIX)) != 0 ||
-        !strchr(value, '=')) {
+    if (strings_count(home->settings) >= SETTINGS_MAX ||
+        strncmp(value, SETTING_PREFIX, strlen(SETTING_PREFIX)) != 0 || !strchr(value, '=')) {
         return ORTE_ERR_BAD_PARAM;
     }
-    char **settings = realloc(home->settings, (count + 2) * sizeof(*settings));
-    if (!settings) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    home->settings = settings;
-    settings[count] = strdup(value);
-    settings[count + 1] = NULL;
-    return settings[count] ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return strings_add(&home->settings, strdup(value)) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 /* What each line begins with. All but the last are there once. */

@@ -9,6 +9,7 @@
 #include <base/sock.h>
 #include <bootstrap/proto.h>
 #include <errno.h>
+#include <launcher/strings.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,46 +56,10 @@ static void start_settled(struct daemon *daemon)
 
 /* --- environment --- */
 
-/* A growing NULL-ended array of malloc'd strings. */
 struct env {
-    char **strings;
-    size_t count, capacity;
-    bool failed; /* no memory */
+    char **strings; /* owned */
+    bool failed;    /* no memory */
 };
-
-static void env_append(struct env *env, char *string)
-{
-    if (env->count + 2 > env->capacity) {
-        size_t capacity = env->capacity ? 2 * env->capacity : 64;
-        char **strings = realloc(env->strings, capacity * sizeof(*strings));
-        if (!strings) {
-            env->failed = true;
-            free(string);
-            return;
-        }
-        env->strings = strings;
-        env->capacity = capacity;
-    }
-    env->failed = env->failed || !string;
-    if (string) {
-        env->strings[env->count++] = string;
-        env->strings[env->count] = NULL;
-    }
-}
-
-/* Replaces a variable or adds it. */
-static void env_set(struct env *env, char *assignment)
-{
-    size_t name = assignment ? strcspn(assignment, "=") + 1 : 0;
-    for (size_t i = 0; assignment && i < env->count; i++) {
-        if (strncmp(env->strings[i], assignment, name) == 0) {
-            free(env->strings[i]);
-            env->strings[i] = assignment;
-            return;
-        }
-    }
-    env_append(env, assignment);
-}
 
 static void env_format(struct env *env, const char *format, ...) KEEL_PRINTF(2, 3);
 
@@ -107,10 +72,10 @@ static void env_format(struct env *env, const char *format, ...)
         text = NULL;
     }
     va_end(arguments);
-    env_set(env, text);
+    env->failed = !strings_set(&env->strings, text) || env->failed;
 }
 
-/* What the launcher says about the job and this node; stale values of an outer launcher go. The
+/* What the launcher says about the job and this node, in place of what an outer launcher said. The
  * servers of other interfaces (PMIx, PMI-1) add their variables here. */
 static void env_add_job(struct env *env, const struct daemon *daemon)
 {
@@ -136,15 +101,10 @@ static void env_add_job(struct env *env, const struct daemon *daemon)
 
 static char **make_env(const struct daemon *daemon, const struct launch_app *app)
 {
-    struct env env = {0};
-    for (char **variable = environ; *variable; variable++) {
-        if (strncmp(*variable, ENV_RANK "=", sizeof(ENV_RANK)) != 0 &&
-            strncmp(*variable, ENV_LOCAL_RANK "=", sizeof(ENV_LOCAL_RANK)) != 0) {
-            env_append(&env, strdup(*variable));
-        }
-    }
+    struct env env = {.strings = strings_copy(environ)};
+    env.failed = !env.strings;
     for (char **variable = app->env; *variable; variable++) {
-        env_set(&env, strdup(*variable));
+        env.failed = !strings_set(&env.strings, strdup(*variable)) || env.failed;
     }
     env_add_job(&env, daemon);
     if (env.failed) {

@@ -8,7 +8,8 @@ liblauncher_la_SOURCES += launcher/shepherd.c launcher/shepherd_main.h launcher/
 	launcher/sweep.h launcher/sweep.c launcher/session.h launcher/session.c \
 	launcher/bytes.h launcher/bytes.c launcher/tags.h launcher/tags.c launcher/stdio.h \
 	launcher/stdio.c launcher/bind.h launcher/bind.c \
-	launcher/cmdline.c launcher/help.h launcher/help.c launcher/plan.c launcher/program.c
+	launcher/strings.h launcher/strings.c launcher/cmdline.c launcher/help.h launcher/help.c \
+	launcher/plan.c launcher/program.c
 
 # the daemon's core, the HNP and the front end
 liblauncher_la_SOURCES += launcher/channel.c launcher/channel.h launcher/daemon.c launcher/daemon.h \

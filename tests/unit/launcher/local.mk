@@ -13,7 +13,8 @@ tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.l
 UNIT_TESTS += \
 	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program tests/unit/launcher/test-session \
 	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
-	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output
+	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output \
+	tests/unit/launcher/test-strings
 tests_unit_launcher_test_spawn_wire_SOURCES = tests/unit/launcher/test-spawn-wire.c
 tests_unit_launcher_test_spawn_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_program_SOURCES = tests/unit/launcher/test-program.c
@@ -45,3 +46,5 @@ tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libb
 tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
 tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
 	libbase.la
+tests_unit_launcher_test_strings_SOURCES = tests/unit/launcher/test-strings.c
+tests_unit_launcher_test_strings_LDADD = tests/lib/libunit.la liblauncher.la libbase.la

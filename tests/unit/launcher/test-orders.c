@@ -2,6 +2,7 @@
 
 #include <bootstrap/proto.h>
 #include <launcher/orders.h>
+#include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
