@@ -24,7 +24,11 @@ readonly sessions
 sanitize=$(grep -o -m 1 -e '-fsanitize=[^ ]*' "$KEEL_TEST_BUILDDIR/Makefile" | head -n 1)
 readonly sanitize
 slow=1
-[ -z "$sanitize" ] || slow=4
+if [ -n "$sanitize" ]; then # what any process finds out goes to a file, which finish looks for
+    slow=4
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$work/sanitizer"
+    export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}log_path=$work/sanitizer"
+fi
 readonly slow
 
 number=0
@@ -124,6 +128,9 @@ skip()
 
 finish()
 {
+    if [ -n "$sanitize" ]; then
+        is "nothing found by sanitizers" "" "$(cat "$work"/sanitizer.* 2>/dev/null)"
+    fi
     echo "1..$number"
     exit 0
 }

@@ -109,15 +109,14 @@ hands_over "a singleton with a file" 1 3000001 "self"
 # one bit of what arrived at rank 1 is turned
 if ${CC:-cc} -shared -fPIC -o "$work/bend.so" "$KEEL_TEST_SRCDIR/tests/system/bend.c" -ldl \
     2>"$work/cc.err"; then
-    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
-    run_limited 20 "$keelrun" --oversubscribe -n 1 "$handoff" "$work/file" : \
+    run_limited 20 env ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
+        "$keelrun" --oversubscribe -n 1 "$handoff" "$work/file" : \
         -n 1 -x LD_PRELOAD="$work/bend.so" "$handoff" "$work/file" : -n 1 "$handoff" "$work/file"
     is "corruption: exit code" 1 "$code"
     is "corruption: rank 0 learns of it" 1 "$(grep -c '^rank 0 -> 1 .* WRONG$' "$work/out")"
     is "corruption: the others are right" 2 "$(grep -c '^rank [12] -> .* ok$' "$work/out")"
     like "corruption: last line" "$work/out" \
         "^handoff: 3 ranks, 6 transfers, 18000006 bytes, 2 errors$"
-    unset ASAN_OPTIONS
 else
     skip "corruption" "no compiler"
 fi

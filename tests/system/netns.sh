@@ -189,8 +189,8 @@ over_ssh()
     ok "over ssh: its processes are found" [ "$(processes_with "KEEL_JOB=$uuid" | wc -l)" -ge 4 ]
     kill -KILL "$pid"
     no_leftovers "over ssh: keelrun is killed: nothing is left" "$uuid"
+    ok "over ssh: no session folder there" wait_for 2 not test -e "/tmp/keel-$(id -u)/$uuid"
     await 5
-    ok "over ssh: no session folder there" not test -e "/tmp/keel-$(id -u)/$uuid"
 }
 
 at_exit drop_sshd
