@@ -1,6 +1,7 @@
 #!/bin/bash
 # Hostile command lines, environments, standard input and strangers at the door: each is refused with
 # a reason, and the job of somebody else goes on.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
 # --- keelrun's command line ---

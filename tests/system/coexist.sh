@@ -1,5 +1,6 @@
 #!/bin/bash
 # libkeel and Open MPI in one process: both are used, linked and loaded at run time.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
 mpicc=${KEEL_TEST_MPICC:-}

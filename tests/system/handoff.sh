@@ -1,5 +1,6 @@
 #!/bin/bash
 # The main job: every rank hands a file to its neighbour, by send and by put, and verifies it.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
 # The last line for so many ranks and so big a file.

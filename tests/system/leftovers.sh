@@ -2,6 +2,7 @@
 # Nothing is left: after kill -9 of a rank, of keelrun, of a daemon or of a shepherd, every process of
 # the job, also one that did setsid and a double fork, its shared memory and its session folder are
 # gone within 2 s.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
 # A rank that leaves a process of a session of its own, says its job, joins and stays.

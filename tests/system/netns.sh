@@ -1,6 +1,7 @@
 #!/bin/bash
 # Two nodes that share no network, no /tmp and no /dev/shm: network namespaces with a cable between
 # them; and another node over a real ssh.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
 export KEEL_TEST_NETNS=kt$$ KEEL_TEST_VISIBLE=$KEEL_TEST_SRCDIR:$KEEL_TEST_BUILDDIR

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Any program under keelrun: exit codes and their reasons, several programs, environment, folders,
 # slots and binding.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
 host=$(hostname)

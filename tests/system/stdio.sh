@@ -1,5 +1,6 @@
 #!/bin/bash
 # Standard input, output and error: byte for byte, bounded, and ended in every way.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
 flood=$helpers/flood
