@@ -10,15 +10,16 @@ struct pool_item {
 };
 
 struct pool {
-    size_t item_size;  /* rounded up to the alignment */
-    size_t alignment;  /* a power of two */
+    size_t item_size; /* rounded up to the alignment */
+    size_t alignment; /* a power of two */
     size_t per_chunk;
-    size_t limit;      /* most items, 0: none */
-    size_t total;      /* items made */
+    size_t limit; /* most items, 0: none */
+    size_t total; /* items made */
     size_t in_use;
     struct pool_item *free;
     struct pool_chunk *chunks;
-    void (*construct)(void *item, void *arg); /* once per item, when its chunk is made; may be NULL */
+    void (*construct)(void *item,
+                      void *arg); /* once per item, when its chunk is made; may be NULL */
     void *arg;
 };
 

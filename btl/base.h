@@ -16,8 +16,8 @@ struct btl_host {
 
 /* Opens the components chosen by the parameter btl ("self,sm,tcp", or "^tcp" for all but) and inits
  * their modules. reason gets the text of an error: an unknown name, nothing opened. */
-int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t reason_size)
-    KEEL_MUST_CHECK;
+int btl_open(const struct keel_host_ops *ops, void *arg, char *reason,
+             size_t reason_size) KEEL_MUST_CHECK;
 /* Finalizes every module and closes the components. */
 void btl_close(void);
 mca_btl_base_module_t **btl_modules(size_t *count);
@@ -27,8 +27,8 @@ const struct btl_host *btl_host(void);
 
 /* The one way up for what arrived: names the outermost module and endpoint, so that a module can be
  * put before another, and calls the tag's callback. A tag nobody registered: the message is dropped
- * and counted, with one warning. segments lie in the module's memory and end with the call. The receiver
- * finds endpoint, which may be NULL, in the descriptor's des_context. */
+ * and counted, with one warning. segments lie in the module's memory and end with the call. The
+ * receiver finds endpoint, which may be NULL, in the descriptor's des_context. */
 void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count);
 /* The one way a send completes: calls des_cbfunc if there is one, then frees the descriptor when it
@@ -76,8 +76,7 @@ struct btl_component {
 extern const struct btl_component btl_components[]; /* ends with a NULL component */
 
 /* The components, in the order of btl/registry.c. */
-extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component,
-    mca_btl_tcp_component;
+extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_tcp_component;
 bool btl_tcp_active(void);
 
 #endif

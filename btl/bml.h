@@ -11,9 +11,9 @@ int bml_create(struct bml **bml) KEEL_MUST_CHECK;
 /* del_procs for every endpoint, then frees. */
 void bml_destroy(struct bml *bml);
 /* Asks every module for these peers and keeps, for each, the rails of the highest exclusivity: by
- * latency, then bandwidth; weight by bandwidth; eager for those of the lowest latency; rdma for those
- * with put or get. ORTE_ERR_UNREACH when a peer is reached by none (reason names it); the others
- * have their rails all the same. */
+ * latency, then bandwidth; weight by bandwidth; eager for those of the lowest latency; rdma for
+ * those with put or get. ORTE_ERR_UNREACH when a peer is reached by none (reason names it); the
+ * others have their rails all the same. */
 int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
 int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count);

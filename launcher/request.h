@@ -15,17 +15,17 @@ enum {
 };
 
 struct app_request {
-    uint32_t count;  /* -n; 0: as many as there are free slots */
-    char **argv;     /* owned, NULL-ended, at least the program */
-    char **env;      /* owned, NULL-ended: -x NAME or NAME=VALUE, resolved to NAME=VALUE */
-    char *wdir;      /* owned; NULL: keelrun's */
+    uint32_t count; /* -n; 0: as many as there are free slots */
+    char **argv;    /* owned, NULL-ended, at least the program */
+    char **env;     /* owned, NULL-ended: -x NAME or NAME=VALUE, resolved to NAME=VALUE */
+    char *wdir;     /* owned; NULL: keelrun's */
 };
 
 enum bind_policy { BIND_NONE, BIND_CORE };
 
 struct node_request {
-    char *name;      /* owned */
-    uint32_t slots;  /* 0: not given */
+    char *name;     /* owned */
+    uint32_t slots; /* 0: not given */
 };
 
 struct run_request {
@@ -43,14 +43,14 @@ struct run_request {
 enum cmdline_result { CMDLINE_RUN, CMDLINE_DONE /* --help, --version: printed */, CMDLINE_ERROR };
 
 /* Parses keelrun's arguments; --mca values go to param_override and, as KEEL_MCA_NAME and
- * OMPI_MCA_NAME, into every app's environment. An error's text names the argument, and what would be
- * right. */
+ * OMPI_MCA_NAME, into every app's environment. An error's text names the argument, and what would
+ * be right. */
 enum cmdline_result cmdline_parse(struct run_request *request, int argc, char **argv, char *reason,
                                   size_t reason_size);
 void run_request_fini(struct run_request *request);
 
 struct map_node {
-    char *name;          /* owned */
+    char *name; /* owned */
     uint32_t slots;
     bool slots_explicit; /* given by the user: more ranks need --oversubscribe */
     bool local;          /* keelrun's own node: no keeld */
@@ -59,12 +59,12 @@ struct map_node {
 /* Where every rank goes. Node i is served by daemon daemon_of_node[i]; ranks are numbered app by
  * app. */
 struct job_plan {
-    struct map_node *nodes;     /* owned */
+    struct map_node *nodes; /* owned */
     uint32_t node_count;
     uint32_t rank_count;
-    uint32_t *node_of;          /* by rank */
-    uint32_t *app_of;           /* by rank */
-    uint32_t *local_rank_of;    /* by rank */
+    uint32_t *node_of;       /* by rank */
+    uint32_t *app_of;        /* by rank */
+    uint32_t *local_rank_of; /* by rank */
     bool oversubscribed; /* more ranks than slots on some node, or than this machine has processors:
                           * ranks shall yield */
 };

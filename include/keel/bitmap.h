@@ -16,10 +16,10 @@ typedef struct opal_bitmap_t opal_bitmap_t;
 OBJ_CLASS_DECLARATION(opal_bitmap_t);
 
 /* Returns: OPAL_SUCCESS; OPAL_ERR_BAD_PARAM for NULL or a negative bit; OPAL_ERR_OUT_OF_RESOURCE
- * without memory or above the maximum. set_bit grows the bitmap; a bit beyond the end is not set. */
+ * without memory or above the maximum. set_bit grows the bitmap; a bit beyond the end is not set.
+ */
 int opal_bitmap_init(opal_bitmap_t *bm, int size) KEEL_PUBLIC(opal_bitmap_init);
-int opal_bitmap_set_max_size(opal_bitmap_t *bm, int max_size)
-    KEEL_PUBLIC(opal_bitmap_set_max_size);
+int opal_bitmap_set_max_size(opal_bitmap_t *bm, int max_size) KEEL_PUBLIC(opal_bitmap_set_max_size);
 int opal_bitmap_set_bit(opal_bitmap_t *bm, int bit) KEEL_PUBLIC(opal_bitmap_set_bit);
 int opal_bitmap_clear_bit(opal_bitmap_t *bm, int bit) KEEL_PUBLIC(opal_bitmap_clear_bit);
 bool opal_bitmap_is_set_bit(const opal_bitmap_t *bm, int bit) KEEL_PUBLIC(opal_bitmap_is_set_bit);

@@ -33,7 +33,8 @@ typedef struct ompi_free_list_item_t ompi_free_list_item_t;
 struct mca_mpool_base_module_t;
 typedef struct mca_mpool_base_module_t mca_mpool_base_module_t;
 
-/* A registration handle: btl_registration_handle_size flat bytes, to be sent to peers as they are. */
+/* A registration handle: btl_registration_handle_size flat bytes, to be sent to peers as they are.
+ */
 struct mca_btl_base_registration_handle_t;
 typedef struct mca_btl_base_registration_handle_t mca_btl_base_registration_handle_t;
 
@@ -178,8 +179,9 @@ typedef struct mca_btl_active_message_callback_t {
 } mca_btl_active_message_callback_t;
 
 /* One entry a tag. The seed sizes the table MCA_BTL_TAG_MAX, which leaves no room for tag 255. */
-extern mca_btl_active_message_callback_t mca_btl_base_active_message_trigger[MCA_BTL_TAG_MAX + 1]
-    KEEL_PUBLIC(mca_btl_base_active_message_trigger);
+extern mca_btl_active_message_callback_t
+    mca_btl_base_active_message_trigger[MCA_BTL_TAG_MAX + 1] KEEL_PUBLIC(
+        mca_btl_base_active_message_trigger);
 
 struct mca_btl_base_component_3_0_0_t {
     mca_base_component_t btl_version;
@@ -240,13 +242,14 @@ typedef int (*mca_btl_base_module_send_fn_t)(struct mca_btl_base_module_t *btl,
 /* Sends header and payload at once: OPAL_SUCCESS, both were copied, no callback. OUT_OF_RESOURCE or
  * RESOURCE_BUSY: not sent; with descriptor non-NULL, *descriptor is one of the whole size (the
  * caller fills and sends it) or NULL. convertor may be NULL when payload_size is 0. */
-typedef int (*mca_btl_base_module_sendi_fn_t)(
-    struct mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-    struct opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
-    uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-    mca_btl_base_descriptor_t **descriptor);
-/* Rule 2. NOT_AVAILABLE: size or alignment do not fit; OUT_OF_RESOURCE: later; PERM in the callback:
- * the target refused the handle. */
+typedef int (*mca_btl_base_module_sendi_fn_t)(struct mca_btl_base_module_t *btl,
+                                              struct mca_btl_base_endpoint_t *endpoint,
+                                              struct opal_convertor_t *convertor, void *header,
+                                              size_t header_size, size_t payload_size,
+                                              uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                                              mca_btl_base_descriptor_t **descriptor);
+/* Rule 2. NOT_AVAILABLE: size or alignment do not fit; OUT_OF_RESOURCE: later; PERM in the
+ * callback: the target refused the handle. */
 typedef int (*mca_btl_base_module_put_fn_t)(
     struct mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
     void *local_address, uint64_t remote_address,
@@ -276,8 +279,7 @@ typedef int (*mca_btl_base_module_atomic_cswap64_fn_t)(
     void *local_address, uint64_t remote_address,
     struct mca_btl_base_registration_handle_t *local_handle,
     struct mca_btl_base_registration_handle_t *remote_handle, uint64_t compare, uint64_t value,
-    int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-    void *cbdata);
+    int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
 /* Writes the module's (or one endpoint's) state to the log. */
 typedef void (*mca_btl_base_module_dump_fn_t)(struct mca_btl_base_module_t *btl,
                                               struct mca_btl_base_endpoint_t *endpoint,
@@ -330,14 +332,14 @@ struct mca_btl_base_module_t {
 };
 typedef struct mca_btl_base_module_t mca_btl_base_module_t;
 
-#define MCA_BTL_BASE_VERSION_3_0_0                                                       \
-    MCA_BASE_VERSION_2_0_0, .mca_type_name = "btl", .mca_type_major_version = 3,         \
+#define MCA_BTL_BASE_VERSION_3_0_0                                               \
+    MCA_BASE_VERSION_2_0_0, .mca_type_name = "btl", .mca_type_major_version = 3, \
                             .mca_type_minor_version = 0, .mca_type_release_version = 0
 
-#define MCA_BTL_DEFAULT_VERSION(name)                                                    \
-    MCA_BTL_BASE_VERSION_3_0_0, .mca_component_name = name,                              \
-                                .mca_component_major_version = OPAL_MAJOR_VERSION,       \
-                                .mca_component_minor_version = OPAL_MINOR_VERSION,       \
+#define MCA_BTL_DEFAULT_VERSION(name)                                              \
+    MCA_BTL_BASE_VERSION_3_0_0, .mca_component_name = name,                        \
+                                .mca_component_major_version = OPAL_MAJOR_VERSION, \
+                                .mca_component_minor_version = OPAL_MINOR_VERSION, \
                                 .mca_component_release_version = OPAL_RELEASE_VERSION
 
 END_C_DECLS

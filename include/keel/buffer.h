@@ -48,9 +48,9 @@ typedef uint8_t opal_dss_buffer_type_t;
 struct opal_buffer_t {
     opal_object_t super;
     opal_dss_buffer_type_t type;
-    char *base_ptr;         /* owned; NULL while empty */
-    char *pack_ptr;         /* where the next value is packed */
-    char *unpack_ptr;       /* where the next value is read */
+    char *base_ptr;   /* owned; NULL while empty */
+    char *pack_ptr;   /* where the next value is packed */
+    char *unpack_ptr; /* where the next value is read */
     size_t bytes_allocated;
     size_t bytes_used;
 };
@@ -75,8 +75,7 @@ typedef int (*opal_dss_pack_fn_t)(opal_buffer_t *buffer, const void *src, int32_
 typedef int (*opal_dss_unpack_fn_t)(opal_buffer_t *buffer, void *dest, int32_t *num_values,
                                     opal_data_type_t type);
 typedef int (*opal_dss_copy_fn_t)(void **dest, void *src, opal_data_type_t type);
-typedef int (*opal_dss_compare_fn_t)(const void *value1, const void *value2,
-                                     opal_data_type_t type);
+typedef int (*opal_dss_compare_fn_t)(const void *value1, const void *value2, opal_data_type_t type);
 typedef int (*opal_dss_size_fn_t)(size_t *size, void *src, opal_data_type_t type);
 typedef int (*opal_dss_print_fn_t)(char **output, char *prefix, void *src, opal_data_type_t type);
 typedef void (*opal_dss_release_fn_t)(opal_dss_value_t *value);

@@ -11,10 +11,10 @@ struct opal_convertor_t {
     const struct iovec *segments; /* borrowed; NULL for contiguous data, which lies in one */
     struct iovec one;
     uint32_t segment_count;
-    uint32_t segment_index;  /* where the position is */
-    size_t segment_offset;   /* and how far into that segment */
-    size_t bytes_converted;  /* the position, from the start */
-    size_t size;             /* of the whole data */
+    uint32_t segment_index; /* where the position is */
+    size_t segment_offset;  /* and how far into that segment */
+    size_t bytes_converted; /* the position, from the start */
+    size_t size;            /* of the whole data */
 };
 typedef struct opal_convertor_t opal_convertor_t;
 

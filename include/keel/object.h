@@ -36,11 +36,11 @@ bool opal_obj_release(opal_object_t *object) KEEL_PUBLIC(opal_obj_release); /* t
 #define OBJ_CONSTRUCT(object, type) opal_obj_construct((opal_object_t *) (object), OBJ_CLASS(type))
 #define OBJ_DESTRUCT(object) opal_obj_destruct((opal_object_t *) (object))
 #define OBJ_RETAIN(object) opal_obj_retain((opal_object_t *) (object))
-#define OBJ_RELEASE(object)                                   \
-    do {                                                      \
-        if (opal_obj_release((opal_object_t *) (object))) {   \
-            (object) = NULL;                                  \
-        }                                                     \
+#define OBJ_RELEASE(object)                                 \
+    do {                                                    \
+        if (opal_obj_release((opal_object_t *) (object))) { \
+            (object) = NULL;                                \
+        }                                                   \
     } while (0)
 
 END_C_DECLS

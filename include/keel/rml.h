@@ -4,8 +4,8 @@
  *  1. Callbacks run only while the application is inside Keel: in keel_progress() and in blocking
  *     calls of this table. While a callback blocks in such a call, only that call's own completion
  *     and callbacks posted with RECURSIVE_CALLBACK run; the rest keep their order.
- *  2. Any thread may call any function; one thread at a time runs callbacks. A blocking call polls the
- *     data plane: meanwhile no other thread may call a BTL module.
+ *  2. Any thread may call any function; one thread at a time runs callbacks. A blocking call polls
+ * the data plane: meanwhile no other thread may call a BTL module.
  *  3. Between two live processes messages arrive once and in order, whatever their tags.
  *  4. Success is never negative. Memory given to a send may be changed once the call (blocking) or
  *     the callback (non-blocking) says so; this says nothing of the receiver. */
@@ -155,8 +155,8 @@ typedef struct orte_rml_module_t orte_rml_module_t;
 
 extern orte_rml_module_t orte_rml KEEL_PUBLIC(orte_rml);
 
-#define ORTE_RML_BASE_VERSION_2_0_0                                                      \
-    MCA_BASE_VERSION_2_0_0, .mca_type_name = "rml", .mca_type_major_version = 2,         \
+#define ORTE_RML_BASE_VERSION_2_0_0                                              \
+    MCA_BASE_VERSION_2_0_0, .mca_type_name = "rml", .mca_type_major_version = 2, \
                             .mca_type_minor_version = 0, .mca_type_release_version = 0
 
 END_C_DECLS

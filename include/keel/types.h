@@ -195,9 +195,9 @@ typedef union opal_ptr_t {
  * hand-off until keel_finalize. */
 struct opal_proc_t {
     orte_process_name_t proc_name;
-    uint32_t node;          /* processes with the same number share a kernel */
-    uint32_t local_rank;    /* rank among the processes of its node */
-    const char *hostname;   /* node name; borrowed, lives as long as the proc */
+    uint32_t node;        /* processes with the same number share a kernel */
+    uint32_t local_rank;  /* rank among the processes of its node */
+    const char *hostname; /* node name; borrowed, lives as long as the proc */
 };
 typedef struct opal_proc_t opal_proc_t;
 
