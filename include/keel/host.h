@@ -25,8 +25,9 @@ struct keel_host_ops {
      * published no such card: OPAL_ERR_NOT_FOUND. */
     void (*get_card)(void *host, const opal_proc_t *peer, const char *key, keel_card_fn done,
                      void *arg);
-    /* A key that I and this peer alone can derive (with the rest of the job), for one purpose of at
-     * most 8 characters. The same bytes on both sides. */
+    /* A key that only processes of the job can derive, another one for each pair of them and each
+     * purpose (a text of at most 8 characters); the same bytes on both sides. OPAL_ERR_BAD_PARAM:
+     * not a peer, or a longer purpose. */
     int (*pair_key)(void *host, const orte_process_name_t *peer, const char *purpose,
                     uint8_t key[32]);
     /* A folder of this process's job and node, 0700, removed when the job ends; or NULL. */

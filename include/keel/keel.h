@@ -15,9 +15,8 @@
 BEGIN_C_DECLS
 
 struct keel_options {
-    size_t size;      /* sizeof(struct keel_options), so that members can be added */
-    bool enable_comm; /* false: the RML stays in the state before enable_comm; no modex, no
-                         rails */
+    size_t size;      /* sizeof(struct keel_options); a library with another one refuses it */
+    bool enable_comm; /* false: the RML stays as before enable_comm; no modex, no rails */
     bool data_plane;  /* false: the RML only, no BTL is opened */
 };
 #define KEEL_OPTIONS_DEFAULT                                                         \
@@ -25,35 +24,40 @@ struct keel_options {
         .size = sizeof(struct keel_options), .enable_comm = true, .data_plane = true \
     }
 
-/* Joins the job: under keelrun as the rank it started, else alone as a job of one. Blocks until
- * all peers' cards are to be had; options NULL means the defaults. Returns ORTE_SUCCESS or an
- * error, with the reason logged and everything undone. A second call without keel_finalize
- * between: ORTE_EXISTS. */
+/* Joins the job: under keelrun as the rank it started, else alone as a job of one. Blocks until all
+ * peers' cards are to be had, for at most a parameter's time; options NULL means the defaults.
+ * Returns ORTE_SUCCESS or an error, with the reason logged and everything undone. A second call
+ * without keel_finalize between: ORTE_EXISTS. */
 int keel_init(const struct keel_options *options) KEEL_EXPORT;
-/* Leaves the job: waits until all ranks have called it (for at most a parameter's time), then
- * frees everything. No other call is allowed after it but keel_init, which a rank of keelrun's
- * is refused (ORTE_ERR_PERM): it has left. ORTE_ERR_NOT_SUPPORTED from inside a callback. */
+/* Leaves the job: blocks until all ranks have called it (for at most a parameter's time), then
+ * frees everything, also when it returns an error: a rank was lost, or the time is over. Only
+ * ORTE_ERR_NOT_SUPPORTED (inside a callback) and ORTE_ERROR (no keel_init) mean that nothing
+ * happened. No other call is allowed after it but keel_init, which a rank of keelrun's is refused
+ * (ORTE_ERR_PERM): it has left. */
 int keel_finalize(void) KEEL_EXPORT;
 
 /* My name; the pointer is valid until keel_finalize. NULL before keel_init. Any thread. */
 const orte_process_name_t *keel_my_name(void) KEEL_EXPORT;
-/* The number of ranks of my job. Any thread. */
+/* The number of ranks of my job; 0 before keel_init. Any thread. */
 uint32_t keel_job_size(void) KEEL_EXPORT;
 /* Drives control and data plane and runs the callbacks that are due, without waiting; returns
  * the number of events. Inside a callback it runs no other callback of the plane that called
  * it. */
 int keel_progress(void) KEEL_EXPORT;
-/* Returns when every rank of the job has called it; drives progress meanwhile.
- * ORTE_ERR_COMM_FAILURE when a rank is lost. */
+/* Blocks until every rank of the job has called it, without a time limit; drives progress and runs
+ * callbacks meanwhile. ORTE_ERR_COMM_FAILURE when a rank is lost, from then on in every call;
+ * ORTE_ERR_COMM_DISABLED without communication. */
 int keel_fence(void) KEEL_EXPORT;
 /* Ends the whole job with a status (0 becomes 1) and a reason in printf's manner; does not
  * return. Any thread. */
 void keel_abort(int status, const char *format, ...) KEEL_EXPORT KEEL_PRINTF(2, 3)
     __attribute__((noreturn));
 
-/* The application's own cards: send before keel_fence, receive after it. The data is copied;
- * *data is malloc'd and the caller's. Keys: 1 to 63 printable characters; cards: at most 64
- * KiB. */
+/* The application's own cards: send before keel_fence, receive after it. send copies the data and
+ * does not block; recv may block and run callbacks while the card comes, and *data is malloc'd
+ * (NULL for an empty card) and the caller's. Keys: 1 to 63 printable characters, cards: at most 64
+ * KiB, else ORTE_ERR_BAD_PARAM. ORTE_EXISTS: I have sent that key; ORTE_ERR_NOT_FOUND: the peer has
+ * not. On an error nothing is written. */
 int keel_modex_send(const char *key, const void *data, size_t size) KEEL_EXPORT;
 int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **data,
                     size_t *size) KEEL_EXPORT;
