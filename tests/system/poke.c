@@ -1,5 +1,5 @@
 /* Strangers at a daemon's door: connects to the addresses of a contact string and misbehaves, until
- * it is killed.
+ * it is killed; for a minute at most.
  *
  *   poke garbage|idle|http CONTACT
  *
@@ -84,6 +84,7 @@ static void say(int fd, const char *how, unsigned round)
 
 int main(int argc, char **argv)
 {
+    alarm(60);
     char *addresses[ADDRESSES];
     int fds[CONNECTIONS], count = 0;
     char *rest = NULL;
