@@ -161,6 +161,8 @@ start()
     command=("$@")
     code= wall_ms=
     mark=$BASHPID.$((++marks))
+    : >"$work/out" # at once: the process empties them some time later
+    : >"$work/err"
     env --default-signal=INT,QUIT KT_MARK="$mark" "$@" <"${input:-/dev/null}" >"$work/out" 2>"$work/err" &
     pid=$!
     started+=("$pid")

@@ -53,11 +53,11 @@ for ranks in 1 2 4 7; do
 done
 
 head -c 3000001 /dev/urandom >"$work/file"
-run_limited 20 "$keelrun" -n 2 "$handoff" "$work/file"
+run_limited 20 "$keelrun" -n 2 --oversubscribe "$handoff" "$work/file"
 hands_over "a given file" 2 3000001 "sm sm"
 
 : >"$work/empty"
-run_limited 20 "$keelrun" -n 2 "$handoff" "$work/empty"
+run_limited 20 "$keelrun" -n 2 --oversubscribe "$handoff" "$work/empty"
 hands_over "an empty file" 2 0 "sm sm"
 
 run_limited 20 "$keelrun" -n 2 "$handoff" "$work/missing"

@@ -5,7 +5,9 @@
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
 host=$(hostname)
-cpus=$(nproc)
+# as many slots as keelrun counts: a cgroup's quota may leave less than nproc says
+cpus=$("$keelrun" printenv KEEL_SIZE 2>"$work/err" | head -n 1)
+ok "slots: at least one, and no more than processors" [ "$cpus" -ge 1 -a "$cpus" -le "$(nproc)" ]
 
 run_limited 10 "$keelrun" -n 4 --oversubscribe hostname
 is "hostname: exit code" 0 "$code"

@@ -27,7 +27,7 @@ limited 30 "$keelrun" -n 1 sh -c '"$0" write 5000000 >&2' "$flood" 2>&1 >"$work/
 is "5 MB of stderr" "right" "$(cat "$work/err")"
 is "5 MB of stderr: nothing on stdout" "" "$(cat "$work/out")"
 
-run_limited 10 "$keelrun" -n 2 sh -c 'echo out$KEEL_RANK; echo err$KEEL_RANK >&2'
+run_limited 10 "$keelrun" -n 2 --oversubscribe sh -c 'echo out$KEEL_RANK; echo err$KEEL_RANK >&2'
 is "stderr apart: stdout" "out0 out1" "$(sort "$work/out" | xargs)"
 is "stderr apart: stderr" "err0 err1" "$(sort "$work/err" | xargs)"
 
@@ -39,7 +39,7 @@ is "NUL bytes" "a.b\n." "$(tr '\0' . <"$work/out" | sed ':a; N; s/\n/\\n/; ta')"
 # the last bytes of a rank that ends at once
 wrong=0
 for ((i = 0; i < 50; i++)); do
-    run_limited 10 "$keelrun" -n 2 sh -c 'printf %s abcdefghij; printf %s klmno >&2'
+    run_limited 10 "$keelrun" -n 2 --oversubscribe sh -c 'printf %s abcdefghij; printf %s klmno >&2'
     [ "$code $(cat "$work/out") $(cat "$work/err")" = \
         "0 abcdefghijabcdefghij klmnoklmno" ] || wrong=$((wrong + 1))
 done
@@ -109,7 +109,7 @@ unset "started[-1]"
 # --- tags ---
 
 line='for i in 1 2 3; do printf "%s" part; printf "%s\n" " $i"; done; printf last; echo e >&2'
-run_limited 10 "$keelrun" -n 2 --tag-output sh -c "$line"
+run_limited 10 "$keelrun" -n 2 --oversubscribe --tag-output sh -c "$line"
 for rank in 0 1; do
     is "--tag-output: rank $rank" "$(printf "[1,$rank]<stdout>: %s\n" "part 1" "part 2" "part 3" last)" \
         "$(grep "^\[1,$rank\]" "$work/out")"
