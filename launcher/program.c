@@ -86,7 +86,9 @@ int program_resolve(const char *name, const char *wdir, char *const *env, char *
         for (;;) {
             size_t length = strcspn(part, ":"); /* an empty part means the working folder */
             rc = try(found, sizeof(found), base, length ? part : "./", length ? length : 2, name);
-            worst = rc == -EACCES ? rc : worst;
+            /* a file that may not be executed; folders that may not be searched do not count */
+            bool exists = faccessat(AT_FDCWD, found, F_OK, AT_EACCESS) == 0;
+            worst = rc == -EACCES && exists ? rc : worst;
             if (rc == 0 || !part[length]) {
                 break;
             }

@@ -81,6 +81,22 @@ START_TEST(test_the_path_is_searched_in_order)
 }
 END_TEST
 
+START_TEST(test_folders_that_may_not_be_searched_do_not_count)
+{
+    enum { NOBODY = 65534 };
+    make_tree();
+    ck_assert_int_eq(chmod(in_top("one"), 0), 0);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(seteuid(NOBODY), 0); /* top is for its owner alone */
+    }
+    assert_missing("prog", NULL, in_top("one"), ENOENT);
+    assert_missing(in_top("one/prog"), NULL, "/bin", EACCES);
+    ck_assert_int_eq(seteuid(getuid()), 0);
+    ck_assert_int_eq(chmod(in_top("one"), 0700), 0);
+    folder_remove(top);
+}
+END_TEST
+
 START_TEST(test_names_with_a_slash_are_paths)
 {
     make_tree();
@@ -136,6 +152,7 @@ START_TEST(test_lengths_are_checked)
 }
 END_TEST
 
-UNIT_MAIN("program", test_the_path_is_searched_in_order, test_names_with_a_slash_are_paths,
+UNIT_MAIN("program", test_the_path_is_searched_in_order,
+          test_folders_that_may_not_be_searched_do_not_count, test_names_with_a_slash_are_paths,
           test_relative_names_start_from_the_working_folder, test_without_a_path,
           test_lengths_are_checked)
