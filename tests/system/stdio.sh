@@ -10,7 +10,7 @@ limited()
 {
     local limit=$(($1 * slow))
     shift
-    timeout -s KILL $limit "$@"
+    timeout -s KILL $((4 * limit)) "$@"
 }
 
 # --- output ---
@@ -198,6 +198,26 @@ kill -INT $pid
 await 10
 is "SIGINT to ranks that do not trap: exit code" 130 "$code"
 ok "SIGINT to ranks that do not trap: at once" [ $(($(now_ms) - begin)) -lt $((1500 * slow)) ]
+
+# the keys of a terminal
+if type -P script >/dev/null; then
+    mkfifo "$work/keys"
+    exec 8<>"$work/keys"
+    printf '%s\n' "$traps" >"$work/traps"
+    input=$work/keys start script -qec "$keelrun -n 2 --oversubscribe sh $work/traps" /dev/null
+    ok "at a terminal: it starts" wait_for 10 has_lines "$work/out" 2
+    printf '\003' >&8
+    await 10
+    is "at a terminal: Ctrl-C reaches each rank once" 2 "$(grep -c '[01] got INT' "$work/out")"
+    is "at a terminal: Ctrl-C: exit code" 130 "$code"
+    input=$work/keys start script -qec "$keelrun -n 1 head -n 1" /dev/null
+    printf 'a line\n' >&8
+    await 10
+    is "at a terminal: a line that is typed" "0 1" "$code $(tr -d '\r' <"$work/out" | sort -u | grep -c 'a line')"
+    exec 8<&-
+else
+    skip "at a terminal" "no script"
+fi
 
 ignores='trap "" INT TERM HUP; echo ready; while :; do sleep 0.05; done'
 for signal in INT TERM; do
