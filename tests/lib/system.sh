@@ -202,7 +202,7 @@ run_limited()
 start()
 {
     command=("$@")
-    code= wall_ms=
+    code="" wall_ms=""
     mark=$BASHPID.$((++marks))
     : >"$work/out" # at once: the process empties them some time later
     : >"$work/err"
