@@ -134,7 +134,7 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
 
 static void rank_joined(void *arg, const orte_process_name_t *rank)
 {
-    local_joined(arg, rank->vpid);
+    local_welcomed(arg, rank->vpid);
 }
 
 static void rank_left(void *arg, const orte_process_name_t *rank)
@@ -172,6 +172,9 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
 {
     struct daemon *daemon = arg;
     if (peer->name.jobid == daemon->name.jobid) {
+        if (status != ORTE_SUCCESS && daemon->allgather) {
+            allgather_daemon_lost(daemon->allgather, peer->name.vpid);
+        }
         daemon->ops->link(daemon->arg, peer->name.vpid, status);
     }
 }
@@ -276,6 +279,10 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
+    status = allgather_create(&daemon->allgather, daemon->rml, &daemon->name, config->radix);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
     status = iof_create(&daemon->iof, daemon->rml, config->loop, &hnp);
     if (status != ORTE_SUCCESS) {
         goto undo;
@@ -307,7 +314,9 @@ void daemon_destroy(struct daemon *daemon)
     if (!daemon) {
         return;
     }
+    local_end_services(daemon);
     iof_destroy(daemon->iof);
+    allgather_destroy(daemon->allgather);
     server_destroy(daemon->server);
     rml_destroy(daemon->rml);
     local_destroy(daemon);

@@ -6,6 +6,7 @@
 #define LAUNCHER_DAEMON_H
 
 #include <base/loop.h>
+#include <bootstrap/allgather.h>
 #include <bootstrap/server.h>
 #include <launcher/iof.h>
 #include <launcher/orders.h>
@@ -43,6 +44,7 @@ struct daemon_ops {
 };
 
 struct local_rank; /* local.c */
+struct services;   /* service.h */
 
 struct daemon {
     char uuid[JOB_UUID_TEXT];
@@ -62,6 +64,9 @@ struct daemon {
     struct launch launch;               /* map.size 0: no job yet */
     struct local_rank *ranks;           /* owned, by rank; only local ones are used */
     uint32_t starting, started, living; /* of the local ranks */
+    bool any_joined;                    /* and the HNP knows */
+    struct services *services;          /* owned; NULL: none, or no job yet */
+    struct allgather *allgather;        /* owned: between the daemons, for services */
 };
 
 /* Opens session folder, RML and unix listener. reason gets the text of an error. */
@@ -82,9 +87,17 @@ void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 
 /* local.c */
 int local_launch(struct daemon *daemon, struct launch *launch); /* takes the launch */
 void local_signal(struct daemon *daemon, int signal);
+void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
 void local_destroy(struct daemon *daemon);
 bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank);
-void local_joined(struct daemon *daemon, uint32_t rank);
+bool local_is_here(const struct daemon *daemon, uint32_t rank);
+/* The rank has called this (a constant: "MPI_Init"), which all ranks of a job must when one does.
+ */
+void local_joined(struct daemon *daemon, uint32_t rank, const char *call);
+/* The job cannot go on: reason continues "rank N (program) on node X ...". */
+void local_broken(struct daemon *daemon, uint32_t rank, const char *reason);
+/* keel_init and keel_finalize. */
+void local_welcomed(struct daemon *daemon, uint32_t rank);
 void local_left(struct daemon *daemon, uint32_t rank);
 extern const struct shepherd_ops local_shepherd_ops; /* its arg is the daemon */
 

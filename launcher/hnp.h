@@ -48,6 +48,8 @@ struct hnp {
     uint32_t *daemon_of_node; /* owned */
     bool *ended;              /* owned, by rank */
     uint32_t unended;         /* ranks that have not ended */
+    char *joined_by;          /* owned: the call by which some rank joined; NULL: none has */
+    uint32_t stranger;        /* a rank that ended without joining; UINT32_MAX: none */
 
     bool failing; /* the job is being ended; the first reason counts */
     int exit_code;
@@ -82,7 +84,12 @@ void hnp_launch(struct hnp *hnp);
 /* The job has failed: the first call decides code and text. */
 void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
 void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what);
-void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool unfinished);
+/* joined: it has called keel_init, MPI_Init or the like; missing: what it should have called before
+ * its end, "" for nothing. */
+void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool joined,
+                     const char *missing);
+void hnp_rank_joined(struct hnp *hnp, char *call); /* takes the call's name */
+void hnp_rank_broken(struct hnp *hnp, uint32_t rank, const char *reason);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
 void hnp_peer_lost(struct hnp *hnp, uint32_t vpid);
 void hnp_signal(struct hnp *hnp, int signal);

@@ -8,6 +8,7 @@ liblauncher_la_SOURCES += launcher/shepherd.c launcher/shepherd_main.h launcher/
 	launcher/sweep.h launcher/sweep.c launcher/session.h launcher/session.c \
 	launcher/bytes.h launcher/bytes.c launcher/tags.h launcher/tags.c launcher/stdio.h \
 	launcher/stdio.c launcher/bind.h launcher/bind.c \
+	launcher/vars.h launcher/vars.c \
 	launcher/cmdline.c launcher/help.h launcher/help.c launcher/plan.c launcher/program.c
 
 # the daemon's core, the HNP and the front end
@@ -15,7 +16,8 @@ liblauncher_la_SOURCES += launcher/channel.c launcher/channel.h launcher/daemon.
 	launcher/frontend.c launcher/frontend.h launcher/hnp.c launcher/hnp.h launcher/hnp_end.c \
 	launcher/hnp_launch.c launcher/hnp_stdio.c launcher/home.c launcher/home.h launcher/iof.c \
 	launcher/iof.h launcher/local.c launcher/orders.c launcher/orders.h launcher/output.c \
-	launcher/output.h launcher/plm.c launcher/submit.c launcher/submit.h
+	launcher/output.h launcher/plm.c launcher/service.c launcher/service.h launcher/submit.c \
+	launcher/submit.h
 
 launcher_libs = liblauncher.la libbootserver.la librml.la liboob.la libbase.la
 bin_PROGRAMS += bin/keelrun bin/keeld

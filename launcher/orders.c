@@ -94,8 +94,8 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
 {
     int status = job_map_pack(buffer, &launch->map);
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "cccu", launch->bind, launch->yield, launch->report_bindings,
-                            launch->app_count);
+        status = proto_pack(buffer, "cccuu", launch->bind, launch->yield, launch->report_bindings,
+                            launch->universe, launch->app_count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
         status = app_pack(buffer, &launch->apps[i]);
@@ -146,7 +146,8 @@ int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
     uint32_t app_count;
     int status = job_map_unpack(buffer, &read.map);
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "cccu", &bind, &yield, &report_bindings, &app_count);
+        status = proto_unpack(buffer, "cccuu", &bind, &yield, &report_bindings, &read.universe,
+                              &app_count);
     }
     if (status == OPAL_SUCCESS && bind > BIND_CORE) {
         status = ORTE_ERR_UNPACK_FAILURE;

@@ -22,10 +22,12 @@ enum report {
     REPORT_WIRED,    /* - */
     REPORT_LAUNCHED, /* u ranks started: all of this daemon's, or failed */
     REPORT_FAILED,   /* u rank, c stage, i errno, s what */
-    REPORT_EXITED,   /* u rank, i wait status, c unfinished: joined but never said goodbye */
+    REPORT_EXITED,   /* u rank, i wait status, c joined, s call that was missing before its end */
     REPORT_ABORT,    /* u rank, i status, s reason */
     REPORT_TEXT,     /* s line: for the user */
     REPORT_LOST,     /* u vpid: a child of mine in the tree is gone */
+    REPORT_JOINED,   /* s call: the first rank here has called keel_init, MPI_Init or the like */
+    REPORT_BROKEN,   /* u rank, s reason: the job cannot go on */
 };
 
 /* One program of a job. */
@@ -42,6 +44,7 @@ struct launch {
     uint32_t *app_of; /* owned, by rank */
     enum bind_policy bind;
     bool yield, report_bindings;
+    uint32_t universe; /* processes that the nodes have slots for */
 };
 
 int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CHECK;

@@ -24,8 +24,9 @@ enum {
     RML_TAG_COLL_DOWN = 64,
     RML_TAG_MODEX_ASK = 65, /* daemon -> daemon: a card on demand, and its answer */
     RML_TAG_MODEX_ANSWER = 66,
-    RML_TAG_LAUNCH = 67, /* HNP -> daemons: launch, kill, end */
-    RML_TAG_REPORT = 68, /* daemon -> HNP: states of ranks */
+    RML_TAG_LAUNCH = 67,    /* HNP -> daemons: launch, kill, end */
+    RML_TAG_REPORT = 68,    /* daemon -> HNP: states of ranks */
+    RML_TAG_ALLGATHER = 69, /* daemon -> daemon: collectives for any purpose */
 };
 
 /* What is known of a received message besides its bytes. */
