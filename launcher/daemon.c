@@ -4,6 +4,7 @@
 
 #include <base/log.h>
 #include <bootstrap/proto.h>
+#include <launcher/names.h>
 #include <launcher/session.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -283,6 +284,10 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
+    status = names_create(&daemon->names, daemon->rml, &daemon->name, &hnp);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
     status = iof_create(&daemon->iof, daemon->rml, config->loop, &hnp);
     if (status != ORTE_SUCCESS) {
         goto undo;
@@ -316,6 +321,7 @@ void daemon_destroy(struct daemon *daemon)
     }
     local_end_services(daemon);
     iof_destroy(daemon->iof);
+    names_destroy(daemon->names);
     allgather_destroy(daemon->allgather);
     server_destroy(daemon->server);
     rml_destroy(daemon->rml);

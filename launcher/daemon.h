@@ -45,6 +45,7 @@ struct daemon_ops {
 
 struct local_rank; /* local.c */
 struct services;   /* service.h */
+struct names;      /* names.h */
 
 struct daemon {
     char uuid[JOB_UUID_TEXT];
@@ -66,6 +67,7 @@ struct daemon {
     uint32_t starting, started, living; /* of the local ranks */
     bool any_joined;                    /* and the HNP knows */
     struct services *services;          /* owned; NULL: none, or no job yet */
+    struct names *names;                /* owned: published by ranks */
     struct allgather *allgather;        /* owned: between the daemons, for services */
 };
 

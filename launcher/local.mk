@@ -16,8 +16,12 @@ liblauncher_la_SOURCES += launcher/channel.c launcher/channel.h launcher/daemon.
 	launcher/frontend.c launcher/frontend.h launcher/hnp.c launcher/hnp.h launcher/hnp_end.c \
 	launcher/hnp_launch.c launcher/hnp_stdio.c launcher/home.c launcher/home.h launcher/iof.c \
 	launcher/iof.h launcher/local.c launcher/orders.c launcher/orders.h launcher/output.c \
-	launcher/output.h launcher/plm.c launcher/service.c launcher/service.h launcher/submit.c \
-	launcher/submit.h
+	launcher/output.h launcher/plm.c launcher/submit.c launcher/submit.h
+
+# what MPI programs are offered
+liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \
+	launcher/names.c launcher/names.h launcher/pmi1.c launcher/pmi1.h \
+	launcher/pmi1_wire.c launcher/pmi1_wire.h
 
 launcher_libs = liblauncher.la libbootserver.la librml.la liboob.la libbase.la
 bin_PROGRAMS += bin/keelrun bin/keeld

@@ -5,9 +5,10 @@
 #include <base/log.h>
 #include <base/sock.h>
 #include <launcher/daemon.h>
+#include <launcher/pmi1.h>
 #include <stdlib.h>
 
-static const struct service_ops *const all[] = {NULL};
+static const struct service_ops *const all[] = {&pmi1_service, NULL};
 #define SERVICES (sizeof(all) / sizeof(*all) - 1)
 
 struct services {

@@ -27,6 +27,7 @@ enum {
     RML_TAG_LAUNCH = 67,    /* HNP -> daemons: launch, kill, end */
     RML_TAG_REPORT = 68,    /* daemon -> HNP: states of ranks */
     RML_TAG_ALLGATHER = 69, /* daemon -> daemon: collectives for any purpose */
+    RML_TAG_NAMES = 70,     /* daemon -> HNP: published names, and the answers */
 };
 
 /* What is known of a received message besides its bytes. */
