@@ -23,6 +23,25 @@ liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c l
 	launcher/names.c launcher/names.h launcher/pmi1.c launcher/pmi1.h \
 	launcher/pmi1_wire.c launcher/pmi1_wire.h
 
+# PMIx: what stands in keelrun and keeld, and the module that needs libpmix
+if OFFER_PMIX
+liblauncher_la_SOURCES += launcher/pmix/exchange.c launcher/pmix/exchange.h \
+	launcher/pmix/exchange_internal.h launcher/pmix/found.c launcher/pmix/guard.c \
+	launcher/pmix/guard.h launcher/pmix/keeper.c launcher/pmix/listener.c \
+	launcher/pmix/listener.h launcher/pmix/module.h launcher/pmix/published.c \
+	launcher/pmix/published.h launcher/pmix/offer.c launcher/pmix/offer.h \
+	launcher/pmix/starter.c launcher/pmix/starter.h launcher/pmix/vet.c launcher/pmix/vet.h
+liblauncher_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
+pkglib_LTLIBRARIES += lib/keel-pmix.la
+lib_keel_pmix_la_SOURCES = launcher/pmix/module.c launcher/pmix/module.h \
+	launcher/pmix/module_internal.h launcher/pmix/registration.c launcher/pmix/fence.c \
+	launcher/pmix/dmodex.c launcher/pmix/publish.c launcher/pmix/events.c \
+	launcher/pmix/query.c launcher/pmix/found.c
+lib_keel_pmix_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS) $(HWLOC_CFLAGS)
+lib_keel_pmix_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
+lib_keel_pmix_la_LIBADD = $(PMIX_LIBS) $(HWLOC_LIBS)
+endif
+
 launcher_libs = liblauncher.la libbootserver.la librml.la liboob.la libbase.la
 bin_PROGRAMS += bin/keelrun bin/keeld
 bin_keelrun_SOURCES = launcher/keelrun.c

@@ -6,9 +6,16 @@
 #include <base/sock.h>
 #include <launcher/daemon.h>
 #include <launcher/pmi1.h>
+#ifdef OFFER_PMIX
+#include <launcher/pmix/offer.h>
+#endif
 #include <stdlib.h>
 
-static const struct service_ops *const all[] = {&pmi1_service, NULL};
+static const struct service_ops *const all[] = {
+#ifdef OFFER_PMIX
+    &pmix_service,
+#endif
+    &pmi1_service, NULL};
 #define SERVICES (sizeof(all) / sizeof(*all) - 1)
 
 struct services {

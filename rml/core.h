@@ -28,6 +28,7 @@ enum {
     RML_TAG_REPORT = 68,    /* daemon -> HNP: states of ranks */
     RML_TAG_ALLGATHER = 69, /* daemon -> daemon: collectives for any purpose */
     RML_TAG_NAMES = 70,     /* daemon -> HNP: published names, and the answers */
+    RML_TAG_PMIX = 71,      /* daemon -> daemon: what PMIx servers ask of each other */
 };
 
 /* What is known of a received message besides its bytes. */
