@@ -27,8 +27,9 @@ static struct param kvs_max = {
     .help = "How much the ranks of a job may put into the key-value space of PMI-1"};
 
 #define LOST_GRACE_US 500000u /* an end of file is seen before the end of its process */
-/* "cmd=get_result rc=0 msg=success value=" and a newline go with a value */
-#define VALUE_MAX (PMI1_LINE_MAX - 40)
+/* "cmd=lookup_result port= info=ok rc=0 msg=success" and a newline go with a port; a value that
+ * came in a line always fits one */
+#define PORT_MAX (PMI1_LINE_MAX - 64)
 /* what a client that was told our limits has room for, and more would not be read whole */
 #define MAPPING_MAX (PMI1_LINE_MAX - PMI1_KVSNAME_MAX - PMI1_KEY_MAX - 30)
 
@@ -247,8 +248,6 @@ static void do_put(struct client *client, const struct pmi1_request *request)
         error = "unknown_kvsname";
     } else if (!key || !*key || !value) {
         error = "key_or_value_missing";
-    } else if (strlen(value) > VALUE_MAX) {
-        error = "value_too_long";
     } else {
         size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
         int status = kvs_put(pmi1->kvs, key, value);
@@ -312,7 +311,7 @@ static void do_name(struct client *client, const struct pmi1_request *request)
                                                            : NAMES_UNPUBLISH;
     client->waiting = true;
     int status = ORTE_ERR_BAD_PARAM;
-    if (service && (client->asked != NAMES_PUBLISH || (port && strlen(port) <= VALUE_MAX))) {
+    if (service && (client->asked != NAMES_PUBLISH || (port && strlen(port) <= PORT_MAX))) {
         status = names_ask(client->pmi1->daemon->names, client->asked, service, port, name_answered,
                            client);
     }

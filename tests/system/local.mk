@@ -1,7 +1,9 @@
 # system: TAP scripts over the built programs, and the programs that they start.
-SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh
+SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
+	tests/system/mpich.sh
 EXTRA_DIST += tests/lib/system.sh tests/system/bend.c \
-	tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh
+	tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
+	tests/system/mpich.sh
 
 check_PROGRAMS += tests/system/flood tests/system/poke tests/system/member
 tests_system_flood_SOURCES = tests/system/flood.c
