@@ -71,6 +71,19 @@ static bool known_buffers(const char *bfrops)
     return false;
 }
 
+/* Is it one of these, which commas separate? */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The part behind the header. */
 static const char *read_body(struct cursor *body, struct vet_hello *hello)
 {
@@ -98,6 +111,9 @@ static const char *read_body(struct cursor *body, struct vet_hello *hello)
     const char *gds = take_text(body, 64);
     if (body->bad || nspace[0] == '\0' || version[0] == '\0' || gds[0] == '\0') {
         return "its names are cut off";
+    }
+    if (!has_word(gds, "hash")) {
+        return "its storage is not the one that is offered";
     }
     if (!known_buffers(bfrops) || buffer_type > 2) {
         return "its buffer format is unknown";

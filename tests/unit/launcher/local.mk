@@ -30,3 +30,16 @@ tests_unit_launcher_test_stdio_SOURCES = tests/unit/launcher/test-stdio.c
 tests_unit_launcher_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_tags_SOURCES = tests/unit/launcher/test-tags.c
 tests_unit_launcher_test_tags_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+
+# The PMIx server, as far as it stands in the daemon.
+if OFFER_PMIX
+UNIT_TESTS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
+	tests/unit/launcher/test-pmix-published
+tests_unit_launcher_test_pmix_vet_SOURCES = tests/unit/launcher/test-pmix-vet.c
+tests_unit_launcher_test_pmix_vet_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_pmix_listener_SOURCES = tests/unit/launcher/test-pmix-listener.c
+tests_unit_launcher_test_pmix_listener_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_pmix_published_SOURCES = tests/unit/launcher/test-pmix-published.c
+tests_unit_launcher_test_pmix_published_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
+tests_unit_launcher_test_pmix_published_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+endif
