@@ -93,7 +93,8 @@ opal_buffer_t *proto_new(uint8_t kind, const char *format, ...)
 static int unpack_plain(opal_buffer_t *buffer, void *value, opal_data_type_t type)
 {
     int32_t count = 1;
-    return opal_dss.unpack(buffer, value, &count, type);
+    int status = opal_dss.unpack(buffer, value, &count, type);
+    return status == OPAL_SUCCESS && count != 1 ? ORTE_ERR_UNPACK_FAILURE : status;
 }
 
 static int unpack_text(opal_buffer_t *buffer, char **text)
