@@ -512,6 +512,16 @@ void allgather_forget(struct allgather *allgather, const char *prefix)
     }
 }
 
+unsigned allgather_pending(const struct allgather *allgather)
+{
+    unsigned count = 0;
+    for (const struct list *link = allgather->operations.next; link != &allgather->operations;
+         link = link->next) {
+        count++;
+    }
+    return count;
+}
+
 /* An operation that the loss concerns and that was not yet told of it. */
 static struct operation *find_broken(struct allgather *allgather)
 {

@@ -36,6 +36,8 @@ int allgather_join(struct allgather *allgather, const char *key, const uint32_t 
                    void *arg) KEEL_MUST_CHECK;
 /* Forgets all operations whose key begins so; done is not called. For the end of a job. */
 void allgather_forget(struct allgather *allgather, const char *prefix);
+/* Operations that are not over: nobody joined here yet, or some part is still to come. */
+unsigned allgather_pending(const struct allgather *allgather);
 /* The link to this neighbour in the daemons' tree is down: what needs daemons behind it fails with
  * ORTE_ERR_COMM_FAILURE, now and later. */
 void allgather_daemon_lost(struct allgather *allgather, uint32_t vpid);

@@ -31,6 +31,16 @@ tests_unit_launcher_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libba
 tests_unit_launcher_test_tags_SOURCES = tests/unit/launcher/test-tags.c
 tests_unit_launcher_test_tags_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
+# What MPI programs are offered.
+UNIT_TESTS += tests/unit/launcher/test-pmi1-wire tests/unit/launcher/test-kvs \
+	tests/unit/launcher/test-vars
+tests_unit_launcher_test_pmi1_wire_SOURCES = tests/unit/launcher/test-pmi1-wire.c
+tests_unit_launcher_test_pmi1_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_kvs_SOURCES = tests/unit/launcher/test-kvs.c
+tests_unit_launcher_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_vars_SOURCES = tests/unit/launcher/test-vars.c
+tests_unit_launcher_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+
 # The PMIx server, as far as it stands in the daemon.
 if OFFER_PMIX
 UNIT_TESTS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
