@@ -19,18 +19,13 @@ static void answer(struct server *server, const struct ask *ask, int32_t status,
                    const uint8_t *cards, size_t size)
 {
     if (ask->daemon == server->daemon) {
-        (void) server_send(server, ask->asker.jobid, ask->asker.vpid, RML_TAG_CLIENT,
-                           proto_new(CLIENT_CARDS, "qib", ask->request, status, cards, size));
+        (void) server_send_rank(server, ask->asker,
+                                proto_new(CLIENT_CARDS, "qib", ask->request, status, cards, size));
         return;
     }
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer &&
-        proto_pack(buffer, "nqib", ask->asker, ask->request, status, cards, size) != ORTE_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    (void) server_send(server, ask->asker.jobid & 0xffff0000u, ask->daemon, RML_TAG_MODEX_ANSWER,
-                       buffer);
+    (void) server_send_daemon(
+        server, ask->asker.jobid, ask->daemon, RML_TAG_MODEX_ANSWER,
+        proto_new_bare("nqib", ask->asker, ask->request, status, cards, size));
 }
 
 /* About a rank of mine: answers now, or keeps the ask. */
@@ -56,15 +51,10 @@ static int serve(struct server *server, struct job *job, const struct ask *ask)
 
 static int forward(struct server *server, const struct job *job, const struct ask *ask)
 {
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer && proto_pack(buffer, "uunq", job->map.jobid, ask->rank, ask->asker, ask->request) !=
-                      ORTE_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    return server_send(server, job->map.jobid & 0xffff0000u,
-                       job->map.daemon_of_node[job->map.node_of[ask->rank]], RML_TAG_MODEX_ASK,
-                       buffer);
+    uint32_t daemon = job->map.daemon_of_node[job->map.node_of[ask->rank]];
+    return server_send_daemon(
+        server, job->map.jobid, daemon, RML_TAG_MODEX_ASK,
+        proto_new_bare("uunq", job->map.jobid, ask->rank, ask->asker, ask->request));
 }
 
 int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer)

@@ -43,7 +43,7 @@ int singleton_create(struct backend **backend, struct rml *rml, const struct sel
                      char *reason, size_t reason_size) KEEL_MUST_CHECK;
 
 /* Shared parts. */
-int backend_init(struct backend *backend); /* the sets, once the map is there */
+int backend_init(struct backend *backend) KEEL_MUST_CHECK; /* the sets, once the map is there */
 void backend_fini(struct backend *backend);
 int backend_put_card(struct backend *backend, const char *key, const void *data,
                      size_t size) KEEL_MUST_CHECK;

@@ -1,21 +1,10 @@
 #include <config.h>
 
 #include <bootstrap/cards.h>
+
+#include <base/le.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void put32(uint8_t *at, uint32_t value)
-{
-    for (int i = 0; i < 4; i++) {
-        at[i] = (uint8_t) (value >> (8 * i));
-    }
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-    return (uint32_t) at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16 |
-           (uint32_t) at[3] << 24;
-}
 
 static int reserve(struct blob *blob, size_t size)
 {
@@ -75,7 +64,7 @@ static int next_card(const uint8_t *set, size_t size, size_t *at, struct card *c
         return ORTE_ERR_BAD_PARAM;
     }
     const uint8_t *key = set + *at + 1;
-    size_t data_size = get32(key + key_size);
+    size_t data_size = get_le32(key + key_size);
     if (data_size > CARD_SIZE_MAX || left - (1 + key_size + 4) < data_size) {
         return ORTE_ERR_BAD_PARAM;
     }
@@ -111,7 +100,7 @@ int cards_find(const struct blob *set, const char *key, const uint8_t **data, si
     return status;
 }
 
-static bool key_is_good(const char *key)
+bool cards_key_valid(const char *key)
 {
     size_t size = strlen(key);
     for (size_t i = 0; i < size; i++) {
@@ -124,7 +113,7 @@ static bool key_is_good(const char *key)
 
 int cards_add(struct blob *set, const char *key, const void *data, size_t size)
 {
-    if (!key || !key_is_good(key) || size > CARD_SIZE_MAX || (size > 0 && !data)) {
+    if (!key || !cards_key_valid(key) || size > CARD_SIZE_MAX || (size > 0 && !data)) {
         return ORTE_ERR_BAD_PARAM;
     }
     const uint8_t *present;
@@ -140,7 +129,7 @@ int cards_add(struct blob *set, const char *key, const void *data, size_t size)
     uint8_t *at = set->data + set->size;
     at[0] = (uint8_t) key_size;
     memcpy(at + 1, key, key_size);
-    put32(at + 1 + key_size, (uint32_t) size);
+    put_le32(at + 1 + key_size, (uint32_t) size);
     if (size > 0) {
         memcpy(at + 1 + key_size + 4, data, size);
     }
@@ -154,8 +143,8 @@ int cards_collect(struct blob *collection, uint32_t rank, const uint8_t *set, si
         return ORTE_ERR_BAD_PARAM;
     }
     uint8_t head[8];
-    put32(head, rank);
-    put32(head + 4, (uint32_t) size);
+    put_le32(head, rank);
+    put_le32(head + 4, (uint32_t) size);
     int status = reserve(collection, sizeof(head) + size);
     if (status == ORTE_SUCCESS) {
         status = blob_append(collection, head, sizeof(head));
@@ -172,8 +161,8 @@ static int walk_collection(struct blob *sets, uint32_t count, const uint8_t *col
         if (size - at < 8) {
             return ORTE_ERR_BAD_PARAM;
         }
-        uint32_t rank = get32(collection + at);
-        size_t set_size = get32(collection + at + 4);
+        uint32_t rank = get_le32(collection + at);
+        size_t set_size = get_le32(collection + at + 4);
         at += 8;
         if (rank >= count || size - at < set_size) {
             return ORTE_ERR_BAD_PARAM;

@@ -19,6 +19,8 @@ struct blob {
 int blob_append(struct blob *blob, const void *data, size_t size) KEEL_MUST_CHECK;
 void blob_fini(struct blob *blob);
 
+/* Is it 1 to 63 printable characters? */
+bool cards_key_valid(const char *key);
 /* Adds a card to a set. BAD_PARAM: an empty, long or unprintable key, or too much data; EXISTS: the
  * key is in the set. */
 int cards_add(struct blob *set, const char *key, const void *data, size_t size) KEEL_MUST_CHECK;

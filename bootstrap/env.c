@@ -25,8 +25,7 @@ static int read_number(const char *name, int64_t max, uint32_t *number, char *re
 static int read_uuid(char uuid[JOB_UUID_TEXT], char *reason, size_t reason_size)
 {
     const char *text = getenv(ENV_JOB);
-    uint8_t bytes[(JOB_UUID_TEXT - 1) / 2];
-    if (!text || crypto_from_hex(bytes, sizeof(bytes), text) != ORTE_SUCCESS) {
+    if (!text || !job_uuid_ok(text)) {
         snprintf(reason, reason_size, ENV_JOB " is not 32 hex digits");
         return ORTE_ERR_BAD_PARAM;
     }
@@ -36,13 +35,8 @@ static int read_uuid(char uuid[JOB_UUID_TEXT], char *reason, size_t reason_size)
 
 static void become_singleton(struct self *self)
 {
-    uint8_t bytes[(JOB_UUID_TEXT - 1) / 2];
-    crypto_random(bytes, sizeof(bytes));
     *self = (struct self){.singleton = true, .size = 1};
-    crypto_to_hex(self->uuid, bytes, sizeof(bytes));
-    /* a family of its own, never 0 or the last, which wildcards use */
-    uint32_t family = 1 + ((uint32_t) bytes[0] << 8 | bytes[1]) % 0xfffeu;
-    self->name = (orte_process_name_t){family << 16 | 1, 0};
+    self->name.jobid = job_uuid_make(self->uuid) | 1; /* a family of its own */
 }
 
 int self_read(struct self *self, char *reason, size_t reason_size)

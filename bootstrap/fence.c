@@ -63,27 +63,23 @@ static struct fence *get_fence(struct server *server, struct job *job, uint32_t 
 
 static opal_buffer_t *daemon_message(const struct job *job, const struct fence *fence)
 {
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer && proto_pack(buffer, "uuib", job->map.jobid, fence->operation, fence->status,
-                             fence->collection.data, fence->collection.size) != ORTE_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    return buffer;
+    return proto_new_bare("uuib", job->map.jobid, fence->operation, fence->status,
+                          fence->collection.data, fence->collection.size);
 }
 
 /* The result is known: tells the children and the local ranks, and ends the fence. */
 static void finish(struct server *server, struct job *job, struct fence *fence)
 {
     for (uint32_t i = 0; i < job->child_count; i++) {
-        (void) server_send(server, job->map.jobid & 0xffff0000u, job->children[i],
-                           RML_TAG_COLL_DOWN, daemon_message(job, fence));
+        (void) server_send_daemon(server, job->map.jobid, job->children[i], RML_TAG_COLL_DOWN,
+                                  daemon_message(job, fence));
     }
     for (uint32_t rank = 0; rank < job->map.size; rank++) {
         if (job_is_local(server, job, rank) && job->ranks[rank].state == RANK_JOINED) {
-            (void) server_send(server, job->map.jobid, rank, RML_TAG_CLIENT,
-                               proto_new(CLIENT_FENCE, "uib", fence->operation, fence->status,
-                                         fence->collection.data, fence->collection.size));
+            orte_process_name_t name = {job->map.jobid, rank};
+            (void) server_send_rank(server, name,
+                                    proto_new(CLIENT_FENCE, "uib", fence->operation, fence->status,
+                                              fence->collection.data, fence->collection.size));
         }
     }
     fence_destroy(fence);
@@ -103,7 +99,7 @@ static void advance(struct server *server, struct job *job, struct fence *fence)
     opal_buffer_t *buffer = daemon_message(job, fence);
     blob_fini(&fence->collection);
     uint32_t parent = tree_parent(server->radix, server->daemon);
-    if (server_send(server, job->map.jobid & 0xffff0000u, parent, RML_TAG_COLL_UP, buffer) !=
+    if (server_send_daemon(server, job->map.jobid, parent, RML_TAG_COLL_UP, buffer) !=
         ORTE_SUCCESS) {
         fence->status = ORTE_ERR_COMM_FAILURE;
         finish(server, job, fence);
@@ -152,10 +148,22 @@ struct tree_message {
     size_t size;
 };
 
-static int get_tree_message(opal_buffer_t *buffer, struct tree_message *message)
+/* Reads another daemon's message and finds its job; NULL: not known here yet, and the message is
+ * kept for later or dropped. */
+static int get_tree_message(struct server *server, const struct rml_info *info,
+                            opal_buffer_t **buffer, struct tree_message *message, struct job **job)
 {
-    return proto_unpack(buffer, "uuib", &message->jobid, &message->operation, &message->status,
-                        &message->cards, &message->size);
+    int status = proto_unpack(*buffer, "uuib", &message->jobid, &message->operation,
+                              &message->status, &message->cards, &message->size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    *job = server_find_job(server, message->jobid);
+    if (!*job) {
+        free(message->cards);
+        (void) server_keep_early(server, message->jobid, info, buffer);
+    }
+    return ORTE_SUCCESS;
 }
 
 static bool is_child(const struct job *job, uint32_t daemon)
@@ -170,16 +178,11 @@ static bool is_child(const struct job *job, uint32_t daemon)
 
 int fence_from_child(struct server *server, const struct rml_info *info, opal_buffer_t **buffer)
 {
-    struct tree_message message = {0};
-    int status = get_tree_message(*buffer, &message);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    struct job *job = server_find_job(server, message.jobid);
+    struct tree_message message;
+    struct job *job = NULL;
+    int status = get_tree_message(server, info, buffer, &message, &job);
     if (!job) {
-        free(message.cards);
-        server_keep_early(server, message.jobid, info, buffer);
-        return ORTE_SUCCESS;
+        return status;
     }
     struct fence *fence = NULL;
     if (!is_child(job, info->origin.vpid)) {
@@ -205,16 +208,11 @@ int fence_from_child(struct server *server, const struct rml_info *info, opal_bu
 
 int fence_from_parent(struct server *server, const struct rml_info *info, opal_buffer_t **buffer)
 {
-    struct tree_message message = {0};
-    int status = get_tree_message(*buffer, &message);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    struct job *job = server_find_job(server, message.jobid);
+    struct tree_message message;
+    struct job *job = NULL;
+    int status = get_tree_message(server, info, buffer, &message, &job);
     if (!job) {
-        free(message.cards);
-        server_keep_early(server, message.jobid, info, buffer);
-        return ORTE_SUCCESS;
+        return status;
     }
     struct fence *fence = get_fence(server, job, message.operation);
     if (!fence || server->daemon == 0 ||

@@ -18,7 +18,7 @@ void handover_init(struct handover *handover);
 void handover_fini(struct handover *handover);
 /* Any thread; reason may be NULL. */
 void handover_give(struct handover *handover, int status, const char *reason);
-/* The status given, or ORTE_ERR_TIMEOUT. deadline in clock_us. */
+/* The status given, or ORTE_ERR_TIMEOUT. deadline in clock_us, 0: none. */
 int handover_take(struct handover *handover, uint64_t deadline_us);
 
 /* Runs fn on the loop and waits for its result; the loop has a thread, which is not this one. */

@@ -12,7 +12,9 @@
 #include <btl/base.h>
 #include <btl/bml.h>
 #include <keel/keel.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,24 +45,50 @@ struct keel {
     struct host host;
     struct bml *bml;         /* NULL without the data plane */
     opal_proc_t **proc_list; /* pointers into host.procs, for add_procs */
-    bool btl_is_open, polling;
+    bool btl_is_open;
+    atomic_bool polling; /* a thread, poller, is in the data plane */
+    pthread_t poller;
 };
 
 /* The process's own: keel_init's interface has no context. Set by keel_init, cleared by
  * keel_finalize; the application calls these, and the rest, from one thread at a time. */
 static struct keel *the_keel;
+/* In a child made by fork: its parent's, whose links and thread it must not touch. */
+static struct keel *volatile parents_keel;
 
-/* Not from inside itself: a module's callback may come back here through a blocking RML call. */
+static void forget_parent(void)
+{
+    if (the_keel) {
+        parents_keel = the_keel;
+        the_keel = NULL;
+        rml_install(NULL);
+    }
+}
+
+static void watch_forks(void)
+{
+    (void) pthread_atfork(NULL, NULL, forget_parent);
+}
+
+/* Not from inside itself: a module's callback may come back here through a blocking RML call. Nor
+ * by two threads: one may be in keel_progress while another blocks in the RML. */
 static int poll_data_plane(void *arg)
 {
     struct keel *keel = arg;
-    if (!keel->btl_is_open || keel->polling) {
+    if (!keel->btl_is_open ||
+        atomic_exchange_explicit(&keel->polling, true, memory_order_acquire)) {
         return 0;
     }
-    keel->polling = true;
+    keel->poller = pthread_self();
     int events = btl_progress();
-    keel->polling = false;
+    atomic_store_explicit(&keel->polling, false, memory_order_release);
     return events;
+}
+
+static bool in_callback(struct keel *keel)
+{
+    return rml_in_callback(keel->rml) ||
+           (atomic_load(&keel->polling) && pthread_equal(keel->poller, pthread_self()));
 }
 
 static int give_app_key(void *arg)
@@ -188,6 +216,7 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
         .name = keel->self.name,
         .role = OOB_KEY_PEERCRED,
         .dispatch = RML_DISPATCH_PROGRESS,
+        .job_size = keel->self.size,
     };
     crypto_random(&config.epoch, sizeof(config.epoch));
     status = rml_create(&keel->rml, &config, reason, reason_size);
@@ -216,6 +245,8 @@ int keel_init(const struct keel_options *options)
     if (!keel) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void) pthread_once(&once, watch_forks);
     keel->options = options ? *options : chosen;
     char reason[512] = "";
     int status = create_core(keel, reason, sizeof(reason));
@@ -241,6 +272,9 @@ int keel_finalize(void)
     struct keel *keel = the_keel;
     if (!keel) {
         return ORTE_ERROR;
+    }
+    if (in_callback(keel)) {
+        return ORTE_ERR_NOT_SUPPORTED; /* the caller's caller would return into freed memory */
     }
     int status = ORTE_SUCCESS;
     if (keel->backend) {
@@ -285,9 +319,9 @@ void keel_abort(int status, const char *format, ...)
     char reason[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reason, sizeof(reason), format, arguments);
+    vsnprintf(reason, sizeof(reason), format ? format : "", arguments);
     va_end(arguments);
-    int code = status == 0 ? 1 : status;
+    int code = (status & 0xff) == 0 ? 1 : status; /* what of it the system keeps */
     if (the_keel && the_keel->backend && !the_keel->self.singleton) {
         the_keel->backend->ops->abort(the_keel->backend, code, reason);
     } else {
@@ -334,7 +368,7 @@ int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **dat
     if (!keel || !keel->backend) {
         return ORTE_ERR_COMM_DISABLED;
     }
-    if (!peer || !key || !data || !size) {
+    if (!peer || !key || !cards_key_valid(key) || !data || !size) {
         return ORTE_ERR_BAD_PARAM;
     }
     if (peer->jobid != keel->self.name.jobid) {

@@ -8,6 +8,15 @@
 #define RANKS_MAX (1u << 20)
 #define NODES_MAX (1u << 16)
 
+orte_jobid_t job_uuid_make(char uuid[JOB_UUID_TEXT])
+{
+    uint8_t bits[(JOB_UUID_TEXT - 1) / 2];
+    crypto_random(bits, sizeof(bits));
+    crypto_to_hex(uuid, bits, sizeof(bits));
+    /* never 0, nor the last, which wildcards use */
+    return (1 + ((uint32_t) bits[0] << 8 | bits[1]) % 0xfffeu) << 16;
+}
+
 int job_map_pack(opal_buffer_t *buffer, const struct job_map *map)
 {
     int status = proto_pack(buffer, "usbuu", map->jobid, map->uuid, map->app_key,

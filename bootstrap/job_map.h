@@ -8,6 +8,15 @@
 
 #define JOB_UUID_TEXT 33 /* 32 hex digits and the end */
 
+/* A new job's id, random, and the jobid of its family's daemons. crypto_open was called. */
+orte_jobid_t job_uuid_make(char uuid[JOB_UUID_TEXT]);
+
+static inline bool job_uuid_ok(const char *text)
+{
+    uint8_t bits[(JOB_UUID_TEXT - 1) / 2];
+    return crypto_from_hex(bits, sizeof(bits), text) == ORTE_SUCCESS;
+}
+
 struct job_map {
     orte_jobid_t jobid;
     char uuid[JOB_UUID_TEXT]; /* JOB: 128 random bits in hex */

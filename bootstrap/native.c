@@ -62,16 +62,9 @@ struct native {
     struct list fetches; /* not yet answered */
 };
 
-/* Takes the buffer in every case; NULL: no memory. */
 static int to_daemon(struct native *native, opal_buffer_t *buffer)
 {
-    int status = buffer ? rml_send(native->backend.rml, &native->daemon, OOB_CONTROL,
-                                   RML_TAG_SERVER, &buffer, NULL, NULL)
-                        : ORTE_ERR_OUT_OF_RESOURCE;
-    if (buffer) {
-        OBJ_RELEASE(buffer);
-    }
-    return status;
+    return rml_give(native->backend.rml, &native->daemon, OOB_CONTROL, RML_TAG_SERVER, buffer);
 }
 
 /* --- what the daemon says --- */
@@ -153,15 +146,20 @@ static int take_bye(struct native *native)
     return ORTE_SUCCESS;
 }
 
+static void fail_fetches(struct native *native)
+{
+    for (struct list *link; (link = list_pop(&native->fetches));) {
+        answer_fetch(native, container_of(link, struct fetch, link), ORTE_ERR_COMM_FAILURE);
+    }
+}
+
 /* The daemon is gone: nothing that waits for it will be answered. */
 static int take_lost(struct native *native)
 {
     native->broken = true;
     native->welcome_status = native->fence_status = ORTE_ERR_COMM_FAILURE;
     native->welcomed = native->fence_done = native->bye_heard = true;
-    for (struct list *link; (link = list_pop(&native->fetches));) {
-        answer_fetch(native, container_of(link, struct fetch, link), ORTE_ERR_COMM_FAILURE);
-    }
+    fail_fetches(native);
     return ORTE_SUCCESS;
 }
 
@@ -272,10 +270,7 @@ static void native_leave(struct backend *backend)
         log_debug(LOG_BOOTSTRAP, "the daemon heard no goodbye: %s", opal_strerror(status));
     }
     forget_me(backend->rml);
-    for (struct list *link; (link = list_pop(&native->fetches));) {
-        struct fetch *fetch = container_of(link, struct fetch, link);
-        answer_fetch(native, fetch, ORTE_ERR_COMM_FAILURE);
-    }
+    fail_fetches(native);
     backend_fini(backend);
     free(native);
 }
@@ -305,10 +300,9 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
         return;
     }
     log_info(LOG_BOOTSTRAP, "the link to the daemon is down: %s", opal_strerror(status));
-    opal_buffer_t *buffer = proto_new(CLIENT_LOST, "");
-    if (buffer && rml_send(native->backend.rml, &native->name, OOB_CONTROL, RML_TAG_CLIENT, &buffer,
-                           NULL, NULL) != ORTE_SUCCESS) {
-        OBJ_RELEASE(buffer);
+    if (rml_give(native->backend.rml, &native->name, OOB_CONTROL, RML_TAG_CLIENT,
+                 proto_new(CLIENT_LOST, "")) != ORTE_SUCCESS) {
+        log_error(LOG_BOOTSTRAP, "no memory to say that the daemon is gone");
     }
 }
 

@@ -70,19 +70,17 @@ int proto_pack(opal_buffer_t *buffer, const char *format, ...)
     return status;
 }
 
-opal_buffer_t *proto_new(uint8_t kind, const char *format, ...)
+/* A message with these values behind its first byte; kind NULL: without that. */
+static opal_buffer_t *new_message(const uint8_t *kind, const char *format, va_list *values)
 {
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
     if (!buffer) {
         return NULL;
     }
-    va_list values;
-    va_start(values, format);
-    int status = opal_dss.pack(buffer, &kind, 1, OPAL_UINT8);
+    int status = kind ? opal_dss.pack(buffer, kind, 1, OPAL_UINT8) : OPAL_SUCCESS;
     if (status == OPAL_SUCCESS) {
-        status = pack_values(buffer, format, &values);
+        status = pack_values(buffer, format, values);
     }
-    va_end(values);
     if (status != OPAL_SUCCESS) {
         OBJ_RELEASE(buffer);
         return NULL;
@@ -90,6 +88,26 @@ opal_buffer_t *proto_new(uint8_t kind, const char *format, ...)
     return buffer;
 }
 
+opal_buffer_t *proto_new(uint8_t kind, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    opal_buffer_t *buffer = new_message(&kind, format, &values);
+    va_end(values);
+    return buffer;
+}
+
+opal_buffer_t *proto_new_bare(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    opal_buffer_t *buffer = new_message(NULL, format, &values);
+    va_end(values);
+    return buffer;
+}
+
+/* The sender's count may be 0: then nothing was read, and value is as it was. If it is more than 1,
+ * the first was read all the same. */
 static int unpack_plain(opal_buffer_t *buffer, void *value, opal_data_type_t type)
 {
     int32_t count = 1;
@@ -110,8 +128,10 @@ static int unpack_bytes(opal_buffer_t *buffer, uint8_t **data, size_t *size)
     if (status == OPAL_SUCCESS) {
         *data = object->bytes;
         *size = (size_t) object->size;
-        free(object);
+    } else if (object) {
+        free(object->bytes);
     }
+    free(object);
     return status;
 }
 

@@ -35,6 +35,8 @@ enum client_command {
 
 /* A message of this kind with these values. NULL: no memory, or bytes above INT32_MAX. */
 opal_buffer_t *proto_new(uint8_t kind, const char *format, ...);
+/* The same without a first byte. */
+opal_buffer_t *proto_new_bare(const char *format, ...);
 /* Adds values; on error the buffer is as it was or shorter than wished: drop it. */
 int proto_pack(opal_buffer_t *buffer, const char *format, ...) KEEL_MUST_CHECK;
 /* Reads values. On error everything malloc'd is freed again and all strings and bytes are NULL. */

@@ -25,20 +25,27 @@ bool job_is_local(const struct server *server, const struct job *job, uint32_t r
            job->map.daemon_of_node[job->map.node_of[rank]] == server->daemon;
 }
 
-int server_send(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_rml_tag_t tag,
-                opal_buffer_t *buffer)
+static int send_logged(struct server *server, const orte_process_name_t *peer, orte_rml_tag_t tag,
+                       opal_buffer_t *buffer)
 {
-    orte_process_name_t peer = {jobid, vpid};
-    int status = buffer ? rml_send(server->rml, &peer, OOB_CONTROL, tag, &buffer, NULL, NULL)
-                        : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = rml_give(server->rml, peer, OOB_CONTROL, tag, buffer);
     if (status != ORTE_SUCCESS) {
-        log_warn(LOG_BOOTSTRAP, "cannot send to %s (tag %u): %s", ORTE_NAME_PRINT(&peer), tag,
+        log_warn(LOG_BOOTSTRAP, "cannot send to %s (tag %u): %s", ORTE_NAME_PRINT(peer), tag,
                  opal_strerror(status));
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
     }
     return status;
+}
+
+int server_send_rank(struct server *server, orte_process_name_t rank, opal_buffer_t *buffer)
+{
+    return send_logged(server, &rank, RML_TAG_CLIENT, buffer);
+}
+
+int server_send_daemon(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_rml_tag_t tag,
+                       opal_buffer_t *buffer)
+{
+    orte_process_name_t daemon = {rml_daemon_job(jobid), vpid};
+    return send_logged(server, &daemon, tag, buffer);
 }
 
 static int welcome(struct server *server, struct job *job, uint32_t rank)
@@ -52,10 +59,10 @@ static int welcome(struct server *server, struct job *job, uint32_t rank)
         OBJ_RELEASE(answer);
         answer = NULL;
     }
-    int status = server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, answer);
+    orte_process_name_t name = {job->map.jobid, rank};
+    int status = server_send_rank(server, name, answer);
     if (status == ORTE_SUCCESS) {
         job->ranks[rank].state = RANK_JOINED;
-        orte_process_name_t name = {job->map.jobid, rank};
         server->ops->joined(server->arg, &name);
     }
     return status;
@@ -76,12 +83,12 @@ static int take_abort(struct server *server, struct job *job, uint32_t rank, opa
 
 static int take_bye(struct server *server, struct job *job, uint32_t rank)
 {
+    orte_process_name_t name = {job->map.jobid, rank};
     if (job->ranks[rank].state == RANK_JOINED) {
         job->ranks[rank].state = RANK_LEFT;
-        orte_process_name_t name = {job->map.jobid, rank};
         server->ops->left(server->arg, &name);
     }
-    return server_send(server, job->map.jobid, rank, RML_TAG_CLIENT, proto_new(CLIENT_BYE, ""));
+    return server_send_rank(server, name, proto_new(CLIENT_BYE, ""));
 }
 
 static int take_command(struct server *server, struct job *job, uint32_t rank,
@@ -154,21 +161,6 @@ bool server_keep_early(struct server *server, orte_jobid_t jobid, const struct r
     return true;
 }
 
-static void replay_early(struct server *server)
-{
-    struct list kept = LIST_INIT(kept);
-    list_splice(&kept, &server->early);
-    server->early_count = 0;
-    for (struct list *link; (link = list_pop(&kept));) {
-        struct early *early = container_of(link, struct early, link);
-        server->on_daemon_message(server, &early->info, &early->buffer);
-        if (early->buffer) {
-            OBJ_RELEASE(early->buffer);
-        }
-        free(early);
-    }
-}
-
 static void on_daemon_message(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
 {
     struct server *server = arg;
@@ -193,6 +185,21 @@ static void on_daemon_message(void *arg, const struct rml_info *info, opal_buffe
     }
 }
 
+static void replay_early(struct server *server)
+{
+    struct list kept = LIST_INIT(kept);
+    list_splice(&kept, &server->early);
+    server->early_count = 0;
+    for (struct list *link; (link = list_pop(&kept));) {
+        struct early *early = container_of(link, struct early, link);
+        on_daemon_message(server, &early->info, &early->buffer);
+        if (early->buffer) {
+            OBJ_RELEASE(early->buffer);
+        }
+        free(early);
+    }
+}
+
 int server_create(struct server **out, struct rml *rml, uint32_t daemon, uint32_t count,
                   uint32_t radix, const struct server_ops *ops, void *arg)
 {
@@ -207,7 +214,6 @@ int server_create(struct server **out, struct rml *rml, uint32_t daemon, uint32_
         .radix = radix,
         .ops = ops,
         .arg = arg,
-        .on_daemon_message = on_daemon_message,
     };
     list_init(&server->jobs);
     list_init(&server->early);

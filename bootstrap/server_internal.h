@@ -36,14 +36,15 @@ struct server {
     struct list early;
     unsigned early_count;
     orte_jobid_t last_removed; /* job ids of a family only grow */
-    rml_handler_fn on_daemon_message;
 };
 
 struct job *server_find_job(struct server *server, orte_jobid_t jobid);
 bool job_is_local(const struct server *server, const struct job *job, uint32_t rank);
-/* Sends, takes the buffer in every case (NULL: no memory), and logs a failure. */
-int server_send(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_rml_tag_t tag,
-                opal_buffer_t *buffer);
+/* Send as rml_give does, and log a failure. */
+int server_send_rank(struct server *server, orte_process_name_t rank, opal_buffer_t *buffer);
+/* To a daemon of the family that jobid belongs to. */
+int server_send_daemon(struct server *server, orte_jobid_t jobid, uint32_t vpid, orte_rml_tag_t tag,
+                       opal_buffer_t *buffer);
 /* Keeps a daemon's message about a job that is not known yet; true: kept, *buffer is NULL. */
 bool server_keep_early(struct server *server, orte_jobid_t jobid, const struct rml_info *info,
                        opal_buffer_t **buffer);

@@ -27,7 +27,8 @@ const struct btl_host *btl_host(void);
 
 /* The one way up for what arrived: names the outermost module and endpoint, so that a module can be
  * put before another, and calls the tag's callback. A tag nobody registered: the message is dropped
- * and counted, with one warning. segments lie in the module's memory and end with the call. */
+ * and counted, with one warning. segments lie in the module's memory and end with the call. The receiver
+ * finds endpoint, which may be NULL, in the descriptor's des_context. */
 void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count);
 /* The one way a send completes: calls des_cbfunc if there is one, then frees the descriptor when it

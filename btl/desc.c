@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <btl/desc.h>
 #include <string.h>
 

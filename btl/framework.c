@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/base.h>

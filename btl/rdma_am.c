@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/pool.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
@@ -202,14 +204,9 @@ static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op
     return descriptor;
 }
 
-/* Requests an operation's next chunk. A shortage leaves it as it was. */
-static int op_request(struct rdma_am *am, struct am_op *op)
+/* Writes the header of an operation's next chunk. */
+static void chunk_encode(const struct am_op *op, mca_btl_base_descriptor_t *descriptor, size_t size)
 {
-    size_t size;
-    mca_btl_base_descriptor_t *descriptor = chunk_prepare(am, op, &size);
-    if (!descriptor) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
     struct rdma_am_frame frame = {
         .kind = op->put ? RDMA_AM_PUT : RDMA_AM_GET,
         .op_index = op->index,
@@ -222,6 +219,31 @@ static int op_request(struct rdma_am *am, struct am_op *op)
         .region_generation = op->handle.generation,
     };
     rdma_am_encode(descriptor->des_segments[0].seg_addr.pval, &frame);
+}
+
+/* Takes back the books of a chunk that was not sent. */
+static void chunk_unrequest(struct am_op *op, size_t size, bool was_started)
+{
+    if (op->cancelled) {
+        return; /* the books are closed */
+    }
+    op->unanswered--;
+    op->peer->unanswered--;
+    op->requested -= size;
+    op->started = was_started;
+    list_remove(&op->link);
+    list_prepend(&op->peer->requesting, &op->link);
+}
+
+/* Requests an operation's next chunk. A shortage leaves it as it was. */
+static int op_request(struct rdma_am *am, struct am_op *op)
+{
+    size_t size;
+    mca_btl_base_descriptor_t *descriptor = chunk_prepare(am, op, &size);
+    if (!descriptor) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    chunk_encode(op, descriptor, size);
     descriptor->des_cbfunc = chunk_sent;
     descriptor->des_cbdata = op;
     descriptor->des_context = am;
@@ -245,14 +267,7 @@ static int op_request(struct rdma_am *am, struct am_op *op)
     op->sends--;
     if (status < 0) {
         am->config.module->btl_free(am->config.module, descriptor);
-        if (!op->cancelled) {
-            op->unanswered--;
-            peer->unanswered--;
-            op->requested -= size;
-            op->started = was_started;
-            list_remove(&op->link);
-            list_prepend(&peer->requesting, &op->link);
-        }
+        chunk_unrequest(op, size, was_started);
         /* The send may have brought an error reply to an earlier chunk. */
         if (is_shortage(status) && op->status == OPAL_SUCCESS) {
             return status;

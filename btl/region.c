@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/crypto.h>
 #include <btl/region.h>
 #include <stdlib.h>
@@ -117,6 +119,16 @@ int region_remove(struct region_table *table, mca_btl_base_registration_handle_t
     return OPAL_SUCCESS;
 }
 
+static bool covers(uint64_t base, uint64_t length, uint64_t address, uint64_t size)
+{
+    return address >= base && address - base <= length && size <= length - (address - base);
+}
+
+bool region_handle_covers(const struct region_handle *handle, uint64_t address, uint64_t size)
+{
+    return covers(handle->base, handle->size, address, size);
+}
+
 void *region_access(struct region_table *table, const struct region_handle *handle,
                     struct mca_btl_base_endpoint_t *endpoint, uint64_t address, uint64_t size,
                     uint32_t rights, int *status)
@@ -131,7 +143,7 @@ void *region_access(struct region_table *table, const struct region_handle *hand
         return NULL;
     }
     uint64_t base = (uint64_t) (uintptr_t) region->base;
-    if (address < base || address - base > region->size || size > region->size - (address - base)) {
+    if (!covers(base, region->size, address, size)) {
         *status = OPAL_ERR_VALUE_OUT_OF_BOUNDS;
         return NULL;
     }

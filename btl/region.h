@@ -1,6 +1,6 @@
 /* Registered regions behind flat handles: {index, generation}, checked at every access against
- * region, bounds, rights and endpoint. A handle is dead from region_remove on, also when its slot is
- * used again. The table's owner guards it: one thread at a time. */
+ * region, bounds, rights and endpoint. A handle is dead from region_remove on, also when its slot
+ * is used again. The table's owner guards it: one thread at a time. */
 #ifndef BTL_REGION_H
 #define BTL_REGION_H
 
@@ -17,12 +17,16 @@ struct region_table;
 
 struct region_table *region_table_create(uint32_t limit);
 void region_table_destroy(struct region_table *table);
-/* NULL: no room, or size 0 or wrapping. endpoint MCA_BTL_ENDPOINT_ANY or NULL: whichever. The handle
- * is the table's. */
+/* NULL: no room, or size 0 or wrapping. endpoint MCA_BTL_ENDPOINT_ANY or NULL: whichever. The
+ * handle is the table's. */
 mca_btl_base_registration_handle_t *region_add(struct region_table *table,
-                                               struct mca_btl_base_endpoint_t *endpoint,
-                                               void *base, size_t size, uint32_t flags);
+                                               struct mca_btl_base_endpoint_t *endpoint, void *base,
+                                               size_t size, uint32_t flags);
 int region_remove(struct region_table *table, mca_btl_base_registration_handle_t *handle);
+/* Whether base and size of a handle cover this. For initiators that cut an operation into pieces:
+ * what its own handle shows to lie outside is refused before the first piece. The target checks all
+ * the same. */
+bool region_handle_covers(const struct region_handle *handle, uint64_t address, uint64_t size);
 /* What a peer's access comes to: the local address, or NULL with *status OPAL_ERR_PERM (stale or
  * forged handle, wrong endpoint, missing right) or OPAL_ERR_VALUE_OUT_OF_BOUNDS. rights: all of
  * these MCA_BTL_REG_FLAG_* are needed. The handle comes from a wire and is hostile. */

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <btl/base.h>
 #include <string.h>
 

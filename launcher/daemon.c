@@ -16,13 +16,9 @@ static int send_control(struct daemon *daemon, uint32_t vpid, orte_rml_tag_t tag
                         opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {daemon->name.jobid, vpid};
-    int status = buffer ? rml_send(daemon->rml, &peer, OOB_CONTROL, tag, &buffer, NULL, NULL)
-                        : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = rml_give(daemon->rml, &peer, OOB_CONTROL, tag, buffer);
     if (status != ORTE_SUCCESS) {
         log_error(LOG_LAUNCHER, "cannot send to daemon %u: %s", vpid, opal_strerror(status));
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
     }
     return status;
 }
@@ -49,12 +45,18 @@ void daemon_tell(struct daemon *daemon, const char *format, ...)
 
 /* --- orders --- */
 
+static void report_unable(struct daemon *daemon, const char *what, const char *reason, int status)
+{
+    char why[512];
+    snprintf(why, sizeof(why), "%s: %s", what, reason ? reason : opal_strerror(status));
+    daemon_report(daemon, proto_new(REPORT_UNABLE, "s", why));
+}
+
 static void parent_linked(void *arg, int status, const char *reason)
 {
     struct daemon *daemon = arg;
     if (status != ORTE_SUCCESS) {
-        daemon_tell(daemon, "node %s: no link to its parent in the tree: %s", daemon->node,
-                    reason ? reason : opal_strerror(status));
+        report_unable(daemon, "no link to its parent in the tree", reason, status);
         return;
     }
     /* the report is the last message over the direct link to the HNP */
@@ -71,6 +73,9 @@ static int take_wireup(struct daemon *daemon, opal_buffer_t *buffer)
         status = rml_connect(daemon->rml, parent, OOB_KEY_CONTROL, parent_linked, daemon);
         free(parent);
     }
+    if (status != ORTE_SUCCESS) {
+        report_unable(daemon, "no link to its parent in the tree", NULL, status);
+    }
     return status;
 }
 
@@ -78,7 +83,13 @@ static int take_launch(struct daemon *daemon, opal_buffer_t *buffer)
 {
     struct launch launch;
     int status = launch_unpack(buffer, &launch);
-    return status == ORTE_SUCCESS ? local_launch(daemon, &launch) : status;
+    if (status == ORTE_SUCCESS) {
+        status = local_launch(daemon, &launch);
+    }
+    if (status != ORTE_SUCCESS) {
+        report_unable(daemon, "the launch cannot be followed", NULL, status);
+    }
+    return status;
 }
 
 static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
@@ -126,8 +137,6 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
     if (status != ORTE_SUCCESS) {
         log_error(LOG_LAUNCHER, "order %u of %s failed: %s", order, ORTE_NAME_PRINT(&info->origin),
                   opal_strerror(status));
-        daemon_tell(daemon, "node %s: order %u failed: %s", daemon->node, order,
-                    opal_strerror(status));
     }
 }
 

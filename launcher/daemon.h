@@ -23,9 +23,9 @@ struct daemon_config {
     orte_jobid_t family;         /* the daemons' jobid: family << 16 */
     uint32_t vpid, count, radix; /* count: daemons, the HNP included */
     const char *node;            /* this node's name */
-    uint8_t control_key[KEY_BYTES];
-    struct shepherd *shepherd; /* borrowed */
-    struct loop *loop;         /* borrowed */
+    const uint8_t *control_key;  /* KEY_BYTES, borrowed for the call */
+    struct shepherd *shepherd;   /* borrowed */
+    struct loop *loop;           /* borrowed */
 };
 
 /* What its owner (hnp.c, keeld.c) wants to know. */

@@ -12,7 +12,7 @@ struct frontend;
 /* request is borrowed. Signals must be blocked (frontend_block_signals) before. */
 int frontend_create(struct frontend **frontend, struct loop *loop, struct channel_end *hnp,
                     const struct run_request *request) KEEL_MUST_CHECK;
-/* Writes what waits (bounded), ends the stdio threads, frees. */
+/* Ends the stdio threads, drops what they have not written, frees. NULL is allowed. */
 void frontend_destroy(struct frontend *frontend);
 /* The job's exit code, once the loop has ended. */
 int frontend_exit_code(const struct frontend *frontend);

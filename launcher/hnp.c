@@ -39,10 +39,16 @@ void hnp_tell(struct hnp *hnp, const char *format, ...)
     channel_send(hnp->front, proto_new(FRONT_TEXT, "s", text));
 }
 
+bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid)
+{
+    enum peer_state state = hnp->peers[vpid].state;
+    return state >= PEER_HOME && state != PEER_LOST;
+}
+
 void hnp_order_all(struct hnp *hnp, uint8_t order)
 {
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state >= PEER_HOME && hnp->peers[vpid].state != PEER_LOST) {
+        if (hnp_peer_lives(hnp, vpid)) {
             (void) daemon_order(hnp->daemon, vpid, proto_new(order, ""));
         }
     }
@@ -144,6 +150,17 @@ static int take_text(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
+static int take_unable(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
+{
+    char *why;
+    int status = proto_unpack(buffer, "s", &why);
+    if (status == OPAL_SUCCESS) {
+        hnp_peer_unable(hnp, vpid, why);
+        free(why);
+    }
+    return status;
+}
+
 static int take_lost(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t vpid;
@@ -199,6 +216,8 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return take_joined(hnp, buffer);
     case REPORT_BROKEN:
         return take_broken(hnp, buffer);
+    case REPORT_UNABLE:
+        return take_unable(hnp, vpid, buffer);
     default:
         return ORTE_ERR_BAD_PARAM;
     }
@@ -274,16 +293,6 @@ static const struct daemon_ops daemon_ops = {
 
 /* --- a job comes --- */
 
-static void make_identity(struct hnp *hnp)
-{
-    uint8_t bytes[(JOB_UUID_TEXT - 1) / 2];
-    crypto_random(bytes, sizeof(bytes));
-    crypto_to_hex(hnp->uuid, bytes, sizeof(bytes));
-    crypto_random(hnp->control_key, sizeof(hnp->control_key));
-    /* never 0, nor the last, which wildcards use */
-    hnp->family = (1 + ((uint32_t) bytes[0] << 8 | bytes[1]) % 0xfffeu) << 16;
-}
-
 /* A daemon for every node but mine; the HNP is the first. */
 static int number_daemons(struct hnp *hnp)
 {
@@ -295,8 +304,13 @@ static int number_daemons(struct hnp *hnp)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     hnp->unended = hnp->plan.rank_count;
-    hnp->peers[HNP_VPID].state = PEER_WIRED;
+    char host[256] = "localhost";
+    gethostname(host, sizeof(host) - 1);
+    hnp->peers[HNP_VPID] = (struct peer){.state = PEER_WIRED, .node = strdup(host)};
     hnp->peer_count = 1;
+    if (!hnp->peers[HNP_VPID].node) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
     for (uint32_t node = 0; node < nodes; node++) {
         uint32_t vpid = hnp->plan.nodes[node].local ? HNP_VPID : hnp->peer_count++;
         hnp->daemon_of_node[node] = vpid;
@@ -311,19 +325,17 @@ static int number_daemons(struct hnp *hnp)
 
 static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
 {
-    char host[256] = "localhost";
-    gethostname(host, sizeof(host) - 1);
     struct daemon_config config = {
         .uuid = hnp->uuid,
         .family = hnp->family,
         .vpid = HNP_VPID,
         .count = hnp->peer_count,
         .radix = (uint32_t) param_int(&routed_radix),
-        .node = hnp->peers[HNP_VPID].node ? hnp->peers[HNP_VPID].node : host,
+        .node = hnp->peers[HNP_VPID].node,
         .shepherd = hnp->shepherd,
+        .control_key = hnp->control_key,
         .loop = hnp->loop,
     };
-    memcpy(config.control_key, hnp->control_key, sizeof(config.control_key));
     int status = daemon_create(&hnp->daemon, &config, &daemon_ops, hnp, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         rml_handle(hnp->daemon->rml, RML_TAG_REPORT, from_daemon, hnp);
@@ -363,7 +375,8 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     warn_oversubscribed(hnp);
-    make_identity(hnp);
+    hnp->family = job_uuid_make(hnp->uuid);
+    crypto_random(hnp->control_key, sizeof(hnp->control_key));
     status = number_daemons(hnp);
     if (status == ORTE_SUCCESS) {
         status = open_daemon(hnp, reason, sizeof(reason));

@@ -27,7 +27,7 @@ enum peer_state { PEER_STARTING, PEER_HOME, PEER_WIRED, PEER_LAUNCHED, PEER_DRAI
 /* A daemon, by vpid; the first is this process. */
 struct peer {
     enum peer_state state;
-    char *node;    /* owned: the node's name */
+    char *node;    /* owned: the node's name; keelrun's own may have no ranks */
     char *contact; /* owned; NULL until it calls home */
 };
 
@@ -66,6 +66,8 @@ void hnp_destroy(struct hnp *hnp);
 void hnp_enter(struct hnp *hnp, enum phase phase);
 void hnp_order_all(struct hnp *hnp, uint8_t order); /* one without a body, to every living daemon */
 void hnp_tell(struct hnp *hnp, const char *format, ...) KEEL_PRINTF(2, 3);
+/* Can it be sent to? */
+bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid);
 /* Has every daemon that is not lost reached this state? */
 bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state);
 
@@ -75,7 +77,6 @@ void plm_agent_started(struct hnp *hnp, uint32_t id, int input);
 void plm_agent_failed(struct hnp *hnp, uint32_t id, int error);
 void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status);
 void plm_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */
-void plm_wire(struct hnp *hnp);
 
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);
@@ -90,8 +91,10 @@ void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool joine
                      const char *missing);
 void hnp_rank_joined(struct hnp *hnp, char *call); /* takes the call's name */
 void hnp_rank_broken(struct hnp *hnp, uint32_t rank, const char *reason);
+/* A daemon cannot take part; none of its ranks was started. */
+void hnp_peer_unable(struct hnp *hnp, uint32_t vpid, const char *why);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
-void hnp_peer_lost(struct hnp *hnp, uint32_t vpid);
+void hnp_peer_lost(struct hnp *hnp, uint32_t lost);
 void hnp_signal(struct hnp *hnp, int signal);
 void hnp_check_end(struct hnp *hnp); /* have all ranks ended? */
 void hnp_check_drained(struct hnp *hnp);

@@ -76,10 +76,9 @@ void hnp_check_end(struct hnp *hnp)
 static void order_signal(struct hnp *hnp, int32_t signal)
 {
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state < PEER_HOME || hnp->peers[vpid].state == PEER_LOST) {
-            continue;
+        if (hnp_peer_lives(hnp, vpid)) {
+            (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_SIGNAL, "i", signal));
         }
-        (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_SIGNAL, "i", signal));
     }
 }
 
@@ -259,22 +258,57 @@ void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *re
 
 /* --- daemons --- */
 
-void hnp_peer_lost(struct hnp *hnp, uint32_t vpid)
+/* A daemon that loses its parent in the tree ends: those below a lost one are lost as well. Before
+ * the tree stands, they have links of their own; and those of keelrun's node end by order. */
+static bool is_lost_with(const struct hnp *hnp, uint32_t vpid, uint32_t lost)
 {
-    struct peer *peer = &hnp->peers[vpid];
-    if (peer->state == PEER_LOST || hnp->phase == PHASE_DONE) {
-        return;
+    if (hnp->phase < PHASE_LAUNCHING || lost == HNP_VPID) {
+        return vpid == lost;
     }
-    bool drained = peer->state == PEER_DRAINED;
-    peer->state = PEER_LOST;
+    while (vpid != lost && vpid != HNP_VPID) {
+        vpid = tree_parent(hnp->daemon->radix, vpid);
+    }
+    return vpid == lost;
+}
+
+static void ranks_of_ended(struct hnp *hnp, uint32_t vpid)
+{
     for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
         if (hnp->daemon_of_node[hnp->plan.node_of[rank]] == vpid) {
-            rank_ended(hnp, rank); /* its shepherd ends them */
+            rank_ended(hnp, rank);
+        }
+    }
+}
+
+void hnp_peer_unable(struct hnp *hnp, uint32_t vpid, const char *why)
+{
+    ranks_of_ended(hnp, vpid);
+    hnp_fail(hnp, EXIT_RUNTIME, "node %s: %s", hnp->peers[vpid].node, why);
+    hnp_check_end(hnp);
+}
+
+/* Its ranks are ended by its shepherd. Returns whether all output of the node is here. */
+static bool lose_peer(struct hnp *hnp, uint32_t vpid)
+{
+    bool drained = hnp->peers[vpid].state == PEER_DRAINED;
+    hnp->peers[vpid].state = PEER_LOST;
+    ranks_of_ended(hnp, vpid);
+    return drained;
+}
+
+void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
+{
+    bool drained = true;
+    if (hnp->peers[lost].state == PEER_LOST || hnp->phase == PHASE_DONE) {
+        return;
+    }
+    for (uint32_t vpid = hnp->peer_count; vpid-- > lost;) { /* whoever is below has a higher one */
+        if (hnp->peers[vpid].state != PEER_LOST && is_lost_with(hnp, vpid, lost)) {
+            drained = lose_peer(hnp, vpid) && drained;
         }
     }
     if (!drained) {
-        hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s",
-                 peer->node ? peer->node : "of keelrun");
+        hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s", hnp->peers[lost].node);
         if (hnp->exit_code == 0) { /* too late to fail, but output may be missing */
             hnp->exit_code = EXIT_RUNTIME;
         }

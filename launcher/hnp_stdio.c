@@ -12,18 +12,12 @@ static uint32_t input_daemon(const struct hnp *hnp)
     return hnp->daemon_of_node[hnp->plan.node_of[0]];
 }
 
-/* Takes the buffer; NULL: no memory. */
 static void to_iof(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {hnp->family, vpid};
-    int status = buffer ? rml_send(hnp->daemon->rml, &peer, OOB_STDIO, ORTE_RML_TAG_IOF_PROXY,
-                                   &buffer, NULL, NULL)
-                        : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = rml_give(hnp->daemon->rml, &peer, OOB_STDIO, ORTE_RML_TAG_IOF_PROXY, buffer);
     if (status != ORTE_SUCCESS) {
         log_debug(LOG_LAUNCHER, "stdio for daemon %u is lost: %s", vpid, opal_strerror(status));
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
     }
 }
 
@@ -112,7 +106,7 @@ void hnp_written(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t source, bytes;
     if (proto_unpack(buffer, "uu", &source, &bytes) == OPAL_SUCCESS && source < hnp->peer_count &&
-        hnp->peers[source].state != PEER_LOST) {
+        hnp_peer_lives(hnp, source)) {
         to_iof(hnp, source, proto_new(IOF_OUTPUT_CREDIT, "u", bytes));
     }
 }
@@ -124,7 +118,7 @@ void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state >= PEER_HOME && hnp->peers[vpid].state != PEER_LOST) {
+        if (hnp_peer_lives(hnp, vpid)) {
             to_iof(hnp, vpid, proto_new(IOF_OUTPUT_CLOSED, "c", stream));
         }
     }

@@ -63,12 +63,11 @@ static int parse_text(const char *value, char **text)
 
 static int parse_uuid(const char *value, struct home *home)
 {
-    uint8_t bytes[(JOB_UUID_TEXT - 1) / 2];
-    int status = crypto_from_hex(bytes, sizeof(bytes), value);
-    if (status == ORTE_SUCCESS) {
-        memcpy(home->uuid, value, JOB_UUID_TEXT);
+    if (!job_uuid_ok(value)) {
+        return ORTE_ERR_BAD_PARAM;
     }
-    return status;
+    memcpy(home->uuid, value, JOB_UUID_TEXT);
+    return ORTE_SUCCESS;
 }
 
 static int parse_setting(const char *value, struct home *home)
@@ -91,50 +90,92 @@ static int parse_setting(const char *value, struct home *home)
     return settings[count] ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
-static int parse_line(const char *name, const char *value, struct home *home)
+/* What each line begins with. All but the last are there once. */
+enum line {
+    LINE_VERSION,
+    LINE_KEY,
+    LINE_JOB,
+    LINE_FAMILY,
+    LINE_VPID,
+    LINE_COUNT,
+    LINE_RADIX,
+    LINE_NODE,
+    LINE_HNP,
+    LINE_SET,
+    LINE_KINDS
+};
+
+static enum line line_of(const char *name)
+{
+    static const char *const names[] = {"keel",  "key",   "job",  "family", "vpid",
+                                        "count", "radix", "node", "hnp",    "set"};
+    for (size_t i = 0; i < LINE_KINDS; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return (enum line) i;
+        }
+    }
+    return LINE_KINDS;
+}
+
+static int parse_value(enum line line, const char *value, struct home *home)
 {
     uint32_t version;
-    if (strcmp(name, "keel") == 0) {
+    switch (line) {
+    case LINE_VERSION:
         return parse_u32(value, 1, 1, &version);
-    } else if (strcmp(name, "key") == 0) {
+    case LINE_KEY:
         return crypto_from_hex(home->key, sizeof(home->key), value);
-    } else if (strcmp(name, "job") == 0) {
+    case LINE_JOB:
         return parse_uuid(value, home);
-    } else if (strcmp(name, "family") == 0) {
+    case LINE_FAMILY:
         return parse_u32(value, 1u << 16, 0xfffe0000u, &home->family);
-    } else if (strcmp(name, "vpid") == 0) {
+    case LINE_VPID:
         return parse_u32(value, 1, 65536, &home->vpid);
-    } else if (strcmp(name, "count") == 0) {
+    case LINE_COUNT:
         return parse_u32(value, 2, 65537, &home->count);
-    } else if (strcmp(name, "radix") == 0) {
+    case LINE_RADIX:
         return parse_u32(value, 1, 65536, &home->radix);
-    } else if (strcmp(name, "node") == 0) {
+    case LINE_NODE:
         return parse_text(value, &home->node);
-    } else if (strcmp(name, "hnp") == 0) {
+    case LINE_HNP:
         return parse_text(value, &home->contact);
-    } else if (strcmp(name, "set") == 0) {
+    case LINE_SET:
         return parse_setting(value, home);
+    case LINE_KINDS:
+        break;
     }
     return ORTE_ERR_NOT_FOUND;
+}
+
+/* seen: a bit for each kind of line that was there. */
+static int parse_line(char *text, struct home *home, unsigned *seen)
+{
+    char *space = strchr(text, ' ');
+    if (!space) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *space = '\0';
+    enum line line = line_of(text);
+    if (line != LINE_SET && (*seen & 1u << line)) {
+        return ORTE_EXISTS;
+    }
+    *seen |= 1u << line;
+    return parse_value(line, space + 1, home);
 }
 
 /* Splits the text, which is changed, and parses line by line up to the dot. */
 static int parse_lines(char *text, struct home *home, unsigned *line_number)
 {
+    static const unsigned all = (1u << LINE_SET) - 1;
+    unsigned seen = 0;
     char *rest = NULL;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         ++*line_number;
         if (strcmp(line, ".") == 0) {
-            bool complete = home->uuid[0] && home->family && home->count && home->radix &&
-                            home->node && home->contact && home->vpid < home->count;
+            bool complete = (seen & all) == all && home->vpid < home->count;
             return complete && !*rest ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
         }
-        char *space = strchr(line, ' ');
-        if (!space) {
-            return ORTE_ERR_BAD_PARAM;
-        }
-        *space = '\0';
-        int status = parse_line(line, space + 1, home);
+        int status = parse_line(line, home, &seen);
         if (status != ORTE_SUCCESS) {
             return status;
         }

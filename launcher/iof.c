@@ -44,18 +44,13 @@ struct iof {
     uint8_t scratch[READ_MAX];
 };
 
-/* Takes the buffer; NULL: no memory. */
 static void to_hnp(struct iof *iof, opal_buffer_t *buffer)
 {
-    if (!buffer) {
+    int status = rml_give(iof->rml, &iof->hnp, OOB_STDIO, ORTE_RML_TAG_IOF_HNP, buffer);
+    if (status == ORTE_ERR_OUT_OF_RESOURCE) {
         log_error(LOG_LAUNCHER, "no memory to forward output");
-        return;
-    }
-    int status =
-        rml_send(iof->rml, &iof->hnp, OOB_STDIO, ORTE_RML_TAG_IOF_HNP, &buffer, NULL, NULL);
-    if (status != ORTE_SUCCESS) {
+    } else if (status != ORTE_SUCCESS) {
         log_debug(LOG_LAUNCHER, "output is lost: %s", opal_strerror(status));
-        OBJ_RELEASE(buffer);
     }
 }
 

@@ -28,7 +28,7 @@ struct keeld {
     struct daemon *daemon;
     int signals;
     struct loop_io signal_io;
-    bool at_home; /* the HNP knows this daemon */
+    bool parent_linked;
     int exit_code;
 };
 
@@ -40,15 +40,19 @@ static void stop(struct keeld *keeld, int exit_code)
 
 /* --- what the daemon part says --- */
 
-/* The parent's link is the lifeline; a child's end is the HNP's business. */
+/* The parent's link is the lifeline, and the HNP's until that is there; a child's end is the HNP's
+ * business. */
 static void link_changed(void *arg, uint32_t vpid, int status)
 {
     struct keeld *keeld = arg;
     struct daemon *daemon = keeld->daemon;
-    if (status == ORTE_SUCCESS || !daemon) {
+    if (!daemon) {
         return;
     }
-    if (vpid == tree_parent(daemon->radix, daemon->name.vpid)) {
+    bool parent = vpid == tree_parent(daemon->radix, daemon->name.vpid);
+    if (status == ORTE_SUCCESS) {
+        keeld->parent_linked = keeld->parent_linked || parent;
+    } else if (parent || (vpid == HNP_VPID && !keeld->parent_linked)) {
         log_info(LOG_LAUNCHER, "the parent daemon %u is gone", vpid);
         stop(keeld, EXIT_RUNTIME);
     } else if (tree_parent(daemon->radix, vpid) == daemon->name.vpid) {
@@ -164,11 +168,10 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
         .radix = home->radix,
         .node = home->node,
         .shepherd = keeld->shepherd,
+        .control_key = home->key,
         .loop = keeld->loop,
     };
-    memcpy(config.control_key, home->key, sizeof(config.control_key));
     int status = daemon_create(&keeld->daemon, &config, &daemon_ops, keeld, reason, reason_size);
-    crypto_wipe(config.control_key, sizeof(config.control_key));
     if (status != ORTE_SUCCESS) {
         return status;
     }

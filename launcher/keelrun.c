@@ -11,22 +11,25 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What may come from the command line must not reach the terminal as anything but text. */
 static int complain(int exit_code, const char *what, const char *why)
 {
-    fprintf(stderr, "keelrun: %s%s%s\n", what, why ? ": " : "", why ? why : "");
+    char text[1024];
+    snprintf(text, sizeof(text), "%s%s%s", what, why ? ": " : "", why ? why : "");
+    for (char *at = text; *at; at++) {
+        *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
+    }
+    fprintf(stderr, "keelrun: %s\n", text);
     return exit_code;
 }
 
 /* Programs run in keelrun's folder unless another was asked for. */
 static int default_folders(struct run_request *request)
 {
-    char *here = NULL;
     for (size_t i = 0; i < request->app_count; i++) {
-        if (!request->apps[i].wdir && !(here = getcwd(NULL, 0))) {
+        struct app_request *app = &request->apps[i];
+        if (!app->wdir && !(app->wdir = getcwd(NULL, 0))) {
             return ORTE_ERR_IN_ERRNO;
-        }
-        if (!request->apps[i].wdir) {
-            request->apps[i].wdir = here;
         }
     }
     return ORTE_SUCCESS;

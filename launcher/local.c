@@ -5,6 +5,7 @@
 #include <launcher/daemon.h>
 #include <launcher/service.h>
 
+#include <base/fault.h>
 #include <base/log.h>
 #include <base/sock.h>
 #include <bootstrap/proto.h>
@@ -15,8 +16,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
 
@@ -34,12 +33,6 @@ bool local_is_here(const struct daemon *daemon, uint32_t rank)
 
 /* --- reports --- */
 
-static void report_failed(struct daemon *daemon, uint32_t rank, uint8_t stage, int error,
-                          const char *what)
-{
-    daemon_report(daemon, proto_new(REPORT_FAILED, "ucis", rank, stage, (int32_t) error, what));
-}
-
 /* missing: a call that should have come before its end; NULL: none. */
 static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status,
                           const char *missing)
@@ -54,6 +47,17 @@ static void start_settled(struct daemon *daemon)
     if (--daemon->starting == 0) {
         daemon_report(daemon, proto_new(REPORT_LAUNCHED, "u", daemon->started));
     }
+}
+
+/* The end of a rank that never ran. */
+static void not_started(struct daemon *daemon, uint32_t rank, enum spawn_stage stage, int error)
+{
+    const struct launch_app *app = &daemon->launch.apps[daemon->launch.app_of[rank]];
+    const char *what = stage == SPAWN_STAGE_WDIR && app->wdir ? app->wdir : app->argv[0];
+    daemon->ranks[rank].state = LOCAL_ENDED;
+    daemon_report(daemon,
+                  proto_new(REPORT_FAILED, "ucis", rank, (uint8_t) stage, (int32_t) error, what));
+    start_settled(daemon);
 }
 
 /* --- environment --- */
@@ -99,8 +103,8 @@ static void make_vars(const struct daemon *daemon, uint32_t app, struct vars *va
 
 /* --- start --- */
 
-/* Tells the shepherd about a program. An error is reported for every local rank of it. */
-static bool define_app(struct daemon *daemon, uint32_t index)
+/* Tells the shepherd about a program. 0 or an errno. */
+static int define_app(struct daemon *daemon, uint32_t index)
 {
     const struct launch_app *app = &daemon->launch.apps[index];
     char program[4096];
@@ -123,11 +127,8 @@ static bool define_app(struct daemon *daemon, uint32_t index)
         shepherd_define_app(daemon->shepherd, index, &spec);
     }
     vars_fini(&vars);
-    errno = -found;
-    return found == 0;
+    return -found;
 }
-
-static void failed(void *arg, uint32_t id, enum spawn_stage stage, int error);
 
 static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_map *binding)
 {
@@ -138,7 +139,7 @@ static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_m
     services_rank_vars(daemon->services, rank, &vars);
     if (vars.failed) {
         vars_fini(&vars);
-        failed(daemon, rank, SPAWN_STAGE_FORK, ENOMEM);
+        not_started(daemon, rank, SPAWN_STAGE_FORK, ENOMEM);
         return;
     }
     struct spawn_proc proc = {
@@ -156,55 +157,67 @@ static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_m
     vars_fini(&vars);
 }
 
+enum { NOT_DEFINED = -1 }; /* no rank of the program was to start here yet */
+
 static void start_ranks(struct daemon *daemon, const struct bind_map *binding)
 {
     const struct launch *launch = &daemon->launch;
-    int *errors = calloc(launch->app_count, sizeof(*errors)); /* by app; -1: defined */
+    int *errors = malloc(launch->app_count * sizeof(*errors)); /* by app; 0: it can be started */
+    for (uint32_t app = 0; errors && app < launch->app_count; app++) {
+        errors[app] = NOT_DEFINED;
+    }
     for (uint32_t rank = 0; rank < launch->map.size; rank++) {
         if (!local_is_here(daemon, rank)) {
             continue;
         }
         uint32_t app = launch->app_of[rank];
         daemon->ranks[rank].state = LOCAL_STARTING;
-        if (errors && errors[app] == 0) {
-            errors[app] = define_app(daemon, app) ? -1 : errno;
+        if (errors && errors[app] == NOT_DEFINED) {
+            errors[app] = define_app(daemon, app);
         }
-        if (errors && errors[app] == -1) {
+        if (errors && errors[app] == 0) {
             spawn_rank(daemon, rank, binding);
             continue;
         }
-        daemon->ranks[rank].state = LOCAL_ENDED;
-        report_failed(daemon, rank, SPAWN_STAGE_EXEC, errors ? errors[app] : ENOMEM,
-                      launch->apps[app].argv[0]);
-        start_settled(daemon);
+        not_started(daemon, rank, SPAWN_STAGE_EXEC, errors ? errors[app] : ENOMEM);
     }
     free(errors);
 }
 
-int local_launch(struct daemon *daemon, struct launch *launch)
+/* Makes the job known here: its routes, its server, its ranks. On success the launch is taken. */
+static int adopt_job(struct daemon *daemon, const struct launch *launch)
 {
-    if (daemon->launch.map.size > 0) {
-        launch_fini(launch);
-        return ORTE_EXISTS;
-    }
-    daemon->launch = *launch;
-    const struct job_map *map = &daemon->launch.map;
+    const struct job_map *map = &launch->map;
     uint32_t *daemon_of = calloc(map->size, sizeof(*daemon_of));
-    daemon->ranks = calloc(map->size, sizeof(*daemon->ranks));
-    if (!daemon_of || !daemon->ranks) {
-        free(daemon_of);
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    struct local_rank *ranks = calloc(map->size, sizeof(*ranks));
+    int status = ORTE_ERR_OUT_OF_RESOURCE;
+    if (daemon_of && ranks && fault_at("launcher.launch").action != FAULT_ERROR) {
+        for (uint32_t rank = 0; rank < map->size; rank++) {
+            daemon_of[rank] = map->daemon_of_node[map->node_of[rank]];
+        }
+        status = rml_route_job(daemon->rml, map->jobid, map->size, daemon_of);
     }
-    for (uint32_t rank = 0; rank < map->size; rank++) {
-        daemon_of[rank] = map->daemon_of_node[map->node_of[rank]];
-        daemon->starting += local_is_here(daemon, rank);
-    }
-    int status = rml_route_job(daemon->rml, map->jobid, map->size, daemon_of);
-    free(daemon_of);
     if (status == ORTE_SUCCESS) {
         status = server_add_job(daemon->server, map);
     }
+    free(daemon_of);
     if (status != ORTE_SUCCESS) {
+        free(ranks);
+        return status;
+    }
+    daemon->launch = *launch;
+    daemon->ranks = ranks;
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        daemon->starting += local_is_here(daemon, rank);
+    }
+    return ORTE_SUCCESS;
+}
+
+int local_launch(struct daemon *daemon, struct launch *launch)
+{
+    int status = daemon->launch.map.size > 0 ? ORTE_EXISTS : adopt_job(daemon, launch);
+    if (status != ORTE_SUCCESS) {
+        launch_fini(launch);
         return status;
     }
     if (daemon->starting == 0) {
@@ -259,11 +272,7 @@ static void failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
         daemon->ops->agent_failed(daemon->arg, id, error);
         return;
     }
-    const struct launch_app *app = &daemon->launch.apps[daemon->launch.app_of[id]];
-    daemon->ranks[id].state = LOCAL_ENDED;
-    report_failed(daemon, id, (uint8_t) stage, error,
-                  stage == SPAWN_STAGE_WDIR && app->wdir ? app->wdir : app->argv[0]);
-    start_settled(daemon);
+    not_started(daemon, id, stage, error);
 }
 
 static void exited(void *arg, uint32_t id, int wait_status)
@@ -313,11 +322,13 @@ void local_signal(struct daemon *daemon, int signal)
     }
 }
 
+/* A rank joins once: a child of it that has its environment must not take its place. */
 bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank)
 {
     const struct job_map *map = &daemon->launch.map;
     return map->size > 0 && rank->jobid == map->jobid && rank->vpid < map->size &&
-           local_is_here(daemon, rank->vpid) && daemon->ranks[rank->vpid].state != LOCAL_ENDED;
+           local_is_here(daemon, rank->vpid) && daemon->ranks[rank->vpid].state != LOCAL_ENDED &&
+           !daemon->ranks[rank->vpid].member;
 }
 
 void local_joined(struct daemon *daemon, uint32_t rank, const char *call)

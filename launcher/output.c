@@ -15,14 +15,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NO_SOURCE UINT32_MAX
 #define JOB_NUMBER 1u
 
-/* What was given to a writer, in order: so that its source learns when it is written. */
-struct entry {
+/* A place in what a writer is given: when all before it is written, the source learns that so many
+ * bytes of its are. */
+struct mark {
     struct list link;
-    uint32_t source; /* or NO_SOURCE */
-    size_t out, in;  /* bytes given to the writer, not yet written; bytes of the source's */
+    uint64_t position;
+    uint32_t source;
+    size_t bytes;
 };
 
 /* stdout or stderr. */
@@ -30,7 +31,8 @@ struct sink {
     struct output *output;
     struct stdio_writer *writer;
     const char *name;
-    struct list entries;
+    uint64_t given, written; /* bytes so far */
+    struct list marks;
 };
 
 /* One stream of one rank. */
@@ -52,22 +54,29 @@ struct output {
 
 /* --- writers --- */
 
+static bool output_is_idle(const struct output *output)
+{
+    return output->sinks[0].written == output->sinks[0].given &&
+           output->sinks[1].written == output->sinks[1].given;
+}
+
+static void credit(struct output *output, uint32_t source, size_t bytes)
+{
+    output->ops->written(output->arg, source, (uint32_t) bytes);
+}
+
 static void sink_written(void *arg, size_t bytes)
 {
     struct sink *sink = arg;
-    while (bytes > 0 && !list_empty(&sink->entries)) {
-        struct entry *entry = container_of(sink->entries.next, struct entry, link);
-        size_t now = bytes < entry->out ? bytes : entry->out;
-        entry->out -= now;
-        bytes -= now;
-        if (entry->out > 0) {
+    struct mark *mark;
+    sink->written += bytes;
+    list_for_each (mark, &sink->marks, struct mark, link) {
+        if (mark->position > sink->written) {
             break;
         }
-        list_remove(&entry->link);
-        if (entry->source != NO_SOURCE) {
-            sink->output->ops->written(sink->output->arg, entry->source, (uint32_t) entry->in);
-        }
-        free(entry);
+        list_remove(&mark->link);
+        credit(sink->output, mark->source, mark->bytes);
+        free(mark);
     }
     if (sink->output->idle && output_is_idle(sink->output)) {
         sink->output->idle(sink->output->arg);
@@ -84,22 +93,26 @@ static void sink_failed(void *arg, int error)
 
 static const struct stdio_writer_ops sink_ops = {.written = sink_written, .failed = sink_failed};
 
-/* Gives bytes to a writer. What cannot be taken counts as written: its source must go on. */
-static void sink_put(struct sink *sink, uint32_t source, size_t in, const void *data, size_t size)
+static void sink_put(struct sink *sink, const void *data, size_t size)
 {
-    struct entry *entry = size > 0 ? malloc(sizeof(*entry)) : NULL;
-    if (!entry || !stdio_writer_put(sink->writer, data, size)) {
-        if (size > 0) {
-            log_error(LOG_LAUNCHER, "no memory for output: %zu bytes are lost", size);
-        }
-        free(entry);
-        if (source != NO_SOURCE) {
-            sink->output->ops->written(sink->output->arg, source, (uint32_t) in);
-        }
+    if (stdio_writer_put(sink->writer, data, size)) {
+        sink->given += size;
+    } else {
+        log_error(LOG_LAUNCHER, "no memory for output: %zu bytes are lost", size);
+    }
+}
+
+/* The source is told of its bytes once everything given so far is written; without memory to
+ * remember that, at once: it must go on. */
+static void sink_mark(struct sink *sink, uint32_t source, size_t bytes)
+{
+    struct mark *mark = sink->given > sink->written ? malloc(sizeof(*mark)) : NULL;
+    if (!mark) {
+        credit(sink->output, source, bytes);
         return;
     }
-    *entry = (struct entry){.source = source, .out = size, .in = in};
-    list_append(&sink->entries, &entry->link);
+    *mark = (struct mark){.position = sink->given, .source = source, .bytes = bytes};
+    list_append(&sink->marks, &mark->link);
 }
 
 /* --- files --- */
@@ -188,7 +201,7 @@ static void put_line(void *arg, const char *data, size_t size)
     if (target->output->request->output_dir) {
         file_put(target->output, target->stream, target->rank, target->number, data, size);
     } else {
-        sink_put(&target->output->sinks[target->number - 1], NO_SOURCE, 0, data, size);
+        sink_put(&target->output->sinks[target->number - 1], data, size);
     }
 }
 
@@ -197,18 +210,23 @@ void output_put(struct output *output, uint32_t source, uint32_t rank, int numbe
 {
     struct stream *stream = stream_of(output, rank, number);
     struct line_target target = {output, stream, rank, number};
-    if (stream && stream->tagger) {
+    struct sink *sink = &output->sinks[number - 1];
+    if (!stream) {
+        log_error(LOG_LAUNCHER, "no memory for output: %zu bytes of rank %u are lost", size, rank);
+    } else if (stream->tagger) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
         tagger_feed(stream->tagger, (const char *) data, size, &now, put_line, &target);
-    } else if (stream && output->request->output_dir) {
+    } else if (output->request->output_dir) {
         file_put(output, stream, rank, number, data, size);
-    } else if (stream) {
-        sink_put(&output->sinks[number - 1], source, size, data, size);
-        return;
+    } else {
+        sink_put(sink, data, size);
     }
-    /* lines are counted by their source's bytes, at once: a tagger keeps less than one line back */
-    output->ops->written(output->arg, source, (uint32_t) size);
+    if (output->request->output_dir) {
+        credit(output, source, size);
+    } else {
+        sink_mark(sink, source, size); /* a tagger keeps back less than a line, which counts too */
+    }
 }
 
 void output_line(struct output *output, const char *text)
@@ -219,12 +237,7 @@ void output_line(struct output *output, const char *text)
         size = sizeof(line) - 1;
         line[size - 1] = '\n';
     }
-    sink_put(&output->sinks[1], NO_SOURCE, 0, line, (size_t) size);
-}
-
-bool output_is_idle(const struct output *output)
-{
-    return list_empty(&output->sinks[0].entries) && list_empty(&output->sinks[1].entries);
+    sink_put(&output->sinks[1], line, (size_t) size);
 }
 
 void output_finish(struct output *output, void (*idle)(void *arg))
@@ -257,7 +270,7 @@ int output_create(struct output **out, struct loop *loop, const struct run_reque
         struct sink *sink = &output->sinks[i];
         sink->output = output;
         sink->name = i == 0 ? "stdout" : "stderr";
-        list_init(&sink->entries);
+        list_init(&sink->marks);
         int status = stdio_writer_create(&sink->writer, loop, 1 + i, SIZE_MAX / 2, &sink_ops, sink);
         if (status != ORTE_SUCCESS) {
             output_destroy(output);
@@ -275,8 +288,8 @@ void output_destroy(struct output *output)
     }
     for (int i = 0; i < 2; i++) {
         stdio_writer_end(output->sinks[i].writer, 0);
-        for (struct list *link; (link = list_pop(&output->sinks[i].entries));) {
-            free(container_of(link, struct entry, link));
+        for (struct list *link; (link = list_pop(&output->sinks[i].marks));) {
+            free(container_of(link, struct mark, link));
         }
     }
     for (uint32_t i = 0; i < 2 * output->rank_count; i++) {

@@ -23,7 +23,7 @@ void output_destroy(struct output *output);
 /* The output has ended: gives on unfinished lines; idle is called once everything is written,
  * perhaps before this returns. */
 void output_finish(struct output *output, void (*idle)(void *arg));
-bool output_is_idle(const struct output *output);
+/* Takes a copy; written tells the source when the bytes are out, or on their way to nowhere. */
 void output_put(struct output *output, uint32_t source, uint32_t rank, int stream,
                 const uint8_t *data, size_t size);
 /* A line of the launcher itself, for stderr. */

@@ -46,17 +46,39 @@ static size_t split_words(char *text, char **words, size_t max)
     return count;
 }
 
-/* Hands one daemon's start to the shepherd. */
-static int start_one(struct hnp *hnp, uint32_t vpid, char *keeld)
+/* Hands a daemon's command to the shepherd. 0 or -errno. */
+static int spawn_agent(struct hnp *hnp, uint32_t vpid, char *const *words)
 {
-    char *words[WORDS_MAX + 8] = {0};
-    char option[] = "--vpid", number[16], program[4096];
+    char program[4096];
+    int found = program_resolve(words[0], NULL, NULL, program, sizeof(program));
+    if (found < 0) {
+        return found;
+    }
+    struct spawn_app app = {
+        .kind = SPAWN_AGENT,
+        .program = program,
+        .argv = words,
+        .env = environ,
+        .out = SPAWN_NULL,
+        .err = SPAWN_INHERIT,
+    };
+    struct spawn_proc proc = {.id = AGENT_ID(vpid), .in = SPAWN_PIPE};
+    uint32_t number = (uint32_t) hnp->request.app_count + vpid; /* behind the ranks' programs */
+    shepherd_define_app(hnp->shepherd, number, &app);
+    shepherd_spawn(hnp->shepherd, number, &proc);
+    return 0;
+}
+
+/* Starts the daemon of one node, through an agent unless the node is simulated. False: the job has
+ * failed. */
+static bool start_one(struct hnp *hnp, uint32_t vpid, char *keeld)
+{
+    char *words[WORDS_MAX + 5] = {0};
+    char option[] = "--vpid", number[16];
     char *agent = strdup(param_string(&rsh_agent));
     size_t count = 0;
-    if (!agent) {
-        return -1;
-    }
-    if (hnp->request.simulate_nodes == 0) {
+    int error = agent ? 0 : -ENOMEM;
+    if (agent && hnp->request.simulate_nodes == 0) {
         count = split_words(agent, words, WORDS_MAX);
         words[count++] = hnp->peers[vpid].node;
     }
@@ -64,26 +86,15 @@ static int start_one(struct hnp *hnp, uint32_t vpid, char *keeld)
     words[count++] = keeld;
     words[count++] = option;
     words[count++] = number;
-    int found = program_resolve(words[0], NULL, NULL, program, sizeof(program));
-    if (found == 0) {
-        struct spawn_app app = {
-            .kind = SPAWN_AGENT,
-            .program = program,
-            .argv = words,
-            .env = environ,
-            .out = SPAWN_NULL,
-            .err = SPAWN_INHERIT,
-        };
-        struct spawn_proc proc = {.id = AGENT_ID(vpid), .in = SPAWN_PIPE};
-        uint32_t number_of_app = hnp->request.app_count + vpid;
-        shepherd_define_app(hnp->shepherd, number_of_app, &app);
-        shepherd_spawn(hnp->shepherd, number_of_app, &proc);
-    } else {
+    if (error == 0) {
+        error = spawn_agent(hnp, vpid, words);
+    }
+    if (error != 0) {
         hnp_fail(hnp, EXIT_RUNTIME, "cannot start the daemon of node %s: %s: %s",
-                 hnp->peers[vpid].node, words[0], strerror(-found));
+                 hnp->peers[vpid].node, words[0], strerror(-error));
     }
     free(agent);
-    return found;
+    return error == 0;
 }
 
 void plm_start(struct hnp *hnp)
@@ -100,7 +111,7 @@ void plm_start(struct hnp *hnp)
     hnp_enter(hnp, PHASE_DAEMONS);
     loop_timer_start(&hnp->start_timer, (uint64_t) param_int(&start_timeout) * 1000000u);
     for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        if (start_one(hnp, vpid, keeld) != 0) {
+        if (!start_one(hnp, vpid, keeld)) {
             break;
         }
     }
@@ -162,23 +173,8 @@ void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status)
     }
 }
 
-void plm_home(struct hnp *hnp, uint32_t vpid, char *contact)
-{
-    struct peer *peer = &hnp->peers[vpid];
-    if (peer->state != PEER_STARTING) {
-        log_warn(LOG_LAUNCHER, "daemon %u calls home twice", vpid);
-        free(contact);
-        return;
-    }
-    peer->state = PEER_HOME;
-    peer->contact = contact;
-    if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME)) {
-        plm_wire(hnp);
-    }
-}
-
 /* A daemon whose parent is not the HNP is told where its parent is. */
-void plm_wire(struct hnp *hnp)
+static void wire(struct hnp *hnp)
 {
     hnp_enter(hnp, PHASE_WIRING);
     for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
@@ -192,5 +188,20 @@ void plm_wire(struct hnp *hnp)
     }
     if (hnp_peers_reached(hnp, PEER_WIRED)) {
         hnp_launch(hnp);
+    }
+}
+
+void plm_home(struct hnp *hnp, uint32_t vpid, char *contact)
+{
+    struct peer *peer = &hnp->peers[vpid];
+    if (peer->state != PEER_STARTING) {
+        log_warn(LOG_LAUNCHER, "daemon %u calls home twice", vpid);
+        free(contact);
+        return;
+    }
+    peer->state = PEER_HOME;
+    peer->contact = contact;
+    if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME)) {
+        wire(hnp);
     }
 }

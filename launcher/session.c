@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/crypto.h>
 #include <bootstrap/job_map.h>
 #include <dirent.h>
 #include <errno.h>
@@ -38,12 +37,6 @@ static bool is_folder(const char *path)
     return path && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_uuid(const char *text)
-{
-    uint8_t bits[(JOB_UUID_TEXT - 1) / 2];
-    return crypto_from_hex(bits, sizeof(bits), text) == ORTE_SUCCESS;
-}
-
 /* The folder that holds the jobs' folders. */
 static int jobs_folder(char *path, size_t size)
 {
@@ -59,7 +52,7 @@ int session_path(char **out, const char *uuid, uint32_t vpid, char *reason, size
 {
     char jobs[sizeof(((struct sockaddr_un *) NULL)->sun_path)];
     char path[sizeof(jobs) + JOB_UUID_TEXT + 16];
-    if (!is_uuid(uuid)) {
+    if (!job_uuid_ok(uuid)) {
         return explain(ORTE_ERR_BAD_PARAM, reason, reason_size, "'%s' is not a job's id", uuid);
     }
     int length = jobs_folder(jobs, sizeof(jobs));
@@ -232,7 +225,7 @@ static bool cut_last(char *path)
 static bool is_job_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash && is_uuid(slash + 1);
+    return slash && job_uuid_ok(slash + 1);
 }
 
 void session_remove(const char *path)

@@ -176,12 +176,12 @@ void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
 
 void shepherd_kill_ranks(struct shepherd *shepherd)
 {
-    flush_soon(shepherd, order_put_plain(&shepherd->out, ORDER_KILL_RANKS));
+    flush_soon(shepherd, order_put_plain(&shepherd->out, HERD_KILL_RANKS));
 }
 
 void shepherd_kill_all(struct shepherd *shepherd)
 {
-    flush_soon(shepherd, order_put_plain(&shepherd->out, ORDER_KILL_ALL));
+    flush_soon(shepherd, order_put_plain(&shepherd->out, HERD_KILL_ALL));
 }
 
 void shepherd_guard(struct shepherd *shepherd, const char *folder)
@@ -439,7 +439,7 @@ void shepherd_end(struct shepherd *shepherd)
     }
     detach(shepherd);
     if (shepherd->pid > 0) {
-        bool ordered = order_put_plain(&shepherd->out, ORDER_END) == ORTE_SUCCESS;
+        bool ordered = order_put_plain(&shepherd->out, HERD_END) == ORTE_SUCCESS;
         bool ended = ordered && wait_for_end(shepherd, clock_us() + END_LIMIT_US);
         if (!ended || !reap_shepherd(shepherd)) {
             shepherd_reap_orphans(shepherd);

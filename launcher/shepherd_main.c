@@ -471,29 +471,29 @@ static void do_guard(struct herd *herd, const struct order *order)
 static void do_order(struct herd *herd, const struct order *order)
 {
     switch (order->type) {
-    case ORDER_APP:
+    case HERD_APP:
         do_app(herd, order);
         break;
-    case ORDER_SPAWN:
+    case HERD_SPAWN:
         do_spawn(herd, order);
         break;
-    case ORDER_SIGNAL:
+    case HERD_SIGNAL:
         do_signal(herd, order);
         break;
-    case ORDER_KILL_RANKS:
+    case HERD_KILL_RANKS:
         kill_begin(herd, KILL_RANKS);
         break;
-    case ORDER_KILL_ALL:
+    case HERD_KILL_ALL:
         kill_begin(herd, KILL_ALL);
         break;
-    case ORDER_GUARD:
+    case HERD_GUARD:
         do_guard(herd, order);
         break;
-    case ORDER_END:
+    case HERD_END:
         herd->ending = true;
         kill_begin(herd, KILL_ALL);
         break;
-    case ORDER_TYPES:
+    case HERD_TYPES:
         break;
     }
 }

@@ -79,7 +79,7 @@ int order_put_app(struct bytes *to, uint32_t app, const struct spawn_app *spec)
         body = (struct app_body){.app = app, .error = E2BIG};
         size = sizeof(body) + 1;
     }
-    if (!put_header(to, ORDER_APP, size)) {
+    if (!put_header(to, HERD_APP, size)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put(to, &body, sizeof(body));
@@ -106,7 +106,7 @@ int order_put_spawn(struct bytes *to, uint32_t app, const struct spawn_proc *pro
         body = (struct spawn_body){.app = UINT32_MAX, .id = proc->id};
         size = sizeof(body);
     }
-    if (!put_header(to, ORDER_SPAWN, size)) {
+    if (!put_header(to, HERD_SPAWN, size)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put(to, &body, sizeof(body));
@@ -120,7 +120,7 @@ int order_put_spawn(struct bytes *to, uint32_t app, const struct spawn_proc *pro
 int order_put_signal(struct bytes *to, uint32_t id, int signal)
 {
     struct signal_body body = {id, signal};
-    if (!put_header(to, ORDER_SIGNAL, sizeof(body))) {
+    if (!put_header(to, HERD_SIGNAL, sizeof(body))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put(to, &body, sizeof(body));
@@ -134,7 +134,7 @@ int order_put_plain(struct bytes *to, enum order_type type)
 
 int order_put_guard(struct bytes *to, const char *folder)
 {
-    if (!put_header(to, ORDER_GUARD, strlen(folder) + 1)) {
+    if (!put_header(to, HERD_GUARD, strlen(folder) + 1)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put_string(to, folder);
@@ -149,7 +149,7 @@ ptrdiff_t order_next(const struct bytes *from, struct order *order)
         return 0;
     }
     memcpy(&header, from->data + from->head, sizeof(header));
-    if (header.size > ORDER_BODY_MAX || header.type < ORDER_APP || header.type >= ORDER_TYPES) {
+    if (header.size > ORDER_BODY_MAX || header.type < HERD_APP || header.type >= HERD_TYPES) {
         return -1;
     }
     if (waiting - sizeof(header) < header.size) {

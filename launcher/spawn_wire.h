@@ -14,15 +14,16 @@
 
 #define ORDER_BODY_MAX (16u << 20)
 
+/* Orders to the shepherd; those to a daemon are in orders.h. */
 enum order_type {
-    ORDER_APP = 1,
-    ORDER_SPAWN,
-    ORDER_SIGNAL,
-    ORDER_KILL_RANKS,
-    ORDER_KILL_ALL,
-    ORDER_GUARD,
-    ORDER_END,
-    ORDER_TYPES /* one more than the last */
+    HERD_APP = 1,
+    HERD_SPAWN,
+    HERD_SIGNAL,
+    HERD_KILL_RANKS,
+    HERD_KILL_ALL,
+    HERD_GUARD,
+    HERD_END,
+    HERD_TYPES /* one more than the last */
 };
 
 struct order {

@@ -1,4 +1,6 @@
 /* Connects: from a contact string to a link, address by address. */
+#include <config.h>
+
 #include <oob/endpoint.h>
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 /* Contact strings: a pure parser and its printer. */
+#include <config.h>
+
 #include <oob/contact.h>
 
 #include <netinet/in.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <oob/greeting.h>
 
 #include <base/fault.h>

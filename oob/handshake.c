@@ -1,5 +1,8 @@
+#include <config.h>
+
 #include <oob/handshake.h>
 
+#include <base/le.h>
 #include <base/log.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,18 +44,18 @@ static void put_head(uint8_t *message, enum wire_type type, size_t size)
     memcpy(message + WIRE_AT_MAGIC, WIRE_MAGIC, WIRE_MAGIC_SIZE);
     message[WIRE_AT_VERSION] = WIRE_VERSION;
     message[WIRE_AT_TYPE] = (uint8_t) type;
-    wire_put16(message + WIRE_AT_SIZE, (uint16_t) size);
+    put_le16(message + WIRE_AT_SIZE, (uint16_t) size);
 }
 
 static void put_name(uint8_t *at, const orte_process_name_t *name)
 {
-    wire_put32(at, name->jobid);
-    wire_put32(at + 4, name->vpid);
+    put_le32(at, name->jobid);
+    put_le32(at + 4, name->vpid);
 }
 
 static orte_process_name_t get_name(const uint8_t *at)
 {
-    return (orte_process_name_t){wire_get32(at), wire_get32(at + 4)};
+    return (orte_process_name_t){get_le32(at), get_le32(at + 4)};
 }
 
 static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b)
@@ -98,7 +101,7 @@ static void send_verdict(struct handshake *handshake, enum wire_reason reason, i
     put_head(verdict, WIRE_VERDICT, sizeof verdict);
     verdict[WIRE_AT_REASON] = (uint8_t) reason;
     verdict[WIRE_AT_MODE] = (uint8_t) handshake->self.security;
-    wire_put16(verdict + WIRE_AT_STATUS, (uint16_t) (int16_t) status);
+    put_le16(verdict + WIRE_AT_STATUS, (uint16_t) (int16_t) status);
     if (mac) {
         memcpy(verdict + WIRE_AT_MAC, mac, MAC_BYTES);
     }
@@ -195,7 +198,7 @@ static void put_hello(struct handshake *handshake, uint8_t *message, enum wire_t
     message[WIRE_AT_SECURITY] = (uint8_t) handshake->self.security;
     put_name(message + WIRE_AT_NAME, &handshake->self.name);
     put_name(message + WIRE_AT_WANTED, wanted);
-    wire_put64(message + WIRE_AT_EPOCH, handshake->self.epoch);
+    put_le64(message + WIRE_AT_EPOCH, handshake->self.epoch);
     memcpy(message + WIRE_AT_NONCE, handshake->random.nonce, sizeof handshake->random.nonce);
     crypto_scalarmult_base(message + WIRE_AT_PUBLIC, handshake->random.secret);
 }
@@ -249,7 +252,7 @@ static void on_hello(struct handshake *handshake)
     }
     handshake->key = hello[WIRE_AT_KEY];
     handshake->peer = get_name(hello + WIRE_AT_NAME);
-    handshake->peer_epoch = wire_get64(hello + WIRE_AT_EPOCH);
+    handshake->peer_epoch = get_le64(hello + WIRE_AT_EPOCH);
     bool peer_aes = hello[WIRE_AT_CIPHERS] & 1u << RECORD_AES256GCM;
     handshake->cipher = choose_cipher(&handshake->self, peer_aes);
 
@@ -335,7 +338,7 @@ static void on_answer(struct handshake *handshake)
         return;
     }
     handshake->peer = handshake->wanted;
-    handshake->peer_epoch = wire_get64(answer + WIRE_AT_EPOCH);
+    handshake->peer_epoch = get_le64(answer + WIRE_AT_EPOCH);
     handshake->cipher = answer[WIRE_AT_CIPHERS];
     put_head(handshake->proof, WIRE_PROOF, WIRE_PROOF_SIZE);
     transcript_mac(handshake, SUBKEY_PROOF, NULL, mac);
@@ -357,7 +360,7 @@ static void on_refusal(struct handshake *handshake, bool proved)
     int status = reasons[reason].status;
     char detail[64] = "";
     if (reason == WIRE_DENIED) {
-        int denied = (int16_t) wire_get16(verdict + WIRE_AT_STATUS);
+        int denied = (int16_t) get_le16(verdict + WIRE_AT_STATUS);
         status = proved && denied < 0 ? denied : status;
         snprintf(detail, sizeof detail, ": %s", opal_strerror(status));
     } else if (reason == WIRE_BAD_SECURITY) {
@@ -424,7 +427,7 @@ static void on_head(struct handshake *handshake)
     enum wire_type type = refusal ? WIRE_VERDICT : expected[handshake->state].type;
     bool other_version = head[WIRE_AT_VERSION] != WIRE_VERSION &&
                          !(refusal && head[WIRE_AT_REASON] == WIRE_BAD_VERSION);
-    if (other_version || head[WIRE_AT_TYPE] != type || wire_get16(head + WIRE_AT_SIZE) != size) {
+    if (other_version || head[WIRE_AT_TYPE] != type || get_le16(head + WIRE_AT_SIZE) != size) {
         fail(handshake, ORTE_ERR_CONNECTION_FAILED, WIRE_BAD_FORMAT,
              "another message than the handshake has here");
         return;

@@ -1,5 +1,8 @@
+#include <config.h>
+
 #include <oob/inbox.h>
 
+#include <base/le.h>
 #include <oob/oob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +38,7 @@ static size_t frame_wants(const struct inbox *inbox)
     if (inbox->frame_size < FRAME_HEAD_SIZE) {
         return FRAME_HEAD_SIZE;
     }
-    return FRAME_HEAD_SIZE + wire_get32(inbox->frame);
+    return FRAME_HEAD_SIZE + get_le32(inbox->frame);
 }
 
 /* Makes the frame's memory at least size bytes, by doubling it. */
@@ -125,7 +128,7 @@ static enum inbox_event open_more(struct inbox *inbox)
 /* What a whole head announces. */
 static enum inbox_event judge_head(const uint8_t *head)
 {
-    uint32_t length = wire_get32(head);
+    uint32_t length = get_le32(head);
     if (head[4] == FRAME_CLOSE) {
         return length == 0 ? INBOX_CLOSE : INBOX_BAD;
     }
@@ -157,12 +160,12 @@ static enum inbox_event frame_in_place(struct inbox *inbox, const uint8_t **data
         return INBOX_MORE;
     }
     enum inbox_event event = judge_head(head);
-    if (event == INBOX_FRAME && there - FRAME_HEAD_SIZE < wire_get32(head)) {
+    if (event == INBOX_FRAME && there - FRAME_HEAD_SIZE < get_le32(head)) {
         return INBOX_MORE;
     }
     if (event == INBOX_FRAME) {
         *data = head + FRAME_HEAD_SIZE;
-        *size = wire_get32(head);
+        *size = get_le32(head);
         inbox->open_begin += FRAME_HEAD_SIZE + *size;
     }
     return event;

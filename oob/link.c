@@ -1,4 +1,6 @@
 /* Links: a socket with an inbox and an outbox, between the loop and the senders of any thread. */
+#include <config.h>
+
 #include <oob/endpoint.h>
 
 #include <assert.h>

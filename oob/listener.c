@@ -1,4 +1,6 @@
 /* Listeners, and the strangers at the door: accepted sockets that have not proved themselves. */
+#include <config.h>
+
 #include <oob/endpoint.h>
 
 #include <arpa/inet.h>

@@ -1,4 +1,6 @@
 /* The endpoint: its parameters, keys and table of links. */
+#include <config.h>
+
 #include <oob/endpoint.h>
 
 #include <assert.h>

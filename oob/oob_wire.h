@@ -5,8 +5,6 @@
 #ifndef OOB_OOB_WIRE_H
 #define OOB_OOB_WIRE_H
 
-#include <stdint.h>
-
 #define WIRE_MAGIC "KEEL-OOB"
 #define WIRE_VERSION 1
 
@@ -73,38 +71,5 @@ enum wire_reason {
 /* Frames: u32 length, u8 class, the bytes. The length does not count these five. */
 #define FRAME_HEAD_SIZE 5u
 #define FRAME_CLOSE 0xff /* in the class: the orderly end, without bytes */
-
-static inline void wire_put16(uint8_t *at, uint16_t value)
-{
-    at[0] = (uint8_t) value;
-    at[1] = (uint8_t) (value >> 8);
-}
-
-static inline void wire_put32(uint8_t *at, uint32_t value)
-{
-    wire_put16(at, (uint16_t) value);
-    wire_put16(at + 2, (uint16_t) (value >> 16));
-}
-
-static inline void wire_put64(uint8_t *at, uint64_t value)
-{
-    wire_put32(at, (uint32_t) value);
-    wire_put32(at + 4, (uint32_t) (value >> 32));
-}
-
-static inline uint16_t wire_get16(const uint8_t *at)
-{
-    return (uint16_t) (at[0] | at[1] << 8);
-}
-
-static inline uint32_t wire_get32(const uint8_t *at)
-{
-    return wire_get16(at) | (uint32_t) wire_get16(at + 2) << 16;
-}
-
-static inline uint64_t wire_get64(const uint8_t *at)
-{
-    return wire_get32(at) | (uint64_t) wire_get32(at + 4) << 32;
-}
 
 #endif

@@ -1,6 +1,9 @@
+#include <config.h>
+
 #include <oob/outbox.h>
 
 #include <base/fault.h>
+#include <base/le.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +63,7 @@ static uint8_t *head_of(struct oob_tx *tx)
 /* Everything that leaves for it, head included. */
 static size_t frame_size(struct oob_tx *tx)
 {
-    return FRAME_HEAD_SIZE + wire_get32(head_of(tx));
+    return FRAME_HEAD_SIZE + get_le32(head_of(tx));
 }
 
 bool outbox_prepare(struct oob_tx *tx)
@@ -76,7 +79,7 @@ bool outbox_prepare(struct oob_tx *tx)
         }
         size += tx->iov[i].iov_len;
     }
-    wire_put32(head_of(tx), (uint32_t) size);
+    put_le32(head_of(tx), (uint32_t) size);
     head_of(tx)[4] = (uint8_t) tx->class;
     return true;
 }
@@ -103,7 +106,7 @@ void outbox_append(struct outbox *outbox, struct oob_tx *tx)
 void outbox_append_close(struct outbox *outbox)
 {
     struct oob_tx *tx = &outbox->close;
-    wire_put32(head_of(tx), 0);
+    put_le32(head_of(tx), 0);
     head_of(tx)[4] = FRAME_CLOSE;
     tx->done = closed;
     list_append(&outbox->queue[OOB_CLASSES], &tx->link);

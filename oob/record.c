@@ -1,5 +1,8 @@
+#include <config.h>
+
 #include <oob/record.h>
 
+#include <base/le.h>
 #include <string.h>
 
 enum { NONCE_SIZE = 12 };
@@ -35,13 +38,13 @@ void record_key_wipe(struct record_key *key)
 
 static void next_nonce(struct record_key *key, uint8_t nonce[NONCE_SIZE])
 {
-    wire_put32(nonce, 0);
-    wire_put64(nonce + 4, key->number++);
+    put_le32(nonce, 0);
+    put_le64(nonce + 4, key->number++);
 }
 
 size_t record_seal(struct record_key *key, uint8_t *record, size_t payload_size)
 {
-    wire_put32(record, (uint32_t) payload_size);
+    put_le32(record, (uint32_t) payload_size);
     /* What is secret is behind what is only authentic. */
     size_t clear = RECORD_HEAD_SIZE + (key->encrypt ? 0 : payload_size);
     size_t secret = key->encrypt ? payload_size : 0;
@@ -65,7 +68,7 @@ int record_open(struct record_key *key, uint8_t *record, size_t size)
     if (size < RECORD_HEAD_SIZE) {
         return 0;
     }
-    size_t payload_size = wire_get32(record);
+    size_t payload_size = get_le32(record);
     if (payload_size == 0 || payload_size > RECORD_PAYLOAD_MAX) {
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }

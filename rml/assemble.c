@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <rml/assemble.h>
 #include <stdlib.h>
 #include <string.h>

@@ -46,6 +46,7 @@ struct rml_config {
     enum oob_key role; /* OOB_KEY_CONTROL for daemons */
     enum rml_dispatch dispatch;
     uint32_t radix;       /* of the daemons' tree */
+    uint32_t job_size;    /* ranks: of their own job; 0: not known */
     const char *unix_dir; /* copied: where get_contact_info opens a unix socket; NULL: TCP only */
 };
 
@@ -87,6 +88,12 @@ void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_pee
 /* Ends the link to a peer, if there is one. On the loop. */
 void rml_disconnect(struct rml *rml, const orte_process_name_t *peer, bool flush);
 
+/* The daemons' job: number 0 of the family that a job belongs to. */
+static inline orte_jobid_t rml_daemon_job(orte_jobid_t job)
+{
+    return job & 0xffff0000u;
+}
+
 /* The tree's arithmetic (rml/tree.c), pure: parent of a vpid (UINT32_MAX for 0), its children
  * (returns their number; fills at most max), and the child of me whose subtree holds dest
  * (UINT32_MAX: not below me). Radix >= 1. */
@@ -102,6 +109,10 @@ uint32_t tree_child_towards(uint32_t radix, uint32_t me, uint32_t dest);
 int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
              orte_rml_tag_t tag, opal_buffer_t **buffer, void (*done)(void *arg, int status),
              void *arg) KEEL_MUST_CHECK;
+/* The same for messages whose end nobody waits for. Takes the buffer in every case; NULL stands for
+ * one that there was no memory for: ORTE_ERR_OUT_OF_RESOURCE. */
+int rml_give(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
+             orte_rml_tag_t tag, opal_buffer_t *buffer) KEEL_MUST_CHECK;
 /* A standing handler for a tag of the runtime's range, from any origin. The buffer ends with the
  * call, unless the handler takes it by setting *buffer NULL. One handler a tag; fn NULL removes it.
  */
@@ -113,6 +124,8 @@ void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t co
 
 /* Runs the callbacks that are due; returns their number; 0 from inside a callback. */
 int rml_progress(struct rml *rml);
+/* Is the calling thread inside a callback of this RML? */
+bool rml_in_callback(struct rml *rml);
 /* Runs callbacks until *done is true or the deadline (clock_us, 0: none) is over; sleeps in
  * between. ORTE_SUCCESS or ORTE_ERR_TIMEOUT. poll (may be NULL) is called between: data plane
  * progress; while it is given and returns work, the wait does not sleep. */

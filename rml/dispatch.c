@@ -3,6 +3,8 @@
  * at a time: the thread inside a callback is the drainer. While that callback blocks in a call of
  * ours, the drainer runs recursive completions only, and the others keep their order. In
  * RML_DISPATCH_LOOP mode a task on the loop runs the queue. */
+#include <config.h>
+
 #include <base/clock.h>
 #include <errno.h>
 #include <rml/state.h>
@@ -76,6 +78,14 @@ void rml_undue_locked(struct rml *rml, struct rml_completion *completion)
 static bool is_drainer(const struct rml *rml)
 {
     return rml->draining && pthread_equal(rml->drainer, pthread_self());
+}
+
+bool rml_in_callback(struct rml *rml)
+{
+    pthread_mutex_lock(&rml->lock);
+    bool inside = is_drainer(rml);
+    pthread_mutex_unlock(&rml->lock);
+    return inside;
 }
 
 /* The completion that the calling thread may run now; NULL: none. */

@@ -1,5 +1,7 @@
 /* Frames that come in: the first daemon checks who sent them, relays pass them on, the destination
  * assembles and delivers. Everything here runs on the loop. */
+#include <config.h>
+
 #include <base/fault.h>
 #include <base/log.h>
 #include <rml/state.h>
@@ -217,6 +219,20 @@ static int place_locked(struct rml *rml, const struct rml_header *header, struct
     return ORTE_SUCCESS;
 }
 
+/* Its origin is not told: at the end of a job messages to those who have left are usual, but a name
+ * that nobody has is a mistake. */
+static void report_dropped(const struct rml_header *header, int status)
+{
+    unsigned held = 0;
+    if (status != ORTE_ERR_ADDRESSEE_UNKNOWN) {
+        log_debug(LOG_RML, "a frame from %s to %s is dropped: %s", ORTE_NAME_PRINT(&header->origin),
+                  ORTE_NAME_PRINT(&header->dest), opal_strerror(status));
+    } else if (log_rate_ok("rml unknown", &held)) {
+        log_warn(LOG_RML, "messages from %s to %s are dropped: nobody has that name",
+                 ORTE_NAME_PRINT(&header->origin), ORTE_NAME_PRINT(&header->dest));
+    }
+}
+
 /* Only the loop moves waiting frames to a new link, so a relayed frame cannot overtake them. */
 static void pass_on(struct rml *rml, const struct rml_header *header, const uint8_t *payload)
 {
@@ -230,8 +246,7 @@ static void pass_on(struct rml *rml, const struct rml_header *header, const uint
     int status = place_locked(rml, header, relay, &link);
     pthread_mutex_unlock(&rml->lock);
     if (status != ORTE_SUCCESS) {
-        log_debug(LOG_RML, "a frame from %s to %s is dropped: %s", ORTE_NAME_PRINT(&header->origin),
-                  ORTE_NAME_PRINT(&header->dest), opal_strerror(status));
+        report_dropped(header, status);
         free(relay);
     } else if (link) {
         oob_send(link, &relay->tx);

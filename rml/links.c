@@ -1,5 +1,7 @@
 /* Links: where a message goes next, what waits for a link, and what happens when one comes or goes.
  */
+#include <config.h>
+
 #include <base/log.h>
 #include <oob/contact.h>
 #include <rml/state.h>

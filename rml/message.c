@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <limits.h>
 #include <rml/message.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* orte_rml: the seed's table, a thin layer over the installed RML. Before enable_comm only receives
  * may be posted and contacts recorded; after finalize nothing works. */
+#include <config.h>
+
 #include <rml/calls.h>
 #include <stdatomic.h>
 

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <rml/peer.h>
 #include <rml/route.h>
 #include <stdlib.h>

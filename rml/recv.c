@@ -1,4 +1,6 @@
 /* Receives: posting, completing, cancelling. The matching itself is in rml/match.c. */
+#include <config.h>
+
 #include <base/log.h>
 #include <rml/calls.h>
 #include <rml/state.h>
@@ -259,7 +261,9 @@ static void post(struct rml *rml, struct rml_receive *receive)
     receive->refs++; /* for the look at its link */
     rml_match_post(&rml->match, &receive->posted);
     bool waits = !list_empty(&receive->posted.link);
-    if (waits && rml->upstream_down && !reachable_locked(rml, &receive->posted.peer)) {
+    if (waits && rml->phase == RML_FINALIZED && receive->kind == KIND_WAIT) {
+        fail_locked(rml, receive, ORTE_ERR_COMM_DISABLED);
+    } else if (waits && rml->upstream_down && !reachable_locked(rml, &receive->posted.peer)) {
         fail_locked(rml, receive, ORTE_ERR_COMM_FAILURE);
     }
     unref_locked(receive);
@@ -477,8 +481,14 @@ int rml_call_recv_cancel(struct rml *rml, const orte_process_name_t *peer, orte_
 
 void rml_drop_receives(struct rml *rml)
 {
+    struct rml_posted *posted;
     pthread_mutex_lock(&rml->lock);
     (void) cancel_locked(rml, &(struct choice){.peer = NULL});
+    list_for_each (posted, &rml->match.posted, struct rml_posted, link) {
+        if (receive_of(posted)->kind == KIND_WAIT) {
+            fail_locked(rml, receive_of(posted), ORTE_ERR_COMM_DISABLED);
+        }
+    }
     pthread_mutex_unlock(&rml->lock);
 }
 

@@ -1,4 +1,6 @@
 /* One process's RML: making and ending it, its routes and its settings. */
+#include <config.h>
+
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/param.h>
@@ -59,6 +61,7 @@ static struct rml *make(const struct rml_config *config)
     rml_dispatch_init(rml);
     rml_match_init(&rml->match, rml_matched, rml);
     rml_route_init(&rml->route, &config->name, rml_is_daemon(rml), config->radix);
+    rml->route.job_size = config->job_size;
     list_init(&rml->dials);
     rml->pending_max = (size_t) param_int(&pending_max);
     rml->unexpected_max = (size_t) param_int(&unexpected_max);

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <rml/core.h>
 #include <rml/route.h>
 #include <stdlib.h>
@@ -65,12 +67,6 @@ int rml_route_set_job(struct rml_route *route, orte_jobid_t jobid, uint32_t size
     return ORTE_SUCCESS;
 }
 
-/* The daemons are job 0 of their family. */
-static orte_jobid_t daemon_job(const struct rml_route *route)
-{
-    return route->me.jobid & 0xffff0000u;
-}
-
 int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
                      orte_process_name_t *target)
 {
@@ -79,13 +75,15 @@ int rml_route_target(const struct rml_route *route, const orte_process_name_t *d
         return ORTE_SUCCESS;
     }
     if (!route->daemon) {
-        if (!route->has_upstream) {
+        bool beyond =
+            dest->jobid == route->me.jobid && route->job_size > 0 && dest->vpid >= route->job_size;
+        if (!route->has_upstream || beyond) {
             return ORTE_ERR_ADDRESSEE_UNKNOWN;
         }
         *target = route->upstream;
         return ORTE_SUCCESS;
     }
-    if (dest->jobid == daemon_job(route)) {
+    if (dest->jobid == rml_daemon_job(route->me.jobid)) {
         if (route->tree_count > 0 && dest->vpid >= route->tree_count) {
             return ORTE_ERR_ADDRESSEE_UNKNOWN;
         }
@@ -97,15 +95,17 @@ int rml_route_target(const struct rml_route *route, const orte_process_name_t *d
         return ORTE_ERR_ADDRESSEE_UNKNOWN;
     }
     uint32_t daemon = job->daemon_of[dest->vpid];
-    *target = daemon == route->me.vpid ? *dest : (orte_process_name_t){daemon_job(route), daemon};
+    *target = daemon == route->me.vpid
+                  ? *dest
+                  : (orte_process_name_t){rml_daemon_job(route->me.jobid), daemon};
     return ORTE_SUCCESS;
 }
 
 int rml_route_hop(const struct rml_route *route, const orte_process_name_t *target,
                   orte_process_name_t *hop)
 {
-    if (!route->daemon || target->jobid != daemon_job(route) || route->tree_count == 0 ||
-        target->vpid == route->me.vpid) {
+    if (!route->daemon || target->jobid != rml_daemon_job(route->me.jobid) ||
+        route->tree_count == 0 || target->vpid == route->me.vpid) {
         *hop = *target;
         return ORTE_SUCCESS;
     }
@@ -116,6 +116,6 @@ int rml_route_hop(const struct rml_route *route, const orte_process_name_t *targ
     if (next == UINT32_MAX) {
         next = tree_parent(route->radix, route->me.vpid);
     }
-    *hop = (orte_process_name_t){daemon_job(route), next};
+    *hop = (orte_process_name_t){rml_daemon_job(route->me.jobid), next};
     return ORTE_SUCCESS;
 }

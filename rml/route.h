@@ -15,6 +15,7 @@ struct rml_route {
     bool daemon;
     bool has_upstream;
     orte_process_name_t upstream; /* ranks and tools: my daemon */
+    uint32_t job_size;            /* ranks: of my own job; 0: not known */
     uint32_t radix;
     uint32_t tree_count; /* daemons in the tree; 0: there is none yet */
     struct list jobs;    /* struct route_job */

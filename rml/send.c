@@ -1,5 +1,7 @@
 /* Sends: a message is cut into frames that point into the sender's memory; the operation completes
  * when the last frame is with the kernel, or has failed. */
+#include <config.h>
+
 #include <rml/calls.h>
 #include <rml/state.h>
 #include <stdlib.h>
@@ -226,11 +228,16 @@ static int pend_all_locked(struct rml *rml, struct rml_send *send, struct rml_pe
 static int place_locked(struct rml *rml, struct rml_send *send, struct oob_link **link)
 {
     struct rml_peer *hop = NULL;
-    struct rml_peer *dest = rml_peer_get(&rml->peers, &send->peer);
-    if (!dest) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    int status = ORTE_SUCCESS;
+    struct rml_peer *dest = rml_peer_find(&rml->peers, &send->peer);
+    if (!dest) { /* a name that leads nowhere is not remembered */
+        status = rml_next_hop_locked(rml, &send->peer, &hop);
+        dest = status == ORTE_SUCCESS ? rml_peer_get(&rml->peers, &send->peer) : NULL;
     }
-    int status = rml_next_hop_locked(rml, &send->peer, &hop);
+    if (!dest) {
+        return status != ORTE_SUCCESS ? status : ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    status = rml_next_hop_locked(rml, &send->peer, &hop);
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -488,4 +495,17 @@ int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class cl
     }
     *buffer = NULL;
     return ORTE_SUCCESS;
+}
+
+int rml_give(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
+             orte_rml_tag_t tag, opal_buffer_t *buffer)
+{
+    if (!buffer) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int status = rml_send(rml, peer, class, tag, &buffer, NULL, NULL);
+    if (status != ORTE_SUCCESS) {
+        OBJ_RELEASE(buffer);
+    }
+    return status;
 }

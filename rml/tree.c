@@ -2,6 +2,8 @@
  * on a level that is w wide are v + w, v + 2w, ... v + radix * w: siblings lie w apart, so
  * neighbouring vpids sit under different parents. All sums are 64 bits wide: vpids may come from
  * anywhere. */
+#include <config.h>
+
 #include <rml/core.h>
 
 struct level {

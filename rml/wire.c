@@ -1,3 +1,6 @@
+#include <config.h>
+
+#include <base/le.h>
 #include <limits.h>
 #include <rml/rml_wire.h>
 
@@ -6,39 +9,6 @@ _Static_assert(RML_WIRE_SIZE <= OOB_HEADER_MAX,
 _Static_assert(RML_WIRE_SIZE + RML_FRAME_MAX <= OOB_FRAME_MAX, "a frame fits into an OOB frame");
 
 enum { FLAG_FIRST = 1, FLAG_LAST = 2 };
-
-static void put16(uint8_t *bytes, uint16_t value)
-{
-    bytes[0] = (uint8_t) value;
-    bytes[1] = (uint8_t) (value >> 8);
-}
-
-static void put32(uint8_t *bytes, uint32_t value)
-{
-    put16(bytes, (uint16_t) value);
-    put16(bytes + 2, (uint16_t) (value >> 16));
-}
-
-static void put64(uint8_t *bytes, uint64_t value)
-{
-    put32(bytes, (uint32_t) value);
-    put32(bytes + 4, (uint32_t) (value >> 32));
-}
-
-static uint16_t get16(const uint8_t *bytes)
-{
-    return (uint16_t) (bytes[0] | bytes[1] << 8);
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-    return get16(bytes) | (uint32_t) get16(bytes + 2) << 16;
-}
-
-static uint64_t get64(const uint8_t *bytes)
-{
-    return get32(bytes) | (uint64_t) get32(bytes + 4) << 32;
-}
 
 static uint8_t header_flags(const struct rml_header *header)
 {
@@ -54,17 +24,17 @@ void rml_header_encode(uint8_t bytes[RML_WIRE_SIZE], const struct rml_header *he
     bytes[3] = (uint8_t) header->role;
     bytes[4] = (uint8_t) header->format;
     bytes[5] = 0;
-    put16(bytes + 6, header->hops);
-    put32(bytes + 8, header->tag);
-    put32(bytes + 12, header->length);
-    put32(bytes + 16, header->total);
-    put32(bytes + 20, header->offset);
-    put32(bytes + 24, header->origin.jobid);
-    put32(bytes + 28, header->origin.vpid);
-    put32(bytes + 32, header->dest.jobid);
-    put32(bytes + 36, header->dest.vpid);
-    put64(bytes + 40, header->epoch);
-    put64(bytes + 48, header->sequence);
+    put_le16(bytes + 6, header->hops);
+    put_le32(bytes + 8, header->tag);
+    put_le32(bytes + 12, header->length);
+    put_le32(bytes + 16, header->total);
+    put_le32(bytes + 20, header->offset);
+    put_le32(bytes + 24, header->origin.jobid);
+    put_le32(bytes + 28, header->origin.vpid);
+    put_le32(bytes + 32, header->dest.jobid);
+    put_le32(bytes + 36, header->dest.vpid);
+    put_le64(bytes + 40, header->epoch);
+    put_le64(bytes + 48, header->sequence);
 }
 
 static bool name_is_one_process(const orte_process_name_t *name)
@@ -92,15 +62,15 @@ int rml_header_decode(struct rml_header *header, const void *data, size_t size)
         .class = bytes[1],
         .role = bytes[3],
         .format = bytes[4],
-        .hops = get16(bytes + 6),
-        .tag = get32(bytes + 8),
-        .length = get32(bytes + 12),
-        .total = get32(bytes + 16),
-        .offset = get32(bytes + 20),
-        .origin = {get32(bytes + 24), get32(bytes + 28)},
-        .dest = {get32(bytes + 32), get32(bytes + 36)},
-        .epoch = get64(bytes + 40),
-        .sequence = get64(bytes + 48),
+        .hops = get_le16(bytes + 6),
+        .tag = get_le32(bytes + 8),
+        .length = get_le32(bytes + 12),
+        .total = get_le32(bytes + 16),
+        .offset = get_le32(bytes + 20),
+        .origin = {get_le32(bytes + 24), get_le32(bytes + 28)},
+        .dest = {get_le32(bytes + 32), get_le32(bytes + 36)},
+        .epoch = get_le64(bytes + 40),
+        .sequence = get_le64(bytes + 48),
     };
     if (read.tag == ORTE_RML_TAG_INVALID || !extent_valid(&read, size - RML_WIRE_SIZE) ||
         bytes[2] != header_flags(&read) || !name_is_one_process(&read.origin) ||

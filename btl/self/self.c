@@ -1,5 +1,7 @@
 /* self: a process's rail to itself, and the template for other modules. A message goes straight
  * from the sender's segments to the receive callback; put and get are checked copies. */
+#include <config.h>
+
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/base.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <btl/sm/board.h>
 
 _Static_assert(sizeof(struct sm_cell) == 128, "a cell is two cache lines");

@@ -1,3 +1,6 @@
+#include <config.h>
+
+#include <base/le.h>
 #include <btl/sm/card.h>
 #include <string.h>
 
@@ -5,32 +8,16 @@
  * 48 file. */
 _Static_assert(48 + SM_NONCE_BYTES == SM_CARD_BYTES, "the card is full");
 
-static void put_uint(uint8_t *bytes, uint64_t value, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] = (uint8_t) (value >> (8 * i));
-    }
-}
-
-static uint64_t get_uint(const uint8_t *bytes, size_t size)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++) {
-        value |= (uint64_t) bytes[i] << (8 * i);
-    }
-    return value;
-}
-
 void sm_card_encode(uint8_t bytes[SM_CARD_BYTES], const struct sm_card *card)
 {
     memset(bytes, 0, SM_CARD_BYTES);
     bytes[0] = SM_CARD_VERSION;
     bytes[1] = (uint8_t) card->backing;
-    put_uint(bytes + 4, card->pid, 4);
-    put_uint(bytes + 8, card->fd, 4);
-    put_uint(bytes + 12, card->uid, 4);
-    put_uint(bytes + 16, card->start_time, 8);
-    put_uint(bytes + 24, card->size, 8);
+    put_le32(bytes + 4, card->pid);
+    put_le32(bytes + 8, card->fd);
+    put_le32(bytes + 12, card->uid);
+    put_le64(bytes + 16, card->start_time);
+    put_le64(bytes + 24, card->size);
     memcpy(bytes + 32, card->nonce, SM_NONCE_BYTES);
     memcpy(bytes + 48, card->file, SM_NONCE_BYTES);
 }
@@ -43,11 +30,11 @@ int sm_card_decode(struct sm_card *card, const void *data, size_t size)
     }
     struct sm_card read = {
         .backing = bytes[1],
-        .pid = (uint32_t) get_uint(bytes + 4, 4),
-        .fd = (uint32_t) get_uint(bytes + 8, 4),
-        .uid = (uint32_t) get_uint(bytes + 12, 4),
-        .start_time = get_uint(bytes + 16, 8),
-        .size = get_uint(bytes + 24, 8),
+        .pid = get_le32(bytes + 4),
+        .fd = get_le32(bytes + 8),
+        .uid = get_le32(bytes + 12),
+        .start_time = get_le64(bytes + 16),
+        .size = get_le64(bytes + 24),
     };
     bool known = read.backing == SM_BACKING_MEMFD || read.backing == SM_BACKING_FILE;
     if (!known || read.pid == 0 || read.pid > INT32_MAX || read.fd > INT32_MAX) {

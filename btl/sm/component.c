@@ -1,4 +1,6 @@
 /* sm: shared memory between the processes of a node. README.md has the whole. */
+#include <config.h>
+
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/sm/module.h>

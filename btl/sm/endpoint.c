@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/clock.h>
 #include <base/crypto.h>
 #include <base/log.h>

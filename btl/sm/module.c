@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/log.h>
 #include <btl/sm/module.h>
 #include <stdio.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <btl/sm/module.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/crypto.h>
 #include <base/fault.h>
 #include <base/log.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <btl/sm/regions.h>
 
 _Static_assert(sizeof(struct sm_region) == 64, "a region is a cache line");

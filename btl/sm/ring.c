@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <btl/sm/ring.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/fault.h>
 #include <btl/sm/module.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 /* tcp: the rail over sockets. */
+#include <config.h>
+
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/param.h>

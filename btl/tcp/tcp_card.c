@@ -1,5 +1,7 @@
+#include <config.h>
+
 #include <base/crypto.h>
-#include <btl/tcp/tcp_bytes.h>
+#include <base/le.h>
 #include <btl/tcp/tcp_card.h>
 #include <fcntl.h>
 #include <netinet/in.h>

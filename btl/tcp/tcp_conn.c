@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/clock.h>
 #include <base/fault.h>
 #include <base/log.h>

@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <base/fault.h>
 #include <base/log.h>
 #include <btl/tcp/tcp_link.h>

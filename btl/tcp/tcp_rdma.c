@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <string.h>
@@ -114,6 +116,11 @@ int tcp_rdma(tcp_endpoint *ep, const struct tcp_rdma_args *args, bool get)
     }
     if (ep->state >= EP_BROKEN || ep->leaving) {
         return OPAL_ERR_UNREACH;
+    }
+    struct region_handle handle;
+    memcpy(&handle, args->remote_handle, sizeof(handle));
+    if (!region_handle_covers(&handle, args->remote_address, args->size)) {
+        return OPAL_ERR_VALUE_OUT_OF_BOUNDS;
     }
     struct tcp_op *op = op_create(ep, args, get);
     if (!op) {

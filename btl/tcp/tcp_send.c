@@ -1,3 +1,5 @@
+#include <config.h>
+
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_send.h>
 

@@ -1,4 +1,6 @@
-#include <btl/tcp/tcp_bytes.h>
+#include <config.h>
+
+#include <base/le.h>
 #include <btl/tcp/tcp_wire.h>
 
 /* Bytes behind the prefix that are not data. */

@@ -51,7 +51,7 @@ static int operate(struct rdma *rdma, bool put, void *local, uint64_t remote, co
             (mca_btl_base_registration_handle_t *) (void *) copy, size, 0, MCA_BTL_NO_ORDER,
             completed, &rdma->status, rdma);
         if (status == 0) {
-            break;
+            break; /* maybe called back already; the handle is the caller's again in any case */
         }
         must(test, rdma->completed == 0);
         if (status == 1 || !is_shortage(status)) {
@@ -59,6 +59,7 @@ static int operate(struct rdma *rdma, bool put, void *local, uint64_t remote, co
         }
         pump(test);
     }
+    memset(copy, 0xee, sizeof(copy));
     pump_until(test, &rdma->completed, 1);
     return rdma->status;
 }
@@ -224,6 +225,41 @@ static void operations_overlap(struct test *test)
     meet(test);
 }
 
+/* Without a callback an operation ends all the same: here the target sees it. */
+static void no_callback_is_needed(struct test *test)
+{
+    if (!can_rdma(test)) {
+        return;
+    }
+    mca_btl_base_module_t *btl = test->btl;
+    struct board *mine = board_of(test, test->rank), *target = board_of(test, test->right);
+    mine->base = (uint64_t) (uintptr_t) mine->data;
+    mca_btl_base_registration_handle_t *handle =
+        open_region(test, -1, mine->data, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY, mine->handle);
+    static unsigned char local[5000];
+    memset(local, 3, sizeof(local));
+    meet(test);
+    for (size_t i = 0; i < 100; i++) {
+        int status;
+        do {
+            status = btl->btl_put(btl, test->endpoints[test->right], local,
+                                  target->base + i * sizeof(local), NULL, (void *) target->handle,
+                                  sizeof(local), 0, MCA_BTL_NO_ORDER, NULL, NULL, NULL);
+            must(test, status >= 0 || is_shortage(status));
+            pump(test);
+        } while (status < 0);
+    }
+    for (size_t i = 0; i < 100 * sizeof(local); i++) {
+        while (*(volatile unsigned char *) &target->data[i] != 3) {
+            pump(test);
+        }
+    }
+    must(test, target->data[100 * sizeof(local)] == 0);
+    meet(test);
+    must(test, btl->btl_deregister_mem(btl, handle) == OPAL_SUCCESS);
+    meet(test);
+}
+
 /* Tries a put and a get that must be refused, and checks that nothing was written anywhere. */
 static void refused_with(struct rdma *rdma, const void *handle, uint64_t address, size_t size,
                          bool put, bool get)
@@ -375,6 +411,34 @@ static void bounds_are_kept(struct test *test)
     rdma_end(test, &rdma);
 }
 
+/* What begins inside and ends outside is refused as a whole, however many pieces it has. */
+static void large_ones_are_refused_as_a_whole(struct test *test)
+{
+    if (!can_rdma(test)) {
+        return;
+    }
+    enum { REGION = 3 << 20 };
+    struct rdma rdma;
+    rdma_begin(test, &rdma);
+    struct board *mine = board_of(test, test->rank), *target = board_of(test, test->right);
+    uint64_t base = (uint64_t) (uintptr_t) target->data;
+    mca_btl_base_registration_handle_t *handle =
+        open_region(test, -1, mine->data, REGION, MCA_BTL_REG_FLAG_ACCESS_ANY, mine->handle);
+    meet(test);
+    memset(target->data, 5, REGION + 1);
+    memset(rdma.local, 6, REGION + 1);
+    for (int put = 0; put < 2; put++) {
+        must(test, operate(&rdma, put, rdma.local, base, target->handle, REGION + 1) < 0);
+        for (size_t i = 0; i <= REGION; i++) {
+            must(test, target->data[i] == 5 && rdma.local[i] == 6);
+        }
+    }
+    must(test, operate(&rdma, true, rdma.local, base, target->handle, REGION) == OPAL_SUCCESS);
+    meet(test);
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+    rdma_end(test, &rdma);
+}
+
 static void rights_are_kept(struct test *test)
 {
     if (!can_rdma(test)) {
@@ -429,10 +493,12 @@ const struct test_case rdma_cases[] = {
     {.name = "put, cards late", .run = puts_land, .min_size = 1, .late_cards = true},
     {.name = "get", .run = gets_fetch, .min_size = 1},
     {.name = "operations overlap", .run = operations_overlap, .min_size = 1},
+    {.name = "no callback", .run = no_callback_is_needed, .min_size = 1},
     {.name = "forged handles", .run = forged_handles_are_refused, .min_size = 1},
     {.name = "forged hints", .run = forged_hints_open_nothing, .min_size = 1},
     {.name = "stale handles", .run = stale_handles_are_refused, .min_size = 1},
     {.name = "bounds", .run = bounds_are_kept, .min_size = 1},
+    {.name = "bounds of large ones", .run = large_ones_are_refused_as_a_whole, .min_size = 1},
     {.name = "rights", .run = rights_are_kept, .min_size = 1},
     {.name = "regions of one endpoint",
      .run = regions_of_one_endpoint,

@@ -18,6 +18,7 @@ static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     struct test *test = cbdata;
     struct inbox *inbox = test->state;
     must(test, btl == test->btl);
+    must(test, descriptor->des_context == test->endpoints[test->left]);
     size_t size;
     const unsigned char *bytes = received(test, descriptor, &size);
     if (inbox->seed) {
@@ -180,6 +181,7 @@ static void take_stream(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     size_t size;
     const unsigned char *bytes = received(test, descriptor, &size);
     must(test, size >= stream->reserve && pattern_is(bytes, stream->reserve, 3));
+    must(test, descriptor->des_segments[0].seg_len >= stream->reserve);
     for (size_t i = stream->reserve; i < size; i++) {
         must(test, bytes[i] == pattern(9, stream->bytes));
         stream->bytes++;

@@ -219,6 +219,20 @@ static void take_chain(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     chains->depth--;
 }
 
+/* A send may bring callbacks that add to the backlog. */
+static void retry_backlog(struct test *test, struct backlog *backlog)
+{
+    while (backlog->count > 0) {
+        int to = backlog->items[--backlog->count].to;
+        struct numbered message = backlog->items[backlog->count].message;
+        if (!try_send(test, to, &message)) {
+            backlog->items[backlog->count].to = to;
+            backlog->items[backlog->count++].message = message;
+            return;
+        }
+    }
+}
+
 static void callbacks_may_send(struct test *test)
 {
     enum { CHAINS = 64, LENGTH = 1000 };
@@ -236,16 +250,60 @@ static void callbacks_may_send(struct test *test)
     /* Even lengths end where they began: at the sender of the first message's receiver. */
     while (chains->ended < CHAINS) {
         pump(test);
-        struct backlog *backlog = &chains->backlog;
-        while (backlog->count > 0 && try_send(test, backlog->items[backlog->count - 1].to,
-                                              &backlog->items[backlog->count - 1].message)) {
-            backlog->count--;
-        }
+        retry_backlog(test, &chains->backlog);
     }
     must(test, chains->ended == CHAINS);
     must(test, chains->deepest <= 64);
     meet(test);
     free(chains);
+}
+
+/* Callbacks that send in order: every message received asks for two more. */
+struct fan {
+    struct tally tally; /* first */
+    uint32_t next;      /* number of my next message */
+    unsigned long owed;
+};
+
+static void pay(struct test *test, struct fan *fan, uint32_t limit)
+{
+    while (fan->owed > 0 && fan->next < limit) {
+        struct numbered message = {
+            .from = (uint32_t) test->rank, .number = fan->next, .size = sizeof(message)};
+        /* Before the send, which may bring the next callback. */
+        fan->next++;
+        fan->owed--;
+        if (!try_send(test, test->right, &message)) {
+            fan->next--;
+            fan->owed++;
+            return;
+        }
+    }
+}
+
+enum { FAN_MESSAGES = 20000 };
+
+static void take_and_pay(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                         mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    struct test *test = cbdata;
+    struct fan *fan = test->state;
+    take_numbered(btl, tag, descriptor, cbdata);
+    fan->owed += 2;
+    pay(test, fan, FAN_MESSAGES);
+}
+
+static void callbacks_send_in_order(struct test *test)
+{
+    struct fan fan = {.owed = 3};
+    test->state = &fan;
+    on_tag(test, TAG, take_and_pay);
+    meet(test);
+    while (fan.tally.count < FAN_MESSAGES || fan.next < FAN_MESSAGES) {
+        pay(test, &fan, FAN_MESSAGES);
+        pump(test);
+    }
+    meet(test);
 }
 
 /* Each completion sends the next message. */
@@ -348,6 +406,7 @@ const struct test_case stream_cases[] = {
     {.name = "full with small", .run = small_messages_fill_up, .min_size = 1},
     {.name = "full with large", .run = large_messages_fill_up, .min_size = 1},
     {.name = "sends from callbacks", .run = callbacks_may_send, .min_size = 1},
+    {.name = "order from callbacks", .run = callbacks_send_in_order, .min_size = 1},
     {.name = "descriptor again", .run = descriptors_are_used_again, .min_size = 1},
     {.name = "many to one", .run = many_send_to_one, .min_size = 1},
     {.name = "all to all", .run = all_send_to_all, .min_size = 1},

@@ -7,6 +7,6 @@ tests_conformance_btl_SOURCES = tests/conformance/btl.h tests/conformance/btl.c 
 tests_conformance_btl_LDADD = libbtl.la libbase.la
 
 SYSTEM_TESTS += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
-	tests/conformance/btl-tcp.sh
+	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh
 EXTRA_DIST += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
-	tests/conformance/btl-tcp.sh
+	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh

@@ -28,6 +28,8 @@ slow=1
 readonly slow
 
 number=0
+marks=0
+mark=none
 cleanups=()
 started=() # pids of this test's own background processes
 
@@ -145,12 +147,14 @@ run_limited()
 }
 
 # Starts a command in the background, with the signals that a shell ignores there at their default;
-# its pid in $pid. Standard input is the file named by $input.
+# its pid in $pid. Standard input is the file named by $input. It and all that it starts carry a mark
+# in their environment, for no_leftovers.
 start()
 {
     command=("$@")
     code= wall_ms=
-    env --default-signal=INT,QUIT "$@" <"${input:-/dev/null}" >"$work/out" 2>"$work/err" &
+    mark=$BASHPID.$((++marks))
+    env --default-signal=INT,QUIT KT_MARK="$mark" "$@" <"${input:-/dev/null}" >"$work/out" 2>"$work/err" &
     pid=$!
     started+=("$pid")
     started_ms=$(now_ms)
@@ -219,12 +223,12 @@ is_gone()
     ! is_alive "$1"
 }
 
-# The living processes of a job, by the variable that keelrun gives its ranks and they inherit.
-job_processes()
+# The living processes with NAME=VALUE in their environment (KEEL_JOB: a job's ranks and what they
+# started).
+processes_with()
 {
     # a process may end while it is looked at
-    grep -lzx -e "KEEL_JOB=$1" /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/environ$,,' |
-        grep -vx -e "$BASHPID"
+    grep -lzx -e "$1" /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/environ$,,'
 }
 
 # Descendants of a process, with their names: "PID NAME", in the order of the tree.
@@ -253,18 +257,20 @@ child_named()
 
 # --- leftovers ---
 
-# What a job left: its processes, those of a tree noted before (pids), shared memory, sessions.
+# What a job left: its processes, what was started last, those of a tree noted before (pids), shared
+# memory, session folders.
 leftovers()
 {
     local uuid=$1 pids=$2 one
-    [ -z "$uuid" ] || job_processes "$uuid" | sed 's/^/process of the job: /'
+    [ -z "$uuid" ] || processes_with "KEEL_JOB=$uuid" | sed 's/^/process of the job: /'
+    processes_with "KT_MARK=$mark" | sed 's/^/started process: /'
     for one in $pids; do
         if is_alive "$one"; then
             echo "process: $one $(cat "/proc/$one/comm" 2>/dev/null)"
         fi
     done
     [ -z "$uuid" ] || find /dev/shm -name "*$uuid*" 2>/dev/null
-    [ ! -e "$sessions" ] || find "$sessions" -mindepth 1
+    [ ! -e "$sessions" ] || find "$sessions" -mindepth 1 2>/dev/null
 }
 
 has_no_leftovers()
@@ -276,6 +282,9 @@ has_no_leftovers()
 no_leftovers()
 {
     local name=$1 uuid=$2 pids=${3-}
+    if [ -n "${uuid//[0-9a-f]/}" ] || [ ${#uuid} -ne 32 ]; then
+        uuid=
+    fi
     number=$((number + 1))
     if wait_for 2 has_no_leftovers "$uuid" "$pids"; then
         echo "ok $number - $name"

@@ -1,11 +1,15 @@
-#include <tests/lib/unit.h>
 #include <stdlib.h>
+#include <tests/lib/unit.h>
 
-int unit_main(Suite *suite)
+void unit_limit(void)
 {
     if (!getenv("CK_DEFAULT_TIMEOUT")) {
         setenv("CK_DEFAULT_TIMEOUT", "10", 1);
     }
+}
+
+int unit_main(Suite *suite)
+{
     SRunner *runner = srunner_create(suite);
     srunner_set_tap(runner, "-");
     srunner_run_all(runner, CK_SILENT);

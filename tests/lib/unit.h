@@ -1,24 +1,27 @@
 /* Unit tests: a file defines its cases with START_TEST and one UNIT_MAIN. Output is TAP; every case
- * runs in its own process with a time limit (10 s, or CK_DEFAULT_TIMEOUT). */
+ * runs in its own process with a time limit (10 s, or CK_DEFAULT_TIMEOUT). CK_RUN_CASE=test_a runs
+ * one. */
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H
 
 #include <check.h>
 
+void unit_limit(void); /* before the cases are made: they take the limit with them */
 int unit_main(Suite *suite);
 
 /* UNIT_MAIN("dss", test_a, test_b, ...): a main that runs these cases. */
-#define UNIT_MAIN(name, ...)                                             \
-    int main(void)                                                       \
-    {                                                                    \
-        const TTest *const cases[] = {__VA_ARGS__};                      \
-        Suite *suite = suite_create(name);                               \
-        TCase *tcase = tcase_create(name);                               \
-        suite_add_tcase(suite, tcase);                                   \
-        for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {  \
-            tcase_add_test(tcase, cases[i]);                             \
-        }                                                                \
-        return unit_main(suite);                                         \
+#define UNIT_MAIN(title, ...)                                           \
+    int main(void)                                                      \
+    {                                                                   \
+        const TTest *const cases[] = {__VA_ARGS__};                     \
+        unit_limit();                                                   \
+        Suite *suite = suite_create(title);                             \
+        for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) { \
+            TCase *tcase = tcase_create(cases[i]->name);                \
+            tcase_add_test(tcase, cases[i]);                            \
+            suite_add_tcase(suite, tcase);                              \
+        }                                                               \
+        return unit_main(suite);                                        \
     }
 
 #endif

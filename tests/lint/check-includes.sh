@@ -58,6 +58,12 @@ report 'only the module includes libpmix' "$(grep -rnE --include='*.[ch]' \
 report 'every include of the house names its room' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*"' base oob rml btl bootstrap launcher include/keel)"
 
+# config.h chooses what the C library's headers declare, so no header comes before it.
+report 'every source begins with config.h' "$(find base oob rml btl bootstrap launcher -name '*.c' |
+    while read -r file; do
+        grep -m 1 '^#include' "$file" | grep -qx '#include <config.h>' || echo "$file"
+    done)"
+
 libc='assert|ctype|errno|fcntl|inttypes|limits|stdarg|stdbool|stddef|stdint|stdio|stdlib|string'
 libc="$libc|time|unistd|sys/[a-z]+|netinet/[a-z]+"
 report 'installed headers include only keel/ and the C library' "$(grep -rnE --include='*.h' \

@@ -92,7 +92,9 @@ int main(int argc, char **argv)
     }
     strtok_r(argv[2], ";", &rest); /* the name */
     for (char *word; count < ADDRESSES && (word = strtok_r(NULL, ";", &rest));) {
-        addresses[count++] = word;
+        if (strncmp(word, "tcp6:", 5) != 0) {
+            addresses[count++] = word;
+        }
     }
     for (int i = 0; i < CONNECTIONS; i++) {
         fds[i] = -1;

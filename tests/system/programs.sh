@@ -41,6 +41,13 @@ exits 127 "^keelrun: cannot start ./missing on node node1 \(rank 1\): No such fi
 exits 126 "^keelrun: cannot start $work/plain on node $host \(rank 0\): Permission denied$" \
     -n 1 "$work/plain"
 exits 126 "^keelrun: cannot start $work on node $host \(rank 0\): Is a directory$" -n 1 "$work"
+exits 125 "^keelrun: node $host: the launch cannot be followed: out of resources$" \
+    --mca fault launcher.launch:error=ENOMEM -n 1 sleep 60
+exits 125 "^keelrun: node [^:]*: the launch cannot be followed: out of resources$" \
+    --mca fault launcher.launch:error=ENOMEM --simulate 2x1 -n 2 sleep 60
+exits 125 "^keelrun: node node1: no link to its parent in the tree: " \
+    --mca fault oob.connect:error=ECONNREFUSED:after=1 --mca routed_radix 1 --simulate 2x1 \
+    -n 2 sleep 60
 exits 2 "^keelrun: unknown option '--nonsense'" --nonsense true
 exits 2 "^keelrun: no program is given" -n 2
 exits 124 "^keelrun: the time limit of 1 s is over$" --timeout 1 -n 2 sleep 60

@@ -28,7 +28,8 @@ tests_unit_base_test_netif_LDADD = tests/lib/libunit.la libbase.la
 UNIT_TESTS += \
 	tests/unit/base/test-status tests/unit/base/test-names tests/unit/base/test-object \
 	tests/unit/base/test-dss tests/unit/base/test-dss-hostile tests/unit/base/test-bitmap \
-	tests/unit/base/test-convertor tests/unit/base/test-pool tests/unit/base/test-list
+	tests/unit/base/test-convertor tests/unit/base/test-pool tests/unit/base/test-list \
+	tests/unit/base/test-le
 tests_unit_base_test_status_SOURCES = tests/unit/base/test-status.c
 tests_unit_base_test_status_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_names_SOURCES = tests/unit/base/test-names.c
@@ -48,6 +49,8 @@ tests_unit_base_test_pool_SOURCES = tests/unit/base/test-pool.c
 tests_unit_base_test_pool_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_list_SOURCES = tests/unit/base/test-list.c
 tests_unit_base_test_list_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_le_SOURCES = tests/unit/base/test-le.c
+tests_unit_base_test_le_LDADD = tests/lib/libunit.la libbase.la
 
 # The public names against the interfaces that they come from.
 UNIT_TESTS += \

@@ -113,6 +113,19 @@ START_TEST(every_flipped_bit_is_refused)
 }
 END_TEST
 
+START_TEST(a_handle_tells_what_it_covers)
+{
+    const struct region_handle handle = {.base = 1000, .size = 100};
+    ck_assert(region_handle_covers(&handle, 1000, 100));
+    ck_assert(region_handle_covers(&handle, 1100, 0));
+    ck_assert(!region_handle_covers(&handle, 999, 1));
+    ck_assert(!region_handle_covers(&handle, 1000, 101));
+    ck_assert(!region_handle_covers(&handle, 1101, 0));
+    ck_assert(!region_handle_covers(&handle, 1050, UINT64_MAX - 20));
+    ck_assert(!region_handle_covers(&handle, UINT64_MAX, 2));
+}
+END_TEST
+
 START_TEST(base_and_size_of_a_handle_are_never_trusted)
 {
     struct region_table *table = region_table_create(4);
@@ -186,6 +199,6 @@ END_TEST
 
 UNIT_MAIN("region", access_is_checked_against_bounds, access_needs_all_rights,
           a_region_of_one_endpoint_is_closed_to_others, every_flipped_bit_is_refused,
-          base_and_size_of_a_handle_are_never_trusted,
+          a_handle_tells_what_it_covers, base_and_size_of_a_handle_are_never_trusted,
           a_removed_region_is_dead_also_when_its_slot_lives_again,
           only_the_tables_own_handles_are_removed, the_limit_and_senseless_regions_are_refused)

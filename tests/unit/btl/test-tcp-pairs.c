@@ -340,7 +340,7 @@ static void stream_until_broken(struct mca_btl_base_endpoint_t *ep, pid_t victim
 START_TEST(a_killed_peer_fails_all_once)
 {
     static uint8_t memory[8 << 20];
-    struct region_handle handle = {.generation = 1};
+    struct region_handle handle = {.generation = 1, .size = UINT64_MAX};
 
     start();
     pid_t child = fork();

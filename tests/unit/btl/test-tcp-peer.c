@@ -494,7 +494,7 @@ static void rdma_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 static int put_or_get(struct mca_btl_base_endpoint_t *ep, bool get, void *local, size_t size,
                       int *status)
 {
-    static struct region_handle handle = {.index = 1, .generation = 3};
+    static struct region_handle handle = {.index = 1, .generation = 3, .size = UINT64_MAX};
 
     return (get ? host.btl->btl_get : host.btl->btl_put)(
         host.btl, ep, local, 4096, NULL, (mca_btl_base_registration_handle_t *) &handle, size, 0,

@@ -13,7 +13,7 @@ tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.l
 UNIT_TESTS += \
 	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program tests/unit/launcher/test-session \
 	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
-	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags
+	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output
 tests_unit_launcher_test_spawn_wire_SOURCES = tests/unit/launcher/test-spawn-wire.c
 tests_unit_launcher_test_spawn_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_program_SOURCES = tests/unit/launcher/test-program.c
@@ -30,6 +30,21 @@ tests_unit_launcher_test_stdio_SOURCES = tests/unit/launcher/test-stdio.c
 tests_unit_launcher_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_tags_SOURCES = tests/unit/launcher/test-tags.c
 tests_unit_launcher_test_tags_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_output_SOURCES = tests/unit/launcher/test-output.c
+tests_unit_launcher_test_output_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+
+# What travels between front end, HNP and daemons.
+UNIT_TESTS += tests/unit/launcher/test-orders tests/unit/launcher/test-submit \
+	tests/unit/launcher/test-home
+tests_unit_launcher_test_orders_SOURCES = tests/unit/launcher/test-orders.c
+tests_unit_launcher_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+	libbase.la
+tests_unit_launcher_test_submit_SOURCES = tests/unit/launcher/test-submit.c
+tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+	libbase.la
+tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
+tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+	libbase.la
 
 # What MPI programs are offered.
 UNIT_TESTS += tests/unit/launcher/test-pmi1-wire tests/unit/launcher/test-kvs \

@@ -121,19 +121,18 @@ static void count_warning(void *arg, enum log_level level, const char *line)
 
 START_TEST(test_exported_variables)
 {
-    setenv("KEEL_TEST_A", "own a", 1);
-    setenv("KEEL_TEST_B", "", 1);
+    setenv("CMDLINE_A", "own a", 1);
+    setenv("CMDLINE_B", "", 1);
     unsetenv("UNSET_ONE");
     log_set_sink(count_warning, NULL);
-    assert_parses(
-        "-x KEEL_TEST_A -x NEW=a=b -x NEW=c=d -x EMPTY= -x UNSET_ONE p : -x KEEL_TEST_* q");
-    ck_assert_str_eq(env_of(0, "KEEL_TEST_A"), "own a");
+    assert_parses("-x CMDLINE_A -x NEW=a=b -x NEW=c=d -x EMPTY= -x UNSET_ONE p : -x CMDLINE_* q");
+    ck_assert_str_eq(env_of(0, "CMDLINE_A"), "own a");
     ck_assert_str_eq(env_of(0, "NEW"), "c=d");
     ck_assert_str_eq(env_of(0, "EMPTY"), "");
     ck_assert_ptr_null(request.apps[0].env[3]);
     ck_assert_uint_eq(warnings, 1);
-    ck_assert_str_eq(env_of(1, "KEEL_TEST_A"), "own a");
-    ck_assert_str_eq(env_of(1, "KEEL_TEST_B"), "");
+    ck_assert_str_eq(env_of(1, "CMDLINE_A"), "own a");
+    ck_assert_str_eq(env_of(1, "CMDLINE_B"), "");
     ck_assert_ptr_null(request.apps[1].env[2]);
     run_request_fini(&request);
 }

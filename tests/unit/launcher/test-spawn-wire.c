@@ -42,7 +42,7 @@ START_TEST(test_an_app_arrives_whole)
 {
     struct wire_app *app;
     put_app();
-    struct order order = next(ORDER_APP);
+    struct order order = next(HERD_APP);
     ck_assert_int_eq(order_get_app(&order, &app), ORTE_SUCCESS);
     ck_assert_uint_eq(app->app, 7);
     ck_assert_int_eq(app->kind, SPAWN_AGENT);
@@ -71,7 +71,7 @@ START_TEST(test_a_process_arrives_whole)
     CPU_ZERO(&cpus);
     CPU_SET(3, &cpus);
     put_spawn(&cpus);
-    struct order order = next(ORDER_SPAWN);
+    struct order order = next(HERD_SPAWN);
     ck_assert_int_eq(order_get_spawn(&order, &proc), ORTE_SUCCESS);
     ck_assert(proc.app == 7 && proc.id == 9 && proc.in == SPAWN_PIPE && proc.bound);
     ck_assert(CPU_EQUAL(&proc.cpus, &cpus));
@@ -79,7 +79,7 @@ START_TEST(test_a_process_arrives_whole)
     ck_assert_mem_eq(proc.env, "A=1\0B=", 7);
     bytes_fini(&queue);
     put_spawn(NULL);
-    order = next(ORDER_SPAWN);
+    order = next(HERD_SPAWN);
     ck_assert_int_eq(order_get_spawn(&order, &proc), ORTE_SUCCESS);
     ck_assert(!proc.bound);
     bytes_fini(&queue);
@@ -94,7 +94,7 @@ START_TEST(test_small_orders)
     const char *folder;
     ck_assert_int_eq(order_put_signal(&queue, 4, 15), ORTE_SUCCESS);
     ck_assert_int_eq(order_put_guard(&queue, "/tmp/x"), ORTE_SUCCESS);
-    ck_assert_int_eq(order_put_plain(&queue, ORDER_END), ORTE_SUCCESS);
+    ck_assert_int_eq(order_put_plain(&queue, HERD_END), ORTE_SUCCESS);
     ptrdiff_t size = order_next(&queue, &order);
     ck_assert_int_eq(order_get_signal(&order, &id, &signal), ORTE_SUCCESS);
     ck_assert(id == 4 && signal == 15);
@@ -105,7 +105,7 @@ START_TEST(test_small_orders)
     ck_assert_str_eq(folder, "/tmp/x");
     ck_assert_int_ne(order_get_signal(&order, &id, &signal), ORTE_SUCCESS);
     bytes_consume(&queue, (size_t) size);
-    order = next(ORDER_END);
+    order = next(HERD_END);
     ck_assert_uint_eq(order.size, 0);
     bytes_fini(&queue);
 }
@@ -120,7 +120,7 @@ START_TEST(test_half_an_order_waits_and_nonsense_is_refused)
         ck_assert_int_eq(order_next(&queue, &order), 0);
     }
     ck_assert_int_eq(order_next(&queue, &order), (ptrdiff_t) whole);
-    uint32_t huge = ORDER_BODY_MAX + 1, zero = 0, many = ORDER_TYPES;
+    uint32_t huge = ORDER_BODY_MAX + 1, zero = 0, many = HERD_TYPES;
     memcpy(queue.data + 4, &zero, 4);
     ck_assert_int_eq(order_next(&queue, &order), -1);
     memcpy(queue.data + 4, &many, 4);
@@ -135,7 +135,7 @@ static int decode(const struct order *order)
 {
     struct wire_app *app = NULL;
     struct wire_proc proc;
-    if (order->type == ORDER_SPAWN) {
+    if (order->type == HERD_SPAWN) {
         return order_get_spawn(order, &proc);
     }
     int rc = order_get_app(order, &app);
@@ -161,7 +161,7 @@ START_TEST(test_damaged_bodies_are_refused)
     CPU_ZERO(&cpus);
     for (int pass = 0; pass < 2; pass++) {
         pass == 0 ? put_app() : put_spawn(&cpus);
-        struct order order = next(pass == 0 ? ORDER_APP : ORDER_SPAWN);
+        struct order order = next(pass == 0 ? HERD_APP : HERD_SPAWN);
         char *body = (char *) (uintptr_t) order.body;
         for (size_t size = 0; size < order.size; size++) {
             ck_assert_int_eq(decode_copy(&order, size), ORTE_ERR_BAD_PARAM);
@@ -190,7 +190,7 @@ START_TEST(test_what_is_too_big_is_said_to_be)
     struct spawn_app spec = {.program = "/bin/prog", .argv = argv, .env = env_in};
     struct wire_app *app;
     ck_assert_int_eq(order_put_app(&queue, 1, &spec), ORTE_SUCCESS);
-    struct order order = next(ORDER_APP);
+    struct order order = next(HERD_APP);
     ck_assert_int_eq(order_get_app(&order, &app), ORTE_SUCCESS);
     ck_assert_uint_eq(app->app, 1);
     ck_assert_int_eq(app->error, E2BIG);
@@ -199,7 +199,7 @@ START_TEST(test_what_is_too_big_is_said_to_be)
     struct spawn_proc proc = {.id = 9, .env = argv};
     struct wire_proc got;
     ck_assert_int_eq(order_put_spawn(&queue, 1, &proc), ORTE_SUCCESS);
-    order = next(ORDER_SPAWN);
+    order = next(HERD_SPAWN);
     ck_assert_int_eq(order_get_spawn(&order, &got), ORTE_SUCCESS);
     ck_assert(got.id == 9 && got.app == UINT32_MAX);
     bytes_fini(&queue);

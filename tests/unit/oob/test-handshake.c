@@ -1,5 +1,6 @@
 /* oob/handshake.h: two state machines talk through memory, with and without an enemy between them.
  */
+#include <base/le.h>
 #include <oob/handshake.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,7 +132,7 @@ START_TEST(sizes_are_golden)
         ck_assert_uint_eq(take(from, said[message]), sizes[message]);
         ck_assert_mem_eq(said[message], "KEEL-OOB\x01", 9);
         ck_assert_uint_eq(said[message][WIRE_AT_TYPE], (unsigned) message + 1);
-        ck_assert_uint_eq(wire_get16(said[message] + WIRE_AT_SIZE), sizes[message]);
+        ck_assert_uint_eq(get_le16(said[message] + WIRE_AT_SIZE), sizes[message]);
         feed(to, said[message], sizes[message], SIZE_MAX);
     }
     /* What a stranger can make us read. */

@@ -1,4 +1,5 @@
 /* oob/inbox.h: the frame stream, cut anywhere, honest or not. */
+#include <base/le.h>
 #include <oob/inbox.h>
 #include <oob/oob.h>
 #include <oob/outbox.h>
@@ -19,7 +20,7 @@ static void begin(void)
 
 static void put_frame(uint32_t length, uint8_t class, size_t size)
 {
-    wire_put32(stream + stream_size, length);
+    put_le32(stream + stream_size, length);
     stream[stream_size + 4] = class;
     for (size_t i = 0; i < size; i++) {
         stream[stream_size + FRAME_HEAD_SIZE + i] = (uint8_t) (length + i);

@@ -1,4 +1,5 @@
 /* oob/record.h: what is sealed opens once, in its place, unchanged, or not at all. */
+#include <base/le.h>
 #include <oob/record.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ START_TEST(round_trip)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             size_t size = sizes[i];
             ck_assert_uint_eq(seal(size, (uint8_t) i), size + RECORD_HEAD_SIZE + RECORD_TAG_SIZE);
-            ck_assert_uint_eq(wire_get32(record), size);
+            ck_assert_uint_eq(get_le32(record), size);
             ck_assert_int_eq(record_open(&rx, record, sizeof record),
                              (int) (size + RECORD_HEAD_SIZE + RECORD_TAG_SIZE));
             for (size_t at = 0; at < size; at++) {
@@ -157,7 +158,7 @@ START_TEST(lengths_out_of_range_are_refused_at_once)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         ck_assert(begin(2));
         uint8_t head[RECORD_HEAD_SIZE];
-        wire_put32(head, lengths[i]);
+        put_le32(head, lengths[i]);
         ck_assert_int_lt(record_open(&rx, head, sizeof head), 0);
     }
 }

@@ -379,8 +379,25 @@ START_TEST(nobody_knows_the_way)
     struct node stranger = {.name = {0x90001, 3}};
     ck_assert_int_eq(send_number(&b, &a, TAG, 1), ORTE_ERR_ADDRESSEE_UNKNOWN); /* no daemon yet */
     ck_assert_int_eq(send_core(&daemons[0], &stranger, RML_TAG_CLIENT), ORTE_ERR_ADDRESSEE_UNKNOWN);
+    ck_assert_ptr_null(rml_peer_find(&daemons[0].rml->peers, &stranger.name));
     ck_assert_int_eq(send_number(&a, &stranger, TAG, 1), 4);
     wait_count(&daemons[0], &daemons[0].rml->counters.misrouted, 1);
+    close_all();
+}
+END_TEST
+
+START_TEST(a_message_given_is_taken_in_every_case)
+{
+    open_ranks(NODE_DAEMON);
+    struct node stranger = {.name = {0x90001, 3}};
+    opal_buffer_t *buffer = text_buffer("given");
+    OBJ_RETAIN(buffer);
+    ck_assert_int_eq(rml_give(daemons[0].rml, &stranger.name, OOB_CONTROL, RML_TAG_CLIENT, buffer),
+                     ORTE_ERR_ADDRESSEE_UNKNOWN);
+    ck_assert_int_eq(buffer->super.obj_reference_count, 1);
+    OBJ_RELEASE(buffer);
+    ck_assert_int_eq(rml_give(daemons[0].rml, &daemons[0].name, OOB_CONTROL, RML_TAG_CLIENT, NULL),
+                     ORTE_ERR_OUT_OF_RESOURCE);
     close_all();
 }
 END_TEST
@@ -534,6 +551,6 @@ UNIT_MAIN("rml/links", a_late_rank_gets_all_in_order, what_waits_for_a_link_is_b
           what_waits_ends_with_the_job, runtime_tags_are_for_daemons, a_rank_cannot_play_the_daemon,
           handlers_come_and_go, forged_and_malformed_frames,
           unread_messages_in_a_daemon_are_bounded, the_daemon_goes, a_rank_goes,
-          nobody_knows_the_way, contact_strings_lead_to_direct_links, an_unreachable_contact,
-          a_direct_link_goes, a_late_daemon_gets_all_in_order, daemons_talk_over_the_tree,
-          disconnecting)
+          nobody_knows_the_way, a_message_given_is_taken_in_every_case,
+          contact_strings_lead_to_direct_links, an_unreachable_contact, a_direct_link_goes,
+          a_late_daemon_gets_all_in_order, daemons_talk_over_the_tree, disconnecting)

@@ -1,5 +1,6 @@
 /* orte_rml itself: what it answers before, while and after communication is enabled. */
 #include "cluster.h"
+#include <pthread.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 
@@ -177,5 +178,39 @@ START_TEST(the_end)
 }
 END_TEST
 
+static void *receive(void *arg)
+{
+    char byte;
+    struct iovec part = {&byte, 1};
+    *(int *) arg = orte_rml.recv(ORTE_NAME_WILDCARD, &part, 1, TAG, 0);
+    return NULL;
+}
+
+static void end_inside(int status, orte_process_name_t *peer, opal_buffer_t *buffer,
+                       orte_rml_tag_t tag, void *cbdata)
+{
+    on_buffer(orte_rml.finalize() == ORTE_SUCCESS ? status : 88, peer, buffer, tag, cbdata);
+}
+
+START_TEST(the_end_of_blocked_receives)
+{
+    int got = 77, ended = 77, beside = 77;
+    pthread_t thread;
+    setup();
+    ck_assert_int_eq(orte_rml.enable_comm(), ORTE_SUCCESS);
+    orte_process_name_t me = RANK(0);
+    struct iovec part = {&got, 0};
+    ck_assert_int_eq(pthread_create(&thread, NULL, receive, &beside), 0);
+    ck_assert_int_eq(orte_rml.recv_buffer_nb(&me, TAG + 1, 0, end_inside, &ended), ORTE_SUCCESS);
+    ck_assert_int_eq(orte_rml.send(&me, &part, 1, TAG + 1, 0), 0);
+    receive(&got); /* perhaps the other thread runs the callback */
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(got, ORTE_ERR_COMM_DISABLED);
+    ck_assert_int_eq(beside, ORTE_ERR_COMM_DISABLED);
+    ck_assert_int_eq(ended, ORTE_SUCCESS);
+    teardown();
+}
+END_TEST
+
 UNIT_MAIN("rml/module", without_an_rml, before_enable_comm, enabling_by_the_host, what_comes_later,
-          the_end)
+          the_end, the_end_of_blocked_receives)

@@ -1,6 +1,6 @@
-/* Little-endian integers at any address. */
-#ifndef BTL_TCP_BYTES_H
-#define BTL_TCP_BYTES_H
+/* Little-endian integers at any address: the order of Keel's own wires. */
+#ifndef BASE_LE_H
+#define BASE_LE_H
 
 #include <endian.h>
 #include <stdint.h>

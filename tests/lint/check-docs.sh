@@ -1,0 +1,143 @@
+#!/bin/sh
+# The documents keep up with the code: man pages are clean, and name every option, fault point and
+# public call; docs/parameters.md has every parameter with its default; folders have READMEs; links
+# lead somewhere. Output is TAP.
+tree=${KEEL_TEST_SRCDIR:?}
+cd "$tree" || exit 1
+rooms='base oob rml btl bootstrap launcher'
+number=0
+
+# report TEXT VIOLATIONS: one test line, ok when there are no violations.
+report()
+{
+    number=$((number + 1))
+    if [ -z "$2" ]; then
+        echo "ok $number - $1"
+    else
+        echo "not ok $number - $1"
+        echo "$2" | sed 's/^/# /'
+    fi
+}
+
+# sources: the C files of the rooms.
+sources()
+{
+    # shellcheck disable=SC2086 # the list is meant to be split
+    find $rooms -name '*.c'
+}
+
+# texts: the .md files of the tree, without what a build made or unpacked.
+texts()
+{
+    find . \( -path './.git' -o -path './build*' -o -path './_*' -o -path './keel-*' \) -prune -o \
+        -name '*.md' -print
+}
+
+# missing_from FILE: of the words on standard input, those that FILE does not have as a word.
+missing_from()
+{
+    while read -r word; do
+        grep -qwF -e "$word" "$1" || echo "$word: not in $1"
+    done
+}
+
+# --- man pages ---
+
+second_names=$(grep -l '^\.so ' docs/man/*.[1-9])
+pages=$(grep -L '^\.so ' docs/man/*.[1-9])
+if command -v mandoc >/dev/null; then
+    # shellcheck disable=SC2086
+    report 'man pages are clean' "$(mandoc -Tlint -Wwarning $pages 2>&1)"
+else
+    number=$((number + 1))
+    echo "ok $number # SKIP man pages are clean: no mandoc"
+fi
+
+report 'second names of man pages lead to a page that has them' "$(for page in $second_names; do
+    target=docs/man/$(sed -n 's/^\.so man[0-9]\///p' "$page")
+    name=$(basename "$page" | sed 's/\.[0-9]$//')
+    grep -q "^\.Nm $name" "$target" 2>/dev/null || echo "$page"
+done)"
+report 'every man page is installed' "$(for page in docs/man/*.[1-9]; do
+    grep -q "$page" docs/local.mk || echo "$page"
+done)"
+
+# The names in the option table.
+options=$(sed -n 's/^    {"\([A-Za-z-]*\)", [0-9], .*/\1/p' launcher/cmdline.c)
+report 'options were found' "$(test -n "$options" || echo 'none in launcher/cmdline.c')"
+report 'every option is in keelrun(1)' "$(for option in $options; do
+    grep -qE "(^\.It |, )Fl -?$option( |$)" docs/man/keelrun.1 || echo "$option"
+done)"
+report 'every option is in keelrun --help' "$(for option in $options; do
+    case $option in gmca | allow-run-as-root) continue ;; esac
+    grep -qE -- "[\" ]--?${option}[ ,]" launcher/help.c || echo "$option"
+done)"
+
+points=$(sources | xargs sed -n 's/.*fault_at("\([^"]*\)").*/\1/p' | sort -u)
+report 'every fault point is in keel(7)' "$(echo "$points" | missing_from docs/man/keel.7)"
+
+calls=$(sed -n 's/^[a-z].*[ *]\(keel_[a-z_]*\)(.*/\1/p' include/keel/keel.h | sort -u)
+report 'every call of keel.h has a man page' "$(for call in $calls; do
+    test -f "docs/man/$call.3" || echo "$call"
+done)"
+
+public=$(sed -n 's/^#define.*//; s/.*KEEL_PUBLIC(\([a-z_0-9]*\)).*/\1/p' include/keel/*.h | sort -u)
+report 'everything public is in some man page' "$(for name in $public; do
+    grep -qw -e "$name" docs/man/*.[1-9] || echo "$name"
+done)"
+
+# --- parameters ---
+
+# registered: "NAME DEFAULT" of each struct param in the sources.
+registered()
+{
+    sources | xargs awk '
+        /\.name = "/ { name = $0; sub(/.*\.name = "/, "", name); sub(/".*/, "", name) }
+        /\.default_text = "/ && name != "" {
+            text = $0; sub(/.*\.default_text = "/, "", text); sub(/".*/, "", text)
+            print name, text
+            name = ""
+        }'
+    sed -n 's/.*VERBOSE(LOG_[A-Z]*, "\([a-z]*\)").*/&/p' base/log.c |
+        grep -o 'VERBOSE(LOG_[A-Z]*, "[a-z]*")' | sed 's/.*"\(.*\)".*/log_\1_verbose 0/'
+}
+
+report 'parameters were found' "$(test "$(registered | grep -vc '^log_ ')" -gt 30 || registered)"
+report 'docs/parameters.md has every parameter with its default' "$(registered |
+    grep -v '^log_ ' | while read -r name default; do
+    cell=" ${default:+\`$default\`} "
+    awk -F'|' -v name=" \`$name\` " -v text="$cell" \
+        '$2 == name && $4 == text { found = 1 } END { exit !found }' docs/parameters.md ||
+        echo "$name ($default): make docs/parameters.md anew"
+done)"
+names=$(registered | cut -d' ' -f1)
+report 'docs/parameters.md has no other' "$(sed -n 's/^| `\([a-z0-9_]*\)` .*/\1/p' \
+    docs/parameters.md | while read -r name; do
+    echo "$names" | grep -qxF -e "$name" || echo "$name"
+done)"
+
+# --- texts ---
+
+report 'every top folder has a README.md' "$(for folder in */; do
+    folder=${folder%/}
+    case $folder in build* | _* | autom4te.cache | keel-*) continue ;; esac
+    content=$(find "$folder" -type f ! -name local.mk | head -n 1)
+    [ -z "$content" ] || [ -f "$folder/README.md" ] || echo "$folder"
+done)"
+
+report 'every relative link leads to a file' "$(texts | while read -r text; do
+    grep -oE '\]\([^)]*\)' "$text" | sed 's/^](//; s/)$//; s/#.*//' | while read -r link; do
+        case $link in '' | http:* | https:* | mailto:*) continue ;; esac
+        [ -e "$(dirname "$text")/$link" ] || echo "$text: $link"
+    done
+done)"
+
+# Files that a text or a comment names with their folder.
+report 'every docs/ file that is named exists' "$(
+    # shellcheck disable=SC2086
+    grep -rohE '\bdocs/[a-z_/]+[a-z0-9_]*\.(md|[1-9]|py|svg)\b' --include='*.[ch]' --include='*.md' \
+        $rooms include docs tests README.md CONTRIBUTING.md | sort -u | while read -r file; do
+        [ -e "$file" ] || echo "$file"
+    done)"
+
+echo "1..$number"

@@ -1,0 +1,202 @@
+#!/bin/bash
+# Two nodes that share no network, no /tmp and no /dev/shm: network namespaces with a cable between
+# them; and another node over a real ssh.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+export KEEL_TEST_NETNS=kt$$ KEEL_TEST_VISIBLE=$KEEL_TEST_SRCDIR:$KEEL_TEST_BUILDDIR
+export KEEL_TEST_FOLDER=$KEEL_TEST_BUILDDIR
+agent=$KEEL_TEST_SRCDIR/tests/lib/netns-agent
+
+# --- network namespaces ---
+
+is_plugged()
+{
+    ip -n "$KEEL_TEST_NETNS-$1" link show v0 | grep -q 'state UP'
+}
+
+# Two hosts and a cable. Prints the reason when that cannot be.
+make_hosts()
+{
+    [ "$(id -u)" = 0 ] || { echo "only root makes network namespaces"; return 1; }
+    for program in ip nsenter unshare; do
+        type -P $program >/dev/null || { echo "no $program"; return 1; }
+    done
+    for host in a b; do
+        ip netns add "$KEEL_TEST_NETNS-$host" 2>"$work/err" || { head -n 1 "$work/err"; return 1; }
+    done
+    ip link add v0 netns "$KEEL_TEST_NETNS-a" type veth peer name v0 netns "$KEEL_TEST_NETNS-b" \
+        2>"$work/err" || { head -n 1 "$work/err"; return 1; }
+    local number=1
+    for host in a b; do
+        ip -n "$KEEL_TEST_NETNS-$host" link set lo up
+        ip -n "$KEEL_TEST_NETNS-$host" addr add 10.99.7.$number/24 dev v0
+        ip -n "$KEEL_TEST_NETNS-$host" link set v0 up
+        number=$((number + 1))
+    done
+    # the kernel takes up to a second to see that the cable is there
+    wait_for 5 is_plugged a && wait_for 5 is_plugged b || { echo "the cable does not work"; return 1; }
+    "$agent" a true 2>"$work/err" || { head -n 1 "$work/err"; return 1; }
+}
+
+drop_hosts()
+{
+    ip netns del "$KEEL_TEST_NETNS-a" 2>/dev/null
+    ip netns del "$KEEL_TEST_NETNS-b" 2>/dev/null
+}
+
+# keelrun on host a
+on_a()
+{
+    run_limited 30 env -u TMPDIR "$agent" a "$keelrun" --mca plm_rsh_agent "$agent" "$@"
+}
+
+rails()
+{
+    sed -nE 's/^rank ([0-9]+) -> [0-9]+ over ([a-z]+): .* ok$/\1 \2/p' "$work/out" | sort -n |
+        cut -d ' ' -f 2 | xargs
+}
+
+two_hosts()
+{
+    on_a --host a:2,b:2 sh -c 'echo $KEEL_NODE $(hostname) $(ls /tmp | wc -l)'
+    is "ranks run on both hosts: exit code" 0 "$code"
+    is "ranks run on both hosts" "a a b b" "$(cut -d ' ' -f 2 "$work/out" | sort | xargs)"
+
+    on_a --host a:2,b:2 "$handoff"
+    is "handoff over two hosts: exit code" 0 "$code"
+    is "handoff over two hosts: sm inside, tcp between" "sm tcp sm tcp" "$(rails)"
+    like "handoff over two hosts: last line" "$work/out" \
+        '^handoff: 4 ranks, 8 transfers, [0-9]+ bytes, 0 errors$'
+    is "handoff over two hosts: nothing on stderr" "" "$(cat "$work/err")"
+
+    on_a --host b:3 --mca btl self,sm "$handoff"
+    is "handoff on the other host alone: exit code" 0 "$code"
+    is "handoff on the other host alone: sm" "sm sm sm" "$(rails)"
+
+    on_a --host a:1,b:1 --mca modex_collect_max 0 "$handoff" --refusals
+    is "refusals over two hosts: exit code" 0 "$code"
+    is "refusals over two hosts" 2 "$(grep -c 'forged and stale handles refused$' "$work/out")"
+
+    on_a --host a:1,b:1 ./missing
+    is "a program that is missing there: exit code" 127 "$code"
+
+    # the other host fails while the job runs
+    KEEL_TEST_FOLDER=/ start env -u TMPDIR "$agent" a "$keelrun" --mca plm_rsh_agent "$agent" \
+        --host a:1,b:1 "$helpers/member" hang
+    ok "a job that stays" wait_for 15 has_lines "$work/out" 2
+    keeld_pid=$(child_named "$pid" keeld)
+    kill -KILL "$keeld_pid"
+    await 10
+    is "the other host's daemon is killed: exit code" 125 "$code"
+    like "the other host's daemon is killed: it says so" "$work/err" \
+        "^keelrun: lost the daemon of node b$"
+    no_leftovers "the other host's daemon is killed: nothing is left" ""
+}
+
+at_exit drop_hosts
+if reason=$(make_hosts); then
+    two_hosts
+else
+    skip "two network namespaces" "$reason"
+fi
+
+# --- ssh ---
+
+# An ssh server of our own on a port of its own.
+make_sshd()
+{
+    sshd=$(PATH=$PATH:/usr/sbin:/sbin type -P sshd) || { echo "no sshd"; return 1; }
+    type -P ssh ssh-keygen >/dev/null || { echo "no ssh"; return 1; }
+    if [ "$(id -u)" = 0 ] && [ ! -d /run/sshd ]; then
+        mkdir /run/sshd 2>/dev/null || { echo "no /run/sshd"; return 1; }
+        : >"$work/made-run-sshd"
+    fi
+    ssh-keygen -q -t ed25519 -N '' -f "$work/host-key" </dev/null
+    ssh-keygen -q -t ed25519 -N '' -f "$work/user-key" </dev/null
+    cat >"$work/sshd.conf" <<END
+ListenAddress 127.0.0.1
+HostKey $work/host-key
+AuthorizedKeysFile $work/user-key.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+END
+    # no port can be reserved for it; the next one is tried if somebody took it
+    local try port
+    for ((try = 0; try < 10; try++)); do
+        port=$((20000 + (RANDOM + $$) % 12000))
+        "$sshd" -D -e -f "$work/sshd.conf" -p $port 2>"$work/sshd.err" </dev/null >/dev/null &
+        echo $! >"$work/sshd.pid"
+        cat >"$work/ssh.conf" <<END
+Host kt-far
+    HostName 127.0.0.1
+    Port $port
+    IdentityFile $work/user-key
+    IdentitiesOnly yes
+    StrictHostKeyChecking no
+    UserKnownHostsFile /dev/null
+    BatchMode yes
+    LogLevel ERROR
+END
+        sshd_answers()
+        {
+            timeout 10 ssh -F "$work/ssh.conf" kt-far true </dev/null 2>"$work/err" ||
+                ! kill -0 "$(cat "$work/sshd.pid")" 2>/dev/null
+        }
+        if wait_for 5 sshd_answers && kill -0 "$(cat "$work/sshd.pid")" 2>/dev/null; then
+            return 0
+        fi
+        kill "$(cat "$work/sshd.pid")" 2>/dev/null
+    done
+    echo "sshd does not work: $(tail -n 1 "$work/sshd.err") $(tail -n 1 "$work/err")"
+    return 1
+}
+
+drop_sshd()
+{
+    [ ! -f "$work/sshd.pid" ] || kill "$(cat "$work/sshd.pid")" 2>/dev/null
+    [ ! -f "$work/made-run-sshd" ] || rmdir /run/sshd
+}
+
+over_ssh()
+{
+    local agent="ssh -x -F $work/ssh.conf"
+    run_limited 20 "$keelrun" --mca plm_rsh_agent "$agent" --host localhost:1,kt-far:2 \
+        sh -c 'echo $KEEL_RANK $KEEL_NODE'
+    is "over ssh: exit code" 0 "$code"
+    is "over ssh: where the ranks are" "0 localhost 1 kt-far 2 kt-far" "$(sort "$work/out" | xargs)"
+    run_limited 20 "$keelrun" --oversubscribe --mca plm_rsh_agent "$agent" --host localhost:2,kt-far:2 \
+        "$handoff"
+    is "handoff over ssh: exit code" 0 "$code"
+    is "handoff over ssh: rails" "sm tcp sm tcp" "$(rails)"
+    is "handoff over ssh: nothing on stderr" "" "$(cat "$work/err")"
+    run_limited 20 "$keelrun" --mca plm_rsh_agent "$agent" --host kt-far:1 sh -c 'exit 9'
+    is "over ssh: a rank's exit code" 9 "$code"
+    head -c 1000000 /dev/urandom >"$work/random"
+    input=$work/random run_limited 20 "$keelrun" --mca plm_rsh_agent "$agent" --host kt-far:1 cat
+    ok "over ssh: 1 MB through cat" cmp -s "$work/random" "$work/out"
+    run_limited 20 "$keelrun" --mca plm_rsh_agent "$agent" --host kt-nowhere.invalid:1 true
+    is "over ssh: an unknown host: exit code" 125 "$code"
+    like "over ssh: an unknown host is named" "$work/err" "^keelrun: node kt-nowhere.invalid: its agent ended"
+    like "over ssh: ssh's own reason is shown" "$work/err" "ould not resolve hostname"
+
+    start "$keelrun" --mca plm_rsh_agent "$agent" --host kt-far:2 \
+        sh -c '(setsid -f sleep 1000 &); echo "job $KEEL_JOB"; exec "$0" hang' "$helpers/member"
+    ok "over ssh: a job that stays" wait_for 15 has_lines "$work/out" 4
+    uuid=$(sed -n 's/^job //p' "$work/out" | head -n 1)
+    ok "over ssh: its processes are found" [ "$(processes_with "KEEL_JOB=$uuid" | wc -l)" -ge 4 ]
+    kill -KILL "$pid"
+    no_leftovers "over ssh: keelrun is killed: nothing is left" "$uuid"
+    await 5
+    ok "over ssh: no session folder there" not test -e "/tmp/keel-$(id -u)/$uuid"
+}
+
+at_exit drop_sshd
+if make_sshd >"$work/reason"; then
+    over_ssh
+else
+    skip "over ssh" "$(cat "$work/reason")"
+fi
+finish

@@ -1,0 +1,214 @@
+#include <config.h>
+
+#include <launcher/home.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+static char node[] = "far", contact[] = "65536.0;tcp://127.0.0.1:1";
+static char given[] = "KEEL_MCA_btl=self,tcp", empty[] = "KEEL_MCA_x=", other[] = "OMPI_MCA_btl=x";
+static char torn[] = "KEEL_MCA_torn=a\nhnp 1.0;tcp://bad";
+static char *settings[] = {given, other, torn, empty, NULL};
+static char reason[256];
+
+static struct home example(void)
+{
+    struct home home = {
+        .uuid = "0123456789abcdef0123456789abcdef",
+        .family = 5u << 16,
+        .vpid = 2,
+        .count = 3,
+        .radix = 64,
+        .node = node,
+        .contact = contact,
+        .settings = settings,
+    };
+    for (size_t i = 0; i < sizeof(home.key); i++) {
+        home.key[i] = (uint8_t) (7 * i);
+    }
+    return home;
+}
+
+/* An exact copy, so that a sanitizer sees a read behind it. */
+static int parse(struct home *home, const char *text, size_t size)
+{
+    char *copy = malloc(size ? size : 1);
+    memcpy(copy, text, size);
+    reason[0] = 0;
+    int status = home_parse(home, copy, size, reason, sizeof(reason));
+    free(copy);
+    return status;
+}
+
+START_TEST(test_a_home_comes_back)
+{
+    struct home home = example(), read;
+    size_t size;
+    char *text = home_print(&home, &size);
+    ck_assert_ptr_nonnull(text);
+    ck_assert_msg(parse(&read, text, size) == ORTE_SUCCESS, "%s", reason);
+    ck_assert(memcmp(read.key, home.key, sizeof(home.key)) == 0);
+    ck_assert_str_eq(read.uuid, home.uuid);
+    ck_assert_uint_eq(read.family, home.family);
+    ck_assert_uint_eq(read.vpid, 2);
+    ck_assert_uint_eq(read.count, 3);
+    ck_assert_uint_eq(read.radix, 64);
+    ck_assert_str_eq(read.node, node);
+    ck_assert_str_eq(read.contact, contact);
+    /* Keel's own alone, and none that would be several lines */
+    ck_assert_str_eq(read.settings[0], given);
+    ck_assert_str_eq(read.settings[1], empty);
+    ck_assert_ptr_null(read.settings[2]);
+    home_fini(&read);
+    free(text);
+}
+END_TEST
+
+START_TEST(test_a_short_home_is_refused)
+{
+    struct home home = example(), read = {.vpid = 4711}, before = read;
+    size_t size;
+    char *text = home_print(&home, &size);
+    for (size_t part = 0; part < size - 1; part++) { /* the last newline may be missing */
+        ck_assert_int_eq(parse(&read, text, part), ORTE_ERR_BAD_PARAM);
+        ck_assert(memcmp(&read, &before, sizeof(read)) == 0);
+        ck_assert(reason[0] != 0);
+    }
+    free(text);
+}
+END_TEST
+
+/* The example's text with one line in place of the one that begins with name ("": taken out). */
+static int parse_with(const char *name, const char *line)
+{
+    struct home home = example(), read;
+    size_t size;
+    char *text = home_print(&home, &size), changed[4096];
+    ck_assert_ptr_nonnull(text);
+    char *whole = strndup(text, size), *at = strstr(whole, name);
+    ck_assert_ptr_nonnull(at);
+    char *rest = strchr(at, '\n') + 1;
+    *at = 0;
+    snprintf(changed, sizeof(changed), "%s%s%s%s", whole, line, *line ? "\n" : "", rest);
+    int status = parse(&read, changed, strlen(changed));
+    if (status == ORTE_SUCCESS) {
+        home_fini(&read);
+    }
+    free(whole);
+    free(text);
+    return status;
+}
+
+START_TEST(test_what_makes_no_sense_is_refused)
+{
+    static const char *const lines[][2] = {
+        {"keel ", "keel 2"},
+        {"keel ", "keel"},
+        {"key ", "key 00"},
+        {"key ", "key zz"},
+        {"job ", "job abc"},
+        {"job ", "job "},
+        {"family ", "family 65535"},
+        {"family ", "family 4294901760"},
+        {"vpid ", "vpid 0"},
+        {"vpid ", "vpid 3"},
+        {"vpid ", "vpid -1"},
+        {"vpid ", "vpid 1x"},
+        {"count ", "count 1"},
+        {"count ", "count 65538"},
+        {"radix ", "radix 0"},
+        {"node ", "node "},
+        {"node ", "node a\nnode b"},
+        {"vpid ", "vpid 1\nvpid 1"},
+        {"hnp ", "hnp "},
+        {"set ", "set PATH=/tmp"},
+        {"set ", "set KEEL_MCA_x"},
+        {"set ", "set"},
+        {"set ", "more than this"},
+        {"family ", ""},
+        {"count ", ""},
+        {"radix ", ""},
+        {"node ", ""},
+        {"hnp ", ""},
+        {"job ", ""},
+    };
+    ck_assert_int_eq(parse_with("vpid ", "vpid 1"), ORTE_SUCCESS);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        ck_assert_msg(parse_with(lines[i][0], lines[i][1]) == ORTE_ERR_BAD_PARAM, "%s",
+                      lines[i][1][0] ? lines[i][1] : lines[i][0]);
+        ck_assert_ptr_nonnull(strstr(reason, "line "));
+    }
+}
+END_TEST
+
+START_TEST(test_a_home_without_a_key_or_a_vpid_is_refused)
+{
+    ck_assert_int_eq(parse_with("key ", ""), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(parse_with("vpid ", ""), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(parse_with("keel ", ""), ORTE_ERR_BAD_PARAM);
+}
+END_TEST
+
+START_TEST(test_what_comes_behind_the_dot_is_refused)
+{
+    struct home home = example(), read;
+    size_t size;
+    char *text = home_print(&home, &size);
+    char *longer = malloc(size + 8);
+    memcpy(longer, text, size);
+    memcpy(longer + size, "vpid 1\n", 8);
+    ck_assert_int_eq(parse(&read, longer, size + 7), ORTE_ERR_BAD_PARAM);
+    free(longer);
+    free(text);
+}
+END_TEST
+
+START_TEST(test_too_much_does_not_fit)
+{
+    enum { COUNT = 100, LENGTH = 1000 };
+    static char line[LENGTH + 1];
+    char *many[COUNT + 1];
+    struct home home = example();
+    size_t size;
+    memset(line, 'x', LENGTH);
+    memcpy(line, "KEEL_MCA_y=", 11);
+    for (int i = 0; i < COUNT; i++) {
+        many[i] = line;
+    }
+    many[COUNT] = NULL;
+    home.settings = many;
+    ck_assert_ptr_null(home_print(&home, &size));
+    many[40] = NULL;
+    char *text = home_print(&home, &size);
+    ck_assert_ptr_nonnull(text);
+    ck_assert_uint_le(size, HOME_SIZE_MAX);
+    free(text);
+}
+END_TEST
+
+START_TEST(test_noise_is_survived)
+{
+    struct home home = example(), read;
+    size_t size;
+    char *text = home_print(&home, &size), *bytes = malloc(size);
+    srandom(5);
+    for (int round = 0; round < 20000; round++) {
+        memcpy(bytes, text, size);
+        for (long changes = random() % 4; changes >= 0; changes--) {
+            bytes[(size_t) random() % size] = (char) (random() % 4 ? random() : '\n');
+        }
+        if (parse(&read, bytes, size) == ORTE_SUCCESS) {
+            ck_assert_uint_lt(read.vpid, read.count);
+            home_fini(&read);
+        }
+    }
+    free(bytes);
+    free(text);
+}
+END_TEST
+
+UNIT_MAIN("home", test_a_home_comes_back, test_a_short_home_is_refused,
+          test_what_makes_no_sense_is_refused, test_a_home_without_a_key_or_a_vpid_is_refused,
+          test_what_comes_behind_the_dot_is_refused, test_too_much_does_not_fit,
+          test_noise_is_survived)
