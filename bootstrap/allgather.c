@@ -48,7 +48,9 @@ struct allgather {
     uint32_t radix;
     struct list operations;
     unsigned early;
-    size_t bytes;   /* in all operations */
+    size_t bytes;                              /* in all operations */
+    void (*begun)(void *arg, const char *key); /* NULL: nobody wants to know */
+    void *begun_arg;
     uint32_t *lost; /* owned: neighbours */
     uint32_t lost_count;
 };
@@ -459,9 +461,13 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
     if (status == OPAL_SUCCESS && info->origin.jobid != allgather->me.jobid) {
         status = ORTE_ERR_PERM;
     }
+    bool news = status == OPAL_SUCCESS && !find_operation(allgather, message.key);
     if (status == OPAL_SUCCESS) {
         status = direction == UP ? take_up(allgather, info->origin.vpid, &message)
                                  : take_down(allgather, info->origin.vpid, &message);
+    }
+    if (news && allgather->begun && allgather_is_begun(allgather, message.key)) {
+        allgather->begun(allgather->begun_arg, message.key);
     }
     if (status != ORTE_SUCCESS) {
         log_warn(LOG_BOOTSTRAP, "dropped a part of a collective from %s: %s",
@@ -510,6 +516,19 @@ void allgather_forget(struct allgather *allgather, const char *prefix)
             operation_destroy(allgather, operation);
         }
     }
+}
+
+bool allgather_is_begun(struct allgather *allgather, const char *key)
+{
+    const struct operation *operation = find_operation(allgather, key);
+    return operation && !operation->joined;
+}
+
+void allgather_watch(struct allgather *allgather, void (*begun)(void *arg, const char *key),
+                     void *arg)
+{
+    allgather->begun = begun;
+    allgather->begun_arg = arg;
 }
 
 unsigned allgather_pending(const struct allgather *allgather)

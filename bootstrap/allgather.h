@@ -36,6 +36,12 @@ int allgather_join(struct allgather *allgather, const char *key, const uint32_t 
                    void *arg) KEEL_MUST_CHECK;
 /* Forgets all operations whose key begins so; done is not called. For the end of a job. */
 void allgather_forget(struct allgather *allgather, const char *prefix);
+/* Have others begun this operation, which was not joined here yet? */
+bool allgather_is_begun(struct allgather *allgather, const char *key);
+/* begun is called when others begin an operation that was not joined here yet; it may join, to let
+ * it fail. One watcher; NULL: none. */
+void allgather_watch(struct allgather *allgather, void (*begun)(void *arg, const char *key),
+                     void *arg);
 /* Operations that are not over: nobody joined here yet, or some part is still to come. */
 unsigned allgather_pending(const struct allgather *allgather);
 /* The link to this neighbour in the daemons' tree is down: what needs daemons behind it fails with

@@ -284,12 +284,12 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
-    status = server_create(&daemon->server, daemon->rml, config->vpid, config->count, config->radix,
-                           &server_ops, daemon);
+    status = allgather_create(&daemon->allgather, daemon->rml, &daemon->name, config->radix);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
-    status = allgather_create(&daemon->allgather, daemon->rml, &daemon->name, config->radix);
+    status = server_create(&daemon->server, daemon->rml, daemon->allgather, config->vpid,
+                           &server_ops, daemon);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
@@ -331,8 +331,8 @@ void daemon_destroy(struct daemon *daemon)
     local_end_services(daemon);
     iof_destroy(daemon->iof);
     names_destroy(daemon->names);
-    allgather_destroy(daemon->allgather);
     server_destroy(daemon->server);
+    allgather_destroy(daemon->allgather);
     rml_destroy(daemon->rml);
     local_destroy(daemon);
     launch_fini(&daemon->launch);

@@ -269,6 +269,35 @@ START_TEST(test_a_lost_daemon_fails_it_for_the_rest)
 }
 END_TEST
 
+static struct got refuser;
+
+static void refuse(void *arg, const char *key)
+{
+    ck_assert_ptr_eq(arg, &refuser);
+    if (strcmp(key, "bad") == 0) {
+        join(0, key, all, 3, ORTE_ERR_PERM, &refuser);
+    }
+}
+
+/* Who watches may let fail what it will never join. */
+START_TEST(test_a_watcher_hears_what_others_begin)
+{
+    struct got got[2] = {{0}};
+    open_daemons(3, 64);
+    allgather_watch(daemons[0], refuse, &refuser);
+    ck_assert(!allgather_is_begun(daemons[0], "good"));
+    join(1, "good", all, 3, ORTE_SUCCESS, &got[0]);
+    join(1, "bad", all, 3, ORTE_SUCCESS, &got[1]);
+    ck_assert(!allgather_is_begun(daemons[1], "good"));
+    deliver_all();
+    ck_assert(allgather_is_begun(daemons[0], "good"));
+    ck_assert_uint_eq(got[0].calls, 0);
+    ck_assert(got[1].calls == 1 && got[1].status == ORTE_ERR_PERM);
+    ck_assert(refuser.calls == 1 && refuser.status == ORTE_ERR_PERM);
+    close_daemons(3);
+}
+END_TEST
+
 START_TEST(test_wrong_use_is_refused)
 {
     struct got got = {0}, other = {0};
@@ -350,5 +379,5 @@ END_TEST
 
 UNIT_MAIN("allgather", test_one_daemon_is_done_at_once, test_all_get_everything_in_one_order,
           test_one_error_reaches_all, test_an_error_does_not_wait,
-          test_a_lost_daemon_fails_it_for_the_rest, test_wrong_use_is_refused,
-          test_memory_is_bounded, test_broken_messages_do_no_harm)
+          test_a_lost_daemon_fails_it_for_the_rest, test_a_watcher_hears_what_others_begin,
+          test_wrong_use_is_refused, test_memory_is_bounded, test_broken_messages_do_no_harm)
