@@ -102,6 +102,41 @@ static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
     return status;
 }
 
+static int take_spawn(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    struct spawned spawned;
+    int status = spawned_unpack(buffer, &spawned);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    status = local_spawn(daemon, &spawned);
+    if (status != ORTE_SUCCESS) {
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", spawned.number, (int32_t) status));
+    }
+    spawned_fini(&spawned);
+    return status;
+}
+
+static int take_spawned(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    uint64_t request;
+    int32_t outcome;
+    uint32_t number;
+    int status = proto_unpack(buffer, "qiu", &request, &outcome, &number);
+    if (status == OPAL_SUCCESS && daemon->spawned) {
+        daemon->spawned(daemon->spawned_arg, request, outcome, number);
+    }
+    return status;
+}
+
+void daemon_on_spawned(struct daemon *daemon,
+                       void (*spawned)(void *arg, uint64_t request, int status, uint32_t number),
+                       void *arg)
+{
+    daemon->spawned = spawned;
+    daemon->spawned_arg = arg;
+}
+
 static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
 {
     switch (order) {
@@ -118,6 +153,10 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         local_signal(daemon, SIGKILL);
         iof_drain(daemon->iof);
         return ORTE_SUCCESS;
+    case ORDER_SPAWN:
+        return take_spawn(daemon, buffer);
+    case ORDER_SPAWNED:
+        return take_spawned(daemon, buffer);
     case ORDER_EXIT:
         daemon->ops->exit(daemon->arg);
         return ORTE_SUCCESS;

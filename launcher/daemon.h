@@ -65,10 +65,14 @@ struct daemon {
     struct launch launch;               /* map.size 0: no job yet */
     struct local_rank *ranks;           /* owned, by rank; only local ones are used */
     uint32_t starting, started, living; /* of the local ranks */
+    bool launched;                      /* those that the user started; and the HNP knows */
+    uint32_t spawns, spawns_settled;    /* how often ranks were added; how often the HNP was told */
     bool any_joined;                    /* and the HNP knows */
     struct services *services;          /* owned; NULL: none, or no job yet */
-    struct names *names;                /* owned: published by ranks */
-    struct allgather *allgather;        /* owned: between the daemons, for services */
+    void (*spawned)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
+    void *spawned_arg;
+    struct names *names;         /* owned: published by ranks */
+    struct allgather *allgather; /* owned: between the daemons, for services */
 };
 
 /* Opens session folder, RML and unix listener. reason gets the text of an error. */
@@ -83,11 +87,16 @@ void daemon_destroy(struct daemon *daemon);
 /* Sends an order to a daemon, or a report to the HNP; takes the buffer, logs a failure. */
 int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
 void daemon_report(struct daemon *daemon, opal_buffer_t *buffer);
+/* The answer to REPORT_SPAWN, on the loop. NULL: nobody waits for it any more. */
+void daemon_on_spawned(struct daemon *daemon,
+                       void (*spawned)(void *arg, uint64_t request, int status, uint32_t number),
+                       void *arg);
 /* A line for the user, printed by keelrun. */
 void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 3);
 
 /* local.c */
-int local_launch(struct daemon *daemon, struct launch *launch); /* takes the launch */
+int local_launch(struct daemon *daemon, struct launch *launch);  /* takes the launch */
+int local_spawn(struct daemon *daemon, struct spawned *spawned); /* takes the programs */
 void local_signal(struct daemon *daemon, int signal);
 void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
 void local_destroy(struct daemon *daemon);

@@ -218,6 +218,10 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return take_broken(hnp, buffer);
     case REPORT_UNABLE:
         return take_unable(hnp, vpid, buffer);
+    case REPORT_SPAWN:
+        return hnp_spawn(hnp, vpid, buffer);
+    case REPORT_SPAWNED:
+        return hnp_spawned(hnp, buffer);
     default:
         return ORTE_ERR_BAD_PARAM;
     }
@@ -438,6 +442,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     hnp->shepherd = shepherd;
     hnp->front = front;
     hnp->stranger = UINT32_MAX;
+    list_init(&hnp->spawns);
     hnp_end_init(hnp);
     channel_receive(front, from_front, hnp);
     *out = hnp;
@@ -461,6 +466,7 @@ void hnp_destroy(struct hnp *hnp)
     free(hnp->peers);
     free(hnp->daemon_of_node);
     free(hnp->ended);
+    hnp_spawn_fini(hnp);
     free(hnp->joined_by);
     job_plan_fini(&hnp->plan);
     run_request_fini(&hnp->request);

@@ -51,6 +51,9 @@ struct hnp {
     char *joined_by;          /* owned: the call by which some rank joined; NULL: none has */
     uint32_t stranger;        /* a rank that ended without joining; UINT32_MAX: none */
 
+    struct list spawns; /* struct spawn_request of hnp_spawn.c */
+    uint32_t spawn_count;
+
     bool failing; /* the job is being ended; the first reason counts */
     int exit_code;
     unsigned interrupts; /* SIGINT, SIGTERM and SIGHUP so far */
@@ -80,6 +83,11 @@ void plm_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the conta
 
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);
+
+/* hnp_spawn.c: REPORT_SPAWN and REPORT_SPAWNED */
+int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer);
+int hnp_spawned(struct hnp *hnp, opal_buffer_t *buffer);
+void hnp_spawn_fini(struct hnp *hnp);
 
 /* hnp_end.c */
 /* The job has failed: the first call decides code and text. */

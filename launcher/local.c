@@ -44,8 +44,16 @@ static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status,
 /* One of those that were to start has, or has not; after the last, the HNP is told. */
 static void start_settled(struct daemon *daemon)
 {
-    if (--daemon->starting == 0) {
+    if (--daemon->starting > 0) {
+        return;
+    }
+    if (!daemon->launched) {
         daemon_report(daemon, proto_new(REPORT_LAUNCHED, "u", daemon->started));
+    }
+    daemon->launched = true;
+    for (; daemon->spawns_settled < daemon->spawns; daemon->spawns_settled++) {
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", daemon->spawns_settled + 1,
+                                        (int32_t) ORTE_SUCCESS));
     }
 }
 
@@ -122,7 +130,7 @@ static int define_app(struct daemon *daemon, uint32_t index)
             .wdir = app->wdir,
             .out = SPAWN_PIPE,
             .err = SPAWN_PIPE,
-            .socket = services_want_socket(daemon->services),
+            .socket = services_want_socket(daemon->services, index),
         };
         shepherd_define_app(daemon->shepherd, index, &spec);
     }
@@ -159,14 +167,15 @@ static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_m
 
 enum { NOT_DEFINED = -1 }; /* no rank of the program was to start here yet */
 
-static void start_ranks(struct daemon *daemon, const struct bind_map *binding)
+/* Those from first on. */
+static void start_ranks(struct daemon *daemon, uint32_t first, const struct bind_map *binding)
 {
     const struct launch *launch = &daemon->launch;
     int *errors = malloc(launch->app_count * sizeof(*errors)); /* by app; 0: it can be started */
     for (uint32_t app = 0; errors && app < launch->app_count; app++) {
         errors[app] = NOT_DEFINED;
     }
-    for (uint32_t rank = 0; rank < launch->map.size; rank++) {
+    for (uint32_t rank = first; rank < launch->map.size; rank++) {
         if (!local_is_here(daemon, rank)) {
             continue;
         }
@@ -182,6 +191,21 @@ static void start_ranks(struct daemon *daemon, const struct bind_map *binding)
         not_started(daemon, rank, SPAWN_STAGE_EXEC, errors ? errors[app] : ENOMEM);
     }
     free(errors);
+}
+
+static void bind_and_start(struct daemon *daemon, uint32_t first)
+{
+    struct bind_map cores = {0};
+    char reason[256] = "";
+    bool bound = daemon->launch.bind == BIND_CORE;
+    if (bound && bind_map_make(&cores, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        daemon_tell(daemon, "node %s: ranks are not bound: %s", daemon->node, reason);
+        bound = false;
+    }
+    start_ranks(daemon, first, bound ? &cores : NULL);
+    if (bound) {
+        bind_map_fini(&cores);
+    }
 }
 
 /* Makes the job known here: its routes, its server, its ranks. On success the launch is taken. */
@@ -226,17 +250,34 @@ int local_launch(struct daemon *daemon, struct launch *launch)
         return ORTE_SUCCESS;
     }
     daemon->services = services_start(daemon);
-    struct bind_map cores = {0};
-    char reason[256] = "";
-    bool bound = daemon->launch.bind == BIND_CORE;
-    if (bound && bind_map_make(&cores, reason, sizeof(reason)) != ORTE_SUCCESS) {
-        daemon_tell(daemon, "node %s: ranks are not bound: %s", daemon->node, reason);
-        bound = false;
+    bind_and_start(daemon, 0);
+    return ORTE_SUCCESS;
+}
+
+int local_spawn(struct daemon *daemon, struct spawned *spawned)
+{
+    size_t size = ((size_t) daemon->launch.map.size + spawned->count) * sizeof(*daemon->ranks);
+    struct local_rank *ranks = daemon->launch.map.size > 0 ? realloc(daemon->ranks, size) : NULL;
+    if (!ranks) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    start_ranks(daemon, bound ? &cores : NULL);
-    if (bound) {
-        bind_map_fini(&cores);
+    daemon->ranks = ranks;
+    int status = launch_extend(&daemon->launch, spawned);
+    if (status != ORTE_SUCCESS) {
+        return status;
     }
+    memset(ranks + spawned->first, 0, spawned->count * sizeof(*ranks));
+    status = services_spawned(daemon->services, spawned);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    daemon->starting++; /* so that nothing is settled before all are on their way */
+    daemon->spawns++;
+    for (uint32_t i = 0; i < spawned->count; i++) {
+        daemon->starting += local_is_here(daemon, spawned->first + i);
+    }
+    bind_and_start(daemon, spawned->first);
+    start_settled(daemon);
     return ORTE_SUCCESS;
 }
 

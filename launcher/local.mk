@@ -14,7 +14,7 @@ liblauncher_la_SOURCES += launcher/shepherd.c launcher/shepherd_main.h launcher/
 # the daemon's core, the HNP and the front end
 liblauncher_la_SOURCES += launcher/channel.c launcher/channel.h launcher/daemon.c launcher/daemon.h \
 	launcher/frontend.c launcher/frontend.h launcher/hnp.c launcher/hnp.h launcher/hnp_end.c \
-	launcher/hnp_launch.c launcher/hnp_stdio.c launcher/home.c launcher/home.h launcher/iof.c \
+	launcher/hnp_spawn.c launcher/spawned.c launcher/hnp_launch.c launcher/hnp_stdio.c launcher/home.c launcher/home.h launcher/iof.c \
 	launcher/iof.h launcher/local.c launcher/orders.c launcher/orders.h launcher/output.c \
 	launcher/output.h launcher/plm.c launcher/submit.c launcher/submit.h
 
@@ -36,7 +36,7 @@ pkglib_LTLIBRARIES += lib/keel-pmix.la
 lib_keel_pmix_la_SOURCES = launcher/pmix/module.c launcher/pmix/module.h \
 	launcher/pmix/module_internal.h launcher/pmix/registration.c launcher/pmix/fence.c \
 	launcher/pmix/dmodex.c launcher/pmix/publish.c launcher/pmix/events.c \
-	launcher/pmix/query.c launcher/pmix/found.c
+	launcher/pmix/query.c launcher/pmix/spawn.c launcher/pmix/found.c
 lib_keel_pmix_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS) $(HWLOC_CFLAGS)
 lib_keel_pmix_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 lib_keel_pmix_la_LIBADD = $(PMIX_LIBS) $(HWLOC_LIBS)

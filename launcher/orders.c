@@ -63,7 +63,7 @@ void strings_free(char **strings)
     free(strings);
 }
 
-static int app_pack(opal_buffer_t *buffer, const struct launch_app *app)
+int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app)
 {
     int status = strings_pack(buffer, app->argv);
     if (status == OPAL_SUCCESS) {
@@ -75,7 +75,7 @@ static int app_pack(opal_buffer_t *buffer, const struct launch_app *app)
     return status;
 }
 
-static int app_unpack(opal_buffer_t *buffer, struct launch_app *app)
+int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app)
 {
     int status = strings_unpack(buffer, &app->argv);
     if (status == OPAL_SUCCESS) {
@@ -98,7 +98,7 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
                             launch->universe, launch->app_count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
-        status = app_pack(buffer, &launch->apps[i]);
+        status = launch_app_pack(buffer, &launch->apps[i]);
     }
     if (status == OPAL_SUCCESS) {
         status = opal_dss.pack(buffer, launch->app_of, (int32_t) launch->map.size, OPAL_UINT32);
@@ -118,7 +118,7 @@ static int apps_unpack(opal_buffer_t *buffer, struct launch *launch, uint32_t co
     }
     launch->app_count = count;
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
-        status = app_unpack(buffer, &launch->apps[i]);
+        status = launch_app_unpack(buffer, &launch->apps[i]);
     }
     return status;
 }
@@ -169,12 +169,17 @@ int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
     return ORTE_SUCCESS;
 }
 
+void launch_app_fini(struct launch_app *app)
+{
+    strings_free(app->argv);
+    strings_free(app->env);
+    free(app->wdir);
+}
+
 void launch_fini(struct launch *launch)
 {
     for (uint32_t i = 0; launch->apps && i < launch->app_count; i++) {
-        strings_free(launch->apps[i].argv);
-        strings_free(launch->apps[i].env);
-        free(launch->apps[i].wdir);
+        launch_app_fini(&launch->apps[i]);
     }
     free(launch->apps);
     free(launch->app_of);

@@ -15,6 +15,8 @@ enum order {
     ORDER_KILL,       /* -: SIGKILL to every process of the job */
     ORDER_END,        /* -: all ranks have ended; kill what they left, drain their output */
     ORDER_EXIT,       /* -: the daemon ends */
+    ORDER_SPAWN,      /* struct spawned and its programs: more ranks */
+    ORDER_SPAWNED,    /* q request, i status, u number: the answer to REPORT_SPAWN */
 };
 
 enum report {
@@ -29,6 +31,9 @@ enum report {
     REPORT_JOINED,   /* s call: the first rank here has called keel_init, MPI_Init or the like */
     REPORT_BROKEN,   /* u rank, s reason: the job cannot go on */
     REPORT_UNABLE,   /* s why: I cannot take part; none of my ranks was started */
+    REPORT_SPAWN, /* q request, u parent, u programs, programs x (program, u count): a rank of mine
+                   * wants more */
+    REPORT_SPAWNED, /* u number, i status: what was ordered has been started here, or failed to */
 };
 
 /* One program of a job. */
@@ -36,6 +41,18 @@ struct launch_app {
     char **argv; /* owned */
     char **env;  /* owned: NAME=VALUE on top of the daemon's own */
     char *wdir;  /* owned */
+};
+
+/* Ranks that are added to a job, at the end of the row of its ranks, with programs of their own. */
+struct spawned {
+    uint32_t number; /* 1 for the first that are added to the job */
+    uint32_t parent; /* the rank that asked for them */
+    uint32_t first, count;
+    uint32_t app_first, app_count;
+    struct launch_app *apps; /* owned */
+    uint32_t *app_of;        /* owned, by rank from first on: as in struct launch */
+    uint32_t *node_of;       /* owned: as in its map */
+    uint32_t *local_rank_of; /* owned */
 };
 
 struct launch {
@@ -52,6 +69,17 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CH
 /* Checks counts before anything is allocated; on error launch is untouched. */
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch) KEEL_MUST_CHECK;
 void launch_fini(struct launch *launch);
+
+int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app) KEEL_MUST_CHECK;
+int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app) KEEL_MUST_CHECK;
+void launch_app_fini(struct launch_app *app);
+
+int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned) KEEL_MUST_CHECK;
+int spawned_unpack(opal_buffer_t *buffer, struct spawned *spawned) KEEL_MUST_CHECK;
+void spawned_fini(struct spawned *spawned);
+/* Adds them to the job; takes the programs. On error (what does not fit behind what is there, no
+ * memory) nothing is changed. */
+int launch_extend(struct launch *launch, struct spawned *spawned) KEEL_MUST_CHECK;
 
 int strings_pack(opal_buffer_t *buffer, char *const *strings) KEEL_MUST_CHECK;
 /* A NULL-ended array, malloc'd like its strings. */

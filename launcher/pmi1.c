@@ -58,6 +58,7 @@ struct client {
 };
 
 struct pmi1 {
+    uint32_t size; /* ranks that the user started: those that are spawned are not served */
     struct daemon *daemon;   /* borrowed */
     struct client **clients; /* owned, by rank; NULL: not local, not started, or ended */
     uint32_t local_count;    /* ranks that a barrier waits for */
@@ -189,7 +190,7 @@ static void barrier_done(void *arg, int status, const uint8_t *data, size_t size
     pmi1->barrier++;
     pmi1->joined = false;
     pmi1->arrived = 0;
-    for (uint32_t rank = 0; rank < pmi1->daemon->launch.map.size; rank++) {
+    for (uint32_t rank = 0; rank < pmi1->size; rank++) {
         if (pmi1->clients[rank] && pmi1->clients[rank]->in_barrier) {
             reply(pmi1->clients[rank], "cmd=barrier_out");
         }
@@ -210,7 +211,7 @@ static void barrier_check(struct pmi1 *pmi1)
     struct blob puts = pmi1->puts;
     pmi1->puts = (struct blob){0};
     pmi1->joined = true;
-    int status = allgather_join(pmi1->daemon->allgather, key, pmi1->daemons, map->size,
+    int status = allgather_join(pmi1->daemon->allgather, key, pmi1->daemons, pmi1->size,
                                 complete ? ORTE_SUCCESS : ORTE_ERR_COMM_FAILURE, puts.data,
                                 puts.size, barrier_done, pmi1);
     blob_fini(&puts);
@@ -223,7 +224,7 @@ static void barrier_check(struct pmi1 *pmi1)
 static void resume(struct loop_task *task)
 {
     struct pmi1 *pmi1 = container_of(task, struct pmi1, resume);
-    for (uint32_t rank = 0; rank < pmi1->daemon->launch.map.size; rank++) {
+    for (uint32_t rank = 0; rank < pmi1->size; rank++) {
         struct client *client = pmi1->clients[rank];
         if (client && client->in_size > 0) {
             client_serve(client);
@@ -496,7 +497,7 @@ static void on_ready(struct loop_io *io, short events)
 static void lost_over(struct loop_timer *timer)
 {
     struct pmi1 *pmi1 = container_of(timer, struct pmi1, lost_timer);
-    for (uint32_t rank = 0; rank < pmi1->daemon->launch.map.size; rank++) {
+    for (uint32_t rank = 0; rank < pmi1->size; rank++) {
         if (pmi1->clients[rank] && pmi1->clients[rank]->lost) {
             local_broken(pmi1->daemon, rank, "closed its PMI-1 connection without MPI_Finalize");
         }
@@ -511,7 +512,7 @@ static void job_end(void *state)
     loop_timer_stop(&pmi1->lost_timer);
     loop_cancel(pmi1->daemon->loop, &pmi1->resume);
     allgather_forget(pmi1->daemon->allgather, "pmi1/");
-    for (uint32_t rank = 0; pmi1->clients && rank < pmi1->daemon->launch.map.size; rank++) {
+    for (uint32_t rank = 0; pmi1->clients && rank < pmi1->size; rank++) {
         if (pmi1->clients[rank]) {
             names_drop(pmi1->daemon->names, pmi1->clients[rank]);
             client_close(pmi1->clients[rank]);
@@ -528,6 +529,7 @@ static void job_end(void *state)
 static int fill_job(struct pmi1 *pmi1)
 {
     const struct job_map *map = &pmi1->daemon->launch.map;
+    pmi1->size = map->size;
     pmi1->clients = calloc(map->size, sizeof(struct client *));
     pmi1->daemons = calloc(map->size, sizeof(*pmi1->daemons));
     int status = kvs_create(&pmi1->kvs, (size_t) param_int(&kvs_max));
@@ -570,7 +572,7 @@ static void app_vars(void *state, uint32_t app, struct vars *vars)
     const struct pmi1 *pmi1 = state;
     (void) app;
     vars_format(vars, "PMI_FD=%d", RANK_SOCKET);
-    vars_format(vars, "PMI_SIZE=%u", pmi1->daemon->launch.map.size);
+    vars_format(vars, "PMI_SIZE=%u", pmi1->size);
     vars_format(vars, "MPI_LOCALNRANKS=%u", pmi1->local_count);
 }
 

@@ -21,11 +21,27 @@ static const struct service_ops *const all[] = {
 struct services {
     bool offered[SERVICES + 1];
     void *states[SERVICES + 1];
+    uint32_t ranks, apps; /* those that the user started */
 };
+
+/* Is this service there for this rank, or program? */
+static bool serves_rank(const struct services *services, size_t i, uint32_t rank)
+{
+    return services->offered[i] && (rank < services->ranks || all[i]->spawned);
+}
+
+static bool serves_app(const struct services *services, size_t i, uint32_t app)
+{
+    return services->offered[i] && (app < services->apps || all[i]->spawned);
+}
 
 struct services *services_start(struct daemon *daemon)
 {
     struct services *services = calloc(1, sizeof(*services));
+    if (services) {
+        services->ranks = daemon->launch.map.size;
+        services->apps = daemon->launch.app_count;
+    }
     for (size_t i = 0; services && all[i]; i++) {
         char reason[256] = "";
         int status = all[i]->job_start(&services->states[i], daemon, reason, sizeof(reason));
@@ -38,10 +54,21 @@ struct services *services_start(struct daemon *daemon)
     return services;
 }
 
-bool services_want_socket(const struct services *services)
+int services_spawned(struct services *services, const struct spawned *what)
+{
+    int status = ORTE_SUCCESS;
+    for (size_t i = 0; services && all[i] && status == ORTE_SUCCESS; i++) {
+        if (services->offered[i] && all[i]->spawned) {
+            status = all[i]->spawned(services->states[i], what);
+        }
+    }
+    return status;
+}
+
+bool services_want_socket(const struct services *services, uint32_t app)
 {
     for (size_t i = 0; services && all[i]; i++) {
-        if (services->offered[i] && all[i]->socket) {
+        if (serves_app(services, i, app) && all[i]->socket) {
             return true;
         }
     }
@@ -51,7 +78,7 @@ bool services_want_socket(const struct services *services)
 void services_app_vars(struct services *services, uint32_t app, struct vars *vars)
 {
     for (size_t i = 0; services && all[i]; i++) {
-        if (services->offered[i]) {
+        if (serves_app(services, i, app)) {
             all[i]->app_vars(services->states[i], app, vars);
         }
     }
@@ -60,7 +87,7 @@ void services_app_vars(struct services *services, uint32_t app, struct vars *var
 void services_rank_vars(struct services *services, uint32_t rank, struct vars *vars)
 {
     for (size_t i = 0; services && all[i]; i++) {
-        if (services->offered[i]) {
+        if (serves_rank(services, i, rank)) {
             all[i]->rank_vars(services->states[i], rank, vars);
         }
     }
@@ -69,7 +96,7 @@ void services_rank_vars(struct services *services, uint32_t rank, struct vars *v
 void services_rank_started(struct services *services, uint32_t rank, pid_t pid, int fd)
 {
     for (size_t i = 0; services && all[i]; i++) {
-        if (services->offered[i]) {
+        if (serves_rank(services, i, rank)) {
             all[i]->rank_started(services->states[i], rank, pid, all[i]->socket ? fd : -1);
             fd = all[i]->socket ? -1 : fd;
         }
@@ -81,7 +108,7 @@ const char *services_rank_ended(struct services *services, uint32_t rank, int wa
 {
     const char *missing = NULL;
     for (size_t i = 0; services && all[i]; i++) {
-        if (services->offered[i]) {
+        if (serves_rank(services, i, rank)) {
             const char *call = all[i]->rank_ended(services->states[i], rank, wait_status);
             missing = missing ? missing : call;
         }

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 struct daemon;
+struct spawned;
 struct services; /* those of one daemon's job */
 
 struct service_ops {
@@ -26,6 +27,9 @@ struct service_ops {
     void (*app_vars)(void *state, uint32_t app, struct vars *vars);
     /* Adds what this rank alone needs to an empty list: names that the program's list may hold. */
     void (*rank_vars)(void *state, uint32_t rank, struct vars *vars);
+    /* More ranks were added to the job, and are not started yet; app_vars and rank_vars follow.
+     * NULL: those that are spawned are not served. */
+    int (*spawned)(void *state, const struct spawned *what);
     /* fd: the other end of its socket, non-blocking, the service's; -1: none was asked for, or it
      * was lost. */
     void (*rank_started)(void *state, uint32_t rank, pid_t pid, int fd);
@@ -39,7 +43,8 @@ struct service_ops {
 /* All of them, in one call each. services_start never fails: what cannot be offered is told. NULL
  * (no memory) offers nothing. */
 struct services *services_start(struct daemon *daemon);
-bool services_want_socket(const struct services *services);
+int services_spawned(struct services *services, const struct spawned *what) KEEL_MUST_CHECK;
+bool services_want_socket(const struct services *services, uint32_t app);
 void services_app_vars(struct services *services, uint32_t app, struct vars *vars);
 void services_rank_vars(struct services *services, uint32_t rank, struct vars *vars);
 void services_rank_started(struct services *services, uint32_t rank, pid_t pid, int fd);

@@ -26,7 +26,6 @@ struct meeting {
 
 struct exchange {
     struct daemon *daemon;
-    const char *nspace;
     const struct exchange_ops *ops;
     void *arg;
     struct list pending, meetings;
@@ -118,27 +117,40 @@ static int compare_ranks(const void *a, const void *b)
     return *left < *right ? -1 : *left > *right;
 }
 
-/* Who takes part, sorted; NULL: somebody who is not of this job, or no memory. */
+/* How many ranks these are; 0: somebody who is not of this job. */
+static uint32_t count_ranks(const struct exchange *exchange, const pmix_proc_t *procs, size_t count)
+{
+    const uint64_t most = 2 * (uint64_t) exchange->daemon->launch.map.size; /* some may be twice */
+    uint64_t total = 0;
+    uint32_t first, size;
+    for (size_t i = 0; i < count; i++) {
+        if (!exchange->ops->find(exchange->arg, procs[i].nspace, &first, &size) ||
+            (procs[i].rank != PMIX_RANK_WILDCARD && procs[i].rank >= size)) {
+            return 0;
+        }
+        total += procs[i].rank == PMIX_RANK_WILDCARD ? size : 1;
+    }
+    return total <= most ? (uint32_t) total : 0;
+}
+
+/* The numbers of those who take part, sorted; NULL: somebody who is not of this job, or no memory.
+ */
 static uint32_t *list_ranks(const struct exchange *exchange, const pmix_proc_t *procs, size_t count,
                             uint32_t *rank_count)
 {
-    const struct job_map *map = &exchange->daemon->launch.map;
-    bool all = false;
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(procs[i].nspace, exchange->nspace, sizeof(procs[i].nspace)) != 0 ||
-            (procs[i].rank != PMIX_RANK_WILDCARD && procs[i].rank >= map->size)) {
-            return NULL;
+    uint32_t total = count_ranks(exchange, procs, count), used = 0, first, size;
+    uint32_t *ranks = total > 0 ? calloc(total, sizeof(*ranks)) : NULL;
+    for (size_t i = 0; ranks && i < count; i++) {
+        (void) exchange->ops->find(exchange->arg, procs[i].nspace, &first, &size);
+        bool all = procs[i].rank == PMIX_RANK_WILDCARD;
+        for (uint32_t j = 0; j < (all ? size : 1); j++) {
+            ranks[used++] = first + (all ? j : procs[i].rank);
         }
-        all = all || procs[i].rank == PMIX_RANK_WILDCARD;
-    }
-    *rank_count = all ? map->size : (uint32_t) count;
-    uint32_t *ranks = calloc(*rank_count + 1u, sizeof(*ranks));
-    for (uint32_t i = 0; ranks && i < *rank_count; i++) {
-        ranks[i] = all ? i : procs[i].rank;
     }
     if (ranks) {
-        qsort(ranks, *rank_count, sizeof(*ranks), compare_ranks);
+        qsort(ranks, total, sizeof(*ranks), compare_ranks);
     }
+    *rank_count = total;
     return ranks;
 }
 
@@ -209,8 +221,7 @@ void exchange_gather(struct exchange *exchange, const char *purpose, const pmix_
 {
     uint32_t rank_count;
     uint32_t *ranks = list_ranks(exchange, procs, count, &rank_count);
-    if (!ranks || rank_count == 0) {
-        free(ranks);
+    if (!ranks) {
         done(done_arg, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
         return;
     }
@@ -239,14 +250,15 @@ void exchange_modex(struct exchange *exchange, const pmix_proc_t *rank, pmix_don
                     void *done_arg)
 {
     const struct job_map *map = &exchange->daemon->launch.map;
-    if (strcmp(rank->nspace, exchange->nspace) != 0 || rank->rank >= map->size) {
+    uint32_t first, size;
+    if (!exchange->ops->find(exchange->arg, rank->nspace, &first, &size) || rank->rank >= size) {
         done(done_arg, PMIX_ERR_NOT_FOUND, NULL, 0);
         return;
     }
     struct pending *pending = pending_add(exchange, done, done_arg);
     if (pending) {
-        ask(pending, map->daemon_of_node[map->node_of[rank->rank]],
-            proto_new(MESSAGE_MODEX, "qu", pending->request, (uint32_t) rank->rank));
+        ask(pending, map->daemon_of_node[map->node_of[first + rank->rank]],
+            proto_new(MESSAGE_MODEX, "qu", pending->request, first + rank->rank));
     }
 }
 
@@ -319,7 +331,7 @@ void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
         return;
     }
     opal_buffer_t *buffer =
-        proto_new(MESSAGE_PUBLISH, "quccu", pending->request, (uint32_t) publisher->rank,
+        proto_new(MESSAGE_PUBLISH, "qsuccu", pending->request, publisher->nspace, publisher->rank,
                   (int) scope.range, (int) scope.persistence, (uint32_t) count);
     int status = buffer ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
@@ -339,8 +351,8 @@ void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_
     struct pending *pending = pending_add(exchange, done, done_arg);
     if (pending) {
         ask(pending, keeper_of(exchange),
-            with_keys(proto_new(MESSAGE_LOOKUP, "qucuu", pending->request, (uint32_t) seeker->rank,
-                                (int) range, wait, timeout_s),
+            with_keys(proto_new(MESSAGE_LOOKUP, "qsucuu", pending->request, seeker->nspace,
+                                seeker->rank, (int) range, wait, timeout_s),
                       keys));
     }
 }
@@ -352,9 +364,61 @@ void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
     struct pending *pending = pending_add(exchange, done, done_arg);
     if (pending) {
         ask(pending, keeper_of(exchange),
-            with_keys(
-                proto_new(MESSAGE_UNPUBLISH, "qu", pending->request, (uint32_t) publisher->rank),
-                keys));
+            with_keys(proto_new(MESSAGE_UNPUBLISH, "qsu", pending->request, publisher->nspace,
+                                publisher->rank),
+                      keys));
+    }
+}
+
+/* --- spawn --- */
+
+static int pack_program(opal_buffer_t *buffer, const struct pmix_program *program)
+{
+    struct launch_app app = {.argv = (char **) (uintptr_t) program->argv,
+                             .env = (char **) (uintptr_t) program->env,
+                             .wdir = (char *) (uintptr_t) program->wdir};
+    int status = launch_app_pack(buffer, &app);
+    return status == ORTE_SUCCESS ? proto_pack(buffer, "u", program->count) : status;
+}
+
+void exchange_spawn(struct exchange *exchange, uint32_t parent, const struct pmix_program *programs,
+                    size_t count, pmix_done_fn *done, void *done_arg)
+{
+    struct pending *pending = pending_add(exchange, done, done_arg);
+    if (!pending) {
+        return;
+    }
+    opal_buffer_t *report =
+        proto_new(REPORT_SPAWN, "quu", pending->request, parent, (uint32_t) count);
+    int status = report ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
+        status = pack_program(report, &programs[i]);
+    }
+    if (status != ORTE_SUCCESS) {
+        if (report) {
+            OBJ_RELEASE(report);
+        }
+        pending_end(pending, PMIX_ERR_NOMEM, NULL, 0);
+        return;
+    }
+    daemon_report(exchange->daemon, report);
+}
+
+/* The HNP's answer: the namespace is made of the job's and the number. */
+static void spawned(void *arg, uint64_t request, int status, uint32_t number)
+{
+    struct exchange *exchange = arg;
+    char nspace[PMIX_MAX_NSLEN + 1];
+    int length =
+        snprintf(nspace, sizeof(nspace), "keel-%s.%u", exchange->daemon->launch.map.uuid, number);
+    struct pending *pending;
+    list_for_each (pending, &exchange->pending, struct pending, link) {
+        if (pending->request == request) {
+            pending_end(pending,
+                        status == ORTE_SUCCESS ? PMIX_SUCCESS : PMIX_ERR_PROC_FAILED_TO_START,
+                        nspace, (size_t) length);
+            return;
+        }
     }
 }
 
@@ -422,27 +486,27 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
 
 /* --- life --- */
 
-int exchange_create(struct exchange **out, struct daemon *daemon, const char *nspace,
-                    const struct exchange_ops *ops, void *arg)
+int exchange_create(struct exchange **out, struct daemon *daemon, const struct exchange_ops *ops,
+                    void *arg)
 {
     struct exchange *exchange = calloc(1, sizeof(*exchange));
     if (!exchange) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     exchange->daemon = daemon;
-    exchange->nspace = nspace;
     exchange->ops = ops;
     exchange->arg = arg;
     list_init(&exchange->pending);
     list_init(&exchange->meetings);
     if (keeper_of(exchange) == daemon->name.vpid) {
-        int status = keeper_create(&exchange->keeper, daemon, nspace);
+        int status = keeper_create(&exchange->keeper, daemon);
         if (status != ORTE_SUCCESS) {
             free(exchange);
             return status;
         }
     }
     rml_handle(daemon->rml, RML_TAG_PMIX, from_daemon, exchange);
+    daemon_on_spawned(daemon, spawned, exchange);
     *out = exchange;
     return ORTE_SUCCESS;
 }
@@ -470,6 +534,7 @@ void exchange_destroy(struct exchange *exchange)
     }
     exchange_close(exchange);
     rml_handle(exchange->daemon->rml, RML_TAG_PMIX, NULL, NULL);
+    daemon_on_spawned(exchange->daemon, NULL, NULL);
     struct meeting *meeting;
     list_for_each (meeting, &exchange->meetings, struct meeting, link) {
         list_remove(&meeting->link);

@@ -8,14 +8,18 @@
 
 struct exchange;
 
-/* What others ask of this node's server. */
+/* Ranks of all namespaces of a job are numbered in one row: those that the user started, then what
+ * was spawned. */
 struct exchange_ops {
-    void (*modex)(void *arg, uint32_t rank, pmix_done_fn *done, void *done_arg);
+    /* Where a namespace stands in that row; false: there is no such. */
+    bool (*find)(void *arg, const char *nspace, uint32_t *first, uint32_t *count);
+    /* What others ask of this node's server. */
+    void (*modex)(void *arg, uint32_t number, pmix_done_fn *done, void *done_arg);
     void (*event)(void *arg, const void *event, size_t size);
 };
 
-/* nspace: of the daemon's job; borrowed, as the daemon is. */
-int exchange_create(struct exchange **exchange, struct daemon *daemon, const char *nspace,
+/* The daemon is borrowed. */
+int exchange_create(struct exchange **exchange, struct daemon *daemon,
                     const struct exchange_ops *ops, void *arg) KEEL_MUST_CHECK;
 /* Answers what is pending with PMIX_ERR_UNREACH, once; later requests too. */
 void exchange_close(struct exchange *exchange);
@@ -35,6 +39,8 @@ void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_
                      void *done_arg);
 void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
                         pmix_data_range_t range, char **keys, pmix_done_fn *done, void *done_arg);
+void exchange_spawn(struct exchange *exchange, uint32_t parent, const struct pmix_program *programs,
+                    size_t count, pmix_done_fn *done, void *done_arg);
 void exchange_notify(struct exchange *exchange, const void *event, size_t size);
 
 #endif

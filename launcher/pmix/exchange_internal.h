@@ -6,11 +6,12 @@
 
 /* The first byte of a message between daemons on RML_TAG_PMIX. */
 enum exchange_message {
-    MESSAGE_MODEX = 1, /* q request, u rank */
-    MESSAGE_PUBLISH, /* q request, u rank, c range, c persistence, u count, count x (s key, b value)
-                      */
-    MESSAGE_LOOKUP,  /* q request, u rank, c range, u wait, u timeout s, u count, count x s key */
-    MESSAGE_UNPUBLISH, /* q request, u rank, u count, count x s key (none: all) */
+    MESSAGE_MODEX = 1, /* q request, u number of the rank in the job */
+    MESSAGE_PUBLISH, /* q request, s namespace, u rank, c range, c persistence, u count, count x (s
+                      * key, b value) */
+    MESSAGE_LOOKUP,  /* q request, s namespace, u rank, c range, u wait, u timeout s, u count, count
+                      * x s key */
+    MESSAGE_UNPUBLISH, /* q request, s namespace, u rank, u count, count x s key (none: all) */
     MESSAGE_ANSWER,    /* q request, i status, b data */
     MESSAGE_EVENT,     /* b event */
 };
@@ -19,9 +20,7 @@ enum { KEYS_MAX = 4096 };
 
 struct keeper;
 
-/* nspace is borrowed. */
-int keeper_create(struct keeper **keeper, struct daemon *daemon,
-                  const char *nspace) KEEL_MUST_CHECK;
+int keeper_create(struct keeper **keeper, struct daemon *daemon) KEEL_MUST_CHECK;
 void keeper_destroy(struct keeper *keeper);
 /* A MESSAGE_PUBLISH, MESSAGE_LOOKUP or MESSAGE_UNPUBLISH of a daemon; answers it, perhaps later. */
 int keeper_take(struct keeper *keeper, uint32_t daemon, uint8_t message,

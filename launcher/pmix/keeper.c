@@ -11,7 +11,6 @@
 
 struct keeper {
     struct daemon *daemon;
-    const char *nspace;
     struct published *published;
     struct list waiting; /* struct lookup */
 };
@@ -30,11 +29,18 @@ struct lookup {
     struct loop_timer timer;
 };
 
-static struct publish_party party(const struct keeper *keeper, uint32_t daemon, uint32_t rank)
+/* s namespace, u rank: who asks. */
+static int read_party(opal_buffer_t *buffer, uint32_t daemon, struct publish_party *who)
 {
-    struct publish_party who = {.daemon = daemon};
-    PMIX_LOAD_PROCID(&who.rank, keeper->nspace, rank);
-    return who;
+    char *nspace;
+    uint32_t rank;
+    int status = proto_unpack(buffer, "su", &nspace, &rank);
+    if (status == OPAL_SUCCESS) {
+        *who = (struct publish_party){.daemon = daemon};
+        PMIX_LOAD_PROCID(&who->rank, nspace, rank);
+    }
+    free(nspace);
+    return status;
 }
 
 static void free_keys(char **keys, uint32_t count)
@@ -133,7 +139,6 @@ static void lookup_late(struct loop_timer *timer)
 
 static int take_lookup(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
 {
-    uint32_t rank;
     struct lookup *lookup = calloc(1, sizeof(*lookup));
     if (!lookup) {
         return ORTE_ERR_OUT_OF_RESOURCE;
@@ -141,8 +146,13 @@ static int take_lookup(struct keeper *keeper, uint32_t daemon, opal_buffer_t *bu
     list_init(&lookup->link);
     loop_timer_init(&lookup->timer, keeper->daemon->loop, lookup_late);
     lookup->keeper = keeper;
-    int status = proto_unpack(buffer, "qucuu", &lookup->request, &rank, &lookup->range,
-                              &lookup->wait, &lookup->timeout_s);
+    int status = proto_unpack(buffer, "q", &lookup->request);
+    if (status == OPAL_SUCCESS) {
+        status = read_party(buffer, daemon, &lookup->seeker);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack(buffer, "cuu", &lookup->range, &lookup->wait, &lookup->timeout_s);
+    }
     if (status == OPAL_SUCCESS) {
         status = read_keys(buffer, &lookup->keys, &lookup->count);
     }
@@ -150,7 +160,6 @@ static int take_lookup(struct keeper *keeper, uint32_t daemon, opal_buffer_t *bu
         lookup_free(lookup);
         return status;
     }
-    lookup->seeker = party(keeper, daemon, rank);
     list_append(&keeper->waiting, &lookup->link);
     if (lookup->timeout_s > 0) {
         loop_timer_start(&lookup->timer, (uint64_t) lookup->timeout_s * 1000000u);
@@ -183,13 +192,19 @@ static pmix_status_t publish_all(struct keeper *keeper, const struct publish_par
 static int take_publish(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
 {
     uint64_t request;
-    uint32_t rank, count;
+    uint32_t count;
     uint8_t range, persistence;
-    int status = proto_unpack(buffer, "quccu", &request, &rank, &range, &persistence, &count);
+    struct publish_party publisher;
+    int status = proto_unpack(buffer, "q", &request);
+    if (status == OPAL_SUCCESS) {
+        status = read_party(buffer, daemon, &publisher);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack(buffer, "ccu", &range, &persistence, &count);
+    }
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    struct publish_party publisher = party(keeper, daemon, rank);
     pmix_status_t outcome =
         publish_all(keeper, &publisher, (struct pmix_scope){range, persistence}, count, buffer);
     exchange_answer(keeper->daemon, daemon, request, outcome, NULL, 0);
@@ -203,16 +218,19 @@ static int take_publish(struct keeper *keeper, uint32_t daemon, opal_buffer_t *b
 static int take_unpublish(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
 {
     uint64_t request;
-    uint32_t rank, count;
+    uint32_t count;
     char **keys;
-    int status = proto_unpack(buffer, "qu", &request, &rank);
+    struct publish_party publisher;
+    int status = proto_unpack(buffer, "q", &request);
+    if (status == OPAL_SUCCESS) {
+        status = read_party(buffer, daemon, &publisher);
+    }
     if (status == OPAL_SUCCESS) {
         status = read_keys(buffer, &keys, &count);
     }
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    struct publish_party publisher = party(keeper, daemon, rank);
     if (count == 0) {
         published_remove(keeper->published, &publisher.rank, NULL);
     }
@@ -238,14 +256,13 @@ int keeper_take(struct keeper *keeper, uint32_t daemon, uint8_t message, opal_bu
     }
 }
 
-int keeper_create(struct keeper **out, struct daemon *daemon, const char *nspace)
+int keeper_create(struct keeper **out, struct daemon *daemon)
 {
     struct keeper *keeper = calloc(1, sizeof(*keeper));
     if (!keeper) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     keeper->daemon = daemon;
-    keeper->nspace = nspace;
     keeper->published = published_create();
     list_init(&keeper->waiting);
     if (!keeper->published) {

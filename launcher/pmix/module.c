@@ -15,6 +15,7 @@ const struct pmix_host *pmix_host;
 static struct {
     hwloc_topology_t topology;
     char *shared; /* owned: the file through which libpmix shares the topology */
+    struct pmix_server server;
 } state;
 
 void module_post(struct loop_task *task)
@@ -133,6 +134,7 @@ static pmix_server_module_t upcalls = {
     .publish = up_publish,
     .lookup = up_lookup,
     .unpublish = up_unpublish,
+    .spawn = up_spawn,
     .connect = up_connect,
     .disconnect = up_disconnect,
     .register_events = up_register_events,
@@ -198,6 +200,7 @@ static int start(const struct pmix_host *host, const struct pmix_server *server,
                  const struct pmix_job *job, char *reason, size_t reason_size)
 {
     pmix_host = host;
+    state.server = *server;
     if (load_topology(&state.topology) < 0) {
         snprintf(reason, reason_size, "hwloc cannot read the topology");
         return -1;
@@ -220,6 +223,11 @@ static int start(const struct pmix_host *host, const struct pmix_server *server,
     return 0;
 }
 
+static int add_job(const struct pmix_job *job, char *reason, size_t reason_size)
+{
+    return registration_make(job, &state.server, state.topology, reason, reason_size);
+}
+
 static void stop(void)
 {
     PMIx_server_finalize();
@@ -228,6 +236,7 @@ static void stop(void)
 
 static const struct pmix_module module = {
     .start = start,
+    .add_job = add_job,
     .local_modex = local_modex,
     .event = take_event,
     .rank_failed = rank_failed,

@@ -29,6 +29,14 @@ struct pmix_scope {
     pmix_persistence_t persistence;
 };
 
+/* A program of a job, or one to be started. */
+struct pmix_program {
+    char *const *argv; /* NULL-ended */
+    const char *wdir;  /* may be NULL */
+    char *const *env;  /* NULL-ended, may be NULL; to be started: on top of the job's */
+    uint32_t count;    /* to be started: how many */
+};
+
 /* What the daemon offers. post and log: any thread; the rest on the loop. Requests that have a
  * done function are answered through it in every case. */
 struct pmix_host {
@@ -54,20 +62,19 @@ struct pmix_host {
                    uint32_t wait, uint32_t timeout_s, pmix_done_fn *done, void *done_arg);
     void (*unpublish)(void *arg, const pmix_proc_t *publisher, pmix_data_range_t range, char **keys,
                       pmix_done_fn *done, void *done_arg);
+    /* More processes. The answer's data is their namespace, without an ending zero. */
+    void (*spawn)(void *arg, const pmix_proc_t *parent, const struct pmix_program *programs,
+                  size_t count, pmix_done_fn *done, void *done_arg);
     /* A line for the user. */
     void (*tell)(void *arg, const char *text);
     /* A packed event for the processes of other nodes. */
     void (*notify)(void *arg, const void *event, size_t size);
 };
 
-struct pmix_program {
-    char *const *argv; /* NULL-ended */
-    const char *wdir;
-};
-
-/* A job, as its ranks shall see it. Borrowed until the daemon ends. */
+/* A job, or what a job has spawned, as its ranks shall see it. Borrowed until the daemon ends. */
 struct pmix_job {
     const char *nspace;
+    const pmix_proc_t *parent; /* who spawned it; NULL: the user did */
     const struct job_map *map;
     uint32_t daemon; /* mine: its ranks are the local ones */
     const char *node;
@@ -93,7 +100,10 @@ struct pmix_module {
      * error everything is as before and the reason is written. */
     int (*start)(const struct pmix_host *host, const struct pmix_server *server,
                  const struct pmix_job *job, char *reason, size_t reason_size);
-    /* On the loop, after start has returned: what a local rank has put, once it has. */
+    /* On the loop, after start has returned: ranks that were spawned later. Blocks for less than a
+     * millisecond. */
+    int (*add_job)(const struct pmix_job *job, char *reason, size_t reason_size);
+    /* The same; what a local rank has put, once it has. */
     void (*local_modex)(const pmix_proc_t *rank, pmix_done_fn *done, void *done_arg);
     /* An event that another daemon's processes sent. */
     void (*event)(const void *event, size_t size);

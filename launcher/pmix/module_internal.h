@@ -52,7 +52,12 @@ pmix_status_t up_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
 void take_event(const void *event, size_t size);
 void rank_failed(const pmix_proc_t *rank);
 
-/* query.c */
+/* spawn.c */
+pmix_status_t up_spawn(const pmix_proc_t *rank, const pmix_info_t info[], size_t info_count,
+                       const pmix_app_t apps[], size_t app_count, pmix_spawn_cbfunc_t done,
+                       void *cbdata);
+
+/* query.c: answers about the first job that was opened. */
 void query_open(const struct pmix_job *job);
 pmix_status_t up_query(pmix_proc_t *rank, pmix_query_t *queries, size_t count,
                        pmix_info_cbfunc_t done, void *cbdata);

@@ -17,17 +17,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHARED_MEMORY "/dev/shm"
-#define SHM_PREFIX SHARED_MEMORY "/keel-"
+#define SHM_PREFIX "/dev/shm/keel-"
 
 struct rank_state {
     bool connected, finalized, ended;
 };
 
+/* A namespace: the ranks that the user started, or what one of them has spawned. It has copies of
+ * the daemon's numbers, which grow when more is spawned, while libpmix may be starting. */
+struct group {
+    struct list link;
+    char nspace[JOB_UUID_TEXT + 32];
+    pmix_proc_t parent;
+    uint32_t first;     /* the number of its rank 0 in the job */
+    uint32_t app_first; /* the number of its first program */
+    struct job_map map;
+    uint32_t *app_of;              /* owned */
+    struct pmix_program *programs; /* owned */
+    struct pmix_job job;
+};
+
 /* A connection or another node's question that came before the server runs. */
 struct waiting {
     struct list link;
-    uint32_t rank;
+    uint32_t number;
     int connection; /* -1: a question */
     pmix_done_fn *done;
     void *done_arg;
@@ -37,13 +50,12 @@ enum server_state { SERVER_NOT_STARTED, SERVER_RUNNING, SERVER_FAILED };
 
 struct offer {
     struct daemon *daemon;
-    char nspace[JOB_UUID_TEXT + 16], servers[JOB_UUID_TEXT + 16];
-    char *folder;              /* owned: for libpmix's files and the ranks' */
-    char *shm_folder;          /* owned: for Open MPI's shared memory; NULL: there is none */
-    struct rank_state *ranks;  /* owned, by rank */
-    struct pmix_program *apps; /* owned */
-    cpu_set_t *cpus;           /* owned, by local rank; NULL: not bound */
-    struct pmix_job job;
+    char servers[JOB_UUID_TEXT + 32];
+    char *folder;             /* owned: for libpmix's files and the ranks' */
+    char *shm_folder;         /* owned: for Open MPI's shared memory; NULL: there is none */
+    struct rank_state *ranks; /* owned, by number */
+    cpu_set_t *cpus;          /* owned, by local rank; NULL: not bound */
+    struct list groups;       /* the user's first */
     struct pmix_server server;
     struct pmix_host host;
     struct listener *listener;
@@ -53,6 +65,141 @@ struct offer {
     const struct pmix_module *module;
     struct list waiting;
 };
+
+/* --- groups --- */
+
+static struct group *find_group(struct offer *offer, const char *nspace)
+{
+    struct group *group;
+    list_for_each (group, &offer->groups, struct group, link) {
+        if (strcmp(group->nspace, nspace) == 0) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
+static struct group *group_of(struct offer *offer, uint32_t number)
+{
+    struct group *group;
+    list_for_each (group, &offer->groups, struct group, link) {
+        if (number >= group->first && number - group->first < group->map.size) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
+/* The name of a rank, whose number is one of the job's. */
+static pmix_proc_t name_of(struct offer *offer, uint32_t number)
+{
+    pmix_proc_t name = {.rank = PMIX_RANK_INVALID};
+    const struct group *group = group_of(offer, number);
+    if (group) {
+        PMIX_LOAD_PROCID(&name, group->nspace, number - group->first);
+    }
+    return name;
+}
+
+/* The number of a rank of this node; false: it is not one. */
+static bool find_local(struct offer *offer, const char *nspace, uint32_t rank, uint32_t *number)
+{
+    const struct group *group = find_group(offer, nspace);
+    if (!group || rank >= group->map.size || !local_is_here(offer->daemon, group->first + rank)) {
+        return false;
+    }
+    *number = group->first + rank;
+    return true;
+}
+
+static void group_free(struct group *group)
+{
+    free(group->map.node_of);
+    free(group->map.local_rank_of);
+    free(group->app_of);
+    free(group->programs);
+    free(group);
+}
+
+/* Within the group: counted node by node. */
+static void count_local_ranks(struct job_map *map)
+{
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        map->local_rank_of[rank] = 0;
+        for (uint32_t before = rank; before-- > 0;) {
+            if (map->node_of[before] == map->node_of[rank]) {
+                map->local_rank_of[rank] = map->local_rank_of[before] + 1;
+                break;
+            }
+        }
+    }
+}
+
+/* Fills the maps from the daemon's launch. */
+static int copy_map(struct group *group, const struct launch *launch, uint32_t count,
+                    uint32_t app_count)
+{
+    struct job_map *map = &group->map;
+    *map = (struct job_map){.size = count,
+                            .node_count = launch->map.node_count,
+                            .node_names = launch->map.node_names,
+                            .daemon_of_node = launch->map.daemon_of_node};
+    map->node_of = calloc(count, sizeof(*map->node_of));
+    map->local_rank_of = calloc(count, sizeof(*map->local_rank_of));
+    group->app_of = calloc(count, sizeof(*group->app_of));
+    group->programs = calloc(app_count, sizeof(*group->programs));
+    if (!map->node_of || !map->local_rank_of || !group->app_of || !group->programs) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t rank = 0; rank < count; rank++) {
+        map->node_of[rank] = launch->map.node_of[group->first + rank];
+        group->app_of[rank] = launch->app_of[group->first + rank] - group->app_first;
+    }
+    for (uint32_t app = 0; app < app_count; app++) {
+        group->programs[app] =
+            (struct pmix_program){.argv = launch->apps[group->app_first + app].argv,
+                                  .wdir = launch->apps[group->app_first + app].wdir};
+    }
+    count_local_ranks(map);
+    return ORTE_SUCCESS;
+}
+
+/* what: NULL for the ranks that the user started. */
+static struct group *group_add(struct offer *offer, const struct spawned *what)
+{
+    const struct launch *launch = &offer->daemon->launch;
+    struct group *group = calloc(1, sizeof(*group));
+    if (!group) {
+        return NULL;
+    }
+    const char *uuid = launch->map.uuid;
+    uint32_t apps = what ? what->app_count : launch->app_count;
+    group->first = what ? what->first : 0;
+    group->app_first = what ? what->app_first : 0;
+    if (copy_map(group, launch, what ? what->count : launch->map.size, apps) != ORTE_SUCCESS) {
+        group_free(group);
+        return NULL;
+    }
+    if (what) {
+        snprintf(group->nspace, sizeof(group->nspace), "keel-%s.%u", uuid, what->number);
+        group->parent = name_of(offer, what->parent);
+    } else {
+        snprintf(group->nspace, sizeof(group->nspace), "keel-%s", uuid);
+    }
+    group->job = (struct pmix_job){.nspace = group->nspace,
+                                   .parent = what ? &group->parent : NULL,
+                                   .map = &group->map,
+                                   .daemon = offer->daemon->name.vpid,
+                                   .node = offer->daemon->node,
+                                   .apps = group->programs,
+                                   .app_count = apps,
+                                   .app_of = group->app_of,
+                                   .cpus = what ? NULL : offer->cpus,
+                                   .folder = offer->folder,
+                                   .universe = launch->universe};
+    list_append(&offer->groups, &group->link);
+    return group;
+}
 
 /* --- what the module asks of the daemon --- */
 
@@ -68,39 +215,33 @@ static void host_log(void *arg, bool error, const char *text)
     log_at(LOG_LAUNCHER, error ? LOG_ERROR : LOG_INFO, "PMIx: %s", text);
 }
 
-static struct rank_state *rank_of(struct offer *offer, const pmix_proc_t *rank)
-{
-    bool known =
-        strcmp(rank->nspace, offer->nspace) == 0 && local_is_here(offer->daemon, rank->rank);
-    return known ? &offer->ranks[rank->rank] : NULL;
-}
-
 static void host_connected(void *arg, const pmix_proc_t *rank)
 {
     struct offer *offer = arg;
-    struct rank_state *state = rank_of(offer, rank);
-    if (state) {
-        state->connected = true;
-        state->finalized = false;
-        local_joined(offer->daemon, rank->rank, "MPI_Init");
+    uint32_t number;
+    if (find_local(offer, rank->nspace, rank->rank, &number)) {
+        offer->ranks[number].connected = true;
+        offer->ranks[number].finalized = false;
+        local_joined(offer->daemon, number, "MPI_Init");
     }
 }
 
 static void host_finalized(void *arg, const pmix_proc_t *rank)
 {
-    struct rank_state *state = rank_of(arg, rank);
-    if (state) {
-        state->finalized = true;
+    struct offer *offer = arg;
+    uint32_t number;
+    if (find_local(offer, rank->nspace, rank->rank, &number)) {
+        offer->ranks[number].finalized = true;
     }
 }
 
 static void host_abort(void *arg, const pmix_proc_t *rank, int status, const char *reason)
 {
     struct offer *offer = arg;
-    if (rank_of(offer, rank)) {
-        daemon_report(offer->daemon,
-                      proto_new(REPORT_ABORT, "uis", (uint32_t) rank->rank, (int32_t) status,
-                                strcmp(reason, "N/A") == 0 ? "MPI_Abort" : reason));
+    uint32_t number;
+    if (find_local(offer, rank->nspace, rank->rank, &number)) {
+        daemon_report(offer->daemon, proto_new(REPORT_ABORT, "uis", number, (int32_t) status,
+                                               strcmp(reason, "N/A") == 0 ? "MPI_Abort" : reason));
     }
 }
 
@@ -139,6 +280,18 @@ static void host_unpublish(void *arg, const pmix_proc_t *publisher, pmix_data_ra
     exchange_unpublish(offer->exchange, publisher, range, keys, done, done_arg);
 }
 
+static void host_spawn(void *arg, const pmix_proc_t *parent, const struct pmix_program *programs,
+                       size_t count, pmix_done_fn *done, void *done_arg)
+{
+    struct offer *offer = arg;
+    uint32_t number;
+    if (!find_local(offer, parent->nspace, parent->rank, &number)) {
+        done(done_arg, PMIX_ERR_NOT_FOUND, NULL, 0);
+        return;
+    }
+    exchange_spawn(offer->exchange, number, programs, count, done, done_arg);
+}
+
 static void host_tell(void *arg, const char *text)
 {
     struct offer *offer = arg;
@@ -162,25 +315,25 @@ static const struct pmix_host host_ops = {
     .publish = host_publish,
     .lookup = host_lookup,
     .unpublish = host_unpublish,
+    .spawn = host_spawn,
     .tell = host_tell,
     .notify = host_notify,
 };
 
 /* --- what comes before and after the start --- */
 
-static void local_modex(struct offer *offer, uint32_t rank, pmix_done_fn *done, void *done_arg)
+static void local_modex(struct offer *offer, uint32_t number, pmix_done_fn *done, void *done_arg)
 {
-    pmix_proc_t name;
-    PMIX_LOAD_PROCID(&name, offer->nspace, rank);
+    pmix_proc_t name = name_of(offer, number);
     offer->module->local_modex(&name, done, done_arg);
 }
 
-static void hand_over(uint32_t rank, int connection)
+static void hand_over(uint32_t number, int connection)
 {
     int error = guard_push(connection);
     if (error != 0) {
         close(connection);
-        log_error(LOG_LAUNCHER, "PMIx: the connection of rank %u is lost: %s", rank,
+        log_error(LOG_LAUNCHER, "PMIx: the connection of rank %u is lost: %s", number,
                   strerror(-error));
     }
 }
@@ -207,11 +360,11 @@ static void settle_waiting(struct offer *offer)
         list_remove(&waiting->link);
         bool running = offer->state == SERVER_RUNNING;
         if (waiting->connection >= 0 && running) {
-            hand_over(waiting->rank, waiting->connection);
+            hand_over(waiting->number, waiting->connection);
         } else if (waiting->connection >= 0) {
             close(waiting->connection);
         } else if (running) {
-            local_modex(offer, waiting->rank, waiting->done, waiting->done_arg);
+            local_modex(offer, waiting->number, waiting->done, waiting->done_arg);
         } else {
             waiting->done(waiting->done_arg, PMIX_ERR_UNREACH, NULL, 0);
         }
@@ -219,20 +372,43 @@ static void settle_waiting(struct offer *offer)
     }
 }
 
+/* The job cannot go on. */
+static void break_job(struct offer *offer, const char *reason)
+{
+    char text[512];
+    struct waiting *waiting;
+    uint32_t number = UINT32_MAX; /* the first that waits */
+    list_for_each (waiting, &offer->waiting, struct waiting, link) {
+        number = waiting->number < number ? waiting->number : number;
+    }
+    snprintf(text, sizeof(text), "called MPI_Init, but PMIx is not offered: %s", reason);
+    local_broken(offer->daemon, number, text);
+}
+
+/* Tells the running server about a group that was spawned. */
+static bool introduce(struct offer *offer, const struct group *group)
+{
+    char reason[256] = "";
+    if (offer->module->add_job(&group->job, reason, sizeof(reason)) == 0) {
+        return true;
+    }
+    log_error(LOG_LAUNCHER, "PMIx: what was spawned cannot be registered: %s", reason);
+    return false;
+}
+
 static void started(void *arg, const struct pmix_module *module, const char *reason)
 {
     struct offer *offer = arg;
+    struct group *group;
     offer->module = module;
     offer->state = module ? SERVER_RUNNING : SERVER_FAILED;
     if (!module) {
-        char text[512];
-        struct waiting *waiting;
-        uint32_t rank = UINT32_MAX;
-        list_for_each (waiting, &offer->waiting, struct waiting, link) {
-            rank = waiting->rank < rank ? waiting->rank : rank;
+        break_job(offer, reason);
+    }
+    list_for_each (group, &offer->groups, struct group, link) {
+        if (module && group->first > 0) {
+            (void) introduce(offer, group);
         }
-        snprintf(text, sizeof(text), "called MPI_Init, but PMIx is not offered: %s", reason);
-        local_broken(offer->daemon, rank, text);
     }
     settle_waiting(offer);
 }
@@ -240,49 +416,41 @@ static void started(void *arg, const struct pmix_module *module, const char *rea
 static const char *check_hello(void *arg, const struct vet_hello *hello)
 {
     struct offer *offer = arg;
+    uint32_t number;
     if (hello->uid != geteuid() || hello->gid != getegid()) {
         return "its credential names another user or group";
     }
-    if (strcmp(hello->nspace, offer->nspace) != 0) {
+    if (!find_group(offer, hello->nspace)) {
         return "it names another job";
     }
-    if (!local_is_here(offer->daemon, hello->rank) || offer->ranks[hello->rank].ended) {
+    if (!find_local(offer, hello->nspace, hello->rank, &number) || offer->ranks[number].ended) {
         return "it names no living rank of this node";
     }
     return offer->state == SERVER_FAILED ? "PMIx is not offered" : NULL;
 }
 
-/* Open MPI's shared memory files go into a folder that the shepherd removes. */
-static void make_shm_folder(struct offer *offer)
-{
-    if (offer->shm_folder && mkdir(offer->shm_folder, 0700) < 0 && errno != EEXIST) {
-        log_error(LOG_LAUNCHER, "cannot make %s: %s", offer->shm_folder, strerror(errno));
-    }
-}
-
 static void arrived(void *arg, const struct vet_hello *hello, int connection)
 {
     struct offer *offer = arg;
+    uint32_t number = find_group(offer, hello->nspace)->first + hello->rank;
     if (offer->state == SERVER_RUNNING) {
-        hand_over(hello->rank, connection);
+        hand_over(number, connection);
         return;
     }
-    if (list_empty(&offer->waiting)) {
-        make_shm_folder(offer);
-    }
-    struct waiting waiting = {.rank = hello->rank, .connection = connection};
+    struct waiting waiting = {.number = number, .connection = connection};
     wait_for_server(offer, &waiting);
 }
 
 static const struct listener_ops listener_ops = {.check = check_hello, .arrived = arrived};
 
-static void asked_for_modex(void *arg, uint32_t rank, pmix_done_fn *done, void *done_arg)
+static void asked_for_modex(void *arg, uint32_t number, pmix_done_fn *done, void *done_arg)
 {
     struct offer *offer = arg;
-    struct waiting waiting = {.rank = rank, .connection = -1, .done = done, .done_arg = done_arg};
+    struct waiting waiting = {
+        .number = number, .connection = -1, .done = done, .done_arg = done_arg};
     switch (offer->state) {
     case SERVER_RUNNING:
-        local_modex(offer, rank, done, done_arg);
+        local_modex(offer, number, done, done_arg);
         break;
     case SERVER_FAILED:
         done(done_arg, PMIX_ERR_UNREACH, NULL, 0);
@@ -301,7 +469,18 @@ static void event_came(void *arg, const void *event, size_t size)
     }
 }
 
-static const struct exchange_ops exchange_ops = {.modex = asked_for_modex, .event = event_came};
+static bool find_numbers(void *arg, const char *nspace, uint32_t *first, uint32_t *count)
+{
+    const struct group *group = find_group(arg, nspace);
+    if (group) {
+        *first = group->first;
+        *count = group->map.size;
+    }
+    return group != NULL;
+}
+
+static const struct exchange_ops exchange_ops = {
+    .find = find_numbers, .modex = asked_for_modex, .event = event_came};
 
 /* --- the job's start --- */
 
@@ -335,46 +514,38 @@ static int name_things(struct offer *offer)
 {
     const struct daemon *daemon = offer->daemon;
     const char *uuid = daemon->launch.map.uuid;
-    snprintf(offer->nspace, sizeof(offer->nspace), "keel-%s", uuid);
     snprintf(offer->servers, sizeof(offer->servers), "keel-%s-server", uuid);
     if (asprintf(&offer->folder, "%s/pmix", daemon->session) < 0) {
         offer->folder = NULL;
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    if (access(SHARED_MEMORY, W_OK) == 0 &&
-        asprintf(&offer->shm_folder, SHM_PREFIX "%s-%u", uuid, daemon->name.vpid) < 0) {
-        offer->shm_folder = NULL;
+    return ORTE_SUCCESS;
+}
+
+/* Where Open MPI shall put shared memory files; the shepherd removes it. Without /dev/shm it
+ * chooses itself. */
+static int make_shm_folder(struct offer *offer)
+{
+    const struct daemon *daemon = offer->daemon;
+    char *path;
+    if (asprintf(&path, SHM_PREFIX "%s-%u", daemon->launch.map.uuid, daemon->name.vpid) < 0) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    if (offer->shm_folder) {
-        shepherd_guard(daemon->shepherd, offer->shm_folder);
+    shepherd_guard(daemon->shepherd, path); /* before it is there */
+    if (mkdir(path, 0700) < 0) {
+        log_info(LOG_LAUNCHER, "cannot make %s: %s", path, strerror(errno));
+        free(path);
+        return ORTE_SUCCESS;
     }
+    offer->shm_folder = path;
     return ORTE_SUCCESS;
 }
 
 static int describe_job(struct offer *offer)
 {
     struct daemon *daemon = offer->daemon;
-    const struct launch *launch = &daemon->launch;
-    offer->ranks = calloc(launch->map.size, sizeof(*offer->ranks));
-    offer->apps = calloc(launch->app_count, sizeof(*offer->apps));
-    if (!offer->ranks || !offer->apps) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    for (uint32_t i = 0; i < launch->app_count; i++) {
-        offer->apps[i] = (struct pmix_program){launch->apps[i].argv, launch->apps[i].wdir};
-    }
+    offer->ranks = calloc(daemon->launch.map.size, sizeof(*offer->ranks));
     offer->cpus = make_cpus(daemon, local_count(daemon));
-    offer->job = (struct pmix_job){.nspace = offer->nspace,
-                                   .map = &launch->map,
-                                   .daemon = daemon->name.vpid,
-                                   .node = daemon->node,
-                                   .apps = offer->apps,
-                                   .app_count = launch->app_count,
-                                   .app_of = launch->app_of,
-                                   .cpus = offer->cpus,
-                                   .folder = offer->folder,
-                                   .universe = launch->universe};
     offer->server = (struct pmix_server){.nspace = offer->servers,
                                          .daemon = daemon->name.vpid,
                                          .node = daemon->node,
@@ -383,7 +554,13 @@ static int describe_job(struct offer *offer)
                                          .gid = getegid()};
     offer->host = host_ops;
     offer->host.arg = offer;
-    return ORTE_SUCCESS;
+    return offer->ranks && group_add(offer, NULL) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* The user's ranks. */
+static struct group *first_group(struct offer *offer)
+{
+    return container_of(offer->groups.next, struct group, link);
 }
 
 static void job_end(void *state);
@@ -396,7 +573,11 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     }
     offer->daemon = daemon;
     list_init(&offer->waiting);
+    list_init(&offer->groups);
     int status = name_things(offer);
+    if (status == ORTE_SUCCESS) {
+        status = make_shm_folder(offer);
+    }
     if (status == ORTE_SUCCESS) {
         status = describe_job(offer);
     }
@@ -405,11 +586,12 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
                                  offer, reason, reason_size);
     }
     if (status == ORTE_SUCCESS) {
-        status = starter_create(&offer->starter, daemon->loop, listener_fd(offer->listener),
-                                &offer->host, &offer->server, &offer->job, started, offer);
+        status =
+            starter_create(&offer->starter, daemon->loop, listener_fd(offer->listener),
+                           &offer->host, &offer->server, &first_group(offer)->job, started, offer);
     }
     if (status == ORTE_SUCCESS) {
-        status = exchange_create(&offer->exchange, daemon, offer->nspace, &exchange_ops, offer);
+        status = exchange_create(&offer->exchange, daemon, &exchange_ops, offer);
     }
     if (status != ORTE_SUCCESS) {
         job_end(offer);
@@ -433,7 +615,11 @@ static void job_end(void *state)
     free(offer->folder);
     free(offer->shm_folder);
     free(offer->ranks);
-    free(offer->apps);
+    struct group *group;
+    list_for_each (group, &offer->groups, struct group, link) {
+        list_remove(&group->link);
+        group_free(group);
+    }
     free(offer->cpus);
     free(offer);
 }
@@ -470,10 +656,10 @@ static void add_backing_folders(const struct offer *offer, struct vars *vars)
     }
 }
 
-static void add_pmix_vars(const struct offer *offer, struct vars *vars)
+static void add_pmix_vars(const struct offer *offer, const struct group *group, struct vars *vars)
 {
     static const char *const versions[] = {"41", "4", "3", "2", "21"};
-    vars_format(vars, "PMIX_NAMESPACE=%s", offer->nspace);
+    vars_format(vars, "PMIX_NAMESPACE=%s", group->nspace);
     for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
         vars_format(vars, "PMIX_SERVER_URI%s=%s.%u;tcp4://127.0.0.1:%u", versions[i],
                     offer->servers, offer->server.daemon, listener_port(offer->listener));
@@ -487,26 +673,50 @@ static void add_pmix_vars(const struct offer *offer, struct vars *vars)
     vars_format(vars, "PMIX_VERSION=%s", PMIX_SERVER_VERSION);
 }
 
+static uint32_t local_size(const struct group *group)
+{
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < group->map.size; rank++) {
+        count += group->map.daemon_of_node[group->map.node_of[rank]] == group->job.daemon;
+    }
+    return count;
+}
+
+static struct group *group_of_app(struct offer *offer, uint32_t app)
+{
+    struct group *group;
+    list_for_each (group, &offer->groups, struct group, link) {
+        if (app >= group->app_first && app - group->app_first < group->job.app_count) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
 static void app_vars(void *state, uint32_t app, struct vars *vars)
 {
     struct offer *offer = state;
-    const struct daemon *daemon = offer->daemon;
-    (void) app;
-    add_pmix_vars(offer, vars);
+    const struct group *group = group_of_app(offer, app);
+    if (!group) {
+        return;
+    }
+    add_pmix_vars(offer, group, vars);
     vars_format(vars, "JSM_JSRUN_PORT=1");
-    vars_format(vars, "OMPI_COMM_WORLD_SIZE=%u", daemon->launch.map.size);
-    vars_format(vars, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", local_count(daemon));
-    vars_format(vars, "OMPI_UNIVERSE_SIZE=%u", daemon->launch.universe);
-    if (daemon->launch.yield) {
+    vars_format(vars, "OMPI_COMM_WORLD_SIZE=%u", group->map.size);
+    vars_format(vars, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", local_size(group));
+    if (offer->daemon->launch.yield || group->first > 0) { /* the spawned are beyond the plan */
         vars_format(vars, "OMPI_MCA_mpi_oversubscribe=1");
     }
     add_backing_folders(offer, vars);
 }
 
-static void rank_vars(void *state, uint32_t rank, struct vars *vars)
+static void rank_vars(void *state, uint32_t number, struct vars *vars)
 {
-    struct offer *offer = state;
-    uint32_t local_rank = offer->daemon->launch.map.local_rank_of[rank];
+    const struct group *group = group_of(state, number);
+    if (!group) {
+        return;
+    }
+    uint32_t rank = number - group->first, local_rank = group->map.local_rank_of[rank];
     vars_format(vars, "PMIX_RANK=%u", rank);
     vars_format(vars, "OMPI_COMM_WORLD_RANK=%u", rank);
     vars_format(vars, "OMPI_COMM_WORLD_LOCAL_RANK=%u", local_rank);
@@ -514,6 +724,24 @@ static void rank_vars(void *state, uint32_t rank, struct vars *vars)
 }
 
 /* --- ranks --- */
+
+/* Makes room for more ranks, and makes them known, before they are started. */
+static int spawned(void *state, const struct spawned *what)
+{
+    struct offer *offer = state;
+    uint32_t size = what->first + what->count;
+    struct rank_state *ranks = realloc(offer->ranks, size * sizeof(*ranks));
+    if (!ranks) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    memset(ranks + what->first, 0, what->count * sizeof(*ranks));
+    offer->ranks = ranks;
+    const struct group *group = group_add(offer, what);
+    if (!group) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return offer->state != SERVER_RUNNING || introduce(offer, group) ? ORTE_SUCCESS : ORTE_ERROR;
+}
 
 static void rank_started(void *state, uint32_t rank, pid_t pid, int fd)
 {
@@ -533,8 +761,7 @@ static const char *rank_ended(void *state, uint32_t rank, int wait_status)
         return NULL;
     }
     if (offer->state == SERVER_RUNNING) {
-        pmix_proc_t name;
-        PMIX_LOAD_PROCID(&name, offer->nspace, rank);
+        pmix_proc_t name = name_of(offer, rank);
         offer->module->rank_failed(&name);
     }
     return "MPI_Finalize";
@@ -545,6 +772,7 @@ const struct service_ops pmix_service = {
     .job_start = job_start,
     .app_vars = app_vars,
     .rank_vars = rank_vars,
+    .spawned = spawned,
     .rank_started = rank_started,
     .rank_ended = rank_ended,
     .job_end = job_end,

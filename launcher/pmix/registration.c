@@ -262,6 +262,10 @@ static void add_job(struct keys *keys, const struct pmix_job *job, const struct 
     bool yes = true;
     char folder[4096];
     add_text(keys, PMIX_JOBID, job->nspace);
+    if (job->parent) {
+        add(keys, PMIX_SPAWNED, &yes, PMIX_BOOL);
+        add(keys, PMIX_PARENT_ID, job->parent, PMIX_PROC);
+    }
     add_u32(keys, PMIX_JOB_SIZE, job->map->size);
     add_u32(keys, PMIX_MAX_PROCS, job->map->size);
     add_u32(keys, PMIX_UNIV_SIZE, job->universe);
