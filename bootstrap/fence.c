@@ -1,19 +1,25 @@
-/* Fences: each daemon waits for its own ranks and for the children that lead to more, then passes
- * one message up; the root sends the result down. The n-th fence of every rank is operation n. */
+/* Fences: each daemon waits for its own ranks, then takes part in a collective of the daemons that
+ * have ranks of the job. The n-th fence of every rank is operation n. */
 #include <config.h>
 
 #include <bootstrap/server_internal.h>
 
 #include <base/log.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+enum { KEY_MAX = 48 };
+
+/* It is there until all local ranks have come and the result is known. */
 struct fence {
     struct list link;
+    struct server *server; /* borrowed, as is the job */
+    struct job *job;
     uint32_t operation;
-    uint32_t waiting;       /* local ranks and children that have not come yet */
+    uint32_t waiting;       /* local ranks that have not come yet */
+    bool joined, over;      /* this daemon has done its part; the result is known */
     int status;             /* the first failure */
-    bool sent;              /* passed up: the result is awaited */
-    struct blob collection; /* cards of the ranks that have come */
+    struct blob collection; /* cards of the ranks that have come; then everybody's */
 };
 
 static void fence_destroy(struct fence *fence)
@@ -21,6 +27,11 @@ static void fence_destroy(struct fence *fence)
     list_remove(&fence->link);
     blob_fini(&fence->collection);
     free(fence);
+}
+
+static void print_key(char key[KEY_MAX], const struct job *job, uint32_t operation)
+{
+    snprintf(key, KEY_MAX, "fence/%u/%u", job->map.jobid, operation);
 }
 
 static struct fence *find_fence(struct job *job, uint32_t operation)
@@ -51,8 +62,11 @@ static struct fence *get_fence(struct server *server, struct job *job, uint32_t 
 {
     struct fence *fence = find_fence(job, operation);
     if (!fence && (fence = calloc(1, sizeof(*fence)))) {
+        fence->server = server;
+        fence->job = job;
         fence->operation = operation;
-        fence->waiting = job->local_count + job->child_count;
+        fence->waiting = job->local_count;
+        fence->status = job->fence_status;
         if (misses_a_rank(server, job, operation)) {
             fence->status = ORTE_ERR_COMM_FAILURE;
         }
@@ -61,48 +75,59 @@ static struct fence *get_fence(struct server *server, struct job *job, uint32_t 
     return fence;
 }
 
-static opal_buffer_t *daemon_message(const struct job *job, const struct fence *fence)
+static void answer(const struct fence *fence, uint32_t rank)
 {
-    return proto_new_bare("uuib", job->map.jobid, fence->operation, fence->status,
-                          fence->collection.data, fence->collection.size);
+    orte_process_name_t name = {fence->job->map.jobid, rank};
+    (void) server_send_rank(fence->server, name,
+                            proto_new(CLIENT_FENCE, "uib", fence->operation,
+                                      (int32_t) fence->status, fence->collection.data,
+                                      fence->collection.size));
 }
 
-/* The result is known: tells the children and the local ranks, and ends the fence. */
-static void finish(struct server *server, struct job *job, struct fence *fence)
+/* The result: for the local ranks that have come; the rest, after a failure, get it when they do.
+ */
+static void fence_done(void *arg, int status, const uint8_t *data, size_t size)
 {
-    for (uint32_t i = 0; i < job->child_count; i++) {
-        (void) server_send_daemon(server, job->map.jobid, job->children[i], RML_TAG_COLL_DOWN,
-                                  daemon_message(job, fence));
+    struct fence *fence = arg;
+    struct job *job = fence->job;
+    blob_fini(&fence->collection);
+    fence->over = true;
+    fence->status = status;
+    if (status == ORTE_SUCCESS) {
+        fence->status = blob_append(&fence->collection, data, size);
+    } else {
+        job->fence_status = status; /* no later one can do better */
     }
     for (uint32_t rank = 0; rank < job->map.size; rank++) {
-        if (job_is_local(server, job, rank) && job->ranks[rank].state == RANK_JOINED) {
-            orte_process_name_t name = {job->map.jobid, rank};
-            (void) server_send_rank(server, name,
-                                    proto_new(CLIENT_FENCE, "uib", fence->operation, fence->status,
-                                              fence->collection.data, fence->collection.size));
+        const struct local_rank *local = &job->ranks[rank];
+        if (local->state == RANK_JOINED && local->next_fence > fence->operation &&
+            job_is_local(fence->server, job, rank)) {
+            answer(fence, rank);
         }
     }
-    fence_destroy(fence);
+    if (fence->waiting == 0) {
+        fence_destroy(fence);
+    }
 }
 
-/* Passes the fence on when all have come, or at once when it has failed. */
-static void advance(struct server *server, struct job *job, struct fence *fence)
+/* Takes part when all local ranks have come, or at once when it has failed. The fence may be gone
+ * afterwards. */
+static void advance(struct fence *fence)
 {
-    if (fence->sent || (fence->waiting > 0 && fence->status == ORTE_SUCCESS)) {
+    if (fence->joined || (fence->waiting > 0 && fence->status == ORTE_SUCCESS)) {
         return;
     }
-    if (server->daemon == 0) {
-        finish(server, job, fence);
-        return;
-    }
-    fence->sent = true;
-    opal_buffer_t *buffer = daemon_message(job, fence);
-    blob_fini(&fence->collection);
-    uint32_t parent = tree_parent(server->radix, server->daemon);
-    if (server_send_daemon(server, job->map.jobid, parent, RML_TAG_COLL_UP, buffer) !=
-        ORTE_SUCCESS) {
-        fence->status = ORTE_ERR_COMM_FAILURE;
-        finish(server, job, fence);
+    char key[KEY_MAX];
+    print_key(key, fence->job, fence->operation);
+    struct blob cards = fence->collection;
+    fence->collection = (struct blob){0};
+    fence->joined = true;
+    int status =
+        allgather_join(fence->server->allgather, key, fence->job->daemons, fence->job->map.size,
+                       fence->status, cards.data, cards.size, fence_done, fence);
+    blob_fini(&cards);
+    if (status != ORTE_SUCCESS) {
+        fence_done(fence, status, NULL, 0);
     }
 }
 
@@ -121,125 +146,71 @@ int fence_from_rank(struct server *server, struct job *job, uint32_t rank, opal_
     if (status == OPAL_SUCCESS && !(fence = get_fence(server, job, operation))) {
         status = ORTE_ERR_OUT_OF_RESOURCE;
     }
-    if (status == OPAL_SUCCESS) {
-        status = collect ? cards_collect(&fence->collection, rank, set, size)
-                         : blob_append(&local->cards, set, size);
+    if (status == OPAL_SUCCESS && !collect) {
+        status = blob_append(&local->cards, set, size);
+    } else if (status == OPAL_SUCCESS && !fence->joined) {
+        status = cards_collect(&fence->collection, rank, set, size);
     }
     free(set);
     if (status != OPAL_SUCCESS) {
         return status;
     }
     local->next_fence++;
+    fence->waiting--;
     if (!collect) {
         local->committed = true;
         ask_rank_committed(server, job, rank);
     }
-    if (fence->waiting > 0) {
-        fence->waiting--;
+    if (!fence->over) {
+        advance(fence);
+        return ORTE_SUCCESS;
     }
-    advance(server, job, fence);
+    answer(fence, rank);
+    if (fence->waiting == 0) {
+        fence_destroy(fence);
+    }
     return ORTE_SUCCESS;
 }
 
-struct tree_message {
+void fence_begun(struct server *server, const char *key)
+{
     uint32_t jobid, operation;
-    int32_t status;
-    uint8_t *cards; /* malloc'd */
-    size_t size;
-};
-
-/* Reads another daemon's message and finds its job; NULL: not known here yet, and the message is
- * kept for later or dropped. */
-static int get_tree_message(struct server *server, const struct rml_info *info,
-                            opal_buffer_t **buffer, struct tree_message *message, struct job **job)
-{
-    int status = proto_unpack(*buffer, "uuib", &message->jobid, &message->operation,
-                              &message->status, &message->cards, &message->size);
-    if (status != ORTE_SUCCESS) {
-        return status;
+    if (sscanf(key, "fence/%u/%u", &jobid, &operation) != 2) {
+        return;
     }
-    *job = server_find_job(server, message->jobid);
-    if (!*job) {
-        free(message->cards);
-        (void) server_keep_early(server, message->jobid, info, buffer);
-    }
-    return ORTE_SUCCESS;
-}
-
-static bool is_child(const struct job *job, uint32_t daemon)
-{
-    for (uint32_t i = 0; i < job->child_count; i++) {
-        if (job->children[i] == daemon) {
-            return true;
-        }
-    }
-    return false;
-}
-
-int fence_from_child(struct server *server, const struct rml_info *info, opal_buffer_t **buffer)
-{
-    struct tree_message message;
-    struct job *job = NULL;
-    int status = get_tree_message(server, info, buffer, &message, &job);
-    if (!job) {
-        return status;
-    }
+    struct job *job = server_find_job(server, jobid);
     struct fence *fence = NULL;
-    if (!is_child(job, info->origin.vpid)) {
-        status = ORTE_ERR_PERM;
-    } else if (!(fence = get_fence(server, job, message.operation))) {
-        status = ORTE_ERR_OUT_OF_RESOURCE;
-    } else {
-        status = blob_append(&fence->collection, message.cards, message.size);
+    if (job && misses_a_rank(server, job, operation)) {
+        fence = get_fence(server, job, operation);
     }
-    free(message.cards);
-    if (status != ORTE_SUCCESS) {
-        return status;
+    if (fence) {
+        advance(fence);
     }
-    if (fence->status == ORTE_SUCCESS) {
-        fence->status = message.status;
-    }
-    if (fence->waiting > 0) {
-        fence->waiting--;
-    }
-    advance(server, job, fence);
-    return ORTE_SUCCESS;
 }
 
-int fence_from_parent(struct server *server, const struct rml_info *info, opal_buffer_t **buffer)
+void fence_rank_gone(struct server *server, struct job *job, uint32_t rank, bool early)
 {
-    struct tree_message message;
-    struct job *job = NULL;
-    int status = get_tree_message(server, info, buffer, &message, &job);
-    if (!job) {
-        return status;
+    char key[KEY_MAX];
+    print_key(key, job, job->ranks[rank].next_fence);
+    /* the others' daemons are told even when nobody waits here */
+    if ((early || allgather_is_begun(server->allgather, key)) &&
+        !get_fence(server, job, job->ranks[rank].next_fence)) {
+        log_error(LOG_BOOTSTRAP, "no memory to fail the fence of rank %u", rank);
     }
-    struct fence *fence = get_fence(server, job, message.operation);
-    if (!fence || server->daemon == 0 ||
-        info->origin.vpid != tree_parent(server->radix, server->daemon)) {
-        free(message.cards);
-        return fence ? ORTE_ERR_PERM : ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    blob_fini(&fence->collection);
-    fence->collection = (struct blob){message.cards, message.size, message.size};
-    fence->status = message.status;
-    finish(server, job, fence);
-    return ORTE_SUCCESS;
-}
-
-void fence_rank_gone(struct server *server, struct job *job, uint32_t rank)
-{
     struct fence *fence;
     list_for_each (fence, &job->fences, struct fence, link) {
-        if (job->ranks[rank].next_fence <= fence->operation && fence->status == ORTE_SUCCESS) {
+        if (job->ranks[rank].next_fence <= fence->operation && !fence->joined) {
             fence->status = ORTE_ERR_COMM_FAILURE;
-            advance(server, job, fence);
+            advance(fence);
         }
     }
 }
 
-void fence_drop_all(struct job *job)
+void fence_drop_all(struct server *server, struct job *job)
 {
+    char key[KEY_MAX];
+    snprintf(key, sizeof(key), "fence/%u/", job->map.jobid);
+    allgather_forget(server->allgather, key);
     while (!list_empty(&job->fences)) {
         fence_destroy(container_of(job->fences.next, struct fence, link));
     }

@@ -6,5 +6,5 @@ libbootstrap_la_SOURCES = \
 	bootstrap/host.c bootstrap/host.h bootstrap/init.c bootstrap/job_map.c bootstrap/job_map.h \
 	bootstrap/native.c bootstrap/proto.c bootstrap/proto.h bootstrap/singleton.c
 libbootserver_la_SOURCES = \
-	bootstrap/ask.c bootstrap/cards.c bootstrap/fence.c bootstrap/job_map.c bootstrap/proto.c \
+	bootstrap/allgather.c bootstrap/allgather.h bootstrap/ask.c bootstrap/cards.c bootstrap/fence.c bootstrap/job_map.c bootstrap/proto.c \
 	bootstrap/server.c bootstrap/server.h bootstrap/server_internal.h

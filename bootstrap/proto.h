@@ -29,9 +29,8 @@ enum client_command {
     CLIENT_LOST,        /* -; from the rank to itself: the link to the daemon is down */
 };
 
-/* Between daemons, without a first byte: on RML_TAG_COLL_UP and RML_TAG_COLL_DOWN "uuib" jobid,
- * operation, status, cards; on RML_TAG_MODEX_ASK "uunq" jobid, rank, the asking rank's name,
- * request; on RML_TAG_MODEX_ANSWER "nqib" the asking rank's name, request, status, cards. */
+/* Between daemons, without a first byte: on RML_TAG_MODEX_ASK "uunq" jobid, rank, the asking rank's
+ * name, request; on RML_TAG_MODEX_ANSWER "nqib" the asking rank's name, request, status, cards. */
 
 /* A message of this kind with these values. NULL: no memory, or bytes above INT32_MAX. */
 opal_buffer_t *proto_new(uint8_t kind, const char *format, ...);

@@ -166,12 +166,6 @@ static void on_daemon_message(void *arg, const struct rml_info *info, opal_buffe
     struct server *server = arg;
     int status = ORTE_SUCCESS;
     switch (info->tag) {
-    case RML_TAG_COLL_UP:
-        status = fence_from_child(server, info, buffer);
-        break;
-    case RML_TAG_COLL_DOWN:
-        status = fence_from_parent(server, info, buffer);
-        break;
     case RML_TAG_MODEX_ASK:
         status = ask_from_daemon(server, info, buffer);
         break;
@@ -200,8 +194,13 @@ static void replay_early(struct server *server)
     }
 }
 
-int server_create(struct server **out, struct rml *rml, uint32_t daemon, uint32_t count,
-                  uint32_t radix, const struct server_ops *ops, void *arg)
+static void fences_begun(void *arg, const char *key)
+{
+    fence_begun(arg, key);
+}
+
+int server_create(struct server **out, struct rml *rml, struct allgather *allgather,
+                  uint32_t daemon, const struct server_ops *ops, void *arg)
 {
     struct server *server = calloc(1, sizeof(*server));
     if (!server) {
@@ -209,34 +208,32 @@ int server_create(struct server **out, struct rml *rml, uint32_t daemon, uint32_
     }
     *server = (struct server){
         .rml = rml,
+        .allgather = allgather,
         .daemon = daemon,
-        .count = count,
-        .radix = radix,
         .ops = ops,
         .arg = arg,
     };
     list_init(&server->jobs);
     list_init(&server->early);
+    allgather_watch(allgather, fences_begun, server);
     static const orte_rml_tag_t from_ranks[] = {RML_TAG_SERVER};
     rml_allow_from_ranks(rml, from_ranks, 1);
     rml_handle(rml, RML_TAG_SERVER, from_rank, server);
-    rml_handle(rml, RML_TAG_COLL_UP, on_daemon_message, server);
-    rml_handle(rml, RML_TAG_COLL_DOWN, on_daemon_message, server);
     rml_handle(rml, RML_TAG_MODEX_ASK, on_daemon_message, server);
     rml_handle(rml, RML_TAG_MODEX_ANSWER, on_daemon_message, server);
     *out = server;
     return ORTE_SUCCESS;
 }
 
-static void job_destroy(struct job *job)
+static void job_destroy(struct server *server, struct job *job)
 {
-    fence_drop_all(job);
+    fence_drop_all(server, job);
     ask_drop_all(job);
     for (uint32_t rank = 0; job->ranks && rank < job->map.size; rank++) {
         blob_fini(&job->ranks[rank].cards);
     }
     free(job->ranks);
-    free(job->children);
+    free(job->daemons);
     job_map_fini(&job->map);
     free(job);
 }
@@ -246,13 +243,13 @@ void server_destroy(struct server *server)
     if (!server) {
         return;
     }
-    static const orte_rml_tag_t tags[] = {RML_TAG_SERVER, RML_TAG_COLL_UP, RML_TAG_COLL_DOWN,
-                                          RML_TAG_MODEX_ASK, RML_TAG_MODEX_ANSWER};
+    allgather_watch(server->allgather, NULL, NULL);
+    static const orte_rml_tag_t tags[] = {RML_TAG_SERVER, RML_TAG_MODEX_ASK, RML_TAG_MODEX_ANSWER};
     for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
         rml_handle(server->rml, tags[i], NULL, NULL);
     }
     for (struct list *link; (link = list_pop(&server->jobs));) {
-        job_destroy(container_of(link, struct job, link));
+        job_destroy(server, container_of(link, struct job, link));
     }
     for (struct list *link; (link = list_pop(&server->early));) {
         struct early *early = container_of(link, struct early, link);
@@ -276,28 +273,15 @@ static int copy_map(struct job_map *to, const struct job_map *from)
     return status;
 }
 
-/* Which children of mine in the daemons' tree lead to ranks of this job, and how many local ranks
- * there are. */
-static int find_participants(const struct server *server, struct job *job)
+static int find_daemons(const struct server *server, struct job *job)
 {
-    job->children = calloc(job->map.node_count, sizeof(*job->children));
-    if (!job->children) {
+    job->daemons = calloc(job->map.size, sizeof(*job->daemons));
+    if (!job->daemons) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     for (uint32_t rank = 0; rank < job->map.size; rank++) {
-        uint32_t daemon = job->map.daemon_of_node[job->map.node_of[rank]];
-        if (daemon == server->daemon) {
-            job->local_count++;
-            continue;
-        }
-        uint32_t child = tree_child_towards(server->radix, server->daemon, daemon);
-        bool known = child == UINT32_MAX;
-        for (uint32_t i = 0; i < job->child_count && !known; i++) {
-            known = job->children[i] == child;
-        }
-        if (!known) {
-            job->children[job->child_count++] = child;
-        }
+        job->daemons[rank] = job->map.daemon_of_node[job->map.node_of[rank]];
+        job->local_count += job->daemons[rank] == server->daemon;
     }
     return ORTE_SUCCESS;
 }
@@ -322,7 +306,7 @@ int server_add_job(struct server *server, const struct job_map *map)
         status = ORTE_ERR_OUT_OF_RESOURCE;
         goto undo;
     }
-    status = find_participants(server, job);
+    status = find_daemons(server, job);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
@@ -330,7 +314,7 @@ int server_add_job(struct server *server, const struct job_map *map)
     replay_early(server);
     return ORTE_SUCCESS;
 undo:
-    job_destroy(job);
+    job_destroy(server, job);
     return status;
 }
 
@@ -340,8 +324,9 @@ void server_rank_gone(struct server *server, const orte_process_name_t *name)
     if (!job || !job_is_local(server, job, name->vpid)) {
         return;
     }
+    bool early = job->ranks[name->vpid].state == RANK_JOINED;
     job->ranks[name->vpid].state = RANK_GONE;
-    fence_rank_gone(server, job, name->vpid);
+    fence_rank_gone(server, job, name->vpid, early);
     ask_rank_gone(server, job, name->vpid);
 }
 
@@ -350,7 +335,7 @@ void server_remove_job(struct server *server, orte_jobid_t jobid)
     struct job *job = server_find_job(server, jobid);
     if (job) {
         list_remove(&job->link);
-        job_destroy(job);
+        job_destroy(server, job);
         server->last_removed = jobid;
     }
 }

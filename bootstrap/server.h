@@ -3,6 +3,7 @@
 #ifndef BOOTSTRAP_SERVER_H
 #define BOOTSTRAP_SERVER_H
 
+#include <bootstrap/allgather.h>
 #include <bootstrap/job_map.h>
 #include <rml/core.h>
 
@@ -15,9 +16,9 @@ struct server_ops {
     void (*abort)(void *arg, const orte_process_name_t *rank, int status, const char *reason);
 };
 
-/* daemon: my vpid; count: the daemons of the tree, of this radix. Installs its handlers on rml. */
-int server_create(struct server **server, struct rml *rml, uint32_t daemon, uint32_t count,
-                  uint32_t radix, const struct server_ops *ops, void *arg) KEEL_MUST_CHECK;
+/* daemon: my vpid. Installs its handlers on rml; fences go over allgather, which outlives it. */
+int server_create(struct server **server, struct rml *rml, struct allgather *allgather,
+                  uint32_t daemon, const struct server_ops *ops, void *arg) KEEL_MUST_CHECK;
 void server_destroy(struct server *server);
 /* Takes a copy of the map; ranks of this job may be served from now on. Messages that other daemons
  * sent about the job earlier are kept (bounded) and handled now. */

@@ -3,6 +3,7 @@
 #define BOOTSTRAP_SERVER_INTERNAL_H
 
 #include <base/list.h>
+#include <bootstrap/allgather.h>
 #include <bootstrap/cards.h>
 #include <bootstrap/proto.h>
 #include <bootstrap/server.h>
@@ -21,15 +22,16 @@ struct job {
     struct job_map map;
     struct local_rank *ranks; /* owned, by rank; only local ones are used */
     uint32_t local_count;
-    uint32_t *children; /* owned: daemons below me that lead to ranks of this job */
-    uint32_t child_count;
+    uint32_t *daemons;  /* owned, by rank */
+    int fence_status;   /* the failure of an earlier fence */
     struct list fences; /* under way */
     struct list asks;   /* for ranks of mine that have not published yet */
 };
 
 struct server {
-    struct rml *rml; /* borrowed */
-    uint32_t daemon, count, radix;
+    struct rml *rml;             /* borrowed */
+    struct allgather *allgather; /* borrowed */
+    uint32_t daemon;
     const struct server_ops *ops; /* borrowed */
     void *arg;
     struct list jobs;
@@ -49,12 +51,13 @@ int server_send_daemon(struct server *server, orte_jobid_t jobid, uint32_t vpid,
 bool server_keep_early(struct server *server, orte_jobid_t jobid, const struct rml_info *info,
                        opal_buffer_t **buffer);
 
-/* fence.c: fences over the tree, with the cards that they collect. */
+/* fence.c: fences between all daemons of a job, with the cards that they collect. early: the rank
+ * had joined and did not leave. */
 int fence_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer);
-int fence_from_child(struct server *server, const struct rml_info *info, opal_buffer_t **buffer);
-int fence_from_parent(struct server *server, const struct rml_info *info, opal_buffer_t **buffer);
-void fence_rank_gone(struct server *server, struct job *job, uint32_t rank);
-void fence_drop_all(struct job *job);
+void fence_rank_gone(struct server *server, struct job *job, uint32_t rank, bool early);
+/* Other daemons have begun the operation with this key. */
+void fence_begun(struct server *server, const char *key);
+void fence_drop_all(struct server *server, struct job *job);
 
 /* ask.c: cards on demand. */
 int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer);

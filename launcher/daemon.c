@@ -4,6 +4,7 @@
 
 #include <base/log.h>
 #include <bootstrap/proto.h>
+#include <launcher/names.h>
 #include <launcher/session.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -101,6 +102,41 @@ static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
     return status;
 }
 
+static int take_spawn(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    struct spawned spawned;
+    int status = spawned_unpack(buffer, &spawned);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    status = local_spawn(daemon, &spawned);
+    if (status != ORTE_SUCCESS) {
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", spawned.number, (int32_t) status));
+    }
+    spawned_fini(&spawned);
+    return status;
+}
+
+static int take_spawned(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    uint64_t request;
+    int32_t outcome;
+    uint32_t number;
+    int status = proto_unpack(buffer, "qiu", &request, &outcome, &number);
+    if (status == OPAL_SUCCESS && daemon->spawned) {
+        daemon->spawned(daemon->spawned_arg, request, outcome, number);
+    }
+    return status;
+}
+
+void daemon_on_spawned(struct daemon *daemon,
+                       void (*spawned)(void *arg, uint64_t request, int status, uint32_t number),
+                       void *arg)
+{
+    daemon->spawned = spawned;
+    daemon->spawned_arg = arg;
+}
+
 static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
 {
     switch (order) {
@@ -117,6 +153,10 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         local_signal(daemon, SIGKILL);
         iof_drain(daemon->iof);
         return ORTE_SUCCESS;
+    case ORDER_SPAWN:
+        return take_spawn(daemon, buffer);
+    case ORDER_SPAWNED:
+        return take_spawned(daemon, buffer);
     case ORDER_EXIT:
         daemon->ops->exit(daemon->arg);
         return ORTE_SUCCESS;
@@ -143,7 +183,7 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
 
 static void rank_joined(void *arg, const orte_process_name_t *rank)
 {
-    local_joined(arg, rank->vpid);
+    local_welcomed(arg, rank->vpid);
 }
 
 static void rank_left(void *arg, const orte_process_name_t *rank)
@@ -181,6 +221,9 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
 {
     struct daemon *daemon = arg;
     if (peer->name.jobid == daemon->name.jobid) {
+        if (status != ORTE_SUCCESS && daemon->allgather) {
+            allgather_daemon_lost(daemon->allgather, peer->name.vpid);
+        }
         daemon->ops->link(daemon->arg, peer->name.vpid, status);
     }
 }
@@ -281,8 +324,16 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
-    status = server_create(&daemon->server, daemon->rml, config->vpid, config->count, config->radix,
+    status = allgather_create(&daemon->allgather, daemon->rml, &daemon->name, config->radix);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    status = server_create(&daemon->server, daemon->rml, daemon->allgather, config->vpid,
                            &server_ops, daemon);
+    if (status != ORTE_SUCCESS) {
+        goto undo;
+    }
+    status = names_create(&daemon->names, daemon->rml, &daemon->name, &hnp);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
@@ -317,8 +368,11 @@ void daemon_destroy(struct daemon *daemon)
     if (!daemon) {
         return;
     }
+    local_end_services(daemon);
     iof_destroy(daemon->iof);
+    names_destroy(daemon->names);
     server_destroy(daemon->server);
+    allgather_destroy(daemon->allgather);
     rml_destroy(daemon->rml);
     local_destroy(daemon);
     launch_fini(&daemon->launch);

@@ -6,6 +6,7 @@
 #define LAUNCHER_DAEMON_H
 
 #include <base/loop.h>
+#include <bootstrap/allgather.h>
 #include <bootstrap/server.h>
 #include <launcher/iof.h>
 #include <launcher/orders.h>
@@ -43,6 +44,8 @@ struct daemon_ops {
 };
 
 struct local_rank; /* local.c */
+struct services;   /* service.h */
+struct names;      /* names.h */
 
 struct daemon {
     char uuid[JOB_UUID_TEXT];
@@ -62,6 +65,14 @@ struct daemon {
     struct launch launch;               /* map.size 0: no job yet */
     struct local_rank *ranks;           /* owned, by rank; only local ones are used */
     uint32_t starting, started, living; /* of the local ranks */
+    bool launched;                      /* those that the user started; and the HNP knows */
+    uint32_t spawns, spawns_settled;    /* how often ranks were added; how often the HNP was told */
+    bool any_joined;                    /* and the HNP knows */
+    struct services *services;          /* owned; NULL: none, or no job yet */
+    void (*spawned)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
+    void *spawned_arg;
+    struct names *names;         /* owned: published by ranks */
+    struct allgather *allgather; /* owned: between the daemons, for services */
 };
 
 /* Opens session folder, RML and unix listener. reason gets the text of an error. */
@@ -76,15 +87,28 @@ void daemon_destroy(struct daemon *daemon);
 /* Sends an order to a daemon, or a report to the HNP; takes the buffer, logs a failure. */
 int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
 void daemon_report(struct daemon *daemon, opal_buffer_t *buffer);
+/* The answer to REPORT_SPAWN, on the loop. NULL: nobody waits for it any more. */
+void daemon_on_spawned(struct daemon *daemon,
+                       void (*spawned)(void *arg, uint64_t request, int status, uint32_t number),
+                       void *arg);
 /* A line for the user, printed by keelrun. */
 void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 3);
 
 /* local.c */
-int local_launch(struct daemon *daemon, struct launch *launch); /* takes the launch */
+int local_launch(struct daemon *daemon, struct launch *launch);  /* takes the launch */
+int local_spawn(struct daemon *daemon, struct spawned *spawned); /* takes the programs */
 void local_signal(struct daemon *daemon, int signal);
+void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
 void local_destroy(struct daemon *daemon);
 bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank);
-void local_joined(struct daemon *daemon, uint32_t rank);
+bool local_is_here(const struct daemon *daemon, uint32_t rank);
+/* The rank has called this (a constant: "MPI_Init"), which all ranks of a job must when one does.
+ */
+void local_joined(struct daemon *daemon, uint32_t rank, const char *call);
+/* The job cannot go on: reason continues "rank N (program) on node X ...". */
+void local_broken(struct daemon *daemon, uint32_t rank, const char *reason);
+/* keel_init and keel_finalize. */
+void local_welcomed(struct daemon *daemon, uint32_t rank);
 void local_left(struct daemon *daemon, uint32_t rank);
 extern const struct shepherd_ops local_shepherd_ops; /* its arg is the daemon */
 

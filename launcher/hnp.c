@@ -94,11 +94,35 @@ static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t rank;
     int32_t wait_status;
-    uint8_t unfinished;
-    int status = proto_unpack(buffer, "uic", &rank, &wait_status, &unfinished);
+    uint8_t joined;
+    char *missing;
+    int status = proto_unpack(buffer, "uics", &rank, &wait_status, &joined, &missing);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        hnp_rank_exited(hnp, rank, wait_status, unfinished);
+        hnp_rank_exited(hnp, rank, wait_status, joined, missing);
     }
+    free(missing);
+    return status;
+}
+
+static int take_joined(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    char *call;
+    int status = proto_unpack(buffer, "s", &call);
+    if (status == OPAL_SUCCESS) {
+        hnp_rank_joined(hnp, call);
+    }
+    return status;
+}
+
+static int take_broken(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint32_t rank;
+    char *reason;
+    int status = proto_unpack(buffer, "us", &rank, &reason);
+    if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
+        hnp_rank_broken(hnp, rank, reason);
+    }
+    free(reason);
     return status;
 }
 
@@ -188,8 +212,16 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return take_text(hnp, buffer);
     case REPORT_LOST:
         return take_lost(hnp, buffer);
+    case REPORT_JOINED:
+        return take_joined(hnp, buffer);
+    case REPORT_BROKEN:
+        return take_broken(hnp, buffer);
     case REPORT_UNABLE:
         return take_unable(hnp, vpid, buffer);
+    case REPORT_SPAWN:
+        return hnp_spawn(hnp, vpid, buffer);
+    case REPORT_SPAWNED:
+        return hnp_spawned(hnp, buffer);
     default:
         return ORTE_ERR_BAD_PARAM;
     }
@@ -409,6 +441,8 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     hnp->loop = loop;
     hnp->shepherd = shepherd;
     hnp->front = front;
+    hnp->stranger = UINT32_MAX;
+    list_init(&hnp->spawns);
     hnp_end_init(hnp);
     channel_receive(front, from_front, hnp);
     *out = hnp;
@@ -432,6 +466,8 @@ void hnp_destroy(struct hnp *hnp)
     free(hnp->peers);
     free(hnp->daemon_of_node);
     free(hnp->ended);
+    hnp_spawn_fini(hnp);
+    free(hnp->joined_by);
     job_plan_fini(&hnp->plan);
     run_request_fini(&hnp->request);
     crypto_wipe(hnp->control_key, sizeof(hnp->control_key));

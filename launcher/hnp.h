@@ -48,6 +48,11 @@ struct hnp {
     uint32_t *daemon_of_node; /* owned */
     bool *ended;              /* owned, by rank */
     uint32_t unended;         /* ranks that have not ended */
+    char *joined_by;          /* owned: the call by which some rank joined; NULL: none has */
+    uint32_t stranger;        /* a rank that ended without joining; UINT32_MAX: none */
+
+    struct list spawns; /* struct spawn_request of hnp_spawn.c */
+    uint32_t spawn_count;
 
     bool failing; /* the job is being ended; the first reason counts */
     int exit_code;
@@ -79,13 +84,23 @@ void plm_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the conta
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);
 
+/* hnp_spawn.c: REPORT_SPAWN and REPORT_SPAWNED */
+int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer);
+int hnp_spawned(struct hnp *hnp, opal_buffer_t *buffer);
+void hnp_spawn_fini(struct hnp *hnp);
+
 /* hnp_end.c */
 /* The job has failed: the first call decides code and text. */
 void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
 void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what);
+/* joined: it has called keel_init, MPI_Init or the like; missing: what it should have called before
+ * its end, "" for nothing. */
+void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool joined,
+                     const char *missing);
+void hnp_rank_joined(struct hnp *hnp, char *call); /* takes the call's name */
+void hnp_rank_broken(struct hnp *hnp, uint32_t rank, const char *reason);
 /* A daemon cannot take part; none of its ranks was started. */
 void hnp_peer_unable(struct hnp *hnp, uint32_t vpid, const char *why);
-void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool unfinished);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost);
 void hnp_signal(struct hnp *hnp, int signal);

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -200,7 +201,18 @@ void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, c
     hnp_check_end(hnp);
 }
 
-void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool unfinished)
+/* A rank that never joined, and one that waits for it. */
+static void check_strangers(struct hnp *hnp)
+{
+    if (hnp->joined_by && hnp->stranger != UINT32_MAX) {
+        hnp_fail(hnp, 1, "rank %u (%s) on node %s ended without %s, which another rank has called",
+                 hnp->stranger, program_of(hnp, hnp->stranger), node_of(hnp, hnp->stranger),
+                 hnp->joined_by);
+    }
+}
+
+void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool joined,
+                     const char *missing)
 {
     rank_ended(hnp, rank);
     if (WIFSIGNALED(wait_status)) {
@@ -211,11 +223,30 @@ void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool unfin
     } else if (WEXITSTATUS(wait_status) != 0) {
         hnp_fail(hnp, WEXITSTATUS(wait_status), "rank %u (%s) on node %s exited with code %d", rank,
                  program_of(hnp, rank), node_of(hnp, rank), WEXITSTATUS(wait_status));
-    } else if (unfinished) {
-        hnp_fail(hnp, 1, "rank %u (%s) on node %s exited without keel_finalize", rank,
-                 program_of(hnp, rank), node_of(hnp, rank));
+    } else if (missing[0]) {
+        hnp_fail(hnp, 1, "rank %u (%s) on node %s exited without %s", rank, program_of(hnp, rank),
+                 node_of(hnp, rank), missing);
+    } else if (!joined && hnp->stranger == UINT32_MAX) {
+        hnp->stranger = rank;
+        check_strangers(hnp);
     }
     hnp_check_end(hnp);
+}
+
+void hnp_rank_joined(struct hnp *hnp, char *call)
+{
+    if (hnp->joined_by) {
+        free(call);
+        return;
+    }
+    hnp->joined_by = call;
+    check_strangers(hnp);
+}
+
+void hnp_rank_broken(struct hnp *hnp, uint32_t rank, const char *reason)
+{
+    hnp_fail(hnp, 1, "rank %u (%s) on node %s %s", rank, program_of(hnp, rank), node_of(hnp, rank),
+             reason);
 }
 
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason)

@@ -87,6 +87,11 @@ void hnp_launch(struct hnp *hnp)
         .yield = hnp->plan.oversubscribed,
         .report_bindings = hnp->request.report_bindings,
     };
+    for (uint32_t node = 0; node < hnp->plan.node_count; node++) {
+        launch.universe += hnp->plan.nodes[node].slots;
+    }
+    launch.universe =
+        launch.universe < hnp->plan.rank_count ? hnp->plan.rank_count : launch.universe;
     loop_timer_stop(&hnp->start_timer);
     hnp_enter(hnp, PHASE_LAUNCHING);
     int status = fill_map(hnp, &launch.map);

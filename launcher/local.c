@@ -3,15 +3,14 @@
 
 #include <launcher/bind.h>
 #include <launcher/daemon.h>
+#include <launcher/service.h>
 
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/sock.h>
 #include <bootstrap/proto.h>
 #include <errno.h>
-#include <launcher/strings.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,96 +21,92 @@ enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
 
 struct local_rank {
     enum local_state state;
-    bool joined, left; /* keel_init, keel_finalize */
+    bool joined;       /* by keel_init, MPI_Init or the like */
+    bool member, left; /* keel_init, keel_finalize */
 };
 
-static bool is_local(const struct daemon *daemon, uint32_t rank)
+bool local_is_here(const struct daemon *daemon, uint32_t rank)
 {
     const struct job_map *map = &daemon->launch.map;
-    return map->daemon_of_node[map->node_of[rank]] == daemon->name.vpid;
+    return rank < map->size && map->daemon_of_node[map->node_of[rank]] == daemon->name.vpid;
 }
 
 /* --- reports --- */
 
-static void report_failed(struct daemon *daemon, uint32_t rank, uint8_t stage, int error,
-                          const char *what)
+/* missing: a call that should have come before its end; NULL: none. */
+static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status,
+                          const char *missing)
 {
-    daemon_report(daemon, proto_new(REPORT_FAILED, "ucis", rank, stage, (int32_t) error, what));
-}
-
-static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status)
-{
-    const struct local_rank *local = &daemon->ranks[rank];
-    daemon_report(daemon, proto_new(REPORT_EXITED, "uic", rank, (int32_t) wait_status,
-                                    local->joined && !local->left));
+    daemon_report(daemon, proto_new(REPORT_EXITED, "uics", rank, (int32_t) wait_status,
+                                    daemon->ranks[rank].joined, missing ? missing : ""));
 }
 
 /* One of those that were to start has, or has not; after the last, the HNP is told. */
 static void start_settled(struct daemon *daemon)
 {
-    if (--daemon->starting == 0) {
+    if (--daemon->starting > 0) {
+        return;
+    }
+    if (!daemon->launched) {
         daemon_report(daemon, proto_new(REPORT_LAUNCHED, "u", daemon->started));
     }
+    daemon->launched = true;
+    for (; daemon->spawns_settled < daemon->spawns; daemon->spawns_settled++) {
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", daemon->spawns_settled + 1,
+                                        (int32_t) ORTE_SUCCESS));
+    }
+}
+
+/* The end of a rank that never ran. */
+static void not_started(struct daemon *daemon, uint32_t rank, enum spawn_stage stage, int error)
+{
+    const struct launch_app *app = &daemon->launch.apps[daemon->launch.app_of[rank]];
+    const char *what = stage == SPAWN_STAGE_WDIR && app->wdir ? app->wdir : app->argv[0];
+    daemon->ranks[rank].state = LOCAL_ENDED;
+    daemon_report(daemon,
+                  proto_new(REPORT_FAILED, "ucis", rank, (uint8_t) stage, (int32_t) error, what));
+    start_settled(daemon);
 }
 
 /* --- environment --- */
 
-struct env {
-    char **strings; /* owned */
-    bool failed;    /* no memory */
-};
-
-static void env_format(struct env *env, const char *format, ...) KEEL_PRINTF(2, 3);
-
-static void env_format(struct env *env, const char *format, ...)
-{
-    char *text = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0) {
-        text = NULL;
-    }
-    va_end(arguments);
-    env->failed = !strings_set(&env->strings, text) || env->failed;
-}
-
-/* What the launcher says about the job and this node, in place of what an outer launcher said. The
- * servers of other interfaces (PMIx, PMI-1) add their variables here. */
-static void env_add_job(struct env *env, const struct daemon *daemon)
+/* What the launcher says about the job and this node. */
+static void add_job_vars(struct vars *vars, const struct daemon *daemon)
 {
     const struct job_map *map = &daemon->launch.map;
     uint32_t local_size = 0, node_id = 0;
     for (uint32_t rank = 0; rank < map->size; rank++) {
-        if (is_local(daemon, rank)) {
+        if (local_is_here(daemon, rank)) {
             local_size++;
             node_id = map->node_of[rank];
         }
     }
-    env_format(env, ENV_JOB "=%s", map->uuid);
-    env_format(env, ENV_JOBID "=%u", map->jobid);
-    env_format(env, ENV_SIZE "=%u", map->size);
-    env_format(env, ENV_LOCAL_SIZE "=%u", local_size);
-    env_format(env, ENV_NODE "=%s", daemon->node);
-    env_format(env, ENV_NODE_ID "=%u", node_id);
-    env_format(env, ENV_DAEMON "=%s", daemon->contact);
-    env_format(env, ENV_SESSION_DIR "=%s", daemon->session);
-    env_format(env, ENV_YIELD "=%d", daemon->launch.yield);
-    env_format(env, ENV_BOUND "=%d", daemon->launch.bind == BIND_CORE);
+    vars_format(vars, ENV_JOB "=%s", map->uuid);
+    vars_format(vars, ENV_JOBID "=%u", map->jobid);
+    vars_format(vars, ENV_SIZE "=%u", map->size);
+    vars_format(vars, ENV_LOCAL_SIZE "=%u", local_size);
+    vars_format(vars, ENV_NODE "=%s", daemon->node);
+    vars_format(vars, ENV_NODE_ID "=%u", node_id);
+    vars_format(vars, ENV_DAEMON "=%s", daemon->contact);
+    vars_format(vars, ENV_SESSION_DIR "=%s", daemon->session);
+    vars_format(vars, ENV_YIELD "=%d", daemon->launch.yield);
+    vars_format(vars, ENV_BOUND "=%d", daemon->launch.bind == BIND_CORE);
 }
 
-static char **make_env(const struct daemon *daemon, const struct launch_app *app)
+/* The daemon's own environment without an outer launcher's, the user's settings, and what the job
+ * and its services add. */
+static void make_vars(const struct daemon *daemon, uint32_t app, struct vars *vars)
 {
-    struct env env = {.strings = strings_copy(environ)};
-    env.failed = !env.strings;
-    for (char **variable = app->env; *variable; variable++) {
-        env.failed = !strings_set(&env.strings, strdup(*variable)) || env.failed;
+    for (char **variable = environ; *variable; variable++) {
+        if (!vars_is_foreign(*variable)) {
+            vars_append(vars, strdup(*variable));
+        }
     }
-    env_add_job(&env, daemon);
-    if (env.failed) {
-        strings_free(env.strings);
-        return NULL;
+    for (char **variable = daemon->launch.apps[app].env; *variable; variable++) {
+        vars_set(vars, strdup(*variable));
     }
-    return env.strings;
+    add_job_vars(vars, daemon);
+    services_app_vars(daemon->services, app, vars);
 }
 
 /* --- start --- */
@@ -121,37 +116,43 @@ static int define_app(struct daemon *daemon, uint32_t index)
 {
     const struct launch_app *app = &daemon->launch.apps[index];
     char program[4096];
-    char **env = make_env(daemon, app);
-    if (!env) {
-        return ENOMEM;
-    }
-    int found = program_resolve(app->argv[0], app->wdir, env, program, sizeof(program));
+    struct vars vars = {0};
+    make_vars(daemon, index, &vars);
+    int found = vars.failed ? -ENOMEM
+                            : program_resolve(app->argv[0], app->wdir, vars.strings, program,
+                                              sizeof(program));
     if (found == 0) {
         struct spawn_app spec = {
             .kind = SPAWN_RANK,
             .program = program,
             .argv = app->argv,
-            .env = env,
+            .env = vars.strings,
             .wdir = app->wdir,
             .out = SPAWN_PIPE,
             .err = SPAWN_PIPE,
+            .socket = services_want_socket(daemon->services, index),
         };
         shepherd_define_app(daemon->shepherd, index, &spec);
     }
-    strings_free(env);
+    vars_fini(&vars);
     return -found;
 }
 
 static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_map *binding)
 {
     uint32_t local_rank = daemon->launch.map.local_rank_of[rank];
-    char number[32], local_number[40];
-    char *const slots[] = {number, local_number, NULL};
-    snprintf(number, sizeof(number), ENV_RANK "=%u", rank);
-    snprintf(local_number, sizeof(local_number), ENV_LOCAL_RANK "=%u", local_rank);
+    struct vars vars = {0};
+    vars_format(&vars, ENV_RANK "=%u", rank);
+    vars_format(&vars, ENV_LOCAL_RANK "=%u", local_rank);
+    services_rank_vars(daemon->services, rank, &vars);
+    if (vars.failed) {
+        vars_fini(&vars);
+        not_started(daemon, rank, SPAWN_STAGE_FORK, ENOMEM);
+        return;
+    }
     struct spawn_proc proc = {
         .id = rank,
-        .env = slots,
+        .env = vars.strings,
         .cpus = binding ? bind_choose(binding, local_rank) : NULL,
         .in = rank == 0 ? SPAWN_PIPE : SPAWN_NULL,
     };
@@ -161,19 +162,21 @@ static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_m
                     bind_report(binding, rank, daemon->node, local_rank, text, sizeof(text)));
     }
     shepherd_spawn(daemon->shepherd, daemon->launch.app_of[rank], &proc);
+    vars_fini(&vars);
 }
 
 enum { NOT_DEFINED = -1 }; /* no rank of the program was to start here yet */
 
-static void start_ranks(struct daemon *daemon, const struct bind_map *binding)
+/* Those from first on. */
+static void start_ranks(struct daemon *daemon, uint32_t first, const struct bind_map *binding)
 {
     const struct launch *launch = &daemon->launch;
     int *errors = malloc(launch->app_count * sizeof(*errors)); /* by app; 0: it can be started */
     for (uint32_t app = 0; errors && app < launch->app_count; app++) {
         errors[app] = NOT_DEFINED;
     }
-    for (uint32_t rank = 0; rank < launch->map.size; rank++) {
-        if (!is_local(daemon, rank)) {
+    for (uint32_t rank = first; rank < launch->map.size; rank++) {
+        if (!local_is_here(daemon, rank)) {
             continue;
         }
         uint32_t app = launch->app_of[rank];
@@ -185,12 +188,24 @@ static void start_ranks(struct daemon *daemon, const struct bind_map *binding)
             spawn_rank(daemon, rank, binding);
             continue;
         }
-        daemon->ranks[rank].state = LOCAL_ENDED;
-        report_failed(daemon, rank, SPAWN_STAGE_EXEC, errors ? errors[app] : ENOMEM,
-                      launch->apps[app].argv[0]);
-        start_settled(daemon);
+        not_started(daemon, rank, SPAWN_STAGE_EXEC, errors ? errors[app] : ENOMEM);
     }
     free(errors);
+}
+
+static void bind_and_start(struct daemon *daemon, uint32_t first)
+{
+    struct bind_map cores = {0};
+    char reason[256] = "";
+    bool bound = daemon->launch.bind == BIND_CORE;
+    if (bound && bind_map_make(&cores, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        daemon_tell(daemon, "node %s: ranks are not bound: %s", daemon->node, reason);
+        bound = false;
+    }
+    start_ranks(daemon, first, bound ? &cores : NULL);
+    if (bound) {
+        bind_map_fini(&cores);
+    }
 }
 
 /* Makes the job known here: its routes, its server, its ranks. On success the launch is taken. */
@@ -217,7 +232,7 @@ static int adopt_job(struct daemon *daemon, const struct launch *launch)
     daemon->launch = *launch;
     daemon->ranks = ranks;
     for (uint32_t rank = 0; rank < map->size; rank++) {
-        daemon->starting += is_local(daemon, rank);
+        daemon->starting += local_is_here(daemon, rank);
     }
     return ORTE_SUCCESS;
 }
@@ -234,23 +249,41 @@ int local_launch(struct daemon *daemon, struct launch *launch)
         start_settled(daemon);
         return ORTE_SUCCESS;
     }
-    struct bind_map cores = {0};
-    char reason[256] = "";
-    bool bound = daemon->launch.bind == BIND_CORE;
-    if (bound && bind_map_make(&cores, reason, sizeof(reason)) != ORTE_SUCCESS) {
-        daemon_tell(daemon, "node %s: ranks are not bound: %s", daemon->node, reason);
-        bound = false;
+    daemon->services = services_start(daemon);
+    bind_and_start(daemon, 0);
+    return ORTE_SUCCESS;
+}
+
+int local_spawn(struct daemon *daemon, struct spawned *spawned)
+{
+    size_t size = ((size_t) daemon->launch.map.size + spawned->count) * sizeof(*daemon->ranks);
+    struct local_rank *ranks = daemon->launch.map.size > 0 ? realloc(daemon->ranks, size) : NULL;
+    if (!ranks) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    start_ranks(daemon, bound ? &cores : NULL);
-    if (bound) {
-        bind_map_fini(&cores);
+    daemon->ranks = ranks;
+    int status = launch_extend(&daemon->launch, spawned);
+    if (status != ORTE_SUCCESS) {
+        return status;
     }
+    memset(ranks + spawned->first, 0, spawned->count * sizeof(*ranks));
+    status = services_spawned(daemon->services, spawned);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    daemon->starting++; /* so that nothing is settled before all are on their way */
+    daemon->spawns++;
+    for (uint32_t i = 0; i < spawned->count; i++) {
+        daemon->starting += local_is_here(daemon, spawned->first + i);
+    }
+    bind_and_start(daemon, spawned->first);
+    start_settled(daemon);
     return ORTE_SUCCESS;
 }
 
 /* --- the shepherd's events --- */
 
-static void started(void *arg, uint32_t id, pid_t pid, int fds[3])
+static void started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
 {
     struct daemon *daemon = arg;
     if (id >= AGENT_ID(0)) {
@@ -269,6 +302,7 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[3])
             iof_add_output(daemon->iof, id, stream, fds[stream]);
         }
     }
+    services_rank_started(daemon->services, id, pid, fds[RANK_SOCKET]);
     start_settled(daemon);
 }
 
@@ -279,11 +313,7 @@ static void failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
         daemon->ops->agent_failed(daemon->arg, id, error);
         return;
     }
-    const struct launch_app *app = &daemon->launch.apps[daemon->launch.app_of[id]];
-    daemon->ranks[id].state = LOCAL_ENDED;
-    report_failed(daemon, id, (uint8_t) stage, error,
-                  stage == SPAWN_STAGE_WDIR && app->wdir ? app->wdir : app->argv[0]);
-    start_settled(daemon);
+    not_started(daemon, id, stage, error);
 }
 
 static void exited(void *arg, uint32_t id, int wait_status)
@@ -293,10 +323,15 @@ static void exited(void *arg, uint32_t id, int wait_status)
         daemon->ops->agent_exited(daemon->arg, id, wait_status);
         return;
     }
-    daemon->ranks[id].state = LOCAL_ENDED;
+    struct local_rank *local = &daemon->ranks[id];
+    local->state = LOCAL_ENDED;
     daemon->living--;
     orte_process_name_t name = {daemon->launch.map.jobid, id};
-    report_exited(daemon, id, wait_status);
+    const char *missing = services_rank_ended(daemon->services, id, wait_status);
+    if (!missing && local->member && !local->left) {
+        missing = "keel_finalize";
+    }
+    report_exited(daemon, id, wait_status, missing);
     server_rank_gone(daemon->server, &name);
 }
 
@@ -333,18 +368,39 @@ bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank
 {
     const struct job_map *map = &daemon->launch.map;
     return map->size > 0 && rank->jobid == map->jobid && rank->vpid < map->size &&
-           is_local(daemon, rank->vpid) && daemon->ranks[rank->vpid].state != LOCAL_ENDED &&
-           !daemon->ranks[rank->vpid].joined;
+           local_is_here(daemon, rank->vpid) && daemon->ranks[rank->vpid].state != LOCAL_ENDED &&
+           !daemon->ranks[rank->vpid].member;
 }
 
-void local_joined(struct daemon *daemon, uint32_t rank)
+void local_joined(struct daemon *daemon, uint32_t rank, const char *call)
 {
+    if (!daemon->any_joined) {
+        daemon_report(daemon, proto_new(REPORT_JOINED, "s", call));
+    }
+    daemon->any_joined = true;
     daemon->ranks[rank].joined = true;
+}
+
+void local_broken(struct daemon *daemon, uint32_t rank, const char *reason)
+{
+    daemon_report(daemon, proto_new(REPORT_BROKEN, "us", rank, reason));
+}
+
+void local_welcomed(struct daemon *daemon, uint32_t rank)
+{
+    daemon->ranks[rank].member = true;
+    local_joined(daemon, rank, "keel_init");
 }
 
 void local_left(struct daemon *daemon, uint32_t rank)
 {
     daemon->ranks[rank].left = true;
+}
+
+void local_end_services(struct daemon *daemon)
+{
+    services_end(daemon->services);
+    daemon->services = NULL;
 }
 
 void local_destroy(struct daemon *daemon)

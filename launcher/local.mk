@@ -8,15 +8,39 @@ liblauncher_la_SOURCES += launcher/shepherd.c launcher/shepherd_main.h launcher/
 	launcher/sweep.h launcher/sweep.c launcher/session.h launcher/session.c \
 	launcher/bytes.h launcher/bytes.c launcher/tags.h launcher/tags.c launcher/stdio.h \
 	launcher/stdio.c launcher/bind.h launcher/bind.c \
-	launcher/strings.h launcher/strings.c launcher/cmdline.c launcher/help.h launcher/help.c \
-	launcher/plan.c launcher/program.c
+	launcher/strings.h launcher/strings.c launcher/vars.h launcher/vars.c \
+	launcher/cmdline.c launcher/help.h launcher/help.c launcher/plan.c launcher/program.c
 
 # the daemon's core, the HNP and the front end
 liblauncher_la_SOURCES += launcher/channel.c launcher/channel.h launcher/daemon.c launcher/daemon.h \
 	launcher/frontend.c launcher/frontend.h launcher/hnp.c launcher/hnp.h launcher/hnp_end.c \
-	launcher/hnp_launch.c launcher/hnp_stdio.c launcher/home.c launcher/home.h launcher/iof.c \
+	launcher/hnp_spawn.c launcher/spawned.c launcher/hnp_launch.c launcher/hnp_stdio.c launcher/home.c launcher/home.h launcher/iof.c \
 	launcher/iof.h launcher/local.c launcher/orders.c launcher/orders.h launcher/output.c \
 	launcher/output.h launcher/plm.c launcher/submit.c launcher/submit.h
+
+# what MPI programs are offered
+liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \
+	launcher/names.c launcher/names.h launcher/pmi1.c launcher/pmi1.h \
+	launcher/pmi1_wire.c launcher/pmi1_wire.h
+
+# PMIx: what stands in keelrun and keeld, and the module that needs libpmix
+if OFFER_PMIX
+liblauncher_la_SOURCES += launcher/pmix/exchange.c launcher/pmix/exchange.h \
+	launcher/pmix/exchange_internal.h launcher/pmix/found.c launcher/pmix/guard.c \
+	launcher/pmix/guard.h launcher/pmix/keeper.c launcher/pmix/listener.c \
+	launcher/pmix/listener.h launcher/pmix/module.h launcher/pmix/published.c \
+	launcher/pmix/published.h launcher/pmix/offer.c launcher/pmix/offer.h \
+	launcher/pmix/starter.c launcher/pmix/starter.h launcher/pmix/vet.c launcher/pmix/vet.h
+liblauncher_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
+pkglib_LTLIBRARIES += lib/keel-pmix.la
+lib_keel_pmix_la_SOURCES = launcher/pmix/module.c launcher/pmix/module.h \
+	launcher/pmix/module_internal.h launcher/pmix/registration.c launcher/pmix/fence.c \
+	launcher/pmix/dmodex.c launcher/pmix/publish.c launcher/pmix/events.c \
+	launcher/pmix/query.c launcher/pmix/spawn.c launcher/pmix/found.c
+lib_keel_pmix_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS) $(HWLOC_CFLAGS)
+lib_keel_pmix_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
+lib_keel_pmix_la_LIBADD = $(PMIX_LIBS) $(HWLOC_LIBS)
+endif
 
 launcher_libs = liblauncher.la libbootserver.la librml.la liboob.la libbase.la
 bin_PROGRAMS += bin/keelrun bin/keeld

@@ -53,7 +53,7 @@ int strings_unpack(opal_buffer_t *buffer, char ***strings)
     return ORTE_SUCCESS;
 }
 
-static int app_pack(opal_buffer_t *buffer, const struct launch_app *app)
+int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app)
 {
     int status = strings_pack(buffer, app->argv);
     if (status == OPAL_SUCCESS) {
@@ -65,7 +65,7 @@ static int app_pack(opal_buffer_t *buffer, const struct launch_app *app)
     return status;
 }
 
-static int app_unpack(opal_buffer_t *buffer, struct launch_app *app)
+int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app)
 {
     int status = strings_unpack(buffer, &app->argv);
     if (status == OPAL_SUCCESS) {
@@ -84,11 +84,11 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
 {
     int status = job_map_pack(buffer, &launch->map);
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "cccu", launch->bind, launch->yield, launch->report_bindings,
-                            launch->app_count);
+        status = proto_pack(buffer, "cccuu", launch->bind, launch->yield, launch->report_bindings,
+                            launch->universe, launch->app_count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
-        status = app_pack(buffer, &launch->apps[i]);
+        status = launch_app_pack(buffer, &launch->apps[i]);
     }
     if (status == OPAL_SUCCESS) {
         status = opal_dss.pack(buffer, launch->app_of, (int32_t) launch->map.size, OPAL_UINT32);
@@ -108,7 +108,7 @@ static int apps_unpack(opal_buffer_t *buffer, struct launch *launch, uint32_t co
     }
     launch->app_count = count;
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
-        status = app_unpack(buffer, &launch->apps[i]);
+        status = launch_app_unpack(buffer, &launch->apps[i]);
     }
     return status;
 }
@@ -136,7 +136,8 @@ int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
     uint32_t app_count;
     int status = job_map_unpack(buffer, &read.map);
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "cccu", &bind, &yield, &report_bindings, &app_count);
+        status = proto_unpack(buffer, "cccuu", &bind, &yield, &report_bindings, &read.universe,
+                              &app_count);
     }
     if (status == OPAL_SUCCESS && bind > BIND_CORE) {
         status = ORTE_ERR_UNPACK_FAILURE;
@@ -158,12 +159,17 @@ int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
     return ORTE_SUCCESS;
 }
 
+void launch_app_fini(struct launch_app *app)
+{
+    strings_free(app->argv);
+    strings_free(app->env);
+    free(app->wdir);
+}
+
 void launch_fini(struct launch *launch)
 {
     for (uint32_t i = 0; launch->apps && i < launch->app_count; i++) {
-        strings_free(launch->apps[i].argv);
-        strings_free(launch->apps[i].env);
-        free(launch->apps[i].wdir);
+        launch_app_fini(&launch->apps[i]);
     }
     free(launch->apps);
     free(launch->app_of);

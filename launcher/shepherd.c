@@ -283,10 +283,10 @@ static int take_fd(struct shepherd *shepherd)
 }
 
 /* False: descriptors of this process are missing, and the process is of no use. */
-static bool take_fds(struct shepherd *shepherd, uint32_t which, int fds[3])
+static bool take_fds(struct shepherd *shepherd, uint32_t which, int fds[SPAWN_FDS])
 {
     bool all = true;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < SPAWN_FDS; i++) {
         fds[i] = which & (1u << i) ? take_fd(shepherd) : -1;
         all = all && (fds[i] >= 0 || !(which & (1u << i)));
     }
@@ -295,7 +295,7 @@ static bool take_fds(struct shepherd *shepherd, uint32_t which, int fds[3])
 
 static void handle_started(struct shepherd *shepherd, const struct news *news)
 {
-    int fds[3];
+    int fds[SPAWN_FDS];
     if (!take_fds(shepherd, news->detail, fds)) {
         log_error(LOG_LAUNCHER,
                   "process %d is killed: its pipes do not fit the limit of open files (ulimit -n)",

@@ -24,6 +24,10 @@ enum spawn_kind {
 /* What the standard descriptors of a process are: pipes have their other end in the daemon. */
 enum spawn_stdio { SPAWN_NULL, SPAWN_PIPE, SPAWN_INHERIT };
 
+/* The descriptors that a process may get from the daemon: the standard ones, and RANK_SOCKET, one
+ * end of a socket pair, for a program that speaks to its daemon on an inherited descriptor. */
+enum { RANK_SOCKET = 3, SPAWN_FDS };
+
 /* What many processes have in common; sent once. */
 struct spawn_app {
     enum spawn_kind kind;
@@ -32,6 +36,7 @@ struct spawn_app {
     char *const *env;
     const char *wdir; /* NULL: the daemon's */
     enum spawn_stdio out, err;
+    bool socket; /* its processes get RANK_SOCKET */
 };
 /* One process. */
 struct spawn_proc {
@@ -44,9 +49,9 @@ struct spawn_proc {
 enum spawn_stage { SPAWN_STAGE_FORK, SPAWN_STAGE_WDIR, SPAWN_STAGE_BIND, SPAWN_STAGE_EXEC };
 
 struct shepherd_ops {
-    /* Exactly one of these for each spawn; fds (stdin, stdout, stderr; -1 where not a pipe) are
+    /* Exactly one of these for each spawn; fds (the other ends; -1 where there is none) are
      * non-blocking and the callee's. */
-    void (*started)(void *arg, uint32_t id, pid_t pid, int fds[3]);
+    void (*started)(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS]);
     void (*failed)(void *arg, uint32_t id, enum spawn_stage stage, int error);
     void (*exited)(void *arg, uint32_t id, int wait_status);
     /* The shepherd is gone although nobody ended it. */

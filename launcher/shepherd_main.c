@@ -274,13 +274,12 @@ static bool make_env(struct herd *herd, const struct wire_app *app, const struct
 }
 
 /* What the child gets in child_fds and, for pipes, the daemon's end in ours. 0 or -errno. */
-static int open_stdio(struct herd *herd, const enum spawn_stdio kinds[3], int child_fds[3],
-                      int ours[3])
+static int open_stdio(struct herd *herd, const enum spawn_stdio kinds[3], int child_fds[SPAWN_FDS],
+                      int ours[SPAWN_FDS])
 {
     for (int i = 0; i < 3; i++) {
         int pair[2];
         child_fds[i] = kinds[i] == SPAWN_NULL ? herd->null_fd : -1;
-        ours[i] = -1;
         if (kinds[i] != SPAWN_PIPE) {
             continue;
         }
@@ -294,10 +293,22 @@ static int open_stdio(struct herd *herd, const enum spawn_stdio kinds[3], int ch
     return 0;
 }
 
-static void close_pipes(const enum spawn_stdio kinds[3], int fds[3])
+static int open_socket(int child_fds[SPAWN_FDS], int ours[SPAWN_FDS])
 {
-    for (int i = 0; i < 3; i++) {
-        if (kinds[i] == SPAWN_PIPE && fds[i] >= 0) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        return -errno;
+    }
+    child_fds[RANK_SOCKET] = pair[0];
+    ours[RANK_SOCKET] = pair[1];
+    fcntl(ours[RANK_SOCKET], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+static void close_fds(const struct herd *herd, int fds[SPAWN_FDS])
+{
+    for (int i = 0; i < SPAWN_FDS; i++) {
+        if (fds[i] >= 0 && fds[i] != herd->null_fd) {
             close(fds[i]);
         }
         fds[i] = -1;
@@ -318,9 +329,9 @@ static bool reserve_proc(struct herd *herd)
     return procs != NULL;
 }
 
-/* Starts a process; the daemon's ends of its pipes go to ours. */
+/* Starts a process; the daemon's ends of its pipes and socket go to ours. */
 static pid_t start(struct herd *herd, const struct wire_app *app, const struct wire_proc *proc,
-                   int ours[3], struct spawn_error *error)
+                   int ours[SPAWN_FDS], struct spawn_error *error)
 {
     const enum spawn_stdio kinds[3] = {proc->in, app->out, app->err};
     struct spawn_plan plan = {.program = app->program,
@@ -328,7 +339,7 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
                               .argv = app->argv,
                               .cpus = proc->bound ? &proc->cpus : NULL,
                               .death_signal = app->kind == SPAWN_AGENT ? SIGTERM : SIGKILL,
-                              .fds = {-1, -1, -1}};
+                              .fds = {-1, -1, -1, -1}};
     *error = (struct spawn_error){SPAWN_STAGE_FORK, ENOMEM};
     if (!make_env(herd, app, proc) || !reserve_proc(herd)) {
         return -1;
@@ -336,14 +347,17 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
     plan.env = herd->envp;
     pid_t pid = -1;
     int rc = open_stdio(herd, kinds, plan.fds, ours);
+    if (rc == 0 && app->socket) {
+        rc = open_socket(plan.fds, ours);
+    }
     if (rc < 0) {
         error->error = -rc;
     } else {
         pid = spawn_process(&plan, error);
     }
-    close_pipes(kinds, plan.fds);
+    close_fds(herd, plan.fds);
     if (pid < 0) {
-        close_pipes(kinds, ours);
+        close_fds(herd, ours);
     }
     return pid;
 }
@@ -353,11 +367,11 @@ static void report_failure(struct herd *herd, uint32_t id, struct spawn_error er
     news_add(herd, (struct news){NEWS_FAILED, id, error.error, (uint32_t) error.stage});
 }
 
-static void report_start(struct herd *herd, uint32_t id, pid_t pid, const int ours[3])
+static void report_start(struct herd *herd, uint32_t id, pid_t pid, const int ours[SPAWN_FDS])
 {
     struct news news = {NEWS_STARTED, id, pid, 0};
     struct batch *batch = collected(herd);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < SPAWN_FDS; i++) {
         if (ours[i] >= 0 && herd->gone) {
             close(ours[i]);
         } else if (ours[i] >= 0) {
@@ -388,7 +402,7 @@ static void do_spawn(struct herd *herd, const struct order *order)
         report_failure(herd, proc.id, error);
         return;
     }
-    int ours[3];
+    int ours[SPAWN_FDS] = {-1, -1, -1, -1};
     pid_t pid = start(herd, app, &proc, ours, &error);
     if (pid < 0) {
         report_failure(herd, proc.id, error);
@@ -484,10 +498,10 @@ static void do_order(struct herd *herd, const struct order *order)
     }
 }
 
-/* Room for a spawn's news and pipes. */
+/* Room for a spawn's news and descriptors. */
 static bool order_fits(struct herd *herd)
 {
-    return news_fits(herd) && collected(herd)->fd_count + 3 <= BATCH_FDS;
+    return news_fits(herd) && collected(herd)->fd_count + SPAWN_FDS <= BATCH_FDS;
 }
 
 /* Returns whether orders may be left over. */

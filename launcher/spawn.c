@@ -21,7 +21,7 @@ static __attribute__((noreturn)) void child_run(const struct spawn_plan *plan, p
                                                 const sigset_t *no_signals,
                                                 volatile struct spawn_error *error)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < SPAWN_FDS; i++) {
         if (plan->fds[i] >= 0 && dup2(plan->fds[i], i) < 0) {
             fail(error, SPAWN_STAGE_FORK);
         }

@@ -8,7 +8,8 @@ struct spawn_plan {
     const char *program, *wdir; /* wdir NULL: the parent's */
     char *const *argv, *const *env;
     const cpu_set_t *cpus; /* NULL: not bound */
-    int fds[3];            /* become 0, 1 and 2; above 2, close-on-exec. -1: the parent's own */
+    int fds[SPAWN_FDS];    /* become 0, 1, 2 and RANK_SOCKET; above that, close-on-exec. -1: the
+                            * parent's own, or no socket */
     int death_signal;      /* what it gets when its parent is gone */
 };
 struct spawn_error {

@@ -11,7 +11,7 @@ struct order_header {
     uint32_t type;
 };
 struct app_body {
-    uint32_t app, kind, out, err, argc, envc;
+    uint32_t app, kind, out, err, socket, argc, envc;
     int32_t error;
     uint32_t has_wdir;
 }; /* then program, [wdir], argv, env */
@@ -69,6 +69,7 @@ int order_put_app(struct bytes *to, uint32_t app, const struct spawn_app *spec)
                             .kind = spec->kind,
                             .out = spec->out,
                             .err = spec->err,
+                            .socket = spec->socket,
                             .has_wdir = spec->wdir != NULL};
     size_t size = sizeof(body) + strlen(spec->program) + 1;
     size += spec->wdir ? strlen(spec->wdir) + 1 : 0;
@@ -217,7 +218,7 @@ int order_get_app(const struct order *order, struct wire_app **out)
     memcpy(&body, order->body, sizeof(body));
     size_t text = order->size - sizeof(body); /* every string has at least one byte */
     if (body.kind > SPAWN_AGENT || !stdio_valid(body.out) || !stdio_valid(body.err) ||
-        body.argc > text || body.envc > text) {
+        body.socket > 1 || body.argc > text || body.envc > text) {
         return ORTE_ERR_BAD_PARAM;
     }
     size_t vectors = ((size_t) body.argc + body.envc + 2) * sizeof(char *);
@@ -229,6 +230,7 @@ int order_get_app(const struct order *order, struct wire_app **out)
     app->kind = (enum spawn_kind) body.kind;
     app->out = (enum spawn_stdio) body.out;
     app->err = (enum spawn_stdio) body.err;
+    app->socket = body.socket;
     app->error = body.error;
     app->env_count = body.envc;
     if (!fill_app(app, &body, order)) {

@@ -37,8 +37,9 @@ enum { NEWS_STARTED = 1, NEWS_FAILED, NEWS_EXITED, NEWS_FDS };
 struct news {
     uint32_t type;
     uint32_t id;
-    int32_t value;   /* the pid, the errno, the wait status, or the number of descriptors */
-    uint32_t detail; /* STARTED: bit i is set when descriptor i is a pipe; FAILED: the stage */
+    int32_t value; /* the pid, the errno, the wait status, or the number of descriptors */
+    uint32_t
+        detail; /* STARTED: bit i is set when descriptor i has another end; FAILED: the stage */
 };
 
 /* An app as the shepherd keeps it: one block of memory. */
@@ -46,6 +47,7 @@ struct wire_app {
     uint32_t app;
     enum spawn_kind kind;
     enum spawn_stdio out, err;
+    bool socket;
     int error; /* not 0: it cannot be started, for this reason */
     const char *program, *wdir;
     char **argv, **env; /* NULL-ended */

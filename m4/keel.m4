@@ -36,3 +36,28 @@ AC_DEFUN([KEEL_OPTIONAL_MODULE], [
     [keel_have_$1="no ($3 needs it)"])
   AM_CONDITIONAL([HAVE_$1], [test -n "$$1_LIBS"])
 ])
+
+# KEEL_PMIX_VERSION: libpmix's name of its own version, which it tells the processes that it starts.
+AC_DEFUN([KEEL_PMIX_VERSION], [
+  AM_CONDITIONAL([OFFER_PMIX], [test -n "$PMIX_LIBS" && test -n "$HWLOC_LIBS"])
+  AM_COND_IF([OFFER_PMIX], [
+    dnl its macros do not compile without warnings of ours
+    PMIX_CFLAGS=`AS_ECHO(["$PMIX_CFLAGS"]) | sed 's/-I */-isystem /g'`
+    AC_MSG_CHECKING([libpmix's own version])
+    keel_save_CFLAGS=$CFLAGS keel_save_LIBS=$LIBS
+    CFLAGS="$CFLAGS $PMIX_CFLAGS" LIBS="$LIBS $PMIX_LIBS"
+    AC_RUN_IFELSE([AC_LANG_PROGRAM([#include <pmix.h>
+#include <stdio.h>], [
+      char version[[64]];
+      FILE *file = fopen("conftest.out", "w");
+      if (!file || sscanf(PMIx_Get_version(), "%*s %63[[^ ,]]", version) != 1) return 1;
+      fputs(version, file);
+      return fclose(file);])],
+      [keel_pmix_version=`cat conftest.out`],
+      [keel_pmix_version=$keel_have_PMIX], [keel_pmix_version=$keel_have_PMIX])
+    CFLAGS=$keel_save_CFLAGS LIBS=$keel_save_LIBS
+    AC_MSG_RESULT([$keel_pmix_version])
+    AC_DEFINE([OFFER_PMIX], [1], [the launcher serves PMIx])
+    AC_DEFINE_UNQUOTED([PMIX_SERVER_VERSION], ["$keel_pmix_version"], [libpmix's own version])
+  ])
+])

@@ -18,14 +18,15 @@ enum rml_dispatch { RML_DISPATCH_PROGRESS, RML_DISPATCH_LOOP };
 
 /* Tags of Keel's own protocols, inside the runtime's range. */
 enum {
-    RML_TAG_SERVER = 61,  /* rank -> its daemon: hello, modex, fence, abort, bye */
-    RML_TAG_CLIENT = 62,  /* daemon -> rank: the answers */
-    RML_TAG_COLL_UP = 63, /* daemon -> parent: fence and modex on their way up */
-    RML_TAG_COLL_DOWN = 64,
+    RML_TAG_SERVER = 61,    /* rank -> its daemon: hello, modex, fence, abort, bye */
+    RML_TAG_CLIENT = 62,    /* daemon -> rank: the answers */
+    RML_TAG_ALLGATHER = 63, /* daemon -> daemon: fences, and collectives of any kind */
     RML_TAG_MODEX_ASK = 65, /* daemon -> daemon: a card on demand, and its answer */
     RML_TAG_MODEX_ANSWER = 66,
     RML_TAG_LAUNCH = 67, /* HNP -> daemons: launch, kill, end */
     RML_TAG_REPORT = 68, /* daemon -> HNP: states of ranks */
+    RML_TAG_NAMES = 70,  /* daemon -> HNP: published names, and the answers */
+    RML_TAG_PMIX = 71,   /* daemon -> daemon: what PMIx servers ask of each other */
 };
 
 /* What is known of a received message besides its bytes. */

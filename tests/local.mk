@@ -6,6 +6,7 @@ include $(srcdir)/tests/unit/btl/local.mk
 include $(srcdir)/tests/unit/bootstrap/local.mk
 include $(srcdir)/tests/unit/launcher/local.mk
 include $(srcdir)/tests/conformance/local.mk
+include $(srcdir)/tests/mpi/local.mk
 include $(srcdir)/tests/system/local.mk
 include $(srcdir)/tests/lint/local.mk
 

@@ -46,10 +46,13 @@ room tools keel tools
 room examples keel examples
 room bench keel bench
 
-# The programs and the data plane never load hwloc, which base/topo_hwloc.c wraps in a module.
-report 'only the module includes hwloc' "$(grep -rnE --include='*.[ch]' \
+# The programs and the data plane never load hwloc or libpmix, which stand in modules.
+report 'only modules include hwloc' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl bootstrap launcher |
-    grep -v '^base/topo_hwloc.c:')"
+    grep -vE '^(base/topo_hwloc|launcher/pmix/(module_internal|registration))\.[ch]:')"
+report 'only the module includes libpmix' "$(grep -rnE --include='*.[ch]' \
+    '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl bootstrap launcher |
+    grep -v '^launcher/pmix/module_internal.h:')"
 
 # A file of another room must be named with its room, so that the rules above see it.
 report 'every include of the house names its room' "$(grep -rnE --include='*.[ch]' \

@@ -22,3 +22,7 @@ tests_unit_bootstrap_test_server_LDADD = tests/lib/libunit.la libbootserver.la l
 UNIT_TESTS += tests/unit/bootstrap/test-alone
 tests_unit_bootstrap_test_alone_SOURCES = tests/unit/bootstrap/test-alone.c
 tests_unit_bootstrap_test_alone_LDADD = tests/lib/libunit.la lib/libkeel.la
+UNIT_TESTS += tests/unit/bootstrap/test-allgather
+tests_unit_bootstrap_test_allgather_SOURCES = tests/unit/bootstrap/test-allgather.c
+tests_unit_bootstrap_test_allgather_LDADD = tests/lib/libunit.la libbootserver.la librml.la \
+	liboob.la libbase.la

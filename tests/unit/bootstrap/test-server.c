@@ -21,6 +21,7 @@ static uint32_t node_of[RANKS] = {0, 1, 2, 2}; /* node and daemon have the same 
 
 struct host {
     struct node node;
+    struct allgather *allgather;
     struct server *server;
 };
 
@@ -83,8 +84,9 @@ static void make_map(void)
 static void open_server(struct node *node, void *arg)
 {
     struct host *host = arg;
+    ck_assert_int_eq(allgather_create(&host->allgather, node->rml, &node->name, 1), ORTE_SUCCESS);
     ck_assert_int_eq(
-        server_create(&host->server, node->rml, node->name.vpid, DAEMONS, 1, &ops, NULL),
+        server_create(&host->server, node->rml, host->allgather, node->name.vpid, &ops, NULL),
         ORTE_SUCCESS);
     rml_route_tree(node->rml, DAEMONS);
     ck_assert_int_eq(rml_route_job(node->rml, JOBID, RANKS, node_of), ORTE_SUCCESS);
@@ -102,6 +104,7 @@ static void close_server(struct node *node, void *arg)
     (void) node;
     struct host *host = arg;
     server_destroy(host->server);
+    allgather_destroy(host->allgather);
 }
 
 static void begin(void)

@@ -48,3 +48,26 @@ tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libboo
 	libbase.la
 tests_unit_launcher_test_strings_SOURCES = tests/unit/launcher/test-strings.c
 tests_unit_launcher_test_strings_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+
+# What MPI programs are offered.
+UNIT_TESTS += tests/unit/launcher/test-pmi1-wire tests/unit/launcher/test-kvs \
+	tests/unit/launcher/test-vars
+tests_unit_launcher_test_pmi1_wire_SOURCES = tests/unit/launcher/test-pmi1-wire.c
+tests_unit_launcher_test_pmi1_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_kvs_SOURCES = tests/unit/launcher/test-kvs.c
+tests_unit_launcher_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_vars_SOURCES = tests/unit/launcher/test-vars.c
+tests_unit_launcher_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+
+# The PMIx server, as far as it stands in the daemon.
+if OFFER_PMIX
+UNIT_TESTS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
+	tests/unit/launcher/test-pmix-published
+tests_unit_launcher_test_pmix_vet_SOURCES = tests/unit/launcher/test-pmix-vet.c
+tests_unit_launcher_test_pmix_vet_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_pmix_listener_SOURCES = tests/unit/launcher/test-pmix-listener.c
+tests_unit_launcher_test_pmix_listener_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_pmix_published_SOURCES = tests/unit/launcher/test-pmix-published.c
+tests_unit_launcher_test_pmix_published_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
+tests_unit_launcher_test_pmix_published_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+endif

@@ -164,7 +164,7 @@ END_TEST
 
 /* An agent that is a daemon itself, with a shepherd of its own. It is run as a program (see main),
  * so nothing of Check's is there. Prints the pids of its rank and of what that left behind. */
-static void agent_started(void *arg, uint32_t id, pid_t pid, int fds[3])
+static void agent_started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
 {
     char text[32] = "";
     (void) arg;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tests/lib/unit.h>
@@ -183,6 +184,39 @@ START_TEST(test_pipes_carry_every_byte)
 }
 END_TEST
 
+/* A rank's socket is its descriptor 3, whatever is closed besides; it is not the shepherd's own. */
+START_TEST(test_a_socket_carries_both_ways)
+{
+    char text[16] = "";
+    char *argv[] = {(char *) "sh", (char *) "-c",
+                    (char *) "read -r line <&3 && echo \"got $line\" >&3", NULL};
+    struct spawn_app spec = {.program = "/bin/sh", .argv = argv, .env = environ, .socket = true};
+    world_open(&world);
+    shepherd_define_app(world.shepherd, 0, &spec);
+    for (uint32_t id = 0; id < 100; id++) {
+        world_spawn(&world, 0, id);
+    }
+    world_run_until(&world, &world.started, 100, 5000);
+    for (uint32_t id = 0; id < 100; id++) {
+        int fd = world.procs[id].fds[RANK_SOCKET];
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+        ck_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
+        ck_assert_int_eq(world.procs[id].fds[1], -1);
+        ck_assert_int_eq(send(fd, "abc\n", 4, MSG_NOSIGNAL), 4);
+    }
+    world_run_until(&world, &world.exited, 100, 5000);
+    for (uint32_t id = 0; id < 100; id++) {
+        int fd = world.procs[id].fds[RANK_SOCKET];
+        ck_assert_int_eq(world.procs[id].status, 0);
+        ck_assert_int_eq(recv(fd, text, sizeof(text), 0), 8);
+        ck_assert_mem_eq(text, "got abc\n", 8);
+        ck_assert_int_eq(recv(fd, text, sizeof(text), 0), 0);
+    }
+    world_close(&world);
+}
+END_TEST
+
 /* Nothing of what the daemon inherited or opened reaches a rank. */
 START_TEST(test_ranks_start_clean)
 {
@@ -309,6 +343,6 @@ END_TEST
 
 UNIT_MAIN("shepherd", test_reports_start_and_exit_codes, test_says_at_which_stage_a_start_fails,
           test_starts_many_processes_quickly, test_sets_folder_environment_and_processors,
-          test_pipes_carry_every_byte, test_ranks_start_clean,
+          test_pipes_carry_every_byte, test_a_socket_carries_both_ways, test_ranks_start_clean,
           test_long_arguments_arrive_and_too_long_ones_are_refused,
           test_signals_reach_the_whole_process_group, test_lost_descriptors_end_only_their_process)

@@ -19,7 +19,8 @@ static void put_app(void)
                              .env = env_in,
                              .wdir = "/tmp",
                              .out = SPAWN_PIPE,
-                             .err = SPAWN_INHERIT};
+                             .err = SPAWN_INHERIT,
+                             .socket = true};
     ck_assert_int_eq(order_put_app(&queue, 7, &spec), ORTE_SUCCESS);
 }
 
@@ -47,6 +48,7 @@ START_TEST(test_an_app_arrives_whole)
     ck_assert_int_eq(app->kind, SPAWN_AGENT);
     ck_assert_int_eq(app->out, SPAWN_PIPE);
     ck_assert_int_eq(app->err, SPAWN_INHERIT);
+    ck_assert(app->socket);
     ck_assert_int_eq(app->error, 0);
     ck_assert_str_eq(app->program, "/bin/prog");
     ck_assert_str_eq(app->wdir, "/tmp");

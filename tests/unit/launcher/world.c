@@ -11,7 +11,7 @@
 #include <tests/unit/launcher/world.h>
 #include <unistd.h>
 
-static void on_started(void *arg, uint32_t id, pid_t pid, int fds[3])
+static void on_started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
 {
     struct world *world = arg;
     struct world_proc *proc = &world->procs[id];
@@ -66,7 +66,7 @@ void world_close(struct world *world)
     shepherd_end(world->shepherd);
     loop_destroy(world->loop);
     for (unsigned i = 0; i < WORLD_PROCS; i++) {
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < SPAWN_FDS; k++) {
             fd_close(&world->procs[i].fds[k]);
         }
     }

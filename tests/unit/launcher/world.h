@@ -9,7 +9,7 @@ enum { WORLD_PROCS = 512, WORLD_TEXT = 4096 };
 struct world_proc {
     bool started, failed, exited;
     pid_t pid;
-    int fds[3];
+    int fds[SPAWN_FDS];
     enum spawn_stage stage;
     int error, status;
     char text[WORLD_TEXT]; /* what it wrote to its output pipe, if that is read */

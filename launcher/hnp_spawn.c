@@ -1,0 +1,266 @@
+/* More ranks, which a rank asks for while the job runs (MPI_Comm_spawn). They belong to its job:
+ * they end with it, and it ends when one of them fails. */
+#include <config.h>
+
+#include <launcher/hnp.h>
+
+#include <base/log.h>
+#include <bootstrap/proto.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRAMS_MAX = 1024, RANKS_MAX = 1 << 16 };
+
+/* A request on its way: which daemon asked, how many daemons have yet to start their part. */
+struct spawn_request {
+    struct list link;
+    uint32_t asker;
+    uint64_t request;
+    uint32_t number;
+    uint32_t missing;
+    int32_t status; /* the first error */
+};
+
+static void answer(struct hnp *hnp, uint32_t asker, uint64_t request, int32_t status,
+                   uint32_t number)
+{
+    if (hnp_peer_lives(hnp, asker)) {
+        (void) daemon_order(hnp->daemon, asker,
+                            proto_new(ORDER_SPAWNED, "qiu", request, status, number));
+    }
+}
+
+/* --- reading the request --- */
+
+/* u programs, programs x (program, u count); counts has a place for each program. */
+static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, uint32_t **counts)
+{
+    uint32_t count;
+    uint64_t ranks = 0;
+    int status = proto_unpack(buffer, "u", &count);
+    if (status != OPAL_SUCCESS || count == 0 || count > PROGRAMS_MAX) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    spawned->apps = calloc(count, sizeof(*spawned->apps));
+    *counts = calloc(count, sizeof(**counts));
+    status = spawned->apps && *counts ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    spawned->app_count = spawned->apps ? count : 0;
+    for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
+        status = launch_app_unpack(buffer, &spawned->apps[i]);
+        if (status == ORTE_SUCCESS) {
+            status = proto_unpack(buffer, "u", &(*counts)[i]);
+        }
+        ranks += (*counts)[i];
+    }
+    if (status == ORTE_SUCCESS && (ranks == 0 || ranks > RANKS_MAX)) {
+        status = ORTE_ERR_BAD_PARAM;
+    }
+    spawned->count = (uint32_t) ranks;
+    return status;
+}
+
+/* --- placing --- */
+
+/* Of the nodes that have ranks already, the one with the most free slots. */
+static uint32_t choose_node(const struct job_plan *plan, const uint32_t *living,
+                            const uint32_t *ever)
+{
+    uint32_t best = UINT32_MAX;
+    int64_t best_free = 0;
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        int64_t free_slots = (int64_t) plan->nodes[node].slots - living[node];
+        if (ever[node] > 0 && (best == UINT32_MAX || free_slots > best_free)) {
+            best = node;
+            best_free = free_slots;
+        }
+    }
+    return best;
+}
+
+static int place(const struct hnp *hnp, struct spawned *spawned, const uint32_t *counts)
+{
+    const struct job_plan *plan = &hnp->plan;
+    uint32_t *living = calloc(plan->node_count, sizeof(*living));
+    uint32_t *ever = calloc(plan->node_count, sizeof(*ever));
+    spawned->app_of = calloc(spawned->count, sizeof(uint32_t));
+    spawned->node_of = calloc(spawned->count, sizeof(uint32_t));
+    spawned->local_rank_of = calloc(spawned->count, sizeof(uint32_t));
+    bool room = living && ever && spawned->app_of && spawned->node_of && spawned->local_rank_of;
+    for (uint32_t rank = 0; rank < plan->rank_count && room; rank++) {
+        ever[plan->node_of[rank]]++;
+        living[plan->node_of[rank]] += !hnp->ended[rank];
+    }
+    uint32_t app = 0, of_app = 0;
+    for (uint32_t i = 0; i < spawned->count && room; i++) {
+        while (of_app == counts[app]) {
+            app++;
+            of_app = 0;
+        }
+        of_app++;
+        uint32_t node = choose_node(plan, living, ever);
+        living[node]++;
+        spawned->app_of[i] = spawned->app_first + app;
+        spawned->node_of[i] = node;
+        spawned->local_rank_of[i] = ever[node]++;
+    }
+    free(living);
+    free(ever);
+    return room ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* --- the HNP's own tables --- */
+
+static bool grow(void *array, size_t size)
+{
+    void **pointer = array;
+    void *grown = realloc(*pointer, size);
+    if (grown) {
+        *pointer = grown;
+    }
+    return grown != NULL;
+}
+
+/* Programs are only named here: argv. */
+static int add_programs(struct run_request *request, const struct spawned *spawned)
+{
+    size_t count = request->app_count + spawned->app_count;
+    if (!grow(&request->apps, count * sizeof(*request->apps))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t i = 0; i < spawned->app_count; i++) {
+        struct app_request app = {.argv = calloc(2, sizeof(char *))};
+        if (!app.argv || !(app.argv[0] = strdup(spawned->apps[i].argv[0]))) {
+            free(app.argv);
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        request->apps[request->app_count++] = app;
+    }
+    return ORTE_SUCCESS;
+}
+
+static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
+{
+    struct job_plan *plan = &hnp->plan;
+    size_t count = (size_t) plan->rank_count + spawned->count;
+    if (!grow(&plan->node_of, count * sizeof(uint32_t)) ||
+        !grow(&plan->app_of, count * sizeof(uint32_t)) ||
+        !grow(&plan->local_rank_of, count * sizeof(uint32_t)) ||
+        !grow(&hnp->ended, count * sizeof(bool))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t i = 0; i < spawned->count; i++) {
+        plan->node_of[spawned->first + i] = spawned->node_of[i];
+        plan->app_of[spawned->first + i] = spawned->app_of[i];
+        plan->local_rank_of[spawned->first + i] = spawned->local_rank_of[i];
+        hnp->ended[spawned->first + i] = false;
+    }
+    plan->rank_count = (uint32_t) count;
+    hnp->unended += spawned->count;
+    return ORTE_SUCCESS;
+}
+
+/* --- ordering --- */
+
+static int order_all(struct hnp *hnp, const struct spawned *spawned, uint32_t *ordered)
+{
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        if (!hnp_peer_lives(hnp, vpid)) {
+            continue;
+        }
+        opal_buffer_t *order = proto_new(ORDER_SPAWN, "");
+        int status = order ? spawned_pack(order, spawned) : ORTE_ERR_OUT_OF_RESOURCE;
+        if (status != ORTE_SUCCESS) {
+            if (order) {
+                OBJ_RELEASE(order);
+            }
+            return status;
+        }
+        status = daemon_order(hnp->daemon, vpid, order);
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
+        ++*ordered;
+    }
+    return ORTE_SUCCESS;
+}
+
+static int start(struct hnp *hnp, struct spawned *spawned, const uint32_t *counts,
+                 struct spawn_request *request)
+{
+    spawned->number = request->number;
+    spawned->first = hnp->plan.rank_count;
+    spawned->app_first = (uint32_t) hnp->request.app_count;
+    int status = place(hnp, spawned, counts);
+    if (status == ORTE_SUCCESS) {
+        status = add_programs(&hnp->request, spawned);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = add_ranks(hnp, spawned);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = order_all(hnp, spawned, &request->missing);
+    }
+    if (status != ORTE_SUCCESS) { /* the tables of the daemons may differ now */
+        hnp_fail(hnp, EXIT_RUNTIME, "more ranks cannot be started: %s", opal_strerror(status));
+    }
+    return status;
+}
+
+int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
+{
+    struct spawned spawned = {0};
+    uint64_t id;
+    uint32_t *counts = NULL;
+    int status = proto_unpack(buffer, "qu", &id, &spawned.parent);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    bool running = (hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING) &&
+                   !hnp->failing && spawned.parent < hnp->plan.rank_count;
+    status = running ? read_programs(buffer, &spawned, &counts) : ORTE_ERR_NOT_AVAILABLE;
+    struct spawn_request *request = status == ORTE_SUCCESS ? calloc(1, sizeof(*request)) : NULL;
+    if (request) {
+        *request =
+            (struct spawn_request){.asker = asker, .request = id, .number = ++hnp->spawn_count};
+        list_append(&hnp->spawns, &request->link);
+        (void) start(hnp, &spawned, counts, request);
+    } else {
+        answer(hnp, asker, id, status != ORTE_SUCCESS ? status : ORTE_ERR_OUT_OF_RESOURCE, 0);
+    }
+    free(counts);
+    spawned_fini(&spawned);
+    return ORTE_SUCCESS;
+}
+
+int hnp_spawned(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint32_t number;
+    int32_t outcome;
+    int status = proto_unpack(buffer, "ui", &number, &outcome);
+    struct spawn_request *request;
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+        if (request->number != number) {
+            continue;
+        }
+        request->status = request->status != ORTE_SUCCESS ? request->status : outcome;
+        if (--request->missing == 0) {
+            answer(hnp, request->asker, request->request, request->status, number);
+            list_remove(&request->link);
+            free(request);
+        }
+        break;
+    }
+    return ORTE_SUCCESS;
+}
+
+void hnp_spawn_fini(struct hnp *hnp)
+{
+    struct spawn_request *request;
+    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+        list_remove(&request->link);
+        free(request);
+    }
+}

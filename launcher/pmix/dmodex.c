@@ -1,0 +1,102 @@
+/* What single ranks have put, asked for by ranks of other nodes. */
+#include <config.h>
+
+#include <launcher/pmix/module_internal.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a local rank asks for a remote one's --- */
+
+struct ask {
+    struct loop_task task;
+    pmix_proc_t rank;
+    pmix_modex_cbfunc_t done;
+    void *cbdata;
+};
+
+static void fetched(void *arg, pmix_status_t status, const void *data, size_t size)
+{
+    struct ask *ask = arg;
+    char *copy = NULL;
+    if (status == PMIX_SUCCESS && size > 0) {
+        copy = malloc(size);
+        status = copy ? status : PMIX_ERR_NOMEM;
+    }
+    if (copy) {
+        memcpy(copy, data, size);
+    }
+    ask->done(status, copy, copy ? size : 0, ask->cbdata, free, copy);
+    free(ask);
+}
+
+static void run_ask(struct loop_task *task)
+{
+    struct ask *ask = container_of(task, struct ask, task);
+    pmix_host->modex(pmix_host->arg, &ask->rank, fetched, ask);
+}
+
+pmix_status_t up_direct_modex(const pmix_proc_t *rank, const pmix_info_t info[], size_t info_count,
+                              pmix_modex_cbfunc_t done, void *cbdata)
+{
+    (void) info;
+    (void) info_count;
+    struct ask *ask = calloc(1, sizeof(*ask));
+    if (!ask) {
+        return PMIX_ERR_NOMEM;
+    }
+    *ask = (struct ask){.task.run = run_ask, .rank = *rank, .done = done, .cbdata = cbdata};
+    module_post(&ask->task);
+    return PMIX_SUCCESS;
+}
+
+/* --- another daemon asks for a local rank's --- */
+
+struct reply {
+    struct loop_task task;
+    pmix_status_t status;
+    void *data; /* owned */
+    size_t size;
+    pmix_done_fn *done;
+    void *done_arg;
+};
+
+static void run_reply(struct loop_task *task)
+{
+    struct reply *reply = container_of(task, struct reply, task);
+    reply->done(reply->done_arg, reply->status, reply->data, reply->size);
+    free(reply->data);
+    free(reply);
+}
+
+/* On libpmix's thread, once the rank has committed. */
+static void committed(pmix_status_t status, char *data, size_t size, void *cbdata)
+{
+    struct reply *reply = cbdata;
+    reply->status = status;
+    if (status == PMIX_SUCCESS && size > 0) {
+        reply->data = malloc(size);
+        if (reply->data) {
+            memcpy(reply->data, data, size);
+            reply->size = size;
+        } else {
+            reply->status = PMIX_ERR_NOMEM;
+        }
+    }
+    module_post(&reply->task);
+}
+
+void local_modex(const pmix_proc_t *rank, pmix_done_fn *done, void *done_arg)
+{
+    struct reply *reply = calloc(1, sizeof(*reply));
+    if (!reply) {
+        done(done_arg, PMIX_ERR_NOMEM, NULL, 0);
+        return;
+    }
+    *reply = (struct reply){.task.run = run_reply, .done = done, .done_arg = done_arg};
+    pmix_status_t status = PMIx_server_dmodex_request(rank, committed, reply);
+    if (status != PMIX_SUCCESS) {
+        free(reply);
+        done(done_arg, status, NULL, 0);
+    }
+}

@@ -1,0 +1,287 @@
+/* The daemon that keeps the names which all ranks of a job publish. */
+#include <config.h>
+
+#include <launcher/pmix/exchange_internal.h>
+
+#include <bootstrap/proto.h>
+#include <launcher/orders.h>
+#include <launcher/pmix/published.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct keeper {
+    struct daemon *daemon;
+    struct published *published;
+    struct list waiting; /* struct lookup */
+};
+
+/* A lookup that waits for names. */
+struct lookup {
+    struct list link;
+    struct keeper *keeper;
+    struct publish_party seeker;
+    uint64_t request;
+    uint8_t range;
+    uint32_t wait; /* how many must be found */
+    uint32_t timeout_s;
+    uint32_t count;
+    char **keys; /* owned */
+    struct loop_timer timer;
+};
+
+/* s namespace, u rank: who asks. */
+static int read_party(opal_buffer_t *buffer, uint32_t daemon, struct publish_party *who)
+{
+    char *nspace;
+    uint32_t rank;
+    int status = proto_unpack(buffer, "su", &nspace, &rank);
+    if (status == OPAL_SUCCESS) {
+        *who = (struct publish_party){.daemon = daemon};
+        PMIX_LOAD_PROCID(&who->rank, nspace, rank);
+    }
+    free(nspace);
+    return status;
+}
+
+static void free_keys(char **keys, uint32_t count)
+{
+    for (uint32_t i = 0; keys && i < count; i++) {
+        free(keys[i]);
+    }
+    free(keys);
+}
+
+/* u count, count x s key; NULL-ended. */
+static int read_keys(opal_buffer_t *buffer, char ***out, uint32_t *out_count)
+{
+    uint32_t count, read = 0;
+    int status = proto_unpack(buffer, "u", &count);
+    if (status != OPAL_SUCCESS || count > KEYS_MAX) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    char **keys = calloc(count + 1u, sizeof(*keys));
+    status = keys ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    while (status == ORTE_SUCCESS && read < count) {
+        status = proto_unpack(buffer, "s", &keys[read]);
+        read += status == ORTE_SUCCESS;
+    }
+    if (status != ORTE_SUCCESS) {
+        free_keys(keys, read);
+        return status;
+    }
+    *out = keys;
+    *out_count = count;
+    return ORTE_SUCCESS;
+}
+
+/* --- lookup --- */
+
+static void lookup_free(struct lookup *lookup)
+{
+    loop_timer_stop(&lookup->timer);
+    list_remove(&lookup->link);
+    free_keys(lookup->keys, lookup->count);
+    free(lookup);
+}
+
+static uint32_t count_found(const struct lookup *lookup, size_t *size)
+{
+    uint32_t count = 0;
+    struct pmix_found found;
+    *size = 0;
+    for (uint32_t i = 0; i < lookup->count; i++) {
+        if (published_find(lookup->keeper->published, &lookup->seeker, lookup->range,
+                           lookup->keys[i], &found)) {
+            *size += pmix_found_put(NULL, &found);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Answers with what is there, and ends the lookup. */
+static void lookup_answer(struct lookup *lookup, uint32_t count, size_t size, pmix_status_t if_none)
+{
+    struct keeper *keeper = lookup->keeper;
+    uint8_t *data = malloc(size + 1);
+    size_t used = 0;
+    struct pmix_found found;
+    for (uint32_t i = 0; data && i < lookup->count; i++) {
+        if (published_find(keeper->published, &lookup->seeker, lookup->range, lookup->keys[i],
+                           &found)) {
+            used += pmix_found_put(data + used, &found);
+            published_was_read(keeper->published, &found);
+        }
+    }
+    pmix_status_t status = !data ? PMIX_ERR_NOMEM : count > 0 ? PMIX_SUCCESS : if_none;
+    exchange_answer(keeper->daemon, lookup->seeker.daemon, lookup->request, status, data,
+                    data ? used : 0);
+    free(data);
+    lookup_free(lookup);
+}
+
+static void lookup_try(struct lookup *lookup)
+{
+    size_t size;
+    uint32_t count = count_found(lookup, &size);
+    if (count >= lookup->wait) {
+        lookup_answer(lookup, count, size, PMIX_ERR_NOT_FOUND);
+    }
+}
+
+static void lookup_late(struct loop_timer *timer)
+{
+    struct lookup *lookup = container_of(timer, struct lookup, timer);
+    exchange_answer(lookup->keeper->daemon, lookup->seeker.daemon, lookup->request,
+                    PMIX_ERR_TIMEOUT, NULL, 0);
+    lookup_free(lookup);
+}
+
+static int take_lookup(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
+{
+    struct lookup *lookup = calloc(1, sizeof(*lookup));
+    if (!lookup) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    list_init(&lookup->link);
+    loop_timer_init(&lookup->timer, keeper->daemon->loop, lookup_late);
+    lookup->keeper = keeper;
+    int status = proto_unpack(buffer, "q", &lookup->request);
+    if (status == OPAL_SUCCESS) {
+        status = read_party(buffer, daemon, &lookup->seeker);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack(buffer, "cuu", &lookup->range, &lookup->wait, &lookup->timeout_s);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = read_keys(buffer, &lookup->keys, &lookup->count);
+    }
+    if (status != ORTE_SUCCESS) {
+        lookup_free(lookup);
+        return status;
+    }
+    list_append(&keeper->waiting, &lookup->link);
+    if (lookup->timeout_s > 0) {
+        loop_timer_start(&lookup->timer, (uint64_t) lookup->timeout_s * 1000000u);
+    }
+    lookup_try(lookup);
+    return ORTE_SUCCESS;
+}
+
+/* --- publish, unpublish --- */
+
+static pmix_status_t publish_all(struct keeper *keeper, const struct publish_party *publisher,
+                                 struct pmix_scope scope, uint32_t count, opal_buffer_t *buffer)
+{
+    pmix_status_t outcome = PMIX_SUCCESS;
+    for (uint32_t i = 0; i < count && outcome == PMIX_SUCCESS; i++) {
+        char *key;
+        uint8_t *value;
+        size_t size;
+        if (proto_unpack(buffer, "sb", &key, &value, &size) != OPAL_SUCCESS) {
+            return PMIX_ERR_UNPACK_FAILURE;
+        }
+        struct pmix_item item = {key, value, size};
+        outcome = published_add(keeper->published, publisher, scope, &item);
+        free(key);
+        free(value);
+    }
+    return outcome;
+}
+
+static int take_publish(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
+{
+    uint64_t request;
+    uint32_t count;
+    uint8_t range, persistence;
+    struct publish_party publisher;
+    int status = proto_unpack(buffer, "q", &request);
+    if (status == OPAL_SUCCESS) {
+        status = read_party(buffer, daemon, &publisher);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack(buffer, "ccu", &range, &persistence, &count);
+    }
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    pmix_status_t outcome =
+        publish_all(keeper, &publisher, (struct pmix_scope){range, persistence}, count, buffer);
+    exchange_answer(keeper->daemon, daemon, request, outcome, NULL, 0);
+    struct lookup *lookup;
+    list_for_each (lookup, &keeper->waiting, struct lookup, link) {
+        lookup_try(lookup);
+    }
+    return ORTE_SUCCESS;
+}
+
+static int take_unpublish(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
+{
+    uint64_t request;
+    uint32_t count;
+    char **keys;
+    struct publish_party publisher;
+    int status = proto_unpack(buffer, "q", &request);
+    if (status == OPAL_SUCCESS) {
+        status = read_party(buffer, daemon, &publisher);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = read_keys(buffer, &keys, &count);
+    }
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (count == 0) {
+        published_remove(keeper->published, &publisher.rank, NULL);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        published_remove(keeper->published, &publisher.rank, keys[i]);
+    }
+    free_keys(keys, count);
+    exchange_answer(keeper->daemon, daemon, request, PMIX_SUCCESS, NULL, 0);
+    return ORTE_SUCCESS;
+}
+
+int keeper_take(struct keeper *keeper, uint32_t daemon, uint8_t message, opal_buffer_t *buffer)
+{
+    switch (message) {
+    case MESSAGE_PUBLISH:
+        return take_publish(keeper, daemon, buffer);
+    case MESSAGE_LOOKUP:
+        return take_lookup(keeper, daemon, buffer);
+    case MESSAGE_UNPUBLISH:
+        return take_unpublish(keeper, daemon, buffer);
+    default:
+        return ORTE_ERR_BAD_PARAM;
+    }
+}
+
+int keeper_create(struct keeper **out, struct daemon *daemon)
+{
+    struct keeper *keeper = calloc(1, sizeof(*keeper));
+    if (!keeper) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    keeper->daemon = daemon;
+    keeper->published = published_create();
+    list_init(&keeper->waiting);
+    if (!keeper->published) {
+        free(keeper);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    *out = keeper;
+    return ORTE_SUCCESS;
+}
+
+void keeper_destroy(struct keeper *keeper)
+{
+    if (!keeper) {
+        return;
+    }
+    struct lookup *lookup;
+    list_for_each (lookup, &keeper->waiting, struct lookup, link) {
+        lookup_free(lookup);
+    }
+    published_destroy(keeper->published);
+    free(keeper);
+}

@@ -1,0 +1,251 @@
+/* keel-pmix.so: starts and ends libpmix's server, and the upcalls about clients themselves. */
+#include <config.h>
+
+#include <launcher/pmix/module_internal.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct pmix_host *pmix_host;
+
+static struct {
+    hwloc_topology_t topology;
+    char *shared; /* owned: the file through which libpmix shares the topology */
+    struct pmix_server server;
+} state;
+
+void module_post(struct loop_task *task)
+{
+    pmix_host->post(pmix_host->arg, task);
+}
+
+void module_log(bool error, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    pmix_host->log(pmix_host->arg, error, text);
+}
+
+/* --- clients --- */
+
+enum client_news { CLIENT_CONNECTED, CLIENT_FINALIZED, CLIENT_ABORTED, ANSWER_ONLY };
+
+/* Something a client did, on its way to the loop. */
+struct client_call {
+    struct loop_task task;
+    enum client_news news;
+    pmix_proc_t rank;
+    int status;
+    char text[256];
+    pmix_op_cbfunc_t done; /* may be NULL */
+    void *cbdata;
+};
+
+static void run_client_call(struct loop_task *task)
+{
+    struct client_call *call = container_of(task, struct client_call, task);
+    pmix_status_t answer = PMIX_SUCCESS;
+    switch (call->news) {
+    case CLIENT_CONNECTED:
+        pmix_host->connected(pmix_host->arg, &call->rank);
+        break;
+    case CLIENT_FINALIZED:
+        pmix_host->finalized(pmix_host->arg, &call->rank);
+        break;
+    case CLIENT_ABORTED:
+        pmix_host->abort(pmix_host->arg, &call->rank, call->status, call->text);
+        break;
+    case ANSWER_ONLY:
+        answer = call->status;
+        break;
+    }
+    if (call->done) {
+        call->done(answer, call->cbdata);
+    }
+    free(call);
+}
+
+static pmix_status_t post_client_call(enum client_news news, const pmix_proc_t *rank, int status,
+                                      const char *text, pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct client_call *call = calloc(1, sizeof(*call));
+    if (!call) {
+        return PMIX_ERR_NOMEM;
+    }
+    *call = (struct client_call){.task.run = run_client_call,
+                                 .news = news,
+                                 .status = status,
+                                 .done = done,
+                                 .cbdata = cbdata};
+    if (rank) {
+        call->rank = *rank;
+    }
+    snprintf(call->text, sizeof(call->text), "%s", text ? text : "");
+    module_post(&call->task);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t answer_later(pmix_op_cbfunc_t done, void *cbdata, pmix_status_t status)
+{
+    return post_client_call(ANSWER_ONLY, NULL, status, NULL, done, cbdata);
+}
+
+static pmix_status_t up_connected(const pmix_proc_t *rank, void *object, pmix_info_t info[],
+                                  size_t info_count, pmix_op_cbfunc_t done, void *cbdata)
+{
+    (void) object;
+    (void) info;
+    (void) info_count;
+    return post_client_call(CLIENT_CONNECTED, rank, 0, NULL, done, cbdata);
+}
+
+/* The client waits for the answer, so its end is never seen before its goodbye. */
+static pmix_status_t up_finalized(const pmix_proc_t *rank, void *object, pmix_op_cbfunc_t done,
+                                  void *cbdata)
+{
+    (void) object;
+    return post_client_call(CLIENT_FINALIZED, rank, 0, NULL, done, cbdata);
+}
+
+/* Whomever it names, the job ends: there is no meaning of half a job in MPI. */
+static pmix_status_t up_abort(const pmix_proc_t *rank, void *object, int status, const char text[],
+                              pmix_proc_t procs[], size_t count, pmix_op_cbfunc_t done,
+                              void *cbdata)
+{
+    (void) object;
+    (void) procs;
+    (void) count;
+    return post_client_call(CLIENT_ABORTED, rank, status, text, done, cbdata);
+}
+
+static pmix_server_module_t upcalls = {
+    .client_connected2 = up_connected,
+    .client_finalized = up_finalized,
+    .abort = up_abort,
+    .fence_nb = up_fence,
+    .direct_modex = up_direct_modex,
+    .publish = up_publish,
+    .lookup = up_lookup,
+    .unpublish = up_unpublish,
+    .spawn = up_spawn,
+    .connect = up_connect,
+    .disconnect = up_disconnect,
+    .register_events = up_register_events,
+    .deregister_events = up_deregister_events,
+    .notify_event = up_notify,
+    .query = up_query,
+    .log = up_log,
+    .job_control = up_job_control,
+};
+
+/* --- start and end --- */
+
+/* What the ranks share of this node: no devices, which take most of the time to find. */
+static int load_topology(hwloc_topology_t *out)
+{
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) < 0) {
+        return -1;
+    }
+    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    if (hwloc_topology_load(topology) < 0) {
+        hwloc_topology_destroy(topology);
+        return -1;
+    }
+    *out = topology;
+    return 0;
+}
+
+static pmix_status_t init_server(const struct pmix_server *server)
+{
+    pmix_topology_t topology = {(char *) "hwloc", state.topology};
+    pmix_rank_t rank = server->daemon;
+    bool yes = true;
+    pmix_info_t info[7];
+    PMIX_INFO_LOAD(&info[0], PMIX_SERVER_NSPACE, server->nspace, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
+    PMIX_INFO_LOAD(&info[2], PMIX_SERVER_TMPDIR, server->folder, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[3], PMIX_SYSTEM_TMPDIR, server->folder, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, server->node, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[5], PMIX_SERVER_SHARE_TOPOLOGY, &yes, PMIX_BOOL);
+    memset(&info[6], 0, sizeof(info[6]));
+    PMIX_LOAD_KEY(info[6].key, PMIX_TOPOLOGY2);
+    info[6].value.type = PMIX_TOPO;
+    info[6].value.data.topo = &topology; /* borrowed: libpmix keeps the topology, not this struct */
+    pmix_status_t status = PMIx_server_init(&upcalls, info, 7);
+    for (size_t i = 0; i < 6; i++) {
+        PMIX_INFO_DESTRUCT(&info[i]);
+    }
+    return status;
+}
+
+static void forget(void)
+{
+    if (state.shared) {
+        unlink(state.shared);
+        free(state.shared);
+    }
+    state.shared = NULL;
+    state.topology = NULL; /* libpmix destroys the topology, or it ends with the process */
+}
+
+static int start(const struct pmix_host *host, const struct pmix_server *server,
+                 const struct pmix_job *job, char *reason, size_t reason_size)
+{
+    pmix_host = host;
+    state.server = *server;
+    if (load_topology(&state.topology) < 0) {
+        snprintf(reason, reason_size, "hwloc cannot read the topology");
+        return -1;
+    }
+    if (asprintf(&state.shared, "%s/hwloc.sm", server->folder) < 0) {
+        state.shared = NULL;
+    }
+    pmix_status_t status = init_server(server);
+    if (status != PMIX_SUCCESS) {
+        snprintf(reason, reason_size, "PMIx_server_init: %s", PMIx_Error_string(status));
+        forget();
+        return -1;
+    }
+    query_open(job);
+    if (registration_make(job, server, state.topology, reason, reason_size) != 0) {
+        PMIx_server_finalize();
+        forget();
+        return -1;
+    }
+    return 0;
+}
+
+static int add_job(const struct pmix_job *job, char *reason, size_t reason_size)
+{
+    return registration_make(job, &state.server, state.topology, reason, reason_size);
+}
+
+static void stop(void)
+{
+    PMIx_server_finalize();
+    forget();
+}
+
+static const struct pmix_module module = {
+    .start = start,
+    .add_job = add_job,
+    .local_modex = local_modex,
+    .event = take_event,
+    .rank_failed = rank_failed,
+    .stop = stop,
+};
+
+KEEL_EXPORT pmix_module_entry keel_pmix_module;
+
+const struct pmix_module *keel_pmix_module(void)
+{
+    return &module;
+}

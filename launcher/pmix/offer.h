@@ -1,0 +1,10 @@
+/* PMIx for the ranks of a job: the service of service.h, for Open MPI and everything else that
+ * speaks PMIx. */
+#ifndef LAUNCHER_PMIX_OFFER_H
+#define LAUNCHER_PMIX_OFFER_H
+
+#include <launcher/service.h>
+
+extern const struct service_ops pmix_service;
+
+#endif

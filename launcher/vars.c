@@ -1,0 +1,102 @@
+#include <config.h>
+
+#include <launcher/vars.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void vars_append(struct vars *vars, char *assignment)
+{
+    if (vars->count + 2 > vars->capacity) {
+        size_t capacity = vars->capacity ? 2 * vars->capacity : 64;
+        char **strings = realloc(vars->strings, capacity * sizeof(*strings));
+        if (!strings) {
+            vars->failed = true;
+            free(assignment);
+            return;
+        }
+        vars->strings = strings;
+        vars->capacity = capacity;
+    }
+    vars->failed = vars->failed || !assignment;
+    if (assignment) {
+        vars->strings[vars->count++] = assignment;
+        vars->strings[vars->count] = NULL;
+    }
+}
+
+void vars_set(struct vars *vars, char *assignment)
+{
+    size_t name = assignment ? strcspn(assignment, "=") + 1 : 0;
+    for (size_t i = 0; assignment && i < vars->count; i++) {
+        if (strncmp(vars->strings[i], assignment, name) == 0) {
+            free(vars->strings[i]);
+            vars->strings[i] = assignment;
+            return;
+        }
+    }
+    vars_append(vars, assignment);
+}
+
+void vars_format(struct vars *vars, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) {
+        text = NULL;
+    }
+    va_end(arguments);
+    vars_set(vars, text);
+}
+
+void vars_fini(struct vars *vars)
+{
+    for (size_t i = 0; i < vars->count; i++) {
+        free(vars->strings[i]);
+    }
+    free(vars->strings);
+    *vars = (struct vars){0};
+}
+
+/* Names, or beginnings of names where a star ends them; the first that fits decides, and one after
+ * '!' is kept. */
+static const char *const foreign[] = {
+    "KEEL_RANK", "KEEL_LOCAL_RANK",
+    /* PMI-1 and PMI-2, hydra's own */
+    "PMI_*", "PMI2_*", "MPI_LOCALNRANKS", "MPI_LOCALRANKID", "HYDI_*",
+    "MPIR_CVAR_CH3_INTERFACE_HOSTNAME",
+    /* PMIx: a security or storage module that the server did not choose fails or hangs */
+    "PMIX_MCA_psec", "PMIX_MCA_gds", "PMIX_MCA_ptl", "!PMIX_MCA_*", "PMIX_*",
+    /* Open MPI: what mpirun tells its processes, and what makes a process a singleton */
+    "OMPI_COMM_WORLD_*", "OMPI_UNIVERSE_SIZE", "OMPI_WORLD_*", "OMPI_APP_CTX_NUM_PROCS",
+    "OMPI_NUM_APP_CTX", "OMPI_FIRST_RANKS", "OMPI_COMMAND", "OMPI_ARGV", "OMPI_FILE_LOCATION",
+    "OMPI_PARENT_PORT", "OMPI_MCA_ess", "OMPI_MCA_ess_base_*", "OMPI_MCA_schizo", "OMPI_MCA_pmix",
+    "OMPI_MCA_initial_wdir", "OMPI_MCA_num_procs", "OMPI_MCA_cpu_type", "OMPI_MCA_orte_app_num",
+    "OMPI_MCA_orte_bound_at_launch", "OMPI_MCA_orte_ess_*", "OMPI_MCA_orte_hnp_uri",
+    "OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_launch", "OMPI_MCA_orte_local_daemon_uri",
+    "OMPI_MCA_orte_num_nodes", "OMPI_MCA_orte_precondition_transports", "OMPI_MCA_orte_tmpdir_base",
+    "OMPI_MCA_orte_top_session_dir", "ORTE_SCHIZO_DETECTION", "JSM_JSRUN_PORT"};
+
+static bool fits(const char *pattern, const char *name, size_t length)
+{
+    size_t size = strlen(pattern);
+    if (pattern[size - 1] == '*') {
+        return length >= size - 1 && strncmp(pattern, name, size - 1) == 0;
+    }
+    return length == size && strncmp(pattern, name, size) == 0;
+}
+
+bool vars_is_foreign(const char *assignment)
+{
+    size_t length = strcspn(assignment, "=");
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+        bool keep = foreign[i][0] == '!';
+        if (fits(foreign[i] + keep, assignment, length)) {
+            return !keep;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,24 @@
+/* Environment variables on their way to a program: a growing NULL-ended array of NAME=VALUE. */
+#ifndef LAUNCHER_VARS_H
+#define LAUNCHER_VARS_H
+
+#include <keel/types.h>
+
+struct vars {
+    char **strings; /* owned, like its strings; NULL while it is empty */
+    size_t count, capacity;
+    bool failed; /* something is missing: no memory */
+};
+
+/* Replaces a variable or adds it; takes the string. NULL: no memory was left for it. */
+void vars_set(struct vars *vars, char *assignment);
+/* Adds a variable that is known not to be there. */
+void vars_append(struct vars *vars, char *assignment);
+void vars_format(struct vars *vars, const char *format, ...) KEEL_PRINTF(2, 3);
+void vars_fini(struct vars *vars);
+
+/* Is this variable another launcher's, of use only to its own processes? Settings that a user makes
+ * for MPI (OMPI_MCA_*, PMIX_MCA_*) are not, except for those that launchers make. */
+bool vars_is_foreign(const char *assignment);
+
+#endif

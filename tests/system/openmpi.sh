@@ -1,0 +1,254 @@
+#!/bin/bash
+# Open MPI's programs under keelrun: PMIx, on one node and over several; how they end; and bad
+# neighbours of the PMIx port.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+programs=$KEEL_TEST_BUILDDIR/tests/mpi
+host=$(hostname)
+if [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ] || [ -z "${KEEL_TEST_MPICC-}" ] ||
+    [ ! -x "$programs/hello.openmpi" ]; then
+    skip "Open MPI's programs" "there is no libpmix, hwloc or mpicc.openmpi"
+    finish
+fi
+unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}"
+# what libpmix and hwloc keep at the end of a server
+printf 'leak:libpmix.so\nleak:libhwloc.so\n' >"$work/leaks"
+export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
+
+# --- programs that pass ---
+
+# passes LAYOUT SIZE LOCAL PROGRAM...: each program under keelrun LAYOUT.
+passes()
+{
+    local layout=$1 size=$2 per_node=$3 program
+    shift 3
+    for program in "$@"; do
+        # shellcheck disable=SC2086 # words
+        run_limited 30 "$keelrun" $layout "$programs/$program.openmpi" "$size" "$per_node"
+        is "$program, keelrun $layout: exit code" 0 "$code"
+        ok "$program, keelrun $layout: all ranks" \
+            grep -qx "$program: $size ranks passed" "$work/out"
+    done
+}
+all="hello ring allreduce split_type bcast publish"
+ob1="--mca pml ob1" # the default looks for hardware, which takes 0.2 s
+# shellcheck disable=SC2086
+passes "$ob1 --mca osc pt2pt -n 1" 1 1 $all onesided
+# shellcheck disable=SC2086
+passes "$ob1 -n 4 --oversubscribe" 4 4 $all onesided
+# shellcheck disable=SC2086
+passes "$ob1 --mca osc pt2pt --simulate 3x2" 6 2 $all onesided
+passes "--simulate 2x2" 4 2 hello
+passes "$ob1 --mca btl tcp,self -n 3 --oversubscribe" 3 3 ring
+passes "$ob1 --simulate 4x2 --mca routed_radix 1" 8 2 hello ring split_type
+# ranks of one node that are not neighbours
+passes "$ob1 --simulate 2x3 --oversubscribe -n 8" 8 4 hello allreduce
+# cards on demand instead of everybody's at the start
+passes "$ob1 --mca pmix_base_collect_data 0 --simulate 3x2" 6 2 hello ring
+passes "--mca pml cm --mca mtl ofi --simulate 2x2" 4 2 ring
+passes "$ob1 -n 32 --oversubscribe" 32 32 hello
+
+# --- more ranks ---
+
+cat >"$work/spawn_names.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    MPI_Comm other;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_get_parent(&other);
+    if (other == MPI_COMM_NULL) {
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other,
+                       MPI_ERRCODES_IGNORE);
+    } else {
+        puts(getenv("PMIX_HOSTNAME"));
+    }
+    MPI_Comm_disconnect(&other);
+    MPI_Finalize();
+    return 0;
+}
+END
+"$KEEL_TEST_MPICC" -o "$work/spawn_names" "$work/spawn_names.c"
+passes "$ob1 -n 2 --oversubscribe" 2 2 spawn
+# placement over nodes; what the ranks say to each other over btl/tcp afterwards: docs/mpi.md
+run_limited 30 "$keelrun" $ob1 --simulate 2x2 -n 4 "$work/spawn_names"
+is "spawned ranks on several nodes" "0 node0 node1" \
+    "$code $(sort "$work/out" | tr '\n' ' ' | sed 's/ $//')"
+run_limited 30 "$keelrun" $ob1 -n 1 --oversubscribe "$programs/spawn.openmpi" 1 twice
+is "children of children" "0 1" "$code $(grep -cx 'spawn: 1 ranks passed' "$work/out")"
+cat >"$work/spawn_none.c" <<'END'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Comm children;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_spawn("/nonexistent", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                   MPI_ERRCODES_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+END
+"$KEEL_TEST_MPICC" -o "$work/spawn_none" "$work/spawn_none.c"
+run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe "$work/spawn_none"
+is "a program that is not there: exit code" 127 "$code"
+like "a program that is not there: the reason" "$work/err" \
+    "^keelrun: cannot start /nonexistent on node $host \(rank 2\): No such file or directory$"
+
+# --- two programs, other launchers ---
+
+run_limited 20 "$keelrun" $ob1 --oversubscribe -n 1 "$programs/hello.openmpi" 3 : \
+    -n 2 "$programs/hello.openmpi" 3
+is "two programs" "rank 0 of 3, program 0 rank 1 of 3, program 1 rank 2 of 3, program 1" \
+    "$(grep ^rank "$work/out" | sort | tr '\n' ' ' | sed 's/ $//')"
+run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe "$keelrun" -n 2 --oversubscribe \
+    "$programs/hello.openmpi" 2
+is "keelrun under keelrun" "0 2" "$code $(grep -cx 'hello: 2 ranks passed' "$work/out")"
+if [ "$(id -u)" = 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+run_limited 20 "$keelrun" -n 1 mpirun.openmpi $ob1 --oversubscribe -n 2 \
+    "$programs/hello.openmpi" 2
+is "mpirun under keelrun" "0 1" "$code $(grep -cx 'hello: 2 ranks passed' "$work/out")"
+run_limited 20 mpirun.openmpi -n 1 "$keelrun" $ob1 -n 2 --oversubscribe \
+    "$programs/hello.openmpi" 2
+is "keelrun under mpirun" "0 1" "$code $(grep -cx 'hello: 2 ranks passed' "$work/out")"
+
+# --- what the ranks are told ---
+
+run_limited 20 "$keelrun" --simulate 2x2 bash -c 'echo $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE \
+    $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE $PMIX_RANK $PMIX_HOSTNAME'
+is "ranks, sizes and nodes" "0/4 0/2 0 node0 1/4 1/2 1 node0 2/4 0/2 2 node1 3/4 1/2 3 node1" \
+    "$(sort "$work/out" | tr '\n' ' ' | sed 's/ $//')"
+PMIX_SERVER_URI9=x PMIX_RANK=9 PMIX_NAMESPACE=x PMIX_MCA_psec=none PMIX_MCA_gds=ds21 \
+    OMPI_MCA_orte_hnp_uri=x run_limited 20 "$keelrun" $ob1 -n 1 "$programs/hello.openmpi" 1
+is "an outer launcher's variables do no harm" 0 "$code"
+run_limited 20 "$keelrun" -n 1 -x OMPI_MCA_btl_vader_backing_directory=/tmp bash -c \
+    'echo $OMPI_MCA_btl_vader_backing_directory'
+is "the user's folder for shared memory stays" /tmp "$(cat "$work/out")"
+
+# --- ends ---
+
+# ends HOW CODE REASON: the last rank ends so while the others wait.
+ends()
+{
+    local layout
+    for layout in "-n 4 --oversubscribe" "--simulate 2x2"; do
+        # shellcheck disable=SC2086 # words
+        run_limited 30 "$keelrun" $ob1 $layout "$programs/end_early.openmpi" 4 "$1"
+        is "$1, keelrun $layout: exit code" "$2" "$code"
+        like "$1, keelrun $layout: the reason" "$work/err" "^keelrun: rank $3$"
+        ok "$1, keelrun $layout: soon" [ "$wall_ms" -lt $((3000 * slow)) ]
+    done
+}
+ends abort 42 "3 \(.*\) on node .* aborted the job with code 42: MPI_Abort"
+ends quit 1 "3 \(.*\) on node .* exited without MPI_Finalize"
+ends all 1 "[0-3] \(.*\) on node .* exited without MPI_Finalize"
+ends kill 137 "3 \(.*\) on node .* was killed by signal 9 \(Killed\)"
+ends crash 139 "3 \(.*\) on node .* was killed by signal 11 \(Segmentation fault.*\)"
+ends never 1 "3 \(.*\) on node .* ended without MPI_Init, which another rank has called"
+
+# keelrun itself is killed while the ranks run: nothing is left, no process and no file.
+mkfifo "$work/fifo"
+cat >"$work/block.c" <<'END'
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        int fd = open(argv[1], O_WRONLY);
+        dprintf(fd, "%s\n", getenv("OMPI_MCA_btl_vader_backing_directory"));
+    }
+    pause();
+    return 0;
+}
+END
+"$KEEL_TEST_MPICC" -o "$work/block" "$work/block.c"
+exists()
+{
+    compgen -G "$1" >"$work/glob"
+}
+has_rank()
+{
+    pgrep -f "^$work/block" >"$work/glob"
+}
+start "$keelrun" $ob1 --simulate 2x2 "$work/block" "$work/fifo"
+job=$(timeout 20 head -n 1 "$work/fifo")
+job=${job%-*} # of /dev/shm/keel-JOB-VPID
+ok "ranks that wait" has_rank
+ok "they have files in shared memory" exists "$job-*/vader*"
+kill -KILL "$pid"
+await 10
+ok "after kill -9 no rank is left" wait_for 4 not has_rank
+ok "nor a file in shared memory" wait_for 4 not exists "$job-*"
+
+# --- bad neighbours ---
+
+# neighbour KIND: four ranks begin while it does its worst; sets wall_ms.
+neighbour()
+{
+    run_limited 20 "$keelrun" $ob1 -n 4 --oversubscribe bash -c '
+        if [ "$PMIX_RANK" = 0 ] && [ "$1" != nobody ]; then
+            read -r line < <(exec "$2" "$1" "${PMIX_SERVER_URI4##*:}" "$PMIX_NAMESPACE") || exit 9
+        fi
+        exec "$3" 4' - "$1" "$helpers/neighbour" "$programs/hello.openmpi"
+}
+times=()
+for i in 1 2 3; do
+    neighbour nobody
+    is "four ranks, run $i: exit code" 0 "$code"
+    times+=("$wall_ms")
+done
+usual=$(printf '%s\n' "${times[@]}" | sort -n | sed -n 2p)
+# A connection that is waited for costs a second at least.
+limit=$((usual * 12 / 10 + 900))
+
+# bad KIND LINE: the job ends as always; one line in the log says why ("" none).
+bad()
+{
+    neighbour "$1"
+    is "$1: exit code" 0 "$code"
+    is "$1: all ranks" 1 "$(grep -cx 'hello: 4 ranks passed' "$work/out")"
+    ok "$1: in the usual time ($wall_ms ms beside $usual)" [ "$wall_ms" -le "$limit" ]
+    if [ -n "$2" ]; then
+        like "$1: a line in the log" "$work/err" \
+            "refused a connection to the PMIx port from 127.0.0.1: $2"
+        ok "$1: but not many" [ "$(grep -c refused "$work/err")" -le 3 ]
+    fi
+}
+bad idle ""
+bad byte ""
+bad half ""
+bad http "this is not PMIx"
+bad random "this is not PMIx"
+bad none "its security mode is not native"
+bad user "its credential names another user or group"
+bad job "it names another job"
+bad rank "it names no living rank of this node"
+bad tool "it is not a client"
+if [ "$(id -u)" = 0 ]; then
+    bad foreign "it belongs to another user"
+    bad orphan "(its sender is gone already|it belongs to another user)"
+else
+    skip "another user's connections" "this needs root"
+fi
+
+# --- without the module ---
+
+mkdir -p "$work/bare/bin"
+cp "$keelrun" "$work/bare/bin/"
+run_limited 20 "$work/bare/bin/keelrun" $ob1 -n 2 --oversubscribe "$programs/hello.openmpi" 2
+is "no module: exit code" 1 "$code"
+like "no module: the reason" "$work/err" \
+    "^keelrun: rank . \(.*\) on node $host called MPI_Init, but PMIx is not offered: .*keel-pmix.so is not installed"
+
+ok "no session folder is left" wait_for 4 not test -e "$sessions"
+finish

@@ -1,0 +1,78 @@
+#include <config.h>
+
+#include <launcher/vars.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+START_TEST(test_a_variable_is_there_once)
+{
+    struct vars vars = {0};
+    vars_append(&vars, strdup("A=1"));
+    vars_append(&vars, strdup("AB=2"));
+    vars_set(&vars, strdup("A=3"));
+    vars_format(&vars, "C=%d", 4);
+    vars_format(&vars, "AB=%s", "");
+    ck_assert(!vars.failed);
+    ck_assert_uint_eq(vars.count, 3);
+    ck_assert_str_eq(vars.strings[0], "A=3");
+    ck_assert_str_eq(vars.strings[1], "AB=");
+    ck_assert_str_eq(vars.strings[2], "C=4");
+    ck_assert_ptr_null(vars.strings[3]);
+    vars_set(&vars, NULL); /* as strdup without memory */
+    ck_assert(vars.failed);
+    vars_fini(&vars);
+    ck_assert_ptr_null(vars.strings);
+}
+END_TEST
+
+START_TEST(test_many_variables)
+{
+    struct vars vars = {0};
+    for (int i = 0; i < 1000; i++) {
+        vars_format(&vars, "NAME_%d=%d", i, i);
+    }
+    ck_assert_uint_eq(vars.count, 1000);
+    ck_assert_str_eq(vars.strings[999], "NAME_999=999");
+    ck_assert_ptr_null(vars.strings[1000]);
+    vars_fini(&vars);
+}
+END_TEST
+
+START_TEST(test_foreign_variables)
+{
+    static const char *const foreign[] = {"PMI_RANK=1",
+                                          "PMI_FD=6",
+                                          "PMI2_FD=1",
+                                          "PMIX_NAMESPACE=x",
+                                          "PMIX_SERVER_URI41=x",
+                                          "PMIX_MCA_psec=none",
+                                          "MPI_LOCALNRANKS=1",
+                                          "HYDI_CONTROL_FD=7",
+                                          "OMPI_COMM_WORLD_RANK=1",
+                                          "OMPI_MCA_orte_hnp_uri=x",
+                                          "OMPI_MCA_ess=^singleton",
+                                          "OMPI_MCA_ess_base_jobid=1",
+                                          "OMPI_UNIVERSE_SIZE=1",
+                                          "KEEL_RANK=1"};
+    static const char *const own[] = {"PATH=/bin",
+                                      "PMI=x",
+                                      "OMPI_MCA_btl=self",
+                                      "OMPI_MCA_pml=ob1",
+                                      "OMPI_MCA_orte_base_help_aggregate=0",
+                                      "PMIX_MCA_psec_verbose=1",
+                                      "MPIR_CVAR_NUM_CLIQUES=2",
+                                      "MPIX=y",
+                                      "KEEL_MCA_log_verbose=1",
+                                      "KEEL_RANKS=1",
+                                      "",
+                                      "="};
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+        ck_assert_msg(vars_is_foreign(foreign[i]), "%s", foreign[i]);
+    }
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+        ck_assert_msg(!vars_is_foreign(own[i]), "%s", own[i]);
+    }
+}
+END_TEST
+
+UNIT_MAIN("vars", test_a_variable_is_there_once, test_many_variables, test_foreign_variables)
