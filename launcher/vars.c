@@ -9,35 +9,12 @@
 
 void vars_append(struct vars *vars, char *assignment)
 {
-    if (vars->count + 2 > vars->capacity) {
-        size_t capacity = vars->capacity ? 2 * vars->capacity : 64;
-        char **strings = realloc(vars->strings, capacity * sizeof(*strings));
-        if (!strings) {
-            vars->failed = true;
-            free(assignment);
-            return;
-        }
-        vars->strings = strings;
-        vars->capacity = capacity;
-    }
-    vars->failed = vars->failed || !assignment;
-    if (assignment) {
-        vars->strings[vars->count++] = assignment;
-        vars->strings[vars->count] = NULL;
-    }
+    vars->failed = !strings_add(&vars->strings, assignment) || vars->failed;
 }
 
 void vars_set(struct vars *vars, char *assignment)
 {
-    size_t name = assignment ? strcspn(assignment, "=") + 1 : 0;
-    for (size_t i = 0; assignment && i < vars->count; i++) {
-        if (strncmp(vars->strings[i], assignment, name) == 0) {
-            free(vars->strings[i]);
-            vars->strings[i] = assignment;
-            return;
-        }
-    }
-    vars_append(vars, assignment);
+    vars->failed = !strings_set(&vars->strings, assignment) || vars->failed;
 }
 
 void vars_format(struct vars *vars, const char *format, ...)
@@ -54,10 +31,7 @@ void vars_format(struct vars *vars, const char *format, ...)
 
 void vars_fini(struct vars *vars)
 {
-    for (size_t i = 0; i < vars->count; i++) {
-        free(vars->strings[i]);
-    }
-    free(vars->strings);
+    strings_free(vars->strings);
     *vars = (struct vars){0};
 }
 

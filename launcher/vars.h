@@ -1,13 +1,13 @@
-/* Environment variables on their way to a program: a growing NULL-ended array of NAME=VALUE. */
+/* Environment variables on their way to a program: strings (strings.h) that are NAME=VALUE, with a
+ * memory of what could not be added. */
 #ifndef LAUNCHER_VARS_H
 #define LAUNCHER_VARS_H
 
-#include <keel/types.h>
+#include <launcher/strings.h>
 
 struct vars {
     char **strings; /* owned, like its strings; NULL while it is empty */
-    size_t count, capacity;
-    bool failed; /* something is missing: no memory */
+    bool failed;    /* something is missing: no memory */
 };
 
 /* Replaces a variable or adds it; takes the string. NULL: no memory was left for it. */

@@ -13,7 +13,7 @@ START_TEST(test_a_variable_is_there_once)
     vars_format(&vars, "C=%d", 4);
     vars_format(&vars, "AB=%s", "");
     ck_assert(!vars.failed);
-    ck_assert_uint_eq(vars.count, 3);
+    ck_assert_uint_eq(strings_count(vars.strings), 3);
     ck_assert_str_eq(vars.strings[0], "A=3");
     ck_assert_str_eq(vars.strings[1], "AB=");
     ck_assert_str_eq(vars.strings[2], "C=4");
@@ -31,7 +31,7 @@ START_TEST(test_many_variables)
     for (int i = 0; i < 1000; i++) {
         vars_format(&vars, "NAME_%d=%d", i, i);
     }
-    ck_assert_uint_eq(vars.count, 1000);
+    ck_assert_uint_eq(strings_count(vars.strings), 1000);
     ck_assert_str_eq(vars.strings[999], "NAME_999=999");
     ck_assert_ptr_null(vars.strings[1000]);
     vars_fini(&vars);
