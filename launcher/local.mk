@@ -21,7 +21,8 @@ liblauncher_la_SOURCES += launcher/channel.c launcher/channel.h launcher/daemon.
 # what MPI programs are offered
 liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \
 	launcher/names.c launcher/names.h launcher/pmi1.c launcher/pmi1.h \
-	launcher/pmi1_wire.c launcher/pmi1_wire.h
+	launcher/pmi1_barrier.c launcher/pmi1_client.c launcher/pmi1_internal.h \
+	launcher/pmi1_requests.c launcher/pmi1_wire.c launcher/pmi1_wire.h
 
 # PMIx: what stands in keelrun and keeld, and the module that needs libpmix
 if OFFER_PMIX
