@@ -1,0 +1,437 @@
+/* How long a launcher takes from its start to its end, beside its peers: rounds in which each takes
+ * its turn, in changing order, so that whatever else the machine does hits all alike. */
+#include <config.h>
+
+#include <bench/machine.h>
+#include <bench/run.h>
+#include <bench/series.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum launcher { KEELRUN, BESIDE, HYDRA, MPIRUN, LAUNCHERS };
+enum { SIZES_MAX = 4, ARGS_MAX = 16, REASONS_MAX = 32 };
+
+/* What a gate or goal says is from the launcher's acceptance list: gates are ratios to a peer,
+ * goals are milliseconds of a prototype on an idle machine with two processors, with a fifth on
+ * top. */
+static const double goal_factor = 1.2;
+
+struct subject {
+    const char *name;
+    const char *program; /* with a slash: below this program's folder */
+    bool hello;          /* takes its size, prints a line for each rank */
+    const char *pml;     /* NULL: Open MPI's choice */
+    enum launcher peer;  /* that the gate names */
+    double gate;
+    bool runs_under[LAUNCHERS];
+    struct {
+        unsigned ranks;
+        double prototype_ms; /* 0: none is known */
+    } sizes[SIZES_MAX];
+};
+
+static const struct subject subjects[] = {
+    {"true",
+     "true",
+     false,
+     NULL,
+     HYDRA,
+     1.0,
+     {true, true, true, true},
+     {{1, 1.2}, {16, 6.9}, {64, 27}, {256, 92}}},
+    {"Open MPI hello",
+     "./hello.openmpi",
+     true,
+     NULL,
+     MPIRUN,
+     0.9,
+     {true, true, false, true},
+     {{1, 229}, {8, 279}, {32, 0}}},
+    {"Open MPI hello, ob1",
+     "./hello.openmpi",
+     true,
+     "ob1",
+     MPIRUN,
+     0.6,
+     {true, true, false, true},
+     {{1, 21}, {8, 66}, {32, 381}}},
+    {"MPICH hello",
+     "./hello.mpich",
+     true,
+     NULL,
+     HYDRA,
+     1.0,
+     {true, true, true, false},
+     {{1, 30}, {8, 267}, {32, 0}}},
+};
+enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
+
+static const char *const names[LAUNCHERS] = {"keelrun", "beside", "hydra", "mpirun"};
+
+struct result {
+    struct series wall, cpu;
+    unsigned runs, failed, did_not_end;
+};
+
+struct bench {
+    char programs[PATH_MAX];            /* the folder of this program */
+    char commands[LAUNCHERS][PATH_MAX]; /* empty: not to be measured */
+    const char *only_subject;           /* NULL: all */
+    unsigned only_ranks;                /* 0: all */
+    unsigned rounds;
+    int limit_ms;
+    struct result results[SUBJECTS][SIZES_MAX][LAUNCHERS];
+    char reasons[REASONS_MAX][320]; /* why runs failed */
+    unsigned reason_count;
+    double own_cpu_ms;
+};
+
+/* --- what is measured --- */
+
+static bool is_chosen(const struct bench *bench, const struct subject *subject, unsigned size)
+{
+    unsigned ranks = subject->sizes[size].ranks;
+    return ranks > 0 && (!bench->only_subject || strcmp(bench->only_subject, subject->name) == 0) &&
+           (bench->only_ranks == 0 || bench->only_ranks == ranks);
+}
+
+static bool program_path(const struct bench *bench, const struct subject *subject, char *path,
+                         size_t size)
+{
+    if (*subject->program != '.') {
+        snprintf(path, size, "%s", subject->program);
+        return true;
+    }
+    int length = snprintf(path, size, "%s/%s", bench->programs, subject->program + 2);
+    return length > 0 && (size_t) length < size && access(path, X_OK) == 0;
+}
+
+static bool is_measured(const struct bench *bench, const struct subject *subject,
+                        enum launcher launcher)
+{
+    char path[PATH_MAX];
+    return subject->runs_under[launcher] && *bench->commands[launcher] &&
+           program_path(bench, subject, path, sizeof(path));
+}
+
+/* --- runs --- */
+
+static void note(struct bench *bench, const struct subject *subject, unsigned ranks,
+                 enum launcher launcher, const char *reason)
+{
+    char text[sizeof(bench->reasons[0])];
+    snprintf(text, sizeof(text), "%s, %s, %u ranks: %.200s", names[launcher], subject->name, ranks,
+             reason);
+    for (unsigned i = 0; i < bench->reason_count; i++) {
+        if (strcmp(bench->reasons[i], text) == 0) {
+            return;
+        }
+    }
+    if (bench->reason_count < REASONS_MAX) {
+        memcpy(bench->reasons[bench->reason_count++], text, sizeof(text));
+    }
+}
+
+static void run_launcher(struct bench *bench, const struct subject *subject, unsigned ranks,
+                         enum launcher launcher, struct run *run)
+{
+    char program[PATH_MAX], number[16];
+    const char *argv[ARGS_MAX];
+    size_t count = 0;
+    program_path(bench, subject, program, sizeof(program));
+    snprintf(number, sizeof(number), "%u", ranks);
+    argv[count++] = bench->commands[launcher];
+    if (launcher != HYDRA) {
+        argv[count++] = "--oversubscribe";
+    }
+    if (subject->pml) {
+        argv[count++] = "--mca";
+        argv[count++] = "pml";
+        argv[count++] = subject->pml;
+    }
+    argv[count++] = "-n";
+    argv[count++] = number;
+    argv[count++] = program;
+    if (subject->hello) {
+        argv[count++] = number;
+    }
+    argv[count] = NULL;
+    run_command(argv, bench->limit_ms, run);
+    if (run->end == RUN_PASSED && run->lines != (subject->hello ? ranks : 0)) {
+        run->end = RUN_FAILED;
+        snprintf(run->reason, sizeof(run->reason), "%zu lines of output", run->lines);
+    }
+    bench->own_cpu_ms += run->cpu_ms;
+}
+
+static void measure(struct bench *bench, const struct subject *subject, unsigned size,
+                    enum launcher launcher)
+{
+    struct result *result = &bench->results[subject - subjects][size][launcher];
+    unsigned ranks = subject->sizes[size].ranks;
+    struct run run;
+    run_launcher(bench, subject, ranks, launcher, &run);
+    result->runs++;
+    if (run.end == RUN_PASSED) {
+        series_add(&result->wall, run.wall_ms);
+        series_add(&result->cpu, run.cpu_ms);
+        return;
+    }
+    result->failed += run.end == RUN_FAILED;
+    result->did_not_end += run.end == RUN_DID_NOT_END;
+    note(bench, subject, ranks, launcher, run.reason);
+}
+
+/* Another launcher begins each round, and each second round goes the other way. */
+static void run_round(struct bench *bench, unsigned round)
+{
+    for (unsigned s = 0; s < SUBJECTS; s++) {
+        for (unsigned size = 0; size < SIZES_MAX; size++) {
+            if (!is_chosen(bench, &subjects[s], size)) {
+                continue;
+            }
+            for (unsigned i = 0; i < LAUNCHERS; i++) {
+                unsigned turn = round % 2 ? LAUNCHERS - 1 - i : i;
+                enum launcher launcher = (enum launcher)((turn + round / 2) % LAUNCHERS);
+                if (is_measured(bench, &subjects[s], launcher)) {
+                    measure(bench, &subjects[s], size, launcher);
+                }
+            }
+        }
+    }
+}
+
+/* Programs and libraries come into memory; nothing is counted. */
+static void warm_up(struct bench *bench)
+{
+    struct run run;
+    for (unsigned s = 0; s < SUBJECTS; s++) {
+        for (unsigned launcher = 0; launcher < LAUNCHERS; launcher++) {
+            if (is_measured(bench, &subjects[s], (enum launcher) launcher)) {
+                run_launcher(bench, &subjects[s], 1, (enum launcher) launcher, &run);
+            }
+        }
+    }
+}
+
+/* --- the table --- */
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+/* What there is to say about a launcher's line. Returns whether it misses a gate. */
+static bool judge(const struct subject *subject, unsigned size, enum launcher launcher,
+                  struct result results[LAUNCHERS], char text[2][48])
+{
+    struct result *result = &results[launcher], *own = &results[KEELRUN];
+    double goal = subject->sizes[size].prototype_ms * goal_factor;
+    double wall = series_median(&result->wall);
+    double against = ratio(series_median(&own->wall), wall);
+    bool missed = false;
+    if (launcher == KEELRUN && goal > 0 && wall > 0) {
+        snprintf(text[0], 48, "  goal %.1f ms %s", goal, wall <= goal ? "met" : "missed");
+    } else if (launcher == subject->peer && against > 0) {
+        missed = against > subject->gate;
+        snprintf(text[0], 48, "  gate %.2f %s", subject->gate, missed ? "MISSED" : "met");
+    }
+    if (result->failed + result->did_not_end > 0) {
+        snprintf(text[1], 48, "  of %u: %u failed, %u did not end", result->runs, result->failed,
+                 result->did_not_end);
+        missed = missed || launcher == KEELRUN;
+    }
+    return missed;
+}
+
+/* One launcher's line. Returns whether it misses a gate. */
+static bool print_line(const struct subject *subject, unsigned size, enum launcher launcher,
+                       struct result results[LAUNCHERS])
+{
+    struct result *result = &results[launcher], *own = &results[KEELRUN];
+    char text[2][48] = {"", ""};
+    bool missed = judge(subject, size, launcher, results, text);
+    double wall = series_median(&result->wall), cpu = series_median(&result->cpu);
+    double wall_ratio = ratio(series_median(&own->wall), wall);
+    double cpu_ratio = ratio(series_median(&own->cpu), cpu);
+    printf("%-20s %4u  %-8s %9.2f %9.2f %9.2f", subject->name, subject->sizes[size].ranks,
+           names[launcher], wall, series_min(&result->wall), cpu);
+    if (launcher != KEELRUN && wall_ratio > 0) {
+        printf(" %6.2f %6.2f", wall_ratio, cpu_ratio);
+    } else if (*text[0] || *text[1]) {
+        printf("%14s", "");
+    }
+    printf("%s%s\n", text[0], text[1]);
+    return missed;
+}
+
+/* Returns how many gates were missed. */
+static unsigned print_table(struct bench *bench)
+{
+    unsigned missed = 0;
+    printf("\n%-20s %4s  %-8s %9s %9s %9s %6s %6s\n", "program", "N", "launcher", "median ms",
+           "least ms", "CPU ms", "ratio", "CPU");
+    for (unsigned s = 0; s < SUBJECTS; s++) {
+        for (unsigned size = 0; size < SIZES_MAX; size++) {
+            for (unsigned launcher = 0; launcher < LAUNCHERS; launcher++) {
+                struct result *results = bench->results[s][size];
+                if (results[launcher].runs > 0) {
+                    missed += print_line(&subjects[s], size, (enum launcher) launcher, results);
+                }
+            }
+        }
+    }
+    return missed;
+}
+
+static void print_notes(const struct bench *bench)
+{
+    char path[PATH_MAX];
+    for (unsigned s = 0; s < SUBJECTS; s++) {
+        if (!program_path(bench, &subjects[s], path, sizeof(path))) {
+            printf("%s was not measured: no %s\n", subjects[s].name, path);
+        }
+    }
+    for (unsigned launcher = 0; launcher < LAUNCHERS; launcher++) {
+        if (launcher != BESIDE && !*bench->commands[launcher]) {
+            printf("%s was not measured: it is not installed\n", names[launcher]);
+        }
+    }
+    for (unsigned i = 0; i < bench->reason_count; i++) {
+        printf("failed: %s\n", bench->reasons[i]);
+    }
+}
+
+/* --- the program --- */
+
+static const char usage[] =
+    "Usage: launch [OPTION]...\n"
+    "Measures keelrun beside mpiexec.hydra and mpirun.openmpi.\n\n"
+    "  --rounds N        runs of each (default 11)\n"
+    "  --limit SECONDS   a run that takes longer is killed and counted (default 20)\n"
+    "  --program NAME    only this one: true, \"Open MPI hello\", ...\n"
+    "  --ranks N         only with so many ranks\n"
+    "  --keelrun PATH    not the keelrun of this build\n"
+    "  --beside PATH     another keelrun as a further peer\n";
+
+static bool set_command(struct bench *bench, enum launcher launcher, const char *path)
+{
+    int length = snprintf(bench->commands[launcher], PATH_MAX, "%s", path);
+    if (length >= PATH_MAX || access(path, X_OK) < 0) {
+        bench->commands[launcher][0] = '\0';
+    }
+    return *bench->commands[launcher] != '\0';
+}
+
+/* The first of the names that PATH has. */
+static void find_command(struct bench *bench, enum launcher launcher, const char *name)
+{
+    char path[PATH_MAX];
+    const char *folder = getenv("PATH");
+    while (folder && *folder && !*bench->commands[launcher]) {
+        int length = (int) strcspn(folder, ":");
+        snprintf(path, sizeof(path), "%.*s/%s", length, folder, name);
+        set_command(bench, launcher, path);
+        folder += length + (folder[length] == ':');
+    }
+}
+
+static bool find_programs(struct bench *bench)
+{
+    char keelrun[PATH_MAX + 32];
+    ssize_t length = readlink("/proc/self/exe", bench->programs, sizeof(bench->programs) - 1);
+    char *slash = length > 0 ? strrchr(bench->programs, '/') : NULL;
+    if (!slash) {
+        return false;
+    }
+    *slash = '\0';
+    find_command(bench, HYDRA, "mpiexec.hydra");
+    find_command(bench, MPIRUN, "mpirun.openmpi");
+    snprintf(keelrun, sizeof(keelrun), "%s/../bin/keelrun", bench->programs);
+    return *bench->commands[KEELRUN] || set_command(bench, KEELRUN, keelrun);
+}
+
+static bool parse(struct bench *bench, int argc, char **argv)
+{
+    enum { ROUNDS, LIMIT, PROGRAM, RANKS, OWN, OTHER };
+    static const struct option options[] = {
+        {"rounds", required_argument, NULL, ROUNDS},
+        {"limit", required_argument, NULL, LIMIT},
+        {"program", required_argument, NULL, PROGRAM},
+        {"ranks", required_argument, NULL, RANKS},
+        {"keelrun", required_argument, NULL, OWN},
+        {"beside", required_argument, NULL, OTHER},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+    bool good = true;
+    while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case ROUNDS:
+            bench->rounds = (unsigned) atoi(optarg);
+            break;
+        case LIMIT:
+            bench->limit_ms = atoi(optarg) * 1000;
+            break;
+        case PROGRAM:
+            bench->only_subject = optarg;
+            break;
+        case RANKS:
+            bench->only_ranks = (unsigned) atoi(optarg);
+            break;
+        case OWN:
+        case OTHER:
+            good = set_command(bench, option == OWN ? KEELRUN : BESIDE, optarg);
+            break;
+        default:
+            good = false;
+        }
+    }
+    return good && optind == argc && bench->rounds > 0 && bench->rounds < 10000 &&
+           bench->limit_ms > 0;
+}
+
+static void describe(const struct bench *bench)
+{
+    machine_describe(stdout);
+    for (unsigned launcher = 0; launcher < LAUNCHERS; launcher++) {
+        if (*bench->commands[launcher]) {
+            machine_describe_program(stdout, names[launcher], bench->commands[launcher]);
+        }
+    }
+    printf("rounds      %u, a time limit of %d s\n", bench->rounds, bench->limit_ms / 1000);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench bench = {.rounds = 11, .limit_ms = 20000};
+    struct machine_use before;
+    if (!parse(&bench, argc, argv) || !find_programs(&bench)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    run_prepare();
+    describe(&bench);
+    warm_up(&bench);
+    bench.own_cpu_ms = 0;
+    machine_use_read(&before);
+    for (unsigned round = 0; round < bench.rounds; round++) {
+        if (isatty(STDERR_FILENO)) {
+            fprintf(stderr, "\rround %u of %u ", round + 1, bench.rounds);
+        }
+        run_round(&bench, round);
+    }
+    double others = machine_use_by_others(&before, bench.own_cpu_ms);
+    printf("others      took %.0f %% of the processors during the runs\n", others);
+    unsigned missed = print_table(&bench);
+    print_notes(&bench);
+    return missed > 0;
+}
