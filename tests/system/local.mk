@@ -7,6 +7,7 @@ EXTRA_DIST += tests/lib/system.sh tests/system/bend.c \
 	tests/system/coexist.sh tests/system/bad-input.sh \
 	tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
 	tests/system/leftovers.sh tests/system/netns.sh tests/lib/netns-agent \
+	tests/lib/slurm-cluster \
 	tests/system/mpich.sh tests/system/openmpi.sh
 
 check_PROGRAMS += tests/system/neighbour
