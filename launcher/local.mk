@@ -26,11 +26,12 @@ liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c l
 
 # PMIx: what stands in keelrun and keeld, and the module that needs libpmix
 if OFFER_PMIX
-liblauncher_la_SOURCES += launcher/pmix/exchange.c launcher/pmix/exchange.h \
-	launcher/pmix/exchange_internal.h launcher/pmix/found.c launcher/pmix/guard.c \
-	launcher/pmix/guard.h launcher/pmix/keeper.c launcher/pmix/listener.c \
-	launcher/pmix/listener.h launcher/pmix/module.h launcher/pmix/published.c \
-	launcher/pmix/published.h launcher/pmix/offer.c launcher/pmix/offer.h \
+liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/exchange.c \
+	launcher/pmix/exchange.h launcher/pmix/exchange_internal.h launcher/pmix/found.c \
+	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/host.c launcher/pmix/keeper.c \
+	launcher/pmix/listener.c launcher/pmix/listener.h launcher/pmix/module.h \
+	launcher/pmix/nspace.c launcher/pmix/nspace.h launcher/pmix/offer.c launcher/pmix/offer.h \
+	launcher/pmix/offer_internal.h launcher/pmix/published.c launcher/pmix/published.h \
 	launcher/pmix/starter.c launcher/pmix/starter.h launcher/pmix/vet.c launcher/pmix/vet.h
 liblauncher_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 pkglib_LTLIBRARIES += lib/keel-pmix.la

@@ -1,0 +1,84 @@
+/* What ranks find in their environment: docs/mpi.md has the reasons. */
+#include <config.h>
+
+#include <launcher/pmix/offer_internal.h>
+
+#include <string.h>
+
+/* Where Open MPI puts shared memory files. It names them after host and user, which nodes that are
+ * simulated on one host share, and leaves them when it is killed. */
+static const char *const backing_folders[] = {
+    "OMPI_MCA_btl_vader_backing_directory=",
+    "OMPI_MCA_osc_rdma_backing_directory=",
+    "OMPI_MCA_osc_sm_backing_directory=",
+    "OMPI_MCA_shmem_mmap_backing_file_base_dir=",
+};
+
+/* Has the user chosen this one? One of an outer keelrun does not count. */
+static bool is_chosen(const struct vars *vars, const char *folder)
+{
+    size_t length = strlen(folder);
+    for (size_t i = 0; vars->strings && vars->strings[i]; i++) {
+        if (strncmp(vars->strings[i], folder, length) == 0) {
+            return strncmp(vars->strings[i] + length, SHM_PREFIX, strlen(SHM_PREFIX)) != 0;
+        }
+    }
+    return false;
+}
+
+static void add_backing_folders(const struct offer *offer, struct vars *vars)
+{
+    for (size_t i = 0; i < sizeof(backing_folders) / sizeof(*backing_folders); i++) {
+        if (offer->shm_folder && !is_chosen(vars, backing_folders[i])) {
+            vars_format(vars, "%s%s", backing_folders[i], offer->shm_folder);
+        }
+    }
+}
+
+static void add_pmix_vars(const struct offer *offer, const struct nspace *nspace, struct vars *vars)
+{
+    static const char *const versions[] = {"41", "4", "3", "2", "21"};
+    vars_format(vars, "PMIX_NAMESPACE=%s", nspace->name);
+    for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+        vars_format(vars, "PMIX_SERVER_URI%s=%s.%u;tcp4://127.0.0.1:%u", versions[i],
+                    offer->servers, offer->server.daemon, listener_port(offer->listener));
+    }
+    vars_format(vars, "PMIX_SECURITY_MODE=native");
+    vars_format(vars, "PMIX_BFROP_BUFFER_TYPE=PMIX_BFROP_BUFFER_NON_DESC");
+    vars_format(vars, "PMIX_GDS_MODULE=hash");
+    vars_format(vars, "PMIX_SERVER_TMPDIR=%s", offer->folder);
+    vars_format(vars, "PMIX_SYSTEM_TMPDIR=%s", offer->folder);
+    vars_format(vars, "PMIX_HOSTNAME=%s", offer->server.node);
+    vars_format(vars, "PMIX_VERSION=%s", PMIX_SERVER_VERSION);
+}
+
+void offer_app_vars(void *state, uint32_t app, struct vars *vars)
+{
+    struct offer *offer = state;
+    const struct nspace *nspace = nspace_of_app(&offer->nspaces, app);
+    if (!nspace) {
+        return;
+    }
+    add_pmix_vars(offer, nspace, vars);
+    vars_format(vars, "JSM_JSRUN_PORT=1");
+    vars_format(vars, "OMPI_COMM_WORLD_SIZE=%u", nspace->map.size);
+    vars_format(vars, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", nspace_local_size(nspace));
+    if (offer->daemon->launch.yield || nspace->first > 0) { /* the spawned are beyond the plan */
+        vars_format(vars, "OMPI_MCA_mpi_oversubscribe=1");
+    }
+    add_backing_folders(offer, vars);
+}
+
+void offer_rank_vars(void *state, uint32_t number, struct vars *vars)
+{
+    struct offer *offer = state;
+    const struct nspace *nspace = nspace_of_rank(&offer->nspaces, number);
+    if (!nspace) {
+        return;
+    }
+    uint32_t rank = number - nspace->first, local_rank = nspace->map.local_rank_of[rank];
+    vars_format(vars, "PMIX_RANK=%u", rank);
+    vars_format(vars, "OMPI_COMM_WORLD_RANK=%u", rank);
+    vars_format(vars, "OMPI_COMM_WORLD_LOCAL_RANK=%u", local_rank);
+    vars_format(vars, "OMPI_COMM_WORLD_NODE_RANK=%u", local_rank);
+}

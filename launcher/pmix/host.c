@@ -1,0 +1,125 @@
+/* What the module asks of the daemon. */
+#include <config.h>
+
+#include <launcher/pmix/offer_internal.h>
+
+#include <base/log.h>
+#include <bootstrap/proto.h>
+#include <string.h>
+
+static void host_post(void *arg, struct loop_task *task)
+{
+    struct offer *offer = arg;
+    loop_post(offer->daemon->loop, task);
+}
+
+static void host_log(void *arg, bool error, const char *text)
+{
+    (void) arg;
+    log_at(LOG_LAUNCHER, error ? LOG_ERROR : LOG_INFO, "PMIx: %s", text);
+}
+
+static void host_connected(void *arg, const pmix_proc_t *rank)
+{
+    struct offer *offer = arg;
+    uint32_t number;
+    if (offer_find_local(offer, rank->nspace, rank->rank, &number)) {
+        offer->ranks[number].connected = true;
+        offer->ranks[number].finalized = false;
+        local_joined(offer->daemon, number, "MPI_Init");
+    }
+}
+
+static void host_finalized(void *arg, const pmix_proc_t *rank)
+{
+    struct offer *offer = arg;
+    uint32_t number;
+    if (offer_find_local(offer, rank->nspace, rank->rank, &number)) {
+        offer->ranks[number].finalized = true;
+    }
+}
+
+static void host_abort(void *arg, const pmix_proc_t *rank, int status, const char *reason)
+{
+    struct offer *offer = arg;
+    uint32_t number;
+    if (offer_find_local(offer, rank->nspace, rank->rank, &number)) {
+        daemon_report(offer->daemon, proto_new(REPORT_ABORT, "uis", number, (int32_t) status,
+                                               strcmp(reason, "N/A") == 0 ? "MPI_Abort" : reason));
+    }
+}
+
+static void host_gather(void *arg, const char *purpose, const pmix_proc_t *procs, size_t count,
+                        const void *data, size_t size, pmix_done_fn *done, void *done_arg)
+{
+    struct offer *offer = arg;
+    exchange_gather(offer->exchange, purpose, procs, count, data, size, done, done_arg);
+}
+
+static void host_modex(void *arg, const pmix_proc_t *rank, pmix_done_fn *done, void *done_arg)
+{
+    struct offer *offer = arg;
+    exchange_modex(offer->exchange, rank, done, done_arg);
+}
+
+static void host_publish(void *arg, const pmix_proc_t *publisher, struct pmix_scope scope,
+                         const struct pmix_item *items, size_t count, pmix_done_fn *done,
+                         void *done_arg)
+{
+    struct offer *offer = arg;
+    exchange_publish(offer->exchange, publisher, scope, items, count, done, done_arg);
+}
+
+static void host_lookup(void *arg, const pmix_proc_t *seeker, pmix_data_range_t range, char **keys,
+                        uint32_t wait, uint32_t timeout_s, pmix_done_fn *done, void *done_arg)
+{
+    struct offer *offer = arg;
+    exchange_lookup(offer->exchange, seeker, range, keys, wait, timeout_s, done, done_arg);
+}
+
+static void host_unpublish(void *arg, const pmix_proc_t *publisher, pmix_data_range_t range,
+                           char **keys, pmix_done_fn *done, void *done_arg)
+{
+    struct offer *offer = arg;
+    exchange_unpublish(offer->exchange, publisher, range, keys, done, done_arg);
+}
+
+static void host_spawn(void *arg, const pmix_proc_t *parent, const struct pmix_program *programs,
+                       size_t count, pmix_done_fn *done, void *done_arg)
+{
+    struct offer *offer = arg;
+    uint32_t number;
+    if (!offer_find_local(offer, parent->nspace, parent->rank, &number)) {
+        done(done_arg, PMIX_ERR_NOT_FOUND, NULL, 0);
+        return;
+    }
+    exchange_spawn(offer->exchange, number, programs, count, done, done_arg);
+}
+
+static void host_tell(void *arg, const char *text)
+{
+    struct offer *offer = arg;
+    daemon_tell(offer->daemon, "%s", text);
+}
+
+static void host_notify(void *arg, const void *event, size_t size)
+{
+    struct offer *offer = arg;
+    exchange_notify(offer->exchange, event, size);
+}
+
+const struct pmix_host offer_host = {
+    .post = host_post,
+    .log = host_log,
+    .connected = host_connected,
+    .finalized = host_finalized,
+    .abort = host_abort,
+    .gather = host_gather,
+    .modex = host_modex,
+    .publish = host_publish,
+    .lookup = host_lookup,
+    .unpublish = host_unpublish,
+    .spawn = host_spawn,
+    .tell = host_tell,
+    .notify = host_notify,
+};

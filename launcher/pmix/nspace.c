@@ -1,0 +1,156 @@
+#include <config.h>
+
+#include <launcher/pmix/nspace.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct nspace *nspace_find(struct list *all, const char *name)
+{
+    struct nspace *nspace;
+    list_for_each (nspace, all, struct nspace, link) {
+        if (strcmp(nspace->name, name) == 0) {
+            return nspace;
+        }
+    }
+    return NULL;
+}
+
+struct nspace *nspace_of_rank(struct list *all, uint32_t number)
+{
+    struct nspace *nspace;
+    list_for_each (nspace, all, struct nspace, link) {
+        if (number >= nspace->first && number - nspace->first < nspace->map.size) {
+            return nspace;
+        }
+    }
+    return NULL;
+}
+
+pmix_proc_t nspace_rank_name(struct list *all, uint32_t number)
+{
+    pmix_proc_t name = {.rank = PMIX_RANK_INVALID};
+    const struct nspace *nspace = nspace_of_rank(all, number);
+    if (nspace) {
+        PMIX_LOAD_PROCID(&name, nspace->name, number - nspace->first);
+    }
+    return name;
+}
+
+void nspace_destroy(struct nspace *nspace)
+{
+    free(nspace->map.node_of);
+    free(nspace->map.local_rank_of);
+    free(nspace->app_of);
+    free(nspace->programs);
+    free(nspace);
+}
+
+/* Within the namespace: counted node by node. */
+static void count_local_ranks(struct job_map *map)
+{
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        map->local_rank_of[rank] = 0;
+        for (uint32_t before = rank; before-- > 0;) {
+            if (map->node_of[before] == map->node_of[rank]) {
+                map->local_rank_of[rank] = map->local_rank_of[before] + 1;
+                break;
+            }
+        }
+    }
+}
+
+/* Fills the maps from the daemon's launch. */
+static int copy_map(struct nspace *nspace, const struct launch *launch, uint32_t count,
+                    uint32_t app_count)
+{
+    struct job_map *map = &nspace->map;
+    *map = (struct job_map){.size = count,
+                            .node_count = launch->map.node_count,
+                            .node_names = launch->map.node_names,
+                            .daemon_of_node = launch->map.daemon_of_node};
+    map->node_of = calloc(count, sizeof(*map->node_of));
+    map->local_rank_of = calloc(count, sizeof(*map->local_rank_of));
+    nspace->app_of = calloc(count, sizeof(*nspace->app_of));
+    nspace->programs = calloc(app_count, sizeof(*nspace->programs));
+    if (!map->node_of || !map->local_rank_of || !nspace->app_of || !nspace->programs) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t rank = 0; rank < count; rank++) {
+        map->node_of[rank] = launch->map.node_of[nspace->first + rank];
+        nspace->app_of[rank] = launch->app_of[nspace->first + rank] - nspace->app_first;
+    }
+    for (uint32_t app = 0; app < app_count; app++) {
+        nspace->programs[app] =
+            (struct pmix_program){.argv = launch->apps[nspace->app_first + app].argv,
+                                  .wdir = launch->apps[nspace->app_first + app].wdir};
+    }
+    count_local_ranks(map);
+    return ORTE_SUCCESS;
+}
+
+struct nspace *nspace_of_app(struct list *all, uint32_t app)
+{
+    struct nspace *nspace;
+    list_for_each (nspace, all, struct nspace, link) {
+        if (app >= nspace->app_first && app - nspace->app_first < nspace->job.app_count) {
+            return nspace;
+        }
+    }
+    return NULL;
+}
+
+uint32_t nspace_local_size(const struct nspace *nspace)
+{
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < nspace->map.size; rank++) {
+        count += nspace->map.daemon_of_node[nspace->map.node_of[rank]] == nspace->job.daemon;
+    }
+    return count;
+}
+
+static void describe(struct nspace *nspace, const struct nspace_setup *setup, uint32_t app_count,
+                     struct list *all)
+{
+    const struct spawned *spawned = setup->spawned;
+    const char *uuid = setup->daemon->launch.map.uuid;
+    if (spawned) {
+        snprintf(nspace->name, sizeof(nspace->name), "keel-%s.%u", uuid, spawned->number);
+        nspace->parent = nspace_rank_name(all, spawned->parent);
+    } else {
+        snprintf(nspace->name, sizeof(nspace->name), "keel-%s", uuid);
+    }
+    nspace->job = (struct pmix_job){.nspace = nspace->name,
+                                    .parent = spawned ? &nspace->parent : NULL,
+                                    .map = &nspace->map,
+                                    .daemon = setup->daemon->name.vpid,
+                                    .node = setup->daemon->node,
+                                    .apps = nspace->programs,
+                                    .app_count = app_count,
+                                    .app_of = nspace->app_of,
+                                    .cpus = spawned ? NULL : setup->cpus,
+                                    .folder = setup->folder,
+                                    .universe = setup->daemon->launch.universe};
+}
+
+struct nspace *nspace_add(struct list *all, const struct nspace_setup *setup)
+{
+    const struct launch *launch = &setup->daemon->launch;
+    const struct spawned *spawned = setup->spawned;
+    struct nspace *nspace = calloc(1, sizeof(*nspace));
+    if (!nspace) {
+        return NULL;
+    }
+    uint32_t apps = spawned ? spawned->app_count : launch->app_count;
+    nspace->first = spawned ? spawned->first : 0;
+    nspace->app_first = spawned ? spawned->app_first : 0;
+    if (copy_map(nspace, launch, spawned ? spawned->count : launch->map.size, apps) !=
+        ORTE_SUCCESS) {
+        nspace_destroy(nspace);
+        return NULL;
+    }
+    describe(nspace, setup, apps, all);
+    list_append(all, &nspace->link);
+    return nspace;
+}

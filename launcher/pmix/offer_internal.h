@@ -1,0 +1,48 @@
+/* What the files of the service PMIx share: offer.c (its life, ranks and connections), host.c (what
+ * the module asks of the daemon), environment.c (what ranks find in theirs). */
+#ifndef LAUNCHER_PMIX_OFFER_INTERNAL_H
+#define LAUNCHER_PMIX_OFFER_INTERNAL_H
+
+#include <launcher/pmix/exchange.h>
+#include <launcher/pmix/listener.h>
+#include <launcher/pmix/nspace.h>
+#include <launcher/pmix/starter.h>
+#include <launcher/vars.h>
+
+#define SHM_PREFIX "/dev/shm/keel-"
+
+struct rank_state {
+    bool connected, finalized, ended;
+};
+
+enum server_state { SERVER_NOT_STARTED, SERVER_RUNNING, SERVER_FAILED };
+
+struct offer {
+    struct daemon *daemon;
+    char servers[JOB_UUID_TEXT + 32];
+    char *folder;             /* owned: for libpmix's files and the ranks' */
+    char *shm_folder;         /* owned: for Open MPI's shared memory; NULL: there is none */
+    struct rank_state *ranks; /* owned, by number */
+    cpu_set_t *cpus;          /* owned, by local rank; NULL: not bound */
+    struct list nspaces;      /* the user's first */
+    struct pmix_server server;
+    struct pmix_host host;
+    struct listener *listener;
+    struct exchange *exchange;
+    struct starter *starter;
+    enum server_state state;
+    const struct pmix_module *module;
+    struct list waiting;
+};
+
+/* The number of a rank of this node; false: it is not one. */
+bool offer_find_local(struct offer *offer, const char *name, uint32_t rank, uint32_t *number);
+
+/* host.c: its arg is the offer. */
+extern const struct pmix_host offer_host;
+
+/* environment.c: as in struct service_ops. */
+void offer_app_vars(void *state, uint32_t app, struct vars *vars);
+void offer_rank_vars(void *state, uint32_t number, struct vars *vars);
+
+#endif
