@@ -10,6 +10,7 @@ struct rml;
 struct rml_completion {
     struct list link;
     bool recursive; /* may run while another callback blocks */
+    bool aside;     /* no callback (rml_defer): all callbacks may run while it blocks */
     /* Exactly one of the two is called, once; both end the object that embeds this. */
     void (*run)(struct rml *rml, struct rml_completion *completion);
     void (*drop)(struct rml *rml, struct rml_completion *completion); /* without the callback */

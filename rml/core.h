@@ -122,8 +122,14 @@ void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t co
 
 /* Runs the callbacks that are due; returns their number; 0 from inside a callback. */
 int rml_progress(struct rml *rml);
-/* Is the calling thread inside a callback of this RML? */
+/* Sleeps until a callback is due, but not beyond a time (clock_us). */
+void rml_rest(struct rml *rml, uint64_t until_us);
+/* Is the calling thread inside a callback of this RML, or inside what was deferred? */
 bool rml_in_callback(struct rml *rml);
+/* Puts work aside: run is called in its turn, where callbacks run but never inside one; while it
+ * blocks, callbacks go on. drop instead of run: the RML ends first. */
+int rml_defer(struct rml *rml, void (*run)(void *arg), void (*drop)(void *arg),
+              void *arg) KEEL_MUST_CHECK;
 /* Runs callbacks until *done is true or the deadline (clock_us, 0: none) is over; sleeps in
  * between. ORTE_SUCCESS or ORTE_ERR_TIMEOUT. poll (may be NULL) is called between: data plane
  * progress; while it is given and returns work, the wait does not sleep. */

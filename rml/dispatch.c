@@ -1,7 +1,8 @@
 /* Where callbacks run. What completes is queued in the order of completion. In
  * RML_DISPATCH_PROGRESS mode the application's threads run the queue, one thread and one callback
  * at a time: the thread inside a callback is the drainer. While that callback blocks in a call of
- * ours, the drainer runs recursive completions only, and the others keep their order. In
+ * ours, the drainer runs recursive completions only, and the others keep their order. What was put
+ * aside (rml_defer) takes its turn in the same queue, but holds nothing back while it blocks. In
  * RML_DISPATCH_LOOP mode a task on the loop runs the queue. */
 #include <config.h>
 
@@ -91,10 +92,10 @@ bool rml_in_callback(struct rml *rml)
 /* The completion that the calling thread may run now; NULL: none. */
 static struct rml_completion *choose_locked(struct rml *rml)
 {
-    bool nested = is_drainer(rml);
-    if (rml->draining && !nested) {
+    if (rml->draining && !is_drainer(rml)) {
         return NULL;
     }
+    bool nested = rml->draining && rml->in_callback;
     struct rml_completion *completion;
     list_for_each (completion, &rml->due, struct rml_completion, link) {
         if (!nested || completion->recursive) {
@@ -110,14 +111,16 @@ static bool run_one_locked(struct rml *rml)
     if (!completion) {
         return false;
     }
-    bool nested = rml->draining;
+    bool draining = rml->draining, in_callback = rml->in_callback;
     rml_undue_locked(rml, completion);
     rml->draining = true;
     rml->drainer = pthread_self();
+    rml->in_callback = !completion->aside;
     pthread_mutex_unlock(&rml->lock);
     completion->run(rml, completion);
     pthread_mutex_lock(&rml->lock);
-    rml->draining = nested;
+    rml->draining = draining;
+    rml->in_callback = in_callback;
     rml_wake_locked(rml); /* the callback may have ended a wait; others may drain now */
     return true;
 }
@@ -132,7 +135,7 @@ int rml_progress(struct rml *rml)
         return 0; /* the usual case costs no lock */
     }
     pthread_mutex_lock(&rml->lock);
-    if (!rml->draining) {
+    if (!rml->draining || (is_drainer(rml) && !rml->in_callback)) {
         /* What the callbacks add waits for the next call. */
         for (size_t left = rml->due_count; left > 0 && run_one_locked(rml); left--) {
             ran++;
@@ -153,6 +156,15 @@ void rml_sleep_locked(struct rml *rml, uint64_t until_us)
         pthread_cond_timedwait(&rml->wake, &rml->lock, &until);
     }
     rml->sleepers--;
+}
+
+void rml_rest(struct rml *rml, uint64_t until_us)
+{
+    pthread_mutex_lock(&rml->lock);
+    if (!choose_locked(rml)) {
+        rml_sleep_locked(rml, until_us);
+    }
+    pthread_mutex_unlock(&rml->lock);
 }
 
 struct waiter {
@@ -254,6 +266,49 @@ void rml_set_poll(struct rml *rml, int (*poll)(void *arg), void *arg)
     rml->poll = poll;
     rml->poll_arg = arg;
     pthread_mutex_unlock(&rml->lock);
+}
+
+/* --- what was put aside --- */
+
+struct deferred {
+    struct rml_completion completion;
+    void (*run)(void *arg);
+    void (*drop)(void *arg);
+    void *arg;
+};
+
+static void run_deferred(struct rml *rml, struct rml_completion *completion)
+{
+    struct deferred deferred = *container_of(completion, struct deferred, completion);
+    (void) rml;
+    free(container_of(completion, struct deferred, completion));
+    deferred.run(deferred.arg);
+}
+
+static void drop_deferred(struct rml *rml, struct rml_completion *completion)
+{
+    struct deferred *deferred = container_of(completion, struct deferred, completion);
+    (void) rml;
+    deferred->drop(deferred->arg);
+    free(deferred);
+}
+
+int rml_defer(struct rml *rml, void (*run)(void *arg), void (*drop)(void *arg), void *arg)
+{
+    struct deferred *deferred = malloc(sizeof(*deferred));
+    if (!deferred) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    *deferred =
+        (struct deferred){.completion = {.aside = true, .run = run_deferred, .drop = drop_deferred},
+                          .run = run,
+                          .drop = drop,
+                          .arg = arg};
+    list_init(&deferred->completion.link);
+    pthread_mutex_lock(&rml->lock);
+    rml_due_locked(rml, &deferred->completion);
+    pthread_mutex_unlock(&rml->lock);
+    return ORTE_SUCCESS;
 }
 
 /* --- loop mode --- */

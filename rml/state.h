@@ -59,8 +59,9 @@ struct rml {
     /* rml/dispatch.c */
     struct list due;         /* struct rml_completion, in the order of completion */
     atomic_size_t due_count; /* written under the lock; rml_progress looks without it */
-    bool draining;           /* a thread is inside a callback */
+    bool draining;           /* a thread is inside a callback, or what was deferred */
     pthread_t drainer;       /* that thread */
+    bool in_callback;        /* it is inside a callback, which holds others back */
     unsigned sleepers;
     pthread_cond_t wake;
     struct loop_task drain;
