@@ -25,7 +25,8 @@ static void bitmap_destruct(opal_object_t *object)
 
 const opal_class_t opal_bitmap_t_class = {
     .cls_name = "opal_bitmap_t",
-    .cls_size = sizeof(opal_bitmap_t),
+    .cls_parent = OBJ_CLASS(opal_object_t),
+    .cls_sizeof = sizeof(opal_bitmap_t),
     .cls_construct = bitmap_construct,
     .cls_destruct = bitmap_destruct,
 };

@@ -31,7 +31,8 @@ static void buffer_destruct(opal_object_t *object)
 
 const opal_class_t opal_buffer_t_class = {
     .cls_name = "opal_buffer_t",
-    .cls_size = sizeof(opal_buffer_t),
+    .cls_parent = OBJ_CLASS(opal_object_t),
+    .cls_sizeof = sizeof(opal_buffer_t),
     .cls_construct = buffer_construct,
     .cls_destruct = buffer_destruct,
 };

@@ -18,7 +18,8 @@ static void value_destruct(opal_object_t *object)
 
 const opal_class_t opal_dss_value_t_class = {
     .cls_name = "opal_dss_value_t",
-    .cls_size = sizeof(opal_dss_value_t),
+    .cls_parent = OBJ_CLASS(opal_object_t),
+    .cls_sizeof = sizeof(opal_dss_value_t),
     .cls_construct = value_construct,
     .cls_destruct = value_destruct,
 };

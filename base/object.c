@@ -3,28 +3,43 @@
 #include <keel/object.h>
 #include <stdlib.h>
 
+const opal_class_t opal_object_t_class = {
+    .cls_name = "opal_object_t",
+    .cls_sizeof = sizeof(opal_object_t),
+};
+
 opal_object_t *opal_obj_new(const opal_class_t *cls)
 {
-    opal_object_t *object = calloc(1, cls->cls_size);
+    opal_object_t *object = calloc(1, cls->cls_sizeof);
     if (object) {
         opal_obj_construct(object, cls);
     }
     return object;
 }
 
-void opal_obj_construct(opal_object_t *object, const opal_class_t *cls)
+static void construct_as(opal_object_t *object, const opal_class_t *cls)
 {
-    object->obj_class = cls;
-    __atomic_store_n(&object->obj_reference_count, 1, __ATOMIC_RELAXED);
+    if (cls->cls_parent) {
+        construct_as(object, cls->cls_parent);
+    }
     if (cls->cls_construct) {
         cls->cls_construct(object);
     }
 }
 
+void opal_obj_construct(opal_object_t *object, const opal_class_t *cls)
+{
+    object->obj_class = cls;
+    __atomic_store_n(&object->obj_reference_count, 1, __ATOMIC_RELAXED);
+    construct_as(object, cls);
+}
+
 void opal_obj_destruct(opal_object_t *object)
 {
-    if (object->obj_class->cls_destruct) {
-        object->obj_class->cls_destruct(object);
+    for (const opal_class_t *cls = object->obj_class; cls; cls = cls->cls_parent) {
+        if (cls->cls_destruct) {
+            cls->cls_destruct(object);
+        }
     }
 }
 

@@ -13,7 +13,7 @@ struct opal_bitmap_t {
     int max_size;     /* most elements that it may grow to */
 };
 typedef struct opal_bitmap_t opal_bitmap_t;
-OBJ_CLASS_DECLARATION(opal_bitmap_t);
+extern const opal_class_t opal_bitmap_t_class KEEL_PUBLIC(opal_bitmap_t_class);
 
 /* Returns: OPAL_SUCCESS; OPAL_ERR_BAD_PARAM for NULL or a negative bit; OPAL_ERR_OUT_OF_RESOURCE
  * without memory or above the maximum. set_bit grows the bitmap; a bit beyond the end is not set.

@@ -55,7 +55,7 @@ struct opal_buffer_t {
     size_t bytes_used;
 };
 typedef struct opal_buffer_t opal_buffer_t;
-OBJ_CLASS_DECLARATION(opal_buffer_t);
+extern const opal_class_t opal_buffer_t_class KEEL_PUBLIC(opal_buffer_t_class);
 
 typedef struct opal_byte_object_t {
     int32_t size;
@@ -68,7 +68,7 @@ typedef struct opal_dss_value_t {
     opal_data_type_t type;
     void *data;
 } opal_dss_value_t;
-OBJ_CLASS_DECLARATION(opal_dss_value_t);
+extern const opal_class_t opal_dss_value_t_class KEEL_PUBLIC(opal_dss_value_t_class);
 
 typedef int (*opal_dss_pack_fn_t)(opal_buffer_t *buffer, const void *src, int32_t num_values,
                                   opal_data_type_t type);
