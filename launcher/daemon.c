@@ -3,9 +3,9 @@
 #include <launcher/daemon.h>
 
 #include <base/log.h>
+#include <base/session.h>
 #include <bootstrap/proto.h>
 #include <launcher/names.h>
-#include <launcher/session.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/session.h>
 #include <base/sock.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/session.h>
 #include <launcher/shepherd.h>
 #include <launcher/shepherd_main.h>
 #include <launcher/spawn_wire.h>

@@ -1,9 +1,9 @@
 #include <config.h>
 
 #include <base/clock.h>
+#include <base/session.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/session.h>
 #include <launcher/shepherd_main.h>
 #include <launcher/spawn.h>
 #include <launcher/spawn_wire.h>

@@ -4,7 +4,7 @@
 UNIT_TESTS += \
 	tests/unit/base/test-log tests/unit/base/test-param tests/unit/base/test-fault tests/unit/base/test-loop \
 	tests/unit/base/test-sock tests/unit/base/test-crypto tests/unit/base/test-paths tests/unit/base/test-topo \
-	tests/unit/base/test-netif
+	tests/unit/base/test-netif tests/unit/base/test-session
 tests_unit_base_test_log_SOURCES = tests/unit/base/test-log.c
 tests_unit_base_test_log_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_param_SOURCES = tests/unit/base/test-param.c
@@ -23,6 +23,8 @@ tests_unit_base_test_topo_SOURCES = tests/unit/base/test-topo.c
 tests_unit_base_test_topo_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_netif_SOURCES = tests/unit/base/test-netif.c
 tests_unit_base_test_netif_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_session_SOURCES = tests/unit/base/test-session.c
+tests_unit_base_test_session_LDADD = tests/lib/libunit.la libbase.la
 
 # Data: status codes, names, objects, packing.
 UNIT_TESTS += \

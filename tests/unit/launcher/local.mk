@@ -11,7 +11,7 @@ tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.l
 
 # What stands beside the daemon's core.
 UNIT_TESTS += \
-	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program tests/unit/launcher/test-session \
+	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program \
 	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
 	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output \
 	tests/unit/launcher/test-strings
@@ -19,8 +19,6 @@ tests_unit_launcher_test_spawn_wire_SOURCES = tests/unit/launcher/test-spawn-wir
 tests_unit_launcher_test_spawn_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_program_SOURCES = tests/unit/launcher/test-program.c
 tests_unit_launcher_test_program_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_session_SOURCES = tests/unit/launcher/test-session.c
-tests_unit_launcher_test_session_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_cmdline_SOURCES = tests/unit/launcher/test-cmdline.c
 tests_unit_launcher_test_cmdline_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_plan_SOURCES = tests/unit/launcher/test-plan.c

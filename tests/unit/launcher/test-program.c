@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/session.h>
+#include <base/session.h>
 #include <launcher/shepherd.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 #include <config.h>
 
-#include <bootstrap/job_map.h>
+#include <base/session.h>
+
+#include <base/crypto.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/session.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 64, OPEN_TRIES = 3 };
+enum { DEPTH_MAX = 64, OPEN_TRIES = 3, ID_BYTES = 16, ID_TEXT = 2 * ID_BYTES + 1 };
 
 static KEEL_PRINTF(4, 5) int explain(int status, char *reason, size_t size, const char *format, ...)
 {
@@ -22,6 +23,12 @@ static KEEL_PRINTF(4, 5) int explain(int status, char *reason, size_t size, cons
     vsnprintf(reason, size, format, args);
     va_end(args);
     return status;
+}
+
+static bool is_job_id(const char *text)
+{
+    uint8_t bits[ID_BYTES];
+    return crypto_from_hex(bits, sizeof(bits), text) == ORTE_SUCCESS;
 }
 
 static bool own_folder(const char *path)
@@ -51,8 +58,8 @@ static int jobs_folder(char *path, size_t size)
 int session_path(char **out, const char *uuid, uint32_t vpid, char *reason, size_t reason_size)
 {
     char jobs[sizeof(((struct sockaddr_un *) NULL)->sun_path)];
-    char path[sizeof(jobs) + JOB_UUID_TEXT + 16];
-    if (!job_uuid_ok(uuid)) {
+    char path[sizeof(jobs) + ID_TEXT + 16];
+    if (!is_job_id(uuid)) {
         return explain(ORTE_ERR_BAD_PARAM, reason, reason_size, "'%s' is not a job's id", uuid);
     }
     int length = jobs_folder(jobs, sizeof(jobs));
@@ -104,8 +111,8 @@ static int make_folder(const char *path, bool fresh, char *reason, size_t reason
     return 0;
 }
 
-/* Makes the three folders of which path is the last. */
-static int make_folders(const char *path, char *reason, size_t reason_size)
+/* Makes the three folders of which path is the last; fresh: that one must not be there yet. */
+static int make_folders(const char *path, bool fresh, char *reason, size_t reason_size)
 {
     char part[sizeof(((struct sockaddr_un *) NULL)->sun_path)];
     size_t ends[3] = {0, 0, strlen(path)};
@@ -116,7 +123,7 @@ static int make_folders(const char *path, char *reason, size_t reason_size)
     }
     for (int i = 0; i < 3; i++) {
         snprintf(part, sizeof(part), "%.*s", (int) ends[i], path);
-        int rc = make_folder(part, i == 2, reason, reason_size);
+        int rc = make_folder(part, fresh && i == 2, reason, reason_size);
         if (rc < 0) {
             return rc;
         }
@@ -124,17 +131,18 @@ static int make_folders(const char *path, char *reason, size_t reason_size)
     return 0;
 }
 
-int session_open(char **out, const char *uuid, uint32_t vpid, char *reason, size_t reason_size)
+static int open_folder(char **out, const char *uuid, uint32_t number, bool fresh, char *reason,
+                       size_t reason_size)
 {
     char *path;
-    int rc = session_path(&path, uuid, vpid, reason, reason_size);
+    int rc = session_path(&path, uuid, number, reason, reason_size);
     if (rc != ORTE_SUCCESS) {
         return rc;
     }
     /* Another job that ends at this moment may remove the folder above ours while it is empty. */
     rc = -ENOENT;
     for (int tries = 0; tries < OPEN_TRIES && rc == -ENOENT; tries++) {
-        rc = make_folders(path, reason, reason_size);
+        rc = make_folders(path, fresh, reason, reason_size);
     }
     if (rc == 0) {
         *out = path;
@@ -151,6 +159,16 @@ int session_open(char **out, const char *uuid, uint32_t vpid, char *reason, size
     }
     free(path);
     return rc;
+}
+
+int session_open(char **path, const char *uuid, uint32_t vpid, char *reason, size_t reason_size)
+{
+    return open_folder(path, uuid, vpid, true, reason, reason_size);
+}
+
+int session_share(char **path, const char *uuid, uint32_t node, char *reason, size_t reason_size)
+{
+    return open_folder(path, uuid, node, false, reason, reason_size);
 }
 
 static int remove_content(int fd, dev_t device, unsigned depth);
@@ -225,12 +243,12 @@ static bool cut_last(char *path)
 static bool is_job_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash && job_uuid_ok(slash + 1);
+    return slash && is_job_id(slash + 1);
 }
 
-void session_remove(const char *path)
+/* JOB, and the folder above it. */
+static void remove_above(const char *path)
 {
-    folder_remove(path);
     char *above = strdup(path);
     if (!above) {
         return;
@@ -244,4 +262,17 @@ void session_remove(const char *path)
         rmdir(above);
     }
     free(above);
+}
+
+void session_remove(const char *path)
+{
+    folder_remove(path);
+    remove_above(path);
+}
+
+void session_leave(const char *path)
+{
+    if (rmdir(path) == 0) {
+        remove_above(path);
+    }
 }

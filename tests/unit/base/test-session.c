@@ -1,8 +1,8 @@
 #include <config.h>
 
+#include <base/session.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +173,29 @@ START_TEST(test_a_daemons_folder_is_fresh)
 }
 END_TEST
 
+START_TEST(test_a_shared_folder_ends_with_the_last)
+{
+    char *first, *second, file[256];
+    in_tmp();
+    ck_assert_int_eq(session_share(&first, JOB, 1, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(session_share(&second, JOB, 1, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_str_eq(first, second);
+    snprintf(file, sizeof(file), "%s/socket", second);
+    close(open(file, O_CREAT | O_WRONLY, 0600));
+    session_leave(first);
+    ck_assert_int_eq(access(file, F_OK), 0);
+    unlink(file);
+    session_leave(second);
+    ck_assert_int_ne(access(base, F_OK), 0);
+    session_leave(second); /* nothing there */
+    mkdir(base, 0755);
+    ck_assert_int_eq(session_share(&first, JOB, 1, reason, sizeof(reason)), ORTE_ERR_PERM);
+    free(second);
+    free(first);
+    remove_tmp();
+}
+END_TEST
+
 START_TEST(test_job_ids_are_checked)
 {
     static const char *const ids[] = {"",
@@ -255,4 +278,5 @@ UNIT_MAIN("session", test_folders_are_made_and_removed,
           test_path_is_known_before_the_folder_is_made, test_runtime_folder_is_preferred,
           test_missing_tmpdir_falls_back_to_tmp, test_what_is_not_ours_alone_is_refused,
           test_another_users_folder_is_refused, test_a_daemons_folder_is_fresh,
-          test_job_ids_are_checked, test_paths_fit_sockets, test_removal_stays_inside_the_folder)
+          test_a_shared_folder_ends_with_the_last, test_job_ids_are_checked, test_paths_fit_sockets,
+          test_removal_stays_inside_the_folder)

@@ -1,4 +1,5 @@
-/* The session folder: where a daemon keeps its sockets and small files for one job.
+/* The session folder: where a daemon, or the ranks of a node that have none, keep sockets and small
+ * files for one job.
  *
  *   $XDG_RUNTIME_DIR/keel/JOB/VPID    when that is set, exists and belongs to this user, else
  *   $TMPDIR/keel-UID/JOB/VPID         (/tmp when TMPDIR is not set or is no folder)
@@ -13,7 +14,7 @@
 
 /* What a file's name in the folder may need: with a slash and this many characters, its path still
  * fits a socket address. */
-#define SESSION_NAME_MAX 15
+#define SESSION_NAME_MAX 22
 
 /* Where the folder of a daemon is or will be; nothing is made. So that it can be guarded before it
  * exists. *path is malloc'd; uuid is 32 hex digits. On error, reason says what is wrong and where:
@@ -24,6 +25,11 @@ int session_path(char **path, const char *uuid, uint32_t vpid, char *reason,
  * ORTE_EXISTS: the daemon's own is there already; ORTE_ERR_FILE_OPEN_FAILURE: anything else. */
 int session_open(char **path, const char *uuid, uint32_t vpid, char *reason,
                  size_t reason_size) KEEL_MUST_CHECK;
+/* The same for a folder that the processes of a node share, which may be there already. */
+int session_share(char **path, const char *uuid, uint32_t node, char *reason,
+                  size_t reason_size) KEEL_MUST_CHECK;
+/* Removes a shared folder, JOB and the folder above it, each if it is empty. */
+void session_leave(const char *path);
 /* Removes the folder of session_path with all it holds, then JOB and the folder above it if they
  * are empty. */
 void session_remove(const char *path);
