@@ -13,6 +13,7 @@
 #include <oob/oob.h>
 
 struct rml;
+struct rml_completion;
 
 enum rml_dispatch { RML_DISPATCH_PROGRESS, RML_DISPATCH_LOOP };
 
@@ -83,6 +84,16 @@ void rml_watch_links(struct rml *rml,
 /* Daemons: may this proved peer be linked? On the loop. Without one every proved peer may. */
 void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_peer *peer),
                    void *arg);
+/* Ranks without a daemon: the first message to a rank of my job asks resolve, on the loop, for that
+ * rank's contact string; rml_resolved answers, at once or later, by any thread. No string, or that
+ * of another name: what waits for the rank fails with ORTE_ERR_UNREACH, and the next message asks
+ * again. resolve NULL: nobody is asked any more. */
+void rml_set_resolver(struct rml *rml, void (*resolve)(void *arg, const orte_process_name_t *name),
+                      void *arg);
+void rml_resolved(struct rml *rml, const orte_process_name_t *name, const char *contact);
+/* Ranks without a daemon: the runtime is gone, as if the link to a daemon were down: receives that
+ * no link can serve complete with ORTE_ERR_COMM_FAILURE, now and later. Any thread. */
+void rml_cut_off(struct rml *rml);
 /* Ends the link to a peer, if there is one. On the loop. */
 void rml_disconnect(struct rml *rml, const orte_process_name_t *peer, bool flush);
 
@@ -120,6 +131,8 @@ void rml_handle(struct rml *rml, orte_rml_tag_t tag, rml_handler_fn fn, void *ar
  * else from them below 101 is refused and counted. */
 void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t count);
 
+/* Has a completion (rml/completion.h) run in its turn, where callbacks run. Any thread. */
+void rml_post(struct rml *rml, struct rml_completion *completion);
 /* Runs the callbacks that are due; returns their number; 0 from inside a callback. */
 int rml_progress(struct rml *rml);
 /* Sleeps until a callback is due, but not beyond a time (clock_us). */

@@ -70,6 +70,13 @@ void rml_due_locked(struct rml *rml, struct rml_completion *completion)
     }
 }
 
+void rml_post(struct rml *rml, struct rml_completion *completion)
+{
+    pthread_mutex_lock(&rml->lock);
+    rml_due_locked(rml, completion);
+    pthread_mutex_unlock(&rml->lock);
+}
+
 void rml_undue_locked(struct rml *rml, struct rml_completion *completion)
 {
     list_remove(&completion->link);

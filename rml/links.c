@@ -31,7 +31,8 @@ static bool routed_way_is_up_locked(struct rml *rml, const orte_process_name_t *
 static bool goes_direct_locked(struct rml *rml, const struct rml_peer *peer)
 {
     bool can = peer->state == RML_PEER_UP ||
-               (peer->state == RML_PEER_NEW && (peer->contact || peer->dialing));
+               (peer->state == RML_PEER_NEW &&
+                (peer->contact || peer->dialing || rml_can_resolve_locked(rml, &peer->name)));
     return can && !(peer->path == RML_PATH_ROUTED && routed_way_is_up_locked(rml, &peer->name));
 }
 
@@ -61,6 +62,9 @@ int rml_next_hop_locked(struct rml *rml, const orte_process_name_t *dest, struct
 {
     orte_process_name_t target;
     struct rml_peer *peer = rml_peer_find(&rml->peers, dest);
+    if (!peer && rml_can_resolve_locked(rml, dest)) {
+        peer = rml_peer_get(&rml->peers, dest);
+    }
     if (peer && goes_direct_locked(rml, peer)) {
         peer->path = RML_PATH_DIRECT;
         *hop = peer;
@@ -92,11 +96,11 @@ static size_t tx_bytes(const struct oob_tx *tx)
     return sizeof(*tx) + rml_iov_size(tx->iov, (size_t) tx->iov_count);
 }
 
-/* What waits for this process's own connect is its own memory, and not counted. */
+/* What waits for this process's own connect or question is its own memory, and not counted. */
 bool rml_pend_room_locked(struct rml *rml, const struct rml_peer *hop, size_t bytes)
 {
     unsigned held = 0;
-    if (hop->contact ||
+    if (hop->contact || hop->resolving ||
         (bytes <= rml->pending_max && hop->pending_bytes <= rml->pending_max - bytes)) {
         return true;
     }

@@ -3,6 +3,6 @@ noinst_LTLIBRARIES += librml.la
 librml_la_SOURCES = \
 	rml/assemble.c rml/assemble.h rml/calls.h rml/completion.h rml/core.h rml/dispatch.c \
 	rml/frames.c rml/links.c rml/match.c rml/match.h rml/message.c rml/message.h rml/module.c \
-	rml/peer.c rml/peer.h rml/recv.c rml/rml.c rml/rml_wire.h rml/route.c rml/route.h rml/send.c \
+	rml/peer.c rml/peer.h rml/recv.c rml/resolve.c rml/rml.c rml/rml_wire.h rml/route.c rml/route.h rml/send.c \
 	rml/state.h rml/tree.c rml/wire.c
 EXTRA_DIST += rml/README.md

@@ -65,6 +65,7 @@ struct rml_peer *rml_peer_get(struct rml_peers *peers, const orte_process_name_t
     }
     peer->name = *name;
     list_init(&peer->pending);
+    list_init(&peer->asked);
     insert(peers, peer);
     peers->count++;
     return peer;

@@ -19,8 +19,10 @@ struct rml_peer {
     enum rml_peer_state state; /* of the link */
     struct oob_link *link;     /* while UP; a reference */
     bool dialing;
-    bool upstream; /* a daemon that this process chose to trust */
-    char *contact; /* owned; from set_contact_info, or NULL */
+    bool resolving;    /* its contact is asked for */
+    struct list asked; /* in rml->unresolved, until then */
+    bool upstream;     /* a daemon that this process chose to trust */
+    char *contact;     /* owned; from set_contact_info, or NULL */
     enum rml_path path;
     struct list pending; /* struct oob_tx, waiting for the link */
     size_t pending_bytes;

@@ -63,6 +63,7 @@ static struct rml *make(const struct rml_config *config)
     rml_route_init(&rml->route, &config->name, rml_is_daemon(rml), config->radix);
     rml->route.job_size = config->job_size;
     list_init(&rml->dials);
+    rml_resolve_init(rml);
     rml->pending_max = (size_t) param_int(&pending_max);
     rml->unexpected_max = (size_t) param_int(&unexpected_max);
     return rml;
@@ -89,6 +90,7 @@ void rml_destroy(struct rml *rml)
     pthread_mutex_unlock(&rml->lock);
     oob_destroy(rml->oob);
     rml_dials_fini(rml);
+    rml_resolve_fini(rml);
     rml_peers_each(&rml->peers, fail_pending, rml);
     rml_dispatch_fini(rml);
     rml_receives_fini(rml);
@@ -144,6 +146,14 @@ void rml_route_default(struct rml *rml, const orte_process_name_t *daemon)
             rml_fail_receives_locked(rml);
         }
     }
+    pthread_mutex_unlock(&rml->lock);
+}
+
+void rml_cut_off(struct rml *rml)
+{
+    pthread_mutex_lock(&rml->lock);
+    rml->upstream_down = true;
+    rml_fail_receives_locked(rml);
     pthread_mutex_unlock(&rml->lock);
 }
 

@@ -209,6 +209,9 @@ static void frame_done(struct oob_tx *tx, int status)
 
 static int pend_all_locked(struct rml *rml, struct rml_send *send, struct rml_peer *hop)
 {
+    if (!hop->contact && !hop->dialing && rml_can_resolve_locked(rml, &hop->name)) {
+        rml_resolve_locked(rml, hop);
+    }
     if (!rml_pend_room_locked(rml, hop, send->size)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }

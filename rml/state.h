@@ -71,6 +71,10 @@ struct rml {
 
     struct rml_watcher watchers[RML_WATCHERS_MAX];
     size_t watcher_count;
+    void (*resolve)(void *arg, const orte_process_name_t *name); /* NULL: nobody to ask */
+    void *resolve_arg;
+    struct list unresolved; /* struct rml_peer: not yet asked for */
+    struct loop_task ask;
     int (*admit)(void *arg, const struct oob_peer *peer);
     void *admit_arg;
     int (*on_enable)(void *arg);
@@ -99,6 +103,15 @@ void rml_pend_locked(struct rml_peer *hop, struct oob_tx *tx);
 void rml_unpend_locked(struct rml_peer *peer, struct list *frames);
 void rml_fail_frames(struct list *frames, int status);
 void rml_dials_fini(struct rml *rml);
+
+/* --- resolve.c --- */
+
+void rml_resolve_init(struct rml *rml);
+void rml_resolve_fini(struct rml *rml);
+/* Is there somebody who may know how to reach this process? */
+bool rml_can_resolve_locked(const struct rml *rml, const orte_process_name_t *name);
+/* Begins to ask for a peer's contact; rml_resolved goes on. */
+void rml_resolve_locked(struct rml *rml, struct rml_peer *peer);
 
 /* --- frames.c --- */
 

@@ -17,7 +17,7 @@ tests_unit_rml_test_assemble_LDADD = tests/lib/libunit.la librml.la libbase.la
 RML_CLUSTER = tests/unit/rml/cluster.c tests/unit/rml/cluster.h
 UNIT_TESTS += \
 	tests/unit/rml/test-calls tests/unit/rml/test-order tests/unit/rml/test-links \
-	tests/unit/rml/test-module tests/unit/rml/test-defer
+	tests/unit/rml/test-module tests/unit/rml/test-defer tests/unit/rml/test-resolve
 tests_unit_rml_test_calls_SOURCES = tests/unit/rml/test-calls.c $(RML_CLUSTER)
 tests_unit_rml_test_calls_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
 tests_unit_rml_test_order_SOURCES = tests/unit/rml/test-order.c $(RML_CLUSTER)
@@ -28,3 +28,5 @@ tests_unit_rml_test_module_SOURCES = tests/unit/rml/test-module.c $(RML_CLUSTER)
 tests_unit_rml_test_module_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
 tests_unit_rml_test_defer_SOURCES = tests/unit/rml/test-defer.c $(RML_CLUSTER)
 tests_unit_rml_test_defer_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
+tests_unit_rml_test_resolve_SOURCES = tests/unit/rml/test-resolve.c $(RML_CLUSTER)
+tests_unit_rml_test_resolve_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
