@@ -4,11 +4,10 @@
 #define RML_RML_WIRE_H
 
 #include <keel/rml.h>
-#include <oob/oob.h>
+#include <rml/stamp.h>
 
 #define RML_WIRE_VERSION 1u
 #define RML_WIRE_SIZE 56u
-#define RML_FRAME_MAX (256u * 1024u)
 
 /* What the payload was when it was sent: plain bytes, or an opal_buffer_t of either type. */
 enum rml_format { RML_RAW, RML_BUFFER_NON_DESC, RML_BUFFER_FULLY_DESC, RML_FORMATS };

@@ -13,6 +13,25 @@ tests_unit_rml_test_match_LDADD = tests/lib/libunit.la librml.la libbase.la
 tests_unit_rml_test_assemble_SOURCES = tests/unit/rml/test-assemble.c
 tests_unit_rml_test_assemble_LDADD = tests/lib/libunit.la librml.la libbase.la
 
+# The delivery protocol's parts, alone and in simulated processes.
+check_LTLIBRARIES += tests/lib/libsim.la
+tests_lib_libsim_la_SOURCES = \
+	tests/lib/sim/network.c tests/lib/sim/network.h tests/lib/sim/queue.c tests/lib/sim/queue.h \
+	tests/lib/sim/world.c tests/lib/sim/world.h
+UNIT_TESTS += \
+	tests/unit/rml/test-sender tests/unit/rml/test-receiver tests/unit/rml/test-session \
+	tests/unit/rml/test-credit tests/unit/rml/test-sim
+tests_unit_rml_test_sender_SOURCES = tests/unit/rml/test-sender.c
+tests_unit_rml_test_sender_LDADD = tests/lib/libunit.la librml.la libbase.la
+tests_unit_rml_test_receiver_SOURCES = tests/unit/rml/test-receiver.c
+tests_unit_rml_test_receiver_LDADD = tests/lib/libunit.la librml.la libbase.la
+tests_unit_rml_test_session_SOURCES = tests/unit/rml/test-session.c
+tests_unit_rml_test_session_LDADD = tests/lib/libunit.la librml.la libbase.la
+tests_unit_rml_test_credit_SOURCES = tests/unit/rml/test-credit.c
+tests_unit_rml_test_credit_LDADD = tests/lib/libunit.la librml.la libbase.la
+tests_unit_rml_test_sim_SOURCES = tests/unit/rml/test-sim.c
+tests_unit_rml_test_sim_LDADD = tests/lib/libsim.la tests/lib/libunit.la librml.la libbase.la
+
 # Several RMLs in one process.
 RML_CLUSTER = tests/unit/rml/cluster.c tests/unit/rml/cluster.h
 UNIT_TESTS += \
