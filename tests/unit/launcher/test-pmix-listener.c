@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
 
@@ -280,6 +281,17 @@ START_TEST(guarded)
     ck_assert_uint_eq(length, sizeof(address));
     ck_assert_int_eq(read(pushed, seen, sizeof(seen)), (ssize_t) size);
     ck_assert_int_eq(accept(fd, NULL, NULL), -1);
+
+    /* the client is gone before it was answered: libpmix must not hear of it here */
+    struct linger reset = {.l_onoff = 1};
+    ck_assert_int_eq(setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+    close(client);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(send(pushed, seen, 100, 0), 100);
+    }
+    ck_assert_int_eq(send(pushed, seen, 100, MSG_NOSIGNAL), -1);
+    ck_assert_int_eq(errno, EPIPE);
+    ck_assert_int_le(read(pushed, seen, sizeof(seen)), 0);
     close(pushed);
     close(fd);
     guard_close();
