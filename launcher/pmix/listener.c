@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,13 @@ static struct param handshake_ms = {
     .unit = "ms",
     .help = "How long a connection to the PMIx port may take to say who it is"};
 
-enum { SPARE_PENDING = 64, ACCEPTS_A_TURN = 64, PAUSE_US = 100000, BACKLOG = 4096 };
+enum {
+    SPARE_PENDING = 64,
+    ACCEPTS_A_TURN = 64,
+    PAUSE_US = 100000,
+    AGAIN_US = 10000,
+    BACKLOG = 4096
+};
 
 struct listener {
     struct loop *loop;
@@ -43,7 +50,7 @@ struct pending {
     struct listener *listener;
     int fd;
     struct loop_io io;
-    struct loop_timer deadline;
+    struct loop_timer deadline, again;
 };
 
 static void report(const char *why)
@@ -60,6 +67,7 @@ static void settle(struct pending *pending, const char *why)
 {
     loop_io_watch(&pending->io, 0);
     loop_timer_stop(&pending->deadline);
+    loop_timer_stop(&pending->again);
     list_remove(&pending->link);
     pending->listener->count--;
     if (why) {
@@ -98,7 +106,30 @@ static void welcome(struct pending *pending, const struct vet_hello *hello)
     }
 }
 
-/* Looks at what is there without taking it; the kernel wakes us when there may be enough. */
+static void watch_again(struct loop_timer *timer)
+{
+    loop_io_watch(&container_of(timer, struct pending, again)->io, EV_READ);
+}
+
+/* The kernel wakes us when enough is there, when the other side has ended, and when it is short of
+ * memory: then it would do so again at once. */
+static void wait_for_more(struct pending *pending, ssize_t got, int need)
+{
+    int before = 0;
+    socklen_t length = sizeof(before);
+    struct pollfd end = {.fd = pending->fd, .events = POLLRDHUP};
+    if (poll(&end, 1, 0) != 0) {
+        settle(pending, "it was closed in the midst of its first message");
+    } else if (getsockopt(pending->fd, SOL_SOCKET, SO_RCVLOWAT, &before, &length) < 0 ||
+               setsockopt(pending->fd, SOL_SOCKET, SO_RCVLOWAT, &need, sizeof(need)) < 0) {
+        settle(pending, "it broke");
+    } else if (got < before) {
+        loop_io_watch(&pending->io, 0);
+        loop_timer_start(&pending->again, AGAIN_US);
+    }
+}
+
+/* Looks at what is there without taking it. */
 static void readable(struct loop_io *io, short events)
 {
     (void) events;
@@ -125,13 +156,7 @@ static void readable(struct loop_io *io, short events)
     case VET_MORE:
         break;
     }
-    /* less than was waited for: the other side has ended */
-    int before = 0, low = (int) need;
-    socklen_t length = sizeof(before);
-    if (getsockopt(pending->fd, SOL_SOCKET, SO_RCVLOWAT, &before, &length) < 0 || got < before ||
-        setsockopt(pending->fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low)) < 0) {
-        settle(pending, "it was closed in the midst of its first message");
-    }
+    wait_for_more(pending, got, (int) need);
 }
 
 static void watch(struct listener *listener, int fd)
@@ -151,6 +176,7 @@ static void watch(struct listener *listener, int fd)
     pending->fd = fd;
     loop_io_init(&pending->io, listener->loop, fd, readable);
     loop_timer_init(&pending->deadline, listener->loop, late);
+    loop_timer_init(&pending->again, listener->loop, watch_again);
     list_append(&listener->pending, &pending->link);
     listener->count++;
     loop_io_watch(&pending->io, EV_READ);
