@@ -244,12 +244,14 @@ int local_launch(struct daemon *daemon, struct launch *launch)
         launch_fini(launch);
         return status;
     }
+    if (daemon->starting > 0 || daemon->name.vpid == HNP_VPID) {
+        daemon->services = services_start(daemon);
+    }
     if (daemon->starting == 0) {
         daemon->starting = 1;
         start_settled(daemon);
         return ORTE_SUCCESS;
     }
-    daemon->services = services_start(daemon);
     bind_and_start(daemon, 0);
     return ORTE_SUCCESS;
 }

@@ -32,6 +32,7 @@ liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/exchange.c \
 	launcher/pmix/listener.c launcher/pmix/listener.h launcher/pmix/module.h \
 	launcher/pmix/nspace.c launcher/pmix/nspace.h launcher/pmix/offer.c launcher/pmix/offer.h \
 	launcher/pmix/offer_internal.h launcher/pmix/published.c launcher/pmix/published.h \
+	launcher/pmix/rendezvous.c launcher/pmix/rendezvous.h \
 	launcher/pmix/starter.c launcher/pmix/starter.h launcher/pmix/vet.c launcher/pmix/vet.h
 liblauncher_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 pkglib_LTLIBRARIES += lib/keel-pmix.la

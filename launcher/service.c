@@ -44,6 +44,9 @@ struct services *services_start(struct daemon *daemon)
     }
     for (size_t i = 0; services && all[i]; i++) {
         char reason[256] = "";
+        if (daemon->starting == 0 && !all[i]->tools) {
+            continue;
+        }
         int status = all[i]->job_start(&services->states[i], daemon, reason, sizeof(reason));
         services->offered[i] = status == ORTE_SUCCESS;
         if (status != ORTE_SUCCESS) {

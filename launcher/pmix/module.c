@@ -16,6 +16,7 @@ static struct {
     hwloc_topology_t topology;
     char *shared; /* owned: the file through which libpmix shares the topology */
     struct pmix_server server;
+    uint32_t tool_count; /* on libpmix's thread */
 } state;
 
 void module_post(struct loop_task *task)
@@ -125,6 +126,25 @@ static pmix_status_t up_abort(const pmix_proc_t *rank, void *object, int status,
     return post_client_call(CLIENT_ABORTED, rank, status, text, done, cbdata);
 }
 
+/* A tool; the daemon has vetted it. One that was started as a rank brings its name. */
+static void up_tool_connected(pmix_info_t info[], size_t count, pmix_tool_connection_cbfunc_t done,
+                              void *cbdata)
+{
+    pmix_proc_t name;
+    pmix_nspace_t nspace;
+    snprintf(nspace, sizeof(nspace), "%s.%u.%u", state.server.tools, state.server.daemon,
+             ++state.tool_count);
+    PMIX_LOAD_PROCID(&name, nspace, 0);
+    for (size_t i = 0; i < count; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_NSPACE)) {
+            PMIX_LOAD_NSPACE(name.nspace, info[i].value.data.string);
+        } else if (PMIX_CHECK_KEY(&info[i], PMIX_RANK)) {
+            name.rank = info[i].value.data.rank;
+        }
+    }
+    done(PMIX_SUCCESS, &name, cbdata);
+}
+
 static pmix_server_module_t upcalls = {
     .client_connected2 = up_connected,
     .client_finalized = up_finalized,
@@ -141,6 +161,7 @@ static pmix_server_module_t upcalls = {
     .deregister_events = up_deregister_events,
     .notify_event = up_notify,
     .query = up_query,
+    .tool_connected = up_tool_connected,
     .log = up_log,
     .job_control = up_job_control,
 };

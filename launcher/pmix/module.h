@@ -88,6 +88,7 @@ struct pmix_job {
 
 struct pmix_server {
     const char *nspace; /* of the servers; this one's rank is daemon */
+    const char *tools;  /* what the namespaces of tools begin with */
     uint32_t daemon;
     const char *node, *folder;
     uid_t uid;

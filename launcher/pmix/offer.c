@@ -7,6 +7,7 @@
 #include <launcher/bind.h>
 #include <launcher/pmix/guard.h>
 #include <launcher/pmix/offer_internal.h>
+#include <launcher/pmix/rendezvous.h>
 #include <launcher/service.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { NO_RANK = UINT32_MAX };
+
 /* A connection or another node's question that came before the server runs. */
 struct waiting {
     struct list link;
-    uint32_t number;
-    int connection; /* -1: a question */
+    uint32_t number; /* NO_RANK: a tool's connection */
+    int connection;  /* -1: a question */
     pmix_done_fn *done;
     void *done_arg;
 };
@@ -48,7 +51,7 @@ static void hand_over(uint32_t number, int connection)
     int error = guard_push(connection);
     if (error != 0) {
         close(connection);
-        log_error(LOG_LAUNCHER, "PMIx: the connection of rank %u is lost: %s", number,
+        log_error(LOG_LAUNCHER, "PMIx: a connection (of rank %d) is lost: %s", (int) number,
                   strerror(-error));
     }
 }
@@ -88,16 +91,25 @@ static void settle_waiting(struct offer *offer)
 }
 
 /* The job cannot go on. */
-static void break_job(struct offer *offer, const char *reason)
+static void break_job(struct offer *offer, uint32_t number)
 {
     char text[512];
+    snprintf(text, sizeof(text), "called MPI_Init, but PMIx is not offered: %s", offer->failure);
+    local_broken(offer->daemon, number, text);
+}
+
+static void start_failed(struct offer *offer, const char *reason)
+{
     struct waiting *waiting;
-    uint32_t number = UINT32_MAX; /* the first that waits */
+    uint32_t number = NO_RANK; /* the first that waits */
     list_for_each (waiting, &offer->waiting, struct waiting, link) {
         number = waiting->number < number ? waiting->number : number;
     }
-    snprintf(text, sizeof(text), "called MPI_Init, but PMIx is not offered: %s", reason);
-    local_broken(offer->daemon, number, text);
+    snprintf(offer->failure, sizeof(offer->failure), "%s", reason);
+    log_error(LOG_LAUNCHER, "PMIx is not offered: %s", reason);
+    if (number != NO_RANK) {
+        break_job(offer, number);
+    }
 }
 
 /* Tells the running server about what was spawned. */
@@ -118,7 +130,7 @@ static void started(void *arg, const struct pmix_module *module, const char *rea
     offer->module = module;
     offer->state = module ? SERVER_RUNNING : SERVER_FAILED;
     if (!module) {
-        break_job(offer, reason);
+        start_failed(offer, reason);
     }
     list_for_each (nspace, &offer->nspaces, struct nspace, link) {
         if (module && nspace->first > 0) {
@@ -135,26 +147,39 @@ static const char *check_hello(void *arg, const struct vet_hello *hello)
     if (hello->uid != geteuid() || hello->gid != getegid()) {
         return "its credential names another user or group";
     }
+    if (hello->kind == VET_TOOL) {
+        return NULL;
+    }
     if (!nspace_find(&offer->nspaces, hello->nspace)) {
         return "it names another job";
     }
-    if (!offer_find_local(offer, hello->nspace, hello->rank, &number) ||
-        offer->ranks[number].ended) {
-        return "it names no living rank of this node";
-    }
-    return offer->state == SERVER_FAILED ? "PMIx is not offered" : NULL;
+    return !offer_find_local(offer, hello->nspace, hello->rank, &number) ||
+                   offer->ranks[number].ended
+               ? "it names no living rank of this node"
+               : NULL;
 }
 
 static void arrived(void *arg, const struct vet_hello *hello, int connection)
 {
     struct offer *offer = arg;
-    uint32_t number = nspace_find(&offer->nspaces, hello->nspace)->first + hello->rank;
-    if (offer->state == SERVER_RUNNING) {
-        hand_over(number, connection);
-        return;
+    struct waiting waiting = {.number = NO_RANK, .connection = connection};
+    if (hello->kind != VET_TOOL) {
+        (void) offer_find_local(offer, hello->nspace, hello->rank, &waiting.number);
     }
-    struct waiting waiting = {.number = number, .connection = connection};
-    wait_for_server(offer, &waiting);
+    switch (offer->state) {
+    case SERVER_RUNNING:
+        hand_over(waiting.number, connection);
+        break;
+    case SERVER_NOT_STARTED:
+        wait_for_server(offer, &waiting);
+        break;
+    case SERVER_FAILED:
+        close(connection);
+        if (hello->kind == VET_CLIENT) {
+            break_job(offer, waiting.number);
+        }
+        break;
+    }
 }
 
 static const struct listener_ops listener_ops = {.check = check_hello, .arrived = arrived};
@@ -232,6 +257,7 @@ static int name_things(struct offer *offer)
     const struct daemon *daemon = offer->daemon;
     const char *uuid = daemon->launch.map.uuid;
     snprintf(offer->servers, sizeof(offer->servers), "keel-%s-server", uuid);
+    snprintf(offer->tools, sizeof(offer->tools), "keel-%s-tool", uuid);
     if (asprintf(&offer->folder, "%s/pmix", daemon->session) < 0) {
         offer->folder = NULL;
         return ORTE_ERR_OUT_OF_RESOURCE;
@@ -271,6 +297,7 @@ static int describe_job(struct offer *offer)
     offer->ranks = calloc(daemon->launch.map.size, sizeof(*offer->ranks));
     offer->cpus = make_cpus(daemon, local_count(daemon));
     offer->server = (struct pmix_server){.nspace = offer->servers,
+                                         .tools = offer->tools,
                                          .daemon = daemon->name.vpid,
                                          .node = daemon->node,
                                          .folder = offer->folder,
@@ -285,6 +312,28 @@ static int describe_job(struct offer *offer)
 static struct nspace *first_nspace(struct offer *offer)
 {
     return container_of(offer->nspaces.next, struct nspace, link);
+}
+
+/* Tools look for the name of their host: keelrun's is told to all that run on it, another daemon's
+ * only where its node has the host's name. Once a rank runs, since this is not to delay it. */
+static void announce(struct offer *offer)
+{
+    char host[256] = "";
+    const struct daemon *daemon = offer->daemon;
+    if (daemon->name.vpid == HNP_VPID) {
+        gethostname(host, sizeof(host) - 1);
+    }
+    struct rendezvous rendezvous = {.folder = daemon->session,
+                                    .host = host[0] ? host : daemon->node,
+                                    .nspace = offer->servers,
+                                    .rank = daemon->name.vpid,
+                                    .port = listener_port(offer->listener)};
+    int error = rendezvous_write(&rendezvous);
+    if (error != 0) {
+        log_warn(LOG_LAUNCHER, "PMIx: tools will not find this node: %s/pmix.%s.tool: %s",
+                 rendezvous.folder, rendezvous.host, strerror(-error));
+    }
+    offer->announced = true;
 }
 
 static void job_end(void *state);
@@ -320,6 +369,9 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     if (status != ORTE_SUCCESS) {
         job_end(offer);
         return status;
+    }
+    if (local_count(daemon) == 0) {
+        announce(offer);
     }
     *state = offer;
     return ORTE_SUCCESS;
@@ -370,10 +422,13 @@ static int spawned(void *state, const struct spawned *what)
 
 static void rank_started(void *state, uint32_t rank, pid_t pid, int fd)
 {
-    (void) state;
+    struct offer *offer = state;
     (void) rank;
     (void) pid;
     (void) fd;
+    if (!offer->announced) {
+        announce(offer);
+    }
 }
 
 static const char *rank_ended(void *state, uint32_t rank, int wait_status)
@@ -394,6 +449,7 @@ static const char *rank_ended(void *state, uint32_t rank, int wait_status)
 
 const struct service_ops pmix_service = {
     .name = "PMIx",
+    .tools = true,
     .job_start = job_start,
     .app_vars = offer_app_vars,
     .rank_vars = offer_rank_vars,

@@ -19,7 +19,7 @@ enum server_state { SERVER_NOT_STARTED, SERVER_RUNNING, SERVER_FAILED };
 
 struct offer {
     struct daemon *daemon;
-    char servers[JOB_UUID_TEXT + 32];
+    char servers[JOB_UUID_TEXT + 32], tools[JOB_UUID_TEXT + 32];
     char *folder;             /* owned: for libpmix's files and the ranks' */
     char *shm_folder;         /* owned: for Open MPI's shared memory; NULL: there is none */
     struct rank_state *ranks; /* owned, by number */
@@ -31,6 +31,8 @@ struct offer {
     struct exchange *exchange;
     struct starter *starter;
     enum server_state state;
+    char failure[256]; /* why the server does not run */
+    bool announced;    /* to tools */
     const struct pmix_module *module;
     struct list waiting;
 };

@@ -84,8 +84,21 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* The part behind the header. */
-static const char *read_body(struct cursor *body, struct vet_hello *hello)
+/* "4.2.2" and more: libpmix reads behind the end of one with fewer parts. */
+static bool is_version(const char *text)
+{
+    for (int part = 0; part < 2; part++) {
+        size_t digits = strspn(text, "0123456789");
+        if (digits == 0 || text[digits] != '.') {
+            return false;
+        }
+        text += digits + 1;
+    }
+    return true;
+}
+
+/* Its security mode and credential. */
+static const char *read_credential(struct cursor *body, struct vet_hello *hello)
 {
     const char *security = take_text(body, 16);
     if (body->bad || strcmp(security, "native") != 0) {
@@ -100,26 +113,61 @@ static const char *read_body(struct cursor *body, struct vet_hello *hello)
     }
     memcpy(&hello->uid, credential, sizeof(hello->uid)); /* in the host's order */
     memcpy(&hello->gid, credential + sizeof(hello->uid), sizeof(hello->gid));
-    if (take_u8(body) != 0 || body->bad) {
-        return "it is not a client";
+    return NULL;
+}
+
+/* What it is, and its name if it has one. libpmix knows more kinds: tools that name themselves
+ * (they could take a rank's name), launchers, which start processes of their own, and those of
+ * version 2. */
+static const char *read_identity(struct cursor *body, struct vet_hello *hello)
+{
+    enum { FLAG_CLIENT = 0, FLAG_TOOL = 3, FLAG_TOOL_CLIENT = 5 };
+    uint8_t flag = take_u8(body);
+    if (body->bad || (flag != FLAG_CLIENT && flag != FLAG_TOOL && flag != FLAG_TOOL_CLIENT)) {
+        return "it is neither a client nor a tool that is served";
     }
-    const char *nspace = take_text(body, sizeof(hello->nspace));
-    hello->rank = take_u32(body);
+    hello->kind = flag == FLAG_TOOL          ? VET_TOOL
+                  : flag == FLAG_TOOL_CLIENT ? VET_TOOL_CLIENT
+                                             : VET_CLIENT;
+    if (hello->kind != VET_CLIENT &&
+        (take_u32(body) != hello->uid || take_u32(body) != hello->gid)) {
+        return "it names another user or group than its credential";
+    }
+    if (hello->kind != VET_TOOL) {
+        const char *nspace = take_text(body, sizeof(hello->nspace));
+        hello->rank = take_u32(body);
+        memcpy(hello->nspace, nspace, strlen(nspace) + 1);
+    }
+    return body->bad || (hello->kind != VET_TOOL && hello->nspace[0] == '\0')
+               ? "its name is cut off"
+               : NULL;
+}
+
+/* How it stores and packs. */
+static const char *read_formats(struct cursor *body)
+{
     const char *version = take_text(body, 64);
     const char *bfrops = take_text(body, 16);
     uint8_t buffer_type = take_u8(body);
     const char *gds = take_text(body, 64);
-    if (body->bad || nspace[0] == '\0' || version[0] == '\0' || gds[0] == '\0') {
-        return "its names are cut off";
+    if (body->bad || !is_version(version)) {
+        return "its version is not one, or its formats are cut off";
     }
     if (!has_word(gds, "hash")) {
         return "its storage is not the one that is offered";
     }
-    if (!known_buffers(bfrops) || buffer_type > 2) {
-        return "its buffer format is unknown";
+    return !known_buffers(bfrops) || buffer_type > 2 ? "its buffer format is unknown" : NULL;
+}
+
+/* The part behind the header. What a tool says after that, libpmix leaves alone; so does a
+ * client's, if there were any. */
+static const char *read_body(struct cursor *body, struct vet_hello *hello)
+{
+    const char *why = read_credential(body, hello);
+    if (!why) {
+        why = read_identity(body, hello);
     }
-    memcpy(hello->nspace, nspace, strlen(nspace) + 1);
-    return NULL;
+    return why ? why : read_formats(body);
 }
 
 enum vet_result vet_hello(const uint8_t *bytes, size_t size, struct vet_hello *out, size_t *need,

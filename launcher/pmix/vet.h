@@ -8,21 +8,28 @@
 #include <sys/types.h>
 
 #define VET_HEADER_BYTES 16
-#define VET_HELLO_MAX 4096 /* header and body; a client's is about 150 bytes */
+#define VET_HELLO_MAX 4096 /* header and body; a client's is about 150 bytes, a tool's 600 */
 #define VET_NSPACE_MAX 256
 
-/* What a client says of itself first. */
+enum vet_kind {
+    VET_CLIENT,
+    VET_TOOL,        /* started by anybody; wants a name */
+    VET_TOOL_CLIENT, /* started as a rank */
+};
+
+/* What a client or a tool says of itself first. */
 struct vet_hello {
-    uint32_t uid, gid; /* its credential */
-    char nspace[VET_NSPACE_MAX];
+    enum vet_kind kind;
+    uint32_t uid, gid;           /* its credential */
+    char nspace[VET_NSPACE_MAX]; /* "" for VET_TOOL */
     uint32_t rank;
 };
 
 enum vet_result { VET_MORE, VET_WELL, VET_BAD };
 
-/* Reads the first message of a PMIx client from its first bytes. Pure. VET_MORE: it is not complete
- * before *need bytes are there; VET_BAD: it is not such a message, *why says what is wrong (static
- * text); VET_WELL: hello is filled. Nothing else is written. */
+/* Reads the first message of a PMIx client or tool from its first bytes. Pure. VET_MORE: it is not
+ * complete before *need bytes are there; VET_BAD: it is not such a message, *why says what is wrong
+ * (static text); VET_WELL: hello is filled. Nothing else is written. */
 enum vet_result vet_hello(const uint8_t *bytes, size_t size, struct vet_hello *hello, size_t *need,
                           const char **why) KEEL_MUST_CHECK;
 

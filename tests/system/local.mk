@@ -1,14 +1,15 @@
 # system: TAP scripts over the built programs, and the programs that they start.
 SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
 	tests/system/leftovers.sh tests/system/netns.sh tests/system/coexist.sh \
-	tests/system/bad-input.sh tests/system/mpich.sh tests/system/openmpi.sh
+	tests/system/bad-input.sh tests/system/mpich.sh tests/system/openmpi.sh \
+	tests/system/pmix.sh
 EXTRA_DIST += tests/lib/system.sh tests/system/bend.c \
 	tests/system/coexist.h tests/system/coexist.c tests/system/coexist_keel.c \
 	tests/system/coexist.sh tests/system/bad-input.sh \
 	tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
 	tests/system/leftovers.sh tests/system/netns.sh tests/lib/netns-agent \
 	tests/lib/slurm-cluster \
-	tests/system/mpich.sh tests/system/openmpi.sh
+	tests/system/mpich.sh tests/system/openmpi.sh tests/system/pmix.sh
 
 check_PROGRAMS += tests/system/neighbour
 tests_system_neighbour_SOURCES = tests/system/neighbour.c

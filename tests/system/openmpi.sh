@@ -233,7 +233,7 @@ bad none "its security mode is not native"
 bad user "its credential names another user or group"
 bad job "it names another job"
 bad rank "it names no living rank of this node"
-bad tool "it is not a client"
+bad tool "it names another user or group than its credential"
 if [ "$(id -u)" = 0 ]; then
     bad foreign "it belongs to another user"
     bad orphan "(its sender is gone already|it belongs to another user)"

@@ -33,6 +33,18 @@ enum {
     AT_GDS = 62
 };
 
+/* What pps of libpmix 4.2.2 sends: root; behind the formats, what it says of its process. */
+static const uint8_t tool[] = "\xff\xff\xff\xff\xff\xff\xff\xff\x41\0\0\0\0\0\0\0"
+                              "native\0\0\0\0\x08\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0"
+                              "4.2.2rc2\0v41\0\x01hash\0"
+                              "\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\0\0";
+enum { TOOL_BYTES = sizeof(tool), AT_TOOL_UID = 36 };
+/* The same, started as a rank: rank 3 of "keeljob". */
+static const uint8_t tool_client[] = "\xff\xff\xff\xff\xff\xff\xff\xff\x3c\0\0\0\0\0\0\0"
+                                     "native\0\0\0\0\x08\0\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\0"
+                                     "keeljob\0\0\0\0\x03"
+                                     "4.2.2rc2\0v41\0\x01hash\0";
+
 static struct vet_hello hello;
 static size_t need;
 static const char *why;
@@ -109,15 +121,56 @@ START_TEST(lies)
     changed(AT_LENGTH, 0xff, VET_BAD);
     changed(AT_LENGTH + 3, 0, VET_BAD);
     for (int flag = 1; flag < 256; flag++) {
-        changed(AT_FLAG, (uint8_t) flag, VET_BAD); /* a tool, a launcher, nothing */
+        changed(AT_FLAG, (uint8_t) flag,
+                VET_BAD); /* a launcher, nothing, a tool with other fields */
     }
     changed(AT_NSPACE, 0, VET_BAD);
     changed(AT_VERSION, 0, VET_BAD);
+    changed(AT_VERSION, '.', VET_BAD);
+    changed(AT_VERSION + 1, '1', VET_BAD);
+    changed(AT_VERSION + 1, 0, VET_BAD);
+    changed(AT_VERSION + 3, 'x', VET_BAD);
     changed(AT_BFROPS + 1, '9', VET_BAD);
     changed(AT_BUFFER, 9, VET_BAD);
     changed(AT_GDS, 'x', VET_BAD); /* a storage that the server does not have */
     changed(AT_UID, 1, VET_WELL);  /* whose, the caller decides */
     ck_assert_uint_eq(hello.uid, 1);
+}
+END_TEST
+
+START_TEST(tools)
+{
+    ck_assert_int_eq(TOOL_BYTES, 16 + 0x41);
+    ck_assert_int_eq(vet(tool, TOOL_BYTES), VET_WELL);
+    ck_assert_int_eq(hello.kind, VET_TOOL);
+    ck_assert_str_eq(hello.nspace, "");
+    ck_assert_int_eq(sizeof(tool_client), 16 + 0x3c);
+    ck_assert_int_eq(vet(tool_client, sizeof(tool_client)), VET_WELL);
+    ck_assert_int_eq(hello.kind, VET_TOOL_CLIENT);
+    ck_assert_str_eq(hello.nspace, "keeljob");
+    ck_assert_uint_eq(hello.rank, 3);
+    ck_assert_int_eq(vet(golden, GOLDEN_BYTES), VET_WELL);
+    ck_assert_int_eq(hello.kind, VET_CLIENT);
+}
+END_TEST
+
+/* libpmix registers the user that a tool names a second time, and compares it with the first. */
+START_TEST(tools_that_lie)
+{
+    uint8_t bytes[TOOL_BYTES];
+    for (size_t at = AT_TOOL_UID; at < AT_TOOL_UID + 8; at++) {
+        memcpy(bytes, tool, TOOL_BYTES);
+        bytes[at] ^= 1;
+        ck_assert_int_eq(vet(bytes, TOOL_BYTES), VET_BAD);
+    }
+    for (int flag = 0; flag < 256; flag++) {
+        memcpy(bytes, tool, TOOL_BYTES);
+        bytes[AT_FLAG] = (uint8_t) flag;
+        ck_assert_int_eq(vet(bytes, TOOL_BYTES), flag == 3 ? VET_WELL : VET_BAD);
+    }
+    for (size_t size = 1; size < TOOL_BYTES; size++) {
+        ck_assert_int_eq(vet(tool, size), VET_MORE);
+    }
 }
 END_TEST
 
@@ -222,5 +275,5 @@ START_TEST(a_stranger)
 }
 END_TEST
 
-UNIT_MAIN("pmix-vet", a_client, every_beginning, every_cut, lies, security_modes, random_bytes,
-          my_own, what_is_no_connection, a_stranger)
+UNIT_MAIN("pmix-vet", a_client, tools, tools_that_lie, every_beginning, every_cut, lies,
+          security_modes, random_bytes, my_own, what_is_no_connection, a_stranger)
