@@ -1,7 +1,51 @@
 #include <config.h>
 
 #include <bootstrap/backend.h>
+
+#include <base/clock.h>
+#include <base/param.h>
 #include <stdlib.h>
+
+static struct param modex_collect_max = {
+    .name = "modex_collect_max",
+    .type = PARAM_INT,
+    .default_text = "1024",
+    .min = 0,
+    .max = 1 << 20,
+    .unit = "ranks",
+    .help = "Jobs of up to this many ranks collect all cards in keel_init; larger ones fetch a "
+            "peer's on demand"};
+static struct param bootstrap_timeout = {
+    .name = "bootstrap_timeout_s",
+    .type = PARAM_INT,
+    .default_text = "60",
+    .min = 1,
+    .max = 86400,
+    .unit = "s",
+    .help = "How long keel_init waits for its daemon's welcome, and a process for what a PMIx "
+            "server answers at once"};
+
+static struct param init_timeout = {.name = "init_timeout_s",
+                                    .type = PARAM_INT,
+                                    .default_text = "300",
+                                    .min = 1,
+                                    .max = 86400,
+                                    .unit = "s",
+                                    .help = "How long keel_init waits for the other ranks"};
+uint32_t backend_collect_max(void)
+{
+    return (uint32_t) param_int(&modex_collect_max);
+}
+
+uint64_t backend_timeout_us(void)
+{
+    return (uint64_t) param_int(&bootstrap_timeout) * 1000000u;
+}
+
+uint64_t backend_init_deadline(void)
+{
+    return clock_us() + (uint64_t) param_int(&init_timeout) * 1000000u;
+}
 
 int backend_init(struct backend *backend)
 {

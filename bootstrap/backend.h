@@ -1,5 +1,6 @@
 /* The back ends of bootstrap: how cards are exchanged and fences held. native does it by RML
- * messages over the daemons' tree; singleton is alone. The application's thread calls them. */
+ * messages over the daemons' tree; pmix (pmix/pmix.h) by a PMIx server; singleton is alone. The
+ * application's thread calls them. */
 #ifndef BOOTSTRAP_BACKEND_H
 #define BOOTSTRAP_BACKEND_H
 
@@ -34,6 +35,7 @@ struct backend {
     uint32_t rank;       /* mine */
     struct blob pending; /* my cards that no fence has published yet */
     struct blob *sets;   /* owned, by rank: the cards known here */
+    bool announces;      /* peers are not reached before a fence has passed */
 };
 
 /* Both connect or make what they need and fill the map; reason gets the text of an error. */
@@ -41,6 +43,11 @@ int native_create(struct backend **backend, struct rml *rml, const struct self *
                   size_t reason_size) KEEL_MUST_CHECK;
 int singleton_create(struct backend **backend, struct rml *rml, const struct self *self,
                      char *reason, size_t reason_size) KEEL_MUST_CHECK;
+
+/* Parameters of several back ends. */
+uint32_t backend_collect_max(void);   /* ranks */
+uint64_t backend_timeout_us(void);    /* for what a daemon or server answers at once */
+uint64_t backend_init_deadline(void); /* clock_us: for the other ranks to join, from now */
 
 /* Shared parts. */
 int backend_init(struct backend *backend) KEEL_MUST_CHECK; /* the sets, once the map is there */

@@ -7,6 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHOICE_AUTO, CHOICE_NATIVE, CHOICE_PMIX, CHOICE_SINGLETON };
+static const char *const choices[] = {"auto", "native", "pmix", "singleton", NULL};
+static struct param bootstrap_choice = {
+    .name = "bootstrap",
+    .type = PARAM_ENUM,
+    .default_text = "auto",
+    .choices = choices,
+    .unit = "",
+    .help = "How a process joins its job: by keelrun's daemon, by a PMIx server, alone, or (auto) "
+            "by what its environment offers"};
+
 static int read_number(const char *name, int64_t max, uint32_t *number, char *reason,
                        size_t reason_size)
 {
@@ -35,22 +46,41 @@ static int read_uuid(char uuid[JOB_UUID_TEXT], char *reason, size_t reason_size)
 
 static void become_singleton(struct self *self)
 {
-    *self = (struct self){.singleton = true, .size = 1};
+    *self = (struct self){.kind = SELF_SINGLETON, .size = 1};
     self->name.jobid = job_uuid_make(self->uuid) | 1; /* a family of its own */
 }
 
-int self_read(struct self *self, char *reason, size_t reason_size)
+/* Is the PMIx server in the environment another one than that of the keelrun there? Its ranks
+ * inherit keelrun's variables when keelrun started it. */
+static bool pmix_is_inner(void)
 {
-    if (crypto_open() != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "libsodium does not start");
-        return ORTE_ERROR;
+    const char *nspace = getenv(ENV_PMIX_NSPACE), *uuid = getenv(ENV_JOB);
+    return nspace && getenv(ENV_PMIX_RANK) &&
+           !(uuid && strncmp(nspace, "keel-", 5) == 0 &&
+             strncmp(nspace + 5, uuid, strlen(uuid)) == 0);
+}
+
+static enum self_kind choose(void)
+{
+    switch (param_int(&bootstrap_choice)) {
+    case CHOICE_NATIVE:
+        return SELF_NATIVE;
+    case CHOICE_PMIX:
+        return SELF_PMIX;
+    case CHOICE_SINGLETON:
+        return SELF_SINGLETON;
+    default:
+        return pmix_is_inner() ? SELF_PMIX : getenv(ENV_DAEMON) ? SELF_NATIVE : SELF_SINGLETON;
     }
-    const char *daemon = getenv(ENV_DAEMON);
-    if (!daemon) {
-        become_singleton(self);
-        return ORTE_SUCCESS;
+}
+
+static int read_native(struct self *self, char *reason, size_t reason_size)
+{
+    struct self read = {.kind = SELF_NATIVE, .daemon = getenv(ENV_DAEMON)};
+    if (!read.daemon) {
+        snprintf(reason, reason_size, ENV_DAEMON " is not set: keelrun did not start this process");
+        return ORTE_ERR_BAD_PARAM;
     }
-    struct self read = {.daemon = daemon};
     int status = read_uuid(read.uuid, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status =
@@ -72,4 +102,33 @@ int self_read(struct self *self, char *reason, size_t reason_size)
     read.node = getenv(ENV_NODE);
     *self = read;
     return ORTE_SUCCESS;
+}
+
+static int read_pmix(struct self *self, char *reason, size_t reason_size)
+{
+    if (!getenv(ENV_PMIX_NSPACE) || !getenv(ENV_PMIX_RANK)) {
+        snprintf(reason, reason_size,
+                 ENV_PMIX_NSPACE " or " ENV_PMIX_RANK
+                                 " is not set: no PMIx server started this process");
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *self = (struct self){.kind = SELF_PMIX};
+    return ORTE_SUCCESS;
+}
+
+int self_read(struct self *self, char *reason, size_t reason_size)
+{
+    if (crypto_open() != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "libsodium does not start");
+        return ORTE_ERROR;
+    }
+    switch (choose()) {
+    case SELF_NATIVE:
+        return read_native(self, reason, reason_size);
+    case SELF_PMIX:
+        return read_pmix(self, reason, reason_size);
+    default:
+        become_singleton(self);
+        return ORTE_SUCCESS;
+    }
 }

@@ -5,8 +5,14 @@
 #include <bootstrap/job_map.h>
 #include <keel/types.h>
 
+enum self_kind {
+    SELF_NATIVE,    /* a rank that keelrun started */
+    SELF_PMIX,      /* one that a PMIx server knows; pmix/client.h tells the rest */
+    SELF_SINGLETON, /* nobody launched this process: a job of one */
+};
+
 struct self {
-    bool singleton; /* nobody launched this process: a job of one */
+    enum self_kind kind;
     char uuid[JOB_UUID_TEXT];
     orte_process_name_t name;
     uint32_t size;
@@ -16,8 +22,9 @@ struct self {
     bool yield;              /* more ranks than processors */
 };
 
-/* Reads the environment. None of the variables: a singleton, with a random name. Some missing or
- * malformed: ORTE_ERR_BAD_PARAM, and reason names the variable. */
+/* Reads the environment, and the parameter bootstrap. Neither keelrun's variables nor PMIx's: a
+ * singleton, with a random name. Some missing or malformed: ORTE_ERR_BAD_PARAM, and reason names
+ * the variable. */
 int self_read(struct self *self, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 
 #endif

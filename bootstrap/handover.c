@@ -1,7 +1,9 @@
 #include <config.h>
 
 #include <bootstrap/handover.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 void handover_init(struct handover *handover)
@@ -69,5 +71,76 @@ int handover_call(struct loop *loop, int (*fn)(void *arg), void *arg)
     loop_post(loop, &call.task);
     int status = handover_take(&call.handover, 0);
     handover_fini(&call.handover);
+    return status;
+}
+
+struct errand {
+    struct handover handover;
+    int (*fn)(void *arg);
+    void *arg;
+    void (*discard)(void *arg);
+    bool abandoned; /* guarded by the handover's lock */
+};
+
+static void errand_end(struct errand *errand)
+{
+    handover_fini(&errand->handover);
+    free(errand);
+}
+
+static void *run_errand(void *arg)
+{
+    struct errand *errand = arg;
+    int status = errand->fn(errand->arg);
+    pthread_mutex_lock(&errand->handover.lock);
+    bool abandoned = errand->abandoned;
+    errand->handover.done = true;
+    errand->handover.status = status;
+    pthread_cond_signal(&errand->handover.given);
+    pthread_mutex_unlock(&errand->handover.lock);
+    if (abandoned) {
+        errand->discard(errand->arg);
+        errand_end(errand);
+    }
+    return NULL;
+}
+
+static int start_thread(pthread_t *thread, struct errand *errand)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(thread, NULL, run_errand, errand);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_SUCCESS;
+}
+
+int handover_thread(int (*fn)(void *arg), void *arg, void (*discard)(void *arg),
+                    uint64_t deadline_us)
+{
+    pthread_t thread;
+    struct errand *errand = calloc(1, sizeof(*errand));
+    if (!errand) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    *errand = (struct errand){.fn = fn, .arg = arg, .discard = discard};
+    handover_init(&errand->handover);
+    int status = start_thread(&thread, errand);
+    if (status != ORTE_SUCCESS) {
+        errand_end(errand);
+        return status;
+    }
+    (void) handover_take(&errand->handover, deadline_us);
+    pthread_mutex_lock(&errand->handover.lock);
+    bool done = errand->handover.done;
+    status = done ? errand->handover.status : ORTE_ERR_TIMEOUT;
+    errand->abandoned = !done;
+    pthread_mutex_unlock(&errand->handover.lock);
+    if (done) {
+        pthread_join(thread, NULL);
+        errand_end(errand);
+    } else {
+        pthread_detach(thread);
+    }
     return status;
 }

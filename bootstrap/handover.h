@@ -21,6 +21,11 @@ void handover_give(struct handover *handover, int status, const char *reason);
 /* The status given, or ORTE_ERR_TIMEOUT. deadline in clock_us, 0: none. */
 int handover_take(struct handover *handover, uint64_t deadline_us);
 
+/* Runs fn in a thread of its own, with all signals blocked, and waits for its result until the
+ * deadline. ORTE_ERR_TIMEOUT: it still runs, arg is its own, and discard is called when it ends. */
+int handover_thread(int (*fn)(void *arg), void *arg, void (*discard)(void *arg),
+                    uint64_t deadline_us);
+
 /* Runs fn on the loop and waits for its result; the loop has a thread, which is not this one. */
 int handover_call(struct loop *loop, int (*fn)(void *arg), void *arg);
 

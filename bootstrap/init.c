@@ -4,6 +4,7 @@
 #include <bootstrap/backend.h>
 #include <bootstrap/handover.h>
 #include <bootstrap/host.h>
+#include <bootstrap/pmix/pmix.h>
 
 #include <base/clock.h>
 #include <base/fault.h>
@@ -20,13 +21,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct param init_timeout = {.name = "init_timeout_s",
-                                    .type = PARAM_INT,
-                                    .default_text = "300",
-                                    .min = 1,
-                                    .max = 86400,
-                                    .unit = "s",
-                                    .help = "How long keel_init waits for the other ranks"};
 static struct param finalize_timeout = {
     .name = "finalize_timeout_s",
     .type = PARAM_INT,
@@ -41,7 +35,8 @@ struct keel {
     struct self self;
     struct loop *loop;
     struct rml *rml;
-    struct backend *backend; /* NULL until communication is enabled */
+    struct pmix_client *pmix; /* SELF_PMIX */
+    struct backend *backend;  /* NULL until communication is enabled */
     struct host host;
     struct bml *bml;         /* NULL without the data plane */
     opal_proc_t **proc_list; /* pointers into host.procs, for add_procs */
@@ -108,7 +103,7 @@ static int hand_off(struct keel *keel, char *reason, size_t reason_size)
     }
     keel->btl_is_open = true;
     rml_set_poll(keel->rml, poll_data_plane, keel); /* blocking receives serve the peers' puts */
-    uint64_t deadline = clock_us() + (uint64_t) param_int(&init_timeout) * 1000000u;
+    uint64_t deadline = backend_init_deadline();
     status = keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
     if (status != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "the exchange of cards failed: %s", opal_strerror(status));
@@ -133,12 +128,23 @@ static int hand_off(struct keel *keel, char *reason, size_t reason_size)
     return keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
 }
 
+static int create_backend(struct keel *keel, char *reason, size_t reason_size)
+{
+    switch (keel->self.kind) {
+    case SELF_NATIVE:
+        return native_create(&keel->backend, keel->rml, &keel->self, reason, reason_size);
+    case SELF_PMIX:
+        return pmix_create(&keel->backend, keel->rml, keel->loop, keel->pmix, &keel->self, reason,
+                           reason_size);
+    default:
+        return singleton_create(&keel->backend, keel->rml, &keel->self, reason, reason_size);
+    }
+}
+
 /* What orte_rml.enable_comm stands for: the links, the cards, the rails. */
 static int enable(struct keel *keel, char *reason, size_t reason_size)
 {
-    int status = keel->self.singleton
-                     ? singleton_create(&keel->backend, keel->rml, &keel->self, reason, reason_size)
-                     : native_create(&keel->backend, keel->rml, &keel->self, reason, reason_size);
+    int status = create_backend(keel, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status = handover_call(keel->loop, give_app_key, keel);
     }
@@ -147,6 +153,8 @@ static int enable(struct keel *keel, char *reason, size_t reason_size)
     }
     if (status == ORTE_SUCCESS && keel->options.data_plane) {
         status = hand_off(keel, reason, reason_size);
+    } else if (status == ORTE_SUCCESS && keel->backend->announces) {
+        status = keel->backend->ops->fence(keel->backend, backend_init_deadline(), NULL, NULL);
     }
     return status;
 }
@@ -187,6 +195,7 @@ static void tear_down(struct keel *keel)
     }
     rml_destroy(keel->rml);
     loop_destroy(keel->loop);
+    pmix_client_leave(keel->pmix);
     free(keel);
 }
 
@@ -194,6 +203,12 @@ static void tear_down(struct keel *keel)
 static int create_core(struct keel *keel, char *reason, size_t reason_size)
 {
     int status = self_read(&keel->self, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (keel->self.kind == SELF_PMIX) {
+        status = pmix_client_join(&keel->pmix, &keel->self, reason, reason_size);
+    }
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -217,6 +232,7 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
         .role = OOB_KEY_PEERCRED,
         .dispatch = RML_DISPATCH_PROGRESS,
         .job_size = keel->self.size,
+        .unix_dir = keel->self.kind == SELF_PMIX ? keel->self.session_dir : NULL,
     };
     crypto_random(&config.epoch, sizeof(config.epoch));
     status = rml_create(&keel->rml, &config, reason, reason_size);
@@ -322,7 +338,7 @@ void keel_abort(int status, const char *format, ...)
     vsnprintf(reason, sizeof(reason), format ? format : "", arguments);
     va_end(arguments);
     int code = (status & 0xff) == 0 ? 1 : status; /* what of it the system keeps */
-    if (the_keel && the_keel->backend && !the_keel->self.singleton) {
+    if (the_keel && the_keel->backend && the_keel->self.kind != SELF_SINGLETON) {
         the_keel->backend->ops->abort(the_keel->backend, code, reason);
     } else {
         log_error(LOG_BOOTSTRAP, "aborted: %s", reason);

@@ -13,8 +13,7 @@ orte_jobid_t job_uuid_make(char uuid[JOB_UUID_TEXT])
     uint8_t bits[(JOB_UUID_TEXT - 1) / 2];
     crypto_random(bits, sizeof(bits));
     crypto_to_hex(uuid, bits, sizeof(bits));
-    /* never 0, nor the last, which wildcards use */
-    return (1 + ((uint32_t) bits[0] << 8 | bits[1]) % 0xfffeu) << 16;
+    return job_family_of(bits);
 }
 
 int job_map_pack(opal_buffer_t *buffer, const struct job_map *map)

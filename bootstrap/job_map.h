@@ -11,6 +11,13 @@
 /* A new job's id, random, and the jobid of its family's daemons. crypto_open was called. */
 orte_jobid_t job_uuid_make(char uuid[JOB_UUID_TEXT]);
 
+/* The jobid of the daemons of a family that two (random) bytes name: never 0, nor the last, which
+ * wildcards use. */
+static inline orte_jobid_t job_family_of(const uint8_t bits[2])
+{
+    return (1 + ((uint32_t) bits[0] << 8 | bits[1]) % 0xfffeu) << 16;
+}
+
 static inline bool job_uuid_ok(const char *text)
 {
     uint8_t bits[(JOB_UUID_TEXT - 1) / 2];
@@ -46,6 +53,8 @@ void job_map_fini(struct job_map *map); /* wipes the key */
 #define ENV_DAEMON "KEEL_DAEMON"           /* the daemon's contact string */
 #define ENV_SESSION_DIR "KEEL_SESSION_DIR" /* this node's and job's folder */
 #define ENV_YIELD "KEEL_YIELD"             /* 1: more ranks than processors; empty polls yield */
-#define ENV_BOUND "KEEL_BOUND"             /* 1: keelrun bound this rank */
+#define ENV_PMIX_NSPACE "PMIX_NAMESPACE"   /* a PMIx server's, as ENV_PMIX_RANK is */
+#define ENV_PMIX_RANK "PMIX_RANK"
+#define ENV_BOUND "KEEL_BOUND" /* 1: keelrun bound this rank */
 
 #endif

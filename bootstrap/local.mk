@@ -5,6 +5,21 @@ libbootstrap_la_SOURCES = \
 	bootstrap/env.c bootstrap/env.h bootstrap/handover.c bootstrap/handover.h \
 	bootstrap/host.c bootstrap/host.h bootstrap/init.c bootstrap/job_map.c bootstrap/job_map.h \
 	bootstrap/native.c bootstrap/proto.c bootstrap/proto.h bootstrap/singleton.c
+libbootstrap_la_SOURCES += \
+	bootstrap/pmix/client.c bootstrap/pmix/client.h bootstrap/pmix/contacts.c \
+	bootstrap/pmix/cpus.c bootstrap/pmix/internal.h bootstrap/pmix/job.c bootstrap/pmix/job.h \
+	bootstrap/pmix/modex.c bootstrap/pmix/module.h bootstrap/pmix/pmix.c bootstrap/pmix/pmix.h \
+	bootstrap/pmix/request.c bootstrap/pmix/request.h bootstrap/pmix/view.c
 libbootserver_la_SOURCES = \
 	bootstrap/allgather.c bootstrap/allgather.h bootstrap/ask.c bootstrap/cards.c bootstrap/fence.c bootstrap/job_map.c bootstrap/proto.c \
 	bootstrap/server.c bootstrap/server.h bootstrap/server_internal.h
+
+# What needs libpmix, loaded by a rank that has a PMIx server and no keelrun.
+if HAVE_PMIX
+pkglib_LTLIBRARIES += lib/keel-bootstrap-pmix.la
+lib_keel_bootstrap_pmix_la_SOURCES = bootstrap/pmix/module.c bootstrap/pmix/module.h \
+	bootstrap/pmix/view.c
+lib_keel_bootstrap_pmix_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
+lib_keel_bootstrap_pmix_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
+lib_keel_bootstrap_pmix_la_LIBADD = $(PMIX_LIBS)
+endif

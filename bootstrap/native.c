@@ -9,30 +9,11 @@
 #include <base/clock.h>
 #include <base/list.h>
 #include <base/log.h>
-#include <base/param.h>
 #include <oob/contact.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct param modex_collect_max = {
-    .name = "modex_collect_max",
-    .type = PARAM_INT,
-    .default_text = "1024",
-    .min = 0,
-    .max = 1 << 20,
-    .unit = "ranks",
-    .help = "Jobs of up to this many ranks collect all cards in keel_init; larger ones fetch a "
-            "peer's on demand"};
-static struct param bootstrap_timeout = {.name = "bootstrap_timeout_s",
-                                         .type = PARAM_INT,
-                                         .default_text = "60",
-                                         .min = 1,
-                                         .max = 86400,
-                                         .unit = "s",
-                                         .help =
-                                             "How long keel_init waits for its daemon's welcome"};
 
 #define BYE_US 5000000u   /* for the daemon to hear a goodbye */
 #define ABORT_US 2000000u /* for the job to be ended */
@@ -328,9 +309,8 @@ static int say_hello(struct native *native, const struct self *self, char *reaso
     struct backend *backend = &native->backend;
     int status = to_daemon(native, proto_new(SERVER_HELLO, ""));
     if (status == ORTE_SUCCESS) {
-        status =
-            rml_wait(backend->rml, &native->welcomed,
-                     clock_us() + (uint64_t) param_int(&bootstrap_timeout) * 1000000u, NULL, NULL);
+        status = rml_wait(backend->rml, &native->welcomed, clock_us() + backend_timeout_us(), NULL,
+                          NULL);
     }
     if (status == ORTE_SUCCESS) {
         status = native->welcome_status;
@@ -373,7 +353,7 @@ int native_create(struct backend **out, struct rml *rml, const struct self *self
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
-    native->collect = native->backend.map.size <= (uint32_t) param_int(&modex_collect_max);
+    native->collect = native->backend.map.size <= backend_collect_max();
     status = backend_init(&native->backend);
     if (status != ORTE_SUCCESS) {
         goto undo;

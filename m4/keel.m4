@@ -39,10 +39,10 @@ AC_DEFUN([KEEL_OPTIONAL_MODULE], [
 
 # KEEL_PMIX_VERSION: libpmix's name of its own version, which it tells the processes that it starts.
 AC_DEFUN([KEEL_PMIX_VERSION], [
+  dnl its macros do not compile without warnings of ours
+  PMIX_CFLAGS=`AS_ECHO(["$PMIX_CFLAGS"]) | sed 's/-I */-isystem /g'`
   AM_CONDITIONAL([OFFER_PMIX], [test -n "$PMIX_LIBS" && test -n "$HWLOC_LIBS"])
   AM_COND_IF([OFFER_PMIX], [
-    dnl its macros do not compile without warnings of ours
-    PMIX_CFLAGS=`AS_ECHO(["$PMIX_CFLAGS"]) | sed 's/-I */-isystem /g'`
     AC_MSG_CHECKING([libpmix's own version])
     keel_save_CFLAGS=$CFLAGS keel_save_LIBS=$LIBS
     CFLAGS="$CFLAGS $PMIX_CFLAGS" LIBS="$LIBS $PMIX_LIBS"

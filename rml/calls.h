@@ -7,7 +7,6 @@
 
 int rml_call_enable_comm(struct rml *rml);
 int rml_call_finalize(struct rml *rml);
-char *rml_call_get_contact_info(struct rml *rml);
 int rml_call_set_contact_info(struct rml *rml, const char *contact);
 
 int rml_call_send(struct rml *rml, const orte_process_name_t *peer, const struct iovec *msg,

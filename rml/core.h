@@ -63,6 +63,10 @@ void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg);
 bool rml_is_enabled(struct rml *rml);
 struct oob *rml_oob(struct rml *rml); /* for keys, listeners and contact strings; on the loop */
 
+/* Opens the listeners, if there are none, and returns the contact string, malloc'd; NULL: there is
+ * no address. Any thread. */
+char *rml_contact(struct rml *rml);
+
 /* --- links and routes --- */
 
 /* Makes a link to the name in a contact string; done as in oob_connect, on the loop. Any thread. In

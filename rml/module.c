@@ -42,7 +42,7 @@ static int finalize(void)
 static char *get_contact_info(void)
 {
     struct rml *rml = enabled();
-    return rml ? rml_call_get_contact_info(rml) : NULL;
+    return rml ? rml_contact(rml) : NULL;
 }
 
 static int set_contact_info(const char *contact)

@@ -372,7 +372,7 @@ static char *find_contact(struct rml *rml)
     return oob_contact(rml->oob);
 }
 
-char *rml_call_get_contact_info(struct rml *rml)
+char *rml_contact(struct rml *rml)
 {
     return rml_ask_loop(rml, find_contact);
 }

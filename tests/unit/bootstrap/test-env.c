@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/param.h>
 #include <bootstrap/env.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@ static char reason[256];
 
 static void set_all(void)
 {
+    unsetenv(ENV_PMIX_NSPACE);
+    unsetenv(ENV_PMIX_RANK);
     setenv(ENV_DAEMON, "327680.1;unix:///nowhere", 1);
     setenv(ENV_JOB, UUID, 1);
     setenv(ENV_JOBID, "327681", 1);
@@ -26,7 +29,7 @@ START_TEST(test_a_rank_knows_itself)
 {
     set_all();
     ck_assert_msg(self_read(&self, reason, sizeof(reason)) == ORTE_SUCCESS, "%s", reason);
-    ck_assert(!self.singleton);
+    ck_assert_int_eq(self.kind, SELF_NATIVE);
     ck_assert_str_eq(self.uuid, UUID);
     ck_assert_uint_eq(self.name.jobid, 327681);
     ck_assert_uint_eq(self.name.vpid, 3);
@@ -44,7 +47,7 @@ START_TEST(test_alone_it_is_a_singleton)
     set_all();
     unsetenv(ENV_DAEMON);
     ck_assert_int_eq(self_read(&self, reason, sizeof(reason)), ORTE_SUCCESS);
-    ck_assert(self.singleton);
+    ck_assert_int_eq(self.kind, SELF_SINGLETON);
     ck_assert_uint_eq(self.size, 1);
     ck_assert_uint_eq(self.name.vpid, 0);
     ck_assert_uint_eq(self.name.jobid & 0xffff, 1);
@@ -106,5 +109,62 @@ START_TEST(test_a_job_without_ranks_has_no_rank)
 }
 END_TEST
 
+static enum self_kind kind_with(const char *nspace)
+{
+    setenv(ENV_PMIX_NSPACE, nspace, 1);
+    setenv(ENV_PMIX_RANK, "0", 1);
+    ck_assert_msg(self_read(&self, reason, sizeof(reason)) == ORTE_SUCCESS, "%s", reason);
+    return self.kind;
+}
+
+START_TEST(test_the_inner_launcher_counts)
+{
+    set_all();
+    ck_assert_int_eq(kind_with("keel-" UUID), SELF_NATIVE); /* keelrun offers both */
+    ck_assert_int_eq(kind_with("keel-" UUID ".1"), SELF_NATIVE);
+    ck_assert_int_eq(kind_with("1174863873"), SELF_PMIX); /* it started another launcher */
+    ck_assert_int_eq(kind_with("keel-ffffffffffffffffffffffffffffffff"), SELF_PMIX);
+    unsetenv(ENV_DAEMON);
+    unsetenv(ENV_JOB);
+    ck_assert_int_eq(kind_with("keel-" UUID), SELF_PMIX);
+    ck_assert_int_eq(kind_with("slurm.pmix.1.0"), SELF_PMIX);
+    unsetenv(ENV_PMIX_RANK);
+    ck_assert_int_eq(self_read(&self, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(self.kind, SELF_SINGLETON);
+}
+END_TEST
+
+START_TEST(test_a_singleton_when_asked)
+{
+    set_all();
+    ck_assert_int_eq(param_override("bootstrap", "singleton"), ORTE_SUCCESS);
+    ck_assert_int_eq(kind_with("slurm.pmix.1.0"), SELF_SINGLETON);
+}
+END_TEST
+
+START_TEST(test_pmix_when_asked)
+{
+    set_all();
+    ck_assert_int_eq(param_override("bootstrap", "pmix"), ORTE_SUCCESS);
+    ck_assert_int_eq(kind_with("keel-" UUID), SELF_PMIX);
+    unsetenv(ENV_PMIX_NSPACE);
+    ck_assert_int_eq(self_read(&self, reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(reason, ENV_PMIX_NSPACE));
+}
+END_TEST
+
+START_TEST(test_native_when_asked)
+{
+    set_all();
+    ck_assert_int_eq(param_override("bootstrap", "native"), ORTE_SUCCESS);
+    ck_assert_int_eq(kind_with("slurm.pmix.1.0"), SELF_NATIVE);
+    unsetenv(ENV_DAEMON);
+    ck_assert_int_eq(self_read(&self, reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(reason, ENV_DAEMON));
+}
+END_TEST
+
 UNIT_MAIN("env", test_a_rank_knows_itself, test_alone_it_is_a_singleton,
-          test_what_makes_no_sense_is_named, test_a_job_without_ranks_has_no_rank)
+          test_what_makes_no_sense_is_named, test_a_job_without_ranks_has_no_rank,
+          test_the_inner_launcher_counts, test_a_singleton_when_asked, test_pmix_when_asked,
+          test_native_when_asked)

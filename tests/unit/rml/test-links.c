@@ -407,11 +407,11 @@ END_TEST
 START_TEST(contact_strings_lead_to_direct_links)
 {
     open_ranks(NODE_DAEMON);
-    char *contact = rml_call_get_contact_info(b.rml);
+    char *contact = rml_contact(b.rml);
     ck_assert_ptr_nonnull(contact);
     ck_assert_ptr_nonnull(strstr(contact, "tcp://127.0.0.1:"));
     ck_assert_ptr_nonnull(strstr(contact, "unix://"));
-    char *again = rml_call_get_contact_info(b.rml);
+    char *again = rml_contact(b.rml);
     ck_assert_str_eq(again, contact);
     ck_assert_int_eq(rml_call_set_contact_info(a.rml, contact), ORTE_SUCCESS);
     ck_assert_int_eq(rml_call_set_contact_info(a.rml, contact), ORTE_SUCCESS);
@@ -432,7 +432,7 @@ END_TEST
 START_TEST(an_unreachable_contact)
 {
     open_ranks(NODE_DAEMON);
-    char *contact = rml_call_get_contact_info(b.rml);
+    char *contact = rml_contact(b.rml);
     node_close(&b); /* nobody listens there any more */
     struct node gone = {.name = RANK(1)};
     ck_assert_int_eq(rml_call_set_contact_info(a.rml, contact), ORTE_SUCCESS);
@@ -446,7 +446,7 @@ END_TEST
 START_TEST(a_direct_link_goes)
 {
     open_ranks(NODE_DAEMON);
-    char *contact = rml_call_get_contact_info(b.rml);
+    char *contact = rml_contact(b.rml);
     ck_assert_int_eq(rml_call_set_contact_info(a.rml, contact), ORTE_SUCCESS);
     ck_assert_int_eq(send_number(&a, &b, TAG, 1), 4);
     expect_number(&b, &a.name, TAG, 1);

@@ -34,7 +34,7 @@ static void open_rank(struct node *node, uint32_t rank)
 {
     node_open(node, NODE_RANK, RANK(rank), 64);
     node->rml->config.job_size = node->rml->route.job_size = JOB_SIZE;
-    node->contact = rml_call_get_contact_info(node->rml);
+    node->contact = rml_contact(node->rml);
     ck_assert_ptr_nonnull(node->contact);
 }
 

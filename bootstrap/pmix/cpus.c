@@ -1,0 +1,65 @@
+/* Do more ranks share processors than there are? Then empty polls should yield. Each rank tells the
+ * others of its node which processors it may use; bound ranks do not count where they do not run.
+ */
+#include <config.h>
+
+#include <bootstrap/pmix/internal.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <base/topo.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cpus_publish(struct pmix *pmix)
+{
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof(mine), &mine) < 0) {
+        CPU_ZERO(&mine); /* overlaps with nobody: unknown */
+    }
+    return pmix->calls->put(CPUS_KEY, &mine, sizeof(mine), true);
+}
+
+/* Ranks of my node that run on some of my processors, and myself. */
+static uint32_t count_rivals(struct pmix *pmix, uint32_t enough)
+{
+    const struct job_map *map = &pmix->backend.map;
+    uint32_t me = pmix->backend.rank, rivals = 1;
+    cpu_set_t mine, theirs, both;
+    if (sched_getaffinity(0, sizeof(mine), &mine) < 0) {
+        return enough;
+    }
+    for (uint32_t rank = 0; rank < map->size && rivals < enough; rank++) {
+        uint8_t *data = NULL;
+        size_t size = 0;
+        if (rank == me || map->node_of[rank] != map->node_of[me]) {
+            continue;
+        }
+        bool known =
+            pmix_ask(pmix, rank, CPUS_KEY, &data, &size) == ORTE_SUCCESS && size == sizeof(theirs);
+        if (known) {
+            memcpy(&theirs, data, sizeof(theirs));
+            CPU_AND(&both, &mine, &theirs);
+        }
+        rivals += !known || CPU_COUNT(&both) > 0;
+        free(data);
+    }
+    return rivals;
+}
+
+void cpus_look(struct pmix *pmix)
+{
+    const struct job_map *map = &pmix->backend.map;
+    uint32_t usable = topo_usable_cpus(), local = 0;
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        local += map->node_of[rank] == map->node_of[pmix->backend.rank];
+    }
+    if (local <= usable || getenv("KEEL_MCA_btl_yield") ||
+        count_rivals(pmix, usable + 1) <= usable) {
+        return;
+    }
+    log_info(LOG_BOOTSTRAP, "more ranks than processors: empty polls yield");
+    if (param_override("btl_yield", "1") != ORTE_SUCCESS) {
+        log_debug(LOG_BOOTSTRAP, "btl_yield was read already");
+    }
+}
