@@ -14,6 +14,8 @@ enum { HOPS_MIN = 8 }; /* allowed in any tree */
 struct relay {
     struct oob_tx tx;
     struct rml *rml;
+    struct rml_peer *came; /* whose link brought it, and the link's number */
+    uint32_t came_number;
     uint8_t payload[];
 };
 
@@ -61,7 +63,7 @@ static bool check_origin(struct rml *rml, const struct oob_peer *from, struct rm
     if (speaks_for_others(rml, from)) {
         return true;
     }
-    if (!rml_name_equal(&header->origin, &from->name) || header->epoch != from->epoch) {
+    if (!rml_name_equal(&header->origin, &from->name) || header->stamp.epoch != from->epoch) {
         warn("a frame with another's name is", from, header);
         return refuse(rml, &rml->counters.forged);
     }
@@ -88,66 +90,32 @@ static bool check_tag(struct rml *rml, const struct oob_peer *from, const struct
 
 /* --- delivering --- */
 
-static struct rml_assembly *assembly_for(struct rml *rml, const struct rml_header *header)
+void rml_take(struct rml *rml, const struct oob_peer *from, struct rml_peer *peer,
+              const struct rml_header *header, const uint8_t *payload)
 {
-    pthread_mutex_lock(&rml->lock);
-    struct rml_peer *peer = rml_peer_get(&rml->peers, &header->origin);
-    pthread_mutex_unlock(&rml->lock);
-    if (!peer) {
-        return NULL;
-    }
-    if (!peer->origin_known || peer->origin_epoch != header->epoch) {
-        for (int class = 0; class < OOB_CLASSES; class ++) {
-            rml_assembly_reset(&peer->assembly[class]);
-        }
-        peer->origin_known = true;
-        peer->origin_epoch = header->epoch;
-    }
-    return &peer->assembly[header->class];
-}
-
-static void report_lost(struct rml *rml, const struct rml_header *header, uint64_t lost)
-{
-    log_error(LOG_RML, "%llu messages from %s are lost", (unsigned long long) lost,
-              ORTE_NAME_PRINT(&header->origin));
-    pthread_mutex_lock(&rml->lock);
-    rml->counters.lost += lost;
-    pthread_mutex_unlock(&rml->lock);
-}
-
-static void deliver(struct rml *rml, const struct oob_peer *from, const struct rml_header *header,
-                    const uint8_t *payload)
-{
-    uint64_t lost = 0;
     struct rml_message *message = NULL;
-    struct rml_assembly *assembly = assembly_for(rml, header);
+    struct rml_assembly *assembly = &peer->assembly[header->stamp.class];
     if (!check_tag(rml, from, header)) {
-        if (assembly) {
-            rml_assembly_skip(assembly, header->sequence);
-        }
+        rml_assembly_skip(assembly, header);
         return;
     }
-    enum rml_assembled result = assembly ? rml_assemble(assembly, header, payload, &message, &lost)
-                                         : RML_ASSEMBLED_NO_MEMORY;
-    if (lost > 0) {
-        report_lost(rml, header, lost);
-    }
-    switch (result) {
+    switch (rml_assemble(assembly, header, payload, &message)) {
     case RML_ASSEMBLED_MORE:
         return;
     case RML_ASSEMBLED_WHOLE:
         pthread_mutex_lock(&rml->lock);
+        rml_hold_locked(peer, message);
         rml_deliver_locked(rml, message);
         pthread_mutex_unlock(&rml->lock);
         return;
-    case RML_ASSEMBLED_OLD:
     case RML_ASSEMBLED_BROKEN:
-        log_debug(LOG_RML, "a frame of %s continues nothing", ORTE_NAME_PRINT(&header->origin));
+        warn("a frame that continues nothing is", from, header);
         (void) refuse(rml, &rml->counters.out_of_order);
         return;
     case RML_ASSEMBLED_NO_MEMORY:
-        log_error(LOG_RML, "no memory for a message of %u bytes from %s", header->total,
+        log_error(LOG_RML, "no memory for a message of %u bytes from %s: it is lost", header->total,
                   ORTE_NAME_PRINT(&header->origin));
+        (void) refuse(rml, &rml->counters.lost);
         return;
     }
 }
@@ -161,27 +129,31 @@ static void relay_done(struct oob_tx *tx, int status)
         log_debug(LOG_RML, "a relayed frame is lost: %s", opal_strerror(status));
         (void) refuse(relay->rml, &relay->rml->counters.link_down);
     }
+    rml_left(relay->rml, relay->came, relay->came_number, tx->class,
+             rml_stamp_cost(tx->iov_count > 0 ? (uint32_t) tx->iov[0].iov_len : 0));
     free(relay);
 }
 
 static struct relay *relay_create(struct rml *rml, const struct rml_header *header,
                                   const uint8_t *payload)
 {
-    struct relay *relay = calloc(1, sizeof(*relay) + header->length);
+    uint32_t length = header->stamp.length;
+    struct relay *relay = malloc(sizeof(*relay) + length);
     if (!relay) {
         return NULL;
     }
+    memset(relay, 0, sizeof(*relay));
     struct rml_header next = *header;
     next.hops++;
     relay->rml = rml;
-    relay->tx.class = header->class;
+    relay->tx.class = rml_header_carrier(header);
     relay->tx.done = relay_done;
     relay->tx.header_size = RML_WIRE_SIZE;
     rml_header_encode(relay->tx.header, &next);
     list_init(&relay->tx.link);
-    if (header->length > 0) {
-        memcpy(relay->payload, payload, header->length);
-        relay->tx.iov[0] = (struct iovec){relay->payload, header->length};
+    if (length > 0) {
+        memcpy(relay->payload, payload, length);
+        relay->tx.iov[0] = (struct iovec){relay->payload, length};
         relay->tx.iov_count = 1;
     }
     return relay;
@@ -208,22 +180,22 @@ static int place_locked(struct rml *rml, const struct rml_header *header, struct
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    if (hop->state == RML_PEER_UP) {
-        *link = oob_link_ref(hop->link);
-        return ORTE_SUCCESS;
-    }
-    if (!rml_pend_room_locked(rml, hop, header->length)) {
+    if (hop->state != RML_PEER_UP && !rml_pend_room_locked(rml, hop, header->stamp.length)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    rml_pend_locked(hop, &relay->tx);
+    (void) rml_way_open_locked(hop, &relay->tx, link);
     return ORTE_SUCCESS;
 }
 
-/* Its origin is not told: at the end of a job messages to those who have left are usual, but a name
- * that nobody has is a mistake. */
-static void report_dropped(const struct rml_header *header, int status)
+/* At the end of a job messages to those who have left are usual, but a name that nobody has is a
+ * mistake. What there was only no room for comes again. */
+static void report_dropped(struct rml *rml, const struct rml_header *header, int status)
 {
     unsigned held = 0;
+    bool wanted = header->stamp.kind == RML_DATA || header->stamp.kind == RML_PROBE;
+    if (wanted && (status == ORTE_ERR_COMM_FAILURE || status == ORTE_ERR_ADDRESSEE_UNKNOWN)) {
+        rml_say_unreachable(rml, header, status);
+    }
     if (status != ORTE_ERR_ADDRESSEE_UNKNOWN) {
         log_debug(LOG_RML, "a frame from %s to %s is dropped: %s", ORTE_NAME_PRINT(&header->origin),
                   ORTE_NAME_PRINT(&header->dest), opal_strerror(status));
@@ -233,56 +205,136 @@ static void report_dropped(const struct rml_header *header, int status)
     }
 }
 
-/* Only the loop moves waiting frames to a new link, so a relayed frame cannot overtake them. */
-static void pass_on(struct rml *rml, const struct rml_header *header, const uint8_t *payload)
+/* Only the loop moves waiting frames to a link, so a relayed frame cannot overtake them. False: it
+ * stays here no longer. */
+static bool pass_on(struct rml *rml, const struct rml_header *header, const uint8_t *payload,
+                    struct rml_peer *came)
 {
     struct oob_link *link = NULL;
     struct relay *relay = relay_create(rml, header, payload);
     if (!relay) {
-        log_error(LOG_RML, "no memory to relay a frame of %u bytes", header->length);
-        return;
+        log_error(LOG_RML, "no memory to relay a frame of %u bytes", header->stamp.length);
+        return false;
     }
     pthread_mutex_lock(&rml->lock);
+    relay->came = came;
+    relay->came_number = came->link_number;
     int status = place_locked(rml, header, relay, &link);
     pthread_mutex_unlock(&rml->lock);
     if (status != ORTE_SUCCESS) {
-        report_dropped(header, status);
+        report_dropped(rml, header, status);
         free(relay);
-    } else if (link) {
+        return false;
+    }
+    if (link) {
         oob_send(link, &relay->tx);
         oob_link_unref(link);
     }
+    return true;
 }
 
 /* --- the way in --- */
+
+static void hear_credit(struct rml *rml, struct rml_peer *peer, const struct rml_stamp *stamp)
+{
+    pthread_mutex_lock(&rml->lock);
+    bool raised = rml_credit_raise(&peer->credit[stamp->class], stamp->sequence);
+    pthread_mutex_unlock(&rml->lock);
+    if (raised) {
+        rml_pass_waiting(rml, peer);
+    } else {
+        (void) refuse(rml, &rml->counters.malformed);
+    }
+}
+
+/* What is for this process. */
+static void hear(struct rml *rml, const struct oob_peer *from, const struct rml_header *header,
+                 const uint8_t *payload)
+{
+    if (header->stamp.kind != RML_UNREACH) {
+        rml_hear(rml, from, header, payload);
+    } else if (header->role == OOB_KEY_CONTROL) {
+        rml_hear_unreachable(rml, header);
+    } else {
+        warn("bad news of one who is no daemon is", from, header);
+        (void) refuse(rml, &rml->counters.forged);
+    }
+}
+
+/* True: a relay holds the frame. */
+static bool handle(struct rml *rml, const struct oob_peer *from, struct rml_peer *came,
+                   struct rml_header *header, const uint8_t *payload)
+{
+    if (!check_origin(rml, from, header)) {
+        return false;
+    }
+    if (rml_name_equal(&header->dest, &rml->config.name)) {
+        hear(rml, from, header, payload);
+        return false;
+    }
+    if (rml_is_daemon(rml)) {
+        return pass_on(rml, header, payload, came);
+    }
+    log_debug(LOG_RML, "a frame for %s came here", ORTE_NAME_PRINT(&header->dest));
+    return refuse(rml, &rml->counters.misrouted);
+}
+
+/* The peer behind a link, and whether it keeps to what was granted. NULL: it does not, or its link
+ * has another successor. */
+static struct rml_peer *enter(struct rml *rml, struct oob_link *link,
+                              const struct rml_header *header, uint32_t *number)
+{
+    bool within = true;
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_find(&rml->peers, &oob_link_peer(link)->name);
+    if (peer && peer->link != link) {
+        peer = NULL;
+    }
+    if (peer && header->stamp.kind != RML_CREDIT) {
+        within = rml_grant_came(&peer->grant[rml_header_carrier(header)],
+                                rml_stamp_cost(header->stamp.length));
+    }
+    *number = peer ? peer->link_number : 0;
+    pthread_mutex_unlock(&rml->lock);
+    if (!within) {
+        warn("more than its link may carry is", oob_link_peer(link), header);
+        (void) refuse(rml, &rml->counters.overflow);
+        return NULL;
+    }
+    return peer;
+}
+
+static void report_malformed(struct rml *rml, const struct oob_peer *from, size_t size)
+{
+    unsigned held = 0;
+    if (log_rate_ok(from->address, &held)) {
+        log_warn(LOG_RML, "a malformed frame of %zu bytes from %s (%s)", size,
+                 ORTE_NAME_PRINT(&from->name), from->address);
+    }
+    (void) refuse(rml, &rml->counters.malformed);
+}
 
 void rml_on_frame(void *arg, struct oob_link *link, const void *data, size_t size)
 {
     struct rml *rml = arg;
     struct rml_header header;
+    uint32_t number;
     const struct oob_peer *from = oob_link_peer(link);
-    if (fault_at("rml.frame").action == FAULT_DROP) {
-        return;
-    }
     if (rml_header_decode(&header, data, size) != ORTE_SUCCESS) {
-        unsigned held = 0;
-        if (log_rate_ok(from->address, &held)) {
-            log_warn(LOG_RML, "a malformed frame of %zu bytes from %s (%s)", size,
-                     ORTE_NAME_PRINT(&from->name), from->address);
-        }
-        (void) refuse(rml, &rml->counters.malformed);
+        report_malformed(rml, from, size);
         return;
     }
-    if (!check_origin(rml, from, &header)) {
+    struct rml_peer *peer = enter(rml, link, &header, &number);
+    if (!peer) {
         return;
     }
-    const uint8_t *payload = (const uint8_t *) data + RML_WIRE_SIZE;
-    if (rml_name_equal(&header.dest, &rml->config.name)) {
-        deliver(rml, from, &header, payload);
-    } else if (rml_is_daemon(rml)) {
-        pass_on(rml, &header, payload);
-    } else {
-        log_debug(LOG_RML, "a frame for %s came here", ORTE_NAME_PRINT(&header.dest));
-        (void) refuse(rml, &rml->counters.misrouted);
+    if (header.stamp.kind == RML_CREDIT) {
+        hear_credit(rml, peer, &header.stamp);
+        return;
+    }
+    bool dropped = fault_at("rml.frame").action == FAULT_DROP;
+    if (dropped || !handle(rml, from, peer, &header, (const uint8_t *) data + RML_WIRE_SIZE)) {
+        rml_left(rml, peer, number, rml_header_carrier(&header),
+                 rml_stamp_cost(header.stamp.length));
     }
 }

@@ -114,14 +114,40 @@ bool rml_pend_room_locked(struct rml *rml, const struct rml_peer *hop, size_t by
 
 void rml_pend_locked(struct rml_peer *hop, struct oob_tx *tx)
 {
-    list_append(&hop->pending, &tx->link);
+    list_append(&hop->pending[tx->class], &tx->link);
     hop->pending_bytes += tx_bytes(tx);
 }
 
 void rml_unpend_locked(struct rml_peer *peer, struct list *frames)
 {
-    list_splice(frames, &peer->pending);
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        list_splice(frames, &peer->pending[class]);
+    }
     peer->pending_bytes = 0;
+}
+
+void rml_unpend_credited_locked(struct rml_peer *peer, struct list *frames)
+{
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        while (!list_empty(&peer->pending[class])) {
+            struct oob_tx *tx = container_of(peer->pending[class].next, struct oob_tx, link);
+            uint64_t bytes = rml_iov_size(tx->iov, (size_t) tx->iov_count);
+            if (!rml_credit_take(&peer->credit[class], rml_stamp_cost((uint32_t) bytes))) {
+                break;
+            }
+            list_remove(&tx->link);
+            list_append(frames, &tx->link);
+            peer->pending_bytes -= tx_bytes(tx);
+        }
+    }
+}
+
+int rml_make_link_locked(struct rml *rml, struct rml_peer *hop)
+{
+    if (!hop->contact && !hop->dialing && rml_can_resolve_locked(rml, &hop->name)) {
+        rml_resolve_locked(rml, hop);
+    }
+    return hop->contact && !hop->dialing ? rml_dial_locked(rml, hop) : ORTE_SUCCESS;
 }
 
 void rml_fail_frames(struct list *frames, int status)
@@ -151,6 +177,33 @@ static void dial_destroy(struct dial *dial)
     free(dial);
 }
 
+struct refusal {
+    struct rml *rml;
+    const struct rml_peer *hop;
+};
+
+/* Messages whose way is over a hop that cannot be reached. */
+static void fail_over_hop(struct rml_peer *peer, void *arg)
+{
+    struct refusal *refusal = arg;
+    struct rml_peer *hop = NULL;
+    if (peer->session && rml_session_pending(peer->session) &&
+        rml_next_hop_locked(refusal->rml, &peer->name, &hop) == ORTE_SUCCESS &&
+        hop == refusal->hop) {
+        rml_fail_session_locked(refusal->rml, peer, ORTE_ERR_UNREACH);
+    }
+}
+
+void rml_unreachable_locked(struct rml *rml, struct rml_peer *hop, struct list *frames)
+{
+    struct refusal refusal = {rml, hop};
+    rml_unpend_locked(hop, frames);
+    if (hop->session) {
+        rml_fail_session_locked(rml, hop, ORTE_ERR_UNREACH);
+    }
+    rml_peers_each(&rml->peers, fail_over_hop, &refusal);
+}
+
 /* Every dial ends here once: messages that wait for a link that does not come fail. */
 static void dial_end(struct dial *dial, int status, const char *reason)
 {
@@ -162,7 +215,7 @@ static void dial_end(struct dial *dial, int status, const char *reason)
     if (peer) {
         peer->dialing = false;
         if (status < 0 && peer->state != RML_PEER_UP) {
-            rml_unpend_locked(peer, &frames);
+            rml_unreachable_locked(rml, peer, &frames);
         }
     }
     bool tell = dial->done && !rml->ending;
@@ -299,72 +352,81 @@ static void tell_watchers(struct rml *rml, const struct oob_peer *peer, int stat
     rml_wake(rml);
 }
 
-/* Another incarnation of a peer: its sequences begin at 0. */
-static void renew_locked(struct rml_peer *peer, uint64_t epoch)
-{
-    if (peer->epoch != 0 && peer->epoch != epoch) {
-        memset(peer->sent, 0, sizeof(peer->sent));
-        peer->path = RML_PATH_NONE;
-    }
-    peer->epoch = epoch;
-}
-
 static bool is_upstream(const struct rml *rml, const orte_process_name_t *name)
 {
     return rml->route.has_upstream && rml_name_equal(&rml->route.upstream, name);
+}
+
+/* Both ends of a new link begin with the same credit. */
+static void attach_locked(struct rml_peer *peer, struct oob_link *link)
+{
+    peer->link = oob_link_ref(link);
+    peer->link_number++;
+    peer->state = RML_PEER_UP;
+    peer->gone = false;
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        rml_credit_begin(&peer->credit[class]);
+        rml_grant_begin(&peer->grant[class]);
+    }
 }
 
 static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
 {
     struct rml *rml = arg;
     struct oob_link *old = NULL;
-    struct list frames = LIST_INIT(frames);
-    pthread_mutex_lock(&rml->send_lock);
     pthread_mutex_lock(&rml->lock);
     struct rml_peer *peer = rml_peer_get(&rml->peers, &info->name);
     if (peer) {
-        renew_locked(peer, info->epoch);
         old = peer->link;
-        peer->link = oob_link_ref(link);
-        peer->state = RML_PEER_UP;
+        attach_locked(peer, link);
+        rml_know_locked(rml, peer, info->epoch);
         rml->upstream_down = rml->upstream_down && !is_upstream(rml, &info->name);
-        rml_unpend_locked(peer, &frames);
+        rml_poke_all_locked(rml);
     }
     pthread_mutex_unlock(&rml->lock);
-    for (struct list *waiting; (waiting = list_pop(&frames));) {
-        oob_send(link, container_of(waiting, struct oob_tx, link));
-    }
-    pthread_mutex_unlock(&rml->send_lock);
     oob_link_unref(old);
     if (!peer) {
         log_error(LOG_RML, "no memory for a link to %s", ORTE_NAME_PRINT(&info->name));
         return;
     }
+    rml_pass_waiting(rml, peer);
     tell_watchers(rml, info, ORTE_SUCCESS);
+}
+
+/* True: the link was the peer's. What waited for it is in frames. */
+static bool detach_locked(struct rml *rml, struct rml_peer *peer, const struct oob_link *link,
+                          struct list *frames)
+{
+    struct rml_peer *hop = NULL;
+    if (!peer || peer->link != link) {
+        return false;
+    }
+    peer->link = NULL;
+    peer->state = RML_PEER_DOWN;
+    rml_unpend_locked(peer, frames);
+    if (is_upstream(rml, &peer->name)) {
+        rml->upstream_down = true;
+        rml_fail_receives_locked(rml);
+    }
+    if (rml_next_hop_locked(rml, &peer->name, &hop) != ORTE_SUCCESS) {
+        rml_gone_locked(rml, peer);
+    }
+    rml_poke_all_locked(rml); /* by another way, or not at all */
+    return true;
 }
 
 static void on_down(void *arg, struct oob_link *link, int status)
 {
     struct rml *rml = arg;
+    struct list frames = LIST_INIT(frames);
     struct oob_peer info = *oob_link_peer(link);
     pthread_mutex_lock(&rml->lock);
-    struct rml_peer *peer = rml_peer_find(&rml->peers, &info.name);
-    bool mine = peer && peer->link == link;
-    if (mine) {
-        peer->link = NULL;
-        peer->state = RML_PEER_DOWN;
-        if (is_upstream(rml, &info.name)) {
-            rml->upstream_down = true;
-            rml_fail_receives_locked(rml);
-        }
-    }
+    bool mine = detach_locked(rml, rml_peer_find(&rml->peers, &info.name), link, &frames);
     pthread_mutex_unlock(&rml->lock);
     if (!mine) {
         return;
     }
-    for (int class = 0; class < OOB_CLASSES; class ++) {
-        rml_assembly_abandon(&peer->assembly[class]);
-    }
+    rml_fail_frames(&frames, ORTE_ERR_COMM_FAILURE);
     oob_link_unref(link);
     log_debug(LOG_RML, "the link to %s is down: %s", ORTE_NAME_PRINT(&info.name),
               opal_strerror(status));

@@ -9,6 +9,7 @@
 #include <rml/rml_wire.h>
 
 struct rml_posted;
+struct rml_peer;
 
 struct rml_message {
     struct list link;                 /* in the unexpected queue */
@@ -16,9 +17,10 @@ struct rml_message {
     struct rml_posted *posted;        /* the receive it was matched with; borrowed */
     struct rml_info info;
     enum rml_format format;
-    uint64_t arrival; /* its number in the order of arrival, set by the matching */
-    size_t size;      /* of the whole message */
-    uint8_t *data;    /* owned; malloc'd; NULL when size is 0 */
+    struct rml_peer *origin; /* whose credit it takes until it is consumed; NULL: nobody's */
+    uint64_t arrival;        /* its number in the order of arrival, set by the matching */
+    size_t size;             /* of the whole message */
+    uint8_t *data;           /* owned; malloc'd; NULL when size is 0 */
 };
 
 /* The message's data is a copy of the scatter list's bytes, or not yet there when parts is NULL.

@@ -64,7 +64,11 @@ struct rml_peer *rml_peer_get(struct rml_peers *peers, const orte_process_name_t
         return NULL;
     }
     peer->name = *name;
-    list_init(&peer->pending);
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        list_init(&peer->pending[class]);
+    }
+    list_init(&peer->timed);
+    list_init(&peer->poked);
     list_init(&peer->asked);
     insert(peers, peer);
     peers->count++;
@@ -86,8 +90,9 @@ static void destroy(struct rml_peer *peer, void *arg)
 {
     (void) arg;
     for (int class = 0; class < OOB_CLASSES; class ++) {
-        rml_assembly_reset(&peer->assembly[class]);
+        rml_assembly_abandon(&peer->assembly[class]);
     }
+    free(peer->session);
     free(peer->contact);
     free(peer);
 }

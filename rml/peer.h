@@ -1,14 +1,16 @@
-/* What is known of another process: its link, if there is one, and how far the messages to and from
- * it have come. Peers are never forgotten before the table is. */
+/* What is known of another process: its link, if there is one, and the session with it, if there
+ * is one. Peers are never forgotten before the table is. */
 #ifndef RML_PEER_H
 #define RML_PEER_H
 
 #include <rml/assemble.h>
+#include <rml/credit.h>
+#include <rml/session.h>
 
 enum rml_peer_state { RML_PEER_NEW, RML_PEER_UP, RML_PEER_DOWN };
 
 /* How messages to a peer went first: the way stays while it is open, so that none overtakes
- * another. */
+ * another (which would only be sent again). */
 enum rml_path { RML_PATH_NONE, RML_PATH_DIRECT, RML_PATH_ROUTED };
 
 struct rml_peer {
@@ -18,20 +20,26 @@ struct rml_peer {
     /* guarded by the RML's lock */
     enum rml_peer_state state; /* of the link */
     struct oob_link *link;     /* while UP; a reference */
+    uint32_t link_number;      /* of the links that there were */
     bool dialing;
     bool resolving;    /* its contact is asked for */
     struct list asked; /* in rml->unresolved, until then */
     bool upstream;     /* a daemon that this process chose to trust */
     char *contact;     /* owned; from set_contact_info, or NULL */
     enum rml_path path;
-    struct list pending; /* struct oob_tx, waiting for the link */
+    struct list pending[OOB_CLASSES]; /* struct oob_tx, waiting for the link or for its credit */
     size_t pending_bytes;
-    uint64_t epoch;             /* of the link's last incarnation */
-    uint64_t sent[OOB_CLASSES]; /* the next message's sequence; written under the send lock too */
+    struct rml_credit credit[OOB_CLASSES]; /* of the link: what it may carry to the peer */
+    struct rml_grant grant[OOB_CLASSES];   /* and from it */
+    struct rml_session *session;           /* owned; NULL: there is none yet */
+    const struct rml_peer *via;            /* the next hop of the session's frames, ... */
+    uint32_t via_number;                   /* ... and the number of its link */
+    struct list timed;                     /* in rml->timed, while the session waits for a time */
+    struct list poked;                     /* in rml->poked, until it is looked at */
+    bool gone;                             /* it ended, as far as is known */
+    uint64_t full_since;                   /* what it sent fills its queue; 0: it does not */
 
     /* the loop's own */
-    uint64_t origin_epoch; /* of the messages that came from it */
-    bool origin_known;
     struct rml_assembly assembly[OOB_CLASSES];
 };
 

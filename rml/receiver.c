@@ -130,6 +130,13 @@ void rml_receiver_release(struct rml_receiver *receiver, uint64_t bytes)
     }
 }
 
+void rml_receiver_hurry(struct rml_receiver *receiver)
+{
+    if (receiver->ack_at > 0) {
+        receiver->ack_at = AT_ONCE;
+    }
+}
+
 bool rml_receiver_must_tell(const struct rml_receiver *receiver, uint64_t now)
 {
     return receiver->ack_at > 0 && now >= receiver->ack_at;

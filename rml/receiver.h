@@ -43,6 +43,8 @@ void rml_receiver_probed(struct rml_receiver *receiver, uint64_t sent);
 /* A message was delivered to somebody who may be slow; and was consumed. */
 void rml_receiver_hold(struct rml_receiver *receiver, uint64_t bytes);
 void rml_receiver_release(struct rml_receiver *receiver, uint64_t bytes);
+/* An acknowledgement that would be due later is due now. */
+void rml_receiver_hurry(struct rml_receiver *receiver);
 /* Must an acknowledgement be sent now? ack_at says when, if not. */
 bool rml_receiver_must_tell(const struct rml_receiver *receiver, uint64_t now);
 /* Writes the acknowledgement into a frame that is about to be sent. */

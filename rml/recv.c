@@ -97,10 +97,11 @@ static void run_delivery(struct rml *rml, struct rml_completion *completion)
     } else {
         call_buffer(receive, message);
     }
-    rml_message_destroy(message);
     pthread_mutex_lock(&rml->lock);
+    rml_consumed_locked(rml, message);
     unref_locked(receive);
     pthread_mutex_unlock(&rml->lock);
+    rml_message_destroy(message);
 }
 
 static void drop_delivery(struct rml *rml, struct rml_completion *completion)
@@ -161,9 +162,11 @@ void rml_deliver_locked(struct rml *rml, struct rml_message *message)
     rml_match_arrive(&rml->match, message);
     if (!rml_is_daemon(rml) || info.role == OOB_KEY_CONTROL ||
         rml->match.unexpected_bytes <= rml->unexpected_max ||
-        !rml_match_drop_newest(&rml->match, message)) {
+        rml->match.unexpected.prev != &message->link) {
         return;
     }
+    rml_consumed_locked(rml, message);
+    (void) !rml_match_drop_newest(&rml->match, message);
     rml->counters.overflow++;
     if (log_rate_ok("rml unexpected", &held)) {
         log_error(LOG_RML, "a message of tag %u from %s is dropped: too many that nobody takes",
@@ -255,6 +258,24 @@ void rml_fail_receives_locked(struct rml *rml)
     }
 }
 
+void rml_fail_receives_from_locked(struct rml *rml, const struct rml_peer *peer)
+{
+    struct rml_posted *posted;
+    list_for_each (posted, &rml->match.posted, struct rml_posted, link) {
+        struct rml_receive *receive = receive_of(posted);
+        if (receive->kind != KIND_HANDLER && rml_name_equal(&posted->peer, &peer->name)) {
+            fail_locked(rml, receive, ORTE_ERR_COMM_FAILURE);
+        }
+    }
+}
+
+/* Will nothing come from there any more? */
+static bool hopeless_locked(struct rml *rml, const orte_process_name_t *name)
+{
+    const struct rml_peer *peer = rml_peer_find(&rml->peers, name);
+    return (peer && peer->gone) || (rml->upstream_down && !reachable_locked(rml, name));
+}
+
 static void post(struct rml *rml, struct rml_receive *receive)
 {
     pthread_mutex_lock(&rml->lock);
@@ -263,7 +284,7 @@ static void post(struct rml *rml, struct rml_receive *receive)
     bool waits = !list_empty(&receive->posted.link);
     if (waits && rml->phase == RML_FINALIZED && receive->kind == KIND_WAIT) {
         fail_locked(rml, receive, ORTE_ERR_COMM_DISABLED);
-    } else if (waits && rml->upstream_down && !reachable_locked(rml, &receive->posted.peer)) {
+    } else if (waits && hopeless_locked(rml, &receive->posted.peer)) {
         fail_locked(rml, receive, ORTE_ERR_COMM_FAILURE);
     }
     unref_locked(receive);
@@ -291,6 +312,9 @@ static int wait_for_message(struct rml *rml, const orte_process_name_t *peer, or
         *message = receive->message;
     }
     pthread_mutex_lock(&rml->lock);
+    if (status == ORTE_SUCCESS) {
+        rml_consumed_locked(rml, *message);
+    }
     unref_locked(receive);
     pthread_mutex_unlock(&rml->lock);
     return status;

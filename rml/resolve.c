@@ -78,11 +78,12 @@ static void settle_locked(struct rml *rml, struct rml_peer *peer, char *contact,
         free(peer->contact);
         peer->contact = contact;
     }
-    if (peer->state == RML_PEER_UP || peer->dialing || list_empty(&peer->pending)) {
+    bool waits = peer->session && rml_session_pending(peer->session);
+    if (peer->state == RML_PEER_UP || peer->dialing || !waits) {
         return;
     }
     if (!contact || rml_dial_locked(rml, peer) != ORTE_SUCCESS) {
-        rml_unpend_locked(peer, frames);
+        rml_unreachable_locked(rml, peer, frames);
     }
 }
 

@@ -27,7 +27,27 @@ static struct param unexpected_max = {
     .min = 0,
     .max = INT64_C(1) << 40,
     .unit = "bytes",
-    .help = "Most bytes of messages from ranks and tools that wait unread in a daemon",
+    .help = "Most bytes of one process's messages that wait unread, and in a daemon of all ranks' "
+            "and tools'; then their senders wait",
+};
+static struct param window = {
+    .name = "rml_window",
+    .type = PARAM_SIZE,
+    .default_text = "4m",
+    .min = RML_WINDOW_MIN,
+    .max = INT64_C(1) << 30,
+    .unit = "bytes",
+    .help = "Most bytes that a process has sent to another in one class and that have not arrived",
+};
+static struct param give_up = {
+    .name = "rml_give_up_s",
+    .type = PARAM_INT,
+    .default_text = "300",
+    .min = 0,
+    .max = 1000000,
+    .unit = "s",
+    .help = "How long a process that is reached over others may stay silent before messages to it "
+            "fail (0: for ever)",
 };
 static struct param finalize_timeout = {
     .name = "rml_finalize_timeout_ms",
@@ -36,7 +56,7 @@ static struct param finalize_timeout = {
     .min = 0,
     .max = 3600000,
     .unit = "ms",
-    .help = "How long the end of communication waits for accepted messages to leave",
+    .help = "How long the end of communication waits for accepted messages to arrive",
 };
 
 /* --- life --- */
@@ -66,6 +86,9 @@ static struct rml *make(const struct rml_config *config)
     rml_resolve_init(rml);
     rml->pending_max = (size_t) param_int(&pending_max);
     rml->unexpected_max = (size_t) param_int(&unexpected_max);
+    rml->window = (uint64_t) param_int(&window);
+    rml->give_up_us = (uint64_t) param_int(&give_up) * 1000000u;
+    rml_flow_init(rml);
     return rml;
 }
 
@@ -92,6 +115,7 @@ void rml_destroy(struct rml *rml)
     rml_dials_fini(rml);
     rml_resolve_fini(rml);
     rml_peers_each(&rml->peers, fail_pending, rml);
+    rml_flow_fini(rml);
     rml_dispatch_fini(rml);
     rml_receives_fini(rml);
     rml_route_fini(&rml->route);
@@ -146,6 +170,7 @@ void rml_route_default(struct rml *rml, const orte_process_name_t *daemon)
             rml_fail_receives_locked(rml);
         }
     }
+    rml_poke_all_locked(rml);
     pthread_mutex_unlock(&rml->lock);
 }
 
@@ -161,6 +186,7 @@ void rml_route_tree(struct rml *rml, uint32_t count)
 {
     pthread_mutex_lock(&rml->lock);
     rml->route.tree_count = count;
+    rml_poke_all_locked(rml);
     pthread_mutex_unlock(&rml->lock);
 }
 
@@ -187,26 +213,22 @@ int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size, const uint32
     if (!daemon_of) {
         rml_peers_each(&rml->peers, take_waiting, &waiting);
     }
+    rml_poke_all_locked(rml);
     pthread_mutex_unlock(&rml->lock);
     rml_fail_frames(&waiting.frames, ORTE_ERR_COMM_FAILURE);
     return status;
 }
 
-size_t rml_queued(struct rml *rml, const orte_process_name_t *peer, enum oob_class class)
+size_t rml_queued(struct rml *rml, const orte_process_name_t *name, enum oob_class class)
 {
-    struct rml_peer *hop;
-    struct oob_link *link = NULL;
     size_t bytes = 0;
     pthread_mutex_lock(&rml->lock);
-    if (rml_next_hop_locked(rml, peer, &hop) == ORTE_SUCCESS) {
-        bytes = hop->pending_bytes;
-        link = hop->link ? oob_link_ref(hop->link) : NULL;
+    const struct rml_peer *peer = rml_peer_find(&rml->peers, name);
+    if (peer && peer->session) {
+        const struct rml_sender *out = &peer->session->out[class];
+        bytes = (size_t) (out->end - out->acked);
     }
     pthread_mutex_unlock(&rml->lock);
-    if (link) {
-        bytes += oob_link_queued(link, class);
-        oob_link_unref(link);
-    }
     return bytes;
 }
 
@@ -327,6 +349,7 @@ void rml_flush(struct rml *rml)
     if (loop_is_current(rml->config.loop)) {
         return; /* nobody else would write */
     }
+    rml_hurry(rml);
     pthread_mutex_lock(&rml->lock);
     while (rml->sends_open > 0 && clock_us() < deadline) {
         rml_sleep_locked(rml, deadline);
@@ -334,7 +357,7 @@ void rml_flush(struct rml *rml)
     size_t left = rml->sends_open;
     pthread_mutex_unlock(&rml->lock);
     if (left > 0) {
-        log_warn(LOG_RML, "%zu messages have not left at the end", left);
+        log_warn(LOG_RML, "%zu messages have not arrived at the end", left);
     }
 }
 
@@ -342,6 +365,7 @@ int rml_call_finalize(struct rml *rml)
 {
     set_phase(rml, RML_FINALIZED);
     rml_flush(rml);
+    rml_fail_sessions(rml, ORTE_ERR_UNREACH); /* what has not arrived by now */
     rml_drop_receives(rml);
     (void) rml_progress(rml); /* the callbacks of what was flushed */
     return ORTE_SUCCESS;

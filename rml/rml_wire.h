@@ -1,4 +1,4 @@
-/* The RML's frame header on the wire: 56 bytes, little-endian, before at most RML_FRAME_MAX bytes
+/* The RML's frame header on the wire: 80 bytes, little-endian, before at most RML_FRAME_MAX bytes
  * of payload. docs/wire.md draws it and gives the reasons. */
 #ifndef RML_RML_WIRE_H
 #define RML_RML_WIRE_H
@@ -6,35 +6,40 @@
 #include <keel/rml.h>
 #include <rml/stamp.h>
 
-#define RML_WIRE_VERSION 1u
-#define RML_WIRE_SIZE 56u
+#define RML_WIRE_VERSION 2u
+#define RML_WIRE_SIZE 80u
 
 /* What the payload was when it was sent: plain bytes, or an opal_buffer_t of either type. */
 enum rml_format { RML_RAW, RML_BUFFER_NON_DESC, RML_BUFFER_FULLY_DESC, RML_FORMATS };
 
+/* Only RML_DATA has a payload, and with it format, tag, total and offset. */
 struct rml_header {
-    enum oob_class class;
+    struct rml_stamp stamp;
     enum oob_key role; /* what the origin proved to the first daemon on the way */
     enum rml_format format;
     uint16_t hops; /* relays passed so far */
     orte_rml_tag_t tag;
-    uint32_t length; /* bytes of this frame's payload */
     uint32_t total;  /* bytes of the message, at most INT_MAX */
-    uint32_t offset; /* of this frame within the message */
+    uint32_t offset; /* of this frame within the message; with length and stamp.rest the total */
     orte_process_name_t origin;
     orte_process_name_t dest;
-    uint64_t epoch;    /* the origin's incarnation */
-    uint64_t sequence; /* of the message, per origin, destination and class; from 0 */
 };
 
 static inline bool rml_header_first(const struct rml_header *header)
 {
-    return header->offset == 0;
+    return header->stamp.kind == RML_DATA && header->offset == 0;
 }
 
 static inline bool rml_header_last(const struct rml_header *header)
 {
-    return header->length == header->total - header->offset;
+    return header->stamp.kind == RML_DATA && header->stamp.length == header->total - header->offset;
+}
+
+/* The class that a frame travels in: acknowledgements never wait behind data. */
+static inline enum oob_class rml_header_carrier(const struct rml_header *header)
+{
+    bool data = header->stamp.kind == RML_DATA || header->stamp.kind == RML_PROBE;
+    return data ? header->stamp.class : OOB_CONTROL;
 }
 
 void rml_header_encode(uint8_t bytes[RML_WIRE_SIZE], const struct rml_header *header);

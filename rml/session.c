@@ -37,7 +37,7 @@ static void begin_anew(struct rml_session *session, struct list *ended)
     }
 }
 
-static bool has_pending(const struct rml_session *session)
+bool rml_session_pending(const struct rml_session *session)
 {
     for (int class = 0; class < OOB_CLASSES; class ++) {
         if (!rml_sender_idle(&session->out[class])) {
@@ -55,7 +55,7 @@ void rml_session_know(struct rml_session *session, uint64_t peer, struct rml_hea
     if (session->peer == 0) {
         session->peer = peer;
         session->opening = false;
-        heard->send = has_pending(session);
+        heard->send = rml_session_pending(session);
         return;
     }
     session->peer = peer;
@@ -278,6 +278,16 @@ uint64_t rml_session_due(const struct rml_session *session)
         due = sooner(due, session->in[class].ack_at);
     }
     return due;
+}
+
+void rml_session_hurry(struct rml_session *session, uint64_t now)
+{
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        rml_receiver_hurry(&session->in[class]);
+        if (!rml_sender_idle(&session->out[class])) {
+            rml_sender_probe_at(&session->out[class], now);
+        }
+    }
 }
 
 uint64_t rml_session_silent(const struct rml_session *session)

@@ -64,6 +64,9 @@ void rml_session_reply(struct rml_session *session, enum oob_class class,
 void rml_session_repair(struct rml_session *session, uint64_t now);
 /* Gives up what is pending in all classes. */
 void rml_session_fail(struct rml_session *session, struct list *failed);
+/* Asks for, and gives, the acknowledgements that are outstanding: the end is near. */
+void rml_session_hurry(struct rml_session *session, uint64_t now);
+bool rml_session_pending(const struct rml_session *session);
 /* When rml_session_word may have something again; UINT64_MAX: not by itself. */
 uint64_t rml_session_due(const struct rml_session *session);
 /* Since when the peer has not answered; UINT64_MAX: nothing is asked of it. */

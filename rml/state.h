@@ -28,8 +28,8 @@ struct rml_counters {
     uint64_t misrouted;    /* no way on, or too many hops */
     uint64_t link_down;    /* towards a link that went down */
     uint64_t overflow;     /* a queue was full */
-    uint64_t out_of_order; /* frames that continue nothing */
-    uint64_t lost;         /* messages missing in a sequence */
+    uint64_t out_of_order; /* frames against the protocol */
+    uint64_t lost;         /* messages that came and that there was no memory for */
 };
 
 struct rml_watcher {
@@ -53,8 +53,18 @@ struct rml {
     bool upstream_down; /* ranks and tools: the link to the daemon was up and went down */
     bool allowed[ORTE_RML_TAG_MAX + 1];
     struct rml_receive *handlers[ORTE_RML_TAG_MAX + 1];
-    size_t sends_open; /* accepted, and not all frames are done */
+    size_t sends_open; /* accepted, and not all acknowledged */
     struct list dials; /* struct dial: under way */
+
+    /* rml/flow.c */
+    struct list timed; /* struct rml_peer: sessions that wait for a time */
+    uint64_t tick_at;  /* the earliest of these */
+    struct list poked; /* struct rml_peer: may have something to send */
+    struct loop_task tick_task;
+    struct loop_task poke_task;
+    struct loop_timer tick_timer; /* the loop's own */
+    uint64_t window;
+    uint64_t give_up_us; /* 0: never */
 
     /* rml/dispatch.c */
     struct list due;         /* struct rml_completion, in the order of completion */
@@ -95,14 +105,19 @@ int rml_next_hop_locked(struct rml *rml, const orte_process_name_t *dest,
                         struct rml_peer **hop) KEEL_MUST_CHECK;
 /* Begins to connect to a peer whose contact is known. */
 int rml_dial_locked(struct rml *rml, struct rml_peer *peer) KEEL_MUST_CHECK;
+/* Makes the link that a hop needs, if there is a way to make it. */
+int rml_make_link_locked(struct rml *rml, struct rml_peer *hop) KEEL_MUST_CHECK;
 /* May so many more bytes wait for a peer's link? Logs the refusal. */
 bool rml_pend_room_locked(struct rml *rml, const struct rml_peer *hop, size_t bytes);
 /* A frame waits for its link. */
 void rml_pend_locked(struct rml_peer *hop, struct oob_tx *tx);
-/* Takes the waiting frames of a peer into a list of the caller's. */
+/* Takes the waiting frames of a peer into a list of the caller's: all, or what credit allows. */
 void rml_unpend_locked(struct rml_peer *peer, struct list *frames);
+void rml_unpend_credited_locked(struct rml_peer *peer, struct list *frames);
 void rml_fail_frames(struct list *frames, int status);
 void rml_dials_fini(struct rml *rml);
+/* A hop's link cannot be made: what would go over it fails. frames gets what waits for it. */
+void rml_unreachable_locked(struct rml *rml, struct rml_peer *hop, struct list *frames);
 
 /* --- resolve.c --- */
 
@@ -116,12 +131,56 @@ void rml_resolve_locked(struct rml *rml, struct rml_peer *peer);
 /* --- frames.c --- */
 
 void rml_on_frame(void *arg, struct oob_link *link, const void *data, size_t size);
+/* A frame that continues its stream: the message is assembled, and delivered when it is whole. */
+void rml_take(struct rml *rml, const struct oob_peer *from, struct rml_peer *peer,
+              const struct rml_header *header, const uint8_t *payload);
+
+/* --- flow.c --- */
+
+void rml_flow_init(struct rml *rml);
+void rml_flow_fini(struct rml *rml);
+/* True: the frame goes on *link (a reference), which the caller does without the lock. Else it
+ * waits at the hop. */
+bool rml_way_open_locked(struct rml_peer *hop, struct oob_tx *tx, struct oob_link **link);
+/* The link came up, or may carry more: what waits at the hop goes. On the loop. */
+void rml_pass_waiting(struct rml *rml, struct rml_peer *hop);
+/* A frame that came by a peer's link number such has left this process. */
+void rml_left(struct rml *rml, struct rml_peer *came, uint32_t number, enum oob_class class,
+              uint64_t cost);
+/* Tells a frame's origin why it goes no further. */
+void rml_say_unreachable(struct rml *rml, const struct rml_header *about, int status);
+/* NULL: no memory. */
+struct rml_session *rml_session_locked(struct rml *rml, struct rml_peer *peer);
+/* What is pending towards a peer fails. */
+void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status);
+void rml_fail_sessions(struct rml *rml, int status); /* of all peers */
+/* The peer ended: named receives fail. */
+void rml_gone_locked(struct rml *rml, struct rml_peer *peer);
+/* Sends what a session may send now; the second with the send lock held. */
+void rml_pump(struct rml *rml, struct rml_peer *peer);
+void rml_pump_ordered(struct rml *rml, struct rml_peer *peer);
+/* Has the loop pump a session soon; and all that have something pending. */
+void rml_poke_locked(struct rml *rml, struct rml_peer *peer);
+void rml_poke_all_locked(struct rml *rml);
+/* Asks for, and gives, all outstanding acknowledgements. */
+void rml_hurry(struct rml *rml);
+/* A handshake proved a peer's incarnation. */
+void rml_know_locked(struct rml *rml, struct rml_peer *peer, uint64_t epoch);
+/* Frames for this process. On the loop. */
+void rml_hear(struct rml *rml, const struct oob_peer *from, const struct rml_header *header,
+              const uint8_t *payload);
+void rml_hear_unreachable(struct rml *rml, const struct rml_header *header);
+/* A message takes of its origin's credit until it is consumed. */
+void rml_hold_locked(struct rml_peer *peer, struct rml_message *message);
+void rml_consumed_locked(struct rml *rml, struct rml_message *message);
 
 /* --- recv.c --- */
 
 void rml_matched(void *arg, struct rml_posted *posted, struct rml_message *message);
 /* A whole message for this process. */
 void rml_deliver_locked(struct rml *rml, struct rml_message *message);
+/* Receives that name a peer complete with ORTE_ERR_COMM_FAILURE: nothing more will come. */
+void rml_fail_receives_from_locked(struct rml *rml, const struct rml_peer *peer);
 /* The link to the daemon went down: receives that cannot be served any more complete. */
 void rml_fail_receives_locked(struct rml *rml);
 /* Ends all of them without callbacks, handlers included. */

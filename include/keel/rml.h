@@ -61,13 +61,16 @@ enum {
     ORTE_RML_TAG_MAX = 100,
 };
 
-/* Flags of receives, or'ed together. */
+/* Flags, or'ed together: of receives, but for the last two, which sends take as well. */
 #define ORTE_RML_NON_PERSISTENT 0x00000000
 #define ORTE_RML_PEEK 0x00000001       /* copy, but leave the message in the queue */
 #define ORTE_RML_TRUNC 0x00000002      /* return the whole message's size, not what was copied */
 #define ORTE_RML_ALLOC 0x00000004      /* the RML mallocs the first element; the caller frees it */
 #define ORTE_RML_PERSISTENT 0x00000008 /* stays posted until it is cancelled */
 #define ORTE_RML_FLAG_RECURSIVE_CALLBACK 0x00000010 /* may run while another callback blocks */
+/* A send of Keel's that completes when the message has arrived at its destination's RML (else: when
+ * its memory may be changed). */
+#define KEEL_RML_DELIVERED 0x00000020
 
 typedef enum { ORTE_RML_PEER_UNREACH, ORTE_RML_PEER_DISCONNECTED } orte_rml_exception_t;
 

@@ -63,42 +63,93 @@ START_TEST(a_late_rank_gets_all_in_order)
 }
 END_TEST
 
+static int send_bytes_core(struct node *from, struct node *to, size_t size)
+{
+    static uint8_t data[60000];
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    ck_assert_int_eq(opal_dss.pack(buffer, data, (int32_t) size, OPAL_BYTE), OPAL_SUCCESS);
+    int status = rml_send(from->rml, &to->name, OOB_APP, TAG, &buffer, NULL, NULL);
+    if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+    return status;
+}
+
 START_TEST(what_waits_for_a_link_is_bounded)
 {
     ck_assert_int_eq(param_override("rml_pending_max", "100k"), ORTE_SUCCESS);
-    static uint8_t data[60000], got[60000];
-    struct iovec part = {data, sizeof(data)}, in = {got, sizeof(got)};
     open_ranks(NODE_DAEMON);
-    fill(data, sizeof(data), 1);
-    for (int i = 0; i < 3; i++) { /* one fits, the others do not */
-        ck_assert_int_eq(rml_call_send(a.rml, &b.name, &part, 1, TAG, 0), (int) sizeof(data));
-    }
-    wait_count(&daemons[0], &daemons[0].rml->counters.overflow, 2);
+    ck_assert_int_eq(send_bytes_core(&daemons[0], &b, 60000), ORTE_SUCCESS);
+    ck_assert_int_eq(send_bytes_core(&daemons[0], &b, 60000), ORTE_ERR_OUT_OF_RESOURCE);
+    ck_assert_uint_eq(count_of(&daemons[0], &daemons[0].rml->counters.overflow), 1);
     node_link(&b, &daemons[0]);
-    ck_assert_int_eq(send_number(&a, &b, TAG + 1, 7), 4);
-    ck_assert_int_eq(rml_call_recv(b.rml, &a.name, &in, 1, TAG, 0), (int) sizeof(got));
-    ck_assert(filled(got, sizeof(got), 1));
-    expect_number(&b, &a.name, TAG + 1, 7);
-    ck_assert_uint_eq(count_of(&b, &b.rml->counters.lost), 2); /* and the receiver knows */
+    ck_assert_int_eq(send_bytes_core(&daemons[0], &b, 5), ORTE_SUCCESS);
+    static const int sizes[] = {60000, 5};
+    for (int i = 0; i < 2; i++) {
+        opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+        ck_assert_int_ge(rml_call_recv_buffer(b.rml, &daemons[0].name, buffer, TAG, 0), sizes[i]);
+        OBJ_RELEASE(buffer);
+    }
     close_all();
 }
 END_TEST
 
+static int delivered_status = 1;
+static bool delivered;
+
+static void on_delivered(int status, orte_process_name_t *peer, struct iovec *msg, int count,
+                         orte_rml_tag_t tag, void *cbdata)
+{
+    (void) peer;
+    (void) msg;
+    (void) count;
+    (void) tag;
+    (void) cbdata;
+    delivered_status = status;
+    delivered = true;
+}
+
 START_TEST(what_waits_ends_with_the_job)
 {
+    uint32_t number = 1;
+    struct iovec part = {&number, sizeof(number)};
     open_ranks(NODE_DAEMON);
-    ck_assert_int_eq(send_number(&a, &b, TAG, 1), 4);
-    ck_assert_int_eq(send_number(&a, &b, TAG, 2), 4);
+    ck_assert_int_eq(send_number(&a, &b, TAG, 2), 4); /* it may be changed, but has not arrived */
+    ck_assert_int_eq(
+        rml_call_send_nb(a.rml, &b.name, &part, 1, TAG, KEEL_RML_DELIVERED, on_delivered, NULL),
+        ORTE_SUCCESS);
+    ck_assert_uint_gt(rml_queued(a.rml, &b.name, OOB_APP), 8);
     struct rml_peer *peer = NULL;
     while (!peer) {
         pthread_mutex_lock(&daemons[0].rml->lock);
         peer = rml_peer_find(&daemons[0].rml->peers, &b.name);
         pthread_mutex_unlock(&daemons[0].rml->lock);
     }
-    wait_count(&daemons[0], &peer->pending_bytes, 2 * (sizeof(struct oob_tx) + 4));
     ck_assert_int_eq(rml_route_job(daemons[0].rml, 0x50001, 0, NULL), ORTE_SUCCESS);
-    ck_assert_uint_eq(count_of(&daemons[0], &daemons[0].rml->counters.link_down), 2);
-    ck_assert_uint_eq(peer->pending_bytes, 0);
+    ck_assert_uint_eq(count_of(&daemons[0], &peer->pending_bytes), 0);
+    wait_done(&a, &delivered);
+    ck_assert_int_eq(delivered_status, ORTE_ERR_ADDRESSEE_UNKNOWN);
+    ck_assert_uint_eq(rml_queued(a.rml, &b.name, OOB_APP), 0);
+    close_all();
+}
+END_TEST
+
+START_TEST(delivered_is_when_it_has_arrived)
+{
+    uint32_t number = 7;
+    struct iovec part = {&number, sizeof(number)};
+    open_ranks(NODE_DAEMON);
+    ck_assert_int_eq(
+        rml_call_send_nb(a.rml, &b.name, &part, 1, TAG, KEEL_RML_DELIVERED, on_delivered, NULL),
+        ORTE_SUCCESS);
+    ck_assert_int_eq(send_number(&a, &daemons[0], TAG, 1), 4);
+    ck_assert_int_eq(rml_progress(a.rml), 0); /* nobody has it yet */
+    node_link(&b, &daemons[0]);
+    wait_done(&a, &delivered);
+    ck_assert_int_eq(delivered_status, 4);
+    ck_assert_uint_eq(count_of(&b, &b.rml->match.unexpected_bytes) > 4, true);
+    expect_number(&b, &a.name, TAG, 7);
+    ck_assert_int_eq(rml_call_send(a.rml, &b.name, &part, 1, TAG, KEEL_RML_DELIVERED), 4);
     close_all();
 }
 END_TEST
@@ -243,12 +294,14 @@ START_TEST(forged_and_malformed_frames)
     open_ranks(NODE_DAEMON);
     node_link(&b, &daemons[0]);
     struct rml_counters *counters = &daemons[0].rml->counters;
-    struct rml_header good = {.class = OOB_APP,
+    struct rml_header good = {.stamp = {.kind = RML_DATA,
+                                        .class = OOB_APP,
+                                        .epoch = a.rml->config.epoch,
+                                        .dest_epoch = b.rml->config.epoch},
                               .role = OOB_KEY_CONTROL, /* a lie that the daemon overwrites */
                               .tag = TAG,
                               .origin = a.name,
-                              .dest = b.name,
-                              .epoch = a.rml->config.epoch};
+                              .dest = b.name};
     struct rml_header bad = good;
     bad.origin = DAEMON(0);
     send_header(&a, &daemons[0], &bad);
@@ -257,7 +310,7 @@ START_TEST(forged_and_malformed_frames)
     bad.origin = b.name;
     send_header(&a, &daemons[0], &bad);
     bad = good;
-    bad.epoch++;
+    bad.stamp.epoch++;
     send_header(&a, &daemons[0], &bad);
     wait_count(&daemons[0], &counters->forged, 3);
     send_raw(&a, &daemons[0], "short", 5);
@@ -271,6 +324,7 @@ START_TEST(forged_and_malformed_frames)
     wait_count(&daemons[0], &counters->misrouted, 2);
     bad = good;
     bad.dest = daemons[0].name;
+    bad.stamp.dest_epoch = daemons[0].rml->config.epoch;
     bad.tag = RML_TAG_LAUNCH;
     send_header(&a, &daemons[0], &bad); /* the claimed role does not help */
     wait_count(&daemons[0], &counters->refused_tags, 1);
@@ -366,7 +420,7 @@ START_TEST(a_rank_goes)
     node_close(&b);
     wait_sem(&daemons[0].downs);
     struct node gone = {.name = RANK(1)};
-    ck_assert_int_eq(send_number(&a, &gone, TAG, 2), 4); /* a relay has no way to say it */
+    ck_assert_int_eq(send_number(&a, &gone, TAG, 2), 4); /* it may be changed; then the news come */
     wait_count(&daemons[0], &daemons[0].rml->counters.link_down, 1);
     ck_assert_int_eq(send_core(&daemons[0], &gone, RML_TAG_CLIENT), ORTE_ERR_COMM_FAILURE);
     close_all();
@@ -485,6 +539,7 @@ START_TEST(a_late_daemon_gets_all_in_order)
     for (uint32_t i = 0; i < 102; i++) {
         expect_number(&b, &a.name, TAG, i);
     }
+    rml_flush(a.rml);
     ck_assert_uint_eq(rml_queued(a.rml, &b.name, OOB_APP), 0);
     close_all();
 }
@@ -548,9 +603,9 @@ START_TEST(disconnecting)
 END_TEST
 
 UNIT_MAIN("rml/links", a_late_rank_gets_all_in_order, what_waits_for_a_link_is_bounded,
-          what_waits_ends_with_the_job, runtime_tags_are_for_daemons, a_rank_cannot_play_the_daemon,
-          handlers_come_and_go, forged_and_malformed_frames,
-          unread_messages_in_a_daemon_are_bounded, the_daemon_goes, a_rank_goes,
-          nobody_knows_the_way, a_message_given_is_taken_in_every_case,
+          what_waits_ends_with_the_job, delivered_is_when_it_has_arrived,
+          runtime_tags_are_for_daemons, a_rank_cannot_play_the_daemon, handlers_come_and_go,
+          forged_and_malformed_frames, unread_messages_in_a_daemon_are_bounded, the_daemon_goes,
+          a_rank_goes, nobody_knows_the_way, a_message_given_is_taken_in_every_case,
           contact_strings_lead_to_direct_links, an_unreachable_contact, a_direct_link_goes,
           a_late_daemon_gets_all_in_order, daemons_talk_over_the_tree, disconnecting)

@@ -173,6 +173,7 @@ START_TEST(without_the_runtime_receives_fail)
     struct iovec part = {&number, sizeof(number)};
     open_ranks();
     ck_assert_int_eq(send_number(&a, &b.name, 1), 4);
+    wait_sem(&b.ups);
     rml_cut_off(b.rml);
     expect_number(&b, &a.name, 1);
     ck_assert_int_eq(send_number(&a, &b.name, 2), 4); /* the link is still up */

@@ -4,28 +4,38 @@
 #include <tests/lib/unit.h>
 
 static const struct rml_header sample = {
-    .class = OOB_APP,
+    .stamp = {.kind = RML_DATA,
+              .class = OOB_APP,
+              .ask = true,
+              .stream = 0x0304,
+              .ack_stream = 0x0506,
+              .length = 5,
+              .window = 0x00500000,
+              .epoch = UINT64_C(0x1122334455667788),
+              .dest_epoch = UINT64_C(0x2233445566778899),
+              .sequence = UINT64_C(0x99aabbccddeeff01),
+              .ack = UINT64_C(0x0102030405060708)},
     .role = OOB_KEY_PEERCRED,
     .format = RML_BUFFER_FULLY_DESC,
     .hops = 0x0102,
     .tag = 0x11223344,
-    .length = 5,
     .total = 0x00040005,
     .offset = 0x00040000,
     .origin = {0x0a0b0001, 7},
     .dest = {0x0a0b0000, 3},
-    .epoch = UINT64_C(0x1122334455667788),
-    .sequence = UINT64_C(0x99aabbccddeeff01),
 };
 
 static const uint8_t golden[RML_WIRE_SIZE + 5] = {
-    0x01, 0x01, 0x02, 0x03, 0x02, 0x00, 0x02, 0x01, /* version class flags role format 0 hops */
+    0x02, 0x01, 0x06, 0x03, 0x02, 0x00, 0x02, 0x01, /* version class flags role format kind hops */
     0x44, 0x33, 0x22, 0x11, 0x05, 0x00, 0x00, 0x00, /* tag, length */
     0x05, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, /* total, offset */
     0x01, 0x00, 0x0b, 0x0a, 0x07, 0x00, 0x00, 0x00, /* origin */
     0x00, 0x00, 0x0b, 0x0a, 0x03, 0x00, 0x00, 0x00, /* destination */
     0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* epoch */
+    0x99, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, /* destination's epoch */
     0x01, 0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, /* sequence */
+    0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, /* acknowledgement */
+    0x00, 0x00, 0x50, 0x00, 0x04, 0x03, 0x06, 0x05, /* window, stream, acknowledged stream */
     'h',  'e',  'l',  'l',  'o',
 };
 
@@ -36,13 +46,56 @@ START_TEST(golden_bytes)
     rml_header_encode(bytes, &sample);
     ck_assert_mem_eq(bytes, golden, sizeof(bytes));
     ck_assert_int_eq(rml_header_decode(&read, golden, sizeof(golden)), ORTE_SUCCESS);
-    ck_assert(read.class == sample.class && read.role == sample.role);
-    ck_assert(read.format == sample.format && read.hops == sample.hops);
-    ck_assert(read.tag == sample.tag && read.length == sample.length);
-    ck_assert(read.total == sample.total && read.offset == sample.offset);
+    const struct rml_stamp *is = &read.stamp, *was = &sample.stamp;
+    ck_assert(is->kind == was->kind && is->class == was->class && is->length == was->length);
+    ck_assert(is->ask && !is->gap && is->rest == 0 && is->window == was->window);
+    ck_assert(is->stream == was->stream && is->ack_stream == was->ack_stream);
+    ck_assert(is->epoch == was->epoch && is->dest_epoch == was->dest_epoch);
+    ck_assert(is->sequence == was->sequence && is->ack == was->ack);
+    ck_assert(read.role == sample.role && read.format == sample.format);
+    ck_assert(read.hops == sample.hops && read.tag == sample.tag);
     ck_assert(read.origin.jobid == sample.origin.jobid && read.origin.vpid == sample.origin.vpid);
     ck_assert(read.dest.jobid == sample.dest.jobid && read.dest.vpid == sample.dest.vpid);
-    ck_assert(read.epoch == sample.epoch && read.sequence == sample.sequence);
+}
+END_TEST
+
+static const uint8_t golden_ack[RML_WIRE_SIZE] = {
+    0x02, 0x02, 0x08, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x0b, 0x0a, 0x07, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x0b, 0x0a, 0x03, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x00,
+};
+
+START_TEST(an_acknowledgement)
+{
+    const struct rml_header ack = {
+        .stamp = {.kind = RML_ACK,
+                  .class = OOB_STDIO,
+                  .gap = true,
+                  .epoch = 5,
+                  .dest_epoch = 6,
+                  .ack = 0x10000,
+                  .window = 4u << 20},
+        .origin = {0x0a0b0001, 7},
+        .dest = {0x0a0b0000, 3},
+    };
+    uint8_t bytes[RML_WIRE_SIZE + 1] = {0};
+    struct rml_header read;
+    rml_header_encode(bytes, &ack);
+    ck_assert_mem_eq(bytes, golden_ack, sizeof(golden_ack));
+    ck_assert_int_eq(rml_header_decode(&read, bytes, RML_WIRE_SIZE), ORTE_SUCCESS);
+    ck_assert(read.stamp.gap && read.stamp.kind == RML_ACK);
+    ck_assert_int_eq(rml_header_carrier(&read), OOB_CONTROL);
+    ck_assert_int_eq(rml_header_decode(&read, bytes, RML_WIRE_SIZE + 1), ORTE_ERR_BAD_PARAM);
+    static const size_t zeros[] = {4, 8, 12, 16, 20}; /* format, tag, length, total, offset */
+    for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); i++) {
+        bytes[zeros[i]] = 1;
+        ck_assert_int_eq(rml_header_decode(&read, bytes, RML_WIRE_SIZE), ORTE_ERR_BAD_PARAM);
+        bytes[zeros[i]] = 0;
+    }
+    bytes[40] = 0; /* the origin's epoch */
+    ck_assert_int_eq(rml_header_decode(&read, bytes, RML_WIRE_SIZE), ORTE_ERR_BAD_PARAM);
 }
 END_TEST
 
@@ -61,14 +114,14 @@ START_TEST(hostile_fields)
         size_t at;
         uint8_t value;
     } bad[] = {
-        {0, 0},           {0, 2}, /* version */
-        {1, OOB_CLASSES}, {1, 0xff},        {2, 0}, {2, 1},
-        {2, 3},           {2, 0x82}, /* first and last must be true; others unused */
-        {3, OOB_KEYS},    {4, RML_FORMATS}, {5, 1}, {12, 4},
-        {12, 6},          {15, 0x80}, /* length is not the payload's */
-        {16, 4},                      /* beyond the total */
-        {19, 0x80},                   /* above INT_MAX */
-        {20, 1},          {23, 0xff}, /* offset */
+        {0, 1},           {0, 3}, /* version */
+        {1, OOB_CLASSES}, {1, 0xff},        {2, 4},         {2, 5},
+        {2, 7},           {2, 0x86}, /* first and last must be true; others unused */
+        {3, OOB_KEYS},    {4, RML_FORMATS}, {5, RML_KINDS}, {5, 1},
+        {12, 4},          {12, 6},          {15, 0x80}, /* length is not the payload's */
+        {16, 4},                                        /* beyond the total */
+        {19, 0x80},                                     /* above INT_MAX */
+        {20, 1},          {23, 0xff},                   /* offset */
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         ck_assert_msg(decode_changed(bad[i].at, bad[i].value) == ORTE_ERR_BAD_PARAM,
@@ -96,13 +149,13 @@ static int decode_header(const struct rml_header *header)
     static uint8_t frame[RML_WIRE_SIZE + RML_FRAME_MAX + 1];
     struct rml_header read;
     rml_header_encode(frame, header);
-    return rml_header_decode(&read, frame, RML_WIRE_SIZE + header->length);
+    return rml_header_decode(&read, frame, RML_WIRE_SIZE + header->stamp.length);
 }
 
 START_TEST(extents)
 {
     struct rml_header header = sample;
-    header.offset = header.length = header.total = 0;
+    header.offset = header.stamp.length = header.total = 0;
     ck_assert_int_eq(decode_header(&header), ORTE_SUCCESS); /* an empty message */
     header.total = 10;
     ck_assert_int_eq(decode_header(&header),
@@ -110,11 +163,11 @@ START_TEST(extents)
     header.offset = 10;
     ck_assert_int_eq(decode_header(&header), ORTE_ERR_BAD_PARAM);
     header.offset = 0;
-    header.length = header.total = RML_FRAME_MAX;
+    header.stamp.length = header.total = RML_FRAME_MAX;
     ck_assert_int_eq(decode_header(&header), ORTE_SUCCESS);
-    header.length = header.total = RML_FRAME_MAX + 1;
+    header.stamp.length = header.total = RML_FRAME_MAX + 1;
     ck_assert_int_eq(decode_header(&header), ORTE_ERR_BAD_PARAM);
-    header.length = 1;
+    header.stamp.length = 1;
     header.total = INT_MAX;
     header.offset = INT_MAX - 1;
     ck_assert_int_eq(decode_header(&header), ORTE_SUCCESS);
@@ -143,4 +196,5 @@ START_TEST(names_of_nobody)
 }
 END_TEST
 
-UNIT_MAIN("rml/wire", golden_bytes, hostile_fields, sizes_that_do_not_fit, extents, names_of_nobody)
+UNIT_MAIN("rml/wire", golden_bytes, an_acknowledgement, hostile_fields, sizes_that_do_not_fit,
+          extents, names_of_nobody)
