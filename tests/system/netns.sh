@@ -3,52 +3,12 @@
 # them; and another node over a real ssh.
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
-
-export KEEL_TEST_NETNS=kt$$ KEEL_TEST_VISIBLE=$KEEL_TEST_SRCDIR:$KEEL_TEST_BUILDDIR
-export KEEL_TEST_FOLDER=$KEEL_TEST_BUILDDIR
-agent=$KEEL_TEST_SRCDIR/tests/lib/netns-agent
-
-# --- network namespaces ---
-
-is_plugged()
-{
-    ip -n "$KEEL_TEST_NETNS-$1" link show v0 | grep -q 'state UP'
-}
-
-# Two hosts and a cable. Prints the reason when that cannot be.
-make_hosts()
-{
-    [ "$(id -u)" = 0 ] || { echo "only root makes network namespaces"; return 1; }
-    for program in ip nsenter unshare; do
-        type -P $program >/dev/null || { echo "no $program"; return 1; }
-    done
-    for host in a b; do
-        ip netns add "$KEEL_TEST_NETNS-$host" 2>"$work/err" || { head -n 1 "$work/err"; return 1; }
-    done
-    ip link add v0 netns "$KEEL_TEST_NETNS-a" type veth peer name v0 netns "$KEEL_TEST_NETNS-b" \
-        2>"$work/err" || { head -n 1 "$work/err"; return 1; }
-    local number=1
-    for host in a b; do
-        ip -n "$KEEL_TEST_NETNS-$host" link set lo up
-        ip -n "$KEEL_TEST_NETNS-$host" addr add 10.99.7.$number/24 dev v0
-        ip -n "$KEEL_TEST_NETNS-$host" link set v0 up
-        number=$((number + 1))
-    done
-    # the kernel takes up to a second to see that the cable is there
-    wait_for 5 is_plugged a && wait_for 5 is_plugged b || { echo "the cable does not work"; return 1; }
-    "$agent" a true 2>"$work/err" || { head -n 1 "$work/err"; return 1; }
-}
-
-drop_hosts()
-{
-    ip netns del "$KEEL_TEST_NETNS-a" 2>/dev/null
-    ip netns del "$KEEL_TEST_NETNS-b" 2>/dev/null
-}
+. "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
 
 # keelrun on host a
-on_a()
+run_on_a()
 {
-    run_limited 30 env -u TMPDIR "$agent" a "$keelrun" --mca plm_rsh_agent "$agent" "$@"
+    run_limited 30 "${on_a[@]}" "$keelrun" "${hosts_options[@]}" "$@"
 }
 
 rails()
@@ -59,30 +19,30 @@ rails()
 
 two_hosts()
 {
-    on_a --host a:2,b:2 sh -c 'echo $KEEL_NODE $(hostname) $(ls /tmp | wc -l)'
+    run_on_a --host a:2,b:2 sh -c 'echo $KEEL_NODE $(hostname) $(ls /tmp | wc -l)'
     is "ranks run on both hosts: exit code" 0 "$code"
     is "ranks run on both hosts" "a a b b" "$(cut -d ' ' -f 2 "$work/out" | sort | xargs)"
 
-    on_a --host a:2,b:2 "$handoff"
+    run_on_a --host a:2,b:2 "$handoff"
     is "handoff over two hosts: exit code" 0 "$code"
     is "handoff over two hosts: sm inside, tcp between" "sm tcp sm tcp" "$(rails)"
     like "handoff over two hosts: last line" "$work/out" \
         '^handoff: 4 ranks, 8 transfers, [0-9]+ bytes, 0 errors$'
     is "handoff over two hosts: nothing on stderr" "" "$(cat "$work/err")"
 
-    on_a --host b:3 --mca btl self,sm "$handoff"
+    run_on_a --host b:3 --mca btl self,sm "$handoff"
     is "handoff on the other host alone: exit code" 0 "$code"
     is "handoff on the other host alone: sm" "sm sm sm" "$(rails)"
 
-    on_a --host a:1,b:1 --mca modex_collect_max 0 "$handoff" --refusals
+    run_on_a --host a:1,b:1 --mca modex_collect_max 0 "$handoff" --refusals
     is "refusals over two hosts: exit code" 0 "$code"
     is "refusals over two hosts" 2 "$(grep -c 'forged and stale handles refused$' "$work/out")"
 
-    on_a --host a:1,b:1 ./missing
+    run_on_a --host a:1,b:1 ./missing
     is "a program that is missing there: exit code" 127 "$code"
 
     # the other host fails while the job runs
-    KEEL_TEST_FOLDER=/ start env -u TMPDIR "$agent" a "$keelrun" --mca plm_rsh_agent "$agent" \
+    KEEL_TEST_FOLDER=/ start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" \
         --host a:1,b:1 "$helpers/member" hang
     ok "a job that stays" wait_for 15 has_lines "$work/out" 2
     keeld_pid=$(child_named "$pid" keeld)
@@ -92,10 +52,10 @@ two_hosts()
     like "the other host's daemon is killed: it says so" "$work/err" \
         "^keelrun: lost the daemon of node b$"
     no_leftovers "the other host's daemon is killed: nothing is left" ""
+    no_files_left "the other host's daemon is killed: no file is left on either"
 }
 
-at_exit drop_hosts
-if reason=$(make_hosts); then
+if make_hosts; then
     two_hosts
 else
     skip "two network namespaces" "$reason"
