@@ -1,5 +1,5 @@
-/* spawn SIZE [twice]: the ranks spawn SIZE + 1 more of this program, which find their parents; all
- * add up their numbers. With "twice", the children spawn two more each of their own. */
+/* spawn SIZE [LOCAL twice]: the ranks spawn SIZE + 1 more of this program, which find their parents;
+ * all add up their numbers. With "twice", the children spawn two more each of their own. */
 #include "mpi_test.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static void have_children(const struct mpi_test *test, MPI_Comm parents, char *p
 {
     int parent_count = 0, child_count = 0;
     char size[16];
-    char *arguments[] = {size, generation, NULL};
+    char *arguments[] = {size, (char[]){"0"}, generation, NULL};
     MPI_Comm children;
     snprintf(size, sizeof(size), "%d", count);
     MPI_Comm_spawn(program, arguments, count, MPI_INFO_NULL, 0, parents, &children,
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 {
     MPI_Comm parent;
     struct mpi_test test = test_begin(&argc, &argv);
-    bool twice = argc > 2 && strcmp(argv[2], "twice") == 0;
+    bool twice = argc > 3 && strcmp(argv[3], "twice") == 0;
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL) {
         int parents = 0;
@@ -49,6 +49,6 @@ int main(int argc, char **argv)
         return 0;
     }
     have_children(&test, MPI_COMM_WORLD, argv[0], test.size + 1,
-                  twice ? argv[2] : (char[]){"once"});
+                  twice ? argv[3] : (char[]){"once"});
     return test_end(&test, "spawn");
 }

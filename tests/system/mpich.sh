@@ -2,9 +2,7 @@
 # MPICH's programs under keelrun: PMI-1 on an inherited descriptor, on one node and over several;
 # then clients that break its rules.
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
-
-programs=$KEEL_TEST_BUILDDIR/tests/mpi
-host=$(hostname)
+. "$KEEL_TEST_SRCDIR/tests/lib/mpi.sh"
 
 # --- the protocol, without MPICH: bash is the client ---
 
@@ -133,24 +131,7 @@ like "abort: the reason" "$work/err" "^keelrun: rank 2 .* aborted the job with c
 
 # --- MPICH ---
 
-if [ -z "${KEEL_TEST_MPICH_MPICC-}" ] || [ ! -x "$programs/hello.mpich" ]; then
-    skip "MPICH's programs" "there is no mpicc.mpich"
-    finish
-fi
-
-# passes LAYOUT SIZE LOCAL PROGRAM...: each program under keelrun LAYOUT.
-passes()
-{
-    local layout=$1 size=$2 per_node=$3 program
-    shift 3
-    for program in "$@"; do
-        # shellcheck disable=SC2086 # words
-        run_limited 20 "$keelrun" $layout "$programs/$program.mpich" "$size" "$per_node"
-        is "$program, keelrun $layout: exit code" 0 "$code"
-        ok "$program, keelrun $layout: all ranks" \
-            grep -qx "$program: $size ranks passed" "$work/out"
-    done
-}
+need_mpi mpich
 all="hello ring allreduce split_type bcast onesided publish"
 # shellcheck disable=SC2086
 passes "-n 1" 1 1 $all
@@ -173,32 +154,14 @@ run_limited 20 mpiexec.hydra -n 1 "$keelrun" -n 2 --oversubscribe "$programs/hel
 is "keelrun under hydra" "0 1" "$code $(grep -cx 'hello: 2 ranks passed' "$work/out")"
 
 # windows that MPI allocates: MPICH 4.0.2 puts into the wrong ones on three nodes, under hydra too
-for layout in "-n 4 --oversubscribe" "--simulate 2x2"; do
-    # shellcheck disable=SC2086 # words
-    run_limited 20 "$keelrun" $layout "$programs/onesided.mpich" 4 0 allocate
-    is "onesided in allocated windows, keelrun $layout" "onesided: 4 ranks passed" "$(cat "$work/out")"
-done
+passes "-n 4 --oversubscribe" 4 4 "onesided allocate"
+passes "--simulate 2x2" 4 2 "onesided allocate"
 
 # --- ends ---
 
-# ends HOW CODE REASON: the last rank ends so while the others wait.
-ends()
-{
-    local layout
-    for layout in "-n 4 --oversubscribe" "--simulate 2x2"; do
-        # shellcheck disable=SC2086 # words
-        run_limited 20 "$keelrun" $layout "$programs/end_early.mpich" 4 "$1"
-        is "$1, keelrun $layout: exit code" "$2" "$code"
-        like "$1, keelrun $layout: the reason" "$work/err" "^keelrun: rank $3$"
-        ok "$1, keelrun $layout: soon" [ "$wall_ms" -lt $((3000 * slow)) ]
-    done
-}
-ends abort 42 "3 \(.*\) on node .* aborted the job with code 42: MPI_Abort"
-ends quit 1 "3 \(.*\) on node .* exited without MPI_Finalize"
-ends all 1 "[0-3] \(.*\) on node .* exited without MPI_Finalize"
-ends kill 137 "3 \(.*\) on node .* was killed by signal 9 \(Killed\)"
-ends crash 139 "3 \(.*\) on node .* was killed by signal 11 \(Segmentation fault.*\)"
-ends never 1 "3 \(.*\) on node .* ended without MPI_Init, which another rank has called"
+for layout in "-n 4 --oversubscribe" "--simulate 2x2"; do
+    ends "$layout" 4 0 abort quit all kill crash never
+done
 
 ok "no session folder is left" wait_for 2 not test -e "$sessions"
 finish

@@ -2,34 +2,11 @@
 # Open MPI's programs under keelrun: PMIx, on one node and over several; how they end; and bad
 # neighbours of the PMIx port.
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
-
-programs=$KEEL_TEST_BUILDDIR/tests/mpi
-host=$(hostname)
-if [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ] || [ -z "${KEEL_TEST_MPICC-}" ] ||
-    [ ! -x "$programs/hello.openmpi" ]; then
-    skip "Open MPI's programs" "there is no libpmix, hwloc or mpicc.openmpi"
-    finish
-fi
-unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}"
-# what libpmix and hwloc keep at the end of a server
-printf 'leak:libpmix.so\nleak:libhwloc.so\n' >"$work/leaks"
-export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
+. "$KEEL_TEST_SRCDIR/tests/lib/mpi.sh"
+need_mpi openmpi
 
 # --- programs that pass ---
 
-# passes LAYOUT SIZE LOCAL PROGRAM...: each program under keelrun LAYOUT.
-passes()
-{
-    local layout=$1 size=$2 per_node=$3 program
-    shift 3
-    for program in "$@"; do
-        # shellcheck disable=SC2086 # words
-        run_limited 30 "$keelrun" $layout "$programs/$program.openmpi" "$size" "$per_node"
-        is "$program, keelrun $layout: exit code" 0 "$code"
-        ok "$program, keelrun $layout: all ranks" \
-            grep -qx "$program: $size ranks passed" "$work/out"
-    done
-}
 all="hello ring allreduce split_type bcast publish"
 ob1="--mca pml ob1" # the default looks for hardware, which takes 0.2 s
 # shellcheck disable=SC2086
@@ -76,8 +53,7 @@ passes "$ob1 -n 2 --oversubscribe" 2 2 spawn
 run_limited 30 "$keelrun" $ob1 --simulate 2x2 -n 4 "$work/spawn_names"
 is "spawned ranks on several nodes" "0 node0 node1" \
     "$code $(sort "$work/out" | tr '\n' ' ' | sed 's/ $//')"
-run_limited 30 "$keelrun" $ob1 -n 1 --oversubscribe "$programs/spawn.openmpi" 1 twice
-is "children of children" "0 1" "$code $(grep -cx 'spawn: 1 ranks passed' "$work/out")"
+passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
 cat >"$work/spawn_none.c" <<'END'
 #include <mpi.h>
 int main(int argc, char **argv)
@@ -130,24 +106,9 @@ is "the user's folder for shared memory stays" /tmp "$(cat "$work/out")"
 
 # --- ends ---
 
-# ends HOW CODE REASON: the last rank ends so while the others wait.
-ends()
-{
-    local layout
-    for layout in "-n 4 --oversubscribe" "--simulate 2x2"; do
-        # shellcheck disable=SC2086 # words
-        run_limited 30 "$keelrun" $ob1 $layout "$programs/end_early.openmpi" 4 "$1"
-        is "$1, keelrun $layout: exit code" "$2" "$code"
-        like "$1, keelrun $layout: the reason" "$work/err" "^keelrun: rank $3$"
-        ok "$1, keelrun $layout: soon" [ "$wall_ms" -lt $((3000 * slow)) ]
-    done
-}
-ends abort 42 "3 \(.*\) on node .* aborted the job with code 42: MPI_Abort"
-ends quit 1 "3 \(.*\) on node .* exited without MPI_Finalize"
-ends all 1 "[0-3] \(.*\) on node .* exited without MPI_Finalize"
-ends kill 137 "3 \(.*\) on node .* was killed by signal 9 \(Killed\)"
-ends crash 139 "3 \(.*\) on node .* was killed by signal 11 \(Segmentation fault.*\)"
-ends never 1 "3 \(.*\) on node .* ended without MPI_Init, which another rank has called"
+for layout in "-n 4 --oversubscribe" "--simulate 2x2"; do
+    ends "$ob1 $layout" 4 0 abort quit all kill crash never
+done
 
 # keelrun itself is killed while the ranks run: nothing is left, no process and no file.
 mkfifo "$work/fifo"
