@@ -5,6 +5,7 @@
 #include <bootstrap/handover.h>
 #include <bootstrap/host.h>
 #include <bootstrap/pmix/pmix.h>
+#include <bootstrap/process.h>
 
 #include <base/clock.h>
 #include <base/fault.h>
@@ -423,4 +424,21 @@ opal_proc_t *keel_proc(const orte_process_name_t *peer)
         return NULL;
     }
     return &the_keel->host.procs[peer->vpid];
+}
+
+/* --- for rooms above --- */
+
+const struct self *process_self(void)
+{
+    return the_keel ? &the_keel->self : NULL;
+}
+
+const struct job_map *process_map(void)
+{
+    return the_keel && the_keel->backend ? &the_keel->backend->map : NULL;
+}
+
+struct rml *process_rml(void)
+{
+    return the_keel ? the_keel->rml : NULL;
 }

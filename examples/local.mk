@@ -5,3 +5,16 @@ examples_handoff_SOURCES = examples/handoff.c
 examples_handoff_CPPFLAGS = -I$(top_srcdir)/include
 examples_handoff_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_handoff_LDADD = lib/libkeel.la $(SODIUM_LIBS)
+
+noinst_PROGRAMS += examples/rml_chat
+examples_rml_chat_SOURCES = examples/rml_chat.c
+examples_rml_chat_CPPFLAGS = -I$(top_srcdir)/include
+examples_rml_chat_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_rml_chat_LDADD = lib/libkeel.la
+
+# Written for ORTE: the old include paths alone.
+noinst_PROGRAMS += examples/rml_ring
+examples_rml_ring_SOURCES = examples/rml_ring.c
+examples_rml_ring_CPPFLAGS = $(COMPAT_CPPFLAGS)
+examples_rml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_rml_ring_LDADD = lib/libkeel.la

@@ -115,6 +115,10 @@ uint32_t tree_children(uint32_t radix, uint32_t count, uint32_t vpid, uint32_t *
                        uint32_t max);
 uint32_t tree_child_towards(uint32_t radix, uint32_t me, uint32_t dest);
 
+/* The contact strings that set_contact_info recorded for the processes of a job (a wildcard: of all
+ * jobs): malloc'd, like the array, which NULL ends. NULL: no memory. */
+char **rml_contacts(struct rml *rml, orte_jobid_t job) KEEL_MUST_CHECK;
+
 /* --- messages --- */
 
 /* Sends the buffer's whole payload and takes the buffer (*buffer becomes NULL on success). done may

@@ -441,3 +441,42 @@ int rml_call_set_contact_info(struct rml *rml, const char *text)
     }
     return ORTE_SUCCESS;
 }
+
+/* Those of a job, collected under the lock. */
+struct contacts {
+    orte_jobid_t job;
+    char **texts; /* as many as there are peers, and a NULL */
+    size_t count;
+    bool failed;
+};
+
+static void collect_contact(struct rml_peer *peer, void *arg)
+{
+    struct contacts *contacts = arg;
+    bool chosen = contacts->job == ORTE_JOBID_WILDCARD || contacts->job == peer->name.jobid;
+    if (!chosen || !peer->contact || contacts->failed) {
+        return;
+    }
+    char *text = strdup(peer->contact);
+    contacts->failed = !text;
+    contacts->texts[contacts->count++] = text;
+}
+
+char **rml_contacts(struct rml *rml, orte_jobid_t job)
+{
+    struct contacts contacts = {.job = job};
+    pthread_mutex_lock(&rml->lock);
+    contacts.texts = calloc(rml->peers.count + 1, sizeof(*contacts.texts));
+    if (contacts.texts) {
+        rml_peers_each(&rml->peers, collect_contact, &contacts);
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (contacts.failed) {
+        for (size_t i = 0; i < contacts.count; i++) {
+            free(contacts.texts[i]);
+        }
+        free(contacts.texts);
+        return NULL;
+    }
+    return contacts.texts;
+}

@@ -4,6 +4,7 @@ include $(srcdir)/tests/unit/oob/local.mk
 include $(srcdir)/tests/unit/rml/local.mk
 include $(srcdir)/tests/unit/btl/local.mk
 include $(srcdir)/tests/unit/bootstrap/local.mk
+include $(srcdir)/tests/unit/compat/local.mk
 include $(srcdir)/tests/unit/launcher/local.mk
 include $(srcdir)/tests/conformance/local.mk
 include $(srcdir)/tests/mpi/local.mk

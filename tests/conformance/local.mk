@@ -10,3 +10,49 @@ SYSTEM_TESTS += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
 	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh
 EXTRA_DIST += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
 	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh
+
+# Programs written for ORTE: the old include paths alone.
+old_conformance = tests/conformance/compat/life tests/conformance/compat/old13 tests/conformance/compat/buffers \
+	tests/conformance/compat/events tests/conformance/compat/matching tests/conformance/compat/classes \
+	tests/conformance/compat/contact tests/conformance/compat/errors
+check_PROGRAMS += $(old_conformance)
+check_LTLIBRARIES += tests/conformance/compat/libold.la
+tests_conformance_compat_libold_la_SOURCES = tests/conformance/compat/old.h \
+	tests/conformance/compat/old.c
+tests_conformance_compat_libold_la_CPPFLAGS = $(COMPAT_CPPFLAGS)
+old_link_libs = tests/conformance/compat/libold.la lib/libkeel.la
+old_link_flags = $(AM_LDFLAGS) -no-install
+tests_conformance_compat_life_SOURCES = tests/conformance/compat/life.c
+tests_conformance_compat_life_CPPFLAGS = $(COMPAT_CPPFLAGS)
+tests_conformance_compat_life_LDFLAGS = $(old_link_flags)
+tests_conformance_compat_life_LDADD = $(old_link_libs)
+tests_conformance_compat_old13_SOURCES = tests/conformance/compat/old13.c
+tests_conformance_compat_old13_CPPFLAGS = $(COMPAT_CPPFLAGS)
+tests_conformance_compat_old13_LDFLAGS = $(old_link_flags)
+tests_conformance_compat_old13_LDADD = lib/libkeel.la
+tests_conformance_compat_buffers_SOURCES = tests/conformance/compat/buffers.c
+tests_conformance_compat_buffers_CPPFLAGS = $(COMPAT_CPPFLAGS)
+tests_conformance_compat_buffers_LDFLAGS = $(old_link_flags)
+tests_conformance_compat_buffers_LDADD = $(old_link_libs)
+tests_conformance_compat_events_SOURCES = tests/conformance/compat/events.c
+tests_conformance_compat_events_CPPFLAGS = $(COMPAT_CPPFLAGS)
+tests_conformance_compat_events_LDFLAGS = $(old_link_flags)
+tests_conformance_compat_events_LDADD = $(old_link_libs)
+tests_conformance_compat_matching_SOURCES = tests/conformance/compat/matching.c
+tests_conformance_compat_matching_CPPFLAGS = $(COMPAT_CPPFLAGS)
+tests_conformance_compat_matching_LDFLAGS = $(old_link_flags)
+tests_conformance_compat_matching_LDADD = $(old_link_libs)
+tests_conformance_compat_classes_SOURCES = tests/conformance/compat/classes.c
+tests_conformance_compat_classes_CPPFLAGS = $(COMPAT_CPPFLAGS)
+tests_conformance_compat_classes_LDFLAGS = $(old_link_flags)
+tests_conformance_compat_classes_LDADD = $(old_link_libs)
+tests_conformance_compat_contact_SOURCES = tests/conformance/compat/contact.c
+tests_conformance_compat_contact_CPPFLAGS = $(COMPAT_CPPFLAGS)
+tests_conformance_compat_contact_LDFLAGS = $(old_link_flags)
+tests_conformance_compat_contact_LDADD = $(old_link_libs)
+tests_conformance_compat_errors_SOURCES = tests/conformance/compat/errors.c
+tests_conformance_compat_errors_CPPFLAGS = $(COMPAT_CPPFLAGS)
+tests_conformance_compat_errors_LDFLAGS = $(old_link_flags)
+tests_conformance_compat_errors_LDADD = $(old_link_libs)
+SYSTEM_TESTS += tests/conformance/compat.sh
+EXTRA_DIST += tests/conformance/compat.sh tests/conformance/compat/cplusplus.cc

@@ -1,27 +1,50 @@
 #!/bin/sh
-# Every installed header compiles alone, as C11 and as C++17, with each compiler that is there.
-# Output is TAP.
+# Every installed header compiles alone, and the old include paths in any order, as C11 and as C++17,
+# with each compiler that is there. Output is TAP.
 tree=${KEEL_TEST_SRCDIR:?}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 number=0
 
+old=$(cd "$tree/include/compat" && find . -name '*.h' | sed 's/^\.\///' | sort)
+
+# compile COMPILER LANGUAGE STANDARD HEADER...: a file that includes these.
+compile()
+{
+    compiler=$1 language=$2 standard=$3
+    shift 3
+    printf '#include <%s>\n' "$@" >"$work/file"
+    echo 'extern int not_empty;' >>"$work/file"
+    "$compiler" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+        -I "$tree/include/compat" -I "$tree/include" "$work/file"
+}
+
+compile_all()
+{
+    for header in "$tree"/include/keel/*.h; do
+        compile "$@" "keel/${header##*/}" "keel/${header##*/}"
+    done
+    before=
+    for header in $old; do
+        compile "$@" "$header" "$header"
+        # shellcheck disable=SC2086 # the lists are meant to be split
+        compile "$@" "$header" $old
+        before="$header $before"
+    done
+    # shellcheck disable=SC2086
+    compile "$@" $before
+}
+
 # check COMPILER LANGUAGE STANDARD: one test line.
 check()
 {
     number=$((number + 1))
-    text="headers compile alone: $1, $3"
+    text="headers compile alone, and in any order: $1, $3"
     if ! command -v "$1" >/dev/null 2>&1; then
         echo "ok $number # SKIP $text: no $1"
         return
     fi
-    for header in "$tree"/include/keel/*.h; do
-        name=${header##*/}
-        printf '#include <keel/%s>\n#include <keel/%s>\nextern int not_empty;\n' "$name" "$name" \
-            >"$work/alone"
-        "$1" -x "$2" -std="$3" -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
-            -I "$tree/include" "$work/alone"
-    done >"$work/errors" 2>&1
+    compile_all "$@" >"$work/errors" 2>&1
     if [ -s "$work/errors" ]; then
         echo "not ok $number - $text"
         sed 's/^/# /' "$work/errors"

@@ -18,7 +18,7 @@ report()
 }
 
 # room NAME ALLOWED...: the house's headers that files in NAME include are in the allowed rooms.
-rooms='base|oob|rml|btl|ptl|bootstrap|launcher|tools|examples|bench|tests|include|lib'
+rooms='base|oob|rml|btl|ptl|bootstrap|compat|launcher|tools|examples|bench|tests|include|lib'
 room()
 {
     name=$1
@@ -41,6 +41,7 @@ room rml keel base oob rml
 room btl keel base btl
 room ptl keel base btl ptl
 room bootstrap keel base oob rml btl ptl bootstrap
+room compat keel base oob rml bootstrap compat
 room launcher keel base oob rml bootstrap launcher
 room tools keel tools
 room examples keel examples
@@ -48,18 +49,22 @@ room bench keel bench
 
 # The programs and the data plane never load hwloc or libpmix, which stand in modules.
 report 'only modules include hwloc' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl bootstrap launcher |
+    '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl bootstrap compat launcher |
     grep -vE '^(base/topo_hwloc|launcher/pmix/(module_internal|registration))\.[ch]:')"
 report 'only the modules include libpmix' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl bootstrap launcher |
+    '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl bootstrap compat launcher |
     grep -vE '^(launcher/pmix/module_internal\.h|bootstrap/pmix/module\.c):')"
 
 # A file of another room must be named with its room, so that the rules above see it.
 report 'every include of the house names its room' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*"' base oob rml btl bootstrap launcher include/keel)"
+    '#[[:space:]]*include[[:space:]]*"' base oob rml btl bootstrap compat launcher include/keel)"
+
+report 'only compat includes the old paths' "$(grep -rnE --include='*.[ch]' \
+    '#[[:space:]]*include[[:space:]]*[<"](orte|opal|orte_config|opal_config)[/.]' \
+    base oob rml btl bootstrap launcher include/keel)"
 
 # config.h chooses what the C library's headers declare, so no header comes before it.
-report 'every source begins with config.h' "$(find base oob rml btl bootstrap launcher -name '*.c' |
+report 'every source begins with config.h' "$(find base oob rml btl bootstrap compat launcher -name '*.c' |
     while read -r file; do
         grep -m 1 '^#include' "$file" | grep -qx '#include <config.h>' || echo "$file"
     done)"
@@ -69,10 +74,13 @@ libc="$libc|time|unistd|sys/[a-z]+|netinet/[a-z]+"
 report 'installed headers include only keel/ and the C library' "$(grep -rnE --include='*.h' \
     '#[[:space:]]*include' include/keel |
     grep -vE "include[[:space:]]*<(keel/[a-z0-9_]+|$libc)\.h>")"
+report 'the old paths include only keel/, each other and the C library' "$(grep -rnE \
+    --include='*.h' '#[[:space:]]*include' include/compat |
+    grep -vE "include[[:space:]]*<(keel/[a-z0-9_]+|(orte|opal)(_config|/[a-z_/]+)|$libc)\.h>")"
 
-for header in include/keel/*.h; do
-    grep -q "$header" include/local.mk || missing="$missing $header"
-done
-report 'every header of include/keel is installed' "${missing# }"
+report 'every header is installed' "$(find include -name '*.h' | while read -r header; do
+    case $header in include/compat/*) list=include/compat/local.mk ;; *) list=include/local.mk ;; esac
+    grep -qw "$header" "$list" || echo "$header"
+done)"
 
 echo "1..$number"

@@ -27,8 +27,8 @@ exported()
 # promised: the ELF names of what the installed headers declare public.
 promised()
 {
-    for header in "$tree"/include/keel/*.h; do
-        ${CC:-cc} -E -P -I "$tree/include" "$header"
+    find "$tree/include" -name '*.h' | while read -r header; do
+        ${CC:-cc} -E -P -I "$tree/include/compat" -I "$tree/include" "$header"
     done | tr '\n' ' ' | sed 's/[;{}]/\n/g' | grep 'visibility("default")' | awk '
         /asm/ { sub(/.*asm__ *\( *"keel_" *"/, "keel_"); sub(/".*/, ""); print; next }
         { sub(/ *\(.*/, ""); sub(/.*[ *]/, ""); print }' | sort -u

@@ -2,5 +2,5 @@
 LINTS += tests/lint/check-includes.sh tests/lint/check-headers.sh tests/lint/check-symbols.sh
 EXTRA_DIST += tests/lint/check-includes.sh tests/lint/check-headers.sh \
 	tests/lint/check-symbols.sh
-LINTS += tests/lint/check-docs.sh
-EXTRA_DIST += tests/lint/check-docs.sh tests/lint/README.md
+LINTS += tests/lint/check-docs.sh tests/lint/check-compat.sh
+EXTRA_DIST += tests/lint/check-docs.sh tests/lint/check-compat.sh tests/lint/README.md

@@ -1,4 +1,6 @@
 # system: TAP scripts over the built programs, and the programs that they start.
+SYSTEM_TESTS += tests/system/examples.sh tests/system/installed.sh
+EXTRA_DIST += tests/system/examples.sh tests/system/installed.sh
 SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
 	tests/system/leftovers.sh tests/system/netns.sh tests/system/coexist.sh \
 	tests/system/bad-input.sh tests/system/mpich.sh tests/system/openmpi.sh \

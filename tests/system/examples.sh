@@ -1,0 +1,39 @@
+#!/bin/bash
+# The examples besides the main job: each checks what it does.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+readonly examples=$KEEL_TEST_BUILDDIR/examples
+
+# job RANKS OPTIONS... : the options of keelrun for a job, alone for none.
+sizes=(alone '-n 1' '-n 2' '-n 5' '--simulate 3x2')
+ranks=(1 1 2 5 6)
+
+for i in "${!sizes[@]}"; do
+    how=${sizes[i]} n=${ranks[i]} launch=()
+    if [ "$how" != alone ]; then
+        # shellcheck disable=SC2206 # the words are meant to be split
+        launch=("$keelrun" --oversubscribe $how)
+    fi
+
+    run_limited 20 "${launch[@]}" "$examples/rml_chat"
+    is "rml_chat, $how: exit code" 0 "$code"
+    is "rml_chat, $how: verdict" "rml_chat: $n ranks, $((n * n * 100)) lines, 0 errors" \
+        "$(cat "$work/out")"
+    is "rml_chat, $how: nothing on stderr" "" "$(cat "$work/err")"
+
+    run_limited 20 "${launch[@]}" "$examples/rml_ring" 4
+    is "rml_ring, $how: exit code" 0 "$code"
+    like "rml_ring, $how: verdict" "$work/out" \
+        ": 4 rounds over $n ranks on [0-9]+ nodes, the number is $((4 * n)), ok\$"
+    is "rml_ring, $how: nothing on stderr" "" "$(cat "$work/err")"
+done
+
+run_limited 20 "$keelrun" --oversubscribe -n 2 "$examples/rml_chat" 0
+is 'rml_chat has nothing to say' 1 "$code"
+
+# A rank that is lost in the middle: the others do not wait for ever, and the job fails.
+run_limited 20 "$keelrun" --oversubscribe -n 3 sh -c \
+    "[ \$KEEL_RANK != 2 ] || exit 3; exec '$examples/rml_ring'"
+is 'rml_ring without a rank fails with its code' 3 "$code"
+finish
