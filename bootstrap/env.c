@@ -93,10 +93,14 @@ static int read_native(struct self *self, char *reason, size_t reason_size)
         status =
             read_number(ENV_RANK, (int64_t) read.size - 1, &read.name.vpid, reason, reason_size);
     }
+    if (status == ORTE_SUCCESS && getenv(ENV_APP)) {
+        status = read_number(ENV_APP, UINT32_MAX, &read.app, reason, reason_size);
+    }
     if (status != ORTE_SUCCESS) {
         return status;
     }
     const char *yield = getenv(ENV_YIELD);
+    read.hnp = getenv(ENV_HNP);
     read.yield = yield && strcmp(yield, "1") == 0;
     read.session_dir = getenv(ENV_SESSION_DIR);
     read.node = getenv(ENV_NODE);

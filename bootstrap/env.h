@@ -16,10 +16,11 @@ struct self {
     char uuid[JOB_UUID_TEXT];
     orte_process_name_t name;
     uint32_t size;
-    const char *daemon;      /* contact string; borrowed from the environment */
-    const char *session_dir; /* borrowed; NULL: none */
-    const char *node;        /* the node's name, or NULL */
-    bool yield;              /* more ranks than processors */
+    uint32_t app;             /* which of the job's programs */
+    const char *daemon, *hnp; /* contact strings; borrowed from the environment */
+    const char *session_dir;  /* borrowed; NULL: none */
+    const char *node;         /* the node's name, or NULL */
+    bool yield;               /* more ranks than processors */
 };
 
 /* Reads the environment, and the parameter bootstrap. Neither keelrun's variables nor PMIx's: a

@@ -50,7 +50,9 @@ void job_map_fini(struct job_map *map); /* wipes the key */
 #define ENV_LOCAL_SIZE "KEEL_LOCAL_SIZE"
 #define ENV_NODE "KEEL_NODE" /* the node's name */
 #define ENV_NODE_ID "KEEL_NODE_ID"
+#define ENV_APP "KEEL_APP"                 /* which of the job's programs */
 #define ENV_DAEMON "KEEL_DAEMON"           /* the daemon's contact string */
+#define ENV_HNP "KEEL_HNP"                 /* keelrun's */
 #define ENV_SESSION_DIR "KEEL_SESSION_DIR" /* this node's and job's folder */
 #define ENV_YIELD "KEEL_YIELD"             /* 1: more ranks than processors; empty polls yield */
 #define ENV_PMIX_NSPACE "PMIX_NAMESPACE"   /* a PMIx server's, as ENV_PMIX_RANK is */

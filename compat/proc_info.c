@@ -42,8 +42,8 @@ static int copy(char **to, const char *text)
     return text && !*to ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_SUCCESS;
 }
 
-/* My daemon and, if that is the first one, the HNP's address; its name is known anyway. */
-static int fill_daemon(orte_proc_info_t *info, const char *text)
+/* Name and contact string of a daemon; nothing for NULL. */
+static int fill_daemon(orte_process_name_t *name, char **uri, const char *text)
 {
     struct contact contact;
     char reason[256];
@@ -54,13 +54,8 @@ static int fill_daemon(orte_proc_info_t *info, const char *text)
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    info->my_daemon = contact.name;
-    info->my_hnp = (orte_process_name_t){contact.name.jobid, 0};
-    status = copy(&info->my_daemon_uri, text);
-    if (status == ORTE_SUCCESS && contact.name.vpid == 0) {
-        status = copy(&info->my_hnp_uri, text);
-    }
-    return status;
+    *name = contact.name;
+    return copy(uri, text);
 }
 
 /* The folder that holds path, malloc'd. */
@@ -104,13 +99,17 @@ int proc_info_fill(orte_proc_type_t type)
     }
     (void) gethostname(host, sizeof(host) - 1);
     info.my_name = self->name;
+    info.app_num = (int32_t) self->app;
     info.num_procs = self->size;
     info.num_nodes = (int) map->node_count;
     info.pid = getpid();
     info.proc_type = type | (self->kind == SELF_SINGLETON ? ORTE_PROC_SINGLETON : 0);
     int status = copy(&info.nodename, self->node ? self->node : host);
     if (status == ORTE_SUCCESS) {
-        status = fill_daemon(&info, self->daemon);
+        status = fill_daemon(&info.my_daemon, &info.my_daemon_uri, self->daemon);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = fill_daemon(&info.my_hnp, &info.my_hnp_uri, self->hnp);
     }
     if (status == ORTE_SUCCESS) {
         status = fill_folders(&info, self->session_dir);

@@ -312,6 +312,9 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     if (!daemon->node) {
         goto undo;
     }
+    if (config->hnp_contact && !(daemon->hnp_contact = strdup(config->hnp_contact))) {
+        goto undo;
+    }
     status = shepherd_attach(config->shepherd, config->loop, &local_shepherd_ops, daemon);
     if (status != ORTE_SUCCESS) {
         goto undo;
@@ -378,6 +381,7 @@ void daemon_destroy(struct daemon *daemon)
     launch_fini(&daemon->launch);
     free(daemon->session);
     free(daemon->contact);
+    free(daemon->hnp_contact);
     free(daemon->node);
     free(daemon);
 }

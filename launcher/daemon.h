@@ -23,6 +23,7 @@ struct daemon_config {
     orte_jobid_t family;         /* the daemons' jobid: family << 16 */
     uint32_t vpid, count, radix; /* count: daemons, the HNP included */
     const char *node;            /* this node's name */
+    const char *hnp_contact;     /* NULL: this is the HNP */
     const uint8_t *control_key;  /* KEY_BYTES, borrowed for the call */
     struct shepherd *shepherd;   /* borrowed */
     struct loop *loop;           /* borrowed */
@@ -54,6 +55,7 @@ struct daemon {
     char *node;                /* owned */
     char *session;             /* owned: this daemon's session folder */
     char *contact;             /* owned: the unix socket's, for ranks */
+    char *hnp_contact;         /* owned; NULL in the HNP */
     struct loop *loop;         /* borrowed */
     struct shepherd *shepherd; /* borrowed */
     struct rml *rml;

@@ -167,6 +167,7 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
         .count = home->count,
         .radix = home->radix,
         .node = home->node,
+        .hnp_contact = home->contact,
         .shepherd = keeld->shepherd,
         .control_key = home->key,
         .loop = keeld->loop,

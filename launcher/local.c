@@ -88,6 +88,7 @@ static void add_job_vars(struct vars *vars, const struct daemon *daemon)
     vars_format(vars, ENV_NODE "=%s", daemon->node);
     vars_format(vars, ENV_NODE_ID "=%u", node_id);
     vars_format(vars, ENV_DAEMON "=%s", daemon->contact);
+    vars_format(vars, ENV_HNP "=%s", daemon->hnp_contact ? daemon->hnp_contact : daemon->contact);
     vars_format(vars, ENV_SESSION_DIR "=%s", daemon->session);
     vars_format(vars, ENV_YIELD "=%d", daemon->launch.yield);
     vars_format(vars, ENV_BOUND "=%d", daemon->launch.bind == BIND_CORE);
@@ -106,6 +107,7 @@ static void make_vars(const struct daemon *daemon, uint32_t app, struct vars *va
         vars_set(vars, strdup(*variable));
     }
     add_job_vars(vars, daemon);
+    vars_format(vars, ENV_APP "=%u", app);
     services_app_vars(daemon->services, app, vars);
 }
 

@@ -24,6 +24,10 @@ try()
 for name in life old13 buffers events matching classes contact errors; do
     try "$name" "$programs/$name"
 done
+run_limited 20 "$keelrun" --oversubscribe -n 2 "$programs/life" : -n 1 "$programs/life" 1
+is 'the number of the program' 0 "$code"
+
+run_limited 20 "$keelrun" --oversubscribe --simulate 3x2 "$programs/errors"
 like 'ORTE_ERROR_LOG says what and where' "$work/err" \
     '^\[[^]:]+:[0-9]+\] \[\[[0-9]+,1\],[0-9]+\] ORTE_ERROR_LOG: not found \(-13\) at .*errors\.c:[0-9]+$'
 is 'and is silent for success and silence' 6 "$(grep -c ORTE_ERROR_LOG "$work/err")"

@@ -149,6 +149,10 @@ run_limited 10 "$keelrun" --simulate 2x2 sh -c \
 is "who a rank is" "$(printf '0 0/2 node0 0\n1 1/2 node0 0\n2 0/2 node1 1\n3 1/2 node1 1')" \
     "$(sort "$work/out")"
 
+run_limited 10 "$keelrun" --simulate 2x2 sh -c '[ "${KEEL_HNP%%.*}" = "${KEEL_DAEMON%%.*}" ] &&
+    [ "${KEEL_HNP#*.}" != "${KEEL_DAEMON#*.}" ] && echo $KEEL_APP' : -n 1 sh -c 'echo $KEEL_APP'
+is "which program, and where keelrun is" "$(printf '0\n0\n0\n1')" "$(sort "$work/out")"
+
 # --- slots ---
 
 run_limited 10 "$keelrun" sh -c 'echo $KEEL_SIZE'

@@ -1,7 +1,10 @@
-/* What a process knows of itself, before, between and after orte_init and orte_finalize. */
+/* What a process knows of itself, before, between and after orte_init and orte_finalize.
+ *
+ *   life [NUMBER]     it is the program with this number, else the first */
 #include "old.h"
 
 #include "opal/runtime/opal.h"
+#include "orte/mca/rml/base/rml_contact.h"
 
 #include <sys/stat.h>
 
@@ -22,11 +25,14 @@ static void check_outside(void)
 static void check_launched(void)
 {
     struct stat folder;
+    orte_process_name_t named;
     CHECK(ORTE_PROC_MY_DAEMON->jobid == (ORTE_PROC_MY_NAME->jobid & 0xffff0000));
     CHECK(orte_process_info.my_daemon_uri != NULL);
     CHECK(ORTE_PROC_MY_HNP->jobid == ORTE_PROC_MY_DAEMON->jobid);
     CHECK(ORTE_PROC_MY_HNP->vpid == 0);
-    CHECK(ORTE_PROC_MY_DAEMON->vpid != 0 || orte_process_info.my_hnp_uri != NULL);
+    CHECK(orte_process_info.my_hnp_uri != NULL);
+    CHECK(ORTE_SUCCESS == orte_rml_base_parse_uris(orte_process_info.my_hnp_uri, &named, NULL));
+    CHECK(named.vpid == 0 && named.jobid == ORTE_PROC_MY_HNP->jobid);
     CHECK(orte_process_info.tmpdir_base != NULL);
     CHECK(strstr(orte_process_info.top_session_dir, orte_process_info.tmpdir_base) ==
           orte_process_info.top_session_dir);
@@ -76,6 +82,7 @@ int main(int argc, char **argv)
 
     CHECK(ORTE_SUCCESS == orte_init(&argc, &argv, ORTE_PROC_NON_MPI));
     check_inside();
+    CHECK(orte_process_info.app_num == (argc > 1 ? atoi(argv[1]) : 0));
     if (launched) {
         check_launched();
     } else {

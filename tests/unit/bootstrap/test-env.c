@@ -23,6 +23,8 @@ static void set_all(void)
     setenv(ENV_NODE, "far", 1);
     setenv(ENV_SESSION_DIR, "/nowhere", 1);
     setenv(ENV_YIELD, "1", 1);
+    setenv(ENV_HNP, "327680.0;unix:///first", 1);
+    setenv(ENV_APP, "2", 1);
 }
 
 START_TEST(test_a_rank_knows_itself)
@@ -37,6 +39,8 @@ START_TEST(test_a_rank_knows_itself)
     ck_assert_str_eq(self.daemon, "327680.1;unix:///nowhere");
     ck_assert_str_eq(self.node, "far");
     ck_assert_str_eq(self.session_dir, "/nowhere");
+    ck_assert_str_eq(self.hnp, "327680.0;unix:///first");
+    ck_assert_uint_eq(self.app, 2);
     ck_assert(self.yield);
 }
 END_TEST
@@ -87,6 +91,7 @@ START_TEST(test_what_makes_no_sense_is_named)
         assert_refused(ENV_SIZE, numbers[i]);
         assert_refused(ENV_JOBID, numbers[i]);
     }
+    assert_refused(ENV_APP, "x");
     assert_refused(ENV_RANK, "4");
     assert_refused(ENV_SIZE, "1048577");
     assert_refused(ENV_JOBID, "4294967295");

@@ -23,12 +23,12 @@ struct orte_proc_info_t {
     orte_process_name_t my_name;
     orte_process_name_t my_daemon; /* invalid in a process that nobody launched, like my_hnp */
     char *my_daemon_uri;
-    orte_process_name_t my_hnp; /* the daemon with vpid 0 */
-    char *my_hnp_uri;           /* known on the HNP's own node */
-    pid_t hnp_pid;              /* not known: 0 */
-    int32_t app_num;            /* not known: 0 */
-    orte_vpid_t num_procs;      /* of my job */
-    int num_nodes;              /* of my job */
+    orte_process_name_t my_hnp; /* keelrun, the daemon with vpid 0 */
+    char *my_hnp_uri;
+    pid_t hnp_pid;         /* not known: 0 */
+    int32_t app_num;       /* which of the job's programs */
+    orte_vpid_t num_procs; /* of my job */
+    int num_nodes;         /* of my job */
     char *nodename;
     pid_t pid;
     orte_proc_type_t proc_type;
