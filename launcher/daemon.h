@@ -107,6 +107,8 @@ bool local_is_here(const struct daemon *daemon, uint32_t rank);
 /* The rank has called this (a constant: "MPI_Init"), which all ranks of a job must when one does.
  */
 void local_joined(struct daemon *daemon, uint32_t rank, const char *call);
+/* What an ended rank said has been handled, after a service had said no (rank_heard). */
+void local_heard(struct daemon *daemon, uint32_t rank);
 /* The job cannot go on: reason continues "rank N (program) on node X ...". */
 void local_broken(struct daemon *daemon, uint32_t rank, const char *reason);
 /* keel_init and keel_finalize. */

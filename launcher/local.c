@@ -23,6 +23,8 @@ struct local_rank {
     enum local_state state;
     bool joined;       /* by keel_init, MPI_Init or the like */
     bool member, left; /* keel_init, keel_finalize */
+    int wait_status;   /* of one that has ended */
+    uint32_t unheard;  /* services that have not handled all it said */
 };
 
 bool local_is_here(const struct daemon *daemon, uint32_t rank)
@@ -320,6 +322,26 @@ static void failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
     not_started(daemon, id, stage, error);
 }
 
+/* All that the rank said has been handled. */
+static void settle_end(struct daemon *daemon, uint32_t rank)
+{
+    const struct local_rank *local = &daemon->ranks[rank];
+    orte_process_name_t name = {daemon->launch.map.jobid, rank};
+    const char *missing = services_rank_ended(daemon->services, rank, local->wait_status);
+    if (!missing && local->member && !local->left) {
+        missing = "keel_finalize";
+    }
+    report_exited(daemon, rank, local->wait_status, missing);
+    server_rank_gone(daemon->server, &name);
+}
+
+void local_heard(struct daemon *daemon, uint32_t rank)
+{
+    if (--daemon->ranks[rank].unheard == 0) {
+        settle_end(daemon, rank);
+    }
+}
+
 static void exited(void *arg, uint32_t id, int wait_status)
 {
     struct daemon *daemon = arg;
@@ -329,14 +351,12 @@ static void exited(void *arg, uint32_t id, int wait_status)
     }
     struct local_rank *local = &daemon->ranks[id];
     local->state = LOCAL_ENDED;
+    local->wait_status = wait_status;
+    local->unheard = services_rank_unheard(daemon->services, id, wait_status);
     daemon->living--;
-    orte_process_name_t name = {daemon->launch.map.jobid, id};
-    const char *missing = services_rank_ended(daemon->services, id, wait_status);
-    if (!missing && local->member && !local->left) {
-        missing = "keel_finalize";
+    if (local->unheard == 0) {
+        settle_end(daemon, id);
     }
-    report_exited(daemon, id, wait_status, missing);
-    server_rank_gone(daemon->server, &name);
 }
 
 static void shepherd_lost(void *arg)

@@ -107,6 +107,17 @@ void services_rank_started(struct services *services, uint32_t rank, pid_t pid, 
     fd_close(&fd);
 }
 
+uint32_t services_rank_unheard(struct services *services, uint32_t rank, int wait_status)
+{
+    uint32_t unheard = 0;
+    for (size_t i = 0; services && all[i]; i++) {
+        if (serves_rank(services, i, rank) && all[i]->rank_heard) {
+            unheard += !all[i]->rank_heard(services->states[i], rank, wait_status);
+        }
+    }
+    return unheard;
+}
+
 const char *services_rank_ended(struct services *services, uint32_t rank, int wait_status)
 {
     const char *missing = NULL;

@@ -3,8 +3,8 @@
  * line in service.c; it sees a job from its start to its end on this node. Everything runs on the
  * loop.
  *
- * What a service may call: daemon_report, daemon_tell, local_is_here, local_joined and local_broken
- * of daemon.h; the daemon's allgather, rml and loop; daemon->launch for the job and daemon->session
+ * What a service may call: daemon_report, daemon_tell, local_is_here, local_joined, local_heard and
+ * local_broken of daemon.h; the daemon's allgather, rml and loop; daemon->launch for the job and daemon->session
  * for a folder that is removed at the end. */
 #ifndef LAUNCHER_SERVICE_H
 #define LAUNCHER_SERVICE_H
@@ -34,6 +34,9 @@ struct service_ops {
     /* fd: the other end of its socket, non-blocking, the service's; -1: none was asked for, or it
      * was lost. */
     void (*rank_started)(void *state, uint32_t rank, pid_t pid, int fd);
+    /* The process has ended: has all that it said been handled? false: not yet; the service calls
+     * local_heard once, and rank_ended comes then. NULL: always. */
+    bool (*rank_heard)(void *state, uint32_t rank, int wait_status);
     /* The process has ended; what it still said is handled now. Returns the call that should have
      * come before its end ("MPI_Finalize"), a constant: the job has failed then; NULL: none. */
     const char *(*rank_ended)(void *state, uint32_t rank, int wait_status);
@@ -49,6 +52,8 @@ bool services_want_socket(const struct services *services, uint32_t app);
 void services_app_vars(struct services *services, uint32_t app, struct vars *vars);
 void services_rank_vars(struct services *services, uint32_t rank, struct vars *vars);
 void services_rank_started(struct services *services, uint32_t rank, pid_t pid, int fd);
+/* How many of them are still to call local_heard. */
+uint32_t services_rank_unheard(struct services *services, uint32_t rank, int wait_status);
 const char *services_rank_ended(struct services *services, uint32_t rank, int wait_status);
 void services_end(struct services *services);
 

@@ -35,7 +35,7 @@ static void host_finalized(void *arg, const pmix_proc_t *rank)
     struct offer *offer = arg;
     uint32_t number;
     if (offer_find_local(offer, rank->nspace, rank->rank, &number)) {
-        offer->ranks[number].finalized = true;
+        offer_rank_finalized(offer, number);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { NO_RANK = UINT32_MAX };
@@ -337,6 +338,7 @@ static void announce(struct offer *offer)
 }
 
 static void job_end(void *state);
+static void goodbye_turn(struct loop_timer *timer);
 
 static int job_start(void **state, struct daemon *daemon, char *reason, size_t reason_size)
 {
@@ -347,6 +349,7 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     offer->daemon = daemon;
     list_init(&offer->waiting);
     list_init(&offer->nspaces);
+    loop_timer_init(&offer->goodbye, daemon->loop, goodbye_turn);
     int status = name_things(offer);
     if (status == ORTE_SUCCESS) {
         status = make_shm_folder(offer);
@@ -380,6 +383,7 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
 static void job_end(void *state)
 {
     struct offer *offer = state;
+    loop_timer_stop(&offer->goodbye);
     listener_destroy(offer->listener);
     if (offer->exchange) {
         exchange_close(offer->exchange); /* while the server can take the answers */
@@ -431,6 +435,51 @@ static void rank_started(void *state, uint32_t rank, pid_t pid, int fd)
     }
 }
 
+/* A client waits for the answer to its goodbye, but no longer than 2 s. On a busy machine its end
+ * may be known before libpmix has read it. libpmix gets some turns then, however long they take. */
+enum { GOODBYE_TURNS = 10, GOODBYE_TURN_US = 20000 };
+
+static bool rank_heard(void *state, uint32_t rank, int wait_status)
+{
+    struct offer *offer = state;
+    struct rank_state *ended = &offer->ranks[rank];
+    ended->ended = true;
+    bool said_all = !ended->connected || ended->finalized || offer->state != SERVER_RUNNING ||
+                    !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0;
+    if (!said_all) {
+        ended->patience = GOODBYE_TURNS;
+        if (!offer->goodbye.started) {
+            loop_timer_start(&offer->goodbye, GOODBYE_TURN_US);
+        }
+    }
+    return said_all;
+}
+
+static void goodbye_turn(struct loop_timer *timer)
+{
+    struct offer *offer = container_of(timer, struct offer, goodbye);
+    bool more = false;
+    for (uint32_t rank = 0; rank < offer->daemon->launch.map.size; rank++) {
+        struct rank_state *ended = &offer->ranks[rank];
+        if (ended->patience > 0 && --ended->patience == 0) {
+            local_heard(offer->daemon, rank);
+        }
+        more = more || offer->ranks[rank].patience > 0;
+    }
+    if (more) {
+        loop_timer_start(&offer->goodbye, GOODBYE_TURN_US);
+    }
+}
+
+void offer_rank_finalized(struct offer *offer, uint32_t number)
+{
+    offer->ranks[number].finalized = true;
+    if (offer->ranks[number].patience > 0) {
+        offer->ranks[number].patience = 0;
+        local_heard(offer->daemon, number);
+    }
+}
+
 static const char *rank_ended(void *state, uint32_t rank, int wait_status)
 {
     struct offer *offer = state;
@@ -455,6 +504,7 @@ const struct service_ops pmix_service = {
     .rank_vars = offer_rank_vars,
     .spawned = spawned,
     .rank_started = rank_started,
+    .rank_heard = rank_heard,
     .rank_ended = rank_ended,
     .job_end = job_end,
 };

@@ -13,6 +13,7 @@
 
 struct rank_state {
     bool connected, finalized, ended;
+    uint32_t patience; /* > 0: it has ended, and its goodbye may still be on its way */
 };
 
 enum server_state { SERVER_NOT_STARTED, SERVER_RUNNING, SERVER_FAILED };
@@ -35,10 +36,14 @@ struct offer {
     bool announced;    /* to tools */
     const struct pmix_module *module;
     struct list waiting;
+    struct loop_timer goodbye; /* runs while some rank's patience is not at its end */
 };
 
 /* The number of a rank of this node; false: it is not one. */
 bool offer_find_local(struct offer *offer, const char *name, uint32_t rank, uint32_t *number);
+
+/* The rank has called MPI_Finalize. */
+void offer_rank_finalized(struct offer *offer, uint32_t number);
 
 /* host.c: its arg is the offer. */
 extern const struct pmix_host offer_host;

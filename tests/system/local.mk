@@ -12,6 +12,8 @@ EXTRA_DIST += tests/lib/system.sh tests/lib/netns.sh tests/lib/mpi.sh tests/syst
 	tests/system/leftovers.sh tests/system/netns.sh tests/lib/netns-agent \
 	tests/lib/slurm-cluster \
 	tests/system/mpich.sh tests/system/openmpi.sh tests/system/pmix.sh
+SYSTEM_TESTS += tests/system/late.sh
+EXTRA_DIST += tests/system/late.sh
 
 check_PROGRAMS += tests/system/neighbour
 tests_system_neighbour_SOURCES = tests/system/neighbour.c
@@ -22,3 +24,10 @@ tests_system_member_SOURCES = tests/system/member.c
 tests_system_member_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_member_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_member_LDADD = lib/libkeel.la
+
+if OFFER_PMIX
+check_PROGRAMS += tests/system/goodbye
+tests_system_goodbye_SOURCES = tests/system/goodbye.c
+tests_system_goodbye_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
+tests_system_goodbye_LDADD = $(PMIX_LIBS)
+endif
