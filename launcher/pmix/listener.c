@@ -18,7 +18,7 @@
 static struct param handshake_ms = {
     .name = "pmix_handshake_ms",
     .type = PARAM_INT,
-    .default_text = "5000",
+    .default_text = "60000",
     .min = 1,
     .max = 600000,
     .unit = "ms",
