@@ -29,8 +29,8 @@ static bool is_chosen(const struct vars *vars, const char *folder)
 static void add_backing_folders(const struct offer *offer, struct vars *vars)
 {
     for (size_t i = 0; i < sizeof(backing_folders) / sizeof(*backing_folders); i++) {
-        if (offer->shm_folder && !is_chosen(vars, backing_folders[i])) {
-            vars_format(vars, "%s%s", backing_folders[i], offer->shm_folder);
+        if (offer->in_memory && !is_chosen(vars, backing_folders[i])) {
+            vars_format(vars, "%s%s", backing_folders[i], offer->folder);
         }
     }
 }

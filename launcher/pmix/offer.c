@@ -253,22 +253,17 @@ static cpu_set_t *make_cpus(const struct daemon *daemon, uint32_t count)
     return cpus;
 }
 
-static int name_things(struct offer *offer)
+static void name_things(struct offer *offer)
 {
     const struct daemon *daemon = offer->daemon;
     const char *uuid = daemon->launch.map.uuid;
     snprintf(offer->servers, sizeof(offer->servers), "keel-%s-server", uuid);
     snprintf(offer->tools, sizeof(offer->tools), "keel-%s-tool", uuid);
-    if (asprintf(&offer->folder, "%s/pmix", daemon->session) < 0) {
-        offer->folder = NULL;
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    return ORTE_SUCCESS;
 }
 
-/* Where Open MPI shall put shared memory files; the shepherd removes it. Without /dev/shm it
- * chooses itself. */
-static int make_shm_folder(struct offer *offer)
+/* In memory: each rank makes folders and files in it, and would wait for a disk that others write to.
+ * The shepherd removes it. Without /dev/shm the session folder has to do. */
+static int make_folder(struct offer *offer)
 {
     const struct daemon *daemon = offer->daemon;
     char *path;
@@ -276,13 +271,14 @@ static int make_shm_folder(struct offer *offer)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     shepherd_guard(daemon->shepherd, path); /* before it is there */
-    if (mkdir(path, 0700) < 0) {
+    offer->in_memory = mkdir(path, 0700) == 0;
+    if (!offer->in_memory) {
         log_info(LOG_LAUNCHER, "cannot make %s: %s", path, strerror(errno));
         free(path);
-        return ORTE_SUCCESS;
+        path = asprintf(&path, "%s/pmix", daemon->session) < 0 ? NULL : path;
     }
-    offer->shm_folder = path;
-    return ORTE_SUCCESS;
+    offer->folder = path;
+    return path ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 static struct nspace *add_nspace(struct offer *offer, const struct spawned *what)
@@ -350,10 +346,8 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     list_init(&offer->waiting);
     list_init(&offer->nspaces);
     loop_timer_init(&offer->goodbye, daemon->loop, goodbye_turn);
-    int status = name_things(offer);
-    if (status == ORTE_SUCCESS) {
-        status = make_shm_folder(offer);
-    }
+    name_things(offer);
+    int status = make_folder(offer);
     if (status == ORTE_SUCCESS) {
         status = describe_job(offer);
     }
@@ -393,7 +387,6 @@ static void job_end(void *state)
     settle_waiting(offer);
     exchange_destroy(offer->exchange);
     free(offer->folder);
-    free(offer->shm_folder);
     free(offer->ranks);
     struct nspace *nspace;
     list_for_each (nspace, &offer->nspaces, struct nspace, link) {

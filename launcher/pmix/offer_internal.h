@@ -21,8 +21,8 @@ enum server_state { SERVER_NOT_STARTED, SERVER_RUNNING, SERVER_FAILED };
 struct offer {
     struct daemon *daemon;
     char servers[JOB_UUID_TEXT + 32], tools[JOB_UUID_TEXT + 32];
-    char *folder;             /* owned: for libpmix's files and the ranks' */
-    char *shm_folder;         /* owned: for Open MPI's shared memory; NULL: there is none */
+    char *folder;             /* owned: for libpmix's files and Open MPI's */
+    bool in_memory;           /* the folder is; Open MPI's shared memory can be there too */
     struct rank_state *ranks; /* owned, by number */
     cpu_set_t *cpus;          /* owned, by local rank; NULL: not bound */
     struct list nspaces;      /* the user's first */

@@ -111,8 +111,7 @@ static bool start_guarded(struct starter *starter, const struct pmix_module *mod
 static void *run(void *arg)
 {
     struct starter *starter = arg;
-    mkdir(starter->server->folder,
-          0700); /* in the session folder; libpmix tells if it is not there */
+    mkdir(starter->server->folder, 0700); /* libpmix tells if it is not there */
     const struct pmix_module *module = load(starter);
     if (module && start_guarded(starter, module)) {
         starter->module = module;
