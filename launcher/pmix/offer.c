@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NO_RANK = UINT32_MAX };
+enum { NO_RANK = UINT32_MAX, ANNOUNCE_AFTER_US = 100000 };
 
 /* A connection or another node's question that came before the server runs. */
 struct waiting {
@@ -261,8 +261,8 @@ static void name_things(struct offer *offer)
     snprintf(offer->tools, sizeof(offer->tools), "keel-%s-tool", uuid);
 }
 
-/* In memory: each rank makes folders and files in it, and would wait for a disk that others write to.
- * The shepherd removes it. Without /dev/shm the session folder has to do. */
+/* In memory: each rank makes folders and files in it, and would wait for a disk that others write
+ * to. The shepherd removes it. Without /dev/shm the session folder has to do. */
 static int make_folder(struct offer *offer)
 {
     const struct daemon *daemon = offer->daemon;
@@ -312,9 +312,11 @@ static struct nspace *first_nspace(struct offer *offer)
 }
 
 /* Tools look for the name of their host: keelrun's is told to all that run on it, another daemon's
- * only where its node has the host's name. Once a rank runs, since this is not to delay it. */
-static void announce(struct offer *offer)
+ * only where its node has the host's name. After a while: a job that has ended by then would only
+ * have waited for the disk, at its start and at its end. */
+static void announce(struct loop_timer *timer)
 {
+    struct offer *offer = container_of(timer, struct offer, announce);
     char host[256] = "";
     const struct daemon *daemon = offer->daemon;
     if (daemon->name.vpid == HNP_VPID) {
@@ -330,7 +332,6 @@ static void announce(struct offer *offer)
         log_warn(LOG_LAUNCHER, "PMIx: tools will not find this node: %s/pmix.%s.tool: %s",
                  rendezvous.folder, rendezvous.host, strerror(-error));
     }
-    offer->announced = true;
 }
 
 static void job_end(void *state);
@@ -346,6 +347,7 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     list_init(&offer->waiting);
     list_init(&offer->nspaces);
     loop_timer_init(&offer->goodbye, daemon->loop, goodbye_turn);
+    loop_timer_init(&offer->announce, daemon->loop, announce);
     name_things(offer);
     int status = make_folder(offer);
     if (status == ORTE_SUCCESS) {
@@ -367,9 +369,7 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
         job_end(offer);
         return status;
     }
-    if (local_count(daemon) == 0) {
-        announce(offer);
-    }
+    loop_timer_start(&offer->announce, ANNOUNCE_AFTER_US);
     *state = offer;
     return ORTE_SUCCESS;
 }
@@ -378,6 +378,7 @@ static void job_end(void *state)
 {
     struct offer *offer = state;
     loop_timer_stop(&offer->goodbye);
+    loop_timer_stop(&offer->announce);
     listener_destroy(offer->listener);
     if (offer->exchange) {
         exchange_close(offer->exchange); /* while the server can take the answers */
@@ -419,13 +420,10 @@ static int spawned(void *state, const struct spawned *what)
 
 static void rank_started(void *state, uint32_t rank, pid_t pid, int fd)
 {
-    struct offer *offer = state;
+    (void) state;
     (void) rank;
     (void) pid;
     (void) fd;
-    if (!offer->announced) {
-        announce(offer);
-    }
 }
 
 /* A client waits for the answer to its goodbye, but no longer than 2 s. On a busy machine its end

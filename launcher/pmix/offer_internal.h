@@ -32,8 +32,8 @@ struct offer {
     struct exchange *exchange;
     struct starter *starter;
     enum server_state state;
-    char failure[256]; /* why the server does not run */
-    bool announced;    /* to tools */
+    char failure[256];          /* why the server does not run */
+    struct loop_timer announce; /* to tools */
     const struct pmix_module *module;
     struct list waiting;
     struct loop_timer goodbye; /* runs while some rank's patience is not at its end */

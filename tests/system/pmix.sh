@@ -70,7 +70,8 @@ if command -v pps >"$work/which"; then
     is "pps as ranks: exit code" 0 "$code"
     is "pps as ranks: both" 2 "$(grep -c '^Active nspaces: keel-' "$work/err")"
     PMIX_HOSTNAME=node1 run_limited 20 "$keelrun" --simulate 2x1 bash -c \
-        "[ \$PMIX_RANK = 0 ] || exec sleep 2; exec env -u PMIX_RANK -u PMIX_NAMESPACE \
+        "[ \$PMIX_RANK = 0 ] || exec sleep 2
+        until [ -e $sessions/*/*/pmix.node1.tool ]; do sleep 0.05; done; exec env -u PMIX_RANK -u PMIX_NAMESPACE \
         -u PMIX_SERVER_URI41 -u PMIX_SERVER_URI4 -u PMIX_SERVER_URI3 -u PMIX_SERVER_URI2 \
         -u PMIX_SERVER_URI21 PMIX_HOSTNAME=node1 PMIX_SYSTEM_TMPDIR=$sessions pps"
     is "another node's daemon answers too" "0 1" \
