@@ -27,6 +27,7 @@ struct worker {
     pthread_t thread;
     bool has_thread;
     bool stop;             /* lock: the thread shall end */
+    bool transfers;        /* lock: it is in a system call that may wait */
     bool ended;            /* lock: nothing can be read or written any more */
     int error;             /* lock: why, an errno; 0: end of file */
     bool told;             /* loop: so the owner knows */
@@ -82,15 +83,19 @@ static struct timespec after_ms(unsigned ms)
     return when;
 }
 
-/* Ends the thread; false: the kernel does not let it go, and it keeps the worker's memory. */
+/* Ends the thread; false: the kernel does not let it go, and it keeps the worker's memory. One that
+ * waits for nothing is not cancelled: the C library would load another library for that. */
 static bool worker_stop(struct worker *worker)
 {
     if (worker->has_thread) {
         pthread_mutex_lock(&worker->lock);
         worker->stop = true;
+        bool transfers = worker->transfers;
         pthread_cond_broadcast(&worker->changed);
         pthread_mutex_unlock(&worker->lock);
-        pthread_cancel(worker->thread);
+        if (transfers) {
+            pthread_cancel(worker->thread);
+        }
         struct timespec limit = after_ms(CANCEL_WAIT_MS);
         if (pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &limit) != 0) {
             pthread_detach(worker->thread);
@@ -101,11 +106,25 @@ static bool worker_stop(struct worker *worker)
     return true;
 }
 
-/* read or write, until it does something: bytes, 0 (end of file) or -errno. A cancellation point.
- */
-static ssize_t transfer(int fd, bool writing, char *data, size_t size)
+/* Returns whether the thread shall stop. */
+static bool set_transfers(struct worker *worker, bool transfers)
+{
+    pthread_mutex_lock(&worker->lock);
+    bool stop = worker->stop;
+    worker->transfers = transfers;
+    pthread_mutex_unlock(&worker->lock);
+    return stop;
+}
+
+/* read or write, until it does something: bytes, 0 (end of file) or -errno; -ECANCELED: the thread
+ * shall stop. A cancellation point. */
+static ssize_t transfer(struct worker *worker, bool writing, char *data, size_t size)
 {
     ssize_t done;
+    int fd = worker->fd;
+    if (set_transfers(worker, true)) {
+        return -ECANCELED;
+    }
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
     for (;;) {
         done = writing ? write(fd, data, size) : read(fd, data, size);
@@ -117,6 +136,7 @@ static ssize_t transfer(int fd, bool writing, char *data, size_t size)
     }
     int error = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    set_transfers(worker, false);
     return done < 0 ? -error : done;
 }
 
@@ -157,7 +177,7 @@ static void write_queue(struct stdio_writer *writer)
         size_t size = bytes_waiting(queue);
         size = size > PIECE_BYTES && !error ? PIECE_BYTES : size;
         if (!error) {
-            ssize_t done = transfer(writer->worker.fd, true, queue->data + queue->head, size);
+            ssize_t done = transfer(&writer->worker, true, queue->data + queue->head, size);
             error = done < 0 ? (int) -done : 0;
             size = done < 0 ? bytes_waiting(queue) : (size_t) done;
         }
@@ -305,7 +325,7 @@ static void *reader_body(void *arg)
     size_t size;
     ssize_t got = 1;
     while (got > 0 && (size = reader_turn(reader)) > 0) {
-        got = transfer(worker->fd, false, reader->buffer, size);
+        got = transfer(worker, false, reader->buffer, size);
         pthread_mutex_lock(&worker->lock);
         if (got > 0) {
             reader->filled = (size_t) got;
