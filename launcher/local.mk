@@ -28,6 +28,7 @@ liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c l
 if OFFER_PMIX
 liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/exchange.c \
 	launcher/pmix/exchange.h launcher/pmix/exchange_internal.h launcher/pmix/found.c \
+	launcher/pmix/goodbye.c launcher/pmix/goodbye.h \
 	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/host.c launcher/pmix/keeper.c \
 	launcher/pmix/listener.c launcher/pmix/listener.h launcher/pmix/module.h \
 	launcher/pmix/nspace.c launcher/pmix/nspace.h launcher/pmix/offer.c launcher/pmix/offer.h \

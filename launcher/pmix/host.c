@@ -3,6 +3,7 @@
 
 #include <launcher/pmix/offer_internal.h>
 
+#include <base/clock.h>
 #include <base/log.h>
 #include <bootstrap/proto.h>
 #include <string.h>
@@ -26,16 +27,22 @@ static void host_connected(void *arg, const pmix_proc_t *rank)
     if (offer_find_local(offer, rank->nspace, rank->rank, &number)) {
         offer->ranks[number].connected = true;
         offer->ranks[number].finalized = false;
+        offer->ranks[number].connected_us = clock_us();
         local_joined(offer->daemon, number, "MPI_Init");
     }
 }
 
-static void host_finalized(void *arg, const pmix_proc_t *rank)
+static void host_finalized(void *arg, const pmix_proc_t *rank, void (*answer)(void *),
+                           void *answer_arg)
 {
     struct offer *offer = arg;
     uint32_t number;
     if (offer_find_local(offer, rank->nspace, rank->rank, &number)) {
+        const struct rank_state *state = &offer->ranks[number];
         offer_rank_finalized(offer, number);
+        goodbyes_say(offer->goodbyes, state->pid, state->connected_us, answer, answer_arg);
+    } else {
+        answer(answer_arg);
     }
 }
 

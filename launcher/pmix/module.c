@@ -49,6 +49,15 @@ struct client_call {
     void *cbdata;
 };
 
+static void let_go(void *arg)
+{
+    struct client_call *call = arg;
+    if (call->done) {
+        call->done(PMIX_SUCCESS, call->cbdata);
+    }
+    free(call);
+}
+
 static void run_client_call(struct loop_task *task)
 {
     struct client_call *call = container_of(task, struct client_call, task);
@@ -58,8 +67,8 @@ static void run_client_call(struct loop_task *task)
         pmix_host->connected(pmix_host->arg, &call->rank);
         break;
     case CLIENT_FINALIZED:
-        pmix_host->finalized(pmix_host->arg, &call->rank);
-        break;
+        pmix_host->finalized(pmix_host->arg, &call->rank, let_go, call);
+        return;
     case CLIENT_ABORTED:
         pmix_host->abort(pmix_host->arg, &call->rank, call->status, call->text);
         break;

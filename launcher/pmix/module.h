@@ -45,7 +45,8 @@ struct pmix_host {
     void (*log)(void *arg, bool error, const char *text);
 
     void (*connected)(void *arg, const pmix_proc_t *rank);
-    void (*finalized)(void *arg, const pmix_proc_t *rank);
+    /* answer: exactly once, when the rank may go on. */
+    void (*finalized)(void *arg, const pmix_proc_t *rank, void (*answer)(void *), void *answer_arg);
     void (*abort)(void *arg, const pmix_proc_t *rank, int status, const char *reason);
     /* What all these processes' daemons bring, one behind the other, when all have brought theirs.
      * purpose: a short word; collectives of another purpose do not meet. */

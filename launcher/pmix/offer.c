@@ -363,6 +363,9 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
                            &offer->host, &offer->server, &first_nspace(offer)->job, started, offer);
     }
     if (status == ORTE_SUCCESS) {
+        status = goodbyes_create(&offer->goodbyes, daemon->loop);
+    }
+    if (status == ORTE_SUCCESS) {
         status = exchange_create(&offer->exchange, daemon, &exchange_ops, offer);
     }
     if (status != ORTE_SUCCESS) {
@@ -383,6 +386,7 @@ static void job_end(void *state)
     if (offer->exchange) {
         exchange_close(offer->exchange); /* while the server can take the answers */
     }
+    goodbyes_destroy(offer->goodbyes); /* as well */
     starter_end(offer->starter);
     offer->state = SERVER_FAILED;
     settle_waiting(offer);
@@ -420,10 +424,9 @@ static int spawned(void *state, const struct spawned *what)
 
 static void rank_started(void *state, uint32_t rank, pid_t pid, int fd)
 {
-    (void) state;
-    (void) rank;
-    (void) pid;
+    struct offer *offer = state;
     (void) fd;
+    offer->ranks[rank].pid = pid;
 }
 
 /* A client waits for the answer to its goodbye, but no longer than 2 s. On a busy machine its end

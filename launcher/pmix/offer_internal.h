@@ -4,6 +4,7 @@
 #define LAUNCHER_PMIX_OFFER_INTERNAL_H
 
 #include <launcher/pmix/exchange.h>
+#include <launcher/pmix/goodbye.h>
 #include <launcher/pmix/listener.h>
 #include <launcher/pmix/nspace.h>
 #include <launcher/pmix/starter.h>
@@ -13,7 +14,9 @@
 
 struct rank_state {
     bool connected, finalized, ended;
-    uint32_t patience; /* > 0: it has ended, and its goodbye may still be on its way */
+    uint32_t patience;     /* > 0: it has ended, and its goodbye may still be on its way */
+    pid_t pid;             /* 0: not started */
+    uint64_t connected_us; /* when it last connected */
 };
 
 enum server_state { SERVER_NOT_STARTED, SERVER_RUNNING, SERVER_FAILED };
@@ -31,6 +34,7 @@ struct offer {
     struct listener *listener;
     struct exchange *exchange;
     struct starter *starter;
+    struct goodbyes *goodbyes;
     enum server_state state;
     char failure[256];          /* why the server does not run */
     struct loop_timer announce; /* to tools */

@@ -72,6 +72,14 @@ is "a program that is not there: exit code" 127 "$code"
 like "a program that is not there: the reason" "$work/err" \
     "^keelrun: cannot start /nonexistent on node $host \(rank 2\): No such file or directory$"
 
+# --- a thread that is late ---
+
+"$KEEL_TEST_MPICC" -D_GNU_SOURCE -shared -fPIC -o "$work/laggard.so" \
+    "$KEEL_TEST_SRCDIR/tests/system/laggard.c"
+for i in 1 2 3; do
+    passes "$ob1 -n 2 --oversubscribe -x LD_PRELOAD=$work/laggard.so" 2 2 hello
+done
+
 # --- two programs, other launchers ---
 
 run_limited 20 "$keelrun" $ob1 --oversubscribe -n 1 "$programs/hello.openmpi" 3 : \

@@ -60,7 +60,10 @@ tests_unit_launcher_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbas
 # The PMIx server, as far as it stands in the daemon.
 if OFFER_PMIX
 UNIT_TESTS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
-	tests/unit/launcher/test-pmix-published tests/unit/launcher/test-pmix-rendezvous
+	tests/unit/launcher/test-pmix-published tests/unit/launcher/test-pmix-rendezvous \
+	tests/unit/launcher/test-pmix-goodbye
+tests_unit_launcher_test_pmix_goodbye_SOURCES = tests/unit/launcher/test-pmix-goodbye.c
+tests_unit_launcher_test_pmix_goodbye_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_pmix_vet_SOURCES = tests/unit/launcher/test-pmix-vet.c
 tests_unit_launcher_test_pmix_vet_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_pmix_listener_SOURCES = tests/unit/launcher/test-pmix-listener.c
