@@ -77,8 +77,8 @@ void launch_app_fini(struct launch_app *app);
 int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned) KEEL_MUST_CHECK;
 int spawned_unpack(opal_buffer_t *buffer, struct spawned *spawned) KEEL_MUST_CHECK;
 void spawned_fini(struct spawned *spawned);
-/* Adds them to the job; takes the programs. On error (what does not fit behind what is there, no
- * memory) nothing is changed. */
+/* Adds them to the job; takes the programs, which inherit the environment of their parent's. On
+ * error (what does not fit behind what is there, no memory) the launch is not changed. */
 int launch_extend(struct launch *launch, struct spawned *spawned) KEEL_MUST_CHECK;
 
 int strings_pack(opal_buffer_t *buffer, char *const *strings) KEEL_MUST_CHECK;

@@ -4,6 +4,7 @@
 #include <launcher/orders.h>
 
 #include <bootstrap/proto.h>
+#include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,24 @@ static uint32_t *join(const uint32_t *head, uint32_t size, const uint32_t *tail,
     return joined;
 }
 
+/* What keelrun's user set for the parent (-x, --mca) holds for what it spawns, beneath the settings
+ * of that. */
+static int inherit(struct launch_app *app, const struct launch_app *parent)
+{
+    char **env = strings_copy(parent->env);
+    bool good = env != NULL;
+    for (char **own = app->env; good && own && *own; own++) {
+        good = strings_set(&env, strdup(*own));
+    }
+    if (!good) {
+        strings_free(env);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    strings_free(app->env);
+    app->env = env;
+    return ORTE_SUCCESS;
+}
+
 static void replace(uint32_t **array, uint32_t *with)
 {
     free(*array);
@@ -116,6 +135,12 @@ int launch_extend(struct launch *launch, struct spawned *spawned)
     struct job_map *map = &launch->map;
     if (!fits(launch, spawned)) {
         return ORTE_ERR_BAD_PARAM;
+    }
+    for (uint32_t i = 0; i < spawned->app_count; i++) {
+        int status = inherit(&spawned->apps[i], &launch->apps[launch->app_of[spawned->parent]]);
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
     }
     uint32_t *node_of = join(map->node_of, map->size, spawned->node_of, spawned->count);
     uint32_t *local = join(map->local_rank_of, map->size, spawned->local_rank_of, spawned->count);

@@ -44,6 +44,10 @@ tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libb
 tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
 tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
 	libbase.la
+UNIT_TESTS += tests/unit/launcher/test-spawned
+tests_unit_launcher_test_spawned_SOURCES = tests/unit/launcher/test-spawned.c
+tests_unit_launcher_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+	libbase.la
 tests_unit_launcher_test_strings_SOURCES = tests/unit/launcher/test-strings.c
 tests_unit_launcher_test_strings_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
