@@ -8,7 +8,7 @@
 #include <rml/state.h>
 #include <stdlib.h>
 
-enum { BATCH = 16, TICK_LEAST_US = 1000 };
+enum { BATCH = 16, TICK_LEAST_US = 1000, FULL_TELL_US = 4000000 };
 
 /* A frame without payload: an acknowledgement, a question, a link's credit, bad news. */
 struct word {
@@ -185,12 +185,64 @@ static void check_silence_locked(struct rml *rml, struct rml_peer *peer, uint64_
     rml_fail_session_locked(rml, peer, ORTE_ERR_UNREACH);
 }
 
+/* Somebody waits for a message that cannot come because others fill the queue: he is told. */
+static void report_full_locked(struct rml_peer *peer, orte_rml_tag_t tag)
+{
+    uint64_t bytes = 0;
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        bytes += peer->session->in[class].held;
+    }
+    log_warn(
+        LOG_RML,
+        "a receive of tag %u waits behind %llu bytes from %s that nobody has taken, and it may "
+        "send no more",
+        tag, (unsigned long long) bytes, ORTE_NAME_PRINT(&peer->name));
+}
+
+/* The next look at full queues; UINT64_MAX: there is none. */
+static uint64_t look_at_full_locked(struct rml *rml, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+    struct rml_peer *peer;
+    list_for_each (peer, &rml->full, struct rml_peer, full) {
+        if (now >= peer->full_since + FULL_TELL_US) {
+            orte_rml_tag_t tag = rml_waiting_tag_locked(rml, peer);
+            if (tag != ORTE_RML_TAG_INVALID) {
+                report_full_locked(peer, tag);
+            }
+            peer->full_since = now; /* and again, as long as it lasts */
+        }
+        uint64_t due = peer->full_since + FULL_TELL_US;
+        next = due < next ? due : next;
+    }
+    return next;
+}
+
+static void note_full_locked(struct rml *rml, struct rml_peer *peer)
+{
+    bool full = false;
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        full = full || rml_receiver_full(&peer->session->in[class]);
+    }
+    if (!full) {
+        list_remove(&peer->full);
+    } else if (list_empty(&peer->full)) {
+        peer->full_since = clock_us();
+        list_append(&rml->full, &peer->full);
+        if (peer->full_since + FULL_TELL_US < rml->tick_at) {
+            rml->tick_at = peer->full_since + FULL_TELL_US;
+            loop_post(rml->config.loop, &rml->tick_task);
+        }
+    }
+}
+
 static void tick(struct rml *rml)
 {
     struct list words = LIST_INIT(words);
-    uint64_t now = clock_us(), next = UINT64_MAX;
+    uint64_t now = clock_us();
     struct rml_peer *peer;
     pthread_mutex_lock(&rml->lock);
+    uint64_t next = look_at_full_locked(rml, now);
     list_for_each (peer, &rml->timed, struct rml_peer, timed) {
         speak_locked(rml, peer, now, &words);
         check_silence_locked(rml, peer, now);
@@ -402,6 +454,10 @@ void rml_know_locked(struct rml *rml, struct rml_peer *peer, uint64_t epoch)
 void rml_gone_locked(struct rml *rml, struct rml_peer *peer)
 {
     peer->gone = true;
+    if (peer->session) {
+        rml_fail_session_locked(rml, peer, ORTE_ERR_COMM_FAILURE);
+        rml_session_forget(peer->session);
+    }
     rml_fail_receives_from_locked(rml, peer);
 }
 
@@ -496,10 +552,14 @@ void rml_hear_unreachable(struct rml *rml, const struct rml_header *header)
 
 /* --- credit of what was delivered --- */
 
-void rml_hold_locked(struct rml_peer *peer, struct rml_message *message)
+void rml_hold_locked(struct rml *rml, struct rml_peer *peer, struct rml_message *message)
 {
     message->origin = peer;
-    rml_receiver_hold(&peer->session->in[message->info.class], message->size + RML_FRAME_COST);
+    struct rml_receiver *in = &peer->session->in[message->info.class];
+    rml_receiver_hold(in, message->size + RML_FRAME_COST);
+    if (rml_receiver_full(in)) {
+        note_full_locked(rml, peer);
+    }
 }
 
 void rml_consumed_locked(struct rml *rml, struct rml_message *message)
@@ -511,6 +571,9 @@ void rml_consumed_locked(struct rml *rml, struct rml_message *message)
     message->origin = NULL;
     struct rml_receiver *in = &peer->session->in[message->info.class];
     rml_receiver_release(in, message->size + RML_FRAME_COST);
+    if (!list_empty(&peer->full)) {
+        note_full_locked(rml, peer);
+    }
     if (rml_receiver_must_tell(in, 1)) {
         rml_poke_locked(rml, peer);
     }
@@ -522,6 +585,7 @@ void rml_flow_init(struct rml *rml)
 {
     list_init(&rml->timed);
     list_init(&rml->poked);
+    list_init(&rml->full);
     list_init(&rml->tick_task.link);
     list_init(&rml->poke_task.link);
     rml->tick_task.run = on_tick_task;

@@ -104,7 +104,7 @@ void rml_take(struct rml *rml, const struct oob_peer *from, struct rml_peer *pee
         return;
     case RML_ASSEMBLED_WHOLE:
         pthread_mutex_lock(&rml->lock);
-        rml_hold_locked(peer, message);
+        rml_hold_locked(rml, peer, message);
         rml_deliver_locked(rml, message);
         pthread_mutex_unlock(&rml->lock);
         return;

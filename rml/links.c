@@ -31,8 +31,8 @@ static bool routed_way_is_up_locked(struct rml *rml, const orte_process_name_t *
 static bool goes_direct_locked(struct rml *rml, const struct rml_peer *peer)
 {
     bool can = peer->state == RML_PEER_UP ||
-               (peer->state == RML_PEER_NEW &&
-                (peer->contact || peer->dialing || rml_can_resolve_locked(rml, &peer->name)));
+               (peer->state == RML_PEER_NEW && (peer->contact || peer->dialing || peer->broken ||
+                                                rml_can_resolve_locked(rml, &peer->name)));
     return can && !(peer->path == RML_PATH_ROUTED && routed_way_is_up_locked(rml, &peer->name));
 }
 
@@ -204,6 +204,15 @@ void rml_unreachable_locked(struct rml *rml, struct rml_peer *hop, struct list *
     rml_peers_each(&rml->peers, fail_over_hop, &refusal);
 }
 
+/* The link can be made again where it was made. */
+static void remember_home_locked(struct rml_peer *peer, struct dial *dial)
+{
+    free(peer->home);
+    peer->home = dial->contact;
+    peer->home_key = dial->key;
+    dial->contact = NULL;
+}
+
 /* Every dial ends here once: messages that wait for a link that does not come fail. */
 static void dial_end(struct dial *dial, int status, const char *reason)
 {
@@ -214,7 +223,9 @@ static void dial_end(struct dial *dial, int status, const char *reason)
     struct rml_peer *peer = rml_peer_find(&rml->peers, &dial->name);
     if (peer) {
         peer->dialing = false;
-        if (status < 0 && peer->state != RML_PEER_UP) {
+        if (status >= 0) {
+            remember_home_locked(peer, dial);
+        } else if (peer->state != RML_PEER_UP && !rml_mend_failed_locked(peer, status)) {
             rml_unreachable_locked(rml, peer, &frames);
         }
     }
@@ -282,6 +293,16 @@ int rml_dial_locked(struct rml *rml, struct rml_peer *peer)
 {
     enum oob_key key = rml->config.role == OOB_KEY_PEERCRED ? OOB_KEY_APP : rml->config.role;
     struct dial *dial = dial_create(rml, &peer->name, peer->contact, key);
+    if (!dial) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    dial_start_locked(rml, dial, peer);
+    return ORTE_SUCCESS;
+}
+
+int rml_dial_home_locked(struct rml *rml, struct rml_peer *peer)
+{
+    struct dial *dial = dial_create(rml, &peer->name, peer->home, peer->home_key);
     if (!dial) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -374,10 +395,14 @@ static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
 {
     struct rml *rml = arg;
     struct oob_link *old = NULL;
+    bool broken = false, resumed = false;
     pthread_mutex_lock(&rml->lock);
     struct rml_peer *peer = rml_peer_get(&rml->peers, &info->name);
     if (peer) {
         old = peer->link;
+        broken = peer->broken != NULL;
+        resumed = peer->broken && peer->session && peer->session->peer == info->epoch;
+        rml_mend_forget_locked(peer);
         attach_locked(peer, link);
         rml_know_locked(rml, peer, info->epoch);
         rml->upstream_down = rml->upstream_down && !is_upstream(rml, &info->name);
@@ -390,20 +415,21 @@ static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
         return;
     }
     rml_pass_waiting(rml, peer);
+    if (resumed) {
+        log_info(LOG_RML, "the link to %s is there again", ORTE_NAME_PRINT(&info->name));
+        return;
+    }
+    if (broken) {
+        tell_watchers(rml, info, ORTE_ERR_COMM_FAILURE); /* of the incarnation before */
+    }
     tell_watchers(rml, info, ORTE_SUCCESS);
 }
 
-/* True: the link was the peer's. What waited for it is in frames. */
-static bool detach_locked(struct rml *rml, struct rml_peer *peer, const struct oob_link *link,
-                          struct list *frames)
+/* Messages go another way from now on, or fail. */
+static void mark_down_locked(struct rml *rml, struct rml_peer *peer)
 {
     struct rml_peer *hop = NULL;
-    if (!peer || peer->link != link) {
-        return false;
-    }
-    peer->link = NULL;
     peer->state = RML_PEER_DOWN;
-    rml_unpend_locked(peer, frames);
     if (is_upstream(rml, &peer->name)) {
         rml->upstream_down = true;
         rml_fail_receives_locked(rml);
@@ -411,8 +437,21 @@ static bool detach_locked(struct rml *rml, struct rml_peer *peer, const struct o
     if (rml_next_hop_locked(rml, &peer->name, &hop) != ORTE_SUCCESS) {
         rml_gone_locked(rml, peer);
     }
-    rml_poke_all_locked(rml); /* by another way, or not at all */
-    return true;
+    rml_poke_all_locked(rml);
+}
+
+void rml_link_is_down(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
+                      int status)
+{
+    struct list frames = LIST_INIT(frames);
+    pthread_mutex_lock(&rml->lock);
+    rml_unpend_locked(peer, &frames);
+    mark_down_locked(rml, peer);
+    pthread_mutex_unlock(&rml->lock);
+    rml_fail_frames(&frames, ORTE_ERR_COMM_FAILURE);
+    log_debug(LOG_RML, "the link to %s is down: %s", ORTE_NAME_PRINT(&info->name),
+              opal_strerror(status));
+    tell_watchers(rml, info, status < 0 ? status : ORTE_ERR_COMM_FAILURE);
 }
 
 static void on_down(void *arg, struct oob_link *link, int status)
@@ -420,17 +459,24 @@ static void on_down(void *arg, struct oob_link *link, int status)
     struct rml *rml = arg;
     struct list frames = LIST_INIT(frames);
     struct oob_peer info = *oob_link_peer(link);
+    bool mends = false;
     pthread_mutex_lock(&rml->lock);
-    bool mine = detach_locked(rml, rml_peer_find(&rml->peers, &info.name), link, &frames);
+    struct rml_peer *peer = rml_peer_find(&rml->peers, &info.name);
+    bool mine = peer && peer->link == link;
+    if (mine) {
+        peer->link = NULL;
+        rml_unpend_locked(peer, &frames);
+        mends = rml_mend_locked(rml, peer, &info, status);
+    }
     pthread_mutex_unlock(&rml->lock);
     if (!mine) {
         return;
     }
     rml_fail_frames(&frames, ORTE_ERR_COMM_FAILURE);
     oob_link_unref(link);
-    log_debug(LOG_RML, "the link to %s is down: %s", ORTE_NAME_PRINT(&info.name),
-              opal_strerror(status));
-    tell_watchers(rml, &info, status < 0 ? status : ORTE_ERR_COMM_FAILURE);
+    if (!mends) {
+        rml_link_is_down(rml, peer, &info, status);
+    }
 }
 
 const struct oob_ops rml_oob_ops = {

@@ -69,6 +69,7 @@ struct rml_peer *rml_peer_get(struct rml_peers *peers, const orte_process_name_t
     }
     list_init(&peer->timed);
     list_init(&peer->poked);
+    list_init(&peer->full);
     list_init(&peer->asked);
     insert(peers, peer);
     peers->count++;
@@ -94,6 +95,7 @@ static void destroy(struct rml_peer *peer, void *arg)
     }
     free(peer->session);
     free(peer->contact);
+    free(peer->home);
     free(peer);
 }
 

@@ -26,6 +26,9 @@ struct rml_peer {
     struct list asked; /* in rml->unresolved, until then */
     bool upstream;     /* a daemon that this process chose to trust */
     char *contact;     /* owned; from set_contact_info, or NULL */
+    char *home;        /* owned; where this process made the link that it has or had, or NULL */
+    enum oob_key home_key;
+    struct rml_break *broken; /* the link broke and may come again; NULL: it did not */
     enum rml_path path;
     struct list pending[OOB_CLASSES]; /* struct oob_tx, waiting for the link or for its credit */
     size_t pending_bytes;
@@ -38,6 +41,7 @@ struct rml_peer {
     struct list poked;                     /* in rml->poked, until it is looked at */
     bool gone;                             /* it ended, as far as is known */
     uint64_t full_since;                   /* what it sent fills its queue; 0: it does not */
+    struct list full;                      /* in rml->full, as long as it does */
 
     /* the loop's own */
     struct rml_assembly assembly[OOB_CLASSES];

@@ -50,10 +50,12 @@ bool rml_receiver_must_tell(const struct rml_receiver *receiver, uint64_t now);
 /* Writes the acknowledgement into a frame that is about to be sent. */
 void rml_receiver_tell(struct rml_receiver *receiver, struct rml_stamp *stamp);
 
-/* Does the sender wait because too much is held? */
+/* Is so much held that the sender may have to wait? There is no room for the largest frame. */
 static inline bool rml_receiver_full(const struct rml_receiver *receiver)
 {
-    return receiver->held >= receiver->held_max;
+    uint64_t largest = RML_FRAME_MAX + RML_FRAME_COST;
+    uint64_t room = largest < receiver->held_max / 2 ? largest : receiver->held_max / 2;
+    return receiver->held > receiver->held_max - room;
 }
 
 #endif

@@ -269,6 +269,18 @@ void rml_fail_receives_from_locked(struct rml *rml, const struct rml_peer *peer)
     }
 }
 
+orte_rml_tag_t rml_waiting_tag_locked(const struct rml *rml, const struct rml_peer *peer)
+{
+    const struct rml_posted *posted;
+    list_for_each (posted, &rml->match.posted, struct rml_posted, link) {
+        if (container_of(posted, struct rml_receive, posted)->kind != KIND_HANDLER &&
+            rml_name_matches(&posted->peer, &peer->name)) {
+            return posted->tag;
+        }
+    }
+    return ORTE_RML_TAG_INVALID;
+}
+
 /* Will nothing come from there any more? */
 static bool hopeless_locked(struct rml *rml, const orte_process_name_t *name)
 {

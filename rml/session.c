@@ -24,16 +24,22 @@ static void doubt(struct rml_session *session, uint64_t now)
     }
 }
 
-/* Both directions begin anew. What is held stays held: it is in memory still. */
-static void begin_anew(struct rml_session *session, struct list *ended)
+/* What is held stays held: it is in memory still. */
+static void renew_in(struct rml_session *session)
 {
     for (int class = 0; class < OOB_CLASSES; class ++) {
         struct rml_receiver *in = &session->in[class];
         uint64_t held = in->held;
-        rml_sender_fail(&session->out[class], ended);
-        rml_sender_init(&session->out[class]);
         rml_receiver_init(in, in->window, in->held_max);
         in->held = held;
+    }
+}
+
+static void renew_out(struct rml_session *session, struct list *ended)
+{
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        rml_sender_fail(&session->out[class], ended);
+        rml_sender_init(&session->out[class]);
     }
 }
 
@@ -52,19 +58,32 @@ void rml_session_know(struct rml_session *session, uint64_t peer, struct rml_hea
     if (session->peer == peer) {
         return;
     }
-    if (session->peer == 0) {
-        session->peer = peer;
-        session->opening = false;
-        heard->send = rml_session_pending(session);
-        return;
-    }
+    bool forgotten = session->peer == 0;
+    uint64_t before = forgotten ? session->last : session->peer;
     session->peer = peer;
+    session->last = 0;
+    session->opening = false;
     session->doubt_at = 0;
     session->ask_who = false;
-    heard->renewed = true;
-    heard->was_used = session->used;
-    session->used = false;
-    begin_anew(session, &heard->ended);
+    if (before != 0 && before != peer) {
+        heard->renewed = true;
+        heard->was_used = session->used;
+        session->used = false;
+        renew_in(session);
+        if (!forgotten) {
+            renew_out(session, &heard->ended);
+        }
+    }
+    heard->send = rml_session_pending(session);
+}
+
+void rml_session_forget(struct rml_session *session)
+{
+    if (session->peer != 0) {
+        session->last = session->peer;
+        session->peer = 0;
+        session->opening = false;
+    }
 }
 
 /* --- receiving --- */
@@ -275,7 +294,7 @@ uint64_t rml_session_due(const struct rml_session *session)
     uint64_t due = UINT64_MAX;
     for (int class = 0; class < OOB_CLASSES; class ++) {
         due = sooner(due, session->out[class].probe_at);
-        due = sooner(due, session->in[class].ack_at);
+        due = sooner(due, session->peer != 0 ? session->in[class].ack_at : 0);
     }
     return due;
 }

@@ -17,6 +17,7 @@
 struct rml_session {
     uint64_t self;     /* my incarnation */
     uint64_t peer;     /* the peer's; 0: not known */
+    uint64_t last;     /* the peer's, until it was forgotten; 0: it was not */
     uint64_t doubt;    /* the number of the last question who is there */
     uint64_t doubt_at; /* when it was asked; 0: never, or it was answered */
     bool ask_who;      /* it is yet to be sent */
@@ -64,6 +65,9 @@ void rml_session_reply(struct rml_session *session, enum oob_class class,
 void rml_session_repair(struct rml_session *session, uint64_t now);
 /* Gives up what is pending in all classes. */
 void rml_session_fail(struct rml_session *session, struct list *failed);
+/* The peer ended, as far as is known: who is there next is learned anew, and what is queued from
+ * now on is for that one. Nothing is pending. */
+void rml_session_forget(struct rml_session *session);
 /* Asks for, and gives, the acknowledgements that are outstanding: the end is near. */
 void rml_session_hurry(struct rml_session *session, uint64_t now);
 bool rml_session_pending(const struct rml_session *session);

@@ -56,10 +56,16 @@ struct rml {
     size_t sends_open; /* accepted, and not all acknowledged */
     struct list dials; /* struct dial: under way */
 
+    /* rml/mend.c */
+    struct list breaks;           /* struct rml_break */
+    struct loop_timer mend_timer; /* the loop's own */
+    uint64_t reconnect_us;        /* 0: a link that breaks is down */
+
     /* rml/flow.c */
     struct list timed; /* struct rml_peer: sessions that wait for a time */
     uint64_t tick_at;  /* the earliest of these */
     struct list poked; /* struct rml_peer: may have something to send */
+    struct list full;  /* struct rml_peer: what they sent fills their queues */
     struct loop_task tick_task;
     struct loop_task poke_task;
     struct loop_timer tick_timer; /* the loop's own */
@@ -119,6 +125,23 @@ void rml_dials_fini(struct rml *rml);
 /* A hop's link cannot be made: what would go over it fails. frames gets what waits for it. */
 void rml_unreachable_locked(struct rml *rml, struct rml_peer *hop, struct list *frames);
 
+/* Makes a link anew where it was made before. */
+int rml_dial_home_locked(struct rml *rml, struct rml_peer *peer) KEEL_MUST_CHECK;
+/* A link does not come again. On the loop. */
+void rml_link_is_down(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
+                      int status);
+
+/* --- mend.c --- */
+
+void rml_mend_init(struct rml *rml);
+void rml_mend_fini(struct rml *rml);
+/* The link to a peer broke. False: it is down. */
+bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
+                     int status);
+/* An attempt to make it again failed. False: it is not broken. */
+bool rml_mend_failed_locked(struct rml_peer *peer, int status);
+void rml_mend_forget_locked(struct rml_peer *peer);
+
 /* --- resolve.c --- */
 
 void rml_resolve_init(struct rml *rml);
@@ -154,7 +177,7 @@ struct rml_session *rml_session_locked(struct rml *rml, struct rml_peer *peer);
 /* What is pending towards a peer fails. */
 void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status);
 void rml_fail_sessions(struct rml *rml, int status); /* of all peers */
-/* The peer ended: named receives fail. */
+/* The peer ended: what is pending and named receives fail. */
 void rml_gone_locked(struct rml *rml, struct rml_peer *peer);
 /* Sends what a session may send now; the second with the send lock held. */
 void rml_pump(struct rml *rml, struct rml_peer *peer);
@@ -171,7 +194,7 @@ void rml_hear(struct rml *rml, const struct oob_peer *from, const struct rml_hea
               const uint8_t *payload);
 void rml_hear_unreachable(struct rml *rml, const struct rml_header *header);
 /* A message takes of its origin's credit until it is consumed. */
-void rml_hold_locked(struct rml_peer *peer, struct rml_message *message);
+void rml_hold_locked(struct rml *rml, struct rml_peer *peer, struct rml_message *message);
 void rml_consumed_locked(struct rml *rml, struct rml_message *message);
 
 /* --- recv.c --- */
@@ -179,6 +202,8 @@ void rml_consumed_locked(struct rml *rml, struct rml_message *message);
 void rml_matched(void *arg, struct rml_posted *posted, struct rml_message *message);
 /* A whole message for this process. */
 void rml_deliver_locked(struct rml *rml, struct rml_message *message);
+/* The tag of a receive that waits for messages of a peer; 0: there is none. */
+orte_rml_tag_t rml_waiting_tag_locked(const struct rml *rml, const struct rml_peer *peer);
 /* Receives that name a peer complete with ORTE_ERR_COMM_FAILURE: nothing more will come. */
 void rml_fail_receives_from_locked(struct rml *rml, const struct rml_peer *peer);
 /* The link to the daemon went down: receives that cannot be served any more complete. */

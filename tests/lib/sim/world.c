@@ -357,11 +357,11 @@ static void forget_assembly(struct node *node, int from)
     }
 }
 
-/* These fail because their destination began anew: it must have done so. */
-static void allow_if_ended(struct sim_world *world, struct list *ended, int of, uint32_t life)
+/* These fail because their destination began anew: it must have done so (0: nobody was known). */
+static void allow_if_ended(struct sim_world *world, struct list *ended, int of, uint64_t before)
 {
     struct rml_out *out;
-    if (life >= world->node[of].life) {
+    if (before != 0 && life_of(before) >= world->node[of].life) {
         violated(world, "%d is taken for dead", of);
     }
     list_for_each (out, ended, struct rml_out, link) {
@@ -385,7 +385,7 @@ static void receive(struct sim_world *world, int at, struct sim_frame *frame)
     }
     if (heard.renewed) {
         forget_assembly(node, frame->origin);
-        allow_if_ended(world, &heard.ended, frame->origin, life_of(before));
+        allow_if_ended(world, &heard.ended, frame->origin, before);
     }
     if (heard.restarted) {
         node->under_way[frame->origin][stamp.class] = NULL;
@@ -529,6 +529,9 @@ static void give_up(struct sim_world *world, int from)
         allow_failure(world, from, to);
         rml_session_fail(&node->session[to], &failed);
         end_parts(world, &failed, true);
+        if (sim_below(&world->random, 2)) { /* it is taken for dead, perhaps wrongly */
+            rml_session_forget(&node->session[to]);
+        }
         node->dirty = true;
     }
 }

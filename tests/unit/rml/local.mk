@@ -20,7 +20,9 @@ tests_lib_libsim_la_SOURCES = \
 	tests/lib/sim/world.c tests/lib/sim/world.h
 UNIT_TESTS += \
 	tests/unit/rml/test-sender tests/unit/rml/test-receiver tests/unit/rml/test-session \
-	tests/unit/rml/test-credit tests/unit/rml/test-sim
+	tests/unit/rml/test-credit tests/unit/rml/test-cut tests/unit/rml/test-sim
+tests_unit_rml_test_cut_SOURCES = tests/unit/rml/test-cut.c
+tests_unit_rml_test_cut_LDADD = tests/lib/libunit.la librml.la libbase.la
 tests_unit_rml_test_sender_SOURCES = tests/unit/rml/test-sender.c
 tests_unit_rml_test_sender_LDADD = tests/lib/libunit.la librml.la libbase.la
 tests_unit_rml_test_receiver_SOURCES = tests/unit/rml/test-receiver.c
@@ -49,3 +51,6 @@ tests_unit_rml_test_defer_SOURCES = tests/unit/rml/test-defer.c $(RML_CLUSTER)
 tests_unit_rml_test_defer_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
 tests_unit_rml_test_resolve_SOURCES = tests/unit/rml/test-resolve.c $(RML_CLUSTER)
 tests_unit_rml_test_resolve_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
+UNIT_TESTS += tests/unit/rml/test-mend
+tests_unit_rml_test_mend_SOURCES = tests/unit/rml/test-mend.c $(RML_CLUSTER)
+tests_unit_rml_test_mend_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la

@@ -73,12 +73,12 @@ END_TEST
 START_TEST(what_is_held_closes_the_window)
 {
     rml_receiver_init(&receiver, WINDOW, 2 * WINDOW);
-    rml_receiver_hold(&receiver, 2 * WINDOW - 1000);
+    rml_receiver_hold(&receiver, 2 * WINDOW - 2 * RML_FRAME_MAX);
     ck_assert_int_eq(take(0, 10), RML_TAKE);
     rml_receiver_tell(&receiver, &told); /* what was granted stays so */
     ck_assert_uint_eq(told.window, RML_WINDOW_FIRST - 10 - COST);
     ck_assert(!rml_receiver_full(&receiver));
-    rml_receiver_hold(&receiver, 1000);
+    rml_receiver_hold(&receiver, 2 * RML_FRAME_MAX);
     ck_assert(rml_receiver_full(&receiver));
     rml_receiver_release(&receiver, WINDOW);
     ck_assert(rml_receiver_must_tell(&receiver, 1000));

@@ -145,6 +145,27 @@ START_TEST(giving_up)
 }
 END_TEST
 
+/* What is queued once a peer has ended is for whoever comes next. */
+START_TEST(a_forgotten_peer_has_a_successor)
+{
+    struct rml_stamp stamp;
+    begin();
+    open_sessions();
+    (void) rml_session_next(&a, OOB_APP, 1000, &stamp);
+    struct list failed = LIST_INIT(failed);
+    rml_session_fail(&a, &failed);
+    rml_session_forget(&a);
+    push(&a);
+    ck_assert_ptr_null(rml_session_next(&a, OOB_APP, 1000, &stamp));
+    heard = (struct rml_heard){.take = false};
+    list_init(&heard.ended);
+    rml_session_know(&a, B_AGAIN, &heard);
+    ck_assert(heard.renewed && heard.send && list_empty(&heard.ended));
+    ck_assert_ptr_eq(rml_session_next(&a, OOB_APP, 1000, &stamp), &frame);
+    ck_assert_uint_eq(stamp.dest_epoch, B_AGAIN);
+}
+END_TEST
+
 UNIT_MAIN("rml/session", a_message_and_its_acknowledgement, a_handshake_makes_the_question_needless,
           a_message_for_another_incarnation_is_not_taken, an_old_answer_changes_nothing,
-          only_questions_go_to_the_unknown, giving_up)
+          only_questions_go_to_the_unknown, giving_up, a_forgotten_peer_has_a_successor)

@@ -1,0 +1,146 @@
+/* Links that broke: whoever made the link makes it again, the other end waits for that. Only when
+ * neither comes to anything is the link down, and the peer perhaps gone. Everything here runs on
+ * the loop. */
+#include <config.h>
+
+#include <base/clock.h>
+#include <base/crypto.h>
+#include <base/log.h>
+#include <rml/state.h>
+#include <stdlib.h>
+
+enum {
+    LOOK_US = 10000,       /* between two looks at the broken links */
+    FIRST_WAIT_US = 10000, /* before the second attempt; then twice as long each time */
+    WAIT_MAX_US = 2000000,
+    REFUSALS_MAX = 3, /* in a row: nobody listens there any more */
+};
+
+struct rml_break {
+    struct list link; /* in rml->breaks */
+    struct rml_peer *peer;
+    struct oob_peer info;
+    int status;
+    uint64_t until_us;
+    uint64_t again_us; /* the next attempt */
+    uint64_t wait_us;
+    unsigned refusals;
+};
+
+void rml_mend_forget_locked(struct rml_peer *peer)
+{
+    if (peer->broken) {
+        list_remove(&peer->broken->link);
+        free(peer->broken);
+        peer->broken = NULL;
+    }
+}
+
+bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
+                     int status)
+{
+    if (status == ORTE_SUCCESS || rml->reconnect_us == 0 || rml->ending ||
+        rml->phase == RML_FINALIZED) {
+        return false; /* an orderly end, or nobody who would mend */
+    }
+    struct rml_break *broken = calloc(1, sizeof(*broken));
+    if (!broken) {
+        return false;
+    }
+    uint64_t now = clock_us();
+    broken->peer = peer;
+    broken->info = *info;
+    broken->status = status;
+    broken->until_us = now + rml->reconnect_us;
+    broken->again_us = now;
+    broken->wait_us = FIRST_WAIT_US;
+    list_append(&rml->breaks, &broken->link);
+    peer->broken = broken;
+    peer->state = RML_PEER_NEW;
+    loop_timer_start(&rml->mend_timer, 0);
+    log_info(LOG_RML, "the link to %s broke: %s", ORTE_NAME_PRINT(&peer->name),
+             opal_strerror(status));
+    return true;
+}
+
+/* Half of the wait is by chance, so that many ends do not come at once. */
+static uint64_t jittered(uint64_t wait_us)
+{
+    uint64_t chance;
+    crypto_random(&chance, sizeof(chance));
+    return wait_us / 2 + chance % (wait_us / 2 + 1);
+}
+
+bool rml_mend_failed_locked(struct rml_peer *peer, int status)
+{
+    struct rml_break *broken = peer->broken;
+    if (!broken) {
+        return false;
+    }
+    broken->refusals = status == ORTE_ERR_CONNECTION_FAILED ? broken->refusals + 1 : 0;
+    if (broken->refusals >= REFUSALS_MAX) {
+        broken->until_us = 0;
+    }
+    broken->again_us = clock_us() + jittered(broken->wait_us);
+    broken->wait_us = broken->wait_us * 2 < WAIT_MAX_US ? broken->wait_us * 2 : WAIT_MAX_US;
+    return true;
+}
+
+/* The next link whose time is over, off the list. */
+static struct rml_break *take_over_locked(struct rml *rml, uint64_t now)
+{
+    struct rml_break *broken;
+    list_for_each (broken, &rml->breaks, struct rml_break, link) {
+        if (now >= broken->until_us && !broken->peer->dialing) {
+            list_remove(&broken->link);
+            broken->peer->broken = NULL;
+            return broken;
+        }
+    }
+    return NULL;
+}
+
+static void try_again_locked(struct rml *rml, uint64_t now)
+{
+    struct rml_break *broken;
+    list_for_each (broken, &rml->breaks, struct rml_break, link) {
+        struct rml_peer *peer = broken->peer;
+        if (peer->home && !peer->dialing && now >= broken->again_us && now < broken->until_us &&
+            rml_dial_home_locked(rml, peer) != ORTE_SUCCESS) {
+            broken->again_us = now + FIRST_WAIT_US;
+        }
+    }
+}
+
+static void on_mend_timer(struct loop_timer *timer)
+{
+    struct rml *rml = container_of(timer, struct rml, mend_timer);
+    uint64_t now = clock_us();
+    struct rml_break *over;
+    pthread_mutex_lock(&rml->lock);
+    try_again_locked(rml, now);
+    while ((over = take_over_locked(rml, now))) {
+        pthread_mutex_unlock(&rml->lock);
+        rml_link_is_down(rml, over->peer, &over->info, over->status);
+        free(over);
+        pthread_mutex_lock(&rml->lock);
+    }
+    if (!list_empty(&rml->breaks)) {
+        loop_timer_start(&rml->mend_timer, LOOK_US);
+    }
+    pthread_mutex_unlock(&rml->lock);
+}
+
+void rml_mend_init(struct rml *rml)
+{
+    list_init(&rml->breaks);
+    loop_timer_init(&rml->mend_timer, rml->config.loop, on_mend_timer);
+}
+
+void rml_mend_fini(struct rml *rml)
+{
+    loop_timer_stop(&rml->mend_timer);
+    for (struct list *link; (link = list_pop(&rml->breaks));) {
+        free(container_of(link, struct rml_break, link));
+    }
+}

@@ -1,0 +1,269 @@
+/* Links that break and come again, processes that begin anew, receivers that are slow: what the
+ * simulation shows of the protocol, with real links. */
+#include "cluster.h"
+#include <base/fault.h>
+#include <base/param.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+enum { TAG = 200, STREAM = 3000 };
+
+static struct node daemons[3], a, b;
+
+/* rank 0 - daemon 0 - daemon 1 - daemon 2 - rank 1, TCP between the daemons. */
+static void open_chain(void)
+{
+    static const uint32_t daemon_of[] = {0, 2};
+    cluster_begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        node_open(&daemons[i], NODE_DAEMON_TCP, DAEMON(i), 1);
+        rml_route_tree(daemons[i].rml, 3);
+        ck_assert_int_eq(rml_route_job(daemons[i].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
+    }
+    node_open(&a, NODE_RANK, RANK(0), 1);
+    node_open(&b, NODE_RANK, RANK(1), 1);
+    node_link(&a, &daemons[0]);
+    node_link(&b, &daemons[2]);
+    node_link(&daemons[1], &daemons[0]);
+    node_link(&daemons[2], &daemons[1]);
+}
+
+static void close_all(void)
+{
+    node_close(&a);
+    node_close(&b);
+    for (int i = 0; i < 3; i++) {
+        node_close(&daemons[i]);
+    }
+    cluster_end();
+}
+
+static size_t size_of(uint32_t number)
+{
+    return number % 100 == 0 ? 700000 : number * 2654435761u % 3000;
+}
+
+static void *send_stream(void *arg)
+{
+    struct node *from = arg, *to = from == &a ? &b : &a;
+    static _Thread_local uint8_t data[700000];
+    for (uint32_t i = 0; i < STREAM; i++) {
+        struct iovec part = {data, size_of(i)};
+        fill(data, size_of(i), i);
+        ck_assert_int_eq(rml_call_send(from->rml, &to->name, &part, 1, TAG, 0), (int) size_of(i));
+    }
+    return NULL;
+}
+
+static void *receive_stream(void *arg)
+{
+    struct node *at = arg, *from = at == &a ? &b : &a;
+    for (uint32_t i = 0; i < STREAM; i++) {
+        struct iovec part = {NULL, 0};
+        int got = rml_call_recv(at->rml, &from->name, &part, 1, TAG, ORTE_RML_ALLOC);
+        ck_assert_msg(got == (int) size_of(i) && filled(part.iov_base, size_of(i), i),
+                      "message %u: %d bytes", i, got);
+        free(part.iov_base);
+    }
+    return NULL;
+}
+
+START_TEST(streams_through_resets)
+{
+    pthread_t threads[4];
+    ck_assert_int_eq(param_override("rml_reconnect_ms", "20000"), ORTE_SUCCESS);
+    ck_assert_int_eq(fault_set("oob.recv:error=ECONNRESET:p=0.01:seed=7:after=100"), ORTE_SUCCESS);
+    open_chain();
+    pthread_create(&threads[0], NULL, send_stream, &a);
+    pthread_create(&threads[1], NULL, send_stream, &b);
+    pthread_create(&threads[2], NULL, receive_stream, &a);
+    pthread_create(&threads[3], NULL, receive_stream, &b);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    uint32_t links = 0;
+    for (int i = 0; i < 3; i++) {
+        pthread_mutex_lock(&daemons[1].rml->lock);
+        const struct rml_peer *peer = rml_peer_find(&daemons[1].rml->peers, &daemons[i].name);
+        links += peer ? peer->link_number : 0;
+        pthread_mutex_unlock(&daemons[1].rml->lock);
+    }
+    ck_assert_uint_gt(links, 4);                         /* they broke */
+    ck_assert_int_ne(sem_trywait(&daemons[1].downs), 0); /* and nobody was told */
+    close_all();
+}
+END_TEST
+
+/* --- a star: ranks at one daemon --- */
+
+static void open_star(void)
+{
+    static const uint32_t daemon_of[] = {0, 0};
+    cluster_begin();
+    node_open(&daemons[0], NODE_DAEMON, DAEMON(0), 64);
+    ck_assert_int_eq(rml_route_job(daemons[0].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
+    node_open(&a, NODE_RANK, RANK(0), 64);
+    node_open(&b, NODE_RANK, RANK(1), 64);
+    node_link(&a, &daemons[0]);
+    node_link(&b, &daemons[0]);
+}
+
+struct sent {
+    int status;
+    bool done;
+};
+
+static void on_sent(int status, orte_process_name_t *peer, struct iovec *msg, int count,
+                    orte_rml_tag_t tag, void *cbdata)
+{
+    struct sent *sent = cbdata;
+    (void) peer;
+    (void) msg;
+    (void) count;
+    (void) tag;
+    sent->status = status;
+    __atomic_store_n(&sent->done, true, __ATOMIC_RELEASE);
+}
+
+static void send_delivered(uint32_t *number, struct sent *sent)
+{
+    struct iovec part = {number, sizeof(*number)};
+    *sent = (struct sent){.status = 1};
+    ck_assert_int_eq(
+        rml_call_send_nb(a.rml, &b.name, &part, 1, TAG, KEEL_RML_DELIVERED, on_sent, sent),
+        ORTE_SUCCESS);
+}
+
+/* The first incarnation does not hear the message any more; the second never sees it. */
+START_TEST(a_successor_gets_nothing_that_was_not_for_it)
+{
+    uint32_t number = 1;
+    struct sent first, second;
+    ck_assert_int_eq(param_override("rml_reconnect_ms", "20000"), ORTE_SUCCESS);
+    open_star();
+    send_delivered(&number, &first);
+    wait_done(&a, &first.done);
+    ck_assert_int_eq(first.status, 4);
+    loop_stop(b.loop);
+    number = 2;
+    send_delivered(&number, &second);
+    node_close(&b);
+    node_open(&b, NODE_RANK, RANK(1), 64);
+    node_link(&b, &daemons[0]);
+    wait_done(&a, &second.done);
+    ck_assert_int_eq(second.status, ORTE_ERR_COMM_FAILURE);
+    number = 3;
+    send_delivered(&number, &first);
+    struct iovec in = {&number, sizeof(number)};
+    ck_assert_int_eq(rml_call_recv(b.rml, &a.name, &in, 1, TAG, 0), 4);
+    ck_assert_uint_eq(number, 3);
+    wait_done(&a, &first.done);
+    ck_assert_int_eq(first.status, 4);
+    close_all();
+}
+END_TEST
+
+START_TEST(a_receive_from_one_who_ended)
+{
+    uint32_t number = 1;
+    struct iovec part = {&number, sizeof(number)};
+    open_star();
+    ck_assert_int_eq(rml_call_send(b.rml, &a.name, &part, 1, TAG, KEEL_RML_DELIVERED), 4);
+    node_close(&b);
+    orte_process_name_t gone = RANK(1);
+    wait_sem(&daemons[0].downs);
+    struct sent sent = {.status = 1};
+    ck_assert_int_eq(
+        rml_call_send_nb(a.rml, &gone, &part, 1, TAG, KEEL_RML_DELIVERED, on_sent, &sent),
+        ORTE_SUCCESS);
+    wait_done(&a, &sent.done);
+    ck_assert_int_eq(sent.status, ORTE_ERR_COMM_FAILURE);
+    ck_assert_int_eq(rml_call_recv(a.rml, &gone, &part, 1, TAG, 0), 4); /* what it sent before */
+    ck_assert_int_eq(rml_call_recv(a.rml, &gone, &part, 1, TAG, 0), ORTE_ERR_COMM_FAILURE);
+    close_all();
+}
+END_TEST
+
+static void *send_megabytes(void *arg)
+{
+    static uint8_t data[60000];
+    uint32_t count = *(uint32_t *) arg;
+    for (uint32_t i = 0; i < count; i++) {
+        struct iovec part = {data, sizeof(data)};
+        ck_assert_int_eq(rml_call_send(a.rml, &b.name, &part, 1, TAG, 0), (int) sizeof(data));
+    }
+    return NULL;
+}
+
+/* 60 MB towards somebody who takes nothing for a while: neither end nor the relay holds more than
+ * its windows. */
+START_TEST(a_slow_receiver_is_waited_for)
+{
+    pthread_t thread;
+    uint32_t count = 1000;
+    static uint8_t data[60000];
+    ck_assert_int_eq(param_override("rml_unexpected_max", "1m"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("rml_window", "1m"), ORTE_SUCCESS);
+    open_star();
+    pthread_create(&thread, NULL, send_megabytes, &count);
+    const uint64_t *held = &b.rml->match.unexpected_bytes;
+    while (count_of(&b, held) < (1u << 20) - sizeof(data)) {
+        struct timespec little = {0, 1000000};
+        nanosleep(&little, NULL);
+    }
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct iovec part = {data, sizeof(data)};
+        uint64_t now = count_of(&b, held);
+        most = now > most ? now : most;
+        ck_assert_int_eq(rml_call_recv(b.rml, &a.name, &part, 1, TAG, 0), (int) sizeof(data));
+    }
+    pthread_join(thread, NULL);
+    ck_assert_uint_le(most, 3u << 20); /* the limit, a window, and their messages' heads */
+    close_all();
+}
+END_TEST
+
+/* Tag 201 would come behind what fills the queue. */
+START_TEST(who_waits_behind_a_full_queue_is_told)
+{
+    pthread_t thread;
+    uint32_t count = 60;
+    uint8_t byte;
+    struct iovec in = {&byte, 1};
+    ck_assert_int_eq(param_override("rml_unexpected_max", "1m"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("rml_window", "1m"), ORTE_SUCCESS);
+    open_star();
+    char path[] = "/tmp/keel-test-log-XXXXXX";
+    int log = mkstemp(path), old = dup(STDERR_FILENO);
+    ck_assert(log >= 0 && old >= 0);
+    dup2(log, STDERR_FILENO);
+    struct sent got = {.status = 1};
+    ck_assert_int_eq(rml_call_recv_nb(b.rml, &a.name, &in, 1, TAG + 1, 0, on_sent, &got),
+                     ORTE_SUCCESS);
+    pthread_create(&thread, NULL, send_megabytes, &count);
+    char text[4096] = "";
+    for (int i = 0; i < 70 && !strstr(text, "waits behind"); i++) {
+        struct timespec little = {0, 100000000};
+        nanosleep(&little, NULL);
+        ck_assert_int_ge(pread(log, text, sizeof(text) - 1, 0), 0);
+    }
+    dup2(old, STDERR_FILENO);
+    unlink(path);
+    ck_assert_msg(strstr(text, "a receive of tag 201 waits behind") && strstr(text, "[[5,1],0]"),
+                  "%s", text);
+    for (uint32_t i = 0; i < count; i++) {
+        struct iovec part = {NULL, 0};
+        ck_assert_int_eq(rml_call_recv(b.rml, &a.name, &part, 1, TAG, ORTE_RML_ALLOC), 60000);
+        free(part.iov_base);
+    }
+    pthread_join(thread, NULL);
+    close_all();
+}
+END_TEST
+
+UNIT_MAIN("rml/mend", streams_through_resets, a_successor_gets_nothing_that_was_not_for_it,
+          a_receive_from_one_who_ended, a_slow_receiver_is_waited_for,
+          who_waits_behind_a_full_queue_is_told)
