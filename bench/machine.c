@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,8 +87,8 @@ void machine_describe(FILE *out)
     char date[64];
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", gmtime(&now));
     fprintf(out, "date        %s\n", date);
-    fprintf(out, "machine     %s, %ld processors, affinity %s\n", model,
-            sysconf(_SC_NPROCESSORS_ONLN), affinity);
+    fprintf(out, "machine     %s, %ld processors, affinity %s, nice %d\n", model,
+            sysconf(_SC_NPROCESSORS_ONLN), affinity, getpriority(PRIO_PROCESS, 0));
     fprintf(out, "kernel      %s %s, sched_autogroup_enabled %s\n", system.sysname, system.release,
             autogroup);
     fprintf(out, "load        %.2f in the last minute, %.0f %% of the processors busy now\n", load,
