@@ -126,7 +126,10 @@ static int hand_off(struct keel *keel, char *reason, size_t reason_size)
         return status;
     }
     /* nobody sends before everybody is ready to receive */
-    return keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
+    keel->backend->silent = true;
+    status = keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
+    keel->backend->silent = false;
+    return status;
 }
 
 static int create_backend(struct keel *keel, char *reason, size_t reason_size)

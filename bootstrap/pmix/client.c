@@ -175,6 +175,14 @@ static void make_session(struct pmix_client *client, uint32_t node)
     }
 }
 
+/* The ranks of this node have mapped what is there; who has not comes too late. */
+void pmix_client_orphaned(const struct pmix_client *client)
+{
+    if (client->session) {
+        session_remove(client->session);
+    }
+}
+
 /* --- joining --- */
 
 static int fill(struct pmix_client *client, const struct pmix_view *view, struct self *self,

@@ -49,7 +49,7 @@ struct pmix {
     bool may_collect;  /* the cards of all ranks are wanted at once */
     bool must_collect; /* else a fence of this server holds nobody back */
     bool broken;       /* a fence failed, or the server is gone: no other will pass */
-    uint32_t fences;   /* passed, without the first one, which shares the key */
+    uint32_t fences;   /* that may have published cards, and passed */
     uint32_t published;
     struct known *known; /* owned, by rank */
     uint32_t fetches;    /* under way */

@@ -36,6 +36,9 @@ static int orte_status(pmix_status_t status)
         return ORTE_ERR_OUT_OF_RESOURCE;
     case PMIX_ERR_NOT_SUPPORTED:
         return ORTE_ERR_NOT_SUPPORTED;
+    case PMIX_ERR_UNREACH:
+    case PMIX_ERR_COMM_FAILURE:
+        return ORTE_ERR_UNREACH;
     default:
         return ORTE_ERR_COMM_FAILURE;
     }
@@ -133,12 +136,6 @@ static int asked(struct pmix_ticket *ticket, pmix_status_t status)
 }
 
 /* --- joining --- */
-
-static int explain(char *reason, size_t size, const char *what, pmix_status_t status)
-{
-    snprintf(reason, size, "%s: %s", what, PMIx_Error_string(status));
-    return orte_status(status);
-}
 
 /* What the server told when this process joined: libpmix has it here, or it is not to be had. */
 static pmix_value_t *look_up(uint32_t rank, const char *key, pmix_data_type_t type)
@@ -269,8 +266,13 @@ static int client_join(struct pmix_view *view, char *reason, size_t reason_size)
     }
     pmix_status_t joined = PMIx_Init(&client.me, NULL, 0);
     if (joined != PMIX_SUCCESS) {
+        const char *nspace = getenv("PMIX_NAMESPACE");
         (void) set_joined(false);
-        return explain(reason, reason_size, "no PMIx server answers", joined);
+        snprintf(reason, reason_size,
+                 "the PMIx server of job %s, which is in the environment, cannot be joined: %s "
+                 "(the parameter bootstrap=singleton lets this process run alone)",
+                 nspace ? nspace : "?", PMIx_Error_string(joined));
+        return orte_status(joined);
     }
     int status = read_size(&read, reason, reason_size);
     if (status == ORTE_SUCCESS) {

@@ -3,7 +3,8 @@
  *
  * libpmix answers on a thread of its own: answers and lost come there, with the module's lock held,
  * and may post but not call the module. Everything else may be called by any thread; what says that
- * it blocks waits for the server, for as long as that takes. Statuses are ORTE's. */
+ * it blocks waits for the server, for as long as that takes. Statuses are ORTE's;
+ * ORTE_ERR_UNREACH: the server is gone. */
 #ifndef BOOTSTRAP_PMIX_MODULE_H
 #define BOOTSTRAP_PMIX_MODULE_H
 

@@ -43,12 +43,36 @@ static void run_fence(struct rml *rml, struct rml_completion *completion)
 }
 
 /* On libpmix's thread. */
+static void lost(void *arg)
+{
+    struct pmix *pmix = arg;
+    if (!pmix->lost.posted) {
+        pmix->lost.posted = true;
+        pmix_client_orphaned(pmix->client);
+        rml_post(pmix->backend.rml, &pmix->lost.completion);
+    }
+}
+
+/* On libpmix's thread. */
 static void fence_answered(void *arg, const struct pmix_answer *answer)
 {
     struct pmix *pmix = arg;
+    if (answer->status == ORTE_ERR_UNREACH) {
+        lost(pmix);
+    }
     pmix->fence.status = answer->status;
     pmix->fence.text = answer->text;
     rml_post(pmix->backend.rml, &pmix->fence.completion);
+}
+
+/* What a call of the server's has returned: whoever sees first that it is gone may end at once. */
+static int checked(struct pmix *pmix, int status)
+{
+    if (status == ORTE_ERR_UNREACH) {
+        pmix_client_orphaned(pmix->client);
+        return ORTE_ERR_COMM_FAILURE;
+    }
+    return status;
 }
 
 /* Passes a fence of the server's. */
@@ -59,7 +83,8 @@ static int pass(struct pmix *pmix, bool collect, uint64_t deadline_us, int (*pol
     struct rml *rml = pmix->backend.rml;
     struct note *fence = &pmix->fence;
     fence->read = pmix->fence_over = false;
-    int status = pmix->calls->fence(collect || pmix->must_collect, fence_answered, pmix, &ticket);
+    int status = checked(
+        pmix, pmix->calls->fence(collect || pmix->must_collect, fence_answered, pmix, &ticket));
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -92,10 +117,10 @@ static int publish(struct pmix *pmix)
         status = blob_append(&publication, pending->data, pending->size);
     }
     if (status == ORTE_SUCCESS) {
-        status = pmix->calls->put(key, publication.data, publication.size, false);
+        status = checked(pmix, pmix->calls->put(key, publication.data, publication.size, false));
     }
     if (status == ORTE_SUCCESS) {
-        status = pmix->calls->commit();
+        status = checked(pmix, pmix->calls->commit());
     }
     if (status == ORTE_SUCCESS) {
         pmix->published++;
@@ -112,11 +137,11 @@ static int pmix_fence(struct backend *backend, uint64_t deadline_us, int (*poll)
         return ORTE_ERR_COMM_FAILURE;
     }
     bool collect = pmix->fences == 0 && pmix->may_collect;
-    int status = publish(pmix);
+    int status = backend->silent ? ORTE_SUCCESS : publish(pmix);
     if (status == ORTE_SUCCESS) {
         status = pass(pmix, collect, deadline_us, poll, arg);
     }
-    if (status == ORTE_SUCCESS) {
+    if (status == ORTE_SUCCESS && !backend->silent) {
         pmix->fences++;
         pmix->known[backend->rank].complete = pmix->fences;
         status = backend_publish_own(backend);
@@ -140,16 +165,6 @@ static void run_lost(struct rml *rml, struct rml_completion *completion)
     __atomic_store_n(&pmix->fence_over, true, __ATOMIC_RELEASE);
     rml_cut_off(rml);
     note_read(rml, completion);
-}
-
-/* On libpmix's thread. */
-static void lost(void *arg)
-{
-    struct pmix *pmix = arg;
-    if (!pmix->lost.posted) {
-        pmix->lost.posted = true;
-        rml_post(pmix->backend.rml, &pmix->lost.completion);
-    }
 }
 
 static void pmix_abort(struct backend *backend, int status, const char *reason)
