@@ -14,6 +14,8 @@ EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/netns.sh test
 	tests/system/mpich.sh tests/system/openmpi.sh tests/system/pmix.sh
 SYSTEM_TESTS += tests/system/late.sh
 EXTRA_DIST += tests/system/late.sh
+SYSTEM_TESTS += tests/system/foreign.sh
+EXTRA_DIST += tests/system/foreign.sh
 
 check_PROGRAMS += tests/system/neighbour
 tests_system_neighbour_SOURCES = tests/system/neighbour.c
@@ -31,3 +33,8 @@ tests_system_goodbye_SOURCES = tests/system/goodbye.c
 tests_system_goodbye_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 tests_system_goodbye_LDADD = $(PMIX_LIBS)
 endif
+check_PROGRAMS += tests/system/peers
+tests_system_peers_SOURCES = tests/system/peers.c
+tests_system_peers_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_peers_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_peers_LDADD = lib/libkeel.la

@@ -4,6 +4,7 @@
  *   member leave          prints its name and leaves
  *   member hang           prints its name and stays until it is killed
  *   member fences         passes fences until a peer is lost, then ends with code 9
+ *   member kill           rank 1 (or 0, alone) kills itself; the others stay
  *   member exit CODE      ends without keel_finalize
  *   member abort CODE     rank 1 (or 0, alone) calls keel_abort; the others stay
  */
@@ -47,6 +48,10 @@ int main(int argc, char **argv)
         stay();
     } else if (strcmp(what, "fences") == 0) {
         return pass_fences();
+    } else if (strcmp(what, "kill") == 0 && (rank == 1 || size == 1)) {
+        kill(getpid(), SIGKILL);
+    } else if (strcmp(what, "kill") == 0) {
+        stay();
     } else if (strcmp(what, "exit") == 0) {
         return code;
     } else if (strcmp(what, "abort") == 0 && (rank == 1 || size == 1)) {

@@ -26,3 +26,14 @@ UNIT_TESTS += tests/unit/bootstrap/test-allgather
 tests_unit_bootstrap_test_allgather_SOURCES = tests/unit/bootstrap/test-allgather.c
 tests_unit_bootstrap_test_allgather_LDADD = tests/lib/libunit.la libbootserver.la librml.la \
 	liboob.la libbase.la
+
+# The back end under a PMIx server; the server is the test's own.
+UNIT_TESTS += tests/unit/bootstrap/test-handover tests/unit/bootstrap/test-pmix-job \
+	tests/unit/bootstrap/test-pmix
+tests_unit_bootstrap_test_handover_SOURCES = tests/unit/bootstrap/test-handover.c
+tests_unit_bootstrap_test_handover_LDADD = $(bootstrap_test_libs)
+tests_unit_bootstrap_test_pmix_job_SOURCES = tests/unit/bootstrap/test-pmix-job.c
+tests_unit_bootstrap_test_pmix_job_LDADD = $(bootstrap_test_libs)
+tests_unit_bootstrap_test_pmix_SOURCES = tests/unit/bootstrap/test-pmix.c \
+	tests/unit/bootstrap/pmix-server.c tests/unit/bootstrap/pmix-server.h $(RML_CLUSTER)
+tests_unit_bootstrap_test_pmix_LDADD = tests/lib/libunit.la libbootserver.la $(bootstrap_test_libs)
