@@ -382,12 +382,12 @@ static void job_end(void *state)
     struct offer *offer = state;
     loop_timer_stop(&offer->goodbye);
     loop_timer_stop(&offer->announce);
-    listener_destroy(offer->listener);
     if (offer->exchange) {
         exchange_close(offer->exchange); /* while the server can take the answers */
     }
     goodbyes_destroy(offer->goodbyes); /* as well */
     starter_end(offer->starter);
+    listener_destroy(offer->listener); /* a server that is just starting asks for its port */
     offer->state = SERVER_FAILED;
     settle_waiting(offer);
     exchange_destroy(offer->exchange);

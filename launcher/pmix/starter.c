@@ -2,6 +2,7 @@
 
 #include <launcher/pmix/starter.h>
 
+#include <base/fault.h>
 #include <base/log.h>
 #include <base/paths.h>
 #include <dlfcn.h>
@@ -96,6 +97,10 @@ static void release_descriptors(struct starter *starter)
 static bool start_guarded(struct starter *starter, const struct pmix_module *module)
 {
     release_descriptors(starter);
+    if (fault_at("launcher.pmix").action == FAULT_ERROR) {
+        snprintf(starter->reason, sizeof(starter->reason), "it is made to fail on purpose");
+        return false;
+    }
     guard_arm();
     int status = module->start(starter->host, starter->server, starter->job, starter->reason,
                                sizeof(starter->reason));

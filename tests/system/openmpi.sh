@@ -118,6 +118,13 @@ for layout in "-n 4 --oversubscribe" "--simulate 2x2"; do
     ends "$ob1 $layout" 4 0 abort quit all kill crash never
 done
 
+# A rank fails while another has just connected, and libpmix's server is being started for it.
+run_limited 20 "$keelrun" $ob1 --simulate 2x1 --mca fault launcher.pmix:delay=700 sh -c '
+    [ $PMIX_RANK = 1 ] || exec "$0" 2; sleep 0.4; exit 7' "$programs/hello.openmpi"
+is "an end while the server is being started: exit code" 7 "$code"
+is "an end while the server is being started: nothing else is said" \
+    "keelrun: rank 1 (sh) on node node1 exited with code 7" "$(cat "$work/err")"
+
 # keelrun itself is killed while the ranks run: nothing is left, no process and no file.
 mkfifo "$work/fifo"
 cat >"$work/block.c" <<'END'
@@ -209,6 +216,11 @@ if [ "$(id -u)" = 0 ]; then
 else
     skip "another user's connections" "this needs root"
 fi
+
+run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe --mca fault launcher.pmix:error=EIO \
+    "$programs/hello.openmpi" 2
+is "no server: exit code" 1 "$code"
+like "no server: the reason" "$work/err" "called MPI_Init, but PMIx is not offered: it is made to fail"
 
 # --- without the module ---
 
