@@ -36,10 +36,16 @@ static void resume(struct loop_task *task)
 static void lost_over(struct loop_timer *timer)
 {
     struct pmi1 *pmi1 = container_of(timer, struct pmi1, lost_timer);
+    bool more = false;
     for (uint32_t rank = 0; rank < pmi1->size; rank++) {
-        if (pmi1->clients[rank] && pmi1->clients[rank]->lost) {
+        struct pmi1_client *client = pmi1->clients[rank];
+        if (client && client->lost > 0 && --client->lost == 0) {
             local_broken(pmi1->daemon, rank, "closed its PMI-1 connection without MPI_Finalize");
         }
+        more = more || (client && client->lost > 0);
+    }
+    if (more) {
+        loop_timer_start(timer, LOST_TURN_US);
     }
 }
 

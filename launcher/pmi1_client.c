@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOST_GRACE_US 500000u /* an end of file is seen before the end of its process */
-
 static void client_watch(struct pmi1_client *client)
 {
     short events = client->out_size > 0 ? EV_WRITE : 0;
@@ -127,9 +125,9 @@ static void on_ready(struct loop_io *io, short events)
     }
     if ((events & EV_READ) && pmi1_client_read(client) < 0) {
         pmi1_client_close(client);
-        client->lost = client->state == CLIENT_INIT;
-        if (client->lost) {
-            loop_timer_start(&client->pmi1->lost_timer, LOST_GRACE_US);
+        client->lost = client->state == CLIENT_INIT ? LOST_TURNS : 0;
+        if (client->lost > 0 && !client->pmi1->lost_timer.started) {
+            loop_timer_start(&client->pmi1->lost_timer, LOST_TURN_US);
         }
     }
 }

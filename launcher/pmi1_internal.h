@@ -11,6 +11,10 @@
 #include <launcher/names.h>
 #include <launcher/pmi1_wire.h>
 
+/* An end of file is seen before the end of its process. Turns of the loop, not time alone: a
+ * machine that stands still takes none. */
+enum { LOST_TURNS = 10, LOST_TURN_US = 50000 };
+
 enum client_state {
     CLIENT_NEW,  /* has not said anything */
     CLIENT_INIT, /* between init and finalize */
@@ -27,7 +31,7 @@ struct pmi1_client {
     bool waiting;    /* for an answer that comes later: no request is read until then */
     bool in_barrier; /* that is what it waits for */
     bool spawning;   /* in the lines of an mcmd=spawn */
-    bool lost;       /* end of file before finalize: the end of the process should follow */
+    unsigned lost;   /* > 0: end of file before finalize; the end of the process should follow */
     int spawns, spawns_so_far;
     enum names_command asked; /* what it waits for otherwise */
     size_t in_size, out_size;
