@@ -24,16 +24,16 @@ struct keel_options {
         .size = sizeof(struct keel_options), .enable_comm = true, .data_plane = true \
     }
 
-/* Joins the job: under keelrun as the rank it started, else alone as a job of one. Blocks until all
- * peers' cards are to be had, for at most a parameter's time; options NULL means the defaults.
- * Returns ORTE_SUCCESS or an error, with the reason logged and everything undone. A second call
- * without keel_finalize between: ORTE_EXISTS. */
+/* Joins the job: under keelrun or a PMIx server as the rank it started, else alone as a job of one.
+ * Blocks until all peers' cards are to be had, for at most a parameter's time; options NULL means
+ * the defaults. Returns ORTE_SUCCESS or an error, with the reason logged and everything undone. A
+ * second call without keel_finalize between: ORTE_EXISTS. */
 int keel_init(const struct keel_options *options) KEEL_EXPORT;
 /* Leaves the job: blocks until all ranks have called it (for at most a parameter's time), then
  * frees everything, also when it returns an error: a rank was lost, or the time is over. Only
  * ORTE_ERR_NOT_SUPPORTED (inside a callback) and ORTE_ERROR (no keel_init) mean that nothing
- * happened. No other call is allowed after it but keel_init, which a rank of keelrun's is refused
- * (ORTE_ERR_PERM): it has left. */
+ * happened. No other call is allowed after it but keel_init, which a rank of a launcher's is
+ * refused (ORTE_ERR_PERM): it has left. */
 int keel_finalize(void) KEEL_EXPORT;
 
 /* My name; the pointer is valid until keel_finalize. NULL before keel_init. Any thread. */
