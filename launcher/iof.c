@@ -75,6 +75,25 @@ static void watch_all(struct iof *iof, bool on)
     }
 }
 
+static void send_output(struct iof *iof, uint32_t rank, uint8_t number, const void *data,
+                        size_t size)
+{
+    to_hnp(iof, proto_new(IOF_OUTPUT, "ucb", rank, number, data, size));
+    iof->window -= (int64_t) size;
+    if (iof->window <= 0) {
+        watch_all(iof, false);
+    }
+}
+
+bool iof_write(struct iof *iof, uint32_t rank, int stream, const void *data, size_t size)
+{
+    if (iof->closed[stream] || iof->window <= 0 || size > IOF_WINDOW) {
+        return false;
+    }
+    send_output(iof, rank, (uint8_t) stream, data, size);
+    return true;
+}
+
 static void stream_ready(struct loop_io *io, short events)
 {
     (void) events;
@@ -88,12 +107,7 @@ static void stream_ready(struct loop_io *io, short events)
         stream_close(stream);
         return;
     }
-    to_hnp(iof,
-           proto_new(IOF_OUTPUT, "ucb", stream->rank, stream->number, iof->scratch, (size_t) got));
-    iof->window -= got;
-    if (iof->window <= 0) {
-        watch_all(iof, false);
-    }
+    send_output(iof, stream->rank, stream->number, iof->scratch, (size_t) got);
 }
 
 void iof_add_output(struct iof *iof, uint32_t rank, int number, int fd)

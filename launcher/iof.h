@@ -36,6 +36,10 @@ void iof_destroy(struct iof *iof);
 /* Takes the descriptor: a rank's output (stream 1 or 2), or rank 0's input. */
 void iof_add_output(struct iof *iof, uint32_t rank, int stream, int fd);
 void iof_set_input(struct iof *iof, int fd);
+/* Output that does not come out of a descriptor. False: too much is under way, or the stream is
+ * closed. */
+bool iof_write(struct iof *iof, uint32_t rank, int stream, const void *data,
+               size_t size) KEEL_MUST_CHECK;
 /* From now on, the last end of file sends IOF_DRAINED. */
 void iof_drain(struct iof *iof);
 
