@@ -26,7 +26,7 @@ liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c l
 
 # PMIx: what stands in keelrun and keeld, and the module that needs libpmix
 if OFFER_PMIX
-liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/exchange.c \
+liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/errand.c launcher/pmix/exchange.c \
 	launcher/pmix/exchange.h launcher/pmix/exchange_internal.h launcher/pmix/found.c \
 	launcher/pmix/goodbye.c launcher/pmix/goodbye.h \
 	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/host.c launcher/pmix/keeper.c \
@@ -34,13 +34,16 @@ liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/exchange.c \
 	launcher/pmix/nspace.c launcher/pmix/nspace.h launcher/pmix/offer.c launcher/pmix/offer.h \
 	launcher/pmix/offer_internal.h launcher/pmix/published.c launcher/pmix/published.h \
 	launcher/pmix/rendezvous.c launcher/pmix/rendezvous.h \
-	launcher/pmix/starter.c launcher/pmix/starter.h launcher/pmix/vet.c launcher/pmix/vet.h
+	launcher/pmix/ranks.c launcher/pmix/starter.c launcher/pmix/starter.h \
+	launcher/pmix/states.c launcher/pmix/vet.c launcher/pmix/vet.h
 liblauncher_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 pkglib_LTLIBRARIES += lib/keel-pmix.la
 lib_keel_pmix_la_SOURCES = launcher/pmix/module.c launcher/pmix/module.h \
 	launcher/pmix/module_internal.h launcher/pmix/registration.c launcher/pmix/fence.c \
 	launcher/pmix/dmodex.c launcher/pmix/publish.c launcher/pmix/events.c \
-	launcher/pmix/query.c launcher/pmix/spawn.c launcher/pmix/found.c
+	launcher/pmix/query.c launcher/pmix/spawn.c launcher/pmix/found.c launcher/pmix/control.c \
+	launcher/pmix/group.c launcher/pmix/log.c launcher/pmix/repair.c launcher/pmix/states.c \
+	launcher/pmix/worker.c
 lib_keel_pmix_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS) $(HWLOC_CFLAGS)
 lib_keel_pmix_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 lib_keel_pmix_la_LIBADD = $(PMIX_LIBS) $(HWLOC_LIBS)

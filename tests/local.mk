@@ -8,6 +8,7 @@ include $(srcdir)/tests/unit/compat/local.mk
 include $(srcdir)/tests/unit/launcher/local.mk
 include $(srcdir)/tests/conformance/local.mk
 include $(srcdir)/tests/mpi/local.mk
+include $(srcdir)/tests/pmix/local.mk
 include $(srcdir)/tests/system/local.mk
 include $(srcdir)/tests/lint/local.mk
 

@@ -10,24 +10,36 @@
 
 struct ask {
     struct loop_task task;
+    struct work work;
     pmix_proc_t rank;
     pmix_modex_cbfunc_t done;
     void *cbdata;
+    pmix_status_t status;
+    char *data; /* libpmix frees it */
+    size_t size;
 };
+
+static void answer_ask(struct work *work)
+{
+    struct ask *ask = container_of(work, struct ask, work);
+    ask->done(ask->status, ask->data, ask->size, ask->cbdata, free, ask->data);
+    free(ask);
+}
 
 static void fetched(void *arg, pmix_status_t status, const void *data, size_t size)
 {
     struct ask *ask = arg;
-    char *copy = NULL;
+    ask->status = status;
     if (status == PMIX_SUCCESS && size > 0) {
-        copy = malloc(size);
-        status = copy ? status : PMIX_ERR_NOMEM;
+        ask->data = malloc(size);
+        if (ask->data) {
+            memcpy(ask->data, data, size);
+            ask->size = size;
+        } else {
+            ask->status = PMIX_ERR_NOMEM;
+        }
     }
-    if (copy) {
-        memcpy(copy, data, size);
-    }
-    ask->done(status, copy, copy ? size : 0, ask->cbdata, free, copy);
-    free(ask);
+    worker_do(&ask->work);
 }
 
 static void run_ask(struct loop_task *task)
@@ -45,7 +57,8 @@ pmix_status_t up_direct_modex(const pmix_proc_t *rank, const pmix_info_t info[],
     if (!ask) {
         return PMIX_ERR_NOMEM;
     }
-    *ask = (struct ask){.task.run = run_ask, .rank = *rank, .done = done, .cbdata = cbdata};
+    *ask = (struct ask){
+        .task.run = run_ask, .work.run = answer_ask, .rank = *rank, .done = done, .cbdata = cbdata};
     module_post(&ask->task);
     return PMIX_SUCCESS;
 }
@@ -53,7 +66,9 @@ pmix_status_t up_direct_modex(const pmix_proc_t *rank, const pmix_info_t info[],
 /* --- another daemon asks for a local rank's --- */
 
 struct reply {
+    struct work work;
     struct loop_task task;
+    pmix_proc_t rank;
     pmix_status_t status;
     void *data; /* owned */
     size_t size;
@@ -86,6 +101,16 @@ static void committed(pmix_status_t status, char *data, size_t size, void *cbdat
     module_post(&reply->task);
 }
 
+static void request(struct work *work)
+{
+    struct reply *reply = container_of(work, struct reply, work);
+    pmix_status_t status = PMIx_server_dmodex_request(&reply->rank, committed, reply);
+    if (status != PMIX_SUCCESS) {
+        reply->status = status;
+        module_post(&reply->task);
+    }
+}
+
 void local_modex(const pmix_proc_t *rank, pmix_done_fn *done, void *done_arg)
 {
     struct reply *reply = calloc(1, sizeof(*reply));
@@ -93,10 +118,10 @@ void local_modex(const pmix_proc_t *rank, pmix_done_fn *done, void *done_arg)
         done(done_arg, PMIX_ERR_NOMEM, NULL, 0);
         return;
     }
-    *reply = (struct reply){.task.run = run_reply, .done = done, .done_arg = done_arg};
-    pmix_status_t status = PMIx_server_dmodex_request(rank, committed, reply);
-    if (status != PMIX_SUCCESS) {
-        free(reply);
-        done(done_arg, status, NULL, 0);
-    }
+    *reply = (struct reply){.work.run = request,
+                            .task.run = run_reply,
+                            .rank = *rank,
+                            .done = done,
+                            .done_arg = done_arg};
+    worker_do(&reply->work);
 }

@@ -88,6 +88,8 @@ pmix_status_t up_deregister_events(pmix_status_t *codes, size_t count, pmix_op_c
 
 /* What libpmix borrows until it has told everybody. */
 struct delivery {
+    struct work work;
+    pmix_byte_object_t bytes; /* owned: the packed event */
     pmix_info_t *info;
     size_t count;
 };
@@ -99,6 +101,7 @@ static void delivered(pmix_status_t status, void *cbdata)
     if (delivery->info) {
         PMIX_INFO_FREE(delivery->info, delivery->count);
     }
+    free(delivery->bytes.bytes);
     free(delivery);
 }
 
@@ -134,22 +137,15 @@ static bool unpack(pmix_data_buffer_t *buffer, pmix_status_t *code, pmix_proc_t 
            PMIx_Data_unpack(NULL, buffer, delivery->info, &wanted, PMIX_INFO) == PMIX_SUCCESS;
 }
 
-void take_event(const void *event, size_t size)
+static void read_event(struct work *work)
 {
+    struct delivery *delivery = container_of(work, struct delivery, work);
     pmix_data_buffer_t buffer;
-    pmix_byte_object_t bytes = {malloc(size ? size : 1), size};
-    struct delivery *delivery = calloc(1, sizeof(*delivery));
     pmix_status_t code;
     pmix_proc_t source;
     pmix_data_range_t range;
-    if (!bytes.bytes || !delivery) {
-        free(bytes.bytes);
-        free(delivery);
-        return;
-    }
-    memcpy(bytes.bytes, event, size);
     PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    if (PMIx_Data_load(&buffer, &bytes) == PMIX_SUCCESS &&
+    if (PMIx_Data_load(&buffer, &delivery->bytes) == PMIX_SUCCESS &&
         unpack(&buffer, &code, &source, &range, delivery)) {
         deliver(code, &source, range, delivery);
     } else {
@@ -159,19 +155,60 @@ void take_event(const void *event, size_t size)
     PMIX_DATA_BUFFER_DESTRUCT(&buffer);
 }
 
-void rank_failed(const pmix_proc_t *rank)
+void take_event(const void *event, size_t size)
 {
     struct delivery *delivery = calloc(1, sizeof(*delivery));
-    if (!delivery) {
-        return;
-    }
-    pmix_proc_t source = *rank;
-    delivery->count = 1;
-    PMIX_INFO_CREATE(delivery->info, 1);
-    if (!delivery->info) {
+    char *bytes = delivery ? malloc(size ? size : 1) : NULL;
+    if (!bytes) {
         free(delivery);
         return;
     }
-    PMIX_INFO_LOAD(&delivery->info[0], PMIX_EVENT_AFFECTED_PROC, &source, PMIX_PROC);
-    deliver(PMIX_ERR_PROC_ABORTED, rank, PMIX_RANGE_NAMESPACE, delivery);
+    memcpy(bytes, event, size);
+    delivery->bytes = (pmix_byte_object_t){bytes, size};
+    delivery->work.run = read_event;
+    worker_do(&delivery->work);
+}
+
+/* --- ranks that fail --- */
+
+struct failure {
+    struct work work;
+    pmix_proc_t rank;
+};
+
+static void tell_failure(struct work *work)
+{
+    struct failure *failure = container_of(work, struct failure, work);
+    struct delivery *delivery = calloc(1, sizeof(*delivery));
+    struct outgoing *event = calloc(1, sizeof(*event));
+    pmix_proc_t rank = failure->rank;
+    free(failure);
+    if (delivery) {
+        PMIX_INFO_CREATE(delivery->info, 1);
+        delivery->count = 1;
+    }
+    if (!delivery || !delivery->info || !event) {
+        free(delivery);
+        free(event);
+        return;
+    }
+    PMIX_INFO_LOAD(&delivery->info[0], PMIX_EVENT_AFFECTED_PROC, &rank, PMIX_PROC);
+    if (pack(&event->bytes, PMIX_ERR_PROC_ABORTED, &rank, PMIX_RANGE_NAMESPACE, delivery->info,
+             1)) {
+        event->task.run = run_notify;
+        module_post(&event->task);
+    } else {
+        free(event);
+    }
+    deliver(PMIX_ERR_PROC_ABORTED, &rank, PMIX_RANGE_NAMESPACE, delivery);
+}
+
+void rank_failed(const pmix_proc_t *rank)
+{
+    struct failure *failure = calloc(1, sizeof(*failure));
+    if (failure) {
+        failure->work.run = tell_failure;
+        failure->rank = *rank;
+        worker_do(&failure->work);
+    }
 }

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request of mine to another daemon, or a collective that I take part in. */
 struct pending {
     struct list link;
     struct exchange *exchange;
     uint64_t request;
-    pmix_done_fn *done;
+    struct loop_timer timer;
+    pmix_done_fn *done; /* NULL: it was told that this takes too long */
     void *done_arg;
 };
 
@@ -24,17 +24,16 @@ struct meeting {
     uint64_t count;
 };
 
-struct exchange {
-    struct daemon *daemon;
-    const struct exchange_ops *ops;
-    void *arg;
-    struct list pending, meetings;
-    uint64_t last_request;
-    struct keeper *keeper; /* NULL: another daemon keeps the names */
-    bool closed;
-};
-
 /* --- pending requests --- */
+
+/* Whoever is to answer does so later. */
+static void late(struct loop_timer *timer)
+{
+    struct pending *pending = container_of(timer, struct pending, timer);
+    pmix_done_fn *done = pending->done;
+    pending->done = NULL;
+    done(pending->done_arg, PMIX_ERR_TIMEOUT, NULL, 0);
+}
 
 static struct pending *pending_add(struct exchange *exchange, pmix_done_fn *done, void *done_arg)
 {
@@ -47,7 +46,16 @@ static struct pending *pending_add(struct exchange *exchange, pmix_done_fn *done
     pending->request = ++exchange->last_request;
     pending->done = done;
     pending->done_arg = done_arg;
+    loop_timer_init(&pending->timer, exchange->daemon->loop, late);
     list_append(&exchange->pending, &pending->link);
+    return pending;
+}
+
+struct pending *exchange_pending(struct exchange *exchange, pmix_done_fn *done, void *done_arg,
+                                 uint64_t *request)
+{
+    struct pending *pending = pending_add(exchange, done, done_arg);
+    *request = pending ? pending->request : 0;
     return pending;
 }
 
@@ -55,7 +63,10 @@ static void pending_end(struct pending *pending, pmix_status_t status, const voi
                         size_t size)
 {
     list_remove(&pending->link);
-    pending->done(pending->done_arg, status, data, size);
+    loop_timer_stop(&pending->timer);
+    if (pending->done) {
+        pending->done(pending->done_arg, status, data, size);
+    }
     free(pending);
 }
 
@@ -81,7 +92,7 @@ void exchange_answer(struct daemon *daemon, uint32_t vpid, uint64_t request, pmi
                          proto_new(MESSAGE_ANSWER, "qib", request, (int32_t) status, data, size));
 }
 
-static void ask(struct pending *pending, uint32_t vpid, opal_buffer_t *buffer)
+void exchange_ask(struct pending *pending, uint32_t vpid, opal_buffer_t *buffer)
 {
     if (exchange_send(pending->exchange->daemon, vpid, buffer) != ORTE_SUCCESS) {
         pending_end(pending, PMIX_ERR_UNREACH, NULL, 0);
@@ -133,10 +144,8 @@ static uint32_t count_ranks(const struct exchange *exchange, const pmix_proc_t *
     return total <= most ? (uint32_t) total : 0;
 }
 
-/* The numbers of those who take part, sorted; NULL: somebody who is not of this job, or no memory.
- */
-static uint32_t *list_ranks(const struct exchange *exchange, const pmix_proc_t *procs, size_t count,
-                            uint32_t *rank_count)
+uint32_t *exchange_numbers(const struct exchange *exchange, const pmix_proc_t *procs, size_t count,
+                           uint32_t *rank_count)
 {
     uint32_t total = count_ranks(exchange, procs, count), used = 0, first, size;
     uint32_t *ranks = total > 0 ? calloc(total, sizeof(*ranks)) : NULL;
@@ -154,18 +163,19 @@ static uint32_t *list_ranks(const struct exchange *exchange, const pmix_proc_t *
     return ranks;
 }
 
-static char *make_signature(const struct exchange *exchange, const char *purpose,
+static char *make_signature(const struct exchange *exchange, const struct pmix_meeting *meeting,
                             const uint32_t *ranks, uint32_t count)
 {
     struct crypto_hash hash;
     uint8_t digest[32];
     char hex[2 * sizeof(digest) + 1], *signature = NULL;
     crypto_hash_begin(&hash);
+    crypto_hash_update(&hash, meeting->id, strlen(meeting->id) + 1);
     crypto_hash_update(&hash, ranks, count * sizeof(*ranks));
     crypto_hash_end(&hash, digest);
     crypto_to_hex(hex, digest, sizeof(digest));
-    if (asprintf(&signature, "pmix/%s/%s/%s", exchange->daemon->launch.map.uuid, purpose, hex) <
-        0) {
+    if (asprintf(&signature, "pmix/%s/%s/%s", exchange->daemon->launch.map.uuid, meeting->purpose,
+                 hex) < 0) {
         return NULL;
     }
     return signature;
@@ -215,24 +225,34 @@ static int join(struct pending *pending, const char *key, const uint32_t *ranks,
     return status;
 }
 
-void exchange_gather(struct exchange *exchange, const char *purpose, const pmix_proc_t *procs,
-                     size_t count, const void *data, size_t size, pmix_done_fn *done,
-                     void *done_arg)
+/* The name of this meeting for the daemons; NULL: no memory. */
+static char *make_key(struct exchange *exchange, const struct pmix_meeting *meeting,
+                      const uint32_t *ranks, uint32_t count)
+{
+    char *signature = make_signature(exchange, meeting, ranks, count), *key = NULL;
+    char *copy = signature ? strdup(signature) : NULL;
+    uint64_t turn = copy ? count_meeting(exchange, copy) : 0;
+    if (turn == 0 || asprintf(&key, "%s/%llu", signature, (unsigned long long) turn) < 0) {
+        key = NULL;
+    }
+    free(signature);
+    return key;
+}
+
+void exchange_gather(struct exchange *exchange, const struct pmix_meeting *meeting,
+                     const void *data, size_t size, pmix_done_fn *done, void *done_arg)
 {
     uint32_t rank_count;
-    uint32_t *ranks = list_ranks(exchange, procs, count, &rank_count);
+    uint32_t *ranks = exchange_numbers(exchange, meeting->procs, meeting->count, &rank_count);
     if (!ranks) {
         done(done_arg, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
         return;
     }
-    char *signature = make_signature(exchange, purpose, ranks, rank_count), *key = NULL;
-    char *copy = signature ? strdup(signature) : NULL;
-    uint64_t meeting = copy ? count_meeting(exchange, copy) : 0;
-    if (meeting == 0 || asprintf(&key, "%s/%llu", signature, (unsigned long long) meeting) < 0) {
-        key = NULL;
-    }
-    free(signature);
+    char *key = make_key(exchange, meeting, ranks, rank_count);
     struct pending *pending = pending_add(exchange, done, done_arg);
+    if (pending && meeting->timeout_ms > 0) {
+        loop_timer_start(&pending->timer, meeting->timeout_ms * 1000u);
+    }
     if (pending) {
         int status =
             key ? join(pending, key, ranks, rank_count, data, size) : ORTE_ERR_OUT_OF_RESOURCE;
@@ -257,8 +277,8 @@ void exchange_modex(struct exchange *exchange, const pmix_proc_t *rank, pmix_don
     }
     struct pending *pending = pending_add(exchange, done, done_arg);
     if (pending) {
-        ask(pending, map->daemon_of_node[map->node_of[first + rank->rank]],
-            proto_new(MESSAGE_MODEX, "qu", pending->request, first + rank->rank));
+        exchange_ask(pending, map->daemon_of_node[map->node_of[first + rank->rank]],
+                     proto_new(MESSAGE_MODEX, "qu", pending->request, first + rank->rank));
     }
 }
 
@@ -341,7 +361,7 @@ void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
         OBJ_RELEASE(buffer);
         buffer = NULL;
     }
-    ask(pending, keeper_of(exchange), buffer);
+    exchange_ask(pending, keeper_of(exchange), buffer);
 }
 
 void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_data_range_t range,
@@ -350,10 +370,10 @@ void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_
 {
     struct pending *pending = pending_add(exchange, done, done_arg);
     if (pending) {
-        ask(pending, keeper_of(exchange),
-            with_keys(proto_new(MESSAGE_LOOKUP, "qsucuu", pending->request, seeker->nspace,
-                                seeker->rank, (int) range, wait, timeout_s),
-                      keys));
+        exchange_ask(pending, keeper_of(exchange),
+                     with_keys(proto_new(MESSAGE_LOOKUP, "qsucuu", pending->request, seeker->nspace,
+                                         seeker->rank, (int) range, wait, timeout_s),
+                               keys));
     }
 }
 
@@ -363,10 +383,10 @@ void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
     (void) range; /* a process published a key once at most that it can name */
     struct pending *pending = pending_add(exchange, done, done_arg);
     if (pending) {
-        ask(pending, keeper_of(exchange),
-            with_keys(proto_new(MESSAGE_UNPUBLISH, "qsu", pending->request, publisher->nspace,
-                                publisher->rank),
-                      keys));
+        exchange_ask(pending, keeper_of(exchange),
+                     with_keys(proto_new(MESSAGE_UNPUBLISH, "qsu", pending->request,
+                                         publisher->nspace, publisher->rank),
+                               keys));
     }
 }
 
@@ -462,6 +482,8 @@ static int take(struct exchange *exchange, uint32_t from, uint8_t message, opal_
         return take_answer(exchange, buffer);
     case MESSAGE_EVENT:
         return take_event(exchange, buffer);
+    case MESSAGE_ERRAND:
+        return exchange_take_errand(exchange, from, buffer);
     default:
         return exchange->keeper ? keeper_take(exchange->keeper, from, message, buffer)
                                 : ORTE_ERR_BAD_PARAM;

@@ -3,10 +3,17 @@
 #ifndef LAUNCHER_PMIX_EXCHANGE_H
 #define LAUNCHER_PMIX_EXCHANGE_H
 
+#include <bootstrap/cards.h>
 #include <launcher/daemon.h>
 #include <launcher/pmix/module.h>
 
 struct exchange;
+
+/* What a daemon can do with its own ranks for another one. */
+enum errand {
+    ERRAND_STATES = 1, /* struct pmix_state of each */
+    ERRAND_SIGNAL,     /* the argument, to each that runs */
+};
 
 /* Ranks of all namespaces of a job are numbered in one row: those that the user started, then what
  * was spawned. */
@@ -16,6 +23,9 @@ struct exchange_ops {
     /* What others ask of this node's server. */
     void (*modex)(void *arg, uint32_t number, pmix_done_fn *done, void *done_arg);
     void (*event)(void *arg, const void *event, size_t size);
+    /* These ranks are local. */
+    pmix_status_t (*errand)(void *arg, enum errand errand, int32_t argument,
+                            const uint32_t *numbers, uint32_t count, struct blob *answer);
 };
 
 /* The daemon is borrowed. */
@@ -26,9 +36,8 @@ void exchange_close(struct exchange *exchange);
 void exchange_destroy(struct exchange *exchange);
 
 /* As in struct pmix_host. */
-void exchange_gather(struct exchange *exchange, const char *purpose, const pmix_proc_t *procs,
-                     size_t count, const void *data, size_t size, pmix_done_fn *done,
-                     void *done_arg);
+void exchange_gather(struct exchange *exchange, const struct pmix_meeting *meeting,
+                     const void *data, size_t size, pmix_done_fn *done, void *done_arg);
 void exchange_modex(struct exchange *exchange, const pmix_proc_t *rank, pmix_done_fn *done,
                     void *done_arg);
 void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
@@ -41,6 +50,10 @@ void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
                         pmix_data_range_t range, char **keys, pmix_done_fn *done, void *done_arg);
 void exchange_spawn(struct exchange *exchange, uint32_t parent, const struct pmix_program *programs,
                     size_t count, pmix_done_fn *done, void *done_arg);
+/* Has the daemons of these processes run an errand, and joins the answers. PMIX_SUCCESS: one of
+ * them did at least. */
+void exchange_errand(struct exchange *exchange, enum errand errand, int32_t argument,
+                     const pmix_proc_t *procs, size_t count, pmix_done_fn *done, void *done_arg);
 void exchange_notify(struct exchange *exchange, const void *event, size_t size);
 
 #endif

@@ -14,11 +14,23 @@ enum exchange_message {
     MESSAGE_UNPUBLISH, /* q request, s namespace, u rank, u count, count x s key (none: all) */
     MESSAGE_ANSWER,    /* q request, i status, b data */
     MESSAGE_EVENT,     /* b event */
+    MESSAGE_ERRAND,    /* q request, c errand, i argument, u count, count x u number */
 };
 
 enum { KEYS_MAX = 4096 };
 
 struct keeper;
+struct pending; /* a request of mine to another daemon, or a collective that I take part in */
+
+struct exchange {
+    struct daemon *daemon;
+    const struct exchange_ops *ops;
+    void *arg;
+    struct list pending, meetings;
+    uint64_t last_request;
+    struct keeper *keeper; /* NULL: another daemon keeps the names */
+    bool closed;
+};
 
 int keeper_create(struct keeper **keeper, struct daemon *daemon) KEEL_MUST_CHECK;
 void keeper_destroy(struct keeper *keeper);
@@ -26,7 +38,18 @@ void keeper_destroy(struct keeper *keeper);
 int keeper_take(struct keeper *keeper, uint32_t daemon, uint8_t message,
                 opal_buffer_t *buffer) KEEL_MUST_CHECK;
 
-/* exchange.c: takes the buffer, which may be NULL (no memory). */
+/* exchange.c: NULL: done was called. */
+struct pending *exchange_pending(struct exchange *exchange, pmix_done_fn *done, void *done_arg,
+                                 uint64_t *request);
+/* Sends the request, or ends it. Takes the buffer, which may be NULL (no memory). */
+void exchange_ask(struct pending *pending, uint32_t vpid, opal_buffer_t *buffer);
+/* The numbers of these processes, sorted; NULL: somebody who is not of this job, or no memory. */
+uint32_t *exchange_numbers(const struct exchange *exchange, const pmix_proc_t *procs, size_t count,
+                           uint32_t *number_count);
+/* errand.c */
+int exchange_take_errand(struct exchange *exchange, uint32_t asker, opal_buffer_t *buffer);
+
+/* Takes the buffer, which may be NULL (no memory). */
 int exchange_send(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
 void exchange_answer(struct daemon *daemon, uint32_t vpid, uint64_t request, pmix_status_t status,
                      const void *data, size_t size);

@@ -46,21 +46,23 @@ static void host_finalized(void *arg, const pmix_proc_t *rank, void (*answer)(vo
     }
 }
 
-static void host_abort(void *arg, const pmix_proc_t *rank, int status, const char *reason)
+static pmix_status_t host_abort(void *arg, const pmix_proc_t *rank, int status, const char *reason)
 {
     struct offer *offer = arg;
     uint32_t number;
-    if (offer_find_local(offer, rank->nspace, rank->rank, &number)) {
-        daemon_report(offer->daemon, proto_new(REPORT_ABORT, "uis", number, (int32_t) status,
-                                               strcmp(reason, "N/A") == 0 ? "MPI_Abort" : reason));
+    if (!offer_find_local(offer, rank->nspace, rank->rank, &number)) {
+        return PMIX_ERR_NOT_SUPPORTED; /* a tool: it has job control */
     }
+    daemon_report(offer->daemon, proto_new(REPORT_ABORT, "uis", number, (int32_t) status,
+                                           strcmp(reason, "N/A") == 0 ? "MPI_Abort" : reason));
+    return PMIX_SUCCESS;
 }
 
-static void host_gather(void *arg, const char *purpose, const pmix_proc_t *procs, size_t count,
-                        const void *data, size_t size, pmix_done_fn *done, void *done_arg)
+static void host_gather(void *arg, const struct pmix_meeting *meeting, const void *data,
+                        size_t size, pmix_done_fn *done, void *done_arg)
 {
     struct offer *offer = arg;
-    exchange_gather(offer->exchange, purpose, procs, count, data, size, done, done_arg);
+    exchange_gather(offer->exchange, meeting, data, size, done, done_arg);
 }
 
 static void host_modex(void *arg, const pmix_proc_t *rank, pmix_done_fn *done, void *done_arg)
@@ -97,16 +99,37 @@ static void host_spawn(void *arg, const pmix_proc_t *parent, const struct pmix_p
     struct offer *offer = arg;
     uint32_t number;
     if (!offer_find_local(offer, parent->nspace, parent->rank, &number)) {
-        done(done_arg, PMIX_ERR_NOT_FOUND, NULL, 0);
+        done(done_arg, PMIX_ERR_NOT_SUPPORTED, NULL, 0); /* a tool */
         return;
     }
     exchange_spawn(offer->exchange, number, programs, count, done, done_arg);
 }
 
-static void host_tell(void *arg, const char *text)
+static void host_states(void *arg, const pmix_proc_t *procs, size_t count, pmix_done_fn *done,
+                        void *done_arg)
 {
     struct offer *offer = arg;
-    daemon_tell(offer->daemon, "%s", text);
+    exchange_errand(offer->exchange, ERRAND_STATES, 0, procs, count, done, done_arg);
+}
+
+static void host_signal(void *arg, const pmix_proc_t *procs, size_t count, int signal,
+                        pmix_done_fn *done, void *done_arg)
+{
+    struct offer *offer = arg;
+    exchange_errand(offer->exchange, ERRAND_SIGNAL, signal, procs, count, done, done_arg);
+}
+
+static pmix_status_t host_write(void *arg, const pmix_proc_t *proc, int stream, const char *text)
+{
+    struct offer *offer = arg;
+    uint32_t number;
+    if (!offer_find_local(offer, proc->nspace, proc->rank, &number)) {
+        daemon_tell(offer->daemon, "%s", text);
+        return PMIX_SUCCESS;
+    }
+    return iof_write(offer->daemon->iof, number, stream, text, strlen(text))
+               ? PMIX_SUCCESS
+               : PMIX_ERR_OUT_OF_RESOURCE;
 }
 
 static void host_notify(void *arg, const void *event, size_t size)
@@ -127,6 +150,8 @@ const struct pmix_host offer_host = {
     .lookup = host_lookup,
     .unpublish = host_unpublish,
     .spawn = host_spawn,
-    .tell = host_tell,
+    .states = host_states,
+    .signal = host_signal,
+    .write = host_write,
     .notify = host_notify,
 };

@@ -3,11 +3,13 @@
 
 #include <launcher/pmix/module_internal.h>
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 const struct pmix_host *pmix_host;
@@ -34,6 +36,43 @@ void module_log(bool error, const char *format, ...)
     pmix_host->log(pmix_host->arg, error, text);
 }
 
+uint32_t module_daemon(void)
+{
+    return state.server.daemon;
+}
+
+bool module_number(const pmix_value_t *value, uint32_t *number)
+{
+    int64_t wide;
+    switch (value->type) {
+    case PMIX_INT:
+        wide = value->data.integer;
+        break;
+    case PMIX_INT32:
+        wide = value->data.int32;
+        break;
+    case PMIX_UINT:
+        wide = value->data.uint;
+        break;
+    case PMIX_UINT32:
+        wide = value->data.uint32;
+        break;
+    case PMIX_UINT16:
+        wide = value->data.uint16;
+        break;
+    case PMIX_SIZE:
+        wide = value->data.size > UINT32_MAX ? -1 : (int64_t) value->data.size;
+        break;
+    default:
+        return false;
+    }
+    if (wide < 0 || wide > UINT32_MAX) {
+        return false;
+    }
+    *number = (uint32_t) wide;
+    return true;
+}
+
 /* --- clients --- */
 
 enum client_news { CLIENT_CONNECTED, CLIENT_FINALIZED, CLIENT_ABORTED, ANSWER_ONLY };
@@ -41,6 +80,7 @@ enum client_news { CLIENT_CONNECTED, CLIENT_FINALIZED, CLIENT_ABORTED, ANSWER_ON
 /* Something a client did, on its way to the loop. */
 struct client_call {
     struct loop_task task;
+    struct work work;
     enum client_news news;
     pmix_proc_t rank;
     int status;
@@ -49,13 +89,20 @@ struct client_call {
     void *cbdata;
 };
 
+static void answer_client(struct work *work)
+{
+    struct client_call *call = container_of(work, struct client_call, work);
+    if (call->done) {
+        call->done(call->status, call->cbdata);
+    }
+    free(call);
+}
+
 static void let_go(void *arg)
 {
     struct client_call *call = arg;
-    if (call->done) {
-        call->done(PMIX_SUCCESS, call->cbdata);
-    }
-    free(call);
+    call->status = PMIX_SUCCESS;
+    worker_do(&call->work);
 }
 
 static void run_client_call(struct loop_task *task)
@@ -70,16 +117,14 @@ static void run_client_call(struct loop_task *task)
         pmix_host->finalized(pmix_host->arg, &call->rank, let_go, call);
         return;
     case CLIENT_ABORTED:
-        pmix_host->abort(pmix_host->arg, &call->rank, call->status, call->text);
+        answer = pmix_host->abort(pmix_host->arg, &call->rank, call->status, call->text);
         break;
     case ANSWER_ONLY:
         answer = call->status;
         break;
     }
-    if (call->done) {
-        call->done(answer, call->cbdata);
-    }
-    free(call);
+    call->status = answer;
+    worker_do(&call->work);
 }
 
 static pmix_status_t post_client_call(enum client_news news, const pmix_proc_t *rank, int status,
@@ -90,6 +135,7 @@ static pmix_status_t post_client_call(enum client_news news, const pmix_proc_t *
         return PMIX_ERR_NOMEM;
     }
     *call = (struct client_call){.task.run = run_client_call,
+                                 .work.run = answer_client,
                                  .news = news,
                                  .status = status,
                                  .done = done,
@@ -171,6 +217,7 @@ static pmix_server_module_t upcalls = {
     .notify_event = up_notify,
     .query = up_query,
     .tool_connected = up_tool_connected,
+    .group = up_group,
     .log = up_log,
     .job_control = up_job_control,
 };
@@ -244,8 +291,12 @@ static int start(const struct pmix_host *host, const struct pmix_server *server,
         forget();
         return -1;
     }
-    query_open(job);
-    if (registration_make(job, server, state.topology, reason, reason_size) != 0) {
+    query_add_job(job);
+    int error = registration_make(job, server, state.topology, reason, reason_size);
+    if (error == 0 && (error = worker_start()) != 0) {
+        snprintf(reason, reason_size, "no thread: %s", strerror(error));
+    }
+    if (error != 0) {
         PMIx_server_finalize();
         forget();
         return -1;
@@ -253,13 +304,87 @@ static int start(const struct pmix_host *host, const struct pmix_server *server,
     return 0;
 }
 
+/* --- jobs that are added --- */
+
+enum { ADD_LIMIT_S = 5 };
+
+/* The loop waits for it, but not for ever. */
+struct addition {
+    struct work work;
+    const struct pmix_job *job;
+    pthread_mutex_t lock;
+    pthread_cond_t finished;
+    bool done, abandoned; /* guarded by lock */
+    int status;
+    char reason[256];
+};
+
+static void addition_free(struct addition *addition)
+{
+    pthread_cond_destroy(&addition->finished);
+    pthread_mutex_destroy(&addition->lock);
+    free(addition);
+}
+
+static void run_addition(struct work *work)
+{
+    struct addition *addition = container_of(work, struct addition, work);
+    addition->status = registration_make(addition->job, &state.server, state.topology,
+                                         addition->reason, sizeof(addition->reason));
+    pthread_mutex_lock(&addition->lock);
+    addition->done = true;
+    bool abandoned = addition->abandoned;
+    pthread_cond_signal(&addition->finished);
+    pthread_mutex_unlock(&addition->lock);
+    if (abandoned) {
+        addition_free(addition);
+    }
+}
+
+/* Was it done in time? */
+static bool await_addition(struct addition *addition)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += ADD_LIMIT_S;
+    pthread_mutex_lock(&addition->lock);
+    while (!addition->done &&
+           pthread_cond_timedwait(&addition->finished, &addition->lock, &limit) == 0) {
+    }
+    bool done = addition->done;
+    addition->abandoned = !done;
+    pthread_mutex_unlock(&addition->lock);
+    return done;
+}
+
 static int add_job(const struct pmix_job *job, char *reason, size_t reason_size)
 {
-    return registration_make(job, &state.server, state.topology, reason, reason_size);
+    struct addition *addition = calloc(1, sizeof(*addition));
+    if (!addition) {
+        snprintf(reason, reason_size, "no memory");
+        return -1;
+    }
+    addition->work.run = run_addition;
+    addition->job = job;
+    pthread_mutex_init(&addition->lock, NULL);
+    pthread_cond_init(&addition->finished, NULL);
+    worker_do(&addition->work);
+    if (!await_addition(addition)) {
+        snprintf(reason, reason_size, "libpmix does not answer");
+        return -1;
+    }
+    int status = addition->status;
+    snprintf(reason, reason_size, "%s", addition->reason);
+    addition_free(addition);
+    if (status == 0) {
+        query_add_job(job);
+    }
+    return status;
 }
 
 static void stop(void)
 {
+    worker_end();
     PMIx_server_finalize();
     forget();
 }

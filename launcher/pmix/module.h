@@ -37,6 +37,15 @@ struct pmix_program {
     uint32_t count;    /* to be started: how many */
 };
 
+/* A collective: those that differ in anything but the time do not meet. */
+struct pmix_meeting {
+    const char *purpose; /* a short word */
+    const char *id;      /* of any text; "": none */
+    const pmix_proc_t *procs;
+    size_t count;
+    uint64_t timeout_ms; /* 0: none */
+};
+
 /* What the daemon offers. post and log: any thread; the rest on the loop. Requests that have a
  * done function are answered through it in every case. */
 struct pmix_host {
@@ -47,11 +56,11 @@ struct pmix_host {
     void (*connected)(void *arg, const pmix_proc_t *rank);
     /* answer: exactly once, when the rank may go on. */
     void (*finalized)(void *arg, const pmix_proc_t *rank, void (*answer)(void *), void *answer_arg);
-    void (*abort)(void *arg, const pmix_proc_t *rank, int status, const char *reason);
+    pmix_status_t (*abort)(void *arg, const pmix_proc_t *rank, int status, const char *reason);
     /* What all these processes' daemons bring, one behind the other, when all have brought theirs.
-     * purpose: a short word; collectives of another purpose do not meet. */
-    void (*gather)(void *arg, const char *purpose, const pmix_proc_t *procs, size_t count,
-                   const void *data, size_t size, pmix_done_fn *done, void *done_arg);
+     */
+    void (*gather)(void *arg, const struct pmix_meeting *meeting, const void *data, size_t size,
+                   pmix_done_fn *done, void *done_arg);
     /* What a rank of another node has put. */
     void (*modex)(void *arg, const pmix_proc_t *rank, pmix_done_fn *done, void *done_arg);
     void (*publish)(void *arg, const pmix_proc_t *publisher, struct pmix_scope scope,
@@ -66,8 +75,14 @@ struct pmix_host {
     /* More processes. The answer's data is their namespace, without an ending zero. */
     void (*spawn)(void *arg, const pmix_proc_t *parent, const struct pmix_program *programs,
                   size_t count, pmix_done_fn *done, void *done_arg);
-    /* A line for the user. */
-    void (*tell)(void *arg, const char *text);
+    /* What these processes are doing: the answer's data is read with pmix_state_next. */
+    void (*states)(void *arg, const pmix_proc_t *procs, size_t count, pmix_done_fn *done,
+                   void *done_arg);
+    /* PMIX_SUCCESS: one of them at least got it; SIGTERM also wakes those that are stopped. */
+    void (*signal)(void *arg, const pmix_proc_t *procs, size_t count, int signal,
+                   pmix_done_fn *done, void *done_arg);
+    /* Text for the user, as if this process had written it; a tool's goes to standard error. */
+    pmix_status_t (*write)(void *arg, const pmix_proc_t *proc, int stream, const char *text);
     /* A packed event for the processes of other nodes. */
     void (*notify)(void *arg, const void *event, size_t size);
 };
@@ -76,6 +91,7 @@ struct pmix_host {
 struct pmix_job {
     const char *nspace;
     const pmix_proc_t *parent; /* who spawned it; NULL: the user did */
+    uint32_t first;            /* the number of its rank 0 among all ranks */
     const struct job_map *map;
     uint32_t daemon; /* mine: its ranks are the local ones */
     const char *node;
@@ -109,13 +125,27 @@ struct pmix_module {
     void (*local_modex)(const pmix_proc_t *rank, pmix_done_fn *done, void *done_arg);
     /* An event that another daemon's processes sent. */
     void (*event)(const void *event, size_t size);
-    /* A rank ended by itself before its time. */
+    /* A local rank ended by itself before its time: everybody is told. */
     void (*rank_failed)(const pmix_proc_t *rank);
     /* Ends the server; blocks. Nothing is called back any more. */
     void (*stop)(void);
 };
 
 typedef const struct pmix_module *pmix_module_entry(void);
+
+/* --- the data of the answer about states --- */
+
+struct pmix_state {
+    uint32_t number; /* among all ranks */
+    int32_t pid;     /* 0: not started */
+    pmix_proc_state_t state;
+    int32_t exit_code; /* once it has ended */
+};
+
+/* Takes the next entry from *data, moving it; false at the end. */
+bool pmix_state_next(const uint8_t **data, size_t *size, struct pmix_state *state);
+/* How many bytes an entry needs; writes it where to is not NULL. */
+size_t pmix_state_put(uint8_t *to, const struct pmix_state *state);
 
 /* --- the data of a lookup's answer --- */
 

@@ -123,6 +123,7 @@ static void describe(struct nspace *nspace, const struct nspace_setup *setup, ui
     }
     nspace->job = (struct pmix_job){.nspace = nspace->name,
                                     .parent = spawned ? &nspace->parent : NULL,
+                                    .first = nspace->first,
                                     .map = &nspace->map,
                                     .daemon = setup->daemon->name.vpid,
                                     .node = setup->daemon->node,

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { NO_RANK = UINT32_MAX, ANNOUNCE_AFTER_US = 100000 };
@@ -223,7 +222,7 @@ static bool find_numbers(void *arg, const char *name, uint32_t *first, uint32_t 
 }
 
 static const struct exchange_ops exchange_ops = {
-    .find = find_numbers, .modex = asked_for_modex, .event = event_came};
+    .find = find_numbers, .modex = asked_for_modex, .event = event_came, .errand = offer_errand};
 
 /* --- the job's start --- */
 
@@ -335,7 +334,6 @@ static void announce(struct loop_timer *timer)
 }
 
 static void job_end(void *state);
-static void goodbye_turn(struct loop_timer *timer);
 
 static int job_start(void **state, struct daemon *daemon, char *reason, size_t reason_size)
 {
@@ -346,7 +344,7 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     offer->daemon = daemon;
     list_init(&offer->waiting);
     list_init(&offer->nspaces);
-    loop_timer_init(&offer->goodbye, daemon->loop, goodbye_turn);
+    loop_timer_init(&offer->goodbye, daemon->loop, offer_goodbye_turn);
     loop_timer_init(&offer->announce, daemon->loop, announce);
     name_things(offer);
     int status = make_folder(offer);
@@ -422,74 +420,6 @@ static int spawned(void *state, const struct spawned *what)
     return offer->state != SERVER_RUNNING || introduce(offer, nspace) ? ORTE_SUCCESS : ORTE_ERROR;
 }
 
-static void rank_started(void *state, uint32_t rank, pid_t pid, int fd)
-{
-    struct offer *offer = state;
-    (void) fd;
-    offer->ranks[rank].pid = pid;
-}
-
-/* A client waits for the answer to its goodbye, but no longer than 2 s. On a busy machine its end
- * may be known before libpmix has read it. libpmix gets some turns then, however long they take. */
-enum { GOODBYE_TURNS = 10, GOODBYE_TURN_US = 20000 };
-
-static bool rank_heard(void *state, uint32_t rank, int wait_status)
-{
-    struct offer *offer = state;
-    struct rank_state *ended = &offer->ranks[rank];
-    ended->ended = true;
-    bool said_all = !ended->connected || ended->finalized || offer->state != SERVER_RUNNING ||
-                    !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0;
-    if (!said_all) {
-        ended->patience = GOODBYE_TURNS;
-        if (!offer->goodbye.started) {
-            loop_timer_start(&offer->goodbye, GOODBYE_TURN_US);
-        }
-    }
-    return said_all;
-}
-
-static void goodbye_turn(struct loop_timer *timer)
-{
-    struct offer *offer = container_of(timer, struct offer, goodbye);
-    bool more = false;
-    for (uint32_t rank = 0; rank < offer->daemon->launch.map.size; rank++) {
-        struct rank_state *ended = &offer->ranks[rank];
-        if (ended->patience > 0 && --ended->patience == 0) {
-            local_heard(offer->daemon, rank);
-        }
-        more = more || offer->ranks[rank].patience > 0;
-    }
-    if (more) {
-        loop_timer_start(&offer->goodbye, GOODBYE_TURN_US);
-    }
-}
-
-void offer_rank_finalized(struct offer *offer, uint32_t number)
-{
-    offer->ranks[number].finalized = true;
-    if (offer->ranks[number].patience > 0) {
-        offer->ranks[number].patience = 0;
-        local_heard(offer->daemon, number);
-    }
-}
-
-static const char *rank_ended(void *state, uint32_t rank, int wait_status)
-{
-    struct offer *offer = state;
-    struct rank_state *ended = &offer->ranks[rank];
-    (void) wait_status;
-    ended->ended = true;
-    if (!ended->connected || ended->finalized) {
-        return NULL;
-    }
-    if (offer->state == SERVER_RUNNING) {
-        pmix_proc_t name = nspace_rank_name(&offer->nspaces, rank);
-        offer->module->rank_failed(&name);
-    }
-    return "MPI_Finalize";
-}
-
 const struct service_ops pmix_service = {
     .name = "PMIx",
     .tools = true,
@@ -497,8 +427,8 @@ const struct service_ops pmix_service = {
     .app_vars = offer_app_vars,
     .rank_vars = offer_rank_vars,
     .spawned = spawned,
-    .rank_started = rank_started,
-    .rank_heard = rank_heard,
-    .rank_ended = rank_ended,
+    .rank_started = offer_rank_started,
+    .rank_heard = offer_rank_heard,
+    .rank_ended = offer_rank_ended,
     .job_end = job_end,
 };

@@ -1,5 +1,6 @@
-/* What the files of the service PMIx share: offer.c (its life, ranks and connections), host.c (what
- * the module asks of the daemon), environment.c (what ranks find in theirs). */
+/* What the files of the service PMIx share: offer.c (its life and connections), ranks.c (its
+ * ranks), host.c (what the module asks of the daemon), environment.c (what ranks find in theirs).
+ */
 #ifndef LAUNCHER_PMIX_OFFER_INTERNAL_H
 #define LAUNCHER_PMIX_OFFER_INTERNAL_H
 
@@ -17,6 +18,7 @@ struct rank_state {
     uint32_t patience;     /* > 0: it has ended, and its goodbye may still be on its way */
     pid_t pid;             /* 0: not started */
     uint64_t connected_us; /* when it last connected */
+    int wait_status;       /* once it has ended */
 };
 
 enum server_state { SERVER_NOT_STARTED, SERVER_RUNNING, SERVER_FAILED };
@@ -46,8 +48,15 @@ struct offer {
 /* The number of a rank of this node; false: it is not one. */
 bool offer_find_local(struct offer *offer, const char *name, uint32_t rank, uint32_t *number);
 
-/* The rank has called MPI_Finalize. */
+/* ranks.c: what a rank's process does, and errands for other daemons. */
+void offer_rank_started(void *state, uint32_t number, pid_t pid, int fd);
+/* It has called MPI_Finalize. */
 void offer_rank_finalized(struct offer *offer, uint32_t number);
+bool offer_rank_heard(void *state, uint32_t number, int wait_status);
+void offer_goodbye_turn(struct loop_timer *timer);
+const char *offer_rank_ended(void *state, uint32_t number, int wait_status);
+pmix_status_t offer_errand(void *arg, enum errand errand, int32_t argument, const uint32_t *numbers,
+                           uint32_t count, struct blob *answer);
 
 /* host.c: its arg is the offer. */
 extern const struct pmix_host offer_host;

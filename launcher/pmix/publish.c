@@ -14,9 +14,14 @@ struct request {
     size_t item_count;
     char **keys; /* libpmix's, until it is answered */
     uint32_t wait, timeout_s;
+    pmix_status_t status; /* the answer */
+    struct work work;
     pmix_op_cbfunc_t done;
-    pmix_lookup_cbfunc_t found;
     void *cbdata;
+    struct inside_task inside; /* of a lookup, as are these */
+    pmix_lookup_cbfunc_t found;
+    uint8_t *data; /* owned: entries as in module.h */
+    size_t size;
 };
 
 static void request_free(struct request *request)
@@ -25,6 +30,7 @@ static void request_free(struct request *request)
         free((void *) request->items[i].value);
     }
     free(request->items);
+    free(request->data);
     free(request);
 }
 
@@ -41,20 +47,6 @@ static struct request *request_new(void (*run)(struct loop_task *task), const pm
     return request;
 }
 
-static uint32_t number_of(const pmix_info_t *info, uint32_t otherwise)
-{
-    switch (info->value.type) {
-    case PMIX_INT:
-        return info->value.data.integer > 0 ? (uint32_t) info->value.data.integer : 0;
-    case PMIX_UINT32:
-        return info->value.data.uint32;
-    case PMIX_SIZE:
-        return (uint32_t) info->value.data.size;
-    default:
-        return otherwise;
-    }
-}
-
 /* Is it about the request rather than something to publish? */
 static bool take_directive(struct request *request, const pmix_info_t *info, uint32_t key_count)
 {
@@ -63,23 +55,32 @@ static bool take_directive(struct request *request, const pmix_info_t *info, uin
     } else if (PMIX_CHECK_KEY(info, PMIX_PERSISTENCE)) {
         request->scope.persistence = info->value.data.persist;
     } else if (PMIX_CHECK_KEY(info, PMIX_WAIT)) { /* 0 or no number: all */
-        uint32_t wait = number_of(info, 0);
+        uint32_t wait = 0;
+        (void) module_number(&info->value, &wait);
         request->wait = wait > 0 && wait < key_count ? wait : key_count;
     } else if (PMIX_CHECK_KEY(info, PMIX_TIMEOUT)) {
-        request->timeout_s = number_of(info, 0);
+        (void) module_number(&info->value, &request->timeout_s);
     } else {
         return PMIX_CHECK_KEY(info, PMIX_USERID) || PMIX_CHECK_KEY(info, PMIX_GRPID);
     }
     return true;
 }
 
+static void answer(struct work *work)
+{
+    struct request *request = container_of(work, struct request, work);
+    request->done(request->status, request->cbdata);
+    request_free(request);
+}
+
 static void answered(void *arg, pmix_status_t status, const void *data, size_t size)
 {
+    struct request *request = arg;
     (void) data;
     (void) size;
-    struct request *request = arg;
-    request->done(status, request->cbdata);
-    request_free(request);
+    request->status = status;
+    request->work.run = answer;
+    worker_do(&request->work);
 }
 
 /* --- publish --- */
@@ -159,33 +160,57 @@ static size_t count_found(const void *data, size_t size)
     return count;
 }
 
-static void looked_up(void *arg, pmix_status_t status, const void *data, size_t size)
+static pmix_status_t unpack_found(const struct request *request, pmix_pdata_t *results,
+                                  size_t count)
 {
-    struct request *request = arg;
-    size_t count = status == PMIX_SUCCESS ? count_found(data, size) : 0, filled = 0;
-    pmix_pdata_t *results = NULL;
-    const uint8_t *at = data;
+    const uint8_t *at = request->data;
+    size_t size = request->size;
     struct pmix_found found;
+    for (size_t i = 0; i < count && pmix_found_next(&at, &size, &found); i++) {
+        results[i].proc = found.publisher;
+        PMIX_LOAD_KEY(results[i].key, found.key);
+        if (!unpack_value(&results[i].value, found.value, found.size)) {
+            return PMIX_ERR_UNPACK_FAILURE;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+static void answer_lookup(struct inside_task *task, bool alive)
+{
+    struct request *request = container_of(task, struct request, inside);
+    pmix_status_t status = request->status;
+    pmix_pdata_t *results = NULL;
+    size_t count = status == PMIX_SUCCESS ? count_found(request->data, request->size) : 0;
     if (count > 0) {
         PMIX_PDATA_CREATE(results, count);
-        status = results ? status : PMIX_ERR_NOMEM;
+        status = results ? unpack_found(request, results, count) : PMIX_ERR_NOMEM;
     }
-    while (results && filled < count && pmix_found_next(&at, &size, &found)) {
-        pmix_pdata_t *result = &results[filled];
-        result->proc = found.publisher;
-        PMIX_LOAD_KEY(result->key, found.key);
-        if (!unpack_value(&result->value, found.value, found.size)) {
-            status = PMIX_ERR_UNPACK_FAILURE;
-            break;
-        }
-        filled++;
+    if (alive) {
+        bool good = status == PMIX_SUCCESS;
+        request->found(status, good ? results : NULL, good ? count : 0, request->cbdata);
     }
-    request->found(status, status == PMIX_SUCCESS ? results : NULL,
-                   status == PMIX_SUCCESS ? filled : 0, request->cbdata);
     if (results) {
         PMIX_PDATA_FREE(results, count);
     }
     request_free(request);
+}
+
+static void looked_up(void *arg, pmix_status_t status, const void *data, size_t size)
+{
+    struct request *request = arg;
+    request->status = status;
+    if (status == PMIX_SUCCESS && size > 0) {
+        request->data = malloc(size);
+        if (request->data) {
+            memcpy(request->data, data, size);
+            request->size = size;
+        } else {
+            request->status = PMIX_ERR_NOMEM;
+        }
+    }
+    request->inside.run = answer_lookup;
+    worker_do_inside(&request->inside);
 }
 
 static void run_lookup(struct loop_task *task)

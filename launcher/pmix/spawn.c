@@ -8,11 +8,14 @@
 
 struct spawn {
     struct loop_task task;
+    struct work work;
     pmix_proc_t parent;
     struct pmix_program *programs; /* owned; the strings are libpmix's, until it is answered */
     size_t count;
     pmix_spawn_cbfunc_t done;
     void *cbdata;
+    pmix_status_t status; /* the answer */
+    pmix_nspace_t nspace;
 };
 
 static void spawn_free(struct spawn *spawn)
@@ -24,16 +27,22 @@ static void spawn_free(struct spawn *spawn)
     free(spawn);
 }
 
+static void answer(struct work *work)
+{
+    struct spawn *spawn = container_of(work, struct spawn, work);
+    spawn->done(spawn->status, spawn->nspace, spawn->cbdata);
+    spawn_free(spawn);
+}
+
 static void spawned(void *arg, pmix_status_t status, const void *data, size_t size)
 {
     struct spawn *spawn = arg;
-    pmix_nspace_t nspace = "";
+    spawn->status = status;
     if (status == PMIX_SUCCESS && size <= PMIX_MAX_NSLEN) {
-        memcpy(nspace, data, size);
-        nspace[size] = '\0';
+        memcpy(spawn->nspace, data, size);
+        spawn->nspace[size] = '\0';
     }
-    spawn->done(status, nspace, spawn->cbdata);
-    spawn_free(spawn);
+    worker_do(&spawn->work);
 }
 
 static void run_spawn(struct loop_task *task)
@@ -115,6 +124,7 @@ pmix_status_t up_spawn(const pmix_proc_t *rank, const pmix_info_t info[], size_t
         return PMIX_ERR_NOMEM;
     }
     spawn->task.run = run_spawn;
+    spawn->work.run = answer;
     spawn->parent = *rank;
     spawn->done = done;
     spawn->cbdata = cbdata;

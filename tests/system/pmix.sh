@@ -14,6 +14,70 @@ export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
 host=$(hostname)
 host=${host%%.*}
 
+clients=$KEEL_TEST_BUILDDIR/tests/pmix
+
+# --- clients ---
+
+# passes LAYOUT RANKS PROGRAM [ARGUMENT...]
+passes()
+{
+    local layout=$1 ranks=$2 program=$3
+    shift 3
+    # shellcheck disable=SC2086 # words
+    run_limited 40 "$keelrun" $layout "$clients/$program" "$@"
+    is "$program, keelrun $layout" "0 $program: $ranks ranks passed" \
+        "$code $(grep "^$program: " "$work/out")"
+}
+
+# ends HOW CODE: job control ends it.
+ends()
+{
+    local how=$1 expected=$2 layout=$3
+    # shellcheck disable=SC2086 # words
+    run_limited 20 "$keelrun" $layout "$clients/control" "$how"
+    is "control $how, keelrun $layout" "$expected" "$code"
+    ok "control $how, keelrun $layout: soon" [ "$wall_ms" -lt $((6000 * slow)) ]
+}
+
+for layout in "1 1 -n 1" "4 4 -n 4 --oversubscribe" "6 2 --simulate 3x2"; do
+    read -r ranks per_node layout <<<"$layout"
+    passes "$layout" "$ranks" values "$ranks" "$per_node"
+    for program in fence names connect group events query control; do
+        passes "$layout" "$ranks" "$program"
+    done
+    last=$((ranks - 1))
+    # shellcheck disable=SC2086 # words
+    run_limited 20 "$keelrun" $layout --tag-output "$clients/log"
+    is "log, keelrun $layout: exit code" 0 "$code"
+    like "log, keelrun $layout: standard output" "$work/out" \
+        "^\[[0-9a-f]+,$last\]<stdout>: rank $last logs to stdout$"
+    like "log, keelrun $layout: standard error" "$work/err" \
+        "^\[[0-9a-f]+,$last\]<stderr>: rank $last logs to stderr$"
+    # shellcheck disable=SC2086 # words
+    run_limited 40 "$keelrun" $layout "$clients/spawn" "$clients/spawn"
+    is "spawn, keelrun $layout" "0 child: 2 ranks passed spawn: $ranks ranks passed" \
+        "$code $(sort "$work/out" | tr '\n' ' ' | sed 's/ $//')"
+    ends terminate 143 "$layout"
+    ends kill 137 "$layout"
+done
+run_limited 20 "$keelrun" --simulate 3x2 "$clients/died"
+is "a rank dies: exit code" 137 "$code"
+is "a rank dies: all others hear of it" "5 PROC-ABORTED of rank 5" \
+    "$(sort "$work/out" | uniq -c | sed 's/^ *//')"
+
+# a rank that fails while servers start must not be their end
+for _ in 1 2 3 4; do
+    run_limited 20 "$keelrun" --simulate 2x2 bash -c \
+        "[ \$PMIX_RANK = 0 ] && exit 3; exec $clients/fence"
+    is "a rank fails at the start: exit code" 3 "$code"
+    unlike "and no server says anything" "$work/err" "ptl|terminated|PMIX ERROR"
+done
+
+# libpmix itself may stand still: the job can be ended all the same
+run_limited 20 "$keelrun" -n 3 --oversubscribe --timeout 5 "$clients/standstill"
+like "libpmix stands still: the time limit holds" <(echo "$code") "^(124|0)$"
+ok "libpmix stands still: soon" [ "$wall_ms" -lt $((10000 * slow)) ]
+
 # --- tools ---
 
 exists()
@@ -21,7 +85,33 @@ exists()
     compgen -G "$1" >"$work/glob"
 }
 
-# told JOB...: a job runs while pps asks; its namespace is what pps says.
+start "$keelrun" --simulate 3x2 sleep 60
+ok "a job to look at" wait_for 10 exists "$sessions/*/0/pmix.$host.tool"
+file=$(head -n 1 "$work/glob")
+job=${file#"$sessions"/} job=${job%%/*}
+{
+    read -r uri
+    read -r _
+    read -r server
+} <"$file"
+for how in "uri $uri" "pid $server" "nspace keel-$job-server"; do
+    # shellcheck disable=SC2086 # words
+    timeout 20 "$clients/tool" $how looks "keel-$job" 6 >"$work/tool" 2>&1
+    is "a tool, ${how%% *}" "0 tool: passed" "$? $(tail -n 1 "$work/tool")"
+done
+timeout 20 "$clients/tool" pid "$server" names itself >"$work/tool" 2>&1
+is "a tool with a name of its own is refused" 0 $?
+like "and logged" "$work/err" "refused a connection .*: it is neither a client nor a tool"
+"$clients/tool" pid "$server" stays >"$work/stays" 2>&1 &
+stopped=$!
+started+=("$stopped")
+ok "a tool that stops" wait_for 10 grep -q connected "$work/stays"
+timeout 20 "$clients/tool" pid "$server" kills "keel-$job" >"$work/tool" 2>&1
+is "a tool ends the job" "0 tool: passed" "$? $(tail -n 1 "$work/tool")"
+await 10
+is "the job ends, whatever the stopped tool does" 143 "$code"
+kill -KILL "$stopped"
+
 if command -v pps >"$work/which"; then
     for layout in "-n 2 --oversubscribe" "--simulate 3x2"; do
         # shellcheck disable=SC2086 # words
@@ -37,6 +127,8 @@ if command -v pps >"$work/which"; then
         like "its server and port" "$file" "^keel-$job-server\.0;tcp4://127\.0\.0\.1:[0-9]+$"
         timeout 20 pevent --event -147 --range 4 >"$work/pps" 2>&1
         is "pevent, keelrun $layout: exit code" 0 $?
+        timeout 20 pattrs --host all >"$work/pps" 2>&1
+        like "pattrs, keelrun $layout: what would end libpmix is refused" "$work/pps" NOT-SUPPORTED
         timeout 20 pps >"$work/pps" 2>&1
         is "and keelrun is alive" 0 $?
         kill -TERM "$server"
@@ -77,7 +169,7 @@ if command -v pps >"$work/which"; then
     is "another node's daemon answers too" "0 1" \
         "$code $(grep -c '^Active nspaces: keel-' "$work/err")"
 else
-    skip "tools" "there is no pps"
+    skip "pps, pevent and pattrs" "there is no libpmix-bin"
 fi
 
 ok "no session folder is left" wait_for 4 not test -e "$sessions"

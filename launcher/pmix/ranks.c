@@ -1,0 +1,153 @@
+/* The ranks of this node, as far as PMIx is concerned: where they are in their lives, and what
+ * other daemons want done with them. */
+#include <config.h>
+
+#include <launcher/pmix/offer_internal.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+void offer_rank_started(void *state, uint32_t number, pid_t pid, int fd)
+{
+    struct offer *offer = state;
+    (void) fd;
+    offer->ranks[number].pid = pid;
+}
+
+/* A client waits for the answer to its goodbye, but no longer than 2 s. On a busy machine its end
+ * may be known before libpmix has read it. libpmix gets some turns then, however long they take. */
+enum { GOODBYE_TURNS = 10, GOODBYE_TURN_US = 20000 };
+
+bool offer_rank_heard(void *state, uint32_t number, int wait_status)
+{
+    struct offer *offer = state;
+    struct rank_state *ended = &offer->ranks[number];
+    ended->ended = true;
+    ended->wait_status = wait_status;
+    bool said_all = !ended->connected || ended->finalized || offer->state != SERVER_RUNNING ||
+                    !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0;
+    if (!said_all) {
+        ended->patience = GOODBYE_TURNS;
+        if (!offer->goodbye.started) {
+            loop_timer_start(&offer->goodbye, GOODBYE_TURN_US);
+        }
+    }
+    return said_all;
+}
+
+void offer_goodbye_turn(struct loop_timer *timer)
+{
+    struct offer *offer = container_of(timer, struct offer, goodbye);
+    bool more = false;
+    for (uint32_t number = 0; number < offer->daemon->launch.map.size; number++) {
+        struct rank_state *ended = &offer->ranks[number];
+        if (ended->patience > 0 && --ended->patience == 0) {
+            local_heard(offer->daemon, number);
+        }
+        more = more || offer->ranks[number].patience > 0;
+    }
+    if (more) {
+        loop_timer_start(&offer->goodbye, GOODBYE_TURN_US);
+    }
+}
+
+void offer_rank_finalized(struct offer *offer, uint32_t number)
+{
+    offer->ranks[number].finalized = true;
+    if (offer->ranks[number].patience > 0) {
+        offer->ranks[number].patience = 0;
+        local_heard(offer->daemon, number);
+    }
+}
+
+const char *offer_rank_ended(void *state, uint32_t number, int wait_status)
+{
+    struct offer *offer = state;
+    struct rank_state *ended = &offer->ranks[number];
+    ended->ended = true;
+    ended->wait_status = wait_status;
+    if (!ended->connected || ended->finalized) {
+        return NULL;
+    }
+    if (offer->state == SERVER_RUNNING) {
+        pmix_proc_t name = nspace_rank_name(&offer->nspaces, number);
+        offer->module->rank_failed(&name);
+    }
+    return "MPI_Finalize";
+}
+
+/* --- errands --- */
+
+static pmix_proc_state_t state_of(const struct rank_state *rank)
+{
+    if (!rank->ended) {
+        return rank->pid == 0                        ? PMIX_PROC_STATE_LAUNCH_UNDERWAY
+               : rank->connected && !rank->finalized ? PMIX_PROC_STATE_CONNECTED
+                                                     : PMIX_PROC_STATE_RUNNING;
+    }
+    if (WIFSIGNALED(rank->wait_status)) {
+        return PMIX_PROC_STATE_ABORTED_BY_SIG;
+    }
+    if (WEXITSTATUS(rank->wait_status) != 0) {
+        return PMIX_PROC_STATE_TERM_NON_ZERO;
+    }
+    return rank->connected && !rank->finalized ? PMIX_PROC_STATE_TERM_WO_SYNC
+                                               : PMIX_PROC_STATE_TERMINATED;
+}
+
+static int exit_code_of(const struct rank_state *rank)
+{
+    return !rank->ended                     ? 0
+           : WIFSIGNALED(rank->wait_status) ? 128 + WTERMSIG(rank->wait_status)
+                                            : WEXITSTATUS(rank->wait_status);
+}
+
+static pmix_status_t tell_states(const struct offer *offer, const uint32_t *numbers, uint32_t count,
+                                 struct blob *answer)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t entry[64];
+        const struct rank_state *rank = &offer->ranks[numbers[i]];
+        struct pmix_state state = {.number = numbers[i],
+                                   .pid = rank->pid,
+                                   .state = state_of(rank),
+                                   .exit_code = exit_code_of(rank)};
+        size_t size = pmix_state_put(entry, &state);
+        if (blob_append(answer, entry, size) != ORTE_SUCCESS) {
+            return PMIX_ERR_NOMEM;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t send_signal(const struct offer *offer, const uint32_t *numbers, uint32_t count,
+                                 int signal)
+{
+    pmix_status_t status = PMIX_ERR_NOT_FOUND;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rank_state *rank = &offer->ranks[numbers[i]];
+        if (rank->pid == 0 || rank->ended) {
+            continue;
+        }
+        shepherd_signal(offer->daemon->shepherd, numbers[i], signal);
+        if (signal == SIGTERM) {
+            shepherd_signal(offer->daemon->shepherd, numbers[i], SIGCONT);
+        }
+        status = PMIX_SUCCESS;
+    }
+    return status;
+}
+
+pmix_status_t offer_errand(void *arg, enum errand errand, int32_t argument, const uint32_t *numbers,
+                           uint32_t count, struct blob *answer)
+{
+    struct offer *offer = arg;
+    switch (errand) {
+    case ERRAND_STATES:
+        return tell_states(offer, numbers, count, answer);
+    case ERRAND_SIGNAL:
+        return argument > 0 && argument < NSIG ? send_signal(offer, numbers, count, argument)
+                                               : PMIX_ERR_BAD_PARAM;
+    }
+    return PMIX_ERR_NOT_SUPPORTED;
+}
