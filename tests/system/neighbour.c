@@ -1,11 +1,14 @@
 /* neighbour KIND PORT NSPACE: a bad neighbour of a PMIx server on 127.0.0.1. It does its worst,
  * says "ready" on standard output, and waits to be killed.
  *
- *   idle     50 connections that say nothing          byte     one byte of a message
- *   half     a message's header and half its body     http     20 requests for a page
- *   random   20 times random bytes                    none     a message without security
- *   user     a message that names another user        job      one that names another job
- *   rank     one that names a rank that is not there  tool     one of a tool
+ *   idle     a connection that says nothing           crowd    64 of them
+ *   byte     one byte of a message                    half     a message's header and half its body
+ *   dribble  5 messages, a byte in 50 ms              huge     a message of 2 GiB
+ *   http     20 requests for a page                   random   20 times random bytes
+ *   none     a message without security               user     a message that names another user
+ *   job      one that names another job               rank     one of a rank that is not there
+ *   liar     one of a tool, with two users            deserter 20 tools that are gone at once
+ *   truant   a tool that says no more                 silent   rank 0's, which says no more
  *   foreign  another user's connections, with well-made messages (needs root)
  *   orphan   the same, closed at once (needs root) */
 #include <arpa/inet.h>
@@ -47,19 +50,26 @@ static void put(struct message *message, const void *data, size_t size)
     message->size += size;
 }
 
+enum { CLIENT = 0, TOOL = 3 };
+
 static struct message make(const char *security, uint32_t uid, uint8_t flag, const char *nspace,
                            uint32_t rank)
 {
     struct message message = {.size = 16};
-    uint32_t gid = 0, size = htonl(8), network_rank = htonl(rank);
+    uint32_t gid = getegid(), size = htonl(8), network_rank = htonl(rank);
+    uint32_t ids[2] = {htonl(geteuid()), htonl(gid)};
     memset(message.bytes, 0xff, 8);
     put(&message, security, strlen(security) + 1);
     put(&message, &size, 4);
     put(&message, &uid, 4);
     put(&message, &gid, 4);
     put(&message, &flag, 1);
-    put(&message, nspace, strlen(nspace) + 1);
-    put(&message, &network_rank, 4);
+    if (flag == TOOL) {
+        put(&message, ids, sizeof(ids));
+    } else {
+        put(&message, nspace, strlen(nspace) + 1);
+        put(&message, &network_rank, 4);
+    }
     put(&message, "4.2.2rc2\0v41\0\x01hash\0", 20);
     uint32_t body = (uint32_t) message.size - 16;
     memcpy(message.bytes + 8, &body, 4);
@@ -73,6 +83,35 @@ static void many(int count, const void *data, size_t size)
     }
 }
 
+/* Gone with a reset, before anybody can answer. */
+static void desert(int count, const struct message *message)
+{
+    struct linger reset = {.l_onoff = 1};
+    for (int i = 0; i < count; i++) {
+        int fd = dial();
+        say(fd, message->bytes, message->size);
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        close(fd);
+    }
+}
+
+/* In the background: the first bytes come before "ready". */
+static void dribble(const struct message *message)
+{
+    int fds[5];
+    for (int i = 0; i < 5; i++) {
+        fds[i] = dial();
+    }
+    puts("ready");
+    fflush(stdout);
+    for (size_t at = 0; at < message->size; at++) {
+        for (int i = 0; i < 5; i++) {
+            say(fds[i], message->bytes + at, 1);
+        }
+        usleep(50000);
+    }
+}
+
 static int be_nobody(void)
 {
     if (setgid(65534) < 0 || setuid(65534) < 0) {
@@ -82,37 +121,59 @@ static int be_nobody(void)
     return 0;
 }
 
-static int act(const char *kind, const char *nspace)
+/* Those that send one message and stay; 0: it is not one of them. */
+static int send_message(const char *kind, const char *nspace)
 {
     uint32_t uid = geteuid();
-    struct message message = make("native", uid, 0, nspace, 0);
+    const struct {
+        const char *kind;
+        struct message message;
+    } kinds[] = {
+        {"none", make("none", uid, CLIENT, nspace, 0)},
+        {"user", make("native", uid + 1, CLIENT, nspace, 0)},
+        {"job", make("native", uid, CLIENT, "another", 0)},
+        {"rank", make("native", uid, CLIENT, nspace, 1000000)},
+        {"liar", make("native", uid + 1, TOOL, nspace, 0)},
+        {"truant", make("native", uid, TOOL, nspace, 0)},
+        {"silent", make("native", uid, CLIENT, nspace, 0)},
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (strcmp(kind, kinds[i].kind) == 0) {
+            many(1, kinds[i].message.bytes, kinds[i].message.size);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int act(const char *kind, const char *nspace)
+{
+    struct message message = make("native", geteuid(), CLIENT, nspace, 0);
+    struct message tool = make("native", geteuid(), TOOL, nspace, 0);
     uint8_t noise[300];
+    if (send_message(kind, nspace)) {
+        return 0;
+    }
     if (strcmp(kind, "idle") == 0) {
-        many(50, "", 0);
+        many(1, "", 0);
+    } else if (strcmp(kind, "crowd") == 0) {
+        many(64, "", 0);
     } else if (strcmp(kind, "byte") == 0) {
         many(1, message.bytes, 1);
     } else if (strcmp(kind, "half") == 0) {
         many(5, message.bytes, message.size / 2);
+    } else if (strcmp(kind, "dribble") == 0) {
+        dribble(&message);
+    } else if (strcmp(kind, "huge") == 0) {
+        memcpy(message.bytes + 8, "\xff\xff\xff\x7f", 4);
+        many(1, message.bytes, message.size);
     } else if (strcmp(kind, "http") == 0) {
         many(20, "GET / HTTP/1.0\r\n\r\n", 18);
     } else if (strcmp(kind, "random") == 0 &&
                getrandom(noise, sizeof(noise), 0) == (ssize_t) sizeof(noise)) {
         many(20, noise, sizeof(noise));
-    } else if (strcmp(kind, "none") == 0) {
-        message = make("none", uid, 0, nspace, 0);
-        many(1, message.bytes, message.size);
-    } else if (strcmp(kind, "user") == 0) {
-        message = make("native", uid + 1, 0, nspace, 0);
-        many(1, message.bytes, message.size);
-    } else if (strcmp(kind, "job") == 0) {
-        message = make("native", uid, 0, "another", 0);
-        many(1, message.bytes, message.size);
-    } else if (strcmp(kind, "rank") == 0) {
-        message = make("native", uid, 0, nspace, 1000000);
-        many(1, message.bytes, message.size);
-    } else if (strcmp(kind, "tool") == 0) {
-        message = make("native", uid, 3, nspace, 0);
-        many(1, message.bytes, message.size);
+    } else if (strcmp(kind, "deserter") == 0) {
+        desert(20, &tool);
     } else if (strcmp(kind, "foreign") == 0 && be_nobody() == 0) {
         many(5, message.bytes, message.size);
     } else if (strcmp(kind, "orphan") == 0 && be_nobody() == 0) {

@@ -1,6 +1,5 @@
 #!/bin/bash
-# Open MPI's programs under keelrun: PMIx, on one node and over several; how they end; and bad
-# neighbours of the PMIx port.
+# Open MPI's programs under keelrun: PMIx, on one node and over several; and how they end.
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/mpi.sh"
 need_mpi openmpi
@@ -166,63 +165,12 @@ await 10
 ok "after kill -9 no rank is left" wait_for 4 not has_rank
 ok "nor a file in shared memory" wait_for 4 not exists "$job-*"
 
-# --- bad neighbours ---
-
-# neighbour KIND: four ranks begin while it does its worst; sets wall_ms.
-neighbour()
-{
-    run_limited 20 "$keelrun" $ob1 -n 4 --oversubscribe bash -c '
-        if [ "$PMIX_RANK" = 0 ] && [ "$1" != nobody ]; then
-            read -r line < <(exec "$2" "$1" "${PMIX_SERVER_URI4##*:}" "$PMIX_NAMESPACE") || exit 9
-        fi
-        exec "$3" 4' - "$1" "$helpers/neighbour" "$programs/hello.openmpi"
-}
-times=()
-for i in 1 2 3; do
-    neighbour nobody
-    is "four ranks, run $i: exit code" 0 "$code"
-    times+=("$wall_ms")
-done
-usual=$(printf '%s\n' "${times[@]}" | sort -n | sed -n 2p)
-# A connection that is waited for costs a second at least.
-limit=$((usual * 12 / 10 + 900))
-
-# bad KIND LINE: the job ends as always; one line in the log says why ("" none).
-bad()
-{
-    neighbour "$1"
-    is "$1: exit code" 0 "$code"
-    is "$1: all ranks" 1 "$(grep -cx 'hello: 4 ranks passed' "$work/out")"
-    ok "$1: in the usual time ($wall_ms ms beside $usual)" [ "$wall_ms" -le "$limit" ]
-    if [ -n "$2" ]; then
-        like "$1: a line in the log" "$work/err" \
-            "refused a connection to the PMIx port from 127.0.0.1: $2"
-        ok "$1: but not many" [ "$(grep -c refused "$work/err")" -le 3 ]
-    fi
-}
-bad idle ""
-bad byte ""
-bad half ""
-bad http "this is not PMIx"
-bad random "this is not PMIx"
-bad none "its security mode is not native"
-bad user "its credential names another user or group"
-bad job "it names another job"
-bad rank "it names no living rank of this node"
-bad tool "it names another user or group than its credential"
-if [ "$(id -u)" = 0 ]; then
-    bad foreign "it belongs to another user"
-    bad orphan "(its sender is gone already|it belongs to another user)"
-else
-    skip "another user's connections" "this needs root"
-fi
+# --- without a server, without the module ---
 
 run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe --mca fault launcher.pmix:error=EIO \
     "$programs/hello.openmpi" 2
 is "no server: exit code" 1 "$code"
 like "no server: the reason" "$work/err" "called MPI_Init, but PMIx is not offered: it is made to fail"
-
-# --- without the module ---
 
 mkdir -p "$work/bare/bin"
 cp "$keelrun" "$work/bare/bin/"
