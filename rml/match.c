@@ -46,17 +46,18 @@ void rml_match_fini(struct rml_match *match)
     match->unexpected_bytes = 0;
 }
 
-/* Gives a copy to a receive that peeks. Without memory it stays posted and sees the next message.
- */
+/* Gives a copy to a receive that peeks, or without memory nothing; then a persistent one stays
+ * posted and sees the next message. */
 static bool peek(struct rml_match *match, struct rml_posted *posted,
                  const struct rml_message *message)
 {
     struct rml_message *copy = rml_message_clone(message);
-    if (!copy) {
+    bool persistent = posted->flags & ORTE_RML_PERSISTENT;
+    if (!copy && persistent) {
         log_error(LOG_RML, "no memory for a peek at %zu bytes", message->size);
         return false;
     }
-    if (!(posted->flags & ORTE_RML_PERSISTENT)) {
+    if (!persistent) {
         list_remove(&posted->link);
     }
     match->matched(match->arg, posted, copy);

@@ -20,7 +20,8 @@ struct rml_match {
     struct list unexpected;
     size_t unexpected_bytes; /* their memory */
     uint64_t arrivals;
-    /* Takes the message over. The receive is off the queue, unless it is persistent. */
+    /* Takes the message over (NULL: there was no memory for a copy to peek at). The receive is off
+     * the queue, unless it is persistent. */
     void (*matched)(void *arg, struct rml_posted *posted, struct rml_message *message);
     void *arg;
 };

@@ -133,10 +133,27 @@ static void drop_failure(struct rml *rml, struct rml_completion *completion)
     unref_locked(container_of(completion, struct rml_receive, failure));
 }
 
+/* Takes a posted receive off its queue and completes it with an error. */
+static void fail_locked(struct rml *rml, struct rml_receive *receive, int status)
+{
+    rml_match_remove(&receive->posted);
+    receive->status = status;
+    if (receive->kind == KIND_WAIT) {
+        __atomic_store_n(&receive->done, true, __ATOMIC_RELEASE);
+        rml_wake_locked(rml);
+    } else {
+        rml_due_locked(rml, &receive->failure);
+    }
+}
+
 void rml_matched(void *arg, struct rml_posted *posted, struct rml_message *message)
 {
     struct rml *rml = arg;
     struct rml_receive *receive = receive_of(posted);
+    if (!message) {
+        fail_locked(rml, receive, ORTE_ERR_OUT_OF_RESOURCE);
+        return;
+    }
     if (receive->kind == KIND_WAIT) {
         receive->message = message;
         __atomic_store_n(&receive->done, true, __ATOMIC_RELEASE);
@@ -232,19 +249,6 @@ static bool reachable_locked(struct rml *rml, const orte_process_name_t *peer)
     }
     const struct rml_peer *known = rml_peer_find(&rml->peers, peer);
     return known && known->state == RML_PEER_UP;
-}
-
-/* Takes a posted receive off its queue and completes it with an error. */
-static void fail_locked(struct rml *rml, struct rml_receive *receive, int status)
-{
-    rml_match_remove(&receive->posted);
-    receive->status = status;
-    if (receive->kind == KIND_WAIT) {
-        __atomic_store_n(&receive->done, true, __ATOMIC_RELEASE);
-        rml_wake_locked(rml);
-    } else {
-        rml_due_locked(rml, &receive->failure);
-    }
 }
 
 void rml_fail_receives_locked(struct rml *rml)

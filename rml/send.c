@@ -15,7 +15,10 @@ static void run_send(struct rml *rml, struct rml_completion *completion)
         send->iov_fn(rml_send_result(send), &send->peer, send->parts, send->count, send->tag,
                      send->arg);
     } else if (send->buffer_fn) {
-        send->buffer_fn(send->result, &send->peer, send->buffer, send->tag, send->arg);
+        opal_buffer_t *buffer = send->buffer;
+        send->buffer_fn(send->result, &send->peer, buffer, send->tag, send->arg);
+        send->buffer = NULL; /* the caller's again, however long its frames stay */
+        OBJ_RELEASE(buffer);
     } else if (send->core_fn) {
         send->core_fn(send->arg, send->result);
     }
