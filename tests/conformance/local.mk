@@ -56,3 +56,19 @@ tests_conformance_compat_errors_LDFLAGS = $(old_link_flags)
 tests_conformance_compat_errors_LDADD = $(old_link_libs)
 SYSTEM_TESTS += tests/conformance/compat.sh
 EXTRA_DIST += tests/conformance/compat.sh tests/conformance/compat/cplusplus.cc
+
+# The matrix of orte_rml: function x flags x outcome (tests/conformance/rml/table.c).
+rml_matrix = tests/conformance/rml/matrix.h tests/conformance/rml/call.h \
+	tests/conformance/rml/cells.h tests/conformance/rml/table.c tests/conformance/rml/call.c \
+	tests/conformance/rml/sends.c tests/conformance/rml/receives.c \
+	tests/conformance/rml/others.c tests/conformance/rml/refusals.c tests/conformance/rml/memory.c
+check_PROGRAMS += tests/conformance/rml/job
+tests_conformance_rml_job_SOURCES = tests/conformance/rml/job.c $(rml_matrix)
+tests_conformance_rml_job_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_conformance_rml_job_LDADD = lib/libkeel.la
+UNIT_TESTS += tests/conformance/rml/failures
+tests_conformance_rml_failures_SOURCES = tests/conformance/rml/failures.c $(rml_matrix) \
+	$(RML_CLUSTER)
+tests_conformance_rml_failures_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
+SYSTEM_TESTS += tests/conformance/rml.sh
+EXTRA_DIST += tests/conformance/rml.sh

@@ -1,0 +1,219 @@
+/* What no job shows, for it would end: peers that are lost, and calls inside daemons. Two ranks and
+ * their daemon in one process; orte_rml speaks of the first rank, or of the daemon. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/conformance/rml/call.h>
+#include <tests/conformance/rml/cells.h>
+#include <tests/lib/unit.h>
+#include <tests/unit/rml/cluster.h>
+
+orte_process_name_t me, left, right;
+uint32_t ranks = 2;
+static struct node daemon_, a, b;
+
+void must_hold(bool holds, const char *condition, const char *file, int line)
+{
+    ck_assert_msg(holds, "%s, %s, %s: not so: %s (%s:%d)", current ? fn_names[current->fn] : "",
+                  current ? flag_names[current->flag] : "",
+                  current ? outcome_names[current->outcome] : "", condition, file, line);
+}
+
+void wait_until(const bool *done)
+{
+    wait_done(&a, done);
+}
+
+void wait_idly(void)
+{
+    for (int i = 0; i < 50; i++) {
+        (void) rml_progress(a.rml);
+    }
+}
+
+static void setup(void)
+{
+    static const uint32_t daemon_of[] = {0, 0};
+    cluster_begin();
+    node_open(&daemon_, NODE_DAEMON, DAEMON(0), 64);
+    ck_assert_int_eq(rml_route_job(daemon_.rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
+    node_open(&a, NODE_RANK, RANK(0), 64);
+    node_open(&b, NODE_RANK, RANK(1), 64);
+    node_link(&a, &daemon_);
+    node_link(&b, &daemon_);
+    rml_install(a.rml);
+    ck_assert_int_eq(orte_rml.enable_comm(), ORTE_SUCCESS);
+    me = left = RANK(0);
+    right = RANK(1);
+}
+
+static void teardown(void)
+{
+    rml_install(NULL);
+    node_close(&a);
+    node_close(&b);
+    node_close(&daemon_);
+    cluster_end();
+}
+
+/* --- peers that end --- */
+
+/* What ends only when it has arrived: large, or DELIVERED. */
+static int send_surely(const struct cell *cell, const orte_process_name_t *peer)
+{
+    static uint8_t data[100000];
+    bool delivered = flag_values[cell->flag] & KEEL_RML_DELIVERED;
+    struct call call = {.cell = cell};
+    int result = call_send(&call, cell, peer, cell_tag(cell), data, delivered ? 1 : sizeof(data));
+    if (result >= 0 && is_nonblocking(cell->fn)) {
+        call_wait(&call);
+        result = call.status;
+    }
+    must(call.ended <= 1);
+    call_fini(&call);
+    return result;
+}
+
+/* Completes with COMM_FAILURE, once; a persistent receive is not posted any more. */
+static void check_failed(struct call *call, const orte_process_name_t *peer)
+{
+    call_wait(call);
+    wait_idly();
+    must(call->status == ORTE_ERR_COMM_FAILURE && call->ended == 1 && call->size == 0);
+    if (is_nonblocking(call->cell->fn)) {
+        must(call->peer.vpid == peer->vpid);
+        must(!is_of_buffers(call->cell->fn) || call->nothing);
+        must(orte_rml.recv_cancel((orte_process_name_t *) peer, call->tag) == ORTE_ERR_NOT_FOUND);
+    }
+    call_fini(call);
+}
+
+static void fails(const struct cell *cell, const orte_process_name_t *peer)
+{
+    struct call call = {.cell = cell};
+    if (is_send(cell->fn)) {
+        must(send_surely(cell, peer) == ORTE_ERR_COMM_FAILURE);
+        return;
+    }
+    int result = call_receive(&call, cell, peer, cell_tag(cell), 10);
+    must(result == (is_nonblocking(cell->fn) ? ORTE_SUCCESS : ORTE_ERR_COMM_FAILURE));
+    check_failed(&call, peer);
+}
+
+/* Receives that are posted, those that come later, and sends; but what the peer sent is there. */
+static void the_peer_goes(const struct cell *cell)
+{
+    static const struct cell probe = {SEND, DELIVERED, COMM_FAILURE};
+    struct call posted = {.cell = cell};
+    bool posts = is_receive(cell->fn) && is_nonblocking(cell->fn);
+    struct iovec last = {(void *) "last", 4};
+    setup();
+    must(rml_call_send(b.rml, &me, &last, 1, 77, KEEL_RML_DELIVERED) == 4);
+    if (posts) {
+        must(call_receive(&posted, cell, &right, cell_tag(cell), 10) == ORTE_SUCCESS);
+    }
+    node_close(&b);
+    wait_sem(&daemon_.downs);
+    current = &probe;
+    must(send_surely(&probe, &right) == ORTE_ERR_COMM_FAILURE); /* this is how the news comes */
+    current = cell;
+    if (posts) {
+        check_failed(&posted, &right);
+    }
+    hear(&right, 77, false, "last", 4);
+    fails(cell, &right);
+    teardown();
+}
+
+static void the_daemon_goes(const struct cell *cell)
+{
+    setup();
+    node_close(&daemon_);
+    wait_sem(&a.downs);
+    fails(cell, &right);
+    say(&me, 78, true, "me", 2); /* myself I reach */
+    hear(&me, 78, true, "me", 2);
+    teardown();
+}
+
+static void peer_ended(const struct cell *cell)
+{
+    the_peer_goes(cell);
+    the_daemon_goes(cell);
+}
+
+/* --- in a daemon --- */
+
+static void blocking_in_a_daemon(const struct cell *cell)
+{
+    uint8_t byte = 0;
+    struct iovec part = {&byte, 1};
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    orte_process_name_t rank = RANK(0);
+    setup();
+    rml_install(daemon_.rml);
+    must(orte_rml.enable_comm() == ORTE_SUCCESS);
+    must(call_raw(cell->fn, (struct arguments){.peer = &rank,
+                                               .msg = &part,
+                                               .count = 1,
+                                               .buffer = buffer,
+                                               .tag = cell_tag(cell),
+                                               .flags = flag_values[cell->flag]}) ==
+         ORTE_ERR_NOT_SUPPORTED);
+    OBJ_RELEASE(buffer);
+    teardown();
+}
+
+/* --- the tests --- */
+
+static enum fn chosen; /* of two: the blocking one, and the other behind it */
+
+static void run(const struct cell *cell)
+{
+    if (cell->fn == chosen || cell->fn == chosen + 1) {
+        current = cell;
+        (cell->outcome == COMM_FAILURE ? peer_ended : blocking_in_a_daemon)(cell);
+    }
+}
+
+static void run_failures(enum fn fn)
+{
+    chosen = fn;
+    ck_assert_int_eq(table_faults(), 0);
+    ck_assert_int_gt(each_cell(IN_CLUSTER, COMM_FAILURE, run), 0);
+}
+
+START_TEST(sends_of_bytes)
+{
+    run_failures(SEND);
+}
+END_TEST
+
+START_TEST(sends_of_buffers)
+{
+    run_failures(SEND_BUFFER);
+}
+END_TEST
+
+START_TEST(receives_of_bytes)
+{
+    run_failures(RECV);
+}
+END_TEST
+
+START_TEST(receives_of_buffers)
+{
+    run_failures(RECV_BUFFER);
+}
+END_TEST
+
+START_TEST(daemons_do_not_block)
+{
+    for (chosen = SEND; chosen <= RECV_BUFFER_NB; chosen += 2) {
+        each_cell(IN_CLUSTER, NOT_SUPPORTED, run);
+    }
+}
+END_TEST
+
+UNIT_MAIN("rml/failures", sends_of_bytes, sends_of_buffers, receives_of_bytes, receives_of_buffers,
+          daemons_do_not_block)

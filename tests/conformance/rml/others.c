@@ -1,0 +1,136 @@
+/* What succeeds besides sends and receives; cancelling; what is not served yet. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/conformance/rml/call.h>
+#include <tests/conformance/rml/cells.h>
+
+void enabling_again(const struct cell *cell)
+{
+    (void) cell;
+    must(orte_rml.enable_comm() == ORTE_SUCCESS);
+    must(orte_rml.enable_comm() == ORTE_SUCCESS);
+}
+
+/* What was accepted arrives; callbacks run; posted receives end without one. */
+void finalizing(const struct cell *cell)
+{
+    static struct cell send = {SEND_NB, NO_FLAG, SUCCESS}, receive = {RECV_NB, NO_FLAG, SUCCESS};
+    static uint8_t data[100000];
+    struct call sent = {.cell = &send}, posted = {.cell = &receive};
+    orte_rml_tag_t tag = cell_tag(cell);
+    must(call_receive(&posted, &receive, ORTE_NAME_WILDCARD, tag + 1, 10) == ORTE_SUCCESS);
+    must(call_send(&sent, &send, &me, tag, data, sizeof(data)) == ORTE_SUCCESS);
+    must(orte_rml.finalize() == ORTE_SUCCESS);
+    must(sent.ended == 1 && sent.status == (int) sizeof(data));
+    must(posted.ended == 0);
+    call_fini(&sent);
+    call_fini(&posted);
+}
+
+/* My name, an address at least, and only printable characters, none of which a shell would take
+ * for its own inside quotes. */
+void contact_is_told(const struct cell *cell)
+{
+    (void) cell;
+    char *contact = orte_rml.get_contact_info(), *again = orte_rml.get_contact_info();
+    char name[32];
+    must(contact && again && strcmp(contact, again) == 0);
+    snprintf(name, sizeof(name), "%" PRIu32 ".%" PRIu32 ";", me.jobid, me.vpid);
+    must(strncmp(contact, name, strlen(name)) == 0);
+    must(strstr(contact, "://") != NULL);
+    for (const char *at = contact; *at; at++) {
+        must(*at > ' ' && *at < 0x7f && !strchr("'\"\\$`", *at));
+    }
+    free(contact);
+    free(again);
+}
+
+/* Mine goes to the neighbour on the left, whose messages to me take that way from then on. */
+void contact_is_recorded(const struct cell *cell)
+{
+    orte_rml_tag_t tag = cell_tag(cell);
+    char *mine = orte_rml.get_contact_info();
+    must(mine != NULL);
+    must(orte_rml.set_contact_info(mine) == ORTE_SUCCESS); /* my own changes nothing */
+    say(&left, tag, false, mine, strlen(mine));
+    char contact[2000] = "";
+    struct iovec space = {contact, sizeof(contact) - 1};
+    must(orte_rml.recv(&right, &space, 1, tag, 0) > 0);
+    must(orte_rml.set_contact_info(contact) == ORTE_SUCCESS);
+    must(orte_rml.set_contact_info(contact) == ORTE_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        say(&right, tag, true, "abc" + i, 1);
+        hear(&left, tag, true, "abc" + i, 1);
+    }
+    free(mine);
+}
+
+/* All receives of a tag whose peer could be the one that is named, and no other. */
+void cancelling(const struct cell *cell)
+{
+    static struct cell buffers = {RECV_BUFFER_NB, NO_FLAG, SUCCESS};
+    static struct cell bytes = {RECV_NB, PERSISTENT, SUCCESS};
+    orte_rml_tag_t tag = cell_tag(cell);
+    orte_process_name_t other = {me.jobid, ranks + 7}, any = {me.jobid, ORTE_VPID_WILDCARD};
+    struct call named = {.cell = &bytes}, wild = {.cell = &buffers}, kept = {.cell = &buffers};
+    struct call elsewhere = {.cell = &buffers};
+    must(call_receive(&named, &bytes, &me, tag, 10) == ORTE_SUCCESS);
+    must(call_receive(&wild, &buffers, &any, tag, 10) == ORTE_SUCCESS);
+    must(call_receive(&kept, &buffers, &other, tag, 10) == ORTE_SUCCESS);
+    must(call_receive(&elsewhere, &buffers, &me, tag + 1, 10) == ORTE_SUCCESS);
+    must(orte_rml.recv_cancel(&me, tag) == ORTE_SUCCESS);
+    say(&me, tag, true, "late", 4);
+    hear(&me, tag, true, "late", 4);
+    must(orte_rml.recv_cancel(&me, tag) == ORTE_ERR_NOT_FOUND);
+    must(orte_rml.recv_cancel(ORTE_NAME_WILDCARD, tag) == ORTE_SUCCESS); /* kept */
+    say(&me, tag + 1, true, "", 0);
+    call_wait(&elsewhere);
+    wait_idly();
+    must(named.ended == 0 && wild.ended == 0 && kept.ended == 0 && elsewhere.ended == 1);
+    call_fini(&named);
+    call_fini(&wild);
+    call_fini(&kept);
+    call_fini(&elsewhere);
+}
+
+void nothing_to_cancel(const struct cell *cell)
+{
+    orte_process_name_t any_job = {ORTE_JOBID_WILDCARD, me.vpid};
+    must(orte_rml.recv_cancel(&me, cell_tag(cell)) == ORTE_ERR_NOT_FOUND);
+    must(orte_rml.recv_cancel(&any_job, cell_tag(cell)) == ORTE_ERR_NOT_FOUND);
+    must(orte_rml.recv_cancel(ORTE_NAME_WILDCARD, cell_tag(cell)) == ORTE_ERR_NOT_FOUND);
+}
+
+/* --- not served yet --- */
+
+static void ignore_exception(const orte_process_name_t *peer, orte_rml_exception_t exception)
+{
+    (void) peer;
+    (void) exception;
+}
+
+static int call_later(enum fn fn)
+{
+    orte_process_name_t name = *ORTE_NAME_INVALID;
+    struct timeval second = {1, 0};
+    switch (fn) {
+    case GET_NEW_NAME:
+        return orte_rml.get_new_name(&name);
+    case PING:
+        return orte_rml.ping("1.0;tcp://127.0.0.1:1", &second);
+    case ADD_EXCEPTION_HANDLER:
+        return orte_rml.add_exception_handler(ignore_exception);
+    case DEL_EXCEPTION_HANDLER:
+        return orte_rml.del_exception_handler(ignore_exception);
+    default:
+        return orte_rml.ft_event(OPAL_CRS_CHECKPOINT);
+    }
+}
+
+/* When this fails, the function has come: fill its cells in table.c. */
+void comes_later(const struct cell *cell)
+{
+    must(call_later(cell->fn) == ORTE_ERR_NOT_SUPPORTED);
+}
