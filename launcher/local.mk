@@ -9,6 +9,7 @@ liblauncher_la_SOURCES += launcher/shepherd.c launcher/shepherd_main.h launcher/
 	launcher/bytes.h launcher/bytes.c launcher/tags.h launcher/tags.c launcher/stdio.h \
 	launcher/stdio.c launcher/bind.h launcher/bind.c \
 	launcher/strings.h launcher/strings.c launcher/vars.h launcher/vars.c \
+	launcher/hostlist.h launcher/hostlist.c \
 	launcher/cmdline.c launcher/help.h launcher/help.c launcher/plan.c launcher/program.c
 
 # the daemon's core, the HNP and the front end
