@@ -178,6 +178,7 @@ static int take_launched(struct hnp *hnp, uint32_t vpid)
         hnp_open_input(hnp);
     }
     if (hnp->phase == PHASE_LAUNCHING && hnp_peers_reached(hnp, PEER_LAUNCHED)) {
+        loop_timer_stop(&hnp->start_timer);
         hnp_enter(hnp, PHASE_RUNNING);
     }
     hnp_check_end(hnp);

@@ -73,6 +73,8 @@ void hnp_tell(struct hnp *hnp, const char *format, ...) KEEL_PRINTF(2, 3);
 bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid);
 /* Has every daemon that is not lost reached this state? */
 bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state);
+/* The nodes whose daemons have not, in short; malloc'd, NULL: no memory. count: how many. */
+char *hnp_nodes_before(const struct hnp *hnp, enum peer_state state, uint32_t *count);
 
 /* plm.c */
 void plm_start(struct hnp *hnp);

@@ -8,6 +8,7 @@
 #include <base/param.h>
 #include <bootstrap/proto.h>
 #include <errno.h>
+#include <launcher/hostlist.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -113,15 +114,41 @@ static void limit_over(struct loop_timer *timer)
     hnp_fail(hnp, EXIT_TIMEOUT, "the time limit of %u s is over", hnp->request.timeout_s);
 }
 
+char *hnp_nodes_before(const struct hnp *hnp, enum peer_state state, uint32_t *count)
+{
+    const char **names = calloc(hnp->peer_count, sizeof(*names));
+    *count = 0;
+    for (uint32_t vpid = 0; names && vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].state < state) {
+            names[(*count)++] = hnp->peers[vpid].node;
+        }
+    }
+    char *text = names ? hostlist_print(names, *count) : NULL;
+    free(names);
+    return text;
+}
+
+/* Starting takes too long: who is late, and with what? */
 static void start_over(struct loop_timer *timer)
 {
+    static const struct {
+        enum peer_state state;
+        const char *what;
+    } steps[] = {
+        {PEER_HOME, "called home"},
+        {PEER_WIRED, "found its place in the tree"},
+        {PEER_LAUNCHED, "started its ranks"},
+    };
     struct hnp *hnp = container_of(timer, struct hnp, start_timer);
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state < PEER_WIRED) {
-            hnp_fail(hnp, EXIT_RUNTIME, "node %s: its daemon has not %s in time",
-                     hnp->peers[vpid].node,
-                     hnp->peers[vpid].state == PEER_STARTING ? "called home"
-                                                             : "found its place in the tree");
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        if (!hnp_peers_reached(hnp, steps[i].state)) {
+            uint32_t count;
+            char *nodes = hnp_nodes_before(hnp, steps[i].state, &count);
+            hnp_fail(hnp, EXIT_RUNTIME, "node%s %s: %s %s in time", count == 1 ? "" : "s",
+                     nodes ? nodes : "?",
+                     count == 1 ? "its daemon has not" : "none of their daemons has",
+                     steps[i].what);
+            free(nodes);
             return;
         }
     }

@@ -3,10 +3,19 @@
 
 #include <launcher/hnp.h>
 
+#include <base/param.h>
 #include <bootstrap/proto.h>
 #include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
+
+static struct param launch_timeout = {.name = "plm_launch_timeout_s",
+                                      .type = PARAM_INT,
+                                      .default_text = "120",
+                                      .min = 1,
+                                      .max = 86400,
+                                      .unit = "s",
+                                      .help = "How long the daemons may take to start their ranks"};
 
 static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
 {
@@ -92,7 +101,7 @@ void hnp_launch(struct hnp *hnp)
     }
     launch.universe =
         launch.universe < hnp->plan.rank_count ? hnp->plan.rank_count : launch.universe;
-    loop_timer_stop(&hnp->start_timer);
+    loop_timer_start(&hnp->start_timer, (uint64_t) param_int(&launch_timeout) * 1000000u);
     hnp_enter(hnp, PHASE_LAUNCHING);
     int status = fill_map(hnp, &launch.map);
     if (status == ORTE_SUCCESS) {

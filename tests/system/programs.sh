@@ -102,6 +102,10 @@ printf '#!/bin/sh\nexec sleep 60\n' >"$work/agent"
 exits 125 "^keelrun: node far: its daemon has not called home in time$" \
     --host far:1 --mca plm_start_timeout_s 1 --mca plm_rsh_agent "$work/agent" true
 ok "an agent that hangs: on time" [ "$wall_ms" -lt $((4000 * slow)) ]
+printf '#!/bin/sh\nshift\nKEEL_MCA_fault=launcher.launch:delay=60000 exec "$@"\n' >"$work/agent"
+exits 125 "^keelrun: node far: its daemon has not started its ranks in time$" \
+    --host far:1 --mca plm_launch_timeout_s 1 --mca plm_rsh_agent "$work/agent" sleep 60
+ok "a daemon that hangs: on time" [ "$wall_ms" -lt $((9000 * slow)) ]
 printf '#!/bin/sh\nshift\nexec "$@"\n' >"$work/agent"
 exits 0 "" --host far:2 -n 2 --mca plm_rsh_agent "$work/agent" sh -c 'echo $KEEL_NODE'
 is "a daemon that an agent started" "far far" "$(tr '\n' ' ' <"$work/out" | sed 's/ $//')"
