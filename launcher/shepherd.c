@@ -160,7 +160,7 @@ static void flush_soon(struct shepherd *shepherd, int put_rc)
 
 void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct spawn_app *spec)
 {
-    shepherd->has_agents = shepherd->has_agents || spec->kind == SPAWN_AGENT;
+    shepherd->has_agents = shepherd->has_agents || spec->kind != SPAWN_RANK;
     flush_soon(shepherd, order_put_app(&shepherd->out, app, spec));
 }
 

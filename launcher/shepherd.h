@@ -19,6 +19,8 @@ struct shepherd;
 enum spawn_kind {
     SPAWN_RANK,  /* killed at once when the daemon is gone */
     SPAWN_AGENT, /* starts a daemon elsewhere, or is one: gets 500 ms to end by itself */
+    SPAWN_STEP,  /* an agent that ends its daemons by SIGKILL when it gets SIGTERM: this comes when
+                  * they had 300 ms of the 500 to notice that the daemon here is gone */
 };
 
 /* What the standard descriptors of a process are: pipes have their other end in the daemon. */

@@ -24,6 +24,7 @@ enum {
     SPAWNS_A_PASS = 16, /* so that ends are noticed while many processes are started */
     READ_BYTES = 64 * 1024,
     APPS_MAX = 65536,
+    STEP_GRACE_US = 300000,
     AGENT_GRACE_US = 500000,
     SHEPHERD_GRACE_US = 1000000,
     KILL_LIMIT_US = 1600000, /* a process that SIGKILL does not end is left to the kernel */
@@ -66,6 +67,7 @@ struct herd {
     bool ending;              /* this process ends when the last descendant has */
     enum killing killing;     /* what is to end */
     uint64_t kill_started_us; /* clock_us */
+    bool steps_signalled;     /* since then */
 };
 
 /* Events. */
@@ -181,13 +183,22 @@ static size_t sweep_ranks(struct herd *herd, bool spare_shepherds)
     pid_t *agents = malloc((herd->proc_count + 1) * sizeof(*agents));
     size_t count = 0;
     for (size_t i = 0; agents && i < herd->proc_count; i++) {
-        if (herd->procs[i].kind == SPAWN_AGENT) {
+        if (herd->procs[i].kind != SPAWN_RANK) {
             agents[count++] = herd->procs[i].pid;
         }
     }
     size_t left = agents ? sweep_kill(agents, count, spare_shepherds) : 1;
     free(agents);
     return left;
+}
+
+static void signal_kind(const struct herd *herd, enum spawn_kind kind, int signal)
+{
+    for (size_t i = 0; i < herd->proc_count; i++) {
+        if (herd->procs[i].kind == kind) {
+            kill_group(herd->procs[i].pid, signal);
+        }
+    }
 }
 
 static void kill_begin(struct herd *herd, enum killing killing)
@@ -197,13 +208,10 @@ static void kill_begin(struct herd *herd, enum killing killing)
     }
     herd->killing = killing;
     herd->kill_started_us = clock_us();
-    for (size_t i = 0; i < herd->proc_count; i++) {
-        const struct proc *proc = &herd->procs[i];
-        if (proc->kind == SPAWN_RANK) {
-            kill_group(proc->pid, SIGKILL);
-        } else if (killing == KILL_ALL) {
-            kill_group(proc->pid, SIGTERM);
-        }
+    herd->steps_signalled = false;
+    signal_kind(herd, SPAWN_RANK, SIGKILL);
+    if (killing == KILL_ALL) {
+        signal_kind(herd, SPAWN_AGENT, SIGTERM);
     }
 }
 
@@ -215,6 +223,10 @@ static void kill_step(struct herd *herd)
     bool spare_shepherds = age < SHEPHERD_GRACE_US;
     siginfo_t info;
     bool done = age > KILL_LIMIT_US;
+    if (herd->killing == KILL_ALL && age >= STEP_GRACE_US && !herd->steps_signalled) {
+        herd->steps_signalled = true;
+        signal_kind(herd, SPAWN_STEP, SIGTERM);
+    }
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
         done = true;
     } else if (herd->killing == KILL_RANKS) {
@@ -338,7 +350,7 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
                               .wdir = app->wdir,
                               .argv = app->argv,
                               .cpus = proc->bound ? &proc->cpus : NULL,
-                              .death_signal = app->kind == SPAWN_AGENT ? SIGTERM : SIGKILL,
+                              .death_signal = app->kind == SPAWN_RANK ? SIGKILL : SIGTERM,
                               .fds = {-1, -1, -1, -1}};
     *error = (struct spawn_error){SPAWN_STAGE_FORK, ENOMEM};
     if (!make_env(herd, app, proc) || !reserve_proc(herd)) {

@@ -217,7 +217,7 @@ int order_get_app(const struct order *order, struct wire_app **out)
     }
     memcpy(&body, order->body, sizeof(body));
     size_t text = order->size - sizeof(body); /* every string has at least one byte */
-    if (body.kind > SPAWN_AGENT || !stdio_valid(body.out) || !stdio_valid(body.err) ||
+    if (body.kind > SPAWN_STEP || !stdio_valid(body.out) || !stdio_valid(body.err) ||
         body.socket > 1 || body.argc > text || body.envc > text) {
         return ORTE_ERR_BAD_PARAM;
     }

@@ -162,6 +162,31 @@ START_TEST(test_agents_may_end_by_themselves)
 }
 END_TEST
 
+START_TEST(test_steps_may_end_before_they_are_signalled)
+{
+    world_open(&world);
+    world_define_sh(&world, 0, SPAWN_STEP,
+                    "trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.02; done");
+    world_define_sh(&world, 1, SPAWN_STEP, "trap 'exit 4' TERM; echo up; sleep 0.1; exit 5");
+    for (uint32_t id = 0; id < 2; id++) {
+        world_spawn(&world, id, id);
+    }
+    world_run_until(&world, &world.started, 2, 5000);
+    for (uint32_t id = 0; id < 2; id++) {
+        world_read_line(&world, id);
+    }
+    uint64_t begin = clock_us();
+    shepherd_kill_all(world.shepherd);
+    world_run_until(&world, &world.exited, 2, 3000);
+    uint64_t took = clock_us() - begin;
+    ck_assert(took >= 300000 && took < 1500000);
+    ck_assert_int_eq(WEXITSTATUS(world.procs[0].status), 3);
+    ck_assert_str_eq(world_read(&world, 0), "up\nbye\n");
+    ck_assert_int_eq(WEXITSTATUS(world.procs[1].status), 5);
+    world_close(&world);
+}
+END_TEST
+
 /* An agent that is a daemon itself, with a shepherd of its own. It is run as a program (see main),
  * so nothing of Check's is there. Prints the pids of its rank and of what that left behind. */
 static void agent_started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
@@ -440,6 +465,7 @@ int main(int argc, char **argv)
         test_kill_all_ends_descendants_and_refuses_spawns_meanwhile,
         test_kill_ranks_leaves_agents_alone,
         test_agents_may_end_by_themselves,
+        test_steps_may_end_before_they_are_signalled,
         test_kill_9_of_an_agents_parent_daemon_ends_all_levels,
         test_kill_9_of_the_daemon_leaves_nothing,
         test_kill_9_of_both_ends_the_ranks,
