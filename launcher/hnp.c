@@ -5,6 +5,7 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <bootstrap/proto.h>
+#include <launcher/plm.h>
 #include <launcher/submit.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -366,6 +367,29 @@ static void warn_oversubscribed(struct hnp *hnp)
     }
 }
 
+/* What Slurm has given, unless the user has said otherwise. */
+static int find_allocation(struct hnp *hnp, char *reason, size_t reason_size)
+{
+    struct run_request *request = &hnp->request;
+    for (size_t i = 0; i < request->app_count; i++) {
+        if (!allocation_give_on(&request->apps[i].env)) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    enum plm_choice choice = plm_choice();
+    if (request->simulate_nodes || (choice >= PLM_RSH && request->node_count)) {
+        return ORTE_SUCCESS;
+    }
+    int status = allocation_find(&hnp->allocation, reason, reason_size);
+    if (status == ORTE_SUCCESS && choice == PLM_SLURM && !hnp->allocation.count) {
+        snprintf(reason, reason_size,
+                 "plm is slurm, but this is no Slurm allocation: SLURM_JOB_ID and "
+                 "SLURM_JOB_NODELIST are not set");
+        return ORTE_ERR_NOT_FOUND;
+    }
+    return status;
+}
+
 static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
 {
     char reason[512] = "";
@@ -374,7 +398,10 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         hnp_fail(hnp, EXIT_RUNTIME, "the job cannot be read: %s", opal_strerror(status));
         return;
     }
-    status = job_plan_make(&hnp->plan, &hnp->request, reason, sizeof(reason));
+    status = find_allocation(hnp, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
+        status = job_plan_make(&hnp->plan, &hnp->request, &hnp->allocation, reason, sizeof(reason));
+    }
     if (status != ORTE_SUCCESS) {
         hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
         return;
@@ -459,6 +486,7 @@ void hnp_destroy(struct hnp *hnp)
     loop_timer_stop(&hnp->limit_timer);
     loop_timer_stop(&hnp->grace_timer);
     loop_timer_stop(&hnp->drain_timer);
+    loop_timer_stop(&hnp->step_timer);
     daemon_destroy(hnp->daemon);
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         free(hnp->peers[vpid].node);
@@ -470,6 +498,7 @@ void hnp_destroy(struct hnp *hnp)
     hnp_spawn_fini(hnp);
     free(hnp->joined_by);
     job_plan_fini(&hnp->plan);
+    allocation_fini(&hnp->allocation);
     run_request_fini(&hnp->request);
     crypto_wipe(hnp->control_key, sizeof(hnp->control_key));
     free(hnp);

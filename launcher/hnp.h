@@ -9,6 +9,7 @@
 #ifndef LAUNCHER_HNP_H
 #define LAUNCHER_HNP_H
 
+#include <launcher/allocation.h>
 #include <launcher/channel.h>
 #include <launcher/daemon.h>
 
@@ -31,14 +32,18 @@ struct peer {
     char *contact; /* owned; NULL until it calls home */
 };
 
+struct plm_ops;
+
 struct hnp {
     struct loop *loop; /* borrowed, as are the next two */
     struct shepherd *shepherd;
     struct channel_end *front;
     enum phase phase;
     struct run_request request;
+    struct allocation allocation; /* the resource manager's; without nodes: none, or not used */
     struct job_plan plan;
-    struct daemon *daemon; /* NULL until a job is submitted */
+    const struct plm_ops *plm; /* plm.h; NULL: no other nodes */
+    struct daemon *daemon;     /* NULL until a job is submitted */
     char uuid[JOB_UUID_TEXT];
     orte_jobid_t family;
     uint8_t control_key[KEY_BYTES];
@@ -57,8 +62,10 @@ struct hnp {
     bool failing; /* the job is being ended; the first reason counts */
     int exit_code;
     unsigned interrupts; /* SIGINT, SIGTERM and SIGHUP so far */
-    struct loop_timer start_timer, limit_timer, grace_timer, drain_timer;
+    struct loop_timer start_timer, limit_timer, grace_timer, drain_timer, step_timer;
     bool kill_ordered;
+    bool step_runs; /* plm_slurm.c: srun has not ended */
+    bool finished;  /* the front end was told to end */
 };
 
 int hnp_create(struct hnp **hnp, struct loop *loop, struct shepherd *shepherd,
@@ -82,6 +89,8 @@ void plm_agent_started(struct hnp *hnp, uint32_t id, int input);
 void plm_agent_failed(struct hnp *hnp, uint32_t id, int error);
 void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status);
 void plm_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */
+/* keelrun is about to end. True: when an agent has, it calls hnp_finished. */
+bool plm_end(struct hnp *hnp);
 
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);
@@ -109,6 +118,9 @@ void hnp_signal(struct hnp *hnp, int signal);
 void hnp_check_end(struct hnp *hnp); /* have all ranks ended? */
 void hnp_check_drained(struct hnp *hnp);
 void hnp_end_init(struct hnp *hnp);
+void hnp_finished(
+    struct hnp *hnp);       /* nothing is to be waited for any more: the front end may end */
+uint32_t hnp_grace_s(void); /* what ranks have to end by themselves, rounded up */
 
 /* hnp_stdio.c */
 void hnp_stdio_init(struct hnp *hnp);

@@ -35,6 +35,27 @@ static struct param interrupt_grace = {
 
 #define UNKILLABLE_US 3000000u /* after SIGKILL */
 #define DRAIN_US 5000000u      /* for the last output of a job that failed */
+#define STEP_END_US 2000000u   /* for srun, when its daemons were told to end */
+
+uint32_t hnp_grace_s(void)
+{
+    return (uint32_t) ((param_int(&abort_grace) + 999) / 1000);
+}
+
+void hnp_finished(struct hnp *hnp)
+{
+    if (!hnp->finished) {
+        loop_timer_stop(&hnp->step_timer);
+        channel_send(hnp->front, proto_new(FRONT_EXIT, "i", (int32_t) hnp->exit_code));
+    }
+    hnp->finished = true;
+}
+
+static void step_over(struct loop_timer *timer)
+{
+    log_warn(LOG_LAUNCHER, "srun does not end");
+    hnp_finished(container_of(timer, struct hnp, step_timer));
+}
 
 static void finish(struct hnp *hnp)
 {
@@ -49,7 +70,11 @@ static void finish(struct hnp *hnp)
     if (hnp->daemon) {
         hnp_order_all(hnp, ORDER_EXIT);
     }
-    channel_send(hnp->front, proto_new(FRONT_EXIT, "i", (int32_t) hnp->exit_code));
+    if (plm_end(hnp)) {
+        loop_timer_start(&hnp->step_timer, STEP_END_US);
+    } else {
+        hnp_finished(hnp);
+    }
 }
 
 void hnp_check_drained(struct hnp *hnp)
@@ -160,6 +185,7 @@ void hnp_end_init(struct hnp *hnp)
     loop_timer_init(&hnp->limit_timer, hnp->loop, limit_over);
     loop_timer_init(&hnp->grace_timer, hnp->loop, grace_over);
     loop_timer_init(&hnp->drain_timer, hnp->loop, drain_over);
+    loop_timer_init(&hnp->step_timer, hnp->loop, step_over);
 }
 
 /* Ends the ranks, or the job at once where none was started. */
@@ -323,10 +349,23 @@ static bool lose_peer(struct hnp *hnp, uint32_t vpid)
     return drained;
 }
 
+/* Where one srun starts all daemons, it ends them when one of them cannot start. Which that is it
+ * says when it has ended itself, and that is the reason, not the loss of those that had come home.
+ */
+static bool is_lost_with_others(const struct hnp *hnp)
+{
+    return hnp->phase == PHASE_DAEMONS && hnp->step_runs && !hnp_peers_reached(hnp, PEER_HOME);
+}
+
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
 {
     bool drained = true;
     if (hnp->peers[lost].state == PEER_LOST || hnp->phase == PHASE_DONE) {
+        return;
+    }
+    if (is_lost_with_others(hnp)) {
+        log_info(LOG_LAUNCHER, "lost the daemon of node %s", hnp->peers[lost].node);
+        (void) lose_peer(hnp, lost);
         return;
     }
     for (uint32_t vpid = hnp->peer_count; vpid-- > lost;) { /* whoever is below has a higher one */
@@ -356,7 +395,9 @@ void hnp_signal(struct hnp *hnp, int signal)
         return;
     }
     if (++hnp->interrupts > 1) {
-        if (hnp->phase >= PHASE_LAUNCHING && hnp->phase < PHASE_DRAINING) {
+        if (hnp->phase == PHASE_DONE) {
+            hnp_finished(hnp);
+        } else if (hnp->phase >= PHASE_LAUNCHING && hnp->phase < PHASE_DRAINING) {
             order_kill(hnp);
         } else {
             finish(hnp);

@@ -3,6 +3,8 @@
 #include <launcher/home.h>
 
 #include <base/param.h>
+#include <launcher/host.h>
+#include <launcher/hostlist.h>
 #include <launcher/strings.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +22,15 @@ char *home_print(const struct home *home, size_t *size)
     char key[2 * KEY_BYTES + 1];
     crypto_to_hex(key, home->key, sizeof(home->key));
     int used = snprintf(text, HOME_SIZE_MAX,
-                        "keel 1\nkey %s\njob %s\nfamily %u\nvpid %u\ncount %u\nradix %u\n"
-                        "node %s\nhnp %s\n",
-                        key, home->uuid, home->family, home->vpid, home->count, home->radix,
-                        home->node, home->contact);
+                        "keel 1\nkey %s\njob %s\nfamily %u\ncount %u\nradix %u\nhnp %s\n", key,
+                        home->uuid, home->family, home->count, home->radix, home->contact);
     crypto_wipe(key, sizeof(key));
+    if (used > 0 && (size_t) used < HOME_SIZE_MAX) {
+        size_t room = HOME_SIZE_MAX - (size_t) used;
+        used += home->nodes
+                    ? snprintf(text + used, room, "nodes %s\n", home->nodes)
+                    : snprintf(text + used, room, "vpid %u\nnode %s\n", home->vpid, home->node);
+    }
     for (char **setting = home->settings; used > 0 && setting && *setting; setting++) {
         bool given_on = strncmp(*setting, SETTING_PREFIX, strlen(SETTING_PREFIX)) == 0 &&
                         !strchr(*setting, '\n');
@@ -79,25 +85,27 @@ static int parse_setting(const char *value, struct home *home)
     return strings_add(&home->settings, strdup(value)) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
-/* What each line begins with. All but the last are there once. */
+/* What each line begins with. Up to LINE_HNP all are there once; then come either vpid and node, or
+ * nodes; LINE_SET may be repeated. */
 enum line {
     LINE_VERSION,
     LINE_KEY,
     LINE_JOB,
     LINE_FAMILY,
-    LINE_VPID,
     LINE_COUNT,
     LINE_RADIX,
-    LINE_NODE,
     LINE_HNP,
+    LINE_VPID,
+    LINE_NODE,
+    LINE_NODES,
     LINE_SET,
     LINE_KINDS
 };
 
 static enum line line_of(const char *name)
 {
-    static const char *const names[] = {"keel",  "key",   "job",  "family", "vpid",
-                                        "count", "radix", "node", "hnp",    "set"};
+    static const char *const names[] = {"keel", "key",  "job",  "family", "count", "radix",
+                                        "hnp",  "vpid", "node", "nodes",  "set"};
     for (size_t i = 0; i < LINE_KINDS; i++) {
         if (strcmp(name, names[i]) == 0) {
             return (enum line) i;
@@ -126,6 +134,8 @@ static int parse_value(enum line line, const char *value, struct home *home)
         return parse_u32(value, 1, 65536, &home->radix);
     case LINE_NODE:
         return parse_text(value, &home->node);
+    case LINE_NODES:
+        return parse_text(value, &home->nodes);
     case LINE_HNP:
         return parse_text(value, &home->contact);
     case LINE_SET:
@@ -152,17 +162,23 @@ static int parse_line(char *text, struct home *home, unsigned *seen)
     return parse_value(line, space + 1, home);
 }
 
+static bool is_complete(unsigned seen, const struct home *home)
+{
+    static const unsigned always = (1u << (LINE_HNP + 1)) - 1;
+    static const unsigned one = 1u << LINE_VPID | 1u << LINE_NODE, any = 1u << LINE_NODES;
+    return (seen & always) == always &&
+           ((seen & (one | any)) == one || (seen & (one | any)) == any) && home->vpid < home->count;
+}
+
 /* Splits the text, which is changed, and parses line by line up to the dot. */
 static int parse_lines(char *text, struct home *home, unsigned *line_number)
 {
-    static const unsigned all = (1u << LINE_SET) - 1;
     unsigned seen = 0;
     char *rest = NULL;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         ++*line_number;
         if (strcmp(line, ".") == 0) {
-            bool complete = (seen & all) == all && home->vpid < home->count;
-            return complete && !*rest ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
+            return is_complete(seen, home) && !*rest ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
         }
         int status = parse_line(line, home, &seen);
         if (status != ORTE_SUCCESS) {
@@ -194,10 +210,49 @@ int home_parse(struct home *home, const char *text, size_t size, char *reason, s
     return ORTE_SUCCESS;
 }
 
+static int find_name(const struct hostlist *list, const char *const *names, uint32_t *index)
+{
+    for (; *names; names++) {
+        for (*index = 0; *index < list->count; ++*index) {
+            if (host_same(list->names[*index], *names)) {
+                return ORTE_SUCCESS;
+            }
+        }
+    }
+    return ORTE_ERR_NOT_FOUND;
+}
+
+int home_choose(struct home *home, const char *const *names, char *reason, size_t reason_size)
+{
+    struct hostlist list;
+    uint32_t index = 0;
+    char why[160];
+    int status = hostlist_expand(&list, home->nodes, why, sizeof(why));
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "standard input: nodes: %s", why);
+        return status;
+    }
+    if (list.count + 1 != home->count) {
+        snprintf(reason, reason_size, "standard input: %u nodes for %u daemons", list.count,
+                 home->count);
+        status = ORTE_ERR_BAD_PARAM;
+    } else if ((status = find_name(&list, names, &index)) != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "%s is none of the nodes %s", names[0] ? names[0] : "this",
+                 home->nodes);
+    } else {
+        home->node = list.names[index];
+        list.names[index] = NULL;
+        home->vpid = index + 1;
+    }
+    hostlist_fini(&list);
+    return status;
+}
+
 void home_fini(struct home *home)
 {
     crypto_wipe(home->key, sizeof(home->key));
     free(home->node);
+    free(home->nodes);
     free(home->contact);
     strings_free(home->settings);
     *home = (struct home){0};

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <launcher/daemon.h>
 #include <launcher/home.h>
+#include <launcher/host.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -134,6 +135,17 @@ static int read_home(struct home *home, char *reason, size_t reason_size)
     return status;
 }
 
+/* Of several daemons that one agent started, told all the same, this is the one of its node. Slurm
+ * says what it calls the node; that need not be the host's name. */
+static int choose_node(struct home *home, char *reason, size_t reason_size)
+{
+    char own[256];
+    host_name(own, sizeof(own));
+    const char *slurm = getenv("SLURMD_NODENAME");
+    const char *const names[] = {slurm ? slurm : own, own, NULL};
+    return home->nodes ? home_choose(home, names, reason, reason_size) : ORTE_SUCCESS;
+}
+
 /* keelrun's parameters become this daemon's, and its ranks'. */
 static void take_settings(char **settings)
 {
@@ -228,6 +240,9 @@ int main(void)
     }
     fd_raise_limit();
     int status = read_home(&keeld.home, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
+        status = choose_node(&keeld.home, reason, sizeof(reason));
+    }
     if (status == ORTE_SUCCESS) {
         take_settings(keeld.home.settings);
         log_open();

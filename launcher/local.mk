@@ -9,7 +9,8 @@ liblauncher_la_SOURCES += launcher/shepherd.c launcher/shepherd_main.h launcher/
 	launcher/bytes.h launcher/bytes.c launcher/tags.h launcher/tags.c launcher/stdio.h \
 	launcher/stdio.c launcher/bind.h launcher/bind.c \
 	launcher/strings.h launcher/strings.c launcher/vars.h launcher/vars.c \
-	launcher/hostlist.h launcher/hostlist.c \
+	launcher/allocation.h launcher/allocation.c \
+	launcher/host.h launcher/host.c launcher/hostlist.h launcher/hostlist.c \
 	launcher/cmdline.c launcher/help.h launcher/help.c launcher/plan.c launcher/program.c
 
 # the daemon's core, the HNP and the front end
@@ -17,7 +18,7 @@ liblauncher_la_SOURCES += launcher/channel.c launcher/channel.h launcher/daemon.
 	launcher/frontend.c launcher/frontend.h launcher/hnp.c launcher/hnp.h launcher/hnp_end.c \
 	launcher/hnp_spawn.c launcher/spawned.c launcher/hnp_launch.c launcher/hnp_stdio.c launcher/home.c launcher/home.h launcher/iof.c \
 	launcher/iof.h launcher/local.c launcher/orders.c launcher/orders.h launcher/output.c \
-	launcher/output.h launcher/plm.c launcher/submit.c launcher/submit.h
+	launcher/output.h launcher/plm.c launcher/plm.h launcher/plm_rsh.c launcher/plm_slurm.c launcher/submit.c launcher/submit.h
 
 # what MPI programs are offered
 liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \

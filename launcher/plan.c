@@ -1,13 +1,14 @@
 #include <config.h>
 
 #include <base/topo.h>
+#include <launcher/allocation.h>
+#include <launcher/host.h>
 #include <launcher/request.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum { RANKS_MAX = 1 << 20 };
 
@@ -18,32 +19,6 @@ static KEEL_PRINTF(4, 5) int explain(int status, char *reason, size_t size, cons
     vsnprintf(reason, size, format, args);
     va_end(args);
     return status;
-}
-
-static void host_name(char name[256])
-{
-    if (gethostname(name, 256) < 0) {
-        strcpy(name, "localhost");
-    }
-    name[255] = 0;
-}
-
-/* Whether a host's name means this machine: its own name, whole or up to the first dot, or one of
- * those that mean it everywhere. */
-static bool is_local(const char *name)
-{
-    static const char *const always[] = {"localhost", "127.0.0.1", "::1", "[::1]"};
-    char own[256];
-    host_name(own);
-    for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++) {
-        if (strcasecmp(name, always[i]) == 0) {
-            return true;
-        }
-    }
-    size_t whole = strlen(own), first = strcspn(own, ".");
-    return strcasecmp(name, own) == 0 ||
-           (strlen(name) == first && first < whole && strncasecmp(name, own, first) == 0) ||
-           (whole == first && strncasecmp(name, own, whole) == 0 && name[whole] == '.');
 }
 
 static int make_simulated(struct job_plan *plan, const struct run_request *request)
@@ -63,7 +38,7 @@ static int make_simulated(struct job_plan *plan, const struct run_request *reque
 /* The node that a host's name stands for, if it is among the first count. */
 static struct map_node *same_node(struct job_plan *plan, uint32_t count, const char *name)
 {
-    bool local = is_local(name);
+    bool local = host_is_local(name);
     for (uint32_t i = 0; i < count; i++) {
         if (local ? plan->nodes[i].local : strcasecmp(plan->nodes[i].name, name) == 0) {
             return &plan->nodes[i];
@@ -81,7 +56,7 @@ static int make_hosts(struct job_plan *plan, const struct run_request *request)
         struct map_node *node = same_node(plan, count, host->name);
         if (!node) {
             node = &plan->nodes[count++];
-            node->local = is_local(host->name);
+            node->local = host_is_local(host->name);
             node->slots = node->local && host->slots == 0 ? topo_usable_cpus() : 0;
             node->name = strdup(host->name);
             if (!node->name) {
@@ -95,29 +70,132 @@ static int make_hosts(struct job_plan *plan, const struct run_request *request)
     return ORTE_SUCCESS;
 }
 
+/* Which of the allocation's nodes this machine is; its count: none of them. */
+static size_t local_of(const struct allocation *allocation)
+{
+    for (size_t i = 0; i < allocation->count; i++) {
+        if (host_is_local(allocation->nodes[i].name)) {
+            return i;
+        }
+    }
+    for (size_t i = 0; allocation->here && i < allocation->count; i++) {
+        if (strcasecmp(allocation->nodes[i].name, allocation->here) == 0) {
+            return i;
+        }
+    }
+    return allocation->count;
+}
+
+static size_t find_allocated(const struct allocation *allocation, size_t local, const char *host)
+{
+    for (size_t i = 0; i < allocation->count; i++) {
+        if (host_same(allocation->nodes[i].name, host)) {
+            return i;
+        }
+    }
+    return host_is_local(host) ? local : allocation->count;
+}
+
+static int add_allocated(struct map_node *node, const struct node_request *given, bool local)
+{
+    *node = (struct map_node){
+        .name = strdup(given->name), .slots = given->slots, .slots_explicit = true, .local = local};
+    return node->name ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static int make_allocated(struct job_plan *plan, const struct allocation *allocation)
+{
+    size_t local = local_of(allocation);
+    int status = ORTE_SUCCESS;
+    for (size_t i = 0; status == ORTE_SUCCESS && i < allocation->count; i++) {
+        status = add_allocated(&plan->nodes[i], &allocation->nodes[i], i == local);
+    }
+    return status;
+}
+
+/* The node of an allocated one, among the first count of the plan. */
+static struct map_node *planned(struct job_plan *plan, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(plan->nodes[i].name, name) == 0) {
+            return &plan->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+/* The allocation's nodes that the user named, in the user's order, with all their slots or as many
+ * as were asked for. */
+static int make_chosen(struct job_plan *plan, const struct run_request *request,
+                       const struct allocation *allocation, char *reason, size_t reason_size)
+{
+    uint32_t count = 0;
+    size_t local = local_of(allocation);
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        const struct node_request *host = &request->nodes[i];
+        size_t index = find_allocated(allocation, local, host->name);
+        if (index == allocation->count) {
+            return explain(ORTE_ERR_NOT_FOUND, reason, reason_size,
+                           "host %s is not in the allocation of Slurm's job %s; with --mca plm rsh "
+                           "hosts need not be",
+                           host->name, allocation->job);
+        }
+        const struct node_request *given = &allocation->nodes[index];
+        struct map_node *node = planned(plan, count, given->name);
+        if (node) { /* by another of its names */
+            node->slots += host->slots ? host->slots : 1;
+        } else {
+            node = &plan->nodes[count++];
+            if (add_allocated(node, given, index == local) != ORTE_SUCCESS) {
+                return ORTE_ERR_OUT_OF_RESOURCE;
+            }
+            node->slots = host->slots ? host->slots : given->slots;
+        }
+        if (node->slots > given->slots && !request->oversubscribe) {
+            return explain(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
+                           "host %s: %u slots are more than the %u that Slurm's job %s has there; "
+                           "--oversubscribe allows it",
+                           host->name, node->slots, given->slots, allocation->job);
+        }
+    }
+    plan->node_count = count;
+    return ORTE_SUCCESS;
+}
+
 static int make_this_node(struct job_plan *plan)
 {
     char name[256];
-    host_name(name);
+    host_name(name, sizeof(name));
     plan->nodes[0] =
         (struct map_node){.name = strdup(name), .slots = topo_usable_cpus(), .local = true};
     return plan->nodes[0].name ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
-static int make_nodes(struct job_plan *plan, const struct run_request *request)
+static uint32_t most_nodes(const struct run_request *request, const struct allocation *allocation)
 {
-    plan->node_count = 1;
     if (request->simulate_nodes) {
-        plan->node_count = request->simulate_nodes;
-    } else if (request->node_count) {
-        plan->node_count = (uint32_t) request->node_count;
+        return request->simulate_nodes;
     }
+    if (request->node_count) {
+        return (uint32_t) request->node_count;
+    }
+    return allocation->count ? (uint32_t) allocation->count : 1;
+}
+
+static int make_nodes(struct job_plan *plan, const struct run_request *request,
+                      const struct allocation *allocation, char *reason, size_t reason_size)
+{
+    plan->node_count = most_nodes(request, allocation);
     plan->nodes = calloc(plan->node_count, sizeof(*plan->nodes));
     if (!plan->nodes) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     if (request->simulate_nodes) {
         return make_simulated(plan, request);
+    }
+    if (allocation->count) {
+        return request->node_count ? make_chosen(plan, request, allocation, reason, reason_size)
+                                   : make_allocated(plan, allocation);
     }
     return request->node_count ? make_hosts(plan, request) : make_this_node(plan);
 }
@@ -245,13 +323,13 @@ static int map_ranks(struct job_plan *plan, const struct run_request *request, u
     return place(plan, counts, ranks_of);
 }
 
-int job_plan_make(struct job_plan *out, const struct run_request *request, char *reason,
-                  size_t reason_size)
+int job_plan_make(struct job_plan *out, const struct run_request *request,
+                  const struct allocation *allocation, char *reason, size_t reason_size)
 {
     struct job_plan plan = {0};
     uint32_t *counts = NULL, *ranks_of = NULL;
     snprintf(reason, reason_size, "out of memory");
-    int rc = make_nodes(&plan, request);
+    int rc = make_nodes(&plan, request, allocation, reason, reason_size);
     if (rc == ORTE_SUCCESS) {
         counts = calloc(request->app_count, sizeof(*counts));
         ranks_of = calloc(plan.node_count, sizeof(*ranks_of));

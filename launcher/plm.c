@@ -1,11 +1,8 @@
-/* Starts the other nodes' daemons: simulated ones are children of the shepherd, the rest are
- * started by an agent (ssh, or what the parameter plm_rsh_agent names), called as AGENT HOST
- * PROGRAM ARGUMENTS. What a daemon must know, the job's key first of all, goes to its standard
- * input. */
+/* Starts the other nodes' daemons, through agents. What a daemon must know, the job's key first of
+ * all, goes to its standard input. */
 #include <config.h>
 
-#include <launcher/hnp.h>
-#include <launcher/home.h>
+#include <launcher/plm.h>
 
 #include <base/log.h>
 #include <base/param.h>
@@ -13,17 +10,20 @@
 #include <base/sock.h>
 #include <bootstrap/proto.h>
 #include <errno.h>
-#include <stdio.h>
+#include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
-static struct param rsh_agent = {
-    .name = "plm_rsh_agent",
-    .type = PARAM_STRING,
-    .default_text = "ssh -x -o BatchMode=yes -o ConnectTimeout=10",
+static const char *const choices[] = {"auto", "slurm", "rsh", "ssh", NULL};
+static struct param choice = {
+    .name = "plm",
+    .type = PARAM_ENUM,
+    .default_text = "auto",
+    .choices = choices,
     .unit = "",
-    .help = "The command that starts a daemon on another host: AGENT HOST PROGRAM ARGUMENTS"};
+    .help = "How daemons are started: by srun (slurm), by plm_rsh_agent (rsh or ssh), or (auto) by "
+            "srun within a Slurm allocation"};
 static struct param start_timeout = {.name = "plm_start_timeout_s",
                                      .type = PARAM_INT,
                                      .default_text = "60",
@@ -32,10 +32,12 @@ static struct param start_timeout = {.name = "plm_start_timeout_s",
                                      .unit = "s",
                                      .help = "How long the daemons may take to call home"};
 
-#define WORDS_MAX 32
+enum plm_choice plm_choice(void)
+{
+    return (enum plm_choice) param_int(&choice);
+}
 
-/* Adds the words of a command, split at spaces; text is changed. Returns how many there are. */
-static size_t split_words(char *text, char **words, size_t max)
+size_t plm_split(char *text, char **words, size_t max)
 {
     size_t count = 0;
     char *rest = NULL;
@@ -46,55 +48,37 @@ static size_t split_words(char *text, char **words, size_t max)
     return count;
 }
 
-/* Hands a daemon's command to the shepherd. 0 or -errno. */
-static int spawn_agent(struct hnp *hnp, uint32_t vpid, char *const *words)
+static void cannot_start(struct hnp *hnp, uint32_t id, const char *program, int error)
+{
+    char *whom = hnp->plm->whom(hnp, id);
+    hnp_fail(hnp, EXIT_RUNTIME, "cannot start the %s: %s%s%s", whom ? whom : "daemons",
+             program ? program : "", program ? ": " : "", strerror(error));
+    free(whom);
+}
+
+bool plm_spawn(struct hnp *hnp, uint32_t id, enum spawn_kind kind, char *const *words,
+               char *const *env)
 {
     char program[4096];
     int found = program_resolve(words[0], NULL, NULL, program, sizeof(program));
     if (found < 0) {
-        return found;
+        cannot_start(hnp, id, words[0], -found);
+        return false;
     }
     struct spawn_app app = {
-        .kind = SPAWN_AGENT,
+        .kind = kind,
         .program = program,
         .argv = words,
-        .env = environ,
+        .env = env ? env : environ,
         .out = SPAWN_NULL,
         .err = SPAWN_INHERIT,
     };
-    struct spawn_proc proc = {.id = AGENT_ID(vpid), .in = SPAWN_PIPE};
-    uint32_t number = (uint32_t) hnp->request.app_count + vpid; /* behind the ranks' programs */
+    struct spawn_proc proc = {.id = id, .in = SPAWN_PIPE};
+    /* behind the ranks' programs */
+    uint32_t number = (uint32_t) hnp->request.app_count + (id - AGENT_ID(0));
     shepherd_define_app(hnp->shepherd, number, &app);
     shepherd_spawn(hnp->shepherd, number, &proc);
-    return 0;
-}
-
-/* Starts the daemon of one node, through an agent unless the node is simulated. False: the job has
- * failed. */
-static bool start_one(struct hnp *hnp, uint32_t vpid, char *keeld)
-{
-    char *words[WORDS_MAX + 5] = {0};
-    char option[] = "--vpid", number[16];
-    char *agent = strdup(param_string(&rsh_agent));
-    size_t count = 0;
-    int error = agent ? 0 : -ENOMEM;
-    if (agent && hnp->request.simulate_nodes == 0) {
-        count = split_words(agent, words, WORDS_MAX);
-        words[count++] = hnp->peers[vpid].node;
-    }
-    snprintf(number, sizeof(number), "%u", vpid);
-    words[count++] = keeld;
-    words[count++] = option;
-    words[count++] = number;
-    if (error == 0) {
-        error = spawn_agent(hnp, vpid, words);
-    }
-    if (error != 0) {
-        hnp_fail(hnp, EXIT_RUNTIME, "cannot start the daemon of node %s: %s: %s",
-                 hnp->peers[vpid].node, words[0], strerror(-error));
-    }
-    free(agent);
-    return error == 0;
+    return true;
 }
 
 void plm_start(struct hnp *hnp)
@@ -108,69 +92,67 @@ void plm_start(struct hnp *hnp)
         free(keeld);
         return;
     }
+    hnp->plm = hnp->allocation.count && plm_choice() < PLM_RSH ? &plm_slurm : &plm_rsh;
     hnp_enter(hnp, PHASE_DAEMONS);
     loop_timer_start(&hnp->start_timer, (uint64_t) param_int(&start_timeout) * 1000000u);
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        if (!start_one(hnp, vpid, keeld)) {
-            break;
-        }
-    }
+    (void) hnp->plm->start(hnp, keeld);
     free(keeld);
+}
+
+bool plm_end(struct hnp *hnp)
+{
+    return hnp->plm && hnp->plm->end && hnp->plm->end(hnp);
+}
+
+/* What the daemons of an agent are told; malloc'd. NULL: no memory. */
+static char *make_home(const struct hnp *hnp, uint32_t id, size_t *size)
+{
+    char *text = NULL;
+    struct home home = {
+        .family = hnp->family,
+        .count = hnp->peer_count,
+        .radix = hnp->daemon->radix,
+        .contact = strdup(hnp->daemon->contact),
+        .settings = strings_copy(hnp->request.apps[0].env),
+    };
+    memcpy(home.uuid, hnp->uuid, sizeof(home.uuid));
+    memcpy(home.key, hnp->control_key, sizeof(home.key));
+    if (home.contact && home.settings && hnp->plm->fill(hnp, id, &home)) {
+        text = home_print(&home, size);
+    }
+    home_fini(&home);
+    return text;
 }
 
 void plm_agent_started(struct hnp *hnp, uint32_t id, int input)
 {
-    uint32_t vpid = id - AGENT_ID(0);
-    struct home home = {
-        .family = hnp->family,
-        .vpid = vpid,
-        .count = hnp->peer_count,
-        .radix = hnp->daemon->radix,
-        .node = hnp->peers[vpid].node,
-        .contact = hnp->daemon->contact,
-        .settings = hnp->request.apps[0].env,
-    };
-    memcpy(home.uuid, hnp->uuid, sizeof(home.uuid));
-    memcpy(home.key, hnp->control_key, sizeof(home.key));
     size_t size = 0;
-    char *text = home_print(&home, &size);
+    char *text = make_home(hnp, id, &size);
     /* it fits a pipe, which is empty; an agent that has closed its end has ended, or will be late,
      * and the reason for that says more */
     int error = text ? fd_write_all(input, text, size) : -ENOMEM;
     if (error != 0 && error != -EPIPE) {
-        hnp_fail(hnp, EXIT_RUNTIME, "the agent of node %s takes no input: %s", home.node,
-                 strerror(-error));
+        char *whom = hnp->plm->whom(hnp, id);
+        hnp_fail(hnp, EXIT_RUNTIME, "the agent of the %s takes no input: %s",
+                 whom ? whom : "daemons", strerror(-error));
+        free(whom);
     }
     if (text) {
         crypto_wipe(text, size);
     }
-    crypto_wipe(&home, sizeof(home));
     free(text);
     fd_close(&input);
 }
 
 void plm_agent_failed(struct hnp *hnp, uint32_t id, int error)
 {
-    hnp_fail(hnp, EXIT_RUNTIME, "cannot start the daemon of node %s: %s",
-             hnp->peers[id - AGENT_ID(0)].node, strerror(error));
+    cannot_start(hnp, id, NULL, error);
+    hnp->plm->exited(hnp, id, 0);
 }
 
-/* An agent may end when its daemon runs, not before. */
 void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status)
 {
-    struct peer *peer = &hnp->peers[id - AGENT_ID(0)];
-    if (peer->state != PEER_STARTING) {
-        return;
-    }
-    if (WIFSIGNALED(wait_status)) {
-        hnp_fail(hnp, EXIT_RUNTIME,
-                 "node %s: its agent was killed by signal %d before the daemon called home",
-                 peer->node, WTERMSIG(wait_status));
-    } else {
-        hnp_fail(hnp, EXIT_RUNTIME,
-                 "node %s: its agent ended with code %d before the daemon called home", peer->node,
-                 WEXITSTATUS(wait_status));
-    }
+    hnp->plm->exited(hnp, id, wait_status);
 }
 
 /* A daemon whose parent is not the HNP is told where its parent is. */
@@ -191,6 +173,18 @@ static void wire(struct hnp *hnp)
     }
 }
 
+/* All have been at home; is nobody lost since? */
+static bool all_live(struct hnp *hnp)
+{
+    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
+        if (!hnp_peer_lives(hnp, vpid)) {
+            hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s", hnp->peers[vpid].node);
+            return false;
+        }
+    }
+    return true;
+}
+
 void plm_home(struct hnp *hnp, uint32_t vpid, char *contact)
 {
     struct peer *peer = &hnp->peers[vpid];
@@ -201,7 +195,7 @@ void plm_home(struct hnp *hnp, uint32_t vpid, char *contact)
     }
     peer->state = PEER_HOME;
     peer->contact = contact;
-    if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME)) {
+    if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME) && all_live(hnp)) {
         wire(hnp);
     }
 }

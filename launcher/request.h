@@ -69,10 +69,14 @@ struct job_plan {
                           * ranks shall yield */
 };
 
-/* Places the ranks by slot: a node is filled before the next. Pure, but for counting this machine's
- * processors when no slots are given. ORTE_ERR_OUT_OF_RESOURCE: more ranks than explicit slots;
- * reason says how many of each and how to allow it. */
-int job_plan_make(struct job_plan *plan, const struct run_request *request, char *reason,
+struct allocation; /* allocation.h */
+
+/* Places the ranks by slot: a node is filled before the next. Where the allocation has nodes, hosts
+ * that were named must be among them. Pure, but for this machine's name, and its processors when no
+ * slots are given. ORTE_ERR_OUT_OF_RESOURCE: more ranks than explicit slots; reason says how many
+ * of each and how to allow it. ORTE_ERR_NOT_FOUND: a host that was not allocated. */
+int job_plan_make(struct job_plan *plan, const struct run_request *request,
+                  const struct allocation *allocation, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
 void job_plan_fini(struct job_plan *plan);
 

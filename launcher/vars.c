@@ -52,7 +52,27 @@ static const char *const foreign[] = {
     "OMPI_MCA_orte_bound_at_launch", "OMPI_MCA_orte_ess_*", "OMPI_MCA_orte_hnp_uri",
     "OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_launch", "OMPI_MCA_orte_local_daemon_uri",
     "OMPI_MCA_orte_num_nodes", "OMPI_MCA_orte_precondition_transports", "OMPI_MCA_orte_tmpdir_base",
-    "OMPI_MCA_orte_top_session_dir", "ORTE_SCHIZO_DETECTION", "JSM_JSRUN_PORT"};
+    "OMPI_MCA_orte_top_session_dir", "ORTE_SCHIZO_DETECTION", "JSM_JSRUN_PORT",
+    /* Slurm: one task of a step, which is a daemon or a batch script; and counts that are the
+     * step's there (allocation_give_on has the job's) */
+    "SLURM_STEP*", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_GTIDS", "SLURM_TASK_PID",
+    "SLURM_SRUN_*", "SLURM_LAUNCH_NODE_IPADDR", "SLURM_PMI*", "SLURM_MPI_TYPE", "SLURM_UMASK",
+    "SLURM_PRIO_PROCESS", "SLURM_DISTRIBUTION", "SLURM_CPU_BIND*", "SLURM_MEM_BIND*", "SRUN_*",
+    "SLURM_NNODES", "SLURM_NODELIST", "SLURM_NPROCS", "SLURM_NTASKS", "SLURM_TASKS_PER_NODE"};
+
+static const char *const srun_options[] = {"!SLURM_JOB_*",
+                                           "!SLURM_JOBID",
+                                           "!SLURM_CONF*",
+                                           "!SLURM_JWT",
+                                           "!SLURM_CLUSTER_NAME",
+                                           "!SLURM_WORKING_CLUSTER",
+                                           "!SLURM_SUBMIT_*",
+                                           "!SLURM_ARRAY_*",
+                                           "!SLURM_NODE_ALIASES",
+                                           "!SLURM_RESTART_COUNT",
+                                           "!SLURM_TOPOLOGY_*",
+                                           "SLURM_*",
+                                           "SRUN_*"};
 
 static bool fits(const char *pattern, const char *name, size_t length)
 {
@@ -63,14 +83,24 @@ static bool fits(const char *pattern, const char *name, size_t length)
     return length == size && strncmp(pattern, name, size) == 0;
 }
 
-bool vars_is_foreign(const char *assignment)
+static bool is_among(const char *assignment, const char *const *patterns, size_t count)
 {
     size_t length = strcspn(assignment, "=");
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
-        bool keep = foreign[i][0] == '!';
-        if (fits(foreign[i] + keep, assignment, length)) {
+    for (size_t i = 0; i < count; i++) {
+        bool keep = patterns[i][0] == '!';
+        if (fits(patterns[i] + keep, assignment, length)) {
             return !keep;
         }
     }
     return false;
+}
+
+bool vars_is_foreign(const char *assignment)
+{
+    return is_among(assignment, foreign, sizeof(foreign) / sizeof(*foreign));
+}
+
+bool vars_is_srun_option(const char *assignment)
+{
+    return is_among(assignment, srun_options, sizeof(srun_options) / sizeof(*srun_options));
 }

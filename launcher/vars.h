@@ -20,5 +20,7 @@ void vars_fini(struct vars *vars);
 /* Is this variable another launcher's, of use only to its own processes? Settings that a user makes
  * for MPI (OMPI_MCA_*, PMIX_MCA_*) are not, except for those that launchers make. */
 bool vars_is_foreign(const char *assignment);
+/* Would srun take this variable for one of its options? What says which job it is in is none. */
+bool vars_is_srun_option(const char *assignment);
 
 #endif

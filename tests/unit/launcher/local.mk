@@ -14,9 +14,14 @@ UNIT_TESTS += \
 	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program \
 	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
 	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output \
-	tests/unit/launcher/test-strings tests/unit/launcher/test-hostlist
+	tests/unit/launcher/test-strings tests/unit/launcher/test-hostlist \
+	tests/unit/launcher/test-allocation tests/unit/launcher/test-host
 tests_unit_launcher_test_hostlist_SOURCES = tests/unit/launcher/test-hostlist.c
 tests_unit_launcher_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_allocation_SOURCES = tests/unit/launcher/test-allocation.c
+tests_unit_launcher_test_allocation_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_host_SOURCES = tests/unit/launcher/test-host.c
+tests_unit_launcher_test_host_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_spawn_wire_SOURCES = tests/unit/launcher/test-spawn-wire.c
 tests_unit_launcher_test_spawn_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_program_SOURCES = tests/unit/launcher/test-program.c

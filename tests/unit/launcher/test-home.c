@@ -208,7 +208,64 @@ START_TEST(test_noise_is_survived)
 }
 END_TEST
 
+/* Of the example for several daemons; nodes is the line's value. */
+static int choose(struct home *home, const char *nodes, uint32_t count, const char *const *names)
+{
+    struct home all = example();
+    size_t size;
+    all.nodes = (char *) (uintptr_t) nodes;
+    all.count = count;
+    char *text = home_print(&all, &size);
+    ck_assert_ptr_nonnull(text);
+    ck_assert_msg(parse(home, text, size) == ORTE_SUCCESS, "%s", reason);
+    ck_assert_ptr_null(home->node);
+    ck_assert_str_eq(home->nodes, nodes);
+    free(text);
+    return home_choose(home, names, reason, sizeof(reason));
+}
+
+START_TEST(test_a_daemon_finds_itself_among_the_nodes)
+{
+    struct home home;
+    const char *const slurm[] = {"n7", "n1", NULL}, *const host[] = {"x", "m02.cluster", NULL};
+    ck_assert_int_eq(choose(&home, "n[1-3,7],m02", 6, slurm), ORTE_SUCCESS);
+    ck_assert_uint_eq(home.vpid, 4);
+    ck_assert_str_eq(home.node, "n7");
+    home_fini(&home);
+    ck_assert_int_eq(choose(&home, "n[1-3,7],m02", 6, host), ORTE_SUCCESS);
+    ck_assert_uint_eq(home.vpid, 5);
+    ck_assert_str_eq(home.node, "m02");
+    home_fini(&home);
+}
+END_TEST
+
+START_TEST(test_a_daemon_that_is_not_among_the_nodes_says_so)
+{
+    struct home home;
+    const char *const names[] = {"n9", "x", NULL};
+    ck_assert_int_eq(choose(&home, "n[1-3]", 4, names), ORTE_ERR_NOT_FOUND);
+    ck_assert_str_eq(reason, "n9 is none of the nodes n[1-3]");
+    home_fini(&home);
+    ck_assert_int_eq(choose(&home, "n[1-3", 4, names), ORTE_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(reason, "nodes: character 3: "));
+    home_fini(&home);
+    ck_assert_int_eq(choose(&home, "n[1-3]", 3, names), ORTE_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(reason, "3 nodes for 3 daemons"));
+    home_fini(&home);
+}
+END_TEST
+
+START_TEST(test_one_node_and_many_exclude_each_other)
+{
+    ck_assert_int_eq(parse_with("vpid ", "nodes n1"), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(parse_with("node ", "nodes n1"), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(parse_with("radix ", "radix 1\nnodes n1"), ORTE_ERR_BAD_PARAM);
+}
+END_TEST
+
 UNIT_MAIN("home", test_a_home_comes_back, test_a_short_home_is_refused,
           test_what_makes_no_sense_is_refused, test_a_home_without_a_key_or_a_vpid_is_refused,
           test_what_comes_behind_the_dot_is_refused, test_too_much_does_not_fit,
-          test_noise_is_survived)
+          test_noise_is_survived, test_a_daemon_finds_itself_among_the_nodes,
+          test_a_daemon_that_is_not_among_the_nodes_says_so,
+          test_one_node_and_many_exclude_each_other)

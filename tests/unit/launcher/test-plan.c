@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/topo.h>
+#include <launcher/allocation.h>
 #include <launcher/request.h>
 #include <sched.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 static struct job_plan plan;
+static struct allocation allocation; /* empty, but for some tests */
 static char reason[512];
 
 /* A command line that is right, and the plan for it. */
@@ -24,7 +26,7 @@ static int make(const char *line)
     }
     ck_assert_msg(cmdline_parse(&request, argc, argv, reason, sizeof(reason)) == CMDLINE_RUN,
                   "%s: %s", line, reason);
-    int rc = job_plan_make(&plan, &request, reason, sizeof(reason));
+    int rc = job_plan_make(&plan, &request, &allocation, reason, sizeof(reason));
     run_request_fini(&request);
     return rc;
 }
@@ -53,7 +55,7 @@ static void assert_plan(const char *line, const char *expected, bool oversubscri
 
 static void assert_refused(const char *line, const char *word)
 {
-    ck_assert_int_eq(make(line), ORTE_ERR_OUT_OF_RESOURCE);
+    ck_assert_int_ne(make(line), ORTE_SUCCESS);
     ck_assert_msg(strstr(reason, word), "%s: '%s' does not say '%s'", line, reason, word);
 }
 
@@ -156,8 +158,72 @@ START_TEST(test_slots_follow_the_affinity)
 }
 END_TEST
 
+/* Three nodes of Slurm's job 7, none of which is this machine. */
+static struct node_request given[] = {{(char *) "n1", 2}, {(char *) "n2", 1}, {(char *) "n3", 2}};
+
+static void allocate(void)
+{
+    allocation = (struct allocation){.job = (char *) "7", .nodes = given, .count = 3};
+}
+
+START_TEST(test_allocated_nodes_are_used)
+{
+    allocate();
+    assert_plan("p", "0.0.0 0.1.0 1.0.0 2.0.0 2.1.0", false);
+    assert_plan("-n 3 p", "0.0.0 0.1.0 1.0.0", false);
+    assert_plan("-n 1 p : q", "0.0.0 0.1.1 1.0.1 2.0.1 2.1.1", false);
+    assert_refused("-n 6 p", "6 ranks are more than the 5 slots");
+    assert_plan("--simulate 1x2 p", "0.0.0 0.1.0", topo_usable_cpus() < 2);
+    ck_assert_int_eq(make("p"), ORTE_SUCCESS);
+    ck_assert_str_eq(plan.nodes[2].name, "n3");
+    ck_assert(!plan.nodes[0].local && !plan.nodes[1].local && plan.nodes[2].slots_explicit);
+    job_plan_fini(&plan);
+}
+END_TEST
+
+START_TEST(test_hosts_are_chosen_of_those_allocated)
+{
+    allocate();
+    assert_plan("--host n3,n2 p", "0.0.0 0.1.0 1.0.0", false);
+    ck_assert_int_eq(make("--host n3.cluster:1,n1 p"), ORTE_SUCCESS);
+    ck_assert_str_eq(picture(), "0.0.0 1.0.0 1.1.0");
+    ck_assert_str_eq(plan.nodes[0].name, "n3");
+    job_plan_fini(&plan);
+    assert_plan("--host n1:1,n1.cluster:1 p", "0.0.0 0.1.0", false); /* one node, two names */
+    assert_refused("--host n4 p", "host n4 is not in the allocation of Slurm's job 7");
+    assert_refused("--host localhost p", "host localhost is not in the allocation");
+    assert_refused("--host n2:2 p", "host n2: 2 slots are more than the 1 that Slurm's job 7");
+    assert_refused("--host n1,n1.cluster p", "3 slots are more than the 2");
+    assert_plan("--oversubscribe --host n2:2 p", "0.0.0 0.1.0", false);
+}
+END_TEST
+
+START_TEST(test_this_machine_may_be_allocated)
+{
+    char name[256];
+    gethostname(name, sizeof(name));
+    allocate();
+    allocation.here = (char *) "n2"; /* as Slurm calls it */
+    ck_assert_int_eq(make("p"), ORTE_SUCCESS);
+    ck_assert(!plan.nodes[0].local && plan.nodes[1].local && !plan.nodes[2].local);
+    job_plan_fini(&plan);
+    ck_assert_int_eq(make("--host n3,localhost p"), ORTE_SUCCESS);
+    ck_assert_str_eq(plan.nodes[1].name, "n2");
+    ck_assert(!plan.nodes[0].local && plan.nodes[1].local);
+    job_plan_fini(&plan);
+    struct node_request own[] = {{(char *) "n1", 1}, {name, 1}};
+    allocation =
+        (struct allocation){.job = (char *) "7", .nodes = own, .count = 2, .here = (char *) "n1"};
+    ck_assert_int_eq(make("p"), ORTE_SUCCESS); /* its own name counts more */
+    ck_assert(!plan.nodes[0].local && plan.nodes[1].local);
+    job_plan_fini(&plan);
+}
+END_TEST
+
 UNIT_MAIN("plan", test_this_node_takes_as_many_as_are_asked_for,
           test_nodes_are_filled_one_after_the_other, test_simulated_nodes_have_names_and_daemons,
           test_programs_follow_each_other, test_given_slots_are_kept,
           test_only_nodes_without_given_slots_take_more, test_own_names_are_local,
-          test_a_host_named_again_adds_slots, test_slots_follow_the_affinity)
+          test_a_host_named_again_adds_slots, test_allocated_nodes_are_used,
+          test_hosts_are_chosen_of_those_allocated, test_this_machine_may_be_allocated,
+          test_slots_follow_the_affinity)

@@ -53,6 +53,13 @@ START_TEST(test_foreign_variables)
                                           "OMPI_MCA_ess=^singleton",
                                           "OMPI_MCA_ess_base_jobid=1",
                                           "OMPI_UNIVERSE_SIZE=1",
+                                          "SLURM_STEP_ID=0",
+                                          "SLURM_STEPID=0",
+                                          "SLURM_PROCID=0",
+                                          "SLURM_NTASKS=2",
+                                          "SLURM_SRUN_COMM_PORT=1",
+                                          "SLURM_PMIXP_ABORT_AGENT_PORT=1",
+                                          "SRUN_DEBUG=3",
                                           "KEEL_RANK=1"};
     static const char *const own[] = {"PATH=/bin",
                                       "PMI=x",
@@ -64,6 +71,12 @@ START_TEST(test_foreign_variables)
                                       "MPIX=y",
                                       "KEEL_MCA_log_verbose=1",
                                       "KEEL_RANKS=1",
+                                      "SLURM_JOB_ID=1",
+                                      "SLURM_JOB_NODELIST=n1",
+                                      "SLURM_CPUS_ON_NODE=4",
+                                      "SLURM_SUBMIT_DIR=/",
+                                      "SLURM_CONF=x",
+                                      "SLURMD_NODENAME=n1",
                                       "",
                                       "="};
     for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
@@ -75,4 +88,25 @@ START_TEST(test_foreign_variables)
 }
 END_TEST
 
-UNIT_MAIN("vars", test_a_variable_is_there_once, test_many_variables, test_foreign_variables)
+/* A job's options must not change how its daemons are started. */
+START_TEST(test_options_of_srun)
+{
+    static const char *const options[] = {
+        "SLURM_STDINMODE=none", "SLURM_NTASKS=4",          "SLURM_EXPORT_ENV=NONE",
+        "SLURM_CPU_BIND=cores", "SLURM_LABELIO=1",         "SLURM_MPI_TYPE=pmix",
+        "SRUN_CPUS_PER_TASK=2", "SLURM_NTASKS_PER_NODE=4", "SLURM_KILL_BAD_EXIT=1",
+        "SLURM_EXACT=1",        "SLURM_CLUSTERS=other",    "SLURM_TASK_PROLOG=/x"};
+    static const char *const others[] = {"SLURM_JOB_ID=1",     "SLURM_JOBID=1",     "SLURM_CONF=/x",
+                                         "SLURMD_NODENAME=n1", "PATH=/bin",         "SLURM=1",
+                                         "SBATCH_EXPORT=NONE", "SLURM_SUBMIT_DIR=/"};
+    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+        ck_assert_msg(vars_is_srun_option(options[i]), "%s", options[i]);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        ck_assert_msg(!vars_is_srun_option(others[i]), "%s", others[i]);
+    }
+}
+END_TEST
+
+UNIT_MAIN("vars", test_a_variable_is_there_once, test_many_variables, test_foreign_variables,
+          test_options_of_srun)

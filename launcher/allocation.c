@@ -1,0 +1,192 @@
+#include <config.h>
+
+#include <launcher/allocation.h>
+
+#include <launcher/hostlist.h>
+#include <launcher/strings.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS_MAX = 1 << 20, JOB_DIGITS_MAX = 10, SHOWN_MAX = 80 };
+
+struct variable {
+    const char *name, *value; /* value NULL: not set */
+};
+
+/* The first of two names that is set, to something; Slurm keeps some that are older. */
+static struct variable either(const char *name, const char *old_name)
+{
+    const char *value = getenv(name), *old_value = old_name ? getenv(old_name) : NULL;
+    if ((!value || !*value) && old_value && *old_value) {
+        return (struct variable){old_name, old_value};
+    }
+    return (struct variable){name, value && *value ? value : NULL};
+}
+
+/* Names a variable, the beginning of its value, and what is wrong with it. */
+static int wrong(const struct variable *variable, const char *what, char *reason,
+                 size_t reason_size)
+{
+    char shown[SHOWN_MAX + 4];
+    snprintf(shown, sizeof(shown), "%.*s%s", SHOWN_MAX, variable->value,
+             strlen(variable->value) > SHOWN_MAX ? "..." : "");
+    for (char *at = shown; *at; at++) {
+        *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
+    }
+    snprintf(reason, reason_size, "%s=%s: %s", variable->name, shown, what);
+    return ORTE_ERR_BAD_PARAM;
+}
+
+/* Under srun the variables of tasks are the step's. */
+static bool in_a_step(void)
+{
+    return getenv("SLURM_STEP_ID") != NULL;
+}
+
+static int read_nodes(struct allocation *allocation, const struct variable *list, char *reason,
+                      size_t reason_size)
+{
+    struct hostlist names;
+    char what[160];
+    int status = hostlist_expand(&names, list->value, what, sizeof(what));
+    if (status != ORTE_SUCCESS) {
+        return wrong(list, what, reason, reason_size);
+    }
+    allocation->nodes = calloc(names.count, sizeof(*allocation->nodes));
+    if (allocation->nodes) {
+        allocation->count = names.count;
+        for (uint32_t i = 0; i < names.count; i++) {
+            allocation->nodes[i].name = names.names[i]; /* taken over */
+        }
+        names.count = 0;
+    }
+    hostlist_fini(&names);
+    return allocation->nodes ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* How many processors a rank shall have; 1 where nothing is said. */
+static int read_cpus_per_task(uint32_t *cpus, char *reason, size_t reason_size)
+{
+    char what[160];
+    struct variable variable = either("SLURM_CPUS_PER_TASK", NULL);
+    *cpus = 1;
+    if (variable.value &&
+        hostlist_numbers(cpus, 1, SLOTS_MAX, variable.value, what, sizeof(what)) != ORTE_SUCCESS) {
+        return wrong(&variable, what, reason, reason_size);
+    }
+    return ORTE_SUCCESS;
+}
+
+/* A slot for each task that the job was made for; else by processors. */
+static int read_slots(struct allocation *allocation, const struct variable *list, char *reason,
+                      size_t reason_size)
+{
+    char what[160];
+    uint32_t cpus_per_task = 1;
+    int status = ORTE_SUCCESS;
+    struct variable variable = either("SLURM_TASKS_PER_NODE", NULL);
+    if (in_a_step() || !variable.value) {
+        variable = either("SLURM_JOB_CPUS_PER_NODE", NULL);
+        status = read_cpus_per_task(&cpus_per_task, reason, reason_size);
+    }
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (!variable.value) {
+        return wrong(list, "SLURM_TASKS_PER_NODE or SLURM_JOB_CPUS_PER_NODE is missing beside it",
+                     reason, reason_size);
+    }
+    uint32_t *numbers = calloc(allocation->count, sizeof(*numbers));
+    status = numbers ? hostlist_numbers(numbers, (uint32_t) allocation->count, SLOTS_MAX,
+                                        variable.value, what, sizeof(what))
+                     : ORTE_ERR_OUT_OF_RESOURCE;
+    for (size_t i = 0; status == ORTE_SUCCESS && i < allocation->count; i++) {
+        uint32_t slots = numbers[i] / cpus_per_task;
+        allocation->nodes[i].slots = slots > 0 ? slots : 1;
+    }
+    free(numbers);
+    return status == ORTE_ERR_BAD_PARAM ? wrong(&variable, what, reason, reason_size) : status;
+}
+
+static int read_all(struct allocation *allocation, const struct variable *job,
+                    const struct variable *list, char *reason, size_t reason_size)
+{
+    size_t digits = strspn(job->value, "0123456789");
+    if (job->value[digits] || digits > JOB_DIGITS_MAX) {
+        return wrong(job, "not the number of a job", reason, reason_size);
+    }
+    int status = read_nodes(allocation, list, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = read_slots(allocation, list, reason, reason_size);
+    }
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    const char *here = getenv("SLURMD_NODENAME");
+    allocation->job = strdup(job->value);
+    allocation->here = here ? strdup(here) : NULL;
+    return allocation->job && (allocation->here || !here) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+int allocation_find(struct allocation *out, char *reason, size_t reason_size)
+{
+    struct allocation read = {0};
+    struct variable job = either("SLURM_JOB_ID", "SLURM_JOBID");
+    struct variable list = either("SLURM_JOB_NODELIST", "SLURM_NODELIST");
+    int status = ORTE_SUCCESS;
+    if (job.value && list.value) {
+        snprintf(reason, reason_size, "out of memory");
+        status = read_all(&read, &job, &list, reason, reason_size);
+    }
+    if (status != ORTE_SUCCESS) {
+        allocation_fini(&read);
+        return status;
+    }
+    *out = read;
+    return ORTE_SUCCESS;
+}
+
+void allocation_fini(struct allocation *allocation)
+{
+    for (size_t i = 0; i < allocation->count; i++) {
+        free(allocation->nodes[i].name);
+    }
+    free(allocation->nodes);
+    free(allocation->job);
+    free(allocation->here);
+    *allocation = (struct allocation){0};
+}
+
+static bool is_set(char *const *env, const char *name)
+{
+    size_t size = strlen(name);
+    for (; env && *env; env++) {
+        if (strncmp(*env, name, size) == 0 && (*env)[size] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool allocation_give_on(char ***env)
+{
+    static const char *const names[] = {
+        "SLURM_CPUS_PER_TASK", "SLURM_NTASKS_PER_NODE", "SLURM_NNODES",        "SLURM_NODELIST",
+        "SLURM_NPROCS",        "SLURM_NTASKS",          "SLURM_TASKS_PER_NODE"};
+    size_t count = in_a_step() ? 2 : sizeof(names) / sizeof(*names); /* the rest are the step's */
+    for (size_t i = 0; i < count; i++) {
+        const char *value = getenv(names[i]);
+        char *assignment = NULL;
+        if (!value || is_set(*env, names[i])) {
+            continue;
+        }
+        if (asprintf(&assignment, "%s=%s", names[i], value) < 0) {
+            return false;
+        }
+        if (!strings_add(env, assignment)) {
+            return false;
+        }
+    }
+    return true;
+}

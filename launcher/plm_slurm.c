@@ -1,0 +1,154 @@
+/* In a Slurm allocation one srun starts the daemons of all nodes, as a step of the job. Its
+ * standard input, which srun gives to every task, tells all of them the same; each looks up its own
+ * node. */
+#include <config.h>
+
+#include <launcher/plm.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <launcher/hostlist.h>
+#include <launcher/vars.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct param slurm_args = {
+    .name = "plm_slurm_args",
+    .type = PARAM_STRING,
+    .default_text = "--overlap --cpu-bind=none",
+    .unit = "",
+    .help = "More options for the srun that starts the daemons in a Slurm allocation"};
+
+#define STEP_ID AGENT_ID(HNP_VPID)
+#define WORDS_MAX 64
+
+/* The names of all nodes but keelrun's, by vpid; malloc'd, NULL: no memory. */
+static char *node_list(const struct hnp *hnp)
+{
+    const char **names = calloc(hnp->peer_count, sizeof(*names));
+    for (uint32_t vpid = 1; names && vpid < hnp->peer_count; vpid++) {
+        names[vpid - 1] = hnp->peers[vpid].node;
+    }
+    char *list = names ? hostlist_print(names, hnp->peer_count - 1) : NULL;
+    free(names);
+    return list;
+}
+
+/* What is said on the command line counts more than variables, so what the user's environment or
+ * the site says of steps in general is overruled. One daemon for each node, which gets all that the
+ * job has there, beside other steps of the job; a daemon that ends does not end the others before
+ * keelrun could. */
+static bool make_command(struct vars *words, const struct hnp *hnp, const char *nodes,
+                         const char *keeld)
+{
+    uint32_t count = hnp->peer_count - 1;
+    char *extra = strdup(param_string(&slurm_args)), *more[WORDS_MAX];
+    size_t more_count = extra ? plm_split(extra, more, WORDS_MAX) : 0;
+    static const char *const fixed[] = {
+        "srun",       "--ntasks-per-node=1",  "--chdir=/", "--export=ALL", "--input=all",
+        "--mpi=none", "--kill-on-bad-exit=0", "--quiet",
+    };
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
+        vars_append(words, strdup(fixed[i]));
+    }
+    vars_format(words, "--jobid=%s", hnp->allocation.job);
+    vars_format(words, "--nodes=%u", count);
+    vars_format(words, "--ntasks=%u", count);
+    vars_format(words, "--nodelist=%s", nodes);
+    vars_format(words, "--wait=%u", 1 + hnp_grace_s());
+    for (size_t i = 0; i < more_count; i++) {
+        vars_append(words, strdup(more[i]));
+    }
+    vars_append(words, strdup(keeld));
+    free(extra);
+    return extra && !words->failed;
+}
+
+static bool start(struct hnp *hnp, char *keeld)
+{
+    struct vars words = {0}, env = {0};
+    char *nodes = node_list(hnp);
+    for (char **variable = environ; *variable; variable++) {
+        if (!vars_is_srun_option(*variable)) {
+            vars_append(&env, strdup(*variable));
+        }
+    }
+    bool started = nodes && make_command(&words, hnp, nodes, keeld) && !env.failed;
+    if (!started) {
+        hnp_fail(hnp, EXIT_RUNTIME, "cannot start the daemons: out of memory");
+    } else {
+        started = plm_spawn(hnp, STEP_ID, SPAWN_STEP, words.strings, env.strings);
+        hnp->step_runs = started;
+    }
+    vars_fini(&words);
+    vars_fini(&env);
+    free(nodes);
+    return started;
+}
+
+static char *whom(const struct hnp *hnp, uint32_t id)
+{
+    (void) id;
+    char *text = NULL, *nodes = node_list(hnp);
+    const char *form = hnp->peer_count == 2 ? "daemon of node %s" : "daemons of nodes %s";
+    if (!nodes || asprintf(&text, form, nodes) < 0) {
+        text = NULL;
+    }
+    free(nodes);
+    return text;
+}
+
+static bool fill(const struct hnp *hnp, uint32_t id, struct home *home)
+{
+    (void) id;
+    home->nodes = node_list(hnp);
+    return home->nodes != NULL;
+}
+
+/* srun ends with its daemons. Before they are there, its own words say why; when it is killed
+ * later, they go on without it. */
+static void exited(struct hnp *hnp, uint32_t id, int wait_status)
+{
+    (void) id;
+    hnp->step_runs = false;
+    if (hnp->phase == PHASE_DONE) {
+        hnp_finished(hnp);
+        return;
+    }
+    char how[64];
+    if (WIFSIGNALED(wait_status)) {
+        snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(wait_status));
+    } else {
+        snprintf(how, sizeof(how), "ended with code %d", WEXITSTATUS(wait_status));
+    }
+    if (hnp_peers_reached(hnp, PEER_HOME)) {
+        log_warn(LOG_LAUNCHER, "srun %s before its daemons", how);
+        return;
+    }
+    uint32_t count;
+    char *nodes = hnp_nodes_before(hnp, PEER_HOME, &count);
+    hnp_fail(hnp, EXIT_RUNTIME, "node%s %s: srun %s before %s called home", count == 1 ? "" : "s",
+             nodes ? nodes : "?", how, count == 1 ? "the daemon" : "the daemons");
+    free(nodes);
+}
+
+/* Daemons end by order; those that are still on their way cannot be told. */
+static bool end(struct hnp *hnp)
+{
+    if (hnp->step_runs && !hnp_peers_reached(hnp, PEER_HOME)) {
+        shepherd_signal(hnp->shepherd, STEP_ID, SIGTERM);
+    }
+    return hnp->step_runs;
+}
+
+const struct plm_ops plm_slurm = {
+    .start = start,
+    .whom = whom,
+    .fill = fill,
+    .exited = exited,
+    .end = end,
+};
