@@ -19,8 +19,8 @@ int pmix_client_join(struct pmix_client **client, struct self *self, char *reaso
                      size_t reason_size) KEEL_MUST_CHECK;
 /* Has the server end the job; returns if that does not happen soon. */
 void pmix_client_abort(const struct pmix_client *client, int status, const char *reason);
-/* The server is gone: what it would have removed is removed here, while there is time. Any thread.
- */
+/* The server is gone, or the job at its end: what the server would have removed is removed here.
+ * Any thread. */
 void pmix_client_orphaned(const struct pmix_client *client);
 /* Leaves the job and frees; NULL: nothing. What is in the folder was removed before. */
 void pmix_client_leave(struct pmix_client *client);

@@ -172,6 +172,7 @@ static void pmix_abort(struct backend *backend, int status, const char *reason)
     const struct pmix *pmix = container_of(backend, struct pmix, backend);
     log_error(LOG_BOOTSTRAP, "aborted: %s", reason);
     pmix_client_abort(pmix->client, status, reason);
+    pmix_client_orphaned(pmix->client); /* still here: the server may not clean up either */
 }
 
 static void pmix_leave(struct backend *backend)
@@ -285,7 +286,8 @@ static int share_key(struct pmix *pmix, char *reason, size_t reason_size)
         status = pass(pmix, true, backend_init_deadline(), NULL, NULL);
     }
     if (status != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "the first fence of the PMIx server did not pass: %s",
+        snprintf(reason, reason_size,
+                 "the job's key cannot be shared, for the PMIx server's first fence failed: %s",
                  opal_strerror(status));
         return status;
     }
