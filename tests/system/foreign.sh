@@ -143,6 +143,64 @@ run_limited 10 env KEEL_MCA_bootstrap=pmix "$handoff"
 is "no server in the environment: exit code" 1 "$code"
 like "no server in the environment: it says so" "$work/err" "PMIX_NAMESPACE or PMIX_RANK is not set"
 
+# --- a library that lies ---
+
+# fake COMMAND...: with a libpmix that does what FAKE_PMIX says (tests/system/fake-pmix.c).
+fake()
+{
+    run_limited 20 env PMIX_NAMESPACE=fake PMIX_RANK=0 LD_LIBRARY_PATH="$work/fake" \
+        KEEL_MCA_bootstrap_timeout_s=1 KEEL_MCA_init_timeout_s=1 "$@"
+}
+
+# lies WORDS PATTERN: keel_init fails and tells.
+lies()
+{
+    FAKE_PMIX=$1 fake "$member" leave
+    is "libpmix lies ($1): exit code" 77 "$code"
+    like "libpmix lies ($1): it is told" "$work/err" "$2"
+}
+
+with_lies()
+{
+    local words
+    lies "init-fails" "cannot be joined: FAKE-ERROR"
+    lies "init-hangs" "does not answer"
+    lies "size-none" "does not say how many ranks fake has"
+    lies "size-text" "does not say how many ranks fake has"
+    lies "size-0" "rank 0 of 0 in fake"
+    lies "size-huge" "rank 0 of 4294967295 in fake; at most 1048576"
+    lies "rank-1" "rank 1 of 1 in fake"
+    lies "host-bad" "name for the node of rank 0"
+    lies "put-fails" "key cannot be shared.*out of resources"
+    lies "commit-fails" "key cannot be shared"
+    lies "fence-fails" "first fence failed"
+    lies "fence-silent" "first fence failed: timed out"
+    lies "size-2 rank-1 get-fails" "rank 0's key is not to be had"
+    lies "size-2 rank-1 get-text" "rank 0's key is not to be had"
+    lies "size-2 rank-1 get-null" "rank 0's key is not to be had"
+    lies "size-2 rank-1 get-nothing" "rank 0's key is not to be had"
+    lies "size-2 rank-1" "rank 0's key is not to be had.*invalid argument" # an empty one
+    for words in "fence-at-once" "host-none" "host-none peers-bad" "host-null"; do
+        FAKE_PMIX=$words fake "$member" leave
+        is "libpmix is odd ($words): exit code" 0 "$code"
+    done
+    FAKE_PMIX=finalize-hangs fake "$member" leave
+    is "libpmix does not come back from PMIx_Finalize" 0 "$code"
+    FAKE_PMIX=abort-hangs fake "$member" abort 5
+    is "libpmix does not come back from PMIx_Abort" 5 "$code"
+    ok "libpmix lies: no folder is left" no_folders
+}
+
+mkdir "$work/fake"
+# shellcheck disable=SC2046 # words
+if ${CC:-cc} -shared -fPIC -Wl,-soname,libpmix.so.2 -o "$work/fake/libpmix.so.2" \
+    $(pkg-config --cflags pmix 2>/dev/null) "$KEEL_TEST_SRCDIR/tests/system/fake-pmix.c" \
+    2>"$work/cc.err"; then
+    with_lies
+else
+    skip "a library that lies" "no compiler"
+fi
+
 # --- Open MPI's mpirun ---
 
 mpirun=(mpirun.openmpi --oversubscribe)

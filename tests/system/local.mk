@@ -16,7 +16,7 @@ EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/netns.sh test
 SYSTEM_TESTS += tests/system/late.sh
 EXTRA_DIST += tests/system/late.sh
 SYSTEM_TESTS += tests/system/foreign.sh
-EXTRA_DIST += tests/system/foreign.sh
+EXTRA_DIST += tests/system/foreign.sh tests/system/fake-pmix.c
 
 check_PROGRAMS += tests/system/neighbour
 tests_system_neighbour_SOURCES = tests/system/neighbour.c
