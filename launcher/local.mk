@@ -31,7 +31,8 @@ if OFFER_PMIX
 liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/errand.c launcher/pmix/exchange.c \
 	launcher/pmix/exchange.h launcher/pmix/exchange_internal.h launcher/pmix/found.c \
 	launcher/pmix/goodbye.c launcher/pmix/goodbye.h \
-	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/host.c launcher/pmix/keeper.c \
+	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/host.c launcher/pmix/job_check.c \
+	launcher/pmix/job_check.h launcher/pmix/keeper.c \
 	launcher/pmix/listener.c launcher/pmix/listener.h launcher/pmix/module.h \
 	launcher/pmix/nspace.c launcher/pmix/nspace.h launcher/pmix/offer.c launcher/pmix/offer.h \
 	launcher/pmix/offer_internal.h launcher/pmix/published.c launcher/pmix/published.h \
@@ -45,7 +46,7 @@ lib_keel_pmix_la_SOURCES = launcher/pmix/module.c launcher/pmix/module.h \
 	launcher/pmix/dmodex.c launcher/pmix/publish.c launcher/pmix/events.c \
 	launcher/pmix/query.c launcher/pmix/spawn.c launcher/pmix/found.c launcher/pmix/control.c \
 	launcher/pmix/group.c launcher/pmix/log.c launcher/pmix/repair.c launcher/pmix/states.c \
-	launcher/pmix/worker.c
+	launcher/pmix/worker.c launcher/pmix/job_check.c
 lib_keel_pmix_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS) $(HWLOC_CFLAGS)
 lib_keel_pmix_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 lib_keel_pmix_la_LIBADD = $(PMIX_LIBS) $(HWLOC_LIBS)

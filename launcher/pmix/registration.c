@@ -3,6 +3,7 @@
  * each key. */
 #include <config.h>
 
+#include <launcher/pmix/job_check.h>
 #include <launcher/pmix/module_internal.h>
 
 #include <hwloc/glibc-sched.h>
@@ -78,36 +79,10 @@ static void add_keys(struct keys *keys, const char *key, struct keys *part)
     PMIX_DATA_ARRAY_DESTRUCT(&array);
 }
 
-/* --- checks --- */
-
 static int refuse(char *reason, size_t size, const char *what, const char *which)
 {
     snprintf(reason, size, "%s%s%s", what, which ? ": " : "", which ? which : "");
     return -1;
-}
-
-static int check_job(const struct pmix_job *job, char *reason, size_t size)
-{
-    const struct job_map *map = job->map;
-    if (strlen(job->nspace) > PMIX_MAX_NSLEN) {
-        return refuse(reason, size, "the job's name is too long", job->nspace);
-    }
-    if (map->size == 0 || map->size >= PMIX_RANK_VALID || job->app_count == 0) {
-        return refuse(reason, size, "the job has no ranks", NULL);
-    }
-    for (uint32_t node = 0; node < map->node_count; node++) {
-        if (map->node_names[node][0] == '\0' || strpbrk(map->node_names[node], ",;[] \t\n")) {
-            return refuse(reason, size, "a node's name cannot be put into a list",
-                          map->node_names[node]);
-        }
-    }
-    for (uint32_t rank = 0; rank < map->size; rank++) {
-        if (map->node_of[rank] >= map->node_count || job->app_of[rank] >= job->app_count ||
-            map->local_rank_of[rank] > UINT16_MAX) {
-            return refuse(reason, size, "the job's map is wrong", NULL);
-        }
-    }
-    return 0;
 }
 
 /* --- maps: which nodes have ranks, and which --- */
@@ -320,7 +295,7 @@ int registration_make(const struct pmix_job *job, const struct pmix_server *serv
                       hwloc_topology_t topology, char *reason, size_t reason_size)
 {
     struct maps maps;
-    if (check_job(job, reason, reason_size) != 0) {
+    if (pmix_job_check(job, reason, reason_size) != 0) {
         return -1;
     }
     if (maps_make(&maps, job->map) != 0) {

@@ -72,13 +72,17 @@ tests_unit_launcher_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbas
 if OFFER_PMIX
 UNIT_TESTS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
 	tests/unit/launcher/test-pmix-published tests/unit/launcher/test-pmix-rendezvous \
-	tests/unit/launcher/test-pmix-goodbye tests/unit/launcher/test-pmix-states
+	tests/unit/launcher/test-pmix-goodbye tests/unit/launcher/test-pmix-states \
+	tests/unit/launcher/test-pmix-job-check
 tests_unit_launcher_test_pmix_goodbye_SOURCES = tests/unit/launcher/test-pmix-goodbye.c
 tests_unit_launcher_test_pmix_goodbye_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_pmix_vet_SOURCES = tests/unit/launcher/test-pmix-vet.c
 tests_unit_launcher_test_pmix_vet_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_pmix_listener_SOURCES = tests/unit/launcher/test-pmix-listener.c
 tests_unit_launcher_test_pmix_listener_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_pmix_job_check_SOURCES = tests/unit/launcher/test-pmix-job-check.c
+tests_unit_launcher_test_pmix_job_check_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
+tests_unit_launcher_test_pmix_job_check_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_pmix_states_SOURCES = tests/unit/launcher/test-pmix-states.c
 tests_unit_launcher_test_pmix_states_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
 tests_unit_launcher_test_pmix_states_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
