@@ -13,6 +13,14 @@ host=$(hostname)
 inside=()
 clean=true # the command that says whether a job has left a file
 
+has_mpi()
+{
+    case $1 in
+    openmpi) [ -n "${KEEL_TEST_MPICC-}" ] && [ -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ] ;;
+    mpich) [ -n "${KEEL_TEST_MPICH_MPICC-}" ] ;;
+    esac
+}
+
 # need_mpi KIND: sets mpi, and takes away what an outer launcher has set.
 need_mpi()
 {
@@ -20,7 +28,7 @@ need_mpi()
     unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}" "${!MPI_@}"
     case $mpi in
     openmpi)
-        if [ -z "${KEEL_TEST_MPICC-}" ] || [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ]; then
+        if ! has_mpi openmpi; then
             skip "Open MPI's programs" "there is no libpmix, hwloc or mpicc.openmpi"
             finish
         fi
@@ -29,7 +37,7 @@ need_mpi()
         export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
         ;;
     mpich)
-        if [ -z "${KEEL_TEST_MPICH_MPICC-}" ]; then
+        if ! has_mpi mpich; then
             skip "MPICH's programs" "there is no mpicc.mpich"
             finish
         fi
