@@ -4,13 +4,13 @@ EXTRA_DIST += tests/system/examples.sh tests/system/installed.sh
 SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
 	tests/system/leftovers.sh tests/system/netns.sh tests/system/coexist.sh \
 	tests/system/bad-input.sh tests/system/mpich.sh tests/system/openmpi.sh \
-	tests/system/pmix.sh tests/system/neighbours.sh
+	tests/system/pmix.sh tests/system/neighbours.sh tests/system/slurm.sh
 EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/netns.sh tests/lib/mpi.sh tests/system/bend.c \
 	tests/system/coexist.h tests/system/coexist.c tests/system/coexist_keel.c \
 	tests/system/coexist.sh tests/system/bad-input.sh \
 	tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
 	tests/system/leftovers.sh tests/system/netns.sh tests/lib/netns-agent \
-	tests/lib/slurm-cluster \
+	tests/lib/slurm-cluster tests/system/slurm.sh \
 	tests/system/mpich.sh tests/system/openmpi.sh tests/system/pmix.sh \
 	tests/system/neighbours.sh
 SYSTEM_TESTS += tests/system/late.sh
