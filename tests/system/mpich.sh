@@ -112,6 +112,21 @@ breaks "no protocol" "misused its PMI-1 connection: it sent a line that is not P
     "head -c 4096 /dev/zero | tr '\\0' '\\n' >&3; exec sleep 60"
 breaks "an unknown command" "misused .*: it sent a command that PMI-1 does not have$" \
     "echo cmd=put_everything >&3; exec sleep 60"
+breaks "binary" "misused its PMI-1 connection: it sent a line that is (not PMI-1|too long)$" \
+    "head -c 65536 /dev/urandom >&3; exec sleep 60"
+breaks "a line with a zero" "misused its PMI-1 connection: it sent a line that is not PMI-1$" \
+    "printf 'cmd=get_maxes\\0\\n' >&3; exec sleep 60"
+breaks "too many pairs" "misused its PMI-1 connection: it sent a line that is not PMI-1$" \
+    "printf 'cmd=put%s\\n' \"\$(printf ' a=%d' {1..65})\" >&3; exec sleep 60"
+breaks "a long name" "misused its PMI-1 connection: it sent a line that is not PMI-1$" \
+    "printf 'cmd=put %032d=x\\n' 0 >&3; exec sleep 60"
+breaks "a long line in pieces" "misused its PMI-1 connection: it sent a line that is too long$" \
+    "for i in {1..40}; do printf %064d 0 >&3; done; exec sleep 60"
+client -n 2 -- 'begin; [ $PMI_RANK = 0 ] || { printf "mcmd=spawn\n" >&3
+    yes execname=x | head -n 400000 >&3; printf "endcmd\n" >&3; IFS= read -r -t 10 answer <&3; }
+    barrier && end && echo alive'
+is "a flood of lines: exit code" 0 "$code"
+is "a flood of lines: both go on" 2 "$(grep -c alive "$work/out")"
 breaks "a second init" "misused .*: it sent a command" "begin; exec sleep 60"
 client -n 2 -- '[ $PMI_RANK = 1 ] && { yes "cmd=get kvsname=x key=y" | head -c 1000000 >&3 & sleep 0.5;
     kill $! 2>/dev/null; exit 0; }; sleep 0.2; echo alive'
