@@ -1,6 +1,6 @@
 # system: TAP scripts over the built programs, and the programs that they start.
-SYSTEM_TESTS += tests/system/examples.sh tests/system/installed.sh
-EXTRA_DIST += tests/system/examples.sh tests/system/installed.sh
+SYSTEM_TESTS += tests/system/mpi-jobs.sh tests/system/examples.sh tests/system/installed.sh
+EXTRA_DIST += tests/system/mpi-jobs.sh tests/system/examples.sh tests/system/installed.sh
 SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
 	tests/system/leftovers.sh tests/system/netns.sh tests/system/coexist.sh \
 	tests/system/bad-input.sh tests/system/mpich.sh tests/system/openmpi.sh \
@@ -33,6 +33,10 @@ check_PROGRAMS += tests/system/goodbye
 tests_system_goodbye_SOURCES = tests/system/goodbye.c
 tests_system_goodbye_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 tests_system_goodbye_LDADD = $(PMIX_LIBS)
+check_PROGRAMS += tests/system/places
+tests_system_places_SOURCES = tests/system/places.c
+tests_system_places_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
+tests_system_places_LDADD = $(PMIX_LIBS)
 endif
 check_PROGRAMS += tests/system/peers
 tests_system_peers_SOURCES = tests/system/peers.c
