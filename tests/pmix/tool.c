@@ -45,6 +45,8 @@ static void look(const char *nspace, uint32_t ranks)
         check(kill(process->pid, 0) == 0, "its processes");
         check(process->state == PMIX_PROC_STATE_RUNNING, "their state");
     }
+    PMIX_INFO_FREE(results, count);
+    PMIX_QUERY_DESTRUCT(&query);
     (void) PMIx_Abort(1, "no", NULL, 0); /* which is nobody's end */
 }
 
