@@ -3,6 +3,7 @@
 
 #include <launcher/pmix/module_internal.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,23 +87,48 @@ pmix_status_t up_deregister_events(pmix_status_t *codes, size_t count, pmix_op_c
 
 /* --- in --- */
 
-/* What libpmix borrows until it has told everybody. */
+/* What libpmix borrows until it has told everybody, or ends. */
 struct delivery {
     struct work work;
+    struct list link;         /* of deliveries */
     pmix_byte_object_t bytes; /* owned: the packed event */
     pmix_info_t *info;
     size_t count;
 };
 
+static pthread_mutex_t deliveries_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct list deliveries = LIST_INIT(deliveries); /* guarded by deliveries_lock */
+
+static struct delivery *delivery_new(void)
+{
+    struct delivery *delivery = calloc(1, sizeof(*delivery));
+    if (delivery) {
+        pthread_mutex_lock(&deliveries_lock);
+        list_append(&deliveries, &delivery->link);
+        pthread_mutex_unlock(&deliveries_lock);
+    }
+    return delivery;
+}
+
 static void delivered(pmix_status_t status, void *cbdata)
 {
     (void) status;
     struct delivery *delivery = cbdata;
+    pthread_mutex_lock(&deliveries_lock);
+    list_remove(&delivery->link);
+    pthread_mutex_unlock(&deliveries_lock);
     if (delivery->info) {
         PMIX_INFO_FREE(delivery->info, delivery->count);
     }
     free(delivery->bytes.bytes);
     free(delivery);
+}
+
+void events_end(void)
+{
+    while (!list_empty(&deliveries)) {
+        delivered(PMIX_SUCCESS, container_of(deliveries.next, struct delivery, link));
+    }
 }
 
 static void deliver(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
@@ -157,10 +183,12 @@ static void read_event(struct work *work)
 
 void take_event(const void *event, size_t size)
 {
-    struct delivery *delivery = calloc(1, sizeof(*delivery));
+    struct delivery *delivery = delivery_new();
     char *bytes = delivery ? malloc(size ? size : 1) : NULL;
     if (!bytes) {
-        free(delivery);
+        if (delivery) {
+            delivered(PMIX_ERR_NOMEM, delivery);
+        }
         return;
     }
     memcpy(bytes, event, size);
@@ -171,44 +199,32 @@ void take_event(const void *event, size_t size)
 
 /* --- ranks that fail --- */
 
-struct failure {
-    struct work work;
-    pmix_proc_t rank;
-};
-
 static void tell_failure(struct work *work)
 {
-    struct failure *failure = container_of(work, struct failure, work);
-    struct delivery *delivery = calloc(1, sizeof(*delivery));
-    struct outgoing *event = calloc(1, sizeof(*event));
-    pmix_proc_t rank = failure->rank;
-    free(failure);
-    if (delivery) {
-        PMIX_INFO_CREATE(delivery->info, 1);
-        delivery->count = 1;
-    }
-    if (!delivery || !delivery->info || !event) {
-        free(delivery);
-        free(event);
-        return;
-    }
-    PMIX_INFO_LOAD(&delivery->info[0], PMIX_EVENT_AFFECTED_PROC, &rank, PMIX_PROC);
-    if (pack(&event->bytes, PMIX_ERR_PROC_ABORTED, &rank, PMIX_RANGE_NAMESPACE, delivery->info,
-             1)) {
-        event->task.run = run_notify;
-        module_post(&event->task);
-    } else {
-        free(event);
-    }
+    struct delivery *delivery = container_of(work, struct delivery, work);
+    pmix_proc_t rank = *delivery->info[0].value.data.proc;
     deliver(PMIX_ERR_PROC_ABORTED, &rank, PMIX_RANGE_NAMESPACE, delivery);
 }
 
+/* To other nodes at once; packing does not wait for libpmix's thread. */
 void rank_failed(const pmix_proc_t *rank)
 {
-    struct failure *failure = calloc(1, sizeof(*failure));
-    if (failure) {
-        failure->work.run = tell_failure;
-        failure->rank = *rank;
-        worker_do(&failure->work);
+    struct delivery *delivery = delivery_new();
+    pmix_byte_object_t event;
+    if (!delivery) {
+        return;
     }
+    PMIX_INFO_CREATE(delivery->info, 1);
+    if (!delivery->info) {
+        delivered(PMIX_ERR_NOMEM, delivery);
+        return;
+    }
+    delivery->count = 1;
+    PMIX_INFO_LOAD(&delivery->info[0], PMIX_EVENT_AFFECTED_PROC, rank, PMIX_PROC);
+    if (pack(&event, PMIX_ERR_PROC_ABORTED, rank, PMIX_RANGE_NAMESPACE, delivery->info, 1)) {
+        pmix_host->notify(pmix_host->arg, event.bytes, event.size);
+        free(event.bytes);
+    }
+    delivery->work.run = tell_failure;
+    worker_do(&delivery->work);
 }

@@ -386,6 +386,7 @@ static void stop(void)
 {
     worker_end();
     PMIx_server_finalize();
+    events_end();
     forget();
 }
 

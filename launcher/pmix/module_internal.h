@@ -82,6 +82,7 @@ pmix_status_t up_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
                         pmix_info_t info[], size_t info_count, pmix_op_cbfunc_t done, void *cbdata);
 void take_event(const void *event, size_t size);
 void rank_failed(const pmix_proc_t *rank);
+void events_end(void); /* frees what libpmix had not delivered; it has ended */
 
 /* spawn.c */
 pmix_status_t up_spawn(const pmix_proc_t *rank, const pmix_info_t info[], size_t info_count,
