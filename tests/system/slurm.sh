@@ -32,12 +32,17 @@ for name in "${!SLURM@}"; do
     outside+=(-u "$name")
 done
 
-# What jobs left on the nodes.
+# What jobs left on the nodes. The tree may be seen there, as a mount: it and its parents do not count.
 left_on_nodes()
 {
-    local node
+    local node path
     for node in n1 n2; do
-        on_node "$node" find /tmp /dev/shm -path '*keel*' | sed "s/^/$node: /"
+        on_node "$node" find /tmp /dev/shm -xdev -path '*keel*' | while read -r path; do
+            case "$KEEL_TEST_SRCDIR/:$KEEL_TEST_BUILDDIR/" in
+            "$path"/* | *":$path"/*) ;;
+            *) echo "$node: $path" ;;
+            esac
+        done
     done
 }
 
