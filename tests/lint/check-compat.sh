@@ -1,21 +1,8 @@
 #!/bin/sh
 # Programs written for ORTE compile without a warning, and name nothing of Keel's own. Output is TAP.
-tree=${KEEL_TEST_SRCDIR:?}
+. "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
 cd "$tree" || exit 1
 sources="examples/rml_ring.c $(find tests/conformance/compat -name '*.c')"
-number=0
-
-# report TEXT VIOLATIONS: one test line, ok when there are no violations.
-report()
-{
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
 
 # compile COMPILER STANDARD
 compile()

@@ -2,22 +2,9 @@
 # The documents keep up with the code: man pages are clean, and name every option, fault point and
 # public call; docs/parameters.md has every parameter with its default; folders have READMEs; links
 # lead somewhere. Output is TAP.
-tree=${KEEL_TEST_SRCDIR:?}
+. "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
 cd "$tree" || exit 1
 rooms='base oob rml btl bootstrap compat launcher'
-number=0
-
-# report TEXT VIOLATIONS: one test line, ok when there are no violations.
-report()
-{
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
 
 # sources: the C files of the rooms.
 sources()

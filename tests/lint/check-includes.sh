@@ -1,21 +1,8 @@
 #!/bin/sh
 # Who may include whom: rooms only look down, never sideways, and what is outside the house sees
 # include/keel alone. Output is TAP.
-tree=${KEEL_TEST_SRCDIR:?}
+. "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
 cd "$tree" || exit 1
-number=0
-
-# report TEXT VIOLATIONS: one test line, ok when there are no violations.
-report()
-{
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
 
 # room NAME ALLOWED...: the house's headers that files in NAME include are in the allowed rooms.
 rooms='base|oob|rml|btl|ptl|bootstrap|compat|launcher|tools|examples|bench|tests|include|lib'

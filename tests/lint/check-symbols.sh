@@ -2,21 +2,8 @@
 # libkeel lives in one process with libraries that export the original names: everything that it
 # exports begins with keel_, everything that the headers promise is there, and it needs no library
 # that only some processes use. Output is TAP.
-tree=${KEEL_TEST_SRCDIR:?}
+. "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
 libraries=${KEEL_TEST_BUILDDIR:?}/lib/.libs
-number=0
-
-# report TEXT VIOLATIONS: one test line, ok when there are no violations.
-report()
-{
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
 
 # exported LIBRARY: the names of its dynamic symbols, without the symbol versions' own.
 exported()

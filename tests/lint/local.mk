@@ -3,4 +3,5 @@ LINTS += tests/lint/check-includes.sh tests/lint/check-headers.sh tests/lint/che
 EXTRA_DIST += tests/lint/check-includes.sh tests/lint/check-headers.sh \
 	tests/lint/check-symbols.sh
 LINTS += tests/lint/check-docs.sh tests/lint/check-compat.sh
-EXTRA_DIST += tests/lint/check-docs.sh tests/lint/check-compat.sh tests/lint/README.md
+EXTRA_DIST += tests/lint/check-docs.sh tests/lint/check-compat.sh tests/lint/report.sh \
+	tests/lint/README.md
