@@ -148,6 +148,33 @@ static void run_work(struct loop_task *task)
     sem_post(&work->done);
 }
 
+void chain_open(struct node daemons[3], struct node *a, struct node *b)
+{
+    static const uint32_t daemon_of[] = {0, 2};
+    cluster_begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        node_open(&daemons[i], NODE_DAEMON_TCP, DAEMON(i), 1);
+        rml_route_tree(daemons[i].rml, 3);
+        ck_assert_int_eq(rml_route_job(daemons[i].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
+    }
+    node_open(a, NODE_RANK, RANK(0), 1);
+    node_open(b, NODE_RANK, RANK(1), 1);
+    node_link(a, &daemons[0]);
+    node_link(b, &daemons[2]);
+    node_link(&daemons[1], &daemons[0]);
+    node_link(&daemons[2], &daemons[1]);
+}
+
+void chain_close(struct node daemons[3], struct node *a, struct node *b)
+{
+    node_close(a);
+    node_close(b);
+    for (int i = 0; i < 3; i++) {
+        node_close(&daemons[i]);
+    }
+    cluster_end();
+}
+
 void node_on_loop(struct node *node, void (*fn)(struct node *node, void *arg), void *arg)
 {
     struct work work = {.task.run = run_work, .node = node, .fn = fn, .arg = arg};

@@ -31,6 +31,10 @@ void node_close(struct node *node);
 /* Makes a link: of a rank to its daemon, which becomes its default route, or between daemons. Both
  * ends have it when it returns. */
 void node_link(struct node *from, struct node *to);
+/* rank 0 (a) - daemon 0 - daemon 1 - daemon 2 - rank 1 (b), TCP between the daemons. */
+void chain_open(struct node daemons[3], struct node *a, struct node *b);
+/* Also for fewer daemons: those that were not opened are passed over. */
+void chain_close(struct node daemons[3], struct node *a, struct node *b);
 /* Runs work on a node's loop and waits for it. */
 void node_on_loop(struct node *node, void (*work)(struct node *node, void *arg), void *arg);
 void wait_sem(sem_t *sem);

@@ -12,34 +12,6 @@ enum { TAG = 200, STREAM = 3000 };
 
 static struct node daemons[3], a, b;
 
-/* rank 0 - daemon 0 - daemon 1 - daemon 2 - rank 1, TCP between the daemons. */
-static void open_chain(void)
-{
-    static const uint32_t daemon_of[] = {0, 2};
-    cluster_begin();
-    for (uint32_t i = 0; i < 3; i++) {
-        node_open(&daemons[i], NODE_DAEMON_TCP, DAEMON(i), 1);
-        rml_route_tree(daemons[i].rml, 3);
-        ck_assert_int_eq(rml_route_job(daemons[i].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
-    }
-    node_open(&a, NODE_RANK, RANK(0), 1);
-    node_open(&b, NODE_RANK, RANK(1), 1);
-    node_link(&a, &daemons[0]);
-    node_link(&b, &daemons[2]);
-    node_link(&daemons[1], &daemons[0]);
-    node_link(&daemons[2], &daemons[1]);
-}
-
-static void close_all(void)
-{
-    node_close(&a);
-    node_close(&b);
-    for (int i = 0; i < 3; i++) {
-        node_close(&daemons[i]);
-    }
-    cluster_end();
-}
-
 static size_t size_of(uint32_t number)
 {
     return number % 100 == 0 ? 700000 : number * 2654435761u % 3000;
@@ -75,7 +47,7 @@ START_TEST(streams_through_resets)
     pthread_t threads[4];
     ck_assert_int_eq(param_override("rml_reconnect_ms", "20000"), ORTE_SUCCESS);
     ck_assert_int_eq(fault_set("oob.recv:error=ECONNRESET:p=0.01:seed=7:after=100"), ORTE_SUCCESS);
-    open_chain();
+    chain_open(daemons, &a, &b);
     pthread_create(&threads[0], NULL, send_stream, &a);
     pthread_create(&threads[1], NULL, send_stream, &b);
     pthread_create(&threads[2], NULL, receive_stream, &a);
@@ -92,7 +64,7 @@ START_TEST(streams_through_resets)
     }
     ck_assert_uint_gt(links, 4);                         /* they broke */
     ck_assert_int_ne(sem_trywait(&daemons[1].downs), 0); /* and nobody was told */
-    close_all();
+    chain_close(daemons, &a, &b);
 }
 END_TEST
 
@@ -161,7 +133,7 @@ START_TEST(a_successor_gets_nothing_that_was_not_for_it)
     ck_assert_uint_eq(number, 3);
     wait_done(&a, &first.done);
     ck_assert_int_eq(first.status, 4);
-    close_all();
+    chain_close(daemons, &a, &b);
 }
 END_TEST
 
@@ -182,7 +154,7 @@ START_TEST(a_receive_from_one_who_ended)
     ck_assert_int_eq(sent.status, ORTE_ERR_COMM_FAILURE);
     ck_assert_int_eq(rml_call_recv(a.rml, &gone, &part, 1, TAG, 0), 4); /* what it sent before */
     ck_assert_int_eq(rml_call_recv(a.rml, &gone, &part, 1, TAG, 0), ORTE_ERR_COMM_FAILURE);
-    close_all();
+    chain_close(daemons, &a, &b);
 }
 END_TEST
 
@@ -222,7 +194,7 @@ START_TEST(a_slow_receiver_is_waited_for)
     }
     pthread_join(thread, NULL);
     ck_assert_uint_le(most, 3u << 20); /* the limit, a window, and their messages' heads */
-    close_all();
+    chain_close(daemons, &a, &b);
 }
 END_TEST
 
@@ -260,7 +232,7 @@ START_TEST(who_waits_behind_a_full_queue_is_told)
         free(part.iov_base);
     }
     pthread_join(thread, NULL);
-    close_all();
+    chain_close(daemons, &a, &b);
 }
 END_TEST
 

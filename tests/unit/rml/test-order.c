@@ -20,34 +20,6 @@ static void open_star(void)
     node_link(&b, &daemons[0]);
 }
 
-/* rank 0 - daemon 0 - daemon 1 - daemon 2 - rank 1, TCP between the daemons. */
-static void open_chain(void)
-{
-    static const uint32_t daemon_of[] = {0, 2};
-    cluster_begin();
-    for (uint32_t i = 0; i < 3; i++) {
-        node_open(&daemons[i], NODE_DAEMON_TCP, DAEMON(i), 1);
-        rml_route_tree(daemons[i].rml, 3);
-        ck_assert_int_eq(rml_route_job(daemons[i].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
-    }
-    node_open(&a, NODE_RANK, RANK(0), 1);
-    node_open(&b, NODE_RANK, RANK(1), 1);
-    node_link(&a, &daemons[0]);
-    node_link(&b, &daemons[2]);
-    node_link(&daemons[1], &daemons[0]);
-    node_link(&daemons[2], &daemons[1]);
-}
-
-static void close_all(void)
-{
-    node_close(&a);
-    node_close(&b);
-    for (int i = 0; i < 3; i++) {
-        node_close(&daemons[i]);
-    }
-    cluster_end();
-}
-
 /* Mostly small, some empty, some of several frames, one of 64 MiB. */
 static size_t size_of(uint32_t number, bool huge)
 {
@@ -158,17 +130,17 @@ START_TEST(ten_thousand_over_a_daemon)
     open_star();
     struct stream streams[] = {{.from = &a, .to = &b, .count = MESSAGES, .huge = true}};
     run_streams(streams, 1);
-    close_all();
+    chain_close(daemons, &a, &b);
 }
 END_TEST
 
 START_TEST(both_ways_over_a_chain)
 {
-    open_chain();
+    chain_open(daemons, &a, &b);
     struct stream streams[] = {{.from = &a, .to = &b, .count = 2000},
                                {.from = &b, .to = &a, .count = 2000}};
     run_streams(streams, 2);
-    close_all();
+    chain_close(daemons, &a, &b);
 }
 END_TEST
 
@@ -215,7 +187,7 @@ START_TEST(wildcards_keep_each_senders_order)
     pthread_join(threads[0], NULL);
     pthread_join(threads[1], NULL);
     ck_assert(next_of[0] == 1000 && next_of[1] == 1000);
-    close_all();
+    chain_close(daemons, &a, &b);
 }
 END_TEST
 
