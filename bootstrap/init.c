@@ -336,11 +336,13 @@ int keel_fence(void)
 
 void keel_abort(int status, const char *format, ...)
 {
-    char reason[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, sizeof(reason), format ? format : "", arguments);
-    va_end(arguments);
+    char reason[1024] = "";
+    if (format) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(reason, sizeof(reason), format, arguments);
+        va_end(arguments);
+    }
     int code = (status & 0xff) == 0 ? 1 : status; /* what of it the system keeps */
     if (the_keel && the_keel->backend && the_keel->self.kind != SELF_SINGLETON) {
         the_keel->backend->ops->abort(the_keel->backend, code, reason);
