@@ -164,7 +164,7 @@ static int place_locked(struct rml *rml, const struct rml_header *header, struct
                         struct oob_link **link)
 {
     struct rml_peer *hop = NULL;
-    uint32_t limit = rml->route.tree_count + 2;
+    uint32_t limit = rml->route.tree.count + 2;
     limit = limit > HOPS_MIN ? limit : HOPS_MIN;
     if (header->hops >= limit || header->hops == UINT16_MAX) {
         rml->counters.misrouted++;

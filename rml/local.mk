@@ -6,5 +6,5 @@ librml_la_SOURCES = \
 	rml/match.c rml/match.h rml/mend.c rml/message.c rml/message.h rml/module.c rml/outgoing.c \
 	rml/outgoing.h rml/peer.c rml/peer.h rml/receiver.c rml/receiver.h rml/recv.c rml/resolve.c \
 	rml/rml.c rml/rml_wire.h rml/route.c rml/route.h rml/send.c rml/sender.c rml/sender.h \
-	rml/session.c rml/session.h rml/stamp.h rml/state.h rml/tree.c rml/wire.c
+	rml/session.c rml/session.h rml/stamp.h rml/state.h rml/tree.c rml/tree.h rml/wire.c
 EXTRA_DIST += rml/README.md

@@ -197,7 +197,8 @@ void rml_cut_off(struct rml *rml)
 void rml_route_tree(struct rml *rml, uint32_t count)
 {
     pthread_mutex_lock(&rml->lock);
-    rml->route.tree_count = count;
+    rml_tree_fini(&rml->route.tree);
+    rml_tree_init(&rml->route.tree, rml->route.tree.radix, count);
     rml_poke_all_locked(rml);
     pthread_mutex_unlock(&rml->lock);
 }

@@ -20,7 +20,8 @@ bool rml_name_equal(const orte_process_name_t *a, const orte_process_name_t *b)
 void rml_route_init(struct rml_route *route, const orte_process_name_t *me, bool daemon,
                     uint32_t radix)
 {
-    *route = (struct rml_route){.me = *me, .daemon = daemon, .radix = radix ? radix : 1};
+    *route = (struct rml_route){.me = *me, .daemon = daemon};
+    rml_tree_init(&route->tree, radix, 0);
     list_init(&route->jobs);
 }
 
@@ -29,6 +30,7 @@ void rml_route_fini(struct rml_route *route)
     for (struct list *link; (link = list_pop(&route->jobs));) {
         free(container_of(link, struct route_job, link));
     }
+    rml_tree_fini(&route->tree);
 }
 
 static struct route_job *find_job(const struct rml_route *route, orte_jobid_t jobid)
@@ -84,8 +86,11 @@ int rml_route_target(const struct rml_route *route, const orte_process_name_t *d
         return ORTE_SUCCESS;
     }
     if (dest->jobid == rml_daemon_job(route->me.jobid)) {
-        if (route->tree_count > 0 && dest->vpid >= route->tree_count) {
+        if (route->tree.count > 0 && dest->vpid >= route->tree.count) {
             return ORTE_ERR_ADDRESSEE_UNKNOWN;
+        }
+        if (rml_tree_is_lost(&route->tree, dest->vpid)) {
+            return ORTE_ERR_COMM_FAILURE;
         }
         *target = *dest;
         return ORTE_SUCCESS;
@@ -95,6 +100,9 @@ int rml_route_target(const struct rml_route *route, const orte_process_name_t *d
         return ORTE_ERR_ADDRESSEE_UNKNOWN;
     }
     uint32_t daemon = job->daemon_of[dest->vpid];
+    if (rml_tree_is_lost(&route->tree, daemon)) {
+        return ORTE_ERR_COMM_FAILURE;
+    }
     *target = daemon == route->me.vpid
                   ? *dest
                   : (orte_process_name_t){rml_daemon_job(route->me.jobid), daemon};
@@ -105,16 +113,16 @@ int rml_route_hop(const struct rml_route *route, const orte_process_name_t *targ
                   orte_process_name_t *hop)
 {
     if (!route->daemon || target->jobid != rml_daemon_job(route->me.jobid) ||
-        route->tree_count == 0 || target->vpid == route->me.vpid) {
+        route->tree.count == 0 || target->vpid == route->me.vpid) {
         *hop = *target;
         return ORTE_SUCCESS;
     }
-    if (target->vpid >= route->tree_count) {
+    if (target->vpid >= route->tree.count) {
         return ORTE_ERR_ADDRESSEE_UNKNOWN;
     }
-    uint32_t next = tree_child_towards(route->radix, route->me.vpid, target->vpid);
+    uint32_t next = rml_tree_towards(&route->tree, route->me.vpid, target->vpid);
     if (next == UINT32_MAX) {
-        next = tree_parent(route->radix, route->me.vpid);
+        next = rml_tree_parent(&route->tree, route->me.vpid);
     }
     *hop = (orte_process_name_t){rml_daemon_job(route->me.jobid), next};
     return ORTE_SUCCESS;

@@ -9,6 +9,7 @@
 
 #include <base/list.h>
 #include <keel/types.h>
+#include <rml/tree.h>
 
 struct rml_route {
     orte_process_name_t me;
@@ -16,9 +17,8 @@ struct rml_route {
     bool has_upstream;
     orte_process_name_t upstream; /* ranks and tools: my daemon */
     uint32_t job_size;            /* ranks: of my own job; 0: not known */
-    uint32_t radix;
-    uint32_t tree_count; /* daemons in the tree; 0: there is none yet */
-    struct list jobs;    /* struct route_job */
+    struct rml_tree tree;         /* of the daemons */
+    struct list jobs;             /* struct route_job */
 };
 
 void rml_route_init(struct rml_route *route, const orte_process_name_t *me, bool daemon,
@@ -28,7 +28,8 @@ void rml_route_fini(struct rml_route *route);
 int rml_route_set_job(struct rml_route *route, orte_jobid_t job, uint32_t size,
                       const uint32_t *daemon_of) KEEL_MUST_CHECK;
 
-/* ORTE_ERR_ADDRESSEE_UNKNOWN: nothing is known of dest. */
+/* ORTE_ERR_ADDRESSEE_UNKNOWN: nothing is known of dest. ORTE_ERR_COMM_FAILURE: it was lost, or its
+ * daemon. */
 int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
                      orte_process_name_t *target) KEEL_MUST_CHECK;
 /* The next process on the way to a target: the target itself, or a neighbour in the tree. */

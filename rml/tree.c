@@ -5,6 +5,8 @@
 #include <config.h>
 
 #include <rml/core.h>
+#include <rml/tree.h>
+#include <stdlib.h>
 
 struct level {
     uint64_t first; /* its lowest vpid */
@@ -64,6 +66,86 @@ uint32_t tree_child_towards(uint32_t radix, uint32_t me, uint32_t dest)
     }
     while (dest > me) {
         uint32_t parent = tree_parent(radix, dest);
+        if (parent == me) {
+            return dest;
+        }
+        dest = parent;
+    }
+    return UINT32_MAX;
+}
+
+/* --- with some of them lost --- */
+
+void rml_tree_init(struct rml_tree *tree, uint32_t radix, uint32_t count)
+{
+    *tree = (struct rml_tree){.radix = radix ? radix : 1, .count = count};
+}
+
+void rml_tree_fini(struct rml_tree *tree)
+{
+    free(tree->lost);
+    tree->lost = NULL;
+    tree->lost_count = 0;
+}
+
+int rml_tree_lose(struct rml_tree *tree, uint32_t vpid)
+{
+    if (vpid == 0 || vpid >= tree->count) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    if (!tree->lost) {
+        tree->lost = calloc(tree->count, sizeof(*tree->lost));
+        if (!tree->lost) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    if (tree->lost[vpid]) {
+        return ORTE_EXISTS;
+    }
+    tree->lost[vpid] = true;
+    tree->lost_count++;
+    return ORTE_SUCCESS;
+}
+
+bool rml_tree_is_lost(const struct rml_tree *tree, uint32_t vpid)
+{
+    return tree->lost && vpid < tree->count && tree->lost[vpid];
+}
+
+uint32_t rml_tree_parent(const struct rml_tree *tree, uint32_t vpid)
+{
+    uint32_t parent = tree_parent(tree->radix, vpid);
+    while (parent != UINT32_MAX && rml_tree_is_lost(tree, parent)) {
+        parent = tree_parent(tree->radix, parent);
+    }
+    return parent;
+}
+
+uint32_t rml_tree_children(const struct rml_tree *tree, uint32_t vpid, uint32_t *children,
+                           uint32_t max)
+{
+    if (tree->lost_count == 0) {
+        return tree_children(tree->radix, tree->count, vpid, children, max);
+    }
+    uint32_t found = 0;
+    for (uint32_t below = vpid + 1; vpid < tree->count && below < tree->count; below++) {
+        if (!tree->lost[below] && rml_tree_parent(tree, below) == vpid) {
+            if (found < max) {
+                children[found] = below;
+            }
+            found++;
+        }
+    }
+    return found;
+}
+
+uint32_t rml_tree_towards(const struct rml_tree *tree, uint32_t me, uint32_t dest)
+{
+    if (tree->lost_count == 0) {
+        return tree_child_towards(tree->radix, me, dest);
+    }
+    while (dest != UINT32_MAX && dest > me) {
+        uint32_t parent = rml_tree_parent(tree, dest);
         if (parent == me) {
             return dest;
         }

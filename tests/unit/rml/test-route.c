@@ -12,7 +12,7 @@ static void be_daemon(uint32_t vpid, uint32_t radix, uint32_t count)
     static const uint32_t daemon_of[] = {0, 1, 1, 2, 6};
     orte_process_name_t me = DAEMON(vpid);
     rml_route_init(&route, &me, true, radix);
-    route.tree_count = count;
+    route.tree.count = count;
     ck_assert_int_eq(rml_route_set_job(&route, 0x50001, 5, daemon_of), ORTE_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
 #include <rml/core.h>
+#include <rml/tree.h>
 #include <stdint.h>
 #include <tests/lib/unit.h>
 
@@ -117,5 +118,132 @@ START_TEST(huge_numbers_do_not_overflow)
 }
 END_TEST
 
+/* --- with some of them lost --- */
+
+static struct rml_tree tree_without(uint32_t radix, uint32_t count, const uint32_t *lost,
+                                    uint32_t lost_count)
+{
+    struct rml_tree tree;
+    rml_tree_init(&tree, radix, count);
+    for (uint32_t i = 0; i < lost_count; i++) {
+        ck_assert_int_eq(rml_tree_lose(&tree, lost[i]), ORTE_SUCCESS);
+    }
+    return tree;
+}
+
+static void expect_living(const struct rml_tree *tree, uint32_t vpid, const uint32_t *expected,
+                          uint32_t expected_count)
+{
+    uint32_t found[COUNT_MAX];
+    ck_assert_uint_eq(rml_tree_children(tree, vpid, found, COUNT_MAX), expected_count);
+    for (uint32_t i = 0; i < expected_count; i++) {
+        ck_assert_uint_eq(found[i], expected[i]);
+        ck_assert_uint_eq(rml_tree_parent(tree, expected[i]), vpid);
+    }
+}
+
+START_TEST(repaired_binary_tree_by_hand)
+{
+    struct rml_tree tree = tree_without(2, 13, (uint32_t[]){1}, 1);
+    expect_living(&tree, 0, (uint32_t[]){2, 3, 5}, 3);
+    expect_living(&tree, 3, (uint32_t[]){7, 11}, 2);
+    ck_assert_uint_eq(rml_tree_towards(&tree, 0, 11), 3);
+    ck_assert_uint_eq(rml_tree_towards(&tree, 2, 11), UINT32_MAX);
+    ck_assert_int_eq(rml_tree_lose(&tree, 3), ORTE_SUCCESS);
+    expect_living(&tree, 0, (uint32_t[]){2, 5, 7, 11}, 4);
+    ck_assert_int_eq(rml_tree_lose(&tree, 4), ORTE_SUCCESS);
+    expect_living(&tree, 2, (uint32_t[]){6, 8, 12}, 3);
+    ck_assert_uint_eq(rml_tree_towards(&tree, 0, 12), 2);
+    ck_assert_uint_eq(rml_tree_towards(&tree, 2, 12), 12);
+    rml_tree_fini(&tree);
+}
+END_TEST
+
+START_TEST(repaired_ternary_tree_by_hand)
+{
+    struct rml_tree tree = tree_without(3, 16, (uint32_t[]){4, 1}, 2);
+    expect_living(&tree, 0, (uint32_t[]){2, 3, 7, 10, 13}, 5);
+    expect_living(&tree, 13, NULL, 0);
+    expect_living(&tree, 3, (uint32_t[]){6, 9, 12}, 3);
+    rml_tree_fini(&tree);
+}
+END_TEST
+
+START_TEST(repaired_chain_and_star)
+{
+    struct rml_tree chain = tree_without(1, 6, (uint32_t[]){3, 1, 2}, 3);
+    expect_living(&chain, 0, (uint32_t[]){4}, 1);
+    expect_living(&chain, 4, (uint32_t[]){5}, 1);
+    ck_assert_uint_eq(rml_tree_towards(&chain, 0, 5), 4);
+    ck_assert_uint_eq(rml_tree_towards(&chain, 5, 0), UINT32_MAX);
+    struct rml_tree star = tree_without(64, 67, (uint32_t[]){1}, 1);
+    ck_assert_uint_eq(rml_tree_children(&star, 0, NULL, 0), 64);
+    ck_assert_uint_eq(rml_tree_parent(&star, 65), 0);
+    ck_assert_uint_eq(rml_tree_parent(&star, 66), 2);
+    rml_tree_fini(&chain);
+    rml_tree_fini(&star);
+}
+END_TEST
+
+START_TEST(the_root_and_strangers_are_not_lost)
+{
+    struct rml_tree tree = tree_without(2, 5, (uint32_t[]){4}, 1);
+    ck_assert_int_eq(rml_tree_lose(&tree, 4), ORTE_EXISTS);
+    ck_assert_int_eq(rml_tree_lose(&tree, 0), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(rml_tree_lose(&tree, 5), ORTE_ERR_BAD_PARAM);
+    ck_assert(!rml_tree_is_lost(&tree, UINT32_MAX) && rml_tree_is_lost(&tree, 4));
+    ck_assert_uint_eq(rml_tree_children(&tree, 9, NULL, 0), 0);
+    rml_tree_fini(&tree);
+}
+END_TEST
+
+static bool arrives(const struct rml_tree *tree, uint32_t at, uint32_t to)
+{
+    for (uint32_t steps = 0; steps < tree->count; steps++) {
+        if (at == to) {
+            return true;
+        }
+        uint32_t next = rml_tree_towards(tree, at, to);
+        at = next == UINT32_MAX ? rml_tree_parent(tree, at) : next;
+        if (rml_tree_is_lost(tree, at)) {
+            return false;
+        }
+    }
+    return at == to;
+}
+
+/* Whoever lives has one parent that lives, and the way between any two avoids the lost. */
+START_TEST(the_living_stay_one_tree)
+{
+    enum { COUNT = 70 };
+    uint32_t random = 12345;
+    for (uint32_t round = 0; round < 40; round++) {
+        struct rml_tree tree = tree_without(radixes[round % 4], COUNT, NULL, 0);
+        uint32_t below = 0, children[COUNT];
+        for (uint32_t i = 0; i < round; i++) {
+            random = random * 1664525u + 1013904223u;
+            int status = rml_tree_lose(&tree, 1 + (random >> 8) % (COUNT - 1));
+            ck_assert(status == ORTE_SUCCESS || status == ORTE_EXISTS);
+        }
+        for (uint32_t vpid = 0; vpid < COUNT; vpid++) {
+            if (!rml_tree_is_lost(&tree, vpid)) {
+                below += rml_tree_children(&tree, vpid, children, COUNT);
+            }
+        }
+        ck_assert_uint_eq(below, COUNT - tree.lost_count - 1);
+        for (uint32_t i = 0; i < COUNT * COUNT; i++) {
+            uint32_t from = i / COUNT, to = i % COUNT;
+            if (!rml_tree_is_lost(&tree, from) && !rml_tree_is_lost(&tree, to)) {
+                ck_assert_msg(arrives(&tree, from, to), "radix %u: from %u to %u", tree.radix, from,
+                              to);
+            }
+        }
+        rml_tree_fini(&tree);
+    }
+}
+END_TEST
+
 UNIT_MAIN("rml/tree", binary_tree_by_hand, ternary_tree_by_hand, chain_and_star,
-          children_know_their_parent, every_way_arrives, huge_numbers_do_not_overflow)
+          children_know_their_parent, every_way_arrives, huge_numbers_do_not_overflow,
+          repaired_binary_tree_by_hand, repaired_ternary_tree_by_hand, repaired_chain_and_star,
+          the_root_and_strangers_are_not_lost, the_living_stay_one_tree)
