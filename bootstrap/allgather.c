@@ -260,16 +260,11 @@ static int send_message(struct allgather *allgather, const struct operation *ope
                             whole ? operation->data.data : NULL, whole ? operation->data.size : 0);
     }
     orte_process_name_t peer = {allgather->me.jobid, vpid};
-    if (status == OPAL_SUCCESS) {
-        status =
-            rml_send(allgather->rml, &peer, OOB_CONTROL, RML_TAG_ALLGATHER, &buffer, NULL, NULL);
-    }
+    status = rml_give(allgather->rml, &peer, OOB_CONTROL, RML_TAG_ALLGATHER,
+                      proto_whole(buffer, status));
     if (status != ORTE_SUCCESS) {
         log_warn(LOG_BOOTSTRAP, "cannot send to daemon %u for %s: %s", vpid, operation->key,
                  opal_strerror(status));
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
     }
     return status;
 }

@@ -106,6 +106,15 @@ opal_buffer_t *proto_new_bare(const char *format, ...)
     return buffer;
 }
 
+opal_buffer_t *proto_whole(opal_buffer_t *buffer, int status)
+{
+    if (buffer && status != ORTE_SUCCESS) {
+        OBJ_RELEASE(buffer);
+        return NULL;
+    }
+    return buffer;
+}
+
 /* The sender's count may be 0: then nothing was read, and value is as it was. If it is more than 1,
  * the first was read all the same. */
 static int unpack_plain(opal_buffer_t *buffer, void *value, opal_data_type_t type)

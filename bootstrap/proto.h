@@ -38,6 +38,9 @@ opal_buffer_t *proto_new(uint8_t kind, const char *format, ...);
 opal_buffer_t *proto_new_bare(const char *format, ...);
 /* Adds values; on error the buffer is as it was or shorter than wished: drop it. */
 int proto_pack(opal_buffer_t *buffer, const char *format, ...) KEEL_MUST_CHECK;
+/* The message itself when status, that of what was last put into it, is ORTE_SUCCESS; else NULL,
+ * and the message is released. It may be NULL. */
+opal_buffer_t *proto_whole(opal_buffer_t *buffer, int status) KEEL_MUST_CHECK;
 /* Reads values. On error everything malloc'd is freed again and all strings and bytes are NULL. */
 int proto_unpack(opal_buffer_t *buffer, const char *format, ...) KEEL_MUST_CHECK;
 /* The bytes not yet read. */

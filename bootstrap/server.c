@@ -55,9 +55,8 @@ static int welcome(struct server *server, struct job *job, uint32_t rank)
         return ORTE_ERR_BAD_PARAM;
     }
     opal_buffer_t *answer = proto_new(CLIENT_WELCOME, "");
-    if (answer && job_map_pack(answer, &job->map) != OPAL_SUCCESS) {
-        OBJ_RELEASE(answer);
-        answer = NULL;
+    if (answer) {
+        answer = proto_whole(answer, job_map_pack(answer, &job->map));
     }
     orte_process_name_t name = {job->map.jobid, rank};
     int status = server_send_rank(server, name, answer);

@@ -75,11 +75,8 @@ static int send_all(struct hnp *hnp, const struct launch *launch)
 {
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         opal_buffer_t *order = proto_new(ORDER_LAUNCH, "");
-        if (!order || launch_pack(order, launch) != OPAL_SUCCESS) {
-            if (order) {
-                OBJ_RELEASE(order);
-            }
-            return ORTE_ERR_OUT_OF_RESOURCE;
+        if (order) {
+            order = proto_whole(order, launch_pack(order, launch));
         }
         int status = daemon_order(hnp->daemon, vpid, order);
         if (status != ORTE_SUCCESS) {

@@ -168,14 +168,10 @@ static int order_all(struct hnp *hnp, const struct spawned *spawned, uint32_t *o
             continue;
         }
         opal_buffer_t *order = proto_new(ORDER_SPAWN, "");
-        int status = order ? spawned_pack(order, spawned) : ORTE_ERR_OUT_OF_RESOURCE;
-        if (status != ORTE_SUCCESS) {
-            if (order) {
-                OBJ_RELEASE(order);
-            }
-            return status;
+        if (order) {
+            order = proto_whole(order, spawned_pack(order, spawned));
         }
-        status = daemon_order(hnp->daemon, vpid, order);
+        int status = daemon_order(hnp->daemon, vpid, order);
         if (status != ORTE_SUCCESS) {
             return status;
         }

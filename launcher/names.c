@@ -28,13 +28,7 @@ struct names {
 
 static int send_names(struct names *names, const orte_process_name_t *peer, opal_buffer_t *buffer)
 {
-    int status = buffer
-                     ? rml_send(names->rml, peer, OOB_CONTROL, RML_TAG_NAMES, &buffer, NULL, NULL)
-                     : ORTE_ERR_OUT_OF_RESOURCE;
-    if (buffer && status != ORTE_SUCCESS) {
-        OBJ_RELEASE(buffer);
-    }
-    return status;
+    return rml_give(names->rml, peer, OOB_CONTROL, RML_TAG_NAMES, buffer);
 }
 
 /* --- the HNP's side --- */

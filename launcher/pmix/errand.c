@@ -86,11 +86,7 @@ static void send_errand(struct exchange *exchange, struct round *round, enum err
     for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = proto_pack(buffer, "u", targets[i].number);
     }
-    if (status != ORTE_SUCCESS && buffer) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    exchange_ask(pending, targets[0].daemon, buffer);
+    exchange_ask(pending, targets[0].daemon, proto_whole(buffer, status));
 }
 
 void exchange_errand(struct exchange *exchange, enum errand errand, int32_t argument,

@@ -73,14 +73,9 @@ static void pending_end(struct pending *pending, pmix_status_t status, const voi
 int exchange_send(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {daemon->name.jobid, vpid};
-    int status = buffer
-                     ? rml_send(daemon->rml, &peer, OOB_CONTROL, RML_TAG_PMIX, &buffer, NULL, NULL)
-                     : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = rml_give(daemon->rml, &peer, OOB_CONTROL, RML_TAG_PMIX, buffer);
     if (status != ORTE_SUCCESS) {
         log_error(LOG_LAUNCHER, "PMIx: cannot send to daemon %u: %s", vpid, opal_strerror(status));
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
     }
     return status;
 }
@@ -335,11 +330,7 @@ static opal_buffer_t *with_keys(opal_buffer_t *buffer, char **keys)
     for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = proto_pack(buffer, "s", keys[i]);
     }
-    if (status != ORTE_SUCCESS && buffer) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    return buffer;
+    return proto_whole(buffer, status);
 }
 
 void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
@@ -357,11 +348,7 @@ void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
     for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = proto_pack(buffer, "sb", items[i].key, items[i].value, items[i].size);
     }
-    if (status != ORTE_SUCCESS && buffer) {
-        OBJ_RELEASE(buffer);
-        buffer = NULL;
-    }
-    exchange_ask(pending, keeper_of(exchange), buffer);
+    exchange_ask(pending, keeper_of(exchange), proto_whole(buffer, status));
 }
 
 void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_data_range_t range,
@@ -414,14 +401,12 @@ void exchange_spawn(struct exchange *exchange, uint32_t parent, const struct pmi
     for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = pack_program(report, &programs[i]);
     }
-    if (status != ORTE_SUCCESS) {
-        if (report) {
-            OBJ_RELEASE(report);
-        }
+    report = proto_whole(report, status);
+    if (report) {
+        daemon_report(exchange->daemon, report);
+    } else {
         pending_end(pending, PMIX_ERR_NOMEM, NULL, 0);
-        return;
     }
-    daemon_report(exchange->daemon, report);
 }
 
 /* The HNP's answer: the namespace is made of the job's and the number. */

@@ -29,14 +29,12 @@ static struct allgather *daemons[DAEMONS_MAX];
 static struct message messages[MESSAGES_MAX];
 static size_t message_count;
 
-int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
-             orte_rml_tag_t tag, opal_buffer_t **buffer, void (*done)(void *arg, int status),
-             void *arg)
+int rml_give(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
+             orte_rml_tag_t tag, opal_buffer_t *buffer)
 {
-    ck_assert(class == OOB_CONTROL && tag == RML_TAG_ALLGATHER && !done && !arg);
+    ck_assert(class == OOB_CONTROL && tag == RML_TAG_ALLGATHER && buffer);
     ck_assert(message_count < MESSAGES_MAX && peer->jobid == FAMILY && peer->vpid < DAEMONS_MAX);
-    messages[message_count++] = (struct message){rml->vpid, peer->vpid, *buffer};
-    *buffer = NULL;
+    messages[message_count++] = (struct message){rml->vpid, peer->vpid, buffer};
     return ORTE_SUCCESS;
 }
 

@@ -163,7 +163,18 @@ START_TEST(test_too_many_bytes_are_refused)
 }
 END_TEST
 
+START_TEST(test_a_message_is_whole_or_none)
+{
+    ck_assert_ptr_null(proto_whole(NULL, ORTE_SUCCESS));
+    ck_assert_ptr_null(proto_whole(NULL, ORTE_ERROR));
+    opal_buffer_t *buffer = message();
+    ck_assert_ptr_eq(proto_whole(buffer, ORTE_SUCCESS), buffer);
+    ck_assert_ptr_null(proto_whole(buffer, ORTE_ERROR));
+}
+END_TEST
+
 UNIT_MAIN("proto", test_every_letter_comes_back, test_a_bare_message_has_no_first_byte,
           test_no_bytes_are_null, test_a_short_message_leaves_nothing_to_free,
           test_a_missing_text_is_an_error, test_no_value_is_an_error,
-          test_more_values_than_one_are_an_error, test_too_many_bytes_are_refused)
+          test_more_values_than_one_are_an_error, test_too_many_bytes_are_refused,
+          test_a_message_is_whole_or_none)
