@@ -225,7 +225,7 @@ static void dial_end(struct dial *dial, int status, const char *reason)
         peer->dialing = false;
         if (status >= 0) {
             remember_home_locked(peer, dial);
-        } else if (peer->state != RML_PEER_UP && !rml_mend_failed_locked(peer, status)) {
+        } else if (peer->state != RML_PEER_UP && !rml_mend_failed_locked(rml, peer, status)) {
             rml_unreachable_locked(rml, peer, &frames);
         }
     }

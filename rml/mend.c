@@ -6,14 +6,42 @@
 #include <base/clock.h>
 #include <base/crypto.h>
 #include <base/log.h>
+#include <base/param.h>
 #include <rml/state.h>
 #include <stdlib.h>
 
 enum {
-    LOOK_US = 10000,       /* between two looks at the broken links */
-    FIRST_WAIT_US = 10000, /* before the second attempt; then twice as long each time */
-    WAIT_MAX_US = 2000000,
+    LOOK_US = 10000,  /* between two looks at the broken links */
     REFUSALS_MAX = 3, /* in a row: nobody listens there any more */
+};
+
+static struct param reconnect = {
+    .name = "rml_reconnect_ms",
+    .type = PARAM_INT,
+    .default_text = "500",
+    .min = 0,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "How long a link that broke may take to come again before it is down",
+};
+static struct param reconnect_wait = {
+    .name = "rml_reconnect_wait_ms",
+    .type = PARAM_INT,
+    .default_text = "10",
+    .min = 1,
+    .max = 60000,
+    .unit = "ms",
+    .help = "The wait after the first failed attempt to make a broken link again; then it doubles. "
+            "Half of each wait is by chance",
+};
+static struct param reconnect_wait_max = {
+    .name = "rml_reconnect_wait_max_ms",
+    .type = PARAM_INT,
+    .default_text = "2000",
+    .min = 1,
+    .max = 60000,
+    .unit = "ms",
+    .help = "The longest wait between two attempts to make a broken link again",
 };
 
 struct rml_break {
@@ -23,7 +51,7 @@ struct rml_break {
     int status;
     uint64_t until_us;
     uint64_t again_us; /* the next attempt */
-    uint64_t wait_us;
+    struct backoff wait;
     unsigned refusals;
 };
 
@@ -53,7 +81,7 @@ bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_pe
     broken->status = status;
     broken->until_us = now + rml->reconnect_us;
     broken->again_us = now;
-    broken->wait_us = FIRST_WAIT_US;
+    broken->wait = rml->reconnect_wait;
     list_append(&rml->breaks, &broken->link);
     peer->broken = broken;
     peer->state = RML_PEER_NEW;
@@ -63,15 +91,7 @@ bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_pe
     return true;
 }
 
-/* Half of the wait is by chance, so that many ends do not come at once. */
-static uint64_t jittered(uint64_t wait_us)
-{
-    uint64_t chance;
-    crypto_random(&chance, sizeof(chance));
-    return wait_us / 2 + chance % (wait_us / 2 + 1);
-}
-
-bool rml_mend_failed_locked(struct rml_peer *peer, int status)
+bool rml_mend_failed_locked(struct rml *rml, struct rml_peer *peer, int status)
 {
     struct rml_break *broken = peer->broken;
     if (!broken) {
@@ -81,8 +101,7 @@ bool rml_mend_failed_locked(struct rml_peer *peer, int status)
     if (broken->refusals >= REFUSALS_MAX) {
         broken->until_us = 0;
     }
-    broken->again_us = clock_us() + jittered(broken->wait_us);
-    broken->wait_us = broken->wait_us * 2 < WAIT_MAX_US ? broken->wait_us * 2 : WAIT_MAX_US;
+    broken->again_us = clock_us() + backoff_next(&broken->wait, &rml->chance);
     return true;
 }
 
@@ -107,7 +126,7 @@ static void try_again_locked(struct rml *rml, uint64_t now)
         struct rml_peer *peer = broken->peer;
         if (peer->home && !peer->dialing && now >= broken->again_us && now < broken->until_us &&
             rml_dial_home_locked(rml, peer) != ORTE_SUCCESS) {
-            broken->again_us = now + FIRST_WAIT_US;
+            broken->again_us = now + backoff_next(&broken->wait, &rml->chance);
         }
     }
 }
@@ -134,6 +153,11 @@ static void on_mend_timer(struct loop_timer *timer)
 void rml_mend_init(struct rml *rml)
 {
     list_init(&rml->breaks);
+    rml->reconnect_us = (uint64_t) param_int(&reconnect) * 1000u;
+    uint64_t base = (uint64_t) param_int(&reconnect_wait) * 1000u;
+    uint64_t cap = (uint64_t) param_int(&reconnect_wait_max) * 1000u;
+    rml->reconnect_wait = (struct backoff){.base_us = base, .cap_us = cap > base ? cap : base};
+    crypto_random(&rml->chance, sizeof(rml->chance));
     loop_timer_init(&rml->mend_timer, rml->config.loop, on_mend_timer);
 }
 

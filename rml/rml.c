@@ -39,15 +39,6 @@ static struct param window = {
     .unit = "bytes",
     .help = "Most bytes that a process has sent to another in one class and that have not arrived",
 };
-static struct param reconnect = {
-    .name = "rml_reconnect_ms",
-    .type = PARAM_INT,
-    .default_text = "500",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long a link that broke may take to come again before it is down",
-};
 static struct param give_up = {
     .name = "rml_give_up_s",
     .type = PARAM_INT,
@@ -97,7 +88,6 @@ static struct rml *make(const struct rml_config *config)
     rml->unexpected_max = (size_t) param_int(&unexpected_max);
     rml->window = (uint64_t) param_int(&window);
     rml->give_up_us = (uint64_t) param_int(&give_up) * 1000000u;
-    rml->reconnect_us = (uint64_t) param_int(&reconnect) * 1000u;
     rml_flow_init(rml);
     rml_mend_init(rml);
     return rml;

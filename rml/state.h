@@ -8,6 +8,7 @@
 #ifndef RML_STATE_H
 #define RML_STATE_H
 
+#include <base/backoff.h>
 #include <pthread.h>
 #include <rml/completion.h>
 #include <rml/core.h>
@@ -57,9 +58,11 @@ struct rml {
     struct list dials; /* struct dial: under way */
 
     /* rml/mend.c */
-    struct list breaks;           /* struct rml_break */
-    struct loop_timer mend_timer; /* the loop's own */
-    uint64_t reconnect_us;        /* 0: a link that breaks is down */
+    struct list breaks;            /* struct rml_break */
+    struct loop_timer mend_timer;  /* the loop's own */
+    uint64_t reconnect_us;         /* 0: a link that breaks is down */
+    struct backoff reconnect_wait; /* between attempts, as it begins */
+    struct backoff_chance chance;
 
     /* rml/flow.c */
     struct list timed; /* struct rml_peer: sessions that wait for a time */
@@ -139,7 +142,7 @@ void rml_mend_fini(struct rml *rml);
 bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
                      int status);
 /* An attempt to make it again failed. False: it is not broken. */
-bool rml_mend_failed_locked(struct rml_peer *peer, int status);
+bool rml_mend_failed_locked(struct rml *rml, struct rml_peer *peer, int status);
 void rml_mend_forget_locked(struct rml_peer *peer);
 
 /* --- resolve.c --- */
