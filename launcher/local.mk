@@ -29,7 +29,7 @@ liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c l
 # PMIx: what stands in keelrun and keeld, and the module that needs libpmix
 if OFFER_PMIX
 liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/errand.c launcher/pmix/exchange.c \
-	launcher/pmix/exchange.h launcher/pmix/exchange_internal.h launcher/pmix/found.c \
+	launcher/pmix/exchange.h launcher/pmix/exchange_internal.h launcher/pmix/found.c launcher/pmix/gather.c \
 	launcher/pmix/goodbye.c launcher/pmix/goodbye.h \
 	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/host.c launcher/pmix/job_check.c \
 	launcher/pmix/job_check.h launcher/pmix/keeper.c \

@@ -74,14 +74,13 @@ static struct target *make_targets(const struct exchange *exchange, const pmix_p
 static void send_errand(struct exchange *exchange, struct round *round, enum errand errand,
                         int32_t argument, const struct target *targets, uint32_t count)
 {
-    uint64_t request;
     round->open++;
-    struct pending *pending = exchange_pending(exchange, round_answered, round, &request);
+    struct pending *pending = exchange_pending(exchange, round_answered, round);
     if (!pending) {
         return;
     }
     opal_buffer_t *buffer =
-        proto_new(MESSAGE_ERRAND, "qciu", request, (uint8_t) errand, argument, count);
+        proto_new(MESSAGE_ERRAND, "qciu", pending->request, (uint8_t) errand, argument, count);
     int status = buffer ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = proto_pack(buffer, "u", targets[i].number);

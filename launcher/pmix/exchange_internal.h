@@ -1,4 +1,5 @@
-/* What exchange.c and its keeper of names share. */
+/* What the files of the exchange share: exchange.c (requests and answers, data of single ranks,
+ * spawns, events), gather.c (collectives), keeper.c (names) and errand.c. */
 #ifndef LAUNCHER_PMIX_EXCHANGE_INTERNAL_H
 #define LAUNCHER_PMIX_EXCHANGE_INTERNAL_H
 
@@ -20,38 +21,58 @@ enum exchange_message {
 enum { KEYS_MAX = 4096 };
 
 struct keeper;
-struct pending; /* a request of mine to another daemon, or a collective that I take part in */
+
+/* A request of mine to another daemon, or a collective that I take part in. */
+struct pending {
+    struct list link;
+    struct exchange *exchange;
+    uint64_t request;
+    struct loop_timer timer;
+    pmix_done_fn *done; /* NULL: it was told that this takes too long */
+    void *done_arg;
+};
 
 struct exchange {
     struct daemon *daemon;
     const struct exchange_ops *ops;
     void *arg;
-    struct list pending, meetings;
+    struct list pending, meetings; /* struct meeting of gather.c */
     uint64_t last_request;
     struct keeper *keeper; /* NULL: another daemon keeps the names */
     bool closed;
 };
 
+/* --- exchange.c --- */
+
+/* NULL: done was called. */
+struct pending *exchange_pending(struct exchange *exchange, pmix_done_fn *done, void *done_arg);
+void exchange_pending_end(struct pending *pending, pmix_status_t status, const void *data,
+                          size_t size);
+/* Sends the request, or ends it. Takes the buffer, which may be NULL (no memory). */
+void exchange_ask(struct pending *pending, uint32_t vpid, opal_buffer_t *buffer);
+/* Takes the buffer, which may be NULL (no memory). */
+int exchange_send(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
+void exchange_answer(struct daemon *daemon, uint32_t vpid, uint64_t request, pmix_status_t status,
+                     const void *data, size_t size);
+
+/* --- gather.c --- */
+
+/* The numbers of these processes, sorted; NULL: somebody who is not of this job, or no memory. */
+uint32_t *exchange_numbers(const struct exchange *exchange, const pmix_proc_t *procs, size_t count,
+                           uint32_t *number_count);
+void gather_forget(struct exchange *exchange); /* at the end: who met how often */
+
+/* --- keeper.c --- */
+
+uint32_t keeper_vpid(const struct exchange *exchange); /* of the daemon that keeps the names */
 int keeper_create(struct keeper **keeper, struct daemon *daemon) KEEL_MUST_CHECK;
 void keeper_destroy(struct keeper *keeper);
 /* A MESSAGE_PUBLISH, MESSAGE_LOOKUP or MESSAGE_UNPUBLISH of a daemon; answers it, perhaps later. */
 int keeper_take(struct keeper *keeper, uint32_t daemon, uint8_t message,
                 opal_buffer_t *buffer) KEEL_MUST_CHECK;
 
-/* exchange.c: NULL: done was called. */
-struct pending *exchange_pending(struct exchange *exchange, pmix_done_fn *done, void *done_arg,
-                                 uint64_t *request);
-/* Sends the request, or ends it. Takes the buffer, which may be NULL (no memory). */
-void exchange_ask(struct pending *pending, uint32_t vpid, opal_buffer_t *buffer);
-/* The numbers of these processes, sorted; NULL: somebody who is not of this job, or no memory. */
-uint32_t *exchange_numbers(const struct exchange *exchange, const pmix_proc_t *procs, size_t count,
-                           uint32_t *number_count);
-/* errand.c */
-int exchange_take_errand(struct exchange *exchange, uint32_t asker, opal_buffer_t *buffer);
+/* --- errand.c --- */
 
-/* Takes the buffer, which may be NULL (no memory). */
-int exchange_send(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
-void exchange_answer(struct daemon *daemon, uint32_t vpid, uint64_t request, pmix_status_t status,
-                     const void *data, size_t size);
+int exchange_take_errand(struct exchange *exchange, uint32_t asker, opal_buffer_t *buffer);
 
 #endif

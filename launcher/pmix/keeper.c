@@ -1,4 +1,5 @@
-/* The daemon that keeps the names which all ranks of a job publish. */
+/* The names that the ranks of a job publish. One daemon keeps them for all: how the others ask it,
+ * and how it answers. */
 #include <config.h>
 
 #include <launcher/pmix/exchange_internal.h>
@@ -8,6 +9,74 @@
 #include <launcher/pmix/published.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- asking --- */
+
+uint32_t keeper_vpid(const struct exchange *exchange)
+{
+    const struct job_map *map = &exchange->daemon->launch.map;
+    return map->daemon_of_node[map->node_of[0]];
+}
+
+/* Adds the keys to the message, or drops it: no memory. */
+static opal_buffer_t *with_keys(opal_buffer_t *buffer, char **keys)
+{
+    uint32_t count = 0;
+    while (keys && keys[count]) {
+        count++;
+    }
+    int status = buffer ? proto_pack(buffer, "u", count) : ORTE_ERR_OUT_OF_RESOURCE;
+    for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
+        status = proto_pack(buffer, "s", keys[i]);
+    }
+    return proto_whole(buffer, status);
+}
+
+void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
+                      struct pmix_scope scope, const struct pmix_item *items, size_t count,
+                      pmix_done_fn *done, void *done_arg)
+{
+    struct pending *pending = exchange_pending(exchange, done, done_arg);
+    if (!pending) {
+        return;
+    }
+    opal_buffer_t *buffer =
+        proto_new(MESSAGE_PUBLISH, "qsuccu", pending->request, publisher->nspace, publisher->rank,
+                  (int) scope.range, (int) scope.persistence, (uint32_t) count);
+    int status = buffer ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
+        status = proto_pack(buffer, "sb", items[i].key, items[i].value, items[i].size);
+    }
+    exchange_ask(pending, keeper_vpid(exchange), proto_whole(buffer, status));
+}
+
+void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_data_range_t range,
+                     char **keys, uint32_t wait, uint32_t timeout_s, pmix_done_fn *done,
+                     void *done_arg)
+{
+    struct pending *pending = exchange_pending(exchange, done, done_arg);
+    if (pending) {
+        exchange_ask(pending, keeper_vpid(exchange),
+                     with_keys(proto_new(MESSAGE_LOOKUP, "qsucuu", pending->request, seeker->nspace,
+                                         seeker->rank, (int) range, wait, timeout_s),
+                               keys));
+    }
+}
+
+void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
+                        pmix_data_range_t range, char **keys, pmix_done_fn *done, void *done_arg)
+{
+    (void) range; /* a process published a key once at most that it can name */
+    struct pending *pending = exchange_pending(exchange, done, done_arg);
+    if (pending) {
+        exchange_ask(pending, keeper_vpid(exchange),
+                     with_keys(proto_new(MESSAGE_UNPUBLISH, "qsu", pending->request,
+                                         publisher->nspace, publisher->rank),
+                               keys));
+    }
+}
+
+/* --- keeping --- */
 
 struct keeper {
     struct daemon *daemon;
