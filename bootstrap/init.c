@@ -297,6 +297,7 @@ int keel_finalize(void)
         return ORTE_ERR_NOT_SUPPORTED; /* the caller's caller would return into freed memory */
     }
     int status = ORTE_SUCCESS;
+    rml_end_exceptions(keel->rml);
     if (keel->backend) {
         /* everybody has stopped sending before anybody's modules close */
         int64_t seconds = param_int(&finalize_timeout);

@@ -159,6 +159,8 @@ int rml_wait(struct rml *rml, const bool *done, uint64_t deadline_us, int (*poll
 /* What blocking calls of orte_rml call while they wait, as rml_wait does with its own: data plane
  * progress. One thread at a time calls it. NULL: none. */
 void rml_set_poll(struct rml *rml, int (*poll)(void *arg), void *arg);
+/* No exception is raised from now on: this process leaves, and so may others. */
+void rml_end_exceptions(struct rml *rml);
 /* Waits until what was sent has arrived, for at most the parameter rml_finalize_timeout_ms. */
 void rml_flush(struct rml *rml);
 /* Bytes that were sent to a peer in one class and have not arrived: for senders that hold back. */

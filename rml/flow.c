@@ -284,14 +284,23 @@ struct rml_session *rml_session_locked(struct rml *rml, struct rml_peer *peer)
     return peer->session;
 }
 
-void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status)
+/* Was anything pending? */
+static bool end_session_locked(struct rml *rml, struct rml_peer *peer, int status)
 {
     struct list failed = LIST_INIT(failed);
     if (!rml_session_pending(peer->session)) {
-        return;
+        return false;
     }
     rml_session_fail(peer->session, &failed);
     rml_send_ended_locked(rml, &failed, status);
+    return true;
+}
+
+void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status)
+{
+    if (end_session_locked(rml, peer, status)) {
+        rml_raise_locked(rml, &peer->name, ORTE_RML_PEER_UNREACH);
+    }
 }
 
 struct batch {
@@ -426,14 +435,29 @@ void rml_hurry(struct rml *rml)
 
 /* --- hearing --- */
 
-/* The origin is another incarnation than before. */
-static void renewed_locked(struct rml *rml, struct rml_peer *peer, const struct rml_heard *heard)
+/* An incarnation ended with which messages were exchanged (used), or to which some were pending. */
+static void raise_end_locked(struct rml *rml, const struct rml_peer *peer, bool used, bool failed)
 {
+    if (used || failed) {
+        rml_raise_locked(rml, &peer->name,
+                         used ? ORTE_RML_PEER_DISCONNECTED : ORTE_RML_PEER_UNREACH);
+    }
+}
+
+/* The origin may be another incarnation than before. */
+static void apply_renewal_locked(struct rml *rml, struct rml_peer *peer, struct rml_heard *heard)
+{
+    bool failed = !list_empty(&heard->ended);
+    rml_send_ended_locked(rml, &heard->ended, ORTE_ERR_COMM_FAILURE);
+    if (!heard->renewed) {
+        return;
+    }
     log_info(LOG_RML, "%s is another incarnation now", ORTE_NAME_PRINT(&peer->name));
     peer->path = RML_PATH_NONE;
     if (heard->was_used) {
         rml_fail_receives_from_locked(rml, peer);
     }
+    raise_end_locked(rml, peer, heard->was_used, failed);
 }
 
 void rml_know_locked(struct rml *rml, struct rml_peer *peer, uint64_t epoch)
@@ -445,20 +469,19 @@ void rml_know_locked(struct rml *rml, struct rml_peer *peer, uint64_t epoch)
         return;
     }
     rml_session_know(peer->session, epoch, &heard);
-    rml_send_ended_locked(rml, &heard.ended, ORTE_ERR_COMM_FAILURE);
-    if (heard.renewed) {
-        renewed_locked(rml, peer, &heard);
-    }
+    apply_renewal_locked(rml, peer, &heard);
 }
 
 void rml_gone_locked(struct rml *rml, struct rml_peer *peer)
 {
+    bool failed = false, used = false;
     peer->gone = true;
     if (peer->session) {
-        rml_fail_session_locked(rml, peer, ORTE_ERR_COMM_FAILURE);
-        rml_session_forget(peer->session);
+        failed = end_session_locked(rml, peer, ORTE_ERR_COMM_FAILURE);
+        used = rml_session_forget(peer->session);
     }
     rml_fail_receives_from_locked(rml, peer);
+    raise_end_locked(rml, peer, used, failed);
 }
 
 static void abandon(struct rml_peer *peer, const struct rml_heard *heard, enum oob_class class)
@@ -475,11 +498,8 @@ static void consider_locked(struct rml *rml, struct rml_peer *peer, const struct
 {
     rml_session_receive(peer->session, stamp, now, heard);
     peer->gone = false;
-    rml_send_ended_locked(rml, &heard->ended, ORTE_ERR_COMM_FAILURE);
+    apply_renewal_locked(rml, peer, heard);
     rml_send_ended_locked(rml, &heard->done, ORTE_SUCCESS);
-    if (heard->renewed) {
-        renewed_locked(rml, peer, heard);
-    }
     if (heard->refused) {
         rml->counters.out_of_order++;
     }
@@ -542,9 +562,10 @@ void rml_hear_unreachable(struct rml *rml, const struct rml_header *header)
         stamp->ack_stream == peer->session->out[stamp->class].stream) {
         log_debug(LOG_RML, "%s cannot be reached: %s", ORTE_NAME_PRINT(&name),
                   opal_strerror(status));
-        rml_fail_session_locked(rml, peer, status);
         if (status == ORTE_ERR_COMM_FAILURE) {
             rml_gone_locked(rml, peer);
+        } else {
+            rml_fail_session_locked(rml, peer, status);
         }
     }
     pthread_mutex_unlock(&rml->lock);

@@ -131,10 +131,16 @@ static int recv_cancel(orte_process_name_t *peer, orte_rml_tag_t tag)
     return rml ? rml_call_recv_cancel(rml, peer, tag) : ORTE_ERR_COMM_DISABLED;
 }
 
-static int exception_handler(orte_rml_exception_callback_t cbfunc)
+static int add_exception_handler(orte_rml_exception_callback_t cbfunc)
 {
-    (void) cbfunc;
-    return ORTE_ERR_NOT_SUPPORTED;
+    struct rml *rml = known();
+    return rml ? rml_call_add_exception_handler(rml, cbfunc) : ORTE_ERR_COMM_DISABLED;
+}
+
+static int del_exception_handler(orte_rml_exception_callback_t cbfunc)
+{
+    struct rml *rml = known();
+    return rml ? rml_call_del_exception_handler(rml, cbfunc) : ORTE_ERR_COMM_DISABLED;
 }
 
 static int ft_event(int state)
@@ -159,7 +165,7 @@ orte_rml_module_t orte_rml = {
     .recv_buffer = recv_buffer,
     .recv_buffer_nb = recv_buffer_nb,
     .recv_cancel = recv_cancel,
-    .add_exception_handler = exception_handler,
-    .del_exception_handler = exception_handler,
+    .add_exception_handler = add_exception_handler,
+    .del_exception_handler = del_exception_handler,
     .ft_event = ft_event,
 };

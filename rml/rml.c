@@ -89,6 +89,7 @@ static struct rml *make(const struct rml_config *config)
     rml->window = (uint64_t) param_int(&window);
     rml->give_up_us = (uint64_t) param_int(&give_up) * 1000000u;
     rml_flow_init(rml);
+    rml_exceptions_init(rml);
     rml_mend_init(rml);
     return rml;
 }
@@ -119,6 +120,7 @@ void rml_destroy(struct rml *rml)
     rml_peers_each(&rml->peers, fail_pending, rml);
     rml_flow_fini(rml);
     rml_dispatch_fini(rml);
+    rml_exceptions_fini(rml);
     rml_receives_fini(rml);
     rml_route_fini(&rml->route);
     rml_peers_fini(&rml->peers);

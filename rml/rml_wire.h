@@ -35,11 +35,13 @@ static inline bool rml_header_last(const struct rml_header *header)
     return header->stamp.kind == RML_DATA && header->stamp.length == header->total - header->offset;
 }
 
-/* The class that a frame travels in: acknowledgements never wait behind data. */
+/* The class that a frame travels in: acknowledgements never wait behind data, but that a process
+ * ended is told behind what it said last. */
 static inline enum oob_class rml_header_carrier(const struct rml_header *header)
 {
-    bool data = header->stamp.kind == RML_DATA || header->stamp.kind == RML_PROBE;
-    return data ? header->stamp.class : OOB_CONTROL;
+    enum rml_kind kind = header->stamp.kind;
+    bool in_order = kind == RML_DATA || kind == RML_PROBE || kind == RML_UNREACH;
+    return in_order ? header->stamp.class : OOB_CONTROL;
 }
 
 void rml_header_encode(uint8_t bytes[RML_WIRE_SIZE], const struct rml_header *header);

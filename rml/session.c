@@ -77,13 +77,16 @@ void rml_session_know(struct rml_session *session, uint64_t peer, struct rml_hea
     heard->send = rml_session_pending(session);
 }
 
-void rml_session_forget(struct rml_session *session)
+bool rml_session_forget(struct rml_session *session)
 {
+    bool used = session->used;
+    session->used = false;
     if (session->peer != 0) {
         session->last = session->peer;
         session->peer = 0;
         session->opening = false;
     }
+    return used;
 }
 
 /* --- receiving --- */

@@ -24,7 +24,7 @@ struct rml_session {
     bool opening;      /* peer is not known, and probes go out */
     struct rml_sender out[OOB_CLASSES];
     struct rml_receiver in[OOB_CLASSES];
-    bool used; /* a message was exchanged with this incarnation */
+    bool used; /* a message was exchanged with this incarnation since it was forgotten */
 };
 
 /* What a frame did. The lists are the caller's and initialized; they get struct rml_out. */
@@ -66,8 +66,9 @@ void rml_session_repair(struct rml_session *session, uint64_t now);
 /* Gives up what is pending in all classes. */
 void rml_session_fail(struct rml_session *session, struct list *failed);
 /* The peer ended, as far as is known: who is there next is learned anew, and what is queued from
- * now on is for that one. Nothing is pending. */
-void rml_session_forget(struct rml_session *session);
+ * now on is for that one. Nothing is pending. Had messages been exchanged since it was last
+ * forgotten? */
+bool rml_session_forget(struct rml_session *session);
 /* Asks for, and gives, the acknowledgements that are outstanding: the end is near. */
 void rml_session_hurry(struct rml_session *session, uint64_t now);
 bool rml_session_pending(const struct rml_session *session);

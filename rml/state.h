@@ -88,6 +88,11 @@ struct rml {
     void *poll_arg;
     bool polling;
 
+    /* rml/exception.c */
+    struct list exception_handlers;
+    uint64_t exception_serial; /* of the last handler */
+    bool exceptions_off;       /* this process leaves */
+
     struct rml_watcher watchers[RML_WATCHERS_MAX];
     size_t watcher_count;
     void (*resolve)(void *arg, const orte_process_name_t *name); /* NULL: nobody to ask */
@@ -177,7 +182,7 @@ void rml_left(struct rml *rml, struct rml_peer *came, uint32_t number, enum oob_
 void rml_say_unreachable(struct rml *rml, const struct rml_header *about, int status);
 /* NULL: no memory. */
 struct rml_session *rml_session_locked(struct rml *rml, struct rml_peer *peer);
-/* What is pending towards a peer fails. */
+/* What is pending towards a peer fails: delivery gives up. */
 void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status);
 void rml_fail_sessions(struct rml *rml, int status); /* of all peers */
 /* The peer ended: what is pending and named receives fail. */
@@ -199,6 +204,14 @@ void rml_hear_unreachable(struct rml *rml, const struct rml_header *header);
 /* A message takes of its origin's credit until it is consumed. */
 void rml_hold_locked(struct rml *rml, struct rml_peer *peer, struct rml_message *message);
 void rml_consumed_locked(struct rml *rml, struct rml_message *message);
+
+/* --- exception.c --- */
+
+void rml_exceptions_init(struct rml *rml);
+void rml_exceptions_fini(struct rml *rml);
+/* Has the handlers called in their turn. */
+void rml_raise_locked(struct rml *rml, const orte_process_name_t *peer,
+                      orte_rml_exception_t exception);
 
 /* --- recv.c --- */
 

@@ -27,6 +27,14 @@ void worked_before(void);
 void refused_before(const struct cell *cell);
 void refused_after(const struct cell *cell);
 
+/* exceptions.c */
+void handlers_are_called(const struct cell *cell);
+void handlers_are_removed(const struct cell *cell);
+void no_handler(const struct cell *cell);
+void no_such_handler(const struct cell *cell);
+void handlers_before(const struct cell *cell);
+void handlers_after(const struct cell *cell);
+
 /* memory.c */
 void without_memory(const struct cell *cell);
 

@@ -80,10 +80,24 @@ static void buffer_ended(int status, orte_process_name_t *peer, opal_buffer_t *b
     ended_status = status;
 }
 
-static int contact_call(enum fn fn)
+static void unwanted(const orte_process_name_t *peer, orte_rml_exception_t exception)
+{
+    (void) peer;
+    (void) exception;
+    must(false);
+}
+
+/* A call of those that neither send nor receive. */
+static int other_call(enum fn fn)
 {
     if (fn == SET_CONTACT_INFO) {
         return orte_rml.set_contact_info("98304.9;tcp://127.0.0.1:1");
+    }
+    if (fn == ADD_EXCEPTION_HANDLER) {
+        int status = orte_rml.add_exception_handler(unwanted);
+        int found = status == ORTE_SUCCESS ? ORTE_SUCCESS : ORTE_ERR_NOT_FOUND;
+        must(orte_rml.del_exception_handler(unwanted) == found);
+        return status;
     }
     char *contact = orte_rml.get_contact_info();
     free(contact);
@@ -95,7 +109,7 @@ static int call_once(const struct cell *cell, struct arguments arguments, long s
     bool has_peer = is_send(cell->fn) || is_receive(cell->fn);
     failed = false;
     countdown = succeeding;
-    int result = has_peer ? call_raw(cell->fn, arguments) : contact_call(cell->fn);
+    int result = has_peer ? call_raw(cell->fn, arguments) : other_call(cell->fn);
     countdown = -1;
     must(!failed || result >= 0 || result == ORTE_ERR_OUT_OF_RESOURCE);
     must(failed || result >= 0);

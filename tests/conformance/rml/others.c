@@ -105,12 +105,6 @@ void nothing_to_cancel(const struct cell *cell)
 
 /* --- not served yet --- */
 
-static void ignore_exception(const orte_process_name_t *peer, orte_rml_exception_t exception)
-{
-    (void) peer;
-    (void) exception;
-}
-
 static int call_later(enum fn fn)
 {
     orte_process_name_t name = *ORTE_NAME_INVALID;
@@ -120,10 +114,6 @@ static int call_later(enum fn fn)
         return orte_rml.get_new_name(&name);
     case PING:
         return orte_rml.ping("1.0;tcp://127.0.0.1:1", &second);
-    case ADD_EXCEPTION_HANDLER:
-        return orte_rml.add_exception_handler(ignore_exception);
-    case DEL_EXCEPTION_HANDLER:
-        return orte_rml.del_exception_handler(ignore_exception);
     default:
         return orte_rml.ft_event(OPAL_CRS_CHECKPOINT);
     }

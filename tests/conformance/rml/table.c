@@ -62,8 +62,8 @@ const char *const outcome_names[OUTCOMES] = {
 #define ANY UINT32_MAX
 
 enum {
-    LATER_FNS = ONE(GET_NEW_NAME) | ONE(PING) | ONE(ADD_EXCEPTION_HANDLER) |
-                ONE(DEL_EXCEPTION_HANDLER) | ONE(FT_EVENT),
+    LATER_FNS = ONE(GET_NEW_NAME) | ONE(PING) | ONE(FT_EVENT),
+    HANDLERS = ONE(ADD_EXCEPTION_HANDLER) | ONE(DEL_EXCEPTION_HANDLER),
     SENDS = ONE(SEND) | ONE(SEND_NB) | ONE(SEND_BUFFER) | ONE(SEND_BUFFER_NB),
     RECEIVES = ONE(RECV) | ONE(RECV_NB) | ONE(RECV_BUFFER) | ONE(RECV_BUFFER_NB),
     BLOCKING = ONE(SEND) | ONE(SEND_BUFFER) | ONE(RECV) | ONE(RECV_BUFFER),
@@ -95,12 +95,15 @@ static const struct rule rules[] = {
     {ONE(GET_CONTACT_INFO), ANY, ONE(SUCCESS), {IN_JOB, contact_is_told, NULL}},
     {ONE(SET_CONTACT_INFO), ANY, ONE(SUCCESS), {IN_JOB, contact_is_recorded, NULL}},
     {ONE(RECV_CANCEL), ANY, ONE(SUCCESS), {IN_JOB, cancelling, NULL}},
+    {ONE(ADD_EXCEPTION_HANDLER), ANY, ONE(SUCCESS), {IN_JOB, handlers_are_called, NULL}},
+    {ONE(DEL_EXCEPTION_HANDLER), ANY, ONE(SUCCESS), {IN_JOB, handlers_are_removed, NULL}},
 
     /* wrong arguments */
     {SENDS | RECEIVES | ONE(RECV_CANCEL) | ONE(SET_CONTACT_INFO),
      ANY,
      ONE(BAD_PARAM),
      {IN_JOB, wrong_arguments, NULL}},
+    {HANDLERS, ANY, ONE(BAD_PARAM), {IN_JOB, no_handler, NULL}},
     {ANY, ANY, ONE(BAD_PARAM), {NEVER, NULL, "takes no arguments"}},
 
     /* nobody there */
@@ -119,15 +122,21 @@ static const struct rule rules[] = {
      ANY,
      ONE(BEFORE_ENABLE),
      {IN_JOB, works_before, NULL}},
+    {HANDLERS, ANY, ONE(BEFORE_ENABLE), {IN_JOB, handlers_before, NULL}},
     {ANY, ANY, ONE(BEFORE_ENABLE), {IN_JOB, refused_before, NULL}},
+    {HANDLERS, ANY, ONE(AFTER_FINALIZE), {IN_JOB, handlers_after, NULL}},
     {ANY, ANY, ONE(AFTER_FINALIZE), {IN_JOB, refused_after, NULL}},
 
     /* the rest */
     {ONE(RECV_CANCEL), ANY, ONE(NOT_FOUND), {IN_JOB, nothing_to_cancel, NULL}},
+    {ONE(DEL_EXCEPTION_HANDLER), ANY, ONE(NOT_FOUND), {IN_JOB, no_such_handler, NULL}},
     {ANY, ANY, ONE(NOT_FOUND), {NEVER, NULL, "looks for nothing"}},
     {BLOCKING, ANY, ONE(NOT_SUPPORTED), {IN_CLUSTER, NULL, NULL}},
     {ANY, ANY, ONE(NOT_SUPPORTED), {NEVER, NULL, "is served, and does not block"}},
-    {SENDS | RECEIVES | CONTACTS, ANY, ONE(OUT_OF_RESOURCE), {IN_JOB, without_memory, NULL}},
+    {SENDS | RECEIVES | CONTACTS | ONE(ADD_EXCEPTION_HANDLER),
+     ANY,
+     ONE(OUT_OF_RESOURCE),
+     {IN_JOB, without_memory, NULL}},
     {ANY, ANY, ONE(OUT_OF_RESOURCE), {NEVER, NULL, "allocates nothing"}},
 };
 

@@ -38,7 +38,10 @@ tests_unit_rml_test_sim_LDADD = tests/lib/libsim.la tests/lib/libunit.la librml.
 RML_CLUSTER = tests/unit/rml/cluster.c tests/unit/rml/cluster.h
 UNIT_TESTS += \
 	tests/unit/rml/test-calls tests/unit/rml/test-order tests/unit/rml/test-links \
-	tests/unit/rml/test-module tests/unit/rml/test-defer tests/unit/rml/test-resolve
+	tests/unit/rml/test-module tests/unit/rml/test-defer tests/unit/rml/test-resolve \
+	tests/unit/rml/test-exception
+tests_unit_rml_test_exception_SOURCES = tests/unit/rml/test-exception.c $(RML_CLUSTER)
+tests_unit_rml_test_exception_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
 tests_unit_rml_test_calls_SOURCES = tests/unit/rml/test-calls.c $(RML_CLUSTER)
 tests_unit_rml_test_calls_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
 tests_unit_rml_test_order_SOURCES = tests/unit/rml/test-order.c $(RML_CLUSTER)
