@@ -31,7 +31,8 @@ if OFFER_PMIX
 liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/errand.c launcher/pmix/exchange.c \
 	launcher/pmix/exchange.h launcher/pmix/exchange_internal.h launcher/pmix/found.c launcher/pmix/gather.c \
 	launcher/pmix/goodbye.c launcher/pmix/goodbye.h \
-	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/host.c launcher/pmix/job_check.c \
+	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/hangups.c \
+	launcher/pmix/hangups.h launcher/pmix/host.c launcher/pmix/job_check.c \
 	launcher/pmix/job_check.h launcher/pmix/keeper.c \
 	launcher/pmix/listener.c launcher/pmix/listener.h launcher/pmix/module.h \
 	launcher/pmix/nspace.c launcher/pmix/nspace.h launcher/pmix/offer.c launcher/pmix/offer.h \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/pmix/guard.h>
+#include <launcher/pmix/hangups.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -13,12 +14,11 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Visible in the program's dynamic symbol table, so that libraries bind to them. */
 #define INTERPOSED __attribute__((visibility("default"), used))
-
-enum { MARKED_MAX = 1 << 16 };
 
 static struct {
     int listener;        /* ours; -1: closed */
@@ -30,9 +30,9 @@ static struct {
 } guard = {.listener = -1, .wakeup = -1, .stand_in = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool armed;
-/* A bit for each descriptor that libpmix accepted; never cleared: it only costs a system call on a
- * descriptor that has become something else. */
-static _Atomic uint64_t marked[MARKED_MAX / 64];
+/* A bit for each descriptor that libpmix has accepted and not closed. */
+static _Atomic uint64_t marked[HANGUPS_MAX / 64];
+static struct hangups hangups;
 
 /* --- the queue --- */
 
@@ -168,7 +168,7 @@ INTERPOSED int accept(int fd, struct sockaddr *restrict addr, socklen_t *restric
         errno = ECONNABORTED;
         return -1;
     }
-    if (connection < MARKED_MAX) {
+    if (connection < HANGUPS_MAX) {
         atomic_fetch_or(&marked[connection / 64], 1ull << (connection % 64));
     }
     return connection;
@@ -176,32 +176,67 @@ INTERPOSED int accept(int fd, struct sockaddr *restrict addr, socklen_t *restric
 
 static bool is_marked(int fd)
 {
-    return fd >= 0 && fd < MARKED_MAX &&
+    return fd >= 0 && fd < HANGUPS_MAX &&
            (atomic_load_explicit(&marked[fd / 64], memory_order_relaxed) >> (fd % 64) & 1) != 0;
+}
+
+INTERPOSED int close(int fd)
+{
+    if (is_marked(fd)) {
+        hangups_forget(&hangups, fd);
+        atomic_fetch_and(&marked[fd / 64], ~(1ull << (fd % 64)));
+    }
+    return (int) syscall(SYS_close, fd);
 }
 
 /* libpmix's clients send several small messages without waiting, and leave Nagle's algorithm on: an
  * acknowledgement that is not sent at once costs them 40 ms in each finalize. */
+static void acknowledge(int fd)
+{
+    int on = 1, error = errno;
+    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+    errno = error;
+}
+
 INTERPOSED ssize_t read(int fd, void *buffer, size_t size)
 {
     ssize_t got = syscall(SYS_read, fd, buffer, size);
-    if (got > 0 && is_marked(fd)) {
-        int on = 1, error = errno;
-        setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
-        errno = error;
+    if (!is_marked(fd) || size == 0) {
+        return got;
+    }
+    if (got > 0) {
+        acknowledge(fd);
+    } else if ((got == 0 || (errno != EAGAIN && errno != EINTR)) && !hangups_show(&hangups, fd)) {
+        errno = EAGAIN;
+        return -1;
     }
     return got;
 }
 
-/* libpmix answers a connection's first message with send and no flags, and when the other side is
- * gone meanwhile it releases what it does not hold: the program crashes or hangs. So it is told
- * that all is well, and finds the end of the file where it can handle one. */
+/* What cannot be sent, for the other side is gone, passes for sent: libpmix shall see every end in
+ * read. After a failed answer to a connection's first message (sent with send and no flags) it
+ * would even release what it does not hold: the program crashes or hangs. */
+static bool is_gone(ssize_t sent)
+{
+    return sent < 0 && (errno == EPIPE || errno == ECONNRESET);
+}
+
 INTERPOSED ssize_t send(int fd, const void *buffer, size_t size, int flags)
 {
     bool answer = flags == 0 && is_marked(fd);
     ssize_t sent = syscall(SYS_sendto, fd, buffer, size, answer ? MSG_NOSIGNAL : flags, NULL, 0);
-    if (answer && sent < 0 && (errno == EPIPE || errno == ECONNRESET)) {
-        return (ssize_t) size;
+    return answer && is_gone(sent) ? (ssize_t) size : sent;
+}
+
+INTERPOSED ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+    ssize_t sent = syscall(SYS_writev, fd, parts, count);
+    if (!is_gone(sent) || !is_marked(fd)) {
+        return sent;
+    }
+    sent = 0;
+    for (int i = 0; i < count; i++) {
+        sent += (ssize_t) parts[i].iov_len;
     }
     return sent;
 }

@@ -1,7 +1,8 @@
 /* The guard before libpmix's listener. libpmix gets its connections through accept(): this file
- * defines accept, bind, listen, getsockname, read and send for the whole program, which a shared
- * library loaded later uses too. While libpmix opens its listener, its socket is replaced by an
- * event descriptor, and accept() on it hands out the connections that were vetted and pushed here.
+ * defines accept, bind, listen, getsockname, close, read, send and writev for the whole program,
+ * which a shared library loaded later uses too. While libpmix opens its listener, its socket is
+ * replaced by an event descriptor, and accept() on it hands out the connections that were vetted
+ * and pushed here.
  *
  * A process has one guard, as libpmix has one listener: the functions it stands in for have no
  * place for a context. */

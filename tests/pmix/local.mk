@@ -1,7 +1,8 @@
 # pmix: clients and tools of a PMIx server, without an MPI.
 if OFFER_PMIX
 check_PROGRAMS += tests/pmix/connect tests/pmix/control tests/pmix/died \
-	tests/pmix/events tests/pmix/fence tests/pmix/group tests/pmix/log tests/pmix/names \
+	tests/pmix/events tests/pmix/fence tests/pmix/group tests/pmix/huddle tests/pmix/log \
+	tests/pmix/names \
 	tests/pmix/query tests/pmix/spawn tests/pmix/standstill tests/pmix/tool tests/pmix/values
 tests_pmix_connect_SOURCES = tests/pmix/connect.c tests/pmix/pmix_test.h
 tests_pmix_connect_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
@@ -21,6 +22,9 @@ tests_pmix_fence_LDADD = $(PMIX_LIBS)
 tests_pmix_group_SOURCES = tests/pmix/group.c tests/pmix/pmix_test.h
 tests_pmix_group_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 tests_pmix_group_LDADD = $(PMIX_LIBS)
+tests_pmix_huddle_SOURCES = tests/pmix/huddle.c tests/pmix/pmix_test.h
+tests_pmix_huddle_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
+tests_pmix_huddle_LDADD = $(PMIX_LIBS)
 tests_pmix_log_SOURCES = tests/pmix/log.c tests/pmix/pmix_test.h
 tests_pmix_log_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 tests_pmix_log_LDADD = $(PMIX_LIBS)

@@ -78,6 +78,26 @@ run_limited 20 "$keelrun" -n 3 --oversubscribe --timeout 5 "$clients/standstill"
 like "libpmix stands still: the time limit holds" <(echo "$code") "^(124|0)$"
 ok "libpmix stands still: soon" [ "$wall_ms" -lt $((10000 * slow)) ]
 
+# ranks that die at once while some wait for one of them: libpmix finds all their connections ended
+# when keelrun goes on
+are_gone()
+{
+    local one
+    for one in "$@"; do
+        is_gone "$one" || return 1
+    done
+}
+start "$keelrun" -n 6 --oversubscribe "$clients/huddle"
+ok "ranks wait for one of them" wait_for 20 has_lines "$work/out" 6
+mapfile -t waiting < <(sed 's/^waits //' "$work/out")
+kill -STOP "$pid"
+kill -KILL "${waiting[@]}"
+ok "all die" wait_for 10 are_gone "${waiting[@]}"
+kill -CONT "$pid"
+await 10
+is "all die at once: exit code" 137 "$code"
+like "all die at once: the reason" "$work/err" "^keelrun: rank [0-5] .* was killed by signal 9"
+
 # --- tools ---
 
 exists()

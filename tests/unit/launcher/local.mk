@@ -73,7 +73,9 @@ if OFFER_PMIX
 UNIT_TESTS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
 	tests/unit/launcher/test-pmix-published tests/unit/launcher/test-pmix-rendezvous \
 	tests/unit/launcher/test-pmix-goodbye tests/unit/launcher/test-pmix-states \
-	tests/unit/launcher/test-pmix-job-check
+	tests/unit/launcher/test-pmix-job-check tests/unit/launcher/test-pmix-hangups
+tests_unit_launcher_test_pmix_hangups_SOURCES = tests/unit/launcher/test-pmix-hangups.c
+tests_unit_launcher_test_pmix_hangups_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_pmix_goodbye_SOURCES = tests/unit/launcher/test-pmix-goodbye.c
 tests_unit_launcher_test_pmix_goodbye_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_pmix_vet_SOURCES = tests/unit/launcher/test-pmix-vet.c
