@@ -4,7 +4,6 @@
 #include <launcher/pmix/module_internal.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 /* --- a local rank asks for a remote one's --- */
 
@@ -14,31 +13,21 @@ struct ask {
     pmix_proc_t rank;
     pmix_modex_cbfunc_t done;
     void *cbdata;
-    pmix_status_t status;
-    char *data; /* libpmix frees it */
-    size_t size;
+    struct answer answer; /* libpmix frees its data */
 };
 
 static void answer_ask(struct work *work)
 {
     struct ask *ask = container_of(work, struct ask, work);
-    ask->done(ask->status, ask->data, ask->size, ask->cbdata, free, ask->data);
+    const struct answer *answer = &ask->answer;
+    ask->done(answer->status, answer->data, answer->size, ask->cbdata, free, answer->data);
     free(ask);
 }
 
 static void fetched(void *arg, pmix_status_t status, const void *data, size_t size)
 {
     struct ask *ask = arg;
-    ask->status = status;
-    if (status == PMIX_SUCCESS && size > 0) {
-        ask->data = malloc(size);
-        if (ask->data) {
-            memcpy(ask->data, data, size);
-            ask->size = size;
-        } else {
-            ask->status = PMIX_ERR_NOMEM;
-        }
-    }
+    ask->answer = module_copy(status, data, size);
     worker_do(&ask->work);
 }
 
@@ -69,9 +58,7 @@ struct reply {
     struct work work;
     struct loop_task task;
     pmix_proc_t rank;
-    pmix_status_t status;
-    void *data; /* owned */
-    size_t size;
+    struct answer answer; /* owned */
     pmix_done_fn *done;
     void *done_arg;
 };
@@ -79,8 +66,8 @@ struct reply {
 static void run_reply(struct loop_task *task)
 {
     struct reply *reply = container_of(task, struct reply, task);
-    reply->done(reply->done_arg, reply->status, reply->data, reply->size);
-    free(reply->data);
+    reply->done(reply->done_arg, reply->answer.status, reply->answer.data, reply->answer.size);
+    free(reply->answer.data);
     free(reply);
 }
 
@@ -88,16 +75,7 @@ static void run_reply(struct loop_task *task)
 static void committed(pmix_status_t status, char *data, size_t size, void *cbdata)
 {
     struct reply *reply = cbdata;
-    reply->status = status;
-    if (status == PMIX_SUCCESS && size > 0) {
-        reply->data = malloc(size);
-        if (reply->data) {
-            memcpy(reply->data, data, size);
-            reply->size = size;
-        } else {
-            reply->status = PMIX_ERR_NOMEM;
-        }
-    }
+    reply->answer = module_copy(status, data, size);
     module_post(&reply->task);
 }
 
@@ -106,7 +84,7 @@ static void request(struct work *work)
     struct reply *reply = container_of(work, struct reply, work);
     pmix_status_t status = PMIx_server_dmodex_request(&reply->rank, committed, reply);
     if (status != PMIX_SUCCESS) {
-        reply->status = status;
+        reply->answer.status = status;
         module_post(&reply->task);
     }
 }

@@ -46,8 +46,8 @@ void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
 void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_data_range_t range,
                      char **keys, uint32_t wait, uint32_t timeout_s, pmix_done_fn *done,
                      void *done_arg);
-void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
-                        pmix_data_range_t range, char **keys, pmix_done_fn *done, void *done_arg);
+void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher, char **keys,
+                        pmix_done_fn *done, void *done_arg);
 void exchange_spawn(struct exchange *exchange, uint32_t parent, const struct pmix_program *programs,
                     size_t count, pmix_done_fn *done, void *done_arg);
 /* Has the daemons of these processes run an errand, and joins the answers. PMIX_SUCCESS: one of

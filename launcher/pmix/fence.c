@@ -4,7 +4,6 @@
 #include <launcher/pmix/module_internal.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 struct collective {
     struct loop_task task;
@@ -15,9 +14,7 @@ struct collective {
     pmix_modex_cbfunc_t fenced; /* one of these two */
     pmix_op_cbfunc_t done;
     void *cbdata;
-    pmix_status_t status;
-    char *result; /* of a fence: libpmix frees it */
-    size_t result_size;
+    struct answer answer; /* data only of a fence: libpmix frees them */
 };
 
 static void collective_free(struct collective *collective)
@@ -26,14 +23,15 @@ static void collective_free(struct collective *collective)
     free(collective);
 }
 
-static void answer(struct work *work)
+static void answer_collective(struct work *work)
 {
     struct collective *collective = container_of(work, struct collective, work);
+    const struct answer *answer = &collective->answer;
     if (collective->done) {
-        collective->done(collective->status, collective->cbdata);
+        collective->done(answer->status, collective->cbdata);
     } else {
-        collective->fenced(collective->status, collective->result, collective->result_size,
-                           collective->cbdata, free, collective->result);
+        collective->fenced(answer->status, answer->data, answer->size, collective->cbdata, free,
+                           answer->data);
     }
     collective_free(collective);
 }
@@ -41,16 +39,7 @@ static void answer(struct work *work)
 static void gathered(void *arg, pmix_status_t status, const void *data, size_t size)
 {
     struct collective *collective = arg;
-    collective->status = status;
-    if (collective->fenced && status == PMIX_SUCCESS && size > 0) {
-        collective->result = malloc(size);
-        if (collective->result) {
-            memcpy(collective->result, data, size);
-            collective->result_size = size;
-        } else {
-            collective->status = PMIX_ERR_NOMEM;
-        }
-    }
+    collective->answer = module_copy(status, data, collective->fenced ? size : 0);
     worker_do(&collective->work);
 }
 
@@ -64,10 +53,9 @@ static void run(struct loop_task *task)
 uint64_t module_timeout_ms(const pmix_info_t info[], size_t count)
 {
     uint32_t seconds = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_TIMEOUT)) {
-            (void) module_number(&info[i].value, &seconds);
-        }
+    const pmix_info_t *timeout = module_find(info, count, PMIX_TIMEOUT);
+    if (timeout) {
+        (void) module_number(&timeout->value, &seconds);
     }
     return (uint64_t) seconds * 1000;
 }
@@ -82,7 +70,7 @@ static pmix_status_t post(const struct collective *template)
     }
     *collective = *template;
     collective->task.run = run;
-    collective->work.run = answer;
+    collective->work.run = answer_collective;
     module_post(&collective->task);
     return PMIX_SUCCESS;
 }

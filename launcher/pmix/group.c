@@ -118,7 +118,7 @@ fail:
     return NULL;
 }
 
-static void answer(struct work *work)
+static void answer_group(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
     struct result *result = group->result;
@@ -172,23 +172,14 @@ static bool bring(struct group *group, const pmix_byte_object_t *data)
 
 static const pmix_byte_object_t *find_data(const pmix_info_t info[], size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_ENDPT_DATA) &&
-            info[i].value.type == PMIX_BYTE_OBJECT) {
-            return &info[i].value.data.bo;
-        }
-    }
-    return NULL;
+    const pmix_info_t *data = module_find(info, count, PMIX_GROUP_ENDPT_DATA);
+    return data && data->value.type == PMIX_BYTE_OBJECT ? &data->value.data.bo : NULL;
 }
 
 static bool wants_number(const pmix_info_t info[], size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_ASSIGN_CONTEXT_ID)) {
-            return PMIX_INFO_TRUE(&info[i]);
-        }
-    }
-    return false;
+    const pmix_info_t *wish = module_find(info, count, PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    return wish && PMIX_INFO_TRUE(wish);
 }
 
 /* A little earlier than libpmix, which crashes when its own timer for a group runs out. */
@@ -212,7 +203,7 @@ pmix_status_t up_group(pmix_group_operation_t operation, char id[], const pmix_p
         return PMIX_ERR_NOMEM;
     }
     group->task.run = run;
-    group->work.run = answer;
+    group->work.run = answer_group;
     group->operation = operation;
     group->meeting =
         (struct pmix_meeting){.purpose = construct ? "group-construct" : "group-destruct",

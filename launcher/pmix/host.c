@@ -86,11 +86,11 @@ static void host_lookup(void *arg, const pmix_proc_t *seeker, pmix_data_range_t 
     exchange_lookup(offer->exchange, seeker, range, keys, wait, timeout_s, done, done_arg);
 }
 
-static void host_unpublish(void *arg, const pmix_proc_t *publisher, pmix_data_range_t range,
-                           char **keys, pmix_done_fn *done, void *done_arg)
+static void host_unpublish(void *arg, const pmix_proc_t *publisher, char **keys, pmix_done_fn *done,
+                           void *done_arg)
 {
     struct offer *offer = arg;
-    exchange_unpublish(offer->exchange, publisher, range, keys, done, done_arg);
+    exchange_unpublish(offer->exchange, publisher, keys, done, done_arg);
 }
 
 static void host_spawn(void *arg, const pmix_proc_t *parent, const struct pmix_program *programs,

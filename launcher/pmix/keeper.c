@@ -63,10 +63,9 @@ void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_
     }
 }
 
-void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
-                        pmix_data_range_t range, char **keys, pmix_done_fn *done, void *done_arg)
+void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher, char **keys,
+                        pmix_done_fn *done, void *done_arg)
 {
-    (void) range; /* a process published a key once at most that it can name */
     struct pending *pending = exchange_pending(exchange, done, done_arg);
     if (pending) {
         exchange_ask(pending, keeper_vpid(exchange),

@@ -73,6 +73,37 @@ bool module_number(const pmix_value_t *value, uint32_t *number)
     return true;
 }
 
+const pmix_info_t *module_find(const pmix_info_t info[], size_t count, const char *key)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (PMIX_CHECK_KEY(&info[i], key)) {
+            return &info[i];
+        }
+    }
+    return NULL;
+}
+
+bool module_is_local(const struct pmix_job *job, uint32_t rank)
+{
+    return job->map->daemon_of_node[job->map->node_of[rank]] == job->daemon;
+}
+
+struct answer module_copy(pmix_status_t status, const void *data, size_t size)
+{
+    struct answer answer = {.status = status};
+    if (status != PMIX_SUCCESS || size == 0) {
+        return answer;
+    }
+    answer.data = malloc(size);
+    if (!answer.data) {
+        answer.status = PMIX_ERR_NOMEM;
+        return answer;
+    }
+    memcpy(answer.data, data, size);
+    answer.size = size;
+    return answer;
+}
+
 /* --- clients --- */
 
 enum client_news { CLIENT_CONNECTED, CLIENT_FINALIZED, CLIENT_ABORTED, ANSWER_ONLY };

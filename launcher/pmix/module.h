@@ -70,8 +70,9 @@ struct pmix_host {
      * there now); timeout in seconds (0: none). */
     void (*lookup)(void *arg, const pmix_proc_t *seeker, pmix_data_range_t range, char **keys,
                    uint32_t wait, uint32_t timeout_s, pmix_done_fn *done, void *done_arg);
-    void (*unpublish)(void *arg, const pmix_proc_t *publisher, pmix_data_range_t range, char **keys,
-                      pmix_done_fn *done, void *done_arg);
+    /* Whatever their ranges: a process publishes a key once at most. */
+    void (*unpublish)(void *arg, const pmix_proc_t *publisher, char **keys, pmix_done_fn *done,
+                      void *done_arg);
     /* More processes. The answer's data is their namespace, without an ending zero. */
     void (*spawn)(void *arg, const pmix_proc_t *parent, const struct pmix_program *programs,
                   size_t count, pmix_done_fn *done, void *done_arg);

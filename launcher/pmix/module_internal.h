@@ -18,6 +18,19 @@ bool module_number(const pmix_value_t *value, uint32_t *number);
 /* The time that PMIX_TIMEOUT allows; 0: for ever. */
 uint64_t module_timeout_ms(const pmix_info_t info[], size_t count);
 uint32_t module_daemon(void); /* this one's number */
+/* The first of these with this key; NULL: there is none. */
+const pmix_info_t *module_find(const pmix_info_t info[], size_t count, const char *key);
+/* Is this rank of the job on this daemon's node? */
+bool module_is_local(const struct pmix_job *job, uint32_t rank);
+
+/* An answer that is passed on to another thread. */
+struct answer {
+    pmix_status_t status;
+    void *data; /* malloc'd, its owner's; NULL where there are none */
+    size_t size;
+};
+/* With a copy of the data that come with PMIX_SUCCESS; PMIX_ERR_NOMEM where there is no memory. */
+struct answer module_copy(pmix_status_t status, const void *data, size_t size);
 
 /* worker.c: what calls libpmix is not done on the loop, which must not wait for it. */
 struct work {

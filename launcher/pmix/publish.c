@@ -14,14 +14,12 @@ struct request {
     size_t item_count;
     char **keys; /* libpmix's, until it is answered */
     uint32_t wait, timeout_s;
-    pmix_status_t status; /* the answer */
+    struct answer answer; /* of a lookup: owned entries as in module.h */
     struct work work;
     pmix_op_cbfunc_t done;
     void *cbdata;
-    struct inside_task inside; /* of a lookup, as are these */
+    struct inside_task inside; /* of a lookup, as is this */
     pmix_lookup_cbfunc_t found;
-    uint8_t *data; /* owned: entries as in module.h */
-    size_t size;
 };
 
 static void request_free(struct request *request)
@@ -30,7 +28,7 @@ static void request_free(struct request *request)
         free((void *) request->items[i].value);
     }
     free(request->items);
-    free(request->data);
+    free(request->answer.data);
     free(request);
 }
 
@@ -66,10 +64,10 @@ static bool take_directive(struct request *request, const pmix_info_t *info, uin
     return true;
 }
 
-static void answer(struct work *work)
+static void answer_request(struct work *work)
 {
     struct request *request = container_of(work, struct request, work);
-    request->done(request->status, request->cbdata);
+    request->done(request->answer.status, request->cbdata);
     request_free(request);
 }
 
@@ -78,8 +76,8 @@ static void answered(void *arg, pmix_status_t status, const void *data, size_t s
     struct request *request = arg;
     (void) data;
     (void) size;
-    request->status = status;
-    request->work.run = answer;
+    request->answer.status = status;
+    request->work.run = answer_request;
     worker_do(&request->work);
 }
 
@@ -163,8 +161,8 @@ static size_t count_found(const void *data, size_t size)
 static pmix_status_t unpack_found(const struct request *request, pmix_pdata_t *results,
                                   size_t count)
 {
-    const uint8_t *at = request->data;
-    size_t size = request->size;
+    const uint8_t *at = request->answer.data;
+    size_t size = request->answer.size;
     struct pmix_found found;
     for (size_t i = 0; i < count && pmix_found_next(&at, &size, &found); i++) {
         results[i].proc = found.publisher;
@@ -179,9 +177,10 @@ static pmix_status_t unpack_found(const struct request *request, pmix_pdata_t *r
 static void answer_lookup(struct inside_task *task, bool alive)
 {
     struct request *request = container_of(task, struct request, inside);
-    pmix_status_t status = request->status;
+    pmix_status_t status = request->answer.status;
     pmix_pdata_t *results = NULL;
-    size_t count = status == PMIX_SUCCESS ? count_found(request->data, request->size) : 0;
+    size_t count =
+        status == PMIX_SUCCESS ? count_found(request->answer.data, request->answer.size) : 0;
     if (count > 0) {
         PMIX_PDATA_CREATE(results, count);
         status = results ? unpack_found(request, results, count) : PMIX_ERR_NOMEM;
@@ -199,16 +198,7 @@ static void answer_lookup(struct inside_task *task, bool alive)
 static void looked_up(void *arg, pmix_status_t status, const void *data, size_t size)
 {
     struct request *request = arg;
-    request->status = status;
-    if (status == PMIX_SUCCESS && size > 0) {
-        request->data = malloc(size);
-        if (request->data) {
-            memcpy(request->data, data, size);
-            request->size = size;
-        } else {
-            request->status = PMIX_ERR_NOMEM;
-        }
-    }
+    request->answer = module_copy(status, data, size);
     request->inside.run = answer_lookup;
     worker_do_inside(&request->inside);
 }
@@ -250,22 +240,20 @@ pmix_status_t up_lookup(const pmix_proc_t *rank, char **keys, const pmix_info_t 
 static void run_unpublish(struct loop_task *task)
 {
     struct request *request = container_of(task, struct request, task);
-    pmix_host->unpublish(pmix_host->arg, &request->rank, request->scope.range, request->keys,
-                         answered, request);
+    pmix_host->unpublish(pmix_host->arg, &request->rank, request->keys, answered, request);
 }
 
 pmix_status_t up_unpublish(const pmix_proc_t *rank, char **keys, const pmix_info_t info[],
                            size_t info_count, pmix_op_cbfunc_t done, void *cbdata)
 {
+    (void) info;
+    (void) info_count;
     struct request *request = request_new(run_unpublish, rank, cbdata);
     if (!request) {
         return PMIX_ERR_NOMEM;
     }
     request->done = done;
     request->keys = keys;
-    for (size_t i = 0; i < info_count; i++) {
-        (void) take_directive(request, &info[i], 0);
-    }
     module_post(&request->task);
     return PMIX_SUCCESS;
 }

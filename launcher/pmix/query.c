@@ -118,11 +118,6 @@ static void tell_namespace_info(struct question *question, const char *key)
 
 /* --- tables of processes --- */
 
-static bool is_local(const struct pmix_job *job, uint32_t rank)
-{
-    return job->map->daemon_of_node[job->map->node_of[rank]] == job->daemon;
-}
-
 /* With what is known without asking anybody. */
 static void fill_process(pmix_proc_info_t *process, const struct pmix_job *job, uint32_t rank)
 {
@@ -137,12 +132,12 @@ static pmix_data_array_t *make_table(const struct pmix_job *job, bool local)
 {
     size_t count = 0, used = 0;
     for (uint32_t rank = 0; rank < job->map->size; rank++) {
-        count += !local || is_local(job, rank);
+        count += !local || module_is_local(job, rank);
     }
     pmix_data_array_t *array;
     PMIX_DATA_ARRAY_CREATE(array, count, PMIX_PROC_INFO);
     for (uint32_t rank = 0; rank < job->map->size; rank++) {
-        if (!local || is_local(job, rank)) {
+        if (!local || module_is_local(job, rank)) {
             fill_process(&((pmix_proc_info_t *) array->array)[used++], job, rank);
         }
     }
@@ -207,7 +202,7 @@ static void ask_for_table(struct question *question, const struct pmix_job *job,
     pmix_proc_t *procs = calloc(job->map->size, sizeof(*procs));
     size_t count = 0;
     for (uint32_t rank = 0; procs && rank < job->map->size; rank++) {
-        if (!local || is_local(job, rank)) {
+        if (!local || module_is_local(job, rank)) {
             PMIX_LOAD_PROCID(&procs[count], job->nspace, rank);
             count++;
         }

@@ -156,11 +156,6 @@ static void add_regex(struct keys *keys, const char *key, const char *text,
 
 /* --- ranks, apps, the job --- */
 
-static bool is_local(const struct pmix_job *job, uint32_t rank)
-{
-    return job->map->daemon_of_node[job->map->node_of[rank]] == job->daemon;
-}
-
 /* Where a bound rank runs. Without it, ranks of one node still know that they share it. */
 static void add_binding(struct keys *keys, const cpu_set_t *cpus, hwloc_topology_t topology)
 {
@@ -192,7 +187,7 @@ static void add_process(struct keys *keys, const struct pmix_job *job, const str
     add_u32(&process, PMIX_NODEID, maps->number[map->node_of[rank]]);
     add_text(&process, PMIX_HOSTNAME, map->node_names[map->node_of[rank]]);
     add_u32(&process, PMIX_REINCARNATION, 0);
-    if (job->cpus && is_local(job, rank)) {
+    if (job->cpus && module_is_local(job, rank)) {
         add_binding(&process, &job->cpus[map->local_rank_of[rank]], topology);
     }
     add_keys(keys, PMIX_PROC_INFO_ARRAY, &process);
@@ -258,7 +253,7 @@ static pmix_status_t register_ranks(const struct pmix_job *job, const struct pmi
 {
     pmix_status_t status = PMIX_SUCCESS;
     for (uint32_t rank = 0; rank < job->map->size && status == PMIX_SUCCESS; rank++) {
-        if (is_local(job, rank)) {
+        if (module_is_local(job, rank)) {
             pmix_proc_t name;
             PMIX_LOAD_PROCID(&name, job->nspace, rank);
             status = PMIx_server_register_client(&name, server->uid, server->gid, NULL, NULL, NULL);
@@ -279,7 +274,7 @@ static pmix_status_t register_job(const struct pmix_job *job, const struct maps 
     }
     add_processes(&keys, job, maps, topology);
     for (uint32_t rank = 0; rank < job->map->size; rank++) {
-        local += is_local(job, rank);
+        local += module_is_local(job, rank);
     }
     pmix_data_array_t array;
     pmix_status_t status = keys_end(&keys, &array);

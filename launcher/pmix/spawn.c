@@ -51,20 +51,10 @@ static void run_spawn(struct loop_task *task)
     pmix_host->spawn(pmix_host->arg, &spawn->parent, spawn->programs, spawn->count, spawned, spawn);
 }
 
-static bool is_about_hosts(const pmix_info_t *info)
-{
-    return PMIX_CHECK_KEY(info, PMIX_HOST) || PMIX_CHECK_KEY(info, PMIX_HOSTFILE) ||
-           PMIX_CHECK_KEY(info, PMIX_ADD_HOST) || PMIX_CHECK_KEY(info, PMIX_ADD_HOSTFILE);
-}
-
 static bool has_hosts(const pmix_info_t info[], size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (is_about_hosts(&info[i])) {
-            return true;
-        }
-    }
-    return false;
+    return module_find(info, count, PMIX_HOST) || module_find(info, count, PMIX_HOSTFILE) ||
+           module_find(info, count, PMIX_ADD_HOST) || module_find(info, count, PMIX_ADD_HOSTFILE);
 }
 
 /* The program's own name first, whatever argv begins with. */
@@ -86,12 +76,8 @@ static char **make_argv(const pmix_app_t *app)
 
 static const char *find_wdir(const pmix_app_t *app)
 {
-    for (size_t i = 0; i < app->ninfo; i++) {
-        if (PMIX_CHECK_KEY(&app->info[i], PMIX_WDIR) && app->info[i].value.type == PMIX_STRING) {
-            return app->info[i].value.data.string;
-        }
-    }
-    return app->cwd;
+    const pmix_info_t *wdir = module_find(app->info, app->ninfo, PMIX_WDIR);
+    return wdir && wdir->value.type == PMIX_STRING ? wdir->value.data.string : app->cwd;
 }
 
 static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app)
