@@ -1,12 +1,18 @@
 # btl/sm
 UNIT_TESTS += tests/unit/btl/test-sm-ring tests/unit/btl/test-sm-board \
-	tests/unit/btl/test-sm-segment tests/unit/btl/test-sm-peer
+	tests/unit/btl/test-sm-segment tests/unit/btl/test-sm-peer \
+	tests/unit/btl/test-sm-shortage tests/unit/btl/test-sm-leave
 tests_unit_btl_test_sm_ring_SOURCES = tests/unit/btl/test-sm-ring.c
 tests_unit_btl_test_sm_ring_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_sm_board_SOURCES = tests/unit/btl/test-sm-board.c
 tests_unit_btl_test_sm_board_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_sm_segment_SOURCES = tests/unit/btl/test-sm-segment.c
 tests_unit_btl_test_sm_segment_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-tests_unit_btl_test_sm_peer_SOURCES = tests/unit/btl/test-sm-peer.c \
-	tests/lib/minihost.h tests/lib/minihost.c
+SM_RANK = tests/unit/btl/sm-rank.h tests/unit/btl/sm-rank.c tests/lib/minihost.h \
+	tests/lib/minihost.c
+tests_unit_btl_test_sm_peer_SOURCES = tests/unit/btl/test-sm-peer.c $(SM_RANK)
 tests_unit_btl_test_sm_peer_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_sm_shortage_SOURCES = tests/unit/btl/test-sm-shortage.c $(SM_RANK)
+tests_unit_btl_test_sm_shortage_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_sm_leave_SOURCES = tests/unit/btl/test-sm-leave.c $(SM_RANK)
+tests_unit_btl_test_sm_leave_LDADD = tests/lib/libunit.la libbtl.la libbase.la
