@@ -348,7 +348,7 @@ void keel_abort(int status, const char *format, ...)
     if (the_keel && the_keel->backend && the_keel->self.kind != SELF_SINGLETON) {
         the_keel->backend->ops->abort(the_keel->backend, code, reason);
     } else {
-        log_error(LOG_BOOTSTRAP, "aborted: %s", reason);
+        log_error(LOG_BOOTSTRAP, "aborted%s%s", reason[0] ? ": " : "", reason);
     }
     _exit(code);
 }

@@ -305,8 +305,8 @@ void hnp_rank_broken(struct hnp *hnp, uint32_t rank, const char *reason)
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason)
 {
     int code = status & 0xff;
-    hnp_fail(hnp, code ? code : 1, "rank %u (%s) on node %s aborted the job with code %d: %s", rank,
-             program_of(hnp, rank), node_of(hnp, rank), status, reason);
+    hnp_fail(hnp, code ? code : 1, "rank %u (%s) on node %s aborted the job with code %d%s%s", rank,
+             program_of(hnp, rank), node_of(hnp, rank), status, reason[0] ? ": " : "", reason);
 }
 
 /* --- daemons --- */

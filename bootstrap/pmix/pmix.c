@@ -170,7 +170,7 @@ static void run_lost(struct rml *rml, struct rml_completion *completion)
 static void pmix_abort(struct backend *backend, int status, const char *reason)
 {
     const struct pmix *pmix = container_of(backend, struct pmix, backend);
-    log_error(LOG_BOOTSTRAP, "aborted: %s", reason);
+    log_error(LOG_BOOTSTRAP, "aborted%s%s", reason[0] ? ": " : "", reason);
     pmix_client_abort(pmix->client, status, reason);
     pmix_client_orphaned(pmix->client); /* still here: the server may not clean up either */
 }

@@ -7,6 +7,7 @@
  *   member kill           rank 1 (or 0, alone) kills itself; the others stay
  *   member exit CODE      ends without keel_finalize
  *   member abort CODE     rank 1 (or 0, alone) calls keel_abort; the others stay
+ *   member give-up CODE   the same, without a reason
  */
 #include <keel/keel.h>
 
@@ -56,7 +57,9 @@ int main(int argc, char **argv)
         return code;
     } else if (strcmp(what, "abort") == 0 && (rank == 1 || size == 1)) {
         keel_abort(code, "asked for %d", code);
-    } else if (strcmp(what, "abort") == 0) {
+    } else if (strcmp(what, "give-up") == 0 && (rank == 1 || size == 1)) {
+        keel_abort(code, NULL);
+    } else if (strcmp(what, "abort") == 0 || strcmp(what, "give-up") == 0) {
         stay();
     }
     return 2;

@@ -72,6 +72,7 @@ ok "also one that ignores SIGTERM" [ "$wall_ms" -lt $((4000 * slow)) ]
 exits 7 "^keelrun: rank 1 .* aborted the job with code 7: asked for 7$" \
     -n 2 "$helpers/member" abort 7
 exits 1 "aborted the job with code 1: asked for 0$" -n 1 "$helpers/member" abort 0
+exits 7 "^keelrun: rank 1 .* aborted the job with code 7$" -n 2 "$helpers/member" give-up 7
 exits 7 "^keelrun: rank 1 .* on node node1 aborted the job with code 7: asked for 7$" \
     --simulate 2x1 "$helpers/member" abort 7
 
