@@ -43,9 +43,9 @@ int worker_start(void) KEEL_MUST_CHECK; /* 0 or an errno */
 void worker_end(void);
 void worker_do(struct work *work);
 
-/* Something to do on libpmix's own thread: some of its answers to clients, those of lookup, query
- * and job control, are unsafe anywhere else. alive: it still runs; else the task is only to free
- * what it holds. */
+/* Something to do on libpmix's own thread: some of its answers to clients, those of spawn, lookup,
+ * query and job control, are unsafe anywhere else. alive: it still runs; else the task is only to
+ * free what it holds. */
 struct inside_task {
     struct work work;
     void (*run)(struct inside_task *task, bool alive);

@@ -8,7 +8,7 @@
 
 struct spawn {
     struct loop_task task;
-    struct work work;
+    struct inside_task answer;
     pmix_proc_t parent;
     struct pmix_program *programs; /* owned; the strings are libpmix's, until it is answered */
     size_t count;
@@ -27,10 +27,12 @@ static void spawn_free(struct spawn *spawn)
     free(spawn);
 }
 
-static void answer(struct work *work)
+static void answer(struct inside_task *task, bool alive)
 {
-    struct spawn *spawn = container_of(work, struct spawn, work);
-    spawn->done(spawn->status, spawn->nspace, spawn->cbdata);
+    struct spawn *spawn = container_of(task, struct spawn, answer);
+    if (alive) {
+        spawn->done(spawn->status, spawn->nspace, spawn->cbdata);
+    }
     spawn_free(spawn);
 }
 
@@ -42,7 +44,7 @@ static void spawned(void *arg, pmix_status_t status, const void *data, size_t si
         memcpy(spawn->nspace, data, size);
         spawn->nspace[size] = '\0';
     }
-    worker_do(&spawn->work);
+    worker_do_inside(&spawn->answer);
 }
 
 static void run_spawn(struct loop_task *task)
@@ -110,7 +112,7 @@ pmix_status_t up_spawn(const pmix_proc_t *rank, const pmix_info_t info[], size_t
         return PMIX_ERR_NOMEM;
     }
     spawn->task.run = run_spawn;
-    spawn->work.run = answer;
+    spawn->answer.run = answer;
     spawn->parent = *rank;
     spawn->done = done;
     spawn->cbdata = cbdata;
