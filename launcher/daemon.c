@@ -104,12 +104,11 @@ static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
 
 static int take_spawn(struct daemon *daemon, opal_buffer_t *buffer)
 {
-    struct spawned spawned;
+    struct spawned spawned = {0};
     int status = spawned_unpack(buffer, &spawned);
-    if (status != ORTE_SUCCESS) {
-        return status;
+    if (status == ORTE_SUCCESS) {
+        status = local_spawn(daemon, &spawned);
     }
-    status = local_spawn(daemon, &spawned);
     if (status != ORTE_SUCCESS) {
         daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", spawned.number, (int32_t) status));
     }

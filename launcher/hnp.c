@@ -223,7 +223,7 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
     case REPORT_SPAWN:
         return hnp_spawn(hnp, vpid, buffer);
     case REPORT_SPAWNED:
-        return hnp_spawned(hnp, buffer);
+        return hnp_spawned(hnp, vpid, buffer);
     default:
         return ORTE_ERR_BAD_PARAM;
     }

@@ -97,7 +97,7 @@ void hnp_launch(struct hnp *hnp);
 
 /* hnp_spawn.c: REPORT_SPAWN and REPORT_SPAWNED */
 int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer);
-int hnp_spawned(struct hnp *hnp, opal_buffer_t *buffer);
+int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);
 void hnp_spawn_fini(struct hnp *hnp);
 
 /* hnp_end.c */
@@ -112,6 +112,9 @@ void hnp_rank_joined(struct hnp *hnp, char *call); /* takes the call's name */
 void hnp_rank_broken(struct hnp *hnp, uint32_t rank, const char *reason);
 /* A daemon cannot take part; none of its ranks was started. */
 void hnp_peer_unable(struct hnp *hnp, uint32_t vpid, const char *why);
+/* A daemon has started none of its part of count ranks that were added from first on. */
+void hnp_ranks_unable(struct hnp *hnp, uint32_t vpid, uint32_t first, uint32_t count,
+                      const char *why);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost);
 void hnp_signal(struct hnp *hnp, int signal);

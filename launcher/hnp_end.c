@@ -324,18 +324,28 @@ static bool is_lost_with(const struct hnp *hnp, uint32_t vpid, uint32_t lost)
     return vpid == lost;
 }
 
-static void ranks_of_ended(struct hnp *hnp, uint32_t vpid)
+/* From first up to end. */
+static void ranks_of_ended(struct hnp *hnp, uint32_t vpid, uint32_t first, uint32_t end)
 {
-    for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
+    for (uint32_t rank = first; rank < end; rank++) {
         if (hnp->daemon_of_node[hnp->plan.node_of[rank]] == vpid) {
             rank_ended(hnp, rank);
         }
     }
 }
 
+void hnp_ranks_unable(struct hnp *hnp, uint32_t vpid, uint32_t first, uint32_t count,
+                      const char *why)
+{
+    ranks_of_ended(hnp, vpid, first, first + count);
+    hnp_fail(hnp, EXIT_RUNTIME, "node %s: more ranks cannot be started: %s", hnp->peers[vpid].node,
+             why);
+    hnp_check_end(hnp);
+}
+
 void hnp_peer_unable(struct hnp *hnp, uint32_t vpid, const char *why)
 {
-    ranks_of_ended(hnp, vpid);
+    ranks_of_ended(hnp, vpid, 0, hnp->plan.rank_count);
     hnp_fail(hnp, EXIT_RUNTIME, "node %s: %s", hnp->peers[vpid].node, why);
     hnp_check_end(hnp);
 }
@@ -345,7 +355,7 @@ static bool lose_peer(struct hnp *hnp, uint32_t vpid)
 {
     bool drained = hnp->peers[vpid].state == PEER_DRAINED;
     hnp->peers[vpid].state = PEER_LOST;
-    ranks_of_ended(hnp, vpid);
+    ranks_of_ended(hnp, vpid, 0, hnp->plan.rank_count);
     return drained;
 }
 

@@ -17,6 +17,7 @@ struct spawn_request {
     uint32_t asker;
     uint64_t request;
     uint32_t number;
+    uint32_t first, count; /* its ranks */
     uint32_t missing;
     int32_t status; /* the first error */
 };
@@ -186,6 +187,8 @@ static int start(struct hnp *hnp, struct spawned *spawned, const uint32_t *count
     spawned->number = request->number;
     spawned->first = hnp->plan.rank_count;
     spawned->app_first = (uint32_t) hnp->request.app_count;
+    request->first = spawned->first;
+    request->count = spawned->count;
     int status = place(hnp, spawned, counts);
     if (status == ORTE_SUCCESS) {
         status = add_programs(&hnp->request, spawned);
@@ -228,26 +231,38 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
     return ORTE_SUCCESS;
 }
 
-int hnp_spawned(struct hnp *hnp, opal_buffer_t *buffer)
+static struct spawn_request *find_request(struct hnp *hnp, uint32_t number)
+{
+    struct spawn_request *request;
+    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+        if (request->number == number) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     uint32_t number;
     int32_t outcome;
     int status = proto_unpack(buffer, "ui", &number, &outcome);
-    struct spawn_request *request;
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
-        if (request->number != number) {
-            continue;
-        }
-        request->status = request->status != ORTE_SUCCESS ? request->status : outcome;
-        if (--request->missing == 0) {
-            answer(hnp, request->asker, request->request, request->status, number);
-            list_remove(&request->link);
-            free(request);
-        }
-        break;
+    struct spawn_request *request = find_request(hnp, number);
+    if (outcome != ORTE_SUCCESS) { /* the others wait for those that were to start there */
+        hnp_ranks_unable(hnp, vpid, request ? request->first : 0, request ? request->count : 0,
+                         opal_strerror(outcome));
+    }
+    if (!request) {
+        return ORTE_SUCCESS;
+    }
+    request->status = request->status != ORTE_SUCCESS ? request->status : outcome;
+    if (--request->missing == 0) {
+        answer(hnp, request->asker, request->request, request->status, number);
+        list_remove(&request->link);
+        free(request);
     }
     return ORTE_SUCCESS;
 }

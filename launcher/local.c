@@ -263,7 +263,8 @@ int local_launch(struct daemon *daemon, struct launch *launch)
 int local_spawn(struct daemon *daemon, struct spawned *spawned)
 {
     size_t size = ((size_t) daemon->launch.map.size + spawned->count) * sizeof(*daemon->ranks);
-    struct local_rank *ranks = daemon->launch.map.size > 0 ? realloc(daemon->ranks, size) : NULL;
+    bool able = daemon->launch.map.size > 0 && fault_at("launcher.spawn").action != FAULT_ERROR;
+    struct local_rank *ranks = able ? realloc(daemon->ranks, size) : NULL;
     if (!ranks) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }

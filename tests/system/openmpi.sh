@@ -59,6 +59,7 @@ int main(int argc, char **argv)
 {
     MPI_Comm children;
     MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_spawn("/nonexistent", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
                    MPI_ERRCODES_IGNORE);
     MPI_Finalize();
@@ -70,6 +71,11 @@ run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe "$work/spawn_none"
 is "a program that is not there: exit code" 127 "$code"
 like "a program that is not there: the reason" "$work/err" \
     "^keelrun: cannot start /nonexistent on node $host \(rank 2\): No such file or directory$"
+run_limited 20 "$keelrun" $ob1 --simulate 2x1 --mca fault launcher.spawn:error=ENOMEM \
+    -n 2 "$work/spawn_none"
+is "daemons that cannot start more ranks: exit code" 125 "$code"
+like "daemons that cannot start more ranks: the reason" "$work/err" \
+    "^keelrun: node [^ ]*: more ranks cannot be started: "
 
 # --- a thread that is late ---
 
