@@ -56,6 +56,7 @@ struct oob {
     uint8_t keys[OOB_KEYS][KEY_BYTES];
     struct list links[OOB_NAME_BUCKETS]; /* by name; up or closing */
     struct list connects;
+    struct list pings;
     struct list listeners;
     struct list pendings; /* accepted and not proved, the oldest first */
     struct list parked;   /* proved; they wait for the outcome of a connect to their name */
@@ -95,6 +96,9 @@ bool connect_under_way(const struct oob *oob, const orte_process_name_t *name);
 /* A link to this name is up: all connects to it are done. */
 void connect_settle(struct oob *oob, struct oob_link *link);
 void connect_end_all(struct oob *oob);
+
+/* --- ping.c --- */
+void ping_end_all(struct oob *oob);
 
 /* --- listener.c --- */
 /* Connections from this name that wait for the outcome of a connect to it. */

@@ -217,7 +217,7 @@ static enum wire_reason judge_hello(const struct handshake *handshake, const cha
     const uint8_t *hello = handshake->hello;
     orte_process_name_t name = get_name(hello + WIRE_AT_NAME);
     orte_process_name_t wanted = get_name(hello + WIRE_AT_WANTED);
-    if (!is_process(&name) || hello[WIRE_AT_ZERO] != 0) {
+    if (!is_process(&name) || hello[WIRE_AT_PURPOSE] >= WIRE_PURPOSES) {
         *text = "a hello without meaning";
         return WIRE_BAD_FORMAT;
     }
@@ -251,6 +251,7 @@ static void on_hello(struct handshake *handshake)
         return;
     }
     handshake->key = hello[WIRE_AT_KEY];
+    handshake->ping = hello[WIRE_AT_PURPOSE] == WIRE_PING;
     handshake->peer = get_name(hello + WIRE_AT_NAME);
     handshake->peer_epoch = get_le64(hello + WIRE_AT_EPOCH);
     bool peer_aes = hello[WIRE_AT_CIPHERS] & 1u << RECORD_AES256GCM;
@@ -309,7 +310,7 @@ static const char *judge_answer(const struct handshake *handshake)
     if (!same_name(&name, &handshake->wanted) || !same_name(&wanted, &handshake->self.name)) {
         return "the answer names other processes";
     }
-    if (answer[WIRE_AT_KEY] != handshake->key || answer[WIRE_AT_ZERO] != 0) {
+    if (answer[WIRE_AT_KEY] != handshake->key || answer[WIRE_AT_PURPOSE] != 0) {
         return "the answer has no meaning";
     }
     if (answer[WIRE_AT_SECURITY] != handshake->self.security || !agreed) {
@@ -462,6 +463,7 @@ void handshake_connect(struct handshake *handshake, const struct handshake_self 
     handshake->key = key;
     put_hello(handshake, handshake->hello, WIRE_HELLO, WIRE_HELLO_SIZE, wanted);
     handshake->hello[WIRE_AT_CIPHERS] = offered_ciphers(self);
+    handshake->hello[WIRE_AT_PURPOSE] = self->ping ? WIRE_PING : WIRE_LINK;
     send_message(handshake, handshake->hello, WIRE_HELLO_SIZE);
     expect(handshake, HANDSHAKE_ANSWER);
 }

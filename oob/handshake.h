@@ -20,6 +20,7 @@ struct handshake_self {
     enum oob_security security;
     bool attested; /* a unix socket whose other end has this user, says the kernel */
     bool aes;      /* AES-256-GCM can be used */
+    bool ping;     /* connector: it wants the verdict, and no link */
     const uint8_t *keys[OOB_KEYS]; /* borrowed while the handshake runs; NULL: not held. PEERCRED's
                                     * is never looked at */
 };
@@ -58,6 +59,7 @@ struct handshake {
     orte_process_name_t peer;
     uint64_t peer_epoch;
     enum oob_key key;
+    bool ping;                 /* acceptor: there will be no link */
     enum record_cipher cipher; /* RECORD_PLAIN: no records */
     uint8_t tx_key[KEY_BYTES], rx_key[KEY_BYTES];
 

@@ -239,6 +239,19 @@ static void welcome(struct pending *pending, const struct oob_peer *peer)
     oob_link_made(oob, link);
 }
 
+/* The verdict is all that a ping wants. */
+static void answer_ping(struct pending *pending, const struct oob_peer *peer)
+{
+    struct oob *oob = pending->oob;
+    int status = oob->ops->admit ? oob->ops->admit(oob->arg, peer) : ORTE_SUCCESS;
+    if (status != ORTE_SUCCESS) {
+        pending_refuse(pending, WIRE_DENIED, status);
+        return;
+    }
+    (void) greeting_verdict(&pending->greeting, WIRE_WELCOME, ORTE_SUCCESS);
+    pending_end(pending);
+}
+
 /* What stands against a proved peer. Its old link is looked at first: it may have ended unseen. */
 static enum wire_reason judge(struct pending *pending, const struct oob_peer *peer, int *status)
 {
@@ -267,6 +280,10 @@ static void decide(struct pending *pending)
     struct oob *oob = pending->oob;
     struct oob_peer peer = oob_peer_of(&pending->greeting);
     int status;
+    if (pending->greeting.handshake.ping) {
+        answer_ping(pending, &peer);
+        return;
+    }
     enum wire_reason reason = judge(pending, &peer, &status);
     if (reason != WIRE_WELCOME) {
         pending_refuse(pending, reason, status);

@@ -92,6 +92,7 @@ int oob_create(struct oob **oob, const struct oob_config *config, char *reason, 
         list_init(&made->links[i]);
     }
     list_init(&made->connects);
+    list_init(&made->pings);
     list_init(&made->listeners);
     list_init(&made->pendings);
     list_init(&made->parked);
@@ -108,6 +109,7 @@ void oob_destroy(struct oob *oob)
     assert(loop_is_current(oob->loop));
     listener_end_all(oob);
     connect_end_all(oob);
+    ping_end_all(oob);
     for (int i = 0; i < OOB_NAME_BUCKETS; i++) {
         while (!list_empty(&oob->links[i])) {
             struct oob_link *link = container_of(oob->links[i].next, struct oob_link, by_name);
@@ -151,6 +153,11 @@ struct oob_peer oob_peer_of(const struct greeting *greeting)
     };
     snprintf(peer.address, sizeof peer.address, "%s", greeting->address);
     return peer;
+}
+
+uint64_t oob_connect_timeout_us(const struct oob *oob)
+{
+    return oob->connect_timeout_us;
 }
 
 /* --- links by name --- */

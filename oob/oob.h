@@ -82,6 +82,17 @@ typedef void (*oob_connect_fn)(void *arg, int status, struct oob_link *link, con
 int oob_connect(struct oob *oob, const char *contact, enum oob_key key, oob_connect_fn done,
                 void *arg) KEEL_MUST_CHECK;
 
+/* Asks whether the process of a contact string is there and would have a link with this one: a
+ * handshake, and no link. The addresses are tried in turn and share the time. done is called once,
+ * later: ORTE_SUCCESS, ORTE_ERR_TIMEOUT when one did not answer in its time, else ORTE_ERR_UNREACH;
+ * and the reason. ORTE_ERR_BAD_PARAM at once for a bad string, without done. */
+typedef void (*oob_ping_fn)(void *arg, int status, const char *reason);
+int oob_ping(struct oob *oob, const char *contact, uint64_t timeout_us, oob_ping_fn done,
+             void *arg) KEEL_MUST_CHECK;
+
+/* The parameter oob_connect_timeout_ms. Any thread. */
+uint64_t oob_connect_timeout_us(const struct oob *oob);
+
 /* One frame to send. The sender fills it and leaves it alone, with the payload's memory, until
  * done: called exactly once, in the calling thread before oob_send returns or later on the loop,
  * with ORTE_SUCCESS when the kernel has the last byte. */

@@ -18,6 +18,8 @@ enum {
     WIRE_HEAD_SIZE = 16, /* 12 to 15 by type */
 };
 
+enum wire_purpose { WIRE_LINK, WIRE_PING, WIRE_PURPOSES };
+
 enum wire_type { WIRE_HELLO = 1, WIRE_ANSWER, WIRE_PROOF, WIRE_VERDICT };
 
 /* HELLO and ANSWER. */
@@ -25,13 +27,13 @@ enum {
     WIRE_AT_KEY = 12,      /* u8: enum oob_key */
     WIRE_AT_SECURITY = 13, /* u8: enum oob_security */
     WIRE_AT_CIPHERS =
-        14,              /* u8: HELLO: a bit for each cipher that can be used; ANSWER: the choice */
-    WIRE_AT_ZERO = 15,   /* u8: 0 */
-    WIRE_AT_NAME = 16,   /* u32 jobid, u32 vpid: who speaks */
-    WIRE_AT_WANTED = 24, /* u32 jobid, u32 vpid: to whom */
-    WIRE_AT_EPOCH = 32,  /* u64 */
-    WIRE_AT_NONCE = 40,  /* 32 bytes */
-    WIRE_AT_PUBLIC = 72, /* 32 bytes: ephemeral X25519 key */
+        14, /* u8: HELLO: a bit for each cipher that can be used; ANSWER: the choice */
+    WIRE_AT_PURPOSE = 15, /* u8: enum wire_purpose; ANSWER: 0 */
+    WIRE_AT_NAME = 16,    /* u32 jobid, u32 vpid: who speaks */
+    WIRE_AT_WANTED = 24,  /* u32 jobid, u32 vpid: to whom */
+    WIRE_AT_EPOCH = 32,   /* u64 */
+    WIRE_AT_NONCE = 40,   /* 32 bytes */
+    WIRE_AT_PUBLIC = 72,  /* 32 bytes: ephemeral X25519 key */
     WIRE_HELLO_SIZE = 104,
     WIRE_AT_ANSWER_MAC = 104, /* 32 bytes */
     WIRE_ANSWER_SIZE = 136,

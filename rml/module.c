@@ -59,9 +59,8 @@ static int get_new_name(orte_process_name_t *name)
 
 static int ping(const char *contact, const struct timeval *tv)
 {
-    (void) contact;
-    (void) tv;
-    return ORTE_ERR_NOT_SUPPORTED;
+    struct rml *rml = known();
+    return rml ? rml_call_ping(rml, contact, tv) : ORTE_ERR_COMM_DISABLED;
 }
 
 /* The seed gives this one call its tag as an int. */

@@ -35,6 +35,14 @@ void no_such_handler(const struct cell *cell);
 void handlers_before(const struct cell *cell);
 void handlers_after(const struct cell *cell);
 
+/* pings.c */
+void somebody_answers(const struct cell *cell);
+void wrong_pings(const struct cell *cell);
+void nobody_answers(const struct cell *cell);
+void nobody_answers_in_time(const struct cell *cell);
+void pings_before(const struct cell *cell);
+void pings_after(const struct cell *cell);
+
 /* memory.c */
 void without_memory(const struct cell *cell);
 

@@ -53,6 +53,7 @@ enum outcome {
     BEFORE_ENABLE,  /* ORTE_ERR_COMM_DISABLED, or what is allowed before enable_comm */
     AFTER_FINALIZE, /* ORTE_ERR_COMM_DISABLED */
     NOT_FOUND,
+    TIMEOUT,
     NOT_SUPPORTED, /* a blocking call in a daemon */
     OUT_OF_RESOURCE,
     OUTCOMES

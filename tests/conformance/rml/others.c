@@ -108,12 +108,9 @@ void nothing_to_cancel(const struct cell *cell)
 static int call_later(enum fn fn)
 {
     orte_process_name_t name = *ORTE_NAME_INVALID;
-    struct timeval second = {1, 0};
     switch (fn) {
     case GET_NEW_NAME:
         return orte_rml.get_new_name(&name);
-    case PING:
-        return orte_rml.ping("1.0;tcp://127.0.0.1:1", &second);
     default:
         return orte_rml.ft_event(OPAL_CRS_CHECKPOINT);
     }

@@ -53,16 +53,16 @@ const int flag_values[FLAGS] = {
 };
 
 const char *const outcome_names[OUTCOMES] = {
-    "SUCCESS",       "BAD_PARAM",          "ADDRESSEE_UNKNOWN", "UNREACH",
-    "COMM_FAILURE",  "before enable_comm", "after finalize",    "NOT_FOUND",
-    "NOT_SUPPORTED", "OUT_OF_RESOURCE",
+    "SUCCESS",      "BAD_PARAM",          "ADDRESSEE_UNKNOWN", "UNREACH",
+    "COMM_FAILURE", "before enable_comm", "after finalize",    "NOT_FOUND",
+    "TIMEOUT",      "NOT_SUPPORTED",      "OUT_OF_RESOURCE",
 };
 
 #define ONE(n) (1u << (n))
 #define ANY UINT32_MAX
 
 enum {
-    LATER_FNS = ONE(GET_NEW_NAME) | ONE(PING) | ONE(FT_EVENT),
+    LATER_FNS = ONE(GET_NEW_NAME) | ONE(FT_EVENT),
     HANDLERS = ONE(ADD_EXCEPTION_HANDLER) | ONE(DEL_EXCEPTION_HANDLER),
     SENDS = ONE(SEND) | ONE(SEND_NB) | ONE(SEND_BUFFER) | ONE(SEND_BUFFER_NB),
     RECEIVES = ONE(RECV) | ONE(RECV_NB) | ONE(RECV_BUFFER) | ONE(RECV_BUFFER_NB),
@@ -97,18 +97,24 @@ static const struct rule rules[] = {
     {ONE(RECV_CANCEL), ANY, ONE(SUCCESS), {IN_JOB, cancelling, NULL}},
     {ONE(ADD_EXCEPTION_HANDLER), ANY, ONE(SUCCESS), {IN_JOB, handlers_are_called, NULL}},
     {ONE(DEL_EXCEPTION_HANDLER), ANY, ONE(SUCCESS), {IN_JOB, handlers_are_removed, NULL}},
+    {ONE(PING), ANY, ONE(SUCCESS), {IN_JOB, somebody_answers, NULL}},
 
     /* wrong arguments */
     {SENDS | RECEIVES | ONE(RECV_CANCEL) | ONE(SET_CONTACT_INFO),
      ANY,
      ONE(BAD_PARAM),
      {IN_JOB, wrong_arguments, NULL}},
+    {ONE(PING), ANY, ONE(BAD_PARAM), {IN_JOB, wrong_pings, NULL}},
     {HANDLERS, ANY, ONE(BAD_PARAM), {IN_JOB, no_handler, NULL}},
     {ANY, ANY, ONE(BAD_PARAM), {NEVER, NULL, "takes no arguments"}},
 
     /* nobody there */
     {SENDS, ANY, ONE(ADDRESSEE_UNKNOWN), {IN_JOB, nobody_of_that_name, NULL}},
     {SENDS, ANY, ONE(UNREACH), {IN_JOB, nobody_at_that_address, NULL}},
+    {ONE(PING), ANY, ONE(UNREACH), {IN_JOB, nobody_answers, NULL}},
+    {ONE(PING), ANY, ONE(ADDRESSEE_UNKNOWN) | ONE(COMM_FAILURE), {NEVER, NULL, "is UNREACH"}},
+    {ONE(PING), ANY, ONE(TIMEOUT), {IN_JOB, nobody_answers_in_time, NULL}},
+    {ANY, ANY, ONE(TIMEOUT), {NEVER, NULL, "has no time limit"}},
     {ANY, ANY, ONE(ADDRESSEE_UNKNOWN) | ONE(UNREACH), {NEVER, NULL, "sends nothing"}},
     {SENDS | RECEIVES, ANY, ONE(COMM_FAILURE), {IN_CLUSTER, NULL, NULL}},
     {ANY, ANY, ONE(COMM_FAILURE), {NEVER, NULL, "waits for nobody"}},
@@ -123,17 +129,19 @@ static const struct rule rules[] = {
      ONE(BEFORE_ENABLE),
      {IN_JOB, works_before, NULL}},
     {HANDLERS, ANY, ONE(BEFORE_ENABLE), {IN_JOB, handlers_before, NULL}},
+    {ONE(PING), ANY, ONE(BEFORE_ENABLE), {IN_JOB, pings_before, NULL}},
     {ANY, ANY, ONE(BEFORE_ENABLE), {IN_JOB, refused_before, NULL}},
     {HANDLERS, ANY, ONE(AFTER_FINALIZE), {IN_JOB, handlers_after, NULL}},
+    {ONE(PING), ANY, ONE(AFTER_FINALIZE), {IN_JOB, pings_after, NULL}},
     {ANY, ANY, ONE(AFTER_FINALIZE), {IN_JOB, refused_after, NULL}},
 
     /* the rest */
     {ONE(RECV_CANCEL), ANY, ONE(NOT_FOUND), {IN_JOB, nothing_to_cancel, NULL}},
     {ONE(DEL_EXCEPTION_HANDLER), ANY, ONE(NOT_FOUND), {IN_JOB, no_such_handler, NULL}},
     {ANY, ANY, ONE(NOT_FOUND), {NEVER, NULL, "looks for nothing"}},
-    {BLOCKING, ANY, ONE(NOT_SUPPORTED), {IN_CLUSTER, NULL, NULL}},
+    {BLOCKING | ONE(PING), ANY, ONE(NOT_SUPPORTED), {IN_CLUSTER, NULL, NULL}},
     {ANY, ANY, ONE(NOT_SUPPORTED), {NEVER, NULL, "is served, and does not block"}},
-    {SENDS | RECEIVES | CONTACTS | ONE(ADD_EXCEPTION_HANDLER),
+    {SENDS | RECEIVES | CONTACTS | ONE(PING) | ONE(ADD_EXCEPTION_HANDLER),
      ANY,
      ONE(OUT_OF_RESOURCE),
      {IN_JOB, without_memory, NULL}},

@@ -24,6 +24,10 @@ UNIT_TESTS += tests/unit/oob/test-door
 tests_unit_oob_test_door_SOURCES = tests/unit/oob/test-door.c
 tests_unit_oob_test_door_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
 
+UNIT_TESTS += tests/unit/oob/test-ping
+tests_unit_oob_test_ping_SOURCES = tests/unit/oob/test-ping.c
+tests_unit_oob_test_ping_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
+
 UNIT_TESTS += tests/unit/oob/test-inbox
 tests_unit_oob_test_inbox_SOURCES = tests/unit/oob/test-inbox.c
 tests_unit_oob_test_inbox_LDADD = tests/lib/libunit.la liboob.la libbase.la
