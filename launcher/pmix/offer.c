@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { NO_RANK = UINT32_MAX, ANNOUNCE_AFTER_US = 100000 };
@@ -260,8 +261,24 @@ static void name_things(struct offer *offer)
     snprintf(offer->tools, sizeof(offer->tools), "keel-%s-tool", uuid);
 }
 
+/* What every rank's folders and files take, with room to spare. A full one would make MPI_Init fail
+ * without saying where. */
+enum { FILES_BASE = 16, FILES_A_RANK = 8, BYTES_BASE = 1 << 20, BYTES_A_RANK = 1 << 16 };
+
+static bool has_room(const char *folder, uint32_t ranks)
+{
+    struct statvfs room;
+    if (statvfs(folder, &room) < 0) {
+        return false;
+    }
+    uint64_t bytes = (uint64_t) room.f_bavail * room.f_frsize;
+    errno = ENOSPC; /* the reason for a false */
+    return bytes >= BYTES_BASE + (uint64_t) ranks * BYTES_A_RANK &&
+           (room.f_files == 0 || room.f_favail >= FILES_BASE + (uint64_t) ranks * FILES_A_RANK);
+}
+
 /* In memory: each rank makes folders and files in it, and would wait for a disk that others write
- * to. The shepherd removes it. Without /dev/shm the session folder has to do. */
+ * to. The shepherd removes it. Without room in /dev/shm the session folder has to do. */
 static int make_folder(struct offer *offer)
 {
     const struct daemon *daemon = offer->daemon;
@@ -270,9 +287,9 @@ static int make_folder(struct offer *offer)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     shepherd_guard(daemon->shepherd, path); /* before it is there */
-    offer->in_memory = mkdir(path, 0700) == 0;
+    offer->in_memory = has_room("/dev/shm", local_count(daemon)) && mkdir(path, 0700) == 0;
     if (!offer->in_memory) {
-        log_info(LOG_LAUNCHER, "cannot make %s: %s", path, strerror(errno));
+        log_info(LOG_LAUNCHER, "cannot use %s: %s", path, strerror(errno));
         free(path);
         path = asprintf(&path, "%s/pmix", daemon->session) < 0 ? NULL : path;
     }

@@ -171,6 +171,20 @@ await 10
 ok "after kill -9 no rank is left" wait_for 4 not has_rank
 ok "nor a file in shared memory" wait_for 4 not exists "$job-*"
 
+# --- /dev/shm is full ---
+
+elsewhere=$(mktemp -d /tmp/kt.XXXXXX)
+at_exit rm -rf "$elsewhere"
+if unshare -m true 2>"$work/unshare"; then
+    run_limited 30 env TMPDIR="$elsewhere" unshare -m sh -c \
+        'mount -t tmpfs -o size=64k,nr_inodes=2 none /dev/shm && exec "$@"' - \
+        "$keelrun" $ob1 --mca btl self,tcp -n 2 --oversubscribe "$programs/hello.openmpi" 2
+    is "/dev/shm is full: the session folder has to do" "0 hello: 2 ranks passed" \
+        "$code $(grep '^hello: ' "$work/out")"
+else
+    skip "/dev/shm is full" "a mount namespace is not to be had"
+fi
+
 # --- without a server, without the module ---
 
 run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe --mca fault launcher.pmix:error=EIO \
