@@ -24,7 +24,6 @@ static struct param bootstrap_timeout = {
     .unit = "s",
     .help = "How long keel_init waits for its daemon's welcome, and a process for what a PMIx "
             "server answers at once"};
-
 static struct param init_timeout = {.name = "init_timeout_s",
                                     .type = PARAM_INT,
                                     .default_text = "300",
@@ -32,6 +31,7 @@ static struct param init_timeout = {.name = "init_timeout_s",
                                     .max = 86400,
                                     .unit = "s",
                                     .help = "How long keel_init waits for the other ranks"};
+
 uint32_t backend_collect_max(void)
 {
     return (uint32_t) param_int(&modex_collect_max);

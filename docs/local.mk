@@ -11,5 +11,5 @@ EXTRA_DIST += docs/foreign.md docs/mpi.md docs/parameters.md docs/parameters.py 
 	docs/pictures/layers.svg docs/pictures/processes.svg
 EXTRA_DIST += docs/README.md docs/architecture.md base/README.md bootstrap/README.md \
 	compat/README.md include/compat/README.md \
-	examples/README.md include/README.md launcher/README.md lib/README.md m4/README.md \
-	tests/README.md
+	examples/README.md include/README.md launcher/README.md launcher/pmix/README.md \
+	lib/README.md m4/README.md tests/README.md

@@ -5,13 +5,13 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <bootstrap/proto.h>
+#include <launcher/host.h>
 #include <launcher/plm.h>
 #include <launcher/submit.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct param routed_radix = {.name = "routed_radix",
                                     .type = PARAM_INT,
@@ -310,8 +310,8 @@ static int number_daemons(struct hnp *hnp)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     hnp->unended = hnp->plan.rank_count;
-    char host[256] = "localhost";
-    gethostname(host, sizeof(host) - 1);
+    char host[256];
+    host_name(host, sizeof(host));
     hnp->peers[HNP_VPID] = (struct peer){.state = PEER_WIRED, .node = strdup(host)};
     hnp->peer_count = 1;
     if (!hnp->peers[HNP_VPID].node) {

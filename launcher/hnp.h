@@ -121,9 +121,10 @@ void hnp_signal(struct hnp *hnp, int signal);
 void hnp_check_end(struct hnp *hnp); /* have all ranks ended? */
 void hnp_check_drained(struct hnp *hnp);
 void hnp_end_init(struct hnp *hnp);
-void hnp_finished(
-    struct hnp *hnp);       /* nothing is to be waited for any more: the front end may end */
-uint32_t hnp_grace_s(void); /* what ranks have to end by themselves, rounded up */
+/* Nothing is to be waited for any more: the front end may end. */
+void hnp_finished(struct hnp *hnp);
+/* What ranks have to end by themselves, rounded up. */
+uint32_t hnp_grace_s(void);
 
 /* hnp_stdio.c */
 void hnp_stdio_init(struct hnp *hnp);

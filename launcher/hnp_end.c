@@ -220,14 +220,22 @@ void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...)
 
 /* --- ranks --- */
 
-static const char *program_of(const struct hnp *hnp, uint32_t rank)
-{
-    return hnp->request.apps[hnp->plan.app_of[rank]].argv[0];
-}
-
 static const char *node_of(const struct hnp *hnp, uint32_t rank)
 {
     return hnp->plan.nodes[hnp->plan.node_of[rank]].name;
+}
+
+/* The job has failed by a rank: format goes on behind "rank N (program) on node X ". */
+static KEEL_PRINTF(4, 5) void fail_by(struct hnp *hnp, uint32_t rank, int exit_code,
+                                      const char *format, ...)
+{
+    char what[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    hnp_fail(hnp, exit_code, "rank %u (%s) on node %s %s", rank,
+             hnp->request.apps[hnp->plan.app_of[rank]].argv[0], node_of(hnp, rank), what);
 }
 
 static void rank_ended(struct hnp *hnp, uint32_t rank)
@@ -258,9 +266,8 @@ void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, c
 static void check_strangers(struct hnp *hnp)
 {
     if (hnp->joined_by && hnp->stranger != UINT32_MAX) {
-        hnp_fail(hnp, 1, "rank %u (%s) on node %s ended without %s, which another rank has called",
-                 hnp->stranger, program_of(hnp, hnp->stranger), node_of(hnp, hnp->stranger),
-                 hnp->joined_by);
+        fail_by(hnp, hnp->stranger, 1, "ended without %s, which another rank has called",
+                hnp->joined_by);
     }
 }
 
@@ -270,15 +277,13 @@ void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool joine
     rank_ended(hnp, rank);
     if (WIFSIGNALED(wait_status)) {
         int signal = WTERMSIG(wait_status);
-        hnp_fail(hnp, 128 + signal, "rank %u (%s) on node %s was killed by signal %d (%s%s)", rank,
-                 program_of(hnp, rank), node_of(hnp, rank), signal, strsignal(signal),
-                 WCOREDUMP(wait_status) ? ", core dumped" : "");
+        fail_by(hnp, rank, 128 + signal, "was killed by signal %d (%s%s)", signal,
+                strsignal(signal), WCOREDUMP(wait_status) ? ", core dumped" : "");
     } else if (WEXITSTATUS(wait_status) != 0) {
-        hnp_fail(hnp, WEXITSTATUS(wait_status), "rank %u (%s) on node %s exited with code %d", rank,
-                 program_of(hnp, rank), node_of(hnp, rank), WEXITSTATUS(wait_status));
+        fail_by(hnp, rank, WEXITSTATUS(wait_status), "exited with code %d",
+                WEXITSTATUS(wait_status));
     } else if (missing[0]) {
-        hnp_fail(hnp, 1, "rank %u (%s) on node %s exited without %s", rank, program_of(hnp, rank),
-                 node_of(hnp, rank), missing);
+        fail_by(hnp, rank, 1, "exited without %s", missing);
     } else if (!joined && hnp->stranger == UINT32_MAX) {
         hnp->stranger = rank;
         check_strangers(hnp);
@@ -298,15 +303,14 @@ void hnp_rank_joined(struct hnp *hnp, char *call)
 
 void hnp_rank_broken(struct hnp *hnp, uint32_t rank, const char *reason)
 {
-    hnp_fail(hnp, 1, "rank %u (%s) on node %s %s", rank, program_of(hnp, rank), node_of(hnp, rank),
-             reason);
+    fail_by(hnp, rank, 1, "%s", reason);
 }
 
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason)
 {
     int code = status & 0xff;
-    hnp_fail(hnp, code ? code : 1, "rank %u (%s) on node %s aborted the job with code %d%s%s", rank,
-             program_of(hnp, rank), node_of(hnp, rank), status, reason[0] ? ": " : "", reason);
+    fail_by(hnp, rank, code ? code : 1, "aborted the job with code %d%s%s", status,
+            reason[0] ? ": " : "", reason);
 }
 
 /* --- daemons --- */

@@ -1,24 +1,32 @@
 # launcher: keelrun and keeld. Both hold their rooms statically: one library less to find and load.
 noinst_LTLIBRARIES += liblauncher.la
-liblauncher_la_SOURCES = launcher/request.h launcher/shepherd.h
 
-# the shepherd, and what stands beside the daemon's core
-liblauncher_la_SOURCES += launcher/shepherd.c launcher/shepherd_main.h launcher/shepherd_main.c \
-	launcher/spawn.h launcher/spawn.c launcher/spawn_wire.h launcher/spawn_wire.c \
-	launcher/sweep.h launcher/sweep.c \
-	launcher/bytes.h launcher/bytes.c launcher/tags.h launcher/tags.c launcher/stdio.h \
-	launcher/stdio.c launcher/bind.h launcher/bind.c \
-	launcher/strings.h launcher/strings.c launcher/vars.h launcher/vars.c \
-	launcher/allocation.h launcher/allocation.c \
-	launcher/host.h launcher/host.c launcher/hostlist.h launcher/hostlist.c \
-	launcher/cmdline.c launcher/help.h launcher/help.c launcher/plan.c launcher/program.c
+# the shepherd
+liblauncher_la_SOURCES = launcher/shepherd.h launcher/shepherd.c launcher/shepherd_main.h \
+	launcher/shepherd_main.c launcher/spawn.h launcher/spawn.c launcher/spawn_wire.h \
+	launcher/spawn_wire.c launcher/sweep.h launcher/sweep.c launcher/bytes.h \
+	launcher/bytes.c
 
-# the daemon's core, the HNP and the front end
-liblauncher_la_SOURCES += launcher/channel.c launcher/channel.h launcher/daemon.c launcher/daemon.h \
-	launcher/frontend.c launcher/frontend.h launcher/hnp.c launcher/hnp.h launcher/hnp_end.c \
-	launcher/hnp_spawn.c launcher/spawned.c launcher/hnp_launch.c launcher/hnp_stdio.c launcher/home.c launcher/home.h launcher/iof.c \
-	launcher/iof.h launcher/local.c launcher/orders.c launcher/orders.h launcher/output.c \
-	launcher/output.h launcher/plm.c launcher/plm.h launcher/plm_rsh.c launcher/plm_slurm.c launcher/submit.c launcher/submit.h
+# what keelrun is told, and makes of it
+liblauncher_la_SOURCES += launcher/request.h launcher/cmdline.c launcher/help.h launcher/help.c \
+	launcher/allocation.h launcher/allocation.c launcher/hostlist.h launcher/hostlist.c \
+	launcher/host.h launcher/host.c launcher/plan.c launcher/bind.h launcher/bind.c \
+	launcher/program.c launcher/submit.h launcher/submit.c launcher/strings.h \
+	launcher/strings.c launcher/vars.h launcher/vars.c
+
+# the front end
+liblauncher_la_SOURCES += launcher/channel.h launcher/channel.c launcher/frontend.h \
+	launcher/frontend.c launcher/output.h launcher/output.c launcher/stdio.h \
+	launcher/stdio.c launcher/tags.h launcher/tags.c
+
+# the HNP, and how it starts daemons
+liblauncher_la_SOURCES += launcher/hnp.h launcher/hnp.c launcher/hnp_end.c launcher/hnp_launch.c \
+	launcher/hnp_spawn.c launcher/hnp_stdio.c launcher/plm.h launcher/plm.c \
+	launcher/plm_rsh.c launcher/plm_slurm.c launcher/home.h launcher/home.c
+
+# a daemon and its ranks
+liblauncher_la_SOURCES += launcher/daemon.h launcher/daemon.c launcher/local.c launcher/iof.h \
+	launcher/iof.c launcher/orders.h launcher/orders.c launcher/spawned.c
 
 # what MPI programs are offered
 liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \
@@ -28,26 +36,26 @@ liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c l
 
 # PMIx: what stands in keelrun and keeld, and the module that needs libpmix
 if OFFER_PMIX
-liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/errand.c launcher/pmix/exchange.c \
-	launcher/pmix/exchange.h launcher/pmix/exchange_internal.h launcher/pmix/found.c launcher/pmix/gather.c \
-	launcher/pmix/goodbye.c launcher/pmix/goodbye.h \
-	launcher/pmix/guard.c launcher/pmix/guard.h launcher/pmix/hangups.c \
-	launcher/pmix/hangups.h launcher/pmix/host.c launcher/pmix/job_check.c \
-	launcher/pmix/job_check.h launcher/pmix/keeper.c \
-	launcher/pmix/listener.c launcher/pmix/listener.h launcher/pmix/module.h \
-	launcher/pmix/nspace.c launcher/pmix/nspace.h launcher/pmix/offer.c launcher/pmix/offer.h \
-	launcher/pmix/offer_internal.h launcher/pmix/published.c launcher/pmix/published.h \
-	launcher/pmix/rendezvous.c launcher/pmix/rendezvous.h \
-	launcher/pmix/ranks.c launcher/pmix/starter.c launcher/pmix/starter.h \
-	launcher/pmix/states.c launcher/pmix/vet.c launcher/pmix/vet.h
+liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/errand.c \
+	launcher/pmix/exchange.h launcher/pmix/exchange.c launcher/pmix/exchange_internal.h \
+	launcher/pmix/found.c launcher/pmix/gather.c launcher/pmix/goodbye.h \
+	launcher/pmix/goodbye.c launcher/pmix/guard.h launcher/pmix/guard.c \
+	launcher/pmix/hangups.h launcher/pmix/hangups.c launcher/pmix/host.c \
+	launcher/pmix/job_check.h launcher/pmix/job_check.c launcher/pmix/keeper.c \
+	launcher/pmix/listener.h launcher/pmix/listener.c launcher/pmix/module.h \
+	launcher/pmix/nspace.h launcher/pmix/nspace.c launcher/pmix/offer.h \
+	launcher/pmix/offer.c launcher/pmix/offer_internal.h launcher/pmix/published.h \
+	launcher/pmix/published.c launcher/pmix/ranks.c launcher/pmix/rendezvous.h \
+	launcher/pmix/rendezvous.c launcher/pmix/starter.h launcher/pmix/starter.c \
+	launcher/pmix/states.c launcher/pmix/vet.h launcher/pmix/vet.c
 liblauncher_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 pkglib_LTLIBRARIES += lib/keel-pmix.la
-lib_keel_pmix_la_SOURCES = launcher/pmix/module.c launcher/pmix/module.h \
-	launcher/pmix/module_internal.h launcher/pmix/registration.c launcher/pmix/fence.c \
-	launcher/pmix/dmodex.c launcher/pmix/publish.c launcher/pmix/events.c \
-	launcher/pmix/query.c launcher/pmix/spawn.c launcher/pmix/found.c launcher/pmix/control.c \
-	launcher/pmix/group.c launcher/pmix/log.c launcher/pmix/repair.c launcher/pmix/states.c \
-	launcher/pmix/worker.c launcher/pmix/job_check.c
+lib_keel_pmix_la_SOURCES = launcher/pmix/control.c launcher/pmix/dmodex.c launcher/pmix/events.c \
+	launcher/pmix/fence.c launcher/pmix/found.c launcher/pmix/group.c \
+	launcher/pmix/job_check.c launcher/pmix/log.c launcher/pmix/module.h \
+	launcher/pmix/module.c launcher/pmix/module_internal.h launcher/pmix/publish.c \
+	launcher/pmix/query.c launcher/pmix/registration.c launcher/pmix/repair.c \
+	launcher/pmix/spawn.c launcher/pmix/states.c launcher/pmix/worker.c
 lib_keel_pmix_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS) $(HWLOC_CFLAGS)
 lib_keel_pmix_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 lib_keel_pmix_la_LIBADD = $(PMIX_LIBS) $(HWLOC_LIBS)

@@ -11,8 +11,10 @@
 #include <bootstrap/proto.h>
 #include <errno.h>
 #include <launcher/strings.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const choices[] = {"auto", "slurm", "rsh", "ssh", NULL};
@@ -46,6 +48,15 @@ size_t plm_split(char *text, char **words, size_t max)
         words[count++] = word;
     }
     return count;
+}
+
+void plm_describe_end(char *text, size_t size, int wait_status)
+{
+    if (WIFSIGNALED(wait_status)) {
+        snprintf(text, size, "was killed by signal %d", WTERMSIG(wait_status));
+    } else {
+        snprintf(text, size, "ended with code %d", WEXITSTATUS(wait_status));
+    }
 }
 
 static void cannot_start(struct hnp *hnp, uint32_t id, const char *program, int error)

@@ -27,6 +27,8 @@ extern const struct plm_ops plm_slurm; /* one srun for all */
 enum plm_choice { PLM_AUTO, PLM_SLURM, PLM_RSH, PLM_SSH };
 enum plm_choice plm_choice(void);
 
+/* How a process ended, behind its name: "was killed by signal 9", "ended with code 1". */
+void plm_describe_end(char *text, size_t size, int wait_status);
 /* Adds the words of a command, split at spaces; text is changed. Returns how many there are. */
 size_t plm_split(char *text, char **words, size_t max);
 /* Hands an agent's command to the shepherd; env NULL: this process's. False: the job has failed. */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 static struct param rsh_agent = {
     .name = "plm_rsh_agent",
@@ -78,15 +77,10 @@ static void exited(struct hnp *hnp, uint32_t id, int wait_status)
     if (peer->state != PEER_STARTING) {
         return;
     }
-    if (WIFSIGNALED(wait_status)) {
-        hnp_fail(hnp, EXIT_RUNTIME,
-                 "node %s: its agent was killed by signal %d before the daemon called home",
-                 peer->node, WTERMSIG(wait_status));
-    } else {
-        hnp_fail(hnp, EXIT_RUNTIME,
-                 "node %s: its agent ended with code %d before the daemon called home", peer->node,
-                 WEXITSTATUS(wait_status));
-    }
+    char how[64];
+    plm_describe_end(how, sizeof(how), wait_status);
+    hnp_fail(hnp, EXIT_RUNTIME, "node %s: its agent %s before the daemon called home", peer->node,
+             how);
 }
 
 const struct plm_ops plm_rsh = {

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static struct param slurm_args = {
@@ -120,11 +119,7 @@ static void exited(struct hnp *hnp, uint32_t id, int wait_status)
         return;
     }
     char how[64];
-    if (WIFSIGNALED(wait_status)) {
-        snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(wait_status));
-    } else {
-        snprintf(how, sizeof(how), "ended with code %d", WEXITSTATUS(wait_status));
-    }
+    plm_describe_end(how, sizeof(how), wait_status);
     if (hnp_peers_reached(hnp, PEER_HOME)) {
         log_warn(LOG_LAUNCHER, "srun %s before its daemons", how);
         return;

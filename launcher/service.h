@@ -4,8 +4,8 @@
  * loop.
  *
  * What a service may call: daemon_report, daemon_tell, local_is_here, local_joined, local_heard and
- * local_broken of daemon.h; the daemon's allgather, rml and loop; daemon->launch for the job and daemon->session
- * for a folder that is removed at the end. */
+ * local_broken of daemon.h; the daemon's allgather, rml and loop; daemon->launch for the job and
+ * daemon->session for a folder that is removed at the end. */
 #ifndef LAUNCHER_SERVICE_H
 #define LAUNCHER_SERVICE_H
 

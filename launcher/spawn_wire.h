@@ -37,9 +37,8 @@ enum { NEWS_STARTED = 1, NEWS_FAILED, NEWS_EXITED, NEWS_FDS };
 struct news {
     uint32_t type;
     uint32_t id;
-    int32_t value; /* the pid, the errno, the wait status, or the number of descriptors */
-    uint32_t
-        detail; /* STARTED: bit i is set when descriptor i has another end; FAILED: the stage */
+    int32_t value;   /* the pid, the errno, the wait status, or the number of descriptors */
+    uint32_t detail; /* STARTED: bit i: descriptor i has another end; FAILED: the stage */
 };
 
 /* An app as the shepherd keeps it: one block of memory. */

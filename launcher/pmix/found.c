@@ -1,6 +1,6 @@
-/* Entries of a lookup's answer, written by the HNP and read by the module of another daemon: u32
- * rank, u32 sizes of value, namespace and key, all little-endian; namespace and key, each with its
- * ending zero; the value. Linked into daemon and module. */
+/* Entries of a lookup's answer, written by the daemon that keeps the names and read by the module
+ * of any: u32 rank, u32 sizes of value, namespace and key, all little-endian; namespace and key,
+ * each with its ending zero; the value. Linked into daemon and module. */
 #include <config.h>
 
 #include <endian.h>

@@ -5,6 +5,7 @@
 #include <base/log.h>
 #include <errno.h>
 #include <launcher/bind.h>
+#include <launcher/host.h>
 #include <launcher/pmix/guard.h>
 #include <launcher/pmix/offer_internal.h>
 #include <launcher/pmix/rendezvous.h>
@@ -333,13 +334,11 @@ static struct nspace *first_nspace(struct offer *offer)
 static void announce(struct loop_timer *timer)
 {
     struct offer *offer = container_of(timer, struct offer, announce);
-    char host[256] = "";
+    char host[256];
     const struct daemon *daemon = offer->daemon;
-    if (daemon->name.vpid == HNP_VPID) {
-        gethostname(host, sizeof(host) - 1);
-    }
+    host_name(host, sizeof(host));
     struct rendezvous rendezvous = {.folder = daemon->session,
-                                    .host = host[0] ? host : daemon->node,
+                                    .host = daemon->name.vpid == HNP_VPID ? host : daemon->node,
                                     .nspace = offer->servers,
                                     .rank = daemon->name.vpid,
                                     .port = listener_port(offer->listener)};

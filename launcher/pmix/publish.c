@@ -1,4 +1,4 @@
-/* Publish, lookup, unpublish: the values are packed here, and kept by the HNP. */
+/* Publish, lookup, unpublish: the values are packed here, and kept by one daemon (keeper.c). */
 #include <config.h>
 
 #include <launcher/pmix/module_internal.h>
