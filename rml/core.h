@@ -28,6 +28,7 @@ enum {
     RML_TAG_REPORT = 68, /* daemon -> HNP: states of ranks */
     RML_TAG_NAMES = 70,  /* daemon -> HNP: published names, and the answers */
     RML_TAG_PMIX = 71,   /* daemon -> daemon: what PMIx servers ask of each other */
+    RML_TAG_XCAST = 72,  /* broadcasts (rml/cast_wire.h) */
 };
 
 /* What is known of a received message besides its bytes. */
@@ -101,6 +102,18 @@ void rml_cut_off(struct rml *rml);
 /* Ends the link to a peer, if there is one. On the loop. */
 void rml_disconnect(struct rml *rml, const orte_process_name_t *peer, bool flush);
 
+/* Daemons, on the loop: from now on rml_lose_daemon says who is lost, and a link that is down means
+ * nothing yet: what would go over it waits with its origin. */
+void rml_repair_routes(struct rml *rml);
+/* A daemon of the tree is lost: what is pending towards it and its ranks fails, the tree goes on
+ * without it (rml/tree.h), its link ends. ORTE_EXISTS: it was lost before. */
+int rml_lose_daemon(struct rml *rml, uint32_t vpid) KEEL_MUST_CHECK;
+/* The link to a new parent in the tree is up: it is told where broadcasts go on. On the loop. */
+void rml_rejoin(struct rml *rml);
+/* Any thread: the parent in the tree as it is now (UINT32_MAX for the root); was it lost? */
+uint32_t rml_parent_of(struct rml *rml, uint32_t vpid);
+bool rml_is_lost(struct rml *rml, uint32_t vpid);
+
 /* The daemons' job: number 0 of the family that a job belongs to. */
 static inline orte_jobid_t rml_daemon_job(orte_jobid_t job)
 {
@@ -130,6 +143,14 @@ int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class cl
  * one that there was no memory for: ORTE_ERR_OUT_OF_RESOURCE. */
 int rml_give(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
              orte_rml_tag_t tag, opal_buffer_t *buffer) KEEL_MUST_CHECK;
+/* Broadcasts the buffer's whole payload: every process of the job receives it once, as from this
+ * process, those of one origin in their order. Daemons may speak to any job and with any tag; ranks
+ * to their own and with tags above 100: keel_xcast(3). give takes the buffer, NULL as in rml_give.
+ */
+int rml_xcast(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag,
+              opal_buffer_t *buffer) KEEL_MUST_CHECK;
+int rml_xcast_give(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag,
+                   opal_buffer_t *buffer) KEEL_MUST_CHECK;
 /* A standing handler for a tag of the runtime's range, from any origin. The buffer ends with the
  * call, unless the handler takes it by setting *buffer NULL. One handler a tag; fn NULL removes it.
  */

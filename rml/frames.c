@@ -180,6 +180,10 @@ static int place_locked(struct rml *rml, const struct rml_header *header, struct
     if (status != ORTE_SUCCESS) {
         return status;
     }
+    if (hop->state == RML_PEER_DOWN) {
+        rml->counters.link_down++;
+        return ORTE_ERR_UNREACH; /* its origin sends it again, over a repaired way */
+    }
     if (hop->state != RML_PEER_UP && !rml_pend_room_locked(rml, hop, header->stamp.length)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }

@@ -48,7 +48,7 @@ static int take_routed_way_locked(struct rml *rml, struct rml_peer *end,
     if (!next) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    if (next->state == RML_PEER_DOWN) {
+    if (next->state == RML_PEER_DOWN && !rml_awaits_repair_locked(rml, &name)) {
         return ORTE_ERR_COMM_FAILURE;
     }
     if (end) {
@@ -225,7 +225,8 @@ static void dial_end(struct dial *dial, int status, const char *reason)
         peer->dialing = false;
         if (status >= 0) {
             remember_home_locked(peer, dial);
-        } else if (peer->state != RML_PEER_UP && !rml_mend_failed_locked(rml, peer, status)) {
+        } else if (peer->state != RML_PEER_UP && !rml_mend_failed_locked(rml, peer, status) &&
+                   !rml_awaits_repair_locked(rml, &peer->name)) {
             rml_unreachable_locked(rml, peer, &frames);
         }
     }

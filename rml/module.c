@@ -168,3 +168,12 @@ orte_rml_module_t orte_rml = {
     .del_exception_handler = del_exception_handler,
     .ft_event = ft_event,
 };
+
+int keel_xcast(orte_jobid_t job, opal_buffer_t *buffer, orte_rml_tag_t tag)
+{
+    struct rml *rml = enabled();
+    if (!buffer) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return rml ? rml_xcast(rml, job, tag, buffer) : ORTE_ERR_COMM_DISABLED;
+}

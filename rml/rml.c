@@ -7,6 +7,7 @@
 #include <oob/contact.h>
 #include <rml/calls.h>
 #include <rml/state.h>
+#include <rml/xcast.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ void rml_destroy(struct rml *rml)
     rml_flow_fini(rml);
     rml_dispatch_fini(rml);
     rml_exceptions_fini(rml);
+    rml_xcast_fini(rml);
     rml_receives_fini(rml);
     rml_route_fini(&rml->route);
     rml_peers_fini(&rml->peers);
@@ -147,6 +149,12 @@ int rml_create(struct rml **rml, const struct rml_config *config, char *reason, 
     int status = oob_create(&made->oob, &oob, reason, size);
     if (status != ORTE_SUCCESS) {
         made->oob = NULL;
+        rml_destroy(made);
+        return status;
+    }
+    status = rml_xcast_init(made);
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, size, "no memory");
         rml_destroy(made);
         return status;
     }
@@ -193,6 +201,7 @@ void rml_route_tree(struct rml *rml, uint32_t count)
     rml_tree_init(&rml->route.tree, rml->route.tree.radix, count);
     rml_poke_all_locked(rml);
     pthread_mutex_unlock(&rml->lock);
+    rml_xcast_children(rml);
 }
 
 /* Frames for ranks of a job that have never had a link. */
@@ -288,6 +297,7 @@ void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t co
 {
     pthread_mutex_lock(&rml->lock);
     memset(rml->allowed, 0, sizeof(rml->allowed));
+    rml->allowed[RML_TAG_XCAST] = true;
     for (size_t i = 0; i < count; i++) {
         if (tags[i] <= ORTE_RML_TAG_MAX) {
             rml->allowed[tags[i]] = true;

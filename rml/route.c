@@ -127,3 +127,14 @@ int rml_route_hop(const struct rml_route *route, const orte_process_name_t *targ
     *hop = (orte_process_name_t){rml_daemon_job(route->me.jobid), next};
     return ORTE_SUCCESS;
 }
+
+uint32_t rml_route_local(const struct rml_route *route, orte_jobid_t jobid, uint32_t from)
+{
+    const struct route_job *job = find_job(route, jobid);
+    for (uint32_t rank = from; job && rank < job->size; rank++) {
+        if (job->daemon_of[rank] == route->me.vpid) {
+            return rank;
+        }
+    }
+    return UINT32_MAX;
+}

@@ -32,6 +32,8 @@ int rml_route_set_job(struct rml_route *route, orte_jobid_t job, uint32_t size,
  * daemon. */
 int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
                      orte_process_name_t *target) KEEL_MUST_CHECK;
+/* Daemons: the first of a job's ranks from this one on that lives here; UINT32_MAX: none. */
+uint32_t rml_route_local(const struct rml_route *route, orte_jobid_t job, uint32_t from);
 /* The next process on the way to a target: the target itself, or a neighbour in the tree. */
 int rml_route_hop(const struct rml_route *route, const orte_process_name_t *target,
                   orte_process_name_t *hop) KEEL_MUST_CHECK;

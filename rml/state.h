@@ -54,8 +54,10 @@ struct rml {
     bool upstream_down; /* ranks and tools: the link to the daemon was up and went down */
     bool allowed[ORTE_RML_TAG_MAX + 1];
     struct rml_receive *handlers[ORTE_RML_TAG_MAX + 1];
-    size_t sends_open; /* accepted, and not all acknowledged */
-    struct list dials; /* struct dial: under way */
+    size_t sends_open;       /* accepted, and not all acknowledged */
+    struct list dials;       /* struct dial: under way */
+    struct rml_xcast *xcast; /* owned; rml/xcast.c */
+    bool repairs;            /* daemons: the launcher says who is lost */
 
     /* rml/mend.c */
     struct list breaks;            /* struct rml_break */
@@ -149,6 +151,12 @@ bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_pe
 /* An attempt to make it again failed. False: it is not broken. */
 bool rml_mend_failed_locked(struct rml *rml, struct rml_peer *peer, int status);
 void rml_mend_forget_locked(struct rml_peer *peer);
+
+/* --- repair.c --- */
+
+/* A daemon whose link may be down, but that was not said to be lost: there may be another way soon.
+ */
+bool rml_awaits_repair_locked(const struct rml *rml, const orte_process_name_t *name);
 
 /* --- resolve.c --- */
 

@@ -158,6 +158,13 @@ typedef struct orte_rml_module_t orte_rml_module_t;
 
 extern orte_rml_module_t orte_rml KEEL_PUBLIC(orte_rml);
 
+/* Broadcasts the buffer's whole payload to every process of my job, this one included: each gets it
+ * once, as from this process; what one process broadcasts arrives in its order. The buffer stays
+ * the caller's. Blocks, running callbacks, while too much of this process's is under way. tag:
+ * above 100. ORTE_ERR_BAD_PARAM, ORTE_ERR_COMM_DISABLED, ORTE_ERR_COMM_FAILURE (the daemon is
+ * gone), ORTE_ERR_OUT_OF_RESOURCE. Any thread. */
+int keel_xcast(orte_jobid_t job, opal_buffer_t *buffer, orte_rml_tag_t tag) KEEL_EXPORT;
+
 #define ORTE_RML_BASE_VERSION_2_0_0                                              \
     MCA_BASE_VERSION_2_0_0, .mca_type_name = "rml", .mca_type_major_version = 2, \
                             .mca_type_minor_version = 0, .mca_type_release_version = 0

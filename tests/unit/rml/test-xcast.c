@@ -1,0 +1,254 @@
+/* Broadcasts through real daemons and links, and messages of all kinds while a relay is lost. */
+#include "cluster.h"
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+enum { TAG = 300, PLAIN = 301, STREAM = 1000 };
+
+static struct node daemons[3], a, b;
+
+static size_t size_of(uint32_t number)
+{
+    return number % 100 == 0 ? 300000 : number * 2654435761u % 3000;
+}
+
+static opal_buffer_t *buffer_of(uint32_t number)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    void *bytes = malloc(size_of(number) + 1);
+    ck_assert(buffer && bytes);
+    fill(bytes, size_of(number), number);
+    ck_assert_int_eq(opal_dss.load(buffer, bytes, (int32_t) size_of(number)), OPAL_SUCCESS);
+    return buffer;
+}
+
+static void *cast_stream(void *arg)
+{
+    struct node *from = arg;
+    for (uint32_t i = 0; i < STREAM; i++) {
+        opal_buffer_t *buffer = buffer_of(i);
+        ck_assert_int_eq(rml_xcast(from->rml, from->name.jobid, TAG, buffer), ORTE_SUCCESS);
+        OBJ_RELEASE(buffer);
+    }
+    return NULL;
+}
+
+static void *send_stream(void *arg)
+{
+    struct node *from = arg, *to = from == &a ? &b : &a;
+    static _Thread_local uint8_t data[300000];
+    for (uint32_t i = 0; i < STREAM; i++) {
+        struct iovec part = {data, size_of(i)};
+        fill(data, size_of(i), i);
+        ck_assert_int_eq(rml_call_send(from->rml, &to->name, &part, 1, PLAIN, 0), (int) size_of(i));
+    }
+    return NULL;
+}
+
+/* What at receives of an origin. */
+struct stream {
+    struct node *at;
+    orte_process_name_t origin;
+    orte_rml_tag_t tag;
+};
+
+static void *receive_stream(void *arg)
+{
+    struct stream *stream = arg;
+    for (uint32_t i = 0; i < STREAM; i++) {
+        struct iovec part = {NULL, 0};
+        int got =
+            rml_call_recv(stream->at->rml, &stream->origin, &part, 1, stream->tag, ORTE_RML_ALLOC);
+        ck_assert_msg(got == (int) size_of(i) && filled(part.iov_base, size_of(i), i),
+                      "message %u of %s: %d bytes", i, ORTE_NAME_PRINT(&stream->origin), got);
+        free(part.iov_base);
+    }
+    return NULL;
+}
+
+/* Nothing more has come than what was received. */
+static void expect_nothing_left(struct node *node)
+{
+    pthread_mutex_lock(&node->rml->lock);
+    ck_assert(list_empty(&node->rml->match.unexpected));
+    pthread_mutex_unlock(&node->rml->lock);
+}
+
+enum { THREADS = 10 };
+
+static int start_streams(pthread_t threads[THREADS], struct stream streams[6])
+{
+    struct node *both[] = {&a, &b};
+    int count = 0;
+    for (int i = 0; i < 2; i++) {
+        streams[3 * i] = (struct stream){both[i], a.name, TAG};
+        streams[3 * i + 1] = (struct stream){both[i], b.name, TAG};
+        streams[3 * i + 2] = (struct stream){both[i], both[1 - i]->name, PLAIN};
+        pthread_create(&threads[count++], NULL, cast_stream, both[i]);
+        pthread_create(&threads[count++], NULL, send_stream, both[i]);
+        for (int j = 0; j < 3; j++) {
+            pthread_create(&threads[count++], NULL, receive_stream, &streams[3 * i + j]);
+        }
+    }
+    return count;
+}
+
+static void join_all(pthread_t *threads, int count)
+{
+    for (int i = 0; i < count; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+START_TEST(each_process_gets_each_once_in_order)
+{
+    pthread_t threads[THREADS];
+    struct stream streams[6];
+    chain_open(daemons, &a, &b);
+    join_all(threads, start_streams(threads, streams));
+    expect_nothing_left(&a);
+    expect_nothing_left(&b);
+    ck_assert_uint_eq(count_of(&daemons[0], &daemons[0].rml->counters.malformed), 0);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
+static void repairs(struct node *node, void *arg)
+{
+    (void) arg;
+    rml_repair_routes(node->rml);
+}
+
+static void lose(struct node *node, void *arg)
+{
+    ck_assert_int_eq(rml_lose_daemon(node->rml, *(uint32_t *) arg), ORTE_SUCCESS);
+    ck_assert_int_eq(rml_lose_daemon(node->rml, *(uint32_t *) arg), ORTE_EXISTS);
+}
+
+static void rejoin(struct node *node, void *arg)
+{
+    (void) arg;
+    rml_rejoin(node->rml);
+}
+
+/* The relay ends in the middle; the daemons at its two sides hear so at different times. */
+START_TEST(a_lost_relay_takes_nothing_along)
+{
+    pthread_t threads[THREADS];
+    struct stream streams[6];
+    uint32_t relay = 1;
+    chain_open(daemons, &a, &b);
+    node_on_loop(&daemons[0], repairs, NULL);
+    node_on_loop(&daemons[2], repairs, NULL);
+    int count = start_streams(threads, streams);
+    usleep(30000);
+    node_close(&daemons[1]);
+    usleep(100000);
+    node_on_loop(&daemons[0], lose, &relay);
+    ck_assert(rml_is_lost(daemons[0].rml, 1) && !rml_is_lost(daemons[2].rml, 1));
+    node_on_loop(&daemons[2], lose, &relay);
+    ck_assert_uint_eq(rml_parent_of(daemons[2].rml, 2), 0);
+    node_link(&daemons[2], &daemons[0]);
+    node_on_loop(&daemons[2], rejoin, NULL);
+    join_all(threads, count);
+    expect_nothing_left(&a);
+    expect_nothing_left(&b);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
+/* --- daemons' own --- */
+
+static struct {
+    pthread_mutex_t lock;
+    uint32_t got[3];
+    bool wrong;
+} heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void on_order(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    uint32_t *got = arg;
+    pthread_mutex_lock(&heard.lock);
+    heard.wrong = heard.wrong || info->origin.vpid != 0 || info->role != OOB_KEY_CONTROL ||
+                  (*buffer)->bytes_used != size_of(*got) ||
+                  !filled((*buffer)->base_ptr, size_of(*got), *got);
+    ++*got;
+    pthread_mutex_unlock(&heard.lock);
+}
+
+START_TEST(daemons_speak_to_daemons)
+{
+    chain_open(daemons, &a, &b);
+    for (int i = 0; i < 3; i++) {
+        rml_handle(daemons[i].rml, RML_TAG_LAUNCH, on_order, &heard.got[i]);
+    }
+    for (uint32_t i = 0; i < STREAM; i++) {
+        ck_assert_int_eq(
+            rml_xcast_give(daemons[0].rml, daemons[0].name.jobid, RML_TAG_LAUNCH, buffer_of(i)),
+            ORTE_SUCCESS);
+    }
+    bool all = false;
+    for (int i = 0; i < WAIT_S * 100 && !all; i++) {
+        usleep(10000);
+        pthread_mutex_lock(&heard.lock);
+        all = heard.got[0] == STREAM && heard.got[1] == STREAM && heard.got[2] == STREAM;
+        pthread_mutex_unlock(&heard.lock);
+    }
+    ck_assert(all && !heard.wrong);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
+/* --- who may --- */
+
+START_TEST(ranks_speak_to_their_own_with_their_own_tags)
+{
+    chain_open(daemons, &a, &b);
+    opal_buffer_t *buffer = buffer_of(1);
+    ck_assert_int_eq(rml_xcast(a.rml, a.name.jobid, RML_TAG_LAUNCH, buffer), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(rml_xcast(a.rml, daemons[0].name.jobid, TAG, buffer), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(rml_xcast(a.rml, ORTE_JOBID_WILDCARD, TAG, buffer), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(rml_xcast(a.rml, a.name.jobid, 0, buffer), ORTE_ERR_BAD_PARAM);
+    OBJ_RELEASE(buffer);
+    /* what the call would not send, by hand: the root refuses it */
+    static uint8_t wrong[40] = {1, 0, 0, 0, RML_TAG_LAUNCH};
+    wrong[24] = 1;
+    for (int i = 0; i < 2; i++) {
+        struct iovec part = {wrong, sizeof(wrong)};
+        wrong[8] = i == 0 ? 1 : 0; /* its own job; the daemons' */
+        wrong[10] = 5;
+        wrong[4] = i == 0 ? RML_TAG_LAUNCH : 200;
+        ck_assert_int_gt(rml_call_send(a.rml, &daemons[0].name, &part, 1, RML_TAG_XCAST, 0), 0);
+        wait_count(&daemons[0], &daemons[0].rml->counters.malformed, (uint64_t) i + 1);
+    }
+    /* nor does a rank believe another */
+    struct iovec part = {wrong, sizeof(wrong)};
+    wrong[1] = 1;
+    ck_assert_int_gt(rml_call_send(a.rml, &b.name, &part, 1, RML_TAG_XCAST, 0), 0);
+    wait_count(&b, &b.rml->counters.refused_tags, 1);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
+START_TEST(without_daemons_each_is_sent_to)
+{
+    cluster_begin();
+    node_open(&a, NODE_RANK, RANK(0), 64);
+    opal_buffer_t *buffer = buffer_of(7);
+    ck_assert_int_eq(rml_xcast(a.rml, a.name.jobid, TAG, buffer), ORTE_SUCCESS);
+    OBJ_RELEASE(buffer);
+    struct iovec part = {NULL, 0};
+    ck_assert_int_eq(rml_call_recv(a.rml, &a.name, &part, 1, TAG, ORTE_RML_ALLOC),
+                     (int) size_of(7));
+    ck_assert(filled(part.iov_base, size_of(7), 7));
+    free(part.iov_base);
+    node_close(&a);
+    cluster_end();
+}
+END_TEST
+
+UNIT_MAIN("rml/xcast", each_process_gets_each_once_in_order, a_lost_relay_takes_nothing_along,
+          daemons_speak_to_daemons, ranks_speak_to_their_own_with_their_own_tags,
+          without_daemons_each_is_sent_to)
