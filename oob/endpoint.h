@@ -8,6 +8,7 @@
 #include <oob/inbox.h>
 #include <oob/oob.h>
 #include <oob/outbox.h>
+#include <oob/pulse.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -34,6 +35,9 @@ struct oob_link {
     struct inbox inbox;
     bool paused;
     bool watch_write;
+    struct list watched; /* in oob->watched, or alone */
+    struct pulse pulse;  /* these two: while it is watched */
+    struct pulse_limits limits;
 
     pthread_mutex_t lock;
     enum link_state state;
@@ -64,6 +68,10 @@ struct oob {
     bool accept_paused; /* until backoff fires, or a pending has ended */
     int reserve_fd;     /* given up to refuse a connection when there are no descriptors */
     struct loop_timer backoff;
+    struct list watched;    /* links whose silence counts */
+    struct loop_timer beat; /* every beat_us, while there are any */
+    uint64_t beat_us;       /* 0: no link is watched */
+    uint64_t beat_last_us;  /* when it was due last */
 };
 
 /* --- oob.c --- */
@@ -88,7 +96,14 @@ void link_read(struct oob_link *link);
 /* Ends the link now, with whatever is queued; down follows when it was up. */
 void link_end(struct oob_link *link, int status);
 
+/* Answers, or asks, whether the peer is there. */
+void link_beat(struct oob_link *link, enum outbox_beat kind);
+
 bool oob_same_name(const orte_process_name_t *a, const orte_process_name_t *b);
+
+/* --- watch.c --- */
+void watch_init(struct oob *oob);
+void watch_end(struct oob *oob);
 
 /* --- connect.c --- */
 /* Is a connect to this name on its way, or waiting? */

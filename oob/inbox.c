@@ -129,10 +129,22 @@ static enum inbox_event open_more(struct inbox *inbox)
 static enum inbox_event judge_head(const uint8_t *head)
 {
     uint32_t length = get_le32(head);
-    if (head[4] == FRAME_CLOSE) {
+    switch (head[4]) {
+    case FRAME_CLOSE:
         return length == 0 ? INBOX_CLOSE : INBOX_BAD;
+    case FRAME_PING:
+        return length == 0 ? INBOX_PING : INBOX_BAD;
+    case FRAME_PONG:
+        return length == 0 ? INBOX_PONG : INBOX_BAD;
+    default:
+        break;
     }
     return length <= OOB_FRAME_MAX && head[4] < OOB_CLASSES ? INBOX_FRAME : INBOX_BAD;
+}
+
+static bool is_beat(enum inbox_event event)
+{
+    return event == INBOX_PING || event == INBOX_PONG;
 }
 
 /* Moves what is open to the frame that is being assembled, as much as it wants. INBOX_FRAME: so far
@@ -148,7 +160,14 @@ static enum inbox_event assemble(struct inbox *inbox)
     memcpy(inbox->frame + inbox->frame_size, inbox->buffer + inbox->open_begin, take);
     inbox->frame_size += take;
     inbox->open_begin += take;
-    return inbox->frame_size < FRAME_HEAD_SIZE ? INBOX_FRAME : judge_head(inbox->frame);
+    if (inbox->frame_size < FRAME_HEAD_SIZE) {
+        return INBOX_FRAME;
+    }
+    enum inbox_event event = judge_head(inbox->frame);
+    if (is_beat(event)) {
+        inbox->frame_size = 0;
+    }
+    return event;
 }
 
 /* The frame that lies whole in the open part; INBOX_MORE: it does not. */
@@ -162,6 +181,9 @@ static enum inbox_event frame_in_place(struct inbox *inbox, const uint8_t **data
     enum inbox_event event = judge_head(head);
     if (event == INBOX_FRAME && there - FRAME_HEAD_SIZE < get_le32(head)) {
         return INBOX_MORE;
+    }
+    if (is_beat(event)) {
+        inbox->open_begin += FRAME_HEAD_SIZE;
     }
     if (event == INBOX_FRAME) {
         *data = head + FRAME_HEAD_SIZE;

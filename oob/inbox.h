@@ -8,6 +8,8 @@
 enum inbox_event {
     INBOX_MORE, /* bytes are needed */
     INBOX_FRAME,
+    INBOX_PING,
+    INBOX_PONG,
     INBOX_CLOSE, /* the peer's orderly end */
     INBOX_BAD,   /* the stream cannot be read on: a record or frame against the rules */
     INBOX_MEMORY,

@@ -4,6 +4,7 @@
 #include <oob/endpoint.h>
 
 #include <assert.h>
+#include <base/clock.h>
 #include <base/fault.h>
 #include <base/log.h>
 #include <errno.h>
@@ -47,6 +48,7 @@ int link_create(struct oob_link **link, struct oob *oob, const struct handshake 
     made->resume.run = on_resume;
     atomic_init(&made->refs, 1);
     list_init(&made->by_name);
+    list_init(&made->watched);
     pthread_mutex_init(&made->lock, NULL);
     bool encrypt = handshake->self.security == OOB_SECURITY_ENCRYPT;
     if (inbox_init(&made->inbox, handshake->cipher, encrypt, handshake->rx_key) != ORTE_SUCCESS ||
@@ -143,6 +145,7 @@ void link_end(struct oob_link *link, int status)
     loop_cancel(oob->loop, &link->rest);
     loop_cancel(oob->loop, &link->resume);
     list_remove(&link->by_name);
+    list_remove(&link->watched);
     complete(&failed, ORTE_ERR_COMM_FAILURE);
     if (before != LINK_NEW) {
         log_info(LOG_OOB, "link to %s is down: %s", ORTE_NAME_PRINT(&link->peer.name),
@@ -257,6 +260,19 @@ void oob_send(struct oob_link *link, struct oob_tx *tx)
     complete(&completed, ORTE_SUCCESS);
 }
 
+void link_beat(struct oob_link *link, enum outbox_beat kind)
+{
+    struct list completed;
+    list_init(&completed);
+    pthread_mutex_lock(&link->lock);
+    if (link->state == LINK_UP) {
+        outbox_append_beat(&link->outbox, kind);
+        write_now_locked(link, &completed);
+    }
+    pthread_mutex_unlock(&link->lock);
+    complete(&completed, ORTE_SUCCESS);
+}
+
 /* --- reading --- */
 
 /* Hands up the frames that are there. False: nothing more can be read for now. */
@@ -269,6 +285,11 @@ static bool deliver(struct oob_link *link)
         case INBOX_FRAME:
             link->oob->ops->frame(link->oob->arg, link, data, size);
             break;
+        case INBOX_PING:
+            link_beat(link, OUTBOX_PONG);
+            break;
+        case INBOX_PONG:
+            break; /* it was heard */
         case INBOX_MORE:
             return true;
         case INBOX_CLOSE:
@@ -331,6 +352,9 @@ static bool read_once(struct oob_link *link)
     }
     if (link->state == LINK_CLOSING) {
         return true;
+    }
+    if (!list_empty(&link->watched)) {
+        pulse_hear(&link->pulse, clock_us());
     }
     inbox_filled(&link->inbox, (size_t) got);
     return deliver(link) && (size_t) got == size;

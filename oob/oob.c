@@ -97,6 +97,7 @@ int oob_create(struct oob **oob, const struct oob_config *config, char *reason, 
     list_init(&made->pendings);
     list_init(&made->parked);
     loop_timer_init(&made->backoff, made->loop, on_backoff);
+    watch_init(made);
     *oob = made;
     return ORTE_SUCCESS;
 }
@@ -117,6 +118,7 @@ void oob_destroy(struct oob *oob)
         }
     }
     loop_timer_stop(&oob->backoff);
+    watch_end(oob);
     fd_close(&oob->reserve_fd);
     crypto_wipe(oob->keys, sizeof oob->keys);
     free(oob);

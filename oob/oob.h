@@ -48,6 +48,8 @@ struct oob_ops {
     /* data ends with the call. */
     void (*frame)(void *arg, struct oob_link *link, const void *data, size_t size);
     void (*down)(void *arg, struct oob_link *link, int status);
+    /* A watched link has been silent for too long, or was heard again. May be NULL. */
+    void (*silent)(void *arg, struct oob_link *link, bool silent);
 };
 
 struct oob_config {
@@ -116,6 +118,10 @@ struct oob_link *oob_link_ref(struct oob_link *link);
 void oob_link_unref(struct oob_link *link);
 /* Stops and resumes reading, for back-pressure. On the loop. */
 void oob_link_pause(struct oob_link *link, bool pause);
+/* Has the peer answer every oob_heartbeat_ms; any traffic will do. After suspect_us of silence
+ * oob_ops.silent is told, after fail_us the link ends with ORTE_ERR_TIMEOUT; 0: never. Time for
+ * which this process itself did not run does not count. On the loop. */
+void oob_link_watch(struct oob_link *link, uint64_t suspect_us, uint64_t fail_us);
 /* Ends a link; what is queued is written first, for at most a second, when flush is set. On the
  * loop; down follows, perhaps before the call returns. */
 void oob_link_close(struct oob_link *link, bool flush);

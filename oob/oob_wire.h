@@ -72,6 +72,9 @@ enum wire_reason {
 
 /* Frames: u32 length, u8 class, the bytes. The length does not count these five. */
 #define FRAME_HEAD_SIZE 5u
-#define FRAME_CLOSE 0xff /* in the class: the orderly end, without bytes */
+/* In the class, without bytes: */
+#define FRAME_PONG 0xfd  /* the answer to FRAME_PING */
+#define FRAME_PING 0xfe  /* are you there? */
+#define FRAME_CLOSE 0xff /* the orderly end */
 
 #endif

@@ -12,6 +12,9 @@
 enum {
     FRAME_AT =
         offsetof(struct oob_tx, header) - FRAME_HEAD_SIZE, /* head and header, as one piece */
+    QUEUE_BEATS = 0,                                       /* then one for each class */
+    QUEUE_CLOSE = OOB_CLASSES + 1,
+    QUEUES = OOB_CLASSES + 2,
     BATCH_FRAMES = 16,
     BATCH_IOV = BATCH_FRAMES * (1 + OOB_TX_IOV),
     BATCH_BYTES = 128 * 1024,
@@ -21,7 +24,8 @@ _Static_assert(offsetof(struct oob_tx, header) ==
                    offsetof(struct oob_tx, frame_) + sizeof(((struct oob_tx *) 0)->frame_),
                "the head lies right before the header");
 
-static void closed(struct oob_tx *tx, int status)
+/* Nobody waits for frames of the outbox's own. */
+static void own_done(struct oob_tx *tx, int status)
 {
     (void) tx;
     (void) status;
@@ -31,7 +35,7 @@ int outbox_init(struct outbox *outbox, enum record_cipher cipher, bool encrypt,
                 const uint8_t key[KEY_BYTES])
 {
     memset(outbox, 0, sizeof *outbox);
-    for (int i = 0; i <= OOB_CLASSES; i++) {
+    for (int i = 0; i < QUEUES; i++) {
         list_init(&outbox->queue[i]);
     }
     list_init(&outbox->writing);
@@ -86,8 +90,8 @@ bool outbox_prepare(struct oob_tx *tx)
 
 static void count(struct outbox *outbox, struct oob_tx *tx, bool add)
 {
-    if (head_of(tx)[4] == FRAME_CLOSE) {
-        return;
+    if (head_of(tx)[4] >= OOB_CLASSES) {
+        return; /* the outbox's own */
     }
     size_t size = frame_size(tx) - FRAME_HEAD_SIZE;
     if (add) {
@@ -99,23 +103,36 @@ static void count(struct outbox *outbox, struct oob_tx *tx, bool add)
 
 void outbox_append(struct outbox *outbox, struct oob_tx *tx)
 {
-    list_append(&outbox->queue[tx->class], &tx->link);
+    list_append(&outbox->queue[1 + (int) tx->class], &tx->link);
     count(outbox, tx, true);
+}
+
+static void append_own(struct outbox *outbox, struct oob_tx *tx, uint8_t kind, int queue)
+{
+    put_le32(head_of(tx), 0);
+    head_of(tx)[4] = kind;
+    tx->done = own_done;
+    list_append(&outbox->queue[queue], &tx->link);
+}
+
+void outbox_append_beat(struct outbox *outbox, enum outbox_beat kind)
+{
+    static const uint8_t kinds[] = {[OUTBOX_PING] = FRAME_PING, [OUTBOX_PONG] = FRAME_PONG};
+    if (!outbox->beating[kind]) {
+        outbox->beating[kind] = true;
+        append_own(outbox, &outbox->beats[kind], kinds[kind], QUEUE_BEATS);
+    }
 }
 
 void outbox_append_close(struct outbox *outbox)
 {
-    struct oob_tx *tx = &outbox->close;
-    put_le32(head_of(tx), 0);
-    head_of(tx)[4] = FRAME_CLOSE;
-    tx->done = closed;
-    list_append(&outbox->queue[OOB_CLASSES], &tx->link);
+    append_own(outbox, &outbox->close, FRAME_CLOSE, QUEUE_CLOSE);
 }
 
 /* Moves the most urgent frame to the end of writing; NULL: none waits. */
 static struct oob_tx *begin_frame(struct outbox *outbox)
 {
-    for (int i = 0; i <= OOB_CLASSES; i++) {
+    for (int i = 0; i < QUEUES; i++) {
         struct list *link = list_pop(&outbox->queue[i]);
         if (link) {
             list_append(&outbox->writing, link);
@@ -128,14 +145,21 @@ static struct oob_tx *begin_frame(struct outbox *outbox)
 static void complete_first(struct outbox *outbox, struct list *completed)
 {
     struct list *link = list_pop(&outbox->writing);
-    count(outbox, container_of(link, struct oob_tx, link), false);
+    struct oob_tx *tx = container_of(link, struct oob_tx, link);
+    for (int i = 0; i < OUTBOX_BEATS; i++) {
+        if (tx == &outbox->beats[i]) {
+            outbox->beating[i] = false; /* it may be appended again at once: nobody is told */
+            return;
+        }
+    }
+    count(outbox, tx, false);
     list_append(completed, link);
 }
 
 bool outbox_empty(const struct outbox *outbox)
 {
     bool empty = list_empty(&outbox->writing);
-    for (int i = 0; i <= OOB_CLASSES; i++) {
+    for (int i = 0; i < QUEUES; i++) {
         empty = empty && list_empty(&outbox->queue[i]);
     }
     return empty;
@@ -144,7 +168,7 @@ bool outbox_empty(const struct outbox *outbox)
 void outbox_take(struct outbox *outbox, struct list *taken)
 {
     list_splice(taken, &outbox->writing);
-    for (int i = 0; i <= OOB_CLASSES; i++) {
+    for (int i = 0; i < QUEUES; i++) {
         list_splice(taken, &outbox->queue[i]);
     }
     for (int i = 0; i < OOB_CLASSES; i++) {

@@ -1,5 +1,6 @@
 /* The sending half of a link, without its threads: frames wait in a queue for each class and leave
- * in the order of the classes, as sealed records or plain. The link's lock guards it. */
+ * in the order of the classes, as sealed records or plain. Beats leave before all of them. The
+ * link's lock guards it. */
 #ifndef OOB_OUTBOX_H
 #define OOB_OUTBOX_H
 
@@ -7,10 +8,13 @@
 #include <oob/record.h>
 #include <stdatomic.h>
 
+enum outbox_beat { OUTBOX_PING, OUTBOX_PONG, OUTBOX_BEATS };
+
 struct outbox {
-    struct list queue[OOB_CLASSES + 1]; /* the last is for the closing frame */
-    struct list writing;                /* frames that have begun to leave, in their order */
-    atomic_size_t bytes[OOB_CLASSES];   /* accepted and not with the kernel; any thread may read */
+    /* Before and behind those of the classes: beats, and the closing frame. */
+    struct list queue[OOB_CLASSES + 2];
+    struct list writing;              /* frames that have begun to leave, in their order */
+    atomic_size_t bytes[OOB_CLASSES]; /* accepted and not with the kernel; any thread may read */
     bool sealed;
     struct record_key key;
     uint8_t *record; /* sealed: RECORD_SIZE_MAX bytes */
@@ -19,6 +23,8 @@ struct outbox {
      * are not. Plain: the bytes of writing's first frame that the kernel has. */
     size_t offset;
     bool in_part;
+    struct oob_tx beats[OUTBOX_BEATS];
+    bool beating[OUTBOX_BEATS]; /* it has not left yet */
     struct oob_tx close;
 };
 
@@ -29,6 +35,8 @@ void outbox_fini(struct outbox *outbox);
 /* Writes the frame's head. False: it is too large, or a field is out of range. No lock needed. */
 bool outbox_prepare(struct oob_tx *tx);
 void outbox_append(struct outbox *outbox, struct oob_tx *tx);
+/* A beat of that kind, unless one has not left yet. */
+void outbox_append_beat(struct outbox *outbox, enum outbox_beat kind);
 /* The closing frame, behind all others. Once. */
 void outbox_append_close(struct outbox *outbox);
 bool outbox_empty(const struct outbox *outbox);

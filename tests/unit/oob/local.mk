@@ -31,3 +31,9 @@ tests_unit_oob_test_ping_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la 
 UNIT_TESTS += tests/unit/oob/test-inbox
 tests_unit_oob_test_inbox_SOURCES = tests/unit/oob/test-inbox.c
 tests_unit_oob_test_inbox_LDADD = tests/lib/libunit.la liboob.la libbase.la
+
+UNIT_TESTS += tests/unit/oob/test-pulse tests/unit/oob/test-watch
+tests_unit_oob_test_pulse_SOURCES = tests/unit/oob/test-pulse.c
+tests_unit_oob_test_pulse_LDADD = tests/lib/libunit.la liboob.la libbase.la
+tests_unit_oob_test_watch_SOURCES = tests/unit/oob/test-watch.c
+tests_unit_oob_test_watch_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la

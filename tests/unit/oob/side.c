@@ -61,7 +61,18 @@ static void down(void *arg, struct oob_link *link, int status)
     pthread_mutex_unlock(&side->lock);
 }
 
-static const struct oob_ops ops = {admit, up, frame, down};
+static void silent(void *arg, struct oob_link *link, bool is_silent)
+{
+    struct side *side = arg;
+    (void) link;
+    pthread_mutex_lock(&side->lock);
+    side->silences += is_silent;
+    side->again += !is_silent;
+    pthread_cond_broadcast(&side->changed);
+    pthread_mutex_unlock(&side->lock);
+}
+
+static const struct oob_ops ops = {admit, up, frame, down, silent};
 
 static void connected(void *arg, int status, struct oob_link *link, const char *reason)
 {

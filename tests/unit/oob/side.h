@@ -20,6 +20,7 @@ struct side {
     struct oob_link *link; /* the last that came up; a reference */
     struct oob_peer peer;
     int ups, downs, down_status;
+    int silences, again; /* of a watched link */
     size_t frames, bytes;
     int connects_done, connect_status;
     char connect_reason[640];

@@ -11,10 +11,11 @@
 static struct inbox inbox;
 static uint8_t stream[1200000];
 static size_t stream_size;
+static size_t beats; /* that came out of it */
 
 static void begin(void)
 {
-    stream_size = 0;
+    stream_size = beats = 0;
     ck_assert_int_eq(inbox_init(&inbox, RECORD_PLAIN, false, NULL), ORTE_SUCCESS);
 }
 
@@ -44,6 +45,8 @@ static size_t run(size_t step, enum inbox_event *last)
             }
             ck_assert(same);
             frames++;
+        } else if (*last == INBOX_PING || *last == INBOX_PONG) {
+            beats++;
         } else if (*last != INBOX_MORE || fed == stream_size) {
             return frames;
         } else {
@@ -59,6 +62,7 @@ static size_t run(size_t step, enum inbox_event *last)
     }
 }
 
+/* A beat follows each. */
 static const uint32_t lengths[] = {0, 1,     4, 5, 6, 1000, 0, 65535, 66000, 3, OOB_FRAME_MAX,
                                    2, 200000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
@@ -67,6 +71,7 @@ static void put_all(void)
 {
     for (int i = 0; i < LENGTHS; i++) {
         put_frame(lengths[i], (uint8_t) (i % OOB_CLASSES), lengths[i]);
+        put_frame(0, i % 2 ? FRAME_PING : FRAME_PONG, 0);
     }
     put_frame(0, FRAME_CLOSE, 0);
 }
@@ -80,6 +85,7 @@ START_TEST(cut_anywhere)
         put_all();
         ck_assert_uint_eq(run(steps[i], &last), LENGTHS);
         ck_assert_int_eq(last, INBOX_CLOSE);
+        ck_assert_uint_eq(beats, LENGTHS);
         inbox_fini(&inbox);
     }
 }
@@ -121,6 +127,7 @@ START_TEST(sealed_and_cut_anywhere)
         seal_stream(payloads[i / 4], RECORD_CHACHA20POLY1305);
         ck_assert_uint_eq(run(steps[i % 4], &last), LENGTHS);
         ck_assert_int_eq(last, INBOX_CLOSE);
+        ck_assert_uint_eq(beats, LENGTHS);
         inbox_fini(&inbox);
     }
 }
@@ -164,6 +171,9 @@ START_TEST(frames_against_the_rules)
         {1, OOB_CLASSES},
         {0, 0x80},
         {1, FRAME_CLOSE},
+        {1, FRAME_PING},
+        {0xffffffff, FRAME_PONG},
+        {0, FRAME_PONG - 1},
         {0xffffffff, FRAME_CLOSE},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -207,10 +217,13 @@ static void leave(struct oob_tx *tx, int status)
     (void) status;
 }
 
-/* The bytes that docs/wire.md draws: the urgent frame first, then the other, then the end. */
+/* The bytes that docs/wire.md draws: beats, one of a kind, the urgent frame first, then the other,
+ * then the end. */
 START_TEST(golden_bytes)
 {
-    static const uint8_t golden[] = "\x02\x00\x00\x00\x00"
+    static const uint8_t golden[] = "\x00\x00\x00\x00\xfe"
+                                    "\x00\x00\x00\x00\xfd"
+                                    "\x02\x00\x00\x00\x00"
                                     "go"
                                     "\x05\x00\x00\x00\x01"
                                     "hello"
@@ -229,6 +242,9 @@ START_TEST(golden_bytes)
     outbox_append(&outbox, &app);
     outbox_append_close(&outbox);
     outbox_append(&outbox, &control);
+    outbox_append_beat(&outbox, OUTBOX_PING);
+    outbox_append_beat(&outbox, OUTBOX_PONG);
+    outbox_append_beat(&outbox, OUTBOX_PING);
     ck_assert_int_eq(outbox_write(&outbox, fds[0], &completed), 1);
     uint8_t bytes[64];
     ck_assert_int_eq((int) recv(fds[1], bytes, sizeof bytes, 0), (int) sizeof golden - 1);
