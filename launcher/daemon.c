@@ -227,6 +227,12 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
     }
 }
 
+static void silence_changed(void *arg, const struct oob_peer *peer, bool is_silent)
+{
+    struct daemon *daemon = arg;
+    daemon->ops->silent(daemon->arg, peer->name.vpid, is_silent);
+}
+
 /* --- life --- */
 
 /* The folder is guarded before it is made. The HNP's shepherd guards the whole job's: simulated
@@ -285,6 +291,7 @@ static int open_rml(struct daemon *daemon, const struct daemon_config *config, c
     rml_route_tree(daemon->rml, config->count);
     rml_set_admit(daemon->rml, admit, daemon);
     rml_watch_links(daemon->rml, link_changed, daemon);
+    rml_on_silence(daemon->rml, silence_changed, daemon);
     rml_handle(daemon->rml, RML_TAG_LAUNCH, from_hnp, daemon);
     return ORTE_SUCCESS;
 }

@@ -38,6 +38,8 @@ struct daemon_ops {
     void (*agent_exited)(void *arg, uint32_t id, int wait_status);
     /* The link to another daemon is up (status 0) or down (< 0). */
     void (*link)(void *arg, uint32_t vpid, int status);
+    /* Another daemon is silent, or heard again (rml_on_silence). */
+    void (*silent)(void *arg, uint32_t vpid, bool is_silent);
     /* The shepherd was killed; this node's processes have been ended. */
     void (*shepherd_lost)(void *arg);
     /* ORDER_EXIT. */

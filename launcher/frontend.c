@@ -10,6 +10,7 @@
 #include <launcher/output.h>
 #include <launcher/stdio.h>
 #include <launcher/submit.h>
+#include <rml/core.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define LATE_OUTPUT_US 5000000u /* for output that nobody reads, when the job has failed */
+#define LAST_WORD_US 50000u     /* to be written in before this process is suspended */
 
 struct frontend {
     struct loop *loop;       /* borrowed */
@@ -27,7 +29,7 @@ struct frontend {
     bool input_over;             /* nothing more is to be read */
     int signals;                 /* signalfd, owned */
     struct loop_io signal_io;
-    struct loop_timer late_timer;
+    struct loop_timer late_timer, suspend_timer;
     bool ending;      /* the job is over; output is being written */
     bool output_lost; /* some of stdout could not be written */
     bool done;
@@ -45,13 +47,22 @@ static void finish(void *arg)
 
 /* --- signals --- */
 
-static void passed_on(sigset_t *set)
+static bool is_ignored(int signal)
+{
+    struct sigaction action;
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* Those that are handled here. */
+static void handled(sigset_t *set)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
-    struct sigaction hangup;
     sigemptyset(set);
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+    if (!is_ignored(SIGHUP)) {
         sigaddset(set, SIGHUP); /* not under nohup */
+    }
+    if (!is_ignored(SIGTSTP)) {
+        sigaddset(set, SIGTSTP);
     }
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
         sigaddset(set, signals[i]);
@@ -61,9 +72,35 @@ static void passed_on(sigset_t *set)
 void frontend_block_signals(void)
 {
     sigset_t set;
-    passed_on(&set);
+    handled(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+}
+
+/* The user's Ctrl-Z: the ranks run on, and the other nodes wait for a while. */
+static void tell_suspension(struct frontend *frontend)
+{
+    char text[160], limit[64] = "";
+    uint64_t grace_us = rml_lifeline_grace_us();
+    if (grace_us > 0) {
+        snprintf(limit, sizeof(limit), "; other nodes wait for it for %llu s",
+                 (unsigned long long) (grace_us / 1000000));
+    }
+    snprintf(text, sizeof(text), "suspended: the job goes on without keelrun%s", limit);
+    output_line(frontend->output, text);
+    loop_timer_start(&frontend->suspend_timer, LAST_WORD_US);
+}
+
+/* As the signal does by itself: not at all where nobody could have this process go on. */
+static void suspend(struct loop_timer *timer)
+{
+    sigset_t stop;
+    (void) timer;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP);
+    pthread_sigmask(SIG_UNBLOCK, &stop, NULL); /* here it waits for SIGCONT */
+    pthread_sigmask(SIG_BLOCK, &stop, NULL);
 }
 
 static void signal_ready(struct loop_io *io, short events)
@@ -74,7 +111,9 @@ static void signal_ready(struct loop_io *io, short events)
     while (read(frontend->signals, &info, sizeof(info)) == sizeof(info)) {
         int32_t signal = (int32_t) info.ssi_signo;
         bool interrupt = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
-        if (frontend->ending && interrupt) {
+        if (signal == SIGTSTP) {
+            tell_suspension(frontend);
+        } else if (frontend->ending && interrupt) {
             finish(frontend); /* whoever reads the output does not want to */
         } else {
             channel_send(frontend->hnp, proto_new(FRONT_SIGNAL, "i", signal));
@@ -85,7 +124,7 @@ static void signal_ready(struct loop_io *io, short events)
 static int open_signals(struct frontend *frontend)
 {
     sigset_t set;
-    passed_on(&set);
+    handled(&set);
     frontend->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (frontend->signals < 0) {
         return ORTE_ERR_IN_ERRNO;
@@ -269,6 +308,7 @@ int frontend_create(struct frontend **out, struct loop *loop, struct channel_end
     frontend->hnp = hnp;
     frontend->signals = -1;
     loop_timer_init(&frontend->late_timer, loop, late);
+    loop_timer_init(&frontend->suspend_timer, loop, suspend);
     channel_receive(hnp, from_hnp, frontend);
     int status = output_create(&frontend->output, loop, request, &output_ops, frontend);
     if (status == ORTE_SUCCESS) {
@@ -293,6 +333,7 @@ void frontend_destroy(struct frontend *frontend)
     stdio_reader_end(frontend->reader);
     output_destroy(frontend->output);
     loop_timer_stop(&frontend->late_timer);
+    loop_timer_stop(&frontend->suspend_timer);
     if (frontend->signals >= 0) {
         loop_io_watch(&frontend->signal_io, 0);
         fd_close(&frontend->signals);

@@ -172,6 +172,17 @@ static int take_lost(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
+static int take_silent(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint32_t vpid;
+    uint8_t is_silent;
+    int status = proto_unpack(buffer, "uc", &vpid, &is_silent);
+    if (status == OPAL_SUCCESS && vpid < hnp->peer_count) {
+        hnp_peer_silent(hnp, vpid, is_silent != 0);
+    }
+    return status;
+}
+
 static int take_launched(struct hnp *hnp, uint32_t vpid)
 {
     hnp->peers[vpid].state = PEER_LAUNCHED;
@@ -214,6 +225,8 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return take_text(hnp, buffer);
     case REPORT_LOST:
         return take_lost(hnp, buffer);
+    case REPORT_SILENT:
+        return take_silent(hnp, buffer);
     case REPORT_JOINED:
         return take_joined(hnp, buffer);
     case REPORT_BROKEN:
@@ -275,6 +288,14 @@ static void link_changed(void *arg, uint32_t vpid, int status)
     }
 }
 
+static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
+{
+    struct hnp *hnp = arg;
+    if (vpid < hnp->peer_count) {
+        hnp_peer_silent(hnp, vpid, is_silent);
+    }
+}
+
 static void shepherd_lost(void *arg)
 {
     struct hnp *hnp = arg;
@@ -293,6 +314,7 @@ static const struct daemon_ops daemon_ops = {
     .agent_failed = agent_failed,
     .agent_exited = agent_exited,
     .link = link_changed,
+    .silent = silence_changed,
     .shepherd_lost = shepherd_lost,
     .exit = ordered_to_exit,
 };

@@ -30,6 +30,7 @@ struct peer {
     enum peer_state state;
     char *node;    /* owned: the node's name; keelrun's own may have no ranks */
     char *contact; /* owned; NULL until it calls home */
+    bool silent;   /* it does not answer */
 };
 
 struct plm_ops;
@@ -117,6 +118,8 @@ void hnp_ranks_unable(struct hnp *hnp, uint32_t vpid, uint32_t first, uint32_t c
                       const char *why);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost);
+/* The user is told before anything is done about it. */
+void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent);
 void hnp_signal(struct hnp *hnp, int signal);
 void hnp_check_end(struct hnp *hnp); /* have all ranks ended? */
 void hnp_check_drained(struct hnp *hnp);

@@ -371,6 +371,19 @@ static bool is_lost_with_others(const struct hnp *hnp)
     return hnp->phase == PHASE_DAEMONS && hnp->step_runs && !hnp_peers_reached(hnp, PEER_HOME);
 }
 
+void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent)
+{
+    struct peer *peer = &hnp->peers[vpid];
+    if (peer->state == PEER_LOST || peer->silent == is_silent || hnp->phase == PHASE_DONE) {
+        return;
+    }
+    peer->silent = is_silent;
+    hnp_tell(hnp,
+             is_silent ? "the daemon of node %s does not answer"
+                       : "the daemon of node %s answers again",
+             peer->node);
+}
+
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
 {
     bool drained = true;
@@ -388,7 +401,8 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
         }
     }
     if (!drained) {
-        hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s", hnp->peers[lost].node);
+        hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s%s", hnp->peers[lost].node,
+                 hnp->peers[lost].silent ? ": it has not answered for too long" : "");
         if (hnp->exit_code == 0) { /* too late to fail, but output may be missing */
             hnp->exit_code = EXIT_RUNTIME;
         }

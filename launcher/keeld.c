@@ -61,6 +61,15 @@ static void link_changed(void *arg, uint32_t vpid, int status)
     }
 }
 
+/* The HNP tells the user, unless it is the silent one. */
+static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
+{
+    struct keeld *keeld = arg;
+    if (keeld->daemon && tree_parent(keeld->daemon->radix, vpid) == keeld->daemon->name.vpid) {
+        daemon_report(keeld->daemon, proto_new(REPORT_SILENT, "uc", vpid, (uint8_t) is_silent));
+    }
+}
+
 static void shepherd_lost(void *arg)
 {
     struct keeld *keeld = arg;
@@ -76,6 +85,7 @@ static void ordered_to_exit(void *arg)
 
 static const struct daemon_ops daemon_ops = {
     .link = link_changed,
+    .silent = silence_changed,
     .shepherd_lost = shepherd_lost,
     .exit = ordered_to_exit,
 };

@@ -28,6 +28,7 @@ enum report {
     REPORT_ABORT,    /* u rank, i status, s reason */
     REPORT_TEXT,     /* s line: for the user */
     REPORT_LOST,     /* u vpid: a child of mine in the tree is gone */
+    REPORT_SILENT,   /* u vpid, c is silent: a child of mine in the tree, or it is heard again */
     REPORT_JOINED,   /* s call: the first rank here has called keel_init, MPI_Init or the like */
     REPORT_BROKEN,   /* u rank, s reason: the job cannot go on */
     REPORT_UNABLE,   /* s why: I cannot take part; none of my ranks was started */

@@ -86,6 +86,14 @@ int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size,
 void rml_watch_links(struct rml *rml,
                      void (*changed)(void *arg, const struct oob_peer *peer, int status),
                      void *arg);
+/* silent is called on the loop when a daemon that this process has a link to (ranks and tools:
+ * their own one) has been silent for rml_suspect_ms, and when it is heard again. After rml_fail_ms
+ * of silence, for vpid 0 rather the lifeline's grace, the link is down: ORTE_ERR_TIMEOUT. NULL:
+ * nobody is told. */
+void rml_on_silence(struct rml *rml,
+                    void (*silent)(void *arg, const struct oob_peer *peer, bool is_silent),
+                    void *arg);
+uint64_t rml_lifeline_grace_us(void); /* 0: for ever */
 /* Daemons: may this proved peer be linked? On the loop. Without one every proved peer may. */
 void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_peer *peer),
                    void *arg);

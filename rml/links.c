@@ -396,11 +396,12 @@ static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
 {
     struct rml *rml = arg;
     struct oob_link *old = NULL;
-    bool broken = false, resumed = false;
+    bool broken = false, resumed = false, upstream = false;
     pthread_mutex_lock(&rml->lock);
     struct rml_peer *peer = rml_peer_get(&rml->peers, &info->name);
     if (peer) {
         old = peer->link;
+        upstream = peer->upstream;
         broken = peer->broken != NULL;
         resumed = peer->broken && peer->session && peer->session->peer == info->epoch;
         rml_mend_forget_locked(peer);
@@ -415,6 +416,7 @@ static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
         log_error(LOG_RML, "no memory for a link to %s", ORTE_NAME_PRINT(&info->name));
         return;
     }
+    rml_silence_watch(rml, link, info, upstream);
     rml_pass_waiting(rml, peer);
     if (resumed) {
         log_info(LOG_RML, "the link to %s is there again", ORTE_NAME_PRINT(&info->name));
@@ -485,4 +487,5 @@ const struct oob_ops rml_oob_ops = {
     .up = on_up,
     .frame = rml_on_frame,
     .down = on_down,
+    .silent = rml_hear_silence,
 };

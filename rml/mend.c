@@ -67,9 +67,9 @@ void rml_mend_forget_locked(struct rml_peer *peer)
 bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
                      int status)
 {
-    if (status == ORTE_SUCCESS || rml->reconnect_us == 0 || rml->ending ||
-        rml->phase == RML_FINALIZED) {
-        return false; /* an orderly end, or nobody who would mend */
+    if (status == ORTE_SUCCESS || status == ORTE_ERR_TIMEOUT || rml->reconnect_us == 0 ||
+        rml->ending || rml->phase == RML_FINALIZED) {
+        return false; /* an orderly end, a peer that answers nothing, or nobody who would mend */
     }
     struct rml_break *broken = calloc(1, sizeof(*broken));
     if (!broken) {

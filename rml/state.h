@@ -101,6 +101,8 @@ struct rml {
     void *resolve_arg;
     struct list unresolved; /* struct rml_peer: not yet asked for */
     struct loop_task ask;
+    void (*silent)(void *arg, const struct oob_peer *peer, bool is_silent);
+    void *silent_arg;
     int (*admit)(void *arg, const struct oob_peer *peer);
     void *admit_arg;
     int (*on_enable)(void *arg);
@@ -157,6 +159,13 @@ void rml_mend_forget_locked(struct rml_peer *peer);
 /* A daemon whose link may be down, but that was not said to be lost: there may be another way soon.
  */
 bool rml_awaits_repair_locked(const struct rml *rml, const orte_process_name_t *name);
+
+/* --- silence.c --- */
+
+/* A link came up: is its silence a fault? On the loop. */
+void rml_silence_watch(struct rml *rml, struct oob_link *link, const struct oob_peer *info,
+                       bool upstream);
+void rml_hear_silence(void *arg, struct oob_link *link, bool is_silent);
 
 /* --- resolve.c --- */
 

@@ -1,0 +1,183 @@
+#!/bin/bash
+# Processes that stop: a daemon for 3 s, which nobody notices; one that stays stopped, which is a
+# lost node; keelrun itself, by Ctrl-Z or SIGSTOP; a rank, by its debugger; all of them at once.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+examples=$KEEL_TEST_BUILDDIR/examples
+# A chain of daemons, so that those between the ends relay.
+chain=(--simulate 4x1 -n 4 --mca routed_radix 1)
+# Limits short enough for a test; where a process must not be suspected, the usual ones hold.
+short=(--mca oob_heartbeat_ms 200 --mca rml_suspect_ms 1000 --mca rml_fail_ms 3000)
+
+# daemon VPID: the pid of that daemon, which is on node VPID - 1: keelrun has a node of its own.
+daemon()
+{
+    local one
+    for one in $(descendants "$pid" | awk '$2 == "keeld" { print $1 }'); do
+        if tr '\0' ' ' <"/proc/$one/cmdline" | grep -q -- "--vpid $1 " && ! is_shepherd "$one"; then
+            echo "$one"
+            return
+        fi
+    done
+}
+
+# A daemon's shepherd is its child, and is called as it is.
+is_shepherd()
+{
+    local parent
+    parent=$(awk '{ print $4 }' "/proc/$1/stat")
+    [ "$(cat "/proc/$parent/comm")" = keeld ]
+}
+
+# held SECONDS PID...: stops processes for that time.
+held()
+{
+    local seconds=$1
+    shift
+    kill -STOP "$@"
+    sleep "$seconds"
+    kill -CONT "$@"
+}
+
+state()
+{
+    sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"
+}
+
+is_stopped()
+{
+    [ "$(state "$1")" = T ]
+}
+
+everything()
+{
+    pids="$pid $(descendants "$pid" | cut -d ' ' -f 1 | xargs)"
+}
+
+# hanging OPTION...: a job whose ranks stay; sets pids.
+hanging()
+{
+    start "$keelrun" "$@" "$helpers/member" hang
+    wait_for 15 has_lines "$work/out" 4 || ok "the job starts: $*" false
+    everything
+}
+
+# --- a daemon ---
+
+has_ranks()
+{
+    [ "$(descendants "$pid" | grep -c ' rml_chat$')" = 4 ]
+}
+
+start "$keelrun" "${chain[@]}" "$examples/rml_chat" $((60000 / slow))
+wait_for 15 has_ranks
+victim=$(daemon 2)
+sleep 0.3
+held 3 "$victim"
+await 60
+is "a relay stopped for 3 s amid a stream: exit code" 0 "$code"
+like "a relay stopped for 3 s: everything was heard once and in order" "$work/out" \
+    '^rml_chat: 4 ranks, [0-9]+ lines, 0 errors$'
+is "a relay stopped for 3 s: nobody noticed" "" "$(cat "$work/err")"
+ok "a relay stopped for 3 s: the stream took longer ($wall_ms ms)" [ "$wall_ms" -ge 3000 ]
+
+hanging "${chain[@]}" "${short[@]}"
+victim=$(daemon 2)
+begin=$(now_ms)
+kill -STOP "$victim"
+ok "a daemon that stays stopped: keelrun says so at first" \
+    wait_for 3 grep -q '^keelrun: the daemon of node node1 does not answer$' "$work/err"
+ok "... and goes on" is_alive "$pid"
+await 15
+is "a daemon that stays stopped: exit code" 125 "$code"
+like "a daemon that stays stopped: the reason" "$work/err" \
+    '^keelrun: lost the daemon of node node1: it has not answered for too long$'
+ok "a daemon that stays stopped: in time" [ $(($(now_ms) - begin)) -le $((7000 * slow)) ]
+no_leftovers "a daemon that stays stopped: nothing is left" "" "$pids"
+
+hanging "${chain[@]}" "${short[@]}"
+victim=$(daemon 1)
+kill -STOP "$victim"
+wait_for 3 grep -q 'node0 does not answer$' "$work/err"
+kill -CONT "$victim"
+ok "a daemon that comes back in time is forgiven" \
+    wait_for 3 grep -q '^keelrun: the daemon of node node0 answers again$' "$work/err"
+ok "... and the job lives" is_alive "$pid"
+kill -INT "$pid"
+await 10
+is "a daemon that comes back: exit code" 130 "$code"
+
+# --- a rank ---
+
+hanging "${chain[@]}" "${short[@]}"
+victim=$(descendants "$pid" | awk '$2 == "member" { print $1; exit }')
+held 5 "$victim"
+is "a rank that is stopped for longer than the limit: no word" "" "$(cat "$work/err")"
+ok "... and the job lives" is_alive "$pid"
+kill -INT "$pid"
+await 10
+is "a stopped rank: exit code" 130 "$code"
+
+# --- keelrun ---
+
+# Longer than any other may be silent, shorter than the lifeline's grace.
+hanging "${chain[@]}" "${short[@]}" --mca lifeline_grace 30
+held 5 "$pid"
+sleep 1
+is "keelrun stopped for 5 s: no word" "" "$(cat "$work/err")"
+ok "... and the job lives" is_alive "$pid"
+kill -INT "$pid"
+await 10
+is "keelrun stopped for 5 s: exit code" 130 "$code"
+
+hanging "${chain[@]}" "${short[@]}" --mca lifeline_grace 30
+kill -TSTP "$pid"
+ok "Ctrl-Z suspends keelrun" wait_for 3 is_stopped "$pid"
+is "... which says what that means" \
+    "keelrun: suspended: the job goes on without keelrun; other nodes wait for it for 30 s" \
+    "$(cat "$work/err")"
+sleep 4
+kill -CONT "$pid"
+sleep 1
+ok "... and the job lives" is_alive "$pid"
+kill -TSTP "$pid"
+ok "Ctrl-Z again" wait_for 3 is_stopped "$pid"
+kill -CONT "$pid"
+kill -INT "$pid"
+await 10
+is "Ctrl-Z: exit code" 130 "$code"
+
+# Nobody who could end them is left to those nodes.
+hanging "${chain[@]}" "${short[@]}" --mca lifeline_grace 4
+nodes="$(daemon 1) $(daemon 2) $(daemon 3) $(daemon 4)"
+ranks=$(descendants "$pid" | awk '$2 == "member" { print $1 }' | xargs)
+all_gone()
+{
+    local one
+    for one in $nodes $ranks; do
+        is_gone "$one" || return 1
+    done
+}
+kill -STOP "$pid"
+ok "keelrun stopped for longer than the grace: the other nodes' processes end" wait_for 10 all_gone
+kill -CONT "$pid"
+await 10
+is "keelrun stopped for longer than the grace: exit code" 125 "$code"
+like "keelrun stopped for longer than the grace: the reason" "$work/err" \
+    '^keelrun: lost the daemon of node node0'
+
+# --- all of them ---
+
+# Whatever goes on first blames nobody.
+hanging "${chain[@]}" "${short[@]}" --mca lifeline_grace 3
+# shellcheck disable=SC2086 # a list
+held 6 $pids
+sleep 3
+is "everything stopped for 6 s: no word" "" "$(cat "$work/err")"
+ok "... and the job lives" is_alive "$pid"
+kill -INT "$pid"
+await 10
+is "everything stopped: exit code" 130 "$code"
+
+finish
