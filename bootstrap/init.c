@@ -236,7 +236,7 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
         .role = OOB_KEY_PEERCRED,
         .dispatch = RML_DISPATCH_PROGRESS,
         .job_size = keel->self.size,
-        .unix_dir = keel->self.kind == SELF_PMIX ? keel->self.session_dir : NULL,
+        .unix_dir = keel->self.session_dir,
     };
     crypto_random(&config.epoch, sizeof(config.epoch));
     status = rml_create(&keel->rml, &config, reason, reason_size);

@@ -29,8 +29,8 @@ void finalizing(const struct cell *cell)
     call_fini(&posted);
 }
 
-/* My name, an address at least, and only printable characters, none of which a shell would take
- * for its own inside quotes. */
+/* My name, and an address at least, of which one is local where the session has a folder. Only
+ * printable characters, none of which a shell would take for its own inside quotes. */
 void contact_is_told(const struct cell *cell)
 {
     (void) cell;
@@ -40,6 +40,7 @@ void contact_is_told(const struct cell *cell)
     snprintf(name, sizeof(name), "%" PRIu32 ".%" PRIu32 ";", me.jobid, me.vpid);
     must(strncmp(contact, name, strlen(name)) == 0);
     must(strstr(contact, "://") != NULL);
+    must(!getenv("KEEL_SESSION_DIR") || strstr(contact, ";unix:///") != NULL);
     for (const char *at = contact; *at; at++) {
         must(*at > ' ' && *at < 0x7f && !strchr("'\"\\$`", *at));
     }
