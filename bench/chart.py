@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
-"""chart.py LAUNCH.TXT OUT.SVG: what bench/launch printed as a picture: keelrun's time as a share of
-each peer's."""
+"""chart.py LAUNCH.TXT|RML.TXT OUT.SVG: what bench/launch or bench/rml printed as a picture: Keel's
+time as a share of each peer's."""
 import re
 import sys
 from xml.sax.saxutils import escape
 
-LINE = re.compile(r"^(?P<program>\S.*?)\s+(?P<ranks>\d+)\s+(?P<launcher>keelrun|hydra|mpirun)\s+"
-                  r"(?P<median>[\d.]+)\s+[\d.]+\s+[\d.]+(?:\s+(?P<ratio>[\d.]+)\s+[\d.]+)?(?:\s|$)")
+LAUNCH = re.compile(r"^(?P<program>\S.*?)\s+(?P<ranks>\d+)\s+(?P<launcher>keelrun|hydra|mpirun)\s+"
+                    r"(?P<median>[\d.]+)\s+[\d.]+\s+[\d.]+(?:\s+[\d.]+\s+[\d.]+)?(?:\s|$)")
+RML = re.compile(r"^\s*(?P<bytes>\d+)  (?P<who>(?:RML|ZeroMQ|NNG).*?)\s+"
+                 r"(?P<trip>[\d.]+)\s+[\d.]+\s+(?P<rate>[\d.]+)\s+[\d.]+(?:\s|$)")
+NOTE = re.compile(r"(date|machine|kernel|WARNING) ")
 STYLE = """
     .page { fill: #ffffff; stroke: #c9d1d9; }
-    .hydra { fill: #93c5fd; } .mpirun { fill: #86efac; } .slower { fill: #fca5a5; }
+    .one { fill: #93c5fd; } .two { fill: #86efac; } .three { fill: #d8b4fe; }
+    .slower { fill: #fca5a5; }
     .line { stroke: #57606a; stroke-width: 1.2; stroke-dasharray: 5 4; }
     .name { font-weight: bold; fill: #1f2328; }
     .text { fill: #1f2328; }
     .note { fill: #57606a; font-size: 12px; }
     @media (prefers-color-scheme: dark) {
       .page { fill: #0d1117; stroke: #30363d; }
-      .hydra { fill: #1d4ed8; } .mpirun { fill: #15803d; } .slower { fill: #b91c1c; }
+      .one { fill: #1d4ed8; } .two { fill: #15803d; } .three { fill: #7e22ce; }
+      .slower { fill: #b91c1c; }
       .line { stroke: #8b949e; }
       .name, .text { fill: #e6edf3; }
       .note { fill: #9da7b1; }
@@ -26,46 +31,74 @@ LEFT, UNIT, RIGHT, STEP, HEAD = 270, 300, 190, 22, 78
 MOST = 1.3  # a longer bar is cut off
 
 
+COLOURS = {"hydra": "one", "mpirun": "two", "ZeroMQ": "one", "ZeroMQ CURVE": "two", "NNG": "three"}
+
+
+def launch_rows(lines):
+    """[(group, label, peer, Keel's time, the peer's, unit)]"""
+    rows, own = [], None
+    for found in filter(None, map(LAUNCH.match, lines)):
+        if found["launcher"] == "keelrun":
+            own = float(found["median"])
+        elif own and float(found["median"]) > 0:
+            rows.append((found["program"], f"N = {found['ranks']}, {found['launcher']}",
+                         found["launcher"], own, float(found["median"]), "ms"))
+    return rows
+
+
+def size(number):
+    for shift, unit in ((20, "MiB"), (10, "KiB")):
+        if number >> shift:
+            return f"{number >> shift} {unit}"
+    return f"{number} B"
+
+
+def rml_rows(lines):
+    """Half a round trip, and the time a message takes in a stream: the same rows."""
+    trips, streams, own = [], [], None
+    for found in filter(None, map(RML.match, lines)):
+        times = float(found["trip"]), 1e3 / float(found["rate"])
+        if found["who"] == "RML tcp":
+            own = times
+        elif own and found["who"] in COLOURS:
+            label = f"{size(int(found['bytes']))}, {found['who']}"
+            trips.append(("half round trip", label, found["who"], own[0], times[0], "us"))
+            streams.append(("one of a stream", label, found["who"], own[1], times[1], "us"))
+    return trips + streams
+
+
 def read(path):
-    """[(program, ranks, peer, keelrun's ms, the peer's ms)], the notes on the machine"""
-    rows, own, notes = [], None, []
+    """The rows, the title, and the notes on the machine"""
     with open(path, encoding="utf-8") as file:
-        for line in file:
-            found = LINE.match(line)
-            if not found:
-                if re.match(r"(date|machine|kernel|WARNING) ", line):
-                    notes.append(re.sub(r"\s+", " ", line.strip()))
-                continue
-            if found["launcher"] == "keelrun":
-                own = float(found["median"])
-            elif own and float(found["median"]) > 0:
-                rows.append((found["program"], found["ranks"], found["launcher"], own,
-                             float(found["median"])))
-    return rows, notes
+        lines = file.read().splitlines()
+    notes = [re.sub(r"\s+", " ", line) for line in lines if NOTE.match(line)]
+    if any(line.split()[1:2] == ["who"] for line in lines):
+        return rml_rows(lines), "The RML's time over encrypted TCP as a share of its peer's", notes
+    return launch_rows(lines), "Time from start to end: keelrun as a share of its peer", notes
 
 
-def milliseconds(value):
-    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+def short(value):
+    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else f"{value:.0f}"
 
 
 def bar(row, y, first):
-    program, ranks, peer, own, other = row
+    group, label, peer, own, other, unit = row
     ratio = own / other
     width = min(ratio, MOST) * UNIT
-    kind = peer if ratio <= 1 else "slower"
+    kind = COLOURS[peer] if ratio <= 1 else "slower"
     lines = []
     if first:
-        lines.append(f'<text class="name" x="16" y="{y + 12}">{escape(program)}</text>')
+        lines.append(f'<text class="name" x="16" y="{y + 12}">{escape(group)}</text>')
     lines.append(f'<text class="text" x="{LEFT - 8}" y="{y + 12}" text-anchor="end">'
-                 f'N = {ranks}, {peer}</text>')
+                 f'{escape(label)}</text>')
     lines.append(f'<rect class="{kind}" x="{LEFT}" y="{y}" width="{width:.1f}" height="15"/>')
     lines.append(f'<text class="text" x="{LEFT + width + 8:.1f}" y="{y + 12}">{ratio:.2f}</text>')
     lines.append(f'<text class="note" x="{LEFT + MOST * UNIT + RIGHT - 16:.0f}" y="{y + 12}" '
-                 f'text-anchor="end">{milliseconds(own)} / {milliseconds(other)} ms</text>')
+                 f'text-anchor="end">{short(own)} / {short(other)} {unit}</text>')
     return lines
 
 
-def draw(rows, notes):
+def draw(rows, title, notes):
     body, y, last = [], HEAD, None
     for row in rows:
         if last and row[0] != last:
@@ -78,12 +111,11 @@ def draw(rows, notes):
     head = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
             f'width="{width:.0f}" height="{height}" font-size="13" role="img" '
             'font-family="DejaVu Sans, Helvetica, Arial, sans-serif" '
-            'aria-label="The time keelrun takes as a share of what its peers take">',
-            '<title>Launch time, keelrun beside its peers</title>', f'<style>{STYLE}</style>',
+            f'aria-label="{escape(title)}">',
+            f'<title>{escape(title)}</title>', f'<style>{STYLE}</style>',
             f'<rect class="page" x="0.5" y="0.5" width="{width - 1:.0f}" height="{height - 1}" '
             'rx="10"/>',
-            '<text class="name" x="16" y="28">Time from start to end: keelrun as a share of its '
-            'peer; shorter is better</text>',
+            f'<text class="name" x="16" y="28">{escape(title)}; shorter is better</text>',
             f'<text class="note" x="{one}" y="{HEAD - 16}" text-anchor="middle">as long as the '
             'peer</text>',
             f'<line class="line" x1="{one}" y1="{HEAD - 8}" x2="{one}" y2="{y}"/>']
@@ -93,11 +125,11 @@ def draw(rows, notes):
 
 
 def main():
-    rows, notes = read(sys.argv[1])
+    rows, title, notes = read(sys.argv[1])
     if not rows:
         sys.exit(f"{sys.argv[1]}: no figures")
     with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(draw(rows, notes))
+        file.write(draw(rows, title, notes))
 
 
 if __name__ == "__main__":

@@ -344,12 +344,9 @@ static void find_command(struct bench *bench, enum launcher launcher, const char
 static bool find_programs(struct bench *bench)
 {
     char keelrun[PATH_MAX + 32];
-    ssize_t length = readlink("/proc/self/exe", bench->programs, sizeof(bench->programs) - 1);
-    char *slash = length > 0 ? strrchr(bench->programs, '/') : NULL;
-    if (!slash) {
+    if (!run_own_folder(bench->programs, sizeof(bench->programs))) {
         return false;
     }
-    *slash = '\0';
     find_command(bench, HYDRA, "mpiexec.hydra");
     find_command(bench, MPIRUN, "mpirun.openmpi");
     snprintf(keelrun, sizeof(keelrun), "%s/../bin/keelrun", bench->programs);

@@ -1,7 +1,29 @@
 # bench: Keel beside its peers. `make bench` runs all; nothing of it is part of `make check`.
-noinst_PROGRAMS += bench/launch
-bench_launch_SOURCES = bench/launch.c bench/machine.c bench/machine.h bench/run.c bench/run.h \
-	bench/series.c bench/series.h
+bench_common = bench/machine.c bench/machine.h bench/run.c bench/run.h bench/series.c \
+	bench/series.h
+noinst_PROGRAMS += bench/launch bench/rml
+bench_launch_SOURCES = bench/launch.c $(bench_common)
+bench_rml_SOURCES = bench/rml.c $(bench_common)
+
+# What bench/rml starts: two processes each.
+noinst_PROGRAMS += bench/rml_keel
+bench_rml_keel_SOURCES = bench/rml_keel.c bench/ends.c bench/ends.h
+bench_rml_keel_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_rml_keel_LDADD = lib/libkeel.la
+BENCH_RML = bench/rml$(EXEEXT) bench/rml_keel$(EXEEXT)
+if HAVE_ZMQ
+noinst_PROGRAMS += bench/rml_zmq
+bench_rml_zmq_SOURCES = bench/rml_zmq.c bench/ends.c bench/ends.h
+bench_rml_zmq_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
+bench_rml_zmq_LDADD = $(ZMQ_LIBS)
+BENCH_RML += bench/rml_zmq$(EXEEXT)
+endif
+if HAVE_NNG
+noinst_PROGRAMS += bench/rml_nng
+bench_rml_nng_SOURCES = bench/rml_nng.c bench/ends.c bench/ends.h
+bench_rml_nng_LDADD = $(NNG_LIBS)
+BENCH_RML += bench/rml_nng$(EXEEXT)
+endif
 
 BENCH_HELLOS =
 if HAVE_MPICH
@@ -13,7 +35,7 @@ endif
 CLEANFILES += $(BENCH_HELLOS)
 EXTRA_DIST += bench/README.md bench/chart.py bench/hello.c
 
-bench-programs: bench/launch$(EXEEXT) bin/keelrun$(EXEEXT) bin/keeld$(EXEEXT) $(BENCH_HELLOS) \
+bench-programs: bench/launch$(EXEEXT) $(BENCH_RML) bin/keelrun$(EXEEXT) bin/keeld$(EXEEXT) $(BENCH_HELLOS) \
 	$(pkglib_LTLIBRARIES)
 
 # BENCH_LAUNCH='--rounds 5 --program true' passes options on.
@@ -28,5 +50,15 @@ bench-launch-figures: bench-programs
 	python3 '$(top_srcdir)/bench/chart.py' bench/launch.txt '$(top_srcdir)/docs/pictures/launch.svg'
 CLEANFILES += bench/launch.txt
 
-bench: bench-launch
-.PHONY: bench bench-programs bench-launch bench-launch-figures
+# BENCH_RML_OPTIONS='--rounds 5' passes options on.
+BENCH_RML_OPTIONS =
+bench-rml: bench-programs
+	bench/rml $(BENCH_RML_OPTIONS)
+bench-rml-figures: bench-programs
+	bench/rml $(BENCH_RML_OPTIONS) >bench/rml.txt || test $$? = 1
+	cp bench/rml.txt '$(top_srcdir)/docs/rml.txt'
+	python3 '$(top_srcdir)/bench/chart.py' bench/rml.txt '$(top_srcdir)/docs/pictures/rml.svg'
+CLEANFILES += bench/rml.txt
+
+bench: bench-launch bench-rml
+.PHONY: bench bench-programs bench-launch bench-launch-figures bench-rml bench-rml-figures

@@ -38,6 +38,17 @@ void run_prepare(void)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
+bool run_own_folder(char *folder, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", folder, size - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash) {
+        *slash = '\0';
+    }
+    return slash != NULL;
+}
+
 /* A group of its own, input from nowhere, output into the two files. 0 or an errno. */
 static int start(const char *const argv[], int out, int err, pid_t *pid)
 {
@@ -122,9 +133,16 @@ static size_t read_lines(int fd, char *last, size_t last_size)
     return count;
 }
 
+static void read_output(int fd, char *text, size_t size)
+{
+    ssize_t length = pread(fd, text, size - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+}
+
 static void finish(struct run *run, int status, int out, int err)
 {
     char last[sizeof(run->reason)] = "", ignored[sizeof(run->reason)];
+    read_output(out, run->output, sizeof(run->output));
     run->lines = read_lines(out, ignored, sizeof(ignored));
     read_lines(err, last, sizeof(last));
     if (run->end == RUN_DID_NOT_END) {
