@@ -51,7 +51,7 @@ report 'only compat includes the old paths' "$(grep -rnE --include='*.[ch]' \
     base oob rml btl bootstrap launcher include/keel)"
 
 # config.h chooses what the C library's headers declare, so no header comes before it.
-report 'every source begins with config.h' "$(find base oob rml btl bootstrap compat launcher -name '*.c' |
+report 'every source begins with config.h' "$(find base oob rml btl bootstrap compat launcher tools -name '*.c' |
     while read -r file; do
         grep -m 1 '^#include' "$file" | grep -qx '#include <config.h>' || echo "$file"
     done)"

@@ -13,8 +13,8 @@ EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/netns.sh test
 	tests/lib/slurm-cluster tests/system/slurm.sh \
 	tests/system/mpich.sh tests/system/openmpi.sh tests/system/pmix.sh \
 	tests/system/neighbours.sh
-SYSTEM_TESTS += tests/system/late.sh tests/system/silence.sh
-EXTRA_DIST += tests/system/late.sh tests/system/silence.sh
+SYSTEM_TESTS += tests/system/late.sh tests/system/silence.sh tests/system/perf.sh
+EXTRA_DIST += tests/system/late.sh tests/system/silence.sh tests/system/perf.sh
 SYSTEM_TESTS += tests/system/foreign.sh
 EXTRA_DIST += tests/system/foreign.sh tests/system/fake-pmix.c
 

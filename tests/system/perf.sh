@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# keel-perf: every test over every rail, its output for people and programs, and wrong usage.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+perf=$KEEL_TEST_BUILDDIR/bin/keel-perf
+few="--iterations 3"
+
+# The lines of figures: "BYTES ITERATIONS ...".
+figures()
+{
+    grep -cE '^ +[0-9]+ +[0-9]+ ' "$work/out"
+}
+
+for btl in sm tcp; do
+    # shellcheck disable=SC2086
+    run_limited 30 "$keelrun" -n 2 "$perf" --btl $btl $few --size 64k:100k
+    is "$btl: measures" 0 "$code"
+    like "$btl: the head names module and limits" "$work/out" "^# module +$btl: .*MB/s"
+    like "$btl: and the processors" "$work/out" '^# rank 1 +.*processors [0-9]'
+    atomics=1
+    ! grep -q 'atomic_lat over .* left out' "$work/err" || atomics=0
+    is "$btl: a line for every size of every test" $((7 * 2 + atomics)) "$(figures)"
+    # shellcheck disable=SC2086
+    run_limited 30 "$keelrun" -n 2 "$perf" --btl $btl $few --size 0:1 --test am_lat,put_lat
+    is "$btl: empty messages" 0 "$code"
+    is "$btl: and one byte" 4 "$(figures)"
+done
+
+# shellcheck disable=SC2086
+run_limited 20 "$keelrun" -n 1 "$perf" --btl self $few --size 8:8
+is "self: a job of one rank" 0 "$code"
+like "self: has put and get" "$work/out" '^# get_bw over self'
+
+# shellcheck disable=SC2086
+run_limited 20 "$keelrun" -n 4 --oversubscribe "$perf" $few --size 1m --test am_bw,put_bw
+is "ranks that stand by" 0 "$code"
+is "only the tests that were named" 2 "$(figures)"
+
+# shellcheck disable=SC2086
+run_limited 20 "$keelrun" --simulate 2x1 -n 2 "$perf" $few --size 8 --json --plot "$work/plot.svg"
+is "between nodes" 0 "$code"
+like "JSON: tcp between nodes" "$work/out" '"btl":"tcp","test":"am_lat","size":8,"iterations":[0-9]+,"latency_us":\{"min":[0-9.]+,"median":[0-9.]+,"p99":[0-9.]+\},"MB_per_s":[0-9.]+,"messages_per_s":[0-9]+\}'
+if command -v python3 >/dev/null; then
+    is "JSON: one object with machine and results" "machine results window" \
+        "$(python3 -c 'import json, sys; print(*sorted(json.load(sys.stdin)))' <"$work/out")"
+else
+    skip "JSON: one object with machine and results" "no python3"
+fi
+like "a picture" "$work/plot.svg" '<polyline .*points=.[0-9.]+,[0-9.]+'
+is "a picture to its end" "</svg>" "$(tail -n 1 "$work/plot.svg")"
+
+# --- wrong usage ---
+
+# refuses NAME CODE PATTERN OPTION...
+refuses()
+{
+    local name=$1 expected=$2 pattern=$3
+    shift 3
+    run_limited 20 "$keelrun" -n 2 "$perf" "$@"
+    is "$name: exit code" "$expected" "$code"
+    like "$name: says so" "$work/err" "$pattern"
+}
+
+refuses "no such test" 2 '^keel-perf: --test does not take am_lat,am_lag' --test am_lat,am_lag
+refuses "sizes that go down" 2 '^keel-perf: --size does not take 64:8' --size 64:8
+refuses "a size too large" 2 '^keel-perf: --size does not take 99999999m' --size 99999999m
+refuses "a negative size" 2 '^keel-perf: --size does not take -8' --size=-8
+refuses "no window" 2 '^keel-perf: --window does not take 0' --window 0
+refuses "no time" 2 '^keel-perf: --time does not take nan' --time nan
+refuses "a word too many" 2 '^keel-perf: what is sm' sm
+refuses "no such option" 2 'unrecognized option' --fast
+refuses "no such module" 1 'nosuch' --btl nosuch --size 8
+refuses "a picture in a folder that is not there" 1 \
+    "cannot write $work/none/plot.svg: No such file" --size 8 --test am_lat --iterations 10 \
+    --plot "$work/none/plot.svg"
+is "wrong usage is said once" 1 \
+    "$("$keelrun" -n 2 "$perf" --window 0 2>&1 | grep -c 'keel-perf: --window')"
+
+run_limited 20 "$perf" --help
+is "help without a launcher" 0 "$code"
+like "help lists the tests" "$work/out" '^  atomic_lat '
+finish

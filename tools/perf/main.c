@@ -1,0 +1,175 @@
+/* keel-perf: latency, rate and bandwidth of the data plane between two ranks. See keel-perf(1). */
+#include <config.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tools/perf/options.h>
+#include <tools/perf/plot.h>
+#include <tools/perf/report.h>
+
+static const char place_key[] = "keel-perf.place";
+
+/* The results that a picture is drawn of. */
+struct results {
+    struct result *all;
+    size_t count;
+};
+
+static void check(int status, const char *what)
+{
+    if (status < 0) {
+        keel_abort(1, "keel-perf: %s: %s", what, opal_strerror(status));
+    }
+}
+
+static void keep(struct results *results, const struct result *result)
+{
+    struct result *longer = realloc(results->all, (results->count + 1) * sizeof(*longer));
+    if (!longer) {
+        keel_abort(1, "keel-perf: no memory for the results");
+    }
+    results->all = longer;
+    results->all[results->count++] = *result;
+}
+
+/* The size after this one; the last is never left out. */
+static size_t next_size(const struct options *options, size_t size)
+{
+    size_t next = size > 0 ? 2 * size : 1;
+    return size < options->last_size && next > options->last_size ? options->last_size : next;
+}
+
+/* One test over all sizes. Both ends walk through them alike, so that the answering one knows when
+ * to go on. */
+static void run_test(struct pair *pair, const struct options *options, const struct perf_test *test,
+                     struct report *report, struct results *results)
+{
+    size_t first = test->fixed_size ? test->fixed_size : options->first_size;
+    size_t last = test->fixed_size ? test->fixed_size : options->last_size;
+    for (size_t size = first; size <= last; size = next_size(options, size)) {
+        struct effort effort = {.seconds = options->seconds, .iterations = options->iterations};
+        struct result result;
+        if (!report) {
+            check(pair_answer(pair), test->name);
+            continue;
+        }
+        check(measure(pair, test, size, &effort, &result), test->name);
+        check(pair_end(pair), test->name);
+        report_result(report, &result);
+        keep(results, &result);
+    }
+}
+
+static void run_tests(struct pair *pair, const struct options *options, struct report *report,
+                      struct results *results)
+{
+    for (size_t i = 0; i < options->test_count; i++) {
+        const struct perf_test *test = options->tests[i];
+        const char *refusal = test->refusal(pair);
+        if (refusal && report) {
+            report_refusal(report, test, refusal);
+        } else if (!refusal) {
+            run_test(pair, options, test, report, results);
+        }
+    }
+}
+
+/* Rank 0 learns where the ranks that take part are. */
+static size_t learn_places(struct place places[2])
+{
+    size_t count = keel_job_size() > 1 ? 2 : 1;
+    for (size_t i = 0; i < count; i++) {
+        orte_process_name_t rank = {keel_my_name()->jobid, (orte_vpid_t) i};
+        void *card = NULL;
+        size_t size = 0;
+        check(keel_modex_recv(&rank, place_key, &card, &size), "where the ranks are");
+        if (size != sizeof(places[i])) {
+            keel_abort(1, "keel-perf: rank %zu is of another version", i);
+        }
+        memcpy(&places[i], card, size);
+        free(card);
+    }
+    return count;
+}
+
+static void draw(const struct options *options, const struct report *report,
+                 const struct place *place, const struct results *results)
+{
+    char title[256];
+    snprintf(title, sizeof(title), "keel-perf over %s, %s", report->btl, place->model);
+    if (!plot_write(options->plot, title, results->all, results->count)) {
+        keel_abort(1, "keel-perf: cannot write %s: %s", options->plot, strerror(errno));
+    }
+}
+
+/* Rank 0's part. Returns the program's exit code. */
+static int lead(struct pair *pair, const struct options *options)
+{
+    struct place places[2];
+    struct results results = {.count = 0};
+    struct report report = {.out = stdout, .json = options->json};
+    size_t place_count = learn_places(places);
+    report_begin(&report, pair, places, place_count);
+    run_tests(pair, options, &report, &results);
+    report_end(&report);
+    if (options->plot) {
+        draw(options, &report, places, &results);
+    }
+    int exit_code = results.count > 0 && !ferror(stdout) ? 0 : 1;
+    free(results.all);
+    return exit_code;
+}
+
+static int run(const struct options *options)
+{
+    struct pair pair = {.window = options->window};
+    struct place place = {.pinned_here = false};
+    uint32_t rank = keel_my_name()->vpid;
+    size_t capacity = options->last_size > 64 ? options->last_size : 64;
+    char why[256];
+    int exit_code = 0;
+    place_pin(&place);
+    place_describe(&place);
+    check(keel_modex_send(place_key, &place, sizeof(place)), "where this rank is");
+    if (!pair_open(&pair, rank <= 1, options->btl, capacity, why, sizeof(why))) {
+        keel_abort(1, "keel-perf: %s", why);
+    }
+    if (rank == 0) {
+        exit_code = lead(&pair, options);
+    } else if (rank == 1) {
+        run_tests(&pair, options, NULL, NULL);
+    }
+    check(keel_fence(), "the last fence");
+    if (rank <= 1) {
+        pair_close(&pair);
+    }
+    return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    const char *rank = getenv("KEEL_RANK");
+    bool loud = !rank || strcmp(rank, "0") == 0;
+    int asked = options_read(&options, argc, argv, loud);
+    if (asked != 0) { /* one rank complains, and ends the job; the others must not end it before */
+        options_free(&options);
+        return asked < 0 && loud ? 2 : 0;
+    }
+    char components[128];
+    if (options.btl) { /* the module must be open, and nothing better beside it */
+        snprintf(components, sizeof(components), "self,%s", options.btl);
+        setenv("KEEL_MCA_btl", components, 1);
+    }
+    if (keel_init(NULL) != ORTE_SUCCESS) {
+        return 1;
+    }
+    int exit_code = run(&options);
+    if (keel_finalize() != ORTE_SUCCESS) {
+        exit_code = 1;
+    }
+    options_free(&options);
+    return exit_code;
+}

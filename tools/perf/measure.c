@@ -1,0 +1,103 @@
+#include <config.h>
+
+#include <stdlib.h>
+#include <time.h>
+#include <tools/perf/measure.h>
+
+enum { SAMPLES_MAX = 100000, BATCH_MAX = 1000000 };
+
+/* Reading the clock costs some 30 ns: a batch makes that small beside what is measured. */
+static const double warm_up_s = 0.02, latency_batch_s = 10e-6, stream_batch_s = 1e-3;
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* Connects, touches all memory, lets the processors reach their speed. *batch is how many
+ * operations a sample should have. */
+static int warm_up(struct pair *pair, const struct perf_test *test, size_t size, unsigned *batch)
+{
+    double length = test->kind == TEST_LATENCY ? latency_batch_s : stream_batch_s;
+    double begin = now_s(), start, end = begin;
+    unsigned count = 1;
+    double per_operation = 0;
+    while (end - begin < warm_up_s) {
+        start = end;
+        int status = test->run(pair, size, count);
+        if (status != OPAL_SUCCESS) {
+            return status;
+        }
+        end = now_s();
+        per_operation = (end - start) / count;
+        count = count < BATCH_MAX / 2 && end - start < length ? 2 * count : count;
+    }
+    double wanted = length / per_operation;
+    *batch = wanted < 1 ? 1 : wanted > BATCH_MAX ? BATCH_MAX : (unsigned) wanted;
+    if (test->kind != TEST_LATENCY && *batch < 2 * pair->window) {
+        *batch = 2 * pair->window;
+    }
+    return OPAL_SUCCESS;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double left = *(const double *) a, right = *(const double *) b;
+    return (left > right) - (left < right);
+}
+
+double percentile(double *samples, size_t count, double percent)
+{
+    qsort(samples, count, sizeof(*samples), compare);
+    size_t index = (size_t) (percent / 100 * (double) count);
+    return samples[index < count ? index : count - 1];
+}
+
+static bool is_enough(const struct effort *effort, uint64_t iterations, size_t samples, double past)
+{
+    if (samples >= SAMPLES_MAX) {
+        return true;
+    }
+    return effort->iterations > 0 ? iterations >= effort->iterations : past >= effort->seconds;
+}
+
+int measure(struct pair *pair, const struct perf_test *test, size_t size,
+            const struct effort *effort, struct result *result)
+{
+    unsigned batch;
+    uint64_t iterations = 0;
+    size_t count = 0;
+    int status = warm_up(pair, test, size, &batch);
+    double *samples = malloc(SAMPLES_MAX * sizeof(*samples));
+    if (!samples) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    if (effort->iterations > 0 && batch > effort->iterations) {
+        batch = (unsigned) effort->iterations;
+    }
+    double begin = now_s(), start, end = begin;
+    while (status == OPAL_SUCCESS && !is_enough(effort, iterations, count, end - begin)) {
+        start = now_s();
+        status = test->run(pair, size, batch);
+        end = now_s();
+        samples[count++] = (end - start) / batch / test->trips;
+        iterations += batch;
+    }
+    if (status == OPAL_SUCCESS) {
+        double median = percentile(samples, count, 50);
+        *result = (struct result){
+            .test = test,
+            .size = size,
+            .iterations = iterations,
+            .min_us = 1e6 * samples[0],
+            .median_us = 1e6 * median,
+            .p99_us = 1e6 * percentile(samples, count, 99),
+            .megabytes_per_s = 1e-6 * (double) size / median,
+            .messages_per_s = 1 / median,
+        };
+    }
+    free(samples);
+    return status;
+}

@@ -1,0 +1,232 @@
+#include <config.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tools/perf/options.h>
+#include <tools/perf/test.h>
+
+enum { SIZE_MOST = 1 << 30, WINDOW_MOST = 65536 };
+
+static const size_t last_size_default = 4u << 20;
+
+static void print_help(void)
+{
+    printf("Usage: keelrun -n 2 keel-perf [OPTION]...\n"
+           "Measures the data plane between ranks 0 and 1. See keel-perf(1).\n\n"
+           "  --btl NAME             over this module (self, sm, tcp, ...); default: the best one\n"
+           "  --test NAME[,NAME...]  default: all\n"
+           "  --size FIRST[:LAST]    bytes (k and m may follow), doubled on the way; default 8:4m\n"
+           "  --window N             operations under way in a stream; default 64\n"
+           "  --time SECONDS         for each size of each test; default 0.3\n"
+           "  --iterations N         so many operations instead\n"
+           "  --json                 print one JSON object\n"
+           "  --plot FILE.svg        draw a picture too\n"
+           "  --help, --version\n\nTests:\n");
+    for (size_t i = 0; all_tests[i]; i++) {
+        printf("  %-12s %s\n", all_tests[i]->name, all_tests[i]->what);
+    }
+}
+
+static void print_version(void)
+{
+    printf("keel-perf (Keel) %s\n", PACKAGE_VERSION);
+}
+
+/* A number of bytes with k or m behind it; *end is what follows. */
+static bool read_size(const char *text, size_t *size, const char **end)
+{
+    char *after;
+    errno = 0;
+    unsigned long long value = strtoull(text, &after, 10);
+    if (errno || after == text || *text == '-') {
+        return false;
+    }
+    unsigned shift = *after == 'k' || *after == 'K' ? 10 : *after == 'm' || *after == 'M' ? 20 : 0;
+    if (value > (unsigned long long) SIZE_MOST >> shift) {
+        return false;
+    }
+    *size = (size_t) value << shift;
+    *end = after + (shift > 0);
+    return true;
+}
+
+static bool read_sizes(struct options *options, const char *text)
+{
+    size_t first, last;
+    const char *end;
+    if (!read_size(text, &first, &end)) {
+        return false;
+    }
+    last = first;
+    if (*end == ':' && !read_size(end + 1, &last, &end)) {
+        return false;
+    }
+    if (*end || last < first) {
+        return false;
+    }
+    options->first_size = first;
+    options->last_size = last;
+    return true;
+}
+
+static const struct perf_test *find_test(const char *name, size_t length)
+{
+    for (size_t i = 0; all_tests[i]; i++) {
+        if (strlen(all_tests[i]->name) == length &&
+            strncmp(all_tests[i]->name, name, length) == 0) {
+            return all_tests[i];
+        }
+    }
+    return NULL;
+}
+
+static bool add_test(struct options *options, const struct perf_test *test)
+{
+    const struct perf_test **longer =
+        realloc(options->tests, (options->test_count + 1) * sizeof(*longer));
+    if (longer) {
+        options->tests = longer;
+        options->tests[options->test_count++] = test;
+    }
+    return longer != NULL;
+}
+
+/* A list with commas. */
+static bool read_tests(struct options *options, const char *text)
+{
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        const struct perf_test *test = find_test(text, length);
+        if (!test || !add_test(options, test)) {
+            return false;
+        }
+        if (!text[length]) {
+            return true;
+        }
+        text += length + 1;
+    }
+}
+
+static bool read_count(const char *text, uint64_t most, uint64_t *count)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || *text < '0' || *text > '9' || *end || value == 0 || value > most) {
+        return false;
+    }
+    *count = value;
+    return true;
+}
+
+static bool read_seconds(const char *text, double *seconds)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !(value > 0 && value <= 3600)) {
+        return false;
+    }
+    *seconds = value;
+    return true;
+}
+
+static bool read_btl(const char *text)
+{
+    return *text && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+}
+
+static bool take_option(struct options *options, int option, const char *value)
+{
+    uint64_t window;
+    switch (option) {
+    case 'b':
+        options->btl = value;
+        return read_btl(value);
+    case 't':
+        return read_tests(options, value);
+    case 's':
+        return read_sizes(options, value);
+    case 'w':
+        if (!read_count(value, WINDOW_MOST, &window)) {
+            return false;
+        }
+        options->window = (unsigned) window;
+        return true;
+    case 'm':
+        return read_seconds(value, &options->seconds);
+    case 'i':
+        return read_count(value, UINT64_MAX, &options->iterations);
+    case 'p':
+        options->plot = value;
+        return *value != '\0';
+    default:
+        return false;
+    }
+}
+
+static const struct option table[] = {
+    {"btl", required_argument, NULL, 'b'},
+    {"test", required_argument, NULL, 't'},
+    {"size", required_argument, NULL, 's'},
+    {"window", required_argument, NULL, 'w'},
+    {"time", required_argument, NULL, 'm'},
+    {"iterations", required_argument, NULL, 'i'},
+    {"json", no_argument, NULL, 'j'},
+    {"plot", required_argument, NULL, 'p'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},
+    {NULL, 0, NULL, 0},
+};
+
+static int complain(bool loud, const char *what, const char *value)
+{
+    if (loud) {
+        fprintf(stderr, "keel-perf: %s%s%s; see keel-perf --help\n", what, *value ? " " : "",
+                value);
+    }
+    return -1;
+}
+
+int options_read(struct options *options, int argc, char **argv, bool loud)
+{
+    int option, index = 0;
+    *options = (struct options){
+        .first_size = 8, .last_size = last_size_default, .window = 64, .seconds = 0.3};
+    opterr = loud;
+    while ((option = getopt_long(argc, argv, "", table, &index)) != -1) {
+        if (option == '?') {
+            return -1; /* getopt_long has said why */
+        } else if (option == 'h' || option == 'v') {
+            if (loud) {
+                option == 'h' ? print_help() : print_version();
+            }
+            return 1;
+        } else if (option == 'j') {
+            options->json = true;
+        } else if (!take_option(options, option, optarg)) {
+            char what[64];
+            snprintf(what, sizeof(what), "--%s does not take", table[index].name);
+            return complain(loud, what, *optarg ? optarg : "nothing");
+        }
+    }
+    if (optind < argc) {
+        return complain(loud, "what is", argv[optind]);
+    }
+    bool all = options->test_count == 0;
+    for (size_t i = 0; all && all_tests[i]; i++) {
+        if (!add_test(options, all_tests[i])) {
+            return complain(loud, "no memory", "");
+        }
+    }
+    return 0;
+}
+
+void options_free(struct options *options)
+{
+    free(options->tests);
+    options->tests = NULL;
+    options->test_count = 0;
+}

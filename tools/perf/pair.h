@@ -1,0 +1,45 @@
+/* Two ranks, the rail between them, and the messages on it. Rank 0 asks, rank 1 answers; where a
+ * job has one rank it does both, over self. */
+#ifndef TOOLS_PERF_PAIR_H
+#define TOOLS_PERF_PAIR_H
+
+#include <keel/keel.h>
+#include <stdbool.h>
+
+struct pair {
+    mca_btl_base_module_t *btl; /* borrowed */
+    struct mca_btl_base_endpoint_t *endpoint;
+    unsigned char *out, *in; /* what is sent; where the other's bytes arrive. capacity each */
+    size_t capacity;
+    mca_btl_base_registration_handle_t *out_handle, *in_handle;
+    uint64_t remote_address; /* the other's in */
+    unsigned char remote_handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
+    unsigned window;
+
+    size_t arrived;        /* bytes of the message that is coming in */
+    size_t owed_bytes;     /* size of the echoes owed */
+    unsigned owed, echoes; /* echoes to be sent; echoes that came */
+    unsigned owed_receipts, receipts;
+    bool over;          /* the other end has said that it is done */
+    unsigned under_way; /* sends or accesses without their callback yet */
+    int status;         /* the first error of a callback */
+};
+
+/* Chooses the rail to the other rank (btl: a component's name, or NULL), registers memory, and
+ * exchanges handles. Blocks in the job's fence: every rank calls it, those without a pair with
+ * takes_part false. False, with the reason in why: no such rail, or no memory. */
+bool pair_open(struct pair *pair, bool takes_part, const char *btl, size_t capacity, char *why,
+               size_t why_size);
+void pair_close(struct pair *pair);
+
+/* Sends one message, in as many fragments as the rail wants, and runs progress while the rail is
+ * full. The last fragment says what is expected: nothing, an echo of the same size, a receipt. */
+enum expect { EXPECT_NOTHING, EXPECT_ECHO, EXPECT_RECEIPT };
+int pair_send(struct pair *pair, size_t size, enum expect expect);
+/* Progress, and the answers that it made due. */
+int pair_drive(struct pair *pair);
+/* Answers until the other end calls pair_end. */
+int pair_answer(struct pair *pair);
+int pair_end(struct pair *pair);
+
+#endif

@@ -1,0 +1,135 @@
+#include <config.h>
+
+#include <inttypes.h>
+#include <string.h>
+#include <tools/perf/report.h>
+
+static void put_json_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char) *text;
+        if (c == '"' || c == '\\') {
+            fprintf(out, "\\%c", c);
+        } else if (c < ' ') {
+            fprintf(out, "\\u%04x", c);
+        } else {
+            fputc(c, out);
+        }
+    }
+    fputc('"', out);
+}
+
+static void put_member(FILE *out, const char *name, const char *text, const char *after)
+{
+    fprintf(out, "\"%s\":", name);
+    put_json_string(out, text);
+    fputs(after, out);
+}
+
+static void begin_json(const struct report *report, const struct pair *pair,
+                       const struct place *places, size_t count)
+{
+    FILE *out = report->out;
+    fputs("{\"machine\":{", out);
+    put_member(out, "model", places[0].model, ",");
+    put_member(out, "kernel", places[0].kernel, ",");
+    fprintf(out, "\"processors\":%ld,\"ranks\":[", places[0].online);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? ",{" : "{", out);
+        put_member(out, "host", places[i].host, ",");
+        put_member(out, "affinity", places[i].processors, "}");
+    }
+    fprintf(out, "]},\"window\":%u,\n\"results\":[", pair->window);
+}
+
+static void put_limit(FILE *out, const char *name, size_t limit)
+{
+    if (limit == SIZE_MAX) {
+        fprintf(out, "  %s any", name);
+    } else {
+        fprintf(out, "  %s %zu", name, limit);
+    }
+}
+
+static void begin_table(const struct report *report, const struct pair *pair,
+                        const struct place *places, size_t count)
+{
+    FILE *out = report->out;
+    const mca_btl_base_module_t *btl = pair->btl;
+    fprintf(out, "# keel-perf (Keel) %s\n", PACKAGE_VERSION);
+    fprintf(out, "# machine   %s, %ld processors, %s\n", places[0].model, places[0].online,
+            places[0].kernel);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "# rank %zu    %s, processors %s%s\n", i, places[i].host, places[i].processors,
+                places[i].pinned_here ? " (pinned by keel-perf)" : "");
+    }
+    fprintf(out, "# module    %s: latency %u us, bandwidth %u MB/s, exclusivity %u\n", report->btl,
+            btl->btl_latency, btl->btl_bandwidth, btl->btl_exclusivity);
+    fprintf(out, "# limits    eager %zu  send %zu", btl->btl_eager_limit, btl->btl_max_send_size);
+    put_limit(out, "put", btl->btl_put_limit);
+    put_limit(out, "get", btl->btl_get_limit);
+    fprintf(out, "  window %u\n", pair->window);
+}
+
+void report_begin(struct report *report, const struct pair *pair, const struct place *places,
+                  size_t place_count)
+{
+    report->btl = pair->btl->btl_component->btl_version.mca_component_name;
+    if (report->json) {
+        begin_json(report, pair, places, place_count);
+    } else {
+        begin_table(report, pair, places, place_count);
+    }
+    fflush(report->out);
+}
+
+static void put_heading(struct report *report, const struct perf_test *test)
+{
+    if (report->shown != test) {
+        fprintf(report->out, "\n# %s over %s: %s\n", test->name, report->btl, test->what);
+        fprintf(report->out, "#%9s %12s %10s %10s %10s %12s %14s\n", "bytes", "iterations",
+                "min us", "median us", "p99 us", "MB/s", "messages/s");
+    }
+    report->shown = test;
+}
+
+static void put_json_result(struct report *report, const struct result *result)
+{
+    FILE *out = report->out;
+    fputs(report->count++ ? ",\n{" : "\n{", out);
+    put_member(out, "btl", report->btl, ",");
+    put_member(out, "test", result->test->name, ",");
+    fprintf(out,
+            "\"size\":%zu,\"iterations\":%" PRIu64
+            ",\"latency_us\":{\"min\":%.4f,\"median\":%.4f,\"p99\":%.4f},"
+            "\"MB_per_s\":%.2f,\"messages_per_s\":%.0f}",
+            result->size, result->iterations, result->min_us, result->median_us, result->p99_us,
+            result->megabytes_per_s, result->messages_per_s);
+}
+
+void report_result(struct report *report, const struct result *result)
+{
+    if (report->json) {
+        put_json_result(report, result);
+    } else {
+        put_heading(report, result->test);
+        fprintf(report->out, "%10zu %12" PRIu64 " %10.3f %10.3f %10.3f %12.2f %14.0f\n",
+                result->size, result->iterations, result->min_us, result->median_us, result->p99_us,
+                result->megabytes_per_s, result->messages_per_s);
+    }
+    fflush(report->out);
+}
+
+void report_refusal(struct report *report, const struct perf_test *test, const char *why)
+{
+    fprintf(stderr, "keel-perf: %s over %s is left out: %s\n", test->name, report->btl, why);
+}
+
+void report_end(struct report *report)
+{
+    if (report->json) {
+        fputs("\n]}\n", report->out);
+    }
+    fflush(report->out);
+}

@@ -1,0 +1,30 @@
+/* The tests: each moves a number of messages or makes a number of accesses, and says nothing about
+ * time. */
+#ifndef TOOLS_PERF_TEST_H
+#define TOOLS_PERF_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <tools/perf/pair.h>
+
+/* What a test is about. All but latency keep a window of operations under way. */
+enum test_kind { TEST_LATENCY, TEST_BANDWIDTH, TEST_RATE, TEST_KINDS };
+
+struct perf_test {
+    const char *name, *what; /* for --help */
+    enum test_kind kind;
+    unsigned trips;    /* how often an operation crosses from one end to the other: 2 for there and
+                          back, whose half is reported */
+    size_t fixed_size; /* bytes; 0: any size */
+    /* Why this rail cannot, or NULL. */
+    const char *(*refusal)(const struct pair *pair);
+    /* Ends when count operations are complete. Returns 0 or a status of the rail's. */
+    int (*run)(struct pair *pair, size_t size, unsigned count);
+};
+
+extern const struct perf_test am_lat, am_rate, am_bw, put_lat, put_bw, get_lat, get_bw, atomic_lat;
+
+/* All of them, in the order of --help; NULL ends the list. */
+extern const struct perf_test *const all_tests[];
+
+#endif
