@@ -66,7 +66,7 @@ static bool is_enough(const struct effort *effort, uint64_t iterations, size_t s
 int measure(struct pair *pair, const struct perf_test *test, size_t size,
             const struct effort *effort, struct result *result)
 {
-    unsigned batch;
+    unsigned batch = 1;
     uint64_t iterations = 0;
     size_t count = 0;
     int status = warm_up(pair, test, size, &batch);
