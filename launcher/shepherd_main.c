@@ -1,9 +1,10 @@
 #include <config.h>
 
-#include <base/clock.h>
 #include <base/session.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <launcher/newsbox.h>
+#include <launcher/procs.h>
 #include <launcher/shepherd_main.h>
 #include <launcher/spawn.h>
 #include <launcher/spawn_wire.h>
@@ -19,233 +20,39 @@
 #include <unistd.h>
 
 enum {
-    BATCH_NEWS = 64, /* bounds what waits for a daemon that does not read */
-    BATCH_FDS = 96,
     SPAWNS_A_PASS = 16, /* so that ends are noticed while many processes are started */
     READ_BYTES = 64 * 1024,
     APPS_MAX = 65536,
-    STEP_GRACE_US = 300000,
-    AGENT_GRACE_US = 500000,
-    SHEPHERD_GRACE_US = 1000000,
-    KILL_LIMIT_US = 1600000, /* a process that SIGKILL does not end is left to the kernel */
     KILL_STEP_MS = 5,
     SEND_STEP_MS = 5,
 };
 
-struct batch {
-    struct news news[BATCH_NEWS + 1]; /* the first is for NEWS_FDS */
-    size_t count;                     /* without the first */
-    int fds[BATCH_FDS];               /* owned: the daemon's ends of pipes */
-    size_t fd_count;
-};
-
-struct proc {
-    pid_t pid;
-    uint32_t id;
-    enum spawn_kind kind;
-};
-
-/* Of what was started; each includes the one before. */
-enum killing { KILL_NOBODY, KILL_RANKS, KILL_ALL };
-
 struct herd {
     int sock, signals, null_fd;
     struct bytes in;
-    struct batch batches[2]; /* one collects, the other is being sent */
-    unsigned collecting;
-    const char *unsent; /* within the batch being sent */
-    size_t unsent_bytes;
+    struct newsbox news; /* closed: the daemon is gone */
+    struct procs procs;
     struct wire_app **apps; /* by number; NULL: not defined */
     size_t app_count;
-    struct proc *procs; /* the living */
-    size_t proc_count, proc_capacity;
     char **folders;
     size_t folder_count;
     char **envp; /* scratch: the environment of the process being started */
     size_t envp_capacity;
-    bool gone;                /* the daemon cannot be told anything more */
-    bool ending;              /* this process ends when the last descendant has */
-    enum killing killing;     /* what is to end */
-    uint64_t kill_started_us; /* clock_us */
-    bool steps_signalled;     /* since then */
+    bool ending; /* this process ends when the last descendant has */
 };
-
-/* Events. */
-
-static struct batch *collected(struct herd *herd)
-{
-    return &herd->batches[herd->collecting];
-}
-
-static void batch_clear(struct batch *batch)
-{
-    for (size_t i = 0; i < batch->fd_count; i++) {
-        close(batch->fds[i]);
-    }
-    batch->count = batch->fd_count = 0;
-}
-
-static bool news_fits(struct herd *herd)
-{
-    return herd->gone || collected(herd)->count < BATCH_NEWS;
-}
-
-static void news_add(struct herd *herd, struct news news)
-{
-    struct batch *batch = collected(herd);
-    if (!herd->gone) {
-        batch->news[++batch->count] = news;
-    }
-}
-
-/* Makes the collected batch the one being sent, if that is free. False: nothing is to be sent. */
-static bool batch_turn(struct herd *herd)
-{
-    struct batch *batch = collected(herd);
-    if (herd->unsent_bytes > 0) {
-        return true;
-    }
-    if (batch->count == 0) {
-        return false;
-    }
-    const struct news *first = &batch->news[1];
-    if (batch->fd_count > 0) {
-        batch->news[0] = (struct news){.type = NEWS_FDS, .value = (int32_t) batch->fd_count};
-        first = &batch->news[0];
-    }
-    herd->unsent = (const char *) first;
-    herd->unsent_bytes = (size_t) ((const char *) &batch->news[batch->count + 1] - herd->unsent);
-    herd->collecting ^= 1;
-    return true;
-}
-
-static ssize_t send_some(struct herd *herd, struct batch *batch)
-{
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(batch->fds))];
-    } control;
-    struct iovec part = {(void *) (uintptr_t) herd->unsent, herd->unsent_bytes};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    size_t size = batch->fd_count * sizeof(int);
-    if (size > 0) {
-        memset(&control, 0, sizeof(control));
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(size);
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(size);
-        memcpy(CMSG_DATA(&control.header), batch->fds, size);
-    }
-    return sendmsg(herd->sock, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-static void daemon_gone(struct herd *herd);
-
-/* Sends what is there, as far as the daemon takes it. */
-static void flush_news(struct herd *herd)
-{
-    while (!herd->gone && batch_turn(herd)) {
-        struct batch *batch = &herd->batches[herd->collecting ^ 1];
-        ssize_t sent = send_some(herd, batch);
-        if (sent < 0) {
-            if (errno != EAGAIN && errno != EINTR && errno != ETOOMANYREFS && errno != ENOBUFS &&
-                errno != ENOMEM) {
-                daemon_gone(herd);
-            }
-            return;
-        }
-        herd->unsent += sent;
-        herd->unsent_bytes -= (size_t) sent;
-        for (size_t i = 0; i < batch->fd_count; i++) { /* they went with the first byte */
-            close(batch->fds[i]);
-        }
-        batch->fd_count = 0;
-        if (herd->unsent_bytes == 0) {
-            batch_clear(batch);
-        }
-    }
-}
-
-/* The end of everything that was started. */
-
-static void kill_group(pid_t leader, int signal)
-{
-    if (kill(-leader, signal) < 0 && errno == ESRCH) {
-        kill(leader, signal);
-    }
-}
-
-/* SIGKILL to every child but the agents: ranks, and what ranks left behind. Returns how many there
- * were, reaped or not. */
-static size_t sweep_ranks(struct herd *herd, bool spare_shepherds)
-{
-    pid_t *agents = malloc((herd->proc_count + 1) * sizeof(*agents));
-    size_t count = 0;
-    for (size_t i = 0; agents && i < herd->proc_count; i++) {
-        if (herd->procs[i].kind != SPAWN_RANK) {
-            agents[count++] = herd->procs[i].pid;
-        }
-    }
-    size_t left = agents ? sweep_kill(agents, count, spare_shepherds) : 1;
-    free(agents);
-    return left;
-}
-
-static void signal_kind(const struct herd *herd, enum spawn_kind kind, int signal)
-{
-    for (size_t i = 0; i < herd->proc_count; i++) {
-        if (herd->procs[i].kind == kind) {
-            kill_group(herd->procs[i].pid, signal);
-        }
-    }
-}
-
-static void kill_begin(struct herd *herd, enum killing killing)
-{
-    if (herd->killing >= killing) {
-        return;
-    }
-    herd->killing = killing;
-    herd->kill_started_us = clock_us();
-    herd->steps_signalled = false;
-    signal_kind(herd, SPAWN_RANK, SIGKILL);
-    if (killing == KILL_ALL) {
-        signal_kind(herd, SPAWN_AGENT, SIGTERM);
-    }
-}
-
-/* On every pass while killing. A daemon that was an agent and has ended leaves its shepherd to us,
- * which ends what that daemon had started: it gets its time too. */
-static void kill_step(struct herd *herd)
-{
-    uint64_t age = clock_us() - herd->kill_started_us;
-    bool spare_shepherds = age < SHEPHERD_GRACE_US;
-    siginfo_t info;
-    bool done = age > KILL_LIMIT_US;
-    if (herd->killing == KILL_ALL && age >= STEP_GRACE_US && !herd->steps_signalled) {
-        herd->steps_signalled = true;
-        signal_kind(herd, SPAWN_STEP, SIGTERM);
-    }
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
-        done = true;
-    } else if (herd->killing == KILL_RANKS) {
-        done = sweep_ranks(herd, spare_shepherds) == 0 || done;
-    } else if (age < AGENT_GRACE_US) {
-        sweep_ranks(herd, spare_shepherds);
-    } else {
-        sweep_kill(NULL, 0, spare_shepherds);
-    }
-    herd->killing = done ? KILL_NOBODY : herd->killing;
-}
 
 static void daemon_gone(struct herd *herd)
 {
-    herd->gone = herd->ending = true;
-    batch_clear(&herd->batches[0]);
-    batch_clear(&herd->batches[1]);
-    herd->unsent_bytes = 0;
-    kill_begin(herd, KILL_ALL);
+    newsbox_close(&herd->news);
+    herd->ending = true;
+    procs_kill(&herd->procs, KILL_ALL);
+}
+
+static void flush_news(struct herd *herd)
+{
+    if (!newsbox_flush(&herd->news)) {
+        daemon_gone(herd);
+    }
 }
 
 /* Starting. */
@@ -327,20 +134,6 @@ static void close_fds(const struct herd *herd, int fds[SPAWN_FDS])
     }
 }
 
-static bool reserve_proc(struct herd *herd)
-{
-    if (herd->proc_count < herd->proc_capacity) {
-        return true;
-    }
-    size_t capacity = herd->proc_capacity ? herd->proc_capacity * 2 : 64;
-    struct proc *procs = realloc(herd->procs, capacity * sizeof(*procs));
-    if (procs) {
-        herd->procs = procs;
-        herd->proc_capacity = capacity;
-    }
-    return procs != NULL;
-}
-
 /* Starts a process; the daemon's ends of its pipes and socket go to ours. */
 static pid_t start(struct herd *herd, const struct wire_app *app, const struct wire_proc *proc,
                    int ours[SPAWN_FDS], struct spawn_error *error)
@@ -353,7 +146,7 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
                               .death_signal = app->kind == SPAWN_RANK ? SIGKILL : SIGTERM,
                               .fds = {-1, -1, -1, -1}};
     *error = (struct spawn_error){SPAWN_STAGE_FORK, ENOMEM};
-    if (!make_env(herd, app, proc) || !reserve_proc(herd)) {
+    if (!make_env(herd, app, proc) || !procs_reserve(&herd->procs)) {
         return -1;
     }
     plan.env = herd->envp;
@@ -376,22 +169,7 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
 
 static void report_failure(struct herd *herd, uint32_t id, struct spawn_error error)
 {
-    news_add(herd, (struct news){NEWS_FAILED, id, error.error, (uint32_t) error.stage});
-}
-
-static void report_start(struct herd *herd, uint32_t id, pid_t pid, const int ours[SPAWN_FDS])
-{
-    struct news news = {NEWS_STARTED, id, pid, 0};
-    struct batch *batch = collected(herd);
-    for (int i = 0; i < SPAWN_FDS; i++) {
-        if (ours[i] >= 0 && herd->gone) {
-            close(ours[i]);
-        } else if (ours[i] >= 0) {
-            news.detail |= 1u << i;
-            batch->fds[batch->fd_count++] = ours[i];
-        }
-    }
-    news_add(herd, news);
+    newsbox_add(&herd->news, (struct news){NEWS_FAILED, id, error.error, (uint32_t) error.stage});
 }
 
 static void do_spawn(struct herd *herd, const struct order *order)
@@ -403,7 +181,7 @@ static void do_spawn(struct herd *herd, const struct order *order)
     }
     const struct wire_app *app = proc.app < herd->app_count ? herd->apps[proc.app] : NULL;
     struct spawn_error error = {SPAWN_STAGE_EXEC, 0};
-    if (herd->killing || herd->ending) {
+    if (herd->procs.killing || herd->ending) {
         error = (struct spawn_error){SPAWN_STAGE_FORK, ECANCELED};
     } else if (!app) {
         error.error = proc.app == UINT32_MAX ? E2BIG : EINVAL;
@@ -420,8 +198,8 @@ static void do_spawn(struct herd *herd, const struct order *order)
         report_failure(herd, proc.id, error);
         return;
     }
-    herd->procs[herd->proc_count++] = (struct proc){pid, proc.id, app->kind};
-    report_start(herd, proc.id, pid, ours);
+    procs_add(&herd->procs, (struct proc){pid, proc.id, app->kind});
+    newsbox_add_start(&herd->news, proc.id, pid, ours);
 }
 
 /* Orders. */
@@ -458,12 +236,7 @@ static void do_signal(struct herd *herd, const struct order *order)
         daemon_gone(herd);
         return;
     }
-    for (size_t i = 0; i < herd->proc_count; i++) {
-        if (herd->procs[i].id == id) {
-            kill_group(herd->procs[i].pid, signal);
-            return;
-        }
-    }
+    procs_signal(&herd->procs, id, signal);
 }
 
 static void do_guard(struct herd *herd, const struct order *order)
@@ -493,27 +266,26 @@ static void do_order(struct herd *herd, const struct order *order)
         do_signal(herd, order);
         break;
     case HERD_KILL_RANKS:
-        kill_begin(herd, KILL_RANKS);
+        procs_kill(&herd->procs, KILL_RANKS);
         break;
     case HERD_KILL_ALL:
-        kill_begin(herd, KILL_ALL);
+        procs_kill(&herd->procs, KILL_ALL);
         break;
     case HERD_GUARD:
         do_guard(herd, order);
         break;
     case HERD_END:
         herd->ending = true;
-        kill_begin(herd, KILL_ALL);
+        procs_kill(&herd->procs, KILL_ALL);
         break;
     case HERD_TYPES:
         break;
     }
 }
 
-/* Room for a spawn's news and descriptors. */
-static bool order_fits(struct herd *herd)
+static bool order_fits(const struct herd *herd)
 {
-    return news_fits(herd) && collected(herd)->fd_count + SPAWN_FDS <= BATCH_FDS;
+    return newsbox_fits(&herd->news, SPAWN_FDS);
 }
 
 /* Returns whether orders may be left over. */
@@ -555,12 +327,9 @@ static void read_orders(struct herd *herd)
 
 static void report_exit(struct herd *herd, pid_t pid, int status)
 {
-    for (size_t i = 0; i < herd->proc_count; i++) {
-        if (herd->procs[i].pid == pid) {
-            news_add(herd, (struct news){NEWS_EXITED, herd->procs[i].id, status, 0});
-            herd->procs[i] = herd->procs[--herd->proc_count];
-            return;
-        }
+    uint32_t id;
+    if (procs_remove(&herd->procs, pid, &id)) {
+        newsbox_add(&herd->news, (struct news){NEWS_EXITED, id, status, 0});
     }
 }
 
@@ -568,11 +337,11 @@ static void report_exit(struct herd *herd, pid_t pid, int status)
 static void reap(struct herd *herd)
 {
     for (;;) {
-        if (!news_fits(herd)) {
+        if (!newsbox_fits(&herd->news, 0)) {
             flush_news(herd);
         }
         int status;
-        pid_t pid = news_fits(herd) ? waitpid(-1, &status, WNOHANG) : 0;
+        pid_t pid = newsbox_fits(&herd->news, 0) ? waitpid(-1, &status, WNOHANG) : 0;
         if (pid > 0) {
             report_exit(herd, pid, status);
         } else if (pid == 0 || errno != EINTR) {
@@ -585,11 +354,12 @@ static void reap(struct herd *herd)
 
 static void wait_for_events(struct herd *herd, bool orders_left)
 {
-    struct pollfd fds[2] = {{.fd = herd->gone ? -1 : herd->sock}, {herd->signals, POLLIN, 0}};
-    bool blocked = herd->unsent_bytes > 0;
+    struct pollfd fds[2] = {{.fd = herd->news.closed ? -1 : herd->sock},
+                            {herd->signals, POLLIN, 0}};
+    bool blocked = newsbox_is_blocked(&herd->news);
     fds[0].events = blocked ? POLLOUT : POLLIN;
     int timeout = -1;
-    if (herd->killing) {
+    if (herd->procs.killing) {
         timeout = KILL_STEP_MS;
     } else if (blocked) {
         timeout = SEND_STEP_MS; /* some shortages raise no event when they are over */
@@ -610,12 +380,12 @@ static void wait_for_events(struct herd *herd, bool orders_left)
 static void run(struct herd *herd)
 {
     bool orders_left = false;
-    while (!herd->ending || herd->killing) {
+    while (!herd->ending || herd->procs.killing) {
         wait_for_events(herd, orders_left);
         orders_left = do_orders(herd);
         reap(herd);
-        if (herd->killing) {
-            kill_step(herd);
+        if (herd->procs.killing) {
+            procs_kill_step(&herd->procs);
         }
         flush_news(herd);
     }
@@ -644,6 +414,7 @@ static int set_up(struct herd *herd, int sock)
     *herd = (struct herd){.sock = sock,
                           .null_fd = null_fd,
                           .signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
+    newsbox_open(&herd->news, sock);
     return null_fd >= 0 && herd->signals >= 0 ? 0 : -errno;
 }
 

@@ -8,6 +8,9 @@ tests_unit_launcher_test_shepherd_LDADD = tests/lib/libunit.la liblauncher.la li
 tests_unit_launcher_test_shepherd_end_SOURCES = tests/unit/launcher/test-shepherd-end.c \
 	tests/unit/launcher/world.h tests/unit/launcher/world.c
 tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+UNIT_TESTS += tests/unit/launcher/test-newsbox
+tests_unit_launcher_test_newsbox_SOURCES = tests/unit/launcher/test-newsbox.c
+tests_unit_launcher_test_newsbox_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What stands beside the daemon's core.
 UNIT_TESTS += \
