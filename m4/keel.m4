@@ -20,6 +20,16 @@ AC_DEFUN([KEEL_SANITIZERS], [
     KEEL_CFLAGS="$KEEL_CFLAGS -fsanitize=$keel_sanitizers -fno-omit-frame-pointer"
     KEEL_LDFLAGS="-fsanitize=$keel_sanitizers"
   ])
+  AC_ARG_ENABLE([fuzzers],
+    [AS_HELP_STRING([--enable-fuzzers], [for make fuzz: build for libFuzzer (needs clang)])],
+    [], [enable_fuzzers=no])
+  AS_IF([test "x$enable_fuzzers" = xyes], [
+    keel_sanitizers=address,undefined
+    KEEL_CFLAGS="$KEEL_CFLAGS -fsanitize=fuzzer-no-link,$keel_sanitizers \
+-fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+    KEEL_LDFLAGS="-fsanitize=$keel_sanitizers"
+  ])
+  AM_CONDITIONAL([FUZZERS], [test "x$enable_fuzzers" = xyes])
   AM_CONDITIONAL([SANITIZERS], [test "x$keel_sanitizers" != xno])
   AC_SUBST([KEEL_LDFLAGS])
 ])

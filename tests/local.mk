@@ -11,6 +11,7 @@ include $(srcdir)/tests/mpi/local.mk
 include $(srcdir)/tests/pmix/local.mk
 include $(srcdir)/tests/system/local.mk
 include $(srcdir)/tests/long/local.mk
+include $(srcdir)/tests/fuzz/local.mk
 include $(srcdir)/tests/lint/local.mk
 
 # What unit tests share: main, TAP output, time limits (tests/lib/unit.h).
