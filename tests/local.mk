@@ -19,4 +19,6 @@ check_LTLIBRARIES += tests/lib/libunit.la
 tests_lib_libunit_la_SOURCES = tests/lib/unit.h tests/lib/unit.c
 tests_lib_libunit_la_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lib_libunit_la_LIBADD = $(CHECK_LIBS)
+# For tests of what reads messages.
+DECODER = tests/lib/decoder.h tests/lib/decoder.c
 check_PROGRAMS += $(UNIT_TESTS)

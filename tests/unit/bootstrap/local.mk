@@ -5,9 +5,9 @@ UNIT_TESTS += \
 	tests/unit/bootstrap/test-job-map tests/unit/bootstrap/test-env
 tests_unit_bootstrap_test_cards_SOURCES = tests/unit/bootstrap/test-cards.c
 tests_unit_bootstrap_test_cards_LDADD = tests/lib/libunit.la libbootserver.la libbase.la
-tests_unit_bootstrap_test_proto_SOURCES = tests/unit/bootstrap/test-proto.c
+tests_unit_bootstrap_test_proto_SOURCES = tests/unit/bootstrap/test-proto.c $(DECODER)
 tests_unit_bootstrap_test_proto_LDADD = tests/lib/libunit.la libbootserver.la libbase.la
-tests_unit_bootstrap_test_job_map_SOURCES = tests/unit/bootstrap/test-job-map.c
+tests_unit_bootstrap_test_job_map_SOURCES = tests/unit/bootstrap/test-job-map.c $(DECODER)
 tests_unit_bootstrap_test_job_map_LDADD = tests/lib/libunit.la libbootserver.la libbase.la
 tests_unit_bootstrap_test_env_SOURCES = tests/unit/bootstrap/test-env.c
 tests_unit_bootstrap_test_env_LDADD = $(bootstrap_test_libs)

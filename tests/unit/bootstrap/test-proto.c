@@ -3,6 +3,7 @@
 #include <bootstrap/proto.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tests/lib/decoder.h>
 #include <tests/lib/unit.h>
 
 static opal_buffer_t *message(void)
@@ -79,22 +80,12 @@ START_TEST(test_no_bytes_are_null)
 }
 END_TEST
 
-/* A buffer with the first bytes of a message. */
-static opal_buffer_t *shortened(opal_buffer_t *from, size_t size)
-{
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    void *copy = malloc(size ? size : 1);
-    memcpy(copy, from->base_ptr, size);
-    ck_assert_int_eq(opal_dss.load(buffer, copy, (int32_t) size), OPAL_SUCCESS);
-    return buffer;
-}
-
 START_TEST(test_a_short_message_leaves_nothing_to_free)
 {
     opal_buffer_t *whole = message();
     for (size_t size = 0; size < whole->bytes_used; size++) {
         struct values values = {.s = (char *) "x", .b = (uint8_t *) "y"};
-        opal_buffer_t *buffer = shortened(whole, size);
+        opal_buffer_t *buffer = decoder_load(whole->base_ptr, size);
         ck_assert_int_ne(read_all(buffer, &values), ORTE_SUCCESS);
         ck_assert_ptr_null(values.s);
         ck_assert_ptr_null(values.b);

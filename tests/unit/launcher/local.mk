@@ -45,17 +45,17 @@ tests_unit_launcher_test_output_LDADD = tests/lib/libunit.la liblauncher.la libb
 # What travels between front end, HNP and daemons.
 UNIT_TESTS += tests/unit/launcher/test-orders tests/unit/launcher/test-submit \
 	tests/unit/launcher/test-home
-tests_unit_launcher_test_orders_SOURCES = tests/unit/launcher/test-orders.c
+tests_unit_launcher_test_orders_SOURCES = tests/unit/launcher/test-orders.c $(DECODER)
 tests_unit_launcher_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
 	libbase.la
-tests_unit_launcher_test_submit_SOURCES = tests/unit/launcher/test-submit.c
+tests_unit_launcher_test_submit_SOURCES = tests/unit/launcher/test-submit.c $(DECODER)
 tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
 	libbase.la
 tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
 tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
 	libbase.la
 UNIT_TESTS += tests/unit/launcher/test-spawned
-tests_unit_launcher_test_spawned_SOURCES = tests/unit/launcher/test-spawned.c
+tests_unit_launcher_test_spawned_SOURCES = tests/unit/launcher/test-spawned.c $(DECODER)
 tests_unit_launcher_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
 	libbase.la
 tests_unit_launcher_test_strings_SOURCES = tests/unit/launcher/test-strings.c

@@ -5,6 +5,7 @@
 #include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tests/lib/decoder.h>
 #include <tests/lib/unit.h>
 
 enum { NODES = 2, RANKS = 2, ADDED = 3 };
@@ -160,4 +161,39 @@ START_TEST(order)
 }
 END_TEST
 
-UNIT_MAIN("spawned", grown, environment, what_does_not_fit, order)
+static int unpack(opal_buffer_t *buffer, void *out)
+{
+    return spawned_unpack(buffer, out);
+}
+
+static void fini(void *read)
+{
+    spawned_fini(read);
+}
+
+static void check(const void *read)
+{
+    const struct spawned *spawned = read;
+    ck_assert(spawned->count > 0 && spawned->app_count > 0);
+    ck_assert_ptr_nonnull(spawned->apps[0].argv[0]);
+}
+
+static const struct decoder decoder = {unpack, fini, check, sizeof(struct spawned)};
+
+static opal_buffer_t *packed(void)
+{
+    struct spawned spawned = three_more();
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    ck_assert_int_eq(spawned_pack(buffer, &spawned), OPAL_SUCCESS);
+    spawned_fini(&spawned);
+    return buffer;
+}
+
+START_TEST(hostile_orders)
+{
+    decoder_refuses_beginnings(&decoder, packed());
+    decoder_survives_noise(&decoder, packed());
+}
+END_TEST
+
+UNIT_MAIN("spawned", grown, environment, what_does_not_fit, order, hostile_orders)

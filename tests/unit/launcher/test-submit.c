@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tests/lib/decoder.h>
 #include <tests/lib/unit.h>
 
 /* The request of a command line, whose words are separated by single spaces. */
@@ -37,14 +38,25 @@ static opal_buffer_t *packed(const struct run_request *request)
     return buffer;
 }
 
-static opal_buffer_t *loaded(const void *data, size_t size)
+static int unpack(opal_buffer_t *buffer, void *out)
 {
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    void *copy = malloc(size ? size : 1);
-    memcpy(copy, data, size);
-    ck_assert_int_eq(opal_dss.load(buffer, copy, (int32_t) size), OPAL_SUCCESS);
-    return buffer;
+    return submit_unpack(buffer, out);
 }
+
+static void fini(void *read)
+{
+    run_request_fini(read);
+}
+
+static void check(const void *read)
+{
+    const struct run_request *request = read;
+    for (size_t i = 0; i < request->app_count; i++) {
+        ck_assert_ptr_nonnull(request->apps[i].argv[0]);
+    }
+}
+
+static const struct decoder decoder = {unpack, fini, check, sizeof(struct run_request)};
 
 START_TEST(test_a_request_comes_back)
 {
@@ -92,15 +104,8 @@ END_TEST
 
 START_TEST(test_a_short_request_is_refused)
 {
-    struct run_request request = example(), read = {.timeout_s = 4711}, before = read;
-    opal_buffer_t *whole = packed(&request);
-    for (size_t size = 0; size < whole->bytes_used; size++) {
-        opal_buffer_t *buffer = loaded(whole->base_ptr, size);
-        ck_assert_int_ne(submit_unpack(buffer, &read), ORTE_SUCCESS);
-        ck_assert(memcmp(&read, &before, sizeof(read)) == 0);
-        OBJ_RELEASE(buffer);
-    }
-    OBJ_RELEASE(whole);
+    struct run_request request = example();
+    decoder_refuses_beginnings(&decoder, packed(&request));
     run_request_fini(&request);
 }
 END_TEST
@@ -123,27 +128,8 @@ END_TEST
 
 START_TEST(test_noise_is_survived)
 {
-    struct run_request request = example(), read;
-    opal_buffer_t *whole = packed(&request);
-    size_t size = whole->bytes_used;
-    uint8_t *bytes = malloc(size);
-    srandom(4);
-    for (int round = 0; round < 20000; round++) {
-        memcpy(bytes, whole->base_ptr, size);
-        for (long changes = random() % 3; changes >= 0; changes--) {
-            bytes[(size_t) random() % size] = (uint8_t) random();
-        }
-        opal_buffer_t *buffer = loaded(bytes, size);
-        if (submit_unpack(buffer, &read) == ORTE_SUCCESS) {
-            for (size_t i = 0; i < read.app_count; i++) {
-                ck_assert_ptr_nonnull(read.apps[i].argv[0]);
-            }
-            run_request_fini(&read);
-        }
-        OBJ_RELEASE(buffer);
-    }
-    free(bytes);
-    OBJ_RELEASE(whole);
+    struct run_request request = example();
+    decoder_survives_noise(&decoder, packed(&request));
     run_request_fini(&request);
 }
 END_TEST
