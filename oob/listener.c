@@ -64,10 +64,28 @@ static void decide(struct pending *pending);
 
 /* --- the pending --- */
 
-static void log_stranger(const char *address, const char *text)
+/* What the log counts a stranger's lines by: its host, for IPv6 the network of that. */
+static const char *source_key(const struct sock_addr *source, char key[64])
 {
+    char host[INET6_ADDRSTRLEN] = "local";
+    if (source && source->storage.ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *) &source->storage;
+        inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
+    } else if (source && source->storage.ss_family == AF_INET6) {
+        struct in6_addr net = ((const struct sockaddr_in6 *) &source->storage)->sin6_addr;
+        memset(net.s6_addr + 8, 0, 8);
+        inet_ntop(AF_INET6, &net, host, sizeof host);
+    }
+    snprintf(key, 64, "oob %s", host);
+    return key;
+}
+
+/* One line a second for each source (NULL: nobody in particular). */
+static void log_stranger(const struct sock_addr *source, const char *address, const char *text)
+{
+    char key[64];
     unsigned held_back = 0;
-    if (!log_rate_ok("oob stranger", &held_back)) {
+    if (!log_rate_ok(source_key(source, key), &held_back)) {
         return;
     }
     if (held_back) {
@@ -79,12 +97,13 @@ static void log_stranger(const char *address, const char *text)
 }
 
 /* An own process that went away in between is nothing to warn of. */
-static void log_failed(const struct greeting *greeting)
+static void log_failed(const struct pending *pending)
 {
+    const struct greeting *greeting = &pending->greeting;
     if (greeting->self.attested) {
         log_info(LOG_OOB, "no link for %s: %s", greeting->address, greeting->handshake.text);
     } else {
-        log_stranger(greeting->address, greeting->handshake.text);
+        log_stranger(&pending->source, greeting->address, greeting->handshake.text);
     }
 }
 
@@ -114,7 +133,7 @@ static void on_step(struct greeting *greeting)
     if (greeting->handshake.state == HANDSHAKE_PROVED) {
         decide(pending);
     } else {
-        log_failed(greeting);
+        log_failed(pending);
         pending_end(pending);
     }
 }
@@ -151,7 +170,7 @@ static struct pending *oldest(const struct oob *oob, const struct sock_addr *sou
 
 static void give_up(struct pending *pending)
 {
-    log_stranger(pending->greeting.address, "given up for a newer connection");
+    log_stranger(&pending->source, pending->greeting.address, "given up for a newer connection");
     pending_end(pending);
 }
 
@@ -204,7 +223,7 @@ static void pending_begin(struct listener *listener, int fd, const struct sock_a
     greeting_init(&pending->greeting, oob->loop, &self, on_step);
     if (greeting_accept(&pending->greeting, fd, &pending->source, oob->accept_timeout_us) !=
         ORTE_SUCCESS) {
-        log_failed(&pending->greeting);
+        log_failed(pending);
         pending_end(pending);
     }
 }
@@ -353,7 +372,7 @@ static void starve(struct listener *listener, int error)
     int fd = sock_accept(listener->fd, NULL);
     fd_close(&fd);
     oob->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    log_stranger("whoever connects", strerror(error));
+    log_stranger(NULL, "whoever connects", strerror(error));
     pause_all(oob);
     loop_timer_start(&oob->backoff, BACKOFF_US);
 }
@@ -385,7 +404,8 @@ static bool accept_one(struct listener *listener)
         close(fd);
     } else if (!listener->is_unix && !make_room(oob, &source)) {
         char address[128];
-        log_stranger(sock_addr_print(&source, address, sizeof address), "too many are waiting");
+        log_stranger(&source, sock_addr_print(&source, address, sizeof address),
+                     "too many are waiting");
         close(fd);
     } else {
         pending_begin(listener, fd, &source);

@@ -658,7 +658,7 @@ START_TEST(own_processes_wait_in_the_backlog)
 {
     enum { MANY = 100 };
     side_open(&b, 2, SIDE_UNIX);
-    b.oob->accept_timeout_us = 300000;
+    b.oob->accept_timeout_us = 1000000;
     char *contact = side_listen(&b, SIDE_UNIX);
     side_run(&b);
     struct contact parsed;
@@ -716,36 +716,55 @@ START_TEST(no_descriptors_left)
 }
 END_TEST
 
-static atomic_uint log_lines;
+static atomic_uint log_lines[2]; /* of 127.0.0.1 and 127.0.0.2 */
+static atomic_uint left_out;
 
 static void count_line(void *arg, enum log_level level, const char *line)
 {
+    static const char source[] = "no link for tcp://127.0.0.";
     (void) arg;
     if (level <= LOG_WARN) {
-        ck_assert_ptr_nonnull(strstr(line, "no link for tcp://127.0.0.1:"));
-        atomic_fetch_add(&log_lines, 1);
+        const char *found = strstr(line, source);
+        ck_assert_msg(found, "%s", line);
+        atomic_fetch_add(&log_lines[found[sizeof source - 1] == '2'], 1);
+        const char *others = strstr(line, "; nor for ");
+        atomic_fetch_add(&left_out, others ? (unsigned) atoi(others + 10) : 0);
     }
 }
 
-START_TEST(a_scan_makes_one_line_a_second)
+static void scan(uint16_t port, uint32_t from)
 {
+    int fd = stranger(port, from);
+    ck_assert_int_eq((int) send(fd, "scan", 4, MSG_NOSIGNAL), 4);
+    ck_assert_int_ge(closed_within(fd, 2000), 0);
+    close(fd);
+}
+
+START_TEST(a_scan_makes_one_line_a_second_and_source)
+{
+    enum { SCANS = 300 };
     log_set_sink(count_line, NULL);
     side_open(&b, 2, SIDE_TCP);
     char *contact = side_listen(&b, SIDE_TCP);
     side_run(&b);
     uint64_t begin = clock_us();
-    for (int i = 0; i < 200; i++) {
-        int fd = stranger(port_of(contact), INADDR_LOOPBACK);
-        ck_assert_int_eq((int) send(fd, "scan", 4, MSG_NOSIGNAL), 4);
-        ck_assert_int_ge(closed_within(fd, 2000), 0);
-        close(fd);
+    for (uint32_t i = 0; i < SCANS; i++) {
+        scan(port_of(contact), INADDR_LOOPBACK + i % 2);
     }
+    usleep(1100000);
+    scan(port_of(contact), INADDR_LOOPBACK);
+    scan(port_of(contact), INADDR_LOOPBACK + 1);
     uint64_t seconds = (clock_us() - begin) / 1000000;
-    ck_assert_uint_ge(atomic_load(&log_lines), 1);
-    ck_assert_uint_le(atomic_load(&log_lines), 2 + seconds);
-    free(contact);
     side_close(&b);
     log_set_sink(NULL, NULL);
+    unsigned lines = 0;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_ge(atomic_load(&log_lines[i]), 2);
+        ck_assert_uint_le(atomic_load(&log_lines[i]), 2 + seconds);
+        lines += atomic_load(&log_lines[i]);
+    }
+    ck_assert_uint_eq(lines + atomic_load(&left_out), SCANS + 2);
+    free(contact);
 }
 END_TEST
 
@@ -758,4 +777,4 @@ UNIT_MAIN("door", both_ends_know_the_other, contact_strings_list_unix_first,
           a_failed_connect_gives_way, injected_faults_fail_the_connect, strangers_disturb_nothing,
           a_trickle_does_not_move_the_deadline, one_source_holds_eight_places,
           sixty_four_places_in_all, own_processes_wait_in_the_backlog, no_descriptors_left,
-          a_scan_makes_one_line_a_second)
+          a_scan_makes_one_line_a_second_and_source)
