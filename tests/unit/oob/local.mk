@@ -37,3 +37,6 @@ tests_unit_oob_test_pulse_SOURCES = tests/unit/oob/test-pulse.c
 tests_unit_oob_test_pulse_LDADD = tests/lib/libunit.la liboob.la libbase.la
 tests_unit_oob_test_watch_SOURCES = tests/unit/oob/test-watch.c
 tests_unit_oob_test_watch_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
+UNIT_TESTS += tests/unit/oob/test-tamper
+tests_unit_oob_test_tamper_SOURCES = tests/unit/oob/test-tamper.c
+tests_unit_oob_test_tamper_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
