@@ -14,6 +14,10 @@ static const char *const backing_folders[] = {
     "OMPI_MCA_shmem_mmap_backing_file_base_dir=",
 };
 
+/* Open MPI tries every way to share memory before it takes the one that it likes best, and one of
+ * them leaves /dev/shm/open_mpi.0000 when a rank is killed meanwhile. */
+static const char shared_memory[] = "OMPI_MCA_shmem=";
+
 /* Has the user chosen this one? One of an outer keelrun does not count. */
 static bool is_chosen(const struct vars *vars, const char *folder)
 {
@@ -26,8 +30,11 @@ static bool is_chosen(const struct vars *vars, const char *folder)
     return false;
 }
 
-static void add_backing_folders(const struct offer *offer, struct vars *vars)
+static void add_shared_memory(const struct offer *offer, struct vars *vars)
 {
+    if (!is_chosen(vars, shared_memory)) {
+        vars_format(vars, "%smmap", shared_memory);
+    }
     for (size_t i = 0; i < sizeof(backing_folders) / sizeof(*backing_folders); i++) {
         if (offer->in_memory && !is_chosen(vars, backing_folders[i])) {
             vars_format(vars, "%s%s", backing_folders[i], offer->folder);
@@ -66,7 +73,7 @@ void offer_app_vars(void *state, uint32_t app, struct vars *vars)
     if (offer->daemon->launch.yield || nspace->first > 0) { /* the spawned are beyond the plan */
         vars_format(vars, "OMPI_MCA_mpi_oversubscribe=1");
     }
-    add_backing_folders(offer, vars);
+    add_shared_memory(offer, vars);
 }
 
 void offer_rank_vars(void *state, uint32_t number, struct vars *vars)

@@ -116,6 +116,24 @@ is "an outer launcher's variables do no harm" 0 "$code"
 run_limited 20 "$keelrun" -n 1 -x OMPI_MCA_btl_vader_backing_directory=/tmp bash -c \
     'echo $OMPI_MCA_btl_vader_backing_directory'
 is "the user's folder for shared memory stays" /tmp "$(cat "$work/out")"
+run_limited 20 "$keelrun" -n 1 --mca shmem posix bash -c 'echo $OMPI_MCA_shmem'
+is "so does the user's kind of shared memory" posix "$(cat "$work/out")"
+cat >"$work/shm.c" <<'END'
+#include <stdio.h>
+#include <sys/types.h>
+int shm_open(const char *name, int flags, mode_t mode)
+{
+    (void) flags;
+    (void) mode;
+    dprintf(2, "shm_open %s\n", name);
+    return -1;
+}
+END
+"$KEEL_TEST_MPICC" -shared -fPIC -o "$work/shm.so" "$work/shm.c"
+run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe -x LD_PRELOAD="$work/shm.so" \
+    "$programs/hello.openmpi" 2
+is "nothing is tried with shared memory that a killed rank would leave" "0 " \
+    "$code $(cat "$work/err")"
 
 # --- ends ---
 
