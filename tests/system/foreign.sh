@@ -4,6 +4,7 @@
 #   foreign.sh --slurm NUMBER     the part on a Slurm cluster, with tests numbered from there
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
 
 peers=$helpers/peers member=$helpers/member
 if [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-bootstrap-pmix.la" ]; then
@@ -239,8 +240,38 @@ under_mpirun()
     no_leftovers "mpirun killed: the ranks end, and nothing is left" ""
 }
 
+# mpirun's daemon is started by a command line for a shell, as ssh does it. An empty folder of the
+# user's may stay after a kill.
+on_two_hosts()
+{
+    printf '#!/bin/sh\nhost=$1\nshift\nexec "%s" "$host" sh -c "$*"\n' "$hosts_agent" >"$work/agent"
+    chmod +x "$work/agent"
+    local two=("${on_a[@]}" "${mpirun[@]}" --mca plm_rsh_agent "$work/agent" --host a:2,b:2)
+    hands_over "mpirun, two hosts" 4 "sm tcp sm tcp" "${two[@]}" -n 4 "$handoff"
+    hands_over "mpirun, two hosts, one and one" 2 "tcp tcp" "${two[@]}" -n 2 --map-by node "$handoff"
+    talks "mpirun, two hosts" 4 "${two[@]}" -n 4 "$peers" again
+    talks "mpirun, two hosts, cards on demand" 4 \
+        "${two[@]}" -n 4 -x KEEL_MCA_modex_collect_max=0 "$peers"
+    no_files_left "mpirun, two hosts: no folder is left"
+    run_limited 30 "${two[@]}" -n 4 "$member" abort 42
+    is "mpirun, two hosts: keel_abort's code" 42 "$code"
+    run_limited 30 "${two[@]}" -n 4 "$member" kill
+    is "mpirun, two hosts: a rank is killed" 137 "$code"
+    ok "mpirun, two hosts: no folder is left after a kill" wait_for 5 only_empty_folders
+}
+
+only_empty_folders()
+{
+    not grep -qvE ' /tmp/keel-[0-9]+$' <(files_of_hosts)
+}
+
 if type -P mpirun.openmpi >/dev/null; then
     under_mpirun
+    if make_hosts; then
+        on_two_hosts
+    else
+        skip "mpirun on two hosts" "$reason"
+    fi
 else
     skip "mpirun" "no mpirun.openmpi"
 fi
