@@ -5,6 +5,8 @@
 #include <base/clock.h>
 #include <base/param.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static struct param modex_collect_max = {
     .name = "modex_collect_max",
@@ -45,6 +47,25 @@ uint64_t backend_timeout_us(void)
 uint64_t backend_init_deadline(void)
 {
     return clock_us() + (uint64_t) param_int(&init_timeout) * 1000000u;
+}
+
+int backend_map_alone(struct job_map *map, const struct self *self)
+{
+    char host[256] = "localhost";
+    gethostname(host, sizeof(host) - 1);
+    map->jobid = self->name.jobid;
+    memcpy(map->uuid, self->uuid, sizeof(map->uuid));
+    crypto_random(map->app_key, sizeof(map->app_key));
+    map->size = map->node_count = 1;
+    map->node_names = calloc(1, sizeof(*map->node_names));
+    map->daemon_of_node = calloc(1, sizeof(*map->daemon_of_node));
+    map->node_of = calloc(1, sizeof(*map->node_of));
+    map->local_rank_of = calloc(1, sizeof(*map->local_rank_of));
+    if (!map->node_names || !map->daemon_of_node || !map->node_of || !map->local_rank_of ||
+        !(map->node_names[0] = strdup(host))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return ORTE_SUCCESS;
 }
 
 int backend_init(struct backend *backend)

@@ -51,6 +51,8 @@ uint64_t backend_timeout_us(void);    /* for what a daemon or server answers at 
 uint64_t backend_init_deadline(void); /* clock_us: for the other ranks to join, from now */
 
 /* Shared parts. */
+/* The map of a job of one. */
+int backend_map_alone(struct job_map *map, const struct self *self) KEEL_MUST_CHECK;
 int backend_init(struct backend *backend) KEEL_MUST_CHECK; /* the sets, once the map is there */
 void backend_fini(struct backend *backend);
 int backend_put_card(struct backend *backend, const char *key, const void *data,

@@ -50,6 +50,13 @@ static void become_singleton(struct self *self)
     self->name.jobid = job_uuid_make(self->uuid) | 1; /* a family of its own */
 }
 
+void self_become_tool(struct self *self)
+{
+    become_singleton(self);
+    self->kind = SELF_TOOL;
+    self->name = *ORTE_NAME_INVALID;
+}
+
 /* Is the PMIx server in the environment another one than that of the keelrun there? Its ranks
  * inherit keelrun's variables when keelrun started it. */
 static bool pmix_is_inner(void)

@@ -9,6 +9,7 @@ enum self_kind {
     SELF_NATIVE,    /* a rank that keelrun started */
     SELF_PMIX,      /* one that a PMIx server knows; pmix/client.h tells the rest */
     SELF_SINGLETON, /* nobody launched this process: a job of one */
+    SELF_TOOL,      /* one that joins a running job from outside */
 };
 
 struct self {
@@ -27,5 +28,8 @@ struct self {
  * singleton, with a random name. Some missing or malformed: ORTE_ERR_BAD_PARAM, and reason names
  * the variable. */
 int self_read(struct self *self, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+
+/* Instead: a tool, whose name is invalid until it gets one. */
+void self_become_tool(struct self *self);
 
 #endif

@@ -6,6 +6,7 @@
 #include <bootstrap/host.h>
 #include <bootstrap/pmix/pmix.h>
 #include <bootstrap/process.h>
+#include <bootstrap/tool.h>
 
 #include <base/clock.h>
 #include <base/fault.h>
@@ -37,6 +38,7 @@ struct keel {
     struct loop *loop;
     struct rml *rml;
     struct pmix_client *pmix; /* SELF_PMIX */
+    struct tool_door door;    /* SELF_TOOL */
     struct backend *backend;  /* NULL until communication is enabled */
     struct host host;
     struct bml *bml;         /* NULL without the data plane */
@@ -140,15 +142,86 @@ static int create_backend(struct keel *keel, char *reason, size_t reason_size)
     case SELF_PMIX:
         return pmix_create(&keel->backend, keel->rml, keel->loop, keel->pmix, &keel->self, reason,
                            reason_size);
+    case SELF_TOOL:
+        return tool_create(&keel->backend, keel->rml, keel->loop, &keel->door, &keel->self, reason,
+                           reason_size);
     default:
         return singleton_create(&keel->backend, keel->rml, &keel->self, reason, reason_size);
     }
 }
 
+/* --- tools --- */
+
+struct rename_call {
+    struct rml *rml;
+    const orte_process_name_t *name;
+};
+
+static int rename_rml(void *arg)
+{
+    struct rename_call *call = arg;
+    rml_rename(call->rml, call->name);
+    return ORTE_SUCCESS;
+}
+
+/* What orte_rml.get_new_name stands for in a tool. */
+static int ask_name(void *arg, orte_process_name_t *name)
+{
+    struct keel *keel = arg;
+    char reason[512] = "";
+    struct rename_call call = {keel->rml, name};
+    int status = tool_ask_name(keel->loop, &keel->door, name, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
+        status = handover_call(keel->loop, rename_rml, &call);
+    }
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_BOOTSTRAP, "this tool gets no name: %s",
+                  reason[0] ? reason : opal_strerror(status));
+        return status;
+    }
+    keel->self.name = *name;
+    log_set_identity(keel->self.node, ORTE_NAME_PRINT(name));
+    return ORTE_SUCCESS;
+}
+
+static int get_name(struct keel *keel)
+{
+    orte_process_name_t name;
+    bool named = keel->self.name.jobid != ORTE_JOBID_INVALID;
+    return keel->self.kind != SELF_TOOL || named ? ORTE_SUCCESS : orte_rml.get_new_name(&name);
+}
+
+/* A process with a contact string is a tool, whatever its environment says. */
+static int become_tool(struct keel *keel, char *reason, size_t reason_size)
+{
+    char *contact = NULL;
+    int status = tool_contact(keel->options.contact, &contact, reason, reason_size);
+    if (status != ORTE_SUCCESS || !contact) {
+        return status;
+    }
+    status = tool_door_open(&keel->door, contact, reason, reason_size);
+    self_become_tool(&keel->self);
+    keel->options.data_plane = false;
+    return status;
+}
+
+/* Until it has one, a tool's RML goes by a name that nobody else has. */
+static orte_process_name_t first_name(const struct keel *keel)
+{
+    char uuid[JOB_UUID_TEXT];
+    if (keel->self.kind != SELF_TOOL) {
+        return keel->self.name;
+    }
+    return (orte_process_name_t){job_uuid_make(uuid) | 1, 0};
+}
+
 /* What orte_rml.enable_comm stands for: the links, the cards, the rails. */
 static int enable(struct keel *keel, char *reason, size_t reason_size)
 {
-    int status = create_backend(keel, reason, reason_size);
+    int status = get_name(keel);
+    if (status == ORTE_SUCCESS) {
+        status = create_backend(keel, reason, reason_size);
+    }
     if (status == ORTE_SUCCESS) {
         status = handover_call(keel->loop, give_app_key, keel);
     }
@@ -200,13 +273,17 @@ static void tear_down(struct keel *keel)
     rml_destroy(keel->rml);
     loop_destroy(keel->loop);
     pmix_client_leave(keel->pmix);
+    tool_door_close(&keel->door);
     free(keel);
 }
 
 /* The RML, ready but for enable_comm. */
 static int create_core(struct keel *keel, char *reason, size_t reason_size)
 {
-    int status = self_read(&keel->self, reason, reason_size);
+    int status = become_tool(keel, reason, reason_size);
+    if (status == ORTE_SUCCESS && keel->self.kind != SELF_TOOL) {
+        status = self_read(&keel->self, reason, reason_size);
+    }
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -232,10 +309,10 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
     }
     struct rml_config config = {
         .loop = keel->loop,
-        .name = keel->self.name,
-        .role = OOB_KEY_PEERCRED,
+        .name = first_name(keel),
+        .role = keel->self.kind == SELF_TOOL ? OOB_KEY_TOOL : OOB_KEY_PEERCRED,
         .dispatch = RML_DISPATCH_PROGRESS,
-        .job_size = keel->self.size,
+        .job_size = keel->self.kind == SELF_TOOL ? 0 : keel->self.size,
         .unix_dir = keel->self.session_dir,
     };
     crypto_random(&config.epoch, sizeof(config.epoch));
@@ -248,6 +325,9 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
         return status;
     }
     rml_on_enable(keel->rml, enable_for_rml, keel);
+    if (keel->self.kind == SELF_TOOL) {
+        rml_on_name(keel->rml, ask_name, keel);
+    }
     rml_install(keel->rml);
     return ORTE_SUCCESS;
 }
@@ -315,6 +395,17 @@ int keel_finalize(void)
 const orte_process_name_t *keel_my_name(void)
 {
     return the_keel ? &the_keel->self.name : NULL;
+}
+
+int keel_tool_job(orte_jobid_t *job, uint32_t *ranks)
+{
+    if (!the_keel || the_keel->self.kind != SELF_TOOL) {
+        return ORTE_ERR_NOT_SUPPORTED;
+    }
+    if (!job || !ranks) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return the_keel->backend ? tool_job(the_keel->backend, job, ranks) : ORTE_ERR_COMM_DISABLED;
 }
 
 uint32_t keel_job_size(void)

@@ -4,7 +4,8 @@ libbootstrap_la_SOURCES = \
 	bootstrap/backend.c bootstrap/backend.h bootstrap/cards.c bootstrap/cards.h \
 	bootstrap/env.c bootstrap/env.h bootstrap/handover.c bootstrap/handover.h \
 	bootstrap/host.c bootstrap/host.h bootstrap/init.c bootstrap/job_map.c bootstrap/job_map.h \
-	bootstrap/native.c bootstrap/process.h bootstrap/proto.c bootstrap/proto.h bootstrap/singleton.c
+	bootstrap/native.c bootstrap/process.h bootstrap/proto.c bootstrap/proto.h bootstrap/singleton.c \
+	bootstrap/tool.c bootstrap/tool.h
 libbootstrap_la_SOURCES += \
 	bootstrap/pmix/client.c bootstrap/pmix/client.h bootstrap/pmix/contacts.c \
 	bootstrap/pmix/cpus.c bootstrap/pmix/internal.h bootstrap/pmix/job.c bootstrap/pmix/job.h \

@@ -29,6 +29,18 @@ enum client_command {
     CLIENT_LOST,        /* -; from the rank to itself: the link to the daemon is down */
 };
 
+/* Tool to HNP, on ORTE_RML_TAG_TOOL, and the answer, which begins with the same byte and number. */
+enum tool_command {
+    TOOL_NAME = 1, /* q number; answer: q number, i status, n name. From a guest */
+    TOOL_JOB,      /* q number; answer: q number, i status, u jobid, u ranks */
+};
+/* The local job numbers of tools, and of guests: tools that are yet to get a name. */
+#define TOOL_JOB_NUMBER 0xfff1u
+#define GUEST_JOB_NUMBER 0xfff0u
+#define TOOLS_MAX 1024u  /* vpids of tools are below it, ... */
+#define GUESTS_MAX 1024u /* ... and those of guests below this */
+#define TOOL_KEY_FILE "tool.key" /* beside the HNP's unix socket: KEY_BYTES, only for its owner */
+
 /* Between daemons, without a first byte: on RML_TAG_MODEX_ASK "uunq" jobid, rank, the asking rank's
  * name, request; on RML_TAG_MODEX_ANSWER "nqib" the asking rank's name, request, status, cards. */
 

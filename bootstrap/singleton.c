@@ -4,8 +4,6 @@
 #include <bootstrap/backend.h>
 
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static int singleton_fence(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg),
                            void *arg)
@@ -46,25 +44,6 @@ static const struct backend_ops singleton_ops = {
     .leave = singleton_leave,
 };
 
-static int make_map(struct job_map *map, const struct self *self)
-{
-    char host[256] = "localhost";
-    gethostname(host, sizeof(host) - 1);
-    map->jobid = self->name.jobid;
-    memcpy(map->uuid, self->uuid, sizeof(map->uuid));
-    crypto_random(map->app_key, sizeof(map->app_key));
-    map->size = map->node_count = 1;
-    map->node_names = calloc(1, sizeof(*map->node_names));
-    map->daemon_of_node = calloc(1, sizeof(*map->daemon_of_node));
-    map->node_of = calloc(1, sizeof(*map->node_of));
-    map->local_rank_of = calloc(1, sizeof(*map->local_rank_of));
-    if (!map->node_names || !map->daemon_of_node || !map->node_of || !map->local_rank_of ||
-        !(map->node_names[0] = strdup(host))) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    return ORTE_SUCCESS;
-}
-
 int singleton_create(struct backend **out, struct rml *rml, const struct self *self, char *reason,
                      size_t reason_size)
 {
@@ -76,7 +55,7 @@ int singleton_create(struct backend **out, struct rml *rml, const struct self *s
     }
     backend->ops = &singleton_ops;
     backend->rml = rml;
-    int status = make_map(&backend->map, self);
+    int status = backend_map_alone(&backend->map, self);
     if (status == ORTE_SUCCESS) {
         status = backend_init(backend);
     }

@@ -20,6 +20,7 @@ enum front_message {
     FRONT_INPUT_CREDIT, /* u bytes that may be sent now, beyond those before */
     FRONT_INPUT_CLOSED, /* -: nobody reads any more */
     FRONT_TEXT,         /* s line: for the user */
+    FRONT_PLAIN,        /* c stream, s line: as it is */
     FRONT_EXIT,         /* i exit code: the job is over, and all its output was sent */
 };
 

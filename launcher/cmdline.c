@@ -165,6 +165,14 @@ static bool apply_output(struct parser *parser, const char *option, char **value
     return set_text(parser, option, values[0], &parser->request->output_dir);
 }
 
+static bool apply_report_uri(struct parser *parser, const char *option, char **values)
+{
+    if (!*values[0]) {
+        return wrong(parser, "%s: a file, - or + is needed", option);
+    }
+    return set_text(parser, option, values[0], &parser->request->uri_file);
+}
+
 static bool apply_mca(struct parser *parser, const char *option, char **values)
 {
     if (strchr(values[0], '=') || param_override(values[0], values[1]) != ORTE_SUCCESS) {
@@ -335,6 +343,7 @@ static const struct option options[] = {
     {"output-filename", 1, apply_output, 0},
     {"timeout", 1, apply_timeout, 0},
     {"report-bindings", 0, NULL, offsetof(struct run_request, report_bindings)},
+    {"report-uri", 1, apply_report_uri, 0},
     {"allow-run-as-root", 0, apply_nothing, 0},
     {"version", 0, apply_version, 0},
     {"V", 0, apply_version, 0},
@@ -568,5 +577,6 @@ void run_request_fini(struct run_request *request)
     free(request->apps);
     free(request->nodes);
     free(request->output_dir);
+    free(request->uri_file);
     *request = (struct run_request){0};
 }

@@ -6,6 +6,7 @@
 #include <base/session.h>
 #include <bootstrap/proto.h>
 #include <launcher/names.h>
+#include <launcher/tools.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -202,7 +203,7 @@ static const struct server_ops server_ops = {
     .abort = rank_aborted,
 };
 
-/* Daemons of this job, and my own ranks; nobody else is linked. */
+/* Daemons of this job, my own ranks, and in the HNP tools; nobody else is linked. */
 static int admit(void *arg, const struct oob_peer *peer)
 {
     struct daemon *daemon = arg;
@@ -212,8 +213,10 @@ static int admit(void *arg, const struct oob_peer *peer)
                    ? ORTE_SUCCESS
                    : ORTE_ERR_PERM;
     }
-    return peer->key == OOB_KEY_PEERCRED && local_may_link(daemon, &peer->name) ? ORTE_SUCCESS
-                                                                                : ORTE_ERR_PERM;
+    bool may = peer->key == OOB_KEY_PEERCRED
+                   ? local_may_link(daemon, &peer->name)
+                   : daemon->ops->admit && daemon->ops->admit(daemon->arg, peer);
+    return may ? ORTE_SUCCESS : ORTE_ERR_PERM;
 }
 
 static void link_changed(void *arg, const struct oob_peer *peer, int status)
@@ -293,7 +296,8 @@ static int open_rml(struct daemon *daemon, const struct daemon_config *config, c
     rml_watch_links(daemon->rml, link_changed, daemon);
     rml_on_silence(daemon->rml, silence_changed, daemon);
     rml_handle(daemon->rml, RML_TAG_LAUNCH, from_hnp, daemon);
-    return ORTE_SUCCESS;
+    return daemon->name.vpid == HNP_VPID ? ORTE_SUCCESS
+                                         : tools_route(daemon->rml, daemon->name.jobid);
 }
 
 int daemon_create(struct daemon **out, const struct daemon_config *config,

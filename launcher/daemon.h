@@ -44,6 +44,8 @@ struct daemon_ops {
     void (*shepherd_lost)(void *arg);
     /* ORDER_EXIT. */
     void (*exit)(void *arg);
+    /* May a peer that is neither daemon nor rank be linked? NULL: none may. */
+    bool (*admit)(void *arg, const struct oob_peer *peer);
 };
 
 struct local_rank; /* local.c */

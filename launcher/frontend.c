@@ -219,6 +219,18 @@ static int take_text(struct frontend *frontend, opal_buffer_t *buffer)
     return status;
 }
 
+static int take_plain(struct frontend *frontend, opal_buffer_t *buffer)
+{
+    uint8_t stream;
+    char *text;
+    int status = proto_unpack(buffer, "cs", &stream, &text);
+    if (status == OPAL_SUCCESS) {
+        output_plain(frontend->output, stream, text);
+        free(text);
+    }
+    return status;
+}
+
 static int take_exit(struct frontend *frontend, opal_buffer_t *buffer)
 {
     int32_t code;
@@ -261,6 +273,8 @@ static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
         return ORTE_SUCCESS;
     case FRONT_TEXT:
         return take_text(frontend, buffer);
+    case FRONT_PLAIN:
+        return take_plain(frontend, buffer);
     case FRONT_EXIT:
         return take_exit(frontend, buffer);
     default:

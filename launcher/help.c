@@ -33,6 +33,8 @@ static const char help_text[] =
     "  --output-filename DIR   write to DIR/JOB/rank.RANK/stdout and stderr instead\n"
     "\n"
     "Control\n"
+    "  --report-uri FILE       write keelrun's contact string, for tools, to a file, which\n"
+    "                          is removed at the end; - is stdout, + stderr\n"
     "  --timeout SECONDS       end the job after this time, with exit code 124\n"
     "  --mca NAME VALUE        set a parameter for keelrun and for every rank\n"
     "                          (keelrun(1) and docs/parameters.md list the parameters)\n"

@@ -309,6 +309,18 @@ static void ordered_to_exit(void *arg)
     (void) arg; /* the front end ends this process, when it has written everything */
 }
 
+static bool admit(void *arg, const struct oob_peer *peer)
+{
+    struct hnp *hnp = arg;
+    return hnp->tools && tools_admit(hnp->tools, peer);
+}
+
+static uint32_t count_ranks(void *arg)
+{
+    const struct hnp *hnp = arg;
+    return hnp->plan.rank_count;
+}
+
 static const struct daemon_ops daemon_ops = {
     .agent_started = agent_started,
     .agent_failed = agent_failed,
@@ -317,6 +329,7 @@ static const struct daemon_ops daemon_ops = {
     .silent = silence_changed,
     .shepherd_lost = shepherd_lost,
     .exit = ordered_to_exit,
+    .admit = admit,
 };
 
 /* --- a job comes --- */
@@ -368,6 +381,8 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
     if (status == ORTE_SUCCESS) {
         rml_handle(hnp->daemon->rml, RML_TAG_REPORT, from_daemon, hnp);
         hnp_stdio_init(hnp);
+        status = tools_create(&hnp->tools, hnp->daemon->rml, hnp->family, hnp->daemon->session,
+                              count_ranks, hnp, reason, reason_size);
     }
     return status;
 }
@@ -509,6 +524,8 @@ void hnp_destroy(struct hnp *hnp)
     loop_timer_stop(&hnp->grace_timer);
     loop_timer_stop(&hnp->drain_timer);
     loop_timer_stop(&hnp->step_timer);
+    hnp_remove_uri(hnp);
+    tools_destroy(hnp->tools);
     daemon_destroy(hnp->daemon);
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         free(hnp->peers[vpid].node);

@@ -12,6 +12,7 @@
 #include <launcher/allocation.h>
 #include <launcher/channel.h>
 #include <launcher/daemon.h>
+#include <launcher/tools.h>
 
 enum phase {
     PHASE_IDLE,
@@ -45,6 +46,8 @@ struct hnp {
     struct job_plan plan;
     const struct plm_ops *plm; /* plm.h; NULL: no other nodes */
     struct daemon *daemon;     /* NULL until a job is submitted */
+    struct tools *tools;       /* likewise, and owned */
+    bool uri_written;          /* to a file, removed at the end */
     char uuid[JOB_UUID_TEXT];
     orte_jobid_t family;
     uint8_t control_key[KEY_BYTES];
@@ -95,6 +98,10 @@ bool plm_end(struct hnp *hnp);
 
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);
+
+/* hnp_uri.c: --report-uri */
+int hnp_report_uri(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+void hnp_remove_uri(struct hnp *hnp);
 
 /* hnp_spawn.c: REPORT_SPAWN and REPORT_SPAWNED */
 int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer);

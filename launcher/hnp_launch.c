@@ -98,9 +98,15 @@ void hnp_launch(struct hnp *hnp)
     }
     launch.universe =
         launch.universe < hnp->plan.rank_count ? hnp->plan.rank_count : launch.universe;
+    char reason[512] = "";
+    int status = hnp_report_uri(hnp, reason, sizeof(reason));
+    if (status != ORTE_SUCCESS) {
+        hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
+        return;
+    }
     loop_timer_start(&hnp->start_timer, (uint64_t) param_int(&launch_timeout) * 1000000u);
     hnp_enter(hnp, PHASE_LAUNCHING);
-    int status = fill_map(hnp, &launch.map);
+    status = fill_map(hnp, &launch.map);
     if (status == ORTE_SUCCESS) {
         status = fill_apps(hnp, &launch);
     }

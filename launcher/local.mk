@@ -22,7 +22,7 @@ liblauncher_la_SOURCES += launcher/channel.h launcher/channel.c launcher/fronten
 
 # the HNP, and how it starts daemons
 liblauncher_la_SOURCES += launcher/hnp.h launcher/hnp.c launcher/hnp_end.c launcher/hnp_launch.c \
-	launcher/hnp_spawn.c launcher/hnp_stdio.c launcher/plm.h launcher/plm.c \
+	launcher/hnp_spawn.c launcher/hnp_stdio.c launcher/hnp_uri.c launcher/plm.h launcher/plm.c \
 	launcher/plm_rsh.c launcher/plm_slurm.c launcher/home.h launcher/home.c
 
 # a daemon and its ranks
@@ -31,7 +31,7 @@ liblauncher_la_SOURCES += launcher/daemon.h launcher/daemon.c launcher/local.c l
 
 # what MPI programs are offered
 liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \
-	launcher/names.c launcher/names.h launcher/pmi1.c launcher/pmi1.h \
+	launcher/names.c launcher/names.h launcher/tools.c launcher/tools.h launcher/pmi1.c launcher/pmi1.h \
 	launcher/pmi1_barrier.c launcher/pmi1_client.c launcher/pmi1_internal.h \
 	launcher/pmi1_requests.c launcher/pmi1_wire.c launcher/pmi1_wire.h
 

@@ -229,6 +229,13 @@ void output_put(struct output *output, uint32_t source, uint32_t rank, int numbe
     }
 }
 
+void output_plain(struct output *output, int stream, const char *text)
+{
+    struct sink *sink = &output->sinks[stream == 1 ? 0 : 1];
+    sink_put(sink, text, strlen(text));
+    sink_put(sink, "\n", 1);
+}
+
 void output_line(struct output *output, const char *text)
 {
     char line[1100];

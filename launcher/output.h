@@ -26,6 +26,8 @@ void output_finish(struct output *output, void (*idle)(void *arg));
 /* Takes a copy; written tells the source when the bytes are out, or on their way to nowhere. */
 void output_put(struct output *output, uint32_t source, uint32_t rank, int stream,
                 const uint8_t *data, size_t size);
+/* A line as it is, for stdout (1) or stderr (2). */
+void output_plain(struct output *output, int stream, const char *text);
 /* A line of the launcher itself, for stderr. */
 void output_line(struct output *output, const char *text);
 

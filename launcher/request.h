@@ -38,6 +38,7 @@ struct run_request {
     bool oversubscribe, tag_output, timestamp_output, report_bindings;
     uint32_t timeout_s; /* 0: none */
     char *output_dir;   /* --output-filename; owned; NULL: none */
+    char *uri_file;     /* --report-uri; owned: a file, "-" or "+"; NULL: not asked for */
 };
 
 enum cmdline_result { CMDLINE_RUN, CMDLINE_DONE /* --help, --version: printed */, CMDLINE_ERROR };

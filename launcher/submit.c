@@ -57,6 +57,9 @@ int submit_pack(opal_buffer_t *buffer, const struct run_request *request)
                             (uint32_t) request->node_count, request->simulate_nodes,
                             request->simulate_slots, request->bind, request->oversubscribe,
                             request->report_bindings, request->timeout_s);
+    if (status == OPAL_SUCCESS) {
+        status = proto_pack(buffer, "s", request->uri_file ? request->uri_file : "");
+    }
     for (size_t i = 0; status == OPAL_SUCCESS && i < request->app_count; i++) {
         status = app_pack(buffer, &request->apps[i]);
     }
@@ -70,8 +73,15 @@ int submit_unpack(opal_buffer_t *buffer, struct run_request *request)
 {
     struct run_request read = {0};
     int status = numbers_unpack(buffer, &read);
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack(buffer, "s", &read.uri_file);
+    }
     if (status != OPAL_SUCCESS) {
         return status;
+    }
+    if (!read.uri_file[0]) {
+        free(read.uri_file);
+        read.uri_file = NULL;
     }
     read.apps = calloc(read.app_count, sizeof(*read.apps));
     read.nodes = calloc(read.node_count + 1, sizeof(*read.nodes));

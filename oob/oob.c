@@ -131,6 +131,12 @@ void oob_set_key(struct oob *oob, enum oob_key kind, const uint8_t key[KEY_BYTES
     oob->held[kind] = true;
 }
 
+void oob_rename(struct oob *oob, const orte_process_name_t *name)
+{
+    assert(loop_is_current(oob->loop));
+    oob->name = *name;
+}
+
 struct handshake_self oob_self(const struct oob *oob, bool is_unix)
 {
     struct handshake_self self = {

@@ -70,6 +70,9 @@ void oob_destroy(struct oob *oob);
 /* A key that this process holds; it is copied and wiped by oob_destroy. */
 void oob_set_key(struct oob *oob, enum oob_key kind, const uint8_t key[KEY_BYTES]);
 
+/* Another name from now on. There is no link, listener or connect yet. On the loop. */
+void oob_rename(struct oob *oob, const orte_process_name_t *name);
+
 int oob_listen_unix(struct oob *oob, const char *path, char *reason,
                     size_t reason_size) KEEL_MUST_CHECK;
 int oob_listen_tcp(struct oob *oob, char *reason, size_t reason_size) KEEL_MUST_CHECK;

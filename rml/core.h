@@ -62,6 +62,11 @@ void rml_install(struct rml *rml);
  * enables. rml_is_enabled tells. */
 void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg);
 bool rml_is_enabled(struct rml *rml);
+/* What orte_rml.get_new_name calls, once, in its caller's thread, to have this process named; it
+ * calls rml_rename. Without one this process has a name. */
+void rml_on_name(struct rml *rml, int (*ask)(void *arg, orte_process_name_t *name), void *arg);
+/* On the loop, before there is a link or a message. */
+void rml_rename(struct rml *rml, const orte_process_name_t *name);
 struct oob *rml_oob(struct rml *rml); /* for keys, listeners and contact strings; on the loop */
 
 /* Opens the listeners, if there are none, and returns the contact string, malloc'd; NULL: there is
@@ -81,6 +86,9 @@ void rml_route_tree(struct rml *rml, uint32_t count);
 /* Daemons: rank i of the job lives with daemon daemon_of[i] (copied). A NULL array removes it. */
 int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size,
                   const uint32_t *daemon_of) KEEL_MUST_CHECK;
+/* Daemons: all processes of a job, whatever their number, are reached over this daemon, which links
+ * them. */
+int rml_route_whole_job(struct rml *rml, orte_jobid_t job, uint32_t daemon) KEEL_MUST_CHECK;
 /* changed is called on the loop when a link to a peer comes up (status ORTE_SUCCESS) or goes down
  * (< 0). At most 8 watchers; NULL ends those with this arg, or all when that is NULL too. */
 void rml_watch_links(struct rml *rml,
@@ -164,9 +172,10 @@ int rml_xcast_give(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag,
  */
 typedef void (*rml_handler_fn)(void *arg, const struct rml_info *info, opal_buffer_t **buffer);
 void rml_handle(struct rml *rml, orte_rml_tag_t tag, rml_handler_fn fn, void *arg);
-/* Daemons: the tags (a bit each, up to 100) that ranks and tools may send to daemons; everything
- * else from them below 101 is refused and counted. */
+/* Daemons: the runtime's tags that ranks, or tools, may send to daemons; all others below 101 are
+ * refused and counted. */
 void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t count);
+void rml_allow_from_tools(struct rml *rml, const orte_rml_tag_t *tags, size_t count);
 
 /* Has a completion (rml/completion.h) run in its turn, where callbacks run. Any thread. */
 void rml_post(struct rml *rml, struct rml_completion *completion);

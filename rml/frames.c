@@ -79,7 +79,9 @@ static bool check_tag(struct rml *rml, const struct oob_peer *from, const struct
         return true;
     }
     pthread_mutex_lock(&rml->lock);
-    bool allowed = rml_is_daemon(rml) ? rml->allowed[header->tag] : !rml->handlers[header->tag];
+    bool allowed = !rml_is_daemon(rml)            ? !rml->handlers[header->tag]
+                   : header->role == OOB_KEY_TOOL ? rml->allowed_tools[header->tag]
+                                                  : rml->allowed[header->tag];
     pthread_mutex_unlock(&rml->lock);
     if (!allowed) {
         warn("a runtime message is", from, header);

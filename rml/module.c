@@ -53,8 +53,8 @@ static int set_contact_info(const char *contact)
 
 static int get_new_name(orte_process_name_t *name)
 {
-    (void) name;
-    return ORTE_ERR_NOT_SUPPORTED;
+    struct rml *rml = known();
+    return rml ? rml_call_get_new_name(rml, name) : ORTE_ERR_COMM_DISABLED;
 }
 
 static int ping(const char *contact, const struct timeval *tv)

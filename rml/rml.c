@@ -233,6 +233,14 @@ int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size, const uint32
     return status;
 }
 
+int rml_route_whole_job(struct rml *rml, orte_jobid_t job, uint32_t daemon)
+{
+    pthread_mutex_lock(&rml->lock);
+    int status = rml_route_set_whole_job(&rml->route, job, daemon);
+    pthread_mutex_unlock(&rml->lock);
+    return status;
+}
+
 size_t rml_queued(struct rml *rml, const orte_process_name_t *name, enum oob_class class)
 {
     size_t bytes = 0;
@@ -293,17 +301,30 @@ void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_pee
     pthread_mutex_unlock(&rml->lock);
 }
 
-void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t count)
+static void set_allowed(struct rml *rml, bool allowed[ORTE_RML_TAG_MAX + 1],
+                        const orte_rml_tag_t *tags, size_t count)
 {
     pthread_mutex_lock(&rml->lock);
-    memset(rml->allowed, 0, sizeof(rml->allowed));
-    rml->allowed[RML_TAG_XCAST] = true;
+    memset(allowed, 0, (ORTE_RML_TAG_MAX + 1) * sizeof(*allowed));
     for (size_t i = 0; i < count; i++) {
         if (tags[i] <= ORTE_RML_TAG_MAX) {
-            rml->allowed[tags[i]] = true;
+            allowed[tags[i]] = true;
         }
     }
     pthread_mutex_unlock(&rml->lock);
+}
+
+void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t count)
+{
+    set_allowed(rml, rml->allowed, tags, count);
+    pthread_mutex_lock(&rml->lock);
+    rml->allowed[RML_TAG_XCAST] = true;
+    pthread_mutex_unlock(&rml->lock);
+}
+
+void rml_allow_from_tools(struct rml *rml, const orte_rml_tag_t *tags, size_t count)
+{
+    set_allowed(rml, rml->allowed_tools, tags, count);
 }
 
 void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg)
@@ -312,6 +333,52 @@ void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg)
     rml->on_enable = enable;
     rml->on_enable_arg = arg;
     pthread_mutex_unlock(&rml->lock);
+}
+
+void rml_on_name(struct rml *rml, int (*ask)(void *arg, orte_process_name_t *name), void *arg)
+{
+    pthread_mutex_lock(&rml->lock);
+    rml->on_name = ask;
+    rml->on_name_arg = arg;
+    pthread_mutex_unlock(&rml->lock);
+}
+
+/* --- names --- */
+
+void rml_rename(struct rml *rml, const orte_process_name_t *name)
+{
+    oob_rename(rml->oob, name);
+    pthread_mutex_lock(&rml->lock);
+    rml->config.name = *name;
+    rml->route.me = *name;
+    pthread_mutex_unlock(&rml->lock);
+}
+
+/* One thread asks; whoever comes meanwhile is told that a name is not to be had twice. */
+int rml_call_get_new_name(struct rml *rml, orte_process_name_t *name)
+{
+    orte_process_name_t given;
+    if (!name) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    pthread_mutex_lock(&rml->lock);
+    bool may = rml->on_name && !rml->naming;
+    rml->naming = rml->naming || may;
+    pthread_mutex_unlock(&rml->lock);
+    if (!may) {
+        return ORTE_ERR_NOT_SUPPORTED;
+    }
+    int status = rml->on_name(rml->on_name_arg, &given);
+    pthread_mutex_lock(&rml->lock);
+    rml->naming = false;
+    if (status == ORTE_SUCCESS) {
+        rml->on_name = NULL;
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (status == ORTE_SUCCESS) {
+        *name = given;
+    }
+    return status;
 }
 
 /* --- enabling and ending --- */

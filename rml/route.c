@@ -8,7 +8,7 @@
 struct route_job {
     struct list link;
     orte_jobid_t job;
-    uint32_t size;
+    uint32_t size; /* UINT32_MAX: all are with the first daemon */
     uint32_t daemon_of[];
 };
 
@@ -69,6 +69,15 @@ int rml_route_set_job(struct rml_route *route, orte_jobid_t jobid, uint32_t size
     return ORTE_SUCCESS;
 }
 
+int rml_route_set_whole_job(struct rml_route *route, orte_jobid_t job, uint32_t daemon)
+{
+    int status = rml_route_set_job(route, job, 1, &daemon);
+    if (status == ORTE_SUCCESS) {
+        find_job(route, job)->size = UINT32_MAX;
+    }
+    return status;
+}
+
 int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
                      orte_process_name_t *target)
 {
@@ -99,7 +108,7 @@ int rml_route_target(const struct rml_route *route, const orte_process_name_t *d
     if (!job || dest->vpid >= job->size) {
         return ORTE_ERR_ADDRESSEE_UNKNOWN;
     }
-    uint32_t daemon = job->daemon_of[dest->vpid];
+    uint32_t daemon = job->daemon_of[job->size == UINT32_MAX ? 0 : dest->vpid];
     if (rml_tree_is_lost(&route->tree, daemon)) {
         return ORTE_ERR_COMM_FAILURE;
     }

@@ -28,6 +28,10 @@ void rml_route_fini(struct rml_route *route);
 int rml_route_set_job(struct rml_route *route, orte_jobid_t job, uint32_t size,
                       const uint32_t *daemon_of) KEEL_MUST_CHECK;
 
+/* All processes of the job, whatever their number, are with one daemon. */
+int rml_route_set_whole_job(struct rml_route *route, orte_jobid_t job,
+                            uint32_t daemon) KEEL_MUST_CHECK;
+
 /* ORTE_ERR_ADDRESSEE_UNKNOWN: nothing is known of dest. ORTE_ERR_COMM_FAILURE: it was lost, or its
  * daemon. */
 int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,

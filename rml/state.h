@@ -52,7 +52,8 @@ struct rml {
     struct rml_match match;
     struct rml_counters counters;
     bool upstream_down; /* ranks and tools: the link to the daemon was up and went down */
-    bool allowed[ORTE_RML_TAG_MAX + 1];
+    bool allowed[ORTE_RML_TAG_MAX + 1];       /* from ranks */
+    bool allowed_tools[ORTE_RML_TAG_MAX + 1]; /* from tools */
     struct rml_receive *handlers[ORTE_RML_TAG_MAX + 1];
     size_t sends_open;       /* accepted, and not all acknowledged */
     struct list dials;       /* struct dial: under way */
@@ -107,6 +108,9 @@ struct rml {
     void *admit_arg;
     int (*on_enable)(void *arg);
     void *on_enable_arg;
+    int (*on_name)(void *arg, orte_process_name_t *name); /* NULL: this process has a name */
+    void *on_name_arg;
+    bool naming; /* a thread is in on_name */
 
     bool listening; /* the loop's own */
     size_t pending_max;

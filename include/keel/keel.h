@@ -18,6 +18,9 @@ struct keel_options {
     size_t size;      /* sizeof(struct keel_options); a library with another one refuses it */
     bool enable_comm; /* false: the RML stays as before enable_comm; no modex, no rails */
     bool data_plane;  /* false: the RML only, no BTL is opened */
+    /* Not NULL: a tool, which joins the job of the keelrun with this contact string ("file:PATH":
+     * the first line of a file; see keelrun --report-uri). It has no data plane. */
+    const char *contact;
 };
 #define KEEL_OPTIONS_DEFAULT                                                         \
     {                                                                                \
@@ -36,8 +39,12 @@ int keel_init(const struct keel_options *options) KEEL_EXPORT;
  * refused (ORTE_ERR_PERM): it has left. */
 int keel_finalize(void) KEEL_EXPORT;
 
-/* My name; the pointer is valid until keel_finalize. NULL before keel_init. Any thread. */
+/* My name; the pointer is valid until keel_finalize. NULL before keel_init; invalid in a tool that
+ * has none yet. Any thread. */
 const orte_process_name_t *keel_my_name(void) KEEL_EXPORT;
+/* A tool: the job that it has joined, whose ranks have the names {*job, 0} to {*job, *ranks - 1};
+ * asks keelrun, so may block and run callbacks. ORTE_ERR_NOT_SUPPORTED: this is no tool. */
+int keel_tool_job(orte_jobid_t *job, uint32_t *ranks) KEEL_EXPORT;
 /* The number of ranks of my job; 0 before keel_init. Any thread. */
 uint32_t keel_job_size(void) KEEL_EXPORT;
 /* Drives control and data plane and runs the callbacks that are due, without waiting; returns

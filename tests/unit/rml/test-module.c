@@ -150,6 +150,7 @@ START_TEST(what_comes_later)
     setup();
     for (int pass = 0; pass < 2; pass++) {
         ck_assert_int_eq(orte_rml.get_new_name(&name), ORTE_ERR_NOT_SUPPORTED);
+        ck_assert_int_eq(orte_rml.get_new_name(NULL), ORTE_ERR_BAD_PARAM);
         ck_assert_int_eq(orte_rml.ft_event(OPAL_CRS_CHECKPOINT), ORTE_ERR_NOT_SUPPORTED);
         ck_assert_int_eq(orte_rml.enable_comm(), ORTE_SUCCESS);
     }

@@ -69,6 +69,19 @@ START_TEST(a_daemon_serves_its_ranks)
 }
 END_TEST
 
+START_TEST(a_job_with_one_daemon)
+{
+    be_daemon(2, 2, 7);
+    ck_assert_int_eq(rml_route_set_whole_job(&route, 0x5fff1, 0), ORTE_SUCCESS);
+    expect_target((orte_process_name_t){0x5fff1, 0}, DAEMON(0));
+    expect_target((orte_process_name_t){0x5fff1, 1023}, DAEMON(0));
+    expect_target(RANK(1), DAEMON(1));
+    ck_assert_int_eq(rml_route_set_job(&route, 0x5fff1, 0, NULL), ORTE_SUCCESS);
+    expect_unknown((orte_process_name_t){0x5fff1, 0});
+    rml_route_fini(&route);
+}
+END_TEST
+
 START_TEST(the_tree_leads_on)
 {
     be_daemon(1, 2, 7);
@@ -125,5 +138,5 @@ START_TEST(jobs_are_replaced_and_removed)
 }
 END_TEST
 
-UNIT_MAIN("rml/route", a_rank_goes_by_its_daemon, a_daemon_serves_its_ranks, the_tree_leads_on,
-          nobody_there, before_the_tree_is_known, jobs_are_replaced_and_removed)
+UNIT_MAIN("rml/route", a_rank_goes_by_its_daemon, a_daemon_serves_its_ranks, a_job_with_one_daemon,
+          the_tree_leads_on, nobody_there, before_the_tree_is_known, jobs_are_replaced_and_removed)

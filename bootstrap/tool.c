@@ -1,0 +1,406 @@
+#include <config.h>
+
+#include <bootstrap/tool.h>
+
+#include <base/clock.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <bootstrap/handover.h>
+#include <bootstrap/proto.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <oob/contact.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { GUEST_TRIES = 5 };
+
+static struct param contact_param = {
+    .name = "tool_contact",
+    .type = PARAM_STRING,
+    .default_text = "",
+    .unit = "",
+    .help = "The contact string of a running keelrun (see --report-uri), or file:PATH: a process "
+            "that nobody launched joins that job as a tool",
+};
+static struct param key_param = {
+    .name = "tool_key_file",
+    .type = PARAM_STRING,
+    .default_text = "",
+    .unit = "",
+    .help = "The file with the key that a tool proves (default: tool.key beside the unix socket of "
+            "the contact string)",
+};
+
+/* --- contact string and key --- */
+
+static int read_line(const char *path, char **line, char *reason, size_t reason_size)
+{
+    char text[CONTACT_TEXT_MAX + 2] = "";
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(text, sizeof(text), file);
+    if (file) {
+        (void) fclose(file);
+    }
+    if (!read) {
+        snprintf(reason, reason_size, "no contact string can be read from %s: %s", path,
+                 file ? "it is empty" : strerror(errno));
+        return ORTE_ERR_NOT_FOUND;
+    }
+    text[strcspn(text, "\r\n")] = '\0';
+    *line = strdup(text);
+    return *line ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+int tool_contact(const char *option, char **contact, char *reason, size_t reason_size)
+{
+    static const char file[] = "file:";
+    const char *text = option;
+    *contact = NULL;
+    if (!text && !getenv(ENV_DAEMON) && !getenv(ENV_PMIX_RANK)) {
+        text = param_string(&contact_param);
+    }
+    if (!text || (!option && !text[0])) {
+        return ORTE_SUCCESS;
+    }
+    if (strncmp(text, file, sizeof(file) - 1) == 0) {
+        return read_line(text + sizeof(file) - 1, contact, reason, reason_size);
+    }
+    *contact = strdup(text);
+    return *contact ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* Beside the unix socket, if the contact string has one. */
+static bool key_path(const struct contact *contact, char *path, size_t size)
+{
+    const char *named = param_string(&key_param);
+    if (named[0]) {
+        return snprintf(path, size, "%s", named) < (int) size;
+    }
+    for (size_t i = 0; i < contact->count; i++) {
+        const struct sockaddr_un *addr = (const void *) &contact->addrs[i].storage;
+        if (addr->sun_family == AF_UNIX) {
+            const char *slash = strrchr(addr->sun_path, '/');
+            int length = slash ? (int) (slash - addr->sun_path) : 0;
+            return snprintf(path, size, "%.*s/" TOOL_KEY_FILE, length, addr->sun_path) < (int) size;
+        }
+    }
+    return false;
+}
+
+/* A file of this user's that nobody else can read. */
+static int read_key(const char *path, uint8_t key[KEY_BYTES], char *reason, size_t reason_size)
+{
+    struct stat stat;
+    uint8_t bytes[KEY_BYTES + 1];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        snprintf(reason, reason_size, "the tool key %s cannot be read: %s", path, strerror(errno));
+        return errno == EACCES || errno == ELOOP ? ORTE_ERR_PERM : ORTE_ERR_NOT_FOUND;
+    }
+    int status = ORTE_ERR_PERM;
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid() ||
+        (stat.st_mode & 077) != 0) {
+        snprintf(reason, reason_size, "the tool key %s is not a file for this user alone", path);
+    } else if (read(fd, bytes, sizeof(bytes)) != KEY_BYTES) {
+        snprintf(reason, reason_size, "the tool key %s is not %d bytes long", path, KEY_BYTES);
+    } else {
+        memcpy(key, bytes, KEY_BYTES);
+        status = ORTE_SUCCESS;
+    }
+    close(fd);
+    crypto_wipe(bytes, sizeof(bytes));
+    return status;
+}
+
+int tool_door_open(struct tool_door *door, char *text, char *reason, size_t reason_size)
+{
+    struct contact contact;
+    char path[PATH_MAX];
+    *door = (struct tool_door){.contact = text};
+    int status = contact_parse(&contact, text, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (contact.name.jobid != rml_daemon_job(contact.name.jobid) || contact.name.vpid != 0) {
+        snprintf(reason, reason_size, "%s is not keelrun's contact string", text);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    door->hnp = contact.name;
+    if (!key_path(&contact, path, sizeof(path))) {
+        snprintf(reason, reason_size,
+                 "the contact string has no unix socket and tool_key_file is not set: no key");
+        return ORTE_ERR_NOT_FOUND;
+    }
+    return read_key(path, door->key, reason, reason_size);
+}
+
+void tool_door_close(struct tool_door *door)
+{
+    free(door->contact);
+    crypto_wipe(door, sizeof(*door));
+}
+
+/* --- a link to the HNP --- */
+
+static void connected(void *arg, int status, const char *reason)
+{
+    handover_give(arg, status, reason);
+}
+
+struct key_call {
+    struct rml *rml;
+    const uint8_t *key;
+};
+
+static int set_key(void *arg)
+{
+    struct key_call *call = arg;
+    oob_set_key(rml_oob(call->rml), OOB_KEY_TOOL, call->key);
+    return ORTE_SUCCESS;
+}
+
+static int connect_hnp(struct rml *rml, struct loop *loop, const struct tool_door *door,
+                       char *reason, size_t reason_size)
+{
+    struct handover handover;
+    struct key_call key = {rml, door->key};
+    int status = handover_call(loop, set_key, &key);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    handover_init(&handover);
+    status = rml_connect(rml, door->contact, OOB_KEY_TOOL, connected, &handover);
+    if (status == ORTE_SUCCESS) {
+        status = handover_take(&handover, 0); /* the OOB has a deadline for each address */
+    }
+    if (status == ORTE_ERR_CONNECTION_FAILED) {
+        status = ORTE_ERR_UNREACH;
+    }
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "no link to keelrun at %s: %s%s%s", door->contact,
+                 opal_strerror(status), handover.reason[0] ? ": " : "", handover.reason);
+    } else {
+        rml_route_default(rml, &door->hnp);
+    }
+    handover_fini(&handover);
+    return status;
+}
+
+/* --- a guest: the RML by which a name is asked for --- */
+
+struct guest {
+    struct loop *loop;
+    struct rml *rml;
+    const struct tool_door *door;
+    struct handover answered;
+    orte_process_name_t name; /* the one that was given */
+    char reason[512];
+};
+
+static void from_hnp_to_guest(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct guest *guest = arg;
+    uint8_t command;
+    uint64_t number;
+    int32_t outcome;
+    orte_process_name_t name;
+    int status = proto_unpack(*buffer, "cqin", &command, &number, &outcome, &name);
+    if (info->role != OOB_KEY_CONTROL || status != OPAL_SUCCESS || command != TOOL_NAME) {
+        return;
+    }
+    guest->name = name;
+    handover_give(&guest->answered, outcome, "the HNP gives no name");
+}
+
+static int guest_open(void *arg)
+{
+    struct guest *guest = arg;
+    struct rml_config config = {
+        .loop = guest->loop,
+        .name = {guest->door->hnp.jobid | GUEST_JOB_NUMBER, 0},
+        .role = OOB_KEY_TOOL,
+        .dispatch = RML_DISPATCH_LOOP,
+    };
+    crypto_random(&config.epoch, sizeof(config.epoch));
+    crypto_random(&config.name.vpid, sizeof(config.name.vpid));
+    config.name.vpid %= GUESTS_MAX;
+    int status = rml_create(&guest->rml, &config, guest->reason, sizeof(guest->reason));
+    if (status == ORTE_SUCCESS) {
+        rml_handle(guest->rml, ORTE_RML_TAG_TOOL, from_hnp_to_guest, guest);
+    }
+    return status;
+}
+
+static int guest_close(void *arg)
+{
+    struct guest *guest = arg;
+    rml_destroy(guest->rml);
+    guest->rml = NULL;
+    return ORTE_SUCCESS;
+}
+
+static int guest_ask(struct guest *guest)
+{
+    int status =
+        connect_hnp(guest->rml, guest->loop, guest->door, guest->reason, sizeof(guest->reason));
+    if (status == ORTE_SUCCESS) {
+        status = rml_give(guest->rml, &guest->door->hnp, OOB_CONTROL, ORTE_RML_TAG_TOOL,
+                          proto_new(TOOL_NAME, "q", UINT64_C(0)));
+    }
+    if (status == ORTE_SUCCESS) {
+        status = handover_take(&guest->answered, clock_us() + backend_timeout_us());
+        snprintf(guest->reason, sizeof(guest->reason), "%s: %s",
+                 status == ORTE_ERR_TIMEOUT ? "the HNP does not answer" : guest->answered.reason,
+                 opal_strerror(status));
+    }
+    return status;
+}
+
+int tool_ask_name(struct loop *loop, const struct tool_door *door, orte_process_name_t *name,
+                  char *reason, size_t reason_size)
+{
+    struct guest guest = {.loop = loop, .door = door};
+    int status = ORTE_EXISTS;
+    handover_init(&guest.answered);
+    for (int i = 0; i < GUEST_TRIES && status == ORTE_EXISTS; i++) { /* the guest's name is taken */
+        status = handover_call(loop, guest_open, &guest);
+        if (status == ORTE_SUCCESS) {
+            status = guest_ask(&guest);
+        }
+        (void) handover_call(loop, guest_close, &guest);
+    }
+    handover_fini(&guest.answered);
+    if (status == ORTE_SUCCESS) {
+        *name = guest.name;
+    } else {
+        snprintf(reason, reason_size, "%s", guest.reason);
+    }
+    return status;
+}
+
+/* --- the back end --- */
+
+struct tool {
+    struct backend backend;
+    orte_process_name_t hnp;
+    uint64_t number; /* of the last question */
+    bool answered;
+    int status;
+    orte_jobid_t job;
+    uint32_t ranks;
+};
+
+static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct tool *tool = arg;
+    uint8_t command;
+    uint64_t number;
+    int32_t outcome;
+    uint32_t job, ranks;
+    int status = proto_unpack(*buffer, "cqiuu", &command, &number, &outcome, &job, &ranks);
+    if (info->role != OOB_KEY_CONTROL || status != OPAL_SUCCESS || command != TOOL_JOB ||
+        number != tool->number) {
+        return;
+    }
+    tool->status = outcome;
+    tool->job = job;
+    tool->ranks = ranks;
+    tool->answered = true;
+}
+
+int tool_job(struct backend *backend, orte_jobid_t *job, uint32_t *ranks)
+{
+    struct tool *tool = container_of(backend, struct tool, backend);
+    tool->answered = false;
+    int status = rml_give(backend->rml, &tool->hnp, OOB_CONTROL, ORTE_RML_TAG_TOOL,
+                          proto_new(TOOL_JOB, "q", ++tool->number));
+    if (status == ORTE_SUCCESS) {
+        status =
+            rml_wait(backend->rml, &tool->answered, clock_us() + backend_timeout_us(), NULL, NULL);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = tool->status;
+    }
+    if (status == ORTE_SUCCESS) {
+        *job = tool->job;
+        *ranks = tool->ranks;
+    }
+    return status;
+}
+
+/* A tool's fence is with itself. */
+static int tool_fence(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg),
+                      void *arg)
+{
+    (void) deadline_us;
+    (void) poll;
+    (void) arg;
+    return backend_publish_own(backend);
+}
+
+static void tool_fetch(struct backend *backend, uint32_t rank, const char *key, keel_card_fn done,
+                       void *arg)
+{
+    (void) backend;
+    (void) rank;
+    (void) key;
+    done(arg, ORTE_ERR_NOT_FOUND, NULL, 0);
+}
+
+/* The job that it visits goes on. */
+static void tool_abort(struct backend *backend, int status, const char *reason)
+{
+    (void) backend;
+    (void) status;
+    log_error(LOG_BOOTSTRAP, "aborted%s%s", reason[0] ? ": " : "", reason);
+}
+
+static void tool_leave(struct backend *backend)
+{
+    struct tool *tool = container_of(backend, struct tool, backend);
+    rml_handle(backend->rml, ORTE_RML_TAG_TOOL, NULL, NULL);
+    backend_fini(backend);
+    free(tool);
+}
+
+static const struct backend_ops tool_ops = {
+    .name = "tool",
+    .fence = tool_fence,
+    .fetch = tool_fetch,
+    .abort = tool_abort,
+    .leave = tool_leave,
+};
+
+int tool_create(struct backend **out, struct rml *rml, struct loop *loop,
+                const struct tool_door *door, const struct self *self, char *reason,
+                size_t reason_size)
+{
+    struct tool *tool = calloc(1, sizeof(*tool));
+    if (!tool) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    tool->backend = (struct backend){.ops = &tool_ops, .rml = rml};
+    tool->hnp = door->hnp;
+    int status = backend_map_alone(&tool->backend.map, self);
+    if (status == ORTE_SUCCESS) {
+        status = backend_init(&tool->backend);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = connect_hnp(rml, loop, door, reason, reason_size);
+    }
+    if (status != ORTE_SUCCESS) {
+        backend_fini(&tool->backend);
+        free(tool);
+        return status;
+    }
+    rml_handle(rml, ORTE_RML_TAG_TOOL, from_hnp, tool);
+    *out = &tool->backend;
+    return ORTE_SUCCESS;
+}
