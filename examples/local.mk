@@ -12,6 +12,12 @@ examples_rml_chat_CPPFLAGS = -I$(top_srcdir)/include
 examples_rml_chat_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_chat_LDADD = lib/libkeel.la
 
+noinst_PROGRAMS += examples/rml_control
+examples_rml_control_SOURCES = examples/rml_control.c
+examples_rml_control_CPPFLAGS = -I$(top_srcdir)/include
+examples_rml_control_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_rml_control_LDADD = lib/libkeel.la
+
 # Written for ORTE: the old include paths alone.
 noinst_PROGRAMS += examples/rml_ring
 examples_rml_ring_SOURCES = examples/rml_ring.c

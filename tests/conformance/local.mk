@@ -62,11 +62,16 @@ rml_matrix = tests/conformance/rml/matrix.h tests/conformance/rml/call.h \
 	tests/conformance/rml/cells.h tests/conformance/rml/table.c tests/conformance/rml/call.c \
 	tests/conformance/rml/sends.c tests/conformance/rml/receives.c \
 	tests/conformance/rml/others.c tests/conformance/rml/refusals.c tests/conformance/rml/memory.c \
-	tests/conformance/rml/exceptions.c tests/conformance/rml/pings.c
+	tests/conformance/rml/exceptions.c tests/conformance/rml/pings.c \
+	tests/conformance/rml/names.c
 check_PROGRAMS += tests/conformance/rml/job
 tests_conformance_rml_job_SOURCES = tests/conformance/rml/job.c $(rml_matrix)
 tests_conformance_rml_job_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_conformance_rml_job_LDADD = lib/libkeel.la
+check_PROGRAMS += tests/conformance/rml/visit
+tests_conformance_rml_visit_SOURCES = tests/conformance/rml/visit.c $(rml_matrix)
+tests_conformance_rml_visit_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_conformance_rml_visit_LDADD = lib/libkeel.la
 UNIT_TESTS += tests/conformance/rml/failures
 tests_conformance_rml_failures_SOURCES = tests/conformance/rml/failures.c $(rml_matrix) \
 	$(RML_CLUSTER)

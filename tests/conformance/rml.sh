@@ -12,6 +12,7 @@ run_limited 10 "$job" --list
 is 'no cell is empty' 0 "$code"
 is 'the matrix is whole: 18 functions, 12 combinations of flags, 11 outcomes' $((18 * 12 * 11)) \
     "$(sort -u "$work/out" | wc -l)"
+cp "$work/out" "$work/matrix"
 cells=$(grep -cP '\t(job|LATER)$' "$work/out")
 
 # holds HOW RANKS
@@ -35,5 +36,24 @@ if make_hosts; then
 else
     skip 'two hosts' "$reason"
 fi
+
+# The cells of a tool, at a job of ranks that wait to be told to end.
+visits=$(grep -cP '\ttool$' "$work/matrix")
+control=$KEEL_TEST_BUILDDIR/examples/rml_control
+for layout in '-n 1' '--simulate 3x2'; do
+    # shellcheck disable=SC2086 # words
+    "$keelrun" --oversubscribe --report-uri "$work/uri" --mca tools_max 1 $layout \
+        "$control" work 100 >"$work/job" 2>&1 &
+    job=$!
+    started+=("$job")
+    wait_for 20 test -s "$work/uri"
+    run_limited 60 "$KEEL_TEST_BUILDDIR/tests/conformance/rml/visit" "$(cat "$work/uri")"
+    is "a tool at $layout: exit code" 0 "$code"
+    is "a tool at $layout: every cell holds" "$visits cells of a tool hold" "$(tail -n 1 "$work/out")"
+    wait_for 20 "$control" ask "file:$work/uri" stop >"$work/asked" 2>&1 # the last name is given back
+    wait "$job"
+    is "a tool at $layout: the job ends" 0 $?
+    unset "started[-1]"
+done
 sed -n 's/^not served yet: /# not served yet: /p' "$work/out"
 finish

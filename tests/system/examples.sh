@@ -29,6 +29,28 @@ for i in "${!sizes[@]}"; do
     is "rml_ring, $how: nothing on stderr" "" "$(cat "$work/err")"
 done
 
+# A job, and the tool that asks its ranks (tests/system/tools.sh has the rest).
+for how in '-n 3' '--simulate 3x2'; do
+    # shellcheck disable=SC2086 # the words are meant to be split
+    "$keelrun" --oversubscribe --report-uri "$work/uri" $how "$examples/rml_control" work 60 \
+        >"$work/job" 2>&1 &
+    job=$!
+    started+=("$job")
+    wait_for 20 test -s "$work/uri"
+    run_limited 20 "$examples/rml_control" ask "file:$work/uri"
+    is "rml_control, $how: exit code" 0 "$code"
+    like "rml_control, $how: verdict" "$work/out" ': ([36]) of \1 ranks have answered$'
+    run_limited 20 "$examples/rml_control" ask "file:$work/uri" stop
+    wait "$job"
+    is "rml_control, $how: the job was told to stop" '0 0' "$code $?"
+    unset "started[-1]"
+    is "rml_control, $how: the ranks say nothing" '' "$(cat "$work/job")"
+done
+run_limited 20 "$examples/rml_control" ask "file:$work/uri"
+is 'rml_control without a job' 1 "$code"
+run_limited 20 "$examples/rml_control" say
+is 'rml_control, wrong usage' 2 "$code"
+
 run_limited 20 "$keelrun" --oversubscribe -n 2 "$examples/rml_chat" 0
 is 'rml_chat has nothing to say' 1 "$code"
 

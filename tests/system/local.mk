@@ -15,6 +15,13 @@ EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/netns.sh test
 	tests/system/neighbours.sh
 SYSTEM_TESTS += tests/system/late.sh tests/system/silence.sh tests/system/perf.sh
 EXTRA_DIST += tests/system/late.sh tests/system/silence.sh tests/system/perf.sh
+SYSTEM_TESTS += tests/system/tools.sh
+EXTRA_DIST += tests/system/tools.sh
+check_PROGRAMS += tests/system/visitor
+tests_system_visitor_SOURCES = tests/system/visitor.c
+tests_system_visitor_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_visitor_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_visitor_LDADD = lib/libkeel.la
 SYSTEM_TESTS += tests/system/foreign.sh
 EXTRA_DIST += tests/system/foreign.sh tests/system/fake-pmix.c
 

@@ -43,6 +43,11 @@ void nobody_answers_in_time(const struct cell *cell);
 void pings_before(const struct cell *cell);
 void pings_after(const struct cell *cell);
 
+/* names.c */
+void has_a_name(const struct cell *cell);
+void nowhere_for_a_name(const struct cell *cell);
+void no_name_after(const struct cell *cell);
+
 /* memory.c */
 void without_memory(const struct cell *cell);
 

@@ -72,6 +72,7 @@ enum how {
     EMPTY,
     IN_JOB,     /* run does it, in the ranks of a job */
     IN_CLUSTER, /* failures.c does it, with daemons and ranks in one process */
+    IN_TOOL,    /* visit.c does it, as a process that keelrun did not start */
     NEVER,      /* cannot be: text says why */
     LATER,      /* not served yet: run sees that it says so */
 };

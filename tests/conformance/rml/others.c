@@ -108,13 +108,8 @@ void nothing_to_cancel(const struct cell *cell)
 
 static int call_later(enum fn fn)
 {
-    orte_process_name_t name = *ORTE_NAME_INVALID;
-    switch (fn) {
-    case GET_NEW_NAME:
-        return orte_rml.get_new_name(&name);
-    default:
-        return orte_rml.ft_event(OPAL_CRS_CHECKPOINT);
-    }
+    (void) fn;
+    return orte_rml.ft_event(OPAL_CRS_CHECKPOINT);
 }
 
 /* When this fails, the function has come: fill its cells in table.c. */

@@ -62,7 +62,7 @@ const char *const outcome_names[OUTCOMES] = {
 #define ANY UINT32_MAX
 
 enum {
-    LATER_FNS = ONE(GET_NEW_NAME) | ONE(FT_EVENT),
+    LATER_FNS = ONE(FT_EVENT),
     HANDLERS = ONE(ADD_EXCEPTION_HANDLER) | ONE(DEL_EXCEPTION_HANDLER),
     SENDS = ONE(SEND) | ONE(SEND_NB) | ONE(SEND_BUFFER) | ONE(SEND_BUFFER_NB),
     RECEIVES = ONE(RECV) | ONE(RECV_NB) | ONE(RECV_BUFFER) | ONE(RECV_BUFFER_NB),
@@ -97,6 +97,7 @@ static const struct rule rules[] = {
     {ONE(RECV_CANCEL), ANY, ONE(SUCCESS), {IN_JOB, cancelling, NULL}},
     {ONE(ADD_EXCEPTION_HANDLER), ANY, ONE(SUCCESS), {IN_JOB, handlers_are_called, NULL}},
     {ONE(DEL_EXCEPTION_HANDLER), ANY, ONE(SUCCESS), {IN_JOB, handlers_are_removed, NULL}},
+    {ONE(GET_NEW_NAME), ANY, ONE(SUCCESS), {IN_TOOL, NULL, NULL}},
     {ONE(PING), ANY, ONE(SUCCESS), {IN_JOB, somebody_answers, NULL}},
 
     /* wrong arguments */
@@ -104,6 +105,7 @@ static const struct rule rules[] = {
      ANY,
      ONE(BAD_PARAM),
      {IN_JOB, wrong_arguments, NULL}},
+    {ONE(GET_NEW_NAME), ANY, ONE(BAD_PARAM), {IN_JOB, nowhere_for_a_name, NULL}},
     {ONE(PING), ANY, ONE(BAD_PARAM), {IN_JOB, wrong_pings, NULL}},
     {HANDLERS, ANY, ONE(BAD_PARAM), {IN_JOB, no_handler, NULL}},
     {ANY, ANY, ONE(BAD_PARAM), {NEVER, NULL, "takes no arguments"}},
@@ -112,7 +114,11 @@ static const struct rule rules[] = {
     {SENDS, ANY, ONE(ADDRESSEE_UNKNOWN), {IN_JOB, nobody_of_that_name, NULL}},
     {SENDS, ANY, ONE(UNREACH), {IN_JOB, nobody_at_that_address, NULL}},
     {ONE(PING), ANY, ONE(UNREACH), {IN_JOB, nobody_answers, NULL}},
-    {ONE(PING), ANY, ONE(ADDRESSEE_UNKNOWN) | ONE(COMM_FAILURE), {NEVER, NULL, "is UNREACH"}},
+    {ONE(GET_NEW_NAME), ANY, ONE(UNREACH) | ONE(TIMEOUT), {IN_TOOL, NULL, NULL}},
+    {ONE(PING) | ONE(GET_NEW_NAME),
+     ANY,
+     ONE(ADDRESSEE_UNKNOWN) | ONE(COMM_FAILURE),
+     {NEVER, NULL, "is UNREACH"}},
     {ONE(PING), ANY, ONE(TIMEOUT), {IN_JOB, nobody_answers_in_time, NULL}},
     {ANY, ANY, ONE(TIMEOUT), {NEVER, NULL, "has no time limit"}},
     {ANY, ANY, ONE(ADDRESSEE_UNKNOWN) | ONE(UNREACH), {NEVER, NULL, "sends nothing"}},
@@ -129,9 +135,11 @@ static const struct rule rules[] = {
      ONE(BEFORE_ENABLE),
      {IN_JOB, works_before, NULL}},
     {HANDLERS, ANY, ONE(BEFORE_ENABLE), {IN_JOB, handlers_before, NULL}},
+    {ONE(GET_NEW_NAME), ANY, ONE(BEFORE_ENABLE), {IN_TOOL, NULL, NULL}},
     {ONE(PING), ANY, ONE(BEFORE_ENABLE), {IN_JOB, pings_before, NULL}},
     {ANY, ANY, ONE(BEFORE_ENABLE), {IN_JOB, refused_before, NULL}},
     {HANDLERS, ANY, ONE(AFTER_FINALIZE), {IN_JOB, handlers_after, NULL}},
+    {ONE(GET_NEW_NAME), ANY, ONE(AFTER_FINALIZE), {IN_JOB, no_name_after, NULL}},
     {ONE(PING), ANY, ONE(AFTER_FINALIZE), {IN_JOB, pings_after, NULL}},
     {ANY, ANY, ONE(AFTER_FINALIZE), {IN_JOB, refused_after, NULL}},
 
@@ -140,7 +148,9 @@ static const struct rule rules[] = {
     {ONE(DEL_EXCEPTION_HANDLER), ANY, ONE(NOT_FOUND), {IN_JOB, no_such_handler, NULL}},
     {ANY, ANY, ONE(NOT_FOUND), {NEVER, NULL, "looks for nothing"}},
     {BLOCKING | ONE(PING), ANY, ONE(NOT_SUPPORTED), {IN_CLUSTER, NULL, NULL}},
+    {ONE(GET_NEW_NAME), ANY, ONE(NOT_SUPPORTED), {IN_JOB, has_a_name, NULL}},
     {ANY, ANY, ONE(NOT_SUPPORTED), {NEVER, NULL, "is served, and does not block"}},
+    {ONE(GET_NEW_NAME), ANY, ONE(OUT_OF_RESOURCE), {IN_TOOL, NULL, NULL}},
     {SENDS | RECEIVES | CONTACTS | ONE(PING) | ONE(ADD_EXCEPTION_HANDLER),
      ANY,
      ONE(OUT_OF_RESOURCE),
@@ -215,11 +225,9 @@ int table_faults(void)
 
 static const char *mark_of(const struct cell *cell)
 {
-    static const char *const marks[] = {[EMPTY] = "EMPTY",
-                                        [IN_JOB] = "job",
-                                        [IN_CLUSTER] = "cluster",
-                                        [NEVER] = "never",
-                                        [LATER] = "LATER"};
+    static const char *const marks[] = {
+        [EMPTY] = "EMPTY",  [IN_JOB] = "job",  [IN_CLUSTER] = "cluster",
+        [IN_TOOL] = "tool", [NEVER] = "never", [LATER] = "LATER"};
     struct filling filling = filling_of(cell);
     return filling.how == NEVER ? filling.text : marks[filling.how];
 }

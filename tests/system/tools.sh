@@ -1,0 +1,163 @@
+#!/bin/bash
+# Tools: processes that keelrun did not start, which join its job by its contact string.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+readonly control=$KEEL_TEST_BUILDDIR/examples/rml_control visitor=$helpers/visitor
+readonly uri=$work/uri
+
+# A job of ranks that can be asked, in the background, with these options.
+start_job()
+{
+    rm -f "$uri"
+    "$keelrun" --oversubscribe --report-uri "$uri" "$@" "$control" work 120 \
+        >"$work/job.out" 2>"$work/job.err" &
+    job=$!
+    started+=("$job")
+    wait_for 20 test -s "$uri"
+}
+
+# End it by the tool, which says so to every rank.
+stop_job()
+{
+    run_limited 20 "$control" ask "file:$uri" stop
+    wait "$job"
+    job_code=$?
+    unset "started[-1]"
+}
+
+session()
+{
+    sed 's,.*unix://,,; s,/oob.*,,' "$uri"
+}
+
+for layout in '-n 1' '-n 4' '--simulate 3x2'; do
+    case $layout in
+    '-n 1') ranks=1 daemons=1 ;;
+    '-n 4') ranks=4 daemons=1 ;;
+    *) ranks=6 daemons=4 ;;
+    esac
+    # shellcheck disable=SC2086 # words
+    start_job $layout
+    is "$layout: the contact string is for this user alone" 600 "$(stat -c %a "$uri")"
+    is "$layout: and the key" '600 32' "$(stat -c '%a %s' "$(session)/tool.key")"
+    for how in "file:$uri" "$(cat "$uri")"; do
+        run_limited 20 "$control" ask "$how"
+        is "$layout: every rank answers: exit code" 0 "$code"
+        like "$layout: and is counted" "$work/out" ": $ranks of $ranks ranks have answered\$"
+        is "$layout: each rank once" "$ranks" "$(grep '^rank ' "$work/out" | sort -u | wc -l)"
+        is "$layout: nothing on stderr" '' "$(cat "$work/err")"
+    done
+    run_limited 20 "$visitor" everywhere "file:$uri" "$daemons"
+    is "$layout: messages to daemons and ranks" "visited $daemons daemons and $ranks ranks" \
+        "$(cat "$work/out")"
+    run_limited 20 "$visitor" forbidden "file:$uri" "$daemons"
+    is "$layout: the runtime's tags are refused" said "$(cat "$work/out")"
+    like "$layout: which is logged" "$work/job.err" 'a runtime message is refused: tag [0-9]+, origin .*,655'
+    stop_job
+    is "$layout: the job goes on, and ends as it should" '0 0' "$code $job_code"
+    ok "$layout: the contact string goes with keelrun" test ! -e "$uri"
+done
+
+# --- where the contact string goes ---
+
+for where in - +; do
+    run_limited 20 "$keelrun" -n 1 --report-uri $where true
+    stream=out
+    [ $where = - ] || stream=err
+    like "--report-uri $where" "$work/$stream" '^[0-9]+\.0;unix:///.*/oob$'
+    is "--report-uri $where: exit code" 0 "$code"
+done
+run_limited 20 "$keelrun" -n 1 --report-uri "$work/no/such/folder" true
+is 'a file that cannot be written: exit code' 125 "$code"
+like 'a file that cannot be written' "$work/err" 'contact string cannot be written to .*/no/such/folder: No such'
+run_limited 20 "$keelrun" -n 1 --report-uri '' true
+is 'no file' 2 "$code"
+
+# --- who may join ---
+
+start_job -n 1 --mca tools_max 2
+key=$(session)/tool.key
+cp -p "$key" "$work/key"
+
+# refused WHAT TEXT OPTIONS... : a tool with these variables is
+refused()
+{
+    local what=$1 text=$2
+    shift 2
+    run_limited 20 env "$@" "$visitor" call "file:$uri" 0
+    is "$what: exit code" 1 "$code"
+    like "$what: says why" "$work/err" "$text"
+}
+
+head -c 32 /dev/zero >"$work/wrong" && chmod 600 "$work/wrong"
+refused 'another key' 'another key' KEEL_MCA_tool_key_file="$work/wrong"
+chmod 640 "$work/wrong"
+refused 'a key that others can read' 'not a file for this user alone' KEEL_MCA_tool_key_file="$work/wrong"
+ln -s "$work/key" "$work/link"
+refused 'a link' 'cannot be read' KEEL_MCA_tool_key_file="$work/link"
+refused 'a folder' 'not a file for this user' KEEL_MCA_tool_key_file="$work"
+head -c 31 "$work/key" >"$work/short" && chmod 600 "$work/short"
+refused 'a short key' 'not 32 bytes' KEEL_MCA_tool_key_file="$work/short"
+refused 'no key' 'cannot be read' KEEL_MCA_tool_key_file="$work/none"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    cp -p "$key" "$work/theirs" && chown 65534 "$work/theirs"
+    refused "another user's key" 'not a file for this user' KEEL_MCA_tool_key_file="$work/theirs"
+    chmod 711 "$work"
+    run_limited 20 setpriv --reuid 65534 --clear-groups env KEEL_MCA_tool_key_file="$work/theirs" \
+        "$visitor" call "$(cat "$uri")" 0
+    is 'another user: exit code' 1 "$code"
+    like 'another user' "$work/err" 'Permission denied|another user'
+else
+    skip "another user" "this is not root"
+fi
+run_limited 20 "$visitor" call 'nonsense' 0
+is 'no contact string' 1 "$code"
+run_limited 20 "$visitor" call "$(sed 's/\.0;/.1;/' "$uri")" 0
+like 'not keelrun' "$work/err" "is not keelrun's contact string"
+run_limited 20 "$visitor" call "$(sed 's/unix.*/unix:\/\/\/nobody\/oob/' "$uri")" 0
+like 'nobody there, and no key' "$work/err" '/nobody/tool.key cannot be read'
+
+# --- how many ---
+
+# A tool that stays until its pipe closes: its number in name.
+guest()
+{
+    mkfifo "$work/in$1"
+    "$visitor" stay "file:$uri" <"$work/in$1" >"$work/guest$1" 2>&1 &
+    guests[$1]=$!
+    started+=("$!")
+    eval "exec 1$1>'$work/in$1'"
+    wait_for 20 has_lines "$work/guest$1" 1
+    name=$(sed -n 's/^here //p' "$work/guest$1")
+}
+
+guests=()
+guest 1
+first=$name
+guest 2
+ok 'tools have names of their own' test -n "$first" -a -n "$name" -a "$first" != "$name"
+run_limited 20 "$visitor" call "file:$uri" "$first"
+like 'as many as tools_max' "$work/err" 'this tool gets no name: the HNP gives no name: out of resources'
+exec 12>&-
+wait "${guests[2]}"
+is 'a tool leaves' 0 $?
+joins()
+{
+    run_limited 20 "$visitor" call "file:$uri" "$first"
+    [ "$code" = 0 ]
+}
+ok 'its name is given back' wait_for 20 joins
+is 'tools talk to each other' 'sent 1' "$(cat "$work/out")"
+ok 'and hear it' wait_for 20 grep -q '^heard 65521\.' "$work/guest1"
+guest 3
+kill -KILL "${guests[3]}"
+ok 'so is the name of one that was killed' wait_for 20 joins
+stop_job
+is 'the job ends well' '0 0' "$code $job_code"
+ok 'a tool whose keelrun is gone goes on' is_alive "${guests[1]}"
+exec 11>&- 13>&-
+wait "${guests[1]}"
+is 'and ends' 0 $?
+is 'nothing is left' '' "$(leftovers '' '')"
+finish
