@@ -76,3 +76,19 @@ char *paths_module(const char *name)
 {
     return find(name, module_folders, R_OK);
 }
+
+void *paths_load(const char *module, const char *symbol, char *reason, size_t reason_size)
+{
+    char *path = paths_module(module);
+    void *object = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *found = object ? dlsym(object, symbol) : NULL;
+    if (!path) {
+        snprintf(reason, reason_size, "%s is not installed: Keel was built without what it needs",
+                 module);
+    } else if (!found) {
+        const char *error = dlerror();
+        snprintf(reason, reason_size, "%s cannot be loaded: %s", path, error ? error : "unknown");
+    }
+    free(path);
+    return found;
+}

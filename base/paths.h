@@ -16,5 +16,9 @@
 char *paths_program(const char *name);
 /* A loadable module ("keel-hwloc.so"): malloc'd, NULL: not found. */
 char *paths_module(const char *name);
+/* A symbol of a loadable module, which is loaded with its own symbols and stays. NULL: reason says
+ * why. Any thread. */
+void *paths_load(const char *module, const char *symbol, char *reason,
+                 size_t reason_size) KEEL_MUST_CHECK;
 
 #endif

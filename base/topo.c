@@ -4,7 +4,6 @@
 #include <base/paths.h>
 #include <base/topo.h>
 #include <base/topo_module.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -41,25 +40,12 @@ unsigned topo_usable_cpus(void)
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Written inside once. */
 static topo_module_cores_fn *module_cores;
-static char module_error[256];
+static char module_error[512];
 
 static void load_module(void)
 {
-    char *path = paths_module(TOPO_MODULE);
-    if (!path) {
-        snprintf(module_error, sizeof(module_error),
-                 "%s is not installed; Keel was built without hwloc", TOPO_MODULE);
-        return;
-    }
-    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = module ? dlsym(module, TOPO_MODULE_CORES) : NULL;
-    if (symbol) {
-        module_cores = (topo_module_cores_fn *) symbol;
-    } else {
-        const char *error = dlerror();
-        snprintf(module_error, sizeof(module_error), "%s: %s", path, error ? error : "unknown");
-    }
-    free(path);
+    module_cores = (topo_module_cores_fn *) paths_load(TOPO_MODULE, TOPO_MODULE_CORES, module_error,
+                                                       sizeof(module_error));
 }
 
 int topo_cores(struct topo_core **cores, size_t *count, char *reason, size_t reason_size)

@@ -9,7 +9,6 @@
 #include <bootstrap/backend.h>
 #include <bootstrap/handover.h>
 #include <bootstrap/pmix/job.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +20,13 @@
 
 static const struct pmix_calls *load(char *reason, size_t reason_size)
 {
-    char *path = paths_module(PMIX_CLIENT_FILE);
-    void *object = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    void *symbol = object ? dlsym(object, PMIX_CLIENT_ENTRY) : NULL;
-    if (!path) {
-        snprintf(reason, reason_size,
-                 "a PMIx server started this process, but " PMIX_CLIENT_FILE
-                 " is not installed (Keel was built without PMIx)");
-    } else if (!symbol) {
-        const char *error = dlerror();
-        snprintf(reason, reason_size, "%s cannot be loaded: %s", path, error ? error : "unknown");
+    char why[512];
+    void *entry = paths_load(PMIX_CLIENT_FILE, PMIX_CLIENT_ENTRY, why, sizeof(why));
+    if (!entry) {
+        snprintf(reason, reason_size, "a PMIx server started this process, but %s", why);
+        return NULL;
     }
-    free(path);
-    return symbol ? ((pmix_calls_entry *) symbol)() : NULL;
+    return ((pmix_calls_entry *) entry)();
 }
 
 /* --- calls that block, for a limited time --- */

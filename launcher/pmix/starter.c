@@ -5,7 +5,6 @@
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/paths.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <launcher/pmix/guard.h>
 #include <pthread.h>
@@ -76,15 +75,9 @@ static void restore_environment(struct starter *starter)
 
 static const struct pmix_module *load(struct starter *starter)
 {
-    char *path = paths_module(PMIX_MODULE_FILE);
-    void *object = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    void *symbol = object ? dlsym(object, PMIX_MODULE_ENTRY) : NULL;
-    if (!symbol) {
-        const char *error = path ? dlerror() : PMIX_MODULE_FILE " is not installed";
-        snprintf(starter->reason, sizeof(starter->reason), "%s", error ? error : "unknown");
-    }
-    free(path);
-    return symbol ? ((pmix_module_entry *) symbol)() : NULL;
+    void *entry =
+        paths_load(PMIX_MODULE_FILE, PMIX_MODULE_ENTRY, starter->reason, sizeof(starter->reason));
+    return entry ? ((pmix_module_entry *) entry)() : NULL;
 }
 
 static void release_descriptors(struct starter *starter)

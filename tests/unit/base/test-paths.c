@@ -11,14 +11,23 @@
 #include <tests/lib/unit.h>
 #include <unistd.h>
 
+static const char *load(const char *module)
+{
+    static char reason[512];
+    return paths_load(module, "keel_x", reason, sizeof(reason)) ? "loaded" : reason;
+}
+
 /* The cases copy this program into trees of their own and ask the copies what they find: with
- * ASK_PROGRAM or ASK_MODULE set, it prints the answer and ends before main. */
+ * ASK_PROGRAM, ASK_MODULE or ASK_LOAD set, it prints the answer and ends before main. */
 __attribute__((constructor)) static void answer(void)
 {
     const char *program = getenv("ASK_PROGRAM"), *module = getenv("ASK_MODULE");
-    if (program || module) {
-        char *path = program ? paths_program(program) : paths_module(module);
-        printf("%s\n", path ? path : "nothing");
+    const char *loaded = getenv("ASK_LOAD");
+    if (program || module || loaded) {
+        const char *found = program  ? paths_program(program)
+                            : module ? paths_module(module)
+                                     : load(loaded);
+        printf("%s\n", found ? found : "nothing");
         fflush(stdout);
         _exit(0);
     }
@@ -163,4 +172,19 @@ START_TEST(only_usable_files_count)
 }
 END_TEST
 
-UNIT_MAIN("paths", installed_tree, build_tree, links_are_resolved, only_usable_files_count)
+START_TEST(why_a_module_is_not_loaded)
+{
+    begin();
+    copy_self("bin/keelrun");
+    make_file("lib/keel/keel-x.so", 0600);
+    const char *cannot = "lib/keel/keel-x.so cannot be loaded: ";
+    ck_assert(strncmp(ask("bin/keelrun", "keelrun", "ASK_LOAD", "keel-x.so"), cannot,
+                      strlen(cannot)) == 0);
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_LOAD", "keel-y.so"),
+                     "keel-y.so is not installed: Keel was built without what it needs");
+    end();
+}
+END_TEST
+
+UNIT_MAIN("paths", installed_tree, build_tree, links_are_resolved, only_usable_files_count,
+          why_a_module_is_not_loaded)
