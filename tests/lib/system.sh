@@ -26,7 +26,7 @@ sessions=$work/keel-$(id -u)
 readonly sessions
 
 # Sanitizers make everything slower, and the address space larger.
-sanitize=$(grep -o -m 1 -e '-fsanitize=[^ ]*' "$KEEL_TEST_BUILDDIR/Makefile" | head -n 1)
+sanitize=$(sed -n 's/^KEEL_LDFLAGS = .*\(-fsanitize=[^ ]*\).*/\1/p' "$KEEL_TEST_BUILDDIR/Makefile")
 readonly sanitize
 slow=1
 if [ -n "$sanitize" ]; then # what any process finds out goes to a file, which finish looks for
