@@ -25,16 +25,14 @@ has_mpi()
 need_mpi()
 {
     mpi=$1
-    unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}" "${!MPI_@}"
+    forget_launchers
     case $mpi in
     openmpi)
         if ! has_mpi openmpi; then
             skip "Open MPI's programs" "there is no libpmix, hwloc or mpicc.openmpi"
             finish
         fi
-        # what libpmix and hwloc keep at the end of a server
-        printf 'leak:libpmix.so\nleak:libhwloc.so\n' >"$work/leaks"
-        export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
+        excuse_libpmix
         ;;
     mpich)
         if ! has_mpi mpich; then

@@ -11,10 +11,9 @@ if [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-bootstrap-pmix.la" ]; then
     skip "PMIx servers" "there is no libpmix"
     finish
 fi
-unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}"
-# what libpmix and hwloc keep at the end
-printf 'leak:libpmix.so\nleak:libhwloc.so\n' >"$work/leaks"
-export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
+forget_launchers
+unset "${!SLURM_@}"
+excuse_libpmix
 
 # The rails that the ranks named, in order of the ranks.
 rails()

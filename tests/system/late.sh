@@ -6,10 +6,8 @@ if [ ! -x "$helpers/goodbye" ]; then
     skip "a PMIx client" "there is no libpmix or hwloc"
     finish
 fi
-unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}"
-# what libpmix and hwloc keep at the end of a server
-printf 'leak:libpmix.so\nleak:libhwloc.so\n' >"$work/leaks"
-export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
+forget_launchers
+excuse_libpmix
 
 # A client waits no more than 2 s for the answer to its goodbye. keelrun stands still all that time,
 # and finds the goodbye and the end of the process at once.

@@ -9,10 +9,8 @@ if [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ] || [ -z "${KEEL_TEST_MPICC-}"
     skip "neighbours of the PMIx port" "there is no libpmix, hwloc or mpicc.openmpi"
     finish
 fi
-unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}"
-# what libpmix and hwloc keep at the end of a server
-printf 'leak:libpmix.so\nleak:libhwloc.so\n' >"$work/leaks"
-export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
+forget_launchers
+excuse_libpmix
 
 # neighbour KIND: four ranks begin while it does its worst; sets wall_ms.
 neighbour()

@@ -7,10 +7,8 @@ if [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ]; then
     skip "PMIx" "there is no libpmix or hwloc"
     finish
 fi
-unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}"
-# what libpmix and hwloc keep at the end of a server
-printf 'leak:libpmix.so\nleak:libhwloc.so\n' >"$work/leaks"
-export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
+forget_launchers
+excuse_libpmix
 host=$(hostname)
 host=${host%%.*}
 
