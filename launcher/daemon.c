@@ -214,7 +214,7 @@ static int admit(void *arg, const struct oob_peer *peer)
                    : ORTE_ERR_PERM;
     }
     bool may = peer->key == OOB_KEY_PEERCRED
-                   ? local_may_link(daemon, &peer->name)
+                   ? local_may_link(daemon, peer)
                    : daemon->ops->admit && daemon->ops->admit(daemon->arg, peer);
     return may ? ORTE_SUCCESS : ORTE_ERR_PERM;
 }

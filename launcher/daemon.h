@@ -106,7 +106,7 @@ int local_spawn(struct daemon *daemon, struct spawned *spawned); /* takes the pr
 void local_signal(struct daemon *daemon, int signal);
 void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
 void local_destroy(struct daemon *daemon);
-bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank);
+bool local_may_link(struct daemon *daemon, const struct oob_peer *peer);
 bool local_is_here(const struct daemon *daemon, uint32_t rank);
 /* The rank has called this (a constant: "MPI_Init"), which all ranks of a job must when one does.
  */

@@ -23,6 +23,7 @@ struct local_rank {
     enum local_state state;
     bool joined;       /* by keel_init, MPI_Init or the like */
     bool member, left; /* keel_init, keel_finalize */
+    pid_t pid;         /* the process that has linked under its name */
     int wait_status;   /* of one that has ended */
     uint32_t unheard;  /* services that have not handled all it said */
 };
@@ -389,12 +390,21 @@ void local_signal(struct daemon *daemon, int signal)
 }
 
 /* A rank joins once: a child of it that has its environment must not take its place. */
-bool local_may_link(const struct daemon *daemon, const orte_process_name_t *rank)
+/* Not another process that has inherited a member's name; but a member whose link broke may. */
+bool local_may_link(struct daemon *daemon, const struct oob_peer *peer)
 {
     const struct job_map *map = &daemon->launch.map;
-    return map->size > 0 && rank->jobid == map->jobid && rank->vpid < map->size &&
-           local_is_here(daemon, rank->vpid) && daemon->ranks[rank->vpid].state != LOCAL_ENDED &&
-           !daemon->ranks[rank->vpid].member;
+    const orte_process_name_t *rank = &peer->name;
+    if (map->size == 0 || rank->jobid != map->jobid || rank->vpid >= map->size ||
+        !local_is_here(daemon, rank->vpid)) {
+        return false;
+    }
+    struct local_rank *local = &daemon->ranks[rank->vpid];
+    if (local->member) {
+        return local->state != LOCAL_ENDED && !local->left && local->pid == peer->pid;
+    }
+    local->pid = peer->pid;
+    return local->state != LOCAL_ENDED;
 }
 
 void local_joined(struct daemon *daemon, uint32_t rank, const char *call)

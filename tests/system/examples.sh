@@ -29,6 +29,14 @@ for i in "${!sizes[@]}"; do
     is "rml_ring, $how: nothing on stderr" "" "$(cat "$work/err")"
 done
 
+# Links that break all the time, those of ranks to their daemons too.
+for seed in 1 2; do
+    run_limited 60 "$keelrun" --oversubscribe --simulate 3x2 --mca rml_reconnect_ms 20000 \
+        --mca fault "oob.recv:error=ECONNRESET:p=0.01:seed=$seed:after=100" "$examples/rml_chat" 200
+    is "rml_chat over links that break, seed $seed" '0 rml_chat: 6 ranks, 7200 lines, 0 errors' \
+        "$code $(cat "$work/out")"
+done
+
 # A job, and the tool that asks its ranks (tests/system/tools.sh has the rest).
 for how in '-n 3' '--simulate 3x2'; do
     # shellcheck disable=SC2086 # the words are meant to be split
