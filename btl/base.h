@@ -6,6 +6,7 @@
 #ifndef BTL_BASE_H
 #define BTL_BASE_H
 
+#include <btl/atomic.h>
 #include <keel/btl.h>
 #include <keel/host.h>
 
@@ -52,18 +53,19 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
                       opal_convertor_t *convertor, void *header, size_t header_size,
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
-/* Named functions for what comes later: ORTE_ERR_NOT_SUPPORTED. */
-int btl_no_atomic_op(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, uint64_t,
-                     struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t,
-                     uint64_t, int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
-int btl_no_atomic_fop(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *,
-                      uint64_t, struct mca_btl_base_registration_handle_t *,
-                      struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t,
-                      uint64_t, int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
-int btl_no_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *,
-                        uint64_t, struct mca_btl_base_registration_handle_t *,
-                        struct mca_btl_base_registration_handle_t *, uint64_t, uint64_t, int, int,
-                        mca_btl_base_rdma_completion_fn_t, void *, void *);
+/* The atomics, by the function in the module's line of btl/registry.c. */
+int btl_atomic_op(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, uint64_t,
+                  struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t, uint64_t,
+                  int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
+int btl_atomic_fop(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *,
+                   uint64_t, struct mca_btl_base_registration_handle_t *,
+                   struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t, uint64_t,
+                   int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
+int btl_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *,
+                     uint64_t, struct mca_btl_base_registration_handle_t *,
+                     struct mca_btl_base_registration_handle_t *, uint64_t, uint64_t, int, int,
+                     mca_btl_base_rdma_completion_fn_t, void *, void *);
+/* For what comes later: ORTE_ERR_NOT_SUPPORTED. */
 int btl_no_ft_event(int state);
 
 /* A line of btl/registry.c. */
@@ -72,11 +74,20 @@ struct btl_component {
     /* NULL: polling costs no system call, so every pass polls it. Else: polled on every pass while
      * active says that work is in flight, and now and then otherwise. */
     bool (*active)(void);
+    /* All three atomics of the module's, with the contract of btl_atomic_fop; NULL: it has none. */
+    int (*atomic)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                  const struct atomic_call *call);
 };
 extern const struct btl_component btl_components[]; /* ends with a NULL component */
 
 /* The components, in the order of btl/registry.c. */
 extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_tcp_component;
 bool btl_tcp_active(void);
+int btl_self_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
+                    const struct atomic_call *);
+int btl_sm_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
+                  const struct atomic_call *);
+int btl_tcp_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
+                   const struct atomic_call *);
 
 #endif

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/le.h>
 #include <base/pool.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
@@ -7,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The initiator's side of a put or get. It ends when everything was requested (or it failed), every
+/* The initiator's side of an operation. It ends when everything was requested (or it failed), every
  * request was answered and no descriptor of it is with the module. */
 struct am_op {
     struct list link; /* in its peer's requesting or waiting; free: in am->free_ops */
     struct rdma_am_peer *peer;
     uint32_t index, generation; /* generation: odd while the operation lives */
-    bool put;
+    enum rdma_am_kind kind;     /* of its requests */
     bool cancelled;
     bool started;        /* the first request was made: matters for size 0 */
     unsigned unanswered; /* requests */
@@ -23,7 +24,8 @@ struct am_op {
     size_t size, requested, answered; /* bytes */
     uint64_t remote_address;
     struct region_handle handle;
-    unsigned char *local;
+    struct atomic atomic;
+    unsigned char *local; /* may be NULL for an atomic */
     mca_btl_base_registration_handle_t *local_handle;
     mca_btl_base_rdma_completion_fn_t cbfunc;
     void *cbcontext;
@@ -36,6 +38,7 @@ struct am_reply {
     struct list link;
     struct rdma_am_frame request;
     int status;
+    uint64_t before; /* what an atomic found */
 };
 
 struct rdma_am {
@@ -56,7 +59,7 @@ static bool is_shortage(int status)
 
 int rdma_am_create(struct rdma_am **am, const struct rdma_am_config *config)
 {
-    if (config->max_ops == 0 || config->module->btl_max_send_size <= RDMA_AM_REQUEST_BYTES) {
+    if (config->max_ops == 0 || config->module->btl_max_send_size <= RDMA_AM_ATOMIC_BYTES) {
         return ORTE_ERR_BAD_PARAM;
     }
     struct rdma_am *made = calloc(1, sizeof(*made));
@@ -88,7 +91,7 @@ void rdma_am_destroy(struct rdma_am *am)
 
 void rdma_am_peer_init(struct rdma_am_peer *peer, struct mca_btl_base_endpoint_t *endpoint)
 {
-    *peer = (struct rdma_am_peer){.endpoint = endpoint};
+    *peer = (struct rdma_am_peer){.endpoint = endpoint, .known_as = endpoint};
     list_init(&peer->link);
     list_init(&peer->requesting);
     list_init(&peer->waiting);
@@ -129,7 +132,7 @@ static void op_settle(struct rdma_am *am, struct am_op *op)
         done.status = OPAL_ERROR; /* the target answered for less than was asked */
     }
     if (done.cbfunc) {
-        done.cbfunc(am->config.module, done.peer->endpoint, done.local, done.local_handle,
+        done.cbfunc(am->config.module, done.peer->known_as, done.local, done.local_handle,
                     done.cbcontext, done.cbdata, done.status);
     }
 }
@@ -185,13 +188,12 @@ static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op
     mca_btl_base_module_t *module = am->config.module;
     uint32_t flags = MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     struct mca_btl_base_endpoint_t *endpoint = op->peer->endpoint;
-    size_t header = op->put ? RDMA_AM_REQUEST_BYTES : RDMA_AM_REPLY_BYTES;
+    size_t header = rdma_am_frame_bytes(op->kind);
     size_t most = module->btl_max_send_size - header;
     size_t left = op->size - op->requested;
     *size = left < most ? left : most;
-    if (!op->put || left == 0) {
-        return module->btl_alloc(module, endpoint, (uint8_t) op->order, RDMA_AM_REQUEST_BYTES,
-                                 flags);
+    if (op->kind != RDMA_AM_PUT || left == 0) {
+        return module->btl_alloc(module, endpoint, (uint8_t) op->order, header, flags);
     }
     opal_convertor_t convertor;
     opal_convertor_prepare(&convertor, op->local + op->requested, left);
@@ -208,7 +210,7 @@ static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op
 static void chunk_encode(const struct am_op *op, mca_btl_base_descriptor_t *descriptor, size_t size)
 {
     struct rdma_am_frame frame = {
-        .kind = op->put ? RDMA_AM_PUT : RDMA_AM_GET,
+        .kind = op->kind,
         .op_index = op->index,
         .op_generation = op->generation,
         .offset = op->requested,
@@ -217,6 +219,7 @@ static void chunk_encode(const struct am_op *op, mca_btl_base_descriptor_t *desc
         .total = op->size,
         .region_index = op->handle.index,
         .region_generation = op->handle.generation,
+        .atomic = op->atomic,
     };
     rdma_am_encode(descriptor->des_segments[0].seg_addr.pval, &frame);
 }
@@ -284,19 +287,22 @@ static unsigned char *chunk_access(struct rdma_am *am, struct rdma_am_peer *peer
 {
     struct region_handle handle = {.index = request->region_index,
                                    .generation = request->region_generation};
-    unsigned char *memory = region_access(am->config.regions, &handle, peer->endpoint,
+    unsigned char *memory = region_access(am->config.regions, &handle, peer->known_as,
                                           request->address, request->total, right, status);
     return memory ? memory + request->offset : NULL;
 }
 
 /* Answers a request; GET's data is fetched now, and its region checked now. */
 static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
-                      const struct rdma_am_frame *request, int status)
+                      const struct rdma_am_frame *request, int status, uint64_t before)
 {
-    bool get = request->kind == RDMA_AM_GET;
     const void *data = NULL;
-    if (get && status == OPAL_SUCCESS) {
+    unsigned char word[ATOMIC_BYTES];
+    if (request->kind == RDMA_AM_GET && status == OPAL_SUCCESS) {
         data = chunk_access(am, peer, request, MCA_BTL_REG_FLAG_REMOTE_READ, &status);
+    } else if (request->kind == RDMA_AM_ATOMIC && status == OPAL_SUCCESS) {
+        put_le64(word, before);
+        data = word;
     }
     size_t size = data ? (size_t) request->size : 0;
     mca_btl_base_module_t *module = am->config.module;
@@ -307,7 +313,7 @@ static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     struct rdma_am_frame reply = {
-        .kind = get ? RDMA_AM_GET_REPLY : RDMA_AM_PUT_REPLY,
+        .kind = request->kind + 1,
         .status = status,
         .op_index = request->op_index,
         .op_generation = request->op_generation,
@@ -336,10 +342,10 @@ static void peer_stuck(struct rdma_am *am, struct rdma_am_peer *peer)
 
 /* Answers now, or queues behind the replies that wait. */
 static int reply(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_am_frame *request,
-                 int status)
+                 int status, uint64_t before)
 {
     if (list_empty(&peer->replies) && !peer->replying) {
-        int sent = reply_send(am, peer, request, status);
+        int sent = reply_send(am, peer, request, status, before);
         if (!is_shortage(sent)) {
             return OPAL_SUCCESS; /* a link that is gone needs no reply */
         }
@@ -350,6 +356,7 @@ static int reply(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdm
     }
     queued->request = *request;
     queued->status = status;
+    queued->before = before;
     list_append(&peer->replies, &queued->link);
     peer->replies_queued++;
     peer_stuck(am, peer);
@@ -368,7 +375,7 @@ static int peer_pump(struct rdma_am *am, struct rdma_am_peer *peer)
         struct list *link = list_pop(&peer->replies);
         struct am_reply *queued = container_of(link, struct am_reply, link);
         peer->replies_queued--;
-        status = reply_send(am, peer, &queued->request, queued->status);
+        status = reply_send(am, peer, &queued->request, queued->status, queued->before);
         if (is_shortage(status)) {
             list_prepend(&peer->replies, &queued->link);
             peer->replies_queued++;
@@ -406,6 +413,12 @@ bool rdma_am_active(const struct rdma_am *am)
     return am->live_ops > 0 || am->replies.in_use > 0;
 }
 
+bool rdma_am_peer_active(const struct rdma_am_peer *peer)
+{
+    return !list_empty(&peer->requesting) || !list_empty(&peer->waiting) ||
+           !list_empty(&peer->replies);
+}
+
 static int op_start(struct rdma_am *am, const struct am_op *wanted,
                     mca_btl_base_registration_handle_t *remote_handle)
 {
@@ -434,7 +447,7 @@ int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, void *local_addre
 {
     struct am_op op = {
         .peer = peer,
-        .put = true,
+        .kind = RDMA_AM_PUT,
         .order = order,
         .size = size,
         .remote_address = remote_address,
@@ -454,6 +467,7 @@ int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, void *local_addre
 {
     struct am_op op = {
         .peer = peer,
+        .kind = RDMA_AM_GET,
         .order = order,
         .size = size,
         .remote_address = remote_address,
@@ -464,6 +478,27 @@ int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, void *local_addre
         .cbdata = cbdata,
     };
     return op_start(am, &op, remote_handle);
+}
+
+int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct atomic_call *call)
+{
+    if (!atomic_is_valid(&call->atomic, call->remote_address)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct am_op op = {
+        .peer = peer,
+        .kind = RDMA_AM_ATOMIC,
+        .order = call->order,
+        .size = ATOMIC_BYTES,
+        .remote_address = call->remote_address,
+        .atomic = call->atomic,
+        .local = call->local_address,
+        .local_handle = call->local_handle,
+        .cbfunc = call->cbfunc,
+        .cbcontext = call->cbcontext,
+        .cbdata = call->cbdata,
+    };
+    return op_start(am, &op, call->remote_handle);
 }
 
 /* Copies what follows the header in the segments. */
@@ -477,26 +512,62 @@ static void copy_payload(unsigned char *to, const mca_btl_base_segment_t *segmen
     desc_gather(to + first, segments + 1, count - 1);
 }
 
+static int receive_put(struct rdma_am *am, struct rdma_am_peer *peer,
+                       const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,
+                       size_t count)
+{
+    int status = OPAL_SUCCESS;
+    unsigned char *to = chunk_access(am, peer, frame, MCA_BTL_REG_FLAG_REMOTE_WRITE, &status);
+    if (to && frame->size > 0) {
+        copy_payload(to, segments, count, RDMA_AM_REQUEST_BYTES);
+    }
+    return reply(am, peer, frame, status, 0);
+}
+
+/* Applied once, here: the reply may wait, and takes along what was found. */
+static int receive_atomic(struct rdma_am *am, struct rdma_am_peer *peer,
+                          const struct rdma_am_frame *frame)
+{
+    int status = OPAL_ERR_BAD_PARAM;
+    uint64_t before = 0;
+    if (atomic_is_valid(&frame->atomic, frame->address)) {
+        void *word = chunk_access(am, peer, frame, MCA_BTL_REG_FLAG_REMOTE_ATOMIC, &status);
+        before = word ? atomic_apply(word, &frame->atomic) : 0;
+    }
+    return reply(am, peer, frame, status, before);
+}
+
 static int receive_request(struct rdma_am *am, struct rdma_am_peer *peer,
                            const struct rdma_am_frame *frame,
                            const mca_btl_base_segment_t *segments, size_t count, size_t payload)
 {
-    int status = OPAL_SUCCESS;
-    if (frame->kind == RDMA_AM_GET) {
-        if (payload != 0 ||
-            frame->size > am->config.module->btl_max_send_size - RDMA_AM_REPLY_BYTES) {
-            return OPAL_ERR_BAD_PARAM;
-        }
-    } else {
-        if (payload != frame->size) {
-            return OPAL_ERR_BAD_PARAM;
-        }
-        unsigned char *to = chunk_access(am, peer, frame, MCA_BTL_REG_FLAG_REMOTE_WRITE, &status);
-        if (to && payload > 0) {
-            copy_payload(to, segments, count, RDMA_AM_REQUEST_BYTES);
-        }
+    size_t reply_room = am->config.module->btl_max_send_size - RDMA_AM_REPLY_BYTES;
+    if (payload != (frame->kind == RDMA_AM_PUT ? frame->size : 0)) {
+        return OPAL_ERR_BAD_PARAM;
     }
-    return reply(am, peer, frame, status);
+    switch (frame->kind) {
+    case RDMA_AM_PUT:
+        return receive_put(am, peer, frame, segments, count);
+    case RDMA_AM_GET:
+        return frame->size > reply_room ? OPAL_ERR_BAD_PARAM
+                                        : reply(am, peer, frame, OPAL_SUCCESS, 0);
+    default:
+        return receive_atomic(am, peer, frame);
+    }
+}
+
+/* Puts a reply's bytes where the operation wants them. */
+static void take_payload(const struct am_op *op, const mca_btl_base_segment_t *segments,
+                         size_t count)
+{
+    unsigned char word[ATOMIC_BYTES];
+    if (op->kind != RDMA_AM_ATOMIC) {
+        copy_payload(op->local + op->answered, segments, count, RDMA_AM_REPLY_BYTES);
+    } else if (op->local) {
+        copy_payload(word, segments, count, RDMA_AM_REPLY_BYTES);
+        uint64_t before = get_le64(word);
+        memcpy(op->local, &before, sizeof(before));
+    }
 }
 
 static int receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
@@ -508,14 +579,13 @@ static int receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
         op->peer != peer) {
         return OPAL_SUCCESS; /* late: the operation was cancelled */
     }
-    bool has_data = !op->put && frame->status == OPAL_SUCCESS;
-    if (op->put != (frame->kind == RDMA_AM_PUT_REPLY) || op->unanswered == 0 ||
-        frame->offset != op->answered || frame->size > op->requested - op->answered ||
-        payload != (has_data ? frame->size : 0)) {
+    bool has_data = op->kind != RDMA_AM_PUT && frame->status == OPAL_SUCCESS;
+    if (frame->kind != op->kind + 1 || op->unanswered == 0 || frame->offset != op->answered ||
+        frame->size > op->requested - op->answered || payload != (has_data ? frame->size : 0)) {
         return OPAL_ERR_BAD_PARAM;
     }
     if (payload > 0) {
-        copy_payload(op->local + op->answered, segments, count, RDMA_AM_REPLY_BYTES);
+        take_payload(op, segments, count);
     }
     op->answered += (size_t) frame->size;
     op->unanswered--;
@@ -541,7 +611,7 @@ int rdma_am_receive(struct rdma_am *am, struct rdma_am_peer *peer,
         payload += (size_t) segments[i].seg_len;
     }
     payload -= rdma_am_frame_bytes(frame.kind);
-    bool request = frame.kind == RDMA_AM_PUT || frame.kind == RDMA_AM_GET;
-    return request ? receive_request(am, peer, &frame, segments, count, payload)
-                   : receive_reply(am, peer, &frame, segments, count, payload);
+    return rdma_am_is_request(frame.kind)
+               ? receive_request(am, peer, &frame, segments, count, payload)
+               : receive_reply(am, peer, &frame, segments, count, payload);
 }

@@ -1,4 +1,4 @@
-/* Put and get over a module's sends, for transports whose wire has neither.
+/* Put, get and atomics over a module's sends, for transports whose wire lacks them.
  *
  * An operation is cut into chunks; each is a request, answered by one reply, in framework frames,
  * which lie outside the tag space and never reach a receive callback. The target checks every
@@ -13,6 +13,7 @@
 #define BTL_RDMA_AM_H
 
 #include <base/list.h>
+#include <btl/atomic.h>
 #include <btl/region.h>
 
 #define RDMA_AM_WINDOW 32
@@ -30,11 +31,12 @@ struct rdma_am_config {
 
 struct rdma_am_peer {
     struct mca_btl_base_endpoint_t *endpoint;
-    struct list link;       /* among the peers that wait for room to send */
-    struct list requesting; /* operations with chunks left to request */
-    struct list waiting;    /* operations that wait for replies */
-    struct list replies;    /* replies that found no room */
-    unsigned unanswered;    /* requests */
+    struct mca_btl_base_endpoint_t *known_as; /* to the layers above, whom regions are opened to */
+    struct list link;                         /* among the peers that wait for room to send */
+    struct list requesting;                   /* operations with chunks left to request */
+    struct list waiting;                      /* operations that wait for replies */
+    struct list replies;                      /* replies that found no room */
+    unsigned unanswered;                      /* requests */
     unsigned replies_queued;
     bool pumping;
     bool replying; /* a reply is being sent: others queue behind it */
@@ -58,12 +60,15 @@ int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, void *local_addre
                 uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
                 mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
                 mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+/* As the module's three calls, but never 1. */
+int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct atomic_call *call);
 /* Handles a frame. BAD_PARAM: it breaks the protocol, and the module should drop the peer. */
 int rdma_am_receive(struct rdma_am *am, struct rdma_am_peer *peer,
                     const mca_btl_base_segment_t *segments, size_t count) KEEL_MUST_CHECK;
 /* Goes on with what found no room; returns the number of frames sent. */
 int rdma_am_progress(struct rdma_am *am);
-/* Whether any operation is not complete or any reply not sent. */
+/* Whether any operation is not complete or any reply not sent; and of one peer's. */
 bool rdma_am_active(const struct rdma_am *am);
+bool rdma_am_peer_active(const struct rdma_am_peer *peer);
 
 #endif

@@ -58,44 +58,60 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     return status;
 }
 
-int btl_no_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                     uint64_t remote_address,
-                     struct mca_btl_base_registration_handle_t *remote_handle,
-                     mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
-                     mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+static int atomic(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                  const struct atomic_call *call)
 {
-    (void) module, (void) endpoint, (void) remote_address, (void) remote_handle;
-    (void) op, (void) operand, (void) flags, (void) order;
-    (void) cbfunc, (void) cbcontext, (void) cbdata;
-    return ORTE_ERR_NOT_SUPPORTED;
+    const struct btl_component *line = btl_components;
+    while (line->component && line->component != module->btl_component) {
+        line++;
+    }
+    return line->atomic ? line->atomic(module, endpoint, call) : ORTE_ERR_NOT_SUPPORTED;
 }
 
-int btl_no_atomic_fop(struct mca_btl_base_module_t *module,
-                      struct mca_btl_base_endpoint_t *endpoint, void *local_address,
-                      uint64_t remote_address,
-                      struct mca_btl_base_registration_handle_t *local_handle,
-                      struct mca_btl_base_registration_handle_t *remote_handle,
-                      mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
-                      mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                  uint64_t remote_address, struct mca_btl_base_registration_handle_t *remote_handle,
+                  mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
+                  mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    (void) module, (void) endpoint, (void) local_address, (void) remote_address;
-    (void) local_handle, (void) remote_handle, (void) op, (void) operand, (void) flags;
-    (void) order, (void) cbfunc, (void) cbcontext, (void) cbdata;
-    return ORTE_ERR_NOT_SUPPORTED;
+    struct atomic_call call = {{op, operand, 0}, NULL,          NULL,
+                               remote_address,   remote_handle, order,
+                               cbfunc,           cbcontext,     cbdata};
+    (void) flags;
+    return atomic(module, endpoint, &call);
 }
 
-int btl_no_atomic_cswap(struct mca_btl_base_module_t *module,
-                        struct mca_btl_base_endpoint_t *endpoint, void *local_address,
-                        uint64_t remote_address,
-                        struct mca_btl_base_registration_handle_t *local_handle,
-                        struct mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
-                        uint64_t value, int flags, int order,
-                        mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+int btl_atomic_fop(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                   void *local_address, uint64_t remote_address,
+                   struct mca_btl_base_registration_handle_t *local_handle,
+                   struct mca_btl_base_registration_handle_t *remote_handle,
+                   mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
+                   mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    (void) module, (void) endpoint, (void) local_address, (void) remote_address;
-    (void) local_handle, (void) remote_handle, (void) compare, (void) value, (void) flags;
-    (void) order, (void) cbfunc, (void) cbcontext, (void) cbdata;
-    return ORTE_ERR_NOT_SUPPORTED;
+    struct atomic_call call = {{op, operand, 0}, local_address, local_handle,
+                               remote_address,   remote_handle, order,
+                               cbfunc,           cbcontext,     cbdata};
+    (void) flags;
+    return atomic(module, endpoint, &call);
+}
+
+int btl_atomic_cswap(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                     void *local_address, uint64_t remote_address,
+                     struct mca_btl_base_registration_handle_t *local_handle,
+                     struct mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
+                     uint64_t value, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
+                     void *cbcontext, void *cbdata)
+{
+    struct atomic_call call = {{ATOMIC_CSWAP, compare, value},
+                               local_address,
+                               local_handle,
+                               remote_address,
+                               remote_handle,
+                               order,
+                               cbfunc,
+                               cbcontext,
+                               cbdata};
+    (void) flags;
+    return atomic(module, endpoint, &call);
 }
 
 int btl_no_ft_event(int state)

@@ -4,6 +4,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
+#include <btl/atomic.h>
 #include <btl/base.h>
 #include <btl/desc.h>
 #include <btl/region.h>
@@ -289,6 +290,29 @@ static int self_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                      MCA_BTL_REG_FLAG_REMOTE_READ);
 }
 
+/* Done inside the call, so there is never a callback. */
+int btl_self_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    const struct atomic_call *call)
+{
+    struct self_module *self = self_of(btl);
+    if (!call->remote_handle || !atomic_is_valid(&call->atomic, call->remote_address)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct region_handle handle;
+    memcpy(&handle, call->remote_handle, sizeof(handle));
+    int status;
+    void *word = region_access(self->regions, &handle, endpoint, call->remote_address, ATOMIC_BYTES,
+                               MCA_BTL_REG_FLAG_REMOTE_ATOMIC, &status);
+    if (!word) {
+        return status;
+    }
+    uint64_t before = atomic_apply(word, &call->atomic);
+    if (call->local_address) {
+        memcpy(call->local_address, &before, sizeof(before));
+    }
+    return 1;
+}
+
 static void self_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                       int verbose)
 {
@@ -321,7 +345,9 @@ static const mca_btl_base_module_t self_template = {
     .btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH,
     .btl_latency = 0,
     .btl_bandwidth = 10000,
-    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA,
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA |
+                 MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS,
+    .btl_atomic_flags = ATOMIC_ALL_FLAGS,
     .btl_registration_handle_size = sizeof(struct region_handle),
     .btl_get_limit = SIZE_MAX,
     .btl_put_limit = SIZE_MAX,
@@ -337,9 +363,9 @@ static const mca_btl_base_module_t self_template = {
     .btl_put = self_put,
     .btl_get = self_get,
     .btl_dump = self_dump,
-    .btl_atomic_op = btl_no_atomic_op,
-    .btl_atomic_fop = btl_no_atomic_fop,
-    .btl_atomic_cswap = btl_no_atomic_cswap,
+    .btl_atomic_op = btl_atomic_op,
+    .btl_atomic_fop = btl_atomic_fop,
+    .btl_atomic_cswap = btl_atomic_cswap,
     .btl_register_mem = self_register_mem,
     .btl_deregister_mem = self_deregister_mem,
     .btl_register_error = btl_register_error_fn,

@@ -123,17 +123,26 @@ static int single_copy(struct sm_module *module, const struct access *access)
     return OPAL_SUCCESS;
 }
 
-static int access_memory(struct sm_module *module, const struct access *access, int order)
+static int ready(const struct mca_btl_base_endpoint_t *endpoint)
 {
-    struct mca_btl_base_endpoint_t *endpoint = access->endpoint;
     if (endpoint->failed) {
         return endpoint->failed;
     }
     if (!endpoint->peer || endpoint->failing) {
         return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come; progress has yet to report it */
     }
+    return OPAL_SUCCESS;
+}
+
+static int access_memory(struct sm_module *module, const struct access *access, int order)
+{
+    struct mca_btl_base_endpoint_t *endpoint = access->endpoint;
+    int status = ready(endpoint);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
     if (cma_works(endpoint)) {
-        int status = single_copy(module, access);
+        status = single_copy(module, access);
         if (status != ORTE_ERR_NOT_AVAILABLE) {
             return status;
         }
@@ -180,6 +189,14 @@ int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                             {0},      size,  cbfunc,        cbcontext,      cbdata};
     memcpy(&access.remote_handle, remote_handle, sizeof(access.remote_handle));
     return access_memory(sm_of(btl), &access, order);
+}
+
+/* By the target, whose memory it is: single copy is not atomic. */
+int btl_sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                  const struct atomic_call *call)
+{
+    int status = ready(endpoint);
+    return status == OPAL_SUCCESS ? rdma_am_atomic(sm_of(btl)->am, &endpoint->am, call) : status;
 }
 
 static void op_complete(struct sm_module *module, struct sm_op *op)

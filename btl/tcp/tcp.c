@@ -257,6 +257,19 @@ static int tcp_get(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_add
     return tcp_rdma(ep, &args, true);
 }
 
+int btl_tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call)
+{
+    struct tcp_module *tcp = tcp_of(btl);
+
+    if (ep->state >= EP_BROKEN || ep->leaving) {
+        return OPAL_ERR_UNREACH;
+    }
+    tcp_enter(tcp);
+    int status = rdma_am_atomic(tcp->am, &ep->am, call);
+    tcp_leave(tcp);
+    return status;
+}
+
 static void endpoint_dump(const tcp_endpoint *ep)
 {
     static const char *const states[] = {"idle", "card",   "waiting", "connecting",
@@ -296,6 +309,7 @@ static void module_destroy(struct tcp_module *tcp)
         tcp_source_close(tcp, &tcp->listeners[i]);
     }
     fd_close(&tcp->epoll);
+    rdma_am_destroy(tcp->am);
     desc_set_fini(&tcp->descs);
     pool_fini(&tcp->items);
     pool_fini(&tcp->ops);
@@ -353,7 +367,9 @@ static const mca_btl_base_module_t tcp_template = {
     .btl_min_rdma_pipeline_size = 0,
     .btl_exclusivity = EXCLUSIVITY,
     .btl_latency = LATENCY_US,
-    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA,
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA |
+                 MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS,
+    .btl_atomic_flags = ATOMIC_ALL_FLAGS,
     .btl_registration_handle_size = sizeof(struct region_handle),
     .btl_get_limit = SIZE_MAX,
     .btl_put_limit = SIZE_MAX,
@@ -369,9 +385,9 @@ static const mca_btl_base_module_t tcp_template = {
     .btl_put = tcp_put,
     .btl_get = tcp_get,
     .btl_dump = tcp_dump,
-    .btl_atomic_op = btl_no_atomic_op,
-    .btl_atomic_fop = btl_no_atomic_fop,
-    .btl_atomic_cswap = btl_no_atomic_cswap,
+    .btl_atomic_op = btl_atomic_op,
+    .btl_atomic_fop = btl_atomic_fop,
+    .btl_atomic_cswap = btl_atomic_cswap,
     .btl_register_mem = tcp_register_mem,
     .btl_deregister_mem = tcp_deregister_mem,
     .btl_register_error = btl_register_error_fn,
@@ -501,7 +517,10 @@ static struct tcp_module *module_alloc(void)
     tcp->regions = region_table_create(MAX_REGIONS);
     tcp->scratch = malloc(TCP_SCRATCH_BYTES);
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (!tcp->regions || !tcp->scratch || tcp->epoll < 0) {
+    struct rdma_am_config am = {
+        .module = &tcp->super, .regions = tcp->regions, .max_ops = MAX_OPS, .send = tcp_send_frame};
+    if (!tcp->regions || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS || !tcp->scratch ||
+        tcp->epoll < 0) {
         module_destroy(tcp);
         return NULL;
     }

@@ -19,6 +19,7 @@
 #include <base/pool.h>
 #include <btl/base.h>
 #include <btl/desc.h>
+#include <btl/rdma_am.h>
 #include <btl/region.h>
 #include <btl/tcp/tcp_card.h>
 #include <btl/tcp/tcp_wire.h>
@@ -61,6 +62,7 @@ struct tcp_module {
     size_t listener_count;
     int epoll;
     struct region_table *regions;
+    struct rdma_am *am; /* atomics */
     struct desc_set descs;
     struct pool items; /* struct tcp_item */
     struct pool ops;   /* struct tcp_op */

@@ -58,6 +58,7 @@ static tcp_endpoint *endpoint_create(struct tcp_module *tcp, const orte_process_
     list_init(&ep->bulk);
     list_init(&ep->done);
     list_init(&ep->ops);
+    rdma_am_peer_init(&ep->am, ep);
     crypto_random(&start, sizeof(start));
     for (unsigned i = 0; i < TCP_SLOTS; i++) {
         ep->slots[i].generation = start + i;
@@ -109,6 +110,7 @@ static void endpoint_cut(tcp_endpoint *ep, enum ep_state state, int status)
     set_state(ep, state);
     tcp_send_fail(ep, status);
     tcp_rdma_fail(ep, status);
+    rdma_am_cancel(ep->tcp->am, &ep->am, status);
 }
 
 static void endpoint_end(tcp_endpoint *ep)
@@ -135,7 +137,7 @@ static void endpoint_end(tcp_endpoint *ep)
 static bool in_flight(const tcp_endpoint *ep)
 {
     return !list_empty(&ep->small) || !list_empty(&ep->bulk) || !list_empty(&ep->ops) ||
-           (ep->tcp_link && !list_empty(&ep->tcp_link->out));
+           rdma_am_peer_active(&ep->am) || (ep->tcp_link && !list_empty(&ep->tcp_link->out));
 }
 
 void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why)
@@ -357,6 +359,7 @@ enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hel
             return TCP_VERDICT_AGAIN;
         }
         ep->deputy = deputy;
+        ep->am.known_as = tcp_endpoint_face(ep);
     }
     enum tcp_verdict verdict = endpoint_judge(ep, hello->incarnation);
     if (verdict == TCP_VERDICT_ACCEPT) {

@@ -67,6 +67,7 @@ struct mca_btl_base_endpoint_t {
     struct tcp_slot slots[TCP_SLOTS];
     unsigned slots_used;
     unsigned answers;
+    struct rdma_am_peer am; /* atomics */
 };
 
 tcp_endpoint *tcp_endpoint_find(struct tcp_module *tcp, const orte_process_name_t *name);

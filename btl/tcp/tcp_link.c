@@ -296,6 +296,7 @@ static uint8_t *body_target(struct tcp_link *link)
 
     switch (rx->frame.type) {
     case TCP_FRAME_AM:
+    case TCP_FRAME_FRAME:
         return rx->message + rx->body_got;
     case TCP_FRAME_DATA:
         return rx->slot->local + rx->body_got;
@@ -356,14 +357,24 @@ static void rx_account(struct tcp_rx *rx, size_t read)
     rx->tail += read - body;
 }
 
-static void deliver(struct tcp_link *link, uint8_t *data)
+static bool is_message(enum tcp_frame_type type)
+{
+    return type == TCP_FRAME_AM || type == TCP_FRAME_FRAME;
+}
+
+/* An error: the framework's frame is none. */
+static int deliver(struct tcp_link *link, uint8_t *data)
 {
     tcp_endpoint *ep = link->ep;
     mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = link->rx.frame.size};
 
+    if (link->rx.frame.type == TCP_FRAME_FRAME) {
+        return rdma_am_receive(ep->tcp->am, &ep->am, &segment, 1);
+    }
     if (!ep->tcp->closing) {
         btl_deliver(&ep->tcp->super, tcp_endpoint_face(ep), link->rx.frame.tag, &segment, 1);
     }
+    return OPAL_SUCCESS;
 }
 
 /* Gives a message the alignment that upper layers' headers want; the header before it makes room.
@@ -395,6 +406,7 @@ static int body_begin(struct tcp_link *link)
     rx->status = OPAL_SUCCESS;
     switch (rx->frame.type) {
     case TCP_FRAME_AM:
+    case TCP_FRAME_FRAME:
         return message_reserve(rx, rx->frame.size);
     case TCP_FRAME_DATA:
         rx->slot = tcp_rdma_data(link->ep, &rx->frame);
@@ -429,8 +441,8 @@ static int body_end(struct tcp_link *link)
 
     switch (rx->frame.type) {
     case TCP_FRAME_AM:
-        deliver(link, rx->message);
-        return OPAL_SUCCESS;
+    case TCP_FRAME_FRAME:
+        return deliver(link, rx->message);
     case TCP_FRAME_DATA:
         rx->slot->data_in = true;
         return OPAL_SUCCESS;
@@ -465,18 +477,19 @@ static int frame_parse(struct tcp_link *link)
         return header > 0 ? OPAL_ERR_UNPACK_FAILURE : header;
     }
     enum tcp_frame_type type = rx->frame.type;
-    if (type == TCP_FRAME_AM && rx->frame.size <= there - (size_t) header) {
+    int status;
+    if (is_message(type) && rx->frame.size <= there - (size_t) header) {
         uint8_t *data = rx->buffer + rx->head + header;
         rx->head += (size_t) header + rx->frame.size;
-        deliver(link, align_down(data, rx->frame.size));
-        return 1;
+        status = deliver(link, align_down(data, rx->frame.size));
+        return status == OPAL_SUCCESS ? 1 : OPAL_ERR_UNPACK_FAILURE;
     }
-    if (type == TCP_FRAME_AM && rx->frame.size <= RX_KEEP) {
+    if (is_message(type) && rx->frame.size <= RX_KEEP) {
         return 0;
     }
     rx->head += (size_t) header;
-    bool data = type == TCP_FRAME_AM || type == TCP_FRAME_PUT || type == TCP_FRAME_DATA;
-    int status = data ? body_begin(link) : frame_take(link);
+    bool data = is_message(type) || type == TCP_FRAME_PUT || type == TCP_FRAME_DATA;
+    status = data ? body_begin(link) : frame_take(link);
     return status == OPAL_SUCCESS ? 1 : status;
 }
 
@@ -559,6 +572,7 @@ static int link_read(struct tcp_link *link)
 static void link_rest(struct tcp_link *link)
 {
     if (++link->idle > IDLE_PASSES && !tcp_link_busy(link) && link->ep->slots_used == 0 &&
+        !rdma_am_peer_active(&link->ep->am) &&
         tcp_watch(link->ep->tcp, &link->source, EPOLLIN) == OPAL_SUCCESS) {
         list_remove(&link->active);
     }

@@ -133,6 +133,7 @@ int tcp_poll(struct tcp_module *tcp)
 {
     tcp_enter(tcp);
     int events = poll_active(tcp);
+    events += rdma_am_progress(tcp->am);
     bool setting_up = !list_empty(&tcp->conns) || !list_empty(&tcp->waiting);
     if (setting_up) {
         wake_waiting(tcp, clock_us());

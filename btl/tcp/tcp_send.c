@@ -73,12 +73,12 @@ static bool nothing_waits(const tcp_endpoint *ep)
 }
 
 static struct tcp_item *message_queue(tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
-                                      mca_btl_base_tag_t tag, size_t size)
+                                      enum tcp_frame_type type, mca_btl_base_tag_t tag, size_t size)
 {
     struct tcp_module *tcp = ep->tcp;
     size_t limit = tcp->params.tx_queue_bytes;
     size_t cost = TCP_PREFIX_BYTES + size + ITEM_COST;
-    struct tcp_frame frame = {.type = TCP_FRAME_AM, .tag = tag, .size = (uint32_t) size};
+    struct tcp_frame frame = {.type = type, .tag = tag, .size = (uint32_t) size};
 
     if (ep->queued_bytes > 0 && (cost > limit || ep->queued_bytes > limit - cost)) {
         return NULL;
@@ -100,8 +100,9 @@ static struct tcp_item *message_queue(tcp_endpoint *ep, mca_btl_base_descriptor_
     return item;
 }
 
-int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
-             mca_btl_base_tag_t tag)
+static int send_message(mca_btl_base_module_t *btl, tcp_endpoint *ep,
+                        mca_btl_base_descriptor_t *descriptor, enum tcp_frame_type type,
+                        mca_btl_base_tag_t tag)
 {
     struct tcp_module *tcp = tcp_of(btl);
     size_t size;
@@ -114,7 +115,7 @@ int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descript
         return OPAL_ERR_UNREACH;
     }
     bool at_once = tcp->depth < TCP_CALL_DEPTH && nothing_waits(ep);
-    struct tcp_item *item = message_queue(ep, descriptor, tag, size);
+    struct tcp_item *item = message_queue(ep, descriptor, type, tag, size);
     if (!item) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -133,6 +134,18 @@ int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descript
     status = btl_sent(btl, tcp_endpoint_face(ep), descriptor);
     tcp_leave(tcp);
     return status;
+}
+
+int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
+             mca_btl_base_tag_t tag)
+{
+    return send_message(btl, ep, descriptor, TCP_FRAME_AM, tag);
+}
+
+int tcp_send_frame(mca_btl_base_module_t *btl, tcp_endpoint *ep,
+                   mca_btl_base_descriptor_t *descriptor)
+{
+    return send_message(btl, ep, descriptor, TCP_FRAME_FRAME, 0);
 }
 
 static void message_complete(tcp_endpoint *ep, struct tcp_item *item, int status)

@@ -41,6 +41,9 @@ void tcp_item_written(tcp_endpoint *ep, struct tcp_item *item);
 /* The module's send. */
 int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
              mca_btl_base_tag_t tag);
+/* The same for a frame of the framework's. */
+int tcp_send_frame(mca_btl_base_module_t *btl, tcp_endpoint *ep,
+                   mca_btl_base_descriptor_t *descriptor);
 /* Calls back what is in done; returns how many. */
 int tcp_send_complete(tcp_endpoint *ep);
 /* Ends all queued items: messages call back with status. */

@@ -17,6 +17,7 @@ static size_t fixed_bytes(enum tcp_frame_type type)
         return 16;
     case TCP_FRAME_AM:
     case TCP_FRAME_BYE:
+    case TCP_FRAME_FRAME:
         break;
     }
     return 0;
@@ -44,7 +45,7 @@ size_t tcp_frame_encode(uint8_t out[TCP_HEADER_MAX], const struct tcp_frame *fra
 {
     size_t fixed = fixed_bytes(frame->type);
     bool data = frame->type == TCP_FRAME_AM || frame->type == TCP_FRAME_PUT ||
-                frame->type == TCP_FRAME_DATA;
+                frame->type == TCP_FRAME_DATA || frame->type == TCP_FRAME_FRAME;
     uint8_t *body = out + TCP_PREFIX_BYTES;
 
     out[0] = (uint8_t) frame->type;
@@ -72,12 +73,12 @@ static int prefix_decode(struct tcp_frame *frame, const uint8_t *in)
     uint32_t length = get_le32(in + 4);
     uint32_t most = 0, least = 0;
 
-    if (in[0] < TCP_FRAME_AM || in[0] > TCP_FRAME_BYE || get_le16(in + 2) != 0) {
+    if (in[0] < TCP_FRAME_AM || in[0] > TCP_FRAME_FRAME || get_le16(in + 2) != 0) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
     frame->type = in[0];
     frame->tag = in[1];
-    if (frame->type == TCP_FRAME_AM) {
+    if (frame->type == TCP_FRAME_AM || frame->type == TCP_FRAME_FRAME) {
         most = TCP_AM_MAX;
     } else if (frame->type == TCP_FRAME_PUT || frame->type == TCP_FRAME_DATA) {
         least = 1;

@@ -13,7 +13,8 @@
  *   GET   id handle address size        answered with DATA and DONE, or with DONE alone
  *   DATA  id data                       what a GET asked for, all of it
  *   DONE  id status zero                a PUT or GET came to this
- *   BYE                                 the last frame: the sender closes the link on purpose */
+ *   BYE                                 the last frame: the sender closes the link on purpose
+ *   FRAME data                          the framework's (atomics): no tag */
 #ifndef BTL_TCP_WIRE_H
 #define BTL_TCP_WIRE_H
 
@@ -29,13 +30,14 @@ enum tcp_frame_type {
     TCP_FRAME_DATA = 4,
     TCP_FRAME_DONE = 5,
     TCP_FRAME_BYE = 6,
+    TCP_FRAME_FRAME = 7,
 };
 
 enum {
     TCP_PREFIX_BYTES = 8,
     TCP_HEADER_MAX = TCP_PREFIX_BYTES + 48, /* GET's */
     TCP_DONE_BYTES = TCP_PREFIX_BYTES + 16,
-    TCP_AM_MAX = 4 << 20,   /* data of an AM */
+    TCP_AM_MAX = 4 << 20,   /* data of an AM or FRAME */
     TCP_PIECE_MAX = 1 << 20 /* data of a PUT or DATA, size of a GET */
 };
 
@@ -45,7 +47,7 @@ struct tcp_frame {
     uint64_t id;                 /* PUT, GET, DATA, DONE */
     struct region_handle handle; /* PUT, GET */
     uint64_t address;            /* PUT, GET */
-    uint32_t size;               /* AM, PUT, DATA: bytes of data; GET: bytes asked for */
+    uint32_t size;               /* AM, PUT, DATA, FRAME: bytes of data; GET: bytes asked for */
     int32_t status;              /* DONE: OPAL_SUCCESS or an error */
 };
 

@@ -1,4 +1,4 @@
-/* The emulation of put and get, over a pipe in memory: two sides in one process. */
+/* The emulation of put, get and atomics, over a pipe in memory: two sides in one process. */
 #include <tests/lib/unit.h>
 
 #include <btl/desc.h>
@@ -321,6 +321,142 @@ START_TEST(many_operations_over_a_moody_pipe)
         ck_assert_int_eq(outcomes[i].calls, 1);
         ck_assert_int_eq(outcomes[i].status, OPAL_SUCCESS);
         ck_assert_mem_eq(a.memory + offset, b.memory + offset, 100);
+    }
+    close_both();
+}
+END_TEST
+
+static int start_atomic(uint32_t op, uint64_t operand, uint64_t value, void *local,
+                        uint64_t address, void *handle, struct outcome *outcome)
+{
+    *outcome = (struct outcome){0, 1};
+    const struct atomic_call call = {{op, operand, value}, local, a.handle,    address, handle,
+                                     MCA_BTL_NO_ORDER,     done,  outcome + 1, outcome};
+    return rdma_am_atomic(a.am, &a.peer, &call);
+}
+
+/* Replies that find no room wait, and what they tell was done when the request came. */
+START_TEST(atomics_happen_once)
+{
+    for (int delivery = AT_ONCE; delivery <= MOODY; delivery++) {
+        open_both((enum delivery) delivery);
+        struct outcome outcomes[301] = {{0}};
+        uint64_t before[300], *word = (uint64_t *) (void *) (b.memory + 64);
+        for (size_t i = 0; i < 300;) {
+            int status = start_atomic(MCA_BTL_ATOMIC_ADD, 7, 0, &before[i], remote(64), b.handle,
+                                      &outcomes[i]);
+            if (status == OPAL_ERR_OUT_OF_RESOURCE) {
+                drain(&a);
+                drain(&b);
+                rdma_am_progress(a.am);
+                rdma_am_progress(b.am);
+                continue;
+            }
+            ck_assert_int_eq(status, 0);
+            i++;
+        }
+        run();
+        ck_assert_uint_eq(*word, 300 * 7);
+        for (size_t i = 0; i < 300; i++) {
+            ck_assert_int_eq(outcomes[i].calls, 1);
+            ck_assert_int_eq(outcomes[i].status, OPAL_SUCCESS);
+            ck_assert_uint_eq(before[i], 7 * i);
+        }
+        close_both();
+    }
+}
+END_TEST
+
+START_TEST(atomics_do_what_they_say)
+{
+    static const struct {
+        uint32_t op;
+        uint64_t start, operand, value, result;
+    } cases[] = {
+        {MCA_BTL_ATOMIC_ADD, UINT64_MAX, 2, 0, 1},
+        {MCA_BTL_ATOMIC_AND, 0xff00, 0x0ff0, 0, 0x0f00},
+        {MCA_BTL_ATOMIC_OR, 0xff00, 0x0ff0, 0, 0xfff0},
+        {MCA_BTL_ATOMIC_XOR, 0xff00, 0x0ff0, 0, 0xf0f0},
+        {ATOMIC_CSWAP, 5, 5, 6, 6},
+        {ATOMIC_CSWAP, 5, 4, 6, 5},
+    };
+    open_both(LATER);
+    uint64_t before, *word = (uint64_t *) (void *) (b.memory + 8);
+    struct outcome outcome;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        *word = cases[i].start;
+        ck_assert_int_eq(start_atomic(cases[i].op, cases[i].operand, cases[i].value, &before,
+                                      remote(8), b.handle, &outcome),
+                         0);
+        run();
+        ck_assert_int_eq(outcome.status, OPAL_SUCCESS);
+        ck_assert_uint_eq(before, cases[i].start);
+        ck_assert_uint_eq(*word, cases[i].result);
+    }
+    close_both();
+}
+END_TEST
+
+START_TEST(atomics_that_cannot_be_are_refused)
+{
+    open_both(LATER);
+    struct outcome outcome;
+    uint64_t before = 3;
+    mca_btl_base_registration_handle_t *writable =
+        region_add(b.regions, NULL, b.memory, 64, MCA_BTL_REG_FLAG_REMOTE_WRITE);
+    ck_assert_int_eq(start_atomic(MCA_BTL_ATOMIC_ADD, 1, 0, &before, remote(4), b.handle, &outcome),
+                     OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(start_atomic(0x99, 1, 0, &before, remote(8), b.handle, &outcome),
+                     OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(start_atomic(MCA_BTL_ATOMIC_ADD, 1, 0, &before, remote(8), NULL, &outcome),
+                     OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(start_atomic(MCA_BTL_ATOMIC_ADD, 1, 0, &before, remote(8), writable, &outcome),
+                     0);
+    run();
+    ck_assert_int_eq(outcome.calls, 1);
+    ck_assert_int_eq(outcome.status, OPAL_ERR_PERM);
+    ck_assert_int_eq(
+        start_atomic(MCA_BTL_ATOMIC_ADD, 1, 0, &before, remote(REGION_BYTES), b.handle, &outcome),
+        0);
+    run();
+    ck_assert_int_eq(outcome.status, OPAL_ERR_VALUE_OUT_OF_BOUNDS);
+    ck_assert_uint_eq(before, 3);
+    close_both();
+}
+END_TEST
+
+/* What an initiator of ours would not send. */
+START_TEST(hostile_atomics_touch_nothing)
+{
+    open_both(LATER);
+    const struct region_handle *handle = (const struct region_handle *) (const void *) b.handle;
+    struct rdma_am_frame frame = {
+        .kind = RDMA_AM_ATOMIC,
+        .size = ATOMIC_BYTES,
+        .total = ATOMIC_BYTES,
+        .address = remote(4),
+        .region_index = handle->index,
+        .region_generation = handle->generation,
+        .atomic = {MCA_BTL_ATOMIC_ADD, 1, 0},
+    };
+    unsigned char bytes[RDMA_AM_ATOMIC_BYTES + 1] = {0};
+    mca_btl_base_segment_t segment = {.seg_addr.pval = bytes, .seg_len = RDMA_AM_ATOMIC_BYTES};
+    rdma_am_encode(bytes, &frame); /* not aligned: refused by a reply, which a then drops */
+    ck_assert_int_eq(rdma_am_receive(b.am, &b.peer, &segment, 1), OPAL_SUCCESS);
+    frame.address = remote(8);
+    frame.atomic.op = 0x99;
+    rdma_am_encode(bytes, &frame);
+    ck_assert_int_eq(rdma_am_receive(b.am, &b.peer, &segment, 1), OPAL_SUCCESS);
+    run();
+    frame.atomic.op = MCA_BTL_ATOMIC_ADD;
+    rdma_am_encode(bytes, &frame);
+    segment.seg_len = sizeof(bytes);
+    ck_assert_int_eq(rdma_am_receive(b.am, &b.peer, &segment, 1), OPAL_ERR_BAD_PARAM);
+    segment.seg_len = RDMA_AM_ATOMIC_BYTES;
+    bytes[24] = 16; /* another size */
+    ck_assert_int_eq(rdma_am_receive(b.am, &b.peer, &segment, 1), OPAL_ERR_BAD_PARAM);
+    for (size_t i = 0; i < 64; i++) {
+        ck_assert_uint_eq(b.memory[i], 0);
     }
     close_both();
 }
@@ -657,7 +793,7 @@ START_TEST(frames_have_golden_bytes)
         .region_generation = 0x61626364,
     };
     static const unsigned char golden[RDMA_AM_REQUEST_BYTES] = {
-        0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x03, 0x02, 0x01, 0x08, 0x07,
+        0x02, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x03, 0x02, 0x01, 0x08, 0x07,
         0x06, 0x05, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25,
         0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x48, 0x47,
         0x46, 0x45, 0x44, 0x43, 0x42, 0x41, 0x54, 0x53, 0x52, 0x51, 0x64, 0x63, 0x62, 0x61};
@@ -670,12 +806,30 @@ START_TEST(frames_have_golden_bytes)
     for (size_t size = 0; size < sizeof(golden); size++) {
         ck_assert_int_eq(rdma_am_decode(&decoded, golden, size), OPAL_ERR_BAD_PARAM);
     }
+    const struct rdma_am_frame atomic = {
+        .kind = RDMA_AM_ATOMIC,
+        .size = 8,
+        .total = 8,
+        .atomic = {0x71727374, 0x8182838485868788, 0x9192939495969798},
+    };
+    static const unsigned char tail[] = {0x74, 0x73, 0x72, 0x71, 0,    0,    0,    0,
+                                         0x88, 0x87, 0x86, 0x85, 0x84, 0x83, 0x82, 0x81,
+                                         0x98, 0x97, 0x96, 0x95, 0x94, 0x93, 0x92, 0x91};
+    unsigned char longer[RDMA_AM_ATOMIC_BYTES];
+    rdma_am_encode(longer, &atomic);
+    ck_assert_int_eq(longer[1], 5);
+    ck_assert_mem_eq(longer + RDMA_AM_REQUEST_BYTES, tail, sizeof(tail));
+    ck_assert_int_eq(rdma_am_decode(&decoded, longer, sizeof(longer)), OPAL_SUCCESS);
+    ck_assert_mem_eq(&decoded, &atomic, sizeof(decoded));
+    ck_assert_int_eq(rdma_am_decode(&decoded, longer, sizeof(longer) - 1), OPAL_ERR_BAD_PARAM);
+    longer[60] = 1;
+    ck_assert_int_eq(rdma_am_decode(&decoded, longer, sizeof(longer)), OPAL_ERR_BAD_PARAM);
     const struct rdma_am_frame reply = {
         .kind = RDMA_AM_PUT_REPLY, .status = OPAL_ERR_PERM, .op_index = 1, .size = 2};
     rdma_am_encode(bytes, &reply);
     ck_assert_int_eq(rdma_am_decode(&decoded, bytes, RDMA_AM_REPLY_BYTES), OPAL_SUCCESS);
     ck_assert_mem_eq(&decoded, &reply, sizeof(decoded));
-    const unsigned char wrong[][2] = {{0, 0}, {0, 2}, {1, 0}, {1, 5}, {2, 1}, {3, 1}, {7, 0x00}};
+    const unsigned char wrong[][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 7}, {2, 1}, {3, 1}, {7, 0x00}};
     for (size_t i = 0; i < 7; i++) { /* version, kind, zeros, a status above 0 */
         unsigned char changed[RDMA_AM_REPLY_BYTES];
         memcpy(changed, bytes, sizeof(changed));
@@ -691,4 +845,6 @@ UNIT_MAIN("rdma-am", every_size_goes_both_ways, what_the_region_forbids_is_refus
           too_many_operations_are_for_later, callbacks_start_operations, no_callback_is_needed,
           frames_that_break_the_protocol_are_errors, replies_must_match_their_operation,
           a_flood_of_requests_is_an_error_not_a_queue, a_queued_reply_checks_its_region_again,
-          random_frames_do_no_harm, frames_have_golden_bytes)
+          random_frames_do_no_harm, frames_have_golden_bytes, atomics_happen_once,
+          atomics_do_what_they_say, atomics_that_cannot_be_are_refused,
+          hostile_atomics_touch_nothing)

@@ -58,6 +58,7 @@ START_TEST(frames_have_these_bytes)
     check_golden(&(struct tcp_frame){.type = TCP_FRAME_DONE, .id = 9, .status = OPAL_ERR_PERM},
                  "05000000100000000900000000000000efffffff00000000");
     check_golden(&(struct tcp_frame){.type = TCP_FRAME_BYE}, "0600000000000000");
+    check_golden(&(struct tcp_frame){.type = TCP_FRAME_FRAME, .size = 5}, "0700000005000000");
 }
 END_TEST
 
@@ -75,7 +76,7 @@ static void check_refused(const char *hex)
 START_TEST(hostile_headers_are_refused)
 {
     check_refused("0000000000000000"); /* no type */
-    check_refused("0700000000000000");
+    check_refused("0800000000000000");
     check_refused("ff00000000000000");
     check_refused("0101010000000000"); /* what must be zero */
     check_refused("0101000100000000");
@@ -93,6 +94,8 @@ START_TEST(hostile_headers_are_refused)
     check_refused("050000000f000000");
     check_refused("0500000011000000");
     check_refused("0600000001000000");
+    check_refused("0701000008000000"); /* a FRAME with a tag */
+    check_refused("0700000001004000");
     check_refused("05000000100000000900000000000000010000000000000"
                   "0"); /* a status above zero */
     check_refused("05000000100000000900000000000000ffffffff01000000");
@@ -148,7 +151,8 @@ START_TEST(random_bytes_never_exceed_the_limits)
         ck_assert_int_le(taken, (int) available);
         if (taken > 0) {
             decoded++;
-            ck_assert_uint_le(frame.size, frame.type == TCP_FRAME_AM ? TCP_AM_MAX : TCP_PIECE_MAX);
+            bool message = frame.type == TCP_FRAME_AM || frame.type == TCP_FRAME_FRAME;
+            ck_assert_uint_le(frame.size, message ? TCP_AM_MAX : TCP_PIECE_MAX);
         }
     }
     ck_assert_uint_gt(decoded, 100);

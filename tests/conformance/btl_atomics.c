@@ -1,0 +1,367 @@
+/* Atomics: what each of them does, sums, sets and locks under contention, and what is refused. The
+ * words lie in memory that all ranks see. */
+#include <string.h>
+#include <tests/conformance/btl.h>
+
+enum { TIMES = 1000, LOCKED_TIMES = 50, WORDS = 64 };
+
+enum call { OP, FOP, CSWAP };
+
+/* One atomic under way. */
+struct operation {
+    struct test *test;
+    unsigned long completed;
+    int status;
+    uint64_t before; /* what a fetching one found */
+};
+
+static bool has_atomics(struct test *test)
+{
+    uint32_t flags = test->btl->btl_flags;
+    return (flags & MCA_BTL_FLAGS_ATOMIC_OPS) && (flags & MCA_BTL_FLAGS_ATOMIC_FOPS);
+}
+
+static uint64_t *words_of(struct test *test, int rank)
+{
+    return (uint64_t *) (void *) board_of(test, rank)->data;
+}
+
+static void completed(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      void *address, mca_btl_base_registration_handle_t *handle, void *context,
+                      void *data, int status)
+{
+    struct operation *operation = data;
+    (void) btl, (void) endpoint, (void) handle;
+    must(operation->test, !address || address == &operation->before);
+    must(operation->test, context == operation->test);
+    operation->status = status;
+    operation->completed++;
+}
+
+static int start(struct operation *operation, enum call call, int rank, uint64_t address,
+                 const void *handle, mca_btl_base_atomic_op_t op, uint64_t operand, uint64_t value)
+{
+    struct test *test = operation->test;
+    mca_btl_base_module_t *btl = test->btl;
+    struct mca_btl_base_endpoint_t *endpoint = test->endpoints[rank];
+    mca_btl_base_registration_handle_t *remote = (void *) (uintptr_t) handle;
+    switch (call) {
+    case OP:
+        return btl->btl_atomic_op(btl, endpoint, address, remote, op, operand, 0, MCA_BTL_NO_ORDER,
+                                  completed, test, operation);
+    case FOP:
+        return btl->btl_atomic_fop(btl, endpoint, &operation->before, address, NULL, remote, op,
+                                   operand, 0, MCA_BTL_NO_ORDER, completed, test, operation);
+    default:
+        return btl->btl_atomic_cswap(btl, endpoint, &operation->before, address, NULL, remote,
+                                     operand, value, 0, MCA_BTL_NO_ORDER, completed, test,
+                                     operation);
+    }
+}
+
+/* Runs one; its status, from the call or from the callback. *before is what it found. */
+static int operate(struct test *test, enum call call, int rank, uint64_t address,
+                   const void *handle, mca_btl_base_atomic_op_t op, uint64_t operand,
+                   uint64_t value, uint64_t *before)
+{
+    struct operation operation = {.test = test, .before = 0xdeadbeef};
+    int status;
+    while (
+        is_shortage(status = start(&operation, call, rank, address, handle, op, operand, value))) {
+        must(test, operation.completed == 0);
+        pump(test);
+    }
+    if (status == 0) {
+        pump_until(test, &operation.completed, 1);
+        status = operation.status;
+    } else {
+        must(test, operation.completed == 0);
+    }
+    if (before) {
+        *before = operation.before;
+    }
+    return status == 1 ? OPAL_SUCCESS : status;
+}
+
+/* By the processor, on a word of my own that others reach through the module. */
+static uint64_t fetch_here(uint64_t *word, enum call call, mca_btl_base_atomic_op_t op,
+                           uint64_t operand, uint64_t value)
+{
+    uint64_t before = operand;
+    if (call == CSWAP) {
+        __atomic_compare_exchange_n(word, &before, value, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
+        return before;
+    }
+    switch (op) {
+    case MCA_BTL_ATOMIC_ADD:
+        return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);
+    case MCA_BTL_ATOMIC_AND:
+        return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);
+    case MCA_BTL_ATOMIC_OR:
+        return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);
+    default:
+        return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);
+    }
+}
+
+/* On word number index of a rank, which must work. */
+static uint64_t fetch(struct test *test, enum call call, int rank, size_t index,
+                      mca_btl_base_atomic_op_t op, uint64_t operand, uint64_t value)
+{
+    struct board *target = board_of(test, rank);
+    uint64_t before;
+    if (!test->endpoints[rank]) {
+        must(test,
+             rank == test->rank && (test->btl->btl_atomic_flags & MCA_BTL_ATOMIC_SUPPORTS_GLOB));
+        pump(test);
+        return fetch_here(&words_of(test, rank)[index], call, op, operand, value);
+    }
+    must(test, operate(test, call, rank, target->base + 8 * index, target->handle, op, operand,
+                       value, &before) == OPAL_SUCCESS);
+    return before;
+}
+
+/* Opens my first words to everybody; the caller meets the others before it uses theirs. */
+static mca_btl_base_registration_handle_t *open_words(struct test *test, uint32_t rights)
+{
+    struct board *mine = board_of(test, test->rank);
+    mca_btl_base_module_t *btl = test->btl;
+    mine->base = (uint64_t) (uintptr_t) mine->data;
+    memset(mine->data, 0, 8 * WORDS);
+    mca_btl_base_registration_handle_t *handle =
+        btl->btl_register_mem(btl, MCA_BTL_ENDPOINT_ANY, mine->data, 8 * WORDS, rights);
+    must(test, handle);
+    memcpy(mine->handle, handle, btl->btl_registration_handle_size);
+    return handle;
+}
+
+static void close_words(struct test *test, mca_btl_base_registration_handle_t *handle)
+{
+    meet(test);
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+    meet(test);
+}
+
+static void flags_tell_the_truth(struct test *test)
+{
+    mca_btl_base_module_t *btl = test->btl;
+    uint32_t any = MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS;
+    must(test, ((btl->btl_flags & any) != 0) == (btl->btl_atomic_flags != 0));
+    if (!has_atomics(test)) {
+        must(test,
+             btl->btl_atomic_op(btl, test->endpoints[test->right], 0, NULL, MCA_BTL_ATOMIC_ADD, 1,
+                                0, MCA_BTL_NO_ORDER, NULL, NULL, NULL) == ORTE_ERR_NOT_SUPPORTED);
+    }
+    meet(test);
+}
+
+static void each_does_its_work(struct test *test)
+{
+    static const struct {
+        uint32_t flag;
+        mca_btl_base_atomic_op_t op;
+        uint64_t start, operand, result;
+    } table[] = {
+        {MCA_BTL_ATOMIC_SUPPORTS_ADD, MCA_BTL_ATOMIC_ADD, 40, 2, 42},
+        {MCA_BTL_ATOMIC_SUPPORTS_ADD, MCA_BTL_ATOMIC_ADD, UINT64_MAX, 3, 2},
+        {MCA_BTL_ATOMIC_SUPPORTS_ADD, MCA_BTL_ATOMIC_ADD, 7, (uint64_t) -9, (uint64_t) -2},
+        {MCA_BTL_ATOMIC_SUPPORTS_AND, MCA_BTL_ATOMIC_AND, 0xff00ff00ff00ff00, 0x0ff00ff00ff00ff0,
+         0x0f000f000f000f00},
+        {MCA_BTL_ATOMIC_SUPPORTS_OR, MCA_BTL_ATOMIC_OR, 0x8000000000000001, 0x10,
+         0x8000000000000011},
+        {MCA_BTL_ATOMIC_SUPPORTS_XOR, MCA_BTL_ATOMIC_XOR, 0xaaaaaaaaaaaaaaaa, UINT64_MAX,
+         0x5555555555555555},
+    };
+    if (!has_atomics(test)) {
+        return;
+    }
+    mca_btl_base_registration_handle_t *handle = open_words(test, MCA_BTL_REG_FLAG_ACCESS_ANY);
+    meet(test);
+    uint64_t *word = &words_of(test, test->right)[5];
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        if (!(test->btl->btl_atomic_flags & table[i].flag)) {
+            continue;
+        }
+        for (enum call call = OP; call <= FOP; call++) {
+            *word = table[i].start;
+            uint64_t before = fetch(test, call, test->right, 5, table[i].op, table[i].operand, 0);
+            must(test, *word == table[i].result);
+            must(test, call == OP || before == table[i].start);
+        }
+    }
+    if (test->btl->btl_atomic_flags & MCA_BTL_ATOMIC_SUPPORTS_CSWAP) {
+        *word = 11;
+        must(test, fetch(test, CSWAP, test->right, 5, 0, 12, 13) == 11 && *word == 11);
+        must(test, fetch(test, CSWAP, test->right, 5, 0, 11, 13) == 11 && *word == 13);
+    }
+    must(test, words_of(test, test->right)[4] == 0 && words_of(test, test->right)[6] == 0);
+    close_words(test, handle);
+}
+
+/* Where all ranks meet: rank 0's words, or my own where a module reaches nobody else. */
+static int common_rank(struct test *test)
+{
+    return test->right == test->rank ? test->rank : 0;
+}
+
+static uint64_t members(struct test *test)
+{
+    return test->right == test->rank ? 1 : (uint64_t) test->size;
+}
+
+/* All add to one word: no addition is lost, and no two find the same. */
+static void sums_are_exact(struct test *test)
+{
+    if (!has_atomics(test)) {
+        return;
+    }
+    mca_btl_base_registration_handle_t *handle = open_words(test, MCA_BTL_REG_FLAG_ACCESS_ANY);
+    meet(test);
+    int rank = common_rank(test);
+    unsigned long seen[TIMES];
+    for (unsigned i = 0; i < TIMES; i++) {
+        seen[i] = fetch(test, FOP, rank, 0, MCA_BTL_ATOMIC_ADD, 1, 0);
+        must(test, i == 0 || seen[i] > seen[i - 1]);
+        /* What two would find alike, the sum of all shows. */
+        fetch(test, OP, rank, 1, MCA_BTL_ATOMIC_ADD, seen[i], 0);
+    }
+    meet(test);
+    uint64_t all = TIMES * members(test);
+    must(test, words_of(test, rank)[0] == all);
+    must(test, words_of(test, rank)[1] == all * (all - 1) / 2);
+    close_words(test, handle);
+}
+
+/* Each sets and clears bits of its own in words that all share. */
+static void bits_stay_apart(struct test *test)
+{
+    uint32_t needed =
+        MCA_BTL_ATOMIC_SUPPORTS_OR | MCA_BTL_ATOMIC_SUPPORTS_AND | MCA_BTL_ATOMIC_SUPPORTS_XOR;
+    if (!has_atomics(test) || (test->btl->btl_atomic_flags & needed) != needed) {
+        return;
+    }
+    mca_btl_base_registration_handle_t *handle = open_words(test, MCA_BTL_REG_FLAG_ACCESS_ANY);
+    meet(test);
+    int rank = common_rank(test);
+    uint64_t mine = (uint64_t) 0x8001 << test->rank, others;
+    for (unsigned i = 0; i < TIMES / 4; i++) {
+        others = fetch(test, FOP, rank, i % 8, MCA_BTL_ATOMIC_OR, mine, 0);
+        must(test, (others & mine) == 0);
+        others = fetch(test, FOP, rank, i % 8, MCA_BTL_ATOMIC_AND, ~mine, 0);
+        must(test, (others & mine) == mine);
+        fetch(test, OP, rank, i % 8, MCA_BTL_ATOMIC_XOR, mine, 0);
+        others = fetch(test, FOP, rank, i % 8, MCA_BTL_ATOMIC_XOR, mine, 0);
+        must(test, (others & mine) == mine);
+    }
+    meet(test);
+    for (unsigned i = 0; i < 8; i++) {
+        must(test, words_of(test, rank)[i] == 0);
+    }
+    close_words(test, handle);
+}
+
+/* A lock by compare-and-swap guards a number that is read and written apart. */
+static void locks_exclude(struct test *test)
+{
+    if (!has_atomics(test) || !(test->btl->btl_atomic_flags & MCA_BTL_ATOMIC_SUPPORTS_CSWAP)) {
+        return;
+    }
+    mca_btl_base_registration_handle_t *handle = open_words(test, MCA_BTL_REG_FLAG_ACCESS_ANY);
+    meet(test);
+    int rank = common_rank(test);
+    volatile uint64_t *number = &words_of(test, rank)[9];
+    uint64_t me = (uint64_t) test->rank + 1;
+    for (unsigned i = 0; i < LOCKED_TIMES; i++) {
+        while (fetch(test, CSWAP, rank, 8, 0, 0, me) != 0) {
+        }
+        uint64_t found = *number;
+        pump(test);
+        *number = found + 1;
+        must(test, fetch(test, CSWAP, rank, 8, 0, me, 0) == me);
+    }
+    meet(test);
+    must(test, words_of(test, rank)[9] == LOCKED_TIMES * members(test));
+    close_words(test, handle);
+}
+
+/* Many under way at a time, each with its callback. */
+static void many_overlap(struct test *test)
+{
+    enum { MANY = 200 };
+    static struct operation operations[MANY];
+    if (!has_atomics(test)) {
+        return;
+    }
+    mca_btl_base_registration_handle_t *handle = open_words(test, MCA_BTL_REG_FLAG_ACCESS_ANY);
+    struct board *target = board_of(test, test->right);
+    meet(test);
+    for (unsigned i = 0; i < MANY; i++) {
+        operations[i] = (struct operation){.test = test};
+        int status;
+        while (is_shortage(status = start(&operations[i], FOP, test->right, target->base + 16,
+                                          target->handle, MCA_BTL_ATOMIC_ADD, 3, 0))) {
+            pump(test);
+        }
+        must(test, status == 0 || status == 1);
+        operations[i].completed += status == 1;
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        pump_until(test, &operations[i].completed, 1);
+        must(test, operations[i].status == OPAL_SUCCESS);
+    }
+    pump_idle(test);
+    must(test, words_of(test, test->right)[2] == 3 * MANY);
+    close_words(test, handle);
+}
+
+static void refused(struct test *test, uint64_t address, const void *handle)
+{
+    for (enum call call = OP; call <= CSWAP; call++) {
+        must(test,
+             operate(test, call, test->right, address, handle, MCA_BTL_ATOMIC_ADD, 1, 1, NULL) < 0);
+    }
+}
+
+static void others_are_refused(struct test *test)
+{
+    if (!has_atomics(test)) {
+        return;
+    }
+    struct board *target = board_of(test, test->right);
+    unsigned char forged[MCA_BTL_REG_HANDLE_MAX_SIZE];
+    mca_btl_base_registration_handle_t *handle =
+        open_words(test, MCA_BTL_REG_FLAG_REMOTE_READ | MCA_BTL_REG_FLAG_REMOTE_WRITE);
+    meet(test);
+    refused(test, target->base, target->handle); /* without the right */
+    close_words(test, handle);
+    handle = open_words(test, MCA_BTL_REG_FLAG_REMOTE_ATOMIC);
+    meet(test);
+    refused(test, target->base + 4, target->handle); /* not aligned */
+    refused(test, target->base + 8 * WORDS, target->handle);
+    refused(test, target->base - 8, target->handle);
+    must(test,
+         operate(test, FOP, test->right, target->base, target->handle, 0x0099, 1, 0, NULL) < 0);
+    memcpy(forged, target->handle, sizeof(forged));
+    forged[4] ^= 0x10;
+    refused(test, target->base, forged);
+    must(test, fetch(test, FOP, test->right, 0, MCA_BTL_ATOMIC_ADD, 5, 0) == 0);
+    meet(test);
+    memcpy(forged, target->handle, sizeof(forged));
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+    meet(test);
+    refused(test, target->base, forged); /* stale */
+    must(test, words_of(test, test->right)[0] == 5);
+    meet(test);
+}
+
+const struct test_case atomics_cases[] = {
+    {.name = "atomics' flags", .run = flags_tell_the_truth, .min_size = 1},
+    {.name = "each atomic", .run = each_does_its_work, .min_size = 1},
+    {.name = "sums", .run = sums_are_exact, .min_size = 1},
+    {.name = "bits", .run = bits_stay_apart, .min_size = 1},
+    {.name = "locks", .run = locks_exclude, .min_size = 1},
+    {.name = "atomics overlap", .run = many_overlap, .min_size = 1},
+    {.name = "atomics refused", .run = others_are_refused, .min_size = 1},
+    {.name = NULL},
+};
