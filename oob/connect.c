@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACKLOG_RETRY_US = 5000 };
+/* Between attempts at an address whose listener has no room. */
+static const struct backoff no_room_wait = {.base_us = 5000, .cap_us = 1000000};
 
 /* One call of oob_connect. Of those to the same name only the first runs. */
 struct connect {
@@ -24,10 +25,11 @@ struct connect {
     void *arg;
     struct greeting greeting;
     struct loop_task start;
-    struct loop_timer retry; /* a unix listener's backlog was full */
-    uint64_t give_up_us;     /* of the retries, 0: none yet */
-    int status;              /* of the last address */
-    char reason[640];        /* of all addresses */
+    struct loop_timer retry; /* the listener had no room */
+    struct backoff wait;
+    uint64_t give_up_us; /* of this address; 0: it was not tried yet */
+    int status;          /* of the last address */
+    char reason[640];    /* of all addresses */
 };
 
 static void on_start(struct loop_task *task);
@@ -88,6 +90,24 @@ static void give_up(struct connect *connect)
     }
 }
 
+/* The listener has no room, or its backlog has none. False: the address's time is over. */
+static bool try_later(struct connect *connect)
+{
+    uint64_t now = clock_us(), wait_us = backoff_next(&connect->wait, &connect->oob->chance);
+    if (now + wait_us >= connect->give_up_us) {
+        return false;
+    }
+    loop_timer_start(&connect->retry, wait_us);
+    return true;
+}
+
+static void next_address(struct connect *connect)
+{
+    connect->next++;
+    connect->give_up_us = 0;
+    connect->wait = no_room_wait;
+}
+
 /* Begins with the current address. False: it failed at once. */
 static bool try_address(struct connect *connect)
 {
@@ -98,8 +118,7 @@ static bool try_address(struct connect *connect)
         connect->give_up_us = now + oob->connect_timeout_us;
     }
     int fd = sock_connect(addr);
-    if (fd == -EAGAIN && now < connect->give_up_us) {
-        loop_timer_start(&connect->retry, BACKLOG_RETRY_US);
+    if (fd == -EAGAIN && try_later(connect)) {
         return true;
     }
     if (fd < 0) {
@@ -108,8 +127,9 @@ static bool try_address(struct connect *connect)
     }
     struct handshake_self self = oob_self(oob, addr->storage.ss_family == AF_UNIX);
     greeting_init(&connect->greeting, oob->loop, &self, on_step);
-    int status = greeting_connect(&connect->greeting, fd, addr, &connect->contact.name,
-                                  connect->key, oob->connect_timeout_us);
+    int status =
+        greeting_connect(&connect->greeting, fd, addr, &connect->contact.name, connect->key,
+                         connect->give_up_us > now ? connect->give_up_us - now : 0);
     if (status != ORTE_SUCCESS) {
         note(connect, status, connect->greeting.handshake.text);
         greeting_end(&connect->greeting);
@@ -123,8 +143,7 @@ static void try_addresses(struct connect *connect)
         if (try_address(connect)) {
             return;
         }
-        connect->next++;
-        connect->give_up_us = 0;
+        next_address(connect);
     }
     give_up(connect);
 }
@@ -157,14 +176,17 @@ static void on_step(struct greeting *greeting)
         give_up(connect);
         return;
     }
+    if (handshake->reason == WIRE_BUSY && try_later(connect)) {
+        greeting_end(greeting);
+        return;
+    }
     note(connect, handshake->status, handshake->text);
     bool final = handshake->refused_by_peer;
     greeting_end(greeting);
     if (final) {
         give_up(connect);
     } else {
-        connect->next++;
-        connect->give_up_us = 0;
+        next_address(connect);
         try_addresses(connect);
     }
 }
@@ -233,6 +255,7 @@ int oob_connect(struct oob *oob, const char *contact, enum oob_key key, oob_conn
     connect->done = done;
     connect->arg = arg;
     connect->start.run = on_start;
+    connect->wait = no_room_wait;
     greeting_init(&connect->greeting, oob->loop, &(struct handshake_self){.security = 0}, on_step);
     loop_timer_init(&connect->retry, oob->loop, on_retry);
     if (!find(oob, &connect->contact.name)) {

@@ -3,6 +3,7 @@
 #ifndef OOB_ENDPOINT_H
 #define OOB_ENDPOINT_H
 
+#include <base/backoff.h>
 #include <oob/contact.h>
 #include <oob/greeting.h>
 #include <oob/inbox.h>
@@ -50,6 +51,7 @@ struct oob_link {
 
 struct oob {
     struct loop *loop;
+    struct backoff_chance chance;
     orte_process_name_t name;
     uint64_t epoch;
     const struct oob_ops *ops;

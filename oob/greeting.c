@@ -186,6 +186,21 @@ bool greeting_verdict(struct greeting *greeting, enum wire_reason reason, int st
     return greeting->handshake.state == HANDSHAKE_DONE;
 }
 
+/* What has come is read first: closing over it would take the verdict back. */
+void greeting_turn_away(int fd)
+{
+    uint8_t verdict[WIRE_VERDICT_SIZE], hello[WIRE_MESSAGE_MAX];
+    handshake_busy(verdict);
+    (void) !recv(fd, hello, sizeof hello, MSG_DONTWAIT);
+    (void) !send(fd, verdict, sizeof verdict, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool greeting_has_input(const struct greeting *greeting)
+{
+    char byte;
+    return recv(greeting->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 bool greeting_gone(const struct greeting *greeting)
 {
     char byte;

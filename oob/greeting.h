@@ -35,6 +35,10 @@ int greeting_connect(struct greeting *greeting, int fd, const struct sock_addr *
                      uint64_t timeout_us) KEEL_MUST_CHECK;
 /* In PROVED: sends the decision. False: it was a refusal, or did not reach the socket. */
 bool greeting_verdict(struct greeting *greeting, enum wire_reason reason, int status);
+/* Asks an accepted connector to come again in a while; the descriptor is to be closed then. */
+void greeting_turn_away(int fd);
+/* Has something come that was not read yet? */
+bool greeting_has_input(const struct greeting *greeting);
 /* True when the other end has closed. */
 bool greeting_gone(const struct greeting *greeting);
 /* Hands the socket over. */

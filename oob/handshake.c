@@ -27,6 +27,7 @@ static const struct {
     [WIRE_BAD_PROOF] = {ORTE_ERR_PERM, "it has another key"},
     [WIRE_EXISTS] = {ORTE_EXISTS, "this name has a live link to it"},
     [WIRE_SIMULTANEOUS] = {ORTE_EXISTS, "its own connection was kept"},
+    [WIRE_BUSY] = {ORTE_ERR_TEMP_OUT_OF_RESOURCE, "too many are at its door"},
     [WIRE_DENIED] = {ORTE_ERR_PERM, "not admitted under this name"},
 };
 
@@ -93,13 +94,23 @@ static void KEEL_PRINTF(4, 5)
     handshake->reason = reason;
 }
 
+static void put_verdict(uint8_t verdict[WIRE_VERDICT_SIZE], enum wire_reason reason)
+{
+    put_head(verdict, WIRE_VERDICT, WIRE_VERDICT_SIZE);
+    verdict[WIRE_AT_REASON] = (uint8_t) reason;
+}
+
+void handshake_busy(uint8_t verdict[WIRE_VERDICT_SIZE])
+{
+    put_verdict(verdict, WIRE_BUSY);
+}
+
 /* A verdict; without keys its MAC is zero. */
 static void send_verdict(struct handshake *handshake, enum wire_reason reason, int status,
                          const uint8_t *mac)
 {
     uint8_t verdict[WIRE_VERDICT_SIZE];
-    put_head(verdict, WIRE_VERDICT, sizeof verdict);
-    verdict[WIRE_AT_REASON] = (uint8_t) reason;
+    put_verdict(verdict, reason);
     verdict[WIRE_AT_MODE] = (uint8_t) handshake->self.security;
     put_le16(verdict + WIRE_AT_STATUS, (uint16_t) (int16_t) status);
     if (mac) {

@@ -84,6 +84,8 @@ void handshake_input(struct handshake *handshake, const void *data, size_t size)
 /* The acceptor's decision in PROVED: WIRE_WELCOME ends in DONE, all else in FAILED. status goes
  * with WIRE_DENIED. */
 void handshake_verdict(struct handshake *handshake, enum wire_reason reason, int status);
+/* What an acceptor says, whatever has been said before, to somebody whom it has no room for. */
+void handshake_busy(uint8_t verdict[WIRE_VERDICT_SIZE]);
 /* Forgets all secrets. */
 void handshake_wipe(struct handshake *handshake);
 

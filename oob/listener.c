@@ -21,7 +21,9 @@
 enum {
     PENDING_MAX = 64,
     PENDING_PER_SOURCE = 8,
-    PENDING_GRACE_US = 200000, /* a younger one is not given up for a newcomer */
+    /* A younger one is not given up for a newcomer: before its hello, and behind it. */
+    PENDING_GRACE_US = 200000,
+    PENDING_PROOF_GRACE_US = 1000000,
     ACCEPTS_A_TURN = 16,
     BACKOFF_US = 100000,
     BACKLOG = 4096,
@@ -153,43 +155,69 @@ static bool same_source(const struct sock_addr *a, const struct sock_addr *b)
                   &((const struct sockaddr_in6 *) &b->storage)->sin6_addr, 8) == 0;
 }
 
-/* The oldest pending TCP connection, of one source or (NULL) of any, and their number. */
-static struct pending *oldest(const struct oob *oob, const struct sock_addr *source,
-                              unsigned *count)
+static unsigned count_source(const struct oob *oob, const struct sock_addr *source)
 {
-    struct pending *first = NULL, *pending;
-    *count = 0;
+    unsigned count = 0;
+    const struct pending *pending;
     list_for_each (pending, &oob->pendings, struct pending, link) {
-        if (!pending->greeting.is_unix && (!source || same_source(&pending->source, source))) {
-            first = first ? first : pending;
-            ++*count;
+        count += !pending->greeting.is_unix && same_source(&pending->source, source);
+    }
+    return count;
+}
+
+/* It has had its time, and has said nothing that was not heard: this process may be the slow one.
+ */
+static bool is_silent(const struct pending *pending, uint64_t now)
+{
+    bool spoke = pending->greeting.handshake.state == HANDSHAKE_PROOF;
+    return now - pending->since_us >= (spoke ? PENDING_PROOF_GRACE_US : PENDING_GRACE_US) &&
+           !greeting_has_input(&pending->greeting);
+}
+
+/* The oldest silent TCP connection, of one source or (NULL) of any; NULL: there is none. */
+static struct pending *find_silent(const struct oob *oob, const struct sock_addr *source)
+{
+    uint64_t now = clock_us();
+    struct pending *pending;
+    list_for_each (pending, &oob->pendings, struct pending, link) {
+        if (!pending->greeting.is_unix && (!source || same_source(&pending->source, source)) &&
+            is_silent(pending, now)) {
+            return pending;
         }
     }
-    return first;
+    return NULL;
 }
 
 static void give_up(struct pending *pending)
 {
     log_stranger(&pending->source, pending->greeting.address, "given up for a newer connection");
+    greeting_turn_away(pending->greeting.fd);
     pending_end(pending);
 }
 
 /* Room for one more from a source: a silent older one makes way. False: the newcomer must go. */
 static bool make_room(struct oob *oob, const struct sock_addr *source)
 {
-    unsigned count;
-    struct pending *victim = oldest(oob, source, &count);
-    if (count < PENDING_PER_SOURCE) {
-        if (oob->pending_count < PENDING_MAX) {
-            return true;
+    bool crowded = count_source(oob, source) >= PENDING_PER_SOURCE;
+    if (!crowded && oob->pending_count < PENDING_MAX) {
+        return true;
+    }
+    struct pending *victim = find_silent(oob, crowded ? source : NULL);
+    if (victim) {
+        give_up(victim);
+    }
+    return victim != NULL;
+}
+
+static struct pending *oldest_tcp(const struct oob *oob)
+{
+    struct pending *pending;
+    list_for_each (pending, &oob->pendings, struct pending, link) {
+        if (!pending->greeting.is_unix) {
+            return pending;
         }
-        victim = oldest(oob, NULL, &count);
     }
-    if (!victim || clock_us() - victim->since_us < PENDING_GRACE_US) {
-        return false;
-    }
-    give_up(victim);
-    return true;
+    return NULL;
 }
 
 /* Own processes come before TCP's strangers; when all are own, they wait in the backlog. */
@@ -198,8 +226,7 @@ static bool make_room_unix(struct oob *oob)
     if (oob->pending_count < PENDING_MAX) {
         return true;
     }
-    unsigned count;
-    struct pending *victim = oldest(oob, NULL, &count);
+    struct pending *victim = oldest_tcp(oob);
     if (victim) {
         give_up(victim);
     }
@@ -370,6 +397,9 @@ static void starve(struct listener *listener, int error)
     struct oob *oob = listener->oob;
     fd_close(&oob->reserve_fd);
     int fd = sock_accept(listener->fd, NULL);
+    if (fd >= 0) {
+        greeting_turn_away(fd);
+    }
     fd_close(&fd);
     oob->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     log_stranger(NULL, "whoever connects", strerror(error));
@@ -404,8 +434,9 @@ static bool accept_one(struct listener *listener)
         close(fd);
     } else if (!listener->is_unix && !make_room(oob, &source)) {
         char address[128];
-        log_stranger(&source, sock_addr_print(&source, address, sizeof address),
-                     "too many are waiting");
+        log_debug(LOG_OOB, "%s comes too early: too many are waiting",
+                  sock_addr_print(&source, address, sizeof address));
+        greeting_turn_away(fd);
         close(fd);
     } else {
         pending_begin(listener, fd, &source);

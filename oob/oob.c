@@ -79,6 +79,7 @@ int oob_create(struct oob **oob, const struct oob_config *config, char *reason, 
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     made->loop = config->loop;
+    crypto_random(&made->chance, sizeof made->chance);
     made->name = config->name;
     made->epoch = config->epoch;
     made->ops = config->ops;

@@ -61,6 +61,7 @@ enum wire_reason {
     WIRE_EXISTS,       /* that name has a live link */
     WIRE_SIMULTANEOUS, /* both connected at once; the other connection is up */
     WIRE_DENIED,       /* not admitted under this name */
+    WIRE_BUSY,         /* too many have yet to prove themselves: again in a while */
     WIRE_REASONS
 };
 

@@ -40,3 +40,6 @@ tests_unit_oob_test_watch_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la
 UNIT_TESTS += tests/unit/oob/test-tamper
 tests_unit_oob_test_tamper_SOURCES = tests/unit/oob/test-tamper.c
 tests_unit_oob_test_tamper_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
+UNIT_TESTS += tests/unit/oob/test-crowd
+tests_unit_oob_test_crowd_SOURCES = tests/unit/oob/test-crowd.c
+tests_unit_oob_test_crowd_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la

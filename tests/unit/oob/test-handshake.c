@@ -489,6 +489,26 @@ START_TEST(a_verdict_is_the_peers_own_word)
 }
 END_TEST
 
+/* Before the answer, and after the proof: an attempt ends, and nothing more. */
+START_TEST(a_busy_acceptor_asks_to_come_again)
+{
+    uint8_t data[WIRE_MESSAGE_MAX], busy[WIRE_VERDICT_SIZE];
+    for (int late = 0; late < 2; late++) {
+        begin();
+        feed(&b, data, take(&a, data), SIZE_MAX);
+        if (late) {
+            feed(&a, data, take(&b, data), SIZE_MAX);
+        }
+        handshake_busy(busy);
+        feed(&a, busy, sizeof busy, SIZE_MAX);
+        ck_assert_int_eq(a.state, HANDSHAKE_FAILED);
+        ck_assert_int_eq(a.reason, WIRE_BUSY);
+        ck_assert(!a.refused_by_peer);
+        ck_assert_int_eq(a.status, ORTE_ERR_TEMP_OUT_OF_RESOURCE);
+    }
+}
+END_TEST
+
 START_TEST(a_weak_public_key_fails)
 {
     begin();
@@ -505,4 +525,5 @@ UNIT_MAIN("handshake", both_ends_agree, in_pieces_of_any_size, sizes_are_golden,
           peercred_needs_the_kernels_word_at_both_ends, the_wrong_process_refuses,
           security_must_be_the_same, the_cipher_fits_both, reflection_fails, replay_fails,
           cut_at_every_byte_it_waits, strangers_are_known_by_their_first_bytes,
-          another_version_is_told_ours, a_verdict_is_the_peers_own_word, a_weak_public_key_fails)
+          another_version_is_told_ours, a_verdict_is_the_peers_own_word,
+          a_busy_acceptor_asks_to_come_again, a_weak_public_key_fails)
