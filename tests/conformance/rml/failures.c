@@ -33,14 +33,7 @@ void wait_idly(void)
 
 static void setup(void)
 {
-    static const uint32_t daemon_of[] = {0, 0};
-    cluster_begin();
-    node_open(&daemon_, NODE_DAEMON, DAEMON(0), 64);
-    ck_assert_int_eq(rml_route_job(daemon_.rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
-    node_open(&a, NODE_RANK, RANK(0), 64);
-    node_open(&b, NODE_RANK, RANK(1), 64);
-    node_link(&a, &daemon_);
-    node_link(&b, &daemon_);
+    star_open(&daemon_, &a, &b);
     rml_install(a.rml);
     ck_assert_int_eq(orte_rml.enable_comm(), ORTE_SUCCESS);
     me = left = RANK(0);
@@ -50,10 +43,7 @@ static void setup(void)
 static void teardown(void)
 {
     rml_install(NULL);
-    node_close(&a);
-    node_close(&b);
-    node_close(&daemon_);
-    cluster_end();
+    star_close(&daemon_, &a, &b);
 }
 
 /* --- peers that end --- */

@@ -148,6 +148,26 @@ static void run_work(struct loop_task *task)
     sem_post(&work->done);
 }
 
+void star_open(struct node *daemon, struct node *a, struct node *b)
+{
+    static const uint32_t daemon_of[] = {0, 0};
+    cluster_begin();
+    node_open(daemon, NODE_DAEMON, DAEMON(0), 64);
+    ck_assert_int_eq(rml_route_job(daemon->rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
+    node_open(a, NODE_RANK, RANK(0), 64);
+    node_open(b, NODE_RANK, RANK(1), 64);
+    node_link(a, daemon);
+    node_link(b, daemon);
+}
+
+void star_close(struct node *daemon, struct node *a, struct node *b)
+{
+    node_close(a);
+    node_close(b);
+    node_close(daemon);
+    cluster_end();
+}
+
 void chain_open(struct node daemons[3], struct node *a, struct node *b)
 {
     static const uint32_t daemon_of[] = {0, 2};

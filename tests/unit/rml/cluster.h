@@ -31,6 +31,9 @@ void node_close(struct node *node);
 /* Makes a link: of a rank to its daemon, which becomes its default route, or between daemons. Both
  * ends have it when it returns. */
 void node_link(struct node *from, struct node *to);
+/* Ranks 0 (a) and 1 (b) at one daemon. */
+void star_open(struct node *daemon, struct node *a, struct node *b);
+void star_close(struct node *daemon, struct node *a, struct node *b);
 /* rank 0 (a) - daemon 0 - daemon 1 - daemon 2 - rank 1 (b), TCP between the daemons. */
 void chain_open(struct node daemons[3], struct node *a, struct node *b);
 /* Also for fewer daemons: those that were not opened are passed over. */

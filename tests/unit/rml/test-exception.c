@@ -88,15 +88,8 @@ static void expect(const char *handlers, const orte_process_name_t *peer,
 
 static void open_star(void)
 {
-    static const uint32_t daemon_of[] = {0, 0};
     application = pthread_self();
-    cluster_begin();
-    node_open(&daemons[0], NODE_DAEMON, DAEMON(0), 64);
-    ck_assert_int_eq(rml_route_job(daemons[0].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
-    node_open(&a, NODE_RANK, RANK(0), 64);
-    node_open(&b, NODE_RANK, RANK(1), 64);
-    node_link(&a, &daemons[0]);
-    node_link(&b, &daemons[0]);
+    star_open(&daemons[0], &a, &b);
 }
 
 static int send_to(const orte_process_name_t *peer, int flags)

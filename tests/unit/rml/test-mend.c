@@ -70,18 +70,6 @@ END_TEST
 
 /* --- a star: ranks at one daemon --- */
 
-static void open_star(void)
-{
-    static const uint32_t daemon_of[] = {0, 0};
-    cluster_begin();
-    node_open(&daemons[0], NODE_DAEMON, DAEMON(0), 64);
-    ck_assert_int_eq(rml_route_job(daemons[0].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
-    node_open(&a, NODE_RANK, RANK(0), 64);
-    node_open(&b, NODE_RANK, RANK(1), 64);
-    node_link(&a, &daemons[0]);
-    node_link(&b, &daemons[0]);
-}
-
 struct sent {
     int status;
     bool done;
@@ -114,7 +102,7 @@ START_TEST(a_successor_gets_nothing_that_was_not_for_it)
     uint32_t number = 1;
     struct sent first, second;
     ck_assert_int_eq(param_override("rml_reconnect_ms", "20000"), ORTE_SUCCESS);
-    open_star();
+    star_open(&daemons[0], &a, &b);
     send_delivered(&number, &first);
     wait_done(&a, &first.done);
     ck_assert_int_eq(first.status, 4);
@@ -141,7 +129,7 @@ START_TEST(a_receive_from_one_who_ended)
 {
     uint32_t number = 1;
     struct iovec part = {&number, sizeof(number)};
-    open_star();
+    star_open(&daemons[0], &a, &b);
     ck_assert_int_eq(rml_call_send(b.rml, &a.name, &part, 1, TAG, KEEL_RML_DELIVERED), 4);
     node_close(&b);
     orte_process_name_t gone = RANK(1);
@@ -178,7 +166,7 @@ START_TEST(a_slow_receiver_is_waited_for)
     static uint8_t data[60000];
     ck_assert_int_eq(param_override("rml_unexpected_max", "1m"), ORTE_SUCCESS);
     ck_assert_int_eq(param_override("rml_window", "1m"), ORTE_SUCCESS);
-    open_star();
+    star_open(&daemons[0], &a, &b);
     pthread_create(&thread, NULL, send_megabytes, &count);
     const uint64_t *held = &b.rml->match.unexpected_bytes;
     while (count_of(&b, held) < (1u << 20) - sizeof(data)) {
@@ -207,7 +195,7 @@ START_TEST(who_waits_behind_a_full_queue_is_told)
     struct iovec in = {&byte, 1};
     ck_assert_int_eq(param_override("rml_unexpected_max", "1m"), ORTE_SUCCESS);
     ck_assert_int_eq(param_override("rml_window", "1m"), ORTE_SUCCESS);
-    open_star();
+    star_open(&daemons[0], &a, &b);
     char path[] = "/tmp/keel-test-log-XXXXXX";
     int log = mkstemp(path), old = dup(STDERR_FILENO);
     ck_assert(log >= 0 && old >= 0);

@@ -8,18 +8,6 @@ enum { TAG = 200, TAGS = 3, MESSAGES = 10000, HUGE_AT = 5000, WINDOW = 64 };
 
 static struct node daemons[3], a, b;
 
-static void open_star(void)
-{
-    static const uint32_t daemon_of[] = {0, 0};
-    cluster_begin();
-    node_open(&daemons[0], NODE_DAEMON, DAEMON(0), 64);
-    ck_assert_int_eq(rml_route_job(daemons[0].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
-    node_open(&a, NODE_RANK, RANK(0), 64);
-    node_open(&b, NODE_RANK, RANK(1), 64);
-    node_link(&a, &daemons[0]);
-    node_link(&b, &daemons[0]);
-}
-
 /* Mostly small, some empty, some of several frames, one of 64 MiB. */
 static size_t size_of(uint32_t number, bool huge)
 {
@@ -127,7 +115,7 @@ static void run_streams(struct stream *streams, int streams_count)
 
 START_TEST(ten_thousand_over_a_daemon)
 {
-    open_star();
+    star_open(&daemons[0], &a, &b);
     struct stream streams[] = {{.from = &a, .to = &b, .count = MESSAGES, .huge = true}};
     run_streams(streams, 1);
     chain_close(daemons, &a, &b);
@@ -177,7 +165,7 @@ static void *send_numbers(void *arg)
 START_TEST(wildcards_keep_each_senders_order)
 {
     pthread_t threads[2];
-    open_star();
+    star_open(&daemons[0], &a, &b);
     ck_assert_int_eq(rml_call_recv_buffer_nb(b.rml, ORTE_NAME_WILDCARD, TAG, ORTE_RML_PERSISTENT,
                                              in_order, NULL),
                      ORTE_SUCCESS);
