@@ -4,6 +4,7 @@
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/sock.h>
+#include <errno.h>
 #include <launcher/frontend.h>
 #include <launcher/hnp.h>
 #include <stdio.h>
@@ -46,6 +47,14 @@ static int make_folders_absolute(struct run_request *request)
     return status;
 }
 
+/* Few descriptors are the likely cause of all that may be missing so early. */
+static const char *why_not(int status, int error)
+{
+    return status == ORTE_ERR_IN_ERRNO || error == EMFILE || error == ENFILE
+               ? strerror(error)
+               : opal_strerror(status);
+}
+
 static int run(struct shepherd *shepherd, const struct run_request *request)
 {
     struct loop *loop = NULL;
@@ -67,7 +76,7 @@ static int run(struct shepherd *shepherd, const struct run_request *request)
         loop_run(loop);
         exit_code = frontend_exit_code(frontend);
     } else {
-        complain(exit_code, "cannot start", opal_strerror(status));
+        complain(exit_code, "cannot start", why_not(status, errno));
     }
     frontend_destroy(frontend);
     hnp_destroy(hnp);

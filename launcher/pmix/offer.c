@@ -383,6 +383,9 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
         status = exchange_create(&offer->exchange, daemon, &exchange_ops, offer);
     }
     if (status != ORTE_SUCCESS) {
+        if (status == ORTE_ERR_IN_ERRNO) {
+            snprintf(reason, reason_size, "%s", strerror(errno));
+        }
         job_end(offer);
         return status;
     }

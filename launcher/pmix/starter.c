@@ -162,8 +162,10 @@ int starter_create(struct starter **out, struct loop *loop, int listener,
                                 .done = done,
                                 .arg = arg,
                                 .finished.run = finished};
-    if (guard_open(listener) != 0) {
+    int error = guard_open(listener);
+    if (error != 0) {
         free(starter);
+        errno = -error;
         return ORTE_ERR_IN_ERRNO;
     }
     reserve_descriptors(starter);

@@ -179,6 +179,13 @@ ok "keeld leaves no session folder" wait_for 2 not test -e "$sessions"
 
 # --- strangers at the door ---
 
+# few descriptors: whatever cannot be opened first, that is the reason
+for files in 8 9 10 12 13 14; do
+    run_limited 20 bash -c 'ulimit -n "$0"; exec "$@"' $files "$keelrun" -n 2 --oversubscribe true
+    ok "ulimit -n $files: keelrun fails" [ "$code" != 0 -a "$code" != late ]
+    like "ulimit -n $files: the reason" "$work/err" "Too many open files|ulimit -n"
+done
+
 # Rank 0 tells keelrun's contact, and stays until it has read a line. The job runs on two nodes, so
 # that keelrun listens on TCP, too.
 printf '#!/bin/sh\nshift\nexec "$@"\n' >"$work/agent"
