@@ -44,8 +44,10 @@ struct oob_link {
     enum link_state state;
     int fd;
     struct outbox outbox;
-    bool armed;            /* the loop writes the rest: senders only append */
-    int broken;            /* errno of a failed write */
+    bool armed;        /* the loop writes the rest: senders only append */
+    int broken;        /* errno of a failed write */
+    uint64_t burst_at; /* when the senders' burst began; and its frames */
+    unsigned burst;
     struct loop_task rest; /* tells the loop that it is armed or broken */
 };
 

@@ -15,6 +15,10 @@
 
 enum {
     READS_A_TURN = 8, /* then the loop's other watchers have their turn */
+    WRITES_A_TURN = 8,
+    BURST_FRAMES = 4, /* a sender of so many small frames in so long leaves more to the loop */
+    BURST_US = 100,
+    SMALL_BYTES = 8192,
     CLOSE_DEADLINE_US = 1000000,
 };
 
@@ -191,23 +195,38 @@ static void on_written(struct oob_link *link)
     }
 }
 
-/* The loop's own writing, while armed. */
+/* What the loop writes next. False: nothing is left, and the loop is not armed any more. */
+static bool choose(struct oob_link *link)
+{
+    pthread_mutex_lock(&link->lock);
+    link->armed = outbox_choose(&link->outbox);
+    bool more = link->armed;
+    pthread_mutex_unlock(&link->lock);
+    return more;
+}
+
+/* The loop's own writing, while armed: senders append meanwhile, and wait for no system call. */
 static void write_rest(struct oob_link *link)
 {
     struct list completed;
     list_init(&completed);
-    pthread_mutex_lock(&link->lock);
-    int status = link->broken ? -link->broken : outbox_write(&link->outbox, link->fd, &completed);
-    link->armed = status != 1;
-    link->broken = status < 0 ? -status : 0;
-    pthread_mutex_unlock(&link->lock);
-    complete(&completed, ORTE_SUCCESS);
-
+    int status = 1, writes = 0;
+    bool more = true;
+    while (status == 1 && writes++ < WRITES_A_TURN && (more = choose(link))) {
+        status = outbox_push(&link->outbox, link->fd, &completed);
+        complete(&completed, ORTE_SUCCESS);
+        if (link->state == LINK_DOWN) {
+            return;
+        }
+    }
     link->watch_write = status == 0;
     if (status < 0) {
+        link->broken = -status;
         on_broken(link);
-    } else if (status == 1) {
+    } else if (!more) {
         on_written(link);
+    } else if (status == 1) {
+        loop_post(link->oob->loop, &link->rest);
     }
     watch(link);
 }
@@ -218,10 +237,15 @@ static void on_rest(struct loop_task *task)
     if (link->broken) {
         on_broken(link);
     } else {
-        link->watch_write = true;
-        watch(link);
+        write_rest(link);
     }
     oob_link_unref(link);
+}
+
+static void arm_locked(struct oob_link *link)
+{
+    link->armed = true;
+    loop_post(link->oob->loop, &link->rest);
 }
 
 /* Writes what is queued, unless the loop is at it; what the kernel does not take is left to the
@@ -233,10 +257,24 @@ static void write_now_locked(struct oob_link *link, struct list *completed)
     }
     int status = outbox_write(&link->outbox, link->fd, completed);
     if (status != 1) {
-        link->armed = true;
         link->broken = status < 0 ? -status : 0;
-        loop_post(link->oob->loop, &link->rest);
+        arm_locked(link);
     }
+}
+
+/* A single frame leaves soonest when its sender writes it. Many small ones leave sooner when the
+ * loop does, with one system call, and one record, for all that have come by then. */
+static bool in_burst_locked(struct oob_link *link, const struct oob_tx *tx)
+{
+    if (link->armed || outbox_frame_size(tx) > SMALL_BYTES) {
+        return false;
+    }
+    uint64_t now = clock_us();
+    if (now - link->burst_at > BURST_US) {
+        link->burst_at = now;
+        link->burst = 0;
+    }
+    return ++link->burst > BURST_FRAMES;
 }
 
 void oob_send(struct oob_link *link, struct oob_tx *tx)
@@ -251,7 +289,11 @@ void oob_send(struct oob_link *link, struct oob_tx *tx)
     bool up = link->state == LINK_UP;
     if (up) {
         outbox_append(&link->outbox, tx);
-        write_now_locked(link, &completed);
+        if (in_burst_locked(link, tx)) {
+            arm_locked(link);
+        } else {
+            write_now_locked(link, &completed);
+        }
     }
     pthread_mutex_unlock(&link->lock);
     if (!up) {

@@ -64,10 +64,9 @@ static uint8_t *head_of(struct oob_tx *tx)
     return (uint8_t *) tx + FRAME_AT;
 }
 
-/* Everything that leaves for it, head included. */
-static size_t frame_size(struct oob_tx *tx)
+size_t outbox_frame_size(const struct oob_tx *tx)
 {
-    return FRAME_HEAD_SIZE + get_le32(head_of(tx));
+    return FRAME_HEAD_SIZE + get_le32((const uint8_t *) tx + FRAME_AT);
 }
 
 bool outbox_prepare(struct oob_tx *tx)
@@ -93,7 +92,7 @@ static void count(struct outbox *outbox, struct oob_tx *tx, bool add)
     if (head_of(tx)[4] >= OOB_CLASSES) {
         return; /* the outbox's own */
     }
-    size_t size = frame_size(tx) - FRAME_HEAD_SIZE;
+    size_t size = outbox_frame_size(tx) - FRAME_HEAD_SIZE;
     if (add) {
         atomic_fetch_add_explicit(&outbox->bytes[tx->class], size, memory_order_relaxed);
     } else {
@@ -237,27 +236,35 @@ static size_t copy_frame(struct oob_tx *tx, size_t offset, uint8_t *to, size_t r
     return copied;
 }
 
-/* Seals as many frames as are waiting and fit into one record. */
-static void fill_record(struct outbox *outbox)
+/* Begins as many frames as fit into a record, the last perhaps in part. */
+static void choose_for_record(struct outbox *outbox)
 {
     size_t size = 0;
-    while (size < RECORD_PAYLOAD_MAX) {
-        struct oob_tx *tx;
-        if (outbox->in_part) {
-            tx = container_of(outbox->writing.prev, struct oob_tx, link);
-        } else if ((tx = begin_frame(outbox))) {
-            outbox->offset = 0;
-        } else {
-            break;
-        }
-        size_t copied = copy_frame(tx, outbox->offset, outbox->record + RECORD_HEAD_SIZE + size,
+    struct oob_tx *tx;
+    if (outbox->in_part) {
+        tx = container_of(outbox->writing.prev, struct oob_tx, link);
+        size = outbox_frame_size(tx) - outbox->offset;
+    }
+    while (size < RECORD_PAYLOAD_MAX && (tx = begin_frame(outbox))) {
+        size += outbox_frame_size(tx);
+    }
+}
+
+/* Seals what was chosen in one record. */
+static void fill_record(struct outbox *outbox)
+{
+    size_t size = 0, offset = outbox->in_part ? outbox->offset : 0;
+    struct oob_tx *tx;
+    list_for_each (tx, &outbox->writing, struct oob_tx, link) {
+        size_t copied = copy_frame(tx, offset, outbox->record + RECORD_HEAD_SIZE + size,
                                    RECORD_PAYLOAD_MAX - size);
         size += copied;
-        outbox->offset += copied;
-        outbox->in_part = outbox->offset < frame_size(tx);
+        outbox->offset = offset + copied;
+        outbox->in_part = outbox->offset < outbox_frame_size(tx);
+        offset = 0;
     }
     outbox->record_sent = 0;
-    outbox->record_size = size ? record_seal(&outbox->key, outbox->record, size) : 0;
+    outbox->record_size = record_seal(&outbox->key, outbox->record, size);
 }
 
 static void complete_record(struct outbox *outbox, struct list *completed)
@@ -266,29 +273,26 @@ static void complete_record(struct outbox *outbox, struct list *completed)
     while (outbox->writing.next != kept) {
         complete_first(outbox, completed);
     }
+    outbox->record_size = outbox->record_sent = 0;
 }
 
-static int write_sealed(struct outbox *outbox, int fd, struct list *completed)
+static int push_sealed(struct outbox *outbox, int fd, struct list *completed)
 {
-    for (;;) {
-        if (outbox->record_sent == outbox->record_size) {
-            complete_record(outbox, completed);
-            fill_record(outbox);
-            if (outbox->record_size == 0) {
-                return 1;
-            }
-        }
-        size_t left = outbox->record_size - outbox->record_sent;
-        struct iovec iov = {outbox->record + outbox->record_sent, left};
-        ssize_t sent = push(fd, &iov, 1);
-        if (sent < 0) {
-            return is_blocked(sent) ? 0 : (int) sent;
-        }
-        outbox->record_sent += (size_t) sent;
-        if ((size_t) sent < left) {
-            return 0;
-        }
+    if (outbox->record_size == 0) {
+        fill_record(outbox);
     }
+    size_t left = outbox->record_size - outbox->record_sent;
+    struct iovec iov = {outbox->record + outbox->record_sent, left};
+    ssize_t sent = push(fd, &iov, 1);
+    if (sent < 0) {
+        return is_blocked(sent) ? 0 : (int) sent;
+    }
+    outbox->record_sent += (size_t) sent;
+    if ((size_t) sent < left) {
+        return 0;
+    }
+    complete_record(outbox, completed);
+    return 1;
 }
 
 /* --- plain --- */
@@ -316,17 +320,17 @@ static size_t gather(struct outbox *outbox, struct iovec iov[BATCH_IOV], size_t 
 }
 
 /* Begins more frames, up to a batch. */
-static void fill_batch(struct outbox *outbox)
+static void choose_for_batch(struct outbox *outbox)
 {
     size_t frames = 0, bytes = 0;
     struct oob_tx *tx;
     list_for_each (tx, &outbox->writing, struct oob_tx, link) {
         frames++;
-        bytes += frame_size(tx);
+        bytes += outbox_frame_size(tx);
     }
     while (frames < BATCH_FRAMES && bytes < BATCH_BYTES && (tx = begin_frame(outbox))) {
         frames++;
-        bytes += frame_size(tx);
+        bytes += outbox_frame_size(tx);
     }
 }
 
@@ -334,7 +338,7 @@ static void complete_bytes(struct outbox *outbox, size_t sent, struct list *comp
 {
     outbox->offset += sent;
     while (!list_empty(&outbox->writing)) {
-        size_t size = frame_size(container_of(outbox->writing.next, struct oob_tx, link));
+        size_t size = outbox_frame_size(container_of(outbox->writing.next, struct oob_tx, link));
         if (outbox->offset < size) {
             break;
         }
@@ -343,31 +347,39 @@ static void complete_bytes(struct outbox *outbox, size_t sent, struct list *comp
     }
 }
 
-static int write_plain(struct outbox *outbox, int fd, struct list *completed)
+static int push_plain(struct outbox *outbox, int fd, struct list *completed)
 {
-    for (;;) {
-        struct iovec iov[BATCH_IOV];
-        size_t bytes;
-        fill_batch(outbox);
-        size_t pieces = gather(outbox, iov, &bytes);
-        if (pieces == 0) {
-            return 1;
-        }
-        ssize_t sent = push(fd, iov, pieces);
-        if (sent < 0) {
-            return is_blocked(sent) ? 0 : (int) sent;
-        }
-        complete_bytes(outbox, (size_t) sent, completed);
-        if ((size_t) sent < bytes) {
-            return 0;
-        }
+    struct iovec iov[BATCH_IOV];
+    size_t bytes;
+    size_t pieces = gather(outbox, iov, &bytes);
+    ssize_t sent = push(fd, iov, pieces);
+    if (sent < 0) {
+        return is_blocked(sent) ? 0 : (int) sent;
     }
+    complete_bytes(outbox, (size_t) sent, completed);
+    return (size_t) sent == bytes;
+}
+
+bool outbox_choose(struct outbox *outbox)
+{
+    if (!outbox->sealed) {
+        choose_for_batch(outbox);
+    } else if (outbox->record_size == 0) {
+        choose_for_record(outbox);
+    }
+    return !list_empty(&outbox->writing);
+}
+
+int outbox_push(struct outbox *outbox, int fd, struct list *completed)
+{
+    return outbox->sealed ? push_sealed(outbox, fd, completed) : push_plain(outbox, fd, completed);
 }
 
 int outbox_write(struct outbox *outbox, int fd, struct list *completed)
 {
-    if (outbox->sealed) {
-        return write_sealed(outbox, fd, completed);
+    int status = 1;
+    while (status == 1 && outbox_choose(outbox)) {
+        status = outbox_push(outbox, fd, completed);
     }
-    return write_plain(outbox, fd, completed);
+    return status;
 }

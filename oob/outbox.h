@@ -34,14 +34,21 @@ int outbox_init(struct outbox *outbox, enum record_cipher cipher, bool encrypt,
 void outbox_fini(struct outbox *outbox);
 /* Writes the frame's head. False: it is too large, or a field is out of range. No lock needed. */
 bool outbox_prepare(struct oob_tx *tx);
+/* Of a prepared frame, with its head. */
+size_t outbox_frame_size(const struct oob_tx *tx);
 void outbox_append(struct outbox *outbox, struct oob_tx *tx);
 /* A beat of that kind, unless one has not left yet. */
 void outbox_append_beat(struct outbox *outbox, enum outbox_beat kind);
 /* The closing frame, behind all others. Once. */
 void outbox_append_close(struct outbox *outbox);
 bool outbox_empty(const struct outbox *outbox);
-/* Writes to the socket until nothing is left (1) or it takes no more for now (0), or fails
- * (-errno). Frames whose last byte the kernel has go to completed. */
+/* Writing has two steps. Choosing takes what leaves next out of the queues, and needs the lock;
+ * false: nothing is left. Pushing writes that to the socket until it is done (1), or the socket
+ * takes no more for now (0), or fails (-errno); it needs no lock where no other thread chooses or
+ * pushes. Frames whose last byte the kernel has go to completed. */
+bool outbox_choose(struct outbox *outbox);
+int outbox_push(struct outbox *outbox, int fd, struct list *completed);
+/* Both, until nothing is left (1), or the socket takes no more (0), or fails (-errno). */
 int outbox_write(struct outbox *outbox, int fd, struct list *completed);
 /* Empties it: every frame goes to taken. */
 void outbox_take(struct outbox *outbox, struct list *taken);

@@ -36,6 +36,17 @@ static void note_frame(struct outcome *outcome, const uint8_t *frame, size_t siz
     outcome->bytes += FRAME_HEAD_SIZE + size;
 }
 
+/* Until bytes are needed, or it is over. A heartbeat is noted as a frame without bytes. */
+static void take_frames(struct inbox *inbox, struct outcome *outcome)
+{
+    const uint8_t *frame = NULL;
+    size_t size = 0;
+    while ((outcome->end = inbox_next(inbox, &frame, &size)) == INBOX_FRAME ||
+           outcome->end == INBOX_PING || outcome->end == INBOX_PONG) {
+        note_frame(outcome, frame, outcome->end == INBOX_FRAME ? size : 0);
+    }
+}
+
 /* Reads at most step bytes at a time. */
 static void receive(const struct stream *stream, size_t step, struct outcome *outcome)
 {
@@ -53,10 +64,7 @@ static void receive(const struct stream *stream, size_t step, struct outcome *ou
         memcpy(room, stream->data + at, size);
         inbox_filled(&inbox, size);
         at += size;
-        const uint8_t *frame;
-        while ((outcome->end = inbox_next(&inbox, &frame, &size)) == INBOX_FRAME) {
-            note_frame(outcome, frame, size);
-        }
+        take_frames(&inbox, outcome);
     }
     fuzz_check(inbox.frame_capacity <= FRAME_HEAD_SIZE + OOB_FRAME_MAX &&
                    inbox.frame_capacity <= 2 * (stream->size + 4096),

@@ -254,6 +254,42 @@ START_TEST(golden_bytes)
 }
 END_TEST
 
+/* What was chosen leaves in one record; what comes meanwhile waits for the next choice. */
+START_TEST(frames_that_wait_share_a_record)
+{
+    enum { FRAMES = 50, FRAME_BYTES = FRAME_HEAD_SIZE + 10 };
+    static const uint8_t key[KEY_BYTES] = {1};
+    static struct oob_tx frames[FRAMES + 1];
+    static uint8_t bytes[RECORD_SIZE_MAX];
+    struct outbox outbox;
+    struct list completed;
+    int fds[2];
+    list_init(&completed);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+    ck_assert_int_eq(outbox_init(&outbox, RECORD_CHACHA20POLY1305, true, key), ORTE_SUCCESS);
+    for (int i = 0; i <= FRAMES; i++) {
+        frames[i] = (struct oob_tx){.class = OOB_APP, .header_size = 10, .done = leave};
+        ck_assert(outbox_prepare(&frames[i]));
+        ck_assert_uint_eq(outbox_frame_size(&frames[i]), FRAME_BYTES);
+    }
+    for (int i = 0; i < FRAMES; i++) {
+        outbox_append(&outbox, &frames[i]);
+    }
+    ck_assert(outbox_choose(&outbox));
+    outbox_append(&outbox, &frames[FRAMES]);
+    ck_assert_int_eq(outbox_push(&outbox, fds[0], &completed), 1);
+    ck_assert_int_eq((int) recv(fds[1], bytes, sizeof bytes, 0),
+                     RECORD_HEAD_SIZE + FRAMES * FRAME_BYTES + RECORD_TAG_SIZE);
+    ck_assert(completed.prev == &frames[FRAMES - 1].link);
+    ck_assert(outbox_choose(&outbox));
+    ck_assert_int_eq(outbox_push(&outbox, fds[0], &completed), 1);
+    ck_assert_int_eq((int) recv(fds[1], bytes, sizeof bytes, 0),
+                     RECORD_HEAD_SIZE + FRAME_BYTES + RECORD_TAG_SIZE);
+    ck_assert(!outbox_choose(&outbox) && outbox_empty(&outbox));
+    outbox_fini(&outbox);
+}
+END_TEST
+
 START_TEST(random_bytes)
 {
     ck_assert_int_eq(crypto_open(), ORTE_SUCCESS);
@@ -282,4 +318,5 @@ START_TEST(random_bytes)
 END_TEST
 
 UNIT_MAIN("inbox", cut_anywhere, sealed_and_cut_anywhere, a_damaged_record_stops_the_stream,
-          frames_against_the_rules, memory_grows_with_what_came, golden_bytes, random_bytes)
+          frames_against_the_rules, memory_grows_with_what_came, golden_bytes,
+          frames_that_wait_share_a_record, random_bytes)
