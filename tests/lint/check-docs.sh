@@ -99,6 +99,11 @@ report 'docs/parameters.md has every parameter with its default' "$(registered |
         echo "$name ($default): make docs/parameters.md anew"
 done)"
 names=$(registered | cut -d' ' -f1)
+report "a rail's parameters are in its man page" "$(for name in $names; do
+    module=$(echo "$name" | sed -n 's/^btl_\([a-z]*\)_.*/\1/p')
+    [ -z "$module" ] || [ "$module" = base ] ||
+        grep -qw "$name" "docs/man/keel-btl-$module.7" 2>/dev/null || echo "$name"
+done)"
 report 'docs/parameters.md has no other' "$(sed -n 's/^| `\([a-z0-9_]*\)` .*/\1/p' \
     docs/parameters.md | while read -r name; do
     echo "$names" | grep -qxF -e "$name" || echo "$name"
