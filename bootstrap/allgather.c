@@ -554,10 +554,6 @@ static struct operation *find_broken(struct allgather *allgather)
 
 void allgather_daemon_lost(struct allgather *allgather, uint32_t vpid)
 {
-    uint32_t me = allgather->me.vpid;
-    if (vpid != tree_parent(allgather->radix, me) && tree_parent(allgather->radix, vpid) != me) {
-        return; /* no neighbour: a direct link that was given up */
-    }
     uint32_t *lost = realloc(allgather->lost, (allgather->lost_count + 1) * sizeof(*lost));
     if (!lost) {
         return;

@@ -44,8 +44,7 @@ void allgather_watch(struct allgather *allgather, void (*begun)(void *arg, const
                      void *arg);
 /* Operations that are not over: nobody joined here yet, or some part is still to come. */
 unsigned allgather_pending(const struct allgather *allgather);
-/* The link to this neighbour in the daemons' tree is down: what needs daemons behind it fails with
- * ORTE_ERR_COMM_FAILURE, now and later. */
+/* This daemon is lost: what needs it fails with ORTE_ERR_COMM_FAILURE, now and later. */
 void allgather_daemon_lost(struct allgather *allgather, uint32_t vpid);
 
 #endif

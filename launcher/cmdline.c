@@ -183,6 +183,13 @@ static bool apply_mca(struct parser *parser, const char *option, char **values)
            no_memory(parser);
 }
 
+static bool apply_recovery(struct parser *parser, const char *option, char **values)
+{
+    char name[] = "enable_recovery", on[] = "1";
+    (void) values;
+    return apply_mca(parser, option, (char *[]){name, on});
+}
+
 static bool apply_bind(struct parser *parser, const char *option, char **values)
 {
     if (strcmp(values[0], "core") == 0) {
@@ -342,6 +349,7 @@ static const struct option options[] = {
     {"timestamp-output", 0, NULL, offsetof(struct run_request, timestamp_output)},
     {"output-filename", 1, apply_output, 0},
     {"timeout", 1, apply_timeout, 0},
+    {"enable-recovery", 0, apply_recovery, 0},
     {"report-bindings", 0, NULL, offsetof(struct run_request, report_bindings)},
     {"report-uri", 1, apply_report_uri, 0},
     {"allow-run-as-root", 0, apply_nothing, 0},

@@ -6,6 +6,7 @@
 #include <base/session.h>
 #include <bootstrap/proto.h>
 #include <launcher/names.h>
+#include <launcher/repair.h>
 #include <launcher/tools.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -27,6 +28,15 @@ static int send_control(struct daemon *daemon, uint32_t vpid, orte_rml_tag_t tag
 int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer)
 {
     return send_control(daemon, vpid, RML_TAG_LAUNCH, buffer);
+}
+
+int daemon_order_all(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    int status = rml_xcast_give(daemon->rml, daemon->name.jobid, RML_TAG_LAUNCH, buffer);
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_LAUNCHER, "cannot send to the daemons: %s", opal_strerror(status));
+    }
+    return status;
 }
 
 void daemon_report(struct daemon *daemon, opal_buffer_t *buffer)
@@ -157,6 +167,15 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         return take_spawn(daemon, buffer);
     case ORDER_SPAWNED:
         return take_spawned(daemon, buffer);
+    case ORDER_LOST:
+        return repair_take_lost(daemon, buffer);
+    case ORDER_REHOME:
+        return repair_take_rehome(daemon, buffer);
+    case ORDER_GONE:
+        if (daemon->ops->cut_off) {
+            repair_hnp_gone(daemon, "the parent daemon says so");
+        }
+        return ORTE_SUCCESS;
     case ORDER_EXIT:
         daemon->ops->exit(daemon->arg);
         return ORTE_SUCCESS;
@@ -171,7 +190,10 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
     uint8_t order = 0;
     int status = proto_unpack(*buffer, "c", &order);
     if (status == OPAL_SUCCESS) {
-        status = info->origin.vpid == HNP_VPID ? obey(daemon, order, *buffer) : ORTE_ERR_PERM;
+        bool hnp = info->origin.vpid == HNP_VPID;
+        bool parent = info->origin.vpid == rml_parent_of(daemon->rml, daemon->name.vpid);
+        status =
+            hnp || (parent && order == ORDER_GONE) ? obey(daemon, order, *buffer) : ORTE_ERR_PERM;
     }
     if (status != ORTE_SUCCESS) {
         log_error(LOG_LAUNCHER, "order %u of %s failed: %s", order, ORTE_NAME_PRINT(&info->origin),
@@ -209,7 +231,8 @@ static int admit(void *arg, const struct oob_peer *peer)
     struct daemon *daemon = arg;
     if (peer->key == OOB_KEY_CONTROL) {
         return peer->name.jobid == daemon->name.jobid && peer->name.vpid < daemon->count &&
-                       peer->name.vpid != daemon->name.vpid
+                       peer->name.vpid != daemon->name.vpid &&
+                       !rml_is_lost(daemon->rml, peer->name.vpid)
                    ? ORTE_SUCCESS
                    : ORTE_ERR_PERM;
     }
@@ -223,9 +246,6 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
 {
     struct daemon *daemon = arg;
     if (peer->name.jobid == daemon->name.jobid) {
-        if (status != ORTE_SUCCESS && daemon->allgather) {
-            allgather_daemon_lost(daemon->allgather, peer->name.vpid);
-        }
         daemon->ops->link(daemon->arg, peer->name.vpid, status);
     }
 }
@@ -292,6 +312,7 @@ static int open_rml(struct daemon *daemon, const struct daemon_config *config, c
     }
     oob_set_key(rml_oob(daemon->rml), OOB_KEY_CONTROL, config->control_key);
     rml_route_tree(daemon->rml, config->count);
+    rml_repair_routes(daemon->rml);
     rml_set_admit(daemon->rml, admit, daemon);
     rml_watch_links(daemon->rml, link_changed, daemon);
     rml_on_silence(daemon->rml, silence_changed, daemon);

@@ -46,6 +46,8 @@ struct daemon_ops {
     void (*exit)(void *arg);
     /* May a peer that is neither daemon nor rank be linked? NULL: none may. */
     bool (*admit)(void *arg, const struct oob_peer *peer);
+    /* There is no way to the HNP any more. NULL in the HNP. */
+    void (*cut_off)(void *arg);
 };
 
 struct local_rank; /* local.c */
@@ -77,6 +79,7 @@ struct daemon {
     struct services *services;          /* owned; NULL: none, or no job yet */
     void (*spawned)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
     void *spawned_arg;
+    bool homeless;               /* the link to the parent is down, and to no other up */
     struct names *names;         /* owned: published by ranks */
     struct allgather *allgather; /* owned: between the daemons, for services */
 };
@@ -92,6 +95,8 @@ void daemon_destroy(struct daemon *daemon);
 
 /* Sends an order to a daemon, or a report to the HNP; takes the buffer, logs a failure. */
 int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
+/* To all daemons, this one included, over the tree; takes the buffer, logs a failure. */
+int daemon_order_all(struct daemon *daemon, opal_buffer_t *buffer);
 void daemon_report(struct daemon *daemon, opal_buffer_t *buffer);
 /* The answer to REPORT_SPAWN, on the loop. NULL: nobody waits for it any more. */
 void daemon_on_spawned(struct daemon *daemon,

@@ -36,6 +36,7 @@ static const char help_text[] =
     "  --report-uri FILE       write keelrun's contact string, for tools, to a file, which\n"
     "                          is removed at the end; - is stdout, + stderr\n"
     "  --timeout SECONDS       end the job after this time, with exit code 124\n"
+    "  --enable-recovery       go on without ranks that fail and nodes that are lost\n"
     "  --mca NAME VALUE        set a parameter for keelrun and for every rank\n"
     "                          (keelrun(1) and docs/parameters.md list the parameters)\n"
     "  --help, -h              print this text\n"

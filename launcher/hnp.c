@@ -46,8 +46,17 @@ bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid)
     return state >= PEER_HOME && state != PEER_LOST;
 }
 
+int hnp_broadcast(struct hnp *hnp, opal_buffer_t *order)
+{
+    return daemon_order_all(hnp->daemon, order);
+}
+
 void hnp_order_all(struct hnp *hnp, uint8_t order)
 {
+    if (hnp->tree_stands) {
+        (void) !hnp_broadcast(hnp, proto_new(order, ""));
+        return;
+    }
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         if (hnp_peer_lives(hnp, vpid)) {
             (void) daemon_order(hnp->daemon, vpid, proto_new(order, ""));
@@ -183,16 +192,21 @@ static int take_silent(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
+void hnp_check_launched(struct hnp *hnp)
+{
+    if (hnp->phase == PHASE_LAUNCHING && hnp_peers_reached(hnp, PEER_LAUNCHED)) {
+        loop_timer_stop(&hnp->start_timer);
+        hnp_enter(hnp, PHASE_RUNNING);
+    }
+}
+
 static int take_launched(struct hnp *hnp, uint32_t vpid)
 {
     hnp->peers[vpid].state = PEER_LAUNCHED;
     if (vpid == hnp->daemon_of_node[hnp->plan.node_of[0]]) {
         hnp_open_input(hnp);
     }
-    if (hnp->phase == PHASE_LAUNCHING && hnp_peers_reached(hnp, PEER_LAUNCHED)) {
-        loop_timer_stop(&hnp->start_timer);
-        hnp_enter(hnp, PHASE_RUNNING);
-    }
+    hnp_check_launched(hnp);
     hnp_check_end(hnp);
     return ORTE_SUCCESS;
 }
@@ -235,6 +249,10 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return take_unable(hnp, vpid, buffer);
     case REPORT_SPAWN:
         return hnp_spawn(hnp, vpid, buffer);
+    case REPORT_ORPHAN:
+        return hnp_orphan(hnp, vpid, buffer);
+    case REPORT_REHOMED:
+        return hnp_rehomed(hnp, vpid);
     case REPORT_SPAWNED:
         return hnp_spawned(hnp, vpid, buffer);
     default:
@@ -248,9 +266,10 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
     uint8_t kind = 0;
     int status = proto_unpack(*buffer, "c", &kind);
     if (status == OPAL_SUCCESS) {
-        status = info->origin.vpid < hnp->peer_count
-                     ? take_report(hnp, info->origin.vpid, kind, *buffer)
-                     : ORTE_ERR_PERM;
+        status = info->origin.vpid >= hnp->peer_count ? ORTE_ERR_PERM
+                 : hnp->peers[info->origin.vpid].state == PEER_LOST /* said before it was */
+                     ? ORTE_SUCCESS
+                     : take_report(hnp, info->origin.vpid, kind, *buffer);
     }
     if (status != ORTE_SUCCESS) {
         log_error(LOG_LAUNCHER, "report %u of %s makes no sense: %s", kind,
@@ -282,7 +301,7 @@ static void link_changed(void *arg, uint32_t vpid, int status)
     if (status == ORTE_SUCCESS || vpid >= hnp->peer_count) {
         return;
     }
-    bool child = tree_parent(hnp->daemon->radix, vpid) == HNP_VPID;
+    bool child = rml_parent_of(hnp->daemon->rml, vpid) == HNP_VPID;
     if (child || hnp->phase < PHASE_WIRING) {
         hnp_peer_lost(hnp, vpid);
     }
@@ -509,6 +528,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     hnp->stranger = UINT32_MAX;
     list_init(&hnp->spawns);
     hnp_end_init(hnp);
+    hnp_repair_init(hnp);
     channel_receive(front, from_front, hnp);
     *out = hnp;
     return ORTE_SUCCESS;
@@ -526,6 +546,7 @@ void hnp_destroy(struct hnp *hnp)
     loop_timer_stop(&hnp->step_timer);
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);
+    loop_timer_stop(&hnp->repair_timer);
     daemon_destroy(hnp->daemon);
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         free(hnp->peers[vpid].node);

@@ -29,9 +29,10 @@ enum peer_state { PEER_STARTING, PEER_HOME, PEER_WIRED, PEER_LAUNCHED, PEER_DRAI
 /* A daemon, by vpid; the first is this process. */
 struct peer {
     enum peer_state state;
-    char *node;    /* owned: the node's name; keelrun's own may have no ranks */
-    char *contact; /* owned; NULL until it calls home */
-    bool silent;   /* it does not answer */
+    char *node;              /* owned: the node's name; keelrun's own may have no ranks */
+    char *contact;           /* owned; NULL until it calls home */
+    uint64_t homeless_until; /* its parent was lost: when it is lost as well; 0: it has one */
+    bool silent;             /* it does not answer */
 };
 
 struct plm_ops;
@@ -66,10 +67,11 @@ struct hnp {
     bool failing; /* the job is being ended; the first reason counts */
     int exit_code;
     unsigned interrupts; /* SIGINT, SIGTERM and SIGHUP so far */
-    struct loop_timer start_timer, limit_timer, grace_timer, drain_timer, step_timer;
+    struct loop_timer start_timer, limit_timer, grace_timer, drain_timer, step_timer, repair_timer;
     bool kill_ordered;
-    bool step_runs; /* plm_slurm.c: srun has not ended */
-    bool finished;  /* the front end was told to end */
+    bool tree_stands; /* all daemons are linked to their parents */
+    bool step_runs;   /* plm_slurm.c: srun has not ended */
+    bool finished;    /* the front end was told to end */
 };
 
 int hnp_create(struct hnp **hnp, struct loop *loop, struct shepherd *shepherd,
@@ -78,7 +80,10 @@ void hnp_destroy(struct hnp *hnp);
 
 /* hnp.c */
 void hnp_enter(struct hnp *hnp, enum phase phase);
+void hnp_check_launched(struct hnp *hnp);           /* have all daemons started their ranks? */
 void hnp_order_all(struct hnp *hnp, uint8_t order); /* one without a body, to every living daemon */
+/* The same with one, once the tree stands; takes the buffer. */
+int hnp_broadcast(struct hnp *hnp, opal_buffer_t *order);
 void hnp_tell(struct hnp *hnp, const char *format, ...) KEEL_PRINTF(2, 3);
 /* Can it be sent to? */
 bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid);
@@ -135,6 +140,15 @@ void hnp_end_init(struct hnp *hnp);
 void hnp_finished(struct hnp *hnp);
 /* What ranks have to end by themselves, rounded up. */
 uint32_t hnp_grace_s(void);
+
+/* hnp_repair.c */
+void hnp_repair_init(struct hnp *hnp);
+/* A failure that the job outlives when it may; else as hnp_fail. */
+void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
+/* The tree goes on without a daemon. */
+void hnp_repair(struct hnp *hnp, uint32_t lost);
+int hnp_orphan(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_ORPHAN */
+int hnp_rehomed(struct hnp *hnp, uint32_t vpid);                       /* REPORT_REHOMED */
 
 /* hnp_stdio.c */
 void hnp_stdio_init(struct hnp *hnp);

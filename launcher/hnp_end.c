@@ -92,7 +92,7 @@ void hnp_check_end(struct hnp *hnp)
     }
     loop_timer_stop(&hnp->grace_timer);
     hnp_enter(hnp, PHASE_DRAINING);
-    if (hnp->failing) {
+    if (hnp->failing || hnp->exit_code != 0) {
         loop_timer_start(&hnp->drain_timer, DRAIN_US);
     }
     hnp_order_all(hnp, ORDER_END);
@@ -101,11 +101,7 @@ void hnp_check_end(struct hnp *hnp)
 
 static void order_signal(struct hnp *hnp, int32_t signal)
 {
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp_peer_lives(hnp, vpid)) {
-            (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_SIGNAL, "i", signal));
-        }
-    }
+    (void) !hnp_broadcast(hnp, proto_new(ORDER_SIGNAL, "i", signal));
 }
 
 static void order_kill(struct hnp *hnp)
@@ -213,7 +209,7 @@ void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...)
         return;
     }
     hnp->failing = true;
-    hnp->exit_code = exit_code;
+    hnp->exit_code = hnp->exit_code ? hnp->exit_code : exit_code;
     hnp_tell(hnp, "%s", text);
     begin_end(hnp, SIGTERM, &abort_grace);
 }
@@ -225,17 +221,22 @@ static const char *node_of(const struct hnp *hnp, uint32_t rank)
     return hnp->plan.nodes[hnp->plan.node_of[rank]].name;
 }
 
-/* The job has failed by a rank: format goes on behind "rank N (program) on node X ". */
-static KEEL_PRINTF(4, 5) void fail_by(struct hnp *hnp, uint32_t rank, int exit_code,
-                                      const char *format, ...)
+/* How far a rank's failure goes: with recovery the job may go on. */
+enum reach { OF_RANK, OF_JOB };
+
+/* format goes on behind "rank N (program) on node X ". */
+static KEEL_PRINTF(5, 6) void fail_by(struct hnp *hnp, uint32_t rank, enum reach reach,
+                                      int exit_code, const char *format, ...)
 {
     char what[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    hnp_fail(hnp, exit_code, "rank %u (%s) on node %s %s", rank,
-             hnp->request.apps[hnp->plan.app_of[rank]].argv[0], node_of(hnp, rank), what);
+    void (*fail)(struct hnp *, int, const char *, ...) =
+        reach == OF_RANK ? hnp_note_failure : hnp_fail;
+    fail(hnp, exit_code, "rank %u (%s) on node %s %s", rank,
+         hnp->request.apps[hnp->plan.app_of[rank]].argv[0], node_of(hnp, rank), what);
 }
 
 static void rank_ended(struct hnp *hnp, uint32_t rank)
@@ -266,7 +267,7 @@ void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, c
 static void check_strangers(struct hnp *hnp)
 {
     if (hnp->joined_by && hnp->stranger != UINT32_MAX) {
-        fail_by(hnp, hnp->stranger, 1, "ended without %s, which another rank has called",
+        fail_by(hnp, hnp->stranger, OF_JOB, 1, "ended without %s, which another rank has called",
                 hnp->joined_by);
     }
 }
@@ -277,13 +278,13 @@ void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool joine
     rank_ended(hnp, rank);
     if (WIFSIGNALED(wait_status)) {
         int signal = WTERMSIG(wait_status);
-        fail_by(hnp, rank, 128 + signal, "was killed by signal %d (%s%s)", signal,
+        fail_by(hnp, rank, OF_RANK, 128 + signal, "was killed by signal %d (%s%s)", signal,
                 strsignal(signal), WCOREDUMP(wait_status) ? ", core dumped" : "");
     } else if (WEXITSTATUS(wait_status) != 0) {
-        fail_by(hnp, rank, WEXITSTATUS(wait_status), "exited with code %d",
+        fail_by(hnp, rank, OF_RANK, WEXITSTATUS(wait_status), "exited with code %d",
                 WEXITSTATUS(wait_status));
     } else if (missing[0]) {
-        fail_by(hnp, rank, 1, "exited without %s", missing);
+        fail_by(hnp, rank, OF_RANK, 1, "exited without %s", missing);
     } else if (!joined && hnp->stranger == UINT32_MAX) {
         hnp->stranger = rank;
         check_strangers(hnp);
@@ -303,32 +304,18 @@ void hnp_rank_joined(struct hnp *hnp, char *call)
 
 void hnp_rank_broken(struct hnp *hnp, uint32_t rank, const char *reason)
 {
-    fail_by(hnp, rank, 1, "%s", reason);
+    fail_by(hnp, rank, OF_JOB, 1, "%s", reason);
 }
 
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason)
 {
     int code = status & 0xff;
-    fail_by(hnp, rank, code ? code : 1, "aborted the job with code %d%s%s", status,
+    fail_by(hnp, rank, OF_JOB, code ? code : 1, "aborted the job with code %d%s%s", status,
             reason[0] ? ": " : "", reason);
 }
 
 /* --- daemons --- */
 
-/* A daemon that loses its parent in the tree ends: those below a lost one are lost as well. Before
- * the tree stands, they have links of their own; and those of keelrun's node end by order. */
-static bool is_lost_with(const struct hnp *hnp, uint32_t vpid, uint32_t lost)
-{
-    if (hnp->phase < PHASE_LAUNCHING || lost == HNP_VPID) {
-        return vpid == lost;
-    }
-    while (vpid != lost && vpid != HNP_VPID) {
-        vpid = tree_parent(hnp->daemon->radix, vpid);
-    }
-    return vpid == lost;
-}
-
-/* From first up to end. */
 static void ranks_of_ended(struct hnp *hnp, uint32_t vpid, uint32_t first, uint32_t end)
 {
     for (uint32_t rank = first; rank < end; rank++) {
@@ -386,7 +373,6 @@ void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent)
 
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
 {
-    bool drained = true;
     if (hnp->peers[lost].state == PEER_LOST || hnp->phase == PHASE_DONE) {
         return;
     }
@@ -395,18 +381,18 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
         (void) lose_peer(hnp, lost);
         return;
     }
-    for (uint32_t vpid = hnp->peer_count; vpid-- > lost;) { /* whoever is below has a higher one */
-        if (hnp->peers[vpid].state != PEER_LOST && is_lost_with(hnp, vpid, lost)) {
-            drained = lose_peer(hnp, vpid) && drained;
-        }
+    bool drained = lose_peer(hnp, lost);
+    if (lost != HNP_VPID && hnp->tree_stands) {
+        hnp_repair(hnp, lost);
     }
     if (!drained) {
-        hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s%s", hnp->peers[lost].node,
-                 hnp->peers[lost].silent ? ": it has not answered for too long" : "");
+        hnp_note_failure(hnp, EXIT_RUNTIME, "lost the daemon of node %s%s", hnp->peers[lost].node,
+                         hnp->peers[lost].silent ? ": it has not answered for too long" : "");
         if (hnp->exit_code == 0) { /* too late to fail, but output may be missing */
             hnp->exit_code = EXIT_RUNTIME;
         }
     }
+    hnp_check_launched(hnp);
     hnp_check_end(hnp);
     hnp_check_drained(hnp);
 }

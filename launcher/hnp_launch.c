@@ -70,20 +70,13 @@ static int fill_apps(const struct hnp *hnp, struct launch *launch)
     return ORTE_SUCCESS;
 }
 
-/* One copy of the order for every daemon. */
 static int send_all(struct hnp *hnp, const struct launch *launch)
 {
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        opal_buffer_t *order = proto_new(ORDER_LAUNCH, "");
-        if (order) {
-            order = proto_whole(order, launch_pack(order, launch));
-        }
-        int status = daemon_order(hnp->daemon, vpid, order);
-        if (status != ORTE_SUCCESS) {
-            return status;
-        }
+    opal_buffer_t *order = proto_new(ORDER_LAUNCH, "");
+    if (order) {
+        order = proto_whole(order, launch_pack(order, launch));
     }
-    return ORTE_SUCCESS;
+    return hnp_broadcast(hnp, order);
 }
 
 void hnp_launch(struct hnp *hnp)
@@ -106,6 +99,7 @@ void hnp_launch(struct hnp *hnp)
     }
     loop_timer_start(&hnp->start_timer, (uint64_t) param_int(&launch_timeout) * 1000000u);
     hnp_enter(hnp, PHASE_LAUNCHING);
+    hnp->tree_stands = true;
     status = fill_map(hnp, &launch.map);
     if (status == ORTE_SUCCESS) {
         status = fill_apps(hnp, &launch);

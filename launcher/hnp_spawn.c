@@ -164,21 +164,14 @@ static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
 
 static int order_all(struct hnp *hnp, const struct spawned *spawned, uint32_t *ordered)
 {
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (!hnp_peer_lives(hnp, vpid)) {
-            continue;
-        }
-        opal_buffer_t *order = proto_new(ORDER_SPAWN, "");
-        if (order) {
-            order = proto_whole(order, spawned_pack(order, spawned));
-        }
-        int status = daemon_order(hnp->daemon, vpid, order);
-        if (status != ORTE_SUCCESS) {
-            return status;
-        }
-        ++*ordered;
+    opal_buffer_t *order = proto_new(ORDER_SPAWN, "");
+    if (order) {
+        order = proto_whole(order, spawned_pack(order, spawned));
     }
-    return ORTE_SUCCESS;
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        *ordered += hnp_peer_lives(hnp, vpid);
+    }
+    return hnp_broadcast(hnp, order);
 }
 
 static int start(struct hnp *hnp, struct spawned *spawned, const uint32_t *counts,

@@ -12,6 +12,7 @@
 #include <launcher/daemon.h>
 #include <launcher/home.h>
 #include <launcher/host.h>
+#include <launcher/repair.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,8 +42,8 @@ static void stop(struct keeld *keeld, int exit_code)
 
 /* --- what the daemon part says --- */
 
-/* The parent's link is the lifeline, and the HNP's until that is there; a child's end is the HNP's
- * business. */
+/* The parent's link is the lifeline. Without it the HNP's is, until another parent is linked. A
+ * child's end is the HNP's business. */
 static void link_changed(void *arg, uint32_t vpid, int status)
 {
     struct keeld *keeld = arg;
@@ -50,13 +51,16 @@ static void link_changed(void *arg, uint32_t vpid, int status)
     if (!daemon) {
         return;
     }
-    bool parent = vpid == tree_parent(daemon->radix, daemon->name.vpid);
+    bool parent = vpid == rml_parent_of(daemon->rml, daemon->name.vpid);
+    bool lifeline = parent || daemon->homeless || !keeld->parent_linked;
     if (status == ORTE_SUCCESS) {
         keeld->parent_linked = keeld->parent_linked || parent;
-    } else if (parent || (vpid == HNP_VPID && !keeld->parent_linked)) {
-        log_info(LOG_LAUNCHER, "the parent daemon %u is gone", vpid);
-        stop(keeld, EXIT_RUNTIME);
-    } else if (tree_parent(daemon->radix, vpid) == daemon->name.vpid) {
+    } else if (vpid == HNP_VPID && lifeline) {
+        repair_hnp_gone(daemon, opal_strerror(status));
+    } else if (parent && !daemon->homeless) {
+        repair_begin(daemon);
+    } else if (rml_parent_of(daemon->rml, vpid) == daemon->name.vpid &&
+               !rml_is_lost(daemon->rml, vpid)) {
         daemon_report(daemon, proto_new(REPORT_LOST, "u", vpid));
     }
 }
@@ -65,9 +69,14 @@ static void link_changed(void *arg, uint32_t vpid, int status)
 static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
 {
     struct keeld *keeld = arg;
-    if (keeld->daemon && tree_parent(keeld->daemon->radix, vpid) == keeld->daemon->name.vpid) {
+    if (keeld->daemon && rml_parent_of(keeld->daemon->rml, vpid) == keeld->daemon->name.vpid) {
         daemon_report(keeld->daemon, proto_new(REPORT_SILENT, "uc", vpid, (uint8_t) is_silent));
     }
+}
+
+static void cut_off(void *arg)
+{
+    stop(arg, EXIT_RUNTIME);
 }
 
 static void shepherd_lost(void *arg)
@@ -88,6 +97,7 @@ static const struct daemon_ops daemon_ops = {
     .silent = silence_changed,
     .shepherd_lost = shepherd_lost,
     .exit = ordered_to_exit,
+    .cut_off = cut_off,
 };
 
 static void signal_ready(struct loop_io *io, short events)

@@ -22,12 +22,12 @@ liblauncher_la_SOURCES += launcher/channel.h launcher/channel.c launcher/fronten
 
 # the HNP, and how it starts daemons
 liblauncher_la_SOURCES += launcher/hnp.h launcher/hnp.c launcher/hnp_end.c launcher/hnp_launch.c \
-	launcher/hnp_spawn.c launcher/hnp_stdio.c launcher/hnp_uri.c launcher/plm.h launcher/plm.c \
+	launcher/hnp_repair.c launcher/hnp_spawn.c launcher/hnp_stdio.c launcher/hnp_uri.c launcher/plm.h launcher/plm.c \
 	launcher/plm_rsh.c launcher/plm_slurm.c launcher/home.h launcher/home.c
 
 # a daemon and its ranks
 liblauncher_la_SOURCES += launcher/daemon.h launcher/daemon.c launcher/local.c launcher/iof.h \
-	launcher/iof.c launcher/orders.h launcher/orders.c launcher/spawned.c
+	launcher/iof.c launcher/repair.h launcher/repair.c launcher/orders.h launcher/orders.c launcher/spawned.c
 
 # what MPI programs are offered
 liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \

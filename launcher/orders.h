@@ -17,6 +17,10 @@ enum order {
     ORDER_EXIT,       /* -: the daemon ends */
     ORDER_SPAWN,      /* struct spawned and its programs: more ranks */
     ORDER_SPAWNED,    /* q request, i status, u number: the answer to REPORT_SPAWN */
+    ORDER_LOST,       /* u vpid: this daemon is lost */
+    ORDER_REHOME,     /* u count, count u: those that are lost; s contact of the new parent in the
+                       * tree, or empty: the HNP, which says this */
+    ORDER_GONE,       /* -, from the parent in the tree: the HNP is gone */
 };
 
 enum report {
@@ -35,6 +39,8 @@ enum report {
     REPORT_SPAWN, /* q request, u parent, u programs, programs x (program, u count): a rank of mine
                    * wants more */
     REPORT_SPAWNED, /* u number, i status: what was ordered has been started here, or failed to */
+    REPORT_ORPHAN,  /* u vpid: the link to this one, my parent in the tree, is down */
+    REPORT_REHOMED, /* -: the new parent is linked */
 };
 
 /* One program of a job. */

@@ -34,24 +34,43 @@ void rml_cast_fini(struct rml_cast *cast, struct list *items)
 
 /* --- who is below --- */
 
-int rml_cast_set_children(struct rml_cast *cast, const uint32_t *vpids, uint32_t count)
+static bool is_among(uint32_t vpid, const uint32_t *vpids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (vpids[i] == vpid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int rml_cast_set_children(struct rml_cast *cast, const uint32_t *vpids, uint32_t count,
+                          uint32_t lost)
 {
     bool first = !cast->children && cast->last == 0;
-    struct rml_cast_child *children = calloc((size_t) count + 1, sizeof(*children));
+    size_t most = (size_t) count + cast->child_count + 1;
+    struct rml_cast_child *children = calloc(most, sizeof(*children));
     if (!children) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct rml_cast_child *known = find(cast, vpids[i]);
-        children[i] =
-            known
-                ? *known
-                : (struct rml_cast_child){
-                      .vpid = vpids[i], .joined = first, .sent = cast->floor, .done = cast->floor};
+        children[i] = known ? *known
+                            : (struct rml_cast_child){
+                                  .joined = first, .sent = cast->floor, .done = cast->floor};
+        children[i].vpid = vpids[i];
+        children[i].early = false;
+    }
+    uint32_t kept = count;
+    for (uint32_t i = 0; i < cast->child_count; i++) {
+        const struct rml_cast_child *child = &cast->children[i];
+        if (child->early && child->vpid != lost && !is_among(child->vpid, vpids, count)) {
+            children[kept++] = *child;
+        }
     }
     free(cast->children);
     cast->children = children;
-    cast->child_count = count;
+    cast->child_count = kept;
     return ORTE_SUCCESS;
 }
 
@@ -69,7 +88,7 @@ int rml_cast_join(struct rml_cast *cast, uint32_t vpid, uint64_t last, uint64_t 
         }
         cast->children = children;
         child = &children[cast->child_count++];
-        *child = (struct rml_cast_child){.vpid = vpid, .done = cast->floor};
+        *child = (struct rml_cast_child){.vpid = vpid, .early = true, .done = cast->floor};
     }
     child->joined = true;
     child->sent = last;

@@ -20,6 +20,7 @@ struct rml_cast_item {
 struct rml_cast_child {
     uint32_t vpid;
     bool joined;   /* it has said what it has */
+    bool early;    /* it came before this daemon knew it to be its child */
     uint64_t sent; /* the last that went to it */
     uint64_t done; /* it and all below it have everything up to here */
 };
@@ -37,10 +38,11 @@ void rml_cast_init(struct rml_cast *cast);
 /* The items go to the list. */
 void rml_cast_fini(struct rml_cast *cast, struct list *items);
 
-/* The daemons directly below, from now on. Those that were there keep their state. Newcomers get
- * nothing before they have joined, but for those of the first call: nothing was sent yet. */
-int rml_cast_set_children(struct rml_cast *cast, const uint32_t *vpids,
-                          uint32_t count) KEEL_MUST_CHECK;
+/* The daemons directly below, from now on; lost: one that no more is, whatever came from it. Those
+ * that were there keep their state, and who came early stays. Newcomers get nothing before they
+ * have joined, but for those of the first call: nothing was sent yet. */
+int rml_cast_set_children(struct rml_cast *cast, const uint32_t *vpids, uint32_t count,
+                          uint32_t lost) KEEL_MUST_CHECK;
 /* A daemon below has everything up to last, and all below it up to done. It may be one that this
  * daemon did not know to be its child. ORTE_ERR_BAD_PARAM: it cannot be. */
 int rml_cast_join(struct rml_cast *cast, uint32_t vpid, uint64_t last,

@@ -406,6 +406,9 @@ static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
         resumed = peer->broken && peer->session && peer->session->peer == info->epoch;
         rml_mend_forget_locked(peer);
         attach_locked(peer, link);
+        if (rml_awaits_repair_locked(rml, &peer->name)) {
+            peer->path = RML_PATH_NONE; /* who has come here may be reached by no other way */
+        }
         rml_know_locked(rml, peer, info->epoch);
         rml->upstream_down = rml->upstream_down && !is_upstream(rml, &info->name);
         rml_poke_all_locked(rml);

@@ -76,7 +76,7 @@ int rml_lose_daemon(struct rml *rml, uint32_t vpid)
         log_info(LOG_RML, "daemon %u is lost", vpid);
         rml_fail_frames(&frames, ORTE_ERR_COMM_FAILURE);
         rml_disconnect(rml, &name, false);
-        rml_xcast_children(rml);
+        rml_xcast_children(rml, vpid);
         rml_wake(rml);
     }
     return status;

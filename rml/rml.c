@@ -201,7 +201,7 @@ void rml_route_tree(struct rml *rml, uint32_t count)
     rml_tree_init(&rml->route.tree, rml->route.tree.radix, count);
     rml_poke_all_locked(rml);
     pthread_mutex_unlock(&rml->lock);
-    rml_xcast_children(rml);
+    rml_xcast_children(rml, UINT32_MAX);
 }
 
 /* Frames for ranks of a job that have never had a link. */

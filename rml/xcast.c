@@ -518,7 +518,7 @@ int rml_xcast_give(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag, opal_b
 
 /* --- the tree changes --- */
 
-void rml_xcast_children(struct rml *rml)
+void rml_xcast_children(struct rml *rml, uint32_t lost)
 {
     uint32_t *children = NULL, count = 0;
     if (!rml_is_daemon(rml) || !rml->xcast) {
@@ -532,8 +532,8 @@ void rml_xcast_children(struct rml *rml)
     }
     pthread_mutex_unlock(&rml->lock);
     for (unsigned class = 0; class < CASTS; class ++) {
-        if (!children ||
-            rml_cast_set_children(&rml->xcast->casts[class], children, count) != ORTE_SUCCESS) {
+        if (!children || rml_cast_set_children(&rml->xcast->casts[class], children, count, lost) !=
+                             ORTE_SUCCESS) {
             log_error(LOG_RML, "no memory to broadcast over the tree");
         }
     }

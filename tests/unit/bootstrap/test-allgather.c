@@ -251,7 +251,7 @@ START_TEST(test_a_lost_daemon_fails_it_for_the_rest)
         deliver_all();
         rmls[lost].dead = true;
         for (uint32_t vpid = 0; vpid < 8; vpid++) {
-            allgather_daemon_lost(daemons[vpid], lost); /* all but neighbours ignore it */
+            allgather_daemon_lost(daemons[vpid], lost);
         }
         deliver_all();
         if (lost != 7) {

@@ -16,7 +16,7 @@ static void begin(const uint32_t *children, uint32_t count)
         items[i] = (struct rml_cast_item){.busy = 0};
         list_init(&items[i].link);
     }
-    ck_assert_int_eq(rml_cast_set_children(&cast, children, count), ORTE_SUCCESS);
+    ck_assert_int_eq(rml_cast_set_children(&cast, children, count, UINT32_MAX), ORTE_SUCCESS);
 }
 
 static void take(uint32_t count)
@@ -108,7 +108,7 @@ START_TEST(orphans_go_on_where_they_were)
     expect_due(1, 1, 6);
     ck_assert(rml_cast_raise(&cast, 2, 6) && rml_cast_raise(&cast, 1, 1));
     ck_assert_uint_eq(pruned(), 1);
-    ck_assert_int_eq(rml_cast_set_children(&cast, (uint32_t[]){2, 3, 5}, 3), ORTE_SUCCESS);
+    ck_assert_int_eq(rml_cast_set_children(&cast, (uint32_t[]){2, 3, 5}, 3, 1), ORTE_SUCCESS);
     expect_due(3, 1, 0); /* nothing, before it has joined */
     ck_assert_uint_eq(pruned(), 1);
     ck_assert_int_eq(rml_cast_join(&cast, 3, 2, 1), ORTE_SUCCESS);
@@ -130,11 +130,32 @@ START_TEST(an_orphan_may_come_early)
     ck_assert_int_eq(rml_cast_join(&cast, 3, 1, 1), ORTE_SUCCESS);
     expect_due(3, 2, 3);
     ck_assert(rml_cast_raise(&cast, 3, 3));
-    ck_assert_int_eq(rml_cast_set_children(&cast, (uint32_t[]){3, 5}, 2), ORTE_SUCCESS);
+    ck_assert_int_eq(rml_cast_set_children(&cast, (uint32_t[]){3, 5}, 2, 1), ORTE_SUCCESS);
     expect_due(3, 1, 0);
     ck_assert_uint_eq(pruned(), 0);
     ck_assert_int_eq(rml_cast_join(&cast, 5, 0, 0), ORTE_SUCCESS);
     expect_due(5, 1, 3);
+    rml_cast_fini(&cast, &over);
+}
+END_TEST
+
+/* In a chain 1, 2, 3, 4 both 1 and 3 are lost, and 2 hears of 1 first; 4 has come already. */
+START_TEST(who_came_early_stays_through_other_losses)
+{
+    begin((uint32_t[]){3}, 1);
+    take(2);
+    expect_due(3, 1, 2);
+    ck_assert_int_eq(rml_cast_join(&cast, 4, 2, 2), ORTE_SUCCESS);
+    ck_assert_int_eq(rml_cast_set_children(&cast, (uint32_t[]){3}, 1, 1), ORTE_SUCCESS);
+    take(1);
+    expect_due(4, 3, 3);
+    ck_assert_int_eq(rml_cast_set_children(&cast, (uint32_t[]){4}, 1, 3), ORTE_SUCCESS);
+    take(1);
+    expect_due(4, 4, 4);
+    ck_assert(rml_cast_raise(&cast, 4, 4));
+    ck_assert_uint_eq(pruned(), 4);
+    ck_assert_int_eq(rml_cast_set_children(&cast, NULL, 0, 4), ORTE_SUCCESS);
+    ck_assert_uint_eq(cast.child_count, 0);
     rml_cast_fini(&cast, &over);
 }
 END_TEST
@@ -157,4 +178,5 @@ END_TEST
 
 UNIT_MAIN("rml/cast", each_child_gets_each_once_in_order, only_the_next_is_taken,
           kept_until_all_below_have_it, kept_while_it_is_delivered_here,
-          orphans_go_on_where_they_were, an_orphan_may_come_early, nonsense_is_refused)
+          orphans_go_on_where_they_were, an_orphan_may_come_early,
+          who_came_early_stays_through_other_losses, nonsense_is_refused)

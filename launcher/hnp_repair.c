@@ -1,0 +1,137 @@
+/* Daemons that are lost while a job runs: all others learn of it, those below find a new parent,
+ * and the job ends or, with --enable-recovery, goes on without them. */
+#include <config.h>
+
+#include <launcher/hnp.h>
+
+#include <base/clock.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <bootstrap/proto.h>
+#include <launcher/repair.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static struct param enable_recovery = {
+    .name = "enable_recovery",
+    .type = PARAM_BOOL,
+    .default_text = "0",
+    .unit = "",
+    .help = "The job goes on when ranks fail or daemons are lost (--enable-recovery)"};
+static struct param repair_timeout = {
+    .name = "routed_repair_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "5000",
+    .min = 1,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "How long a daemon whose parent in the tree was lost may take to find its new one"};
+
+void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    bool runs = hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING;
+    if (!param_bool(&enable_recovery) || !runs || hnp->failing) {
+        hnp_fail(hnp, exit_code, "%s", text);
+        return;
+    }
+    hnp_tell(hnp, "%s; the job goes on", text);
+    if (hnp->exit_code == 0) {
+        hnp->exit_code = exit_code;
+    }
+}
+
+/* --- the tree --- */
+
+static void look_later(struct hnp *hnp)
+{
+    uint64_t first = UINT64_MAX, now = clock_us();
+    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
+        uint64_t until = hnp->peers[vpid].homeless_until;
+        first = until > 0 && until < first ? until : first;
+    }
+    if (first < UINT64_MAX) {
+        loop_timer_start(&hnp->repair_timer, first > now ? first - now : 0);
+    }
+}
+
+/* Whoever has not found a parent in time is lost as well. */
+static void on_repair_timer(struct loop_timer *timer)
+{
+    struct hnp *hnp = container_of(timer, struct hnp, repair_timer);
+    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
+        uint64_t until = hnp->peers[vpid].homeless_until;
+        if (until > 0 && clock_us() >= until) {
+            log_info(LOG_LAUNCHER, "daemon %u finds no parent", vpid);
+            hnp_peer_lost(hnp, vpid);
+        }
+    }
+    look_later(hnp);
+}
+
+void hnp_repair_init(struct hnp *hnp)
+{
+    loop_timer_init(&hnp->repair_timer, hnp->loop, on_repair_timer);
+}
+
+void hnp_repair(struct hnp *hnp, uint32_t lost)
+{
+    struct rml *rml = hnp->daemon->rml;
+    uint64_t until = clock_us() + (uint64_t) param_int(&repair_timeout) * 1000u;
+    hnp->peers[lost].homeless_until = 0;
+    for (uint32_t vpid = lost + 1; vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].state != PEER_LOST && rml_parent_of(rml, vpid) == lost) {
+            hnp->peers[vpid].homeless_until = until;
+        }
+    }
+    repair_lose(hnp->daemon, lost);
+    hnp_broadcast(hnp, proto_new(ORDER_LOST, "u", lost));
+    look_later(hnp);
+}
+
+static int name_parent(struct hnp *hnp, uint32_t vpid)
+{
+    uint32_t count = 0;
+    uint32_t parent = rml_parent_of(hnp->daemon->rml, vpid);
+    for (uint32_t lost = 1; lost < hnp->peer_count; lost++) {
+        count += hnp->peers[lost].state == PEER_LOST;
+    }
+    opal_buffer_t *order = proto_new(ORDER_REHOME, "u", count);
+    for (uint32_t lost = 1; lost < hnp->peer_count && order; lost++) {
+        if (hnp->peers[lost].state == PEER_LOST) {
+            order = proto_whole(order, proto_pack(order, "u", lost));
+        }
+    }
+    if (order) {
+        const char *contact = parent == HNP_VPID ? "" : hnp->peers[parent].contact;
+        order = proto_whole(order, proto_pack(order, "s", contact));
+    }
+    return daemon_order(hnp->daemon, vpid, order);
+}
+
+int hnp_orphan(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
+{
+    uint32_t parent;
+    int status = proto_unpack(buffer, "u", &parent);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (parent == HNP_VPID || parent >= hnp->peer_count) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    hnp_peer_lost(hnp, parent);
+    if (hnp->phase == PHASE_DONE) {
+        return daemon_order(hnp->daemon, vpid, proto_new(ORDER_EXIT, ""));
+    }
+    return hnp_peer_lives(hnp, vpid) ? name_parent(hnp, vpid) : ORTE_SUCCESS;
+}
+
+int hnp_rehomed(struct hnp *hnp, uint32_t vpid)
+{
+    hnp->peers[vpid].homeless_until = 0;
+    return ORTE_SUCCESS;
+}

@@ -1,0 +1,94 @@
+#!/bin/bash
+# A daemon that relays is killed while ranks on both its sides send each other messages and
+# broadcasts: with --enable-recovery each arrives once and in order, and the rest of the job goes on
+# to its end; without it the job ends, in order.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+# The daemons of the tree of radix 2 on 7 simulated nodes: 0 (keelrun) has 1 and 2, 1 has 3 and 5, 2
+# has 4 and 6, 3 has 7. Rank R lives with daemon R + 1.
+daemon_pid()
+{
+    local one
+    for one in $(descendants "$pid" | awk '$2 == "keeld" { print $1 }'); do
+        if [ "$(tr '\0' ' ' <"/proc/$one/cmdline" 2>/dev/null | sed 's/.*--vpid //')" = "$1 " ]; then
+            echo "$one"
+            return
+        fi
+    done
+}
+
+has_all()
+{
+    [ "$(grep -c "^$1" "$work/out")" -ge "$2" ]
+}
+
+has_all_or_over()
+{
+    has_all "$@" || is_gone "$pid"
+}
+
+# run RADIX COUNT "LOST ranks" OPTION...: starts it and waits until some are in the middle.
+run()
+{
+    local radix=$1 count=$2 lost=$3
+    shift 3
+    # shellcheck disable=SC2086 # several ranks
+    start "$keelrun" "$@" --mca routed_radix "$radix" --simulate 7x1 -n 7 \
+        "$helpers/survivor" "$count" $lost
+    wait_for 30 has_all_or_over "half" 1
+    uuid=$(sed -n 's/^job //p' "$work/out" | head -n 1)
+    pids="$pid $(descendants "$pid" | cut -d ' ' -f 1 | xargs)"
+}
+
+# survived NAME RANKS: so many ranks got everything; keelrun says what was lost.
+survived()
+{
+    is "$1: each message once, in order" "$2" "$(grep -c 'all, once, in order' "$work/out")"
+    is "$1: exit code" 125 "$code"
+    like "$1: the user is told" "$work/err" 'lost the daemon of node .*; the job goes on'
+    no_leftovers "$1: nothing is left" "$uuid" "$pids"
+}
+
+run 2 400 0 --enable-recovery
+kill -KILL "$(daemon_pid 1)"
+await 60
+survived "a relay" 6
+
+run 1 200 "2 4" --enable-recovery
+kill -KILL "$(daemon_pid 3)" "$(daemon_pid 5)"
+await 60
+survived "two of a chain" 5
+
+run 2 400 "0 2" --enable-recovery
+kill -KILL "$(daemon_pid 1)" "$(daemon_pid 3)"
+await 60
+survived "a relay and its child" 5
+
+# without recovery
+run 2 100000 0
+kill -KILL "$(daemon_pid 1)"
+await 10
+is "without recovery: exit code" 125 "$code"
+like "without recovery: the reason" "$work/err" '^keelrun: lost the daemon of node node0$'
+no_leftovers "without recovery: nothing is left" "$uuid" "$pids"
+
+# the ends of the others are heard over the repaired tree: their last words, and their signals
+start "$keelrun" --mca routed_radix 2 --mca abort_grace_ms 5000 --simulate 7x1 -n 7 sh -c \
+    'trap "echo ended \$KEEL_RANK; exit 0" TERM; echo job $KEEL_JOB; sleep 60 & wait'
+wait_for 15 has_all job 7
+uuid=$(sed -n 's/^job //p' "$work/out" | head -n 1)
+pids="$pid $(descendants "$pid" | cut -d ' ' -f 1 | xargs)"
+kill -KILL "$(daemon_pid 1)"
+await 10
+is "the others are ended in order" 6 "$(grep -c '^ended ' "$work/out")"
+is "the others are ended in order: exit code" 125 "$code"
+no_leftovers "the others are ended in order: nothing is left" "$uuid" "$pids"
+
+# a rank alone
+start "$keelrun" --enable-recovery --simulate 2x2 -n 4 sh -c \
+    'echo job $KEEL_JOB; [ $KEEL_RANK != 2 ] || kill -9 $$; sleep 1; echo end $KEEL_RANK'
+await 20
+is "a rank that is killed: the others go on" 3 "$(grep -c '^end ' "$work/out")"
+is "a rank that is killed: exit code" 137 "$code"
+finish
