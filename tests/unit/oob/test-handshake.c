@@ -140,33 +140,86 @@ START_TEST(sizes_are_golden)
 }
 END_TEST
 
+static void check_hex(const uint8_t *data, size_t size, const char *golden)
+{
+    char hex[2 * WIRE_MESSAGE_MAX + 1];
+    crypto_to_hex(hex, data, size);
+    ck_assert_str_eq(hex, golden);
+}
+
+#define MAGIC "4b45454c2d4f4f42"
+#define NAME_A "0000010001000000"
+#define NAME_B "0000010002000000"
+#define NONCE_A "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
+#define NONCE_B "1414141414141414141414141414141414141414141414141414141414141414"
+#define PUBLIC_A "f77ff4b10788bfdca62ca0bb160d427cf5762d85f2b5cad6807ec9c3febbde09"
+#define PUBLIC_B "18a6f8c1a7fddf22bd410138f79f7298cd38d1d0a542d4266d556be8609d8862"
+#define NO_MAC "0000000000000000000000000000000000000000000000000000000000000000"
+
+/* All messages and both keys, as docs/wire.md draws them; computed by other programs from it. */
 START_TEST(bytes_are_golden)
 {
-    /* Head, key kind, security, ciphers; both names; epoch: as docs/wire.md draws them. */
-    static const char hello[] = "4b45454c2d4f4f42"
-                                "01"
-                                "01"
-                                "6800"
-                                "01"
-                                "02"
-                                "04"
-                                "00"
-                                "0000010001000000"
-                                "0000010002000000"
-                                "0b00000000000000";
     begin();
     run();
-    char hex[2 * WIRE_MESSAGE_MAX + 1];
-    crypto_to_hex(hex, said[HELLO], WIRE_AT_NONCE);
-    ck_assert_str_eq(hex, hello);
-    crypto_to_hex(hex, said[ANSWER] + WIRE_AT_ANSWER_MAC, MAC_BYTES);
-    ck_assert_str_eq(hex, "bca156a7ae21775ff61953acd8eb22106e590aff22524ece765dea726d67c8b4");
-    crypto_to_hex(hex, said[PROOF] + WIRE_AT_MAC, MAC_BYTES);
-    ck_assert_str_eq(hex, "60b5b4ee5d130cd5cd4eec377e86e4bd6cbcae1dc6412a3efa76e40fd096926c");
-    crypto_to_hex(hex, said[VERDICT] + WIRE_AT_MAC, MAC_BYTES);
-    ck_assert_str_eq(hex, "a8f6a8d36527b392f10de5c04419632b705b2f3ea5881902e30c8f8a82507394");
-    crypto_to_hex(hex, a.tx_key, KEY_BYTES);
-    ck_assert_str_eq(hex, "79a19d7e2b4b8c24ad6f29bd29103ad5676f47d9c64acd28f1f329a407314ec5");
+    check_hex(said[HELLO], sizes[HELLO],
+              MAGIC "01"
+                    "01"
+                    "6800"
+                    "01" /* application key */
+                    "02" /* encrypt */
+                    "04" /* ChaCha20-Poly1305 */
+                    "00" /* a link */
+              NAME_A NAME_B "0b00000000000000" NONCE_A PUBLIC_A);
+    check_hex(said[ANSWER], sizes[ANSWER],
+              MAGIC "01"
+                    "02"
+                    "8800"
+                    "01020200" NAME_B NAME_A "1600000000000000" NONCE_B PUBLIC_B
+                    "bca156a7ae21775ff61953acd8eb22106e590aff22524ece765dea726d67c8b4");
+    check_hex(said[PROOF], sizes[PROOF],
+              MAGIC "01"
+                    "03"
+                    "3000"
+                    "00000000"
+                    "60b5b4ee5d130cd5cd4eec377e86e4bd6cbcae1dc6412a3efa76e40fd096926c");
+    check_hex(said[VERDICT], sizes[VERDICT],
+              MAGIC "01"
+                    "04"
+                    "3000"
+                    "00020000"
+                    "a8f6a8d36527b392f10de5c04419632b705b2f3ea5881902e30c8f8a82507394");
+    check_hex(a.tx_key, KEY_BYTES,
+              "79a19d7e2b4b8c24ad6f29bd29103ad5676f47d9c64acd28f1f329a407314ec5");
+    check_hex(b.tx_key, KEY_BYTES,
+              "271989689c8d2ddde7072b779c419a69b2fcb13efd5c36d4040ed74a54e5171a");
+}
+END_TEST
+
+START_TEST(refusals_have_golden_bytes)
+{
+    uint8_t data[WIRE_MESSAGE_MAX];
+    begin();
+    size_t size = take(&a, data);
+    data[WIRE_AT_WANTED + 4] = 9; /* before the keys are known */
+    feed(&b, data, size, SIZE_MAX);
+    ck_assert_uint_eq(take(&b, data), WIRE_VERDICT_SIZE);
+    check_hex(data, WIRE_VERDICT_SIZE,
+              MAGIC "01043000"
+                    "03020000" NO_MAC);
+    handshake_busy(data);
+    check_hex(data, WIRE_VERDICT_SIZE,
+              MAGIC "01043000"
+                    "0a000000" NO_MAC);
+
+    begin();
+    feed(&b, data, take(&a, data), SIZE_MAX);
+    feed(&a, data, take(&b, data), SIZE_MAX);
+    feed(&b, data, take(&a, data), SIZE_MAX);
+    handshake_verdict(&b, WIRE_DENIED, ORTE_ERR_NODE_FULLY_USED);
+    ck_assert_uint_eq(take(&b, data), WIRE_VERDICT_SIZE);
+    check_hex(data, WIRE_AT_MAC,
+              MAGIC "01043000"
+                    "09028eff"); /* -114 */
 }
 END_TEST
 
@@ -521,9 +574,10 @@ START_TEST(a_weak_public_key_fails)
 END_TEST
 
 UNIT_MAIN("handshake", both_ends_agree, in_pieces_of_any_size, sizes_are_golden, bytes_are_golden,
-          every_flipped_byte_fails, another_key_fails, a_key_kind_that_is_not_held_is_refused,
-          peercred_needs_the_kernels_word_at_both_ends, the_wrong_process_refuses,
-          security_must_be_the_same, the_cipher_fits_both, reflection_fails, replay_fails,
-          cut_at_every_byte_it_waits, strangers_are_known_by_their_first_bytes,
-          another_version_is_told_ours, a_verdict_is_the_peers_own_word,
-          a_busy_acceptor_asks_to_come_again, a_weak_public_key_fails)
+          refusals_have_golden_bytes, every_flipped_byte_fails, another_key_fails,
+          a_key_kind_that_is_not_held_is_refused, peercred_needs_the_kernels_word_at_both_ends,
+          the_wrong_process_refuses, security_must_be_the_same, the_cipher_fits_both,
+          reflection_fails, replay_fails, cut_at_every_byte_it_waits,
+          strangers_are_known_by_their_first_bytes, another_version_is_told_ours,
+          a_verdict_is_the_peers_own_word, a_busy_acceptor_asks_to_come_again,
+          a_weak_public_key_fails)

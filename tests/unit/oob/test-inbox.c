@@ -227,6 +227,8 @@ START_TEST(golden_bytes)
                                     "go"
                                     "\x05\x00\x00\x00\x01"
                                     "hello"
+                                    "\x01\x00\x00\x00\x02"
+                                    "!"
                                     "\x00\x00\x00\x00\xff";
     struct outbox outbox;
     struct list completed;
@@ -237,8 +239,10 @@ START_TEST(golden_bytes)
     struct oob_tx app = {.class = OOB_APP, .header_size = 3, .header = "hel", .iov_count = 1};
     app.iov[0] = (struct iovec){(char *) "lo", 2};
     struct oob_tx control = {.class = OOB_CONTROL, .header_size = 2, .header = "go"};
-    app.done = control.done = leave;
-    ck_assert(outbox_prepare(&app) && outbox_prepare(&control));
+    struct oob_tx output = {.class = OOB_STDIO, .header_size = 1, .header = "!"};
+    app.done = control.done = output.done = leave;
+    ck_assert(outbox_prepare(&app) && outbox_prepare(&control) && outbox_prepare(&output));
+    outbox_append(&outbox, &output);
     outbox_append(&outbox, &app);
     outbox_append_close(&outbox);
     outbox_append(&outbox, &control);
