@@ -22,7 +22,7 @@ enum {
     PENDING_MAX = 64,
     PENDING_PER_SOURCE = 8,
     /* A younger one is not given up for a newcomer: before its hello, and behind it. */
-    PENDING_GRACE_US = 200000,
+    PENDING_GRACE_US = 100000,
     PENDING_PROOF_GRACE_US = 1000000,
     ACCEPTS_A_TURN = 16,
     BACKOFF_US = 100000,

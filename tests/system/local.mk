@@ -14,7 +14,7 @@ EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/netns.sh test
 	tests/system/mpich.sh tests/system/openmpi.sh tests/system/pmix.sh \
 	tests/system/neighbours.sh
 SYSTEM_TESTS += tests/system/late.sh tests/system/silence.sh tests/system/perf.sh
-EXTRA_DIST += tests/system/late.sh tests/system/silence.sh tests/system/perf.sh
+EXTRA_DIST += tests/system/late.sh tests/system/silence.sh tests/system/strangers.sh tests/system/addresses.sh tests/lib/beside.sh tests/system/perf.sh
 SYSTEM_TESTS += tests/system/tools.sh
 EXTRA_DIST += tests/system/tools.sh
 check_PROGRAMS += tests/system/visitor
@@ -25,7 +25,8 @@ tests_system_visitor_LDADD = lib/libkeel.la
 SYSTEM_TESTS += tests/system/foreign.sh
 EXTRA_DIST += tests/system/foreign.sh tests/system/fake-pmix.c
 
-check_PROGRAMS += tests/system/neighbour
+check_PROGRAMS += tests/system/neighbour tests/system/stranger
+tests_system_stranger_SOURCES = tests/system/stranger.c
 tests_system_neighbour_SOURCES = tests/system/neighbour.c
 check_PROGRAMS += tests/system/flood tests/system/poke tests/system/member
 tests_system_flood_SOURCES = tests/system/flood.c

@@ -2,6 +2,7 @@
 # Bad neighbours of the PMIx port: whatever they do, an MPI job takes its usual time, and one line a
 # second says why somebody was refused.
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/beside.sh"
 
 programs=$KEEL_TEST_BUILDDIR/tests/mpi
 if [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ] || [ -z "${KEEL_TEST_MPICC-}" ] ||
@@ -12,8 +13,10 @@ fi
 forget_launchers
 excuse_libpmix
 
-# neighbour KIND: four ranks begin while it does its worst; sets wall_ms.
-neighbour()
+refusal="refused a connection to the PMIx port from 127.0.0.1: "
+
+# Four ranks begin while it does its worst.
+beside()
 {
     # shellcheck disable=SC2016 # for the ranks
     run_limited 20 "$keelrun" --mca pml ob1 -n 4 --oversubscribe bash -c '
@@ -23,41 +26,10 @@ neighbour()
         exec "$3" 4' - "$1" "$helpers/neighbour" "$programs/hello.openmpi"
 }
 
-median()
-{
-    printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
-}
-
-# passed KIND: its last run was like any other, and said little.
 passed()
 {
     [ "$code" = 0 ] && [ "$(grep -cx 'hello: 4 ranks passed' "$work/out")" = 1 ] &&
         [ "$(grep -c refused "$work/err")" -le $((1 + wall_ms / 1000)) ]
-}
-
-# bad KIND LINE: with and without it, in turn; LINE says why it was refused ("" for nothing). Twice as
-# often when it looks slower, for the machine may have been.
-bad()
-{
-    local kind=$1 usual=() times=() round limit
-    for round in 1 2 3 4 5 6 7 8 9; do
-        neighbour nobody
-        usual+=("$wall_ms")
-        neighbour "$kind"
-        times+=("$wall_ms")
-        passed "$kind" || break
-        limit=$(($(median "${usual[@]}") * 12 / 10 + 200))
-        if [ $((round % 3)) = 0 ] && [ "$(median "${times[@]}")" -le "$limit" ]; then
-            break
-        fi
-    done
-    ok "$kind: all ranks pass, one line a second at most" passed "$kind"
-    ok "$kind: in the usual time (${times[*]} ms beside ${usual[*]})" \
-        [ "$(median "${times[@]}")" -le "${limit:-0}" ]
-    if [ -n "$2" ]; then
-        like "$kind: a line in the log" "$work/err" \
-            "refused a connection to the PMIx port from 127.0.0.1: $2"
-    fi
 }
 
 bad idle ""

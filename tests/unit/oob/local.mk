@@ -43,3 +43,6 @@ tests_unit_oob_test_tamper_LDADD = tests/unit/oob/libside.la tests/lib/libunit.l
 UNIT_TESTS += tests/unit/oob/test-crowd
 tests_unit_oob_test_crowd_SOURCES = tests/unit/oob/test-crowd.c
 tests_unit_oob_test_crowd_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la
+UNIT_TESTS += tests/unit/oob/test-addresses
+tests_unit_oob_test_addresses_SOURCES = tests/unit/oob/test-addresses.c
+tests_unit_oob_test_addresses_LDADD = tests/unit/oob/libside.la tests/lib/libunit.la liboob.la libbase.la

@@ -243,6 +243,47 @@ int side_count_fds(void)
     return count;
 }
 
+/* --- meeting --- */
+
+uint16_t side_port_of(const char *contact)
+{
+    static const char loopback[] = "tcp://127.0.0.1:";
+    return (uint16_t) atoi(strstr(contact, loopback) + sizeof loopback - 1);
+}
+
+void side_expect_failure(struct side *side, const char *contact, enum oob_key key, int status,
+                         const char *reason)
+{
+    int done = side->connects_done;
+    ck_assert_int_eq(side_connect(side, contact, key), ORTE_SUCCESS);
+    side_wait_int(side, &side->connects_done, done + 1);
+    ck_assert_msg(side->connect_status == status, "status %d: %s", side->connect_status,
+                  side->connect_reason);
+    ck_assert_msg(strstr(side->connect_reason, reason), "reason: %s", side->connect_reason);
+}
+
+void side_expect_link(struct side *side, const char *contact, enum oob_key key)
+{
+    int done = side->connects_done;
+    ck_assert_int_eq(side_connect(side, contact, key), ORTE_SUCCESS);
+    side_wait_int(side, &side->connects_done, done + 1);
+    ck_assert_msg(side->connect_status == ORTE_SUCCESS, "%s", side->connect_reason);
+}
+
+const char *side_with_name(const char *contact, unsigned vpid, const char *front)
+{
+    static char text[CONTACT_TEXT_MAX];
+    snprintf(text, sizeof text, "65536.%u%s%s", vpid, front, strchr(contact, ';'));
+    return text;
+}
+
+void side_talk(struct side *from, struct side *to)
+{
+    size_t frames = to->frames;
+    side_send(from->link, OOB_CONTROL, "are you there", 13);
+    side_wait_size(to, &to->frames, frames + 1);
+}
+
 /* --- sending --- */
 
 struct packet {

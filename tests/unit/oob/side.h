@@ -46,6 +46,17 @@ void side_pair(struct side *a, struct side *b, enum side_transport transport);
 void side_wait_int(struct side *side, const int *counter, int value);
 void side_wait_size(struct side *side, const size_t *counter, size_t value);
 
+/* A connect to its end, which is that failure (its reason contains this text), or a link. */
+void side_expect_failure(struct side *side, const char *contact, enum oob_key key, int status,
+                         const char *reason);
+void side_expect_link(struct side *side, const char *contact, enum oob_key key);
+/* A contact string with its name's vpid replaced, and addresses put in front; static memory. */
+const char *side_with_name(const char *contact, unsigned vpid, const char *front);
+/* The port of its address 127.0.0.1. */
+uint16_t side_port_of(const char *contact);
+/* A frame arrives. */
+void side_talk(struct side *from, struct side *to);
+
 /* Open descriptors of this process. */
 int side_count_fds(void);
 

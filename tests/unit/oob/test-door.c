@@ -21,12 +21,6 @@
 
 static struct side a, b, c;
 
-static uint16_t port_of(const char *contact)
-{
-    static const char loopback[] = "tcp://127.0.0.1:";
-    return (uint16_t) atoi(strstr(contact, loopback) + sizeof loopback - 1);
-}
-
 /* A raw socket to a port, from one of the loopback's addresses; blocking. */
 static int stranger(uint16_t port, uint32_t from)
 {
@@ -58,38 +52,10 @@ static int closed_within(int fd, int ms)
     }
 }
 
-static void expect_failure(struct side *side, const char *contact, enum oob_key key, int status,
-                           const char *reason)
+static void close_now(struct side *side, void *arg)
 {
-    int done = side->connects_done;
-    ck_assert_int_eq(side_connect(side, contact, key), ORTE_SUCCESS);
-    side_wait_int(side, &side->connects_done, done + 1);
-    ck_assert_msg(side->connect_status == status, "status %d: %s", side->connect_status,
-                  side->connect_reason);
-    ck_assert_msg(strstr(side->connect_reason, reason), "reason: %s", side->connect_reason);
-}
-
-static void expect_link(struct side *side, const char *contact, enum oob_key key)
-{
-    int done = side->connects_done;
-    ck_assert_int_eq(side_connect(side, contact, key), ORTE_SUCCESS);
-    side_wait_int(side, &side->connects_done, done + 1);
-    ck_assert_msg(side->connect_status == ORTE_SUCCESS, "%s", side->connect_reason);
-}
-
-/* A contact string with its name's vpid replaced. */
-static const char *with_name(const char *contact, unsigned vpid, const char *front)
-{
-    static char text[CONTACT_TEXT_MAX];
-    snprintf(text, sizeof text, "65536.%u%s%s", vpid, front, strchr(contact, ';'));
-    return text;
-}
-
-static void talk(struct side *from, struct side *to)
-{
-    size_t frames = to->frames;
-    side_send(from->link, OOB_CONTROL, "are you there", 13);
-    side_wait_size(to, &to->frames, frames + 1);
+    (void) arg;
+    oob_link_close(side->link, false);
 }
 
 /* --- connecting --- */
@@ -104,8 +70,8 @@ START_TEST(both_ends_know_the_other)
         ck_assert_int_eq(a.peer.pid, is_unix ? getpid() : 0);
         ck_assert_int_eq(b.peer.pid, is_unix ? getpid() : 0);
         ck_assert(strncmp(a.peer.address, is_unix ? "unix://" : "tcp://127.0.0.1:", 7) == 0);
-        talk(&a, &b);
-        talk(&b, &a);
+        side_talk(&a, &b);
+        side_talk(&b, &a);
         side_close(&a);
         side_close(&b);
     }
@@ -178,47 +144,6 @@ START_TEST(a_second_connect_gets_the_same_link)
 }
 END_TEST
 
-START_TEST(the_next_address_after_any_failure)
-{
-    side_open(&a, 1, SIDE_TCP);
-    side_open(&b, 2, SIDE_TCP);
-    side_open(&c, 3, SIDE_TCP);
-    a.oob->connect_timeout_us = 300000;
-    char *contact = side_listen(&b, SIDE_TCP), *other = side_listen(&c, SIDE_TCP);
-    side_run(&a);
-    side_run(&b);
-    side_run(&c);
-    /* Nobody, silence, chatter, another process, then the right one. */
-    struct sock_addr addr;
-    ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
-    int silent = sock_listen(&addr, 5), chatty = sock_listen(&addr, 5);
-    struct sock_addr silent_addr, chatty_addr;
-    ck_assert_int_eq(sock_local_addr(silent, &silent_addr), 0);
-    ck_assert_int_eq(sock_local_addr(chatty, &chatty_addr), 0);
-    char front[300];
-    snprintf(front, sizeof front,
-             ";unix:///nobody;tcp://127.0.0.1:%u;tcp://127.0.0.1:%u;tcp://127.0.0.1:%u",
-             sock_addr_port(&silent_addr), sock_addr_port(&chatty_addr), port_of(other));
-    ck_assert_int_eq(side_connect(&a, with_name(contact, 2, front), OOB_KEY_APP), ORTE_SUCCESS);
-    struct pollfd wait = {.fd = chatty, .events = POLLIN};
-    ck_assert_int_eq(poll(&wait, 1, 5000), 1);
-    int fd = accept(chatty, NULL, NULL);
-    ck_assert_int_eq((int) write(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28), 28);
-    side_wait_int(&a, &a.connects_done, 1);
-    ck_assert_msg(a.connect_status == ORTE_SUCCESS, "%s", a.connect_reason);
-    ck_assert_int_eq(c.ups, 0);
-    talk(&a, &b);
-    close(fd);
-    close(silent);
-    close(chatty);
-    free(contact);
-    free(other);
-    side_close(&a);
-    side_close(&b);
-    side_close(&c);
-}
-END_TEST
-
 START_TEST(silence_has_a_deadline)
 {
     side_open(&a, 1, SIDE_TCP);
@@ -231,7 +156,7 @@ START_TEST(silence_has_a_deadline)
     char contact[64];
     snprintf(contact, sizeof contact, "65536.2;tcp://127.0.0.1:%u", sock_addr_port(&addr));
     uint64_t begin = clock_us();
-    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_TIMEOUT, "no answer in time");
+    side_expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_TIMEOUT, "no answer in time");
     ck_assert_uint_gt(clock_us() - begin, 150000);
     ck_assert_uint_lt(clock_us() - begin, 3000000);
     close(silent);
@@ -248,16 +173,16 @@ START_TEST(a_refusal_says_why)
     side_run(&a);
     side_run(&b);
     side_run(&c);
-    expect_failure(&a, with_name(contact, 7, ""), OOB_KEY_APP, ORTE_ERR_ADDRESSEE_UNKNOWN,
-                   "another process listens there");
-    expect_failure(&a, contact, OOB_KEY_TOOL, ORTE_ERR_PERM, "not held");
+    side_expect_failure(&a, side_with_name(contact, 7, ""), OOB_KEY_APP, ORTE_ERR_ADDRESSEE_UNKNOWN,
+                        "another process listens there");
+    side_expect_failure(&a, contact, OOB_KEY_TOOL, ORTE_ERR_PERM, "not held");
     uint8_t key[KEY_BYTES] = {9};
     oob_set_key(a.oob, OOB_KEY_TOOL, key);
-    expect_failure(&a, contact, OOB_KEY_TOOL, ORTE_ERR_PERM, "does not take that kind of key");
+    side_expect_failure(&a, contact, OOB_KEY_TOOL, ORTE_ERR_PERM, "does not take that kind of key");
     oob_set_key(a.oob, OOB_KEY_APP, key);
-    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_PERM, "it has another key");
-    expect_failure(&a, contact, OOB_KEY_PEERCRED, ORTE_ERR_PERM, "not for this socket");
-    expect_failure(&c, contact, OOB_KEY_APP, ORTE_ERR_PERM, "encrypt there, auth here");
+    side_expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_PERM, "it has another key");
+    side_expect_failure(&a, contact, OOB_KEY_PEERCRED, ORTE_ERR_PERM, "not for this socket");
+    side_expect_failure(&c, contact, OOB_KEY_APP, ORTE_ERR_PERM, "encrypt there, auth here");
     ck_assert_int_eq(b.ups, 0);
     ck_assert(list_empty(&a.oob->connects));
     free(contact);
@@ -278,12 +203,12 @@ START_TEST(admission_is_the_owners)
     snprintf(twice, sizeof twice, "%s%s", contact, strchr(contact, ';'));
     side_run(&a);
     side_run(&b);
-    expect_failure(&a, twice, OOB_KEY_APP, ORTE_ERR_NODE_FULLY_USED,
-                   opal_strerror(ORTE_ERR_NODE_FULLY_USED));
+    side_expect_failure(&a, twice, OOB_KEY_APP, ORTE_ERR_NODE_FULLY_USED,
+                        opal_strerror(ORTE_ERR_NODE_FULLY_USED));
     ck_assert_ptr_null(strstr(a.connect_reason, "; tcp"));
     ck_assert_int_eq(b.ups, 0);
     b.admit_status = ORTE_SUCCESS;
-    expect_link(&a, contact, OOB_KEY_APP);
+    side_expect_link(&a, contact, OOB_KEY_APP);
     free(contact);
     side_close(&a);
     side_close(&b);
@@ -297,10 +222,10 @@ START_TEST(peercred_needs_no_key)
     char *contact = side_listen(&b, SIDE_UNIX);
     side_run(&a);
     side_run(&b);
-    expect_link(&a, contact, OOB_KEY_PEERCRED);
+    side_expect_link(&a, contact, OOB_KEY_PEERCRED);
     side_wait_int(&b, &b.ups, 1);
     ck_assert_int_eq(b.peer.key, OOB_KEY_PEERCRED);
-    talk(&a, &b);
+    side_talk(&a, &b);
     free(contact);
     side_close(&a);
     side_close(&b);
@@ -342,17 +267,17 @@ START_TEST(a_live_name_is_not_taken)
     char *contact = oob_contact(b.oob);
     side_open(&c, 1, SIDE_TCP); /* a's name and epoch */
     side_run(&c);
-    expect_failure(&c, contact, OOB_KEY_APP, ORTE_EXISTS, "live link");
+    side_expect_failure(&c, contact, OOB_KEY_APP, ORTE_EXISTS, "live link");
     ck_assert_int_eq(a.downs, 0);
     ck_assert_int_eq(b.downs, 0);
-    talk(&a, &b);
+    side_talk(&a, &b);
     /* Nor with another epoch, by another kind of key. */
     uint8_t key[KEY_BYTES] = {9};
     oob_set_key(b.oob, OOB_KEY_TOOL, key);
     oob_set_key(c.oob, OOB_KEY_TOOL, key);
     c.oob->epoch++;
-    expect_failure(&c, contact, OOB_KEY_TOOL, ORTE_EXISTS, "live link");
-    talk(&a, &b);
+    side_expect_failure(&c, contact, OOB_KEY_TOOL, ORTE_EXISTS, "live link");
+    side_talk(&a, &b);
     free(contact);
     side_close(&a);
     side_close(&b);
@@ -367,12 +292,12 @@ START_TEST(a_new_incarnation_takes_the_place)
     side_open(&c, 1, SIDE_TCP);
     c.oob->epoch++;
     side_run(&c);
-    expect_link(&c, contact, OOB_KEY_APP);
+    side_expect_link(&c, contact, OOB_KEY_APP);
     side_wait_int(&a, &a.downs, 1);
     side_wait_int(&b, &b.ups, 2);
     ck_assert_int_eq(b.downs, 1);
     ck_assert_uint_eq(b.peer.epoch, 1002);
-    talk(&c, &b);
+    side_talk(&c, &b);
     free(contact);
     side_close(&a);
     side_close(&b);
@@ -380,22 +305,16 @@ START_TEST(a_new_incarnation_takes_the_place)
 }
 END_TEST
 
-static void close_now(struct side *side, void *arg)
-{
-    (void) arg;
-    oob_link_close(side->link, false);
-}
-
 START_TEST(a_name_is_free_once_its_link_has_ended)
 {
     side_pair(&a, &b, SIDE_TCP);
     char *contact = oob_contact(b.oob);
     for (int i = 0; i < 50; i++) {
         side_call(&a, close_now, NULL);
-        expect_link(&a, contact, OOB_KEY_APP);
+        side_expect_link(&a, contact, OOB_KEY_APP);
     }
     side_wait_int(&b, &b.ups, 51);
-    talk(&a, &b);
+    side_talk(&a, &b);
     free(contact);
     side_close(&a);
     side_close(&b);
@@ -418,8 +337,8 @@ START_TEST(simultaneous_connects_make_one_link)
         side_wait_int(&b, &b.connects_done, 1);
         ck_assert_msg(a.connect_status == ORTE_SUCCESS, "%s", a.connect_reason);
         ck_assert_msg(b.connect_status == ORTE_SUCCESS, "%s", b.connect_reason);
-        talk(&a, &b);
-        talk(&b, &a);
+        side_talk(&a, &b);
+        side_talk(&b, &a);
         ck_assert_int_eq(a.ups, 1);
         ck_assert_int_eq(b.ups, 1);
         ck_assert_int_eq(a.downs + b.downs, 0);
@@ -448,11 +367,11 @@ START_TEST(a_failed_connect_gives_way)
     side_run(&a);
     side_run(&b);
     ck_assert_int_eq(side_connect(&b, contact, OOB_KEY_APP), ORTE_SUCCESS);
-    expect_link(&a, to_b, OOB_KEY_APP);
+    side_expect_link(&a, to_b, OOB_KEY_APP);
     side_wait_int(&b, &b.connects_done, 1);
     ck_assert_int_eq(b.connect_status, ORTE_ERR_TIMEOUT);
     side_wait_int(&b, &b.ups, 1);
-    talk(&a, &b);
+    side_talk(&a, &b);
     close(silent);
     free(to_b);
     side_close(&a);
@@ -475,14 +394,14 @@ START_TEST(injected_faults_fail_the_connect)
     side_run(&a);
     side_run(&b);
     side_call(&b, set_faults, (char *) "oob.connect:error=ENETUNREACH");
-    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_CONNECTION_FAILED, "unreachable");
+    side_expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_CONNECTION_FAILED, "unreachable");
     side_call(&b, set_faults, (char *) "oob.accept:drop");
-    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_CONNECTION_FAILED, "");
+    side_expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_CONNECTION_FAILED, "");
     side_call(&b, set_faults, (char *) "oob.connect:drop");
     a.oob->connect_timeout_us = 100000;
-    expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_TIMEOUT, "no answer in time");
+    side_expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_TIMEOUT, "no answer in time");
     side_call(&b, set_faults, NULL);
-    expect_link(&a, contact, OOB_KEY_APP);
+    side_expect_link(&a, contact, OOB_KEY_APP);
     free(contact);
     side_close(&a);
     side_close(&b);
@@ -503,7 +422,7 @@ START_TEST(strangers_disturb_nothing)
     char *contact = oob_contact(b.oob);
     int fds[KINDS];
     for (int i = 0; i < KINDS; i++) {
-        fds[i] = stranger(port_of(contact), INADDR_LOOPBACK);
+        fds[i] = stranger(side_port_of(contact), INADDR_LOOPBACK);
         uint8_t data[20000];
         size_t size = 0;
         if (i < KINDS - 2) {
@@ -515,18 +434,18 @@ START_TEST(strangers_disturb_nothing)
             memcpy(data, "KEEL-OOB\x01\x01\x68\x00\x01", i == KINDS - 1 ? 0 : 13);
         }
         ck_assert_int_eq((int) send(fds[i], data, size, MSG_NOSIGNAL), (int) size);
-        talk(&a, &b);
-        talk(&b, &a);
+        side_talk(&a, &b);
+        side_talk(&b, &a);
     }
     for (int i = 0; i < KINDS; i++) {
         ck_assert_msg(closed_within(fds[i], 5000) >= 0, "kind %d is still there", i);
         close(fds[i]);
-        talk(&a, &b);
+        side_talk(&a, &b);
     }
     ck_assert_int_eq(a.downs + b.downs, 0);
     side_open(&c, 3, SIDE_TCP);
     side_run(&c);
-    expect_link(&c, contact, OOB_KEY_APP);
+    side_expect_link(&c, contact, OOB_KEY_APP);
     free(contact);
     side_close(&a);
     side_close(&b);
@@ -541,7 +460,7 @@ START_TEST(a_trickle_does_not_move_the_deadline)
     b.oob->accept_timeout_us = 300000;
     char *contact = side_listen(&b, SIDE_TCP);
     side_run(&b);
-    int fd = stranger(port_of(contact), INADDR_LOOPBACK);
+    int fd = stranger(side_port_of(contact), INADDR_LOOPBACK);
     uint64_t begin = clock_us();
     bool closed = false;
     for (int i = 0; i < 100 && !closed; i++) {
@@ -588,7 +507,7 @@ START_TEST(one_source_holds_eight_places)
     char *contact = oob_contact(b.oob);
     int fds[MANY], closed = 0;
     for (int i = 0; i < MANY; i++) {
-        fds[i] = stranger(port_of(contact), 0x7f000002);
+        fds[i] = stranger(side_port_of(contact), 0x7f000002);
     }
     for (int i = 0; i < MANY - 8; i++) {
         closed += closed_within(fds[8 + i], 2000) >= 0;
@@ -600,14 +519,14 @@ START_TEST(one_source_holds_eight_places)
     side_open(&c, 3, SIDE_TCP);
     side_run(&c);
     uint64_t begin = clock_us();
-    expect_link(&c, contact, OOB_KEY_APP);
+    side_expect_link(&c, contact, OOB_KEY_APP);
     ck_assert_uint_lt(clock_us() - begin, 1000000);
     usleep(250000);
-    int late = stranger(port_of(contact), 0x7f000002);
+    int late = stranger(side_port_of(contact), 0x7f000002);
     ck_assert_int_ge(closed_within(fds[0], 1000), 0);
     ck_assert_int_eq(closed_within(late, 50), -1);
     wait_pending(&b, 8);
-    talk(&a, &b);
+    side_talk(&a, &b);
     for (int i = 0; i < MANY; i++) {
         close(fds[i]);
     }
@@ -629,7 +548,7 @@ START_TEST(sixty_four_places_in_all)
     side_run(&b);
     int fds[MANY];
     for (int i = 0; i < MANY; i++) {
-        fds[i] = stranger(port_of(contact), 0x7f000002 + (uint32_t) i);
+        fds[i] = stranger(side_port_of(contact), 0x7f000002 + (uint32_t) i);
     }
     int closed = 0;
     for (int i = 64; i < MANY; i++) {
@@ -641,7 +560,7 @@ START_TEST(sixty_four_places_in_all)
     side_open(&a, 1, SIDE_UNIX);
     side_run(&a);
     uint64_t begin = clock_us();
-    expect_link(&a, contact, OOB_KEY_APP);
+    side_expect_link(&a, contact, OOB_KEY_APP);
     ck_assert_uint_lt(clock_us() - begin, 1000000);
     ck_assert(strncmp(a.peer.address, "unix://", 7) == 0);
     for (int i = 0; i < MANY; i++) {
@@ -672,7 +591,7 @@ START_TEST(own_processes_wait_in_the_backlog)
     wait_pending(&b, 64);
     side_open(&a, 1, SIDE_UNIX);
     side_run(&a);
-    expect_link(&a, contact, OOB_KEY_APP);
+    side_expect_link(&a, contact, OOB_KEY_APP);
     for (int i = 0; i < MANY; i++) {
         close(fds[i]);
     }
@@ -698,16 +617,16 @@ START_TEST(no_descriptors_left)
     ck_assert_int_eq(errno, EMFILE);
     struct sockaddr_in addr = {.sin_family = AF_INET,
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                               .sin_port = htons(port_of(contact))};
+                               .sin_port = htons(side_port_of(contact))};
     ck_assert_int_eq(connect(waiting, (struct sockaddr *) &addr, sizeof addr), 0);
     ck_assert_int_ge(closed_within(waiting, 2000), 0); /* told so, not left hanging */
-    talk(&a, &b);
+    side_talk(&a, &b);
     for (int i = 0; i < count; i++) {
         close(taken[i]);
     }
     close(waiting);
     uint64_t begin = clock_us();
-    expect_link(&c, contact, OOB_KEY_APP);
+    side_expect_link(&c, contact, OOB_KEY_APP);
     ck_assert_uint_lt(clock_us() - begin, 1000000);
     free(contact);
     side_close(&a);
@@ -749,11 +668,11 @@ START_TEST(a_scan_makes_one_line_a_second_and_source)
     side_run(&b);
     uint64_t begin = clock_us();
     for (uint32_t i = 0; i < SCANS; i++) {
-        scan(port_of(contact), INADDR_LOOPBACK + i % 2);
+        scan(side_port_of(contact), INADDR_LOOPBACK + i % 2);
     }
     usleep(1100000);
-    scan(port_of(contact), INADDR_LOOPBACK);
-    scan(port_of(contact), INADDR_LOOPBACK + 1);
+    scan(side_port_of(contact), INADDR_LOOPBACK);
+    scan(side_port_of(contact), INADDR_LOOPBACK + 1);
     uint64_t seconds = (clock_us() - begin) / 1000000;
     side_close(&b);
     log_set_sink(NULL, NULL);
@@ -770,11 +689,11 @@ END_TEST
 
 UNIT_MAIN("door", both_ends_know_the_other, contact_strings_list_unix_first,
           bad_contacts_are_refused_at_once, a_second_connect_gets_the_same_link,
-          the_next_address_after_any_failure, silence_has_a_deadline, a_refusal_says_why,
-          admission_is_the_owners, peercred_needs_no_key, another_user_is_not_heard,
-          a_live_name_is_not_taken, a_new_incarnation_takes_the_place,
-          a_name_is_free_once_its_link_has_ended, simultaneous_connects_make_one_link,
-          a_failed_connect_gives_way, injected_faults_fail_the_connect, strangers_disturb_nothing,
+          silence_has_a_deadline, a_refusal_says_why, admission_is_the_owners,
+          peercred_needs_no_key, another_user_is_not_heard, a_live_name_is_not_taken,
+          a_new_incarnation_takes_the_place, a_name_is_free_once_its_link_has_ended,
+          simultaneous_connects_make_one_link, a_failed_connect_gives_way,
+          injected_faults_fail_the_connect, strangers_disturb_nothing,
           a_trickle_does_not_move_the_deadline, one_source_holds_eight_places,
           sixty_four_places_in_all, own_processes_wait_in_the_backlog, no_descriptors_left,
           a_scan_makes_one_line_a_second_and_source)

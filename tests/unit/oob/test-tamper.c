@@ -116,12 +116,6 @@ static void *run_relay(void *arg)
     return NULL;
 }
 
-static uint16_t port_of(const char *contact)
-{
-    static const char loopback[] = "tcp://127.0.0.1:";
-    return (uint16_t) atoi(strstr(contact, loopback) + sizeof loopback - 1);
-}
-
 /* The log's lines about strangers are many. */
 static void no_log(void *arg, enum log_level level, const char *line)
 {
@@ -137,7 +131,7 @@ static void begin(enum side_transport transport)
     side_open(&b, 2, transport);
     char *contact = side_listen(&b, transport);
     b.oob->accept_timeout_us = a.oob->connect_timeout_us = 2000000;
-    relay.target = port_of(contact);
+    relay.target = side_port_of(contact);
     relay.at = SIZE_MAX;
     relay.stop = false;
     relay.listener = listen_somewhere(&relay.port);
