@@ -17,7 +17,7 @@ enum launcher { KEELRUN, BESIDE, HYDRA, MPIRUN, LAUNCHERS };
 enum { SIZES_MAX = 4, ARGS_MAX = 16, REASONS_MAX = 32 };
 
 /* What a gate or goal says is from the launcher's acceptance list: gates are ratios to a peer,
- * goals are milliseconds of a prototype on an idle machine with two processors, with a fifth on
+ * goals are milliseconds of a bare launcher on an idle machine with two processors, with a fifth on
  * top. */
 static const double goal_factor = 1.2;
 
@@ -31,7 +31,7 @@ struct subject {
     bool runs_under[LAUNCHERS];
     struct {
         unsigned ranks;
-        double prototype_ms; /* 0: none is known */
+        double reference_ms; /* 0: none is known */
     } sizes[SIZES_MAX];
 };
 
@@ -231,7 +231,7 @@ static bool judge(const struct subject *subject, unsigned size, enum launcher la
                   struct result results[LAUNCHERS], char text[2][48])
 {
     struct result *result = &results[launcher], *own = &results[KEELRUN];
-    double goal = subject->sizes[size].prototype_ms * goal_factor;
+    double goal = subject->sizes[size].reference_ms * goal_factor;
     double wall = series_median(&result->wall);
     double against = ratio(series_median(&own->wall), wall);
     bool missed = false;

@@ -25,6 +25,19 @@ bench_rml_nng_LDADD = $(NNG_LIBS)
 BENCH_RML += bench/rml_nng$(EXEEXT)
 endif
 
+# What bench/compare starts.
+noinst_PROGRAMS += bench/compare bench/raw
+bench_compare_SOURCES = bench/compare.c $(bench_common)
+bench_raw_SOURCES = bench/raw.c
+BENCH_COMPARE = bench/compare$(EXEEXT) bench/raw$(EXEEXT) bin/keel-perf$(EXEEXT)
+if HAVE_OPENMPI
+BENCH_COMPARE += bench/pingpong
+bench/pingpong: $(top_srcdir)/bench/pingpong.c
+	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICC) -O2 -o $@ $(top_srcdir)/bench/pingpong.c
+CLEANFILES += bench/pingpong
+endif
+EXTRA_DIST += bench/pingpong.c bench/ucx-pair
+
 BENCH_HELLOS =
 if HAVE_MPICH
 BENCH_HELLOS += bench/hello.mpich
@@ -35,7 +48,7 @@ endif
 CLEANFILES += $(BENCH_HELLOS)
 EXTRA_DIST += bench/README.md bench/chart.py bench/hello.c
 
-bench-programs: bench/launch$(EXEEXT) $(BENCH_RML) bin/keelrun$(EXEEXT) bin/keeld$(EXEEXT) $(BENCH_HELLOS) \
+bench-programs: bench/launch$(EXEEXT) $(BENCH_RML) $(BENCH_COMPARE) bin/keelrun$(EXEEXT) bin/keeld$(EXEEXT) $(BENCH_HELLOS) \
 	$(pkglib_LTLIBRARIES)
 
 # BENCH_LAUNCH='--rounds 5 --program true' passes options on.
@@ -60,5 +73,16 @@ bench-rml-figures: bench-programs
 	python3 '$(top_srcdir)/bench/chart.py' bench/rml.txt '$(top_srcdir)/docs/pictures/rml.svg'
 CLEANFILES += bench/rml.txt
 
-bench: bench-launch bench-rml
+# BENCH_COMPARE_OPTIONS='--rounds 5 --only TCP' passes options on.
+BENCH_COMPARE_OPTIONS =
+bench-compare: bench-programs
+	bench/compare --sources '$(top_srcdir)/bench' $(BENCH_COMPARE_OPTIONS)
+bench-compare-figures: bench-programs
+	bench/compare --sources '$(top_srcdir)/bench' $(BENCH_COMPARE_OPTIONS) >bench/compare.txt || \
+		test $$? = 1
+	cp bench/compare.txt '$(top_srcdir)/docs/compare.txt'
+CLEANFILES += bench/compare.txt
+
+bench: bench-launch bench-rml bench-compare
+.PHONY: bench-compare bench-compare-figures
 .PHONY: bench bench-programs bench-launch bench-launch-figures bench-rml bench-rml-figures
