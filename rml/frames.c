@@ -4,6 +4,7 @@
 
 #include <base/fault.h>
 #include <base/log.h>
+#include <rml/pack.h>
 #include <rml/state.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,12 @@ void rml_take(struct rml *rml, const struct oob_peer *from, struct rml_peer *pee
     case RML_ASSEMBLED_MORE:
         return;
     case RML_ASSEMBLED_WHOLE:
+        if (rml_message_unpack(message, rml->unpack_max) != ORTE_SUCCESS) {
+            warn("a packed message that cannot be unpacked is", from, header);
+            (void) refuse(rml, &rml->counters.malformed);
+            rml_message_destroy(message);
+            return;
+        }
         pthread_mutex_lock(&rml->lock);
         rml_hold_locked(rml, peer, message);
         rml_deliver_locked(rml, message);

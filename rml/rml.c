@@ -50,6 +50,24 @@ static struct param give_up = {
     .help = "How long a process that is reached over others may stay silent before messages to it "
             "fail (0: for ever)",
 };
+static struct param compress_min = {
+    .name = "rml_compress_min",
+    .type = PARAM_SIZE,
+    .default_text = "4k",
+    .min = 0,
+    .max = INT32_MAX,
+    .unit = "bytes",
+    .help = "Control messages from this size on are compressed where that helps (0: none)",
+};
+static struct param unpack_max = {
+    .name = "rml_unpack_max",
+    .type = PARAM_SIZE,
+    .default_text = "1g",
+    .min = 0,
+    .max = INT32_MAX,
+    .unit = "bytes",
+    .help = "The largest size of a compressed control message that is believed",
+};
 static struct param finalize_timeout = {
     .name = "rml_finalize_timeout_ms",
     .type = PARAM_INT,
@@ -88,6 +106,8 @@ static struct rml *make(const struct rml_config *config)
     rml->pending_max = (size_t) param_int(&pending_max);
     rml->unexpected_max = (size_t) param_int(&unexpected_max);
     rml->window = (uint64_t) param_int(&window);
+    rml->compress_min = (size_t) param_int(&compress_min);
+    rml->unpack_max = (size_t) param_int(&unpack_max);
     rml->give_up_us = (uint64_t) param_int(&give_up) * 1000000u;
     rml_flow_init(rml);
     rml_exceptions_init(rml);

@@ -9,8 +9,16 @@
 #define RML_WIRE_VERSION 2u
 #define RML_WIRE_SIZE 80u
 
-/* What the payload was when it was sent: plain bytes, or an opal_buffer_t of either type. */
-enum rml_format { RML_RAW, RML_BUFFER_NON_DESC, RML_BUFFER_FULLY_DESC, RML_FORMATS };
+/* What the payload was when it was sent: plain bytes, or an opal_buffer_t of either type; or the
+ * latter, packed (rml/pack.h), which only control messages are. */
+enum rml_format {
+    RML_RAW,
+    RML_BUFFER_NON_DESC,
+    RML_BUFFER_FULLY_DESC,
+    RML_PACKED_NON_DESC,
+    RML_PACKED_FULLY_DESC,
+    RML_FORMATS,
+};
 
 /* Only RML_DATA has a payload, and with it format, tag, total and offset. */
 struct rml_header {

@@ -4,6 +4,7 @@
 #include <base/clock.h>
 #include <rml/calls.h>
 #include <rml/outgoing.h>
+#include <rml/pack.h>
 #include <rml/state.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,27 +265,69 @@ int rml_call_send_buffer_nb(struct rml *rml, const orte_process_name_t *peer, op
     return status;
 }
 
+/* A packed copy of a large control message; NULL: it goes as it is. Broadcasts are packed by their
+ * origin. */
+static opal_buffer_t *packed_copy(const struct rml *rml, const orte_process_name_t *peer,
+                                  enum oob_class class, orte_rml_tag_t tag,
+                                  const opal_buffer_t *buffer)
+{
+    if (class != OOB_CONTROL || tag == RML_TAG_XCAST || rml_name_equal(peer, &rml->config.name)) {
+        return NULL;
+    }
+    return rml_pack_buffer(rml, buffer);
+}
+
+opal_buffer_t *rml_pack_buffer(const struct rml *rml, const opal_buffer_t *buffer)
+{
+    size_t size = 0;
+    bool large = rml->compress_min > 0 && buffer->bytes_used >= rml->compress_min;
+    uint8_t *bytes = large ? rml_pack(buffer->base_ptr, buffer->bytes_used, &size) : NULL;
+    opal_buffer_t *packed = bytes ? OBJ_NEW(opal_buffer_t) : NULL;
+    if (!packed || opal_dss.load(packed, bytes, (int32_t) size) != OPAL_SUCCESS) {
+        free(bytes);
+        if (packed) {
+            OBJ_RELEASE(packed);
+        }
+        return NULL;
+    }
+    packed->type = buffer->type;
+    return packed;
+}
+
 int rml_send(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
              orte_rml_tag_t tag, opal_buffer_t **buffer, void (*done)(void *arg, int status),
              void *arg)
 {
     struct rml_send *send;
-    struct iovec whole = rewind_buffer(*buffer);
-    struct rml_request request = {
-        peer, tag, ORTE_RML_FLAG_RECURSIVE_CALLBACK, class, rml_format_of((*buffer)->type), &whole,
-        1,    true};
+    opal_buffer_t *packed = packed_copy(rml, peer, class, tag, *buffer);
+    opal_buffer_t *sent = packed ? packed : *buffer;
+    struct iovec whole = rewind_buffer(sent);
+    enum rml_format format = rml_format_of(sent->type);
+    struct rml_request request = {peer,
+                                  tag,
+                                  ORTE_RML_FLAG_RECURSIVE_CALLBACK,
+                                  class,
+                                  packed ? rml_format_packed(format) : format,
+                                  &whole,
+                                  1,
+                                  true};
     int status = create(&send, rml, &request);
     if (status != ORTE_SUCCESS) {
+        OBJ_RELEASE(packed);
         return status;
     }
-    send->buffer = *buffer;
+    send->buffer = sent;
     send->core_fn = done;
     send->arg = arg;
     status = start(rml, send, &request);
     if (status != ORTE_SUCCESS) {
         send->buffer = NULL;
         discard(rml, send);
+        OBJ_RELEASE(packed);
         return status;
+    }
+    if (packed) {
+        OBJ_RELEASE(*buffer);
     }
     *buffer = NULL;
     return ORTE_SUCCESS;

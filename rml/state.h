@@ -115,6 +115,8 @@ struct rml {
     bool listening; /* the loop's own */
     size_t pending_max;
     size_t unexpected_max;
+    size_t compress_min; /* 0: nothing is packed */
+    size_t unpack_max;
 };
 
 /* --- links.c --- */
@@ -233,6 +235,11 @@ void rml_exceptions_fini(struct rml *rml);
 /* Has the handlers called in their turn. */
 void rml_raise_locked(struct rml *rml, const orte_process_name_t *peer,
                       orte_rml_exception_t exception);
+
+/* --- send.c --- */
+
+/* The packed bytes of a large buffer; NULL: it stays as it is. */
+opal_buffer_t *rml_pack_buffer(const struct rml *rml, const opal_buffer_t *buffer);
 
 /* --- recv.c --- */
 

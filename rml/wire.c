@@ -61,8 +61,9 @@ static bool extent_valid(const struct rml_header *header, size_t payload)
 static bool content_valid(const struct rml_header *header, size_t payload)
 {
     if (header->stamp.kind == RML_DATA) {
+        bool packed = header->format >= RML_PACKED_NON_DESC;
         return header->tag != ORTE_RML_TAG_INVALID && header->stamp.dest_epoch != 0 &&
-               extent_valid(header, payload);
+               (!packed || header->stamp.class == OOB_CONTROL) && extent_valid(header, payload);
     }
     return payload == 0 && header->stamp.length == 0 && header->tag == 0 && header->total == 0 &&
            header->offset == 0 && header->format == RML_RAW;

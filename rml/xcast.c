@@ -8,6 +8,7 @@
 #include <base/param.h>
 #include <rml/cast.h>
 #include <rml/cast_wire.h>
+#include <rml/pack.h>
 #include <rml/state.h>
 #include <rml/xcast.h>
 #include <stdlib.h>
@@ -120,8 +121,10 @@ static void deliver(struct rml *rml, enum oob_class class, const struct rml_cast
     struct rml_info info = {header->origin, header->role, header->tag, class};
     struct iovec payload = {buffer->base_ptr + RML_CAST_SIZE, buffer->bytes_used - RML_CAST_SIZE};
     struct rml_message *message = rml_message_create(&info, header->format, &payload, 1);
-    if (!message) {
-        log_error(LOG_RML, "no memory for a broadcast of %zu bytes: it is lost", payload.iov_len);
+    if (!message || rml_message_unpack(message, rml->unpack_max) != ORTE_SUCCESS) {
+        log_error(LOG_RML, "a broadcast of %zu bytes cannot be unpacked or held: it is lost",
+                  payload.iov_len);
+        rml_message_destroy(message);
         return;
     }
     pthread_mutex_lock(&rml->lock);
@@ -269,7 +272,7 @@ static bool may_cast(struct rml *rml, const struct rml_info *info,
         return true;
     }
     return header->job == info->origin.jobid && header->tag > ORTE_RML_TAG_MAX &&
-           info->class == OOB_APP &&
+           !rml_format_is_packed(header->format) && info->class == OOB_APP &&
            under_way(&rml->xcast->casts[info->class], &info->origin) <= rml->xcast->window;
 }
 
@@ -498,8 +501,12 @@ int rml_xcast(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag, opal_buffer
         return status;
     }
     orte_process_name_t root = {rml_daemon_job(rml->config.name.jobid), 0};
+    opal_buffer_t *packed = daemon ? rml_pack_buffer(rml, buffer) : NULL;
+    const opal_buffer_t *sent = packed ? packed : buffer;
+    header.format = packed ? rml_format_packed(header.format) : header.format;
     status = rml_give(rml, &root, daemon ? OOB_CONTROL : OOB_APP, RML_TAG_XCAST,
-                      new_message(&header, buffer->base_ptr, buffer->bytes_used));
+                      new_message(&header, sent->base_ptr, sent->bytes_used));
+    OBJ_RELEASE(packed);
     if (status != ORTE_SUCCESS && !daemon) {
         unreserve(rml, header.number);
     }

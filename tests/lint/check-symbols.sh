@@ -43,9 +43,9 @@ for module in "$libraries"/keel-*.so; do
     report "every symbol of ${module##*/} begins with $own" "$(exported "$module" | grep -vE "^($own)")"
 done
 
-needed='libevent_core-[0-9.]+|libsodium|libc|libm|libdl|librt|libpthread|ld-[a-z0-9_-]+'
+needed='libevent_core-[0-9.]+|libsodium|libz|libc|libm|libdl|librt|libpthread|ld-[a-z0-9_-]+'
 needed="$needed|libgcc_s|lib[a-z]*san"
-report 'libkeel needs only libevent_core, libsodium and the C library' "$(readelf -dW "$libkeel" |
+report 'libkeel needs only libevent_core, libsodium, zlib and the C library' "$(readelf -dW "$libkeel" |
     sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE "^($needed)\.so")"
 
 echo "1..$number"

@@ -64,3 +64,6 @@ tests_unit_rml_test_cast_wire_SOURCES = tests/unit/rml/test-cast-wire.c
 tests_unit_rml_test_cast_wire_LDADD = tests/lib/libunit.la librml.la libbase.la
 tests_unit_rml_test_xcast_SOURCES = tests/unit/rml/test-xcast.c $(RML_CLUSTER)
 tests_unit_rml_test_xcast_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
+UNIT_TESTS += tests/unit/rml/test-pack
+tests_unit_rml_test_pack_SOURCES = tests/unit/rml/test-pack.c
+tests_unit_rml_test_pack_LDADD = tests/lib/libunit.la librml.la libbase.la

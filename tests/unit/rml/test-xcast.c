@@ -201,6 +201,62 @@ START_TEST(daemons_speak_to_daemons)
 }
 END_TEST
 
+/* --- what is packed --- */
+
+enum { LARGE = 3000000 };
+
+static void on_large(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    uint32_t *got = arg, bad = 0;
+    for (size_t i = 0; i < (*buffer)->bytes_used; i++) {
+        bad += (*buffer)->base_ptr[i] != (char) (i >> 12);
+    }
+    pthread_mutex_lock(&heard.lock);
+    heard.wrong =
+        heard.wrong || bad > 0 || (*buffer)->bytes_used != LARGE || info->role != OOB_KEY_CONTROL;
+    ++*got;
+    pthread_mutex_unlock(&heard.lock);
+}
+
+static opal_buffer_t *large_buffer(void)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    char *bytes = malloc(LARGE);
+    ck_assert(buffer && bytes);
+    for (size_t i = 0; i < LARGE; i++) {
+        bytes[i] = (char) (i >> 12);
+    }
+    ck_assert_int_eq(opal_dss.load(buffer, bytes, LARGE), OPAL_SUCCESS);
+    return buffer;
+}
+
+/* By its origin, over a relay, and in a broadcast. */
+START_TEST(large_control_messages_are_packed)
+{
+    chain_open(daemons, &a, &b);
+    rml_handle(daemons[2].rml, RML_TAG_LAUNCH, on_large, &heard.got[2]);
+    opal_buffer_t *large = large_buffer(), *packed = rml_pack_buffer(daemons[0].rml, large);
+    ck_assert(packed && packed->bytes_used < LARGE / 20);
+    OBJ_RELEASE(packed);
+    OBJ_RELEASE(large);
+    ck_assert_int_eq(
+        rml_give(daemons[0].rml, &daemons[2].name, OOB_CONTROL, RML_TAG_LAUNCH, large_buffer()),
+        ORTE_SUCCESS);
+    ck_assert_int_eq(
+        rml_xcast_give(daemons[0].rml, daemons[0].name.jobid, RML_TAG_LAUNCH, large_buffer()),
+        ORTE_SUCCESS);
+    bool both = false;
+    for (int i = 0; i < WAIT_S * 100 && !both; i++) {
+        usleep(10000);
+        pthread_mutex_lock(&heard.lock);
+        both = heard.got[2] == 2;
+        pthread_mutex_unlock(&heard.lock);
+    }
+    ck_assert(both && !heard.wrong);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
 /* --- who may --- */
 
 START_TEST(ranks_speak_to_their_own_with_their_own_tags)
@@ -250,5 +306,5 @@ START_TEST(without_daemons_each_is_sent_to)
 END_TEST
 
 UNIT_MAIN("rml/xcast", each_process_gets_each_once_in_order, a_lost_relay_takes_nothing_along,
-          daemons_speak_to_daemons, ranks_speak_to_their_own_with_their_own_tags,
-          without_daemons_each_is_sent_to)
+          daemons_speak_to_daemons, large_control_messages_are_packed,
+          ranks_speak_to_their_own_with_their_own_tags, without_daemons_each_is_sent_to)
