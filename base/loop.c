@@ -35,7 +35,7 @@ static uintptr_t this_thread(void)
     return (uintptr_t) pthread_self();
 }
 
-static void wake(struct loop *loop)
+void loop_wake(struct loop *loop)
 {
     const uint64_t one = 1;
     while (write(loop->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
@@ -153,7 +153,12 @@ static bool tasks_wait(struct loop *loop)
     return wait;
 }
 
-void loop_post(struct loop *loop, struct loop_task *task)
+bool loop_is_calling(const struct loop *loop)
+{
+    return atomic_load(&loop->owner) == this_thread() && loop->running;
+}
+
+bool loop_post_quietly(struct loop *loop, struct loop_task *task)
 {
     pthread_mutex_lock(&loop->lock);
     bool must_wake = false;
@@ -161,12 +166,17 @@ void loop_post(struct loop *loop, struct loop_task *task)
         task->posted = true;
         list_append(&loop->posted, &task->link);
         /* The loop's own callbacks need no wake-up: the loop looks before it sleeps. */
-        must_wake = !loop->woken && !(loop->running && atomic_load(&loop->owner) == this_thread());
+        must_wake = !loop->woken && !loop_is_calling(loop);
         loop->woken |= must_wake;
     }
     pthread_mutex_unlock(&loop->lock);
-    if (must_wake) {
-        wake(loop);
+    return must_wake;
+}
+
+void loop_post(struct loop *loop, struct loop_task *task)
+{
+    if (loop_post_quietly(loop, task)) {
+        loop_wake(loop);
     }
 }
 
@@ -258,7 +268,7 @@ void loop_stop(struct loop *loop)
     }
     atomic_store(&loop->stop, true);
     pthread_mutex_unlock(&loop->lock);
-    wake(loop);
+    loop_wake(loop);
     if (join) {
         pthread_join(loop->thread, NULL);
         atomic_store(&loop->owner, 0);

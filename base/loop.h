@@ -55,6 +55,12 @@ void loop_poll(struct loop *loop);
 /* Has task->run called soon on the loop; tasks run in the order of their posts. Posting a task that
  * is still waiting is a no-op. Any thread. */
 void loop_post(struct loop *loop, struct loop_task *task);
+/* The same in two steps, for callers with a lock that the task takes: post_quietly is called with
+ * it, and wake behind it when that has returned true. */
+bool loop_post_quietly(struct loop *loop, struct loop_task *task) KEEL_MUST_CHECK;
+void loop_wake(struct loop *loop);
+/* True inside the loop's own callbacks: what is posted there runs before the loop sleeps. */
+bool loop_is_calling(const struct loop *loop);
 /* Takes back a posted task; false: it ran or was never posted. Loop's thread. */
 bool loop_cancel(struct loop *loop, struct loop_task *task);
 

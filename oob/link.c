@@ -242,24 +242,23 @@ static void on_rest(struct loop_task *task)
     oob_link_unref(link);
 }
 
-static void arm_locked(struct oob_link *link)
+/* True: the loop is to be woken, once the lock is given back. */
+static bool arm_locked(struct oob_link *link)
 {
     link->armed = true;
-    loop_post(link->oob->loop, &link->rest);
+    return loop_post_quietly(link->oob->loop, &link->rest);
 }
 
 /* Writes what is queued, unless the loop is at it; what the kernel does not take is left to the
- * loop. */
-static void write_now_locked(struct oob_link *link, struct list *completed)
+ * loop. True: that is to be woken. */
+static bool write_now_locked(struct oob_link *link, struct list *completed)
 {
-    if (link->armed) {
-        return;
+    int status = link->armed ? 1 : outbox_write(&link->outbox, link->fd, completed);
+    if (status == 1) {
+        return false;
     }
-    int status = outbox_write(&link->outbox, link->fd, completed);
-    if (status != 1) {
-        link->broken = status < 0 ? -status : 0;
-        arm_locked(link);
-    }
+    link->broken = status < 0 ? -status : 0;
+    return arm_locked(link);
 }
 
 /* A single frame leaves soonest when its sender writes it. Many small ones leave sooner when the
@@ -285,17 +284,19 @@ void oob_send(struct oob_link *link, struct oob_tx *tx)
     }
     struct list completed;
     list_init(&completed);
+    struct loop *loop = NULL;
     pthread_mutex_lock(&link->lock);
     bool up = link->state == LINK_UP;
     if (up) {
         outbox_append(&link->outbox, tx);
-        if (in_burst_locked(link, tx)) {
-            arm_locked(link);
-        } else {
-            write_now_locked(link, &completed);
-        }
+        bool burst = in_burst_locked(link, tx);
+        bool wakes = burst ? arm_locked(link) : write_now_locked(link, &completed);
+        loop = wakes ? link->oob->loop : NULL; /* the link may end before it is woken */
     }
     pthread_mutex_unlock(&link->lock);
+    if (loop) {
+        loop_wake(loop);
+    }
     if (!up) {
         tx->done(tx, ORTE_ERR_COMM_FAILURE);
     }
@@ -305,13 +306,17 @@ void oob_send(struct oob_link *link, struct oob_tx *tx)
 void link_beat(struct oob_link *link, enum outbox_beat kind)
 {
     struct list completed;
+    bool wakes = false;
     list_init(&completed);
     pthread_mutex_lock(&link->lock);
     if (link->state == LINK_UP) {
         outbox_append_beat(&link->outbox, kind);
-        write_now_locked(link, &completed);
+        wakes = write_now_locked(link, &completed);
     }
     pthread_mutex_unlock(&link->lock);
+    if (wakes) {
+        loop_wake(link->oob->loop);
+    }
     complete(&completed, ORTE_SUCCESS);
 }
 
@@ -470,15 +475,19 @@ void oob_link_close(struct oob_link *link, bool flush)
     }
     oob_link_ref(link);
     struct list completed;
+    bool wakes = false;
     list_init(&completed);
     pthread_mutex_lock(&link->lock);
     link->state = LINK_CLOSING;
     if (flush || outbox_empty(&link->outbox)) {
         outbox_append_close(&link->outbox);
-        write_now_locked(link, &completed);
+        wakes = write_now_locked(link, &completed);
     }
     bool written = outbox_empty(&link->outbox);
     pthread_mutex_unlock(&link->lock);
+    if (wakes) {
+        loop_wake(link->oob->loop);
+    }
     complete(&completed, ORTE_SUCCESS);
 
     if (!flush) {

@@ -63,6 +63,36 @@ START_TEST(tasks_run_in_order)
 }
 END_TEST
 
+static void post_inside(struct loop_task *task)
+{
+    static struct letter inner = {{.run = note_letter}, 'i'};
+    (void) task;
+    ck_assert(loop_is_calling(loop));
+    ck_assert(!loop_post_quietly(loop, &inner.task)); /* it looks before it sleeps */
+}
+
+START_TEST(a_quiet_post_says_whether_to_wake)
+{
+    struct letter letter = {{.run = note_letter}, 'a'}, other = {{.run = note_letter}, 'b'};
+    struct loop_task inside = {.run = post_inside}, end = {.run = stop};
+    make_loop();
+    ck_assert(!loop_is_calling(loop));
+    ck_assert(loop_post_quietly(loop, &letter.task));
+    ck_assert(!loop_post_quietly(loop, &other.task)); /* the first one does */
+    loop_wake(loop);
+    loop_poll(loop);
+    ck_assert_str_eq(order, "ab");
+    ck_assert(loop_post_quietly(loop, &inside));
+    loop_wake(loop);
+    loop_poll(loop);
+    ck_assert_str_eq(order, "abi");
+    loop_post(loop, &end);
+    loop_run(loop);
+    ck_assert(!loop_is_calling(loop));
+    loop_destroy(loop);
+}
+END_TEST
+
 static struct letter second = {{.run = note_letter}, '2'};
 
 static void cancel_second(struct loop_task *task)
@@ -446,7 +476,8 @@ START_TEST(poll_inside_a_callback_is_a_no_op)
 }
 END_TEST
 
-UNIT_MAIN("loop", tasks_run_in_order, a_task_cancels_one_of_its_batch, a_task_frees_itself,
+UNIT_MAIN("loop", tasks_run_in_order, a_quiet_post_says_whether_to_wake,
+          a_task_cancels_one_of_its_batch, a_task_frees_itself,
           a_task_that_posts_itself_starves_nobody, stop_leaves_the_rest_posted, four_threads_post,
           no_wakeup_is_lost, the_thread_blocks_signals, another_thread_stops_run,
           a_thread_stops_itself_and_is_joined, timers_fire_in_order,
