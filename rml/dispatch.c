@@ -17,9 +17,11 @@ enum {
     YIELDS = 100,            /* and before it sleeps */
     NAP_US = 1000,           /* then it polls once per nap */
     LOOP_WAIT_US = 10000000, /* for work that another thread hands to the loop */
+    PUT_OFF_MAX = 32,        /* wakes of the loop's */
 };
 
 static void drain_on_loop(struct loop_task *task);
+static void wake_from_loop(struct loop_task *task);
 
 void rml_dispatch_init(struct rml *rml)
 {
@@ -31,11 +33,14 @@ void rml_dispatch_init(struct rml *rml)
     list_init(&rml->due);
     list_init(&rml->drain.link);
     rml->drain.run = drain_on_loop;
+    list_init(&rml->waker.link);
+    rml->waker.run = wake_from_loop;
 }
 
 void rml_dispatch_fini(struct rml *rml)
 {
     loop_cancel(rml->config.loop, &rml->drain);
+    loop_cancel(rml->config.loop, &rml->waker);
     for (struct list *link; (link = list_pop(&rml->due));) {
         struct rml_completion *completion = container_of(link, struct rml_completion, link);
         completion->drop(rml, completion);
@@ -45,9 +50,29 @@ void rml_dispatch_fini(struct rml *rml)
 
 /* --- the queue --- */
 
+/* Who is woken takes the lock first. The loop holds it, and is often about to bring more: it wakes
+ * when it has handled what it read, without the lock. */
 void rml_wake_locked(struct rml *rml)
 {
-    if (rml->sleepers > 0) {
+    if (rml->sleepers == 0) {
+        return;
+    }
+    if (loop_is_calling(rml->config.loop) && ++rml->put_off < PUT_OFF_MAX) {
+        loop_post(rml->config.loop, &rml->waker);
+    } else {
+        rml->put_off = 0;
+        pthread_cond_broadcast(&rml->wake);
+    }
+}
+
+static void wake_from_loop(struct loop_task *task)
+{
+    struct rml *rml = container_of(task, struct rml, waker);
+    pthread_mutex_lock(&rml->lock);
+    rml->put_off = 0;
+    bool wakes = rml->sleepers > 0;
+    pthread_mutex_unlock(&rml->lock);
+    if (wakes) {
         pthread_cond_broadcast(&rml->wake);
     }
 }

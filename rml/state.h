@@ -86,6 +86,8 @@ struct rml {
     bool in_callback;        /* it is inside a callback, which holds others back */
     unsigned sleepers;
     pthread_cond_t wake;
+    struct loop_task waker; /* the loop's wakes, put off until it is done with what it has read */
+    unsigned put_off;       /* that many since the last */
     struct loop_task drain;
     int (*poll)(void *arg); /* data plane progress while orte_rml blocks */
     void *poll_arg;
