@@ -31,7 +31,8 @@ static struct handshake_self feed_self(struct feed *feed, uint32_t vpid)
                                   .epoch = 7,
                                   .security = choices % OOB_SECURITIES,
                                   .attested = choices & 4,
-                                  .aes = choices & 8};
+                                  .aes = choices & 8,
+                                  .ping = choices & 32};
     if (choices & 16) {
         self.name.jobid = feed_u32(feed);
         self.name.vpid = feed_u32(feed);

@@ -1,9 +1,10 @@
-/* The RML's frames: what the header's decoder takes is what its encoder writes, and what the
- * assembly makes of frames in any order is what they said. */
+/* The RML's frames and broadcasts: what the headers' decoders take is what their encoders write,
+ * and what the assembly makes of frames in any order is what they said. */
 #include <config.h>
 
 #include <limits.h>
 #include <rml/assemble.h>
+#include <rml/cast_wire.h>
 #include <rml/rml_wire.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,22 @@ static void decode(const uint8_t *frame, size_t size, struct rml_header *header,
                    "a frame lies in its message");
     } else {
         fuzz_check(memcmp(header, &untouched, sizeof(*header)) == 0, "an error has no effect");
+    }
+}
+
+/* The payload of a broadcast's messages. */
+static void decode_cast(const struct rml_message *message)
+{
+    struct rml_cast_header header, untouched;
+    uint8_t again[RML_CAST_SIZE];
+    memset(&header, 0x5a, sizeof(header));
+    untouched = header;
+    if (rml_cast_decode(&header, message->data, message->size) == ORTE_SUCCESS) {
+        rml_cast_encode(again, &header);
+        fuzz_check(memcmp(again, message->data, RML_CAST_SIZE) == 0,
+                   "a broadcast's header is written as it was read");
+    } else {
+        fuzz_check(memcmp(&header, &untouched, sizeof(header)) == 0, "an error has no effect");
     }
 }
 
@@ -92,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             fuzz_check(assembly.capacity <= 2 * came, "memory follows the bytes that came");
             if (message) {
                 fuzz_check(message->size == header.total, "a whole message has its total");
+                decode_cast(message);
                 deliver(message, feed_byte(&feed));
             }
         }
