@@ -168,6 +168,16 @@ void star_close(struct node *daemon, struct node *a, struct node *b)
     cluster_end();
 }
 
+/* Its contact string without the unix socket, which would be taken first. */
+static void leave_tcp(struct node *node)
+{
+    char *begin = strstr(node->contact, ";unix://");
+    if (begin) {
+        const char *end = strchr(begin + 1, ';');
+        memmove(begin, end ? end : "", end ? strlen(end) + 1 : 1);
+    }
+}
+
 void chain_open(struct node daemons[3], struct node *a, struct node *b)
 {
     static const uint32_t daemon_of[] = {0, 2};
@@ -181,6 +191,8 @@ void chain_open(struct node daemons[3], struct node *a, struct node *b)
     node_open(b, NODE_RANK, RANK(1), 1);
     node_link(a, &daemons[0]);
     node_link(b, &daemons[2]);
+    leave_tcp(&daemons[0]);
+    leave_tcp(&daemons[1]);
     node_link(&daemons[1], &daemons[0]);
     node_link(&daemons[2], &daemons[1]);
 }

@@ -3,6 +3,8 @@
 #include "cluster.h"
 #include <base/fault.h>
 #include <base/param.h>
+#include <oob/endpoint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
@@ -64,6 +66,84 @@ START_TEST(streams_through_resets)
     }
     ck_assert_uint_gt(links, 4);                         /* they broke */
     ck_assert_int_ne(sem_trywait(&daemons[1].downs), 0); /* and nobody was told */
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
+/* --- resets of the sockets themselves --- */
+
+enum { MANY = 100000, RESET_EVERY_US = 100000 };
+
+static size_t small_size(uint32_t number)
+{
+    return number % 5000 == 0 ? 300000 : number * 2654435761u % 60;
+}
+
+static void *send_many(void *arg)
+{
+    struct node *from = arg, *to = from == &a ? &b : &a;
+    static _Thread_local uint8_t data[300000];
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct iovec part = {data, small_size(i)};
+        fill(data, small_size(i), i);
+        ck_assert_int_eq(rml_call_send(from->rml, &to->name, &part, 1, TAG, 0),
+                         (int) small_size(i));
+    }
+    return NULL;
+}
+
+static void *receive_many(void *arg)
+{
+    struct node *at = arg, *from = at == &a ? &b : &a;
+    static _Thread_local uint8_t data[300000];
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct iovec part = {data, sizeof(data)};
+        int got = rml_call_recv(at->rml, &from->name, &part, 1, TAG, 0);
+        ck_assert_msg(got == (int) small_size(i) && filled(data, small_size(i), i),
+                      "message %u: %d bytes", i, got);
+    }
+    return NULL;
+}
+
+/* A connected TCP socket that is disconnected sends a reset. */
+static void reset_links(struct node *node, void *arg)
+{
+    static const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    unsigned *resets = arg;
+    for (int i = 0; i < 3; i++) {
+        pthread_mutex_lock(&node->rml->lock);
+        const struct rml_peer *peer = rml_peer_find(&node->rml->peers, &daemons[i].name);
+        if (peer && peer->link && !peer->link->is_unix) {
+            *resets += connect(peer->link->fd, &nowhere, sizeof(nowhere)) == 0;
+        }
+        pthread_mutex_unlock(&node->rml->lock);
+    }
+}
+
+/* The relay in the middle loses both its links ten times a second. */
+START_TEST(a_hundred_thousand_messages_each_way_through_resets)
+{
+    pthread_t threads[4];
+    void *(*const jobs[])(void *) = {send_many, send_many, receive_many, receive_many};
+    ck_assert_int_eq(param_override("rml_reconnect_ms", "20000"), ORTE_SUCCESS);
+    chain_open(daemons, &a, &b);
+    for (int i = 0; i < 4; i++) {
+        pthread_create(&threads[i], NULL, jobs[i], i % 2 ? &b : &a);
+    }
+    unsigned resets = 0;
+    uint32_t both = 2; /* receivers that are not done */
+    while (both > 0) {
+        usleep(RESET_EVERY_US);
+        node_on_loop(&daemons[1], reset_links, &resets);
+        while (both > 0 && pthread_tryjoin_np(threads[4 - both], NULL) == 0) {
+            both--;
+        }
+    }
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    printf("# %u resets\n", resets);
+    ck_assert_uint_gt(resets, 4);
+    ck_assert_int_ne(sem_trywait(&daemons[1].downs), 0);
     chain_close(daemons, &a, &b);
 }
 END_TEST
@@ -224,6 +304,6 @@ START_TEST(who_waits_behind_a_full_queue_is_told)
 }
 END_TEST
 
-UNIT_MAIN("rml/mend", streams_through_resets, a_successor_gets_nothing_that_was_not_for_it,
-          a_receive_from_one_who_ended, a_slow_receiver_is_waited_for,
-          who_waits_behind_a_full_queue_is_told)
+UNIT_MAIN("rml/mend", streams_through_resets, a_hundred_thousand_messages_each_way_through_resets,
+          a_successor_gets_nothing_that_was_not_for_it, a_receive_from_one_who_ended,
+          a_slow_receiver_is_waited_for, who_waits_behind_a_full_queue_is_told)
