@@ -103,6 +103,7 @@ bool plm_end(struct hnp *hnp);
 
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);
+uint64_t hnp_launch_limit_us(void); /* what daemons have to start ranks */
 
 /* hnp_uri.c: --report-uri */
 int hnp_report_uri(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;

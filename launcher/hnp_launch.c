@@ -17,6 +17,11 @@ static struct param launch_timeout = {.name = "plm_launch_timeout_s",
                                       .unit = "s",
                                       .help = "How long the daemons may take to start their ranks"};
 
+uint64_t hnp_launch_limit_us(void)
+{
+    return (uint64_t) param_int(&launch_timeout) * 1000000u;
+}
+
 static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
 {
     uint32_t *copy = calloc(count, sizeof(*copy));
@@ -97,7 +102,7 @@ void hnp_launch(struct hnp *hnp)
         hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
         return;
     }
-    loop_timer_start(&hnp->start_timer, (uint64_t) param_int(&launch_timeout) * 1000000u);
+    loop_timer_start(&hnp->start_timer, hnp_launch_limit_us());
     hnp_enter(hnp, PHASE_LAUNCHING);
     hnp->tree_stands = true;
     status = fill_map(hnp, &launch.map);

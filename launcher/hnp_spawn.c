@@ -11,16 +11,56 @@
 
 enum { PROGRAMS_MAX = 1024, RANKS_MAX = 1 << 16 };
 
-/* A request on its way: which daemon asked, how many daemons have yet to start their part. */
+/* A request on its way: which daemon asked, how many daemons have yet to start their part, which
+ * have. */
 struct spawn_request {
     struct list link;
+    struct hnp *hnp;
+    struct loop_timer timer;
     uint32_t asker;
     uint64_t request;
     uint32_t number;
     uint32_t first, count; /* its ranks */
     uint32_t missing;
     int32_t status; /* the first error */
+    bool started[]; /* by vpid */
 };
+
+static void request_free(struct spawn_request *request)
+{
+    loop_timer_stop(&request->timer);
+    list_remove(&request->link);
+    free(request);
+}
+
+static void too_late(struct loop_timer *timer)
+{
+    struct spawn_request *request = container_of(timer, struct spawn_request, timer);
+    struct hnp *hnp = request->hnp;
+    uint32_t vpid = 0;
+    while (vpid < hnp->peer_count && (request->started[vpid] || !hnp_peer_lives(hnp, vpid))) {
+        vpid++;
+    }
+    if (vpid < hnp->peer_count) {
+        hnp_fail(hnp, EXIT_RUNTIME, "node %s: its daemon has not started more ranks in time",
+                 hnp->peers[vpid].node);
+    }
+}
+
+static struct spawn_request *request_new(struct hnp *hnp, uint32_t asker, uint64_t id)
+{
+    struct spawn_request *request = calloc(1, sizeof(*request) + hnp->peer_count);
+    if (request) {
+        request->hnp = hnp;
+        request->asker = asker;
+        request->request = id;
+        request->number = ++hnp->spawn_count;
+        loop_timer_init(&request->timer, hnp->loop, too_late);
+        loop_timer_start(&request->timer, hnp_launch_limit_us());
+        list_append(&hnp->spawns, &request->link);
+    }
+    return request;
+}
 
 static void answer(struct hnp *hnp, uint32_t asker, uint64_t request, int32_t status,
                    uint32_t number)
@@ -210,11 +250,8 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
     bool running = (hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING) &&
                    !hnp->failing && spawned.parent < hnp->plan.rank_count;
     status = running ? read_programs(buffer, &spawned, &counts) : ORTE_ERR_NOT_AVAILABLE;
-    struct spawn_request *request = status == ORTE_SUCCESS ? calloc(1, sizeof(*request)) : NULL;
+    struct spawn_request *request = status == ORTE_SUCCESS ? request_new(hnp, asker, id) : NULL;
     if (request) {
-        *request =
-            (struct spawn_request){.asker = asker, .request = id, .number = ++hnp->spawn_count};
-        list_append(&hnp->spawns, &request->link);
         (void) start(hnp, &spawned, counts, request);
     } else {
         answer(hnp, asker, id, status != ORTE_SUCCESS ? status : ORTE_ERR_OUT_OF_RESOURCE, 0);
@@ -252,10 +289,10 @@ int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
         return ORTE_SUCCESS;
     }
     request->status = request->status != ORTE_SUCCESS ? request->status : outcome;
+    request->started[vpid] = true;
     if (--request->missing == 0) {
         answer(hnp, request->asker, request->request, request->status, number);
-        list_remove(&request->link);
-        free(request);
+        request_free(request);
     }
     return ORTE_SUCCESS;
 }
@@ -264,7 +301,6 @@ void hnp_spawn_fini(struct hnp *hnp)
 {
     struct spawn_request *request;
     list_for_each (request, &hnp->spawns, struct spawn_request, link) {
-        list_remove(&request->link);
-        free(request);
+        request_free(request);
     }
 }

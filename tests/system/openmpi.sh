@@ -76,6 +76,13 @@ run_limited 20 "$keelrun" $ob1 --simulate 2x1 --mca fault launcher.spawn:error=E
 is "daemons that cannot start more ranks: exit code" 125 "$code"
 like "daemons that cannot start more ranks: the reason" "$work/err" \
     "^keelrun: node [^ ]*: more ranks cannot be started: "
+printf '#!/bin/sh\nshift\nKEEL_MCA_fault=launcher.spawn:delay=60000 exec "$@"\n' >"$work/agent"
+chmod +x "$work/agent"
+run_limited 20 "$keelrun" $ob1 --host far:1 --mca plm_rsh_agent "$work/agent" \
+    --mca plm_launch_timeout_s 3 "$work/spawn_none"
+is "a daemon that does not start more ranks: exit code" 125 "$code"
+like "a daemon that does not start more ranks: the reason" "$work/err" \
+    "^keelrun: node far: its daemon has not started more ranks in time$"
 
 # --- a thread that is late ---
 
