@@ -4,6 +4,10 @@
 #include <rml/message.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LARGE = 16 << 20, STEP = 1 << 20 };
 
 size_t rml_iov_size(const struct iovec *parts, size_t count)
 {
@@ -73,6 +77,31 @@ void rml_message_destroy(struct rml_message *message)
     }
 }
 
+/* What was copied from a large message is given back at once, so that it is not there twice. Its
+ * whole pages only: others are the allocator's, too. */
+static void give_back(uint8_t *from, uint8_t *to)
+{
+    uintptr_t page = (uintptr_t) sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t) from + page - 1) & ~(page - 1),
+              end = (uintptr_t) to & ~(page - 1);
+    if (first < end) {
+        (void) madvise((void *) first, end - first, MADV_DONTNEED);
+    }
+}
+
+static void copy_out(struct rml_message *message, size_t at, void *to, size_t length)
+{
+    uint8_t *data = message->data;
+    size_t step = message->size >= LARGE ? STEP : length;
+    for (size_t done = 0, now; done < length; done += now) {
+        now = length - done < step ? length - done : step;
+        memcpy((uint8_t *) to + done, data + at + done, now);
+        if (message->size >= LARGE) {
+            give_back(data + at + done, data + at + done + now);
+        }
+    }
+}
+
 int rml_message_scatter(struct rml_message *message, struct iovec *parts, int count, int flags)
 {
     if (flags & ORTE_RML_ALLOC) {
@@ -85,7 +114,7 @@ int rml_message_scatter(struct rml_message *message, struct iovec *parts, int co
         size_t left = message->size - done;
         size_t length = parts[i].iov_len < left ? parts[i].iov_len : left;
         if (length > 0) {
-            memcpy(parts[i].iov_base, message->data + done, length);
+            copy_out(message, done, parts[i].iov_base, length);
             done += length;
         }
     }

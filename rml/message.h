@@ -32,7 +32,8 @@ void rml_message_destroy(struct rml_message *message);
 
 /* Delivers into a receive's scatter list by its flags: ORTE_RML_ALLOC puts the message's own memory
  * into parts[0] (the caller frees it) and takes it from the message, else the bytes are copied as
- * far as there is space. Returns the bytes delivered, or with ORTE_RML_TRUNC the message's size. */
+ * far as there is space, and a large message's are gone from it then. Returns the bytes delivered,
+ * or with ORTE_RML_TRUNC the message's size. */
 int rml_message_scatter(struct rml_message *message, struct iovec *parts, int count, int flags);
 /* Hands the message's memory to a constructed buffer, which is emptied first. */
 int rml_message_load(struct rml_message *message, opal_buffer_t *buffer) KEEL_MUST_CHECK;

@@ -70,3 +70,6 @@ tests_unit_rml_test_pack_LDADD = tests/lib/libunit.la librml.la libbase.la
 UNIT_TESTS += tests/unit/rml/test-forest
 tests_unit_rml_test_forest_SOURCES = tests/unit/rml/test-forest.c
 tests_unit_rml_test_forest_LDADD = tests/lib/libsim.la tests/lib/libunit.la librml.la libbase.la
+UNIT_TESTS += tests/unit/rml/test-memory
+tests_unit_rml_test_memory_SOURCES = tests/unit/rml/test-memory.c $(RML_CLUSTER)
+tests_unit_rml_test_memory_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la

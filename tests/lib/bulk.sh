@@ -1,0 +1,48 @@
+# shellcheck shell=bash
+# What a large message costs in memory, at its ends and in the daemons that relay it; sourced.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+peak_kib()
+{
+    sed -n 's/^VmHWM:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$1/status"
+}
+
+# Growth of a daemon's peak since it was noted.
+growth()
+{
+    echo $(($(peak_kib "$1") - ${before[$1]}))
+}
+
+at_most()
+{
+    [ -n "$1" ] && [ "$1" -le "$2" ]
+}
+
+# bulk MIB alloc|into SECONDS: over the chain of daemons 1, 2, 3 (radix 1), of which 2 is a relay.
+bulk()
+{
+    local one mib=$1 how=$2 seconds=$3 over
+    declare -gA before=()
+    rm -f "$work/go" "$work/end"
+    start "$keelrun" --mca routed_radix 1 --simulate 3x1 -n 3 "$helpers/bulk" "$mib" "$work" "$how"
+    if ! wait_for 20 grep -qs ready "$work/out"; then
+        ok "$mib MiB, $how: it starts" false
+        return
+    fi
+    for one in $(descendants "$pid" | awk '$2 == "keeld" { print $1 }'); do
+        before[$one]=$(peak_kib "$one")
+    done
+    : >"$work/go"
+    ok "$mib MiB, $how: it arrives" wait_for "$seconds" grep -qs '^done 0' "$work/out"
+    for one in "${!before[@]}"; do
+        over=$(growth "$one")
+        ok "$mib MiB, $how: a daemon needs at most 4 MiB ($over KiB)" at_most "$over" 4096
+    done
+    for one in 0 2; do
+        over=$(sed -n "s/^rank $one: over by \(-*[0-9]*\) KiB/\1/p" "$work/out")
+        ok "$mib MiB, $how: rank $one needs at most 16 MiB more ($over KiB)" at_most "$over" 16384
+    done
+    : >"$work/end"
+    await 20
+    is "$mib MiB, $how: exit code" 0 "$code"
+}
