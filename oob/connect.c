@@ -164,6 +164,11 @@ static void on_step(struct greeting *greeting)
     const struct handshake *handshake = &greeting->handshake;
     if (handshake->state == HANDSHAKE_DONE) {
         struct oob *oob = connect->oob;
+        if (handshake->self.epoch != oob->epoch) { /* oob_renew came in between */
+            greeting_end(greeting);
+            try_addresses(connect);
+            return;
+        }
         struct oob_peer peer = oob_peer_of(greeting);
         struct oob_link *link;
         int status = link_create(&link, oob, handshake, &peer);

@@ -465,6 +465,13 @@ static void on_close_deadline(struct loop_timer *timer)
     link_end(link, outbox_empty(&link->outbox) ? ORTE_SUCCESS : ORTE_ERR_COMM_FAILURE);
 }
 
+void oob_link_break(struct oob_link *link)
+{
+    if (link->state == LINK_UP) {
+        link_end(link, ORTE_ERR_COMM_FAILURE);
+    }
+}
+
 void oob_link_close(struct oob_link *link, bool flush)
 {
     if (link->state != LINK_UP) {

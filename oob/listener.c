@@ -326,6 +326,10 @@ static void decide(struct pending *pending)
     struct oob *oob = pending->oob;
     struct oob_peer peer = oob_peer_of(&pending->greeting);
     int status;
+    if (pending->greeting.handshake.self.epoch != oob->epoch) { /* oob_renew came in between */
+        pending_end(pending);
+        return;
+    }
     if (pending->greeting.handshake.ping) {
         answer_ping(pending, &peer);
         return;

@@ -132,6 +132,12 @@ void oob_set_key(struct oob *oob, enum oob_key kind, const uint8_t key[KEY_BYTES
     oob->held[kind] = true;
 }
 
+void oob_renew(struct oob *oob, uint64_t epoch)
+{
+    assert(loop_is_current(oob->loop));
+    oob->epoch = epoch;
+}
+
 void oob_rename(struct oob *oob, const orte_process_name_t *name)
 {
     assert(loop_is_current(oob->loop));

@@ -70,6 +70,8 @@ void oob_destroy(struct oob *oob);
 /* A key that this process holds; it is copied and wiped by oob_destroy. */
 void oob_set_key(struct oob *oob, enum oob_key kind, const uint8_t key[KEY_BYTES]);
 
+/* Another incarnation from now on; links that are up keep the old one. On the loop. */
+void oob_renew(struct oob *oob, uint64_t epoch);
 /* Another name from now on. There is no link, listener or connect yet. On the loop. */
 void oob_rename(struct oob *oob, const orte_process_name_t *name);
 
@@ -128,5 +130,7 @@ void oob_link_watch(struct oob_link *link, uint64_t suspect_us, uint64_t fail_us
 /* Ends a link; what is queued is written first, for at most a second, when flush is set. On the
  * loop; down follows, perhaps before the call returns. */
 void oob_link_close(struct oob_link *link, bool flush);
+/* Ends a link as if it had broken: both ends' down get an error. On the loop. */
+void oob_link_break(struct oob_link *link);
 
 #endif

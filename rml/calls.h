@@ -32,6 +32,7 @@ int rml_call_recv_buffer_nb(struct rml *rml, const orte_process_name_t *peer, or
 int rml_call_recv_cancel(struct rml *rml, const orte_process_name_t *peer, orte_rml_tag_t tag);
 
 int rml_call_get_new_name(struct rml *rml, orte_process_name_t *name);
+int rml_call_ft_event(struct rml *rml, int state);
 int rml_call_ping(struct rml *rml, const char *contact, const struct timeval *tv);
 int rml_call_add_exception_handler(struct rml *rml, orte_rml_exception_callback_t fn);
 int rml_call_del_exception_handler(struct rml *rml, orte_rml_exception_callback_t fn);

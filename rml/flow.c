@@ -339,7 +339,8 @@ static bool fill_batch_locked(struct rml *rml, struct rml_peer *peer, uint64_t n
     }
     take_way_locked(peer, hop, now);
     for (int class = 0; class < OOB_CLASSES; class ++) {
-        while (batch->count < BATCH &&
+        bool held = rml->held && class == OOB_APP;
+        while (!held && batch->count < BATCH &&
                (out = rml_session_next(peer->session, class, now, &stamp))) {
             struct oob_tx *tx = rml_send_tx_locked(rml, out, &stamp);
             if (rml_way_open_locked(hop, tx, &batch->link[batch->count])) {

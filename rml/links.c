@@ -403,7 +403,7 @@ static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
         old = peer->link;
         upstream = peer->upstream;
         broken = peer->broken != NULL;
-        resumed = peer->broken && peer->session && peer->session->peer == info->epoch;
+        resumed = peer->broken && peer->session && rml_session_is_with(peer->session, info->epoch);
         rml_mend_forget_locked(peer);
         attach_locked(peer, link);
         if (rml_awaits_repair_locked(rml, &peer->name)) {

@@ -144,8 +144,8 @@ static int del_exception_handler(orte_rml_exception_callback_t cbfunc)
 
 static int ft_event(int state)
 {
-    (void) state;
-    return ORTE_ERR_NOT_SUPPORTED;
+    struct rml *rml = enabled();
+    return rml ? rml_call_ft_event(rml, state) : ORTE_ERR_COMM_DISABLED;
 }
 
 orte_rml_module_t orte_rml = {

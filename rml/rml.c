@@ -451,6 +451,7 @@ void rml_flush(struct rml *rml)
     if (loop_is_current(rml->config.loop)) {
         return; /* nobody else would write */
     }
+    rml_resume(rml);
     rml_hurry(rml);
     pthread_mutex_lock(&rml->lock);
     while (rml->sends_open > 0 && clock_us() < deadline) {

@@ -89,6 +89,32 @@ bool rml_session_forget(struct rml_session *session)
     return used;
 }
 
+void rml_session_restart(struct rml_session *session, uint64_t self, struct list *ended)
+{
+    session->self = self;
+    renew_in(session);
+    renew_out(session, ended);
+    session->doubt_at = 0;
+    session->ask_who = false;
+    session->announce = rml_session_forget(session) || session->announce;
+}
+
+/* The question who is there tells the peer that somebody else asks. */
+bool rml_session_announce(struct rml_session *session, uint64_t now)
+{
+    bool announce = session->announce;
+    session->announce = false;
+    if (announce) {
+        doubt(session, now);
+    }
+    return announce;
+}
+
+bool rml_session_is_with(const struct rml_session *session, uint64_t peer)
+{
+    return (session->peer ? session->peer : session->last) == peer;
+}
+
 /* --- receiving --- */
 
 static void take_ack(struct rml_session *session, const struct rml_stamp *stamp, uint64_t now,

@@ -22,6 +22,7 @@ struct rml_session {
     uint64_t doubt_at; /* when it was asked; 0: never, or it was answered */
     bool ask_who;      /* it is yet to be sent */
     bool opening;      /* peer is not known, and probes go out */
+    bool announce;     /* the peer is to learn of this incarnation */
     struct rml_sender out[OOB_CLASSES];
     struct rml_receiver in[OOB_CLASSES];
     bool used; /* a message was exchanged with this incarnation since it was forgotten */
@@ -69,6 +70,13 @@ void rml_session_fail(struct rml_session *session, struct list *failed);
  * now on is for that one. Nothing is pending. Had messages been exchanged since it was last
  * forgotten? */
 bool rml_session_forget(struct rml_session *session);
+/* This process is another incarnation from now on: what is pending ended, both directions begin
+ * anew, and who is there is learned again. Announcing it, once there is a way, lets a peer know
+ * with which messages had been exchanged. True: there is something to say. */
+void rml_session_restart(struct rml_session *session, uint64_t self, struct list *ended);
+bool rml_session_announce(struct rml_session *session, uint64_t now);
+/* Is this the incarnation of the peer, as far as is known or was? */
+bool rml_session_is_with(const struct rml_session *session, uint64_t peer);
 /* Asks for, and gives, the acknowledgements that are outstanding: the end is near. */
 void rml_session_hurry(struct rml_session *session, uint64_t now);
 bool rml_session_pending(const struct rml_session *session);

@@ -77,6 +77,7 @@ struct rml {
     struct loop_timer tick_timer; /* the loop's own */
     uint64_t window;
     uint64_t give_up_us; /* 0: never */
+    bool held;           /* a checkpoint: the application's frames stay here */
 
     /* rml/dispatch.c */
     struct list due;         /* struct rml_completion, in the order of completion */
@@ -229,6 +230,11 @@ void rml_hear_unreachable(struct rml *rml, const struct rml_header *header);
 /* A message takes of its origin's credit until it is consumed. */
 void rml_hold_locked(struct rml *rml, struct rml_peer *peer, struct rml_message *message);
 void rml_consumed_locked(struct rml *rml, struct rml_message *message);
+
+/* --- ftevent.c --- */
+
+/* What was held back at a checkpoint goes. */
+void rml_resume(struct rml *rml);
 
 /* --- exception.c --- */
 

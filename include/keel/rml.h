@@ -133,7 +133,7 @@ typedef int (*orte_rml_module_recv_cancel_fn_t)(orte_process_name_t *peer, orte_
 typedef int (*orte_rml_module_exception_fn_t)(orte_rml_exception_callback_t cbfunc);
 typedef int (*orte_rml_module_ft_event_fn_t)(int state);
 
-/* The interface; orte_rml(7) says what each member does and which come later. */
+/* The interface; orte_rml(7) says what each member does. */
 struct orte_rml_module_t {
     orte_rml_module_enable_comm_fn_t enable_comm;
     orte_rml_module_finalize_fn_t finalize;

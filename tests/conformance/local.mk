@@ -63,7 +63,7 @@ rml_matrix = tests/conformance/rml/matrix.h tests/conformance/rml/call.h \
 	tests/conformance/rml/sends.c tests/conformance/rml/receives.c \
 	tests/conformance/rml/others.c tests/conformance/rml/refusals.c tests/conformance/rml/memory.c \
 	tests/conformance/rml/exceptions.c tests/conformance/rml/pings.c \
-	tests/conformance/rml/names.c
+	tests/conformance/rml/names.c tests/conformance/rml/checkpoints.c
 check_PROGRAMS += tests/conformance/rml/job
 tests_conformance_rml_job_SOURCES = tests/conformance/rml/job.c $(rml_matrix)
 tests_conformance_rml_job_LDFLAGS = $(AM_LDFLAGS) -no-install

@@ -16,7 +16,6 @@ void contact_is_told(const struct cell *cell);
 void contact_is_recorded(const struct cell *cell);
 void cancelling(const struct cell *cell);
 void nothing_to_cancel(const struct cell *cell);
-void comes_later(const struct cell *cell);
 
 /* refusals.c */
 void wrong_arguments(const struct cell *cell);
@@ -43,6 +42,11 @@ void nobody_answers_in_time(const struct cell *cell);
 void pings_before(const struct cell *cell);
 void pings_after(const struct cell *cell);
 
+/* checkpoints.c */
+void checkpoints_and_restarts(const struct cell *cell);
+void no_such_state(const struct cell *cell);
+void no_state_now(const struct cell *cell);
+
 /* names.c */
 void has_a_name(const struct cell *cell);
 void nowhere_for_a_name(const struct cell *cell);
@@ -50,5 +54,6 @@ void no_name_after(const struct cell *cell);
 
 /* memory.c */
 void without_memory(const struct cell *cell);
+void restart_without_memory(const struct cell *cell);
 
 #endif

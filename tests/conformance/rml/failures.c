@@ -24,6 +24,10 @@ void wait_until(const bool *done)
     wait_done(&a, done);
 }
 
+void all_together(void)
+{
+}
+
 void wait_idly(void)
 {
     for (int i = 0; i < 50; i++) {
@@ -126,8 +130,22 @@ static void the_daemon_goes(const struct cell *cell)
     teardown();
 }
 
+static void restart_without_a_daemon(void)
+{
+    setup();
+    node_close(&daemon_);
+    must(orte_rml.ft_event(OPAL_CRS_RESTART) == ORTE_ERR_COMM_FAILURE);
+    say(&me, 78, true, "me", 2);
+    hear(&me, 78, true, "me", 2);
+    teardown();
+}
+
 static void peer_ended(const struct cell *cell)
 {
+    if (cell->fn == FT_EVENT) {
+        restart_without_a_daemon();
+        return;
+    }
     the_peer_goes(cell);
     the_daemon_goes(cell);
 }
@@ -143,8 +161,22 @@ static void ping_in_a_daemon(const struct cell *cell)
     teardown();
 }
 
+static void checkpoint_in_a_daemon(void)
+{
+    setup();
+    rml_install(daemon_.rml);
+    must(orte_rml.enable_comm() == ORTE_SUCCESS);
+    must(orte_rml.ft_event(OPAL_CRS_CHECKPOINT) == ORTE_ERR_NOT_SUPPORTED);
+    must(orte_rml.ft_event(OPAL_CRS_RESTART) == ORTE_ERR_NOT_SUPPORTED);
+    teardown();
+}
+
 static void blocking_in_a_daemon(const struct cell *cell)
 {
+    if (cell->fn == FT_EVENT) {
+        checkpoint_in_a_daemon();
+        return;
+    }
     if (cell->fn == PING) {
         ping_in_a_daemon(cell);
         return;
@@ -210,8 +242,16 @@ START_TEST(receives_of_buffers)
 }
 END_TEST
 
+START_TEST(restarts)
+{
+    run_failures(FT_EVENT);
+}
+END_TEST
+
 START_TEST(daemons_do_not_block)
 {
+    chosen = FT_EVENT;
+    each_cell(IN_CLUSTER, NOT_SUPPORTED, run);
     for (chosen = PING; chosen <= RECV_BUFFER_NB; chosen += 2) {
         each_cell(IN_CLUSTER, NOT_SUPPORTED, run);
     }
@@ -219,4 +259,4 @@ START_TEST(daemons_do_not_block)
 END_TEST
 
 UNIT_MAIN("rml/failures", sends_of_bytes, sends_of_buffers, receives_of_bytes, receives_of_buffers,
-          daemons_do_not_block)
+          restarts, daemons_do_not_block)

@@ -51,6 +51,11 @@ void wait_idly(void)
     }
 }
 
+void all_together(void)
+{
+    must(keel_fence() == ORTE_SUCCESS);
+}
+
 static void run(const struct cell *cell)
 {
     struct filling filling = filling_of(cell);
@@ -65,7 +70,7 @@ static void run_together(const struct cell *cell)
         return; /* the last, below */
     }
     run(cell);
-    must(keel_fence() == ORTE_SUCCESS); /* a rank that fails ends the job in this cell */
+    all_together(); /* a rank that fails ends the job in this cell */
 }
 
 static void join(void)
@@ -86,7 +91,6 @@ static void run_all(void)
     each_cell(IN_JOB, BEFORE_ENABLE, run);
     must(orte_rml.enable_comm() == ORTE_SUCCESS);
     worked_before();
-    each_cell(LATER, SUCCESS, run);
     for (enum outcome outcome = SUCCESS; outcome < OUTCOMES; outcome++) {
         if (outcome != BEFORE_ENABLE && outcome != AFTER_FINALIZE) {
             each_cell(IN_JOB, outcome, run_together);
@@ -94,13 +98,6 @@ static void run_all(void)
     }
     run(&last);
     each_cell(IN_JOB, AFTER_FINALIZE, run);
-}
-
-static int later;
-
-static void name_later(const struct cell *cell)
-{
-    printf("%s%s", later++ ? ", " : "not served yet: ", fn_names[cell->fn]);
 }
 
 int main(int argc, char **argv)
@@ -114,8 +111,7 @@ int main(int argc, char **argv)
     run_all();
     current = NULL;
     if (me.vpid == 0) {
-        each_cell(LATER, SUCCESS, name_later);
-        printf("%s%d cells of %d ranks hold\n", later ? "\n" : "", done, ranks);
+        printf("%d cells of %d ranks hold\n", done, ranks);
     }
     (void) keel_finalize(); /* the RML has ended: nobody can be waited for */
     return 0;

@@ -74,7 +74,6 @@ enum how {
     IN_CLUSTER, /* failures.c does it, with daemons and ranks in one process */
     IN_TOOL,    /* visit.c does it, as a process that keelrun did not start */
     NEVER,      /* cannot be: text says why */
-    LATER,      /* not served yet: run sees that it says so */
 };
 
 struct filling {
@@ -119,6 +118,8 @@ extern const struct cell *current;
 /* Ends the test when the condition does not hold. */
 void must_hold(bool holds, const char *condition, const char *file, int line);
 #define must(condition) must_hold((condition), #condition, __FILE__, __LINE__)
+/* Every rank has come so far. */
+void all_together(void);
 /* Runs callbacks until *done; fails the test when that takes too long. */
 void wait_until(const bool *done);
 /* Runs the callbacks that are due, some times over: for what must not come. */

@@ -199,7 +199,21 @@ void without_memory(const struct cell *cell)
     must(succeeding > 0 || cell->fn == SET_CONTACT_INFO);
 }
 
+void restart_without_memory(const struct cell *cell)
+{
+    (void) cell;
+    countdown = 0;
+    int status = orte_rml.ft_event(OPAL_CRS_RESTART);
+    countdown = -1;
+    must(status == ORTE_ERR_OUT_OF_RESOURCE);
+}
+
 #else
+
+void restart_without_memory(const struct cell *cell)
+{
+    (void) cell;
+}
 
 void without_memory(const struct cell *cell)
 {

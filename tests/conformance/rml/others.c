@@ -1,4 +1,4 @@
-/* What succeeds besides sends and receives; cancelling; what is not served yet. */
+/* What succeeds besides sends and receives; cancelling. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,18 +102,4 @@ void nothing_to_cancel(const struct cell *cell)
     must(orte_rml.recv_cancel(&me, cell_tag(cell)) == ORTE_ERR_NOT_FOUND);
     must(orte_rml.recv_cancel(&any_job, cell_tag(cell)) == ORTE_ERR_NOT_FOUND);
     must(orte_rml.recv_cancel(ORTE_NAME_WILDCARD, cell_tag(cell)) == ORTE_ERR_NOT_FOUND);
-}
-
-/* --- not served yet --- */
-
-static int call_later(enum fn fn)
-{
-    (void) fn;
-    return orte_rml.ft_event(OPAL_CRS_CHECKPOINT);
-}
-
-/* When this fails, the function has come: fill its cells in table.c. */
-void comes_later(const struct cell *cell)
-{
-    must(call_later(cell->fn) == ORTE_ERR_NOT_SUPPORTED);
 }

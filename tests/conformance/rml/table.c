@@ -62,7 +62,6 @@ const char *const outcome_names[OUTCOMES] = {
 #define ANY UINT32_MAX
 
 enum {
-    LATER_FNS = ONE(FT_EVENT),
     HANDLERS = ONE(ADD_EXCEPTION_HANDLER) | ONE(DEL_EXCEPTION_HANDLER),
     SENDS = ONE(SEND) | ONE(SEND_NB) | ONE(SEND_BUFFER) | ONE(SEND_BUFFER_NB),
     RECEIVES = ONE(RECV) | ONE(RECV_NB) | ONE(RECV_BUFFER) | ONE(RECV_BUFFER_NB),
@@ -77,10 +76,6 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    /* not served yet */
-    {LATER_FNS, ONE(NO_FLAG), ONE(SUCCESS), {LATER, comes_later, "comes later"}},
-    {LATER_FNS, ANY, ANY, {NEVER, NULL, "the function comes later"}},
-
     /* sends and receives are the functions that take flags */
     {(uint32_t) ~(SENDS | RECEIVES),
      (uint32_t) ~ONE(NO_FLAG),
@@ -97,6 +92,7 @@ static const struct rule rules[] = {
     {ONE(RECV_CANCEL), ANY, ONE(SUCCESS), {IN_JOB, cancelling, NULL}},
     {ONE(ADD_EXCEPTION_HANDLER), ANY, ONE(SUCCESS), {IN_JOB, handlers_are_called, NULL}},
     {ONE(DEL_EXCEPTION_HANDLER), ANY, ONE(SUCCESS), {IN_JOB, handlers_are_removed, NULL}},
+    {ONE(FT_EVENT), ANY, ONE(SUCCESS), {IN_JOB, checkpoints_and_restarts, NULL}},
     {ONE(GET_NEW_NAME), ANY, ONE(SUCCESS), {IN_TOOL, NULL, NULL}},
     {ONE(PING), ANY, ONE(SUCCESS), {IN_JOB, somebody_answers, NULL}},
 
@@ -105,6 +101,7 @@ static const struct rule rules[] = {
      ANY,
      ONE(BAD_PARAM),
      {IN_JOB, wrong_arguments, NULL}},
+    {ONE(FT_EVENT), ANY, ONE(BAD_PARAM), {IN_JOB, no_such_state, NULL}},
     {ONE(GET_NEW_NAME), ANY, ONE(BAD_PARAM), {IN_JOB, nowhere_for_a_name, NULL}},
     {ONE(PING), ANY, ONE(BAD_PARAM), {IN_JOB, wrong_pings, NULL}},
     {HANDLERS, ANY, ONE(BAD_PARAM), {IN_JOB, no_handler, NULL}},
@@ -122,7 +119,7 @@ static const struct rule rules[] = {
     {ONE(PING), ANY, ONE(TIMEOUT), {IN_JOB, nobody_answers_in_time, NULL}},
     {ANY, ANY, ONE(TIMEOUT), {NEVER, NULL, "has no time limit"}},
     {ANY, ANY, ONE(ADDRESSEE_UNKNOWN) | ONE(UNREACH), {NEVER, NULL, "sends nothing"}},
-    {SENDS | RECEIVES, ANY, ONE(COMM_FAILURE), {IN_CLUSTER, NULL, NULL}},
+    {SENDS | RECEIVES | ONE(FT_EVENT), ANY, ONE(COMM_FAILURE), {IN_CLUSTER, NULL, NULL}},
     {ANY, ANY, ONE(COMM_FAILURE), {NEVER, NULL, "waits for nobody"}},
 
     /* the states */
@@ -135,6 +132,7 @@ static const struct rule rules[] = {
      ONE(BEFORE_ENABLE),
      {IN_JOB, works_before, NULL}},
     {HANDLERS, ANY, ONE(BEFORE_ENABLE), {IN_JOB, handlers_before, NULL}},
+    {ONE(FT_EVENT), ANY, ONE(BEFORE_ENABLE) | ONE(AFTER_FINALIZE), {IN_JOB, no_state_now, NULL}},
     {ONE(GET_NEW_NAME), ANY, ONE(BEFORE_ENABLE), {IN_TOOL, NULL, NULL}},
     {ONE(PING), ANY, ONE(BEFORE_ENABLE), {IN_JOB, pings_before, NULL}},
     {ANY, ANY, ONE(BEFORE_ENABLE), {IN_JOB, refused_before, NULL}},
@@ -147,9 +145,10 @@ static const struct rule rules[] = {
     {ONE(RECV_CANCEL), ANY, ONE(NOT_FOUND), {IN_JOB, nothing_to_cancel, NULL}},
     {ONE(DEL_EXCEPTION_HANDLER), ANY, ONE(NOT_FOUND), {IN_JOB, no_such_handler, NULL}},
     {ANY, ANY, ONE(NOT_FOUND), {NEVER, NULL, "looks for nothing"}},
-    {BLOCKING | ONE(PING), ANY, ONE(NOT_SUPPORTED), {IN_CLUSTER, NULL, NULL}},
+    {BLOCKING | ONE(PING) | ONE(FT_EVENT), ANY, ONE(NOT_SUPPORTED), {IN_CLUSTER, NULL, NULL}},
     {ONE(GET_NEW_NAME), ANY, ONE(NOT_SUPPORTED), {IN_JOB, has_a_name, NULL}},
     {ANY, ANY, ONE(NOT_SUPPORTED), {NEVER, NULL, "is served, and does not block"}},
+    {ONE(FT_EVENT), ANY, ONE(OUT_OF_RESOURCE), {IN_JOB, restart_without_memory, NULL}},
     {ONE(GET_NEW_NAME), ANY, ONE(OUT_OF_RESOURCE), {IN_TOOL, NULL, NULL}},
     {SENDS | RECEIVES | CONTACTS | ONE(PING) | ONE(ADD_EXCEPTION_HANDLER),
      ANY,
@@ -209,7 +208,7 @@ static void note_use(const struct cell *cell)
 int table_faults(void)
 {
     for (enum outcome outcome = SUCCESS; outcome < OUTCOMES; outcome++) {
-        for (enum how how = EMPTY; how <= LATER; how++) {
+        for (enum how how = EMPTY; how <= NEVER; how++) {
             each_cell(how, outcome, how == EMPTY ? note_empty : note_use);
         }
     }
@@ -225,9 +224,11 @@ int table_faults(void)
 
 static const char *mark_of(const struct cell *cell)
 {
-    static const char *const marks[] = {
-        [EMPTY] = "EMPTY",  [IN_JOB] = "job",  [IN_CLUSTER] = "cluster",
-        [IN_TOOL] = "tool", [NEVER] = "never", [LATER] = "LATER"};
+    static const char *const marks[] = {[EMPTY] = "EMPTY",
+                                        [IN_JOB] = "job",
+                                        [IN_CLUSTER] = "cluster",
+                                        [IN_TOOL] = "tool",
+                                        [NEVER] = "never"};
     struct filling filling = filling_of(cell);
     return filling.how == NEVER ? filling.text : marks[filling.how];
 }

@@ -42,6 +42,9 @@ UNIT_TESTS += \
 	tests/unit/rml/test-exception
 tests_unit_rml_test_exception_SOURCES = tests/unit/rml/test-exception.c $(RML_CLUSTER)
 tests_unit_rml_test_exception_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
+UNIT_TESTS += tests/unit/rml/test-ftevent
+tests_unit_rml_test_ftevent_SOURCES = tests/unit/rml/test-ftevent.c $(RML_CLUSTER)
+tests_unit_rml_test_ftevent_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
 tests_unit_rml_test_calls_SOURCES = tests/unit/rml/test-calls.c $(RML_CLUSTER)
 tests_unit_rml_test_calls_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
 tests_unit_rml_test_order_SOURCES = tests/unit/rml/test-order.c $(RML_CLUSTER)

@@ -166,6 +166,36 @@ START_TEST(a_forgotten_peer_has_a_successor)
 }
 END_TEST
 
+/* a begins anew: b learns of it by a's question, and what it had under way has ended. */
+START_TEST(a_restart)
+{
+    enum { A_AGAIN = 77 };
+    struct rml_stamp stamp, question;
+    struct list ended = LIST_INIT(ended);
+    begin();
+    open_sessions();
+    ck_assert(!rml_session_announce(&a, 1000)); /* nothing to tell */
+    (void) rml_session_next(&a, OOB_APP, 1000, &stamp);
+    uint64_t before = a.peer;
+    rml_session_restart(&a, A_AGAIN, &ended);
+    ck_assert(!list_empty(&ended) && !rml_session_pending(&a));
+    ck_assert(a.peer == 0 && rml_session_is_with(&a, before));
+    ck_assert(!rml_session_is_with(&a, before + 1));
+    ck_assert(rml_session_announce(&a, 1000));
+    ck_assert(!rml_session_announce(&a, 1000));
+    ck_assert(rml_session_word(&a, OOB_APP, 1000, &question));
+    ck_assert(question.kind == RML_PROBE && question.epoch == A_AGAIN && question.dest_epoch == 0);
+    hear(&b, &question);
+    ck_assert(heard.reply && !heard.renewed);
+    ck_assert(rml_session_word(&b, OOB_APP, 1000, &question)); /* b asks in turn */
+    hear(&a, &question);
+    ck_assert(heard.reply);
+    rml_session_reply(&a, OOB_APP, &heard, &stamp);
+    hear(&b, &stamp);
+    ck_assert(heard.renewed);
+}
+END_TEST
+
 UNIT_MAIN("rml/session", a_message_and_its_acknowledgement, a_handshake_makes_the_question_needless,
           a_message_for_another_incarnation_is_not_taken, an_old_answer_changes_nothing,
-          only_questions_go_to_the_unknown, giving_up, a_forgotten_peer_has_a_successor)
+          only_questions_go_to_the_unknown, giving_up, a_forgotten_peer_has_a_successor, a_restart)
