@@ -14,12 +14,20 @@
 /* Between attempts at an address whose listener has no room. */
 static const struct backoff no_room_wait = {.base_us = 5000, .cap_us = 1000000};
 
+/* Of several addresses each has this long at first, so that one that swallows everything costs
+ * little; those that used it up have their full time when none was better. */
+#define FIRST_TIME_US 1000000u
+
+_Static_assert(CONTACT_ADDRS_MAX <= 32, "a bit for each address");
+
 /* One call of oob_connect. Of those to the same name only the first runs. */
 struct connect {
     struct list link;
     struct oob *oob;
     struct contact contact;
-    size_t next; /* the address that is tried */
+    size_t next;   /* the address that is tried */
+    bool again;    /* the slow ones have their second turn */
+    uint32_t slow; /* a bit for each address that did not answer in its first time */
     enum oob_key key;
     oob_connect_fn done;
     void *arg;
@@ -71,6 +79,9 @@ static void note(struct connect *connect, int status, const char *text)
     snprintf(connect->reason + used, sizeof connect->reason - used, "%s%s: %s", used ? "; " : "",
              address, text);
     connect->status = status;
+    if (status == ORTE_ERR_TIMEOUT && !connect->again) {
+        connect->slow |= UINT32_C(1) << connect->next;
+    }
     log_debug(LOG_OOB, "connect to %s at %s: %s", ORTE_NAME_PRINT(&connect->contact.name), address,
               text);
 }
@@ -103,9 +114,23 @@ static bool try_later(struct connect *connect)
 
 static void next_address(struct connect *connect)
 {
-    connect->next++;
+    size_t count = connect->contact.count;
+    do {
+        connect->next++;
+        if (connect->next == count && !connect->again && connect->slow && count > 1) {
+            connect->again = true;
+            connect->next = 0;
+        }
+    } while (connect->next < count && connect->again && !(connect->slow >> connect->next & 1));
     connect->give_up_us = 0;
     connect->wait = no_room_wait;
+}
+
+static uint64_t time_of_address(const struct connect *connect)
+{
+    uint64_t full_us = connect->oob->connect_timeout_us;
+    bool short_time = connect->contact.count > 1 && !connect->again;
+    return short_time && full_us > FIRST_TIME_US ? FIRST_TIME_US : full_us;
 }
 
 /* Begins with the current address. False: it failed at once. */
@@ -115,7 +140,7 @@ static bool try_address(struct connect *connect)
     const struct sock_addr *addr = &connect->contact.addrs[connect->next];
     uint64_t now = clock_us();
     if (connect->give_up_us == 0) {
-        connect->give_up_us = now + oob->connect_timeout_us;
+        connect->give_up_us = now + time_of_address(connect);
     }
     int fd = sock_connect(addr);
     if (fd == -EAGAIN && try_later(connect)) {

@@ -45,6 +45,9 @@ if make_pit; then
     what="addresses that swallow everything"
     from_a --mca oob_connect_timeout_ms 700
     ok "... they were tried first ($real_ms ms)" [ "$real_ms" -ge 700 ]
+    what="addresses that swallow everything, with the usual times"
+    from_a
+    ok "... cost a second each ($wall_ms ms)" [ "$wall_ms" -le $((usual * 2 + 3000)) ]
     what="the network that is chosen"
     from_a --mca oob_tcp_if_include 10.99.7.0/24
     ok "... takes no longer ($wall_ms ms beside $usual)" [ "$wall_ms" -le $((usual * 2 + 600)) ]

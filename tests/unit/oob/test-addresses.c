@@ -1,6 +1,7 @@
 /* Contact strings with several addresses, of both families: the next one on any failure. */
 #include "side.h"
 
+#include <base/clock.h>
 #include <netinet/in.h>
 #include <oob/oob_wire.h>
 #include <poll.h>
@@ -157,6 +158,39 @@ START_TEST(a_stranger_at_the_first_address_is_passed_over)
 }
 END_TEST
 
+/* One that swallows everything costs a second; one that is only slow is asked again. */
+START_TEST(a_slow_address_has_a_second_turn)
+{
+    side_open(&a, 1, SIDE_TCP);
+    side_open(&b, 2, SIDE_TCP);
+    char *contact = side_listen(&b, SIDE_TCP);
+    side_run(&a);
+    struct sock_addr addr;
+    ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
+    int silent = sock_listen(&addr, 5);
+    ck_assert_int_eq(sock_local_addr(silent, &addr), 0);
+    /* b does not run yet: all are silent, and none is better. */
+    char front[64];
+    snprintf(front, sizeof front, ";tcp://127.0.0.1:%u", sock_addr_port(&addr));
+    uint64_t begin = clock_us();
+    ck_assert_int_eq(side_connect(&a, side_with_name(contact, 2, front), OOB_KEY_APP),
+                     ORTE_SUCCESS);
+    size_t count = 2 + (strstr(contact, "tcp6") != NULL);
+    usleep((useconds_t) (count * 1000000 + 300000));
+    ck_assert_int_eq(a.connects_done, 0);
+    side_run(&b);
+    side_wait_int(&a, &a.connects_done, 1);
+    ck_assert_msg(a.connect_status == ORTE_SUCCESS, "%s", a.connect_reason);
+    ck_assert_uint_gt(clock_us() - begin, count * 1000000);
+    side_wait_int(&b, &b.ups, 1);
+    side_talk(&a, &b);
+    close(silent);
+    free(contact);
+    side_close(&a);
+    side_close(&b);
+}
+END_TEST
+
 /* It has the right name and another job's key. */
 START_TEST(a_namesake_with_another_key_is_passed_over)
 {
@@ -208,5 +242,5 @@ START_TEST(both_families_and_closed_ports)
 END_TEST
 
 UNIT_MAIN("addresses", the_next_address_after_any_failure,
-          a_stranger_at_the_first_address_is_passed_over,
+          a_stranger_at_the_first_address_is_passed_over, a_slow_address_has_a_second_turn,
           a_namesake_with_another_key_is_passed_over, both_families_and_closed_ports)
