@@ -3,11 +3,13 @@
 
 #include <launcher/pmix/module_internal.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -304,11 +306,24 @@ static void forget(void)
     state.topology = NULL; /* libpmix destroys the topology, or it ends with the process */
 }
 
+/* libpmix does not look whether it got memory. What its start takes, with room to spare. */
+enum { START_BYTES = 32 << 20 };
+
+static bool has_memory(void)
+{
+    void *room = mmap(NULL, START_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return room != MAP_FAILED && munmap(room, START_BYTES) == 0;
+}
+
 static int start(const struct pmix_host *host, const struct pmix_server *server,
                  const struct pmix_job *job, char *reason, size_t reason_size)
 {
     pmix_host = host;
     state.server = *server;
+    if (!has_memory()) {
+        snprintf(reason, reason_size, "no memory for libpmix: %s", strerror(errno));
+        return -1;
+    }
     if (load_topology(&state.topology) < 0) {
         snprintf(reason, reason_size, "hwloc cannot read the topology");
         return -1;

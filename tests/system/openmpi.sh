@@ -217,6 +217,13 @@ run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe --mca fault launcher.pmix:er
 is "no server: exit code" 1 "$code"
 like "no server: the reason" "$work/err" "called MPI_Init, but PMIx is not offered: it is made to fail"
 
+if [ -z "$sanitize" ]; then # libpmix would crash
+    run_limited 20 bash -c 'ulimit -v 45000; exec "$@"' - "$keelrun" $ob1 -n 2 --oversubscribe \
+        "$programs/hello.openmpi" 2
+    is "no memory: exit code" 1 "$code"
+    like "no memory: the reason" "$work/err" "called MPI_Init, but PMIx is not offered: no "
+fi
+
 mkdir -p "$work/bare/bin"
 cp "$keelrun" "$work/bare/bin/"
 run_limited 20 "$work/bare/bin/keelrun" $ob1 -n 2 --oversubscribe "$programs/hello.openmpi" 2
