@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACKLOG_RETRY_US = 5000 };
+/* Between attempts at an address whose listener has no room. */
+static const struct backoff no_room_wait = {.base_us = 5000, .cap_us = 200000};
 
 struct ping {
     struct list link; /* in oob->pings */
@@ -23,7 +24,8 @@ struct ping {
     bool late;           /* an address did not answer in its time */
     struct greeting greeting;
     struct loop_task start;
-    struct loop_timer retry; /* a unix listener's backlog was full */
+    struct loop_timer retry; /* the listener had no room */
+    struct backoff wait;
     oob_ping_fn done;
     void *arg;
     char reason[640];
@@ -68,6 +70,18 @@ static void share_time(struct ping *ping)
     uint64_t now = clock_us();
     uint64_t left = ping->until_us > now ? ping->until_us - now : 0;
     ping->give_up_us = now + left / (ping->contact.count - ping->next);
+    ping->wait = no_room_wait;
+}
+
+/* The listener, or its backlog, has no room. False: the address's time is over. */
+static bool try_later(struct ping *ping)
+{
+    uint64_t now = clock_us(), wait_us = backoff_next(&ping->wait, &ping->oob->chance);
+    if (now + wait_us >= ping->give_up_us) {
+        return false;
+    }
+    loop_timer_start(&ping->retry, wait_us);
+    return true;
 }
 
 /* False: nobody answers at the current address. */
@@ -79,8 +93,7 @@ static bool try_address(struct ping *ping)
     uint64_t now = clock_us();
     uint64_t time_us = ping->give_up_us > now ? ping->give_up_us - now : 0;
     int fd = sock_connect(addr);
-    if (fd == -EAGAIN && time_us > 0) {
-        loop_timer_start(&ping->retry, time_us < BACKLOG_RETRY_US ? time_us : BACKLOG_RETRY_US);
+    if (fd == -EAGAIN && try_later(ping)) {
         return true;
     }
     if (fd < 0) {
@@ -119,6 +132,10 @@ static void on_step(struct greeting *greeting)
     const struct handshake *handshake = &greeting->handshake;
     if (handshake->state == HANDSHAKE_DONE) {
         finish(ping, ORTE_SUCCESS);
+        return;
+    }
+    if (handshake->reason == WIRE_BUSY && try_later(ping)) {
+        greeting_end(greeting);
         return;
     }
     note(ping, handshake->status, handshake->text);

@@ -197,6 +197,37 @@ START_TEST(the_end_of_the_endpoint)
 }
 END_TEST
 
-UNIT_MAIN("oob/ping", over_every_transport, beside_a_link, nobody_and_bad_strings,
+static void look_at_pending(struct side *side, void *arg)
+{
+    *(unsigned *) arg = side->oob->pending_count;
+}
+
+/* Strangers of this host hold its eight places at the door: the ping comes again. */
+START_TEST(one_who_is_busy)
+{
+    enum { PLACES = 8 };
+    char *contact = open_both(SIDE_TCP);
+    struct sock_addr addr;
+    ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", side_port_of(contact)), 0);
+    int fds[PLACES];
+    unsigned pending = 0;
+    for (int i = 0; i < PLACES; i++) {
+        fds[i] = sock_connect(&addr);
+        ck_assert_int_ge(fds[i], 0);
+    }
+    for (int i = 0; i < 1000 && pending < PLACES; i++) {
+        side_call(&b, look_at_pending, &pending);
+    }
+    char text[64];
+    snprintf(text, sizeof text, "65536.2;tcp://127.0.0.1:%u", side_port_of(contact));
+    ck_assert_msg(try_ping(text, 5000) == ORTE_SUCCESS, "%s", ping.reason);
+    for (int i = 0; i < PLACES; i++) {
+        close(fds[i]);
+    }
+    close_both(contact);
+}
+END_TEST
+
+UNIT_MAIN("oob/ping", one_who_is_busy, over_every_transport, beside_a_link, nobody_and_bad_strings,
           another_process_there, another_key, one_who_would_not_have_a_link, silence_has_its_time,
           the_end_of_the_endpoint)
