@@ -357,5 +357,6 @@ void frontend_destroy(struct frontend *frontend)
 
 int frontend_exit_code(const struct frontend *frontend)
 {
-    return frontend->exit_code == 0 && frontend->output_lost ? EXIT_RUNTIME : frontend->exit_code;
+    bool lost = frontend->output_lost || output_files_lost(frontend->output);
+    return frontend->exit_code == 0 && lost ? EXIT_RUNTIME : frontend->exit_code;
 }

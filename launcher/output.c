@@ -161,6 +161,11 @@ static void file_put(struct output *output, struct stream *stream, uint32_t rank
     }
 }
 
+bool output_files_lost(const struct output *output)
+{
+    return output->folder_failed;
+}
+
 /* --- streams --- */
 
 static struct stream *stream_of(struct output *output, uint32_t rank, int number)

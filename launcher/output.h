@@ -28,6 +28,8 @@ void output_put(struct output *output, uint32_t source, uint32_t rank, int strea
                 const uint8_t *data, size_t size);
 /* A line as it is, for stdout (1) or stderr (2). */
 void output_plain(struct output *output, int stream, const char *text);
+/* Could some output files not be written? */
+bool output_files_lost(const struct output *output);
 /* A line of the launcher itself, for stderr. */
 void output_line(struct output *output, const char *text);
 

@@ -71,8 +71,8 @@ done
 run_limited 30 "$keelrun" --oversubscribe "${many[@]}"
 is "101 programs" 0 "$code"
 run_limited 10 "$keelrun" -n 1 --output-filename /proc/nowhere echo x
-ok "an output folder that cannot be made: it ends, with a reason" \
-    [ "$code" != late -a -s "$work/err" ]
+is "an output folder that cannot be made: exit code" 125 "$code"
+like "an output folder that cannot be made: the reason" "$work/err" "/proc/nowhere: "
 run_limited 10 "$keelrun" --mca oob_tcp_if_include no-such-if --simulate 2x1 true
 is "an interface that is not there: exit code" 125 "$code"
 like "an interface that is not there is named" "$work/err" "no-such-if"
