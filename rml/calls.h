@@ -41,5 +41,7 @@ int rml_call_del_exception_handler(struct rml *rml, orte_rml_exception_callback_
 void rml_drop_receives(struct rml *rml);
 
 bool rml_is_finalized(struct rml *rml);
+/* Is there one behind orte_rml that was not finalized? */
+bool rml_is_installed(void);
 
 #endif

@@ -27,6 +27,11 @@ static struct rml *known(void)
     return rml && !rml_is_finalized(rml) ? rml : NULL;
 }
 
+bool rml_is_installed(void)
+{
+    return known() != NULL;
+}
+
 static int enable_comm(void)
 {
     struct rml *rml = known();

@@ -157,6 +157,9 @@ struct orte_rml_module_t {
 typedef struct orte_rml_module_t orte_rml_module_t;
 
 extern orte_rml_module_t orte_rml KEEL_PUBLIC(orte_rml);
+/* The only component: rml_init gives &orte_rml and its priority, or NULL where no keel_init has
+ * made the RML, or it was finalized. */
+extern orte_rml_component_t mca_rml_keel_component KEEL_PUBLIC(mca_rml_keel_component);
 
 /* Broadcasts the buffer's whole payload to every process of my job, this one included: each gets it
  * once, as from this process; what one process broadcasts arrives in its order. The buffer stays

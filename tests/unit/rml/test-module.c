@@ -74,6 +74,15 @@ static void expect_deaf(void)
     ck_assert_int_eq(orte_rml.del_exception_handler(on_exception), disabled);
 }
 
+static void expect_component(bool there)
+{
+    int priority = -7;
+    ck_assert_ptr_eq(mca_rml_keel_component.rml_init(&priority), there ? &orte_rml : NULL);
+    ck_assert_int_eq(priority > 0, there);
+    ck_assert_ptr_null(mca_rml_keel_component.rml_init(NULL));
+    ck_assert(there || priority == -7);
+}
+
 static void setup(void)
 {
     cluster_begin();
@@ -92,6 +101,26 @@ START_TEST(without_an_rml)
 {
     expect_disabled();
     expect_deaf();
+    expect_component(false);
+}
+END_TEST
+
+START_TEST(the_component)
+{
+    const mca_base_component_t *base = &mca_rml_keel_component.rml_version;
+    ck_assert_str_eq(base->mca_type_name, "rml");
+    ck_assert_int_eq(base->mca_type_major_version, 2);
+    ck_assert_int_eq(base->mca_type_minor_version, 0);
+    ck_assert_int_eq(base->mca_type_release_version, 0);
+    ck_assert_int_eq(base->mca_major_version, 2);
+    ck_assert_str_eq(base->mca_component_name, "keel");
+    setup();
+    expect_component(true);
+    ck_assert_int_eq(orte_rml.enable_comm(), ORTE_SUCCESS);
+    expect_component(true);
+    ck_assert_int_eq(orte_rml.finalize(), ORTE_SUCCESS);
+    expect_component(false);
+    teardown();
 }
 END_TEST
 
@@ -222,5 +251,5 @@ START_TEST(the_end_of_blocked_receives)
 }
 END_TEST
 
-UNIT_MAIN("rml/module", without_an_rml, before_enable_comm, enabling_by_the_host, a_rank_has_a_name,
-          the_end, the_end_of_blocked_receives)
+UNIT_MAIN("rml/module", without_an_rml, the_component, before_enable_comm, enabling_by_the_host,
+          a_rank_has_a_name, the_end, the_end_of_blocked_receives)
