@@ -134,6 +134,32 @@ static void fail_fetches(struct native *native)
     }
 }
 
+static void fail_fetches_of(struct native *native, uint32_t rank)
+{
+    struct fetch *fetch;
+    list_for_each (fetch, &native->fetches, struct fetch, link) {
+        if (fetch->rank == rank) {
+            list_remove(&fetch->link);
+            answer_fetch(native, fetch, ORTE_ERR_COMM_FAILURE);
+        }
+    }
+}
+
+static int take_ended(struct native *native, opal_buffer_t *buffer)
+{
+    uint32_t count, rank;
+    int status = proto_unpack(buffer, "u", &count);
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
+        status = proto_unpack(buffer, "u", &rank);
+        if (status == OPAL_SUCCESS && rank < native->backend.map.size) {
+            orte_process_name_t name = {native->name.jobid, rank};
+            rml_peer_ended(native->backend.rml, &name);
+            fail_fetches_of(native, rank);
+        }
+    }
+    return status;
+}
+
 /* The daemon is gone: nothing that waits for it will be answered. */
 static int take_lost(struct native *native)
 {
@@ -160,6 +186,7 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
                  : command == CLIENT_CARDS ? take_cards(native, *buffer)
                  : command == CLIENT_BYE   ? take_bye(native)
                  : command == CLIENT_LOST  ? take_lost(native)
+                 : command == CLIENT_ENDED ? take_ended(native, *buffer)
                                            : ORTE_ERR_BAD_PARAM;
     }
     if (status != ORTE_SUCCESS) {

@@ -27,6 +27,7 @@ enum client_command {
     CLIENT_CARDS,       /* q request, i status, b cards */
     CLIENT_BYE,         /* -: the goodbye was heard */
     CLIENT_LOST,        /* -; from the rank to itself: the link to the daemon is down */
+    CLIENT_ENDED,       /* u count, count u: these ranks have failed, and the job goes on */
 };
 
 /* Tool to HNP, on ORTE_RML_TAG_TOOL, and the answer, which begins with the same byte and number. */

@@ -329,6 +329,24 @@ void server_rank_gone(struct server *server, const orte_process_name_t *name)
     ask_rank_gone(server, job, name->vpid);
 }
 
+void server_ranks_ended(struct server *server, orte_jobid_t jobid, const uint32_t *ranks,
+                        uint32_t count)
+{
+    const struct job *job = server_find_job(server, jobid);
+    for (uint32_t rank = 0; job && rank < job->map.size; rank++) {
+        if (job->ranks[rank].state != RANK_JOINED) {
+            continue;
+        }
+        opal_buffer_t *news = proto_new(CLIENT_ENDED, "u", count);
+        for (uint32_t i = 0; i < count && news; i++) {
+            news = proto_whole(news, proto_pack(news, "u", ranks[i]));
+        }
+        /* behind what the ended have said, which came in this class */
+        orte_process_name_t name = {jobid, rank};
+        (void) !rml_give(server->rml, &name, OOB_APP, RML_TAG_CLIENT, news);
+    }
+}
+
 void server_remove_job(struct server *server, orte_jobid_t jobid)
 {
     struct job *job = server_find_job(server, jobid);

@@ -25,6 +25,9 @@ void server_destroy(struct server *server);
 int server_add_job(struct server *server, const struct job_map *map) KEEL_MUST_CHECK;
 /* The rank is gone: fences that wait for it fail everywhere with ORTE_ERR_COMM_FAILURE. */
 void server_rank_gone(struct server *server, const orte_process_name_t *rank);
+/* Ranks of anywhere have failed, and the job goes on: the local ones are told. */
+void server_ranks_ended(struct server *server, orte_jobid_t job, const uint32_t *ranks,
+                        uint32_t count);
 void server_remove_job(struct server *server, orte_jobid_t jobid);
 
 #endif

@@ -169,6 +169,8 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         return take_spawned(daemon, buffer);
     case ORDER_LOST:
         return repair_take_lost(daemon, buffer);
+    case ORDER_ENDED:
+        return repair_take_ended(daemon, buffer);
     case ORDER_REHOME:
         return repair_take_rehome(daemon, buffer);
     case ORDER_GONE:

@@ -146,6 +146,9 @@ uint32_t hnp_grace_s(void);
 void hnp_repair_init(struct hnp *hnp);
 /* A failure that the job outlives when it may; else as hnp_fail. */
 void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
+/* Ranks of one node, or this one (UINT32_MAX: all), have failed: if the job goes on, all are told.
+ */
+void hnp_tell_ended(struct hnp *hnp, uint32_t vpid, uint32_t rank);
 /* The tree goes on without a daemon. */
 void hnp_repair(struct hnp *hnp, uint32_t lost);
 int hnp_orphan(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_ORPHAN */

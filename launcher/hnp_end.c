@@ -237,6 +237,9 @@ static KEEL_PRINTF(5, 6) void fail_by(struct hnp *hnp, uint32_t rank, enum reach
         reach == OF_RANK ? hnp_note_failure : hnp_fail;
     fail(hnp, exit_code, "rank %u (%s) on node %s %s", rank,
          hnp->request.apps[hnp->plan.app_of[rank]].argv[0], node_of(hnp, rank), what);
+    if (reach == OF_RANK) {
+        hnp_tell_ended(hnp, UINT32_MAX, rank);
+    }
 }
 
 static void rank_ended(struct hnp *hnp, uint32_t rank)
@@ -388,6 +391,7 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
     if (!drained) {
         hnp_note_failure(hnp, EXIT_RUNTIME, "lost the daemon of node %s%s", hnp->peers[lost].node,
                          hnp->peers[lost].silent ? ": it has not answered for too long" : "");
+        hnp_tell_ended(hnp, lost, UINT32_MAX);
         if (hnp->exit_code == 0) { /* too late to fail, but output may be missing */
             hnp->exit_code = EXIT_RUNTIME;
         }

@@ -45,6 +45,31 @@ void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...)
     }
 }
 
+void hnp_tell_ended(struct hnp *hnp, uint32_t vpid, uint32_t rank)
+{
+    opal_buffer_t *ranks = OBJ_NEW(opal_buffer_t), *order = NULL;
+    uint32_t count = 0;
+    if (hnp->failing || hnp->phase >= PHASE_DRAINING) {
+        OBJ_RELEASE(ranks);
+        return;
+    }
+    for (uint32_t i = 0; i < hnp->plan.rank_count && ranks; i++) {
+        bool here = hnp->daemon_of_node[hnp->plan.node_of[i]] == vpid;
+        if (rank == UINT32_MAX ? here : i == rank) {
+            ranks = proto_whole(ranks, proto_pack(ranks, "u", i));
+            count++;
+        }
+    }
+    if (ranks && count > 0) {
+        order = proto_new(ORDER_ENDED, "u", count);
+    }
+    if (order) {
+        order = proto_whole(order, opal_dss.copy_payload(order, ranks));
+        (void) !hnp_broadcast(hnp, order);
+    }
+    OBJ_RELEASE(ranks);
+}
+
 /* --- the tree --- */
 
 static void look_later(struct hnp *hnp)

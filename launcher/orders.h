@@ -20,6 +20,7 @@ enum order {
     ORDER_LOST,       /* u vpid: this daemon is lost */
     ORDER_REHOME,     /* u count, count u: those that are lost; s contact of the new parent in the
                        * tree, or empty: the HNP, which says this */
+    ORDER_ENDED,      /* u count, count u: these ranks have failed, and the job goes on */
     ORDER_GONE,       /* -, from the parent in the tree: the HNP is gone */
 };
 

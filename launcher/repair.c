@@ -45,6 +45,24 @@ int repair_take_lost(struct daemon *daemon, opal_buffer_t *buffer)
     return ORTE_SUCCESS;
 }
 
+int repair_take_ended(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    uint32_t count;
+    int status = proto_unpack(buffer, "u", &count);
+    if (status != OPAL_SUCCESS || count > proto_left(buffer) / sizeof(uint32_t)) {
+        return ORTE_ERR_UNPACK_READ_PAST_END_OF_BUFFER;
+    }
+    uint32_t *ranks = calloc((size_t) count + 1, sizeof(*ranks));
+    for (uint32_t i = 0; ranks && status == OPAL_SUCCESS && i < count; i++) {
+        status = proto_unpack(buffer, "u", &ranks[i]);
+    }
+    if (ranks && status == OPAL_SUCCESS) {
+        server_ranks_ended(daemon->server, daemon->launch.map.jobid, ranks, count);
+    }
+    free(ranks);
+    return ranks ? status : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
 /* --- without a parent --- */
 
 static void at_hnp(void *arg, int status, const char *reason)

@@ -10,6 +10,7 @@
 void repair_begin(struct daemon *daemon);
 /* The orders. */
 int repair_take_lost(struct daemon *daemon, opal_buffer_t *buffer);
+int repair_take_ended(struct daemon *daemon, opal_buffer_t *buffer);
 int repair_take_rehome(struct daemon *daemon, opal_buffer_t *buffer);
 /* ORDER_GONE, or the link to the HNP told so: this daemon and those below it end. */
 void repair_hnp_gone(struct daemon *daemon, const char *reason);

@@ -126,6 +126,9 @@ void rml_repair_routes(struct rml *rml);
 int rml_lose_daemon(struct rml *rml, uint32_t vpid) KEEL_MUST_CHECK;
 /* The link to a new parent in the tree is up: it is told where broadcasts go on. On the loop. */
 void rml_rejoin(struct rml *rml);
+/* A process has ended, as those know who started it: what is pending towards it and receives that
+ * name it fail. Any thread. */
+void rml_peer_ended(struct rml *rml, const orte_process_name_t *name);
 /* Any thread: the parent in the tree as it is now (UINT32_MAX for the root); was it lost? */
 uint32_t rml_parent_of(struct rml *rml, uint32_t vpid);
 bool rml_is_lost(struct rml *rml, uint32_t vpid);

@@ -86,3 +86,14 @@ void rml_rejoin(struct rml *rml)
 {
     rml_xcast_join(rml);
 }
+
+void rml_peer_ended(struct rml *rml, const orte_process_name_t *name)
+{
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_get(&rml->peers, name);
+    if (peer && peer->state != RML_PEER_UP && !peer->gone) {
+        rml_gone_locked(rml, peer); /* a link of its own tells by itself */
+    }
+    pthread_mutex_unlock(&rml->lock);
+    rml_wake(rml);
+}

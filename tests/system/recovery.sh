@@ -66,7 +66,7 @@ await 60
 survived "a relay and its child" 5
 
 # without recovery
-run 2 100000 0
+run 2 2000 0
 kill -KILL "$(daemon_pid 1)"
 await 10
 is "without recovery: exit code" 125 "$code"

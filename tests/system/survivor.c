@@ -1,7 +1,9 @@
 /* Ranks that send each other numbered messages and broadcasts while the daemons between them are
  * killed. Usage: survivor COUNT LOST...: the ranks LOST end by themselves only; the others send
  * COUNT messages to each other and COUNT broadcasts to all, and check that each arrives once and in
- * order. Prints "half RANK" in the middle, and "rank RANK: all, once, in order". */
+ * order. Receives that name the
+ * lost must end with ORTE_ERR_COMM_FAILURE. Prints "half RANK" in the middle, and "rank RANK: all,
+ * once, in order". */
 #include <keel/keel.h>
 
 #include <stdio.h>
@@ -10,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAG_PLAIN = 200, TAG_CAST, TAG_READY, RANKS_MAX = 64, BYTES = 600, LIMIT_S = 60 };
+enum { TAG_PLAIN = 200, TAG_CAST, TAG_READY, TAG_NEVER, RANKS_MAX = 64, BYTES = 600, LIMIT_S = 25 };
 
 static uint32_t me, size, count, others; /* others: who live, without me */
 static bool lost[RANKS_MAX];
@@ -39,6 +41,17 @@ static void got(int status, orte_process_name_t *peer, opal_buffer_t *buffer, or
     if (rest < BYTES) {
         fail("short message", peer->vpid, number);
     }
+}
+
+static void got_nothing(int status, orte_process_name_t *peer, opal_buffer_t *buffer,
+                        orte_rml_tag_t tag, void *arg)
+{
+    (void) buffer;
+    (void) tag;
+    if (status != ORTE_ERR_COMM_FAILURE) {
+        fail("something came", peer->vpid, (uint32_t) -status);
+    }
+    ++*(uint32_t *) arg;
 }
 
 static void got_ready(int status, orte_process_name_t *peer, opal_buffer_t *buffer,
@@ -109,6 +122,7 @@ static void wait_until(bool (*reached)(void), const char *what)
                 printf("rank %u: from %u: %u messages, %u broadcasts\n", me, rank, plain[rank],
                        casts[rank]);
             }
+            printf("rank %u: %u ready, %u given up\n", me, ready, given_up);
             fail(what, me, given_up);
         }
     }
@@ -116,7 +130,7 @@ static void wait_until(bool (*reached)(void), const char *what)
 
 static bool all_ready(void)
 {
-    return ready == others;
+    return ready == others && given_up + others + 1 == size;
 }
 
 static void run(void)
@@ -161,6 +175,12 @@ int main(int argc, char **argv)
     (void) orte_rml.recv_buffer_nb(ORTE_NAME_WILDCARD, TAG_CAST, ORTE_RML_PERSISTENT, got, casts);
     (void) orte_rml.recv_buffer_nb(ORTE_NAME_WILDCARD, TAG_READY, ORTE_RML_PERSISTENT, got_ready,
                                    &ready);
+    for (uint32_t rank = 0; rank < size && !lost[me]; rank++) {
+        orte_process_name_t peer = {keel_my_name()->jobid, rank};
+        if (lost[rank]) { /* the end of whom it names ends a receive */
+            (void) orte_rml.recv_buffer_nb(&peer, TAG_NEVER, 0, got_nothing, &given_up);
+        }
+    }
     if (keel_fence() != ORTE_SUCCESS) {
         return 7;
     }
