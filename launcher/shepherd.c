@@ -413,6 +413,13 @@ static bool reap_shepherd(struct shepherd *shepherd)
     return status == 0;
 }
 
+static void remove_folders(const struct shepherd *shepherd)
+{
+    for (size_t i = 0; i < shepherd->folder_count; i++) {
+        session_remove(shepherd->folders[i]);
+    }
+}
+
 void shepherd_reap_orphans(struct shepherd *shepherd)
 {
     uint64_t now = clock_us();
@@ -427,9 +434,7 @@ void shepherd_reap_orphans(struct shepherd *shepherd)
         log_error(LOG_LAUNCHER, "some processes did not end within %d s of SIGKILL",
                   END_LIMIT_US / 1000000);
     }
-    for (size_t i = 0; i < shepherd->folder_count; i++) {
-        session_remove(shepherd->folders[i]);
-    }
+    remove_folders(shepherd);
 }
 
 void shepherd_end(struct shepherd *shepherd)
@@ -444,6 +449,8 @@ void shepherd_end(struct shepherd *shepherd)
         if (!ended || !reap_shepherd(shepherd)) {
             shepherd_reap_orphans(shepherd);
         }
+    } else {
+        remove_folders(shepherd); /* those that were made after it was lost */
     }
     groups_free(shepherd);
     bytes_fini(&shepherd->in);

@@ -418,7 +418,10 @@ START_TEST(test_kill_9_of_the_shepherd_leaves_nothing)
     }
     ck_assert(missing_within(folder, 0));
     ck_assert_int_eq(kill(stranger, 0), 0);
+    folder = make_folder(); /* by what was under way when the shepherd was lost */
+    shepherd_guard(world.shepherd, folder);
     world_close(&world);
+    ck_assert(missing_within(folder, 0));
     kill(stranger, SIGKILL);
     ck_assert_int_eq(waitpid(stranger, NULL, 0), stranger);
 }
