@@ -123,15 +123,10 @@ static struct operation *find_operation(struct allgather *allgather, const char 
     return NULL;
 }
 
-/* Does the way to this daemon lead over a lost one? */
 static bool is_lost(const struct allgather *allgather, uint32_t vpid)
 {
-    uint32_t hop = tree_child_towards(allgather->radix, allgather->me.vpid, vpid);
-    if (hop == UINT32_MAX) {
-        hop = tree_parent(allgather->radix, allgather->me.vpid);
-    }
     for (uint32_t i = 0; i < allgather->lost_count; i++) {
-        if (allgather->lost[i] == hop) {
+        if (allgather->lost[i] == vpid) {
             return true;
         }
     }

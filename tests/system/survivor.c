@@ -28,7 +28,7 @@ static void fail(const char *what, uint32_t from, uint32_t number)
 static void got(int status, orte_process_name_t *peer, opal_buffer_t *buffer, orte_rml_tag_t tag,
                 void *arg)
 {
-    uint32_t *next = arg, number, rest;
+    uint32_t *next = arg, number = 0, rest;
     int32_t n = 1;
     if (status != ORTE_SUCCESS || peer->vpid >= size ||
         opal_dss.unpack(buffer, &number, &n, OPAL_UINT32) != OPAL_SUCCESS) {
