@@ -18,6 +18,10 @@ static const char *const backing_folders[] = {
  * them leaves /dev/shm/open_mpi.0000 when a rank is killed meanwhile. */
 static const char shared_memory[] = "OMPI_MCA_shmem=";
 
+/* Whether to bind was decided here. Open MPI would look into it once more, and for that load the
+ * node's topology with all of hwloc's plugins in each rank: an eighth of what MPI_Init costs. */
+static const char bound_at_launch[] = "OMPI_MCA_orte_bound_at_launch=";
+
 /* Has the user chosen this one? One of an outer keelrun does not count. */
 static bool is_chosen(const struct vars *vars, const char *folder)
 {
@@ -72,6 +76,9 @@ void offer_app_vars(void *state, uint32_t app, struct vars *vars)
     vars_format(vars, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", nspace_local_size(nspace));
     if (offer->daemon->launch.yield || nspace->first > 0) { /* the spawned are beyond the plan */
         vars_format(vars, "OMPI_MCA_mpi_oversubscribe=1");
+    }
+    if (!is_chosen(vars, bound_at_launch)) {
+        vars_format(vars, "%s1", bound_at_launch);
     }
     add_shared_memory(offer, vars);
 }

@@ -123,6 +123,14 @@ is "an outer launcher's variables do no harm" 0 "$code"
 run_limited 20 "$keelrun" -n 1 -x OMPI_MCA_btl_vader_backing_directory=/tmp bash -c \
     'echo $OMPI_MCA_btl_vader_backing_directory'
 is "the user's folder for shared memory stays" /tmp "$(cat "$work/out")"
+# shellcheck disable=SC2016 # for the rank
+run_limited 20 "$keelrun" -n 1 bash -c 'echo $OMPI_MCA_orte_bound_at_launch'
+is "ranks need not look whether they are bound" 1 "$(cat "$work/out")"
+# shellcheck disable=SC2016
+run_limited 20 "$keelrun" -n 1 -x OMPI_MCA_orte_bound_at_launch=0 \
+    bash -c 'echo $OMPI_MCA_orte_bound_at_launch'
+is "but the user's word stays" 0 "$(cat "$work/out")"
+
 run_limited 20 "$keelrun" -n 1 --mca shmem posix bash -c 'echo $OMPI_MCA_shmem'
 is "so does the user's kind of shared memory" posix "$(cat "$work/out")"
 cat >"$work/shm.c" <<'END'
