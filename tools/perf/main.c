@@ -163,12 +163,12 @@ int main(int argc, char **argv)
         snprintf(components, sizeof(components), "self,%s", options.btl);
         setenv("KEEL_MCA_btl", components, 1);
     }
-    if (keel_init(NULL) != ORTE_SUCCESS) {
-        return 1;
-    }
-    int exit_code = run(&options);
-    if (keel_finalize() != ORTE_SUCCESS) {
-        exit_code = 1;
+    int exit_code = 1;
+    if (keel_init(NULL) == ORTE_SUCCESS) {
+        exit_code = run(&options);
+        if (keel_finalize() != ORTE_SUCCESS) {
+            exit_code = 1;
+        }
     }
     options_free(&options);
     return exit_code;
