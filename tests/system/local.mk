@@ -13,8 +13,10 @@ EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/netns.sh test
 	tests/lib/slurm-cluster tests/system/slurm.sh \
 	tests/system/mpich.sh tests/system/openmpi.sh tests/system/pmix.sh \
 	tests/system/neighbours.sh
-SYSTEM_TESTS += tests/system/late.sh tests/system/silence.sh tests/system/perf.sh
-EXTRA_DIST += tests/system/late.sh tests/system/silence.sh tests/system/strangers.sh tests/system/addresses.sh tests/lib/beside.sh tests/system/perf.sh
+SYSTEM_TESTS += tests/system/late.sh tests/system/silence.sh tests/system/strangers.sh \
+	tests/system/addresses.sh tests/system/perf.sh
+EXTRA_DIST += tests/system/late.sh tests/system/silence.sh tests/system/strangers.sh \
+	tests/system/addresses.sh tests/lib/beside.sh tests/system/perf.sh
 SYSTEM_TESTS += tests/system/tools.sh
 EXTRA_DIST += tests/system/tools.sh
 check_PROGRAMS += tests/system/visitor
