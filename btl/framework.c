@@ -44,9 +44,12 @@ struct module_entry {
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
 };
 
+/* What a pass reads lies together. */
 struct open_component {
-    const struct btl_component *entry;
+    int (*progress)(void);
+    bool (*active)(void); /* NULL: polled in every pass */
     unsigned idle_passes; /* since its last poll */
+    const struct btl_component *entry;
 };
 
 /* The framework's state, from btl_open to btl_close. One thread at a time. */
@@ -176,7 +179,8 @@ static int component_open(const struct btl_component *entry)
     mca_btl_base_module_t **made = component->btl_init(&count, false, false);
     status = made && count > 0 ? keep_modules(made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
     if (status == ORTE_SUCCESS) {
-        framework.open[framework.open_count++] = (struct open_component){.entry = entry};
+        framework.open[framework.open_count++] = (struct open_component){
+            .progress = component->btl_progress, .active = entry->active, .entry = entry};
         log_info(LOG_BTL, "%s: %d module%s", component_name(component), count,
                  count == 1 ? "" : "s");
     } else {
@@ -269,8 +273,7 @@ const struct btl_host *btl_host(void)
  * component is never starved. */
 static bool is_due(struct open_component *open, bool yielding)
 {
-    if (!open->entry->active || yielding || open->entry->active() ||
-        ++open->idle_passes >= LAZY_PASSES) {
+    if (!open->active || yielding || open->active() || ++open->idle_passes >= LAZY_PASSES) {
         open->idle_passes = 0;
         return true;
     }
@@ -285,9 +288,10 @@ int btl_progress(void)
     framework.progressing = true;
     bool yielding = framework.yield && framework.empty_passes >= YIELD_PASSES;
     int events = 0;
-    for (size_t i = 0; i < framework.open_count; i++) {
-        if (is_due(&framework.open[i], yielding)) {
-            events += framework.open[i].entry->component->btl_progress();
+    struct open_component *end = framework.open + framework.open_count;
+    for (struct open_component *open = framework.open; open < end; open++) {
+        if (is_due(open, yielding)) {
+            events += open->progress();
         }
     }
     framework.progressing = false;

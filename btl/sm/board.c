@@ -36,11 +36,6 @@ static void doorbell_ring(struct sm_board *board)
     atomic_fetch_add_explicit(&board->doorbell, 1, memory_order_release);
 }
 
-uint64_t sm_board_doorbell(const struct sm_board *board)
-{
-    return atomic_load_explicit(&board->doorbell, memory_order_acquire);
-}
-
 int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
                       const struct sm_announcement *announcement, struct sm_claim *claim)
 {

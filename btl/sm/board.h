@@ -66,7 +66,10 @@ bool sm_claim_alive(const struct sm_claim *claim);
 void sm_claim_close(struct sm_claim *claim);
 
 /* The owner's side. */
-uint64_t sm_board_doorbell(const struct sm_board *board);
+static inline uint64_t sm_board_doorbell(const struct sm_board *board)
+{
+    return atomic_load_explicit(&board->doorbell, memory_order_acquire);
+}
 /* The state of a cell, and its announcement when it is OPEN or CLOSED. */
 enum sm_cell_state sm_board_look(const struct sm_board *board, uint32_t index,
                                  struct sm_announcement *announcement);

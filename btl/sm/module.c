@@ -113,14 +113,22 @@ int sm_module_progress(struct sm_module *module)
     if (!list_empty(&module->waiting)) {
         sm_tx_collect(module);
     }
-    events += sm_sends_complete(module) + sm_ops_complete(module);
+    if (!list_empty(&module->done)) {
+        events += sm_sends_complete(module);
+    }
+    if (!list_empty(&module->done_ops)) {
+        events += sm_ops_complete(module);
+    }
     if (rdma_am_active(module->am)) {
         events += rdma_am_progress(module->am);
     }
     if (++module->passes % CHECK_PASSES == 0) {
         sm_endpoints_check(module);
     }
-    return events + sm_endpoints_settle(module);
+    if (!list_empty(&module->failing)) {
+        events += sm_endpoints_settle(module);
+    }
+    return events;
 }
 
 static int sm_finalize(mca_btl_base_module_t *btl)

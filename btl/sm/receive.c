@@ -237,5 +237,6 @@ int sm_rx_progress(struct sm_module *module)
     if (doorbell != module->doorbell || module->rescan) {
         board_scan(module, doorbell);
     }
-    return poll_hot(module) + poll_quiet(module);
+    int taken = poll_hot(module);
+    return list_empty(&module->quiet) ? taken : taken + poll_quiet(module);
 }
