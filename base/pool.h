@@ -29,6 +29,11 @@ void pool_init(struct pool *pool, size_t item_size, size_t alignment, size_t per
  * first pointer-sized bytes. */
 void *pool_get(struct pool *pool);
 void pool_put(struct pool *pool, void *item);
+/* The limit leaves another item. */
+static inline bool pool_has_room(const struct pool *pool)
+{
+    return pool->free || pool->limit == 0 || pool->total < pool->limit;
+}
 /* Frees all memory, items in use included. */
 void pool_fini(struct pool *pool);
 

@@ -49,12 +49,18 @@ static const char *host_session_dir(void *arg)
     return ((struct host *) arg)->session_dir;
 }
 
+static int host_progress(void *arg)
+{
+    return rml_progress(((struct host *) arg)->backend->rml);
+}
+
 const struct keel_host_ops host_ops = {
     .me = host_me,
     .put_card = host_put_card,
     .get_card = host_get_card,
     .pair_key = host_pair_key,
     .session_dir = host_session_dir,
+    .progress = host_progress,
 };
 
 int host_init(struct host *host, struct backend *backend, const char *session_dir)

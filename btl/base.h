@@ -7,7 +7,7 @@
 #define BTL_BASE_H
 
 #include <btl/atomic.h>
-#include <keel/btl.h>
+#include <keel/btl_ext.h>
 #include <keel/host.h>
 
 struct btl_host {
@@ -68,6 +68,31 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endpoin
 /* For what comes later: ORTE_ERR_NOT_SUPPORTED. */
 int btl_no_ft_event(int state);
 
+/* Puts face before module, while btl_open runs: btl_modules names face from then on, and messages,
+ * completions, errors and pending callbacks that the module sends up name it. Both have the same
+ * endpoints and descriptors. btl_close finalizes face alone, which finalizes module. ext: NULL, or
+ * what keel_btl_ext(face) answers instead of the module's own (keel_btl_ext(module)). */
+void btl_put_before(mca_btl_base_module_t *module, mca_btl_base_module_t *face,
+                    const struct keel_btl_ext *ext);
+
+/* A module's part of keel_btl_ext. endpoint NULL: any. None of these calls back. */
+struct btl_ext_ops {
+    uint32_t flags; /* KEEL_BTL_* */
+    /* A put, get or atomic to this endpoint is not complete. */
+    bool (*rdma_open)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* Takes the first error that one without callback ended with; OPAL_SUCCESS: none did. */
+    int (*rdma_lost)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* A call of any kind that was short would not be now, as far as can be seen. endpoint NULL: an
+     * alloc. An endpoint that fails calls at once has room, too. */
+    bool (*has_room)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* As in struct keel_btl_ext. Both NULL: the module has to be polled. */
+    int (*wait_fd)(mca_btl_base_module_t *module);
+    int (*wait_arm)(mca_btl_base_module_t *module);
+};
+/* For del_procs and finalize: requests that wait for this endpoint (NULL: for any of the module's)
+ * are called with an error. */
+void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+
 /* A line of btl/registry.c. */
 struct btl_component {
     mca_btl_base_component_t *component;
@@ -77,11 +102,13 @@ struct btl_component {
     /* All three atomics of the module's, with the contract of btl_atomic_fop; NULL: it has none. */
     int (*atomic)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call);
+    const struct btl_ext_ops *ext;
 };
 extern const struct btl_component btl_components[]; /* ends with a NULL component */
 
 /* The components, in the order of btl/registry.c. */
 extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_tcp_component;
+extern const struct btl_ext_ops btl_self_ext, btl_sm_ext, btl_tcp_ext;
 bool btl_tcp_active(void);
 int btl_self_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
                     const struct atomic_call *);

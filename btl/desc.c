@@ -73,6 +73,15 @@ static struct desc *take(struct desc_set *set, size_t size, uint8_t order, uint3
     return desc;
 }
 
+bool desc_set_has_room(const struct desc_set *set)
+{
+    bool room = true;
+    for (size_t i = 0; i < set->count; i++) {
+        room = room && pool_has_room(&set->classes[i].pool);
+    }
+    return room;
+}
+
 mca_btl_base_descriptor_t *desc_alloc(struct desc_set *set, uint8_t order, size_t size,
                                       uint32_t flags)
 {

@@ -54,6 +54,9 @@ void desc_set_init(struct desc_set *set, const struct desc_size *sizes, size_t c
 /* Frees all memory, descriptors in use included. */
 void desc_set_fini(struct desc_set *set);
 
+/* A descriptor of every size is free or may be made. */
+bool desc_set_has_room(const struct desc_set *set);
+
 static inline struct desc *desc_of(mca_btl_base_descriptor_t *descriptor)
 {
     return (struct desc *) (void *) descriptor;

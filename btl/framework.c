@@ -2,7 +2,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
-#include <btl/base.h>
+#include <btl/framework.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,11 +39,6 @@ static struct param yield_param = {
     .help = "Give up the processor after some empty polls; set when ranks outnumber cores.",
 };
 
-struct module_entry {
-    mca_btl_base_module_t *module;
-    mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
-};
-
 /* What a pass reads lies together. */
 struct open_component {
     int (*progress)(void);
@@ -55,14 +50,15 @@ struct open_component {
 /* The framework's state, from btl_open to btl_close. One thread at a time. */
 static struct {
     struct btl_host host;
-    struct module_entry *entries; /* owned; beside modules */
-    mca_btl_base_module_t **modules;
+    struct btl_module_entry **entries; /* owned; beside modules */
+    mca_btl_base_module_t **modules;   /* their faces */
     size_t module_count;
     struct open_component *open; /* owned */
     size_t open_count;
     unsigned empty_passes;
     bool yield;
     bool progressing;
+    bool has_faces; /* some face is not its module */
     bool drop_warned;
     uint64_t dropped;
 } framework;
@@ -134,10 +130,12 @@ static bool is_chosen(const char *choice, const char *name)
     return choice[0] == '\0' || list_has(choice, name, NULL, 0, NULL);
 }
 
-static int keep_modules(mca_btl_base_module_t **made, size_t count)
+static int keep_modules(const struct btl_component *line, mca_btl_base_module_t **made,
+                        size_t count)
 {
     size_t total = framework.module_count + count;
-    struct module_entry *entries = realloc(framework.entries, total * sizeof(*entries));
+    struct btl_module_entry **entries =
+        realloc(framework.entries, total * sizeof(struct btl_module_entry *));
     if (!entries) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -148,7 +146,16 @@ static int keep_modules(mca_btl_base_module_t **made, size_t count)
     }
     framework.modules = modules;
     for (size_t i = 0; i < count; i++) {
-        entries[framework.module_count] = (struct module_entry){.module = made[i]};
+        struct btl_module_entry *entry = malloc(sizeof(*entry));
+        if (!entry) {
+            while (i-- > 0) {
+                free(entries[--framework.module_count]);
+            }
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        *entry = (struct btl_module_entry){.module = made[i], .face = made[i], .line = line};
+        btl_ext_init(entry);
+        entries[framework.module_count] = entry;
         modules[framework.module_count++] = made[i];
     }
     return ORTE_SUCCESS;
@@ -177,7 +184,7 @@ static int component_open(const struct btl_component *entry)
     }
     int count = 0;
     mca_btl_base_module_t **made = component->btl_init(&count, false, false);
-    status = made && count > 0 ? keep_modules(made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
+    status = made && count > 0 ? keep_modules(entry, made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
     if (status == ORTE_SUCCESS) {
         framework.open[framework.open_count++] = (struct open_component){
             .progress = component->btl_progress, .active = entry->active, .entry = entry};
@@ -242,6 +249,8 @@ void btl_close(void)
 {
     for (size_t i = framework.module_count; i-- > 0;) {
         mca_btl_base_module_t *module = framework.modules[i];
+        framework.entries[i]->closing = true;
+        btl_pending_end(module, NULL);
         module->btl_finalize(module);
     }
     for (size_t i = framework.open_count; i-- > 0;) {
@@ -250,6 +259,9 @@ void btl_close(void)
     if (framework.dropped > 0) {
         log_info(LOG_BTL, "%llu messages with tags that nobody registered were dropped",
                  (unsigned long long) framework.dropped);
+    }
+    for (size_t i = 0; i < framework.module_count; i++) {
+        free(framework.entries[i]);
     }
     free(framework.entries);
     free(framework.modules);
@@ -294,6 +306,9 @@ int btl_progress(void)
             events += open->progress();
         }
     }
+    if (btl_pending_count > 0) {
+        events += btl_pending_call();
+    }
     framework.progressing = false;
     if (events > 0) {
         framework.empty_passes = 0;
@@ -305,10 +320,48 @@ int btl_progress(void)
     return events;
 }
 
+bool btl_progressing(void)
+{
+    return framework.progressing;
+}
+
+struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
+{
+    for (size_t i = 0; i < framework.module_count; i++) {
+        struct btl_module_entry *entry = framework.entries[i];
+        if (entry->module == module || entry->face == module) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+void btl_put_before(mca_btl_base_module_t *module, mca_btl_base_module_t *face,
+                    const struct keel_btl_ext *ext)
+{
+    for (size_t i = 0; i < framework.module_count; i++) {
+        struct btl_module_entry *entry = framework.entries[i];
+        if (entry->module == module) {
+            entry->face = face;
+            entry->face_ext = ext;
+            framework.modules[i] = face;
+            framework.has_faces = true;
+        }
+    }
+}
+
+/* What the layers above know a module as. */
+static mca_btl_base_module_t *face_of(mca_btl_base_module_t *module)
+{
+    struct btl_module_entry *entry = framework.has_faces ? btl_entry(module) : NULL;
+    return entry ? entry->face : module;
+}
+
 void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
 {
     mca_btl_active_message_callback_t trigger = mca_btl_base_active_message_trigger[tag];
+    module = face_of(module);
     if (!trigger.cbfunc) {
         framework.dropped++;
         if (!framework.drop_warned) {
@@ -332,6 +385,7 @@ void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
 {
     /* The callback may free a descriptor that is its own. */
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    module = face_of(module);
     if (descriptor->des_cbfunc) {
         descriptor->des_cbfunc(module, endpoint, descriptor, status);
     }
@@ -346,19 +400,10 @@ int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endp
     if (descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK) {
         btl_complete(module, endpoint, descriptor, OPAL_SUCCESS);
     } else if (descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP) {
+        module = face_of(module);
         module->btl_free(module, descriptor);
     }
     return 1;
-}
-
-static struct module_entry *find_entry(const mca_btl_base_module_t *module)
-{
-    for (size_t i = 0; i < framework.module_count; i++) {
-        if (framework.entries[i].module == module) {
-            return &framework.entries[i];
-        }
-    }
-    return NULL;
 }
 
 void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
@@ -369,9 +414,9 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    struct module_entry *entry = find_entry(module);
+    struct btl_module_entry *entry = btl_entry(module);
     if (entry && entry->error) {
-        entry->error(module, flags, proc, text);
+        entry->error(entry->face, flags, proc, text);
         return;
     }
     log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s: %s%s%s",
@@ -390,7 +435,7 @@ int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
 
 int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc)
 {
-    struct module_entry *entry = find_entry(module);
+    struct btl_module_entry *entry = btl_entry(module);
     if (!entry) {
         return OPAL_ERR_NOT_FOUND;
     }

@@ -134,6 +134,8 @@ static void op_settle(struct rdma_am *am, struct am_op *op)
     if (done.cbfunc) {
         done.cbfunc(am->config.module, done.peer->known_as, done.local, done.local_handle,
                     done.cbcontext, done.cbdata, done.status);
+    } else {
+        rdma_am_lose(done.peer, done.status);
     }
 }
 
@@ -417,6 +419,40 @@ bool rdma_am_peer_active(const struct rdma_am_peer *peer)
 {
     return !list_empty(&peer->requesting) || !list_empty(&peer->waiting) ||
            !list_empty(&peer->replies);
+}
+
+bool rdma_am_open(const struct rdma_am *am)
+{
+    return am->live_ops > 0;
+}
+
+bool rdma_am_peer_open(const struct rdma_am_peer *peer)
+{
+    return !list_empty(&peer->requesting) || !list_empty(&peer->waiting);
+}
+
+bool rdma_am_stuck(const struct rdma_am *am)
+{
+    return !list_empty(&am->stuck);
+}
+
+bool rdma_am_has_room(const struct rdma_am *am)
+{
+    return am->live_ops < am->config.max_ops;
+}
+
+void rdma_am_lose(struct rdma_am_peer *peer, int status)
+{
+    if (peer->lost == OPAL_SUCCESS) {
+        peer->lost = status;
+    }
+}
+
+int rdma_am_lost(struct rdma_am_peer *peer)
+{
+    int lost = peer->lost;
+    peer->lost = OPAL_SUCCESS;
+    return lost;
 }
 
 static int op_start(struct rdma_am *am, const struct am_op *wanted,

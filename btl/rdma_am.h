@@ -40,6 +40,7 @@ struct rdma_am_peer {
     unsigned replies_queued;
     bool pumping;
     bool replying; /* a reply is being sent: others queue behind it */
+    int lost;      /* the first error of an operation without callback; see rdma_am_lose */
 };
 
 int rdma_am_create(struct rdma_am **am, const struct rdma_am_config *config) KEEL_MUST_CHECK;
@@ -70,5 +71,16 @@ int rdma_am_progress(struct rdma_am *am);
 /* Whether any operation is not complete or any reply not sent; and of one peer's. */
 bool rdma_am_active(const struct rdma_am *am);
 bool rdma_am_peer_active(const struct rdma_am_peer *peer);
+/* Whether any operation of this side's is not complete; and of one peer's. */
+bool rdma_am_open(const struct rdma_am *am);
+bool rdma_am_peer_open(const struct rdma_am_peer *peer);
+/* Something found no room, and is tried again by rdma_am_progress. */
+bool rdma_am_stuck(const struct rdma_am *am);
+/* One more operation could begin. */
+bool rdma_am_has_room(const struct rdma_am *am);
+/* What nobody was called back with is kept for the next flush: the first error since the last. Also
+ * for the module's own puts and gets. rdma_am_lost takes it. */
+void rdma_am_lose(struct rdma_am_peer *peer, int status);
+int rdma_am_lost(struct rdma_am_peer *peer);
 
 #endif

@@ -4,12 +4,14 @@
 
 #include <base/log.h>
 #include <base/param.h>
+#include <base/sock.h>
 #include <btl/atomic.h>
 #include <btl/base.h>
 #include <btl/desc.h>
 #include <btl/region.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 /* Calls from inside callbacks nest so deep; what comes then waits for progress. */
 #define MAX_DEPTH 8
@@ -55,6 +57,8 @@ struct self_module {
     struct pool ops;
     struct list queue; /* of struct self_op, in the order of the calls */
     int depth;         /* how many of our calls, up the stack, are in a callback */
+    int lost;          /* the first error of an operation without callback, until the next flush */
+    int wait_fd;       /* for who sleeps: made when asked for, else -1 */
 };
 
 static struct self_module *self_of(mca_btl_base_module_t *btl)
@@ -131,6 +135,7 @@ static int self_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t 
     for (size_t i = 0; i < count; i++) {
         if (endpoints[i]) {
             fail_queued(self_of(btl), endpoints[i]);
+            btl_pending_end(btl, endpoints[i]);
             free(endpoints[i]);
         }
     }
@@ -220,6 +225,14 @@ struct rdma_args {
     void *cbdata;
 };
 
+/* Keeps the first error that nobody was called back with, for flush. */
+static void lose(struct self_module *self, int status)
+{
+    if (self->lost == OPAL_SUCCESS) {
+        self->lost = status;
+    }
+}
+
 /* Calls back now, or from progress when the calls are nested too deep. */
 static int rdma_complete(struct self_module *self, const struct rdma_args *args,
                          struct self_op *later, int status)
@@ -236,6 +249,8 @@ static int rdma_complete(struct self_module *self, const struct rdma_args *args,
         args->cbfunc(&self->super, args->endpoint, args->local_address, args->local_handle,
                      args->cbcontext, args->cbdata, status);
         self->depth--;
+    } else {
+        lose(self, status);
     }
     return OPAL_SUCCESS;
 }
@@ -313,6 +328,60 @@ int btl_self_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     return 1;
 }
 
+/* ---- keel_btl_ext ---- */
+
+/* Copies are done in the call, so only callbacks are ever late. */
+static bool self_rdma_open(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct self_op *op;
+    list_for_each (op, &self_of(btl)->queue, struct self_op, link) {
+        if (!op->descriptor && (!endpoint || op->endpoint == endpoint)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int self_rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    (void) endpoint; /* a process has one self */
+    struct self_module *self = self_of(btl);
+    int lost = self->lost;
+    self->lost = OPAL_SUCCESS;
+    return lost;
+}
+
+static bool self_has_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    (void) endpoint;
+    struct self_module *self = self_of(btl);
+    return desc_set_has_room(&self->descs) && pool_has_room(&self->ops);
+}
+
+/* Only this process's own calls give it work, so a descriptor that is never readable will do. */
+static int self_wait_fd(mca_btl_base_module_t *btl)
+{
+    struct self_module *self = self_of(btl);
+    if (self->wait_fd < 0) {
+        self->wait_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    }
+    return self->wait_fd >= 0 ? self->wait_fd : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+static int self_wait_arm(mca_btl_base_module_t *btl)
+{
+    return list_empty(&self_of(btl)->queue) ? OPAL_SUCCESS : OPAL_ERR_RESOURCE_BUSY;
+}
+
+const struct btl_ext_ops btl_self_ext = {
+    .flags = KEEL_BTL_REMOTE_COMPLETION,
+    .rdma_open = self_rdma_open,
+    .rdma_lost = self_rdma_lost,
+    .has_room = self_has_room,
+    .wait_fd = self_wait_fd,
+    .wait_arm = self_wait_arm,
+};
+
 static void self_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                       int verbose)
 {
@@ -327,6 +396,7 @@ static int self_finalize(mca_btl_base_module_t *btl)
 {
     struct self_module *self = self_of(btl);
     fail_queued(self, NULL);
+    fd_close(&self->wait_fd);
     desc_set_fini(&self->descs);
     pool_fini(&self->ops);
     region_table_destroy(self->regions);
@@ -381,6 +451,7 @@ static struct self_module *module_create(void)
         return NULL;
     }
     self->super = self_template;
+    self->wait_fd = -1;
     self->regions = region_table_create(MAX_REGIONS);
     if (!self->regions) {
         free(self);

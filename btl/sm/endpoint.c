@@ -202,6 +202,7 @@ int sm_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
     for (size_t i = 0; i < count; i++) {
         if (endpoints[i]) {
             sm_endpoint_leave(sm_of(btl), endpoints[i]);
+            btl_pending_end(btl, endpoints[i]);
         }
     }
     return OPAL_SUCCESS;

@@ -28,9 +28,7 @@ static bool class_grows(struct sm_module *module, int class)
     return sm_segment_commit(module->segment, areas[class], (uint32_t) next) == ORTE_SUCCESS;
 }
 
-/* Whether a descriptor for size bytes may be taken: every fragment that the pools would hand out
- * has memory. */
-static bool fragment_ready(struct sm_module *module, size_t size)
+bool sm_fragment_ready(struct sm_module *module, size_t size)
 {
     for (int class = 0; class < DESC_SIZES; class ++) {
         const struct desc_class *descs = &module->descs.classes[class];
@@ -53,7 +51,7 @@ static mca_btl_base_descriptor_t *sm_alloc(mca_btl_base_module_t *btl,
 {
     (void) endpoint;
     struct sm_module *module = sm_of(btl);
-    return fragment_ready(module, size) ? desc_alloc(&module->descs, order, size, flags) : NULL;
+    return sm_fragment_ready(module, size) ? desc_alloc(&module->descs, order, size, flags) : NULL;
 }
 
 static mca_btl_base_descriptor_t *sm_prepare_src(mca_btl_base_module_t *btl,
@@ -70,7 +68,7 @@ static mca_btl_base_descriptor_t *sm_prepare_src(mca_btl_base_module_t *btl,
     size_t wanted = opal_convertor_get_packed_size(convertor) - convertor->bytes_converted;
     wanted = wanted < *size ? wanted : *size;
     wanted = wanted < most - reserve ? wanted : most - reserve;
-    return fragment_ready(module, reserve + wanted)
+    return sm_fragment_ready(module, reserve + wanted)
                ? desc_prepare(&module->descs, convertor, order, reserve, size, flags, false)
                : NULL;
 }

@@ -129,6 +129,9 @@ static inline struct sm_module *sm_of(mca_btl_base_module_t *btl)
 int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
                      size_t reason_size) KEEL_MUST_CHECK;
 int sm_module_progress(struct sm_module *module);
+/* Whether a descriptor for size bytes may be taken: every fragment that the pools would hand out
+ * has memory. */
+bool sm_fragment_ready(struct sm_module *module, size_t size);
 
 /* endpoint.c */
 int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,

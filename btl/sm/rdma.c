@@ -108,6 +108,9 @@ static int single_copy(struct sm_module *module, const struct access *access)
     int status = copy(module, access);
     if (status == ORTE_ERR_NOT_AVAILABLE || !access->cbfunc) {
         pool_put(&module->ops, op);
+        if (status != ORTE_ERR_NOT_AVAILABLE) {
+            rdma_am_lose(&access->endpoint->am, status);
+        }
         return status == ORTE_ERR_NOT_AVAILABLE ? status : OPAL_SUCCESS;
     }
     *op = (struct sm_op){

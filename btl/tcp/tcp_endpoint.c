@@ -121,6 +121,7 @@ static void endpoint_end(tcp_endpoint *ep)
         return; /* by a callback of this very end */
     }
     endpoint_cut(ep, EP_CLOSED, OPAL_ERR_UNREACH);
+    btl_pending_end(&tcp->super, ep);
     if (ep->request) {
         ep->request->ep = NULL;
     }

@@ -91,6 +91,8 @@ static void op_complete(tcp_endpoint *ep, struct tcp_op *op, int status)
     if (args.cbfunc) {
         args.cbfunc(&ep->tcp->super, tcp_endpoint_face(ep), args.local_address, args.local_handle,
                     args.context, args.cbdata, status);
+    } else {
+        rdma_am_lose(&ep->am, status);
     }
 }
 

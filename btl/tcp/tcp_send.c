@@ -72,15 +72,21 @@ static bool nothing_waits(const tcp_endpoint *ep)
            list_empty(&ep->done) && !tcp_link_busy(ep->tcp_link) && ep->tcp_link->error == 0;
 }
 
+bool tcp_send_has_room(const tcp_endpoint *ep, size_t size)
+{
+    size_t limit = ep->tcp->params.tx_queue_bytes;
+    size_t cost = TCP_PREFIX_BYTES + size + ITEM_COST;
+
+    return ep->queued_bytes == 0 || (cost <= limit && ep->queued_bytes <= limit - cost);
+}
+
 static struct tcp_item *message_queue(tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
                                       enum tcp_frame_type type, mca_btl_base_tag_t tag, size_t size)
 {
     struct tcp_module *tcp = ep->tcp;
-    size_t limit = tcp->params.tx_queue_bytes;
-    size_t cost = TCP_PREFIX_BYTES + size + ITEM_COST;
     struct tcp_frame frame = {.type = type, .tag = tag, .size = (uint32_t) size};
 
-    if (ep->queued_bytes > 0 && (cost > limit || ep->queued_bytes > limit - cost)) {
+    if (!tcp_send_has_room(ep, size)) {
         return NULL;
     }
     struct tcp_item *item = tcp_item_create(tcp, TCP_ITEM_SEND, &frame);

@@ -44,6 +44,8 @@ int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descript
 /* The same for a frame of the framework's. */
 int tcp_send_frame(mca_btl_base_module_t *btl, tcp_endpoint *ep,
                    mca_btl_base_descriptor_t *descriptor);
+/* A message of size bytes would not find the queue full. */
+bool tcp_send_has_room(const tcp_endpoint *ep, size_t size);
 /* Calls back what is in done; returns how many. */
 int tcp_send_complete(tcp_endpoint *ep);
 /* Ends all queued items: messages call back with status. */

@@ -35,6 +35,9 @@ struct keel_host_ops {
     /* Small messages (at most 4 KiB) over the control plane. Both NULL where the host has none. */
     int (*post)(void *host, const orte_process_name_t *to, const void *data, size_t size);
     int (*on_post)(void *host, keel_postbox_fn received, void *arg);
+    /* Drives the host's own work, answers to get_card among it, without waiting; returns the number
+     * of events. For a BTL that waits in a call of its user's. NULL: there is nothing to drive. */
+    int (*progress)(void *host);
 };
 
 END_C_DECLS

@@ -8,6 +8,7 @@
 #define KEEL_KEEL_H
 
 #include <keel/btl.h>
+#include <keel/btl_ext.h>
 #include <keel/host.h>
 #include <keel/rml.h>
 #include <keel/types.h>

@@ -164,12 +164,18 @@ static const char *host_session_dir(void *arg)
     return host->state->node_dir;
 }
 
+static int host_progress(void *arg)
+{
+    return minihost_progress(arg);
+}
+
 const struct keel_host_ops minihost_ops = {
     .me = host_me,
     .put_card = host_put_card,
     .get_card = host_get_card,
     .pair_key = host_pair_key,
     .session_dir = host_session_dir,
+    .progress = host_progress,
 };
 
 static void report(struct common *common, const char *format, va_list args)

@@ -1,0 +1,71 @@
+/* What Keel's BTL modules offer beyond BTL 3.0: completion of everything at once, a word when a
+ * shortage is over, a descriptor to sleep on, and whether a completed put is there.
+ *
+ * The functions belong to the module that keel_btl_ext was asked for, are called with it, by the
+ * thread that may call the module (keel/btl.h, rule 4), and are valid until the module is
+ * finalized. keel_btl_ext(3) has examples. */
+#ifndef KEEL_BTL_EXT_H
+#define KEEL_BTL_EXT_H
+
+#include <keel/btl.h>
+
+BEGIN_C_DECLS
+
+/* The completion of a put or an atomic means that the target's processor sees it. Without: only
+ * that local memory may be used again; flush is what tells the rest. */
+#define KEEL_BTL_REMOTE_COMPLETION 0x1
+
+struct keel_btl_pending;
+
+/* status OPAL_SUCCESS: there was room a moment ago, try again. An error: there will be none, as the
+ * endpoint or the module ends. The request is the caller's again and may be added anew, or freed.
+ * It may call whatever a completion callback may. */
+typedef void (*keel_btl_pending_fn)(mca_btl_base_module_t *btl,
+                                    struct mca_btl_base_endpoint_t *endpoint,
+                                    struct keel_btl_pending *pending, int status);
+
+/* The caller's memory, zero before its first use; Keel's while it waits. */
+struct keel_btl_pending {
+    keel_btl_pending_fn ready;
+    void *arg;     /* the caller's */
+    void *keel[4]; /* Keel's */
+};
+
+struct keel_btl_ext {
+    uint32_t flags; /* KEEL_BTL_* */
+
+    /* Drives progress, and so callbacks, until every put, get and atomic to this endpoint (NULL: to
+     * any) is complete and visible at its target, those that callbacks start meanwhile included.
+     * Messages are not waited for. Blocks, at most for the parameter btl_base_flush_timeout_ms.
+     *  OPAL_SUCCESS             all went well
+     *  another error            the first that an operation without callback ended with since the
+     *                           last flush of this endpoint (NULL: of all)
+     *  OPAL_ERR_RESOURCE_BUSY   called from inside progress while something is in flight
+     *  OPAL_ERR_TIMEOUT         the time is over, something is still in flight */
+    int (*flush)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
+
+    /* After a shortage of a call with this endpoint (NULL: of alloc): ready is called exactly once,
+     * from progress, when trying again may help. Requests of a module are called in the order in
+     * which they were added, as far as there is room. A shortage whose end cannot be seen (no
+     * memory) is tried again after a millisecond. Allocates nothing.
+     *  OPAL_EXISTS          it waits already
+     *  OPAL_ERR_UNREACH     the module is being finalized
+     *  OPAL_ERR_BAD_PARAM   no ready */
+    int (*pending_add)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                       struct keel_btl_pending *pending);
+    /* Takes it back: ready is not called. OPAL_ERR_NOT_FOUND: it does not wait. */
+    int (*pending_remove)(mca_btl_base_module_t *btl, struct keel_btl_pending *pending);
+
+    /* A descriptor for poll and epoll, which becomes readable when progress has something to do; it
+     * belongs to the module. OPAL_ERR_NOT_SUPPORTED: this transport has to be polled. */
+    int (*wait_fd)(mca_btl_base_module_t *btl);
+    /* Before each sleep on wait_fd: OPAL_SUCCESS, sleep; OPAL_ERR_RESOURCE_BUSY, something is due:
+     * call progress first. Whatever comes after it makes the descriptor readable. */
+    int (*wait_arm)(mca_btl_base_module_t *btl);
+};
+
+/* The extension of a module that Keel opened; NULL for any other. */
+const struct keel_btl_ext *keel_btl_ext(mca_btl_base_module_t *btl) KEEL_EXPORT;
+
+END_C_DECLS
+#endif
