@@ -371,11 +371,11 @@ int native_create(struct backend **out, struct rml *rml, const struct self *self
     list_init(&native->fetches);
     rml_handle(rml, RML_TAG_CLIENT, from_daemon, native);
     rml_watch_links(rml, link_changed, native);
+    rml_route_default(rml, &native->daemon); /* before the link: questions come with it */
     status = connect_daemon(rml, self->daemon, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
-    rml_route_default(rml, &native->daemon);
     status = say_hello(native, self, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         goto undo;

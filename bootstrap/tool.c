@@ -176,6 +176,7 @@ static int connect_hnp(struct rml *rml, struct loop *loop, const struct tool_doo
         return status;
     }
     handover_init(&handover);
+    rml_route_default(rml, &door->hnp); /* before the link: questions come with it */
     status = rml_connect(rml, door->contact, OOB_KEY_TOOL, connected, &handover);
     if (status == ORTE_SUCCESS) {
         status = handover_take(&handover, 0); /* the OOB has a deadline for each address */
@@ -186,8 +187,6 @@ static int connect_hnp(struct rml *rml, struct loop *loop, const struct tool_doo
     if (status != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "no link to keelrun at %s: %s%s%s", door->contact,
                  opal_strerror(status), handover.reason[0] ? ": " : "", handover.reason);
-    } else {
-        rml_route_default(rml, &door->hnp);
     }
     handover_fini(&handover);
     return status;
