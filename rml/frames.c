@@ -14,8 +14,10 @@ enum { HOPS_MIN = 8 }; /* allowed in any tree */
 /* A frame on its way through this daemon. */
 struct relay {
     struct oob_tx tx;
+    struct rml_completion turn; /* its turn behind what is due here */
     struct rml *rml;
-    struct rml_peer *came; /* whose link brought it, and the link's number */
+    struct rml_header header; /* as it came */
+    struct rml_peer *came;    /* whose link brought it, and the link's number */
     uint32_t came_number;
     uint8_t payload[];
 };
@@ -143,6 +145,14 @@ static void relay_done(struct oob_tx *tx, int status)
     free(relay);
 }
 
+static void run_turn(struct rml *rml, struct rml_completion *completion);
+
+static void drop_turn(struct rml *rml, struct rml_completion *completion)
+{
+    (void) rml;
+    free(container_of(completion, struct relay, turn));
+}
+
 static struct relay *relay_create(struct rml *rml, const struct rml_header *header,
                                   const uint8_t *payload)
 {
@@ -154,6 +164,10 @@ static struct relay *relay_create(struct rml *rml, const struct rml_header *head
     memset(relay, 0, sizeof(*relay));
     struct rml_header next = *header;
     next.hops++;
+    relay->header = *header;
+    relay->turn.run = run_turn;
+    relay->turn.drop = drop_turn;
+    list_init(&relay->turn.link);
     relay->rml = rml;
     relay->tx.class = rml_header_carrier(header);
     relay->tx.done = relay_done;
@@ -180,9 +194,6 @@ static int place_locked(struct rml *rml, const struct rml_header *header, struct
         return ORTE_ERR_UNREACH;
     }
     int status = rml_next_hop_locked(rml, &header->dest, &hop);
-    if (status == ORTE_ERR_ADDRESSEE_UNKNOWN) {
-        rml->counters.misrouted++;
-    }
     if (status == ORTE_ERR_COMM_FAILURE) {
         rml->counters.link_down++;
     }
@@ -219,23 +230,24 @@ static void report_dropped(struct rml *rml, const struct rml_header *header, int
 }
 
 /* Only the loop moves waiting frames to a link, so a relayed frame cannot overtake them. False: it
- * stays here no longer. */
-static bool pass_on(struct rml *rml, const struct rml_header *header, const uint8_t *payload,
-                    struct rml_peer *came)
+ * stays here no longer. The relay is consumed. */
+static bool send_on(struct rml *rml, struct relay *relay, bool may_wait)
 {
     struct oob_link *link = NULL;
-    struct relay *relay = relay_create(rml, header, payload);
-    if (!relay) {
-        log_error(LOG_RML, "no memory to relay a frame of %u bytes", header->stamp.length);
-        return false;
-    }
     pthread_mutex_lock(&rml->lock);
-    relay->came = came;
-    relay->came_number = came->link_number;
-    int status = place_locked(rml, header, relay, &link);
+    int status = place_locked(rml, &relay->header, relay, &link);
+    bool waits = status == ORTE_ERR_ADDRESSEE_UNKNOWN && may_wait && rml->due_count > 0;
+    if (waits) { /* what is due may bring the destination's job, whose ranks speak already */
+        rml_due_locked(rml, &relay->turn);
+    } else if (status == ORTE_ERR_ADDRESSEE_UNKNOWN) {
+        rml->counters.misrouted++;
+    }
     pthread_mutex_unlock(&rml->lock);
+    if (waits) {
+        return true;
+    }
     if (status != ORTE_SUCCESS) {
-        report_dropped(rml, header, status);
+        report_dropped(rml, &relay->header, status);
         free(relay);
         return false;
     }
@@ -244,6 +256,31 @@ static bool pass_on(struct rml *rml, const struct rml_header *header, const uint
         oob_link_unref(link);
     }
     return true;
+}
+
+static void run_turn(struct rml *rml, struct rml_completion *completion)
+{
+    struct relay *relay = container_of(completion, struct relay, turn);
+    struct rml_peer *came = relay->came;
+    uint32_t number = relay->came_number;
+    enum oob_class class = relay->tx.class;
+    uint64_t cost = rml_stamp_cost(relay->header.stamp.length);
+    if (!send_on(rml, relay, false)) {
+        rml_left(rml, came, number, class, cost);
+    }
+}
+
+static bool pass_on(struct rml *rml, const struct rml_header *header, const uint8_t *payload,
+                    struct rml_peer *came)
+{
+    struct relay *relay = relay_create(rml, header, payload);
+    if (!relay) {
+        log_error(LOG_RML, "no memory to relay a frame of %u bytes", header->stamp.length);
+        return false;
+    }
+    relay->came = came;
+    relay->came_number = came->link_number; /* the loop's own to change */
+    return send_on(rml, relay, true);
 }
 
 /* --- the way in --- */

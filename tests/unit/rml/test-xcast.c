@@ -257,6 +257,79 @@ START_TEST(large_control_messages_are_packed)
 }
 END_TEST
 
+/* --- who answers at once --- */
+
+#define SPAWNED 0x50002u
+
+static struct {
+    struct loop_task stop;
+    sem_t answered;
+} standstill;
+
+static const uint32_t spawned_at[] = {2};
+
+static void learn_job(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    const struct node *node = arg;
+    (void) info;
+    (void) buffer;
+    ck_assert_int_eq(rml_route_job(node->rml, SPAWNED, 1, spawned_at), ORTE_SUCCESS);
+}
+
+static void learn_and_answer(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    const struct node *node = arg;
+    orte_process_name_t spawned = {SPAWNED, 0};
+    learn_job(arg, info, buffer);
+    ck_assert_int_eq(rml_give(node->rml, &spawned, OOB_CONTROL, RML_TAG_LAUNCH, buffer_of(1)),
+                     ORTE_SUCCESS);
+    sem_post(&standstill.answered);
+}
+
+static void stand_still(struct loop_task *task)
+{
+    (void) task;
+    wait_sem(&standstill.answered);
+}
+
+/* The root stands still when it has passed the broadcast on, until the answer is there. */
+static void order(struct node *node, void *arg)
+{
+    (void) arg;
+    ck_assert_int_eq(rml_xcast_give(node->rml, node->name.jobid, RML_TAG_LAUNCH, buffer_of(2)),
+                     ORTE_SUCCESS);
+    loop_post(node->loop, &standstill.stop);
+}
+
+START_TEST(a_daemon_hears_a_broadcast_before_what_comes_of_it)
+{
+    cluster_begin();
+    sem_init(&standstill.answered, 0, 0);
+    list_init(&standstill.stop.link);
+    standstill.stop.run = stand_still;
+    for (uint32_t i = 0; i < 2; i++) {
+        node_open(&daemons[i], NODE_DAEMON, DAEMON(i), 64);
+        rml_route_tree(daemons[i].rml, 3);
+    }
+    rml_handle(daemons[0].rml, RML_TAG_LAUNCH, learn_job, &daemons[0]);
+    rml_handle(daemons[1].rml, RML_TAG_LAUNCH, learn_and_answer, &daemons[1]);
+    node_link(&daemons[1], &daemons[0]);
+    node_on_loop(&daemons[0], order, NULL);
+    struct rml_peer *next = NULL; /* the answer waits for the link to daemon 2 */
+    for (int i = 0; i < WAIT_S * 100 && !next; i++) {
+        usleep(10000);
+        pthread_mutex_lock(&daemons[0].rml->lock);
+        ck_assert_uint_eq(daemons[0].rml->counters.misrouted, 0);
+        next = rml_peer_find(&daemons[0].rml->peers, &DAEMON(2));
+        next = next && next->pending_bytes > 0 ? next : NULL;
+        pthread_mutex_unlock(&daemons[0].rml->lock);
+    }
+    ck_assert(next);
+    chain_close(daemons, &a, &b);
+    sem_destroy(&standstill.answered);
+}
+END_TEST
+
 /* --- who may --- */
 
 START_TEST(ranks_speak_to_their_own_with_their_own_tags)
@@ -307,4 +380,5 @@ END_TEST
 
 UNIT_MAIN("rml/xcast", each_process_gets_each_once_in_order, a_lost_relay_takes_nothing_along,
           daemons_speak_to_daemons, large_control_messages_are_packed,
+          a_daemon_hears_a_broadcast_before_what_comes_of_it,
           ranks_speak_to_their_own_with_their_own_tags, without_daemons_each_is_sent_to)
