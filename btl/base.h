@@ -68,12 +68,11 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endpoin
 /* For what comes later: ORTE_ERR_NOT_SUPPORTED. */
 int btl_no_ft_event(int state);
 
-/* Puts face before module, while btl_open runs: btl_modules names face from then on, and messages,
- * completions, errors and pending callbacks that the module sends up name it. Both have the same
- * endpoints and descriptors. btl_close finalizes face alone, which finalizes module. ext: NULL, or
- * what keel_btl_ext(face) answers instead of the module's own (keel_btl_ext(module)). */
-void btl_put_before(mca_btl_base_module_t *module, mca_btl_base_module_t *face,
-                    const struct keel_btl_ext *ext);
+enum btl_room {
+    BTL_ROOM_NONE,   /* a queue is full, or all descriptors are in use: progress will find room */
+    BTL_ROOM_UNSEEN, /* what is lacking is not seen from here, or is only one of several kinds */
+    BTL_ROOM,        /* it would be accepted, or be refused for good */
+};
 
 /* A module's part of keel_btl_ext. endpoint NULL: any. None of these calls back. */
 struct btl_ext_ops {
@@ -82,9 +81,8 @@ struct btl_ext_ops {
     bool (*rdma_open)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     /* Takes the first error that one without callback ended with; OPAL_SUCCESS: none did. */
     int (*rdma_lost)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-    /* A call of any kind that was short would not be now, as far as can be seen. endpoint NULL: an
-     * alloc. An endpoint that fails calls at once has room, too. */
-    bool (*has_room)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* What a call of any kind that was short would find now; endpoint NULL: an alloc. */
+    enum btl_room (*room)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     /* As in struct keel_btl_ext. Both NULL: the module has to be polled. */
     int (*wait_fd)(mca_btl_base_module_t *module);
     int (*wait_arm)(mca_btl_base_module_t *module);

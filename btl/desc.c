@@ -73,13 +73,13 @@ static struct desc *take(struct desc_set *set, size_t size, uint8_t order, uint3
     return desc;
 }
 
-bool desc_set_has_room(const struct desc_set *set)
+enum btl_room desc_set_room(const struct desc_set *set)
 {
-    bool room = true;
+    size_t with_room = 0;
     for (size_t i = 0; i < set->count; i++) {
-        room = room && pool_has_room(&set->classes[i].pool);
+        with_room += pool_has_room(&set->classes[i].pool);
     }
-    return room;
+    return with_room == set->count ? BTL_ROOM : with_room > 0 ? BTL_ROOM_UNSEEN : BTL_ROOM_NONE;
 }
 
 mca_btl_base_descriptor_t *desc_alloc(struct desc_set *set, uint8_t order, size_t size,

@@ -54,8 +54,8 @@ void desc_set_init(struct desc_set *set, const struct desc_size *sizes, size_t c
 /* Frees all memory, descriptors in use included. */
 void desc_set_fini(struct desc_set *set);
 
-/* A descriptor of every size is free or may be made. */
-bool desc_set_has_room(const struct desc_set *set);
+/* NONE: all are in use. UNSEEN: those of one size are. */
+enum btl_room desc_set_room(const struct desc_set *set);
 
 static inline struct desc *desc_of(mca_btl_base_descriptor_t *descriptor)
 {

@@ -51,14 +51,13 @@ struct open_component {
 static struct {
     struct btl_host host;
     struct btl_module_entry **entries; /* owned; beside modules */
-    mca_btl_base_module_t **modules;   /* their faces */
+    mca_btl_base_module_t **modules;
     size_t module_count;
     struct open_component *open; /* owned */
     size_t open_count;
     unsigned empty_passes;
     bool yield;
     bool progressing;
-    bool has_faces; /* some face is not its module */
     bool drop_warned;
     uint64_t dropped;
 } framework;
@@ -153,7 +152,7 @@ static int keep_modules(const struct btl_component *line, mca_btl_base_module_t 
             }
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
-        *entry = (struct btl_module_entry){.module = made[i], .face = made[i], .line = line};
+        *entry = (struct btl_module_entry){.module = made[i], .line = line};
         btl_ext_init(entry);
         entries[framework.module_count] = entry;
         modules[framework.module_count++] = made[i];
@@ -329,39 +328,17 @@ struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
 {
     for (size_t i = 0; i < framework.module_count; i++) {
         struct btl_module_entry *entry = framework.entries[i];
-        if (entry->module == module || entry->face == module) {
+        if (entry->module == module) {
             return entry;
         }
     }
     return NULL;
 }
 
-void btl_put_before(mca_btl_base_module_t *module, mca_btl_base_module_t *face,
-                    const struct keel_btl_ext *ext)
-{
-    for (size_t i = 0; i < framework.module_count; i++) {
-        struct btl_module_entry *entry = framework.entries[i];
-        if (entry->module == module) {
-            entry->face = face;
-            entry->face_ext = ext;
-            framework.modules[i] = face;
-            framework.has_faces = true;
-        }
-    }
-}
-
-/* What the layers above know a module as. */
-static mca_btl_base_module_t *face_of(mca_btl_base_module_t *module)
-{
-    struct btl_module_entry *entry = framework.has_faces ? btl_entry(module) : NULL;
-    return entry ? entry->face : module;
-}
-
 void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
 {
     mca_btl_active_message_callback_t trigger = mca_btl_base_active_message_trigger[tag];
-    module = face_of(module);
     if (!trigger.cbfunc) {
         framework.dropped++;
         if (!framework.drop_warned) {
@@ -385,7 +362,6 @@ void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
 {
     /* The callback may free a descriptor that is its own. */
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
-    module = face_of(module);
     if (descriptor->des_cbfunc) {
         descriptor->des_cbfunc(module, endpoint, descriptor, status);
     }
@@ -400,7 +376,6 @@ int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endp
     if (descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK) {
         btl_complete(module, endpoint, descriptor, OPAL_SUCCESS);
     } else if (descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP) {
-        module = face_of(module);
         module->btl_free(module, descriptor);
     }
     return 1;
@@ -416,7 +391,7 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
     va_end(args);
     struct btl_module_entry *entry = btl_entry(module);
     if (entry && entry->error) {
-        entry->error(entry->face, flags, proc, text);
+        entry->error(module, flags, proc, text);
         return;
     }
     log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s: %s%s%s",

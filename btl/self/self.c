@@ -351,11 +351,14 @@ static int self_rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoi
     return lost;
 }
 
-static bool self_has_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+static enum btl_room self_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
 {
-    (void) endpoint;
     struct self_module *self = self_of(btl);
-    return desc_set_has_room(&self->descs) && pool_has_room(&self->ops);
+    if (endpoint && !pool_has_room(&self->ops)) {
+        return BTL_ROOM_NONE;
+    }
+    enum btl_room room = desc_set_room(&self->descs);
+    return endpoint && room == BTL_ROOM_NONE ? BTL_ROOM_UNSEEN : room;
 }
 
 /* Only this process's own calls give it work, so a descriptor that is never readable will do. */
@@ -377,7 +380,7 @@ const struct btl_ext_ops btl_self_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .rdma_open = self_rdma_open,
     .rdma_lost = self_rdma_lost,
-    .has_room = self_has_room,
+    .room = self_room,
     .wait_fd = self_wait_fd,
     .wait_arm = self_wait_arm,
 };

@@ -46,8 +46,8 @@ struct keel_btl_ext {
 
     /* After a shortage of a call with this endpoint (NULL: of alloc): ready is called exactly once,
      * from progress, when trying again may help. Requests of a module are called in the order in
-     * which they were added, as far as there is room. A shortage whose end cannot be seen (no
-     * memory) is tried again after a millisecond. Allocates nothing.
+     * which they were added, as far as there is room. A shortage whose end cannot be seen (such
+     * as of memory) is tried again after a millisecond. Allocates nothing.
      *  OPAL_EXISTS          it waits already
      *  OPAL_ERR_UNREACH     the module is being finalized
      *  OPAL_ERR_BAD_PARAM   no ready */

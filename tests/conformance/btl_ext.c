@@ -1,0 +1,492 @@
+/* keel_btl_ext: flush, requests that wait for room, sleeping. */
+#include <base/clock.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/conformance/btl.h>
+
+#define TAG 201
+#define PIECE 1000
+#define PIECES 200
+
+static const struct keel_btl_ext *ext_of(struct test *test)
+{
+    const struct keel_btl_ext *ext = keel_btl_ext(test->btl);
+    must(test, ext);
+    return ext;
+}
+
+static void members_are_there(struct test *test)
+{
+    const struct keel_btl_ext *ext = ext_of(test);
+    mca_btl_base_module_t stranger = {.btl_component = test->btl->btl_component};
+    struct keel_btl_pending nothing = {0};
+    must(test, ext->flush && ext->pending_add && ext->pending_remove);
+    must(test, ext->wait_fd && ext->wait_arm);
+    must(test, !keel_btl_ext(&stranger) && !keel_btl_ext(NULL));
+    must(test, ext->pending_add(test->btl, NULL, &nothing) == OPAL_ERR_BAD_PARAM);
+    must(test, ext->pending_remove(test->btl, &nothing) == OPAL_ERR_NOT_FOUND);
+    must(test, ext->flush(test->btl, NULL) == OPAL_SUCCESS);
+    int fd = ext->wait_fd(test->btl), armed = ext->wait_arm(test->btl);
+    must(test, (fd == OPAL_ERR_NOT_SUPPORTED) == (armed == OPAL_ERR_NOT_SUPPORTED));
+    must(test, fd >= 0 || fd == OPAL_ERR_NOT_SUPPORTED);
+}
+
+/* ---- flush ---- */
+
+static bool can_rdma(struct test *test)
+{
+    return test->btl->btl_register_mem && (test->btl->btl_flags & MCA_BTL_FLAGS_RDMA) != 0;
+}
+
+static mca_btl_base_registration_handle_t *show_region(struct test *test)
+{
+    struct board *mine = board_of(test, test->rank);
+    mca_btl_base_registration_handle_t *handle = test->btl->btl_register_mem(
+        test->btl, MCA_BTL_ENDPOINT_ANY, mine->data, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
+    must(test, handle);
+    memcpy(mine->handle, handle, test->btl->btl_registration_handle_size);
+    mine->base = (uint64_t) (uintptr_t) mine->data;
+    meet(test);
+    return handle;
+}
+
+typedef int (*start_fn)(struct test *test, int i, unsigned char *local);
+
+static struct mca_btl_base_endpoint_t *right_of(struct test *test)
+{
+    return test->endpoints[test->right];
+}
+
+static mca_btl_base_registration_handle_t *handle_of(struct board *board)
+{
+    return (mca_btl_base_registration_handle_t *) (void *) board->handle;
+}
+
+static int start_put(struct test *test, int i, unsigned char *local)
+{
+    struct board *target = board_of(test, test->right);
+    return test->btl->btl_put(test->btl, right_of(test), local + (size_t) i * PIECE,
+                              target->base + (uint64_t) i * PIECE, NULL, handle_of(target), PIECE,
+                              0, MCA_BTL_NO_ORDER, NULL, NULL, NULL);
+}
+
+static int start_get(struct test *test, int i, unsigned char *local)
+{
+    struct board *target = board_of(test, test->right);
+    return test->btl->btl_get(test->btl, right_of(test), local + (size_t) i * PIECE,
+                              target->base + (uint64_t) i * PIECE, NULL, handle_of(target), PIECE,
+                              0, MCA_BTL_NO_ORDER, NULL, NULL, NULL);
+}
+
+static int start_add(struct test *test, int i, unsigned char *local)
+{
+    struct board *target = board_of(test, test->right);
+    (void) i, (void) local;
+    int status = test->btl->btl_atomic_op(test->btl, right_of(test), target->base + DATA_BYTES - 8,
+                                          handle_of(target), MCA_BTL_ATOMIC_ADD, 3, 0,
+                                          MCA_BTL_NO_ORDER, NULL, NULL, NULL);
+    return status == 1 ? OPAL_SUCCESS : status;
+}
+
+static void start_all(struct test *test, start_fn start, unsigned char *local)
+{
+    for (int i = 0; i < PIECES; i++) {
+        int status;
+        while (is_shortage(status = start(test, i, local))) {
+            pump(test);
+        }
+        must(test, status == OPAL_SUCCESS);
+    }
+}
+
+/* Serves the neighbours until all have done; what they put is looked at without more progress. */
+static void serve_until_all_did(struct test *test, unsigned long round)
+{
+    atomic_store(&board_of(test, test->rank)->done, round);
+    for (int i = 0; i < test->size; i++) {
+        while (atomic_load(&board_of(test, i)->done) < round) {
+            pump(test);
+        }
+    }
+}
+
+/* What was flushed is there, without a callback, over one endpoint and over all. */
+static void flush_completes(struct test *test)
+{
+    if (!can_rdma(test)) {
+        return;
+    }
+    const struct keel_btl_ext *ext = ext_of(test);
+    unsigned char *local = malloc((size_t) PIECES * PIECE);
+    struct board *mine = board_of(test, test->rank);
+    mca_btl_base_registration_handle_t *handle = show_region(test);
+    must(test, local);
+    pattern_fill(local, (size_t) PIECES * PIECE, (unsigned) test->rank);
+    start_all(test, start_put, local);
+    start_all(test, start_add, local);
+    must(test, ext->flush(test->btl, right_of(test)) == OPAL_SUCCESS);
+    serve_until_all_did(test, 1);
+    must(test, pattern_is(mine->data, (size_t) PIECES * PIECE, (unsigned) test->left));
+    uint64_t sum;
+    memcpy(&sum, mine->data + DATA_BYTES - 8, sizeof(sum));
+    must(test, sum == 3 * PIECES);
+    memset(local, 0, (size_t) PIECES * PIECE);
+    start_all(test, start_get, local);
+    must(test, ext->flush(test->btl, NULL) == OPAL_SUCCESS);
+    must(test, pattern_is(local, (size_t) PIECES * PIECE, (unsigned) test->rank));
+    serve_until_all_did(test, 2);
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+    free(local);
+}
+
+/* Nobody was called back for what went wrong, so flush says it, once. */
+static void flush_tells_what_failed(struct test *test)
+{
+    if (!can_rdma(test)) {
+        return;
+    }
+    const struct keel_btl_ext *ext = ext_of(test);
+    static unsigned char local[PIECES * PIECE];
+    mca_btl_base_registration_handle_t *handle = show_region(test);
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+    meet(test);
+    for (int round = 0; round < 2; round++) {
+        struct mca_btl_base_endpoint_t *endpoint = round ? NULL : right_of(test);
+        int status;
+        while (is_shortage(status = start_put(test, round, local))) {
+            pump(test);
+        }
+        int flushed = ext->flush(test->btl, endpoint);
+        must(test, status == OPAL_ERR_PERM || flushed == OPAL_ERR_PERM);
+        must(test, ext->flush(test->btl, endpoint) == OPAL_SUCCESS);
+    }
+    serve_until_all_did(test, 1);
+}
+
+struct inside {
+    struct test *test;
+    int status;
+    unsigned long completed;
+};
+
+static void flush_inside(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                         void *address, mca_btl_base_registration_handle_t *handle, void *context,
+                         void *data, int status)
+{
+    (void) endpoint, (void) address, (void) handle, (void) context;
+    struct inside *inside = data;
+    must(inside->test, status == OPAL_SUCCESS);
+    inside->status = ext_of(inside->test)->flush(btl, NULL);
+    inside->completed++;
+}
+
+/* From a callback, a flush that would have to wait is refused; it never hangs. */
+static void flush_in_a_callback(struct test *test)
+{
+    if (!can_rdma(test)) {
+        return;
+    }
+    static unsigned char local[PIECES * PIECE];
+    struct inside inside = {.test = test};
+    mca_btl_base_registration_handle_t *handle = show_region(test);
+    struct board *target = board_of(test, test->right);
+    for (int i = 0; i < 20; i++) {
+        int status;
+        while (is_shortage(status =
+                               test->btl->btl_put(test->btl, right_of(test), local, target->base,
+                                                  NULL, handle_of(target), PIECE, 0,
+                                                  MCA_BTL_NO_ORDER, flush_inside, NULL, &inside))) {
+            pump(test);
+        }
+        must(test, status == OPAL_SUCCESS);
+    }
+    pump_until(test, &inside.completed, 20);
+    must(test, inside.status == OPAL_SUCCESS); /* the last one found nothing in flight */
+    serve_until_all_did(test, 1);
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+}
+
+/* ---- requests that wait for room ---- */
+
+struct queue {
+    struct test *test;
+    struct keel_btl_pending pending;
+    uint32_t next, all; /* numbers of messages to send */
+    size_t size;
+    unsigned long added, called;
+    int status;
+    unsigned long received;
+};
+
+static int send_number(struct queue *queue)
+{
+    struct test *test = queue->test;
+    mca_btl_base_module_t *btl = test->btl;
+    mca_btl_base_descriptor_t *descriptor = btl->btl_alloc(
+        btl, right_of(test), MCA_BTL_NO_ORDER, queue->size, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    if (!descriptor) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(descriptor->des_segments[0].seg_addr.pval, &queue->next, sizeof(queue->next));
+    int status = btl->btl_send(btl, right_of(test), descriptor, TAG);
+    if (status < 0) {
+        must(test, is_shortage(status));
+        btl->btl_free(btl, descriptor);
+    }
+    return status;
+}
+
+static void go_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                  struct keel_btl_pending *pending, int status);
+
+/* Sends as far as there is room; waits for more when there is none. */
+static void send_queued(struct queue *queue)
+{
+    struct test *test = queue->test;
+    while (queue->next < queue->all) {
+        if (send_number(queue) < 0) {
+            queue->pending.ready = go_on;
+            queue->pending.arg = queue;
+            must(test, ext_of(test)->pending_add(test->btl, right_of(test), &queue->pending) ==
+                           OPAL_SUCCESS);
+            must(test, ext_of(test)->pending_add(test->btl, right_of(test), &queue->pending) ==
+                           OPAL_EXISTS);
+            queue->added++;
+            return;
+        }
+        queue->next++;
+    }
+}
+
+static void go_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                  struct keel_btl_pending *pending, int status)
+{
+    struct queue *queue = pending->arg;
+    struct test *test = queue->test;
+    must(test, btl == test->btl && endpoint == right_of(test));
+    queue->called++;
+    queue->status = status;
+    must(test, queue->called == queue->added);
+    if (status == OPAL_SUCCESS) {
+        send_queued(queue);
+    }
+}
+
+static void take_number(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                        mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) btl, (void) tag;
+    struct test *test = cbdata;
+    struct queue *queue = test->state;
+    uint32_t number;
+    memcpy(&number, descriptor->des_segments[0].seg_addr.pval, sizeof(number));
+    must(test, number == queue->received++);
+}
+
+/* A full rail: one call when there is room, the rest in order, until all are there. */
+static void pending_goes_on(struct test *test, size_t size)
+{
+    struct queue queue = {.test = test, .size = size, .all = UINT32_MAX};
+    test->state = &queue;
+    on_tag(test, TAG, take_number);
+    meet(test);
+    stop(test);
+    send_queued(&queue); /* nobody polls: this ends in a shortage */
+    must(test, queue.added == 1);
+    stop(test);
+    queue.all = queue.next + 5000;
+    pump_until(test, &queue.received, queue.all);
+    while (queue.next < queue.all || queue.called < queue.added) {
+        pump(test);
+    }
+    must(test, queue.called >= 1);
+    meet(test);
+}
+
+static void small_ones_go_on(struct test *test)
+{
+    pending_goes_on(test, sizeof(uint32_t));
+}
+
+static void large_ones_go_on(struct test *test)
+{
+    pending_goes_on(test, test->btl->btl_max_send_size);
+}
+
+struct turn {
+    struct keel_btl_pending pending;
+    struct test *test;
+    unsigned long *turns, mine;
+    mca_btl_base_descriptor_t *taken;
+};
+
+static void take_turn(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      struct keel_btl_pending *pending, int status)
+{
+    struct turn *turn = pending->arg;
+    must(turn->test, status == OPAL_SUCCESS && !endpoint);
+    turn->mine = ++*turn->turns;
+    turn->taken = btl->btl_alloc(btl, endpoint, MCA_BTL_NO_ORDER, btl->btl_max_send_size, 0);
+    must(turn->test, turn->taken); /* it was said that there is one */
+}
+
+/* Descriptors held by the caller: nobody is called before one is freed, then one for each that is,
+ * in the order of the requests. */
+static void descriptors_come_back(struct test *test)
+{
+    enum { MOST = 20000, WAITERS = 5 };
+    mca_btl_base_module_t *btl = test->btl;
+    const struct keel_btl_ext *ext = ext_of(test);
+    mca_btl_base_descriptor_t **held = calloc(MOST, sizeof(*held));
+    struct turn turns[WAITERS] = {0};
+    unsigned long called = 0;
+    size_t count = 0;
+    must(test, held);
+    while (count < MOST &&
+           (held[count] = btl->btl_alloc(btl, NULL, MCA_BTL_NO_ORDER, btl->btl_max_send_size, 0))) {
+        count++;
+    }
+    must(test, count >= 32 && count < MOST);
+    while (count < MOST && (held[count] = btl->btl_alloc(btl, NULL, MCA_BTL_NO_ORDER, 1, 0))) {
+        count++;
+    }
+    must(test, count < MOST);
+    for (int i = 0; i < WAITERS; i++) {
+        turns[i] = (struct turn){.test = test, .turns = &called};
+        turns[i].pending.ready = take_turn;
+        turns[i].pending.arg = &turns[i];
+        must(test, ext->pending_add(btl, NULL, &turns[i].pending) == OPAL_SUCCESS);
+    }
+    must(test, ext->pending_remove(btl, &turns[1].pending) == OPAL_SUCCESS);
+    must(test, ext->pending_remove(btl, &turns[1].pending) == OPAL_ERR_NOT_FOUND);
+    pump_idle(test);
+    must(test, called == 0);
+    for (unsigned long i = 1; i < WAITERS; i++) {
+        must(test, btl->btl_free(btl, held[i]) == OPAL_SUCCESS);
+        held[i] = NULL;
+        pump_until(test, &called, i);
+        pump_idle(test);
+        must(test, called == i);
+    }
+    must(test, turns[0].mine == 1 && turns[1].mine == 0 && turns[2].mine == 2 &&
+                   turns[3].mine == 3 && turns[4].mine == 4);
+    for (int i = 0; i < WAITERS; i++) {
+        if (turns[i].taken) {
+            btl->btl_free(btl, turns[i].taken);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (held[i]) {
+            btl->btl_free(btl, held[i]);
+        }
+    }
+    free(held);
+}
+
+/* The endpoint ends: who waits for room on it is told. */
+static void pending_ends(struct test *test)
+{
+    struct queue queue = {.test = test, .size = test->btl->btl_eager_limit, .all = UINT32_MAX};
+    test->state = &queue;
+    on_tag(test, TAG, take_number);
+    meet(test);
+    stop(test);
+    send_queued(&queue);
+    must(test, queue.added == 1 && queue.called == 0);
+    opal_proc_t *proc = &test->host->procs[test->right];
+    must(test, test->btl->btl_del_procs(test->btl, 1, &proc, &test->endpoints[test->right]) ==
+                   OPAL_SUCCESS);
+    must(test, queue.called == 1 && queue.status < 0);
+    test->endpoints[test->right] = NULL;
+    meet(test);
+    pump_idle(test);
+    must(test, queue.called == 1);
+}
+
+/* ---- sleeping ---- */
+
+struct sleeper {
+    unsigned long received;
+    unsigned long slept;
+};
+
+static void count_one(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) btl, (void) tag, (void) descriptor;
+    struct test *test = cbdata;
+    ((struct sleeper *) test->state)->received++;
+}
+
+/* Waits for a message asleep: every wake comes from the descriptor, none from a time limit. */
+static void sleep_until(struct test *test, unsigned long wanted)
+{
+    struct sleeper *sleeper = test->state;
+    const struct keel_btl_ext *ext = ext_of(test);
+    struct pollfd polled = {.fd = ext->wait_fd(test->btl), .events = POLLIN};
+    while (sleeper->received < wanted) {
+        minihost_check(test->host);
+        if (btl_progress() + minihost_progress(test->host) > 0) {
+            continue;
+        }
+        int armed = ext->wait_arm(test->btl);
+        if (armed == OPAL_SUCCESS) {
+            must(test, poll(&polled, 1, 15000) == 1);
+            sleeper->slept++;
+        } else {
+            must(test, armed == OPAL_ERR_RESOURCE_BUSY);
+        }
+    }
+}
+
+static void sleepers_wake(struct test *test, size_t size)
+{
+    struct sleeper sleeper = {0};
+    test->state = &sleeper;
+    if (ext_of(test)->wait_fd(test->btl) < 0) {
+        return; /* it has to be polled, and says so */
+    }
+    on_tag(test, TAG, count_one);
+    unsigned char *bytes = calloc(1, size);
+    must(test, bytes);
+    bool first = test->rank % 2 == 0 || test->right == test->rank;
+    meet(test);
+    for (unsigned long round = 1; round <= 200; round++) {
+        if (first) {
+            send_bytes(test, test->right, bytes, size, TAG);
+        }
+        sleep_until(test, round);
+        if (!first) {
+            send_bytes(test, test->right, bytes, size, TAG);
+        }
+    }
+    must(test, sleeper.slept > 0 || test->right == test->rank);
+    free(bytes);
+    meet(test);
+}
+
+static void sleepers_wake_for_small(struct test *test)
+{
+    sleepers_wake(test, 8);
+}
+
+static void sleepers_wake_for_large(struct test *test)
+{
+    sleepers_wake(test, test->btl->btl_max_send_size);
+}
+
+const struct test_case ext_cases[] = {
+    {.name = "extension", .run = members_are_there, .alone = true},
+    {.name = "flush", .run = flush_completes, .min_size = 1},
+    {.name = "flush, cards late", .run = flush_completes, .min_size = 1, .late_cards = true},
+    {.name = "flush tells", .run = flush_tells_what_failed, .min_size = 1},
+    {.name = "flush in a callback", .run = flush_in_a_callback, .min_size = 1},
+    {.name = "pending, small", .run = small_ones_go_on, .min_size = 1, .others = true},
+    {.name = "pending, large", .run = large_ones_go_on, .min_size = 1, .others = true},
+    {.name = "pending alloc", .run = descriptors_come_back, .min_size = 1},
+    {.name = "pending ends", .run = pending_ends, .min_size = 1, .others = true},
+    {.name = "sleep", .run = sleepers_wake_for_small, .min_size = 1},
+    {.name = "sleep, large", .run = sleepers_wake_for_large, .min_size = 1},
+    {.name = NULL},
+};
