@@ -1,0 +1,27 @@
+/* What the framework knows of an open module; for the framework's own files. */
+#ifndef BTL_FRAMEWORK_H
+#define BTL_FRAMEWORK_H
+
+#include <btl/base.h>
+
+struct btl_module_entry {
+    mca_btl_base_module_t *module;
+    const struct btl_component *line;
+    mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
+    bool closing;                            /* nothing waits for room any more */
+    struct keel_btl_ext ext;
+};
+
+/* NULL: not open. */
+struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module);
+/* Up the stack, progress runs. */
+bool btl_progressing(void);
+
+/* ext.c: fills entry->ext. */
+void btl_ext_init(struct btl_module_entry *entry);
+/* Whether somebody waits for room; then btl_pending_call, at the end of a pass, calls those for
+ * whom there is some. Returns how many. */
+extern size_t btl_pending_count;
+int btl_pending_call(void);
+
+#endif

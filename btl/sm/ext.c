@@ -1,0 +1,85 @@
+/* sm's part of keel_btl_ext. A ring has no descriptor to sleep on: whoever fills it would have to
+ * look, with a full barrier after every message, whether its reader sleeps. So sm is polled. */
+#include <config.h>
+
+#include <btl/sm/module.h>
+
+static bool is_open(const struct sm_module *module, const struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct sm_op *op;
+    if (rdma_am_peer_open(&endpoint->am)) {
+        return true;
+    }
+    list_for_each (op, &module->done_ops, const struct sm_op, link) {
+        if (op->endpoint == endpoint) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool sm_rdma_open(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct sm_module *module = sm_of(btl);
+    return endpoint ? is_open(module, endpoint)
+                    : !list_empty(&module->done_ops) || rdma_am_open(module->am);
+}
+
+static int sm_rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_module *module = sm_of(btl);
+    if (endpoint) {
+        return rdma_am_lost(&endpoint->am);
+    }
+    int first = OPAL_SUCCESS;
+    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+        int lost = rdma_am_lost(&endpoint->am);
+        first = first == OPAL_SUCCESS ? lost : first;
+    }
+    return first;
+}
+
+/* What a ring that is not open yet lacks (a card, a cell of the peer's board, memory) is not seen
+ * from here. */
+static enum btl_room endpoint_room(struct sm_module *module,
+                                   struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->failed) {
+        return BTL_ROOM;
+    }
+    if (endpoint->failing || !endpoint->tx.open) {
+        return BTL_ROOM_UNSEEN;
+    }
+    int status = sm_tx_ring_room(&endpoint->tx.ring, module->params.inline_limit);
+    bool full = status == ORTE_ERR_OUT_OF_RESOURCE;
+    return full || !pool_has_room(&module->ops) || !rdma_am_has_room(module->am) ? BTL_ROOM_NONE
+                                                                                 : BTL_ROOM;
+}
+
+static enum btl_room fragments_room(struct sm_module *module)
+{
+    enum btl_room room = desc_set_room(&module->descs);
+    bool memory = sm_fragment_ready(module, module->params.eager_limit) &&
+                  sm_fragment_ready(module, module->params.max_send_size);
+    return room == BTL_ROOM && !memory ? BTL_ROOM_UNSEEN : room;
+}
+
+static enum btl_room sm_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_module *module = sm_of(btl);
+    if (!endpoint) {
+        return fragments_room(module);
+    }
+    enum btl_room room = endpoint_room(module, endpoint);
+    if (room != BTL_ROOM || endpoint->failed) {
+        return room;
+    }
+    return fragments_room(module) == BTL_ROOM ? BTL_ROOM : BTL_ROOM_UNSEEN;
+}
+
+const struct btl_ext_ops btl_sm_ext = {
+    .flags = KEEL_BTL_REMOTE_COMPLETION,
+    .rdma_open = sm_rdma_open,
+    .rdma_lost = sm_rdma_lost,
+    .room = sm_room,
+};
