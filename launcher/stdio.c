@@ -24,9 +24,12 @@ struct worker {
     void *arg;
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    void *(*body)(void *arg); /* the thread's */
+    void *body_arg;
     pthread_t thread;
     bool has_thread;
     bool stop;             /* lock: the thread shall end */
+    bool over;             /* lock: it has, or has nothing left to do */
     bool transfers;        /* lock: it is in a system call that may wait */
     bool ended;            /* lock: nothing can be read or written any more */
     int error;             /* lock: why, an errno; 0: end of file */
@@ -55,7 +58,26 @@ static void worker_fini(struct worker *worker)
     pthread_mutex_destroy(&worker->lock);
 }
 
-/* Makes the thread, with all signals blocked. */
+static void worker_over(void *arg)
+{
+    struct worker *worker = arg;
+    pthread_mutex_lock(&worker->lock);
+    worker->over = true;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->lock);
+}
+
+static void *worker_thread(void *arg)
+{
+    struct worker *worker = arg;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_cleanup_push(worker_over, worker);
+    worker->body(worker->body_arg);
+    pthread_cleanup_pop(1);
+    return NULL;
+}
+
+/* Makes the thread, with all signals blocked and not to be cancelled. */
 static bool worker_start(struct worker *worker, void *(*body)(void *arg), void *arg)
 {
     sigset_t all, old;
@@ -64,7 +86,9 @@ static bool worker_start(struct worker *worker, void *(*body)(void *arg), void *
     }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&worker->thread, NULL, body, arg);
+    worker->body = body;
+    worker->body_arg = arg;
+    int rc = pthread_create(&worker->thread, NULL, worker_thread, worker);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     worker->has_thread = rc == 0;
     return rc == 0;
@@ -92,15 +116,20 @@ static bool worker_stop(struct worker *worker)
         worker->stop = true;
         bool transfers = worker->transfers;
         pthread_cond_broadcast(&worker->changed);
-        pthread_mutex_unlock(&worker->lock);
         if (transfers) {
             pthread_cancel(worker->thread);
         }
         struct timespec limit = after_ms(CANCEL_WAIT_MS);
-        if (pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &limit) != 0) {
+        while (!worker->over &&
+               pthread_cond_timedwait(&worker->changed, &worker->lock, &limit) != ETIMEDOUT) {
+        }
+        bool over = worker->over;
+        pthread_mutex_unlock(&worker->lock);
+        if (!over) {
             pthread_detach(worker->thread);
             return false;
         }
+        pthread_join(worker->thread, NULL);
     }
     loop_cancel(worker->loop, &worker->task);
     return true;
@@ -190,7 +219,6 @@ static void *writer_body(void *arg)
 {
     struct stdio_writer *writer = arg;
     struct worker *worker = &writer->worker;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     for (;;) {
         pthread_mutex_lock(&worker->lock);
         while (!worker->stop && bytes_waiting(&writer->filling) == 0) {
@@ -321,7 +349,6 @@ static void *reader_body(void *arg)
 {
     struct stdio_reader *reader = arg;
     struct worker *worker = &reader->worker;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     size_t size;
     ssize_t got = 1;
     while (got > 0 && (size = reader_turn(reader)) > 0) {
