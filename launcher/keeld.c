@@ -42,6 +42,17 @@ static void stop(struct keeld *keeld, int exit_code)
 
 /* --- what the daemon part says --- */
 
+/* Whoever comes from below has this daemon for its parent, if perhaps before this daemon hears that
+ * the one between them is lost. */
+static bool is_below(const struct daemon *daemon, uint32_t vpid)
+{
+    uint32_t above = vpid < daemon->count ? vpid : UINT32_MAX;
+    while (above != UINT32_MAX && above > daemon->name.vpid) {
+        above = rml_parent_of(daemon->rml, above);
+    }
+    return vpid != daemon->name.vpid && above == daemon->name.vpid;
+}
+
 /* The parent's link is the lifeline. Without it the HNP's is, until another parent is linked. A
  * child's end is the HNP's business. */
 static void link_changed(void *arg, uint32_t vpid, int status)
@@ -59,8 +70,7 @@ static void link_changed(void *arg, uint32_t vpid, int status)
         repair_hnp_gone(daemon, opal_strerror(status));
     } else if (parent && !daemon->homeless) {
         repair_begin(daemon);
-    } else if (rml_parent_of(daemon->rml, vpid) == daemon->name.vpid &&
-               !rml_is_lost(daemon->rml, vpid)) {
+    } else if (is_below(daemon, vpid) && !rml_is_lost(daemon->rml, vpid)) {
         daemon_report(daemon, proto_new(REPORT_LOST, "u", vpid));
     }
 }
@@ -69,7 +79,7 @@ static void link_changed(void *arg, uint32_t vpid, int status)
 static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
 {
     struct keeld *keeld = arg;
-    if (keeld->daemon && rml_parent_of(keeld->daemon->rml, vpid) == keeld->daemon->name.vpid) {
+    if (keeld->daemon && is_below(keeld->daemon, vpid)) {
         daemon_report(keeld->daemon, proto_new(REPORT_SILENT, "uc", vpid, (uint8_t) is_silent));
     }
 }
