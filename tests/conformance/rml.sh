@@ -44,14 +44,14 @@ for layout in '-n 1' '--simulate 3x2'; do
     # shellcheck disable=SC2086 # words
     "$keelrun" --oversubscribe --report-uri "$work/uri" --mca tools_max 1 $layout \
         "$control" work 100 >"$work/job" 2>&1 &
-    job=$!
-    started+=("$job")
+    ranks_pid=$!
+    started+=("$ranks_pid")
     wait_for 20 test -s "$work/uri"
     run_limited 60 "$KEEL_TEST_BUILDDIR/tests/conformance/rml/visit" "$(cat "$work/uri")"
     is "a tool at $layout: exit code" 0 "$code"
     is "a tool at $layout: every cell holds" "$visits cells of a tool hold" "$(tail -n 1 "$work/out")"
     wait_for 20 "$control" ask "file:$work/uri" stop >"$work/asked" 2>&1 # the last name is given back
-    wait "$job"
+    wait "$ranks_pid"
     is "a tool at $layout: the job ends" 0 $?
     unset "started[-1]"
 done
