@@ -3,16 +3,7 @@
 #include <stdlib.h>
 #include <tests/lib/sim/network.h>
 
-static void way_begin(struct sim_way *way)
-{
-    for (int class = 0; class < OOB_CLASSES; class ++) {
-        rml_credit_begin(&way->credit[class]);
-        rml_grant_begin(&way->grant[class]);
-    }
-    way->up = true;
-    way->free_at = 0;
-    way->told_at = 0;
-}
+enum { LATENCY_LEAST_US = 20, LOST = -1 };
 
 void sim_network_begin(struct sim_network *network, int nodes)
 {
@@ -22,11 +13,12 @@ void sim_network_begin(struct sim_network *network, int nodes)
     network->nodes = nodes;
     network->broken = NULL;
     network->drop_next = 0;
-    for (int i = 0; i < 2 * nodes; i++) {
+    for (int i = 0; i < nodes * SIM_NODES_MAX; i++) {
         struct sim_way *way = &network->ways[i];
+        way->state = SIM_DOWN;
+        way->cut = true;
         way->generation = 0;
-        way->in_flight = 0;
-        way_begin(way);
+        way->number = 0;
         for (int class = 0; class < OOB_CLASSES; class ++) {
             if (!way->waiting[class].next) {
                 list_init(&way->waiting[class]);
@@ -34,21 +26,21 @@ void sim_network_begin(struct sim_network *network, int nodes)
             list_splice(&network->spare, &way->waiting[class]);
         }
     }
-    for (int i = 0; i < nodes; i++) {
-        for (int j = 0; j < nodes; j++) {
-            network->believes[i][j] = true;
-        }
-    }
 }
 
 void sim_network_fini(struct sim_network *network)
 {
+    for (int i = 0; i < SIM_NODES_MAX * SIM_NODES_MAX; i++) {
+        for (int class = 0; class < OOB_CLASSES && network->ways[i].waiting[class].next; class ++) {
+            list_splice(&network->spare, &network->ways[i].waiting[class]);
+        }
+    }
     for (struct list *link; (link = list_pop(&network->spare));) {
         free(container_of(link, struct sim_frame, link));
     }
 }
 
-struct sim_frame *sim_frame_new(struct sim_network *network)
+static struct sim_frame *take_spare(struct sim_network *network)
 {
     struct list *spare = list_pop(&network->spare);
     struct sim_frame *frame =
@@ -61,11 +53,24 @@ struct sim_frame *sim_frame_new(struct sim_network *network)
     return frame;
 }
 
+struct sim_frame *sim_frame_new(struct sim_network *network, int origin, int dest,
+                                const struct rml_stamp *stamp)
+{
+    struct sim_frame *frame = take_spare(network);
+    frame->origin = (uint8_t) origin;
+    frame->dest = (uint8_t) dest;
+    frame->stamp = *stamp;
+    frame->carrier = stamp->kind == RML_ACK ? OOB_CONTROL : (uint8_t) stamp->class;
+    return frame;
+}
+
 /* --- leaving a process --- */
 
 static uint64_t latency(struct sim_network *network)
 {
-    return 20 + sim_below(network->random, 400);
+    bool slow = network->slow_1 > 0 && sim_below(network->random, network->slow_1) == 0;
+    uint32_t longest = slow ? network->slow_us : network->latency_us;
+    return LATENCY_LEAST_US + sim_below(network->random, longest);
 }
 
 /* The frame does not stay in the relay that it came to: its link may carry more. */
@@ -77,11 +82,11 @@ static void give_credit(struct sim_network *network, struct sim_frame *frame)
     int number = frame->came_way;
     struct sim_way *way = &network->ways[number];
     frame->came_way = -1;
-    if (!way->up || way->generation != frame->came_generation ||
+    if (way->generation != frame->came_generation ||
         !rml_grant_left(&way->grant[frame->carrier], rml_stamp_cost(frame->stamp.length))) {
         return;
     }
-    struct sim_frame *word = sim_frame_new(network);
+    struct sim_frame *word = take_spare(network);
     word->carrier = frame->carrier;
     word->generation = way->generation;
     word->stamp.sequence = rml_grant_tell(&way->grant[frame->carrier]);
@@ -106,7 +111,7 @@ void sim_frame_end(struct sim_network *network, struct sim_frame *frame)
     list_append(&network->spare, &frame->link);
 }
 
-/* --- links --- */
+/* --- on a link --- */
 
 /* Frames of a link arrive in their order. */
 static void transmit(struct sim_network *network, struct sim_frame *frame)
@@ -114,40 +119,24 @@ static void transmit(struct sim_network *network, struct sim_frame *frame)
     struct sim_way *way = &network->ways[frame->way];
     uint64_t at = network->queue->now + latency(network);
     way->free_at = at > way->free_at ? at : way->free_at;
-    way->in_flight++;
-    frame->generation = way->generation;
+    frame->generation = way->cut ? UINT32_MAX : way->generation;
     if (network->drop_next > 0 && --network->drop_next == 0) {
         frame->lost = true;
     }
     sim_at(network->queue, way->free_at, network->frame_event, frame->way, frame);
 }
 
-static int choose_way(const struct sim_network *network, int node, int dest)
-{
-    int clockwise = (dest - node + network->nodes) % network->nodes;
-    bool open[2] = {true, true};
-    for (int i = 0; i < network->nodes; i++) {
-        int from = (node + i) % network->nodes;
-        if (!network->believes[node][from]) {
-            open[i < clockwise ? 0 : 1] = false;
-        }
-    }
-    bool other = clockwise * 2 > network->nodes;
-    int turn = open[0] && open[1] ? other : (open[0] ? 0 : 1);
-    return open[turn] ? node * 2 + turn : -1;
-}
-
 void sim_route(struct sim_network *network, int node, struct sim_frame *frame)
 {
-    int number = choose_way(network, node, frame->dest);
-    if (number < 0 || !network->ways[number].up || frame->hops++ >= SIM_HOPS_MAX) {
+    int hop = network->next(network->arg, node, frame->dest);
+    struct sim_way *way = hop >= 0 ? sim_way(network, node, hop) : NULL;
+    if (!way || way->state == SIM_DOWN || frame->hops++ >= network->hops_max) {
         leave(network, node, frame);
         sim_frame_end(network, frame);
         return;
     }
-    struct sim_way *way = &network->ways[number];
-    frame->way = (int16_t) number;
-    if (list_empty(&way->waiting[frame->carrier]) &&
+    frame->way = (int16_t) sim_way_number(node, hop);
+    if (way->state == SIM_UP && list_empty(&way->waiting[frame->carrier]) &&
         rml_credit_take(&way->credit[frame->carrier], rml_stamp_cost(frame->stamp.length))) {
         transmit(network, frame);
     } else {
@@ -158,12 +147,11 @@ void sim_route(struct sim_network *network, int node, struct sim_frame *frame)
 int sim_arrived(struct sim_network *network, struct sim_frame *frame)
 {
     struct sim_way *way = &network->ways[frame->way];
-    int number = frame->way, node = sim_way_to(network, number);
-    way->in_flight--;
-    leave(network, number / 2, frame);
-    if (!way->up || frame->generation != way->generation) {
+    int number = frame->way;
+    leave(network, number / SIM_NODES_MAX, frame);
+    if (frame->generation != way->generation) {
         sim_frame_end(network, frame);
-        return -1;
+        return LOST;
     }
     if (!rml_grant_came(&way->grant[frame->carrier], rml_stamp_cost(frame->stamp.length))) {
         network->broken = "a relay got more than it granted";
@@ -173,55 +161,79 @@ int sim_arrived(struct sim_network *network, struct sim_frame *frame)
     frame->came_generation = frame->generation;
     if (frame->lost) {
         sim_frame_end(network, frame);
-        return -1;
+        return LOST;
     }
-    return node;
+    return number % SIM_NODES_MAX;
+}
+
+static void pass_waiting(struct sim_network *network, struct sim_way *way, int class)
+{
+    struct list *waiting = &way->waiting[class];
+    while (!list_empty(waiting)) {
+        struct sim_frame *frame = container_of(waiting->next, struct sim_frame, link);
+        if (!rml_credit_take(&way->credit[class], rml_stamp_cost(frame->stamp.length))) {
+            return;
+        }
+        list_remove(&frame->link);
+        transmit(network, frame);
+    }
 }
 
 void sim_credit(struct sim_network *network, int number, void *what)
 {
     struct sim_frame *word = what;
     struct sim_way *way = &network->ways[number];
-    if (way->up && way->generation == word->generation) {
-        struct rml_credit *credit = &way->credit[word->carrier];
-        struct list *waiting = &way->waiting[word->carrier];
-        if (!rml_credit_raise(credit, word->stamp.sequence)) {
+    if (way->state == SIM_UP && way->generation == word->generation) {
+        if (!rml_credit_raise(&way->credit[word->carrier], word->stamp.sequence)) {
             network->broken = "a link's credit went back";
         }
-        while (!list_empty(waiting)) {
-            struct sim_frame *frame = container_of(waiting->next, struct sim_frame, link);
-            if (!rml_credit_take(credit, rml_stamp_cost(frame->stamp.length))) {
-                break;
-            }
-            list_remove(&frame->link);
-            transmit(network, frame);
-        }
+        pass_waiting(network, way, word->carrier);
     }
     list_append(&network->spare, &word->link);
 }
 
-static void set_way(struct sim_network *network, int number, bool up)
+/* --- links come and go --- */
+
+static void begin_way(struct sim_network *network, int from, int to)
 {
-    struct sim_way *way = &network->ways[number];
-    if (up) {
-        way_begin(way);
-        return;
-    }
-    way->up = false;
+    struct sim_way *way = sim_way(network, from, to);
+    way->state = SIM_UP;
+    way->cut = false;
     way->generation++;
+    way->number++;
+    way->free_at = 0;
+    way->told_at = 0;
     for (int class = 0; class < OOB_CLASSES; class ++) {
-        for (struct list *link; (link = list_pop(&way->waiting[class]));) {
-            struct sim_frame *frame = container_of(link, struct sim_frame, link);
-            leave(network, number / 2, frame);
-            list_append(&network->spare, &frame->link);
-        }
+        rml_credit_begin(&way->credit[class]);
+        rml_grant_begin(&way->grant[class]);
+        pass_waiting(network, way, class);
     }
 }
 
-void sim_set_link(struct sim_network *network, int node, bool up)
+void sim_link_make(struct sim_network *network, int a, int b)
 {
-    if (network->ways[2 * node].up != up) {
-        set_way(network, 2 * node, up);
-        set_way(network, 2 * ((node + 1) % network->nodes) + 1, up);
+    begin_way(network, a, b);
+    begin_way(network, b, a);
+}
+
+void sim_link_cut(struct sim_network *network, int a, int b)
+{
+    for (int i = 0; i < 2; i++) {
+        struct sim_way *way = sim_way(network, i ? a : b, i ? b : a);
+        way->generation += !way->cut;
+        way->cut = true;
+    }
+}
+
+void sim_way_end(struct sim_network *network, int from, int to, enum sim_way_state state)
+{
+    struct sim_way *way = sim_way(network, from, to);
+    way->state = state;
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        for (struct list *link; (link = list_pop(&way->waiting[class]));) {
+            struct sim_frame *frame = container_of(link, struct sim_frame, link);
+            leave(network, from, frame);
+            list_append(&network->spare, &frame->link);
+        }
     }
 }

@@ -7,6 +7,9 @@
 #include <tests/lib/sim/world.h>
 
 enum {
+    NODES_MAX = 5,
+    HOPS_MAX = 12,
+    LINK_US = 400,
     MESSAGES_MAX = 100,
     FRAMES_MAX = 4, /* of a message */
     LAST_SEND_US = 400000,
@@ -55,11 +58,11 @@ struct node {
     uint32_t life; /* its incarnation */
     bool running, stopped, dirty;
     uint64_t timer_at; /* of the event that will come; UINT64_MAX: none */
-    struct rml_session session[SIM_NODES_MAX];
-    uint32_t sent[SIM_NODES_MAX][OOB_CLASSES];             /* messages, by number */
-    int64_t last[SIM_NODES_MAX][OOB_CLASSES];              /* number that arrived last */
-    struct message *under_way[SIM_NODES_MAX][OOB_CLASSES]; /* assembled from these parts */
-    int next_part[SIM_NODES_MAX][OOB_CLASSES];
+    struct rml_session session[NODES_MAX];
+    uint32_t sent[NODES_MAX][OOB_CLASSES];             /* messages, by number */
+    int64_t last[NODES_MAX][OOB_CLASSES];              /* number that arrived last */
+    struct message *under_way[NODES_MAX][OOB_CLASSES]; /* assembled from these parts */
+    int next_part[NODES_MAX][OOB_CLASSES];
     struct sim_frame *kept[64]; /* came while it was stopped */
     int kept_count;
 };
@@ -68,7 +71,8 @@ struct sim_world {
     struct sim_queue queue;
     struct sim_random random;
     struct sim_network network;
-    struct node node[SIM_NODES_MAX];
+    bool believes[NODES_MAX][NODES_MAX]; /* a node, of the link clockwise of a node: up */
+    struct node node[NODES_MAX];
     struct message message[MESSAGES_MAX];
     uint32_t message_count, held_max, slowness_us;
     enum sim_without without;
@@ -151,17 +155,6 @@ static void allow_failure(struct sim_world *world, int from, int to)
 
 /* --- sending --- */
 
-static struct sim_frame *frame_to(struct sim_world *world, int from, int to,
-                                  const struct rml_stamp *stamp)
-{
-    struct sim_frame *frame = sim_frame_new(&world->network);
-    frame->origin = (uint8_t) from;
-    frame->dest = (uint8_t) to;
-    frame->stamp = *stamp;
-    frame->carrier = stamp->kind == RML_ACK ? OOB_CONTROL : (uint8_t) stamp->class;
-    return frame;
-}
-
 static void send_part(struct sim_world *world, int from, int to, struct rml_out *out,
                       struct rml_stamp *stamp)
 {
@@ -172,7 +165,7 @@ static void send_part(struct sim_world *world, int from, int to, struct rml_out 
     }
     world->report->resent += part->sends++ > 0;
     stamp->rest = part->rest;
-    struct sim_frame *frame = frame_to(world, from, to, stamp);
+    struct sim_frame *frame = sim_frame_new(&world->network, from, to, stamp);
     frame->out = out;
     frame->cargo = part;
     sim_route(&world->network, from, frame);
@@ -192,7 +185,7 @@ static void pump(struct sim_world *world, int from)
                 send_part(world, from, to, out, &stamp);
             }
             while (rml_session_word(session, class, now_of(world), &stamp)) {
-                sim_route(&world->network, from, frame_to(world, from, to, &stamp));
+                sim_route(&world->network, from, sim_frame_new(&world->network, from, to, &stamp));
             }
         }
         uint64_t mine = to != from ? rml_session_due(session) : UINT64_MAX;
@@ -397,7 +390,7 @@ static void receive(struct sim_world *world, int at, struct sim_frame *frame)
     }
     if (heard.reply) {
         rml_session_reply(session, stamp.class, &heard, &stamp);
-        sim_route(&world->network, at, frame_to(world, at, frame->origin, &stamp));
+        sim_route(&world->network, at, sim_frame_new(&world->network, at, frame->origin, &stamp));
     }
     node->dirty = true;
 }
@@ -435,12 +428,57 @@ static void on_consume(struct sim_world *world, int at, const struct message *me
     }
 }
 
+/* --- the ring --- */
+
+static int clockwise_of(const struct sim_world *world, int node)
+{
+    return (node + 1) % world->network.nodes;
+}
+
+/* By what a node believes of the links. */
+static int choose_way(void *arg, int node, int dest)
+{
+    const struct sim_world *world = arg;
+    int nodes = world->network.nodes;
+    int clockwise = (dest - node + nodes) % nodes;
+    bool open[2] = {true, true};
+    for (int i = 0; i < nodes; i++) {
+        if (!world->believes[node][(node + i) % nodes]) {
+            open[i < clockwise ? 0 : 1] = false;
+        }
+    }
+    bool other = clockwise * 2 > nodes;
+    int turn = open[0] && open[1] ? other : (open[0] ? 0 : 1);
+    return open[turn] ? (node + (turn ? nodes - 1 : 1)) % nodes : -1;
+}
+
+static bool is_up(struct sim_world *world, int link)
+{
+    return sim_way(&world->network, link, clockwise_of(world, link))->state == SIM_UP;
+}
+
+/* The link clockwise of a node; both ends know at once. */
+static void set_link(struct sim_world *world, int node, bool up)
+{
+    int other = clockwise_of(world, node);
+    if (is_up(world, node) == up) {
+        return;
+    }
+    if (up) {
+        sim_link_make(&world->network, node, other);
+    } else {
+        sim_link_cut(&world->network, node, other);
+        sim_way_end(&world->network, node, other, SIM_DOWN);
+        sim_way_end(&world->network, other, node, SIM_DOWN);
+    }
+}
+
 /* --- faults --- */
 
 static void believe_later(struct sim_world *world, int link)
 {
     for (int i = 0; i < world->network.nodes; i++) {
-        int neighbour = (link + 1) % world->network.nodes;
+        int neighbour = clockwise_of(world, link);
         uint32_t delay = i == link || i == neighbour ? 0 : sim_below(&world->random, 20000);
         sim_at(&world->queue, now_of(world) + delay, EVENT_BELIEVE, i, (void *) (intptr_t) link);
     }
@@ -450,9 +488,9 @@ static void believe_later(struct sim_world *world, int link)
 static void on_believe(struct sim_world *world, int at, int link)
 {
     struct node *node = &world->node[at];
-    bool up = world->network.ways[2 * link].up;
+    bool up = is_up(world, link);
     bool mine = at == link || at == (link + 1) % world->network.nodes;
-    world->network.believes[at][link] = up;
+    world->believes[at][link] = up;
     for (int to = 0; mine && node->running && to < world->network.nodes; to++) {
         if (to != at) {
             rml_session_repair(&node->session[to], now_of(world));
@@ -463,7 +501,7 @@ static void on_believe(struct sim_world *world, int at, int link)
 
 static void break_link(struct sim_world *world, int link, uint32_t longest_us)
 {
-    sim_set_link(&world->network, link, false);
+    set_link(world, link, false);
     believe_later(world, link);
     sim_at(&world->queue, now_of(world) + 1 + sim_below(&world->random, longest_us), EVENT_LINK_UP,
            link, NULL);
@@ -471,9 +509,9 @@ static void break_link(struct sim_world *world, int link, uint32_t longest_us)
 
 static void on_link_up(struct sim_world *world, int link)
 {
-    int neighbour = (link + 1) % world->network.nodes;
+    int neighbour = clockwise_of(world, link);
     if (world->node[link].running && world->node[neighbour].running) {
-        sim_set_link(&world->network, link, true);
+        set_link(world, link, true);
         believe_later(world, link);
     }
 }
@@ -510,8 +548,8 @@ static void end_node(struct sim_world *world, int at)
     node->running = false;
     node->life++;
     drop_kept(world, node);
-    sim_set_link(&world->network, at, false);
-    sim_set_link(&world->network, before, false);
+    set_link(world, at, false);
+    set_link(world, before, false);
     believe_later(world, at);
     believe_later(world, before);
     uint64_t start = now_of(world) + 1 + sim_below(&world->random, 300000);
@@ -594,7 +632,13 @@ static void begin(struct sim_world *world, uint64_t seed)
     world->random.state = seed;
     struct sim_random *random = &world->random;
     sim_queue_reset(&world->queue);
-    sim_network_begin(&world->network, 3 + (int) sim_below(random, SIM_NODES_MAX - 2));
+    sim_network_begin(&world->network, 3 + (int) sim_below(random, NODES_MAX - 2));
+    for (int i = 0; i < world->network.nodes * NODES_MAX; i++) {
+        world->believes[i / NODES_MAX][i % NODES_MAX] = true;
+    }
+    for (int i = 0; i < world->network.nodes; i++) {
+        set_link(world, i, true);
+    }
     world->message_count = 0;
     world->held_max = (512u << 10) << sim_below(random, 4);
     world->slowness_us = slow[sim_below(random, 3)];
@@ -712,6 +756,9 @@ struct sim_world *sim_world_create(void)
         world->network.random = &world->random;
         world->network.frame_event = EVENT_FRAME;
         world->network.credit_event = EVENT_CREDIT;
+        world->network.hops_max = HOPS_MAX;
+        world->network.latency_us = LINK_US;
+        world->network.next = choose_way;
         world->network.left = on_left;
         world->network.arg = world;
     }

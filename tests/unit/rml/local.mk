@@ -16,7 +16,9 @@ tests_unit_rml_test_assemble_LDADD = tests/lib/libunit.la librml.la libbase.la
 # The delivery protocol's parts, alone and in simulated processes.
 check_LTLIBRARIES += tests/lib/libsim.la
 tests_lib_libsim_la_SOURCES = \
-	tests/lib/sim/forest.c tests/lib/sim/forest.h tests/lib/sim/network.c tests/lib/sim/network.h tests/lib/sim/queue.c tests/lib/sim/queue.h \
+	tests/lib/sim/forest.c tests/lib/sim/forest.h tests/lib/sim/forest_state.h \
+	tests/lib/sim/forest_daemons.c tests/lib/sim/forest_links.c \
+	tests/lib/sim/network.c tests/lib/sim/network.h tests/lib/sim/queue.c tests/lib/sim/queue.h \
 	tests/lib/sim/world.c tests/lib/sim/world.h
 UNIT_TESTS += \
 	tests/unit/rml/test-sender tests/unit/rml/test-receiver tests/unit/rml/test-session \
