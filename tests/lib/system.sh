@@ -33,6 +33,7 @@ if [ -n "$sanitize" ]; then # what any process finds out goes to a file, which f
     slow=4
     export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$work/sanitizer"
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}log_path=$work/sanitizer"
+    export TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}log_path=$work/sanitizer"
 fi
 readonly slow
 
