@@ -155,7 +155,8 @@ static bool deliver(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     if (message->frame) {
         return rdma_am_receive(module->am, &endpoint->am, &segment, 1) == OPAL_SUCCESS;
     }
-    btl_deliver(&module->super, endpoint, message->tag, &segment, 1);
+    /* Who was not added is no endpoint of the caller's. */
+    btl_deliver(&module->super, endpoint->proc ? endpoint : NULL, message->tag, &segment, 1);
     return true;
 }
 

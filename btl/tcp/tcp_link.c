@@ -372,7 +372,9 @@ static int deliver(struct tcp_link *link, uint8_t *data)
         return rdma_am_receive(ep->tcp->am, &ep->am, &segment, 1);
     }
     if (!ep->tcp->closing) {
-        btl_deliver(&ep->tcp->super, tcp_endpoint_face(ep), link->rx.frame.tag, &segment, 1);
+        tcp_endpoint *face = tcp_endpoint_face(ep);
+        /* Who was not added is no endpoint of the caller's. */
+        btl_deliver(&ep->tcp->super, face->added ? face : NULL, link->rx.frame.tag, &segment, 1);
     }
     return OPAL_SUCCESS;
 }
