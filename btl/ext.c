@@ -5,6 +5,7 @@
 #include <base/list.h>
 #include <base/param.h>
 #include <btl/framework.h>
+#include <btl/layer.h>
 #include <sched.h>
 
 /* Shortages whose end cannot be seen are tried again after this time. */
@@ -90,7 +91,7 @@ static void call(struct keel_btl_pending *request, int status)
 {
     struct waiting *waiting = waiting_of(request);
     btl_pending_count--;
-    request->ready(waiting->entry->module, waiting->endpoint, request, status);
+    request->ready(btl_layer_outermost(waiting->entry->module), waiting->endpoint, request, status);
 }
 
 int btl_pending_call(void)
@@ -228,6 +229,10 @@ void btl_ext_init(struct btl_module_entry *entry)
 
 const struct keel_btl_ext *keel_btl_ext(mca_btl_base_module_t *btl)
 {
+    const struct btl_layer *layer = btl ? btl_layer_of(btl) : NULL;
+    if (layer && layer->ext) {
+        return layer->ext;
+    }
     const struct btl_module_entry *entry = btl ? btl_entry(btl) : NULL;
     return entry && entry->line->ext ? &entry->ext : NULL;
 }

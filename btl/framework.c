@@ -3,6 +3,7 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/framework.h>
+#include <btl/layer.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -200,6 +201,16 @@ static int component_open(const struct btl_component *entry)
     return status;
 }
 
+static int add_layers(char *reason, size_t reason_size)
+{
+    int status = ORTE_SUCCESS;
+    for (size_t i = 0; i < framework.module_count && status == ORTE_SUCCESS; i++) {
+        status = btl_layers_add(framework.entries[i]->module, &framework.modules[i], reason,
+                                reason_size);
+    }
+    return status;
+}
+
 int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t reason_size)
 {
     int64_t verbose = param_int(&verbose_param);
@@ -241,7 +252,11 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
         btl_close();
         return ORTE_ERR_NOT_AVAILABLE;
     }
-    return ORTE_SUCCESS;
+    status = add_layers(reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        btl_close();
+    }
+    return status;
 }
 
 void btl_close(void)
@@ -305,6 +320,7 @@ int btl_progress(void)
             events += open->progress();
         }
     }
+    events += btl_layers ? btl_layers_progress() : 0;
     if (btl_pending_count > 0) {
         events += btl_pending_call();
     }
@@ -326,6 +342,7 @@ bool btl_progressing(void)
 
 struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
 {
+    module = btl_layer_innermost(module);
     for (size_t i = 0; i < framework.module_count; i++) {
         struct btl_module_entry *entry = framework.entries[i];
         if (entry->module == module) {
@@ -338,6 +355,11 @@ struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
 void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
 {
+    struct btl_layer *layer = btl_layer_before(module);
+    if (layer) {
+        layer->deliver(layer, endpoint, tag, segments, count);
+        return;
+    }
     mca_btl_active_message_callback_t trigger = mca_btl_base_active_message_trigger[tag];
     if (!trigger.cbfunc) {
         framework.dropped++;
@@ -363,7 +385,7 @@ void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
     /* The callback may free a descriptor that is its own. */
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     if (descriptor->des_cbfunc) {
-        descriptor->des_cbfunc(module, endpoint, descriptor, status);
+        descriptor->des_cbfunc(btl_layer_outermost(module), endpoint, descriptor, status);
     }
     if (owned) {
         module->btl_free(module, descriptor);
@@ -389,9 +411,15 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    for (struct btl_layer *layer = btl_layer_before(module); layer;
+         layer = btl_layer_before(&layer->super)) {
+        if (layer->failed) {
+            layer->failed(layer, flags, proc);
+        }
+    }
     struct btl_module_entry *entry = btl_entry(module);
     if (entry && entry->error) {
-        entry->error(module, flags, proc, text);
+        entry->error(btl_layer_outermost(module), flags, proc, text);
         return;
     }
     log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s: %s%s%s",

@@ -1,6 +1,6 @@
 # btl: the data plane's framework and modules.
 noinst_LTLIBRARIES += libbtl.la
-libbtl_la_SOURCES = btl/base.h btl/framework.h btl/framework.c btl/ext.c btl/table.c btl/registry.c \
+libbtl_la_SOURCES = btl/base.h btl/framework.h btl/framework.c btl/layer.h btl/layer.c btl/ext.c btl/table.c btl/registry.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
 	btl/atomic.h btl/atomic.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
@@ -8,3 +8,4 @@ EXTRA_DIST += btl/README.md docs/btl.md
 include $(srcdir)/btl/self/local.mk
 include $(srcdir)/btl/sm/local.mk
 include $(srcdir)/btl/tcp/local.mk
+include $(srcdir)/btl/check/local.mk

@@ -159,8 +159,11 @@ void on_tag(struct test *test, uint8_t tag, mca_btl_base_module_recv_cb_fn_t rec
 /* An error in the log that no case declared is a failure. */
 static void log_sink(void *arg, enum log_level level, const char *line)
 {
-    if (level == LOG_ERROR) {
-        minihost_fail(((struct test *) arg)->host, "an error was logged: %s", line);
+    const struct test *test = arg;
+    bool declared =
+        test->test_case->asks_too_much && strstr(line, ": check: ") && strstr(line, ": caller: ");
+    if (level == LOG_ERROR && !declared) {
+        minihost_fail(test->host, "an error was logged: %s", line);
     }
 }
 
@@ -186,6 +189,7 @@ static int run_case(struct minihost *host, void *arg)
         .rank = host->rank,
         .size = host->size,
         .module = job->module,
+        .test_case = job->test_case,
     };
     current = &test;
     log_set_sink(log_sink, &test);

@@ -18,6 +18,8 @@ struct board {
     unsigned char data[DATA_BYTES] __attribute__((aligned(4096)));
 };
 
+struct test_case;
+
 struct test {
     struct minihost *host;
     mca_btl_base_module_t *btl;
@@ -26,6 +28,7 @@ struct test {
     int right,
         left; /* whom I send to, and who sends to me; myself where a module reaches only that */
     const char *module;
+    const struct test_case *test_case;
     void *state; /* the case's */
 };
 
@@ -34,9 +37,10 @@ struct test_case {
     void (*run)(struct test *test);
     int min_size; /* processes that it needs, counted without a self module */
     bool late_cards;
-    bool alone;    /* needs no peer: runs also where the module reaches nobody */
-    bool no_procs; /* adds its peers itself */
-    bool others;   /* not for a module that reaches only its own process */
+    bool alone;         /* needs no peer: runs also where the module reaches nobody */
+    bool no_procs;      /* adds its peers itself */
+    bool others;        /* not for a module that reaches only its own process */
+    bool asks_too_much; /* asks for what must be refused: the checking module says so, too */
 };
 
 extern const struct test_case table_cases[], send_cases[], stream_cases[], rdma_cases[],

@@ -8,9 +8,13 @@ tests_conformance_btl_SOURCES = tests/conformance/btl.h tests/conformance/btl.c 
 tests_conformance_btl_LDADD = libbtl.la libbase.la
 
 SYSTEM_TESTS += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
-	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh
+	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh \
+	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
+	tests/conformance/btl-check-tcp.sh
 EXTRA_DIST += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
-	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh
+	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh \
+	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
+	tests/conformance/btl-check-tcp.sh
 
 # Programs written for ORTE: the old include paths alone.
 old_conformance = tests/conformance/compat/life tests/conformance/compat/old13 tests/conformance/compat/buffers \

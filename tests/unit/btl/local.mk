@@ -25,3 +25,4 @@ tests_unit_btl_test_progress_SOURCES = tests/unit/btl/test-progress.c
 tests_unit_btl_test_progress_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 include $(srcdir)/tests/unit/btl/sm.mk
 include $(srcdir)/tests/unit/btl/tcp.mk
+include $(srcdir)/tests/unit/btl/check.mk

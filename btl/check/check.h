@@ -1,0 +1,163 @@
+/* The checking module, --mca btl_check 1: it stands before a module and holds both sides, caller
+ * and module, to docs/btl.md. Callers get endpoints, descriptors and handles of its own, which stay
+ * known for a while after their end; so what is used twice or too late is told from what never was.
+ * A breach is reported, and a call that would do harm is not passed on. */
+#ifndef CHECK_CHECK_H
+#define CHECK_CHECK_H
+
+#include <btl/check/map.h>
+#include <btl/layer.h>
+
+/* NULL with ORTE_SUCCESS when the parameter btl_check does not ask for it. */
+int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer) KEEL_MUST_CHECK;
+/* Of this process, since it began. */
+unsigned long check_breaches(void);
+
+/* ---- inside btl/check ---- */
+
+struct check {
+    struct btl_layer layer;     /* first */
+    struct check_map endpoints; /* by the endpoint that callers have; the dead ones included */
+    struct check_map descs;     /* by the descriptor that callers have; likewise */
+    struct check_map regions;   /* by the handle that callers have; likewise */
+    struct check_map ops;       /* by themselves; likewise */
+    struct check_map inner_endpoints, inner_descs; /* by what the module has; living ones */
+    struct check_map requests; /* that wait for room, by the caller's struct keel_btl_pending */
+    struct keel_btl_ext ext;
+    struct check_graves dead_descs, dead_regions, dead_ops;
+};
+
+/* What a caller knows as an endpoint. Kept until finalize. */
+struct check_endpoint {
+    struct mca_btl_base_endpoint_t *inner;
+    opal_proc_t *proc;        /* borrowed, while it lives */
+    char name[32];            /* the peer's */
+    unsigned long pending;    /* callbacks to come */
+    unsigned long operations; /* of which so many of puts, gets and atomics */
+    bool gone;
+};
+
+struct check_desc {
+    mca_btl_base_descriptor_t base;                            /* first: what callers have */
+    mca_btl_base_segment_t segments[MCA_BTL_DES_MAX_SEGMENTS]; /* theirs */
+    mca_btl_base_segment_t given[MCA_BTL_DES_MAX_SEGMENTS];    /* as the module gave them */
+    size_t given_count;
+    mca_btl_base_descriptor_t *inner;
+    enum { DESC_CALLERS, DESC_MODULES, DESC_FREED } state;
+    unsigned pending; /* callbacks to come */
+    unsigned called;  /* callbacks that belong to the send being called */
+    /* As it was when it was first sent, while callbacks are to come. */
+    mca_btl_base_descriptor_t sent;
+    uint64_t bytes; /* a hash */
+    struct check_endpoint *to;
+};
+
+struct check_region {
+    unsigned char bytes[MCA_BTL_REG_HANDLE_MAX_SIZE]; /* first: what callers have */
+    mca_btl_base_registration_handle_t *inner;
+    uintptr_t base;
+    size_t size;
+    unsigned long users; /* operations under way that name it as their local handle */
+    bool gone;
+};
+
+/* What is reported: who broke a rule, where the call or callback came from. */
+enum check_side { CHECK_CALLER, CHECK_MODULE };
+
+struct check_call {
+    struct check *check;
+    const char *operation; /* "send" */
+    const void *from;      /* a return address */
+    struct check_endpoint *endpoint;
+};
+
+static inline struct check *check_of(mca_btl_base_module_t *btl)
+{
+    return (struct check *) (void *) btl;
+}
+
+/* report.c */
+void check_report(const struct check_call *call, enum check_side side, const char *format, ...)
+    KEEL_PRINTF(3, 4);
+bool check_is_wanted(void);
+void check_conclude(const struct check *check);
+
+/* Called first in every function of the table; false, reported: another thread is inside. */
+bool check_enter(const struct check_call *call) KEEL_MUST_CHECK;
+void check_leave(void);
+/* Around what runs the caller's code. */
+void check_callback_begin(const struct check_call *call);
+void check_callback_end(void);
+bool check_in_callback(void);
+
+/* check.c */
+/* What a caller gave as an endpoint; false, reported: it is none, or no longer. */
+bool check_endpoint_ok(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint);
+/* The endpoint that callers have; NULL with NULL, or, reported, with one that they have not. */
+struct check_endpoint *check_endpoint_face(const struct check_call *call,
+                                           struct mca_btl_base_endpoint_t *inner);
+struct mca_btl_base_endpoint_t *check_endpoint_outer(struct check_endpoint *endpoint);
+/* Buries in graves; frees, and takes out of the map, what lay there before. */
+void check_end(struct check_graves *graves, struct check_map *map, void *thing);
+
+/* desc.c */
+mca_btl_base_descriptor_t *check_alloc(mca_btl_base_module_t *btl,
+                                       struct mca_btl_base_endpoint_t *endpoint, uint8_t order,
+                                       size_t size, uint32_t flags);
+int check_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
+mca_btl_base_descriptor_t *check_prepare_src(mca_btl_base_module_t *btl,
+                                             struct mca_btl_base_endpoint_t *endpoint,
+                                             opal_convertor_t *convertor, uint8_t order,
+                                             size_t reserve, size_t *size, uint32_t flags);
+/* A module's descriptor as callers see it. NULL: no memory, and the module has it back. */
+struct check_desc *check_desc_create(const struct check_call *call,
+                                     mca_btl_base_descriptor_t *inner);
+void check_desc_end(struct check *check, struct check_desc *desc);
+
+/* send.c */
+int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+               mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
+int check_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+                uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                mca_btl_base_descriptor_t **descriptor);
+
+/* region.c */
+mca_btl_base_registration_handle_t *check_register_mem(mca_btl_base_module_t *btl,
+                                                       struct mca_btl_base_endpoint_t *endpoint,
+                                                       void *base, size_t size, uint32_t flags);
+int check_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle);
+/* The region of a local handle, which must cover this; *bad, reported: it does not. NULL without a
+ * handle. */
+struct check_region *check_region_local(const struct check_call *call, const void *handle,
+                                        const void *address, size_t size, bool *bad);
+/* Reports a remote handle that this process gave up itself. */
+void check_region_remote(const struct check_call *call, const void *handle);
+
+/* ext.c */
+void check_ext_init(struct check *check);
+/* After the module's finalize, which has to call whatever waits. */
+void check_ext_fini(struct check_call *call);
+
+/* rdma.c, atomic.c */
+struct check_op;
+void check_op_free(void *op, void *arg);
+int check_put(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
+              mca_btl_base_registration_handle_t *, mca_btl_base_registration_handle_t *, size_t,
+              int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
+int check_get(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
+              mca_btl_base_registration_handle_t *, mca_btl_base_registration_handle_t *, size_t,
+              int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
+int check_atomic_op(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, uint64_t,
+                    mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t, uint64_t, int,
+                    int, mca_btl_base_rdma_completion_fn_t, void *, void *);
+int check_atomic_fop(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
+                     mca_btl_base_registration_handle_t *, mca_btl_base_registration_handle_t *,
+                     mca_btl_base_atomic_op_t, uint64_t, int, int,
+                     mca_btl_base_rdma_completion_fn_t, void *, void *);
+int check_atomic_cswap(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
+                       mca_btl_base_registration_handle_t *, mca_btl_base_registration_handle_t *,
+                       uint64_t, uint64_t, int, int, mca_btl_base_rdma_completion_fn_t, void *,
+                       void *);
+
+#endif

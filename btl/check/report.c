@@ -1,0 +1,152 @@
+#include <config.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/check/check.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct param check_param = {
+    .name = "btl_check",
+    .type = PARAM_BOOL,
+    .default_text = "0",
+    .unit = "",
+    .help = "Check every call and callback of the data plane's modules against the contract.",
+};
+
+enum { ACTION_REPORT, ACTION_ABORT };
+static const char *const actions[] = {"report", "abort", NULL};
+
+static struct param action_param = {
+    .name = "btl_check_action",
+    .type = PARAM_ENUM,
+    .default_text = "report",
+    .choices = actions,
+    .unit = "",
+    .help = "What a breach of the contract leads to: a line in the log, or also the process's end.",
+};
+
+static struct param max_param = {
+    .name = "btl_check_max",
+    .type = PARAM_INT,
+    .default_text = "100",
+    .min = 1,
+    .max = 1 << 30,
+    .unit = "",
+    .help = "Most breaches that are written to the log, one line each; the rest is counted.",
+};
+
+static atomic_ulong breaches;
+/* The contract lets one thread at a time into the modules of a process, whichever it is. */
+static _Atomic(const void *) inside; /* the address of the thread's mark */
+static _Thread_local char mark;
+static unsigned depth, callbacks; /* of the thread inside */
+
+bool check_is_wanted(void)
+{
+    return param_bool(&check_param);
+}
+
+unsigned long check_breaches(void)
+{
+    return atomic_load(&breaches);
+}
+
+/* "function+0x10 (program+0x1234)": what addr2line and a reader can use. */
+static void describe(char *text, size_t size, const void *address)
+{
+    Dl_info info;
+    if (!address || dladdr(address, &info) == 0 || !info.dli_fname) {
+        snprintf(text, size, "%p", address);
+        return;
+    }
+    const char *file = strrchr(info.dli_fname, '/');
+    uintptr_t offset = (uintptr_t) address - (uintptr_t) info.dli_fbase;
+    snprintf(text, size, "%s%s%s+0x%lx%s", info.dli_sname ? info.dli_sname : "",
+             info.dli_sname ? " (" : "", file ? file + 1 : info.dli_fname, (unsigned long) offset,
+             info.dli_sname ? ")" : "");
+}
+
+void check_report(const struct check_call *call, enum check_side side, const char *format, ...)
+{
+    unsigned long number = atomic_fetch_add(&breaches, 1) + 1;
+    bool ends = param_int(&action_param) == ACTION_ABORT;
+    if (number > (unsigned long) param_int(&max_param) && !ends) {
+        return;
+    }
+    char what[256], where[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    describe(where, sizeof(where), call->from);
+    log_error(LOG_BTL, "check: %s, %s, %s: %s: %s; at %s",
+              call->check->layer.inner->btl_component->btl_version.mca_component_name,
+              call->endpoint ? call->endpoint->name : "no peer", call->operation,
+              side == CHECK_CALLER ? "caller" : "module", what, where);
+    if (ends) {
+        abort(); /* asked for: the core shows who it was */
+    }
+}
+
+void check_conclude(const struct check *check)
+{
+    unsigned long all = atomic_load(&breaches), written = (unsigned long) param_int(&max_param);
+    if (all > written) {
+        log_warn(LOG_BTL, "check: %s: %lu more breaches of the contract were not written",
+                 check->layer.inner->btl_component->btl_version.mca_component_name, all - written);
+    }
+}
+
+bool check_enter(const struct check_call *call)
+{
+    const void *nobody = NULL;
+    if (atomic_load(&inside) == &mark) {
+        depth++;
+    } else if (atomic_compare_exchange_strong(&inside, &nobody, &mark)) {
+        depth = 1;
+    } else {
+        check_report(call, CHECK_CALLER, "a second thread calls while another one is inside");
+        return false;
+    }
+    return true;
+}
+
+void check_leave(void)
+{
+    if (--depth == 0) {
+        atomic_store(&inside, NULL);
+    }
+}
+
+/* Progress is no call of the table's: a callback of its begins here. */
+void check_callback_begin(const struct check_call *call)
+{
+    const void *nobody = NULL;
+    if (atomic_load(&inside) == &mark) {
+        depth++;
+    } else if (atomic_compare_exchange_strong(&inside, &nobody, &mark)) {
+        depth = 1;
+    } else {
+        check_report(call, CHECK_MODULE, "calls back on a second thread");
+        return;
+    }
+    callbacks++;
+}
+
+void check_callback_end(void)
+{
+    if (atomic_load(&inside) == &mark) {
+        callbacks--;
+        check_leave();
+    }
+}
+
+bool check_in_callback(void)
+{
+    return atomic_load(&inside) == &mark && callbacks > 0;
+}

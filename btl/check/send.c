@@ -1,0 +1,323 @@
+/* send and sendi, and how sends end. */
+#include <config.h>
+
+#include <btl/check/check.h>
+#include <string.h>
+
+static bool is_shortage(int status)
+{
+    return status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
+           status == OPAL_ERR_RESOURCE_BUSY;
+}
+
+static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t size)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t word;
+    for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 29;
+    }
+    for (; size > 0; size--) {
+        hash = (hash ^ *bytes++) * odd;
+    }
+    return hash;
+}
+
+static uint64_t hash_bytes(const mca_btl_base_segment_t *segments, size_t count)
+{
+    uint64_t hash = count;
+    for (size_t i = 0; i < count; i++) {
+        hash = mix(hash, segments[i].seg_addr.pval, (size_t) segments[i].seg_len);
+    }
+    return hash;
+}
+
+/* Callers may make a segment smaller; nothing else of them is theirs to change. */
+static bool segments_ok(const struct check_call *call, const struct check_desc *desc)
+{
+    const mca_btl_base_descriptor_t *base = &desc->base;
+    size_t limit = call->check->layer.inner->btl_max_send_size, total = 0;
+    if (base->des_segments != desc->segments || base->des_segment_count == 0 ||
+        base->des_segment_count > desc->given_count) {
+        check_report(call, CHECK_CALLER, "the descriptor has %zu segments; it was made with %zu",
+                     base->des_segment_count, desc->given_count);
+        return false;
+    }
+    for (size_t i = 0; i < base->des_segment_count; i++) {
+        if (base->des_segments[i].seg_len > limit - total) {
+            check_report(call, CHECK_CALLER,
+                         "the message has %llu bytes or more; btl_max_send_size is %zu",
+                         (unsigned long long) (total + base->des_segments[i].seg_len), limit);
+            return false;
+        }
+        total += (size_t) base->des_segments[i].seg_len;
+        if (base->des_segments[i].seg_len > desc->given[i].seg_len ||
+            base->des_segments[i].seg_addr.pval != desc->given[i].seg_addr.pval) {
+            check_report(call, CHECK_CALLER, "segment %zu has %llu bytes at %p; it had %llu at %p",
+                         i, (unsigned long long) base->des_segments[i].seg_len,
+                         base->des_segments[i].seg_addr.pval,
+                         (unsigned long long) desc->given[i].seg_len, desc->given[i].seg_addr.pval);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A second send of a descriptor in flight is allowed; a change of it meanwhile is not. */
+static bool unchanged(const struct check_call *call, const struct check_desc *desc)
+{
+    const mca_btl_base_descriptor_t *now = &desc->base, *then = &desc->sent;
+    if (now->des_cbfunc != then->des_cbfunc || now->des_cbdata != then->des_cbdata ||
+        now->des_segment_count != then->des_segment_count ||
+        hash_bytes(now->des_segments, now->des_segment_count) != desc->bytes) {
+        check_report(call, CHECK_CALLER, "the descriptor was changed while it is in flight");
+        return false;
+    }
+    return true;
+}
+
+static bool descriptor_ok(const struct check_call *call, const struct check_desc *desc,
+                          const void *descriptor)
+{
+    uint32_t flags = call->check->layer.inner->btl_flags;
+    if (!desc) {
+        check_report(call, CHECK_CALLER, "%p is no descriptor of this module", descriptor);
+        return false;
+    }
+    if (desc->state != DESC_CALLERS) {
+        check_report(call, CHECK_CALLER, "the descriptor %s",
+                     desc->state == DESC_FREED ? "was freed" : "was sent with BTL_OWNERSHIP");
+        return false;
+    }
+    if (!(flags & MCA_BTL_FLAGS_SEND)) {
+        check_report(call, CHECK_CALLER, "send is not advertised");
+    }
+    if (desc->base.des_flags & MCA_BTL_DES_FLAGS_CUDA_COPY_ASYNC &&
+        !(flags & MCA_BTL_FLAGS_CUDA_COPY_ASYNC_SEND)) {
+        check_report(call, CHECK_CALLER, "CUDA_COPY_ASYNC is not advertised");
+    }
+    return segments_ok(call, desc) && (desc->pending == 0 || unchanged(call, desc));
+}
+
+static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *inner, int status);
+
+/* Puts what the caller set into the module's descriptor. */
+static void hand_over(struct check *check, struct check_desc *desc, struct check_endpoint *to)
+{
+    mca_btl_base_descriptor_t *inner = desc->inner;
+    inner->des_segment_count = desc->base.des_segment_count;
+    memcpy(inner->des_segments, desc->base.des_segments,
+           inner->des_segment_count * sizeof(*inner->des_segments));
+    inner->des_cbfunc = desc->base.des_cbfunc ? completed : NULL;
+    inner->des_cbdata = desc;
+    inner->des_context = check;
+    inner->des_flags = desc->base.des_flags;
+    inner->order = desc->base.order;
+    if (desc->pending == 0) {
+        desc->sent = desc->base;
+        desc->bytes = desc->base.des_cbfunc
+                          ? hash_bytes(desc->base.des_segments, desc->base.des_segment_count)
+                          : 0;
+    }
+    desc->to = to;
+}
+
+/* The callback of a send, from the module. */
+static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *inner, int status)
+{
+    (void) module;
+    struct check_desc *desc = inner->des_cbdata;
+    struct check *check = inner->des_context;
+    struct check_call call = {check, "send's callback", __builtin_return_address(0), NULL};
+    if (!check_map_get(&check->descs, desc) || desc->pending == 0) {
+        check_report(&call, CHECK_MODULE, "calls back for a descriptor that is not in flight");
+        return;
+    }
+    check_callback_begin(&call);
+    call.endpoint = desc->to;
+    if (endpoint != desc->to->inner) {
+        check_report(&call, CHECK_MODULE, "names another endpoint than the send's");
+    }
+    if (status > 0) {
+        check_report(&call, CHECK_MODULE, "has status %d", status);
+    }
+    bool same = unchanged(&call, desc);
+    desc->pending--;
+    desc->called++;
+    desc->to->pending--;
+    desc->base.order = inner->order;
+    bool owned = desc->state == DESC_MODULES;
+    mca_btl_base_completion_fn_t cbfunc = same ? desc->base.des_cbfunc : desc->sent.des_cbfunc;
+    if (cbfunc) {
+        cbfunc(&check->layer.super, check_endpoint_outer(desc->to), &desc->base, status);
+    }
+    if (owned && desc->pending == 0) {
+        check_desc_end(check, desc);
+    }
+    check_callback_end();
+}
+
+static void expect_one_less(const struct check_call *call, struct check_desc *desc)
+{
+    if (desc->pending > 0) {
+        desc->pending--;
+        call->endpoint->pending--;
+    }
+}
+
+/* The module says it is done: whether that fits to the callbacks of this call. earlier: those of an
+ * earlier send of this descriptor may have come meanwhile. */
+static void done(const struct check_call *call, struct check_desc *desc,
+                 const mca_btl_base_descriptor_t *asked, bool earlier)
+{
+    bool wanted = asked->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    if (!earlier && !wanted && desc->called > 0) {
+        check_report(call, CHECK_MODULE, "returned 1 after a callback that nobody asked for");
+    } else if (!earlier && wanted && desc->called == 0) {
+        check_report(call, CHECK_MODULE, "returned 1 without the callback that was asked for");
+    }
+    if (desc->called == 0 || (earlier && !wanted)) {
+        expect_one_less(call, desc);
+    }
+}
+
+static void refused(const struct check_call *call, struct check_desc *desc,
+                    const mca_btl_base_descriptor_t *asked, int status, bool earlier)
+{
+    if (desc->state == DESC_MODULES) {
+        desc->state = DESC_CALLERS;
+    }
+    if (asked->des_cbfunc && desc->called > 0 && !earlier) {
+        check_report(call, CHECK_MODULE, "returned %d after its callback", status);
+    } else if (asked->des_cbfunc) {
+        expect_one_less(call, desc);
+    }
+    /* In the callback it may have been freed. */
+    if (desc->inner && desc->inner->des_flags != asked->des_flags) {
+        check_report(call, CHECK_MODULE, "returned %d and changed des_flags from 0x%x to 0x%x",
+                     status, asked->des_flags, desc->inner->des_flags);
+    }
+}
+
+static int pass_on(const struct check_call *call, struct check_desc *desc, uint8_t tag)
+{
+    mca_btl_base_module_t *inner = call->check->layer.inner;
+    const mca_btl_base_descriptor_t asked = desc->base;
+    unsigned called = desc->called;
+    bool owned = asked.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP, earlier = desc->pending > 0;
+    hand_over(call->check, desc, call->endpoint);
+    desc->called = 0;
+    if (owned) {
+        desc->state = DESC_MODULES;
+    }
+    if (asked.des_cbfunc) {
+        desc->pending++;
+        call->endpoint->pending++;
+    }
+    int status = inner->btl_send(inner, call->endpoint->inner, desc->inner, tag);
+    if (status > 1) {
+        check_report(call, CHECK_MODULE, "returned %d", status);
+    }
+    if (status < 0) {
+        refused(call, desc, &asked, status, earlier);
+    } else if (status == 1 && asked.des_cbfunc) {
+        done(call, desc, &asked, earlier);
+    }
+    if (status >= 0 && desc->state == DESC_MODULES && desc->pending == 0) {
+        check_desc_end(call->check, desc); /* nothing more comes: it is the module's for good */
+    }
+    desc->called = called; /* of the send that this one came from inside of, if any */
+    return status;
+}
+
+int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+               mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    struct check_call call = {check_of(btl), "send", __builtin_return_address(0), NULL};
+    if (!check_enter(&call)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct check_desc *desc = check_map_get(&call.check->descs, descriptor);
+    bool ok = check_endpoint_ok(&call, endpoint) && descriptor_ok(&call, desc, descriptor);
+    int status = ok ? pass_on(&call, desc, tag) : OPAL_ERR_BAD_PARAM;
+    check_leave();
+    return status;
+}
+
+/* What sendi left behind. */
+static void look_at_sendi(const struct check_call *call, int status, size_t size, size_t moved,
+                          size_t payload_size, const mca_btl_base_descriptor_t *left)
+{
+    size_t limit = call->check->layer.inner->btl_max_send_size;
+    if (status > 0) {
+        check_report(call, CHECK_MODULE, "returned %d", status);
+    }
+    if (status == OPAL_SUCCESS && size > limit) {
+        check_report(call, CHECK_MODULE, "took %zu bytes; btl_max_send_size is %zu", size, limit);
+    }
+    if (moved != (status == OPAL_SUCCESS ? payload_size : 0)) {
+        check_report(call, CHECK_MODULE, "returned %d and moved the convertor by %zu bytes", status,
+                     moved);
+    }
+    if (left && !is_shortage(status)) {
+        check_report(call, CHECK_MODULE, "returned %d and a descriptor", status);
+    }
+    if (left && left->des_segments[0].seg_len != size) {
+        check_report(call, CHECK_MODULE, "left a descriptor of %llu bytes for %zu",
+                     (unsigned long long) left->des_segments[0].seg_len, size);
+    }
+}
+
+static bool sendi_args_ok(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint,
+                          const opal_convertor_t *convertor, const void *header, size_t header_size,
+                          size_t payload_size)
+{
+    size_t limit = call->check->layer.inner->btl_max_send_size;
+    if (!check_endpoint_ok(call, endpoint)) {
+        return false;
+    }
+    if ((payload_size > 0 && !convertor) || (header_size > 0 && !header)) {
+        check_report(call, CHECK_CALLER, "%s is NULL, and has bytes",
+                     header_size > 0 && !header ? "the header" : "the convertor");
+        return false;
+    }
+    if (header_size > limit || payload_size > limit - header_size) {
+        check_report(call, CHECK_CALLER, "the message has %zu bytes; btl_max_send_size is %zu",
+                     header_size + payload_size, limit);
+    }
+    return true;
+}
+
+int check_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+                uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                mca_btl_base_descriptor_t **descriptor)
+{
+    struct check_call call = {check_of(btl), "sendi", __builtin_return_address(0), NULL};
+    if (descriptor) {
+        *descriptor = NULL;
+    }
+    if (!check_enter(&call)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    int status = OPAL_ERR_BAD_PARAM;
+    if (sendi_args_ok(&call, endpoint, convertor, header, header_size, payload_size)) {
+        mca_btl_base_module_t *inner = call.check->layer.inner;
+        mca_btl_base_descriptor_t *left = NULL;
+        size_t start = convertor ? convertor->bytes_converted : 0;
+        status = inner->btl_sendi(inner, call.endpoint->inner, convertor, header, header_size,
+                                  payload_size, order, flags, tag, descriptor ? &left : NULL);
+        look_at_sendi(&call, status, header_size + payload_size,
+                      convertor ? convertor->bytes_converted - start : 0, payload_size, left);
+        if (left) {
+            struct check_desc *desc = check_desc_create(&call, left);
+            *descriptor = desc ? &desc->base : NULL;
+        }
+    }
+    check_leave();
+    return status;
+}
