@@ -139,6 +139,36 @@ int sock_local_addr(int fd, struct sock_addr *addr)
     return 0;
 }
 
+static bool is_loopback(const struct sock_addr *addr)
+{
+    const struct sockaddr_in *in = (const void *) &addr->storage;
+    const struct sockaddr_in6 *in6 = (const void *) &addr->storage;
+    return addr->storage.ss_family == AF_INET ? ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+                                              : IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+static bool same_host(const struct sock_addr *a, const struct sock_addr *b)
+{
+    const struct sockaddr_in *a4 = (const void *) &a->storage, *b4 = (const void *) &b->storage;
+    const struct sockaddr_in6 *a6 = (const void *) &a->storage, *b6 = (const void *) &b->storage;
+    return a->storage.ss_family == AF_INET ? a4->sin_addr.s_addr == b4->sin_addr.s_addr
+                                           : IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+bool sock_is_local(int fd)
+{
+    struct sock_addr mine, peer = {.length = sizeof(peer.storage)};
+    if (sock_local_addr(fd, &mine) < 0 ||
+        getpeername(fd, (struct sockaddr *) &peer.storage, &peer.length) < 0 ||
+        mine.storage.ss_family != peer.storage.ss_family) {
+        return false;
+    }
+    int family = mine.storage.ss_family;
+    return family == AF_UNIX ||
+           ((family == AF_INET || family == AF_INET6) &&
+            (same_host(&mine, &peer) || (is_loopback(&mine) && is_loopback(&peer))));
+}
+
 int sock_connect(const struct sock_addr *addr)
 {
     int fd = open_stream(addr);

@@ -26,6 +26,9 @@ int sock_local_addr(int fd, struct sock_addr *addr) KEEL_MUST_CHECK;
 /* Starts a non-blocking connect; writable means decided (ask sock_error). */
 int sock_connect(const struct sock_addr *addr) KEEL_MUST_CHECK;
 int sock_accept(int listener, struct sock_addr *peer) KEEL_MUST_CHECK;
+/* Whether both ends of a connected socket have the same address, or loopback ones, and so lie in
+ * one network stack. */
+bool sock_is_local(int fd);
 int sock_error(int fd); /* SO_ERROR as an errno, 0: connected */
 int sock_nodelay(int fd);
 /* The uid and pid of a unix socket's other end. 0 or -errno. */

@@ -90,7 +90,7 @@ static struct param sndbuf = {
     .default_text = "0",
     .max = 1 << 30,
     .unit = "bytes",
-    .help = "Send buffer of a socket; 0: the kernel's choice.",
+    .help = "Send buffer of a socket; 0: 192 KiB within a host, else the kernel's choice.",
 };
 static struct param rcvbuf = {
     .name = "btl_tcp_rcvbuf",

@@ -2,6 +2,7 @@
 
 #include <base/fault.h>
 #include <base/log.h>
+#include <base/sock.h>
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <errno.h>
@@ -20,6 +21,10 @@ enum {
     TX_CREDIT = 256 << 10,
     IDLE_PASSES = 1024, /* then epoll watches the link instead */
     SKIP_MAX = 32,
+    /* Within a host the kernel's own choice lets megabytes pile up before a reader that is a little
+     * slower, and every byte has left the caches when it is read. It must hold several segments of
+     * the loopback's 64 KiB, or the stream stops at each. */
+    LOCAL_SNDBUF = 192 << 10,
 };
 
 /* Stands in for data whose region is gone. */
@@ -35,6 +40,10 @@ struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd)
     if (!link || posix_memalign(&buffer, 64, RX_BUFFER) != 0) {
         free(link);
         return NULL;
+    }
+    const int local_sndbuf = LOCAL_SNDBUF;
+    if (ep->tcp->params.sndbuf == 0 && sock_is_local(fd)) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &local_sndbuf, sizeof(local_sndbuf));
     }
     link->source = (struct tcp_source){.kind = TCP_SOURCE_LINK, .fd = fd};
     link->ep = ep;

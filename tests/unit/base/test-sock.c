@@ -114,6 +114,8 @@ static void check_tcp(int family, const char *host)
     ck_assert_uint_ne(sock_addr_port(&addr), 0);
     connect_pair(listener, &addr, ends);
     ck_assert_int_eq(sock_nodelay(ends[0]), 0);
+    ck_assert(sock_is_local(ends[0]) && sock_is_local(ends[1]));
+    ck_assert(!sock_is_local(listener));
     ck_assert_int_eq(sock_peer(ends[1], &uid, &pid), -EOPNOTSUPP);
     fd_close(&ends[0]);
     fd_close(&ends[1]);
@@ -128,6 +130,22 @@ static void check_tcp(int family, const char *host)
         ck_assert_int_eq(fd, -ECONNREFUSED);
     }
 }
+
+/* A datagram socket gets its peer without a packet; 192.0.2.1 is nobody's address. */
+START_TEST(another_host_is_not_local)
+{
+    struct sock_addr there;
+    ck_assert_int_eq(sock_addr_ip(&there, AF_INET, "192.0.2.1", 9), 0);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ck_assert(!sock_is_local(fd));
+    if (connect(fd, (struct sockaddr *) &there.storage, there.length) == 0) {
+        ck_assert(!sock_is_local(fd));
+    } else {
+        ck_assert_int_eq(errno, ENETUNREACH); /* a host without a way out */
+    }
+    fd_close(&fd);
+}
+END_TEST
 
 START_TEST(tcp_connects)
 {
@@ -248,5 +266,5 @@ START_TEST(limit_is_raised)
 END_TEST
 
 UNIT_MAIN("sock", addresses_parse_and_print, only_numeric_addresses, unix_paths_are_bounded,
-          tcp_connects, tcp6_connects, unix_connects_and_names_the_peer,
+          another_host_is_not_local, tcp_connects, tcp6_connects, unix_connects_and_names_the_peer,
           pipes_and_pairs_close_on_exec, write_all_writes_all, limit_is_raised)
