@@ -6,6 +6,7 @@
 #include <base/param.h>
 #include <bootstrap/cards.h>
 #include <bootstrap/proto.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -439,6 +440,14 @@ static int take_down(struct allgather *allgather, uint32_t origin, struct messag
     return ORTE_SUCCESS;
 }
 
+static void tell_begun(struct allgather *allgather, const char *key, bool news)
+{
+    if (allgather->begun &&
+        (news ? allgather_is_begun(allgather, key) : allgather_has_failed(allgather, key))) {
+        allgather->begun(allgather->begun_arg, key);
+    }
+}
+
 static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
 {
     struct allgather *allgather = arg;
@@ -451,13 +460,14 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
     if (status == OPAL_SUCCESS && info->origin.jobid != allgather->me.jobid) {
         status = ORTE_ERR_PERM;
     }
-    bool news = status == OPAL_SUCCESS && !find_operation(allgather, message.key);
-    if (status == OPAL_SUCCESS) {
+    bool understood = status == OPAL_SUCCESS;
+    bool news = understood && !find_operation(allgather, message.key);
+    if (understood) {
         status = direction == UP ? take_up(allgather, info->origin.vpid, &message)
                                  : take_down(allgather, info->origin.vpid, &message);
     }
-    if (news && allgather->begun && allgather_is_begun(allgather, message.key)) {
-        allgather->begun(allgather->begun_arg, message.key);
+    if (understood) {
+        tell_begun(allgather, message.key, news);
     }
     if (status != ORTE_SUCCESS) {
         log_warn(LOG_BOOTSTRAP, "dropped a part of a collective from %s: %s",
@@ -514,6 +524,12 @@ bool allgather_is_begun(struct allgather *allgather, const char *key)
     return operation && !operation->joined;
 }
 
+bool allgather_has_failed(struct allgather *allgather, const char *key)
+{
+    const struct operation *operation = find_operation(allgather, key);
+    return operation && !operation->joined && operation->status != ORTE_SUCCESS;
+}
+
 void allgather_watch(struct allgather *allgather, void (*begun)(void *arg, const char *key),
                      void *arg)
 {
@@ -556,7 +572,10 @@ void allgather_daemon_lost(struct allgather *allgather, uint32_t vpid)
     lost[allgather->lost_count++] = vpid;
     allgather->lost = lost;
     for (struct operation *operation; (operation = find_broken(allgather));) {
+        char key[ALLGATHER_KEY_MAX + 1];
+        snprintf(key, sizeof(key), "%s", operation->key);
         advance(allgather, operation);
+        tell_begun(allgather, key, false);
     }
 }
 

@@ -38,8 +38,10 @@ int allgather_join(struct allgather *allgather, const char *key, const uint32_t 
 void allgather_forget(struct allgather *allgather, const char *prefix);
 /* Have others begun this operation, which was not joined here yet? */
 bool allgather_is_begun(struct allgather *allgather, const char *key);
-/* begun is called when others begin an operation that was not joined here yet; it may join, to let
- * it fail. One watcher; NULL: none. */
+/* Has it failed, and was not joined here yet? */
+bool allgather_has_failed(struct allgather *allgather, const char *key);
+/* begun is called when others begin an operation that was not joined here yet, and when it fails;
+ * it may join, to let it fail, or to hear of it. One watcher; NULL: none. */
 void allgather_watch(struct allgather *allgather, void (*begun)(void *arg, const char *key),
                      void *arg);
 /* Operations that are not over: nobody joined here yet, or some part is still to come. */

@@ -180,8 +180,13 @@ void fence_begun(struct server *server, const char *key)
     }
     struct job *job = server_find_job(server, jobid);
     struct fence *fence = NULL;
-    if (job && misses_a_rank(server, job, operation)) {
+    bool failed = allgather_has_failed(server->allgather, key);
+    if (job && (failed || misses_a_rank(server, job, operation))) {
         fence = get_fence(server, job, operation);
+    }
+    if (fence && failed) {
+        fence->status =
+            ORTE_ERR_COMM_FAILURE; /* those who have come need not wait for the others */
     }
     if (fence) {
         advance(fence);
@@ -200,6 +205,18 @@ void fence_rank_gone(struct server *server, struct job *job, uint32_t rank, bool
     struct fence *fence;
     list_for_each (fence, &job->fences, struct fence, link) {
         if (job->ranks[rank].next_fence <= fence->operation && !fence->joined) {
+            fence->status = ORTE_ERR_COMM_FAILURE;
+            advance(fence);
+        }
+    }
+}
+
+void fence_ranks_lost(struct job *job)
+{
+    struct fence *fence;
+    job->fence_status = ORTE_ERR_COMM_FAILURE;
+    list_for_each (fence, &job->fences, struct fence, link) {
+        if (!fence->joined) {
             fence->status = ORTE_ERR_COMM_FAILURE;
             advance(fence);
         }

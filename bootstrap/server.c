@@ -329,6 +329,20 @@ void server_rank_gone(struct server *server, const orte_process_name_t *name)
     ask_rank_gone(server, job, name->vpid);
 }
 
+void server_daemon_lost(struct server *server, uint32_t vpid)
+{
+    struct job *job;
+    list_for_each (job, &server->jobs, struct job, link) {
+        bool concerns = false;
+        for (uint32_t rank = 0; rank < job->map.size && !concerns; rank++) {
+            concerns = job->daemons[rank] == vpid;
+        }
+        if (concerns) {
+            fence_ranks_lost(job);
+        }
+    }
+}
+
 void server_ranks_ended(struct server *server, orte_jobid_t jobid, const uint32_t *ranks,
                         uint32_t count)
 {

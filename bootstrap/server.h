@@ -25,6 +25,8 @@ void server_destroy(struct server *server);
 int server_add_job(struct server *server, const struct job_map *map) KEEL_MUST_CHECK;
 /* The rank is gone: fences that wait for it fail everywhere with ORTE_ERR_COMM_FAILURE. */
 void server_rank_gone(struct server *server, const orte_process_name_t *rank);
+/* This daemon is lost, and its ranks: the same. After allgather_daemon_lost. */
+void server_daemon_lost(struct server *server, uint32_t vpid);
 /* Ranks of anywhere have failed, and the job goes on: the local ones are told. */
 void server_ranks_ended(struct server *server, orte_jobid_t job, const uint32_t *ranks,
                         uint32_t count);

@@ -55,7 +55,9 @@ bool server_keep_early(struct server *server, orte_jobid_t jobid, const struct r
  * had joined and did not leave. */
 int fence_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer);
 void fence_rank_gone(struct server *server, struct job *job, uint32_t rank, bool early);
-/* Other daemons have begun the operation with this key. */
+/* Ranks of elsewhere are lost: no fence that is not passed can be. */
+void fence_ranks_lost(struct job *job);
+/* Other daemons have begun the operation with this key, or it has failed. */
 void fence_begun(struct server *server, const char *key);
 void fence_drop_all(struct server *server, struct job *job);
 

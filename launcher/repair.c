@@ -25,6 +25,7 @@ void repair_lose(struct daemon *daemon, uint32_t lost)
     int status = rml_lose_daemon(daemon->rml, lost);
     if (status == ORTE_SUCCESS) {
         allgather_daemon_lost(daemon->allgather, lost);
+        server_daemon_lost(daemon->server, lost);
     } else if (status != ORTE_EXISTS) {
         log_error(LOG_LAUNCHER, "cannot go on without daemon %u: %s", lost, opal_strerror(status));
     }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <tests/lib/unit.h>
 #include <tests/unit/rml/cluster.h>
+#include <unistd.h>
 
 enum { DAEMONS = 3, RANKS = 4, JOBID = 0x50001 };
 
@@ -396,6 +397,94 @@ START_TEST(test_a_fence_fails_when_a_rank_of_the_root_is_lost)
 }
 END_TEST
 
+/* Rank 3 comes only when rank 2, of the same daemon, has been told. */
+static _Atomic bool neighbour_told;
+
+static void hang_up(struct node *node, void *arg)
+{
+    struct member *member = arg;
+    rml_disconnect(node->rml, &hosts[node_of[member->rank]].node.name, false);
+}
+
+/* Without a goodbye. */
+static void vanish(struct member *member)
+{
+    node_on_loop(&hosts[node_of[lost]].node, lose_rank, &hosts[node_of[lost]]);
+    node_on_loop(&member->node, hang_up, member);
+    leave(member);
+}
+
+static void *wait_beside_one_who_does_not_come(void *arg)
+{
+    struct member *member = arg;
+    if (!join(member) || !went(member, fence(member), "first fence")) {
+        return NULL;
+    }
+    if (member->rank == lost) {
+        vanish(member);
+        return NULL;
+    }
+    for (int i = 0; member->rank == 3 && !neighbour_told && i < WAIT_S * 1000; i++) {
+        usleep(1000);
+    }
+    went(member, member->rank != 3 || neighbour_told ? ORTE_SUCCESS : ORTE_ERROR, "not told");
+    int status = fence(member);
+    neighbour_told = neighbour_told || member->rank == 2;
+    went(member, status == ORTE_ERR_COMM_FAILURE ? ORTE_SUCCESS : ORTE_ERROR,
+         opal_strerror(status));
+    leave(member);
+    return NULL;
+}
+
+START_TEST(test_a_failed_fence_does_not_wait_for_neighbours)
+{
+    lost = 0;
+    begin();
+    add_jobs();
+    run_all(wait_beside_one_who_does_not_come);
+    ck_assert_int_eq(left, RANKS - 1);
+    end();
+}
+END_TEST
+
+static void lose_daemon(struct node *node, void *arg)
+{
+    (void) node;
+    server_daemon_lost(((struct host *) arg)->server, 0);
+}
+
+static void *wait_while_a_daemon_is_lost(void *arg)
+{
+    struct member *member = arg;
+    if (!join(member) || !went(member, fence(member), "first fence")) {
+        return NULL;
+    }
+    if (member->rank == 2) {
+        int status = fence(member);
+        went(member, status == ORTE_ERR_COMM_FAILURE ? ORTE_SUCCESS : ORTE_ERROR,
+             opal_strerror(status));
+        neighbour_told = true;
+    }
+    if (member->rank == 3) {
+        node_on_loop(&hosts[2].node, lose_daemon, &hosts[2]);
+    }
+    for (int i = 0; !neighbour_told && i < WAIT_S * 1000; i++) {
+        usleep(1000);
+    }
+    leave(member);
+    return NULL;
+}
+
+START_TEST(test_a_fence_fails_when_a_daemon_is_lost)
+{
+    begin();
+    add_jobs();
+    run_all(wait_while_a_daemon_is_lost);
+    ck_assert_int_eq(left, RANKS);
+    end();
+}
+END_TEST
+
 /* --- hostile ranks --- */
 
 static void say(struct member *member, opal_buffer_t *buffer)
@@ -491,5 +580,7 @@ END_TEST
 UNIT_MAIN("server", test_cards_are_collected, test_cards_come_on_demand,
           test_who_asks_early_is_answered_later, test_nobody_passes_a_fence_before_all_have_come,
           test_a_fence_fails_when_a_rank_is_lost,
-          test_a_fence_fails_when_a_rank_of_the_root_is_lost, test_nonsense_disturbs_nobody,
+          test_a_fence_fails_when_a_rank_of_the_root_is_lost,
+          test_a_failed_fence_does_not_wait_for_neighbours,
+          test_a_fence_fails_when_a_daemon_is_lost, test_nonsense_disturbs_nobody,
           test_cards_that_are_none_do_not_spread, test_a_rank_of_another_daemon_is_not_welcome)
