@@ -36,6 +36,7 @@ struct backend {
     struct blob pending; /* my cards that no fence has published yet */
     struct blob *sets;   /* owned, by rank: the cards known here */
     bool announces;      /* peers are not reached before a fence has passed */
+    bool together;       /* all ranks leave: they have passed the last fence */
     bool silent;         /* all ranks know that the next fence publishes nothing */
 };
 

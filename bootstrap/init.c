@@ -386,6 +386,7 @@ int keel_finalize(void)
         if (status != ORTE_SUCCESS) {
             log_warn(LOG_BOOTSTRAP, "leaving without the other ranks: %s", opal_strerror(status));
         }
+        keel->backend->together = status == ORTE_SUCCESS;
     }
     the_keel = NULL;
     tear_down(keel);

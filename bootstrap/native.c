@@ -145,6 +145,7 @@ static void fail_fetches_of(struct native *native, uint32_t rank)
     }
 }
 
+/* The RML hears of ends by itself (rml/ends.c). */
 static int take_ended(struct native *native, opal_buffer_t *buffer)
 {
     uint32_t count, rank;
@@ -152,8 +153,6 @@ static int take_ended(struct native *native, opal_buffer_t *buffer)
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
         status = proto_unpack(buffer, "u", &rank);
         if (status == OPAL_SUCCESS && rank < native->backend.map.size) {
-            orte_process_name_t name = {native->name.jobid, rank};
-            rml_peer_ended(native->backend.rml, &name);
             fail_fetches_of(native, rank);
         }
     }
@@ -269,7 +268,7 @@ static void forget_me(struct rml *rml)
 static void native_leave(struct backend *backend)
 {
     struct native *native = container_of(backend, struct native, backend);
-    int status = to_daemon(native, proto_new(SERVER_BYE, ""));
+    int status = to_daemon(native, proto_new(SERVER_BYE, "c", backend->together));
     if (status == ORTE_SUCCESS) {
         /* heard before my exit is seen, so that it counts as a proper end */
         status = rml_wait(backend->rml, &native->bye_heard, clock_us() + BYE_US, NULL, NULL);

@@ -17,7 +17,7 @@ enum server_command {
     SERVER_FENCE,     /* u operation, c collect, b cards */
     SERVER_CARDS,     /* q request, u rank: this rank's cards, please */
     SERVER_ABORT,     /* i status, s reason */
-    SERVER_BYE,       /* - */
+    SERVER_BYE,       /* c all ranks leave: they have passed a fence for it */
 };
 
 /* Daemon to rank, on RML_TAG_CLIENT. */
@@ -38,8 +38,8 @@ enum tool_command {
 /* The local job numbers of tools, and of guests: tools that are yet to get a name. */
 #define TOOL_JOB_NUMBER 0xfff1u
 #define GUEST_JOB_NUMBER 0xfff0u
-#define TOOLS_MAX 1024u  /* vpids of tools are below it, ... */
-#define GUESTS_MAX 1024u /* ... and those of guests below this */
+#define TOOLS_MAX 1024u          /* vpids of tools are below it, ... */
+#define GUESTS_MAX 1024u         /* ... and those of guests below this */
 #define TOOL_KEY_FILE "tool.key" /* beside the HNP's unix socket: KEY_BYTES, only for its owner */
 
 /* Between daemons, without a first byte: on RML_TAG_MODEX_ASK "uunq" jobid, rank, the asking rank's

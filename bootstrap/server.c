@@ -80,9 +80,17 @@ static int take_abort(struct server *server, struct job *job, uint32_t rank, opa
     return status;
 }
 
-static int take_bye(struct server *server, struct job *job, uint32_t rank)
+static int take_bye(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer)
 {
     orte_process_name_t name = {job->map.jobid, rank};
+    uint8_t together;
+    int status = proto_unpack(buffer, "c", &together);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (together) {
+        rml_peer_parts(server->rml, &name);
+    }
     if (job->ranks[rank].state == RANK_JOINED) {
         job->ranks[rank].state = RANK_LEFT;
         server->ops->left(server->arg, &name);
@@ -113,7 +121,7 @@ static int take_command(struct server *server, struct job *job, uint32_t rank,
     case SERVER_CARDS:
         return ask_from_rank(server, job, rank, buffer);
     case SERVER_BYE:
-        return take_bye(server, job, rank);
+        return take_bye(server, job, rank, buffer);
     default:
         return ORTE_ERR_BAD_PARAM;
     }

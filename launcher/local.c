@@ -335,6 +335,7 @@ static void settle_end(struct daemon *daemon, uint32_t rank)
     }
     report_exited(daemon, rank, local->wait_status, missing);
     server_rank_gone(daemon->server, &name);
+    rml_peer_ended(daemon->rml, &name);
 }
 
 void local_heard(struct daemon *daemon, uint32_t rank)

@@ -29,6 +29,7 @@ enum {
     RML_TAG_NAMES = 70,  /* daemon -> HNP: published names, and the answers */
     RML_TAG_PMIX = 71,   /* daemon -> daemon: what PMIx servers ask of each other */
     RML_TAG_XCAST = 72,  /* broadcasts (rml/cast_wire.h) */
+    RML_TAG_ENDED = 73,  /* daemon -> rank, tool: who has ended (rml/ends.c) */
 };
 
 /* What is known of a received message besides its bytes. */
@@ -126,9 +127,11 @@ void rml_repair_routes(struct rml *rml);
 int rml_lose_daemon(struct rml *rml, uint32_t vpid) KEEL_MUST_CHECK;
 /* The link to a new parent in the tree is up: it is told where broadcasts go on. On the loop. */
 void rml_rejoin(struct rml *rml);
-/* A process has ended, as those know who started it: what is pending towards it and receives that
- * name it fail. Any thread. */
+/* Daemons, on the loop: a process that this daemon links, or would, has ended, as those know who
+ * started it. What it wrote last is still read; then those who had to do with it are told. */
 void rml_peer_ended(struct rml *rml, const orte_process_name_t *name);
+/* Daemons: this process leaves together with all of its job, and they need not be told. */
+void rml_peer_parts(struct rml *rml, const orte_process_name_t *name);
 /* Any thread: the parent in the tree as it is now (UINT32_MAX for the root); was it lost? */
 uint32_t rml_parent_of(struct rml *rml, uint32_t vpid);
 bool rml_is_lost(struct rml *rml, uint32_t vpid);

@@ -157,7 +157,7 @@ void rml_say_unreachable(struct rml *rml, const struct rml_header *about, int st
 
 /* --- the clock --- */
 
-static void schedule_locked(struct rml *rml, struct rml_peer *peer)
+void rml_schedule_locked(struct rml *rml, struct rml_peer *peer)
 {
     uint64_t due = rml_session_due(peer->session);
     if (due == UINT64_MAX) {
@@ -288,12 +288,12 @@ struct rml_session *rml_session_locked(struct rml *rml, struct rml_peer *peer)
 static bool end_session_locked(struct rml *rml, struct rml_peer *peer, int status)
 {
     struct list failed = LIST_INIT(failed);
-    if (!rml_session_pending(peer->session)) {
-        return false;
+    bool pending = rml_session_pending(peer->session);
+    if (pending || peer->session->opening) {
+        rml_session_fail(peer->session, &failed);
+        rml_send_ended_locked(rml, &failed, status);
     }
-    rml_session_fail(peer->session, &failed);
-    rml_send_ended_locked(rml, &failed, status);
-    return true;
+    return pending;
 }
 
 void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status)
@@ -369,7 +369,7 @@ void rml_pump_ordered(struct rml *rml, struct rml_peer *peer)
         more = fill_batch_locked(rml, peer, now, &batch);
         if (!more) {
             speak_locked(rml, peer, now, &words);
-            schedule_locked(rml, peer);
+            rml_schedule_locked(rml, peer);
         }
         pthread_mutex_unlock(&rml->lock);
         send_batch(&batch);
@@ -477,6 +477,7 @@ void rml_gone_locked(struct rml *rml, struct rml_peer *peer)
 {
     bool failed = false, used = false;
     peer->gone = true;
+    rml_tell_end_locked(rml, peer);
     if (peer->session) {
         failed = end_session_locked(rml, peer, ORTE_ERR_COMM_FAILURE);
         used = rml_session_forget(peer->session);
@@ -515,7 +516,7 @@ static void answer_locked(struct rml *rml, struct rml_peer *peer, enum oob_class
         say_locked(rml, &peer->name, &stamp, words);
     }
     speak_locked(rml, peer, now, words);
-    schedule_locked(rml, peer);
+    rml_schedule_locked(rml, peer);
 }
 
 void rml_hear(struct rml *rml, const struct oob_peer *from, const struct rml_header *header,

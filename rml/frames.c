@@ -207,6 +207,11 @@ static int place_locked(struct rml *rml, const struct rml_header *header, struct
     if (hop->state != RML_PEER_UP && !rml_pend_room_locked(rml, hop, header->stamp.length)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    bool is_new = rml_note_locked(rml, header, relay->came, hop);
+    if (hop->link_number == 0 && header->stamp.kind == RML_PROBE && !is_new &&
+        rml_name_equal(&hop->name, &header->dest)) {
+        return ORTE_ERR_OUT_OF_RESOURCE; /* one that waits for the link is enough; it comes again */
+    }
     (void) rml_way_open_locked(hop, &relay->tx, link);
     return ORTE_SUCCESS;
 }

@@ -129,6 +129,7 @@ static void announce(struct rml *rml)
 {
     pthread_mutex_lock(&rml->lock);
     rml_peers_each(&rml->peers, announce_peer, rml);
+    rml_care_for_posted_locked(rml);
     pthread_mutex_unlock(&rml->lock);
 }
 

@@ -385,7 +385,7 @@ static void attach_locked(struct rml_peer *peer, struct oob_link *link)
     peer->link = oob_link_ref(link);
     peer->link_number++;
     peer->state = RML_PEER_UP;
-    peer->gone = false;
+    peer->gone = peer->ended = peer->parting = false;
     for (int class = 0; class < OOB_CLASSES; class ++) {
         rml_credit_begin(&peer->credit[class]);
         rml_grant_begin(&peer->grant[class]);

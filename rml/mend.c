@@ -68,7 +68,7 @@ bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_pe
                      int status)
 {
     if (status == ORTE_SUCCESS || status == ORTE_ERR_TIMEOUT || rml->reconnect_us == 0 ||
-        rml->ending || rml->phase == RML_FINALIZED) {
+        peer->ended || rml->ending || rml->phase == RML_FINALIZED) {
         return false; /* an orderly end, a peer that answers nothing, or nobody who would mend */
     }
     struct rml_break *broken = calloc(1, sizeof(*broken));
@@ -103,6 +103,12 @@ bool rml_mend_failed_locked(struct rml *rml, struct rml_peer *peer, int status)
     }
     broken->again_us = clock_us() + backoff_next(&broken->wait, &rml->chance);
     return true;
+}
+
+void rml_mend_give_up_locked(struct rml *rml, struct rml_peer *peer)
+{
+    peer->broken->until_us = 0;
+    loop_timer_start(&rml->mend_timer, 0);
 }
 
 /* The next link whose time is over, off the list. */

@@ -93,6 +93,7 @@ static void destroy(struct rml_peer *peer, void *arg)
     for (int class = 0; class < OOB_CLASSES; class ++) {
         rml_assembly_abandon(&peer->assembly[class]);
     }
+    rml_circle_fini(&peer->circle);
     free(peer->session);
     free(peer->contact);
     free(peer->home);

@@ -4,6 +4,7 @@
 #define RML_PEER_H
 
 #include <rml/assemble.h>
+#include <rml/circle.h>
 #include <rml/credit.h>
 #include <rml/session.h>
 
@@ -40,6 +41,9 @@ struct rml_peer {
     struct list timed;                     /* in rml->timed, while the session waits for a time */
     struct list poked;                     /* in rml->poked, until it is looked at */
     bool gone;                             /* it ended, as far as is known */
+    bool ended;                            /* its process did: a link that ends is down */
+    bool parting;                          /* it leaves together with all of its job */
+    struct rml_circle circle;              /* in its daemon: who had to do with it */
     uint64_t full_since;                   /* what it sent fills its queue; 0: it does not */
     struct list full;                      /* in rml->full, as long as it does */
 

@@ -273,6 +273,16 @@ void rml_fail_receives_from_locked(struct rml *rml, const struct rml_peer *peer)
     }
 }
 
+void rml_care_for_posted_locked(struct rml *rml)
+{
+    struct rml_posted *posted;
+    list_for_each (posted, &rml->match.posted, struct rml_posted, link) {
+        if (receive_of(posted)->kind != KIND_HANDLER) {
+            rml_care_locked(rml, &posted->peer);
+        }
+    }
+}
+
 orte_rml_tag_t rml_waiting_tag_locked(const struct rml *rml, const struct rml_peer *peer)
 {
     const struct rml_posted *posted;
@@ -302,6 +312,8 @@ static void post(struct rml *rml, struct rml_receive *receive)
         fail_locked(rml, receive, ORTE_ERR_COMM_DISABLED);
     } else if (waits && hopeless_locked(rml, &receive->posted.peer)) {
         fail_locked(rml, receive, ORTE_ERR_COMM_FAILURE);
+    } else if (waits && receive->kind != KIND_HANDLER) {
+        rml_care_locked(rml, &receive->posted.peer);
     }
     unref_locked(receive);
     pthread_mutex_unlock(&rml->lock);

@@ -70,6 +70,7 @@ int rml_lose_daemon(struct rml *rml, uint32_t vpid)
     }
     if (status == ORTE_SUCCESS) {
         rml_peers_each(&rml->peers, settle_peer, rml);
+        rml_tell_lost_locked(rml, vpid);
     }
     pthread_mutex_unlock(&rml->lock);
     if (status == ORTE_SUCCESS) {
@@ -85,15 +86,4 @@ int rml_lose_daemon(struct rml *rml, uint32_t vpid)
 void rml_rejoin(struct rml *rml)
 {
     rml_xcast_join(rml);
-}
-
-void rml_peer_ended(struct rml *rml, const orte_process_name_t *name)
-{
-    pthread_mutex_lock(&rml->lock);
-    struct rml_peer *peer = rml_peer_get(&rml->peers, name);
-    if (peer && peer->state != RML_PEER_UP && !peer->gone) {
-        rml_gone_locked(rml, peer); /* a link of its own tells by itself */
-    }
-    pthread_mutex_unlock(&rml->lock);
-    rml_wake(rml);
 }

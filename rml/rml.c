@@ -112,6 +112,7 @@ static struct rml *make(const struct rml_config *config)
     rml_flow_init(rml);
     rml_exceptions_init(rml);
     rml_mend_init(rml);
+    rml_ends_init(rml);
     return rml;
 }
 
@@ -137,6 +138,7 @@ void rml_destroy(struct rml *rml)
     oob_destroy(rml->oob);
     rml_dials_fini(rml);
     rml_mend_fini(rml);
+    rml_ends_fini(rml);
     rml_resolve_fini(rml);
     rml_peers_each(&rml->peers, fail_pending, rml);
     rml_flow_fini(rml);
@@ -200,6 +202,8 @@ void rml_route_default(struct rml *rml, const orte_process_name_t *daemon)
         rml->upstream_down = peer->state == RML_PEER_DOWN;
         if (rml->upstream_down) {
             rml_fail_receives_locked(rml);
+        } else {
+            rml_care_for_posted_locked(rml);
         }
     }
     rml_poke_all_locked(rml);
@@ -504,7 +508,8 @@ char *rml_contact(struct rml *rml)
     return rml_ask_loop(rml, find_contact);
 }
 
-/* Messages may go another way from now on only to peers that no daemon of this job reaches. */
+/* Messages may go another way from now on only to peers that no daemon of this job reaches, or that
+ * none were sent to. */
 static void record_contact_locked(struct rml *rml, struct rml_peer *peer, char *text)
 {
     free(peer->contact);
@@ -512,7 +517,8 @@ static void record_contact_locked(struct rml *rml, struct rml_peer *peer, char *
     if (peer->state == RML_PEER_DOWN) {
         peer->state = RML_PEER_NEW;
     }
-    if (peer->name.jobid >> 16 != rml->config.name.jobid >> 16) {
+    bool used = peer->session && peer->session->used;
+    if (!used || peer->name.jobid >> 16 != rml->config.name.jobid >> 16) {
         peer->path = RML_PATH_NONE;
     }
 }

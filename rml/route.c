@@ -78,6 +78,18 @@ int rml_route_set_whole_job(struct rml_route *route, orte_jobid_t job, uint32_t 
     return status;
 }
 
+uint32_t rml_route_daemon_of(const struct rml_route *route, const orte_process_name_t *name)
+{
+    if (name->jobid == rml_daemon_job(route->me.jobid)) {
+        return name->vpid;
+    }
+    const struct route_job *job = find_job(route, name->jobid);
+    if (!job || name->vpid >= job->size) {
+        return UINT32_MAX;
+    }
+    return job->daemon_of[job->size == UINT32_MAX ? 0 : name->vpid];
+}
+
 int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
                      orte_process_name_t *target)
 {
@@ -104,11 +116,10 @@ int rml_route_target(const struct rml_route *route, const orte_process_name_t *d
         *target = *dest;
         return ORTE_SUCCESS;
     }
-    const struct route_job *job = find_job(route, dest->jobid);
-    if (!job || dest->vpid >= job->size) {
+    uint32_t daemon = rml_route_daemon_of(route, dest);
+    if (daemon == UINT32_MAX) {
         return ORTE_ERR_ADDRESSEE_UNKNOWN;
     }
-    uint32_t daemon = job->daemon_of[job->size == UINT32_MAX ? 0 : dest->vpid];
     if (rml_tree_is_lost(&route->tree, daemon)) {
         return ORTE_ERR_COMM_FAILURE;
     }

@@ -36,6 +36,8 @@ int rml_route_set_whole_job(struct rml_route *route, orte_jobid_t job,
  * daemon. */
 int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
                      orte_process_name_t *target) KEEL_MUST_CHECK;
+/* Daemons: the daemon that a process lives with, or that it is; UINT32_MAX: not known. */
+uint32_t rml_route_daemon_of(const struct rml_route *route, const orte_process_name_t *name);
 /* Daemons: the first of a job's ranks from this one on that lives here; UINT32_MAX: none. */
 uint32_t rml_route_local(const struct rml_route *route, orte_jobid_t job, uint32_t from);
 /* The next process on the way to a target: the target itself, or a neighbour in the tree. */

@@ -229,6 +229,14 @@ void rml_session_push(struct rml_session *session, enum oob_class class, struct 
     }
 }
 
+void rml_session_open(struct rml_session *session, uint64_t now)
+{
+    if (session->peer == 0 && !session->opening) {
+        session->opening = true;
+        rml_sender_probe_at(&session->out[OOB_APP], now);
+    }
+}
+
 static void stamp_own(struct rml_session *session, enum oob_class class, enum rml_kind kind,
                       struct rml_stamp *stamp)
 {

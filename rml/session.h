@@ -53,6 +53,8 @@ void rml_session_receive(struct rml_session *session, const struct rml_stamp *st
 /* Queues a frame, length and ask filled. */
 void rml_session_push(struct rml_session *session, enum oob_class class, struct rml_out *frame,
                       uint64_t now);
+/* Learns who is there although there is nothing to send. */
+void rml_session_open(struct rml_session *session, uint64_t now);
 /* The next frame of a class that may be sent, stamped but for rest; NULL: none. */
 struct rml_out *rml_session_next(struct rml_session *session, enum oob_class class, uint64_t now,
                                  struct rml_stamp *stamp);

@@ -60,6 +60,11 @@ struct rml {
     struct rml_xcast *xcast; /* owned; rml/xcast.c */
     bool repairs;            /* daemons: the launcher says who is lost */
 
+    /* rml/ends.c */
+    struct list farewells; /* struct farewell: who is yet to be told of ends */
+    struct loop_task farewell_task;
+    struct loop_timer last_words_timer; /* the loop's own */
+
     /* rml/mend.c */
     struct list breaks;            /* struct rml_break */
     struct loop_timer mend_timer;  /* the loop's own */
@@ -162,12 +167,29 @@ bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_pe
 /* An attempt to make it again failed. False: it is not broken. */
 bool rml_mend_failed_locked(struct rml *rml, struct rml_peer *peer, int status);
 void rml_mend_forget_locked(struct rml_peer *peer);
+/* A broken link does not come again. */
+void rml_mend_give_up_locked(struct rml *rml, struct rml_peer *peer);
 
 /* --- repair.c --- */
 
 /* A daemon whose link may be down, but that was not said to be lost: there may be another way soon.
  */
 bool rml_awaits_repair_locked(const struct rml *rml, const orte_process_name_t *name);
+
+/* --- ends.c --- */
+
+void rml_ends_init(struct rml *rml);
+void rml_ends_fini(struct rml *rml);
+/* Daemons: a process is gone, or a daemon with all behind it is lost: those who had to do with them
+ * are told. */
+void rml_tell_end_locked(struct rml *rml, struct rml_peer *peer);
+void rml_tell_lost_locked(struct rml *rml, uint32_t daemon);
+/* Daemons: a frame that came by a peer's link goes to a hop. True: its origin had nothing to do
+ * with its destination, which is linked here, before. */
+bool rml_note_locked(struct rml *rml, const struct rml_header *header, struct rml_peer *came,
+                     struct rml_peer *hop);
+/* Ranks and tools: a receive waits for messages of this process, and is to end with it. */
+void rml_care_locked(struct rml *rml, const orte_process_name_t *name);
 
 /* --- silence.c --- */
 
@@ -213,6 +235,8 @@ void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status)
 void rml_fail_sessions(struct rml *rml, int status); /* of all peers */
 /* The peer ended: what is pending and named receives fail. */
 void rml_gone_locked(struct rml *rml, struct rml_peer *peer);
+/* The session waits for its time. */
+void rml_schedule_locked(struct rml *rml, struct rml_peer *peer);
 /* Sends what a session may send now; the second with the send lock held. */
 void rml_pump(struct rml *rml, struct rml_peer *peer);
 void rml_pump_ordered(struct rml *rml, struct rml_peer *peer);
@@ -256,6 +280,8 @@ void rml_matched(void *arg, struct rml_posted *posted, struct rml_message *messa
 void rml_deliver_locked(struct rml *rml, struct rml_message *message);
 /* The tag of a receive that waits for messages of a peer; 0: there is none. */
 orte_rml_tag_t rml_waiting_tag_locked(const struct rml *rml, const struct rml_peer *peer);
+/* Rank or tool: the way to others is known now, or begins anew (rml_care_locked). */
+void rml_care_for_posted_locked(struct rml *rml);
 /* Receives that name a peer complete with ORTE_ERR_COMM_FAILURE: nothing more will come. */
 void rml_fail_receives_from_locked(struct rml *rml, const struct rml_peer *peer);
 /* The link to the daemon went down: receives that cannot be served any more complete. */
