@@ -109,7 +109,8 @@ mca_btl_base_descriptor_t *check_prepare_src(mca_btl_base_module_t *btl,
                                              struct mca_btl_base_endpoint_t *endpoint,
                                              opal_convertor_t *convertor, uint8_t order,
                                              size_t reserve, size_t *size, uint32_t flags);
-/* A module's descriptor as callers see it. NULL: no memory, and the module has it back. */
+/* A module's descriptor as callers see it. NULL: no memory (the module has it back), or, reported,
+ * it is one in use. */
 struct check_desc *check_desc_create(const struct check_call *call,
                                      mca_btl_base_descriptor_t *inner);
 void check_desc_end(struct check *check, struct check_desc *desc);

@@ -6,35 +6,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct check_desc *desc_create(struct check *check, mca_btl_base_descriptor_t *inner)
+{
+    struct check_desc *made = calloc(1, sizeof(*made));
+    if (!made || check_map_put(&check->descs, made, made) != ORTE_SUCCESS) {
+        free(made);
+        return NULL;
+    }
+    if (check_map_put(&check->inner_descs, inner, made) != ORTE_SUCCESS) {
+        check_map_remove(&check->descs, made);
+        free(made);
+        return NULL;
+    }
+    made->inner = inner;
+    made->base = *inner;
+    made->base.des_segments = made->segments;
+    made->given_count = inner->des_segment_count;
+    memcpy(made->given, inner->des_segments, made->given_count * sizeof(*made->given));
+    memcpy(made->segments, made->given, sizeof(made->given));
+    return made;
+}
+
 struct check_desc *check_desc_create(const struct check_call *call,
                                      mca_btl_base_descriptor_t *inner)
 {
     struct check *check = call->check;
-    mca_btl_base_module_t *btl = check->layer.inner;
     if (check_map_get(&check->inner_descs, inner)) {
         check_report(call, CHECK_MODULE, "hands out a descriptor that is in use");
-    } else if (inner->des_segment_count == 0 ||
-               inner->des_segment_count > MCA_BTL_DES_MAX_SEGMENTS) {
+        return NULL;
+    }
+    struct check_desc *made = NULL;
+    if (inner->des_segment_count == 0 || inner->des_segment_count > MCA_BTL_DES_MAX_SEGMENTS) {
         check_report(call, CHECK_MODULE, "made a descriptor of %zu segments",
                      inner->des_segment_count);
     } else {
-        struct check_desc *made = calloc(1, sizeof(*made));
-        if (made && check_map_put(&check->descs, made, made) == ORTE_SUCCESS) {
-            if (check_map_put(&check->inner_descs, inner, made) == ORTE_SUCCESS) {
-                made->inner = inner;
-                made->base = *inner;
-                made->base.des_segments = made->segments;
-                made->given_count = inner->des_segment_count;
-                memcpy(made->given, inner->des_segments, made->given_count * sizeof(*made->given));
-                memcpy(made->segments, made->given, sizeof(made->given));
-                return made;
-            }
-            check_map_remove(&check->descs, made);
-        }
-        free(made);
+        made = desc_create(check, inner);
     }
-    btl->btl_free(btl, inner);
-    return NULL;
+    if (!made) {
+        check->layer.inner->btl_free(check->layer.inner, inner);
+    }
+    return made;
 }
 
 void check_desc_end(struct check *check, struct check_desc *desc)

@@ -159,11 +159,15 @@ void on_tag(struct test *test, uint8_t tag, mca_btl_base_module_recv_cb_fn_t rec
 /* An error in the log that no case declared is a failure. */
 static void log_sink(void *arg, enum log_level level, const char *line)
 {
-    const struct test *test = arg;
+    struct test *test = arg;
     bool declared =
         test->test_case->asks_too_much && strstr(line, ": check: ") && strstr(line, ": caller: ");
     if (level == LOG_ERROR && !declared) {
         minihost_fail(test->host, "an error was logged: %s", line);
+    }
+    if (level == LOG_ERROR) {
+        test->breaches++;
+        snprintf(test->last_breach, sizeof(test->last_breach), "%s", line);
     }
 }
 
@@ -193,6 +197,8 @@ static int run_case(struct minihost *host, void *arg)
     };
     current = &test;
     log_set_sink(log_sink, &test);
+    const char *checked = getenv("KEEL_MCA_btl_check");
+    test.checked = checked && strcmp(checked, "1") == 0;
     must(&test, param_override("btl", job->module) == ORTE_SUCCESS);
     char reason[256] = "";
     if (btl_open(&minihost_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
@@ -263,8 +269,9 @@ static bool is_known(const char *module)
 
 int main(int argc, char **argv)
 {
-    static const struct test_case *const groups[] = {
-        table_cases, send_cases, stream_cases, rdma_cases, atomics_cases, end_cases, ext_cases};
+    static const struct test_case *const groups[] = {table_cases, send_cases,    stream_cases,
+                                                     rdma_cases,  atomics_cases, breach_cases,
+                                                     end_cases,   ext_cases};
     static const int sizes[] = {1, 2, 4};
     if (argc < 2) {
         fprintf(stderr, "usage: btl MODULE [PROCESSES [CASE]]\n");

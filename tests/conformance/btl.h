@@ -29,6 +29,9 @@ struct test {
         left; /* whom I send to, and who sends to me; myself where a module reaches only that */
     const char *module;
     const struct test_case *test_case;
+    bool checked;      /* the checking module stands before the module */
+    unsigned breaches; /* of this case's own, that were reported */
+    char last_breach[512];
     void *state; /* the case's */
 };
 
@@ -44,7 +47,7 @@ struct test_case {
 };
 
 extern const struct test_case table_cases[], send_cases[], stream_cases[], rdma_cases[],
-    atomics_cases[], end_cases[], ext_cases[];
+    atomics_cases[], breach_cases[], end_cases[], ext_cases[];
 
 /* Fails the test with the place and the condition, unless it holds. */
 #define must(test, condition)                                                                   \

@@ -1,0 +1,367 @@
+#include <tests/unit/btl/check-mock.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/atomic.h>
+#include <btl/check/check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+#define MOCK_LIMIT 1000
+
+struct mca_btl_base_endpoint_t {
+    opal_proc_t *proc;
+};
+
+struct mock_desc {
+    mca_btl_base_descriptor_t base;
+    mca_btl_base_segment_t segments[2];
+    struct mca_btl_base_endpoint_t *endpoint;
+    unsigned char bytes[MOCK_LIMIT];
+};
+
+char last_report[512];
+static unsigned lines;
+
+static void keep_line(void *arg, enum log_level level, const char *line)
+{
+    (void) arg;
+    if (level == LOG_ERROR) {
+        lines++;
+        strncpy(last_report, line, sizeof(last_report) - 1);
+    }
+}
+
+unsigned reports(void)
+{
+    unsigned count = lines;
+    lines = 0;
+    return count;
+}
+
+static struct mock *mock_of(mca_btl_base_module_t *btl)
+{
+    return (struct mock *) (void *) btl;
+}
+
+static bool does(mca_btl_base_module_t *btl, enum mock_fault fault)
+{
+    return mock_of(btl)->fault == fault;
+}
+
+static int mock_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                          struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    for (size_t i = 0; i < count; i++) {
+        endpoints[i] = calloc(1, sizeof(**endpoints));
+        endpoints[i]->proc = procs[i];
+        if (reachable && !does(btl, SETS_NO_BIT)) {
+            opal_bitmap_set_bit(reachable, (int) i);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static struct mock_desc *desc_of_mock(mca_btl_base_descriptor_t *descriptor)
+{
+    return (struct mock_desc *) (void *) descriptor;
+}
+
+void mock_progress(struct mock *mock)
+{
+    mca_btl_base_descriptor_t *done = mock->queued;
+    mock->queued = NULL;
+    if (done) {
+        btl_complete(&mock->super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
+        if (mock->fault == CALLS_LATE_AND_TWICE) {
+            btl_complete(&mock->super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
+        }
+    }
+}
+
+static int mock_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                          struct mca_btl_base_endpoint_t **endpoints)
+{
+    (void) procs;
+    if (does(btl, FAILS_BEFORE_CALLBACKS)) {
+        btl_report_error(btl, MCA_BTL_ERROR_FLAGS_NONFATAL, procs[0], "the mock fails");
+    }
+    if (!does(btl, FORGETS_CALLBACKS)) {
+        mock_progress(mock_of(btl));
+    }
+    for (size_t i = 0; i < count; i++) {
+        free(endpoints[i]);
+    }
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_descriptor_t *make(size_t size, uint32_t flags)
+{
+    struct mock_desc *made = calloc(1, sizeof(*made));
+    made->segments[0] = (mca_btl_base_segment_t){.seg_addr.pval = made->bytes, .seg_len = size};
+    made->base = (mca_btl_base_descriptor_t){
+        .des_segments = made->segments, .des_segment_count = 1, .des_flags = flags};
+    return &made->base;
+}
+
+static void on_sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint, (void) descriptor, (void) status;
+}
+
+static mca_btl_base_descriptor_t *mock_alloc(mca_btl_base_module_t *btl,
+                                             struct mca_btl_base_endpoint_t *endpoint,
+                                             uint8_t order, size_t size, uint32_t flags)
+{
+    struct mock *mock = mock_of(btl);
+    (void) endpoint, (void) order;
+    if (size > MOCK_LIMIT) {
+        return NULL;
+    }
+    if (!mock->last || !does(btl, GIVES_IT_TWICE)) {
+        mock->last = make(does(btl, GIVES_TOO_LITTLE) ? size / 2 : size, flags);
+    }
+    mock->last->des_cbfunc = does(btl, GIVES_WITH_CALLBACK) ? on_sent : NULL;
+    return mock->last;
+}
+
+static int mock_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
+{
+    mock_of(btl)->frees++;
+    if (!does(btl, CALLS_TWICE) && !does(btl, CALLS_LATE_AND_TWICE) && !does(btl, GIVES_IT_TWICE)) {
+        free(descriptor);
+    }
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_descriptor_t *mock_prepare_src(mca_btl_base_module_t *btl,
+                                                   struct mca_btl_base_endpoint_t *endpoint,
+                                                   opal_convertor_t *convertor, uint8_t order,
+                                                   size_t reserve, size_t *size, uint32_t flags)
+{
+    (void) endpoint, (void) order;
+    mca_btl_base_descriptor_t *made = make(reserve + *size, flags);
+    opal_convertor_pack_bytes(convertor, desc_of_mock(made)->bytes + reserve, *size);
+    *size -= does(btl, PREPARE_MOVES_TOO_FAR);
+    made->des_segments[0].seg_len = reserve + *size;
+    return made;
+}
+
+static int mock_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    struct mock *mock = mock_of(btl);
+    static struct mca_btl_base_endpoint_t another;
+    (void) tag;
+    mock->sends++;
+    desc_of_mock(descriptor)->endpoint = endpoint;
+    switch (mock->fault) {
+    case CALLS_UNASKED:
+        btl_complete(btl, endpoint, descriptor, OPAL_SUCCESS);
+        return 1;
+    case CALLS_NOT_THOUGH_ASKED:
+        return 1;
+    case CALLS_TWICE:
+        btl_complete(btl, endpoint, descriptor, OPAL_SUCCESS);
+        btl_complete(btl, endpoint, descriptor, OPAL_SUCCESS);
+        return 0;
+    case CALLS_AND_REFUSES:
+        descriptor->des_cbfunc(btl, endpoint, descriptor, OPAL_SUCCESS);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    case REFUSES_AND_CHANGES_FLAGS:
+        descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    case RETURNS_TWO:
+        btl_sent(btl, endpoint, descriptor);
+        return 2;
+    case NAMES_ANOTHER_ENDPOINT:
+        btl_complete(btl, &another, descriptor, OPAL_SUCCESS);
+        return 0;
+    case HAS_POSITIVE_STATUS:
+        btl_complete(btl, endpoint, descriptor, 1);
+        return 0;
+    default:
+        if (descriptor->des_cbfunc && !mock->queued) {
+            mock->queued = descriptor;
+            return 0;
+        }
+        return btl_sent(btl, endpoint, descriptor);
+    }
+}
+
+static int mock_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      opal_convertor_t *convertor, void *header, size_t header_size,
+                      size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t **descriptor)
+{
+    (void) endpoint, (void) header, (void) order, (void) tag;
+    unsigned char bytes[2 * MOCK_LIMIT];
+    if (header_size + payload_size > MOCK_LIMIT && !does(btl, SENDI_TAKES_TOO_MUCH)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (convertor) {
+        opal_convertor_pack_bytes(convertor, bytes, payload_size);
+    }
+    if (descriptor && does(btl, SENDI_LEAVES_A_DESCRIPTOR)) {
+        *descriptor = make(header_size + payload_size, flags);
+    }
+    return does(btl, SENDI_MOVES_AND_FAILS) ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
+}
+
+static int rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                void *local_address, mca_btl_base_registration_handle_t *local_handle, bool fits,
+                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    char another;
+    if (!fits && !does(btl, RDMA_TAKES_ALL)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    switch (mock_of(btl)->fault) {
+    case RDMA_CALLS_TWICE:
+        cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, OPAL_SUCCESS);
+        break;
+    case RDMA_CALLS_AND_REFUSES:
+        cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, OPAL_SUCCESS);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    case RDMA_RETURNS_ONE:
+        return 1;
+    case RDMA_CHANGES_ADDRESS:
+        local_address = &another;
+        break;
+    case RDMA_REFUSES_THE_HANDLE:
+        return OPAL_ERR_PERM;
+    case FORGETS_CALLBACKS:
+        return OPAL_SUCCESS;
+    case ATOMIC_CALLS_AND_RETURNS_ONE:
+        cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, OPAL_SUCCESS);
+        return 1;
+    default:
+        break;
+    }
+    if (cbfunc) {
+        cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, OPAL_SUCCESS);
+    }
+    return OPAL_SUCCESS;
+}
+
+static int mock_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    void *local_address, uint64_t remote_address,
+                    mca_btl_base_registration_handle_t *local_handle,
+                    mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                    int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
+                    void *cbdata)
+{
+    (void) remote_handle, (void) flags, (void) order;
+    bool fits = size <= MOCK_LIMIT && (size | remote_address) % 4 == 0;
+    return rdma(btl, endpoint, local_address, local_handle, fits, cbfunc, cbcontext, cbdata);
+}
+
+/* Not advertised. */
+static int mock_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    void *local_address, uint64_t remote_address,
+                    mca_btl_base_registration_handle_t *local_handle,
+                    mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                    int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
+                    void *cbdata)
+{
+    (void) remote_address, (void) remote_handle, (void) size, (void) flags, (void) order;
+    return rdma(btl, endpoint, local_address, local_handle, false, cbfunc, cbcontext, cbdata);
+}
+
+static int mock_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                           void *local_address, uint64_t remote_address,
+                           mca_btl_base_registration_handle_t *local_handle,
+                           mca_btl_base_registration_handle_t *remote_handle,
+                           mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
+                           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    (void) remote_handle, (void) operand, (void) flags, (void) order;
+    bool fits = op == MCA_BTL_ATOMIC_ADD && remote_address % 8 == 0;
+    return rdma(btl, endpoint, local_address, local_handle, fits, cbfunc, cbcontext, cbdata);
+}
+
+static mca_btl_base_registration_handle_t *
+mock_register_mem(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *base,
+                  size_t size, uint32_t flags)
+{
+    (void) btl, (void) endpoint, (void) base, (void) size, (void) flags;
+    return calloc(1, 16);
+}
+
+static int mock_deregister_mem(mca_btl_base_module_t *btl,
+                               mca_btl_base_registration_handle_t *handle)
+{
+    (void) btl;
+    free(handle);
+    return OPAL_SUCCESS;
+}
+
+static int mock_finalize(mca_btl_base_module_t *btl)
+{
+    free(btl);
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_component_t component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")}};
+
+static const mca_btl_base_module_t template = {
+    .btl_component = &component,
+    .btl_eager_limit = 100,
+    .btl_rndv_eager_limit = 100,
+    .btl_max_send_size = MOCK_LIMIT,
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT | MCA_BTL_FLAGS_ATOMIC_FOPS,
+    .btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD,
+    .btl_registration_handle_size = 16,
+    .btl_put_limit = MOCK_LIMIT,
+    .btl_get_limit = MOCK_LIMIT,
+    .btl_put_alignment = 4,
+    .btl_add_procs = mock_add_procs,
+    .btl_del_procs = mock_del_procs,
+    .btl_register = btl_register_tag,
+    .btl_finalize = mock_finalize,
+    .btl_alloc = mock_alloc,
+    .btl_free = mock_free,
+    .btl_prepare_src = mock_prepare_src,
+    .btl_send = mock_send,
+    .btl_sendi = mock_sendi,
+    .btl_put = mock_put,
+    .btl_get = mock_get,
+    .btl_atomic_fop = mock_atomic_fop,
+    .btl_register_mem = mock_register_mem,
+    .btl_deregister_mem = mock_deregister_mem,
+};
+
+void bench_open(struct bench *bench, enum mock_fault fault)
+{
+    char reason[100];
+    ck_assert_int_eq(param_override("btl_check", "1"), ORTE_SUCCESS);
+    log_set_sink(keep_line, NULL);
+    *bench = (struct bench){
+        .mock = calloc(1, sizeof(*bench->mock)),
+        .proc = {.proc_name = {.jobid = 7, .vpid = 1}},
+    };
+    bench->mock->super = template;
+    bench->mock->fault = fault;
+    ck_assert_int_eq(btl_layers_add(&bench->mock->super, &bench->btl, reason, sizeof(reason)),
+                     ORTE_SUCCESS);
+    ck_assert_ptr_ne(bench->btl, &bench->mock->super);
+    opal_proc_t *proc = &bench->proc;
+    opal_bitmap_t bitmap;
+    OBJ_CONSTRUCT(&bitmap, opal_bitmap_t);
+    ck_assert_int_eq(opal_bitmap_init(&bitmap, 1), OPAL_SUCCESS);
+    ck_assert_int_eq(bench->btl->btl_add_procs(bench->btl, 1, &proc, &bench->endpoint, &bitmap),
+                     OPAL_SUCCESS);
+    OBJ_DESTRUCT(&bitmap);
+}
+
+void bench_close(struct bench *bench)
+{
+    opal_proc_t *proc = &bench->proc;
+    if (bench->endpoint) {
+        bench->btl->btl_del_procs(bench->btl, 1, &proc, &bench->endpoint);
+    }
+    bench->btl->btl_finalize(bench->btl);
+    ck_assert_ptr_null(btl_layers);
+}

@@ -1,0 +1,72 @@
+/* A module that breaks the contract on request, behind the checking module, and what that reports.
+ */
+#ifndef CHECK_MOCK_H
+#define CHECK_MOCK_H
+
+#include <btl/layer.h>
+
+/* What the mock does wrong; NOTHING: it is good. */
+enum mock_fault {
+    NOTHING,
+    /* send */
+    CALLS_UNASKED,
+    CALLS_NOT_THOUGH_ASKED,
+    CALLS_TWICE,
+    CALLS_LATE_AND_TWICE,
+    CALLS_AND_REFUSES,
+    REFUSES_AND_CHANGES_FLAGS,
+    RETURNS_TWO,
+    NAMES_ANOTHER_ENDPOINT,
+    HAS_POSITIVE_STATUS,
+    /* sendi */
+    SENDI_MOVES_AND_FAILS,
+    SENDI_TAKES_TOO_MUCH,
+    SENDI_LEAVES_A_DESCRIPTOR,
+    /* put, get, atomics */
+    RDMA_CALLS_TWICE,
+    RDMA_CALLS_AND_REFUSES,
+    RDMA_RETURNS_ONE,
+    RDMA_CHANGES_ADDRESS,
+    RDMA_TAKES_ALL,
+    RDMA_REFUSES_THE_HANDLE,
+    ATOMIC_CALLS_AND_RETURNS_ONE,
+    /* alloc, prepare_src */
+    GIVES_TOO_LITTLE,
+    GIVES_IT_TWICE,
+    GIVES_WITH_CALLBACK,
+    PREPARE_MOVES_TOO_FAR,
+    /* add_procs, del_procs, finalize, errors */
+    SETS_NO_BIT,
+    FORGETS_CALLBACKS,
+    FAILS_BEFORE_CALLBACKS,
+};
+
+struct mock {
+    mca_btl_base_module_t super; /* first */
+    enum mock_fault fault;
+    mca_btl_base_descriptor_t
+        *queued; /* sends that a good one calls back in progress or at the end */
+    mca_btl_base_descriptor_t *last; /* what alloc gave */
+    unsigned sends, frees;
+};
+
+/* One mock behind one checking module; lines of the log are kept. */
+struct bench {
+    struct mock *mock;
+    mca_btl_base_module_t *btl; /* the checking one */
+    struct mca_btl_base_endpoint_t *endpoint;
+    opal_proc_t proc;
+};
+
+void bench_open(struct bench *bench, enum mock_fault fault);
+/* del_procs, unless it was done, and finalize. */
+void bench_close(struct bench *bench);
+/* Calls back what is queued. */
+void mock_progress(struct mock *mock);
+
+/* How many lines were reported since the last call; the last one has these words, all of them after
+ * one another. */
+extern char last_report[512];
+unsigned reports(void);
+
+#endif
