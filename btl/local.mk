@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libbtl.la
 libbtl_la_SOURCES = btl/base.h btl/framework.h btl/framework.c btl/layer.h btl/layer.c btl/ext.c btl/table.c btl/registry.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
+	btl/roster.h btl/roster.c \
 	btl/atomic.h btl/atomic.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
 EXTRA_DIST += btl/README.md docs/btl.md
