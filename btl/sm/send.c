@@ -328,10 +328,8 @@ static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t 
         tx_refused(module, endpoint, ORTE_ERR_COMM_FAILURE);
         return;
     }
-    if (tx->ring.consumed == before) {
-        return;
-    }
-    tx->stalled = false;
+    tx->stalled = tx->stalled && tx->ring.consumed == before;
+    /* Sends look at the consumer's word, too, so what it passed may be known for a while. */
     struct desc *desc;
     list_for_each (desc, &tx->inflight, struct desc, link) {
         if ((intptr_t) ((size_t) tx->ring.consumed - desc->done) <= 0) {
@@ -340,7 +338,7 @@ static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t 
         list_remove(&desc->link);
         list_append(&module->done, &desc->link);
     }
-    if (list_empty(&tx->inflight)) {
+    if (list_empty(&tx->inflight) && !tx->stalled) {
         list_remove(&tx->link);
     }
 }
