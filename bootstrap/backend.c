@@ -114,6 +114,22 @@ void backend_get_card(struct backend *backend, uint32_t rank, const char *key, k
     }
 }
 
+int backend_peek_card(struct backend *backend, uint32_t rank, const char *key, const void **data,
+                      size_t *size)
+{
+    const uint8_t *found;
+    if (rank >= backend->map.size) {
+        return ORTE_ERR_NOT_FOUND;
+    }
+    int status = cards_find(&backend->sets[rank], key, &found, size);
+    if (status == ORTE_SUCCESS) {
+        *data = found;
+        return ORTE_SUCCESS;
+    }
+    bool all_known = backend->map.size <= backend_collect_max() || rank == backend->rank;
+    return status == ORTE_ERR_NOT_FOUND && !all_known ? ORTE_ERR_NOT_AVAILABLE : status;
+}
+
 int backend_publish_own(struct backend *backend)
 {
     int status =

@@ -60,6 +60,9 @@ int backend_put_card(struct backend *backend, const char *key, const void *data,
                      size_t size) KEEL_MUST_CHECK;
 void backend_get_card(struct backend *backend, uint32_t rank, const char *key, keel_card_fn done,
                       void *arg);
+/* As keel_host_ops' peek_card. */
+int backend_peek_card(struct backend *backend, uint32_t rank, const char *key, const void **data,
+                      size_t *size) KEEL_MUST_CHECK;
 /* A fence has published my cards: they are known here like everybody else's. */
 int backend_publish_own(struct backend *backend) KEEL_MUST_CHECK;
 

@@ -49,6 +49,13 @@ static const char *host_session_dir(void *arg)
     return ((struct host *) arg)->session_dir;
 }
 
+static int host_peek_card(void *arg, const opal_proc_t *peer, const char *key, const void **data,
+                          size_t *size)
+{
+    struct host *host = arg;
+    return backend_peek_card(host->backend, peer->proc_name.vpid, key, data, size);
+}
+
 static int host_progress(void *arg)
 {
     return rml_progress(((struct host *) arg)->backend->rml);
@@ -61,6 +68,7 @@ const struct keel_host_ops host_ops = {
     .pair_key = host_pair_key,
     .session_dir = host_session_dir,
     .progress = host_progress,
+    .peek_card = host_peek_card,
 };
 
 int host_init(struct host *host, struct backend *backend, const char *session_dir)

@@ -65,8 +65,22 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endpoin
                      uint64_t, struct mca_btl_base_registration_handle_t *,
                      struct mca_btl_base_registration_handle_t *, uint64_t, uint64_t, int, int,
                      mca_btl_base_rdma_completion_fn_t, void *, void *);
-/* For what comes later: ORTE_ERR_NOT_SUPPORTED. */
-int btl_no_ft_event(int state);
+/* A module's btl_ft_event: CHECKPOINT holds and drains it, CONTINUE lets it go on, RESTART calls
+ * restart (NULL: nothing of it is lost), which ends what is in flight with an error, opens the
+ * transport again and publishes its card under the key of its next life. OPAL_ERR_TIMEOUT: not all
+ * was drained, and it is held all the same; RESOURCE_BUSY: called from inside progress, nothing
+ * happened; NOT_AVAILABLE: the module (NULL) is not open. */
+int btl_module_ft_event(mca_btl_base_module_t *module, int state,
+                        int (*restart)(mca_btl_base_module_t *module));
+/* That of all open modules; the first error. All ranks go through it together: after RESTART they
+ * have to pass a fence, which shows the new cards, before they use the modules. */
+int btl_ft_event(int state);
+/* The key of the card of a module's life: "btl.tcp", and after RESTART "btl.tcp.1". */
+#define BTL_CARD_KEY 64
+void btl_card_key(char key[BTL_CARD_KEY], const char *name, unsigned life);
+/* A peer's card, if it is known here: as keel_host_ops' peek_card. */
+int btl_peek_card(const opal_proc_t *peer, const char *key, const void **data,
+                  size_t *size) KEEL_MUST_CHECK;
 
 enum btl_room {
     BTL_ROOM_NONE,   /* a queue is full, or all descriptors are in use: progress will find room */
@@ -83,6 +97,9 @@ struct btl_ext_ops {
     int (*rdma_lost)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     /* What a call of any kind that was short would find now; endpoint NULL: an alloc. */
     enum btl_room (*room)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* Nothing that the module accepted, message or operation, and no answer of its own to a peer's
+     * operation is still on its way. */
+    bool (*is_quiet)(mca_btl_base_module_t *module);
     /* As in struct keel_btl_ext. Both NULL: the module has to be polled. */
     int (*wait_fd)(mca_btl_base_module_t *module);
     int (*wait_arm)(mca_btl_base_module_t *module);

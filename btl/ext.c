@@ -106,7 +106,8 @@ int btl_pending_call(void)
     for (struct list *link = list_pop(&round_left); link; link = list_pop(&round_left)) {
         struct waiting *waiting = container_of(link, struct waiting, link);
         const struct btl_module_entry *entry = waiting->entry;
-        enum btl_room room = entry->line->ext->room(entry->module, waiting->endpoint);
+        enum btl_room room =
+            entry->held ? BTL_ROOM_NONE : entry->line->ext->room(entry->module, waiting->endpoint);
         if (room == BTL_ROOM || (room == BTL_ROOM_UNSEEN && retry)) {
             call(request_of(link), OPAL_SUCCESS);
             called++;
@@ -145,7 +146,7 @@ void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
     }
 }
 
-static int host_progress(void)
+int btl_host_progress(void)
 {
     const struct btl_host *host = btl_host();
     return host->ops->progress ? host->ops->progress(host->arg) : 0;
@@ -163,7 +164,7 @@ static int flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
         if (btl_progressing()) {
             return OPAL_ERR_RESOURCE_BUSY;
         }
-        if (btl_progress() + host_progress() > 0) {
+        if (btl_progress() + btl_host_progress() > 0) {
             continue;
         }
         uint64_t now = clock_us();

@@ -295,6 +295,13 @@ const struct btl_host *btl_host(void)
     return &framework.host;
 }
 
+int btl_peek_card(const opal_proc_t *peer, const char *key, const void **data, size_t *size)
+{
+    const struct btl_host *host = btl_host();
+    return host->ops->peek_card ? host->ops->peek_card(host->arg, peer, key, data, size)
+                                : OPAL_ERR_NOT_AVAILABLE;
+}
+
 /* Whether this pass polls a component. Passes that others made busy count too, so that an idle
  * component is never starved. */
 static bool is_due(struct open_component *open, bool yielding)
@@ -338,6 +345,12 @@ int btl_progress(void)
 bool btl_progressing(void)
 {
     return framework.progressing;
+}
+
+struct btl_module_entry **btl_entries(size_t *count)
+{
+    *count = framework.module_count;
+    return framework.entries;
 }
 
 struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)

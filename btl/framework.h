@@ -9,11 +9,16 @@ struct btl_module_entry {
     const struct btl_component *line;
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
     bool closing;                            /* nothing waits for room any more */
+    bool held;                               /* by a checkpoint; see ftevent.c */
+    mca_btl_base_module_t open_table;        /* held: has the functions that were replaced */
     struct keel_btl_ext ext;
 };
 
 /* NULL: not open. */
 struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module);
+struct btl_module_entry **btl_entries(size_t *count);
+/* Drives the host's own work, such as cards that are on their way; returns the events. */
+int btl_host_progress(void);
 /* Up the stack, progress runs. */
 bool btl_progressing(void);
 

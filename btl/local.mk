@@ -1,6 +1,7 @@
 # btl: the data plane's framework and modules.
 noinst_LTLIBRARIES += libbtl.la
-libbtl_la_SOURCES = btl/base.h btl/framework.h btl/framework.c btl/layer.h btl/layer.c btl/ext.c btl/table.c btl/registry.c \
+libbtl_la_SOURCES = btl/base.h btl/framework.h btl/framework.c btl/layer.h btl/layer.c btl/ext.c btl/ftevent.c \
+	btl/table.c btl/registry.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
 	btl/roster.h btl/roster.c \
 	btl/atomic.h btl/atomic.c \

@@ -113,9 +113,3 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *module, struct mca_btl_base_e
     (void) flags;
     return atomic(module, endpoint, &call);
 }
-
-int btl_no_ft_event(int state)
-{
-    (void) state;
-    return ORTE_ERR_NOT_SUPPORTED;
-}

@@ -61,6 +61,8 @@ struct self_module {
     int wait_fd;       /* for who sleeps: made when asked for, else -1 */
 };
 
+static struct self_module *the_module; /* from init until finalize */
+
 static struct self_module *self_of(mca_btl_base_module_t *btl)
 {
     return (struct self_module *) (void *) btl;
@@ -361,6 +363,11 @@ static enum btl_room self_room(mca_btl_base_module_t *btl, struct mca_btl_base_e
     return endpoint && room == BTL_ROOM_NONE ? BTL_ROOM_UNSEEN : room;
 }
 
+static bool self_is_quiet(mca_btl_base_module_t *btl)
+{
+    return list_empty(&self_of(btl)->queue);
+}
+
 /* Only this process's own calls give it work, so a descriptor that is never readable will do. */
 static int self_wait_fd(mca_btl_base_module_t *btl)
 {
@@ -381,6 +388,7 @@ const struct btl_ext_ops btl_self_ext = {
     .rdma_open = self_rdma_open,
     .rdma_lost = self_rdma_lost,
     .room = self_room,
+    .is_quiet = self_is_quiet,
     .wait_fd = self_wait_fd,
     .wait_arm = self_wait_arm,
 };
@@ -403,8 +411,17 @@ static int self_finalize(mca_btl_base_module_t *btl)
     desc_set_fini(&self->descs);
     pool_fini(&self->ops);
     region_table_destroy(self->regions);
+    if (the_module == self) {
+        the_module = NULL;
+    }
     free(self);
     return OPAL_SUCCESS;
+}
+
+/* What is queued lies in this process's own memory and outlives a restart; nothing is published. */
+static int self_ft_event(int state)
+{
+    return btl_module_ft_event(the_module ? &the_module->super : NULL, state, NULL);
 }
 
 static const mca_btl_base_module_t self_template = {
@@ -442,10 +459,8 @@ static const mca_btl_base_module_t self_template = {
     .btl_register_mem = self_register_mem,
     .btl_deregister_mem = self_deregister_mem,
     .btl_register_error = btl_register_error_fn,
-    .btl_ft_event = btl_no_ft_event,
+    .btl_ft_event = self_ft_event,
 };
-
-static struct self_module *the_module; /* from init until finalize */
 
 static struct self_module *module_create(void)
 {

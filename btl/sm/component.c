@@ -154,12 +154,19 @@ static struct sm_params read_params(void)
     return read;
 }
 
-static int publish_card(const struct sm_module *module)
+struct sm_module *sm_module(void)
+{
+    return the_module;
+}
+
+int sm_publish_card(const struct sm_module *module)
 {
     const struct btl_host *host = btl_host();
     uint8_t card[SM_CARD_BYTES];
+    char key[BTL_CARD_KEY];
+    btl_card_key(key, SM_CARD_NAME, module->life);
     sm_card_encode(card, &module->segment->card);
-    return host->ops->put_card(host->arg, SM_CARD_KEY, card, sizeof(card));
+    return host->ops->put_card(host->arg, key, card, sizeof(card));
 }
 
 static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool threads)
@@ -175,7 +182,7 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
     char reason[256] = "";
     int status = sm_module_create(&module, &values, reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
-        status = publish_card(module);
+        status = sm_publish_card(module);
         if (status != ORTE_SUCCESS) {
             snprintf(reason, sizeof(reason), "publishing the card: %s", opal_strerror(status));
             module->super.btl_finalize(&module->super);

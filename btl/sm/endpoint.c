@@ -35,24 +35,17 @@ static const char *session_dir(void)
 struct mca_btl_base_endpoint_t *sm_endpoint_find(struct sm_module *module,
                                                  const orte_process_name_t *name)
 {
-    struct mca_btl_base_endpoint_t *endpoint;
-    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
-        if (same_name(&endpoint->name, name)) {
-            return endpoint;
-        }
-    }
-    return NULL;
+    return roster_find(module->roster, name);
 }
 
-/* An endpoint whose peer's segment is not mapped yet. */
-static struct mca_btl_base_endpoint_t *endpoint_make(struct sm_module *module,
-                                                     const orte_process_name_t *name)
+void sm_endpoint_rouse(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
-    if (!endpoint) {
-        return NULL;
+    if (sm_endpoint_roused(endpoint)) {
+        return;
     }
-    endpoint->name = *name;
+    const struct roster_entry *entry = roster_entry(module->roster, endpoint);
+    endpoint->name = entry->name;
+    endpoint->proc = entry->proc;
     endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
     sm_process_init(&endpoint->process, 0, 0);
     rdma_am_peer_init(&endpoint->am, endpoint);
@@ -61,19 +54,24 @@ static struct mca_btl_base_endpoint_t *endpoint_make(struct sm_module *module,
     list_init(&endpoint->rx.link);
     list_init(&endpoint->failed_link);
     list_append(&module->endpoints, &endpoint->link);
-    return endpoint;
+}
+
+static void drop_question(struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->question) {
+        endpoint->question->endpoint = NULL;
+        endpoint->question = NULL;
+    }
 }
 
 static void endpoint_free(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     list_remove(&endpoint->link);
-    if (endpoint->question) {
-        endpoint->question->endpoint = NULL;
-    }
+    drop_question(endpoint);
     sm_tx_release(module, endpoint);
     sm_peer_detach(endpoint->peer);
     sm_process_fini(&endpoint->process);
-    free(endpoint);
+    roster_remove(module->roster, endpoint, true);
 }
 
 static int endpoint_attach(struct mca_btl_base_endpoint_t *endpoint, const struct sm_card *card,
@@ -92,12 +90,28 @@ struct mca_btl_base_endpoint_t *sm_endpoint_create(struct sm_module *module,
                                                    const struct sm_card *card, char *reason,
                                                    size_t reason_size)
 {
-    struct mca_btl_base_endpoint_t *endpoint = endpoint_make(module, name);
-    if (endpoint && endpoint_attach(endpoint, card, reason, reason_size) != ORTE_SUCCESS) {
+    struct mca_btl_base_endpoint_t *endpoint = roster_add(module->roster, name, NULL);
+    if (!endpoint) {
+        return NULL;
+    }
+    sm_endpoint_rouse(module, endpoint);
+    if (endpoint_attach(endpoint, card, reason, reason_size) != ORTE_SUCCESS) {
         endpoint_free(module, endpoint);
         return NULL;
     }
     return endpoint;
+}
+
+/* The answer to a question: a card, or why there is none. */
+static void take_card(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                      const struct sm_card_question *question)
+{
+    char reason[256] = "it published no segment";
+    if (question->status != ORTE_SUCCESS ||
+        endpoint_attach(endpoint, &question->card, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        log_info(LOG_BTL, "sm: %s: %s", ORTE_NAME_PRINT(&endpoint->name), reason);
+        sm_endpoint_fail(module, endpoint, false, "its segment is not to be had");
+    }
 }
 
 static void card_arrived(void *arg, int status, const void *data, size_t size)
@@ -110,66 +124,86 @@ static void card_arrived(void *arg, int status, const void *data, size_t size)
     }
     struct mca_btl_base_endpoint_t *endpoint = question->endpoint;
     if (endpoint) {
-        char reason[256] = "it published no segment";
         endpoint->question = NULL;
-        if (question->status != ORTE_SUCCESS ||
-            endpoint_attach(endpoint, &question->card, reason, sizeof(reason)) != ORTE_SUCCESS) {
-            log_info(LOG_BTL, "sm: %s: %s", ORTE_NAME_PRINT(&endpoint->name), reason);
-            sm_endpoint_fail(question->module, endpoint, false, "its segment is not to be had");
-        }
+        take_card(question->module, endpoint, question);
     }
     free(question);
 }
 
-/* The endpoint of a peer whose card has come. */
-static struct mca_btl_base_endpoint_t *endpoint_of_card(struct sm_module *module,
-                                                        const orte_process_name_t *name,
-                                                        const struct sm_card *card)
-{
-    struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, name);
-    if (endpoint &&
-        (endpoint->question || crypto_equal(endpoint->card.nonce, card->nonce, SM_NONCE_BYTES))) {
-        return endpoint;
-    }
-    if (endpoint) {
-        sm_endpoint_leave(module, endpoint); /* of an earlier life of the process */
-    }
-    char reason[256] = "out of memory";
-    endpoint = sm_endpoint_create(module, name, card, reason, sizeof(reason));
-    if (!endpoint) {
-        log_info(LOG_BTL, "sm: %s is not reachable: %s", ORTE_NAME_PRINT(name), reason);
-    }
-    return endpoint;
-}
-
-/* The endpoint of a proc of this node, made or adopted; NULL: not reachable here. While the host
- * fetches the card, the peer counts as reachable and sends to it find no room. */
-static struct mca_btl_base_endpoint_t *endpoint_of(struct sm_module *module, opal_proc_t *proc)
+int sm_endpoint_open(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct btl_host *host = btl_host();
+    sm_endpoint_rouse(module, endpoint);
+    if (endpoint->peer || endpoint->question || endpoint->failing || endpoint->failed) {
+        return endpoint->peer && !endpoint->failing ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    }
     struct sm_card_question *question = calloc(1, sizeof(*question));
     if (!question) {
-        return NULL;
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    question->module = module;
-    question->asking = true;
-    host->ops->get_card(host->arg, proc, SM_CARD_KEY, card_arrived, question);
+    *question = (struct sm_card_question){.module = module, .endpoint = endpoint, .asking = true};
+    char key[BTL_CARD_KEY];
+    btl_card_key(key, SM_CARD_NAME, module->life);
+    host->ops->get_card(host->arg, endpoint->proc, key, card_arrived, question);
     question->asking = false;
-    struct mca_btl_base_endpoint_t *endpoint = NULL;
-    if (question->answered) {
-        if (question->status == ORTE_SUCCESS) {
-            endpoint = endpoint_of_card(module, &proc->proc_name, &question->card);
-        }
-        free(question);
+    if (!question->answered) {
+        endpoint->question = question;
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    take_card(module, endpoint, question);
+    free(question);
+    return endpoint->failing ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_SUCCESS;
+}
+
+/* Whether a proc of this node can be reached, as far as is known before its first use. A card that
+ * is not here yet counts as good. *known: the card is here. */
+static bool may_reach(struct sm_module *module, const opal_proc_t *proc, struct sm_card *card,
+                      bool *known)
+{
+    const void *data;
+    size_t size;
+    char key[BTL_CARD_KEY];
+    btl_card_key(key, SM_CARD_NAME, module->life);
+    int status = btl_peek_card(proc, key, &data, &size);
+    *known = status == OPAL_SUCCESS;
+    if (!*known) {
+        return status == OPAL_ERR_NOT_AVAILABLE;
+    }
+    bool reachable =
+        sm_card_decode(card, data, size) == ORTE_SUCCESS && sm_peer_reachable(card, session_dir());
+    if (!reachable) {
+        log_info(LOG_BTL, "sm: %s is not reachable: its segment cannot be opened",
+                 ORTE_NAME_PRINT(&proc->proc_name));
+    }
+    return reachable;
+}
+
+/* The endpoint of a proc of this node, made or adopted; NULL: not reachable here. Nothing is opened
+ * before its first use. */
+static struct mca_btl_base_endpoint_t *endpoint_of(struct sm_module *module, opal_proc_t *proc)
+{
+    struct sm_card card;
+    bool known;
+    struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, &proc->proc_name);
+    bool reachable = may_reach(module, proc, &card, &known);
+    if (endpoint && endpoint->peer && known &&
+        !crypto_equal(endpoint->card.nonce, card.nonce, SM_NONCE_BYTES)) {
+        sm_endpoint_leave(module, endpoint); /* of an earlier life of the process */
+        endpoint = NULL;
+    }
+    if (endpoint && endpoint->peer) {
+        endpoint->proc = proc;
         return endpoint;
     }
-    endpoint = sm_endpoint_find(module, &proc->proc_name);
+    if (!reachable) {
+        return NULL;
+    }
     if (!endpoint) {
-        endpoint = endpoint_make(module, &proc->proc_name);
-        question->endpoint = endpoint;
-        if (endpoint) {
-            endpoint->question = question;
-        }
+        return roster_add(module->roster, &proc->proc_name, proc);
+    }
+    roster_entry(module->roster, endpoint)->proc = proc;
+    if (sm_endpoint_roused(endpoint)) {
+        endpoint->proc = proc;
     }
     return endpoint;
 }
@@ -185,14 +219,26 @@ int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
             continue;
         }
         endpoints[i] = endpoint_of(module, proc);
-        if (endpoints[i]) {
-            endpoints[i]->proc = proc;
-            if (reachable) {
-                opal_bitmap_set_bit(reachable, (int) i);
-            }
+        if (endpoints[i] && reachable) {
+            opal_bitmap_set_bit(reachable, (int) i);
         }
     }
     return OPAL_SUCCESS;
+}
+
+/* For its owner, who may be called back and, while it is still there, rouse it. */
+static void endpoint_end(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    bool roused = sm_endpoint_roused(endpoint);
+    if (roused) {
+        sm_endpoint_leave(module, endpoint);
+    }
+    btl_pending_end(&module->super, endpoint);
+    if (!roused && sm_endpoint_roused(endpoint)) {
+        sm_endpoint_leave(module, endpoint);
+    } else if (!roused) {
+        roster_remove(module->roster, endpoint, false);
+    }
 }
 
 int sm_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
@@ -201,8 +247,7 @@ int sm_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
     (void) procs;
     for (size_t i = 0; i < count; i++) {
         if (endpoints[i]) {
-            sm_endpoint_leave(sm_of(btl), endpoints[i]);
-            btl_pending_end(btl, endpoints[i]);
+            endpoint_end(sm_of(btl), endpoints[i]);
         }
     }
     return OPAL_SUCCESS;
@@ -237,6 +282,7 @@ void sm_endpoint_leave(struct sm_module *module, struct mca_btl_base_endpoint_t 
     endpoint->left = true;
     endpoint->failed = ORTE_ERR_UNREACH;
     endpoint->proc = NULL;
+    roster_forget(module->roster, endpoint);
     list_remove(&endpoint->failed_link);
     list_remove(&endpoint->link);
     list_append(&module->leaving, &endpoint->link);
@@ -335,6 +381,33 @@ void sm_endpoints_check(struct sm_module *module)
     }
     check_live(module, ask_kernel);
     check_given_up(module, ask_kernel);
+}
+
+void sm_endpoints_restart(struct sm_module *module)
+{
+    struct mca_btl_base_endpoint_t *endpoint;
+    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+        sm_rx_stop(module, endpoint);
+        end_operations(module, endpoint);
+        if (!endpoint->proc) {
+            sm_endpoint_leave(module, endpoint);
+        }
+    }
+    list_for_each (endpoint, &module->leaving, struct mca_btl_base_endpoint_t, link) {
+        endpoint_free(module, endpoint);
+    }
+    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+        drop_question(endpoint);
+        list_remove(&endpoint->failed_link);
+        sm_tx_release(module, endpoint);
+        sm_peer_detach(endpoint->peer);
+        endpoint->peer = NULL;
+        sm_process_fini(&endpoint->process);
+        endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
+        endpoint->failing = endpoint->corrupt = false;
+        endpoint->failed = ORTE_SUCCESS;
+        endpoint->why = NULL;
+    }
 }
 
 void sm_endpoints_destroy(struct sm_module *module)

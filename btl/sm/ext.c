@@ -7,6 +7,9 @@
 static bool is_open(const struct sm_module *module, const struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct sm_op *op;
+    if (!sm_endpoint_roused(endpoint)) {
+        return false;
+    }
     if (rdma_am_peer_open(&endpoint->am)) {
         return true;
     }
@@ -77,9 +80,32 @@ static enum btl_room sm_room(mca_btl_base_module_t *btl, struct mca_btl_base_end
     return fragments_room(module) == BTL_ROOM ? BTL_ROOM : BTL_ROOM_UNSEEN;
 }
 
+/* All that was sent is consumed: a message in line completes before its peer has seen it. */
+static bool sm_is_quiet(mca_btl_base_module_t *btl)
+{
+    struct sm_module *module = sm_of(btl);
+    struct mca_btl_base_endpoint_t *endpoint;
+    if (!list_empty(&module->done) || !list_empty(&module->done_ops) ||
+        rdma_am_active(module->am)) {
+        return false;
+    }
+    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+        struct sm_tx_ring *ring = &endpoint->tx.ring;
+        bool reads = endpoint->tx.open && !endpoint->failing && !endpoint->failed;
+        if (!list_empty(&endpoint->tx.inflight)) {
+            return false;
+        }
+        if (reads && sm_tx_ring_refresh(ring) == ORTE_SUCCESS && ring->consumed != ring->tail) {
+            return false;
+        }
+    }
+    return true;
+}
+
 const struct btl_ext_ops btl_sm_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .rdma_open = sm_rdma_open,
     .rdma_lost = sm_rdma_lost,
     .room = sm_room,
+    .is_quiet = sm_is_quiet,
 };

@@ -92,6 +92,7 @@ static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     (void) verbose;
     struct sm_module *module = sm_of(btl);
     if (endpoint) {
+        sm_endpoint_rouse(module, endpoint);
         dump_endpoint(endpoint);
         return;
     }
@@ -141,6 +142,7 @@ static int sm_finalize(mca_btl_base_module_t *btl)
     free(module->hot);
     free(module->cells);
     free(module->free_rings);
+    roster_destroy(module->roster);
     free(module);
     return OPAL_SUCCESS;
 }
@@ -174,7 +176,7 @@ static const mca_btl_base_module_t module_template = {
     .btl_register_mem = sm_register_mem,
     .btl_deregister_mem = sm_deregister_mem,
     .btl_register_error = btl_register_error_fn,
-    .btl_ft_event = btl_no_ft_event,
+    .btl_ft_event = sm_ft_event,
 };
 
 static struct sm_shape shape_of(const struct sm_params *params)
@@ -240,6 +242,7 @@ static void lists_init(struct sm_module *module)
 static int parts_create(struct sm_module *module)
 {
     uint32_t peers = module->params.max_peers;
+    module->roster = roster_create(sizeof(struct mca_btl_base_endpoint_t));
     module->regions = region_table_create(module->params.max_regions);
     module->hot = calloc(peers, sizeof(struct mca_btl_base_endpoint_t *));
     module->cells = calloc(peers, sizeof(struct mca_btl_base_endpoint_t *));
@@ -251,7 +254,8 @@ static int parts_create(struct sm_module *module)
         .max_ops = MAX_OPS,
         .send = sm_send_frame,
     };
-    if (!module->regions || !module->hot || !module->cells || !module->free_rings) {
+    if (!module->roster || !module->regions || !module->hot || !module->cells ||
+        !module->free_rings) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     return rdma_am_create(&module->am, &config);

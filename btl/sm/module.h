@@ -10,11 +10,12 @@
 #include <btl/base.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
+#include <btl/roster.h>
 #include <btl/sm/cma.h>
 #include <btl/sm/regions.h>
 #include <btl/sm/segment.h>
 
-#define SM_CARD_KEY "btl.sm"
+#define SM_CARD_NAME "sm"
 /* Most completions of a kind in one pass; callbacks may add more as they go. */
 #define SM_COMPLETE_MAX 256
 
@@ -55,12 +56,13 @@ struct sm_rx {
     struct list link;
 };
 
+/* All zero until it is first used: see sm_endpoint_rouse. */
 struct mca_btl_base_endpoint_t {
     struct list link; /* in module->endpoints or module->leaving */
     orte_process_name_t name;
     opal_proc_t *proc; /* borrowed; NULL: not added yet, or no longer */
     struct sm_card card;
-    struct sm_peer *peer;              /* owned; NULL: the card has not come yet */
+    struct sm_peer *peer;              /* owned; NULL: not used yet, or its card has not come */
     struct sm_card_question *question; /* for the card; NULL: answered */
     struct sm_process process;
     enum sm_cma_state cma;
@@ -92,19 +94,21 @@ struct sm_module {
     struct sm_params params;
     orte_process_name_t me;
     uint32_t node, local_rank;
+    unsigned life; /* how often it was restarted */
     struct sm_segment *segment;
     struct desc_set descs; /* their payloads are the segment's fragments */
     struct region_table *regions;
     struct rdma_am *am;
     struct pool ops;
 
-    struct list endpoints;
-    struct list leaving;  /* no longer the caller's; their rings may still be read by the peers */
-    struct list failing;  /* to be reported by progress */
-    struct list failed;   /* reported; the peers may still read what was sent */
-    struct list waiting;  /* endpoints, by tx.link */
-    struct list done;     /* descriptors to complete, by desc.link */
-    struct list done_ops; /* struct sm_op */
+    struct roster *roster; /* has all of them, those never used included */
+    struct list endpoints; /* in use */
+    struct list leaving;   /* no longer the caller's; their rings may still be read by the peers */
+    struct list failing;   /* to be reported by progress */
+    struct list failed;    /* reported; the peers may still read what was sent */
+    struct list waiting;   /* endpoints, by tx.link */
+    struct list done;      /* descriptors to complete, by desc.link */
+    struct list done_ops;  /* struct sm_op */
 
     struct mca_btl_base_endpoint_t **hot; /* open rx, polled in every pass; max_peers of them */
     uint32_t hot_count;
@@ -129,9 +133,17 @@ static inline struct sm_module *sm_of(mca_btl_base_module_t *btl)
 int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
                      size_t reason_size) KEEL_MUST_CHECK;
 int sm_module_progress(struct sm_module *module);
+/* From init until finalize; else NULL. */
+struct sm_module *sm_module(void);
 /* Whether a descriptor for size bytes may be taken: every fragment that the pools would hand out
  * has memory. */
 bool sm_fragment_ready(struct sm_module *module, size_t size);
+
+/* component.c: the card, under the key of the module's life. */
+int sm_publish_card(const struct sm_module *module) KEEL_MUST_CHECK;
+
+/* ftevent.c */
+int sm_ft_event(int state);
 
 /* endpoint.c */
 int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
@@ -140,7 +152,17 @@ int sm_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                  struct mca_btl_base_endpoint_t **endpoints);
 struct mca_btl_base_endpoint_t *sm_endpoint_find(struct sm_module *module,
                                                  const orte_process_name_t *name);
-/* Maps the peer's segment. NULL: reason tells why. */
+/* It was used before, so its members mean something. */
+static inline bool sm_endpoint_roused(const struct mca_btl_base_endpoint_t *endpoint)
+{
+    return endpoint->link.next != NULL;
+}
+void sm_endpoint_rouse(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+/* Before a first use: asks for the card and maps the peer's segment. SUCCESS: it is mapped;
+ * OUT_OF_RESOURCE: its card is on its way, or progress is about to report why it fails. */
+int sm_endpoint_open(struct sm_module *module,
+                     struct mca_btl_base_endpoint_t *endpoint) KEEL_MUST_CHECK;
+/* Of a peer that was not added. NULL: reason tells why. */
 struct mca_btl_base_endpoint_t *sm_endpoint_create(struct sm_module *module,
                                                    const orte_process_name_t *name,
                                                    const struct sm_card *card, char *reason,
@@ -155,6 +177,9 @@ void sm_endpoint_leave(struct sm_module *module, struct mca_btl_base_endpoint_t 
 int sm_endpoints_settle(struct sm_module *module);
 /* Now and then: frees those that left, finds peers that died or no longer read. */
 void sm_endpoints_check(struct sm_module *module);
+/* For a restart: ends all operations with an error, and all endpoints are as before their first
+ * use, failed ones included; those that left are freed. */
+void sm_endpoints_restart(struct sm_module *module);
 /* For finalize: frees all, whatever the peers still do. */
 void sm_endpoints_destroy(struct sm_module *module);
 

@@ -19,6 +19,9 @@ mca_btl_base_registration_handle_t *sm_register_mem(mca_btl_base_module_t *btl,
         return NULL;
     }
     bool any = !endpoint || endpoint == MCA_BTL_ENDPOINT_ANY;
+    if (!any) {
+        sm_endpoint_rouse(module, endpoint);
+    }
     sm_region_publish(sm_segment_unit(module->segment, SM_AREA_REGIONS, flat->index), flat, flags,
                       any ? NULL : &endpoint->name);
     return handle;
@@ -126,21 +129,18 @@ static int single_copy(struct sm_module *module, const struct access *access)
     return OPAL_SUCCESS;
 }
 
-static int ready(const struct mca_btl_base_endpoint_t *endpoint)
+static int ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->failed) {
         return endpoint->failed;
     }
-    if (!endpoint->peer || endpoint->failing) {
-        return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come; progress has yet to report it */
-    }
-    return OPAL_SUCCESS;
+    return endpoint->peer && !endpoint->failing ? ORTE_SUCCESS : sm_endpoint_open(module, endpoint);
 }
 
 static int access_memory(struct sm_module *module, const struct access *access, int order)
 {
     struct mca_btl_base_endpoint_t *endpoint = access->endpoint;
-    int status = ready(endpoint);
+    int status = ready(module, endpoint);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -198,7 +198,7 @@ int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
 int btl_sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call)
 {
-    int status = ready(endpoint);
+    int status = ready(sm_of(btl), endpoint);
     return status == OPAL_SUCCESS ? rdma_am_atomic(sm_of(btl)->am, &endpoint->am, call) : status;
 }
 

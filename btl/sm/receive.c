@@ -53,7 +53,10 @@ static struct mca_btl_base_endpoint_t *announcer(struct sm_module *module,
     orte_process_name_t name = {.jobid = announcement->jobid, .vpid = announcement->vpid};
     struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, &name);
     if (endpoint && !endpoint->peer) {
-        return endpoint;
+        int status = sm_endpoint_open(module, endpoint); /* by the card that it published */
+        if (status != ORTE_SUCCESS) {
+            return endpoint->failing || endpoint->failed ? NULL : endpoint;
+        }
     }
     if (endpoint) {
         bool same = crypto_equal(endpoint->card.nonce, card.nonce, SM_NONCE_BYTES);

@@ -17,7 +17,9 @@
 
 #define MAGIC 0x4d534c4bu /* "KLSM" */
 #define LAYOUT_VERSION 1
-#define MEMFD_NAME "keel-sm"
+#define MEMFD_NAME "keel-sm-" /* and the nonce, so that a link tells whose memfd it is */
+#define MEMFD_LINK "/memfd:" MEMFD_NAME
+#define NONCE_TEXT (2 * SM_NONCE_BYTES + 1)
 #define COMMIT_STEP ((size_t) 128 * 1024)
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
@@ -142,7 +144,9 @@ static bool reopens(int fd)
 
 static int open_memfd(struct sm_segment *segment, char *reason, size_t reason_size)
 {
-    segment->fd = memfd_create(MEMFD_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    char name[sizeof(MEMFD_NAME) + NONCE_TEXT] = MEMFD_NAME;
+    crypto_to_hex(name + strlen(MEMFD_NAME), segment->card.nonce, SM_NONCE_BYTES);
+    segment->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (segment->fd < 0) {
         return fail(ORTE_ERR_NOT_SUPPORTED, reason, reason_size, "memfd_create: %s",
                     strerror(errno));
@@ -194,6 +198,7 @@ static int open_backing(struct sm_segment *segment, enum sm_backing_choice choic
                         const char *session_dir, char *reason, size_t reason_size)
 {
     int status = ORTE_ERR_NOT_SUPPORTED;
+    crypto_random(segment->card.nonce, SM_NONCE_BYTES);
     if (choice != SM_BACKING_CHOICE_FILE) {
         status = open_memfd(segment, reason, reason_size);
     }
@@ -228,7 +233,6 @@ static int fill_header(struct sm_segment *segment, char *reason, size_t reason_s
     card->pid = (uint32_t) getpid();
     card->uid = (uint32_t) geteuid();
     card->size = segment->layout.size;
-    crypto_random(card->nonce, SM_NONCE_BYTES);
     if (sm_process_start_time(getpid(), &card->start_time) != ORTE_SUCCESS) {
         return fail(ORTE_ERR_NOT_SUPPORTED, reason, reason_size, "/proc/self/stat: unreadable");
     }
@@ -239,6 +243,20 @@ static int fill_header(struct sm_segment *segment, char *reason, size_t reason_s
     header->nonce_address = (uint64_t) (uintptr_t) header->nonce;
     header->shape = segment->shape;
     return ORTE_SUCCESS;
+}
+
+/* Memory of the layout's, mapped and empty but for the header. */
+static int segment_open(struct sm_segment *segment, enum sm_backing_choice choice,
+                        const char *session_dir, char *reason, size_t reason_size)
+{
+    int status = open_backing(segment, choice, session_dir, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = set_size(segment, reason, reason_size);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = map_own(segment, reason, reason_size);
+    }
+    return status == ORTE_SUCCESS ? fill_header(segment, reason, reason_size) : status;
 }
 
 int sm_segment_create(struct sm_segment **segment, const struct sm_shape *shape,
@@ -255,25 +273,26 @@ int sm_segment_create(struct sm_segment **segment, const struct sm_shape *shape,
     int status = sm_layout_make(&made->layout, shape);
     if (status != ORTE_SUCCESS) {
         fail(status, reason, reason_size, "the segment's parameters do not fit together");
-        goto destroy;
+    } else {
+        status = segment_open(made, choice, session_dir, reason, reason_size);
     }
-    status = open_backing(made, choice, session_dir, reason, reason_size);
-    if (status == ORTE_SUCCESS) {
-        status = set_size(made, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        sm_segment_destroy(made);
+        return status;
     }
-    if (status == ORTE_SUCCESS) {
-        status = map_own(made, reason, reason_size);
+    *segment = made;
+    return ORTE_SUCCESS;
+}
+
+static void backing_close(struct sm_segment *segment)
+{
+    if (segment->fd >= 0) {
+        close(segment->fd);
     }
-    if (status == ORTE_SUCCESS) {
-        status = fill_header(made, reason, reason_size);
+    if (segment->path) {
+        unlink(segment->path);
+        free(segment->path);
     }
-    if (status == ORTE_SUCCESS) {
-        *segment = made;
-        return ORTE_SUCCESS;
-    }
-destroy:
-    sm_segment_destroy(made);
-    return status;
 }
 
 void sm_segment_destroy(struct sm_segment *segment)
@@ -284,13 +303,7 @@ void sm_segment_destroy(struct sm_segment *segment)
     if (segment->base) {
         munmap(segment->base, segment->layout.size);
     }
-    if (segment->fd >= 0) {
-        close(segment->fd);
-    }
-    if (segment->path) {
-        unlink(segment->path);
-        free(segment->path);
-    }
+    backing_close(segment);
     free(segment);
 }
 
@@ -327,26 +340,82 @@ int sm_segment_commit(struct sm_segment *segment, enum sm_area area, uint32_t co
     return status;
 }
 
+/* What callers may hold pointers to, or peers handles of. */
+static int copy_areas(struct sm_segment *to, const struct sm_segment *from)
+{
+    static const enum sm_area kept[] = {SM_AREA_SMALL, SM_AREA_LARGE, SM_AREA_REGIONS};
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+        enum sm_area area = kept[i];
+        size_t start = from->layout.start[area];
+        size_t bytes = (size_t) committed_observe(from->header, area);
+        int status = bytes > 0 ? allocate(to->fd, start, bytes) : ORTE_SUCCESS;
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
+        memcpy(to->base + start, from->base + start, bytes);
+        committed_publish(to, area, bytes);
+    }
+    return ORTE_SUCCESS;
+}
+
+int sm_segment_renew(struct sm_segment *segment, enum sm_backing_choice choice,
+                     const char *session_dir, char *reason, size_t reason_size)
+{
+    struct sm_segment fresh = {.fd = -1, .shape = segment->shape, .layout = segment->layout};
+    size_t size = segment->layout.size;
+    int status = segment_open(&fresh, choice, session_dir, reason, reason_size);
+    if (status == ORTE_SUCCESS && copy_areas(&fresh, segment) != ORTE_SUCCESS) {
+        status = fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "memory for a segment: %s",
+                      strerror(errno));
+    }
+    if (status == ORTE_SUCCESS && mremap(fresh.base, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+                                         segment->base) == MAP_FAILED) {
+        status = fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "moving a segment: %s",
+                      strerror(errno));
+    }
+    if (status != ORTE_SUCCESS) {
+        if (fresh.base) {
+            munmap(fresh.base, size);
+        }
+        backing_close(&fresh);
+        return status;
+    }
+    backing_close(segment);
+    segment->fd = fresh.fd;
+    segment->path = fresh.path;
+    segment->card = fresh.card;
+    segment->header->nonce_address = (uint64_t) (uintptr_t) segment->header->nonce;
+    return ORTE_SUCCESS;
+}
+
 void *sm_segment_unit(const struct sm_segment *segment, enum sm_area area, uint32_t index)
 {
     return segment->base + segment->layout.start[area] +
            (size_t) index * segment->shape.unit_bytes[area];
 }
 
+#define PEER_PATH 64
+
+/* Whether the link to a peer's memfd names it; else errno tells why not. */
+static bool memfd_named(const struct sm_card *card, char path[PEER_PATH])
+{
+    char expected[sizeof(MEMFD_LINK) + NONCE_TEXT] = MEMFD_LINK, target[128];
+    crypto_to_hex(expected + strlen(MEMFD_LINK), card->nonce, SM_NONCE_BYTES);
+    snprintf(path, PEER_PATH, "/proc/%u/fd/%u", card->pid, card->fd);
+    ssize_t length = readlink(path, target, sizeof(target));
+    if (length < 0) {
+        return false;
+    }
+    errno = ENOENT;
+    return (size_t) length >= strlen(expected) && memcmp(target, expected, strlen(expected)) == 0;
+}
+
 /* Opens a peer's memfd. The link's text is looked at first: opening whatever another process has
  * under that number might block or do things. */
 static int open_peer_memfd(const struct sm_card *card)
 {
-    static const char expected[] = "/memfd:" MEMFD_NAME;
-    char path[64], target[64];
-    snprintf(path, sizeof(path), "/proc/%u/fd/%u", card->pid, card->fd);
-    ssize_t length = readlink(path, target, sizeof(target));
-    if (length < (ssize_t) strlen(expected)) {
-        errno = length < 0 ? errno : ENOENT;
-        return -1;
-    }
-    if (memcmp(target, expected, strlen(expected)) != 0) {
-        errno = ENOENT;
+    char path[PEER_PATH];
+    if (!memfd_named(card, path)) {
         return -1;
     }
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -358,11 +427,34 @@ static int open_peer_memfd(const struct sm_card *card)
     return fd;
 }
 
-static int open_peer(const struct sm_card *card, const char *session_dir)
+/* A fault point, for what cannot be opened. */
+static bool may_attach(void)
 {
     struct fault fault = fault_at("btl.sm.attach");
     if (fault.action == FAULT_ERROR) {
         errno = (int) fault.value;
+    }
+    return fault.action != FAULT_ERROR;
+}
+
+bool sm_peer_reachable(const struct sm_card *card, const char *session_dir)
+{
+    char link[PEER_PATH];
+    if (!may_attach() || card->uid != geteuid()) {
+        return false;
+    }
+    if (card->backing == SM_BACKING_MEMFD) {
+        return memfd_named(card, link);
+    }
+    char *path = file_path(session_dir, card->file);
+    bool there = path && access(path, R_OK | W_OK) == 0;
+    free(path);
+    return there;
+}
+
+static int open_peer(const struct sm_card *card, const char *session_dir)
+{
+    if (!may_attach()) {
         return -1;
     }
     if (card->backing == SM_BACKING_MEMFD) {

@@ -66,11 +66,19 @@ int sm_segment_create(struct sm_segment **segment, const struct sm_shape *shape,
                       enum sm_backing_choice choice, const char *session_dir, char *reason,
                       size_t reason_size) KEEL_MUST_CHECK;
 void sm_segment_destroy(struct sm_segment *segment);
+/* Puts a segment of the same shape in its place, at the same address and with another card, for a
+ * process that was restarted: fragments and regions are as they were, board, lines and rings are
+ * new. Peers that map the old one keep it. An error leaves the old one. */
+int sm_segment_renew(struct sm_segment *segment, enum sm_backing_choice choice,
+                     const char *session_dir, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* Makes the first count units of an area usable. OUT_OF_RESOURCE: no memory, or there are fewer. */
 int sm_segment_commit(struct sm_segment *segment, enum sm_area area,
                       uint32_t count) KEEL_MUST_CHECK;
 void *sm_segment_unit(const struct sm_segment *segment, enum sm_area area, uint32_t index);
 
+/* Whether the card is that of a process whose segment can be opened from here; costs a system call.
+ */
+bool sm_peer_reachable(const struct sm_card *card, const char *session_dir);
 /* Opens and maps a peer's segment and compares the nonce. */
 int sm_peer_attach(struct sm_peer **peer, const struct sm_card *card, const char *session_dir,
                    char *reason, size_t reason_size) KEEL_MUST_CHECK;

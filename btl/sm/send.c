@@ -84,7 +84,10 @@ static int tx_ready(struct sm_module *module, struct mca_btl_base_endpoint_t *en
         return endpoint->failed;
     }
     if (!endpoint->peer || endpoint->failing) {
-        return ORTE_ERR_OUT_OF_RESOURCE; /* its card has not come; progress has yet to report it */
+        int status = sm_endpoint_open(module, endpoint);
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
     }
     return endpoint->tx.open ? ORTE_SUCCESS : tx_start(module, endpoint);
 }

@@ -188,7 +188,7 @@ static int tcp_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t *
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     for (size_t i = 0; i < count; i++) {
-        if (endpoints[i]) {
+        if (endpoints[i] && tcp_endpoint_is_used(tcp_of(btl), endpoints[i])) {
             eps[kept++] = endpoints[i];
         }
     }
@@ -240,7 +240,8 @@ static int tcp_put(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_add
     struct tcp_rdma_args args = {local_address, remote_address, local_handle, remote_handle,
                                  size,          cbfunc,         cbcontext,    cbdata};
 
-    (void) btl, (void) flags, (void) order;
+    (void) flags, (void) order;
+    tcp_endpoint_rouse(tcp_of(btl), ep);
     return tcp_rdma(ep, &args, false);
 }
 
@@ -253,7 +254,8 @@ static int tcp_get(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_add
     struct tcp_rdma_args args = {local_address, remote_address, local_handle, remote_handle,
                                  size,          cbfunc,         cbcontext,    cbdata};
 
-    (void) btl, (void) flags, (void) order;
+    (void) flags, (void) order;
+    tcp_endpoint_rouse(tcp_of(btl), ep);
     return tcp_rdma(ep, &args, true);
 }
 
@@ -261,6 +263,7 @@ int btl_tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct at
 {
     struct tcp_module *tcp = tcp_of(btl);
 
+    tcp_endpoint_rouse(tcp, ep);
     if (ep->state >= EP_BROKEN || ep->leaving) {
         return OPAL_ERR_UNREACH;
     }
@@ -293,6 +296,7 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
 
     (void) verbose;
     if (ep) {
+        tcp_endpoint_rouse(tcp, ep);
         endpoint_dump(ep);
         return;
     }
@@ -303,17 +307,32 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
     }
 }
 
-static void module_destroy(struct tcp_module *tcp)
+static void listeners_close(struct tcp_module *tcp)
 {
     for (size_t i = 0; i < tcp->listener_count; i++) {
         tcp_source_close(tcp, &tcp->listeners[i]);
     }
+    tcp->listener_count = 0;
+    tcp->card.count = 0;
+}
+
+static void conns_close(struct tcp_module *tcp)
+{
+    while (!list_empty(&tcp->conns)) {
+        tcp_conn_close(container_of(tcp->conns.next, struct tcp_conn, link));
+    }
+}
+
+static void module_destroy(struct tcp_module *tcp)
+{
+    listeners_close(tcp);
     fd_close(&tcp->epoll);
     rdma_am_destroy(tcp->am);
     desc_set_fini(&tcp->descs);
     pool_fini(&tcp->items);
     pool_fini(&tcp->ops);
     region_table_destroy(tcp->regions);
+    roster_destroy(tcp->roster);
     free(tcp->scratch);
     free(tcp);
 }
@@ -349,9 +368,7 @@ static int tcp_finalize(mca_btl_base_module_t *btl)
     tcp->closing = true;
     tcp_enter(tcp);
     close_all(tcp);
-    while (!list_empty(&tcp->conns)) {
-        tcp_conn_close(container_of(tcp->conns.next, struct tcp_conn, link));
-    }
+    conns_close(tcp);
     tcp_leave(tcp);
     if (the_module == tcp) {
         the_module = NULL;
@@ -391,7 +408,7 @@ static const mca_btl_base_module_t tcp_template = {
     .btl_register_mem = tcp_register_mem,
     .btl_deregister_mem = tcp_deregister_mem,
     .btl_register_error = btl_register_error_fn,
-    .btl_ft_event = btl_no_ft_event,
+    .btl_ft_event = tcp_ft_event,
 };
 
 /* ---- the component ---- */
@@ -479,11 +496,28 @@ static int listeners_open(struct tcp_module *tcp)
 static int card_publish(struct tcp_module *tcp)
 {
     uint8_t bytes[TCP_CARD_BYTES];
+    char key[BTL_CARD_KEY];
 
+    btl_card_key(key, TCP_CARD_NAME, tcp->life);
     crypto_random(&tcp->card.incarnation, sizeof(tcp->card.incarnation));
     tcp->card.netstack = tcp_netstack();
-    return tcp->host.ops->put_card(tcp->host.arg, "btl.tcp", bytes,
-                                   tcp_card_encode(bytes, &tcp->card));
+    return tcp->host.ops->put_card(tcp->host.arg, key, bytes, tcp_card_encode(bytes, &tcp->card));
+}
+
+int tcp_reopen(struct tcp_module *tcp)
+{
+    tcp_enter(tcp);
+    conns_close(tcp);
+    listeners_close(tcp);
+    tcp_leave(tcp);
+    tcp->life++;
+    int status = listeners_open(tcp);
+    return status == OPAL_SUCCESS ? card_publish(tcp) : status;
+}
+
+struct tcp_module *tcp_module(void)
+{
+    return the_module;
 }
 
 /* All that needs no network. NULL: no memory or no descriptors. */
@@ -499,9 +533,6 @@ static struct tcp_module *module_alloc(void)
     tcp->host = *btl_host();
     tcp->me = tcp->host.ops->me(tcp->host.arg)->proc_name;
     list_init(&tcp->endpoints);
-    for (size_t i = 0; i < TCP_NAME_BUCKETS; i++) {
-        list_init(&tcp->by_name[i]);
-    }
     list_init(&tcp->waiting);
     list_init(&tcp->conns);
     list_init(&tcp->active);
@@ -515,12 +546,13 @@ static struct tcp_module *module_alloc(void)
     pool_init(&tcp->items, sizeof(struct tcp_item), _Alignof(struct tcp_item), 64, 0, NULL, NULL);
     pool_init(&tcp->ops, sizeof(struct tcp_op), _Alignof(struct tcp_op), 16, MAX_OPS, NULL, NULL);
     tcp->regions = region_table_create(MAX_REGIONS);
+    tcp->roster = roster_create(sizeof(tcp_endpoint));
     tcp->scratch = malloc(TCP_SCRATCH_BYTES);
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
     struct rdma_am_config am = {
         .module = &tcp->super, .regions = tcp->regions, .max_ops = MAX_OPS, .send = tcp_send_frame};
-    if (!tcp->regions || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS || !tcp->scratch ||
-        tcp->epoll < 0) {
+    if (!tcp->regions || !tcp->roster || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS ||
+        !tcp->scratch || tcp->epoll < 0) {
         module_destroy(tcp);
         return NULL;
     }

@@ -5,6 +5,8 @@
  *   tcp_endpoint.c  a peer: its state and what moves it
  *   tcp_send.c      messages: queueing, completion
  *   tcp_rdma.c      put and get, at the initiator and at the target
+ *   tcp_ext.c       its part of keel_btl_ext
+ *   tcp_ftevent.c   checkpoint and restart
  *   tcp_conn.c      a socket that is being set up, in either direction
  *   tcp_link.c      a socket that is up: writes items, reads frames
  *   tcp_wire.c, tcp_card.c   bytes: pure functions
@@ -21,6 +23,7 @@
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
 #include <btl/region.h>
+#include <btl/roster.h>
 #include <btl/tcp/tcp_card.h>
 #include <btl/tcp/tcp_wire.h>
 
@@ -28,7 +31,6 @@ enum {
     TCP_PENDING_MAX = 64, /* accepted sockets that have not proven who they are */
     TCP_CALL_DEPTH = 8,   /* calls from callbacks nest so deep; the rest waits for progress */
     TCP_SCRATCH_BYTES = 64 << 10,
-    TCP_NAME_BUCKETS = 256,
 };
 
 /* What an epoll event points to: the first member of a conn or link, or a listener. */
@@ -52,6 +54,8 @@ struct tcp_params {
     uint64_t connect_us, hello_us, pending_us, flush_us;
 };
 
+typedef struct mca_btl_base_endpoint_t tcp_endpoint;
+
 struct tcp_module {
     mca_btl_base_module_t super; /* first */
     struct btl_host host;
@@ -64,27 +68,36 @@ struct tcp_module {
     struct region_table *regions;
     struct rdma_am *am; /* atomics */
     struct desc_set descs;
-    struct pool items; /* struct tcp_item */
-    struct pool ops;   /* struct tcp_op */
-    struct list endpoints;
-    struct list by_name[TCP_NAME_BUCKETS]; /* the same, for tcp_endpoint_find */
-    struct list waiting;                   /* endpoints with a wake_us */
-    struct list conns;                     /* oldest first */
-    size_t pending;                        /* conns that were accepted */
-    struct list active;                    /* links polled on every pass */
-    struct list ended;                     /* struct tcp_ended */
-    unsigned depth;                        /* of tcp_enter */
-    unsigned passes;                       /* since the last look at epoll */
-    bool closing;                          /* finalize runs: no messages go up, no peer gets in */
-    uint8_t *scratch;                      /* where unwanted bytes go */
+    struct pool items;     /* struct tcp_item */
+    struct pool ops;       /* struct tcp_op */
+    struct roster *roster; /* has all endpoints but the deputy, those never used included */
+    struct list endpoints; /* in use */
+    tcp_endpoint *deputy;  /* of the accepting side of my link to myself; NULL: none */
+    struct list waiting;   /* endpoints with a wake_us */
+    struct list conns;     /* oldest first */
+    size_t pending;        /* conns that were accepted */
+    struct list active;    /* links polled on every pass */
+    struct list ended;     /* struct tcp_ended */
+    unsigned depth;        /* of tcp_enter */
+    unsigned passes;       /* since the last look at epoll */
+    unsigned life;         /* how often it was restarted */
+    bool closing;          /* finalize runs: no messages go up, no peer gets in */
+    uint8_t *scratch;      /* where unwanted bytes go */
 };
-
-typedef struct mca_btl_base_endpoint_t tcp_endpoint;
 
 static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
 {
     return (struct tcp_module *) (void *) btl;
 }
+
+#define TCP_CARD_NAME "tcp"
+
+/* From init until finalize; else NULL. */
+struct tcp_module *tcp_module(void);
+/* tcp_ftevent.c */
+int tcp_ft_event(int state);
+/* Closes the listeners and what came by them, and begins another life with other ones. */
+int tcp_reopen(struct tcp_module *tcp) KEEL_MUST_CHECK;
 
 void tcp_enter(struct tcp_module *tcp);
 void tcp_leave(struct tcp_module *tcp);

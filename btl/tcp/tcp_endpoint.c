@@ -36,23 +36,16 @@ static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b
 
 /* ---- life ---- */
 
-static struct list *bucket_of(struct tcp_module *tcp, const orte_process_name_t *name)
+static void endpoint_init(struct tcp_module *tcp, tcp_endpoint *ep, const orte_process_name_t *name,
+                          opal_proc_t *proc)
 {
-    return &tcp->by_name[name->vpid % TCP_NAME_BUCKETS];
-}
-
-static tcp_endpoint *endpoint_create(struct tcp_module *tcp, const orte_process_name_t *name)
-{
-    tcp_endpoint *ep = calloc(1, sizeof(*ep));
     uint32_t start;
 
-    if (!ep) {
-        return NULL;
-    }
     ep->tcp = tcp;
     ep->name = *name;
     ep->own_proc = (opal_proc_t){.proc_name = *name, .node = UINT32_MAX, .hostname = ""};
-    ep->proc = &ep->own_proc;
+    ep->proc = proc ? proc : &ep->own_proc;
+    ep->added = proc != NULL;
     list_init(&ep->waiting);
     list_init(&ep->small);
     list_init(&ep->bulk);
@@ -64,26 +57,37 @@ static tcp_endpoint *endpoint_create(struct tcp_module *tcp, const orte_process_
         ep->slots[i].generation = start + i;
     }
     list_append(&tcp->endpoints, &ep->link);
-    list_append(bucket_of(tcp, name), &ep->bucket);
+}
+
+void tcp_endpoint_rouse_now(struct tcp_module *tcp, tcp_endpoint *ep)
+{
+    const struct roster_entry *entry = roster_entry(tcp->roster, ep);
+
+    endpoint_init(tcp, ep, &entry->name, entry->proc);
+}
+
+/* Of a peer that came by itself. */
+static tcp_endpoint *endpoint_create(struct tcp_module *tcp, const orte_process_name_t *name)
+{
+    tcp_endpoint *ep = roster_add(tcp->roster, name, NULL);
+
+    if (ep) {
+        tcp_endpoint_rouse(tcp, ep);
+    }
     return ep;
 }
 
-static tcp_endpoint *endpoint_find(struct tcp_module *tcp, const orte_process_name_t *name,
-                                   bool deputy)
+static tcp_endpoint *deputy_create(struct tcp_module *tcp, tcp_endpoint *of)
 {
-    tcp_endpoint *ep;
+    tcp_endpoint *ep = calloc(1, sizeof(*ep));
 
-    list_for_each (ep, bucket_of(tcp, name), tcp_endpoint, bucket) {
-        if (same_name(&ep->name, name) && (ep->deputy != NULL) == deputy) {
-            return ep;
-        }
+    if (ep) {
+        endpoint_init(tcp, ep, &tcp->me, NULL);
+        ep->deputy = of;
+        ep->am.known_as = of;
+        tcp->deputy = ep;
     }
-    return NULL;
-}
-
-tcp_endpoint *tcp_endpoint_find(struct tcp_module *tcp, const orte_process_name_t *name)
-{
-    return endpoint_find(tcp, name, false);
+    return ep;
 }
 
 tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep)
@@ -93,7 +97,13 @@ tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep)
 
 static void endpoint_release(struct tcp_ended *ended)
 {
-    free(container_of(ended, tcp_endpoint, ended));
+    tcp_endpoint *ep = container_of(ended, tcp_endpoint, ended);
+
+    if (ep->deputy) {
+        free(ep);
+    } else {
+        roster_remove(ep->tcp->roster, ep, true);
+    }
 }
 
 /* Closes the sockets and calls back everything in flight. */
@@ -126,12 +136,14 @@ static void endpoint_end(tcp_endpoint *ep)
         ep->request->ep = NULL;
     }
     list_remove(&ep->link);
-    list_remove(&ep->bucket);
     tcp_end(tcp, &ep->ended, endpoint_release);
-    tcp_endpoint *deputy =
-        same_name(&ep->name, &tcp->me) ? endpoint_find(tcp, &tcp->me, true) : NULL;
-    if (deputy && deputy->deputy == ep) {
-        endpoint_end(deputy);
+    if (ep->deputy) {
+        tcp->deputy = NULL;
+        return;
+    }
+    roster_forget(tcp->roster, ep);
+    if (tcp->deputy && tcp->deputy->deputy == ep) {
+        endpoint_end(tcp->deputy);
     }
 }
 
@@ -200,6 +212,10 @@ static void card_arrived(void *arg, int status, const void *data, size_t size)
     } else {
         log_info(LOG_BTL, "tcp: no card of %s: %s", ORTE_NAME_PRINT(&ep->name),
                  opal_strerror(status));
+        if (ep->state == EP_CARD) {
+            tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "it has no card");
+        }
+        return;
     }
     if (ep->state == EP_CARD) {
         endpoint_wait(ep, 0);
@@ -220,39 +236,68 @@ static int card_ask(tcp_endpoint *ep)
     if (!request) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
+    char key[BTL_CARD_KEY];
+    btl_card_key(key, TCP_CARD_NAME, ep->tcp->life);
     request->ep = ep;
     ep->request = request;
-    host->ops->get_card(host->arg, ep->proc, "btl.tcp", card_arrived, request);
+    host->ops->get_card(host->arg, ep->proc, key, card_arrived, request);
     return OPAL_SUCCESS;
+}
+
+/* Whether one of a peer's addresses may lead to it, as far as is known before its first use. A card
+ * that is not here yet counts as good. */
+static bool may_reach(struct tcp_module *tcp, const opal_proc_t *proc)
+{
+    size_t order[TCP_CARD_ADDRESSES], size;
+    struct tcp_card card;
+    const void *data;
+    char key[BTL_CARD_KEY];
+
+    if (same_name(&proc->proc_name, &tcp->me)) {
+        return tcp_pair(order, &tcp->card, &tcp->card) > 0;
+    }
+    btl_card_key(key, TCP_CARD_NAME, tcp->life);
+    int status = btl_peek_card(proc, key, &data, &size);
+    if (status == OPAL_ERR_NOT_AVAILABLE) {
+        return true;
+    }
+    if (status == OPAL_SUCCESS) {
+        status = tcp_card_decode(&card, data, size);
+    }
+    if (status != OPAL_SUCCESS) {
+        log_info(LOG_BTL, "tcp: no card of %s: %s", ORTE_NAME_PRINT(&proc->proc_name),
+                 opal_strerror(status));
+        return false;
+    }
+    return tcp_pair(order, &tcp->card, &card) > 0;
+}
+
+/* A peer that came by itself is added. */
+static tcp_endpoint *endpoint_adopt(struct tcp_module *tcp, tcp_endpoint *ep, opal_proc_t *proc)
+{
+    if (ep->state != EP_UP && !may_reach(tcp, proc)) {
+        return NULL;
+    }
+    roster_entry(tcp->roster, ep)->proc = proc;
+    ep->proc = proc;
+    ep->added = true;
+    if (ep->state == EP_BROKEN) {
+        set_state(ep, EP_IDLE);
+    }
+    return ep;
 }
 
 tcp_endpoint *tcp_endpoint_add(struct tcp_module *tcp, opal_proc_t *proc)
 {
-    tcp_endpoint *ep = tcp_endpoint_find(tcp, &proc->proc_name);
-    int status = OPAL_SUCCESS;
+    tcp_endpoint *ep = roster_find(tcp->roster, &proc->proc_name);
 
-    if (ep && ep->added) {
-        return ep->state == EP_BROKEN ? NULL : ep;
+    if (!ep) {
+        return may_reach(tcp, proc) ? roster_add(tcp->roster, &proc->proc_name, proc) : NULL;
     }
-    if (!ep && !(ep = endpoint_create(tcp, &proc->proc_name))) {
-        return NULL;
+    if (!roster_entry(tcp->roster, ep)->proc) {
+        return endpoint_adopt(tcp, ep, proc);
     }
-    ep->proc = proc;
-    if (ep->state == EP_BROKEN) {
-        set_state(ep, EP_IDLE);
-    }
-    if (!ep->card_known && !ep->request) {
-        status = card_ask(ep);
-    }
-    bool reachable = ep->state == EP_UP || ep->request || ep->order_count > 0;
-    if (status != OPAL_SUCCESS || !reachable) {
-        tcp_enter(tcp);
-        endpoint_end(ep);
-        tcp_leave(tcp);
-        return NULL;
-    }
-    ep->added = true;
-    return ep;
+    return ep->state == EP_BROKEN ? NULL : ep;
 }
 
 void tcp_endpoint_want(tcp_endpoint *ep)
@@ -348,20 +393,19 @@ enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hel
                                     tcp_endpoint **found)
 {
     bool self = same_name(&hello->from, &tcp->me);
-    tcp_endpoint *deputy = self ? endpoint_find(tcp, &tcp->me, false) : NULL;
-    tcp_endpoint *ep = endpoint_find(tcp, &hello->from, self);
+    tcp_endpoint *listed = roster_find(tcp->roster, &hello->from);
+    tcp_endpoint *ep = self ? tcp->deputy : listed;
 
-    if ((tcp->closing && !(ep && ep->promised > 0)) || (self && !deputy)) {
+    if ((tcp->closing && !(ep && ep->promised > 0)) || (self && !listed)) {
         return TCP_VERDICT_REFUSE;
     }
     if (!ep) {
-        ep = endpoint_create(tcp, &hello->from);
+        ep = self ? deputy_create(tcp, listed) : endpoint_create(tcp, &hello->from);
         if (!ep) {
             return TCP_VERDICT_AGAIN;
         }
-        ep->deputy = deputy;
-        ep->am.known_as = tcp_endpoint_face(ep);
     }
+    tcp_endpoint_rouse(tcp, ep);
     enum tcp_verdict verdict = endpoint_judge(ep, hello->incarnation);
     if (verdict == TCP_VERDICT_ACCEPT) {
         *found = ep;
@@ -387,7 +431,65 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
     tcp_link_wake(link);
 }
 
+/* ---- checkpoint and restart ---- */
+
+static bool peer_has_all(const struct tcp_link *link)
+{
+    int left = 0;
+
+    return link->error != 0 || ioctl(link->source.fd, SIOCOUTQ, &left) != 0 || left == 0;
+}
+
+bool tcp_endpoint_is_quiet(const tcp_endpoint *ep)
+{
+    return !in_flight(ep) && list_empty(&ep->done) && (!ep->tcp_link || peer_has_all(ep->tcp_link));
+}
+
+/* The peer, when it still runs, is told that the link ends on purpose. */
+static void endpoint_restart(tcp_endpoint *ep)
+{
+    if (ep->tcp_link && !in_flight(ep)) {
+        (void) tcp_link_say_bye(ep->tcp_link);
+    }
+    endpoint_cut(ep, EP_IDLE, OPAL_ERR_UNREACH);
+    if (ep->request) {
+        ep->request->ep = NULL;
+        ep->request = NULL;
+    }
+    ep->card_known = false;
+    ep->order_count = 0;
+    if (!ep->added) {
+        endpoint_end(ep);
+    }
+}
+
+void tcp_endpoints_restart(struct tcp_module *tcp)
+{
+    tcp_endpoint *ep;
+
+    tcp_enter(tcp);
+    if (tcp->deputy) {
+        endpoint_end(tcp->deputy);
+    }
+    list_for_each (ep, &tcp->endpoints, tcp_endpoint, link) {
+        endpoint_restart(ep);
+    }
+    tcp_leave(tcp);
+}
+
 /* ---- closing ---- */
+
+bool tcp_endpoint_is_used(struct tcp_module *tcp, tcp_endpoint *ep)
+{
+    if (!ep->tcp) {
+        btl_pending_end(&tcp->super, ep); /* who is called may rouse it */
+    }
+    if (!ep->tcp) {
+        roster_remove(tcp->roster, ep, false);
+        return false;
+    }
+    return true;
+}
 
 struct closing {
     tcp_endpoint **eps;
@@ -415,8 +517,7 @@ static bool all_acknowledged(void *arg)
 
     for (size_t i = 0; i < closing->count; i++) {
         const struct tcp_link *link = closing->eps[i]->tcp_link;
-        int left = 0;
-        if (link && link->error == 0 && ioctl(link->source.fd, SIOCOUTQ, &left) == 0 && left > 0) {
+        if (link && !peer_has_all(link)) {
             return false;
         }
     }

@@ -27,11 +27,11 @@ struct tcp_slot {
     bool data_in; /* a get's bytes are here */
 };
 
+/* All zero until it is first used: see tcp_endpoint_rouse. */
 struct mca_btl_base_endpoint_t {
-    struct list link;   /* in the module's endpoints */
-    struct list bucket; /* in its by_name */
+    struct list link; /* in the module's endpoints */
     struct tcp_ended ended;
-    struct tcp_module *tcp;
+    struct tcp_module *tcp; /* NULL: not used yet */
     orte_process_name_t name;
     opal_proc_t *proc; /* add_procs' (borrowed); own_proc for a peer that came by itself */
     opal_proc_t own_proc;
@@ -70,9 +70,25 @@ struct mca_btl_base_endpoint_t {
     struct rdma_am_peer am; /* atomics */
 };
 
-tcp_endpoint *tcp_endpoint_find(struct tcp_module *tcp, const orte_process_name_t *name);
-/* The endpoint of a peer that add_procs names; NULL: there is no way to it, or no memory. */
+/* The endpoint of a peer that add_procs names, not to be used before it is roused; NULL: there is
+ * no way to it, or no memory. */
 tcp_endpoint *tcp_endpoint_add(struct tcp_module *tcp, opal_proc_t *proc);
+void tcp_endpoint_rouse_now(struct tcp_module *tcp, tcp_endpoint *ep);
+/* Every call with an endpoint begins with this. */
+static inline void tcp_endpoint_rouse(struct tcp_module *tcp, tcp_endpoint *ep)
+{
+    if (!ep->tcp) {
+        tcp_endpoint_rouse_now(tcp, ep);
+    }
+}
+/* For del_procs: whether there is something to close; else it is gone with this. */
+bool tcp_endpoint_is_used(struct tcp_module *tcp, tcp_endpoint *ep);
+/* Nothing that was accepted, nor an answer to the peer, is on its way; the peer's kernel has all.
+ */
+bool tcp_endpoint_is_quiet(const tcp_endpoint *ep);
+/* For a restart: ends all operations with an error; every endpoint is idle and knows no card,
+ * broken ones included; those that nobody added are gone. */
+void tcp_endpoints_restart(struct tcp_module *tcp);
 /* The endpoint as the layers above know it. */
 tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep);
 /* Something is queued: sees to it that there will be a link. */

@@ -7,8 +7,11 @@
 
 static bool tcp_rdma_open(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 {
-    const struct tcp_module *tcp = tcp_of(btl);
+    struct tcp_module *tcp = tcp_of(btl);
 
+    if (ep) {
+        tcp_endpoint_rouse(tcp, ep);
+    }
     return ep ? !list_empty(&ep->ops) || rdma_am_peer_open(&ep->am)
               : tcp->ops.in_use > 0 || rdma_am_open(tcp->am);
 }
@@ -18,6 +21,7 @@ static int tcp_rdma_lost(mca_btl_base_module_t *btl, tcp_endpoint *ep)
     int first = OPAL_SUCCESS;
 
     if (ep) {
+        tcp_endpoint_rouse(tcp_of(btl), ep);
         return rdma_am_lost(&ep->am);
     }
     list_for_each (ep, &tcp_of(btl)->endpoints, tcp_endpoint, link) {
@@ -29,8 +33,11 @@ static int tcp_rdma_lost(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 
 static enum btl_room tcp_room(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 {
-    const struct tcp_module *tcp = tcp_of(btl);
+    struct tcp_module *tcp = tcp_of(btl);
 
+    if (ep) {
+        tcp_endpoint_rouse(tcp, ep);
+    }
     if (ep && (ep->state >= EP_BROKEN || ep->leaving)) {
         return BTL_ROOM;
     }
@@ -40,6 +47,19 @@ static enum btl_room tcp_room(mca_btl_base_module_t *btl, tcp_endpoint *ep)
     }
     enum btl_room room = desc_set_room(&tcp->descs);
     return ep && room == BTL_ROOM_NONE ? BTL_ROOM_UNSEEN : room;
+}
+
+static bool tcp_is_quiet(mca_btl_base_module_t *btl)
+{
+    const struct tcp_module *tcp = tcp_of(btl);
+    const tcp_endpoint *ep;
+
+    list_for_each (ep, &tcp->endpoints, const tcp_endpoint, link) {
+        if (!tcp_endpoint_is_quiet(ep)) {
+            return false;
+        }
+    }
+    return !rdma_am_active(tcp->am);
 }
 
 static int tcp_wait_fd(mca_btl_base_module_t *btl)
@@ -87,6 +107,7 @@ const struct btl_ext_ops btl_tcp_ext = {
     .rdma_open = tcp_rdma_open,
     .rdma_lost = tcp_rdma_lost,
     .room = tcp_room,
+    .is_quiet = tcp_is_quiet,
     .wait_fd = tcp_wait_fd,
     .wait_arm = tcp_wait_arm,
 };

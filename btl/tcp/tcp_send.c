@@ -117,6 +117,7 @@ static int send_message(mca_btl_base_module_t *btl, tcp_endpoint *ep,
     if (status != OPAL_SUCCESS) {
         return status;
     }
+    tcp_endpoint_rouse(tcp, ep);
     if (ep->state >= EP_BROKEN || ep->leaving) {
         return OPAL_ERR_UNREACH;
     }

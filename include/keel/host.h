@@ -38,6 +38,11 @@ struct keel_host_ops {
     /* Drives the host's own work, answers to get_card among it, without waiting; returns the number
      * of events. For a BTL that waits in a call of its user's. NULL: there is nothing to drive. */
     int (*progress)(void *host);
+    /* A card that is known here: OPAL_SUCCESS, *data is borrowed until the next call of the host.
+     * OPAL_ERR_NOT_FOUND: the peer published none; OPAL_ERR_NOT_AVAILABLE: get_card would have to
+     * ask for it. NULL: always the latter. */
+    int (*peek_card)(void *host, const opal_proc_t *peer, const char *key, const void **data,
+                     size_t *size);
 };
 
 END_C_DECLS

@@ -47,7 +47,7 @@ struct test_case {
 };
 
 extern const struct test_case table_cases[], send_cases[], stream_cases[], rdma_cases[],
-    atomics_cases[], breach_cases[], end_cases[], ext_cases[];
+    atomics_cases[], breach_cases[], end_cases[], ext_cases[], ftevent_cases[];
 
 /* Fails the test with the place and the condition, unless it holds. */
 #define must(test, condition)                                                                   \

@@ -57,7 +57,6 @@ static void unsupported_says_so(struct test *test)
              btl->btl_atomic_cswap(btl, endpoint, &value, 0, NULL, NULL, 0, 1, 0, MCA_BTL_NO_ORDER,
                                    NULL, NULL, NULL) == ORTE_ERR_NOT_SUPPORTED);
     }
-    must(test, btl->btl_ft_event(OPAL_CRS_CHECKPOINT) == ORTE_ERR_NOT_SUPPORTED);
 }
 
 static void alloc_gives_exactly_what_was_asked(struct test *test)

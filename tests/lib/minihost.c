@@ -164,6 +164,20 @@ static const char *host_session_dir(void *arg)
     return host->state->node_dir;
 }
 
+static int host_peek_card(void *arg, const opal_proc_t *peer, const char *key, const void **data,
+                          size_t *size)
+{
+    struct minihost *host = arg;
+    const struct card *card =
+        host->state->options.late_cards ? NULL : find_card(host, peer->proc_name.vpid, key);
+    if (!card) {
+        return host->state->options.late_cards ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_NOT_FOUND;
+    }
+    *data = card->data;
+    *size = card->size;
+    return OPAL_SUCCESS;
+}
+
 static int host_progress(void *arg)
 {
     return minihost_progress(arg);
@@ -176,6 +190,7 @@ const struct keel_host_ops minihost_ops = {
     .pair_key = host_pair_key,
     .session_dir = host_session_dir,
     .progress = host_progress,
+    .peek_card = host_peek_card,
 };
 
 static void report(struct common *common, const char *format, va_list args)

@@ -53,6 +53,16 @@ static void host_get_card(void *arg, const opal_proc_t *peer, const char *key, k
     }
 }
 
+static int host_peek_card(void *arg, const opal_proc_t *peer, const char *key, const void **data,
+                          size_t *size)
+{
+    struct tcp_host *host = arg;
+    ck_assert_str_eq(key, "btl.tcp");
+    *data = host->shared->cards[peer->proc_name.vpid].bytes;
+    *size = host->shared->cards[peer->proc_name.vpid].size;
+    return *size > 0 ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
+}
+
 static int host_pair_key(void *arg, const orte_process_name_t *peer, const char *purpose,
                          uint8_t key[32])
 {
@@ -77,6 +87,7 @@ const struct keel_host_ops tcp_host_ops = {
     .get_card = host_get_card,
     .pair_key = host_pair_key,
     .session_dir = host_session_dir,
+    .peek_card = host_peek_card,
 };
 
 static void report(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *proc, char *text)

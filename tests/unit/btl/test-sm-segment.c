@@ -2,6 +2,7 @@
 
 #include <tests/lib/unit.h>
 
+#include <base/crypto.h>
 #include <btl/sm/cma.h>
 #include <btl/sm/process.h>
 #include <btl/sm/segment.h>
@@ -141,6 +142,48 @@ START_TEST(peer_can_write_the_board_and_nothing_else)
 }
 END_TEST
 
+/* After a restart: the same addresses and content, another card; who has the old one keeps it. */
+START_TEST(a_renewed_segment_stays_in_its_place)
+{
+    static const enum sm_backing_choice choices[] = {SM_BACKING_CHOICE_MEMFD,
+                                                     SM_BACKING_CHOICE_FILE};
+    char *folder = temporary_dir();
+    for (int i = 0; i < 2; i++) {
+        struct sm_segment *segment = create(choices[i], folder);
+        struct sm_card old = segment->card;
+        ck_assert(sm_peer_reachable(&old, folder));
+        struct sm_peer *before = attach(&old, folder);
+        ck_assert_ptr_nonnull(before);
+        ck_assert_int_eq(sm_segment_commit(segment, SM_AREA_LARGE, 1), ORTE_SUCCESS);
+        unsigned char *unit = sm_segment_unit(segment, SM_AREA_LARGE, 0), *base = segment->base;
+        memset(unit, 0x77, shape.unit_bytes[SM_AREA_LARGE]);
+        atomic_fetch_add(&segment->board->doorbell, 5);
+        ck_assert_int_eq(sm_segment_renew(segment, choices[i], folder, reason, sizeof(reason)),
+                         ORTE_SUCCESS);
+        ck_assert_ptr_eq(segment->base, base);
+        ck_assert_uint_eq(sm_board_doorbell(segment->board), 0);
+        for (size_t b = 0; b < shape.unit_bytes[SM_AREA_LARGE]; b++) {
+            ck_assert_uint_eq(unit[b], 0x77);
+        }
+        ck_assert_mem_ne(segment->card.nonce, old.nonce, SM_NONCE_BYTES);
+        ck_assert(!sm_peer_reachable(&old, folder));
+        ck_assert(sm_peer_reachable(&segment->card, folder));
+        struct sm_peer *after = attach(&segment->card, folder);
+        ck_assert_ptr_nonnull(after);
+        ck_assert_uint_eq(after->nonce_address, (uintptr_t) segment->base);
+        unit[0] = 1;
+        size_t start = segment->layout.start[SM_AREA_LARGE];
+        ck_assert_uint_eq(*(const unsigned char *) sm_peer_span(after, SM_AREA_LARGE, start, 1), 1);
+        ck_assert_uint_eq(*(const unsigned char *) sm_peer_span(before, SM_AREA_LARGE, start, 1),
+                          0x77);
+        sm_peer_detach(before);
+        sm_peer_detach(after);
+        sm_segment_destroy(segment);
+    }
+    ck_assert_int_eq(rmdir(folder), 0); /* nothing is left in it */
+}
+END_TEST
+
 START_TEST(forged_cards_do_not_attach)
 {
     struct sm_segment *segment = create(SM_BACKING_CHOICE_MEMFD, NULL);
@@ -181,7 +224,9 @@ START_TEST(descriptors_of_other_kinds_do_not_attach)
     card.fd = 1000;
     ck_assert(!attaches(&card));
     /* The same bytes without the seals: they might be cut off under their reader. */
-    int copy = memfd_create("keel-sm", MFD_CLOEXEC);
+    char name[64] = "keel-sm-";
+    crypto_to_hex(name + strlen(name), segment->card.nonce, SM_NONCE_BYTES);
+    int copy = memfd_create(name, MFD_CLOEXEC);
     ck_assert_int_eq(ftruncate(copy, (off_t) segment->layout.size), 0);
     ck_assert_int_eq(write(copy, segment->base, 4096), 4096);
     card.fd = (uint32_t) copy;
@@ -406,8 +451,8 @@ END_TEST
 
 UNIT_MAIN("sm-segment", memfd_is_sealed_private_and_unnamed,
           peer_sees_what_is_committed_and_no_more, peer_can_write_the_board_and_nothing_else,
-          forged_cards_do_not_attach, descriptors_of_other_kinds_do_not_attach,
-          hostile_headers_do_not_attach, file_is_private_and_goes_with_its_owner,
-          file_without_a_folder_is_an_error, file_size_limit_is_an_error_and_no_signal,
-          full_memory_is_an_error_and_no_signal, layouts_are_checked, dead_processes_are_known,
-          single_copy_reaches_only_who_is_meant)
+          a_renewed_segment_stays_in_its_place, forged_cards_do_not_attach,
+          descriptors_of_other_kinds_do_not_attach, hostile_headers_do_not_attach,
+          file_is_private_and_goes_with_its_owner, file_without_a_folder_is_an_error,
+          file_size_limit_is_an_error_and_no_signal, full_memory_is_an_error_and_no_signal,
+          layouts_are_checked, dead_processes_are_known, single_copy_reaches_only_who_is_meant)

@@ -136,7 +136,6 @@ START_TEST(a_module_without_atomics_says_so)
     ck_assert_int_eq(
         btl_atomic_cswap(&module, NULL, NULL, 0, NULL, NULL, 0, 1, 0, 0, NULL, NULL, NULL),
         ORTE_ERR_NOT_SUPPORTED);
-    ck_assert_int_eq(btl_no_ft_event(OPAL_CRS_CHECKPOINT), ORTE_ERR_NOT_SUPPORTED);
 }
 END_TEST
 

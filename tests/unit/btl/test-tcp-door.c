@@ -25,8 +25,8 @@ static void check_no_entry(const uint8_t *hello, size_t size, int fd)
     raw_write(fd, hello, size);
     ck_assert(raw_ended(fd));
     close(fd);
-    ck_assert_ptr_null(tcp_endpoint_find((struct tcp_module *) tcp_peer.host.btl,
-                                         &tcp_peer.host.procs[1].proc_name));
+    ck_assert_ptr_null(roster_find(((struct tcp_module *) tcp_peer.host.btl)->roster,
+                                   &tcp_peer.host.procs[1].proc_name));
 }
 
 START_TEST(a_wrong_key_does_not_get_in)
