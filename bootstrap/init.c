@@ -70,16 +70,29 @@ static void watch_forks(void)
 
 /* Not from inside itself: a module's callback may come back here through a blocking RML call. Nor
  * by two threads: one may be in keel_progress while another blocks in the RML. */
+static bool data_plane_enter(struct keel *keel)
+{
+    if (!keel->btl_is_open ||
+        atomic_exchange_explicit(&keel->polling, true, memory_order_acquire)) {
+        return false;
+    }
+    keel->poller = pthread_self();
+    return true;
+}
+
+static void data_plane_leave(struct keel *keel)
+{
+    atomic_store_explicit(&keel->polling, false, memory_order_release);
+}
+
 static int poll_data_plane(void *arg)
 {
     struct keel *keel = arg;
-    if (!keel->btl_is_open ||
-        atomic_exchange_explicit(&keel->polling, true, memory_order_acquire)) {
+    if (!data_plane_enter(keel)) {
         return 0;
     }
-    keel->poller = pthread_self();
     int events = btl_progress();
-    atomic_store_explicit(&keel->polling, false, memory_order_release);
+    data_plane_leave(keel);
     return events;
 }
 
@@ -539,4 +552,24 @@ const struct job_map *process_map(void)
 struct rml *process_rml(void)
 {
     return the_keel ? the_keel->rml : NULL;
+}
+
+bool process_in_callback(void)
+{
+    return the_keel && in_callback(the_keel);
+}
+
+bool process_has_data_plane(void)
+{
+    return the_keel && the_keel->btl_is_open;
+}
+
+bool process_data_plane_enter(void)
+{
+    return the_keel && data_plane_enter(the_keel);
+}
+
+void process_data_plane_leave(void)
+{
+    data_plane_leave(the_keel);
 }

@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libbootstrap.la libbootserver.la
 libbootstrap_la_SOURCES = \
 	bootstrap/backend.c bootstrap/backend.h bootstrap/cards.c bootstrap/cards.h \
-	bootstrap/env.c bootstrap/env.h bootstrap/handover.c bootstrap/handover.h \
+	bootstrap/env.c bootstrap/env.h bootstrap/ftevent.c bootstrap/handover.c bootstrap/handover.h \
 	bootstrap/host.c bootstrap/host.h bootstrap/init.c bootstrap/job_map.c bootstrap/job_map.h \
 	bootstrap/native.c bootstrap/process.h bootstrap/proto.c bootstrap/proto.h bootstrap/singleton.c \
 	bootstrap/tool.c bootstrap/tool.h

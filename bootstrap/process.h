@@ -11,4 +11,12 @@ const struct self *process_self(void);
 const struct job_map *process_map(void); /* NULL too before communication is enabled */
 struct rml *process_rml(void);
 
+/* Inside a callback of either plane. */
+bool process_in_callback(void);
+bool process_has_data_plane(void);
+/* One thread at a time is in the data plane: false, when another one (or this one, up the stack)
+ * is, or there is none. */
+bool process_data_plane_enter(void);
+void process_data_plane_leave(void);
+
 #endif

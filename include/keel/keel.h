@@ -56,6 +56,16 @@ int keel_progress(void) KEEL_EXPORT;
  * callbacks meanwhile. ORTE_ERR_COMM_FAILURE when a rank is lost, from then on in every call;
  * ORTE_ERR_COMM_DISABLED without communication. */
 int keel_fence(void) KEEL_EXPORT;
+/* A checkpoint or restart (states OPAL_CRS_*) of the data plane and the RML, by all ranks together.
+ *  CHECKPOINT  what was accepted arrives or completes (as far as that goes within parameters'
+ * times: ORTE_ERR_TIMEOUT), and from then on the rails' send, put, get and atomics are short, and
+ * RML messages wait CONTINUE, RUNNING, ERROR  both planes go on RESTART     what is in flight ends
+ * with an error, links and rails are made anew, and cards are exchanged; endpoints, descriptors and
+ * registered memory stay good CHECKPOINT and RESTART block until all ranks have come, and run
+ * callbacks. ORTE_ERR_NOT_SUPPORTED: inside a callback; ORTE_ERR_RESOURCE_BUSY: another thread is
+ * in the data plane; ORTE_ERR_COMM_FAILURE: a rank is lost; ORTE_ERR_COMM_DISABLED;
+ * ORTE_ERR_BAD_PARAM. */
+int keel_ft_event(int state) KEEL_EXPORT;
 /* Ends the whole job with a status (0 becomes 1) and a reason in printf's manner; does not
  * return. Any thread. */
 void keel_abort(int status, const char *format, ...) KEEL_EXPORT KEEL_PRINTF(2, 3)

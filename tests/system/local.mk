@@ -74,3 +74,11 @@ tests_system_mourner_SOURCES = tests/system/mourner.c
 tests_system_mourner_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_mourner_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_mourner_LDADD = lib/libkeel.la
+
+check_PROGRAMS += tests/system/anew
+tests_system_anew_SOURCES = tests/system/anew.c
+tests_system_anew_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_anew_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_anew_LDADD = lib/libkeel.la
+SYSTEM_TESTS += tests/system/anew.sh
+EXTRA_DIST += tests/system/anew.sh

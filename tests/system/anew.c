@@ -1,0 +1,114 @@
+/* anew ROUNDS: ranks of a job go through checkpoints and restarts together, with traffic queued.
+ * Each sends to its right neighbour over its best rail. Prints the rails once; code 0: all arrived.
+ */
+#include <keel/keel.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAG 60
+#define MESSAGES 2000
+
+static unsigned long received, completed, accepted;
+static orte_process_name_t right;
+static uint32_t ranks;
+static const struct keel_rail *rail;
+
+#define must(condition)                                                         \
+    do {                                                                        \
+        if (!(condition)) {                                                     \
+            keel_abort(3, "%s:%d: not so: %s", __FILE__, __LINE__, #condition); \
+        }                                                                       \
+    } while (0)
+
+static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                 mca_btl_base_descriptor_t *descriptor, void *data)
+{
+    (void) btl, (void) tag, (void) descriptor, (void) data;
+    received++;
+}
+
+static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint, (void) descriptor;
+    must(status == OPAL_SUCCESS);
+    completed++;
+}
+
+static int try_one(size_t size)
+{
+    mca_btl_base_module_t *btl = rail->btl;
+    mca_btl_base_descriptor_t *descriptor =
+        btl->btl_alloc(btl, rail->endpoint, MCA_BTL_NO_ORDER, size,
+                       MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+    if (!descriptor) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    memset(descriptor->des_segments[0].seg_addr.pval, 1, size);
+    descriptor->des_cbfunc = sent;
+    int status = btl->btl_send(btl, rail->endpoint, descriptor, TAG);
+    if (status < 0) {
+        must(status == OPAL_ERR_OUT_OF_RESOURCE);
+        btl->btl_free(btl, descriptor);
+    }
+    accepted += status >= 0;
+    return status;
+}
+
+static void send_some(size_t size, int count)
+{
+    for (int i = 0; i < count; i++) {
+        while (try_one(size) < 0) {
+            keel_progress();
+        }
+    }
+}
+
+static void all_arrive(unsigned long all)
+{
+    while (received < all || completed < accepted) {
+        keel_progress();
+    }
+    must(received == all && completed == accepted);
+    must(keel_fence() == ORTE_SUCCESS);
+}
+
+static void one_round(void)
+{
+    unsigned long before = received;
+    size_t sizes[] = {8, rail->btl->btl_max_send_size};
+    for (int i = 0; i < 2; i++) {
+        send_some(sizes[i], MESSAGES / 10); /* unread as yet, some of them */
+        must(keel_ft_event(OPAL_CRS_CHECKPOINT) == ORTE_SUCCESS);
+        must(completed == accepted && received == before + MESSAGES / 10);
+        must(try_one(8) == OPAL_ERR_OUT_OF_RESOURCE);
+        must(keel_fence() == ORTE_SUCCESS);
+        must(keel_ft_event(i ? OPAL_CRS_RESTART : OPAL_CRS_CONTINUE) == ORTE_SUCCESS);
+        send_some(sizes[1 - i], MESSAGES);
+        before += MESSAGES / 10 + MESSAGES;
+        all_arrive(before);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    size_t count;
+    if (keel_init(NULL) != ORTE_SUCCESS) {
+        return 2;
+    }
+    ranks = keel_job_size();
+    right = *keel_my_name();
+    right.vpid = (right.vpid + 1) % ranks;
+    rail = keel_rails(&right, &count);
+    must(rail && count > 0);
+    must(rail->btl->btl_register(rail->btl, TAG, take, NULL) == OPAL_SUCCESS);
+    must(keel_ft_event(OPAL_CRS_NONE - 1) == ORTE_ERR_BAD_PARAM);
+    must(keel_fence() == ORTE_SUCCESS);
+    for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 1); i++) {
+        one_round();
+    }
+    printf("%s\n", rail->btl->btl_component->btl_version.mca_component_name);
+    return keel_finalize() == ORTE_SUCCESS ? 0 : 4;
+}
