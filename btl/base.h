@@ -118,18 +118,23 @@ struct btl_component {
     int (*atomic)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call);
     const struct btl_ext_ops *ext;
+    bool named_only; /* opened only where the parameter btl names it: it drags a library in */
 };
 extern const struct btl_component btl_components[]; /* ends with a NULL component */
 
 /* The components, in the order of btl/registry.c. */
-extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_tcp_component;
-extern const struct btl_ext_ops btl_self_ext, btl_sm_ext, btl_tcp_ext;
+extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component,
+    mca_btl_tcp_component, mca_btl_ofi_component;
+extern const struct btl_ext_ops btl_self_ext, btl_sm_ext, btl_tcp_ext, btl_ofi_ext;
 bool btl_tcp_active(void);
+bool btl_ofi_active(void);
 int btl_self_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
                     const struct atomic_call *);
 int btl_sm_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
                   const struct atomic_call *);
 int btl_tcp_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
+                   const struct atomic_call *);
+int btl_ofi_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
                    const struct atomic_call *);
 
 #endif

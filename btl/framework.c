@@ -20,7 +20,8 @@ static struct param btl_param = {
     .type = PARAM_STRING,
     .default_text = "",
     .unit = "",
-    .help = "Components of the data plane to open (self,sm), or not to open (^tcp); empty: all.",
+    .help = "Components of the data plane to open (self,sm), or not to open (^tcp); empty: all but "
+            "ofi.",
 };
 
 static struct param verbose_param = {
@@ -122,12 +123,13 @@ static bool list_has(const char *list, const char *name, char *reason, size_t re
     return found;
 }
 
-static bool is_chosen(const char *choice, const char *name)
+static bool is_chosen(const char *choice, const struct btl_component *entry)
 {
+    const char *name = component_name(entry->component);
     if (choice[0] == '^') {
-        return !list_has(choice + 1, name, NULL, 0, NULL);
+        return !entry->named_only && !list_has(choice + 1, name, NULL, 0, NULL);
     }
-    return choice[0] == '\0' || list_has(choice, name, NULL, 0, NULL);
+    return (choice[0] == '\0' && !entry->named_only) || list_has(choice, name, NULL, 0, NULL);
 }
 
 static int keep_modules(const struct btl_component *line, mca_btl_base_module_t **made,
@@ -235,7 +237,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
     framework.host = (struct btl_host){.ops = ops, .arg = arg};
     framework.yield = param_bool(&yield_param);
     for (size_t i = 0; i < known; i++) {
-        if (!is_chosen(choice, component_name(btl_components[i].component))) {
+        if (!is_chosen(choice, &btl_components[i])) {
             continue;
         }
         status = component_open(&btl_components[i]);

@@ -11,3 +11,4 @@ include $(srcdir)/btl/self/local.mk
 include $(srcdir)/btl/sm/local.mk
 include $(srcdir)/btl/tcp/local.mk
 include $(srcdir)/btl/check/local.mk
+include $(srcdir)/btl/ofi/local.mk

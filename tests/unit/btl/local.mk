@@ -28,3 +28,4 @@ tests_unit_btl_test_progress_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 include $(srcdir)/tests/unit/btl/sm.mk
 include $(srcdir)/tests/unit/btl/tcp.mk
 include $(srcdir)/tests/unit/btl/check.mk
+include $(srcdir)/tests/unit/btl/ofi.mk

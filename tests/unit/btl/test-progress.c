@@ -109,11 +109,11 @@ static mca_btl_base_component_t refused_component = {
 };
 
 const struct btl_component btl_components[] = {
-    {&memory_component, NULL, NULL, NULL},
-    {&absent_component, NULL, NULL, NULL},
-    {&refused_component, NULL, NULL, NULL},
-    {&socket_component, socket_active, NULL, NULL},
-    {NULL, NULL, NULL, NULL},
+    {&memory_component, NULL, NULL, NULL, false},
+    {&absent_component, NULL, NULL, NULL, false},
+    {&refused_component, NULL, NULL, NULL, false},
+    {&socket_component, socket_active, NULL, NULL, false},
+    {NULL, NULL, NULL, NULL, false},
 };
 
 static const struct keel_host_ops ops;

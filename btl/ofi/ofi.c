@@ -1,0 +1,548 @@
+/* ofi: the rail over libfabric's reliable datagrams. */
+#include <config.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/ofi/ofi_rdma.h>
+#include <btl/ofi/ofi_receive.h>
+#include <btl/ofi/ofi_send.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_REGIONS = 65536,
+    MAX_OPS = 4096,
+    SMALL_PAYLOAD = 4096,
+    HEADROOM = 64, /* keeps payloads aligned; the header is its end */
+    TX_PER_CHUNK = 64,
+    ACTIVE_POLLS = 1024, /* after the last event, polls are cheap to have */
+    LATENCY_US = 3,
+    RXD_WINDOW = 32 << 10,
+};
+
+/* ---- parameters ---- */
+
+static struct param provider = {
+    .name = "btl_ofi_provider",
+    .type = PARAM_STRING,
+    .default_text = "tcp;ofi_rxm",
+    .unit = "",
+    .help = "Exact name of libfabric's provider of reliable datagrams.",
+};
+static struct param domain = {
+    .name = "btl_ofi_domain",
+    .type = PARAM_STRING,
+    .default_text = "",
+    .unit = "",
+    .help = "Exact name of the provider's domain (an interface, a device); empty: its first.",
+};
+static struct param address = {
+    .name = "btl_ofi_address",
+    .type = PARAM_STRING,
+    .default_text = "",
+    .unit = "",
+    .help = "Address of this host to bind to, as the provider writes it; empty: its choice.",
+};
+static struct param eager_limit = {
+    .name = "btl_ofi_eager_limit",
+    .type = PARAM_SIZE,
+    .default_text = "8k",
+    .min = 1 << 10,
+    .max = 4 << 20,
+    .unit = "bytes",
+    .help = "Largest first fragment of a message, headers included.",
+};
+static struct param max_send_size = {
+    .name = "btl_ofi_max_send_size",
+    .type = PARAM_SIZE,
+    .default_text = "64k",
+    .min = SMALL_PAYLOAD,
+    .max = 4 << 20,
+    .unit = "bytes",
+    .help = "Largest message of btl_send; the same in all processes.",
+};
+static struct param rx_buffers = {
+    .name = "btl_ofi_rx_buffers",
+    .type = PARAM_INT,
+    .default_text = "128",
+    .min = 8,
+    .max = 16384,
+    .unit = "",
+    .help = "Receive buffers of the largest message's size; memory is used as they are filled.",
+};
+static struct param tx_window = {
+    .name = "btl_ofi_tx_window",
+    .type = PARAM_SIZE,
+    .default_text = "0",
+    .max = 1 << 30,
+    .unit = "bytes",
+    .help = "Bytes in flight to one peer; 0: 32k for ofi_rxd, else as the provider has it.",
+};
+static struct param free_list_max = {
+    .name = "btl_ofi_free_list_max",
+    .type = PARAM_INT,
+    .default_text = "512",
+    .min = 1,
+    .max = 1 << 16,
+    .unit = "",
+    .help = "Most descriptors of each size.",
+};
+static struct param hello_timeout = {
+    .name = "btl_ofi_hello_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "60000",
+    .min = 1,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "Time for a peer to answer the first hello; it may be busy computing.",
+};
+static struct param flush_timeout = {
+    .name = "btl_ofi_flush_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "2000",
+    .min = 0,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "Time for what is in flight to arrive when a peer is given up.",
+};
+static struct param bandwidth = {
+    .name = "btl_ofi_bandwidth",
+    .type = PARAM_INT,
+    .default_text = "0",
+    .min = 0,
+    .max = 1 << 20,
+    .unit = "MB/s",
+    .help = "Bandwidth by which rails share their load; 0: the provider's word, or 1000.",
+};
+
+static struct param *const all_params[] = {
+    &provider,  &domain,        &address,       &eager_limit,   &max_send_size, &rx_buffers,
+    &tx_window, &free_list_max, &hello_timeout, &flush_timeout, &bandwidth,
+};
+
+static int register_params(void)
+{
+    for (size_t i = 0; i < sizeof(all_params) / sizeof(*all_params); i++) {
+        param_register(all_params[i]);
+    }
+    return OPAL_SUCCESS;
+}
+
+/* ---- the module's table ---- */
+
+static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                     ofi_endpoint **endpoints, opal_bitmap_t *reachable)
+{
+    for (size_t i = 0; i < count; i++) {
+        endpoints[i] = ofi_endpoint_add(ofi_of(btl), procs[i]);
+        if (endpoints[i] && reachable) {
+            int status = opal_bitmap_set_bit(reachable, (int) i);
+            if (status != OPAL_SUCCESS) {
+                return status;
+            }
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                     ofi_endpoint **endpoints)
+{
+    ofi_endpoint **kept = malloc(count * sizeof(*kept) + 1);
+    size_t kept_count = 0;
+
+    (void) procs;
+    if (!kept) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (endpoints[i]) {
+            kept[kept_count++] = endpoints[i];
+        }
+    }
+    ofi_endpoints_close(ofi_of(btl), kept, kept_count);
+    free(kept);
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_descriptor_t *alloc(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                                        uint8_t order, size_t size, uint32_t flags)
+{
+    (void) endpoint;
+    return desc_alloc(&ofi_of(btl)->descs, order, size, flags);
+}
+
+static mca_btl_base_descriptor_t *prepare_src(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                                              opal_convertor_t *convertor, uint8_t order,
+                                              size_t reserve, size_t *size, uint32_t flags)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+
+    (void) endpoint;
+    return desc_prepare(&ofi->descs, convertor, order, reserve, size, flags,
+                        btl->btl_flags & MCA_BTL_FLAGS_SEND_INPLACE);
+}
+
+static void endpoint_dump(const ofi_endpoint *endpoint)
+{
+    const struct ofi_peer *peer = endpoint->peer;
+
+    if (!peer) {
+        log_write(LOG_BTL, LOG_INFO, "ofi: %s: never used", ORTE_NAME_PRINT(&endpoint->name));
+        return;
+    }
+    log_write(LOG_BTL, LOG_INFO, "ofi: %s: %s, next out %u, next in %u, %s in flight",
+              ORTE_NAME_PRINT(&endpoint->name), ofi_state_names[peer->state],
+              (unsigned) peer->sequence, (unsigned) peer->expected,
+              list_empty(&peer->flight) ? "nothing" : "something");
+}
+
+static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+
+    (void) verbose;
+    if (endpoint) {
+        endpoint_dump(endpoint);
+        return;
+    }
+    log_write(LOG_BTL, LOG_INFO,
+              "ofi: %s, domain %s: %u peers talked, %zu transmissions in flight, %llu frames of "
+              "strangers dropped",
+              ofi->card.provider, ofi->fabric.ep ? ofi->fabric.info->domain_attr->name : "none",
+              (unsigned) ofi->peer_count, ofi->in_flight, (unsigned long long) ofi->dropped);
+    for (size_t i = 0; i < OFI_NAME_BUCKETS; i++) {
+        list_for_each (endpoint, &ofi->by_name[i], ofi_endpoint, by_name) {
+            endpoint_dump(endpoint);
+        }
+    }
+}
+
+static struct ofi_module *the_module; /* from init until finalize */
+
+static void module_destroy(struct ofi_module *ofi)
+{
+    rdma_am_destroy(ofi->am);
+    ofi_rdma_close(ofi);
+    ofi_fabric_close(&ofi->fabric); /* from here on no buffer is the provider's */
+    ofi_receive_close(ofi);
+    desc_set_fini(&ofi->descs);
+    pool_fini(&ofi->txs);
+    region_table_destroy(ofi->regions);
+    free(ofi->scratch);
+    free(ofi->peers);
+    free(ofi);
+}
+
+static void close_all(struct ofi_module *ofi)
+{
+    size_t count = 0;
+    ofi_endpoint *endpoint;
+
+    for (size_t i = 0; i < OFI_NAME_BUCKETS; i++) {
+        list_for_each (endpoint, &ofi->by_name[i], ofi_endpoint, by_name) {
+            count++;
+        }
+    }
+    ofi_endpoint **all = malloc(count * sizeof(*all) + 1);
+    size_t kept = 0;
+    for (size_t i = 0; all && i < OFI_NAME_BUCKETS; i++) {
+        list_for_each (endpoint, &ofi->by_name[i], ofi_endpoint, by_name) {
+            all[kept++] = endpoint;
+        }
+    }
+    if (all) {
+        ofi_endpoints_close(ofi, all, kept);
+    }
+    free(all);
+}
+
+static int finalize(mca_btl_base_module_t *btl)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+
+    ofi->closing = true;
+    close_all(ofi);
+    if (the_module == ofi) {
+        the_module = NULL;
+    }
+    module_destroy(ofi);
+    return OPAL_SUCCESS;
+}
+
+static const mca_btl_base_module_t module_template = {
+    .btl_component = &mca_btl_ofi_component,
+    .btl_rdma_pipeline_send_length = 64 << 10,
+    .btl_rdma_pipeline_frag_size = 4 << 20,
+    .btl_min_rdma_pipeline_size = 0,
+    .btl_exclusivity = MCA_BTL_EXCLUSIVITY_DEFAULT,
+    .btl_latency = LATENCY_US,
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS |
+                 MCA_BTL_FLAGS_ATOMIC_FOPS,
+    .btl_atomic_flags = ATOMIC_ALL_FLAGS,
+    .btl_registration_handle_size = sizeof(struct region_handle),
+    .btl_get_limit = SIZE_MAX,
+    .btl_put_limit = SIZE_MAX,
+    .btl_add_procs = add_procs,
+    .btl_del_procs = del_procs,
+    .btl_register = btl_register_tag,
+    .btl_finalize = finalize,
+    .btl_alloc = alloc,
+    .btl_free = ofi_free,
+    .btl_prepare_src = prepare_src,
+    .btl_send = ofi_send,
+    .btl_sendi = ofi_sendi,
+    .btl_put = ofi_put,
+    .btl_get = ofi_get,
+    .btl_dump = dump,
+    .btl_atomic_op = btl_atomic_op,
+    .btl_atomic_fop = btl_atomic_fop,
+    .btl_atomic_cswap = btl_atomic_cswap,
+    .btl_register_mem = ofi_register_mem,
+    .btl_deregister_mem = ofi_deregister_mem,
+    .btl_register_error = btl_register_error_fn,
+    .btl_ft_event = ofi_ft_event,
+};
+
+/* ---- the component ---- */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What the provider allows, of what was asked for. */
+static void limits_set(struct ofi_module *ofi)
+{
+    const struct fi_info *info = ofi->fabric.info;
+    size_t largest = info->ep_attr->max_msg_size - OFI_HEADER_BYTES;
+    mca_btl_base_module_t *super = &ofi->super;
+
+    super->btl_max_send_size = least((size_t) param_int(&max_send_size), largest);
+    super->btl_eager_limit = least((size_t) param_int(&eager_limit), super->btl_max_send_size);
+    super->btl_rndv_eager_limit = super->btl_eager_limit;
+    uint32_t set = (uint32_t) param_int(&bandwidth);
+    uint64_t speed = info->nic && info->nic->link_attr ? info->nic->link_attr->speed / 8000000 : 0;
+    super->btl_bandwidth = set ? set : speed ? (uint32_t) speed : 1000;
+    ofi->inject = least(info->tx_attr->inject_size, OFI_HEADER_BYTES + super->btl_max_send_size);
+    ofi->window = (size_t) param_int(&tx_window);
+    /* Its own window is larger than the buffer of a UDP socket, and what overflows costs it dearly.
+     */
+    if (ofi->window == 0 && strstr(info->fabric_attr->prov_name, "ofi_rxd")) {
+        ofi->window = RXD_WINDOW;
+    }
+    if (ofi->window > 0) {
+        ofi->inject = 0; /* only completions tell what has arrived */
+    }
+    /* Three pieces: header, the caller's header, user memory. */
+    if (!ofi_fabric_wants_local(&ofi->fabric) && info->tx_attr->iov_limit >= 3) {
+        super->btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
+    }
+}
+
+static void descs_open(struct ofi_module *ofi, size_t small, size_t large, size_t limit)
+{
+    struct ofi_fabric *fabric = &ofi->fabric;
+    const struct desc_size sizes[] = {
+        {.payload = SMALL_PAYLOAD,
+         .limit = limit,
+         .per_chunk = 32,
+         .slots = ofi_fabric_carve(fabric, limit * small),
+         .slot_size = small},
+        {.payload = ofi->super.btl_max_send_size,
+         .limit = limit,
+         .per_chunk = 8,
+         .slots = ofi_fabric_carve(fabric, limit * large),
+         .slot_size = large},
+    };
+
+    desc_set_init(&ofi->descs, sizes, 2, HEADROOM);
+}
+
+/* The module's own memory: receive buffers, descriptors' payloads, control frames. */
+static int memory_open(struct ofi_module *ofi, char *reason, size_t reason_size)
+{
+    size_t limit = (size_t) param_int(&free_list_max), receives = (size_t) param_int(&rx_buffers);
+    size_t small = HEADROOM + SMALL_PAYLOAD;
+    size_t large = HEADROOM + ((ofi->super.btl_max_send_size + 63) & ~(size_t) 63);
+    size_t frame = OFI_HEADER_BYTES + ofi->super.btl_max_send_size;
+    size_t total = ofi_receive_room(receives, frame) + limit * (small + large) +
+                   OFI_CONTROLS * OFI_CONTROL_BYTES;
+
+    int status = ofi_fabric_map(&ofi->fabric, total, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    descs_open(ofi, small, large, limit);
+    while (ofi->control_count < OFI_CONTROLS) {
+        ofi->controls[ofi->control_count++] = ofi_fabric_carve(&ofi->fabric, OFI_CONTROL_BYTES);
+    }
+    ofi->card.max_message = (uint32_t) ofi->super.btl_max_send_size;
+    status = ofi_receive_open(ofi, receives, frame);
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "%zu receive buffers are too many for it", receives);
+    }
+    return status;
+}
+
+static int tables_open(struct ofi_module *ofi, char *reason, size_t reason_size)
+{
+    struct rdma_am_config config = {
+        .module = &ofi->super,
+        .max_ops = MAX_OPS,
+        .send = ofi_send_frame,
+    };
+
+    ofi->scratch = malloc(ofi->inject + 1);
+    ofi->regions = region_table_create(MAX_REGIONS);
+    config.regions = ofi->regions;
+    if (!ofi->scratch || !ofi->regions || rdma_am_create(&ofi->am, &config) != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "out of memory");
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return ORTE_SUCCESS;
+}
+
+static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size)
+{
+    uint8_t bytes[OFI_CARD_BYTES];
+    char key[BTL_CARD_KEY];
+
+    btl_card_key(key, "ofi", ofi->life);
+    snprintf(ofi->card.provider, sizeof(ofi->card.provider), "%s", param_string(&provider));
+    ofi->card.address = ofi->fabric.address;
+    size_t size = ofi_card_encode(bytes, &ofi->card);
+    int status = ofi->host.ops->put_card(ofi->host.arg, key, bytes, size);
+    if (status != OPAL_SUCCESS) {
+        snprintf(reason, reason_size, "publishing the card: %s", opal_strerror(status));
+    }
+    return status;
+}
+
+static int endpoint_open(struct ofi_module *ofi, char *reason, size_t reason_size)
+{
+    const struct ofi_wanted wanted = {
+        .provider = param_string(&provider),
+        .domain = param_string(&domain),
+        .address = param_string(&address),
+        .receives = (size_t) param_int(&rx_buffers),
+    };
+
+    if (strlen(wanted.provider) >= OFI_PROVIDER_BYTES) {
+        snprintf(reason, reason_size, "no provider has a name like \"%s\"", wanted.provider);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return ofi_fabric_open(&ofi->fabric, &wanted, reason, reason_size);
+}
+
+static int module_open(struct ofi_module *ofi, char *reason, size_t reason_size)
+{
+    int status = endpoint_open(ofi, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    limits_set(ofi);
+    status = tables_open(ofi, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = memory_open(ofi, reason, reason_size);
+    }
+    return status == ORTE_SUCCESS ? card_publish(ofi, reason, reason_size) : status;
+}
+
+int ofi_reopen(struct ofi_module *ofi)
+{
+    char reason[300] = "";
+
+    ofi_fabric_shut(&ofi->fabric);
+    while (!list_empty(&ofi->abandoned)) { /* the provider has forgotten them */
+        ofi_send_completed(ofi, container_of(ofi->abandoned.next, struct ofi_tx, link),
+                           OPAL_ERR_UNREACH);
+    }
+    ofi->life++;
+    int status = endpoint_open(ofi, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
+        status = ofi_fabric_map(&ofi->fabric, 0, reason, sizeof(reason));
+    }
+    if (status == ORTE_SUCCESS) {
+        ofi_receive_again(ofi);
+        status = card_publish(ofi, reason, sizeof(reason));
+    }
+    if (status != ORTE_SUCCESS) {
+        log_warn(LOG_BTL, "ofi: not opened again: %s", reason);
+    }
+    return status;
+}
+
+struct ofi_module *ofi_module(void)
+{
+    return the_module;
+}
+
+static struct ofi_module *module_create(void)
+{
+    struct ofi_module *ofi = calloc(1, sizeof(*ofi));
+    char reason[300] = "";
+
+    if (!ofi) {
+        return NULL;
+    }
+    ofi->super = module_template;
+    ofi->host = *btl_host();
+    ofi->me = ofi->host.ops->me(ofi->host.arg)->proc_name;
+    ofi->params.hello_us = (uint64_t) param_int(&hello_timeout) * 1000;
+    ofi->params.flush_us = (uint64_t) param_int(&flush_timeout) * 1000;
+    list_init(&ofi->unposted);
+    list_init(&ofi->greeting);
+    list_init(&ofi->failed);
+    list_init(&ofi->done);
+    list_init(&ofi->abandoned);
+    for (size_t i = 0; i < OFI_NAME_BUCKETS; i++) {
+        list_init(&ofi->by_name[i]);
+    }
+    pool_init(&ofi->txs, sizeof(struct ofi_tx), _Alignof(struct ofi_tx), TX_PER_CHUNK, 0, NULL,
+              NULL);
+    if (module_open(ofi, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        log_warn(LOG_BTL, "ofi: not opened: %s", reason);
+        module_destroy(ofi);
+        return NULL;
+    }
+    log_info(LOG_BTL, "ofi: provider %s, domain %s", ofi->card.provider,
+             ofi->fabric.info->domain_attr->name);
+    return ofi;
+}
+
+static mca_btl_base_module_t **init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    *count = 0;
+    mca_btl_base_module_t **modules = malloc(sizeof(*modules));
+    the_module = modules ? module_create() : NULL;
+    if (!the_module) {
+        free(modules);
+        return NULL;
+    }
+    modules[0] = &the_module->super;
+    *count = 1;
+    return modules;
+}
+
+static int progress(void)
+{
+    return ofi_poll(the_module);
+}
+
+bool btl_ofi_active(void)
+{
+    const struct ofi_module *ofi = the_module;
+
+    return ofi->idle_polls < ACTIVE_POLLS || ofi->in_flight > 0 || !list_empty(&ofi->greeting) ||
+           !list_empty(&ofi->done) || !list_empty(&ofi->failed) || rdma_am_active(ofi->am);
+}
+
+mca_btl_base_component_t mca_btl_ofi_component = {
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
+                    .mca_register_component_params = register_params},
+    .btl_init = init,
+    .btl_progress = progress,
+};

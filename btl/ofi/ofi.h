@@ -1,0 +1,139 @@
+/* The ofi module: what its files share.
+ *
+ *   ofi.c            component, parameters, the module's table
+ *   ofi_fabric.c     the provider: what was asked for, what it gave, its objects
+ *   ofi_progress.c   the progress call: completions, errors, timers
+ *   ofi_endpoint.c   peers: their life, hello and bye
+ *   ofi_send.c       messages
+ *   ofi_receive.c    buffers, the order of what arrived
+ *   ofi_rdma.c       regions, put, get, atomics
+ *   ofi_ext.c        its part of keel_btl_ext; ofi_ftevent.c: restarts
+ *   ofi_wire.c, ofi_card.c   bytes: pure functions
+ *
+ * One thread at a time. Callbacks of the layers above may call every module function but del_procs
+ * and finalize, so no peer is freed while one runs. */
+#ifndef BTL_OFI_H
+#define BTL_OFI_H
+
+#include <base/list.h>
+#include <base/pool.h>
+#include <btl/base.h>
+#include <btl/desc.h>
+#include <btl/ofi/ofi_fabric.h>
+#include <btl/ofi/ofi_wire.h>
+#include <btl/rdma_am.h>
+#include <btl/region.h>
+
+enum {
+    OFI_NAME_BUCKETS = 1024,
+    OFI_CALL_DEPTH = 8, /* completions inside sends nest so deep; the rest waits for progress */
+    OFI_CONTROL_BYTES = 512, /* a hello or bye */
+    OFI_CONTROLS = 64        /* of them in flight */
+};
+_Static_assert((size_t) OFI_CONTROL_BYTES >= (size_t) OFI_HELLO_MAX, "a hello fits");
+
+typedef struct mca_btl_base_endpoint_t ofi_endpoint;
+struct ofi_peer;
+
+/* What a completion of libfabric's leads back to. The provider has context until then. */
+enum ofi_op_kind { OFI_OP_RECEIVE, OFI_OP_SEND, OFI_OP_CONTROL, OFI_OP_RDMA };
+struct ofi_op {
+    struct fi_context2 context; /* first */
+    enum ofi_op_kind kind;
+};
+
+/* A receive buffer: posted, or held until its turn in a peer's sequence. */
+struct ofi_rx {
+    struct ofi_op op;
+    struct list link; /* in a peer's held, or the module's unposted */
+    uint8_t *bytes;
+    size_t size; /* of what arrived */
+    uint16_t sequence;
+};
+
+/* What the provider has to send: a descriptor, control bytes, or an operation on remote memory. */
+struct ofi_tx {
+    struct pool_item item;
+    struct ofi_op op;
+    struct list link;      /* in its peer's flight */
+    struct ofi_peer *peer; /* NULL: the peer is gone, and everybody was told */
+    mca_btl_base_descriptor_t *descriptor;
+    size_t cost; /* of the peer's window */
+    uint8_t *control;
+    /* OFI_OP_RDMA */
+    void *local;
+    mca_btl_base_registration_handle_t *local_handle;
+    mca_btl_base_rdma_completion_fn_t cbfunc;
+    void *cbcontext, *cbdata;
+    struct fid_mr *temporary; /* the local memory's, where the provider wants one */
+    uint64_t operand, compare, result;
+};
+
+struct ofi_params {
+    uint64_t hello_us, flush_us;
+};
+
+struct ofi_module {
+    mca_btl_base_module_t super; /* first */
+    struct btl_host host;
+    orte_process_name_t me;
+    struct ofi_params params;
+    struct ofi_fabric fabric;
+    struct ofi_card card; /* mine */
+    unsigned life;        /* restarts so far */
+    struct region_table *regions;
+    struct ofi_regions *native; /* NULL: put and get go over sends */
+    bool native_atomics;
+    struct rdma_am *am;
+    struct desc_set descs;
+    struct pool txs;                 /* struct ofi_tx */
+    size_t in_flight;                /* of them with the provider */
+    size_t operations;               /* of them puts, gets and atomics that were not given up */
+    uint8_t *controls[OFI_CONTROLS]; /* free buffers */
+    size_t control_count;
+    size_t inject;    /* most bytes that need no completion, header included; 0: all have one */
+    size_t window;    /* bytes that may be in flight to a peer; 0: the provider sees to it */
+    uint8_t *scratch; /* as many */
+
+    struct ofi_rx *rxs;
+    size_t rx_count;
+    size_t rx_bytes; /* of each buffer */
+    struct list unposted;
+
+    struct list by_name[OFI_NAME_BUCKETS]; /* endpoints */
+    struct ofi_peer **peers;               /* by index; NULL: free */
+    uint32_t peer_slots, peer_count;
+    struct list greeting;  /* peers with a wake_us */
+    struct list failed;    /* peers that progress has to break */
+    struct list abandoned; /* transmissions that nobody waits for */
+    struct list done;      /* descriptors whose completion waits for progress */
+    uint64_t last_epoch;
+    unsigned depth;      /* of completions inside sends */
+    unsigned idle_polls; /* since the last event */
+    bool closing;        /* finalize runs: no messages go up, no peer gets in */
+    uint64_t dropped;    /* frames that proved nothing */
+};
+
+static inline struct ofi_module *ofi_of(mca_btl_base_module_t *btl)
+{
+    return (struct ofi_module *) (void *) btl;
+}
+
+/* Takes one for an operation that the provider will be given; NULL: no more. */
+struct ofi_tx *ofi_tx_get(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_op_kind kind);
+/* The provider is done with it, or never had it. */
+void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx);
+
+struct ofi_module *ofi_module(void);
+int ofi_ft_event(int state);
+/* Another endpoint of the provider's and another card, after ofi_endpoints_restart. */
+int ofi_reopen(struct ofi_module *ofi) KEEL_MUST_CHECK;
+/* Every peer's state, for the log. */
+extern const char *const ofi_state_names[];
+
+/* One pass; returns the number of events. */
+int ofi_poll(struct ofi_module *ofi);
+/* Polls until done says so or the time for flushing is over; false then. */
+bool ofi_poll_until(struct ofi_module *ofi, bool (*done)(void *arg), void *arg);
+
+#endif

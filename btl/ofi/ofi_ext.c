@@ -1,0 +1,65 @@
+/* ofi's part of keel_btl_ext. Providers of datagrams have no common thing to sleep on. */
+#include <config.h>
+
+#include <btl/ofi/ofi_send.h>
+
+static bool rdma_open(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
+{
+    const struct ofi_module *ofi = ofi_of(btl);
+
+    if (endpoint) {
+        return endpoint->peer &&
+               (endpoint->peer->operations > 0 || rdma_am_peer_open(&endpoint->peer->am));
+    }
+    return ofi->operations > 0 || rdma_am_open(ofi->am);
+}
+
+static int rdma_lost(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
+{
+    const struct ofi_module *ofi = ofi_of(btl);
+    int first = OPAL_SUCCESS;
+
+    if (endpoint) {
+        return endpoint->peer ? rdma_am_lost(&endpoint->peer->am) : OPAL_SUCCESS;
+    }
+    for (uint32_t i = 0; i < ofi->peer_slots; i++) {
+        int lost = ofi->peers[i] ? rdma_am_lost(&ofi->peers[i]->am) : OPAL_SUCCESS;
+        first = first == OPAL_SUCCESS ? lost : first;
+    }
+    return first;
+}
+
+/* How full the provider's own queues are cannot be seen. */
+static enum btl_room room(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
+{
+    const struct ofi_module *ofi = ofi_of(btl);
+    const struct ofi_peer *peer = endpoint ? endpoint->peer : NULL;
+
+    if (peer && (peer->state == OFI_BROKEN || peer->state == OFI_LEAVING)) {
+        return BTL_ROOM;
+    }
+    if (peer && ((peer->state != OFI_UP && peer->state != OFI_IDLE) || !rdma_am_has_room(ofi->am) ||
+                 !ofi_send_fits(ofi, peer, btl->btl_max_send_size))) {
+        return BTL_ROOM_NONE;
+    }
+    if (peer && peer->starved) {
+        return BTL_ROOM_UNSEEN;
+    }
+    enum btl_room room = desc_set_room(&ofi->descs);
+    return endpoint && room == BTL_ROOM_NONE ? BTL_ROOM_UNSEEN : room;
+}
+
+static bool is_quiet(mca_btl_base_module_t *btl)
+{
+    const struct ofi_module *ofi = ofi_of(btl);
+
+    return ofi->in_flight == 0 && list_empty(&ofi->done) && !rdma_am_active(ofi->am);
+}
+
+const struct btl_ext_ops btl_ofi_ext = {
+    .flags = KEEL_BTL_REMOTE_COMPLETION,
+    .rdma_open = rdma_open,
+    .rdma_lost = rdma_lost,
+    .room = room,
+    .is_quiet = is_quiet,
+};

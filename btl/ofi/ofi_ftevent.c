@@ -1,0 +1,20 @@
+/* A restart of the process: another endpoint of the provider's, another card, and endpoints that
+ * know no address. Handles stay good, since regions are this process's own memory. */
+#include <config.h>
+
+#include <btl/ofi/ofi_rdma.h>
+
+static int restart(mca_btl_base_module_t *btl)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+
+    ofi_endpoints_restart(ofi);
+    return ofi_reopen(ofi);
+}
+
+int ofi_ft_event(int state)
+{
+    struct ofi_module *ofi = ofi_module();
+
+    return btl_module_ft_event(ofi ? &ofi->super : NULL, state, restart);
+}

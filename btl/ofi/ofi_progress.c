@@ -1,0 +1,142 @@
+#include <config.h>
+
+#include <base/clock.h>
+#include <base/log.h>
+#include <btl/ofi/ofi_rdma.h>
+#include <btl/ofi/ofi_receive.h>
+#include <btl/ofi/ofi_send.h>
+
+enum { BATCH = 16, BATCHES = 4 };
+
+static void completed(struct ofi_module *ofi, const struct fi_cq_msg_entry *entry)
+{
+    struct ofi_op *op = entry->op_context;
+
+    if (op->kind == OFI_OP_RECEIVE) {
+        ofi_received(ofi, container_of(op, struct ofi_rx, op), entry->len);
+        return;
+    }
+    struct ofi_tx *tx = container_of(op, struct ofi_tx, op);
+    if (op->kind == OFI_OP_RDMA) {
+        ofi_rdma_completed(ofi, tx, OPAL_SUCCESS);
+    } else {
+        ofi_send_completed(ofi, tx, OPAL_SUCCESS);
+    }
+}
+
+/* A transmission failed: its caller hears of it, and unless it was refused for a reason of its own,
+ * the peer is given up. */
+static void transmission_failed(struct ofi_module *ofi, struct ofi_tx *tx, int error)
+{
+    struct ofi_peer *peer = tx->peer;
+    enum ofi_op_kind kind = tx->op.kind;
+    int status = ofi_status(error);
+
+    if (kind == OFI_OP_RDMA) {
+        ofi_rdma_completed(ofi, tx, status);
+    } else {
+        ofi_send_completed(ofi, tx, OPAL_ERR_UNREACH);
+    }
+    if (peer && kind == OFI_OP_CONTROL) {
+        ofi_control_failed(ofi, peer, error);
+    } else if (peer && (kind == OFI_OP_SEND || status == OPAL_ERR_UNREACH)) {
+        ofi_peer_fail(ofi, peer, error);
+    }
+}
+
+static void failed(struct ofi_module *ofi, const struct fi_cq_err_entry *error)
+{
+    struct ofi_op *op = error->op_context;
+    unsigned held = 0;
+
+    if (error->err != FI_ECANCELED && log_rate_ok("ofi error", &held)) {
+        log_info(LOG_BTL, "ofi: %s failed: %s (%u more)",
+                 !op                          ? "an operation"
+                 : op->kind == OFI_OP_RECEIVE ? "a receive"
+                                              : "a transmission",
+                 ofi_strerror(&ofi->fabric, error->err), held);
+    }
+    if (!op) {
+        return; /* of an injected message, which has no more to say */
+    }
+    if (op->kind != OFI_OP_RECEIVE) {
+        transmission_failed(ofi, container_of(op, struct ofi_tx, op), error->err);
+        return;
+    }
+    struct ofi_rx *rx = container_of(op, struct ofi_rx, op);
+    if (error->err == FI_ECANCELED) {
+        list_append(&ofi->unposted, &rx->link);
+    } else {
+        ofi_receive_post(ofi, rx);
+    }
+}
+
+static int read_errors(struct ofi_module *ofi)
+{
+    struct fi_cq_err_entry error = {0};
+    int events = 0;
+
+    while (events < BATCH && fi_cq_readerr(ofi->fabric.cq, &error, 0) > 0) {
+        failed(ofi, &error);
+        error = (struct fi_cq_err_entry){0};
+        events++;
+    }
+    return events;
+}
+
+static int read_completions(struct ofi_module *ofi)
+{
+    struct fi_cq_msg_entry entries[BATCH];
+    int events = 0;
+
+    for (int round = 0; round < BATCHES; round++) {
+        ssize_t count = fi_cq_read(ofi->fabric.cq, entries, BATCH);
+        if (count == -FI_EAVAIL) {
+            events += read_errors(ofi);
+            continue;
+        }
+        for (ssize_t i = 0; i < count; i++) {
+            completed(ofi, &entries[i]);
+        }
+        events += count > 0 ? (int) count : 0;
+        if (count < BATCH) {
+            break;
+        }
+    }
+    return events;
+}
+
+int ofi_poll(struct ofi_module *ofi)
+{
+    if (!ofi->fabric.ep) {
+        return 0; /* a restart failed */
+    }
+    int events = read_completions(ofi);
+
+    if (!list_empty(&ofi->unposted) && !ofi->closing) {
+        ofi_receive_repost(ofi);
+    }
+    events += ofi_greet(ofi);
+    if (!list_empty(&ofi->done)) {
+        events += ofi_send_finish(ofi);
+    }
+    if (!list_empty(&ofi->failed)) {
+        events += ofi_break_failed(ofi);
+    }
+    events += rdma_am_progress(ofi->am);
+    ofi->idle_polls = events > 0 ? 0 : ofi->idle_polls + 1;
+    return events;
+}
+
+bool ofi_poll_until(struct ofi_module *ofi, bool (*done)(void *arg), void *arg)
+{
+    uint64_t deadline_us = clock_us() + ofi->params.flush_us;
+
+    while (!done(arg)) {
+        if (clock_us() >= deadline_us) {
+            return false;
+        }
+        (void) ofi_poll(ofi);
+    }
+    return true;
+}

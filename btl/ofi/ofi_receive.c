@@ -1,0 +1,194 @@
+#include <config.h>
+
+#include <base/fault.h>
+#include <base/log.h>
+#include <btl/ofi/ofi_receive.h>
+#include <stdlib.h>
+
+enum { CACHE_LINE = 64 };
+
+/* ---- buffers ---- */
+
+static size_t stride_of(size_t bytes)
+{
+    return (bytes + CACHE_LINE - 1) & ~(size_t) (CACHE_LINE - 1);
+}
+
+size_t ofi_receive_room(size_t count, size_t bytes)
+{
+    return count * stride_of(bytes);
+}
+
+int ofi_receive_open(struct ofi_module *ofi, size_t count, size_t bytes)
+{
+    list_init(&ofi->unposted);
+    ofi->rxs = calloc(count, sizeof(*ofi->rxs));
+    if (!ofi->rxs) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    ofi->rx_count = count;
+    ofi->rx_bytes = bytes;
+    for (size_t i = 0; i < count; i++) {
+        struct ofi_rx *rx = &ofi->rxs[i];
+        rx->op.kind = OFI_OP_RECEIVE;
+        rx->bytes = ofi_fabric_carve(&ofi->fabric, bytes);
+        list_init(&rx->link);
+        ofi_receive_post(ofi, rx);
+    }
+    return list_empty(&ofi->unposted) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+void ofi_receive_again(struct ofi_module *ofi)
+{
+    for (size_t i = 0; i < ofi->rx_count; i++) {
+        list_remove(&ofi->rxs[i].link);
+        ofi_receive_post(ofi, &ofi->rxs[i]);
+    }
+}
+
+void ofi_receive_close(struct ofi_module *ofi)
+{
+    free(ofi->rxs);
+    ofi->rxs = NULL;
+}
+
+void ofi_receive_post(struct ofi_module *ofi, struct ofi_rx *rx)
+{
+    ssize_t rc = fi_recv(ofi->fabric.ep, rx->bytes, ofi->rx_bytes, ofi->fabric.memory_desc,
+                         FI_ADDR_UNSPEC, &rx->op.context);
+
+    if (rc != 0) {
+        list_append(&ofi->unposted, &rx->link);
+    }
+}
+
+void ofi_receive_repost(struct ofi_module *ofi)
+{
+    struct list again;
+
+    list_init(&again);
+    list_splice(&again, &ofi->unposted);
+    for (struct list *link; (link = list_pop(&again));) {
+        ofi_receive_post(ofi, container_of(link, struct ofi_rx, link));
+    }
+}
+
+void ofi_receive_drop(struct ofi_module *ofi, struct list *held)
+{
+    for (struct list *link; (link = list_pop(held));) {
+        ofi_receive_post(ofi, container_of(link, struct ofi_rx, link));
+    }
+}
+
+/* ---- frames ---- */
+
+/* A frame whose turn it is. */
+static void frame_take(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi_rx *rx)
+{
+    const struct ofi_header header = ofi_header_decode(rx->bytes);
+    mca_btl_base_segment_t segment = {
+        .seg_addr.pval = rx->bytes + OFI_HEADER_BYTES,
+        .seg_len = rx->size - OFI_HEADER_BYTES,
+    };
+
+    switch (header.kind) {
+    case OFI_AM:
+        if (!ofi->closing) {
+            btl_deliver(&ofi->super, ofi_endpoint_face(peer->endpoint), header.tag, &segment, 1);
+        }
+        return;
+    case OFI_FRAME:
+        if (peer->state != OFI_LEAVING &&
+            rdma_am_receive(ofi->am, &peer->am, &segment, 1) != OPAL_SUCCESS) {
+            ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "a frame that breaks the protocol");
+        }
+        return;
+    default:
+        ofi_bye_received(ofi, peer);
+    }
+}
+
+/* Among those that came early, in order. */
+static void hold(struct ofi_peer *peer, struct ofi_rx *rx, uint16_t ahead)
+{
+    struct list *at = &peer->held;
+
+    while (at->prev != &peer->held) {
+        const struct ofi_rx *before = container_of(at->prev, struct ofi_rx, link);
+        if ((uint16_t) (before->sequence - peer->expected) < ahead) {
+            break;
+        }
+        at = at->prev;
+    }
+    list_insert_before(at, &rx->link);
+}
+
+/* Takes what was held for this very moment. */
+static void take_held(struct ofi_module *ofi, struct ofi_peer *peer)
+{
+    while (!list_empty(&peer->held)) {
+        struct ofi_rx *rx = container_of(peer->held.next, struct ofi_rx, link);
+        if (rx->sequence != peer->expected) {
+            return;
+        }
+        list_remove(&rx->link);
+        peer->expected++;
+        frame_take(ofi, peer, rx);
+        ofi_receive_post(ofi, rx);
+    }
+}
+
+static void drop(struct ofi_module *ofi, const char *why)
+{
+    unsigned held = 0;
+
+    ofi->dropped++;
+    if (log_rate_ok("ofi frame", &held)) {
+        log_info(LOG_BTL, "ofi: dropped a frame: %s (%u more)", why, held);
+    }
+}
+
+/* True: the buffer is held. */
+static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
+{
+    const struct ofi_header header = ofi_header_decode(rx->bytes);
+    struct ofi_peer *peer = ofi_peer_of(ofi, &header);
+
+    if (!peer || header.kind < OFI_AM || header.kind > OFI_BYE_ACK) {
+        drop(ofi, peer ? "of an unknown kind" : "of a sender that has proved nothing");
+        return false;
+    }
+    if (header.kind == OFI_BYE_ACK) {
+        peer->bye_answered = peer->bye_said;
+        return false;
+    }
+    uint16_t ahead = (uint16_t) (header.sequence - peer->expected);
+    if (ahead > 0) {
+        if (ahead > ofi->rx_count) {
+            drop(ofi, "out of its sequence");
+            return false;
+        }
+        rx->sequence = header.sequence;
+        hold(peer, rx, ahead);
+        return true;
+    }
+    peer->expected++;
+    frame_take(ofi, peer, rx);
+    take_held(ofi, peer);
+    return false;
+}
+
+void ofi_received(struct ofi_module *ofi, struct ofi_rx *rx, size_t size)
+{
+    struct fault fault = fault_at("btl.ofi.recv");
+
+    rx->size = size;
+    if (fault.action == FAULT_ERROR || size < OFI_HEADER_BYTES || size > ofi->rx_bytes) {
+        drop(ofi, "no header");
+    } else if (rx->bytes[0] == OFI_HELLO) {
+        ofi_hello_received(ofi, rx->bytes, size);
+    } else if (frame_received(ofi, rx)) {
+        return;
+    }
+    ofi_receive_post(ofi, rx);
+}

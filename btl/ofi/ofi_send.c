@@ -1,0 +1,366 @@
+#include <config.h>
+
+#include <base/fault.h>
+#include <btl/ofi/ofi_rdma.h>
+#include <btl/ofi/ofi_send.h>
+#include <string.h>
+
+/* desc.done of a descriptor that was freed while the provider had it. */
+enum { FREED_MEANWHILE = 1 };
+
+/* What a message counts for in a window beside its bytes: tiny ones fill a socket's buffer, too. */
+enum { MESSAGE_COST = 1024 };
+
+/* ---- transmissions ---- */
+
+struct ofi_tx *ofi_tx_get(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_op_kind kind)
+{
+    struct ofi_tx *tx = pool_get(&ofi->txs);
+
+    if (tx) {
+        memset(&tx->op, 0, sizeof(*tx) - offsetof(struct ofi_tx, op));
+        tx->op.kind = kind;
+        tx->peer = peer;
+        list_init(&tx->link);
+        list_append(&peer->flight, &tx->link);
+        ofi->in_flight++;
+    }
+    return tx;
+}
+
+void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx)
+{
+    list_remove(&tx->link);
+    if (tx->peer) {
+        tx->peer->cost -= tx->cost;
+        tx->peer->starved = false;
+    }
+    if (tx->control) {
+        ofi->controls[ofi->control_count++] = tx->control;
+    }
+    pool_put(&ofi->txs, tx);
+    ofi->in_flight--;
+}
+
+/* What a libfabric call that did not start an operation means for the caller. */
+static int refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc)
+{
+    int status = ofi_status((int) rc);
+
+    if (status == OPAL_ERR_OUT_OF_RESOURCE) {
+        peer->starved = true;
+        return status;
+    }
+    ofi_peer_fail(ofi, peer, (int) rc);
+    return OPAL_ERR_UNREACH;
+}
+
+/* ---- messages ---- */
+
+static void encode(const struct ofi_peer *peer, uint8_t *out, enum ofi_kind kind, uint8_t tag)
+{
+    struct ofi_header header = {.kind = (uint8_t) kind,
+                                .tag = tag,
+                                .sequence = peer->sequence,
+                                .index = peer->their_index,
+                                .token = peer->token};
+
+    ofi_header_encode(out, &header);
+}
+
+static int inject(struct ofi_module *ofi, struct ofi_peer *peer, const void *bytes, size_t size)
+{
+    struct fault fault = fault_at("btl.ofi.send");
+    ssize_t rc = fault.action == FAULT_ERROR
+                     ? -fault.value
+                     : fi_inject(ofi->fabric.ep, bytes, size, peer->address);
+
+    if (rc != 0) {
+        return refused(ofi, peer, rc);
+    }
+    peer->sequence++;
+    return OPAL_SUCCESS;
+}
+
+/* Small: one copy by the provider, and no completion. */
+static int send_small(struct ofi_module *ofi, struct ofi_peer *peer,
+                      mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
+                      size_t total)
+{
+    uint8_t *frame = desc_of(descriptor)->payload - OFI_HEADER_BYTES;
+
+    if (descriptor->des_segment_count != 1 ||
+        descriptor->des_segments[0].seg_addr.pval != (void *) desc_of(descriptor)->payload) {
+        frame = ofi->scratch;
+        desc_gather(frame + OFI_HEADER_BYTES, descriptor->des_segments,
+                    descriptor->des_segment_count);
+    }
+    encode(peer, frame, kind, tag);
+    return inject(ofi, peer, frame, OFI_HEADER_BYTES + total);
+}
+
+/* The frame's pieces: 0 where there are more than the provider takes. */
+static size_t pieces_of(const struct ofi_module *ofi, mca_btl_base_descriptor_t *descriptor,
+                        struct iovec iov[MCA_BTL_DES_MAX_SEGMENTS + 1], void **descs)
+{
+    uint8_t *payload = desc_of(descriptor)->payload;
+    size_t count = 1, limit = ofi->fabric.info->tx_attr->iov_limit;
+
+    iov[0] = (struct iovec){payload - OFI_HEADER_BYTES, OFI_HEADER_BYTES};
+    descs[0] = ofi->fabric.memory_desc;
+    for (size_t i = 0; i < descriptor->des_segment_count; i++) {
+        const mca_btl_base_segment_t *segment = &descriptor->des_segments[i];
+        if (segment->seg_len == 0) {
+            continue;
+        }
+        if (count == 1 && iov[0].iov_len == OFI_HEADER_BYTES &&
+            segment->seg_addr.pval == (void *) payload) {
+            iov[0].iov_len += segment->seg_len;
+            continue;
+        }
+        iov[count] = (struct iovec){segment->seg_addr.pval, segment->seg_len};
+        descs[count++] = ofi->fabric.memory_desc;
+    }
+    return count <= limit ? count : 0;
+}
+
+static int send_large(struct ofi_module *ofi, struct ofi_peer *peer,
+                      mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
+                      size_t total)
+{
+    struct desc *desc = desc_of(descriptor);
+    struct iovec iov[MCA_BTL_DES_MAX_SEGMENTS + 1];
+    void *descs[MCA_BTL_DES_MAX_SEGMENTS + 1];
+    size_t count = pieces_of(ofi, descriptor, iov, descs);
+
+    if (count == 0) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct ofi_tx *tx = ofi_tx_get(ofi, peer, OFI_OP_SEND);
+    if (!tx) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    tx->descriptor = descriptor;
+    tx->cost = total + MESSAGE_COST;
+    peer->cost += tx->cost;
+    encode(peer, iov[0].iov_base, kind, tag);
+    struct fault fault = fault_at("btl.ofi.send");
+    ssize_t rc = fault.action == FAULT_ERROR
+                     ? -fault.value
+                     : fi_sendv(ofi->fabric.ep, iov, descs, count, peer->address, &tx->op.context);
+    if (rc != 0) {
+        ofi_tx_put(ofi, tx);
+        return refused(ofi, peer, rc);
+    }
+    desc->busy = true;
+    desc->done = 0;
+    peer->sequence++;
+    return OPAL_SUCCESS;
+}
+
+/* A message that is out before the call returns; nested too deep, its callback waits. */
+static int sent(struct ofi_module *ofi, ofi_endpoint *endpoint,
+                mca_btl_base_descriptor_t *descriptor)
+{
+    bool calls = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+
+    if (calls && ofi->depth >= OFI_CALL_DEPTH) {
+        struct desc *desc = desc_of(descriptor);
+        desc->busy = true;
+        desc->done = 0;
+        desc->endpoint = endpoint;
+        list_append(&ofi->done, &desc->link);
+        return OPAL_SUCCESS;
+    }
+    ofi->depth++;
+    int status = btl_sent(&ofi->super, endpoint, descriptor);
+    ofi->depth--;
+    return status;
+}
+
+bool ofi_send_fits(const struct ofi_module *ofi, const struct ofi_peer *peer, size_t total)
+{
+    return ofi->window == 0 || peer->cost == 0 || peer->cost + total + MESSAGE_COST <= ofi->window;
+}
+
+static int send_message(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind,
+                        mca_btl_base_tag_t tag)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+    size_t total;
+    int status = desc_total(descriptor, btl->btl_max_send_size, &total);
+
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    struct ofi_peer *peer = ofi_endpoint_want(ofi, endpoint, &status);
+    if (!peer) {
+        return status;
+    }
+    if (desc_of(descriptor)->busy || !ofi_send_fits(ofi, peer, total)) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    if (OFI_HEADER_BYTES + total > ofi->inject) {
+        return send_large(ofi, peer, descriptor, kind, tag, total);
+    }
+    status = send_small(ofi, peer, descriptor, kind, tag, total);
+    return status == OPAL_SUCCESS ? sent(ofi, endpoint, descriptor) : status;
+}
+
+int ofi_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+             mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    return send_message(btl, endpoint, descriptor, OFI_AM, tag);
+}
+
+int ofi_send_frame(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                   mca_btl_base_descriptor_t *descriptor)
+{
+    return send_message(btl, endpoint, descriptor, OFI_FRAME, 0);
+}
+
+int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor_t *convertor,
+              void *header, size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
+              mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+    size_t room = ofi->inject > OFI_HEADER_BYTES ? ofi->inject - OFI_HEADER_BYTES : 0;
+    struct ofi_peer *peer = endpoint->peer;
+
+    if (!peer || peer->state != OFI_UP || peer->why || room == 0 || header_size > room ||
+        payload_size > room - header_size) {
+        return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
+                                 flags, tag, descriptor);
+    }
+    size_t start = convertor ? convertor->bytes_converted : 0;
+    uint8_t *at = ofi->scratch + OFI_HEADER_BYTES;
+    if (header_size > 0) {
+        memcpy(at, header, header_size);
+    }
+    int status = OPAL_ERR_BAD_PARAM;
+    if (payload_size == 0 ||
+        opal_convertor_pack_bytes(convertor, at + header_size, payload_size) == payload_size) {
+        encode(peer, ofi->scratch, OFI_AM, tag);
+        status = inject(ofi, peer, ofi->scratch, OFI_HEADER_BYTES + header_size + payload_size);
+    }
+    if (status != OPAL_SUCCESS) {
+        if (convertor) {
+            opal_convertor_set_position(convertor, &start);
+        }
+        if (descriptor) {
+            *descriptor =
+                status == OPAL_ERR_OUT_OF_RESOURCE
+                    ? btl->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
+                    : NULL;
+        }
+    }
+    return status;
+}
+
+int ofi_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
+{
+    struct desc *desc = desc_of(descriptor);
+
+    (void) btl;
+    if (desc->busy) {
+        desc->done = FREED_MEANWHILE;
+        return OPAL_SUCCESS;
+    }
+    return desc_free(descriptor);
+}
+
+/* ---- control ---- */
+
+int ofi_send_bytes(struct ofi_module *ofi, struct ofi_peer *peer, const uint8_t *bytes, size_t size)
+{
+    struct ofi_tx *tx = ofi_tx_get(ofi, peer, OFI_OP_CONTROL);
+
+    if (!tx) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    ssize_t rc = -FI_EAGAIN;
+    if (ofi->control_count > 0) {
+        tx->control = ofi->controls[--ofi->control_count];
+        memcpy(tx->control, bytes, size);
+        rc = fi_send(ofi->fabric.ep, tx->control, size, ofi->fabric.memory_desc, peer->address,
+                     &tx->op.context);
+    }
+    if (rc != 0) {
+        ofi_tx_put(ofi, tx);
+        return ofi_status((int) rc);
+    }
+    return OPAL_SUCCESS;
+}
+
+int ofi_send_control(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_kind kind)
+{
+    uint8_t frame[OFI_HEADER_BYTES];
+
+    encode(peer, frame, kind, 0);
+    int status = ofi_send_bytes(ofi, peer, frame, sizeof(frame));
+    if (status == OPAL_SUCCESS && kind == OFI_BYE) {
+        peer->sequence++;
+    }
+    return status;
+}
+
+/* ---- completion ---- */
+
+static void release(struct ofi_module *ofi, mca_btl_base_descriptor_t *descriptor)
+{
+    struct desc *desc = desc_of(descriptor);
+
+    (void) ofi;
+    desc->busy = false;
+    if (desc->done == FREED_MEANWHILE) {
+        desc_free(descriptor);
+    }
+}
+
+void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status)
+{
+    mca_btl_base_descriptor_t *descriptor = tx->descriptor;
+    struct ofi_peer *peer = tx->peer;
+
+    ofi_tx_put(ofi, tx);
+    if (!descriptor) {
+        return;
+    }
+    release(ofi, descriptor);
+    if (peer) {
+        btl_complete(&ofi->super, peer->endpoint, descriptor, status);
+    }
+}
+
+void ofi_send_abandon(struct ofi_module *ofi, struct ofi_tx *tx, int status)
+{
+    mca_btl_base_descriptor_t *descriptor = tx->descriptor;
+    ofi_endpoint *endpoint = tx->peer->endpoint;
+
+    list_remove(&tx->link);
+    tx->peer->cost -= tx->cost;
+    tx->peer = NULL;
+    list_append(&ofi->abandoned, &tx->link);
+    if (tx->op.kind == OFI_OP_RDMA) {
+        ofi_rdma_abandon(ofi, tx, endpoint, status);
+    } else if (descriptor) {
+        btl_complete(&ofi->super, endpoint, descriptor, status);
+    }
+}
+
+int ofi_send_finish(struct ofi_module *ofi)
+{
+    struct list done;
+    int events = 0;
+
+    list_init(&done);
+    list_splice(&done, &ofi->done);
+    for (struct list *link; (link = list_pop(&done)); events++) {
+        struct desc *desc = container_of(link, struct desc, link);
+        ofi_endpoint *endpoint = desc->endpoint;
+        desc->busy = false;
+        btl_complete(&ofi->super, endpoint, &desc->base, OPAL_SUCCESS);
+    }
+    return events;
+}

@@ -1,0 +1,33 @@
+/* Messages and control frames on their way out. */
+#ifndef BTL_OFI_SEND_H
+#define BTL_OFI_SEND_H
+
+#include <btl/ofi/ofi_endpoint.h>
+
+int ofi_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+             mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
+int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor_t *convertor,
+              void *header, size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
+              mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
+/* As a framework frame, for btl/rdma_am.h. */
+int ofi_send_frame(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                   mca_btl_base_descriptor_t *descriptor);
+/* btl_free: a descriptor that the provider still has goes when it is done with it. */
+int ofi_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
+/* BYE or BYE_ACK. */
+int ofi_send_control(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_kind kind);
+/* Raw bytes of a hello. */
+int ofi_send_bytes(struct ofi_module *ofi, struct ofi_peer *peer, const uint8_t *bytes,
+                   size_t size);
+
+/* A message of so many bytes is within the peer's window. */
+bool ofi_send_fits(const struct ofi_module *ofi, const struct ofi_peer *peer, size_t total);
+/* The provider is done with a message. */
+void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status);
+/* Calls back for a transmission that will not be waited for any longer; its memory stays until the
+ * provider is done. */
+void ofi_send_abandon(struct ofi_module *ofi, struct ofi_tx *tx, int status);
+/* Completions that waited for progress; returns their number. */
+int ofi_send_finish(struct ofi_module *ofi);
+
+#endif

@@ -1,0 +1,8 @@
+# tests of btl/ofi
+if HAVE_FABRIC
+UNIT_TESTS += tests/unit/btl/test-ofi-card tests/unit/btl/test-ofi-wire
+tests_unit_btl_test_ofi_card_SOURCES = tests/unit/btl/test-ofi-card.c
+tests_unit_btl_test_ofi_card_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_ofi_wire_SOURCES = tests/unit/btl/test-ofi-wire.c
+tests_unit_btl_test_ofi_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+endif
