@@ -95,6 +95,23 @@ static bool check_tag(struct rml *rml, const struct oob_peer *from, const struct
 
 /* --- delivering --- */
 
+/* What does not come from a daemon stands for no more than may wait unread. */
+static int unpack(struct rml *rml, const struct oob_peer *from, const struct rml_header *header,
+                  struct rml_message *message)
+{
+    bool trusted = header->role == OOB_KEY_CONTROL || rml->unpack_max < rml->unexpected_max;
+    size_t max = trusted ? rml->unpack_max : rml->unexpected_max;
+    int status = rml_message_unpack(message, max);
+    if (status != ORTE_SUCCESS) {
+        warn(status == ORTE_ERR_VALUE_OUT_OF_BOUNDS ? "a packed message that stands for too much is"
+             : status == ORTE_ERR_OUT_OF_RESOURCE   ? "a packed message, for want of memory, is"
+                                                    : "a packed message that cannot be unpacked is",
+             from, header);
+        (void) refuse(rml, &rml->counters.malformed);
+    }
+    return status;
+}
+
 void rml_take(struct rml *rml, const struct oob_peer *from, struct rml_peer *peer,
               const struct rml_header *header, const uint8_t *payload)
 {
@@ -108,9 +125,7 @@ void rml_take(struct rml *rml, const struct oob_peer *from, struct rml_peer *pee
     case RML_ASSEMBLED_MORE:
         return;
     case RML_ASSEMBLED_WHOLE:
-        if (rml_message_unpack(message, rml->unpack_max) != ORTE_SUCCESS) {
-            warn("a packed message that cannot be unpacked is", from, header);
-            (void) refuse(rml, &rml->counters.malformed);
+        if (unpack(rml, from, header, message) != ORTE_SUCCESS) {
             rml_message_destroy(message);
             return;
         }

@@ -55,7 +55,10 @@ int rml_unpack(const void *data, size_t size, size_t max, uint8_t **unpacked, si
         return ORTE_ERR_BAD_PARAM;
     }
     size_t claimed = get_le32(bytes), stream = size - RML_PACK_HEAD;
-    if (claimed == 0 || claimed > max || claimed > INT_MAX || claimed / RATIO_MAX > stream) {
+    if (claimed > max || claimed > INT_MAX) {
+        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (claimed == 0 || claimed / RATIO_MAX > stream) {
         return ORTE_ERR_BAD_PARAM;
     }
     uint8_t *to = malloc(claimed);

@@ -66,7 +66,8 @@ static struct param unpack_max = {
     .min = 0,
     .max = INT32_MAX,
     .unit = "bytes",
-    .help = "The largest size of a compressed control message that is believed",
+    .help = "The largest size of a compressed control message that is believed; of one that no "
+            "daemon sent also rml_unexpected_max",
 };
 static struct param finalize_timeout = {
     .name = "rml_finalize_timeout_ms",

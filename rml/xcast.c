@@ -121,9 +121,10 @@ static void deliver(struct rml *rml, enum oob_class class, const struct rml_cast
     struct rml_info info = {header->origin, header->role, header->tag, class};
     struct iovec payload = {buffer->base_ptr + RML_CAST_SIZE, buffer->bytes_used - RML_CAST_SIZE};
     struct rml_message *message = rml_message_create(&info, header->format, &payload, 1);
-    if (!message || rml_message_unpack(message, rml->unpack_max) != ORTE_SUCCESS) {
-        log_error(LOG_RML, "a broadcast of %zu bytes cannot be unpacked or held: it is lost",
-                  payload.iov_len);
+    int status = message ? rml_message_unpack(message, rml->unpack_max) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_RML, "a broadcast of %zu bytes cannot be unpacked or held, and is lost: %s",
+                  payload.iov_len, opal_strerror(status));
         rml_message_destroy(message);
         return;
     }

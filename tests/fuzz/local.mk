@@ -2,7 +2,7 @@
 FUZZ_TESTS = \
 	tests/fuzz/contact tests/fuzz/handshake tests/fuzz/frames tests/fuzz/rml tests/fuzz/dss \
 	tests/fuzz/proto tests/fuzz/job tests/fuzz/hostlist tests/fuzz/cmdline tests/fuzz/params \
-	tests/fuzz/pmi1 tests/fuzz/tcp tests/fuzz/shepherd
+	tests/fuzz/pmi1 tests/fuzz/tcp tests/fuzz/shepherd tests/fuzz/pack
 if OFFER_PMIX
 FUZZ_TESTS += tests/fuzz/pmix
 endif
@@ -32,6 +32,9 @@ tests_fuzz_frames_LDADD = $(fuzz_oob_libs)
 tests_fuzz_rml_SOURCES = tests/fuzz/rml.c $(fuzz_common)
 tests_fuzz_rml_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_rml_LDADD = librml.la $(fuzz_oob_libs)
+tests_fuzz_pack_SOURCES = tests/fuzz/pack.c $(fuzz_common)
+tests_fuzz_pack_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_pack_LDADD = librml.la $(fuzz_oob_libs)
 tests_fuzz_dss_SOURCES = tests/fuzz/dss.c $(fuzz_common)
 tests_fuzz_dss_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_dss_LDADD = libbase.la

@@ -83,3 +83,6 @@ tests_unit_rml_test_circle_SOURCES = tests/unit/rml/test-circle.c
 tests_unit_rml_test_circle_LDADD = tests/lib/libunit.la librml.la libbase.la
 tests_unit_rml_test_ends_SOURCES = tests/unit/rml/test-ends.c $(RML_CLUSTER)
 tests_unit_rml_test_ends_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
+UNIT_TESTS += tests/unit/rml/test-bomb
+tests_unit_rml_test_bomb_SOURCES = tests/unit/rml/test-bomb.c $(RML_CLUSTER)
+tests_unit_rml_test_bomb_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
