@@ -6,6 +6,8 @@ if [ -n "$sanitize" ]; then
     skip "memory" "sanitizers have their own"
     finish
 fi
-bulk 1024 alloc 120
-bulk 1024 into 120
+bulk 1024 alloc 120 3 1
+bulk 1024 into 120 3 1
+bulk 1024 alloc 240 8 1 # six relays in a row
+bulk 1024 into 240 6 2  # over keelrun
 finish

@@ -6,6 +6,6 @@ if [ -n "$sanitize" ]; then
     skip "memory" "sanitizers have their own"
     finish
 fi
-bulk 96 alloc 30
-bulk 96 into 30
+bulk 96 alloc 30 3 1
+bulk 96 into 30 6 1
 finish
