@@ -15,7 +15,8 @@
 static const struct backoff no_room_wait = {.base_us = 5000, .cap_us = 1000000};
 
 /* Of several addresses each has this long at first, so that one that swallows everything costs
- * little; those that used it up have their full time when none was better. */
+ * little; those that used it up, waiting for an answer or for room, have their full time when none
+ * was better. */
 #define FIRST_TIME_US 1000000u
 
 _Static_assert(CONTACT_ADDRS_MAX <= 32, "a bit for each address");
@@ -27,7 +28,7 @@ struct connect {
     struct contact contact;
     size_t next;   /* the address that is tried */
     bool again;    /* the slow ones have their second turn */
-    uint32_t slow; /* a bit for each address that did not answer in its first time */
+    uint32_t slow; /* a bit for each address that used up its first time */
     enum oob_key key;
     oob_connect_fn done;
     void *arg;
@@ -79,7 +80,8 @@ static void note(struct connect *connect, int status, const char *text)
     snprintf(connect->reason + used, sizeof connect->reason - used, "%s%s: %s", used ? "; " : "",
              address, text);
     connect->status = status;
-    if (status == ORTE_ERR_TIMEOUT && !connect->again) {
+    bool in_vain = status == ORTE_ERR_TIMEOUT || status == ORTE_ERR_TEMP_OUT_OF_RESOURCE;
+    if (in_vain && !connect->again) {
         connect->slow |= UINT32_C(1) << connect->next;
     }
     log_debug(LOG_OOB, "connect to %s at %s: %s", ORTE_NAME_PRINT(&connect->contact.name), address,
@@ -147,7 +149,8 @@ static bool try_address(struct connect *connect)
         return true;
     }
     if (fd < 0) {
-        note(connect, ORTE_ERR_CONNECTION_FAILED, strerror(-fd));
+        note(connect, fd == -EAGAIN ? ORTE_ERR_TEMP_OUT_OF_RESOURCE : ORTE_ERR_CONNECTION_FAILED,
+             strerror(-fd));
         return false;
     }
     struct handshake_self self = oob_self(oob, addr->storage.ss_family == AF_UNIX);

@@ -198,6 +198,17 @@ static void open_crowd(int count)
     }
 }
 
+/* A link is made twice when its maker's time was over before it heard that it has it. */
+static void expect_links(struct side *side, int count)
+{
+    pthread_mutex_lock(&side->lock);
+    int twice = side->ups - count;
+    pthread_mutex_unlock(&side->lock);
+    ck_assert_int_ge(twice, 0);
+    side_wait_int(side, &side->downs, twice);
+    ck_assert_int_eq(side->ups - side->downs, count);
+}
+
 /* Everybody gets in, from one source, past the limits for strangers; and says one thing. */
 static void crowd_in(enum side_transport transport, int wanted)
 {
@@ -220,12 +231,12 @@ static void crowd_in(enum side_transport transport, int wanted)
            (double) (clock_us() - begin) / 1e6);
     ck_assert_msg(atomic_load(&failed) == 0, "%d failed: %s", atomic_load(&failed), first_reason);
     side_wait_size(&b, &b.frames, (size_t) count);
-    ck_assert_int_eq(b.ups, count);
+    expect_links(&b, count);
     loop_stop(a.loop);
     for (int i = 0; i < count; i++) {
         oob_destroy(members[i].oob);
     }
-    side_wait_int(&b, &b.downs, count);
+    side_wait_int(&b, &b.downs, b.ups);
     free(contact);
     side_close(&a);
     side_close(&b);
