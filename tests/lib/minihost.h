@@ -21,7 +21,7 @@ struct minihost_options {
     int size;            /* processes: 1 to 16 */
     int nodes;           /* simulated nodes, ranks in blocks; 0: 1 */
     bool late_cards;     /* get_card answers from minihost_progress, not at once */
-    unsigned timeout_ms; /* for the whole run; 0: 20 s */
+    unsigned timeout_ms; /* for the whole run, later on a busy machine; 0: 20 s */
 };
 
 extern const struct keel_host_ops minihost_ops; /* its host argument is the struct minihost */
