@@ -36,7 +36,7 @@ bench/pingpong: $(top_srcdir)/bench/pingpong.c
 	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICC) -O2 -o $@ $(top_srcdir)/bench/pingpong.c
 CLEANFILES += bench/pingpong
 endif
-EXTRA_DIST += bench/pingpong.c bench/ucx-pair
+EXTRA_DIST += bench/pingpong.c bench/ucx-pair bench/fabric-pair
 
 BENCH_HELLOS =
 if HAVE_MPICH
