@@ -98,9 +98,11 @@ static int parse_action(struct rule *rule, const char *word, const char *value)
 {
     struct fault *fault = &rule->fault;
     if (!value) {
-        fault->action = strcmp(word, "drop") == 0   ? FAULT_DROP
-                        : strcmp(word, "kill") == 0 ? FAULT_KILL
-                                                    : FAULT_NONE;
+        fault->action = strcmp(word, "drop") == 0        ? FAULT_DROP
+                        : strcmp(word, "kill") == 0      ? FAULT_KILL
+                        : strcmp(word, "duplicate") == 0 ? FAULT_DUPLICATE
+                        : strcmp(word, "early") == 0     ? FAULT_EARLY
+                                                         : FAULT_NONE;
         return fault->action ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
     }
     if (strcmp(word, "error") == 0) {
@@ -282,14 +284,33 @@ static void sleep_ms(int64_t ms)
     }
 }
 
-struct fault fault_draw(const char *point)
+struct fault fault_draw_unslept(const char *point)
 {
     struct fault fault = draw(point);
-    if (fault.action == FAULT_DELAY) {
-        sleep_ms(fault.value);
-    } else if (fault.action == FAULT_KILL) {
+    if (fault.action == FAULT_KILL) {
         log_warn(LOG_BASE, "fault point %s: killing this process", point);
         kill(getpid(), SIGKILL);
     }
     return fault;
+}
+
+struct fault fault_draw(const char *point)
+{
+    struct fault fault = fault_draw_unslept(point);
+    if (fault.action == FAULT_DELAY) {
+        sleep_ms(fault.value);
+    }
+    return fault;
+}
+
+bool fault_names(const char *prefix)
+{
+    size_t length = strlen(prefix);
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < rule_count && !found; i++) {
+        found = strncmp(rules[i].point, prefix, length) == 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
 }

@@ -1,12 +1,13 @@
 #include <config.h>
 
 #include <btl/check/check.h>
+#include <btl/fault/fault_layer.h>
 #include <btl/layer.h>
 #include <stdio.h>
 
 /* From the inside out. Each returns NULL with ORTE_SUCCESS when no parameter asks for it. */
 static int (*const makers[])(mca_btl_base_module_t *inner,
-                             struct btl_layer **layer) = {check_layer_create};
+                             struct btl_layer **layer) = {fault_layer_create, check_layer_create};
 
 struct btl_layer *btl_layers;
 

@@ -133,7 +133,9 @@ static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     struct check_desc *desc = inner->des_cbdata;
     struct check *check = inner->des_context;
     struct check_call call = {check, "send's callback", __builtin_return_address(0), NULL};
-    if (!check_map_get(&check->descs, desc) || desc->pending == 0) {
+    bool known = check_map_get(&check->descs, desc) != NULL;
+    if (!known || desc->pending == 0) {
+        call.endpoint = known ? desc->to : NULL;
         check_report(&call, CHECK_MODULE, "calls back for a descriptor that is not in flight");
         return;
     }

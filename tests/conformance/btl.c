@@ -1,4 +1,5 @@
 /* btl MODULE [PROCESSES [CASE]]: runs the conformance cases over one module; TAP output. */
+#include <base/fault.h>
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/desc.h>
@@ -200,6 +201,7 @@ static int run_case(struct minihost *host, void *arg)
     const char *checked = getenv("KEEL_MCA_btl_check");
     test.checked = checked && strcmp(checked, "1") == 0;
     must(&test, param_override("btl", job->module) == ORTE_SUCCESS);
+    must(&test, fault_open() == ORTE_SUCCESS);
     char reason[256] = "";
     if (btl_open(&minihost_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
         minihost_fail(host, "%s", reason);
@@ -251,6 +253,9 @@ static bool is_wanted(const char *module, int size, const struct test_case *test
                       const char *only)
 {
     bool loops = strcmp(module, "self") == 0;
+    if (test_case->undisturbed && getenv("KEEL_MCA_fault")) {
+        return false;
+    }
     if ((only && strcmp(only, test_case->name) != 0) || (loops && test_case->others)) {
         return false;
     }
@@ -269,9 +274,9 @@ static bool is_known(const char *module)
 
 int main(int argc, char **argv)
 {
-    static const struct test_case *const groups[] = {table_cases, send_cases,    stream_cases,
-                                                     rdma_cases,  atomics_cases, breach_cases,
-                                                     end_cases,   ext_cases,     ftevent_cases};
+    static const struct test_case *const groups[] = {
+        table_cases,  send_cases,  stream_cases, rdma_cases, atomics_cases,
+        breach_cases, fault_cases, end_cases,    ext_cases,  ftevent_cases};
     static const int sizes[] = {1, 2, 4};
     if (argc < 2) {
         fprintf(stderr, "usage: btl MODULE [PROCESSES [CASE]]\n");

@@ -43,11 +43,12 @@ struct test_case {
     bool alone;         /* needs no peer: runs also where the module reaches nobody */
     bool no_procs;      /* adds its peers itself */
     bool others;        /* not for a module that reaches only its own process */
+    bool undisturbed;   /* not with faults on purpose: it counts what is left */
     bool asks_too_much; /* asks for what must be refused: the checking module says so, too */
 };
 
 extern const struct test_case table_cases[], send_cases[], stream_cases[], rdma_cases[],
-    atomics_cases[], breach_cases[], end_cases[], ext_cases[], ftevent_cases[];
+    atomics_cases[], breach_cases[], fault_cases[], end_cases[], ext_cases[], ftevent_cases[];
 
 /* Fails the test with the place and the condition, unless it holds. */
 #define must(test, condition)                                                                   \

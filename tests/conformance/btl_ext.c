@@ -484,7 +484,7 @@ const struct test_case ext_cases[] = {
     {.name = "flush in a callback", .run = flush_in_a_callback, .min_size = 1},
     {.name = "pending, small", .run = small_ones_go_on, .min_size = 1, .others = true},
     {.name = "pending, large", .run = large_ones_go_on, .min_size = 1, .others = true},
-    {.name = "pending alloc", .run = descriptors_come_back, .min_size = 1},
+    {.name = "pending alloc", .run = descriptors_come_back, .min_size = 1, .undisturbed = true},
     {.name = "pending ends", .run = pending_ends, .min_size = 1, .others = true},
     {.name = "sleep", .run = sleepers_wake_for_small, .min_size = 1},
     {.name = "sleep, large", .run = sleepers_wake_for_large, .min_size = 1},

@@ -60,7 +60,7 @@ report 'every option is in keelrun --help' "$(for option in $options; do
     grep -qE -- "[\" ]--?${option}[ ,]" launcher/help.c || echo "$option"
 done)"
 
-points=$(sources | xargs sed -n 's/.*fault_at("\([^"]*\)").*/\1/p' | sort -u)
+points=$(sources | xargs sed -n 's/.*fault_\(at\|ask\)("\([^"]*\)").*/\2/p' | sort -u)
 report 'every fault point is in keel(7)' "$(echo "$points" | missing_from docs/man/keel.7)"
 
 calls=$(sed -n 's/^[a-z].*[ *]\(keel_[a-z_]*\)(.*/\1/p' include/keel/keel.h | sort -u)

@@ -81,6 +81,30 @@ START_TEST(probability_follows_the_seed)
 }
 END_TEST
 
+START_TEST(some_points_delay_by_themselves)
+{
+    ck_assert_int_eq(fault_set("a:delay=5000;b:early;c:duplicate"), ORTE_SUCCESS);
+    uint64_t begin = clock_us();
+    struct fault fault = fault_ask("a");
+    ck_assert_uint_lt(clock_us() - begin, 4000000);
+    ck_assert_int_eq(fault.action, FAULT_DELAY);
+    ck_assert_int_eq(fault.value, 5000);
+    ck_assert_int_eq(fault_ask("b").action, FAULT_EARLY);
+    ck_assert_int_eq(fault_ask("c").action, FAULT_DUPLICATE);
+}
+END_TEST
+
+START_TEST(names_are_found_by_their_beginning)
+{
+    ck_assert(!fault_names("x."));
+    ck_assert_int_eq(fault_set("a:drop;x.y:drop"), ORTE_SUCCESS);
+    ck_assert(fault_names("x."));
+    ck_assert(fault_names("a"));
+    ck_assert(!fault_names("y"));
+    ck_assert(!fault_names("x.y.z"));
+}
+END_TEST
+
 START_TEST(after_lets_passes_go)
 {
     ck_assert_int_eq(fault_set("x:error=EPIPE:after=3"), ORTE_SUCCESS);
@@ -116,6 +140,8 @@ START_TEST(bad_rules_change_nothing)
         ":drop",
         "x:explode",
         "x:error",
+        "x:early=1",
+        "x:duplicate=2",
         "x:error=",
         "x:error=ENOSUCH",
         "x:error=11",
@@ -188,5 +214,6 @@ START_TEST(an_error_in_the_parameter_is_logged)
 END_TEST
 
 UNIT_MAIN("fault", unnamed_points_do_nothing, actions_carry_values, probability_follows_the_seed,
-          after_lets_passes_go, kill_ends_the_process, bad_rules_change_nothing, rules_are_bounded,
+          some_points_delay_by_themselves, names_are_found_by_their_beginning, after_lets_passes_go,
+          kill_ends_the_process, bad_rules_change_nothing, rules_are_bounded,
           rules_come_from_the_parameter, an_error_in_the_parameter_is_logged)

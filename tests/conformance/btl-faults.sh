@@ -1,0 +1,68 @@
+#!/bin/sh
+# The BTL modules while things fail on purpose, with the checking module before them. What only makes
+# things late or short: the whole suite must pass. What loses something: traffic ends, each part of it
+# well or with an error, and never in silence. A callback that comes twice: the check says so.
+program="${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl"
+KEEL_MCA_btl_check=1
+export KEEL_MCA_btl_check KEEL_MCA_fault
+number=0
+
+# result STATUS NAME OUTPUT
+result()
+{
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $2"
+    else
+        echo "not ok $number - $2"
+        echo "$3" | grep '^not ok' | sed 's/^/# /'
+        failed=1
+    fi
+}
+
+# under FAULTS MODULE [CASE [NAME]]: the suite, or one case of it, by two processes.
+under()
+{
+    KEEL_MCA_fault=$1
+    output=$("$program" "$2" 2 ${3:+"$3"} 2>&1)
+    result $? "$2 with ${4:-$1}" "$output"
+}
+
+# reported FAULTS MODULE: the checking module tells of a second callback.
+reported()
+{
+    KEEL_MCA_fault=$1
+    output=$("$program" "$2" 2 traffic 2>&1)
+    echo "$output" | grep '^not ok' | grep -qE 'check: .*: module: calls back (twice|for a descriptor)'
+    result $? "$2 with $1 is reported" "$output"
+}
+
+late='btl.any.send:error=EAGAIN:p=.1:seed=2;btl.any.send:early:p=.1:seed=3'
+late="$late;btl.any.send:delay=1:p=.004:seed=4;btl.any.alloc:error=ENOMEM:p=.01:seed=5"
+for call in put get atomic; do
+    late="$late;btl.any.$call:error=EBUSY:p=.1:seed=6;btl.any.$call:early:p=.1:seed=7"
+    late="$late;btl.any.$call:delay=1:p=.02:seed=8"
+done
+under "$late" self "" "shortages, delays and early ends"
+under "$late;btl.sm.send:error=EAGAIN:p=.1;btl.sm.cma:error=EPERM:after=9" \
+    sm "" "shortages, delays and early ends"
+under "$late;btl.tcp.send:short=100:p=.2;btl.tcp.recv:short=50:p=.2" \
+    tcp "" "shortages, delays and early ends"
+
+for module in self sm tcp; do
+    under 'btl.any.send:drop:p=.1:seed=3' $module traffic
+    under 'btl.any.send:error=EPIPE:p=.1' $module traffic
+    under 'btl.any.put:drop:p=.3;btl.any.get:drop:p=.2' $module traffic
+    under 'btl.any.send:delay=3:p=.05;btl.any.put:delay=20' $module traffic
+    reported 'btl.any.send:duplicate:after=100' $module
+    reported 'btl.any.put:duplicate:p=.1' $module
+done
+under 'btl.sm.recv:error=EIO:after=1000' sm traffic
+under 'btl.sm.memory:error=ENOSPC:after=5' sm traffic
+under 'btl.sm.cma:error=EFAULT:p=.2' sm traffic
+under 'btl.tcp.connect:error=ECONNREFUSED' tcp traffic
+under 'btl.tcp.connect:error=ENETUNREACH:p=.5' tcp traffic
+under 'btl.tcp.send:error=ECONNRESET:after=500:p=.01' tcp traffic
+under 'btl.tcp.recv:error=ECONNRESET:after=900' tcp traffic
+echo "1..$number"
+exit ${failed:-0}
