@@ -152,6 +152,21 @@ void rml_sender_probe_at(struct rml_sender *sender, uint64_t at)
     sender->probe_wait = RML_PROBE_FIRST_US / 2;
 }
 
+void rml_sender_renumber(struct rml_sender *sender)
+{
+    uint64_t probe_at = sender->probe_at, silent_since = sender->silent_since;
+    struct rml_out *frame;
+    reset_positions(sender);
+    sender->stream = 0;
+    sender->cursor = sender->frames.next;
+    sender->probe_at = probe_at;
+    sender->silent_since = silent_since;
+    list_for_each (frame, &sender->frames, struct rml_out, link) {
+        frame->sequence = sender->end;
+        sender->end = end_of(frame);
+    }
+}
+
 void rml_sender_fail(struct rml_sender *sender, struct list *failed)
 {
     list_splice(failed, &sender->frames);

@@ -50,6 +50,9 @@ void rml_sender_rewind(struct rml_sender *sender, uint64_t now);
 bool rml_sender_probe(struct rml_sender *sender, uint64_t now);
 /* Makes rml_sender_probe true at a time. */
 void rml_sender_probe_at(struct rml_sender *sender, uint64_t at);
+/* The destination's successor knows nothing of the stream: it begins at its beginning, with what
+ * waits, none of which is lent out or was ever sent. */
+void rml_sender_renumber(struct rml_sender *sender);
 /* Gives up: all frames go to failed, and the stream's number grows. */
 void rml_sender_fail(struct rml_sender *sender, struct list *failed);
 

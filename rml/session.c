@@ -43,6 +43,14 @@ static void renew_out(struct rml_session *session, struct list *ended)
     }
 }
 
+/* What waits was queued for whoever comes after the one that was forgotten. */
+static void renumber_out(struct rml_session *session)
+{
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        rml_sender_renumber(&session->out[class]);
+    }
+}
+
 bool rml_session_pending(const struct rml_session *session)
 {
     for (int class = 0; class < OOB_CLASSES; class ++) {
@@ -70,7 +78,9 @@ void rml_session_know(struct rml_session *session, uint64_t peer, struct rml_hea
         heard->was_used = session->used;
         session->used = false;
         renew_in(session);
-        if (!forgotten) {
+        if (forgotten) {
+            renumber_out(session);
+        } else {
             renew_out(session, &heard->ended);
         }
     }

@@ -537,6 +537,24 @@ static void drop_kept(struct sim_world *world, struct node *node)
     node->kept_count = 0;
 }
 
+static void give_up(struct sim_world *world, int from, int to)
+{
+    struct node *node = &world->node[from];
+    struct list failed = LIST_INIT(failed);
+    if (from == to || !node->running || node->stopped) {
+        return;
+    }
+    allow_failure(world, from, to);
+    if (rml_session_pending(&node->session[to])) {
+        rml_session_fail(&node->session[to], &failed);
+        end_parts(world, &failed, true);
+    }
+    if (sim_below(&world->random, 2)) { /* it is taken for dead, perhaps wrongly */
+        rml_session_forget(&node->session[to]);
+    }
+    node->dirty = true;
+}
+
 static void end_node(struct sim_world *world, int at)
 {
     struct node *node = &world->node[at];
@@ -552,26 +570,13 @@ static void end_node(struct sim_world *world, int at)
     set_link(world, before, false);
     believe_later(world, at);
     believe_later(world, before);
+    for (int i = 0; i < world->network.nodes; i++) {
+        give_up(world, i, at); /* they hear of it */
+    }
     uint64_t start = now_of(world) + 1 + sim_below(&world->random, 300000);
     sim_at(&world->queue, start, EVENT_START, at, NULL);
     sim_at(&world->queue, start + 10, EVENT_LINK_UP, at, NULL);
     sim_at(&world->queue, start + 20, EVENT_LINK_UP, before, NULL);
-}
-
-static void give_up(struct sim_world *world, int from)
-{
-    int to = (from + 1) % world->network.nodes;
-    struct node *node = &world->node[from];
-    struct list failed = LIST_INIT(failed);
-    if (node->running && !node->stopped) {
-        allow_failure(world, from, to);
-        rml_session_fail(&node->session[to], &failed);
-        end_parts(world, &failed, true);
-        if (sim_below(&world->random, 2)) { /* it is taken for dead, perhaps wrongly */
-            rml_session_forget(&node->session[to]);
-        }
-        node->dirty = true;
-    }
 }
 
 static void on_resume(struct sim_world *world, int at)
@@ -619,7 +624,7 @@ static void on_fault(struct sim_world *world, int kind)
         }
         return;
     case FAULT_GIVE_UP:
-        give_up(world, at);
+        give_up(world, at, (at + 1) % world->network.nodes);
         return;
     }
 }

@@ -166,6 +166,32 @@ START_TEST(a_forgotten_peer_has_a_successor)
 }
 END_TEST
 
+/* Everything that its predecessor was sent had arrived: its stream begins at the beginning too. */
+START_TEST(a_successor_hears_the_first_position)
+{
+    struct rml_session successor;
+    struct rml_stamp stamp;
+    begin();
+    open_sessions();
+    (void) rml_session_next(&a, OOB_APP, 1000, &stamp);
+    rml_sender_returned(&frame);
+    hear(&b, &stamp);
+    ck_assert(speak(&b, &stamp));
+    hear(&a, &stamp);
+    ck_assert(!rml_session_pending(&a));
+    rml_session_forget(&a);
+    push(&a);
+    rml_session_init(&successor, B_AGAIN, WINDOW, WINDOW);
+    heard = (struct rml_heard){.take = false};
+    list_init(&heard.ended);
+    rml_session_know(&a, B_AGAIN, &heard);
+    ck_assert(heard.renewed && heard.send);
+    ck_assert_ptr_eq(rml_session_next(&a, OOB_APP, 1000, &stamp), &frame);
+    hear(&successor, &stamp);
+    ck_assert(heard.take);
+}
+END_TEST
+
 /* a begins anew: b learns of it by a's question, and what it had under way has ended. */
 START_TEST(a_restart)
 {
@@ -198,4 +224,5 @@ END_TEST
 
 UNIT_MAIN("rml/session", a_message_and_its_acknowledgement, a_handshake_makes_the_question_needless,
           a_message_for_another_incarnation_is_not_taken, an_old_answer_changes_nothing,
-          only_questions_go_to_the_unknown, giving_up, a_forgotten_peer_has_a_successor, a_restart)
+          only_questions_go_to_the_unknown, giving_up, a_forgotten_peer_has_a_successor,
+          a_successor_hears_the_first_position, a_restart)
