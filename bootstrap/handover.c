@@ -28,10 +28,12 @@ void handover_fini(struct handover *handover)
 void handover_give(struct handover *handover, int status, const char *reason)
 {
     pthread_mutex_lock(&handover->lock);
-    handover->done = true;
-    handover->status = status;
-    snprintf(handover->reason, sizeof(handover->reason), "%s", reason ? reason : "");
-    pthread_cond_signal(&handover->given);
+    if (!handover->done) {
+        handover->done = true;
+        handover->status = status;
+        snprintf(handover->reason, sizeof(handover->reason), "%s", reason ? reason : "");
+        pthread_cond_signal(&handover->given);
+    }
     pthread_mutex_unlock(&handover->lock);
 }
 

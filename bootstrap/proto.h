@@ -34,6 +34,7 @@ enum client_command {
 enum tool_command {
     TOOL_NAME = 1, /* q number; answer: q number, i status, n name. From a guest */
     TOOL_JOB,      /* q number; answer: q number, i status, u jobid, u ranks */
+    TOOL_LOST,     /* -; from the tool to itself: the link to the HNP is down */
 };
 /* The local job numbers of tools, and of guests: tools that are yet to get a name. */
 #define TOOL_JOB_NUMBER 0xfff1u

@@ -218,6 +218,16 @@ static void from_hnp_to_guest(void *arg, const struct rml_info *info, opal_buffe
     handover_give(&guest->answered, outcome, "the HNP gives no name");
 }
 
+/* On the loop. */
+static void guest_link_changed(void *arg, const struct oob_peer *peer, int status)
+{
+    struct guest *guest = arg;
+    (void) peer;
+    if (status != ORTE_SUCCESS) {
+        handover_give(&guest->answered, ORTE_ERR_UNREACH, "the link to the HNP is gone");
+    }
+}
+
 static int guest_open(void *arg)
 {
     struct guest *guest = arg;
@@ -233,6 +243,7 @@ static int guest_open(void *arg)
     int status = rml_create(&guest->rml, &config, guest->reason, sizeof(guest->reason));
     if (status == ORTE_SUCCESS) {
         rml_handle(guest->rml, ORTE_RML_TAG_TOOL, from_hnp_to_guest, guest);
+        rml_watch_links(guest->rml, guest_link_changed, guest);
     }
     return status;
 }
@@ -288,13 +299,19 @@ int tool_ask_name(struct loop *loop, const struct tool_door *door, orte_process_
 
 struct tool {
     struct backend backend;
-    orte_process_name_t hnp;
+    orte_process_name_t name, hnp;
     uint64_t number; /* of the last question */
     bool answered;
     int status;
     orte_jobid_t job;
     uint32_t ranks;
 };
+
+static void take_lost(struct tool *tool)
+{
+    tool->status = ORTE_ERR_COMM_FAILURE;
+    tool->answered = true;
+}
 
 static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
 {
@@ -303,7 +320,13 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
     uint64_t number;
     int32_t outcome;
     uint32_t job, ranks;
-    int status = proto_unpack(*buffer, "cqiuu", &command, &number, &outcome, &job, &ranks);
+    int status = proto_unpack(*buffer, "c", &command);
+    if (status == OPAL_SUCCESS && command == TOOL_LOST &&
+        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &info->origin, &tool->name) == OPAL_EQUAL) {
+        take_lost(tool);
+        return;
+    }
+    status = proto_unpack(*buffer, "qiuu", &number, &outcome, &job, &ranks);
     if (info->role != OOB_KEY_CONTROL || status != OPAL_SUCCESS || command != TOOL_JOB ||
         number != tool->number) {
         return;
@@ -312,6 +335,20 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
     tool->job = job;
     tool->ranks = ranks;
     tool->answered = true;
+}
+
+/* On the loop. The news goes through the queue of messages, into the application's thread. */
+static void link_changed(void *arg, const struct oob_peer *peer, int status)
+{
+    struct tool *tool = arg;
+    if (status == ORTE_SUCCESS ||
+        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &peer->name, &tool->hnp) != OPAL_EQUAL) {
+        return;
+    }
+    if (rml_give(tool->backend.rml, &tool->name, OOB_CONTROL, ORTE_RML_TAG_TOOL,
+                 proto_new(TOOL_LOST, "")) != ORTE_SUCCESS) {
+        log_error(LOG_BOOTSTRAP, "no memory to say that the HNP is gone");
+    }
 }
 
 int tool_job(struct backend *backend, orte_jobid_t *job, uint32_t *ranks)
@@ -365,6 +402,7 @@ static void tool_leave(struct backend *backend)
 {
     struct tool *tool = container_of(backend, struct tool, backend);
     rml_handle(backend->rml, ORTE_RML_TAG_TOOL, NULL, NULL);
+    rml_watch_links(backend->rml, NULL, tool);
     backend_fini(backend);
     free(tool);
 }
@@ -386,6 +424,7 @@ int tool_create(struct backend **out, struct rml *rml, struct loop *loop,
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     tool->backend = (struct backend){.ops = &tool_ops, .rml = rml};
+    tool->name = self->name;
     tool->hnp = door->hnp;
     int status = backend_map_alone(&tool->backend.map, self);
     if (status == ORTE_SUCCESS) {
@@ -400,6 +439,7 @@ int tool_create(struct backend **out, struct rml *rml, struct loop *loop,
         return status;
     }
     rml_handle(rml, ORTE_RML_TAG_TOOL, from_hnp, tool);
+    rml_watch_links(rml, link_changed, tool);
     *out = &tool->backend;
     return ORTE_SUCCESS;
 }

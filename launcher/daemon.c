@@ -238,10 +238,10 @@ static int admit(void *arg, const struct oob_peer *peer)
                    ? ORTE_SUCCESS
                    : ORTE_ERR_PERM;
     }
-    bool may = peer->key == OOB_KEY_PEERCRED
-                   ? local_may_link(daemon, peer)
-                   : daemon->ops->admit && daemon->ops->admit(daemon->arg, peer);
-    return may ? ORTE_SUCCESS : ORTE_ERR_PERM;
+    if (peer->key == OOB_KEY_PEERCRED) {
+        return local_may_link(daemon, peer) ? ORTE_SUCCESS : ORTE_ERR_PERM;
+    }
+    return daemon->ops->admit ? daemon->ops->admit(daemon->arg, peer) : ORTE_ERR_PERM;
 }
 
 static void link_changed(void *arg, const struct oob_peer *peer, int status)

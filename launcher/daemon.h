@@ -44,8 +44,9 @@ struct daemon_ops {
     void (*shepherd_lost)(void *arg);
     /* ORDER_EXIT. */
     void (*exit)(void *arg);
-    /* May a peer that is neither daemon nor rank be linked? NULL: none may. */
-    bool (*admit)(void *arg, const struct oob_peer *peer);
+    /* May a peer that is neither daemon nor rank be linked? NULL: none may. ORTE_EXISTS: not under
+     * this name, which another has. */
+    int (*admit)(void *arg, const struct oob_peer *peer);
     /* There is no way to the HNP any more. NULL in the HNP. */
     void (*cut_off)(void *arg);
 };

@@ -328,10 +328,10 @@ static void ordered_to_exit(void *arg)
     (void) arg; /* the front end ends this process, when it has written everything */
 }
 
-static bool admit(void *arg, const struct oob_peer *peer)
+static int admit(void *arg, const struct oob_peer *peer)
 {
     struct hnp *hnp = arg;
-    return hnp->tools && tools_admit(hnp->tools, peer);
+    return hnp->tools ? tools_admit(hnp->tools, peer) : ORTE_ERR_PERM;
 }
 
 static uint32_t count_ranks(void *arg)

@@ -40,6 +40,8 @@ struct tools {
     void *arg;
     uint32_t next; /* names go round, so that one that was just given back is not the next */
     struct lease leases[TOOLS_MAX];
+    uint64_t
+        guests[GUESTS_MAX]; /* the incarnation of the guest that is linked under a name, or 0 */
 };
 
 /* --- names --- */
@@ -74,16 +76,27 @@ static int give_name(struct tools *tools, orte_process_name_t *name)
     return ORTE_SUCCESS;
 }
 
-bool tools_admit(const struct tools *tools, const struct oob_peer *peer)
+static int admit_guest(const struct tools *tools, const struct oob_peer *peer)
+{
+    if (peer->name.vpid >= GUESTS_MAX) {
+        return ORTE_ERR_PERM;
+    }
+    uint64_t there = tools->guests[peer->name.vpid];
+    return there == 0 || there == peer->epoch ? ORTE_SUCCESS : ORTE_EXISTS;
+}
+
+int tools_admit(const struct tools *tools, const struct oob_peer *peer)
 {
     if (peer->key != OOB_KEY_TOOL) {
-        return false;
+        return ORTE_ERR_PERM;
     }
     if (peer->name.jobid == tools->guest_job) {
-        return peer->name.vpid < GUESTS_MAX;
+        return admit_guest(tools, peer);
     }
     return peer->name.jobid == tools->tool_job && peer->name.vpid < TOOLS_MAX &&
-           tools->leases[peer->name.vpid].state != LEASE_FREE;
+                   tools->leases[peer->name.vpid].state != LEASE_FREE
+               ? ORTE_SUCCESS
+               : ORTE_ERR_PERM;
 }
 
 static void link_changed(void *arg, const struct oob_peer *peer, int status)
@@ -93,6 +106,8 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
         tools->leases[peer->name.vpid].state = status == ORTE_SUCCESS ? LEASE_LINKED : LEASE_FREE;
         log_info(LOG_LAUNCHER, "tool %s (%s) %s", ORTE_NAME_PRINT(&peer->name), peer->address,
                  status == ORTE_SUCCESS ? "has joined" : "has left");
+    } else if (peer->name.jobid == tools->guest_job && peer->name.vpid < GUESTS_MAX) {
+        tools->guests[peer->name.vpid] = status == ORTE_SUCCESS ? peer->epoch : 0;
     }
 }
 

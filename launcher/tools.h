@@ -15,8 +15,9 @@ int tools_create(struct tools **tools, struct rml *rml, orte_jobid_t family, con
                  size_t reason_size) KEEL_MUST_CHECK;
 /* Before the RML goes. NULL is allowed. */
 void tools_destroy(struct tools *tools);
-/* May this proved peer be linked? */
-bool tools_admit(const struct tools *tools, const struct oob_peer *peer);
+/* May this proved peer be linked? ORTE_ERR_PERM, or ORTE_EXISTS: another guest has chosen its name.
+ */
+int tools_admit(const struct tools *tools, const struct oob_peer *peer) KEEL_MUST_CHECK;
 /* Daemons other than the HNP: tools are reached over it. */
 int tools_route(struct rml *rml, orte_jobid_t family) KEEL_MUST_CHECK;
 

@@ -304,7 +304,7 @@ static enum wire_reason judge(struct pending *pending, const struct oob_peer *pe
     struct oob *oob = pending->oob;
     *status = oob->ops->admit ? oob->ops->admit(oob->arg, peer) : ORTE_SUCCESS;
     if (*status != ORTE_SUCCESS) {
-        return WIRE_DENIED;
+        return *status == ORTE_EXISTS ? WIRE_EXISTS : WIRE_DENIED;
     }
     struct oob_link *old = oob_find(oob, &peer->name);
     if (old) {

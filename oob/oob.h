@@ -42,7 +42,8 @@ struct oob_peer {
 };
 
 struct oob_ops {
-    /* A peer has proved its key: may it have a link under this name? ORTE_SUCCESS or the reason. */
+    /* A peer has proved its key: may it have a link under this name? ORTE_SUCCESS or the reason;
+     * with ORTE_EXISTS the peer may come again under another name. */
     int (*admit)(void *arg, const struct oob_peer *peer);
     void (*up)(void *arg, struct oob_link *link, const struct oob_peer *peer);
     /* data ends with the call. */

@@ -118,6 +118,29 @@ like 'not keelrun' "$work/err" "is not keelrun's contact string"
 run_limited 20 "$visitor" call "$(sed 's/unix.*/unix:\/\/\/nobody\/oob/' "$uri")" 0
 like 'nobody there, and no key' "$work/err" '/nobody/tool.key cannot be read'
 
+# --- many, and often ---
+
+# Tools that come at once ask for their names under the few that guests have, and choose these anew.
+"$keelrun" --oversubscribe --simulate 3x1 --report-uri "$work/many" "$control" work 100 \
+    >"$work/job" 2>&1 &
+many=$!
+started+=("$many")
+wait_for 20 test -s "$work/many"
+visits=()
+for i in 1 2 3 4 5 6 7 8; do
+    for j in {1..20}; do
+        timeout $((20 * slow)) "$control" ask "file:$work/many" || echo "tool $i.$j: $?"
+    done >"$work/visits$i" 2>&1 &
+    visits+=("$!")
+done
+wait "${visits[@]}"
+is 'tools that come and go get names and answers' 160 \
+    "$(cat "$work"/visits* | grep -c ': 3 of 3 ranks have answered$')"
+run_limited 20 "$control" ask "file:$work/many" stop
+wait "$many"
+is 'their job ends well' '0 0' "$code $?"
+unset "started[-1]"
+
 # --- how many ---
 
 # A tool that stays until its pipe closes: its number in name.
