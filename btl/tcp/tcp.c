@@ -8,6 +8,7 @@
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -100,6 +101,14 @@ static struct param rcvbuf = {
     .unit = "bytes",
     .help = "Receive buffer of a socket; 0: the kernel's choice.",
 };
+static struct param links = {
+    .name = "btl_tcp_links",
+    .type = PARAM_INT,
+    .default_text = "0",
+    .max = TCP_LANES + 1,
+    .unit = "links",
+    .help = "Links to a peer, for puts and gets; 0: one for each pair of interfaces in a subnet.",
+};
 static struct param connect_timeout = {
     .name = "btl_tcp_connect_timeout_ms",
     .type = PARAM_INT,
@@ -147,9 +156,9 @@ static struct param bandwidth = {
 };
 
 static struct param *const all_params[] = {
-    &if_include,    &if_exclude,      &eager_limit,   &max_send_size, &piece_size,
-    &tx_queue_size, &free_list_max,   &sndbuf,        &rcvbuf,        &connect_timeout,
-    &hello_timeout, &pending_timeout, &flush_timeout, &bandwidth,
+    &if_include,      &if_exclude,    &eager_limit,     &max_send_size, &piece_size,
+    &tx_queue_size,   &free_list_max, &sndbuf,          &rcvbuf,        &links,
+    &connect_timeout, &hello_timeout, &pending_timeout, &flush_timeout, &bandwidth,
 };
 
 static int tcp_register_params(void)
@@ -421,6 +430,7 @@ static void params_read(struct tcp_module *tcp)
     params->piece_bytes = (size_t) param_int(&piece_size);
     params->sndbuf = (int) param_int(&sndbuf);
     params->rcvbuf = (int) param_int(&rcvbuf);
+    params->links = (unsigned) param_int(&links);
     params->connect_us = (uint64_t) param_int(&connect_timeout) * 1000;
     params->hello_us = (uint64_t) param_int(&hello_timeout) * 1000;
     params->pending_us = (uint64_t) param_int(&pending_timeout) * 1000;
@@ -467,6 +477,7 @@ static void listener_add(struct tcp_module *tcp, const struct netif *netif)
         return;
     }
     address->port = sock_addr_port(&bound);
+    address->interface = if_nametoindex(netif->name);
     if (netif->loopback && address->speed_mbps == 0) {
         address->speed_mbps = LOOPBACK_MBPS;
     }

@@ -51,6 +51,7 @@ struct tcp_params {
     size_t tx_queue_bytes;
     size_t piece_bytes;
     int sndbuf, rcvbuf;
+    unsigned links; /* to a peer; 0: one for each pair of interfaces in a subnet */
     uint64_t connect_us, hello_us, pending_us, flush_us;
 };
 

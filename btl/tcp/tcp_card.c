@@ -146,16 +146,18 @@ static bool is_private(const struct tcp_address *address)
            (b[0] == 169 && b[1] == 254) || (b[0] == 100 && (b[1] & 0xc0) == 64);
 }
 
-/* How good a way from this address of mine to that one is: 0 (none) to 3. */
-static int pair_class(const struct tcp_address *mine, const struct tcp_address *peer)
+enum way { NO_WAY, OTHER_KIND, SAME_KIND, SAME_SUBNET };
+
+/* How good a way from this address of mine to that one is. */
+static enum way pair_class(const struct tcp_address *mine, const struct tcp_address *peer)
 {
     if (mine->family != peer->family || is_loopback(mine) != is_loopback(peer)) {
-        return 0;
+        return NO_WAY;
     }
     if (mine->prefix == peer->prefix && same_prefix(mine->bytes, peer->bytes, peer->prefix)) {
-        return 3;
+        return SAME_SUBNET;
     }
-    return is_private(mine) == is_private(peer) ? 2 : 1;
+    return is_private(mine) == is_private(peer) ? SAME_KIND : OTHER_KIND;
 }
 
 static bool is_mine(const struct tcp_card *mine, const struct tcp_address *address)
@@ -212,6 +214,54 @@ size_t tcp_pair(size_t order[TCP_CARD_ADDRESSES], const struct tcp_card *mine,
         count++;
     }
     return count;
+}
+
+/* My interface in the subnet of a peer's address; 0: none. */
+static unsigned interface_to(const struct tcp_card *mine, const struct tcp_address *address)
+{
+    for (size_t i = 0; i < mine->count; i++) {
+        if (!is_loopback(address) && pair_class(&mine->addresses[i], address) == SAME_SUBNET) {
+            return mine->addresses[i].interface;
+        }
+    }
+    return 0;
+}
+
+/* The address first, then the best one over each other interface. */
+static size_t distinct_ways(size_t ways[TCP_CARD_ADDRESSES + 1], const struct tcp_card *mine,
+                            const struct tcp_card *peer, size_t first)
+{
+    size_t order[TCP_CARD_ADDRESSES], count = 1;
+    unsigned used[TCP_CARD_ADDRESSES + 1] = {interface_to(mine, &peer->addresses[first])};
+    size_t candidates = tcp_pair(order, mine, peer);
+
+    ways[0] = first;
+    for (size_t i = 0; i < candidates; i++) {
+        unsigned interface = interface_to(mine, &peer->addresses[order[i]]);
+        bool new = interface != 0;
+        for (size_t at = 0; at < count && new; at++) {
+            new = used[at] != interface;
+        }
+        if (new) {
+            used[count] = interface;
+            ways[count++] = order[i];
+        }
+    }
+    return count;
+}
+
+size_t tcp_pair_more(size_t more[TCP_LANES], const struct tcp_card *mine,
+                     const struct tcp_card *peer, size_t first, size_t wanted)
+{
+    size_t ways[TCP_CARD_ADDRESSES + 1];
+    size_t found = distinct_ways(ways, mine, peer, first);
+    size_t count = wanted > 0 ? wanted : mine->netstack == peer->netstack ? 1 : found;
+
+    count = count <= TCP_LANES ? count : TCP_LANES + 1;
+    for (size_t i = 1; i < count; i++) {
+        more[i - 1] = ways[i % found];
+    }
+    return count - 1;
 }
 
 uint64_t tcp_netstack(void)

@@ -10,6 +10,7 @@
 
 #include <base/netif.h>
 #include <base/sock.h>
+#include <btl/tcp/tcp_wire.h>
 
 enum {
     TCP_CARD_VERSION = 1,
@@ -22,6 +23,7 @@ struct tcp_address {
     unsigned prefix;
     uint16_t port;
     uint32_t speed_mbps;
+    unsigned interface; /* of my own: its index; not in a card's bytes */
     uint8_t bytes[16];
 };
 
@@ -46,6 +48,12 @@ void tcp_address_sock(struct sock_addr *addr, const struct tcp_address *address)
  * left out. Returns how many indices it wrote. */
 size_t tcp_pair(size_t order[TCP_CARD_ADDRESSES], const struct tcp_card *mine,
                 const struct tcp_card *peer);
+
+/* The peer's addresses for links beside the one to the address first: one in a subnet of each other
+ * interface of mine; wanted links in all go around those and the first. wanted 0: as many as there
+ * are such interfaces, but none within a network stack. Returns how many indices it wrote. */
+size_t tcp_pair_more(size_t more[TCP_LANES], const struct tcp_card *mine,
+                     const struct tcp_card *peer, size_t first, size_t wanted);
 
 /* A number for this host's network stack: from the boot and the network namespace. */
 uint64_t tcp_netstack(void);

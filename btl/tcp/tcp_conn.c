@@ -4,6 +4,7 @@
 #include <base/fault.h>
 #include <base/log.h>
 #include <btl/tcp/tcp_conn.h>
+#include <btl/tcp/tcp_lane.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -119,35 +120,40 @@ static void attempt_failed(struct tcp_conn *conn, bool passing, uint64_t pause_u
     char place[80], text[200];
     struct sock_addr addr;
 
-    tcp_address_sock(&addr, &ep->card.addresses[ep->order[ep->order_at]]);
+    tcp_address_sock(&addr, &ep->card.addresses[conn->address]);
     snprintf(text, sizeof(text), "%s: %s", sock_addr_print(&addr, place, sizeof(place)), why);
     tcp_conn_close(conn);
-    tcp_endpoint_conn_failed(ep, passing, pause_us, text);
+    if (conn->lane > 0) {
+        tcp_lane_conn_failed(ep, conn->lane, text);
+    } else {
+        tcp_endpoint_conn_failed(ep, passing, pause_us, text);
+    }
 }
 
-int tcp_conn_start(tcp_endpoint *ep)
+struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address)
 {
     struct tcp_module *tcp = ep->tcp;
     struct sock_addr addr;
     char place[80];
 
-    tcp_address_sock(&addr, &ep->card.addresses[ep->order[ep->order_at]]);
+    tcp_address_sock(&addr, &ep->card.addresses[address]);
     struct fault fault = fault_at("btl.tcp.connect");
     int fd = fault.action == FAULT_ERROR ? -(int) fault.value : sock_connect(&addr);
     if (fd < 0) {
         log_info(LOG_BTL, "tcp: %s: %s: %s", ORTE_NAME_PRINT(&ep->name),
                  sock_addr_print(&addr, place, sizeof(place)), strerror(-fd));
-        return OPAL_ERR_UNREACH;
+        return NULL;
     }
     socket_options(&tcp->params, fd);
     struct tcp_conn *conn = conn_create(tcp, fd, CONN_CONNECTING, tcp->params.connect_us);
     if (!conn) {
         fd_close(&fd);
-        return OPAL_ERR_OUT_OF_RESOURCE;
+        return NULL;
     }
     conn->ep = ep;
-    ep->conn = conn;
-    return OPAL_SUCCESS;
+    conn->lane = lane;
+    conn->address = address;
+    return conn;
 }
 
 static void connected(struct tcp_conn *conn)
@@ -169,6 +175,7 @@ static void challenged(struct tcp_conn *conn)
 {
     struct tcp_module *tcp = conn->tcp;
     struct tcp_hello hello = {
+        .lane = (uint16_t) conn->lane,
         .from = tcp->me,
         .to = conn->ep->name,
         .incarnation = tcp->card.incarnation,
@@ -217,8 +224,15 @@ static void accepted(struct tcp_conn *conn, uint64_t incarnation)
         return;
     }
     int fd = conn_detach(conn);
+    if (conn->lane > 0) {
+        tcp_lane_up(ep, conn->lane, fd);
+        return;
+    }
     ep->conn = NULL;
     tcp_endpoint_up(ep, fd, incarnation);
+    if (ep->state == EP_UP) {
+        tcp_lanes_open(ep);
+    }
 }
 
 static void welcomed(struct tcp_conn *conn)
@@ -348,7 +362,8 @@ static void answer(struct tcp_conn *conn, const struct tcp_hello *hello,
     struct tcp_module *tcp = conn->tcp;
     tcp_endpoint *ep = NULL;
     struct tcp_welcome welcome = {
-        .verdict = tcp_endpoint_judge(tcp, hello, &ep),
+        .verdict =
+            hello->lane > 0 ? tcp_lane_judge(tcp, hello, &ep) : tcp_endpoint_judge(tcp, hello, &ep),
         .incarnation = tcp->card.incarnation,
     };
 
@@ -358,7 +373,11 @@ static void answer(struct tcp_conn *conn, const struct tcp_hello *hello,
         tcp_conn_close(conn);
         return;
     }
-    tcp_endpoint_up(ep, conn_detach(conn), hello->incarnation);
+    if (hello->lane > 0) {
+        tcp_lane_up(ep, hello->lane, conn_detach(conn));
+    } else {
+        tcp_endpoint_up(ep, conn_detach(conn), hello->incarnation);
+    }
 }
 
 static void greeted(struct tcp_conn *conn)

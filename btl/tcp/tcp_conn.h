@@ -17,6 +17,8 @@ struct tcp_conn {
     struct list link; /* in the module's conns */
     struct tcp_module *tcp;
     tcp_endpoint *ep; /* initiator's; NULL: accepted */
+    unsigned lane;    /* initiator: 0, or the lane that it is to be */
+    size_t address;   /* initiator: of ep's card */
     enum conn_phase phase;
     uint64_t deadline_us;
     uint8_t challenge[TCP_CHALLENGE_BYTES];
@@ -25,8 +27,9 @@ struct tcp_conn {
     size_t got; /* bytes of the message that it waits for */
 };
 
-/* Starts a connect to the endpoint's current address. */
-int tcp_conn_start(tcp_endpoint *ep) KEEL_MUST_CHECK;
+/* Starts a connect to an address of the endpoint's card. NULL: it cannot be reached, or there is no
+ * memory. */
+struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address) KEEL_MUST_CHECK;
 /* Takes what waits at a listener; returns how many. */
 int tcp_conn_accept(struct tcp_module *tcp, int listener);
 /* The socket is ready: goes on with the set-up; the conn may be gone after it. */

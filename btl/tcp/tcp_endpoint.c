@@ -2,8 +2,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
-#include <btl/tcp/tcp_conn.h>
-#include <btl/tcp/tcp_link.h>
+#include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
@@ -117,6 +116,7 @@ static void endpoint_cut(tcp_endpoint *ep, enum ep_state state, int status)
         tcp_link_close(ep->tcp_link);
         ep->tcp_link = NULL;
     }
+    tcp_lanes_close(ep);
     set_state(ep, state);
     tcp_send_fail(ep, status);
     tcp_rdma_fail(ep, status);
@@ -147,10 +147,16 @@ static void endpoint_end(tcp_endpoint *ep)
     }
 }
 
+static bool nothing_half_written(struct tcp_link *link)
+{
+    return list_empty(&link->out);
+}
+
 static bool in_flight(const tcp_endpoint *ep)
 {
     return !list_empty(&ep->small) || !list_empty(&ep->bulk) || !list_empty(&ep->ops) ||
-           rdma_am_peer_active(&ep->am) || (ep->tcp_link && !list_empty(&ep->tcp_link->out));
+           rdma_am_peer_active(&ep->am) || (ep->tcp_link && !list_empty(&ep->tcp_link->out)) ||
+           !tcp_lanes_all(ep, nothing_half_written);
 }
 
 void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why)
@@ -304,6 +310,7 @@ void tcp_endpoint_want(tcp_endpoint *ep)
 {
     if (ep->state == EP_UP) {
         tcp_link_wake(ep->tcp_link);
+        tcp_lanes_wake(ep);
     } else if (ep->state == EP_IDLE) {
         const struct tcp_params *params = &ep->tcp->params;
         ep->order_at = 0;
@@ -317,7 +324,8 @@ void tcp_endpoint_want(tcp_endpoint *ep)
 static void endpoint_connect(tcp_endpoint *ep)
 {
     for (; ep->order_at < ep->order_count; ep->order_at++) {
-        if (tcp_conn_start(ep) == OPAL_SUCCESS) {
+        ep->conn = tcp_conn_start(ep, 0, ep->order[ep->order_at]);
+        if (ep->conn) {
             set_state(ep, EP_CONNECTING);
             return;
         }
@@ -419,7 +427,7 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
         tcp_conn_close(ep->conn);
         ep->conn = NULL;
     }
-    struct tcp_link *link = tcp_link_create(ep, fd);
+    struct tcp_link *link = tcp_link_create(ep, fd, 0);
     if (!link) {
         fd_close(&fd);
         tcp_endpoint_break(ep, OPAL_ERR_OUT_OF_RESOURCE, "out of memory");
@@ -433,7 +441,7 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
 
 /* ---- checkpoint and restart ---- */
 
-static bool peer_has_all(const struct tcp_link *link)
+static bool peer_has_all(struct tcp_link *link)
 {
     int left = 0;
 
@@ -442,13 +450,15 @@ static bool peer_has_all(const struct tcp_link *link)
 
 bool tcp_endpoint_is_quiet(const tcp_endpoint *ep)
 {
-    return !in_flight(ep) && list_empty(&ep->done) && (!ep->tcp_link || peer_has_all(ep->tcp_link));
+    return !in_flight(ep) && list_empty(&ep->done) &&
+           (!ep->tcp_link || peer_has_all(ep->tcp_link)) && tcp_lanes_all(ep, peer_has_all);
 }
 
 /* The peer, when it still runs, is told that the link ends on purpose. */
 static void endpoint_restart(tcp_endpoint *ep)
 {
     if (ep->tcp_link && !in_flight(ep)) {
+        (void) tcp_lanes_all(ep, tcp_link_say_bye);
         (void) tcp_link_say_bye(ep->tcp_link);
     }
     endpoint_cut(ep, EP_IDLE, OPAL_ERR_UNREACH);
@@ -503,7 +513,8 @@ static bool all_flushed(void *arg)
 
     for (size_t i = 0; i < closing->count; i++) {
         const tcp_endpoint *ep = closing->eps[i];
-        if (ep->promised > 0 || (ep->tcp_link && !list_empty(&ep->tcp_link->out))) {
+        if (ep->promised > 0 || (ep->tcp_link && !list_empty(&ep->tcp_link->out)) ||
+            !tcp_lanes_all(ep, nothing_half_written)) {
             return false;
         }
     }
@@ -516,11 +527,17 @@ static bool all_acknowledged(void *arg)
     const struct closing *closing = arg;
 
     for (size_t i = 0; i < closing->count; i++) {
-        const struct tcp_link *link = closing->eps[i]->tcp_link;
-        if (link && !peer_has_all(link)) {
+        struct tcp_link *link = closing->eps[i]->tcp_link;
+        if ((link && !peer_has_all(link)) || !tcp_lanes_all(closing->eps[i], peer_has_all)) {
             return false;
         }
     }
+    return true;
+}
+
+static bool is_awake(struct tcp_link *link)
+{
+    tcp_link_wake(link);
     return true;
 }
 
@@ -535,6 +552,7 @@ static void endpoint_leave(tcp_endpoint *ep)
     if (ep->tcp_link) {
         tcp_link_wake(ep->tcp_link);
     }
+    (void) tcp_lanes_all(ep, is_awake);
 }
 
 static bool all_said_bye(void *arg)
@@ -544,6 +562,7 @@ static bool all_said_bye(void *arg)
 
     for (size_t i = 0; i < closing->count; i++) {
         struct tcp_link *link = closing->eps[i]->tcp_link;
+        all = tcp_lanes_all(closing->eps[i], tcp_link_say_bye) && all;
         all = (!link || tcp_link_say_bye(link)) && all;
     }
     return all;

@@ -6,6 +6,7 @@
 
 struct tcp_conn;
 struct tcp_link;
+struct tcp_lanes;
 
 /* IDLE -> WAITING (a send came) -> CONNECTING -> UP, back to WAITING after a failure that may pass,
  * to CARD while the host looks for the peer's card. UP -> IDLE when the peer said BYE. BROKEN lasts
@@ -53,6 +54,7 @@ struct mca_btl_base_endpoint_t {
     struct tcp_conn *conn; /* CONNECTING; owned */
 
     struct tcp_link *tcp_link; /* UP; owned */
+    struct tcp_lanes *lanes;   /* owned; NULL: none */
     uint64_t incarnation;      /* of the peer at the link's other end */
 
     /* What is to be written. */

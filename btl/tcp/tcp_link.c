@@ -3,7 +3,7 @@
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/sock.h>
-#include <btl/tcp/tcp_link.h>
+#include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static const uint8_t zeros[4096];
 
 /* ---- life ---- */
 
-struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd)
+struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd, unsigned lane)
 {
     struct tcp_link *link = calloc(1, sizeof(*link));
     void *buffer;
@@ -47,6 +47,7 @@ struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd)
     }
     link->source = (struct tcp_source){.kind = TCP_SOURCE_LINK, .fd = fd};
     link->ep = ep;
+    link->lane = lane;
     link->rx.buffer = buffer;
     link->credit = TX_CREDIT;
     list_init(&link->active);
@@ -88,7 +89,8 @@ void tcp_link_wake(struct tcp_link *link)
 
 bool tcp_link_busy(const struct tcp_link *link)
 {
-    return !list_empty(&link->out) || !list_empty(&link->ep->small) || !list_empty(&link->ep->bulk);
+    return !list_empty(&link->out) || !list_empty(&link->ep->bulk) ||
+           (link->lane == 0 && !list_empty(&link->ep->small));
 }
 
 /* ---- writing ---- */
@@ -164,7 +166,7 @@ static struct tcp_item *next_item(struct tcp_link *link)
     tcp_endpoint *ep = link->ep;
     bool bulk = !list_empty(&ep->bulk);
 
-    if (!list_empty(&ep->small) && (!bulk || link->credit > 0)) {
+    if (link->lane == 0 && !list_empty(&ep->small) && (!bulk || link->credit > 0)) {
         struct tcp_item *item = container_of(list_pop(&ep->small), struct tcp_item, link);
         link->credit -= item->total < link->credit ? item->total : link->credit;
         return item;
@@ -262,9 +264,10 @@ void tcp_link_write(struct tcp_link *link)
             return;
         }
         link->blocked = 0;
+        link->used = true;
         out_advance(link, (size_t) written);
-        if ((size_t) written < batch.bytes) {
-            return;
+        if ((size_t) written < batch.bytes || link->ep->lanes) {
+            return; /* what is left may find room on another link */
         }
     }
 }
@@ -543,7 +546,9 @@ static int rx_parse(struct tcp_link *link)
 /* The stream ended, or the socket failed. */
 static void link_ended(struct tcp_link *link, int error)
 {
-    if (link->bye) {
+    if (link->lane > 0 && (link->bye || !link->used)) {
+        tcp_lane_left(link);
+    } else if (link->bye) {
         tcp_endpoint_left(link->ep);
     } else {
         link_break(link, OPAL_ERR_UNREACH, error ? strerror(error) : "closed by the peer");
@@ -562,6 +567,7 @@ static int link_read(struct tcp_link *link)
             break;
         }
         events++;
+        link->used = true;
         rx_account(&link->rx, (size_t) read);
         if (rx_parse(link) != OPAL_SUCCESS) {
             link_break(link, OPAL_ERR_UNREACH, "sent what is no frame of ours");

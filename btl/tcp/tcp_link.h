@@ -22,6 +22,7 @@ struct tcp_link {
     struct tcp_source source; /* first */
     struct tcp_ended ended;
     tcp_endpoint *ep;
+    unsigned lane;      /* 0: the first link, which all but pieces of puts and gets go over */
     struct list active; /* in the module's active, unless it is quiet */
     unsigned idle;      /* passes since something moved */
     struct list out;    /* items being written; only the first is written in part */
@@ -30,12 +31,13 @@ struct tcp_link {
     unsigned skip;      /* passes to go until the next try */
     int error;          /* errno of a failed write, for progress to find */
     bool reading;       /* up the stack */
+    bool used;          /* bytes went over it */
     bool bye;           /* the peer said it */
     bool bye_said;      /* by me */
     struct tcp_rx rx;
 };
 
-struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd);
+struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd, unsigned lane);
 /* Closes the socket; the memory goes with the outermost tcp_leave. */
 void tcp_link_close(struct tcp_link *link);
 /* Sees to it that progress polls it. */

@@ -211,6 +211,7 @@ static int answer_done(tcp_endpoint *ep, uint64_t id, int status)
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     list_append(&ep->small, &item->link);
+    tcp_endpoint_want(ep); /* what it answers may have come over a lane, while the link rests */
     return OPAL_SUCCESS;
 }
 
@@ -265,6 +266,7 @@ int tcp_rdma_serve_get(tcp_endpoint *ep, const struct tcp_frame *frame)
     trailer_set(item, OPAL_SUCCESS);
     item->total += item->trailer_size;
     list_append(&ep->bulk, &item->link);
+    tcp_endpoint_want(ep);
     return OPAL_SUCCESS;
 }
 

@@ -142,6 +142,7 @@ int tcp_frame_decode(struct tcp_frame *frame, const uint8_t *data, size_t availa
 /* The three messages of the set-up. */
 
 enum { KIND_CHALLENGE = 1, KIND_HELLO = 2, KIND_WELCOME = 3 };
+enum { LANE_AT = 6 }; /* in a hello */
 enum { HELLO_SIGNED = TCP_HELLO_BYTES - MAC_BYTES, WELCOME_SIGNED = TCP_WELCOME_BYTES - MAC_BYTES };
 
 static const uint8_t magic[4] = {'K', 'L', 't', 'c'};
@@ -170,7 +171,9 @@ bool tcp_hello_plausible(const uint8_t *in, size_t size)
     uint8_t start[TCP_PREFIX_BYTES];
 
     start_encode(start, KIND_HELLO, 0);
-    return memcmp(in, start, size < sizeof(start) ? size : sizeof(start)) == 0;
+    return memcmp(in, start, size < LANE_AT ? size : LANE_AT) == 0 &&
+           (size <= LANE_AT || in[LANE_AT] <= TCP_LANES) &&
+           (size <= LANE_AT + 1 || in[LANE_AT + 1] == 0);
 }
 
 void tcp_challenge_encode(uint8_t out[TCP_CHALLENGE_BYTES], const uint8_t nonce[TCP_NONCE_BYTES])
@@ -200,7 +203,7 @@ static void hello_mac(uint8_t mac[MAC_BYTES], const uint8_t *hello, const uint8_
 void tcp_hello_encode(uint8_t out[TCP_HELLO_BYTES], const struct tcp_hello *hello,
                       const uint8_t challenge[TCP_CHALLENGE_BYTES], const uint8_t key[KEY_BYTES])
 {
-    start_encode(out, KIND_HELLO, 0);
+    start_encode(out, KIND_HELLO, hello->lane);
     put_le32(out + 8, hello->from.jobid);
     put_le32(out + 12, hello->from.vpid);
     put_le32(out + 16, hello->to.jobid);
@@ -217,7 +220,8 @@ int tcp_hello_decode(struct tcp_hello *hello, const uint8_t in[TCP_HELLO_BYTES])
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (get_le16(in + 6) != 0) {
+    hello->lane = get_le16(in + LANE_AT);
+    if (hello->lane > TCP_LANES) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
     hello->from = (orte_process_name_t){get_le32(in + 8), get_le32(in + 12)};

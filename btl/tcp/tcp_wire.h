@@ -2,7 +2,7 @@
  * functions between bytes and structs, no I/O. docs/wire.md draws them.
  *
  *   acceptor  -> CHALLENGE  magic version kind 0  nonce[16]
- *   initiator -> HELLO      magic version kind 0  from to incarnation nonce[16] mac[32]
+ *   initiator -> HELLO      magic version kind lane  from to incarnation nonce[16] mac[32]
  *   acceptor  -> WELCOME    magic version kind verdict  incarnation mac[32]
  *
  * A frame is a prefix {type 1, tag 1, zero 2, length 4}, where length counts the bytes behind the
@@ -61,7 +61,8 @@ enum {
     TCP_NONCE_BYTES = 16,
     TCP_CHALLENGE_BYTES = 24,
     TCP_HELLO_BYTES = 80,
-    TCP_WELCOME_BYTES = 48
+    TCP_WELCOME_BYTES = 48,
+    TCP_LANES = 7, /* most links to a peer beside the first */
 };
 
 enum tcp_verdict {
@@ -72,6 +73,7 @@ enum tcp_verdict {
 };
 
 struct tcp_hello {
+    uint16_t lane; /* 0: the link that a peer must have; else a further one, at most TCP_LANES */
     orte_process_name_t from, to;
     uint64_t incarnation;
     uint8_t nonce[TCP_NONCE_BYTES];

@@ -243,10 +243,12 @@ int raw_connect(struct tcp_host *host, uint8_t challenge[TCP_CHALLENGE_BYTES])
     return fd;
 }
 
-void raw_hello(uint8_t out[TCP_HELLO_BYTES], struct tcp_host *host, int rank, uint64_t incarnation,
-               const uint8_t challenge[TCP_CHALLENGE_BYTES])
+static void lane_hello(uint8_t out[TCP_HELLO_BYTES], struct tcp_host *host, int rank,
+                       uint64_t incarnation, unsigned lane,
+                       const uint8_t challenge[TCP_CHALLENGE_BYTES])
 {
-    struct tcp_hello hello = {.from = host->procs[rank].proc_name,
+    struct tcp_hello hello = {.lane = (uint16_t) lane,
+                              .from = host->procs[rank].proc_name,
                               .to = host->procs[host->rank].proc_name,
                               .incarnation = incarnation};
 
@@ -254,13 +256,25 @@ void raw_hello(uint8_t out[TCP_HELLO_BYTES], struct tcp_host *host, int rank, ui
     tcp_hello_encode(out, &hello, challenge, tcp_host_key);
 }
 
+void raw_hello(uint8_t out[TCP_HELLO_BYTES], struct tcp_host *host, int rank, uint64_t incarnation,
+               const uint8_t challenge[TCP_CHALLENGE_BYTES])
+{
+    lane_hello(out, host, rank, incarnation, 0, challenge);
+}
+
 int raw_open(struct tcp_host *host, int rank, uint64_t incarnation, enum tcp_verdict *verdict)
+{
+    return raw_open_lane(host, rank, incarnation, 0, verdict);
+}
+
+int raw_open_lane(struct tcp_host *host, int rank, uint64_t incarnation, unsigned lane,
+                  enum tcp_verdict *verdict)
 {
     uint8_t challenge[TCP_CHALLENGE_BYTES], hello[TCP_HELLO_BYTES], answer[TCP_WELCOME_BYTES];
     struct tcp_welcome welcome;
 
     int fd = raw_connect(host, challenge);
-    raw_hello(hello, host, rank, incarnation, challenge);
+    lane_hello(hello, host, rank, incarnation, lane, challenge);
     raw_write(fd, hello, sizeof(hello));
     raw_read(fd, answer, sizeof(answer));
     ck_assert_int_eq(tcp_welcome_decode(&welcome, answer, challenge, hello, tcp_host_key),

@@ -163,6 +163,46 @@ START_TEST(an_address_of_mine_is_not_another_hosts)
 }
 END_TEST
 
+static void check_more(const struct tcp_card *mine, const struct tcp_card *peer, size_t first,
+                       size_t wanted, size_t count, const size_t *expected)
+{
+    size_t more[TCP_LANES];
+
+    ck_assert_uint_eq(tcp_pair_more(more, mine, peer, first, wanted), count);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(more[i], expected[i]);
+    }
+}
+
+START_TEST(more_links_take_other_interfaces)
+{
+    struct tcp_card mine = {.netstack = 1}, peer = {.netstack = 2}, here = {.netstack = 1};
+
+    add(&mine, "10.1.0.1", 24, 1, 1000);
+    add(&mine, "10.2.0.1", 24, 1, 1000);
+    add(&mine, "fd00::1", 64, 1, 1000); /* of the first interface, too */
+    add(&mine, "10.3.0.1", 24, 1, 1000);
+    mine.addresses[0].interface = mine.addresses[2].interface = 2;
+    mine.addresses[1].interface = 3;
+    mine.addresses[3].interface = 4;
+    add(&peer, "10.1.0.2", 24, 1, 1000);
+    add(&peer, "10.2.0.2", 24, 1, 1000);
+    add(&peer, "fd00::2", 64, 1, 1000);
+    add(&peer, "10.9.0.2", 24, 1, 1000); /* in no subnet of mine */
+    check_more(&mine, &peer, 0, 0, 1, (const size_t[]){1});
+    check_more(&mine, &peer, 1, 0, 1, (const size_t[]){0});
+    check_more(&mine, &peer, 2, 0, 1, (const size_t[]){1});
+    check_more(&mine, &peer, 0, 1, 0, NULL);
+    check_more(&mine, &peer, 0, 4, 3, (const size_t[]){1, 0, 1});
+    check_more(&mine, &peer, 0, 100, TCP_LANES, (const size_t[]){1, 0, 1, 0, 1, 0, 1});
+    /* within one network stack the wire is memory, and one link is as good */
+    add(&here, "10.1.0.1", 24, 2, 1000);
+    add(&here, "10.2.0.1", 24, 2, 1000);
+    check_more(&mine, &here, 0, 0, 0, NULL);
+    check_more(&mine, &here, 0, 3, 2, (const size_t[]){1, 0});
+}
+END_TEST
+
 START_TEST(netstack_is_stable)
 {
     ck_assert_int_eq(crypto_open(), ORTE_SUCCESS);
@@ -172,4 +212,5 @@ END_TEST
 
 UNIT_MAIN("tcp-card", card_has_these_bytes, hostile_cards_are_refused, port_zero_is_refused,
           same_subnet_comes_first, families_do_not_mix, loopback_stays_in_its_network_stack,
-          an_address_of_mine_is_not_another_hosts, netstack_is_stable)
+          an_address_of_mine_is_not_another_hosts, more_links_take_other_interfaces,
+          netstack_is_stable)
