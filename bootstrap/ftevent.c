@@ -6,8 +6,9 @@
 #include <btl/base.h>
 #include <keel/keel.h>
 
-/* So many passes without an event mean that nothing is left to be read. */
-#define EMPTY_PASSES 64
+/* So many passes without an event mean that nothing is left to be read: idle rails are polled now and
+ * then only (btl/framework.c), and quiet sockets now and then by those. */
+#define EMPTY_PASSES 2048
 /* A bound for the above: more than any queue holds. */
 #define PASSES_MAX (1 << 20)
 
@@ -17,6 +18,9 @@ static int data_plane(int state)
         return process_has_data_plane() ? ORTE_ERR_RESOURCE_BUSY : ORTE_SUCCESS;
     }
     int status = btl_ft_event(state);
+    if (state == OPAL_CRS_RESTART) {
+        process_restore_rails();
+    }
     process_data_plane_leave();
     return status;
 }
@@ -57,6 +61,9 @@ static int restart(void)
     }
     int first = data_plane(OPAL_CRS_RESTART);
     status = keel_fence(); /* publishes the new cards */
+    if (status == ORTE_SUCCESS) {
+        status = keel_fence(); /* nobody sends before everybody has them */
+    }
     return first == ORTE_SUCCESS ? status : first;
 }
 

@@ -44,6 +44,11 @@ int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endp
 void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
                       const char *format, ...) KEEL_PRINTF(4, 5);
 
+/* Who is told, inside btl_report_error, that a module (the outermost, as btl_modules has it) lost a
+ * peer, or with proc NULL and FATAL all of them. One at a time; NULL: nobody. */
+void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
+                    void *arg);
+
 /* What every module's table may use as it is. */
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                      mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
@@ -73,7 +78,8 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endpoin
 int btl_module_ft_event(mca_btl_base_module_t *module, int state,
                         int (*restart)(mca_btl_base_module_t *module));
 /* That of all open modules; the first error. All ranks go through it together: after RESTART they
- * have to pass a fence, which shows the new cards, before they use the modules. */
+ * pass a fence, which shows the new cards, and one more, so that everybody has them before anybody
+ * uses the modules. */
 int btl_ft_event(int state);
 /* The key of the card of a module's life: "btl.tcp", and after RESTART "btl.tcp.1". */
 #define BTL_CARD_KEY 64

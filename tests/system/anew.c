@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define TAG 60
-#define MESSAGES 2000
+#define MESSAGES 500
 
 static unsigned long received, completed, accepted;
 static orte_process_name_t right;
@@ -71,30 +71,35 @@ static void all_arrive(unsigned long all)
     while (received < all || completed < accepted) {
         keel_progress();
     }
-    must(received == all && completed == accepted);
     must(keel_fence() == ORTE_SUCCESS);
 }
 
-static void one_round(void)
+/* expected: what has come in all. A neighbour may be ahead of me, but not past the next fence. */
+static unsigned long one_round(unsigned long expected)
 {
-    unsigned long before = received;
     size_t sizes[] = {8, rail->btl->btl_max_send_size};
     for (int i = 0; i < 2; i++) {
         send_some(sizes[i], MESSAGES / 10); /* unread as yet, some of them */
+        expected += MESSAGES / 10;
         must(keel_ft_event(OPAL_CRS_CHECKPOINT) == ORTE_SUCCESS);
-        must(completed == accepted && received == before + MESSAGES / 10);
+        if (completed != accepted || received != expected) {
+            keel_abort(3, "at a checkpoint: %lu of %lu sends completed, %lu of %lu messages came",
+                       completed, accepted, received, expected);
+        }
         must(try_one(8) == OPAL_ERR_OUT_OF_RESOURCE);
         must(keel_fence() == ORTE_SUCCESS);
         must(keel_ft_event(i ? OPAL_CRS_RESTART : OPAL_CRS_CONTINUE) == ORTE_SUCCESS);
         send_some(sizes[1 - i], MESSAGES);
-        before += MESSAGES / 10 + MESSAGES;
-        all_arrive(before);
+        expected += MESSAGES;
+        all_arrive(expected);
     }
+    return expected;
 }
 
 int main(int argc, char **argv)
 {
     size_t count;
+    unsigned long expected = 0;
     if (keel_init(NULL) != ORTE_SUCCESS) {
         return 2;
     }
@@ -107,7 +112,7 @@ int main(int argc, char **argv)
     must(keel_ft_event(OPAL_CRS_NONE - 1) == ORTE_ERR_BAD_PARAM);
     must(keel_fence() == ORTE_SUCCESS);
     for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 1); i++) {
-        one_round();
+        expected = one_round(expected);
     }
     printf("%s\n", rail->btl->btl_component->btl_version.mca_component_name);
     return keel_finalize() == ORTE_SUCCESS ? 0 : 4;
