@@ -32,6 +32,11 @@ static struct param finalize_timeout = {
     .unit = "s",
     .help = "How long keel_finalize waits for the other ranks; 0: as long as it takes"};
 
+struct watch {
+    keel_rails_fn changed;
+    void *arg;
+};
+
 struct keel {
     struct keel_options options;
     struct self self;
@@ -43,6 +48,8 @@ struct keel {
     struct host host;
     struct bml *bml;         /* NULL without the data plane */
     opal_proc_t **proc_list; /* pointers into host.procs, for add_procs */
+    struct watch *watches;   /* owned */
+    size_t watch_count;
     bool btl_is_open;
     atomic_bool polling; /* a thread, poller, is in the data plane */
     pthread_t poller;
@@ -85,6 +92,14 @@ static void data_plane_leave(struct keel *keel)
     atomic_store_explicit(&keel->polling, false, memory_order_release);
 }
 
+static void rails_changed(void *arg, opal_proc_t *proc)
+{
+    struct keel *keel = arg;
+    for (size_t i = 0; i < keel->watch_count; i++) {
+        keel->watches[i].changed(&proc->proc_name, keel->watches[i].arg);
+    }
+}
+
 static int poll_data_plane(void *arg)
 {
     struct keel *keel = arg;
@@ -92,6 +107,9 @@ static int poll_data_plane(void *arg)
         return 0;
     }
     int events = btl_progress();
+    if (keel->bml && bml_has_news(keel->bml)) {
+        bml_settle(keel->bml, rails_changed, keel);
+    }
     data_plane_leave(keel);
     return events;
 }
@@ -272,6 +290,7 @@ static void tear_down(struct keel *keel)
         keel->btl_is_open = false;
     }
     free(keel->proc_list);
+    free(keel->watches);
     if (keel->backend) {
         keel->backend->ops->leave(keel->backend);
     }
@@ -528,6 +547,24 @@ const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *coun
     return bml_rails(the_keel->bml, proc, count);
 }
 
+int keel_rails_watch(keel_rails_fn changed, void *arg)
+{
+    struct keel *keel = the_keel;
+    if (!keel) {
+        return ORTE_ERROR;
+    }
+    if (!changed) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    struct watch *watches = realloc(keel->watches, (keel->watch_count + 1) * sizeof(*watches));
+    if (!watches) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    keel->watches = watches;
+    watches[keel->watch_count++] = (struct watch){changed, arg};
+    return ORTE_SUCCESS;
+}
+
 opal_proc_t *keel_proc(const orte_process_name_t *peer)
 {
     if (!the_keel || !the_keel->host.procs || !peer || peer->jobid != the_keel->self.name.jobid ||
@@ -572,4 +609,11 @@ bool process_data_plane_enter(void)
 void process_data_plane_leave(void)
 {
     data_plane_leave(the_keel);
+}
+
+void process_restore_rails(void)
+{
+    if (the_keel->bml) {
+        bml_restore(the_keel->bml, rails_changed, the_keel);
+    }
 }

@@ -18,5 +18,7 @@ bool process_has_data_plane(void);
  * is, or there is none. */
 bool process_data_plane_enter(void);
 void process_data_plane_leave(void);
+/* After a restart, inside the data plane: rails that failed count again. */
+void process_restore_rails(void);
 
 #endif

@@ -8,16 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FAILED (-1.0)
+
+struct rail_set {
+    struct rail_set *older; /* owned: callers may still look at it */
+    size_t count;
+    struct keel_rail rails[];
+};
+
 /* A peer and its rails. */
 struct bml_peer {
-    opal_proc_t *proc;       /* borrowed */
-    struct keel_rail *rails; /* owned */
-    size_t count;
+    opal_proc_t *proc;      /* borrowed */
+    struct rail_set *rails; /* owned */
+    /* Owned; NULL: none. Not used, with weight FAILED or any other; their endpoints stay, for
+     * callers that have them. */
+    struct rail_set *aside;
+};
+
+/* What a module reported: proc is lost to it, or (NULL) everybody. */
+struct failure {
+    struct failure *next;
+    mca_btl_base_module_t *module;
+    opal_proc_t *proc;
 };
 
 struct bml {
     struct bml_peer *peers; /* sorted by the proc's address */
     size_t count;
+    struct failure *failures; /* owned; not settled yet */
 };
 
 /* Best first. */
@@ -71,14 +89,47 @@ static struct bml_peer *find_peer(const struct bml *bml, const opal_proc_t *proc
                            : bsearch(&key, bml->peers, bml->count, sizeof(key), compare_peers);
 }
 
+/* Inside a module: the peer is looked at later. */
+static void note_failure(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc)
+{
+    struct bml *bml = arg;
+    struct failure *failure = malloc(sizeof(*failure));
+    if (!failure) {
+        log_warn(LOG_BTL, "no memory: a rail that failed stays among the rails");
+        return;
+    }
+    *failure = (struct failure){.next = bml->failures, .module = module, .proc = proc};
+    bml->failures = failure;
+}
+
 int bml_create(struct bml **bml)
 {
     struct bml *made = calloc(1, sizeof(*made));
     if (!made) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    btl_on_failure(note_failure, made);
     *bml = made;
     return ORTE_SUCCESS;
+}
+
+static struct rail_set *set_make(const struct keel_rail *rails, size_t count)
+{
+    struct rail_set *set = malloc(sizeof(*set) + count * sizeof(*rails));
+    if (set) {
+        *set = (struct rail_set){.count = count};
+        memcpy(set->rails, rails, count * sizeof(*rails));
+    }
+    return set;
+}
+
+static void set_free(struct rail_set *set)
+{
+    while (set) {
+        struct rail_set *older = set->older;
+        free(set);
+        set = older;
+    }
 }
 
 static void give_back(struct keel_rail *rails, size_t count, opal_proc_t *proc)
@@ -90,14 +141,24 @@ static void give_back(struct keel_rail *rails, size_t count, opal_proc_t *proc)
 
 static void peer_fini(struct bml_peer *peer)
 {
-    give_back(peer->rails, peer->count, peer->proc);
-    free(peer->rails);
+    if (peer->aside) {
+        give_back(peer->aside->rails, peer->aside->count, peer->proc);
+    }
+    give_back(peer->rails->rails, peer->rails->count, peer->proc);
+    set_free(peer->aside);
+    set_free(peer->rails);
 }
 
 void bml_destroy(struct bml *bml)
 {
     if (!bml) {
         return;
+    }
+    btl_on_failure(NULL, NULL);
+    while (bml->failures) {
+        struct failure *failure = bml->failures;
+        bml->failures = failure->next;
+        free(failure);
     }
     for (size_t i = 0; i < bml->count; i++) {
         peer_fini(&bml->peers[i]);
@@ -145,13 +206,11 @@ static int choose_rails(struct bml_peer *peer, struct mca_btl_base_endpoint_t **
     if (kept == 0) {
         return ORTE_ERR_UNREACH;
     }
-    peer->rails = malloc(kept * sizeof(*peer->rails));
+    peer->rails = set_make(candidates, kept);
     if (!peer->rails) {
         give_back(candidates, kept, peer->proc);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    memcpy(peer->rails, candidates, kept * sizeof(*peer->rails));
-    peer->count = kept;
     return ORTE_SUCCESS;
 }
 
@@ -244,9 +303,167 @@ int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count)
     return ORTE_SUCCESS;
 }
 
+/* --- failures --- */
+
+bool bml_has_news(const struct bml *bml)
+{
+    return bml->failures != NULL;
+}
+
+/* A module's place among those that are not used; -1: it has none. */
+static int place_aside(const struct bml_peer *peer, const mca_btl_base_module_t *module)
+{
+    for (size_t i = 0; peer->aside && i < peer->aside->count; i++) {
+        if (peer->aside->rails[i].btl == module) {
+            return (int) i;
+        }
+    }
+    return -1;
+}
+
+/* The peer has these rails from now on, all of them chosen. */
+static bool set_rails(struct bml_peer *peer, const struct keel_rail *rails, size_t count)
+{
+    struct rail_set *set = set_make(rails, count);
+    if (set) {
+        set->older = peer->rails;
+        peer->rails = set;
+    }
+    return set != NULL;
+}
+
+/* Asks the modules that have not failed; candidates has room for all. Returns how many were chosen.
+ */
+static size_t ask_others(struct bml_peer *peer, struct keel_rail *candidates)
+{
+    size_t module_count, found = 0;
+    mca_btl_base_module_t **modules = btl_modules(&module_count);
+    for (size_t m = 0; m < module_count; m++) {
+        struct mca_btl_base_endpoint_t *endpoint = NULL;
+        int place = place_aside(peer, modules[m]);
+        if (place >= 0 && peer->aside->rails[place].weight != FAILED) {
+            candidates[found++] = peer->aside->rails[place];
+        } else if (place < 0 && ask_module(modules[m], &peer->proc, 1, &endpoint) == OPAL_SUCCESS &&
+                   endpoint) {
+            candidates[found++] = (struct keel_rail){.btl = modules[m], .endpoint = endpoint};
+        }
+    }
+    size_t kept = bml_choose(candidates, found);
+    for (size_t i = 0; i < found; i++) {
+        int place = place_aside(peer, candidates[i].btl);
+        if (i < kept && place >= 0) {
+            peer->aside->rails[place] = peer->aside->rails[--peer->aside->count];
+        } else if (i >= kept && place < 0) {
+            give_back(&candidates[i], 1, peer->proc);
+        }
+    }
+    return kept;
+}
+
+/* Room for count more among those that are not used. */
+static bool aside_grow(struct bml_peer *peer, size_t count)
+{
+    size_t had = peer->aside ? peer->aside->count : 0;
+    struct rail_set *aside =
+        realloc(peer->aside, sizeof(*aside) + (had + count) * sizeof(*aside->rails));
+    if (aside) {
+        aside->older = NULL;
+        aside->count = had;
+        peer->aside = aside;
+    }
+    return aside != NULL;
+}
+
+/* Takes a rail out, and finds others when it was the last. False: it was none of the peer's. */
+static bool drop_rail(struct bml_peer *peer, const mca_btl_base_module_t *module)
+{
+    size_t module_count, kept = 0, lost = 0;
+    btl_modules(&module_count);
+    struct rail_set *now = peer->rails;
+    struct keel_rail *left = malloc((module_count + now->count) * sizeof(*left));
+    if (!left || !aside_grow(peer, now->count)) {
+        free(left);
+        return false;
+    }
+    for (size_t i = 0; i < now->count; i++) {
+        if (now->rails[i].btl == module) {
+            struct keel_rail *failed = &peer->aside->rails[peer->aside->count++];
+            *failed = now->rails[i];
+            failed->weight = FAILED;
+            lost++;
+        } else {
+            left[kept++] = now->rails[i];
+        }
+    }
+    bool changed = false;
+    if (lost > 0) {
+        kept = kept > 0 ? bml_choose(left, kept) : ask_others(peer, left);
+        changed = set_rails(peer, left, kept);
+    }
+    free(left);
+    return changed;
+}
+
+void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg)
+{
+    while (bml->failures) {
+        struct failure failure = *bml->failures;
+        free(bml->failures);
+        bml->failures = failure.next;
+        for (size_t i = 0; i < bml->count; i++) {
+            struct bml_peer *peer = &bml->peers[i];
+            bool meant = !failure.proc || peer->proc == failure.proc;
+            opal_proc_t *proc = peer->proc;
+            if (meant && drop_rail(peer, failure.module)) {
+                changed(arg, proc);
+            }
+        }
+    }
+}
+
+static bool restore_peer(struct bml_peer *peer)
+{
+    struct rail_set *now = peer->rails, *aside = peer->aside;
+    size_t count = now->count + aside->count;
+    struct keel_rail *all = malloc(count * sizeof(*all));
+    if (!all || !aside_grow(peer, now->count)) {
+        free(all);
+        return false;
+    }
+    aside = peer->aside;
+    memcpy(all, now->rails, now->count * sizeof(*all));
+    memcpy(all + now->count, aside->rails, aside->count * sizeof(*all));
+    size_t kept = bml_choose(all, count);
+    bool changed = set_rails(peer, all, kept);
+    if (changed) {
+        aside->count = 0;
+        for (size_t i = kept; i < count; i++) {
+            all[i].weight = 0;
+            aside->rails[aside->count++] = all[i];
+        }
+    }
+    free(all);
+    return changed;
+}
+
+void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg)
+{
+    while (bml->failures) { /* of the life before */
+        struct failure *failure = bml->failures;
+        bml->failures = failure->next;
+        free(failure);
+    }
+    for (size_t i = 0; i < bml->count; i++) {
+        opal_proc_t *proc = bml->peers[i].proc;
+        if (bml->peers[i].aside && bml->peers[i].aside->count > 0 && restore_peer(&bml->peers[i])) {
+            changed(arg, proc);
+        }
+    }
+}
+
 const struct keel_rail *bml_rails(const struct bml *bml, const opal_proc_t *proc, size_t *count)
 {
     const struct bml_peer *peer = find_peer(bml, proc);
-    *count = peer ? peer->count : 0;
-    return peer ? peer->rails : NULL;
+    *count = peer ? peer->rails->count : 0;
+    return *count > 0 ? peer->rails->rails : NULL;
 }

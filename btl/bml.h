@@ -17,6 +17,15 @@ void bml_destroy(struct bml *bml);
 int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
 int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count);
+/* What came of failures that modules reported since the last call: their rails are taken out, and
+ * where none is left the next best module is asked. changed is called for each peer whose rails are
+ * others now. Not while a module runs. */
+void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
+/* After a restart: modules that failed count again. */
+void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
+bool bml_has_news(const struct bml *bml);
+/* Arrays that bml_rails gave out stay until the peer goes; those of an earlier state say what was.
+ */
 const struct keel_rail *bml_rails(const struct bml *bml, const opal_proc_t *proc, size_t *count);
 
 /* The pure part, for tests: sorts candidates and fills in weight, eager, send and rdma; returns how

@@ -60,6 +60,8 @@ static struct {
     unsigned empty_passes;
     bool yield;
     bool progressing;
+    void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc);
+    void *failed_arg;
     bool drop_warned;
     uint64_t dropped;
 } framework;
@@ -432,6 +434,9 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
             layer->failed(layer, flags, proc);
         }
     }
+    if (framework.failed && (proc || (flags & MCA_BTL_ERROR_FLAGS_FATAL))) {
+        framework.failed(framework.failed_arg, btl_layer_outermost(module), proc);
+    }
     struct btl_module_entry *entry = btl_entry(module);
     if (entry && entry->error) {
         entry->error(btl_layer_outermost(module), flags, proc, text);
@@ -440,6 +445,13 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
     log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s: %s%s%s",
            component_name(module->btl_component), proc ? ORTE_NAME_PRINT(&proc->proc_name) : "",
            proc ? ": " : "", text);
+}
+
+void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
+                    void *arg)
+{
+    framework.failed = failed;
+    framework.failed_arg = arg;
 }
 
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,

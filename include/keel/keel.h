@@ -90,8 +90,17 @@ struct keel_rail {
     bool rdma;     /* carries put or get */
 };
 /* The rails to a peer of my job, best first; *count 0 and NULL when there are none. Owned by
- * Keel, valid until keel_finalize. */
+ * Keel, valid until keel_finalize, and up to date until keel_rails_watch tells of a change. */
 const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *count) KEEL_EXPORT;
+
+/* The rails to this peer are others now. */
+typedef void (*keel_rails_fn)(const orte_process_name_t *peer, void *arg);
+/* From now on until keel_finalize, changed is called from progress after a rail failed, when others
+ * took its place, or when a restart brought it back; never inside a module's call. It may call what
+ * a completion callback may. Descriptors in flight on a rail that failed have called back with an
+ * error by then, and its endpoint refuses what comes. Several may watch. ORTE_ERR_BAD_PARAM:
+ * changed is NULL; ORTE_ERR_OUT_OF_RESOURCE; ORTE_ERROR: no keel_init. */
+int keel_rails_watch(keel_rails_fn changed, void *arg) KEEL_EXPORT;
 
 /* The process's entry for a peer, as BTL calls want it; NULL for a stranger. */
 opal_proc_t *keel_proc(const orte_process_name_t *peer) KEEL_EXPORT;

@@ -1,0 +1,253 @@
+/* Rails that fail, and what takes their place: with a registry of this test's own. */
+#include <tests/lib/unit.h>
+
+#include <btl/base.h>
+#include <btl/bml.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Three modules that reach everybody: two equal ones and a lesser one. */
+enum { FAST, TWIN, SLOW, MODULES };
+
+static int added[MODULES], deleted[MODULES];
+static bool reaches[MODULES] = {true, true, true};
+static struct mca_btl_base_endpoint_t *const some_endpoint = (void *) 64;
+static mca_btl_base_component_t components[MODULES];
+static mca_btl_base_module_t modules[MODULES];
+
+static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                     struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    (void) procs;
+    for (size_t i = 0; i < count; i++) {
+        endpoints[i] = reaches[btl - modules] ? some_endpoint : NULL;
+        if (endpoints[i]) {
+            added[btl - modules]++;
+            opal_bitmap_set_bit(reachable, (int) i);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                     struct mca_btl_base_endpoint_t **endpoints)
+{
+    (void) procs, (void) endpoints;
+    deleted[btl - modules] += (int) count;
+    return OPAL_SUCCESS;
+}
+
+static int finalize(mca_btl_base_module_t *btl)
+{
+    (void) btl;
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_module_t **give(int which, int *count)
+{
+    static const uint32_t exclusivity[] = {100, 100, 50};
+    mca_btl_base_module_t **made = malloc(sizeof(*made));
+    modules[which] = (mca_btl_base_module_t){
+        .btl_component = &components[which],
+        .btl_exclusivity = exclusivity[which],
+        .btl_latency = (uint32_t) which,
+        .btl_bandwidth = which == FAST ? 300 : 100,
+        .btl_flags = MCA_BTL_FLAGS_SEND,
+        .btl_add_procs = add_procs,
+        .btl_del_procs = del_procs,
+        .btl_finalize = finalize,
+    };
+    made[0] = &modules[which];
+    *count = 1;
+    return made;
+}
+
+static mca_btl_base_module_t **fast_init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    return give(FAST, count);
+}
+
+static mca_btl_base_module_t **twin_init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    return give(TWIN, count);
+}
+
+static mca_btl_base_module_t **slow_init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    return give(SLOW, count);
+}
+
+static int no_progress(void)
+{
+    return 0;
+}
+
+static mca_btl_base_component_t components[MODULES] = {
+    {.btl_version = {MCA_BTL_DEFAULT_VERSION("fast")},
+     .btl_init = fast_init,
+     .btl_progress = no_progress},
+    {.btl_version = {MCA_BTL_DEFAULT_VERSION("twin")},
+     .btl_init = twin_init,
+     .btl_progress = no_progress},
+    {.btl_version = {MCA_BTL_DEFAULT_VERSION("slow")},
+     .btl_init = slow_init,
+     .btl_progress = no_progress},
+};
+
+const struct btl_component btl_components[] = {
+    {.component = &components[FAST]},
+    {.component = &components[TWIN]},
+    {.component = &components[SLOW]},
+    {.component = NULL},
+};
+
+static const struct keel_host_ops ops;
+static struct bml *bml;
+static opal_proc_t procs[3];
+static int changes[3];
+
+static void changed(void *arg, opal_proc_t *proc)
+{
+    (void) arg;
+    changes[proc - procs]++;
+}
+
+static void begin(void)
+{
+    char reason[100];
+    opal_proc_t *list[] = {&procs[0], &procs[1], &procs[2]};
+    ck_assert_int_eq(btl_open(&ops, NULL, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(bml_create(&bml), ORTE_SUCCESS);
+    ck_assert_int_eq(bml_add_procs(bml, list, 3, reason, sizeof(reason)), ORTE_SUCCESS);
+}
+
+static void end(void)
+{
+    bml_destroy(bml);
+    btl_close();
+    for (int i = 0; i < MODULES; i++) {
+        ck_assert_int_eq(added[i], deleted[i]);
+    }
+}
+
+/* The modules of a peer's rails, one letter each, best first. */
+static const char *rails_of(int peer)
+{
+    static char text[8];
+    size_t count;
+    const struct keel_rail *rails = bml_rails(bml, &procs[peer], &count);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        text[i] = "FTS"[rails[i].btl - modules];
+        sum += rails[i].weight;
+    }
+    text[count] = '\0';
+    ck_assert(count == 0 || (sum > 0.999 && sum < 1.001));
+    ck_assert((count == 0) == (rails == NULL));
+    return text;
+}
+
+static void break_rail(int module, int peer)
+{
+    ck_assert(!bml_has_news(bml));
+    btl_report_error(&modules[module],
+                     peer < 0 ? MCA_BTL_ERROR_FLAGS_FATAL : MCA_BTL_ERROR_FLAGS_NONFATAL,
+                     peer < 0 ? NULL : &procs[peer], "on purpose");
+    ck_assert(bml_has_news(bml));
+    bml_settle(bml, changed, NULL);
+    ck_assert(!bml_has_news(bml));
+}
+
+static void on_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *proc, char *text)
+{
+    (void) btl, (void) flags, (void) proc, (void) text;
+}
+
+static void be_silent(void)
+{
+    for (int i = 0; i < MODULES; i++) {
+        ck_assert_int_eq(btl_register_error_fn(&modules[i], on_error), OPAL_SUCCESS);
+    }
+}
+
+START_TEST(the_others_share_what_a_failed_rail_carried)
+{
+    begin();
+    be_silent();
+    ck_assert_str_eq(rails_of(1), "FT");
+    size_t count;
+    const struct keel_rail *before = bml_rails(bml, &procs[1], &count);
+    break_rail(FAST, 1);
+    ck_assert_str_eq(rails_of(1), "T");
+    ck_assert_str_eq(rails_of(0), "FT");
+    ck_assert_ptr_eq(before[0].btl, &modules[FAST]); /* who had them may look */
+    ck_assert_int_eq(changes[1], 1);
+    ck_assert_int_eq(changes[0] + changes[2], 0);
+    break_rail(FAST, 1); /* again: nothing new */
+    ck_assert_int_eq(changes[1], 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_lesser_module_takes_the_place_of_the_last)
+{
+    begin();
+    be_silent();
+    break_rail(TWIN, 2);
+    break_rail(FAST, 2);
+    ck_assert_str_eq(rails_of(2), "S");
+    ck_assert_int_eq(changes[2], 2);
+    break_rail(SLOW, 2);
+    ck_assert_str_eq(rails_of(2), "");
+    end();
+}
+END_TEST
+
+START_TEST(nobody_else_may_reach_it)
+{
+    begin();
+    be_silent();
+    reaches[SLOW] = false;
+    break_rail(FAST, 0);
+    break_rail(TWIN, 0);
+    ck_assert_str_eq(rails_of(0), "");
+    end();
+}
+END_TEST
+
+START_TEST(a_module_lost_for_all_is_lost_for_each)
+{
+    begin();
+    be_silent();
+    break_rail(FAST, -1);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_str_eq(rails_of(i), "T");
+        ck_assert_int_eq(changes[i], 1);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(a_restart_brings_them_back)
+{
+    begin();
+    be_silent();
+    for (int round = 1; round <= 3; round++) {
+        break_rail(TWIN, 2);
+        break_rail(FAST, 2);
+        ck_assert_str_eq(rails_of(2), "S");
+        bml_restore(bml, changed, NULL);
+        ck_assert_str_eq(rails_of(2), "FT");
+        ck_assert_int_eq(changes[2], 3 * round);
+    }
+    ck_assert_int_eq(changes[0] + changes[1], 0);
+    end();
+}
+END_TEST
+
+UNIT_MAIN("rails", the_others_share_what_a_failed_rail_carried,
+          a_lesser_module_takes_the_place_of_the_last, nobody_else_may_reach_it,
+          a_module_lost_for_all_is_lost_for_each, a_restart_brings_them_back)
