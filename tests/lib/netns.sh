@@ -31,20 +31,22 @@ on_host()
 
 is_plugged()
 {
-    on_host "$1" ip link show v0 | grep -q 'state UP'
+    on_host "$1" ip link show "v$2" | grep -q 'state UP'
 }
 
-join_hosts()
+# lay_cable N: interface vN at both ends, with addresses 10.99.(7 + N).1 and .2
+lay_cable()
 {
     local host number=1
-    ip link add v0 netns "$KEEL_TEST_HOST_a" type veth peer name v0 netns "$KEEL_TEST_HOST_b" || return 1
+    ip link add "v$1" netns "$KEEL_TEST_HOST_a" type veth \
+        peer name "v$1" netns "$KEEL_TEST_HOST_b" || return 1
     for host in a b; do
-        on_host $host ip addr add 10.99.7.$number/24 dev v0 || return 1
-        on_host $host ip link set v0 up || return 1
+        on_host $host ip addr add 10.99.$((7 + $1)).$number/24 dev "v$1" || return 1
+        on_host $host ip link set "v$1" up || return 1
         number=$((number + 1))
     done
     # the kernel takes up to a second to see that the cable is there
-    wait_for 5 is_plugged a && wait_for 5 is_plugged b
+    wait_for 5 is_plugged a "$1" && wait_for 5 is_plugged b "$1"
 }
 
 # Sets $reason when that cannot be.
@@ -58,7 +60,7 @@ make_hosts()
         type -P $program >"$work/reason" || return 1
     done
     if unshare --net --mount --uts true 2>"$work/reason" && hold_host a && hold_host b &&
-        join_hosts 2>"$work/reason"; then
+        lay_cable 0 2>"$work/reason"; then
         list_hosts >"$work/files-of-hosts"
         return 0
     fi

@@ -5,6 +5,8 @@
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
 
+readonly perf=$KEEL_TEST_BUILDDIR/bin/keel-perf
+
 # keelrun on host a
 run_on_a()
 {
@@ -55,8 +57,36 @@ two_hosts()
     no_files_left "the other host's daemon is killed: no file is left on either"
 }
 
+megabytes_into_b()
+{
+    on_host b ip -s link show "$1" | awk 'bytes { print int($1 / 1048576); exit } /RX:/ { bytes = 1 }'
+}
+
+# Bytes of puts are spread over both of two cables; nothing but a link's own traffic over one that
+# is not to be used.
+two_cables()
+{
+    local before0 before1
+    lay_cable 1
+    is "a second cable between the hosts" 0 $?
+    before0=$(megabytes_into_b v0) before1=$(megabytes_into_b v1)
+    run_on_a --host a:1,b:1 --mca btl self,tcp "$perf" --btl tcp --test put_bw --size 1M --time 0.2
+    is "puts over two cables: exit code" 0 "$code"
+    ok "puts over two cables: the first carries some" \
+        test $(($(megabytes_into_b v0) - before0)) -ge 10
+    ok "puts over two cables: the second carries some" \
+        test $(($(megabytes_into_b v1) - before1)) -ge 10
+
+    before1=$(megabytes_into_b v1)
+    run_on_a --host a:1,b:1 --mca btl self,tcp --mca btl_tcp_if_include v0 \
+        "$perf" --btl tcp --test put_bw --size 1M --time 0.2
+    is "one cable by choice: exit code" 0 "$code"
+    ok "one cable by choice: the other is idle" test $(($(megabytes_into_b v1) - before1)) -le 1
+}
+
 if make_hosts; then
     two_hosts
+    two_cables
 else
     skip "two network namespaces" "$reason"
 fi
