@@ -25,6 +25,8 @@ enum metric_id {
     OFI_TCP_TRIP,
     OFI_SHM_TRIP,
     OFI_UDP_TRIP,
+    SM_COMPANY,
+    SM_RAILS,
     METRICS
 };
 enum role { KEEL, PEER, RAW, NOTE }; /* NOTE: shown, and compared with nobody */
@@ -48,6 +50,8 @@ static const struct metric metrics[METRICS] = {
     [OFI_TCP_TRIP] = {"libfabric tcp;ofi_rxm, 8 B, half trip", "us", 1, true, 1.1, 0, 0, 0, 0.06},
     [OFI_SHM_TRIP] = {"libfabric shm, 8 B, half trip", "us", 1, true, 1.1, 0, 0, 0, 0.06},
     [OFI_UDP_TRIP] = {"libfabric udp;ofi_rxd, 8 B, half trip", "us", 1, true, 1.1, 0, 0, 0, 0.06},
+    [SM_COMPANY] = {"sm, 8 B, half trip among idle ranks", "ns", 1e3, true, 0, 0, 0, 0, 0},
+    [SM_RAILS] = {"sm, 8 B, half trip beside other rails", "ns", 1e3, true, 0, 0, 1.5, 0, 0},
 };
 
 enum source { FROM_KEEL, FROM_UCX, FROM_MPI, FROM_RAW, FROM_FABRIC };
@@ -61,7 +65,7 @@ struct probe {
     const char *rail;
     unsigned bytes;      /* of a message: a program prints messages per second; 0: as it prints */
     unsigned column;     /* of the last line of UCX's and libfabric's programs */
-    const char *options; /* of keelrun, beside the usual ones; NULL: none */
+    const char *options; /* of keelrun, beside the usual ones; NULL: -n 2 */
 };
 
 static const struct probe probes[] = {
@@ -92,14 +96,23 @@ static const struct probe probes[] = {
     {TCP_STREAM, PEER, FROM_MPI, "Open MPI tcp", "rate 1048576", "self,tcp", 1 << 20, 0, NULL},
     {TCP_STREAM, RAW, FROM_RAW, "raw socket", "tcp_stream 1048576", "", 0, 0, NULL},
     {OFI_TCP_TRIP, KEEL, FROM_KEEL, "Keel ofi", "am_lat", "ofi", 0, 0,
-     "--mca btl_ofi_provider tcp;ofi_rxm --mca btl_ofi_domain lo"},
+     "-n 2 --mca btl_ofi_provider tcp;ofi_rxm --mca btl_ofi_domain lo"},
     {OFI_TCP_TRIP, PEER, FROM_FABRIC, "fi_pingpong", "tcp;ofi_rxm lo 8 20000", "", 0, 7, NULL},
     {OFI_SHM_TRIP, KEEL, FROM_KEEL, "Keel ofi", "am_lat", "ofi", 0, 0,
-     "--mca btl_ofi_provider shm"},
+     "-n 2 --mca btl_ofi_provider shm"},
     {OFI_SHM_TRIP, PEER, FROM_FABRIC, "fi_pingpong", "shm shm 8 200000", "", 0, 7, NULL},
     {OFI_UDP_TRIP, KEEL, FROM_KEEL, "Keel ofi", "am_lat", "ofi", 0, 0,
-     "--mca btl_ofi_provider udp;ofi_rxd --mca btl_ofi_domain lo"},
+     "-n 2 --mca btl_ofi_provider udp;ofi_rxd --mca btl_ofi_domain lo"},
     {OFI_UDP_TRIP, PEER, FROM_FABRIC, "fi_pingpong", "udp;ofi_rxd lo 8 10000", "", 0, 7, NULL},
+    {SM_COMPANY, KEEL, FROM_KEEL, "2 ranks", "am_lat", "sm", 0, 0, NULL},
+    {SM_COMPANY, NOTE, FROM_KEEL, "4 ranks", "am_lat", "sm", 0, 0, "--oversubscribe -n 4"},
+    {SM_COMPANY, NOTE, FROM_KEEL, "8 ranks", "am_lat", "sm", 0, 0, "--oversubscribe -n 8"},
+    {SM_COMPANY, NOTE, FROM_KEEL, "16 ranks", "am_lat", "sm", 0, 0, "--oversubscribe -n 16"},
+    {SM_RAILS, PEER, FROM_KEEL, "sm and self alone", "am_lat", "sm", 0, 0,
+     "-n 2 --mca btl self,sm"},
+    {SM_RAILS, NOTE, FROM_KEEL, "and tcp", "am_lat", "sm", 0, 0, "-n 2 --mca btl self,sm,tcp"},
+    {SM_RAILS, KEEL, FROM_KEEL, "and tcp and ofi", "am_lat", "sm", 0, 0,
+     "-n 2 --mca btl self,sm,tcp,ofi --mca btl_ofi_provider tcp;ofi_rxm --mca btl_ofi_domain lo"},
 };
 enum { PROBES = sizeof(probes) / sizeof(*probes) };
 
@@ -140,9 +153,9 @@ static void run_probe(struct bench *bench, const struct probe *probe, struct run
         snprintf(path, sizeof(path), "%s/../bin/keelrun", bench->programs);
         snprintf(program, sizeof(program), "%s/../bin/keel-perf", bench->programs);
         snprintf(words, sizeof(words),
-                 "-n 2 --mca btl_tcp_if_include lo %s PROGRAM --json --time 0.3 --btl %s --test %s "
+                 "%s --mca btl_tcp_if_include lo PROGRAM --json --time 0.3 --btl %s --test %s "
                  "--size %u",
-                 probe->options ? probe->options : "", probe->rail, probe->what,
+                 probe->options ? probe->options : "-n 2", probe->rail, probe->what,
                  probe->bytes ? probe->bytes : 8);
         break;
     case FROM_UCX:
