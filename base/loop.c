@@ -3,6 +3,7 @@
 #include <base/log.h>
 #include <base/loop.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -54,9 +55,25 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+/* libevent ends the process when it gets no pipe: its descriptors, an epoll's and a pipe's, are
+ * tried before. */
+static bool descriptors_are_left(void)
+{
+    int fds[2] = {-1, -1};
+    int one = eventfd(0, EFD_CLOEXEC);
+    bool left = one >= 0 && pipe2(fds, O_CLOEXEC) == 0;
+    for (int i = 0; i < 2 && left; i++) {
+        close(fds[i]);
+    }
+    if (one >= 0) {
+        close(one);
+    }
+    return left;
+}
+
 static struct event_base *make_base(void)
 {
-    struct event_config *config = event_config_new();
+    struct event_config *config = descriptors_are_left() ? event_config_new() : NULL;
     if (!config) {
         return NULL;
     }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <tests/lib/unit.h>
 #include <time.h>
 #include <unistd.h>
@@ -476,10 +477,35 @@ START_TEST(poll_inside_a_callback_is_a_no_op)
 }
 END_TEST
 
+/* Too few are an error, not the process's end. */
+START_TEST(few_descriptors_are_left)
+{
+    enum { MAX = 64 };
+    int taken[MAX], count = 0, made = 0;
+    struct rlimit few = {MAX, MAX};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while (count < MAX && (taken[count] = dup(2)) >= 0) {
+        count++;
+    }
+    for (int left = 0; left < 8; left++) {
+        struct loop *one = NULL;
+        if (loop_create(&one) == ORTE_SUCCESS) {
+            made++;
+        }
+        loop_destroy(one);
+        close(taken[--count]);
+    }
+    ck_assert(made > 0 && made < 8);
+    while (count > 0) {
+        close(taken[--count]);
+    }
+}
+END_TEST
+
 UNIT_MAIN("loop", tasks_run_in_order, a_quiet_post_says_whether_to_wake,
           a_task_cancels_one_of_its_batch, a_task_frees_itself,
           a_task_that_posts_itself_starves_nobody, stop_leaves_the_rest_posted, four_threads_post,
           no_wakeup_is_lost, the_thread_blocks_signals, another_thread_stops_run,
           a_thread_stops_itself_and_is_joined, timers_fire_in_order,
           a_timer_far_away_does_not_overflow, descriptors_are_watched, a_watcher_frees_itself,
-          poll_inside_a_callback_is_a_no_op)
+          poll_inside_a_callback_is_a_no_op, few_descriptors_are_left)
