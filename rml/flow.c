@@ -445,7 +445,7 @@ static void raise_end_locked(struct rml *rml, const struct rml_peer *peer, bool 
     }
 }
 
-/* The origin may be another incarnation than before. */
+/* The origin may be another incarnation than before. On the loop. */
 static void apply_renewal_locked(struct rml *rml, struct rml_peer *peer, struct rml_heard *heard)
 {
     bool failed = !list_empty(&heard->ended);
@@ -455,6 +455,9 @@ static void apply_renewal_locked(struct rml *rml, struct rml_peer *peer, struct 
     }
     log_info(LOG_RML, "%s is another incarnation now", ORTE_NAME_PRINT(&peer->name));
     peer->path = RML_PATH_NONE;
+    for (int class = 0; class < OOB_CLASSES; class ++) {
+        rml_assembly_abandon(&peer->assembly[class]);
+    }
     if (heard->was_used) {
         rml_fail_receives_from_locked(rml, peer);
     }
@@ -484,15 +487,6 @@ void rml_gone_locked(struct rml *rml, struct rml_peer *peer)
     }
     rml_fail_receives_from_locked(rml, peer);
     raise_end_locked(rml, peer, used, failed);
-}
-
-static void abandon(struct rml_peer *peer, const struct rml_heard *heard, enum oob_class class)
-{
-    for (int i = 0; i < OOB_CLASSES; i++) {
-        if (heard->renewed || (heard->restarted && i == (int) class)) {
-            rml_assembly_abandon(&peer->assembly[i]);
-        }
-    }
 }
 
 static void consider_locked(struct rml *rml, struct rml_peer *peer, const struct rml_stamp *stamp,
@@ -538,7 +532,9 @@ void rml_hear(struct rml *rml, const struct oob_peer *from, const struct rml_hea
         log_error(LOG_RML, "no memory to hear %s", ORTE_NAME_PRINT(&header->origin));
         return;
     }
-    abandon(peer, &heard, header->stamp.class);
+    if (heard.restarted) {
+        rml_assembly_abandon(&peer->assembly[header->stamp.class]);
+    }
     if (heard.take) {
         rml_take(rml, from, peer, header, payload);
     }

@@ -205,6 +205,56 @@ START_TEST(a_successor_gets_nothing_that_was_not_for_it)
 }
 END_TEST
 
+/* The first of two frames has come. */
+static void hear_half(struct node *node, void *arg)
+{
+    static uint8_t half[100];
+    struct rml_message *message = NULL;
+    struct rml_header header = {
+        .stamp = {.kind = RML_DATA, .class = OOB_APP, .length = sizeof(half)},
+        .tag = TAG,
+        .total = 2 * sizeof(half),
+        .origin = *(orte_process_name_t *) arg};
+    struct rml_peer *peer = rml_peer_find(&node->rml->peers, &header.origin);
+    ck_assert_int_eq(rml_assemble(&peer->assembly[OOB_APP], &header, half, &message),
+                     RML_ASSEMBLED_MORE);
+}
+
+static void on_number(int status, orte_process_name_t *peer, struct iovec *msg, int count,
+                      orte_rml_tag_t tag, void *cbdata)
+{
+    (void) peer;
+    (void) msg;
+    (void) count;
+    (void) tag;
+    ck_assert_int_eq(status, 4);
+    sem_post(cbdata);
+}
+
+/* Its successor's first message comes over a new link, which tells of it before any frame. */
+START_TEST(who_ends_within_a_message)
+{
+    uint32_t number = 3, got = 0;
+    struct iovec part = {&number, sizeof(number)}, into = {&got, sizeof(got)};
+    sem_t came;
+    sem_init(&came, 0, 0);
+    star_open(&daemons[0], &a, &b);
+    node_on_loop(&daemons[0], hear_half, &b.name);
+    node_close(&b);
+    wait_sem(&daemons[0].downs);
+    node_open(&b, NODE_RANK, RANK(1), 64);
+    node_link(&b, &daemons[0]);
+    ck_assert_int_eq(rml_call_recv_nb(daemons[0].rml, &b.name, &into, 1, TAG, 0, on_number, &came),
+                     ORTE_SUCCESS);
+    ck_assert_int_eq(rml_call_send(b.rml, &daemons[0].name, &part, 1, TAG, 0), 4);
+    wait_sem(&came);
+    ck_assert_uint_eq(got, 3);
+    ck_assert_uint_eq(count_of(&daemons[0], &daemons[0].rml->counters.out_of_order), 0);
+    chain_close(daemons, &a, &b);
+    sem_destroy(&came);
+}
+END_TEST
+
 START_TEST(a_receive_from_one_who_ended)
 {
     uint32_t number = 1;
@@ -305,5 +355,6 @@ START_TEST(who_waits_behind_a_full_queue_is_told)
 END_TEST
 
 UNIT_MAIN("rml/mend", streams_through_resets, a_hundred_thousand_messages_each_way_through_resets,
-          a_successor_gets_nothing_that_was_not_for_it, a_receive_from_one_who_ended,
-          a_slow_receiver_is_waited_for, who_waits_behind_a_full_queue_is_told)
+          a_successor_gets_nothing_that_was_not_for_it, who_ends_within_a_message,
+          a_receive_from_one_who_ended, a_slow_receiver_is_waited_for,
+          who_waits_behind_a_full_queue_is_told)
