@@ -2,8 +2,10 @@
 
 #include <base/log.h>
 #include <btl/sm/module.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_OPS 4096
 #define EAGER_CHUNK 16
@@ -18,6 +20,17 @@ static size_t round_up(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
+int sm_commit(struct sm_module *module, enum sm_area area, uint32_t count)
+{
+    int status = sm_segment_commit(module->segment, area, count);
+    if (status != ORTE_SUCCESS && !module->warned) {
+        module->warned = true;
+        log_warn(LOG_BTL, "sm: there is no more shared memory (%s): what needs some waits",
+                 strerror(errno));
+    }
+    return status;
+}
+
 /* Gives memory to the fragments that the pool of a class makes next. False: there is none. */
 static bool class_grows(struct sm_module *module, int class)
 {
@@ -25,7 +38,7 @@ static bool class_grows(struct sm_module *module, int class)
     const struct desc_size *size = &module->descs.classes[class].size;
     size_t made = module->descs.classes[class].pool.total;
     size_t next = size->limit - made < size->per_chunk ? size->limit : made + size->per_chunk;
-    return sm_segment_commit(module->segment, areas[class], (uint32_t) next) == ORTE_SUCCESS;
+    return sm_commit(module, areas[class], (uint32_t) next) == ORTE_SUCCESS;
 }
 
 bool sm_fragment_ready(struct sm_module *module, size_t size)
@@ -261,6 +274,21 @@ static int parts_create(struct sm_module *module)
     return rdma_am_create(&module->am, &config);
 }
 
+/* What a process needs to send anything at all: without it another module has to take over, which
+ * nobody can any more once the card is published. */
+static int commit_first(struct sm_module *module, char *reason, size_t reason_size)
+{
+    int status = ORTE_SUCCESS;
+    for (int area = 0; area < SM_AREAS && status == ORTE_SUCCESS; area++) {
+        status = sm_segment_commit(module->segment, (enum sm_area) area, 1);
+    }
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "no memory for a first ring, fragments and regions: %s",
+                 strerror(errno));
+    }
+    return status;
+}
+
 int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
                      size_t reason_size)
 {
@@ -281,6 +309,9 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
     struct sm_shape shape = shape_of(params);
     int status = sm_segment_create(&made->segment, &shape, params->backing,
                                    host->ops->session_dir(host->arg), reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = commit_first(made, reason, reason_size);
+    }
     if (status == ORTE_SUCCESS) {
         status = parts_create(made);
         if (status != ORTE_SUCCESS) {

@@ -120,6 +120,7 @@ struct sm_module {
     uint32_t *free_rings; /* a stack */
     uint32_t free_ring_count;
     uint32_t rings_made;
+    bool warned; /* of a lack of memory */
     uint32_t passes;
     uint64_t checked_us; /* when the peers waited for were last checked to be alive */
 };
@@ -135,6 +136,9 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
 int sm_module_progress(struct sm_module *module);
 /* From init until finalize; else NULL. */
 struct sm_module *sm_module(void);
+/* As sm_segment_commit; the first shortage leaves a warning: what needs memory waits from here on.
+ */
+int sm_commit(struct sm_module *module, enum sm_area area, uint32_t count) KEEL_MUST_CHECK;
 /* Whether a descriptor for size bytes may be taken: every fragment that the pools would hand out
  * has memory. */
 bool sm_fragment_ready(struct sm_module *module, size_t size);

@@ -14,7 +14,7 @@ mca_btl_base_registration_handle_t *sm_register_mem(mca_btl_base_module_t *btl,
         return NULL;
     }
     const struct region_handle *flat = (const struct region_handle *) handle;
-    if (sm_segment_commit(module->segment, SM_AREA_REGIONS, flat->index + 1) != ORTE_SUCCESS) {
+    if (sm_commit(module, SM_AREA_REGIONS, flat->index + 1) != ORTE_SUCCESS) {
         region_remove(module->regions, handle);
         return NULL;
     }

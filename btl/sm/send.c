@@ -17,7 +17,7 @@ static int ring_take(struct sm_module *module, uint32_t *index)
                       module->params.ring_slots);
         return ORTE_SUCCESS;
     }
-    int status = sm_segment_commit(module->segment, SM_AREA_RINGS, module->rings_made + 1);
+    int status = sm_commit(module, SM_AREA_RINGS, module->rings_made + 1);
     if (status == ORTE_SUCCESS) {
         *index = module->rings_made++;
     }

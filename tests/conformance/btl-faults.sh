@@ -58,7 +58,7 @@ for module in self sm tcp; do
     reported 'btl.any.put:duplicate:p=.1' $module
 done
 under 'btl.sm.recv:error=EIO:after=1000' sm traffic
-under 'btl.sm.memory:error=ENOSPC:after=5' sm traffic
+under 'btl.sm.memory:error=ENOSPC:after=8' sm traffic
 under 'btl.sm.cma:error=EFAULT:p=.2' sm traffic
 under 'btl.tcp.connect:error=ECONNREFUSED' tcp traffic
 under 'btl.tcp.connect:error=ENETUNREACH:p=.5' tcp traffic

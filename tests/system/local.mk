@@ -17,8 +17,8 @@ SYSTEM_TESTS += tests/system/late.sh tests/system/silence.sh tests/system/strang
 	tests/system/addresses.sh tests/system/perf.sh
 EXTRA_DIST += tests/system/late.sh tests/system/silence.sh tests/system/strangers.sh \
 	tests/system/addresses.sh tests/lib/beside.sh tests/system/perf.sh
-SYSTEM_TESTS += tests/system/tools.sh
-EXTRA_DIST += tests/system/tools.sh
+SYSTEM_TESTS += tests/system/tools.sh tests/system/memory.sh
+EXTRA_DIST += tests/system/tools.sh tests/system/memory.sh
 check_PROGRAMS += tests/system/visitor
 tests_system_visitor_SOURCES = tests/system/visitor.c
 tests_system_visitor_CPPFLAGS = -I$(top_srcdir)/include

@@ -1,0 +1,38 @@
+#!/bin/bash
+# Shared memory that is short: another module takes over, with one warning a process, or what there is
+# suffices. Nothing waits for ever, and nobody is killed by a signal.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+# warnings RANK: how many of its lines warn of memory.
+warnings()
+{
+    grep -cE "\[\[[0-9]+,1\],$1\]\] btl: warning: sm: (no shared memory|there is no more)" "$work/err"
+}
+
+# went_well NAME: two ranks handed over, and warned at most once each.
+went_well()
+{
+    is "$1: exit code" 0 "$code"
+    like "$1: all arrived" "$work/out" '^handoff: 2 ranks, 4 transfers, [0-9]+ bytes, 0 errors$'
+    for rank in 0 1; do
+        ok "$1: at most one warning of rank $rank" test "$(warnings $rank)" -le 1
+    done
+}
+
+run_limited 20 "$keelrun" -n 2 sh -c "ulimit -f 64; exec $handoff"
+went_well 'a limit for file sizes'
+is 'a limit for file sizes: over tcp' 2 "$(grep -c ' over tcp: ' "$work/out")"
+is 'a limit for file sizes: both warn' '1 1' "$(warnings 0) $(warnings 1)"
+
+mkdir "$work/small"
+# shellcheck disable=SC2016 # for the inner shell
+mounts='mount --make-rprivate / && mount -t tmpfs -o size=$0 tmpfs $1'
+if unshare -m sh -c "$mounts" 1m "$work/small" 2>/dev/null; then
+    for size in 512k 1m 1500k 4m; do
+        run_limited 20 unshare -m sh -c "$mounts && XDG_RUNTIME_DIR=\$1 exec \"\$2\" -n 2 --mca \
+btl_sm_backing file \"\$3\"" $size "$work/small" "$keelrun" "$handoff"
+        went_well "a file system of $size"
+    done
+fi
+finish
