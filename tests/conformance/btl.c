@@ -275,8 +275,8 @@ static bool is_known(const char *module)
 int main(int argc, char **argv)
 {
     static const struct test_case *const groups[] = {
-        table_cases,  send_cases,  stream_cases, rdma_cases, atomics_cases,
-        breach_cases, fault_cases, end_cases,    ext_cases,  ftevent_cases};
+        table_cases, send_cases, stream_cases, rdma_cases, atomics_cases, breach_cases,
+        fault_cases, load_cases, end_cases,    ext_cases,  ftevent_cases};
     static const int sizes[] = {1, 2, 4};
     if (argc < 2) {
         fprintf(stderr, "usage: btl MODULE [PROCESSES [CASE]]\n");

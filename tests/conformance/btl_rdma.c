@@ -149,6 +149,35 @@ static void transfers(struct test *test, bool put)
     rdma_end(test, &rdma);
 }
 
+/* One byte before, at and behind each place where a module or the machine cuts, at both ends. */
+static void boundaries_are_crossed(struct test *test)
+{
+    const mca_btl_base_module_t *btl = test->btl;
+    if (!can_rdma(test) || btl->btl_put_alignment > 1 || btl->btl_get_alignment > 1) {
+        return;
+    }
+    const size_t places[] = {8, 64, 4096, btl->btl_eager_limit, btl->btl_max_send_size};
+    struct rdma rdma;
+    rdma_begin(test, &rdma);
+    struct board *mine = board_of(test, test->rank);
+    mine->base = (uint64_t) (uintptr_t) mine->data;
+    mca_btl_base_registration_handle_t *handle = open_region(
+        test, -1, mine->data, DATA_BYTES - 1, MCA_BTL_REG_FLAG_ACCESS_ANY, mine->handle);
+    meet(test);
+    for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++) {
+        for (unsigned i = 0; i < 3 * 3 * 3; i++) {
+            size_t size = places[p] + i % 3 - 1, far = 63 + i / 3 % 3, near = 4095 + i / 9;
+            if (size <= btl->btl_put_limit && size <= btl->btl_get_limit) {
+                transfer(&rdma, true, near, far, size);
+                transfer(&rdma, false, far, near, size);
+            }
+        }
+    }
+    meet(test);
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+    rdma_end(test, &rdma);
+}
+
 static void puts_land(struct test *test)
 {
     transfers(test, true);
@@ -492,6 +521,7 @@ const struct test_case rdma_cases[] = {
     {.name = "put", .run = puts_land, .min_size = 1},
     {.name = "put, cards late", .run = puts_land, .min_size = 1, .late_cards = true},
     {.name = "get", .run = gets_fetch, .min_size = 1},
+    {.name = "boundaries", .run = boundaries_are_crossed, .min_size = 1},
     {.name = "operations overlap", .run = operations_overlap, .min_size = 1},
     {.name = "no callback", .run = no_callback_is_needed, .min_size = 1},
     {.name = "forged handles",

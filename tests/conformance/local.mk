@@ -3,15 +3,18 @@ check_PROGRAMS += tests/conformance/btl
 tests_conformance_btl_SOURCES = tests/conformance/btl.h tests/conformance/btl.c \
 	tests/conformance/btl_table.c tests/conformance/btl_send.c tests/conformance/btl_stream.c \
 	tests/conformance/btl_rdma.c tests/conformance/btl_atomics.c tests/conformance/btl_breaches.c \
-	tests/conformance/btl_faults.c tests/conformance/btl_ends.c tests/conformance/btl_ext.c \
+	tests/conformance/btl_faults.c tests/conformance/btl_load.c tests/conformance/btl_ends.c tests/conformance/btl_ext.c \
 	tests/conformance/btl_ftevent.c \
 	tests/lib/minihost.h tests/lib/minihost.c
 tests_conformance_btl_LDADD = libbtl.la libbase.la
 
+check_PROGRAMS += tests/conformance/no-single-copy
+tests_conformance_no_single_copy_SOURCES = tests/conformance/no-single-copy.c
+
 SYSTEM_TESTS += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
 	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh \
 	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
-	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh
+	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh tests/conformance/btl-sm-seccomp.sh
 if HAVE_FABRIC
 SYSTEM_TESTS += tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
 	tests/conformance/btl-ofi-udp.sh
@@ -21,7 +24,7 @@ EXTRA_DIST += tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh 
 EXTRA_DIST += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
 	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh \
 	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
-	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh
+	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh tests/conformance/btl-sm-seccomp.sh
 
 # Programs written for ORTE: the old include paths alone.
 old_conformance = tests/conformance/compat/life tests/conformance/compat/old13 tests/conformance/compat/buffers \
