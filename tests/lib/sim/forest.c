@@ -17,6 +17,7 @@ enum {
     SLOW_1 = 40,
     AGAIN_US = 300000,
     SMALL = 3000,
+    DROP_WITHIN = 300, /* frames */
     DEADLINE_US = 30000000,
 };
 
@@ -177,6 +178,9 @@ static void begin(struct forest *forest, uint64_t seed)
     forest->report->nodes = (uint32_t) forest->count;
     sim_network_begin(&forest->network, forest->count);
     forest->network.hops_max = (uint32_t) forest->count + 2;
+    if (forest_below(forest, 4) == 0) { /* a relay has no room for one */
+        forest->network.drop_next = 1 + forest_below(forest, DROP_WITHIN);
+    }
     plant(forest);
     plan(forest);
 }

@@ -3,7 +3,8 @@
  *
  * Production's objects: rml_tree, rml_cast, rml_session with its senders and receivers, and, on
  * each link, rml_credit. What the daemons say to each other of broadcasts and of the repair are
- * messages of these sessions, as in production, and may be lost, come twice or late on their way.
+ * messages of these sessions, as in production, and may be lost, come twice or late on their way:
+ * with a link that breaks, with a daemon, or because a relay has no room.
  *
  * Modelled, for they hold sockets or threads in production: which way a frame goes (rml/links.c),
  * that what was under way is sent again when the way changes (take_way_locked in rml/flow.c), that
