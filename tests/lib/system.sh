@@ -226,14 +226,28 @@ start()
     started_ms=$(now_ms)
 }
 
-# await SECONDS: waits for the end of what was started last, or kills it (code late).
+# How long a process was ready to run and had no processor, in delay_ms; as before when it is gone.
+look_at_delay()
+{
+    local delayed
+    if { read -r _ delayed _ <"/proc/$1/schedstat"; } 2>/dev/null; then
+        delay_ms=$((delayed / 1000000))
+    fi
+}
+
+# await SECONDS: waits for the end of what was started last, or kills it (code late). For as long as it
+# was kept from running it may take longer, up to four times as long.
 await()
 {
-    local limit=$(($1 * 1000 * slow)) begin
+    local limit=$(($1 * 1000 * slow)) begin delay_ms=0 delayed delay
     begin=$(now_ms)
+    look_at_delay "$pid"
+    delayed=$delay_ms
     code=
     while kill -0 "$pid" 2>/dev/null && ! is_zombie "$pid"; do
-        if [ $(($(now_ms) - begin)) -ge $limit ]; then
+        look_at_delay "$pid"
+        delay=$((delay_ms - delayed < 3 * limit ? delay_ms - delayed : 3 * limit))
+        if [ $(($(now_ms) - begin - delay)) -ge $limit ]; then
             kill -KILL "$pid"
             code=late
             break
