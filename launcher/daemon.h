@@ -81,6 +81,7 @@ struct daemon {
     void (*spawned)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
     void *spawned_arg;
     bool homeless;               /* the link to the parent is down, and to no other up */
+    uint64_t homeless_us;        /* since when */
     struct names *names;         /* owned: published by ranks */
     struct allgather *allgather; /* owned: between the daemons, for services */
 };

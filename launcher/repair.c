@@ -2,6 +2,7 @@
 
 #include <launcher/repair.h>
 
+#include <base/clock.h>
 #include <base/log.h>
 #include <bootstrap/proto.h>
 #include <stdlib.h>
@@ -66,9 +67,23 @@ int repair_take_ended(struct daemon *daemon, opal_buffer_t *buffer)
 
 /* --- without a parent --- */
 
+static void ask_hnp(struct daemon *daemon);
+
+/* A suspended HNP answers nothing. */
+static bool has_patience(const struct daemon *daemon)
+{
+    uint64_t grace_us = rml_lifeline_grace_us();
+    return grace_us == 0 || clock_us() < daemon->homeless_us + grace_us;
+}
+
 static void at_hnp(void *arg, int status, const char *reason)
 {
     struct daemon *daemon = arg;
+    bool silent = status == ORTE_ERR_TIMEOUT || status == ORTE_ERR_TEMP_OUT_OF_RESOURCE;
+    if (silent && has_patience(daemon)) {
+        ask_hnp(daemon); /* it took its time */
+        return;
+    }
     if (status != ORTE_SUCCESS) {
         repair_hnp_gone(daemon, reason ? reason : opal_strerror(status));
         return;
@@ -77,15 +92,21 @@ static void at_hnp(void *arg, int status, const char *reason)
                   proto_new(REPORT_ORPHAN, "u", rml_parent_of(daemon->rml, daemon->name.vpid)));
 }
 
+static void ask_hnp(struct daemon *daemon)
+{
+    int status = rml_connect(daemon->rml, daemon->hnp_contact, OOB_KEY_CONTROL, at_hnp, daemon);
+    if (status != ORTE_SUCCESS) {
+        repair_hnp_gone(daemon, opal_strerror(status));
+    }
+}
+
 void repair_begin(struct daemon *daemon)
 {
     log_info(LOG_LAUNCHER, "the parent daemon %u is gone",
              rml_parent_of(daemon->rml, daemon->name.vpid));
     daemon->homeless = true;
-    int status = rml_connect(daemon->rml, daemon->hnp_contact, OOB_KEY_CONTROL, at_hnp, daemon);
-    if (status != ORTE_SUCCESS) {
-        repair_hnp_gone(daemon, opal_strerror(status));
-    }
+    daemon->homeless_us = clock_us();
+    ask_hnp(daemon);
 }
 
 static void rehomed(struct daemon *daemon)

@@ -76,6 +76,7 @@ struct oob {
     struct loop_timer beat; /* every beat_us, while there are any */
     uint64_t beat_us;       /* 0: no link is watched */
     uint64_t beat_last_us;  /* when it was due last */
+    uint64_t stalled_us;    /* when this process went on after it had stood still; 0: never */
 };
 
 /* --- oob.c --- */

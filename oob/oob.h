@@ -124,6 +124,9 @@ struct oob_link *oob_link_ref(struct oob_link *link);
 void oob_link_unref(struct oob_link *link);
 /* Stops and resumes reading, for back-pressure. On the loop. */
 void oob_link_pause(struct oob_link *link, bool pause);
+/* Was this process stopped, or busy with something else, at the last beat or since, at most so long
+ * ago? False while no link is watched. On the loop. */
+bool oob_stood_still(const struct oob *oob, uint64_t within_us);
 /* Has the peer answer every oob_heartbeat_ms; any traffic will do. After suspect_us of silence
  * oob_ops.silent is told, after fail_us the link ends with ORTE_ERR_TIMEOUT; 0: never. Time for
  * which this process itself did not run does not count. On the loop. */

@@ -52,6 +52,7 @@ static void on_beat(struct loop_timer *timer)
     uint64_t now_us = clock_us();
     uint64_t stall_us = pulse_stall(oob->beat_last_us, oob->beat_us, now_us);
     oob->beat_last_us = now_us;
+    oob->stalled_us = stall_us > 0 ? now_us : oob->stalled_us;
     struct list turn, *first;
     list_init(&turn);
     list_splice(&turn, &oob->watched);
@@ -98,6 +99,13 @@ void oob_link_watch(struct oob_link *link, uint64_t suspect_us, uint64_t fail_us
         oob->beat_last_us = now_us;
         loop_timer_start(&oob->beat, oob->beat_us);
     }
+}
+
+bool oob_stood_still(const struct oob *oob, uint64_t within_us)
+{
+    uint64_t now_us = clock_us();
+    return (oob->beat.started && pulse_stall(oob->beat_last_us, oob->beat_us, now_us) > 0) ||
+           (oob->stalled_us > 0 && now_us < oob->stalled_us + within_us);
 }
 
 void watch_init(struct oob *oob)

@@ -1,6 +1,9 @@
 /* Links that broke: whoever made the link makes it again, the other end waits for that. Only when
  * neither comes to anything is the link down, and the peer perhaps gone. Everything here runs on
- * the loop. */
+ * the loop.
+ *
+ * The HNP may be suspended: it answers nothing, and refuses nothing. It is waited for as long as it
+ * may be silent. When it goes on, it gives the others the time to make their next attempt. */
 #include <config.h>
 
 #include <base/clock.h>
@@ -9,6 +12,8 @@
 #include <base/param.h>
 #include <rml/state.h>
 #include <stdlib.h>
+
+#define PATIENT_US UINT64_C(0x4000000000000000) /* for ever */
 
 enum {
     LOOK_US = 10000,  /* between two looks at the broken links */
@@ -22,7 +27,8 @@ static struct param reconnect = {
     .min = 0,
     .max = 3600000,
     .unit = "ms",
-    .help = "How long a link that broke may take to come again before it is down",
+    .help = "How long a link that broke may take to come again before it is down; that to keelrun: "
+            "lifeline_grace, if that is longer",
 };
 static struct param reconnect_wait = {
     .name = "rml_reconnect_wait_ms",
@@ -64,6 +70,20 @@ void rml_mend_forget_locked(struct rml_peer *peer)
     }
 }
 
+/* How long a link may take to come again. */
+static uint64_t patience_locked(const struct rml *rml, const struct rml_peer *peer)
+{
+    uint64_t patience = rml->reconnect_us;
+    if (!peer->home && oob_stood_still(rml->oob, patience)) {
+        patience += 2 * rml->reconnect_wait.cap_us;
+    }
+    if (peer->home && rml_is_hnp(rml, &peer->name)) {
+        uint64_t grace = rml_lifeline_grace_us();
+        patience = grace == 0 ? PATIENT_US : grace > patience ? grace : patience;
+    }
+    return patience;
+}
+
 bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
                      int status)
 {
@@ -79,7 +99,7 @@ bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_pe
     broken->peer = peer;
     broken->info = *info;
     broken->status = status;
-    broken->until_us = now + rml->reconnect_us;
+    broken->until_us = now + patience_locked(rml, peer);
     broken->again_us = now;
     broken->wait = rml->reconnect_wait;
     list_append(&rml->breaks, &broken->link);

@@ -40,7 +40,7 @@ uint64_t rml_lifeline_grace_us(void)
     return (uint64_t) param_int(&grace) * 1000000u;
 }
 
-static bool is_hnp(const struct rml *rml, const orte_process_name_t *name)
+bool rml_is_hnp(const struct rml *rml, const orte_process_name_t *name)
 {
     return name->jobid == rml_daemon_job(rml->config.name.jobid) && name->vpid == 0;
 }
@@ -58,7 +58,7 @@ void rml_silence_watch(struct rml *rml, struct oob_link *link, const struct oob_
         return;
     }
     uint64_t fail_us = (uint64_t) param_int(&fail) * 1000u;
-    if (is_hnp(rml, &info->name)) {
+    if (rml_is_hnp(rml, &info->name)) {
         fail_us = later(fail_us, rml_lifeline_grace_us());
     }
     oob_link_watch(link, (uint64_t) param_int(&suspect) * 1000u, fail_us);

@@ -193,6 +193,7 @@ void rml_care_locked(struct rml *rml, const orte_process_name_t *name);
 
 /* --- silence.c --- */
 
+bool rml_is_hnp(const struct rml *rml, const orte_process_name_t *name);
 /* A link came up: is its silence a fault? On the loop. */
 void rml_silence_watch(struct rml *rml, struct oob_link *link, const struct oob_peer *info,
                        bool upstream);

@@ -148,6 +148,31 @@ kill -INT "$pid"
 await 10
 is "Ctrl-Z: exit code" 130 "$code"
 
+# Links that break meanwhile (each send with a chance of 1 in 20, 20 a second) are made again when
+# keelrun goes on, although rml_reconnect_ms is over.
+hanging "${chain[@]}" --mca oob_heartbeat_ms 50 --mca oob_connect_timeout_ms 200 \
+    --mca lifeline_grace 30 --mca log_rml_verbose 1 \
+    --mca fault 'oob.send:error=ECONNRESET:p=0.05:seed=3:after=300'
+breaks()
+{
+    grep -c '^\[node0.*the link to .*,0\] broke: ' "$work/err"
+}
+has_broken_again()
+{
+    [ "$(breaks)" -gt "$before" ]
+}
+kill -STOP "$pid"
+before=$(breaks)
+ok "the link to a stopped keelrun breaks" wait_for 20 has_broken_again
+sleep 4
+kill -CONT "$pid"
+sleep 1
+ok "keelrun stopped while links break: the job lives" is_alive "$pid"
+kill -INT "$pid"
+await 10
+is "keelrun stopped while links break: exit code" 130 "$code"
+unlike "keelrun stopped while links break: nothing is lost" "$work/err" '^keelrun: '
+
 # Nobody who could end them is left to those nodes.
 hanging "${chain[@]}" "${short[@]}" --mca lifeline_grace 4
 nodes="$(daemon 1) $(daemon 2) $(daemon 3) $(daemon 4)"

@@ -1,6 +1,7 @@
 /* Links that break and come again, processes that begin anew, receivers that are slow: what the
  * simulation shows of the protocol, with real links. */
 #include "cluster.h"
+#include <base/clock.h>
 #include <base/fault.h>
 #include <base/param.h>
 #include <oob/endpoint.h>
@@ -276,6 +277,93 @@ START_TEST(a_receive_from_one_who_ended)
 }
 END_TEST
 
+static void break_link(struct node *node, void *arg)
+{
+    pthread_mutex_lock(&node->rml->lock);
+    struct oob_link *link = rml_peer_find(&node->rml->peers, arg)->link;
+    pthread_mutex_unlock(&node->rml->lock);
+    oob_link_break(link);
+}
+
+static uint32_t link_number(struct node *node, const orte_process_name_t *peer)
+{
+    pthread_mutex_lock(&node->rml->lock);
+    uint32_t number = rml_peer_find(&node->rml->peers, peer)->link_number;
+    pthread_mutex_unlock(&node->rml->lock);
+    return number;
+}
+
+static void be_short(void)
+{
+    ck_assert_int_eq(param_override("rml_reconnect_ms", "100"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("oob_heartbeat_ms", "100"), ORTE_SUCCESS);
+}
+
+/* keelrun is suspended, and the link to it breaks: it is mended when keelrun goes on. */
+START_TEST(a_suspended_hnp_is_waited_for)
+{
+    be_short();
+    chain_open(daemons, &a, &b);
+    loop_stop(daemons[0].loop);
+    node_on_loop(&daemons[1], break_link, &daemons[0].name);
+    usleep(1500000);
+    ck_assert_int_ne(sem_trywait(&daemons[1].downs), 0);
+    ck_assert_int_eq(loop_start_thread(daemons[0].loop), ORTE_SUCCESS);
+    for (int i = 0; i < WAIT_S * 100 && link_number(&daemons[1], &daemons[0].name) < 2; i++) {
+        usleep(10000);
+    }
+    ck_assert_uint_eq(link_number(&daemons[1], &daemons[0].name), 2);
+    usleep(300000);
+    ck_assert_int_ne(sem_trywait(&daemons[1].downs), 0);
+    ck_assert_int_ne(sem_trywait(&daemons[0].downs), 0);
+    uint32_t number = 3;
+    struct iovec part = {&number, sizeof(number)};
+    ck_assert_int_eq(rml_call_send(a.rml, &b.name, &part, 1, TAG, KEEL_RML_DELIVERED), 4);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
+START_TEST(a_suspended_hnp_is_waited_for_no_longer_than_its_grace)
+{
+    be_short();
+    ck_assert_int_eq(param_override("lifeline_grace", "1"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("oob_connect_timeout_ms", "200"), ORTE_SUCCESS);
+    chain_open(daemons, &a, &b);
+    loop_stop(daemons[0].loop);
+    uint64_t begin = clock_us();
+    node_on_loop(&daemons[1], break_link, &daemons[0].name);
+    wait_sem(&daemons[1].downs);
+    ck_assert_uint_ge(clock_us() - begin, 1000000);
+    ck_assert_int_eq(loop_start_thread(daemons[0].loop), ORTE_SUCCESS);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
+START_TEST(an_hnp_that_is_gone_is_not_waited_for)
+{
+    be_short();
+    chain_open(daemons, &a, &b);
+    uint64_t begin = clock_us();
+    node_close(&daemons[0]);
+    wait_sem(&daemons[1].downs);
+    ck_assert_uint_lt(clock_us() - begin, 5000000);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
+START_TEST(another_daemon_is_not_waited_for_so_long)
+{
+    be_short();
+    ck_assert_int_eq(param_override("oob_connect_timeout_ms", "200"), ORTE_SUCCESS);
+    chain_open(daemons, &a, &b);
+    loop_stop(daemons[1].loop);
+    node_on_loop(&daemons[2], break_link, &daemons[1].name);
+    wait_sem(&daemons[2].downs);
+    ck_assert_int_eq(loop_start_thread(daemons[1].loop), ORTE_SUCCESS);
+    chain_close(daemons, &a, &b);
+}
+END_TEST
+
 static void *send_megabytes(void *arg)
 {
     static uint8_t data[60000];
@@ -356,5 +444,7 @@ END_TEST
 
 UNIT_MAIN("rml/mend", streams_through_resets, a_hundred_thousand_messages_each_way_through_resets,
           a_successor_gets_nothing_that_was_not_for_it, who_ends_within_a_message,
-          a_receive_from_one_who_ended, a_slow_receiver_is_waited_for,
-          who_waits_behind_a_full_queue_is_told)
+          a_receive_from_one_who_ended, a_suspended_hnp_is_waited_for,
+          a_suspended_hnp_is_waited_for_no_longer_than_its_grace,
+          an_hnp_that_is_gone_is_not_waited_for, another_daemon_is_not_waited_for_so_long,
+          a_slow_receiver_is_waited_for, who_waits_behind_a_full_queue_is_told)
