@@ -6,6 +6,7 @@
 #include <base/sock.h>
 #include <bootstrap/proto.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <launcher/orders.h>
 #include <launcher/output.h>
 #include <launcher/stdio.h>
@@ -171,6 +172,16 @@ static void close_input(struct frontend *frontend)
     frontend->input_over = true;
 }
 
+/* Nobody wants the rest: whoever writes it gets SIGPIPE, if it is a pipe that nobody else reads. */
+static void leave_input(void)
+{
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) {
+        (void) dup2(nothing, STDIN_FILENO);
+        close(nothing);
+    }
+}
+
 /* --- what the HNP says --- */
 
 static void written(void *arg, uint32_t source, uint32_t bytes)
@@ -270,6 +281,7 @@ static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
         return status;
     case FRONT_INPUT_CLOSED:
         close_input(frontend);
+        leave_input();
         return ORTE_SUCCESS;
     case FRONT_TEXT:
         return take_text(frontend, buffer);

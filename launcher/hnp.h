@@ -112,6 +112,8 @@ void hnp_remove_uri(struct hnp *hnp);
 /* hnp_spawn.c: REPORT_SPAWN and REPORT_SPAWNED */
 int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer);
 int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);
+/* A daemon is lost: what waits for its part fails. */
+void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid);
 void hnp_spawn_fini(struct hnp *hnp);
 
 /* hnp_end.c */
@@ -156,6 +158,7 @@ int hnp_rehomed(struct hnp *hnp, uint32_t vpid);                       /* REPORT
 
 /* hnp_stdio.c */
 void hnp_stdio_init(struct hnp *hnp);
+void hnp_input_lost(struct hnp *hnp, uint32_t vpid); /* a daemon is lost: rank 0's, perhaps */
 void hnp_input(struct hnp *hnp, opal_buffer_t *buffer);
 void hnp_written(struct hnp *hnp, opal_buffer_t *buffer);
 void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer);

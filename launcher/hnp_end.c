@@ -392,6 +392,8 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
         hnp_note_failure(hnp, EXIT_RUNTIME, "lost the daemon of node %s%s", hnp->peers[lost].node,
                          hnp->peers[lost].silent ? ": it has not answered for too long" : "");
         hnp_tell_ended(hnp, lost, UINT32_MAX);
+        hnp_input_lost(hnp, lost);
+        hnp_spawn_lost(hnp, lost);
         if (hnp->exit_code == 0) { /* too late to fail, but output may be missing */
             hnp->exit_code = EXIT_RUNTIME;
         }

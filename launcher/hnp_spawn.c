@@ -23,7 +23,7 @@ struct spawn_request {
     uint32_t first, count; /* its ranks */
     uint32_t missing;
     int32_t status; /* the first error */
-    bool started[]; /* by vpid */
+    bool started[]; /* by vpid: nothing more is to come of this daemon */
 };
 
 static void request_free(struct spawn_request *request)
@@ -102,15 +102,17 @@ static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, uint32_
 
 /* --- placing --- */
 
-/* Of the nodes that have ranks already, the one with the most free slots. */
-static uint32_t choose_node(const struct job_plan *plan, const uint32_t *living,
-                            const uint32_t *ever)
+/* Of the living nodes that have ranks already, the one with the most free slots. UINT32_MAX: there
+ * is none. */
+static uint32_t choose_node(const struct hnp *hnp, const uint32_t *living, const uint32_t *ever)
 {
+    const struct job_plan *plan = &hnp->plan;
     uint32_t best = UINT32_MAX;
     int64_t best_free = 0;
     for (uint32_t node = 0; node < plan->node_count; node++) {
         int64_t free_slots = (int64_t) plan->nodes[node].slots - living[node];
-        if (ever[node] > 0 && (best == UINT32_MAX || free_slots > best_free)) {
+        bool usable = ever[node] > 0 && hnp_peer_lives(hnp, hnp->daemon_of_node[node]);
+        if (usable && (best == UINT32_MAX || free_slots > best_free)) {
             best = node;
             best_free = free_slots;
         }
@@ -131,6 +133,7 @@ static int place(const struct hnp *hnp, struct spawned *spawned, const uint32_t 
         ever[plan->node_of[rank]]++;
         living[plan->node_of[rank]] += !hnp->ended[rank];
     }
+    int status = room ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     uint32_t app = 0, of_app = 0;
     for (uint32_t i = 0; i < spawned->count && room; i++) {
         while (of_app == counts[app]) {
@@ -138,7 +141,11 @@ static int place(const struct hnp *hnp, struct spawned *spawned, const uint32_t 
             of_app = 0;
         }
         of_app++;
-        uint32_t node = choose_node(plan, living, ever);
+        uint32_t node = choose_node(hnp, living, ever);
+        if (node == UINT32_MAX) {
+            status = ORTE_ERR_NOT_AVAILABLE;
+            break;
+        }
         living[node]++;
         spawned->app_of[i] = spawned->app_first + app;
         spawned->node_of[i] = node;
@@ -146,7 +153,7 @@ static int place(const struct hnp *hnp, struct spawned *spawned, const uint32_t 
     }
     free(living);
     free(ever);
-    return room ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return status;
 }
 
 /* --- the HNP's own tables --- */
@@ -202,14 +209,15 @@ static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
 
 /* --- ordering --- */
 
-static int order_all(struct hnp *hnp, const struct spawned *spawned, uint32_t *ordered)
+static int order_all(struct hnp *hnp, const struct spawned *spawned, struct spawn_request *request)
 {
     opal_buffer_t *order = proto_new(ORDER_SPAWN, "");
     if (order) {
         order = proto_whole(order, spawned_pack(order, spawned));
     }
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        *ordered += hnp_peer_lives(hnp, vpid);
+        request->started[vpid] = !hnp_peer_lives(hnp, vpid);
+        request->missing += hnp_peer_lives(hnp, vpid);
     }
     return hnp_broadcast(hnp, order);
 }
@@ -230,7 +238,7 @@ static int start(struct hnp *hnp, struct spawned *spawned, const uint32_t *count
         status = add_ranks(hnp, spawned);
     }
     if (status == ORTE_SUCCESS) {
-        status = order_all(hnp, spawned, &request->missing);
+        status = order_all(hnp, spawned, request);
     }
     if (status != ORTE_SUCCESS) { /* the tables of the daemons may differ now */
         hnp_fail(hnp, EXIT_RUNTIME, "more ranks cannot be started: %s", opal_strerror(status));
@@ -272,6 +280,16 @@ static struct spawn_request *find_request(struct hnp *hnp, uint32_t number)
     return NULL;
 }
 
+/* This daemon will say no more about it. After the last the request is answered, and gone. */
+static void part_is_settled(struct spawn_request *request, uint32_t vpid)
+{
+    request->started[vpid] = true;
+    if (--request->missing == 0) {
+        answer(request->hnp, request->asker, request->request, request->status, request->number);
+        request_free(request);
+    }
+}
+
 int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     uint32_t number;
@@ -289,12 +307,34 @@ int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
         return ORTE_SUCCESS;
     }
     request->status = request->status != ORTE_SUCCESS ? request->status : outcome;
-    request->started[vpid] = true;
-    if (--request->missing == 0) {
-        answer(hnp, request->asker, request->request, request->status, number);
-        request_free(request);
+    if (!request->started[vpid]) {
+        part_is_settled(request, vpid);
     }
     return ORTE_SUCCESS;
+}
+
+static bool has_ranks_with(const struct hnp *hnp, const struct spawn_request *request,
+                           uint32_t vpid)
+{
+    for (uint32_t i = 0; i < request->count; i++) {
+        if (hnp->daemon_of_node[hnp->plan.node_of[request->first + i]] == vpid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid)
+{
+    struct spawn_request *request;
+    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+        if (request->status == ORTE_SUCCESS && has_ranks_with(hnp, request, vpid)) {
+            request->status = ORTE_ERR_COMM_FAILURE;
+        }
+        if (!request->started[vpid]) {
+            part_is_settled(request, vpid);
+        }
+    }
 }
 
 void hnp_spawn_fini(struct hnp *hnp)

@@ -92,6 +92,13 @@ void hnp_open_input(struct hnp *hnp)
     channel_send(hnp->front, proto_new(FRONT_INPUT_CREDIT, "u", (uint32_t) IOF_INPUT_WINDOW));
 }
 
+void hnp_input_lost(struct hnp *hnp, uint32_t vpid)
+{
+    if (hnp->plan.rank_count > 0 && vpid == input_daemon(hnp)) {
+        channel_send(hnp->front, proto_new(FRONT_INPUT_CLOSED, ""));
+    }
+}
+
 void hnp_input(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint8_t *data;

@@ -391,8 +391,9 @@ static void run(struct herd *herd)
     }
 }
 
-/* Own session, so that no terminal reaches it; the only descriptors are the standard ones and the
- * socket; every signal is at its default for the children, and blocked here. */
+/* Own session, so that no terminal reaches it; the only descriptors are the standard ones, of which
+ * the input is its daemon's alone, and the socket; every signal is at its default for the children,
+ * and blocked here. */
 static int set_up(struct herd *herd, int sock)
 {
     sigset_t all, child;
@@ -409,6 +410,7 @@ static int set_up(struct herd *herd, int sock)
         fcntl(null_fd, F_SETFD, 0);
         null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     }
+    dup2(null_fd, STDIN_FILENO);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     *herd = (struct herd){.sock = sock,

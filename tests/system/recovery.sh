@@ -85,6 +85,46 @@ is "the others are ended in order" 6 "$(grep -c '^ended ' "$work/out")"
 is "the others are ended in order: exit code" 125 "$code"
 no_leftovers "the others are ended in order: nothing is left" "$uuid" "$pids"
 
+# what waits for a lost node: the user's input on its way to rank 0 there ...
+mkfifo "$work/pipe"
+(
+    yes >"$work/pipe"
+    touch "$work/input-ended"
+) 2>"$work/yes" &
+started+=($!)
+input=$work/pipe start "$keelrun" --enable-recovery --simulate 2x1 -n 2 sh -c \
+    "echo job \$KEEL_JOB; until [ -e $work/over ]; do sleep 0.1; done"
+wait_for 15 has_all job 2
+kill -KILL "$(daemon_pid 1)"
+ok "a lost node takes no more input, and its writer is told" wait_for 5 test -e "$work/input-ended"
+ok "... while the job goes on" is_alive "$pid"
+touch "$work/over"
+await 20
+is "input for a lost node: exit code" 125 "$code"
+rm "$work/over"
+
+# ... and ranks that are to be added there
+lost=$KEEL_TEST_BUILDDIR/tests/pmix/spawn_lost
+if [ -x "$lost" ]; then
+    excuse_libpmix
+    start "$keelrun" --enable-recovery --simulate 3x1 -n 3 "$lost" "$lost" "$work"
+    wait_for 20 has_all ready 3
+    victim=$(daemon_pid 2)
+    kill -STOP "$victim"
+    touch "$work/go"
+    sleep 0.5
+    kill -KILL "$victim"
+    ok "ranks that were to be added to a lost node: their parent is told" \
+        wait_for 10 has_all "the first failed" 1
+    ok "more are added elsewhere" wait_for 10 has_all "the second went well" 1
+    touch "$work/over"
+    await 20
+    is "ranks that were to be added to a lost node: exit code" 125 "$code"
+    rm "$work/over"
+else
+    skip "ranks that are to be added to a lost node" "there is no libpmix or hwloc"
+fi
+
 # a rank alone
 start "$keelrun" --enable-recovery --simulate 2x2 -n 4 sh -c \
     'echo job $KEEL_JOB; [ $KEEL_RANK != 2 ] || kill -9 $$; sleep 1; echo end $KEEL_RANK'
