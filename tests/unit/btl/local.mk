@@ -3,7 +3,7 @@ UNIT_TESTS += \
 	tests/unit/btl/test-seed-btl tests/unit/btl/test-region tests/unit/btl/test-bml \
 	tests/unit/btl/test-desc tests/unit/btl/test-rdma-am tests/unit/btl/test-self \
 	tests/unit/btl/test-framework tests/unit/btl/test-progress \
-	tests/unit/btl/test-table tests/unit/btl/test-roster tests/unit/btl/test-rails
+	tests/unit/btl/test-table tests/unit/btl/test-roster tests/unit/btl/test-rails tests/unit/btl/test-many-peers
 tests_unit_btl_test_seed_btl_SOURCES = tests/unit/btl/test-seed-btl.c tests/unit/base/seed.h
 tests_unit_btl_test_seed_btl_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_region_SOURCES = tests/unit/btl/test-region.c
@@ -23,6 +23,8 @@ tests_unit_btl_test_roster_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_table_SOURCES = tests/unit/btl/test-table.c
 tests_unit_btl_test_table_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 # Its registry replaces the library's.
+tests_unit_btl_test_many_peers_SOURCES = tests/unit/btl/test-many-peers.c
+tests_unit_btl_test_many_peers_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_rails_SOURCES = tests/unit/btl/test-rails.c
 tests_unit_btl_test_rails_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_progress_SOURCES = tests/unit/btl/test-progress.c
