@@ -276,7 +276,7 @@ int main(int argc, char **argv)
 {
     static const struct test_case *const groups[] = {
         table_cases, send_cases, stream_cases, rdma_cases, atomics_cases, breach_cases,
-        fault_cases, load_cases, end_cases,    ext_cases,  ftevent_cases};
+        fault_cases, load_cases, end_cases,    ext_cases,  ftevent_cases, flags_cases};
     static const int sizes[] = {1, 2, 4};
     if (argc < 2) {
         fprintf(stderr, "usage: btl MODULE [PROCESSES [CASE]]\n");
