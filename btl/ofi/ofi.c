@@ -3,6 +3,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
+#include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
@@ -88,6 +89,24 @@ static struct param free_list_max = {
     .unit = "",
     .help = "Most descriptors of each size.",
 };
+enum rma { RMA_AUTO, RMA_EMULATED, RMA_NATIVE };
+static const char *const rma_choices[] = {"auto", "emulated", "native", NULL};
+static struct param rma = {
+    .name = "btl_ofi_rma",
+    .type = PARAM_ENUM,
+    .default_text = "auto",
+    .choices = rma_choices,
+    .unit = "",
+    .help = "Put and get over sends, or by the provider; auto: native where hardware does it.",
+};
+static struct param atomics = {
+    .name = "btl_ofi_atomics",
+    .type = PARAM_ENUM,
+    .default_text = "auto",
+    .choices = rma_choices,
+    .unit = "",
+    .help = "Atomics over sends, or by the provider (which needs native put and get).",
+};
 static struct param hello_timeout = {
     .name = "btl_ofi_hello_timeout_ms",
     .type = PARAM_INT,
@@ -117,8 +136,9 @@ static struct param bandwidth = {
 };
 
 static struct param *const all_params[] = {
-    &provider,  &domain,        &address,       &eager_limit,   &max_send_size, &rx_buffers,
-    &tx_window, &free_list_max, &hello_timeout, &flush_timeout, &bandwidth,
+    &rma,           &atomics,       &provider,   &domain,    &address,
+    &eager_limit,   &max_send_size, &rx_buffers, &tx_window, &free_list_max,
+    &hello_timeout, &flush_timeout, &bandwidth,
 };
 
 static int register_params(void)
@@ -224,7 +244,7 @@ static struct ofi_module *the_module; /* from init until finalize */
 static void module_destroy(struct ofi_module *ofi)
 {
     rdma_am_destroy(ofi->am);
-    ofi_rdma_close(ofi);
+    ofi_regions_destroy(ofi->native);
     ofi_fabric_close(&ofi->fabric); /* from here on no buffer is the provider's */
     ofi_receive_close(ofi);
     desc_set_fini(&ofi->descs);
@@ -420,12 +440,30 @@ static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size
     return status;
 }
 
+/* The software providers check what remote memory access touches less well than btl/rdma_am.h does,
+ * or not at all; and what they do runs in the target's progress as well. */
+static bool is_native(struct param *choice)
+{
+    static const char *const software[] = {"tcp", "udp", "shm", "net", "sockets", NULL};
+    const char *name = param_string(&provider);
+    size_t length = strcspn(name, ";");
+
+    for (size_t i = 0; software[i] && param_int(choice) == RMA_AUTO; i++) {
+        if (strlen(software[i]) == length && memcmp(software[i], name, length) == 0) {
+            return false;
+        }
+    }
+    return param_int(choice) != RMA_EMULATED;
+}
+
 static int endpoint_open(struct ofi_module *ofi, char *reason, size_t reason_size)
 {
     const struct ofi_wanted wanted = {
         .provider = param_string(&provider),
         .domain = param_string(&domain),
         .address = param_string(&address),
+        .rma = is_native(&rma),
+        .atomics = is_native(&rma) && is_native(&atomics),
         .receives = (size_t) param_int(&rx_buffers),
     };
 
@@ -436,6 +474,27 @@ static int endpoint_open(struct ofi_module *ofi, char *reason, size_t reason_siz
     return ofi_fabric_open(&ofi->fabric, &wanted, reason, reason_size);
 }
 
+/* The provider's own remote memory access; without memory for it, it goes over sends. */
+static void native_open(struct ofi_module *ofi)
+{
+    mca_btl_base_module_t *super = &ofi->super;
+    const struct fi_domain_attr *attr = ofi->fabric.info->domain_attr;
+
+    if (!(attr->mr_mode & FI_MR_PROV_KEY) && attr->mr_key_size < sizeof(uint64_t)) {
+        log_info(LOG_BTL, "ofi: the provider's keys are too short: put and get go over sends");
+        return;
+    }
+    ofi->native = ofi_regions_create(MAX_REGIONS);
+    if (!ofi->native) {
+        return;
+    }
+    super->btl_registration_handle_size = sizeof(struct ofi_handle);
+    ofi->native_atomics = is_native(&atomics) && ofi_native_has_atomics(&ofi->fabric);
+    if (ofi->native_atomics) {
+        super->btl_atomic_flags &= ~(uint32_t) MCA_BTL_ATOMIC_SUPPORTS_GLOB;
+    }
+}
+
 static int module_open(struct ofi_module *ofi, char *reason, size_t reason_size)
 {
     int status = endpoint_open(ofi, reason, reason_size);
@@ -443,6 +502,9 @@ static int module_open(struct ofi_module *ofi, char *reason, size_t reason_size)
         return status;
     }
     limits_set(ofi);
+    if (is_native(&rma)) {
+        native_open(ofi);
+    }
     status = tables_open(ofi, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status = memory_open(ofi, reason, reason_size);
@@ -454,6 +516,9 @@ int ofi_reopen(struct ofi_module *ofi)
 {
     char reason[300] = "";
 
+    if (ofi->native) {
+        ofi_native_shut(ofi);
+    }
     ofi_fabric_shut(&ofi->fabric);
     while (!list_empty(&ofi->abandoned)) { /* the provider has forgotten them */
         ofi_send_completed(ofi, container_of(ofi->abandoned.next, struct ofi_tx, link),
@@ -466,6 +531,9 @@ int ofi_reopen(struct ofi_module *ofi)
     }
     if (status == ORTE_SUCCESS) {
         ofi_receive_again(ofi);
+        if (ofi->native) {
+            ofi_native_again(ofi);
+        }
         status = card_publish(ofi, reason, sizeof(reason));
     }
     if (status != ORTE_SUCCESS) {

@@ -6,7 +6,7 @@
  *   ofi_endpoint.c   peers: their life, hello and bye
  *   ofi_send.c       messages
  *   ofi_receive.c    buffers, the order of what arrived
- *   ofi_rdma.c       regions, put, get, atomics
+ *   ofi_rdma.c       regions, put, get, atomics; ofi_native.c: the provider's own
  *   ofi_ext.c        its part of keel_btl_ext; ofi_ftevent.c: restarts
  *   ofi_wire.c, ofi_card.c   bytes: pure functions
  *
@@ -66,6 +66,7 @@ struct ofi_tx {
     mca_btl_base_rdma_completion_fn_t cbfunc;
     void *cbcontext, *cbdata;
     struct fid_mr *temporary; /* the local memory's, where the provider wants one */
+    bool atomic;
     uint64_t operand, compare, result;
 };
 
@@ -123,6 +124,8 @@ static inline struct ofi_module *ofi_of(mca_btl_base_module_t *btl)
 struct ofi_tx *ofi_tx_get(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_op_kind kind);
 /* The provider is done with it, or never had it. */
 void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx);
+/* What a libfabric call that did not start an operation means for the caller. */
+int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc);
 
 struct ofi_module *ofi_module(void);
 int ofi_ft_event(int state);

@@ -1,17 +1,9 @@
 /* Regions, put, get and atomics: over sends, checked at the target (btl/rdma_am.h), or the
- * provider's own. */
+ * provider's own (ofi_native.h). */
 #ifndef BTL_OFI_RDMA_H
 #define BTL_OFI_RDMA_H
 
 #include <btl/ofi/ofi_endpoint.h>
-
-/* What a peer is given: a software region's handle, and the provider's key to the same memory. */
-struct ofi_handle {
-    struct region_handle region; /* first: btl/rdma_am.h reads it */
-    uint64_t key;
-    uint32_t native; /* OFI_NATIVE_*; 0: over sends only */
-    uint32_t zero;
-};
 
 mca_btl_base_registration_handle_t *ofi_register_mem(mca_btl_base_module_t *btl,
                                                      ofi_endpoint *endpoint, void *base,
@@ -26,11 +18,9 @@ int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_addr
             mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
             mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
 
-/* The provider is done with an operation. */
+/* The provider is done with an operation of its own. */
 void ofi_rdma_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status);
 /* Calls back for one that will not be waited for any longer. */
-void ofi_rdma_abandon(struct ofi_module *ofi, struct ofi_tx *tx, ofi_endpoint *endpoint,
-                      int status);
-void ofi_rdma_close(struct ofi_module *ofi);
+void ofi_rdma_abandon(struct ofi_module *ofi, struct ofi_tx *tx, struct ofi_peer *peer, int status);
 
 #endif

@@ -42,8 +42,7 @@ void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx)
     ofi->in_flight--;
 }
 
-/* What a libfabric call that did not start an operation means for the caller. */
-static int refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc)
+int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc)
 {
     int status = ofi_status((int) rc);
 
@@ -76,7 +75,7 @@ static int inject(struct ofi_module *ofi, struct ofi_peer *peer, const void *byt
                      : fi_inject(ofi->fabric.ep, bytes, size, peer->address);
 
     if (rc != 0) {
-        return refused(ofi, peer, rc);
+        return ofi_refused(ofi, peer, rc);
     }
     peer->sequence++;
     return OPAL_SUCCESS;
@@ -150,7 +149,7 @@ static int send_large(struct ofi_module *ofi, struct ofi_peer *peer,
                      : fi_sendv(ofi->fabric.ep, iov, descs, count, peer->address, &tx->op.context);
     if (rc != 0) {
         ofi_tx_put(ofi, tx);
-        return refused(ofi, peer, rc);
+        return ofi_refused(ofi, peer, rc);
     }
     desc->busy = true;
     desc->done = 0;
@@ -336,16 +335,16 @@ void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status)
 void ofi_send_abandon(struct ofi_module *ofi, struct ofi_tx *tx, int status)
 {
     mca_btl_base_descriptor_t *descriptor = tx->descriptor;
-    ofi_endpoint *endpoint = tx->peer->endpoint;
+    struct ofi_peer *peer = tx->peer;
 
     list_remove(&tx->link);
     tx->peer->cost -= tx->cost;
     tx->peer = NULL;
     list_append(&ofi->abandoned, &tx->link);
     if (tx->op.kind == OFI_OP_RDMA) {
-        ofi_rdma_abandon(ofi, tx, endpoint, status);
+        ofi_rdma_abandon(ofi, tx, peer, status);
     } else if (descriptor) {
-        btl_complete(&ofi->super, endpoint, descriptor, status);
+        btl_complete(&ofi->super, peer->endpoint, descriptor, status);
     }
 }
 

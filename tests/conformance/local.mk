@@ -18,10 +18,12 @@ SYSTEM_TESTS += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
 	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh tests/conformance/btl-sm-seccomp.sh
 if HAVE_FABRIC
 SYSTEM_TESTS += tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
-	tests/conformance/btl-ofi-udp.sh
+	tests/conformance/btl-ofi-udp.sh tests/conformance/btl-ofi-native.sh \
+	tests/conformance/btl-check-ofi.sh
 endif
 EXTRA_DIST += tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
-	tests/conformance/btl-ofi-udp.sh
+	tests/conformance/btl-ofi-udp.sh tests/conformance/btl-ofi-native.sh \
+	tests/conformance/btl-check-ofi.sh
 EXTRA_DIST += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
 	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh \
 	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
