@@ -151,9 +151,14 @@ int main(int argc, char **argv)
 {
     struct keel_options options = KEEL_OPTIONS_DEFAULT;
     options.data_plane = false; /* messages only */
-    lines = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
-    if (lines == 0 || keel_init(&options) != ORTE_SUCCESS) {
-        return 1;
+    long asked = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
+    if (asked < 1) {
+        fprintf(stderr, "usage: rml_chat [LINES], at least 1\n");
+        return 2;
+    }
+    lines = (uint64_t) asked;
+    if (keel_init(&options) != ORTE_SUCCESS) {
+        return 1; /* the reason was logged */
     }
     me = *keel_my_name();
     ranks = keel_job_size();

@@ -83,6 +83,10 @@ int main(int argc, char **argv)
     int rounds = argc > 1 ? atoi(argv[1]) : 3;
     orte_vpid_t ranks;
 
+    if (rounds < 1) {
+        fprintf(stderr, "usage: rml_ring [ROUNDS], at least 1\n");
+        return 2;
+    }
     rc = orte_init(&argc, &argv, ORTE_PROC_NON_MPI);
     if (rc != ORTE_SUCCESS) {
         fprintf(stderr, "rml_ring: orte_init: %s\n", ORTE_ERROR_NAME(rc));

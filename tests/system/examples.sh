@@ -74,8 +74,13 @@ is 'rml_control without a job' 1 "$code"
 run_limited 20 "$examples/rml_control" say
 is 'rml_control, wrong usage' 2 "$code"
 
-run_limited 20 "$keelrun" --oversubscribe -n 2 "$examples/rml_chat" 0
-is 'rml_chat has nothing to say' 1 "$code"
+for program in rml_chat rml_ring; do
+    for argument in 0 -1 many; do
+        run_limited 20 "$keelrun" --oversubscribe -n 2 "$examples/$program" $argument
+        is "$program $argument: wrong usage" 2 "$code"
+        like "$program $argument: says how" "$work/err" "^usage: $program "
+    done
+done
 
 # A rank that is lost in the middle: the others do not wait for ever, and the job fails.
 run_limited 20 "$keelrun" --oversubscribe -n 3 sh -c \
