@@ -183,4 +183,54 @@ exec 11>&- 13>&-
 wait "${guests[1]}"
 is 'and ends' 0 $?
 is 'nothing is left' '' "$(leftovers '' '')"
+
+# --- from another host ---
+
+# shellcheck source=tests/lib/netns.sh
+. "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
+
+# from_b NAME=VALUE... -- COMMAND...: on the host that has no file of keelrun's
+from_b()
+{
+    local variables=()
+    while [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    shift
+    run_limited 20 env -u TMPDIR "${variables[@]}" "$hosts_agent" b "$@"
+}
+
+if make_hosts; then
+    rm -f "$uri"
+    start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" --report-uri "$uri" --host a:2,b:2 -n 4 \
+        "$control" work 120
+    ok 'another host: the contact string has an address' \
+        wait_for 20 grep -q ';tcp://10.99.7.1:[0-9]*' "$uri"
+    "$hosts_agent" a cp -p "$(session)/tool.key" "$work/key-of-a"
+    for how in "file:$uri" "$(sed 's,unix:[^;]*;,,' "$uri")"; do
+        from_b KEEL_MCA_tool_key_file="$work/key-of-a" -- "$control" ask "$how"
+        what=${how//[0-9]/}
+        is "another host, by ${what%%:*}: every rank answers" '0 1' \
+            "$code $(grep -c ': 4 of 4 ranks have answered$' "$work/out")"
+        is "another host, by ${what%%:*}: nothing on stderr" '' "$(cat "$work/err")"
+    done
+    from_b KEEL_MCA_tool_key_file="$work/key-of-a" -- "$visitor" everywhere "file:$uri" 2
+    is 'another host: messages to daemons and ranks' 'visited 2 daemons and 4 ranks' "$(cat "$work/out")"
+    from_b -- "$visitor" call "file:$uri" 0
+    like 'another host, without the key' "$work/err" 'tool.key cannot be read: No such file'
+    from_b KEEL_MCA_tool_key_file="$work/wrong2" -- "$visitor" call "file:$uri" 0
+    is 'another host, no such key: exit code' 1 "$code"
+    head -c 32 /dev/zero >"$work/wrong2" && chmod 600 "$work/wrong2"
+    from_b KEEL_MCA_tool_key_file="$work/wrong2" -- "$visitor" call "file:$uri" 0
+    is 'another host, another key: exit code' 1 "$code"
+    like 'another host, another key' "$work/err" 'another key'
+    keelrun_pid=$pid
+    from_b KEEL_MCA_tool_key_file="$work/key-of-a" -- "$control" ask "file:$uri" stop
+    pid=$keelrun_pid
+    await 15
+    is 'another host: the job ends well' 0 "$code"
+else
+    skip 'a tool on another host' "$reason"
+fi
 finish
