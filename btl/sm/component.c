@@ -108,10 +108,19 @@ static struct param backing_param = {
         "others can open it.",
 };
 
+static struct param bell_param = {
+    .name = "btl_sm_bell",
+    .type = PARAM_BOOL,
+    .default_text = "false",
+    .unit = "",
+    .help = "Let this process sleep until a message comes, which costs its peers a barrier for "
+            "each; set by enable_progress_threads.",
+};
+
 static struct param *const params[] = {
     &eager_limit_param,  &eager_count_param, &max_send_size_param, &max_send_count_param,
     &inline_limit_param, &ring_slots_param,  &max_peers_param,     &max_regions_param,
-    &use_cma_param,      &backing_param,
+    &use_cma_param,      &backing_param,     &bell_param,
 };
 
 static struct sm_module *the_module; /* from init until its finalize */
@@ -171,13 +180,14 @@ int sm_publish_card(const struct sm_module *module)
 
 static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool threads)
 {
-    (void) progress_threads, (void) threads;
+    (void) threads;
     *count = 0;
     mca_btl_base_module_t **modules = malloc(sizeof(*modules));
     if (!modules) {
         return NULL;
     }
     struct sm_params values = read_params();
+    values.bell = progress_threads || param_bool(&bell_param);
     struct sm_module *module;
     char reason[256] = "";
     int status = sm_module_create(&module, &values, reason, sizeof(reason));

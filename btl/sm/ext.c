@@ -1,5 +1,4 @@
-/* sm's part of keel_btl_ext. A ring has no descriptor to sleep on: whoever fills it would have to
- * look, with a full barrier after every message, whether its reader sleeps. So sm is polled. */
+/* sm's part of keel_btl_ext. Who sleeps does so on the bell (btl/sm/bell.h), where there is one. */
 #include <config.h>
 
 #include <btl/sm/module.h>
@@ -102,10 +101,39 @@ static bool sm_is_quiet(mca_btl_base_module_t *btl)
     return true;
 }
 
+static int sm_wait_fd(mca_btl_base_module_t *btl)
+{
+    return sm_bell_fd(&sm_of(btl)->bell);
+}
+
+/* What peers do not ring for: that they have consumed something, or have died. */
+static bool work_is_due(const struct sm_module *module)
+{
+    return !list_empty(&module->waiting) || !list_empty(&module->done) ||
+           !list_empty(&module->done_ops) || !list_empty(&module->failing) ||
+           rdma_am_active(module->am);
+}
+
+static int sm_wait_arm(mca_btl_base_module_t *btl)
+{
+    struct sm_module *module = sm_of(btl);
+    if (!module->bell.alarm) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    if (work_is_due(module)) {
+        return OPAL_ERR_RESOURCE_BUSY;
+    }
+    sm_bell_quiet(&module->bell);
+    sm_bell_sleep(&module->bell);
+    return sm_rx_due(module) ? OPAL_ERR_RESOURCE_BUSY : OPAL_SUCCESS;
+}
+
 const struct btl_ext_ops btl_sm_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .rdma_open = sm_rdma_open,
     .rdma_lost = sm_rdma_lost,
     .room = sm_room,
     .is_quiet = sm_is_quiet,
+    .wait_fd = sm_wait_fd,
+    .wait_arm = sm_wait_arm,
 };

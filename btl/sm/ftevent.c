@@ -27,6 +27,7 @@ static int restart(mca_btl_base_module_t *btl)
         log_warn(LOG_BTL, "sm: no other segment after a restart: %s", reason);
         return status;
     }
+    sm_module_open_bell(module);
     forget_rings(module);
     module->node = me->node;
     module->local_rank = me->local_rank;

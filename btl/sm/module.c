@@ -151,6 +151,7 @@ static int sm_finalize(mca_btl_base_module_t *btl)
     desc_set_fini(&module->descs);
     pool_fini(&module->ops);
     region_table_destroy(module->regions);
+    sm_bell_close(&module->bell);
     sm_segment_destroy(module->segment);
     free(module->hot);
     free(module->cells);
@@ -289,6 +290,18 @@ static int commit_first(struct sm_module *module, char *reason, size_t reason_si
     return status;
 }
 
+void sm_module_open_bell(struct sm_module *module)
+{
+    sm_bell_close(&module->bell);
+    if (!module->params.bell) {
+        return;
+    }
+    int status = sm_bell_open(&module->bell, module->segment->alarm);
+    if (status != ORTE_SUCCESS) {
+        log_info(LOG_BTL, "sm: no bell, so this process has to poll: %s", opal_strerror(status));
+    }
+}
+
 int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
                      size_t reason_size)
 {
@@ -313,6 +326,7 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
         status = commit_first(made, reason, reason_size);
     }
     if (status == ORTE_SUCCESS) {
+        sm_module_open_bell(made);
         status = parts_create(made);
         if (status != ORTE_SUCCESS) {
             snprintf(reason, reason_size, "out of memory");

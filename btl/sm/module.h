@@ -26,6 +26,7 @@ struct sm_params {
     uint32_t ring_slots, max_peers, max_regions;
     enum sm_backing_choice backing;
     bool use_cma;
+    bool bell; /* this process sleeps */
 };
 
 struct sm_card_question;
@@ -37,7 +38,8 @@ struct sm_tx {
     bool open;    /* the ring exists and is announced */
     bool stalled; /* a send found the ring full */
     struct sm_tx_ring ring;
-    uint32_t ring_index; /* in my segment */
+    const _Atomic uint32_t *sleeps; /* the peer's; 0: it never does */
+    uint32_t ring_index;            /* in my segment */
     struct sm_claim claim;
     struct list
         inflight;     /* of struct desc: fragments that the peer may still read, in ring order */
@@ -96,6 +98,7 @@ struct sm_module {
     uint32_t node, local_rank;
     unsigned life; /* how often it was restarted */
     struct sm_segment *segment;
+    struct sm_bell bell;
     struct desc_set descs; /* their payloads are the segment's fragments */
     struct region_table *regions;
     struct rdma_am *am;
@@ -134,6 +137,8 @@ static inline struct sm_module *sm_of(mca_btl_base_module_t *btl)
 int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
                      size_t reason_size) KEEL_MUST_CHECK;
 int sm_module_progress(struct sm_module *module);
+/* For a segment whose card no peer has: makes its bell, if this process is to have one. */
+void sm_module_open_bell(struct sm_module *module);
 /* From init until finalize; else NULL. */
 struct sm_module *sm_module(void);
 /* As sm_segment_commit; the first shortage leaves a warning: what needs memory waits from here on.
@@ -211,6 +216,8 @@ void sm_tx_release(struct sm_module *module, struct mca_btl_base_endpoint_t *end
 
 /* receive.c */
 int sm_rx_progress(struct sm_module *module);
+/* Whether that would find anything now. */
+bool sm_rx_due(const struct sm_module *module);
 void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 
 /* rdma.c */

@@ -244,3 +244,28 @@ int sm_rx_progress(struct sm_module *module)
     int taken = poll_hot(module);
     return list_empty(&module->quiet) ? taken : taken + poll_quiet(module);
 }
+
+/* A ring that its writer has closed ends on a pass over it. */
+static bool rx_due(const struct sm_rx *rx)
+{
+    return rx->closing || sm_rx_ring_ready(&rx->ring);
+}
+
+bool sm_rx_due(const struct sm_module *module)
+{
+    const struct mca_btl_base_endpoint_t *endpoint;
+    if (module->rescan || sm_board_doorbell(module->segment->board) != module->doorbell) {
+        return true;
+    }
+    for (uint32_t i = 0; i < module->hot_count; i++) {
+        if (rx_due(&module->hot[i]->rx)) {
+            return true;
+        }
+    }
+    list_for_each (endpoint, &module->quiet, const struct mca_btl_base_endpoint_t, rx.link) {
+        if (rx_due(&endpoint->rx)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define MAGIC 0x4d534c4bu /* "KLSM" */
-#define LAYOUT_VERSION 1
+#define LAYOUT_VERSION 2
 #define MEMFD_NAME "keel-sm-" /* and the nonce, so that a link tells whose memfd it is */
 #define MEMFD_LINK "/memfd:" MEMFD_NAME
 #define NONCE_TEXT (2 * SM_NONCE_BYTES + 1)
@@ -31,6 +31,7 @@ struct sm_header {
     uint64_t nonce_address;
     struct sm_shape shape;
     _Atomic uint64_t committed[SM_AREAS];
+    struct sm_alarm alarm __attribute__((aligned(SM_SLOT_BYTES))); /* senders look at it */
 };
 
 static const uint64_t area_limits[SM_AREAS] = {65536, 1 << 20, 1 << 20, 1 << 24};
@@ -224,6 +225,7 @@ static int map_own(struct sm_segment *segment, char *reason, size_t reason_size)
     segment->header = base;
     segment->board = (void *) (segment->base + segment->layout.board);
     segment->lines = (void *) (segment->base + segment->layout.lines);
+    segment->alarm = &segment->header->alarm;
     return ORTE_SUCCESS;
 }
 
@@ -492,6 +494,7 @@ static int map_peer(struct sm_peer *peer, int fd, const struct sm_card *card, si
     }
     peer->base = base;
     peer->header = base;
+    peer->ringer.fd = -1;
     int status = read_header(peer, card, size);
     if (status != ORTE_SUCCESS) {
         peer->layout.size = size;
@@ -505,6 +508,7 @@ static int map_peer(struct sm_peer *peer, int fd, const struct sm_card *card, si
     }
     peer->board = (void *) (peer->base + board);
     peer->lines = (const void *) (peer->base + peer->layout.lines);
+    sm_ringer_init(&peer->ringer, &peer->header->alarm, card->pid);
     return ORTE_SUCCESS;
 }
 
@@ -542,6 +546,7 @@ close_file:
 void sm_peer_detach(struct sm_peer *peer)
 {
     if (peer && peer->base) {
+        sm_ringer_fini(&peer->ringer);
         munmap(peer->base, peer->layout.size);
     }
     free(peer);

@@ -10,6 +10,7 @@
 #ifndef BTL_SM_SEGMENT_H
 #define BTL_SM_SEGMENT_H
 
+#include <btl/sm/bell.h>
 #include <btl/sm/board.h>
 #include <btl/sm/card.h>
 #include <btl/sm/ring.h>
@@ -43,6 +44,7 @@ struct sm_segment {
     struct sm_header *header;
     struct sm_board *board;
     struct sm_line *lines;
+    struct sm_alarm *alarm; /* zero: its owner never sleeps */
     struct sm_card card;
 };
 
@@ -53,6 +55,7 @@ struct sm_peer {
     const struct sm_header *header;
     struct sm_board *board;
     const struct sm_line *lines;
+    struct sm_ringer ringer;
     size_t committed[SM_AREAS]; /* as last read: bytes of the area that are there */
     uint64_t nonce_address;     /* where its owner has the nonce: hostile */
 };

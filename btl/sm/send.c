@@ -53,6 +53,7 @@ static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *en
         return status;
     }
     sm_tx_ring_init(&tx->ring, slots, module->params.ring_slots, &peer->lines[tx->claim.index]);
+    tx->sleeps = &peer->ringer.alarm->sleeps;
     tx->open = true;
     return ORTE_SUCCESS;
 }
@@ -92,6 +93,14 @@ static int tx_ready(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     return endpoint->tx.open ? ORTE_SUCCESS : tx_start(module, endpoint);
 }
 
+/* After a message was published. */
+static inline void wake_reader(struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (atomic_load_explicit(endpoint->tx.sleeps, memory_order_relaxed) != 0) {
+        sm_ringer_ring(&endpoint->peer->ringer);
+    }
+}
+
 /* A send whose bytes are in the ring. A callback that was asked for comes from progress, so that
  * sends from inside callbacks do not nest. */
 static int sent(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -117,8 +126,11 @@ static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t 
         parts[i].iov_len = (size_t) desc->base.des_segments[i].seg_len;
     }
     int status = sm_tx_ring_inline(&endpoint->tx.ring, tag, flags, parts, count, total);
-    return status == ORTE_SUCCESS ? sent(module, endpoint, desc)
-                                  : tx_refused(module, endpoint, status);
+    if (status != ORTE_SUCCESS) {
+        return tx_refused(module, endpoint, status);
+    }
+    wake_reader(endpoint);
+    return sent(module, endpoint, desc);
 }
 
 /* Whether all that is to be sent lies in the descriptor's own fragment. */
@@ -145,6 +157,7 @@ static int send_fragment(struct sm_module *module, struct mca_btl_base_endpoint_
     if (status != ORTE_SUCCESS) {
         return tx_refused(module, endpoint, status);
     }
+    wake_reader(endpoint);
     desc->busy = true;
     desc->endpoint = endpoint;
     desc->done = (size_t) position;
@@ -234,9 +247,14 @@ static int sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t
             opal_convertor_set_position(convertor, &start);
         }
     }
-    return together < payload_size
-               ? OPAL_ERR_BAD_PARAM
-               : sm_tx_ring_inline(ring, tag, 0, parts, 2, header_size + payload_size);
+    if (together < payload_size) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    status = sm_tx_ring_inline(ring, tag, 0, parts, 2, header_size + payload_size);
+    if (status == ORTE_SUCCESS) {
+        wake_reader(endpoint);
+    }
+    return status;
 }
 
 int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

@@ -1,0 +1,116 @@
+#include <config.h>
+
+#include <base/sock.h>
+#include <btl/sm/bell.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Opens the pipe that is number fd of a process. For reading, too: a pipe whose readers have gone
+ * would end this process by a signal. The link's text is looked at first, for opening anything else
+ * might block or do things. -1: it is not that pipe. */
+static int open_pipe(uint32_t pid, uint32_t fd, uint64_t inode)
+{
+    char path[64], expected[64], target[64];
+    snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, fd);
+    int length = snprintf(expected, sizeof(expected), "pipe:[%llu]", (unsigned long long) inode);
+    ssize_t got = readlink(path, target, sizeof(target));
+    if (got != length || memcmp(target, expected, (size_t) length) != 0) {
+        return -1;
+    }
+    int opened = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct stat found;
+    if (opened >= 0 &&
+        (fstat(opened, &found) < 0 || !S_ISFIFO(found.st_mode) || found.st_ino != inode)) {
+        fd_close(&opened);
+    }
+    return opened;
+}
+
+/* Between an owner that counts and looks, and a sender that publishes and looks. */
+static void each_sees_the_other(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+int sm_bell_open(struct sm_bell *bell, struct sm_alarm *alarm)
+{
+    struct stat found;
+    int ends[2];
+    *bell = (struct sm_bell){.ends = {-1, -1}};
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int again = fstat(ends[1], &found) == 0
+                    ? open_pipe((uint32_t) getpid(), (uint32_t) ends[1], found.st_ino)
+                    : -1;
+    if (again < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return ORTE_ERR_NOT_SUPPORTED;
+    }
+    close(again);
+    *bell = (struct sm_bell){.alarm = alarm, .ends = {ends[0], ends[1]}};
+    alarm->fd = (uint32_t) ends[1];
+    alarm->inode = found.st_ino;
+    atomic_store_explicit(&alarm->sleeps, 1, memory_order_release);
+    return ORTE_SUCCESS;
+}
+
+void sm_bell_close(struct sm_bell *bell)
+{
+    if (bell->alarm) {
+        close(bell->ends[0]);
+        close(bell->ends[1]);
+    }
+    *bell = (struct sm_bell){.ends = {-1, -1}};
+}
+
+int sm_bell_fd(const struct sm_bell *bell)
+{
+    return bell->alarm ? bell->ends[0] : ORTE_ERR_NOT_SUPPORTED;
+}
+
+void sm_bell_quiet(struct sm_bell *bell)
+{
+    char bytes[256];
+    while (read(bell->ends[0], bytes, sizeof(bytes)) == (ssize_t) sizeof(bytes)) {
+    }
+}
+
+void sm_bell_sleep(struct sm_bell *bell)
+{
+    _Atomic uint32_t *sleeps = &bell->alarm->sleeps;
+    uint32_t next = atomic_load_explicit(sleeps, memory_order_relaxed) + 1;
+    atomic_store_explicit(sleeps, next == 0 ? 1 : next, memory_order_relaxed);
+    each_sees_the_other();
+}
+
+void sm_ringer_init(struct sm_ringer *ringer, const struct sm_alarm *alarm, uint32_t pid)
+{
+    *ringer = (struct sm_ringer){.alarm = alarm, .pid = pid, .fd = -1};
+}
+
+void sm_ringer_fini(struct sm_ringer *ringer)
+{
+    fd_close(&ringer->fd);
+}
+
+void sm_ringer_ring(struct sm_ringer *ringer)
+{
+    each_sees_the_other();
+    uint32_t sleeps = atomic_load_explicit(&ringer->alarm->sleeps, memory_order_acquire);
+    if (sleeps == ringer->rung) {
+        return;
+    }
+    if (ringer->fd < 0) {
+        ringer->fd = open_pipe(ringer->pid, ringer->alarm->fd, ringer->alarm->inode);
+    }
+    /* A full pipe has been rung; without a descriptor the next message tries again. */
+    if (ringer->fd >= 0 && (write(ringer->fd, "", 1) == 1 || errno == EAGAIN)) {
+        ringer->rung = sleeps;
+    }
+}
