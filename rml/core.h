@@ -203,6 +203,11 @@ int rml_wait(struct rml *rml, const bool *done, uint64_t deadline_us, int (*poll
 /* What blocking calls of orte_rml call while they wait, as rml_wait does with its own: data plane
  * progress. One thread at a time calls it. NULL: none. */
 void rml_set_poll(struct rml *rml, int (*poll)(void *arg), void *arg);
+/* Around each wait of rml_wait and of blocking calls, in the waiting thread: leave gives up what
+ * the caller holds and others may need in the callbacks that it waits for, and returns how much of
+ * it (0: nothing); then, after the wait, back takes it again. Set while one thread uses this RML.
+ */
+void rml_set_leave(struct rml *rml, unsigned (*leave)(void), void (*back)(unsigned held));
 /* No exception is raised from now on: this process leaves, and so may others. */
 void rml_end_exceptions(struct rml *rml);
 /* Waits until what was sent has arrived, for at most the parameter rml_finalize_timeout_ms. */

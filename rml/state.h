@@ -98,6 +98,8 @@ struct rml {
     int (*poll)(void *arg); /* data plane progress while orte_rml blocks */
     void *poll_arg;
     bool polling;
+    unsigned (*leave)(void); /* what waiting threads give up; NULL: nothing */
+    void (*back)(unsigned held);
 
     /* rml/exception.c */
     struct list exception_handlers;
