@@ -14,6 +14,8 @@
 #include <base/param.h>
 #include <btl/base.h>
 #include <btl/bml.h>
+#include <btl/lock.h>
+#include <btl/thread.h>
 #include <keel/keel.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -79,6 +81,10 @@ static void watch_forks(void)
  * by two threads: one may be in keel_progress while another blocks in the RML. */
 static bool data_plane_enter(struct keel *keel)
 {
+    if (keel->btl_is_open && btl_lock_used) {
+        btl_lock_take();
+        return true;
+    }
     if (!keel->btl_is_open ||
         atomic_exchange_explicit(&keel->polling, true, memory_order_acquire)) {
         return false;
@@ -89,6 +95,10 @@ static bool data_plane_enter(struct keel *keel)
 
 static void data_plane_leave(struct keel *keel)
 {
+    if (btl_lock_used) {
+        btl_lock_drop();
+        return;
+    }
     atomic_store_explicit(&keel->polling, false, memory_order_release);
 }
 
@@ -100,23 +110,47 @@ static void rails_changed(void *arg, opal_proc_t *proc)
     }
 }
 
+static void settle_rails(void *arg)
+{
+    struct keel *keel = arg;
+    if (keel->bml && bml_has_news(keel->bml)) {
+        bml_settle(keel->bml, rails_changed, keel);
+    }
+}
+
 static int poll_data_plane(void *arg)
 {
     struct keel *keel = arg;
+    if (keel->btl_is_open && btl_lock_used) {
+        return btl_progress(); /* settles the rails after it */
+    }
     if (!data_plane_enter(keel)) {
         return 0;
     }
     int events = btl_progress();
-    if (keel->bml && bml_has_news(keel->bml)) {
-        bml_settle(keel->bml, rails_changed, keel);
-    }
+    settle_rails(keel);
     data_plane_leave(keel);
     return events;
 }
 
+/* What a thread that waits polls: nothing where the progress thread does. */
+static int (*waiting_poll(const struct keel *keel))(void *)
+{
+    return keel->btl_is_open && btl_threads().progress ? NULL : poll_data_plane;
+}
+
+/* The lock also guards the back end; it is given up while this thread waits. */
+static int fence(struct keel *keel, uint64_t deadline_us)
+{
+    btl_lock();
+    int status = keel->backend->ops->fence(keel->backend, deadline_us, waiting_poll(keel), keel);
+    btl_unlock();
+    return status;
+}
+
 static bool in_callback(struct keel *keel)
 {
-    return rml_in_callback(keel->rml) ||
+    return rml_in_callback(keel->rml) || btl_lock_holds() > 0 ||
            (atomic_load(&keel->polling) && pthread_equal(keel->poller, pthread_self()));
 }
 
@@ -127,26 +161,15 @@ static int give_app_key(void *arg)
     return ORTE_SUCCESS;
 }
 
-/* The hand-off: the peers' cards to the modules, and the rails to the application. */
-static int hand_off(struct keel *keel, char *reason, size_t reason_size)
+/* With the lock held: from btl_open on the progress thread may run. */
+static int make_rails(struct keel *keel, char *reason, size_t reason_size)
 {
     uint32_t size = keel->backend->map.size;
-    int status = btl_open(&host_ops, &keel->host, reason, reason_size);
+    int status = bml_create(&keel->bml);
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    keel->btl_is_open = true;
-    rml_set_poll(keel->rml, poll_data_plane, keel); /* blocking receives serve the peers' puts */
-    uint64_t deadline = backend_init_deadline();
-    status = keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
-    if (status != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "the exchange of cards failed: %s", opal_strerror(status));
-        return status;
-    }
-    status = bml_create(&keel->bml);
-    if (status != ORTE_SUCCESS) {
-        return status;
-    }
+    btl_after_pass(settle_rails, keel);
     keel->proc_list = calloc(size, sizeof(opal_proc_t *));
     if (!keel->proc_list) {
         return ORTE_ERR_OUT_OF_RESOURCE;
@@ -154,13 +177,36 @@ static int hand_off(struct keel *keel, char *reason, size_t reason_size)
     for (uint32_t rank = 0; rank < size; rank++) {
         keel->proc_list[rank] = &keel->host.procs[rank];
     }
-    status = bml_add_procs(keel->bml, keel->proc_list, size, reason, reason_size);
+    return bml_add_procs(keel->bml, keel->proc_list, size, reason, reason_size);
+}
+
+/* The hand-off: the peers' cards to the modules, and the rails to the application. */
+static int hand_off(struct keel *keel, char *reason, size_t reason_size)
+{
+    btl_ask_threads((struct btl_threads){.multiple = keel->options.thread_multiple,
+                                         .progress = keel->options.progress_thread});
+    rml_set_leave(keel->rml, btl_lock_leave, btl_lock_return);
+    int status = btl_open(&host_ops, &keel->host, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    keel->btl_is_open = true;
+    rml_set_poll(keel->rml, waiting_poll(keel), keel); /* blocking receives serve the peers' puts */
+    uint64_t deadline = backend_init_deadline();
+    status = fence(keel, deadline);
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "the exchange of cards failed: %s", opal_strerror(status));
+        return status;
+    }
+    btl_lock();
+    status = make_rails(keel, reason, reason_size);
+    btl_unlock();
     if (status != ORTE_SUCCESS) {
         return status;
     }
     /* nobody sends before everybody is ready to receive */
     keel->backend->silent = true;
-    status = keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
+    status = fence(keel, deadline);
     keel->backend->silent = false;
     return status;
 }
@@ -284,6 +330,7 @@ static void tear_down(struct keel *keel)
     if (keel->rml) {
         rml_set_poll(keel->rml, NULL, NULL);
     }
+    btl_thread_stop();
     bml_destroy(keel->bml);
     if (keel->btl_is_open) {
         btl_close();
@@ -414,7 +461,7 @@ int keel_finalize(void)
         /* everybody has stopped sending before anybody's modules close */
         int64_t seconds = param_int(&finalize_timeout);
         uint64_t deadline = seconds ? clock_us() + (uint64_t) seconds * 1000000u : 0;
-        status = keel->backend->ops->fence(keel->backend, deadline, poll_data_plane, keel);
+        status = fence(keel, deadline);
         if (status != ORTE_SUCCESS) {
             log_warn(LOG_BOOTSTRAP, "leaving without the other ranks: %s", opal_strerror(status));
         }
@@ -456,7 +503,7 @@ int keel_fence(void)
     if (!the_keel || !the_keel->backend) {
         return ORTE_ERR_COMM_DISABLED;
     }
-    return the_keel->backend->ops->fence(the_keel->backend, 0, poll_data_plane, the_keel);
+    return fence(the_keel, 0);
 }
 
 void keel_abort(int status, const char *format, ...)
@@ -482,7 +529,10 @@ int keel_modex_send(const char *key, const void *data, size_t size)
     if (!the_keel || !the_keel->backend) {
         return ORTE_ERR_COMM_DISABLED;
     }
-    return backend_put_card(the_keel->backend, key, data, size);
+    btl_lock();
+    int status = backend_put_card(the_keel->backend, key, data, size);
+    btl_unlock();
+    return status;
 }
 
 /* A card on its way to keel_modex_recv. */
@@ -506,7 +556,7 @@ static void card_received(void *arg, int status, const void *data, size_t size)
             received->status = ORTE_ERR_OUT_OF_RESOURCE;
         }
     }
-    received->done = true;
+    __atomic_store_n(&received->done, true, __ATOMIC_RELEASE);
 }
 
 int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **data, size_t *size)
@@ -522,9 +572,11 @@ int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **dat
         return ORTE_ERR_NOT_FOUND;
     }
     struct received received = {0};
+    btl_lock();
     backend_get_card(keel->backend, peer->vpid, key, card_received, &received);
+    btl_unlock();
     /* answered always: by the daemon, or with COMM_FAILURE when the link to it breaks */
-    int status = rml_wait(keel->rml, &received.done, 0, poll_data_plane, keel);
+    int status = rml_wait(keel->rml, &received.done, 0, waiting_poll(keel), keel);
     if (status == ORTE_SUCCESS) {
         status = received.status;
     }
@@ -544,7 +596,10 @@ const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *coun
     if (!proc || !count || !the_keel->bml) {
         return NULL;
     }
-    return bml_rails(the_keel->bml, proc, count);
+    btl_lock();
+    const struct keel_rail *rails = bml_rails(the_keel->bml, proc, count);
+    btl_unlock();
+    return rails;
 }
 
 int keel_rails_watch(keel_rails_fn changed, void *arg)
@@ -556,13 +611,14 @@ int keel_rails_watch(keel_rails_fn changed, void *arg)
     if (!changed) {
         return ORTE_ERR_BAD_PARAM;
     }
+    btl_lock();
     struct watch *watches = realloc(keel->watches, (keel->watch_count + 1) * sizeof(*watches));
-    if (!watches) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    if (watches) {
+        keel->watches = watches;
+        watches[keel->watch_count++] = (struct watch){changed, arg};
     }
-    keel->watches = watches;
-    watches[keel->watch_count++] = (struct watch){changed, arg};
-    return ORTE_SUCCESS;
+    btl_unlock();
+    return watches ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 opal_proc_t *keel_proc(const orte_process_name_t *peer)
@@ -614,6 +670,8 @@ void process_data_plane_leave(void)
 void process_restore_rails(void)
 {
     if (the_keel->bml) {
+        btl_lock();
         bml_restore(the_keel->bml, rails_changed, the_keel);
+        btl_unlock();
     }
 }

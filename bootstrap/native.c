@@ -9,6 +9,7 @@
 #include <base/clock.h>
 #include <base/list.h>
 #include <base/log.h>
+#include <btl/lock.h>
 #include <oob/contact.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static int take_fence(struct native *native, opal_buffer_t *buffer)
     native->broken = native->broken || outcome != ORTE_SUCCESS;
     if (operation + 1 == native->next_fence) {
         native->fence_status = outcome;
-        native->fence_done = true;
+        __atomic_store_n(&native->fence_done, true, __ATOMIC_RELEASE);
     }
     return ORTE_SUCCESS;
 }
@@ -164,9 +165,21 @@ static int take_lost(struct native *native)
 {
     native->broken = true;
     native->welcome_status = native->fence_status = ORTE_ERR_COMM_FAILURE;
-    native->welcomed = native->fence_done = native->bye_heard = true;
+    native->welcomed = native->bye_heard = true;
+    __atomic_store_n(&native->fence_done, true, __ATOMIC_RELEASE);
     fail_fetches(native);
     return ORTE_SUCCESS;
+}
+
+static int take(struct native *native, uint8_t command, opal_buffer_t *buffer)
+{
+    return command == CLIENT_WELCOME ? take_welcome(native, buffer)
+           : command == CLIENT_FENCE ? take_fence(native, buffer)
+           : command == CLIENT_CARDS ? take_cards(native, buffer)
+           : command == CLIENT_BYE   ? take_bye(native)
+           : command == CLIENT_LOST  ? take_lost(native)
+           : command == CLIENT_ENDED ? take_ended(native, buffer)
+                                     : ORTE_ERR_BAD_PARAM;
 }
 
 static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
@@ -180,13 +193,9 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
         status = ORTE_ERR_PERM;
     }
     if (status == OPAL_SUCCESS) {
-        status = command == CLIENT_WELCOME ? take_welcome(native, *buffer)
-                 : command == CLIENT_FENCE ? take_fence(native, *buffer)
-                 : command == CLIENT_CARDS ? take_cards(native, *buffer)
-                 : command == CLIENT_BYE   ? take_bye(native)
-                 : command == CLIENT_LOST  ? take_lost(native)
-                 : command == CLIENT_ENDED ? take_ended(native, *buffer)
-                                           : ORTE_ERR_BAD_PARAM;
+        btl_lock(); /* cards go to modules */
+        status = take(native, command, *buffer);
+        btl_unlock();
     }
     if (status != ORTE_SUCCESS) {
         log_error(LOG_BOOTSTRAP, "a message of %s does not make sense: %s",

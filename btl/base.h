@@ -15,6 +15,16 @@ struct btl_host {
     void *arg;
 };
 
+/* Which threads use the data plane besides the one that opened it; the default: none. */
+struct btl_threads {
+    bool multiple; /* calls come from any thread at a time */
+    bool progress; /* a progress thread polls, too; calls may come from any thread then */
+};
+/* Before btl_open, which forgets it: what the program asks for, besides the parameters. */
+void btl_ask_threads(struct btl_threads threads);
+/* What was opened. */
+struct btl_threads btl_threads(void);
+
 /* Opens the components chosen by the parameter btl ("self,sm,tcp", or "^tcp" for all but) and inits
  * their modules. reason gets the text of an error: an unknown name, nothing opened. */
 int btl_open(const struct keel_host_ops *ops, void *arg, char *reason,
@@ -22,8 +32,12 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason,
 /* Finalizes every module and closes the components. */
 void btl_close(void);
 mca_btl_base_module_t **btl_modules(size_t *count);
-/* Polls all components with modules; returns the number of events. */
+/* Polls all components with modules; returns the number of events. Where several threads use the
+ * data plane: 0, if another one is just in it. */
 int btl_progress(void);
+/* Where the lock is used (btl/lock.h): after is called with it after each pass, by whichever
+ * thread, and not while a module runs. NULL: nothing is. With the lock held. */
+void btl_after_pass(void (*after)(void *arg), void *arg);
 const struct btl_host *btl_host(void);
 
 /* The one way up for what arrived: names the outermost module and endpoint, so that a module can be
@@ -129,8 +143,8 @@ struct btl_component {
 extern const struct btl_component btl_components[]; /* ends with a NULL component */
 
 /* The components, in the order of btl/registry.c. */
-extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component,
-    mca_btl_tcp_component, mca_btl_ofi_component;
+extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_tcp_component,
+    mca_btl_ofi_component;
 extern const struct btl_ext_ops btl_self_ext, btl_sm_ext, btl_tcp_ext, btl_ofi_ext;
 bool btl_tcp_active(void);
 bool btl_ofi_active(void);

@@ -5,7 +5,9 @@
 #include <base/list.h>
 #include <base/param.h>
 #include <btl/framework.h>
+#include <btl/guard.h>
 #include <btl/layer.h>
+#include <btl/lock.h>
 #include <sched.h>
 
 /* Shortages whose end cannot be seen are tried again after this time. */
@@ -146,10 +148,18 @@ void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
     }
 }
 
+/* Without the lock: another thread may be in a callback of the host's and wait for it. */
 int btl_host_progress(void)
 {
     const struct btl_host *host = btl_host();
-    return host->ops->progress ? host->ops->progress(host->arg) : 0;
+    if (!host->ops->progress) {
+        return 0;
+    }
+    unsigned holds = btl_lock_leave();
+    int events = host->ops->progress(host->arg);
+    btl_lock_give_way();
+    btl_lock_return(holds);
+    return events;
 }
 
 static int flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
@@ -230,6 +240,10 @@ void btl_ext_init(struct btl_module_entry *entry)
 
 const struct keel_btl_ext *keel_btl_ext(mca_btl_base_module_t *btl)
 {
+    const struct keel_btl_ext *guarded = btl_guard_ext(btl);
+    if (guarded) {
+        return guarded;
+    }
     const struct btl_layer *layer = btl ? btl_layer_of(btl) : NULL;
     if (layer && layer->ext) {
         return layer->ext;

@@ -3,7 +3,11 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/framework.h>
+#include <btl/guard.h>
 #include <btl/layer.h>
+#include <btl/lock.h>
+#include <btl/thread.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,6 +45,23 @@ static struct param yield_param = {
     .help = "Give up the processor after some empty polls; set when ranks outnumber cores.",
 };
 
+static struct param thread_multiple_param = {
+    .name = "enable_thread_multiple",
+    .type = PARAM_BOOL,
+    .default_text = "0",
+    .unit = "",
+    .help = "Let any thread call the data plane at any time, behind one lock.",
+};
+
+static struct param progress_threads_param = {
+    .name = "enable_progress_threads",
+    .type = PARAM_BOOL,
+    .default_text = "0",
+    .unit = "",
+    .help = "Drive the data plane by a thread, which sleeps in the kernel when there is nothing to "
+            "do, while the program does not call Keel; callbacks come on it, too.",
+};
+
 /* What a pass reads lies together. */
 struct open_component {
     int (*progress)(void);
@@ -49,7 +70,8 @@ struct open_component {
     const struct btl_component *entry;
 };
 
-/* The framework's state, from btl_open to btl_close. One thread at a time. */
+/* The framework's state, from btl_open to btl_close. One thread at a time: where several use it, it
+ * is guarded by the lock. */
 static struct {
     struct btl_host host;
     struct btl_module_entry **entries; /* owned; beside modules */
@@ -60,11 +82,17 @@ static struct {
     unsigned empty_passes;
     bool yield;
     bool progressing;
+    pthread_t progresser; /* whose progress that is; set where the lock is used */
+    void (*after_pass)(void *arg);
+    void *after_arg;
     void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc);
     void *failed_arg;
     bool drop_warned;
     uint64_t dropped;
+    struct btl_threads threads;
 } framework;
+
+static struct btl_threads asked; /* of the next btl_open */
 
 mca_btl_active_message_callback_t mca_btl_base_active_message_trigger[MCA_BTL_TAG_MAX + 1];
 
@@ -187,7 +215,8 @@ static int component_open(const struct btl_component *entry)
         return ORTE_ERR_NOT_AVAILABLE;
     }
     int count = 0;
-    mca_btl_base_module_t **made = component->btl_init(&count, false, false);
+    mca_btl_base_module_t **made =
+        component->btl_init(&count, framework.threads.progress, framework.threads.multiple);
     status = made && count > 0 ? keep_modules(entry, made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
     if (status == ORTE_SUCCESS) {
         framework.open[framework.open_count++] = (struct open_component){
@@ -215,8 +244,45 @@ static int add_layers(char *reason, size_t reason_size)
     return status;
 }
 
+void btl_ask_threads(struct btl_threads threads)
+{
+    asked = threads;
+}
+
+struct btl_threads btl_threads(void)
+{
+    return framework.threads;
+}
+
+/* The parameters may ask for more threads than the program does. */
+static struct btl_threads take_threads(void)
+{
+    struct btl_threads threads = asked;
+    threads.progress = param_bool(&progress_threads_param) || threads.progress;
+    threads.multiple = param_bool(&thread_multiple_param) || threads.multiple || threads.progress;
+    asked = (struct btl_threads){0};
+    return threads;
+}
+
+/* The last part of btl_open, with all modules there. */
+static int open_for_threads(char *reason, size_t reason_size)
+{
+    int status = add_layers(reason, reason_size);
+    if (status != ORTE_SUCCESS || !framework.threads.multiple) {
+        return status;
+    }
+    status = btl_guards_add(framework.modules, framework.module_count);
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "out of memory");
+        return status;
+    }
+    btl_lock_used = true;
+    return framework.threads.progress ? btl_thread_start(reason, reason_size) : ORTE_SUCCESS;
+}
+
 int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t reason_size)
 {
+    framework.threads = take_threads();
     int64_t verbose = param_int(&verbose_param);
     if (verbose > log_verbosity[LOG_BTL]) {
         log_set_verbosity(LOG_BTL, (int) verbose);
@@ -256,7 +322,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
         btl_close();
         return ORTE_ERR_NOT_AVAILABLE;
     }
-    status = add_layers(reason, reason_size);
+    status = open_for_threads(reason, reason_size);
     if (status != ORTE_SUCCESS) {
         btl_close();
     }
@@ -265,6 +331,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
 
 void btl_close(void)
 {
+    btl_thread_stop();
     for (size_t i = framework.module_count; i-- > 0;) {
         mca_btl_base_module_t *module = framework.modules[i];
         framework.entries[i]->closing = true;
@@ -278,6 +345,8 @@ void btl_close(void)
         log_info(LOG_BTL, "%llu messages with tags that nobody registered were dropped",
                  (unsigned long long) framework.dropped);
     }
+    btl_guards_remove();
+    btl_lock_used = false;
     for (size_t i = 0; i < framework.module_count; i++) {
         free(framework.entries[i]);
     }
@@ -317,17 +386,13 @@ static bool is_due(struct open_component *open, bool yielding)
     return false;
 }
 
-int btl_progress(void)
+/* One pass over everything; returns the number of events. */
+static inline int poll_all(bool thorough)
 {
-    if (framework.progressing) {
-        return 0;
-    }
-    framework.progressing = true;
-    bool yielding = framework.yield && framework.empty_passes >= YIELD_PASSES;
     int events = 0;
     struct open_component *end = framework.open + framework.open_count;
     for (struct open_component *open = framework.open; open < end; open++) {
-        if (is_due(open, yielding)) {
+        if (is_due(open, thorough)) {
             events += open->progress();
         }
     }
@@ -335,18 +400,85 @@ int btl_progress(void)
     if (btl_pending_count > 0) {
         events += btl_pending_call();
     }
+    return events;
+}
+
+static bool is_yielding(void)
+{
+    return framework.yield && framework.empty_passes >= YIELD_PASSES;
+}
+
+static void count_pass(int events)
+{
+    framework.empty_passes = events > 0 ? 0 : framework.empty_passes + 1;
+}
+
+int btl_pass_locked(bool thorough)
+{
+    if (framework.progressing) {
+        return 0;
+    }
+    framework.progressing = true;
+    framework.progresser = pthread_self();
+    int events = poll_all(thorough);
     framework.progressing = false;
-    if (events > 0) {
-        framework.empty_passes = 0;
-    } else if (yielding) {
-        sched_yield();
-    } else {
-        framework.empty_passes++;
+    if (framework.after_pass && btl_lock_holds() == 1) { /* else it is inside another call */
+        framework.after_pass(framework.after_arg);
     }
     return events;
 }
 
+void btl_after_pass(void (*after)(void *arg), void *arg)
+{
+    framework.after_pass = after;
+    framework.after_arg = arg;
+}
+
+static int progress_among_threads(void)
+{
+    if (!btl_lock_try()) {
+        sched_yield();
+        return 0;
+    }
+    bool yielding = is_yielding();
+    btl_thread_note_poll();
+    int events = btl_pass_locked(yielding);
+    count_pass(events);
+    btl_lock_drop();
+    if (events == 0 && yielding) {
+        sched_yield();
+    } else {
+        btl_lock_give_way();
+    }
+    return events;
+}
+
+int btl_progress(void)
+{
+    if (btl_lock_used) {
+        return progress_among_threads();
+    }
+    if (framework.progressing) {
+        return 0;
+    }
+    framework.progressing = true;
+    bool yielding = is_yielding();
+    int events = poll_all(yielding);
+    framework.progressing = false;
+    if (events == 0 && yielding) {
+        sched_yield();
+    }
+    count_pass(events);
+    return events;
+}
+
 bool btl_progressing(void)
+{
+    return framework.progressing &&
+           (!btl_lock_used || pthread_equal(framework.progresser, pthread_self()));
+}
+
+bool btl_progress_is_open(void)
 {
     return framework.progressing;
 }

@@ -19,8 +19,13 @@ struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module);
 struct btl_module_entry **btl_entries(size_t *count);
 /* Drives the host's own work, such as cards that are on their way; returns the events. */
 int btl_host_progress(void);
-/* Up the stack, progress runs. */
+/* Up the stack of the calling thread, progress runs. */
 bool btl_progressing(void);
+/* It runs somewhere. */
+bool btl_progress_is_open(void);
+/* btl_progress of the thread that holds the lock (btl/lock.h); thorough: components that are idle
+ * are polled, too. */
+int btl_pass_locked(bool thorough);
 
 /* ext.c: fills entry->ext. */
 void btl_ext_init(struct btl_module_entry *entry);

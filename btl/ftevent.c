@@ -9,6 +9,9 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/framework.h>
+#include <btl/guard.h>
+#include <btl/lock.h>
+#include <btl/thread.h>
 #include <stdio.h>
 
 static struct param quiesce_timeout = {
@@ -93,7 +96,7 @@ static int held_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 /* The functions are put aside, so that a module that is not held pays nothing. */
 static void hold(struct btl_module_entry *entry)
 {
-    mca_btl_base_module_t *module = entry->module;
+    mca_btl_base_module_t *module = btl_guard_table(entry->module);
     if (entry->held) {
         return;
     }
@@ -110,7 +113,7 @@ static void hold(struct btl_module_entry *entry)
 
 static void resume(struct btl_module_entry *entry)
 {
-    mca_btl_base_module_t *module = entry->module;
+    mca_btl_base_module_t *module = btl_guard_table(entry->module);
     const mca_btl_base_module_t *table = &entry->open_table;
     if (!entry->held) {
         return;
@@ -141,8 +144,8 @@ static int drain(const struct btl_module_entry *entry)
     return OPAL_SUCCESS;
 }
 
-int btl_module_ft_event(mca_btl_base_module_t *module, int state,
-                        int (*restart)(mca_btl_base_module_t *module))
+static int module_ft_event(mca_btl_base_module_t *module, int state,
+                           int (*restart)(mca_btl_base_module_t *module))
 {
     struct btl_module_entry *entry = module ? btl_entry(module) : NULL;
     if (state < OPAL_CRS_NONE || state > OPAL_CRS_ERROR) {
@@ -174,11 +177,22 @@ int btl_module_ft_event(mca_btl_base_module_t *module, int state,
     }
 }
 
+int btl_module_ft_event(mca_btl_base_module_t *module, int state,
+                        int (*restart)(mca_btl_base_module_t *module))
+{
+    btl_lock();
+    int status = module_ft_event(module, state, restart);
+    btl_thread_stir(); /* the descriptors it sleeps on may be others now */
+    btl_unlock();
+    return status;
+}
+
 int btl_ft_event(int state)
 {
     int first = OPAL_SUCCESS;
     size_t count = 0;
     struct btl_module_entry **entries = btl_entries(&count);
+    btl_lock();
     if (state == OPAL_CRS_CHECKPOINT) {
         for (size_t i = 0; i < count; i++) {
             hold(entries[i]); /* all, before the first is drained */
@@ -188,6 +202,7 @@ int btl_ft_event(int state)
         int status = entries[i]->module->btl_ft_event(state);
         first = first == OPAL_SUCCESS ? status : first;
     }
+    btl_unlock();
     return first;
 }
 

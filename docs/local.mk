@@ -6,13 +6,13 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/keel_job_size.3 docs/man/keel_tool_job.3 docs/man/keel_proc.3 docs/man/keel_progress.3 \
 	docs/man/keel_fence.3 docs/man/keel_abort.3 docs/man/keel_modex_send.3 \
 	docs/man/keel_modex_recv.3 docs/man/keel_rails.3 docs/man/keel_xcast.3 docs/man/keel_btl_ext.3 \
-	docs/man/keel_ft_event.3 docs/man/keel_rails_watch.3 \
+	docs/man/keel_ft_event.3 docs/man/keel_rails_watch.3 docs/man/keel_threads.7 \
 	docs/man/keel.7 docs/man/keel-compat.7 docs/man/keel_btl.7 docs/man/keel_types.7 \
 	docs/man/opal_dss.7 docs/man/orte_rml.7
 EXTRA_DIST += docs/add-a-transport.md docs/foreign.md docs/mpi.md docs/parameters.md docs/parameters.py docs/security.md \
 	docs/launch.txt docs/pictures/launch.svg docs/rml.txt docs/pictures/rml.svg docs/compare.txt \
 	docs/pictures/layers.svg docs/pictures/processes.svg
-EXTRA_DIST += docs/README.md docs/architecture.md base/README.md bootstrap/README.md \
+EXTRA_DIST += docs/README.md docs/architecture.md docs/threads.md base/README.md bootstrap/README.md \
 	compat/README.md include/compat/README.md \
 	examples/README.md include/README.md launcher/README.md launcher/pmix/README.md \
 	lib/README.md m4/README.md tests/README.md

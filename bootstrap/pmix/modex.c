@@ -5,6 +5,7 @@
 
 #include <base/le.h>
 #include <base/log.h>
+#include <btl/lock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +115,9 @@ static void run_fetch(struct rml *rml, struct rml_completion *completion)
 {
     struct fetch *fetch = container_of(completion, struct fetch, completion);
     (void) rml;
+    btl_lock(); /* cards go to modules */
     end_fetch(fetch, take_answer(fetch));
+    btl_unlock();
 }
 
 /* The back end leaves before the RML ends: nothing is left in its queue. */

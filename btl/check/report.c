@@ -3,6 +3,7 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/check/check.h>
+#include <btl/lock.h>
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -41,10 +42,11 @@ static struct param max_param = {
 };
 
 static atomic_ulong breaches;
-/* The contract lets one thread at a time into the modules of a process, whichever it is. */
+/* The contract lets one thread at a time into the modules of a process, whichever it is. Where the
+ * lock is used (btl/lock.h), it sees to that, and others come while a thread inside waits. */
 static _Atomic(const void *) inside; /* the address of the thread's mark */
 static _Thread_local char mark;
-static unsigned depth, callbacks; /* of the thread inside */
+static _Thread_local unsigned depth, callbacks;
 
 bool check_is_wanted(void)
 {
@@ -102,14 +104,28 @@ void check_conclude(const struct check *check)
     }
 }
 
-bool check_enter(const struct check_call *call)
+static bool is_inside(void)
+{
+    return btl_lock_used ? depth > 0 : atomic_load(&inside) == &mark;
+}
+
+/* False: another thread is inside. */
+static bool go_inside(void)
 {
     const void *nobody = NULL;
-    if (atomic_load(&inside) == &mark) {
+    if (is_inside() || btl_lock_used) {
         depth++;
     } else if (atomic_compare_exchange_strong(&inside, &nobody, &mark)) {
         depth = 1;
     } else {
+        return false;
+    }
+    return true;
+}
+
+bool check_enter(const struct check_call *call)
+{
+    if (!go_inside()) {
         check_report(call, CHECK_CALLER, "a second thread calls while another one is inside");
         return false;
     }
@@ -126,12 +142,7 @@ void check_leave(void)
 /* Progress is no call of the table's: a callback of its begins here. */
 void check_callback_begin(const struct check_call *call)
 {
-    const void *nobody = NULL;
-    if (atomic_load(&inside) == &mark) {
-        depth++;
-    } else if (atomic_compare_exchange_strong(&inside, &nobody, &mark)) {
-        depth = 1;
-    } else {
+    if (!go_inside()) {
         check_report(call, CHECK_MODULE, "calls back on a second thread");
         return;
     }
@@ -140,7 +151,7 @@ void check_callback_begin(const struct check_call *call)
 
 void check_callback_end(void)
 {
-    if (atomic_load(&inside) == &mark) {
+    if (is_inside()) {
         callbacks--;
         check_leave();
     }
@@ -148,5 +159,5 @@ void check_callback_end(void)
 
 bool check_in_callback(void)
 {
-    return atomic_load(&inside) == &mark && callbacks > 0;
+    return is_inside() && callbacks > 0;
 }

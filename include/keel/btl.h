@@ -9,7 +9,8 @@
  *     negative and never call back. A caller accepts 1 (done, no callback) as well.
  *  3. Callbacks and received messages come from the calling thread, inside the module's calls and
  *     inside progress. No lock is held.
- *  4. One thread at a time calls the modules of a process. */
+ *  4. One thread at a time calls the modules of a process, unless keel_threads(7) says otherwise.
+ */
 #ifndef KEEL_BTL_H
 #define KEEL_BTL_H
 

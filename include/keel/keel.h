@@ -3,7 +3,7 @@
  * keel_init finds out who this process is, wires it up, and hands it the data plane. Then the
  * application uses orte_rml (keel/rml.h) for control messages and the rails' BTL modules
  * (keel/btl.h) for data. Every call but keel_abort is made by one thread at a time unless its
- * comment says otherwise. */
+ * comment says otherwise; keel_threads(7) tells what changes with thread_multiple. */
 #ifndef KEEL_KEEL_H
 #define KEEL_KEEL_H
 
@@ -19,6 +19,11 @@ struct keel_options {
     size_t size;      /* sizeof(struct keel_options); a library with another one refuses it */
     bool enable_comm; /* false: the RML stays as before enable_comm; no modex, no rails */
     bool data_plane;  /* false: the RML only, no BTL is opened */
+    /* Threads, see keel_threads(7). The parameters enable_thread_multiple and
+     * enable_progress_threads may ask for them, too. */
+    bool thread_multiple; /* any thread may call Keel, the data plane included, at any time */
+    bool progress_thread; /* a thread drives the data plane while the program does not call Keel;
+                             callbacks come on it, too; implies thread_multiple */
     /* Not NULL: a tool, which joins the job of the keelrun with this contact string ("file:PATH":
      * the first line of a file; see keelrun --report-uri). It has no data plane. */
     const char *contact;
@@ -50,7 +55,7 @@ int keel_tool_job(orte_jobid_t *job, uint32_t *ranks) KEEL_EXPORT;
 uint32_t keel_job_size(void) KEEL_EXPORT;
 /* Drives control and data plane and runs the callbacks that are due, without waiting; returns
  * the number of events. Inside a callback it runs no other callback of the plane that called
- * it. */
+ * it. With thread_multiple any thread; 0 while another one is just in the data plane. */
 int keel_progress(void) KEEL_EXPORT;
 /* Blocks until every rank of the job has called it, without a time limit; drives progress and runs
  * callbacks meanwhile. ORTE_ERR_COMM_FAILURE when a rank is lost, from then on in every call;

@@ -1,5 +1,5 @@
 # tests of bootstrap/
-bootstrap_test_libs = tests/lib/libunit.la libbootstrap.la librml.la liboob.la libbase.la
+bootstrap_test_libs = tests/lib/libunit.la libbootstrap.la librml.la liboob.la libbtl.la libbase.la
 UNIT_TESTS += \
 	tests/unit/bootstrap/test-cards tests/unit/bootstrap/test-proto \
 	tests/unit/bootstrap/test-job-map tests/unit/bootstrap/test-env
@@ -16,7 +16,7 @@ tests_unit_bootstrap_test_env_LDADD = $(bootstrap_test_libs)
 UNIT_TESTS += tests/unit/bootstrap/test-server
 tests_unit_bootstrap_test_server_SOURCES = tests/unit/bootstrap/test-server.c $(RML_CLUSTER)
 tests_unit_bootstrap_test_server_LDADD = tests/lib/libunit.la libbootserver.la libbootstrap.la \
-	librml.la liboob.la libbase.la
+	librml.la liboob.la libbtl.la libbase.la
 
 # The public calls, from outside: only libkeel.
 UNIT_TESTS += tests/unit/bootstrap/test-alone
