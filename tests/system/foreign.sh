@@ -211,6 +211,9 @@ under_mpirun()
     hands_over "mpirun" 4 "sm sm sm sm" "${mpirun[@]}" -n 4 "$handoff"
     hands_over "mpirun, one rank" 1 "self" "${mpirun[@]}" -n 1 "$handoff"
     hands_over "mpirun, tcp" 3 "tcp tcp tcp" "${mpirun[@]}" -x KEEL_MCA_btl=self,tcp -n 3 "$handoff"
+    run_limited 60 "${mpirun[@]}" -n 2 "$helpers/anew" 2
+    is "mpirun, checkpoints and restarts: exit code" 0 "$code"
+    is "mpirun, checkpoints and restarts: rails" 2 "$(grep -cx sm "$work/out")"
     hands_over "mpirun, segments in files" 3 "sm sm sm" \
         "${mpirun[@]}" -x KEEL_MCA_btl_sm_backing=file -n 3 "$handoff"
     hands_over "keelrun below mpirun" 2 "sm sm" "${mpirun[@]}" -n 1 "$keelrun" -n 2 "$handoff"
