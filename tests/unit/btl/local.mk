@@ -20,6 +20,9 @@ tests_unit_btl_test_framework_SOURCES = tests/unit/btl/test-framework.c
 tests_unit_btl_test_framework_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_roster_SOURCES = tests/unit/btl/test-roster.c
 tests_unit_btl_test_roster_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+UNIT_TESTS += tests/unit/btl/test-lock
+tests_unit_btl_test_lock_SOURCES = tests/unit/btl/test-lock.c
+tests_unit_btl_test_lock_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_table_SOURCES = tests/unit/btl/test-table.c
 tests_unit_btl_test_table_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 # Its registry replaces the library's.

@@ -16,3 +16,6 @@ tests_unit_btl_test_sm_shortage_SOURCES = tests/unit/btl/test-sm-shortage.c $(SM
 tests_unit_btl_test_sm_shortage_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_sm_leave_SOURCES = tests/unit/btl/test-sm-leave.c $(SM_RANK)
 tests_unit_btl_test_sm_leave_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+UNIT_TESTS += tests/unit/btl/test-sm-bell
+tests_unit_btl_test_sm_bell_SOURCES = tests/unit/btl/test-sm-bell.c
+tests_unit_btl_test_sm_bell_LDADD = tests/lib/libunit.la libbtl.la libbase.la
