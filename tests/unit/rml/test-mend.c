@@ -197,9 +197,10 @@ START_TEST(a_successor_gets_nothing_that_was_not_for_it)
     ck_assert_int_eq(second.status, ORTE_ERR_COMM_FAILURE);
     number = 3;
     send_delivered(&number, &first);
-    struct iovec in = {&number, sizeof(number)};
+    uint32_t got = 0;
+    struct iovec in = {&got, sizeof(got)};
     ck_assert_int_eq(rml_call_recv(b.rml, &a.name, &in, 1, TAG, 0), 4);
-    ck_assert_uint_eq(number, 3);
+    ck_assert_uint_eq(got, 3);
     wait_done(&a, &first.done);
     ck_assert_int_eq(first.status, 4);
     chain_close(daemons, &a, &b);
