@@ -24,8 +24,10 @@ endif
 EXTRA_DIST += tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
 	tests/conformance/btl-ofi-udp.sh tests/conformance/btl-ofi-native.sh \
 	tests/conformance/btl-check-ofi.sh
-SYSTEM_TESTS += tests/conformance/btl-threads-sm.sh tests/conformance/btl-threads-tcp.sh
-EXTRA_DIST += tests/conformance/btl-threads-sm.sh tests/conformance/btl-threads-tcp.sh
+SYSTEM_TESTS += tests/conformance/btl-threads-sm.sh tests/conformance/btl-threads-tcp.sh \
+	tests/conformance/btl-sm-bell.sh
+EXTRA_DIST += tests/conformance/btl-threads-sm.sh tests/conformance/btl-threads-tcp.sh \
+	tests/conformance/btl-sm-bell.sh
 EXTRA_DIST += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
 	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh \
 	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \

@@ -25,4 +25,10 @@ all_ok "sm, a progress thread among them" 2 mixed --mca enable_progress_threads 
 all_ok "tcp, a progress thread among them" 2 mixed --mca enable_progress_threads 1 --mca btl self,tcp
 all_ok "sm, checked" 2 mixed --mca btl self,sm --mca btl_check 1
 all_ok "tcp, checked" 2 mixed --mca btl self,tcp --mca btl_check 1
+if [ -n "$sanitize" ]; then
+    skip "ofi" "libfabric is not instrumented"
+elif grep -q '^#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h"; then
+    all_ok ofi 2 mixed --mca btl self,ofi
+    all_ok ofi 2 serve --mca btl self,ofi
+fi
 finish
