@@ -300,9 +300,15 @@ static void settle(struct sm_module *module, struct mca_btl_base_endpoint_t *end
         sm_rx_stop(module, endpoint);
     }
     end_operations(module, endpoint);
-    btl_report_error(&module->super, MCA_BTL_ERROR_FLAGS_NONFATAL, proc,
-                     "sm: lost process %u of this node, %s: %s", (unsigned) endpoint->card.pid,
-                     ORTE_NAME_PRINT(&name), endpoint->why);
+    if (endpoint->peer) {
+        btl_report_error(&module->super, MCA_BTL_ERROR_FLAGS_NONFATAL, proc,
+                         "sm: lost process %u of this node, %s: %s", (unsigned) endpoint->card.pid,
+                         ORTE_NAME_PRINT(&name), endpoint->why);
+    } else {
+        btl_report_error(&module->super, MCA_BTL_ERROR_FLAGS_NONFATAL, proc,
+                         "sm: no way to %s of this node: %s", ORTE_NAME_PRINT(&name),
+                         endpoint->why);
+    }
     if (!proc) {
         sm_endpoint_leave(module, endpoint);
     }
