@@ -99,7 +99,7 @@ static void give_up(struct connect *connect)
     if (next) {
         loop_post(oob->loop, &next->start);
     } else {
-        listener_unpark(oob, &name);
+        door_unpark(oob, &name);
     }
 }
 

@@ -120,9 +120,20 @@ void connect_end_all(struct oob *oob);
 /* --- ping.c --- */
 void ping_end_all(struct oob *oob);
 
+/* --- door.c --- */
+/* May one more come in, from this source (NULL: over a unix socket)? A silent older one may have to
+ * make way. */
+bool door_make_room(struct oob *oob, const struct sock_addr *source);
+/* The handshake with an accepted socket begins; takes fd. */
+void door_open(struct oob *oob, int fd, const struct sock_addr *source, bool is_unix);
+/* Looks again at the connections from this name that wait for the outcome of a connect to it. */
+void door_unpark(struct oob *oob, const orte_process_name_t *name);
+/* Warns of whom there is no link for: one line a second for each source (NULL: nobody in
+ * particular). */
+void door_log(const struct sock_addr *source, const char *address, const char *text);
+void door_end_all(struct oob *oob);
+
 /* --- listener.c --- */
-/* Connections from this name that wait for the outcome of a connect to it. */
-void listener_unpark(struct oob *oob, const orte_process_name_t *name);
 void listener_end_all(struct oob *oob);
 /* Accepts again after a pause. */
 void listener_resume(struct oob *oob);

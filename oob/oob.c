@@ -110,6 +110,7 @@ void oob_destroy(struct oob *oob)
     }
     assert(loop_is_current(oob->loop));
     listener_end_all(oob);
+    door_end_all(oob);
     connect_end_all(oob);
     ping_end_all(oob);
     for (int i = 0; i < OOB_NAME_BUCKETS; i++) {
@@ -214,7 +215,7 @@ void oob_link_made(struct oob *oob, struct oob_link *link)
              link->inbox.sealed ? "records" : "plain");
     oob->ops->up(oob->arg, link, &link->peer);
     connect_settle(oob, link);
-    listener_unpark(oob, &name);
+    door_unpark(oob, &name);
     link_start(link);
     oob_link_unref(link);
 }
