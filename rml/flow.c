@@ -1,5 +1,5 @@
-/* Sessions at work: frames and words of the delivery protocol between the table of peers, the links
- * and the clock. What is decided is decided in rml/session.c. */
+/* Sessions at work: their frames between the table of peers, the links and the clock. What is
+ * decided is decided in rml/session.c. */
 #include <config.h>
 
 #include <base/clock.h>
@@ -9,13 +9,6 @@
 #include <stdlib.h>
 
 enum { BATCH = 16, TICK_LEAST_US = 1000, FULL_TELL_US = 4000000 };
-
-/* A frame without payload: an acknowledgement, a question, a link's credit, bad news. */
-struct word {
-    struct oob_tx tx;
-    struct list link; /* while it is collected */
-    struct oob_link *on;
-};
 
 /* --- the way to a link --- */
 
@@ -51,108 +44,6 @@ void rml_pass_waiting(struct rml *rml, struct rml_peer *hop)
     }
     pthread_mutex_unlock(&rml->send_lock);
     oob_link_unref(link);
-}
-
-/* --- words --- */
-
-static void word_done(struct oob_tx *tx, int status)
-{
-    (void) status; /* whoever misses it asks again */
-    free(container_of(tx, struct word, tx));
-}
-
-static struct word *word_create(const struct rml_header *header)
-{
-    struct word *word = calloc(1, sizeof(*word));
-    if (!word) {
-        return NULL;
-    }
-    list_init(&word->link);
-    list_init(&word->tx.link);
-    word->tx.class = rml_header_carrier(header);
-    word->tx.header_size = RML_WIRE_SIZE;
-    word->tx.done = word_done;
-    rml_header_encode(word->tx.header, header);
-    return word;
-}
-
-/* Puts a word on its way: it is collected, or waits for its link's credit. */
-static void say_locked(struct rml *rml, const orte_process_name_t *dest,
-                       const struct rml_stamp *stamp, struct list *words)
-{
-    struct rml_peer *hop = NULL;
-    struct rml_header header = {
-        .stamp = *stamp, .role = rml->config.role, .origin = rml->config.name, .dest = *dest};
-    if (rml_next_hop_locked(rml, dest, &hop) != ORTE_SUCCESS || hop->state != RML_PEER_UP) {
-        return;
-    }
-    struct word *word = word_create(&header);
-    if (word && rml_way_open_locked(hop, &word->tx, &word->on)) {
-        list_append(words, &word->link);
-    }
-}
-
-/* Without a lock. */
-static void send_words(struct list *words)
-{
-    for (struct list *link; (link = list_pop(words));) {
-        struct word *word = container_of(link, struct word, link);
-        struct oob_link *on = word->on;
-        oob_send(on, &word->tx);
-        oob_link_unref(on);
-    }
-}
-
-/* What a session has to say now. */
-static void speak_locked(struct rml *rml, struct rml_peer *peer, uint64_t now, struct list *words)
-{
-    struct rml_stamp stamp;
-    for (int class = 0; class < OOB_CLASSES; class ++) {
-        while (rml_session_word(peer->session, class, now, &stamp)) {
-            say_locked(rml, &peer->name, &stamp, words);
-        }
-    }
-}
-
-void rml_left(struct rml *rml, struct rml_peer *came, uint32_t number, enum oob_class class,
-              uint64_t cost)
-{
-    struct oob_link *link = NULL;
-    struct rml_header header = {.stamp = {.kind = RML_CREDIT, .class = class},
-                                .role = rml->config.role,
-                                .origin = rml->config.name};
-    pthread_mutex_lock(&rml->lock);
-    header.dest = came->name;
-    header.stamp.epoch = rml->config.epoch;
-    if (came->state == RML_PEER_UP && came->link_number == number &&
-        rml_grant_left(&came->grant[class], cost)) {
-        header.stamp.sequence = rml_grant_tell(&came->grant[class]);
-        link = oob_link_ref(came->link);
-    }
-    pthread_mutex_unlock(&rml->lock);
-    struct word *word = link ? word_create(&header) : NULL;
-    if (word) {
-        oob_send(link, &word->tx);
-    }
-    oob_link_unref(link);
-}
-
-void rml_say_unreachable(struct rml *rml, const struct rml_header *about, int status)
-{
-    struct list words = LIST_INIT(words);
-    struct rml_stamp stamp = {
-        .kind = RML_UNREACH,
-        .class = about->stamp.class,
-        .sequence = (uint64_t) about->dest.jobid << 32 | about->dest.vpid,
-        .window = (uint32_t) -status,
-        .ack_stream = about->stamp.stream,
-        .epoch = rml->config.epoch,
-        .dest_epoch = about->stamp.epoch,
-    };
-    pthread_mutex_lock(&rml->lock);
-    say_locked(rml, &about->origin, &stamp, &words);
-    pthread_mutex_unlock(&rml->lock);
-    send_words(&words);
 }
 
 /* --- the clock --- */
@@ -218,7 +109,7 @@ static uint64_t look_at_full_locked(struct rml *rml, uint64_t now)
     return next;
 }
 
-static void note_full_locked(struct rml *rml, struct rml_peer *peer)
+void rml_note_full_locked(struct rml *rml, struct rml_peer *peer)
 {
     bool full = false;
     for (int class = 0; class < OOB_CLASSES; class ++) {
@@ -244,7 +135,7 @@ static void tick(struct rml *rml)
     pthread_mutex_lock(&rml->lock);
     uint64_t next = look_at_full_locked(rml, now);
     list_for_each (peer, &rml->timed, struct rml_peer, timed) {
-        speak_locked(rml, peer, now, &words);
+        rml_speak_locked(rml, peer, now, &words);
         check_silence_locked(rml, peer, now);
         uint64_t due = rml_session_due(peer->session);
         if (due == UINT64_MAX) {
@@ -254,7 +145,7 @@ static void tick(struct rml *rml)
     }
     rml->tick_at = next;
     pthread_mutex_unlock(&rml->lock);
-    send_words(&words);
+    rml_send_words(&words);
     if (next < UINT64_MAX) {
         uint64_t wait = next > now + TICK_LEAST_US ? next - now : TICK_LEAST_US;
         loop_timer_start(&rml->tick_timer, wait);
@@ -284,8 +175,7 @@ struct rml_session *rml_session_locked(struct rml *rml, struct rml_peer *peer)
     return peer->session;
 }
 
-/* Was anything pending? */
-static bool end_session_locked(struct rml *rml, struct rml_peer *peer, int status)
+bool rml_end_session_locked(struct rml *rml, struct rml_peer *peer, int status)
 {
     struct list failed = LIST_INIT(failed);
     bool pending = rml_session_pending(peer->session);
@@ -298,7 +188,7 @@ static bool end_session_locked(struct rml *rml, struct rml_peer *peer, int statu
 
 void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status)
 {
-    if (end_session_locked(rml, peer, status)) {
+    if (rml_end_session_locked(rml, peer, status)) {
         rml_raise_locked(rml, &peer->name, ORTE_RML_PEER_UNREACH);
     }
 }
@@ -368,13 +258,13 @@ void rml_pump_ordered(struct rml *rml, struct rml_peer *peer)
         pthread_mutex_lock(&rml->lock);
         more = fill_batch_locked(rml, peer, now, &batch);
         if (!more) {
-            speak_locked(rml, peer, now, &words);
+            rml_speak_locked(rml, peer, now, &words);
             rml_schedule_locked(rml, peer);
         }
         pthread_mutex_unlock(&rml->lock);
         send_batch(&batch);
     }
-    send_words(&words);
+    rml_send_words(&words);
 }
 
 void rml_pump(struct rml *rml, struct rml_peer *peer)
@@ -428,174 +318,10 @@ void rml_hurry(struct rml *rml)
     pthread_mutex_lock(&rml->lock);
     list_for_each (peer, &rml->timed, struct rml_peer, timed) {
         rml_session_hurry(peer->session, now);
-        speak_locked(rml, peer, now, &words);
+        rml_speak_locked(rml, peer, now, &words);
     }
     pthread_mutex_unlock(&rml->lock);
-    send_words(&words);
-}
-
-/* --- hearing --- */
-
-/* An incarnation ended with which messages were exchanged (used), or to which some were pending. */
-static void raise_end_locked(struct rml *rml, const struct rml_peer *peer, bool used, bool failed)
-{
-    if (used || failed) {
-        rml_raise_locked(rml, &peer->name,
-                         used ? ORTE_RML_PEER_DISCONNECTED : ORTE_RML_PEER_UNREACH);
-    }
-}
-
-/* The origin may be another incarnation than before. On the loop. */
-static void apply_renewal_locked(struct rml *rml, struct rml_peer *peer, struct rml_heard *heard)
-{
-    bool failed = !list_empty(&heard->ended);
-    rml_send_ended_locked(rml, &heard->ended, ORTE_ERR_COMM_FAILURE);
-    if (!heard->renewed) {
-        return;
-    }
-    log_info(LOG_RML, "%s is another incarnation now", ORTE_NAME_PRINT(&peer->name));
-    peer->path = RML_PATH_NONE;
-    for (int class = 0; class < OOB_CLASSES; class ++) {
-        rml_assembly_abandon(&peer->assembly[class]);
-    }
-    if (heard->was_used) {
-        rml_fail_receives_from_locked(rml, peer);
-    }
-    raise_end_locked(rml, peer, heard->was_used, failed);
-}
-
-void rml_know_locked(struct rml *rml, struct rml_peer *peer, uint64_t epoch)
-{
-    struct rml_heard heard = {.take = false};
-    list_init(&heard.done);
-    list_init(&heard.ended);
-    if (!rml_session_locked(rml, peer)) {
-        return;
-    }
-    rml_session_know(peer->session, epoch, &heard);
-    apply_renewal_locked(rml, peer, &heard);
-}
-
-void rml_gone_locked(struct rml *rml, struct rml_peer *peer)
-{
-    bool failed = false, used = false;
-    peer->gone = true;
-    rml_tell_end_locked(rml, peer);
-    if (peer->session) {
-        failed = end_session_locked(rml, peer, ORTE_ERR_COMM_FAILURE);
-        used = rml_session_forget(peer->session);
-    }
-    rml_fail_receives_from_locked(rml, peer);
-    raise_end_locked(rml, peer, used, failed);
-}
-
-static void consider_locked(struct rml *rml, struct rml_peer *peer, const struct rml_stamp *stamp,
-                            uint64_t now, struct rml_heard *heard)
-{
-    rml_session_receive(peer->session, stamp, now, heard);
-    peer->gone = false;
-    apply_renewal_locked(rml, peer, heard);
-    rml_send_ended_locked(rml, &heard->done, ORTE_SUCCESS);
-    if (heard->refused) {
-        rml->counters.out_of_order++;
-    }
-}
-
-static void answer_locked(struct rml *rml, struct rml_peer *peer, enum oob_class class,
-                          const struct rml_heard *heard, uint64_t now, struct list *words)
-{
-    struct rml_stamp stamp;
-    if (heard->reply) {
-        rml_session_reply(peer->session, class, heard, &stamp);
-        say_locked(rml, &peer->name, &stamp, words);
-    }
-    speak_locked(rml, peer, now, words);
-    rml_schedule_locked(rml, peer);
-}
-
-void rml_hear(struct rml *rml, const struct oob_peer *from, const struct rml_header *header,
-              const uint8_t *payload)
-{
-    struct rml_heard heard = {.take = false};
-    struct list words = LIST_INIT(words);
-    uint64_t now = clock_us();
-    list_init(&heard.done);
-    list_init(&heard.ended);
-    pthread_mutex_lock(&rml->lock);
-    struct rml_peer *peer = rml_peer_get(&rml->peers, &header->origin);
-    bool known = peer && rml_session_locked(rml, peer);
-    if (known) {
-        consider_locked(rml, peer, &header->stamp, now, &heard);
-    }
-    pthread_mutex_unlock(&rml->lock);
-    if (!known) {
-        log_error(LOG_RML, "no memory to hear %s", ORTE_NAME_PRINT(&header->origin));
-        return;
-    }
-    if (heard.restarted) {
-        rml_assembly_abandon(&peer->assembly[header->stamp.class]);
-    }
-    if (heard.take) {
-        rml_take(rml, from, peer, header, payload);
-    }
-    pthread_mutex_lock(&rml->lock);
-    answer_locked(rml, peer, header->stamp.class, &heard, now, &words);
-    pthread_mutex_unlock(&rml->lock);
-    send_words(&words);
-    if (heard.send) {
-        rml_pump(rml, peer);
-    }
-}
-
-void rml_hear_unreachable(struct rml *rml, const struct rml_header *header)
-{
-    const struct rml_stamp *stamp = &header->stamp;
-    orte_process_name_t name = {(orte_jobid_t) (stamp->sequence >> 32),
-                                (orte_vpid_t) stamp->sequence};
-    int status = stamp->window == (uint32_t) -ORTE_ERR_COMM_FAILURE ? ORTE_ERR_COMM_FAILURE
-                                                                    : ORTE_ERR_ADDRESSEE_UNKNOWN;
-    pthread_mutex_lock(&rml->lock);
-    struct rml_peer *peer = rml_peer_find(&rml->peers, &name);
-    if (peer && peer->session && stamp->dest_epoch == rml->config.epoch &&
-        stamp->ack_stream == peer->session->out[stamp->class].stream) {
-        log_debug(LOG_RML, "%s cannot be reached: %s", ORTE_NAME_PRINT(&name),
-                  opal_strerror(status));
-        if (status == ORTE_ERR_COMM_FAILURE) {
-            rml_gone_locked(rml, peer);
-        } else {
-            rml_fail_session_locked(rml, peer, status);
-        }
-    }
-    pthread_mutex_unlock(&rml->lock);
-}
-
-/* --- credit of what was delivered --- */
-
-void rml_hold_locked(struct rml *rml, struct rml_peer *peer, struct rml_message *message)
-{
-    message->origin = peer;
-    struct rml_receiver *in = &peer->session->in[message->info.class];
-    rml_receiver_hold(in, message->size + RML_FRAME_COST);
-    if (rml_receiver_full(in)) {
-        note_full_locked(rml, peer);
-    }
-}
-
-void rml_consumed_locked(struct rml *rml, struct rml_message *message)
-{
-    struct rml_peer *peer = message->origin;
-    if (!peer) {
-        return;
-    }
-    message->origin = NULL;
-    struct rml_receiver *in = &peer->session->in[message->info.class];
-    rml_receiver_release(in, message->size + RML_FRAME_COST);
-    if (!list_empty(&peer->full)) {
-        note_full_locked(rml, peer);
-    }
-    if (rml_receiver_must_tell(in, 1)) {
-        rml_poke_locked(rml, peer);
-    }
+    rml_send_words(&words);
 }
 
 /* --- life --- */

@@ -44,8 +44,8 @@ struct rml_peer {
     bool ended;                            /* its process did: a link that ends is down */
     bool parting;                          /* it leaves together with all of its job */
     struct rml_circle circle;              /* in its daemon: who had to do with it */
-    uint64_t full_since;                   /* what it sent fills its queue; 0: it does not */
-    struct list full;                      /* in rml->full, as long as it does */
+    struct list full;                      /* in rml->full, while what it sent fills its queue */
+    uint64_t full_since;                   /* or when that was told last */
 
     /* the loop's own */
     struct rml_assembly assembly[OOB_CLASSES];

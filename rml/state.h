@@ -226,18 +226,13 @@ void rml_flow_fini(struct rml *rml);
 bool rml_way_open_locked(struct rml_peer *hop, struct oob_tx *tx, struct oob_link **link);
 /* The link came up, or may carry more: what waits at the hop goes. On the loop. */
 void rml_pass_waiting(struct rml *rml, struct rml_peer *hop);
-/* A frame that came by a peer's link number such has left this process. */
-void rml_left(struct rml *rml, struct rml_peer *came, uint32_t number, enum oob_class class,
-              uint64_t cost);
-/* Tells a frame's origin why it goes no further. */
-void rml_say_unreachable(struct rml *rml, const struct rml_header *about, int status);
 /* NULL: no memory. */
 struct rml_session *rml_session_locked(struct rml *rml, struct rml_peer *peer);
-/* What is pending towards a peer fails: delivery gives up. */
+/* What is pending towards a peer fails: delivery gives up. The second raises no exception, and says
+ * whether anything was pending. */
 void rml_fail_session_locked(struct rml *rml, struct rml_peer *peer, int status);
+bool rml_end_session_locked(struct rml *rml, struct rml_peer *peer, int status);
 void rml_fail_sessions(struct rml *rml, int status); /* of all peers */
-/* The peer ended: what is pending and named receives fail. */
-void rml_gone_locked(struct rml *rml, struct rml_peer *peer);
 /* The session waits for its time. */
 void rml_schedule_locked(struct rml *rml, struct rml_peer *peer);
 /* Sends what a session may send now; the second with the send lock held. */
@@ -248,6 +243,29 @@ void rml_poke_locked(struct rml *rml, struct rml_peer *peer);
 void rml_poke_all_locked(struct rml *rml);
 /* Asks for, and gives, all outstanding acknowledgements. */
 void rml_hurry(struct rml *rml);
+/* A peer's queue is full now, or is not any more: who waits behind it is told. */
+void rml_note_full_locked(struct rml *rml, struct rml_peer *peer);
+
+/* --- words.c --- */
+
+/* Words are frames without payload; they are collected under the lock and sent without it. This one
+ * is collected, waits for its link's credit, or is lost where there is no way. */
+void rml_say_locked(struct rml *rml, const orte_process_name_t *dest, const struct rml_stamp *stamp,
+                    struct list *words);
+/* All that a session has to say now. */
+void rml_speak_locked(struct rml *rml, struct rml_peer *peer, uint64_t now, struct list *words);
+/* Sends what was collected. Without `lock`. */
+void rml_send_words(struct list *words);
+/* A frame that came by a peer's link number such has left this process. */
+void rml_left(struct rml *rml, struct rml_peer *came, uint32_t number, enum oob_class class,
+              uint64_t cost);
+/* Tells a frame's origin why it goes no further. */
+void rml_say_unreachable(struct rml *rml, const struct rml_header *about, int status);
+
+/* --- hear.c --- */
+
+/* The peer ended: what is pending and named receives fail. */
+void rml_gone_locked(struct rml *rml, struct rml_peer *peer);
 /* A handshake proved a peer's incarnation. */
 void rml_know_locked(struct rml *rml, struct rml_peer *peer, uint64_t epoch);
 /* Frames for this process. On the loop. */
