@@ -64,5 +64,13 @@ under 'btl.tcp.connect:error=ECONNREFUSED' tcp traffic
 under 'btl.tcp.connect:error=ENETUNREACH:p=.5' tcp traffic
 under 'btl.tcp.send:error=ECONNRESET:after=500:p=.01' tcp traffic
 under 'btl.tcp.recv:error=ECONNRESET:after=900' tcp traffic
+
+# Skipped where there is no libfabric.
+KEEL_MCA_btl_ofi_provider=shm
+export KEEL_MCA_btl_ofi_provider
+under 'btl.any.send:drop:p=.1:seed=3' ofi traffic
+under 'btl.any.send:delay=3:p=.05;btl.any.put:delay=20' ofi traffic
+under 'btl.ofi.send:error=EAGAIN:p=.2' ofi traffic
+under 'btl.ofi.send:error=EIO:after=1000' ofi traffic
 echo "1..$number"
 exit ${failed:-0}
