@@ -114,10 +114,10 @@ static void say_hello(struct stranger *stranger, const struct ofi_hello *hello, 
     say(stranger, bytes, ofi_hello_encode(bytes, hello, key));
 }
 
-/* The module's next hello. False: none came for a while. */
-static bool hear_hello(struct stranger *stranger, struct ofi_hello *hello)
+/* The module's next hello. False: none came in time. */
+static bool hear_hello(struct stranger *stranger, struct ofi_hello *hello, uint64_t time_us)
 {
-    uint64_t end = clock_us() + 200000;
+    uint64_t end = clock_us() + time_us;
 
     while (stranger->received_size == 0 && clock_us() < end) {
         stranger_poll(stranger);
@@ -171,7 +171,7 @@ static void say_lies(struct stranger *stranger)
     lie = stranger->hello;
     memset(lie.address.bytes, 'x', lie.address.size);
     say_hello(stranger, &lie, stranger->key);
-    must(stranger->host, !hear_hello(stranger, &answer));
+    must(stranger->host, !hear_hello(stranger, &answer, 200000));
 }
 
 /* The three hellos of an honest peer; returns the header of its first frame. */
@@ -180,7 +180,7 @@ static struct ofi_header greet(struct stranger *stranger)
     struct ofi_hello answer = {0};
 
     say_hello(stranger, &stranger->hello, stranger->key);
-    must(stranger->host, hear_hello(stranger, &answer));
+    must(stranger->host, hear_hello(stranger, &answer, 15000000));
     must(stranger->host, answer.echo == stranger->hello.epoch && answer.epoch > 0);
     stranger->hello.echo = answer.epoch;
     say_hello(stranger, &stranger->hello, stranger->key);
