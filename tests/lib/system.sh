@@ -34,6 +34,7 @@ if [ -n "$sanitize" ]; then # what any process finds out goes to a file, which f
     export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$work/sanitizer"
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}log_path=$work/sanitizer"
     export TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}log_path=$work/sanitizer"
+    TSAN_OPTIONS+=:suppressions=$KEEL_TEST_SRCDIR/tests/lib/tsan.supp
 fi
 readonly slow
 

@@ -4,7 +4,7 @@
 #include <tests/lib/unit.h>
 
 /* A limit is for what hangs: a busy machine is not a failure, and the sanitizers cost a factor. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LIMIT_S "120"
 #else
 #define LIMIT_S "30"

@@ -6,7 +6,7 @@
 #include <tests/lib/unit.h>
 
 /* Of each of the four parts. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SCHEDULES = 2500 };
 #else
 enum { SCHEDULES = 25000 };
