@@ -53,9 +53,11 @@ struct keel {
     struct watch *watches;   /* owned */
     size_t watch_count;
     bool btl_is_open;
-    atomic_bool polling; /* a thread, poller, is in the data plane */
-    pthread_t poller;
+    atomic_bool polling; /* a thread is in the data plane: the one with polls_here */
 };
+
+/* Set on each pass, so without a call for its address. */
+static _Thread_local bool polls_here __attribute__((tls_model("initial-exec")));
 
 /* The process's own: keel_init's interface has no context. Set by keel_init, cleared by
  * keel_finalize; the application calls these, and the rest, from one thread at a time. */
@@ -68,6 +70,7 @@ static void forget_parent(void)
     if (the_keel) {
         parents_keel = the_keel;
         the_keel = NULL;
+        polls_here = false;
         rml_install(NULL);
     }
 }
@@ -89,7 +92,7 @@ static bool data_plane_enter(struct keel *keel)
         atomic_exchange_explicit(&keel->polling, true, memory_order_acquire)) {
         return false;
     }
-    keel->poller = pthread_self();
+    polls_here = true;
     return true;
 }
 
@@ -99,6 +102,7 @@ static void data_plane_leave(struct keel *keel)
         btl_lock_drop();
         return;
     }
+    polls_here = false;
     atomic_store_explicit(&keel->polling, false, memory_order_release);
 }
 
@@ -113,7 +117,7 @@ static void rails_changed(void *arg, opal_proc_t *proc)
 static void settle_rails(void *arg)
 {
     struct keel *keel = arg;
-    if (keel->bml && bml_has_news(keel->bml)) {
+    if (bml_has_news && keel->bml) {
         bml_settle(keel->bml, rails_changed, keel);
     }
 }
@@ -150,8 +154,7 @@ static int fence(struct keel *keel, uint64_t deadline_us)
 
 static bool in_callback(struct keel *keel)
 {
-    return rml_in_callback(keel->rml) || btl_lock_holds() > 0 ||
-           (atomic_load(&keel->polling) && pthread_equal(keel->poller, pthread_self()));
+    return rml_in_callback(keel->rml) || btl_lock_holds() > 0 || polls_here;
 }
 
 static int give_app_key(void *arg)

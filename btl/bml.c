@@ -89,6 +89,8 @@ static struct bml_peer *find_peer(const struct bml *bml, const opal_proc_t *proc
                            : bsearch(&key, bml->peers, bml->count, sizeof(key), compare_peers);
 }
 
+bool bml_has_news;
+
 /* Inside a module: the peer is looked at later. */
 static void note_failure(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc)
 {
@@ -100,6 +102,7 @@ static void note_failure(void *arg, mca_btl_base_module_t *module, opal_proc_t *
     }
     *failure = (struct failure){.next = bml->failures, .module = module, .proc = proc};
     bml->failures = failure;
+    bml_has_news = true;
 }
 
 int bml_create(struct bml **bml)
@@ -155,6 +158,7 @@ void bml_destroy(struct bml *bml)
         return;
     }
     btl_on_failure(NULL, NULL);
+    bml_has_news = false;
     while (bml->failures) {
         struct failure *failure = bml->failures;
         bml->failures = failure->next;
@@ -305,11 +309,6 @@ int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count)
 
 /* --- failures --- */
 
-bool bml_has_news(const struct bml *bml)
-{
-    return bml->failures != NULL;
-}
-
 /* A module's place among those that are not used; -1: it has none. */
 static int place_aside(const struct bml_peer *peer, const mca_btl_base_module_t *module)
 {
@@ -406,6 +405,7 @@ static bool drop_rail(struct bml_peer *peer, const mca_btl_base_module_t *module
 
 void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg)
 {
+    bml_has_news = false; /* callbacks may bring more */
     while (bml->failures) {
         struct failure failure = *bml->failures;
         free(bml->failures);

@@ -23,7 +23,8 @@ int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count);
 void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
 /* After a restart: modules that failed count again. */
 void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
-bool bml_has_news(const struct bml *bml);
+/* A failure waits for bml_settle. A variable, since every pass looks at it. */
+extern bool bml_has_news;
 /* Arrays that bml_rails gave out stay until the peer goes; those of an earlier state say what was.
  */
 const struct keel_rail *bml_rails(const struct bml *bml, const opal_proc_t *proc, size_t *count);
