@@ -121,6 +121,9 @@ int main(int argc, char **argv)
     }
     me = keel_my_name()->vpid;
     size = keel_job_size();
+    if (size > RANKS_MAX) {
+        return 8;
+    }
     alarm(LIMIT_S);
     (void) orte_rml.add_exception_handler(on_exception);
     for (int i = 2; i < argc; i++) {
