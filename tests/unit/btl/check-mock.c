@@ -50,11 +50,20 @@ static bool does(mca_btl_base_module_t *btl, enum mock_fault fault)
     return mock_of(btl)->fault == fault;
 }
 
+static void *keep(struct mock *mock, size_t size)
+{
+    ck_assert_uint_lt(mock->made_count, sizeof(mock->made) / sizeof(*mock->made));
+    void *made = calloc(1, size);
+    ck_assert_ptr_nonnull(made);
+    mock->made[mock->made_count++] = made;
+    return made;
+}
+
 static int mock_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                           struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
 {
     for (size_t i = 0; i < count; i++) {
-        endpoints[i] = calloc(1, sizeof(**endpoints));
+        endpoints[i] = keep(mock_of(btl), sizeof(**endpoints));
         endpoints[i]->proc = procs[i];
         if (reachable && !does(btl, SETS_NO_BIT)) {
             opal_bitmap_set_bit(reachable, (int) i);
@@ -83,22 +92,19 @@ void mock_progress(struct mock *mock)
 static int mock_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                           struct mca_btl_base_endpoint_t **endpoints)
 {
-    (void) procs;
+    (void) count, (void) endpoints;
     if (does(btl, FAILS_BEFORE_CALLBACKS)) {
         btl_report_error(btl, MCA_BTL_ERROR_FLAGS_NONFATAL, procs[0], "the mock fails");
     }
     if (!does(btl, FORGETS_CALLBACKS)) {
         mock_progress(mock_of(btl));
     }
-    for (size_t i = 0; i < count; i++) {
-        free(endpoints[i]);
-    }
     return OPAL_SUCCESS;
 }
 
-static mca_btl_base_descriptor_t *make(size_t size, uint32_t flags)
+static mca_btl_base_descriptor_t *make(struct mock *mock, size_t size, uint32_t flags)
 {
-    struct mock_desc *made = calloc(1, sizeof(*made));
+    struct mock_desc *made = keep(mock, sizeof(*made));
     made->segments[0] = (mca_btl_base_segment_t){.seg_addr.pval = made->bytes, .seg_len = size};
     made->base = (mca_btl_base_descriptor_t){
         .des_segments = made->segments, .des_segment_count = 1, .des_flags = flags};
@@ -121,7 +127,7 @@ static mca_btl_base_descriptor_t *mock_alloc(mca_btl_base_module_t *btl,
         return NULL;
     }
     if (!mock->last || !does(btl, GIVES_IT_TWICE)) {
-        mock->last = make(does(btl, GIVES_TOO_LITTLE) ? size / 2 : size, flags);
+        mock->last = make(mock, does(btl, GIVES_TOO_LITTLE) ? size / 2 : size, flags);
     }
     mock->last->des_cbfunc = does(btl, GIVES_WITH_CALLBACK) ? on_sent : NULL;
     return mock->last;
@@ -129,10 +135,8 @@ static mca_btl_base_descriptor_t *mock_alloc(mca_btl_base_module_t *btl,
 
 static int mock_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
 {
+    (void) descriptor;
     mock_of(btl)->frees++;
-    if (!does(btl, CALLS_TWICE) && !does(btl, CALLS_LATE_AND_TWICE) && !does(btl, GIVES_IT_TWICE)) {
-        free(descriptor);
-    }
     return OPAL_SUCCESS;
 }
 
@@ -142,7 +146,7 @@ static mca_btl_base_descriptor_t *mock_prepare_src(mca_btl_base_module_t *btl,
                                                    size_t reserve, size_t *size, uint32_t flags)
 {
     (void) endpoint, (void) order;
-    mca_btl_base_descriptor_t *made = make(reserve + *size, flags);
+    mca_btl_base_descriptor_t *made = make(mock_of(btl), reserve + *size, flags);
     opal_convertor_pack_bytes(convertor, desc_of_mock(made)->bytes + reserve, *size);
     *size -= does(btl, PREPARE_MOVES_TOO_FAR);
     made->des_segments[0].seg_len = reserve + *size;
@@ -205,7 +209,7 @@ static int mock_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
         opal_convertor_pack_bytes(convertor, bytes, payload_size);
     }
     if (descriptor && does(btl, SENDI_LEAVES_A_DESCRIPTOR)) {
-        *descriptor = make(header_size + payload_size, flags);
+        *descriptor = make(mock_of(btl), header_size + payload_size, flags);
     }
     return does(btl, SENDI_MOVES_AND_FAILS) ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
 }
@@ -300,7 +304,11 @@ static int mock_deregister_mem(mca_btl_base_module_t *btl,
 
 static int mock_finalize(mca_btl_base_module_t *btl)
 {
-    free(btl);
+    struct mock *mock = mock_of(btl);
+    for (unsigned i = 0; i < mock->made_count; i++) {
+        free(mock->made[i]);
+    }
+    free(mock);
     return OPAL_SUCCESS;
 }
 

@@ -48,6 +48,8 @@ struct mock {
         *queued; /* sends that a good one calls back in progress or at the end */
     mca_btl_base_descriptor_t *last; /* what alloc gave */
     unsigned sends, frees;
+    void *made[64]; /* freed by finalize alone: what was freed is still used on purpose */
+    unsigned made_count;
 };
 
 /* One mock behind one checking module; lines of the log are kept. */

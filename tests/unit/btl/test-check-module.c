@@ -339,9 +339,11 @@ START_TEST(tables_that_contradict_themselves)
         bad.btl_put_alignment = i == 3 ? 6 : bad.btl_put_alignment;
         bad.btl_atomic_flags = i == 4 ? 0 : bad.btl_atomic_flags;
         bench_close(&bench);
-        mca_btl_base_module_t *made = malloc(sizeof(bad));
-        *made = bad;
-        ck_assert_int_eq(btl_layers_add(made, &outer, reason, sizeof(reason)), ORTE_SUCCESS);
+        struct mock *made = calloc(1, sizeof(*made));
+        ck_assert_ptr_nonnull(made);
+        made->super = bad;
+        ck_assert_int_eq(btl_layers_add(&made->super, &outer, reason, sizeof(reason)),
+                         ORTE_SUCCESS);
         one_report(CALLS_TWICE, "init", "");
         outer->btl_finalize(outer);
     }
