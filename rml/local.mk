@@ -8,6 +8,6 @@ librml_la_SOURCES = \
 	rml/rml.c rml/rml_wire.h rml/route.c rml/route.h rml/send.c rml/sender.c rml/sender.h rml/silence.c \
 	rml/session.c rml/session.h rml/stamp.h rml/state.h rml/tree.c rml/tree.h rml/wire.c rml/words.c
 librml_la_SOURCES += rml/cast.c rml/cast.h rml/cast_wire.c rml/cast_wire.h rml/pack.c rml/pack.h rml/repair.c rml/xcast.c \
-	rml/xcast.h
+	rml/xcast.h rml/xcast_state.h rml/xcast_tree.c
 librml_la_LIBADD = $(ZLIB_LIBS)
 EXTRA_DIST += rml/README.md

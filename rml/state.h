@@ -294,12 +294,13 @@ void rml_raise_locked(struct rml *rml, const orte_process_name_t *peer,
 /* The packed bytes of a large buffer; NULL: it stays as it is. */
 opal_buffer_t *rml_pack_buffer(const struct rml *rml, const opal_buffer_t *buffer);
 
-/* --- recv.c --- */
+/* --- receive.c --- */
 
+/* A receive found its message; NULL: no memory for a copy. What struct rml_match calls. */
 void rml_matched(void *arg, struct rml_posted *posted, struct rml_message *message);
 /* A whole message for this process. */
 void rml_deliver_locked(struct rml *rml, struct rml_message *message);
-/* The tag of a receive that waits for messages of a peer; 0: there is none. */
+/* The tag of a receive that waits for messages of a peer; ORTE_RML_TAG_INVALID: there is none. */
 orte_rml_tag_t rml_waiting_tag_locked(const struct rml *rml, const struct rml_peer *peer);
 /* Rank or tool: the way to others is known now, or begins anew (rml_care_locked). */
 void rml_care_for_posted_locked(struct rml *rml);

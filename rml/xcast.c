@@ -1,20 +1,17 @@
-/* Broadcasts: to the root, which numbers them; from there down the daemons' tree; from each daemon
- * to its ranks. What is decided is decided in rml/cast.c. A daemon's state is its loop's own: every
- * message comes there. Each class has broadcasts, numbers and an order of its own. */
+/* Broadcasts: the calls, what ranks hear, and what both sides need. What daemons do is in
+ * rml/xcast_tree.c. */
 #include <config.h>
 
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <rml/cast.h>
 #include <rml/cast_wire.h>
 #include <rml/pack.h>
-#include <rml/state.h>
 #include <rml/xcast.h>
+#include <rml/xcast_state.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CASTS 2u /* control and application */
 #define LOOK_US 100000u
 
 static struct param xcast_window = {
@@ -27,15 +24,6 @@ static struct param xcast_window = {
     .help = "Most bytes of broadcasts of one rank that are under way when it begins another",
 };
 
-struct item {
-    struct rml_cast_item item;
-    struct rml *rml;
-    enum oob_class class;
-    opal_buffer_t *buffer; /* a reference; header and payload, as they go down */
-    orte_process_name_t origin;
-    uint64_t number; /* the origin's */
-};
-
 /* A rank's own, until it is everywhere. */
 struct own {
     struct list link;
@@ -43,31 +31,23 @@ struct own {
     size_t bytes;
 };
 
-struct rml_xcast {
-    struct rml_cast casts[CASTS];
-    uint64_t window;
-
-    /* guarded by the RML's lock */
-    uint64_t number;  /* of this process's last */
-    struct list owns; /* struct own, ascending */
-    size_t own_bytes;
-    bool room; /* another may begin */
-};
-
 static void note_room_locked(struct rml_xcast *xcast)
 {
     __atomic_store_n(&xcast->room, xcast->own_bytes <= xcast->window, __ATOMIC_RELEASE);
 }
 
-static bool is_root(const struct rml *rml)
+static void remove_own_locked(struct rml_xcast *xcast, struct own *own)
 {
-    return rml_is_daemon(rml) && rml->config.name.vpid == 0;
+    list_remove(&own->link);
+    xcast->own_bytes -= own->bytes;
+    free(own);
+    note_room_locked(xcast);
 }
 
-/* --- sending --- */
+/* --- messages --- */
 
-static opal_buffer_t *new_message(const struct rml_cast_header *header, const void *payload,
-                                  size_t size)
+opal_buffer_t *rml_xcast_message(const struct rml_cast_header *header, const void *payload,
+                                 size_t size)
 {
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
     uint8_t *bytes =
@@ -90,33 +70,18 @@ static opal_buffer_t *new_message(const struct rml_cast_header *header, const vo
     return buffer;
 }
 
-static void say(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
-                const struct rml_cast_header *header)
+void rml_xcast_say(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
+                   const struct rml_cast_header *header)
 {
-    int status = rml_give(rml, peer, class, RML_TAG_XCAST, new_message(header, NULL, 0));
+    int status = rml_give(rml, peer, class, RML_TAG_XCAST, rml_xcast_message(header, NULL, 0));
     if (status != ORTE_SUCCESS) {
         log_debug(LOG_RML, "cannot speak to %s of broadcasts: %s", ORTE_NAME_PRINT(peer),
                   opal_strerror(status));
     }
 }
 
-static int send_copy(struct rml *rml, const orte_process_name_t *peer, struct item *item,
-                     void (*done)(void *arg, int status))
-{
-    opal_buffer_t *buffer = item->buffer;
-    OBJ_RETAIN(buffer);
-    int status = rml_send(rml, peer, item->class, RML_TAG_XCAST, &buffer, done, item);
-    if (status != ORTE_SUCCESS) {
-        OBJ_RELEASE(buffer);
-    }
-    return status;
-}
-
-/* --- here --- */
-
-/* holder: whose credit it takes until it is consumed; NULL: nobody's. */
-static void deliver(struct rml *rml, enum oob_class class, const struct rml_cast_header *header,
-                    const opal_buffer_t *buffer, const orte_process_name_t *holder)
+void rml_xcast_deliver(struct rml *rml, enum oob_class class, const struct rml_cast_header *header,
+                       const opal_buffer_t *buffer, const orte_process_name_t *holder)
 {
     struct rml_info info = {header->origin, header->role, header->tag, class};
     struct iovec payload = {buffer->base_ptr + RML_CAST_SIZE, buffer->bytes_used - RML_CAST_SIZE};
@@ -137,226 +102,13 @@ static void deliver(struct rml *rml, enum oob_class class, const struct rml_cast
     pthread_mutex_unlock(&rml->lock);
 }
 
-static void advance(struct rml *rml, enum oob_class class);
-
-static void rank_has_it(void *arg, int status)
-{
-    struct item *item = arg;
-    (void) status; /* whoever ended needs it no more */
-    if (--item->item.busy == 0) {
-        advance(item->rml, item->class);
-    }
-}
-
-/* Only a rank that is there holds the broadcast up: others may never come. */
-static void send_to_rank(struct rml *rml, const orte_process_name_t *rank, struct item *item)
-{
-    pthread_mutex_lock(&rml->lock);
-    const struct rml_peer *peer = rml_peer_find(&rml->peers, rank);
-    bool there = peer && peer->state == RML_PEER_UP;
-    pthread_mutex_unlock(&rml->lock);
-    int status = send_copy(rml, rank, item, there ? rank_has_it : NULL);
-    if (status == ORTE_SUCCESS) {
-        item->item.busy += there;
-    } else {
-        log_debug(LOG_RML, "a broadcast is not for %s: %s", ORTE_NAME_PRINT(rank),
-                  opal_strerror(status));
-    }
-}
-
-static void fan_out(struct rml *rml, struct item *item, const struct rml_cast_header *header)
-{
-    if (header->job == rml->config.name.jobid) {
-        deliver(rml, item->class, header, item->buffer, NULL);
-        return;
-    }
-    uint32_t rank = 0;
-    for (;;) {
-        pthread_mutex_lock(&rml->lock);
-        rank = rml_route_local(&rml->route, header->job, rank);
-        pthread_mutex_unlock(&rml->lock);
-        if (rank == UINT32_MAX) {
-            return;
-        }
-        send_to_rank(rml, &(orte_process_name_t){header->job, rank}, item);
-        rank++;
-    }
-}
-
-/* --- down the tree --- */
-
-static void drop(struct rml *rml, struct list *items)
-{
-    for (struct list *link; (link = list_pop(items));) {
-        struct item *item = container_of(link, struct item, item.link);
-        if (is_root(rml) && item->origin.jobid != rml->config.name.jobid) {
-            say(rml, &item->origin, item->class,
-                &(struct rml_cast_header){.kind = RML_CAST_OVER, .number = item->number});
-        }
-        OBJ_RELEASE(item->buffer);
-        free(item);
-    }
-}
-
-static orte_process_name_t parent_of_me(struct rml *rml)
-{
-    pthread_mutex_lock(&rml->lock);
-    uint32_t vpid = rml_tree_parent(&rml->route.tree, rml->config.name.vpid);
-    pthread_mutex_unlock(&rml->lock);
-    return (orte_process_name_t){rml->config.name.jobid, vpid};
-}
-
-/* After anything has changed. */
-static void advance(struct rml *rml, enum oob_class class)
-{
-    struct rml_cast *cast = &rml->xcast->casts[class];
-    struct list over = LIST_INIT(over);
-    struct rml_cast_item *due;
-    uint32_t vpid;
-    uint64_t done;
-    while ((due = rml_cast_due(cast, &vpid))) {
-        orte_process_name_t child = {rml->config.name.jobid, vpid};
-        int status = send_copy(rml, &child, container_of(due, struct item, item), NULL);
-        if (status != ORTE_SUCCESS) { /* it joins again, here or elsewhere, or is lost */
-            log_debug(LOG_RML, "cannot pass a broadcast on to daemon %u: %s", vpid,
-                      opal_strerror(status));
-        }
-    }
-    rml_cast_prune(cast, &over);
-    drop(rml, &over);
-    if (!is_root(rml) && rml_cast_must_tell(cast, &done)) {
-        orte_process_name_t parent = parent_of_me(rml);
-        say(rml, &parent, class, &(struct rml_cast_header){.kind = RML_CAST_DONE, .number = done});
-    }
-}
-
-static void take(struct rml *rml, enum oob_class class, const struct rml_cast_header *header,
-                 opal_buffer_t **buffer)
-{
-    struct rml_cast *cast = &rml->xcast->casts[class];
-    struct item *item = calloc(1, sizeof(*item));
-    if (!item) {
-        log_error(LOG_RML, "no memory for a broadcast: it is lost here and below");
-        return;
-    }
-    list_init(&item->item.link);
-    item->rml = rml;
-    item->class = class;
-    item->origin = header->origin;
-    item->number = header->kind == RML_CAST_UP ? header->number : header->other;
-    item->buffer = *buffer;
-    *buffer = NULL;
-    rml_cast_take(cast, &item->item);
-    item->item.busy++; /* so that it stays during this */
-    fan_out(rml, item, header);
-    item->item.busy--;
-    advance(rml, class);
-}
-
-/* --- the root --- */
-
-static size_t under_way(const struct rml_cast *cast, const orte_process_name_t *origin)
-{
-    size_t bytes = 0;
-    const struct item *item;
-    list_for_each (item, &cast->items, struct item, item.link) {
-        bytes += rml_name_equal(&item->origin, origin) ? item->buffer->bytes_used : 0;
-    }
-    return bytes;
-}
-
-/* Ranks may speak to their own job, with their own tags, and not without end. */
-static bool may_cast(struct rml *rml, const struct rml_info *info,
-                     const struct rml_cast_header *header)
-{
-    if (info->role == OOB_KEY_CONTROL) {
-        return true;
-    }
-    return header->job == info->origin.jobid && header->tag > ORTE_RML_TAG_MAX &&
-           !rml_format_is_packed(header->format) && info->class == OOB_APP &&
-           under_way(&rml->xcast->casts[info->class], &info->origin) <= rml->xcast->window;
-}
-
-static bool number_it(struct rml *rml, const struct rml_info *info, struct rml_cast_header *header,
-                      opal_buffer_t **buffer)
-{
-    if (!is_root(rml) || !may_cast(rml, info, header)) {
-        return false;
-    }
-    struct rml_cast_header down = *header;
-    down.kind = RML_CAST_DOWN;
-    down.role = info->role;
-    down.origin = info->origin;
-    down.other = header->number;
-    down.number = rml->xcast->casts[info->class].last + 1;
-    rml_cast_encode((uint8_t *) (*buffer)->base_ptr, &down);
-    take(rml, info->class, &down, buffer);
-    return true;
-}
-
-/* --- what daemons hear --- */
-
-static bool hear_down(struct rml *rml, const struct rml_info *info,
-                      const struct rml_cast_header *header, opal_buffer_t **buffer)
-{
-    if (is_root(rml)) {
-        return false;
-    }
-    if (rml_cast_is_next(&rml->xcast->casts[info->class], header->number)) {
-        take(rml, info->class, header, buffer);
-    }
-    return true; /* else it came before, over another parent */
-}
-
-static bool is_below(struct rml *rml, uint32_t vpid)
-{
-    pthread_mutex_lock(&rml->lock);
-    bool below = !rml_tree_is_lost(&rml->route.tree, vpid) && vpid < rml->route.tree.count &&
-                 rml_tree_towards(&rml->route.tree, rml->config.name.vpid, vpid) != UINT32_MAX;
-    pthread_mutex_unlock(&rml->lock);
-    return below;
-}
-
-static bool hear_from_below(struct rml *rml, const struct rml_info *info,
-                            const struct rml_cast_header *header)
-{
-    struct rml_cast *cast = &rml->xcast->casts[info->class];
-    uint32_t vpid = info->origin.vpid;
-    bool fine = is_below(rml, vpid);
-    if (fine && header->kind == RML_CAST_JOIN) {
-        fine = rml_cast_join(cast, vpid, header->number, header->other) == ORTE_SUCCESS;
-    } else if (fine && !rml_cast_raise(cast, vpid, header->number)) {
-        return true; /* it is another's child meanwhile */
-    }
-    if (fine) {
-        advance(rml, info->class);
-    }
-    return fine;
-}
-
-static bool hear_daemon(struct rml *rml, const struct rml_info *info,
-                        struct rml_cast_header *header, opal_buffer_t **buffer)
-{
-    if ((unsigned) info->class >= CASTS) {
-        return false;
-    }
-    if (header->kind == RML_CAST_UP) {
-        return number_it(rml, info, header, buffer);
-    }
-    if (info->role != OOB_KEY_CONTROL || info->origin.jobid != rml->config.name.jobid) {
-        return false;
-    }
-    return header->kind == RML_CAST_DOWN ? hear_down(rml, info, header, buffer)
-                                         : hear_from_below(rml, info, header);
-}
-
 /* --- what ranks hear --- */
 
 static bool hear_rank(struct rml *rml, const struct rml_info *info,
                       const struct rml_cast_header *header, const opal_buffer_t *buffer)
 {
     if (header->kind == RML_CAST_DOWN) {
-        deliver(rml, info->class, header, buffer, &info->origin);
+        rml_xcast_deliver(rml, info->class, header, buffer, &info->origin);
         return true;
     }
     if (header->kind != RML_CAST_OVER) {
@@ -366,12 +118,9 @@ static bool hear_rank(struct rml *rml, const struct rml_info *info,
     pthread_mutex_lock(&rml->lock);
     list_for_each (own, &rml->xcast->owns, struct own, link) {
         if (own->number <= header->number) {
-            list_remove(&own->link);
-            rml->xcast->own_bytes -= own->bytes;
-            free(own);
+            remove_own_locked(rml->xcast, own);
         }
     }
-    note_room_locked(rml->xcast);
     rml_wake_locked(rml);
     pthread_mutex_unlock(&rml->lock);
     return true;
@@ -384,7 +133,7 @@ static void on_message(void *arg, const struct rml_info *info, opal_buffer_t **b
     unsigned held = 0;
     bool fine =
         rml_cast_decode(&header, (*buffer)->base_ptr, (*buffer)->bytes_used) == ORTE_SUCCESS &&
-        (rml_is_daemon(rml) ? hear_daemon(rml, info, &header, buffer)
+        (rml_is_daemon(rml) ? rml_xcast_hear(rml, info, &header, buffer)
                             : hear_rank(rml, info, &header, *buffer));
     if (!fine) {
         pthread_mutex_lock(&rml->lock);
@@ -439,12 +188,9 @@ static void unreserve(struct rml *rml, uint64_t number)
     pthread_mutex_lock(&rml->lock);
     list_for_each (own, &rml->xcast->owns, struct own, link) {
         if (own->number == number) {
-            list_remove(&own->link);
-            rml->xcast->own_bytes -= own->bytes;
-            free(own);
+            remove_own_locked(rml->xcast, own);
         }
     }
-    note_room_locked(rml->xcast);
     pthread_mutex_unlock(&rml->lock);
 }
 
@@ -506,7 +252,7 @@ int rml_xcast(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag, opal_buffer
     const opal_buffer_t *sent = packed ? packed : buffer;
     header.format = packed ? rml_format_packed(header.format) : header.format;
     status = rml_give(rml, &root, daemon ? OOB_CONTROL : OOB_APP, RML_TAG_XCAST,
-                      new_message(&header, sent->base_ptr, sent->bytes_used));
+                      rml_xcast_message(&header, sent->base_ptr, sent->bytes_used));
     OBJ_RELEASE(packed);
     if (status != ORTE_SUCCESS && !daemon) {
         unreserve(rml, header.number);
@@ -524,45 +270,6 @@ int rml_xcast_give(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag, opal_b
     return status;
 }
 
-/* --- the tree changes --- */
-
-void rml_xcast_children(struct rml *rml, uint32_t lost)
-{
-    uint32_t *children = NULL, count = 0;
-    if (!rml_is_daemon(rml) || !rml->xcast) {
-        return;
-    }
-    pthread_mutex_lock(&rml->lock);
-    count = rml_tree_children(&rml->route.tree, rml->config.name.vpid, NULL, 0);
-    children = calloc((size_t) count + 1, sizeof(*children));
-    if (children) {
-        (void) rml_tree_children(&rml->route.tree, rml->config.name.vpid, children, count);
-    }
-    pthread_mutex_unlock(&rml->lock);
-    for (unsigned class = 0; class < CASTS; class ++) {
-        if (!children || rml_cast_set_children(&rml->xcast->casts[class], children, count, lost) !=
-                             ORTE_SUCCESS) {
-            log_error(LOG_RML, "no memory to broadcast over the tree");
-        }
-    }
-    free(children);
-    for (unsigned class = 0; class < CASTS; class ++) {
-        advance(rml, class);
-    }
-}
-
-void rml_xcast_join(struct rml *rml)
-{
-    orte_process_name_t parent = parent_of_me(rml);
-    for (unsigned class = 0; class < CASTS; class ++) {
-        struct rml_cast *cast = &rml->xcast->casts[class];
-        cast->told = cast->floor;
-        say(rml, &parent, class,
-            &(struct rml_cast_header){
-                .kind = RML_CAST_JOIN, .number = cast->last, .other = cast->floor});
-    }
-}
-
 /* --- life --- */
 
 int rml_xcast_init(struct rml *rml)
@@ -571,7 +278,7 @@ int rml_xcast_init(struct rml *rml)
     if (!rml->xcast) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    for (unsigned class = 0; class < CASTS; class ++) {
+    for (unsigned class = 0; class < RML_CASTS; class ++) {
         rml_cast_init(&rml->xcast->casts[class]);
     }
     list_init(&rml->xcast->owns);
@@ -583,17 +290,11 @@ int rml_xcast_init(struct rml *rml)
 
 void rml_xcast_fini(struct rml *rml)
 {
-    struct list items = LIST_INIT(items);
     if (!rml->xcast) {
         return;
     }
-    for (unsigned class = 0; class < CASTS; class ++) {
-        rml_cast_fini(&rml->xcast->casts[class], &items);
-    }
-    for (struct list *link; (link = list_pop(&items));) {
-        struct item *item = container_of(link, struct item, item.link);
-        OBJ_RELEASE(item->buffer);
-        free(item);
+    for (unsigned class = 0; class < RML_CASTS; class ++) {
+        rml_xcast_drop(&rml->xcast->casts[class]);
     }
     for (struct list *link; (link = list_pop(&rml->xcast->owns));) {
         free(container_of(link, struct own, link));
