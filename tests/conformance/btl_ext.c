@@ -1,5 +1,5 @@
 /* keel_btl_ext: flush, requests that wait for room, sleeping. */
-#include <base/clock.h>
+#include <base/param.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +162,44 @@ static void flush_tells_what_failed(struct test *test)
         must(test, ext->flush(test->btl, endpoint) == OPAL_SUCCESS);
     }
     serve_until_all_did(test, 1);
+}
+
+/* A target that does not poll: flush gives up in time, nothing is lost by that, and the next one
+ * sees the end. */
+static void flush_gives_up(struct test *test)
+{
+    if (!can_rdma(test) || !(test->btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_OPS)) {
+        return;
+    }
+    const struct keel_btl_ext *ext = ext_of(test);
+    struct board *mine = board_of(test, test->rank);
+    must(test, param_override("btl_base_flush_timeout_ms", "150") == ORTE_SUCCESS);
+    mca_btl_base_registration_handle_t *handle = show_region(test);
+    start_all(test, start_add, NULL); /* the way is open after these */
+    while (ext->flush(test->btl, NULL) == OPAL_ERR_TIMEOUT) {
+    }
+    serve_until_all_did(test, 1);
+    stop(test);
+    unsigned long accepted = 0;
+    if (test->rank % 2 == 0) {
+        while (accepted < 20 && start_add(test, 0, NULL) == OPAL_SUCCESS) {
+            accepted++;
+        }
+        must(test, accepted > 0);
+        must(test, ext->flush(test->btl, right_of(test)) == OPAL_ERR_TIMEOUT);
+    }
+    atomic_store(&mine->received, accepted);
+    stop(test);
+    int status = OPAL_ERR_TIMEOUT;
+    while (status == OPAL_ERR_TIMEOUT) {
+        status = ext->flush(test->btl, NULL);
+    }
+    must(test, status == OPAL_SUCCESS);
+    serve_until_all_did(test, 2);
+    uint64_t sum;
+    memcpy(&sum, mine->data + DATA_BYTES - 8, sizeof(sum));
+    must(test, sum == 3 * (PIECES + atomic_load(&board_of(test, test->left)->received)));
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
 }
 
 struct inside {
@@ -483,6 +521,11 @@ const struct test_case ext_cases[] = {
     {.name = "flush", .run = flush_completes, .min_size = 1},
     {.name = "flush, cards late", .run = flush_completes, .min_size = 1, .late_cards = true},
     {.name = "flush tells", .run = flush_tells_what_failed, .min_size = 1},
+    {.name = "flush gives up",
+     .run = flush_gives_up,
+     .min_size = 1,
+     .others = true,
+     .undisturbed = true},
     {.name = "flush in a callback", .run = flush_in_a_callback, .min_size = 1},
     {.name = "pending, small", .run = small_ones_go_on, .min_size = 1, .others = true},
     {.name = "pending, large", .run = large_ones_go_on, .min_size = 1, .others = true},

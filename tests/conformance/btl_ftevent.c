@@ -1,5 +1,6 @@
 /* ft_event: checkpoints with traffic queued, going on, restarts. All ranks go through it together.
  */
+#include <base/param.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>
@@ -204,6 +205,31 @@ static void operations_are_drained(struct test *test)
     free(local);
 }
 
+/* Peers that do not poll: a checkpoint gives up in time, holds all the same, and nothing is lost.
+ */
+static void a_checkpoint_gives_up(struct test *test)
+{
+    struct traffic traffic;
+    must(test, param_override("btl_base_quiesce_timeout_ms", "150") == ORTE_SUCCESS);
+    begin(test, &traffic, 16);
+    queue_some(test);
+    if (test->rank % 2 == 0) {
+        int status = test->btl->btl_ft_event(OPAL_CRS_CHECKPOINT);
+        /* What the peer's kernel has counts as arrived. */
+        must(test, status == OPAL_ERR_TIMEOUT ||
+                       (status == OPAL_SUCCESS && traffic.completed == traffic.accepted));
+        must(test, status == OPAL_ERR_TIMEOUT || strcmp(test->module, "sm") != 0);
+        is_held(test);
+    }
+    atomic_store(&board_of(test, test->rank)->received, traffic.accepted);
+    stop(test);
+    pump_until(test, &traffic.received, left_accepted(test));
+    pump_until(test, &traffic.completed, traffic.accepted);
+    must(test, traffic.failed == 0);
+    must(test, test->btl->btl_ft_event(OPAL_CRS_CONTINUE) == OPAL_SUCCESS);
+    meet(test);
+}
+
 /* Messages and puts between all ranks, and a handle from before, after a restart. */
 static void all_works(struct test *test, struct traffic *traffic)
 {
@@ -320,6 +346,11 @@ const struct test_case ftevent_cases[] = {
      .min_size = 1,
      .undisturbed = true},
     {.name = "checkpoint, puts", .run = operations_are_drained, .min_size = 1, .undisturbed = true},
+    {.name = "checkpoint gives up",
+     .run = a_checkpoint_gives_up,
+     .min_size = 1,
+     .others = true,
+     .undisturbed = true},
     {.name = "restart", .run = restarts_after_a_checkpoint, .min_size = 1, .undisturbed = true},
     {.name = "restart, small queued",
      .run = restarts_with_small_ones,
