@@ -190,11 +190,23 @@ int side_connect(struct side *side, const char *contact, enum oob_key key)
     return call.status;
 }
 
-void side_pair(struct side *a, struct side *b, enum side_transport transport)
+char *side_open_two(struct side *a, struct side *b, enum side_transport transport)
 {
     side_open(a, 1, transport);
     side_open(b, 2, transport);
-    char *contact = side_listen(b, transport);
+    return side_listen(b, transport);
+}
+
+void side_close_two(struct side *a, struct side *b, char *contact)
+{
+    free(contact);
+    side_close(a);
+    side_close(b);
+}
+
+void side_pair(struct side *a, struct side *b, enum side_transport transport)
+{
+    char *contact = side_open_two(a, b, transport);
     side_run(a);
     side_run(b);
     ck_assert_int_eq(side_connect(a, contact, OOB_KEY_APP), ORTE_SUCCESS);

@@ -39,6 +39,9 @@ char *side_listen(struct side *side, enum side_transport transport);
 void side_call(struct side *side, void (*fn)(struct side *side, void *arg), void *arg);
 /* Starts a connect; side_wait on connects_done for its end. */
 int side_connect(struct side *side, const char *contact, enum oob_key key);
+/* Two sides, 1 and 2, of which b listens: its contact string, malloc'd. side_run is the test's. */
+char *side_open_two(struct side *a, struct side *b, enum side_transport transport);
+void side_close_two(struct side *a, struct side *b, char *contact);
 /* Two sides with a link between them: b listens, a has connected. */
 void side_pair(struct side *a, struct side *b, enum side_transport transport);
 /* Waits until *counter (one of the side's, under its lock) is at least value; fails the test after

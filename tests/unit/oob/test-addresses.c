@@ -142,28 +142,22 @@ static void pass_over(enum stranger_kind kind, int family, const char *contact)
 
 START_TEST(a_stranger_at_the_first_address_is_passed_over)
 {
-    side_open(&a, 1, SIDE_TCP);
-    side_open(&b, 2, SIDE_TCP);
+    char *contact = side_open_two(&a, &b, SIDE_TCP);
     a.oob->connect_timeout_us = 300000;
-    char *contact = side_listen(&b, SIDE_TCP);
     side_run(&a);
     side_run(&b);
     for (int kind = 0; kind < STRANGERS; kind++) {
         pass_over((enum stranger_kind) kind, AF_INET, contact);
         pass_over((enum stranger_kind) kind, AF_INET6, contact);
     }
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
 /* One that swallows everything costs a second; one that is only slow is asked again. */
 START_TEST(a_slow_address_has_a_second_turn)
 {
-    side_open(&a, 1, SIDE_TCP);
-    side_open(&b, 2, SIDE_TCP);
-    char *contact = side_listen(&b, SIDE_TCP);
+    char *contact = side_open_two(&a, &b, SIDE_TCP);
     side_run(&a);
     struct sock_addr addr;
     ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
@@ -185,9 +179,7 @@ START_TEST(a_slow_address_has_a_second_turn)
     side_wait_int(&b, &b.ups, 1);
     side_talk(&a, &b);
     close(silent);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
@@ -219,9 +211,7 @@ END_TEST
 /* Over IPv6 alone, and behind ports where nobody listens. */
 START_TEST(both_families_and_closed_ports)
 {
-    side_open(&a, 1, SIDE_TCP);
-    side_open(&b, 2, SIDE_TCP);
-    char *contact = side_listen(&b, SIDE_TCP);
+    char *contact = side_open_two(&a, &b, SIDE_TCP);
     const char *v6 = strstr(contact, ";tcp6://[::1]:");
     if (v6) {
         char text[CONTACT_TEXT_MAX];
@@ -235,9 +225,7 @@ START_TEST(both_families_and_closed_ports)
         side_talk(&a, &b);
         side_talk(&b, &a);
     }
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 

@@ -213,9 +213,7 @@ static void expect_links(struct side *side, int count)
 static void crowd_in(enum side_transport transport, int wanted)
 {
     int count = crowd_size(wanted);
-    side_open(&a, 1, transport);
-    side_open(&b, 2, transport);
-    char *contact = side_listen(&b, transport);
+    char *contact = side_open_two(&a, &b, transport);
     crowd_contact = contact;
     open_crowd(count);
     side_run(&b);
@@ -237,9 +235,7 @@ static void crowd_in(enum side_transport transport, int wanted)
         oob_destroy(members[i].oob);
     }
     side_wait_int(&b, &b.downs, b.ups);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 
 START_TEST(a_crowd_at_a_unix_socket)

@@ -124,9 +124,7 @@ END_TEST
 
 START_TEST(a_second_connect_gets_the_same_link)
 {
-    side_open(&a, 1, SIDE_TCP);
-    side_open(&b, 2, SIDE_TCP);
-    char *contact = side_listen(&b, SIDE_TCP);
+    char *contact = side_open_two(&a, &b, SIDE_TCP);
     side_run(&a);
     side_run(&b);
     for (int i = 0; i < 5; i++) {
@@ -138,9 +136,7 @@ START_TEST(a_second_connect_gets_the_same_link)
     /* With the link up: before the call returns. */
     ck_assert_int_eq(side_connect(&a, contact, OOB_KEY_APP), ORTE_SUCCESS);
     ck_assert_int_eq(a.connects_done, 6);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
@@ -166,10 +162,8 @@ END_TEST
 
 START_TEST(a_refusal_says_why)
 {
-    side_open(&a, 1, SIDE_TCP);
-    side_open(&b, 2, SIDE_TCP);
+    char *contact = side_open_two(&a, &b, SIDE_TCP);
     side_open(&c, 3, SIDE_TCP_AUTH);
-    char *contact = side_listen(&b, SIDE_TCP);
     side_run(&a);
     side_run(&b);
     side_run(&c);
@@ -185,19 +179,15 @@ START_TEST(a_refusal_says_why)
     side_expect_failure(&c, contact, OOB_KEY_APP, ORTE_ERR_PERM, "encrypt there, auth here");
     ck_assert_int_eq(b.ups, 0);
     ck_assert(list_empty(&a.oob->connects));
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
     side_close(&c);
 }
 END_TEST
 
 START_TEST(admission_is_the_owners)
 {
-    side_open(&a, 1, SIDE_TCP);
-    side_open(&b, 2, SIDE_TCP);
+    char *contact = side_open_two(&a, &b, SIDE_TCP);
     b.admit_status = ORTE_ERR_NODE_FULLY_USED;
-    char *contact = side_listen(&b, SIDE_TCP);
     /* The peer itself has said no: its other addresses are not asked. */
     char twice[CONTACT_TEXT_MAX];
     snprintf(twice, sizeof twice, "%s%s", contact, strchr(contact, ';'));
@@ -209,26 +199,20 @@ START_TEST(admission_is_the_owners)
     ck_assert_int_eq(b.ups, 0);
     b.admit_status = ORTE_SUCCESS;
     side_expect_link(&a, contact, OOB_KEY_APP);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
 START_TEST(peercred_needs_no_key)
 {
-    side_open(&a, 1, SIDE_UNIX);
-    side_open(&b, 2, SIDE_UNIX);
-    char *contact = side_listen(&b, SIDE_UNIX);
+    char *contact = side_open_two(&a, &b, SIDE_UNIX);
     side_run(&a);
     side_run(&b);
     side_expect_link(&a, contact, OOB_KEY_PEERCRED);
     side_wait_int(&b, &b.ups, 1);
     ck_assert_int_eq(b.peer.key, OOB_KEY_PEERCRED);
     side_talk(&a, &b);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
@@ -278,9 +262,7 @@ START_TEST(a_live_name_is_not_taken)
     c.oob->epoch++;
     side_expect_failure(&c, contact, OOB_KEY_TOOL, ORTE_EXISTS, "live link");
     side_talk(&a, &b);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
     side_close(&c);
 }
 END_TEST
@@ -298,9 +280,7 @@ START_TEST(a_new_incarnation_takes_the_place)
     ck_assert_int_eq(b.downs, 1);
     ck_assert_uint_eq(b.peer.epoch, 1002);
     side_talk(&c, &b);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
     side_close(&c);
 }
 END_TEST
@@ -315,9 +295,7 @@ START_TEST(a_name_is_free_once_its_link_has_ended)
     }
     side_wait_int(&b, &b.ups, 51);
     side_talk(&a, &b);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
@@ -388,9 +366,7 @@ static void set_faults(struct side *side, void *arg)
 
 START_TEST(injected_faults_fail_the_connect)
 {
-    side_open(&a, 1, SIDE_TCP);
-    side_open(&b, 2, SIDE_TCP);
-    char *contact = side_listen(&b, SIDE_TCP);
+    char *contact = side_open_two(&a, &b, SIDE_TCP);
     side_run(&a);
     side_run(&b);
     side_call(&b, set_faults, (char *) "oob.connect:error=ENETUNREACH");
@@ -402,9 +378,7 @@ START_TEST(injected_faults_fail_the_connect)
     side_expect_failure(&a, contact, OOB_KEY_APP, ORTE_ERR_TIMEOUT, "no answer in time");
     side_call(&b, set_faults, NULL);
     side_expect_link(&a, contact, OOB_KEY_APP);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
@@ -446,9 +420,7 @@ START_TEST(strangers_disturb_nothing)
     side_open(&c, 3, SIDE_TCP);
     side_run(&c);
     side_expect_link(&c, contact, OOB_KEY_APP);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
     side_close(&c);
     ck_assert_int_eq(side_count_fds(), before);
 }
@@ -532,9 +504,7 @@ START_TEST(one_source_holds_eight_places)
     }
     close(late);
     wait_pending(&b, 0);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
     side_close(&c);
 }
 END_TEST
@@ -567,9 +537,7 @@ START_TEST(sixty_four_places_in_all)
         close(fds[i]);
     }
     wait_pending(&b, 0);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
@@ -595,9 +563,7 @@ START_TEST(own_processes_wait_in_the_backlog)
     for (int i = 0; i < MANY; i++) {
         close(fds[i]);
     }
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 
@@ -628,9 +594,7 @@ START_TEST(no_descriptors_left)
     uint64_t begin = clock_us();
     side_expect_link(&c, contact, OOB_KEY_APP);
     ck_assert_uint_lt(clock_us() - begin, 1000000);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
     side_close(&c);
 }
 END_TEST

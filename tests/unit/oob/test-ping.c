@@ -54,9 +54,7 @@ static int try_ping(const char *contact, int ms)
 
 static char *open_both(enum side_transport transport)
 {
-    side_open(&a, 1, transport);
-    side_open(&b, 2, transport);
-    char *contact = side_listen(&b, transport);
+    char *contact = side_open_two(&a, &b, transport);
     side_run(&a);
     side_run(&b);
     return contact;
@@ -65,9 +63,7 @@ static char *open_both(enum side_transport transport)
 static void close_both(char *contact)
 {
     ck_assert_int_eq(a.ups + b.ups, 0);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 
 /* The address of a listener that says nothing, and its descriptor. */
@@ -109,9 +105,7 @@ START_TEST(beside_a_link)
     side_send(a.link, OOB_CONTROL, "still there", 11);
     side_wait_size(&b, &b.frames, 1);
     ck_assert(a.ups == 1 && b.ups == 1 && a.downs == 0 && b.downs == 0);
-    free(contact);
-    side_close(&a);
-    side_close(&b);
+    side_close_two(&a, &b, contact);
 }
 END_TEST
 

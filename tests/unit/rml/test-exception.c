@@ -107,6 +107,23 @@ static void hear_from_b(void)
     ck_assert_int_eq(rml_call_recv(a.rml, &b.name, &part, 1, TAG, 0), 1);
 }
 
+/* b has spoken to a, which has a handler. */
+static void open_star_heard(void)
+{
+    open_star();
+    add(first);
+    hear_from_b();
+}
+
+/* b is gone, and its daemon knows. */
+static orte_process_name_t end_b(void)
+{
+    orte_process_name_t name = b.name;
+    node_close(&b);
+    wait_sem(&daemons[0].downs);
+    return name;
+}
+
 START_TEST(a_list_of_handlers)
 {
     open_star();
@@ -120,9 +137,7 @@ START_TEST(a_list_of_handlers)
     add(second); /* 2 1 2 */
     ck_assert_int_eq(rml_call_del_exception_handler(a.rml, changing), ORTE_ERR_NOT_FOUND);
     hear_from_b();
-    orte_process_name_t gone = b.name;
-    node_close(&b);
-    wait_sem(&daemons[0].downs);
+    orte_process_name_t gone = end_b();
     wait_for_exception();
     expect("212", &gone, ORTE_RML_PEER_DISCONNECTED);
     chain_close(daemons, &a, &b);
@@ -137,9 +152,7 @@ START_TEST(handlers_that_change_the_list)
     add(second); /* removed before its turn; what is added meanwhile is for the next exception */
     add(blocking);
     hear_from_b();
-    orte_process_name_t gone = b.name;
-    node_close(&b);
-    wait_sem(&daemons[0].downs);
+    orte_process_name_t gone = end_b();
     wait_for_exception();
     expect("1cb", &gone, ORTE_RML_PEER_DISCONNECTED);
     /* It was told. What is sent to it now cannot be delivered, which is another matter. */
@@ -154,9 +167,7 @@ START_TEST(one_with_whom_nothing_was_exchanged)
 {
     open_star();
     add(first);
-    orte_process_name_t gone = b.name;
-    node_close(&b);
-    wait_sem(&daemons[0].downs);
+    orte_process_name_t gone = end_b();
     expect("", &gone, ORTE_RML_PEER_DISCONNECTED);
     ck_assert_int_eq(send_to(&gone, KEEL_RML_DELIVERED), ORTE_ERR_COMM_FAILURE);
     wait_for_exception();
@@ -167,9 +178,7 @@ END_TEST
 
 START_TEST(a_successor)
 {
-    open_star();
-    add(first);
-    hear_from_b();
+    open_star_heard();
     node_close(&b);
     node_open(&b, NODE_RANK, RANK(1), 64);
     node_link(&b, &daemons[0]);
@@ -184,11 +193,8 @@ END_TEST
 /* The end and the successor are one loss. */
 START_TEST(a_successor_of_one_that_is_known_to_be_gone)
 {
-    open_star();
-    add(first);
-    hear_from_b();
-    node_close(&b);
-    wait_sem(&daemons[0].downs);
+    open_star_heard();
+    (void) end_b();
     wait_for_exception();
     node_open(&b, NODE_RANK, RANK(1), 64);
     node_link(&b, &daemons[0]);
@@ -256,9 +262,7 @@ END_TEST
 START_TEST(one_who_does_not_answer)
 {
     ck_assert_int_eq(param_override("rml_give_up_s", "1"), ORTE_SUCCESS);
-    open_star();
-    add(first);
-    hear_from_b();
+    open_star_heard();
     loop_stop(b.loop);
     ck_assert_int_eq(send_to(&b.name, KEEL_RML_DELIVERED), ORTE_ERR_UNREACH);
     wait_for_exception();
@@ -269,12 +273,8 @@ END_TEST
 
 START_TEST(not_at_the_end)
 {
-    open_star();
-    add(first);
-    hear_from_b();
-    orte_process_name_t gone = b.name;
-    node_close(&b);
-    wait_sem(&daemons[0].downs);
+    open_star_heard();
+    orte_process_name_t gone = end_b();
     ck_assert_int_eq(send_to(&gone, KEEL_RML_DELIVERED), ORTE_ERR_COMM_FAILURE);
     rml_end_exceptions(a.rml); /* it was raised, and is taken back */
     ck_assert_int_eq(send_to(&gone, KEEL_RML_DELIVERED), ORTE_ERR_COMM_FAILURE);
@@ -286,12 +286,8 @@ END_TEST
 /* What is due when everything ends is freed. */
 START_TEST(raised_and_never_run)
 {
-    open_star();
-    add(first);
-    hear_from_b();
-    orte_process_name_t gone = b.name;
-    node_close(&b);
-    wait_sem(&daemons[0].downs);
+    open_star_heard();
+    orte_process_name_t gone = end_b();
     (void) send_to(&gone, KEEL_RML_DELIVERED);
     chain_close(daemons, &a, &b);
     ck_assert_int_le(seen_count, 1);
