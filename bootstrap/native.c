@@ -10,6 +10,7 @@
 #include <base/list.h>
 #include <base/log.h>
 #include <btl/lock.h>
+#include <btl/thread.h>
 #include <oob/contact.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,6 +196,7 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
     if (status == OPAL_SUCCESS) {
         btl_lock(); /* cards go to modules */
         status = take(native, command, *buffer);
+        btl_thread_stir();
         btl_unlock();
     }
     if (status != ORTE_SUCCESS) {

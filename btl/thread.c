@@ -50,9 +50,11 @@ void btl_thread_stir(void)
     }
 }
 
+/* A poll may take what a descriptor was to tell, and leaves its module no longer armed. */
 void btl_thread_note_poll(void)
 {
     thread.polls++;
+    btl_thread_stir();
 }
 
 bool btl_thread_runs(void)

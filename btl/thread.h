@@ -19,7 +19,8 @@ bool btl_thread_runs(void);
 
 /* With the lock held. A call has been made that may leave work for progress. */
 void btl_thread_stir(void);
-/* Likewise: the calling thread polls. */
+/* Likewise: the calling thread is about to poll. The progress thread stands back, and looks again.
+ */
 void btl_thread_note_poll(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <base/le.h>
 #include <base/log.h>
 #include <btl/lock.h>
+#include <btl/thread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,7 @@ static void run_fetch(struct rml *rml, struct rml_completion *completion)
     (void) rml;
     btl_lock(); /* cards go to modules */
     end_fetch(fetch, take_answer(fetch));
+    btl_thread_stir();
     btl_unlock();
 }
 
