@@ -77,16 +77,9 @@ static void queue_locked(struct rml *rml, struct farewell *farewell)
 /* Takes the bytes. NULL: no memory. */
 static opal_buffer_t *make_buffer(struct farewell *farewell)
 {
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    if (buffer &&
-        opal_dss.load(buffer, farewell->bytes, (int32_t) farewell->size) != OPAL_SUCCESS) {
-        OBJ_RELEASE(buffer);
-        return NULL;
-    }
-    if (buffer) {
-        farewell->bytes = NULL;
-    }
-    return buffer;
+    uint8_t *bytes = farewell->bytes;
+    farewell->bytes = NULL;
+    return rml_buffer_take(bytes, farewell->size);
 }
 
 static void on_farewell(struct loop_task *task)

@@ -131,3 +131,27 @@ int rml_message_load(struct rml_message *message, opal_buffer_t *buffer)
     }
     return status;
 }
+
+bool rml_parts_valid(const struct iovec *parts, int count)
+{
+    if (!parts || count < 0) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!parts[i].iov_base && parts[i].iov_len > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+opal_buffer_t *rml_buffer_take(uint8_t *bytes, size_t size)
+{
+    opal_buffer_t *buffer = bytes && size <= INT32_MAX ? OBJ_NEW(opal_buffer_t) : NULL;
+    if (buffer && opal_dss.load(buffer, bytes, (int32_t) size) == OPAL_SUCCESS) {
+        return buffer;
+    }
+    OBJ_RELEASE(buffer);
+    free(bytes);
+    return NULL;
+}

@@ -40,6 +40,12 @@ int rml_message_load(struct rml_message *message, opal_buffer_t *buffer) KEEL_MU
 
 /* Bytes of a scatter list; SIZE_MAX when the sum is above INT_MAX. */
 size_t rml_iov_size(const struct iovec *parts, size_t count);
+/* Is it a list that an application may pass? */
+bool rml_parts_valid(const struct iovec *parts, int count);
+
+/* A buffer that owns malloc'd bytes. NULL, and the bytes are freed: no memory. NULL bytes stand for
+ * ones that there was no memory for. */
+opal_buffer_t *rml_buffer_take(uint8_t *bytes, size_t size);
 enum rml_format rml_format_of(opal_dss_buffer_type_t type);
 
 #endif

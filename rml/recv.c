@@ -5,20 +5,10 @@
 #include <rml/calls.h>
 #include <rml/receive.h>
 
+/* With ORTE_RML_ALLOC the first part is all that is used, and written only. */
 static bool parts_valid(const struct iovec *parts, int count, int flags)
 {
-    if (!parts || count < 0) {
-        return false;
-    }
-    if (flags & ORTE_RML_ALLOC) {
-        return count > 0;
-    }
-    for (int i = 0; i < count; i++) {
-        if (!parts[i].iov_base && parts[i].iov_len > 0) {
-            return false;
-        }
-    }
-    return true;
+    return flags & ORTE_RML_ALLOC ? parts && count > 0 : rml_parts_valid(parts, count);
 }
 
 /* Blocks for one message; on success it is the caller's. */

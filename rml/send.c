@@ -120,19 +120,6 @@ static int check(const struct rml_request *request)
     return ORTE_SUCCESS;
 }
 
-static bool parts_valid(const struct iovec *parts, int count)
-{
-    if (!parts || count < 0) {
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        if (!parts[i].iov_base && parts[i].iov_len > 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int create(struct rml_send **send, struct rml *rml, const struct rml_request *request)
 {
     int status = check(request);
@@ -186,7 +173,7 @@ static int send_blocking(struct rml *rml, const struct rml_request *request)
 int rml_call_send(struct rml *rml, const orte_process_name_t *peer, const struct iovec *msg,
                   int count, orte_rml_tag_t tag, int flags)
 {
-    if (!parts_valid(msg, count)) {
+    if (!rml_parts_valid(msg, count)) {
         return ORTE_ERR_BAD_PARAM;
     }
     return send_blocking(
@@ -216,7 +203,7 @@ int rml_call_send_nb(struct rml *rml, const orte_process_name_t *peer, const str
                      void *cbdata)
 {
     struct rml_send *send;
-    if (!parts_valid(msg, count) || !cbfunc) {
+    if (!rml_parts_valid(msg, count) || !cbfunc) {
         return ORTE_ERR_BAD_PARAM;
     }
     struct rml_request request = {peer, tag, flags, OOB_APP, RML_RAW, msg, (size_t) count, false};
@@ -282,15 +269,10 @@ opal_buffer_t *rml_pack_buffer(const struct rml *rml, const opal_buffer_t *buffe
     size_t size = 0;
     bool large = rml->compress_min > 0 && buffer->bytes_used >= rml->compress_min;
     uint8_t *bytes = large ? rml_pack(buffer->base_ptr, buffer->bytes_used, &size) : NULL;
-    opal_buffer_t *packed = bytes ? OBJ_NEW(opal_buffer_t) : NULL;
-    if (!packed || opal_dss.load(packed, bytes, (int32_t) size) != OPAL_SUCCESS) {
-        free(bytes);
-        if (packed) {
-            OBJ_RELEASE(packed);
-        }
-        return NULL;
+    opal_buffer_t *packed = rml_buffer_take(bytes, size);
+    if (packed) {
+        packed->type = buffer->type;
     }
-    packed->type = buffer->type;
     return packed;
 }
 

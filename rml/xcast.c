@@ -49,25 +49,14 @@ static void remove_own_locked(struct rml_xcast *xcast, struct own *own)
 opal_buffer_t *rml_xcast_message(const struct rml_cast_header *header, const void *payload,
                                  size_t size)
 {
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    uint8_t *bytes =
-        buffer && size <= INT32_MAX - RML_CAST_SIZE ? malloc(RML_CAST_SIZE + size) : NULL;
-    if (!bytes) {
-        if (buffer) {
-            OBJ_RELEASE(buffer);
-        }
-        return NULL;
+    uint8_t *bytes = size <= INT32_MAX - RML_CAST_SIZE ? malloc(RML_CAST_SIZE + size) : NULL;
+    if (bytes) {
+        rml_cast_encode(bytes, header);
     }
-    rml_cast_encode(bytes, header);
-    if (size > 0) {
+    if (bytes && size > 0) {
         memcpy(bytes + RML_CAST_SIZE, payload, size);
     }
-    if (opal_dss.load(buffer, bytes, (int32_t) (RML_CAST_SIZE + size)) != OPAL_SUCCESS) {
-        free(bytes);
-        OBJ_RELEASE(buffer);
-        return NULL;
-    }
-    return buffer;
+    return rml_buffer_take(bytes, RML_CAST_SIZE + size);
 }
 
 void rml_xcast_say(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
@@ -196,19 +185,14 @@ static void unreserve(struct rml *rml, uint64_t number)
 
 static opal_buffer_t *copy_of(const opal_buffer_t *buffer)
 {
-    opal_buffer_t *copy = OBJ_NEW(opal_buffer_t);
-    void *bytes = copy ? malloc(buffer->bytes_used + 1) : NULL;
+    uint8_t *bytes = malloc(buffer->bytes_used + 1);
     if (bytes && buffer->bytes_used > 0) {
         memcpy(bytes, buffer->base_ptr, buffer->bytes_used);
     }
-    if (!bytes || opal_dss.load(copy, bytes, (int32_t) buffer->bytes_used) != OPAL_SUCCESS) {
-        free(bytes);
-        if (copy) {
-            OBJ_RELEASE(copy);
-        }
-        return NULL;
+    opal_buffer_t *copy = rml_buffer_take(bytes, buffer->bytes_used);
+    if (copy) {
+        copy->type = buffer->type;
     }
-    copy->type = buffer->type;
     return copy;
 }
 
