@@ -40,8 +40,8 @@ struct tools {
     void *arg;
     uint32_t next; /* names go round, so that one that was just given back is not the next */
     struct lease leases[TOOLS_MAX];
-    uint64_t
-        guests[GUESTS_MAX]; /* the incarnation of the guest that is linked under a name, or 0 */
+    /* The incarnation of the guest that is linked under a name, or 0. */
+    uint64_t guests[GUESTS_MAX];
 };
 
 /* --- names --- */
@@ -157,6 +157,8 @@ static int write_key(const char *session, const uint8_t key[KEY_BYTES], char *re
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/" TOOL_KEY_FILE, session) >= (int) sizeof(path)) {
+        snprintf(reason, reason_size, "the session folder's path is too long for the tool key: %s",
+                 session);
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
