@@ -2,6 +2,7 @@
 #include "pmix_test.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 
 static void happened(size_t handler, pmix_status_t code, const pmix_proc_t *source,
                      pmix_info_t info[], size_t info_count, pmix_info_t results[],
@@ -21,13 +22,13 @@ static void happened(size_t handler, pmix_status_t code, const pmix_proc_t *sour
     _exit(0);
 }
 
-static volatile bool registered;
+static atomic_bool registered;
 
 static void is_registered(pmix_status_t status, size_t handler, void *cbdata)
 {
     (void) handler;
     (void) cbdata;
-    registered = status == PMIX_SUCCESS;
+    atomic_store(&registered, status == PMIX_SUCCESS);
 }
 
 int main(void)
@@ -36,7 +37,7 @@ int main(void)
     signal(SIGTERM, SIG_IGN); /* there is time until SIGKILL */
     begin();
     PMIx_Register_event_handler(&code, 1, NULL, 0, happened, is_registered, NULL);
-    while (!registered) {
+    while (!atomic_load(&registered)) {
         usleep(1000);
     }
     fence();
