@@ -76,27 +76,27 @@ static void op_take(struct fault_op *op)
     op->owner->held_count--;
 }
 
-/* False: it has to wait for room. It is the module's, or ended, else. */
+/* False: it has to wait for room. Else it is the module's, or ended: an operation that the module
+ * took may have called back, and be freed. */
 static bool op_go(struct fault_op *op)
 {
+    bool sends = op->kind == FAULT_SEND;
     int status = op->status;
     op_take(op);
-    if (op->kind == FAULT_SEND) {
-        status = status == OPAL_SUCCESS ? send_now(op) : status;
-    } else {
-        status = status == OPAL_SUCCESS ? fault_op_call(op) : status;
+    if (status == OPAL_SUCCESS) {
+        status = sends ? send_now(op) : fault_op_call(op);
     }
     if (is_shortage(status)) {
         list_prepend(&op->owner->held, &op->link);
         op->owner->held_count++;
         return false;
     }
-    if (op->kind != FAULT_SEND && status != 0) {
-        fault_op_end(op, status == 1 ? OPAL_SUCCESS : status);
-    } else if (op->kind == FAULT_SEND && status < 0) {
-        send_end(op, status);
-    } else if (op->kind == FAULT_SEND) {
+    if (sends && status >= 0) {
         free(op);
+    } else if (sends) {
+        send_end(op, status);
+    } else if (status != 0) {
+        fault_op_end(op, status == 1 ? OPAL_SUCCESS : status);
     }
     return true;
 }
