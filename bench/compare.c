@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include <bench/machine.h>
+#include <bench/rounds.h>
 #include <bench/run.h>
 #include <bench/series.h>
 #include <getopt.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ARGS_MAX = 24, REASONS_MAX = 16, FIRST_PORT = 23000 };
+enum { ARGS_MAX = 24, FIRST_PORT = 23000 };
 
 enum metric_id {
     SM_TRIP,
@@ -119,14 +120,10 @@ enum { PROBES = sizeof(probes) / sizeof(*probes) };
 struct bench {
     char programs[PATH_MAX]; /* the folder of this program */
     char sources[PATH_MAX];  /* that of ucx-pair and fabric-pair */
-    unsigned rounds;
-    int limit_ms;
+    struct rounds rounds;
     const char *only; /* a part of a metric's name; NULL: all */
     struct series figures[PROBES];
     unsigned failed[PROBES];
-    char reasons[REASONS_MAX][320];
-    unsigned reason_count;
-    double own_cpu_ms;
     unsigned port;
 };
 
@@ -184,8 +181,8 @@ static void run_probe(struct bench *bench, const struct probe *probe, struct run
     for (size_t i = 1; i < count; i++) {
         argv[i] = strcmp(argv[i], "PROGRAM") == 0 ? program : argv[i];
     }
-    run_command(argv, bench->limit_ms, run);
-    bench->own_cpu_ms += run->cpu_ms;
+    run_command(argv, bench->rounds.limit_ms, run);
+    bench->rounds.own_cpu_ms += run->cpu_ms;
 }
 
 static bool number_behind(const char *text, const char *key, double *number)
@@ -226,17 +223,10 @@ static bool read_figure(const struct probe *probe, const char *output, double *f
 
 static void note(struct bench *bench, const struct probe *probe, const char *reason)
 {
-    char text[sizeof(bench->reasons[0])];
+    char text[sizeof(bench->rounds.reasons[0])];
     snprintf(text, sizeof(text), "%s, %s: %.200s", probe->name, metrics[probe->metric].name,
              reason);
-    for (unsigned i = 0; i < bench->reason_count; i++) {
-        if (strcmp(bench->reasons[i], text) == 0) {
-            return;
-        }
-    }
-    if (bench->reason_count < REASONS_MAX) {
-        memcpy(bench->reasons[bench->reason_count++], text, sizeof(text));
-    }
+    rounds_note(&bench->rounds, text);
 }
 
 static void measure(struct bench *bench, unsigned index)
@@ -262,8 +252,9 @@ static bool is_wanted(const struct bench *bench, const struct probe *probe)
 }
 
 /* Another one begins each round, and each second round goes the other way. */
-static void run_round(struct bench *bench, unsigned round)
+static void run_round(void *arg, unsigned round)
 {
+    struct bench *bench = arg;
     for (unsigned i = 0; i < PROBES; i++) {
         unsigned turn = round % 2 ? PROBES - 1 - i : i;
         unsigned index = (turn + 5 * (round / 2)) % PROBES;
@@ -321,7 +312,7 @@ static unsigned print_metric(struct bench *bench, enum metric_id id)
             printf("  %6.2f x", median / mine);
         }
         if (bench->failed[i] > 0) {
-            printf("  %u of %u runs failed", bench->failed[i], bench->rounds);
+            printf("  %u of %u runs failed", bench->failed[i], bench->rounds.count);
         }
         printf("\n");
     }
@@ -340,9 +331,7 @@ static unsigned print_table(struct bench *bench)
             missed += print_metric(bench, id);
         }
     }
-    for (unsigned i = 0; i < bench->reason_count; i++) {
-        printf("failed: %s\n", bench->reasons[i]);
-    }
+    rounds_print_reasons(&bench->rounds);
     return missed;
 }
 
@@ -358,10 +347,10 @@ static const char usage[] =
 
 static bool parse(struct bench *bench, int argc, char **argv)
 {
-    enum { ROUNDS, LIMIT, ONLY, SOURCES };
+    enum { ONLY = ROUNDS_OPTIONS, SOURCES };
     static const struct option options[] = {
-        {"rounds", required_argument, NULL, ROUNDS},
-        {"limit", required_argument, NULL, LIMIT},
+        {"rounds", required_argument, NULL, ROUNDS_COUNT},
+        {"limit", required_argument, NULL, ROUNDS_LIMIT},
         {"only", required_argument, NULL, ONLY},
         {"sources", required_argument, NULL, SOURCES},
         {NULL, 0, NULL, 0},
@@ -370,12 +359,6 @@ static bool parse(struct bench *bench, int argc, char **argv)
     bool good = true;
     while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
-        case ROUNDS:
-            bench->rounds = (unsigned) atoi(optarg);
-            break;
-        case LIMIT:
-            bench->limit_ms = atoi(optarg) * 1000;
-            break;
         case ONLY:
             bench->only = optarg;
             break;
@@ -383,11 +366,10 @@ static bool parse(struct bench *bench, int argc, char **argv)
             snprintf(bench->sources, sizeof(bench->sources), "%s", optarg);
             break;
         default:
-            good = false;
+            good = rounds_option(&bench->rounds, option, optarg);
         }
     }
-    return good && optind == argc && bench->rounds > 0 && bench->rounds < 10000 &&
-           bench->limit_ms > 0;
+    return good && optind == argc;
 }
 
 static void describe(const struct bench *bench)
@@ -397,15 +379,13 @@ static void describe(const struct bench *bench)
     snprintf(path, sizeof(path), "%s/../bin/keelrun", bench->programs);
     machine_describe_program(stdout, "keelrun", path);
     machine_describe_program(stdout, "mpirun", "mpirun.openmpi");
-    printf("rounds      %u, a time limit of %d s; ends on processors 0 and 1\n", bench->rounds,
-           bench->limit_ms / 1000);
+    rounds_describe(&bench->rounds, "; ends on processors 0 and 1");
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench bench = {.rounds = 5, .limit_ms = 30000};
-    struct machine_use before;
+    static struct bench bench = {.rounds = {.count = 5, .limit_ms = 30000}};
     if (!run_own_folder(bench.programs, sizeof(bench.programs))) {
         return 2;
     }
@@ -418,14 +398,6 @@ int main(int argc, char **argv)
     setenv("UCX_NET_DEVICES", "lo", 1);
     run_prepare();
     describe(&bench);
-    machine_use_read(&before);
-    for (unsigned round = 0; round < bench.rounds; round++) {
-        if (isatty(STDERR_FILENO)) {
-            fprintf(stderr, "\rround %u of %u ", round + 1, bench.rounds);
-        }
-        run_round(&bench, round);
-    }
-    double others = machine_use_by_others(&before, bench.own_cpu_ms);
-    printf("others      took %.0f %% of the processors during the runs\n", others);
+    rounds_run(&bench.rounds, run_round, &bench);
     return print_table(&bench) > 0;
 }

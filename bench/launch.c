@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <bench/machine.h>
+#include <bench/rounds.h>
 #include <bench/run.h>
 #include <bench/series.h>
 #include <getopt.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 enum launcher { KEELRUN, BESIDE, HYDRA, MPIRUN, LAUNCHERS };
-enum { SIZES_MAX = 4, ARGS_MAX = 16, REASONS_MAX = 32 };
+enum { SIZES_MAX = 4, ARGS_MAX = 16 };
 
 /* What a gate or goal says is from the launcher's acceptance list: gates are ratios to a peer,
  * goals are milliseconds of a bare launcher on an idle machine with two processors, with a fifth on
@@ -83,12 +84,8 @@ struct bench {
     char commands[LAUNCHERS][PATH_MAX]; /* empty: not to be measured */
     const char *only_subject;           /* NULL: all */
     unsigned only_ranks;                /* 0: all */
-    unsigned rounds;
-    int limit_ms;
+    struct rounds rounds;
     struct result results[SUBJECTS][SIZES_MAX][LAUNCHERS];
-    char reasons[REASONS_MAX][320]; /* why runs failed */
-    unsigned reason_count;
-    double own_cpu_ms;
 };
 
 /* --- what is measured --- */
@@ -124,17 +121,10 @@ static bool is_measured(const struct bench *bench, const struct subject *subject
 static void note(struct bench *bench, const struct subject *subject, unsigned ranks,
                  enum launcher launcher, const char *reason)
 {
-    char text[sizeof(bench->reasons[0])];
+    char text[sizeof(bench->rounds.reasons[0])];
     snprintf(text, sizeof(text), "%s, %s, %u ranks: %.200s", names[launcher], subject->name, ranks,
              reason);
-    for (unsigned i = 0; i < bench->reason_count; i++) {
-        if (strcmp(bench->reasons[i], text) == 0) {
-            return;
-        }
-    }
-    if (bench->reason_count < REASONS_MAX) {
-        memcpy(bench->reasons[bench->reason_count++], text, sizeof(text));
-    }
+    rounds_note(&bench->rounds, text);
 }
 
 static void run_launcher(struct bench *bench, const struct subject *subject, unsigned ranks,
@@ -161,12 +151,12 @@ static void run_launcher(struct bench *bench, const struct subject *subject, uns
         argv[count++] = number;
     }
     argv[count] = NULL;
-    run_command(argv, bench->limit_ms, run);
+    run_command(argv, bench->rounds.limit_ms, run);
     if (run->end == RUN_PASSED && run->lines != (subject->hello ? ranks : 0)) {
         run->end = RUN_FAILED;
         snprintf(run->reason, sizeof(run->reason), "%zu lines of output", run->lines);
     }
-    bench->own_cpu_ms += run->cpu_ms;
+    bench->rounds.own_cpu_ms += run->cpu_ms;
 }
 
 static void measure(struct bench *bench, const struct subject *subject, unsigned size,
@@ -188,8 +178,9 @@ static void measure(struct bench *bench, const struct subject *subject, unsigned
 }
 
 /* Another launcher begins each round, and each second round goes the other way. */
-static void run_round(struct bench *bench, unsigned round)
+static void run_round(void *arg, unsigned round)
 {
+    struct bench *bench = arg;
     for (unsigned s = 0; s < SUBJECTS; s++) {
         for (unsigned size = 0; size < SIZES_MAX; size++) {
             if (!is_chosen(bench, &subjects[s], size)) {
@@ -302,9 +293,7 @@ static void print_notes(const struct bench *bench)
             printf("%s was not measured: it is not installed\n", names[launcher]);
         }
     }
-    for (unsigned i = 0; i < bench->reason_count; i++) {
-        printf("failed: %s\n", bench->reasons[i]);
-    }
+    rounds_print_reasons(&bench->rounds);
 }
 
 /* --- the program --- */
@@ -355,10 +344,10 @@ static bool find_programs(struct bench *bench)
 
 static bool parse(struct bench *bench, int argc, char **argv)
 {
-    enum { ROUNDS, LIMIT, PROGRAM, RANKS, OWN, OTHER };
+    enum { PROGRAM = ROUNDS_OPTIONS, RANKS, OWN, OTHER };
     static const struct option options[] = {
-        {"rounds", required_argument, NULL, ROUNDS},
-        {"limit", required_argument, NULL, LIMIT},
+        {"rounds", required_argument, NULL, ROUNDS_COUNT},
+        {"limit", required_argument, NULL, ROUNDS_LIMIT},
         {"program", required_argument, NULL, PROGRAM},
         {"ranks", required_argument, NULL, RANKS},
         {"keelrun", required_argument, NULL, OWN},
@@ -369,12 +358,6 @@ static bool parse(struct bench *bench, int argc, char **argv)
     bool good = true;
     while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
-        case ROUNDS:
-            bench->rounds = (unsigned) atoi(optarg);
-            break;
-        case LIMIT:
-            bench->limit_ms = atoi(optarg) * 1000;
-            break;
         case PROGRAM:
             bench->only_subject = optarg;
             break;
@@ -386,11 +369,10 @@ static bool parse(struct bench *bench, int argc, char **argv)
             good = set_command(bench, option == OWN ? KEELRUN : BESIDE, optarg);
             break;
         default:
-            good = false;
+            good = rounds_option(&bench->rounds, option, optarg);
         }
     }
-    return good && optind == argc && bench->rounds > 0 && bench->rounds < 10000 &&
-           bench->limit_ms > 0;
+    return good && optind == argc;
 }
 
 static void describe(const struct bench *bench)
@@ -401,14 +383,13 @@ static void describe(const struct bench *bench)
             machine_describe_program(stdout, names[launcher], bench->commands[launcher]);
         }
     }
-    printf("rounds      %u, a time limit of %d s\n", bench->rounds, bench->limit_ms / 1000);
+    rounds_describe(&bench->rounds, "");
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench bench = {.rounds = 11, .limit_ms = 20000};
-    struct machine_use before;
+    static struct bench bench = {.rounds = {.count = 11, .limit_ms = 20000}};
     if (!parse(&bench, argc, argv) || !find_programs(&bench)) {
         fputs(usage, stderr);
         return 2;
@@ -418,16 +399,7 @@ int main(int argc, char **argv)
     run_prepare();
     describe(&bench);
     warm_up(&bench);
-    bench.own_cpu_ms = 0;
-    machine_use_read(&before);
-    for (unsigned round = 0; round < bench.rounds; round++) {
-        if (isatty(STDERR_FILENO)) {
-            fprintf(stderr, "\rround %u of %u ", round + 1, bench.rounds);
-        }
-        run_round(&bench, round);
-    }
-    double others = machine_use_by_others(&before, bench.own_cpu_ms);
-    printf("others      took %.0f %% of the processors during the runs\n", others);
+    rounds_run(&bench.rounds, run_round, &bench);
     unsigned missed = print_table(&bench);
     print_notes(&bench);
     return missed > 0;

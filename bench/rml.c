@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include <bench/machine.h>
+#include <bench/rounds.h>
 #include <bench/run.h>
 #include <bench/series.h>
 #include <getopt.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 enum subject_id { TCP, UNIX, ONE, TWO, BESIDE, BESIDE_TWO, PLAIN, CURVE, NNG, SUBJECTS };
-enum { SIZES = 3, ARGS_MAX = 16, REASONS_MAX = 16, SMALL = 0, LARGE = 2 };
+enum { SIZES = 3, ARGS_MAX = 16, SMALL = 0, LARGE = 2 };
 
 static const unsigned sizes[SIZES] = {8, 4096, 1 << 20};
 
@@ -47,15 +48,11 @@ struct figures {
 struct bench {
     char programs[PATH_MAX]; /* the folder of this program */
     char beside[PATH_MAX];   /* another build's; empty: none */
-    unsigned rounds;
-    int limit_ms;
+    struct rounds rounds;
     bool free;
     struct figures figures[SUBJECTS][SIZES];
     unsigned failed[SUBJECTS];
     char affinity[SUBJECTS][64];
-    char reasons[REASONS_MAX][320];
-    unsigned reason_count;
-    double own_cpu_ms;
 };
 
 static bool is_keel(enum subject_id id)
@@ -75,16 +72,9 @@ static bool find_program(const struct bench *bench, enum subject_id id, char *pa
 
 static void note(struct bench *bench, enum subject_id id, const char *reason)
 {
-    char text[sizeof(bench->reasons[0])];
+    char text[sizeof(bench->rounds.reasons[0])];
     snprintf(text, sizeof(text), "%s: %.200s", subjects[id].name, reason);
-    for (unsigned i = 0; i < bench->reason_count; i++) {
-        if (strcmp(bench->reasons[i], text) == 0) {
-            return;
-        }
-    }
-    if (bench->reason_count < REASONS_MAX) {
-        memcpy(bench->reasons[bench->reason_count++], text, sizeof(text));
-    }
+    rounds_note(&bench->rounds, text);
 }
 
 static void run_subject(struct bench *bench, enum subject_id id, struct run *run)
@@ -114,8 +104,8 @@ static void run_subject(struct bench *bench, enum subject_id id, struct run *run
         argv[count++] = subjects[id].mode;
     }
     argv[count] = NULL;
-    run_command(argv, bench->limit_ms, run);
-    bench->own_cpu_ms += run->cpu_ms;
+    run_command(argv, bench->rounds.limit_ms, run);
+    bench->rounds.own_cpu_ms += run->cpu_ms;
 }
 
 /* Takes what the program printed; false: that is not all. */
@@ -154,8 +144,9 @@ static void measure(struct bench *bench, enum subject_id id)
 }
 
 /* Another one begins each round, and each second round goes the other way. */
-static void run_round(struct bench *bench, unsigned round)
+static void run_round(void *arg, unsigned round)
 {
+    struct bench *bench = arg;
     char path[PATH_MAX + 64];
     for (unsigned i = 0; i < SUBJECTS; i++) {
         unsigned turn = round % 2 ? SUBJECTS - 1 - i : i;
@@ -241,13 +232,11 @@ static unsigned print_table(struct bench *bench)
     for (unsigned id = 0; id < SUBJECTS; id++) {
         if (bench->failed[id] > 0) {
             printf("%s: %u of %u runs failed\n", subjects[id].name, bench->failed[id],
-                   bench->rounds);
+                   bench->rounds.count);
             missed += is_keel((enum subject_id) id);
         }
     }
-    for (unsigned i = 0; i < bench->reason_count; i++) {
-        printf("failed: %s\n", bench->reasons[i]);
-    }
+    rounds_print_reasons(&bench->rounds);
     return missed;
 }
 
@@ -263,10 +252,10 @@ static const char usage[] =
 
 static bool parse(struct bench *bench, int argc, char **argv)
 {
-    enum { ROUNDS, LIMIT, FREE, OTHER };
+    enum { FREE = ROUNDS_OPTIONS, OTHER };
     static const struct option options[] = {
-        {"rounds", required_argument, NULL, ROUNDS},
-        {"limit", required_argument, NULL, LIMIT},
+        {"rounds", required_argument, NULL, ROUNDS_COUNT},
+        {"limit", required_argument, NULL, ROUNDS_LIMIT},
         {"free", no_argument, NULL, FREE},
         {"beside", required_argument, NULL, OTHER},
         {NULL, 0, NULL, 0},
@@ -275,12 +264,6 @@ static bool parse(struct bench *bench, int argc, char **argv)
     bool good = true;
     while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
-        case ROUNDS:
-            bench->rounds = (unsigned) atoi(optarg);
-            break;
-        case LIMIT:
-            bench->limit_ms = atoi(optarg) * 1000;
-            break;
         case FREE:
             bench->free = true;
             break;
@@ -288,11 +271,10 @@ static bool parse(struct bench *bench, int argc, char **argv)
             snprintf(bench->beside, sizeof(bench->beside), "%s", optarg);
             break;
         default:
-            good = false;
+            good = rounds_option(&bench->rounds, option, optarg);
         }
     }
-    return good && optind == argc && bench->rounds > 0 && bench->rounds < 10000 &&
-           bench->limit_ms > 0;
+    return good && optind == argc;
 }
 
 static void describe(const struct bench *bench)
@@ -311,14 +293,13 @@ static void describe(const struct bench *bench)
     } else {
         printf("NNG         was not measured: it was not there when this was built\n");
     }
-    printf("rounds      %u, a time limit of %d s\n", bench->rounds, bench->limit_ms / 1000);
+    rounds_describe(&bench->rounds, "");
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench bench = {.rounds = 11, .limit_ms = 20000};
-    struct machine_use before;
+    static struct bench bench = {.rounds = {.count = 11, .limit_ms = 20000}};
     if (!parse(&bench, argc, argv) || !run_own_folder(bench.programs, sizeof(bench.programs))) {
         fputs(usage, stderr);
         return 2;
@@ -326,15 +307,7 @@ int main(int argc, char **argv)
     setenv("BENCH_AFFINITY", bench.free ? "free" : "bound", 1);
     run_prepare();
     describe(&bench);
-    machine_use_read(&before);
-    for (unsigned round = 0; round < bench.rounds; round++) {
-        if (isatty(STDERR_FILENO)) {
-            fprintf(stderr, "\rround %u of %u ", round + 1, bench.rounds);
-        }
-        run_round(&bench, round);
-    }
-    double others = machine_use_by_others(&before, bench.own_cpu_ms);
-    printf("others      took %.0f %% of the processors during the runs\n", others);
+    rounds_run(&bench.rounds, run_round, &bench);
     printf("end 0       ran on processors");
     for (unsigned id = 0; id < SUBJECTS; id++) {
         if (*bench.affinity[id]) {
