@@ -332,6 +332,7 @@ void server_rank_gone(struct server *server, const orte_process_name_t *name)
         return;
     }
     bool early = job->ranks[name->vpid].state == RANK_JOINED;
+    job->ranks[name->vpid].stranger = job->ranks[name->vpid].state == RANK_EXPECTED;
     job->ranks[name->vpid].state = RANK_GONE;
     fence_rank_gone(server, job, name->vpid, early);
     ask_rank_gone(server, job, name->vpid);
@@ -351,10 +352,26 @@ void server_daemon_lost(struct server *server, uint32_t vpid)
     }
 }
 
+/* Those who failed before they joined will be waited for: where nobody here waits, too. */
+static void fail_fences_of(struct server *server, struct job *job, const uint32_t *ranks,
+                           uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct local_rank *local = ranks[i] < job->map.size ? &job->ranks[ranks[i]] : NULL;
+        if (local && local->stranger) {
+            local->stranger = false;
+            fence_rank_gone(server, job, ranks[i], true);
+        }
+    }
+}
+
 void server_ranks_ended(struct server *server, orte_jobid_t jobid, const uint32_t *ranks,
                         uint32_t count)
 {
-    const struct job *job = server_find_job(server, jobid);
+    struct job *job = server_find_job(server, jobid);
+    if (job) {
+        fail_fences_of(server, job, ranks, count);
+    }
     for (uint32_t rank = 0; job && rank < job->map.size; rank++) {
         if (job->ranks[rank].state != RANK_JOINED) {
             continue;

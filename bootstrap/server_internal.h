@@ -15,6 +15,7 @@ struct local_rank {
     struct blob cards;   /* published by fences that do not collect, for those who ask */
     uint32_t next_fence; /* the operation that its next fence is */
     bool committed;      /* a first fence has published its cards */
+    bool stranger;       /* it ended without having joined: no Keel program, or too early */
 };
 
 struct job {

@@ -125,6 +125,14 @@ else
     skip "ranks that are to be added to a lost node" "there is no libpmix or hwloc"
 fi
 
+# a rank that is killed before it joins, on any node: nobody waits for it in vain
+for victim in 0 1 2; do
+    run_limited 20 "$keelrun" --enable-recovery --simulate 3x1 sh -c \
+        "[ \$KEEL_RANK != $victim ] || kill -9 \$\$; exec '$handoff'"
+    is "rank $victim is killed before it joins: exit code" 137 "$code"
+    ok "rank $victim is killed before it joins: the others are told" [ "$wall_ms" -lt $((5000 * slow)) ]
+done
+
 # a rank alone
 start "$keelrun" --enable-recovery --simulate 2x2 -n 4 sh -c \
     'echo job $KEEL_JOB; [ $KEEL_RANK != 2 ] || kill -9 $$; sleep 1; echo end $KEEL_RANK'
