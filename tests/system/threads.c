@@ -1,9 +1,11 @@
-/* The data plane and several threads. Usage: threads mixed|serve|idle [COUNT]
+/* The data plane and several threads. Usage: threads mixed|blocks|serve|idle [COUNT]
  *
- *   mixed   eight threads use one rail at a time: messages, sendi, put, get, atomics,
- * registrations, the RML, progress; what came, and what is in memory in the end, is counted serve
- * with a progress thread: ranks but 0 do not call Keel, and answer rank 0 all the same idle    with
- * a progress thread: a rank that has nothing to do uses no processor, and wakes
+ *   mixed   eight threads use one rail at a time: messages, sendi, put, get, atomics, progress,
+ *           registrations, the RML; what came, and what is in memory in the end, is counted
+ *   blocks  a callback of the data plane waits in the RML for what a callback of the RML's causes,
+ *           on another thread, by a call of the data plane
+ *   serve   with a progress thread: ranks but 0 call Keel now and then, and answer all the same
+ *   idle    with a progress thread: a rank that has nothing to do uses no processor, and wakes
  *
  * Each rank prints "rank N: MODE: ok", or says what is wrong and ends the job. */
 #include <keel/keel.h>
@@ -15,8 +17,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { TAG_DATA = 10, TAG_REPLY, TAG_ECHO, TAG_ECHOED, TAG_CHAIN, TAG_STOP };
-enum { RML_TAG = 300, THREADS = 8, SLOT = 20000, CHAIN = 40, LIMIT_S = 60, IDLE_MS = 1500 };
+enum { TAG_DATA = 10, TAG_REPLY, TAG_ECHO, TAG_ECHOED, TAG_CHAIN, TAG_STOP, TAG_BLOCK };
+enum { RML_TAG = 300, RML_GO, RML_END };
+enum { THREADS = 8, SLOT = 20000, CHAIN = 40, LIMIT_S = 60, IDLE_MS = 1500 };
 enum { WORD_SUM, WORD_CSWAP, WORDS };
 
 /* What peers reach of a rank. */
@@ -376,6 +379,69 @@ static void mixed(void)
     must(sum == 3 * count && swapped == count && atomic_load(&got_data) == 2 * count);
 }
 
+/* ---- a callback that blocks ---- */
+
+static atomic_bool in_data_plane, in_rml, unblocked;
+
+static void wait_for_flag(atomic_bool *flag)
+{
+    double end = now_s(CLOCK_MONOTONIC) + LIMIT_S;
+    while (!atomic_load(flag)) {
+        must(now_s(CLOCK_MONOTONIC) < end);
+    }
+}
+
+static void block_came(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                       mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) btl, (void) tag, (void) descriptor, (void) cbdata;
+    char byte = 0;
+    struct iovec in = {&byte, 1};
+    atomic_store(&in_data_plane, true);
+    wait_for_flag(&in_rml);
+    must(orte_rml.recv(&peer.name, &in, 1, RML_END, 0) == 1);
+    atomic_store(&unblocked, true);
+}
+
+static void go_came(int status, orte_process_name_t *from, struct iovec *msg, int parts,
+                    orte_rml_tag_t tag, void *cbdata)
+{
+    (void) from, (void) msg, (void) parts, (void) tag, (void) cbdata;
+    must(status == 1);
+    atomic_store(&in_rml, true);
+    wait_for_flag(&in_data_plane);
+    must(try_send(32, TAG_REPLY));
+}
+
+static void *poll_until_unblocked(void *arg)
+{
+    (void) arg;
+    double end = now_s(CLOCK_MONOTONIC) + LIMIT_S;
+    while (!atomic_load(&unblocked)) {
+        must(now_s(CLOCK_MONOTONIC) < end);
+        keel_progress();
+    }
+    return NULL;
+}
+
+static void blocks(void)
+{
+    static char byte;
+    struct iovec one = {&byte, 1};
+    if (me == 0) {
+        pthread_t other;
+        must(orte_rml.recv_nb(&peer.name, &one, 1, RML_GO, 0, go_came, NULL) == ORTE_SUCCESS);
+        must(pthread_create(&other, NULL, poll_until_unblocked, NULL) == 0);
+        poll_until_unblocked(NULL);
+        must(pthread_join(other, NULL) == 0);
+    } else {
+        send_one(8, TAG_BLOCK, true);
+        must(orte_rml.send(&peer.name, &one, 1, RML_GO, 0) == 1);
+        await(&got_replies, 1, true);
+        must(orte_rml.send(&peer.name, &one, 1, RML_END, 0) == 1);
+    }
+}
+
 /* ---- a progress thread ---- */
 
 static void ask(void)
@@ -456,6 +522,7 @@ static void meet_peer(void)
     peer.btl->btl_register(peer.btl, TAG_ECHOED, echo_came, NULL);
     peer.btl->btl_register(peer.btl, TAG_CHAIN, chain_came, NULL);
     peer.btl->btl_register(peer.btl, TAG_STOP, stop_came, NULL);
+    peer.btl->btl_register(peer.btl, TAG_BLOCK, block_came, NULL);
     memset(window.slots[1], 77, SLOT);
     my_handle = peer.btl->btl_register_mem(peer.btl, MCA_BTL_ENDPOINT_ANY, &window, sizeof(window),
                                            MCA_BTL_REG_FLAG_ACCESS_ANY);
@@ -474,9 +541,9 @@ int main(int argc, char **argv)
 {
     struct keel_options options = KEEL_OPTIONS_DEFAULT;
     const char *mode = argc > 1 ? argv[1] : "";
-    bool is_mixed = strcmp(mode, "mixed") == 0;
-    options.thread_multiple = is_mixed;
-    options.progress_thread = !is_mixed;
+    bool is_mixed = strcmp(mode, "mixed") == 0, is_blocks = strcmp(mode, "blocks") == 0;
+    options.thread_multiple = is_mixed || is_blocks;
+    options.progress_thread = !options.thread_multiple;
     main_thread = pthread_self();
     if (argc > 2) {
         count = strtoul(argv[2], NULL, 10);
@@ -488,6 +555,8 @@ int main(int argc, char **argv)
     meet_peer();
     if (is_mixed) {
         mixed();
+    } else if (is_blocks) {
+        blocks();
     } else if (strcmp(mode, "serve") == 0) {
         serve();
     } else {

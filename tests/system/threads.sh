@@ -21,6 +21,8 @@ for mode in mixed serve idle; do
     all_ok "sm without single copies" 2 $mode --mca btl self,sm --mca btl_sm_use_cma 0
     all_ok tcp 2 $mode --mca btl self,tcp
 done
+all_ok sm 2 blocks --mca btl self,sm
+all_ok tcp 2 blocks --mca btl self,tcp
 all_ok "sm, a progress thread among them" 2 mixed --mca enable_progress_threads 1 --mca btl self,sm
 all_ok "tcp, a progress thread among them" 2 mixed --mca enable_progress_threads 1 --mca btl self,tcp
 all_ok "sm, checked" 2 mixed --mca btl self,sm --mca btl_check 1
