@@ -46,6 +46,20 @@ fi
 like "a picture" "$work/plot.svg" '<polyline .*points=.[0-9.]+,[0-9.]+'
 is "a picture to its end" "</svg>" "$(tail -n 1 "$work/plot.svg")"
 
+# The rank that answers is not needed by single copies: several sizes go by before it looks again.
+# shellcheck disable=SC2016 # for the ranks' shell
+start "$keelrun" -n 2 sh -c 'echo $$ >"$1/rank.$KEEL_RANK"; shift; exec "$@"' sh "$work" \
+    "$perf" --btl sm --test put_lat --size 1:16k --time 0.02
+wait_for 20 has_lines "$work/rank.1" 1
+answering=$(cat "$work/rank.1")
+wait_for 20 grep -qE '^ +1 +[0-9]+ ' "$work/out"
+kill -STOP "$answering"
+wait_for 5 grep -qE '^ +4096 +[0-9]+ ' "$work/out"
+kill -CONT "$answering"
+await 20
+is "a rank that answers late: ends" 0 "$code"
+is "a rank that answers late: all sizes" 15 "$(figures)"
+
 # --- wrong usage ---
 
 # refuses NAME CODE PATTERN OPTION...

@@ -38,7 +38,7 @@ static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     pair->echoes += tag == PONG;
     pair->owed_receipts += tag == FLUSH;
     pair->receipts += tag == RECEIPT;
-    pair->over |= tag == OVER;
+    pair->ends += tag == OVER;
     pair->arrived = 0;
 }
 
@@ -141,10 +141,10 @@ int pair_drive(struct pair *pair)
 int pair_answer(struct pair *pair)
 {
     int status = OPAL_SUCCESS;
-    while (status == OPAL_SUCCESS && !pair->over) {
+    while (status == OPAL_SUCCESS && pair->ends == 0) {
         status = pair_drive(pair);
     }
-    pair->over = false;
+    pair->ends -= status == OPAL_SUCCESS; /* more may be there: accesses need no answer */
     return status;
 }
 

@@ -20,7 +20,7 @@ struct pair {
     size_t owed_bytes;     /* size of the echoes owed */
     unsigned owed, echoes; /* echoes to be sent; echoes that came */
     unsigned owed_receipts, receipts;
-    bool over;          /* the other end has said that it is done */
+    unsigned ends;      /* how often the other end has said that it is done, still to be heeded */
     unsigned under_way; /* sends or accesses without their callback yet */
     int status;         /* the first error of a callback */
 };
