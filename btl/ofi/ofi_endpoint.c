@@ -178,6 +178,10 @@ void ofi_peer_break(struct ofi_module *ofi, struct ofi_peer *peer, int status, c
     if (peer->state == OFI_BROKEN || peer->state == OFI_LEAVING) {
         return;
     }
+    if (peer->state == OFI_UP) {
+        (void) ofi_send_control(ofi, peer,
+                                OFI_BYE); /* if it can be told, it need not wait for me */
+    }
     set_state(peer, OFI_BROKEN);
     session_clear(ofi, peer);
     flight_fail(ofi, peer, status);

@@ -153,7 +153,12 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
 {
     const struct ofi_header header = ofi_header_decode(rx->bytes);
     struct ofi_peer *peer = ofi_peer_of(ofi, &header);
+    struct fault fault = fault_at("btl.ofi.recv");
 
+    if (peer && fault.action == FAULT_ERROR) {
+        ofi_peer_fail(ofi, peer, (int) fault.value);
+        return false;
+    }
     if (!peer || header.kind < OFI_AM || header.kind > OFI_BYE_ACK) {
         drop(ofi, peer ? "of an unknown kind" : "of a sender that has proved nothing");
         return false;
@@ -180,10 +185,8 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
 
 void ofi_received(struct ofi_module *ofi, struct ofi_rx *rx, size_t size)
 {
-    struct fault fault = fault_at("btl.ofi.recv");
-
     rx->size = size;
-    if (fault.action == FAULT_ERROR || size < OFI_HEADER_BYTES || size > ofi->rx_bytes) {
+    if (size < OFI_HEADER_BYTES || size > ofi->rx_bytes) {
         drop(ofi, "no header");
     } else if (rx->bytes[0] == OFI_HELLO) {
         ofi_hello_received(ofi, rx->bytes, size);
