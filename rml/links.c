@@ -485,6 +485,18 @@ static void on_down(void *arg, struct oob_link *link, int status)
     }
 }
 
+void rml_disconnect(struct rml *rml, const orte_process_name_t *name, bool flush)
+{
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_find(&rml->peers, name);
+    struct oob_link *link = peer && peer->link ? oob_link_ref(peer->link) : NULL;
+    pthread_mutex_unlock(&rml->lock);
+    if (link) {
+        oob_link_close(link, flush);
+        oob_link_unref(link);
+    }
+}
+
 const struct oob_ops rml_oob_ops = {
     .admit = on_admit,
     .up = on_up,

@@ -1,7 +1,7 @@
 # rml: messages by name and tag.
 noinst_LTLIBRARIES += librml.la
 librml_la_SOURCES = \
-	rml/assemble.c rml/assemble.h rml/calls.h rml/cancel.c rml/circle.c rml/circle.h rml/ends.c rml/completion.h rml/component.c rml/core.h rml/credit.c \
+	rml/assemble.c rml/assemble.h rml/calls.h rml/cancel.c rml/circle.c rml/circle.h rml/ends.c rml/completion.h rml/component.c rml/contacts.c rml/core.h rml/credit.c \
 	rml/credit.h rml/cut.c rml/cut.h rml/dispatch.c rml/exception.c rml/flow.c rml/ftevent.c rml/frames.c rml/hear.c rml/links.c \
 	rml/match.c rml/match.h rml/mend.c rml/message.c rml/message.h rml/module.c rml/outgoing.c \
 	rml/outgoing.h rml/peer.c rml/peer.h rml/ping.c rml/receive.c rml/receive.h rml/receiver.c rml/receiver.h rml/recv.c rml/resolve.c \
