@@ -323,6 +323,20 @@ static int open_rml(struct daemon *daemon, const struct daemon_config *config, c
                                          : tools_route(daemon->rml, daemon->name.jobid);
 }
 
+static int take_config(struct daemon *daemon, const struct daemon_config *config)
+{
+    snprintf(daemon->uuid, sizeof(daemon->uuid), "%s", config->uuid);
+    daemon->name = (orte_process_name_t){config->family, config->vpid};
+    daemon->count = config->count;
+    daemon->radix = config->radix;
+    daemon->loop = config->loop;
+    daemon->shepherd = config->shepherd;
+    daemon->node = strdup(config->node);
+    daemon->hnp_contact = config->hnp_contact ? strdup(config->hnp_contact) : NULL;
+    bool whole = daemon->node && (daemon->hnp_contact || !config->hnp_contact);
+    return whole ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
 int daemon_create(struct daemon **out, const struct daemon_config *config,
                   const struct daemon_ops *ops, void *arg, char *reason, size_t reason_size)
 {
@@ -330,24 +344,14 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     if (!daemon) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    snprintf(daemon->uuid, sizeof(daemon->uuid), "%s", config->uuid);
-    daemon->name = (orte_process_name_t){config->family, config->vpid};
-    log_set_identity(config->node, ORTE_NAME_PRINT(&daemon->name));
-    daemon->count = config->count;
-    daemon->radix = config->radix;
-    daemon->loop = config->loop;
-    daemon->shepherd = config->shepherd;
     daemon->ops = ops;
     daemon->arg = arg;
     orte_process_name_t hnp = {config->family, HNP_VPID};
-    int status = ORTE_ERR_OUT_OF_RESOURCE;
-    daemon->node = strdup(config->node);
-    if (!daemon->node) {
+    int status = take_config(daemon, config);
+    if (status != ORTE_SUCCESS) {
         goto undo;
     }
-    if (config->hnp_contact && !(daemon->hnp_contact = strdup(config->hnp_contact))) {
-        goto undo;
-    }
+    log_set_identity(config->node, ORTE_NAME_PRINT(&daemon->name));
     status = shepherd_attach(config->shepherd, config->loop, &local_shepherd_ops, daemon);
     if (status != ORTE_SUCCESS) {
         goto undo;
