@@ -1,0 +1,64 @@
+#include <config.h>
+
+#include <bench/rounds.h>
+
+#include <bench/machine.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool rounds_option(struct rounds *rounds, int option, const char *value)
+{
+    switch (option) {
+    case ROUNDS_COUNT:
+        rounds->count = (unsigned) atoi(value);
+        return rounds->count > 0 && rounds->count < 10000;
+    case ROUNDS_LIMIT:
+        rounds->limit_ms = atoi(value) * 1000;
+        return rounds->limit_ms > 0;
+    default:
+        return false;
+    }
+}
+
+void rounds_describe(const struct rounds *rounds, const char *more)
+{
+    printf("rounds      %u, a time limit of %d s%s\n", rounds->count, rounds->limit_ms / 1000,
+           more);
+}
+
+void rounds_run(struct rounds *rounds, void (*run)(void *arg, unsigned round), void *arg)
+{
+    struct machine_use before;
+    rounds->own_cpu_ms = 0;
+    machine_use_read(&before);
+    for (unsigned round = 0; round < rounds->count; round++) {
+        if (isatty(STDERR_FILENO)) {
+            fprintf(stderr, "\rround %u of %u ", round + 1, rounds->count);
+        }
+        run(arg, round);
+    }
+    printf("others      took %.0f %% of the processors during the runs\n",
+           machine_use_by_others(&before, rounds->own_cpu_ms));
+}
+
+void rounds_note(struct rounds *rounds, const char *reason)
+{
+    char(*known)[sizeof(rounds->reasons[0])] = rounds->reasons;
+    for (unsigned i = 0; i < rounds->reason_count; i++) {
+        if (strcmp(known[i], reason) == 0) {
+            return;
+        }
+    }
+    if (rounds->reason_count < ROUNDS_REASONS_MAX) {
+        snprintf(known[rounds->reason_count++], sizeof(known[0]), "%s", reason);
+    }
+}
+
+void rounds_print_reasons(const struct rounds *rounds)
+{
+    for (unsigned i = 0; i < rounds->reason_count; i++) {
+        printf("failed: %s\n", rounds->reasons[i]);
+    }
+}

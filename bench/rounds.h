@@ -1,0 +1,32 @@
+/* Rounds in which each of the programs that are compared takes its turn: what the programs that
+ * measure have in common. */
+#ifndef BENCH_ROUNDS_H
+#define BENCH_ROUNDS_H
+
+#include <stdbool.h>
+
+enum { ROUNDS_REASONS_MAX = 32 };
+
+struct rounds {
+    unsigned count;
+    int limit_ms;      /* of one run */
+    double own_cpu_ms; /* what the runs took; whoever runs one adds to it */
+    char reasons[ROUNDS_REASONS_MAX][320];
+    unsigned reason_count;
+};
+
+/* Values for getopt_long: --rounds N and --limit SECONDS; a program's own begin with the last. */
+enum { ROUNDS_COUNT, ROUNDS_LIMIT, ROUNDS_OPTIONS };
+/* Takes one of the two. False: it is neither, or its value is no use. */
+bool rounds_option(struct rounds *rounds, int option, const char *value);
+
+/* Says how many there are; more goes behind that. */
+void rounds_describe(const struct rounds *rounds, const char *more);
+/* Calls run for each, and says what others took of the processors meanwhile. */
+void rounds_run(struct rounds *rounds, void (*run)(void *arg, unsigned round), void *arg);
+
+/* Keeps why a run failed, each text once. */
+void rounds_note(struct rounds *rounds, const char *reason);
+void rounds_print_reasons(const struct rounds *rounds);
+
+#endif
