@@ -74,6 +74,9 @@ static int translate(struct stream *stream, const opal_output_stream_t *wanted)
     if (status == OPAL_SUCCESS) {
         status = copy(&stream->suffix, wanted->lds_suffix);
     }
+    if (status != OPAL_SUCCESS) {
+        free(stream->prefix);
+    }
     return status;
 }
 
