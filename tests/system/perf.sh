@@ -23,6 +23,9 @@ for btl in sm tcp; do
     is "$btl: and one byte" 4 "$(figures)"
 done
 
+run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --time 0.05 --size 0 --test am_rate
+is "empty messages into a full ring" 0 "$code"
+
 # shellcheck disable=SC2086
 run_limited 20 "$keelrun" -n 1 "$perf" --btl self $few --size 8:8
 is "self: a job of one rank" 0 "$code"

@@ -77,7 +77,8 @@ static int wait_below(struct pair *pair, unsigned limit)
 static int start(struct pair *pair, access_fn *access, size_t size, size_t limit)
 {
     size_t offset = 0;
-    do {
+    bool started = false;
+    while (!started) {
         size_t piece = size - offset < limit ? size - offset : limit;
         pair->under_way++;
         int status = access(pair, offset, piece);
@@ -86,12 +87,13 @@ static int start(struct pair *pair, access_fn *access, size_t size, size_t limit
         }
         if (status >= 0) {
             offset += piece;
+            started = offset == size;
         } else if (status != OPAL_ERR_OUT_OF_RESOURCE && status != OPAL_ERR_TEMP_OUT_OF_RESOURCE) {
             return status;
         } else if ((status = pair_drive(pair)) != OPAL_SUCCESS) {
             return status;
         }
-    } while (offset < size);
+    }
     return OPAL_SUCCESS;
 }
 

@@ -97,7 +97,8 @@ static int send_fragments(struct pair *pair, size_t size, mca_btl_base_tag_t las
     size_t small = pair->btl->btl_eager_limit, most = pair->btl->btl_max_send_size;
     small = small < COPY_MAX ? small : COPY_MAX;
     size_t offset = 0, left = size;
-    do {
+    bool sent_all = false;
+    while (!sent_all) {
         size_t part = left < most ? left : most;
         int status = left <= small ? send_small(pair, offset, left, last)
                                    : send_large(pair, offset, &part, left, last);
@@ -108,11 +109,12 @@ static int send_fragments(struct pair *pair, size_t size, mca_btl_base_tag_t las
         } else {
             offset += part;
             left -= part;
+            sent_all = left == 0; /* an empty message, too, is sent before it is over */
         }
         if (pair->status < 0) {
             return pair->status;
         }
-    } while (left > 0);
+    }
     return OPAL_SUCCESS;
 }
 
