@@ -12,6 +12,8 @@
 
 /* Shortages whose end cannot be seen are tried again after this time. */
 #define RETRY_US 1000
+/* A flush looks at the clock after this many passes with events, and after each without. */
+#define BUSY_PASSES 64
 
 static struct param flush_timeout = {
     .name = "btl_base_flush_timeout_ms",
@@ -79,8 +81,8 @@ static int pending_add(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
 static int pending_remove(mca_btl_base_module_t *btl, struct keel_btl_pending *request)
 {
     (void) btl;
-    struct waiting *waiting = waiting_of(request);
-    if (!waits(waiting)) {
+    struct waiting *waiting = request ? waiting_of(request) : NULL;
+    if (!waiting || !waits(waiting)) {
         return OPAL_ERR_NOT_FOUND;
     }
     list_remove(&waiting->link);
@@ -170,11 +172,11 @@ static int flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
     }
     const struct btl_ext_ops *ops = entry->line->ext;
     uint64_t deadline = 0;
-    while (ops->rdma_open(entry->module, endpoint)) {
+    for (unsigned passes = 0; ops->rdma_open(entry->module, endpoint); passes++) {
         if (btl_progressing()) {
             return OPAL_ERR_RESOURCE_BUSY;
         }
-        if (btl_progress() + btl_host_progress() > 0) {
+        if (btl_progress() + btl_host_progress() > 0 && passes % BUSY_PASSES != BUSY_PASSES - 1) {
             continue;
         }
         uint64_t now = clock_us();

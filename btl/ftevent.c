@@ -135,7 +135,9 @@ static int drain(const struct btl_module_entry *entry)
 {
     uint64_t deadline = clock_us() + (uint64_t) param_int(&quiesce_timeout) * 1000u;
     while (!entry->line->ext->is_quiet(entry->module)) {
-        if (btl_progress() + btl_host_progress() == 0 && clock_us() >= deadline) {
+        btl_progress();
+        btl_host_progress();
+        if (clock_us() >= deadline) {
             log_info(LOG_BTL, "%s: messages or operations are under way at the checkpoint",
                      entry->line->component->btl_version.mca_component_name);
             return OPAL_ERR_TIMEOUT;

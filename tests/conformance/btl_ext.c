@@ -25,7 +25,9 @@ static void members_are_there(struct test *test)
     must(test, ext->wait_fd && ext->wait_arm);
     must(test, !keel_btl_ext(&stranger) && !keel_btl_ext(NULL));
     must(test, ext->pending_add(test->btl, NULL, &nothing) == OPAL_ERR_BAD_PARAM);
+    must(test, ext->pending_add(test->btl, NULL, NULL) == OPAL_ERR_BAD_PARAM);
     must(test, ext->pending_remove(test->btl, &nothing) == OPAL_ERR_NOT_FOUND);
+    must(test, ext->pending_remove(test->btl, NULL) == OPAL_ERR_NOT_FOUND);
     must(test, ext->flush(test->btl, NULL) == OPAL_SUCCESS);
     int fd = ext->wait_fd(test->btl), armed = ext->wait_arm(test->btl);
     must(test, (fd == OPAL_ERR_NOT_SUPPORTED) == (armed == OPAL_ERR_NOT_SUPPORTED));
