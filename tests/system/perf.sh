@@ -27,6 +27,10 @@ run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --time 0.05 --size 0 --test am_r
 is "empty messages into a full ring" 0 "$code"
 
 # shellcheck disable=SC2086
+run_limited 20 "$keelrun" -n 2 --mca btl ^ofi "$perf" $few --size 8 --test am_lat
+is "a rail is left out, built or not" 0 "$code"
+
+# shellcheck disable=SC2086
 run_limited 20 "$keelrun" -n 1 "$perf" --btl self $few --size 8:8
 is "self: a job of one rank" 0 "$code"
 like "self: has put and get" "$work/out" '^# get_bw over self'
