@@ -5,7 +5,7 @@ SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh tests/system/st
 	tests/system/leftovers.sh tests/system/netns.sh tests/system/coexist.sh \
 	tests/system/bad-input.sh tests/system/mpich.sh tests/system/openmpi.sh \
 	tests/system/pmix.sh tests/system/neighbours.sh tests/system/slurm.sh
-EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/tsan.supp tests/lib/netns.sh tests/lib/mpi.sh tests/system/bend.c \
+EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/tsan.supp tests/lib/fabric.supp tests/lib/netns.sh tests/lib/mpi.sh tests/system/bend.c \
 	tests/system/coexist.h tests/system/coexist.c tests/system/coexist_keel.c \
 	tests/system/coexist.sh tests/system/bad-input.sh \
 	tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
