@@ -152,7 +152,8 @@ static void take_share(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
 }
 
 /* What several have sent while nobody took it is taken in turns: when all of one is taken, the
- * others' is not all still there. */
+ * others' is not all still there. ofi's waits in one queue of the provider's, and comes in the
+ * order of its arrival: where one was done before the next began, in that order. */
 static void senders_take_turns(struct test *test)
 {
     enum { CAP = 20000, BYTES = 1000 };
@@ -190,7 +191,8 @@ static void senders_take_turns(struct test *test)
             pump(test);
         }
     }
-    must(test, test->rank != 0 || least < 100 || shares.turn < least);
+    bool by_arrival = strcmp(test->module, "ofi") == 0;
+    must(test, test->rank != 0 || least < 100 || by_arrival || shares.turn < least);
     meet(test);
 }
 
