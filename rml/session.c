@@ -169,7 +169,7 @@ static void reply(const struct rml_stamp *stamp, uint64_t number, struct rml_hea
     heard->number = number;
 }
 
-/* Is the frame of the incarnation that this session is with? */
+/* Whether a frame comes from the incarnation of the peer that is believed to live. */
 static bool check_origin(struct rml_session *session, const struct rml_stamp *stamp, uint64_t now,
                          struct rml_heard *heard)
 {
