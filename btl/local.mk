@@ -7,7 +7,7 @@ libbtl_la_SOURCES = btl/base.h btl/framework.h btl/framework.c btl/layer.h btl/l
 	btl/roster.h btl/roster.c \
 	btl/atomic.h btl/atomic.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
-EXTRA_DIST += btl/README.md docs/btl.md
+EXTRA_DIST += btl/README.md btl/check/README.md btl/fault/README.md docs/btl.md
 include $(srcdir)/btl/self/local.mk
 include $(srcdir)/btl/sm/local.mk
 include $(srcdir)/btl/tcp/local.mk
