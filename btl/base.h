@@ -67,6 +67,9 @@ void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opa
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                      mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
 int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc);
+/* What btl_init returns for a single module, in memory that the framework frees; NULL without a
+ * module, or without memory: the module is finalized then. */
+mca_btl_base_module_t **btl_one_module(mca_btl_base_module_t *module, int *count);
 /* sendi by btl_alloc, packing and btl_send: for modules without a faster way. */
 int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                       opal_convertor_t *convertor, void *header, size_t header_size,

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <btl/base.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Puts the descriptor's bytes in: the header, then size bytes of the convertor, which moves on.
@@ -14,6 +15,18 @@ static bool fill(mca_btl_base_descriptor_t *descriptor, opal_convertor_t *conver
     }
     return payload_size == 0 ||
            opal_convertor_pack_bytes(convertor, to + header_size, payload_size) == payload_size;
+}
+
+mca_btl_base_module_t **btl_one_module(mca_btl_base_module_t *module, int *count)
+{
+    mca_btl_base_module_t **modules = module ? malloc(sizeof(*modules)) : NULL;
+    *count = modules ? 1 : 0;
+    if (modules) {
+        modules[0] = module;
+    } else if (module) {
+        module->btl_finalize(module);
+    }
+    return modules;
 }
 
 int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,

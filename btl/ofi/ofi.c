@@ -583,15 +583,9 @@ static struct ofi_module *module_create(void)
 static mca_btl_base_module_t **init(int *count, bool progress_threads, bool threads)
 {
     (void) progress_threads, (void) threads;
-    *count = 0;
-    mca_btl_base_module_t **modules = malloc(sizeof(*modules));
-    the_module = modules ? module_create() : NULL;
-    if (!the_module) {
-        free(modules);
-        return NULL;
-    }
-    modules[0] = &the_module->super;
-    *count = 1;
+    the_module = module_create();
+    mca_btl_base_module_t **modules = btl_one_module(the_module ? &the_module->super : NULL, count);
+    the_module = modules ? the_module : NULL;
     return modules;
 }
 
