@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/name.h>
 #include <btl/roster.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,11 +81,6 @@ static uint32_t *bucket_of(const struct roster *roster, const orte_process_name_
 {
     uint32_t hash = (name->jobid * 0x9e3779b1u) ^ (name->vpid * 0x85ebca6bu);
     return &roster->buckets[(hash ^ hash >> 15) & (roster->bucket_count - 1)];
-}
-
-static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return a->jobid == b->jobid && a->vpid == b->vpid;
 }
 
 static void list_slot(struct roster *roster, uint32_t slot)
@@ -169,7 +165,7 @@ void *roster_find(const struct roster *roster, const orte_process_name_t *name)
     uint32_t slot = roster->bucket_count ? *bucket_of(roster, name) : NONE;
     while (slot != NONE) {
         const struct roster_entry *entry = entry_at(roster, slot);
-        if (same_name(&entry->name, name)) {
+        if (name_equal(&entry->name, name)) {
             return endpoint_at(roster, slot);
         }
         slot = entry->next;

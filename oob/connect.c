@@ -1,6 +1,7 @@
 /* Connects: from a contact string to a link, address by address. */
 #include <config.h>
 
+#include <base/name.h>
 #include <oob/endpoint.h>
 
 #include <assert.h>
@@ -49,7 +50,7 @@ static struct connect *find(const struct oob *oob, const orte_process_name_t *na
 {
     struct connect *connect;
     list_for_each (connect, &oob->connects, struct connect, link) {
-        if (oob_same_name(&connect->contact.name, name)) {
+        if (name_equal(&connect->contact.name, name)) {
             return connect;
         }
     }
@@ -231,7 +232,7 @@ static void take(struct oob *oob, const orte_process_name_t *name, struct list *
     struct connect *connect;
     list_init(taken);
     list_for_each (connect, &oob->connects, struct connect, link) {
-        if (!name || oob_same_name(&connect->contact.name, name)) {
+        if (!name || name_equal(&connect->contact.name, name)) {
             list_remove(&connect->link);
             list_append(taken, &connect->link);
         }
@@ -273,7 +274,7 @@ int oob_connect(struct oob *oob, const char *contact, enum oob_key key, oob_conn
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     if (contact_parse(&connect->contact, contact, reason, sizeof reason) != ORTE_SUCCESS ||
-        oob_same_name(&connect->contact.name, &oob->name) || (unsigned) key >= OOB_KEYS) {
+        name_equal(&connect->contact.name, &oob->name) || (unsigned) key >= OOB_KEYS) {
         free(connect);
         return ORTE_ERR_BAD_PARAM;
     }

@@ -2,6 +2,7 @@
  * those that have. */
 #include <config.h>
 
+#include <base/name.h>
 #include <oob/endpoint.h>
 
 #include <arpa/inet.h>
@@ -326,7 +327,7 @@ static struct pending *find_parked(const struct oob *oob, const orte_process_nam
 {
     struct pending *pending;
     list_for_each (pending, &oob->parked, struct pending, link) {
-        if (oob_same_name(&pending->greeting.handshake.peer, name)) {
+        if (name_equal(&pending->greeting.handshake.peer, name)) {
             return pending;
         }
     }

@@ -104,8 +104,6 @@ void link_end(struct oob_link *link, int status);
 /* Answers, or asks, whether the peer is there. */
 void link_beat(struct oob_link *link, enum outbox_beat kind);
 
-bool oob_same_name(const orte_process_name_t *a, const orte_process_name_t *b);
-
 /* --- watch.c --- */
 void watch_init(struct oob *oob);
 void watch_end(struct oob *oob);

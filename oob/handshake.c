@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/name.h>
 #include <oob/handshake.h>
 
 #include <base/le.h>
@@ -57,11 +58,6 @@ static void put_name(uint8_t *at, const orte_process_name_t *name)
 static orte_process_name_t get_name(const uint8_t *at)
 {
     return (orte_process_name_t){get_le32(at), get_le32(at + 4)};
-}
-
-static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return a->jobid == b->jobid && a->vpid == b->vpid;
 }
 
 static bool is_process(const orte_process_name_t *name)
@@ -232,11 +228,11 @@ static enum wire_reason judge_hello(const struct handshake *handshake, const cha
         *text = "a hello without meaning";
         return WIRE_BAD_FORMAT;
     }
-    if (same_name(&name, &handshake->self.name)) {
+    if (name_equal(&name, &handshake->self.name)) {
         *text = "it has this process's own name";
         return WIRE_BAD_FORMAT;
     }
-    if (!same_name(&wanted, &handshake->self.name)) {
+    if (!name_equal(&wanted, &handshake->self.name)) {
         *text = "it wants another process";
         return WIRE_WRONG_NAME;
     }
@@ -318,7 +314,7 @@ static const char *judge_answer(const struct handshake *handshake)
     unsigned cipher = answer[WIRE_AT_CIPHERS];
     bool agreed = cipher == choose_cipher(&handshake->self, true) ||
                   cipher == choose_cipher(&handshake->self, false);
-    if (!same_name(&name, &handshake->wanted) || !same_name(&wanted, &handshake->self.name)) {
+    if (!name_equal(&name, &handshake->wanted) || !name_equal(&wanted, &handshake->self.name)) {
         return "the answer names other processes";
     }
     if (answer[WIRE_AT_KEY] != handshake->key || answer[WIRE_AT_PURPOSE] != 0) {

@@ -1,6 +1,7 @@
 /* The endpoint: its parameters, keys and table of links. */
 #include <config.h>
 
+#include <base/name.h>
 #include <oob/endpoint.h>
 
 #include <assert.h>
@@ -178,11 +179,6 @@ uint64_t oob_connect_timeout_us(const struct oob *oob)
 
 /* --- links by name --- */
 
-bool oob_same_name(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return a->jobid == b->jobid && a->vpid == b->vpid;
-}
-
 static unsigned bucket(const orte_process_name_t *name)
 {
     return (name->vpid ^ name->jobid * 31u) & (OOB_NAME_BUCKETS - 1);
@@ -192,7 +188,7 @@ struct oob_link *oob_find(const struct oob *oob, const orte_process_name_t *name
 {
     struct oob_link *link;
     list_for_each (link, &oob->links[bucket(name)], struct oob_link, by_name) {
-        if (oob_same_name(&link->peer.name, name)) {
+        if (name_equal(&link->peer.name, name)) {
             return link;
         }
     }

@@ -1,14 +1,10 @@
 #include <config.h>
 
+#include <base/name.h>
 #include <rml/circle.h>
 #include <stdlib.h>
 
 enum { FIRST_SIZE = 8 };
-
-static bool same(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return a->jobid == b->jobid && a->vpid == b->vpid;
-}
 
 /* Where the name is, or belongs: at most half of the slots are taken. */
 static uint32_t find_slot(const orte_process_name_t *slots, uint32_t size,
@@ -17,7 +13,7 @@ static uint32_t find_slot(const orte_process_name_t *slots, uint32_t size,
     uint64_t key = (uint64_t) name->jobid << 32 | name->vpid;
     key *= UINT64_C(0x9e3779b97f4a7c15);
     uint32_t slot = (uint32_t) (key >> 32) & (size - 1);
-    while (slots[slot].jobid != ORTE_JOBID_INVALID && !same(&slots[slot], name)) {
+    while (slots[slot].jobid != ORTE_JOBID_INVALID && !name_equal(&slots[slot], name)) {
         slot = (slot + 1) & (size - 1);
     }
     return slot;
@@ -47,7 +43,7 @@ static bool grow(struct rml_circle *circle)
 enum rml_circle_added rml_circle_add(struct rml_circle *circle, const orte_process_name_t *name)
 {
     if (circle->size > 0) {
-        if (same(&circle->slots[circle->last], name)) {
+        if (name_equal(&circle->slots[circle->last], name)) {
             return RML_CIRCLE_KNOWN;
         }
         uint32_t slot = find_slot(circle->slots, circle->size, name);

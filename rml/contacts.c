@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
 #include <oob/contact.h>
 #include <rml/calls.h>
 #include <rml/state.h>
@@ -60,7 +61,7 @@ int rml_call_set_contact_info(struct rml *rml, const char *text)
         log_debug(LOG_RML, "no contact string: %s", reason);
         return ORTE_ERR_BAD_PARAM;
     }
-    if (rml_name_equal(&contact.name, &rml->config.name)) {
+    if (name_equal(&contact.name, &rml->config.name)) {
         return ORTE_SUCCESS;
     }
     char *copy = strdup(text);

@@ -8,6 +8,7 @@
 #include <base/clock.h>
 #include <base/le.h>
 #include <base/log.h>
+#include <base/name.h>
 #include <rml/state.h>
 #include <stdlib.h>
 
@@ -201,10 +202,10 @@ bool rml_note_locked(struct rml *rml, const struct rml_header *header, struct rm
                      struct rml_peer *hop)
 {
     orte_jobid_t daemons = rml_daemon_job(rml->config.name.jobid);
-    if (came->name.jobid != daemons && rml_name_equal(&came->name, &header->origin)) {
+    if (came->name.jobid != daemons && name_equal(&came->name, &header->origin)) {
         (void) note_locked(rml, header, came, &header->dest);
     }
-    return hop->name.jobid != daemons && rml_name_equal(&hop->name, &header->dest) &&
+    return hop->name.jobid != daemons && name_equal(&hop->name, &header->dest) &&
            note_locked(rml, header, hop, &header->origin);
 }
 
@@ -314,7 +315,7 @@ void rml_care_locked(struct rml *rml, const orte_process_name_t *name)
 {
     struct rml_peer *hop = NULL;
     if (rml_is_daemon(rml) || !rml->route.has_upstream || rml->phase == RML_FINALIZED ||
-        !is_one_process(name) || rml_name_equal(name, &rml->config.name)) {
+        !is_one_process(name) || name_equal(name, &rml->config.name)) {
         return;
     }
     struct rml_peer *peer = rml_peer_get(&rml->peers, name);

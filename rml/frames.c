@@ -4,6 +4,7 @@
 
 #include <base/fault.h>
 #include <base/log.h>
+#include <base/name.h>
 #include <rml/pack.h>
 #include <rml/state.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static bool check_origin(struct rml *rml, const struct oob_peer *from, struct rm
     if (speaks_for_others(rml, from)) {
         return true;
     }
-    if (!rml_name_equal(&header->origin, &from->name) || header->stamp.epoch != from->epoch) {
+    if (!name_equal(&header->origin, &from->name) || header->stamp.epoch != from->epoch) {
         warn("a frame with another's name is", from, header);
         return refuse(rml, &rml->counters.forged);
     }
@@ -224,7 +225,7 @@ static int place_locked(struct rml *rml, const struct rml_header *header, struct
     }
     bool is_new = rml_note_locked(rml, header, relay->came, hop);
     if (hop->link_number == 0 && header->stamp.kind == RML_PROBE && !is_new &&
-        rml_name_equal(&hop->name, &header->dest)) {
+        name_equal(&hop->name, &header->dest)) {
         return ORTE_ERR_OUT_OF_RESOURCE; /* one that waits for the link is enough; it comes again */
     }
     (void) rml_way_open_locked(hop, &relay->tx, link);
@@ -338,7 +339,7 @@ static bool handle(struct rml *rml, const struct oob_peer *from, struct rml_peer
     if (!check_origin(rml, from, header)) {
         return false;
     }
-    if (rml_name_equal(&header->dest, &rml->config.name)) {
+    if (name_equal(&header->dest, &rml->config.name)) {
         hear(rml, from, header, payload);
         return false;
     }

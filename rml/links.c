@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
 #include <oob/contact.h>
 #include <rml/state.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static bool routed_way_is_up_locked(struct rml *rml, const orte_process_name_t *
 {
     orte_process_name_t target, name;
     if (rml_route_target(&rml->route, dest, &target) != ORTE_SUCCESS ||
-        rml_route_hop(&rml->route, &target, &name) != ORTE_SUCCESS || rml_name_equal(&name, dest)) {
+        rml_route_hop(&rml->route, &target, &name) != ORTE_SUCCESS || name_equal(&name, dest)) {
         return false;
     }
     const struct rml_peer *hop = rml_peer_find(&rml->peers, &name);
@@ -80,7 +81,7 @@ int rml_next_hop_locked(struct rml *rml, const orte_process_name_t *dest, struct
     }
     if (rml_is_daemon(rml)) {
         peer = rml_peer_get(&rml->peers, &target);
-        if (peer && !rml_name_equal(&target, dest) && goes_direct_locked(rml, peer)) {
+        if (peer && !name_equal(&target, dest) && goes_direct_locked(rml, peer)) {
             peer->path = RML_PATH_DIRECT;
             *hop = peer;
             return ORTE_SUCCESS;
@@ -376,7 +377,7 @@ static void tell_watchers(struct rml *rml, const struct oob_peer *peer, int stat
 
 static bool is_upstream(const struct rml *rml, const orte_process_name_t *name)
 {
-    return rml->route.has_upstream && rml_name_equal(&rml->route.upstream, name);
+    return rml->route.has_upstream && name_equal(&rml->route.upstream, name);
 }
 
 /* Both ends of a new link begin with the same credit. */

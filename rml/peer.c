@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/name.h>
 #include <rml/peer.h>
 #include <rml/route.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static size_t bucket_of(const struct rml_peers *peers, const orte_process_name_t
 struct rml_peer *rml_peer_find(const struct rml_peers *peers, const orte_process_name_t *name)
 {
     struct rml_peer *peer = peers->bucket_count ? peers->buckets[bucket_of(peers, name)] : NULL;
-    while (peer && !rml_name_equal(&peer->name, name)) {
+    while (peer && !name_equal(&peer->name, name)) {
         peer = peer->next;
     }
     return peer;

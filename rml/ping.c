@@ -3,6 +3,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/name.h>
 #include <oob/contact.h>
 #include <rml/calls.h>
 #include <rml/state.h>
@@ -96,7 +97,7 @@ int rml_call_ping(struct rml *rml, const char *text, const struct timeval *tv)
     if (rml->config.dispatch == RML_DISPATCH_LOOP) {
         return ORTE_ERR_NOT_SUPPORTED;
     }
-    if (rml_name_equal(&contact.name, &rml->config.name)) {
+    if (name_equal(&contact.name, &rml->config.name)) {
         return ORTE_SUCCESS;
     }
     struct ping *ping = create(rml, text, timeout_us);

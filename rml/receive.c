@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
 #include <rml/receive.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +209,7 @@ struct rml_receive *rml_receive_create(enum rml_receive_kind kind, const orte_pr
 /* Can messages still come from there, without the link to the daemon? */
 static bool reachable_locked(struct rml *rml, const orte_process_name_t *peer)
 {
-    if (rml_name_equal(peer, &rml->config.name)) {
+    if (name_equal(peer, &rml->config.name)) {
         return true;
     }
     const struct rml_peer *known = rml_peer_find(&rml->peers, peer);
@@ -231,7 +232,7 @@ void rml_fail_receives_from_locked(struct rml *rml, const struct rml_peer *peer)
     struct rml_posted *posted;
     list_for_each (posted, &rml->match.posted, struct rml_posted, link) {
         struct rml_receive *receive = rml_receive_of(posted);
-        if (receive->kind != RML_RECEIVE_HANDLER && rml_name_equal(&posted->peer, &peer->name)) {
+        if (receive->kind != RML_RECEIVE_HANDLER && name_equal(&posted->peer, &peer->name)) {
             rml_receive_fail_locked(rml, receive, ORTE_ERR_COMM_FAILURE);
         }
     }

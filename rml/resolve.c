@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
 #include <oob/contact.h>
 #include <rml/state.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static char *copy_contact(const orte_process_name_t *name, const char *text)
         return NULL;
     }
     if (contact_parse(&contact, text, reason, sizeof(reason)) != ORTE_SUCCESS ||
-        !rml_name_equal(&contact.name, name)) {
+        !name_equal(&contact.name, name)) {
         log_error(LOG_RML, "the contact string of %s is wrong: %s", ORTE_NAME_PRINT(name), reason);
         return NULL;
     }

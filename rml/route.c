@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/name.h>
 #include <rml/core.h>
 #include <rml/route.h>
 #include <stdlib.h>
@@ -11,11 +12,6 @@ struct route_job {
     uint32_t size; /* UINT32_MAX: all are with the first daemon */
     uint32_t daemon_of[];
 };
-
-bool rml_name_equal(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return a->jobid == b->jobid && a->vpid == b->vpid;
-}
 
 void rml_route_init(struct rml_route *route, const orte_process_name_t *me, bool daemon,
                     uint32_t radix)
@@ -93,7 +89,7 @@ uint32_t rml_route_daemon_of(const struct rml_route *route, const orte_process_n
 int rml_route_target(const struct rml_route *route, const orte_process_name_t *dest,
                      orte_process_name_t *target)
 {
-    if (rml_name_equal(dest, &route->me)) {
+    if (name_equal(dest, &route->me)) {
         *target = *dest;
         return ORTE_SUCCESS;
     }

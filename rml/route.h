@@ -44,6 +44,4 @@ uint32_t rml_route_local(const struct rml_route *route, orte_jobid_t job, uint32
 int rml_route_hop(const struct rml_route *route, const orte_process_name_t *target,
                   orte_process_name_t *hop) KEEL_MUST_CHECK;
 
-bool rml_name_equal(const orte_process_name_t *a, const orte_process_name_t *b);
-
 #endif

@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <base/clock.h>
+#include <base/name.h>
 #include <rml/calls.h>
 #include <rml/outgoing.h>
 #include <rml/pack.h>
@@ -142,7 +143,7 @@ static void discard(struct rml *rml, struct rml_send *send)
 
 static int start(struct rml *rml, struct rml_send *send, const struct rml_request *request)
 {
-    if (rml_name_equal(request->peer, &rml->config.name)) {
+    if (name_equal(request->peer, &rml->config.name)) {
         return send_to_self(rml, send, request->parts, request->count);
     }
     return hand_over(rml, send);
@@ -258,7 +259,7 @@ static opal_buffer_t *packed_copy(const struct rml *rml, const orte_process_name
                                   enum oob_class class, orte_rml_tag_t tag,
                                   const opal_buffer_t *buffer)
 {
-    if (class != OOB_CONTROL || tag == RML_TAG_XCAST || rml_name_equal(peer, &rml->config.name)) {
+    if (class != OOB_CONTROL || tag == RML_TAG_XCAST || name_equal(peer, &rml->config.name)) {
         return NULL;
     }
     return rml_pack_buffer(rml, buffer);

@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
 #include <rml/cast_wire.h>
 #include <rml/pack.h>
 #include <rml/xcast.h>
@@ -162,7 +163,7 @@ static size_t under_way(const struct rml_cast *cast, const orte_process_name_t *
     size_t bytes = 0;
     const struct item *item;
     list_for_each (item, &cast->items, struct item, item.link) {
-        bytes += rml_name_equal(&item->origin, origin) ? item->buffer->bytes_used : 0;
+        bytes += name_equal(&item->origin, origin) ? item->buffer->bytes_used : 0;
     }
     return bytes;
 }

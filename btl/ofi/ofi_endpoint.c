@@ -2,6 +2,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/name.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
@@ -33,11 +34,6 @@ static void set_state(struct ofi_peer *peer, enum ofi_state state)
     peer->state = state;
 }
 
-static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return a->jobid == b->jobid && a->vpid == b->vpid;
-}
-
 /* ---- endpoints ---- */
 
 static struct list *bucket_of(struct ofi_module *ofi, const orte_process_name_t *name)
@@ -50,7 +46,7 @@ ofi_endpoint *ofi_endpoint_find(struct ofi_module *ofi, const orte_process_name_
     ofi_endpoint *endpoint;
 
     list_for_each (endpoint, bucket_of(ofi, name), ofi_endpoint, by_name) {
-        if (same_name(&endpoint->name, name)) {
+        if (name_equal(&endpoint->name, name)) {
             return endpoint;
         }
     }
@@ -355,7 +351,7 @@ static bool may_reach(struct ofi_module *ofi, const opal_proc_t *proc)
     size_t size;
     char key[BTL_CARD_KEY];
 
-    if (same_name(&proc->proc_name, &ofi->me)) {
+    if (name_equal(&proc->proc_name, &ofi->me)) {
         return true;
     }
     btl_card_key(key, "ofi", ofi->life);
@@ -479,7 +475,7 @@ struct ofi_peer *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *he
 static ofi_endpoint *hello_endpoint(struct ofi_module *ofi, const struct ofi_hello *hello,
                                     const uint8_t *data, size_t size, uint8_t key[KEY_BYTES])
 {
-    if (!same_name(&hello->to, &ofi->me) ||
+    if (!name_equal(&hello->to, &ofi->me) ||
         ofi->host.ops->pair_key(ofi->host.arg, &hello->from, "btl.ofi", key) != OPAL_SUCCESS ||
         ofi_hello_check(data, size, key) != OPAL_SUCCESS) {
         return NULL;

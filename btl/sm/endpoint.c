@@ -3,6 +3,7 @@
 #include <base/clock.h>
 #include <base/crypto.h>
 #include <base/log.h>
+#include <base/name.h>
 #include <btl/sm/module.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,6 @@ struct sm_card_question {
     int status;
     struct sm_card card;
 };
-
-static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return a->jobid == b->jobid && a->vpid == b->vpid;
-}
 
 static const char *session_dir(void)
 {
@@ -215,7 +211,7 @@ int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
     for (size_t i = 0; i < count; i++) {
         opal_proc_t *proc = procs[i];
         endpoints[i] = NULL;
-        if (proc->node != module->node || same_name(&proc->proc_name, &module->me)) {
+        if (proc->node != module->node || name_equal(&proc->proc_name, &module->me)) {
             continue;
         }
         endpoints[i] = endpoint_of(module, proc);

@@ -2,6 +2,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/name.h>
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <linux/sockios.h>
@@ -26,11 +27,6 @@ static void set_state(tcp_endpoint *ep, enum ep_state state)
     }
     ep->state = state;
     list_remove(&ep->waiting);
-}
-
-static bool same_name(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return a->jobid == b->jobid && a->vpid == b->vpid;
 }
 
 /* ---- life ---- */
@@ -233,7 +229,7 @@ static int card_ask(tcp_endpoint *ep)
 {
     const struct btl_host *host = &ep->tcp->host;
 
-    if (same_name(&ep->name, &ep->tcp->me)) {
+    if (name_equal(&ep->name, &ep->tcp->me)) {
         ep->card = ep->tcp->card;
         pair_addresses(ep);
         return OPAL_SUCCESS;
@@ -259,7 +255,7 @@ static bool may_reach(struct tcp_module *tcp, const opal_proc_t *proc)
     const void *data;
     char key[BTL_CARD_KEY];
 
-    if (same_name(&proc->proc_name, &tcp->me)) {
+    if (name_equal(&proc->proc_name, &tcp->me)) {
         return tcp_pair(order, &tcp->card, &tcp->card) > 0;
     }
     btl_card_key(key, TCP_CARD_NAME, tcp->life);
@@ -400,7 +396,7 @@ static enum tcp_verdict endpoint_judge(tcp_endpoint *ep, uint64_t incarnation)
 enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hello *hello,
                                     tcp_endpoint **found)
 {
-    bool self = same_name(&hello->from, &tcp->me);
+    bool self = name_equal(&hello->from, &tcp->me);
     tcp_endpoint *listed = roster_find(tcp->roster, &hello->from);
     tcp_endpoint *ep = self ? tcp->deputy : listed;
 

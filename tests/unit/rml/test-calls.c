@@ -1,6 +1,7 @@
 /* Two ranks and their daemon: what each call does. */
 #include "cluster.h"
 #include <base/clock.h>
+#include <base/name.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
@@ -262,7 +263,7 @@ START_TEST(posted_receives)
     ck_assert_str_eq(any.text, "first,");
     ck_assert_int_eq(any.status, 5);
     ck_assert_str_eq(data, "first");
-    ck_assert(rml_name_equal(&any.peer, &a.name)); /* the origin, not the relay */
+    ck_assert(name_equal(&any.peer, &a.name)); /* the origin, not the relay */
     ck_assert_str_eq(one.text, "second,");
     ck_assert_int_eq(one.status, 0);
     teardown();

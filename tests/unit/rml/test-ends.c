@@ -2,6 +2,7 @@
  * has been taken, whether it said anything before or not, and when a whole daemon is lost. */
 #include "cluster.h"
 #include <base/clock.h>
+#include <base/name.h>
 #include <stdlib.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ static int exceptions;
 
 static void count_exception(const orte_process_name_t *peer, orte_rml_exception_t exception)
 {
-    ck_assert(rml_name_equal(peer, &RANK(1)));
+    ck_assert(name_equal(peer, &RANK(1)));
     ck_assert_int_eq(exception, ORTE_RML_PEER_DISCONNECTED);
     exceptions++;
 }

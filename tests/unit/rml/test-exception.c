@@ -1,6 +1,7 @@
 /* Exceptions: who is told of which end, how often, where and in what order. */
 #include "cluster.h"
 #include <base/fault.h>
+#include <base/name.h>
 #include <base/param.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static void expect(const char *handlers, const orte_process_name_t *peer,
     ck_assert_int_eq(seen_count, (int) strlen(handlers));
     for (int i = 0; i < seen_count; i++) {
         ck_assert_int_eq(seen[i].handler, handlers[i]);
-        ck_assert(rml_name_equal(&seen[i].peer, peer));
+        ck_assert(name_equal(&seen[i].peer, peer));
         ck_assert_int_eq(seen[i].exception, exception);
     }
     seen_count = 0;

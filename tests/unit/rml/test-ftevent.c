@@ -1,6 +1,7 @@
 /* Checkpoint, continue, restart: with traffic over three daemons. */
 #include "cluster.h"
 #include <base/clock.h>
+#include <base/name.h>
 #include <base/param.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +160,7 @@ static int lost;
 
 static void on_exception(const orte_process_name_t *peer, orte_rml_exception_t exception)
 {
-    ck_assert(rml_name_equal(peer, &b.name));
+    ck_assert(name_equal(peer, &b.name));
     ck_assert_int_eq(exception, ORTE_RML_PEER_DISCONNECTED);
     lost++;
 }

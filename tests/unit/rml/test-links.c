@@ -1,6 +1,7 @@
 /* Links that are late, lost or dishonest; handlers of the runtime's tags. */
 #include "cluster.h"
 #include <base/log.h>
+#include <base/name.h>
 #include <base/param.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +209,7 @@ START_TEST(runtime_tags_are_for_daemons)
     ck_assert_int_eq(send_number(&a, &daemons[0], RML_TAG_REPORT, 1), 4);
     ck_assert_int_eq(send_core(&a, &daemons[0], RML_TAG_SERVER), ORTE_SUCCESS);
     wait_sem(&heard.came);
-    ck_assert(rml_name_equal(&heard.info.origin, &a.name));
+    ck_assert(name_equal(&heard.info.origin, &a.name));
     ck_assert_int_eq(heard.info.role, OOB_KEY_PEERCRED);
     ck_assert_int_eq(heard.info.class, OOB_CONTROL);
     wait_count(&daemons[0], &rml->counters.refused_tags, 3); /* one of them in another class */
@@ -232,7 +233,7 @@ START_TEST(a_rank_cannot_play_the_daemon)
     ck_assert_int_eq(heard.info.role, OOB_KEY_CONTROL);
     ck_assert_int_eq(send_core(&b, &b, RML_TAG_CLIENT), ORTE_SUCCESS); /* to itself it may */
     ck_assert_int_eq(rml_progress(b.rml), 1);
-    ck_assert(rml_name_equal(&heard.info.origin, &b.name));
+    ck_assert(name_equal(&heard.info.origin, &b.name));
     close_all();
 }
 END_TEST
@@ -574,7 +575,7 @@ START_TEST(daemons_talk_over_the_tree)
     wait_sem(&sent_sem);
     ck_assert_int_eq(sent_status, ORTE_SUCCESS);
     wait_sem(&heard.came);
-    ck_assert(rml_name_equal(&heard.info.origin, &daemons[2].name));
+    ck_assert(name_equal(&heard.info.origin, &daemons[2].name));
     ck_assert_int_eq(heard.info.role, OOB_KEY_CONTROL);
     node_close(&daemons[1]);
     wait_sem(&daemons[2].downs);

@@ -3,6 +3,7 @@
 
 #include "cluster.h"
 #include <base/clock.h>
+#include <base/name.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
@@ -83,7 +84,7 @@ START_TEST(the_first_message_asks)
     }
     wait_sem(&guide.asked);
     ck_assert_int_ne(sem_trywait(&guide.asked), 0); /* once */
-    ck_assert(rml_name_equal(&guide.name, &b.name));
+    ck_assert(name_equal(&guide.name, &b.name));
     ck_assert_int_eq(send_number(&b, &a.name, 77), 4); /* back on the same link */
     expect_number(&a, &b.name, 77);
     close_ranks();

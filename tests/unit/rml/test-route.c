@@ -1,3 +1,4 @@
+#include <base/name.h>
 #include <rml/route.h>
 #include <tests/lib/unit.h>
 
@@ -20,14 +21,14 @@ static void expect_target(orte_process_name_t dest, orte_process_name_t expected
 {
     orte_process_name_t target;
     ck_assert_int_eq(rml_route_target(&route, &dest, &target), ORTE_SUCCESS);
-    ck_assert(rml_name_equal(&target, &expected));
+    ck_assert(name_equal(&target, &expected));
 }
 
 static void expect_hop(orte_process_name_t target, orte_process_name_t expected)
 {
     orte_process_name_t hop;
     ck_assert_int_eq(rml_route_hop(&route, &target, &hop), ORTE_SUCCESS);
-    ck_assert(rml_name_equal(&hop, &expected));
+    ck_assert(name_equal(&hop, &expected));
 }
 
 static void expect_unknown(orte_process_name_t dest)
