@@ -152,8 +152,7 @@ struct early {
 bool server_keep_early(struct server *server, orte_jobid_t jobid, const struct rml_info *info,
                        opal_buffer_t **buffer)
 {
-    if (server_find_job(server, jobid) || jobid <= server->last_removed ||
-        server->early_count >= EARLY_MAX) {
+    if (server_find_job(server, jobid) || server->early_count >= EARLY_MAX) {
         return false;
     }
     struct early *early = malloc(sizeof(*early));
@@ -383,15 +382,5 @@ void server_ranks_ended(struct server *server, orte_jobid_t jobid, const uint32_
         /* behind what the ended have said, which came in this class */
         orte_process_name_t name = {jobid, rank};
         (void) !rml_give(server->rml, &name, OOB_APP, RML_TAG_CLIENT, news);
-    }
-}
-
-void server_remove_job(struct server *server, orte_jobid_t jobid)
-{
-    struct job *job = server_find_job(server, jobid);
-    if (job) {
-        list_remove(&job->link);
-        job_destroy(server, job);
-        server->last_removed = jobid;
     }
 }

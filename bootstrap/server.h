@@ -30,6 +30,5 @@ void server_daemon_lost(struct server *server, uint32_t vpid);
 /* Ranks of anywhere have failed, and the job goes on: the local ones are told. */
 void server_ranks_ended(struct server *server, orte_jobid_t job, const uint32_t *ranks,
                         uint32_t count);
-void server_remove_job(struct server *server, orte_jobid_t jobid);
 
 #endif

@@ -38,7 +38,6 @@ struct server {
     struct list jobs;
     struct list early;
     unsigned early_count;
-    orte_jobid_t last_removed; /* job ids of a family only grow */
 };
 
 struct job *server_find_job(struct server *server, orte_jobid_t jobid);
