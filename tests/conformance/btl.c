@@ -3,6 +3,8 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/desc.h>
+#include <btl/lock.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +21,11 @@ struct board *board_of(struct test *test, int rank)
                                       (size_t) rank * MINIHOST_SHARED_PER_RANK);
 }
 
+/* A progress thread polls by itself, where this thread lets it. */
 static int all_progress(void)
 {
-    return btl_progress() + minihost_progress(current->host);
+    bool left_to_thread = btl_threads().progress && btl_lock_holds() == 0;
+    return (left_to_thread ? 0 : btl_progress()) + minihost_progress(current->host);
 }
 
 int pump(struct test *test)
@@ -34,29 +38,56 @@ int pump(struct test *test)
     return events;
 }
 
-void pump_until(struct test *test, const unsigned long *count, unsigned long wanted)
+void pump_until(struct test *test, const atomic_ulong *count, unsigned long wanted)
 {
-    while (*(volatile const unsigned long *) count < wanted) {
+    while (atomic_load(count) < wanted) {
         pump(test);
     }
-    must(test, *count == wanted);
+    must(test, atomic_load(count) == wanted);
 }
 
 void pump_idle(struct test *test)
 {
     for (int i = 0; i < 500; i++) {
+        btl_progress(); /* whoever else polls */
         pump(test);
     }
+}
+
+void freeze(struct test *test)
+{
+    (void) test;
+    btl_lock();
+}
+
+void thaw(struct test *test)
+{
+    (void) test;
+    btl_unlock();
 }
 
 void meet(struct test *test)
 {
     minihost_barrier(test->host, all_progress);
+    freeze(test); /* what other threads wrote happened before */
+    thaw(test);
 }
 
 void stop(struct test *test)
 {
     minihost_barrier(test->host, NULL);
+}
+
+void halt(struct test *test)
+{
+    freeze(test);
+    stop(test);
+}
+
+void resume(struct test *test)
+{
+    stop(test);
+    thaw(test);
 }
 
 void add_all(struct test *test)
@@ -167,8 +198,8 @@ static void log_sink(void *arg, enum log_level level, const char *line)
         minihost_fail(test->host, "an error was logged: %s", line);
     }
     if (level == LOG_ERROR) {
-        test->breaches++;
         snprintf(test->last_breach, sizeof(test->last_breach), "%s", line);
+        test->breaches++;
     }
 }
 
@@ -183,6 +214,40 @@ static void find_neighbours(struct test *test)
     test->left = (test->rank + test->size - 1) % test->size;
     if (!test->endpoints[test->right] && test->endpoints[test->rank]) {
         test->right = test->left = test->rank;
+    }
+}
+
+/* With enable_thread_multiple: a second thread that polls, from open to close. */
+struct poller {
+    pthread_t thread;
+    bool runs;
+    atomic_bool ends;
+};
+
+static void *poll_all_the_time(void *arg)
+{
+    struct poller *poller = arg;
+    while (!atomic_load(&poller->ends)) {
+        if (btl_progress() == 0) {
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+static void poller_start(struct test *test, struct poller *poller)
+{
+    *poller = (struct poller){.runs = btl_threads().multiple && !btl_threads().progress};
+    if (poller->runs) {
+        must(test, pthread_create(&poller->thread, NULL, poll_all_the_time, poller) == 0);
+    }
+}
+
+static void poller_end(struct test *test, struct poller *poller)
+{
+    if (poller->runs) {
+        atomic_store(&poller->ends, true);
+        must(test, pthread_join(poller->thread, NULL) == 0);
     }
 }
 
@@ -207,8 +272,10 @@ static int run_case(struct minihost *host, void *arg)
         minihost_fail(host, "%s", reason);
     }
     size_t count;
+    struct poller poller;
     test.btl = btl_modules(&count)[0];
     must(&test, count >= 1);
+    poller_start(&test, &poller);
     stop(&test);
     if (!job->test_case->no_procs) {
         add_all(&test);
@@ -225,6 +292,7 @@ static int run_case(struct minihost *host, void *arg)
                  test.btl->btl_del_procs(test.btl, 1, &proc, &test.endpoints[i]) == OPAL_SUCCESS);
         }
     }
+    poller_end(&test, &poller);
     stop(&test);
     btl_close();
     log_set_sink(NULL, NULL);

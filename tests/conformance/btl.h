@@ -1,5 +1,10 @@
 /* The conformance program of the BTL interface: what its files share. It uses the module table and
- * the framework's open, close and progress, nothing of any module's own. */
+ * the framework's open, close and progress, nothing of any module's own.
+ *
+ * With enable_progress_threads or enable_thread_multiple another thread polls, too, so callbacks
+ * come on it. They come one at a time. What they count for the main thread is atomic, and counted
+ * after the rest is written; what the main thread changes as well, it changes between freeze and
+ * thaw. */
 #ifndef TESTS_CONFORMANCE_BTL_H
 #define TESTS_CONFORMANCE_BTL_H
 
@@ -29,10 +34,10 @@ struct test {
         left; /* whom I send to, and who sends to me; myself where a module reaches only that */
     const char *module;
     const struct test_case *test_case;
-    bool checked;      /* the checking module stands before the module */
-    unsigned breaches; /* of this case's own, that were reported */
+    bool checked; /* the checking module stands before the module */
     char last_breach[512];
-    void *state; /* the case's */
+    atomic_uint breaches; /* of this case's own, that were reported */
+    void *state;          /* the case's */
 };
 
 struct test_case {
@@ -64,12 +69,19 @@ struct board *board_of(struct test *test, int rank);
 /* One round of progress; returns events. Ends the process when another one failed. */
 int pump(struct test *test);
 /* Until *count reaches wanted. */
-void pump_until(struct test *test, const unsigned long *count, unsigned long wanted);
+void pump_until(struct test *test, const atomic_ulong *count, unsigned long wanted);
 /* Some rounds more, for what must not come. */
 void pump_idle(struct test *test);
-/* Waits for all ranks; meet drives progress, stop does not. */
+/* From here on no other thread of this process polls, and no callback comes but from the calling
+ * one's calls, until thaw. They nest. */
+void freeze(struct test *test);
+void thaw(struct test *test);
+/* Waits for all ranks. meet drives progress, and shows what other threads of this process did for
+ * them; stop does not. Between halt and resume nobody polls but by itself. */
 void meet(struct test *test);
 void stop(struct test *test);
+void halt(struct test *test);
+void resume(struct test *test);
 /* Adds all ranks; endpoints of those not reached are NULL. */
 void add_all(struct test *test);
 

@@ -10,7 +10,7 @@ enum call { OP, FOP, CSWAP };
 /* One atomic under way. */
 struct operation {
     struct test *test;
-    unsigned long completed;
+    atomic_ulong completed;
     int status;
     uint64_t before; /* what a fetching one found */
 };

@@ -107,7 +107,7 @@ static void limits_of_messages(struct test *test)
 }
 
 struct waiting {
-    unsigned long calls;
+    atomic_ulong calls;
 };
 
 static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -132,6 +132,7 @@ static void descriptors_in_flight(struct test *test)
             alloc_one(test, btl->btl_max_send_size, MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
         descriptor->des_cbfunc = sent;
         descriptor->des_cbdata = &waiting;
+        freeze(test);
         int status = btl->btl_send(btl, test->endpoints[test->right], descriptor, TAG);
         bool flies = status == 0 && waiting.calls == 0;
         if (flies && change) {
@@ -140,6 +141,7 @@ static void descriptors_in_flight(struct test *test)
             must(test, btl->btl_free(btl, descriptor) == OPAL_ERR_BAD_PARAM);
             expect(test, "the descriptor is in flight: 1 callbacks are to come");
         }
+        thaw(test);
         while (status >= 0 && waiting.calls == 0) {
             pump(test);
         }
@@ -233,6 +235,7 @@ static void handles_after_their_end(struct test *test)
     must(test, handle);
     must(test, put_with(test, &waiting, local + 2040, handle, 16) == OPAL_ERR_BAD_PARAM);
     expect(test, "leave the local handle's region");
+    freeze(test);
     int status = put_with(test, &waiting, local, handle, 2048);
     must(test, status == OPAL_SUCCESS);
     bool flies = waiting.calls == 0;
@@ -240,6 +243,7 @@ static void handles_after_their_end(struct test *test)
     if (flies) {
         expect(test, "1 operations under way use the region");
     }
+    thaw(test);
     pump_until(test, &waiting.calls, 1);
     must(test, put_with(test, &waiting, local, handle, 16) == OPAL_ERR_BAD_PARAM);
     expect(test, "put: caller: the local handle was deregistered");
@@ -313,19 +317,19 @@ static void call_all_that_is_forbidden(mca_btl_base_module_t *btl, mca_btl_base_
     struct test *test = cbdata;
     pthread_t thread;
     (void) tag, (void) descriptor;
-    if (!getenv("KEEL_MCA_enable_thread_multiple")) { /* else it would wait for this one to leave */
+    if (!btl_threads().multiple) { /* else it would wait for this one to leave */
         must(test, pthread_create(&thread, NULL, call_from_another_thread, test) == 0);
         must(test, pthread_join(thread, NULL) == 0);
         expect(test, "alloc: caller: a second thread calls while another one is inside");
     }
     must(test, btl->btl_del_procs(btl, 0, NULL, NULL) == OPAL_SUCCESS);
     expect(test, "del_procs: caller: called inside a callback");
-    (*(unsigned long *) test->state)++;
+    (*(atomic_ulong *) test->state)++;
 }
 
 static void calls_from_callbacks(struct test *test)
 {
-    unsigned long received = 0;
+    atomic_ulong received = 0;
     if (!test->checked) {
         return;
     }

@@ -6,7 +6,7 @@
 #define TAG 90
 
 struct counts {
-    unsigned long received;
+    atomic_ulong received;
 };
 
 static void count_one(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
@@ -92,7 +92,8 @@ static void procs_are_added_one_by_one(struct test *test)
 
 struct flight {
     struct test *test;
-    unsigned long callbacks, accepted, done_at_once;
+    atomic_ulong callbacks;
+    unsigned long accepted;
     unsigned char *calls;
 };
 
@@ -177,7 +178,7 @@ static void del_procs_ends_traffic(struct test *test, size_t size, bool operatio
     send_bytes(test, test->right, "x", 1, TAG); /* the link is up */
     pump_until(test, &counts.received, 1);
     meet(test);
-    stop(test);
+    halt(test);
     fill_rail(test, &flight, size, CAP);
     if (operations) {
         add_operations(test, &flight, local);
@@ -187,7 +188,7 @@ static void del_procs_ends_traffic(struct test *test, size_t size, bool operatio
                    OPAL_SUCCESS);
     test->endpoints[test->right] = NULL;
     must(test, flight.callbacks == flight.accepted);
-    stop(test);
+    resume(test);
     pump_idle(test);
     must(test, flight.callbacks == flight.accepted);
     if (handle) {

@@ -111,6 +111,8 @@ static void serve_until_all_did(struct test *test, unsigned long round)
             pump(test);
         }
     }
+    freeze(test); /* what they put happened before */
+    thaw(test);
 }
 
 /* What was flushed is there, without a callback, over one endpoint and over all. */
@@ -181,7 +183,7 @@ static void flush_gives_up(struct test *test)
     while (ext->flush(test->btl, NULL) == OPAL_ERR_TIMEOUT) {
     }
     serve_until_all_did(test, 1);
-    stop(test);
+    halt(test);
     unsigned long accepted = 0;
     if (test->rank % 2 == 0) {
         while (accepted < 20 && start_add(test, 0, NULL) == OPAL_SUCCESS) {
@@ -191,7 +193,7 @@ static void flush_gives_up(struct test *test)
         must(test, ext->flush(test->btl, right_of(test)) == OPAL_ERR_TIMEOUT);
     }
     atomic_store(&mine->received, accepted);
-    stop(test);
+    resume(test);
     int status = OPAL_ERR_TIMEOUT;
     while (status == OPAL_ERR_TIMEOUT) {
         status = ext->flush(test->btl, NULL);
@@ -207,7 +209,7 @@ static void flush_gives_up(struct test *test)
 struct inside {
     struct test *test;
     int status;
-    unsigned long completed;
+    atomic_ulong completed;
 };
 
 static void flush_inside(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -256,7 +258,7 @@ struct queue {
     size_t size;
     unsigned long added, called;
     int status;
-    unsigned long received;
+    atomic_ulong received;
 };
 
 static int send_number(struct queue *queue)
@@ -324,6 +326,14 @@ static void take_number(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     must(test, number == queue->received++);
 }
 
+static bool is_through(struct queue *queue)
+{
+    freeze(queue->test);
+    bool through = queue->next == queue->all && queue->called == queue->added;
+    thaw(queue->test);
+    return through;
+}
+
 /* A full rail: one call when there is room, the rest in order, until all are there. */
 static void pending_goes_on(struct test *test, size_t size)
 {
@@ -331,13 +341,14 @@ static void pending_goes_on(struct test *test, size_t size)
     test->state = &queue;
     on_tag(test, TAG, take_number);
     meet(test);
-    stop(test);
+    halt(test);
     send_queued(&queue); /* nobody polls: this ends in a shortage */
     must(test, queue.added == 1);
-    stop(test);
     queue.all = queue.next + 5000;
-    pump_until(test, &queue.received, queue.all);
-    while (queue.next < queue.all || queue.called < queue.added) {
+    const uint32_t all = queue.all;
+    resume(test);
+    pump_until(test, &queue.received, all);
+    while (!is_through(&queue)) {
         pump(test);
     }
     must(test, queue.called >= 1);
@@ -357,7 +368,8 @@ static void large_ones_go_on(struct test *test)
 struct turn {
     struct keel_btl_pending pending;
     struct test *test;
-    unsigned long *turns, mine;
+    atomic_ulong *turns;
+    unsigned long mine;
     mca_btl_base_descriptor_t *taken;
 };
 
@@ -366,9 +378,10 @@ static void take_turn(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 {
     struct turn *turn = pending->arg;
     must(turn->test, status == OPAL_SUCCESS && !endpoint);
-    turn->mine = ++*turn->turns;
+    turn->mine = *turn->turns + 1;
     turn->taken = btl->btl_alloc(btl, endpoint, MCA_BTL_NO_ORDER, btl->btl_max_send_size, 0);
     must(turn->test, turn->taken); /* it was said that there is one */
+    ++*turn->turns;
 }
 
 /* Descriptors held by the caller: nobody is called before one is freed, then one for each that is,
@@ -380,7 +393,7 @@ static void descriptors_come_back(struct test *test)
     const struct keel_btl_ext *ext = ext_of(test);
     mca_btl_base_descriptor_t **held = calloc(MOST, sizeof(*held));
     struct turn turns[WAITERS] = {0};
-    unsigned long called = 0;
+    atomic_ulong called = 0;
     size_t count = 0;
     must(test, held);
     while (count < MOST &&
@@ -431,7 +444,7 @@ static void pending_ends(struct test *test)
     test->state = &queue;
     on_tag(test, TAG, take_number);
     meet(test);
-    stop(test);
+    halt(test);
     send_queued(&queue);
     must(test, queue.added == 1 && queue.called == 0);
     opal_proc_t *proc = &test->host->procs[test->right];
@@ -439,6 +452,7 @@ static void pending_ends(struct test *test)
                    OPAL_SUCCESS);
     must(test, queue.called == 1 && queue.status < 0);
     test->endpoints[test->right] = NULL;
+    resume(test);
     meet(test);
     pump_idle(test);
     must(test, queue.called == 1);
@@ -447,7 +461,7 @@ static void pending_ends(struct test *test)
 /* ---- sleeping ---- */
 
 struct sleeper {
-    unsigned long received;
+    atomic_ulong received;
     unsigned long slept;
 };
 
@@ -466,8 +480,7 @@ static void sleep_until(struct test *test, unsigned long wanted)
     const struct keel_btl_ext *ext = ext_of(test);
     struct pollfd polled = {.fd = ext->wait_fd(test->btl), .events = POLLIN};
     while (sleeper->received < wanted) {
-        minihost_check(test->host);
-        if (btl_progress() + minihost_progress(test->host) > 0) {
+        if (pump(test) > 0) {
             continue;
         }
         int armed = ext->wait_arm(test->btl);
@@ -492,6 +505,7 @@ static void sleepers_wake(struct test *test, size_t size)
     must(test, bytes);
     bool first = test->rank % 2 == 0 || test->right == test->rank;
     meet(test);
+    freeze(test); /* another thread that polls would take what is to wake this one */
     for (unsigned long round = 1; round <= 200; round++) {
         if (first) {
             send_bytes(test, test->right, bytes, size, TAG);
@@ -501,6 +515,7 @@ static void sleepers_wake(struct test *test, size_t size)
             send_bytes(test, test->right, bytes, size, TAG);
         }
     }
+    thaw(test);
     /* A module may be busy while what it sent is not consumed, as large fragments are for long. */
     bool may_be_busy = size > test->btl->btl_eager_limit;
     must(test, sleeper.slept > 0 || test->right == test->rank || may_be_busy);

@@ -25,7 +25,8 @@ struct traffic {
     struct test *test;
     struct shown *mine;
     int sends[MESSAGES], puts[PUTS], gets[PUTS];
-    unsigned long ended, accepted;
+    atomic_ulong ended;
+    unsigned long accepted;
     long last; /* number of the last message from the left */
     unsigned char sources[PUTS][PUT_BYTES], fetched[PUTS][PUT_BYTES];
     mca_btl_base_registration_handle_t *handle;
@@ -159,7 +160,13 @@ static void insist(struct traffic *traffic, bool (*attempt)(struct traffic *, bo
                    bool put, uint32_t number)
 {
     uint64_t begin = clock_us();
-    while (!(attempt ? attempt(traffic, put, number) : try_send(traffic, number))) {
+    for (;;) {
+        freeze(traffic->test); /* its state is the callback's, too */
+        bool settled = attempt ? attempt(traffic, put, number) : try_send(traffic, number);
+        thaw(traffic->test);
+        if (settled) {
+            return;
+        }
         pump(traffic->test);
         must(traffic->test, clock_us() - begin < SILENCE_US);
     }

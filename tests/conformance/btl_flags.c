@@ -8,7 +8,7 @@
 #define TAG 33
 
 struct arrivals {
-    unsigned long count;
+    atomic_ulong count;
     size_t size;
     unsigned seed;
 };

@@ -9,7 +9,8 @@
 
 struct traffic {
     struct test *test;
-    unsigned long received, completed, failed, accepted;
+    atomic_ulong received, completed, failed;
+    unsigned long accepted;
     size_t size;
 };
 
@@ -27,8 +28,8 @@ static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
     (void) btl, (void) endpoint;
     struct traffic *traffic = descriptor->des_cbdata;
     must(traffic->test, status <= 0);
-    traffic->completed++;
     traffic->failed += status < 0;
+    traffic->completed++;
 }
 
 static void begin(struct test *test, struct traffic *traffic, size_t size)
@@ -65,12 +66,12 @@ static int try_one(struct test *test)
 static void queue_some(struct test *test)
 {
     int status = 0;
-    stop(test);
+    halt(test);
     for (int i = 0; i < 300 && status >= 0; i++) {
         status = try_one(test);
         must(test, status >= 0 || is_shortage(status));
     }
-    stop(test);
+    resume(test);
 }
 
 static unsigned long left_accepted(struct test *test)
@@ -121,13 +122,13 @@ static void retry(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *en
                   struct keel_btl_pending *pending, int status)
 {
     (void) btl, (void) endpoint;
-    *(int *) pending->arg = status + 1;
+    *(atomic_int *) pending->arg = status + 1;
 }
 
 static void goes_on(struct test *test, size_t size, int go_on)
 {
     struct traffic traffic;
-    int retried = 0;
+    atomic_int retried = 0;
     struct keel_btl_pending pending = {.ready = retry, .arg = &retried};
     begin(test, &traffic, size);
     queue_some(test);
@@ -212,6 +213,7 @@ static void a_checkpoint_gives_up(struct test *test)
     struct traffic traffic;
     must(test, param_override("btl_base_quiesce_timeout_ms", "150") == ORTE_SUCCESS);
     begin(test, &traffic, 16);
+    halt(test);
     queue_some(test);
     if (test->rank % 2 == 0) {
         int status = test->btl->btl_ft_event(OPAL_CRS_CHECKPOINT);
@@ -222,7 +224,7 @@ static void a_checkpoint_gives_up(struct test *test)
         is_held(test);
     }
     atomic_store(&board_of(test, test->rank)->received, traffic.accepted);
-    stop(test);
+    resume(test);
     pump_until(test, &traffic.received, left_accepted(test));
     pump_until(test, &traffic.completed, traffic.accepted);
     must(test, traffic.failed == 0);

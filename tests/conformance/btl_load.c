@@ -14,14 +14,14 @@ static void operated(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
 {
     (void) btl, (void) endpoint, (void) address, (void) handle;
     must((struct test *) context, status == OPAL_SUCCESS);
-    ++*(unsigned long *) data;
+    ++*(atomic_ulong *) data;
 }
 
 static void arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                     mca_btl_base_descriptor_t *descriptor, void *cbdata)
 {
     (void) btl, (void) tag, (void) descriptor;
-    ++*(unsigned long *) ((struct test *) cbdata)->state;
+    ++*(atomic_ulong *) ((struct test *) cbdata)->state;
 }
 
 static mca_btl_base_registration_handle_t *open_board(struct test *test)
@@ -49,7 +49,7 @@ static void nothing_goes_above_a_limit(struct test *test)
     struct mca_btl_base_endpoint_t *endpoint = test->endpoints[test->right];
     struct board *target = board_of(test, test->right);
     size_t max = btl->btl_max_send_size;
-    unsigned long messages = 0;
+    atomic_ulong messages = 0;
     test->state = &messages;
     on_tag(test, TAG, arrived);
     mca_btl_base_registration_handle_t *handle = open_board(test);
@@ -79,7 +79,7 @@ static void nothing_goes_above_a_limit(struct test *test)
 /* ---- a million messages ---- */
 
 struct run {
-    uint64_t next;
+    _Atomic uint64_t next;
 };
 
 static void take_in_order(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
@@ -127,7 +127,7 @@ static void a_million_arrive(struct test *test)
 /* ---- several senders: none is starved ---- */
 
 struct shares {
-    unsigned long from[16];
+    atomic_ulong from[16];
     unsigned long turn; /* the largest lead of one over another, while both have more to come */
 };
 
@@ -169,7 +169,7 @@ static void senders_take_turns(struct test *test)
     pump_idle(test);
     meet(test);
     shares = (struct shares){.turn = 0};
-    stop(test);
+    halt(test);
     unsigned char bytes[BYTES] = {0};
     memcpy(bytes, &test->rank, sizeof(test->rank));
     for (int tries = 0; test->rank != 0 && tries < 1000 && count < CAP; tries++) {
@@ -180,7 +180,7 @@ static void senders_take_turns(struct test *test)
         btl_progress(); /* what it keeps goes on its way */
     }
     atomic_store(&board_of(test, test->rank)->done, count);
-    stop(test);
+    resume(test);
     for (int i = 1; i < test->size; i++) {
         unsigned long sent = atomic_load(&board_of(test, i)->done);
         least = sent < least ? sent : least;
@@ -205,12 +205,13 @@ static void operations_fill_up(struct test *test, bool atomics)
     struct board *target = board_of(test, test->right);
     static unsigned char local[4096];
     static uint64_t before;
-    unsigned long ended = 0, accepted = 0;
+    atomic_ulong ended = 0;
+    unsigned long accepted = 0;
     bool full = false, waited = false;
     mca_btl_base_registration_handle_t *handle = open_board(test);
     memset(board_of(test, test->rank)->data, 0, 64);
     meet(test);
-    stop(test);
+    halt(test);
     for (unsigned long i = 0; i < CAP && !full; i++) {
         int status =
             atomics ? btl->btl_atomic_fop(btl, test->endpoints[test->right], &before, target->base,
@@ -226,7 +227,7 @@ static void operations_fill_up(struct test *test, bool atomics)
     }
     /* A module that is done at once never has to refuse. */
     must(test, full || !waited);
-    stop(test); /* nobody polled until here */
+    resume(test); /* nobody polled until here */
     pump_until(test, &ended, accepted);
     must(test, !full || accepted > 0);
     close_board(test, handle);
@@ -236,7 +237,7 @@ static void operations_fill_up(struct test *test, bool atomics)
 struct nest {
     unsigned depth;
     bool full;
-    uint64_t sent, next;
+    _Atomic uint64_t sent, next;
 };
 
 static void take_and_nest(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
@@ -305,14 +306,15 @@ static void ended_well_or_refused(mca_btl_base_module_t *btl,
     (void) btl, (void) endpoint, (void) address, (void) handle;
     struct test *test = context;
     must(test, status == OPAL_SUCCESS || status == OPAL_ERR_PERM);
-    *(int *) data = status;
+    *(atomic_int *) data = status;
 }
 
 /* One put of size bytes; its status. */
 static int put_once(struct test *test, void *local, size_t size)
 {
     struct board *target = board_of(test, test->right);
-    int result = 1, status;
+    atomic_int result = 1;
+    int status;
     do {
         status = test->btl->btl_put(test->btl, test->endpoints[test->right], local, target->base,
                                     NULL, (void *) target->handle, size, 0, MCA_BTL_NO_ORDER,

@@ -8,9 +8,9 @@
 
 struct rdma {
     struct test *test;
-    unsigned long completed;
+    atomic_ulong completed;
     int status;
-    unsigned long messages; /* receive callbacks: must stay 0 */
+    atomic_ulong messages; /* receive callbacks: must stay 0 */
     unsigned char *local;
     void *expected_address;
 };
@@ -191,7 +191,7 @@ static void gets_fetch(struct test *test)
 /* Many operations at a time, without waiting in between; each calls back once. */
 struct batch {
     struct test *test;
-    unsigned long completed;
+    atomic_ulong completed;
     unsigned char calls[512];
 };
 

@@ -5,7 +5,7 @@
 
 /* What the receive callbacks of a case found. */
 struct inbox {
-    unsigned long count;
+    atomic_ulong count;
     unsigned long tags[256];
     size_t last_size;
     unsigned seed; /* of the next message, whose content is then compared; 0: any content */
@@ -168,7 +168,7 @@ static unsigned send_converted(struct test *test, opal_convertor_t *convertor, s
 /* Receives a stream of converted data: reserve bytes of pattern 3, then the stream goes on. */
 struct stream {
     unsigned long bytes;
-    unsigned long messages;
+    atomic_ulong messages;
     size_t reserve;
 };
 
@@ -243,8 +243,8 @@ static void prepare_src_takes_any_data(struct test *test)
 /* What happened to one descriptor. */
 struct fate {
     struct test *test;
-    unsigned long callbacks;
-    unsigned long *all; /* callbacks of the case */
+    atomic_ulong callbacks;
+    atomic_ulong *all; /* callbacks of the case */
     mca_btl_base_descriptor_t *descriptor;
     bool owned, sending;
 };
@@ -297,7 +297,8 @@ static void each_send_completes_once(struct test *test)
     unsigned long messages = 0;
     for (int round = 0; round < 4 * 4 * 2; round++) {
         struct fate fates[EACH];
-        unsigned long wanted[EACH], callbacks = 0, all_wanted = 0;
+        unsigned long wanted[EACH], all_wanted = 0;
+        atomic_ulong callbacks = 0;
         for (int i = 0; i < EACH; i++) {
             fates[i] = (struct fate){.test = test, .all = &callbacks};
             wanted[i] =
@@ -332,7 +333,7 @@ static void one_descriptor_is_sent_often(struct test *test)
     test->state = &inbox;
     on_tag(test, 50, take);
     meet(test);
-    unsigned long callbacks = 0;
+    atomic_ulong callbacks = 0;
     struct fate fate = {.test = test, .all = &callbacks};
     fate.descriptor = alloc_wait(test, test->right, 100, MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
     memset(fate.descriptor->des_segments[0].seg_addr.pval, 1, 100);

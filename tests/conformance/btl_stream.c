@@ -15,7 +15,7 @@ struct numbered {
 
 struct tally {
     unsigned long next[16]; /* the number that each sender's next message must have */
-    unsigned long count;
+    atomic_ulong count;
 };
 
 static void fill(unsigned char *to, struct test *test, uint32_t count, size_t size)
@@ -96,7 +96,7 @@ static void order_is_kept(struct test *test)
     for (uint32_t i = 0; i < MESSAGES; i++) {
         send_numbered(test, test->right, i);
         if (i % 16 == 0) {
-            btl_progress();
+            pump(test);
         }
     }
     pump_until(test, &tally.count, MESSAGES);
@@ -111,7 +111,7 @@ static void full_queues_keep_order(struct test *test, size_t size, uint32_t cap)
     test->state = &tally;
     on_tag(test, TAG, take_numbered);
     meet(test);
-    stop(test);
+    halt(test);
     mca_btl_base_module_t *btl = test->btl;
     uint32_t number = 0;
     bool loops = test->right == test->rank, full = false;
@@ -133,7 +133,7 @@ static void full_queues_keep_order(struct test *test, size_t size, uint32_t cap)
         }
     }
     must(test, full || loops);
-    stop(test); /* nobody polled until here */
+    resume(test); /* nobody polled until here */
     uint32_t all = number + 1000;
     struct board *mine = board_of(test, test->rank);
     atomic_store(&mine->done, all);
@@ -168,7 +168,7 @@ struct backlog {
 
 struct chains {
     struct backlog backlog;
-    unsigned long ended;
+    atomic_ulong ended;
     int depth, deepest;
 };
 
@@ -224,15 +224,18 @@ static void take_chain(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
 /* A send may bring callbacks that add to the backlog. */
 static void retry_backlog(struct test *test, struct backlog *backlog)
 {
-    while (backlog->count > 0) {
+    bool sent = true;
+    freeze(test);
+    while (sent && backlog->count > 0) {
         int to = backlog->items[--backlog->count].to;
         struct numbered message = backlog->items[backlog->count].message;
-        if (!try_send(test, to, &message)) {
+        sent = try_send(test, to, &message);
+        if (!sent) {
             backlog->items[backlog->count].to = to;
             backlog->items[backlog->count++].message = message;
-            return;
         }
     }
+    thaw(test);
 }
 
 static bool all_done(struct test *test)
@@ -311,14 +314,22 @@ static void take_and_pay(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     pay(test, fan, FAN_MESSAGES);
 }
 
+static bool has_paid(struct test *test, struct fan *fan)
+{
+    freeze(test);
+    pay(test, fan, FAN_MESSAGES);
+    bool all = fan->next >= FAN_MESSAGES && fan->tally.count >= FAN_MESSAGES;
+    thaw(test);
+    return all;
+}
+
 static void callbacks_send_in_order(struct test *test)
 {
     struct fan fan = {.owed = 3};
     test->state = &fan;
     on_tag(test, TAG, take_and_pay);
     meet(test);
-    while (fan.tally.count < FAN_MESSAGES || fan.next < FAN_MESSAGES) {
-        pay(test, &fan, FAN_MESSAGES);
+    while (!has_paid(test, &fan)) {
         pump(test);
     }
     meet(test);
@@ -326,7 +337,7 @@ static void callbacks_send_in_order(struct test *test)
 
 /* Each completion sends the next message. */
 struct relay {
-    unsigned long sent, received;
+    atomic_ulong sent, received;
 };
 
 static void send_next(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

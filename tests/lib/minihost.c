@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -52,7 +53,8 @@ struct card_request {
 struct minihost_state {
     struct common *common;
     struct minihost_options options;
-    struct card_request *requests; /* late cards; owned */
+    pthread_mutex_t lock;          /* no callback runs with it held */
+    struct card_request *requests; /* late cards; owned; guarded by the lock */
     char dir[64];
     char node_dir[96];
     char node_names[MAX_SIZE][16];
@@ -126,15 +128,19 @@ static void host_get_card(void *host_arg, const opal_proc_t *peer, const char *k
     snprintf(request->key, sizeof(request->key), "%s", key);
     request->done = done;
     request->arg = arg;
+    pthread_mutex_lock(&host->state->lock);
     request->next = host->state->requests;
     host->state->requests = request;
+    pthread_mutex_unlock(&host->state->lock);
 }
 
 int minihost_progress(struct minihost *host)
 {
     int answered = 0;
+    pthread_mutex_lock(&host->state->lock);
     struct card_request *request = host->state->requests;
     host->state->requests = NULL;
+    pthread_mutex_unlock(&host->state->lock);
     while (request) {
         struct card_request *next = request->next;
         answer_card(host, request->peer, request->key, request->done, request->arg);
@@ -428,6 +434,7 @@ bool minihost_run(const struct minihost_options *options, int (*fn)(struct minih
     static struct run run;
     memset(&run, 0, sizeof(run));
     run.state.options = *options;
+    pthread_mutex_init(&run.state.lock, NULL);
     run.fn = fn;
     run.arg = arg;
     if (options->nodes == 0) {
