@@ -1,33 +1,20 @@
 #include <config.h>
 
-#include <base/fault.h>
+#include <base/fault_rules.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { RULES_MAX = 32, POINT_BYTES = 48, DELAY_MAX_MS = 60000 };
-
-struct rule {
-    char point[POINT_BYTES];
-    struct fault fault;
-    double probability;
-    uint64_t random; /* the generator's state */
-    uint64_t after;  /* passes that still do nothing */
-};
 
 bool fault_enabled;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Guarded by lock. */
-static struct rule rules[RULES_MAX];
+static struct fault_rule rules[FAULT_RULES_MAX];
 static size_t rule_count;
 
 static struct param fault_rules = {
@@ -38,208 +25,39 @@ static struct param fault_rules = {
     .help = "Failures to cause on purpose: \"POINT:ACTION[=VALUE][:p=P][:seed=N][:after=N]; ...\".",
 };
 
-/* ---- the rules' text ---- */
-
-static int parse_errno(const char *text, int64_t *value)
+static void set_rules(const struct fault_rule *parsed, size_t count)
 {
-    if (strcmp(text, "EWOULDBLOCK") == 0) {
-        text = "EAGAIN";
-    }
-    for (int error = 1; error < 256; error++) {
-        const char *name = strerrorname_np(error);
-        if (name && strcmp(name, text) == 0) {
-            *value = error;
-            return ORTE_SUCCESS;
-        }
-    }
-    return ORTE_ERR_BAD_PARAM;
-}
-
-/* A decimal fraction from 0 to 1, whatever the locale. */
-static int parse_probability(const char *text, double *value)
-{
-    double number = 0, digit = 1;
-    bool any = false, fraction = false;
-    for (; *text; text++) {
-        if (*text == '.' && !fraction) {
-            fraction = true;
-        } else if (isdigit((unsigned char) *text)) {
-            any = true;
-            digit = fraction ? digit / 10 : 1;
-            number = fraction ? number + (*text - '0') * digit : number * 10 + (*text - '0');
-        } else {
-            return ORTE_ERR_BAD_PARAM;
-        }
-    }
-    if (!any || number > 1) {
-        return ORTE_ERR_BAD_PARAM;
-    }
-    *value = number;
-    return ORTE_SUCCESS;
-}
-
-static int parse_point(struct rule *rule, const char *text)
-{
-    size_t length = strlen(text);
-    if (length == 0 || length >= sizeof(rule->point)) {
-        return ORTE_ERR_BAD_PARAM;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (!isalnum((unsigned char) text[i]) && !strchr("._-", text[i])) {
-            return ORTE_ERR_BAD_PARAM;
-        }
-    }
-    memcpy(rule->point, text, length + 1);
-    return ORTE_SUCCESS;
-}
-
-/* value is NULL when the word has no "=". */
-static int parse_action(struct rule *rule, const char *word, const char *value)
-{
-    struct fault *fault = &rule->fault;
-    if (!value) {
-        fault->action = strcmp(word, "drop") == 0        ? FAULT_DROP
-                        : strcmp(word, "kill") == 0      ? FAULT_KILL
-                        : strcmp(word, "duplicate") == 0 ? FAULT_DUPLICATE
-                        : strcmp(word, "early") == 0     ? FAULT_EARLY
-                                                         : FAULT_NONE;
-        return fault->action ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
-    }
-    if (strcmp(word, "error") == 0) {
-        fault->action = FAULT_ERROR;
-        return parse_errno(value, &fault->value);
-    }
-    if (strcmp(word, "delay") == 0) {
-        fault->action = FAULT_DELAY;
-        return param_parse_int(value, false, 0, DELAY_MAX_MS, &fault->value);
-    }
-    if (strcmp(word, "short") == 0) {
-        fault->action = FAULT_SHORT;
-        return param_parse_int(value, true, 0, INT64_MAX, &fault->value);
-    }
-    return ORTE_ERR_BAD_PARAM;
-}
-
-static int parse_option(struct rule *rule, const char *word, const char *value)
-{
-    int64_t number;
-    if (!value) {
-        return ORTE_ERR_BAD_PARAM;
-    }
-    if (strcmp(word, "p") == 0) {
-        return parse_probability(value, &rule->probability);
-    }
-    int rc = param_parse_int(value, false, 0, INT64_MAX, &number);
-    if (rc != ORTE_SUCCESS) {
-        return rc;
-    }
-    if (strcmp(word, "seed") == 0) {
-        rule->random = (uint64_t) number;
-    } else if (strcmp(word, "after") == 0) {
-        rule->after = (uint64_t) number;
-    } else {
-        return ORTE_ERR_BAD_PARAM;
-    }
-    return ORTE_SUCCESS;
-}
-
-/* Cuts text, which is one rule. */
-static int parse_rule(struct rule *rule, char *text)
-{
-    *rule = (struct rule){.probability = 1, .random = 1};
-    for (int field = 0; text; field++) {
-        char *word = strsep(&text, ":");
-        char *value = field > 0 ? strchr(word, '=') : NULL;
-        if (value) {
-            *value++ = '\0';
-        }
-        int rc = field == 0   ? parse_point(rule, word)
-                 : field == 1 ? parse_action(rule, word, value)
-                              : parse_option(rule, word, value);
-        if (rc != ORTE_SUCCESS) {
-            return rc;
-        }
-    }
-    return rule->fault.action ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
-}
-
-static char *trim(char *text)
-{
-    text += strspn(text, " \t\n");
-    size_t length = strlen(text);
-    while (length > 0 && strchr(" \t\n", text[length - 1])) {
-        text[--length] = '\0';
-    }
-    return text;
-}
-
-/* Cuts text; bad (of size bytes) gets the rule at fault. */
-static int parse_rules(char *text, struct rule *list, size_t *count, char *bad, size_t size)
-{
-    size_t used = 0;
-    while (text) {
-        char *one = trim(strsep(&text, ";"));
-        if (!*one) {
-            continue;
-        }
-        snprintf(bad, size, "%s", one);
-        if (used == RULES_MAX) {
-            return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-        }
-        int rc = parse_rule(&list[used], one);
-        if (rc != ORTE_SUCCESS) {
-            return ORTE_ERR_BAD_PARAM;
-        }
-        used++;
-    }
-    *count = used;
-    return ORTE_SUCCESS;
-}
-
-static int set_rules(const char *text, char *bad, size_t size)
-{
-    struct rule parsed[RULES_MAX] = {{.after = 0}};
-    size_t count = 0;
-    if (text) {
-        char *copy = strdup(text);
-        if (!copy) {
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
-        int rc = parse_rules(copy, parsed, &count, bad, size);
-        free(copy);
-        if (rc != ORTE_SUCCESS) {
-            return rc;
-        }
-    }
     pthread_mutex_lock(&lock);
     memcpy(rules, parsed, count * sizeof(*rules));
     rule_count = count;
     __atomic_store_n(&fault_enabled, count > 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
-    return ORTE_SUCCESS;
 }
 
 int fault_set(const char *text)
 {
-    char bad[128];
-    return set_rules(text, bad, sizeof(bad));
+    struct fault_rule parsed[FAULT_RULES_MAX] = {{.after = 0}};
+    char reason[512];
+    size_t count = 0;
+    int status = text ? fault_rules_parse(text, parsed, &count, reason, sizeof(reason)) : 0;
+    if (status == ORTE_SUCCESS) {
+        set_rules(parsed, count);
+    }
+    return status;
 }
 
-int fault_open(void)
+int fault_open(char *reason, size_t size)
 {
-    char bad[128] = "";
-    const char *text = param_string(&fault_rules);
-    if (!*text) {
-        return ORTE_SUCCESS;
+    struct fault_rule parsed[FAULT_RULES_MAX];
+    size_t count = 0;
+    int status = fault_rules_parse(param_string(&fault_rules), parsed, &count, reason, size);
+    if (status == ORTE_SUCCESS) {
+        status = fault_rules_check(parsed, count, reason, size);
     }
-    int rc = set_rules(text, bad, sizeof(bad));
-    if (rc == ORTE_ERR_VALUE_OUT_OF_BOUNDS) {
-        log_error(LOG_BASE, "parameter fault: more than %d rules", RULES_MAX);
-        rc = ORTE_ERR_BAD_PARAM;
-    } else if (rc == ORTE_ERR_BAD_PARAM) {
-        log_error(LOG_BASE, "parameter fault: bad rule \"%s\"", bad);
+    if (status == ORTE_SUCCESS && count > 0) {
+        set_rules(parsed, count);
     }
-    return rc;
+    return status;
 }
 
 /* ---- a pass ---- */
@@ -254,7 +72,7 @@ static double next_random(uint64_t *state)
     return (double) (z >> 11) / (double) (UINT64_C(1) << 53);
 }
 
-static bool rule_fires_locked(struct rule *rule)
+static bool rule_fires_locked(struct fault_rule *rule)
 {
     if (rule->after > 0) {
         rule->after--;

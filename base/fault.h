@@ -30,9 +30,10 @@ struct fault {
 
 extern bool fault_enabled; /* some point is named; set by fault_open */
 
-/* Reads the parameter "fault". An error in it is logged and returned as ORTE_ERR_BAD_PARAM. */
-int fault_open(void);
-/* For tests: sets the rules from a text instead; NULL removes them. */
+/* Reads the parameter "fault". An error in it, such as a point that base/fault_points.h does not
+ * have, is ORTE_ERR_BAD_PARAM with the reason. */
+int fault_open(char *reason, size_t size) KEEL_MUST_CHECK;
+/* For tests: sets the rules from a text instead, whose points may be any; NULL removes them. */
 int fault_set(const char *rules) KEEL_MUST_CHECK;
 struct fault fault_draw(const char *point);
 struct fault fault_draw_unslept(const char *point);

@@ -380,12 +380,10 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
     }
     log_open();
     log_set_identity(keel->self.node, ORTE_NAME_PRINT(&keel->self.name));
-    status = fault_open();
-    if (status != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "the parameter fault is wrong");
-        return status;
+    status = fault_open(reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = loop_create(&keel->loop);
     }
-    status = loop_create(&keel->loop);
     if (status != ORTE_SUCCESS) {
         return status;
     }

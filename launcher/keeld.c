@@ -276,7 +276,7 @@ int main(void)
     if (status == ORTE_SUCCESS) {
         take_settings(keeld.home.settings);
         log_open();
-        status = fault_open();
+        status = fault_open(reason, sizeof(reason));
     }
     if (status == ORTE_SUCCESS) {
         status = loop_create(&keeld.loop);

@@ -112,8 +112,8 @@ int main(int argc, char **argv)
         break;
     }
     log_open();
-    if (fault_open() != ORTE_SUCCESS) {
-        exit_code = complain(EXIT_USAGE, "the parameter fault is wrong", NULL);
+    if (fault_open(reason, sizeof(reason)) != ORTE_SUCCESS) {
+        exit_code = complain(EXIT_USAGE, reason, NULL);
         shepherd_end(shepherd);
     } else if (make_folders_absolute(&request) != ORTE_SUCCESS) {
         exit_code = complain(EXIT_RUNTIME, "the current folder is gone", NULL);

@@ -266,9 +266,9 @@ static int run_case(struct minihost *host, void *arg)
     const char *checked = getenv("KEEL_MCA_btl_check");
     test.checked = checked && strcmp(checked, "1") == 0;
     must(&test, param_override("btl", job->module) == ORTE_SUCCESS);
-    must(&test, fault_open() == ORTE_SUCCESS);
-    char reason[256] = "";
-    if (btl_open(&minihost_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
+    char reason[512] = "";
+    if (fault_open(reason, sizeof(reason)) != ORTE_SUCCESS ||
+        btl_open(&minihost_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
         minihost_fail(host, "%s", reason);
     }
     size_t count;

@@ -49,9 +49,12 @@ run_limited 5 "$keelrun" "$(printf -- '--\033[31mred')" true
 is "a control character in an argument" 2 "$code"
 ok "no control character is repeated" not grep -q "$(printf '\033')" "$work/err"
 
-run_limited 5 "$keelrun" --mca fault nonsense true
-is "a fault rule that makes no sense: exit code" 2 "$code"
+refused --mca fault nonsense true
 like "a fault rule that makes no sense is shown" "$work/err" 'bad rule "nonsense"'
+refused --mca fault oob.sned:drop true
+like "a fault point that is not there: those near it" "$work/err" 'point oob.sned: .* oob.recv, oob.send'
+refused --mca fault 'btl.tcp.send:short=1;btl.sm.send:short=9' true
+like "an action that a fault point does not know" "$work/err" 'point btl.sm.send: it does not know short'
 
 run_limited 20 "$keelrun" -n 1 echo "$(printf 'x%.0s' {1..100000})"
 is "a long argument: exit code" 0 "$code"
@@ -124,6 +127,9 @@ run_limited 10 env KEEL_MCA_btl=nonsense "$helpers/member" leave
 is "a component that is not there" 77 "$code"
 run_limited 10 env KEEL_MCA_fault=nonsense "$helpers/member" leave
 is "a fault that makes no sense" 77 "$code"
+run_limited 10 env KEEL_MCA_fault=btl.tcp.sent:drop "$helpers/member" leave
+is "a fault point that is not there" 77 "$code"
+like "a fault point that is not there is named" "$work/err" 'keel_init: parameter fault: point btl.tcp.sent: '
 run_limited 10 env KEEL_RANK=5 KEEL_SIZE=3 KEEL_JOB=x "$helpers/member" leave
 is "without KEEL_DAEMON the rest means nothing" "0 rank 0 of 1" "$code $(cat "$work/out")"
 

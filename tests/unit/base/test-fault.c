@@ -1,8 +1,8 @@
 #include <config.h>
 
 #include <base/clock.h>
-#include <base/fault.h>
-#include <base/log.h>
+#include <base/fault_points.h>
+#include <base/fault_rules.h>
 #include <base/param.h>
 #include <errno.h>
 #include <signal.h>
@@ -178,42 +178,90 @@ START_TEST(rules_are_bounded)
     for (int i = 0; i < 33; i++) {
         strcat(rules, "x:drop;");
     }
-    ck_assert_int_eq(fault_set(rules), ORTE_ERR_VALUE_OUT_OF_BOUNDS);
+    ck_assert_int_eq(fault_set(rules), ORTE_ERR_BAD_PARAM);
     rules[strlen(rules) - strlen("x:drop;")] = '\0';
     ck_assert_int_eq(fault_set(rules), ORTE_SUCCESS);
 }
 END_TEST
 
-static char logged[256];
-
-static void remember(void *arg, enum log_level level, const char *line)
-{
-    (void) arg;
-    (void) level;
-    strncpy(logged, line, sizeof(logged) - 1);
-}
-
 START_TEST(rules_come_from_the_parameter)
 {
+    char reason[512] = "";
     param_set_files(NULL, NULL);
-    setenv("KEEL_MCA_fault", "oob.send:error=ECONNRESET", 1);
-    ck_assert_int_eq(fault_open(), ORTE_SUCCESS);
+    setenv("KEEL_MCA_fault", "oob.send:error=ECONNRESET; btl.any.put:early", 1);
+    ck_assert_int_eq(fault_open(reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_str_eq(reason, "");
     ck_assert_int_eq(pass("oob.send").value, ECONNRESET);
 }
 END_TEST
 
-START_TEST(an_error_in_the_parameter_is_logged)
+START_TEST(an_error_in_the_parameter_has_a_reason)
 {
+    char reason[512] = "";
     param_set_files(NULL, NULL);
-    setenv("KEEL_MCA_fault", "a:drop; oob.send:eror=1", 1);
-    log_set_sink(remember, NULL);
-    ck_assert_int_eq(fault_open(), ORTE_ERR_BAD_PARAM);
-    ck_assert_ptr_nonnull(strstr(logged, "oob.send:eror=1"));
+    setenv("KEEL_MCA_fault", "oob.recv:short=1;oob.sned:drop", 1);
+    ck_assert_int_eq(fault_open(reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+    ck_assert_msg(strstr(reason, "point oob.sned") != NULL, "%s", reason);
     ck_assert(!fault_enabled);
+}
+END_TEST
+
+START_TEST(reasons_name_what_is_wrong_and_what_is_there)
+{
+    static const struct {
+        const char *rules, *words[3];
+    } table[] = {
+        {"btl.tcp.send:short=9; oob.send:eror=1",
+         {"bad rule \"oob.send:eror=1\"", "error=, drop, delay=, short="}},
+        {"nonsense", {"bad rule \"nonsense\"", "an action has to follow"}},
+        {":drop", {"bad rule \":drop\"", "name of a point"}},
+        {"oob.send:error=ENOSUCH", {"error= wants an errno's name"}},
+        {"oob.send:error", {"error= wants an errno's name"}},
+        {"oob.send:delay=60001", {"delay= wants milliseconds, 0 to 60000"}},
+        {"rml.frame:drop=1", {"drop has no value"}},
+        {"rml.frame:drop:p=1.5", {"p=1.5: p= from 0 to 1 is wanted"}},
+        {"rml.frame:drop:after=-1", {"after=-1: a whole number is wanted"}},
+        {"rml.frame:drop:often=2", {"often=2: p=, seed= or after= is wanted"}},
+        {"oob.sned:drop", {"point oob.sned", "oob.accept, oob.connect, oob.recv, oob.send"}},
+        {"btl.tcp.sned:drop", {"no such point; there are btl.tcp.connect, btl.tcp.recv"}},
+        {"btl.tpc.send:drop", {"there are btl.any.alloc, ", "btl.sm.cma, ", "btl.tcp.send"}},
+        {"send:drop", {"points begin with btl.any., btl.ofi., btl.sm., btl.tcp., launcher., oob."}},
+        {"oob.send:drop", {"does not know drop; it knows error=, delay=, short=, kill"}},
+        {"rml.frame:drop; launcher.spawn:early", {"point launcher.spawn", "does not know early"}},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        struct fault_rule rules[FAULT_RULES_MAX];
+        size_t count;
+        char reason[512] = "";
+        int status = fault_rules_parse(table[i].rules, rules, &count, reason, sizeof(reason));
+        if (status == ORTE_SUCCESS) {
+            status = fault_rules_check(rules, count, reason, sizeof(reason));
+        }
+        ck_assert_int_eq(status, ORTE_ERR_BAD_PARAM);
+        ck_assert_ptr_eq(strstr(reason, "parameter fault: "), reason);
+        for (size_t w = 0; w < 3 && table[i].words[w]; w++) {
+            ck_assert_msg(strstr(reason, table[i].words[w]) != NULL, "%s", reason);
+        }
+    }
+}
+END_TEST
+
+START_TEST(points_are_found)
+{
+    char text[600];
+    fault_points_near("btl.x", text, sizeof(text));
+    ck_assert_uint_lt(strlen(text), sizeof(text) - 1); /* none is cut off */
+    ck_assert_ptr_null(fault_point_find("btl"));
+    ck_assert_ptr_null(fault_point_find(""));
+    const struct fault_point *point = fault_point_find("btl.any.register");
+    ck_assert_ptr_nonnull(point);
+    ck_assert(fault_point_knows(point, FAULT_ERROR) && fault_point_knows(point, FAULT_DELAY) &&
+              fault_point_knows(point, FAULT_KILL) && !fault_point_knows(point, FAULT_DROP));
 }
 END_TEST
 
 UNIT_MAIN("fault", unnamed_points_do_nothing, actions_carry_values, probability_follows_the_seed,
           some_points_delay_by_themselves, names_are_found_by_their_beginning, after_lets_passes_go,
           kill_ends_the_process, bad_rules_change_nothing, rules_are_bounded,
-          rules_come_from_the_parameter, an_error_in_the_parameter_is_logged)
+          rules_come_from_the_parameter, an_error_in_the_parameter_has_a_reason,
+          reasons_name_what_is_wrong_and_what_is_there, points_are_found)
