@@ -19,19 +19,6 @@ struct atomic {
     uint64_t value; /* of ATOMIC_CSWAP; else 0 */
 };
 
-/* What btl_atomic_op, btl_atomic_fop and btl_atomic_cswap are called with, in one. */
-struct atomic_call {
-    struct atomic atomic;
-    void *local_address; /* where what was there before goes; NULL: nowhere */
-    mca_btl_base_registration_handle_t *local_handle;
-    uint64_t remote_address;
-    mca_btl_base_registration_handle_t *remote_handle;
-    int order;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext;
-    void *cbdata;
-};
-
 /* Whether there is such an operation, and the address is aligned. */
 bool atomic_is_valid(const struct atomic *atomic, uint64_t address);
 /* Applies a valid one, ordered against all others; returns what was there before. */

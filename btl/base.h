@@ -6,7 +6,7 @@
 #ifndef BTL_BASE_H
 #define BTL_BASE_H
 
-#include <btl/atomic.h>
+#include <btl/call.h>
 #include <keel/btl_ext.h>
 #include <keel/host.h>
 

@@ -19,17 +19,11 @@ struct am_op {
     bool started;        /* the first request was made: matters for size 0 */
     unsigned unanswered; /* requests */
     unsigned sends;      /* descriptors with the module */
-    int order;
     int status;
-    size_t size, requested, answered; /* bytes */
-    uint64_t remote_address;
-    struct region_handle handle;
+    size_t requested, answered; /* bytes */
+    struct rdma_call call;
+    struct region_handle handle; /* a copy of call's remote one */
     struct atomic atomic;
-    unsigned char *local; /* may be NULL for an atomic */
-    mca_btl_base_registration_handle_t *local_handle;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext;
-    void *cbdata;
 };
 
 /* A reply that found no room; answers request. */
@@ -119,7 +113,7 @@ static struct am_op *op_take(struct rdma_am *am)
 /* Frees the operation and calls back, when it is over. */
 static void op_settle(struct rdma_am *am, struct am_op *op)
 {
-    bool all_requested = op->started && op->requested == op->size;
+    bool all_requested = op->started && op->requested == op->call.size;
     if (op->sends > 0 || op->unanswered > 0 || (!all_requested && op->status == OPAL_SUCCESS)) {
         return;
     }
@@ -128,12 +122,11 @@ static void op_settle(struct rdma_am *am, struct am_op *op)
     list_append(&am->free_ops, &op->link);
     op->generation++;
     am->live_ops--;
-    if (done.status == OPAL_SUCCESS && done.answered != done.size) {
+    if (done.status == OPAL_SUCCESS && done.answered != done.call.size) {
         done.status = OPAL_ERROR; /* the target answered for less than was asked */
     }
-    if (done.cbfunc) {
-        done.cbfunc(am->config.module, done.peer->known_as, done.local, done.local_handle,
-                    done.cbcontext, done.cbdata, done.status);
+    if (done.call.cbfunc) {
+        rdma_call_back(&done.call, am->config.module, done.peer->known_as, done.status);
     } else {
         rdma_am_lose(done.peer, done.status);
     }
@@ -184,6 +177,11 @@ static void chunk_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoi
     op_settle(am, op);
 }
 
+static unsigned char *local_at(const struct am_op *op, size_t offset)
+{
+    return (unsigned char *) op->call.local_address + offset;
+}
+
 /* A descriptor with room for the header, and for a put the next bytes; *size tells how many. */
 static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op *op, size_t *size)
 {
@@ -192,15 +190,16 @@ static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op
     struct mca_btl_base_endpoint_t *endpoint = op->peer->endpoint;
     size_t header = rdma_am_frame_bytes(op->kind);
     size_t most = module->btl_max_send_size - header;
-    size_t left = op->size - op->requested;
+    size_t left = op->call.size - op->requested;
+    uint8_t order = (uint8_t) op->call.order;
     *size = left < most ? left : most;
     if (op->kind != RDMA_AM_PUT || left == 0) {
-        return module->btl_alloc(module, endpoint, (uint8_t) op->order, header, flags);
+        return module->btl_alloc(module, endpoint, order, header, flags);
     }
     opal_convertor_t convertor;
-    opal_convertor_prepare(&convertor, op->local + op->requested, left);
+    opal_convertor_prepare(&convertor, local_at(op, op->requested), left);
     mca_btl_base_descriptor_t *descriptor = module->btl_prepare_src(
-        module, endpoint, &convertor, (uint8_t) op->order, RDMA_AM_REQUEST_BYTES, size, flags);
+        module, endpoint, &convertor, order, RDMA_AM_REQUEST_BYTES, size, flags);
     if (descriptor && *size == 0) {
         module->btl_free(module, descriptor);
         return NULL;
@@ -217,8 +216,8 @@ static void chunk_encode(const struct am_op *op, mca_btl_base_descriptor_t *desc
         .op_generation = op->generation,
         .offset = op->requested,
         .size = size,
-        .address = op->remote_address,
-        .total = op->size,
+        .address = op->call.remote_address,
+        .total = op->call.size,
         .region_index = op->handle.index,
         .region_generation = op->handle.generation,
         .atomic = op->atomic,
@@ -261,7 +260,7 @@ static int op_request(struct rdma_am *am, struct am_op *op)
     op->unanswered++;
     op->sends++;
     peer->unanswered++;
-    if (op->requested == op->size) {
+    if (op->requested == op->call.size) {
         list_remove(&op->link);
         list_append(&peer->waiting, &op->link);
     }
@@ -455,86 +454,44 @@ int rdma_am_lost(struct rdma_am_peer *peer)
     return lost;
 }
 
-static int op_start(struct rdma_am *am, const struct am_op *wanted,
-                    mca_btl_base_registration_handle_t *remote_handle)
+static int op_start(struct rdma_am *am, struct rdma_am_peer *peer, enum rdma_am_kind kind,
+                    const struct rdma_call *call, const struct atomic *atomic)
 {
-    if (!remote_handle) {
+    if (!call->remote_handle) {
         return OPAL_ERR_BAD_PARAM;
     }
     struct am_op *op = op_take(am);
     if (!op) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    uint32_t index = op->index, generation = op->generation;
-    *op = *wanted;
-    op->index = index;
-    op->generation = generation;
-    memcpy(&op->handle, remote_handle, sizeof(op->handle));
-    list_init(&op->link);
-    list_append(&op->peer->requesting, &op->link);
-    peer_pump(am, op->peer);
+    op->peer = peer;
+    op->kind = kind;
+    op->call = *call;
+    memcpy(&op->handle, call->remote_handle, sizeof(op->handle)); /* at any alignment */
+    if (atomic) {
+        op->atomic = *atomic;
+    }
+    list_append(&peer->requesting, &op->link);
+    peer_pump(am, peer);
     return OPAL_SUCCESS;
 }
 
-int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, void *local_address,
-                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-                mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
-                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call)
 {
-    struct am_op op = {
-        .peer = peer,
-        .kind = RDMA_AM_PUT,
-        .order = order,
-        .size = size,
-        .remote_address = remote_address,
-        .local = local_address,
-        .local_handle = local_handle,
-        .cbfunc = cbfunc,
-        .cbcontext = cbcontext,
-        .cbdata = cbdata,
-    };
-    return op_start(am, &op, remote_handle);
+    return op_start(am, peer, RDMA_AM_PUT, call, NULL);
 }
 
-int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, void *local_address,
-                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-                mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
-                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call)
 {
-    struct am_op op = {
-        .peer = peer,
-        .kind = RDMA_AM_GET,
-        .order = order,
-        .size = size,
-        .remote_address = remote_address,
-        .local = local_address,
-        .local_handle = local_handle,
-        .cbfunc = cbfunc,
-        .cbcontext = cbcontext,
-        .cbdata = cbdata,
-    };
-    return op_start(am, &op, remote_handle);
+    return op_start(am, peer, RDMA_AM_GET, call, NULL);
 }
 
 int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct atomic_call *call)
 {
-    if (!atomic_is_valid(&call->atomic, call->remote_address)) {
+    if (!atomic_is_valid(&call->atomic, call->rdma.remote_address)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    struct am_op op = {
-        .peer = peer,
-        .kind = RDMA_AM_ATOMIC,
-        .order = call->order,
-        .size = ATOMIC_BYTES,
-        .remote_address = call->remote_address,
-        .atomic = call->atomic,
-        .local = call->local_address,
-        .local_handle = call->local_handle,
-        .cbfunc = call->cbfunc,
-        .cbcontext = call->cbcontext,
-        .cbdata = call->cbdata,
-    };
-    return op_start(am, &op, call->remote_handle);
+    return op_start(am, peer, RDMA_AM_ATOMIC, &call->rdma, &call->atomic);
 }
 
 /* Copies what follows the header in the segments. */
@@ -598,11 +555,11 @@ static void take_payload(const struct am_op *op, const mca_btl_base_segment_t *s
 {
     unsigned char word[ATOMIC_BYTES];
     if (op->kind != RDMA_AM_ATOMIC) {
-        copy_payload(op->local + op->answered, segments, count, RDMA_AM_REPLY_BYTES);
-    } else if (op->local) {
+        copy_payload(local_at(op, op->answered), segments, count, RDMA_AM_REPLY_BYTES);
+    } else if (op->call.local_address) {
         copy_payload(word, segments, count, RDMA_AM_REPLY_BYTES);
         uint64_t before = get_le64(word);
-        memcpy(op->local, &before, sizeof(before));
+        memcpy(op->call.local_address, &before, sizeof(before));
     }
 }
 

@@ -13,7 +13,7 @@
 #define BTL_RDMA_AM_H
 
 #include <base/list.h>
-#include <btl/atomic.h>
+#include <btl/call.h>
 #include <btl/region.h>
 
 #define RDMA_AM_WINDOW 32
@@ -53,14 +53,8 @@ void rdma_am_peer_init(struct rdma_am_peer *peer, struct mca_btl_base_endpoint_t
 void rdma_am_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status);
 
 /* As btl_put and btl_get. */
-int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, void *local_address,
-                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-                mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
-                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
-int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, void *local_address,
-                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-                mca_btl_base_registration_handle_t *remote_handle, size_t size, int order,
-                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call);
+int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call);
 /* As the module's three calls, but never 1. */
 int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct atomic_call *call);
 /* Handles a frame. BAD_PARAM: it breaks the protocol, and the module should drop the peer. */

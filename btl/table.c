@@ -86,10 +86,9 @@ int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endp
                   mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                   mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct atomic_call call = {{op, operand, 0}, NULL,          NULL,
-                               remote_address,   remote_handle, order,
-                               cbfunc,           cbcontext,     cbdata};
-    (void) flags;
+    struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle, ATOMIC_BYTES,
+                                        flags, order, cbfunc, cbcontext, cbdata},
+                               .atomic = {op, operand, 0}};
     return atomic(module, endpoint, &call);
 }
 
@@ -100,10 +99,9 @@ int btl_atomic_fop(struct mca_btl_base_module_t *module, struct mca_btl_base_end
                    mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                    mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct atomic_call call = {{op, operand, 0}, local_address, local_handle,
-                               remote_address,   remote_handle, order,
-                               cbfunc,           cbcontext,     cbdata};
-    (void) flags;
+    struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
+                                        ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
+                               .atomic = {op, operand, 0}};
     return atomic(module, endpoint, &call);
 }
 
@@ -114,15 +112,8 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *module, struct mca_btl_base_e
                      uint64_t value, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
                      void *cbcontext, void *cbdata)
 {
-    struct atomic_call call = {{ATOMIC_CSWAP, compare, value},
-                               local_address,
-                               local_handle,
-                               remote_address,
-                               remote_handle,
-                               order,
-                               cbfunc,
-                               cbcontext,
-                               cbdata};
-    (void) flags;
+    struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
+                                        ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
+                               .atomic = {ATOMIC_CSWAP, compare, value}};
     return atomic(module, endpoint, &call);
 }

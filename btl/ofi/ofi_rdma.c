@@ -88,12 +88,12 @@ int ofi_put(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_addr
     int status;
     struct ofi_peer *peer = prepare(ofi, endpoint, remote_handle, &rdma, &status);
 
-    (void) flags;
     if (!peer || try_native(ofi, peer, &rdma, &status)) {
         return status;
     }
-    return rdma_am_put(ofi->am, &peer->am, local_address, remote_address, local_handle,
-                       remote_handle, size, order, cbfunc, cbcontext, cbdata);
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
+    return rdma_am_put(ofi->am, &peer->am, &call);
 }
 
 int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_address,
@@ -112,36 +112,36 @@ int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_addr
     int status;
     struct ofi_peer *peer = prepare(ofi, endpoint, remote_handle, &rdma, &status);
 
-    (void) flags;
     if (!peer || try_native(ofi, peer, &rdma, &status)) {
         return status;
     }
-    return rdma_am_get(ofi->am, &peer->am, local_address, remote_address, local_handle,
-                       remote_handle, size, order, cbfunc, cbcontext, cbdata);
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
+    return rdma_am_get(ofi->am, &peer->am, &call);
 }
 
 int btl_ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
                    const struct atomic_call *call)
 {
     struct ofi_module *ofi = ofi_of(btl);
-    struct ofi_rdma rdma = {.local = call->local_address,
-                            .local_handle = call->local_handle,
-                            .remote = call->remote_address,
+    struct ofi_rdma rdma = {.local = call->rdma.local_address,
+                            .local_handle = call->rdma.local_handle,
+                            .remote = call->rdma.remote_address,
                             .size = ATOMIC_BYTES,
                             .atomic = &call->atomic,
-                            .cbfunc = call->cbfunc,
-                            .cbcontext = call->cbcontext,
-                            .cbdata = call->cbdata};
+                            .cbfunc = call->rdma.cbfunc,
+                            .cbcontext = call->rdma.cbcontext,
+                            .cbdata = call->rdma.cbdata};
     int status;
 
-    if (!call->remote_handle || !atomic_is_valid(&call->atomic, call->remote_address)) {
+    if (!call->rdma.remote_handle || !atomic_is_valid(&call->atomic, call->rdma.remote_address)) {
         return OPAL_ERR_BAD_PARAM;
     }
     struct ofi_peer *peer = rdma_peer(ofi, endpoint, &status);
     if (!peer) {
         return status;
     }
-    handle_read(ofi, &rdma.handle, call->remote_handle);
+    handle_read(ofi, &rdma.handle, call->rdma.remote_handle);
     return try_native(ofi, peer, &rdma, &status) ? status
                                                  : rdma_am_atomic(ofi->am, &peer->am, call);
 }

@@ -5,7 +5,6 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <base/sock.h>
-#include <btl/atomic.h>
 #include <btl/base.h>
 #include <btl/desc.h>
 #include <btl/region.h>
@@ -42,12 +41,8 @@ struct self_op {
     struct mca_btl_base_endpoint_t *endpoint;
     mca_btl_base_descriptor_t *descriptor; /* NULL: a put or get, whose copy is done */
     mca_btl_base_tag_t tag;
-    void *local_address;
-    struct mca_btl_base_registration_handle_t *local_handle;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext;
-    void *cbdata;
-    int status;
+    struct rdma_call call;
+    int status; /* what the copy came to */
 };
 
 struct self_module {
@@ -101,8 +96,8 @@ static void op_finish(struct self_module *self, struct self_op *op, int status)
     mca_btl_base_descriptor_t *descriptor = done.descriptor;
     self->depth++;
     if (!descriptor) {
-        done.cbfunc(&self->super, done.endpoint, done.local_address, done.local_handle,
-                    done.cbcontext, done.cbdata, status == OPAL_SUCCESS ? done.status : status);
+        rdma_call_back(&done.call, &self->super, done.endpoint,
+                       status == OPAL_SUCCESS ? done.status : status);
     } else {
         if (status == OPAL_SUCCESS) {
             btl_deliver(&self->super, done.endpoint, done.tag, descriptor->des_segments,
@@ -218,15 +213,6 @@ static int self_deregister_mem(mca_btl_base_module_t *btl,
     return region_remove(self_of(btl)->regions, handle);
 }
 
-struct rdma_args {
-    struct mca_btl_base_endpoint_t *endpoint;
-    void *local_address;
-    struct mca_btl_base_registration_handle_t *local_handle;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext;
-    void *cbdata;
-};
-
 /* Keeps the first error that nobody was called back with, for flush. */
 static void lose(struct self_module *self, int status)
 {
@@ -236,20 +222,15 @@ static void lose(struct self_module *self, int status)
 }
 
 /* Calls back now, or from progress when the calls are nested too deep. */
-static int rdma_complete(struct self_module *self, const struct rdma_args *args,
-                         struct self_op *later, int status)
+static int rdma_complete(struct self_module *self, struct mca_btl_base_endpoint_t *endpoint,
+                         const struct rdma_call *call, struct self_op *later, int status)
 {
     if (later) {
-        later->local_address = args->local_address;
-        later->local_handle = args->local_handle;
-        later->cbfunc = args->cbfunc;
-        later->cbcontext = args->cbcontext;
-        later->cbdata = args->cbdata;
+        later->call = *call;
         later->status = status;
-    } else if (args->cbfunc) {
+    } else if (call->cbfunc) {
         self->depth++;
-        args->cbfunc(&self->super, args->endpoint, args->local_address, args->local_handle,
-                     args->cbcontext, args->cbdata, status);
+        rdma_call_back(call, &self->super, endpoint, status);
         self->depth--;
     } else {
         lose(self, status);
@@ -257,28 +238,27 @@ static int rdma_complete(struct self_module *self, const struct rdma_args *args,
     return OPAL_SUCCESS;
 }
 
-static int self_rdma(struct self_module *self, const struct rdma_args *args,
-                     uint64_t remote_address,
-                     struct mca_btl_base_registration_handle_t *remote_handle, size_t size,
-                     uint32_t right)
+static int self_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     const struct rdma_call *call, uint32_t right)
 {
-    if (!remote_handle) {
+    struct self_module *self = self_of(btl);
+    if (!call->remote_handle) {
         return OPAL_ERR_BAD_PARAM;
     }
     struct self_op *later = NULL;
-    if (args->cbfunc && self->depth >= MAX_DEPTH && !(later = op_queue(self, args->endpoint))) {
+    if (call->cbfunc && self->depth >= MAX_DEPTH && !(later = op_queue(self, endpoint))) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     struct region_handle handle; /* the caller's copy may lie at any alignment */
-    memcpy(&handle, remote_handle, sizeof(handle));
+    memcpy(&handle, call->remote_handle, sizeof(handle));
     int status;
-    void *remote =
-        region_access(self->regions, &handle, args->endpoint, remote_address, size, right, &status);
-    if (remote && size > 0) {
+    void *remote = region_access(self->regions, &handle, endpoint, call->remote_address, call->size,
+                                 right, &status);
+    if (remote && call->size > 0) {
         bool put = right == MCA_BTL_REG_FLAG_REMOTE_WRITE;
-        memmove(put ? remote : args->local_address, put ? args->local_address : remote, size);
+        memmove(put ? remote : call->local_address, put ? call->local_address : remote, call->size);
     }
-    return rdma_complete(self, args, later, status);
+    return rdma_complete(self, endpoint, call, later, status);
 }
 
 static int self_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -288,10 +268,9 @@ static int self_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                     int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
                     void *cbdata)
 {
-    (void) flags, (void) order;
-    struct rdma_args args = {endpoint, local_address, local_handle, cbfunc, cbcontext, cbdata};
-    return self_rdma(self_of(btl), &args, remote_address, remote_handle, size,
-                     MCA_BTL_REG_FLAG_REMOTE_WRITE);
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
+    return self_rdma(btl, endpoint, &call, MCA_BTL_REG_FLAG_REMOTE_WRITE);
 }
 
 static int self_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -301,10 +280,9 @@ static int self_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                     int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
                     void *cbdata)
 {
-    (void) flags, (void) order;
-    struct rdma_args args = {endpoint, local_address, local_handle, cbfunc, cbcontext, cbdata};
-    return self_rdma(self_of(btl), &args, remote_address, remote_handle, size,
-                     MCA_BTL_REG_FLAG_REMOTE_READ);
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
+    return self_rdma(btl, endpoint, &call, MCA_BTL_REG_FLAG_REMOTE_READ);
 }
 
 /* Done inside the call, so there is never a callback. */
@@ -312,20 +290,21 @@ int btl_self_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                     const struct atomic_call *call)
 {
     struct self_module *self = self_of(btl);
-    if (!call->remote_handle || !atomic_is_valid(&call->atomic, call->remote_address)) {
+    const struct rdma_call *rdma = &call->rdma;
+    if (!rdma->remote_handle || !atomic_is_valid(&call->atomic, rdma->remote_address)) {
         return OPAL_ERR_BAD_PARAM;
     }
     struct region_handle handle;
-    memcpy(&handle, call->remote_handle, sizeof(handle));
+    memcpy(&handle, rdma->remote_handle, sizeof(handle));
     int status;
-    void *word = region_access(self->regions, &handle, endpoint, call->remote_address, ATOMIC_BYTES,
+    void *word = region_access(self->regions, &handle, endpoint, rdma->remote_address, ATOMIC_BYTES,
                                MCA_BTL_REG_FLAG_REMOTE_ATOMIC, &status);
     if (!word) {
         return status;
     }
     uint64_t before = atomic_apply(word, &call->atomic);
-    if (call->local_address) {
-        memcpy(call->local_address, &before, sizeof(before));
+    if (rdma->local_address) {
+        memcpy(rdma->local_address, &before, sizeof(before));
     }
     return 1;
 }

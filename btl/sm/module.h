@@ -83,11 +83,7 @@ struct mca_btl_base_endpoint_t {
 struct sm_op {
     struct list link;
     struct mca_btl_base_endpoint_t *endpoint;
-    void *local_address;
-    mca_btl_base_registration_handle_t *local_handle;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext;
-    void *cbdata;
+    struct rdma_call call;
     int status;
 };
 

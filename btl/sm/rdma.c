@@ -52,32 +52,26 @@ static bool cma_works(struct mca_btl_base_endpoint_t *endpoint)
     return endpoint->cma == SM_CMA_WORKS;
 }
 
-/* One put or get, as its caller described it. */
+/* One put or get. */
 struct access {
     struct mca_btl_base_endpoint_t *endpoint;
     bool put;
-    void *local;
-    uint64_t remote;
-    mca_btl_base_registration_handle_t *local_handle;
-    struct region_handle remote_handle;
-    size_t size;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext;
-    void *cbdata;
+    const struct rdma_call *call;
+    struct region_handle handle; /* a copy of call's remote one, which may lie at any alignment */
 };
 
 static int check(struct sm_module *module, const struct access *access)
 {
     struct sm_peer *peer = access->endpoint->peer;
     uint64_t offset = peer->layout.start[SM_AREA_REGIONS] +
-                      (uint64_t) access->remote_handle.index * sizeof(struct sm_region);
+                      (uint64_t) access->handle.index * sizeof(struct sm_region);
     const struct sm_region *region =
         sm_peer_span(peer, SM_AREA_REGIONS, offset, sizeof(struct sm_region));
     if (!region) {
         return OPAL_ERR_PERM;
     }
     return sm_region_check(
-        region, &access->remote_handle, &module->me, access->remote, access->size,
+        region, &access->handle, &module->me, access->call->remote_address, access->call->size,
         access->put ? MCA_BTL_REG_FLAG_REMOTE_WRITE : MCA_BTL_REG_FLAG_REMOTE_READ);
 }
 
@@ -85,12 +79,13 @@ static int check(struct sm_module *module, const struct access *access)
 static int copy(struct sm_module *module, const struct access *access)
 {
     struct mca_btl_base_endpoint_t *endpoint = access->endpoint;
+    const struct rdma_call *call = access->call;
     int status = check(module, access);
-    if (status != OPAL_SUCCESS || access->size == 0) {
+    if (status != OPAL_SUCCESS || call->size == 0) {
         return status;
     }
-    status =
-        sm_cma_copy(&endpoint->process, access->put, access->local, access->remote, access->size);
+    status = sm_cma_copy(&endpoint->process, access->put, call->local_address, call->remote_address,
+                         call->size);
     if (status == OPAL_SUCCESS && !access->put) {
         return check(module, access);
     }
@@ -109,22 +104,14 @@ static int single_copy(struct sm_module *module, const struct access *access)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     int status = copy(module, access);
-    if (status == ORTE_ERR_NOT_AVAILABLE || !access->cbfunc) {
+    if (status == ORTE_ERR_NOT_AVAILABLE || !access->call->cbfunc) {
         pool_put(&module->ops, op);
         if (status != ORTE_ERR_NOT_AVAILABLE) {
             rdma_am_lose(&access->endpoint->am, status);
         }
         return status == ORTE_ERR_NOT_AVAILABLE ? status : OPAL_SUCCESS;
     }
-    *op = (struct sm_op){
-        .endpoint = access->endpoint,
-        .local_address = access->local,
-        .local_handle = access->local_handle,
-        .cbfunc = access->cbfunc,
-        .cbcontext = access->cbcontext,
-        .cbdata = access->cbdata,
-        .status = status,
-    };
+    *op = (struct sm_op){.endpoint = access->endpoint, .call = *access->call, .status = status};
     list_append(&module->done_ops, &op->link);
     return OPAL_SUCCESS;
 }
@@ -137,29 +124,26 @@ static int ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpo
     return endpoint->peer && !endpoint->failing ? ORTE_SUCCESS : sm_endpoint_open(module, endpoint);
 }
 
-static int access_memory(struct sm_module *module, const struct access *access, int order)
+static int access_memory(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                         bool put, const struct rdma_call *call)
 {
-    struct mca_btl_base_endpoint_t *endpoint = access->endpoint;
+    if (!call->remote_handle) {
+        return OPAL_ERR_BAD_PARAM;
+    }
     int status = ready(module, endpoint);
     if (status != OPAL_SUCCESS) {
         return status;
     }
     if (cma_works(endpoint)) {
-        status = single_copy(module, access);
+        struct access access = {.endpoint = endpoint, .put = put, .call = call};
+        memcpy(&access.handle, call->remote_handle, sizeof(access.handle));
+        status = single_copy(module, &access);
         if (status != ORTE_ERR_NOT_AVAILABLE) {
             return status;
         }
     }
-    mca_btl_base_registration_handle_t *handle =
-        (mca_btl_base_registration_handle_t *) (uintptr_t) &access->remote_handle;
-    if (access->put) {
-        return rdma_am_put(module->am, &endpoint->am, access->local, access->remote,
-                           access->local_handle, handle, access->size, order, access->cbfunc,
-                           access->cbcontext, access->cbdata);
-    }
-    return rdma_am_get(module->am, &endpoint->am, access->local, access->remote,
-                       access->local_handle, handle, access->size, order, access->cbfunc,
-                       access->cbcontext, access->cbdata);
+    return put ? rdma_am_put(module->am, &endpoint->am, call)
+               : rdma_am_get(module->am, &endpoint->am, call);
 }
 
 int sm_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -168,14 +152,9 @@ int sm_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
            mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    (void) flags;
-    if (!remote_handle) {
-        return OPAL_ERR_BAD_PARAM;
-    }
-    struct access access = {endpoint, true, local_address, remote_address, local_handle,
-                            {0},      size, cbfunc,        cbcontext,      cbdata};
-    memcpy(&access.remote_handle, remote_handle, sizeof(access.remote_handle));
-    return access_memory(sm_of(btl), &access, order);
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
+    return access_memory(sm_of(btl), endpoint, true, &call);
 }
 
 int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -184,14 +163,9 @@ int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
            mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    (void) flags;
-    if (!remote_handle) {
-        return OPAL_ERR_BAD_PARAM;
-    }
-    struct access access = {endpoint, false, local_address, remote_address, local_handle,
-                            {0},      size,  cbfunc,        cbcontext,      cbdata};
-    memcpy(&access.remote_handle, remote_handle, sizeof(access.remote_handle));
-    return access_memory(sm_of(btl), &access, order);
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
+    return access_memory(sm_of(btl), endpoint, false, &call);
 }
 
 /* By the target, whose memory it is: single copy is not atomic. */
@@ -206,8 +180,7 @@ static void op_complete(struct sm_module *module, struct sm_op *op)
 {
     struct sm_op done = *op;
     pool_put(&module->ops, op);
-    done.cbfunc(&module->super, done.endpoint, done.local_address, done.local_handle,
-                done.cbcontext, done.cbdata, done.status);
+    rdma_call_back(&done.call, &module->super, done.endpoint, done.status);
 }
 
 int sm_ops_complete(struct sm_module *module)

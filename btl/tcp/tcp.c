@@ -246,12 +246,11 @@ static int tcp_put(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_add
                    int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
                    void *cbdata)
 {
-    struct tcp_rdma_args args = {local_address, remote_address, local_handle, remote_handle,
-                                 size,          cbfunc,         cbcontext,    cbdata};
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
 
-    (void) flags, (void) order;
     tcp_endpoint_rouse(tcp_of(btl), ep);
-    return tcp_rdma(ep, &args, false);
+    return tcp_rdma(ep, &call, false);
 }
 
 static int tcp_get(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_address,
@@ -260,12 +259,11 @@ static int tcp_get(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_add
                    int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
                    void *cbdata)
 {
-    struct tcp_rdma_args args = {local_address, remote_address, local_handle, remote_handle,
-                                 size,          cbfunc,         cbcontext,    cbdata};
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
 
-    (void) flags, (void) order;
     tcp_endpoint_rouse(tcp_of(btl), ep);
-    return tcp_rdma(ep, &args, true);
+    return tcp_rdma(ep, &call, true);
 }
 
 int btl_tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call)

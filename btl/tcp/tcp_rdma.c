@@ -36,15 +36,15 @@ static unsigned slot_take(tcp_endpoint *ep)
 static bool piece_queue(tcp_endpoint *ep, struct tcp_op *op)
 {
     struct tcp_module *tcp = ep->tcp;
-    size_t left = op->args.size - op->issued;
+    size_t left = op->call.size - op->issued;
     size_t size = left < tcp->params.piece_bytes ? left : tcp->params.piece_bytes;
-    uint8_t *local = (uint8_t *) op->args.local_address + op->issued;
+    uint8_t *local = (uint8_t *) op->call.local_address + op->issued;
     unsigned slot = slot_take(ep);
     struct tcp_frame frame = {
         .type = op->get ? TCP_FRAME_GET : TCP_FRAME_PUT,
         .id = slot_id(ep, slot),
         .handle = op->handle,
-        .address = op->args.remote_address + op->issued,
+        .address = op->call.remote_address + op->issued,
         .size = (uint32_t) size,
     };
 
@@ -74,7 +74,7 @@ void tcp_rdma_issue(tcp_endpoint *ep)
     struct tcp_op *op;
 
     list_for_each (op, &ep->ops, struct tcp_op, link) {
-        while (op->status == OPAL_SUCCESS && op->issued < op->args.size) {
+        while (op->status == OPAL_SUCCESS && op->issued < op->call.size) {
             if (ep->slots_used == TCP_SLOTS || !piece_queue(ep, op)) {
                 return;
             }
@@ -84,51 +84,50 @@ void tcp_rdma_issue(tcp_endpoint *ep)
 
 static void op_complete(tcp_endpoint *ep, struct tcp_op *op, int status)
 {
-    struct tcp_rdma_args args = op->args;
+    struct rdma_call call = op->call;
 
     list_remove(&op->link);
     pool_put(&ep->tcp->ops, op);
-    if (args.cbfunc) {
-        args.cbfunc(&ep->tcp->super, tcp_endpoint_face(ep), args.local_address, args.local_handle,
-                    args.context, args.cbdata, status);
+    if (call.cbfunc) {
+        rdma_call_back(&call, &ep->tcp->super, tcp_endpoint_face(ep), status);
     } else {
         rdma_am_lose(&ep->am, status);
     }
 }
 
-static struct tcp_op *op_create(tcp_endpoint *ep, const struct tcp_rdma_args *args, bool get)
+static struct tcp_op *op_create(tcp_endpoint *ep, const struct rdma_call *call, bool get)
 {
     struct tcp_op *op = pool_get(&ep->tcp->ops);
 
     if (op) {
-        *op = (struct tcp_op){.args = *args, .get = get};
-        memcpy(&op->handle, args->remote_handle, sizeof(op->handle)); /* at any alignment */
+        *op = (struct tcp_op){.call = *call, .get = get};
+        memcpy(&op->handle, call->remote_handle, sizeof(op->handle)); /* at any alignment */
         list_append(&ep->ops, &op->link);
     }
     return op;
 }
 
-int tcp_rdma(tcp_endpoint *ep, const struct tcp_rdma_args *args, bool get)
+int tcp_rdma(tcp_endpoint *ep, const struct rdma_call *call, bool get)
 {
     struct tcp_module *tcp = ep->tcp;
 
-    if (!args->remote_handle || args->size > UINT64_MAX - args->remote_address ||
-        (!args->local_address && args->size > 0)) {
+    if (!call->remote_handle || call->size > UINT64_MAX - call->remote_address ||
+        (!call->local_address && call->size > 0)) {
         return OPAL_ERR_BAD_PARAM;
     }
     if (ep->state >= EP_BROKEN || ep->leaving) {
         return OPAL_ERR_UNREACH;
     }
     struct region_handle handle;
-    memcpy(&handle, args->remote_handle, sizeof(handle));
-    if (!region_handle_covers(&handle, args->remote_address, args->size)) {
+    memcpy(&handle, call->remote_handle, sizeof(handle));
+    if (!region_handle_covers(&handle, call->remote_address, call->size)) {
         return OPAL_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    struct tcp_op *op = op_create(ep, args, get);
+    struct tcp_op *op = op_create(ep, call, get);
     if (!op) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    if (args->size == 0) {
+    if (call->size == 0) {
         tcp_enter(tcp);
         op_complete(ep, op, OPAL_SUCCESS);
         tcp_leave(tcp);
@@ -169,7 +168,7 @@ int tcp_rdma_done(tcp_endpoint *ep, const struct tcp_frame *frame)
         op->status = frame->status;
     }
     tcp_rdma_issue(ep);
-    if (op->pieces == 0 && (op->status != OPAL_SUCCESS || op->issued == op->args.size)) {
+    if (op->pieces == 0 && (op->status != OPAL_SUCCESS || op->issued == op->call.size)) {
         op_complete(ep, op, op->status);
     }
     return OPAL_SUCCESS;

@@ -7,22 +7,11 @@
 
 #include <btl/tcp/tcp_send.h>
 
-struct tcp_rdma_args {
-    void *local_address;
-    uint64_t remote_address;
-    struct mca_btl_base_registration_handle_t *local_handle;
-    struct mca_btl_base_registration_handle_t *remote_handle;
-    size_t size;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *context;
-    void *cbdata;
-};
-
 /* A put or get under way. */
 struct tcp_op {
     struct list link; /* in the endpoint's ops */
-    struct tcp_rdma_args args;
-    struct region_handle handle; /* a copy of what remote_handle points to */
+    struct rdma_call call;
+    struct region_handle handle; /* a copy of call's remote one */
     bool get;
     size_t issued;   /* bytes for which pieces went out */
     unsigned pieces; /* in flight */
@@ -30,7 +19,7 @@ struct tcp_op {
 };
 
 /* 0: the callback will come. */
-int tcp_rdma(tcp_endpoint *ep, const struct tcp_rdma_args *args, bool get) KEEL_MUST_CHECK;
+int tcp_rdma(tcp_endpoint *ep, const struct rdma_call *call, bool get) KEEL_MUST_CHECK;
 /* Queues pieces, in the order of the calls, as far as slots and memory go. */
 void tcp_rdma_issue(tcp_endpoint *ep);
 /* The peer's GET, to be answered; a PUT whose data has come to status. Errors break the link. */

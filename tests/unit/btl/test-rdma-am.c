@@ -208,8 +208,9 @@ static int start(bool put, void *local, uint64_t address, void *handle, size_t s
                  struct outcome *outcome)
 {
     *outcome = (struct outcome){0, 1};
-    return (put ? rdma_am_put : rdma_am_get)(a.am, &a.peer, local, address, a.handle, handle, size,
-                                             MCA_BTL_NO_ORDER, done, outcome + 1, outcome);
+    const struct rdma_call call = {local, address,          a.handle, handle,      size,
+                                   0,     MCA_BTL_NO_ORDER, done,     outcome + 1, outcome};
+    return (put ? rdma_am_put : rdma_am_get)(a.am, &a.peer, &call);
 }
 
 static void fill(unsigned char *to, size_t size, unsigned seed)
@@ -330,8 +331,9 @@ static int start_atomic(uint32_t op, uint64_t operand, uint64_t value, void *loc
                         uint64_t address, void *handle, struct outcome *outcome)
 {
     *outcome = (struct outcome){0, 1};
-    const struct atomic_call call = {{op, operand, value}, local, a.handle,    address, handle,
-                                     MCA_BTL_NO_ORDER,     done,  outcome + 1, outcome};
+    const struct atomic_call call = {.rdma = {local, address, a.handle, handle, ATOMIC_BYTES, 0,
+                                              MCA_BTL_NO_ORDER, done, outcome + 1, outcome},
+                                     .atomic = {op, operand, value}};
     return rdma_am_atomic(a.am, &a.peer, &call);
 }
 
@@ -563,10 +565,9 @@ static void again(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
     struct chain *chain = data;
     ck_assert_int_eq(status, OPAL_SUCCESS);
     if (--chain->left > 0) {
-        ck_assert_int_eq((chain->left % 2 ? rdma_am_put : rdma_am_get)(
-                             a.am, &a.peer, address, remote(0), NULL, b.handle, 1500,
-                             MCA_BTL_NO_ORDER, again, NULL, chain),
-                         0);
+        const struct rdma_call call = {address, remote(0),        NULL,  b.handle, 1500,
+                                       0,       MCA_BTL_NO_ORDER, again, NULL,     chain};
+        ck_assert_int_eq((chain->left % 2 ? rdma_am_put : rdma_am_get)(a.am, &a.peer, &call), 0);
     }
 }
 
@@ -575,9 +576,9 @@ START_TEST(callbacks_start_operations)
     for (int delivery = AT_ONCE; delivery <= MOODY; delivery++) {
         open_both((enum delivery) delivery);
         struct chain chain = {.left = 200};
-        ck_assert_int_eq(rdma_am_put(a.am, &a.peer, a.memory, remote(0), NULL, b.handle, 10,
-                                     MCA_BTL_NO_ORDER, again, NULL, &chain),
-                         0);
+        const struct rdma_call call = {a.memory, remote(0),        NULL,  b.handle, 10,
+                                       0,        MCA_BTL_NO_ORDER, again, NULL,     &chain};
+        ck_assert_int_eq(rdma_am_put(a.am, &a.peer, &call), 0);
         run();
         ck_assert_int_eq(chain.left, 0);
         close_both();
@@ -589,9 +590,9 @@ START_TEST(no_callback_is_needed)
 {
     open_both(LATER);
     fill(a.memory, 3000, 1);
-    ck_assert_int_eq(rdma_am_put(a.am, &a.peer, a.memory, remote(0), NULL, b.handle, 3000,
-                                 MCA_BTL_NO_ORDER, NULL, NULL, NULL),
-                     0);
+    const struct rdma_call call = {a.memory, remote(0),        NULL, b.handle, 3000,
+                                   0,        MCA_BTL_NO_ORDER, NULL, NULL,     NULL};
+    ck_assert_int_eq(rdma_am_put(a.am, &a.peer, &call), 0);
     run();
     ck_assert_mem_eq(a.memory, b.memory, 3000);
     close_both();
