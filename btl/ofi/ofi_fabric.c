@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define FILTER "FI_PROVIDER"
+#define NO_HANDLERS "IPATH_NO_BACKTRACE"
 #define API_VERSION FI_VERSION(1, 14)
 #define CACHE_LINE 64
 
@@ -46,6 +47,34 @@ const char *ofi_strerror(const struct ofi_fabric *fabric, int error)
     return fabric->lib->strerror(error < 0 ? -error : error);
 }
 
+/* ---- the environment ---- */
+
+/* A variable that is set for the duration of a call, unless the user has set it. No other thread
+ * may read the environment meanwhile. Returns whether it is to be taken back. */
+static bool env_lend(const char *name, const char *value)
+{
+    return !getenv(name) && setenv(name, value, 1) == 0;
+}
+
+static void env_take_back(const char *name, bool lent)
+{
+    if (lent) {
+        unsetenv(name);
+    }
+}
+
+/* One of Debian's libraries below libfabric takes over SIGINT, SIGTERM and others as it is loaded,
+ * whatever the application has made of them. */
+static const struct libfabric *load(char *reason, size_t reason_size)
+{
+    bool lent = env_lend(NO_HANDLERS, "1");
+    const struct libfabric *lib =
+        paths_load(LIBFABRIC_MODULE, LIBFABRIC_TABLE, reason, reason_size);
+
+    env_take_back(NO_HANDLERS, lent);
+    return lib;
+}
+
 /* ---- choosing ---- */
 
 /* The provider's parts, as libfabric's filter wants them: tcp,ofi_rxm. */
@@ -59,23 +88,17 @@ static char *filter_of(const char *provider)
     return filter;
 }
 
-/* fi_getinfo starts every provider there is; some take long to find no hardware. So the first call
- * in a process names the one, unless the user has. The environment is as before when this returns,
- * so no other thread may read it meanwhile. */
+/* fi_getinfo offers every provider there is; so the first call in a process names the one, unless
+ * the user has. */
 static int getinfo_filtered(const struct libfabric *lib, const struct ofi_wanted *wanted,
                             const struct fi_info *hints, struct fi_info **info)
 {
-    bool set = getenv(FILTER) != NULL;
-    char *filter = set ? NULL : filter_of(wanted->provider);
+    char *filter = filter_of(wanted->provider);
+    bool lent = filter && env_lend(FILTER, filter);
     const char *node = *wanted->address ? wanted->address : NULL;
-
-    if (filter) {
-        setenv(FILTER, filter, 1);
-    }
     int rc = lib->getinfo(API_VERSION, node, NULL, node ? FI_SOURCE : 0, hints, info);
-    if (filter) {
-        unsetenv(FILTER);
-    }
+
+    env_take_back(FILTER, lent);
     free(filter);
     return rc;
 }
@@ -234,7 +257,7 @@ int ofi_fabric_open(struct ofi_fabric *fabric, const struct ofi_wanted *wanted, 
 {
     const char *what = "";
 
-    fabric->lib = paths_load(LIBFABRIC_MODULE, LIBFABRIC_TABLE, reason, reason_size);
+    fabric->lib = load(reason, reason_size);
     if (!fabric->lib) {
         return ORTE_ERR_NOT_AVAILABLE;
     }
