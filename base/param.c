@@ -248,49 +248,63 @@ void param_register(struct param *param)
     pthread_mutex_unlock(&lock);
 }
 
-static void explain(char *text, size_t size, const struct param *param, const struct found *found,
-                    int rc)
+/* What a value of this parameter looks like. */
+static void describe(char *text, size_t size, const struct param *param)
 {
-    char line[16] = "";
-    if (found->line) {
-        snprintf(line, sizeof(line), ":%u", found->line);
-    }
     int64_t min, max;
+    bool sized = param->type == PARAM_SIZE;
     param_range(param, &min, &max);
-    if (rc == ORTE_ERR_VALUE_OUT_OF_BOUNDS && param->type != PARAM_STRING) {
-        snprintf(text, size, "%s%s: %s = %.64s: not between %lld and %lld; using %s", found->source,
-                 line, param->name, found->text, (long long) min, (long long) max,
-                 param->default_text);
+    if (param->type == PARAM_BOOL) {
+        snprintf(text, size, "yes or no is wanted");
+    } else if (param->type == PARAM_STRING) {
+        snprintf(text, size, "at most %d characters are wanted", PARAM_VALUE_MAX);
+    } else if (param->type == PARAM_ENUM) {
+        size_t used = 0;
+        for (int i = 0; param->choices[i] && used < size; i++) {
+            used += (size_t) snprintf(text + used, size - used, "%s%s", i ? ", " : "one of ",
+                                      param->choices[i]);
+        }
+        used = used < size ? used : size - 1;
+        snprintf(text + used, size - used, " is wanted");
+    } else if (min == INT64_MIN && max == INT64_MAX) {
+        snprintf(text, size, "a whole number is wanted");
     } else {
-        static const char *const wanted[] = {
-            [PARAM_INT] = "not an integer",
-            [PARAM_SIZE] = "not a size (a number, k, m or g)",
-            [PARAM_BOOL] = "neither yes nor no",
-            [PARAM_STRING] = "too long",
-            [PARAM_ENUM] = "not one of its choices",
-        };
-        snprintf(text, size, "%s%s: %s = %.64s: %s; using %s", found->source, line, param->name,
-                 found->text, wanted[param->type],
-                 param->default_text ? param->default_text : "\"\"");
+        snprintf(text, size, "a %s from %lld to %lld is wanted%s", sized ? "size" : "whole number",
+                 (long long) min, (long long) max, sized ? " (k, m or g may stand behind it)" : "");
     }
 }
 
-/* Gives the parameter its value. complaint (of size bytes) becomes the text of a warning, or "". */
+static void explain(char *text, size_t size, const struct param *param, const struct found *found)
+{
+    char line[16] = "", wanted[256];
+    if (found->line) {
+        snprintf(line, sizeof(line), ":%u", found->line);
+    }
+    describe(wanted, sizeof(wanted), param);
+    snprintf(text, size, "%s%s: %s = %.64s%s: %s", found->source, line, param->name, found->text,
+             strlen(found->text) > 64 ? "..." : "", wanted);
+}
+
+static const char *default_of(const struct param *param)
+{
+    return param->default_text ? param->default_text : "";
+}
+
+/* Gives the parameter its value. complaint (of size bytes) becomes why the value that was found
+ * does not fit, or "". */
 static void resolve_locked(struct param *param, char *complaint, size_t size)
 {
     static char nothing[] = "";
     struct found found;
     int64_t number = 0;
     find_value_locked(param->name, &found);
-    if (found.text) {
-        int rc = parse_value(param, found.text, &number);
-        if (rc != ORTE_SUCCESS) {
-            explain(complaint, size, param, &found, rc);
-            found = (struct found){NULL, "default", 0};
-        }
+    if (found.text && parse_value(param, found.text, &number) != ORTE_SUCCESS) {
+        explain(complaint, size, param, &found);
+        param->complaint_ = strdup(complaint);
+        found = (struct found){NULL, "default", 0};
     }
     if (!found.text) {
-        found.text = param->default_text ? param->default_text : "";
+        found.text = default_of(param);
         if (parse_value(param, found.text, &number) != ORTE_SUCCESS) {
             snprintf(complaint, size, "the parameter %s has a bad default", param->name);
         }
@@ -316,8 +330,31 @@ static void resolve(struct param *param)
     }
     pthread_mutex_unlock(&lock);
     if (*complaint) {
-        log_warn(LOG_BASE, "%s", complaint);
+        log_warn(LOG_BASE, "%s; using \"%s\"", complaint, default_of(param));
     }
+}
+
+int param_demand(const char *prefix, char *reason, size_t size)
+{
+    char ignored[512];
+    const struct param *bad = NULL;
+    pthread_once(&files_once, read_files);
+    pthread_mutex_lock(&lock);
+    for (struct param *param = params; param && !bad; param = param->next_) {
+        if (strncmp(param->name, prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        if (!param->resolved_) {
+            resolve_locked(param, ignored, sizeof(ignored));
+        }
+        bad = param->complaint_ ? param : NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    if (bad) {
+        snprintf(reason, size, "%s", bad->complaint_);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return ORTE_SUCCESS;
 }
 
 int64_t param_int(struct param *param)

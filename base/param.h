@@ -1,7 +1,8 @@
 /* The parameter registry: every parameter is registered once, with type, default, range, unit and
  * help, by the file that uses it. A value comes from, in this order: param_override (keelrun's
  * --mca), the environment (KEEL_MCA_NAME), ~/.config/keel/keel.conf, /etc/keel/keel.conf, the
- * default. A value that does not fit is reported once, with its source, and the default holds.
+ * default. A value that does not fit is reported once, with its source, and the default holds;
+ * unless somebody demands that it fits (param_demand).
  *
  * Sizes accept k, m, g (1024s); times are plain numbers in the unit that the name ends with;
  * booleans accept 0/1, true/false, yes/no, on/off. Any thread; values do not change once read. */
@@ -25,6 +26,7 @@ struct param {
     bool resolved_;
     int64_t number_;
     char *text_;
+    char *complaint_; /* why a value that was found does not fit; NULL: it does */
     const char *source_; /* "default", "environment", "command line" or a file's name */
 };
 
@@ -35,6 +37,10 @@ bool param_bool(struct param *param);
 const char *param_string(struct param *param); /* never NULL; lives as long as the process */
 /* Where the value came from: "default", "environment", ... */
 const char *param_source(struct param *param);
+/* For parameters that must not be replaced by their defaults: reads all that are registered and
+ * begin with prefix. One whose value does not fit is ORTE_ERR_BAD_PARAM with the reason, and no
+ * warning unless it was read before. */
+int param_demand(const char *prefix, char *reason, size_t size) KEEL_MUST_CHECK;
 
 /* Sets a value from the command line, before the parameter is first read; the last call counts.
  * Names that nobody registers are kept (they may be another program's). ORTE_ERR_BAD_PARAM: not a

@@ -2,6 +2,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
+#include <base/param_file.h>
 #include <errno.h>
 #include <launcher/help.h>
 #include <launcher/request.h>
@@ -175,9 +176,16 @@ static bool apply_report_uri(struct parser *parser, const char *option, char **v
 
 static bool apply_mca(struct parser *parser, const char *option, char **values)
 {
-    if (strchr(values[0], '=') || param_override(values[0], values[1]) != ORTE_SUCCESS) {
+    if (!param_name_ok(values[0])) {
         return wrong(parser, "%s '%s': not a parameter's name (docs/parameters.md lists them)",
                      option, values[0]);
+    }
+    if (strlen(values[1]) > PARAM_VALUE_MAX) {
+        return wrong(parser, "%s %s: the value has %zu characters; at most %d are possible", option,
+                     values[0], strlen(values[1]), PARAM_VALUE_MAX);
+    }
+    if (param_override(values[0], values[1]) != ORTE_SUCCESS) { /* it fits: nothing was read yet */
+        return no_memory(parser);
     }
     return env_set(&parser->params, "", values[0], strlen(values[0]), values[1]) ||
            no_memory(parser);

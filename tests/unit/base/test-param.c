@@ -137,16 +137,59 @@ START_TEST(bad_value_is_reported_once)
     ck_assert_str_eq(param_source(&number), "default");
     ck_assert_uint_eq(warning_count, 1);
     char expected[128];
-    snprintf(expected, sizeof(expected), "%s:3: test_number = lots: not an integer", user);
+    snprintf(expected, sizeof(expected),
+             "%s:3: test_number = lots: a whole number from -10 to 100 is wanted; using \"7\"",
+             user);
     ck_assert_ptr_nonnull(strstr(warnings, expected));
     ck_assert_int_eq(param_int(&range), 7);
-    ck_assert_ptr_nonnull(
-        strstr(warnings, "environment: test_range = 101: not between -10 and 100"));
+    ck_assert_ptr_nonnull(strstr(
+        warnings, "environment: test_range = 101: a whole number from -10 to 100 is wanted"));
     ck_assert_int_eq(param_int(&colour), 2);
     ck_assert_ptr_nonnull(strstr(warnings, "test_colour = mauve"));
     ck_assert_uint_eq(warning_count, 3);
     unlink(user);
     free(user);
+}
+END_TEST
+
+START_TEST(demanded_values_have_to_fit)
+{
+    static struct param good = INT_PARAM("test_good"), number = INT_PARAM("test_number");
+    static struct param size = {.name = "test_size", .type = PARAM_SIZE, .default_text = "1k"};
+    static struct param colour = {
+        .name = "test_colour", .type = PARAM_ENUM, .default_text = "blue", .choices = colours};
+    static struct param text = {.name = "test_text", .type = PARAM_STRING, .default_text = ""};
+    static struct param *const all[] = {&good, &number, &size, &colour, &text};
+    static const struct {
+        const char *prefix, *reason;
+    } table[] = {
+        {"test_n", "environment: test_number = -11: a whole number from -10 to 100 is wanted"},
+        {"test_s", "environment: test_size = 4q: a size from 0 to 9223372036854775807 is wanted"},
+        {"test_c", "environment: test_colour = mauve: one of red, green, blue is wanted"},
+        {"test_te", "...: at most 4095 characters are wanted"},
+        {"test_", "environment: test_colour"},
+    };
+    char reason[512] = "", long_text[5000];
+    memset(long_text, 'x', sizeof(long_text));
+    long_text[sizeof(long_text) - 1] = '\0';
+    param_set_files(NULL, NULL);
+    setenv("KEEL_MCA_test_number", "-11", 1);
+    setenv("KEEL_MCA_test_size", "4q", 1);
+    setenv("KEEL_MCA_test_colour", "mauve", 1);
+    setenv("KEEL_MCA_test_text", long_text, 1);
+    capture_warnings();
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        param_register(all[i]);
+    }
+    ck_assert_int_eq(param_demand("test_g", reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(param_demand("nothing", reason, sizeof(reason)), ORTE_SUCCESS);
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        ck_assert_int_eq(param_demand(table[i].prefix, reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+        ck_assert_msg(strstr(reason, table[i].reason) != NULL, "%s", reason);
+    }
+    ck_assert_uint_eq(warning_count, 0); /* whoever demands tells */
+    ck_assert_int_eq(param_int(&number), 7);
+    ck_assert_int_eq(param_demand("test_n", reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
 }
 END_TEST
 
@@ -363,6 +406,6 @@ START_TEST(threads_agree)
 END_TEST
 
 UNIT_MAIN("param", default_holds, sources_have_their_order, user_file_is_found,
-          bad_value_is_reported_once, file_lines, hostile_files_are_refused, long_value_is_refused,
-          override_checks_names_and_time, integers, booleans, each_is_sorted_and_once,
-          threads_agree)
+          bad_value_is_reported_once, demanded_values_have_to_fit, file_lines,
+          hostile_files_are_refused, long_value_is_refused, override_checks_names_and_time,
+          integers, booleans, each_is_sorted_and_once, threads_agree)
