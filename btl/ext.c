@@ -25,6 +25,11 @@ static struct param flush_timeout = {
     .help = "How long a flush waits for puts, gets and atomics to complete.",
 };
 
+void btl_ext_register_params(void)
+{
+    param_register(&flush_timeout);
+}
+
 /* What struct keel_btl_pending keeps for Keel. */
 struct waiting {
     struct list link; /* in pending, or in the list of the running btl_pending_call */

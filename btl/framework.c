@@ -2,6 +2,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
+#include <btl/choice.h>
 #include <btl/framework.h>
 #include <btl/guard.h>
 #include <btl/layer.h>
@@ -101,79 +102,6 @@ static const char *component_name(const mca_btl_base_component_t *component)
     return component->btl_version.mca_component_name;
 }
 
-static void list_names(char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
-        int added = snprintf(text + used, size - used, "%s%s", used ? ", " : "",
-                             component_name(entry->component));
-        if (added < 0 || (size_t) added >= size - used) {
-            return;
-        }
-        used += (size_t) added;
-    }
-}
-
-static bool name_is(const char *name, const char *word, size_t length)
-{
-    return strlen(name) == length && memcmp(name, word, length) == 0;
-}
-
-static bool name_is_known(const char *word, size_t length)
-{
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
-        if (name_is(component_name(entry->component), word, length)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A component that other builds have: to leave it out is no mistake. */
-static bool name_is_elsewhere(const char *word, size_t length)
-{
-#ifdef HAVE_FABRIC
-    (void) word, (void) length;
-    return false;
-#else
-    return name_is("ofi", word, length);
-#endif
-}
-
-/* Whether the comma-separated list has name; with name NULL, checks that all its names are known.
- */
-static bool list_has(const char *list, const char *name, char *reason, size_t reason_size,
-                     int *status)
-{
-    bool found = false, excludes = list[0] == '^';
-    list += excludes;
-    for (const char *at = list + strspn(list, ", \t"); *at; at += strspn(at, ", \t")) {
-        size_t length = strcspn(at, ", \t");
-        if (name) {
-            found = found || name_is(name, at, length);
-        } else if (!name_is_known(at, length) && !(excludes && name_is_elsewhere(at, length))) {
-            char known[256];
-            list_names(known, sizeof(known));
-            snprintf(reason, reason_size, "parameter btl: no component \"%.*s\"; there are %s",
-                     (int) length, at, known);
-            *status = ORTE_ERR_BAD_PARAM;
-            return false;
-        }
-        at += length;
-    }
-    return found;
-}
-
-static bool is_chosen(const char *choice, const struct btl_component *entry)
-{
-    const char *name = component_name(entry->component);
-    if (choice[0] == '^') {
-        return !entry->named_only && !list_has(choice + 1, name, NULL, 0, NULL);
-    }
-    return (choice[0] == '\0' && !entry->named_only) || list_has(choice, name, NULL, 0, NULL);
-}
-
 static int keep_modules(const struct btl_component *line, mca_btl_base_module_t **made,
                         size_t count)
 {
@@ -217,11 +145,7 @@ static int component_open(const struct btl_component *entry)
 {
     mca_btl_base_component_t *component = entry->component;
     const mca_base_component_t *version = &component->btl_version;
-    int status = version->mca_register_component_params ? version->mca_register_component_params()
-                                                        : ORTE_SUCCESS;
-    if (status == ORTE_SUCCESS && version->mca_open_component) {
-        status = version->mca_open_component();
-    }
+    int status = version->mca_open_component ? version->mca_open_component() : ORTE_SUCCESS;
     if (status != ORTE_SUCCESS) {
         log_info(LOG_BTL, "%s: not opened: %s", component_name(component), opal_strerror(status));
         return ORTE_ERR_NOT_AVAILABLE;
@@ -292,19 +216,48 @@ static int open_for_threads(char *reason, size_t reason_size)
     return framework.threads.progress ? btl_thread_start(reason, reason_size) : ORTE_SUCCESS;
 }
 
+static void register_params(const char *choice)
+{
+    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+        const mca_base_component_t *version = &entry->component->btl_version;
+        if (btl_choice_opens(choice, entry) && version->mca_register_component_params) {
+            (void) version->mca_register_component_params();
+        }
+    }
+    param_register(&verbose_param);
+    param_register(&yield_param);
+    btl_ext_register_params();
+    btl_ftevent_register_params();
+    btl_layers_register_params();
+}
+
+/* A value that does not fit is nothing to go on with: the program would run as nobody asked. */
+static int check_params(char *reason, size_t reason_size)
+{
+    param_register(&btl_param);
+    int status = param_demand(btl_param.name, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = btl_choice_check(param_string(&btl_param), reason, reason_size);
+    }
+    if (status == ORTE_SUCCESS) {
+        register_params(param_string(&btl_param));
+        status = param_demand(btl_param.name, reason, reason_size);
+    }
+    return status;
+}
+
 int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t reason_size)
 {
     framework.threads = take_threads();
+    int status = check_params(reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
     int64_t verbose = param_int(&verbose_param);
     if (verbose > log_verbosity[LOG_BTL]) {
         log_set_verbosity(LOG_BTL, (int) verbose);
     }
     const char *choice = param_string(&btl_param);
-    int status = ORTE_SUCCESS;
-    list_has(choice, NULL, reason, reason_size, &status);
-    if (status != ORTE_SUCCESS) {
-        return status;
-    }
     size_t known = 0;
     while (btl_components[known].component) {
         known++;
@@ -317,7 +270,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
     framework.host = (struct btl_host){.ops = ops, .arg = arg};
     framework.yield = param_bool(&yield_param);
     for (size_t i = 0; i < known; i++) {
-        if (!is_chosen(choice, &btl_components[i])) {
+        if (!btl_choice_opens(choice, &btl_components[i])) {
             continue;
         }
         status = component_open(&btl_components[i]);

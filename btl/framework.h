@@ -27,6 +27,9 @@ bool btl_progress_is_open(void);
  * are polled, too. */
 int btl_pass_locked(bool thorough);
 
+/* The parameters that ext.c and ftevent.c read later. */
+void btl_ext_register_params(void);
+void btl_ftevent_register_params(void);
 /* ext.c: fills entry->ext. */
 void btl_ext_init(struct btl_module_entry *entry);
 /* Whether somebody waits for room; then btl_pending_call, at the end of a pass, calls those for

@@ -24,6 +24,11 @@ static struct param quiesce_timeout = {
     .help = "How long a checkpoint waits for what is in flight",
 };
 
+void btl_ftevent_register_params(void)
+{
+    param_register(&quiesce_timeout);
+}
+
 /* --- holding --- */
 
 static int held_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

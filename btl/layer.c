@@ -11,6 +11,11 @@ static int (*const makers[])(mca_btl_base_module_t *inner,
 
 struct btl_layer *btl_layers;
 
+void btl_layers_register_params(void)
+{
+    check_register_params();
+}
+
 struct btl_layer *btl_layer_find(const mca_btl_base_module_t *inner)
 {
     struct btl_layer *layer = btl_layers;

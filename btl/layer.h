@@ -20,6 +20,8 @@ struct btl_layer {
     struct btl_layer *next;                   /* of all, in the order in which they were made */
 };
 
+/* The parameters of all layers. */
+void btl_layers_register_params(void);
 /* Puts the layers that the parameters ask for before a module. *outer: the outermost that stands,
  * or the module itself; also with an error, whose text reason gets. */
 int btl_layers_add(mca_btl_base_module_t *module, mca_btl_base_module_t **outer, char *reason,

@@ -16,7 +16,8 @@ Every parameter of Keel, by the room that registers it. `docs/man/keelrun.1` say
 Types: *int* and *size* are whole numbers, a size with an optional `k`, `m` or `g` (powers of 1024)
 behind it; *bool* is `0`/`1`, `true`/`false`, `yes`/`no` or `on`/`off`; *enum* is one of the words
 in the column of the range; *string* is text of at most 4095 characters. A value that does not fit
-is reported once, with where it came from, and the default holds.
+is reported once, with where it came from, and the default holds; but `fault`, `btl` and the `btl_`
+parameters of the components that are opened have to fit, or keel_init fails with the reason.
 
 This file is made from the structs in the built programs, by
 `KEEL_BUILD=build gdb -nx -batch -x docs/parameters.py`; a lint (`tests/lint/check-docs.sh`) fails

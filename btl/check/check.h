@@ -8,6 +8,7 @@
 #include <btl/check/map.h>
 #include <btl/layer.h>
 
+void check_register_params(void);
 /* NULL with ORTE_SUCCESS when the parameter btl_check does not ask for it. */
 int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer) KEEL_MUST_CHECK;
 /* Of this process, since it began. */

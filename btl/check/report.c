@@ -48,6 +48,13 @@ static _Atomic(const void *) inside; /* the address of the thread's mark */
 static _Thread_local char mark;
 static _Thread_local unsigned depth, callbacks;
 
+void check_register_params(void)
+{
+    param_register(&check_param);
+    param_register(&action_param);
+    param_register(&max_param);
+}
+
 bool check_is_wanted(void)
 {
     return param_bool(&check_param);

@@ -96,3 +96,7 @@ tests_system_threads_SOURCES = tests/system/threads.c
 tests_system_threads_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_threads_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_threads_LDADD = lib/libkeel.la
+
+# Values of parameters that do not fit.
+SYSTEM_TESTS += tests/system/btl-params.sh
+EXTRA_DIST += tests/system/btl-params.sh

@@ -36,3 +36,6 @@ include $(srcdir)/tests/unit/btl/sm.mk
 include $(srcdir)/tests/unit/btl/tcp.mk
 include $(srcdir)/tests/unit/btl/check.mk
 include $(srcdir)/tests/unit/btl/ofi.mk
+UNIT_TESTS += tests/unit/btl/test-choice
+tests_unit_btl_test_choice_SOURCES = tests/unit/btl/test-choice.c
+tests_unit_btl_test_choice_LDADD = tests/lib/libunit.la libbtl.la libbase.la

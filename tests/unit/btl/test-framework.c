@@ -52,7 +52,7 @@ END_TEST
 
 START_TEST(a_list_opens_what_it_names)
 {
-    ck_assert_int_eq(open_with(" self ,"), ORTE_SUCCESS);
+    ck_assert_int_eq(open_with(" self "), ORTE_SUCCESS);
     size_t count;
     btl_modules(&count);
     ck_assert_uint_eq(count, 1);
@@ -78,7 +78,7 @@ END_TEST
 
 START_TEST(nothing_to_open_is_an_error)
 {
-    ck_assert_int_eq(open_with("^self,sm,tcp"), ORTE_ERR_NOT_AVAILABLE);
+    ck_assert_int_eq(open_with("^self,sm,tcp"), ORTE_ERR_BAD_PARAM);
     ck_assert_ptr_nonnull(strstr(reason, "^self,sm,tcp"));
 }
 END_TEST

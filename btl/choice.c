@@ -1,0 +1,155 @@
+#include <config.h>
+
+#include <btl/choice.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLANKS " \t\n"
+
+/* A name in the list, without the blanks around it. */
+struct word {
+    const char *at;
+    size_t length;
+};
+
+static const char *name_of(const struct btl_component *entry)
+{
+    return entry->component->btl_version.mca_component_name;
+}
+
+static bool word_is(struct word word, const char *name)
+{
+    return strlen(name) == word.length && memcmp(name, word.at, word.length) == 0;
+}
+
+/* The word at *list, which moves behind its comma, or becomes NULL behind the last. */
+static struct word next_word(const char **list)
+{
+    const char *begin = *list + strspn(*list, BLANKS), *end = begin + strcspn(begin, ",");
+    struct word word = {begin, (size_t) (end - begin)};
+    while (word.length > 0 && strchr(BLANKS, begin[word.length - 1])) {
+        word.length--;
+    }
+    *list = *end ? end + 1 : NULL;
+    return word;
+}
+
+static bool list_has(const char *list, const char *name)
+{
+    bool found = false;
+    while (list && !found) {
+        found = word_is(next_word(&list), name);
+    }
+    return found;
+}
+
+static bool is_known(struct word word)
+{
+    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+        if (word_is(word, name_of(entry))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A component that other builds have: to leave it out is no mistake. */
+static bool is_elsewhere(struct word word)
+{
+#ifdef HAVE_FABRIC
+    (void) word;
+    return false;
+#else
+    return word_is(word, "ofi");
+#endif
+}
+
+static void list_known(char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+        int added = snprintf(text + used, size - used, "%s%s", used ? ", " : "", name_of(entry));
+        if (added < 0 || (size_t) added >= size - used) {
+            return;
+        }
+        used += (size_t) added;
+    }
+}
+
+static bool stands_before(const char *list, struct word word)
+{
+    while (list && list < word.at) {
+        struct word other = next_word(&list);
+        if (other.at < word.at && other.length == word.length &&
+            memcmp(other.at, word.at, word.length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_word(const char *list, struct word word, bool excludes, char *why, size_t size)
+{
+    char known[128];
+    int shown = word.length < 64 ? (int) word.length : 64;
+    if (word.length == 0) {
+        snprintf(why, size, "a name is empty");
+    } else if (word.at[0] == '^') {
+        snprintf(why, size, "a ^ may stand before the whole list only");
+    } else if (!is_known(word) && !(excludes && is_elsewhere(word))) {
+        list_known(known, sizeof(known));
+        snprintf(why, size, "no component \"%.*s\"; there are %s", shown, word.at, known);
+    } else if (stands_before(list, word)) {
+        snprintf(why, size, "%.*s stands there twice", shown, word.at);
+    } else {
+        return ORTE_SUCCESS;
+    }
+    return ORTE_ERR_BAD_PARAM;
+}
+
+static bool opens_any(const char *choice)
+{
+    bool any = false;
+    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+        any = any || btl_choice_opens(choice, entry);
+    }
+    return any;
+}
+
+static int check(const char *choice, char *why, size_t size)
+{
+    bool excludes = choice[0] == '^';
+    const char *first = choice + excludes, *list = first;
+    while (list) {
+        struct word word = next_word(&list);
+        int status = check_word(first, word, excludes, why, size);
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
+    }
+    if (!opens_any(choice)) {
+        snprintf(why, size, "no component is left");
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return ORTE_SUCCESS;
+}
+
+int btl_choice_check(const char *choice, char *reason, size_t size)
+{
+    char why[256];
+    if (choice[0] == '\0' || check(choice, why, sizeof(why)) == ORTE_SUCCESS) {
+        return ORTE_SUCCESS;
+    }
+    snprintf(reason, size, "parameter btl = \"%.64s%s\": %s", choice,
+             strlen(choice) > 64 ? "..." : "", why);
+    return ORTE_ERR_BAD_PARAM;
+}
+
+bool btl_choice_opens(const char *choice, const struct btl_component *entry)
+{
+    if (choice[0] == '^') {
+        return !entry->named_only && !list_has(choice + 1, name_of(entry));
+    }
+    return choice[0] == '\0' ? !entry->named_only : list_has(choice, name_of(entry));
+}
