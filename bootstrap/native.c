@@ -9,8 +9,7 @@
 #include <base/clock.h>
 #include <base/list.h>
 #include <base/log.h>
-#include <btl/lock.h>
-#include <btl/thread.h>
+#include <btl/base.h>
 #include <oob/contact.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,10 +193,9 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
         status = ORTE_ERR_PERM;
     }
     if (status == OPAL_SUCCESS) {
-        btl_lock(); /* cards go to modules */
+        btl_enter(); /* it guards the back end, too */
         status = take(native, command, *buffer);
-        btl_thread_stir();
-        btl_unlock();
+        btl_leave();
     }
     if (status != ORTE_SUCCESS) {
         log_error(LOG_BOOTSTRAP, "a message of %s does not make sense: %s",

@@ -35,6 +35,11 @@ mca_btl_base_module_t **btl_modules(size_t *count);
 /* Polls all components with modules; returns the number of events. Where several threads use the
  * data plane: 0, if another one is just in it. */
 int btl_progress(void);
+/* Around a call of a module's functions that comes neither from progress nor through its table, as
+ * the host's with a card: takes the lock, where it is used, and wakes the progress thread at the
+ * end. */
+void btl_enter(void);
+void btl_leave(void);
 /* Where the lock is used (btl/lock.h): after is called with it after each pass, by whichever
  * thread, and not while a module runs. NULL: nothing is. With the lock held. */
 void btl_after_pass(void (*after)(void *arg), void *arg);

@@ -393,6 +393,17 @@ int btl_pass_locked(bool thorough)
     return events;
 }
 
+void btl_enter(void)
+{
+    btl_lock();
+}
+
+void btl_leave(void)
+{
+    btl_thread_stir();
+    btl_unlock();
+}
+
 void btl_after_pass(void (*after)(void *arg), void *arg)
 {
     framework.after_pass = after;

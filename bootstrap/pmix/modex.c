@@ -5,8 +5,7 @@
 
 #include <base/le.h>
 #include <base/log.h>
-#include <btl/lock.h>
-#include <btl/thread.h>
+#include <btl/base.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,10 +115,9 @@ static void run_fetch(struct rml *rml, struct rml_completion *completion)
 {
     struct fetch *fetch = container_of(completion, struct fetch, completion);
     (void) rml;
-    btl_lock(); /* cards go to modules */
+    btl_enter(); /* it guards the back end, too */
     end_fetch(fetch, take_answer(fetch));
-    btl_thread_stir();
-    btl_unlock();
+    btl_leave();
 }
 
 /* The back end leaves before the RML ends: nothing is left in its queue. */

@@ -272,9 +272,8 @@ static void greet_from(struct ofi_module *ofi, struct ofi_peer *peer)
     list_append(&ofi->greeting, &peer->waiting);
 }
 
-static void card_arrived(void *arg, int status, const void *data, size_t size)
+static void take_card(struct ofi_card_request *request, int status, const void *data, size_t size)
 {
-    struct ofi_card_request *request = arg;
     struct ofi_module *ofi = request->ofi;
     struct ofi_peer *peer = request->peer;
     struct ofi_card card;
@@ -298,6 +297,13 @@ static void card_arrived(void *arg, int status, const void *data, size_t size)
     } else {
         fail_later(ofi, peer, "it has no card that leads to it");
     }
+}
+
+static void card_arrived(void *arg, int status, const void *data, size_t size)
+{
+    btl_enter();
+    take_card(arg, status, data, size);
+    btl_leave();
 }
 
 /* Looks for the peer, and says hello. */

@@ -110,9 +110,8 @@ static void take_card(struct sm_module *module, struct mca_btl_base_endpoint_t *
     }
 }
 
-static void card_arrived(void *arg, int status, const void *data, size_t size)
+static void answer(struct sm_card_question *question, int status, const void *data, size_t size)
 {
-    struct sm_card_question *question = arg;
     question->answered = true;
     question->status = status < 0 ? status : sm_card_decode(&question->card, data, size);
     if (question->asking) {
@@ -124,6 +123,13 @@ static void card_arrived(void *arg, int status, const void *data, size_t size)
         take_card(question->module, endpoint, question);
     }
     free(question);
+}
+
+static void card_arrived(void *arg, int status, const void *data, size_t size)
+{
+    btl_enter();
+    answer(arg, status, data, size);
+    btl_leave();
 }
 
 int sm_endpoint_open(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)

@@ -196,9 +196,8 @@ static void endpoint_wait(tcp_endpoint *ep, uint64_t wake_us)
     list_append(&ep->tcp->waiting, &ep->waiting);
 }
 
-static void card_arrived(void *arg, int status, const void *data, size_t size)
+static void take_card(struct tcp_card_request *request, int status, const void *data, size_t size)
 {
-    struct tcp_card_request *request = arg;
     tcp_endpoint *ep = request->ep;
 
     free(request);
@@ -222,6 +221,13 @@ static void card_arrived(void *arg, int status, const void *data, size_t size)
     if (ep->state == EP_CARD) {
         endpoint_wait(ep, 0);
     }
+}
+
+static void card_arrived(void *arg, int status, const void *data, size_t size)
+{
+    btl_enter();
+    take_card(arg, status, data, size);
+    btl_leave();
 }
 
 /* Asks the host, which may answer before this returns. */

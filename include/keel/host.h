@@ -21,8 +21,8 @@ struct keel_host_ops {
     /* Publishes a card under a key ("btl.tcp"). It is copied, and seen by peers that ask after the
      * modex. OPAL_EXISTS for a key already used. Limit: 64 KiB. */
     int (*put_card)(void *host, const char *key, const void *data, size_t size);
-    /* Asks for a peer's card; done is called exactly once, perhaps before this returns. A peer that
-     * published no such card: OPAL_ERR_NOT_FOUND. */
+    /* Asks for a peer's card; done is called exactly once, perhaps before this returns, by a thread
+     * that may call the BTL. A peer that published no such card: OPAL_ERR_NOT_FOUND. */
     void (*get_card)(void *host, const opal_proc_t *peer, const char *key, keel_card_fn done,
                      void *arg);
     /* A key that only processes of the job can derive, another one for each pair of them and each
