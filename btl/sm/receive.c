@@ -170,11 +170,8 @@ static int rx_poll(struct sm_module *module, struct mca_btl_base_endpoint_t *end
     struct sm_rx *rx = &endpoint->rx;
     struct sm_message message;
     int taken = 0;
-    while (taken < BATCH) {
+    while (taken < BATCH && sm_rx_ring_ready(&rx->ring)) {
         int found = sm_rx_ring_next(&rx->ring, &message);
-        if (found == 0) {
-            break;
-        }
         bool good = found > 0 && fault_at("btl.sm.recv").action != FAULT_ERROR &&
                     deliver(module, endpoint, &message);
         if (!rx->open) {

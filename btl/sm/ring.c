@@ -71,17 +71,20 @@ int sm_tx_ring_refresh(struct sm_tx_ring *ring)
     return ORTE_SUCCESS;
 }
 
-static int reserve(struct sm_tx_ring *ring, uint32_t slots)
+static int reserve_refreshed(struct sm_tx_ring *ring, uint32_t slots)
 {
-    if (ring->tail - ring->consumed + slots <= ring->count) {
-        return ORTE_SUCCESS;
-    }
     int status = sm_tx_ring_refresh(ring);
     if (status < 0) {
         return status;
     }
     bool room = ring->tail - ring->consumed + slots <= ring->count;
     return room ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static inline int reserve(struct sm_tx_ring *ring, uint32_t slots)
+{
+    return ring->tail - ring->consumed + slots <= ring->count ? ORTE_SUCCESS
+                                                              : reserve_refreshed(ring, slots);
 }
 
 int sm_tx_ring_room(struct sm_tx_ring *ring, size_t length)
@@ -94,19 +97,35 @@ static struct sm_slot *slot_at(struct sm_tx_ring *ring, uint64_t position)
     return &ring->slots[position & (ring->count - 1)];
 }
 
-static void gather(uint8_t *dest, const struct iovec *parts, size_t count)
+/* The shortest messages are the commonest, and a call costs as much as their bytes. */
+static void copy_part(uint8_t *dest, const void *source, size_t length)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].iov_len > 0) {
-            memcpy(dest, parts[i].iov_base, parts[i].iov_len);
-            dest += parts[i].iov_len;
-        }
+    if (length == sizeof(uint64_t)) {
+        memcpy(dest, source, sizeof(uint64_t));
+    } else if (length > 0) {
+        memcpy(dest, source, length);
     }
 }
 
-/* Fills the slots of a longer message, the first one's head last of all. */
-static void put_slots(struct sm_tx_ring *ring, const uint8_t *bytes, size_t length, uint64_t head)
+static void gather(uint8_t *dest, const struct iovec *parts, size_t count)
 {
+    for (size_t i = 0; i < count; i++) {
+        copy_part(dest, parts[i].iov_base, parts[i].iov_len);
+        dest += parts[i].iov_len;
+    }
+}
+
+/* A message of more than one slot; the first one's head comes last of all. */
+static int put_slots(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, const struct iovec *parts,
+                     size_t count, size_t length)
+{
+    uint8_t bytes[SM_INLINE_MAX];
+    uint32_t slots = slots_of(length);
+    int status = reserve(ring, slots);
+    if (status < 0) {
+        return status;
+    }
+    gather(bytes, parts, count);
     for (size_t done = SM_SLOT_PAYLOAD; done < length; done += SM_SLOT_PAYLOAD) {
         uint64_t position = ring->tail + done / SM_SLOT_PAYLOAD;
         struct sm_slot *slot = slot_at(ring, position);
@@ -116,28 +135,25 @@ static void put_slots(struct sm_tx_ring *ring, const uint8_t *bytes, size_t leng
     }
     struct sm_slot *first = slot_at(ring, ring->tail);
     memcpy(first->bytes, bytes, SM_SLOT_PAYLOAD);
-    slot_publish(first, head);
+    slot_publish(first, head_of(ring->tail, length, tag, SM_INLINE | flags));
+    ring->tail += slots;
+    return ORTE_SUCCESS;
 }
 
 int sm_tx_ring_inline(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags,
                       const struct iovec *parts, size_t count, size_t length)
 {
-    uint32_t slots = slots_of(length);
-    int status = reserve(ring, slots);
+    if (length > SM_SLOT_PAYLOAD) {
+        return put_slots(ring, tag, flags, parts, count, length);
+    }
+    int status = reserve(ring, 1);
     if (status < 0) {
         return status;
     }
-    uint64_t head = head_of(ring->tail, length, tag, SM_INLINE | flags);
-    if (slots == 1) {
-        struct sm_slot *slot = slot_at(ring, ring->tail);
-        gather(slot->bytes, parts, count);
-        slot_publish(slot, head);
-    } else {
-        uint8_t bytes[SM_INLINE_MAX];
-        gather(bytes, parts, count);
-        put_slots(ring, bytes, length, head);
-    }
-    ring->tail += slots;
+    struct sm_slot *slot = slot_at(ring, ring->tail);
+    gather(slot->bytes, parts, count);
+    slot_publish(slot, head_of(ring->tail, length, tag, SM_INLINE | flags));
+    ring->tail++;
     return ORTE_SUCCESS;
 }
 
@@ -163,18 +179,24 @@ void sm_rx_ring_init(struct sm_rx_ring *ring, const struct sm_slot *slots, uint3
         .slots = slots, .line = line, .count = count, .base = line_observe(line)};
 }
 
+static const struct sm_slot *slot_behind(const struct sm_rx_ring *ring, uint32_t distance)
+{
+    return &ring->slots[(ring->head + distance) & (ring->count - 1)];
+}
+
 /* Copies the payload out of the slots, so that it cannot change under its reader. */
 static void take_bytes(const struct sm_rx_ring *ring, struct sm_message *message)
 {
-    for (uint32_t i = 0; i < message->slots; i++) {
-        const struct sm_slot *slot = &ring->slots[(ring->head + i) & (ring->count - 1)];
-        memcpy(message->data + (size_t) i * SM_SLOT_PAYLOAD, slot->bytes, SM_SLOT_PAYLOAD);
+    memcpy(message->data, slot_behind(ring, 0)->bytes, SM_SLOT_PAYLOAD);
+    for (uint32_t i = 1; i < message->slots; i++) {
+        memcpy(message->data + (size_t) i * SM_SLOT_PAYLOAD, slot_behind(ring, i)->bytes,
+               SM_SLOT_PAYLOAD);
     }
 }
 
 int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message)
 {
-    const struct sm_slot *slot = &ring->slots[ring->head & (ring->count - 1)];
+    const struct sm_slot *slot = slot_behind(ring, 0);
     uint64_t head = slot_observe(slot);
     if ((uint32_t) (head >> 32) != (uint32_t) (ring->head + 1)) {
         return 0;
@@ -196,11 +218,6 @@ int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message)
     message->slots = slots_of(message->length);
     take_bytes(ring, message);
     return 1;
-}
-
-void sm_rx_ring_pass(struct sm_rx_ring *ring, const struct sm_message *message)
-{
-    ring->head += message->slots;
 }
 
 void sm_rx_ring_publish(struct sm_rx_ring *ring)

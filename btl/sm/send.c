@@ -78,8 +78,8 @@ static int tx_refused(struct sm_module *module, struct mca_btl_base_endpoint_t *
     return ORTE_ERR_OUT_OF_RESOURCE;
 }
 
-/* Ready to send? Opens the ring on first use. */
-static int tx_ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+/* Opens the ring on first use. */
+static int tx_open(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->failed) {
         return endpoint->failed;
@@ -91,6 +91,13 @@ static int tx_ready(struct sm_module *module, struct mca_btl_base_endpoint_t *en
         }
     }
     return endpoint->tx.open ? ORTE_SUCCESS : tx_start(module, endpoint);
+}
+
+/* Ready to send? */
+static inline int tx_ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    bool is_open = endpoint->tx.open && !endpoint->failing && !endpoint->failed;
+    return is_open ? ORTE_SUCCESS : tx_open(module, endpoint);
 }
 
 /* After a message was published. */
@@ -221,9 +228,9 @@ int sm_send_frame(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *en
 }
 
 /* Header and payload straight from where they lie to the ring's slots. */
-static int sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                        opal_convertor_t *convertor, void *header, size_t header_size,
-                        size_t payload_size, uint8_t tag)
+static int sendi_payload(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t tag)
 {
     uint8_t packed[SM_INLINE_MAX];
     struct iovec parts[2] = {{.iov_base = header, .iov_len = header_size},
@@ -233,24 +240,36 @@ static int sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t
     if (status != ORTE_SUCCESS) {
         return tx_refused(module, endpoint, status);
     }
-    size_t together = payload_size;
-    if (payload_size > 0) {
-        size_t start = convertor->bytes_converted;
-        parts[1].iov_base = opal_convertor_current(convertor, &together);
-        if (together < payload_size) {
-            parts[1].iov_base = packed;
-            together = opal_convertor_pack_bytes(convertor, packed, payload_size);
-        } else {
-            start += payload_size;
-        }
-        if (together < payload_size || parts[1].iov_base != packed) {
-            opal_convertor_set_position(convertor, &start);
-        }
-    }
+    size_t together = payload_size, start = convertor->bytes_converted;
+    parts[1].iov_base = opal_convertor_current(convertor, &together);
     if (together < payload_size) {
-        return OPAL_ERR_BAD_PARAM;
+        parts[1].iov_base = packed;
+        together = opal_convertor_pack_bytes(convertor, packed, payload_size);
+    } else {
+        start += payload_size;
     }
-    status = sm_tx_ring_inline(ring, tag, 0, parts, 2, header_size + payload_size);
+    if (together < payload_size || parts[1].iov_base != packed) {
+        opal_convertor_set_position(convertor, &start);
+    }
+    return together < payload_size
+               ? OPAL_ERR_BAD_PARAM
+               : sm_tx_ring_inline(ring, tag, 0, parts, 2, header_size + payload_size);
+}
+
+static inline int sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                               opal_convertor_t *convertor, void *header, size_t header_size,
+                               size_t payload_size, uint8_t tag)
+{
+    int status;
+    if (payload_size > 0) {
+        status = sendi_payload(module, endpoint, convertor, header, header_size, payload_size, tag);
+    } else {
+        struct iovec part = {.iov_base = header, .iov_len = header_size};
+        status = sm_tx_ring_inline(&endpoint->tx.ring, tag, 0, &part, 1, header_size);
+        if (status != ORTE_SUCCESS) {
+            return tx_refused(module, endpoint, status);
+        }
+    }
     if (status == ORTE_SUCCESS) {
         wake_reader(endpoint);
     }
