@@ -16,6 +16,31 @@ static const char card_key[] = "keel-perf.memory";
 
 /* --- messages --- */
 
+/* A whole message has arrived. */
+static void note_end(struct pair *pair, mca_btl_base_tag_t tag)
+{
+    switch (tag) {
+    case PING:
+        pair->owed++;
+        pair->owed_bytes = pair->arrived;
+        break;
+    case PONG:
+        pair->echoes++;
+        break;
+    case FLUSH:
+        pair->owed_receipts++;
+        break;
+    case RECEIPT:
+        pair->receipts++;
+        break;
+    case OVER:
+        pair->ends++;
+        break;
+    default:
+        break;
+    }
+}
+
 static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                  mca_btl_base_descriptor_t *descriptor, void *cbdata)
 {
@@ -30,16 +55,10 @@ static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
         memcpy(pair->in + pair->arrived, segment->seg_addr.pval, (size_t) segment->seg_len);
         pair->arrived += (size_t) segment->seg_len;
     }
-    if (tag == PART) {
-        return;
+    if (tag != PART) {
+        note_end(pair, tag);
+        pair->arrived = 0;
     }
-    pair->owed += tag == PING;
-    pair->owed_bytes = tag == PING ? pair->arrived : pair->owed_bytes;
-    pair->echoes += tag == PONG;
-    pair->owed_receipts += tag == FLUSH;
-    pair->receipts += tag == RECEIPT;
-    pair->ends += tag == OVER;
-    pair->arrived = 0;
 }
 
 static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
