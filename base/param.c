@@ -334,24 +334,35 @@ static void resolve(struct param *param)
     }
 }
 
+/* The parameter's complaint, or what it will be when it is read; "" when its value fits. */
+static void foresee_locked(const struct param *param, char *complaint, size_t size)
+{
+    struct found found;
+    int64_t number;
+    complaint[0] = '\0';
+    if (param->resolved_) {
+        snprintf(complaint, size, "%s", param->complaint_ ? param->complaint_ : "");
+        return;
+    }
+    find_value_locked(param->name, &found);
+    if (found.text && parse_value(param, found.text, &number) != ORTE_SUCCESS) {
+        explain(complaint, size, param, &found);
+    }
+}
+
 int param_demand(const char *prefix, char *reason, size_t size)
 {
-    char ignored[512];
-    const struct param *bad = NULL;
+    char complaint[512] = "";
     pthread_once(&files_once, read_files);
     pthread_mutex_lock(&lock);
-    for (struct param *param = params; param && !bad; param = param->next_) {
-        if (strncmp(param->name, prefix, strlen(prefix)) != 0) {
-            continue;
+    for (struct param *param = params; param && !complaint[0]; param = param->next_) {
+        if (strncmp(param->name, prefix, strlen(prefix)) == 0) {
+            foresee_locked(param, complaint, sizeof(complaint));
         }
-        if (!param->resolved_) {
-            resolve_locked(param, ignored, sizeof(ignored));
-        }
-        bad = param->complaint_ ? param : NULL;
     }
     pthread_mutex_unlock(&lock);
-    if (bad) {
-        snprintf(reason, size, "%s", bad->complaint_);
+    if (complaint[0]) {
+        snprintf(reason, size, "%s", complaint);
         return ORTE_ERR_BAD_PARAM;
     }
     return ORTE_SUCCESS;

@@ -37,9 +37,9 @@ bool param_bool(struct param *param);
 const char *param_string(struct param *param); /* never NULL; lives as long as the process */
 /* Where the value came from: "default", "environment", ... */
 const char *param_source(struct param *param);
-/* For parameters that must not be replaced by their defaults: reads all that are registered and
- * begin with prefix. One whose value does not fit is ORTE_ERR_BAD_PARAM with the reason, and no
- * warning unless it was read before. */
+/* For parameters that must not be replaced by their defaults: looks at all that are registered and
+ * begin with prefix, and reads none. One whose value does not fit is ORTE_ERR_BAD_PARAM with the
+ * reason, without a warning. */
 int param_demand(const char *prefix, char *reason, size_t size) KEEL_MUST_CHECK;
 
 /* Sets a value from the command line, before the parameter is first read; the last call counts.
