@@ -68,6 +68,13 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
 void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
                     void *arg);
 
+/* A shortage (docs/btl.md): nothing happened, try again after some progress. */
+static inline bool btl_is_shortage(int status)
+{
+    return status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
+           status == OPAL_ERR_RESOURCE_BUSY;
+}
+
 /* What every module's table may use as it is. */
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                      mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);

@@ -2,6 +2,7 @@
 
 #include <base/le.h>
 #include <base/pool.h>
+#include <btl/base.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
 #include <btl/rdma_am_wire.h>
@@ -44,12 +45,6 @@ struct rdma_am {
     struct pool replies;
     struct list stuck; /* peers */
 };
-
-static bool is_shortage(int status)
-{
-    return status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
-           status == OPAL_ERR_RESOURCE_BUSY;
-}
 
 int rdma_am_create(struct rdma_am **am, const struct rdma_am_config *config)
 {
@@ -273,7 +268,7 @@ static int op_request(struct rdma_am *am, struct am_op *op)
         am->config.module->btl_free(am->config.module, descriptor);
         chunk_unrequest(op, size, was_started);
         /* The send may have brought an error reply to an earlier chunk. */
-        if (is_shortage(status) && op->status == OPAL_SUCCESS) {
+        if (btl_is_shortage(status) && op->status == OPAL_SUCCESS) {
             return status;
         }
         op_fail(op, status);
@@ -347,7 +342,7 @@ static int reply(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdm
 {
     if (list_empty(&peer->replies) && !peer->replying) {
         int sent = reply_send(am, peer, request, status, before);
-        if (!is_shortage(sent)) {
+        if (!btl_is_shortage(sent)) {
             return OPAL_SUCCESS; /* a link that is gone needs no reply */
         }
     }
@@ -372,12 +367,12 @@ static int peer_pump(struct rdma_am *am, struct rdma_am_peer *peer)
     }
     peer->pumping = true;
     int sent = 0, status = OPAL_SUCCESS;
-    while (!list_empty(&peer->replies) && !is_shortage(status)) {
+    while (!list_empty(&peer->replies) && !btl_is_shortage(status)) {
         struct list *link = list_pop(&peer->replies);
         struct am_reply *queued = container_of(link, struct am_reply, link);
         peer->replies_queued--;
         status = reply_send(am, peer, &queued->request, queued->status, queued->before);
-        if (is_shortage(status)) {
+        if (btl_is_shortage(status)) {
             list_prepend(&peer->replies, &queued->link);
             peer->replies_queued++;
         } else {
@@ -386,11 +381,11 @@ static int peer_pump(struct rdma_am *am, struct rdma_am_peer *peer)
         }
     }
     while (!list_empty(&peer->requesting) && peer->unanswered < RDMA_AM_WINDOW &&
-           !is_shortage(status)) {
+           !btl_is_shortage(status)) {
         status = op_request(am, container_of(peer->requesting.next, struct am_op, link));
         sent += status == OPAL_SUCCESS;
     }
-    if (is_shortage(status)) {
+    if (btl_is_shortage(status)) {
         peer_stuck(am, peer);
     }
     peer->pumping = false;

@@ -61,9 +61,7 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
         opal_convertor_set_position(convertor, &start);
     }
     made->des_flags = flags;
-    bool later = status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
-                 status == OPAL_ERR_RESOURCE_BUSY;
-    if (later && descriptor) {
+    if (descriptor && btl_is_shortage(status)) {
         *descriptor = made;
     } else {
         module->btl_free(module, made);

@@ -4,12 +4,6 @@
 #include <btl/check/check.h>
 #include <string.h>
 
-static bool is_shortage(int status)
-{
-    return status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
-           status == OPAL_ERR_RESOURCE_BUSY;
-}
-
 static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t size)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -265,7 +259,7 @@ static void look_at_sendi(const struct check_call *call, int status, size_t size
         check_report(call, CHECK_MODULE, "returned %d and moved the convertor by %zu bytes", status,
                      moved);
     }
-    if (left && !is_shortage(status)) {
+    if (left && !btl_is_shortage(status)) {
         check_report(call, CHECK_MODULE, "returned %d and a descriptor", status);
     }
     if (left && left->des_segments[0].seg_len != size) {

@@ -41,12 +41,6 @@ bool fault_holds_rdma(const struct fault_layer *layer,
     return layer->held_count > 0 && holds(layer, endpoint, false);
 }
 
-static bool is_shortage(int status)
-{
-    return status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
-           status == OPAL_ERR_RESOURCE_BUSY;
-}
-
 /* The caller was told 0, so one callback has to come. */
 static int send_now(struct fault_op *op)
 {
@@ -86,7 +80,7 @@ static bool op_go(struct fault_op *op)
     if (status == OPAL_SUCCESS) {
         status = sends ? send_now(op) : fault_op_call(op);
     }
-    if (is_shortage(status)) {
+    if (btl_is_shortage(status)) {
         list_prepend(&op->owner->held, &op->link);
         op->owner->held_count++;
         return false;
