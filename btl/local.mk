@@ -5,7 +5,7 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.h btl/fra
 	btl/thread.h btl/thread.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
 	btl/roster.h btl/roster.c \
-	btl/atomic.h btl/atomic.c btl/call.h \
+	btl/atomic.h btl/atomic.c btl/call.h btl/call.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
 EXTRA_DIST += btl/README.md btl/check/README.md btl/fault/README.md docs/btl.md
 include $(srcdir)/btl/self/local.mk

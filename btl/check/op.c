@@ -9,13 +9,13 @@ static struct check_op *find(struct check *check, void *cbdata)
     return check ? check_map_get(&check->ops, cbdata) : NULL;
 }
 
-struct check_op *check_op_begin(const struct check_call *call, void *local_address,
-                                mca_btl_base_registration_handle_t *local_handle, size_t size,
-                                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                                void *cbdata, int *status)
+struct check_op *check_op_begin(const struct check_call *call, const struct rdma_call *callers,
+                                int *status)
 {
     bool bad;
-    struct check_region *region = check_region_local(call, local_handle, local_address, size, &bad);
+    size_t size = callers->local_address ? callers->size : 0;
+    struct check_region *region =
+        check_region_local(call, callers->local_handle, callers->local_address, size, &bad);
     *status = OPAL_ERR_BAD_PARAM;
     if (bad) {
         return NULL;
@@ -32,14 +32,10 @@ struct check_op *check_op_begin(const struct check_call *call, void *local_addre
         .from = call->from,
         .endpoint = call->endpoint,
         .region = region,
-        .local_address = local_address,
-        .local_handle = local_handle,
-        .cbfunc = cbfunc,
-        .cbcontext = cbcontext,
-        .cbdata = cbdata,
+        .callers = *callers,
         .in_call = true,
     };
-    if (cbfunc) {
+    if (callers->cbfunc) {
         op->endpoint->pending++;
         op->endpoint->operations++;
         if (region) {
@@ -52,7 +48,7 @@ struct check_op *check_op_begin(const struct check_call *call, void *local_addre
 /* No callback will come any more. */
 static void op_end(struct check_op *op)
 {
-    if (op->cbfunc && !op->ended) {
+    if (op->callers.cbfunc && !op->ended) {
         op->endpoint->pending--;
         op->endpoint->operations--;
         if (op->region) {
@@ -79,9 +75,14 @@ static void look_at_status(const struct check_call *call, int status)
     }
 }
 
-void check_op_called(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                     void *local_address, mca_btl_base_registration_handle_t *local_handle,
-                     void *context, void *cbdata, int status)
+static mca_btl_base_registration_handle_t *inner_handle(const struct check_op *op)
+{
+    return op->region ? op->region->inner : NULL;
+}
+
+static void called_back(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                        void *local_address, mca_btl_base_registration_handle_t *local_handle,
+                        void *context, void *cbdata, int status)
 {
     (void) module;
     struct check *check = context;
@@ -99,8 +100,8 @@ void check_op_called(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
         return;
     }
     check_callback_begin(&call);
-    if (endpoint != op->endpoint->inner || local_address != op->local_address ||
-        local_handle != check_op_handle(op)) {
+    if (endpoint != op->endpoint->inner || local_address != op->callers.local_address ||
+        local_handle != inner_handle(op)) {
         check_report(&call, CHECK_MODULE, "calls back with another endpoint, address or handle");
     }
     if (status > 0) {
@@ -110,12 +111,21 @@ void check_op_called(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
     look_at_status(&call, status);
     op->called = true;
     op_end(op);
-    op->cbfunc(&check->layer.super, check_endpoint_outer(op->endpoint), op->local_address,
-               op->local_handle, op->cbcontext, op->cbdata, status);
+    rdma_call_back(&op->callers, &check->layer.super, check_endpoint_outer(op->endpoint), status);
     if (!op->in_call) {
         check_end(&check->dead_ops, &check->ops, op);
     }
     check_callback_end();
+}
+
+struct rdma_call check_op_inner(struct check_op *op)
+{
+    struct rdma_call inner = op->callers;
+    inner.local_handle = inner_handle(op);
+    inner.cbfunc = op->callers.cbfunc ? called_back : NULL;
+    inner.cbcontext = op->check;
+    inner.cbdata = op;
+    return inner;
 }
 
 void check_op_returned(const struct check_call *call, struct check_op *op, int status)
@@ -128,7 +138,7 @@ void check_op_returned(const struct check_call *call, struct check_op *op, int s
         check_report(call, CHECK_MODULE, "returned %d after its callback", status);
     }
     look_at_status(call, status);
-    if (status != 0 || !op->cbfunc) {
+    if (status != 0 || !op->callers.cbfunc) {
         op_end(op);
     }
     if (op->ended) {

@@ -10,30 +10,18 @@ struct check_op {
     const void *from; /* where it was called */
     struct check_endpoint *endpoint;
     struct check_region *region; /* of the local handle; NULL: none */
-    void *local_address;
-    mca_btl_base_registration_handle_t *local_handle; /* the caller's */
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext, *cbdata;
-    bool ended; /* no callback may come, or come any more */
+    struct rdma_call callers;    /* as the caller called */
+    bool ended;                  /* no callback may come, or come any more */
     bool called;
     bool in_call; /* the module's function has not returned yet */
 };
 
-/* A record, and what the module is to call instead: the callback that takes it as cbdata. NULL,
- * with *status: it cannot be begun. call->endpoint was looked up. */
-struct check_op *check_op_begin(const struct check_call *call, void *local_address,
-                                mca_btl_base_registration_handle_t *local_handle, size_t size,
-                                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                                void *cbdata, int *status);
-void check_op_called(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                     void *local_address, mca_btl_base_registration_handle_t *local_handle,
-                     void *context, void *cbdata, int status);
+/* NULL, with *status: it cannot be begun. call->endpoint was looked up. */
+struct check_op *check_op_begin(const struct check_call *call, const struct rdma_call *callers,
+                                int *status);
+/* What the module is to be called with: its own handle, and a callback of this module's. */
+struct rdma_call check_op_inner(struct check_op *op);
 /* The module's function returned status. */
 void check_op_returned(const struct check_call *call, struct check_op *op, int status);
-
-static inline mca_btl_base_registration_handle_t *check_op_handle(const struct check_op *op)
-{
-    return op->region ? op->region->inner : NULL;
-}
 
 #endif

@@ -75,7 +75,6 @@ static int send_held(struct fault_layer *layer, struct mca_btl_base_endpoint_t *
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     *op = (struct fault_op){.owner = layer,
-                            .kind = FAULT_SEND,
                             .endpoint = endpoint,
                             .descriptor = descriptor,
                             .tag = tag,

@@ -24,30 +24,18 @@ struct fault_layer {
     struct keel_btl_ext ext;
 };
 
-enum fault_kind { FAULT_SEND, FAULT_PUT, FAULT_GET, FAULT_OP, FAULT_FOP, FAULT_CSWAP };
-
-/* A call, to be made later or ended with an error; of a put, get or atomic also what its callback
- * needs. */
+/* A call, to be made later or ended with an error. */
 struct fault_op {
     struct list link; /* in held, while it waits */
     struct fault_layer *owner;
     uint64_t due_us;
     int status; /* OPAL_SUCCESS: the call is made when it is due; else the callback has this */
-    enum fault_kind kind;
     struct mca_btl_base_endpoint_t *endpoint;
-    mca_btl_base_descriptor_t *descriptor;
-    mca_btl_base_tag_t tag;
-    void *local_address;
-    uint64_t remote_address;
-    mca_btl_base_registration_handle_t *local_handle;
-    mca_btl_base_registration_handle_t *remote_handle; /* NULL, or remote, once it is held */
+    mca_btl_base_descriptor_t *descriptor; /* of a send; NULL: a put, get or atomic */
+    mca_btl_base_tag_t tag;                /* of a send */
+    enum call_kind kind;
+    struct atomic_call call; /* the caller's; its remote handle is NULL, or remote, once held */
     unsigned char remote[MCA_BTL_REG_HANDLE_MAX_SIZE];
-    size_t size;
-    mca_btl_base_atomic_op_t op;
-    uint64_t operand, value;
-    int flags, order;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext, *cbdata;
     bool twice; /* calls back twice */
     bool waits; /* its call is still running, and frees it */
     bool ended;

@@ -24,7 +24,7 @@ static bool holds(const struct fault_layer *layer, const struct mca_btl_base_end
     bool found = false;
     list_for_each (op, (struct list *) &layer->held, struct fault_op, link) {
         found =
-            found || ((op->kind == FAULT_SEND) == sends && (!endpoint || op->endpoint == endpoint));
+            found || ((op->descriptor != NULL) == sends && (!endpoint || op->endpoint == endpoint));
     }
     return found;
 }
@@ -74,7 +74,7 @@ static void op_take(struct fault_op *op)
  * took may have called back, and be freed. */
 static bool op_go(struct fault_op *op)
 {
-    bool sends = op->kind == FAULT_SEND;
+    bool sends = op->descriptor != NULL;
     int status = op->status;
     op_take(op);
     if (status == OPAL_SUCCESS) {
@@ -101,11 +101,11 @@ static struct fault_op *next_due(struct fault_layer *layer, uint64_t now)
     struct fault_op *op, *found = NULL;
     bool send_waits = false;
     list_for_each (op, &layer->held, struct fault_op, link) {
-        bool blocked = op->kind == FAULT_SEND && send_waits;
+        bool blocked = op->descriptor && send_waits;
         if (!found && !blocked && op->due_us <= now) {
             found = op;
         }
-        send_waits = send_waits || op->kind == FAULT_SEND;
+        send_waits = send_waits || op->descriptor;
     }
     return found;
 }
@@ -138,7 +138,7 @@ void fault_end(struct fault_layer *layer, const struct mca_btl_base_endpoint_t *
     }
     for (struct list *link = list_pop(&ended); link; link = list_pop(&ended)) {
         op = container_of(link, struct fault_op, link);
-        if (op->kind == FAULT_SEND) {
+        if (op->descriptor) {
             send_end(op, OPAL_ERR_UNREACH);
         } else {
             fault_op_end(op, OPAL_ERR_UNREACH);

@@ -19,8 +19,7 @@ void fault_op_end(struct fault_op *op, int status)
         free(op);
     }
     for (int i = 0; i <= (ended.twice ? 1 : 0); i++) {
-        ended.cbfunc(face, ended.endpoint, ended.local_address, ended.local_handle, ended.cbcontext,
-                     ended.cbdata, status);
+        rdma_call_back(&ended.call.rdma, face, ended.endpoint, status);
     }
 }
 
@@ -34,34 +33,21 @@ static void called_back(mca_btl_base_module_t *module, struct mca_btl_base_endpo
 
 int fault_op_call(struct fault_op *op)
 {
-    mca_btl_base_module_t *inner = op->owner->layer.inner;
-    mca_btl_base_rdma_completion_fn_t cbfunc = op->cbfunc ? called_back : NULL;
-    switch (op->kind) {
-    case FAULT_PUT:
-    case FAULT_GET:
-        return (op->kind == FAULT_PUT ? inner->btl_put : inner->btl_get)(
-            inner, op->endpoint, op->local_address, op->remote_address, op->local_handle,
-            op->remote_handle, op->size, op->flags, op->order, cbfunc, NULL, op);
-    case FAULT_OP:
-        return inner->btl_atomic_op(inner, op->endpoint, op->remote_address, op->remote_handle,
-                                    op->op, op->operand, op->flags, op->order, cbfunc, NULL, op);
-    case FAULT_FOP:
-        return inner->btl_atomic_fop(inner, op->endpoint, op->local_address, op->remote_address,
-                                     op->local_handle, op->remote_handle, op->op, op->operand,
-                                     op->flags, op->order, cbfunc, NULL, op);
-    default:
-        return inner->btl_atomic_cswap(inner, op->endpoint, op->local_address, op->remote_address,
-                                       op->local_handle, op->remote_handle, op->operand, op->value,
-                                       op->flags, op->order, cbfunc, NULL, op);
-    }
+    struct atomic_call call = op->call;
+    call.rdma.cbfunc = op->call.rdma.cbfunc ? called_back : NULL;
+    call.rdma.cbcontext = NULL;
+    call.rdma.cbdata = op;
+    return call_make(op->owner->layer.inner, op->endpoint, op->kind, &call);
 }
 
 /* A handle lives no longer than its call. */
 static bool hold(struct fault_op *op, int64_t delay_ms)
 {
-    if (op->remote_handle) {
-        memcpy(op->remote, op->remote_handle, op->owner->layer.inner->btl_registration_handle_size);
-        op->remote_handle = (mca_btl_base_registration_handle_t *) (void *) op->remote;
+    struct rdma_call *rdma = &op->call.rdma;
+    if (rdma->remote_handle) {
+        memcpy(op->remote, rdma->remote_handle,
+               op->owner->layer.inner->btl_registration_handle_size);
+        rdma->remote_handle = (mca_btl_base_registration_handle_t *) (void *) op->remote;
     }
     return fault_hold(op->owner, op, delay_ms);
 }
@@ -78,26 +64,29 @@ static int go(struct fault_op *op, bool early)
         }
     }
     op->waits = false;
-    if (op->ended || status != OPAL_SUCCESS || !op->cbfunc) {
+    if (op->ended || status != OPAL_SUCCESS || !op->call.rdma.cbfunc) {
         free(op);
     }
     return status;
 }
 
-static int start(const struct fault_op *wanted, struct fault fault)
+static int start(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                 enum call_kind kind, const struct atomic_call *call, struct fault fault)
 {
+    bool calls_back = call->rdma.cbfunc != NULL;
     if (fault.action == FAULT_ERROR) {
         return fault_status(fault.value);
     }
-    if (fault.action == FAULT_DROP && !wanted->cbfunc) {
+    if (fault.action == FAULT_DROP && !calls_back) {
         return OPAL_ERR_UNREACH; /* who cannot be called back is told now */
     }
     struct fault_op *op = malloc(sizeof(*op));
     if (!op) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    *op = *wanted;
-    bool held = fault.action == FAULT_DROP || (fault.action == FAULT_DELAY && op->cbfunc);
+    *op = (struct fault_op){
+        .owner = fault_layer_of(btl), .endpoint = endpoint, .kind = kind, .call = *call};
+    bool held = fault.action == FAULT_DROP || (fault.action == FAULT_DELAY && calls_back);
     if (!held) {
         op->twice = fault.action == FAULT_DUPLICATE;
         return go(op, fault.action == FAULT_EARLY);
@@ -117,20 +106,9 @@ static int fault_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                      int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
                      void *cbdata)
 {
-    struct fault_op op = {.owner = fault_layer_of(btl),
-                          .kind = FAULT_PUT,
-                          .endpoint = endpoint,
-                          .local_address = local_address,
-                          .remote_address = remote_address,
-                          .local_handle = local_handle,
-                          .remote_handle = remote_handle,
-                          .size = size,
-                          .flags = flags,
-                          .order = order,
-                          .cbfunc = cbfunc,
-                          .cbcontext = cbcontext,
-                          .cbdata = cbdata};
-    return start(&op, fault_ask("btl.any.put"));
+    struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
+                                        size, flags, order, cbfunc, cbcontext, cbdata}};
+    return start(btl, endpoint, CALL_PUT, &call, fault_ask("btl.any.put"));
 }
 
 static int fault_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -140,20 +118,9 @@ static int fault_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                      int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
                      void *cbdata)
 {
-    struct fault_op op = {.owner = fault_layer_of(btl),
-                          .kind = FAULT_GET,
-                          .endpoint = endpoint,
-                          .local_address = local_address,
-                          .remote_address = remote_address,
-                          .local_handle = local_handle,
-                          .remote_handle = remote_handle,
-                          .size = size,
-                          .flags = flags,
-                          .order = order,
-                          .cbfunc = cbfunc,
-                          .cbcontext = cbcontext,
-                          .cbdata = cbdata};
-    return start(&op, fault_ask("btl.any.get"));
+    struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
+                                        size, flags, order, cbfunc, cbcontext, cbdata}};
+    return start(btl, endpoint, CALL_GET, &call, fault_ask("btl.any.get"));
 }
 
 static int fault_atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -162,19 +129,10 @@ static int fault_atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpo
                            mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct fault_op call = {.owner = fault_layer_of(btl),
-                            .kind = FAULT_OP,
-                            .endpoint = endpoint,
-                            .remote_address = remote_address,
-                            .remote_handle = remote_handle,
-                            .op = op,
-                            .operand = operand,
-                            .flags = flags,
-                            .order = order,
-                            .cbfunc = cbfunc,
-                            .cbcontext = cbcontext,
-                            .cbdata = cbdata};
-    return start(&call, fault_ask("btl.any.atomic"));
+    struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle, ATOMIC_BYTES,
+                                        flags, order, cbfunc, cbcontext, cbdata},
+                               .atomic = {op, operand, 0}};
+    return start(btl, endpoint, CALL_ATOMIC_OP, &call, fault_ask("btl.any.atomic"));
 }
 
 static int fault_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -184,21 +142,10 @@ static int fault_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endp
                             mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                             mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct fault_op call = {.owner = fault_layer_of(btl),
-                            .kind = FAULT_FOP,
-                            .endpoint = endpoint,
-                            .local_address = local_address,
-                            .remote_address = remote_address,
-                            .local_handle = local_handle,
-                            .remote_handle = remote_handle,
-                            .op = op,
-                            .operand = operand,
-                            .flags = flags,
-                            .order = order,
-                            .cbfunc = cbfunc,
-                            .cbcontext = cbcontext,
-                            .cbdata = cbdata};
-    return start(&call, fault_ask("btl.any.atomic"));
+    struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
+                                        ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
+                               .atomic = {op, operand, 0}};
+    return start(btl, endpoint, CALL_ATOMIC_FOP, &call, fault_ask("btl.any.atomic"));
 }
 
 static int fault_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -209,21 +156,10 @@ static int fault_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_en
                               mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
                               void *cbdata)
 {
-    struct fault_op call = {.owner = fault_layer_of(btl),
-                            .kind = FAULT_CSWAP,
-                            .endpoint = endpoint,
-                            .local_address = local_address,
-                            .remote_address = remote_address,
-                            .local_handle = local_handle,
-                            .remote_handle = remote_handle,
-                            .operand = compare,
-                            .value = value,
-                            .flags = flags,
-                            .order = order,
-                            .cbfunc = cbfunc,
-                            .cbcontext = cbcontext,
-                            .cbdata = cbdata};
-    return start(&call, fault_ask("btl.any.atomic"));
+    struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
+                                        ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
+                               .atomic = {ATOMIC_CSWAP, compare, value}};
+    return start(btl, endpoint, CALL_ATOMIC_CSWAP, &call, fault_ask("btl.any.atomic"));
 }
 
 void fault_ops_table(mca_btl_base_module_t *table)
