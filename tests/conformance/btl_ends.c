@@ -183,6 +183,7 @@ static void del_procs_ends_traffic(struct test *test, size_t size, bool operatio
     if (operations) {
         add_operations(test, &flight, local);
     }
+    stop(test); /* sends to a neighbour that has left would be refused */
     opal_proc_t *proc = &test->host->procs[test->right];
     must(test, test->btl->btl_del_procs(test->btl, 1, &proc, &test->endpoints[test->right]) ==
                    OPAL_SUCCESS);
