@@ -1,6 +1,6 @@
 /* The BTL framework: what modules share. The layers above use btl/bml.h and keel/btl.h.
  *
- * A component is one folder with one line in btl/registry.c. It gets its host with btl_host() while
+ * A component is one folder, which btl/registry.c names. It gets its host with btl_host() while
  * btl_init runs. It receives for its peers and calls up through btl_deliver; it registers memory
  * with btl/region.h and emulates what its wire lacks with btl/rdma_am.h. */
 #ifndef BTL_BASE_H
@@ -87,7 +87,7 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
                       opal_convertor_t *convertor, void *header, size_t header_size,
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
-/* The atomics, by the function in the module's line of btl/registry.c. */
+/* The atomics, by the function in the module's struct btl_component. */
 int btl_atomic_op(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, uint64_t,
                   struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t, uint64_t,
                   int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
@@ -143,7 +143,7 @@ struct btl_ext_ops {
  * are called with an error. */
 void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
-/* A line of btl/registry.c. */
+/* What a component's folder exports, and nothing else: btl/registry.c names it. */
 struct btl_component {
     mca_btl_base_component_t *component;
     /* NULL: polling costs no system call, so every pass polls it. Else: polled on every pass while
@@ -155,21 +155,6 @@ struct btl_component {
     const struct btl_ext_ops *ext;
     bool named_only; /* opened only where the parameter btl names it: it drags a library in */
 };
-extern const struct btl_component btl_components[]; /* ends with a NULL component */
-
-/* The components, in the order of btl/registry.c. */
-extern mca_btl_base_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_tcp_component,
-    mca_btl_ofi_component;
-extern const struct btl_ext_ops btl_self_ext, btl_sm_ext, btl_tcp_ext, btl_ofi_ext;
-bool btl_tcp_active(void);
-bool btl_ofi_active(void);
-int btl_self_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
-                    const struct atomic_call *);
-int btl_sm_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
-                  const struct atomic_call *);
-int btl_tcp_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
-                   const struct atomic_call *);
-int btl_ofi_atomic(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *,
-                   const struct atomic_call *);
+extern const struct btl_component *const btl_components[]; /* best first; ends with NULL */
 
 #endif

@@ -45,8 +45,8 @@ static bool list_has(const char *list, const char *name)
 
 static bool is_known(struct word word)
 {
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
-        if (word_is(word, name_of(entry))) {
+    for (size_t i = 0; btl_components[i]; i++) {
+        if (word_is(word, name_of(btl_components[i]))) {
             return true;
         }
     }
@@ -68,8 +68,9 @@ static void list_known(char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
-        int added = snprintf(text + used, size - used, "%s%s", used ? ", " : "", name_of(entry));
+    for (size_t i = 0; btl_components[i]; i++) {
+        int added = snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                             name_of(btl_components[i]));
         if (added < 0 || (size_t) added >= size - used) {
             return;
         }
@@ -111,8 +112,8 @@ static int check_word(const char *list, struct word word, bool excludes, char *w
 static bool opens_any(const char *choice)
 {
     bool any = false;
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
-        any = any || btl_choice_opens(choice, entry);
+    for (size_t i = 0; btl_components[i]; i++) {
+        any = any || btl_choice_opens(choice, btl_components[i]);
     }
     return any;
 }

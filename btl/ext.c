@@ -115,8 +115,9 @@ int btl_pending_call(void)
     for (struct list *link = list_pop(&round_left); link; link = list_pop(&round_left)) {
         struct waiting *waiting = container_of(link, struct waiting, link);
         const struct btl_module_entry *entry = waiting->entry;
-        enum btl_room room =
-            entry->held ? BTL_ROOM_NONE : entry->line->ext->room(entry->module, waiting->endpoint);
+        enum btl_room room = entry->held
+                                 ? BTL_ROOM_NONE
+                                 : entry->component->ext->room(entry->module, waiting->endpoint);
         if (room == BTL_ROOM || (room == BTL_ROOM_UNSEEN && retry)) {
             call(request_of(link), OPAL_SUCCESS);
             called++;
@@ -175,7 +176,7 @@ static int flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
     if (!entry) {
         return OPAL_ERR_BAD_PARAM;
     }
-    const struct btl_ext_ops *ops = entry->line->ext;
+    const struct btl_ext_ops *ops = entry->component->ext;
     uint64_t deadline = 0;
     for (unsigned passes = 0; ops->rdma_open(entry->module, endpoint); passes++) {
         if (btl_progressing()) {
@@ -201,7 +202,7 @@ static int wait_fd(mca_btl_base_module_t *btl)
     if (!entry) {
         return OPAL_ERR_BAD_PARAM;
     }
-    const struct btl_ext_ops *ops = entry->line->ext;
+    const struct btl_ext_ops *ops = entry->component->ext;
     return ops->wait_fd ? ops->wait_fd(entry->module) : OPAL_ERR_NOT_SUPPORTED;
 }
 
@@ -223,7 +224,7 @@ static int wait_arm(mca_btl_base_module_t *btl)
     if (!entry) {
         return OPAL_ERR_BAD_PARAM;
     }
-    const struct btl_ext_ops *ops = entry->line->ext;
+    const struct btl_ext_ops *ops = entry->component->ext;
     if (ops->wait_arm && somebody_waits(entry)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
@@ -232,11 +233,11 @@ static int wait_arm(mca_btl_base_module_t *btl)
 
 void btl_ext_init(struct btl_module_entry *entry)
 {
-    if (!entry->line->ext) {
+    if (!entry->component->ext) {
         return; /* a component without, of a test's */
     }
     entry->ext = (struct keel_btl_ext){
-        .flags = entry->line->ext->flags,
+        .flags = entry->component->ext->flags,
         .flush = flush,
         .pending_add = pending_add,
         .pending_remove = pending_remove,
@@ -256,5 +257,5 @@ const struct keel_btl_ext *keel_btl_ext(mca_btl_base_module_t *btl)
         return layer->ext;
     }
     const struct btl_module_entry *entry = btl ? btl_entry(btl) : NULL;
-    return entry && entry->line->ext ? &entry->ext : NULL;
+    return entry && entry->component->ext ? &entry->ext : NULL;
 }

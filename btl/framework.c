@@ -102,7 +102,7 @@ static const char *component_name(const mca_btl_base_component_t *component)
     return component->btl_version.mca_component_name;
 }
 
-static int keep_modules(const struct btl_component *line, mca_btl_base_module_t **made,
+static int keep_modules(const struct btl_component *component, mca_btl_base_module_t **made,
                         size_t count)
 {
     size_t total = framework.module_count + count;
@@ -125,7 +125,7 @@ static int keep_modules(const struct btl_component *line, mca_btl_base_module_t 
             }
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
-        *entry = (struct btl_module_entry){.module = made[i], .line = line};
+        *entry = (struct btl_module_entry){.module = made[i], .component = component};
         btl_ext_init(entry);
         entries[framework.module_count] = entry;
         modules[framework.module_count++] = made[i];
@@ -218,7 +218,8 @@ static int open_for_threads(char *reason, size_t reason_size)
 
 static void register_params(const char *choice)
 {
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+    for (size_t i = 0; btl_components[i]; i++) {
+        const struct btl_component *entry = btl_components[i];
         const mca_base_component_t *version = &entry->component->btl_version;
         if (btl_choice_opens(choice, entry) && version->mca_register_component_params) {
             (void) version->mca_register_component_params();
@@ -259,7 +260,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
     }
     const char *choice = param_string(&btl_param);
     size_t known = 0;
-    while (btl_components[known].component) {
+    while (btl_components[known]) {
         known++;
     }
     framework.open = calloc(known, sizeof(*framework.open));
@@ -270,13 +271,13 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
     framework.host = (struct btl_host){.ops = ops, .arg = arg};
     framework.yield = param_bool(&yield_param);
     for (size_t i = 0; i < known; i++) {
-        if (!btl_choice_opens(choice, &btl_components[i])) {
+        if (!btl_choice_opens(choice, btl_components[i])) {
             continue;
         }
-        status = component_open(&btl_components[i]);
+        status = component_open(btl_components[i]);
         if (status != ORTE_SUCCESS && status != ORTE_ERR_NOT_AVAILABLE) {
-            snprintf(reason, reason_size, "btl %s: %s", component_name(btl_components[i].component),
-                     opal_strerror(status));
+            snprintf(reason, reason_size, "btl %s: %s",
+                     component_name(btl_components[i]->component), opal_strerror(status));
             btl_close();
             return status;
         }

@@ -6,7 +6,7 @@
 
 struct btl_module_entry {
     mca_btl_base_module_t *module;
-    const struct btl_component *line;
+    const struct btl_component *component;
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
     bool closing;                            /* nothing waits for room any more */
     bool held;                               /* by a checkpoint; see ftevent.c */

@@ -139,12 +139,12 @@ static void resume(struct btl_module_entry *entry)
 static int drain(const struct btl_module_entry *entry)
 {
     uint64_t deadline = clock_us() + (uint64_t) param_int(&quiesce_timeout) * 1000u;
-    while (!entry->line->ext->is_quiet(entry->module)) {
+    while (!entry->component->ext->is_quiet(entry->module)) {
         btl_progress();
         btl_host_progress();
         if (clock_us() >= deadline) {
             log_info(LOG_BTL, "%s: messages or operations are under way at the checkpoint",
-                     entry->line->component->btl_version.mca_component_name);
+                     entry->component->component->btl_version.mca_component_name);
             return OPAL_ERR_TIMEOUT;
         }
     }

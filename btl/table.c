@@ -72,11 +72,11 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
 static int atomic(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call)
 {
-    const struct btl_component *line = btl_components;
-    while (line->component && line->component != module->btl_component) {
-        line++;
+    const struct btl_component *const *at = btl_components;
+    while (*at && (*at)->component != module->btl_component) {
+        at++;
     }
-    return line->atomic ? line->atomic(module, endpoint, call) : ORTE_ERR_NOT_SUPPORTED;
+    return *at && (*at)->atomic ? (*at)->atomic(module, endpoint, call) : ORTE_ERR_NOT_SUPPORTED;
 }
 
 int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,

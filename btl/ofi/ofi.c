@@ -291,8 +291,10 @@ static int finalize(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
+static mca_btl_base_component_t ofi_component;
+
 static const mca_btl_base_module_t module_template = {
-    .btl_component = &mca_btl_ofi_component,
+    .btl_component = &ofi_component,
     .btl_rdma_pipeline_send_length = 64 << 10,
     .btl_rdma_pipeline_frag_size = 4 << 20,
     .btl_min_rdma_pipeline_size = 0,
@@ -594,7 +596,7 @@ static int progress(void)
     return ofi_poll(the_module);
 }
 
-bool btl_ofi_active(void)
+static bool active(void)
 {
     const struct ofi_module *ofi = the_module;
 
@@ -602,9 +604,17 @@ bool btl_ofi_active(void)
            !list_empty(&ofi->done) || !list_empty(&ofi->failed) || rdma_am_active(ofi->am);
 }
 
-mca_btl_base_component_t mca_btl_ofi_component = {
+static mca_btl_base_component_t ofi_component = {
     .btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
                     .mca_register_component_params = register_params},
     .btl_init = init,
     .btl_progress = progress,
+};
+
+const struct btl_component btl_ofi_component = {
+    .component = &ofi_component,
+    .active = active,
+    .atomic = ofi_atomic,
+    .ext = &ofi_ext,
+    .named_only = true,
 };

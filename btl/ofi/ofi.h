@@ -129,6 +129,7 @@ int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc);
 
 struct ofi_module *ofi_module(void);
 int ofi_ft_event(int state);
+extern const struct btl_ext_ops ofi_ext;
 /* Another endpoint of the provider's and another card, after ofi_endpoints_restart. */
 int ofi_reopen(struct ofi_module *ofi) KEEL_MUST_CHECK;
 /* Every peer's state, for the log. */

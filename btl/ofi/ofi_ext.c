@@ -56,7 +56,7 @@ static bool is_quiet(mca_btl_base_module_t *btl)
     return ofi->in_flight == 0 && list_empty(&ofi->done) && !rdma_am_active(ofi->am);
 }
 
-const struct btl_ext_ops btl_ofi_ext = {
+const struct btl_ext_ops ofi_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .rdma_open = rdma_open,
     .rdma_lost = rdma_lost,

@@ -120,8 +120,7 @@ int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_addr
     return rdma_am_get(ofi->am, &peer->am, &call);
 }
 
-int btl_ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
-                   const struct atomic_call *call)
+int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct atomic_call *call)
 {
     struct ofi_module *ofi = ofi_of(btl);
     struct ofi_rdma rdma = {.local = call->rdma.local_address,

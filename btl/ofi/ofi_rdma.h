@@ -18,6 +18,8 @@ int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_addr
             mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
             mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
 
+int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct atomic_call *call);
+
 /* The provider is done with an operation of its own. */
 void ofi_rdma_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status);
 /* Calls back for one that will not be waited for any longer. */

@@ -56,6 +56,7 @@ struct self_module {
     int wait_fd;       /* for who sleeps: made when asked for, else -1 */
 };
 
+static mca_btl_base_component_t self_component;
 static struct self_module *the_module; /* from init until finalize */
 
 static struct self_module *self_of(mca_btl_base_module_t *btl)
@@ -286,8 +287,8 @@ static int self_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
 }
 
 /* Done inside the call, so there is never a callback. */
-int btl_self_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                    const struct atomic_call *call)
+static int self_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                       const struct atomic_call *call)
 {
     struct self_module *self = self_of(btl);
     const struct rdma_call *rdma = &call->rdma;
@@ -362,7 +363,7 @@ static int self_wait_arm(mca_btl_base_module_t *btl)
     return list_empty(&self_of(btl)->queue) ? OPAL_SUCCESS : OPAL_ERR_RESOURCE_BUSY;
 }
 
-const struct btl_ext_ops btl_self_ext = {
+static const struct btl_ext_ops self_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .rdma_open = self_rdma_open,
     .rdma_lost = self_rdma_lost,
@@ -404,7 +405,7 @@ static int self_ft_event(int state)
 }
 
 static const mca_btl_base_module_t self_template = {
-    .btl_component = &mca_btl_self_component,
+    .btl_component = &self_component,
     .btl_eager_limit = SMALL_SIZE,
     .btl_rndv_eager_limit = SMALL_SIZE,
     .btl_max_send_size = MAX_SEND_SIZE,
@@ -491,9 +492,15 @@ static int self_register_params(void)
     return OPAL_SUCCESS;
 }
 
-mca_btl_base_component_t mca_btl_self_component = {
+static mca_btl_base_component_t self_component = {
     .btl_version = {MCA_BTL_DEFAULT_VERSION("self"),
                     .mca_register_component_params = self_register_params},
     .btl_init = self_init,
     .btl_progress = self_progress,
+};
+
+const struct btl_component btl_self_component = {
+    .component = &self_component,
+    .atomic = self_atomic,
+    .ext = &self_ext,
 };

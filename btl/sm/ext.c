@@ -128,7 +128,7 @@ static int sm_wait_arm(mca_btl_base_module_t *btl)
     return sm_rx_due(module) ? OPAL_ERR_RESOURCE_BUSY : OPAL_SUCCESS;
 }
 
-const struct btl_ext_ops btl_sm_ext = {
+const struct btl_ext_ops sm_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .rdma_open = sm_rdma_open,
     .rdma_lost = sm_rdma_lost,

@@ -162,7 +162,7 @@ static int sm_finalize(mca_btl_base_module_t *btl)
 }
 
 static const mca_btl_base_module_t module_template = {
-    .btl_component = &mca_btl_sm_component,
+    .btl_component = &sm_component,
     .btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH - 1,
     .btl_latency = 1,
     .btl_bandwidth = 10000,

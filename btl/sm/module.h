@@ -144,11 +144,14 @@ int sm_commit(struct sm_module *module, enum sm_area area, uint32_t count) KEEL_
  * has memory. */
 bool sm_fragment_ready(struct sm_module *module, size_t size);
 
-/* component.c: the card, under the key of the module's life. */
+/* component.c */
+extern mca_btl_base_component_t sm_component;
+/* The card, under the key of the module's life. */
 int sm_publish_card(const struct sm_module *module) KEEL_MUST_CHECK;
 
 /* ftevent.c */
 int sm_ft_event(int state);
+extern const struct btl_ext_ops sm_ext;
 
 /* endpoint.c */
 int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
@@ -231,6 +234,8 @@ int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
            mca_btl_base_registration_handle_t *local_handle,
            mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+int sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+              const struct atomic_call *call);
 /* Calls back for what is done; returns how many. */
 int sm_ops_complete(struct sm_module *module);
 /* Only those of one endpoint, now. */

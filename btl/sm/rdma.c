@@ -169,8 +169,8 @@ int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
 }
 
 /* By the target, whose memory it is: single copy is not atomic. */
-int btl_sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                  const struct atomic_call *call)
+int sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+              const struct atomic_call *call)
 {
     int status = ready(sm_of(btl), endpoint);
     return status == OPAL_SUCCESS ? rdma_am_atomic(sm_of(btl)->am, &endpoint->am, call) : status;

@@ -24,6 +24,8 @@ enum {
     UNKNOWN_MBPS = 1000,
 };
 
+static mca_btl_base_component_t tcp_component;
+
 /* ---- parameters ---- */
 
 static struct param if_include = {
@@ -266,7 +268,7 @@ static int tcp_get(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_add
     return tcp_rdma(ep, &call, true);
 }
 
-int btl_tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call)
+static int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call)
 {
     struct tcp_module *tcp = tcp_of(btl);
 
@@ -385,7 +387,7 @@ static int tcp_finalize(mca_btl_base_module_t *btl)
 }
 
 static const mca_btl_base_module_t tcp_template = {
-    .btl_component = &mca_btl_tcp_component,
+    .btl_component = &tcp_component,
     .btl_rdma_pipeline_send_length = 128 << 10,
     .btl_rdma_pipeline_frag_size = 4 << 20,
     .btl_min_rdma_pipeline_size = 0,
@@ -597,15 +599,22 @@ static int tcp_progress(void)
     return tcp_poll(the_module);
 }
 
-bool btl_tcp_active(void)
+static bool tcp_active(void)
 {
     return !list_empty(&the_module->active) || !list_empty(&the_module->conns) ||
            !list_empty(&the_module->waiting);
 }
 
-mca_btl_base_component_t mca_btl_tcp_component = {
+static mca_btl_base_component_t tcp_component = {
     .btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"),
                     .mca_register_component_params = tcp_register_params},
     .btl_init = tcp_init,
     .btl_progress = tcp_progress,
+};
+
+const struct btl_component btl_tcp_component = {
+    .component = &tcp_component,
+    .active = tcp_active,
+    .atomic = tcp_atomic,
+    .ext = &tcp_ext,
 };

@@ -97,6 +97,7 @@ static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
 struct tcp_module *tcp_module(void);
 /* tcp_ftevent.c */
 int tcp_ft_event(int state);
+extern const struct btl_ext_ops tcp_ext;
 /* Closes the listeners and what came by them, and begins another life with other ones. */
 int tcp_reopen(struct tcp_module *tcp) KEEL_MUST_CHECK;
 

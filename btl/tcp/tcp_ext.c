@@ -102,7 +102,7 @@ static int tcp_wait_arm(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
-const struct btl_ext_ops btl_tcp_ext = {
+const struct btl_ext_ops tcp_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .rdma_open = tcp_rdma_open,
     .rdma_lost = tcp_rdma_lost,

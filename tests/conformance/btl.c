@@ -337,8 +337,8 @@ static bool is_wanted(const char *module, int size, const struct test_case *test
 
 static bool is_known(const char *module)
 {
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
-        if (strcmp(entry->component->btl_version.mca_component_name, module) == 0) {
+    for (size_t i = 0; btl_components[i]; i++) {
+        if (strcmp(btl_components[i]->component->btl_version.mca_component_name, module) == 0) {
             return true;
         }
     }

@@ -10,7 +10,8 @@ static const char *opens(const char *choice)
     char reason[300] = "";
     ck_assert_msg(btl_choice_check(choice, reason, sizeof(reason)) == ORTE_SUCCESS, "%s", reason);
     names[0] = '\0';
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+    for (size_t i = 0; btl_components[i]; i++) {
+        const struct btl_component *entry = btl_components[i];
         const char *name = entry->component->btl_version.mca_component_name;
         if (strcmp(name, "ofi") != 0 && btl_choice_opens(choice, entry)) {
             strcat(strcat(names, name), " ");
@@ -32,7 +33,8 @@ END_TEST
 
 START_TEST(what_is_named_only_is_opened_only_by_its_name)
 {
-    for (const struct btl_component *entry = btl_components; entry->component; entry++) {
+    for (size_t i = 0; btl_components[i]; i++) {
+        const struct btl_component *entry = btl_components[i];
         if (entry->named_only) {
             const char *name = entry->component->btl_version.mca_component_name;
             ck_assert(!btl_choice_opens("", entry) && !btl_choice_opens("^tcp", entry));

@@ -123,13 +123,13 @@ static bool is_quiet(mca_btl_base_module_t *module)
 
 static const struct btl_ext_ops memory_ext = {.rdma_open = rdma_open, .is_quiet = is_quiet};
 
-const struct btl_component btl_components[] = {
-    {&memory_component, NULL, NULL, &memory_ext, false},
-    {&absent_component, NULL, NULL, NULL, false},
-    {&refused_component, NULL, NULL, NULL, false},
-    {&socket_component, socket_active, NULL, NULL, false},
-    {NULL, NULL, NULL, NULL, false},
-};
+static const struct btl_component memory = {.component = &memory_component, .ext = &memory_ext};
+static const struct btl_component absent = {.component = &absent_component};
+static const struct btl_component refused = {.component = &refused_component};
+static const struct btl_component sockets = {.component = &socket_component,
+                                             .active = socket_active};
+
+const struct btl_component *const btl_components[] = {&memory, &absent, &refused, &sockets, NULL};
 
 static const struct keel_host_ops ops;
 

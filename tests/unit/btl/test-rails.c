@@ -97,12 +97,11 @@ static mca_btl_base_component_t components[MODULES] = {
      .btl_progress = no_progress},
 };
 
-const struct btl_component btl_components[] = {
-    {.component = &components[FAST]},
-    {.component = &components[TWIN]},
-    {.component = &components[SLOW]},
-    {.component = NULL},
-};
+static const struct btl_component fast = {.component = &components[FAST]};
+static const struct btl_component twin = {.component = &components[TWIN]};
+static const struct btl_component slow = {.component = &components[SLOW]};
+
+const struct btl_component *const btl_components[] = {&fast, &twin, &slow, NULL};
 
 static const struct keel_host_ops ops;
 static struct bml *bml;
