@@ -1,7 +1,7 @@
 # tests of btl/
 UNIT_TESTS += \
 	tests/unit/btl/test-seed-btl tests/unit/btl/test-region tests/unit/btl/test-bml \
-	tests/unit/btl/test-desc tests/unit/btl/test-rdma-am tests/unit/btl/test-self \
+	tests/unit/btl/test-desc tests/unit/btl/test-self \
 	tests/unit/btl/test-framework tests/unit/btl/test-progress \
 	tests/unit/btl/test-table tests/unit/btl/test-roster tests/unit/btl/test-rails tests/unit/btl/test-many-peers
 tests_unit_btl_test_seed_btl_SOURCES = tests/unit/btl/test-seed-btl.c tests/unit/base/seed.h
@@ -12,8 +12,6 @@ tests_unit_btl_test_bml_SOURCES = tests/unit/btl/test-bml.c
 tests_unit_btl_test_bml_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_desc_SOURCES = tests/unit/btl/test-desc.c
 tests_unit_btl_test_desc_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-tests_unit_btl_test_rdma_am_SOURCES = tests/unit/btl/test-rdma-am.c
-tests_unit_btl_test_rdma_am_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_self_SOURCES = tests/unit/btl/test-self.c
 tests_unit_btl_test_self_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_framework_SOURCES = tests/unit/btl/test-framework.c
@@ -32,6 +30,7 @@ tests_unit_btl_test_rails_SOURCES = tests/unit/btl/test-rails.c
 tests_unit_btl_test_rails_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_progress_SOURCES = tests/unit/btl/test-progress.c
 tests_unit_btl_test_progress_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+include $(srcdir)/tests/unit/btl/rdma-am.mk
 include $(srcdir)/tests/unit/btl/sm.mk
 include $(srcdir)/tests/unit/btl/tcp.mk
 include $(srcdir)/tests/unit/btl/check.mk

@@ -1,0 +1,12 @@
+# tests of btl/rdma_am.c and its frames
+UNIT_TESTS += tests/unit/btl/test-rdma-am tests/unit/btl/test-rdma-am-atomic \
+	tests/unit/btl/test-rdma-am-frames tests/unit/btl/test-rdma-am-wire
+RDMA_SIDES = tests/unit/btl/rdma-sides.h tests/unit/btl/rdma-sides.c
+tests_unit_btl_test_rdma_am_SOURCES = tests/unit/btl/test-rdma-am.c $(RDMA_SIDES)
+tests_unit_btl_test_rdma_am_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_rdma_am_atomic_SOURCES = tests/unit/btl/test-rdma-am-atomic.c $(RDMA_SIDES)
+tests_unit_btl_test_rdma_am_atomic_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_rdma_am_frames_SOURCES = tests/unit/btl/test-rdma-am-frames.c $(RDMA_SIDES)
+tests_unit_btl_test_rdma_am_frames_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_rdma_am_wire_SOURCES = tests/unit/btl/test-rdma-am-wire.c
+tests_unit_btl_test_rdma_am_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
