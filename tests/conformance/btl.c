@@ -335,6 +335,33 @@ static bool is_wanted(const char *module, int size, const struct test_case *test
     return test_case->alone || size >= (loops ? 1 : 2) + test_case->min_size - 1;
 }
 
+static const struct test_case *const groups[] = {
+    table_cases, send_cases, stream_cases, rdma_cases, atomics_cases, breach_cases,
+    fault_cases, load_cases, end_cases,    ext_cases,  ftevent_cases, flags_cases};
+
+static bool is_case(const char *name)
+{
+    for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
+        for (const struct test_case *at = groups[g]; at->name; at++) {
+            if (strcmp(at->name, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void run_all(const char *module, int size, const char *only)
+{
+    for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
+        for (const struct test_case *at = groups[g]; at->name; at++) {
+            if (is_wanted(module, size, at, only)) {
+                run_one(module, size, at);
+            }
+        }
+    }
+}
+
 static bool is_known(const char *module)
 {
     for (size_t i = 0; btl_components[i]; i++) {
@@ -372,9 +399,6 @@ static void warm_up(const char *module)
 
 int main(int argc, char **argv)
 {
-    static const struct test_case *const groups[] = {
-        table_cases, send_cases, stream_cases, rdma_cases, atomics_cases, breach_cases,
-        fault_cases, load_cases, end_cases,    ext_cases,  ftevent_cases, flags_cases};
     static const int sizes[] = {1, 2, 4};
     if (argc < 2) {
         fprintf(stderr, "usage: btl MODULE [PROCESSES [CASE]]\n");
@@ -382,20 +406,23 @@ int main(int argc, char **argv)
     }
     const char *module = argv[1], *only = argc > 3 ? argv[3] : NULL;
     int only_size = argc > 2 ? atoi(argv[2]) : 0;
+    if (only && !is_case(only)) {
+        fprintf(stderr, "btl: there is no case %s\n", only);
+        return 2;
+    }
     if (!is_known(module)) {
         printf("1..0 # SKIP there is no component %s\n", module);
         return 0;
     }
     warm_up(module);
     for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
-        for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
-            for (const struct test_case *at = groups[g]; at->name; at++) {
-                if ((only_size == 0 || only_size == sizes[s]) &&
-                    is_wanted(module, sizes[s], at, only)) {
-                    run_one(module, sizes[s], at);
-                }
-            }
+        if (only_size == 0 || only_size == sizes[s]) {
+            run_all(module, sizes[s], only);
         }
+    }
+    if (number == 0) {
+        printf("1..0 # SKIP no case of this kind for %s\n", module);
+        return 0;
     }
     printf("1..%d\n", number);
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;
