@@ -1,5 +1,4 @@
 #!/bin/sh
 # The BTL conformance suite over ofi with libfabric's shm.
-KEEL_MCA_btl_ofi_provider='shm'
-export KEEL_MCA_btl_ofi_provider
-exec "${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl" ofi
+. "$(dirname "$0")/btl-suite.sh"
+suite btl_ofi_provider=shm ofi

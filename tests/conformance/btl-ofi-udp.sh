@@ -1,5 +1,4 @@
 #!/bin/sh
 # The BTL conformance suite over ofi with libfabric's udp.
-KEEL_MCA_btl_ofi_provider='udp;ofi_rxd'
-export KEEL_MCA_btl_ofi_provider
-exec "${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl" ofi
+. "$(dirname "$0")/btl-suite.sh"
+suite 'btl_ofi_provider=udp;ofi_rxd' ofi

@@ -1,3 +1,4 @@
 #!/bin/sh
 # The BTL conformance suite over self.
-exec "${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl" self
+. "$(dirname "$0")/btl-suite.sh"
+suite self

@@ -1,3 +1,4 @@
 #!/bin/sh
 # The BTL conformance suite over sm.
-exec "${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl" sm
+. "$(dirname "$0")/btl-suite.sh"
+suite sm

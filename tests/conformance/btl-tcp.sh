@@ -1,3 +1,4 @@
 #!/bin/sh
 # The BTL conformance suite over tcp.
-exec "${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl" tcp
+. "$(dirname "$0")/btl-suite.sh"
+suite tcp

@@ -1,5 +1,4 @@
 #!/bin/sh
 # The BTL conformance suite over sm with the lock that lets any thread call.
-KEEL_MCA_enable_thread_multiple=1
-export KEEL_MCA_enable_thread_multiple
-exec "${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl" sm 2
+. "$(dirname "$0")/btl-suite.sh"
+suite enable_thread_multiple=1 sm 2

@@ -12,26 +12,19 @@ tests_conformance_btl_LDADD = libbtl.la libbase.la
 check_PROGRAMS += tests/conformance/no-single-copy
 tests_conformance_no_single_copy_SOURCES = tests/conformance/no-single-copy.c
 
-SYSTEM_TESTS += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
-	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh \
+btl_suites = tests/conformance/btl-self.sh tests/conformance/btl-sm.sh tests/conformance/btl-tcp.sh \
+	tests/conformance/btl-sm-copy.sh tests/conformance/btl-sm-seccomp.sh tests/conformance/btl-sm-bell.sh \
+	tests/conformance/btl-threads-sm.sh tests/conformance/btl-threads-tcp.sh \
 	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
-	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh tests/conformance/btl-sm-seccomp.sh
+	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh
+btl_ofi_suites = tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
+	tests/conformance/btl-ofi-udp.sh tests/conformance/btl-ofi-native.sh \
+	tests/conformance/btl-check-ofi.sh
+SYSTEM_TESTS += $(btl_suites)
 if HAVE_FABRIC
-SYSTEM_TESTS += tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
-	tests/conformance/btl-ofi-udp.sh tests/conformance/btl-ofi-native.sh \
-	tests/conformance/btl-check-ofi.sh
+SYSTEM_TESTS += $(btl_ofi_suites)
 endif
-EXTRA_DIST += tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
-	tests/conformance/btl-ofi-udp.sh tests/conformance/btl-ofi-native.sh \
-	tests/conformance/btl-check-ofi.sh
-SYSTEM_TESTS += tests/conformance/btl-threads-sm.sh tests/conformance/btl-threads-tcp.sh \
-	tests/conformance/btl-sm-bell.sh
-EXTRA_DIST += tests/conformance/btl-threads-sm.sh tests/conformance/btl-threads-tcp.sh \
-	tests/conformance/btl-sm-bell.sh
-EXTRA_DIST += tests/conformance/btl-self.sh tests/conformance/btl-sm.sh \
-	tests/conformance/btl-sm-copy.sh tests/conformance/btl-tcp.sh \
-	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
-	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh tests/conformance/btl-sm-seccomp.sh
+EXTRA_DIST += $(btl_suites) $(btl_ofi_suites) tests/conformance/btl-suite.sh
 
 # Programs written for ORTE: the old include paths alone.
 old_conformance = tests/conformance/compat/life tests/conformance/compat/old13 tests/conformance/compat/buffers \
