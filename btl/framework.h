@@ -10,7 +10,8 @@ struct btl_module_entry {
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
     bool closing;                            /* nothing waits for room any more */
     bool held;                               /* by a checkpoint; see ftevent.c */
-    mca_btl_base_module_t open_table;        /* held: has the functions that were replaced */
+    bool shut;                               /* held, and its functions are replaced */
+    mca_btl_base_module_t open_table;        /* shut: has the functions that were replaced */
     struct keel_btl_ext ext;
 };
 

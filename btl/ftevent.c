@@ -10,6 +10,7 @@
 #include <base/param.h>
 #include <btl/framework.h>
 #include <btl/guard.h>
+#include <btl/layer.h>
 #include <btl/lock.h>
 #include <btl/thread.h>
 #include <stdio.h>
@@ -99,13 +100,13 @@ static int held_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 }
 
 /* The functions are put aside, so that a module that is not held pays nothing. */
-static void hold(struct btl_module_entry *entry)
+static void shut(struct btl_module_entry *entry)
 {
     mca_btl_base_module_t *module = btl_guard_table(entry->module);
-    if (entry->held) {
+    if (entry->shut) {
         return;
     }
-    entry->held = true;
+    entry->shut = true;
     entry->open_table = *module;
     module->btl_send = held_send;
     module->btl_sendi = held_sendi;
@@ -116,14 +117,27 @@ static void hold(struct btl_module_entry *entry)
     module->btl_atomic_cswap = held_cswap;
 }
 
+/* Calls that a layer before the module keeps back were accepted, and go to it yet: then it is the
+ * layer that takes nothing new, and the module is shut when that has nothing left. */
+static void hold(struct btl_module_entry *entry)
+{
+    entry->held = true;
+    btl_layers_hold(entry->module, true);
+    if (btl_layers_quiet(entry->module)) {
+        shut(entry);
+    }
+}
+
 static void resume(struct btl_module_entry *entry)
 {
     mca_btl_base_module_t *module = btl_guard_table(entry->module);
     const mca_btl_base_module_t *table = &entry->open_table;
-    if (!entry->held) {
+    entry->held = false;
+    btl_layers_hold(entry->module, false);
+    if (!entry->shut) {
         return;
     }
-    entry->held = false;
+    entry->shut = false;
     module->btl_send = table->btl_send;
     module->btl_sendi = table->btl_sendi;
     module->btl_put = table->btl_put;
@@ -135,11 +149,19 @@ static void resume(struct btl_module_entry *entry)
 
 /* --- the states --- */
 
+static bool is_quiet(struct btl_module_entry *entry)
+{
+    if (!entry->shut && btl_layers_quiet(entry->module)) {
+        shut(entry);
+    }
+    return entry->shut && entry->component->ext->is_quiet(entry->module);
+}
+
 /* Progress until the module has nothing under way. TIMEOUT: it still has. */
-static int drain(const struct btl_module_entry *entry)
+static int drain(struct btl_module_entry *entry)
 {
     uint64_t deadline = clock_us() + (uint64_t) param_int(&quiesce_timeout) * 1000u;
-    while (!entry->component->ext->is_quiet(entry->module)) {
+    while (!is_quiet(entry)) {
         btl_progress();
         btl_host_progress();
         if (clock_us() >= deadline) {
@@ -171,6 +193,8 @@ static int module_ft_event(mca_btl_base_module_t *module, int state,
         return drain(entry);
     case OPAL_CRS_RESTART:
         hold(entry); /* its callbacks are not to use it before it is whole again */
+        shut(entry);
+        btl_layers_end(entry->module);
         status = restart ? restart(module) : OPAL_SUCCESS;
         resume(entry);
         return status;

@@ -101,3 +101,28 @@ int btl_layers_progress(void)
     }
     return events;
 }
+
+void btl_layers_hold(const mca_btl_base_module_t *module, bool held)
+{
+    for (struct btl_layer *at = btl_layer_before(module); at; at = btl_layer_before(&at->super)) {
+        at->held = held;
+    }
+}
+
+bool btl_layers_quiet(const mca_btl_base_module_t *module)
+{
+    bool quiet = true;
+    for (struct btl_layer *at = btl_layer_before(module); at; at = btl_layer_before(&at->super)) {
+        quiet = quiet && (!at->is_quiet || at->is_quiet(at));
+    }
+    return quiet;
+}
+
+void btl_layers_end(const mca_btl_base_module_t *module)
+{
+    for (struct btl_layer *at = btl_layer_before(module); at; at = btl_layer_before(&at->super)) {
+        if (at->end) {
+            at->end(at);
+        }
+    }
+}

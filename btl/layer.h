@@ -16,8 +16,14 @@ struct btl_layer {
      */
     void (*failed)(struct btl_layer *layer, int32_t flags, opal_proc_t *proc);
     int (*progress)(struct btl_layer *layer); /* NULL: nothing to do */
-    const struct keel_btl_ext *ext;           /* of super; NULL: as the module of the component */
-    struct btl_layer *next;                   /* of all, in the order in which they were made */
+    /* Of a layer that keeps calls back, else all NULL: whether it keeps none; and what ends them
+     * all with an error, for a restart. While it is held its calls are short, as from a checkpoint
+     * on those of a module are, and what it keeps still goes to the module. */
+    bool (*is_quiet)(const struct btl_layer *layer);
+    void (*end)(struct btl_layer *layer);
+    bool held;
+    const struct keel_btl_ext *ext; /* of super; NULL: as the module of the component */
+    struct btl_layer *next;         /* of all, in the order in which they were made */
 };
 
 /* The parameters of all layers. */
@@ -34,6 +40,10 @@ struct btl_layer *btl_layer_find(const mca_btl_base_module_t *inner);
 mca_btl_base_module_t *btl_layer_find_outermost(mca_btl_base_module_t *module);
 const mca_btl_base_module_t *btl_layer_find_innermost(const mca_btl_base_module_t *module);
 int btl_layers_progress(void);
+/* For ft_event: of all layers that stand before a component's module and keep calls back. */
+void btl_layers_hold(const mca_btl_base_module_t *module, bool held);
+bool btl_layers_quiet(const mca_btl_base_module_t *module);
+void btl_layers_end(const mca_btl_base_module_t *module);
 /* The layer whose own module this is; NULL: it is no layer's. */
 struct btl_layer *btl_layer_of(const mca_btl_base_module_t *module);
 

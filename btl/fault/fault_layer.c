@@ -91,6 +91,9 @@ static int fault_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 {
     struct fault_layer *layer = fault_layer_of(btl);
     mca_btl_base_module_t *inner = layer->layer.inner;
+    if (layer->layer.held) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
     struct fault fault = fault_ask("btl.any.send");
     if (fault.action == FAULT_ERROR) {
         return fault_status(fault.value);
@@ -118,11 +121,14 @@ static int fault_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
 {
     struct fault_layer *layer = fault_layer_of(btl);
     mca_btl_base_module_t *inner = layer->layer.inner;
-    struct fault fault = fault_ask("btl.any.send");
-    bool held = fault_holds_send(layer, endpoint);
     if (descriptor) {
         *descriptor = NULL;
     }
+    if (layer->layer.held) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    struct fault fault = fault_ask("btl.any.send");
+    bool held = fault_holds_send(layer, endpoint);
     if (fault.action == FAULT_ERROR || fault.action == FAULT_DROP) {
         return fault.action == FAULT_ERROR ? fault_status(fault.value) : OPAL_ERR_UNREACH;
     }
@@ -230,6 +236,18 @@ static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *end
     btl_deliver(&layer->super, endpoint, tag, segments, count);
 }
 
+/* ---- checkpoints ---- */
+
+static bool is_quiet(const struct btl_layer *base)
+{
+    return ((const struct fault_layer *) base)->held_count == 0;
+}
+
+static void end_all(struct btl_layer *base)
+{
+    fault_end(fault_layer_of(&base->super), NULL);
+}
+
 /* ---- keel_btl_ext ---- */
 
 /* What is held is not complete, and the module does not know of it. */
@@ -294,8 +312,11 @@ int fault_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer)
     if (!made) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    made->layer =
-        (struct btl_layer){.inner = inner, .deliver = deliver, .progress = fault_progress};
+    made->layer = (struct btl_layer){.inner = inner,
+                                     .deliver = deliver,
+                                     .progress = fault_progress,
+                                     .is_quiet = is_quiet,
+                                     .end = end_all};
     list_init(&made->held);
     make_table(&made->layer.super, inner);
     make_ext(made);

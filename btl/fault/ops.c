@@ -74,6 +74,9 @@ static int start(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
                  enum call_kind kind, const struct atomic_call *call, struct fault fault)
 {
     bool calls_back = call->rdma.cbfunc != NULL;
+    if (fault_layer_of(btl)->layer.held) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
     if (fault.action == FAULT_ERROR) {
         return fault_status(fault.value);
     }
