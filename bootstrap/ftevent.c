@@ -7,7 +7,7 @@
 #include <keel/keel.h>
 
 /* So many passes without an event mean that nothing is left to be read: idle rails are polled now and
- * then only (btl/framework.c), and quiet sockets now and then by those. */
+ * then only (btl/progress.c), and quiet sockets now and then by those. */
 #define EMPTY_PASSES 2048
 /* A bound for the above: more than any queue holds. */
 #define PASSES_MAX (1 << 20)

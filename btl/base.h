@@ -157,4 +157,10 @@ struct btl_component {
 };
 extern const struct btl_component *const btl_components[]; /* best first; ends with NULL */
 
+/* "tcp" */
+static inline const char *btl_component_name(const mca_btl_base_component_t *component)
+{
+    return component->btl_version.mca_component_name;
+}
+
 #endif

@@ -279,8 +279,7 @@ int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reas
         int asked = ask_module(modules[m], fresh, count, endpoints + m * count);
         if (asked != OPAL_SUCCESS) {
             log_warn(LOG_BTL, "%s: its peers were not added: %s",
-                     modules[m]->btl_component->btl_version.mca_component_name,
-                     opal_strerror(asked));
+                     btl_component_name(modules[m]->btl_component), opal_strerror(asked));
         }
     }
     status = keep_peers(bml, fresh, count, endpoints, candidates, reason, reason_size);

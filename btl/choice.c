@@ -12,11 +12,6 @@ struct word {
     size_t length;
 };
 
-static const char *name_of(const struct btl_component *entry)
-{
-    return entry->component->btl_version.mca_component_name;
-}
-
 static bool word_is(struct word word, const char *name)
 {
     return strlen(name) == word.length && memcmp(name, word.at, word.length) == 0;
@@ -46,7 +41,7 @@ static bool list_has(const char *list, const char *name)
 static bool is_known(struct word word)
 {
     for (size_t i = 0; btl_components[i]; i++) {
-        if (word_is(word, name_of(btl_components[i]))) {
+        if (word_is(word, btl_component_name(btl_components[i]->component))) {
             return true;
         }
     }
@@ -70,7 +65,7 @@ static void list_known(char *text, size_t size)
     text[0] = '\0';
     for (size_t i = 0; btl_components[i]; i++) {
         int added = snprintf(text + used, size - used, "%s%s", used ? ", " : "",
-                             name_of(btl_components[i]));
+                             btl_component_name(btl_components[i]->component));
         if (added < 0 || (size_t) added >= size - used) {
             return;
         }
@@ -150,7 +145,8 @@ int btl_choice_check(const char *choice, char *reason, size_t size)
 bool btl_choice_opens(const char *choice, const struct btl_component *entry)
 {
     if (choice[0] == '^') {
-        return !entry->named_only && !list_has(choice + 1, name_of(entry));
+        return !entry->named_only && !list_has(choice + 1, btl_component_name(entry->component));
     }
-    return choice[0] == '\0' ? !entry->named_only : list_has(choice, name_of(entry));
+    return choice[0] == '\0' ? !entry->named_only
+                             : list_has(choice, btl_component_name(entry->component));
 }

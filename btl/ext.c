@@ -8,7 +8,6 @@
 #include <btl/guard.h>
 #include <btl/layer.h>
 #include <btl/lock.h>
-#include <sched.h>
 
 /* Shortages whose end cannot be seen are tried again after this time. */
 #define RETRY_US 1000
@@ -154,20 +153,6 @@ void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
     for (struct list *link = list_pop(&ended); link; link = list_pop(&ended)) {
         call(request_of(link), OPAL_ERR_UNREACH);
     }
-}
-
-/* Without the lock: another thread may be in a callback of the host's and wait for it. */
-int btl_host_progress(void)
-{
-    const struct btl_host *host = btl_host();
-    if (!host->ops->progress) {
-        return 0;
-    }
-    unsigned holds = btl_lock_leave();
-    int events = host->ops->progress(host->arg);
-    btl_lock_give_way();
-    btl_lock_return(holds);
-    return events;
 }
 
 static int flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)

@@ -8,17 +8,9 @@
 #include <btl/layer.h>
 #include <btl/lock.h>
 #include <btl/thread.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* An idle component whose polls cost system calls is polled once in this many passes. */
-#define LAZY_PASSES 64
-/* With btl_yield, this many empty passes in a row come before the first yield. */
-#define YIELD_PASSES 64
 
 static struct param btl_param = {
     .name = "btl",
@@ -38,14 +30,6 @@ static struct param verbose_param = {
     .help = "Verbosity of the data plane: 1 info, 2 debug, 3 trace.",
 };
 
-static struct param yield_param = {
-    .name = "btl_yield",
-    .type = PARAM_BOOL,
-    .default_text = "0",
-    .unit = "",
-    .help = "Give up the processor after some empty polls; set when ranks outnumber cores.",
-};
-
 static struct param thread_multiple_param = {
     .name = "enable_thread_multiple",
     .type = PARAM_BOOL,
@@ -63,14 +47,6 @@ static struct param progress_threads_param = {
             "do, while the program does not call Keel; callbacks come on it, too.",
 };
 
-/* What a pass reads lies together. */
-struct open_component {
-    int (*progress)(void);
-    bool (*active)(void); /* NULL: polled in every pass */
-    unsigned idle_passes; /* since its last poll */
-    const struct btl_component *entry;
-};
-
 /* The framework's state, from btl_open to btl_close. One thread at a time: where several use it, it
  * is guarded by the lock. */
 static struct {
@@ -78,29 +54,12 @@ static struct {
     struct btl_module_entry **entries; /* owned; beside modules */
     mca_btl_base_module_t **modules;
     size_t module_count;
-    struct open_component *open; /* owned */
-    size_t open_count;
-    unsigned empty_passes;
-    bool yield;
-    bool progressing;
-    pthread_t progresser; /* whose progress that is; set where the lock is used */
-    void (*after_pass)(void *arg);
-    void *after_arg;
-    void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc);
-    void *failed_arg;
-    bool drop_warned;
-    uint64_t dropped;
+    mca_btl_base_component_t **components; /* owned; those with modules */
+    size_t component_count;
     struct btl_threads threads;
 } framework;
 
 static struct btl_threads asked; /* of the next btl_open */
-
-mca_btl_active_message_callback_t mca_btl_base_active_message_trigger[MCA_BTL_TAG_MAX + 1];
-
-static const char *component_name(const mca_btl_base_component_t *component)
-{
-    return component->btl_version.mca_component_name;
-}
 
 static int keep_modules(const struct btl_component *component, mca_btl_base_module_t **made,
                         size_t count)
@@ -147,7 +106,8 @@ static int component_open(const struct btl_component *entry)
     const mca_base_component_t *version = &component->btl_version;
     int status = version->mca_open_component ? version->mca_open_component() : ORTE_SUCCESS;
     if (status != ORTE_SUCCESS) {
-        log_info(LOG_BTL, "%s: not opened: %s", component_name(component), opal_strerror(status));
+        log_info(LOG_BTL, "%s: not opened: %s", btl_component_name(component),
+                 opal_strerror(status));
         return ORTE_ERR_NOT_AVAILABLE;
     }
     int count = 0;
@@ -155,16 +115,17 @@ static int component_open(const struct btl_component *entry)
         component->btl_init(&count, framework.threads.progress, framework.threads.multiple);
     status = made && count > 0 ? keep_modules(entry, made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
     if (status == ORTE_SUCCESS) {
-        framework.open[framework.open_count++] = (struct open_component){
-            .progress = component->btl_progress, .active = entry->active, .entry = entry};
-        log_info(LOG_BTL, "%s: %d module%s", component_name(component), count,
+        framework.components[framework.component_count++] = component;
+        btl_progress_add(entry);
+        log_info(LOG_BTL, "%s: %d module%s", btl_component_name(component), count,
                  count == 1 ? "" : "s");
     } else {
         for (int i = 0; made && i < count; i++) {
             made[i]->btl_finalize(made[i]);
         }
         component_close(component);
-        log_info(LOG_BTL, "%s: no module: %s", component_name(component), opal_strerror(status));
+        log_info(LOG_BTL, "%s: no module: %s", btl_component_name(component),
+                 opal_strerror(status));
     }
     free(made);
     return status;
@@ -226,7 +187,7 @@ static void register_params(const char *choice)
         }
     }
     param_register(&verbose_param);
-    param_register(&yield_param);
+    btl_progress_register_params();
     btl_ext_register_params();
     btl_ftevent_register_params();
     btl_layers_register_params();
@@ -263,13 +224,13 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
     while (btl_components[known]) {
         known++;
     }
-    framework.open = calloc(known, sizeof(*framework.open));
-    if (!framework.open) {
+    framework.host = (struct btl_host){.ops = ops, .arg = arg};
+    framework.components = calloc(known, sizeof(mca_btl_base_component_t *));
+    if (!framework.components || btl_progress_open(known) != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "out of memory");
+        btl_close();
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    framework.host = (struct btl_host){.ops = ops, .arg = arg};
-    framework.yield = param_bool(&yield_param);
     for (size_t i = 0; i < known; i++) {
         if (!btl_choice_opens(choice, btl_components[i])) {
             continue;
@@ -277,7 +238,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
         status = component_open(btl_components[i]);
         if (status != ORTE_SUCCESS && status != ORTE_ERR_NOT_AVAILABLE) {
             snprintf(reason, reason_size, "btl %s: %s",
-                     component_name(btl_components[i]->component), opal_strerror(status));
+                     btl_component_name(btl_components[i]->component), opal_strerror(status));
             btl_close();
             return status;
         }
@@ -304,13 +265,11 @@ void btl_close(void)
         btl_pending_end(module, NULL);
         module->btl_finalize(module);
     }
-    for (size_t i = framework.open_count; i-- > 0;) {
-        component_close(framework.open[i].entry->component);
+    for (size_t i = framework.component_count; i-- > 0;) {
+        component_close(framework.components[i]);
     }
-    if (framework.dropped > 0) {
-        log_info(LOG_BTL, "%llu messages with tags that nobody registered were dropped",
-                 (unsigned long long) framework.dropped);
-    }
+    btl_progress_close();
+    btl_upcalls_close();
     btl_guards_remove();
     btl_lock_used = false;
     for (size_t i = 0; i < framework.module_count; i++) {
@@ -318,9 +277,8 @@ void btl_close(void)
     }
     free(framework.entries);
     free(framework.modules);
-    free(framework.open);
+    free(framework.components);
     memset(&framework, 0, sizeof(framework));
-    memset(mca_btl_base_active_message_trigger, 0, sizeof(mca_btl_base_active_message_trigger));
 }
 
 mca_btl_base_module_t **btl_modules(size_t *count)
@@ -341,59 +299,6 @@ int btl_peek_card(const opal_proc_t *peer, const char *key, const void **data, s
                                 : OPAL_ERR_NOT_AVAILABLE;
 }
 
-/* Whether this pass polls a component. Passes that others made busy count too, so that an idle
- * component is never starved. */
-static bool is_due(struct open_component *open, bool yielding)
-{
-    if (!open->active || yielding || open->active() || ++open->idle_passes >= LAZY_PASSES) {
-        open->idle_passes = 0;
-        return true;
-    }
-    return false;
-}
-
-/* One pass over everything; returns the number of events. */
-static inline int poll_all(bool thorough)
-{
-    int events = 0;
-    struct open_component *end = framework.open + framework.open_count;
-    for (struct open_component *open = framework.open; open < end; open++) {
-        if (is_due(open, thorough)) {
-            events += open->progress();
-        }
-    }
-    events += btl_layers ? btl_layers_progress() : 0;
-    if (btl_pending_count > 0) {
-        events += btl_pending_call();
-    }
-    return events;
-}
-
-static bool is_yielding(void)
-{
-    return framework.yield && framework.empty_passes >= YIELD_PASSES;
-}
-
-static void count_pass(int events)
-{
-    framework.empty_passes = events > 0 ? 0 : framework.empty_passes + 1;
-}
-
-int btl_pass_locked(bool thorough)
-{
-    if (framework.progressing) {
-        return 0;
-    }
-    framework.progressing = true;
-    framework.progresser = pthread_self();
-    int events = poll_all(thorough);
-    framework.progressing = false;
-    if (framework.after_pass && btl_lock_holds() == 1) { /* else it is inside another call */
-        framework.after_pass(framework.after_arg);
-    }
-    return events;
-}
-
 void btl_enter(void)
 {
     btl_lock();
@@ -403,61 +308,6 @@ void btl_leave(void)
 {
     btl_thread_stir();
     btl_unlock();
-}
-
-void btl_after_pass(void (*after)(void *arg), void *arg)
-{
-    framework.after_pass = after;
-    framework.after_arg = arg;
-}
-
-static int progress_among_threads(void)
-{
-    if (!btl_lock_try()) {
-        sched_yield();
-        return 0;
-    }
-    bool yielding = is_yielding();
-    btl_thread_note_poll();
-    int events = btl_pass_locked(yielding);
-    count_pass(events);
-    btl_lock_drop();
-    if (events == 0 && yielding) {
-        sched_yield();
-    } else {
-        btl_lock_give_way();
-    }
-    return events;
-}
-
-int btl_progress(void)
-{
-    if (btl_lock_used) {
-        return progress_among_threads();
-    }
-    if (framework.progressing) {
-        return 0;
-    }
-    framework.progressing = true;
-    bool yielding = is_yielding();
-    int events = poll_all(yielding);
-    framework.progressing = false;
-    if (events == 0 && yielding) {
-        sched_yield();
-    }
-    count_pass(events);
-    return events;
-}
-
-bool btl_progressing(void)
-{
-    return framework.progressing &&
-           (!btl_lock_used || pthread_equal(framework.progresser, pthread_self()));
-}
-
-bool btl_progress_is_open(void)
-{
-    return framework.progressing;
 }
 
 struct btl_module_entry **btl_entries(size_t *count)
@@ -476,108 +326,4 @@ struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
         }
     }
     return NULL;
-}
-
-void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                 mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
-{
-    struct btl_layer *layer = btl_layer_before(module);
-    if (layer) {
-        layer->deliver(layer, endpoint, tag, segments, count);
-        return;
-    }
-    mca_btl_active_message_callback_t trigger = mca_btl_base_active_message_trigger[tag];
-    if (!trigger.cbfunc) {
-        framework.dropped++;
-        if (!framework.drop_warned) {
-            framework.drop_warned = true;
-            log_warn(LOG_BTL, "%s: dropped a message with tag %u, which nobody registered",
-                     component_name(module->btl_component), (unsigned) tag);
-        }
-        return;
-    }
-    mca_btl_base_descriptor_t descriptor = {
-        .des_segments = segments,
-        .des_segment_count = count,
-        .des_context = endpoint,
-        .order = MCA_BTL_NO_ORDER,
-    };
-    trigger.cbfunc(module, tag, &descriptor, trigger.cbdata);
-}
-
-void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                  mca_btl_base_descriptor_t *descriptor, int status)
-{
-    /* The callback may free a descriptor that is its own. */
-    bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
-    if (descriptor->des_cbfunc) {
-        descriptor->des_cbfunc(btl_layer_outermost(module), endpoint, descriptor, status);
-    }
-    if (owned) {
-        module->btl_free(module, descriptor);
-    }
-}
-
-int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-             mca_btl_base_descriptor_t *descriptor)
-{
-    if (descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK) {
-        btl_complete(module, endpoint, descriptor, OPAL_SUCCESS);
-    } else if (descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP) {
-        module->btl_free(module, descriptor);
-    }
-    return 1;
-}
-
-void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
-                      const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    for (struct btl_layer *layer = btl_layer_before(module); layer;
-         layer = btl_layer_before(&layer->super)) {
-        if (layer->failed) {
-            layer->failed(layer, flags, proc);
-        }
-    }
-    if (framework.failed && (proc || (flags & MCA_BTL_ERROR_FLAGS_FATAL))) {
-        framework.failed(framework.failed_arg, btl_layer_outermost(module), proc);
-    }
-    struct btl_module_entry *entry = btl_entry(module);
-    if (entry && entry->error) {
-        entry->error(btl_layer_outermost(module), flags, proc, text);
-        return;
-    }
-    log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s: %s%s%s",
-           component_name(module->btl_component), proc ? ORTE_NAME_PRINT(&proc->proc_name) : "",
-           proc ? ": " : "", text);
-}
-
-void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
-                    void *arg)
-{
-    framework.failed = failed;
-    framework.failed_arg = arg;
-}
-
-int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
-                     mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
-{
-    (void) module;
-    mca_btl_base_active_message_trigger[tag] =
-        (mca_btl_active_message_callback_t){.cbfunc = cbfunc, .cbdata = cbdata};
-    return OPAL_SUCCESS;
-}
-
-int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc)
-{
-    struct btl_module_entry *entry = btl_entry(module);
-    if (!entry) {
-        return OPAL_ERR_NOT_FOUND;
-    }
-    entry->error = cbfunc;
-    return OPAL_SUCCESS;
 }

@@ -18,8 +18,12 @@ struct btl_module_entry {
 /* NULL: not open. */
 struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module);
 struct btl_module_entry **btl_entries(size_t *count);
-/* Drives the host's own work, such as cards that are on their way; returns the events. */
-int btl_host_progress(void);
+
+/* progress.c. Reads its parameters; most: components that will be added. */
+int btl_progress_open(size_t most) KEEL_MUST_CHECK;
+/* Every pass polls this component, or those that are due. */
+void btl_progress_add(const struct btl_component *component);
+void btl_progress_close(void);
 /* Up the stack of the calling thread, progress runs. */
 bool btl_progressing(void);
 /* It runs somewhere. */
@@ -27,8 +31,14 @@ bool btl_progress_is_open(void);
 /* btl_progress of the thread that holds the lock (btl/lock.h); thorough: components that are idle
  * are polled, too. */
 int btl_pass_locked(bool thorough);
+/* Drives the host's own work, such as cards that are on their way; returns the events. */
+int btl_host_progress(void);
 
-/* The parameters that ext.c and ftevent.c read later. */
+/* upcall.c: forgets tags and observer; says how many messages were dropped. */
+void btl_upcalls_close(void);
+
+/* The parameters that these files read later. */
+void btl_progress_register_params(void);
 void btl_ext_register_params(void);
 void btl_ftevent_register_params(void);
 /* ext.c: fills entry->ext. */

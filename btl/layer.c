@@ -77,7 +77,7 @@ int btl_layers_add(mca_btl_base_module_t *module, mca_btl_base_module_t **outer,
     }
     if (status != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "no memory to watch over module %s",
-                 module->btl_component->btl_version.mca_component_name);
+                 btl_component_name(module->btl_component));
     }
     return status;
 }

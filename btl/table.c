@@ -1,8 +1,27 @@
 #include <config.h>
 
-#include <btl/base.h>
+#include <btl/framework.h>
 #include <stdlib.h>
 #include <string.h>
+
+int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
+                     mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
+{
+    (void) module;
+    mca_btl_base_active_message_trigger[tag] =
+        (mca_btl_active_message_callback_t){.cbfunc = cbfunc, .cbdata = cbdata};
+    return OPAL_SUCCESS;
+}
+
+int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc)
+{
+    struct btl_module_entry *entry = btl_entry(module);
+    if (!entry) {
+        return OPAL_ERR_NOT_FOUND;
+    }
+    entry->error = cbfunc;
+    return OPAL_SUCCESS;
+}
 
 /* Puts the descriptor's bytes in: the header, then size bytes of the convertor, which moves on.
  * False: the convertor has less. */

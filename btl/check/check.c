@@ -276,7 +276,7 @@ static int check_finalize(mca_btl_base_module_t *btl)
     mca_btl_base_module_t *inner = check->layer.inner;
     if (check->inner_descs.count > 0) {
         log_info(LOG_BTL, "check: %s: %zu descriptors were never freed",
-                 inner->btl_component->btl_version.mca_component_name, check->inner_descs.count);
+                 btl_component_name(inner->btl_component), check->inner_descs.count);
     }
     check_conclude(check);
     int status = inner->btl_finalize(inner);

@@ -94,7 +94,7 @@ void check_report(const struct check_call *call, enum check_side side, const cha
     va_end(args);
     describe(where, sizeof(where), call->from);
     log_error(LOG_BTL, "check: %s, %s, %s: %s: %s; at %s",
-              call->check->layer.inner->btl_component->btl_version.mca_component_name,
+              btl_component_name(call->check->layer.inner->btl_component),
               call->endpoint ? call->endpoint->name : "no peer", call->operation,
               side == CHECK_CALLER ? "caller" : "module", what, where);
     if (ends) {
@@ -107,7 +107,7 @@ void check_conclude(const struct check *check)
     unsigned long all = atomic_load(&breaches), written = (unsigned long) param_int(&max_param);
     if (all > written) {
         log_warn(LOG_BTL, "check: %s: %lu more breaches of the contract were not written",
-                 check->layer.inner->btl_component->btl_version.mca_component_name, all - written);
+                 btl_component_name(check->layer.inner->btl_component), all - written);
     }
 }
 

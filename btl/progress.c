@@ -1,0 +1,193 @@
+/* Passes over all open components, and who runs them. */
+#include <config.h>
+
+#include <base/param.h>
+#include <btl/framework.h>
+#include <btl/layer.h>
+#include <btl/lock.h>
+#include <btl/thread.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An idle component whose polls cost system calls is polled once in this many passes. */
+#define LAZY_PASSES 64
+/* With btl_yield, this many empty passes in a row come before the first yield. */
+#define YIELD_PASSES 64
+
+static struct param yield_param = {
+    .name = "btl_yield",
+    .type = PARAM_BOOL,
+    .default_text = "0",
+    .unit = "",
+    .help = "Give up the processor after some empty polls; set when ranks outnumber cores.",
+};
+
+/* What a pass reads lies together. */
+struct polled {
+    int (*progress)(void);
+    bool (*active)(void); /* NULL: polled in every pass */
+    unsigned idle_passes; /* since its last poll */
+};
+
+/* From btl_progress_open to btl_progress_close. One thread at a time: where several use it, it is
+ * guarded by the lock. */
+static struct {
+    struct polled *polled; /* owned */
+    size_t count;
+    unsigned empty_passes;
+    bool yield;
+    bool open;        /* a pass runs */
+    pthread_t thread; /* whose pass that is; set where the lock is used */
+    void (*after_pass)(void *arg);
+    void *after_arg;
+} progress;
+
+void btl_progress_register_params(void)
+{
+    param_register(&yield_param);
+}
+
+int btl_progress_open(size_t most)
+{
+    progress.polled = calloc(most, sizeof(*progress.polled));
+    if (!progress.polled) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    progress.yield = param_bool(&yield_param);
+    return ORTE_SUCCESS;
+}
+
+void btl_progress_add(const struct btl_component *component)
+{
+    progress.polled[progress.count++] = (struct polled){
+        .progress = component->component->btl_progress, .active = component->active};
+}
+
+void btl_progress_close(void)
+{
+    free(progress.polled);
+    memset(&progress, 0, sizeof(progress));
+}
+
+/* Whether this pass polls a component. Passes that others made busy count too, so that an idle
+ * component is never starved. */
+static bool is_due(struct polled *polled, bool thorough)
+{
+    if (!polled->active || thorough || polled->active() || ++polled->idle_passes >= LAZY_PASSES) {
+        polled->idle_passes = 0;
+        return true;
+    }
+    return false;
+}
+
+/* One pass over everything; returns the number of events. */
+static inline int poll_all(bool thorough)
+{
+    int events = 0;
+    struct polled *end = progress.polled + progress.count;
+    for (struct polled *polled = progress.polled; polled < end; polled++) {
+        if (is_due(polled, thorough)) {
+            events += polled->progress();
+        }
+    }
+    events += btl_layers ? btl_layers_progress() : 0;
+    if (btl_pending_count > 0) {
+        events += btl_pending_call();
+    }
+    return events;
+}
+
+static bool is_yielding(void)
+{
+    return progress.yield && progress.empty_passes >= YIELD_PASSES;
+}
+
+static void count_pass(int events)
+{
+    progress.empty_passes = events > 0 ? 0 : progress.empty_passes + 1;
+}
+
+int btl_pass_locked(bool thorough)
+{
+    if (progress.open) {
+        return 0;
+    }
+    progress.open = true;
+    progress.thread = pthread_self();
+    int events = poll_all(thorough);
+    progress.open = false;
+    if (progress.after_pass && btl_lock_holds() == 1) { /* else it is inside another call */
+        progress.after_pass(progress.after_arg);
+    }
+    return events;
+}
+
+void btl_after_pass(void (*after)(void *arg), void *arg)
+{
+    progress.after_pass = after;
+    progress.after_arg = arg;
+}
+
+static int progress_among_threads(void)
+{
+    if (!btl_lock_try()) {
+        sched_yield();
+        return 0;
+    }
+    bool yielding = is_yielding();
+    btl_thread_note_poll();
+    int events = btl_pass_locked(yielding);
+    count_pass(events);
+    btl_lock_drop();
+    if (events == 0 && yielding) {
+        sched_yield();
+    } else {
+        btl_lock_give_way();
+    }
+    return events;
+}
+
+int btl_progress(void)
+{
+    if (btl_lock_used) {
+        return progress_among_threads();
+    }
+    if (progress.open) {
+        return 0;
+    }
+    progress.open = true;
+    bool yielding = is_yielding();
+    int events = poll_all(yielding);
+    progress.open = false;
+    if (events == 0 && yielding) {
+        sched_yield();
+    }
+    count_pass(events);
+    return events;
+}
+
+bool btl_progressing(void)
+{
+    return progress.open && (!btl_lock_used || pthread_equal(progress.thread, pthread_self()));
+}
+
+bool btl_progress_is_open(void)
+{
+    return progress.open;
+}
+
+/* Without the lock: another thread may be in a callback of the host's and wait for it. */
+int btl_host_progress(void)
+{
+    const struct btl_host *host = btl_host();
+    if (!host->ops->progress) {
+        return 0;
+    }
+    unsigned holds = btl_lock_leave();
+    int events = host->ops->progress(host->arg);
+    btl_lock_give_way();
+    btl_lock_return(holds);
+    return events;
+}

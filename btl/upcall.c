@@ -1,0 +1,119 @@
+/* What goes up from modules: messages, completions, errors. */
+#include <config.h>
+
+#include <base/log.h>
+#include <btl/framework.h>
+#include <btl/layer.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+mca_btl_active_message_callback_t mca_btl_base_active_message_trigger[MCA_BTL_TAG_MAX + 1];
+
+/* Messages with tags that nobody registered. */
+static struct {
+    bool warned;
+    uint64_t count;
+} dropped;
+
+/* Who is told that a module lost a peer. */
+static struct {
+    void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc);
+    void *arg;
+} observer;
+
+void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
+{
+    struct btl_layer *layer = btl_layer_before(module);
+    if (layer) {
+        layer->deliver(layer, endpoint, tag, segments, count);
+        return;
+    }
+    mca_btl_active_message_callback_t trigger = mca_btl_base_active_message_trigger[tag];
+    if (!trigger.cbfunc) {
+        dropped.count++;
+        if (!dropped.warned) {
+            dropped.warned = true;
+            log_warn(LOG_BTL, "%s: dropped a message with tag %u, which nobody registered",
+                     btl_component_name(module->btl_component), (unsigned) tag);
+        }
+        return;
+    }
+    mca_btl_base_descriptor_t descriptor = {
+        .des_segments = segments,
+        .des_segment_count = count,
+        .des_context = endpoint,
+        .order = MCA_BTL_NO_ORDER,
+    };
+    trigger.cbfunc(module, tag, &descriptor, trigger.cbdata);
+}
+
+void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                  mca_btl_base_descriptor_t *descriptor, int status)
+{
+    /* The callback may free a descriptor that is its own. */
+    bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    if (descriptor->des_cbfunc) {
+        descriptor->des_cbfunc(btl_layer_outermost(module), endpoint, descriptor, status);
+    }
+    if (owned) {
+        module->btl_free(module, descriptor);
+    }
+}
+
+int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+             mca_btl_base_descriptor_t *descriptor)
+{
+    if (descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK) {
+        btl_complete(module, endpoint, descriptor, OPAL_SUCCESS);
+    } else if (descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP) {
+        module->btl_free(module, descriptor);
+    }
+    return 1;
+}
+
+void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
+                      const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    for (struct btl_layer *layer = btl_layer_before(module); layer;
+         layer = btl_layer_before(&layer->super)) {
+        if (layer->failed) {
+            layer->failed(layer, flags, proc);
+        }
+    }
+    if (observer.failed && (proc || (flags & MCA_BTL_ERROR_FLAGS_FATAL))) {
+        observer.failed(observer.arg, btl_layer_outermost(module), proc);
+    }
+    struct btl_module_entry *entry = btl_entry(module);
+    if (entry && entry->error) {
+        entry->error(btl_layer_outermost(module), flags, proc, text);
+        return;
+    }
+    log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s: %s%s%s",
+           btl_component_name(module->btl_component), proc ? ORTE_NAME_PRINT(&proc->proc_name) : "",
+           proc ? ": " : "", text);
+}
+
+void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
+                    void *arg)
+{
+    observer.failed = failed;
+    observer.arg = arg;
+}
+
+void btl_upcalls_close(void)
+{
+    if (dropped.count > 0) {
+        log_info(LOG_BTL, "%llu messages with tags that nobody registered were dropped",
+                 (unsigned long long) dropped.count);
+    }
+    memset(&dropped, 0, sizeof(dropped));
+    memset(&observer, 0, sizeof(observer));
+    memset(mca_btl_base_active_message_trigger, 0, sizeof(mca_btl_base_active_message_trigger));
+}
