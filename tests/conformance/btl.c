@@ -71,11 +71,17 @@ void thaw(struct test *test)
     btl_unlock();
 }
 
+void synchronize(struct test *test)
+{
+    freeze(test);
+    thaw(test);
+}
+
 void meet(struct test *test)
 {
+    synchronize(test);
     minihost_barrier(test->host, all_progress);
-    freeze(test); /* what other threads wrote happened before */
-    thaw(test);
+    synchronize(test);
 }
 
 void stop(struct test *test)

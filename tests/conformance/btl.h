@@ -76,8 +76,11 @@ void pump_idle(struct test *test);
  * one's calls, until thaw. They nest. */
 void freeze(struct test *test);
 void thaw(struct test *test);
-/* Waits for all ranks. meet drives progress, and shows what other threads of this process did for
- * them; stop does not. Between halt and resume nobody polls but by itself. */
+/* What this thread did so far happened before the callbacks that come, and those that have come
+ * before what it does next: where it knows of them, or they of it, only through other ranks. */
+void synchronize(struct test *test);
+/* Waits for all ranks. meet drives progress, and synchronizes; stop does not. Between halt and
+ * resume nobody polls but by itself. */
 void meet(struct test *test);
 void stop(struct test *test);
 void halt(struct test *test);

@@ -111,8 +111,7 @@ static void serve_until_all_did(struct test *test, unsigned long round)
             pump(test);
         }
     }
-    freeze(test); /* what they put happened before */
-    thaw(test);
+    synchronize(test);
 }
 
 /* What was flushed is there, without a callback, over one endpoint and over all. */

@@ -14,12 +14,14 @@ tests_conformance_no_single_copy_SOURCES = tests/conformance/no-single-copy.c
 
 btl_suites = tests/conformance/btl-self.sh tests/conformance/btl-sm.sh tests/conformance/btl-tcp.sh \
 	tests/conformance/btl-sm-copy.sh tests/conformance/btl-sm-seccomp.sh tests/conformance/btl-sm-bell.sh \
-	tests/conformance/btl-threads-sm.sh tests/conformance/btl-threads-tcp.sh \
+	tests/conformance/btl-threads-self.sh tests/conformance/btl-threads-sm.sh \
+	tests/conformance/btl-threads-tcp.sh tests/conformance/btl-progress-self.sh \
+	tests/conformance/btl-progress-sm.sh tests/conformance/btl-progress-tcp.sh \
 	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
 	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh
 btl_ofi_suites = tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
 	tests/conformance/btl-ofi-udp.sh tests/conformance/btl-ofi-native.sh \
-	tests/conformance/btl-check-ofi.sh
+	tests/conformance/btl-check-ofi.sh tests/conformance/btl-threads-ofi.sh
 SYSTEM_TESTS += $(btl_suites)
 if HAVE_FABRIC
 SYSTEM_TESTS += $(btl_ofi_suites)
