@@ -160,7 +160,8 @@ int main(int argc, char **argv)
     }
     char components[128];
     if (options.btl) { /* the module must be open, and nothing better beside it */
-        snprintf(components, sizeof(components), "self,%s", options.btl);
+        const char *beside = strcmp(options.btl, "self") == 0 ? "" : "self,";
+        snprintf(components, sizeof(components), "%s%s", beside, options.btl);
         setenv("KEEL_MCA_btl", components, 1);
     }
     int exit_code = 1;
