@@ -79,6 +79,11 @@ static inline bool btl_is_shortage(int status)
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                      mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
 int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc);
+/* btl_add_procs, one peer after another: add returns its endpoint, or NULL, it is not reached. */
+int btl_add_each(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
+                 struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable,
+                 struct mca_btl_base_endpoint_t *(*add)(mca_btl_base_module_t *module,
+                                                        opal_proc_t *proc));
 /* What btl_init returns for a single module, in memory that the framework frees; NULL without a
  * module, or without memory: the module is finalized then. */
 mca_btl_base_module_t **btl_one_module(mca_btl_base_module_t *module, int *count);

@@ -36,6 +36,21 @@ static bool fill(mca_btl_base_descriptor_t *descriptor, opal_convertor_t *conver
            opal_convertor_pack_bytes(convertor, to + header_size, payload_size) == payload_size;
 }
 
+int btl_add_each(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
+                 struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable,
+                 struct mca_btl_base_endpoint_t *(*add)(mca_btl_base_module_t *module,
+                                                        opal_proc_t *proc))
+{
+    int status = OPAL_SUCCESS;
+    for (size_t i = 0; i < count; i++) {
+        endpoints[i] = add(module, procs[i]);
+        if (endpoints[i] && reachable && status == OPAL_SUCCESS) {
+            status = opal_bitmap_set_bit(reachable, (int) i);
+        }
+    }
+    return status;
+}
+
 mca_btl_base_module_t **btl_one_module(mca_btl_base_module_t *module, int *count)
 {
     mca_btl_base_module_t **modules = module ? malloc(sizeof(*modules)) : NULL;

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
 #include <base/param.h>
 #include <base/sock.h>
 #include <btl/base.h>
@@ -19,6 +20,7 @@
 #define SMALL_SIZE 4096
 #define MAX_SEND_SIZE 65536
 #define MAX_REGIONS 65536
+#define BANDWIDTH 10000 /* MB/s, about that of a copy */
 
 static struct param free_list_param = {
     .name = "btl_self_free_list_max",
@@ -64,29 +66,27 @@ static struct self_module *self_of(mca_btl_base_module_t *btl)
     return (struct self_module *) (void *) btl;
 }
 
-static int self_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                          struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+/* ---- peers ---- */
+
+/* The one peer is this process itself. */
+static struct mca_btl_base_endpoint_t *self_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     (void) btl;
     const struct btl_host *host = btl_host();
-    const opal_proc_t *me = host->ops->me(host->arg);
-    for (size_t i = 0; i < count; i++) {
-        endpoints[i] = NULL;
-        if (orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &procs[i]->proc_name, &me->proc_name) !=
-            OPAL_EQUAL) {
-            continue;
-        }
-        struct mca_btl_base_endpoint_t *endpoint = malloc(sizeof(*endpoint));
-        if (!endpoint) {
-            return OPAL_ERR_OUT_OF_RESOURCE;
-        }
-        endpoint->proc = procs[i];
-        endpoints[i] = endpoint;
-        if (reachable) {
-            opal_bitmap_set_bit(reachable, (int) i);
-        }
+    if (!name_equal(&proc->proc_name, &host->ops->me(host->arg)->proc_name)) {
+        return NULL;
     }
-    return OPAL_SUCCESS;
+    struct mca_btl_base_endpoint_t *endpoint = malloc(sizeof(*endpoint));
+    if (endpoint) {
+        endpoint->proc = proc;
+    }
+    return endpoint;
+}
+
+static int self_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                          struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    return btl_add_each(btl, count, procs, endpoints, reachable, self_add);
 }
 
 /* Delivers a message, if it is to be, and completes the operation. */
@@ -139,6 +139,8 @@ static int self_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t 
     }
     return OPAL_SUCCESS;
 }
+
+/* ---- messages ---- */
 
 static mca_btl_base_descriptor_t *self_alloc(mca_btl_base_module_t *btl,
                                              struct mca_btl_base_endpoint_t *endpoint,
@@ -200,6 +202,8 @@ static int self_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     self->depth--;
     return status;
 }
+
+/* ---- put, get and atomics ---- */
 
 static mca_btl_base_registration_handle_t *
 self_register_mem(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *base,
@@ -373,6 +377,8 @@ static const struct btl_ext_ops self_ext = {
     .wait_arm = self_wait_arm,
 };
 
+/* ---- the module ---- */
+
 static void self_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                       int verbose)
 {
@@ -414,7 +420,7 @@ static const mca_btl_base_module_t self_template = {
     .btl_min_rdma_pipeline_size = 0,
     .btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH,
     .btl_latency = 0,
-    .btl_bandwidth = 10000,
+    .btl_bandwidth = BANDWIDTH,
     .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA |
                  MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS,
     .btl_atomic_flags = ATOMIC_ALL_FLAGS,
@@ -465,6 +471,8 @@ static struct self_module *module_create(void)
     list_init(&self->queue);
     return self;
 }
+
+/* ---- the component ---- */
 
 static mca_btl_base_module_t **self_init(int *count, bool progress_threads, bool threads)
 {

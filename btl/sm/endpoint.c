@@ -180,12 +180,16 @@ static bool may_reach(struct sm_module *module, const opal_proc_t *proc, struct 
     return reachable;
 }
 
-/* The endpoint of a proc of this node, made or adopted; NULL: not reachable here. Nothing is opened
- * before its first use. */
-static struct mca_btl_base_endpoint_t *endpoint_of(struct sm_module *module, opal_proc_t *proc)
+/* The endpoint of a peer, made or adopted; NULL: not of this node, or not reachable here. Nothing
+ * is opened before its first use. */
+static struct mca_btl_base_endpoint_t *endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
+    struct sm_module *module = sm_of(btl);
     struct sm_card card;
     bool known;
+    if (proc->node != module->node || name_equal(&proc->proc_name, &module->me)) {
+        return NULL;
+    }
     struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, &proc->proc_name);
     bool reachable = may_reach(module, proc, &card, &known);
     if (endpoint && endpoint->peer && known &&
@@ -213,19 +217,7 @@ static struct mca_btl_base_endpoint_t *endpoint_of(struct sm_module *module, opa
 int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                  struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
 {
-    struct sm_module *module = sm_of(btl);
-    for (size_t i = 0; i < count; i++) {
-        opal_proc_t *proc = procs[i];
-        endpoints[i] = NULL;
-        if (proc->node != module->node || name_equal(&proc->proc_name, &module->me)) {
-            continue;
-        }
-        endpoints[i] = endpoint_of(module, proc);
-        if (endpoints[i] && reachable) {
-            opal_bitmap_set_bit(reachable, (int) i);
-        }
-    }
-    return OPAL_SUCCESS;
+    return btl_add_each(btl, count, procs, endpoints, reachable, endpoint_add);
 }
 
 /* For its owner, who may be called back and, while it is still there, rouse it. */

@@ -176,16 +176,7 @@ static int tcp_register_params(void)
 static int tcp_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                          tcp_endpoint **endpoints, opal_bitmap_t *reachable)
 {
-    for (size_t i = 0; i < count; i++) {
-        endpoints[i] = tcp_endpoint_add(tcp_of(btl), procs[i]);
-        if (endpoints[i] && reachable) {
-            int status = opal_bitmap_set_bit(reachable, (int) i);
-            if (status != OPAL_SUCCESS) {
-                return status;
-            }
-        }
-    }
-    return OPAL_SUCCESS;
+    return btl_add_each(btl, count, procs, endpoints, reachable, tcp_endpoint_add);
 }
 
 static int tcp_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,

@@ -295,8 +295,9 @@ static tcp_endpoint *endpoint_adopt(struct tcp_module *tcp, tcp_endpoint *ep, op
     return ep;
 }
 
-tcp_endpoint *tcp_endpoint_add(struct tcp_module *tcp, opal_proc_t *proc)
+tcp_endpoint *tcp_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
+    struct tcp_module *tcp = tcp_of(btl);
     tcp_endpoint *ep = roster_find(tcp->roster, &proc->proc_name);
 
     if (!ep) {

@@ -74,7 +74,7 @@ struct mca_btl_base_endpoint_t {
 
 /* The endpoint of a peer that add_procs names, not to be used before it is roused; NULL: there is
  * no way to it, or no memory. */
-tcp_endpoint *tcp_endpoint_add(struct tcp_module *tcp, opal_proc_t *proc);
+tcp_endpoint *tcp_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
 void tcp_endpoint_rouse_now(struct tcp_module *tcp, tcp_endpoint *ep);
 /* Every call with an endpoint begins with this. */
 static inline void tcp_endpoint_rouse(struct tcp_module *tcp, tcp_endpoint *ep)
