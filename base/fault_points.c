@@ -41,7 +41,7 @@ static const struct fault_point points[] = {
     {"btl.sm.send", ERROR, NULL},
     {"btl.tcp.connect", ERROR, NULL},
     {"btl.tcp.recv", ERROR | SHORT, NULL},
-    {"btl.tcp.send", ERROR | SHORT, NULL},
+    {"btl.tcp.send", ERROR | DROP | SHORT | DUPLICATE, NULL},
     {"launcher.launch", ERROR, NULL},
     {"launcher.pmix", ERROR, LACKS_PMIX},
     {"launcher.spawn", ERROR, NULL},

@@ -138,26 +138,43 @@ static bool batch_add_answer(struct batch *batch, tcp_endpoint *ep, struct tcp_i
     return batch_add(batch, zeros, last ? left : sizeof(zeros), &none) && last;
 }
 
+static bool batch_add_frames(struct batch *batch, tcp_endpoint *ep, struct tcp_item *item,
+                             size_t *skip)
+{
+    if (!batch_add(batch, item->header, item->header_size, skip)) {
+        return false;
+    }
+    if (item->from_region) {
+        return batch_add_answer(batch, ep, item, skip) &&
+               batch_add(batch, item->trailer, item->trailer_size, skip);
+    }
+    for (size_t i = 0; i < item->segment_count; i++) {
+        const mca_btl_base_segment_t *segment = &item->segments[i];
+        if (segment->seg_len > 0 &&
+            !batch_add(batch, segment->seg_addr.pval, segment->seg_len, skip)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* false: not all of it, so that nothing may follow in this batch. */
 static bool batch_add_item(struct batch *batch, tcp_endpoint *ep, struct tcp_item *item)
 {
     size_t skip = item->sent;
 
-    if (!batch_add(batch, item->header, item->header_size, &skip)) {
-        return false;
+    return batch_add_frames(batch, ep, item, &skip) &&
+           (!item->twice || batch_add_frames(batch, ep, item, &skip));
+}
+
+/* The item's frames take their places in the stream. */
+static void item_number(struct tcp_link *link, struct tcp_item *item)
+{
+    item->sequence = link->sequence++;
+    tcp_frame_number(item->header, item->sequence);
+    if (item->trailer_size > 0) {
+        tcp_frame_number(item->trailer, link->sequence++);
     }
-    if (item->from_region) {
-        return batch_add_answer(batch, ep, item, &skip) &&
-               batch_add(batch, item->trailer, item->trailer_size, &skip);
-    }
-    for (size_t i = 0; i < item->segment_count; i++) {
-        const mca_btl_base_segment_t *segment = &item->segments[i];
-        if (segment->seg_len > 0 &&
-            !batch_add(batch, segment->seg_addr.pval, segment->seg_len, &skip)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* The next item to be written: messages pass pieces of puts and gets, but never starve them. */
@@ -178,7 +195,8 @@ static struct tcp_item *next_item(struct tcp_link *link)
     return NULL;
 }
 
-static void batch_build(struct batch *batch, struct tcp_link *link)
+/* twice: the first item that joins is written twice. */
+static void batch_build(struct batch *batch, struct tcp_link *link, bool twice)
 {
     struct tcp_item *item;
 
@@ -191,6 +209,9 @@ static void batch_build(struct batch *batch, struct tcp_link *link)
     }
     while (batch->count < TX_IOV && batch->bytes < TX_BATCH && (item = next_item(link))) {
         list_append(&link->out, &item->link);
+        item_number(link, item);
+        item->twice = twice;
+        twice = false;
         if (!batch_add_item(batch, link->ep, item)) {
             return;
         }
@@ -211,32 +232,35 @@ static void batch_cut(struct batch *batch, size_t most)
     }
 }
 
-static ssize_t batch_send(struct batch *batch, int fd)
+static ssize_t batch_send(struct batch *batch, struct tcp_link *link, struct fault fault)
 {
-    struct fault fault = fault_at("btl.tcp.send");
-
     if (fault.action == FAULT_ERROR) {
         errno = (int) fault.value;
         return -1;
+    }
+    if (fault.action == FAULT_DROP) { /* as the kernel does: it takes bytes, and gives up later */
+        link->error = ETIMEDOUT;
+        return (ssize_t) batch->bytes;
     }
     if (fault.action == FAULT_SHORT) {
         batch_cut(batch, (size_t) fault.value);
     }
     struct msghdr message = {.msg_iov = batch->iov, .msg_iovlen = (size_t) batch->count};
-    return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sendmsg(link->source.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void out_advance(struct tcp_link *link, size_t written)
 {
     while (written > 0) {
         struct tcp_item *item = container_of(link->out.next, struct tcp_item, link);
-        size_t left = item->total - item->sent;
+        size_t total = item->twice ? 2 * item->total : item->total;
+        size_t left = total - item->sent;
         if (written < left) {
             item->sent += written;
             return;
         }
         written -= left;
-        item->sent = item->total;
+        item->sent = total;
         list_remove(&item->link);
         tcp_item_written(link->ep, item);
     }
@@ -247,11 +271,12 @@ void tcp_link_write(struct tcp_link *link)
     struct batch batch;
 
     while (link->error == 0) {
-        batch_build(&batch, link);
+        struct fault fault = fault_at("btl.tcp.send");
+        batch_build(&batch, link, fault.action == FAULT_DUPLICATE);
         if (batch.count == 0) {
             break;
         }
-        ssize_t written = batch_send(&batch, link->source.fd);
+        ssize_t written = batch_send(&batch, link, fault);
         if (written < 0 && errno == EINTR) {
             continue;
         }
@@ -275,7 +300,7 @@ void tcp_link_write(struct tcp_link *link)
 bool tcp_link_say_bye(struct tcp_link *link)
 {
     uint8_t bytes[TCP_HEADER_MAX];
-    struct tcp_frame bye = {.type = TCP_FRAME_BYE};
+    struct tcp_frame bye = {.type = TCP_FRAME_BYE, .sequence = link->sequence};
 
     if (link->bye_said || link->error != 0) {
         return true;
@@ -490,11 +515,16 @@ static int frame_parse(struct tcp_link *link)
     if (header <= 0 || link->bye) {
         return header > 0 ? OPAL_ERR_UNPACK_FAILURE : header;
     }
+    if (rx->frame.sequence != rx->sequence) {
+        rx->wrong = "a frame came out of its sequence: one is missing, or came twice";
+        return OPAL_ERR_UNPACK_FAILURE;
+    }
     enum tcp_frame_type type = rx->frame.type;
     int status;
     if (is_message(type) && rx->frame.size <= there - (size_t) header) {
         uint8_t *data = rx->buffer + rx->head + header;
         rx->head += (size_t) header + rx->frame.size;
+        rx->sequence++;
         status = deliver(link, align_down(data, rx->frame.size));
         return status == OPAL_SUCCESS ? 1 : OPAL_ERR_UNPACK_FAILURE;
     }
@@ -502,6 +532,7 @@ static int frame_parse(struct tcp_link *link)
         return 0;
     }
     rx->head += (size_t) header;
+    rx->sequence++;
     bool data = is_message(type) || type == TCP_FRAME_PUT || type == TCP_FRAME_DATA;
     status = data ? body_begin(link) : frame_take(link);
     return status == OPAL_SUCCESS ? 1 : status;
@@ -570,7 +601,8 @@ static int link_read(struct tcp_link *link)
         link->used = true;
         rx_account(&link->rx, (size_t) read);
         if (rx_parse(link) != OPAL_SUCCESS) {
-            link_break(link, OPAL_ERR_UNREACH, "sent what is no frame of ours");
+            link_break(link, OPAL_ERR_UNREACH,
+                       link->rx.wrong ? link->rx.wrong : "sent what is no frame of ours");
         }
         if ((size_t) read < asked) {
             break;

@@ -11,7 +11,9 @@ struct tcp_rx {
     uint8_t *buffer;
     size_t head, tail;
     struct tcp_frame frame;
+    uint16_t sequence; /* of the next frame */
     size_t body_left, body_got;
+    const char *wrong;     /* what a frame broke; NULL: nothing known */
     int status;            /* PUT: what it comes to */
     struct tcp_slot *slot; /* DATA */
     uint8_t *message;      /* AM too long for the buffer */
@@ -26,6 +28,7 @@ struct tcp_link {
     struct list active; /* in the module's active, unless it is quiet */
     unsigned idle;      /* passes since something moved */
     struct list out;    /* items being written; only the first is written in part */
+    uint16_t sequence;  /* of the next frame that joins them */
     size_t credit;      /* bytes of small items that may pass before the next bulk one */
     unsigned blocked;   /* writes in a row that the kernel refused */
     unsigned skip;      /* passes to go until the next try */

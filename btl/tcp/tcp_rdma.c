@@ -240,7 +240,10 @@ static void *get_source(tcp_endpoint *ep, const struct tcp_frame *frame, int *st
 static void trailer_set(struct tcp_item *item, int status)
 {
     uint8_t bytes[TCP_HEADER_MAX];
-    struct tcp_frame done = {.type = TCP_FRAME_DONE, .id = item->ask.id, .status = status};
+    struct tcp_frame done = {.type = TCP_FRAME_DONE,
+                             .sequence = (uint16_t) (item->sequence + 1),
+                             .id = item->ask.id,
+                             .status = status};
 
     item->trailer_size = tcp_frame_encode(bytes, &done);
     memcpy(item->trailer, bytes, item->trailer_size);

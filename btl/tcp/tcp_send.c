@@ -20,6 +20,8 @@ struct tcp_item *tcp_item_create(struct tcp_module *tcp, enum tcp_item_kind kind
     item->segment_count = 0;
     item->total = item->header_size;
     item->sent = 0;
+    item->sequence = 0;
+    item->twice = false;
     item->descriptor = NULL;
     item->promised = false;
     item->from_region = false;

@@ -21,6 +21,8 @@ struct tcp_item {
     size_t segment_count;
     size_t total;                          /* bytes in all */
     size_t sent;                           /* of which so many are written */
+    uint16_t sequence;                     /* of its header's frame, once it is being written */
+    bool twice;                            /* a fault point wants it written a second time */
     mca_btl_base_descriptor_t *descriptor; /* SEND */
     bool promised;                         /* SEND: counts as sent for its sender */
     unsigned slot;                         /* ASK: mine */

@@ -50,7 +50,7 @@ size_t tcp_frame_encode(uint8_t out[TCP_HEADER_MAX], const struct tcp_frame *fra
 
     out[0] = (uint8_t) frame->type;
     out[1] = frame->type == TCP_FRAME_AM ? frame->tag : 0;
-    put_le16(out + 2, 0);
+    put_le16(out + 2, frame->sequence);
     put_le32(out + 4, (uint32_t) fixed + (data ? frame->size : 0));
     if (fixed) {
         put_le64(body, frame->id);
@@ -67,17 +67,23 @@ size_t tcp_frame_encode(uint8_t out[TCP_HEADER_MAX], const struct tcp_frame *fra
     return TCP_PREFIX_BYTES + fixed;
 }
 
+void tcp_frame_number(uint8_t *header, uint16_t sequence)
+{
+    put_le16(header + 2, sequence);
+}
+
 /* Checks the prefix and says how much data its frame carries. */
 static int prefix_decode(struct tcp_frame *frame, const uint8_t *in)
 {
     uint32_t length = get_le32(in + 4);
     uint32_t most = 0, least = 0;
 
-    if (in[0] < TCP_FRAME_AM || in[0] > TCP_FRAME_FRAME || get_le16(in + 2) != 0) {
+    if (in[0] < TCP_FRAME_AM || in[0] > TCP_FRAME_FRAME) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
     frame->type = in[0];
     frame->tag = in[1];
+    frame->sequence = get_le16(in + 2);
     if (frame->type == TCP_FRAME_AM || frame->type == TCP_FRAME_FRAME) {
         most = TCP_AM_MAX;
     } else if (frame->type == TCP_FRAME_PUT || frame->type == TCP_FRAME_DATA) {

@@ -5,8 +5,9 @@
  *   initiator -> HELLO      magic version kind lane  from to incarnation nonce[16] mac[32]
  *   acceptor  -> WELCOME    magic version kind verdict  incarnation mac[32]
  *
- * A frame is a prefix {type 1, tag 1, zero 2, length 4}, where length counts the bytes behind the
- * prefix, then what its type needs:
+ * A frame is a prefix {type 1, tag 1, sequence 2, length 4}, where sequence counts the frames of
+ * this direction of the link from 0 and length the bytes behind the prefix, then what its type
+ * needs:
  *
  *   AM    data                          an active message; its tag is in the prefix
  *   PUT   id handle address data        to be written at address; answered with DONE
@@ -21,7 +22,7 @@
 #include <base/crypto.h>
 #include <btl/region.h>
 
-#define TCP_WIRE_VERSION 1
+#define TCP_WIRE_VERSION 2
 
 enum tcp_frame_type {
     TCP_FRAME_AM = 1,
@@ -44,6 +45,7 @@ enum {
 struct tcp_frame {
     enum tcp_frame_type type;
     uint8_t tag;                 /* AM */
+    uint16_t sequence;           /* of the link's direction */
     uint64_t id;                 /* PUT, GET, DATA, DONE */
     struct region_handle handle; /* PUT, GET */
     uint64_t address;            /* PUT, GET */
@@ -53,6 +55,8 @@ struct tcp_frame {
 
 /* Writes the frame's header (all but its data) and returns the bytes written. */
 size_t tcp_frame_encode(uint8_t out[TCP_HEADER_MAX], const struct tcp_frame *frame);
+/* Numbers a frame that was encoded before it was its turn. */
+void tcp_frame_number(uint8_t *header, uint16_t sequence);
 /* The header's bytes (> 0), 0 when available bytes are too few to hold it, or
  * OPAL_ERR_UNPACK_FAILURE when this is no frame. */
 int tcp_frame_decode(struct tcp_frame *frame, const uint8_t *data, size_t available);

@@ -42,6 +42,14 @@ reported()
     result $? "$2 with $1 is reported" "$output"
 }
 
+# broken FAULTS MODULE WORDS: the module reports its peer's failure with these words (grep -E).
+broken()
+{
+    KEEL_MCA_fault=$1
+    output=$(KEEL_TEST_ERRORS=1 "$program" "$2" 2 traffic 2>&1) && echo "$output" | grep -qE "$3"
+    result $? "$2 with $1 reports its failure" "$output"
+}
+
 late='btl.any.send:error=EAGAIN:p=.1:seed=2;btl.any.send:early:p=.1:seed=3'
 late="$late;btl.any.send:delay=1:p=.004:seed=4;btl.any.alloc:error=ENOMEM:p=.01:seed=5"
 for call in put get atomic; do
@@ -69,6 +77,11 @@ under 'btl.tcp.connect:error=ECONNREFUSED' tcp traffic
 under 'btl.tcp.connect:error=ENETUNREACH:p=.5' tcp traffic
 under 'btl.tcp.send:error=ECONNRESET:after=500:p=.01' tcp traffic
 under 'btl.tcp.recv:error=ECONNRESET:after=900' tcp traffic
+# Lost for good, or twice on a stream: the rail fails.
+broken 'btl.tcp.send:drop:after=300:p=.05' tcp 'error: .*(Connection timed out|closed by the peer)'
+broken 'btl.tcp.send:drop' tcp 'error: .*Connection timed out'
+broken 'btl.tcp.send:duplicate:after=300:p=.05' tcp 'error: .*one is missing, or came twice'
+under 'btl.tcp.send:short=1:p=.5;btl.tcp.recv:short=3:p=.4' tcp traffic
 
 KEEL_MCA_btl_ofi_provider=shm
 export KEEL_MCA_btl_ofi_provider

@@ -2,6 +2,7 @@
  * what ended well is there, unless a failure of the peer was reported; order holds; nothing comes
  * twice. Run without faults it must be perfect; btl-faults.sh runs it under many. */
 #include <base/clock.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>
@@ -44,6 +45,9 @@ static void on_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *pro
     struct test *test = traffic_now->test;
     must(test, btl == test->btl && flags != 0 && text && text[0]);
     (void) proc;
+    if (getenv("KEEL_TEST_ERRORS")) { /* for who looks for it in the output */
+        fprintf(stderr, "# error: %s\n", text);
+    }
     atomic_fetch_add(&traffic_now->mine->reported, 1);
 }
 

@@ -11,7 +11,7 @@
 #include <tests/unit/btl/tcp-host.h>
 #include <unistd.h>
 
-enum { LIMIT_US = 5000000 };
+enum { LIMIT_US = 5000000, RAW_FDS = 1024 };
 
 struct tcp_host_shared {
     struct {
@@ -23,6 +23,7 @@ struct tcp_host_shared {
 const uint8_t tcp_host_key[KEY_BYTES] = {3, 1, 4, 1, 5, 9, 2, 6};
 
 static struct tcp_host *current;
+static uint16_t raw_sequences[RAW_FDS]; /* of what the raw peer sends next */
 
 static const opal_proc_t *host_me(void *arg)
 {
@@ -275,6 +276,7 @@ int raw_open_lane(struct tcp_host *host, int rank, uint64_t incarnation, unsigne
 
     int fd = raw_connect(host, challenge);
     lane_hello(hello, host, rank, incarnation, lane, challenge);
+    raw_sequences[fd % RAW_FDS] = 0;
     raw_write(fd, hello, sizeof(hello));
     raw_read(fd, answer, sizeof(answer));
     ck_assert_int_eq(tcp_welcome_decode(&welcome, answer, challenge, hello, tcp_host_key),
@@ -309,6 +311,7 @@ void raw_welcome(int fd, enum tcp_verdict verdict, uint64_t incarnation,
     struct tcp_welcome welcome = {verdict, incarnation};
 
     tcp_welcome_encode(bytes, &welcome, challenge, hello, tcp_host_key);
+    raw_sequences[fd % RAW_FDS] = 0;
     raw_write(fd, bytes, sizeof(bytes));
 }
 
@@ -367,11 +370,18 @@ bool raw_ended(int fd)
     return false;
 }
 
+uint16_t raw_sequence(int fd)
+{
+    return raw_sequences[fd % RAW_FDS]++;
+}
+
 void raw_frame(int fd, const struct tcp_frame *frame, const void *data)
 {
     uint8_t header[TCP_HEADER_MAX];
+    struct tcp_frame numbered = *frame;
 
-    raw_write(fd, header, tcp_frame_encode(header, frame));
+    numbered.sequence = raw_sequence(fd);
+    raw_write(fd, header, tcp_frame_encode(header, &numbered));
     if (data) {
         raw_write(fd, data, frame->size);
     }

@@ -57,7 +57,8 @@ void raw_welcome(int fd, enum tcp_verdict verdict, uint64_t incarnation,
 /* Both poll the module meanwhile, and fail the test after 5 s. */
 void raw_write(int fd, const void *data, size_t size);
 void raw_read(int fd, void *data, size_t size);
-bool raw_ended(int fd); /* the module closes it before long, having sent nothing more */
+bool raw_ended(int fd);        /* the module closes it before long, having sent nothing more */
+uint16_t raw_sequence(int fd); /* of the next frame, which is the caller's to send */
 void raw_frame(int fd, const struct tcp_frame *frame, const void *data);
 void raw_read_frame(int fd, struct tcp_frame *frame);
 

@@ -99,6 +99,7 @@ START_TEST(deregistering_stops_a_put_in_its_midst)
     int fd = start_target(MCA_BTL_REG_FLAG_REMOTE_WRITE);
     memset(data, 7, sizeof(data));
     struct tcp_frame put = access_frame(TCP_FRAME_PUT, 1, 0, sizeof(data));
+    put.sequence = raw_sequence(fd);
     raw_write(fd, header, tcp_frame_encode(header, &put));
     raw_write(fd, data, 50000);
     uint64_t end = clock_us() + 5000000;
@@ -159,6 +160,7 @@ START_TEST(greed_is_cut_off)
     uint8_t all[(TCP_SLOTS + 40) * TCP_HEADER_MAX], *at = all;
 
     while (at < all + sizeof(all)) {
+        get.sequence = raw_sequence(fd);
         at += tcp_frame_encode(at, &get);
     }
     raw_write(fd, all, sizeof(all));

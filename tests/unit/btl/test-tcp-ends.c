@@ -3,6 +3,7 @@
 
 #include <tests/unit/btl/tcp-peer.h>
 
+#include <base/le.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -69,7 +70,10 @@ static void end_by_reset(int fd)
 
 static void end_by_half_frame(int fd)
 {
-    raw_write(fd, "\1\115\0\0\20\0\0\0half", 12);
+    const struct tcp_frame frame = {.type = TCP_FRAME_AM, .sequence = raw_sequence(fd), .size = 16};
+    uint8_t bytes[TCP_HEADER_MAX + 4] = {0};
+
+    raw_write(fd, bytes, tcp_frame_encode(bytes, &frame) + 4);
     end_by_reset(fd);
 }
 
@@ -77,6 +81,45 @@ static void end_by_nonsense(int fd)
 {
     raw_write(fd, "nonsense", 8);
 }
+
+/* A message of 4 bytes with this place in the stream. */
+static void raw_numbered(int fd, uint16_t sequence)
+{
+    const struct tcp_frame frame = {
+        .type = TCP_FRAME_AM, .tag = TCP_PEER_TAG, .sequence = sequence, .size = 4};
+    uint8_t bytes[TCP_HEADER_MAX + 4] = {0};
+
+    raw_write(fd, bytes, tcp_frame_encode(bytes, &frame) + 4);
+}
+
+static void end_by_a_frame_twice(int fd)
+{
+    raw_numbered(fd, 0);
+    raw_numbered(fd, 1);
+    raw_numbered(fd, 1);
+    tcp_host_until(&tcp_peer.host.reports, 1);
+    ck_assert_uint_eq(tcp_peer.received, 2);
+}
+
+static void end_by_a_missing_frame(int fd)
+{
+    raw_numbered(fd, 0);
+    raw_numbered(fd, 2);
+    tcp_host_until(&tcp_peer.host.reports, 1);
+    ck_assert_uint_eq(tcp_peer.received, 1);
+}
+
+START_TEST(a_frame_twice_fails_all_once)
+{
+    check_break(end_by_a_frame_twice);
+}
+END_TEST
+
+START_TEST(a_missing_frame_fails_all_once)
+{
+    check_break(end_by_a_missing_frame);
+}
+END_TEST
 
 START_TEST(a_reset_fails_all_once)
 {
@@ -146,7 +189,9 @@ START_TEST(finalize_writes_what_counts_as_sent)
     }
     ck_assert_uint_eq(got, size);
     for (uint32_t i = 0; i < sent; i++) {
-        ck_assert(memcmp(all + i * 68, "\1\115\0\0\74\0\0\0", 8) == 0);
+        ck_assert(memcmp(all + i * 68, "\1\115", 2) == 0);
+        ck_assert_uint_eq(get_le16(all + i * 68 + 2), i % 65536);
+        ck_assert_uint_eq(get_le32(all + i * 68 + 4), 60);
         ck_assert(memcmp(all + i * 68 + 8, &i, 4) == 0);
     }
     ck_assert_int_eq(all[size - 8], TCP_FRAME_BYE);
@@ -177,5 +222,6 @@ START_TEST(the_queue_is_bounded_and_in_order)
 END_TEST
 
 UNIT_MAIN("tcp-ends", bye_leaves_no_error, a_reset_fails_all_once,
-          an_end_within_a_frame_fails_all_once, nonsense_fails_all_once, del_procs_fails_all_once,
+          an_end_within_a_frame_fails_all_once, nonsense_fails_all_once,
+          a_frame_twice_fails_all_once, a_missing_frame_fails_all_once, del_procs_fails_all_once,
           finalize_writes_what_counts_as_sent, the_queue_is_bounded_and_in_order)
