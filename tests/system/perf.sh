@@ -51,6 +51,7 @@ else
     skip "JSON: one object with machine and results" "no python3"
 fi
 like "a picture" "$work/plot.svg" '<polyline .*points=.[0-9.]+,[0-9.]+'
+like "a picture: a single result shows" "$work/plot.svg" '<circle cx='
 is "a picture to its end" "</svg>" "$(tail -n 1 "$work/plot.svg")"
 
 # The rank that answers is not needed by single copies: several sizes go by before it looks again.
@@ -89,7 +90,7 @@ refuses "a word too many" 2 '^keel-perf: what is sm' sm
 refuses "no such option" 2 'unrecognized option' --fast
 refuses "no such module" 1 'nosuch' --btl nosuch --size 8
 refuses "a picture in a folder that is not there" 1 \
-    "cannot write $work/none/plot.svg: No such file" --size 8 --test am_lat --iterations 10 \
+    "cannot write $work/none/plot.svg: No such file" --size 8 --test am_lat --time 60 \
     --plot "$work/none/plot.svg"
 is "wrong usage is said once" 1 \
     "$("$keelrun" -n 2 "$perf" --window 0 2>&1 | grep -c 'keel-perf: --window')"

@@ -94,13 +94,18 @@ static size_t learn_places(struct place places[2])
     return count;
 }
 
-static void draw(const struct options *options, const struct report *report,
+static void cannot_write(const char *path)
+{
+    keel_abort(1, "keel-perf: cannot write %s: %s", path, strerror(errno));
+}
+
+static void draw(FILE *out, const struct options *options, const struct report *report,
                  const struct place *place, const struct results *results)
 {
     char title[256];
     snprintf(title, sizeof(title), "keel-perf over %s, %s", report->btl, place->model);
-    if (!plot_write(options->plot, title, results->all, results->count)) {
-        keel_abort(1, "keel-perf: cannot write %s: %s", options->plot, strerror(errno));
+    if (!plot_write(out, title, results->all, results->count)) {
+        cannot_write(options->plot);
     }
 }
 
@@ -111,11 +116,15 @@ static int lead(struct pair *pair, const struct options *options)
     struct results results = {.count = 0};
     struct report report = {.out = stdout, .json = options->json};
     size_t place_count = learn_places(places);
+    FILE *picture = NULL;
+    if (options->plot && !(picture = fopen(options->plot, "we"))) { /* not after minutes of work */
+        cannot_write(options->plot);
+    }
     report_begin(&report, pair, places, place_count);
     run_tests(pair, options, &report, &results);
     report_end(&report);
-    if (options->plot) {
-        draw(options, &report, places, &results);
+    if (picture) {
+        draw(picture, options, &report, places, &results);
     }
     int exit_code = results.count > 0 && !ferror(stdout) ? 0 : 1;
     free(results.all);

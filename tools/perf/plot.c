@@ -109,21 +109,31 @@ static void draw_axes(const struct panel *panel)
             (LEFT + WIDTH - RIGHT) / 2, bottom + 36);
 }
 
-/* The line of one test, and its name in the list on the right. */
+/* The points of one test: the corners of a line, or dots. */
+static void draw_points(const struct panel *panel, const struct perf_test *test, bool dots)
+{
+    for (size_t i = 0; i < panel->count; i++) {
+        const struct result *result = &panel->results[i];
+        if (result->test == test && is_drawn(panel, result)) {
+            double x = at_x(panel, log_size(result)), y = at_y(panel, log10(figure_of(result)));
+            fprintf(panel->out, dots ? "<circle cx='%.1f' cy='%.1f' r='3'/>\n" : "%.1f,%.1f ", x,
+                    y);
+        }
+    }
+}
+
+/* The line of one test, with dots that show a single result too, and its name in the list on the
+ * right. */
 static void draw_line(const struct panel *panel, const struct perf_test *test, unsigned number)
 {
     const char *colour = colours[number % (sizeof(colours) / sizeof(*colours))];
     FILE *out = panel->out;
     fprintf(out, "<polyline fill='none' stroke='%s' stroke-width='2' points='", colour);
-    for (size_t i = 0; i < panel->count; i++) {
-        const struct result *result = &panel->results[i];
-        if (result->test == test && is_drawn(panel, result)) {
-            fprintf(out, "%.1f,%.1f ", at_x(panel, log_size(result)),
-                    at_y(panel, log10(figure_of(result))));
-        }
-    }
+    draw_points(panel, test, false);
+    fprintf(out, "'/>\n<g fill='%s'>\n", colour);
+    draw_points(panel, test, true);
     double y = panel->top + TOP + 18 * number + 6;
-    fprintf(out, "'/>\n<rect x='%d' y='%.1f' width='14' height='3' fill='%s'/>\n",
+    fprintf(out, "</g>\n<rect x='%d' y='%.1f' width='14' height='3' fill='%s'/>\n",
             WIDTH - RIGHT + 14, y, colour);
     fprintf(out, "<text x='%d' y='%.1f'>%s</text>\n", WIDTH - RIGHT + 34, y + 6, test->name);
 }
@@ -151,14 +161,10 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
-bool plot_write(const char *path, const char *title, const struct result *results, size_t count)
+bool plot_write(FILE *out, const char *title, const struct result *results, size_t count)
 {
     struct panel panels[TEST_KINDS];
     size_t panel_count = 0;
-    FILE *out = fopen(path, "we");
-    if (!out) {
-        return false;
-    }
     for (enum test_kind kind = 0; kind < TEST_KINDS; kind++) {
         double top = 30 + (double) (panel_count * HEIGHT);
         panel_count += panel_init(&panels[panel_count], out, kind, results, count, top);
