@@ -28,9 +28,10 @@ struct keel_options {
      * the first line of a file; see keelrun --report-uri). It has no data plane. */
     const char *contact;
 };
-#define KEEL_OPTIONS_DEFAULT                                                         \
-    {                                                                                \
-        .size = sizeof(struct keel_options), .enable_comm = true, .data_plane = true \
+/* In the order of the members, which C++ before 2020 asks for. */
+#define KEEL_OPTIONS_DEFAULT                                        \
+    {                                                               \
+        sizeof(struct keel_options), true, true, false, false, NULL \
     }
 
 /* Joins the job: under keelrun or a PMIx server as the rank it started, else alone as a job of one.
@@ -62,11 +63,14 @@ int keel_progress(void) KEEL_EXPORT;
  * ORTE_ERR_COMM_DISABLED without communication. */
 int keel_fence(void) KEEL_EXPORT;
 /* A checkpoint or restart (states OPAL_CRS_*) of the data plane and the RML, by all ranks together.
- *  CHECKPOINT  what was accepted arrives or completes (as far as that goes within parameters'
- * times: ORTE_ERR_TIMEOUT), and from then on the rails' send, put, get and atomics are short, and
- * RML messages wait CONTINUE, RUNNING, ERROR  both planes go on RESTART     what is in flight ends
- * with an error, links and rails are made anew, and cards are exchanged; endpoints, descriptors and
- * registered memory stay good CHECKPOINT and RESTART block until all ranks have come, and run
+ *
+ * CHECKPOINT: what was accepted arrives or completes (as far as that goes within parameters' times:
+ * ORTE_ERR_TIMEOUT); from then on the rails' send, put, get and atomics are short, and RML messages
+ * wait. CONTINUE, RUNNING, ERROR: both planes go on. RESTART: what is in flight ends with an error,
+ * links and rails are made anew, and cards are exchanged; endpoints, descriptors and registered
+ * memory stay good.
+ *
+ * CHECKPOINT and RESTART block until all ranks have come, and run
  * callbacks. ORTE_ERR_NOT_SUPPORTED: inside a callback; ORTE_ERR_RESOURCE_BUSY: another thread is
  * in the data plane; ORTE_ERR_COMM_FAILURE: a rank is lost; ORTE_ERR_COMM_DISABLED;
  * ORTE_ERR_BAD_PARAM. */

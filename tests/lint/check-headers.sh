@@ -33,6 +33,25 @@ compile_all()
     done
     # shellcheck disable=SC2086
     compile "$@" $before
+    use_macros "$@"
+}
+
+# use_macros COMPILER LANGUAGE STANDARD: what a program's own lines become.
+use_macros()
+{
+    cat >"$work/file" <<'END'
+#include <keel/keel.h>
+int main(void)
+{
+    struct keel_options options = KEEL_OPTIONS_DEFAULT;
+    opal_buffer_t buffer;
+    OBJ_CONSTRUCT(&buffer, opal_buffer_t);
+    OBJ_DESTRUCT(&buffer);
+    return options.data_plane ? 0 : 1;
+}
+END
+    "$1" -x "$2" -std="$3" -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$tree/include" \
+        "$work/file"
 }
 
 # check COMPILER LANGUAGE STANDARD: one test line.
