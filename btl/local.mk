@@ -8,7 +8,8 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.h btl/fra
 	btl/roster.h btl/roster.c \
 	btl/atomic.h btl/atomic.c btl/call.h btl/call.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
-EXTRA_DIST += btl/README.md btl/check/README.md btl/fault/README.md docs/btl.md
+EXTRA_DIST += btl/README.md btl/check/README.md btl/fault/README.md
+dist_doc_DATA += docs/btl.md
 include $(srcdir)/btl/self/local.mk
 include $(srcdir)/btl/sm/local.mk
 include $(srcdir)/btl/tcp/local.mk
