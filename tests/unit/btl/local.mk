@@ -30,6 +30,11 @@ tests_unit_btl_test_rails_SOURCES = tests/unit/btl/test-rails.c
 tests_unit_btl_test_rails_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_progress_SOURCES = tests/unit/btl/test-progress.c
 tests_unit_btl_test_progress_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+UNIT_TESTS += tests/unit/btl/test-ext tests/unit/btl/test-ftevent
+tests_unit_btl_test_ext_SOURCES = tests/unit/btl/test-ext.c
+tests_unit_btl_test_ext_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_ftevent_SOURCES = tests/unit/btl/test-ftevent.c
+tests_unit_btl_test_ftevent_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 include $(srcdir)/tests/unit/btl/rdma-am.mk
 include $(srcdir)/tests/unit/btl/sm.mk
 include $(srcdir)/tests/unit/btl/tcp.mk

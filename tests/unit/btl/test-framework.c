@@ -169,6 +169,15 @@ START_TEST(delivery_finds_the_tag_or_drops_with_one_warning)
 }
 END_TEST
 
+START_TEST(tags_end_with_the_framework)
+{
+    ck_assert_int_eq(open_with("self"), ORTE_SUCCESS);
+    ck_assert_int_eq(btl_register_tag(&module, 7, receive, &received), OPAL_SUCCESS);
+    btl_close();
+    ck_assert(!mca_btl_base_active_message_trigger[7].cbfunc);
+}
+END_TEST
+
 static char error_text[100];
 static int32_t error_flags;
 static opal_proc_t *error_proc;
@@ -207,4 +216,5 @@ UNIT_MAIN("framework", unknown_names_are_errors_that_name_the_known,
           unknown_names_are_errors_in_exclusions_too, a_list_opens_what_it_names,
           an_exclusion_opens_the_rest, nothing_to_open_is_an_error,
           completion_calls_back_and_frees_what_is_the_modules,
-          delivery_finds_the_tag_or_drops_with_one_warning, errors_go_to_the_callback_or_the_log)
+          delivery_finds_the_tag_or_drops_with_one_warning, tags_end_with_the_framework,
+          errors_go_to_the_callback_or_the_log)

@@ -108,22 +108,7 @@ static mca_btl_base_component_t refused_component = {
     .btl_progress = absent_progress,
 };
 
-/* The memory module's extension: something is in flight for ever. */
-static bool rdma_open(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
-{
-    (void) module, (void) endpoint;
-    return true;
-}
-
-static bool is_quiet(mca_btl_base_module_t *module)
-{
-    (void) module;
-    return false;
-}
-
-static const struct btl_ext_ops memory_ext = {.rdma_open = rdma_open, .is_quiet = is_quiet};
-
-static const struct btl_component memory = {.component = &memory_component, .ext = &memory_ext};
+static const struct btl_component memory = {.component = &memory_component};
 static const struct btl_component absent = {.component = &absent_component};
 static const struct btl_component refused = {.component = &refused_component};
 static const struct btl_component sockets = {.component = &socket_component,
@@ -228,32 +213,7 @@ START_TEST(progress_inside_progress_does_nothing)
 }
 END_TEST
 
-/* What others send is no reason to wait longer. */
-START_TEST(a_flush_gives_up_amid_events)
-{
-    ck_assert_int_eq(param_override("btl_base_flush_timeout_ms", "20"), ORTE_SUCCESS);
-    open_all();
-    events[0] = 1;
-    const struct keel_btl_ext *ext = keel_btl_ext(&memory_module);
-    ck_assert_ptr_nonnull(ext);
-    ck_assert_int_eq(ext->flush(&memory_module, NULL), OPAL_ERR_TIMEOUT);
-    btl_close();
-}
-END_TEST
-
-START_TEST(a_checkpoint_gives_up_amid_events)
-{
-    ck_assert_int_eq(param_override("btl_base_quiesce_timeout_ms", "20"), ORTE_SUCCESS);
-    open_all();
-    events[0] = 1;
-    ck_assert_int_eq(btl_module_ft_event(&memory_module, OPAL_CRS_CHECKPOINT, NULL),
-                     OPAL_ERR_TIMEOUT);
-    btl_close();
-}
-END_TEST
-
 UNIT_MAIN("progress", what_is_not_there_is_closed_and_left_out,
           an_idle_rail_with_system_calls_is_polled_now_and_then,
           a_busy_memory_rail_does_not_starve_it, with_work_in_flight_it_is_polled_each_pass,
-          a_yielding_process_polls_all_before_it_yields, progress_inside_progress_does_nothing,
-          a_flush_gives_up_amid_events, a_checkpoint_gives_up_amid_events)
+          a_yielding_process_polls_all_before_it_yields, progress_inside_progress_does_nothing)

@@ -1,0 +1,301 @@
+/* Checkpoints and restarts of modules: two that say what the test wants. */
+#include <tests/lib/unit.h>
+
+#include <base/param.h>
+#include <btl/base.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOOK = 1 };
+
+static bool quiet = true;
+static int events, asked, result[2];
+static void (*while_drained)(void), (*in_progress)(void);
+
+static mca_btl_base_component_t component;
+static mca_btl_base_module_t modules[2];
+
+/* --- functions that take whatever comes --- */
+
+static int send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    (void) btl, (void) endpoint, (void) descriptor, (void) tag;
+    return TOOK;
+}
+
+static int sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                 opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+                 uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                 mca_btl_base_descriptor_t **descriptor)
+{
+    (void) btl, (void) endpoint, (void) convertor, (void) header, (void) header_size;
+    (void) payload_size, (void) order, (void) flags, (void) tag, (void) descriptor;
+    return TOOK;
+}
+
+static int put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
+               uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
+               mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+               mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    (void) btl, (void) endpoint, (void) local, (void) remote, (void) local_handle;
+    (void) remote_handle, (void) size, (void) flags, (void) order;
+    (void) cbfunc, (void) cbcontext, (void) cbdata;
+    return TOOK;
+}
+
+static int op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, uint64_t remote,
+              mca_btl_base_registration_handle_t *handle, mca_btl_base_atomic_op_t what,
+              uint64_t operand, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
+              void *cbcontext, void *cbdata)
+{
+    (void) btl, (void) endpoint, (void) remote, (void) handle, (void) what, (void) operand;
+    (void) flags, (void) order, (void) cbfunc, (void) cbcontext, (void) cbdata;
+    return TOOK;
+}
+
+static int fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
+               uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
+               mca_btl_base_registration_handle_t *handle, mca_btl_base_atomic_op_t what,
+               uint64_t operand, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
+               void *cbcontext, void *cbdata)
+{
+    (void) local, (void) local_handle;
+    return op(btl, endpoint, remote, handle, what, operand, flags, order, cbfunc, cbcontext,
+              cbdata);
+}
+
+static int cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
+                 uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
+                 mca_btl_base_registration_handle_t *handle, uint64_t compare, uint64_t value,
+                 int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
+                 void *cbdata)
+{
+    (void) local, (void) local_handle, (void) compare;
+    return op(btl, endpoint, remote, handle, 0, value, flags, order, cbfunc, cbcontext, cbdata);
+}
+
+/* --- the modules --- */
+
+static int finalize(mca_btl_base_module_t *module)
+{
+    (void) module;
+    return OPAL_SUCCESS;
+}
+
+/* btl_ft_event has no module among its arguments: each has a function of its own. */
+static int first_ft_event(int state)
+{
+    int status = btl_module_ft_event(&modules[0], state, NULL);
+    return result[0] ? result[0] : status;
+}
+
+static int second_ft_event(int state)
+{
+    int status = btl_module_ft_event(&modules[1], state, NULL);
+    return result[1] ? result[1] : status;
+}
+
+static mca_btl_base_module_t **init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    mca_btl_base_module_t **made = malloc(2 * sizeof(*made));
+    for (int i = 0; i < 2; i++) {
+        modules[i] = (mca_btl_base_module_t){
+            .btl_component = &component,
+            .btl_finalize = finalize,
+            .btl_send = send,
+            .btl_sendi = sendi,
+            .btl_put = put,
+            .btl_get = put,
+            .btl_atomic_op = op,
+            .btl_atomic_fop = fop,
+            .btl_atomic_cswap = cswap,
+            .btl_ft_event = i == 0 ? first_ft_event : second_ft_event,
+        };
+        made[i] = &modules[i];
+    }
+    *count = 2;
+    return made;
+}
+
+static int progress(void)
+{
+    if (in_progress) {
+        in_progress();
+    }
+    return events;
+}
+
+static mca_btl_base_component_t component = {
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("mock")},
+    .btl_init = init,
+    .btl_progress = progress,
+};
+
+static bool is_quiet(mca_btl_base_module_t *module)
+{
+    (void) module;
+    asked++;
+    if (while_drained) {
+        while_drained();
+    }
+    return quiet;
+}
+
+static const struct btl_ext_ops ext_ops = {.is_quiet = is_quiet};
+static const struct btl_component mock = {.component = &component, .ext = &ext_ops};
+const struct btl_component *const btl_components[] = {&mock, NULL};
+
+static const struct keel_host_ops ops;
+
+static void open_both(void)
+{
+    char reason[100];
+    ck_assert_int_eq(btl_open(&ops, NULL, reason, sizeof(reason)), ORTE_SUCCESS);
+}
+
+/* All that a module can be asked to take returns this. */
+static void expect_all(mca_btl_base_module_t *btl, int status)
+{
+    mca_btl_base_descriptor_t *left = (void *) 0x1;
+    ck_assert_int_eq(btl->btl_send(btl, NULL, NULL, 0), status);
+    ck_assert_int_eq(btl->btl_sendi(btl, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL), status);
+    ck_assert_int_eq(btl->btl_sendi(btl, NULL, NULL, NULL, 0, 0, 0, 0, 0, &left), status);
+    ck_assert(status == TOOK || left == NULL);
+    ck_assert_int_eq(btl->btl_put(btl, NULL, NULL, 0, NULL, NULL, 0, 0, 0, NULL, NULL, NULL),
+                     status);
+    ck_assert_int_eq(btl->btl_get(btl, NULL, NULL, 0, NULL, NULL, 0, 0, 0, NULL, NULL, NULL),
+                     status);
+    ck_assert_int_eq(btl->btl_atomic_op(btl, NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL), status);
+    ck_assert_int_eq(
+        btl->btl_atomic_fop(btl, NULL, NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL), status);
+    ck_assert_int_eq(
+        btl->btl_atomic_cswap(btl, NULL, NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL),
+        status);
+}
+
+START_TEST(a_held_module_is_short_whatever_is_asked)
+{
+    static const int ends[] = {OPAL_CRS_CONTINUE, OPAL_CRS_RUNNING, OPAL_CRS_ERROR,
+                               OPAL_CRS_RESTART};
+    open_both();
+    expect_all(&modules[0], TOOK);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_CHECKPOINT, NULL), OPAL_SUCCESS);
+        expect_all(&modules[0], OPAL_ERR_OUT_OF_RESOURCE);
+        expect_all(&modules[1], TOOK);
+        ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_CHECKPOINT, NULL), OPAL_SUCCESS);
+        ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_TERM, NULL), OPAL_SUCCESS);
+        expect_all(&modules[0], OPAL_ERR_OUT_OF_RESOURCE);
+        ck_assert_int_eq(btl_module_ft_event(&modules[0], ends[i], NULL), OPAL_SUCCESS);
+        expect_all(&modules[0], TOOK);
+    }
+    btl_close();
+}
+END_TEST
+
+/* What others send is no reason to wait longer. */
+START_TEST(a_checkpoint_gives_up_amid_events)
+{
+    ck_assert_int_eq(param_override("btl_base_quiesce_timeout_ms", "20"), ORTE_SUCCESS);
+    open_both();
+    events = 1;
+    quiet = false;
+    ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_CHECKPOINT, NULL), OPAL_ERR_TIMEOUT);
+    ck_assert_int_gt(asked, 1);
+    expect_all(&modules[0], OPAL_ERR_OUT_OF_RESOURCE); /* held all the same */
+    btl_close();
+}
+END_TEST
+
+static void others_are_held(void)
+{
+    expect_all(&modules[0], OPAL_ERR_OUT_OF_RESOURCE);
+    expect_all(&modules[1], OPAL_ERR_OUT_OF_RESOURCE);
+}
+
+START_TEST(all_are_held_before_the_first_is_drained)
+{
+    open_both();
+    while_drained = others_are_held;
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CHECKPOINT), OPAL_SUCCESS);
+    ck_assert_int_eq(asked, 2);
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CONTINUE), OPAL_SUCCESS);
+    expect_all(&modules[0], TOOK);
+    expect_all(&modules[1], TOOK);
+    btl_close();
+}
+END_TEST
+
+START_TEST(the_first_error_of_several_modules_is_told)
+{
+    open_both();
+    result[0] = OPAL_ERR_TIMEOUT;
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CHECKPOINT), OPAL_ERR_TIMEOUT);
+    result[1] = OPAL_ERR_UNREACH;
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CONTINUE), OPAL_ERR_TIMEOUT);
+    result[0] = 0;
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CONTINUE), OPAL_ERR_UNREACH);
+    expect_all(&modules[0], TOOK);
+    btl_close();
+}
+END_TEST
+
+static int open_anew(mca_btl_base_module_t *module)
+{
+    expect_all(module, OPAL_ERR_OUT_OF_RESOURCE);
+    return OPAL_ERR_UNREACH;
+}
+
+START_TEST(nothing_is_taken_while_a_module_restarts)
+{
+    open_both();
+    ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_RESTART, open_anew),
+                     OPAL_ERR_UNREACH);
+    expect_all(&modules[0], TOOK);
+    btl_close();
+}
+END_TEST
+
+static int inside;
+
+static void checkpoint_inside(void)
+{
+    inside = btl_module_ft_event(&modules[0], OPAL_CRS_CHECKPOINT, NULL);
+}
+
+START_TEST(what_cannot_be_is_refused)
+{
+    mca_btl_base_module_t other = {.btl_component = &component};
+    open_both();
+    in_progress = checkpoint_inside;
+    btl_progress();
+    ck_assert_int_eq(inside, OPAL_ERR_RESOURCE_BUSY);
+    ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_NONE - 1, NULL), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_ERROR + 1, NULL),
+                     OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(btl_module_ft_event(&other, OPAL_CRS_CHECKPOINT, NULL),
+                     OPAL_ERR_NOT_AVAILABLE);
+    ck_assert_int_eq(btl_module_ft_event(NULL, OPAL_CRS_CHECKPOINT, NULL), OPAL_ERR_NOT_AVAILABLE);
+    expect_all(&modules[0], TOOK);
+    ck_assert_int_eq(asked, 0);
+    btl_close();
+}
+END_TEST
+
+START_TEST(each_life_has_a_card_of_its_own)
+{
+    char key[BTL_CARD_KEY];
+    btl_card_key(key, "tcp", 0);
+    ck_assert_str_eq(key, "btl.tcp");
+    btl_card_key(key, "tcp", 12);
+    ck_assert_str_eq(key, "btl.tcp.12");
+}
+END_TEST
+
+UNIT_MAIN("ftevent", a_held_module_is_short_whatever_is_asked, a_checkpoint_gives_up_amid_events,
+          all_are_held_before_the_first_is_drained, the_first_error_of_several_modules_is_told,
+          nothing_is_taken_while_a_module_restarts, what_cannot_be_is_refused,
+          each_life_has_a_card_of_its_own)
