@@ -69,7 +69,9 @@ static int side_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
     }
     if (mood == AT_ONCE) {
         side->frames++;
+        side->deepest = ++side->depth > side->deepest ? side->depth : side->deepest;
         hand_over(side, descriptor);
+        side->depth--;
         return btl_sent(module, endpoint, descriptor);
     }
     if (side->count == RDMA_PIPE) {

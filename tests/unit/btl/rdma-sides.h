@@ -24,6 +24,7 @@ struct side {
     unsigned draws;                             /* state of MOODY's generator */
     int broken;                                 /* not 0: what sends return */
     unsigned frames;                            /* accepted */
+    int depth, deepest;                         /* of sends inside sends */
     mca_btl_base_descriptor_t *pipe[RDMA_PIPE]; /* complete when their frames are delivered */
     size_t first, count;
     unsigned char *memory;

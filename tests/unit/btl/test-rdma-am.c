@@ -223,6 +223,26 @@ START_TEST(callbacks_start_operations)
 }
 END_TEST
 
+/* A reply may bring the next request before its send returns: that one's reply comes after. */
+START_TEST(replies_do_not_nest)
+{
+    sides_open(LATER);
+    struct chain chain = {.left = 10};
+    const struct rdma_call call = {a.memory, remote(0),        NULL,  b.handle, 10,
+                                   0,        MCA_BTL_NO_ORDER, again, NULL,     &chain};
+    ck_assert_int_eq(rdma_am_get(a.am, &a.peer, &call), 0);
+    side_end(&a, false, OPAL_SUCCESS); /* complete, and not there yet */
+    a.delivery = b.delivery = AT_ONCE;
+    struct rdma_am_frame request = request_to_b(RDMA_AM_GET, 10);
+    request.op_generation = 1;
+    ck_assert_int_eq(side_receive(&b, &b.peer, &request, 0), OPAL_SUCCESS);
+    sides_run();
+    ck_assert_int_eq(chain.left, 0);
+    ck_assert_int_eq(b.deepest, 1);
+    sides_close();
+}
+END_TEST
+
 START_TEST(no_callback_is_needed)
 {
     sides_open(LATER);
@@ -236,7 +256,33 @@ START_TEST(no_callback_is_needed)
 }
 END_TEST
 
+/* An operation without callback: its outcome is kept. */
+static void put_blindly(uint64_t address, void *handle)
+{
+    const struct rdma_call call = {a.memory, address,          NULL, handle, 10,
+                                   0,        MCA_BTL_NO_ORDER, NULL, NULL,   NULL};
+    ck_assert_int_eq(rdma_am_put(a.am, &a.peer, &call), 0);
+    sides_run();
+}
+
+START_TEST(the_first_error_that_nobody_heard_is_kept)
+{
+    sides_open(LATER);
+    mca_btl_base_registration_handle_t *readable =
+        region_add(b.regions, NULL, b.memory, 100, MCA_BTL_REG_FLAG_REMOTE_READ);
+    put_blindly(remote(0), readable);
+    put_blindly(remote(RDMA_SIDE_BYTES), b.handle);
+    put_blindly(remote(0), b.handle);
+    ck_assert_int_eq(rdma_am_lost(&a.peer), OPAL_ERR_PERM);
+    ck_assert_int_eq(rdma_am_lost(&a.peer), OPAL_SUCCESS);
+    put_blindly(remote(RDMA_SIDE_BYTES), b.handle);
+    ck_assert_int_eq(rdma_am_lost(&a.peer), OPAL_ERR_VALUE_OUT_OF_BOUNDS);
+    sides_close();
+}
+END_TEST
+
 UNIT_MAIN("rdma-am", every_size_goes_both_ways, what_the_region_forbids_is_refused_as_a_whole,
           many_operations_over_a_moody_pipe, the_window_bounds_requests_and_replies,
           cancel_ends_each_operation_once, a_broken_link_ends_operations_with_its_status,
-          too_many_operations_are_for_later, callbacks_start_operations, no_callback_is_needed)
+          too_many_operations_are_for_later, callbacks_start_operations, replies_do_not_nest,
+          no_callback_is_needed, the_first_error_that_nobody_heard_is_kept)

@@ -144,6 +144,54 @@ START_TEST(nested_puts_are_bounded_too)
 }
 END_TEST
 
+/* An operation without callback: its outcome is for flush. */
+static void put_blindly(uint64_t address)
+{
+    static unsigned char local[10];
+    ck_assert_int_eq(self->btl_put(self, endpoint, local, address, NULL, handle, sizeof(local), 0,
+                                   MCA_BTL_NO_ORDER, NULL, NULL, NULL),
+                     OPAL_SUCCESS);
+}
+
+START_TEST(a_flush_tells_the_first_error_since_the_last)
+{
+    open_self();
+    const struct keel_btl_ext *ext = keel_btl_ext(self);
+    handle = self->btl_register_mem(self, NULL, memory, 100, MCA_BTL_REG_FLAG_REMOTE_READ);
+    put_blindly((uintptr_t) memory); /* reading is allowed, and nothing else */
+    ck_assert_int_eq(self->btl_deregister_mem(self, handle), OPAL_SUCCESS);
+    handle = self->btl_register_mem(self, NULL, memory, 100, MCA_BTL_REG_FLAG_REMOTE_WRITE);
+    put_blindly((uintptr_t) memory + 91);
+    ck_assert_int_eq(ext->flush(self, endpoint), OPAL_ERR_PERM);
+    put_blindly((uintptr_t) memory + 91);
+    ck_assert_int_eq(ext->flush(self, NULL), OPAL_ERR_VALUE_OUT_OF_BOUNDS);
+    put_blindly((uintptr_t) memory);
+    ck_assert_int_eq(ext->flush(self, endpoint), OPAL_SUCCESS);
+    close_self();
+}
+END_TEST
+
+static int waited_status = 1;
+
+static void note_status(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *to,
+                        struct keel_btl_pending *pending, int status)
+{
+    (void) btl, (void) to, (void) pending;
+    waited_status = status;
+}
+
+START_TEST(who_waits_for_room_hears_of_the_end)
+{
+    open_self();
+    struct keel_btl_pending pending = {.ready = note_status};
+    ck_assert_int_eq(keel_btl_ext(self)->pending_add(self, endpoint, &pending), OPAL_SUCCESS);
+    opal_proc_t *mine = &procs[0];
+    ck_assert_int_eq(self->btl_del_procs(self, 1, &mine, &endpoint), OPAL_SUCCESS);
+    ck_assert_int_eq(waited_status, OPAL_ERR_UNREACH);
+    btl_close();
+}
+END_TEST
+
 START_TEST(only_my_own_process_is_reached)
 {
     open_self();
@@ -193,4 +241,5 @@ START_TEST(rails_lead_to_me_and_the_unreached_are_named)
 END_TEST
 
 UNIT_MAIN("self", nesting_is_bounded, what_waits_keeps_its_order, nested_puts_are_bounded_too,
+          a_flush_tells_the_first_error_since_the_last, who_waits_for_room_hears_of_the_end,
           only_my_own_process_is_reached, rails_lead_to_me_and_the_unreached_are_named)
