@@ -115,6 +115,11 @@ report "a rail's parameters are in its man page" "$(for name in $names; do
     [ -z "$module" ] || [ "$module" = base ] ||
         grep -qw "$name" "docs/man/keel-btl-$module.7" 2>/dev/null || echo "$name"
 done)"
+report 'man pages of the data plane have the defaults of the sources' "$(
+    cat docs/man/keel_btl.7 docs/man/keel-btl-*.7 |
+        sed -n 's/^\.It Va \([a-z0-9_]*\) No (\(.*\))$/\1 \2/p' | while read -r name default; do
+        registered | grep -qxF -e "$name $default" || echo "$name ($default)"
+    done)"
 report 'docs/parameters.md has no other' "$(sed -n 's/^| `\([a-z0-9_]*\)` .*/\1/p' \
     docs/parameters.md | while read -r name; do
     echo "$names" | grep -qxF -e "$name" || echo "$name"
