@@ -5,12 +5,16 @@
  * The control messages (size, checksum, memory handle, verdicts) go by RML; the file itself goes
  * over the best rail to the neighbour: once as active messages, once by put into memory that the
  * neighbour registered. --refusals also tries a forged and a stale handle, which must be refused.
- */
+ *
+ * Callbacks may come on a progress thread (keelrun --mca enable_progress_threads 1): what they and
+ * the main thread share is atomic, and they change it last, when the rest is done. Callbacks come
+ * one at a time. */
 #include <keel/keel.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +49,8 @@ struct inbox {
     uint64_t size;
     uint8_t checksum[CHECKSUM_BYTES];
     uint8_t *by_send, *by_put;
-    uint64_t received;  /* bytes of chunks so far */
-    unsigned callbacks; /* chunks so far */
+    _Atomic uint64_t received; /* bytes of chunks so far */
+    atomic_uint callbacks;     /* chunks so far */
     mca_btl_base_registration_handle_t *handle;
     mca_btl_base_module_t *btl; /* that registered by_put */
 };
@@ -58,8 +62,8 @@ struct outbox {
     const struct keel_rail *rail; /* for both ways */
     uint64_t remote_address;
     uint8_t remote_handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
-    unsigned under_way;
-    int status; /* the first error of a completion */
+    atomic_uint under_way;
+    atomic_int status; /* the last error of a completion */
 };
 
 static orte_process_name_t me, left, right;
@@ -260,8 +264,10 @@ static void chunk_sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
     (void) btl;
     (void) endpoint;
     struct outbox *out = descriptor->des_cbdata;
+    if (status < 0) {
+        out->status = status;
+    }
     out->under_way--;
-    out->status = status < 0 ? status : out->status;
 }
 
 /* Sends one chunk from the convertor's position; false: not now, try again after some progress. */
@@ -325,8 +331,10 @@ static void put_completed(mca_btl_base_module_t *btl, struct mca_btl_base_endpoi
     (void) local_handle;
     (void) context;
     struct outbox *out = cbdata;
+    if (status < 0) {
+        out->status = status;
+    }
     out->under_way--;
-    out->status = status < 0 ? status : out->status;
 }
 
 /* One put; 0 or an error (OUT_OF_RESOURCE: later). */

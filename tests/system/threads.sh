@@ -27,6 +27,23 @@ all_ok "sm, a progress thread among them" 2 mixed --mca enable_progress_threads 
 all_ok "tcp, a progress thread among them" 2 mixed --mca enable_progress_threads 1 --mca btl self,tcp
 all_ok "sm, checked" 2 mixed --mca btl self,sm --mca btl_check 1
 all_ok "tcp, checked" 2 mixed --mca btl self,tcp --mca btl_check 1
+
+# hands_over BTLS OPTION: the main example, which is written for either.
+hands_over()
+{
+    run_limited 60 "$keelrun" --oversubscribe -n 4 --mca btl "$1" --mca "$2" 1 "$handoff" --refusals
+    is "handoff over $1, $2: exit code" 0 "$code"
+    like "handoff over $1, $2: all is right" "$work/out" \
+        "^handoff: 4 ranks, 8 transfers, [0-9]* bytes, 0 errors$"
+    is "handoff over $1, $2: nothing is complained about" "" "$(cat "$work/err")"
+}
+
+for option in enable_thread_multiple enable_progress_threads; do
+    for btls in self,sm self,tcp; do
+        hands_over $btls $option
+    done
+done
+
 if [ -n "$sanitize" ]; then
     skip "ofi" "libfabric is not instrumented"
 elif grep -q '^#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h"; then
