@@ -38,7 +38,7 @@ static const struct fault_point points[] = {
     {"btl.sm.cma", ERROR, NULL},
     {"btl.sm.memory", ERROR, NULL},
     {"btl.sm.recv", ERROR, NULL},
-    {"btl.sm.send", ERROR, NULL},
+    {"btl.sm.send", ERROR | DROP | DUPLICATE, NULL},
     {"btl.tcp.connect", ERROR, NULL},
     {"btl.tcp.recv", ERROR | SHORT, NULL},
     {"btl.tcp.send", ERROR | DROP | SHORT | DUPLICATE, NULL},

@@ -172,6 +172,17 @@ int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, uin
     return ORTE_SUCCESS;
 }
 
+void sm_tx_ring_repeat(struct sm_tx_ring *ring, uint64_t position)
+{
+    const struct sm_slot *from = slot_at(ring, position);
+    if (position == ring->tail || reserve(ring, 1) != ORTE_SUCCESS) {
+        return;
+    }
+    struct sm_slot *to = slot_at(ring, ring->tail);
+    memcpy(to->bytes, from->bytes, sizeof(to->bytes));
+    slot_publish(to, slot_observe(from));
+}
+
 void sm_rx_ring_init(struct sm_rx_ring *ring, const struct sm_slot *slots, uint32_t count,
                      struct sm_line *line)
 {

@@ -93,6 +93,9 @@ int sm_tx_ring_inline(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags,
  * above *position. Errors as above. */
 int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, uint64_t offset,
                         uint64_t length, uint64_t *position) KEEL_MUST_CHECK;
+/* For a fault point: stores the slot of this position, which was published, at the next place, too,
+ * if that is free. A consumer passes over it. */
+void sm_tx_ring_repeat(struct sm_tx_ring *ring, uint64_t position);
 /* Whether a message of length bytes in line would find room. Errors as above. */
 int sm_tx_ring_room(struct sm_tx_ring *ring, size_t length) KEEL_MUST_CHECK;
 /* Reads the consumer's word into ring->consumed. COMM_FAILURE: it went back, or beyond the tail. */

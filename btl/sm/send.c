@@ -193,6 +193,35 @@ static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *e
     return sent(module, endpoint, desc);
 }
 
+static inline int send_sound(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                             struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
+{
+    if (total <= module->params.inline_limit) {
+        return send_inline(module, endpoint, desc, tag, flags, total);
+    }
+    return lies_in_fragment(desc) ? send_fragment(module, endpoint, desc, tag, flags)
+                                  : send_copy(module, endpoint, desc, tag, flags, total);
+}
+
+static int send_faulty(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                       struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
+{
+    struct fault fault = fault_at("btl.sm.send");
+    uint64_t position = endpoint->tx.ring.tail;
+    if (fault.action == FAULT_ERROR) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (fault.action == FAULT_DROP) { /* taken, and never to be seen */
+        sm_endpoint_fail(module, endpoint, true, "a message to it was lost");
+        return sent(module, endpoint, desc);
+    }
+    int status = send_sound(module, endpoint, desc, tag, flags, total);
+    if (status >= 0 && fault.action == FAULT_DUPLICATE) {
+        sm_tx_ring_repeat(&endpoint->tx.ring, position);
+    }
+    return status;
+}
+
 static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                     mca_btl_base_descriptor_t *descriptor, uint8_t tag, uint8_t flags)
 {
@@ -205,14 +234,11 @@ static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (desc->busy || fault_at("btl.sm.send").action == FAULT_ERROR) {
+    if (desc->busy) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    if (total <= module->params.inline_limit) {
-        return send_inline(module, endpoint, desc, tag, flags, total);
-    }
-    return lies_in_fragment(desc) ? send_fragment(module, endpoint, desc, tag, flags)
-                                  : send_copy(module, endpoint, desc, tag, flags, total);
+    return fault_enabled ? send_faulty(module, endpoint, desc, tag, flags, total)
+                         : send_sound(module, endpoint, desc, tag, flags, total);
 }
 
 int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -283,7 +309,7 @@ int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoin
 {
     struct sm_module *module = sm_of(btl);
     size_t limit = module->params.inline_limit;
-    if (header_size > limit || payload_size > limit - header_size) {
+    if (header_size > limit || payload_size > limit - header_size || fault_enabled) {
         return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
                                  flags, tag, descriptor);
     }

@@ -65,6 +65,43 @@ START_TEST(every_inline_length_arrives)
 }
 END_TEST
 
+START_TEST(a_slot_stored_again_is_no_message)
+{
+    struct pair pair;
+    pair_init(&pair);
+    for (unsigned i = 0; i < 200; i++) {
+        uint8_t bytes[SM_INLINE_MAX];
+        struct sm_message message;
+        size_t size = i * 11 % 150;
+        bool fragment = i % 5 == 0;
+        uint64_t position = pair.tx.tail, at;
+        make(bytes, size, i);
+        int status = fragment ? sm_tx_ring_fragment(&pair.tx, 1, 0, i, size, &at)
+                              : push(&pair, 1, bytes, size);
+        ck_assert_int_eq(status, ORTE_SUCCESS);
+        sm_tx_ring_repeat(&pair.tx, position);
+        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
+        ck_assert_uint_eq(message.length, size);
+        ck_assert(fragment ? message.offset == i : is_made(message.data, size, i));
+        sm_rx_ring_pass(&pair.rx, &message);
+        ck_assert(!sm_rx_ring_ready(&pair.rx));
+        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
+        sm_rx_ring_publish(&pair.rx);
+    }
+    for (unsigned i = 0; i < SLOTS; i++) { /* nor does it hit what was not read yet */
+        uint64_t position = pair.tx.tail;
+        ck_assert_int_eq(push(&pair, (uint8_t) i, &i, sizeof(i)), ORTE_SUCCESS);
+        sm_tx_ring_repeat(&pair.tx, position);
+    }
+    for (unsigned i = 0; i < SLOTS; i++) {
+        struct sm_message message;
+        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
+        ck_assert_uint_eq(message.tag, i);
+        sm_rx_ring_pass(&pair.rx, &message);
+    }
+}
+END_TEST
+
 START_TEST(parts_are_joined)
 {
     struct pair pair;
@@ -298,8 +335,8 @@ START_TEST(counts_are_powers_of_two)
 }
 END_TEST
 
-UNIT_MAIN("sm-ring", every_inline_length_arrives, parts_are_joined,
-          full_is_exact_and_ends_with_the_consumer, sequence_numbers_wrap,
+UNIT_MAIN("sm-ring", every_inline_length_arrives, a_slot_stored_again_is_no_message,
+          parts_are_joined, full_is_exact_and_ends_with_the_consumer, sequence_numbers_wrap,
           cleared_ring_is_empty_and_goes_on_with_the_line, impossible_consumers_are_found_out,
           malformed_slots_are_found_out, two_threads_keep_order_and_content,
           counts_are_powers_of_two)
