@@ -33,7 +33,7 @@ static const struct fault_point points[] = {
     {"btl.any.send", CALL, NULL},
     {"btl.ofi.rdma", ERROR, LACKS_FABRIC},
     {"btl.ofi.recv", ERROR, LACKS_FABRIC},
-    {"btl.ofi.send", ERROR, LACKS_FABRIC},
+    {"btl.ofi.send", ERROR | DROP | DUPLICATE, LACKS_FABRIC},
     {"btl.sm.attach", ERROR, NULL},
     {"btl.sm.cma", ERROR, NULL},
     {"btl.sm.memory", ERROR, NULL},

@@ -108,8 +108,8 @@ static void frame_take(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi
     }
 }
 
-/* Among those that came early, in order. */
-static void hold(struct ofi_peer *peer, struct ofi_rx *rx, uint16_t ahead)
+/* Among those that came early, in order; false: it is there already. */
+static bool hold(struct ofi_peer *peer, struct ofi_rx *rx, uint16_t ahead)
 {
     struct list *at = &peer->held;
 
@@ -118,9 +118,13 @@ static void hold(struct ofi_peer *peer, struct ofi_rx *rx, uint16_t ahead)
         if ((uint16_t) (before->sequence - peer->expected) < ahead) {
             break;
         }
+        if (before->sequence == rx->sequence) {
+            return false;
+        }
         at = at->prev;
     }
     list_insert_before(at, &rx->link);
+    return true;
 }
 
 /* Takes what was held for this very moment. */
@@ -169,12 +173,11 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
     }
     uint16_t ahead = (uint16_t) (header.sequence - peer->expected);
     if (ahead > 0) {
-        if (ahead > ofi->rx_count) {
+        rx->sequence = header.sequence;
+        if (ahead > ofi->rx_count || !hold(peer, rx, ahead)) {
             drop(ofi, "out of its sequence");
             return false;
         }
-        rx->sequence = header.sequence;
-        hold(peer, rx, ahead);
         return true;
     }
     peer->expected++;

@@ -3,6 +3,7 @@
 #include <base/fault.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_send.h>
+#include <errno.h>
 #include <string.h>
 
 /* desc.done of a descriptor that was freed while the provider had it. */
@@ -67,13 +68,16 @@ static void encode(const struct ofi_peer *peer, uint8_t *out, enum ofi_kind kind
     ofi_header_encode(out, &header);
 }
 
-static int inject(struct ofi_module *ofi, struct ofi_peer *peer, const void *bytes, size_t size)
+static int inject(struct ofi_module *ofi, struct ofi_peer *peer, const void *bytes, size_t size,
+                  struct fault fault)
 {
-    struct fault fault = fault_at("btl.ofi.send");
     ssize_t rc = fault.action == FAULT_ERROR
                      ? -fault.value
                      : fi_inject(ofi->fabric.ep, bytes, size, peer->address);
 
+    if (rc == 0 && fault.action == FAULT_DUPLICATE) {
+        (void) !fi_inject(ofi->fabric.ep, bytes, size, peer->address);
+    }
     if (rc != 0) {
         return ofi_refused(ofi, peer, rc);
     }
@@ -84,7 +88,7 @@ static int inject(struct ofi_module *ofi, struct ofi_peer *peer, const void *byt
 /* Small: one copy by the provider, and no completion. */
 static int send_small(struct ofi_module *ofi, struct ofi_peer *peer,
                       mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
-                      size_t total)
+                      size_t total, struct fault fault)
 {
     uint8_t *frame = desc_of(descriptor)->payload - OFI_HEADER_BYTES;
 
@@ -95,7 +99,7 @@ static int send_small(struct ofi_module *ofi, struct ofi_peer *peer,
                     descriptor->des_segment_count);
     }
     encode(peer, frame, kind, tag);
-    return inject(ofi, peer, frame, OFI_HEADER_BYTES + total);
+    return inject(ofi, peer, frame, OFI_HEADER_BYTES + total, fault);
 }
 
 /* The frame's pieces: 0 where there are more than the provider takes. */
@@ -125,7 +129,7 @@ static size_t pieces_of(const struct ofi_module *ofi, mca_btl_base_descriptor_t 
 
 static int send_large(struct ofi_module *ofi, struct ofi_peer *peer,
                       mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
-                      size_t total)
+                      size_t total, struct fault fault)
 {
     struct desc *desc = desc_of(descriptor);
     struct iovec iov[MCA_BTL_DES_MAX_SEGMENTS + 1];
@@ -143,7 +147,6 @@ static int send_large(struct ofi_module *ofi, struct ofi_peer *peer,
     tx->cost = total + MESSAGE_COST;
     peer->cost += tx->cost;
     encode(peer, iov[0].iov_base, kind, tag);
-    struct fault fault = fault_at("btl.ofi.send");
     ssize_t rc = fault.action == FAULT_ERROR
                      ? -fault.value
                      : fi_sendv(ofi->fabric.ep, iov, descs, count, peer->address, &tx->op.context);
@@ -200,10 +203,15 @@ static int send_message(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
     if (desc_of(descriptor)->busy || !ofi_send_fits(ofi, peer, total)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    if (OFI_HEADER_BYTES + total > ofi->inject) {
-        return send_large(ofi, peer, descriptor, kind, tag, total);
+    struct fault fault = fault_at("btl.ofi.send");
+    if (fault.action == FAULT_DROP) { /* as a provider does: it takes it, and fails later */
+        ofi_peer_fail(ofi, peer, ETIMEDOUT);
+        return sent(ofi, endpoint, descriptor);
     }
-    status = send_small(ofi, peer, descriptor, kind, tag, total);
+    if (OFI_HEADER_BYTES + total > ofi->inject) {
+        return send_large(ofi, peer, descriptor, kind, tag, total, fault);
+    }
+    status = send_small(ofi, peer, descriptor, kind, tag, total, fault);
     return status == OPAL_SUCCESS ? sent(ofi, endpoint, descriptor) : status;
 }
 
@@ -228,7 +236,7 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
     struct ofi_peer *peer = endpoint->peer;
 
     if (!peer || peer->state != OFI_UP || peer->why || room == 0 || header_size > room ||
-        payload_size > room - header_size) {
+        payload_size > room - header_size || fault_enabled) {
         return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
                                  flags, tag, descriptor);
     }
@@ -241,7 +249,8 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
     if (payload_size == 0 ||
         opal_convertor_pack_bytes(convertor, at + header_size, payload_size) == payload_size) {
         encode(peer, ofi->scratch, OFI_AM, tag);
-        status = inject(ofi, peer, ofi->scratch, OFI_HEADER_BYTES + header_size + payload_size);
+        status = inject(ofi, peer, ofi->scratch, OFI_HEADER_BYTES + header_size + payload_size,
+                        (struct fault){FAULT_NONE, 0});
     }
     if (status != OPAL_SUCCESS) {
         if (convertor) {

@@ -92,6 +92,8 @@ under 'btl.any.send:drop:p=.1:seed=3' ofi traffic
 under 'btl.any.send:delay=3:p=.05;btl.any.put:delay=20' ofi traffic
 under 'btl.ofi.send:error=EAGAIN:p=.2' ofi traffic
 under 'btl.ofi.send:error=EIO:after=1000' ofi traffic
+under 'btl.ofi.send:duplicate:p=.3' ofi traffic
+under 'btl.ofi.send:drop:after=700:p=.02' ofi traffic
 under 'btl.ofi.recv:error=EIO:after=700' ofi traffic
 echo "1..$number"
 exit ${failed:-0}
