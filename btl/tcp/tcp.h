@@ -1,8 +1,12 @@
 /* The tcp module: what its files share.
  *
- *   tcp.c           component, parameters, the module's table
+ *   tcp_component.c parameters, and the module that is opened
+ *   tcp.c           the module's table and its parts
+ *   tcp_listener.c  the sockets on which peers come in, and the card
  *   tcp_poll.c      the progress call: links, events, timers
  *   tcp_endpoint.c  a peer: its state and what moves it
+ *   tcp_closing.c   the end of endpoints
+ *   tcp_lane.c      further links to a peer
  *   tcp_send.c      messages: queueing, completion
  *   tcp_rdma.c      put and get, at the initiator and at the target
  *   tcp_ext.c       its part of keel_btl_ext
@@ -31,6 +35,7 @@ enum {
     TCP_PENDING_MAX = 64, /* accepted sockets that have not proven who they are */
     TCP_CALL_DEPTH = 8,   /* calls from callbacks nest so deep; the rest waits for progress */
     TCP_SCRATCH_BYTES = 64 << 10,
+    TCP_SMALL_PAYLOAD = 4096, /* of the small descriptors */
 };
 
 /* What an epoll event points to: the first member of a conn or link, or a listener. */
@@ -48,10 +53,14 @@ struct tcp_ended {
 };
 
 struct tcp_params {
+    const char *if_include, *if_exclude; /* borrowed */
+    size_t eager_limit, max_send_size;
     size_t tx_queue_bytes;
     size_t piece_bytes;
+    size_t descs; /* most of each size */
     int sndbuf, rcvbuf;
-    unsigned links; /* to a peer; 0: one for each pair of interfaces in a subnet */
+    unsigned links;     /* to a peer; 0: one for each pair of interfaces in a subnet */
+    uint32_t bandwidth; /* MB/s; 0: from the fastest interface */
     uint64_t connect_us, hello_us, pending_us, flush_us;
 };
 
@@ -93,13 +102,26 @@ static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
 
 #define TCP_CARD_NAME "tcp"
 
-/* From init until finalize; else NULL. */
+/* tcp_component.c. From init until the component is closed; else NULL. */
 struct tcp_module *tcp_module(void);
-/* tcp_ftevent.c */
+extern mca_btl_base_component_t tcp_component;
+
+/* tcp.c. Listens, and publishes the card. NOT_AVAILABLE: there is nothing to listen on. */
+int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call);
+int tcp_module_create(struct tcp_module **module, const struct tcp_params *params, char *reason,
+                      size_t reason_size) KEEL_MUST_CHECK;
+
+/* tcp_listener.c: on each chosen interface, whose addresses go to the module's card. */
+int tcp_listeners_open(struct tcp_module *tcp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+void tcp_listeners_close(struct tcp_module *tcp);
+/* Under the key of the module's life, with a new incarnation. */
+int tcp_card_publish(struct tcp_module *tcp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+
+/* tcp_ftevent.c, tcp_ext.c */
 int tcp_ft_event(int state);
 extern const struct btl_ext_ops tcp_ext;
-/* Closes the listeners and what came by them, and begins another life with other ones. */
-int tcp_reopen(struct tcp_module *tcp) KEEL_MUST_CHECK;
+
+/* tcp_poll.c */
 
 void tcp_enter(struct tcp_module *tcp);
 void tcp_leave(struct tcp_module *tcp);

@@ -63,6 +63,13 @@ void tcp_conn_close(struct tcp_conn *conn)
     fd_close(&fd);
 }
 
+void tcp_conns_close(struct tcp_module *tcp)
+{
+    while (!list_empty(&tcp->conns)) {
+        tcp_conn_close(container_of(tcp->conns.next, struct tcp_conn, link));
+    }
+}
+
 /* ---- both sides ---- */
 
 static void socket_options(const struct tcp_params *params, int fd)

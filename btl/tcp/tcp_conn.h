@@ -37,5 +37,7 @@ void tcp_conn_ready(struct tcp_conn *conn);
 /* Ends the conns whose time is over; those that are ready must have been looked after. */
 void tcp_conn_expire(struct tcp_module *tcp, uint64_t now_us);
 void tcp_conn_close(struct tcp_conn *conn);
+/* All of them. */
+void tcp_conns_close(struct tcp_module *tcp);
 
 #endif

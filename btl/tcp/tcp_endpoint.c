@@ -5,9 +5,7 @@
 #include <base/name.h>
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
-#include <linux/sockios.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 
 enum { ROUND_PAUSE_US = 100000 };
 
@@ -16,14 +14,14 @@ struct tcp_card_request {
     tcp_endpoint *ep; /* NULL: closed */
 };
 
+static const char *const state_names[] = {"idle", "card",   "waiting", "connecting",
+                                          "up",   "broken", "closed"};
+
 static void set_state(tcp_endpoint *ep, enum ep_state state)
 {
-    static const char *const names[] = {"idle", "card",   "waiting", "connecting",
-                                        "up",   "broken", "closed"};
-
     if (ep->state != state) {
-        log_debug(LOG_BTL, "tcp: %s: %s -> %s", ORTE_NAME_PRINT(&ep->name), names[ep->state],
-                  names[state]);
+        log_debug(LOG_BTL, "tcp: %s: %s -> %s", ORTE_NAME_PRINT(&ep->name), state_names[ep->state],
+                  state_names[state]);
     }
     ep->state = state;
     list_remove(&ep->waiting);
@@ -119,7 +117,7 @@ static void endpoint_cut(tcp_endpoint *ep, enum ep_state state, int status)
     rdma_am_cancel(ep->tcp->am, &ep->am, status);
 }
 
-static void endpoint_end(tcp_endpoint *ep)
+void tcp_endpoint_end(tcp_endpoint *ep)
 {
     struct tcp_module *tcp = ep->tcp;
 
@@ -139,20 +137,14 @@ static void endpoint_end(tcp_endpoint *ep)
     }
     roster_forget(tcp->roster, ep);
     if (tcp->deputy && tcp->deputy->deputy == ep) {
-        endpoint_end(tcp->deputy);
+        tcp_endpoint_end(tcp->deputy);
     }
-}
-
-static bool nothing_half_written(struct tcp_link *link)
-{
-    return list_empty(&link->out);
 }
 
 static bool in_flight(const tcp_endpoint *ep)
 {
     return !list_empty(&ep->small) || !list_empty(&ep->bulk) || !list_empty(&ep->ops) ||
-           rdma_am_peer_active(&ep->am) || (ep->tcp_link && !list_empty(&ep->tcp_link->out)) ||
-           !tcp_lanes_all(ep, nothing_half_written);
+           rdma_am_peer_active(&ep->am) || !tcp_links_all(ep, tcp_link_is_flushed);
 }
 
 void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why)
@@ -444,25 +436,16 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
 
 /* ---- checkpoint and restart ---- */
 
-static bool peer_has_all(struct tcp_link *link)
-{
-    int left = 0;
-
-    return link->error != 0 || ioctl(link->source.fd, SIOCOUTQ, &left) != 0 || left == 0;
-}
-
 bool tcp_endpoint_is_quiet(const tcp_endpoint *ep)
 {
-    return !in_flight(ep) && list_empty(&ep->done) &&
-           (!ep->tcp_link || peer_has_all(ep->tcp_link)) && tcp_lanes_all(ep, peer_has_all);
+    return !in_flight(ep) && list_empty(&ep->done) && tcp_links_all(ep, tcp_link_is_acknowledged);
 }
 
 /* The peer, when it still runs, is told that the link ends on purpose. */
 static void endpoint_restart(tcp_endpoint *ep)
 {
-    if (ep->tcp_link && !in_flight(ep)) {
-        (void) tcp_lanes_all(ep, tcp_link_say_bye);
-        (void) tcp_link_say_bye(ep->tcp_link);
+    if (!in_flight(ep)) {
+        (void) tcp_links_all(ep, tcp_link_say_bye);
     }
     endpoint_cut(ep, EP_IDLE, OPAL_ERR_UNREACH);
     if (ep->request) {
@@ -472,7 +455,7 @@ static void endpoint_restart(tcp_endpoint *ep)
     ep->card_known = false;
     ep->order_count = 0;
     if (!ep->added) {
-        endpoint_end(ep);
+        tcp_endpoint_end(ep);
     }
 }
 
@@ -482,7 +465,7 @@ void tcp_endpoints_restart(struct tcp_module *tcp)
 
     tcp_enter(tcp);
     if (tcp->deputy) {
-        endpoint_end(tcp->deputy);
+        tcp_endpoint_end(tcp->deputy);
     }
     list_for_each (ep, &tcp->endpoints, tcp_endpoint, link) {
         endpoint_restart(ep);
@@ -490,102 +473,16 @@ void tcp_endpoints_restart(struct tcp_module *tcp)
     tcp_leave(tcp);
 }
 
-/* ---- closing ---- */
-
-bool tcp_endpoint_is_used(struct tcp_module *tcp, tcp_endpoint *ep)
+void tcp_endpoint_dump(const tcp_endpoint *ep)
 {
-    if (!ep->tcp) {
-        btl_pending_end(&tcp->super, ep); /* who is called may rouse it */
+    size_t ops = 0;
+
+    for (const struct list *link = ep->ops.next; link != &ep->ops; link = link->next) {
+        ops++;
     }
-    if (!ep->tcp) {
-        roster_remove(tcp->roster, ep, false);
-        return false;
-    }
-    return true;
-}
-
-struct closing {
-    tcp_endpoint **eps;
-    size_t count;
-};
-
-/* Nothing that counts as sent is queued, and no frame is half written. */
-static bool all_flushed(void *arg)
-{
-    const struct closing *closing = arg;
-
-    for (size_t i = 0; i < closing->count; i++) {
-        const tcp_endpoint *ep = closing->eps[i];
-        if (ep->promised > 0 || (ep->tcp_link && !list_empty(&ep->tcp_link->out)) ||
-            !tcp_lanes_all(ep, nothing_half_written)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The peers' kernels have everything. */
-static bool all_acknowledged(void *arg)
-{
-    const struct closing *closing = arg;
-
-    for (size_t i = 0; i < closing->count; i++) {
-        struct tcp_link *link = closing->eps[i]->tcp_link;
-        if ((link && !peer_has_all(link)) || !tcp_lanes_all(closing->eps[i], peer_has_all)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_awake(struct tcp_link *link)
-{
-    tcp_link_wake(link);
-    return true;
-}
-
-/* From now on nothing but BYE is written, and what comes is read and forgotten. */
-static void endpoint_leave(tcp_endpoint *ep)
-{
-    if (ep->promised > 0) {
-        log_warn(LOG_BTL, "tcp: %s does not read: %zu messages for it were dropped",
-                 ORTE_NAME_PRINT(&ep->name), ep->promised);
-    }
-    ep->leaving = true;
-    if (ep->tcp_link) {
-        tcp_link_wake(ep->tcp_link);
-    }
-    (void) tcp_lanes_all(ep, is_awake);
-}
-
-static bool all_said_bye(void *arg)
-{
-    const struct closing *closing = arg;
-    bool all = true;
-
-    for (size_t i = 0; i < closing->count; i++) {
-        struct tcp_link *link = closing->eps[i]->tcp_link;
-        all = tcp_lanes_all(closing->eps[i], tcp_link_say_bye) && all;
-        all = (!link || tcp_link_say_bye(link)) && all;
-    }
-    return all;
-}
-
-void tcp_endpoints_close(struct tcp_module *tcp, tcp_endpoint **eps, size_t count)
-{
-    struct closing closing = {eps, count};
-
-    tcp_enter(tcp);
-    (void) tcp_poll_until(tcp, all_flushed, &closing);
-    for (size_t i = 0; i < count; i++) {
-        endpoint_leave(eps[i]);
-    }
-    (void) tcp_poll_until(tcp, all_said_bye, &closing);
-    /* Closing a socket with bytes unread resets it, and what the peer has not got by then is lost;
-     * so reading goes on until it has. */
-    (void) tcp_poll_until(tcp, all_acknowledged, &closing);
-    for (size_t i = 0; i < count; i++) {
-        endpoint_end(eps[i]);
-    }
-    tcp_leave(tcp);
+    log_info(LOG_BTL,
+             "tcp: %s: %s, address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces "
+             "in flight, %u answers owed",
+             ORTE_NAME_PRINT(&ep->name), state_names[ep->state], ep->order_at + 1, ep->order_count,
+             ep->queued_bytes, ops, ep->slots_used, ep->answers);
 }

@@ -83,8 +83,6 @@ static inline void tcp_endpoint_rouse(struct tcp_module *tcp, tcp_endpoint *ep)
         tcp_endpoint_rouse_now(tcp, ep);
     }
 }
-/* For del_procs: whether there is something to close; else it is gone with this. */
-bool tcp_endpoint_is_used(struct tcp_module *tcp, tcp_endpoint *ep);
 /* Nothing that was accepted, nor an answer to the peer, is on its way; the peer's kernel has all.
  */
 bool tcp_endpoint_is_quiet(const tcp_endpoint *ep);
@@ -109,8 +107,15 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation);
 void tcp_endpoint_left(tcp_endpoint *ep);
 /* Ends the link; everything in flight calls back with status, then the error is reported. */
 void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why);
-/* Writes what counts as sent, says BYE, closes and ends the endpoints, calling back what is in
- * flight with UNREACH. Bounded by the parameter btl_tcp_flush_timeout_ms. */
-void tcp_endpoints_close(struct tcp_module *tcp, tcp_endpoint **eps, size_t count);
+/* Closes its sockets, calls back what is in flight with UNREACH, and frees it later. */
+void tcp_endpoint_end(tcp_endpoint *ep);
+/* Its state, to the log. */
+void tcp_endpoint_dump(const tcp_endpoint *ep);
+
+/* tcp_closing.c. For del_procs: writes what counts as sent, says BYE, and ends the endpoints.
+ * Bounded by the parameter btl_tcp_flush_timeout_ms. */
+int tcp_endpoints_del(struct tcp_module *tcp, tcp_endpoint **endpoints, size_t count);
+/* The same for all there are. */
+void tcp_endpoints_close_all(struct tcp_module *tcp);
 
 #endif

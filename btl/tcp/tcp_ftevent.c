@@ -2,14 +2,28 @@
  * stay good, since regions are this process's own memory. */
 #include <config.h>
 
-#include <btl/tcp/tcp_endpoint.h>
+#include <base/log.h>
+#include <btl/tcp/tcp_conn.h>
 
 static int restart(mca_btl_base_module_t *btl)
 {
     struct tcp_module *tcp = tcp_of(btl);
+    char reason[256];
 
     tcp_endpoints_restart(tcp);
-    return tcp_reopen(tcp);
+    tcp_enter(tcp);
+    tcp_conns_close(tcp);
+    tcp_listeners_close(tcp);
+    tcp_leave(tcp);
+    tcp->life++;
+    int status = tcp_listeners_open(tcp, reason, sizeof(reason));
+    if (status == OPAL_SUCCESS) {
+        status = tcp_card_publish(tcp, reason, sizeof(reason));
+    }
+    if (status != OPAL_SUCCESS) {
+        log_warn(LOG_BTL, "tcp: no other listeners after a restart: %s", reason);
+    }
+    return status;
 }
 
 int tcp_ft_event(int state)

@@ -81,7 +81,7 @@ void tcp_lanes_wake(tcp_endpoint *ep)
     }
 }
 
-bool tcp_lanes_all(const tcp_endpoint *ep, bool (*holds)(struct tcp_link *link))
+bool tcp_links_all(const tcp_endpoint *ep, bool (*holds)(struct tcp_link *link))
 {
     bool all = true;
 
@@ -89,7 +89,7 @@ bool tcp_lanes_all(const tcp_endpoint *ep, bool (*holds)(struct tcp_link *link))
         struct tcp_link *link = ep->lanes->links[i];
         all = (!link || holds(link)) && all;
     }
-    return all;
+    return (!ep->tcp_link || holds(ep->tcp_link)) && all;
 }
 
 void tcp_lanes_close(tcp_endpoint *ep)

@@ -26,8 +26,8 @@ void tcp_lane_up(tcp_endpoint *ep, unsigned lane, int fd);
 void tcp_lane_left(struct tcp_link *link);
 /* Sees to it that progress polls them, when there is something for them. */
 void tcp_lanes_wake(tcp_endpoint *ep);
-/* Whether this holds for all that are up. */
-bool tcp_lanes_all(const tcp_endpoint *ep, bool (*holds)(struct tcp_link *link));
+/* Whether this holds for all links of the endpoint; asks each, the first link last. */
+bool tcp_links_all(const tcp_endpoint *ep, bool (*holds)(struct tcp_link *link));
 void tcp_lanes_close(tcp_endpoint *ep);
 
 #endif

@@ -6,9 +6,11 @@
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 enum {
@@ -91,6 +93,18 @@ bool tcp_link_busy(const struct tcp_link *link)
 {
     return !list_empty(&link->out) || !list_empty(&link->ep->bulk) ||
            (link->lane == 0 && !list_empty(&link->ep->small));
+}
+
+bool tcp_link_is_flushed(struct tcp_link *link)
+{
+    return list_empty(&link->out);
+}
+
+bool tcp_link_is_acknowledged(struct tcp_link *link)
+{
+    int left = 0;
+
+    return link->error != 0 || ioctl(link->source.fd, SIOCOUTQ, &left) != 0 || left == 0;
 }
 
 /* ---- writing ---- */

@@ -46,6 +46,10 @@ void tcp_link_close(struct tcp_link *link);
 /* Sees to it that progress polls it. */
 void tcp_link_wake(struct tcp_link *link);
 bool tcp_link_busy(const struct tcp_link *link); /* something is to be written */
+/* No frame is half written. */
+bool tcp_link_is_flushed(struct tcp_link *link);
+/* The peer's kernel has all that was written; or the link is broken. */
+bool tcp_link_is_acknowledged(struct tcp_link *link);
 /* Writes what is queued until the kernel takes no more; failures go to error. */
 void tcp_link_write(struct tcp_link *link);
 /* One poll: reads, writes, completes; the link may be gone after it. Returns the events. */

@@ -1,0 +1,230 @@
+/* The component: parameters, the module that it opens, progress. */
+#include <config.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/tcp/tcp_rdma.h>
+#include <stdio.h>
+
+static struct param if_include = {
+    .name = "btl_tcp_if_include",
+    .type = PARAM_STRING,
+    .default_text = "",
+    .unit = "",
+    .help = "Interfaces (names or CIDR blocks) to use, and no others; empty: all but loopback.",
+};
+static struct param if_exclude = {
+    .name = "btl_tcp_if_exclude",
+    .type = PARAM_STRING,
+    .default_text = "",
+    .unit = "",
+    .help = "Interfaces (names or CIDR blocks) not to use.",
+};
+static struct param eager_limit = {
+    .name = "btl_tcp_eager_limit",
+    .type = PARAM_SIZE,
+    .default_text = "64k",
+    .min = 1 << 10,
+    .max = TCP_AM_MAX,
+    .unit = "bytes",
+    .help = "Largest first fragment of a message, headers included.",
+};
+static struct param max_send_size = {
+    .name = "btl_tcp_max_send_size",
+    .type = PARAM_SIZE,
+    .default_text = "128k",
+    .min = TCP_SMALL_PAYLOAD,
+    .max = TCP_AM_MAX,
+    .unit = "bytes",
+    .help = "Largest message of btl_send.",
+};
+static struct param piece_size = {
+    .name = "btl_tcp_rdma_piece_size",
+    .type = PARAM_SIZE,
+    .default_text = "256k",
+    .min = 1 << 10,
+    .max = TCP_PIECE_MAX,
+    .unit = "bytes",
+    .help = "Puts and gets go in pieces of this size, so that messages pass between them.",
+};
+static struct param tx_queue_size = {
+    .name = "btl_tcp_tx_queue_size",
+    .type = PARAM_SIZE,
+    .default_text = "4m",
+    .min = 1 << 10,
+    .max = INT64_C(1) << 40,
+    .unit = "bytes",
+    .help = "Messages queued for one peer; a send beyond it is refused for the moment.",
+};
+static struct param free_list_max = {
+    .name = "btl_tcp_free_list_max",
+    .type = PARAM_INT,
+    .default_text = "4096",
+    .min = 1,
+    .max = 1 << 20,
+    .unit = "",
+    .help = "Most descriptors of each size.",
+};
+static struct param sndbuf = {
+    .name = "btl_tcp_sndbuf",
+    .type = PARAM_SIZE,
+    .default_text = "0",
+    .max = 1 << 30,
+    .unit = "bytes",
+    .help = "Send buffer of a socket; 0: 192 KiB within a host, else the kernel's choice.",
+};
+static struct param rcvbuf = {
+    .name = "btl_tcp_rcvbuf",
+    .type = PARAM_SIZE,
+    .default_text = "0",
+    .max = 1 << 30,
+    .unit = "bytes",
+    .help = "Receive buffer of a socket; 0: the kernel's choice.",
+};
+static struct param links = {
+    .name = "btl_tcp_links",
+    .type = PARAM_INT,
+    .default_text = "0",
+    .max = TCP_LANES + 1,
+    .unit = "links",
+    .help = "Links to a peer, for puts and gets; 0: one for each pair of interfaces in a subnet.",
+};
+static struct param connect_timeout = {
+    .name = "btl_tcp_connect_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "5000",
+    .min = 1,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "Time for one address of a peer to accept a connection.",
+};
+static struct param hello_timeout = {
+    .name = "btl_tcp_hello_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "60000",
+    .min = 1,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "Time for a connected peer to answer the handshake; it may be busy computing.",
+};
+static struct param pending_timeout = {
+    .name = "btl_tcp_pending_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "5000",
+    .min = 1,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "Time for an accepted connection to prove who it is.",
+};
+static struct param flush_timeout = {
+    .name = "btl_tcp_flush_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "2000",
+    .min = 0,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "Time to write out, when a peer is given up, what counts as sent to it.",
+};
+static struct param bandwidth = {
+    .name = "btl_tcp_bandwidth",
+    .type = PARAM_INT,
+    .default_text = "0",
+    .min = 0,
+    .max = 1 << 20,
+    .unit = "MB/s",
+    .help = "Bandwidth by which rails share their load; 0: from the fastest interface.",
+};
+
+static struct param *const all_params[] = {
+    &if_include,      &if_exclude,    &eager_limit,     &max_send_size, &piece_size,
+    &tx_queue_size,   &free_list_max, &sndbuf,          &rcvbuf,        &links,
+    &connect_timeout, &hello_timeout, &pending_timeout, &flush_timeout, &bandwidth,
+};
+
+static int tcp_register_params(void)
+{
+    for (size_t i = 0; i < sizeof(all_params) / sizeof(*all_params); i++) {
+        param_register(all_params[i]);
+    }
+    return OPAL_SUCCESS;
+}
+
+static struct tcp_params params_read(void)
+{
+    struct tcp_params params = {
+        .if_include = param_string(&if_include),
+        .if_exclude = param_string(&if_exclude),
+        .eager_limit = (size_t) param_int(&eager_limit),
+        .max_send_size = (size_t) param_int(&max_send_size),
+        .piece_bytes = (size_t) param_int(&piece_size),
+        .tx_queue_bytes = (size_t) param_int(&tx_queue_size),
+        .descs = (size_t) param_int(&free_list_max),
+        .sndbuf = (int) param_int(&sndbuf),
+        .rcvbuf = (int) param_int(&rcvbuf),
+        .links = (unsigned) param_int(&links),
+        .bandwidth = (uint32_t) param_int(&bandwidth),
+        .connect_us = (uint64_t) param_int(&connect_timeout) * 1000,
+        .hello_us = (uint64_t) param_int(&hello_timeout) * 1000,
+        .pending_us = (uint64_t) param_int(&pending_timeout) * 1000,
+        .flush_us = (uint64_t) param_int(&flush_timeout) * 1000,
+    };
+
+    if (params.eager_limit > params.max_send_size) {
+        params.eager_limit = params.max_send_size;
+    }
+    return params;
+}
+
+static struct tcp_module *the_module; /* from init until close */
+
+struct tcp_module *tcp_module(void)
+{
+    return the_module;
+}
+
+static mca_btl_base_module_t **tcp_init(int *count, bool progress_threads, bool threads)
+{
+    struct tcp_params params = params_read();
+    char reason[256];
+
+    (void) progress_threads, (void) threads;
+    int status = tcp_module_create(&the_module, &params, reason, sizeof(reason));
+    if (status != OPAL_SUCCESS) {
+        log_at(LOG_BTL, status == OPAL_ERR_NOT_AVAILABLE ? LOG_INFO : LOG_WARN,
+               "tcp: no rail over sockets: %s", reason);
+        *count = 0;
+        return NULL;
+    }
+    return btl_one_module(&the_module->super, count);
+}
+
+static int tcp_progress(void)
+{
+    return tcp_poll(the_module);
+}
+
+static bool tcp_active(void)
+{
+    return !list_empty(&the_module->active) || !list_empty(&the_module->conns) ||
+           !list_empty(&the_module->waiting);
+}
+
+static int tcp_close(void)
+{
+    the_module = NULL;
+    return OPAL_SUCCESS;
+}
+
+mca_btl_base_component_t tcp_component = {
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"), .mca_close_component = tcp_close,
+                    .mca_register_component_params = tcp_register_params},
+    .btl_init = tcp_init,
+    .btl_progress = tcp_progress,
+};
+
+const struct btl_component btl_tcp_component = {
+    .component = &tcp_component,
+    .active = tcp_active,
+    .atomic = tcp_atomic,
+    .ext = &tcp_ext,
+};
