@@ -35,9 +35,12 @@ struct backend {
     uint32_t rank;       /* mine */
     struct blob pending; /* my cards that no fence has published yet */
     struct blob *sets;   /* owned, by rank: the cards known here */
-    bool announces;      /* peers are not reached before a fence has passed */
-    bool together;       /* all ranks leave: they have passed the last fence */
-    bool silent;         /* all ranks know that the next fence publishes nothing */
+    /* NULL: nobody asks. A rank has ended while the job goes on; with the data plane's lock. */
+    void (*ended)(void *arg, uint32_t rank);
+    void *ended_arg;
+    bool announces; /* peers are not reached before a fence has passed */
+    bool together;  /* all ranks leave: they have passed the last fence */
+    bool silent;    /* all ranks know that the next fence publishes nothing */
 };
 
 /* Both connect or make what they need and fill the map; reason gets the text of an error. */

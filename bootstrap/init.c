@@ -164,6 +164,12 @@ static int give_app_key(void *arg)
     return ORTE_SUCCESS;
 }
 
+static void rank_ended(void *arg, uint32_t rank)
+{
+    struct keel *keel = arg;
+    bml_peer_ended(keel->bml, keel->proc_list[rank]);
+}
+
 /* With the lock held: from btl_open on the progress thread may run. */
 static int make_rails(struct keel *keel, char *reason, size_t reason_size)
 {
@@ -180,7 +186,10 @@ static int make_rails(struct keel *keel, char *reason, size_t reason_size)
     for (uint32_t rank = 0; rank < size; rank++) {
         keel->proc_list[rank] = &keel->host.procs[rank];
     }
-    return bml_add_procs(keel->bml, keel->proc_list, size, reason, reason_size);
+    status = bml_add_procs(keel->bml, keel->proc_list, size, reason, reason_size);
+    keel->backend->ended = rank_ended;
+    keel->backend->ended_arg = keel;
+    return status;
 }
 
 /* The hand-off: the peers' cards to the modules, and the rails to the application. */
@@ -334,6 +343,9 @@ static void tear_down(struct keel *keel)
         rml_set_poll(keel->rml, NULL, NULL);
     }
     btl_thread_stop();
+    if (keel->backend) {
+        keel->backend->ended = NULL;
+    }
     bml_destroy(keel->bml);
     if (keel->btl_is_open) {
         btl_close();

@@ -155,6 +155,9 @@ static int take_ended(struct native *native, opal_buffer_t *buffer)
         status = proto_unpack(buffer, "u", &rank);
         if (status == OPAL_SUCCESS && rank < native->backend.map.size) {
             fail_fetches_of(native, rank);
+            if (native->backend.ended) {
+                native->backend.ended(native->backend.ended_arg, rank);
+            }
         }
     }
     return status;

@@ -63,6 +63,9 @@ int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endp
 void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
                       const char *format, ...) KEEL_PRINTF(4, 5);
 
+/* To a module, as btl_modules has it: the peer's process has ended, as the host knows. */
+void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+
 /* Who is told, inside btl_report_error, that a module (the outermost, as btl_modules has it) lost a
  * peer, or with proc NULL and FATAL all of them. One at a time; NULL: nobody. */
 void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
@@ -158,6 +161,9 @@ struct btl_component {
     int (*atomic)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call);
     const struct btl_ext_ops *ext;
+    /* The host knows that the peer's process has ended: its endpoint is to fail, from progress.
+     * Calls nothing back. NULL: the transport tells the module by itself. */
+    void (*ended)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     bool named_only; /* opened only where the parameter btl names it: it drags a library in */
 };
 extern const struct btl_component *const btl_components[]; /* best first; ends with NULL */

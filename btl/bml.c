@@ -23,6 +23,7 @@ struct bml_peer {
     /* Owned; NULL: none. Not used, with weight FAILED or any other; their endpoints stay, for
      * callers that have them. */
     struct rail_set *aside;
+    bool ended; /* its process */
 };
 
 /* What a module reported: proc is lost to it, or (NULL) everybody. */
@@ -395,11 +396,23 @@ static bool drop_rail(struct bml_peer *peer, const mca_btl_base_module_t *module
     }
     bool changed = false;
     if (lost > 0) {
-        kept = kept > 0 ? bml_choose(left, kept) : ask_others(peer, left);
+        kept = kept > 0 ? bml_choose(left, kept) : peer->ended ? 0 : ask_others(peer, left);
         changed = set_rails(peer, left, kept);
     }
     free(left);
     return changed;
+}
+
+void bml_peer_ended(struct bml *bml, const opal_proc_t *proc)
+{
+    struct bml_peer *peer = find_peer(bml, proc);
+    if (!peer || peer->ended) {
+        return;
+    }
+    peer->ended = true;
+    for (size_t i = 0; i < peer->rails->count; i++) {
+        btl_peer_ended(peer->rails->rails[i].btl, peer->rails->rails[i].endpoint);
+    }
 }
 
 void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg)
@@ -454,7 +467,8 @@ void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc),
     }
     for (size_t i = 0; i < bml->count; i++) {
         opal_proc_t *proc = bml->peers[i].proc;
-        if (bml->peers[i].aside && bml->peers[i].aside->count > 0 && restore_peer(&bml->peers[i])) {
+        const struct rail_set *aside = bml->peers[i].aside;
+        if (aside && aside->count > 0 && !bml->peers[i].ended && restore_peer(&bml->peers[i])) {
             changed(arg, proc);
         }
     }

@@ -17,6 +17,9 @@ void bml_destroy(struct bml *bml);
 int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
 int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count);
+/* Its process has ended, as the host knows: modules whose transport would not tell let its endpoint
+ * fail, and no other module takes the place of one that lost it. Calls nothing back. */
+void bml_peer_ended(struct bml *bml, const opal_proc_t *proc);
 /* What came of failures that modules reported since the last call: their rails are taken out, and
  * where none is left the next best module is asked. changed is called for each peer whose rails are
  * others now. Not while a module runs. */

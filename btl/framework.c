@@ -316,6 +316,14 @@ struct btl_module_entry **btl_entries(size_t *count)
     return framework.entries;
 }
 
+void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct btl_module_entry *entry = btl_entry(module);
+    if (entry && entry->component->ended) {
+        entry->component->ended(entry->module, endpoint);
+    }
+}
+
 struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
 {
     module = btl_layer_innermost(module);

@@ -611,10 +611,17 @@ static mca_btl_base_component_t ofi_component = {
     .btl_progress = progress,
 };
 
+/* Providers of datagrams go on trying, or take what they are given for sent. */
+static void ended(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
+{
+    ofi_peer_ended(ofi_of(btl), endpoint);
+}
+
 const struct btl_component btl_ofi_component = {
     .component = &ofi_component,
     .active = active,
     .atomic = ofi_atomic,
     .ext = &ofi_ext,
+    .ended = ended,
     .named_only = true,
 };

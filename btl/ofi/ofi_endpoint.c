@@ -202,6 +202,13 @@ void ofi_peer_fail(struct ofi_module *ofi, struct ofi_peer *peer, int error)
     fail_later(ofi, peer, ofi_strerror(&ofi->fabric, error));
 }
 
+void ofi_peer_ended(struct ofi_module *ofi, ofi_endpoint *endpoint)
+{
+    if (endpoint->peer) {
+        fail_later(ofi, endpoint->peer, "its process ended");
+    }
+}
+
 int ofi_break_failed(struct ofi_module *ofi)
 {
     int events = 0;

@@ -73,6 +73,8 @@ int ofi_greet(struct ofi_module *ofi);
 
 /* To be broken by progress: its wire failed. */
 void ofi_peer_fail(struct ofi_module *ofi, struct ofi_peer *peer, int error);
+/* Its process has ended, as the host knows: the same. */
+void ofi_peer_ended(struct ofi_module *ofi, ofi_endpoint *endpoint);
 /* A hello or bye did not get through. */
 void ofi_control_failed(struct ofi_module *ofi, struct ofi_peer *peer, int error);
 int ofi_break_failed(struct ofi_module *ofi);

@@ -139,4 +139,24 @@ start "$keelrun" --enable-recovery --simulate 2x2 -n 4 sh -c \
 await 20
 is "a rank that is killed: the others go on" 3 "$(grep -c '^end ' "$work/out")"
 is "a rank that is killed: exit code" 137 "$code"
+
+# ... while another sends to it and gets from it: over each rail it is told, as soon as keelrun knows
+# where the transport would not tell
+bereft()
+{
+    run_limited 60 "$keelrun" --enable-recovery -n 2 --mca btl "self,$1" \
+        --mca btl_ofi_provider "${2:-shm}" "$helpers/bereft"
+    like "a peer that is killed, ${2:-$1}" "$work/out" '^rank 0: told, '
+    is "a peer that is killed, ${2:-$1}: exit code" 137 "$code"
+}
+
+bereft sm
+bereft tcp
+if [ -n "$sanitize" ]; then
+    skip "a peer that is killed, ofi" "libfabric is not instrumented"
+elif grep -q '^#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h"; then
+    bereft ofi 'tcp;ofi_rxm'
+    bereft ofi shm
+    bereft ofi 'udp;ofi_rxd'
+fi
 finish

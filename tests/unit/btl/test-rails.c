@@ -11,6 +11,7 @@ enum { FAST, TWIN, SLOW, MODULES };
 
 static int added[MODULES], deleted[MODULES];
 static bool reaches[MODULES] = {true, true, true};
+static int ended[MODULES];
 static struct mca_btl_base_endpoint_t *const some_endpoint = (void *) 64;
 static mca_btl_base_component_t components[MODULES];
 static mca_btl_base_module_t modules[MODULES];
@@ -97,7 +98,13 @@ static mca_btl_base_component_t components[MODULES] = {
      .btl_progress = no_progress},
 };
 
-static const struct btl_component fast = {.component = &components[FAST]};
+static void hear_of_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    ck_assert_ptr_eq(endpoint, some_endpoint);
+    ended[btl - modules]++;
+}
+
+static const struct btl_component fast = {.component = &components[FAST], .ended = hear_of_end};
 static const struct btl_component twin = {.component = &components[TWIN]};
 static const struct btl_component slow = {.component = &components[SLOW]};
 
@@ -247,6 +254,27 @@ START_TEST(a_restart_brings_them_back)
 }
 END_TEST
 
+START_TEST(an_ended_peer_gets_no_other_rail)
+{
+    begin();
+    be_silent();
+    bml_peer_ended(bml, &procs[1]);
+    bml_peer_ended(bml, &procs[1]); /* one is enough */
+    ck_assert_int_eq(ended[FAST], 1);
+    ck_assert_str_eq(rails_of(1), "FT"); /* until they fail */
+    break_rail(FAST, 1);
+    break_rail(TWIN, 1);
+    ck_assert_str_eq(rails_of(1), "");
+    bml_restore(bml, changed, NULL);
+    ck_assert_str_eq(rails_of(1), "");
+    break_rail(FAST, 2);
+    break_rail(TWIN, 2);
+    ck_assert_str_eq(rails_of(2), "S");
+    end();
+}
+END_TEST
+
 UNIT_MAIN("rails", the_others_share_what_a_failed_rail_carried,
           a_lesser_module_takes_the_place_of_the_last, nobody_else_may_reach_it,
-          a_module_lost_for_all_is_lost_for_each, a_restart_brings_them_back)
+          a_module_lost_for_all_is_lost_for_each, a_restart_brings_them_back,
+          an_ended_peer_gets_no_other_rail)
