@@ -135,10 +135,20 @@ static struct param bandwidth = {
     .help = "Bandwidth by which rails share their load; 0: the provider's word, or 1000.",
 };
 
+static struct param exclusivity = {
+    .name = "btl_ofi_exclusivity",
+    .type = PARAM_INT,
+    .default_text = "1024",
+    .min = 0,
+    .max = MCA_BTL_EXCLUSIVITY_HIGH,
+    .unit = "",
+    .help = "Of the modules that reach a peer, those with the highest are its rails.",
+};
+
 static struct param *const all_params[] = {
-    &rma,           &atomics,       &provider,   &domain,    &address,
-    &eager_limit,   &max_send_size, &rx_buffers, &tx_window, &free_list_max,
-    &hello_timeout, &flush_timeout, &bandwidth,
+    &rma,           &atomics,       &provider,   &domain,      &address,
+    &eager_limit,   &max_send_size, &rx_buffers, &tx_window,   &free_list_max,
+    &hello_timeout, &flush_timeout, &bandwidth,  &exclusivity,
 };
 
 static int register_params(void)
@@ -298,7 +308,6 @@ static const mca_btl_base_module_t module_template = {
     .btl_rdma_pipeline_send_length = 64 << 10,
     .btl_rdma_pipeline_frag_size = 4 << 20,
     .btl_min_rdma_pipeline_size = 0,
-    .btl_exclusivity = MCA_BTL_EXCLUSIVITY_DEFAULT,
     .btl_latency = LATENCY_US,
     .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS |
                  MCA_BTL_FLAGS_ATOMIC_FOPS,
@@ -344,6 +353,7 @@ static void limits_set(struct ofi_module *ofi)
     super->btl_max_send_size = least((size_t) param_int(&max_send_size), largest);
     super->btl_eager_limit = least((size_t) param_int(&eager_limit), super->btl_max_send_size);
     super->btl_rndv_eager_limit = super->btl_eager_limit;
+    super->btl_exclusivity = (uint32_t) param_int(&exclusivity);
     uint32_t set = (uint32_t) param_int(&bandwidth);
     uint64_t speed = info->nic && info->nic->link_attr ? info->nic->link_attr->speed / 8000000 : 0;
     super->btl_bandwidth = set ? set : speed ? (uint32_t) speed : 1000;

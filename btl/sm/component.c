@@ -117,10 +117,20 @@ static struct param bell_param = {
             "each; set by enable_progress_threads.",
 };
 
+static struct param exclusivity_param = {
+    .name = "btl_sm_exclusivity",
+    .type = PARAM_INT,
+    .default_text = "65535",
+    .min = 0,
+    .max = MCA_BTL_EXCLUSIVITY_HIGH,
+    .unit = "",
+    .help = "Of the modules that reach a peer, those with the highest are its rails.",
+};
+
 static struct param *const params[] = {
     &eager_limit_param,  &eager_count_param, &max_send_size_param, &max_send_count_param,
     &inline_limit_param, &ring_slots_param,  &max_peers_param,     &max_regions_param,
-    &use_cma_param,      &backing_param,     &bell_param,
+    &use_cma_param,      &backing_param,     &bell_param,          &exclusivity_param,
 };
 
 static struct sm_module *the_module; /* from init until its finalize */
@@ -203,6 +213,7 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
         free(modules);
         return NULL;
     }
+    module->super.btl_exclusivity = (uint32_t) param_int(&exclusivity_param);
     the_module = module;
     modules[0] = &module->super;
     *count = 1;

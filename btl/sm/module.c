@@ -163,7 +163,6 @@ static int sm_finalize(mca_btl_base_module_t *btl)
 
 static const mca_btl_base_module_t module_template = {
     .btl_component = &sm_component,
-    .btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH - 1,
     .btl_latency = 1,
     .btl_bandwidth = 10000,
     .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS |

@@ -12,7 +12,6 @@
 enum {
     MAX_REGIONS = 65536,
     MAX_OPS = 4096,
-    EXCLUSIVITY = 100,
     LATENCY_US = 100,
     UNKNOWN_MBPS = 1000,
 };
@@ -154,7 +153,6 @@ static const mca_btl_base_module_t tcp_template = {
     .btl_rdma_pipeline_send_length = 128 << 10,
     .btl_rdma_pipeline_frag_size = 4 << 20,
     .btl_min_rdma_pipeline_size = 0,
-    .btl_exclusivity = EXCLUSIVITY,
     .btl_latency = LATENCY_US,
     .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA |
                  MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS,
@@ -272,6 +270,7 @@ int tcp_module_create(struct tcp_module **module, const struct tcp_params *param
         return status;
     }
     bandwidth_set(tcp);
+    tcp->super.btl_exclusivity = tcp->params.exclusivity;
     *module = tcp;
     return OPAL_SUCCESS;
 }

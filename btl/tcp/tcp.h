@@ -61,6 +61,7 @@ struct tcp_params {
     int sndbuf, rcvbuf;
     unsigned links;     /* to a peer; 0: one for each pair of interfaces in a subnet */
     uint32_t bandwidth; /* MB/s; 0: from the fastest interface */
+    uint32_t exclusivity;
     uint64_t connect_us, hello_us, pending_us, flush_us;
 };
 

@@ -134,11 +134,21 @@ static struct param bandwidth = {
     .unit = "MB/s",
     .help = "Bandwidth by which rails share their load; 0: from the fastest interface.",
 };
+static struct param exclusivity = {
+    .name = "btl_tcp_exclusivity",
+    .type = PARAM_INT,
+    .default_text = "100",
+    .min = 0,
+    .max = MCA_BTL_EXCLUSIVITY_HIGH,
+    .unit = "",
+    .help = "Of the modules that reach a peer, those with the highest are its rails.",
+};
 
 static struct param *const all_params[] = {
-    &if_include,      &if_exclude,    &eager_limit,     &max_send_size, &piece_size,
-    &tx_queue_size,   &free_list_max, &sndbuf,          &rcvbuf,        &links,
-    &connect_timeout, &hello_timeout, &pending_timeout, &flush_timeout, &bandwidth,
+    &if_include,      &if_exclude,    &eager_limit,     &max_send_size,
+    &piece_size,      &tx_queue_size, &free_list_max,   &sndbuf,
+    &rcvbuf,          &links,         &connect_timeout, &hello_timeout,
+    &pending_timeout, &flush_timeout, &bandwidth,       &exclusivity,
 };
 
 static int tcp_register_params(void)
@@ -163,6 +173,7 @@ static struct tcp_params params_read(void)
         .rcvbuf = (int) param_int(&rcvbuf),
         .links = (unsigned) param_int(&links),
         .bandwidth = (uint32_t) param_int(&bandwidth),
+        .exclusivity = (uint32_t) param_int(&exclusivity),
         .connect_us = (uint64_t) param_int(&connect_timeout) * 1000,
         .hello_us = (uint64_t) param_int(&hello_timeout) * 1000,
         .pending_us = (uint64_t) param_int(&pending_timeout) * 1000,

@@ -1,5 +1,6 @@
 /* detour: each rank sends 100 messages to its right neighbour, over whatever rail there is at the
- * time, and prints the rails that it saw, in their order. Code 0: all arrived. */
+ * time, and prints the rails that it saw, in their order, those that share as sm+tcp. Code 0: all
+ * arrived. */
 #include <keel/keel.h>
 
 #include <stdio.h>
@@ -33,15 +34,26 @@ static const struct keel_rail *best_rail(void)
     if (count == 0) {
         keel_abort(3, "no rail is left");
     }
-    printf(" %s", rails[0].btl->btl_component->btl_version.mca_component_name);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        printf("%c%s", i == 0 ? ' ' : '+',
+               rails[i].btl->btl_component->btl_version.mca_component_name);
+        sum += rails[i].weight;
+        if (rails[i].weight <= 0 || rails[i].weight > 1) {
+            keel_abort(3, "rail %zu has weight %g", i, rails[i].weight);
+        }
+    }
+    if (sum < 0.999 || sum > 1.001) {
+        keel_abort(3, "the rails' weights sum to %g", sum);
+    }
     return rails;
 }
 
 static int send_one(const struct keel_rail *rail)
 {
     static char text[] = "detour";
-    return rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, text, sizeof(text), 0, MCA_BTL_NO_ORDER,
-                                0, TAG, NULL);
+    return rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, text, sizeof(text), 0,
+                                MCA_BTL_NO_ORDER, 0, TAG, NULL);
 }
 
 int main(void)

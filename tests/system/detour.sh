@@ -24,6 +24,12 @@ takes sm 2 "$lo --mca btl ^tcp"
 takes tcp 2 "$lo --simulate 2x1"
 is "nothing on stderr" "" "$(cat "$work/err")"
 
+# Another exclusivity: another choice, or rails that share.
+takes tcp 2 "$lo --mca btl_tcp_exclusivity 65536"
+takes sm 2 "$lo --mca btl_sm_exclusivity 101"
+takes sm+tcp 2 "$lo --mca btl_tcp_exclusivity 65535"
+takes "sm+tcp tcp" 2 "$lo --mca btl_tcp_exclusivity 65535 --mca fault btl.sm.attach:error=EACCES:after=1"
+
 # Peers' shared memory that cannot be opened: known before, tcp is chosen at once; found out at the
 # first message, tcp takes over.
 takes tcp 2 "$lo --mca fault btl.sm.attach:error=EACCES"
