@@ -259,6 +259,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
 void btl_close(void)
 {
     btl_thread_stop();
+    btl_progress_close(); /* callbacks of what ends may call progress: it polls no ended module */
     for (size_t i = framework.module_count; i-- > 0;) {
         mca_btl_base_module_t *module = framework.modules[i];
         framework.entries[i]->closing = true;
@@ -268,7 +269,6 @@ void btl_close(void)
     for (size_t i = framework.component_count; i-- > 0;) {
         component_close(framework.components[i]);
     }
-    btl_progress_close();
     btl_upcalls_close();
     btl_guards_remove();
     btl_lock_used = false;

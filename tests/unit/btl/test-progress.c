@@ -6,11 +6,15 @@
 #include <stdlib.h>
 
 static int polls[3], events[3], finalized, closed, nested = -1;
-static bool active;
+static bool active, progresses_at_end;
 
+/* Callbacks of what a module ends may call progress. */
 static int finalize(mca_btl_base_module_t *module)
 {
     (void) module;
+    if (progresses_at_end) {
+        ck_assert_int_eq(btl_progress(), 0);
+    }
     finalized++;
     return OPAL_SUCCESS;
 }
@@ -213,7 +217,22 @@ START_TEST(progress_inside_progress_does_nothing)
 }
 END_TEST
 
+/* A module that was finalized is not polled by what the next one calls back. */
+START_TEST(nothing_is_polled_once_modules_end)
+{
+    open_all();
+    active = progresses_at_end = true;
+    btl_progress();
+    int memory_polls = polls[0], socket_polls = polls[1];
+    btl_close();
+    ck_assert_int_eq(finalized, 2);
+    ck_assert_int_eq(polls[0], memory_polls);
+    ck_assert_int_eq(polls[1], socket_polls);
+}
+END_TEST
+
 UNIT_MAIN("progress", what_is_not_there_is_closed_and_left_out,
           an_idle_rail_with_system_calls_is_polled_now_and_then,
           a_busy_memory_rail_does_not_starve_it, with_work_in_flight_it_is_polled_each_pass,
-          a_yielding_process_polls_all_before_it_yields, progress_inside_progress_does_nothing)
+          a_yielding_process_polls_all_before_it_yields, progress_inside_progress_does_nothing,
+          nothing_is_polled_once_modules_end)
