@@ -28,7 +28,7 @@ endif
 # What bench/compare starts.
 noinst_PROGRAMS += bench/compare bench/raw
 bench_compare_SOURCES = bench/compare.c $(bench_common)
-bench_raw_SOURCES = bench/raw.c
+bench_raw_SOURCES = bench/raw.c bench/series.c bench/series.h
 BENCH_COMPARE = bench/compare$(EXEEXT) bench/raw$(EXEEXT) bin/keel-perf$(EXEEXT)
 if HAVE_OPENMPI
 BENCH_COMPARE += bench/pingpong

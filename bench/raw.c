@@ -9,6 +9,7 @@
  * Prints one number: the median of its batches. */
 #include <config.h>
 
+#include <bench/series.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -77,19 +79,13 @@ static void bind_to(int number)
     (void) !sched_setaffinity(0, sizeof(one), &one);
 }
 
-static int compare(const void *a, const void *b)
-{
-    double left = *(const double *) a, right = *(const double *) b;
-    return (left > right) - (left < right);
-}
-
 /* The median time of one operation. */
 static double measure(void (*run)(void *arg, unsigned count), void *arg)
 {
-    double times[BATCHES], start;
+    struct series times = {.count = 0};
     unsigned count = 1;
     for (;;) { /* warms up, and finds how many fill a batch */
-        start = now_s();
+        double start = now_s();
         run(arg, count);
         double length = now_s() - start;
         if (length >= batch_s || count > 1u << 24) {
@@ -98,12 +94,13 @@ static double measure(void (*run)(void *arg, unsigned count), void *arg)
         count *= 2;
     }
     for (unsigned i = 0; i < BATCHES; i++) {
-        start = now_s();
+        double start = now_s();
         run(arg, count);
-        times[i] = (now_s() - start) / count;
+        series_add(&times, (now_s() - start) / count);
     }
-    qsort(times, BATCHES, sizeof(*times), compare);
-    return times[BATCHES / 2];
+    double median = series_median(&times);
+    series_fini(&times);
+    return median;
 }
 
 /* --- memory --- */
@@ -217,7 +214,7 @@ static void ping_socket(void *arg, unsigned count)
     }
 }
 
-/* Each message ends with the other end's word that it is all there, but for those of one batch. */
+/* Says how many bytes come; the batch ends with the other end's word that it has all of them. */
 static void stream_socket(void *arg, unsigned count)
 {
     struct stream *stream = arg;
@@ -370,6 +367,7 @@ int main(int argc, char **argv)
         die("fork");
     }
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it spins, or sleeps, until it is told */
         other(test, listener, size);
         _exit(0);
     }
