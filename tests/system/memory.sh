@@ -34,5 +34,7 @@ if unshare -m sh -c "$mounts" 1m "$work/small" 2>/dev/null; then
 btl_sm_backing file \"\$3\"" $size "$work/small" "$keelrun" "$handoff"
         went_well "a file system of $size"
     done
+else
+    skip "small file systems" "no mount namespaces"
 fi
 finish
