@@ -176,16 +176,19 @@ END_TEST
 START_TEST(too_many_operations_are_for_later)
 {
     sides_open(LATER);
-    struct outcome outcomes[102];
-    for (int i = 0; i < 100; i++) {
+    struct outcome outcomes[RDMA_SIDE_OPS + 1];
+    for (int i = 0; i < RDMA_SIDE_OPS; i++) {
+        ck_assert(rdma_am_has_room(a.am));
         ck_assert_int_eq(start(true, a.memory, remote(0), b.handle, 1, &outcomes[i]), 0);
     }
-    ck_assert_int_eq(start(true, a.memory, remote(0), b.handle, 1, &outcomes[100]),
+    ck_assert(!rdma_am_has_room(a.am));
+    ck_assert_int_eq(start(true, a.memory, remote(0), b.handle, 1, &outcomes[RDMA_SIDE_OPS]),
                      OPAL_ERR_OUT_OF_RESOURCE);
     sides_run();
-    ck_assert_int_eq(start(true, a.memory, remote(0), b.handle, 1, &outcomes[100]), 0);
+    ck_assert(rdma_am_has_room(a.am));
+    ck_assert_int_eq(start(true, a.memory, remote(0), b.handle, 1, &outcomes[RDMA_SIDE_OPS]), 0);
     sides_run();
-    ck_assert_int_eq(outcomes[100].calls, 1);
+    ck_assert_int_eq(outcomes[RDMA_SIDE_OPS].calls, 1);
     sides_close();
 }
 END_TEST
