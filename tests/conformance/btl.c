@@ -119,6 +119,15 @@ void add_all(struct test *test)
     OBJ_DESTRUCT(&reachable);
 }
 
+void find_neighbours(struct test *test)
+{
+    test->right = (test->rank + 1) % test->size;
+    test->left = (test->rank + test->size - 1) % test->size;
+    if (!test->endpoints[test->right] && test->endpoints[test->rank]) {
+        test->right = test->left = test->rank;
+    }
+}
+
 void pattern_fill(void *to, size_t size, unsigned seed)
 {
     unsigned char *bytes = to;
@@ -136,6 +145,17 @@ bool pattern_is(const void *from, size_t size, unsigned seed)
         }
     }
     return true;
+}
+
+mca_btl_base_registration_handle_t *show_data(struct test *test, size_t size, uint32_t flags)
+{
+    struct board *mine = board_of(test, test->rank);
+    mca_btl_base_registration_handle_t *handle =
+        test->btl->btl_register_mem(test->btl, MCA_BTL_ENDPOINT_ANY, mine->data, size, flags);
+    must(test, handle);
+    memcpy(mine->handle, handle, test->btl->btl_registration_handle_size);
+    mine->base = (uint64_t) (uintptr_t) mine->data;
+    return handle;
 }
 
 bool is_shortage(int status)
@@ -218,15 +238,6 @@ struct job {
     const char *module;
     const struct test_case *test_case;
 };
-
-static void find_neighbours(struct test *test)
-{
-    test->right = (test->rank + 1) % test->size;
-    test->left = (test->rank + test->size - 1) % test->size;
-    if (!test->endpoints[test->right] && test->endpoints[test->rank]) {
-        test->right = test->left = test->rank;
-    }
-}
 
 /* With enable_thread_multiple: a second thread that polls, from open to close. */
 struct poller {

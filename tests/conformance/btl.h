@@ -87,6 +87,8 @@ void halt(struct test *test);
 void resume(struct test *test);
 /* Adds all ranks; endpoints of those not reached are NULL. */
 void add_all(struct test *test);
+/* Sets right and left, once endpoints are there. */
+void find_neighbours(struct test *test);
 
 /* Byte i of a message or region with this seed. */
 static inline unsigned char pattern(unsigned seed, size_t i)
@@ -95,6 +97,10 @@ static inline unsigned char pattern(unsigned seed, size_t i)
 }
 void pattern_fill(void *to, size_t size, unsigned seed);
 bool pattern_is(const void *from, size_t size, unsigned seed);
+
+/* Opens the first bytes of this rank's data to all, for what flags allow, and shows base and
+ * handle. The caller meets the others before it uses theirs. */
+mca_btl_base_registration_handle_t *show_data(struct test *test, size_t size, uint32_t flags);
 
 bool is_shortage(int status);
 /* alloc, with progress while it is short of descriptors. */

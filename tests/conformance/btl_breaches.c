@@ -191,18 +191,6 @@ static void operated(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     ((struct waiting *) data)->calls++;
 }
 
-static mca_btl_base_registration_handle_t *open_board(struct test *test)
-{
-    struct board *mine = board_of(test, test->rank);
-    mca_btl_base_module_t *btl = test->btl;
-    mine->base = (uint64_t) (uintptr_t) mine->data;
-    mca_btl_base_registration_handle_t *handle = btl->btl_register_mem(
-        btl, MCA_BTL_ENDPOINT_ANY, mine->data, 4096, MCA_BTL_REG_FLAG_ACCESS_ANY);
-    must(test, handle);
-    memcpy(mine->handle, handle, btl->btl_registration_handle_size);
-    return handle;
-}
-
 /* A put of size bytes from local with this local handle. */
 static int put_with(struct test *test, struct waiting *waiting, void *local,
                     mca_btl_base_registration_handle_t *handle, size_t size)
@@ -227,7 +215,7 @@ static void handles_after_their_end(struct test *test)
     if (!test->checked || !btl->btl_register_mem) {
         return;
     }
-    mca_btl_base_registration_handle_t *mine = open_board(test);
+    mca_btl_base_registration_handle_t *mine = show_data(test, 4096, MCA_BTL_REG_FLAG_ACCESS_ANY);
     meet(test);
     struct waiting waiting = {0};
     mca_btl_base_registration_handle_t *handle =
@@ -272,7 +260,7 @@ static void atomics_that_are_none(struct test *test)
     if (!test->checked || !(btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS)) {
         return;
     }
-    mca_btl_base_registration_handle_t *mine = open_board(test);
+    mca_btl_base_registration_handle_t *mine = show_data(test, 4096, MCA_BTL_REG_FLAG_ACCESS_ANY);
     meet(test);
     must(test, btl->btl_atomic_fop(btl, test->endpoints[test->right], &before, target->base + 4,
                                    NULL, (void *) target->handle, MCA_BTL_ATOMIC_ADD, 1, 0,

@@ -16,31 +16,41 @@ static void count_one(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     ((struct counts *) ((struct test *) cbdata)->state)->received++;
 }
 
-static void choose_right(struct test *test)
+/* One message to the neighbour, and one from it. */
+static void one_goes_round(struct test *test, struct counts *counts)
 {
-    test->right = (test->rank + 1) % test->size;
-    if (!test->endpoints[test->right]) {
-        test->right = test->rank;
-    }
-    must(test, test->endpoints[test->right]);
+    find_neighbours(test);
+    meet(test);
+    send_bytes(test, test->right, "x", 1, TAG);
+    pump_until(test, &counts->received, 1);
+    meet(test);
 }
 
 static void bitmap_may_be_missing(struct test *test)
 {
     struct counts counts = {0};
+    opal_proc_t *procs[16];
     test->state = &counts;
     on_tag(test, TAG, count_one);
-    opal_proc_t *procs[16];
     for (int i = 0; i < test->size; i++) {
         procs[i] = &test->host->procs[i];
     }
     must(test, test->btl->btl_add_procs(test->btl, (size_t) test->size, procs, test->endpoints,
                                         NULL) == OPAL_SUCCESS);
-    choose_right(test);
-    meet(test);
-    send_bytes(test, test->right, "x", 1, TAG);
-    pump_until(test, &counts.received, 1);
-    meet(test);
+    one_goes_round(test, &counts);
+}
+
+static void procs_are_added_one_by_one(struct test *test)
+{
+    struct counts counts = {0};
+    test->state = &counts;
+    on_tag(test, TAG, count_one);
+    for (int i = 0; i < test->size; i++) {
+        opal_proc_t *proc = &test->host->procs[i];
+        must(test, test->btl->btl_add_procs(test->btl, 1, &proc, &test->endpoints[i], NULL) ==
+                       OPAL_SUCCESS);
+    }
+    one_goes_round(test, &counts);
 }
 
 /* Even ranks add their peers and send before odd ranks have added anybody. */
@@ -52,7 +62,7 @@ static void strangers_are_heard(struct test *test)
     stop(test);
     if (test->rank % 2 == 0) {
         add_all(test);
-        choose_right(test);
+        find_neighbours(test);
         for (int i = 0; i < 100; i++) {
             send_bytes(test, test->right, "from a stranger", 15, TAG);
         }
@@ -61,7 +71,7 @@ static void strangers_are_heard(struct test *test)
         pump_until(test, &counts.received, 100);
         meet(test);
         add_all(test);
-        choose_right(test);
+        find_neighbours(test);
         for (int i = 0; i < 100; i++) {
             send_bytes(test, test->right, "from a peer", 11, TAG);
         }
@@ -69,24 +79,6 @@ static void strangers_are_heard(struct test *test)
     if (test->rank % 2 == 0) {
         pump_until(test, &counts.received, 100);
     }
-    meet(test);
-}
-
-/* Peers are added one at a time, twice as many calls as ranks. */
-static void procs_are_added_one_by_one(struct test *test)
-{
-    struct counts counts = {0};
-    test->state = &counts;
-    on_tag(test, TAG, count_one);
-    for (int i = 0; i < test->size; i++) {
-        opal_proc_t *proc = &test->host->procs[i];
-        must(test, test->btl->btl_add_procs(test->btl, 1, &proc, &test->endpoints[i], NULL) ==
-                       OPAL_SUCCESS);
-    }
-    choose_right(test);
-    meet(test);
-    send_bytes(test, test->right, "x", 1, TAG);
-    pump_until(test, &counts.received, 1);
     meet(test);
 }
 
@@ -165,15 +157,8 @@ static void del_procs_ends_traffic(struct test *test, size_t size, bool operatio
     must(test, flight.calls && local);
     test->state = &counts;
     on_tag(test, TAG, count_one);
-    struct board *mine = board_of(test, test->rank);
-    mca_btl_base_registration_handle_t *handle = NULL;
-    if (test->btl->btl_register_mem) {
-        mine->base = (uint64_t) (uintptr_t) mine->data;
-        handle = test->btl->btl_register_mem(test->btl, MCA_BTL_ENDPOINT_ANY, mine->data, 1 << 20,
-                                             MCA_BTL_REG_FLAG_ACCESS_ANY);
-        must(test, handle);
-        memcpy(mine->handle, handle, test->btl->btl_registration_handle_size);
-    }
+    mca_btl_base_registration_handle_t *handle =
+        test->btl->btl_register_mem ? show_data(test, 1 << 20, MCA_BTL_REG_FLAG_ACCESS_ANY) : NULL;
     meet(test);
     send_bytes(test, test->right, "x", 1, TAG); /* the link is up */
     pump_until(test, &counts.received, 1);

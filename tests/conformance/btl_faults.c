@@ -190,11 +190,7 @@ static void begin(struct test *test, struct traffic *traffic)
     }
     on_tag(test, TAG, take);
     must(test, test->btl->btl_register_error(test->btl, on_error) == OPAL_SUCCESS);
-    board->base = (uint64_t) (uintptr_t) board->data;
-    traffic->handle = test->btl->btl_register_mem(test->btl, MCA_BTL_ENDPOINT_ANY, board->data,
-                                                  DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
-    must(test, traffic->handle);
-    memcpy(board->handle, traffic->handle, test->btl->btl_registration_handle_size);
+    traffic->handle = show_data(test, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
     meet(test);
 }
 

@@ -178,11 +178,8 @@ static void operations_are_drained(struct test *test)
     struct traffic traffic;
     unsigned char *local = malloc((size_t) PIECE * PIECES);
     must(test, local);
-    mca_btl_base_registration_handle_t *handle = btl->btl_register_mem(
-        btl, MCA_BTL_ENDPOINT_ANY, mine->data, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
-    must(test, handle);
-    memcpy(mine->handle, handle, btl->btl_registration_handle_size);
-    mine->base = (uint64_t) (uintptr_t) mine->data;
+    mca_btl_base_registration_handle_t *handle =
+        show_data(test, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
     begin(test, &traffic, 16);
     pattern_fill(local, (size_t) PIECE * PIECES, (unsigned) test->rank);
     for (size_t i = 0; i < PIECES; i++) {
@@ -273,15 +270,10 @@ static void on_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *pro
 static void restarts(struct test *test, size_t size, bool drained)
 {
     mca_btl_base_module_t *btl = test->btl;
-    struct board *mine = board_of(test, test->rank);
     struct traffic traffic;
     mca_btl_base_registration_handle_t *handle = NULL;
     if (btl->btl_register_mem) {
-        handle = btl->btl_register_mem(btl, MCA_BTL_ENDPOINT_ANY, mine->data, DATA_BYTES,
-                                       MCA_BTL_REG_FLAG_ACCESS_ANY);
-        must(test, handle);
-        memcpy(mine->handle, handle, btl->btl_registration_handle_size);
-        mine->base = (uint64_t) (uintptr_t) mine->data;
+        handle = show_data(test, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
     }
     must(test, btl->btl_register_error(btl, on_error) == OPAL_SUCCESS);
     /* A descriptor that its caller holds meanwhile stays as it is. */

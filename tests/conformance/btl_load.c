@@ -24,19 +24,7 @@ static void arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     ++*(atomic_ulong *) ((struct test *) cbdata)->state;
 }
 
-static mca_btl_base_registration_handle_t *open_board(struct test *test)
-{
-    struct board *mine = board_of(test, test->rank);
-    mca_btl_base_module_t *btl = test->btl;
-    mine->base = (uint64_t) (uintptr_t) mine->data;
-    mca_btl_base_registration_handle_t *handle = btl->btl_register_mem(
-        btl, MCA_BTL_ENDPOINT_ANY, mine->data, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
-    must(test, handle);
-    memcpy(mine->handle, handle, btl->btl_registration_handle_size);
-    return handle;
-}
-
-static void close_board(struct test *test, mca_btl_base_registration_handle_t *handle)
+static void close_data(struct test *test, mca_btl_base_registration_handle_t *handle)
 {
     meet(test);
     must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
@@ -52,7 +40,8 @@ static void nothing_goes_above_a_limit(struct test *test)
     atomic_ulong messages = 0;
     test->state = &messages;
     on_tag(test, TAG, arrived);
-    mca_btl_base_registration_handle_t *handle = open_board(test);
+    mca_btl_base_registration_handle_t *handle =
+        show_data(test, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
     meet(test);
     mca_btl_base_descriptor_t *descriptor = alloc_wait(test, test->right, max, 0);
     memset(descriptor->des_segments[0].seg_addr.pval, 1, max);
@@ -73,7 +62,7 @@ static void nothing_goes_above_a_limit(struct test *test)
     }
     pump_idle(test);
     must(test, messages == 0);
-    close_board(test, handle);
+    close_data(test, handle);
 }
 
 /* ---- a million messages ---- */
@@ -208,7 +197,8 @@ static void operations_fill_up(struct test *test, bool atomics)
     atomic_ulong ended = 0;
     unsigned long accepted = 0;
     bool full = false, waited = false;
-    mca_btl_base_registration_handle_t *handle = open_board(test);
+    mca_btl_base_registration_handle_t *handle =
+        show_data(test, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
     memset(board_of(test, test->rank)->data, 0, 64);
     meet(test);
     halt(test);
@@ -230,7 +220,7 @@ static void operations_fill_up(struct test *test, bool atomics)
     resume(test); /* nobody polled until here */
     pump_until(test, &ended, accepted);
     must(test, !full || accepted > 0);
-    close_board(test, handle);
+    close_data(test, handle);
 }
 
 /* A module that delivers inside the send is full only where calls are nested too deep for that. */
@@ -338,7 +328,8 @@ static void regions_end_under_way(struct test *test)
         return;
     }
     for (unsigned round = 0; round < 10; round++) {
-        mca_btl_base_registration_handle_t *handle = open_board(test);
+        mca_btl_base_registration_handle_t *handle =
+            show_data(test, DATA_BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
         unsigned puts = 0;
         bool open = true;
         atomic_store(&mine->done, 0);
