@@ -7,6 +7,7 @@
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
+#include <btl/ofi/ofi_traits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,6 @@ enum {
     TX_PER_CHUNK = 64,
     ACTIVE_POLLS = 1024, /* after the last event, polls are cheap to have */
     LATENCY_US = 3,
-    RXD_WINDOW = 32 << 10,
 };
 
 /* ---- parameters ---- */
@@ -89,15 +89,16 @@ static struct param free_list_max = {
     .unit = "",
     .help = "Most descriptors of each size.",
 };
-enum rma { RMA_AUTO, RMA_EMULATED, RMA_NATIVE };
-static const char *const rma_choices[] = {"auto", "emulated", "native", NULL};
+enum rma { RMA_AUTO, RMA_EMULATED, RMA_NATIVE, RMA_ALWAYS };
+static const char *const rma_choices[] = {"auto", "emulated", "native", "always", NULL};
 static struct param rma = {
     .name = "btl_ofi_rma",
     .type = PARAM_ENUM,
     .default_text = "auto",
     .choices = rma_choices,
     .unit = "",
-    .help = "Put and get over sends, or by the provider; auto: native where hardware does it.",
+    .help = "Put and get over sends, or by the provider; auto: native where hardware does it; "
+            "always: also by one that is known not to do it well.",
 };
 static struct param atomics = {
     .name = "btl_ofi_atomics",
@@ -106,6 +107,26 @@ static struct param atomics = {
     .choices = rma_choices,
     .unit = "",
     .help = "Atomics over sends, or by the provider (which needs native put and get).",
+};
+static struct param rma_timeout = {
+    .name = "btl_ofi_rma_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "60000",
+    .min = 1,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "Time for a put, get or atomic of the provider's own to end.",
+};
+enum mr_mode { MR_NEEDED, MR_LOCAL, MR_BASIC };
+static const char *const mr_choices[] = {"needed", "local", "basic", NULL};
+static struct param mr_mode = {
+    .name = "btl_ofi_mr_mode",
+    .type = PARAM_ENUM,
+    .default_text = "needed",
+    .choices = mr_choices,
+    .unit = "",
+    .help = "Memory that is registered: what the provider needs, local memory as well, or that "
+            "under the provider's own keys and addresses; for tests.",
 };
 static struct param hello_timeout = {
     .name = "btl_ofi_hello_timeout_ms",
@@ -146,9 +167,9 @@ static struct param exclusivity = {
 };
 
 static struct param *const all_params[] = {
-    &rma,           &atomics,       &provider,   &domain,      &address,
-    &eager_limit,   &max_send_size, &rx_buffers, &tx_window,   &free_list_max,
-    &hello_timeout, &flush_timeout, &bandwidth,  &exclusivity,
+    &rma,           &atomics,       &provider,      &domain,      &address,   &rma_timeout,
+    &mr_mode,       &eager_limit,   &max_send_size, &rx_buffers,  &tx_window, &free_list_max,
+    &hello_timeout, &flush_timeout, &bandwidth,     &exclusivity,
 };
 
 static int register_params(void)
@@ -251,11 +272,26 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
 
 static struct ofi_module *the_module; /* from init until finalize */
 
+/* The endpoint is closed: the provider has forgotten them. */
+static void abandoned_release(struct ofi_module *ofi)
+{
+    while (!list_empty(&ofi->abandoned)) {
+        struct ofi_tx *tx = container_of(ofi->abandoned.next, struct ofi_tx, link);
+        if (tx->op.kind == OFI_OP_RDMA) {
+            ofi_native_completed(ofi, tx, OPAL_ERR_UNREACH);
+        } else {
+            ofi_send_completed(ofi, tx, OPAL_ERR_UNREACH);
+        }
+    }
+}
+
 static void module_destroy(struct ofi_module *ofi)
 {
     rdma_am_destroy(ofi->am);
+    ofi_fabric_stop(&ofi->fabric); /* from here on no buffer is the provider's */
+    abandoned_release(ofi);
     ofi_regions_destroy(ofi->native);
-    ofi_fabric_close(&ofi->fabric); /* from here on no buffer is the provider's */
+    ofi_fabric_close(&ofi->fabric);
     ofi_receive_close(ofi);
     desc_set_fini(&ofi->descs);
     pool_fini(&ofi->txs);
@@ -359,10 +395,8 @@ static void limits_set(struct ofi_module *ofi)
     super->btl_bandwidth = set ? set : speed ? (uint32_t) speed : 1000;
     ofi->inject = least(info->tx_attr->inject_size, OFI_HEADER_BYTES + super->btl_max_send_size);
     ofi->window = (size_t) param_int(&tx_window);
-    /* Its own window is larger than the buffer of a UDP socket, and what overflows costs it dearly.
-     */
-    if (ofi->window == 0 && strstr(info->fabric_attr->prov_name, "ofi_rxd")) {
-        ofi->window = RXD_WINDOW;
+    if (ofi->window == 0) {
+        ofi->window = ofi->traits->window;
     }
     if (ofi->window > 0) {
         ofi->inject = 0; /* only completions tell what has arrived */
@@ -452,30 +486,39 @@ static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size
     return status;
 }
 
-/* The software providers check what remote memory access touches less well than btl/rdma_am.h does,
- * or not at all; and what they do runs in the target's progress as well. */
-static bool is_native(struct param *choice)
+/* What software providers do to remote memory they check less well than btl/rdma_am.h does, or not
+ * at all; so auto leaves it to them only where there is hardware. */
+static bool is_native(struct param *choice, const struct ofi_traits *traits, const char *why_not)
 {
-    static const char *const software[] = {"tcp", "udp", "shm", "net", "sockets", NULL};
-    const char *name = param_string(&provider);
-    size_t length = strcspn(name, ";");
-
-    for (size_t i = 0; software[i] && param_int(choice) == RMA_AUTO; i++) {
-        if (strlen(software[i]) == length && memcmp(software[i], name, length) == 0) {
-            return false;
+    switch (param_int(choice)) {
+    case RMA_ALWAYS:
+        return true;
+    case RMA_NATIVE:
+        if (why_not) {
+            log_warn(LOG_BTL, "ofi: %s=native is not for provider %s: %s", choice->name,
+                     traits->provider, why_not);
         }
+        return !why_not;
+    case RMA_AUTO:
+        return !traits->is_software && !why_not;
+    default:
+        return false;
     }
-    return param_int(choice) != RMA_EMULATED;
 }
 
 static int endpoint_open(struct ofi_module *ofi, char *reason, size_t reason_size)
 {
+    static const int mr_modes[] = {
+        [MR_LOCAL] = FI_MR_LOCAL,
+        [MR_BASIC] = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+    };
     const struct ofi_wanted wanted = {
         .provider = param_string(&provider),
         .domain = param_string(&domain),
         .address = param_string(&address),
-        .rma = is_native(&rma),
-        .atomics = is_native(&rma) && is_native(&atomics),
+        .rma = ofi->wants_rma,
+        .atomics = ofi->wants_atomics,
+        .mr_mode = mr_modes[param_int(&mr_mode)],
         .receives = (size_t) param_int(&rx_buffers),
     };
 
@@ -501,7 +544,7 @@ static void native_open(struct ofi_module *ofi)
         return;
     }
     super->btl_registration_handle_size = sizeof(struct ofi_handle);
-    ofi->native_atomics = is_native(&atomics) && ofi_native_has_atomics(&ofi->fabric);
+    ofi->native_atomics = ofi->wants_atomics && ofi_native_has_atomics(&ofi->fabric);
     if (ofi->native_atomics) {
         super->btl_atomic_flags &= ~(uint32_t) MCA_BTL_ATOMIC_SUPPORTS_GLOB;
     }
@@ -509,12 +552,15 @@ static void native_open(struct ofi_module *ofi)
 
 static int module_open(struct ofi_module *ofi, char *reason, size_t reason_size)
 {
+    const struct ofi_traits *traits = ofi->traits;
+    ofi->wants_rma = is_native(&rma, traits, traits->no_rma);
+    ofi->wants_atomics = ofi->wants_rma && is_native(&atomics, traits, traits->no_atomics);
     int status = endpoint_open(ofi, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
     }
     limits_set(ofi);
-    if (is_native(&rma)) {
+    if (ofi->wants_rma) {
         native_open(ofi);
     }
     status = tables_open(ofi, reason, reason_size);
@@ -528,14 +574,11 @@ int ofi_reopen(struct ofi_module *ofi)
 {
     char reason[300] = "";
 
+    abandoned_release(ofi);
     if (ofi->native) {
-        ofi_native_shut(ofi);
+        ofi_regions_shut(ofi);
     }
     ofi_fabric_shut(&ofi->fabric);
-    while (!list_empty(&ofi->abandoned)) { /* the provider has forgotten them */
-        ofi_send_completed(ofi, container_of(ofi->abandoned.next, struct ofi_tx, link),
-                           OPAL_ERR_UNREACH);
-    }
     ofi->life++;
     int status = endpoint_open(ofi, reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
@@ -544,7 +587,7 @@ int ofi_reopen(struct ofi_module *ofi)
     if (status == ORTE_SUCCESS) {
         ofi_receive_again(ofi);
         if (ofi->native) {
-            ofi_native_again(ofi);
+            ofi_regions_again(ofi);
         }
         status = card_publish(ofi, reason, sizeof(reason));
     }
@@ -572,11 +615,14 @@ static struct ofi_module *module_create(void)
     ofi->me = ofi->host.ops->me(ofi->host.arg)->proc_name;
     ofi->params.hello_us = (uint64_t) param_int(&hello_timeout) * 1000;
     ofi->params.flush_us = (uint64_t) param_int(&flush_timeout) * 1000;
+    ofi->params.rma_us = (uint64_t) param_int(&rma_timeout) * 1000;
+    ofi->traits = ofi_traits_of(param_string(&provider));
     list_init(&ofi->unposted);
     list_init(&ofi->greeting);
     list_init(&ofi->failed);
     list_init(&ofi->done);
     list_init(&ofi->abandoned);
+    list_init(&ofi->by_age);
     for (size_t i = 0; i < OFI_NAME_BUCKETS; i++) {
         list_init(&ofi->by_name[i]);
     }

@@ -6,7 +6,8 @@
  *   ofi_endpoint.c   peers: their life, hello and bye
  *   ofi_send.c       messages
  *   ofi_receive.c    buffers, the order of what arrived
- *   ofi_rdma.c       regions, put, get, atomics; ofi_native.c: the provider's own
+ *   ofi_rdma.c       put, get, atomics; ofi_native.c: the provider's own
+ *   ofi_region.c     regions, and ofi_mr.c their registrations with the provider
  *   ofi_ext.c        its part of keel_btl_ext; ofi_ftevent.c: restarts
  *   ofi_wire.c, ofi_card.c   bytes: pure functions
  *
@@ -34,6 +35,7 @@ _Static_assert((size_t) OFI_CONTROL_BYTES >= (size_t) OFI_HELLO_MAX, "a hello fi
 
 typedef struct mca_btl_base_endpoint_t ofi_endpoint;
 struct ofi_peer;
+struct ofi_traits;
 
 /* What a completion of libfabric's leads back to. The provider has context until then. */
 enum ofi_op_kind { OFI_OP_RECEIVE, OFI_OP_SEND, OFI_OP_CONTROL, OFI_OP_RDMA };
@@ -61,17 +63,16 @@ struct ofi_tx {
     size_t cost; /* of the peer's window */
     uint8_t *control;
     /* OFI_OP_RDMA */
-    void *local;
-    mca_btl_base_registration_handle_t *local_handle;
-    mca_btl_base_rdma_completion_fn_t cbfunc;
-    void *cbcontext, *cbdata;
-    struct fid_mr *temporary; /* the local memory's, where the provider wants one */
-    bool atomic;
-    uint64_t operand, compare, result;
+    struct rdma_call call;
+    bool put, atomic;
+    mca_btl_base_descriptor_t *copy; /* of the local memory, or an atomic's words; NULL: itself */
+    struct ofi_mr *mr;               /* the local memory's, where the provider wants one */
+    struct list by_age;              /* in the module's list */
+    uint64_t deadline_us;
 };
 
 struct ofi_params {
-    uint64_t hello_us, flush_us;
+    uint64_t hello_us, flush_us, rma_us;
 };
 
 struct ofi_module {
@@ -83,8 +84,12 @@ struct ofi_module {
     struct ofi_card card; /* mine */
     unsigned life;        /* restarts so far */
     struct region_table *regions;
+    const struct ofi_traits *traits;
+    bool wants_rma, wants_atomics;
     struct ofi_regions *native; /* NULL: put and get go over sends */
     bool native_atomics;
+    struct list by_age; /* operations of the provider's own */
+    uint64_t last_key;  /* of memory that is no region; below any region's key */
     struct rdma_am *am;
     struct desc_set descs;
     struct pool txs;                 /* struct ofi_tx */
@@ -130,6 +135,8 @@ int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc);
 struct ofi_module *ofi_module(void);
 int ofi_ft_event(int state);
 extern const struct btl_ext_ops ofi_ext;
+/* Closes the endpoint of the provider's for good: every peer fails, for this reason. */
+void ofi_shut(struct ofi_module *ofi, const char *why);
 /* Another endpoint of the provider's and another card, after ofi_endpoints_restart. */
 int ofi_reopen(struct ofi_module *ofi) KEEL_MUST_CHECK;
 /* Every peer's state, for the log. */

@@ -3,7 +3,7 @@
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/name.h>
-#include <btl/ofi/ofi_rdma.h>
+#include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
 #include <stdio.h>
@@ -159,13 +159,29 @@ static bool in_flight(const struct ofi_peer *peer)
     return !list_empty(&peer->flight) || rdma_am_peer_active(&peer->am);
 }
 
-/* Everything in flight calls back. */
+/* Something in flight that need not be waited for; NULL: there is nothing. */
+static struct ofi_tx *flight_next(const struct ofi_module *ofi, struct ofi_peer *peer)
+{
+    struct ofi_tx *tx;
+
+    list_for_each (tx, &peer->flight, struct ofi_tx, link) {
+        if (!ofi_native_is_exposed(ofi, tx)) {
+            return tx;
+        }
+    }
+    return NULL;
+}
+
+/* Everything in flight calls back, but for what the provider may still write to the memory of. That
+ * calls back when the provider is done with it, or its own time is over. */
 static void flight_fail(struct ofi_module *ofi, struct ofi_peer *peer, int status)
 {
+    struct ofi_tx *tx;
+
     rdma_am_cancel(ofi->am, &peer->am, status);
-    while (!list_empty(&peer->flight)) {
+    while ((tx = flight_next(ofi, peer))) {
         peer->abandoned = true;
-        ofi_send_abandon(ofi, container_of(peer->flight.next, struct ofi_tx, link), status);
+        ofi_send_abandon(ofi, tx, status);
     }
 }
 
@@ -206,6 +222,17 @@ void ofi_peer_ended(struct ofi_module *ofi, ofi_endpoint *endpoint)
 {
     if (endpoint->peer) {
         fail_later(ofi, endpoint->peer, "its process ended");
+    }
+}
+
+void ofi_shut(struct ofi_module *ofi, const char *why)
+{
+    log_warn(LOG_BTL, "ofi: provider %s: closed: %s", ofi->card.provider, why);
+    ofi_fabric_stop(&ofi->fabric);
+    for (uint32_t i = 0; i < ofi->peer_slots; i++) {
+        if (ofi->peers[i]) {
+            fail_later(ofi, ofi->peers[i], why);
+        }
     }
 }
 
@@ -388,6 +415,9 @@ ofi_endpoint *ofi_endpoint_add(struct ofi_module *ofi, opal_proc_t *proc)
 
     if (endpoint && endpoint->proc) {
         return endpoint->peer && endpoint->peer->state == OFI_BROKEN ? NULL : endpoint;
+    }
+    if (!ofi->fabric.ep) {
+        return NULL;
     }
     if (!endpoint) {
         endpoint = may_reach(ofi, proc) ? endpoint_create(ofi, &proc->proc_name) : NULL;
@@ -689,6 +719,10 @@ static void endpoint_end(struct ofi_module *ofi, ofi_endpoint *endpoint)
             log_info(LOG_BTL, "ofi: %s did not answer my bye", ORTE_NAME_PRINT(&endpoint->name));
         }
         flight_fail(ofi, endpoint->peer, OPAL_ERR_UNREACH);
+        if (!list_empty(&endpoint->peer->flight)) {
+            ofi_shut(ofi, "its provider does not end a get");
+            flight_fail(ofi, endpoint->peer, OPAL_ERR_UNREACH);
+        }
         btl_pending_end(&ofi->super, endpoint);
         peer_free(ofi, endpoint->peer);
     }

@@ -35,10 +35,11 @@ struct ofi_peer {
     uint16_t sequence, expected;
     struct list held; /* buffers that came before their turn, in order */
 
-    struct list flight;  /* struct ofi_tx */
-    size_t cost;         /* of all in flight */
-    size_t operations;   /* puts, gets and atomics of the provider's own among them */
-    struct list waiting; /* in the module's greeting, with wake_us; or in its failed */
+    struct list flight;     /* struct ofi_tx */
+    size_t cost;            /* of all in flight */
+    size_t operations;      /* puts, gets and atomics of the provider's own among them */
+    uint64_t full_since_us; /* the provider has taken none of them since; 0: it took the last */
+    struct list waiting;    /* in the module's greeting, with wake_us; or in its failed */
     uint64_t wake_us, pause_us, give_up_us;
     struct ofi_card_request *request;
     uint64_t floor;  /* the epoch of their last session: older ones are replayed */

@@ -4,6 +4,7 @@
 #include <base/paths.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_leftovers.h>
+#include <btl/ofi/ofi_mr.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,7 @@ static int choose(struct ofi_fabric *fabric, const struct ofi_wanted *wanted, ch
                  rc != 0 ? ofi_strerror(fabric, rc) : "not among what it offers");
         return ORTE_ERR_NOT_AVAILABLE;
     }
+    fabric->info->domain_attr->mr_mode |= wanted->mr_mode;
     return ORTE_SUCCESS;
 }
 
@@ -288,16 +290,20 @@ static void close_fid(struct ofi_fabric *fabric, struct fid *fid, const char *wh
     }
 }
 
+void ofi_fabric_stop(struct ofi_fabric *fabric)
+{
+    if (fabric->ep) {
+        close_fid(fabric, &fabric->ep->fid, "endpoint");
+        fabric->ep = NULL;
+    }
+}
+
 void ofi_fabric_shut(struct ofi_fabric *fabric)
 {
     const struct ofi_fabric kept = *fabric;
 
-    if (fabric->ep) {
-        close_fid(fabric, &fabric->ep->fid, "endpoint");
-    }
-    if (fabric->memory_mr) {
-        close_fid(fabric, &fabric->memory_mr->fid, "memory's registration");
-    }
+    ofi_fabric_stop(fabric);
+    ofi_mr_release(fabric->memory_mr);
     if (fabric->cq) {
         close_fid(fabric, &fabric->cq->fid, "completion queue");
     }
@@ -338,13 +344,15 @@ static int memory_register(struct ofi_fabric *fabric, char *reason, size_t reaso
     if (!ofi_fabric_wants_local(fabric)) {
         return ORTE_SUCCESS;
     }
-    int rc = fi_mr_reg(fabric->domain, fabric->memory, fabric->memory_bytes, FI_SEND | FI_RECV, 0,
-                       0, 0, &fabric->memory_mr, NULL);
-    if (rc != 0) {
-        snprintf(reason, reason_size, "registering its buffers: %s", ofi_strerror(fabric, rc));
+    uint64_t access = FI_SEND | FI_RECV | (fabric->info->caps & FI_RMA ? FI_READ | FI_WRITE : 0);
+    fabric->memory_mr = ofi_mr_open(fabric, fabric->memory, fabric->memory_bytes, access, 0);
+    if (!fabric->memory_mr) {
+        snprintf(reason, reason_size,
+                 "registering %zu bytes of buffers with provider \"%s\" failed",
+                 fabric->memory_bytes, fabric->info->fabric_attr->prov_name);
         return ORTE_ERR_NOT_AVAILABLE;
     }
-    fabric->memory_desc = fi_mr_desc(fabric->memory_mr);
+    fabric->memory_desc = fi_mr_desc(fabric->memory_mr->mr);
     return ORTE_SUCCESS;
 }
 

@@ -15,8 +15,11 @@ struct ofi_wanted {
     const char *domain;   /* its exact name; "": the first */
     const char *address;  /* the node to bind to; "": the provider's choice */
     bool rma, atomics;    /* native ones */
+    int mr_mode;          /* FI_MR_*: asked for though the provider may do without */
     size_t receives;      /* buffers that will be posted */
 };
+
+struct ofi_mr;
 
 struct ofi_fabric {
     const struct libfabric *lib; /* NULL: not open */
@@ -26,7 +29,7 @@ struct ofi_fabric {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
-    struct fid_mr *memory_mr; /* of the module's own memory, where the provider wants it */
+    struct ofi_mr *memory_mr; /* of the module's own memory, where the provider wants it */
     void *memory_desc;
     uint8_t *memory; /* the module's buffers */
     size_t memory_bytes, memory_used;
@@ -37,6 +40,8 @@ struct ofi_fabric {
  * was shut. */
 int ofi_fabric_open(struct ofi_fabric *fabric, const struct ofi_wanted *wanted, char *reason,
                     size_t reason_size) KEEL_MUST_CHECK;
+/* Closes the endpoint: the provider lets go of all memory that it was given. */
+void ofi_fabric_stop(struct ofi_fabric *fabric);
 /* Closes all but the module's own memory. */
 void ofi_fabric_shut(struct ofi_fabric *fabric);
 void ofi_fabric_close(struct ofi_fabric *fabric);

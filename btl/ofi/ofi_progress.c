@@ -2,7 +2,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
-#include <btl/ofi/ofi_rdma.h>
+#include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
 
@@ -18,7 +18,7 @@ static void completed(struct ofi_module *ofi, const struct fi_cq_msg_entry *entr
     }
     struct ofi_tx *tx = container_of(op, struct ofi_tx, op);
     if (op->kind == OFI_OP_RDMA) {
-        ofi_rdma_completed(ofi, tx, OPAL_SUCCESS);
+        ofi_native_completed(ofi, tx, OPAL_SUCCESS);
     } else {
         ofi_send_completed(ofi, tx, OPAL_SUCCESS);
     }
@@ -33,7 +33,7 @@ static void transmission_failed(struct ofi_module *ofi, struct ofi_tx *tx, int e
     int status = ofi_status(error);
 
     if (kind == OFI_OP_RDMA) {
-        ofi_rdma_completed(ofi, tx, status);
+        ofi_native_completed(ofi, tx, status);
     } else {
         ofi_send_completed(ofi, tx, OPAL_ERR_UNREACH);
     }
@@ -108,13 +108,13 @@ static int read_completions(struct ofi_module *ofi)
 
 int ofi_poll(struct ofi_module *ofi)
 {
-    if (!ofi->fabric.ep) {
-        return 0; /* a restart failed */
-    }
-    int events = read_completions(ofi);
+    int events = ofi->fabric.cq ? read_completions(ofi) : 0; /* none: a restart failed */
 
-    if (!list_empty(&ofi->unposted) && !ofi->closing) {
+    if (!list_empty(&ofi->unposted) && !ofi->closing && ofi->fabric.ep) {
         ofi_receive_repost(ofi);
+    }
+    if (!list_empty(&ofi->by_age)) {
+        events += ofi_native_expire(ofi);
     }
     events += ofi_greet(ofi);
     if (!list_empty(&ofi->done)) {

@@ -10,7 +10,7 @@ mca_btl_base_registration_handle_t *ofi_register_mem(mca_btl_base_module_t *btl,
 {
     struct ofi_module *ofi = ofi_of(btl);
 
-    return ofi->native ? ofi_native_register(ofi, endpoint, base, size, flags)
+    return ofi->native ? ofi_region_register(ofi, endpoint, base, size, flags)
                        : region_add(ofi->regions, endpoint, base, size, flags);
 }
 
@@ -18,7 +18,7 @@ int ofi_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_han
 {
     struct ofi_module *ofi = ofi_of(btl);
 
-    return ofi->native ? ofi_native_deregister(ofi, handle) : region_remove(ofi->regions, handle);
+    return ofi->native ? ofi_region_deregister(ofi, handle) : region_remove(ofi->regions, handle);
 }
 
 /* The peer of an endpoint that takes operations: over sends they may be queued before it is UP. */
@@ -32,43 +32,46 @@ static struct ofi_peer *rdma_peer(struct ofi_module *ofi, ofi_endpoint *endpoint
     return peer;
 }
 
-static void handle_read(const struct ofi_module *ofi, struct ofi_handle *handle,
-                        const mca_btl_base_registration_handle_t *remote_handle)
+static void handle_read(const struct ofi_module *ofi, struct ofi_rdma *rdma)
 {
-    memset(handle, 0, sizeof(*handle));
-    memcpy(handle, remote_handle, ofi->super.btl_registration_handle_size); /* at any alignment */
+    memset(&rdma->handle, 0, sizeof(rdma->handle)); /* the caller's is at any alignment */
+    memcpy(&rdma->handle, rdma->call->remote_handle, ofi->super.btl_registration_handle_size);
 }
 
-/* True: the provider took it, or refused it, which status says. */
+/* True: the provider took it, or refused it, which status says. As long as the peer is not UP, put
+ * and get go over sends, which queue; atomics wait, for two kinds of them must not mix. */
 static bool try_native(struct ofi_module *ofi, struct ofi_peer *peer, const struct ofi_rdma *rdma,
                        int *status)
 {
-    if (!ofi_native_can(ofi, rdma)) {
+    if (!ofi_native_can(ofi, rdma) || (peer->state != OFI_UP && !rdma->atomic)) {
         return false;
     }
     *status = peer->state == OFI_UP ? ofi_native_start(ofi, peer, rdma) : OPAL_ERR_OUT_OF_RESOURCE;
     return true;
 }
 
-/* Finds the peer and looks at the handle; NULL: *status is the operation's. */
-static struct ofi_peer *prepare(struct ofi_module *ofi, ofi_endpoint *endpoint,
-                                mca_btl_base_registration_handle_t *remote_handle,
-                                struct ofi_rdma *rdma, int *status)
+static int transfer(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                    const struct rdma_call *call, bool put)
 {
-    struct ofi_peer *peer = NULL;
+    struct ofi_module *ofi = ofi_of(btl);
+    struct ofi_rdma rdma = {.call = call, .put = put};
+    int status;
 
-    *status = OPAL_ERR_BAD_PARAM;
-    if (remote_handle && (rdma->local || rdma->size == 0)) {
-        peer = rdma_peer(ofi, endpoint, status);
+    if (!call->remote_handle || (!call->local_address && call->size > 0)) {
+        return OPAL_ERR_BAD_PARAM;
     }
-    if (peer) {
-        handle_read(ofi, &rdma->handle, remote_handle);
-        if (!region_handle_covers(&rdma->handle.region, rdma->remote, rdma->size)) {
-            *status = OPAL_ERR_VALUE_OUT_OF_BOUNDS;
-            return NULL;
-        }
+    struct ofi_peer *peer = rdma_peer(ofi, endpoint, &status);
+    if (!peer) {
+        return status;
     }
-    return peer;
+    handle_read(ofi, &rdma);
+    if (!region_handle_covers(&rdma.handle.region, call->remote_address, call->size)) {
+        return OPAL_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (try_native(ofi, peer, &rdma, &status)) {
+        return status;
+    }
+    return put ? rdma_am_put(ofi->am, &peer->am, call) : rdma_am_get(ofi->am, &peer->am, call);
 }
 
 int ofi_put(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_address,
@@ -76,24 +79,10 @@ int ofi_put(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_addr
             mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
             mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct ofi_rdma rdma = {.local = local_address,
-                            .local_handle = local_handle,
-                            .remote = remote_address,
-                            .size = size,
-                            .put = true,
-                            .cbfunc = cbfunc,
-                            .cbcontext = cbcontext,
-                            .cbdata = cbdata};
-    struct ofi_module *ofi = ofi_of(btl);
-    int status;
-    struct ofi_peer *peer = prepare(ofi, endpoint, remote_handle, &rdma, &status);
-
-    if (!peer || try_native(ofi, peer, &rdma, &status)) {
-        return status;
-    }
     struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
                              flags,         order,          cbfunc,       cbcontext,     cbdata};
-    return rdma_am_put(ofi->am, &peer->am, &call);
+
+    return transfer(btl, endpoint, &call, true);
 }
 
 int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_address,
@@ -101,36 +90,16 @@ int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_addr
             mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
             mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct ofi_rdma rdma = {.local = local_address,
-                            .local_handle = local_handle,
-                            .remote = remote_address,
-                            .size = size,
-                            .cbfunc = cbfunc,
-                            .cbcontext = cbcontext,
-                            .cbdata = cbdata};
-    struct ofi_module *ofi = ofi_of(btl);
-    int status;
-    struct ofi_peer *peer = prepare(ofi, endpoint, remote_handle, &rdma, &status);
-
-    if (!peer || try_native(ofi, peer, &rdma, &status)) {
-        return status;
-    }
     struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
                              flags,         order,          cbfunc,       cbcontext,     cbdata};
-    return rdma_am_get(ofi->am, &peer->am, &call);
+
+    return transfer(btl, endpoint, &call, false);
 }
 
 int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct atomic_call *call)
 {
     struct ofi_module *ofi = ofi_of(btl);
-    struct ofi_rdma rdma = {.local = call->rdma.local_address,
-                            .local_handle = call->rdma.local_handle,
-                            .remote = call->rdma.remote_address,
-                            .size = ATOMIC_BYTES,
-                            .atomic = &call->atomic,
-                            .cbfunc = call->rdma.cbfunc,
-                            .cbcontext = call->rdma.cbcontext,
-                            .cbdata = call->rdma.cbdata};
+    struct ofi_rdma rdma = {.call = &call->rdma, .atomic = &call->atomic};
     int status;
 
     if (!call->rdma.remote_handle || !atomic_is_valid(&call->atomic, call->rdma.remote_address)) {
@@ -140,7 +109,7 @@ int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct 
     if (!peer) {
         return status;
     }
-    handle_read(ofi, &rdma.handle, call->rdma.remote_handle);
+    handle_read(ofi, &rdma);
     return try_native(ofi, peer, &rdma, &status) ? status
                                                  : rdma_am_atomic(ofi->am, &peer->am, call);
 }

@@ -20,9 +20,4 @@ int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_addr
 
 int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct atomic_call *call);
 
-/* The provider is done with an operation of its own. */
-void ofi_rdma_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status);
-/* Calls back for one that will not be waited for any longer. */
-void ofi_rdma_abandon(struct ofi_module *ofi, struct ofi_tx *tx, struct ofi_peer *peer, int status);
-
 #endif

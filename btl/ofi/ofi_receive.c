@@ -54,10 +54,8 @@ void ofi_receive_close(struct ofi_module *ofi)
 
 void ofi_receive_post(struct ofi_module *ofi, struct ofi_rx *rx)
 {
-    ssize_t rc = fi_recv(ofi->fabric.ep, rx->bytes, ofi->rx_bytes, ofi->fabric.memory_desc,
-                         FI_ADDR_UNSPEC, &rx->op.context);
-
-    if (rc != 0) {
+    if (!ofi->fabric.ep || fi_recv(ofi->fabric.ep, rx->bytes, ofi->rx_bytes,
+                                   ofi->fabric.memory_desc, FI_ADDR_UNSPEC, &rx->op.context) != 0) {
         list_append(&ofi->unposted, &rx->link);
     }
 }

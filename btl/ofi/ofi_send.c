@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <base/fault.h>
-#include <btl/ofi/ofi_rdma.h>
+#include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_send.h>
 #include <errno.h>
 #include <string.h>
@@ -287,8 +287,8 @@ int ofi_send_bytes(struct ofi_module *ofi, struct ofi_peer *peer, const uint8_t 
     if (!tx) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    ssize_t rc = -FI_EAGAIN;
-    if (ofi->control_count > 0) {
+    ssize_t rc = ofi->fabric.ep ? -FI_EAGAIN : -FI_ESHUTDOWN;
+    if (ofi->fabric.ep && ofi->control_count > 0) {
         tx->control = ofi->controls[--ofi->control_count];
         memcpy(tx->control, bytes, size);
         rc = fi_send(ofi->fabric.ep, tx->control, size, ofi->fabric.memory_desc, peer->address,
@@ -351,7 +351,7 @@ void ofi_send_abandon(struct ofi_module *ofi, struct ofi_tx *tx, int status)
     tx->peer = NULL;
     list_append(&ofi->abandoned, &tx->link);
     if (tx->op.kind == OFI_OP_RDMA) {
-        ofi_rdma_abandon(ofi, tx, peer, status);
+        ofi_native_abandon(ofi, tx, peer, status);
     } else if (descriptor) {
         btl_complete(&ofi->super, peer->endpoint, descriptor, status);
     }

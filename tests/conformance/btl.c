@@ -1,4 +1,5 @@
-/* btl MODULE [PROCESSES [CASE]]: runs the conformance cases over one module; TAP output. */
+/* btl MODULE [PROCESSES [CASE ... | -CASE ...]]: runs the conformance cases over one module, those
+ * that are named or all but those; TAP output. */
 #include <config.h>
 
 #include <base/fault.h>
@@ -339,14 +340,27 @@ static void run_one(const char *module, int size, const struct test_case *test_c
     failures += !ok;
 }
 
+/* names: NULL-terminated; all CASE, or all -CASE. */
+static bool is_named(char *const *names, const char *name)
+{
+    bool others = *names && **names == '-';
+
+    for (char *const *at = names; *at; at++) {
+        if (strcmp(*at + others, name) == 0) {
+            return !others;
+        }
+    }
+    return others || !*names;
+}
+
 static bool is_wanted(const char *module, int size, const struct test_case *test_case,
-                      const char *only)
+                      char *const *names)
 {
     bool loops = strcmp(module, "self") == 0;
     if (test_case->undisturbed && getenv("KEEL_MCA_fault")) {
         return false;
     }
-    if ((only && strcmp(only, test_case->name) != 0) || (loops && test_case->others)) {
+    if (!is_named(names, test_case->name) || (loops && test_case->others)) {
         return false;
     }
     return test_case->alone || size >= (loops ? 1 : 2) + test_case->min_size - 1;
@@ -368,11 +382,11 @@ static bool is_case(const char *name)
     return false;
 }
 
-static void run_all(const char *module, int size, const char *only)
+static void run_all(const char *module, int size, char *const *names)
 {
     for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
         for (const struct test_case *at = groups[g]; at->name; at++) {
-            if (is_wanted(module, size, at, only)) {
+            if (is_wanted(module, size, at, names)) {
                 run_one(module, size, at);
             }
         }
@@ -418,14 +432,17 @@ int main(int argc, char **argv)
 {
     static const int sizes[] = {1, 2, 4};
     if (argc < 2) {
-        fprintf(stderr, "usage: btl MODULE [PROCESSES [CASE]]\n");
+        fprintf(stderr, "usage: btl MODULE [PROCESSES [CASE ... | -CASE ...]]\n");
         return 2;
     }
-    const char *module = argv[1], *only = argc > 3 ? argv[3] : NULL;
+    const char *module = argv[1];
+    char *const *names = argc > 3 ? argv + 3 : argv + argc;
     int only_size = argc > 2 ? atoi(argv[2]) : 0;
-    if (only && !is_case(only)) {
-        fprintf(stderr, "btl: there is no case %s\n", only);
-        return 2;
+    for (char *const *name = names; *name; name++) {
+        if (!is_case(*name + (**name == '-'))) {
+            fprintf(stderr, "btl: there is no case %s\n", *name);
+            return 2;
+        }
     }
     if (!is_known(module)) {
         printf("1..0 # SKIP there is no component %s\n", module);
@@ -434,7 +451,7 @@ int main(int argc, char **argv)
     warm_up(module);
     for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
         if (only_size == 0 || only_size == sizes[s]) {
-            run_all(module, sizes[s], only);
+            run_all(module, sizes[s], names);
         }
     }
     if (number == 0) {

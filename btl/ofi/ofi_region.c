@@ -1,0 +1,225 @@
+#include <config.h>
+
+#include <btl/ofi/ofi_region.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PER_CHUNK = 128 };
+
+/* Beside the region of the same index. Never moves: owners keep pointers to the handle. */
+struct registration {
+    struct ofi_handle handle;
+    mca_btl_base_registration_handle_t *region; /* the table's; NULL: free */
+    struct ofi_mr *mr;                          /* NULL: over sends only */
+    uint32_t flags;
+};
+
+struct ofi_regions {
+    uint32_t limit;
+    struct registration **chunks;
+};
+
+/* ---- the table ---- */
+
+struct ofi_regions *ofi_regions_create(uint32_t limit)
+{
+    struct ofi_regions *regions = calloc(1, sizeof(*regions));
+
+    if (!regions) {
+        return NULL;
+    }
+    regions->limit = limit;
+    regions->chunks = calloc(limit / PER_CHUNK + 1, sizeof(struct registration *));
+    if (!regions->chunks) {
+        free(regions);
+        return NULL;
+    }
+    return regions;
+}
+
+static struct registration *registration_at(const struct ofi_regions *regions, uint32_t index)
+{
+    struct registration *chunk = index < regions->limit ? regions->chunks[index / PER_CHUNK] : NULL;
+
+    return chunk ? &chunk[index % PER_CHUNK] : NULL;
+}
+
+static struct registration *registration_make(struct ofi_regions *regions, uint32_t index)
+{
+    struct registration **chunk = &regions->chunks[index / PER_CHUNK];
+
+    if (!*chunk) {
+        *chunk = calloc(PER_CHUNK, sizeof(**chunk));
+    }
+    return registration_at(regions, index);
+}
+
+static void registration_shut(struct registration *registration)
+{
+    ofi_mr_release(registration->mr);
+    registration->mr = NULL;
+}
+
+void ofi_regions_destroy(struct ofi_regions *regions)
+{
+    if (!regions) {
+        return;
+    }
+    for (uint32_t chunk = 0; chunk < regions->limit / PER_CHUNK + 1; chunk++) {
+        for (uint32_t i = 0; regions->chunks[chunk] && i < PER_CHUNK; i++) {
+            registration_shut(&regions->chunks[chunk][i]);
+        }
+        free(regions->chunks[chunk]);
+    }
+    free(regions->chunks);
+    free(regions);
+}
+
+/* ---- registering ---- */
+
+static bool keys_are_mine(const struct ofi_fabric *fabric)
+{
+    return !(fabric->info->domain_attr->mr_mode & FI_MR_PROV_KEY);
+}
+
+static uint64_t key_of(const struct region_handle *region)
+{
+    return (uint64_t) region->generation << 32 | region->index;
+}
+
+/* The provider's registration. Without one the region is served over sends. */
+static void registration_open(struct ofi_module *ofi, struct registration *registration)
+{
+    struct ofi_handle *handle = &registration->handle;
+    uint32_t flags = registration->flags;
+    bool reads = flags & MCA_BTL_REG_FLAG_REMOTE_READ,
+         writes = flags & MCA_BTL_REG_FLAG_REMOTE_WRITE;
+    uint64_t access =
+        FI_READ | FI_WRITE | (reads ? FI_REMOTE_READ : 0) | (writes ? FI_REMOTE_WRITE : 0);
+
+    handle->uses = 0;
+    handle->key = 0;
+    registration->mr = ofi_mr_open(&ofi->fabric, (void *) (uintptr_t) handle->region.base,
+                                   handle->region.size, access, key_of(&handle->region));
+    if (registration->mr) {
+        handle->key = fi_mr_key(registration->mr->mr);
+        handle->uses =
+            (reads ? OFI_USE_READ : 0) | (writes ? OFI_USE_WRITE : 0) |
+            (reads && writes && (flags & MCA_BTL_REG_FLAG_REMOTE_ATOMIC) ? OFI_USE_ATOMIC : 0);
+    }
+}
+
+mca_btl_base_registration_handle_t *ofi_region_register(struct ofi_module *ofi,
+                                                        ofi_endpoint *endpoint, void *base,
+                                                        size_t size, uint32_t flags)
+{
+    mca_btl_base_registration_handle_t *region =
+        region_add(ofi->regions, endpoint, base, size, flags);
+    struct region_handle flat;
+
+    if (!region) {
+        return NULL;
+    }
+    memcpy(&flat, region, sizeof(flat));
+    struct registration *registration = registration_make(ofi->native, flat.index);
+    if (!registration) {
+        (void) region_remove(ofi->regions, region);
+        return NULL;
+    }
+    *registration = (struct registration){
+        .handle.region = flat,
+        .region = region,
+        .flags = flags,
+    };
+    /* Providers do not know who asks. */
+    if ((!endpoint || endpoint == MCA_BTL_ENDPOINT_ANY) && ofi->fabric.ep) {
+        registration_open(ofi, registration);
+    }
+    return (mca_btl_base_registration_handle_t *) &registration->handle;
+}
+
+/* NULL: it is not one of mine. */
+static struct registration *registration_of(const struct ofi_module *ofi,
+                                            const mca_btl_base_registration_handle_t *handle)
+{
+    const struct ofi_handle *flat = (const struct ofi_handle *) handle;
+    struct registration *registration =
+        flat ? registration_at(ofi->native, flat->region.index) : NULL;
+
+    return registration && flat == &registration->handle && registration->region ? registration
+                                                                                 : NULL;
+}
+
+int ofi_region_deregister(struct ofi_module *ofi, mca_btl_base_registration_handle_t *handle)
+{
+    struct registration *registration = registration_of(ofi, handle);
+
+    if (!registration) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    registration_shut(registration);
+    int status = region_remove(ofi->regions, registration->region);
+    registration->region = NULL;
+    return status;
+}
+
+struct ofi_mr *ofi_region_mr(const struct ofi_module *ofi,
+                             const mca_btl_base_registration_handle_t *handle, const void *address,
+                             size_t size)
+{
+    const struct registration *registration = registration_of(ofi, handle);
+
+    return registration && region_handle_covers(&registration->handle.region,
+                                                (uint64_t) (uintptr_t) address, size)
+               ? registration->mr
+               : NULL;
+}
+
+int ofi_region_check(const struct ofi_module *ofi, const struct ofi_handle *handle,
+                     uint64_t address, size_t size)
+{
+    if (!(handle->region.generation & 1) || handle->zero != 0 ||
+        (keys_are_mine(&ofi->fabric) && handle->key != key_of(&handle->region))) {
+        return OPAL_ERR_PERM;
+    }
+    return region_handle_covers(&handle->region, address, size) ? OPAL_SUCCESS
+                                                                : OPAL_ERR_VALUE_OUT_OF_BOUNDS;
+}
+
+/* ---- restarts ---- */
+
+/* Calls visit for each registration in use. */
+static void each(struct ofi_module *ofi, void (*visit)(struct ofi_module *, struct registration *))
+{
+    for (uint32_t index = 0; index < ofi->native->limit; index += PER_CHUNK) {
+        struct registration *chunk = ofi->native->chunks[index / PER_CHUNK];
+        for (uint32_t i = 0; chunk && i < PER_CHUNK; i++) {
+            if (chunk[i].region) {
+                visit(ofi, &chunk[i]);
+            }
+        }
+    }
+}
+
+static void shut(struct ofi_module *ofi, struct registration *registration)
+{
+    (void) ofi;
+    registration_shut(registration);
+}
+
+void ofi_regions_shut(struct ofi_module *ofi)
+{
+    each(ofi, shut);
+}
+
+static void open_again(struct ofi_module *ofi, struct registration *registration)
+{
+    if (registration->handle.uses != 0) {
+        registration_open(ofi, registration);
+    }
+}
+
+void ofi_regions_again(struct ofi_module *ofi)
+{
+    each(ofi, open_again);
+}

@@ -1,0 +1,46 @@
+/* Regions as the provider knows them, beside their place in the region table.
+ *
+ * Where the provider takes keys from its user, a region's key is its {generation, index}: as hard
+ * to guess, and as dead after deregister_mem. Bounds and rights are then the provider's to check. A
+ * region that it cannot register, or that only one endpoint may use, is served over sends. */
+#ifndef BTL_OFI_REGION_H
+#define BTL_OFI_REGION_H
+
+#include <btl/ofi/ofi_endpoint.h>
+#include <btl/ofi/ofi_mr.h>
+
+/* What a peer is given. */
+struct ofi_handle {
+    struct region_handle region; /* first: what btl/rdma_am.h reads */
+    uint64_t key;
+    uint32_t uses; /* OFI_USE_*; 0: over sends only */
+    uint32_t zero;
+};
+
+enum { OFI_USE_READ = 1, OFI_USE_WRITE = 2, OFI_USE_ATOMIC = 4 };
+
+struct ofi_regions;
+
+struct ofi_regions *ofi_regions_create(uint32_t limit);
+/* The endpoint is closed, the domain still open. */
+void ofi_regions_destroy(struct ofi_regions *regions);
+
+mca_btl_base_registration_handle_t *ofi_region_register(struct ofi_module *ofi,
+                                                        ofi_endpoint *endpoint, void *base,
+                                                        size_t size, uint32_t flags);
+int ofi_region_deregister(struct ofi_module *ofi, mca_btl_base_registration_handle_t *handle);
+/* The registration of a handle of this process's that covers the bytes; NULL: there is none. */
+struct ofi_mr *ofi_region_mr(const struct ofi_module *ofi,
+                             const mca_btl_base_registration_handle_t *handle, const void *address,
+                             size_t size);
+/* Whether a peer's handle is what its owner gave, as far as that shows, and covers the bytes. */
+int ofi_region_check(const struct ofi_module *ofi, const struct ofi_handle *handle,
+                     uint64_t address, size_t size) KEEL_MUST_CHECK;
+
+/* Before a restart, the endpoint being closed: closes the registrations. */
+void ofi_regions_shut(struct ofi_module *ofi);
+/* After it: registers all regions with the new domain. Where keys are the provider's, the handles
+ * that peers have are stale then. */
+void ofi_regions_again(struct ofi_module *ofi);
+
+#endif

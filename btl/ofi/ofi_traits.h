@@ -1,0 +1,18 @@
+/* What is known about providers, of libfabric 1.17. */
+#ifndef BTL_OFI_TRAITS_H
+#define BTL_OFI_TRAITS_H
+
+#include <keel/types.h>
+
+struct ofi_traits {
+    const char *provider; /* its exact name, or the last of its layers */
+    bool is_software;     /* what it does to remote memory runs in the target's progress as well */
+    /* Why its own put and get, and atomics, are not to be used; NULL: they may. */
+    const char *no_rma, *no_atomics;
+    size_t window; /* bytes in flight to a peer that it can bear; 0: any */
+};
+
+/* Never NULL: of a provider that is not known nothing is known. */
+const struct ofi_traits *ofi_traits_of(const char *provider);
+
+#endif
