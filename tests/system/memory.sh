@@ -25,6 +25,27 @@ went_well 'a limit for file sizes'
 is 'a limit for file sizes: over tcp' 2 "$(grep -c ' over tcp: ' "$work/out")"
 is 'a limit for file sizes: both warn' '1 1' "$(warnings 0) $(warnings 1)"
 
+# A limit for the address space: too little for a segment of one's own, or for those of others, which
+# is seen at the first message.
+for limit in 20000 24000 30000 40000; do
+    if [ -n "$sanitize" ]; then
+        skip "$limit KiB of address space" "the sanitizers' own shadow does not fit"
+        continue
+    fi
+    run_limited 20 "$keelrun" -n 2 sh -c "ulimit -v $limit; exec $helpers/detour"
+    is "$limit KiB of address space: exit code" 0 "$code"
+    is "$limit KiB of address space: all arrived, over sm or tcp" 2 \
+        "$(grep -cE '^rails:( sm)?( tcp)?$' "$work/out")"
+    for rank in 0 1; do
+        ok "$limit KiB of address space: at most one warning of rank $rank" test \
+            "$(grep -c "1\],$rank\]\] btl: warning: sm: " "$work/err")" -le 1
+    done
+done
+if [ -z "$sanitize" ]; then
+    run_limited 20 "$keelrun" -n 2 sh -c "ulimit -v 24000; exec $handoff"
+    went_well 'a limit for the address space'
+fi
+
 mkdir "$work/small"
 # shellcheck disable=SC2016 # for the inner shell
 mounts='mount --make-rprivate / && mount -t tmpfs -o size=$0 tmpfs $1'
