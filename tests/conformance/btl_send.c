@@ -285,10 +285,11 @@ static unsigned long send_with_fate(struct test *test, struct fate *fate, size_t
 static void each_send_completes_once(struct test *test)
 {
     enum { EACH = 20 };
-    static const uint32_t flags[] = {
-        0, MCA_BTL_DES_SEND_ALWAYS_CALLBACK, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
-        MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK |
-            MCA_BTL_DES_FLAGS_PRIORITY};
+    static const uint32_t flags[] = {0, MCA_BTL_DES_SEND_ALWAYS_CALLBACK,
+                                     MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_FLAGS_SIGNAL,
+                                     MCA_BTL_DES_FLAGS_BTL_OWNERSHIP |
+                                         MCA_BTL_DES_SEND_ALWAYS_CALLBACK |
+                                         MCA_BTL_DES_FLAGS_PRIORITY};
     const size_t sizes[] = {0, 8, test->btl->btl_eager_limit, test->btl->btl_max_send_size};
     struct inbox inbox = {.count = 0};
     test->state = &inbox;
@@ -322,6 +323,99 @@ static void each_send_completes_once(struct test *test)
         }
         meet(test);
     }
+}
+
+struct ordered {
+    atomic_ulong count;     /* messages that arrived, each with its number in it */
+    atomic_ulong callbacks; /* of my own */
+    uint8_t asked;          /* the order of the descriptor in flight */
+    uint8_t told;           /* ... when it was done */
+};
+
+static void take_ordered(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                         mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) btl, (void) tag;
+    struct test *test = cbdata;
+    struct ordered *ordered = test->state;
+    size_t size;
+    unsigned char number = received(test, descriptor, &size)[0];
+    must(test, number == (unsigned char) ordered->count);
+    ordered->count++;
+}
+
+static void sent_in_order(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                          mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint;
+    struct test *test = descriptor->des_cbdata;
+    struct ordered *ordered = test->state;
+    must(test, status == OPAL_SUCCESS);
+    must(test, ordered->asked == MCA_BTL_NO_ORDER || descriptor->order == ordered->asked);
+    ordered->told = descriptor->order;
+    ordered->callbacks++;
+}
+
+/* A message by a descriptor of this order, which alloc and prepare_src keep and the callback has.
+ */
+static void send_ordered(struct test *test, unsigned number, uint8_t order)
+{
+    mca_btl_base_module_t *btl = test->btl;
+    struct ordered *ordered = test->state;
+    struct mca_btl_base_endpoint_t *endpoint = test->endpoints[test->right];
+    unsigned char byte = (unsigned char) number;
+    mca_btl_base_descriptor_t *descriptor;
+    for (;;) {
+        opal_convertor_t convertor;
+        size_t size = 1;
+        opal_convertor_prepare(&convertor, &byte, size);
+        descriptor = number % 2
+                         ? btl->btl_alloc(btl, endpoint, order, 1, 0)
+                         : btl->btl_prepare_src(btl, endpoint, &convertor, order, 0, &size, 0);
+        if (descriptor) {
+            break;
+        }
+        pump(test);
+    }
+    must(test, descriptor->order == order);
+    *(unsigned char *) descriptor->des_segments[0].seg_addr.pval = byte;
+    descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    descriptor->des_cbfunc = sent_in_order;
+    descriptor->des_cbdata = test;
+    ordered->asked = order;
+    unsigned long before = ordered->callbacks;
+    int status;
+    while (is_shortage(status = btl->btl_send(btl, endpoint, descriptor, 51))) {
+        pump(test);
+    }
+    must(test, status >= 0);
+    pump_until(test, &ordered->callbacks, before + 1);
+}
+
+/* Order tags: any value is taken, what the callback told is good for the next call, and messages
+ * of one endpoint come in the order of the calls whatever their tags. */
+static void order_tags_are_kept(struct test *test)
+{
+    static const uint8_t orders[] = {MCA_BTL_NO_ORDER, 0, 1, 7, 254};
+    enum { ROUNDS = 10, ORDERS = sizeof(orders) };
+    struct ordered ordered = {.count = 0};
+    unsigned number = 0;
+    test->state = &ordered;
+    on_tag(test, 51, take_ordered);
+    meet(test);
+    for (int i = 0; i < ROUNDS * ORDERS; i++) {
+        send_ordered(test, number++, orders[i % ORDERS]);
+        unsigned char byte = (unsigned char) number++;
+        int status;
+        while (
+            is_shortage(status = test->btl->btl_sendi(test->btl, test->endpoints[test->right], NULL,
+                                                      &byte, 1, 0, ordered.told, 0, 51, NULL))) {
+            pump(test);
+        }
+        must(test, status == OPAL_SUCCESS);
+    }
+    pump_until(test, &ordered.count, number);
+    meet(test);
 }
 
 /* One descriptor sent several times, without waiting: each accepted send is one message and one
@@ -440,6 +534,7 @@ const struct test_case send_cases[] = {
     {.name = "shrunk segment", .run = shrunk_segment_is_sent_as_it_is, .min_size = 1},
     {.name = "prepare_src", .run = prepare_src_takes_any_data, .min_size = 1},
     {.name = "completions", .run = each_send_completes_once, .min_size = 1},
+    {.name = "order tags", .run = order_tags_are_kept, .min_size = 1},
     {.name = "one descriptor often", .run = one_descriptor_is_sent_often, .min_size = 1},
     {.name = "sendi", .run = sendi_copies_both, .min_size = 1, .asks_too_much = true},
     {.name = NULL},
