@@ -12,7 +12,7 @@
  *   tcp_ext.c       its part of keel_btl_ext
  *   tcp_ftevent.c   checkpoint and restart
  *   tcp_conn.c      a socket that is being set up, in either direction
- *   tcp_link.c      a socket that is up: writes items, reads frames
+ *   tcp_link.c      a socket that is up; tcp_link_read.c frames in, tcp_link_write.c items out
  *   tcp_wire.c, tcp_card.c   bytes: pure functions
  *
  * One thread at a time. Callbacks of the layers above may call every module function but finalize,

@@ -4,6 +4,11 @@
 
 #include <btl/tcp/tcp_endpoint.h>
 
+enum {
+    TCP_RX_BUFFER = 64 << 10,
+    TCP_TX_CREDIT = 256 << 10, /* bytes of messages between two pieces of puts and gets */
+};
+
 /* What is being read. Bytes between head and tail of buffer are not parsed yet. While body_left is
  * not 0, they belong to the data of frame, and what of it the socket still has goes straight to
  * where it belongs. */
@@ -40,20 +45,30 @@ struct tcp_link {
     struct tcp_rx rx;
 };
 
+/* tcp_link.c */
 struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd, unsigned lane);
 /* Closes the socket; the memory goes with the outermost tcp_leave. */
 void tcp_link_close(struct tcp_link *link);
 /* Sees to it that progress polls it. */
 void tcp_link_wake(struct tcp_link *link);
-bool tcp_link_busy(const struct tcp_link *link); /* something is to be written */
+/* One poll: reads, writes, completes; the link may be gone after it. Returns the events. */
+int tcp_link_poll(struct tcp_link *link);
+/* The stream ended (error 0), or the socket failed. */
+void tcp_link_ended(struct tcp_link *link, int error);
+/* Breaks the endpoint, unless the link is closed already. */
+void tcp_link_break(struct tcp_link *link, const char *why);
+
+/* tcp_link_read.c. Takes what is here, some reads at most; returns the events. */
+int tcp_link_read(struct tcp_link *link);
+
+/* tcp_link_write.c. Something is to be written. */
+bool tcp_link_busy(const struct tcp_link *link);
 /* No frame is half written. */
 bool tcp_link_is_flushed(struct tcp_link *link);
 /* The peer's kernel has all that was written; or the link is broken. */
 bool tcp_link_is_acknowledged(struct tcp_link *link);
 /* Writes what is queued until the kernel takes no more; failures go to error. */
 void tcp_link_write(struct tcp_link *link);
-/* One poll: reads, writes, completes; the link may be gone after it. Returns the events. */
-int tcp_link_poll(struct tcp_link *link);
 /* Says BYE, once, and that nothing follows; false: there is no room for it now. A stream that is in
  * the midst of a frame ends without. */
 bool tcp_link_say_bye(struct tcp_link *link);
