@@ -456,7 +456,7 @@ static void pending_ends(struct test *test)
 /* ---- sleeping ---- */
 
 struct sleeper {
-    atomic_ulong received;
+    atomic_ulong received, completed;
     unsigned long slept;
 };
 
@@ -468,13 +468,13 @@ static void count_one(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     ((struct sleeper *) test->state)->received++;
 }
 
-/* Waits for a message asleep: every wake comes from the descriptor, none from a time limit. */
-static void sleep_until(struct test *test, unsigned long wanted)
+/* Waits asleep: every wake comes from the descriptor, none from a time limit. */
+static void sleep_until(struct test *test, const atomic_ulong *count, unsigned long wanted)
 {
     struct sleeper *sleeper = test->state;
     const struct keel_btl_ext *ext = ext_of(test);
     struct pollfd polled = {.fd = ext->wait_fd(test->btl), .events = POLLIN};
-    while (sleeper->received < wanted) {
+    while (atomic_load(count) < wanted) {
         if (pump(test) > 0) {
             continue;
         }
@@ -524,7 +524,7 @@ static void sleepers_wake(struct test *test, size_t size)
         if (first) {
             send_to_sleeper(test, bytes, size, round);
         }
-        sleep_until(test, round);
+        sleep_until(test, &sleeper.received, round);
         if (!first) {
             send_to_sleeper(test, bytes, size, round);
         }
@@ -545,6 +545,48 @@ static void sleepers_wake_for_large(struct test *test)
     sleepers_wake(test, test->btl->btl_max_send_size);
 }
 
+static void count_completed(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint;
+    struct test *test = descriptor->des_cbdata;
+    must(test, status == OPAL_SUCCESS);
+    ((struct sleeper *) test->state)->completed++;
+}
+
+/* Nobody sends to who waits for completions alone: it wakes all the same, or is not let sleep. */
+static void sleepers_complete(struct test *test)
+{
+    enum { MESSAGES = 40 };
+    struct sleeper sleeper = {0};
+    size_t size = test->btl->btl_max_send_size;
+    test->state = &sleeper;
+    if (ext_of(test)->wait_fd(test->btl) < 0) {
+        return;
+    }
+    on_tag(test, TAG, count_one);
+    bool sends = test->rank % 2 == 0 || test->right == test->rank;
+    bool receives = test->left % 2 == 0 || test->right == test->rank;
+    meet(test);
+    freeze(test);
+    for (int i = 0; sends && i < MESSAGES; i++) {
+        mca_btl_base_descriptor_t *descriptor =
+            alloc_wait(test, test->right, size, MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+        memset(descriptor->des_segments[0].seg_addr.pval, 1, size);
+        descriptor->des_cbfunc = count_completed;
+        descriptor->des_cbdata = test;
+        send_wait(test, test->right, descriptor, TAG);
+    }
+    if (sends) {
+        sleep_until(test, &sleeper.completed, MESSAGES);
+    }
+    if (receives) {
+        sleep_until(test, &sleeper.received, MESSAGES);
+    }
+    thaw(test);
+    meet(test);
+}
+
 const struct test_case ext_cases[] = {
     {.name = "extension", .run = members_are_there, .alone = true},
     {.name = "flush", .run = flush_completes, .min_size = 1},
@@ -562,5 +604,6 @@ const struct test_case ext_cases[] = {
     {.name = "pending ends", .run = pending_ends, .min_size = 1, .others = true},
     {.name = "sleep", .run = sleepers_wake_for_small, .min_size = 1},
     {.name = "sleep, large", .run = sleepers_wake_for_large, .min_size = 1},
+    {.name = "sleep, completions", .run = sleepers_complete, .min_size = 1},
     {.name = NULL},
 };

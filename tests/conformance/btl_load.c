@@ -299,16 +299,17 @@ static void ended_well_or_refused(mca_btl_base_module_t *btl,
     *(atomic_int *) data = status;
 }
 
-/* One put of size bytes; its status. */
-static int put_once(struct test *test, void *local, size_t size)
+/* One put or get of size bytes; its status. */
+static int access_once(struct test *test, bool put, void *local, size_t size)
 {
     struct board *target = board_of(test, test->right);
+    mca_btl_base_module_t *btl = test->btl;
     atomic_int result = 1;
     int status;
     do {
-        status = test->btl->btl_put(test->btl, test->endpoints[test->right], local, target->base,
-                                    NULL, (void *) target->handle, size, 0, MCA_BTL_NO_ORDER,
-                                    ended_well_or_refused, test, &result);
+        status = (put ? btl->btl_put : btl->btl_get)(
+            btl, test->endpoints[test->right], local, target->base, NULL, (void *) target->handle,
+            size, 0, MCA_BTL_NO_ORDER, ended_well_or_refused, test, &result);
         pump(test);
     } while (is_shortage(status));
     while (status == 0 && result == 1) {
@@ -335,7 +336,8 @@ static void regions_end_under_way(struct test *test)
         atomic_store(&mine->done, 0);
         meet(test);
         while (open || !atomic_load(&mine->done) || !atomic_load(&left->done)) {
-            int status = atomic_load(&mine->done) ? OPAL_ERR_PERM : put_once(test, local, BYTES);
+            int status =
+                atomic_load(&mine->done) ? OPAL_ERR_PERM : access_once(test, true, local, BYTES);
             must(test, status == OPAL_SUCCESS || status == OPAL_ERR_PERM);
             if (status == OPAL_ERR_PERM) {
                 atomic_store(&mine->done, 1); /* refused: my left one's doing is no more */
@@ -349,12 +351,60 @@ static void regions_end_under_way(struct test *test)
         meet(test);
         memset(mine->data, 0x5a, BYTES);
         meet(test);
-        must(test, put_once(test, local, BYTES) == OPAL_ERR_PERM);
+        must(test, access_once(test, true, local, BYTES) == OPAL_ERR_PERM);
         meet(test);
         for (size_t i = 0; i < BYTES; i++) {
             must(test, mine->data[i] == 0x5a);
         }
         meet(test);
+    }
+    free(local);
+}
+
+/* Ends the region as soon as the neighbour, who gets it, has begun. */
+static void end_under_a_get(struct test *test, mca_btl_base_registration_handle_t *handle,
+                            unsigned long round, unsigned char after, size_t size)
+{
+    struct board *mine = board_of(test, test->rank), *other = board_of(test, test->left);
+    while (atomic_load(&other->done) < round) {
+        minihost_check(test->host);
+    }
+    /* In turn: a module that needs me begins, and one that does not is not waited for. */
+    for (volatile unsigned long i = 0; i < 1000 * round; i++) {
+        if (round % 2) {
+            btl_progress();
+        }
+    }
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+    memset(mine->data + size / 2, after, size / 2);
+}
+
+/* What a get brings is from before the region ended, or it fails. */
+static void gets_end_with_the_region(struct test *test)
+{
+    enum { BYTES = 2 << 20, BEFORE = 0x11, AFTER = 0x5a };
+    struct board *mine = board_of(test, test->rank);
+    if (!test->btl->btl_register_mem || test->size > 2 || test->right == test->rank) {
+        return;
+    }
+    unsigned char *local = calloc(1, BYTES);
+    must(test, local);
+    for (unsigned long round = 1; round <= 30; round++) {
+        memset(mine->data, BEFORE, BYTES);
+        mca_btl_base_registration_handle_t *handle =
+            show_data(test, BYTES, MCA_BTL_REG_FLAG_ACCESS_ANY);
+        meet(test);
+        if (test->rank == 1) {
+            end_under_a_get(test, handle, round, AFTER, BYTES);
+            meet(test);
+        } else {
+            atomic_store(&mine->done, round);
+            int status = access_once(test, false, local, BYTES);
+            must(test, status == OPAL_SUCCESS || status == OPAL_ERR_PERM);
+            must(test, status != OPAL_SUCCESS || !memchr(local, AFTER, BYTES));
+            meet(test);
+            must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+        }
     }
     free(local);
 }
@@ -374,5 +424,9 @@ const struct test_case load_cases[] = {
     {.name = "full with puts", .run = puts_fill_up, .min_size = 1, .undisturbed = true},
     {.name = "full with atomics", .run = atomics_fill_up, .min_size = 1, .undisturbed = true},
     {.name = "regions end", .run = regions_end_under_way, .min_size = 1, .asks_too_much = true},
+    {.name = "regions end, get",
+     .run = gets_end_with_the_region,
+     .min_size = 1,
+     .asks_too_much = true},
     {.name = NULL},
 };
