@@ -234,6 +234,33 @@ START_TEST(scribbling_peer_harms_only_itself)
 }
 END_TEST
 
+/* Announces a ring to rank 0, which must not take it. */
+static void announce_in_vain(struct sm_peer *peer, const struct sm_announcement *announcement)
+{
+    struct sm_claim claim;
+    must(sm_board_announce(peer->board, peer->shape.peers, 5, announcement, &claim) ==
+         ORTE_SUCCESS);
+    while (sm_claim_alive(&claim)) {
+        sm_rank_progress();
+    }
+}
+
+/* In my name, with a place that could be a ring's, and a card that is not mine. */
+static void announce_as_another(struct sm_rank *rank, struct sm_peer *peer)
+{
+    struct sm_module *module = sm_of(rank->btl);
+    struct sm_announcement announcement = {
+        .jobid = module->me.jobid,
+        .vpid = module->me.vpid,
+        .ring_offset = module->segment->layout.start[SM_AREA_RINGS],
+        .ring_slots = module->params.ring_slots,
+    };
+    struct sm_card card = module->segment->card;
+    card.nonce[0] ^= 1;
+    sm_card_encode(announcement.card, &card);
+    announce_in_vain(peer, &announcement);
+}
+
 static int announcer_run(struct minihost *host, void *arg)
 {
     (void) arg;
@@ -253,13 +280,9 @@ static int announcer_run(struct minihost *host, void *arg)
                                                    .ring_slots = module->params.ring_slots};
             sm_card_encode(announcement.card, &module->segment->card);
             announcement.ring_slots <<= i == 2; /* the third is in the wrong place by size */
-            struct sm_claim claim;
-            must(sm_board_announce(peer->board, peer->shape.peers, 5, &announcement, &claim) ==
-                 ORTE_SUCCESS);
-            while (sm_claim_alive(&claim)) {
-                sm_rank_progress();
-            }
+            announce_in_vain(peer, &announcement);
         }
+        announce_as_another(&rank, peer);
         memset(&peer->board->cells[7].announcement, 0xff, sizeof(struct sm_announcement));
         atomic_store(&peer->board->cells[7].word, SM_CELL_OPEN);
         atomic_fetch_add(&peer->board->doorbell, 1);
