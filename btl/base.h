@@ -59,7 +59,8 @@ void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
  * frees the descriptor when it is the module's, and returns 1, what btl_send has to return. */
 int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
              mca_btl_base_descriptor_t *descriptor);
-/* Reports an error of a peer (or NULL) to the module's registered callback, or to the log. */
+/* Reports an error of a peer (or NULL) to the module's registered callback, or to the log. The text
+ * names rail, peer and reason. */
 void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
                       const char *format, ...) KEEL_PRINTF(4, 5);
 

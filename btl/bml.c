@@ -98,7 +98,9 @@ static void note_failure(void *arg, mca_btl_base_module_t *module, opal_proc_t *
     struct bml *bml = arg;
     struct failure *failure = malloc(sizeof(*failure));
     if (!failure) {
-        log_warn(LOG_BTL, "no memory: a rail that failed stays among the rails");
+        log_warn(LOG_BTL, "%s to %s failed and stays among the rails: out of memory",
+                 btl_component_name(module->btl_component),
+                 proc ? ORTE_NAME_PRINT(&proc->proc_name) : "all its peers");
         return;
     }
     *failure = (struct failure){.next = bml->failures, .module = module, .proc = proc};

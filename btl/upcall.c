@@ -95,9 +95,7 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
         entry->error(btl_layer_outermost(module), flags, proc, text);
         return;
     }
-    log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s: %s%s%s",
-           btl_component_name(module->btl_component), proc ? ORTE_NAME_PRINT(&proc->proc_name) : "",
-           proc ? ": " : "", text);
+    log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s", text);
 }
 
 void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
