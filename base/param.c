@@ -400,6 +400,16 @@ static const struct param *find_resolved_locked(const char *name)
     return param;
 }
 
+bool param_is_set(const char *name)
+{
+    struct found found;
+    pthread_once(&files_once, read_files);
+    pthread_mutex_lock(&lock);
+    find_value_locked(name, &found);
+    pthread_mutex_unlock(&lock);
+    return found.text != NULL;
+}
+
 /* Takes value on success. */
 static int override_locked(const char *name, char *value)
 {

@@ -26,7 +26,7 @@ struct param {
     bool resolved_;
     int64_t number_;
     char *text_;
-    char *complaint_; /* why a value that was found does not fit; NULL: it does */
+    char *complaint_;    /* why a value that was found does not fit; NULL: it does */
     const char *source_; /* "default", "environment", "command line" or a file's name */
 };
 
@@ -48,6 +48,9 @@ int param_demand(const char *prefix, char *reason, size_t size) KEEL_MUST_CHECK;
  * was read.
  */
 int param_override(const char *name, const char *value) KEEL_MUST_CHECK;
+/* Somebody gave it a value, which need not fit: on the command line, in the environment, in a file.
+ */
+bool param_is_set(const char *name);
 /* For tests, before the first parameter is read: other files in place of the two; NULL: none. */
 void param_set_files(const char *user, const char *system);
 /* Walks all registered parameters, sorted by name. */

@@ -387,7 +387,8 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    if (keel->self.yield && param_override("btl_yield", "1") != ORTE_SUCCESS) {
+    if (keel->self.yield && !param_is_set("btl_yield") &&
+        param_override("btl_yield", "1") != ORTE_SUCCESS) {
         return ORTE_ERROR;
     }
     log_open();

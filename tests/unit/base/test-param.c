@@ -84,6 +84,8 @@ START_TEST(sources_have_their_order)
     setenv("KEEL_MCA_test_b", "3", 1);
     ck_assert_int_eq(param_override("test_a", "5"), ORTE_SUCCESS);
     ck_assert_int_eq(param_override("test_a", "4"), ORTE_SUCCESS);
+    ck_assert(param_is_set("test_a") && param_is_set("test_b") && param_is_set("test_d"));
+    ck_assert(!param_is_set("test_e"));
     ck_assert_int_eq(param_int(&a), 4);
     ck_assert_str_eq(param_source(&a), "command line");
     ck_assert_int_eq(param_int(&b), 3);
