@@ -28,6 +28,8 @@ enum metric_id {
     OFI_UDP_TRIP,
     SM_COMPANY,
     SM_RAILS,
+    SM_PASS,
+    TCP_PASS,
     METRICS
 };
 enum role { KEEL, PEER, RAW, NOTE }; /* NOTE: shown, and compared with nobody */
@@ -53,9 +55,11 @@ static const struct metric metrics[METRICS] = {
     [OFI_UDP_TRIP] = {"libfabric udp;ofi_rxd, 8 B, half trip", "us", 1, true, 1.1, 0, 0, 0, 0.06},
     [SM_COMPANY] = {"sm, 8 B, half trip among idle ranks", "ns", 1e3, true, 0, 0, 0, 0, 0},
     [SM_RAILS] = {"sm, 8 B, half trip beside other rails", "ns", 1e3, true, 0, 0, 1.5, 0, 0},
+    [SM_PASS] = {"sm, an empty pass of progress", "ns", 1, true, 0, 0, 0, 0, 0},
+    [TCP_PASS] = {"tcp, an empty pass of progress", "ns", 1, true, 0, 0, 0, 0, 0},
 };
 
-enum source { FROM_KEEL, FROM_UCX, FROM_MPI, FROM_RAW, FROM_FABRIC };
+enum source { FROM_KEEL, FROM_UCX, FROM_MPI, FROM_RAW, FROM_FABRIC, FROM_PASSES };
 
 struct probe {
     enum metric_id metric;
@@ -114,6 +118,14 @@ static const struct probe probes[] = {
     {SM_RAILS, NOTE, FROM_KEEL, "and tcp", "am_lat", "sm", 0, 0, "-n 2 --mca btl self,sm,tcp"},
     {SM_RAILS, KEEL, FROM_KEEL, "and tcp and ofi", "am_lat", "sm", 0, 0,
      "-n 2 --mca btl self,sm,tcp,ofi --mca btl_ofi_provider tcp;ofi_rxm --mca btl_ofi_domain lo"},
+    {SM_PASS, NOTE, FROM_PASSES, "15 never met", "strangers", "sm", 0, 0, "-n 16"},
+    {SM_PASS, KEEL, FROM_PASSES, "1 peer", "met", "sm", 0, 0, "-n 2"},
+    {SM_PASS, NOTE, FROM_PASSES, "3 peers", "met", "sm", 0, 0, "-n 4"},
+    {SM_PASS, NOTE, FROM_PASSES, "7 peers", "met", "sm", 0, 0, "-n 8"},
+    {SM_PASS, NOTE, FROM_PASSES, "15 peers", "met", "sm", 0, 0, "-n 16"},
+    {TCP_PASS, NOTE, FROM_PASSES, "15 never met", "strangers", "tcp", 0, 0, "-n 16"},
+    {TCP_PASS, KEEL, FROM_PASSES, "1 peer", "met", "tcp", 0, 0, "-n 2"},
+    {TCP_PASS, NOTE, FROM_PASSES, "15 peers", "met", "tcp", 0, 0, "-n 16"},
 };
 enum { PROBES = sizeof(probes) / sizeof(*probes) };
 
@@ -154,6 +166,14 @@ static void run_probe(struct bench *bench, const struct probe *probe, struct run
                  "--size %u",
                  probe->options ? probe->options : "-n 2", probe->rail, probe->what,
                  probe->bytes ? probe->bytes : 8);
+        break;
+    case FROM_PASSES: /* more ranks than processors would yield on empty passes */
+        snprintf(path, sizeof(path), "%s/../bin/keelrun", bench->programs);
+        snprintf(program, sizeof(program), "%s/passes", bench->programs);
+        snprintf(words, sizeof(words),
+                 "--oversubscribe %s --mca btl self,%s --mca btl_yield 0 "
+                 "--mca btl_tcp_if_include lo PROGRAM %s",
+                 probe->options, probe->rail, probe->what);
         break;
     case FROM_UCX:
         snprintf(path, sizeof(path), "%s/ucx-pair", bench->sources);

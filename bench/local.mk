@@ -29,7 +29,11 @@ endif
 noinst_PROGRAMS += bench/compare bench/raw
 bench_compare_SOURCES = bench/compare.c $(bench_common)
 bench_raw_SOURCES = bench/raw.c bench/series.c bench/series.h
-BENCH_COMPARE = bench/compare$(EXEEXT) bench/raw$(EXEEXT) bin/keel-perf$(EXEEXT)
+noinst_PROGRAMS += bench/passes
+bench_passes_SOURCES = bench/passes.c bench/series.c bench/series.h
+bench_passes_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_passes_LDADD = lib/libkeel.la
+BENCH_COMPARE = bench/compare$(EXEEXT) bench/raw$(EXEEXT) bench/passes$(EXEEXT) bin/keel-perf$(EXEEXT)
 if HAVE_OPENMPI
 BENCH_COMPARE += bench/pingpong
 bench/pingpong: $(top_srcdir)/bench/pingpong.c
