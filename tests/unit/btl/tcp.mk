@@ -2,7 +2,7 @@
 UNIT_TESTS += tests/unit/btl/test-tcp-wire tests/unit/btl/test-tcp-card \
 	tests/unit/btl/test-tcp-door tests/unit/btl/test-tcp-connect \
 	tests/unit/btl/test-tcp-ends tests/unit/btl/test-tcp-access tests/unit/btl/test-tcp-pairs \
-	tests/unit/btl/test-tcp-lanes
+	tests/unit/btl/test-tcp-lanes tests/unit/btl/test-tcp-calls
 tests_unit_btl_test_tcp_wire_SOURCES = tests/unit/btl/test-tcp-wire.c
 tests_unit_btl_test_tcp_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_tcp_card_SOURCES = tests/unit/btl/test-tcp-card.c
@@ -15,6 +15,8 @@ tests_unit_btl_test_tcp_connect_SOURCES = tests/unit/btl/test-tcp-connect.c $(TC
 tests_unit_btl_test_tcp_connect_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_tcp_ends_SOURCES = tests/unit/btl/test-tcp-ends.c $(TCP_PEER)
 tests_unit_btl_test_tcp_ends_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_tcp_calls_SOURCES = tests/unit/btl/test-tcp-calls.c $(TCP_PEER)
+tests_unit_btl_test_tcp_calls_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_tcp_lanes_SOURCES = tests/unit/btl/test-tcp-lanes.c $(TCP_PEER)
 tests_unit_btl_test_tcp_lanes_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_tcp_access_SOURCES = tests/unit/btl/test-tcp-access.c $(TCP_PEER)
