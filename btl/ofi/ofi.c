@@ -265,7 +265,9 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
               (unsigned) ofi->peer_count, ofi->in_flight, (unsigned long long) ofi->dropped);
     for (size_t i = 0; i < OFI_NAME_BUCKETS; i++) {
         list_for_each (endpoint, &ofi->by_name[i], ofi_endpoint, by_name) {
-            endpoint_dump(endpoint);
+            if (endpoint->peer) { /* a job has many that never talked */
+                endpoint_dump(endpoint);
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 /* A job of 10^4 peers, with a synthetic modex: what each costs that is never used, for each module
  * and for the choice of rails. */
+#include <config.h>
+
 #include <tests/lib/unit.h>
 
 #include <base/param.h>
@@ -164,6 +166,16 @@ START_TEST(tcp_peers_cost_little)
 }
 END_TEST
 
+#ifdef HAVE_FABRIC
+START_TEST(ofi_peers_cost_little)
+{
+    static const char *const providers[] = {"tcp;ofi_rxm", "shm", "udp;ofi_rxd"};
+    ck_assert_int_eq(param_override("btl_ofi_provider", providers[_i / 2]), ORTE_SUCCESS);
+    one_module("ofi", 0, _i % 2 == 0);
+}
+END_TEST
+#endif
+
 START_TEST(rails_cost_little)
 {
     static const char *const names[] = {"sm", "tcp"};
@@ -196,6 +208,9 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, sm_peers_cost_little, 0, 2);
     tcase_add_loop_test(tcase, tcp_peers_cost_little, 0, 2);
+#ifdef HAVE_FABRIC
+    tcase_add_loop_test(tcase, ofi_peers_cost_little, 0, 6);
+#endif
     tcase_add_loop_test(tcase, rails_cost_little, 0, 2);
     return unit_main(suite);
 }
