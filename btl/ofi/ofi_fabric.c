@@ -3,13 +3,12 @@
 #include <base/log.h>
 #include <base/paths.h>
 #include <btl/ofi/ofi_fabric.h>
-#include <btl/ofi/ofi_leftovers.h>
 #include <btl/ofi/ofi_mr.h>
+#include <btl/ofi/ofi_shm.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define FILTER "FI_PROVIDER"
 #define NO_HANDLERS "IPATH_NO_BACKTRACE"
@@ -175,26 +174,6 @@ static int choose(struct ofi_fabric *fabric, const struct ofi_wanted *wanted, ch
     return ORTE_SUCCESS;
 }
 
-/* The provider shm: an endpoint's name tells whose it is, and those of the dead are removed. */
-static void name_shm(struct ofi_fabric *fabric)
-{
-    char address[OFI_LEFTOVER_NAME + 16], name[OFI_LEFTOVER_NAME];
-    uint64_t space = ofi_leftover_space();
-
-    unsigned removed = ofi_leftovers_remove("/dev/shm", space);
-    if (removed > 0) {
-        log_info(LOG_BTL, "ofi: removed %u files that killed processes left in /dev/shm", removed);
-    }
-    ofi_leftover_name(name, space, getpid());
-    snprintf(address, sizeof(address), "fi_shm://%s", name);
-    char *copy = strdup(address);
-    if (copy) {
-        free(fabric->info->src_addr);
-        fabric->info->src_addr = copy;
-        fabric->info->src_addrlen = strlen(copy) + 1;
-    }
-}
-
 /* ---- objects ---- */
 
 static int objects_open(struct ofi_fabric *fabric, const struct ofi_wanted *wanted,
@@ -264,19 +243,26 @@ int ofi_fabric_open(struct ofi_fabric *fabric, const struct ofi_wanted *wanted, 
         return ORTE_ERR_NOT_AVAILABLE;
     }
     int status = choose(fabric, wanted, reason, reason_size);
-    if (status == ORTE_SUCCESS && strcmp(wanted->provider, "shm") == 0) {
-        name_shm(fabric);
+    if (status == ORTE_SUCCESS && ofi_is_shm(wanted)) {
+        ofi_shm_name(fabric);
     }
     if (status == ORTE_SUCCESS) {
         int rc = objects_open(fabric, wanted, &what);
         if (rc == 0) {
             rc = endpoint_enable(fabric, &what);
         }
+        if (rc == 0 && ofi_is_shm(wanted)) {
+            what = "room for the endpoint";
+            rc = ofi_shm_reserve(fabric);
+        }
         if (rc != 0) {
             snprintf(reason, reason_size, "provider \"%s\": %s: %s", wanted->provider, what,
                      ofi_strerror(fabric, rc));
             status = ORTE_ERR_NOT_AVAILABLE;
         }
+    }
+    if (status == ORTE_ERR_NOT_AVAILABLE && ofi_is_shm(wanted)) {
+        ofi_shm_explain(reason, reason_size);
     }
     return status;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define PREFIX "keel-ofi."
@@ -50,6 +51,29 @@ uint64_t ofi_leftover_space(void)
     struct stat status;
 
     return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t) status.st_ino : 0;
+}
+
+int ofi_leftover_reserve(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct stat status;
+
+    if (fd < 0) {
+        return errno;
+    }
+    int error = fstat(fd, &status) == 0 ? 0 : errno;
+    if (error == 0 && status.st_size > 0) {
+        error = posix_fallocate(fd, 0, status.st_size);
+    }
+    close(fd);
+    return error;
+}
+
+uint64_t ofi_leftover_room(const char *folder)
+{
+    struct statvfs status;
+
+    return statvfs(folder, &status) == 0 ? (uint64_t) status.f_bavail * status.f_frsize : 0;
 }
 
 static bool is_dead(pid_t pid)
