@@ -138,9 +138,14 @@ static void board_scan(struct sm_module *module, uint64_t doorbell)
     }
 }
 
-/* The bytes of a fragment that the peer says it sent; NULL: it has no such fragment. */
-static const void *fragment(struct sm_peer *peer, const struct sm_message *message)
+/* The bytes of a fragment that the peer says it sent; NULL: it has no such fragment, or no message
+ * is as long. */
+static const void *fragment(const struct sm_module *module, struct sm_peer *peer,
+                            const struct sm_message *message)
 {
+    if (message->length > module->super.btl_max_send_size) {
+        return NULL;
+    }
     const void *bytes = sm_peer_span(peer, SM_AREA_SMALL, message->offset, message->length);
     return bytes ? bytes : sm_peer_span(peer, SM_AREA_LARGE, message->offset, message->length);
 }
@@ -149,7 +154,8 @@ static const void *fragment(struct sm_peer *peer, const struct sm_message *messa
 static bool deliver(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                     struct sm_message *message)
 {
-    const void *bytes = message->fragment ? fragment(endpoint->peer, message) : message->data;
+    const void *bytes =
+        message->fragment ? fragment(module, endpoint->peer, message) : message->data;
     if (!bytes) {
         return false;
     }
@@ -189,6 +195,8 @@ static int rx_poll(struct sm_module *module, struct mca_btl_base_endpoint_t *end
         sm_rx_stop(module, endpoint);
         if (!endpoint->proc) {
             sm_endpoint_leave(module, endpoint); /* it was never added and has said all */
+        } else if (endpoint->am.unanswered > 0) {
+            sm_endpoint_fail(module, endpoint, false, "it answers no more");
         }
     }
     return taken;

@@ -23,12 +23,12 @@ static void fill(unsigned char *bytes, size_t size, uint32_t number)
 void sm_rank_on_message(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                         mca_btl_base_descriptor_t *descriptor, void *cbdata)
 {
-    (void) btl, (void) tag;
+    (void) tag;
     struct sm_rank *rank = cbdata;
     const unsigned char *bytes = descriptor->des_segments[0].seg_addr.pval;
     size_t size = (size_t) descriptor->des_segments[0].seg_len;
     struct head head;
-    must(size >= sizeof(head));
+    must(size >= sizeof(head) && size <= btl->btl_max_send_size);
     memcpy(&head, bytes, sizeof(head));
     must(head.from < SM_RANKS_MAX && head.number == rank->received[head.from]);
     for (size_t i = sizeof(head); i < size; i++) {

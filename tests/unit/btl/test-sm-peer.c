@@ -118,6 +118,7 @@ enum scribble {
     HEADER_FRAGMENT,
     UNCOMMITTED_FRAGMENT,
     ENDLESS_FRAGMENT,
+    LONG_FRAGMENT,
     FRAME,
     CONSUMED,
     SCRIBBLES
@@ -135,6 +136,7 @@ static void scribble_slot(struct sm_rank *rank, enum scribble what)
         [HEADER_FRAGMENT] = {0, 64},
         [UNCOMMITTED_FRAGMENT] = {end[SM_AREA_LARGE] - 64, 64},
         [ENDLESS_FRAGMENT] = {start[SM_AREA_SMALL], UINT64_MAX - 64},
+        [LONG_FRAGMENT] = {start[SM_AREA_SMALL], rank->btl->btl_max_send_size + 1},
         [FRAME] = {start[SM_AREA_SMALL], 64},
     };
     uint64_t low = SM_FRAGMENT;
@@ -231,6 +233,64 @@ START_TEST(scribbling_peer_harms_only_itself)
     const struct minihost_options options = {.size = 3, .timeout_ms = 9000};
     enum scribble what = (enum scribble) _i;
     sm_ranks_run(&options, scribbled_run, &what);
+}
+END_TEST
+
+/* ---- a peer whose ring ends ---- */
+
+static void operated(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     void *address, mca_btl_base_registration_handle_t *handle, void *context,
+                     void *data, int status)
+{
+    (void) btl, (void) endpoint, (void) address, (void) handle, (void) context;
+    *(int *) data = status;
+}
+
+/* An atomic at rank 1, which answers that it knows no such region. */
+static int operate(struct sm_rank *rank, int *status)
+{
+    struct region_handle none = {0};
+    *status = 1;
+    return rank->btl->btl_atomic_op(rank->btl, rank->endpoints[1], 64, (void *) &none,
+                                    MCA_BTL_ATOMIC_ADD, 1, 0, MCA_BTL_NO_ORDER, operated, NULL,
+                                    status);
+}
+
+static int unanswered_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    struct sm_rank rank;
+    int status;
+    sm_rank_start(&rank, host);
+    if (host->rank == 0) {
+        must(operate(&rank, &status) == OPAL_SUCCESS);
+        while (status > 0) {
+            sm_rank_progress();
+        }
+        must(status == OPAL_ERR_PERM);
+    }
+    sm_rank_wait_all();
+    if (host->rank == 1) { /* as if somebody had scribbled on rank 0's board */
+        sm_claim_close(&rank.endpoints[0]->tx.claim);
+    }
+    minihost_barrier(host, NULL);
+    if (host->rank == 0) {
+        must(operate(&rank, &status) == OPAL_SUCCESS);
+        while (status > 0) {
+            sm_rank_progress();
+        }
+        must(status == OPAL_ERR_UNREACH && rank.errors[1] == 1);
+    }
+    minihost_barrier(host, NULL); /* until then rank 1 answers nothing */
+    sm_rank_wait_all();
+    btl_close();
+    return 0;
+}
+
+START_TEST(operations_end_with_the_ring_of_their_answers)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    sm_ranks_run(&options, unanswered_run, NULL);
 }
 END_TEST
 
@@ -381,6 +441,7 @@ int main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, killed_peer_stops_nobody, 0, 4);
     tcase_add_loop_test(tcase, scribbling_peer_harms_only_itself, 0, SCRIBBLES);
+    tcase_add_test(tcase, operations_end_with_the_ring_of_their_answers);
     tcase_add_test(tcase, false_announcements_are_refused);
     tcase_add_test(tcase, other_nodes_and_forged_cards_are_not_reachable);
     return unit_main(suite);
