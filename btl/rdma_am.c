@@ -17,6 +17,8 @@ struct am_op {
     uint32_t index, generation; /* generation: odd while the operation lives */
     enum rdma_am_kind kind;     /* of its requests */
     bool cancelled;
+    bool taken_back;     /* what is left of it is to be copied */
+    bool over;           /* called back; it stays until its descriptors are back */
     bool started;        /* the first request was made: matters for size 0 */
     unsigned unanswered; /* requests */
     unsigned sends;      /* descriptors with the module */
@@ -41,6 +43,7 @@ struct rdma_am {
     struct am_op *ops; /* max_ops, of which the first used_ops were ever used */
     uint32_t used_ops;
     uint32_t live_ops;
+    uint32_t over_ops; /* of the live ones */
     struct list free_ops;
     struct pool replies;
     struct list stuck; /* peers */
@@ -80,7 +83,8 @@ void rdma_am_destroy(struct rdma_am *am)
 
 void rdma_am_peer_init(struct rdma_am_peer *peer, struct mca_btl_base_endpoint_t *endpoint)
 {
-    *peer = (struct rdma_am_peer){.endpoint = endpoint, .known_as = endpoint};
+    *peer =
+        (struct rdma_am_peer){.endpoint = endpoint, .known_as = endpoint, .window = RDMA_AM_WINDOW};
     list_init(&peer->link);
     list_init(&peer->requesting);
     list_init(&peer->waiting);
@@ -105,6 +109,38 @@ static struct am_op *op_take(struct rdma_am *am)
     return op;
 }
 
+static void op_free(struct rdma_am *am, struct am_op *op)
+{
+    list_remove(&op->link);
+    list_append(&am->free_ops, &op->link);
+    op->generation++;
+    am->live_ops--;
+}
+
+static void op_call_back(struct rdma_am *am, const struct am_op *done)
+{
+    if (done->call.cbfunc) {
+        rdma_call_back(&done->call, am->config.module, done->peer->known_as, done->status);
+    } else {
+        rdma_am_lose(done->peer, done->status);
+    }
+}
+
+/* Calls back now; descriptors that are with the module keep the operation's place. */
+static void op_end(struct rdma_am *am, struct am_op *op, int status)
+{
+    struct am_op done = *op;
+    done.status = status;
+    if (op->sends > 0) {
+        list_remove(&op->link);
+        op->over = op->cancelled = true;
+        am->over_ops++;
+    } else {
+        op_free(am, op);
+    }
+    op_call_back(am, &done);
+}
+
 /* Frees the operation and calls back, when it is over. */
 static void op_settle(struct rdma_am *am, struct am_op *op)
 {
@@ -113,18 +149,11 @@ static void op_settle(struct rdma_am *am, struct am_op *op)
         return;
     }
     struct am_op done = *op;
-    list_remove(&op->link);
-    list_append(&am->free_ops, &op->link);
-    op->generation++;
-    am->live_ops--;
+    op_free(am, op);
     if (done.status == OPAL_SUCCESS && done.answered != done.call.size) {
         done.status = OPAL_ERROR; /* the target answered for less than was asked */
     }
-    if (done.call.cbfunc) {
-        rdma_call_back(&done.call, am->config.module, done.peer->known_as, done.status);
-    } else {
-        rdma_am_lose(done.peer, done.status);
-    }
+    op_call_back(am, &done);
 }
 
 static void op_fail(struct am_op *op, int status)
@@ -143,7 +172,8 @@ void rdma_am_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status)
         pool_put(&am->replies, container_of(link, struct am_reply, link));
     }
     peer->replies_queued = 0;
-    peer->unanswered = 0;
+    peer->unanswered = peer->stale = 0;
+    peer->held = false;
     /* Callbacks may start new operations: those are not meant. */
     struct list ended;
     list_init(&ended);
@@ -166,6 +196,13 @@ static void chunk_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoi
     struct rdma_am *am = descriptor->des_context;
     struct am_op *op = descriptor->des_cbdata;
     op->sends--;
+    if (op->over) {
+        if (op->sends == 0) {
+            am->over_ops--;
+            op_free(am, op);
+        }
+        return;
+    }
     if (status != OPAL_SUCCESS) {
         op_fail(op, status);
     }
@@ -380,7 +417,7 @@ static int peer_pump(struct rdma_am *am, struct rdma_am_peer *peer)
             sent++;
         }
     }
-    while (!list_empty(&peer->requesting) && peer->unanswered < RDMA_AM_WINDOW &&
+    while (!list_empty(&peer->requesting) && peer->unanswered < peer->window && !peer->held &&
            !btl_is_shortage(status)) {
         status = op_request(am, container_of(peer->requesting.next, struct am_op, link));
         sent += status == OPAL_SUCCESS;
@@ -417,7 +454,7 @@ bool rdma_am_peer_active(const struct rdma_am_peer *peer)
 
 bool rdma_am_open(const struct rdma_am *am)
 {
-    return am->live_ops > 0;
+    return am->live_ops > am->over_ops;
 }
 
 bool rdma_am_peer_open(const struct rdma_am_peer *peer)
@@ -447,6 +484,67 @@ int rdma_am_lost(struct rdma_am_peer *peer)
     int lost = peer->lost;
     peer->lost = OPAL_SUCCESS;
     return lost;
+}
+
+/* Puts and gets are as if nothing had been requested that was not answered. */
+static void take_back(struct list *taken, struct list *from)
+{
+    struct am_op *op;
+    list_for_each (op, from, struct am_op, link) {
+        if (op->kind == RDMA_AM_ATOMIC || op->cancelled) {
+            continue;
+        }
+        op->peer->stale += op->unanswered;
+        op->unanswered = 0;
+        op->generation += 2;
+        op->requested = op->answered;
+        op->started = false;
+        op->taken_back = true;
+        list_remove(&op->link);
+        list_append(taken, &op->link);
+    }
+}
+
+/* The first operation that was taken back; a callback may have cancelled them all. */
+static struct am_op *first_taken(const struct rdma_am_peer *peer)
+{
+    struct am_op *op = container_of(peer->requesting.next, struct am_op, link);
+    return list_empty(&peer->requesting) || !op->taken_back ? NULL : op;
+}
+
+void rdma_am_take_back(struct rdma_am *am, struct rdma_am_peer *peer,
+                       int (*copy)(mca_btl_base_module_t *module,
+                                   struct mca_btl_base_endpoint_t *endpoint, bool put,
+                                   const struct rdma_call *rest))
+{
+    struct list taken;
+    list_init(&taken);
+    take_back(&taken, &peer->waiting);
+    take_back(&taken, &peer->requesting);
+    list_splice(&taken, &peer->requesting);
+    list_splice(&peer->requesting, &taken);
+    peer->held = true; /* callbacks may start operations, which come after these */
+    for (struct am_op *op = first_taken(peer); op; op = first_taken(peer)) {
+        int status = op->status;
+        if (status == OPAL_SUCCESS) {
+            struct rdma_call rest = op->call;
+            rest.local_address = local_at(op, op->answered);
+            rest.remote_address += op->answered;
+            rest.remote_handle = (mca_btl_base_registration_handle_t *) (void *) &op->handle;
+            rest.size -= op->answered;
+            status = copy(am->config.module, peer->endpoint, op->kind == RDMA_AM_PUT, &rest);
+            if (status == OPAL_ERR_NOT_AVAILABLE) {
+                break;
+            }
+        }
+        op_end(am, op, status);
+    }
+    struct am_op *left;
+    list_for_each (left, &peer->requesting, struct am_op, link) {
+        left->taken_back = false;
+    }
+    peer->held = false;
+    peer_pump(am, peer);
 }
 
 static int op_start(struct rdma_am *am, struct rdma_am_peer *peer, enum rdma_am_kind kind,
@@ -505,9 +603,16 @@ static int receive_put(struct rdma_am *am, struct rdma_am_peer *peer,
                        size_t count)
 {
     int status = OPAL_SUCCESS;
+    const struct rdma_am_config *config = &am->config;
+    if (config->put_begins && !config->put_begins(config->module, peer->endpoint)) {
+        return reply(am, peer, frame, OPAL_ERR_NOT_AVAILABLE, 0);
+    }
     unsigned char *to = chunk_access(am, peer, frame, MCA_BTL_REG_FLAG_REMOTE_WRITE, &status);
     if (to && frame->size > 0) {
         copy_payload(to, segments, count, RDMA_AM_REQUEST_BYTES);
+    }
+    if (config->put_ends) {
+        config->put_ends(config->module);
     }
     return reply(am, peer, frame, status, 0);
 }
@@ -558,6 +663,26 @@ static void take_payload(const struct am_op *op, const mca_btl_base_segment_t *s
     }
 }
 
+/* To an operation that was cancelled or taken back. */
+static int receive_late_reply(struct rdma_am *am, struct rdma_am_peer *peer)
+{
+    if (peer->stale > 0) {
+        peer->stale--;
+        peer->unanswered--;
+        peer_pump(am, peer);
+    }
+    return OPAL_SUCCESS;
+}
+
+/* The target has seen that a put is about to be taken back, before it is: the chunk is as if it had
+ * not been requested. */
+static bool is_refusal(const struct am_op *op, const struct rdma_am_frame *frame)
+{
+    return op->peer->held && op->kind == RDMA_AM_PUT && op->unanswered > 0 &&
+           frame->kind == RDMA_AM_PUT_REPLY && frame->status == OPAL_ERR_NOT_AVAILABLE &&
+           frame->size <= op->requested - op->answered;
+}
+
 static int receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
                          const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,
                          size_t count, size_t payload)
@@ -565,7 +690,14 @@ static int receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
     struct am_op *op = frame->op_index < am->used_ops ? &am->ops[frame->op_index] : NULL;
     if (!op || !(op->generation & 1) || op->generation != frame->op_generation || op->cancelled ||
         op->peer != peer) {
-        return OPAL_SUCCESS; /* late: the operation was cancelled */
+        return receive_late_reply(am, peer);
+    }
+    if (is_refusal(op, frame)) {
+        op->requested -= (size_t) frame->size;
+        op->started = false;
+        op->unanswered--;
+        peer->unanswered--;
+        return OPAL_SUCCESS;
     }
     bool has_data = op->kind != RDMA_AM_PUT && frame->status == OPAL_SUCCESS;
     if (frame->kind != op->kind + 1 || op->unanswered == 0 || frame->offset != op->answered ||
@@ -578,6 +710,8 @@ static int receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
     op->answered += (size_t) frame->size;
     op->unanswered--;
     peer->unanswered--;
+    peer->heard++;
+    peer->window += peer->window < RDMA_AM_WINDOW;
     if (frame->status != OPAL_SUCCESS) {
         op_fail(op, frame->status);
     }

@@ -27,6 +27,10 @@ struct rdma_am_config {
     /* Sends a descriptor as a framework frame; returns and calls back as btl_send does. */
     int (*send)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                 mca_btl_base_descriptor_t *descriptor);
+    /* Around each put that is carried out for a peer; both NULL: nothing to do. False: the peer has
+     * taken it back; then it is refused, and put_ends is not called. */
+    bool (*put_begins)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    void (*put_ends)(mca_btl_base_module_t *module);
 };
 
 struct rdma_am_peer {
@@ -36,7 +40,11 @@ struct rdma_am_peer {
     struct list requesting;                   /* operations with chunks left to request */
     struct list waiting;                      /* operations that wait for replies */
     struct list replies;                      /* replies that found no room */
-    unsigned unanswered;                      /* requests */
+    unsigned unanswered;                      /* requests; no more are made above window */
+    unsigned stale;  /* of the unanswered: their operations were taken back */
+    unsigned window; /* the module may lower it; each reply raises it again, to RDMA_AM_WINDOW */
+    bool held;       /* the module's: no request is made */
+    uint32_t heard;  /* replies that operations got; wraps */
     unsigned replies_queued;
     bool pumping;
     bool replying; /* a reply is being sent: others queue behind it */
@@ -51,6 +59,15 @@ void rdma_am_peer_init(struct rdma_am_peer *peer, struct mca_btl_base_endpoint_t
  * as none of its descriptors is in flight; replies to it are dropped. After this and the completion
  * of the frames' descriptors, the peer's memory may go. */
 void rdma_am_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status);
+
+/* Ends the puts and gets that wait for a peer: each completes with what copy makes of what is left
+ * of it, in their order. When copy returns NOT_AVAILABLE, this one and those after it are requested
+ * again. The peer must not carry out any put that it was asked for before, nor be in one: see to
+ * that by put_begins. The hold on the peer ends. */
+void rdma_am_take_back(struct rdma_am *am, struct rdma_am_peer *peer,
+                       int (*copy)(mca_btl_base_module_t *module,
+                                   struct mca_btl_base_endpoint_t *endpoint, bool put,
+                                   const struct rdma_call *rest));
 
 /* As btl_put and btl_get. */
 int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call);

@@ -97,6 +97,17 @@ static struct param use_cma_param = {
     .help = "Put and get by process_vm_writev and process_vm_readv where the kernel allows it.",
 };
 
+static struct param patience_param = {
+    .name = "btl_sm_patience",
+    .type = PARAM_INT,
+    .default_text = "20",
+    .min = 0,
+    .max = 1000000,
+    .unit = "us",
+    .help = "Put and get go through the target while it answers within this time, which is faster "
+            "than copying by CMA; 0: never where CMA works.",
+};
+
 static struct param backing_param = {
     .name = "btl_sm_backing",
     .type = PARAM_ENUM,
@@ -130,7 +141,8 @@ static struct param exclusivity_param = {
 static struct param *const params[] = {
     &eager_limit_param,  &eager_count_param, &max_send_size_param, &max_send_count_param,
     &inline_limit_param, &ring_slots_param,  &max_peers_param,     &max_regions_param,
-    &use_cma_param,      &backing_param,     &bell_param,          &exclusivity_param,
+    &use_cma_param,      &patience_param,    &backing_param,       &bell_param,
+    &exclusivity_param,
 };
 
 static struct sm_module *the_module; /* from init until its finalize */
@@ -164,6 +176,7 @@ static struct sm_params read_params(void)
         .max_peers = (uint32_t) param_int(&max_peers_param),
         .max_regions = (uint32_t) param_int(&max_regions_param),
         .use_cma = param_bool(&use_cma_param),
+        .patience_us = (uint32_t) param_int(&patience_param),
         .backing = (enum sm_backing_choice) param_int(&backing_param),
     };
     if (read.max_send_size < read.eager_limit) {

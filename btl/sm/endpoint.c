@@ -45,6 +45,7 @@ void sm_endpoint_rouse(struct sm_module *module, struct mca_btl_base_endpoint_t 
     endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
     sm_process_init(&endpoint->process, 0, 0);
     rdma_am_peer_init(&endpoint->am, endpoint);
+    sm_help_init(module, endpoint);
     list_init(&endpoint->tx.inflight);
     list_init(&endpoint->tx.link);
     list_init(&endpoint->rx.link);
@@ -380,6 +381,9 @@ void sm_endpoints_check(struct sm_module *module)
         module->checked_us = now;
     }
     check_live(module, ask_kernel);
+    if (rdma_am_open(module->am)) {
+        sm_recall_check(module, now);
+    }
     check_given_up(module, ask_kernel);
 }
 

@@ -3,5 +3,5 @@ libbtl_la_SOURCES += btl/sm/module.h btl/sm/component.c btl/sm/module.c btl/sm/e
 	btl/sm/send.c btl/sm/receive.c btl/sm/rdma.c btl/sm/segment.h btl/sm/segment.c \
 	btl/sm/card.h btl/sm/card.c btl/sm/board.h btl/sm/board.c btl/sm/ring.h btl/sm/ring.c \
 	btl/sm/regions.h btl/sm/regions.c btl/sm/cma.h btl/sm/cma.c btl/sm/process.h \
-	btl/sm/process.c btl/sm/bell.h btl/sm/bell.c
+	btl/sm/process.c btl/sm/bell.h btl/sm/bell.c btl/sm/recall.h btl/sm/recall.c
 EXTRA_DIST += btl/sm/README.md

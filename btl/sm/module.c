@@ -201,7 +201,7 @@ static struct sm_shape shape_of(const struct sm_params *params)
                   [SM_AREA_SMALL] = (uint32_t) params->eager_count,
                   [SM_AREA_LARGE] = (uint32_t) params->max_send_count,
                   [SM_AREA_REGIONS] = params->max_regions},
-        .unit_bytes = {[SM_AREA_RINGS] = params->ring_slots * SM_SLOT_BYTES,
+        .unit_bytes = {[SM_AREA_RINGS] = (uint32_t) sm_ring_bytes(params->ring_slots),
                        [SM_AREA_SMALL] =
                            (uint32_t) (round_up(params->eager_limit, SM_SLOT_BYTES) + FRAGMENT_GAP),
                        [SM_AREA_LARGE] =
@@ -266,6 +266,8 @@ static int parts_create(struct sm_module *module)
         .regions = module->regions,
         .max_ops = MAX_OPS,
         .send = sm_send_frame,
+        .put_begins = sm_put_begins,
+        .put_ends = sm_put_ends,
     };
     if (!module->roster || !module->regions || !module->hot || !module->cells ||
         !module->free_rings) {

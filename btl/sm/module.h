@@ -12,6 +12,7 @@
 #include <btl/rdma_am.h>
 #include <btl/roster.h>
 #include <btl/sm/cma.h>
+#include <btl/sm/recall.h>
 #include <btl/sm/regions.h>
 #include <btl/sm/segment.h>
 
@@ -26,6 +27,7 @@ struct sm_params {
     uint32_t ring_slots, max_peers, max_regions;
     enum sm_backing_choice backing;
     bool use_cma;
+    uint32_t patience_us;
     bool bell; /* this process sleeps */
 };
 
@@ -69,6 +71,7 @@ struct mca_btl_base_endpoint_t {
     struct sm_process process;
     enum sm_cma_state cma;
     struct rdma_am_peer am;
+    struct sm_help help; /* of the peer's with puts and gets */
     struct sm_tx tx;
     struct sm_rx rx;
     bool left;       /* it is in module->leaving */
@@ -238,6 +241,10 @@ int sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoi
               const struct atomic_call *call);
 /* Calls back for what is done; returns how many. */
 int sm_ops_complete(struct sm_module *module);
+/* By single copy, of what was asked for before; as a put or get calls back. NOT_AVAILABLE: nothing
+ * happened, and single copy is over for this peer. */
+int sm_copy_rest(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool put,
+                 const struct rdma_call *rest);
 /* Only those of one endpoint, now. */
 void sm_ops_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 

@@ -116,6 +116,14 @@ static int single_copy(struct sm_module *module, const struct access *access)
     return OPAL_SUCCESS;
 }
 
+int sm_copy_rest(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool put,
+                 const struct rdma_call *rest)
+{
+    struct access access = {.endpoint = endpoint, .put = put, .call = rest};
+    memcpy(&access.handle, rest->remote_handle, sizeof(access.handle));
+    return copy(sm_of(btl), &access);
+}
+
 static int ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->failed) {
@@ -134,7 +142,7 @@ static int access_memory(struct sm_module *module, struct mca_btl_base_endpoint_
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (cma_works(endpoint)) {
+    if (cma_works(endpoint) && !sm_helps(module, endpoint)) {
         struct access access = {.endpoint = endpoint, .put = put, .call = call};
         memcpy(&access.handle, call->remote_handle, sizeof(access.handle));
         status = single_copy(module, &access);

@@ -74,12 +74,12 @@ static struct mca_btl_base_endpoint_t *announcer(struct sm_module *module,
 static const struct sm_slot *ring_slots(struct sm_peer *peer,
                                         const struct sm_announcement *announcement)
 {
-    uint64_t bytes = (uint64_t) peer->shape.ring_slots * SM_SLOT_BYTES;
     if (announcement->ring_slots != peer->shape.ring_slots ||
         announcement->ring_offset % SM_SLOT_BYTES != 0) {
         return NULL;
     }
-    return sm_peer_span(peer, SM_AREA_RINGS, announcement->ring_offset, bytes);
+    return sm_peer_span(peer, SM_AREA_RINGS, announcement->ring_offset,
+                        sm_ring_bytes(peer->shape.ring_slots));
 }
 
 static void rx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,

@@ -49,6 +49,11 @@ bool sm_ring_count_ok(uint64_t count)
     return count >= SM_RING_SLOTS_MIN && count <= SM_RING_SLOTS_MAX && !(count & (count - 1));
 }
 
+size_t sm_ring_bytes(uint32_t count)
+{
+    return ((size_t) count + 1) * sizeof(struct sm_slot);
+}
+
 void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t count,
                      const struct sm_line *line)
 {
@@ -58,7 +63,7 @@ void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t co
 
 void sm_ring_clear(struct sm_slot *slots, uint32_t count)
 {
-    memset((void *) slots, 0, (size_t) count * sizeof(*slots));
+    memset((void *) slots, 0, sm_ring_bytes(count));
 }
 
 int sm_tx_ring_refresh(struct sm_tx_ring *ring)
@@ -69,6 +74,12 @@ int sm_tx_ring_refresh(struct sm_tx_ring *ring)
     }
     ring->consumed = consumed;
     return ORTE_SUCCESS;
+}
+
+void sm_tx_ring_recall(struct sm_tx_ring *ring)
+{
+    atomic_store_explicit(&ring->slots[ring->count].head, ring->tail, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 static int reserve_refreshed(struct sm_tx_ring *ring, uint32_t slots)
@@ -229,6 +240,11 @@ int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message)
     message->slots = slots_of(message->length);
     take_bytes(ring, message);
     return 1;
+}
+
+bool sm_rx_ring_is_recalled(const struct sm_rx_ring *ring)
+{
+    return ring->head < atomic_load_explicit(&ring->slots[ring->count].head, memory_order_relaxed);
 }
 
 void sm_rx_ring_publish(struct sm_rx_ring *ring)

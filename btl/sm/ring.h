@@ -6,6 +6,9 @@
  * keeps its own position in private memory and takes what the other wrote for a claim to be
  * checked: a ring that breaks its rules is an error for this pair alone.
  *
+ * Behind the slots the producer has one word more, which says how far it has taken back what the
+ * consumer was to do for it (recall.h).
+ *
  * Positions count slots from 0 and never wrap (64 bits). The slot of position p is p modulo the
  * number of slots; it holds what was published at p when the upper half of its head is p + 1. */
 #ifndef BTL_SM_RING_H
@@ -79,6 +82,8 @@ struct sm_message {
 };
 
 bool sm_ring_count_ok(uint64_t count);
+/* Slots, and the word behind them. */
+size_t sm_ring_bytes(uint32_t count);
 /* The slots must be zero: sm_ring_clear makes used ones so. The line stays where it is: both sides
  * count from what it says when they begin, and no other ring may use it meanwhile. */
 void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t count,
@@ -98,6 +103,8 @@ int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, uin
 void sm_tx_ring_repeat(struct sm_tx_ring *ring, uint64_t position);
 /* Whether a message of length bytes in line would find room. Errors as above. */
 int sm_tx_ring_room(struct sm_tx_ring *ring, size_t length) KEEL_MUST_CHECK;
+/* What was published up to here is taken back. A full barrier. */
+void sm_tx_ring_recall(struct sm_tx_ring *ring);
 /* Reads the consumer's word into ring->consumed. COMM_FAILURE: it went back, or beyond the tail. */
 int sm_tx_ring_refresh(struct sm_tx_ring *ring) KEEL_MUST_CHECK;
 
@@ -112,6 +119,9 @@ static inline void sm_rx_ring_pass(struct sm_rx_ring *ring, const struct sm_mess
 }
 /* Tells the producer how far this side is; what was passed is no longer read. */
 void sm_rx_ring_publish(struct sm_rx_ring *ring);
+
+/* Whether the next message was taken back. */
+bool sm_rx_ring_is_recalled(const struct sm_rx_ring *ring);
 
 /* Whether something waits at the consumer's position; costs one load. */
 static inline bool sm_rx_ring_ready(const struct sm_rx_ring *ring)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define MAGIC 0x4d534c4bu /* "KLSM" */
-#define LAYOUT_VERSION 2
+#define LAYOUT_VERSION 3
 #define MEMFD_NAME "keel-sm-" /* and the nonce, so that a link tells whose memfd it is */
 #define MEMFD_LINK "/memfd:" MEMFD_NAME
 #define NONCE_TEXT (2 * SM_NONCE_BYTES + 1)
@@ -31,7 +31,8 @@ struct sm_header {
     uint64_t nonce_address;
     struct sm_shape shape;
     _Atomic uint64_t committed[SM_AREAS];
-    struct sm_alarm alarm __attribute__((aligned(SM_SLOT_BYTES))); /* senders look at it */
+    struct sm_alarm alarm __attribute__((aligned(SM_SLOT_BYTES)));    /* senders look at it */
+    _Atomic uint32_t putting __attribute__((aligned(SM_SLOT_BYTES))); /* recall.h */
 };
 
 static const uint64_t area_limits[SM_AREAS] = {65536, 1 << 20, 1 << 20, 1 << 24};
@@ -66,7 +67,7 @@ static bool shape_ok(const struct sm_shape *shape)
             return false;
         }
     }
-    return shape->unit_bytes[SM_AREA_RINGS] == shape->ring_slots * SM_SLOT_BYTES;
+    return shape->unit_bytes[SM_AREA_RINGS] == sm_ring_bytes(shape->ring_slots);
 }
 
 int sm_layout_make(struct sm_layout *layout, const struct sm_shape *shape)
@@ -226,6 +227,7 @@ static int map_own(struct sm_segment *segment, char *reason, size_t reason_size)
     segment->board = (void *) (segment->base + segment->layout.board);
     segment->lines = (void *) (segment->base + segment->layout.lines);
     segment->alarm = &segment->header->alarm;
+    segment->putting = &segment->header->putting;
     return ORTE_SUCCESS;
 }
 
@@ -508,6 +510,7 @@ static int map_peer(struct sm_peer *peer, int fd, const struct sm_card *card, si
     }
     peer->board = (void *) (peer->base + board);
     peer->lines = (const void *) (peer->base + peer->layout.lines);
+    peer->putting = &peer->header->putting;
     sm_ringer_init(&peer->ringer, &peer->header->alarm, card->pid);
     return ORTE_SUCCESS;
 }

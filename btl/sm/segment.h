@@ -44,7 +44,8 @@ struct sm_segment {
     struct sm_header *header;
     struct sm_board *board;
     struct sm_line *lines;
-    struct sm_alarm *alarm; /* zero: its owner never sleeps */
+    struct sm_alarm *alarm;    /* zero: its owner never sleeps */
+    _Atomic uint32_t *putting; /* 0, or a cell of the board, plus 1: see recall.h */
     struct sm_card card;
 };
 
@@ -55,6 +56,7 @@ struct sm_peer {
     const struct sm_header *header;
     struct sm_board *board;
     const struct sm_line *lines;
+    const _Atomic uint32_t *putting;
     struct sm_ringer ringer;
     size_t committed[SM_AREAS]; /* as last read: bytes of the area that are there */
     uint64_t nonce_address;     /* where its owner has the nonce: hostile */

@@ -14,6 +14,7 @@ tests_conformance_no_single_copy_SOURCES = tests/conformance/no-single-copy.c
 
 btl_suites = tests/conformance/btl-self.sh tests/conformance/btl-sm.sh tests/conformance/btl-tcp.sh \
 	tests/conformance/btl-sm-copy.sh tests/conformance/btl-sm-seccomp.sh tests/conformance/btl-sm-bell.sh \
+	tests/conformance/btl-sm-alone.sh \
 	tests/conformance/btl-threads-self.sh tests/conformance/btl-threads-sm.sh \
 	tests/conformance/btl-threads-tcp.sh tests/conformance/btl-progress-self.sh \
 	tests/conformance/btl-progress-sm.sh tests/conformance/btl-progress-tcp.sh \

@@ -19,3 +19,6 @@ tests_unit_btl_test_sm_leave_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 UNIT_TESTS += tests/unit/btl/test-sm-bell
 tests_unit_btl_test_sm_bell_SOURCES = tests/unit/btl/test-sm-bell.c
 tests_unit_btl_test_sm_bell_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+UNIT_TESTS += tests/unit/btl/test-sm-recall
+tests_unit_btl_test_sm_recall_SOURCES = tests/unit/btl/test-sm-recall.c $(SM_RANK)
+tests_unit_btl_test_sm_recall_LDADD = tests/lib/libunit.la libbtl.la libbase.la

@@ -157,6 +157,61 @@ START_TEST(cancel_ends_each_operation_once)
 }
 END_TEST
 
+static int copies, copy_status;
+
+/* What is left of an operation, as one who reaches both sides' memory. */
+static int copy_rest(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                     bool put, const struct rdma_call *rest)
+{
+    void *there = (void *) (uintptr_t) rest->remote_address;
+    ck_assert_ptr_eq(module, &a.module);
+    ck_assert_ptr_eq(endpoint, a.peer.endpoint);
+    ck_assert_mem_eq(rest->remote_handle, b.handle, sizeof(struct region_handle));
+    copies++;
+    if (copy_status == OPAL_SUCCESS) {
+        memcpy(put ? there : rest->local_address, put ? rest->local_address : there, rest->size);
+    }
+    return copy_status;
+}
+
+static void take_back_with(int status)
+{
+    sides_open(LATER);
+    struct outcome outcomes[3];
+    copy_status = status;
+    copies = 0;
+    fill(a.memory, 3000, 1);
+    fill(b.memory + 30000, 40000 - 30000, 2);
+    ck_assert_int_eq(start(true, a.memory, remote(0), b.handle, 3000, &outcomes[0]), 0);
+    ck_assert_int_eq(start(false, a.memory + 3000, remote(30000), b.handle, 9000, &outcomes[1]), 0);
+    ck_assert_int_eq(start(true, a.memory, remote(0), b.handle, 0, &outcomes[2]), 0);
+    rdma_am_take_back(a.am, &a.peer, copy_rest);
+    bool copied = copy_status != OPAL_ERR_NOT_AVAILABLE;
+    ck_assert_int_eq(copies, copied ? 3 : 1);
+    ck_assert_uint_gt(a.peer.stale, 0);
+    ck_assert(rdma_am_peer_open(&a.peer) != copied);
+    sides_run(); /* late replies change nothing */
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(outcomes[i].calls, 1);
+        ck_assert_int_eq(outcomes[i].status, copied ? copy_status : OPAL_SUCCESS);
+    }
+    ck_assert_uint_eq(a.peer.stale, 0);
+    ck_assert_uint_eq(a.peer.unanswered, 0);
+    if (copy_status != OPAL_ERR_PERM) {
+        ck_assert_mem_eq(a.memory, b.memory, 3000);
+        ck_assert_mem_eq(a.memory + 3000, b.memory + 30000, 9000);
+    }
+    sides_close();
+}
+
+START_TEST(what_is_taken_back_is_copied)
+{
+    take_back_with(OPAL_SUCCESS);
+    take_back_with(OPAL_ERR_PERM);
+    take_back_with(OPAL_ERR_NOT_AVAILABLE);
+}
+END_TEST
+
 START_TEST(a_broken_link_ends_operations_with_its_status)
 {
     sides_open(LATER);
@@ -287,5 +342,6 @@ END_TEST
 UNIT_MAIN("rdma-am", every_size_goes_both_ways, what_the_region_forbids_is_refused_as_a_whole,
           many_operations_over_a_moody_pipe, the_window_bounds_requests_and_replies,
           cancel_ends_each_operation_once, a_broken_link_ends_operations_with_its_status,
-          too_many_operations_are_for_later, callbacks_start_operations, replies_do_not_nest,
-          no_callback_is_needed, the_first_error_that_nobody_heard_is_kept)
+          what_is_taken_back_is_copied, too_many_operations_are_for_later,
+          callbacks_start_operations, replies_do_not_nest, no_callback_is_needed,
+          the_first_error_that_nobody_heard_is_kept)

@@ -1,0 +1,229 @@
+/* Puts and gets of the sm module that the target's process is asked for, and that are taken back
+ * when it does not come to them. */
+#include <config.h>
+
+#include <tests/unit/btl/sm-rank.h>
+
+#include <base/clock.h>
+#include <base/param.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+#include <time.h>
+
+enum { REGION = 200000 };
+
+struct memory {
+    unsigned char *region, *local;
+    mca_btl_base_registration_handle_t *handle;
+};
+
+static unsigned char *shared_of(const struct minihost *host, int rank)
+{
+    return host->shared + MINIHOST_SHARED_PER_RANK * (size_t) rank;
+}
+
+static void memory_open(struct memory *memory, struct sm_rank *rank)
+{
+    memory->region = calloc(1, REGION);
+    memory->local = malloc(REGION);
+    must(memory->region && memory->local);
+    memory->handle = rank->btl->btl_register_mem(rank->btl, MCA_BTL_ENDPOINT_ANY, memory->region,
+                                                 REGION, MCA_BTL_REG_FLAG_ACCESS_ANY);
+    must(memory->handle);
+    unsigned char *shared = shared_of(rank->host, rank->host->rank);
+    uint64_t address = (uint64_t) (uintptr_t) memory->region;
+    memcpy(shared, memory->handle, rank->btl->btl_registration_handle_size);
+    memcpy(shared + 256, &address, sizeof(address));
+    sm_rank_wait_all();
+}
+
+static void memory_close(struct memory *memory, struct sm_rank *rank)
+{
+    must(rank->btl->btl_deregister_mem(rank->btl, memory->handle) == OPAL_SUCCESS);
+    btl_close();
+    free(memory->region);
+    free(memory->local);
+}
+
+static void on_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                   void *local, mca_btl_base_registration_handle_t *handle, void *context,
+                   void *data, int status)
+{
+    (void) btl, (void) endpoint, (void) local, (void) handle, (void) context;
+    must(status == OPAL_SUCCESS);
+    --*(int *) data;
+}
+
+/* Begins to put or get all of the other rank's region; *open counts it until it ends. */
+static void start(struct sm_rank *rank, struct memory *memory, bool put, int *open)
+{
+    int other = 1 - rank->host->rank;
+    unsigned char *shared = shared_of(rank->host, other);
+    uint64_t address;
+    memcpy(&address, shared + 256, sizeof(address));
+    ++*open;
+    int status = (put ? rank->btl->btl_put : rank->btl->btl_get)(
+        rank->btl, rank->endpoints[other], memory->local, address, NULL,
+        (mca_btl_base_registration_handle_t *) (void *) shared, REGION, 0, MCA_BTL_NO_ORDER, on_end,
+        NULL, open);
+    must(status == OPAL_SUCCESS);
+}
+
+static void finish(const int *open)
+{
+    while (*open > 0) {
+        sm_rank_progress();
+    }
+}
+
+static void run(struct sm_rank *rank, struct memory *memory, bool put, int value)
+{
+    int open = 0;
+    memset(memory->local, value, REGION);
+    start(rank, memory, put, &open);
+    finish(&open);
+}
+
+static bool is_filled(const unsigned char *bytes, int value)
+{
+    return bytes[0] == value && memcmp(bytes, bytes + 1, REGION - 1) == 0;
+}
+
+/* Rank 1 does not poll between the barriers; what was taken back must not come late. */
+static int absent_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    struct sm_rank rank;
+    struct memory memory;
+    sm_rank_start(&rank, host);
+    memory_open(&memory, &rank);
+    minihost_barrier(host, NULL);
+    if (host->rank == 0) {
+        struct mca_btl_base_endpoint_t *endpoint = rank.endpoints[1];
+        int open = 0;
+        memset(memory.local, 1, REGION);
+        start(&rank, &memory, true, &open);
+        start(&rank, &memory, false, &open);
+        finish(&open);
+        must(endpoint->am.stale > 0); /* what it was asked for is in the ring */
+        run(&rank, &memory, true, 2);
+        memset(memory.local, 0, REGION);
+        run(&rank, &memory, false, 0);
+        must(is_filled(memory.local, 2));
+    }
+    minihost_barrier(host, NULL);
+    must(host->rank == 0 || is_filled(memory.region, 2));
+    memset(memory.region, 3, REGION);
+    while (host->rank == 0 && rank.endpoints[1]->am.stale > 0) {
+        sm_rank_progress();
+    }
+    sm_rank_wait_all();
+    must(is_filled(memory.region, 3));
+    minihost_barrier(host, NULL);
+    if (host->rank == 0) { /* it is there again, and is asked again */
+        struct mca_btl_base_endpoint_t *endpoint = rank.endpoints[1];
+        uint32_t heard = endpoint->am.heard;
+        do {
+            run(&rank, &memory, true, 4);
+        } while (endpoint->am.heard == heard);
+    }
+    sm_rank_wait_all();
+    must(host->rank == 0 || is_filled(memory.region, 4));
+    sm_rank_wait_all();
+    memory_close(&memory, &rank);
+    return 0;
+}
+
+START_TEST(an_absent_target_holds_up_nothing)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    sm_ranks_run(&options, absent_run, NULL);
+}
+END_TEST
+
+/* Rank 1 is stopped in the midst of a put: that one, and it alone, is waited for. */
+static int midst_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    struct sm_rank rank;
+    struct memory memory;
+    must(param_override("btl_sm_patience", "1000") == ORTE_SUCCESS);
+    sm_rank_start(&rank, host);
+    memory_open(&memory, &rank);
+    if (host->rank == 0) {
+        sm_rank_send(&rank, 1, 0, 30); /* opens the ring */
+    }
+    while (host->rank == 1 && rank.received[0] == 0) {
+        sm_rank_progress();
+    }
+    if (host->rank == 1) {
+        must(sm_put_begins(rank.btl, rank.endpoints[0]));
+    }
+    minihost_barrier(host, NULL);
+    int open = 0;
+    if (host->rank == 0) {
+        memset(memory.local, 2, REGION);
+        start(&rank, &memory, true, &open);
+        uint64_t until = clock_us() + 20000;
+        while (clock_us() < until || !rank.endpoints[1]->am.held) {
+            sm_rank_progress();
+            must(open == 1);
+        }
+    }
+    minihost_barrier(host, NULL);
+    if (host->rank == 1) {
+        sm_put_ends(rank.btl);
+    }
+    finish(&open);
+    minihost_barrier(host, NULL);
+    must(host->rank == 0 || is_filled(memory.region, 2));
+    sm_rank_wait_all();
+    memory_close(&memory, &rank);
+    return 0;
+}
+
+START_TEST(a_put_that_has_begun_is_waited_for)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    sm_ranks_run(&options, midst_run, NULL);
+}
+END_TEST
+
+/* Both put and get, and look away now and then, for about as long as the other's patience. */
+static int busy_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    enum { ROUNDS = 400 };
+    struct sm_rank rank;
+    struct memory memory;
+    unsigned draws = (unsigned) host->rank + 1;
+    must(param_override("btl_sm_patience", "20") == ORTE_SUCCESS);
+    sm_rank_start(&rank, host);
+    memory_open(&memory, &rank);
+    for (int i = 0; i < ROUNDS; i++) {
+        run(&rank, &memory, true, 1 + i % 250);
+        run(&rank, &memory, false, 0);
+        must(is_filled(memory.local, 1 + i % 250));
+        draws = draws * 1103515245u + 12345u;
+        const struct timespec away = {.tv_nsec = (long) (draws >> 16) % 4 * 40000};
+        if (away.tv_nsec > 0) {
+            nanosleep(&away, NULL);
+        }
+    }
+    sm_rank_wait_all();
+    must(is_filled(memory.region, 1 + (ROUNDS - 1) % 250));
+    sm_rank_wait_all();
+    memory_close(&memory, &rank);
+    return 0;
+}
+
+START_TEST(nothing_is_carried_out_late)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 18000};
+    sm_ranks_run(&options, busy_run, NULL);
+}
+END_TEST
+
+UNIT_MAIN("sm-recall", an_absent_target_holds_up_nothing, a_put_that_has_begun_is_waited_for,
+          nothing_is_carried_out_late)
