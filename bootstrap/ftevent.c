@@ -43,10 +43,10 @@ static void read_all(void)
 static int checkpoint(void)
 {
     int first = data_plane(OPAL_CRS_CHECKPOINT);
-    int status = keel_fence();
+    int status = process_fence();
     read_all();
     if (status == ORTE_SUCCESS) {
-        status = keel_fence(); /* until here it answered its peers */
+        status = process_fence(); /* until here it answered its peers */
     }
     first = first == ORTE_SUCCESS ? status : first;
     status = orte_rml.ft_event(OPAL_CRS_CHECKPOINT);
@@ -60,10 +60,17 @@ static int restart(void)
         return status;
     }
     int first = data_plane(OPAL_CRS_RESTART);
-    status = keel_fence(); /* publishes the new cards */
+    status = process_fence(); /* publishes the new cards */
     if (status == ORTE_SUCCESS) {
-        status = keel_fence(); /* nobody sends before everybody has them */
+        status = process_fence(); /* nobody sends before everybody has them */
     }
+    return first == ORTE_SUCCESS ? status : first;
+}
+
+static int go_on(int state)
+{
+    int first = orte_rml.ft_event(state);
+    int status = data_plane(state);
     return first == ORTE_SUCCESS ? status : first;
 }
 
@@ -78,13 +85,12 @@ int keel_ft_event(int state)
     if (process_in_callback()) {
         return ORTE_ERR_NOT_SUPPORTED;
     }
-    if (state == OPAL_CRS_CHECKPOINT) {
-        return checkpoint();
+    if (!process_meet_begin()) {
+        return ORTE_ERR_RESOURCE_BUSY;
     }
-    if (state == OPAL_CRS_RESTART) {
-        return restart();
-    }
-    int first = orte_rml.ft_event(state);
-    int status = data_plane(state);
-    return first == ORTE_SUCCESS ? status : first;
+    int status = state == OPAL_CRS_CHECKPOINT ? checkpoint()
+                 : state == OPAL_CRS_RESTART  ? restart()
+                                              : go_on(state);
+    process_meet_end();
+    return status;
 }

@@ -65,8 +65,12 @@ static struct keel *the_keel;
 /* In a child made by fork: its parent's, whose links and thread it must not touch. */
 static struct keel *volatile parents_keel;
 
+/* A thread is in keel_fence, keel_ft_event or keel_finalize, where the ranks meet. */
+static atomic_bool meeting;
+
 static void forget_parent(void)
 {
+    atomic_store(&meeting, false);
     if (the_keel) {
         parents_keel = the_keel;
         the_keel = NULL;
@@ -460,15 +464,8 @@ undo:
     return status;
 }
 
-int keel_finalize(void)
+static int leave_job(struct keel *keel)
 {
-    struct keel *keel = the_keel;
-    if (!keel) {
-        return ORTE_ERROR;
-    }
-    if (in_callback(keel)) {
-        return ORTE_ERR_NOT_SUPPORTED; /* the caller's caller would return into freed memory */
-    }
     int status = ORTE_SUCCESS;
     rml_end_exceptions(keel->rml);
     if (keel->backend) {
@@ -483,6 +480,17 @@ int keel_finalize(void)
     }
     the_keel = NULL;
     tear_down(keel);
+    return status;
+}
+
+int keel_finalize(void)
+{
+    bool inside = process_in_callback(); /* the caller's caller would return into freed memory */
+    if (inside || !process_meet_begin()) {
+        return inside ? ORTE_ERR_NOT_SUPPORTED : ORTE_ERR_RESOURCE_BUSY;
+    }
+    int status = the_keel ? leave_job(the_keel) : ORTE_ERROR;
+    process_meet_end();
     return status;
 }
 
@@ -514,10 +522,12 @@ int keel_progress(void)
 
 int keel_fence(void)
 {
-    if (!the_keel || !the_keel->backend) {
-        return ORTE_ERR_COMM_DISABLED;
+    if (!process_meet_begin()) {
+        return ORTE_ERR_RESOURCE_BUSY;
     }
-    return fence(the_keel, 0);
+    int status = process_fence();
+    process_meet_end();
+    return status;
 }
 
 void keel_abort(int status, const char *format, ...)
@@ -664,6 +674,21 @@ struct rml *process_rml(void)
 bool process_in_callback(void)
 {
     return the_keel && in_callback(the_keel);
+}
+
+bool process_meet_begin(void)
+{
+    return !atomic_exchange(&meeting, true);
+}
+
+void process_meet_end(void)
+{
+    atomic_store(&meeting, false);
+}
+
+int process_fence(void)
+{
+    return the_keel && the_keel->backend ? fence(the_keel, 0) : ORTE_ERR_COMM_DISABLED;
 }
 
 bool process_has_data_plane(void)

@@ -13,6 +13,11 @@ struct rml *process_rml(void);
 
 /* Inside a callback of either plane. */
 bool process_in_callback(void);
+/* Around calls in which the ranks meet, fences among them: one at a time. False: another thread, or
+ * this one up the stack, is in such a call. */
+bool process_meet_begin(void);
+void process_meet_end(void);
+int process_fence(void);
 bool process_has_data_plane(void);
 /* One thread at a time is in the data plane: false, when another one (or this one, up the stack)
  * is, or there is none. */
