@@ -210,10 +210,8 @@ static int wait_arm(mca_btl_base_module_t *btl)
         return OPAL_ERR_BAD_PARAM;
     }
     const struct btl_ext_ops *ops = entry->component->ext;
-    if (ops->wait_arm && somebody_waits(entry)) {
-        return OPAL_ERR_RESOURCE_BUSY;
-    }
-    return ops->wait_arm ? ops->wait_arm(entry->module) : OPAL_ERR_NOT_SUPPORTED;
+    int status = ops->wait_arm ? ops->wait_arm(entry->module) : OPAL_ERR_NOT_SUPPORTED;
+    return status == OPAL_SUCCESS && somebody_waits(entry) ? OPAL_ERR_RESOURCE_BUSY : status;
 }
 
 void btl_ext_init(struct btl_module_entry *entry)
