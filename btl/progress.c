@@ -178,15 +178,12 @@ bool btl_progress_is_open(void)
     return progress.open;
 }
 
-/* Without the lock: another thread may be in a callback of the host's and wait for it. */
+/* Without the lock: another thread may be in a callback, and wait for it. */
 int btl_host_progress(void)
 {
     const struct btl_host *host = btl_host();
-    if (!host->ops->progress) {
-        return 0;
-    }
     unsigned holds = btl_lock_leave();
-    int events = host->ops->progress(host->arg);
+    int events = host->ops->progress ? host->ops->progress(host->arg) : 0;
     btl_lock_give_way();
     btl_lock_return(holds);
     return events;

@@ -26,7 +26,7 @@ enum {
 
 /* What the lock guards, other threads read and write. */
 static struct {
-    bool runs; /* from start to stop, which are called by one thread */
+    bool runs; /* written while there is no such thread */
     pthread_t thread;
     int wake;             /* an eventfd */
     struct pollfd *watch; /* owned; the thread's: wake, then the modules' */
@@ -181,6 +181,7 @@ static void clean_up(void)
     fd_close(&thread.wake);
     free(thread.watch);
     thread.watch = NULL;
+    thread.runs = false;
 }
 
 int btl_thread_start(char *reason, size_t reason_size)
@@ -190,6 +191,7 @@ int btl_thread_start(char *reason, size_t reason_size)
     thread.stops = thread.sleeps = false;
     thread.watch = calloc(modules + 1, sizeof(*thread.watch));
     thread.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    thread.runs = true; /* for the callbacks that it runs at once */
     int error = !thread.watch ? ENOMEM : thread.wake < 0 ? errno : start_without_signals();
     if (error != 0) {
         snprintf(reason, reason_size, "no progress thread: %s", strerror(error));
@@ -197,7 +199,6 @@ int btl_thread_start(char *reason, size_t reason_size)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     pthread_setname_np(thread.thread, "keel-progress");
-    thread.runs = true;
     return ORTE_SUCCESS;
 }
 
@@ -212,6 +213,5 @@ void btl_thread_stop(void)
     ring();
     btl_lock_drop();
     pthread_join(thread.thread, NULL);
-    thread.runs = false;
     clean_up();
 }

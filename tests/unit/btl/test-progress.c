@@ -1,8 +1,12 @@
 /* How the framework opens, polls and closes components: with a registry of this test's own. */
 #include <tests/lib/unit.h>
 
+#include <base/clock.h>
 #include <base/param.h>
-#include <btl/base.h>
+#include <btl/framework.h>
+#include <btl/lock.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static int polls[3], events[3], finalized, closed, nested = -1;
@@ -231,8 +235,37 @@ START_TEST(nothing_is_polled_once_modules_end)
 }
 END_TEST
 
+static void *go_in(void *arg)
+{
+    btl_lock();
+    atomic_store((atomic_bool *) arg, true);
+    btl_unlock();
+    return NULL;
+}
+
+/* A flush or a checkpoint waits with the lock held; what it waits for may be another thread's to
+ * do, also where the host has nothing of its own to drive. */
+START_TEST(who_waits_lets_others_in)
+{
+    pthread_t other;
+    atomic_bool was_in = false;
+    uint64_t end = clock_us() + 10000000u;
+    ck_assert_int_eq(param_override("enable_thread_multiple", "1"), ORTE_SUCCESS);
+    open_all();
+    btl_lock();
+    ck_assert_int_eq(pthread_create(&other, NULL, go_in, &was_in), 0);
+    while (!atomic_load(&was_in) && clock_us() < end) {
+        btl_host_progress();
+    }
+    ck_assert(atomic_load(&was_in));
+    btl_unlock();
+    ck_assert_int_eq(pthread_join(other, NULL), 0);
+    btl_close();
+}
+END_TEST
+
 UNIT_MAIN("progress", what_is_not_there_is_closed_and_left_out,
           an_idle_rail_with_system_calls_is_polled_now_and_then,
           a_busy_memory_rail_does_not_starve_it, with_work_in_flight_it_is_polled_each_pass,
           a_yielding_process_polls_all_before_it_yields, progress_inside_progress_does_nothing,
-          nothing_is_polled_once_modules_end)
+          nothing_is_polled_once_modules_end, who_waits_lets_others_in)
