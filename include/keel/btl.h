@@ -8,8 +8,10 @@
  *  2. put and get return 0 and call back exactly once (again perhaps before they return), or are
  *     negative and never call back. A caller accepts 1 (done, no callback) as well.
  *  3. Callbacks and received messages come from the calling thread, inside the module's calls and
- *     inside progress. No lock is held.
- *  4. One thread at a time calls the modules of a process, unless keel_threads(7) says otherwise.
+ *     inside progress. No lock is held. They may call every function but del_procs and finalize.
+ *  4. One thread at a time calls the modules of a process, unless the program asks for more:
+ *     keel_threads(7). Then callbacks come from any of the threads in Keel, or from the progress
+ *     thread, one at a time, with a lock of Keel's held that their own calls may take again.
  */
 #ifndef KEEL_BTL_H
 #define KEEL_BTL_H

@@ -1,8 +1,8 @@
 /* What Keel's BTL modules offer beyond BTL 3.0: completion of everything at once, a word when a
  * shortage is over, a descriptor to sleep on, and whether a completed put is there.
  *
- * The functions belong to the module that keel_btl_ext was asked for, are called with it, by the
- * thread that may call the module (keel/btl.h, rule 4), and are valid until the module is
+ * The functions belong to the module that keel_btl_ext was asked for, are called with it, by a
+ * thread that may call the module (keel/btl.h, rules 3 and 4), and are valid until the module is
  * finalized. keel_btl_ext(3) has examples. */
 #ifndef KEEL_BTL_EXT_H
 #define KEEL_BTL_EXT_H
@@ -35,12 +35,11 @@ struct keel_btl_ext {
     uint32_t flags; /* KEEL_BTL_* */
 
     /* Drives progress, and so callbacks, until every put, get and atomic to this endpoint (NULL: to
-     * any) is complete and visible at its target, those that callbacks start meanwhile included.
-     * Messages are not waited for. Blocks, at most for the parameter btl_base_flush_timeout_ms.
-     *  OPAL_SUCCESS             all went well
-     *  another error            the first that an operation without callback ended with since the
-     *                           last flush of this endpoint (NULL: of all)
-     *  OPAL_ERR_RESOURCE_BUSY   called from inside progress while something is in flight
+     * any) is complete and visible at its target, those that callbacks or other threads start
+     * meanwhile included. Messages are not waited for. Blocks, at most for the parameter
+     * btl_base_flush_timeout_ms. OPAL_SUCCESS             all went well another error the first
+     * that an operation without callback ended with since the last flush of this endpoint (NULL: of
+     * all) OPAL_ERR_RESOURCE_BUSY   called from inside progress while something is in flight
      *  OPAL_ERR_TIMEOUT         the time is over, something is still in flight */
     int (*flush)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
 
@@ -57,10 +56,12 @@ struct keel_btl_ext {
     int (*pending_remove)(mca_btl_base_module_t *btl, struct keel_btl_pending *pending);
 
     /* A descriptor for poll and epoll, which becomes readable when progress has something to do; it
-     * belongs to the module. OPAL_ERR_NOT_SUPPORTED: this transport has to be polled. */
+     * belongs to the module. OPAL_ERR_NOT_SUPPORTED: this transport has to be polled, or a progress
+     * thread sleeps on the descriptor. */
     int (*wait_fd)(mca_btl_base_module_t *btl);
     /* Before each sleep on wait_fd: OPAL_SUCCESS, sleep; OPAL_ERR_RESOURCE_BUSY, something is due:
-     * call progress first. Whatever comes after it makes the descriptor readable. */
+     * call progress first. Whatever comes after it makes the descriptor readable; but no other
+     * thread drives progress meanwhile, or it takes what would have. */
     int (*wait_arm)(mca_btl_base_module_t *btl);
 };
 

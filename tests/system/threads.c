@@ -1,9 +1,10 @@
-/* The data plane and several threads. Usage: threads mixed|blocks|serve|idle [COUNT]
+/* The data plane and several threads. Usage: threads mixed|blocks|meet|serve|idle [COUNT]
  *
  *   mixed   eight threads use one rail at a time: messages, sendi, put, get, atomics, progress,
  *           registrations, the RML; what came, and what is in memory in the end, is counted
  *   blocks  a callback of the data plane waits in the RML for what a callback of the RML's causes,
  *           on another thread, by a call of the data plane
+ *   meet    two threads at a time flush, take the rail through checkpoints, pass fences, and leave
  *   serve   with a progress thread: ranks but 0 call Keel now and then, and answer all the same
  *   idle    with a progress thread: a rank that has nothing to do uses no processor, and wakes
  *
@@ -442,6 +443,81 @@ static void blocks(void)
     }
 }
 
+/* ---- two threads in the same call ---- */
+
+enum { FENCES = 40, CHECKPOINTS = 10 };
+static atomic_ulong tickets, left;
+
+static void flush_puts(void)
+{
+    static unsigned char bytes[SLOT];
+    const struct keel_btl_ext *ext = keel_btl_ext(peer.btl);
+    for (unsigned long i = 0; i < count; i++) {
+        int status = peer.btl->btl_put(peer.btl, peer.endpoint, bytes, at(window.slots[0]), NULL,
+                                       remote(), SLOT, 0, MCA_BTL_NO_ORDER, NULL, NULL, NULL);
+        must(status == OPAL_SUCCESS || is_shortage(status));
+        must(ext->flush(peer.btl, peer.endpoint) == OPAL_SUCCESS);
+    }
+}
+
+/* Of this rank's rail only: its peer goes on. */
+static void checkpoint_rail(void)
+{
+    for (int i = 0; i < CHECKPOINTS; i++) {
+        send_one(3000, TAG_DATA, true);
+        must(peer.btl->btl_ft_event(OPAL_CRS_CHECKPOINT) == OPAL_SUCCESS);
+        must(peer.btl->btl_ft_event(OPAL_CRS_CONTINUE) == OPAL_SUCCESS);
+    }
+}
+
+/* All ranks pass as many fences, whichever thread of theirs does. */
+static void pass_fences(void)
+{
+    while (atomic_fetch_add(&tickets, 1) < FENCES) {
+        int status;
+        while ((status = keel_fence()) == ORTE_ERR_RESOURCE_BUSY) {
+            keel_progress();
+        }
+        must(status == ORTE_SUCCESS);
+    }
+}
+
+static void leave(void)
+{
+    int status = keel_finalize();
+    if (status == ORTE_SUCCESS) {
+        atomic_fetch_add(&left, 1);
+    } else if (status != ORTE_ERR_RESOURCE_BUSY && status != ORTE_ERROR) {
+        atomic_fetch_add(&left, 100);
+    }
+}
+
+static void *run(void *arg)
+{
+    (*(void (*const *)(void)) arg)();
+    return NULL;
+}
+
+static void by_two(void (*call)(void))
+{
+    pthread_t other;
+    must(pthread_create(&other, NULL, run, (void *) (uintptr_t) &call) == 0);
+    call();
+    if (pthread_join(other, NULL) != 0) {
+        abort(); /* there may be no job any more to be ended */
+    }
+}
+
+static void meet(void)
+{
+    by_two(flush_puts);
+    must(keel_fence() == ORTE_SUCCESS);
+    by_two(checkpoint_rail);
+    await(&got_data, 2 * CHECKPOINTS, true);
+    must(keel_fence() == ORTE_SUCCESS);
+    by_two(pass_fences);
+}
+
 /* ---- a progress thread ---- */
 
 static void ask(void)
@@ -537,34 +613,47 @@ static void meet_peer(void)
     free(data);
 }
 
+static const struct mode {
+    const char *name;
+    void (*run)(void);
+    bool multiple; /* else with a progress thread */
+} modes[] = {
+    {"mixed", mixed, true},  {"blocks", blocks, true}, {"meet", meet, true},
+    {"serve", serve, false}, {"idle", idle, false},
+};
+
+static const struct mode *mode_of(const char *name)
+{
+    size_t i = 0;
+    while (i < sizeof(modes) / sizeof(*modes) && strcmp(modes[i].name, name) != 0) {
+        i++;
+    }
+    return i < sizeof(modes) / sizeof(*modes) ? &modes[i] : NULL;
+}
+
 int main(int argc, char **argv)
 {
     struct keel_options options = KEEL_OPTIONS_DEFAULT;
-    const char *mode = argc > 1 ? argv[1] : "";
-    bool is_mixed = strcmp(mode, "mixed") == 0, is_blocks = strcmp(mode, "blocks") == 0;
-    options.thread_multiple = is_mixed || is_blocks;
-    options.progress_thread = !options.thread_multiple;
+    const struct mode *mode = argc > 1 ? mode_of(argv[1]) : NULL;
+    if (!mode) {
+        return 2;
+    }
+    options.thread_multiple = mode->multiple;
+    options.progress_thread = !mode->multiple;
     main_thread = pthread_self();
     if (argc > 2) {
         count = strtoul(argv[2], NULL, 10);
     }
-    if (argc < 2 || keel_init(&options) != ORTE_SUCCESS) {
+    if (keel_init(&options) != ORTE_SUCCESS) {
         return 2;
     }
     me = keel_my_name()->vpid;
     meet_peer();
-    if (is_mixed) {
-        mixed();
-    } else if (is_blocks) {
-        blocks();
-    } else if (strcmp(mode, "serve") == 0) {
-        serve();
-    } else {
-        idle();
-    }
+    mode->run();
     must(keel_fence() == ORTE_SUCCESS);
     must(peer.btl->btl_deregister_mem(peer.btl, my_handle) == OPAL_SUCCESS);
-    must(keel_finalize() == ORTE_SUCCESS);
-    printf("rank %u: %s: ok\n", (unsigned) me, mode);
+    by_two(leave);
+    must(atomic_load(&left) == 1);
+    printf("rank %u: %s: ok\n", (unsigned) me, mode->name);
     return 0;
 }

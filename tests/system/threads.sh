@@ -15,7 +15,7 @@ all_ok()
 }
 
 count=300
-for mode in mixed serve idle; do
+for mode in mixed meet serve idle; do
     all_ok self 1 $mode --mca btl self
     all_ok sm 2 $mode --mca btl self,sm
     all_ok "sm without single copies" 2 $mode --mca btl self,sm --mca btl_sm_use_cma 0
