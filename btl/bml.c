@@ -294,21 +294,6 @@ free_all:
     return status;
 }
 
-int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct bml_peer *peer = find_peer(bml, procs[i]);
-        if (!peer) {
-            continue;
-        }
-        struct bml_peer gone = *peer;
-        bml->count--;
-        memmove(peer, peer + 1, (size_t) (bml->peers + bml->count - peer) * sizeof(*peer));
-        peer_fini(&gone);
-    }
-    return ORTE_SUCCESS;
-}
-
 /* --- failures --- */
 
 /* A module's place among those that are not used; -1: it has none. */

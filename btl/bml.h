@@ -16,7 +16,6 @@ void bml_destroy(struct bml *bml);
  * others have their rails all the same. */
 int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
-int bml_del_procs(struct bml *bml, opal_proc_t **procs, size_t count);
 /* Its process has ended, as the host knows: modules whose transport would not tell let its endpoint
  * fail, and no other module takes the place of one that lost it. Calls nothing back. */
 void bml_peer_ended(struct bml *bml, const opal_proc_t *proc);
@@ -28,7 +27,7 @@ void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), 
 void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
 /* A failure waits for bml_settle. A variable, since every pass looks at it. */
 extern bool bml_has_news;
-/* Arrays that bml_rails gave out stay until the peer goes; those of an earlier state say what was.
+/* Best first; NULL: none. The array stays until bml_destroy; one of an earlier state says what was.
  */
 const struct keel_rail *bml_rails(const struct bml *bml, const opal_proc_t *proc, size_t *count);
 

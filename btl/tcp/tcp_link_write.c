@@ -69,7 +69,7 @@ static bool batch_add_answer(struct batch *batch, tcp_endpoint *ep, struct tcp_i
         *skip -= size;
         return true;
     }
-    const void *data = tcp_rdma_answer_data(ep, item, 0);
+    const void *data = tcp_rdma_answer_data(ep, item);
     if (data) {
         return batch_add(batch, data, size, skip);
     }

@@ -272,14 +272,13 @@ int tcp_rdma_serve_get(tcp_endpoint *ep, const struct tcp_frame *frame)
     return OPAL_SUCCESS;
 }
 
-const void *tcp_rdma_answer_data(tcp_endpoint *ep, struct tcp_item *item, size_t offset)
+const void *tcp_rdma_answer_data(tcp_endpoint *ep, struct tcp_item *item)
 {
     int status;
-    uint8_t *source = get_source(ep, &item->ask, &status);
+    const void *source = get_source(ep, &item->ask, &status);
 
     if (!source) {
         trailer_set(item, status);
-        return NULL;
     }
-    return source + offset;
+    return source;
 }

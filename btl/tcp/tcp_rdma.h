@@ -30,7 +30,7 @@ void *tcp_rdma_put_target(tcp_endpoint *ep, const struct tcp_frame *frame, size_
                           int *status);
 /* The bytes that an ANSWER with data may read now; NULL when its region is gone, and then its
  * trailer says so. */
-const void *tcp_rdma_answer_data(tcp_endpoint *ep, struct tcp_item *item, size_t offset);
+const void *tcp_rdma_answer_data(tcp_endpoint *ep, struct tcp_item *item);
 /* A DATA frame came: where it belongs, NULL if nobody asked. */
 struct tcp_slot *tcp_rdma_data(tcp_endpoint *ep, const struct tcp_frame *frame);
 /* A DONE frame came. Calls back what is complete. */

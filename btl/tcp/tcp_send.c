@@ -37,7 +37,7 @@ void tcp_item_set_data(struct tcp_item *item, void *data, size_t size)
     item->total += size;
 }
 
-void tcp_item_free(struct tcp_module *tcp, struct tcp_item *item)
+static void item_free(struct tcp_module *tcp, struct tcp_item *item)
 {
     pool_put(&tcp->items, item);
 }
@@ -65,7 +65,7 @@ void tcp_item_written(tcp_endpoint *ep, struct tcp_item *item)
         ep->answers--;
         break;
     }
-    tcp_item_free(ep->tcp, item);
+    item_free(ep->tcp, item);
 }
 
 static bool nothing_waits(const tcp_endpoint *ep)
@@ -138,7 +138,7 @@ static int send_message(mca_btl_base_module_t *btl, tcp_endpoint *ep,
         return OPAL_SUCCESS;
     }
     list_remove(&item->link);
-    tcp_item_free(tcp, item);
+    item_free(tcp, item);
     tcp_enter(tcp);
     status = btl_sent(btl, tcp_endpoint_face(ep), descriptor);
     tcp_leave(tcp);
@@ -161,7 +161,7 @@ static void message_complete(tcp_endpoint *ep, struct tcp_item *item, int status
 {
     mca_btl_base_descriptor_t *descriptor = item->descriptor;
 
-    tcp_item_free(ep->tcp, item);
+    item_free(ep->tcp, item);
     btl_complete(&ep->tcp->super, tcp_endpoint_face(ep), descriptor, status);
 }
 
@@ -182,7 +182,7 @@ static void item_fail(tcp_endpoint *ep, struct tcp_item *item, int status)
         message_complete(ep, item, status);
     } else {
         ep->answers -= item->kind == TCP_ITEM_ANSWER;
-        tcp_item_free(ep->tcp, item);
+        item_free(ep->tcp, item);
     }
 }
 

@@ -36,7 +36,6 @@ struct tcp_item *tcp_item_create(struct tcp_module *tcp, enum tcp_item_kind kind
                                  const struct tcp_frame *frame);
 /* Gives it a body that is one segment. */
 void tcp_item_set_data(struct tcp_item *item, void *data, size_t size);
-void tcp_item_free(struct tcp_module *tcp, struct tcp_item *item);
 /* An item is written: keeps the books; a message waits in done for tcp_send_complete. */
 void tcp_item_written(tcp_endpoint *ep, struct tcp_item *item);
 
