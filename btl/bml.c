@@ -23,7 +23,6 @@ struct bml_peer {
     /* Owned; NULL: none. Not used, with weight FAILED or any other; their endpoints stay, for
      * callers that have them. */
     struct rail_set *aside;
-    bool ended; /* its process */
 };
 
 /* What a module reported: proc is lost to it, or (NULL) everybody. */
@@ -37,6 +36,8 @@ struct bml {
     struct bml_peer *peers; /* sorted by the proc's address */
     size_t count;
     struct failure *failures; /* owned; not settled yet */
+    opal_proc_t **ended;      /* owned: peers whose processes have ended, which are few */
+    size_t ended_count;
 };
 
 /* Best first. */
@@ -171,6 +172,7 @@ void bml_destroy(struct bml *bml)
         peer_fini(&bml->peers[i]);
     }
     free(bml->peers);
+    free(bml->ended);
     free(bml);
 }
 
@@ -360,8 +362,19 @@ static bool aside_grow(struct bml_peer *peer, size_t count)
     return aside != NULL;
 }
 
+static bool has_ended(const struct bml *bml, const opal_proc_t *proc)
+{
+    for (size_t i = 0; i < bml->ended_count; i++) {
+        if (bml->ended[i] == proc) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Takes a rail out, and finds others when it was the last. False: it was none of the peer's. */
-static bool drop_rail(struct bml_peer *peer, const mca_btl_base_module_t *module)
+static bool drop_rail(const struct bml *bml, struct bml_peer *peer,
+                      const mca_btl_base_module_t *module)
 {
     size_t module_count, kept = 0, lost = 0;
     btl_modules(&module_count);
@@ -383,7 +396,11 @@ static bool drop_rail(struct bml_peer *peer, const mca_btl_base_module_t *module
     }
     bool changed = false;
     if (lost > 0) {
-        kept = kept > 0 ? bml_choose(left, kept) : peer->ended ? 0 : ask_others(peer, left);
+        if (kept > 0) {
+            kept = bml_choose(left, kept);
+        } else if (!has_ended(bml, peer->proc)) {
+            kept = ask_others(peer, left);
+        }
         changed = set_rails(peer, left, kept);
     }
     free(left);
@@ -393,10 +410,14 @@ static bool drop_rail(struct bml_peer *peer, const mca_btl_base_module_t *module
 void bml_peer_ended(struct bml *bml, const opal_proc_t *proc)
 {
     struct bml_peer *peer = find_peer(bml, proc);
-    if (!peer || peer->ended) {
+    if (!peer || has_ended(bml, proc)) {
         return;
     }
-    peer->ended = true;
+    opal_proc_t **ended = realloc(bml->ended, (bml->ended_count + 1) * sizeof(*ended));
+    if (ended) { /* else it has rails again after a restart */
+        bml->ended = ended;
+        bml->ended[bml->ended_count++] = peer->proc;
+    }
     for (size_t i = 0; i < peer->rails->count; i++) {
         btl_peer_ended(peer->rails->rails[i].btl, peer->rails->rails[i].endpoint);
     }
@@ -413,7 +434,7 @@ void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), 
             struct bml_peer *peer = &bml->peers[i];
             bool meant = !failure.proc || peer->proc == failure.proc;
             opal_proc_t *proc = peer->proc;
-            if (meant && drop_rail(peer, failure.module)) {
+            if (meant && drop_rail(bml, peer, failure.module)) {
                 changed(arg, proc);
             }
         }
@@ -455,7 +476,7 @@ void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc),
     for (size_t i = 0; i < bml->count; i++) {
         opal_proc_t *proc = bml->peers[i].proc;
         const struct rail_set *aside = bml->peers[i].aside;
-        if (aside && aside->count > 0 && !bml->peers[i].ended && restore_peer(&bml->peers[i])) {
+        if (aside && aside->count > 0 && !has_ended(bml, proc) && restore_peer(&bml->peers[i])) {
             changed(arg, proc);
         }
     }
