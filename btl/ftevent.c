@@ -170,6 +170,7 @@ static int drain(struct btl_module_entry *entry)
             return OPAL_ERR_TIMEOUT;
         }
     }
+    btl_layers_drained(entry->module);
     return OPAL_SUCCESS;
 }
 
@@ -196,6 +197,9 @@ static int module_ft_event(mca_btl_base_module_t *module, int state,
         shut(entry);
         btl_layers_end(entry->module);
         status = restart ? restart(module) : OPAL_SUCCESS;
+        if (restart && status == OPAL_SUCCESS) {
+            btl_layers_drained(entry->module);
+        }
         resume(entry);
         return status;
     case OPAL_CRS_CONTINUE:

@@ -126,3 +126,12 @@ void btl_layers_end(const mca_btl_base_module_t *module)
         }
     }
 }
+
+void btl_layers_drained(const mca_btl_base_module_t *module)
+{
+    for (struct btl_layer *at = btl_layer_before(module); at; at = btl_layer_before(&at->super)) {
+        if (at->drained) {
+            at->drained(at);
+        }
+    }
+}

@@ -15,6 +15,8 @@ struct btl_layer {
     /* inner reports that a peer (or NULL) failed; the report goes up by itself. NULL: no interest.
      */
     void (*failed)(struct btl_layer *layer, int32_t flags, opal_proc_t *proc);
+    /* A checkpoint or restart of the module ended well: nothing is under way. NULL: no interest. */
+    void (*drained)(struct btl_layer *layer);
     int (*progress)(struct btl_layer *layer); /* NULL: nothing to do */
     /* Of a layer that keeps calls back, else all NULL: whether it keeps none; and what ends them
      * all with an error, for a restart. While it is held its calls are short, as from a checkpoint
@@ -40,10 +42,11 @@ struct btl_layer *btl_layer_find(const mca_btl_base_module_t *inner);
 mca_btl_base_module_t *btl_layer_find_outermost(mca_btl_base_module_t *module);
 const mca_btl_base_module_t *btl_layer_find_innermost(const mca_btl_base_module_t *module);
 int btl_layers_progress(void);
-/* For ft_event: of all layers that stand before a component's module and keep calls back. */
+/* For ft_event: of all layers that stand before a component's module. */
 void btl_layers_hold(const mca_btl_base_module_t *module, bool held);
 bool btl_layers_quiet(const mca_btl_base_module_t *module);
 void btl_layers_end(const mca_btl_base_module_t *module);
+void btl_layers_drained(const mca_btl_base_module_t *module);
 /* The layer whose own module this is; NULL: it is no layer's. */
 struct btl_layer *btl_layer_of(const mca_btl_base_module_t *module);
 

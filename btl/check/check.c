@@ -45,12 +45,18 @@ void check_end(struct check_graves *graves, struct check_map *map, void *thing)
     }
 }
 
-static struct check_endpoint *
-endpoint_create(struct check *check, struct mca_btl_base_endpoint_t *inner, opal_proc_t *proc)
+static struct check_endpoint *endpoint_create(const struct check_call *call,
+                                              struct mca_btl_base_endpoint_t *inner,
+                                              opal_proc_t *proc)
 {
+    struct check *check = call->check;
     struct check_endpoint *made = check_map_get(&check->inner_endpoints, inner);
-    if (made) {
-        return made; /* the peer was added before */
+    if (made) { /* the peer was added before */
+        if (made->proc != proc) {
+            check_report(call, CHECK_MODULE, "gives %s the endpoint of %s",
+                         ORTE_NAME_PRINT(&proc->proc_name), made->name);
+        }
+        return made;
     }
     made = calloc(1, sizeof(*made));
     if (!made || check_map_put(&check->endpoints, made, made) != ORTE_SUCCESS) {
@@ -100,7 +106,7 @@ static int check_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t
                          endpoints[i] ? "reachable" : "not reachable");
         }
         struct check_endpoint *made =
-            endpoints[i] ? endpoint_create(check, endpoints[i], procs[i]) : NULL;
+            endpoints[i] ? endpoint_create(&call, endpoints[i], procs[i]) : NULL;
         if (endpoints[i] && !made) {
             inner->btl_del_procs(inner, 1, &procs[i], &endpoints[i]);
             status = OPAL_ERR_OUT_OF_RESOURCE;
@@ -119,6 +125,7 @@ static void endpoint_end(struct check_call *call, struct check_endpoint *endpoin
     if (endpoint->pending > 0) {
         check_report(call, CHECK_MODULE, "%lu callbacks are missing", endpoint->pending);
     }
+    check_ext_endpoint_end(call);
     check_map_remove(&call->check->inner_endpoints, endpoint->inner);
     endpoint->gone = true;
     endpoint->proc = NULL;
@@ -213,6 +220,9 @@ static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inn
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
         total += segments[i].seg_len;
+        if (segments[i].seg_len > 0 && !segments[i].seg_addr.pval) {
+            check_report(&call, CHECK_MODULE, "a message whose segment %zu is nowhere", i);
+        }
     }
     if (count == 0 || count > MCA_BTL_DES_MAX_SEGMENTS) {
         check_report(&call, CHECK_MODULE, "a message of %zu segments", count);
@@ -250,6 +260,25 @@ static void failed(struct btl_layer *layer, int32_t flags, opal_proc_t *proc)
     if (proc && flags & (MCA_BTL_ERROR_FLAGS_FATAL | MCA_BTL_ERROR_FLAGS_NONFATAL)) {
         check_map_each(&check->endpoints, endpoint_failed, &failure);
     }
+}
+
+static void endpoint_drained(void *value, void *arg)
+{
+    struct check_endpoint *endpoint = value;
+    struct check_call *call = arg;
+    if (!endpoint->gone && endpoint->pending > 0) {
+        call->endpoint = endpoint;
+        check_report(call, CHECK_MODULE,
+                     "says that all is complete while %lu callbacks are to come",
+                     endpoint->pending);
+    }
+}
+
+static void drained(struct btl_layer *layer)
+{
+    struct check *check = check_of(&layer->super);
+    struct check_call call = {check, "ft_event", __builtin_return_address(0), NULL};
+    check_map_each(&check->endpoints, endpoint_drained, &call);
 }
 
 static void free_value(void *value, void *arg)
@@ -295,8 +324,19 @@ static int check_finalize(mca_btl_base_module_t *btl)
     check_map_fini(&check->ops);
     check_map_fini(&check->inner_endpoints);
     check_map_fini(&check->inner_descs);
+    check_map_fini(&check->inner_regions);
     free(check);
     return status;
+}
+
+/* All but register_mem and deregister_mem has to be there. */
+static bool has_functions(const mca_btl_base_module_t *btl)
+{
+    return btl->btl_add_procs && btl->btl_del_procs && btl->btl_register && btl->btl_finalize &&
+           btl->btl_alloc && btl->btl_free && btl->btl_prepare_src && btl->btl_send &&
+           btl->btl_sendi && btl->btl_put && btl->btl_get && btl->btl_dump && btl->btl_atomic_op &&
+           btl->btl_atomic_fop && btl->btl_atomic_cswap && btl->btl_register_error &&
+           btl->btl_ft_event;
 }
 
 /* What a module says of itself has to fit together. */
@@ -304,6 +344,9 @@ static void look_at_table(const struct check_call *call)
 {
     const mca_btl_base_module_t *btl = call->check->layer.inner;
     uint32_t flags = btl->btl_flags, atomics = MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS;
+    if (!has_functions(btl) || btl->btl_mpool) {
+        check_report(call, CHECK_MODULE, "a function is NULL, or btl_mpool is not");
+    }
     if (btl->btl_eager_limit > btl->btl_max_send_size ||
         btl->btl_rndv_eager_limit > btl->btl_max_send_size) {
         check_report(call, CHECK_MODULE, "an eager limit is above btl_max_send_size");
@@ -360,7 +403,8 @@ int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer)
     if (!check) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    check->layer = (struct btl_layer){.inner = inner, .deliver = deliver, .failed = failed};
+    check->layer = (struct btl_layer){
+        .inner = inner, .deliver = deliver, .failed = failed, .drained = drained};
     make_table(&check->layer.super, inner);
     struct check_call call = {check, "init", (const void *) (uintptr_t) inner->btl_finalize, NULL};
     look_at_table(&call);

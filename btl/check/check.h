@@ -22,7 +22,8 @@ struct check {
     struct check_map descs;     /* by the descriptor that callers have; likewise */
     struct check_map regions;   /* by the handle that callers have; likewise */
     struct check_map ops;       /* by themselves; likewise */
-    struct check_map inner_endpoints, inner_descs; /* by what the module has; living ones */
+    struct check_map inner_endpoints, inner_descs,
+        inner_regions;         /* by what the module has; living */
     struct check_map requests; /* that wait for room, by the caller's struct keel_btl_pending */
     struct keel_btl_ext ext;
     struct check_graves dead_descs, dead_regions, dead_ops;
@@ -83,6 +84,9 @@ void check_report(const struct check_call *call, enum check_side side, const cha
 bool check_is_wanted(void);
 void check_conclude(const struct check *check);
 
+/* What a call that sends or moves something returned: a module that is held takes nothing. */
+void check_taken(const struct check_call *call, int status);
+
 /* Called first in every function of the table; false, reported: another thread is inside. */
 bool check_enter(const struct check_call *call) KEEL_MUST_CHECK;
 void check_leave(void);
@@ -115,6 +119,9 @@ mca_btl_base_descriptor_t *check_prepare_src(mca_btl_base_module_t *btl,
 struct check_desc *check_desc_create(const struct check_call *call,
                                      mca_btl_base_descriptor_t *inner);
 void check_desc_end(struct check *check, struct check_desc *desc);
+/* Whether it is what was asked for. */
+void check_desc_look(const struct check_call *call, const mca_btl_base_descriptor_t *made,
+                     size_t size, uint32_t flags);
 
 /* send.c */
 int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -138,6 +145,8 @@ void check_region_remote(const struct check_call *call, const void *handle);
 
 /* ext.c */
 void check_ext_init(struct check *check);
+/* Reports requests of an endpoint that ends which were not called. */
+void check_ext_endpoint_end(const struct check_call *call);
 /* After the module's finalize, which has to call whatever waits. */
 void check_ext_fini(struct check_call *call);
 

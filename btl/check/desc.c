@@ -74,8 +74,8 @@ static bool begin(struct check_call *call, struct mca_btl_base_endpoint_t *endpo
     return true;
 }
 
-static void look_at_new(const struct check_call *call, const mca_btl_base_descriptor_t *made,
-                        size_t size, uint32_t flags)
+void check_desc_look(const struct check_call *call, const mca_btl_base_descriptor_t *made,
+                     size_t size, uint32_t flags)
 {
     size_t total = 0;
     for (size_t i = 0; i < made->des_segment_count; i++) {
@@ -107,7 +107,7 @@ mca_btl_base_descriptor_t *check_alloc(mca_btl_base_module_t *btl,
     mca_btl_base_descriptor_t *made = inner->btl_alloc(inner, theirs, order, size, flags);
     struct check_desc *desc = NULL;
     if (made) {
-        look_at_new(&call, made, size, flags);
+        check_desc_look(&call, made, size, flags);
         if (made->des_segment_count != 1) {
             check_report(&call, CHECK_MODULE, "gives %zu segments, not one",
                          made->des_segment_count);
@@ -128,6 +128,11 @@ mca_btl_base_descriptor_t *check_prepare_src(mca_btl_base_module_t *btl,
     if (!begin(&call, endpoint, &theirs)) {
         return NULL;
     }
+    if (!convertor || !size) {
+        check_report(&call, CHECK_CALLER, "the %s is NULL", convertor ? "size" : "convertor");
+        check_leave();
+        return NULL;
+    }
     mca_btl_base_module_t *inner = call.check->layer.inner;
     size_t start = convertor->bytes_converted, asked = *size;
     mca_btl_base_descriptor_t *made =
@@ -145,7 +150,7 @@ mca_btl_base_descriptor_t *check_prepare_src(mca_btl_base_module_t *btl,
         if (!(inner->btl_flags & MCA_BTL_FLAGS_SEND_INPLACE) && made->des_segment_count > 1) {
             check_report(&call, CHECK_MODULE, "leaves data in place without SEND_INPLACE");
         }
-        look_at_new(&call, made, reserve + *size, flags);
+        check_desc_look(&call, made, reserve + *size, flags);
         desc = check_desc_create(&call, made);
     }
     check_leave();

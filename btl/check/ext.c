@@ -144,6 +144,21 @@ static int check_wait_arm(mca_btl_base_module_t *btl)
     return ext_of(check_of(btl))->wait_arm(check_of(btl)->layer.inner);
 }
 
+static void request_of_ended(void *value, void *arg)
+{
+    const struct request *request = value;
+    const struct check_call *call = arg;
+    if (request->endpoint == call->endpoint) {
+        check_report(call, CHECK_MODULE, "a request that waits for room was not called");
+    }
+}
+
+void check_ext_endpoint_end(const struct check_call *call)
+{
+    struct check_call copy = *call;
+    check_map_each(&call->check->requests, request_of_ended, &copy);
+}
+
 static void request_lost(void *value, void *arg)
 {
     struct request *request = value;

@@ -100,6 +100,9 @@ static void called_back(mca_btl_base_module_t *module, struct mca_btl_base_endpo
         return;
     }
     check_callback_begin(&call);
+    if (op->endpoint->gone) {
+        check_report(&call, CHECK_MODULE, "calls back after del_procs");
+    }
     if (endpoint != op->endpoint->inner || local_address != op->callers.local_address ||
         local_handle != inner_handle(op)) {
         check_report(&call, CHECK_MODULE, "calls back with another endpoint, address or handle");
@@ -137,6 +140,7 @@ void check_op_returned(const struct check_call *call, struct check_op *op, int s
     if (status != 0 && op->called) {
         check_report(call, CHECK_MODULE, "returned %d after its callback", status);
     }
+    check_taken(call, status);
     look_at_status(call, status);
     if (status != 0 || !op->callers.cbfunc) {
         op_end(op);

@@ -14,6 +14,11 @@ static struct check_region *region_create(const struct check_call *call,
         free(made);
         return NULL;
     }
+    if (check_map_put(&check->inner_regions, inner, made) != ORTE_SUCCESS) {
+        check_map_remove(&check->regions, made);
+        free(made);
+        return NULL;
+    }
     memcpy(made->bytes, inner, check->layer.inner->btl_registration_handle_size);
     made->inner = inner;
     return made;
@@ -33,13 +38,18 @@ mca_btl_base_registration_handle_t *check_register_mem(mca_btl_base_module_t *bt
     if (!all && check_endpoint_ok(&call, endpoint)) {
         theirs = call.endpoint->inner;
     }
-    if (!base || size == 0 || flags == 0 || (flags & ~(uint32_t) MCA_BTL_REG_FLAG_ACCESS_ANY)) {
+    if (!base || size == 0 || size - 1 > UINTPTR_MAX - (uintptr_t) base || flags == 0 ||
+        (flags & ~(uint32_t) MCA_BTL_REG_FLAG_ACCESS_ANY)) {
         check_report(&call, CHECK_CALLER, "%zu bytes at %p for 0x%x are no region", size, base,
                      flags);
     } else if (all || call.endpoint) {
         mca_btl_base_module_t *inner = call.check->layer.inner;
         mca_btl_base_registration_handle_t *handle =
             inner->btl_register_mem(inner, theirs, base, size, flags);
+        if (check_map_get(&call.check->inner_regions, handle)) {
+            check_report(&call, CHECK_MODULE, "hands out a handle that is in use");
+            handle = NULL;
+        }
         made = handle ? region_create(&call, handle) : NULL;
         if (handle && !made) {
             inner->btl_deregister_mem(inner, handle);
@@ -71,7 +81,11 @@ int check_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_h
             check_report(&call, CHECK_CALLER, "%lu operations under way use the region",
                          region->users);
         }
+        check_map_remove(&check->inner_regions, region->inner);
         status = check->layer.inner->btl_deregister_mem(check->layer.inner, region->inner);
+        if (status != OPAL_SUCCESS) {
+            check_report(&call, CHECK_MODULE, "returned %d", status);
+        }
         region->gone = true;
         check_end(&check->dead_regions, &check->regions, region);
     }

@@ -41,6 +41,9 @@ static struct param max_param = {
     .help = "Most breaches that are written to the log, one line each; the rest is counted.",
 };
 
+/* Modules bound how deep callbacks nest; this is more than any needs. */
+enum { NESTING_MAX = 256 };
+
 static atomic_ulong breaches;
 /* The contract lets one thread at a time into the modules of a process, whichever it is. Where the
  * lock is used (btl/lock.h), it sees to that, and others come while a thread inside waits. */
@@ -146,6 +149,13 @@ void check_leave(void)
     }
 }
 
+void check_taken(const struct check_call *call, int status)
+{
+    if (status >= 0 && call->check->layer.held) {
+        check_report(call, CHECK_MODULE, "returned %d while a checkpoint holds it", status);
+    }
+}
+
 /* Progress is no call of the table's: a callback of its begins here. */
 void check_callback_begin(const struct check_call *call)
 {
@@ -153,7 +163,9 @@ void check_callback_begin(const struct check_call *call)
         check_report(call, CHECK_MODULE, "calls back on a second thread");
         return;
     }
-    callbacks++;
+    if (++callbacks == NESTING_MAX) {
+        check_report(call, CHECK_MODULE, "callbacks are nested %d deep", NESTING_MAX);
+    }
 }
 
 void check_callback_end(void)

@@ -135,6 +135,9 @@ static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     }
     check_callback_begin(&call);
     call.endpoint = desc->to;
+    if (desc->to->gone) {
+        check_report(&call, CHECK_MODULE, "calls back after del_procs");
+    }
     if (endpoint != desc->to->inner) {
         check_report(&call, CHECK_MODULE, "names another endpoint than the send's");
     }
@@ -218,6 +221,7 @@ static int pass_on(const struct check_call *call, struct check_desc *desc, uint8
     if (status > 1) {
         check_report(call, CHECK_MODULE, "returned %d", status);
     }
+    check_taken(call, status);
     if (status < 0) {
         refused(call, desc, &asked, status, earlier);
     } else if (status == 1 && asked.des_cbfunc) {
@@ -246,7 +250,8 @@ int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
 
 /* What sendi left behind. */
 static void look_at_sendi(const struct check_call *call, int status, size_t size, size_t moved,
-                          size_t payload_size, const mca_btl_base_descriptor_t *left)
+                          size_t payload_size, uint32_t flags,
+                          const mca_btl_base_descriptor_t *left)
 {
     size_t limit = call->check->layer.inner->btl_max_send_size;
     if (status > 0) {
@@ -262,10 +267,10 @@ static void look_at_sendi(const struct check_call *call, int status, size_t size
     if (left && !btl_is_shortage(status)) {
         check_report(call, CHECK_MODULE, "returned %d and a descriptor", status);
     }
-    if (left && left->des_segments[0].seg_len != size) {
-        check_report(call, CHECK_MODULE, "left a descriptor of %llu bytes for %zu",
-                     (unsigned long long) left->des_segments[0].seg_len, size);
+    if (left) {
+        check_desc_look(call, left, size, flags);
     }
+    check_taken(call, status);
 }
 
 static bool sendi_args_ok(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint,
@@ -279,6 +284,11 @@ static bool sendi_args_ok(struct check_call *call, struct mca_btl_base_endpoint_
     if ((payload_size > 0 && !convertor) || (header_size > 0 && !header)) {
         check_report(call, CHECK_CALLER, "%s is NULL, and has bytes",
                      header_size > 0 && !header ? "the header" : "the convertor");
+        return false;
+    }
+    if (payload_size > 0 && payload_size > convertor->size - convertor->bytes_converted) {
+        check_report(call, CHECK_CALLER, "the convertor has %zu bytes left of %zu",
+                     convertor->size - convertor->bytes_converted, payload_size);
         return false;
     }
     if (header_size > limit || payload_size > limit - header_size) {
@@ -308,7 +318,8 @@ int check_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
         status = inner->btl_sendi(inner, call.endpoint->inner, convertor, header, header_size,
                                   payload_size, order, flags, tag, descriptor ? &left : NULL);
         look_at_sendi(&call, status, header_size + payload_size,
-                      convertor ? convertor->bytes_converted - start : 0, payload_size, left);
+                      convertor ? convertor->bytes_converted - start : 0, payload_size, flags,
+                      left);
         if (left) {
             struct check_desc *desc = check_desc_create(&call, left);
             *descriptor = desc ? &desc->base : NULL;

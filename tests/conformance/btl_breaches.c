@@ -103,6 +103,16 @@ static void limits_of_messages(struct test *test)
     must(test, btl->btl_sendi(btl, test->endpoints[test->right], NULL, NULL, 0, 8, MCA_BTL_NO_ORDER,
                               0, TAG, NULL) == OPAL_ERR_BAD_PARAM);
     expect(test, "the convertor is NULL, and has bytes");
+    opal_convertor_t convertor;
+    char eight[8] = "message";
+    size_t size = 8;
+    opal_convertor_prepare(&convertor, eight, sizeof(eight));
+    must(test, btl->btl_sendi(btl, test->endpoints[test->right], &convertor, NULL, 0, 9,
+                              MCA_BTL_NO_ORDER, 0, TAG, NULL) == OPAL_ERR_BAD_PARAM);
+    expect(test, "the convertor has 8 bytes left of 9");
+    must(test, !btl->btl_prepare_src(btl, test->endpoints[test->right], NULL, MCA_BTL_NO_ORDER, 0,
+                                     &size, 0));
+    expect(test, "prepare_src: caller: the convertor is NULL");
     meet(test);
 }
 
@@ -240,6 +250,9 @@ static void handles_after_their_end(struct test *test)
     must(test, btl->btl_deregister_mem(btl, (void *) local) == OPAL_ERR_BAD_PARAM);
     expect(test, "is no handle of this module");
     must(test, !btl->btl_register_mem(btl, MCA_BTL_ENDPOINT_ANY, local, 16, 0));
+    expect(test, "are no region");
+    must(test, !btl->btl_register_mem(btl, MCA_BTL_ENDPOINT_ANY, local, SIZE_MAX,
+                                      MCA_BTL_REG_FLAG_ACCESS_ANY));
     expect(test, "are no region");
     must(test, put_with(test, &waiting, NULL, NULL, 16) == OPAL_ERR_BAD_PARAM);
     expect(test, "the local address is NULL");

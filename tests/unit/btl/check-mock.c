@@ -4,6 +4,7 @@
 #include <base/param.h>
 #include <btl/atomic.h>
 #include <btl/check/check.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
@@ -63,6 +64,10 @@ static int mock_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t 
                           struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
 {
     for (size_t i = 0; i < count; i++) {
+        if (i > 0 && does(btl, GIVES_ONE_ENDPOINT)) {
+            endpoints[i] = endpoints[0];
+            continue;
+        }
         endpoints[i] = keep(mock_of(btl), sizeof(**endpoints));
         endpoints[i]->proc = procs[i];
         if (reachable && !does(btl, SETS_NO_BIT)) {
@@ -82,9 +87,9 @@ void mock_progress(struct mock *mock)
     mca_btl_base_descriptor_t *done = mock->queued;
     mock->queued = NULL;
     if (done) {
-        btl_complete(&mock->super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
+        btl_complete(&mock->layer.super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
         if (mock->fault == CALLS_LATE_AND_TWICE) {
-            btl_complete(&mock->super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
+            btl_complete(&mock->layer.super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
         }
     }
 }
@@ -92,12 +97,18 @@ void mock_progress(struct mock *mock)
 static int mock_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                           struct mca_btl_base_endpoint_t **endpoints)
 {
-    (void) count, (void) endpoints;
+    struct mock *mock = mock_of(btl);
+    struct keel_btl_pending *request = mock->request;
+    (void) count;
+    if (request && !does(btl, FORGETS_REQUESTS)) {
+        mock->request = NULL;
+        request->ready(btl, endpoints[0], request, OPAL_ERR_UNREACH);
+    }
     if (does(btl, FAILS_BEFORE_CALLBACKS)) {
         btl_report_error(btl, MCA_BTL_ERROR_FLAGS_NONFATAL, procs[0], "the mock fails");
     }
-    if (!does(btl, FORGETS_CALLBACKS)) {
-        mock_progress(mock_of(btl));
+    if (!does(btl, FORGETS_CALLBACKS) && !does(btl, CALLS_AFTER_DEL_PROCS)) {
+        mock_progress(mock);
     }
     return OPAL_SUCCESS;
 }
@@ -109,6 +120,17 @@ static mca_btl_base_descriptor_t *make(struct mock *mock, size_t size, uint32_t 
     made->base = (mca_btl_base_descriptor_t){
         .des_segments = made->segments, .des_segment_count = 1, .des_flags = flags};
     return &made->base;
+}
+
+/* Into two segments. */
+static void split(mca_btl_base_descriptor_t *descriptor)
+{
+    mca_btl_base_segment_t *segments = descriptor->des_segments;
+    segments[1] = segments[0];
+    segments[0].seg_len /= 2;
+    segments[1].seg_addr.pval = (unsigned char *) segments[0].seg_addr.pval + segments[0].seg_len;
+    segments[1].seg_len -= segments[0].seg_len;
+    descriptor->des_segment_count = 2;
 }
 
 static void on_sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -123,11 +145,14 @@ static mca_btl_base_descriptor_t *mock_alloc(mca_btl_base_module_t *btl,
 {
     struct mock *mock = mock_of(btl);
     (void) endpoint, (void) order;
-    if (size > MOCK_LIMIT) {
+    if (size > MOCK_LIMIT && !does(btl, GIVES_TOO_MUCH)) {
         return NULL;
     }
     if (!mock->last || !does(btl, GIVES_IT_TWICE)) {
         mock->last = make(mock, does(btl, GIVES_TOO_LITTLE) ? size / 2 : size, flags);
+    }
+    if (does(btl, GIVES_TWO_SEGMENTS)) {
+        split(mock->last);
     }
     mock->last->des_cbfunc = does(btl, GIVES_WITH_CALLBACK) ? on_sent : NULL;
     return mock->last;
@@ -150,7 +175,33 @@ static mca_btl_base_descriptor_t *mock_prepare_src(mca_btl_base_module_t *btl,
     opal_convertor_pack_bytes(convertor, desc_of_mock(made)->bytes + reserve, *size);
     *size -= does(btl, PREPARE_MOVES_TOO_FAR);
     made->des_segments[0].seg_len = reserve + *size;
-    return made;
+    if (does(btl, PREPARE_LEAVES_IN_PLACE)) {
+        split(made);
+    }
+    return does(btl, PREPARE_FAILS_AND_MOVES) ? NULL : made;
+}
+
+struct completion {
+    mca_btl_base_module_t *btl;
+    struct mca_btl_base_endpoint_t *endpoint;
+    mca_btl_base_descriptor_t *descriptor;
+};
+
+static void *complete(void *arg)
+{
+    struct completion *completion = arg;
+    btl_complete(completion->btl, completion->endpoint, completion->descriptor, OPAL_SUCCESS);
+    return NULL;
+}
+
+static void complete_on_a_thread(mca_btl_base_module_t *btl,
+                                 struct mca_btl_base_endpoint_t *endpoint,
+                                 mca_btl_base_descriptor_t *descriptor)
+{
+    struct completion completion = {btl, endpoint, descriptor};
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, complete, &completion), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
 
 static int mock_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -183,6 +234,12 @@ static int mock_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     case NAMES_ANOTHER_ENDPOINT:
         btl_complete(btl, &another, descriptor, OPAL_SUCCESS);
         return 0;
+    case CALLS_ON_A_THREAD:
+        complete_on_a_thread(btl, endpoint, descriptor);
+        return 0;
+    case NESTS_WITHOUT_END:
+        btl_complete(btl, endpoint, descriptor, OPAL_SUCCESS);
+        return 0;
     case HAS_POSITIVE_STATUS:
         btl_complete(btl, endpoint, descriptor, 1);
         return 0;
@@ -211,7 +268,15 @@ static int mock_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
     if (descriptor && does(btl, SENDI_LEAVES_A_DESCRIPTOR)) {
         *descriptor = make(mock_of(btl), header_size + payload_size, flags);
     }
-    return does(btl, SENDI_MOVES_AND_FAILS) ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
+    if (descriptor && does(btl, SENDI_LEAVES_TOO_LITTLE)) {
+        size_t start = 0;
+        opal_convertor_set_position(convertor, &start);
+        *descriptor = make(mock_of(btl), header_size, flags);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    return does(btl, SENDI_MOVES_AND_FAILS) ? OPAL_ERR_OUT_OF_RESOURCE
+           : does(btl, SENDI_RETURNS_ONE)   ? 1
+                                            : OPAL_SUCCESS;
 }
 
 static int rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -237,6 +302,10 @@ static int rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     case RDMA_REFUSES_THE_HANDLE:
         return OPAL_ERR_PERM;
     case FORGETS_CALLBACKS:
+    case RDMA_NEVER_CALLS:
+        return OPAL_SUCCESS;
+    case RDMA_HAS_POSITIVE_STATUS:
+        cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, 1);
         return OPAL_SUCCESS;
     case ATOMIC_CALLS_AND_RETURNS_ONE:
         cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, OPAL_SUCCESS);
@@ -290,21 +359,96 @@ static mca_btl_base_registration_handle_t *
 mock_register_mem(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *base,
                   size_t size, uint32_t flags)
 {
-    (void) btl, (void) endpoint, (void) base, (void) size, (void) flags;
-    return calloc(1, 16);
+    static uint64_t one[2];
+    (void) endpoint, (void) base, (void) size, (void) flags;
+    return does(btl, GIVES_ONE_HANDLE) ? (void *) one : calloc(1, 16);
 }
 
 static int mock_deregister_mem(mca_btl_base_module_t *btl,
                                mca_btl_base_registration_handle_t *handle)
 {
-    (void) btl;
-    free(handle);
+    if (!does(btl, GIVES_ONE_HANDLE)) {
+        free(handle);
+    }
+    return does(btl, REFUSES_TO_DEREGISTER) ? OPAL_ERR_NOT_FOUND : OPAL_SUCCESS;
+}
+
+static int mock_atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                          uint64_t remote_address,
+                          mca_btl_base_registration_handle_t *remote_handle,
+                          mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
+                          mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    (void) remote_address, (void) remote_handle, (void) op, (void) operand, (void) flags;
+    (void) order;
+    return rdma(btl, endpoint, NULL, NULL, false, cbfunc, cbcontext, cbdata);
+}
+
+static int mock_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                             void *local_address, uint64_t remote_address,
+                             mca_btl_base_registration_handle_t *local_handle,
+                             mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
+                             uint64_t value, int flags, int order,
+                             mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
+                             void *cbdata)
+{
+    (void) remote_address, (void) remote_handle, (void) compare, (void) value, (void) flags;
+    (void) order;
+    return rdma(btl, endpoint, local_address, local_handle, false, cbfunc, cbcontext, cbdata);
+}
+
+static int mock_register(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                         mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
+{
+    return does(btl, REGISTERS_NO_TAG) ? OPAL_SUCCESS : btl_register_tag(btl, tag, cbfunc, cbdata);
+}
+
+static void mock_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      int verbose)
+{
+    (void) btl, (void) endpoint, (void) verbose;
+}
+
+static int mock_ft_event(int state)
+{
+    (void) state;
     return OPAL_SUCCESS;
 }
+
+/* ---- keel_btl_ext ---- */
+
+/* One that waits for nothing. */
+static int mock_flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    (void) btl, (void) endpoint;
+    return OPAL_SUCCESS;
+}
+
+static int mock_pending_add(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            struct keel_btl_pending *pending)
+{
+    (void) endpoint;
+    mock_of(btl)->request = pending;
+    return OPAL_SUCCESS;
+}
+
+static int mock_pending_remove(mca_btl_base_module_t *btl, struct keel_btl_pending *pending)
+{
+    (void) pending;
+    mock_of(btl)->request = NULL;
+    return OPAL_SUCCESS;
+}
+
+static const struct keel_btl_ext mock_ext = {
+    .flush = mock_flush,
+    .pending_add = mock_pending_add,
+    .pending_remove = mock_pending_remove,
+};
 
 static int mock_finalize(mca_btl_base_module_t *btl)
 {
     struct mock *mock = mock_of(btl);
+    btl_layer_remove(&mock->layer);
     for (unsigned i = 0; i < mock->made_count; i++) {
         free(mock->made[i]);
     }
@@ -327,7 +471,7 @@ static const mca_btl_base_module_t template = {
     .btl_put_alignment = 4,
     .btl_add_procs = mock_add_procs,
     .btl_del_procs = mock_del_procs,
-    .btl_register = btl_register_tag,
+    .btl_register = mock_register,
     .btl_finalize = mock_finalize,
     .btl_alloc = mock_alloc,
     .btl_free = mock_free,
@@ -336,7 +480,12 @@ static const mca_btl_base_module_t template = {
     .btl_sendi = mock_sendi,
     .btl_put = mock_put,
     .btl_get = mock_get,
+    .btl_dump = mock_dump,
+    .btl_atomic_op = mock_atomic_op,
     .btl_atomic_fop = mock_atomic_fop,
+    .btl_atomic_cswap = mock_atomic_cswap,
+    .btl_register_error = btl_register_error_fn,
+    .btl_ft_event = mock_ft_event,
     .btl_register_mem = mock_register_mem,
     .btl_deregister_mem = mock_deregister_mem,
 };
@@ -350,11 +499,14 @@ void bench_open(struct bench *bench, enum mock_fault fault)
         .mock = calloc(1, sizeof(*bench->mock)),
         .proc = {.proc_name = {.jobid = 7, .vpid = 1}},
     };
-    bench->mock->super = template;
+    bench->mock->layer.super = template;
+    bench->mock->layer.ext = &mock_ext;
+    bench->mock->layer.next = btl_layers;
+    btl_layers = &bench->mock->layer;
     bench->mock->fault = fault;
-    ck_assert_int_eq(btl_layers_add(&bench->mock->super, &bench->btl, reason, sizeof(reason)),
+    ck_assert_int_eq(btl_layers_add(&bench->mock->layer.super, &bench->btl, reason, sizeof(reason)),
                      ORTE_SUCCESS);
-    ck_assert_ptr_ne(bench->btl, &bench->mock->super);
+    ck_assert_ptr_ne(bench->btl, &bench->mock->layer.super);
     opal_proc_t *proc = &bench->proc;
     opal_bitmap_t bitmap;
     OBJ_CONSTRUCT(&bitmap, opal_bitmap_t);

@@ -18,15 +18,21 @@ enum mock_fault {
     RETURNS_TWO,
     NAMES_ANOTHER_ENDPOINT,
     HAS_POSITIVE_STATUS,
+    CALLS_ON_A_THREAD,
+    NESTS_WITHOUT_END,
     /* sendi */
     SENDI_MOVES_AND_FAILS,
     SENDI_TAKES_TOO_MUCH,
     SENDI_LEAVES_A_DESCRIPTOR,
+    SENDI_LEAVES_TOO_LITTLE,
+    SENDI_RETURNS_ONE,
     /* put, get, atomics */
     RDMA_CALLS_TWICE,
     RDMA_CALLS_AND_REFUSES,
     RDMA_RETURNS_ONE,
     RDMA_CHANGES_ADDRESS,
+    RDMA_HAS_POSITIVE_STATUS,
+    RDMA_NEVER_CALLS,
     RDMA_TAKES_ALL,
     RDMA_REFUSES_THE_HANDLE,
     ATOMIC_CALLS_AND_RETURNS_ONE,
@@ -34,19 +40,32 @@ enum mock_fault {
     GIVES_TOO_LITTLE,
     GIVES_IT_TWICE,
     GIVES_WITH_CALLBACK,
+    GIVES_TOO_MUCH,
+    GIVES_TWO_SEGMENTS,
     PREPARE_MOVES_TOO_FAR,
+    PREPARE_FAILS_AND_MOVES,
+    PREPARE_LEAVES_IN_PLACE,
+    /* register, register_mem, deregister_mem */
+    REGISTERS_NO_TAG,
+    GIVES_ONE_HANDLE,
+    REFUSES_TO_DEREGISTER,
     /* add_procs, del_procs, finalize, errors */
     SETS_NO_BIT,
+    GIVES_ONE_ENDPOINT,
     FORGETS_CALLBACKS,
+    CALLS_AFTER_DEL_PROCS,
     FAILS_BEFORE_CALLBACKS,
+    /* keel_btl_ext */
+    FORGETS_REQUESTS,
 };
 
 struct mock {
-    mca_btl_base_module_t super; /* first */
+    struct btl_layer layer; /* first; the mock is its super. Only a layer has an extension here. */
     enum mock_fault fault;
     mca_btl_base_descriptor_t
         *queued; /* sends that a good one calls back in progress or at the end */
-    mca_btl_base_descriptor_t *last; /* what alloc gave */
+    mca_btl_base_descriptor_t *last;  /* what alloc gave */
+    struct keel_btl_pending *request; /* waits for room */
     unsigned sends, frees;
     void *made[64]; /* freed by finalize alone: what was freed is still used on purpose */
     unsigned made_count;

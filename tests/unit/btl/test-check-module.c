@@ -308,7 +308,7 @@ START_TEST(messages_come_from_endpoints_of_the_callers)
     static unsigned char bytes[2000];
     struct bench bench;
     bench_open(&bench, NOTHING);
-    mca_btl_base_module_t *mock = &bench.mock->super;
+    mca_btl_base_module_t *mock = &bench.mock->layer.super;
     mca_btl_base_segment_t segment = {.seg_addr.pval = bytes, .seg_len = 8};
     ck_assert_int_eq(bench.btl->btl_register(bench.btl, 9, receive, &bench), OPAL_SUCCESS);
     btl_deliver(mock, NULL, 9, &segment, 1);
@@ -328,21 +328,24 @@ END_TEST
 
 START_TEST(tables_that_contradict_themselves)
 {
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 8; i++) {
         struct bench bench;
         char reason[100];
         bench_open(&bench, NOTHING);
-        mca_btl_base_module_t bad = bench.mock->super, *outer;
+        mca_btl_base_module_t bad = bench.mock->layer.super, *outer;
         bad.btl_eager_limit = i == 0 ? bad.btl_max_send_size + 1 : bad.btl_eager_limit;
         bad.btl_registration_handle_size = i == 1 ? 300 : bad.btl_registration_handle_size;
         bad.btl_put_limit = i == 2 ? 0 : bad.btl_put_limit;
         bad.btl_put_alignment = i == 3 ? 6 : bad.btl_put_alignment;
         bad.btl_atomic_flags = i == 4 ? 0 : bad.btl_atomic_flags;
+        bad.btl_dump = i == 5 ? NULL : bad.btl_dump;
+        bad.btl_mpool = i == 6 ? (void *) reason : NULL;
+        bad.btl_rndv_eager_limit = i == 7 ? bad.btl_max_send_size + 1 : bad.btl_rndv_eager_limit;
         bench_close(&bench);
         struct mock *made = calloc(1, sizeof(*made));
         ck_assert_ptr_nonnull(made);
-        made->super = bad;
-        ck_assert_int_eq(btl_layers_add(&made->super, &outer, reason, sizeof(reason)),
+        made->layer.super = bad;
+        ck_assert_int_eq(btl_layers_add(&made->layer.super, &outer, reason, sizeof(reason)),
                          ORTE_SUCCESS);
         one_report(CALLS_TWICE, "init", "");
         outer->btl_finalize(outer);
