@@ -3,7 +3,8 @@
  *   ofi.c            component, parameters, the module's table
  *   ofi_fabric.c     the provider: what was asked for, what it gave, its objects
  *   ofi_progress.c   the progress call: completions, errors, timers
- *   ofi_endpoint.c   peers: their life, hello and bye
+ *   ofi_endpoint.c   endpoints; ofi_peer.c: what a talking one needs
+ *   ofi_hello.c      hellos; ofi_closing.c: byes, del_procs, restarts
  *   ofi_send.c       messages
  *   ofi_receive.c    buffers, the order of what arrived
  *   ofi_rdma.c       put, get, atomics; ofi_native.c: the provider's own

@@ -2,6 +2,7 @@
  * know no address. Handles stay good, since regions are this process's own memory. */
 #include <config.h>
 
+#include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_rdma.h>
 
 static int restart(mca_btl_base_module_t *btl)

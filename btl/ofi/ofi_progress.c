@@ -2,6 +2,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>

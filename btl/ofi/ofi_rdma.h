@@ -3,7 +3,7 @@
 #ifndef BTL_OFI_RDMA_H
 #define BTL_OFI_RDMA_H
 
-#include <btl/ofi/ofi_endpoint.h>
+#include <btl/ofi/ofi_peer.h>
 
 mca_btl_base_registration_handle_t *ofi_register_mem(mca_btl_base_module_t *btl,
                                                      ofi_endpoint *endpoint, void *base,

@@ -2,6 +2,8 @@
 
 #include <base/fault.h>
 #include <base/log.h>
+#include <btl/ofi/ofi_closing.h>
+#include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_receive.h>
 #include <stdlib.h>
 

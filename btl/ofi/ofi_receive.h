@@ -6,7 +6,7 @@
 #ifndef BTL_OFI_RECEIVE_H
 #define BTL_OFI_RECEIVE_H
 
-#include <btl/ofi/ofi_endpoint.h>
+#include <btl/ofi/ofi_peer.h>
 
 /* Makes the buffers, which lie in the fabric's memory, and posts them. */
 int ofi_receive_open(struct ofi_module *ofi, size_t count, size_t bytes) KEEL_MUST_CHECK;

@@ -6,8 +6,8 @@
 #ifndef BTL_OFI_REGION_H
 #define BTL_OFI_REGION_H
 
-#include <btl/ofi/ofi_endpoint.h>
 #include <btl/ofi/ofi_mr.h>
+#include <btl/ofi/ofi_peer.h>
 
 /* What a peer is given. */
 struct ofi_handle {

@@ -2,7 +2,7 @@
 #ifndef BTL_OFI_SEND_H
 #define BTL_OFI_SEND_H
 
-#include <btl/ofi/ofi_endpoint.h>
+#include <btl/ofi/ofi_peer.h>
 
 int ofi_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
              mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
