@@ -35,6 +35,17 @@ run_limited 20 "$keelrun" -n 1 "$perf" --btl self $few --size 8:8
 is "self: a job of one rank" 0 "$code"
 like "self: has put and get" "$work/out" '^# get_bw over self'
 
+for btl in sm tcp; do
+    # shellcheck disable=SC2086
+    run_limited 20 "$keelrun" -n 2 "$perf" --btl $btl --progress-thread $few
+    is "$btl: ranks that sleep" 0 "$code"
+    like "$btl: are woken" "$work/out" "^# wake_lat over $btl"
+    is "$btl: a line for wake_lat" 1 "$(figures)"
+done
+run_limited 20 "$keelrun" -n 2 "$perf" --test wake_lat,am_lat --size 8 --iterations 3
+is "wake_lat without a progress thread: the other tests run" "0 1" "$code $(figures)"
+like "wake_lat without a progress thread: says so" "$work/err" 'wake_lat.*it needs --progress-thread'
+
 # shellcheck disable=SC2086
 run_limited 20 "$keelrun" -n 4 --oversubscribe "$perf" $few --size 1m --test am_bw,put_bw
 is "ranks that stand by" 0 "$code"

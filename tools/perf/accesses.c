@@ -182,5 +182,5 @@ const struct perf_test atomic_lat = {
 };
 
 const struct perf_test *const all_tests[] = {
-    &am_lat, &am_rate, &am_bw, &put_lat, &put_bw, &get_lat, &get_bw, &atomic_lat, NULL,
+    &am_lat, &am_rate, &am_bw, &put_lat, &put_bw, &get_lat, &get_bw, &atomic_lat, &wake_lat, NULL,
 };

@@ -67,7 +67,9 @@ static void run_tests(struct pair *pair, const struct options *options, struct r
 {
     for (size_t i = 0; i < options->test_count; i++) {
         const struct perf_test *test = options->tests[i];
-        const char *refusal = test->refusal(pair);
+        const char *refusal = test->asleep == pair->asleep ? test->refusal(pair)
+                              : test->asleep               ? "it needs --progress-thread"
+                                                           : "its ends poll";
         if (refusal && report) {
             report_refusal(report, test, refusal);
         } else if (!refusal) {
@@ -133,7 +135,7 @@ static int lead(struct pair *pair, const struct options *options)
 
 static int run(const struct options *options)
 {
-    struct pair pair = {.window = options->window};
+    struct pair pair = {.window = options->window, .asleep = options->progress_thread};
     struct place place = {.pinned_here = false};
     uint32_t rank = keel_my_name()->vpid;
     size_t capacity = options->last_size > 64 ? options->last_size : 64;
@@ -174,7 +176,9 @@ int main(int argc, char **argv)
         setenv("KEEL_MCA_btl", components, 1);
     }
     int exit_code = 1;
-    if (keel_init(NULL) == ORTE_SUCCESS) {
+    struct keel_options how = KEEL_OPTIONS_DEFAULT;
+    how.progress_thread = options.progress_thread;
+    if (keel_init(&how) == ORTE_SUCCESS) {
         exit_code = run(&options);
         if (keel_finalize() != ORTE_SUCCESS) {
             exit_code = 1;

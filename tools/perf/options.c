@@ -22,6 +22,7 @@ static void print_help(void)
            "  --window N             operations under way in a stream; default 64\n"
            "  --time SECONDS         for each size of each test; default 0.3\n"
            "  --iterations N         so many operations instead\n"
+           "  --progress-thread      ranks that sleep; measures wake_lat\n"
            "  --json                 print one JSON object\n"
            "  --plot FILE.svg        draw a picture too\n"
            "  --help, --version\n\nTests:\n");
@@ -168,17 +169,12 @@ static bool take_option(struct options *options, int option, const char *value)
 }
 
 static const struct option table[] = {
-    {"btl", required_argument, NULL, 'b'},
-    {"test", required_argument, NULL, 't'},
-    {"size", required_argument, NULL, 's'},
-    {"window", required_argument, NULL, 'w'},
-    {"time", required_argument, NULL, 'm'},
-    {"iterations", required_argument, NULL, 'i'},
-    {"json", no_argument, NULL, 'j'},
-    {"plot", required_argument, NULL, 'p'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'v'},
-    {NULL, 0, NULL, 0},
+    {"btl", required_argument, NULL, 'b'},       {"test", required_argument, NULL, 't'},
+    {"size", required_argument, NULL, 's'},      {"window", required_argument, NULL, 'w'},
+    {"time", required_argument, NULL, 'm'},      {"iterations", required_argument, NULL, 'i'},
+    {"progress-thread", no_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'},
+    {"plot", required_argument, NULL, 'p'},      {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},         {NULL, 0, NULL, 0},
 };
 
 static int complain(bool loud, const char *what, const char *value)
@@ -206,6 +202,8 @@ int options_read(struct options *options, int argc, char **argv, bool loud)
             return 1;
         } else if (option == 'j') {
             options->json = true;
+        } else if (option == 'r') {
+            options->progress_thread = true;
         } else if (!take_option(options, option, optarg)) {
             char what[64];
             snprintf(what, sizeof(what), "--%s does not take", table[index].name);
@@ -217,7 +215,7 @@ int options_read(struct options *options, int argc, char **argv, bool loud)
     }
     bool all = options->test_count == 0;
     for (size_t i = 0; all && all_tests[i]; i++) {
-        if (!add_test(options, all_tests[i])) {
+        if (all_tests[i]->asleep == options->progress_thread && !add_test(options, all_tests[i])) {
             return complain(loud, "no memory", "");
         }
     }

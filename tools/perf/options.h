@@ -16,6 +16,7 @@ struct options {
     unsigned window;              /* operations under way in a stream */
     double seconds;               /* for each size of each test */
     uint64_t iterations;          /* 0: as many as fit in the seconds */
+    bool progress_thread;         /* the ends sleep */
     bool json;
     const char *plot; /* borrowed; NULL: none */
 };

@@ -4,7 +4,11 @@
 #define TOOLS_PERF_PAIR_H
 
 #include <keel/keel.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+
+/* Tags of the active messages. All but PART are of a message's last fragment. */
+enum { PART = MCA_BTL_TAG_USR, LAST, PING, PONG, FLUSH, RECEIPT, OVER, WAKE };
 
 struct pair {
     mca_btl_base_module_t *btl; /* borrowed */
@@ -15,12 +19,13 @@ struct pair {
     uint64_t remote_address; /* the other's in */
     unsigned char remote_handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
     unsigned window;
+    bool asleep; /* progress is left to a progress thread */
 
     size_t arrived;        /* bytes of the message that is coming in */
     size_t owed_bytes;     /* size of the echoes owed */
     unsigned owed, echoes; /* echoes to be sent; echoes that came */
     unsigned owed_receipts, receipts;
-    unsigned ends;      /* how often the other end has said that it is done, still to be heeded */
+    atomic_uint ends;   /* how often the other end has said that it is done, still to be heeded */
     unsigned under_way; /* sends or accesses without their callback yet */
     int status;         /* the first error of a callback */
 };

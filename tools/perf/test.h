@@ -16,13 +16,18 @@ struct perf_test {
     unsigned trips;    /* how often an operation crosses from one end to the other: 2 for there and
                           back, whose half is reported */
     size_t fixed_size; /* bytes; 0: any size */
+    bool asleep;       /* needs pairs that sleep; the others need such that poll */
     /* Why this rail cannot, or NULL. */
     const char *(*refusal)(const struct pair *pair);
     /* Ends when count operations are complete. Returns 0 or a status of the rail's. */
     int (*run)(struct pair *pair, size_t size, unsigned count);
 };
 
-extern const struct perf_test am_lat, am_rate, am_bw, put_lat, put_bw, get_lat, get_bw, atomic_lat;
+extern const struct perf_test am_lat, am_rate, am_bw, put_lat, put_bw, get_lat, get_bw, atomic_lat,
+    wake_lat;
+
+/* For wake_lat, before the other end may send. */
+void wake_open(struct pair *pair);
 
 /* All of them, in the order of --help; NULL ends the list. */
 extern const struct perf_test *const all_tests[];
