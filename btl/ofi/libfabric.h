@@ -4,6 +4,7 @@
 #ifndef BTL_OFI_LIBFABRIC_H
 #define BTL_OFI_LIBFABRIC_H
 
+#include <base/list.h> /* before libfabric, which has a container_of for those who lack one */
 #include <keel/types.h>
 #include <rdma/fabric.h>
 
