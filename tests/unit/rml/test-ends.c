@@ -51,6 +51,13 @@ static void expect_end(struct waiter *waiter, int told)
     ck_assert_int_eq(exceptions, told);
 }
 
+/* The case's last words. */
+static void end_with(struct waiter *waiter, int told)
+{
+    expect_end(waiter, told);
+    chain_close(daemons, &a, &b);
+}
+
 static void open_chain(void)
 {
     chain_open(daemons, &a, &b);
@@ -63,6 +70,14 @@ static void hear_from_b(void)
     struct iovec part = {&byte, 1};
     ck_assert_int_eq(rml_call_send(b.rml, &a.name, &part, 1, TAG, KEEL_RML_DELIVERED), 1);
     ck_assert_int_eq(rml_call_recv(a.rml, &b.name, &part, 1, TAG, 0), 1);
+}
+
+/* a waits for b, from which it has heard. */
+static void open_and_wait(struct waiter *waiter)
+{
+    open_chain();
+    hear_from_b();
+    wait_for(&b.name, waiter);
 }
 
 static bool cares_for(struct node *daemon, const orte_process_name_t *who)
@@ -89,14 +104,11 @@ static void wait_until_cared(struct node *daemon, const orte_process_name_t *who
 START_TEST(one_that_had_been_heard)
 {
     struct waiter waiter;
-    open_chain();
-    hear_from_b();
-    wait_for(&b.name, &waiter);
+    open_and_wait(&waiter);
     node_close(&b);
     expect_end(&waiter, 1);
     wait_for(&RANK(1), &waiter); /* nobody comes any more */
-    expect_end(&waiter, 1);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 1);
 }
 END_TEST
 
@@ -109,8 +121,7 @@ START_TEST(one_that_only_heard)
     ck_assert_int_eq(rml_call_send(a.rml, &b.name, &part, 1, TAG, KEEL_RML_DELIVERED), 1);
     wait_for(&b.name, &waiter);
     node_close(&b);
-    expect_end(&waiter, 1);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 1);
 }
 END_TEST
 
@@ -121,8 +132,7 @@ START_TEST(one_with_which_nothing_was_exchanged)
     wait_for(&b.name, &waiter);
     wait_until_cared(&daemons[2], &b.name);
     node_close(&b);
-    expect_end(&waiter, 0);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 0);
 }
 END_TEST
 
@@ -133,8 +143,7 @@ START_TEST(one_that_had_ended_before)
     node_close(&b);
     wait_sem(&daemons[2].downs);
     wait_for(&RANK(1), &waiter);
-    expect_end(&waiter, 0);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 0);
 }
 END_TEST
 
@@ -160,8 +169,7 @@ START_TEST(one_that_never_joined)
     wait_for(&name, &waiter);
     wait_until_cared(&daemons[2], &name);
     node_on_loop(&daemons[2], ended_on_loop, &name);
-    expect_end(&waiter, 0);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 0);
 }
 END_TEST
 
@@ -174,8 +182,7 @@ START_TEST(one_whose_link_stays)
     hear_from_b();
     wait_for(&name, &waiter);
     node_on_loop(&daemons[2], ended_on_loop, &name);
-    expect_end(&waiter, 1);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 1);
 }
 END_TEST
 
@@ -204,8 +211,7 @@ START_TEST(what_it_said_last_comes_first)
         ck_assert(filled(data, BYTES, i));
     }
     wait_for(&RANK(1), &waiter);
-    expect_end(&waiter, 1);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 1);
 }
 END_TEST
 
@@ -229,9 +235,7 @@ END_TEST
 START_TEST(one_that_leaves_with_all_others)
 {
     struct waiter waiter;
-    open_chain();
-    hear_from_b();
-    wait_for(&b.name, &waiter);
+    open_and_wait(&waiter);
     rml_peer_parts(daemons[2].rml, &b.name);
     node_close(&b);
     wait_sem(&daemons[2].downs);
@@ -279,8 +283,7 @@ START_TEST(behind_a_lost_daemon)
     wait_sem(&daemons[1].downs);
     ck_assert(!waiter.done);
     lose_last_daemon();
-    expect_end(&waiter, 1);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 1);
 }
 END_TEST
 
@@ -295,8 +298,7 @@ START_TEST(behind_a_lost_daemon_and_never_heard)
     lose_last_daemon();
     expect_end(&waiter, 0);
     wait_for(&RANK(1), &waiter);
-    expect_end(&waiter, 0);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 0);
 }
 END_TEST
 
@@ -308,8 +310,7 @@ START_TEST(behind_a_daemon_that_was_lost_before)
     wait_sem(&daemons[1].downs);
     lose_last_daemon();
     wait_for(&RANK(1), &waiter);
-    expect_end(&waiter, 0);
-    chain_close(daemons, &a, &b);
+    end_with(&waiter, 0);
 }
 END_TEST
 
