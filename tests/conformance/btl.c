@@ -215,6 +215,13 @@ const unsigned char *received(struct test *test, const mca_btl_base_descriptor_t
     return memory;
 }
 
+const struct keel_btl_ext *ext_of(struct test *test)
+{
+    const struct keel_btl_ext *ext = keel_btl_ext(test->btl);
+    must(test, ext);
+    return ext;
+}
+
 void on_tag(struct test *test, uint8_t tag, mca_btl_base_module_recv_cb_fn_t received_fn)
 {
     must(test, test->btl->btl_register(test->btl, tag, received_fn, test) == OPAL_SUCCESS);
@@ -367,8 +374,8 @@ static bool is_wanted(const char *module, int size, const struct test_case *test
 }
 
 static const struct test_case *const groups[] = {
-    table_cases, send_cases, stream_cases, rdma_cases,    atomics_cases, breach_cases, fault_cases,
-    load_cases,  end_cases,  ext_cases,    ftevent_cases, flags_cases,   inside_cases};
+    table_cases, send_cases, stream_cases, rdma_cases,  atomics_cases, breach_cases, fault_cases,
+    load_cases,  end_cases,  ext_cases,    sleep_cases, ftevent_cases, flags_cases,  inside_cases};
 
 static bool is_case(const char *name)
 {

@@ -54,7 +54,7 @@ struct test_case {
 
 extern const struct test_case table_cases[], send_cases[], stream_cases[], rdma_cases[],
     atomics_cases[], breach_cases[], fault_cases[], load_cases[], end_cases[], ext_cases[],
-    ftevent_cases[], flags_cases[], inside_cases[];
+    ftevent_cases[], flags_cases[], inside_cases[], sleep_cases[];
 
 /* Fails the test with the place and the condition, unless it holds. */
 #define must(test, condition)                                                                   \
@@ -113,6 +113,8 @@ void send_bytes(struct test *test, int to, const void *data, size_t size, uint8_
  */
 const unsigned char *received(struct test *test, const mca_btl_base_descriptor_t *descriptor,
                               size_t *size);
+/* Every module has one. */
+const struct keel_btl_ext *ext_of(struct test *test);
 void on_tag(struct test *test, uint8_t tag, mca_btl_base_module_recv_cb_fn_t received_fn);
 
 #endif

@@ -45,7 +45,7 @@ static void only_what_is_there(struct test *test)
     must(test, (btl->btl_flags & ~known) == 0);
     must(test, (btl->btl_atomic_flags & ~atomics) == 0);
     must(test, (btl->btl_flags & MCA_BTL_FLAGS_RDMA) == 0 || btl->btl_put_limit >= 1);
-    must(test, (keel_btl_ext(test->btl)->flags & ~(uint32_t) KEEL_BTL_REMOTE_COMPLETION) == 0);
+    must(test, (ext_of(test)->flags & ~(uint32_t) KEEL_BTL_REMOTE_COMPLETION) == 0);
 }
 
 /* One message of contiguous memory. Advertised: it is sent from where it lies. Not: its owner may

@@ -134,8 +134,8 @@ static void goes_on(struct test *test, size_t size, int go_on)
     queue_some(test);
     checkpoint(test);
     is_held(test);
-    must(test, keel_btl_ext(test->btl)->pending_add(test->btl, test->endpoints[test->right],
-                                                    &pending) == OPAL_SUCCESS);
+    must(test, ext_of(test)->pending_add(test->btl, test->endpoints[test->right], &pending) ==
+                   OPAL_SUCCESS);
     unsigned long before = traffic.received;
     pump_idle(test);
     must(test, retried == 0 && traffic.received == before);
