@@ -138,9 +138,50 @@ static void sleepers_complete(struct test *test)
     meet(test);
 }
 
+/* All have sent before anybody arms. */
+static void arm_with_a_message_there(struct test *test, unsigned long round)
+{
+    const struct keel_btl_ext *ext = ext_of(test);
+    struct sleeper *sleeper = test->state;
+    struct pollfd polled = {.fd = ext->wait_fd(test->btl), .events = POLLIN};
+    halt(test);
+    send_bytes(test, test->right, "x", 1, TAG);
+    stop(test);
+    while (sleeper->received < round) {
+        int armed = ext->wait_arm(test->btl);
+        must(test, armed == OPAL_ERR_RESOURCE_BUSY ||
+                       (armed == OPAL_SUCCESS && poll(&polled, 1, 15000) == 1));
+        pump(test);
+    }
+    resume(test);
+}
+
+/* A message that is there lets nobody sleep, or wakes at once: also from a peer that has long said
+ * nothing, at which a module may look less often. */
+static void sleepers_look_first(struct test *test)
+{
+    enum { QUIET_PASSES = 5000 };
+    struct sleeper sleeper = {0};
+    test->state = &sleeper;
+    if (ext_of(test)->wait_fd(test->btl) < 0) {
+        return;
+    }
+    on_tag(test, TAG, count_one);
+    for (unsigned long round = 1; round <= 10; round++) {
+        meet(test);
+        for (int i = 0; round % 2 && i < QUIET_PASSES; i++) {
+            pump(test);
+        }
+        meet(test);
+        arm_with_a_message_there(test, round);
+    }
+    meet(test);
+}
+
 const struct test_case sleep_cases[] = {
     {.name = "sleep", .run = sleepers_wake_for_small, .min_size = 1},
     {.name = "sleep, large", .run = sleepers_wake_for_large, .min_size = 1},
     {.name = "sleep, completions", .run = sleepers_complete, .min_size = 1},
+    {.name = "sleep, message there", .run = sleepers_look_first, .min_size = 1},
     {.name = NULL},
 };
