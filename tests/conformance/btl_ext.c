@@ -236,6 +236,42 @@ static void flush_in_a_callback(struct test *test)
     must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
 }
 
+static void count_operation(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            void *address, mca_btl_base_registration_handle_t *handle,
+                            void *context, void *data, int status)
+{
+    (void) btl, (void) endpoint, (void) address, (void) handle;
+    must((struct test *) context, status == OPAL_SUCCESS);
+    ++*(atomic_ulong *) data;
+}
+
+/* What has a callback is complete when that was called. */
+static void flush_follows_callbacks(struct test *test)
+{
+    if (!can_rdma(test)) {
+        return;
+    }
+    static unsigned char local[PIECE];
+    atomic_ulong called = 0;
+    mca_btl_base_registration_handle_t *handle = show_region(test);
+    struct board *target = board_of(test, test->right);
+    for (unsigned long round = 1; round <= 20; round++) {
+        struct mca_btl_base_endpoint_t *endpoint = round % 2 ? NULL : right_of(test);
+        int status;
+        while (
+            is_shortage(status = (round % 4 < 2 ? test->btl->btl_put : test->btl->btl_get)(
+                            test->btl, right_of(test), local, target->base, NULL, handle_of(target),
+                            PIECE, 0, MCA_BTL_NO_ORDER, count_operation, test, &called))) {
+            pump(test);
+        }
+        must(test, status == OPAL_SUCCESS);
+        must(test, ext_of(test)->flush(test->btl, endpoint) == OPAL_SUCCESS);
+        must(test, called == round);
+    }
+    serve_until_all_did(test, 1);
+    must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
+}
+
 /* ---- requests that wait for room ---- */
 
 struct queue {
@@ -455,6 +491,7 @@ const struct test_case ext_cases[] = {
      .min_size = 1,
      .others = true,
      .undisturbed = true},
+    {.name = "flush and callbacks", .run = flush_follows_callbacks, .min_size = 1},
     {.name = "flush in a callback", .run = flush_in_a_callback, .min_size = 1},
     {.name = "pending, small", .run = small_ones_go_on, .min_size = 1, .others = true},
     {.name = "pending, large", .run = large_ones_go_on, .min_size = 1, .others = true},
