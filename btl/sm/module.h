@@ -12,6 +12,7 @@
 #include <btl/rdma_am.h>
 #include <btl/roster.h>
 #include <btl/sm/cma.h>
+#include <btl/sm/peer.h>
 #include <btl/sm/recall.h>
 #include <btl/sm/regions.h>
 #include <btl/sm/segment.h>

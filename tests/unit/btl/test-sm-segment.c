@@ -4,6 +4,7 @@
 
 #include <base/crypto.h>
 #include <btl/sm/cma.h>
+#include <btl/sm/peer.h>
 #include <btl/sm/process.h>
 #include <btl/sm/segment.h>
 #include <errno.h>
