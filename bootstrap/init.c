@@ -171,7 +171,9 @@ static int give_app_key(void *arg)
 static void rank_ended(void *arg, uint32_t rank)
 {
     struct keel *keel = arg;
+    btl_enter();
     bml_peer_ended(keel->bml, keel->proc_list[rank]);
+    btl_leave();
 }
 
 /* With the lock held: from btl_open on the progress thread may run. */

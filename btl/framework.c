@@ -319,8 +319,9 @@ struct btl_module_entry **btl_entries(size_t *count)
 void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct btl_module_entry *entry = btl_entry(module);
-    if (entry && entry->component->ended) {
-        entry->component->ended(entry->module, endpoint);
+    struct mca_btl_base_endpoint_t *inside = btl_layers_inside(module, endpoint);
+    if (entry && inside && entry->component->ended) {
+        entry->component->ended(entry->module, inside);
     }
 }
 

@@ -93,6 +93,16 @@ void btl_layer_remove(struct btl_layer *layer)
     }
 }
 
+struct mca_btl_base_endpoint_t *btl_layers_inside(const mca_btl_base_module_t *outermost,
+                                                  struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct btl_layer *layer = btl_layers ? btl_layer_of(outermost) : NULL;
+    for (; layer && endpoint; layer = btl_layer_of(layer->inner)) {
+        endpoint = layer->inside ? layer->inside(layer, endpoint) : endpoint;
+    }
+    return endpoint;
+}
+
 int btl_layers_progress(void)
 {
     int events = 0;

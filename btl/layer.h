@@ -17,6 +17,10 @@ struct btl_layer {
     void (*failed)(struct btl_layer *layer, int32_t flags, opal_proc_t *proc);
     /* A checkpoint or restart of the module ended well: nothing is under way. NULL: no interest. */
     void (*drained)(struct btl_layer *layer);
+    /* What inner has for an endpoint that callers have, or NULL, when that ended. NULL: the same.
+     */
+    struct mca_btl_base_endpoint_t *(*inside)(const struct btl_layer *layer,
+                                              struct mca_btl_base_endpoint_t *endpoint);
     int (*progress)(struct btl_layer *layer); /* NULL: nothing to do */
     /* Of a layer that keeps calls back, else all NULL: whether it keeps none; and what ends them
      * all with an error, for a restart. While it is held its calls are short, as from a checkpoint
@@ -41,6 +45,9 @@ extern struct btl_layer *btl_layers; /* all that stand; NULL: messages pay one b
 struct btl_layer *btl_layer_find(const mca_btl_base_module_t *inner);
 mca_btl_base_module_t *btl_layer_find_outermost(mca_btl_base_module_t *module);
 const mca_btl_base_module_t *btl_layer_find_innermost(const mca_btl_base_module_t *module);
+/* What the component's module has for an endpoint of the outermost; NULL: nothing any more. */
+struct mca_btl_base_endpoint_t *btl_layers_inside(const mca_btl_base_module_t *outermost,
+                                                  struct mca_btl_base_endpoint_t *endpoint);
 int btl_layers_progress(void);
 /* For ft_event: of all layers that stand before a component's module. */
 void btl_layers_hold(const mca_btl_base_module_t *module, bool held);

@@ -394,6 +394,14 @@ static void make_table(mca_btl_base_module_t *table, const mca_btl_base_module_t
     table->btl_register_error = check_register_error;
 }
 
+static struct mca_btl_base_endpoint_t *inside(const struct btl_layer *layer,
+                                              struct mca_btl_base_endpoint_t *outer)
+{
+    const struct check *check = (const struct check *) (const void *) layer;
+    const struct check_endpoint *endpoint = check_map_get(&check->endpoints, outer);
+    return endpoint && !endpoint->gone ? endpoint->inner : NULL;
+}
+
 int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer)
 {
     if (!check_is_wanted()) {
@@ -403,8 +411,11 @@ int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer)
     if (!check) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    check->layer = (struct btl_layer){
-        .inner = inner, .deliver = deliver, .failed = failed, .drained = drained};
+    check->layer = (struct btl_layer){.inner = inner,
+                                      .deliver = deliver,
+                                      .failed = failed,
+                                      .drained = drained,
+                                      .inside = inside};
     make_table(&check->layer.super, inner);
     struct check_call call = {check, "init", (const void *) (uintptr_t) inner->btl_finalize, NULL};
     look_at_table(&call);

@@ -326,6 +326,23 @@ START_TEST(messages_come_from_endpoints_of_the_callers)
 }
 END_TEST
 
+START_TEST(the_module_is_told_of_its_own_endpoints)
+{
+    struct bench bench;
+    bench_open(&bench, NOTHING);
+    struct mca_btl_base_endpoint_t *known = bench.endpoint;
+    struct mca_btl_base_endpoint_t *inside = btl_layers_inside(bench.btl, known);
+    ck_assert_ptr_nonnull(inside);
+    ck_assert_ptr_ne(inside, known);
+    ck_assert_ptr_eq(btl_layers_inside(&bench.mock->layer.super, inside), inside);
+    opal_proc_t *proc = &bench.proc;
+    bench.btl->btl_del_procs(bench.btl, 1, &proc, &bench.endpoint);
+    bench.endpoint = NULL;
+    ck_assert_ptr_null(btl_layers_inside(bench.btl, known));
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(tables_that_contradict_themselves)
 {
     for (int i = 0; i < 8; i++) {
@@ -392,4 +409,5 @@ UNIT_MAIN("check-module", abort_ends_the_process_at_the_breach, the_log_is_not_f
           operations_call_back_once, what_is_taken_beyond_a_limit_is_the_modules_fault_too,
           a_finished_atomic_calls_nobody, descriptors_are_as_they_were_asked_for,
           convertors_move_as_far_as_is_said, sendi_leaves_what_it_says, bitmap_and_endpoints_agree,
-          messages_come_from_endpoints_of_the_callers, tables_that_contradict_themselves)
+          messages_come_from_endpoints_of_the_callers, the_module_is_told_of_its_own_endpoints,
+          tables_that_contradict_themselves)
