@@ -5,7 +5,6 @@
 #include <base/param.h>
 #include <btl/sm/module.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const char *const backings[] = {"auto", "memfd", "file", NULL};
 
@@ -204,11 +203,6 @@ int sm_publish_card(const struct sm_module *module)
 static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool threads)
 {
     (void) threads;
-    *count = 0;
-    mca_btl_base_module_t **modules = malloc(sizeof(*modules));
-    if (!modules) {
-        return NULL;
-    }
     struct sm_params values = read_params();
     values.bell = progress_threads || param_bool(&bell_param);
     struct sm_module *module;
@@ -223,14 +217,12 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
     }
     if (status != ORTE_SUCCESS) {
         log_warn(LOG_BTL, "sm: no shared memory in this process: %s", reason);
-        free(modules);
+        *count = 0;
         return NULL;
     }
     module->super.btl_exclusivity = (uint32_t) param_int(&exclusivity_param);
     the_module = module;
-    modules[0] = &module->super;
-    *count = 1;
-    return modules;
+    return btl_one_module(&module->super, count);
 }
 
 static int sm_progress(void)

@@ -139,7 +139,7 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
 int sm_module_progress(struct sm_module *module);
 /* For a segment whose card no peer has: makes its bell, if this process is to have one. */
 void sm_module_open_bell(struct sm_module *module);
-/* From init until finalize; else NULL. */
+/* From init until the component is closed; else NULL. */
 struct sm_module *sm_module(void);
 /* As sm_segment_commit; the first shortage leaves a warning: what needs memory waits from here on.
  */

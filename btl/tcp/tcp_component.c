@@ -181,6 +181,7 @@ static struct tcp_params params_read(void)
     };
 
     if (params.eager_limit > params.max_send_size) {
+        log_warn(LOG_BTL, "btl_tcp_eager_limit is above btl_tcp_max_send_size and lowered to it");
         params.eager_limit = params.max_send_size;
     }
     return params;
