@@ -335,7 +335,91 @@ static void callbacks_send_in_order(struct test *test)
     meet(test);
 }
 
-/* Each completion sends the next message. */
+/* Each completion sends the next message, while others that are complete are still to call back. */
+struct supply {
+    struct tally tally; /* first */
+    uint32_t next;      /* number of my next message */
+    unsigned owed;
+};
+
+enum { SUPPLY_MESSAGES = 300 };
+
+static void supply(struct test *test, struct supply *state);
+
+static void supplied(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint;
+    struct test *test = descriptor->des_cbdata;
+    struct supply *state = test->state;
+    must(test, status == OPAL_SUCCESS);
+    state->owed++;
+    supply(test, state);
+}
+
+/* False: no room. */
+static bool supply_one(struct test *test, uint32_t number)
+{
+    mca_btl_base_module_t *btl = test->btl;
+    size_t size = number % 2 ? btl->btl_max_send_size : sizeof(struct numbered) + 100;
+    mca_btl_base_descriptor_t *descriptor =
+        btl->btl_alloc(btl, test->endpoints[test->right], MCA_BTL_NO_ORDER, size,
+                       MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+    if (!descriptor) {
+        return false;
+    }
+    fill(descriptor->des_segments[0].seg_addr.pval, test, number, size);
+    descriptor->des_cbfunc = supplied;
+    descriptor->des_cbdata = test;
+    int status = btl->btl_send(btl, test->endpoints[test->right], descriptor, TAG);
+    must(test, status >= 0 || is_shortage(status));
+    if (status < 0) {
+        btl->btl_free(btl, descriptor);
+    }
+    return status >= 0;
+}
+
+static void supply(struct test *test, struct supply *state)
+{
+    while (state->owed > 0 && state->next < SUPPLY_MESSAGES) {
+        state->owed--;
+        if (!supply_one(test, state->next++)) {
+            state->owed++;
+            state->next--;
+            return;
+        }
+    }
+}
+
+static bool is_supplied(struct test *test, struct supply *state, unsigned ahead)
+{
+    freeze(test);
+    supply(test, state);
+    bool over = state->tally.count == SUPPLY_MESSAGES && state->next == SUPPLY_MESSAGES &&
+                state->owed == ahead;
+    thaw(test);
+    return over;
+}
+
+static void completions_may_send(struct test *test)
+{
+    static const unsigned ahead[] = {1, 2, 3, 4, 40}; /* messages under way */
+    struct supply state;
+    test->state = &state;
+    on_tag(test, TAG, take_numbered);
+    for (size_t i = 0; i < sizeof(ahead) / sizeof(*ahead); i++) {
+        freeze(test);
+        state = (struct supply){.owed = ahead[i]};
+        thaw(test);
+        meet(test);
+        while (!is_supplied(test, &state, ahead[i])) {
+            pump(test);
+        }
+        meet(test);
+    }
+}
+
+/* Each completion lets the next message go. */
 struct relay {
     atomic_ulong sent, received;
 };
@@ -435,6 +519,7 @@ const struct test_case stream_cases[] = {
     {.name = "full with small", .run = small_messages_fill_up, .min_size = 1},
     {.name = "full with large", .run = large_messages_fill_up, .min_size = 1},
     {.name = "sends from callbacks", .run = callbacks_may_send, .min_size = 1},
+    {.name = "sends from completions", .run = completions_may_send, .min_size = 1},
     {.name = "order from callbacks", .run = callbacks_send_in_order, .min_size = 1},
     {.name = "descriptor again", .run = descriptors_are_used_again, .min_size = 1},
     {.name = "many to one", .run = many_send_to_one, .min_size = 1},
