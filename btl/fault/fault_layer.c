@@ -269,8 +269,8 @@ static int fault_flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
 static int fault_wait_arm(mca_btl_base_module_t *btl)
 {
     struct fault_layer *layer = fault_layer_of(btl);
-    return layer->held_count > 0 ? OPAL_ERR_RESOURCE_BUSY
-                                 : keel_btl_ext(layer->layer.inner)->wait_arm(layer->layer.inner);
+    int status = keel_btl_ext(layer->layer.inner)->wait_arm(layer->layer.inner);
+    return status == OPAL_SUCCESS && layer->held_count > 0 ? OPAL_ERR_RESOURCE_BUSY : status;
 }
 
 static void make_ext(struct fault_layer *layer)
