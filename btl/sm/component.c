@@ -144,7 +144,7 @@ static struct param *const params[] = {
     &exclusivity_param,
 };
 
-static struct sm_module *the_module; /* from init until its finalize */
+static struct sm_module *the_module; /* from init until close */
 
 static int sm_register_params(void)
 {
