@@ -7,7 +7,6 @@
 #include <btl/framework.h>
 #include <btl/guard.h>
 #include <btl/layer.h>
-#include <btl/lock.h>
 
 /* Shortages whose end cannot be seen are tried again after this time. */
 #define RETRY_US 1000

@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/log.h>
 #include <base/sock.h>
 #include <btl/framework.h>
 #include <btl/layer.h>
@@ -9,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <btl/check/check.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct mca_btl_base_endpoint_t *check_endpoint_outer(struct check_endpoint *endpoint)
 {

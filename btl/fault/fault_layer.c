@@ -7,7 +7,6 @@
 #include <btl/framework.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FLUSH_US 60000000u
 

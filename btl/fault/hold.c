@@ -4,7 +4,6 @@
 #include <base/clock.h>
 #include <btl/fault/fault_layer.h>
 #include <stdlib.h>
-#include <string.h>
 
 bool fault_hold(struct fault_layer *layer, struct fault_op *op, int64_t delay_ms)
 {

@@ -6,7 +6,6 @@
 #include <base/name.h>
 #include <btl/sm/module.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How often processes that keep others waiting are looked up in the kernel. */
 #define CHECK_US 20000

@@ -2,7 +2,6 @@
 
 #include <base/fault.h>
 #include <btl/sm/module.h>
-#include <string.h>
 
 /* A descriptor that its caller freed while a peer may still read its fragment. Set in des_flags,
  * which are the module's from then on. */

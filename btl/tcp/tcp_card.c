@@ -5,7 +5,6 @@
 #include <btl/tcp/tcp_card.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/tcp/tcp_rdma.h>
-#include <stdio.h>
 
 static struct param if_include = {
     .name = "btl_tcp_if_include",

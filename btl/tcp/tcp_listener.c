@@ -3,7 +3,6 @@
 
 #include <base/log.h>
 #include <btl/tcp/tcp.h>
-#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
