@@ -487,11 +487,13 @@ static int leave_job(struct keel *keel)
 
 int keel_finalize(void)
 {
-    bool inside = process_in_callback(); /* the caller's caller would return into freed memory */
-    if (inside || !process_meet_begin()) {
-        return inside ? ORTE_ERR_NOT_SUPPORTED : ORTE_ERR_RESOURCE_BUSY;
+    if (!process_meet_begin()) {
+        return ORTE_ERR_RESOURCE_BUSY;
     }
-    int status = the_keel ? leave_job(the_keel) : ORTE_ERROR;
+    /* from a callback the caller's caller would return into freed memory */
+    int status = !the_keel               ? ORTE_ERROR
+                 : in_callback(the_keel) ? ORTE_ERR_NOT_SUPPORTED
+                                         : leave_job(the_keel);
     process_meet_end();
     return status;
 }

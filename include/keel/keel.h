@@ -41,9 +41,10 @@ struct keel_options {
 int keel_init(const struct keel_options *options) KEEL_EXPORT;
 /* Leaves the job: blocks until all ranks have called it (for at most a parameter's time), then
  * frees everything, also when it returns an error: a rank was lost, or the time is over. Only
- * ORTE_ERR_NOT_SUPPORTED (inside a callback), ORTE_ERR_RESOURCE_BUSY (another thread is in it, in
- * keel_fence or in keel_ft_event) and ORTE_ERROR (no keel_init) mean that nothing happened. No other call is allowed after it but keel_init, which a rank of a launcher's is
- * refused (ORTE_ERR_PERM): it has left. */
+ * ORTE_ERR_NOT_SUPPORTED (inside a callback), ORTE_ERR_RESOURCE_BUSY (another thread, or this one
+ * up the stack, is in it, in keel_fence or in keel_ft_event) and ORTE_ERROR (no keel_init) mean
+ * that nothing happened. No other call is allowed after it but keel_init, which a rank of a
+ * launcher's is refused (ORTE_ERR_PERM): it has left. */
 int keel_finalize(void) KEEL_EXPORT;
 
 /* My name; the pointer is valid until keel_finalize. NULL before keel_init; invalid in a tool that
@@ -73,8 +74,8 @@ int keel_fence(void) KEEL_EXPORT;
  *
  * CHECKPOINT and RESTART block until all ranks have come, and run
  * callbacks. ORTE_ERR_NOT_SUPPORTED: inside a callback; ORTE_ERR_RESOURCE_BUSY: another thread is
- * in the data plane, in keel_fence, in keel_finalize or in this; ORTE_ERR_COMM_FAILURE: a rank is lost; ORTE_ERR_COMM_DISABLED;
- * ORTE_ERR_BAD_PARAM. */
+ * in the data plane, in keel_fence, in keel_finalize or in this; ORTE_ERR_COMM_FAILURE: a rank is
+ * lost; ORTE_ERR_COMM_DISABLED; ORTE_ERR_BAD_PARAM. */
 int keel_ft_event(int state) KEEL_EXPORT;
 /* Ends the whole job with a status (0 becomes 1) and a reason in printf's manner; does not
  * return. Any thread. */
