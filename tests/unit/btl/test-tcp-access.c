@@ -213,7 +213,8 @@ START_TEST(a_get_takes_data_then_done)
 }
 END_TEST
 
-/* Answers that nobody asked for end the link, and never touch memory. */
+/* Answers that nobody asked for end the link, and never touch memory. own_id: answer.id says in
+ * what the id differs from the request's. */
 static void check_bad_answer(struct tcp_frame answer, bool own_id)
 {
     static uint8_t memory[64], data[128];
@@ -225,7 +226,7 @@ static void check_bad_answer(struct tcp_frame answer, bool own_id)
     memset(data, 3, sizeof(data));
     ck_assert_int_eq(tcp_peer_access(ep, true, memory, sizeof(memory), NULL), OPAL_SUCCESS);
     struct tcp_frame get = await_request(fd, TCP_FRAME_GET);
-    answer.id = own_id ? get.id : answer.id;
+    answer.id ^= own_id ? get.id : 0;
     raw_frame(fd, &answer, answer.type == TCP_FRAME_DATA ? data : NULL);
     tcp_host_until(&tcp_peer.host.reports, 1);
     ck_assert_uint_eq(tcp_peer.failed, 1);
@@ -265,6 +266,37 @@ START_TEST(done_for_nobody_is_refused)
 }
 END_TEST
 
+START_TEST(data_for_an_earlier_use_of_a_slot_is_refused)
+{
+    const uint64_t generation = (uint64_t) 1 << 32;
+    check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DATA, .size = 64, .id = generation},
+                     true);
+}
+END_TEST
+
+START_TEST(data_that_comes_twice_is_refused)
+{
+    static uint8_t memory[64], data[64];
+
+    tcp_peer_start(0);
+    raw_listen(&tcp_peer.host, 1, 5);
+    struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
+    int fd = raw_open_accepted(1, 5);
+    ck_assert_int_eq(tcp_peer_access(ep, true, memory, sizeof(memory), NULL), OPAL_SUCCESS);
+    struct tcp_frame get = await_request(fd, TCP_FRAME_GET);
+    const struct tcp_frame answer = {.type = TCP_FRAME_DATA, .size = 64, .id = get.id};
+    memset(data, 3, sizeof(data));
+    raw_frame(fd, &answer, data);
+    memset(data, 4, sizeof(data));
+    raw_frame(fd, &answer, data);
+    tcp_host_until(&tcp_peer.host.reports, 1);
+    ck_assert_uint_eq(tcp_peer.failed, 1);
+    ck_assert_ptr_null(memchr(memory, 4, sizeof(memory)));
+    close(fd);
+    tcp_host_close(&tcp_peer.host);
+}
+END_TEST
+
 START_TEST(an_answer_before_the_data_left_is_refused)
 {
     static uint8_t memory[64 << 20];
@@ -293,4 +325,5 @@ UNIT_MAIN("tcp-access", a_put_lands_in_place, a_refused_put_is_drained,
           greed_is_cut_off, a_get_takes_data_then_done, done_without_data_is_refused,
           more_data_than_asked_for_is_refused, less_data_than_asked_for_is_refused,
           data_for_nobody_is_refused, done_for_nobody_is_refused,
+          data_for_an_earlier_use_of_a_slot_is_refused, data_that_comes_twice_is_refused,
           an_answer_before_the_data_left_is_refused)

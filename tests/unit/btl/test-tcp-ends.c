@@ -57,6 +57,7 @@ static void check_break(void (*end)(int fd))
     tcp_host_polls(20);
     ck_assert_uint_eq(tcp_peer.completed + tcp_peer.failed, accepted + 2);
     ck_assert_uint_eq(tcp_peer.host.reports, 1);
+    ck_assert_uint_eq(tcp_of(tcp_peer.host.btl)->items.in_use, 0);
     tcp_host_close(&tcp_peer.host);
 }
 
