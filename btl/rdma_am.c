@@ -612,7 +612,7 @@ static int receive_put(struct rdma_am *am, struct rdma_am_peer *peer,
         copy_payload(to, segments, count, RDMA_AM_REQUEST_BYTES);
     }
     if (config->put_ends) {
-        config->put_ends(config->module);
+        config->put_ends(config->module, peer->endpoint);
     }
     return reply(am, peer, frame, status, 0);
 }
@@ -711,6 +711,7 @@ static int receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
     op->unanswered--;
     peer->unanswered--;
     peer->heard++;
+    peer->puts_answered += op->kind == RDMA_AM_PUT;
     peer->window += peer->window < RDMA_AM_WINDOW;
     if (frame->status != OPAL_SUCCESS) {
         op_fail(op, frame->status);

@@ -30,7 +30,7 @@ struct rdma_am_config {
     /* Around each put that is carried out for a peer; both NULL: nothing to do. False: the peer has
      * taken it back; then it is refused, and put_ends is not called. */
     bool (*put_begins)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-    void (*put_ends)(mca_btl_base_module_t *module);
+    void (*put_ends)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 };
 
 struct rdma_am_peer {
@@ -45,6 +45,7 @@ struct rdma_am_peer {
     unsigned window; /* the module may lower it; each reply raises it again, to RDMA_AM_WINDOW */
     bool held;       /* the module's: no request is made */
     uint32_t heard;  /* replies that operations got; wraps */
+    uint64_t puts_answered; /* of them, to puts; the module may set it back */
     unsigned replies_queued;
     bool pumping;
     bool replying; /* a reply is being sent: others queue behind it */
@@ -62,8 +63,8 @@ void rdma_am_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status);
 
 /* Ends the puts and gets that wait for a peer: each completes with what copy makes of what is left
  * of it, in their order. When copy returns NOT_AVAILABLE, this one and those after it are requested
- * again. The peer must not carry out any put that it was asked for before, nor be in one: see to
- * that by put_begins. The hold on the peer ends. */
+ * again. The peer must not carry out any put that it was asked for before, nor have carried out one
+ * that is not answered: see to that by put_begins. The hold on the peer ends. */
 void rdma_am_take_back(struct rdma_am *am, struct rdma_am_peer *peer,
                        int (*copy)(mca_btl_base_module_t *module,
                                    struct mca_btl_base_endpoint_t *endpoint, bool put,

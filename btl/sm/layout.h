@@ -44,8 +44,7 @@ struct sm_header {
     uint64_t nonce_address;
     struct sm_shape shape;
     _Atomic uint64_t committed[SM_AREAS];
-    struct sm_alarm alarm __attribute__((aligned(SM_SLOT_BYTES)));    /* senders look at it */
-    _Atomic uint32_t putting __attribute__((aligned(SM_SLOT_BYTES))); /* recall.h */
+    struct sm_alarm alarm __attribute__((aligned(SM_SLOT_BYTES))); /* senders look at it */
 };
 
 /* Peers read it with acquire, as the owner publishes it with release: so many bytes of the area may

@@ -125,7 +125,6 @@ static int map_peer(struct sm_peer *peer, int fd, const struct sm_card *card, si
     }
     peer->board = (void *) (peer->base + board);
     peer->lines = (const void *) (peer->base + peer->layout.lines);
-    peer->putting = &peer->header->putting;
     sm_ringer_init(&peer->ringer, &peer->header->alarm, card->pid);
     return ORTE_SUCCESS;
 }

@@ -12,7 +12,6 @@ struct sm_peer {
     const struct sm_header *header;
     struct sm_board *board;
     const struct sm_line *lines;
-    const _Atomic uint32_t *putting;
     struct sm_ringer ringer;
     size_t committed[SM_AREAS]; /* as last read: bytes of the area that are there */
     uint64_t nonce_address;     /* where its owner has the nonce: hostile */

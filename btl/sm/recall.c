@@ -10,38 +10,16 @@
 /* Requests to a peer that nothing is known of: each holds a fragment. */
 #define FIRST_WINDOW 2
 
-/* Between one side that tells and looks, and the other that does so. */
-static void each_sees_the_other(void)
-{
-    atomic_thread_fence(memory_order_seq_cst);
-}
-
-/* Owner to peer: what was written for it is done. */
-static void putting_publish(struct sm_segment *segment, uint32_t whose)
-{
-    atomic_store_explicit(segment->putting, whose, memory_order_release);
-}
-
-static uint32_t putting_observe(const struct sm_peer *peer)
-{
-    return atomic_load_explicit(peer->putting, memory_order_acquire);
-}
-
 bool sm_put_begins(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
 {
-    struct sm_segment *segment = sm_of(btl)->segment;
-    putting_publish(segment, endpoint->rx.cell + 1);
-    each_sees_the_other();
-    bool stands = !sm_rx_ring_is_recalled(&endpoint->rx.ring);
-    if (!stands) {
-        putting_publish(segment, 0);
-    }
-    return stands;
+    (void) btl;
+    return sm_rx_ring_put_begins(&endpoint->rx.ring);
 }
 
-void sm_put_ends(mca_btl_base_module_t *btl)
+void sm_put_ends(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
 {
-    putting_publish(sm_of(btl)->segment, 0);
+    (void) btl;
+    sm_rx_ring_put_ends(&endpoint->rx.ring);
 }
 
 void sm_help_init(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
@@ -101,8 +79,8 @@ static bool take_back(struct sm_module *module, struct mca_btl_base_endpoint_t *
             sm_tx_ring_recall(&tx->ring);
         }
     }
-    if (tx->open && putting_observe(endpoint->peer) == tx->claim.index + 1) {
-        return false; /* it is in the midst of one: the next check looks again */
+    if (tx->open && sm_tx_ring_puts(&tx->ring) != 2 * endpoint->am.puts_answered) {
+        return false; /* it is in the midst of one, or its answer is on the way */
     }
     endpoint->help.absent_us = now + (uint64_t) ABSENCES * module->params.patience_us;
     endpoint->am.window = FIRST_WINDOW;

@@ -4,12 +4,12 @@
  * through it, as frames in the ring (btl/rdma_am.h). When it has not answered for btl_sm_patience,
  * they are taken back and done by single copy, and so are those of the next while.
  *
- * A put that was taken back must never be carried out late, over what came after it. The peer says
- * in its segment, before each put, whose it carries out (putting), and then looks whether it was
- * taken back; the other side says so first (sm_tx_ring_recall), and then looks at putting. A full
- * barrier lies between the two on each side, so one of them sees the other: the peer does not
- * begin, or the initiator waits until it has ended. Gets change nothing there, and what comes of
- * them late is ignored. */
+ * A put is carried out once: neither late, over what came after it, nor again, over what the peer
+ * has made of it meanwhile. The peer counts in its line, before and after each put, and between
+ * looks whether it was taken back; the other side says so first (sm_tx_ring_recall), and then looks
+ * at the count. A full barrier lies between the two on each side, so one of them sees the other:
+ * the peer does not begin, or the initiator waits until it has ended, and for the answers to all
+ * that it has carried out. Gets change nothing there, and what comes of them late is ignored. */
 #ifndef BTL_SM_RECALL_H
 #define BTL_SM_RECALL_H
 
@@ -27,7 +27,7 @@ struct sm_help {
 
 /* For rdma_am. */
 bool sm_put_begins(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
-void sm_put_ends(mca_btl_base_module_t *btl);
+void sm_put_ends(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
 
 void sm_help_init(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 /* Whether the peer, whose memory could be copied from here, is to copy all the same. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct sm_slot) == SM_SLOT_BYTES, "a slot is a cache line");
-_Static_assert(sizeof(struct sm_line) == SM_SLOT_BYTES, "the consumer's word has its own line");
+_Static_assert(sizeof(struct sm_line) == 2 * SM_SLOT_BYTES, "each word has a cache line");
 _Static_assert(SM_INLINE_SLOTS <= SM_RING_SLOTS_MIN, "an inline message fits every ring");
 
 /* Producer to consumer: everything written to the slots of the message, and to its fragment, is
@@ -29,6 +29,23 @@ static void line_publish(struct sm_line *line, uint64_t consumed)
 static uint64_t line_observe(const struct sm_line *line)
 {
     return atomic_load_explicit(&line->consumed, memory_order_acquire);
+}
+
+/* Consumer to producer: what was written for a put is there when its end is seen. */
+static void puts_publish(struct sm_line *line, uint64_t puts)
+{
+    atomic_store_explicit(&line->puts, puts, memory_order_release);
+}
+
+static uint64_t puts_observe(const struct sm_line *line)
+{
+    return atomic_load_explicit(&line->puts, memory_order_acquire);
+}
+
+/* Between one side that tells and looks, and the other that does so. */
+static void each_sees_the_other(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 static uint64_t head_of(uint64_t position, size_t length, uint8_t tag, uint8_t kind)
@@ -57,8 +74,11 @@ size_t sm_ring_bytes(uint32_t count)
 void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t count,
                      const struct sm_line *line)
 {
-    *ring = (struct sm_tx_ring){
-        .slots = slots, .line = line, .count = count, .base = line_observe(line)};
+    *ring = (struct sm_tx_ring){.slots = slots,
+                                .line = line,
+                                .count = count,
+                                .base = line_observe(line),
+                                .puts_base = puts_observe(line)};
 }
 
 void sm_ring_clear(struct sm_slot *slots, uint32_t count)
@@ -79,7 +99,12 @@ int sm_tx_ring_refresh(struct sm_tx_ring *ring)
 void sm_tx_ring_recall(struct sm_tx_ring *ring)
 {
     atomic_store_explicit(&ring->slots[ring->count].head, ring->tail, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst);
+    each_sees_the_other();
+}
+
+uint64_t sm_tx_ring_puts(const struct sm_tx_ring *ring)
+{
+    return puts_observe(ring->line) - ring->puts_base;
 }
 
 static int reserve_refreshed(struct sm_tx_ring *ring, uint32_t slots)
@@ -242,9 +267,22 @@ int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message)
     return 1;
 }
 
-bool sm_rx_ring_is_recalled(const struct sm_rx_ring *ring)
+bool sm_rx_ring_put_begins(struct sm_rx_ring *ring)
 {
-    return ring->head < atomic_load_explicit(&ring->slots[ring->count].head, memory_order_relaxed);
+    const struct sm_slot *behind = &ring->slots[ring->count];
+    uint64_t puts = puts_observe(ring->line);
+    puts_publish(ring->line, puts + 1);
+    each_sees_the_other();
+    bool stands = ring->head >= atomic_load_explicit(&behind->head, memory_order_relaxed);
+    if (!stands) {
+        puts_publish(ring->line, puts);
+    }
+    return stands;
+}
+
+void sm_rx_ring_put_ends(struct sm_rx_ring *ring)
+{
+    puts_publish(ring->line, puts_observe(ring->line) + 1);
 }
 
 void sm_rx_ring_publish(struct sm_rx_ring *ring)

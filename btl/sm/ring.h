@@ -44,10 +44,12 @@ enum sm_kind {
 #define SM_KIND_MASK 0x0f
 #define SM_FRAME 0x80 /* a frame of the framework's, outside the tag space */
 
-/* The consumer's word, alone in its cache line. */
+/* The consumer's words, of all rings that ever used them, each alone in its cache line. */
 struct sm_line {
-    _Atomic uint64_t consumed; /* slots, of all rings that ever used the line */
+    _Atomic uint64_t consumed; /* slots */
     uint8_t pad[SM_SLOT_BYTES - sizeof(uint64_t)];
+    _Atomic uint64_t puts; /* two for each that was carried out, one for one that has begun */
+    uint8_t pad_puts[SM_SLOT_BYTES - sizeof(uint64_t)];
 };
 
 /* The producer's private side. */
@@ -55,7 +57,7 @@ struct sm_tx_ring {
     struct sm_slot *slots;      /* borrowed */
     const struct sm_line *line; /* borrowed */
     uint32_t count;             /* a power of two */
-    uint64_t base;              /* what the line said when the ring began */
+    uint64_t base, puts_base;   /* what the line said when the ring began */
     uint64_t tail;              /* next position to publish */
     uint64_t consumed;          /* position, as last read from the line, and checked */
 };
@@ -105,6 +107,8 @@ void sm_tx_ring_repeat(struct sm_tx_ring *ring, uint64_t position);
 int sm_tx_ring_room(struct sm_tx_ring *ring, size_t length) KEEL_MUST_CHECK;
 /* What was published up to here is taken back. A full barrier. */
 void sm_tx_ring_recall(struct sm_tx_ring *ring);
+/* Two for each put that the consumer has carried out, and one for one that it is carrying out. */
+uint64_t sm_tx_ring_puts(const struct sm_tx_ring *ring);
 /* Reads the consumer's word into ring->consumed. COMM_FAILURE: it went back, or beyond the tail. */
 int sm_tx_ring_refresh(struct sm_tx_ring *ring) KEEL_MUST_CHECK;
 
@@ -120,8 +124,10 @@ static inline void sm_rx_ring_pass(struct sm_rx_ring *ring, const struct sm_mess
 /* Tells the producer how far this side is; what was passed is no longer read. */
 void sm_rx_ring_publish(struct sm_rx_ring *ring);
 
-/* Whether the next message was taken back. */
-bool sm_rx_ring_is_recalled(const struct sm_rx_ring *ring);
+/* The next message is a put, which is about to be carried out. False: it was taken back, and must
+ * not be. */
+bool sm_rx_ring_put_begins(struct sm_rx_ring *ring);
+void sm_rx_ring_put_ends(struct sm_rx_ring *ring);
 
 /* Whether something waits at the consumer's position; costs one load. */
 static inline bool sm_rx_ring_ready(const struct sm_rx_ring *ring)

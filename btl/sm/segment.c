@@ -143,7 +143,6 @@ static int map_own(struct sm_segment *segment, char *reason, size_t reason_size)
     segment->board = (void *) (segment->base + segment->layout.board);
     segment->lines = (void *) (segment->base + segment->layout.lines);
     segment->alarm = &segment->header->alarm;
-    segment->putting = &segment->header->putting;
     return ORTE_SUCCESS;
 }
 

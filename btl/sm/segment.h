@@ -20,7 +20,6 @@ struct sm_segment {
     struct sm_board *board;
     struct sm_line *lines;
     struct sm_alarm *alarm;    /* zero: its owner never sleeps */
-    _Atomic uint32_t *putting; /* 0, or a cell of the board, plus 1: see recall.h */
     struct sm_card card;
 };
 

@@ -53,6 +53,7 @@ static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     }
     sm_tx_ring_init(&tx->ring, slots, module->params.ring_slots, &peer->lines[tx->claim.index]);
     tx->sleeps = &peer->ringer.alarm->sleeps;
+    endpoint->am.puts_answered = 0;
     tx->open = true;
     return ORTE_SUCCESS;
 }

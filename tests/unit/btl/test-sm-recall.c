@@ -173,7 +173,9 @@ static int midst_run(struct minihost *host, void *arg)
     }
     minihost_barrier(host, NULL);
     if (host->rank == 1) {
-        sm_put_ends(rank.btl);
+        sm_put_ends(rank.btl, rank.endpoints[0]);
+    } else {
+        rank.endpoints[1]->am.puts_answered++; /* that put was nobody's */
     }
     finish(&open);
     minihost_barrier(host, NULL);
@@ -187,6 +189,50 @@ START_TEST(a_put_that_has_begun_is_waited_for)
 {
     const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
     sm_ranks_run(&options, midst_run, NULL);
+}
+END_TEST
+
+/* Rank 1 carries out the first part of a put, makes something else of it and polls no more; rank 0
+ * has not heard of it when it loses patience. */
+static int again_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    struct sm_rank rank;
+    struct memory memory;
+    must(param_override("btl_sm_patience", "1000") == ORTE_SUCCESS);
+    sm_rank_start(&rank, host);
+    memory_open(&memory, &rank);
+    int open = 0;
+    if (host->rank == 0) {
+        memset(memory.local, 2, REGION);
+        start(&rank, &memory, true, &open);
+    }
+    while (host->rank == 1 && memory.region[0] == 0) {
+        sm_rank_progress();
+    }
+    memory.region[0] = 9;
+    minihost_barrier(host, NULL);
+    if (host->rank == 0) {
+        uint64_t until = clock_us() + 20000;
+        while (open == 1 && (clock_us() < until || !rank.endpoints[1]->am.held)) {
+            sm_recall_check(sm_of(rank.btl), clock_us());
+        }
+        must(open == 1);
+    }
+    finish(&open);
+    minihost_barrier(host, NULL);
+    must(memory.region[0] == 9);
+    must(host->rank == 0 || memcmp(memory.region + 1, memory.region + 2, REGION - 2) == 0);
+    must(host->rank == 0 || memory.region[1] == 2);
+    sm_rank_wait_all();
+    memory_close(&memory, &rank);
+    return 0;
+}
+
+START_TEST(nothing_is_carried_out_twice)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    sm_ranks_run(&options, again_run, NULL);
 }
 END_TEST
 
@@ -226,4 +272,4 @@ START_TEST(nothing_is_carried_out_late)
 END_TEST
 
 UNIT_MAIN("sm-recall", an_absent_target_holds_up_nothing, a_put_that_has_begun_is_waited_for,
-          nothing_is_carried_out_late)
+          nothing_is_carried_out_twice, nothing_is_carried_out_late)
