@@ -1,187 +1,16 @@
-/* ofi: the rail over libfabric's reliable datagrams. */
+/* ofi: the rail over libfabric's reliable datagrams. The module: its table, its beginning and end.
+ */
 #include <config.h>
 
 #include <base/log.h>
-#include <base/param.h>
 #include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
-#include <btl/ofi/ofi_traits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum {
-    MAX_REGIONS = 65536,
-    MAX_OPS = 4096,
-    SMALL_PAYLOAD = 4096,
-    HEADROOM = 64, /* keeps payloads aligned; the header is its end */
-    TX_PER_CHUNK = 64,
-    ACTIVE_POLLS = 1024, /* after the last event, polls are cheap to have */
-    LATENCY_US = 3,
-};
-
-/* ---- parameters ---- */
-
-static struct param provider = {
-    .name = "btl_ofi_provider",
-    .type = PARAM_STRING,
-    .default_text = "tcp;ofi_rxm",
-    .unit = "",
-    .help = "Exact name of libfabric's provider of reliable datagrams.",
-};
-static struct param domain = {
-    .name = "btl_ofi_domain",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Exact name of the provider's domain (an interface, a device); empty: its first.",
-};
-static struct param address = {
-    .name = "btl_ofi_address",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Address of this host to bind to, as the provider writes it; empty: its choice.",
-};
-static struct param eager_limit = {
-    .name = "btl_ofi_eager_limit",
-    .type = PARAM_SIZE,
-    .default_text = "8k",
-    .min = 1 << 10,
-    .max = 4 << 20,
-    .unit = "bytes",
-    .help = "Largest first fragment of a message, headers included.",
-};
-static struct param max_send_size = {
-    .name = "btl_ofi_max_send_size",
-    .type = PARAM_SIZE,
-    .default_text = "64k",
-    .min = SMALL_PAYLOAD,
-    .max = 4 << 20,
-    .unit = "bytes",
-    .help = "Largest message of btl_send; the same in all processes.",
-};
-static struct param rx_buffers = {
-    .name = "btl_ofi_rx_buffers",
-    .type = PARAM_INT,
-    .default_text = "128",
-    .min = 8,
-    .max = 16384,
-    .unit = "",
-    .help = "Receive buffers of the largest message's size; memory is used as they are filled.",
-};
-static struct param tx_window = {
-    .name = "btl_ofi_tx_window",
-    .type = PARAM_SIZE,
-    .default_text = "0",
-    .max = 1 << 30,
-    .unit = "bytes",
-    .help = "Bytes in flight to one peer; 0: 32k for ofi_rxd, else as the provider has it.",
-};
-static struct param free_list_max = {
-    .name = "btl_ofi_free_list_max",
-    .type = PARAM_INT,
-    .default_text = "512",
-    .min = 1,
-    .max = 1 << 16,
-    .unit = "",
-    .help = "Most descriptors of each size.",
-};
-enum rma { RMA_AUTO, RMA_EMULATED, RMA_NATIVE, RMA_ALWAYS };
-static const char *const rma_choices[] = {"auto", "emulated", "native", "always", NULL};
-static struct param rma = {
-    .name = "btl_ofi_rma",
-    .type = PARAM_ENUM,
-    .default_text = "auto",
-    .choices = rma_choices,
-    .unit = "",
-    .help = "Put and get over sends, or by the provider; auto: native where hardware does it; "
-            "always: also by one that is known not to do it well.",
-};
-static struct param atomics = {
-    .name = "btl_ofi_atomics",
-    .type = PARAM_ENUM,
-    .default_text = "auto",
-    .choices = rma_choices,
-    .unit = "",
-    .help = "Atomics over sends, or by the provider (which needs native put and get).",
-};
-static struct param rma_timeout = {
-    .name = "btl_ofi_rma_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "60000",
-    .min = 1,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for a put, get or atomic of the provider's own to end.",
-};
-enum mr_mode { MR_NEEDED, MR_LOCAL, MR_BASIC };
-static const char *const mr_choices[] = {"needed", "local", "basic", NULL};
-static struct param mr_mode = {
-    .name = "btl_ofi_mr_mode",
-    .type = PARAM_ENUM,
-    .default_text = "needed",
-    .choices = mr_choices,
-    .unit = "",
-    .help = "Memory that is registered: what the provider needs, local memory as well, or that "
-            "under the provider's own keys and addresses; for tests.",
-};
-static struct param hello_timeout = {
-    .name = "btl_ofi_hello_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "60000",
-    .min = 1,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for a peer to answer the first hello; it may be busy computing.",
-};
-static struct param flush_timeout = {
-    .name = "btl_ofi_flush_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "2000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for what is in flight to arrive when a peer is given up.",
-};
-static struct param bandwidth = {
-    .name = "btl_ofi_bandwidth",
-    .type = PARAM_INT,
-    .default_text = "0",
-    .min = 0,
-    .max = 1 << 20,
-    .unit = "MB/s",
-    .help = "Bandwidth by which rails share their load; 0: the provider's word, or 1000.",
-};
-
-static struct param exclusivity = {
-    .name = "btl_ofi_exclusivity",
-    .type = PARAM_INT,
-    .default_text = "1024",
-    .min = 0,
-    .max = MCA_BTL_EXCLUSIVITY_HIGH,
-    .unit = "",
-    .help = "Of the modules that reach a peer, those with the highest are its rails.",
-};
-
-static struct param *const all_params[] = {
-    &rma,           &atomics,       &provider,      &domain,      &address,   &rma_timeout,
-    &mr_mode,       &eager_limit,   &max_send_size, &rx_buffers,  &tx_window, &free_list_max,
-    &hello_timeout, &flush_timeout, &bandwidth,     &exclusivity,
-};
-
-static int register_params(void)
-{
-    for (size_t i = 0; i < sizeof(all_params) / sizeof(*all_params); i++) {
-        param_register(all_params[i]);
-    }
-    return OPAL_SUCCESS;
-}
-
-/* ---- the module's table ---- */
+enum { TX_PER_CHUNK = 64, LATENCY_US = 3 };
 
 static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                      ofi_endpoint **endpoints, opal_bitmap_t *reachable)
@@ -275,8 +104,7 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
 
 static struct ofi_module *the_module; /* from init until finalize */
 
-/* The endpoint is closed: the provider has forgotten them. */
-static void abandoned_release(struct ofi_module *ofi)
+void ofi_abandoned_release(struct ofi_module *ofi)
 {
     while (!list_empty(&ofi->abandoned)) {
         struct ofi_tx *tx = container_of(ofi->abandoned.next, struct ofi_tx, link);
@@ -288,11 +116,14 @@ static void abandoned_release(struct ofi_module *ofi)
     }
 }
 
-static void module_destroy(struct ofi_module *ofi)
+void ofi_module_destroy(struct ofi_module *ofi)
 {
+    if (the_module == ofi) {
+        the_module = NULL;
+    }
     rdma_am_destroy(ofi->am);
     ofi_fabric_stop(&ofi->fabric); /* from here on no buffer is the provider's */
-    abandoned_release(ofi);
+    ofi_abandoned_release(ofi);
     ofi_regions_destroy(ofi->native);
     ofi_fabric_close(&ofi->fabric);
     ofi_receive_close(ofi);
@@ -333,17 +164,11 @@ static int finalize(mca_btl_base_module_t *btl)
 
     ofi->closing = true;
     close_all(ofi);
-    if (the_module == ofi) {
-        the_module = NULL;
-    }
-    module_destroy(ofi);
+    ofi_module_destroy(ofi);
     return OPAL_SUCCESS;
 }
 
-static mca_btl_base_component_t ofi_component;
-
 static const mca_btl_base_module_t module_template = {
-    .btl_component = &ofi_component,
     .btl_rdma_pipeline_send_length = 64 << 10,
     .btl_rdma_pipeline_frag_size = 4 << 20,
     .btl_min_rdma_pipeline_size = 0,
@@ -375,251 +200,22 @@ static const mca_btl_base_module_t module_template = {
     .btl_ft_event = ofi_ft_event,
 };
 
-/* ---- the component ---- */
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* What the provider allows, of what was asked for. */
-static void limits_set(struct ofi_module *ofi)
-{
-    const struct fi_info *info = ofi->fabric.info;
-    size_t largest = info->ep_attr->max_msg_size - OFI_HEADER_BYTES;
-    mca_btl_base_module_t *super = &ofi->super;
-
-    super->btl_max_send_size = least((size_t) param_int(&max_send_size), largest);
-    super->btl_eager_limit = least((size_t) param_int(&eager_limit), super->btl_max_send_size);
-    super->btl_rndv_eager_limit = super->btl_eager_limit;
-    super->btl_exclusivity = (uint32_t) param_int(&exclusivity);
-    uint32_t set = (uint32_t) param_int(&bandwidth);
-    uint64_t speed = info->nic && info->nic->link_attr ? info->nic->link_attr->speed / 8000000 : 0;
-    super->btl_bandwidth = set ? set : speed ? (uint32_t) speed : 1000;
-    ofi->inject = least(info->tx_attr->inject_size, OFI_HEADER_BYTES + super->btl_max_send_size);
-    ofi->window = (size_t) param_int(&tx_window);
-    if (ofi->window == 0) {
-        ofi->window = ofi->traits->window;
-    }
-    if (ofi->window > 0) {
-        ofi->inject = 0; /* only completions tell what has arrived */
-    }
-    /* Three pieces: header, the caller's header, user memory. */
-    if (!ofi_fabric_wants_local(&ofi->fabric) && info->tx_attr->iov_limit >= 3) {
-        super->btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
-    }
-}
-
-static void descs_open(struct ofi_module *ofi, size_t small, size_t large, size_t limit)
-{
-    struct ofi_fabric *fabric = &ofi->fabric;
-    const struct desc_size sizes[] = {
-        {.payload = SMALL_PAYLOAD,
-         .limit = limit,
-         .per_chunk = 32,
-         .slots = ofi_fabric_carve(fabric, limit * small),
-         .slot_size = small},
-        {.payload = ofi->super.btl_max_send_size,
-         .limit = limit,
-         .per_chunk = 8,
-         .slots = ofi_fabric_carve(fabric, limit * large),
-         .slot_size = large},
-    };
-
-    desc_set_init(&ofi->descs, sizes, 2, HEADROOM);
-}
-
-/* The module's own memory: receive buffers, descriptors' payloads, control frames. */
-static int memory_open(struct ofi_module *ofi, char *reason, size_t reason_size)
-{
-    size_t limit = (size_t) param_int(&free_list_max), receives = (size_t) param_int(&rx_buffers);
-    size_t small = HEADROOM + SMALL_PAYLOAD;
-    size_t large = HEADROOM + ((ofi->super.btl_max_send_size + 63) & ~(size_t) 63);
-    size_t frame = OFI_HEADER_BYTES + ofi->super.btl_max_send_size;
-    size_t total = ofi_receive_room(receives, frame) + limit * (small + large) +
-                   OFI_CONTROLS * OFI_CONTROL_BYTES;
-
-    int status = ofi_fabric_map(&ofi->fabric, total, reason, reason_size);
-    if (status != ORTE_SUCCESS) {
-        return status;
-    }
-    descs_open(ofi, small, large, limit);
-    while (ofi->control_count < OFI_CONTROLS) {
-        ofi->controls[ofi->control_count++] = ofi_fabric_carve(&ofi->fabric, OFI_CONTROL_BYTES);
-    }
-    ofi->card.max_message = (uint32_t) ofi->super.btl_max_send_size;
-    status = ofi_receive_open(ofi, receives, frame);
-    if (status != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "%zu receive buffers are too many for it", receives);
-    }
-    return status;
-}
-
-static int tables_open(struct ofi_module *ofi, char *reason, size_t reason_size)
-{
-    struct rdma_am_config config = {
-        .module = &ofi->super,
-        .max_ops = MAX_OPS,
-        .send = ofi_send_frame,
-    };
-
-    ofi->scratch = malloc(ofi->inject + 1);
-    ofi->regions = region_table_create(MAX_REGIONS);
-    config.regions = ofi->regions;
-    if (!ofi->scratch || !ofi->regions || rdma_am_create(&ofi->am, &config) != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "out of memory");
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    return ORTE_SUCCESS;
-}
-
-static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size)
-{
-    uint8_t bytes[OFI_CARD_BYTES];
-    char key[BTL_CARD_KEY];
-
-    btl_card_key(key, "ofi", ofi->life);
-    snprintf(ofi->card.provider, sizeof(ofi->card.provider), "%s", param_string(&provider));
-    ofi->card.address = ofi->fabric.address;
-    size_t size = ofi_card_encode(bytes, &ofi->card);
-    int status = ofi->host.ops->put_card(ofi->host.arg, key, bytes, size);
-    if (status != OPAL_SUCCESS) {
-        snprintf(reason, reason_size, "publishing the card: %s", opal_strerror(status));
-    }
-    return status;
-}
-
-/* What software providers do to remote memory they check less well than btl/rdma_am.h does, or not
- * at all; so auto leaves it to them only where there is hardware. */
-static bool is_native(struct param *choice, const struct ofi_traits *traits, const char *why_not)
-{
-    switch (param_int(choice)) {
-    case RMA_ALWAYS:
-        return true;
-    case RMA_NATIVE:
-        if (why_not) {
-            log_warn(LOG_BTL, "ofi: %s=native is not for provider %s: %s", choice->name,
-                     traits->provider, why_not);
-        }
-        return !why_not;
-    case RMA_AUTO:
-        return !traits->is_software && !why_not;
-    default:
-        return false;
-    }
-}
-
-static int endpoint_open(struct ofi_module *ofi, char *reason, size_t reason_size)
-{
-    static const int mr_modes[] = {
-        [MR_LOCAL] = FI_MR_LOCAL,
-        [MR_BASIC] = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
-    };
-    const struct ofi_wanted wanted = {
-        .provider = param_string(&provider),
-        .domain = param_string(&domain),
-        .address = param_string(&address),
-        .rma = ofi->wants_rma,
-        .atomics = ofi->wants_atomics,
-        .mr_mode = mr_modes[param_int(&mr_mode)],
-        .receives = (size_t) param_int(&rx_buffers),
-    };
-
-    if (strlen(wanted.provider) >= OFI_PROVIDER_BYTES) {
-        snprintf(reason, reason_size, "no provider has a name like \"%s\"", wanted.provider);
-        return ORTE_ERR_BAD_PARAM;
-    }
-    return ofi_fabric_open(&ofi->fabric, &wanted, reason, reason_size);
-}
-
-/* The provider's own remote memory access; without memory for it, it goes over sends. */
-static void native_open(struct ofi_module *ofi)
-{
-    mca_btl_base_module_t *super = &ofi->super;
-    const struct fi_domain_attr *attr = ofi->fabric.info->domain_attr;
-
-    if (!(attr->mr_mode & FI_MR_PROV_KEY) && attr->mr_key_size < sizeof(uint64_t)) {
-        log_info(LOG_BTL, "ofi: the provider's keys are too short: put and get go over sends");
-        return;
-    }
-    ofi->native = ofi_regions_create(MAX_REGIONS);
-    if (!ofi->native) {
-        return;
-    }
-    super->btl_registration_handle_size = sizeof(struct ofi_handle);
-    ofi->native_atomics = ofi->wants_atomics && ofi_native_has_atomics(&ofi->fabric);
-    if (ofi->native_atomics) {
-        super->btl_atomic_flags &= ~(uint32_t) MCA_BTL_ATOMIC_SUPPORTS_GLOB;
-    }
-}
-
-static int module_open(struct ofi_module *ofi, char *reason, size_t reason_size)
-{
-    const struct ofi_traits *traits = ofi->traits;
-    ofi->wants_rma = is_native(&rma, traits, traits->no_rma);
-    ofi->wants_atomics = ofi->wants_rma && is_native(&atomics, traits, traits->no_atomics);
-    int status = endpoint_open(ofi, reason, reason_size);
-    if (status != ORTE_SUCCESS) {
-        return status;
-    }
-    limits_set(ofi);
-    if (ofi->wants_rma) {
-        native_open(ofi);
-    }
-    status = tables_open(ofi, reason, reason_size);
-    if (status == ORTE_SUCCESS) {
-        status = memory_open(ofi, reason, reason_size);
-    }
-    return status == ORTE_SUCCESS ? card_publish(ofi, reason, reason_size) : status;
-}
-
-int ofi_reopen(struct ofi_module *ofi)
-{
-    char reason[300] = "";
-
-    abandoned_release(ofi);
-    if (ofi->native) {
-        ofi_regions_shut(ofi);
-    }
-    ofi_fabric_shut(&ofi->fabric);
-    ofi->life++;
-    int status = endpoint_open(ofi, reason, sizeof(reason));
-    if (status == ORTE_SUCCESS) {
-        status = ofi_fabric_map(&ofi->fabric, 0, reason, sizeof(reason));
-    }
-    if (status == ORTE_SUCCESS) {
-        ofi_receive_again(ofi);
-        if (ofi->native) {
-            ofi_regions_again(ofi);
-        }
-        status = card_publish(ofi, reason, sizeof(reason));
-    }
-    if (status != ORTE_SUCCESS) {
-        log_warn(LOG_BTL, "ofi: not opened again: %s", reason);
-    }
-    return status;
-}
-
 struct ofi_module *ofi_module(void)
 {
     return the_module;
 }
 
-static struct ofi_module *module_create(void)
+struct ofi_module *ofi_module_create(mca_btl_base_component_t *component)
 {
     struct ofi_module *ofi = calloc(1, sizeof(*ofi));
-    char reason[300] = "";
 
     if (!ofi) {
         return NULL;
     }
     ofi->super = module_template;
+    ofi->super.btl_component = component;
     ofi->host = *btl_host();
     ofi->me = ofi->host.ops->me(ofi->host.arg)->proc_name;
-    ofi->params.hello_us = (uint64_t) param_int(&hello_timeout) * 1000;
-    ofi->params.flush_us = (uint64_t) param_int(&flush_timeout) * 1000;
-    ofi->params.rma_us = (uint64_t) param_int(&rma_timeout) * 1000;
-    ofi->traits = ofi_traits_of(param_string(&provider));
     list_init(&ofi->unposted);
     list_init(&ofi->greeting);
     list_init(&ofi->failed);
@@ -631,56 +227,6 @@ static struct ofi_module *module_create(void)
     }
     pool_init(&ofi->txs, sizeof(struct ofi_tx), _Alignof(struct ofi_tx), TX_PER_CHUNK, 0, NULL,
               NULL);
-    if (module_open(ofi, reason, sizeof(reason)) != ORTE_SUCCESS) {
-        log_warn(LOG_BTL, "ofi: not opened: %s", reason);
-        module_destroy(ofi);
-        return NULL;
-    }
-    log_info(LOG_BTL, "ofi: provider %s, domain %s", ofi->card.provider,
-             ofi->fabric.info->domain_attr->name);
+    the_module = ofi;
     return ofi;
 }
-
-static mca_btl_base_module_t **init(int *count, bool progress_threads, bool threads)
-{
-    (void) progress_threads, (void) threads;
-    the_module = module_create();
-    mca_btl_base_module_t **modules = btl_one_module(the_module ? &the_module->super : NULL, count);
-    the_module = modules ? the_module : NULL;
-    return modules;
-}
-
-static int progress(void)
-{
-    return ofi_poll(the_module);
-}
-
-static bool active(void)
-{
-    const struct ofi_module *ofi = the_module;
-
-    return ofi->idle_polls < ACTIVE_POLLS || ofi->in_flight > 0 || !list_empty(&ofi->greeting) ||
-           !list_empty(&ofi->done) || !list_empty(&ofi->failed) || rdma_am_active(ofi->am);
-}
-
-static mca_btl_base_component_t ofi_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
-                    .mca_register_component_params = register_params},
-    .btl_init = init,
-    .btl_progress = progress,
-};
-
-/* Providers of datagrams go on trying, or take what they are given for sent. */
-static void ended(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
-{
-    ofi_peer_ended(ofi_of(btl), endpoint);
-}
-
-const struct btl_component btl_ofi_component = {
-    .component = &ofi_component,
-    .active = active,
-    .atomic = ofi_atomic,
-    .ext = &ofi_ext,
-    .ended = ended,
-    .named_only = true,
-};

@@ -1,6 +1,7 @@
 /* The ofi module: what its files share.
  *
- *   ofi.c            component, parameters, the module's table
+ *   ofi.c            the module's table, its beginning and end
+ *   ofi_component.c  parameters, and the module that is opened
  *   ofi_fabric.c     the provider: what was asked for, what it gave, its objects
  *   ofi_progress.c   the progress call: completions, errors, timers
  *   ofi_endpoint.c   endpoints; ofi_peer.c: what a talking one needs
@@ -133,7 +134,14 @@ void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx);
 /* What a libfabric call that did not start an operation means for the caller. */
 int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc);
 
+/* The one there is; NULL: none. */
 struct ofi_module *ofi_module(void);
+/* Without a provider yet, or any memory of its own. */
+struct ofi_module *ofi_module_create(mca_btl_base_component_t *component);
+/* All endpoints are gone. */
+void ofi_module_destroy(struct ofi_module *ofi);
+/* The provider's endpoint is closed: it has forgotten what was abandoned. */
+void ofi_abandoned_release(struct ofi_module *ofi);
 int ofi_ft_event(int state);
 extern const struct btl_ext_ops ofi_ext;
 /* Closes the endpoint of the provider's for good: every peer fails, for this reason. */
