@@ -203,6 +203,51 @@ static void operations_are_drained(struct test *test)
     free(local);
 }
 
+static void operated(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     void *address, mca_btl_base_registration_handle_t *handle, void *context,
+                     void *data, int status)
+{
+    (void) btl, (void) endpoint, (void) address, (void) handle;
+    must((struct test *) context, status == OPAL_SUCCESS);
+    ++*(atomic_ulong *) data;
+}
+
+/* Atomics under way have called back when a checkpoint returns. */
+static void atomics_are_drained(struct test *test)
+{
+    enum { ADDITIONS = 30 };
+    mca_btl_base_module_t *btl = test->btl;
+    struct board *mine = board_of(test, test->rank), *target = board_of(test, test->right);
+    atomic_ulong over = 0;
+    if (!(btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_OPS)) {
+        return;
+    }
+    memset(mine->data, 0, 8);
+    mca_btl_base_registration_handle_t *handle = show_data(test, 64, MCA_BTL_REG_FLAG_ACCESS_ANY);
+    meet(test);
+    for (int i = 0; i < ADDITIONS;) {
+        int status =
+            btl->btl_atomic_op(btl, test->endpoints[test->right], target->base,
+                               (mca_btl_base_registration_handle_t *) (void *) target->handle,
+                               MCA_BTL_ATOMIC_ADD, 3, 0, MCA_BTL_NO_ORDER, operated, test, &over);
+        must(test, status == 0 || status == 1 || is_shortage(status));
+        over += status == 1;
+        i += status >= 0;
+        if (status < 0) {
+            pump(test);
+        }
+    }
+    must(test, btl->btl_ft_event(OPAL_CRS_CHECKPOINT) == OPAL_SUCCESS);
+    must(test, over == ADDITIONS);
+    meet(test);
+    uint64_t sum;
+    memcpy(&sum, mine->data, sizeof(sum));
+    must(test, sum == 3 * ADDITIONS);
+    must(test, btl->btl_ft_event(OPAL_CRS_CONTINUE) == OPAL_SUCCESS);
+    meet(test);
+    must(test, btl->btl_deregister_mem(btl, handle) == OPAL_SUCCESS);
+}
+
 /* Peers that do not poll: a checkpoint gives up in time, holds all the same, and nothing is lost.
  */
 static void a_checkpoint_gives_up(struct test *test)
@@ -334,6 +379,7 @@ const struct test_case ftevent_cases[] = {
     {.name = "checkpoint, small", .run = small_ones_are_drained, .min_size = 1},
     {.name = "checkpoint, large", .run = large_ones_are_drained, .min_size = 1},
     {.name = "checkpoint, puts", .run = operations_are_drained, .min_size = 1},
+    {.name = "checkpoint, atomics", .run = atomics_are_drained, .min_size = 1},
     {.name = "checkpoint gives up", .run = a_checkpoint_gives_up, .min_size = 1, .others = true},
     {.name = "restart", .run = restarts_after_a_checkpoint, .min_size = 1},
     {.name = "restart, small queued", .run = restarts_with_small_ones, .min_size = 1},
