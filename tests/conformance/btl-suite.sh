@@ -11,3 +11,28 @@ suite()
     export LSAN_OPTIONS
     exec "${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl" "$@"
 }
+
+suite_number=0
+suite_failed=0
+
+# part NAME [PARAMETER=VALUE ...] MODULE [PROCESSES [CASE ...]]: one of several runs of the suite in one
+# script, whose cases are numbered on; parts_end ends it.
+part()
+{
+    part_name=$1
+    shift
+    part_output=$(suite "$@" 2>&1) || suite_failed=1
+    case $part_output in
+    "1..0 # SKIP"*) echo "$part_output"; exit 0 ;;
+    esac
+    echo "$part_output" | awk -v from="$suite_number" -v name="$part_name" '
+        /^(ok|not ok) / { at = $1 == "ok" ? 2 : 3; $at = ++from; sub(/:/, ", " name ":"); print; next }
+        !/^1\.\./ && NF { print "# " $0 }'
+    suite_number=$((suite_number + $(echo "$part_output" | grep -cE '^(ok|not ok) ')))
+}
+
+parts_end()
+{
+    echo "1..$suite_number"
+    exit "$suite_failed"
+}
