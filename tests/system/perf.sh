@@ -46,6 +46,10 @@ run_limited 20 "$keelrun" -n 2 "$perf" --test wake_lat,am_lat --size 8 --iterati
 is "wake_lat without a progress thread: the other tests run" "0 1" "$code $(figures)"
 like "wake_lat without a progress thread: says so" "$work/err" 'wake_lat.*it needs --progress-thread'
 
+run_limited 20 "$keelrun" -n 2 --mca enable_progress_threads 1 \
+    "$perf" --btl sm --test am_lat,am_rate --size 8 --iterations 3
+is "polling tests where a progress thread was asked for: they poll" "0 2" "$code $(figures)"
+
 # shellcheck disable=SC2086
 run_limited 20 "$keelrun" -n 4 --oversubscribe "$perf" $few --size 1m --test am_bw,put_bw
 is "ranks that stand by" 0 "$code"

@@ -175,6 +175,8 @@ int main(int argc, char **argv)
         snprintf(components, sizeof(components), "%s%s", beside, options.btl);
         setenv("KEEL_MCA_btl", components, 1);
     }
+    /* It polls, unless it was asked not to, and then counts without atomics. */
+    setenv("KEEL_MCA_enable_progress_threads", options.progress_thread ? "1" : "0", 1);
     int exit_code = 1;
     struct keel_options how = KEEL_OPTIONS_DEFAULT;
     how.progress_thread = options.progress_thread;
