@@ -153,6 +153,8 @@ static void arm_with_a_message_there(struct test *test, unsigned long round)
                        (armed == OPAL_SUCCESS && poll(&polled, 1, 15000) == 1));
         pump(test);
     }
+    meet(
+        test); /* who has its message still drives what it sent, over a link that is being set up */
     resume(test);
 }
 
