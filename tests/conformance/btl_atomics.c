@@ -333,8 +333,13 @@ static void others_are_refused(struct test *test)
     refused(test, target->base + 4, target->handle); /* not aligned */
     refused(test, target->base + 8 * WORDS, target->handle);
     refused(test, target->base - 8, target->handle);
-    must(test,
-         operate(test, FOP, test->right, target->base, target->handle, 0x0099, 1, 0, NULL) < 0);
+    static const mca_btl_base_atomic_op_t unknown[] = {0x0099, 0x0100, 0xffffffff};
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++) {
+        for (enum call call = OP; call <= FOP; call++) {
+            must(test, operate(test, call, test->right, target->base, target->handle, unknown[i], 0,
+                               9, NULL) < 0);
+        }
+    }
     memcpy(forged, target->handle, sizeof(forged));
     forged[4] ^= 0x10;
     refused(test, target->base, forged);
