@@ -196,7 +196,7 @@ static int rx_poll(struct sm_module *module, struct mca_btl_base_endpoint_t *end
         if (!endpoint->proc) {
             sm_endpoint_leave(module, endpoint); /* it was never added and has said all */
         } else if (endpoint->am.unanswered > 0) {
-            sm_endpoint_fail(module, endpoint, false, "it answers no more");
+            sm_endpoint_fail(module, endpoint, true, "it answers no more");
         }
     }
     return taken;
