@@ -51,11 +51,13 @@ void tcp_lane_up(tcp_endpoint *ep, unsigned lane, int fd)
     struct tcp_lanes *lanes = lanes_of(ep);
     struct tcp_link *link = lanes ? tcp_link_create(ep, fd, lane) : NULL;
 
+    if (lanes) {
+        lanes->conns[lane - 1] = NULL; /* the connection ends with this call */
+    }
     if (!link) {
         fd_close(&fd); /* the peer finds a link that ends, as if it had broken */
         return;
     }
-    lanes->conns[lane - 1] = NULL;
     lanes->links[lane - 1] = link;
     tcp_link_wake(link);
 }
