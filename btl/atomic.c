@@ -2,18 +2,23 @@
 
 #include <btl/atomic.h>
 
-bool atomic_is_valid(const struct atomic *atomic, uint64_t address)
+bool atomic_is_known(mca_btl_base_atomic_op_t op)
 {
-    switch (atomic->op) {
+    switch (op) {
     case MCA_BTL_ATOMIC_ADD:
     case MCA_BTL_ATOMIC_AND:
     case MCA_BTL_ATOMIC_OR:
     case MCA_BTL_ATOMIC_XOR:
-    case ATOMIC_CSWAP:
-        return address % ATOMIC_BYTES == 0;
+        return true;
     default:
         return false;
     }
+}
+
+bool atomic_is_valid(const struct atomic *atomic, uint64_t address)
+{
+    return (atomic->op == ATOMIC_CSWAP || atomic_is_known(atomic->op)) &&
+           address % ATOMIC_BYTES == 0;
 }
 
 uint64_t atomic_apply(void *address, const struct atomic *atomic)

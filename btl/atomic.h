@@ -19,6 +19,8 @@ struct atomic {
     uint64_t value; /* of ATOMIC_CSWAP; else 0 */
 };
 
+/* Whether a caller of btl_atomic_op and btl_atomic_fop may name it. */
+bool atomic_is_known(mca_btl_base_atomic_op_t op);
 /* Whether there is such an operation, and the address is aligned. */
 bool atomic_is_valid(const struct atomic *atomic, uint64_t address);
 /* Applies a valid one, ordered against all others; returns what was there before. */

@@ -103,12 +103,6 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     return status;
 }
 
-/* By btl_atomic_op and btl_atomic_fop. */
-static bool is_callers(mca_btl_base_atomic_op_t op)
-{
-    return op != ATOMIC_CSWAP;
-}
-
 static int atomic(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call)
 {
@@ -127,7 +121,7 @@ int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endp
     struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle, ATOMIC_BYTES,
                                         flags, order, cbfunc, cbcontext, cbdata},
                                .atomic = {op, operand, 0}};
-    return is_callers(op) ? atomic(module, endpoint, &call) : OPAL_ERR_BAD_PARAM;
+    return atomic_is_known(op) ? atomic(module, endpoint, &call) : OPAL_ERR_BAD_PARAM;
 }
 
 int btl_atomic_fop(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -140,7 +134,7 @@ int btl_atomic_fop(struct mca_btl_base_module_t *module, struct mca_btl_base_end
     struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
                                         ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
                                .atomic = {op, operand, 0}};
-    return is_callers(op) ? atomic(module, endpoint, &call) : OPAL_ERR_BAD_PARAM;
+    return atomic_is_known(op) ? atomic(module, endpoint, &call) : OPAL_ERR_BAD_PARAM;
 }
 
 int btl_atomic_cswap(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,

@@ -102,6 +102,19 @@ static int start(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
     return OPAL_SUCCESS;
 }
 
+/* What every module refuses is left to it: a fault that takes it would hide that. */
+static int start_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                        enum call_kind kind, const struct atomic_call *call)
+{
+    bool known = kind == CALL_ATOMIC_CSWAP || atomic_is_known(call->atomic.op);
+    bool aligned = call->rdma.remote_address % ATOMIC_BYTES == 0;
+    struct fault fault = {.action = FAULT_NONE};
+    if (known && aligned) {
+        fault = fault_ask("btl.any.atomic");
+    }
+    return start(btl, endpoint, kind, call, fault);
+}
+
 static int fault_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                      void *local_address, uint64_t remote_address,
                      mca_btl_base_registration_handle_t *local_handle,
@@ -135,7 +148,7 @@ static int fault_atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpo
     struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle, ATOMIC_BYTES,
                                         flags, order, cbfunc, cbcontext, cbdata},
                                .atomic = {op, operand, 0}};
-    return start(btl, endpoint, CALL_ATOMIC_OP, &call, fault_ask("btl.any.atomic"));
+    return start_atomic(btl, endpoint, CALL_ATOMIC_OP, &call);
 }
 
 static int fault_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -148,7 +161,7 @@ static int fault_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endp
     struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
                                         ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
                                .atomic = {op, operand, 0}};
-    return start(btl, endpoint, CALL_ATOMIC_FOP, &call, fault_ask("btl.any.atomic"));
+    return start_atomic(btl, endpoint, CALL_ATOMIC_FOP, &call);
 }
 
 static int fault_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -162,7 +175,7 @@ static int fault_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_en
     struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
                                         ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
                                .atomic = {ATOMIC_CSWAP, compare, value}};
-    return start(btl, endpoint, CALL_ATOMIC_CSWAP, &call, fault_ask("btl.any.atomic"));
+    return start_atomic(btl, endpoint, CALL_ATOMIC_CSWAP, &call);
 }
 
 void fault_ops_table(mca_btl_base_module_t *table)

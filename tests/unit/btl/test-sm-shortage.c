@@ -66,6 +66,8 @@ static int emulated_run(struct minihost *host, void *arg)
     enum forbidden how = *(const enum forbidden *) arg;
     struct sm_rank rank = {.host = host};
     sm_rank_current = &rank;
+    /* tried at once, instead of asking the target first */
+    must(param_override("btl_sm_patience", "0") == ORTE_SUCCESS);
     if (how == BY_PARAMETER) {
         must(param_override("btl_sm_use_cma", "no") == ORTE_SUCCESS);
     } else if (how == BY_KERNEL) {
