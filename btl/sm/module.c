@@ -280,9 +280,15 @@ static int parts_create(struct sm_module *module)
  * nobody can any more once the card is published. */
 static int commit_first(struct sm_module *module, char *reason, size_t reason_size)
 {
+    const uint32_t *units = module->segment->shape.units;
+    const uint32_t first[SM_AREAS] = {[SM_AREA_RINGS] = 1,
+                                      [SM_AREA_SMALL] = EAGER_CHUNK,
+                                      [SM_AREA_LARGE] = MAX_SEND_CHUNK,
+                                      [SM_AREA_REGIONS] = 1};
     int status = ORTE_SUCCESS;
     for (int area = 0; area < SM_AREAS && status == ORTE_SUCCESS; area++) {
-        status = sm_segment_commit(module->segment, (enum sm_area) area, 1);
+        uint32_t count = first[area] < units[area] ? first[area] : units[area];
+        status = sm_segment_commit(module->segment, (enum sm_area) area, count);
     }
     if (status != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "no memory for a first ring, fragments and regions: %s",

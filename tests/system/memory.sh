@@ -50,7 +50,7 @@ mkdir "$work/small"
 # shellcheck disable=SC2016 # for the inner shell
 mounts='mount --make-rprivate / && mount -t tmpfs -o size=$0 tmpfs $1'
 if unshare -m sh -c "$mounts" 1m "$work/small" 2>/dev/null; then
-    for size in 512k 1m 1500k 4m; do
+    for size in 512k 1m 1500k 2m 2500k 4m; do
         run_limited 20 unshare -m sh -c "$mounts && XDG_RUNTIME_DIR=\$1 exec \"\$2\" -n 2 --mca \
 btl_sm_backing file \"\$3\"" $size "$work/small" "$keelrun" "$handoff"
         went_well "a file system of $size"
