@@ -1,7 +1,8 @@
 #!/bin/sh
 # The BTL conformance suite over ofi with the provider's own put, get and atomics, as far as each provider
 # can (keel-btl-ofi(7), Native access): the cases left out refuse operations at the target, need room for
-# atomics before the peer is known, or have a peer leave amid operations. First with the memory modes that
+# atomics before the peer is known, have a peer leave amid operations, or (udp;ofi_rxd) restart, after which
+# libfabric 1.17 may not come back from fi_recv. First with the memory modes that
 # software providers can do without.
 . "$(dirname "$0")/btl-suite.sh"
 
@@ -14,9 +15,9 @@ run()
         "btl_ofi_mr_mode=$mode" "btl_ofi_provider=$provider" ofi 2 "$@"
 }
 
-basics='put get boundaries flush restart'
-run shm always basic $basics 'operations overlap' 'each atomic' sums 'in place'
-run shm always local $basics 'operations overlap' 'each atomic' sums 'in place' order
+basics='put get boundaries flush'
+run shm always basic $basics restart 'operations overlap' 'each atomic' sums 'in place'
+run shm always local $basics restart 'operations overlap' 'each atomic' sums 'in place' order
 run 'udp;ofi_rxd' emulated local $basics
 run shm always needed -'forged hints' -'stale handles' -'regions end' -'regions end, get' \
     -'flush tells' -'full with atomics'
@@ -26,5 +27,5 @@ run 'tcp;ofi_rxm' always needed limits put 'put, cards late' get boundaries 'ope
     'flush gives up' 'checkpoint, puts' restart
 run 'udp;ofi_rxd' emulated needed limits put 'put, cards late' get boundaries 'operations overlap' \
     'no callback' 'forged handles' bounds 'bounds of large ones' rights 'full with puts' \
-    'del_procs, put and get in flight' 'peers come back' flush 'checkpoint, puts' restart
+    'del_procs, put and get in flight' 'peers come back' flush 'checkpoint, puts'
 parts_end
