@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <tests/lib/unit.h>
 
@@ -15,6 +16,20 @@ void unit_limit(void)
     if (!getenv("CK_DEFAULT_TIMEOUT")) {
         setenv("CK_DEFAULT_TIMEOUT", LIMIT_S, 1);
     }
+}
+
+long unit_resident_bytes(void)
+{
+    long kilobytes = -1;
+    char line[256];
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    ck_assert_ptr_nonnull(file);
+    while (kilobytes < 0 && fgets(line, sizeof(line), file)) {
+        (void) !sscanf(line, "Anonymous: %ld kB", &kilobytes);
+    }
+    fclose(file);
+    ck_assert_int_ge(kilobytes, 0);
+    return kilobytes * 1024;
 }
 
 int unit_main(Suite *suite)

@@ -8,6 +8,8 @@
 
 void unit_limit(void); /* before the cases are made: they take the limit with them */
 int unit_main(Suite *suite);
+/* This process's memory that is of no file, counted page by page; statm is off by dozens. */
+long unit_resident_bytes(void);
 
 /* UNIT_MAIN("dss", test_a, test_b, ...): a main that runs these cases. */
 #define UNIT_MAIN(title, ...)                                           \

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PEERS 10000
 #define JOB 0x30001
@@ -82,16 +81,6 @@ static const struct keel_host_ops ops = {
     .peek_card = host_peek_card,
 };
 
-static long resident_bytes(void)
-{
-    long pages = 0, ignored;
-    FILE *file = fopen("/proc/self/statm", "r");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fscanf(file, "%ld %ld", &ignored, &pages), 2);
-    fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
 static mca_btl_base_module_t *begin(const char *name)
 {
     char reason[256] = "";
@@ -135,11 +124,11 @@ static void one_module(const char *name, size_t first, bool here)
 {
     mca_btl_base_module_t *btl = begin(name);
     cards_are_here = here;
-    long before = resident_bytes();
+    long before = unit_resident_bytes();
     add_all(btl, first);
     char what[64];
     snprintf(what, sizeof(what), "%s, cards %s", name, here ? "here" : "not asked for yet");
-    check_cost(what, (resident_bytes() - before) / PEERS, MODULE_MOST);
+    check_cost(what, (unit_resident_bytes() - before) / PEERS, MODULE_MOST);
     ck_assert_uint_eq(asked, 0);
     struct mca_btl_base_endpoint_t *some = endpoints[PEERS / 2], *last = endpoints[PEERS - 1];
     add_all(btl, first);
@@ -183,14 +172,14 @@ START_TEST(rails_cost_little)
     struct bml *bml;
     begin(names[_i]);
     ck_assert_int_eq(bml_create(&bml), ORTE_SUCCESS);
-    long before = resident_bytes();
+    long before = unit_resident_bytes();
     /* Myself is reached by self alone, which is not open where sm is. */
     opal_proc_t **others = list + (_i == 0);
     ck_assert_int_eq(bml_add_procs(bml, others, PEERS - (_i == 0), reason, sizeof(reason)),
                      ORTE_SUCCESS);
     char what[64];
     snprintf(what, sizeof(what), "%s and the choice of rails", names[_i]);
-    check_cost(what, (resident_bytes() - before) / PEERS, MODULE_MOST + CHOICE_MOST);
+    check_cost(what, (unit_resident_bytes() - before) / PEERS, MODULE_MOST + CHOICE_MOST);
     size_t count;
     ck_assert_ptr_nonnull(bml_rails(bml, &procs[PEERS - 1], &count));
     ck_assert_uint_eq(count, 1);

@@ -4,7 +4,6 @@
 #include <btl/roster.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BYTES 1000
 #define MANY 10000
@@ -110,25 +109,15 @@ START_TEST(a_forgotten_one_makes_room_for_another_of_its_name)
 }
 END_TEST
 
-static long resident_bytes(void)
-{
-    long pages = 0, ignored;
-    FILE *file = fopen("/proc/self/statm", "r");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fscanf(file, "%ld %ld", &ignored, &pages), 2);
-    fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
 START_TEST(unused_ones_cost_little)
 {
     begin();
-    long before = resident_bytes();
+    long before = unit_resident_bytes();
     for (uint32_t i = 0; i < MANY; i++) {
         void *endpoint = add(i);
         ck_assert(*(unsigned char *) endpoint == 0); /* reading costs no memory */
     }
-    long bytes = (resident_bytes() - before) / MANY;
+    long bytes = (unit_resident_bytes() - before) / MANY;
     printf("# %ld bytes for an unused endpoint of %d\n", bytes, BYTES);
 #ifndef __SANITIZE_ADDRESS__
     ck_assert_int_le(bytes, 48);
