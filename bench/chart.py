@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""chart.py LAUNCH.TXT|RML.TXT OUT.SVG: what bench/launch or bench/rml printed as a picture: Keel's
-time as a share of each peer's."""
+"""chart.py LAUNCH.TXT|RML.TXT|COMPARE.TXT OUT.SVG: what bench/launch, bench/rml or bench/compare
+printed as a picture: Keel's time as a share of each peer's."""
 import re
 import sys
 from xml.sax.saxutils import escape
@@ -9,6 +9,10 @@ LAUNCH = re.compile(r"^(?P<program>\S.*?)\s+(?P<ranks>\d+)\s+(?P<launcher>keelru
                     r"(?P<median>[\d.]+)\s+[\d.]+\s+[\d.]+(?:\s+[\d.]+\s+[\d.]+)?(?:\s|$)")
 RML = re.compile(r"^\s*(?P<bytes>\d+)  (?P<who>(?:RML|ZeroMQ|NNG).*?)\s+"
                  r"(?P<trip>[\d.]+)\s+[\d.]+\s+(?P<rate>[\d.]+)\s+[\d.]+(?:\s|$)")
+METRIC = re.compile(r"^(?P<where>shared memory|TCP on loopback|libfabric \S+), "
+                    r"(?P<what>\d+ \S+, (?:half trip|rate|stream)), (?P<unit>\S+)$")
+PROBE = re.compile(r"^  (?P<who>(?P<kind>Keel|UCX|Open MPI|raw|fi_pingpong)\b.*?)\s+(?P<value>[\d.]+)\s+"
+                   r"[\d.]+ x")
 NOTE = re.compile(r"(date|machine|kernel|WARNING) ")
 STYLE = """
     .page { fill: #ffffff; stroke: #c9d1d9; }
@@ -27,11 +31,13 @@ STYLE = """
       .note { fill: #9da7b1; }
     }
 """
-LEFT, UNIT, RIGHT, STEP, HEAD = 270, 300, 190, 22, 78
+LEFT, UNIT, RIGHT, STEP, HEAD = 330, 300, 190, 22, 78
 MOST = 1.3  # a longer bar is cut off
 
 
-COLOURS = {"hydra": "one", "mpirun": "two", "ZeroMQ": "one", "ZeroMQ CURVE": "two", "NNG": "three"}
+COLOURS = {"hydra": "one", "mpirun": "two", "ZeroMQ": "one", "ZeroMQ CURVE": "two", "NNG": "three",
+           "UCX": "one", "Open MPI": "two", "fi_pingpong": "one", "raw": "three"}
+WHERE = {"shared memory": "sm", "TCP on loopback": "tcp"}
 
 
 def launch_rows(lines):
@@ -67,6 +73,29 @@ def rml_rows(lines):
     return trips + streams
 
 
+def compare_rows(lines):
+    """The first of Keel's ways in each table, which is put where there are several; of rates the
+    time for one."""
+    rows, metric, own = [], None, None
+    for line in lines:
+        if METRIC.match(line):
+            metric, own = METRIC.match(line), None
+        elif not line.startswith(" "):
+            metric = None
+        found = metric and PROBE.match(line)
+        if found and found["kind"] == "Keel":
+            own = own or float(found["value"])
+        elif found and own:
+            other, unit, mine = float(found["value"]), metric["unit"], own
+            if unit.endswith("/s"):
+                one = 1e3 if unit == "M/s" else 1048576  # ns for a message, us for 1 MiB
+                mine, other, unit = one / own, one / other, "ns" if unit == "M/s" else "us"
+            where = WHERE.get(metric["where"], metric["where"].replace("libfabric ", ""))
+            rows.append((f"{where}, {metric['what']}", found["who"], found["kind"], mine, other,
+                         unit))
+    return rows
+
+
 def read(path):
     """The rows, the title, and the notes on the machine"""
     with open(path, encoding="utf-8") as file:
@@ -74,6 +103,9 @@ def read(path):
     notes = [re.sub(r"\s+", " ", line) for line in lines if NOTE.match(line)]
     if any(line.split()[1:2] == ["who"] for line in lines):
         return rml_rows(lines), "The RML's time over encrypted TCP as a share of its peer's", notes
+    if any(METRIC.match(line) for line in lines):
+        return (compare_rows(lines), "The data plane's time as a share of its peer's or of a bare "
+                "program's", notes)
     return launch_rows(lines), "Time from start to end: keelrun as a share of its peer", notes
 
 

@@ -85,6 +85,7 @@ bench-compare-figures: bench-programs
 	bench/compare --sources '$(top_srcdir)/bench' $(BENCH_COMPARE_OPTIONS) >bench/compare.txt || \
 		test $$? = 1
 	cp bench/compare.txt '$(top_srcdir)/docs/compare.txt'
+	python3 '$(top_srcdir)/bench/chart.py' bench/compare.txt '$(top_srcdir)/docs/pictures/compare.svg'
 CLEANFILES += bench/compare.txt
 
 bench: bench-launch bench-rml bench-compare

@@ -11,6 +11,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/opal_dss.7 docs/man/orte_rml.7
 EXTRA_DIST += docs/add-a-transport.md docs/foreign.md docs/mpi.md docs/parameters.md docs/parameters.py docs/security.md \
 	docs/launch.txt docs/pictures/launch.svg docs/rml.txt docs/pictures/rml.svg docs/compare.txt \
+	docs/pictures/compare.svg \
 	docs/pictures/layers.svg docs/pictures/processes.svg
 EXTRA_DIST += docs/README.md docs/architecture.md docs/threads.md base/README.md bootstrap/README.md \
 	compat/README.md include/compat/README.md \
