@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -80,6 +81,7 @@ static int stay(const struct keel_rail *rail, const orte_process_name_t *peer)
         return 2;
     }
     memcpy(&base, address, sizeof(base));
+    free(address);
     for (time_t end = time(NULL) + LIMIT_S; !lost && time(NULL) < end;) {
         send_one(rail);
         get_one(rail, card, base);
@@ -92,6 +94,7 @@ static int stay(const struct keel_rail *rail, const orte_process_name_t *peer)
     bool told = lost && lost->proc_name.vpid == peer->vpid;
     printf("rank 0: %s, %lu callbacks of %lu, %zu rails\n", told ? "told" : "not told", callbacks,
            accepted, count);
+    free(card);
     return told && callbacks == accepted && count == 0 ? 0 : 3;
 }
 
