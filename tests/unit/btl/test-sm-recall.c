@@ -38,8 +38,10 @@ static void memory_open(struct memory *memory, struct sm_rank *rank)
     sm_rank_wait_all();
 }
 
+/* All ranks together. */
 static void memory_close(struct memory *memory, struct sm_rank *rank)
 {
+    sm_rank_wait_all();
     must(rank->btl->btl_deregister_mem(rank->btl, memory->handle) == OPAL_SUCCESS);
     btl_close();
     free(memory->region);
@@ -90,6 +92,12 @@ static bool is_filled(const unsigned char *bytes, int value)
     return bytes[0] == value && memcmp(bytes, bytes + 1, REGION - 1) == 0;
 }
 
+static void two_ranks(int (*fn)(struct minihost *host, void *arg), unsigned timeout_ms)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = timeout_ms};
+    sm_ranks_run(&options, fn, NULL);
+}
+
 /* Rank 1 does not poll between the barriers; what was taken back must not come late. */
 static int absent_run(struct minihost *host, void *arg)
 {
@@ -130,15 +138,13 @@ static int absent_run(struct minihost *host, void *arg)
     }
     sm_rank_wait_all();
     must(host->rank == 0 || is_filled(memory.region, 4));
-    sm_rank_wait_all();
     memory_close(&memory, &rank);
     return 0;
 }
 
 START_TEST(an_absent_target_holds_up_nothing)
 {
-    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
-    sm_ranks_run(&options, absent_run, NULL);
+    two_ranks(absent_run, 9000);
 }
 END_TEST
 
@@ -180,15 +186,13 @@ static int midst_run(struct minihost *host, void *arg)
     finish(&open);
     minihost_barrier(host, NULL);
     must(host->rank == 0 || is_filled(memory.region, 2));
-    sm_rank_wait_all();
     memory_close(&memory, &rank);
     return 0;
 }
 
 START_TEST(a_put_that_has_begun_is_waited_for)
 {
-    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
-    sm_ranks_run(&options, midst_run, NULL);
+    two_ranks(midst_run, 9000);
 }
 END_TEST
 
@@ -224,15 +228,13 @@ static int again_run(struct minihost *host, void *arg)
     must(memory.region[0] == 9);
     must(host->rank == 0 || memcmp(memory.region + 1, memory.region + 2, REGION - 2) == 0);
     must(host->rank == 0 || memory.region[1] == 2);
-    sm_rank_wait_all();
     memory_close(&memory, &rank);
     return 0;
 }
 
 START_TEST(nothing_is_carried_out_twice)
 {
-    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
-    sm_ranks_run(&options, again_run, NULL);
+    two_ranks(again_run, 9000);
 }
 END_TEST
 
@@ -259,15 +261,13 @@ static int busy_run(struct minihost *host, void *arg)
     }
     sm_rank_wait_all();
     must(is_filled(memory.region, 1 + (ROUNDS - 1) % 250));
-    sm_rank_wait_all();
     memory_close(&memory, &rank);
     return 0;
 }
 
 START_TEST(nothing_is_carried_out_late)
 {
-    const struct minihost_options options = {.size = 2, .timeout_ms = 18000};
-    sm_ranks_run(&options, busy_run, NULL);
+    two_ranks(busy_run, 18000);
 }
 END_TEST
 
