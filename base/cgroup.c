@@ -23,14 +23,14 @@ static bool copy_span(char *to, size_t size, const char *from, size_t length)
     return true;
 }
 
-/* Is "cpu" one of the words between commas? */
-static bool has_cpu(const char *words, size_t length)
+/* Is it one of the words between commas? */
+static bool has_word(const char *words, size_t length, const char *wanted)
 {
     const char *end = words + length;
     while (words < end) {
         size_t word = strcspn(words, ",");
         word = word < (size_t) (end - words) ? word : (size_t) (end - words);
-        if (word == 3 && memcmp(words, "cpu", 3) == 0) {
+        if (word == strlen(wanted) && memcmp(words, wanted, word) == 0) {
             return true;
         }
         words += word + 1;
@@ -39,7 +39,8 @@ static bool has_cpu(const char *words, size_t length)
 }
 
 /* A line is "ID:CONTROLLERS:PATH"; version 2 has the id 0 and no controllers. */
-bool cgroup_parse_path(const char *text, enum cgroup_version version, char *path, size_t size)
+bool cgroup_parse_path(const char *text, enum cgroup_version version, const char *controller,
+                       char *path, size_t size)
 {
     for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n");
@@ -49,7 +50,7 @@ bool cgroup_parse_path(const char *text, enum cgroup_version version, char *path
         if (group && group[1] == '/') {
             size_t words_length = (size_t) (group - words - 1);
             bool wanted = version == CGROUP_V2 ? words_length == 0 && strncmp(line, "0:", 2) == 0
-                                               : has_cpu(words + 1, words_length);
+                                               : has_word(words + 1, words_length, controller);
             if (wanted) {
                 return copy_span(path, size, group + 1, (size_t) (end - group - 1));
             }
@@ -92,7 +93,8 @@ static const char *field(const char *line, const char *end, unsigned number, siz
     return line;
 }
 
-static bool is_wanted_mount(const char *tail, const char *end, enum cgroup_version version)
+static bool is_wanted_mount(const char *tail, const char *end, enum cgroup_version version,
+                            const char *controller)
 {
     static const char type_v2[] = "cgroup2", type_v1[] = "cgroup";
     size_t type_length = 0, options_length = 0;
@@ -102,12 +104,12 @@ static bool is_wanted_mount(const char *tail, const char *end, enum cgroup_versi
         return type_length == strlen(type_v2) && memcmp(type, type_v2, type_length) == 0;
     }
     return type_length == strlen(type_v1) && memcmp(type, type_v1, type_length) == 0 && options &&
-           has_cpu(options, options_length);
+           has_word(options, options_length, controller);
 }
 
 /* A line is "ID PARENT DEV ROOT POINT OPTIONS TAG... - TYPE SOURCE SUPER-OPTIONS". */
-bool cgroup_parse_mount(const char *text, enum cgroup_version version, char *root, char *point,
-                        size_t size)
+bool cgroup_parse_mount(const char *text, enum cgroup_version version, const char *controller,
+                        char *root, char *point, size_t size)
 {
     for (const char *line = text; *line;) {
         const char *end = line + strcspn(line, "\n");
@@ -117,7 +119,7 @@ bool cgroup_parse_mount(const char *text, enum cgroup_version version, char *roo
         const char *point_field = field(line, end, 4, &point_length);
         bool whole = point_field && *root_field == '/' && *point_field == '/' && tail &&
                      tail > point_field && tail < end;
-        if (whole && is_wanted_mount(tail + 3, end, version)) {
+        if (whole && is_wanted_mount(tail + 3, end, version, controller)) {
             return copy_field(root, size, root_field, root_length) &&
                    copy_field(point, size, point_field, point_length);
         }
@@ -189,65 +191,96 @@ static bool read_in(const char *folder, const char *name, char *text, size_t siz
     return read_text(path, text, size);
 }
 
-/* The quota of one group; 0: none. */
-static unsigned group_cpus(const char *folder, enum cgroup_version version)
+/* What one group allows; UINT64_MAX: it sets no limit. */
+static uint64_t group_cpus(const char *folder, enum cgroup_version version)
 {
     char text[64], period[64];
-    if (version == CGROUP_V2) {
-        return read_in(folder, "cpu.max", text, sizeof(text)) ? cgroup_parse_cpu_max(text) : 0;
+    unsigned cpus = 0;
+    if (version == CGROUP_V2 && read_in(folder, "cpu.max", text, sizeof(text))) {
+        cpus = cgroup_parse_cpu_max(text);
+    } else if (version == CGROUP_V1 && read_in(folder, "cpu.cfs_quota_us", text, sizeof(text)) &&
+               read_in(folder, "cpu.cfs_period_us", period, sizeof(period))) {
+        cpus = divide_up(strtoll(text, NULL, 10), strtoll(period, NULL, 10));
     }
-    if (!read_in(folder, "cpu.cfs_quota_us", text, sizeof(text)) ||
-        !read_in(folder, "cpu.cfs_period_us", period, sizeof(period))) {
-        return 0;
-    }
-    return divide_up(strtoll(text, NULL, 10), strtoll(period, NULL, 10));
+    return cpus ? cpus : UINT64_MAX;
 }
 
-static bool find_mount(enum cgroup_version version, char *root, char *point, size_t size)
+/* Both versions call the files so. */
+static uint64_t group_pids(const char *folder, enum cgroup_version version)
+{
+    char max[64], current[64];
+    (void) version;
+    if (!read_in(folder, "pids.max", max, sizeof(max)) || strncmp(max, "max", 3) == 0 ||
+        !read_in(folder, "pids.current", current, sizeof(current))) {
+        return UINT64_MAX;
+    }
+    uint64_t most = strtoull(max, NULL, 10), there = strtoull(current, NULL, 10);
+    return there < most ? most - there : 0;
+}
+
+/* What is limited, and where. */
+struct kind {
+    const char *controller;
+    const char *usual[2][2]; /* by version: where its groups are found most often */
+    const char *proof[2];    /* by version: a file of each of its groups */
+    uint64_t (*limit)(const char *folder, enum cgroup_version version);
+};
+
+static const struct kind cpu = {
+    "cpu",
+    {[CGROUP_V1] = {"/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu"},
+     [CGROUP_V2] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}},
+    {[CGROUP_V1] = "cpu.cfs_quota_us", [CGROUP_V2] = "cgroup.procs"},
+    group_cpus,
+};
+static const struct kind pids = {
+    "pids",
+    {[CGROUP_V1] = {"/sys/fs/cgroup/pids", "/sys/fs/cgroup/pids"},
+     [CGROUP_V2] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}},
+    {[CGROUP_V1] = "cgroup.procs", [CGROUP_V2] = "cgroup.procs"},
+    group_pids,
+};
+
+static bool find_mount(const struct kind *kind, enum cgroup_version version, char *root,
+                       char *point, size_t size)
 {
     char *text = malloc(TEXT_MAX);
     bool found = text && read_text("/proc/self/mountinfo", text, TEXT_MAX) &&
-                 cgroup_parse_mount(text, version, root, point, size);
+                 cgroup_parse_mount(text, version, kind->controller, root, point, size);
     free(text);
     return found;
 }
 
 /* The usual places first: mountinfo is long where there are many containers. */
-static bool find_folder(enum cgroup_version version, const char *path, char *folder, size_t size)
+static bool find_folder(const struct kind *kind, enum cgroup_version version, const char *path,
+                        char *folder, size_t size)
 {
-    static const char *const usual[][2] = {
-        [CGROUP_V1] = {"/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu"},
-        [CGROUP_V2] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"},
-    };
-    const char *const proof = version == CGROUP_V2 ? "cgroup.procs" : "cpu.cfs_quota_us";
     char root[PATH_MAX], point[PATH_MAX], file[PATH_MAX + 32];
     for (unsigned i = 0; i < 2; i++) {
-        if (cgroup_folder(path, "/", usual[version][i], folder, size)) {
-            snprintf(file, sizeof(file), "%s/%s", folder, proof);
+        if (cgroup_folder(path, "/", kind->usual[version][i], folder, size)) {
+            snprintf(file, sizeof(file), "%s/%s", folder, kind->proof[version]);
             if (access(file, F_OK) == 0) {
                 return true;
             }
         }
     }
-    return find_mount(version, root, point, sizeof(root)) &&
+    return find_mount(kind, version, root, point, sizeof(root)) &&
            cgroup_folder(path, root, point, folder, size);
 }
 
-/* The smallest quota from the group up to where it is mounted: above that, there are no such files.
- */
-static unsigned version_cpus(const char *groups, enum cgroup_version version)
+/* The least limit from the group up to where it is mounted: above that, there are no such files. */
+static uint64_t version_limit(const char *groups, const struct kind *kind,
+                              enum cgroup_version version)
 {
     char path[PATH_MAX], folder[PATH_MAX];
-    unsigned least = 0;
-    if (!cgroup_parse_path(groups, version, path, sizeof(path)) ||
-        !find_folder(version, path, folder, sizeof(folder))) {
-        return 0;
+    uint64_t least = UINT64_MAX;
+    if (!cgroup_parse_path(groups, version, kind->controller, path, sizeof(path)) ||
+        !find_folder(kind, version, path, folder, sizeof(folder))) {
+        return UINT64_MAX;
     }
     for (int level = 0; level < LEVELS_MAX && *folder; level++) {
-        unsigned cpus = group_cpus(folder, version);
-        if (cpus && (!least || cpus < least)) {
-            least = cpus;
-        }
+        uint64_t limit = kind->limit(folder, version);
+        least = limit < least ? limit : least;
         char *slash = strrchr(folder, '/');
         if (!slash || strcmp(folder, "/sys/fs/cgroup") == 0) {
             break;
@@ -257,13 +290,24 @@ static unsigned version_cpus(const char *groups, enum cgroup_version version)
     return least;
 }
 
-unsigned cgroup_cpus(void)
+static uint64_t least_limit(const struct kind *kind)
 {
     char groups[16 * 1024];
     if (!read_text("/proc/self/cgroup", groups, sizeof(groups))) {
-        return 0;
+        return UINT64_MAX;
     }
-    unsigned v1 = version_cpus(groups, CGROUP_V1);
-    unsigned v2 = version_cpus(groups, CGROUP_V2);
-    return v1 && v2 ? (v1 < v2 ? v1 : v2) : v1 + v2;
+    uint64_t v1 = version_limit(groups, kind, CGROUP_V1);
+    uint64_t v2 = version_limit(groups, kind, CGROUP_V2);
+    return v1 < v2 ? v1 : v2;
+}
+
+unsigned cgroup_cpus(void)
+{
+    uint64_t cpus = least_limit(&cpu);
+    return cpus < UINT_MAX ? (unsigned) cpus : 0;
+}
+
+uint64_t cgroup_pids(void)
+{
+    return least_limit(&pids);
 }

@@ -1,5 +1,6 @@
-/* The CPU quota of this process's control group, of version 1 or 2, with those of the groups above
- * it. The parsers are pure functions over the texts that the kernel shows. */
+/* Limits of this process's control group, of version 1 or 2, with those of the groups above it: the
+ * CPU quota, and the number of processes. The parsers are pure functions over the texts that the
+ * kernel shows. */
 #ifndef BASE_CGROUP_H
 #define BASE_CGROUP_H
 
@@ -9,14 +10,17 @@ enum cgroup_version { CGROUP_V1, CGROUP_V2 };
 
 /* Processors that the quota allows, rounded up; 0: no quota, or none that can be read. */
 unsigned cgroup_cpus(void);
+/* Processes and threads that may still be made; UINT64_MAX: any number. */
+uint64_t cgroup_pids(void);
 
-/* The path of the group that governs CPU time, from the text of /proc/self/cgroup. false: none. */
-bool cgroup_parse_path(const char *text, enum cgroup_version version, char *path,
-                       size_t size) KEEL_MUST_CHECK;
+/* The path of the group that a controller ("cpu") governs, from the text of /proc/self/cgroup.
+ * false: none. */
+bool cgroup_parse_path(const char *text, enum cgroup_version version, const char *controller,
+                       char *path, size_t size) KEEL_MUST_CHECK;
 /* From the text of /proc/self/mountinfo: where that hierarchy is mounted, and which of its groups
  * is the root of the mount. false: nowhere. */
-bool cgroup_parse_mount(const char *text, enum cgroup_version version, char *root, char *point,
-                        size_t size) KEEL_MUST_CHECK;
+bool cgroup_parse_mount(const char *text, enum cgroup_version version, const char *controller,
+                        char *root, char *point, size_t size) KEEL_MUST_CHECK;
 /* The folder of a group: path below root's mount at point. A path that is not below root (another
  * cgroup namespace's) is taken for the mount itself. false: too long. */
 bool cgroup_folder(const char *path, const char *root, const char *point, char *folder,

@@ -239,11 +239,12 @@ int dss_compare_name(const void *value1, const void *value2, opal_data_type_t ty
     return result == OPAL_EQUAL ? compare_ids(a->vpid, b->vpid) : result;
 }
 
+/* The original's order: the string that strcmp puts first is the greater one. */
 int dss_compare_string(const void *value1, const void *value2, opal_data_type_t type)
 {
     (void) type;
     int result = strcmp(value1, value2);
-    return order(result > 0, result < 0);
+    return order(result < 0, result > 0);
 }
 
 int dss_compare_byte_object(const void *value1, const void *value2, opal_data_type_t type)

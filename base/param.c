@@ -285,6 +285,19 @@ static void explain(char *text, size_t size, const struct param *param, const st
              strlen(found->text) > 64 ? "..." : "", wanted);
 }
 
+int param_check(const struct param *param, const char *text, char *reason, size_t size)
+{
+    char wanted[256];
+    int64_t number;
+    if (parse_value(param, text, &number) == ORTE_SUCCESS) {
+        return ORTE_SUCCESS;
+    }
+    describe(wanted, sizeof(wanted), param);
+    snprintf(reason, size, "%s %.64s%s: %s", param->name, text, strlen(text) > 64 ? "..." : "",
+             wanted);
+    return ORTE_ERR_BAD_PARAM;
+}
+
 static const char *default_of(const struct param *param)
 {
     return param->default_text ? param->default_text : "";

@@ -59,6 +59,10 @@ void param_each(void (*visit)(struct param *param, void *arg), void *arg);
 /* Parses by the rules above without a registry; ORTE_ERR_BAD_PARAM or VALUE_OUT_OF_BOUNDS. */
 int param_parse_int(const char *text, bool is_size, int64_t min, int64_t max,
                     int64_t *value) KEEL_MUST_CHECK;
+/* The same for a parameter that is registered elsewhere. ORTE_ERR_BAD_PARAM: the value does not
+ * fit; reason says what would. */
+int param_check(const struct param *param, const char *text, char *reason,
+                size_t size) KEEL_MUST_CHECK;
 int param_parse_bool(const char *text, bool *value) KEEL_MUST_CHECK;
 
 #endif

@@ -11,9 +11,13 @@
 #include <unistd.h>
 
 static const char *const program_folders[] = {"", "../bin/", "../../bin/", "../../../bin/", NULL};
+static const char *const library_folders[] = {
+    "", "../" KEEL_LIBDIR "/", "../lib/", "../lib64/", "../lib/" KEEL_LIBTOOL_OBJDIR "/", NULL,
+};
 static const char *const module_folders[] = {
     "",
     "keel/",
+    "../" KEEL_LIBDIR "/keel/",
     "../lib/keel/",
     "../lib64/keel/",
     "../lib/" KEEL_LIBTOOL_OBJDIR "/",
@@ -75,6 +79,15 @@ char *paths_program(const char *name)
 char *paths_module(const char *name)
 {
     return find(name, module_folders, R_OK);
+}
+
+char *paths_library(void)
+{
+    char *path = find("libkeel.so.0", library_folders, R_OK);
+    if (path) {
+        *strrchr(path, '/') = '\0';
+    }
+    return path;
 }
 
 void *paths_load(const char *module, const char *symbol, char *reason, size_t reason_size)

@@ -3,8 +3,10 @@
  * build-time prefix, so that a moved tree works. DIR is that object's folder, links resolved:
  *
  *   programs  DIR, DIR/../bin, DIR/../../bin, DIR/../../../bin
- *   modules   DIR, DIR/keel, and from each of DIR/.., DIR/../.., DIR/../../..:
- *             lib/keel, lib64/keel, lib/.libs (libtool's folder, in a build tree)
+ *   libkeel   DIR, and from DIR/..: the folder that configure was told, lib, lib64, lib/.libs
+ *             (libtool's folder, in a build tree)
+ *   modules   DIR, DIR/keel, keel/ in the folder that configure was told, and from each of DIR/..,
+ *             DIR/../.., DIR/../../..: lib/keel, lib64/keel, lib/.libs
  *
  * The first regular file wins. */
 #ifndef BASE_PATHS_H
@@ -14,6 +16,8 @@
 
 /* A program of ours beside this one ("keeld"): malloc'd, NULL: not found. */
 char *paths_program(const char *name);
+/* The folder with the libkeel of this installation or build: malloc'd, NULL: not found. */
+char *paths_library(void);
 /* A loadable module ("keel-hwloc.so"): malloc'd, NULL: not found. */
 char *paths_module(const char *name);
 /* A symbol of a loadable module, which is loaded with its own symbols and stays. NULL: reason says

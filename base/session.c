@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,33 +45,99 @@ static bool is_folder(const char *path)
     return path && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The folder that holds the jobs' folders. */
-static int jobs_folder(char *path, size_t size)
+/* Where sockets can be made: room for one's path. */
+#define PATH_ROOM sizeof(((struct sockaddr_un *) NULL)->sun_path)
+
+/* The folder that holds the jobs' folders, and the variable that moves it. */
+struct place {
+    char path[PATH_ROOM]; /* cut off where it is too long */
+    size_t length;        /* of all of it */
+    const char *variable;
+};
+
+static KEEL_PRINTF(2, 3) void place_print(struct place *place, const char *format, ...)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    if (own_folder(runtime)) {
-        return snprintf(path, size, "%s/keel", runtime);
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(place->path, sizeof(place->path), format, args);
+    va_end(args);
+    place->length = length < 0 ? 0 : (size_t) length;
+}
+
+enum owner { OWNER_NOBODY, OWNER_SELF, OWNER_OTHER };
+
+static enum owner owner_of(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0) {
+        return OWNER_NOBODY;
     }
-    const char *tmp = getenv("TMPDIR");
-    return snprintf(path, size, "%s/keel-%u", is_folder(tmp) ? tmp : "/tmp", (unsigned) geteuid());
+    return st.st_uid == geteuid() ? OWNER_SELF : OWNER_OTHER;
+}
+
+/* In a folder where everybody may make folders another user can have taken our name. A job then has
+ * a name that nobody else can know, made of its id; once it is there, the job's other processes
+ * take it, too. */
+static void choose_name(struct place *place, const char *tmp, const char *uuid)
+{
+    enum { DIGITS = 8, NAMES = ID_TEXT / DIGITS };
+    unsigned uid = (unsigned) geteuid();
+    for (int i = 0; i < NAMES; i++) {
+        place_print(place, "%s/keel-%u-%.*s", tmp, uid, DIGITS, uuid + i * DIGITS);
+        if (place->length < sizeof(place->path) && owner_of(place->path) == OWNER_SELF) {
+            return;
+        }
+    }
+    place_print(place, "%s/keel-%u", tmp, uid);
+    for (int i = 0; i < NAMES && owner_of(place->path) == OWNER_OTHER; i++) {
+        place_print(place, "%s/keel-%u-%.*s", tmp, uid, DIGITS, uuid + i * DIGITS);
+    }
+}
+
+static void choose_place(struct place *place, const char *uuid)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+    if (own_folder(runtime)) {
+        place->variable = "XDG_RUNTIME_DIR";
+        place_print(place, "%s/keel", runtime);
+    } else {
+        place->variable = "TMPDIR";
+        choose_name(place, is_folder(tmp) ? tmp : "/tmp", uuid);
+    }
+}
+
+/* Contact strings hold the paths of sockets: printable ASCII, and no semicolon. */
+static bool fits_contact(const char *path)
+{
+    while (*path >= ' ' && *path <= '~' && *path != ';') {
+        path++;
+    }
+    return !*path;
 }
 
 int session_path(char **out, const char *uuid, uint32_t vpid, char *reason, size_t reason_size)
 {
-    char jobs[sizeof(((struct sockaddr_un *) NULL)->sun_path)];
-    char path[sizeof(jobs) + ID_TEXT + 16];
+    struct place place;
+    char path[PATH_ROOM + ID_TEXT + 16];
     if (!is_job_id(uuid)) {
         return explain(ORTE_ERR_BAD_PARAM, reason, reason_size, "'%s' is not a job's id", uuid);
     }
-    int length = jobs_folder(jobs, sizeof(jobs));
-    if (length > 0 && (size_t) length < sizeof(jobs)) {
-        length = snprintf(path, sizeof(path), "%s/%s/%u", jobs, uuid, vpid);
+    choose_place(&place, uuid);
+    size_t length = place.length;
+    if (length < sizeof(place.path)) {
+        length = (size_t) snprintf(path, sizeof(path), "%s/%s/%u", place.path, uuid, vpid);
     }
-    if (length < 0 || (size_t) length + 1 + SESSION_NAME_MAX >= sizeof(jobs)) {
+    if (length + 1 + SESSION_NAME_MAX >= PATH_ROOM) {
         return explain(ORTE_ERR_VALUE_OUT_OF_BOUNDS, reason, reason_size,
-                       "the session folder's path is too long for sockets in it (%d characters, "
-                       "at most %zu): set TMPDIR to a shorter one",
-                       length, sizeof(jobs) - 2 - SESSION_NAME_MAX);
+                       "the session folder's path is too long for sockets in it (%zu characters, "
+                       "at most %zu): set %s to a shorter one",
+                       length, PATH_ROOM - 2 - SESSION_NAME_MAX, place.variable);
+    }
+    if (!fits_contact(path)) {
+        return explain(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                       "the session folder's path has a ';', or a character that is not printable "
+                       "ASCII, which no contact string can hold: set %s to another folder",
+                       place.variable);
     }
     *out = strdup(path);
     return *out ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
@@ -114,7 +181,7 @@ static int make_folder(const char *path, bool fresh, char *reason, size_t reason
 /* Makes the three folders of which path is the last; fresh: that one must not be there yet. */
 static int make_folders(const char *path, bool fresh, char *reason, size_t reason_size)
 {
-    char part[sizeof(((struct sockaddr_un *) NULL)->sun_path)];
+    char part[PATH_ROOM];
     size_t ends[3] = {0, 0, strlen(path)};
     for (int i = 1; i >= 0; i--) {
         ends[i] = ends[i + 1];
@@ -131,44 +198,45 @@ static int make_folders(const char *path, bool fresh, char *reason, size_t reaso
     return 0;
 }
 
-static int open_folder(char **out, const char *uuid, uint32_t number, bool fresh, char *reason,
-                       size_t reason_size)
+static int open_folder(const char *path, bool fresh, char *reason, size_t reason_size)
 {
-    char *path;
-    int rc = session_path(&path, uuid, number, reason, reason_size);
-    if (rc != ORTE_SUCCESS) {
-        return rc;
-    }
     /* Another job that ends at this moment may remove the folder above ours while it is empty. */
-    rc = -ENOENT;
+    int rc = -ENOENT;
     for (int tries = 0; tries < OPEN_TRIES && rc == -ENOENT; tries++) {
         rc = make_folders(path, fresh, reason, reason_size);
     }
     if (rc == 0) {
-        *out = path;
         return ORTE_SUCCESS;
     }
     if (rc == -EPERM) {
-        rc = ORTE_ERR_PERM;
-    } else if (rc == -EEXIST) {
-        rc =
-            explain(ORTE_EXISTS, reason, reason_size, "the session folder %s exists already", path);
-    } else {
-        rc = explain(ORTE_ERR_FILE_OPEN_FAILURE, reason, reason_size,
-                     "cannot make the session folder %s: %s", path, strerror(-rc));
+        return ORTE_ERR_PERM;
     }
-    free(path);
-    return rc;
+    if (rc == -EEXIST) {
+        return explain(ORTE_EXISTS, reason, reason_size, "the session folder %s exists already",
+                       path);
+    }
+    return explain(ORTE_ERR_FILE_OPEN_FAILURE, reason, reason_size,
+                   "cannot make the session folder %s: %s", path, strerror(-rc));
 }
 
-int session_open(char **path, const char *uuid, uint32_t vpid, char *reason, size_t reason_size)
+int session_open(const char *path, char *reason, size_t reason_size)
 {
-    return open_folder(path, uuid, vpid, true, reason, reason_size);
+    return open_folder(path, true, reason, reason_size);
 }
 
-int session_share(char **path, const char *uuid, uint32_t node, char *reason, size_t reason_size)
+int session_share(char **out, const char *uuid, uint32_t node, char *reason, size_t reason_size)
 {
-    return open_folder(path, uuid, node, false, reason, reason_size);
+    char *path;
+    int status = session_path(&path, uuid, node, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = open_folder(path, false, reason, reason_size);
+        if (status == ORTE_SUCCESS) {
+            *out = path;
+        } else {
+            free(path);
+        }
+    }
+    return status;
 }
 
 static int remove_content(int fd, dev_t device, unsigned depth);
@@ -246,6 +314,14 @@ static bool is_job_folder(const char *path)
     return slash && is_job_id(slash + 1);
 }
 
+/* A privileged user could remove another's. */
+static void remove_own(const char *path)
+{
+    if (owner_of(path) == OWNER_SELF) {
+        rmdir(path);
+    }
+}
+
 /* JOB, and the folder above it. */
 static void remove_above(const char *path)
 {
@@ -255,24 +331,40 @@ static void remove_above(const char *path)
     }
     bool job = is_job_folder(above); /* or a daemon's in it */
     if (!job && cut_last(above) && is_job_folder(above)) {
-        rmdir(above);
+        remove_own(above);
         job = true;
     }
     if (job && cut_last(above)) {
-        rmdir(above);
+        remove_own(above);
     }
     free(above);
 }
 
+static void remove_matching(const char *pattern)
+{
+    glob_t found;
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            folder_remove(found.gl_pathv[i]);
+        }
+        globfree(&found);
+    }
+}
+
 void session_remove(const char *path)
 {
+    size_t size = strlen(path);
+    if (size > 0 && path[size - 1] == '*') {
+        remove_matching(path);
+        return;
+    }
     folder_remove(path);
     remove_above(path);
 }
 
 void session_leave(const char *path)
 {
-    if (rmdir(path) == 0) {
+    if (owner_of(path) == OWNER_SELF && rmdir(path) == 0) {
         remove_above(path);
     }
 }

@@ -2,7 +2,8 @@
  * files for one job.
  *
  *   $XDG_RUNTIME_DIR/keel/JOB/VPID    when that is set, exists and belongs to this user, else
- *   $TMPDIR/keel-UID/JOB/VPID         (/tmp when TMPDIR is not set or is no folder)
+ *   $TMPDIR/keel-UID/JOB/VPID         (/tmp when TMPDIR is not set or is no folder), else
+ *   $TMPDIR/keel-UID-RANDOM/JOB/VPID  when another user has made a keel-UID there
  *
  * Every folder of ours is 0700 and checked by descriptor: one that another user made, that others
  * may enter, or that is a link is refused. */
@@ -18,20 +19,21 @@
 
 /* Where the folder of a daemon is or will be; nothing is made. So that it can be guarded before it
  * exists. *path is malloc'd; uuid is 32 hex digits. On error, reason says what is wrong and where:
- * ORTE_ERR_BAD_PARAM (not a uuid), ORTE_ERR_VALUE_OUT_OF_BOUNDS (the path is too long). */
+ * ORTE_ERR_BAD_PARAM (not a uuid, or characters that a contact string cannot hold),
+ * ORTE_ERR_VALUE_OUT_OF_BOUNDS (the path is too long). */
 int session_path(char **path, const char *uuid, uint32_t vpid, char *reason,
                  size_t reason_size) KEEL_MUST_CHECK;
-/* Makes the folder at session_path and those above it. ORTE_ERR_PERM: one is not ours alone;
- * ORTE_EXISTS: the daemon's own is there already; ORTE_ERR_FILE_OPEN_FAILURE: anything else. */
-int session_open(char **path, const char *uuid, uint32_t vpid, char *reason,
-                 size_t reason_size) KEEL_MUST_CHECK;
-/* The same for a folder that the processes of a node share, which may be there already. */
+/* Makes the folder at a path of session_path, and those above it. ORTE_ERR_PERM: one is not ours
+ * alone; ORTE_EXISTS: the daemon's own is there already; ORTE_ERR_FILE_OPEN_FAILURE: anything else.
+ */
+int session_open(const char *path, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* Both, for a folder that the processes of a node share, which may be there already. */
 int session_share(char **path, const char *uuid, uint32_t node, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
 /* Removes a shared folder, JOB and the folder above it, each if it is empty. */
 void session_leave(const char *path);
 /* Removes the folder of session_path with all it holds, then JOB and the folder above it if they
- * are empty. */
+ * are empty. Of a path that ends with '*', as in glob(3), every folder that matches is removed. */
 void session_remove(const char *path);
 
 /* Removes a folder with everything in it, if it belongs to this user; links are removed, not

@@ -262,7 +262,7 @@ void fd_close(int *fd)
 void fd_fill_standard(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) { /* the lowest that is free */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) { /* the lowest that is free */
             return;
         }
     }

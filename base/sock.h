@@ -38,7 +38,7 @@ int sock_peer(int fd, uid_t *uid, pid_t *pid) KEEL_MUST_CHECK;
 int fd_pipe(int fds[2], bool nonblock) KEEL_MUST_CHECK;
 int fd_socketpair(int fds[2], int type) KEEL_MUST_CHECK;
 /* Opens /dev/null for those of descriptors 0 to 2 that are closed, so that nothing else becomes
- * them. */
+ * them: for reading only, so that what is written to them still fails (EBADF). */
 void fd_fill_standard(void);
 void fd_close(int *fd); /* closes if >= 0, sets -1; keeps errno */
 /* Blocking write of all bytes, EINTR and short writes handled. 0 or -errno. */

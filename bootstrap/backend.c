@@ -24,8 +24,9 @@ static struct param bootstrap_timeout = {
     .min = 1,
     .max = 86400,
     .unit = "s",
-    .help = "How long keel_init waits for its daemon's welcome, and a process for what a PMIx "
-            "server answers at once"};
+    .help =
+        "How long keel_init waits for a link to its daemon and its welcome, and a process for what "
+        "a PMIx server answers at once"};
 static struct param init_timeout = {.name = "init_timeout_s",
                                     .type = PARAM_INT,
                                     .default_text = "300",

@@ -2,6 +2,7 @@
 
 #include <bootstrap/env.h>
 
+#include <base/log.h>
 #include <base/param.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,20 @@ static int read_pmix(struct self *self, char *reason, size_t reason_size)
     return ORTE_SUCCESS;
 }
 
+/* Tasks of one srun that are to be one job know nothing of each other without a PMIx server. Who
+ * wants jobs of one sets the parameter. */
+static void warn_of_srun(void)
+{
+    const char *task = getenv("SLURM_PROCID"), *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    if (param_int(&bootstrap_choice) == CHOICE_AUTO && task && strcmp(task, "0") == 0 && tasks &&
+        strcmp(tasks, "1") != 0) {
+        log_warn(LOG_BOOTSTRAP,
+                 "srun started %.10s tasks without a PMIx server: each is a job of its own; srun "
+                 "--mpi=pmix makes them one (KEEL_MCA_bootstrap=singleton silences this)",
+                 tasks);
+    }
+}
+
 int self_read(struct self *self, char *reason, size_t reason_size)
 {
     if (crypto_open() != ORTE_SUCCESS) {
@@ -139,6 +154,7 @@ int self_read(struct self *self, char *reason, size_t reason_size)
     case SELF_PMIX:
         return read_pmix(self, reason, reason_size);
     default:
+        warn_of_srun();
         become_singleton(self);
         return ORTE_SUCCESS;
     }

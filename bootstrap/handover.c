@@ -101,7 +101,9 @@ static void *run_errand(void *arg)
     pthread_cond_signal(&errand->handover.given);
     pthread_mutex_unlock(&errand->handover.lock);
     if (abandoned) {
-        errand->discard(errand->arg);
+        if (errand->discard) {
+            errand->discard(errand->arg);
+        }
         errand_end(errand);
     }
     return NULL;

@@ -22,7 +22,8 @@ void handover_give(struct handover *handover, int status, const char *reason);
 int handover_take(struct handover *handover, uint64_t deadline_us);
 
 /* Runs fn in a thread of its own, with all signals blocked, and waits for its result until the
- * deadline. ORTE_ERR_TIMEOUT: it still runs, arg is its own, and discard is called when it ends. */
+ * deadline. ORTE_ERR_TIMEOUT: it still runs, arg is its own, and discard (NULL: nothing) is called
+ * when it ends. */
 int handover_thread(int (*fn)(void *arg), void *arg, void (*discard)(void *arg),
                     uint64_t deadline_us);
 

@@ -12,7 +12,8 @@ libbootstrap_la_SOURCES += \
 	bootstrap/pmix/modex.c bootstrap/pmix/module.h bootstrap/pmix/pmix.c bootstrap/pmix/pmix.h \
 	bootstrap/pmix/request.c bootstrap/pmix/request.h bootstrap/pmix/view.c
 libbootserver_la_SOURCES = \
-	bootstrap/allgather.c bootstrap/allgather.h bootstrap/ask.c bootstrap/cards.c bootstrap/fence.c bootstrap/job_map.c bootstrap/proto.c \
+	bootstrap/allgather.c bootstrap/allgather.h bootstrap/ask.c bootstrap/cards.c bootstrap/fence.c \
+	bootstrap/handover.c bootstrap/job_map.c bootstrap/proto.c \
 	bootstrap/server.c bootstrap/server.h bootstrap/server_internal.h
 
 # What needs libpmix, loaded by a rank that has a PMIx server and no keelrun.

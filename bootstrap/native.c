@@ -329,9 +329,10 @@ static int connect_daemon(struct rml *rml, const char *contact, char *reason, si
 {
     struct handover handover;
     handover_init(&handover);
-    int status = rml_connect(rml, contact, OOB_KEY_PEERCRED, connected, &handover);
+    int status =
+        rml_connect(rml, contact, OOB_KEY_PEERCRED, backend_timeout_us(), connected, &handover);
     if (status == ORTE_SUCCESS) {
-        status = handover_take(&handover, 0); /* the OOB has a deadline for each address */
+        status = handover_take(&handover, 0); /* the connect has its limit */
     }
     if (status != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "no link to the daemon %s: %s%s%s", contact,
@@ -341,14 +342,13 @@ static int connect_daemon(struct rml *rml, const char *contact, char *reason, si
     return status;
 }
 
-static int say_hello(struct native *native, const struct self *self, char *reason,
-                     size_t reason_size)
+static int say_hello(struct native *native, const struct self *self, uint64_t deadline_us,
+                     char *reason, size_t reason_size)
 {
     struct backend *backend = &native->backend;
     int status = to_daemon(native, proto_new(SERVER_HELLO, ""));
     if (status == ORTE_SUCCESS) {
-        status = rml_wait(backend->rml, &native->welcomed, clock_us() + backend_timeout_us(), NULL,
-                          NULL);
+        status = rml_wait(backend->rml, &native->welcomed, deadline_us, NULL, NULL);
     }
     if (status == ORTE_SUCCESS) {
         status = native->welcome_status;
@@ -383,11 +383,12 @@ int native_create(struct backend **out, struct rml *rml, const struct self *self
     rml_handle(rml, RML_TAG_CLIENT, from_daemon, native);
     rml_watch_links(rml, link_changed, native);
     rml_route_default(rml, &native->daemon); /* before the link: questions come with it */
+    uint64_t deadline_us = clock_us() + backend_timeout_us(); /* for both */
     status = connect_daemon(rml, self->daemon, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
-    status = say_hello(native, self, reason, reason_size);
+    status = say_hello(native, self, deadline_us, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }

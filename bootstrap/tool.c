@@ -177,7 +177,7 @@ static int connect_hnp(struct rml *rml, struct loop *loop, const struct tool_doo
     }
     handover_init(&handover);
     rml_route_default(rml, &door->hnp); /* before the link: questions come with it */
-    status = rml_connect(rml, door->contact, OOB_KEY_TOOL, connected, &handover);
+    status = rml_connect(rml, door->contact, OOB_KEY_TOOL, 0, connected, &handover);
     if (status == ORTE_SUCCESS) {
         status = handover_take(&handover, 0); /* the OOB has a deadline for each address */
     }

@@ -72,6 +72,18 @@ void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_
 void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
                     void *arg);
 
+/* For the choice of rails. Its references to endpoints are its own: del_procs does not see them, so
+ * a caller cannot give one away. keeps tells whether it has one to what the module (the outermost)
+ * has for a peer; endpoint is the component's (btl_layers_inside). */
+void btl_set_keeper(bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
+                                  const struct mca_btl_base_endpoint_t *endpoint),
+                    void *arg);
+/* What a call of btl_add_procs counted is such a reference from now on. */
+void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+/* It is none any more, and keeps says so: the endpoint ends unless callers have added it. */
+void btl_give_back(mca_btl_base_module_t *module, opal_proc_t *proc,
+                   struct mca_btl_base_endpoint_t *endpoint);
+
 /* A shortage (docs/btl.md): nothing happened, try again after some progress. */
 static inline bool btl_is_shortage(int status)
 {
@@ -83,11 +95,12 @@ static inline bool btl_is_shortage(int status)
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                      mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
 int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc);
-/* btl_add_procs, one peer after another: add returns its endpoint, or NULL, it is not reached. */
-int btl_add_each(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
-                 struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable,
-                 struct mca_btl_base_endpoint_t *(*add)(mca_btl_base_module_t *module,
-                                                        opal_proc_t *proc));
+/* btl_add_procs and btl_del_procs, by add and end of the module's struct btl_component: an endpoint
+ * ends when it was deleted as often as it was added. BAD_PARAM: it was deleted more often. */
+int btl_add_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
+                  struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable);
+int btl_del_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
+                  struct mca_btl_base_endpoint_t **endpoints);
 /* What btl_init returns for a single module, in memory that the framework frees; NULL without a
  * module, or without memory: the module is finalized then. */
 mca_btl_base_module_t **btl_one_module(mca_btl_base_module_t *module, int *count);
@@ -155,6 +168,12 @@ void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
 /* What a component's folder exports, and nothing else: btl/registry.c names it. */
 struct btl_component {
     mca_btl_base_component_t *component;
+    /* The endpoint of a peer, which may have it already; NULL: it is not reached. */
+    struct mca_btl_base_endpoint_t *(*add)(mca_btl_base_module_t *module, opal_proc_t *proc);
+    /* Nobody counts on these endpoints any more: completes what is in flight to them with an error,
+     * once each, and frees them. The array may be changed. */
+    void (*end)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t **endpoints,
+                size_t count);
     /* NULL: polling costs no system call, so every pass polls it. Else: polled on every pass while
      * active says that work is in flight, and now and then otherwise. */
     bool (*active)(void);

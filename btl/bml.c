@@ -3,12 +3,15 @@
 #include <base/log.h>
 #include <btl/base.h>
 #include <btl/bml.h>
+#include <btl/layer.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FAILED (-1.0)
+/* Peers that a module is asked for at a time. */
+#define SLICE 512
 
 struct rail_set {
     struct rail_set *older; /* owned: callers may still look at it */
@@ -91,6 +94,32 @@ static struct bml_peer *find_peer(const struct bml *bml, const opal_proc_t *proc
                            : bsearch(&key, bml->peers, bml->count, sizeof(key), compare_peers);
 }
 
+static bool set_has(const struct rail_set *set, const mca_btl_base_module_t *module,
+                    const struct mca_btl_base_endpoint_t *endpoint)
+{
+    for (size_t i = 0; set && i < set->count; i++) {
+        const struct keel_rail *rail = &set->rails[i];
+        if (rail->btl == module && btl_layers_inside(rail->btl, rail->endpoint) == endpoint) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Asked when a caller gives up an endpoint for good, which few do. */
+static bool keeps(void *arg, const mca_btl_base_module_t *module,
+                  const struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct bml *bml = arg;
+    for (size_t i = 0; i < bml->count; i++) {
+        const struct bml_peer *peer = &bml->peers[i];
+        if (set_has(peer->rails, module, endpoint) || set_has(peer->aside, module, endpoint)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool bml_has_news;
 
 /* Inside a module: the peer is looked at later. */
@@ -116,6 +145,7 @@ int bml_create(struct bml **bml)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     btl_on_failure(note_failure, made);
+    btl_set_keeper(keeps, made);
     *bml = made;
     return ORTE_SUCCESS;
 }
@@ -142,7 +172,7 @@ static void set_free(struct rail_set *set)
 static void give_back(struct keel_rail *rails, size_t count, opal_proc_t *proc)
 {
     for (size_t i = 0; i < count; i++) {
-        rails[i].btl->btl_del_procs(rails[i].btl, 1, &proc, &rails[i].endpoint);
+        btl_give_back(rails[i].btl, proc, rails[i].endpoint);
     }
 }
 
@@ -162,6 +192,7 @@ void bml_destroy(struct bml *bml)
         return;
     }
     btl_on_failure(NULL, NULL);
+    btl_set_keeper(NULL, NULL);
     bml_has_news = false;
     while (bml->failures) {
         struct failure *failure = bml->failures;
@@ -176,9 +207,9 @@ void bml_destroy(struct bml *bml)
     free(bml);
 }
 
-/* Asks one module for all peers; endpoints[i] is NULL for those that it does not reach. */
-static int ask_module(mca_btl_base_module_t *module, opal_proc_t **procs, size_t count,
-                      struct mca_btl_base_endpoint_t **endpoints)
+/* Asks one module for some peers; endpoints[i] is NULL for those that it does not reach. */
+static int ask_slice(mca_btl_base_module_t *module, opal_proc_t **procs, size_t count,
+                     struct mca_btl_base_endpoint_t **endpoints)
 {
     opal_bitmap_t reachable;
     OBJ_CONSTRUCT(&reachable, opal_bitmap_t);
@@ -191,9 +222,24 @@ static int ask_module(mca_btl_base_module_t *module, opal_proc_t **procs, size_t
             (status != OPAL_SUCCESS || !opal_bitmap_is_set_bit(&reachable, (int) i))) {
             module->btl_del_procs(module, 1, &procs[i], &endpoints[i]);
             endpoints[i] = NULL;
+        } else if (endpoints[i]) {
+            btl_keep(module, endpoints[i]);
         }
     }
     OBJ_DESTRUCT(&reachable);
+    return status;
+}
+
+/* The same for any number: what was added is counted until it is kept. */
+static int ask_module(mca_btl_base_module_t *module, opal_proc_t **procs, size_t count,
+                      struct mca_btl_base_endpoint_t **endpoints)
+{
+    int status = OPAL_SUCCESS;
+    for (size_t at = 0; at < count; at += SLICE) {
+        size_t some = count - at < SLICE ? count - at : SLICE;
+        int asked = ask_slice(module, procs + at, some, endpoints + at);
+        status = status == OPAL_SUCCESS ? asked : status;
+    }
     return status;
 }
 

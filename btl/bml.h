@@ -8,7 +8,7 @@ struct bml;
 
 /* Uses all modules of btl_modules(). */
 int bml_create(struct bml **bml) KEEL_MUST_CHECK;
-/* del_procs for every endpoint, then frees. */
+/* Gives back every endpoint, then frees. */
 void bml_destroy(struct bml *bml);
 /* Asks every module for these peers and keeps, for each, the rails of the highest exclusivity: by
  * latency, then bandwidth; weight by bandwidth; eager for those of the lowest latency; rdma for

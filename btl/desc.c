@@ -1,9 +1,12 @@
 #include <config.h>
 
 #include <btl/desc.h>
+#include <btl/layer.h>
 #include <string.h>
 
 #define ALIGNMENT 64
+/* Sends under way, beside the first of each descriptor. */
+#define SENDS_MAX 4096
 
 static size_t round_up(size_t size)
 {
@@ -22,7 +25,7 @@ static void desc_construct(void *item, void *arg)
                               class->made * class->size.slot_size + class->headroom
                         : (unsigned char *) item + round_up(sizeof(*desc) + class->headroom);
     class->made++;
-    list_init(&desc->link);
+    list_init(&desc->send.link);
 }
 
 void desc_set_init(struct desc_set *set, const struct desc_size *sizes, size_t count,
@@ -37,10 +40,13 @@ void desc_set_init(struct desc_set *set, const struct desc_size *sizes, size_t c
         pool_init(&class->pool, round_up(item), ALIGNMENT, sizes[i].per_chunk, sizes[i].limit,
                   desc_construct, class);
     }
+    pool_init(&set->sends, sizeof(struct desc_send), _Alignof(struct desc_send), 32, SENDS_MAX,
+              NULL, NULL);
 }
 
 void desc_set_fini(struct desc_set *set)
 {
+    pool_fini(&set->sends);
     for (size_t i = 0; i < set->count; i++) {
         pool_fini(&set->classes[i].pool);
     }
@@ -61,7 +67,7 @@ static struct desc *take(struct desc_set *set, size_t size, uint8_t order, uint3
         return NULL;
     }
     desc->base = (mca_btl_base_descriptor_t){
-        .super.pool = desc->pool,
+        .super = {.super = OPAL_OBJ_STATIC_INIT(mca_btl_base_descriptor_t), .pool = desc->pool},
         .des_segments = desc->segments,
         .des_segment_count = 1,
         .des_flags = flags,
@@ -69,7 +75,7 @@ static struct desc *take(struct desc_set *set, size_t size, uint8_t order, uint3
     };
     desc->segments[0].seg_addr.pval = desc->payload;
     desc->segments[0].seg_len = size;
-    desc->busy = false;
+    desc->freed = false;
     return desc;
 }
 
@@ -128,13 +134,86 @@ mca_btl_base_descriptor_t *desc_prepare(struct desc_set *set, opal_convertor_t *
 int desc_free(mca_btl_base_descriptor_t *descriptor)
 {
     struct desc *desc = desc_of(descriptor);
-    pool_put(desc->pool, desc);
+    if (!desc) {
+        return OPAL_SUCCESS;
+    }
+    if (desc->freed) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    desc->freed = true;
+    if (desc->holds == 0) {
+        pool_put(desc->pool, desc);
+    }
     return OPAL_SUCCESS;
+}
+
+int desc_btl_free(mca_btl_base_module_t *module, mca_btl_base_descriptor_t *descriptor)
+{
+    (void) module;
+    return desc_free(descriptor);
+}
+
+void desc_release(struct desc *desc)
+{
+    if (--desc->holds == 0 && desc->freed) {
+        pool_put(desc->pool, desc);
+    }
+}
+
+void desc_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                   struct desc *desc, int status)
+{
+    /* The callback may free a descriptor that is its own. One that is the module's, perhaps by a
+     * later send, stays until the last send is over. */
+    bool owned = desc->freed || (desc->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    bool last = --desc->holds == 0;
+    desc->freed = owned;
+    if (desc->base.des_cbfunc) {
+        desc->base.des_cbfunc(btl_layer_outermost(module), endpoint, &desc->base, status);
+    }
+    if (owned && last) {
+        pool_put(desc->pool, desc);
+    }
+}
+
+struct desc_send *desc_send_begin(struct desc_set *set, struct desc *desc,
+                                  struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct desc_send *send = desc->send.desc ? pool_get(&set->sends) : &desc->send;
+    if (send) {
+        *send = (struct desc_send){.desc = desc, .endpoint = endpoint};
+        list_init(&send->link);
+        desc_hold(desc);
+    }
+    return send;
+}
+
+/* The record is free. */
+static struct desc *send_end(struct desc_set *set, struct desc_send *send)
+{
+    struct desc *desc = send->desc;
+    send->desc = NULL;
+    if (send != &desc->send) {
+        pool_put(&set->sends, send);
+    }
+    return desc;
+}
+
+void desc_send_release(struct desc_set *set, struct desc_send *send)
+{
+    desc_release(send_end(set, send));
+}
+
+void desc_send_complete(mca_btl_base_module_t *module, struct desc_set *set, struct desc_send *send,
+                        int status)
+{
+    struct mca_btl_base_endpoint_t *endpoint = send->endpoint;
+    desc_complete(module, endpoint, send_end(set, send), status);
 }
 
 int desc_total(const mca_btl_base_descriptor_t *descriptor, size_t max, size_t *total)
 {
-    if (descriptor->des_segment_count > MCA_BTL_DES_MAX_SEGMENTS) {
+    if (!descriptor || descriptor->des_segment_count > MCA_BTL_DES_MAX_SEGMENTS) {
         return OPAL_ERR_BAD_PARAM;
     }
     size_t sum = 0;
@@ -159,3 +238,9 @@ size_t desc_gather(void *to, const mca_btl_base_segment_t *segments, size_t coun
     }
     return (size_t) (at - (unsigned char *) to);
 }
+
+const opal_class_t mca_btl_base_descriptor_t_class = {
+    .cls_name = "mca_btl_base_descriptor_t",
+    .cls_parent = OBJ_CLASS(opal_object_t),
+    .cls_sizeof = sizeof(mca_btl_base_descriptor_t),
+};

@@ -11,19 +11,23 @@
 #define DESC_SIZES 2    /* small and large payloads */
 #define DESC_SEGMENTS 4 /* alloc and prepare_src fill one or two; the rest is the module's */
 
+/* A send of a descriptor that was accepted and is not over. */
+struct desc_send {
+    struct list link;  /* the module's */
+    struct desc *desc; /* NULL: the record is free */
+    struct mca_btl_base_endpoint_t *endpoint;
+    uint64_t position; /* the module's */
+};
+
 struct desc {
     mca_btl_base_descriptor_t base; /* first: what callers see */
     mca_btl_base_segment_t segments[DESC_SEGMENTS];
     struct pool *pool;      /* borrowed */
     unsigned char *payload; /* capacity bytes; the headroom lies right before them */
     size_t capacity;
-    /* The module's, while it has the descriptor. */
-    struct list link;
-    struct mca_btl_base_endpoint_t *endpoint;
-    size_t total; /* bytes of the message */
-    size_t done;  /* of which so many are written */
-    mca_btl_base_tag_t tag;
-    bool busy; /* in flight. A second send of it meanwhile may be refused: OUT_OF_RESOURCE */
+    struct desc_send send; /* of the first of several sends at a time; mostly there is one */
+    unsigned holds;        /* sends that are not over, of any number */
+    bool freed;            /* by its owner; it goes back to the pool without holds */
 };
 
 struct desc_size {
@@ -44,6 +48,7 @@ struct desc_class {
 struct desc_set {
     struct desc_class classes[DESC_SIZES];
     size_t count;
+    struct pool sends; /* struct desc_send, beside those in the descriptors */
 };
 
 /* sizes: 1 or 2, ascending; the last one is btl_max_send_size. headroom: bytes before each payload,
@@ -69,10 +74,35 @@ mca_btl_base_descriptor_t *desc_alloc(struct desc_set *set, uint8_t order, size_
 mca_btl_base_descriptor_t *desc_prepare(struct desc_set *set, opal_convertor_t *convertor,
                                         uint8_t order, size_t reserve, size_t *size, uint32_t flags,
                                         bool in_place);
+/* A descriptor with holds is freed with the last of them; NULL: nothing happens. */
 int desc_free(mca_btl_base_descriptor_t *descriptor);
+/* A module's btl_free. */
+int desc_btl_free(mca_btl_base_module_t *module, mca_btl_base_descriptor_t *descriptor);
+
+/* ---- sends that are not over ----
+ *
+ * Any number of sends of one descriptor may be under way, to one peer or several. Each holds it
+ * from its acceptance on: until desc_complete, or, where its callback comes before the transport is
+ * done with the bytes (btl_complete), until desc_release. */
+static inline void desc_hold(struct desc *desc)
+{
+    desc->holds++;
+}
+void desc_release(struct desc *desc);
+/* Releases and calls back. */
+void desc_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                   struct desc *desc, int status);
+
+/* The same for modules that list them: a record of a send, which holds. NULL: there are too many.
+ */
+struct desc_send *desc_send_begin(struct desc_set *set, struct desc *desc,
+                                  struct mca_btl_base_endpoint_t *endpoint);
+void desc_send_release(struct desc_set *set, struct desc_send *send);
+void desc_send_complete(mca_btl_base_module_t *module, struct desc_set *set, struct desc_send *send,
+                        int status);
 
 /* The bytes of a descriptor that a caller wants sent. Callers may have changed the segments:
- * BAD_PARAM when there are too many, or they come to more than max. */
+ * BAD_PARAM when there are too many, or they come to more than max, or there is no descriptor. */
 int desc_total(const mca_btl_base_descriptor_t *descriptor, size_t max,
                size_t *total) KEEL_MUST_CHECK;
 /* Copies all segments, one after another; returns the bytes. */

@@ -273,6 +273,7 @@ void btl_close(void)
     btl_guards_remove();
     btl_lock_used = false;
     for (size_t i = 0; i < framework.module_count; i++) {
+        btl_map_fini(&framework.entries[i]->added);
         free(framework.entries[i]);
     }
     free(framework.entries);

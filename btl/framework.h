@@ -3,11 +3,13 @@
 #define BTL_FRAMEWORK_H
 
 #include <btl/base.h>
+#include <btl/map.h>
 
 struct btl_module_entry {
     mca_btl_base_module_t *module;
     const struct btl_component *component;
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
+    struct btl_map added;                    /* endpoints, and how often each was added */
     bool closing;                            /* nothing waits for room any more */
     bool held;                               /* by a checkpoint; see ftevent.c */
     bool shut;                               /* held, and its functions are replaced */
@@ -33,6 +35,9 @@ bool btl_progress_is_open(void);
 int btl_pass_locked(bool thorough);
 /* Drives the host's own work, such as cards that are on their way; returns the events. */
 int btl_host_progress(void);
+
+/* procs.c: del_procs of a module, or of one before it, would end this endpoint of its. */
+bool btl_del_ends(const mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
 /* upcall.c: forgets tags and observer; says how many messages were dropped. */
 void btl_upcalls_close(void);

@@ -3,6 +3,7 @@
 #include <base/crypto.h>
 #include <btl/region.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SLOTS_PER_CHUNK 128
 
@@ -127,6 +128,33 @@ static bool covers(uint64_t base, uint64_t length, uint64_t address, uint64_t si
 bool region_handle_covers(const struct region_handle *handle, uint64_t address, uint64_t size)
 {
     return covers(handle->base, handle->size, address, size);
+}
+
+/* Inside of what the remote handle, which may lie anywhere, says of itself. */
+static int check_bounds(const struct rdma_call *call)
+{
+    struct region_handle handle;
+    memcpy(&handle, call->remote_handle, sizeof(handle));
+    return call->size <= UINT64_MAX - call->remote_address &&
+                   region_handle_covers(&handle, call->remote_address, call->size)
+               ? OPAL_SUCCESS
+               : OPAL_ERR_VALUE_OUT_OF_BOUNDS;
+}
+
+int region_check_call(const struct rdma_call *call)
+{
+    if (!call->remote_handle || (!call->local_address && call->size > 0)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    return check_bounds(call);
+}
+
+int region_check_atomic(const struct atomic_call *call)
+{
+    if (!call->rdma.remote_handle || !atomic_is_valid(&call->atomic, call->rdma.remote_address)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    return check_bounds(&call->rdma);
 }
 
 void *region_access(struct region_table *table, const struct region_handle *handle,

@@ -4,7 +4,7 @@
 #ifndef BTL_REGION_H
 #define BTL_REGION_H
 
-#include <keel/btl.h>
+#include <btl/call.h>
 
 struct region_handle {
     uint32_t index;
@@ -23,10 +23,14 @@ mca_btl_base_registration_handle_t *region_add(struct region_table *table,
                                                struct mca_btl_base_endpoint_t *endpoint, void *base,
                                                size_t size, uint32_t flags);
 int region_remove(struct region_table *table, mca_btl_base_registration_handle_t *handle);
-/* Whether base and size of a handle cover this. For initiators that cut an operation into pieces:
- * what its own handle shows to lie outside is refused before the first piece. The target checks all
- * the same. */
+/* Whether base and size of a handle cover this. */
 bool region_handle_covers(const struct region_handle *handle, uint64_t address, uint64_t size);
+/* What an initiator sees by itself, before the first piece of an operation: BAD_PARAM without local
+ * memory, without a handle or for an atomic that is none, VALUE_OUT_OF_BOUNDS for what the handle's
+ * own base and size show to lie outside. All modules refuse just that inside the call; the rest is
+ * the target's to tell, which checks all of it, and comes in the callback. */
+int region_check_call(const struct rdma_call *call) KEEL_MUST_CHECK;
+int region_check_atomic(const struct atomic_call *call) KEEL_MUST_CHECK;
 /* What a peer's access comes to: the local address, or NULL with *status OPAL_ERR_PERM (stale or
  * forged handle, wrong endpoint, missing right) or OPAL_ERR_VALUE_OUT_OF_BOUNDS. rights: all of
  * these MCA_BTL_REG_FLAG_* are needed. The handle comes from a wire and is hostile. */

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <btl/framework.h>
+#include <btl/region.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,21 +37,6 @@ static bool fill(mca_btl_base_descriptor_t *descriptor, opal_convertor_t *conver
            opal_convertor_pack_bytes(convertor, to + header_size, payload_size) == payload_size;
 }
 
-int btl_add_each(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
-                 struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable,
-                 struct mca_btl_base_endpoint_t *(*add)(mca_btl_base_module_t *module,
-                                                        opal_proc_t *proc))
-{
-    int status = OPAL_SUCCESS;
-    for (size_t i = 0; i < count; i++) {
-        endpoints[i] = add(module, procs[i]);
-        if (endpoints[i] && reachable && status == OPAL_SUCCESS) {
-            status = opal_bitmap_set_bit(reachable, (int) i);
-        }
-    }
-    return status;
-}
-
 mca_btl_base_module_t **btl_one_module(mca_btl_base_module_t *module, int *count)
 {
     mca_btl_base_module_t **modules = module ? malloc(sizeof(*modules)) : NULL;
@@ -71,7 +57,8 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     if (descriptor) {
         *descriptor = NULL;
     }
-    if (header_size > module->btl_max_send_size ||
+    bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header);
+    if (lacks || header_size > module->btl_max_send_size ||
         payload_size > module->btl_max_send_size - header_size) {
         return OPAL_ERR_BAD_PARAM;
     }
@@ -110,7 +97,11 @@ static int atomic(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
     while (*at && (*at)->component != module->btl_component) {
         at++;
     }
-    return *at && (*at)->atomic ? (*at)->atomic(module, endpoint, call) : ORTE_ERR_NOT_SUPPORTED;
+    if (!*at || !(*at)->atomic) {
+        return ORTE_ERR_NOT_SUPPORTED;
+    }
+    int status = region_check_atomic(call);
+    return status == OPAL_SUCCESS ? (*at)->atomic(module, endpoint, call) : status;
 }
 
 int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,

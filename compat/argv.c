@@ -91,6 +91,56 @@ char **opal_argv_copy(char **argv)
     return copy;
 }
 
+size_t opal_argv_len(char **argv)
+{
+    size_t length = argv ? sizeof(*argv) : 0;
+    for (char **one = argv; one && *one; one++) {
+        length += strlen(*one) + 1 + sizeof(*one);
+    }
+    return length;
+}
+
+int opal_argv_delete(int *argc, char ***argv, int start, int count)
+{
+    int total = argv ? opal_argv_count(*argv) : 0;
+    if (count == 0 || start >= total) {
+        return OPAL_SUCCESS;
+    }
+    if (start < 0 || count < 0) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    int removed = count < total - start ? count : total - start;
+    char **first = *argv + start;
+    for (int i = 0; i < removed; i++) {
+        free(first[i]);
+    }
+    memmove(first, first + removed, (size_t) (total - start - removed + 1) * sizeof(*first));
+    if (argc) {
+        *argc = total - removed;
+    }
+    return OPAL_SUCCESS;
+}
+
+int opal_argv_insert(char ***target, int start, char **source)
+{
+    if (!target || !*target || start < 0) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    size_t total = (size_t) opal_argv_count(*target), added = (size_t) opal_argv_count(source);
+    size_t at = (size_t) start < total ? (size_t) start : total;
+    char **copies = opal_argv_copy(source);
+    char **grown = copies ? realloc(*target, (total + added + 1) * sizeof(*grown)) : NULL;
+    if (grown) {
+        *target = grown;
+        memmove(grown + at + added, grown + at, (total - at + 1) * sizeof(*grown));
+        memcpy(grown + at, copies, added * sizeof(*grown));
+        free(copies);
+        return OPAL_SUCCESS;
+    }
+    opal_argv_free(copies);
+    return added > 0 ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
+}
+
 void opal_argv_free(char **argv)
 {
     for (char **one = argv; one && *one; one++) {

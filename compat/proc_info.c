@@ -18,9 +18,9 @@
     {                                         \
         ORTE_JOBID_INVALID, ORTE_VPID_INVALID \
     }
-#define NOTHING                                                   \
-    {                                                             \
-        .my_name = NOBODY, .my_daemon = NOBODY, .my_hnp = NOBODY, \
+#define NOTHING                                                                                  \
+    {                                                                                            \
+        .my_name = NOBODY, .my_daemon = NOBODY, .my_hnp = NOBODY, .nodeid = ORTE_NODEID_INVALID, \
     }
 
 orte_proc_info_t orte_process_info = NOTHING;
@@ -102,6 +102,7 @@ int proc_info_fill(orte_proc_type_t type)
     info.app_num = (int32_t) self->app;
     info.num_procs = self->size;
     info.num_nodes = (int) map->node_count;
+    info.nodeid = self->name.vpid < map->size ? (orte_nodeid_t) map->node_of[self->name.vpid] : 0;
     info.pid = getpid();
     info.proc_type = type | (self->kind == SELF_SINGLETON ? ORTE_PROC_SINGLETON : 0);
     int status = copy(&info.nodename, self->node ? self->node : host);

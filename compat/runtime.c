@@ -71,6 +71,13 @@ int opal_init(int *argc, char ***argv)
     return opal_dss_open();
 }
 
+int opal_init_1_3(void) KEEL_PUBLIC(opal_init_1_3);
+
+int opal_init_1_3(void)
+{
+    return opal_init(NULL, NULL);
+}
+
 int opal_finalize(void)
 {
     return opal_dss_close();

@@ -9,11 +9,17 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/keel_ft_event.3 docs/man/keel_rails_watch.3 docs/man/keel_threads.7 \
 	docs/man/keel.7 docs/man/keel-compat.7 docs/man/keel_btl.7 docs/man/keel_types.7 \
 	docs/man/opal_dss.7 docs/man/orte_rml.7
-EXTRA_DIST += docs/add-a-transport.md docs/foreign.md docs/mpi.md docs/parameters.md docs/parameters.py docs/security.md \
-	docs/launch.txt docs/pictures/launch.svg docs/rml.txt docs/pictures/rml.svg docs/compare.txt \
-	docs/pictures/compare.svg \
-	docs/pictures/layers.svg docs/pictures/processes.svg
-EXTRA_DIST += docs/README.md docs/architecture.md docs/threads.md base/README.md bootstrap/README.md \
+# The texts are installed as they lie here, so that their links lead somewhere.
+dist_doc_DATA += README.md LICENSE
+docsdir = $(docdir)/docs
+dist_docs_DATA = docs/README.md docs/add-a-transport.md docs/architecture.md docs/btl.md \
+	docs/compare.txt docs/foreign.md docs/launch.txt docs/mpi.md docs/parameters.md docs/rml.txt \
+	docs/security.md docs/threads.md docs/wire.md
+docs_picturesdir = $(docdir)/docs/pictures
+dist_docs_pictures_DATA = docs/pictures/compare.svg docs/pictures/launch.svg \
+	docs/pictures/layers.svg docs/pictures/processes.svg docs/pictures/rml.svg
+EXTRA_DIST += docs/parameters.py
+EXTRA_DIST += base/README.md bootstrap/README.md \
 	compat/README.md include/compat/README.md \
-	examples/README.md include/README.md launcher/README.md launcher/pmix/README.md \
+	include/README.md launcher/README.md launcher/pmix/README.md \
 	lib/README.md m4/README.md tests/README.md

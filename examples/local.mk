@@ -24,3 +24,7 @@ examples_rml_ring_SOURCES = examples/rml_ring.c
 examples_rml_ring_CPPFLAGS = $(COMPAT_CPPFLAGS)
 examples_rml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_ring_LDADD = lib/libkeel.la
+
+examplesdir = $(docdir)/examples
+dist_examples_DATA = examples/README.md examples/handoff.c examples/rml_chat.c \
+	examples/rml_control.c examples/rml_ring.c

@@ -7,8 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { SLOTS_MAX = 1 << 20, JOB_DIGITS_MAX = 10, SHOWN_MAX = 80 };
+enum {
+    SLOTS_MAX = 1 << 20,
+    JOB_DIGITS_MAX = 10,
+    SHOWN_MAX = 80,
+    HOST_MAX = 256,
+    LINE_MAX_BYTES = 4096,
+};
 
 struct variable {
     const char *name, *value; /* value NULL: not set */
@@ -147,6 +154,41 @@ int allocation_find(struct allocation *out, char *reason, size_t reason_size)
     return ORTE_SUCCESS;
 }
 
+/* Does the file name another host than that of its first line? One that cannot be read may. */
+static bool names_several(const char *path)
+{
+    char first[HOST_MAX] = "", host[HOST_MAX], line[LINE_MAX_BYTES];
+    struct stat st;
+    FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+    bool several = !file;
+    while (file && !several && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "%255s", host) == 1) {
+            several = *first && strcmp(first, host) != 0;
+            strcpy(first, host);
+        }
+    }
+    if (file) {
+        (void) fclose(file);
+    }
+    return several;
+}
+
+const char *allocation_unread(const char **variable)
+{
+    static const struct {
+        const char *manager,
+            *variable; /* a file with a line for each host or slot, the host first */
+    } others[] = {{"PBS", "PBS_NODEFILE"}, {"LSF", "LSB_DJOB_HOSTFILE"}, {"SGE", "PE_HOSTFILE"}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        const char *path = getenv(others[i].variable);
+        if (path && *path && names_several(path)) {
+            *variable = others[i].variable;
+            return others[i].manager;
+        }
+    }
+    return NULL;
+}
+
 void allocation_fini(struct allocation *allocation)
 {
     for (size_t i = 0; i < allocation->count; i++) {
@@ -158,17 +200,6 @@ void allocation_fini(struct allocation *allocation)
     *allocation = (struct allocation){0};
 }
 
-static bool is_set(char *const *env, const char *name)
-{
-    size_t size = strlen(name);
-    for (; env && *env; env++) {
-        if (strncmp(*env, name, size) == 0 && (*env)[size] == '=') {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool allocation_give_on(char ***env)
 {
     static const char *const names[] = {
@@ -178,7 +209,7 @@ bool allocation_give_on(char ***env)
     for (size_t i = 0; i < count; i++) {
         const char *value = getenv(names[i]);
         char *assignment = NULL;
-        if (!value || is_set(*env, names[i])) {
+        if (!value || strings_value(*env, names[i])) {
             continue;
         }
         if (asprintf(&assignment, "%s=%s", names[i], value) < 0) {

@@ -16,6 +16,9 @@ struct allocation {
  * variable makes no sense; reason names it and its value. */
 int allocation_find(struct allocation *allocation, char *reason,
                     size_t reason_size) KEEL_MUST_CHECK;
+/* The name of another resource manager in whose job this is, on several nodes that nobody reads;
+ * variable is where it tells them. NULL: there is none. */
+const char *allocation_unread(const char **variable);
 void allocation_fini(struct allocation *allocation);
 
 /* Adds to a program's variables what Slurm says of the whole allocation (SLURM_NTASKS and the

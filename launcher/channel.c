@@ -86,19 +86,21 @@ void channel_receive(struct channel_end *end, channel_fn fn, void *arg)
     end->arg = arg;
 }
 
-void channel_send(struct channel_end *end, opal_buffer_t *buffer)
+bool channel_send(struct channel_end *end, opal_buffer_t *buffer)
 {
     struct waiting *waiting = buffer && end->other ? malloc(sizeof(*waiting)) : NULL;
     if (!waiting) {
-        if (end->other) {
+        unsigned held = 0;
+        if (end->other && log_rate_ok("channel", &held)) {
             log_error(LOG_LAUNCHER, "no memory for a message to or from the front end");
         }
         if (buffer) {
             OBJ_RELEASE(buffer);
         }
-        return;
+        return !end->other;
     }
     waiting->buffer = buffer;
     list_append(&end->other->arrived, &waiting->link);
     loop_post(end->loop, &end->other->deliver);
+    return true;
 }

@@ -15,6 +15,7 @@ enum front_message {
     FRONT_INPUT,         /* b bytes; none: the end */
     FRONT_WRITTEN,       /* u source, u bytes: of its output */
     FRONT_OUTPUT_CLOSED, /* c stream (1, 2): nobody reads it any more */
+    FRONT_WINDOW,        /* u rows, u columns: the terminal's new size */
     /* HNP to front end */
     FRONT_OUTPUT,       /* u source, u rank, c stream (1, 2), b bytes */
     FRONT_INPUT_CREDIT, /* u bytes that may be sent now, beyond those before */
@@ -33,7 +34,7 @@ int channel_create(struct loop *loop, struct channel_end **front,
 void channel_destroy(struct channel_end *end);
 /* What arrives at this end goes to fn, from the loop. */
 void channel_receive(struct channel_end *end, channel_fn fn, void *arg);
-/* Takes the buffer (NULL: out of memory, logged). */
-void channel_send(struct channel_end *end, opal_buffer_t *buffer);
+/* Takes the buffer (NULL: out of memory). False: there is no memory to send it, which is logged. */
+bool channel_send(struct channel_end *end, opal_buffer_t *buffer);
 
 #endif

@@ -5,8 +5,10 @@
 #include <base/param_file.h>
 #include <errno.h>
 #include <launcher/help.h>
+#include <launcher/mca_names.h>
 #include <launcher/request.h>
 #include <launcher/strings.h>
+#include <launcher/suggest.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ enum {
     SIMULATED_MAX = 1024,
     TIMEOUT_MAX_S = 365 * 24 * 3600,
     HOST_NAME_MAX_BYTES = 253,
-    DISTANCE_MAX = 24 /* longer words are not compared */
+    SHORT_OPTION = 6 /* letters: shorter words are like too many others */
 };
 
 struct parser {
@@ -174,8 +176,18 @@ static bool apply_report_uri(struct parser *parser, const char *option, char **v
     return set_text(parser, option, values[0], &parser->request->uri_file);
 }
 
+static void warn_of_mistake(const struct parser *parser, const char *option, const char *name)
+{
+    const char *meant = mca_meant(name);
+    if (meant && !strings_value(parser->params, name)) {
+        log_warn(LOG_LAUNCHER, "%s %s: no parameter has this name; was %s meant?", option, name,
+                 meant);
+    }
+}
+
 static bool apply_mca(struct parser *parser, const char *option, char **values)
 {
+    char why[512];
     if (!param_name_ok(values[0])) {
         return wrong(parser, "%s '%s': not a parameter's name (docs/parameters.md lists them)",
                      option, values[0]);
@@ -184,6 +196,10 @@ static bool apply_mca(struct parser *parser, const char *option, char **values)
         return wrong(parser, "%s %s: the value has %zu characters; at most %d are possible", option,
                      values[0], strlen(values[1]), PARAM_VALUE_MAX);
     }
+    if (mca_check(values[0], values[1], why, sizeof(why)) != ORTE_SUCCESS) {
+        return wrong(parser, "%s %s", option, why);
+    }
+    warn_of_mistake(parser, option, values[0]);
     if (param_override(values[0], values[1]) != ORTE_SUCCESS) { /* it fits: nothing was read yet */
         return no_memory(parser);
     }
@@ -198,6 +214,13 @@ static bool apply_recovery(struct parser *parser, const char *option, char **val
     return apply_mca(parser, option, (char *[]){name, on});
 }
 
+static bool apply_noprefix(struct parser *parser, const char *option, char **values)
+{
+    char name[] = "library_path", off[] = "0";
+    (void) values;
+    return apply_mca(parser, option, (char *[]){name, off});
+}
+
 static bool apply_bind(struct parser *parser, const char *option, char **values)
 {
     if (strcmp(values[0], "core") == 0) {
@@ -207,6 +230,22 @@ static bool apply_bind(struct parser *parser, const char *option, char **values)
     } else {
         return wrong(parser, "%s %s: core or none is needed", option, values[0]);
     }
+    return true;
+}
+
+static bool apply_pty(struct parser *parser, const char *option, char **values)
+{
+    (void) option;
+    (void) values;
+    parser->request->pty = PTY_ALWAYS;
+    return true;
+}
+
+static bool apply_no_pty(struct parser *parser, const char *option, char **values)
+{
+    (void) option;
+    (void) values;
+    parser->request->pty = PTY_NEVER;
     return true;
 }
 
@@ -225,7 +264,8 @@ static bool apply_simulate(struct parser *parser, const char *option, char **val
     return true;
 }
 
-/* NAME or NAME:SLOTS; an IPv6 address with slots is written in brackets. */
+/* NAME or NAME:SLOTS; an IPv6 address with slots is written in brackets. A name that begins with
+ * '-' would be an option of the agent's. */
 static bool split_host(const char *text, size_t size, size_t *name_size, const char **slots)
 {
     const char *colon = memchr(text, ':', size);
@@ -242,7 +282,7 @@ static bool split_host(const char *text, size_t size, size_t *name_size, const c
         *name_size = (size_t) (colon - text);
         *slots = colon + 1;
     }
-    return name_valid(text, *name_size) && *name_size <= HOST_NAME_MAX_BYTES;
+    return text[0] != '-' && name_valid(text, *name_size) && *name_size <= HOST_NAME_MAX_BYTES;
 }
 
 static struct node_request *find_node(struct run_request *request, const char *name, size_t size)
@@ -356,8 +396,11 @@ static const struct option options[] = {
     {"tag-output", 0, NULL, offsetof(struct run_request, tag_output)},
     {"timestamp-output", 0, NULL, offsetof(struct run_request, timestamp_output)},
     {"output-filename", 1, apply_output, 0},
+    {"pty", 0, apply_pty, 0},
+    {"no-pty", 0, apply_no_pty, 0},
     {"timeout", 1, apply_timeout, 0},
     {"enable-recovery", 0, apply_recovery, 0},
+    {"noprefix", 0, apply_noprefix, 0},
     {"report-bindings", 0, NULL, offsetof(struct run_request, report_bindings)},
     {"report-uri", 1, apply_report_uri, 0},
     {"allow-run-as-root", 0, apply_nothing, 0},
@@ -369,52 +412,38 @@ static const struct option options[] = {
 
 /* Unknown options. */
 
-static size_t smallest(size_t a, size_t b, size_t c)
+/* The option whose name is nearly this, or the only one whose name begins so. NULL: there is none.
+ */
+static const char *near_option(const char *name, size_t size)
 {
-    size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* How many letters must be put in, taken out or changed to get from one word to the other. */
-static size_t edit_distance(const char *a, size_t a_size, const char *b)
-{
-    size_t row[DISTANCE_MAX + 1];
-    size_t b_size = strlen(b);
-    if (a_size > DISTANCE_MAX || b_size > DISTANCE_MAX) {
-        return DISTANCE_MAX;
-    }
-    for (size_t j = 0; j <= b_size; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a_size; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_size; j++) {
-            size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = smallest(changed, row[j] + 1, row[j - 1] + 1);
+    const char *nearest = NULL, *begins = NULL;
+    size_t least = size < SHORT_OPTION ? 2 : 3, beginnings = 0; /* one letter, or two, may differ */
+    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+        size_t distance = suggest_distance(name, size, options[i].name);
+        if (distance < least && distance < size) {
+            least = distance;
+            nearest = options[i].name;
+        }
+        if (size > 2 && strncmp(options[i].name, name, size) == 0) {
+            begins = options[i].name;
+            beginnings++;
         }
     }
-    return row[b_size];
+    return nearest || beginnings != 1 ? nearest : begins;
 }
 
 static bool unknown_option(struct parser *parser, const char *text, const char *name, size_t size)
 {
-    const char *nearest = "help";
-    size_t least = DISTANCE_MAX + 1;
-    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
-        size_t distance = edit_distance(name, size, options[i].name);
-        if (distance < least) {
-            least = distance;
-            nearest = options[i].name;
-        }
+    const char *instead = suggest_for_option(name, size), *nearest = near_option(name, size);
+    if (instead) {
+        return wrong(parser, "keelrun has no option '%.*s'; in its place: %s",
+                     (int) (name + size - text), text, instead);
     }
-    const char *dashes = nearest[1] ? "--" : "-";
-    if (least <= 2 || least < size / 2) {
-        return wrong(parser, "unknown option '%s'; the nearest is %s%s", text, dashes, nearest);
+    if (nearest) {
+        return wrong(parser, "unknown option '%s'; the nearest is %s%s", text,
+                     nearest[1] ? "--" : "-", nearest);
     }
-    return wrong(parser, "unknown option '%s' (keelrun --help lists all; the nearest is %s%s)",
-                 text, dashes, nearest);
+    return wrong(parser, "unknown option '%s' (keelrun --help lists all)", text);
 }
 
 static const struct option *find_option(const char *name, size_t size)

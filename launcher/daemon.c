@@ -5,6 +5,8 @@
 #include <base/log.h>
 #include <base/session.h>
 #include <bootstrap/proto.h>
+#include <launcher/home.h>
+#include <launcher/limits.h>
 #include <launcher/names.h>
 #include <launcher/repair.h>
 #include <launcher/tools.h>
@@ -13,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { SESSION_TRIES = 3 };
 
 static int send_control(struct daemon *daemon, uint32_t vpid, orte_rml_tag_t tag,
                         opal_buffer_t *buffer)
@@ -81,7 +86,8 @@ static int take_wireup(struct daemon *daemon, opal_buffer_t *buffer)
     char *parent;
     int status = proto_unpack(buffer, "s", &parent);
     if (status == OPAL_SUCCESS) {
-        status = rml_connect(daemon->rml, parent, OOB_KEY_CONTROL, parent_linked, daemon);
+        status =
+            rml_connect(daemon->rml, parent, OOB_KEY_CONTROL, home_try_us(), parent_linked, daemon);
         free(parent);
     }
     if (status != ORTE_SUCCESS) {
@@ -90,10 +96,29 @@ static int take_wireup(struct daemon *daemon, opal_buffer_t *buffer)
     return status;
 }
 
+/* What cannot be is refused before anything is started. */
+static int check_limits(const struct daemon *daemon, const struct job_map *map, char *reason,
+                        size_t reason_size)
+{
+    uint64_t ranks = 0;
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        ranks += map->daemon_of_node[map->node_of[rank]] == daemon->name.vpid;
+    }
+    int status = limits_processes(ranks, reason, reason_size);
+    return status == ORTE_SUCCESS ? limits_descriptors(ranks, reason, reason_size) : status;
+}
+
 static int take_launch(struct daemon *daemon, opal_buffer_t *buffer)
 {
     struct launch launch;
+    char reason[256] = "";
     int status = launch_unpack(buffer, &launch);
+    if (status == ORTE_SUCCESS &&
+        check_limits(daemon, &launch.map, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        launch_fini(&launch);
+        daemon_report(daemon, proto_new(REPORT_UNABLE, "s", reason));
+        return ORTE_SUCCESS;
+    }
     if (status == ORTE_SUCCESS) {
         status = local_launch(daemon, &launch);
     }
@@ -106,9 +131,27 @@ static int take_launch(struct daemon *daemon, opal_buffer_t *buffer)
 static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
 {
     int32_t signal;
-    int status = proto_unpack(buffer, "i", &signal);
+    uint8_t ends;
+    int status = proto_unpack(buffer, "ic", &signal, &ends);
+    if (status == OPAL_SUCCESS && ends) {
+        shepherd_cancel_spawns(daemon->shepherd);
+    }
     if (status == OPAL_SUCCESS) {
         local_signal(daemon, signal);
+    }
+    return status;
+}
+
+static int take_window(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    uint32_t rows, columns;
+    struct window window;
+    int status = proto_unpack(buffer, "uu", &rows, &columns);
+    if (status == OPAL_SUCCESS && !window_make(&window, rows, columns)) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (status == OPAL_SUCCESS) {
+        local_resize(daemon, window);
     }
     return status;
 }
@@ -156,6 +199,8 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         return take_launch(daemon, buffer);
     case ORDER_SIGNAL:
         return take_signal(daemon, buffer);
+    case ORDER_WINDOW:
+        return take_window(daemon, buffer);
     case ORDER_KILL:
         local_signal(daemon, SIGKILL);
         return ORTE_SUCCESS;
@@ -247,9 +292,16 @@ static int admit(void *arg, const struct oob_peer *peer)
 static void link_changed(void *arg, const struct oob_peer *peer, int status)
 {
     struct daemon *daemon = arg;
-    if (peer->name.jobid == daemon->name.jobid) {
-        daemon->ops->link(daemon->arg, peer->name.vpid, status);
+    char why[LINK_WHY_BYTES];
+    bool is_tcp = strncmp(peer->address, "tcp", 3) == 0;
+    if (peer->name.jobid != daemon->name.jobid) {
+        return;
     }
+    snprintf(why, sizeof(why), "%sits link to node %s%s%s%s%s",
+             status == ORTE_ERR_TIMEOUT ? "it has not answered for too long over " : "",
+             daemon->node, is_tcp ? " (" : "", is_tcp ? peer->address : "", is_tcp ? ")" : "",
+             status == ORTE_ERR_TIMEOUT ? "" : " broke");
+    daemon->ops->link(daemon->arg, peer->name.vpid, status == ORTE_SUCCESS ? NULL : why);
 }
 
 static void silence_changed(void *arg, const struct oob_peer *peer, bool is_silent)
@@ -258,32 +310,57 @@ static void silence_changed(void *arg, const struct oob_peer *peer, bool is_sile
     daemon->ops->silent(daemon->arg, peer->name.vpid, is_silent);
 }
 
+static void output_unread(void *arg, uint32_t rank)
+{
+    struct daemon *daemon = arg;
+    shepherd_signal(daemon->shepherd, rank, SIGPIPE);
+}
+
 /* --- life --- */
 
-/* The folder is guarded before it is made. The HNP's shepherd guards the whole job's: simulated
- * nodes have theirs in it, and may be killed before they clean up. */
+/* One that is there belongs to another daemon of this number, and is not mine to guard. It is
+ * guarded before it is made. The HNP's shepherd guards the whole job's: simulated nodes have theirs
+ * in it, and may be killed before they clean up. */
 static int guard_session(struct daemon *daemon, char *reason, size_t reason_size)
 {
-    char *path = NULL;
-    int status = session_path(&path, daemon->uuid, daemon->name.vpid, reason, reason_size);
-    if (status != ORTE_SUCCESS) {
-        return status;
+    if (access(daemon->session, F_OK) == 0) {
+        snprintf(reason, reason_size, "the session folder %s exists already", daemon->session);
+        return ORTE_EXISTS;
+    }
+    char *guarded = strdup(daemon->session);
+    if (!guarded) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
     if (daemon->name.vpid == HNP_VPID) {
-        *strrchr(path, '/') = '\0';
+        *strrchr(guarded, '/') = '\0';
     }
-    shepherd_guard(daemon->shepherd, path);
-    free(path);
+    shepherd_guard(daemon->shepherd, guarded);
+    free(guarded);
     return ORTE_SUCCESS;
+}
+
+/* Another user may take the path between the look at it and the making: there are more. */
+static int open_session(struct daemon *daemon, char *reason, size_t reason_size)
+{
+    int status = ORTE_ERR_PERM;
+    for (int tries = 0; tries < SESSION_TRIES && status == ORTE_ERR_PERM; tries++) {
+        free(daemon->session);
+        daemon->session = NULL;
+        status =
+            session_path(&daemon->session, daemon->uuid, daemon->name.vpid, reason, reason_size);
+        if (status == ORTE_SUCCESS) {
+            status = guard_session(daemon, reason, reason_size);
+        }
+        if (status == ORTE_SUCCESS) {
+            status = session_open(daemon->session, reason, reason_size);
+        }
+    }
+    return status;
 }
 
 static int open_listener(struct daemon *daemon, char *reason, size_t reason_size)
 {
-    int status = guard_session(daemon, reason, reason_size);
-    if (status != ORTE_SUCCESS) {
-        return status;
-    }
-    status = session_open(&daemon->session, daemon->uuid, daemon->name.vpid, reason, reason_size);
+    int status = open_session(daemon, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -381,6 +458,7 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
+    iof_on_unread(daemon->iof, output_unread, daemon);
     *out = daemon;
     return ORTE_SUCCESS;
 undo:

@@ -16,6 +16,8 @@
 #define HNP_VPID 0u
 #define AGENT_ID(vpid) (0x80000000u | (vpid)) /* the shepherd's id of the agent of a daemon */
 
+enum { LINK_WHY_BYTES = 320 }; /* room for why a link is down */
+
 struct daemon;
 
 struct daemon_config {
@@ -36,8 +38,8 @@ struct daemon_ops {
     void (*agent_started)(void *arg, uint32_t id, int input);
     void (*agent_failed)(void *arg, uint32_t id, int error);
     void (*agent_exited)(void *arg, uint32_t id, int wait_status);
-    /* The link to another daemon is up (status 0) or down (< 0). */
-    void (*link)(void *arg, uint32_t vpid, int status);
+    /* The link to another daemon is up (why NULL) or down. */
+    void (*link)(void *arg, uint32_t vpid, const char *why);
     /* Another daemon is silent, or heard again (rml_on_silence). */
     void (*silent)(void *arg, uint32_t vpid, bool is_silent);
     /* The shepherd was killed; this node's processes have been ended. */
@@ -80,8 +82,8 @@ struct daemon {
     struct services *services;          /* owned; NULL: none, or no job yet */
     void (*spawned)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
     void *spawned_arg;
-    bool homeless;               /* the link to the parent is down, and to no other up */
-    uint64_t homeless_us;        /* since when */
+    bool homeless; /* the link to the parent is down, and to no other up */
+    char homeless_why[LINK_WHY_BYTES];
     struct names *names;         /* owned: published by ranks */
     struct allgather *allgather; /* owned: between the daemons, for services */
 };
@@ -110,7 +112,9 @@ void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 
 /* local.c */
 int local_launch(struct daemon *daemon, struct launch *launch);  /* takes the launch */
 int local_spawn(struct daemon *daemon, struct spawned *spawned); /* takes the programs */
+/* To every rank that runs, or is about to. SIGKILL: with all that they started. */
 void local_signal(struct daemon *daemon, int signal);
+void local_resize(struct daemon *daemon, struct window window); /* the ptys */
 void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
 void local_destroy(struct daemon *daemon);
 bool local_may_link(struct daemon *daemon, const struct oob_peer *peer);

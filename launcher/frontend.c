@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #define LATE_OUTPUT_US 5000000u /* for output that nobody reads, when the job has failed */
-#define LAST_WORD_US 50000u     /* to be written in before this process is suspended */
 
 struct frontend {
     struct loop *loop;       /* borrowed */
@@ -28,11 +27,12 @@ struct frontend {
     struct output *output;
     struct stdio_reader *reader; /* NULL: not asked for yet, or ended */
     bool input_over;             /* nothing more is to be read */
+    bool pty;                    /* the ranks' output goes through ptys */
     int signals;                 /* signalfd, owned */
     struct loop_io signal_io;
-    struct loop_timer late_timer, suspend_timer;
-    bool ending;      /* the job is over; output is being written */
-    bool output_lost; /* some of stdout could not be written */
+    struct loop_timer late_timer;
+    bool ending;        /* the job is over; output is being written */
+    bool stdout_closed; /* whoever read it has left */
     bool done;
     int exit_code;
 };
@@ -57,7 +57,7 @@ static bool is_ignored(int signal)
 /* Those that are handled here. */
 static void handled(sigset_t *set)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
+    static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
     sigemptyset(set);
     if (!is_ignored(SIGHUP)) {
         sigaddset(set, SIGHUP); /* not under nohup */
@@ -76,32 +76,36 @@ void frontend_block_signals(void)
     handled(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* an output file that is too large is an error */
 }
 
-/* The user's Ctrl-Z: the ranks run on, and the other nodes wait for a while. */
-static void tell_suspension(struct frontend *frontend)
+/* The user's Ctrl-Z: the ranks run on, and the other nodes wait for a while. This process stops as
+ * by the signal itself: not at all where nobody could have it go on. */
+static void suspend(void)
 {
     char text[160], limit[64] = "";
     uint64_t grace_us = rml_lifeline_grace_us();
+    sigset_t stop;
     if (grace_us > 0) {
         snprintf(limit, sizeof(limit), "; other nodes wait for it for %llu s",
                  (unsigned long long) (grace_us / 1000000));
     }
     snprintf(text, sizeof(text), "suspended: the job goes on without keelrun%s", limit);
-    output_line(frontend->output, text);
-    loop_timer_start(&frontend->suspend_timer, LAST_WORD_US);
-}
-
-/* As the signal does by itself: not at all where nobody could have this process go on. */
-static void suspend(struct loop_timer *timer)
-{
-    sigset_t stop;
-    (void) timer;
+    output_line_now(text);
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
     raise(SIGTSTP);
     pthread_sigmask(SIG_UNBLOCK, &stop, NULL); /* here it waits for SIGCONT */
     pthread_sigmask(SIG_BLOCK, &stop, NULL);
+}
+
+static void tell_window(struct frontend *frontend)
+{
+    struct window window = pty_window();
+    if (frontend->pty) {
+        channel_send(frontend->hnp, proto_new(FRONT_WINDOW, "uu", (uint32_t) window.rows,
+                                              (uint32_t) window.columns));
+    }
 }
 
 static void signal_ready(struct loop_io *io, short events)
@@ -112,8 +116,13 @@ static void signal_ready(struct loop_io *io, short events)
     while (read(frontend->signals, &info, sizeof(info)) == sizeof(info)) {
         int32_t signal = (int32_t) info.ssi_signo;
         bool interrupt = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+        if (signal == SIGCONT && frontend->reader) {
+            stdio_reader_allow(frontend->reader, 0); /* perhaps in the background from now on */
+        }
         if (signal == SIGTSTP) {
-            tell_suspension(frontend);
+            suspend();
+        } else if (signal == SIGWINCH) {
+            tell_window(frontend);
         } else if (frontend->ending && interrupt) {
             finish(frontend); /* whoever reads the output does not want to */
         } else {
@@ -190,6 +199,14 @@ static void written(void *arg, uint32_t source, uint32_t bytes)
     channel_send(frontend->hnp, proto_new(FRONT_WRITTEN, "uu", source, bytes));
 }
 
+/* Worth a line only when it is why keelrun fails. */
+static void tell_closed(struct frontend *frontend)
+{
+    if (frontend->stdout_closed && frontend->ending && frontend->exit_code == 0) {
+        output_line(frontend->output, "stdout: nobody reads it any more; some output is lost");
+    }
+}
+
 /* Ranks whose output nobody reads learn of it as in any pipeline. What a full disk does not take is
  * dropped: a job that has run for days is not ended for it. */
 static void output_failed(void *arg, uint8_t stream, int error)
@@ -198,8 +215,9 @@ static void output_failed(void *arg, uint8_t stream, int error)
     char text[256];
     if (error == EPIPE) {
         channel_send(frontend->hnp, proto_new(FRONT_OUTPUT_CLOSED, "c", stream));
+        frontend->stdout_closed = frontend->stdout_closed || stream == 1;
+        tell_closed(frontend);
     } else if (stream == 1) {
-        frontend->output_lost = true;
         snprintf(text, sizeof(text), "stdout: %s; the rest of the output is dropped",
                  strerror(error));
         output_line(frontend->output, text);
@@ -252,6 +270,7 @@ static int take_exit(struct frontend *frontend, opal_buffer_t *buffer)
     frontend->exit_code = code;
     frontend->ending = true;
     close_input(frontend);
+    tell_closed(frontend);
     if (code != 0) {
         loop_timer_start(&frontend->late_timer, LATE_OUTPUT_US);
     }
@@ -332,9 +351,9 @@ int frontend_create(struct frontend **out, struct loop *loop, struct channel_end
     }
     frontend->loop = loop;
     frontend->hnp = hnp;
+    frontend->pty = request->pty == PTY_ALWAYS;
     frontend->signals = -1;
     loop_timer_init(&frontend->late_timer, loop, late);
-    loop_timer_init(&frontend->suspend_timer, loop, suspend);
     channel_receive(hnp, from_hnp, frontend);
     int status = output_create(&frontend->output, loop, request, &output_ops, frontend);
     if (status == ORTE_SUCCESS) {
@@ -359,7 +378,6 @@ void frontend_destroy(struct frontend *frontend)
     stdio_reader_end(frontend->reader);
     output_destroy(frontend->output);
     loop_timer_stop(&frontend->late_timer);
-    loop_timer_stop(&frontend->suspend_timer);
     if (frontend->signals >= 0) {
         loop_io_watch(&frontend->signal_io, 0);
         fd_close(&frontend->signals);
@@ -369,6 +387,6 @@ void frontend_destroy(struct frontend *frontend)
 
 int frontend_exit_code(const struct frontend *frontend)
 {
-    bool lost = frontend->output_lost || output_files_lost(frontend->output);
+    bool lost = output_is_lost(frontend->output);
     return frontend->exit_code == 0 && lost ? EXIT_RUNTIME : frontend->exit_code;
 }

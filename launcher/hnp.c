@@ -6,6 +6,7 @@
 #include <base/param.h>
 #include <bootstrap/proto.h>
 #include <launcher/host.h>
+#include <launcher/limits.h>
 #include <launcher/plm.h>
 #include <launcher/submit.h>
 #include <stdarg.h>
@@ -174,11 +175,18 @@ static int take_unable(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 static int take_lost(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t vpid;
-    int status = proto_unpack(buffer, "u", &vpid);
+    char *why;
+    int status = proto_unpack(buffer, "us", &vpid, &why);
     if (status == OPAL_SUCCESS && vpid < hnp->peer_count) {
-        hnp_peer_lost(hnp, vpid);
+        hnp_peer_lost(hnp, vpid, why);
     }
+    free(why);
     return status;
+}
+
+static int take_signalled(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
+{
+    return proto_unpack(buffer, "i", &hnp->peers[vpid].signal);
 }
 
 static int take_silent(struct hnp *hnp, opal_buffer_t *buffer)
@@ -196,6 +204,7 @@ void hnp_check_launched(struct hnp *hnp)
 {
     if (hnp->phase == PHASE_LAUNCHING && hnp_peers_reached(hnp, PEER_LAUNCHED)) {
         loop_timer_stop(&hnp->start_timer);
+        loop_timer_stop(&hnp->agents_timer);
         hnp_enter(hnp, PHASE_RUNNING);
     }
 }
@@ -239,6 +248,8 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return take_text(hnp, buffer);
     case REPORT_LOST:
         return take_lost(hnp, buffer);
+    case REPORT_SIGNALLED:
+        return take_signalled(hnp, vpid, buffer);
     case REPORT_SILENT:
         return take_silent(hnp, buffer);
     case REPORT_JOINED:
@@ -294,16 +305,17 @@ static void agent_exited(void *arg, uint32_t id, int wait_status)
     plm_agent_exited(arg, id, wait_status);
 }
 
-/* Only my children in the tree keep a link to me; the others give theirs up when they are wired. */
-static void link_changed(void *arg, uint32_t vpid, int status)
+/* Only my children in the tree keep a link to me; the others give theirs up when they are wired. A
+ * daemon that has not called home yet tries again. */
+static void link_changed(void *arg, uint32_t vpid, const char *why)
 {
     struct hnp *hnp = arg;
-    if (status == ORTE_SUCCESS || vpid >= hnp->peer_count) {
+    if (!why || vpid >= hnp->peer_count || hnp->peers[vpid].state == PEER_STARTING) {
         return;
     }
     bool child = rml_parent_of(hnp->daemon->rml, vpid) == HNP_VPID;
     if (child || hnp->phase < PHASE_WIRING) {
-        hnp_peer_lost(hnp, vpid);
+        hnp_peer_lost(hnp, vpid, why);
     }
 }
 
@@ -315,12 +327,16 @@ static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
     }
 }
 
+/* Simulated nodes' daemons were its children, and have been ended too: those below in the tree
+ * first, so that none is given a new parent. */
 static void shepherd_lost(void *arg)
 {
     struct hnp *hnp = arg;
     shepherd_reap_orphans(hnp->shepherd);
     hnp_fail(hnp, EXIT_RUNTIME, "the shepherd of this node was killed");
-    hnp_peer_lost(hnp, HNP_VPID);
+    for (uint32_t vpid = hnp->request.simulate_nodes ? hnp->peer_count : 1; vpid-- > HNP_VPID;) {
+        hnp_peer_lost(hnp, vpid, "keelrun's shepherd was killed");
+    }
 }
 
 static void ordered_to_exit(void *arg)
@@ -406,6 +422,14 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
     return status;
 }
 
+/* Simulated nodes share this machine: each has a daemon with a shepherd. */
+static int check_limits(const struct hnp *hnp, char *reason, size_t reason_size)
+{
+    uint64_t nodes = hnp->request.simulate_nodes;
+    return nodes == 0 ? ORTE_SUCCESS
+                      : limits_processes(hnp->plan.rank_count + 2 * nodes, reason, reason_size);
+}
+
 /* Who gives slots, or simulates nodes, has counted; the others may not know. */
 static void warn_oversubscribed(struct hnp *hnp)
 {
@@ -446,6 +470,20 @@ static int find_allocation(struct hnp *hnp, char *reason, size_t reason_size)
     return status;
 }
 
+/* Without a list of nodes everything runs here, which nobody wants who has got several. */
+static void warn_unread(struct hnp *hnp)
+{
+    const char *variable, *manager = allocation_unread(&variable);
+    const struct run_request *request = &hnp->request;
+    if (manager && !hnp->allocation.count && !request->node_count && !request->simulate_nodes) {
+        hnp_tell(
+            hnp,
+            "warning: the nodes that %s has given (%s) are not read in this version: all ranks "
+            "run on this one; name the nodes with --host",
+            manager, variable);
+    }
+}
+
 static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
 {
     char reason[512] = "";
@@ -458,10 +496,14 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
     if (status == ORTE_SUCCESS) {
         status = job_plan_make(&hnp->plan, &hnp->request, &hnp->allocation, reason, sizeof(reason));
     }
+    if (status == ORTE_SUCCESS) {
+        status = check_limits(hnp, reason, sizeof(reason));
+    }
     if (status != ORTE_SUCCESS) {
         hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
         return;
     }
+    warn_unread(hnp);
     warn_oversubscribed(hnp);
     hnp->family = job_uuid_make(hnp->uuid);
     crypto_random(hnp->control_key, sizeof(hnp->control_key));
@@ -500,6 +542,9 @@ static void from_front(void *arg, opal_buffer_t *buffer)
             hnp_signal(hnp, signal);
         }
         break;
+    case FRONT_WINDOW:
+        hnp_resize(hnp, buffer);
+        break;
     case FRONT_INPUT:
         hnp_input(hnp, buffer);
         break;
@@ -529,6 +574,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     list_init(&hnp->spawns);
     hnp_end_init(hnp);
     hnp_repair_init(hnp);
+    hnp_silence_init(hnp);
     channel_receive(front, from_front, hnp);
     *out = hnp;
     return ORTE_SUCCESS;
@@ -547,6 +593,7 @@ void hnp_destroy(struct hnp *hnp)
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);
     loop_timer_stop(&hnp->repair_timer);
+    loop_timer_stop(&hnp->silence_timer);
     daemon_destroy(hnp->daemon);
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         free(hnp->peers[vpid].node);

@@ -26,13 +26,20 @@ enum phase {
 
 enum peer_state { PEER_STARTING, PEER_HOME, PEER_WIRED, PEER_LAUNCHED, PEER_DRAINED, PEER_LOST };
 
+/* REPORTED: it has ended, and the user knows. */
+enum agent_state { AGENT_RUNS, AGENT_ENDED, AGENT_REPORTED };
+
 /* A daemon, by vpid; the first is this process. */
 struct peer {
     enum peer_state state;
     char *node;              /* owned: the node's name; keelrun's own may have no ranks */
     char *contact;           /* owned; NULL until it calls home */
     uint64_t homeless_until; /* its parent was lost: when it is lost as well; 0: it has one */
-    bool silent;             /* it does not answer */
+    int32_t signal;          /* that ends it, where it could say so; else 0 */
+    bool silent;             /* it does not answer ... */
+    bool told_silent;        /* ... and the user knows, but not yet that it answers again */
+    enum agent_state agent;  /* of the agent that starts this daemon alone (plm_rsh.c) */
+    int agent_status;        /* its wait status, once it has ended */
 };
 
 struct plm_ops;
@@ -67,11 +74,16 @@ struct hnp {
     bool failing; /* the job is being ended; the first reason counts */
     int exit_code;
     unsigned interrupts; /* SIGINT, SIGTERM and SIGHUP so far */
-    struct loop_timer start_timer, limit_timer, grace_timer, drain_timer, step_timer, repair_timer;
+    uint64_t held;       /* bit N: signal N, for ranks that do not exist yet */
+    struct loop_timer start_timer, limit_timer, grace_timer, drain_timer, step_timer, repair_timer,
+        silence_timer, agents_timer;
+    uint64_t silence_told_us; /* when the user was told of silent daemons last; 0: never */
     bool kill_ordered;
-    bool tree_stands; /* all daemons are linked to their parents */
-    bool step_runs;   /* plm_slurm.c: srun has not ended */
-    bool finished;    /* the front end was told to end */
+    uint32_t unkilled; /* ranks that had not ended when the timer after the kill last began */
+    bool tree_stands;  /* all daemons are linked to their parents */
+    bool step_runs;    /* plm_slurm.c: srun has not ended */
+    bool finished;     /* the front end was told to end */
+    bool output_lost;  /* some of it, for want of memory */
 };
 
 int hnp_create(struct hnp **hnp, struct loop *loop, struct shepherd *shepherd,
@@ -132,10 +144,11 @@ void hnp_peer_unable(struct hnp *hnp, uint32_t vpid, const char *why);
 void hnp_ranks_unable(struct hnp *hnp, uint32_t vpid, uint32_t first, uint32_t count,
                       const char *why);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
-void hnp_peer_lost(struct hnp *hnp, uint32_t lost);
-/* The user is told before anything is done about it. */
-void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent);
+void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why);
 void hnp_signal(struct hnp *hnp, int signal);
+void hnp_send_held(struct hnp *hnp); /* signals that came before the launch */
+/* Are the ranks started, or about to be, and have they not all ended? */
+bool hnp_has_ranks(const struct hnp *hnp);
 void hnp_check_end(struct hnp *hnp); /* have all ranks ended? */
 void hnp_check_drained(struct hnp *hnp);
 void hnp_end_init(struct hnp *hnp);
@@ -144,8 +157,17 @@ void hnp_finished(struct hnp *hnp);
 /* What ranks have to end by themselves, rounded up. */
 uint32_t hnp_grace_s(void);
 
+/* hnp_silence.c */
+void hnp_silence_init(struct hnp *hnp);
+/* A daemon is silent, or heard again: the user is told if it lasts. */
+void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent);
+/* A daemon is heard again, or lost: the user may be told that the others answer. */
+void hnp_silence_over(struct hnp *hnp);
+
 /* hnp_repair.c */
 void hnp_repair_init(struct hnp *hnp);
+/* Does the job go on without daemons that are lost? */
+bool hnp_recovers(void);
 /* A failure that the job outlives when it may; else as hnp_fail. */
 void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
 /* Ranks of one node, or this one (UINT32_MAX: all), have failed: if the job goes on, all are told.
@@ -153,12 +175,15 @@ void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...) K
 void hnp_tell_ended(struct hnp *hnp, uint32_t vpid, uint32_t rank);
 /* The tree goes on without a daemon. */
 void hnp_repair(struct hnp *hnp, uint32_t lost);
+/* Daemons that have no parent, and so hear no order, are lost without further waiting. */
+void hnp_lose_homeless(struct hnp *hnp);
 int hnp_orphan(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_ORPHAN */
 int hnp_rehomed(struct hnp *hnp, uint32_t vpid);                       /* REPORT_REHOMED */
 
 /* hnp_stdio.c */
 void hnp_stdio_init(struct hnp *hnp);
-void hnp_input_lost(struct hnp *hnp, uint32_t vpid); /* a daemon is lost: rank 0's, perhaps */
+void hnp_input_lost(struct hnp *hnp, uint32_t vpid);     /* a daemon is lost: rank 0's, perhaps */
+void hnp_resize(struct hnp *hnp, opal_buffer_t *buffer); /* FRONT_WINDOW */
 void hnp_input(struct hnp *hnp, opal_buffer_t *buffer);
 void hnp_written(struct hnp *hnp, opal_buffer_t *buffer);
 void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer);

@@ -8,7 +8,9 @@
 #include <base/param.h>
 #include <bootstrap/proto.h>
 #include <errno.h>
+#include <launcher/home.h>
 #include <launcher/hostlist.h>
+#include <launcher/plm.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,7 +48,8 @@ void hnp_finished(struct hnp *hnp)
 {
     if (!hnp->finished) {
         loop_timer_stop(&hnp->step_timer);
-        channel_send(hnp->front, proto_new(FRONT_EXIT, "i", (int32_t) hnp->exit_code));
+        int32_t code = hnp->exit_code == 0 && hnp->output_lost ? EXIT_RUNTIME : hnp->exit_code;
+        channel_send(hnp->front, proto_new(FRONT_EXIT, "i", code));
     }
     hnp->finished = true;
 }
@@ -63,6 +66,7 @@ static void finish(struct hnp *hnp)
         return;
     }
     loop_timer_stop(&hnp->start_timer);
+    loop_timer_stop(&hnp->agents_timer);
     loop_timer_stop(&hnp->limit_timer);
     loop_timer_stop(&hnp->grace_timer);
     loop_timer_stop(&hnp->drain_timer);
@@ -99,14 +103,18 @@ void hnp_check_end(struct hnp *hnp)
     hnp_check_drained(hnp);
 }
 
-static void order_signal(struct hnp *hnp, int32_t signal)
+/* Are those that do not run yet to be started? */
+enum starts { STARTS_GO_ON, STARTS_END };
+
+static void order_signal(struct hnp *hnp, int32_t signal, enum starts starts)
 {
-    (void) !hnp_broadcast(hnp, proto_new(ORDER_SIGNAL, "i", signal));
+    (void) !hnp_broadcast(hnp, proto_new(ORDER_SIGNAL, "ic", signal, (uint8_t) starts));
 }
 
 static void order_kill(struct hnp *hnp)
 {
     hnp->kill_ordered = true;
+    hnp->unkilled = hnp->unended;
     hnp_order_all(hnp, ORDER_KILL);
     loop_timer_start(&hnp->grace_timer, UNKILLABLE_US);
 }
@@ -115,7 +123,15 @@ static void grace_over(struct loop_timer *timer)
 {
     struct hnp *hnp = container_of(timer, struct hnp, grace_timer);
     if (!hnp->kill_ordered) {
-        order_kill(hnp);
+        hnp_lose_homeless(hnp);
+        if (hnp_has_ranks(hnp)) { /* elsewhere */
+            order_kill(hnp);
+        }
+        return;
+    }
+    if (hnp->unended < hnp->unkilled) { /* there are many, or the machine is busy */
+        hnp->unkilled = hnp->unended;
+        loop_timer_start(&hnp->grace_timer, UNKILLABLE_US);
         return;
     }
     hnp_tell(hnp, "%u ranks do not end although they were killed", hnp->unended);
@@ -155,20 +171,22 @@ static void start_over(struct loop_timer *timer)
     static const struct {
         enum peer_state state;
         const char *what;
+        uint64_t (*limit_us)(void);
+        const char *limit_name;
     } steps[] = {
-        {PEER_HOME, "called home"},
-        {PEER_WIRED, "found its place in the tree"},
-        {PEER_LAUNCHED, "started its ranks"},
+        {PEER_HOME, "called home", home_limit_us, "plm_start_timeout_s"},
+        {PEER_WIRED, "found its place in the tree", home_limit_us, "plm_start_timeout_s"},
+        {PEER_LAUNCHED, "started its ranks", hnp_launch_limit_us, "plm_launch_timeout_s"},
     };
     struct hnp *hnp = container_of(timer, struct hnp, start_timer);
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
         if (!hnp_peers_reached(hnp, steps[i].state)) {
             uint32_t count;
             char *nodes = hnp_nodes_before(hnp, steps[i].state, &count);
-            hnp_fail(hnp, EXIT_RUNTIME, "node%s %s: %s %s in time", count == 1 ? "" : "s",
+            hnp_fail(hnp, EXIT_RUNTIME, "node%s %s: %s %s within %u s (%s)", count == 1 ? "" : "s",
                      nodes ? nodes : "?",
-                     count == 1 ? "its daemon has not" : "none of their daemons has",
-                     steps[i].what);
+                     count == 1 ? "its daemon has not" : "none of their daemons has", steps[i].what,
+                     (unsigned) (steps[i].limit_us() / 1000000u), steps[i].limit_name);
             free(nodes);
             return;
         }
@@ -191,8 +209,8 @@ static void begin_end(struct hnp *hnp, int signal, struct param *grace)
         finish(hnp);
         return;
     }
-    order_signal(hnp, signal);
-    order_signal(hnp, SIGCONT);
+    order_signal(hnp, signal, STARTS_END);
+    order_signal(hnp, SIGCONT, STARTS_END);
     loop_timer_start(&hnp->grace_timer, (uint64_t) param_int(grace) * 1000u);
     hnp_check_end(hnp);
 }
@@ -361,36 +379,38 @@ static bool is_lost_with_others(const struct hnp *hnp)
     return hnp->phase == PHASE_DAEMONS && hnp->step_runs && !hnp_peers_reached(hnp, PEER_HOME);
 }
 
-void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent)
+/* Who was ended by a signal has said so, and that is why its links broke. */
+static const char *ended_by(const struct hnp *hnp, const struct peer *peer, char *text, size_t size)
 {
-    struct peer *peer = &hnp->peers[vpid];
-    if (peer->state == PEER_LOST || peer->silent == is_silent || hnp->phase == PHASE_DONE) {
-        return;
-    }
-    peer->silent = is_silent;
-    hnp_tell(hnp,
-             is_silent ? "the daemon of node %s does not answer"
-                       : "the daemon of node %s answers again",
-             peer->node);
+    const char *name = sigabbrev_np(peer->signal);
+    bool slurm = hnp->plm == &plm_slurm;
+    snprintf(text, size, "%s ended it by SIG%s%s", slurm ? "Slurm" : "somebody", name ? name : "?",
+             slurm ? ": scancel, the time limit or a node that failed" : "");
+    return text;
 }
 
-void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
+void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why)
 {
+    char signalled[128];
     if (hnp->peers[lost].state == PEER_LOST || hnp->phase == PHASE_DONE) {
         return;
     }
+    if (hnp->peers[lost].signal) {
+        why = ended_by(hnp, &hnp->peers[lost], signalled, sizeof(signalled));
+    }
     if (is_lost_with_others(hnp)) {
-        log_info(LOG_LAUNCHER, "lost the daemon of node %s", hnp->peers[lost].node);
+        log_info(LOG_LAUNCHER, "lost the daemon of node %s: %s", hnp->peers[lost].node, why);
         (void) lose_peer(hnp, lost);
         return;
     }
     bool drained = lose_peer(hnp, lost);
+    hnp_silence_over(hnp);
     if (lost != HNP_VPID && hnp->tree_stands) {
         hnp_repair(hnp, lost);
     }
     if (!drained) {
-        hnp_note_failure(hnp, EXIT_RUNTIME, "lost the daemon of node %s%s", hnp->peers[lost].node,
-                         hnp->peers[lost].silent ? ": it has not answered for too long" : "");
+        hnp_note_failure(hnp, EXIT_RUNTIME, "lost the daemon of node %s: %s", hnp->peers[lost].node,
+                         why);
         hnp_tell_ended(hnp, lost, UINT32_MAX);
         hnp_input_lost(hnp, lost);
         hnp_spawn_lost(hnp, lost);
@@ -405,19 +425,35 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost)
 
 /* --- signals from the user --- */
 
+bool hnp_has_ranks(const struct hnp *hnp)
+{
+    return hnp->phase >= PHASE_LAUNCHING && hnp->phase < PHASE_DRAINING;
+}
+
+void hnp_send_held(struct hnp *hnp)
+{
+    for (int signal = 1; signal < 64; signal++) {
+        if (hnp->held & (UINT64_C(1) << signal)) {
+            order_signal(hnp, signal, STARTS_GO_ON);
+        }
+    }
+}
+
 void hnp_signal(struct hnp *hnp, int signal)
 {
     bool interrupt = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
     if (!interrupt) {
-        if (hnp->phase >= PHASE_LAUNCHING && hnp->phase < PHASE_DRAINING) {
-            order_signal(hnp, signal);
+        if (hnp_has_ranks(hnp)) {
+            order_signal(hnp, signal, STARTS_GO_ON);
+        } else if (hnp->phase < PHASE_LAUNCHING) {
+            hnp->held |= UINT64_C(1) << signal;
         }
         return;
     }
     if (++hnp->interrupts > 1) {
         if (hnp->phase == PHASE_DONE) {
             hnp_finished(hnp);
-        } else if (hnp->phase >= PHASE_LAUNCHING && hnp->phase < PHASE_DRAINING) {
+        } else if (hnp_has_ranks(hnp)) {
             order_kill(hnp);
         } else {
             finish(hnp);

@@ -90,6 +90,8 @@ void hnp_launch(struct hnp *hnp)
         .bind = hnp->request.bind,
         .yield = hnp->plan.oversubscribed,
         .report_bindings = hnp->request.report_bindings,
+        .pty = hnp->request.pty == PTY_ALWAYS,
+        .window = hnp->request.window,
     };
     for (uint32_t node = 0; node < hnp->plan.node_count; node++) {
         launch.universe += hnp->plan.nodes[node].slots;
@@ -115,5 +117,7 @@ void hnp_launch(struct hnp *hnp)
     launch_fini(&launch);
     if (status != ORTE_SUCCESS) {
         hnp_fail(hnp, EXIT_RUNTIME, "the launch cannot be ordered: %s", opal_strerror(status));
+    } else {
+        hnp_send_held(hnp);
     }
 }

@@ -11,6 +11,7 @@
 #include <launcher/repair.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct param enable_recovery = {
     .name = "enable_recovery",
@@ -27,6 +28,11 @@ static struct param repair_timeout = {
     .unit = "ms",
     .help = "How long a daemon whose parent in the tree was lost may take to find its new one"};
 
+bool hnp_recovers(void)
+{
+    return param_bool(&enable_recovery);
+}
+
 void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...)
 {
     char text[1024];
@@ -35,11 +41,11 @@ void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     bool runs = hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING;
-    if (!param_bool(&enable_recovery) || !runs || hnp->failing) {
+    if (!hnp_recovers() || !runs || hnp->failing) {
         hnp_fail(hnp, exit_code, "%s", text);
         return;
     }
-    hnp_tell(hnp, "%s; the job goes on", text);
+    hnp_tell(hnp, "%s%s", text, hnp->unended > 0 ? "; the job goes on" : "");
     if (hnp->exit_code == 0) {
         hnp->exit_code = exit_code;
     }
@@ -84,18 +90,28 @@ static void look_later(struct hnp *hnp)
     }
 }
 
-/* Whoever has not found a parent in time is lost as well. */
-static void on_repair_timer(struct loop_timer *timer)
+/* Whoever was to find a parent by then is lost as well. */
+static void lose_homeless(struct hnp *hnp, uint64_t by_us)
 {
-    struct hnp *hnp = container_of(timer, struct hnp, repair_timer);
     for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
         uint64_t until = hnp->peers[vpid].homeless_until;
-        if (until > 0 && clock_us() >= until) {
-            log_info(LOG_LAUNCHER, "daemon %u finds no parent", vpid);
-            hnp_peer_lost(hnp, vpid);
+        if (until > 0 && until <= by_us) {
+            hnp_peer_lost(hnp, vpid,
+                          "its parent in the tree was lost, and it has found no other in time "
+                          "(routed_repair_timeout_ms)");
         }
     }
     look_later(hnp);
+}
+
+static void on_repair_timer(struct loop_timer *timer)
+{
+    lose_homeless(container_of(timer, struct hnp, repair_timer), clock_us());
+}
+
+void hnp_lose_homeless(struct hnp *hnp)
+{
+    lose_homeless(hnp, UINT64_MAX);
 }
 
 void hnp_repair_init(struct hnp *hnp)
@@ -141,14 +157,18 @@ static int name_parent(struct hnp *hnp, uint32_t vpid)
 int hnp_orphan(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     uint32_t parent;
-    int status = proto_unpack(buffer, "u", &parent);
+    char *why;
+    int status = proto_unpack(buffer, "us", &parent, &why);
+    if (status == OPAL_SUCCESS && (parent == HNP_VPID || parent >= hnp->peer_count)) {
+        status = ORTE_ERR_BAD_PARAM;
+    }
+    if (status == OPAL_SUCCESS) {
+        hnp_peer_lost(hnp, parent, why);
+    }
+    free(why);
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (parent == HNP_VPID || parent >= hnp->peer_count) {
-        return ORTE_ERR_BAD_PARAM;
-    }
-    hnp_peer_lost(hnp, parent);
     if (hnp->phase == PHASE_DONE) {
         return daemon_order(hnp->daemon, vpid, proto_new(ORDER_EXIT, ""));
     }
@@ -158,5 +178,6 @@ int hnp_orphan(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 int hnp_rehomed(struct hnp *hnp, uint32_t vpid)
 {
     hnp->peers[vpid].homeless_until = 0;
+    hnp_peer_silent(hnp, vpid, false); /* whoever said that it was is lost */
     return ORTE_SUCCESS;
 }

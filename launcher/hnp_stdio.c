@@ -21,6 +21,15 @@ static void to_iof(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     }
 }
 
+static void output_lost(struct hnp *hnp)
+{
+    if (!hnp->output_lost) {
+        hnp_tell(hnp, "no memory for output: some of it is lost");
+    }
+    hnp->output_lost = true;
+}
+
+/* What is lost here counts as written: the ranks must go on. */
 static int take_output(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     uint32_t rank;
@@ -30,10 +39,26 @@ static int take_output(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     if (status == OPAL_SUCCESS && (rank >= hnp->plan.rank_count || (stream != 1 && stream != 2))) {
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    if (status == OPAL_SUCCESS) {
-        channel_send(hnp->front, proto_new(FRONT_OUTPUT, "uucb", vpid, rank, stream, data, size));
+    if (status == OPAL_SUCCESS && !channel_send(hnp->front, proto_new(FRONT_OUTPUT, "uucb", vpid,
+                                                                      rank, stream, data, size))) {
+        output_lost(hnp);
+        to_iof(hnp, vpid, proto_new(IOF_OUTPUT_CREDIT, "u", (uint32_t) size));
+    } else if (status == ORTE_ERR_OUT_OF_RESOURCE) {
+        output_lost(hnp);
     }
     free(data);
+    return status;
+}
+
+static int take_drained(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
+{
+    uint8_t lost;
+    int status = proto_unpack(buffer, "c", &lost);
+    if (status == OPAL_SUCCESS && lost) {
+        output_lost(hnp);
+    }
+    hnp->peers[vpid].state = PEER_DRAINED;
+    hnp_check_drained(hnp);
     return status;
 }
 
@@ -53,9 +78,7 @@ static int take_iof(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer_t 
     case IOF_OUTPUT:
         return take_output(hnp, vpid, buffer);
     case IOF_DRAINED:
-        hnp->peers[vpid].state = PEER_DRAINED;
-        hnp_check_drained(hnp);
-        return ORTE_SUCCESS;
+        return take_drained(hnp, vpid, buffer);
     case IOF_INPUT_CREDIT:
         return take_input_credit(hnp, buffer);
     case IOF_INPUT_CLOSED:
@@ -96,6 +119,18 @@ void hnp_input_lost(struct hnp *hnp, uint32_t vpid)
 {
     if (hnp->plan.rank_count > 0 && vpid == input_daemon(hnp)) {
         channel_send(hnp->front, proto_new(FRONT_INPUT_CLOSED, ""));
+    }
+}
+
+void hnp_resize(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    uint32_t rows, columns;
+    if (proto_unpack(buffer, "uu", &rows, &columns) != OPAL_SUCCESS ||
+        !window_make(&hnp->request.window, rows, columns)) {
+        return;
+    }
+    if (hnp_has_ranks(hnp)) {
+        (void) !hnp_broadcast(hnp, proto_new(ORDER_WINDOW, "uu", rows, columns));
     }
 }
 

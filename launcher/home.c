@@ -13,17 +13,55 @@
 #define SETTINGS_MAX 1024
 #define SETTING_PREFIX "KEEL_MCA_"
 
-char *home_print(const struct home *home, size_t *size)
+static struct param start_timeout = {.name = "plm_start_timeout_s",
+                                     .type = PARAM_INT,
+                                     .default_text = "60",
+                                     .min = 1,
+                                     .max = 86400,
+                                     .unit = "s",
+                                     .help = "How long the daemons may take to call home"};
+
+uint64_t home_limit_us(void)
+{
+    return (uint64_t) param_int(&start_timeout) * 1000000u;
+}
+
+uint64_t home_try_us(void)
+{
+    return home_limit_us() / 10 * 9;
+}
+
+static bool is_given_on(const char *setting)
+{
+    return strncmp(setting, SETTING_PREFIX, strlen(SETTING_PREFIX)) == 0 && !strchr(setting, '\n');
+}
+
+/* The settings are all that may be long, but for the nodes' names. */
+static void explain_size(char *const *settings, char *reason, size_t reason_size)
+{
+    size_t bytes = 0;
+    for (; settings && *settings; settings++) {
+        bytes += is_given_on(*settings) ? strlen(*settings) : 0;
+    }
+    snprintf(reason, reason_size,
+             "what it has to know is more than %u KiB, %zu bytes of it the settings of --mca: put "
+             "long ones into keel.conf on every node",
+             HOME_SIZE_MAX / 1024u, bytes);
+}
+
+char *home_print(const struct home *home, size_t *size, char *reason, size_t reason_size)
 {
     char *text = malloc(HOME_SIZE_MAX);
     if (!text) {
+        snprintf(reason, reason_size, "out of memory");
         return NULL;
     }
     char key[2 * KEY_BYTES + 1];
     crypto_to_hex(key, home->key, sizeof(home->key));
-    int used = snprintf(text, HOME_SIZE_MAX,
-                        "keel 1\nkey %s\njob %s\nfamily %u\ncount %u\nradix %u\nhnp %s\n", key,
-                        home->uuid, home->family, home->count, home->radix, home->contact);
+    int used =
+        snprintf(text, HOME_SIZE_MAX,
+                 "keel " HOME_VERSION "\nkey %s\njob %s\nfamily %u\ncount %u\nradix %u\nhnp %s\n",
+                 key, home->uuid, home->family, home->count, home->radix, home->contact);
     crypto_wipe(key, sizeof(key));
     if (used > 0 && (size_t) used < HOME_SIZE_MAX) {
         size_t room = HOME_SIZE_MAX - (size_t) used;
@@ -32,15 +70,14 @@ char *home_print(const struct home *home, size_t *size)
                     : snprintf(text + used, room, "vpid %u\nnode %s\n", home->vpid, home->node);
     }
     for (char **setting = home->settings; used > 0 && setting && *setting; setting++) {
-        bool given_on = strncmp(*setting, SETTING_PREFIX, strlen(SETTING_PREFIX)) == 0 &&
-                        !strchr(*setting, '\n');
-        if (given_on && (size_t) used < HOME_SIZE_MAX) {
+        if (is_given_on(*setting) && (size_t) used < HOME_SIZE_MAX) {
             used += snprintf(text + used, HOME_SIZE_MAX - (size_t) used, "set %s\n", *setting);
         }
     }
     if (used < 0 || (size_t) used + 3 > HOME_SIZE_MAX) {
         crypto_wipe(text, HOME_SIZE_MAX);
         free(text);
+        explain_size(home->settings, reason, reason_size);
         return NULL;
     }
     memcpy(text + used, ".\n", 3);
@@ -116,10 +153,9 @@ static enum line line_of(const char *name)
 
 static int parse_value(enum line line, const char *value, struct home *home)
 {
-    uint32_t version;
     switch (line) {
     case LINE_VERSION:
-        return parse_u32(value, 1, 1, &version);
+        return strcmp(value, HOME_VERSION) == 0 ? ORTE_SUCCESS : ORTE_ERR_NOT_SUPPORTED;
     case LINE_KEY:
         return crypto_from_hex(home->key, sizeof(home->key), value);
     case LINE_JOB:
@@ -188,6 +224,23 @@ static int parse_lines(char *text, struct home *home, unsigned *line_number)
     return ORTE_ERR_BAD_PARAM; /* no dot */
 }
 
+/* What stands behind "keel 2 " in a text of another version of Keel. */
+static void explain_version(const char *text, size_t size, char *reason, size_t reason_size)
+{
+    static const char letters[] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-";
+    char line[64], *space;
+    snprintf(line, sizeof(line), "%.*s", (int) (size < sizeof(line) ? size : sizeof(line)), text);
+    line[strcspn(line, "\n")] = '\0';
+    space = strrchr(line, ' ');
+    const char *version = space && space != strchr(line, ' ') ? space + 1 : "";
+    bool known = *version && !version[strspn(version, letters)];
+    snprintf(reason, reason_size,
+             "this keeld is of Keel %s, and keelrun of %s: the same version has to be installed on "
+             "every node",
+             PACKAGE_VERSION, known ? version : "another version");
+}
+
 int home_parse(struct home *home, const char *text, size_t size, char *reason, size_t reason_size)
 {
     struct home read = {0};
@@ -201,13 +254,17 @@ int home_parse(struct home *home, const char *text, size_t size, char *reason, s
         crypto_wipe(copy, size);
         free(copy);
     }
-    if (status != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "standard input, line %u: not what keelrun says", line);
-        home_fini(&read);
-        return ORTE_ERR_BAD_PARAM;
+    if (status == ORTE_SUCCESS) {
+        *home = read;
+        return ORTE_SUCCESS;
     }
-    *home = read;
-    return ORTE_SUCCESS;
+    home_fini(&read);
+    if (status == ORTE_ERR_NOT_SUPPORTED) {
+        explain_version(text, size, reason, reason_size);
+        return status;
+    }
+    snprintf(reason, reason_size, "standard input, line %u: not what keelrun says", line);
+    return ORTE_ERR_BAD_PARAM;
 }
 
 static int find_name(const struct hostlist *list, const char *const *names, uint32_t *index)

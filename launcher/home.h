@@ -7,7 +7,8 @@
 #include <bootstrap/job_map.h>
 #include <keel/types.h>
 
-#define HOME_SIZE_MAX (48u * 1024u) /* less than a pipe holds */
+#define HOME_SIZE_MAX (48u * 1024u)       /* less than a pipe holds */
+#define HOME_VERSION "2 " PACKAGE_VERSION /* of the text, and of Keel: the same at both ends */
 
 struct home {
     uint8_t key[KEY_BYTES];
@@ -20,8 +21,14 @@ struct home {
     char **settings; /* NULL-ended: those of the form KEEL_MCA_NAME=VALUE are given on */
 };
 
-/* The text, malloc'd; NULL: no memory, or it would not fit. The strings are borrowed. */
-char *home_print(const struct home *home, size_t *size);
+/* The parameter plm_start_timeout_s: what all daemons have to call home and to link to their
+ * parents. */
+uint64_t home_limit_us(void);
+/* How long one of them tries: so that keelrun hears its reason before that is over. */
+uint64_t home_try_us(void);
+
+/* The text, malloc'd; NULL: reason says why. The strings are borrowed. */
+char *home_print(const struct home *home, size_t *size, char *reason, size_t reason_size);
 /* Pure. The strings are malloc'd; reason names the line. */
 int home_parse(struct home *home, const char *text, size_t size, char *reason,
                size_t reason_size) KEEL_MUST_CHECK;

@@ -12,12 +12,15 @@
 #include <unistd.h>
 
 #define READ_MAX (64u * 1024u)
+#define LEAVE_READS 64 /* more than a pty holds */
+#define HANG_UP_US 100000u
 
 struct stream {
     struct list link;
     struct iof *iof;
     struct loop_io io;
-    int fd; /* owned */
+    struct loop_timer hang_up; /* a pty that nobody reads: its writer gets EIO from then on */
+    int fd;                    /* owned */
     uint32_t rank;
     uint8_t number; /* 1: stdout, 2: stderr */
 };
@@ -36,7 +39,10 @@ struct iof {
     struct list streams;
     int64_t window; /* output bytes that may still be sent */
     bool draining;
+    bool lost;      /* some output was, for want of memory */
     bool closed[3]; /* by stream: nobody reads it */
+    void (*unread)(void *arg, uint32_t rank);
+    void *unread_arg;
     struct loop_io input_io;
     int input;        /* rank 0's standard input, owned; -1: none or closed */
     bool input_ended; /* the user's input is at its end */
@@ -44,27 +50,36 @@ struct iof {
     uint8_t scratch[READ_MAX];
 };
 
-static void to_hnp(struct iof *iof, opal_buffer_t *buffer)
+/* False: it is lost. */
+static bool to_hnp(struct iof *iof, opal_buffer_t *buffer)
 {
     int status = rml_give(iof->rml, &iof->hnp, OOB_STDIO, ORTE_RML_TAG_IOF_HNP, buffer);
-    if (status == ORTE_ERR_OUT_OF_RESOURCE) {
+    unsigned held = 0;
+    if (status == ORTE_ERR_OUT_OF_RESOURCE && log_rate_ok("iof", &held)) {
         log_error(LOG_LAUNCHER, "no memory to forward output");
     } else if (status != ORTE_SUCCESS) {
         log_debug(LOG_LAUNCHER, "output is lost: %s", opal_strerror(status));
     }
+    return status == ORTE_SUCCESS;
 }
 
 static void stream_close(struct stream *stream)
 {
     struct iof *iof = stream->iof;
     loop_io_watch(&stream->io, 0);
+    loop_timer_stop(&stream->hang_up);
     fd_close(&stream->fd);
     list_remove(&stream->link);
     free(stream);
     if (iof->draining && list_empty(&iof->streams)) {
         iof->draining = false;
-        to_hnp(iof, proto_new(IOF_DRAINED, ""));
+        to_hnp(iof, proto_new(IOF_DRAINED, "c", iof->lost));
     }
+}
+
+static void hang_up(struct loop_timer *timer)
+{
+    stream_close(container_of(timer, struct stream, hang_up));
 }
 
 static void watch_all(struct iof *iof, bool on)
@@ -78,7 +93,10 @@ static void watch_all(struct iof *iof, bool on)
 static void send_output(struct iof *iof, uint32_t rank, uint8_t number, const void *data,
                         size_t size)
 {
-    to_hnp(iof, proto_new(IOF_OUTPUT, "ucb", rank, number, data, size));
+    if (!to_hnp(iof, proto_new(IOF_OUTPUT, "ucb", rank, number, data, size))) {
+        iof->lost = true;
+        return;
+    }
     iof->window -= (int64_t) size;
     if (iof->window <= 0) {
         watch_all(iof, false);
@@ -94,13 +112,27 @@ bool iof_write(struct iof *iof, uint32_t rank, int stream, const void *data, siz
     return true;
 }
 
+/* The kernel looks for bytes and then whether a writer is left, so the first EIO of a pty may come
+ * before its last bytes. */
+static ssize_t read_stream(const struct stream *stream, void *data, size_t size)
+{
+    ssize_t got = read(stream->fd, data, size);
+    return got < 0 && errno == EIO ? read(stream->fd, data, size) : got;
+}
+
 static void stream_ready(struct loop_io *io, short events)
 {
     (void) events;
     struct stream *stream = container_of(io, struct stream, io);
     struct iof *iof = stream->iof;
-    ssize_t got = read(stream->fd, iof->scratch, sizeof(iof->scratch));
+    ssize_t got = read_stream(stream, iof->scratch, sizeof(iof->scratch));
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (got > 0 && iof->closed[stream->number]) {
+        loop_io_watch(io, 0); /* it blocks until the signal comes */
+        iof->unread(iof->unread_arg, stream->rank);
+        loop_timer_start(&stream->hang_up, HANG_UP_US);
         return;
     }
     if (got <= 0) {
@@ -126,23 +158,41 @@ void iof_add_output(struct iof *iof, uint32_t rank, int number, int fd)
     stream->number = (uint8_t) number;
     list_append(&iof->streams, &stream->link);
     loop_io_init(&stream->io, iof->loop, fd, stream_ready);
+    loop_timer_init(&stream->hang_up, iof->loop, hang_up);
     if (iof->window > 0) {
         loop_io_watch(&stream->io, EV_READ);
     }
 }
 
-static struct stream *find_stream(struct iof *iof, uint8_t number)
+void iof_on_unread(struct iof *iof, void (*unread)(void *arg, uint32_t rank), void *arg)
+{
+    iof->unread = unread;
+    iof->unread_arg = arg;
+}
+
+void iof_set_window(struct iof *iof, struct window window)
 {
     struct stream *stream;
     list_for_each (stream, &iof->streams, struct stream, link) {
-        if (stream->number == number) {
-            return stream;
-        }
+        pty_resize(stream->fd, window); /* a pipe has no size */
     }
-    return NULL;
 }
 
-/* Who writes to it gets SIGPIPE, or EPIPE. */
+/* Nobody reads it any more. Who writes to a pipe gets SIGPIPE, or EPIPE; a pty is watched until
+ * somebody writes, who gets SIGPIPE, or EIO. What was written before is dropped. */
+static void stream_leave(struct stream *stream)
+{
+    if (!isatty(stream->fd)) {
+        stream_close(stream);
+        return;
+    }
+    int reads = 0;
+    while (reads < LEAVE_READS && read(stream->fd, stream->iof->scratch, READ_MAX) > 0) {
+        reads++;
+    }
+    loop_io_watch(&stream->io, EV_READ);
+}
+
 static int take_closed(struct iof *iof, opal_buffer_t *buffer)
 {
     uint8_t number;
@@ -151,8 +201,11 @@ static int take_closed(struct iof *iof, opal_buffer_t *buffer)
         return status != OPAL_SUCCESS ? status : ORTE_ERR_BAD_PARAM;
     }
     iof->closed[number] = true;
-    for (struct stream *stream; (stream = find_stream(iof, number));) {
-        stream_close(stream);
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        if (stream->number == number) {
+            stream_leave(stream);
+        }
     }
     return ORTE_SUCCESS;
 }
@@ -160,7 +213,7 @@ static int take_closed(struct iof *iof, opal_buffer_t *buffer)
 void iof_drain(struct iof *iof)
 {
     if (list_empty(&iof->streams)) {
-        to_hnp(iof, proto_new(IOF_DRAINED, ""));
+        to_hnp(iof, proto_new(IOF_DRAINED, "c", iof->lost));
         return;
     }
     iof->draining = true;

@@ -4,7 +4,7 @@
  *
  * Messages, all in the stdio class so that they keep their order; the first byte says which:
  *   daemon to HNP, RML_TAG_IOF_HNP:   IOF_OUTPUT u rank, c stream (1, 2), b bytes
- *                                     IOF_DRAINED -
+ *                                     IOF_DRAINED c whether some of it is lost
  *                                     IOF_INPUT_CREDIT u bytes; IOF_INPUT_CLOSED -
  *   HNP to daemon, RML_TAG_IOF_PROXY: IOF_INPUT b bytes (none: the end); IOF_OUTPUT_CREDIT u bytes;
  *                                     IOF_OUTPUT_CLOSED c stream: nobody reads it any more
@@ -13,6 +13,7 @@
 #define LAUNCHER_IOF_H
 
 #include <base/loop.h>
+#include <launcher/pty.h>
 #include <rml/core.h>
 
 enum iof_kind {
@@ -33,9 +34,14 @@ struct iof;
 int iof_create(struct iof **iof, struct rml *rml, struct loop *loop,
                const orte_process_name_t *hnp) KEEL_MUST_CHECK;
 void iof_destroy(struct iof *iof);
-/* Takes the descriptor: a rank's output (stream 1 or 2), or rank 0's input. */
+/* Takes the descriptor: a rank's output (stream 1 or 2; a pipe or a pty), or rank 0's input. */
 void iof_add_output(struct iof *iof, uint32_t rank, int stream, int fd);
 void iof_set_input(struct iof *iof, int fd);
+/* To be called when a rank writes to a pty that nobody reads any more: a pipe would raise SIGPIPE.
+ */
+void iof_on_unread(struct iof *iof, void (*unread)(void *arg, uint32_t rank), void *arg);
+/* The size of the ptys among the outputs. */
+void iof_set_window(struct iof *iof, struct window window);
 /* Output that does not come out of a descriptor. False: too much is under way, or the stream is
  * closed. */
 bool iof_write(struct iof *iof, uint32_t rank, int stream, const void *data,

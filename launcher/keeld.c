@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define INPUT_WAIT_US 30000000u
+#define LAST_REPORT_US 50000u /* for a report to leave, when a signal ends this process */
 
 struct keeld {
     struct home home;
@@ -30,6 +31,7 @@ struct keeld {
     struct daemon *daemon;
     int signals;
     struct loop_io signal_io;
+    struct loop_timer end_timer;
     bool parent_linked;
     int exit_code;
 };
@@ -55,7 +57,7 @@ static bool is_below(const struct daemon *daemon, uint32_t vpid)
 
 /* The parent's link is the lifeline. Without it the HNP's is, until another parent is linked. A
  * child's end is the HNP's business. */
-static void link_changed(void *arg, uint32_t vpid, int status)
+static void link_changed(void *arg, uint32_t vpid, const char *why)
 {
     struct keeld *keeld = arg;
     struct daemon *daemon = keeld->daemon;
@@ -64,14 +66,14 @@ static void link_changed(void *arg, uint32_t vpid, int status)
     }
     bool parent = vpid == rml_parent_of(daemon->rml, daemon->name.vpid);
     bool lifeline = parent || daemon->homeless || !keeld->parent_linked;
-    if (status == ORTE_SUCCESS) {
+    if (!why) {
         keeld->parent_linked = keeld->parent_linked || parent;
     } else if (vpid == HNP_VPID && lifeline) {
-        repair_hnp_gone(daemon, opal_strerror(status));
+        repair_hnp_gone(daemon, why);
     } else if (parent && !daemon->homeless) {
-        repair_begin(daemon);
+        repair_begin(daemon, why);
     } else if (is_below(daemon, vpid) && !rml_is_lost(daemon->rml, vpid)) {
-        daemon_report(daemon, proto_new(REPORT_LOST, "u", vpid));
+        daemon_report(daemon, proto_new(REPORT_LOST, "us", vpid, why));
     }
 }
 
@@ -116,8 +118,18 @@ static void signal_ready(struct loop_io *io, short events)
     struct keeld *keeld = container_of(io, struct keeld, signal_io);
     struct signalfd_siginfo info;
     if (read(keeld->signals, &info, sizeof(info)) == sizeof(info)) {
-        stop(keeld, EXIT_RUNTIME);
+        loop_io_watch(&keeld->signal_io, 0);
+        if (keeld->daemon) {
+            daemon_report(keeld->daemon,
+                          proto_new(REPORT_SIGNALLED, "i", (int32_t) info.ssi_signo));
+        }
+        loop_timer_start(&keeld->end_timer, LAST_REPORT_US);
     }
+}
+
+static void signal_over(struct loop_timer *timer)
+{
+    stop(container_of(timer, struct keeld, end_timer), EXIT_RUNTIME);
 }
 
 /* --- starting --- */
@@ -223,7 +235,8 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
         status = daemon_listen(keeld->daemon, reason, reason_size);
     }
     if (status == ORTE_SUCCESS) {
-        status = rml_connect(keeld->daemon->rml, home->contact, OOB_KEY_CONTROL, at_home, keeld);
+        status = rml_connect(keeld->daemon->rml, home->contact, OOB_KEY_CONTROL, home_try_us(),
+                             at_home, keeld);
     }
     return status;
 }
@@ -241,6 +254,7 @@ static int open_signals(struct keeld *keeld)
     if (keeld->signals < 0) {
         return ORTE_ERR_IN_ERRNO;
     }
+    loop_timer_init(&keeld->end_timer, keeld->loop, signal_over);
     loop_io_init(&keeld->signal_io, keeld->loop, keeld->signals, signal_ready);
     loop_io_watch(&keeld->signal_io, EV_READ);
     return ORTE_SUCCESS;
@@ -252,6 +266,7 @@ static void close_all(struct keeld *keeld)
     shepherd_end(keeld->shepherd);
     if (keeld->signals >= 0) {
         loop_io_watch(&keeld->signal_io, 0);
+        loop_timer_stop(&keeld->end_timer);
         fd_close(&keeld->signals);
     }
     loop_destroy(keeld->loop);

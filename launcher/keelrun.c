@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <launcher/frontend.h>
 #include <launcher/hnp.h>
+#include <launcher/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,32 @@ static int make_folders_absolute(struct run_request *request)
     }
     free(here);
     return status;
+}
+
+/* A program that writes through stdio shows its lines at once where that is a terminal. */
+static void choose_pty(struct run_request *request)
+{
+    if (request->pty == PTY_AUTO) {
+        bool shown = isatty(STDOUT_FILENO) && !request->output_dir;
+        request->pty = shown ? PTY_ALWAYS : PTY_NEVER;
+    }
+    request->window = pty_window();
+}
+
+/* Files of ranks that nobody has counted yet may be anybody's. */
+static int check_output_folder(const struct run_request *request, char *reason, size_t reason_size)
+{
+    uint64_t ranks = 0;
+    for (size_t i = 0; i < request->app_count; i++) {
+        if (request->apps[i].count == 0) {
+            ranks = 0;
+            break;
+        }
+        ranks += request->apps[i].count;
+    }
+    return request->output_dir
+               ? outfile_check(request->output_dir, (uint32_t) ranks, reason, reason_size)
+               : ORTE_SUCCESS;
 }
 
 /* Few descriptors are the likely cause of all that may be missing so early. */
@@ -87,6 +114,13 @@ static int run(struct shepherd *shepherd, const struct run_request *request)
     return exit_code;
 }
 
+/* What --help and --version have printed may still be in memory. A reader that left has enough. */
+static int end_of_text(void)
+{
+    bool written = fflush(stdout) == 0 || errno == EPIPE;
+    return written ? 0 : complain(EXIT_RUNTIME, "stdout", strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
     struct shepherd *shepherd = NULL;
@@ -106,17 +140,22 @@ int main(int argc, char **argv)
         shepherd_end(shepherd);
         return exit_code;
     case CMDLINE_DONE:
+        exit_code = end_of_text();
         shepherd_end(shepherd);
-        return 0;
+        return exit_code;
     case CMDLINE_RUN:
         break;
     }
     log_open();
+    choose_pty(&request);
     if (fault_open(reason, sizeof(reason)) != ORTE_SUCCESS) {
         exit_code = complain(EXIT_USAGE, reason, NULL);
         shepherd_end(shepherd);
     } else if (make_folders_absolute(&request) != ORTE_SUCCESS) {
         exit_code = complain(EXIT_RUNTIME, "the current folder is gone", NULL);
+        shepherd_end(shepherd);
+    } else if (check_output_folder(&request, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        exit_code = complain(EXIT_RUNTIME, reason, NULL);
         shepherd_end(shepherd);
     } else {
         exit_code = run(shepherd, &request);

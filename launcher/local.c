@@ -7,15 +7,26 @@
 
 #include <base/fault.h>
 #include <base/log.h>
+#include <base/param.h>
+#include <base/paths.h>
 #include <base/sock.h>
 #include <bootstrap/proto.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static struct param library_path = {
+    .name = "library_path",
+    .type = PARAM_BOOL,
+    .default_text = "1",
+    .unit = "",
+    .help = "The folder of keelrun's libkeel stands at the end of the ranks' LD_LIBRARY_PATH "
+            "(--noprefix: it does not)"};
 
 enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
 
@@ -97,6 +108,23 @@ static void add_job_vars(struct vars *vars, const struct daemon *daemon)
     vars_format(vars, ENV_BOUND "=%d", daemon->launch.bind == BIND_CORE);
 }
 
+/* A rank finds the libkeel of its keelrun, and before that whatever the user has set. The loader's
+ * own folders stay where they are: behind a program's run path. */
+static void add_library(struct vars *vars)
+{
+    static const char *const loaders[] = {"/lib",       "/lib64",         "/usr/lib",
+                                          "/usr/lib64", "/lib/*-linux-*", "/usr/lib/*-linux-*"};
+    char *folder = param_bool(&library_path) ? paths_library() : NULL;
+    bool wanted = folder && !strchr(folder, ':');
+    for (size_t i = 0; wanted && i < sizeof(loaders) / sizeof(*loaders); i++) {
+        wanted = fnmatch(loaders[i], folder, FNM_PATHNAME) != 0;
+    }
+    if (wanted) {
+        vars_add_folder(vars, "LD_LIBRARY_PATH", folder);
+    }
+    free(folder);
+}
+
 /* The daemon's own environment without an outer launcher's, the user's settings, and what the job
  * and its services add. */
 static void make_vars(const struct daemon *daemon, uint32_t app, struct vars *vars)
@@ -109,6 +137,7 @@ static void make_vars(const struct daemon *daemon, uint32_t app, struct vars *va
     for (char **variable = daemon->launch.apps[app].env; *variable; variable++) {
         vars_set(vars, strdup(*variable));
     }
+    add_library(vars);
     add_job_vars(vars, daemon);
     vars_format(vars, ENV_APP "=%u", app);
     services_app_vars(daemon->services, app, vars);
@@ -124,8 +153,8 @@ static int define_app(struct daemon *daemon, uint32_t index)
     struct vars vars = {0};
     make_vars(daemon, index, &vars);
     int found = vars.failed ? -ENOMEM
-                            : program_resolve(app->argv[0], app->wdir, vars.strings, program,
-                                              sizeof(program));
+                            : program_find(app->argv[0], app->wdir, app->path, vars.strings,
+                                           program, sizeof(program));
     if (found == 0) {
         struct spawn_app spec = {
             .kind = SPAWN_RANK,
@@ -133,8 +162,9 @@ static int define_app(struct daemon *daemon, uint32_t index)
             .argv = app->argv,
             .env = vars.strings,
             .wdir = app->wdir,
-            .out = SPAWN_PIPE,
+            .out = daemon->launch.pty ? SPAWN_PTY : SPAWN_PIPE,
             .err = SPAWN_PIPE,
+            .window = daemon->launch.window,
             .socket = services_want_socket(daemon->services, index),
         };
         shepherd_define_app(daemon->shepherd, index, &spec);
@@ -384,14 +414,22 @@ void local_signal(struct daemon *daemon, int signal)
         return;
     }
     for (uint32_t rank = 0; rank < daemon->launch.map.size; rank++) {
-        if (daemon->ranks[rank].state == LOCAL_RUNNING) {
+        enum local_state state = daemon->ranks[rank].state;
+        if (state == LOCAL_STARTING || state == LOCAL_RUNNING) {
             shepherd_signal(daemon->shepherd, rank, signal);
         }
     }
 }
 
-/* A rank joins once: a child of it that has its environment must not take its place. */
-/* Not another process that has inherited a member's name; but a member whose link broke may. */
+void local_resize(struct daemon *daemon, struct window window)
+{
+    daemon->launch.window = window;
+    iof_set_window(daemon->iof, window);
+    local_signal(daemon, SIGWINCH); /* the kernel tells only whom the terminal controls */
+}
+
+/* A member's name is its process's alone: a child that has inherited the environment may not link
+ * under it; the process itself may link again when its link broke. */
 bool local_may_link(struct daemon *daemon, const struct oob_peer *peer)
 {
     const struct job_map *map = &daemon->launch.map;

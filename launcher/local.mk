@@ -4,7 +4,7 @@ noinst_LTLIBRARIES += liblauncher.la
 # the shepherd
 liblauncher_la_SOURCES = launcher/shepherd.h launcher/shepherd.c launcher/shepherd_main.h \
 	launcher/shepherd_main.c launcher/newsbox.h launcher/newsbox.c launcher/procs.h \
-	launcher/procs.c launcher/spawn.h launcher/spawn.c launcher/spawn_wire.h \
+	launcher/procs.c launcher/pty.h launcher/pty.c launcher/spawn.h launcher/spawn.c launcher/spawn_wire.h \
 	launcher/spawn_wire.c launcher/sweep.h launcher/sweep.c launcher/bytes.h \
 	launcher/bytes.c
 
@@ -13,21 +13,32 @@ liblauncher_la_SOURCES += launcher/request.h launcher/cmdline.c launcher/help.h 
 	launcher/allocation.h launcher/allocation.c launcher/hostlist.h launcher/hostlist.c \
 	launcher/host.h launcher/host.c launcher/plan.c launcher/bind.h launcher/bind.c \
 	launcher/program.c launcher/submit.h launcher/submit.c launcher/strings.h \
-	launcher/strings.c launcher/vars.h launcher/vars.c
+	launcher/strings.c launcher/suggest.h launcher/suggest.c launcher/mca_names.h \
+	launcher/mca_names.c launcher/vars.h launcher/vars.c
+nodist_liblauncher_la_SOURCES = launcher/mca_table.inc
+launcher/mca_table.inc: $(top_srcdir)/launcher/mca_table.awk $(top_srcdir)/docs/parameters.md \
+		$(top_srcdir)/launcher/openmpi_names.txt
+	$(AM_V_GEN)$(MKDIR_P) launcher && LC_ALL=C $(AWK) -f $(top_srcdir)/launcher/mca_table.awk \
+		$(top_srcdir)/docs/parameters.md $(top_srcdir)/launcher/openmpi_names.txt >$@.tmp && \
+		mv $@.tmp $@
+# its object's name, with flags of liblauncher's own and without
+launcher/mca_names.lo launcher/liblauncher_la-mca_names.lo: launcher/mca_table.inc
+EXTRA_DIST += launcher/mca_table.awk launcher/openmpi_names.txt
+CLEANFILES += launcher/mca_table.inc
 
 # the front end
 liblauncher_la_SOURCES += launcher/channel.h launcher/channel.c launcher/frontend.h \
-	launcher/frontend.c launcher/output.h launcher/output.c launcher/stdio.h \
+	launcher/frontend.c launcher/outfile.h launcher/outfile.c launcher/output.h launcher/output.c launcher/stdio.h \
 	launcher/stdio.c launcher/tags.h launcher/tags.c
 
 # the HNP, and how it starts daemons
 liblauncher_la_SOURCES += launcher/hnp.h launcher/hnp.c launcher/hnp_end.c launcher/hnp_launch.c \
-	launcher/hnp_repair.c launcher/hnp_spawn.c launcher/hnp_stdio.c launcher/hnp_uri.c launcher/plm.h launcher/plm.c \
+	launcher/hnp_repair.c launcher/hnp_silence.c launcher/hnp_spawn.c launcher/hnp_stdio.c launcher/hnp_uri.c launcher/plm.h launcher/plm.c \
 	launcher/plm_rsh.c launcher/plm_slurm.c launcher/home.h launcher/home.c
 
 # a daemon and its ranks
 liblauncher_la_SOURCES += launcher/daemon.h launcher/daemon.c launcher/local.c launcher/iof.h \
-	launcher/iof.c launcher/repair.h launcher/repair.c launcher/orders.h launcher/orders.c launcher/spawned.c
+	launcher/iof.c launcher/limits.h launcher/limits.c launcher/repair.h launcher/repair.c launcher/orders.h launcher/orders.c launcher/spawned.c
 
 # what MPI programs are offered
 liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \

@@ -60,7 +60,7 @@ int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app)
         status = strings_pack(buffer, app->env);
     }
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "s", app->wdir ? app->wdir : "");
+        status = proto_pack(buffer, "ss", app->wdir ? app->wdir : "", app->path ? app->path : "");
     }
     return status;
 }
@@ -72,7 +72,7 @@ int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app)
         status = strings_unpack(buffer, &app->env);
     }
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "s", &app->wdir);
+        status = proto_unpack(buffer, "ss", &app->wdir, &app->path);
     }
     if (status == OPAL_SUCCESS && !app->argv[0]) {
         status = ORTE_ERR_UNPACK_FAILURE;
@@ -84,8 +84,9 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
 {
     int status = job_map_pack(buffer, &launch->map);
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "cccuu", launch->bind, launch->yield, launch->report_bindings,
-                            launch->universe, launch->app_count);
+        status = proto_pack(buffer, "ccccuuuu", launch->bind, launch->yield,
+                            launch->report_bindings, launch->pty, (uint32_t) launch->window.rows,
+                            (uint32_t) launch->window.columns, launch->universe, launch->app_count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
         status = launch_app_pack(buffer, &launch->apps[i]);
@@ -132,20 +133,21 @@ static int app_of_unpack(opal_buffer_t *buffer, struct launch *launch)
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
 {
     struct launch read = {0};
-    uint8_t bind, yield, report_bindings;
-    uint32_t app_count;
+    uint8_t bind, yield, report_bindings, pty;
+    uint32_t app_count, rows, columns;
     int status = job_map_unpack(buffer, &read.map);
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "cccuu", &bind, &yield, &report_bindings, &read.universe,
-                              &app_count);
+        status = proto_unpack(buffer, "ccccuuuu", &bind, &yield, &report_bindings, &pty, &rows,
+                              &columns, &read.universe, &app_count);
     }
-    if (status == OPAL_SUCCESS && bind > BIND_CORE) {
+    if (status == OPAL_SUCCESS && (bind > BIND_CORE || !window_make(&read.window, rows, columns))) {
         status = ORTE_ERR_UNPACK_FAILURE;
     }
     if (status == OPAL_SUCCESS) {
         read.bind = bind;
         read.yield = yield;
         read.report_bindings = report_bindings;
+        read.pty = pty;
         status = apps_unpack(buffer, &read, app_count);
     }
     if (status == OPAL_SUCCESS) {
@@ -164,6 +166,7 @@ void launch_app_fini(struct launch_app *app)
     strings_free(app->argv);
     strings_free(app->env);
     free(app->wdir);
+    free(app->path);
 }
 
 void launch_fini(struct launch *launch)

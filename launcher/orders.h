@@ -11,7 +11,7 @@
 enum order {
     ORDER_WIREUP = 1, /* s contact of the parent in the tree */
     ORDER_LAUNCH,     /* struct launch */
-    ORDER_SIGNAL,     /* i signal, to every rank */
+    ORDER_SIGNAL,     /* i signal, to every rank; c: those that do not run yet are not started */
     ORDER_KILL,       /* -: SIGKILL to every process of the job */
     ORDER_END,        /* -: all ranks have ended; kill what they left, drain their output */
     ORDER_EXIT,       /* -: the daemon ends */
@@ -22,6 +22,7 @@ enum order {
                        * tree, or empty: the HNP, which says this */
     ORDER_ENDED,      /* u count, count u: these ranks have failed, and the job goes on */
     ORDER_GONE,       /* -, from the parent in the tree: the HNP is gone */
+    ORDER_WINDOW,     /* u rows, u columns: the size of the ranks' ptys */
 };
 
 enum report {
@@ -32,16 +33,17 @@ enum report {
     REPORT_EXITED,   /* u rank, i wait status, c joined, s call that was missing before its end */
     REPORT_ABORT,    /* u rank, i status, s reason */
     REPORT_TEXT,     /* s line: for the user */
-    REPORT_LOST,     /* u vpid: a child of mine in the tree is gone */
+    REPORT_LOST,     /* u vpid, s why: a child of mine in the tree is gone */
     REPORT_SILENT,   /* u vpid, c is silent: a child of mine in the tree, or it is heard again */
     REPORT_JOINED,   /* s call: the first rank here has called keel_init, MPI_Init or the like */
     REPORT_BROKEN,   /* u rank, s reason: the job cannot go on */
     REPORT_UNABLE,   /* s why: I cannot take part; none of my ranks was started */
     REPORT_SPAWN, /* q request, u parent, u programs, programs x (program, u count): a rank of mine
                    * wants more */
-    REPORT_SPAWNED, /* u number, i status: what was ordered has been started here, or failed to */
-    REPORT_ORPHAN,  /* u vpid: the link to this one, my parent in the tree, is down */
-    REPORT_REHOMED, /* -: the new parent is linked */
+    REPORT_SPAWNED,   /* u number, i status: what was ordered has been started here, or failed to */
+    REPORT_ORPHAN,    /* u vpid, s why: the link to this one, my parent in the tree, is down */
+    REPORT_REHOMED,   /* -: the new parent is linked */
+    REPORT_SIGNALLED, /* i signal: I got it, and end */
 };
 
 /* One program of a job. */
@@ -49,6 +51,7 @@ struct launch_app {
     char **argv; /* owned */
     char **env;  /* owned: NAME=VALUE on top of the daemon's own */
     char *wdir;  /* owned */
+    char *path;  /* owned: folders where it is looked for before PATH; NULL or "": none */
 };
 
 /* Ranks that are added to a job, at the end of the row of its ranks, with programs of their own. */
@@ -69,8 +72,9 @@ struct launch {
     uint32_t app_count;
     uint32_t *app_of; /* owned, by rank */
     enum bind_policy bind;
-    bool yield, report_bindings;
-    uint32_t universe; /* processes that the nodes have slots for */
+    bool yield, report_bindings, pty;
+    struct window window; /* of ptys */
+    uint32_t universe;    /* processes that the nodes have slots for */
 };
 
 int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CHECK;

@@ -6,16 +6,16 @@
 #include <base/log.h>
 #include <base/sock.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <launcher/outfile.h>
 #include <launcher/stdio.h>
 #include <launcher/tags.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define JOB_NUMBER 1u
+enum { LINE_BYTES = 1100, PLAIN_WAIT_MS = 1000 };
 
 /* A place in what a writer is given: when all before it is written, the source learns that so many
  * bytes of its are. */
@@ -32,14 +32,18 @@ struct sink {
     struct stdio_writer *writer;
     const char *name;
     uint64_t given, written; /* bytes so far */
+    bool owes;               /* of the ranks' bytes some are not yet written */
+    bool failed;             /* nothing can be written any more */
     struct list marks;
 };
 
 /* One stream of one rank. */
 struct stream {
     struct tagger *tagger; /* NULL: bytes go on as they are */
-    int file;              /* owned; -1: not yet opened, or no folder was asked for */
+    int file;              /* owned; FILE_NONE or FILE_ENDED: there is none */
 };
+
+enum { FILE_NONE = -1, FILE_ENDED = -2 };
 
 struct output {
     const struct run_request *request; /* borrowed */
@@ -50,6 +54,7 @@ struct output {
     struct stream *streams; /* owned: two for each rank */
     uint32_t rank_count;    /* that streams has room for */
     bool folder_failed;
+    bool lost; /* some of the ranks' output */
 };
 
 /* --- writers --- */
@@ -70,6 +75,7 @@ static void sink_written(void *arg, size_t bytes)
     struct sink *sink = arg;
     struct mark *mark;
     sink->written += bytes;
+    sink->owes = sink->owes && sink->written < sink->given;
     list_for_each (mark, &sink->marks, struct mark, link) {
         if (mark->position > sink->written) {
             break;
@@ -88,17 +94,38 @@ static void sink_failed(void *arg, int error)
     struct sink *sink = arg;
     struct output *output = sink->output;
     log_info(LOG_LAUNCHER, "%s: %s", sink->name, strerror(error));
+    sink->failed = true;
+    output->lost = output->lost || sink->owes;
     output->ops->failed(output->arg, (uint8_t) (1 + (sink - output->sinks)), error);
 }
 
 static const struct stdio_writer_ops sink_ops = {.written = sink_written, .failed = sink_failed};
 
-static void sink_put(struct sink *sink, const void *data, size_t size)
+static void lose(struct output *output, size_t bytes)
 {
-    if (stdio_writer_put(sink->writer, data, size)) {
-        sink->given += size;
+    if (!output->lost) {
+        output_line(output, "no memory for output: some of it is lost");
+    }
+    output->lost = true;
+    log_info(LOG_LAUNCHER, "%zu bytes of output are lost", bytes);
+}
+
+static bool sink_put(struct sink *sink, const void *data, size_t size)
+{
+    bool taken = stdio_writer_put(sink->writer, data, size);
+    sink->given += taken ? size : 0;
+    return taken;
+}
+
+/* What ranks wrote, or asked for. */
+static void sink_put_output(struct sink *sink, const void *data, size_t size)
+{
+    if (!sink_put(sink, data, size)) {
+        lose(sink->output, size);
+    } else if (sink->failed) {
+        sink->output->lost = true;
     } else {
-        log_error(LOG_LAUNCHER, "no memory for output: %zu bytes are lost", size);
+        sink->owes = true;
     }
 }
 
@@ -117,53 +144,42 @@ static void sink_mark(struct sink *sink, uint32_t source, size_t bytes)
 
 /* --- files --- */
 
-static int make_folder(const char *path)
+static void files_failed(struct output *output, int error)
 {
-    return mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : -errno;
-}
-
-static int open_file(const char *folder, uint32_t rank, int number)
-{
-    char path[4096];
-    int used = snprintf(path, sizeof(path), "%s", folder);
-    if (used < 0 || (size_t) used + 64 > sizeof(path)) {
-        return -ENAMETOOLONG;
+    char text[1024];
+    if (!output->folder_failed) {
+        snprintf(text, sizeof(text), "%s: %s; output files are not written any more",
+                 output->request->output_dir, strerror(error));
+        output_line(output, text);
     }
-    char *end = path + used;
-    int status = make_folder(path);
-    if (status == 0) {
-        sprintf(end, "/%u", JOB_NUMBER);
-        status = make_folder(path);
-    }
-    if (status == 0) {
-        sprintf(end, "/%u/rank.%u", JOB_NUMBER, rank);
-        status = make_folder(path);
-    }
-    if (status != 0) {
-        return status;
-    }
-    sprintf(end, "/%u/rank.%u/%s", JOB_NUMBER, rank, number == 1 ? "stdout" : "stderr");
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return fd >= 0 ? fd : -errno;
+    output->folder_failed = true;
+    output->lost = true;
 }
 
 static void file_put(struct output *output, struct stream *stream, uint32_t rank, int number,
                      const void *data, size_t size)
 {
-    if (stream->file < 0 && !output->folder_failed) {
-        stream->file = open_file(output->request->output_dir, rank, number);
+    if (output->folder_failed || stream->file == FILE_ENDED) {
+        output->lost = true;
+        return;
+    }
+    if (stream->file == FILE_NONE) {
+        stream->file = outfile_open(output->request->output_dir, rank, number);
     }
     int status = stream->file < 0 ? stream->file : fd_write_all(stream->file, data, size);
-    if (status < 0 && !output->folder_failed) {
-        output->folder_failed = true;
-        log_error(LOG_LAUNCHER, "%s: %s; output files are not written any more",
-                  output->request->output_dir, strerror(-status));
+    if (status < 0) {
+        files_failed(output, -status);
     }
 }
 
-bool output_files_lost(const struct output *output)
+/* Some file systems tell of a full disk only now. */
+static void file_end(struct output *output, struct stream *stream)
 {
-    return output->folder_failed;
+    int fd = stream->file;
+    stream->file = FILE_ENDED;
+    if (fd >= 0 && close(fd) < 0 && errno != EINTR) {
+        files_failed(output, errno);
+    }
 }
 
 /* --- streams --- */
@@ -177,7 +193,7 @@ static struct stream *stream_of(struct output *output, uint32_t rank, int number
             return NULL;
         }
         for (size_t i = 2 * (size_t) output->rank_count; i < 2 * (size_t) count; i++) {
-            streams[i] = (struct stream){.file = -1};
+            streams[i] = (struct stream){.file = FILE_NONE};
         }
         output->streams = streams;
         output->rank_count = count;
@@ -185,7 +201,7 @@ static struct stream *stream_of(struct output *output, uint32_t rank, int number
     struct stream *stream = &output->streams[2 * (size_t) rank + (size_t) (number - 1)];
     const struct run_request *request = output->request;
     if (!stream->tagger && (request->tag_output || request->timestamp_output) &&
-        tagger_create(&stream->tagger, request->tag_output, request->timestamp_output, JOB_NUMBER,
+        tagger_create(&stream->tagger, request->tag_output, request->timestamp_output, OUTFILE_JOB,
                       rank, number == 1 ? "stdout" : "stderr") != ORTE_SUCCESS) {
         return NULL;
     }
@@ -206,7 +222,7 @@ static void put_line(void *arg, const char *data, size_t size)
     if (target->output->request->output_dir) {
         file_put(target->output, target->stream, target->rank, target->number, data, size);
     } else {
-        sink_put(&target->output->sinks[target->number - 1], data, size);
+        sink_put_output(&target->output->sinks[target->number - 1], data, size);
     }
 }
 
@@ -217,7 +233,7 @@ void output_put(struct output *output, uint32_t source, uint32_t rank, int numbe
     struct line_target target = {output, stream, rank, number};
     struct sink *sink = &output->sinks[number - 1];
     if (!stream) {
-        log_error(LOG_LAUNCHER, "no memory for output: %zu bytes of rank %u are lost", size, rank);
+        lose(output, size);
     } else if (stream->tagger) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
@@ -225,7 +241,7 @@ void output_put(struct output *output, uint32_t source, uint32_t rank, int numbe
     } else if (output->request->output_dir) {
         file_put(output, stream, rank, number, data, size);
     } else {
-        sink_put(sink, data, size);
+        sink_put_output(sink, data, size);
     }
     if (output->request->output_dir) {
         credit(output, source, size);
@@ -237,19 +253,41 @@ void output_put(struct output *output, uint32_t source, uint32_t rank, int numbe
 void output_plain(struct output *output, int stream, const char *text)
 {
     struct sink *sink = &output->sinks[stream == 1 ? 0 : 1];
-    sink_put(sink, text, strlen(text));
-    sink_put(sink, "\n", 1);
+    sink_put_output(sink, text, strlen(text));
+    sink_put_output(sink, "\n", 1);
+}
+
+static size_t make_line(char line[LINE_BYTES], const char *text)
+{
+    int size = snprintf(line, LINE_BYTES, "keelrun: %s\n", text);
+    if (size > LINE_BYTES - 1) {
+        size = LINE_BYTES - 1;
+        line[size - 1] = '\n';
+    }
+    return (size_t) size;
 }
 
 void output_line(struct output *output, const char *text)
 {
-    char line[1100];
-    int size = snprintf(line, sizeof(line), "keelrun: %s\n", text);
-    if (size > (int) sizeof(line) - 1) {
-        size = sizeof(line) - 1;
-        line[size - 1] = '\n';
+    char line[LINE_BYTES];
+    if (!sink_put(&output->sinks[1], line, make_line(line, text))) {
+        output_line_now(text);
     }
-    sink_put(&output->sinks[1], line, (size_t) size);
+}
+
+void output_line_now(const char *text)
+{
+    char line[LINE_BYTES];
+    struct pollfd wait = {.fd = STDERR_FILENO, .events = POLLOUT};
+    /* a pipe that is ready has room for all of it */
+    if (poll(&wait, 1, PLAIN_WAIT_MS) > 0) {
+        (void) !write(STDERR_FILENO, line, make_line(line, text));
+    }
+}
+
+bool output_is_lost(const struct output *output)
+{
+    return output->lost || !output_is_idle(output);
 }
 
 void output_finish(struct output *output, void (*idle)(void *arg))
@@ -259,6 +297,7 @@ void output_finish(struct output *output, void (*idle)(void *arg))
         if (target.stream->tagger) {
             tagger_end(target.stream->tagger, put_line, &target);
         }
+        file_end(output, target.stream);
     }
     output->idle = idle;
     if (output_is_idle(output)) {
@@ -299,7 +338,7 @@ void output_destroy(struct output *output)
         return;
     }
     for (int i = 0; i < 2; i++) {
-        stdio_writer_end(output->sinks[i].writer, 0);
+        stdio_writer_end(output->sinks[i].writer);
         for (struct list *link; (link = list_pop(&output->sinks[i].marks));) {
             free(container_of(link, struct mark, link));
         }

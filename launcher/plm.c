@@ -26,13 +26,6 @@ static struct param choice = {
     .unit = "",
     .help = "How daemons are started: by srun (slurm), by plm_rsh_agent (rsh or ssh), or (auto) by "
             "srun within a Slurm allocation"};
-static struct param start_timeout = {.name = "plm_start_timeout_s",
-                                     .type = PARAM_INT,
-                                     .default_text = "60",
-                                     .min = 1,
-                                     .max = 86400,
-                                     .unit = "s",
-                                     .help = "How long the daemons may take to call home"};
 
 enum plm_choice plm_choice(void)
 {
@@ -71,7 +64,7 @@ bool plm_spawn(struct hnp *hnp, uint32_t id, enum spawn_kind kind, char *const *
                char *const *env)
 {
     char program[4096];
-    int found = program_resolve(words[0], NULL, NULL, program, sizeof(program));
+    int found = program_resolve(words[0], program, sizeof(program));
     if (found < 0) {
         cannot_start(hnp, id, words[0], -found);
         return false;
@@ -105,7 +98,7 @@ void plm_start(struct hnp *hnp)
     }
     hnp->plm = hnp->allocation.count && plm_choice() < PLM_RSH ? &plm_slurm : &plm_rsh;
     hnp_enter(hnp, PHASE_DAEMONS);
-    loop_timer_start(&hnp->start_timer, (uint64_t) param_int(&start_timeout) * 1000000u);
+    loop_timer_start(&hnp->start_timer, home_limit_us());
     (void) hnp->plm->start(hnp, keeld);
     free(keeld);
 }
@@ -115,10 +108,12 @@ bool plm_end(struct hnp *hnp)
     return hnp->plm && hnp->plm->end && hnp->plm->end(hnp);
 }
 
-/* What the daemons of an agent are told; malloc'd. NULL: no memory. */
-static char *make_home(const struct hnp *hnp, uint32_t id, size_t *size)
+/* What the daemons of an agent are told; malloc'd. NULL: reason says why. */
+static char *make_home(const struct hnp *hnp, uint32_t id, size_t *size, char *reason,
+                       size_t reason_size)
 {
     char *text = NULL;
+    snprintf(reason, reason_size, "out of memory");
     struct home home = {
         .family = hnp->family,
         .count = hnp->peer_count,
@@ -129,7 +124,7 @@ static char *make_home(const struct hnp *hnp, uint32_t id, size_t *size)
     memcpy(home.uuid, hnp->uuid, sizeof(home.uuid));
     memcpy(home.key, hnp->control_key, sizeof(home.key));
     if (home.contact && home.settings && hnp->plm->fill(hnp, id, &home)) {
-        text = home_print(&home, size);
+        text = home_print(&home, size, reason, reason_size);
     }
     home_fini(&home);
     return text;
@@ -138,14 +133,15 @@ static char *make_home(const struct hnp *hnp, uint32_t id, size_t *size)
 void plm_agent_started(struct hnp *hnp, uint32_t id, int input)
 {
     size_t size = 0;
-    char *text = make_home(hnp, id, &size);
+    char reason[256];
+    char *text = make_home(hnp, id, &size, reason, sizeof(reason));
     /* it fits a pipe, which is empty; an agent that has closed its end has ended, or will be late,
      * and the reason for that says more */
-    int error = text ? fd_write_all(input, text, size) : -ENOMEM;
-    if (error != 0 && error != -EPIPE) {
+    int error = text ? fd_write_all(input, text, size) : 0;
+    if (!text || (error != 0 && error != -EPIPE)) {
         char *whom = hnp->plm->whom(hnp, id);
-        hnp_fail(hnp, EXIT_RUNTIME, "the agent of the %s takes no input: %s",
-                 whom ? whom : "daemons", strerror(-error));
+        hnp_fail(hnp, EXIT_RUNTIME, "cannot start the %s: %s%s", whom ? whom : "daemons",
+                 text ? "the agent takes no input: " : "", text ? strerror(-error) : reason);
         free(whom);
     }
     if (text) {
@@ -206,6 +202,9 @@ void plm_home(struct hnp *hnp, uint32_t vpid, char *contact)
     }
     peer->state = PEER_HOME;
     peer->contact = contact;
+    if (hnp->plm->came_home) {
+        hnp->plm->came_home(hnp);
+    }
     if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME) && all_live(hnp)) {
         wire(hnp);
     }

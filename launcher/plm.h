@@ -16,6 +16,7 @@ struct plm_ops {
      * freed by home_fini. */
     bool (*fill)(const struct hnp *hnp, uint32_t id, struct home *home);
     void (*exited)(struct hnp *hnp, uint32_t id, int wait_status);
+    void (*came_home)(struct hnp *hnp); /* one more daemon has; may be NULL */
     /* keelrun is about to end. True: not before the agent has. May be NULL. */
     bool (*end)(struct hnp *hnp);
 };

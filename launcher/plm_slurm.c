@@ -54,11 +54,16 @@ static bool make_command(struct vars *words, const struct hnp *hnp, const char *
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
         vars_append(words, strdup(fixed[i]));
     }
+    if (hnp_recovers()) { /* the step outlives nodes and daemons */
+        vars_append(words, strdup("--no-kill"));
+        vars_append(words, strdup("--wait=0"));
+    } else {
+        vars_format(words, "--wait=%u", 1 + hnp_grace_s());
+    }
     vars_format(words, "--jobid=%s", hnp->allocation.job);
     vars_format(words, "--nodes=%u", count);
     vars_format(words, "--ntasks=%u", count);
     vars_format(words, "--nodelist=%s", nodes);
-    vars_format(words, "--wait=%u", 1 + hnp_grace_s());
     for (size_t i = 0; i < more_count; i++) {
         vars_append(words, strdup(more[i]));
     }

@@ -181,15 +181,19 @@ static void obey(struct pmi1_client *client, const struct pmi1_request *request)
  * and one answer for all. */
 static void take_spawn_line(struct pmi1_client *client, const char *line)
 {
+    bool sound = true;
     if (strncmp(line, "totspawns=", 10) == 0) {
-        client->spawns = atoi(line + 10);
+        sound = pmi1_number(line + 10, &client->spawns);
     } else if (strncmp(line, "spawnssofar=", 12) == 0) {
-        client->spawns_so_far = atoi(line + 12);
+        sound = pmi1_number(line + 12, &client->spawns_so_far);
     } else if (strcmp(line, "endcmd") == 0) {
         client->spawning = false;
         if (client->spawns_so_far >= client->spawns) {
             pmi1_client_reply(client, "cmd=spawn_result rc=-1 msg=spawn_is_not_supported");
         }
+    }
+    if (!sound) {
+        pmi1_client_drop(client, "sent a line that is not PMI-1");
     }
 }
 

@@ -89,17 +89,22 @@ const char *pmi1_request_value(const struct pmi1_request *request, const char *n
     return NULL;
 }
 
-bool pmi1_request_number(const struct pmi1_request *request, const char *name, int *number)
+bool pmi1_number(const char *text, int *number)
 {
-    const char *text = pmi1_request_value(request, name);
     char *end = NULL;
     errno = 0;
-    long value = text ? strtol(text, &end, 10) : 0;
-    if (!text || end == text || *end || errno || value < INT_MIN || value > INT_MAX) {
+    long value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < INT_MIN || value > INT_MAX) {
         return false;
     }
     *number = (int) value;
     return true;
+}
+
+bool pmi1_request_number(const struct pmi1_request *request, const char *name, int *number)
+{
+    const char *text = pmi1_request_value(request, name);
+    return text && pmi1_number(text, number);
 }
 
 /* Ranks from here on that are on the same node. */

@@ -48,7 +48,9 @@ struct pmi1_request {
 int pmi1_request_read(struct pmi1_request *request, char *line, size_t size) KEEL_MUST_CHECK;
 /* The value of a name, NULL when it is not there. */
 const char *pmi1_request_value(const struct pmi1_request *request, const char *name);
-/* A decimal number, a minus allowed; false: not there or not one. */
+/* A decimal number, a minus allowed; false: the text is none, and number stays. */
+bool pmi1_number(const char *text, int *number);
+/* The same of a name's value; false also when the name is not there. */
 bool pmi1_request_number(const struct pmi1_request *request, const char *name, int *number);
 
 /* The value of PMI_process_mapping for ranks on these nodes: "(vector,(node,nodes,ranks),...)",

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/shepherd.h>
+#include <launcher/strings.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,19 +58,35 @@ static int try(char *path, size_t size, const char *base, const char *folder, si
 
 static const char *search_path(char *const *env)
 {
-    if (!env) {
-        const char *path = getenv("PATH");
-        return path ? path : default_path;
-    }
-    for (; *env; env++) {
-        if (strncmp(*env, "PATH=", 5) == 0) {
-            return *env + 5;
-        }
-    }
-    return default_path;
+    const char *path = env ? strings_value(env, "PATH") : getenv("PATH");
+    return path ? path : default_path;
 }
 
-int program_resolve(const char *name, const char *wdir, char *const *env, char *path, size_t size)
+/* In these folders, with colons between them; an empty one means the working folder. On failure
+ * -EACCES when there was a file that may not be executed; folders that may not be searched do not
+ * count. */
+static int search(char *found, size_t size, const char *base, const char *folders, const char *name)
+{
+    int worst = -ENOENT;
+    for (;; folders++) {
+        size_t length = strcspn(folders, ":");
+        int rc = try(found, size, base, length ? folders : "./", length ? length : 2, name);
+        if (rc == 0) {
+            return 0;
+        }
+        if (rc == -EACCES && faccessat(AT_FDCWD, found, F_OK, AT_EACCESS) == 0) {
+            worst = rc;
+        }
+        folders += length;
+        if (!*folders) {
+            return worst;
+        }
+    }
+}
+
+/* In one list of folders after the other. */
+static int resolve(const char *name, const char *wdir, const char *const *lists, size_t count,
+                   char *path, size_t size)
 {
     char base[PATH_MAX], found[PATH_MAX];
     int rc = base_folder(wdir, base, sizeof(base));
@@ -78,23 +96,10 @@ int program_resolve(const char *name, const char *wdir, char *const *env, char *
     if (!*name) {
         return -ENOENT;
     }
-    if (strchr(name, '/')) {
-        rc = try(found, sizeof(found), base, "", 0, name);
-    } else {
-        int worst = -ENOENT;
-        const char *part = search_path(env);
-        for (;;) {
-            size_t length = strcspn(part, ":"); /* an empty part means the working folder */
-            rc = try(found, sizeof(found), base, length ? part : "./", length ? length : 2, name);
-            /* a file that may not be executed; folders that may not be searched do not count */
-            bool exists = faccessat(AT_FDCWD, found, F_OK, AT_EACCESS) == 0;
-            worst = rc == -EACCES && exists ? rc : worst;
-            if (rc == 0 || !part[length]) {
-                break;
-            }
-            part += length + 1;
-        }
-        rc = rc < 0 ? worst : 0;
+    rc = strchr(name, '/') ? try(found, sizeof(found), base, "", 0, name) : -ENOENT;
+    for (size_t i = 0; i < count && rc < 0 && !strchr(name, '/'); i++) {
+        int one = search(found, sizeof(found), base, lists[i], name);
+        rc = one == -ENOENT ? rc : one;
     }
     if (rc == 0 && strlen(found) >= size) {
         return -ENAMETOOLONG;
@@ -103,4 +108,19 @@ int program_resolve(const char *name, const char *wdir, char *const *env, char *
         strcpy(path, found);
     }
     return rc;
+}
+
+int program_resolve(const char *name, char *path, size_t size)
+{
+    const char *lists[] = {search_path(NULL)};
+    return resolve(name, NULL, lists, 1, path, size);
+}
+
+int program_find(const char *name, const char *wdir, const char *folders, char *const *env,
+                 char *path, size_t size)
+{
+    /* the last is the working folder */
+    const char *lists[] = {folders, search_path(env), ""};
+    bool named = folders && *folders;
+    return resolve(name, wdir, named ? lists : lists + 1, named ? 3 : 2, path, size);
 }

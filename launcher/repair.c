@@ -2,9 +2,9 @@
 
 #include <launcher/repair.h>
 
-#include <base/clock.h>
 #include <base/log.h>
 #include <bootstrap/proto.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Those below would have to find out by themselves, which takes long where keelrun does not answer.
@@ -67,46 +67,29 @@ int repair_take_ended(struct daemon *daemon, opal_buffer_t *buffer)
 
 /* --- without a parent --- */
 
-static void ask_hnp(struct daemon *daemon);
-
-/* A suspended HNP answers nothing. */
-static bool has_patience(const struct daemon *daemon)
-{
-    uint64_t grace_us = rml_lifeline_grace_us();
-    return grace_us == 0 || clock_us() < daemon->homeless_us + grace_us;
-}
-
 static void at_hnp(void *arg, int status, const char *reason)
 {
     struct daemon *daemon = arg;
-    bool silent = status == ORTE_ERR_TIMEOUT || status == ORTE_ERR_TEMP_OUT_OF_RESOURCE;
-    if (silent && has_patience(daemon)) {
-        ask_hnp(daemon); /* it took its time */
-        return;
-    }
     if (status != ORTE_SUCCESS) {
         repair_hnp_gone(daemon, reason ? reason : opal_strerror(status));
         return;
     }
-    daemon_report(daemon,
-                  proto_new(REPORT_ORPHAN, "u", rml_parent_of(daemon->rml, daemon->name.vpid)));
+    uint32_t parent = rml_parent_of(daemon->rml, daemon->name.vpid);
+    daemon_report(daemon, proto_new(REPORT_ORPHAN, "us", parent, daemon->homeless_why));
 }
 
-static void ask_hnp(struct daemon *daemon)
+void repair_begin(struct daemon *daemon, const char *why)
 {
-    int status = rml_connect(daemon->rml, daemon->hnp_contact, OOB_KEY_CONTROL, at_hnp, daemon);
+    log_info(LOG_LAUNCHER, "the parent daemon %u is gone: %s",
+             rml_parent_of(daemon->rml, daemon->name.vpid), why);
+    daemon->homeless = true;
+    snprintf(daemon->homeless_why, sizeof(daemon->homeless_why), "%s", why);
+    uint64_t grace_us = rml_lifeline_grace_us(); /* a suspended HNP answers nothing */
+    int status = rml_connect(daemon->rml, daemon->hnp_contact, OOB_KEY_CONTROL,
+                             grace_us ? grace_us : UINT64_MAX, at_hnp, daemon);
     if (status != ORTE_SUCCESS) {
         repair_hnp_gone(daemon, opal_strerror(status));
     }
-}
-
-void repair_begin(struct daemon *daemon)
-{
-    log_info(LOG_LAUNCHER, "the parent daemon %u is gone",
-             rml_parent_of(daemon->rml, daemon->name.vpid));
-    daemon->homeless = true;
-    daemon->homeless_us = clock_us();
-    ask_hnp(daemon);
 }
 
 static void rehomed(struct daemon *daemon)
@@ -125,13 +108,14 @@ static void rehomed(struct daemon *daemon)
 static void parent_linked(void *arg, int status, const char *reason)
 {
     struct daemon *daemon = arg;
+    char why[LINK_WHY_BYTES];
     if (status == ORTE_SUCCESS) {
         rehomed(daemon);
         return;
     }
-    log_info(LOG_LAUNCHER, "no link to the new parent: %s",
+    snprintf(why, sizeof(why), "it cannot be reached from node %s: %s", daemon->node,
              reason ? reason : opal_strerror(status));
-    repair_begin(daemon); /* that one is lost, too */
+    repair_begin(daemon, why); /* that one is lost, too */
 }
 
 int repair_take_rehome(struct daemon *daemon, opal_buffer_t *buffer)
@@ -152,7 +136,7 @@ int repair_take_rehome(struct daemon *daemon, opal_buffer_t *buffer)
         return status;
     }
     if (contact[0]) {
-        status = rml_connect(daemon->rml, contact, OOB_KEY_CONTROL, parent_linked, daemon);
+        status = rml_connect(daemon->rml, contact, OOB_KEY_CONTROL, 0, parent_linked, daemon);
     } else {
         rehomed(daemon); /* the HNP is the parent, and linked */
     }

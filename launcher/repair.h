@@ -7,7 +7,7 @@
 
 /* The link to the parent is down: asks the HNP for another. Where that fails, daemon_ops.cut_off is
  * called. */
-void repair_begin(struct daemon *daemon);
+void repair_begin(struct daemon *daemon, const char *why);
 /* The orders. */
 int repair_take_lost(struct daemon *daemon, opal_buffer_t *buffer);
 int repair_take_ended(struct daemon *daemon, opal_buffer_t *buffer);

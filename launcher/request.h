@@ -3,6 +3,7 @@
 #define LAUNCHER_REQUEST_H
 
 #include <keel/types.h>
+#include <launcher/pty.h>
 
 /* Exit codes of keelrun; otherwise the first failing rank's, or 128 + its signal. */
 enum {
@@ -22,6 +23,8 @@ struct app_request {
 };
 
 enum bind_policy { BIND_NONE, BIND_CORE };
+/* Do ranks get a pty for their standard output? AUTO: if keelrun's is a terminal. */
+enum pty_choice { PTY_AUTO, PTY_ALWAYS, PTY_NEVER };
 
 struct node_request {
     char *name;     /* owned */
@@ -35,6 +38,8 @@ struct run_request {
     size_t node_count;
     uint32_t simulate_nodes, simulate_slots; /* --simulate NODESxSLOTS; 0: not asked for */
     enum bind_policy bind;
+    enum pty_choice pty;
+    struct window window; /* of ptys */
     bool oversubscribe, tag_output, timestamp_output, report_bindings;
     uint32_t timeout_s; /* 0: none */
     char *output_dir;   /* --output-filename; owned; NULL: none */

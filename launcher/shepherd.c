@@ -12,8 +12,10 @@
 #include <launcher/sweep.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +55,8 @@ struct shepherd {
     size_t spared_count;
     bool has_agents;
     bool lost;
+    uint64_t spawned;            /* orders to spawn so far */
+    _Atomic uint64_t *cancelled; /* owned; shared with the process: so many of them are void */
 };
 
 /* Above the standard descriptors, that a shepherd may want to fill. */
@@ -88,16 +92,22 @@ int shepherd_start(struct shepherd **out)
     if (rc < 0) {
         goto free_shepherd;
     }
+    shepherd->cancelled = mmap(NULL, sizeof(*shepherd->cancelled), PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shepherd->cancelled == MAP_FAILED) {
+        rc = -errno;
+        goto close_sockets;
+    }
     list_init(&shepherd->groups);
     shepherd->spared_count = sweep_children(shepherd->spared, SPARED_MAX);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     shepherd->pid = fork();
     if (shepherd->pid < 0) {
         rc = -errno;
-        goto close_sockets;
+        goto unmap;
     }
     if (shepherd->pid == 0) {
-        shepherd_main(fds[1]);
+        shepherd_main(fds[1], shepherd->cancelled);
     }
     close(fds[1]);
     shepherd->sock = fds[0];
@@ -105,6 +115,8 @@ int shepherd_start(struct shepherd **out)
     *out = shepherd;
     return 0;
 
+unmap:
+    munmap(shepherd->cancelled, sizeof(*shepherd->cancelled));
 close_sockets:
     close(fds[0]);
     close(fds[1]);
@@ -166,7 +178,14 @@ void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct s
 
 void shepherd_spawn(struct shepherd *shepherd, uint32_t app, const struct spawn_proc *proc)
 {
-    flush_soon(shepherd, order_put_spawn(&shepherd->out, app, proc));
+    int status = order_put_spawn(&shepherd->out, app, proc);
+    shepherd->spawned += status == ORTE_SUCCESS;
+    flush_soon(shepherd, status);
+}
+
+void shepherd_cancel_spawns(struct shepherd *shepherd)
+{
+    atomic_store(shepherd->cancelled, shepherd->spawned);
 }
 
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
@@ -176,11 +195,13 @@ void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
 
 void shepherd_kill_ranks(struct shepherd *shepherd)
 {
+    shepherd_cancel_spawns(shepherd);
     flush_soon(shepherd, order_put_plain(&shepherd->out, HERD_KILL_RANKS));
 }
 
 void shepherd_kill_all(struct shepherd *shepherd)
 {
+    shepherd_cancel_spawns(shepherd);
     flush_soon(shepherd, order_put_plain(&shepherd->out, HERD_KILL_ALL));
 }
 
@@ -444,6 +465,7 @@ void shepherd_end(struct shepherd *shepherd)
     }
     detach(shepherd);
     if (shepherd->pid > 0) {
+        shepherd_cancel_spawns(shepherd);
         bool ordered = order_put_plain(&shepherd->out, HERD_END) == ORTE_SUCCESS;
         bool ended = ordered && wait_for_end(shepherd, clock_us() + END_LIMIT_US);
         if (!ended || !reap_shepherd(shepherd)) {
@@ -460,5 +482,6 @@ void shepherd_end(struct shepherd *shepherd)
     }
     free(shepherd->folders);
     close(shepherd->sock);
+    munmap(shepherd->cancelled, sizeof(*shepherd->cancelled));
     free(shepherd);
 }

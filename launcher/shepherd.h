@@ -12,6 +12,7 @@
 
 #include <base/loop.h>
 #include <keel/types.h>
+#include <launcher/pty.h>
 #include <sched.h>
 
 struct shepherd;
@@ -23,8 +24,9 @@ enum spawn_kind {
                   * they had 300 ms of the 500 to notice that the daemon here is gone */
 };
 
-/* What the standard descriptors of a process are: pipes have their other end in the daemon. */
-enum spawn_stdio { SPAWN_NULL, SPAWN_PIPE, SPAWN_INHERIT };
+/* What the standard descriptors of a process are: pipes and ptys have their other end in the
+ * daemon. Where no pty can be had, it is a pipe. */
+enum spawn_stdio { SPAWN_NULL, SPAWN_PIPE, SPAWN_INHERIT, SPAWN_PTY };
 
 /* The descriptors that a process may get from the daemon: the standard ones, and RANK_SOCKET, one
  * end of a socket pair, for a program that speaks to its daemon on an inherited descriptor. */
@@ -38,7 +40,8 @@ struct spawn_app {
     char *const *env;
     const char *wdir; /* NULL: the daemon's */
     enum spawn_stdio out, err;
-    bool socket; /* its processes get RANK_SOCKET */
+    struct window window; /* of ptys */
+    bool socket;          /* its processes get RANK_SOCKET */
 };
 /* One process. */
 struct spawn_proc {
@@ -70,17 +73,21 @@ int shepherd_attach(struct shepherd *shepherd, struct loop *loop, const struct s
 /* All on the loop. They queue and return; the order is kept. */
 void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct spawn_app *spec);
 void shepherd_spawn(struct shepherd *shepherd, uint32_t app, const struct spawn_proc *proc);
-/* To the process and its whole process group. */
+/* To the process and its whole process group. The process need not be started yet. */
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal);
+/* What was to be spawned and has not been started yet will not be, but fails with ECANCELED. This
+ * overtakes all orders that wait. */
+void shepherd_cancel_spawns(struct shepherd *shepherd);
 /* SIGKILL to every rank that it started, with all their descendants; agents go on. Until all are
  * gone, spawns fail with ECANCELED. */
 void shepherd_kill_ranks(struct shepherd *shepherd);
 /* SIGKILL to every process that it started, with all their descendants; agents and theirs get
  * SIGTERM first and 500 ms. Until all are gone, spawns fail with ECANCELED. */
 void shepherd_kill_all(struct shepherd *shepherd);
-/* A folder to remove, with everything in it, at the end; absolute path. Removed without following
- * links, and only if it belongs to this user. It need not be there yet: session_path, guard,
- * session_open leaves no moment in which a kill -9 leaves it behind. Also before attach. */
+/* A folder to remove, with everything in it, at the end; absolute path, or a pattern of
+ * session_remove. Removed without following links, and only if it belongs to this user. It need not
+ * be there yet: session_path, guard, session_open leaves no moment in which a kill -9 leaves it
+ * behind. Also before attach. */
 void shepherd_guard(struct shepherd *shepherd, const char *folder);
 
 /* For `lost`: does what the shepherd cannot do any more. Ends all remaining descendants of the
@@ -91,9 +98,13 @@ void shepherd_reap_orphans(struct shepherd *shepherd);
  * most two seconds). Not from within its callbacks. NULL is allowed. */
 void shepherd_end(struct shepherd *shepherd);
 
-/* Finds a program as execvp would, in PATH of env (or the caller's, NULL), relative to wdir. Writes
- * the path; 0 or -errno (ENOENT: nowhere; EACCES: found, but not executable; EISDIR). */
-int program_resolve(const char *name, const char *wdir, char *const *env, char *path,
-                    size_t size) KEEL_MUST_CHECK;
+/* Finds a program as execvp would. Writes the path; 0 or -errno (ENOENT: nowhere; EACCES: found,
+ * but not executable; EISDIR). */
+int program_resolve(const char *name, char *path, size_t size) KEEL_MUST_CHECK;
+/* The same for a program of the user's, which starts in wdir (NULL: the caller's folder) with this
+ * environment: in these folders (colons between them; NULL: none), then in PATH of env, then in
+ * wdir. What is relative begins at wdir. */
+int program_find(const char *name, const char *wdir, const char *folders, char *const *env,
+                 char *path, size_t size) KEEL_MUST_CHECK;
 
 #endif

@@ -11,6 +11,7 @@
 #include <launcher/sweep.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -38,7 +39,9 @@ struct herd {
     size_t folder_count;
     char **envp; /* scratch: the environment of the process being started */
     size_t envp_capacity;
-    bool ending; /* this process ends when the last descendant has */
+    bool ending;                       /* this process ends when the last descendant has */
+    uint64_t spawned;                  /* orders to spawn so far */
+    const _Atomic uint64_t *cancelled; /* the daemon's: so many of them are void */
 };
 
 static void daemon_gone(struct herd *herd)
@@ -92,24 +95,33 @@ static bool make_env(struct herd *herd, const struct wire_app *app, const struct
     return true;
 }
 
-/* What the child gets in child_fds and, for pipes, the daemon's end in ours. 0 or -errno. */
-static int open_stdio(struct herd *herd, const enum spawn_stdio kinds[3], int child_fds[SPAWN_FDS],
-                      int ours[SPAWN_FDS])
+/* 0 or -errno. */
+static int open_pipe(int descriptor, int *child_fd, int *ours)
 {
-    for (int i = 0; i < 3; i++) {
-        int pair[2];
-        child_fds[i] = kinds[i] == SPAWN_NULL ? herd->null_fd : -1;
-        if (kinds[i] != SPAWN_PIPE) {
-            continue;
-        }
-        if (pipe2(pair, O_CLOEXEC) < 0) {
-            return -errno;
-        }
-        child_fds[i] = i == 0 ? pair[0] : pair[1];
-        ours[i] = i == 0 ? pair[1] : pair[0];
-        fcntl(ours[i], F_SETFL, O_NONBLOCK);
+    int pair[2];
+    if (pipe2(pair, O_CLOEXEC) < 0) {
+        return -errno;
     }
+    *child_fd = descriptor == 0 ? pair[0] : pair[1];
+    *ours = descriptor == 0 ? pair[1] : pair[0];
+    fcntl(*ours, F_SETFL, O_NONBLOCK);
     return 0;
+}
+
+/* What the child gets in child_fds and, for pipes and ptys, the daemon's end in ours. 0 or -errno.
+ */
+static int open_stdio(const struct herd *herd, const enum spawn_stdio kinds[3],
+                      struct window window, int child_fds[SPAWN_FDS], int ours[SPAWN_FDS])
+{
+    int rc = 0;
+    for (int i = 0; i < 3 && rc == 0; i++) {
+        child_fds[i] = kinds[i] == SPAWN_NULL ? herd->null_fd : -1;
+        bool pty = kinds[i] == SPAWN_PTY && pty_open(window, &ours[i], &child_fds[i]) == 0;
+        if (kinds[i] == SPAWN_PIPE || (kinds[i] == SPAWN_PTY && !pty)) {
+            rc = open_pipe(i, &child_fds[i], &ours[i]);
+        }
+    }
+    return rc;
 }
 
 static int open_socket(int child_fds[SPAWN_FDS], int ours[SPAWN_FDS])
@@ -134,7 +146,7 @@ static void close_fds(const struct herd *herd, int fds[SPAWN_FDS])
     }
 }
 
-/* Starts a process; the daemon's ends of its pipes and socket go to ours. */
+/* Starts a process; the daemon's ends of its pipes, pty and socket go to ours. */
 static pid_t start(struct herd *herd, const struct wire_app *app, const struct wire_proc *proc,
                    int ours[SPAWN_FDS], struct spawn_error *error)
 {
@@ -151,7 +163,7 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
     }
     plan.env = herd->envp;
     pid_t pid = -1;
-    int rc = open_stdio(herd, kinds, plan.fds, ours);
+    int rc = open_stdio(herd, kinds, app->window, plan.fds, ours);
     if (rc == 0 && app->socket) {
         rc = open_socket(plan.fds, ours);
     }
@@ -181,7 +193,8 @@ static void do_spawn(struct herd *herd, const struct order *order)
     }
     const struct wire_app *app = proc.app < herd->app_count ? herd->apps[proc.app] : NULL;
     struct spawn_error error = {SPAWN_STAGE_EXEC, 0};
-    if (herd->procs.killing || herd->ending) {
+    bool cancelled = ++herd->spawned <= atomic_load(herd->cancelled);
+    if (herd->procs.killing || herd->ending || cancelled) {
         error = (struct spawn_error){SPAWN_STAGE_FORK, ECANCELED};
     } else if (!app) {
         error.error = proc.app == UINT32_MAX ? E2BIG : EINVAL;
@@ -394,7 +407,7 @@ static void run(struct herd *herd)
 /* Own session, so that no terminal reaches it; the only descriptors are the standard ones, of which
  * the input is its daemon's alone, and the socket; every signal is at its default for the children,
  * and blocked here. */
-static int set_up(struct herd *herd, int sock)
+static int set_up(struct herd *herd, int sock, const _Atomic uint64_t *cancelled)
 {
     sigset_t all, child;
     setsid();
@@ -415,6 +428,7 @@ static int set_up(struct herd *herd, int sock)
     sigaddset(&child, SIGCHLD);
     *herd = (struct herd){.sock = sock,
                           .null_fd = null_fd,
+                          .cancelled = cancelled,
                           .signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
     newsbox_open(&herd->news, sock);
     return null_fd >= 0 && herd->signals >= 0 ? 0 : -errno;
@@ -430,10 +444,10 @@ static int close_others(int sock)
     return sock;
 }
 
-void shepherd_main(int sock)
+void shepherd_main(int sock, const _Atomic uint64_t *cancelled)
 {
     struct herd herd;
-    if (sock <= 2 || (sock = close_others(sock)) < 0 || set_up(&herd, sock) < 0) {
+    if (sock <= 2 || (sock = close_others(sock)) < 0 || set_up(&herd, sock, cancelled) < 0) {
         _exit(1);
     }
     run(&herd);

@@ -2,9 +2,12 @@
 #ifndef LAUNCHER_SHEPHERD_MAIN_H
 #define LAUNCHER_SHEPHERD_MAIN_H
 
+#include <stdint.h>
+
 /* Serves the daemon at the other end of this stream socket (spawn_wire.h) until that is gone or has
  * ordered the end, then ends all descendants and removes the guarded folders. Runs in a freshly
- * forked process without threads; does not return. */
-void shepherd_main(int sock) __attribute__((noreturn));
+ * forked process without threads; does not return. cancelled is in memory that the daemon shares:
+ * so many of its orders to spawn are void. */
+void shepherd_main(int sock, const _Atomic uint64_t *cancelled) __attribute__((noreturn));
 
 #endif

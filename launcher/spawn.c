@@ -26,7 +26,7 @@ static __attribute__((noreturn)) void child_run(const struct spawn_plan *plan, p
             fail(error, SPAWN_STAGE_FORK);
         }
     }
-    setpgid(0, 0);
+    setsid();
     prctl(PR_SET_PDEATHSIG, plan->death_signal);
     if (getppid() != parent) { /* it died before the line above */
         _exit(127);

@@ -17,9 +17,9 @@ struct spawn_error {
     int error; /* 0: none */
 };
 
-/* Starts it in a process group of its own, with every signal at its default and none blocked (the
- * caller has no handlers installed). Returns the pid when the program runs; else -1 with the
- * reason, and nothing is left. */
+/* Starts it as the leader of a session and a process group of its own, with every signal at its
+ * default and none blocked (the caller has no handlers installed). Returns the pid when the program
+ * runs; else -1 with the reason, and nothing is left. */
 pid_t spawn_process(const struct spawn_plan *plan, struct spawn_error *error) KEEL_MUST_CHECK;
 
 #endif

@@ -12,6 +12,7 @@ struct order_header {
 };
 struct app_body {
     uint32_t app, kind, out, err, socket, argc, envc;
+    struct window window;
     int32_t error;
     uint32_t has_wdir;
 }; /* then program, [wdir], argv, env */
@@ -69,6 +70,7 @@ int order_put_app(struct bytes *to, uint32_t app, const struct spawn_app *spec)
                             .kind = spec->kind,
                             .out = spec->out,
                             .err = spec->err,
+                            .window = spec->window,
                             .socket = spec->socket,
                             .has_wdir = spec->wdir != NULL};
     size_t size = sizeof(body) + strlen(spec->program) + 1;
@@ -192,7 +194,7 @@ static bool take_vector(struct rest *rest, char **strings, uint32_t count)
 
 static bool stdio_valid(uint32_t kind)
 {
-    return kind <= SPAWN_INHERIT;
+    return kind <= SPAWN_PTY;
 }
 
 /* Fills an app whose memory has room for its vectors and, behind them, for the strings. */
@@ -230,6 +232,7 @@ int order_get_app(const struct order *order, struct wire_app **out)
     app->kind = (enum spawn_kind) body.kind;
     app->out = (enum spawn_stdio) body.out;
     app->err = (enum spawn_stdio) body.err;
+    app->window = body.window;
     app->socket = body.socket;
     app->error = body.error;
     app->env_count = body.envc;

@@ -46,6 +46,7 @@ struct wire_app {
     uint32_t app;
     enum spawn_kind kind;
     enum spawn_stdio out, err;
+    struct window window;
     bool socket;
     int error; /* not 0: it cannot be started, for this reason */
     const char *program, *wdir;

@@ -2,9 +2,11 @@
  *
  * Inherited descriptors may be shared with other processes, so they are never made non-blocking,
  * and a reader or writer at their other end may be slow or stopped: only the thread waits for it. A
- * thread is made when there is something to do for it, blocks all signals (a broken pipe is an
- * error, a terminal's job control never stops keelrun for it), and is ended from outside even while
- * it waits in read or write. The end functions are not called from within the callbacks. */
+ * thread is made when there is something to do for it, and blocks all signals: a broken pipe is an
+ * error, and a terminal's job control never stops keelrun for it. It waits in poll, where it is
+ * ended by an eventfd; one that is caught in read or write is left behind. Where no thread can be
+ * made, the loop reads and writes what the descriptor has or takes without waiting; SIGPIPE has to be
+ * ignored for that. The end functions are not called from within the callbacks. */
 #ifndef LAUNCHER_STDIO_H
 #define LAUNCHER_STDIO_H
 
@@ -25,14 +27,14 @@ struct stdio_writer_ops {
 int stdio_writer_create(struct stdio_writer **writer, struct loop *loop, int fd, size_t limit,
                         const struct stdio_writer_ops *ops, void *arg) KEEL_MUST_CHECK;
 /* On the loop; never blocks. Takes all bytes, or none: false, they do not fit, or there is no
- * memory or thread for them. */
+ * memory for them. */
 bool stdio_writer_put(struct stdio_writer *writer, const void *data, size_t size) KEEL_MUST_CHECK;
 /* How many bytes fit now, and how many wait; on the loop. */
 size_t stdio_writer_room(const struct stdio_writer *writer);
 size_t stdio_writer_waiting(const struct stdio_writer *writer);
-/* Waits for at most wait_ms until everything is written, then ends the thread; no callback comes
- * any more. Returns how many bytes were not written. NULL is allowed. */
-size_t stdio_writer_end(struct stdio_writer *writer, unsigned wait_ms);
+/* Ends the writer at once; no callback comes any more. Returns how many bytes it has not written; a
+ * piece of them may be on its way. NULL is allowed. */
+size_t stdio_writer_end(struct stdio_writer *writer);
 
 struct stdio_reader;
 
@@ -47,9 +49,9 @@ struct stdio_reader_ops {
 int stdio_reader_create(struct stdio_reader **reader, struct loop *loop, int fd,
                         const struct stdio_reader_ops *ops, void *arg) KEEL_MUST_CHECK;
 /* On the loop: so many bytes more may be read. Nothing is read without it, so what nobody wants
- * stays in the terminal for the shell. */
+ * stays in the terminal for the shell. 0: looks again whether the terminal is still ours. */
 void stdio_reader_allow(struct stdio_reader *reader, size_t bytes);
-/* Ends the thread, also while it waits for input; no callback comes any more. NULL is allowed. */
+/* Ends the reader at once; no callback comes any more. NULL is allowed. */
 void stdio_reader_end(struct stdio_reader *reader);
 
 #endif

@@ -55,6 +55,17 @@ bool strings_set(char ***strings, char *assignment)
     return strings_add(strings, assignment);
 }
 
+const char *strings_value(char *const *strings, const char *name)
+{
+    size_t size = strlen(name);
+    for (; strings && *strings; strings++) {
+        if (strncmp(*strings, name, size) == 0 && (*strings)[size] == '=') {
+            return *strings + size + 1;
+        }
+    }
+    return NULL;
+}
+
 void strings_free(char **strings)
 {
     for (size_t i = 0; strings && strings[i]; i++) {

@@ -12,6 +12,8 @@ char **strings_copy(char *const *strings) KEEL_MUST_CHECK;
 bool strings_add(char ***strings, char *string) KEEL_MUST_CHECK;
 /* Takes NAME=VALUE as strings_add does, in place of an older one of that name. */
 bool strings_set(char ***strings, char *assignment) KEEL_MUST_CHECK;
+/* The value of the first NAME=VALUE of this name; borrowed. NULL: there is none. */
+const char *strings_value(char *const *strings, const char *name);
 void strings_free(char **strings);
 
 #endif

@@ -11,20 +11,22 @@
 
 static int numbers_unpack(opal_buffer_t *buffer, struct run_request *request)
 {
-    uint32_t apps, nodes;
-    uint8_t bind, oversubscribe, report_bindings;
-    int status = proto_unpack(buffer, "uuuucccu", &apps, &nodes, &request->simulate_nodes,
-                              &request->simulate_slots, &bind, &oversubscribe, &report_bindings,
-                              &request->timeout_s);
+    uint32_t apps, nodes, rows, columns;
+    uint8_t bind, pty, oversubscribe, report_bindings;
+    int status = proto_unpack(buffer, "uuuuccccuuu", &apps, &nodes, &request->simulate_nodes,
+                              &request->simulate_slots, &bind, &pty, &oversubscribe,
+                              &report_bindings, &request->timeout_s, &rows, &columns);
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (apps == 0 || apps > APPS_MAX || nodes > NODES_MAX || bind > BIND_CORE) {
+    if (apps == 0 || apps > APPS_MAX || nodes > NODES_MAX || bind > BIND_CORE || pty > PTY_NEVER ||
+        !window_make(&request->window, rows, columns)) {
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     request->app_count = apps;
     request->node_count = nodes;
     request->bind = bind;
+    request->pty = pty;
     request->oversubscribe = oversubscribe;
     request->report_bindings = report_bindings;
     return ORTE_SUCCESS;
@@ -53,10 +55,11 @@ static int app_unpack(opal_buffer_t *buffer, struct app_request *app)
 
 int submit_pack(opal_buffer_t *buffer, const struct run_request *request)
 {
-    int status = proto_pack(buffer, "uuuucccu", (uint32_t) request->app_count,
+    int status = proto_pack(buffer, "uuuuccccuuu", (uint32_t) request->app_count,
                             (uint32_t) request->node_count, request->simulate_nodes,
-                            request->simulate_slots, request->bind, request->oversubscribe,
-                            request->report_bindings, request->timeout_s);
+                            request->simulate_slots, request->bind, request->pty,
+                            request->oversubscribe, request->report_bindings, request->timeout_s,
+                            (uint32_t) request->window.rows, (uint32_t) request->window.columns);
     if (status == OPAL_SUCCESS) {
         status = proto_pack(buffer, "s", request->uri_file ? request->uri_file : "");
     }

@@ -11,7 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SWEEP_BATCH = 1024, PAUSE_US = 2000, SHEPHERD_GRACE_US = 500000 };
+enum {
+    SWEEP_BATCH = 1024,
+    PAUSE_US = 2000,
+    SHEPHERD_GRACE_US = 500000,
+    LIMITS_MAX = 5, /* while processes end, if slowly */
+};
 
 /* A file of pids: /proc/self/task/TID/children. False: the kernel has none. */
 static bool read_children(const char *tid, pid_t *pids, size_t max, size_t *count)
@@ -130,12 +135,13 @@ size_t sweep_kill(const pid_t *spared, size_t count, bool spare_shepherds)
     return left;
 }
 
-/* Reaps what has ended, the spared too; false: there is no child at all. */
-static bool reap(void)
+/* Reaps what has ended, the spared too, and counts it; false: there is no child at all. */
+static bool reap(unsigned *count)
 {
     pid_t pid;
     do {
         pid = waitpid(-1, NULL, WNOHANG);
+        *count += pid > 0;
     } while (pid > 0 || (pid < 0 && errno == EINTR));
     return pid == 0;
 }
@@ -159,9 +165,14 @@ static bool any_left(const pid_t *spared, size_t count)
 
 bool sweep_until(const pid_t *spared, size_t count, uint64_t kill_us, uint64_t deadline_us)
 {
-    while (reap() && any_left(spared, count)) {
+    uint64_t begun_us = clock_us(), ended_us = begun_us;
+    uint64_t limit_us = deadline_us > begun_us ? deadline_us - begun_us : 0;
+    unsigned reaped = 0, before = 0;
+    while (reap(&reaped) && any_left(spared, count)) {
         uint64_t now = clock_us();
-        if (now > deadline_us) {
+        ended_us = reaped > before ? now : ended_us;
+        before = reaped;
+        if (now > ended_us + limit_us || now > begun_us + limit_us * LIMITS_MAX) {
             return false;
         }
         if (now >= kill_us) {

@@ -20,8 +20,9 @@ size_t sweep_children(pid_t *pids, size_t max);
  * included. */
 size_t sweep_kill(const pid_t *spared, size_t count, bool spare_shepherds);
 /* Reaps every child but the spared, and kills them from kill_us (clock_us) on, again and again
- * until none is left or the deadline has passed; shepherds get 500 ms more. False: some are left.
- */
+ * until none is left; shepherds get 500 ms more. The time until the deadline begins anew when a
+ * child ends, because many take long on a busy machine, but the whole is at most five times as
+ * long. False: some are left after that. */
 bool sweep_until(const pid_t *spared, size_t count, uint64_t kill_us, uint64_t deadline_us);
 
 #endif

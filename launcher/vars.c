@@ -29,6 +29,25 @@ void vars_format(struct vars *vars, const char *format, ...)
     vars_set(vars, text);
 }
 
+static bool holds_folder(const char *list, const char *folder)
+{
+    size_t size = strlen(folder);
+    for (; *list; list += strcspn(list, ":"), list += *list == ':') {
+        if (strcspn(list, ":") == size && strncmp(list, folder, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void vars_add_folder(struct vars *vars, const char *name, const char *folder)
+{
+    const char *value = strings_value(vars->strings, name), *list = value ? value : "";
+    if (!holds_folder(list, folder)) {
+        vars_format(vars, "%s=%s%s%s", name, list, *list ? ":" : "", folder);
+    }
+}
+
 void vars_fini(struct vars *vars)
 {
     strings_free(vars->strings);

@@ -15,6 +15,9 @@ void vars_set(struct vars *vars, char *assignment);
 /* Adds a variable that is known not to be there. */
 void vars_append(struct vars *vars, char *assignment);
 void vars_format(struct vars *vars, const char *format, ...) KEEL_PRINTF(2, 3);
+/* Adds a folder at the end of the list that a variable holds, separated by colons, unless it is
+ * there already. */
+void vars_add_folder(struct vars *vars, const char *name, const char *folder);
 void vars_fini(struct vars *vars);
 
 /* Is this variable another launcher's, of use only to its own processes? Settings that a user makes

@@ -3,6 +3,7 @@
 
 #include <base/name.h>
 #include <oob/endpoint.h>
+#include <oob/patience.h>
 
 #include <assert.h>
 #include <base/clock.h>
@@ -15,29 +16,23 @@
 /* Between attempts at an address whose listener has no room. */
 static const struct backoff no_room_wait = {.base_us = 5000, .cap_us = 1000000};
 
-/* Of several addresses each has this long at first, so that one that swallows everything costs
- * little; those that used it up, waiting for an answer or for room, have their full time when none
- * was better. */
-#define FIRST_TIME_US 1000000u
-
-_Static_assert(CONTACT_ADDRS_MAX <= 32, "a bit for each address");
+_Static_assert(CONTACT_ADDRS_MAX < 32, "a bit for each address");
 
 /* One call of oob_connect. Of those to the same name only the first runs. */
 struct connect {
     struct list link;
     struct oob *oob;
     struct contact contact;
-    size_t next;   /* the address that is tried */
-    bool again;    /* the slow ones have their second turn */
-    uint32_t slow; /* a bit for each address that used up its first time */
+    uint64_t limit_us;
+    struct patience patience;
     enum oob_key key;
     oob_connect_fn done;
     void *arg;
     struct greeting greeting;
     struct loop_task start;
-    struct loop_timer retry; /* the listener had no room */
+    struct loop_timer retry; /* the listener had no room, or the next turn is due */
     struct backoff wait;
-    uint64_t give_up_us; /* of this address; 0: it was not tried yet */
+    uint64_t give_up_us; /* this address; 0: it was not tried yet in this turn */
     int status;          /* of the last address */
     char reason[640];    /* of all addresses */
 };
@@ -65,6 +60,7 @@ bool connect_under_way(const struct oob *oob, const orte_process_name_t *name)
 /* The one exit: stops what runs, tells, frees. It is off the list. */
 static void finish(struct connect *connect, int status, struct oob_link *link)
 {
+    status = status == ORTE_ERR_CONNECTION_REFUSED ? ORTE_ERR_CONNECTION_FAILED : status;
     greeting_end(&connect->greeting);
     loop_timer_stop(&connect->retry);
     loop_cancel(connect->oob->loop, &connect->start);
@@ -72,19 +68,20 @@ static void finish(struct connect *connect, int status, struct oob_link *link)
     free(connect);
 }
 
-/* Adds what happened at an address to the reason. */
+static const struct sock_addr *address_of(const struct connect *connect)
+{
+    return &connect->contact.addrs[connect->patience.at];
+}
+
+/* Adds what happened at the address to the reason. */
 static void note(struct connect *connect, int status, const char *text)
 {
     char address[128];
-    sock_addr_print(&connect->contact.addrs[connect->next], address, sizeof address);
+    sock_addr_print(address_of(connect), address, sizeof address);
     size_t used = strlen(connect->reason);
     snprintf(connect->reason + used, sizeof connect->reason - used, "%s%s: %s", used ? "; " : "",
              address, text);
     connect->status = status;
-    bool in_vain = status == ORTE_ERR_TIMEOUT || status == ORTE_ERR_TEMP_OUT_OF_RESOURCE;
-    if (in_vain && !connect->again) {
-        connect->slow |= UINT32_C(1) << connect->next;
-    }
     log_debug(LOG_OOB, "connect to %s at %s: %s", ORTE_NAME_PRINT(&connect->contact.name), address,
               text);
 }
@@ -115,47 +112,59 @@ static bool try_later(struct connect *connect)
     return true;
 }
 
-static void next_address(struct connect *connect)
+/* What is neither slow nor broken is an answer: nobody listens there, or it refuses. */
+static enum patience_outcome outcome_of(int status)
 {
-    size_t count = connect->contact.count;
-    do {
-        connect->next++;
-        if (connect->next == count && !connect->again && connect->slow && count > 1) {
-            connect->again = true;
-            connect->next = 0;
-        }
-    } while (connect->next < count && connect->again && !(connect->slow >> connect->next & 1));
-    connect->give_up_us = 0;
-    connect->wait = no_room_wait;
+    switch (status) {
+    case ORTE_ERR_TIMEOUT:
+    case ORTE_ERR_TEMP_OUT_OF_RESOURCE:
+        return PATIENCE_SLOW;
+    case ORTE_ERR_CONNECTION_FAILED:
+        return PATIENCE_FAILED;
+    default:
+        return PATIENCE_REFUSED;
+    }
 }
 
-static uint64_t time_of_address(const struct connect *connect)
+/* The attempt at this address is over. False: nothing is to be done now. */
+static bool next_address(struct connect *connect)
 {
-    uint64_t full_us = connect->oob->connect_timeout_us;
-    bool short_time = connect->contact.count > 1 && !connect->again;
-    return short_time && full_us > FIRST_TIME_US ? FIRST_TIME_US : full_us;
+    uint64_t wait_us = 0;
+    enum patience_next next = patience_ended(&connect->patience, outcome_of(connect->status),
+                                             &connect->oob->chance, clock_us(), &wait_us);
+    connect->give_up_us = 0;
+    connect->wait = no_room_wait;
+    if (next == PATIENCE_OVER) {
+        give_up(connect);
+    } else if (next == PATIENCE_WAIT) {
+        log_debug(LOG_OOB, "connect to %s: again in %u ms", ORTE_NAME_PRINT(&connect->contact.name),
+                  (unsigned) (wait_us / 1000));
+        loop_timer_start(&connect->retry, wait_us);
+    }
+    return next == PATIENCE_GO;
 }
 
 /* Begins with the current address. False: it failed at once. */
 static bool try_address(struct connect *connect)
 {
     struct oob *oob = connect->oob;
-    const struct sock_addr *addr = &connect->contact.addrs[connect->next];
+    const struct sock_addr *addr = address_of(connect);
     uint64_t now = clock_us();
     if (connect->give_up_us == 0) {
-        connect->give_up_us = now + time_of_address(connect);
+        connect->give_up_us = now + patience_time(&connect->patience, now);
     }
     int fd = sock_connect(addr);
     if (fd == -EAGAIN && try_later(connect)) {
         return true;
     }
     if (fd < 0) {
-        note(connect, fd == -EAGAIN ? ORTE_ERR_TEMP_OUT_OF_RESOURCE : ORTE_ERR_CONNECTION_FAILED,
+        note(connect, fd == -EAGAIN ? ORTE_ERR_TEMP_OUT_OF_RESOURCE : greeting_status_of(-fd),
              strerror(-fd));
         return false;
     }
     struct handshake_self self = oob_self(oob, addr->storage.ss_family == AF_UNIX);
     greeting_init(&connect->greeting, oob->loop, &self, on_step);
+    connect->greeting.longest_us = patience_longest(&connect->patience, now);
     int status =
         greeting_connect(&connect->greeting, fd, addr, &connect->contact.name, connect->key,
                          connect->give_up_us > now ? connect->give_up_us - now : 0);
@@ -168,23 +177,26 @@ static bool try_address(struct connect *connect)
 
 static void try_addresses(struct connect *connect)
 {
-    while (connect->next < connect->contact.count) {
-        if (try_address(connect)) {
-            return;
-        }
-        next_address(connect);
+    while (!try_address(connect) && next_address(connect)) {
     }
-    give_up(connect);
+}
+
+/* A new turn of all addresses: what was in the way in earlier ones is no news. */
+static void on_retry(struct loop_timer *timer)
+{
+    struct connect *connect = container_of(timer, struct connect, retry);
+    if (connect->give_up_us == 0) {
+        connect->reason[0] = '\0';
+    }
+    try_addresses(connect);
 }
 
 static void on_start(struct loop_task *task)
 {
-    try_addresses(container_of(task, struct connect, start));
-}
-
-static void on_retry(struct loop_timer *timer)
-{
-    try_addresses(container_of(timer, struct connect, retry));
+    struct connect *connect = container_of(task, struct connect, start);
+    patience_begin(&connect->patience, connect->contact.count, connect->oob->connect_timeout_us,
+                   connect->limit_us, clock_us());
+    try_addresses(connect);
 }
 
 static void on_step(struct greeting *greeting)
@@ -219,8 +231,7 @@ static void on_step(struct greeting *greeting)
     greeting_end(greeting);
     if (final) {
         give_up(connect);
-    } else {
-        next_address(connect);
+    } else if (next_address(connect)) {
         try_addresses(connect);
     }
 }
@@ -264,19 +275,85 @@ void connect_end_all(struct oob *oob)
     }
 }
 
-int oob_connect(struct oob *oob, const char *contact, enum oob_key key, oob_connect_fn done,
-                void *arg)
+/* Drops the addresses that do not fit. */
+static void keep(struct contact *contact,
+                 bool (*fits)(const struct sock_addr *addr, const void *arg), const void *arg)
 {
-    assert(loop_is_current(oob->loop));
+    size_t kept = 0;
+    for (size_t i = 0; i < contact->count; i++) {
+        if (fits(&contact->addrs[i], arg)) {
+            contact->addrs[kept++] = contact->addrs[i];
+        }
+    }
+    contact->count = kept;
+}
+
+static bool is_unix(const struct sock_addr *addr, const void *arg)
+{
+    (void) arg;
+    return addr->storage.ss_family == AF_UNIX;
+}
+
+/* An address that a link does not use, and that another network may lead to. */
+static bool is_elsewhere(const struct sock_addr *addr, const void *arg)
+{
+    const struct oob_link *link = arg;
+    char text[sizeof link->peer.address];
+    return addr->storage.ss_family != AF_UNIX &&
+           strcmp(sock_addr_print(addr, text, sizeof text), link->peer.address) != 0;
+}
+
+/* A connect that has not begun; NULL for a bad contact string (*status says so), or no memory. */
+static struct connect *connect_create(struct oob *oob, const char *contact, enum oob_key key,
+                                      uint64_t limit_us, int *status)
+{
     char reason[192];
     struct connect *connect = calloc(1, sizeof *connect);
     if (!connect) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+        *status = ORTE_ERR_OUT_OF_RESOURCE;
+        return NULL;
     }
     if (contact_parse(&connect->contact, contact, reason, sizeof reason) != ORTE_SUCCESS ||
         name_equal(&connect->contact.name, &oob->name) || (unsigned) key >= OOB_KEYS) {
         free(connect);
-        return ORTE_ERR_BAD_PARAM;
+        *status = ORTE_ERR_BAD_PARAM;
+        return NULL;
+    }
+    connect->oob = oob;
+    connect->key = key;
+    connect->limit_us = limit_us;
+    connect->start.run = on_start;
+    connect->wait = no_room_wait;
+    greeting_init(&connect->greeting, oob->loop, &(struct handshake_self){.security = 0}, on_step);
+    loop_timer_init(&connect->retry, oob->loop, on_retry);
+    return connect;
+}
+
+/* Begins, behind others to the same name; ORTE_ERR_UNREACH when there is no address to try. */
+static int connect_begin(struct connect *connect, oob_connect_fn done, void *arg)
+{
+    struct oob *oob = connect->oob;
+    if (connect->contact.count == 0) {
+        free(connect);
+        return ORTE_ERR_UNREACH;
+    }
+    connect->done = done;
+    connect->arg = arg;
+    if (!find(oob, &connect->contact.name)) {
+        loop_post(oob->loop, &connect->start);
+    }
+    list_append(&oob->connects, &connect->link);
+    return ORTE_SUCCESS;
+}
+
+int oob_connect(struct oob *oob, const char *contact, enum oob_key key, uint64_t limit_us,
+                oob_connect_fn done, void *arg)
+{
+    assert(loop_is_current(oob->loop));
+    int status;
+    struct connect *connect = connect_create(oob, contact, key, limit_us, &status);
+    if (!connect) {
+        return status;
     }
     struct oob_link *link = oob_find(oob, &connect->contact.name);
     if (link && link->state == LINK_UP) {
@@ -284,17 +361,26 @@ int oob_connect(struct oob *oob, const char *contact, enum oob_key key, oob_conn
         done(arg, ORTE_SUCCESS, link, "");
         return ORTE_SUCCESS;
     }
-    connect->oob = oob;
-    connect->key = key;
-    connect->done = done;
-    connect->arg = arg;
-    connect->start.run = on_start;
-    connect->wait = no_room_wait;
-    greeting_init(&connect->greeting, oob->loop, &(struct handshake_self){.security = 0}, on_step);
-    loop_timer_init(&connect->retry, oob->loop, on_retry);
-    if (!find(oob, &connect->contact.name)) {
-        loop_post(oob->loop, &connect->start);
+    if (key == OOB_KEY_PEERCRED) { /* proved by the kernel alone */
+        keep(&connect->contact, is_unix, NULL);
     }
-    list_append(&oob->connects, &connect->link);
-    return ORTE_SUCCESS;
+    return connect_begin(connect, done, arg);
+}
+
+int oob_detour(struct oob *oob, const char *contact, enum oob_key key, oob_connect_fn done,
+               void *arg)
+{
+    assert(loop_is_current(oob->loop));
+    int status;
+    struct connect *connect = connect_create(oob, contact, key, 0, &status);
+    if (!connect) {
+        return status;
+    }
+    struct oob_link *link = oob_find(oob, &connect->contact.name);
+    if (!link || link->is_unix) {
+        connect->contact.count = 0;
+    } else {
+        keep(&connect->contact, is_elsewhere, link);
+    }
+    return connect_begin(connect, done, arg);
 }

@@ -6,7 +6,6 @@
 #include <oob/endpoint.h>
 
 #include <arpa/inet.h>
-#include <base/clock.h>
 #include <base/log.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -14,13 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    PENDING_MAX = 64,
-    PENDING_PER_SOURCE = 8,
-    /* A younger one is not given up for a newcomer: before its hello, and behind it. */
-    PENDING_GRACE_US = 100000,
-    PENDING_PROOF_GRACE_US = 1000000,
-};
+enum { PENDING_MAX = 64 };
 
 /* A connection that was accepted, until it is turned away or has become a link. */
 struct pending {
@@ -28,7 +21,6 @@ struct pending {
     struct oob *oob;
     struct greeting greeting;
     struct sock_addr source;
-    uint64_t since_us;
     bool parked;
 };
 
@@ -67,11 +59,15 @@ void door_log(const struct sock_addr *source, const char *address, const char *t
     }
 }
 
-/* An own process that went away in between is nothing to warn of. */
+/* An own process that went away in between is nothing to warn of; nor is somebody who said a whole
+ * hello, for on a slow network a connector may have given this address up; nor anybody who gave up
+ * while this process stood still. */
 static void log_failed(const struct pending *pending)
 {
     const struct greeting *greeting = &pending->greeting;
-    if (greeting->self.attested) {
+    bool left = greeting->handshake.reason == WIRE_WELCOME && greeting->handshake.hello[0];
+    if (greeting->self.attested || left ||
+        oob_stood_still(pending->oob, pending->oob->accept_timeout_us)) {
         log_info(LOG_OOB, "no link for %s: %s", greeting->address, greeting->handshake.text);
     } else {
         door_log(&pending->source, greeting->address, greeting->handshake.text);
@@ -109,102 +105,72 @@ static void on_step(struct greeting *greeting)
     }
 }
 
-/* Same host, or for IPv6 the same network of a host. */
-static bool same_source(const struct sock_addr *a, const struct sock_addr *b)
+/* A host, or for IPv6 the network of one, as a number; 0: an own process. */
+static uint64_t source_of(const struct pending *pending)
 {
-    if (a->storage.ss_family != b->storage.ss_family) {
-        return false;
+    const struct sockaddr_storage *storage = &pending->source.storage;
+    uint64_t net = 0;
+    if (storage->ss_family == AF_INET) {
+        return ((const struct sockaddr_in *) storage)->sin_addr.s_addr;
     }
-    if (a->storage.ss_family == AF_INET) {
-        return ((const struct sockaddr_in *) &a->storage)->sin_addr.s_addr ==
-               ((const struct sockaddr_in *) &b->storage)->sin_addr.s_addr;
+    if (storage->ss_family == AF_INET6) {
+        memcpy(&net, &((const struct sockaddr_in6 *) storage)->sin6_addr, sizeof net);
+        return net ? net : UINT64_MAX; /* ::1 */
     }
-    return a->storage.ss_family == AF_INET6 &&
-           memcmp(&((const struct sockaddr_in6 *) &a->storage)->sin6_addr,
-                  &((const struct sockaddr_in6 *) &b->storage)->sin6_addr, 8) == 0;
+    return 0;
 }
 
-static unsigned count_source(const struct oob *oob, const struct sock_addr *source)
+static unsigned count_source(const struct oob *oob, uint64_t source)
 {
     unsigned count = 0;
     const struct pending *pending;
     list_for_each (pending, &oob->pendings, struct pending, link) {
-        count += !pending->greeting.is_unix && same_source(&pending->source, source);
+        count += source != 0 && source_of(pending) == source;
     }
     return count;
 }
 
-/* It has had its time, and has said nothing that was not heard: this process may be the slow one.
- */
-static bool is_silent(const struct pending *pending, uint64_t now)
+/* One at random of the source that has most at the door; NULL: no stranger is there. What a
+ * stranger has said does not count, so no behaviour keeps a place; an honest one that is turned
+ * away comes again. */
+static struct pending *choose_stranger(const struct oob *oob)
 {
-    bool spoke = pending->greeting.handshake.state == HANDSHAKE_PROOF;
-    return now - pending->since_us >= (spoke ? PENDING_PROOF_GRACE_US : PENDING_GRACE_US) &&
-           !greeting_has_input(&pending->greeting);
-}
-
-/* The oldest silent TCP connection, of one source or (NULL) of any; NULL: there is none. */
-static struct pending *find_silent(const struct oob *oob, const struct sock_addr *source)
-{
-    uint64_t now = clock_us();
-    struct pending *pending;
+    struct pending *pending, *equals[PENDING_MAX];
+    unsigned most = 1, count = 0;
     list_for_each (pending, &oob->pendings, struct pending, link) {
-        if (!pending->greeting.is_unix && (!source || same_source(&pending->source, source)) &&
-            is_silent(pending, now)) {
-            return pending;
+        unsigned here = count_source(oob, source_of(pending));
+        if (here > most) {
+            most = here;
+            count = 0;
+        }
+        if (here == most && count < PENDING_MAX) {
+            equals[count++] = pending;
         }
     }
-    return NULL;
+    uint32_t draw;
+    crypto_random(&draw, sizeof draw);
+    return count > 0 ? equals[draw % count] : NULL;
 }
 
 static void give_up(struct pending *pending)
 {
-    door_log(&pending->source, pending->greeting.address, "given up for a newer connection");
+    log_info(LOG_OOB, "no link for %s: given up for a newer connection", pending->greeting.address);
     greeting_turn_away(pending->greeting.fd);
     pending_end(pending);
 }
 
-/* Room for one more from a source: a silent older one makes way. False: the newcomer must go. */
-static bool make_room_tcp(struct oob *oob, const struct sock_addr *source)
+bool door_is_full(const struct oob *oob)
 {
-    bool crowded = count_source(oob, source) >= PENDING_PER_SOURCE;
-    if (!crowded && oob->pending_count < PENDING_MAX) {
-        return true;
-    }
-    struct pending *victim = find_silent(oob, crowded ? source : NULL);
-    if (victim) {
-        give_up(victim);
-    }
-    return victim != NULL;
+    return oob->pending_count >= PENDING_MAX;
 }
 
-static struct pending *oldest_tcp(const struct oob *oob)
+bool door_make_room(struct oob *oob)
 {
-    struct pending *pending;
-    list_for_each (pending, &oob->pendings, struct pending, link) {
-        if (!pending->greeting.is_unix) {
-            return pending;
-        }
+    struct pending *stranger = door_is_full(oob) ? choose_stranger(oob) : NULL;
+    if (stranger) {
+        give_up(stranger);
     }
-    return NULL;
-}
-
-/* Own processes come before TCP's strangers; when all are own, they wait in the backlog. */
-static bool make_room_unix(struct oob *oob)
-{
-    if (oob->pending_count < PENDING_MAX) {
-        return true;
-    }
-    struct pending *victim = oldest_tcp(oob);
-    if (victim) {
-        give_up(victim);
-    }
-    return victim != NULL;
-}
-
-bool door_make_room(struct oob *oob, const struct sock_addr *source)
-{
-    return source ? make_room_tcp(oob, source) : make_room_unix(oob);
+    return !door_is_full(oob);
 }
 
 void door_open(struct oob *oob, int fd, const struct sock_addr *source, bool is_unix)
@@ -215,7 +181,6 @@ void door_open(struct oob *oob, int fd, const struct sock_addr *source, bool is_
         return;
     }
     pending->oob = oob;
-    pending->since_us = clock_us();
     pending->source = *source;
     list_append(&oob->pendings, &pending->link);
     oob->pending_count++;
@@ -253,6 +218,7 @@ static void welcome(struct pending *pending, const struct oob_peer *peer)
         pending_end(pending);
         return;
     }
+    link->unheard = true;
     link_attach(link, &pending->greeting);
     pending_end(pending);
     oob_link_made(oob, link);
@@ -284,9 +250,12 @@ static enum wire_reason judge(struct pending *pending, const struct oob_peer *pe
         link_read(old);
         old = oob_find(oob, &peer->name);
     }
-    /* A new incarnation takes the place of the old one, when it proves as much. */
+    /* A new incarnation takes the place of the old one, when it proves as much; so does a new link
+     * the place of one that has fallen silent (oob_detour), or that its maker has given up before
+     * he knew that he had it. */
     bool live = old && old->state == LINK_UP;
-    if (live && (old->peer.epoch == peer->epoch || old->peer.key != peer->key)) {
+    bool same = live && old->peer.epoch == peer->epoch && !old->unheard && !watch_is_silent(old);
+    if (same || (live && old->peer.key != peer->key)) {
         return pending->parked ? WIRE_SIMULTANEOUS : WIRE_EXISTS;
     }
     return WIRE_WELCOME;

@@ -28,6 +28,7 @@ struct oob_link {
     struct oob *oob; /* borrowed; not used when down */
     struct oob_peer peer;
     bool is_unix;
+    bool unheard; /* the peer has made it, and has said nothing over it yet */
     atomic_uint refs;
     struct list by_name;
     struct loop_io io;
@@ -107,6 +108,9 @@ void link_beat(struct oob_link *link, enum outbox_beat kind);
 /* --- watch.c --- */
 void watch_init(struct oob *oob);
 void watch_end(struct oob *oob);
+/* Has this link, if it is watched, been silent for half of its suspect_us? Then the peer may have
+ * given it up. */
+bool watch_is_silent(const struct oob_link *link);
 
 /* --- connect.c --- */
 /* Is a connect to this name on its way, or waiting? */
@@ -119,9 +123,10 @@ void connect_end_all(struct oob *oob);
 void ping_end_all(struct oob *oob);
 
 /* --- door.c --- */
-/* May one more come in, from this source (NULL: over a unix socket)? A silent older one may have to
- * make way. */
-bool door_make_room(struct oob *oob, const struct sock_addr *source);
+/* May one more come in? In a full door a stranger makes way, one at random of the source that has
+ * most there. False: all who are there are own processes. */
+bool door_make_room(struct oob *oob);
+bool door_is_full(const struct oob *oob);
 /* The handshake with an accepted socket begins; takes fd. */
 void door_open(struct oob *oob, int fd, const struct sock_addr *source, bool is_unix);
 /* Looks again at the connections from this name that wait for the outcome of a connect to it. */

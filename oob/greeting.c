@@ -2,8 +2,10 @@
 
 #include <oob/greeting.h>
 
+#include <base/clock.h>
 #include <base/fault.h>
 #include <errno.h>
+#include <oob/patience.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +16,19 @@ static void greeting_fail(struct greeting *greeting, int status, const char *tex
     handshake->state = HANDSHAKE_FAILED;
     handshake->status = status;
     snprintf(handshake->text, sizeof handshake->text, "%s", text);
+}
+
+int greeting_status_of(int error)
+{
+    switch (error) {
+    case ECONNREFUSED:
+    case ENOENT:
+        return ORTE_ERR_CONNECTION_REFUSED; /* nobody listens there */
+    case ETIMEDOUT:
+        return ORTE_ERR_TIMEOUT;
+    default:
+        return ORTE_ERR_CONNECTION_FAILED;
+    }
 }
 
 /* One short message on a socket whose buffer is empty: it fits, or the socket is broken. */
@@ -74,13 +89,26 @@ static bool attest(struct greeting *greeting)
     return false;
 }
 
+/* The connect took a round trip; a slow network has more time for the rest. */
+static void follow_round_trip(struct greeting *greeting)
+{
+    uint64_t now = clock_us(), passed = now - greeting->begin_us;
+    uint64_t left = greeting->until_us > now ? greeting->until_us - now : 0;
+    uint64_t longest = greeting->longest_us > passed ? greeting->longest_us - passed : 0;
+    uint64_t more = patience_after_round_trip(passed, left, longest);
+    if (more > left) {
+        loop_timer_start(&greeting->deadline, more);
+    }
+}
+
 static void begin_hello(struct greeting *greeting)
 {
     int error = sock_error(greeting->fd);
     if (error) {
-        greeting_fail(greeting, ORTE_ERR_CONNECTION_FAILED, strerror(error));
+        greeting_fail(greeting, greeting_status_of(error), strerror(error));
         return;
     }
+    follow_round_trip(greeting);
     if (!attest(greeting)) {
         return;
     }
@@ -165,10 +193,14 @@ int greeting_connect(struct greeting *greeting, int fd, const struct sock_addr *
                      const orte_process_name_t *wanted, enum oob_key key, uint64_t timeout_us)
 {
     begin(greeting, fd, addr, timeout_us);
+    greeting->connects = true;
+    greeting->begin_us = clock_us();
+    greeting->until_us = greeting->begin_us + timeout_us;
     struct fault fault = fault_at("oob.connect");
     if (fault.action == FAULT_ERROR) {
-        greeting_fail(greeting, ORTE_ERR_CONNECTION_FAILED, strerror((int) fault.value));
-        return ORTE_ERR_CONNECTION_FAILED;
+        int status = greeting_status_of((int) fault.value);
+        greeting_fail(greeting, status, strerror((int) fault.value));
+        return status;
     }
     greeting->wanted = *wanted;
     greeting->key = key;
@@ -195,12 +227,6 @@ void greeting_turn_away(int fd)
     (void) !send(fd, verdict, sizeof verdict, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-bool greeting_has_input(const struct greeting *greeting)
-{
-    char byte;
-    return recv(greeting->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-}
-
 bool greeting_gone(const struct greeting *greeting)
 {
     char byte;
@@ -217,10 +243,21 @@ int greeting_take_fd(struct greeting *greeting)
     return fd;
 }
 
+/* A connector that gives up takes back what has not arrived: a proof that came later would make a
+ * link that nobody has. */
+static void forget_sent(int fd)
+{
+    const struct linger reset = {.l_onoff = 1};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+}
+
 void greeting_end(struct greeting *greeting)
 {
     loop_io_watch(&greeting->io, 0);
     loop_timer_stop(&greeting->deadline);
+    if (greeting->fd >= 0 && greeting->connects) {
+        forget_sent(greeting->fd);
+    }
     fd_close(&greeting->fd);
     handshake_wipe(&greeting->handshake);
 }

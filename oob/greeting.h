@@ -17,8 +17,11 @@ struct greeting {
     pid_t pid;         /* unix sockets: the other end */
     char address[128]; /* printable */
     /* connector */
+    bool connects;
     orte_process_name_t wanted;
     enum oob_key key;
+    uint64_t begin_us, until_us;
+    uint64_t longest_us; /* the time that it has may grow to, with the round trip; 0: it does not */
     /* The handshake's state is PROVED, DONE or FAILED; the greeting may be ended. */
     void (*step)(struct greeting *greeting);
 };
@@ -33,12 +36,12 @@ int greeting_accept(struct greeting *greeting, int fd, const struct sock_addr *a
 int greeting_connect(struct greeting *greeting, int fd, const struct sock_addr *addr,
                      const orte_process_name_t *wanted, enum oob_key key,
                      uint64_t timeout_us) KEEL_MUST_CHECK;
+/* What a failed connect or accept means: an errno to a status. */
+int greeting_status_of(int error);
 /* In PROVED: sends the decision. False: it was a refusal, or did not reach the socket. */
 bool greeting_verdict(struct greeting *greeting, enum wire_reason reason, int status);
 /* Asks an accepted connector to come again in a while; the descriptor is to be closed then. */
 void greeting_turn_away(int fd);
-/* Has something come that was not read yet? */
-bool greeting_has_input(const struct greeting *greeting);
 /* True when the other end has closed. */
 bool greeting_gone(const struct greeting *greeting);
 /* Hands the socket over. */

@@ -219,22 +219,15 @@ static void refuse_stranger(struct handshake *handshake, enum wire_reason reason
     send_verdict(handshake, reason, 0, NULL);
 }
 
+/* Whether the hello names this process is judged behind the proof: a stranger must not find out
+ * which name is right. */
 static enum wire_reason judge_hello(const struct handshake *handshake, const char **text)
 {
     const uint8_t *hello = handshake->hello;
     orte_process_name_t name = get_name(hello + WIRE_AT_NAME);
-    orte_process_name_t wanted = get_name(hello + WIRE_AT_WANTED);
     if (!is_process(&name) || hello[WIRE_AT_PURPOSE] >= WIRE_PURPOSES) {
         *text = "a hello without meaning";
         return WIRE_BAD_FORMAT;
-    }
-    if (name_equal(&name, &handshake->self.name)) {
-        *text = "it has this process's own name";
-        return WIRE_BAD_FORMAT;
-    }
-    if (!name_equal(&wanted, &handshake->self.name)) {
-        *text = "it wants another process";
-        return WIRE_WRONG_NAME;
     }
     if (hello[WIRE_AT_SECURITY] != handshake->self.security) {
         *text = "its oob_security differs";
@@ -257,6 +250,7 @@ static void on_hello(struct handshake *handshake)
         refuse_stranger(handshake, reason, text);
         return;
     }
+    orte_process_name_t wanted = get_name(hello + WIRE_AT_WANTED);
     handshake->key = hello[WIRE_AT_KEY];
     handshake->ping = hello[WIRE_AT_PURPOSE] == WIRE_PING;
     handshake->peer = get_name(hello + WIRE_AT_NAME);
@@ -265,6 +259,7 @@ static void on_hello(struct handshake *handshake)
     handshake->cipher = choose_cipher(&handshake->self, peer_aes);
 
     put_hello(handshake, answer, WIRE_ANSWER, WIRE_ANSWER_SIZE, &handshake->peer);
+    put_name(answer + WIRE_AT_NAME, &wanted);
     answer[WIRE_AT_CIPHERS] = (uint8_t) handshake->cipher;
     if (!derive_master(handshake, hello + WIRE_AT_PUBLIC)) {
         refuse_stranger(handshake, WIRE_BAD_FORMAT, "a weak public key");
@@ -275,6 +270,16 @@ static void on_hello(struct handshake *handshake)
     expect(handshake, HANDSHAKE_PROOF);
 }
 
+/* A process of the same key may hear that it has come to the wrong one. */
+static enum wire_reason judge_names(const struct handshake *handshake)
+{
+    orte_process_name_t wanted = get_name(handshake->hello + WIRE_AT_WANTED);
+    if (!name_equal(&wanted, &handshake->self.name)) {
+        return WIRE_WRONG_NAME;
+    }
+    return name_equal(&handshake->peer, &handshake->self.name) ? WIRE_BAD_FORMAT : WIRE_WELCOME;
+}
+
 static void on_proof(struct handshake *handshake)
 {
     uint8_t mac[MAC_BYTES];
@@ -282,6 +287,14 @@ static void on_proof(struct handshake *handshake)
     transcript_mac(handshake, SUBKEY_PROOF, NULL, mac);
     if (!crypto_equal(mac, handshake->proof + WIRE_AT_MAC, MAC_BYTES)) {
         refuse_stranger(handshake, WIRE_BAD_PROOF, "it has another key");
+        return;
+    }
+    enum wire_reason reason = judge_names(handshake);
+    if (reason != WIRE_WELCOME) {
+        handshake_verdict(handshake, reason, 0);
+        snprintf(handshake->text, sizeof handshake->text, "%s",
+                 reason == WIRE_WRONG_NAME ? "it wants another process"
+                                           : "it has this process's own name");
         return;
     }
     derive_traffic(handshake, SUBKEY_ACCEPTOR, SUBKEY_CONNECTOR);
@@ -356,7 +369,8 @@ static void on_answer(struct handshake *handshake)
     expect(handshake, HANDSHAKE_VERDICT);
 }
 
-/* A refusal ends this attempt whoever said it; only with a right MAC is it the peer's own word. */
+/* A refusal ends this attempt whoever said it; only with a right MAC is it the peer's own word, and
+ * another process of the same key does not speak for the one that is wanted. */
 static void on_refusal(struct handshake *handshake, bool proved)
 {
     const uint8_t *verdict = handshake->in;
@@ -380,7 +394,7 @@ static void on_refusal(struct handshake *handshake, bool proved)
                  WIRE_VERSION);
     }
     fail(handshake, status, reason, "refused: %s%s", reasons[reason].text, detail);
-    handshake->refused_by_peer = proved;
+    handshake->refused_by_peer = proved && reason != WIRE_WRONG_NAME;
 }
 
 static void on_verdict(struct handshake *handshake)

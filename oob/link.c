@@ -397,6 +397,7 @@ static bool read_once(struct oob_link *link)
         on_socket_end(link, got < 0 ? errno : 0);
         return false;
     }
+    link->unheard = false;
     if (link->state == LINK_CLOSING) {
         return true;
     }

@@ -92,7 +92,7 @@ static bool is_starved(int fd)
 static bool accept_one(struct listener *listener)
 {
     struct oob *oob = listener->oob;
-    if (listener->is_unix && !door_make_room(oob, NULL)) {
+    if (!door_make_room(oob)) {
         pause_all(oob);
         return false;
     }
@@ -108,23 +108,20 @@ static bool accept_one(struct listener *listener)
     }
     if (fault.action == FAULT_DROP) {
         close(fd);
-    } else if (!listener->is_unix && !door_make_room(oob, &source)) {
-        char address[128];
-        log_debug(LOG_OOB, "%s comes too early: too many are waiting",
-                  sock_addr_print(&source, address, sizeof address));
-        greeting_turn_away(fd);
-        close(fd);
     } else {
         door_open(oob, fd, listener->is_unix ? &listener->addr : &source, listener->is_unix);
     }
     return true;
 }
 
+/* Into a full door they come one by one: who is there has a turn of the loop to go on in between.
+ */
 static void on_connection(struct loop_io *io, short events)
 {
     struct listener *listener = container_of(io, struct listener, io);
     (void) events;
-    for (int i = 0; i < ACCEPTS_A_TURN && accept_one(listener); i++) {
+    for (int i = 0; i < ACCEPTS_A_TURN && accept_one(listener) && !door_is_full(listener->oob);
+         i++) {
     }
 }
 

@@ -200,7 +200,7 @@ void oob_link_made(struct oob *oob, struct oob_link *link)
     orte_process_name_t name = link->peer.name;
     struct oob_link *old = oob_find(oob, &name);
     if (old) {
-        link_end(old, ORTE_ERR_COMM_FAILURE); /* closing, or of an incarnation before */
+        link_end(old, ORTE_ERR_COMM_FAILURE); /* closing, silent, or of an incarnation before */
     }
     oob_link_ref(link);
     list_append(&oob->links[bucket(&name)], &link->by_name);

@@ -49,7 +49,8 @@ struct oob_ops {
     /* data ends with the call. */
     void (*frame)(void *arg, struct oob_link *link, const void *data, size_t size);
     void (*down)(void *arg, struct oob_link *link, int status);
-    /* A watched link has been silent for too long, or was heard again. May be NULL. */
+    /* A watched link has been silent for too long (told again at every beat), or was heard again.
+     * May be NULL. */
     void (*silent)(void *arg, struct oob_link *link, bool silent);
 };
 
@@ -83,12 +84,21 @@ int oob_listen_tcp(struct oob *oob, char *reason, size_t reason_size) KEEL_MUST_
 char *oob_contact(struct oob *oob);
 
 /* Connects to the name in a contact string, trying its addresses in turn, each with its deadline,
- * and proves the key. Exactly one of: up (then done with ORTE_SUCCESS), or done with the error and
- * its reason (text, for the time of the call). ORTE_ERR_BAD_PARAM at once for a bad string, without
- * done. A link to that peer that is already up: done at once. */
+ * and proves the key. limit_us: how long it tries all of them again, unless all refuse or nobody
+ * listens (0: each once, and once more if it was slow; UINT64_MAX: for ever). Exactly one of: up
+ * (then done with ORTE_SUCCESS), or done with the error and its reason (text, for the time of the
+ * call). Without done: ORTE_ERR_BAD_PARAM for a bad string, ORTE_ERR_UNREACH for one without an
+ * address where the key can be proved. A link to that peer that is already up: done at once. */
 typedef void (*oob_connect_fn)(void *arg, int status, struct oob_link *link, const char *reason);
-int oob_connect(struct oob *oob, const char *contact, enum oob_key key, oob_connect_fn done,
-                void *arg) KEEL_MUST_CHECK;
+int oob_connect(struct oob *oob, const char *contact, enum oob_key key, uint64_t limit_us,
+                oob_connect_fn done, void *arg) KEEL_MUST_CHECK;
+
+/* Where the link to that name is silent: connects over the other TCP addresses of the contact
+ * string, each tried once, and once more if it was slow. The new link takes the silent one's place
+ * (down, up, done), unless the peer has heard this process over it lately: ORTE_EXISTS.
+ * ORTE_ERR_UNREACH at once, without done: there is no other address. On the loop. */
+int oob_detour(struct oob *oob, const char *contact, enum oob_key key, oob_connect_fn done,
+               void *arg) KEEL_MUST_CHECK;
 
 /* Asks whether the process of a contact string is there and would have a link with this one: a
  * handshake, and no link. The addresses are tried in turn and share the time. done is called once,
@@ -127,7 +137,7 @@ void oob_link_pause(struct oob_link *link, bool pause);
 /* Was this process stopped, or busy with something else, at the last beat or since, at most so long
  * ago? False while no link is watched. On the loop. */
 bool oob_stood_still(const struct oob *oob, uint64_t within_us);
-/* Has the peer answer every oob_heartbeat_ms; any traffic will do. After suspect_us of silence
+/* Has the peer answer every oob_heartbeat_ms; any traffic will do. From suspect_us of silence on
  * oob_ops.silent is told, after fail_us the link ends with ORTE_ERR_TIMEOUT; 0: never. Time for
  * which this process itself did not run does not count. On the loop. */
 void oob_link_watch(struct oob_link *link, uint64_t suspect_us, uint64_t fail_us);

@@ -29,7 +29,7 @@ enum {
     WIRE_AT_CIPHERS =
         14, /* u8: HELLO: a bit for each cipher that can be used; ANSWER: the choice */
     WIRE_AT_PURPOSE = 15, /* u8: enum wire_purpose; ANSWER: 0 */
-    WIRE_AT_NAME = 16,    /* u32 jobid, u32 vpid: who speaks */
+    WIRE_AT_NAME = 16,    /* u32 jobid, u32 vpid: who speaks; ANSWER: whom the HELLO wanted */
     WIRE_AT_WANTED = 24,  /* u32 jobid, u32 vpid: to whom */
     WIRE_AT_EPOCH = 32,   /* u64 */
     WIRE_AT_NONCE = 40,   /* 32 bytes */

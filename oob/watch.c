@@ -35,11 +35,10 @@ static void look(struct oob_link *link, uint64_t now_us)
         return;
     case PULSE_SUSPECT:
     case PULSE_AGAIN:
-        if (oob->ops->silent) {
-            oob->ops->silent(oob->arg, link, verdict == PULSE_SUSPECT);
-        }
-        break;
     case PULSE_ASK:
+        if (oob->ops->silent && (link->pulse.suspected || verdict == PULSE_AGAIN)) {
+            oob->ops->silent(oob->arg, link, link->pulse.suspected);
+        }
         break;
     }
     link_beat(link, OUTBOX_PING);
@@ -99,6 +98,13 @@ void oob_link_watch(struct oob_link *link, uint64_t suspect_us, uint64_t fail_us
         oob->beat_last_us = now_us;
         loop_timer_start(&oob->beat, oob->beat_us);
     }
+}
+
+bool watch_is_silent(const struct oob_link *link)
+{
+    uint64_t now_us = clock_us();
+    return !list_empty(&link->watched) && link->limits.suspect_us > 0 &&
+           now_us >= link->pulse.heard_us + link->limits.suspect_us / 2;
 }
 
 bool oob_stood_still(const struct oob *oob, uint64_t within_us)

@@ -1,10 +1,12 @@
 /* Receives that are taken back: what was due to them goes to others, or is there again. */
 #include <config.h>
 
+#include <base/name.h>
 #include <rml/calls.h>
 #include <rml/receive.h>
 
-/* Chooses receives: those of the application for a peer and a tag, or all of them, or one. */
+/* Chooses receives: those of the application that were posted with a peer and a tag, wildcards
+ * taken literally, or all of them, or one. */
 struct choice {
     const orte_process_name_t *peer; /* NULL: every peer and tag */
     orte_rml_tag_t tag;
@@ -18,7 +20,7 @@ static bool chosen(const struct choice *choice, const struct rml_receive *receiv
     }
     return (receive->kind == RML_RECEIVE_IOV || receive->kind == RML_RECEIVE_BUFFER) &&
            (!choice->peer || (receive->posted.tag == choice->tag &&
-                              rml_names_overlap(&receive->posted.peer, choice->peer)));
+                              name_equal(&receive->posted.peer, choice->peer)));
 }
 
 /* A returned message that found another receive goes before what arrived later. */

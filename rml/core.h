@@ -76,9 +76,10 @@ char *rml_contact(struct rml *rml);
 
 /* --- links and routes --- */
 
-/* Makes a link to the name in a contact string; done as in oob_connect, on the loop. Any thread. In
- * ranks and tools that peer may bring messages of others from then on: connect to daemons only. */
-int rml_connect(struct rml *rml, const char *contact, enum oob_key key,
+/* Makes a link to the name in a contact string; limit_us and done as in oob_connect, on the loop.
+ * Any thread. In ranks and tools that peer may bring messages of others from then on: connect to
+ * daemons only. */
+int rml_connect(struct rml *rml, const char *contact, enum oob_key key, uint64_t limit_us,
                 void (*done)(void *arg, int status, const char *reason), void *arg) KEEL_MUST_CHECK;
 /* Ranks and tools: everything but self and direct links goes to this peer, my daemon. */
 void rml_route_default(struct rml *rml, const orte_process_name_t *daemon);
@@ -103,6 +104,7 @@ void rml_on_silence(struct rml *rml,
                     void (*silent)(void *arg, const struct oob_peer *peer, bool is_silent),
                     void *arg);
 uint64_t rml_lifeline_grace_us(void); /* 0: for ever */
+uint64_t rml_suspicion_us(void);      /* from rml_suspect_ms to rml_fail_ms; 0: there is none */
 /* Daemons: may this proved peer be linked? On the loop. Without one every proved peer may. */
 void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_peer *peer),
                    void *arg);

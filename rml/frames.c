@@ -2,6 +2,7 @@
  * assembles and delivers. Everything here runs on the loop. */
 #include <config.h>
 
+#include <base/clock.h>
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/name.h>
@@ -12,10 +13,13 @@
 
 enum { HOPS_MIN = 8 }; /* allowed in any tree */
 
+#define EARLY_US 30000000u /* for the order that makes a job known */
+
 /* A frame on its way through this daemon. */
 struct relay {
     struct oob_tx tx;
-    struct rml_completion turn; /* its turn behind what is due here */
+    struct rml_completion turn; /* its turn when its job is known here */
+    uint64_t early_until_us;
     struct rml *rml;
     struct rml_header header; /* as it came */
     struct rml_peer *came;    /* whose link brought it, and the link's number */
@@ -250,6 +254,70 @@ static void report_dropped(struct rml *rml, const struct rml_header *header, int
     }
 }
 
+/* --- frames for ranks of a job that is not known here yet --- */
+
+/* The others speak already, and the order that makes the job known is on its way. */
+static bool is_early_locked(const struct rml *rml, const struct rml_header *header)
+{
+    return !rml->ranks_known && header->dest.jobid == (rml_daemon_job(rml->config.name.jobid) | 1);
+}
+
+/* Bounded by what the links that bring them may carry. */
+static void keep_early_locked(struct rml *rml, struct relay *relay)
+{
+    relay->early_until_us = clock_us() + EARLY_US;
+    list_append(&rml->early, &relay->turn.link);
+    if (!rml->early_timer.started) {
+        loop_timer_start(&rml->early_timer, EARLY_US);
+    }
+}
+
+void rml_pass_early_locked(struct rml *rml)
+{
+    rml->ranks_known = true;
+    for (struct list *link; (link = list_pop(&rml->early));) {
+        rml_due_locked(rml, container_of(link, struct rml_completion, link));
+    }
+}
+
+static void on_early_timer(struct loop_timer *timer)
+{
+    struct rml *rml = container_of(timer, struct rml, early_timer);
+    pthread_mutex_lock(&rml->lock);
+    uint64_t now = clock_us(), next = 0;
+    struct rml_completion *turn;
+    list_for_each (turn, &rml->early, struct rml_completion, link) {
+        const struct relay *relay = container_of(turn, struct relay, turn);
+        if (now < relay->early_until_us) {
+            next = relay->early_until_us;
+            break;
+        }
+        list_remove(&turn->link);
+        rml_due_locked(rml, turn);
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (next > 0) {
+        loop_timer_start(timer, next - now);
+    }
+}
+
+void rml_frames_init(struct rml *rml)
+{
+    list_init(&rml->early);
+    loop_timer_init(&rml->early_timer, rml->config.loop, on_early_timer);
+}
+
+void rml_frames_fini(struct rml *rml)
+{
+    loop_timer_stop(&rml->early_timer);
+    for (struct list *link; (link = list_pop(&rml->early));) {
+        struct rml_completion *turn = container_of(link, struct rml_completion, link);
+        turn->drop(rml, turn);
+    }
+}
+
+/* --- passing on --- */
+
 /* Only the loop moves waiting frames to a link, so a relayed frame cannot overtake them. False: it
  * stays here no longer. The relay is consumed. */
 static bool send_on(struct rml *rml, struct relay *relay, bool may_wait)
@@ -257,8 +325,12 @@ static bool send_on(struct rml *rml, struct relay *relay, bool may_wait)
     struct oob_link *link = NULL;
     pthread_mutex_lock(&rml->lock);
     int status = place_locked(rml, &relay->header, relay, &link);
-    bool waits = status == ORTE_ERR_ADDRESSEE_UNKNOWN && may_wait && rml->due_count > 0;
-    if (waits) { /* what is due may bring the destination's job, whose ranks speak already */
+    bool unknown = status == ORTE_ERR_ADDRESSEE_UNKNOWN && may_wait;
+    bool early = unknown && is_early_locked(rml, &relay->header);
+    bool waits = early || (unknown && rml->due_count > 0);
+    if (early) {
+        keep_early_locked(rml, relay);
+    } else if (waits) { /* what is due may bring the destination's job */
         rml_due_locked(rml, &relay->turn);
     } else if (status == ORTE_ERR_ADDRESSEE_UNKNOWN) {
         rml->counters.misrouted++;

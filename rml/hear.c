@@ -50,10 +50,11 @@ void rml_know_locked(struct rml *rml, struct rml_peer *peer, uint64_t epoch)
 void rml_gone_locked(struct rml *rml, struct rml_peer *peer)
 {
     bool failed = false, used = false;
+    int status = peer->gone ? ORTE_ERR_ADDRESSEE_UNKNOWN : ORTE_ERR_COMM_FAILURE;
     peer->gone = true;
     rml_tell_end_locked(rml, peer);
     if (peer->session) {
-        failed = rml_end_session_locked(rml, peer, ORTE_ERR_COMM_FAILURE);
+        failed = rml_end_session_locked(rml, peer, status);
         used = rml_session_forget(peer->session);
     }
     rml_fail_receives_from_locked(rml, peer);

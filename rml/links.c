@@ -168,6 +168,8 @@ struct dial {
     orte_process_name_t name;
     char *contact; /* owned */
     enum oob_key key;
+    bool detour;                                             /* beside the link that is there */
+    uint64_t limit_us;                                       /* of oob_connect */
     void (*done)(void *arg, int status, const char *reason); /* may be NULL */
     void *arg;
 };
@@ -234,8 +236,9 @@ static void dial_end(struct dial *dial, int status, const char *reason)
     bool tell = dial->done && !rml->ending;
     pthread_mutex_unlock(&rml->lock);
     if (status < 0) {
-        log_info(LOG_RML, "no link to %s: %s", ORTE_NAME_PRINT(&dial->name),
-                 reason ? reason : opal_strerror(status));
+        log_at(LOG_RML, dial->detour ? LOG_DEBUG : LOG_INFO, "no %slink to %s: %s",
+               dial->detour ? "other " : "", ORTE_NAME_PRINT(&dial->name),
+               reason ? reason : opal_strerror(status));
     }
     rml_fail_frames(&frames, ORTE_ERR_UNREACH);
     if (tell) {
@@ -254,7 +257,10 @@ static void dialed(void *arg, int status, struct oob_link *link, const char *rea
 static void dial_on_loop(struct loop_task *task)
 {
     struct dial *dial = container_of(task, struct dial, task);
-    int status = oob_connect(dial->rml->oob, dial->contact, dial->key, dialed, dial);
+    struct oob *oob = dial->rml->oob;
+    int status = dial->detour
+                     ? oob_detour(oob, dial->contact, dial->key, dialed, dial)
+                     : oob_connect(oob, dial->contact, dial->key, dial->limit_us, dialed, dial);
     if (status != ORTE_SUCCESS) {
         dial_end(dial, status, NULL);
     }
@@ -308,11 +314,12 @@ int rml_dial_home_locked(struct rml *rml, struct rml_peer *peer)
     if (!dial) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    dial->detour = peer->state == RML_PEER_UP;
     dial_start_locked(rml, dial, peer);
     return ORTE_SUCCESS;
 }
 
-int rml_connect(struct rml *rml, const char *text, enum oob_key key,
+int rml_connect(struct rml *rml, const char *text, enum oob_key key, uint64_t limit_us,
                 void (*done)(void *arg, int status, const char *reason), void *arg)
 {
     struct contact contact;
@@ -325,6 +332,7 @@ int rml_connect(struct rml *rml, const char *text, enum oob_key key,
     if (!dial) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    dial->limit_us = limit_us;
     dial->done = done;
     dial->arg = arg;
     pthread_mutex_lock(&rml->lock);
@@ -397,11 +405,13 @@ static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
 {
     struct rml *rml = arg;
     struct oob_link *old = NULL;
-    bool broken = false, resumed = false, upstream = false;
+    bool broken = false, resumed = false, upstream = false, heard = false;
     pthread_mutex_lock(&rml->lock);
     struct rml_peer *peer = rml_peer_get(&rml->peers, &info->name);
     if (peer) {
         old = peer->link;
+        heard = peer->silent;
+        peer->silent = false;
         upstream = peer->upstream;
         broken = peer->broken != NULL;
         resumed = peer->broken && peer->session && rml_session_is_with(peer->session, info->epoch);
@@ -421,6 +431,9 @@ static void on_up(void *arg, struct oob_link *link, const struct oob_peer *info)
         return;
     }
     rml_silence_watch(rml, link, info, upstream);
+    if (heard) {
+        rml_tell_silence(rml, info, false);
+    }
     rml_pass_waiting(rml, peer);
     if (resumed) {
         log_info(LOG_RML, "the link to %s is there again", ORTE_NAME_PRINT(&info->name));

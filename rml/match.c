@@ -9,13 +9,6 @@ bool rml_name_matches(const orte_process_name_t *mask, const orte_process_name_t
            (mask->vpid == ORTE_VPID_WILDCARD || mask->vpid == name->vpid);
 }
 
-bool rml_names_overlap(const orte_process_name_t *a, const orte_process_name_t *b)
-{
-    return (a->jobid == b->jobid || a->jobid == ORTE_JOBID_WILDCARD ||
-            b->jobid == ORTE_JOBID_WILDCARD) &&
-           (a->vpid == b->vpid || a->vpid == ORTE_VPID_WILDCARD || b->vpid == ORTE_VPID_WILDCARD);
-}
-
 /* What a waiting message costs: a flood of empty ones counts too. */
 static size_t cost(const struct rml_message *message)
 {

@@ -47,7 +47,5 @@ void rml_match_return(struct rml_match *match, struct rml_message *message);
 
 /* Is this one process among those that mask names? */
 bool rml_name_matches(const orte_process_name_t *mask, const orte_process_name_t *name);
-/* Could they name the same process? Wildcards on either side. */
-bool rml_names_overlap(const orte_process_name_t *a, const orte_process_name_t *b);
 
 #endif

@@ -84,11 +84,15 @@ static uint64_t patience_locked(const struct rml *rml, const struct rml_peer *pe
     return patience;
 }
 
+bool rml_mends_locked(const struct rml *rml, const struct rml_peer *peer)
+{
+    return rml->reconnect_us > 0 && !peer->ended && !rml->ending && rml->phase != RML_FINALIZED;
+}
+
 bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
                      int status)
 {
-    if (status == ORTE_SUCCESS || status == ORTE_ERR_TIMEOUT || rml->reconnect_us == 0 ||
-        peer->ended || rml->ending || rml->phase == RML_FINALIZED) {
+    if (status == ORTE_SUCCESS || status == ORTE_ERR_TIMEOUT || !rml_mends_locked(rml, peer)) {
         return false; /* an orderly end, a peer that answers nothing, or nobody who would mend */
     }
     struct rml_break *broken = calloc(1, sizeof(*broken));

@@ -134,7 +134,7 @@ int rml_message_load(struct rml_message *message, opal_buffer_t *buffer)
 
 bool rml_parts_valid(const struct iovec *parts, int count)
 {
-    if (!parts || count < 0) {
+    if (count < 0 || (!parts && count > 0)) {
         return false;
     }
     for (int i = 0; i < count; i++) {

@@ -40,7 +40,7 @@ int rml_message_load(struct rml_message *message, opal_buffer_t *buffer) KEEL_MU
 
 /* Bytes of a scatter list; SIZE_MAX when the sum is above INT_MAX. */
 size_t rml_iov_size(const struct iovec *parts, size_t count);
-/* Is it a list that an application may pass? */
+/* Is it a list that an application may pass? An empty one may be NULL. */
 bool rml_parts_valid(const struct iovec *parts, int count);
 
 /* A buffer that owns malloc'd bytes. NULL, and the bytes are freed: no memory. NULL bytes stand for

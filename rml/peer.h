@@ -29,6 +29,7 @@ struct rml_peer {
     char *contact;     /* owned; from set_contact_info, or NULL */
     char *home;        /* owned; where this process made the link that it has or had, or NULL */
     enum oob_key home_key;
+    bool silent;              /* what rml_tell_silence said last of the link */
     struct rml_break *broken; /* the link broke and may come again; NULL: it did not */
     enum rml_path path;
     struct list pending[OOB_CLASSES]; /* struct oob_tx, waiting for the link or for its credit */

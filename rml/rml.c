@@ -113,6 +113,7 @@ static struct rml *make(const struct rml_config *config)
     rml_exceptions_init(rml);
     rml_mend_init(rml);
     rml_ends_init(rml);
+    rml_frames_init(rml);
     return rml;
 }
 
@@ -139,6 +140,7 @@ void rml_destroy(struct rml *rml)
     rml_dials_fini(rml);
     rml_mend_fini(rml);
     rml_ends_fini(rml);
+    rml_frames_fini(rml);
     rml_resolve_fini(rml);
     rml_peers_each(&rml->peers, fail_pending, rml);
     rml_flow_fini(rml);
@@ -248,6 +250,9 @@ int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size, const uint32
     list_init(&waiting.frames);
     pthread_mutex_lock(&rml->lock);
     int status = rml_route_set_job(&rml->route, job, size, daemon_of);
+    if (job == (rml_daemon_job(job) | 1)) {
+        rml_pass_early_locked(rml);
+    }
     if (!daemon_of) {
         rml_peers_each(&rml->peers, take_waiting, &waiting);
     }

@@ -96,7 +96,8 @@ int rml_route_target(const struct rml_route *route, const orte_process_name_t *d
     if (!route->daemon) {
         bool beyond =
             dest->jobid == route->me.jobid && route->job_size > 0 && dest->vpid >= route->job_size;
-        if (!route->has_upstream || beyond) {
+        bool foreign = rml_daemon_job(dest->jobid) != rml_daemon_job(route->me.jobid);
+        if (!route->has_upstream || beyond || foreign) {
             return ORTE_ERR_ADDRESSEE_UNKNOWN;
         }
         *target = route->upstream;

@@ -62,11 +62,13 @@ static int prepare_locked(struct rml *rml, struct rml_send *send, struct rml_pee
     return status;
 }
 
-/* What the RML owns completes at once, unless too much of it waits already. */
+/* What the RML owns completes at once, unless too much of it waits already, or its destination is
+ * known to have ended: then its daemon says whether there is a successor. */
 static bool accepts(const struct rml *rml, const struct rml_send *send, const struct rml_peer *hop)
 {
     const struct rml_sender *out = &send->dest->session->out[send->class];
-    return send->owned && hop->state == RML_PEER_UP && out->end - out->acked <= 2 * rml->window;
+    return send->owned && !send->dest->gone && hop->state == RML_PEER_UP &&
+           out->end - out->acked <= 2 * rml->window;
 }
 
 /* On success the send completes by itself; on an error nothing has happened. */
@@ -215,10 +217,12 @@ int rml_call_send_nb(struct rml *rml, const orte_process_name_t *peer, const str
     send->iov_fn = cbfunc;
     send->arg = cbdata;
     send->count = count;
-    send->parts = malloc((size_t) count * sizeof(*msg) + 1);
+    send->parts = calloc((size_t) count + 1, sizeof(*msg));
     status = ORTE_ERR_OUT_OF_RESOURCE;
     if (send->parts) {
-        memcpy(send->parts, msg, (size_t) count * sizeof(*msg));
+        for (int i = 0; i < count; i++) {
+            send->parts[i] = msg[i];
+        }
         status = start(rml, send, &request);
     }
     if (status != ORTE_SUCCESS) {

@@ -14,7 +14,9 @@ static struct param suspect = {
     .min = 0,
     .max = 86400000,
     .unit = "ms",
-    .help = "How long a daemon may be silent before it is suspected (0: it never is)",
+    .help =
+        "How long a daemon may be silent before it is suspected, and tried at its other addresses "
+        "(0: it never is)",
 };
 static struct param fail = {
     .name = "rml_fail_ms",
@@ -38,6 +40,12 @@ static struct param grace = {
 uint64_t rml_lifeline_grace_us(void)
 {
     return (uint64_t) param_int(&grace) * 1000000u;
+}
+
+uint64_t rml_suspicion_us(void)
+{
+    int64_t from_ms = param_int(&suspect), to_ms = param_int(&fail);
+    return from_ms > 0 && to_ms > from_ms ? (uint64_t) (to_ms - from_ms) * 1000u : 0;
 }
 
 bool rml_is_hnp(const struct rml *rml, const orte_process_name_t *name)
@@ -74,17 +82,45 @@ void rml_on_silence(struct rml *rml,
     pthread_mutex_unlock(&rml->lock);
 }
 
-void rml_hear_silence(void *arg, struct oob_link *link, bool is_silent)
+void rml_tell_silence(struct rml *rml, const struct oob_peer *info, bool is_silent)
 {
-    struct rml *rml = arg;
-    struct oob_peer info = *oob_link_peer(link);
-    log_info(LOG_RML, "%s %s", ORTE_NAME_PRINT(&info.name),
+    log_info(LOG_RML, "%s %s", ORTE_NAME_PRINT(&info->name),
              is_silent ? "is silent" : "is heard again");
     pthread_mutex_lock(&rml->lock);
     void (*silent)(void *, const struct oob_peer *, bool) = rml->ending ? NULL : rml->silent;
     void *silent_arg = rml->silent_arg;
     pthread_mutex_unlock(&rml->lock);
     if (silent) {
-        silent(silent_arg, &info, is_silent);
+        silent(silent_arg, info, is_silent);
+    }
+}
+
+/* Tries the peer's other addresses, for perhaps only one of several networks has failed. The end
+ * that made the link does, which knows them. */
+static void seek_detour_locked(struct rml *rml, struct rml_peer *peer)
+{
+    if (peer->home && !peer->dialing && rml_mends_locked(rml, peer) &&
+        rml_dial_home_locked(rml, peer) != ORTE_SUCCESS) {
+        log_debug(LOG_RML, "no memory for another link to %s", ORTE_NAME_PRINT(&peer->name));
+    }
+}
+
+void rml_hear_silence(void *arg, struct oob_link *link, bool is_silent)
+{
+    struct rml *rml = arg;
+    struct oob_peer info = *oob_link_peer(link);
+    bool news = false;
+    pthread_mutex_lock(&rml->lock);
+    struct rml_peer *peer = rml_peer_find(&rml->peers, &info.name);
+    if (peer && peer->link == link) {
+        news = peer->silent != is_silent;
+        peer->silent = is_silent;
+        if (is_silent) {
+            seek_detour_locked(rml, peer);
+        }
+    }
+    pthread_mutex_unlock(&rml->lock);
+    if (news) {
+        rml_tell_silence(rml, &info, is_silent);
     }
 }

@@ -65,6 +65,11 @@ struct rml {
     struct loop_task farewell_task;
     struct loop_timer last_words_timer; /* the loop's own */
 
+    /* rml/frames.c */
+    bool ranks_known;
+    struct list early; /* struct rml_completion: frames for a job that is not known yet */
+    struct loop_timer early_timer; /* the loop's own */
+
     /* rml/mend.c */
     struct list breaks;            /* struct rml_break */
     struct loop_timer mend_timer;  /* the loop's own */
@@ -153,7 +158,8 @@ void rml_dials_fini(struct rml *rml);
 /* A hop's link cannot be made: what would go over it fails. frames gets what waits for it. */
 void rml_unreachable_locked(struct rml *rml, struct rml_peer *hop, struct list *frames);
 
-/* Makes a link anew where it was made before. */
+/* Makes a link anew where it was made before; while it is up but silent, over the peer's other
+ * addresses. */
 int rml_dial_home_locked(struct rml *rml, struct rml_peer *peer) KEEL_MUST_CHECK;
 /* A link does not come again. On the loop. */
 void rml_link_is_down(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
@@ -163,6 +169,8 @@ void rml_link_is_down(struct rml *rml, struct rml_peer *peer, const struct oob_p
 
 void rml_mend_init(struct rml *rml);
 void rml_mend_fini(struct rml *rml);
+/* Would a link to this peer that broke be made again? */
+bool rml_mends_locked(const struct rml *rml, const struct rml_peer *peer);
 /* The link to a peer broke. False: it is down. */
 bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_peer *info,
                      int status);
@@ -200,6 +208,7 @@ bool rml_is_hnp(const struct rml *rml, const orte_process_name_t *name);
 void rml_silence_watch(struct rml *rml, struct oob_link *link, const struct oob_peer *info,
                        bool upstream);
 void rml_hear_silence(void *arg, struct oob_link *link, bool is_silent);
+void rml_tell_silence(struct rml *rml, const struct oob_peer *info, bool is_silent);
 
 /* --- resolve.c --- */
 
@@ -212,6 +221,10 @@ void rml_resolve_locked(struct rml *rml, struct rml_peer *peer);
 
 /* --- frames.c --- */
 
+void rml_frames_init(struct rml *rml);
+void rml_frames_fini(struct rml *rml);
+/* The ranks' job is known now: frames that came before that go on. */
+void rml_pass_early_locked(struct rml *rml);
 void rml_on_frame(void *arg, struct oob_link *link, const void *data, size_t size);
 /* A frame that continues its stream: the message is assembled, and delivered when it is whole. */
 void rml_take(struct rml *rml, const struct oob_peer *from, struct rml_peer *peer,
@@ -264,7 +277,8 @@ void rml_say_unreachable(struct rml *rml, const struct rml_header *about, int st
 
 /* --- hear.c --- */
 
-/* The peer ended: what is pending and named receives fail. */
+/* The peer ended: what is pending fails with ORTE_ERR_COMM_FAILURE (ORTE_ERR_ADDRESSEE_UNKNOWN: it
+ * was sent when the end was known), and so do receives that name the peer. */
 void rml_gone_locked(struct rml *rml, struct rml_peer *peer);
 /* A handshake proved a peer's incarnation. */
 void rml_know_locked(struct rml *rml, struct rml_peer *peer, uint64_t epoch);

@@ -1,4 +1,6 @@
 # tests: unit, conformance, system, lint.
+# A clock that jumps over the time in which all of a test's threads sleep.
+TEST_CLOCK = tests/lib/clock.c tests/lib/clock.h
 include $(srcdir)/tests/unit/base/local.mk
 include $(srcdir)/tests/unit/oob/local.mk
 include $(srcdir)/tests/unit/rml/local.mk
@@ -10,9 +12,7 @@ include $(srcdir)/tests/conformance/local.mk
 include $(srcdir)/tests/mpi/local.mk
 include $(srcdir)/tests/pmix/local.mk
 include $(srcdir)/tests/system/local.mk
-include $(srcdir)/tests/long/local.mk
 include $(srcdir)/tests/fuzz/local.mk
-include $(srcdir)/tests/lint/local.mk
 
 # What unit tests share: main, TAP output, time limits (tests/lib/unit.h).
 check_LTLIBRARIES += tests/lib/libunit.la
@@ -21,4 +21,20 @@ tests_lib_libunit_la_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lib_libunit_la_LIBADD = $(CHECK_LIBS)
 # For tests of what reads messages.
 DECODER = tests/lib/decoder.h tests/lib/decoder.c
-check_PROGRAMS += $(UNIT_TESTS)
+
+# tests/table lists the tests; tests/run runs them.
+tests_run = KEEL_TEST_SRCDIR='$(abs_top_srcdir)' KEEL_TEST_BUILDDIR='$(abs_top_builddir)' \
+	KEEL_TEST_MPICC='$(MPICC)' KEEL_TEST_MPICH_MPICC='$(MPICH_MPICC)' \
+	$(SHELL) '$(srcdir)/tests/run'
+check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES) $(check_DATA)
+check-local: check-programs
+	$(AM_V_at)$(tests_run) $(TESTS)
+check-long: all check-programs
+	$(AM_V_at)$(tests_run) --long
+.PHONY: check-programs check-long
+
+# What no program names as its source: scripts, and what they read.
+dist-hook:
+	(cd '$(srcdir)' && find tests -type f | \
+		grep -E '(/table|/run|/netns-agent|/slurm-cluster|/corpus/.*|\.(c|cc|h|sh|supp|md|mk))$$' | \
+		tar -cf - -T -) | tar -C '$(distdir)' -xf -

@@ -3,8 +3,13 @@
 
 #include <base/log.h>
 #include <btl/check/check.h>
+#include <btl/desc.h>
+#include <btl/framework.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define ALIGNMENT 16 /* of the segments that callbacks get */
 
 struct mca_btl_base_endpoint_t *check_endpoint_outer(struct check_endpoint *endpoint)
 {
@@ -13,7 +18,7 @@ struct mca_btl_base_endpoint_t *check_endpoint_outer(struct check_endpoint *endp
 
 bool check_endpoint_ok(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint)
 {
-    call->endpoint = check_map_get(&call->check->endpoints, endpoint);
+    call->endpoint = btl_map_get(&call->check->endpoints, endpoint);
     if (!call->endpoint) {
         check_report(call, CHECK_CALLER, "%p is no endpoint of this module", (void *) endpoint);
         return false;
@@ -28,18 +33,26 @@ bool check_endpoint_ok(struct check_call *call, struct mca_btl_base_endpoint_t *
 struct check_endpoint *check_endpoint_face(const struct check_call *call,
                                            struct mca_btl_base_endpoint_t *inner)
 {
-    struct check_endpoint *found = check_map_get(&call->check->inner_endpoints, inner);
+    struct check_endpoint *found = btl_map_get(&call->check->inner_endpoints, inner);
     if (inner && !found) {
         check_report(call, CHECK_MODULE, "names an endpoint that its caller does not have");
     }
     return found;
 }
 
-void check_end(struct check_graves *graves, struct check_map *map, void *thing)
+void *check_bury(struct check_graves *graves, void *thing)
+{
+    size_t at = graves->next++ % CHECK_GRAVES;
+    void *older = graves->graves[at];
+    graves->graves[at] = thing;
+    return older;
+}
+
+void check_end(struct check_graves *graves, struct btl_map *map, void *thing)
 {
     void *older = check_bury(graves, thing);
     if (older) {
-        check_map_remove(map, older);
+        btl_map_remove(map, older);
         free(older);
     }
 }
@@ -49,7 +62,7 @@ static struct check_endpoint *endpoint_create(const struct check_call *call,
                                               opal_proc_t *proc)
 {
     struct check *check = call->check;
-    struct check_endpoint *made = check_map_get(&check->inner_endpoints, inner);
+    struct check_endpoint *made = btl_map_get(&check->inner_endpoints, inner);
     if (made) { /* the peer was added before */
         if (made->proc != proc) {
             check_report(call, CHECK_MODULE, "gives %s the endpoint of %s",
@@ -58,12 +71,12 @@ static struct check_endpoint *endpoint_create(const struct check_call *call,
         return made;
     }
     made = calloc(1, sizeof(*made));
-    if (!made || check_map_put(&check->endpoints, made, made) != ORTE_SUCCESS) {
+    if (!made || btl_map_put(&check->endpoints, made, made) != ORTE_SUCCESS) {
         free(made);
         return NULL;
     }
-    if (check_map_put(&check->inner_endpoints, inner, made) != ORTE_SUCCESS) {
-        check_map_remove(&check->endpoints, made);
+    if (btl_map_put(&check->inner_endpoints, inner, made) != ORTE_SUCCESS) {
+        btl_map_remove(&check->endpoints, made);
         free(made);
         return NULL;
     }
@@ -125,7 +138,7 @@ static void endpoint_end(struct check_call *call, struct check_endpoint *endpoin
         check_report(call, CHECK_MODULE, "%lu callbacks are missing", endpoint->pending);
     }
     check_ext_endpoint_end(call);
-    check_map_remove(&call->check->inner_endpoints, endpoint->inner);
+    btl_map_remove(&call->check->inner_endpoints, endpoint->inner);
     endpoint->gone = true;
     endpoint->proc = NULL;
 }
@@ -146,8 +159,13 @@ static int del_one(struct check_call *call, opal_proc_t *proc,
     }
     mca_btl_base_module_t *inner = call->check->layer.inner;
     struct mca_btl_base_endpoint_t *theirs = endpoint->inner;
+    bool ends = btl_del_ends(inner, theirs);
     int status = inner->btl_del_procs(inner, 1, &proc, &theirs);
-    endpoint_end(call, endpoint);
+    if (status == OPAL_ERR_BAD_PARAM) {
+        check_report(call, CHECK_CALLER, "the endpoint was not added by who gives it up");
+    } else if (ends) {
+        endpoint_end(call, endpoint);
+    }
     return status;
 }
 
@@ -203,10 +221,41 @@ static void check_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
 {
     struct check *check = check_of(btl);
     mca_btl_base_module_t *inner = check->layer.inner;
-    struct check_endpoint *found = check_map_get(&check->endpoints, endpoint);
-    log_info(LOG_BTL, "check: %zu endpoints, %zu descriptors, %lu breaches",
-             check->inner_endpoints.count, check->inner_descs.count, check_breaches());
+    struct check_endpoint *found = btl_map_get(&check->endpoints, endpoint);
+    log_write(LOG_BTL, LOG_INFO, "check: %zu endpoints, %zu descriptors, %lu breaches",
+              check->inner_endpoints.count, check->inner_descs.count, check_breaches());
     inner->btl_dump(inner, found && !found->gone ? found->inner : NULL, verbose);
+}
+
+/* Whatever memory the module has the message in, the callback gets a copy, so that a write to it
+ * can be reported. Who keeps a pointer to it is found by a memory checker. */
+static void deliver_copy(struct check_call *call, mca_btl_base_tag_t tag,
+                         mca_btl_base_segment_t *segments, size_t count, size_t total)
+{
+    mca_btl_base_module_t *mine = &call->check->layer.super;
+    struct mca_btl_base_endpoint_t *from =
+        call->endpoint ? check_endpoint_outer(call->endpoint) : NULL;
+    mca_btl_base_segment_t copies[MCA_BTL_DES_MAX_SEGMENTS];
+    unsigned char *memory = malloc(total + count * ALIGNMENT + 1), *to = memory;
+    if (!memory) {
+        btl_deliver(mine, from, tag, segments, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        copies[i] = (mca_btl_base_segment_t){{.pval = to}, segments[i].seg_len};
+        to += desc_gather(to, &segments[i], 1);
+        to += -(uintptr_t) to % ALIGNMENT;
+    }
+    uint64_t hash = check_hash(copies, count);
+    mca_btl_base_segment_t given[MCA_BTL_DES_MAX_SEGMENTS];
+    memcpy(given, copies, count * sizeof(*given));
+    call->from = (const void *) (uintptr_t) mca_btl_base_active_message_trigger[tag].cbfunc;
+    btl_deliver(mine, from, tag, copies, count);
+    if (check_hash(given, count) != hash) {
+        check_report(call, CHECK_CALLER, "the callback of tag %u wrote to the message",
+                     (unsigned) tag);
+    }
+    free(memory);
 }
 
 static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inner,
@@ -217,10 +266,12 @@ static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inn
     check_callback_begin(&call);
     call.endpoint = check_endpoint_face(&call, inner);
     size_t total = 0;
+    bool sound = count <= MCA_BTL_DES_MAX_SEGMENTS;
     for (size_t i = 0; i < count; i++) {
         total += segments[i].seg_len;
         if (segments[i].seg_len > 0 && !segments[i].seg_addr.pval) {
             check_report(&call, CHECK_MODULE, "a message whose segment %zu is nowhere", i);
+            sound = false;
         }
     }
     if (count == 0 || count > MCA_BTL_DES_MAX_SEGMENTS) {
@@ -229,8 +280,12 @@ static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inn
         check_report(&call, CHECK_MODULE, "a message of %zu bytes; btl_max_send_size is %zu", total,
                      layer->inner->btl_max_send_size);
     }
-    btl_deliver(&layer->super, call.endpoint ? check_endpoint_outer(call.endpoint) : NULL, tag,
-                segments, count);
+    if (sound) {
+        deliver_copy(&call, tag, segments, count, total);
+    } else {
+        btl_deliver(&layer->super, call.endpoint ? check_endpoint_outer(call.endpoint) : NULL, tag,
+                    segments, count);
+    }
     check_callback_end();
 }
 
@@ -257,7 +312,7 @@ static void failed(struct btl_layer *layer, int32_t flags, opal_proc_t *proc)
     struct check_call call = {check, "error", __builtin_return_address(0), NULL};
     struct failure failure = {&call, proc};
     if (proc && flags & (MCA_BTL_ERROR_FLAGS_FATAL | MCA_BTL_ERROR_FLAGS_NONFATAL)) {
-        check_map_each(&check->endpoints, endpoint_failed, &failure);
+        btl_map_each(&check->endpoints, endpoint_failed, &failure);
     }
 }
 
@@ -277,7 +332,7 @@ static void drained(struct btl_layer *layer)
 {
     struct check *check = check_of(&layer->super);
     struct check_call call = {check, "ft_event", __builtin_return_address(0), NULL};
-    check_map_each(&check->endpoints, endpoint_drained, &call);
+    btl_map_each(&check->endpoints, endpoint_drained, &call);
 }
 
 static void free_value(void *value, void *arg)
@@ -311,19 +366,19 @@ static int check_finalize(mca_btl_base_module_t *btl)
     /* The component, whose name reports have, outlives its modules. */
     mca_btl_base_module_t rest = {.btl_component = check->layer.super.btl_component};
     check->layer.inner = &rest;
-    check_map_each(&check->endpoints, end_value, &call);
+    btl_map_each(&check->endpoints, end_value, &call);
     check_ext_fini(&call);
     btl_layer_remove(&check->layer);
-    struct check_map *const maps[] = {&check->endpoints, &check->descs, &check->regions};
+    struct btl_map *const maps[] = {&check->endpoints, &check->descs, &check->regions};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-        check_map_each(maps[i], free_value, NULL);
-        check_map_fini(maps[i]);
+        btl_map_each(maps[i], free_value, NULL);
+        btl_map_fini(maps[i]);
     }
-    check_map_each(&check->ops, check_op_free, NULL);
-    check_map_fini(&check->ops);
-    check_map_fini(&check->inner_endpoints);
-    check_map_fini(&check->inner_descs);
-    check_map_fini(&check->inner_regions);
+    btl_map_each(&check->ops, check_op_free, NULL);
+    btl_map_fini(&check->ops);
+    btl_map_fini(&check->inner_endpoints);
+    btl_map_fini(&check->inner_descs);
+    btl_map_fini(&check->inner_regions);
     free(check);
     return status;
 }
@@ -397,7 +452,7 @@ static struct mca_btl_base_endpoint_t *inside(const struct btl_layer *layer,
                                               struct mca_btl_base_endpoint_t *outer)
 {
     const struct check *check = (const struct check *) (const void *) layer;
-    const struct check_endpoint *endpoint = check_map_get(&check->endpoints, outer);
+    const struct check_endpoint *endpoint = btl_map_get(&check->endpoints, outer);
     return endpoint && !endpoint->gone ? endpoint->inner : NULL;
 }
 
@@ -410,11 +465,8 @@ int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer)
     if (!check) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    check->layer = (struct btl_layer){.inner = inner,
-                                      .deliver = deliver,
-                                      .failed = failed,
-                                      .drained = drained,
-                                      .inside = inside};
+    check->layer = (struct btl_layer){
+        .inner = inner, .deliver = deliver, .failed = failed, .drained = drained, .inside = inside};
     make_table(&check->layer.super, inner);
     struct check_call call = {check, "init", (const void *) (uintptr_t) inner->btl_finalize, NULL};
     look_at_table(&call);

@@ -5,8 +5,8 @@
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 
-#include <btl/check/map.h>
 #include <btl/layer.h>
+#include <btl/map.h>
 
 void check_register_params(void);
 /* NULL with ORTE_SUCCESS when the parameter btl_check does not ask for it. */
@@ -16,15 +16,25 @@ unsigned long check_breaches(void);
 
 /* ---- inside btl/check ---- */
 
+/* What ended stays readable for a while, so that its use afterwards is told from a stranger's. */
+enum { CHECK_GRAVES = 4096 };
+
+struct check_graves {
+    void *graves[CHECK_GRAVES];
+    size_t next;
+};
+
+/* Buries a thing; returns the one that its grave held before, or NULL. */
+void *check_bury(struct check_graves *graves, void *thing);
+
 struct check {
-    struct btl_layer layer;     /* first */
-    struct check_map endpoints; /* by the endpoint that callers have; the dead ones included */
-    struct check_map descs;     /* by the descriptor that callers have; likewise */
-    struct check_map regions;   /* by the handle that callers have; likewise */
-    struct check_map ops;       /* by themselves; likewise */
-    struct check_map inner_endpoints, inner_descs,
-        inner_regions;         /* by what the module has; living */
-    struct check_map requests; /* that wait for room, by the caller's struct keel_btl_pending */
+    struct btl_layer layer;   /* first */
+    struct btl_map endpoints; /* by the endpoint that callers have; the dead ones included */
+    struct btl_map descs;     /* by the descriptor that callers have; likewise */
+    struct btl_map regions;   /* by the handle that callers have; likewise */
+    struct btl_map ops;       /* by themselves; likewise */
+    struct btl_map inner_endpoints, inner_descs, inner_regions; /* by what the module has; living */
+    struct btl_map requests; /* that wait for room, by the caller's struct keel_btl_pending */
     struct keel_btl_ext ext;
     struct check_graves dead_descs, dead_regions, dead_ops;
 };
@@ -45,13 +55,15 @@ struct check_desc {
     mca_btl_base_segment_t given[MCA_BTL_DES_MAX_SEGMENTS];    /* as the module gave them */
     size_t given_count;
     mca_btl_base_descriptor_t *inner;
+    mca_btl_base_segment_t *inner_segments; /* the module's, which a caller's own may replace */
     enum { DESC_CALLERS, DESC_MODULES, DESC_FREED } state;
     unsigned pending; /* callbacks to come */
+    bool several;     /* ... from several endpoints */
     unsigned called;  /* callbacks that belong to the send being called */
     /* As it was when it was first sent, while callbacks are to come. */
     mca_btl_base_descriptor_t sent;
-    uint64_t bytes; /* a hash */
-    struct check_endpoint *to;
+    uint64_t bytes;            /* a hash */
+    struct check_endpoint *to; /* of the last send */
 };
 
 struct check_region {
@@ -103,7 +115,7 @@ struct check_endpoint *check_endpoint_face(const struct check_call *call,
                                            struct mca_btl_base_endpoint_t *inner);
 struct mca_btl_base_endpoint_t *check_endpoint_outer(struct check_endpoint *endpoint);
 /* Buries in graves; frees, and takes out of the map, what lay there before. */
-void check_end(struct check_graves *graves, struct check_map *map, void *thing);
+void check_end(struct check_graves *graves, struct btl_map *map, void *thing);
 
 /* desc.c */
 mca_btl_base_descriptor_t *check_alloc(mca_btl_base_module_t *btl,
@@ -124,6 +136,7 @@ void check_desc_look(const struct check_call *call, const mca_btl_base_descripto
                      size_t size, uint32_t flags);
 
 /* send.c */
+uint64_t check_hash(const mca_btl_base_segment_t *segments, size_t count);
 int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
 int check_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

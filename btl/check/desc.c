@@ -9,16 +9,17 @@
 static struct check_desc *desc_create(struct check *check, mca_btl_base_descriptor_t *inner)
 {
     struct check_desc *made = calloc(1, sizeof(*made));
-    if (!made || check_map_put(&check->descs, made, made) != ORTE_SUCCESS) {
+    if (!made || btl_map_put(&check->descs, made, made) != ORTE_SUCCESS) {
         free(made);
         return NULL;
     }
-    if (check_map_put(&check->inner_descs, inner, made) != ORTE_SUCCESS) {
-        check_map_remove(&check->descs, made);
+    if (btl_map_put(&check->inner_descs, inner, made) != ORTE_SUCCESS) {
+        btl_map_remove(&check->descs, made);
         free(made);
         return NULL;
     }
     made->inner = inner;
+    made->inner_segments = inner->des_segments;
     made->base = *inner;
     made->base.des_segments = made->segments;
     made->given_count = inner->des_segment_count;
@@ -31,7 +32,7 @@ struct check_desc *check_desc_create(const struct check_call *call,
                                      mca_btl_base_descriptor_t *inner)
 {
     struct check *check = call->check;
-    if (check_map_get(&check->inner_descs, inner)) {
+    if (btl_map_get(&check->inner_descs, inner)) {
         check_report(call, CHECK_MODULE, "hands out a descriptor that is in use");
         return NULL;
     }
@@ -50,7 +51,7 @@ struct check_desc *check_desc_create(const struct check_call *call,
 
 void check_desc_end(struct check *check, struct check_desc *desc)
 {
-    check_map_remove(&check->inner_descs, desc->inner);
+    btl_map_remove(&check->inner_descs, desc->inner);
     desc->state = DESC_FREED;
     desc->inner = NULL;
     check_end(&check->dead_descs, &check->descs, desc);
@@ -164,9 +165,11 @@ int check_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor
     if (!check_enter(&call)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    struct check_desc *desc = check_map_get(&check->descs, descriptor);
+    struct check_desc *desc = btl_map_get(&check->descs, descriptor);
     int status = OPAL_ERR_BAD_PARAM;
-    if (!desc) {
+    if (!descriptor) {
+        status = OPAL_SUCCESS;
+    } else if (!desc) {
         check_report(&call, CHECK_CALLER, "%p is no descriptor of this module",
                      (void *) descriptor);
     } else if (desc->state == DESC_FREED) {

@@ -50,7 +50,7 @@ static int check_flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
     int status = ext_of(check)->flush(check->layer.inner, inner_of(&call));
     unsigned long open = call.endpoint ? call.endpoint->operations : 0;
     if (!call.endpoint) {
-        check_map_each(&check->endpoints, add_operations, &open);
+        btl_map_each(&check->endpoints, add_operations, &open);
     }
     if (status == OPAL_SUCCESS && open > 0) {
         check_report(&call, CHECK_MODULE, "returned while %lu operations are not complete", open);
@@ -67,7 +67,7 @@ static void room_again(mca_btl_base_module_t *module, struct mca_btl_base_endpoi
     struct check *check = request->check;
     struct keel_btl_pending *callers = request->callers;
     struct check_call call = {check, "pending", __builtin_return_address(0), request->endpoint};
-    check_map_remove(&check->requests, callers);
+    btl_map_remove(&check->requests, callers);
     free(request);
     check_callback_begin(&call);
     callers->ready(&check->layer.super, call.endpoint ? check_endpoint_outer(call.endpoint) : NULL,
@@ -79,7 +79,7 @@ static int request_add(const struct check_call *call, struct keel_btl_pending *c
 {
     struct check *check = call->check;
     struct request *request = calloc(1, sizeof(*request));
-    if (!request || check_map_put(&check->requests, callers, request) != ORTE_SUCCESS) {
+    if (!request || btl_map_put(&check->requests, callers, request) != ORTE_SUCCESS) {
         free(request);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -89,7 +89,7 @@ static int request_add(const struct check_call *call, struct keel_btl_pending *c
     request->endpoint = call->endpoint;
     int status = ext_of(check)->pending_add(check->layer.inner, inner_of(call), &request->theirs);
     if (status != OPAL_SUCCESS) {
-        check_map_remove(&check->requests, callers);
+        btl_map_remove(&check->requests, callers);
         free(request);
     }
     return status;
@@ -104,7 +104,7 @@ static int check_pending_add(mca_btl_base_module_t *btl, struct mca_btl_base_end
     if (!begin(&call, endpoint)) {
         return status;
     }
-    if (check_map_get(&check->requests, pending)) {
+    if (btl_map_get(&check->requests, pending)) {
         status = OPAL_EXISTS;
     } else if (pending && pending->ready) {
         status = request_add(&call, pending);
@@ -120,14 +120,14 @@ static int check_pending_remove(mca_btl_base_module_t *btl, struct keel_btl_pend
     if (!check_enter(&call)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    struct request *request = check_map_get(&check->requests, pending);
+    struct request *request = btl_map_get(&check->requests, pending);
     int status = OPAL_ERR_NOT_FOUND;
     if (request) {
         status = ext_of(check)->pending_remove(check->layer.inner, &request->theirs);
         if (status != OPAL_SUCCESS) {
             check_report(&call, CHECK_MODULE, "returned %d for a request that waits", status);
         }
-        check_map_remove(&check->requests, pending);
+        btl_map_remove(&check->requests, pending);
         free(request);
     }
     check_leave();
@@ -156,7 +156,7 @@ static void request_of_ended(void *value, void *arg)
 void check_ext_endpoint_end(const struct check_call *call)
 {
     struct check_call copy = *call;
-    check_map_each(&call->check->requests, request_of_ended, &copy);
+    btl_map_each(&call->check->requests, request_of_ended, &copy);
 }
 
 static void request_lost(void *value, void *arg)
@@ -170,8 +170,8 @@ static void request_lost(void *value, void *arg)
 
 void check_ext_fini(struct check_call *call)
 {
-    check_map_each(&call->check->requests, request_lost, call);
-    check_map_fini(&call->check->requests);
+    btl_map_each(&call->check->requests, request_lost, call);
+    btl_map_fini(&call->check->requests);
 }
 
 void check_ext_init(struct check *check)

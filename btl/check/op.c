@@ -6,7 +6,7 @@
 /* Whether the map of operations has it; what a module hands back may be anything. */
 static struct check_op *find(struct check *check, void *cbdata)
 {
-    return check ? check_map_get(&check->ops, cbdata) : NULL;
+    return check ? btl_map_get(&check->ops, cbdata) : NULL;
 }
 
 struct check_op *check_op_begin(const struct check_call *call, const struct rdma_call *callers,
@@ -22,7 +22,7 @@ struct check_op *check_op_begin(const struct check_call *call, const struct rdma
     }
     *status = OPAL_ERR_OUT_OF_RESOURCE;
     struct check_op *op = calloc(1, sizeof(*op));
-    if (!op || check_map_put(&call->check->ops, op, op) != ORTE_SUCCESS) {
+    if (!op || btl_map_put(&call->check->ops, op, op) != ORTE_SUCCESS) {
         free(op);
         return NULL;
     }

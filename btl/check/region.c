@@ -10,12 +10,12 @@ static struct check_region *region_create(const struct check_call *call,
 {
     struct check *check = call->check;
     struct check_region *made = calloc(1, sizeof(*made));
-    if (!made || check_map_put(&check->regions, made, made) != ORTE_SUCCESS) {
+    if (!made || btl_map_put(&check->regions, made, made) != ORTE_SUCCESS) {
         free(made);
         return NULL;
     }
-    if (check_map_put(&check->inner_regions, inner, made) != ORTE_SUCCESS) {
-        check_map_remove(&check->regions, made);
+    if (btl_map_put(&check->inner_regions, inner, made) != ORTE_SUCCESS) {
+        btl_map_remove(&check->regions, made);
         free(made);
         return NULL;
     }
@@ -46,7 +46,7 @@ mca_btl_base_registration_handle_t *check_register_mem(mca_btl_base_module_t *bt
         mca_btl_base_module_t *inner = call.check->layer.inner;
         mca_btl_base_registration_handle_t *handle =
             inner->btl_register_mem(inner, theirs, base, size, flags);
-        if (check_map_get(&call.check->inner_regions, handle)) {
+        if (btl_map_get(&call.check->inner_regions, handle)) {
             check_report(&call, CHECK_MODULE, "hands out a handle that is in use");
             handle = NULL;
         }
@@ -70,7 +70,7 @@ int check_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_h
     if (!check_enter(&call)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    struct check_region *region = check_map_get(&check->regions, handle);
+    struct check_region *region = btl_map_get(&check->regions, handle);
     int status = OPAL_ERR_BAD_PARAM;
     if (!region) {
         check_report(&call, CHECK_CALLER, "%p is no handle of this module", (void *) handle);
@@ -81,7 +81,7 @@ int check_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_h
             check_report(&call, CHECK_CALLER, "%lu operations under way use the region",
                          region->users);
         }
-        check_map_remove(&check->inner_regions, region->inner);
+        btl_map_remove(&check->inner_regions, region->inner);
         status = check->layer.inner->btl_deregister_mem(check->layer.inner, region->inner);
         if (status != OPAL_SUCCESS) {
             check_report(&call, CHECK_MODULE, "returned %d", status);
@@ -96,7 +96,7 @@ int check_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_h
 struct check_region *check_region_local(const struct check_call *call, const void *handle,
                                         const void *address, size_t size, bool *bad)
 {
-    struct check_region *region = check_map_get(&call->check->regions, handle);
+    struct check_region *region = btl_map_get(&call->check->regions, handle);
     *bad = true;
     if (handle && !region) {
         check_report(call, CHECK_CALLER, "the local handle %p is none of this module's", handle);
@@ -115,7 +115,7 @@ struct check_region *check_region_local(const struct check_call *call, const voi
 
 void check_region_remote(const struct check_call *call, const void *handle)
 {
-    const struct check_region *region = check_map_get(&call->check->regions, handle);
+    const struct check_region *region = btl_map_get(&call->check->regions, handle);
     if (region && region->gone) {
         check_report(call, CHECK_CALLER, "the remote handle was deregistered");
     }

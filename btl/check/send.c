@@ -19,7 +19,7 @@ static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t size)
     return hash;
 }
 
-static uint64_t hash_bytes(const mca_btl_base_segment_t *segments, size_t count)
+uint64_t check_hash(const mca_btl_base_segment_t *segments, size_t count)
 {
     uint64_t hash = count;
     for (size_t i = 0; i < count; i++) {
@@ -28,13 +28,15 @@ static uint64_t hash_bytes(const mca_btl_base_segment_t *segments, size_t count)
     return hash;
 }
 
-/* Callers may make a segment smaller; nothing else of them is theirs to change. */
+/* Callers may make a segment smaller, or put segments of their own in the place of all; nothing
+ * else of them is theirs to change. */
 static bool segments_ok(const struct check_call *call, const struct check_desc *desc)
 {
     const mca_btl_base_descriptor_t *base = &desc->base;
     size_t limit = call->check->layer.inner->btl_max_send_size, total = 0;
-    if (base->des_segments != desc->segments || base->des_segment_count == 0 ||
-        base->des_segment_count > desc->given_count) {
+    bool own = base->des_segments != desc->segments;
+    if (base->des_segment_count == 0 || (own && !base->des_segments) ||
+        base->des_segment_count > (own ? MCA_BTL_DES_MAX_SEGMENTS : desc->given_count)) {
         check_report(call, CHECK_CALLER, "the descriptor has %zu segments; it was made with %zu",
                      base->des_segment_count, desc->given_count);
         return false;
@@ -47,6 +49,9 @@ static bool segments_ok(const struct check_call *call, const struct check_desc *
             return false;
         }
         total += (size_t) base->des_segments[i].seg_len;
+        if (own) {
+            continue;
+        }
         if (base->des_segments[i].seg_len > desc->given[i].seg_len ||
             base->des_segments[i].seg_addr.pval != desc->given[i].seg_addr.pval) {
             check_report(call, CHECK_CALLER, "segment %zu has %llu bytes at %p; it had %llu at %p",
@@ -64,8 +69,9 @@ static bool unchanged(const struct check_call *call, const struct check_desc *de
 {
     const mca_btl_base_descriptor_t *now = &desc->base, *then = &desc->sent;
     if (now->des_cbfunc != then->des_cbfunc || now->des_cbdata != then->des_cbdata ||
+        now->des_segments != then->des_segments ||
         now->des_segment_count != then->des_segment_count ||
-        hash_bytes(now->des_segments, now->des_segment_count) != desc->bytes) {
+        check_hash(now->des_segments, now->des_segment_count) != desc->bytes) {
         check_report(call, CHECK_CALLER, "the descriptor was changed while it is in flight");
         return false;
     }
@@ -102,9 +108,13 @@ static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
 static void hand_over(struct check *check, struct check_desc *desc, struct check_endpoint *to)
 {
     mca_btl_base_descriptor_t *inner = desc->inner;
+    bool own = desc->base.des_segments != desc->segments;
     inner->des_segment_count = desc->base.des_segment_count;
-    memcpy(inner->des_segments, desc->base.des_segments,
-           inner->des_segment_count * sizeof(*inner->des_segments));
+    inner->des_segments = own ? desc->base.des_segments : desc->inner_segments;
+    if (!own) {
+        memcpy(inner->des_segments, desc->segments,
+               inner->des_segment_count * sizeof(*inner->des_segments));
+    }
     inner->des_cbfunc = desc->base.des_cbfunc ? completed : NULL;
     inner->des_cbdata = desc;
     inner->des_context = check;
@@ -113,10 +123,20 @@ static void hand_over(struct check *check, struct check_desc *desc, struct check
     if (desc->pending == 0) {
         desc->sent = desc->base;
         desc->bytes = desc->base.des_cbfunc
-                          ? hash_bytes(desc->base.des_segments, desc->base.des_segment_count)
+                          ? check_hash(desc->base.des_segments, desc->base.des_segment_count)
                           : 0;
     }
+    desc->several = desc->pending > 0 && (desc->several || desc->to != to);
     desc->to = to;
+}
+
+/* Which of the sends under way calls back: there may be some to several endpoints. */
+static struct check_endpoint *sent_to(const struct check *check, const struct check_desc *desc,
+                                      const struct mca_btl_base_endpoint_t *inner)
+{
+    struct check_endpoint *other =
+        desc->several ? btl_map_get(&check->inner_endpoints, inner) : NULL;
+    return other ? other : desc->to;
 }
 
 /* The callback of a send, from the module. */
@@ -127,18 +147,18 @@ static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     struct check_desc *desc = inner->des_cbdata;
     struct check *check = inner->des_context;
     struct check_call call = {check, "send's callback", __builtin_return_address(0), NULL};
-    bool known = check_map_get(&check->descs, desc) != NULL;
+    bool known = btl_map_get(&check->descs, desc) != NULL;
     if (!known || desc->pending == 0) {
         call.endpoint = known ? desc->to : NULL;
         check_report(&call, CHECK_MODULE, "calls back for a descriptor that is not in flight");
         return;
     }
     check_callback_begin(&call);
-    call.endpoint = desc->to;
-    if (desc->to->gone) {
+    call.endpoint = sent_to(check, desc, endpoint);
+    if (call.endpoint->gone) {
         check_report(&call, CHECK_MODULE, "calls back after del_procs");
     }
-    if (endpoint != desc->to->inner) {
+    if (endpoint != call.endpoint->inner || call.endpoint->pending == 0) {
         check_report(&call, CHECK_MODULE, "names another endpoint than the send's");
     }
     if (status > 0) {
@@ -147,12 +167,12 @@ static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     bool same = unchanged(&call, desc);
     desc->pending--;
     desc->called++;
-    desc->to->pending--;
+    call.endpoint->pending -= call.endpoint->pending > 0;
     desc->base.order = inner->order;
     bool owned = desc->state == DESC_MODULES;
     mca_btl_base_completion_fn_t cbfunc = same ? desc->base.des_cbfunc : desc->sent.des_cbfunc;
     if (cbfunc) {
-        cbfunc(&check->layer.super, check_endpoint_outer(desc->to), &desc->base, status);
+        cbfunc(&check->layer.super, check_endpoint_outer(call.endpoint), &desc->base, status);
     }
     if (owned && desc->pending == 0) {
         check_desc_end(check, desc);
@@ -241,7 +261,7 @@ int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
     if (!check_enter(&call)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    struct check_desc *desc = check_map_get(&call.check->descs, descriptor);
+    struct check_desc *desc = btl_map_get(&call.check->descs, descriptor);
     bool ok = check_endpoint_ok(&call, endpoint) && descriptor_ok(&call, desc, descriptor);
     int status = ok ? pass_on(&call, desc, tag) : OPAL_ERR_BAD_PARAM;
     check_leave();

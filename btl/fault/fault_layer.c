@@ -192,7 +192,7 @@ static int fault_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t
 {
     struct fault_layer *layer = fault_layer_of(btl);
     for (size_t i = 0; i < count; i++) {
-        if (endpoints[i]) {
+        if (endpoints[i] && btl_del_ends(layer->layer.inner, endpoints[i])) {
             fault_end(layer, endpoints[i]);
         }
     }

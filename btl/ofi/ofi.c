@@ -12,41 +12,6 @@
 
 enum { TX_PER_CHUNK = 64, LATENCY_US = 3 };
 
-static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                     ofi_endpoint **endpoints, opal_bitmap_t *reachable)
-{
-    for (size_t i = 0; i < count; i++) {
-        endpoints[i] = ofi_endpoint_add(ofi_of(btl), procs[i]);
-        if (endpoints[i] && reachable) {
-            int status = opal_bitmap_set_bit(reachable, (int) i);
-            if (status != OPAL_SUCCESS) {
-                return status;
-            }
-        }
-    }
-    return OPAL_SUCCESS;
-}
-
-static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                     ofi_endpoint **endpoints)
-{
-    ofi_endpoint **kept = malloc(count * sizeof(*kept) + 1);
-    size_t kept_count = 0;
-
-    (void) procs;
-    if (!kept) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (endpoints[i]) {
-            kept[kept_count++] = endpoints[i];
-        }
-    }
-    ofi_endpoints_close(ofi_of(btl), kept, kept_count);
-    free(kept);
-    return OPAL_SUCCESS;
-}
-
 static mca_btl_base_descriptor_t *alloc(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
                                         uint8_t order, size_t size, uint32_t flags)
 {
@@ -83,7 +48,6 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
 {
     struct ofi_module *ofi = ofi_of(btl);
 
-    (void) verbose;
     if (endpoint) {
         endpoint_dump(endpoint);
         return;
@@ -93,7 +57,7 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
               "strangers dropped",
               ofi->card.provider, ofi->fabric.ep ? ofi->fabric.info->domain_attr->name : "none",
               (unsigned) ofi->peer_count, ofi->in_flight, (unsigned long long) ofi->dropped);
-    for (size_t i = 0; i < OFI_NAME_BUCKETS; i++) {
+    for (size_t i = 0; verbose > 0 && i < OFI_NAME_BUCKETS; i++) {
         list_for_each (endpoint, &ofi->by_name[i], ofi_endpoint, by_name) {
             if (endpoint->peer) { /* a job has many that never talked */
                 endpoint_dump(endpoint);
@@ -153,7 +117,7 @@ static void close_all(struct ofi_module *ofi)
         }
     }
     if (all) {
-        ofi_endpoints_close(ofi, all, kept);
+        ofi_endpoints_end(&ofi->super, all, kept);
     }
     free(all);
 }
@@ -179,12 +143,12 @@ static const mca_btl_base_module_t module_template = {
     .btl_registration_handle_size = sizeof(struct region_handle),
     .btl_get_limit = SIZE_MAX,
     .btl_put_limit = SIZE_MAX,
-    .btl_add_procs = add_procs,
-    .btl_del_procs = del_procs,
+    .btl_add_procs = btl_add_procs,
+    .btl_del_procs = btl_del_procs,
     .btl_register = btl_register_tag,
     .btl_finalize = finalize,
     .btl_alloc = alloc,
-    .btl_free = ofi_free,
+    .btl_free = desc_btl_free,
     .btl_prepare_src = prepare_src,
     .btl_send = ofi_send,
     .btl_sendi = ofi_sendi,

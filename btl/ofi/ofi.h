@@ -114,7 +114,7 @@ struct ofi_module {
     struct list greeting;  /* peers with a wake_us */
     struct list failed;    /* peers that progress has to break */
     struct list abandoned; /* transmissions that nobody waits for */
-    struct list done;      /* descriptors whose completion waits for progress */
+    struct list done;      /* struct desc_send: completions that wait for progress */
     uint64_t last_epoch;
     unsigned depth;      /* of completions inside sends */
     unsigned idle_polls; /* since the last event */

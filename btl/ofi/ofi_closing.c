@@ -99,6 +99,9 @@ static void endpoint_leave(struct ofi_module *ofi, ofi_endpoint *endpoint)
 
 static void endpoint_end(struct ofi_module *ofi, ofi_endpoint *endpoint)
 {
+    if (!endpoint->peer) {
+        btl_pending_end(&ofi->super, endpoint); /* who is called may use it */
+    }
     if (endpoint->peer) {
         if (endpoint->peer->bye_said && !endpoint->peer->bye_answered) {
             log_info(LOG_BTL, "ofi: %s did not answer my bye", ORTE_NAME_PRINT(&endpoint->name));
@@ -115,8 +118,9 @@ static void endpoint_end(struct ofi_module *ofi, ofi_endpoint *endpoint)
     free(endpoint);
 }
 
-void ofi_endpoints_close(struct ofi_module *ofi, ofi_endpoint **endpoints, size_t count)
+void ofi_endpoints_end(mca_btl_base_module_t *btl, ofi_endpoint **endpoints, size_t count)
 {
+    struct ofi_module *ofi = ofi_of(btl);
     struct closing closing = {ofi, endpoints, count};
 
     for (size_t i = 0; i < count; i++) {

@@ -3,6 +3,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
+#include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>
@@ -469,6 +470,8 @@ static void ended(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
 
 const struct btl_component btl_ofi_component = {
     .component = &ofi_component,
+    .add = ofi_endpoint_add,
+    .end = ofi_endpoints_end,
     .active = active,
     .atomic = ofi_atomic,
     .ext = &ofi_ext,

@@ -157,8 +157,9 @@ static bool may_reach(struct ofi_module *ofi, const opal_proc_t *proc)
     return status == OPAL_SUCCESS;
 }
 
-ofi_endpoint *ofi_endpoint_add(struct ofi_module *ofi, opal_proc_t *proc)
+ofi_endpoint *ofi_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
+    struct ofi_module *ofi = ofi_of(btl);
     ofi_endpoint *endpoint = ofi_endpoint_find(ofi, &proc->proc_name);
 
     if (endpoint && endpoint->proc) {

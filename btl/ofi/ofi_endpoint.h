@@ -14,8 +14,8 @@ struct mca_btl_base_endpoint_t {
 ofi_endpoint *ofi_endpoint_find(struct ofi_module *ofi, const orte_process_name_t *name);
 /* There is none of this name; NULL: no memory. */
 ofi_endpoint *ofi_endpoint_create(struct ofi_module *ofi, const orte_process_name_t *name);
-/* The endpoint of a peer that add_procs names; NULL: there is no way to it, or no memory. */
-ofi_endpoint *ofi_endpoint_add(struct ofi_module *ofi, opal_proc_t *proc);
+/* As add of struct btl_component. */
+ofi_endpoint *ofi_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
 /* As the layers above know it: NULL where they have not added it. */
 static inline ofi_endpoint *ofi_endpoint_face(ofi_endpoint *endpoint)
 {

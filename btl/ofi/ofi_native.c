@@ -175,17 +175,16 @@ static int refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc)
 
 int ofi_native_start(struct ofi_module *ofi, struct ofi_peer *peer, const struct ofi_rdma *rdma)
 {
-    int status = ofi_region_check(ofi, &rdma->handle, rdma->call->remote_address, rdma->call->size);
-    struct ofi_tx *tx = status == OPAL_SUCCESS ? ofi_tx_get(ofi, peer, OFI_OP_RDMA) : NULL;
+    struct ofi_tx *tx = ofi_tx_get(ofi, peer, OFI_OP_RDMA);
 
     if (!tx) {
-        return status == OPAL_SUCCESS ? OPAL_ERR_OUT_OF_RESOURCE : status;
+        return OPAL_ERR_OUT_OF_RESOURCE;
     }
     tx->call = *rdma->call;
     tx->atomic = rdma->atomic != NULL;
     tx->put = rdma->put;
     list_init(&tx->by_age);
-    status = local_take(ofi, tx, rdma);
+    int status = local_take(ofi, tx, rdma);
     ssize_t rc = status == OPAL_SUCCESS ? start(ofi, peer, tx, rdma) : 0;
     if (status != OPAL_SUCCESS || rc != 0) {
         put_back(ofi, tx);

@@ -36,6 +36,10 @@ static void handle_read(const struct ofi_module *ofi, struct ofi_rdma *rdma)
 {
     memset(&rdma->handle, 0, sizeof(rdma->handle)); /* the caller's is at any alignment */
     memcpy(&rdma->handle, rdma->call->remote_handle, ofi->super.btl_registration_handle_size);
+    if (ofi->native && !ofi_region_is_handle(ofi, &rdma->handle)) {
+        rdma->handle.uses = 0; /* so that it goes to the target, which refuses it */
+        rdma->handle.region.generation &= ~1u;
+    }
 }
 
 /* True: the provider took it, or refused it, which status says. As long as the peer is not UP, put
@@ -55,23 +59,23 @@ static int transfer(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
 {
     struct ofi_module *ofi = ofi_of(btl);
     struct ofi_rdma rdma = {.call = call, .put = put};
-    int status;
+    int status = region_check_call(call);
 
-    if (!call->remote_handle || (!call->local_address && call->size > 0)) {
-        return OPAL_ERR_BAD_PARAM;
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
     struct ofi_peer *peer = rdma_peer(ofi, endpoint, &status);
     if (!peer) {
         return status;
     }
     handle_read(ofi, &rdma);
-    if (!region_handle_covers(&rdma.handle.region, call->remote_address, call->size)) {
-        return OPAL_ERR_VALUE_OUT_OF_BOUNDS;
-    }
     if (try_native(ofi, peer, &rdma, &status)) {
         return status;
     }
-    return put ? rdma_am_put(ofi->am, &peer->am, call) : rdma_am_get(ofi->am, &peer->am, call);
+    struct rdma_call over_sends = *call;
+    over_sends.remote_handle = (mca_btl_base_registration_handle_t *) (void *) &rdma.handle;
+    return put ? rdma_am_put(ofi->am, &peer->am, &over_sends)
+               : rdma_am_get(ofi->am, &peer->am, &over_sends);
 }
 
 int ofi_put(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_address,
@@ -102,14 +106,15 @@ int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct 
     struct ofi_rdma rdma = {.call = &call->rdma, .atomic = &call->atomic};
     int status;
 
-    if (!call->rdma.remote_handle || !atomic_is_valid(&call->atomic, call->rdma.remote_address)) {
-        return OPAL_ERR_BAD_PARAM;
-    }
     struct ofi_peer *peer = rdma_peer(ofi, endpoint, &status);
     if (!peer) {
         return status;
     }
     handle_read(ofi, &rdma);
-    return try_native(ofi, peer, &rdma, &status) ? status
-                                                 : rdma_am_atomic(ofi->am, &peer->am, call);
+    if (try_native(ofi, peer, &rdma, &status)) {
+        return status;
+    }
+    struct atomic_call over_sends = *call;
+    over_sends.rdma.remote_handle = (mca_btl_base_registration_handle_t *) (void *) &rdma.handle;
+    return rdma_am_atomic(ofi->am, &peer->am, &over_sends);
 }

@@ -175,15 +175,10 @@ struct ofi_mr *ofi_region_mr(const struct ofi_module *ofi,
                : NULL;
 }
 
-int ofi_region_check(const struct ofi_module *ofi, const struct ofi_handle *handle,
-                     uint64_t address, size_t size)
+bool ofi_region_is_handle(const struct ofi_module *ofi, const struct ofi_handle *handle)
 {
-    if (!(handle->region.generation & 1) || handle->zero != 0 ||
-        (keys_are_mine(&ofi->fabric) && handle->key != key_of(&handle->region))) {
-        return OPAL_ERR_PERM;
-    }
-    return region_handle_covers(&handle->region, address, size) ? OPAL_SUCCESS
-                                                                : OPAL_ERR_VALUE_OUT_OF_BOUNDS;
+    return (handle->region.generation & 1) && handle->zero == 0 &&
+           (!keys_are_mine(&ofi->fabric) || handle->key == key_of(&handle->region));
 }
 
 /* ---- restarts ---- */

@@ -33,9 +33,8 @@ int ofi_region_deregister(struct ofi_module *ofi, mca_btl_base_registration_hand
 struct ofi_mr *ofi_region_mr(const struct ofi_module *ofi,
                              const mca_btl_base_registration_handle_t *handle, const void *address,
                              size_t size);
-/* Whether a peer's handle is what its owner gave, as far as that shows, and covers the bytes. */
-int ofi_region_check(const struct ofi_module *ofi, const struct ofi_handle *handle,
-                     uint64_t address, size_t size) KEEL_MUST_CHECK;
+/* Whether a peer's handle is what its owner gave, as far as that shows. */
+bool ofi_region_is_handle(const struct ofi_module *ofi, const struct ofi_handle *handle);
 
 /* Before a restart, the endpoint being closed: closes the registrations. */
 void ofi_regions_shut(struct ofi_module *ofi);

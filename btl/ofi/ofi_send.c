@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* desc.done of a descriptor that was freed while the provider had it. */
-enum { FREED_MEANWHILE = 1 };
-
 /* What a message counts for in a window beside its bytes: tiny ones fill a socket's buffer, too. */
 enum { MESSAGE_COST = 1024 };
 
@@ -90,10 +87,12 @@ static int send_small(struct ofi_module *ofi, struct ofi_peer *peer,
                       mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
                       size_t total, struct fault fault)
 {
-    uint8_t *frame = desc_of(descriptor)->payload - OFI_HEADER_BYTES;
+    const struct desc *desc = desc_of(descriptor);
+    uint8_t *frame = desc->payload - OFI_HEADER_BYTES;
 
-    if (descriptor->des_segment_count != 1 ||
-        descriptor->des_segments[0].seg_addr.pval != (void *) desc_of(descriptor)->payload) {
+    /* The header of a send that is not over lies there. */
+    if (desc->holds > 0 || descriptor->des_segment_count != 1 ||
+        descriptor->des_segments[0].seg_addr.pval != (void *) desc->payload) {
         frame = ofi->scratch;
         desc_gather(frame + OFI_HEADER_BYTES, descriptor->des_segments,
                     descriptor->des_segment_count);
@@ -102,12 +101,14 @@ static int send_small(struct ofi_module *ofi, struct ofi_peer *peer,
     return inject(ofi, peer, frame, OFI_HEADER_BYTES + total, fault);
 }
 
-/* The frame's pieces: 0 where there are more than the provider takes. */
+/* The frame's pieces: 0 where there are more than the provider takes, or one lies in memory that it
+ * does not know. */
 static size_t pieces_of(const struct ofi_module *ofi, mca_btl_base_descriptor_t *descriptor,
                         struct iovec iov[MCA_BTL_DES_MAX_SEGMENTS + 1], void **descs)
 {
     uint8_t *payload = desc_of(descriptor)->payload;
     size_t count = 1, limit = ofi->fabric.info->tx_attr->iov_limit;
+    bool in_place = ofi->super.btl_flags & MCA_BTL_FLAGS_SEND_INPLACE;
 
     iov[0] = (struct iovec){payload - OFI_HEADER_BYTES, OFI_HEADER_BYTES};
     descs[0] = ofi->fabric.memory_desc;
@@ -124,20 +125,42 @@ static size_t pieces_of(const struct ofi_module *ofi, mca_btl_base_descriptor_t 
         iov[count] = (struct iovec){segment->seg_addr.pval, segment->seg_len};
         descs[count++] = ofi->fabric.memory_desc;
     }
-    return count <= limit ? count : 0;
+    return count <= limit && (count == 1 || in_place) ? count : 0;
 }
+
+/* A message that is out before the call returns; nested too deep, its callback waits. */
+static int sent(struct ofi_module *ofi, ofi_endpoint *endpoint,
+                mca_btl_base_descriptor_t *descriptor)
+{
+    bool calls = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+
+    if (calls && ofi->depth >= OFI_CALL_DEPTH) {
+        struct desc_send *send = desc_send_begin(&ofi->descs, desc_of(descriptor), endpoint);
+        if (send) {
+            list_append(&ofi->done, &send->link);
+            return OPAL_SUCCESS;
+        }
+    }
+    ofi->depth++;
+    int status = btl_sent(&ofi->super, endpoint, descriptor);
+    ofi->depth--;
+    return status;
+}
+
+static int send_copy(struct ofi_module *ofi, struct ofi_peer *peer,
+                     mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
+                     size_t total, struct fault fault);
 
 static int send_large(struct ofi_module *ofi, struct ofi_peer *peer,
                       mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
                       size_t total, struct fault fault)
 {
-    struct desc *desc = desc_of(descriptor);
     struct iovec iov[MCA_BTL_DES_MAX_SEGMENTS + 1];
     void *descs[MCA_BTL_DES_MAX_SEGMENTS + 1];
     size_t count = pieces_of(ofi, descriptor, iov, descs);
 
-    if (count == 0) {
-        return OPAL_ERR_BAD_PARAM;
+    if (count == 0 || desc_of(descriptor)->holds > 0) {
+        return send_copy(ofi, peer, descriptor, kind, tag, total, fault);
     }
     struct ofi_tx *tx = ofi_tx_get(ofi, peer, OFI_OP_SEND);
     if (!tx) {
@@ -154,30 +177,31 @@ static int send_large(struct ofi_module *ofi, struct ofi_peer *peer,
         ofi_tx_put(ofi, tx);
         return ofi_refused(ofi, peer, rc);
     }
-    desc->busy = true;
-    desc->done = 0;
+    desc_hold(desc_of(descriptor));
     peer->sequence++;
     return OPAL_SUCCESS;
 }
 
-/* A message that is out before the call returns; nested too deep, its callback waits. */
-static int sent(struct ofi_module *ofi, ofi_endpoint *endpoint,
-                mca_btl_base_descriptor_t *descriptor)
+/* As a descriptor of the module's own: this one's headroom has the header of a send that is not
+ * over, or its pieces are not for the provider. It is done with inside the call. */
+static int send_copy(struct ofi_module *ofi, struct ofi_peer *peer,
+                     mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
+                     size_t total, struct fault fault)
 {
-    bool calls = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    mca_btl_base_descriptor_t *copy =
+        desc_alloc(&ofi->descs, MCA_BTL_NO_ORDER, total, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
 
-    if (calls && ofi->depth >= OFI_CALL_DEPTH) {
-        struct desc *desc = desc_of(descriptor);
-        desc->busy = true;
-        desc->done = 0;
-        desc->endpoint = endpoint;
-        list_append(&ofi->done, &desc->link);
-        return OPAL_SUCCESS;
+    if (!copy) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    ofi->depth++;
-    int status = btl_sent(&ofi->super, endpoint, descriptor);
-    ofi->depth--;
-    return status;
+    desc_gather(copy->des_segments[0].seg_addr.pval, descriptor->des_segments,
+                descriptor->des_segment_count);
+    int status = send_large(ofi, peer, copy, kind, tag, total, fault);
+    if (status != OPAL_SUCCESS) {
+        (void) desc_free(copy);
+        return status;
+    }
+    return sent(ofi, peer->endpoint, descriptor);
 }
 
 bool ofi_send_fits(const struct ofi_module *ofi, const struct ofi_peer *peer, size_t total)
@@ -200,7 +224,7 @@ static int send_message(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
     if (!peer) {
         return status;
     }
-    if (desc_of(descriptor)->busy || !ofi_send_fits(ofi, peer, total)) {
+    if (!ofi_send_fits(ofi, peer, total)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     struct fault fault = fault_at("btl.ofi.send");
@@ -234,8 +258,9 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
     struct ofi_module *ofi = ofi_of(btl);
     size_t room = ofi->inject > OFI_HEADER_BYTES ? ofi->inject - OFI_HEADER_BYTES : 0;
     struct ofi_peer *peer = endpoint->peer;
+    bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header);
 
-    if (!peer || peer->state != OFI_UP || peer->why || room == 0 || header_size > room ||
+    if (lacks || !peer || peer->state != OFI_UP || peer->why || room == 0 || header_size > room ||
         payload_size > room - header_size || fault_enabled) {
         return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
                                  flags, tag, descriptor);
@@ -252,30 +277,15 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
         status = inject(ofi, peer, ofi->scratch, OFI_HEADER_BYTES + header_size + payload_size,
                         (struct fault){FAULT_NONE, 0});
     }
-    if (status != OPAL_SUCCESS) {
-        if (convertor) {
-            opal_convertor_set_position(convertor, &start);
-        }
-        if (descriptor) {
-            *descriptor =
-                status == OPAL_ERR_OUT_OF_RESOURCE
-                    ? btl->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
-                    : NULL;
-        }
+    if (status != OPAL_SUCCESS && convertor) {
+        opal_convertor_set_position(convertor, &start);
+    }
+    if (descriptor) {
+        *descriptor = status == OPAL_ERR_OUT_OF_RESOURCE
+                          ? btl->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
+                          : NULL;
     }
     return status;
-}
-
-int ofi_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
-{
-    struct desc *desc = desc_of(descriptor);
-
-    (void) btl;
-    if (desc->busy) {
-        desc->done = FREED_MEANWHILE;
-        return OPAL_SUCCESS;
-    }
-    return desc_free(descriptor);
 }
 
 /* ---- control ---- */
@@ -315,17 +325,6 @@ int ofi_send_control(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_kin
 
 /* ---- completion ---- */
 
-static void release(struct ofi_module *ofi, mca_btl_base_descriptor_t *descriptor)
-{
-    struct desc *desc = desc_of(descriptor);
-
-    (void) ofi;
-    desc->busy = false;
-    if (desc->done == FREED_MEANWHILE) {
-        desc_free(descriptor);
-    }
-}
-
 void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status)
 {
     mca_btl_base_descriptor_t *descriptor = tx->descriptor;
@@ -335,9 +334,10 @@ void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status)
     if (!descriptor) {
         return;
     }
-    release(ofi, descriptor);
     if (peer) {
-        btl_complete(&ofi->super, peer->endpoint, descriptor, status);
+        desc_complete(&ofi->super, peer->endpoint, desc_of(descriptor), status);
+    } else {
+        desc_release(desc_of(descriptor));
     }
 }
 
@@ -365,10 +365,8 @@ int ofi_send_finish(struct ofi_module *ofi)
     list_init(&done);
     list_splice(&done, &ofi->done);
     for (struct list *link; (link = list_pop(&done)); events++) {
-        struct desc *desc = container_of(link, struct desc, link);
-        ofi_endpoint *endpoint = desc->endpoint;
-        desc->busy = false;
-        btl_complete(&ofi->super, endpoint, &desc->base, OPAL_SUCCESS);
+        desc_send_complete(&ofi->super, &ofi->descs, container_of(link, struct desc_send, link),
+                           OPAL_SUCCESS);
     }
     return events;
 }

@@ -12,8 +12,6 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
 /* As a framework frame, for btl/rdma_am.h. */
 int ofi_send_frame(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
                    mca_btl_base_descriptor_t *descriptor);
-/* btl_free: a descriptor that the provider still has goes when it is done with it. */
-int ofi_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
 /* BYE or BYE_ACK. */
 int ofi_send_control(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_kind kind);
 /* Raw bytes of a hello. */

@@ -49,6 +49,7 @@ struct self_op {
 
 struct self_module {
     mca_btl_base_module_t super; /* first */
+    struct mca_btl_base_endpoint_t endpoint;
     struct desc_set descs;
     struct region_table *regions;
     struct pool ops;
@@ -71,22 +72,13 @@ static struct self_module *self_of(mca_btl_base_module_t *btl)
 /* The one peer is this process itself. */
 static struct mca_btl_base_endpoint_t *self_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
-    (void) btl;
     const struct btl_host *host = btl_host();
     if (!name_equal(&proc->proc_name, &host->ops->me(host->arg)->proc_name)) {
         return NULL;
     }
-    struct mca_btl_base_endpoint_t *endpoint = malloc(sizeof(*endpoint));
-    if (endpoint) {
-        endpoint->proc = proc;
-    }
+    struct mca_btl_base_endpoint_t *endpoint = &self_of(btl)->endpoint;
+    endpoint->proc = proc;
     return endpoint;
-}
-
-static int self_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                          struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
-{
-    return btl_add_each(btl, count, procs, endpoints, reachable, self_add);
 }
 
 /* Delivers a message, if it is to be, and completes the operation. */
@@ -104,7 +96,7 @@ static void op_finish(struct self_module *self, struct self_op *op, int status)
             btl_deliver(&self->super, done.endpoint, done.tag, descriptor->des_segments,
                         descriptor->des_segment_count);
         }
-        btl_complete(&self->super, done.endpoint, descriptor, status);
+        desc_complete(&self->super, done.endpoint, desc_of(descriptor), status);
     }
     self->depth--;
 }
@@ -126,18 +118,13 @@ static void fail_queued(struct self_module *self, struct mca_btl_base_endpoint_t
     }
 }
 
-static int self_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                          struct mca_btl_base_endpoint_t **endpoints)
+static void self_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
+                     size_t count)
 {
-    (void) procs;
     for (size_t i = 0; i < count; i++) {
-        if (endpoints[i]) {
-            fail_queued(self_of(btl), endpoints[i]);
-            btl_pending_end(btl, endpoints[i]);
-            free(endpoints[i]);
-        }
+        fail_queued(self_of(btl), endpoints[i]);
+        btl_pending_end(btl, endpoints[i]);
     }
-    return OPAL_SUCCESS;
 }
 
 /* ---- messages ---- */
@@ -148,12 +135,6 @@ static mca_btl_base_descriptor_t *self_alloc(mca_btl_base_module_t *btl,
 {
     (void) endpoint;
     return desc_alloc(&self_of(btl)->descs, order, size, flags);
-}
-
-static int self_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
-{
-    (void) btl;
-    return desc_free(descriptor);
 }
 
 static mca_btl_base_descriptor_t *self_prepare_src(mca_btl_base_module_t *btl,
@@ -194,6 +175,7 @@ static int self_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
         }
         op->descriptor = descriptor;
         op->tag = tag;
+        desc_hold(desc_of(descriptor));
         return OPAL_SUCCESS;
     }
     self->depth++;
@@ -247,8 +229,9 @@ static int self_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                      const struct rdma_call *call, uint32_t right)
 {
     struct self_module *self = self_of(btl);
-    if (!call->remote_handle) {
-        return OPAL_ERR_BAD_PARAM;
+    int status = region_check_call(call);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
     struct self_op *later = NULL;
     if (call->cbfunc && self->depth >= MAX_DEPTH && !(later = op_queue(self, endpoint))) {
@@ -256,7 +239,6 @@ static int self_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     }
     struct region_handle handle; /* the caller's copy may lie at any alignment */
     memcpy(&handle, call->remote_handle, sizeof(handle));
-    int status;
     void *remote = region_access(self->regions, &handle, endpoint, call->remote_address, call->size,
                                  right, &status);
     if (remote && call->size > 0) {
@@ -290,22 +272,23 @@ static int self_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     return self_rdma(btl, endpoint, &call, MCA_BTL_REG_FLAG_REMOTE_READ);
 }
 
-/* Done inside the call, so there is never a callback. */
+/* Done inside the call, so that only a refusal calls back. */
 static int self_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                        const struct atomic_call *call)
 {
     struct self_module *self = self_of(btl);
     const struct rdma_call *rdma = &call->rdma;
-    if (!rdma->remote_handle || !atomic_is_valid(&call->atomic, rdma->remote_address)) {
-        return OPAL_ERR_BAD_PARAM;
-    }
     struct region_handle handle;
     memcpy(&handle, rdma->remote_handle, sizeof(handle));
     int status;
     void *word = region_access(self->regions, &handle, endpoint, rdma->remote_address, ATOMIC_BYTES,
                                MCA_BTL_REG_FLAG_REMOTE_ATOMIC, &status);
     if (!word) {
-        return status;
+        struct self_op *later = NULL;
+        if (rdma->cbfunc && self->depth >= MAX_DEPTH && !(later = op_queue(self, endpoint))) {
+            return OPAL_ERR_OUT_OF_RESOURCE;
+        }
+        return rdma_complete(self, endpoint, rdma, later, status);
     }
     uint64_t before = atomic_apply(word, &call->atomic);
     if (rdma->local_address) {
@@ -384,9 +367,9 @@ static void self_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 {
     (void) endpoint, (void) verbose;
     struct self_module *self = self_of(btl);
-    log_info(LOG_BTL, "self: %zu operations wait, %zu small and %zu large descriptors in use",
-             self->ops.in_use, self->descs.classes[0].pool.in_use,
-             self->descs.classes[1].pool.in_use);
+    log_write(
+        LOG_BTL, LOG_INFO, "self: %zu operations wait, %zu small and %zu large descriptors in use",
+        self->ops.in_use, self->descs.classes[0].pool.in_use, self->descs.classes[1].pool.in_use);
 }
 
 static int self_finalize(mca_btl_base_module_t *btl)
@@ -427,12 +410,12 @@ static const mca_btl_base_module_t self_template = {
     .btl_registration_handle_size = sizeof(struct region_handle),
     .btl_get_limit = SIZE_MAX,
     .btl_put_limit = SIZE_MAX,
-    .btl_add_procs = self_add_procs,
-    .btl_del_procs = self_del_procs,
+    .btl_add_procs = btl_add_procs,
+    .btl_del_procs = btl_del_procs,
     .btl_register = btl_register_tag,
     .btl_finalize = self_finalize,
     .btl_alloc = self_alloc,
-    .btl_free = self_free,
+    .btl_free = desc_btl_free,
     .btl_prepare_src = self_prepare_src,
     .btl_send = self_send,
     .btl_sendi = btl_sendi_by_send,
@@ -509,6 +492,8 @@ static mca_btl_base_component_t self_component = {
 
 const struct btl_component btl_self_component = {
     .component = &self_component,
+    .add = self_add,
+    .end = self_end,
     .atomic = self_atomic,
     .ext = &self_ext,
 };

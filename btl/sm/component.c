@@ -245,6 +245,8 @@ mca_btl_base_component_t sm_component = {
 
 const struct btl_component btl_sm_component = {
     .component = &sm_component,
+    .add = sm_endpoint_add,
+    .end = sm_endpoints_end,
     .atomic = sm_atomic,
     .ext = &sm_ext,
 };

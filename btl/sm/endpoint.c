@@ -182,7 +182,7 @@ static bool may_reach(struct sm_module *module, const opal_proc_t *proc, struct 
 
 /* The endpoint of a peer, made or adopted; NULL: not of this node, or not reachable here. Nothing
  * is opened before its first use. */
-static struct mca_btl_base_endpoint_t *endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
+struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     struct sm_module *module = sm_of(btl);
     struct sm_card card;
@@ -214,12 +214,6 @@ static struct mca_btl_base_endpoint_t *endpoint_add(mca_btl_base_module_t *btl, 
     return endpoint;
 }
 
-int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                 struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
-{
-    return btl_add_each(btl, count, procs, endpoints, reachable, endpoint_add);
-}
-
 /* For its owner, who may be called back and, while it is still there, rouse it. */
 static void endpoint_end(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
@@ -235,16 +229,12 @@ static void endpoint_end(struct sm_module *module, struct mca_btl_base_endpoint_
     }
 }
 
-int sm_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                 struct mca_btl_base_endpoint_t **endpoints)
+void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
+                      size_t count)
 {
-    (void) procs;
     for (size_t i = 0; i < count; i++) {
-        if (endpoints[i]) {
-            endpoint_end(sm_of(btl), endpoints[i]);
-        }
+        endpoint_end(sm_of(btl), endpoints[i]);
     }
-    return OPAL_SUCCESS;
 }
 
 void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,

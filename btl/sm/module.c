@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MAX_OPS 4096
+/* Address space beside a peer's segment, for what the process allocates meanwhile. */
+#define PEER_SPARE ((size_t) 4 << 20)
 #define EAGER_CHUNK 16
 #define MAX_SEND_CHUNK 4
 /* Rare work is done once in this many passes. */
@@ -89,31 +92,33 @@ static mca_btl_base_descriptor_t *sm_prepare_src(mca_btl_base_module_t *btl,
 static void dump_endpoint(const struct mca_btl_base_endpoint_t *endpoint)
 {
     static const char *const cma[] = {"untried", "works", "off"};
-    log_info(LOG_BTL,
-             "sm: %s: process %u, sent %llu slots of which %llu consumed, received %llu slots, "
-             "single copy %s%s%s",
-             ORTE_NAME_PRINT(&endpoint->name), endpoint->card.pid,
-             (unsigned long long) endpoint->tx.ring.tail,
-             (unsigned long long) endpoint->tx.ring.consumed,
-             (unsigned long long) endpoint->rx.ring.head, cma[endpoint->cma],
-             endpoint->failed ? ", failed: " : "", endpoint->why ? endpoint->why : "");
+    log_write(LOG_BTL, LOG_INFO,
+              "sm: %s: process %u, sent %llu slots of which %llu consumed, received %llu slots, "
+              "single copy %s%s%s",
+              ORTE_NAME_PRINT(&endpoint->name), endpoint->card.pid,
+              (unsigned long long) endpoint->tx.ring.tail,
+              (unsigned long long) endpoint->tx.ring.consumed,
+              (unsigned long long) endpoint->rx.ring.head, cma[endpoint->cma],
+              endpoint->failed ? ", failed: " : "", endpoint->why ? endpoint->why : "");
 }
 
 static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                     int verbose)
 {
-    (void) verbose;
     struct sm_module *module = sm_of(btl);
     if (endpoint) {
         sm_endpoint_rouse(module, endpoint);
         dump_endpoint(endpoint);
         return;
     }
-    log_info(LOG_BTL,
-             "sm: %u rings to peers, %u read in every pass, %zu small and %zu large descriptors "
-             "in use",
-             module->rings_made - module->free_ring_count, module->hot_count,
-             module->descs.classes[0].pool.in_use, module->descs.classes[1].pool.in_use);
+    log_write(LOG_BTL, LOG_INFO,
+              "sm: %u rings to peers, %u read in every pass, %zu small and %zu large descriptors "
+              "in use",
+              module->rings_made - module->free_ring_count, module->hot_count,
+              module->descs.classes[0].pool.in_use, module->descs.classes[1].pool.in_use);
+    if (verbose <= 0) {
+        return;
+    }
     list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
         dump_endpoint(endpoint);
     }
@@ -171,12 +176,12 @@ static const mca_btl_base_module_t module_template = {
     .btl_registration_handle_size = sizeof(struct region_handle),
     .btl_get_limit = SIZE_MAX,
     .btl_put_limit = SIZE_MAX,
-    .btl_add_procs = sm_add_procs,
-    .btl_del_procs = sm_del_procs,
+    .btl_add_procs = btl_add_procs,
+    .btl_del_procs = btl_del_procs,
     .btl_register = btl_register_tag,
     .btl_finalize = sm_finalize,
     .btl_alloc = sm_alloc,
-    .btl_free = sm_free,
+    .btl_free = desc_btl_free,
     .btl_prepare_src = sm_prepare_src,
     .btl_send = sm_send,
     .btl_sendi = sm_sendi,
@@ -297,6 +302,22 @@ static int commit_first(struct sm_module *module, char *reason, size_t reason_si
     return status;
 }
 
+/* Whether a peer's segment, as large as this one, could be mapped, with something left. Else this
+ * process is to have no sm at all: a rail that fails on its first use costs the program a message,
+ * and perhaps its patience. */
+static int reserve_for_a_peer(const struct sm_module *module, char *reason, size_t reason_size)
+{
+    size_t size = module->segment->layout.size + PEER_SPARE;
+    void *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) {
+        snprintf(reason, reason_size, "no address space for a peer's segment of %zu bytes: %s",
+                 module->segment->layout.size, strerror(errno));
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    munmap(room, size);
+    return ORTE_SUCCESS;
+}
+
 void sm_module_open_bell(struct sm_module *module)
 {
     sm_bell_close(&module->bell);
@@ -331,6 +352,9 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
                                    host->ops->session_dir(host->arg), reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status = commit_first(made, reason, reason_size);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = reserve_for_a_peer(made, reason, reason_size);
     }
     if (status == ORTE_SUCCESS) {
         sm_module_open_bell(made);

@@ -44,9 +44,8 @@ struct sm_tx {
     const _Atomic uint32_t *sleeps; /* the peer's; 0: it never does */
     uint32_t ring_index;            /* in my segment */
     struct sm_claim claim;
-    struct list
-        inflight;     /* of struct desc: fragments that the peer may still read, in ring order */
-    struct list link; /* in module->waiting while something is in flight or stalled */
+    struct list inflight; /* of struct desc_send: what the peer may still read, in ring order */
+    struct list link;     /* in module->waiting while something is in flight or stalled */
 };
 
 /* What comes from the peer. */
@@ -110,7 +109,7 @@ struct sm_module {
     struct list failing;   /* to be reported by progress */
     struct list failed;    /* reported; the peers may still read what was sent */
     struct list waiting;   /* endpoints, by tx.link */
-    struct list done;      /* descriptors to complete, by desc.link */
+    struct list done;      /* struct desc_send to complete */
     struct list done_ops;  /* struct sm_op */
 
     struct mca_btl_base_endpoint_t **hot; /* open rx, polled in every pass; max_peers of them */
@@ -157,11 +156,10 @@ int sm_publish_card(const struct sm_module *module) KEEL_MUST_CHECK;
 int sm_ft_event(int state);
 extern const struct btl_ext_ops sm_ext;
 
-/* endpoint.c */
-int sm_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                 struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable);
-int sm_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                 struct mca_btl_base_endpoint_t **endpoints);
+/* endpoint.c: add and end of struct btl_component. */
+struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
+void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
+                      size_t count);
 struct mca_btl_base_endpoint_t *sm_endpoint_find(struct sm_module *module,
                                                  const orte_process_name_t *name);
 /* It was used before, so its members mean something. */
@@ -204,7 +202,6 @@ int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoin
              opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
              uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
              mca_btl_base_descriptor_t **descriptor);
-int sm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
 /* Completes what is in module->done; returns how many. */
 int sm_sends_complete(struct sm_module *module);
 /* Only those of one endpoint. */

@@ -135,10 +135,10 @@ static int ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpo
 static int access_memory(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                          bool put, const struct rdma_call *call)
 {
-    if (!call->remote_handle) {
-        return OPAL_ERR_BAD_PARAM;
+    int status = region_check_call(call);
+    if (status == OPAL_SUCCESS) {
+        status = ready(module, endpoint);
     }
-    int status = ready(module, endpoint);
     if (status != OPAL_SUCCESS) {
         return status;
     }

@@ -3,10 +3,6 @@
 #include <base/fault.h>
 #include <btl/sm/module.h>
 
-/* A descriptor that its caller freed while a peer may still read its fragment. Set in des_flags,
- * which are the module's from then on. */
-#define DES_RELEASED 0x80000000u
-
 /* A ring of my segment that nobody reads. */
 static int ring_take(struct sm_module *module, uint32_t *index)
 {
@@ -108,19 +104,37 @@ static inline void wake_reader(struct mca_btl_base_endpoint_t *endpoint)
     }
 }
 
-/* A send whose bytes are in the ring. A callback that was asked for comes from progress, so that
- * sends from inside callbacks do not nest. */
-static int sent(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                struct desc *desc)
+/* Before a send whose bytes are copied: a callback that was asked for comes from progress, so that
+ * sends from inside callbacks do not nest. *later: what it takes; NULL: no callback was asked for.
+ */
+static inline int prepare_callback(struct sm_module *module,
+                                   struct mca_btl_base_endpoint_t *endpoint, struct desc *desc,
+                                   struct desc_send **later)
 {
-    bool calls = desc->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK && desc->base.des_cbfunc;
-    if (!calls) {
+    *later = NULL;
+    if (desc->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK && desc->base.des_cbfunc) {
+        *later = desc_send_begin(&module->descs, desc, endpoint);
+        return *later ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return ORTE_SUCCESS;
+}
+
+/* What a send returns whose bytes are in the ring. */
+static int sent(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                struct desc *desc, struct desc_send *later)
+{
+    if (!later) {
         return btl_sent(&module->super, endpoint, &desc->base);
     }
-    desc->busy = true;
-    desc->endpoint = endpoint;
-    list_append(&module->done, &desc->link);
+    list_append(&module->done, &later->link);
     return OPAL_SUCCESS;
+}
+
+static void drop_callback(struct sm_module *module, struct desc_send *later)
+{
+    if (later) {
+        desc_send_release(&module->descs, later);
+    }
 }
 
 static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -132,12 +146,18 @@ static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t 
         parts[i].iov_base = desc->base.des_segments[i].seg_addr.pval;
         parts[i].iov_len = (size_t) desc->base.des_segments[i].seg_len;
     }
-    int status = sm_tx_ring_inline(&endpoint->tx.ring, tag, flags, parts, count, total);
+    struct desc_send *later;
+    int status = prepare_callback(module, endpoint, desc, &later);
     if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    status = sm_tx_ring_inline(&endpoint->tx.ring, tag, flags, parts, count, total);
+    if (status != ORTE_SUCCESS) {
+        drop_callback(module, later);
         return tx_refused(module, endpoint, status);
     }
     wake_reader(endpoint);
-    return sent(module, endpoint, desc);
+    return sent(module, endpoint, desc, later);
 }
 
 /* Whether all that is to be sent lies in the descriptor's own fragment. */
@@ -157,18 +177,19 @@ static int send_fragment(struct sm_module *module, struct mca_btl_base_endpoint_
 {
     struct sm_tx *tx = &endpoint->tx;
     const unsigned char *bytes = desc->base.des_segments[0].seg_addr.pval;
-    uint64_t position;
+    struct desc_send *send = desc_send_begin(&module->descs, desc, endpoint);
+    if (!send) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
     int status =
         sm_tx_ring_fragment(&tx->ring, tag, flags, (uint64_t) (bytes - module->segment->base),
-                            desc->base.des_segments[0].seg_len, &position);
+                            desc->base.des_segments[0].seg_len, &send->position);
     if (status != ORTE_SUCCESS) {
+        desc_send_release(&module->descs, send);
         return tx_refused(module, endpoint, status);
     }
     wake_reader(endpoint);
-    desc->busy = true;
-    desc->endpoint = endpoint;
-    desc->done = (size_t) position;
-    list_append(&tx->inflight, &desc->link);
+    list_append(&tx->inflight, &send->link);
     tx_wait(module, tx);
     return OPAL_SUCCESS;
 }
@@ -178,19 +199,25 @@ static int send_fragment(struct sm_module *module, struct mca_btl_base_endpoint_
 static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                      struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
 {
-    mca_btl_base_descriptor_t *copy = module->super.btl_alloc(
-        &module->super, endpoint, MCA_BTL_NO_ORDER, total, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
-    if (!copy) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    desc_gather(copy->des_segments[0].seg_addr.pval, desc->base.des_segments,
-                desc->base.des_segment_count);
-    int status = send_fragment(module, endpoint, desc_of(copy), tag, flags);
-    if (status < 0) {
-        module->super.btl_free(&module->super, copy);
+    struct desc_send *later;
+    int status = prepare_callback(module, endpoint, desc, &later);
+    if (status != ORTE_SUCCESS) {
         return status;
     }
-    return sent(module, endpoint, desc);
+    mca_btl_base_descriptor_t *copy = module->super.btl_alloc(
+        &module->super, endpoint, MCA_BTL_NO_ORDER, total, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    status = ORTE_ERR_OUT_OF_RESOURCE;
+    if (copy) {
+        desc_gather(copy->des_segments[0].seg_addr.pval, desc->base.des_segments,
+                    desc->base.des_segment_count);
+        status = send_fragment(module, endpoint, desc_of(copy), tag, flags);
+    }
+    if (status < 0) {
+        (void) desc_free(copy);
+        drop_callback(module, later);
+        return status;
+    }
+    return sent(module, endpoint, desc, later);
 }
 
 static inline int send_sound(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -212,8 +239,13 @@ static int send_faulty(struct sm_module *module, struct mca_btl_base_endpoint_t 
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     if (fault.action == FAULT_DROP) { /* taken, and never to be seen */
+        struct desc_send *later;
+        int prepared = prepare_callback(module, endpoint, desc, &later);
+        if (prepared != ORTE_SUCCESS) {
+            return prepared;
+        }
         sm_endpoint_fail(module, endpoint, true, "a message to it was lost");
-        return sent(module, endpoint, desc);
+        return sent(module, endpoint, desc, later);
     }
     int status = send_sound(module, endpoint, desc, tag, flags, total);
     if (status >= 0 && fault.action == FAULT_DUPLICATE) {
@@ -233,9 +265,6 @@ static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     }
     if (status != OPAL_SUCCESS) {
         return status;
-    }
-    if (desc->busy) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
     }
     return fault_enabled ? send_faulty(module, endpoint, desc, tag, flags, total)
                          : send_sound(module, endpoint, desc, tag, flags, total);
@@ -313,11 +342,12 @@ int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoin
         return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
                                  flags, tag, descriptor);
     }
-    int status = payload_size > 0 && !convertor ? OPAL_ERR_BAD_PARAM : tx_ready(module, endpoint);
+    bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header);
+    int status = lacks ? OPAL_ERR_BAD_PARAM : tx_ready(module, endpoint);
     if (status == ORTE_SUCCESS) {
         status = sendi_inline(module, endpoint, convertor, header, header_size, payload_size, tag);
     }
-    if (status != ORTE_SUCCESS && descriptor) {
+    if (descriptor) {
         *descriptor = status == ORTE_ERR_OUT_OF_RESOURCE
                           ? btl->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
                           : NULL;
@@ -325,45 +355,13 @@ int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoin
     return status;
 }
 
-/* The peer no longer reads this fragment. */
-static void desc_idle(struct desc *desc)
-{
-    desc->busy = false;
-    if (desc->base.des_flags & DES_RELEASED) {
-        desc->base.des_flags = 0;
-        desc_free(&desc->base);
-    }
-}
-
-int sm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
-{
-    (void) btl;
-    if (desc_of(descriptor)->busy) {
-        descriptor->des_flags = DES_RELEASED;
-        return OPAL_SUCCESS;
-    }
-    return desc_free(descriptor);
-}
-
-/* Ends a send that was accepted. */
-static void desc_done(struct sm_module *module, struct desc *desc, int status)
-{
-    struct mca_btl_base_endpoint_t *endpoint = desc->endpoint;
-    desc->endpoint = NULL;
-    if (desc->base.des_flags & DES_RELEASED) {
-        desc_idle(desc);
-        return;
-    }
-    desc->busy = false;
-    btl_complete(&module->super, endpoint, &desc->base, status);
-}
-
 int sm_sends_complete(struct sm_module *module)
 {
     int completed = 0;
     while (completed < SM_COMPLETE_MAX && !list_empty(&module->done)) {
         struct list *link = list_pop(&module->done);
-        desc_done(module, container_of(link, struct desc, link), OPAL_SUCCESS);
+        desc_send_complete(&module->super, &module->descs,
+                           container_of(link, struct desc_send, link), OPAL_SUCCESS);
         completed++;
     }
     return completed;
@@ -373,15 +371,16 @@ void sm_sends_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *en
 {
     struct list mine;
     list_init(&mine);
-    struct desc *desc;
-    list_for_each (desc, &module->done, struct desc, link) {
-        if (desc->endpoint == endpoint) {
-            list_remove(&desc->link);
-            list_append(&mine, &desc->link);
+    struct desc_send *send;
+    list_for_each (send, &module->done, struct desc_send, link) {
+        if (send->endpoint == endpoint) {
+            list_remove(&send->link);
+            list_append(&mine, &send->link);
         }
     }
     for (struct list *link = list_pop(&mine); link; link = list_pop(&mine)) {
-        desc_done(module, container_of(link, struct desc, link), OPAL_SUCCESS);
+        desc_send_complete(&module->super, &module->descs,
+                           container_of(link, struct desc_send, link), OPAL_SUCCESS);
     }
 }
 
@@ -396,13 +395,13 @@ static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t 
     }
     tx->stalled = tx->stalled && tx->ring.consumed == before;
     /* Sends look at the consumer's word, too, so what it passed may be known for a while. */
-    struct desc *desc;
-    list_for_each (desc, &tx->inflight, struct desc, link) {
-        if ((intptr_t) ((size_t) tx->ring.consumed - desc->done) <= 0) {
+    struct desc_send *send;
+    list_for_each (send, &tx->inflight, struct desc_send, link) {
+        if ((int64_t) (tx->ring.consumed - send->position) <= 0) {
             break;
         }
-        list_remove(&desc->link);
-        list_append(&module->done, &desc->link);
+        list_remove(&send->link);
+        list_append(&module->done, &send->link);
     }
     if (list_empty(&tx->inflight) && !tx->stalled) {
         list_remove(&tx->link);
@@ -427,11 +426,11 @@ void sm_tx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoi
     /* No send is accepted any more, so callbacks add nothing; one may come back to here. */
     struct list *link = tx->inflight.next;
     while (link != &tx->inflight) {
-        struct desc *desc = container_of(link, struct desc, link);
+        struct desc_send *send = container_of(link, struct desc_send, link);
         link = link->next;
-        if (desc->endpoint) {
-            desc->endpoint = NULL;
-            btl_complete(&module->super, endpoint, &desc->base, status);
+        if (send->endpoint) { /* else it has called back */
+            send->endpoint = NULL;
+            btl_complete(&module->super, endpoint, &send->desc->base, status);
         }
     }
 }
@@ -440,7 +439,7 @@ void sm_tx_release(struct sm_module *module, struct mca_btl_base_endpoint_t *end
 {
     struct sm_tx *tx = &endpoint->tx;
     for (struct list *link = list_pop(&tx->inflight); link; link = list_pop(&tx->inflight)) {
-        desc_idle(container_of(link, struct desc, link));
+        desc_send_release(&module->descs, container_of(link, struct desc_send, link));
     }
     if (tx->open) {
         tx->open = false;

@@ -16,30 +16,11 @@ enum {
     UNKNOWN_MBPS = 1000,
 };
 
-static int tcp_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                         tcp_endpoint **endpoints, opal_bitmap_t *reachable)
-{
-    return btl_add_each(btl, count, procs, endpoints, reachable, tcp_endpoint_add);
-}
-
-static int tcp_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                         tcp_endpoint **endpoints)
-{
-    (void) procs;
-    return tcp_endpoints_del(tcp_of(btl), endpoints, count);
-}
-
 static mca_btl_base_descriptor_t *tcp_alloc(mca_btl_base_module_t *btl, tcp_endpoint *ep,
                                             uint8_t order, size_t size, uint32_t flags)
 {
     (void) ep;
     return desc_alloc(&tcp_of(btl)->descs, order, size, flags);
-}
-
-static int tcp_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
-{
-    (void) btl;
-    return desc_free(descriptor);
 }
 
 static mca_btl_base_descriptor_t *tcp_prepare_src(mca_btl_base_module_t *btl, tcp_endpoint *ep,
@@ -108,7 +89,6 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
     struct tcp_module *tcp = tcp_of(btl);
     tcp_endpoint *each;
 
-    (void) verbose;
     if (ep) {
         tcp_endpoint_rouse(tcp, ep);
         tcp_endpoint_dump(ep);
@@ -116,6 +96,9 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
     }
     log_write(LOG_BTL, LOG_INFO, "tcp: %zu listeners, %zu connections without a name yet",
               tcp->listener_count, tcp->pending);
+    if (verbose <= 0) {
+        return;
+    }
     list_for_each (each, &tcp->endpoints, tcp_endpoint, link) {
         tcp_endpoint_dump(each);
     }
@@ -160,12 +143,12 @@ static const mca_btl_base_module_t tcp_template = {
     .btl_registration_handle_size = sizeof(struct region_handle),
     .btl_get_limit = SIZE_MAX,
     .btl_put_limit = SIZE_MAX,
-    .btl_add_procs = tcp_add_procs,
-    .btl_del_procs = tcp_del_procs,
+    .btl_add_procs = btl_add_procs,
+    .btl_del_procs = btl_del_procs,
     .btl_register = btl_register_tag,
     .btl_finalize = tcp_finalize,
     .btl_alloc = tcp_alloc,
-    .btl_free = tcp_free,
+    .btl_free = desc_btl_free,
     .btl_prepare_src = tcp_prepare_src,
     .btl_send = tcp_send,
     .btl_sendi = btl_sendi_by_send,

@@ -98,22 +98,17 @@ static bool is_used(struct tcp_module *tcp, tcp_endpoint *ep)
     return true;
 }
 
-int tcp_endpoints_del(struct tcp_module *tcp, tcp_endpoint **endpoints, size_t count)
+void tcp_endpoints_end(mca_btl_base_module_t *btl, tcp_endpoint **endpoints, size_t count)
 {
-    tcp_endpoint **eps = malloc(count * sizeof(*eps) + 1);
-    size_t kept = 0;
+    struct tcp_module *tcp = tcp_of(btl);
+    size_t used = 0;
 
-    if (!eps) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
     for (size_t i = 0; i < count; i++) {
-        if (endpoints[i] && is_used(tcp, endpoints[i])) {
-            eps[kept++] = endpoints[i];
+        if (is_used(tcp, endpoints[i])) {
+            endpoints[used++] = endpoints[i];
         }
     }
-    endpoints_close(tcp, eps, kept);
-    free(eps);
-    return OPAL_SUCCESS;
+    endpoints_close(tcp, endpoints, used);
 }
 
 /* A deputy ends with its own endpoint. */

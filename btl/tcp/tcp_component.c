@@ -235,6 +235,8 @@ mca_btl_base_component_t tcp_component = {
 
 const struct btl_component btl_tcp_component = {
     .component = &tcp_component,
+    .add = tcp_endpoint_add,
+    .end = tcp_endpoints_end,
     .active = tcp_active,
     .atomic = tcp_atomic,
     .ext = &tcp_ext,

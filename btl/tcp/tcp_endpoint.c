@@ -480,9 +480,9 @@ void tcp_endpoint_dump(const tcp_endpoint *ep)
     for (const struct list *link = ep->ops.next; link != &ep->ops; link = link->next) {
         ops++;
     }
-    log_info(LOG_BTL,
-             "tcp: %s: %s, address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces "
-             "in flight, %u answers owed",
-             ORTE_NAME_PRINT(&ep->name), state_names[ep->state], ep->order_at + 1, ep->order_count,
-             ep->queued_bytes, ops, ep->slots_used, ep->answers);
+    log_write(LOG_BTL, LOG_INFO,
+              "tcp: %s: %s, address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces "
+              "in flight, %u answers owed",
+              ORTE_NAME_PRINT(&ep->name), state_names[ep->state], ep->order_at + 1, ep->order_count,
+              ep->queued_bytes, ops, ep->slots_used, ep->answers);
 }

@@ -72,8 +72,7 @@ struct mca_btl_base_endpoint_t {
     struct rdma_am_peer am; /* atomics */
 };
 
-/* The endpoint of a peer that add_procs names, not to be used before it is roused; NULL: there is
- * no way to it, or no memory. */
+/* As add of struct btl_component: an endpoint that is not to be used before it is roused. */
 tcp_endpoint *tcp_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
 void tcp_endpoint_rouse_now(struct tcp_module *tcp, tcp_endpoint *ep);
 /* Every call with an endpoint begins with this. */
@@ -112,9 +111,9 @@ void tcp_endpoint_end(tcp_endpoint *ep);
 /* Its state, to the log. */
 void tcp_endpoint_dump(const tcp_endpoint *ep);
 
-/* tcp_closing.c. For del_procs: writes what counts as sent, says BYE, and ends the endpoints.
- * Bounded by the parameter btl_tcp_flush_timeout_ms. */
-int tcp_endpoints_del(struct tcp_module *tcp, tcp_endpoint **endpoints, size_t count);
+/* tcp_closing.c, as end of struct btl_component: writes what counts as sent, says BYE, and ends the
+ * endpoints. Bounded by the parameter btl_tcp_flush_timeout_ms. */
+void tcp_endpoints_end(mca_btl_base_module_t *btl, tcp_endpoint **endpoints, size_t count);
 /* The same for all there are. */
 void tcp_endpoints_close_all(struct tcp_module *tcp);
 

@@ -111,17 +111,12 @@ int tcp_rdma(tcp_endpoint *ep, const struct rdma_call *call, bool get)
 {
     struct tcp_module *tcp = ep->tcp;
 
-    if (!call->remote_handle || call->size > UINT64_MAX - call->remote_address ||
-        (!call->local_address && call->size > 0)) {
-        return OPAL_ERR_BAD_PARAM;
+    int status = region_check_call(call);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
     if (ep->state >= EP_BROKEN || ep->leaving) {
         return OPAL_ERR_UNREACH;
-    }
-    struct region_handle handle;
-    memcpy(&handle, call->remote_handle, sizeof(handle));
-    if (!region_handle_covers(&handle, call->remote_address, call->size)) {
-        return OPAL_ERR_VALUE_OUT_OF_BOUNDS;
     }
     struct tcp_op *op = op_create(ep, call, get);
     if (!op) {

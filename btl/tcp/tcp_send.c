@@ -102,6 +102,7 @@ static struct tcp_item *message_queue(tcp_endpoint *ep, mca_btl_base_descriptor_
     /* A module-owned descriptor without a callback: nobody would hear of its failure. */
     item->promised =
         !descriptor->des_cbfunc && (descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    desc_hold(desc_of(descriptor));
     ep->promised += item->promised;
     ep->queued_bytes += item->total + ITEM_COST;
     list_append(&ep->small, &item->link);
@@ -139,6 +140,7 @@ static int send_message(mca_btl_base_module_t *btl, tcp_endpoint *ep,
     }
     list_remove(&item->link);
     item_free(tcp, item);
+    desc_release(desc_of(descriptor));
     tcp_enter(tcp);
     status = btl_sent(btl, tcp_endpoint_face(ep), descriptor);
     tcp_leave(tcp);
@@ -162,7 +164,7 @@ static void message_complete(tcp_endpoint *ep, struct tcp_item *item, int status
     mca_btl_base_descriptor_t *descriptor = item->descriptor;
 
     item_free(ep->tcp, item);
-    btl_complete(&ep->tcp->super, tcp_endpoint_face(ep), descriptor, status);
+    desc_complete(&ep->tcp->super, tcp_endpoint_face(ep), desc_of(descriptor), status);
 }
 
 int tcp_send_complete(tcp_endpoint *ep)

@@ -26,6 +26,8 @@ compat_ortedir = $(compatdir)/orte
 compat_orte_HEADERS = include/compat/orte/constants.h include/compat/orte/types.h
 compat_orte_mca_errmgrdir = $(compatdir)/orte/mca/errmgr
 compat_orte_mca_errmgr_HEADERS = include/compat/orte/mca/errmgr/errmgr.h
+compat_orte_mca_oob_basedir = $(compatdir)/orte/mca/oob/base
+compat_orte_mca_oob_base_HEADERS = include/compat/orte/mca/oob/base/base.h
 compat_orte_mca_rmldir = $(compatdir)/orte/mca/rml
 compat_orte_mca_rml_HEADERS = include/compat/orte/mca/rml/rml.h \
 	include/compat/orte/mca/rml/rml_types.h

@@ -18,6 +18,7 @@
 
 #include <keel/bitmap.h>
 #include <keel/convertor.h>
+#include <keel/object.h>
 #include <keel/types.h>
 
 BEGIN_C_DECLS
@@ -28,6 +29,7 @@ struct mca_btl_base_descriptor_t;
 
 /* The head of a descriptor: its place in the pool that it came from. */
 struct ompi_free_list_item_t {
+    opal_object_t super;
     struct ompi_free_list_item_t *next; /* while free */
     void *pool;                         /* owner; borrowed */
 };
@@ -143,6 +145,9 @@ struct mca_btl_base_descriptor_t {
     uint8_t order;                           /* valid in the completion callback */
 };
 typedef struct mca_btl_base_descriptor_t mca_btl_base_descriptor_t;
+/* OBJ_CLASS_DECLARATION: for classes of an application's own that begin with a descriptor. */
+extern const opal_class_t
+    mca_btl_base_descriptor_t_class KEEL_PUBLIC(mca_btl_base_descriptor_t_class);
 
 #define MCA_BTL_DES_FLAGS_PRIORITY 0x0001
 #define MCA_BTL_DES_FLAGS_BTL_OWNERSHIP 0x0002 /* the module frees it after its completion */
@@ -170,7 +175,8 @@ typedef struct mca_btl_base_module_t **(*mca_btl_base_component_init_fn_t)(
 /* Polls; returns the number of events. */
 typedef int (*mca_btl_base_component_progress_fn_t)(void);
 
-/* A message arrived. The descriptor and its bytes end with the callback. */
+/* A message arrived. The descriptor and its bytes end with the callback. The bytes are read-only:
+ * they may be the sender's own, or lie where a write faults. Who changes them copies them first. */
 typedef void (*mca_btl_base_module_recv_cb_fn_t)(struct mca_btl_base_module_t *btl,
                                                  mca_btl_base_tag_t tag,
                                                  mca_btl_base_descriptor_t *descriptor,
@@ -197,12 +203,15 @@ typedef struct mca_btl_base_component_3_0_0_t mca_btl_base_component_t;
 typedef struct mca_btl_base_component_3_0_0_t mca_btl_base_component_2_0_0_t;
 
 typedef int (*mca_btl_base_module_finalize_fn_t)(struct mca_btl_base_module_t *btl);
-/* Fills endpoints[i] (NULL: not reachable) and sets bit i of reachable (which may be NULL). */
+/* Fills endpoints[i] (NULL: not reachable) and sets bit i of reachable (which may be NULL). A peer
+ * that was added before has the same endpoint; how often it was added is counted. */
 typedef int (*mca_btl_base_module_add_procs_fn_t)(struct mca_btl_base_module_t *btl, size_t nprocs,
                                                   struct opal_proc_t **procs,
                                                   struct mca_btl_base_endpoint_t **endpoints,
                                                   struct opal_bitmap_t *reachable);
-/* Completes what is in flight to these peers with an error, once each, and frees the endpoints. */
+/* An endpoint that was deleted as often as it was added ends: what is in flight completes with an
+ * error, once each, and it is freed. BAD_PARAM: one was deleted more often than added; those of
+ * keel_rails are Keel's and not the caller's to delete. The others are deleted all the same. */
 typedef int (*mca_btl_base_module_del_procs_fn_t)(struct mca_btl_base_module_t *btl, size_t nprocs,
                                                   struct opal_proc_t **procs,
                                                   struct mca_btl_base_endpoint_t **peer);
@@ -221,6 +230,7 @@ typedef int (*mca_btl_base_module_register_error_fn_t)(struct mca_btl_base_modul
 typedef mca_btl_base_descriptor_t *(*mca_btl_base_module_alloc_fn_t)(
     struct mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, uint8_t order,
     size_t size, uint32_t flags);
+/* NULL: nothing happens. */
 typedef int (*mca_btl_base_module_free_fn_t)(struct mca_btl_base_module_t *btl,
                                              mca_btl_base_descriptor_t *descriptor);
 /* A descriptor for reserve bytes of header followed by up to *size bytes from the convertor, which
@@ -237,22 +247,26 @@ typedef struct mca_btl_base_registration_handle_t *(*mca_btl_base_module_registe
     size_t size, uint32_t flags);
 typedef int (*mca_btl_base_module_deregister_mem_fn_t)(
     struct mca_btl_base_module_t *btl, struct mca_btl_base_registration_handle_t *handle);
-/* Rule 1. Messages of one endpoint and order class arrive in the order of the calls. */
+/* Rule 1. Messages of one endpoint and order class arrive in the order of the calls. Any number of
+ * sends of a descriptor may be under way, each with a completion of its own; only the last may have
+ * BTL_OWNERSHIP. */
 typedef int (*mca_btl_base_module_send_fn_t)(struct mca_btl_base_module_t *btl,
                                              struct mca_btl_base_endpoint_t *endpoint,
                                              struct mca_btl_base_descriptor_t *descriptor,
                                              mca_btl_base_tag_t tag);
 /* Sends header and payload at once: OPAL_SUCCESS, both were copied, no callback. OUT_OF_RESOURCE or
  * RESOURCE_BUSY: not sent; with descriptor non-NULL, *descriptor is one of the whole size (the
- * caller fills and sends it) or NULL. convertor may be NULL when payload_size is 0. */
+ * caller fills and sends it), or NULL. After all else it is NULL. convertor may be NULL when
+ * payload_size is 0. */
 typedef int (*mca_btl_base_module_sendi_fn_t)(struct mca_btl_base_module_t *btl,
                                               struct mca_btl_base_endpoint_t *endpoint,
                                               struct opal_convertor_t *convertor, void *header,
                                               size_t header_size, size_t payload_size,
                                               uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                                               mca_btl_base_descriptor_t **descriptor);
-/* Rule 2. NOT_AVAILABLE: size or alignment do not fit; OUT_OF_RESOURCE: later; PERM in the
- * callback: the target refused the handle. */
+/* Rule 2. NOT_AVAILABLE: size or alignment do not fit; OUT_OF_RESOURCE: later; BAD_PARAM: no local
+ * memory or no remote handle; VALUE_OUT_OF_BOUNDS: the handle itself shows it. What only the target
+ * knows comes in the callback: PERM, it refused the handle. */
 typedef int (*mca_btl_base_module_put_fn_t)(
     struct mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
     void *local_address, uint64_t remote_address,
@@ -283,7 +297,8 @@ typedef int (*mca_btl_base_module_atomic_cswap64_fn_t)(
     struct mca_btl_base_registration_handle_t *local_handle,
     struct mca_btl_base_registration_handle_t *remote_handle, uint64_t compare, uint64_t value,
     int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
-/* Writes the module's (or one endpoint's) state to the log. */
+/* Writes state to the log, whatever its verbosity: one endpoint's; or, with NULL, the module's, and
+ * with verbose above 0 that of each peer in use. */
 typedef void (*mca_btl_base_module_dump_fn_t)(struct mca_btl_base_module_t *btl,
                                               struct mca_btl_base_endpoint_t *endpoint,
                                               int verbose);

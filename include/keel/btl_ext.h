@@ -37,10 +37,12 @@ struct keel_btl_ext {
     /* Drives progress, and so callbacks, until every put, get and atomic to this endpoint (NULL: to
      * any) is complete and visible at its target, those that callbacks or other threads start
      * meanwhile included. Messages are not waited for. Blocks, at most for the parameter
-     * btl_base_flush_timeout_ms. OPAL_SUCCESS             all went well another error the first
-     * that an operation without callback ended with since the last flush of this endpoint (NULL: of
-     * all) OPAL_ERR_RESOURCE_BUSY   called from inside progress while something is in flight
-     *  OPAL_ERR_TIMEOUT         the time is over, something is still in flight */
+     * btl_base_flush_timeout_ms.
+     *  OPAL_SUCCESS             all went well
+     *  OPAL_ERR_RESOURCE_BUSY   called from inside progress while something is in flight
+     *  OPAL_ERR_TIMEOUT         the time is over, something is still in flight
+     *  another error            the first that an operation without callback ended with since the
+     *                           last flush of this endpoint (NULL: of all) */
     int (*flush)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
 
     /* After a shortage of a call with this endpoint (NULL: of alloc): ready is called exactly once,

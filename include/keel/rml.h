@@ -87,7 +87,8 @@ struct orte_rml_component_2_0_0_t {
 typedef struct orte_rml_component_2_0_0_t orte_rml_component_t;
 
 /* Completion of send_nb and recv_nb. status: what the blocking call would have returned. peer and
- * msg belong to the RML and end with the callback; the data lies in the user's own memory. */
+ * msg belong to the RML and end with the callback: msg is a copy of the caller's array, where the
+ * original interface promises the same pointer. The data lies in the user's own memory. */
 typedef void (*orte_rml_callback_fn_t)(int status, struct orte_process_name_t *peer,
                                        struct iovec *msg, int count, orte_rml_tag_t tag,
                                        void *cbdata);

@@ -57,7 +57,8 @@ static const struct {
     {PMIX_JOB_CTRL_KILL, SIGKILL},
 };
 
-/* libpmix itself removes what ranks register for it, but only for a host that does not refuse. */
+/* libpmix itself removes what ranks register for it, but only for a host that does not refuse;
+ * required or not. */
 static bool is_cleanup(const pmix_info_t *directive)
 {
     static const char *const keys[] = {PMIX_REGISTER_CLEANUP,  PMIX_REGISTER_CLEANUP_DIR,
@@ -71,7 +72,8 @@ static bool is_cleanup(const pmix_info_t *directive)
     return false;
 }
 
-/* The signal that a directive means; 0: none. */
+/* The signal that a directive means; 0: none. A directive that is not served is an error only
+ * where the requestor requires it. */
 static pmix_status_t read_action(const pmix_info_t *directive, int *signal)
 {
     *signal = 0;
@@ -89,7 +91,8 @@ static pmix_status_t read_action(const pmix_info_t *directive, int *signal)
             return PMIX_SUCCESS;
         }
     }
-    return is_cleanup(directive) || PMIX_CHECK_KEY(directive, PMIX_JOB_CTRL_ID)
+    return is_cleanup(directive) || PMIX_CHECK_KEY(directive, PMIX_JOB_CTRL_ID) ||
+                   !PMIX_INFO_IS_REQUIRED(directive)
                ? PMIX_SUCCESS
                : PMIX_ERR_NOT_SUPPORTED;
 }

@@ -156,7 +156,8 @@ static int pack_program(opal_buffer_t *buffer, const struct pmix_program *progra
 {
     struct launch_app app = {.argv = (char **) (uintptr_t) program->argv,
                              .env = (char **) (uintptr_t) program->env,
-                             .wdir = (char *) (uintptr_t) program->wdir};
+                             .wdir = (char *) (uintptr_t) program->wdir,
+                             .path = (char *) (uintptr_t) program->path};
     int status = launch_app_pack(buffer, &app);
     return status == ORTE_SUCCESS ? proto_pack(buffer, "u", program->count) : status;
 }

@@ -32,6 +32,7 @@ static struct {
 static _Thread_local bool armed;
 /* A bit for each descriptor that libpmix has accepted and not closed. */
 static _Atomic uint64_t marked[HANGUPS_MAX / 64];
+static atomic_uint ends[HANGUPS_MAX]; /* by descriptor */
 static struct hangups hangups;
 
 /* --- the queue --- */
@@ -84,6 +85,16 @@ int guard_push(int connection)
         abort();
     }
     return error;
+}
+
+static void count_end(int fd)
+{
+    atomic_fetch_add(&ends[fd], 1);
+}
+
+unsigned guard_ends(int connection)
+{
+    return connection < HANGUPS_MAX ? atomic_load(&ends[connection]) : 0;
 }
 
 static int pop(void)
@@ -183,6 +194,7 @@ static bool is_marked(int fd)
 INTERPOSED int close(int fd)
 {
     if (is_marked(fd)) {
+        count_end(fd);
         hangups_forget(&hangups, fd);
         atomic_fetch_and(&marked[fd / 64], ~(1ull << (fd % 64)));
     }
@@ -206,9 +218,12 @@ INTERPOSED ssize_t read(int fd, void *buffer, size_t size)
     }
     if (got > 0) {
         acknowledge(fd);
-    } else if ((got == 0 || (errno != EAGAIN && errno != EINTR)) && !hangups_show(&hangups, fd)) {
-        errno = EAGAIN;
-        return -1;
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        if (!hangups_show(&hangups, fd)) {
+            errno = EAGAIN;
+            return -1;
+        }
+        count_end(fd);
     }
     return got;
 }

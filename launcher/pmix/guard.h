@@ -4,6 +4,8 @@
  * replaced by an event descriptor, and accept() on it hands out the connections that were vetted
  * and pushed here.
  *
+ * None of them is a cancellation point: a thread that waits in one cannot be cancelled.
+ *
  * A process has one guard, as libpmix has one listener: the functions it stands in for have no
  * place for a context. */
 #ifndef LAUNCHER_PMIX_GUARD_H
@@ -20,6 +22,9 @@ bool guard_disarm(void) KEEL_MUST_CHECK;
 /* Hands libpmix a connection, which becomes its own. 0 or -errno (the caller keeps it). Any thread.
  */
 int guard_push(int connection) KEEL_MUST_CHECK;
+/* How many connections of this descriptor have ended so far: one more, and libpmix has read all of
+ * the one that was pushed, and has made the upcalls for it. Any thread. */
+unsigned guard_ends(int connection);
 /* After libpmix has ended: closes what it did not take. */
 void guard_close(void);
 

@@ -391,7 +391,7 @@ static void run_addition(struct work *work)
 static bool await_addition(struct addition *addition)
 {
     struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
+    clock_gettime(CLOCK_MONOTONIC, &limit);
     limit.tv_sec += ADD_LIMIT_S;
     pthread_mutex_lock(&addition->lock);
     while (!addition->done &&
@@ -412,8 +412,12 @@ static int add_job(const struct pmix_job *job, char *reason, size_t reason_size)
     }
     addition->work.run = run_addition;
     addition->job = job;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&addition->lock, NULL);
-    pthread_cond_init(&addition->finished, NULL);
+    pthread_cond_init(&addition->finished, &attributes);
+    pthread_condattr_destroy(&attributes);
     worker_do(&addition->work);
     if (!await_addition(addition)) {
         snprintf(reason, reason_size, "libpmix does not answer");

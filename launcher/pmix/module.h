@@ -33,6 +33,7 @@ struct pmix_scope {
 struct pmix_program {
     char *const *argv; /* NULL-ended */
     const char *wdir;  /* may be NULL */
+    const char *path;  /* to be started: where to look for it first; may be NULL */
     char *const *env;  /* NULL-ended, may be NULL; to be started: on top of the job's */
     uint32_t count;    /* to be started: how many */
 };

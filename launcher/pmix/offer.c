@@ -48,8 +48,12 @@ static void local_modex(struct offer *offer, uint32_t number, pmix_done_fn *done
     offer->module->local_modex(&name, done, done_arg);
 }
 
-static void hand_over(uint32_t number, int connection)
+static void hand_over(struct offer *offer, uint32_t number, int connection)
 {
+    if (number != NO_RANK) {
+        offer->ranks[number].connection = connection;
+        offer->ranks[number].ends_before = guard_ends(connection);
+    }
     int error = guard_push(connection);
     if (error != 0) {
         close(connection);
@@ -80,7 +84,7 @@ static void settle_waiting(struct offer *offer)
         list_remove(&waiting->link);
         bool running = offer->state == SERVER_RUNNING;
         if (waiting->connection >= 0 && running) {
-            hand_over(waiting->number, waiting->connection);
+            hand_over(offer, waiting->number, waiting->connection);
         } else if (waiting->connection >= 0) {
             close(waiting->connection);
         } else if (running) {
@@ -170,7 +174,7 @@ static void arrived(void *arg, const struct vet_hello *hello, int connection)
     }
     switch (offer->state) {
     case SERVER_RUNNING:
-        hand_over(waiting.number, connection);
+        hand_over(offer, waiting.number, connection);
         break;
     case SERVER_NOT_STARTED:
         wait_for_server(offer, &waiting);
@@ -278,6 +282,18 @@ static bool has_room(const char *folder, uint32_t ranks)
            (room.f_files == 0 || room.f_favail >= FILES_BASE + (uint64_t) ranks * FILES_A_RANK);
 }
 
+/* The HNP's shepherd removes those of the simulated nodes too, whose shepherds it may have to kill
+ * before they have done so. */
+static void guard_folder(const struct daemon *daemon, const char *path)
+{
+    char all[sizeof(SHM_PREFIX) + JOB_UUID_TEXT + 2];
+    if (daemon->name.vpid == HNP_VPID) {
+        snprintf(all, sizeof(all), SHM_PREFIX "%s-*", daemon->launch.map.uuid);
+        path = all;
+    }
+    shepherd_guard(daemon->shepherd, path);
+}
+
 /* In memory: each rank makes folders and files in it, and would wait for a disk that others write
  * to. The shepherd removes it. Without room in /dev/shm the session folder has to do. */
 static int make_folder(struct offer *offer)
@@ -287,7 +303,7 @@ static int make_folder(struct offer *offer)
     if (asprintf(&path, SHM_PREFIX "%s-%u", daemon->launch.map.uuid, daemon->name.vpid) < 0) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    shepherd_guard(daemon->shepherd, path); /* before it is there */
+    guard_folder(daemon, path); /* before it is there */
     offer->in_memory = has_room("/dev/shm", local_count(daemon)) && mkdir(path, 0700) == 0;
     if (!offer->in_memory) {
         log_info(LOG_LAUNCHER, "cannot use %s: %s", path, strerror(errno));

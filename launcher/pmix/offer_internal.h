@@ -18,6 +18,8 @@ struct rank_state {
     uint32_t patience;     /* > 0: it has ended, and its goodbye may still be on its way */
     pid_t pid;             /* 0: not started */
     uint64_t connected_us; /* when it last connected */
+    int connection;        /* the number of libpmix's descriptor for that, */
+    unsigned ends_before;  /* and its guard_ends when it was handed over */
     int wait_status;       /* once it has ended */
 };
 

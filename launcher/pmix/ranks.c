@@ -2,6 +2,7 @@
  * other daemons want done with them. */
 #include <config.h>
 
+#include <launcher/pmix/guard.h>
 #include <launcher/pmix/offer_internal.h>
 
 #include <signal.h>
@@ -15,8 +16,14 @@ void offer_rank_started(void *state, uint32_t number, pid_t pid, int fd)
 }
 
 /* A client waits for the answer to its goodbye, but no longer than 2 s. On a busy machine its end
- * may be known before libpmix has read it. libpmix gets some turns then, however long they take. */
-enum { GOODBYE_TURNS = 10, GOODBYE_TURN_US = 20000 };
+ * may be known before libpmix has read it. libpmix gets some turns then, however long they take,
+ * unless it reads the end of the connection before; a process that has inherited it may keep it. */
+enum { GOODBYE_TURNS = 50, GOODBYE_TURN_US = 4000 };
+
+static bool is_read_to_its_end(const struct rank_state *rank)
+{
+    return guard_ends(rank->connection) != rank->ends_before;
+}
 
 bool offer_rank_heard(void *state, uint32_t number, int wait_status)
 {
@@ -41,7 +48,9 @@ void offer_goodbye_turn(struct loop_timer *timer)
     bool more = false;
     for (uint32_t number = 0; number < offer->daemon->launch.map.size; number++) {
         struct rank_state *ended = &offer->ranks[number];
-        if (ended->patience > 0 && --ended->patience == 0) {
+        if (ended->patience > 1 && is_read_to_its_end(ended)) {
+            ended->patience = 1; /* what libpmix has posted comes before the next turn */
+        } else if (ended->patience > 0 && --ended->patience == 0) {
             local_heard(offer->daemon, number);
         }
         more = more || offer->ranks[number].patience > 0;

@@ -76,14 +76,18 @@ static char **make_argv(const pmix_app_t *app)
     return argv;
 }
 
-static const char *find_wdir(const pmix_app_t *app)
+/* The text of the first of these with this key; NULL: there is none. */
+static const char *find_text(const pmix_info_t info[], size_t count, const char *key)
 {
-    const pmix_info_t *wdir = module_find(app->info, app->ninfo, PMIX_WDIR);
-    return wdir && wdir->value.type == PMIX_STRING ? wdir->value.data.string : app->cwd;
+    const pmix_info_t *found = module_find(info, count, key);
+    return found && found->value.type == PMIX_STRING ? found->value.data.string : NULL;
 }
 
-static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app)
+/* path: the whole job's folders to look for programs in, which a program's own overrule. */
+static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app, const char *path)
 {
+    const char *wdir = find_text(app->info, app->ninfo, PMIX_WDIR);
+    const char *own_path = find_text(app->info, app->ninfo, PMIX_PREFIX);
     if (!app->cmd || app->maxprocs < 1) {
         return PMIX_ERR_BAD_PARAM;
     }
@@ -94,8 +98,11 @@ static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app)
     if (!argv) {
         return PMIX_ERR_NOMEM;
     }
-    spawn->programs[spawn->count++] = (struct pmix_program){
-        .argv = argv, .wdir = find_wdir(app), .env = app->env, .count = (uint32_t) app->maxprocs};
+    spawn->programs[spawn->count++] = (struct pmix_program){.argv = argv,
+                                                            .wdir = wdir ? wdir : app->cwd,
+                                                            .path = own_path ? own_path : path,
+                                                            .env = app->env,
+                                                            .count = (uint32_t) app->maxprocs};
     return PMIX_SUCCESS;
 }
 
@@ -116,9 +123,10 @@ pmix_status_t up_spawn(const pmix_proc_t *rank, const pmix_info_t info[], size_t
     spawn->parent = *rank;
     spawn->done = done;
     spawn->cbdata = cbdata;
+    const char *path = find_text(info, info_count, PMIX_PREFIX);
     pmix_status_t status = app_count > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     for (size_t i = 0; i < app_count && status == PMIX_SUCCESS; i++) {
-        status = add_program(spawn, &apps[i]);
+        status = add_program(spawn, &apps[i], path);
     }
     if (status != PMIX_SUCCESS) {
         spawn_free(spawn);

@@ -2,9 +2,11 @@
 
 #include <launcher/pmix/starter.h>
 
+#include <base/clock.h>
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/paths.h>
+#include <bootstrap/handover.h>
 #include <fcntl.h>
 #include <launcher/pmix/guard.h>
 #include <pthread.h>
@@ -12,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What libpmix and hwloc are told while they start. The storage must be the one the ranks were told
@@ -29,6 +30,8 @@ static const struct {
 
 /* Low descriptors kept for libpmix, which cannot use those above FD_SETSIZE. */
 enum { RESERVED = 16, RANKS_BELOW_LIMIT = 200 };
+
+#define STOP_US 2000000u /* what libpmix's server gets to end */
 
 struct starter {
     struct loop *loop;
@@ -189,30 +192,25 @@ void starter_begin(struct starter *starter)
     }
 }
 
-static void *run_stop(void *arg)
+static int run_stop(void *arg)
 {
     const struct pmix_module *module = arg;
     module->stop();
-    return NULL;
+    return ORTE_SUCCESS;
 }
 
 /* libpmix's own thread may be stuck with a rank's connection; the process ends anyway. */
 static bool stop(const struct pmix_module *module)
 {
-    pthread_t thread;
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 2;
-    if (pthread_create(&thread, NULL, run_stop, (void *) (uintptr_t) module) != 0) {
+    int status = handover_thread(run_stop, (void *) (uintptr_t) module, NULL, clock_us() + STOP_US);
+    if (status == ORTE_ERR_OUT_OF_RESOURCE) {
         module->stop();
         return true;
     }
-    if (pthread_timedjoin_np(thread, NULL, &limit) != 0) {
+    if (status != ORTE_SUCCESS) {
         log_warn(LOG_LAUNCHER, "libpmix's server does not end");
-        pthread_detach(thread);
-        return false;
     }
-    return true;
+    return status == ORTE_SUCCESS;
 }
 
 void starter_end(struct starter *starter)

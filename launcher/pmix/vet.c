@@ -1,12 +1,15 @@
 #include <config.h>
 
 #include <arpa/inet.h>
+#include <base/clock.h>
 #include <errno.h>
 #include <launcher/pmix/vet.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -207,45 +210,62 @@ enum vet_result vet_hello(const uint8_t *bytes, size_t size, struct vet_hello *o
 
 /* --- the owner of a connection --- */
 
+/* The connection as its other end sees it. */
+struct ends {
+    struct sockaddr_in local, remote;
+};
+
+/* What the kernel knows of a socket. One that nobody holds any more has no inode, and passes for
+ * root's. */
+struct owner {
+    uint32_t state; /* TCP_ESTABLISHED and so on */
+    uid_t uid;
+    unsigned long inode;
+};
+
+static int find_ends(int fd, struct ends *ends)
+{
+    socklen_t local_length = sizeof(ends->local), remote_length = sizeof(ends->remote);
+    if (getpeername(fd, (struct sockaddr *) &ends->local, &local_length) < 0 ||
+        getsockname(fd, (struct sockaddr *) &ends->remote, &remote_length) < 0) {
+        return -errno;
+    }
+    return ends->local.sin_family == AF_INET && ends->remote.sin_family == AF_INET ? 0
+                                                                                   : -EAFNOSUPPORT;
+}
+
 struct diag_request {
     struct nlmsghdr header;
     struct inet_diag_req_v2 body;
 };
 
-/* The request for exactly the socket at the connection's other end. */
-static int make_request(int fd, struct diag_request *request)
+static struct diag_request make_request(const struct ends *ends)
 {
-    struct sockaddr_in mine, theirs;
-    socklen_t my_length = sizeof(mine), their_length = sizeof(theirs);
-    if (getsockname(fd, (struct sockaddr *) &mine, &my_length) < 0 ||
-        getpeername(fd, (struct sockaddr *) &theirs, &their_length) < 0) {
-        return -errno;
-    }
-    if (mine.sin_family != AF_INET || theirs.sin_family != AF_INET) {
-        return -EAFNOSUPPORT;
-    }
-    *request = (struct diag_request){
-        .header = {.nlmsg_len = sizeof(*request),
+    return (struct diag_request){
+        .header = {.nlmsg_len = sizeof(struct diag_request),
                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                    .nlmsg_flags = NLM_F_REQUEST},
-        .body = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u},
+        .body = {.sdiag_family = AF_INET,
+                 .sdiag_protocol = IPPROTO_TCP,
+                 .idiag_states = ~0u,
+                 .id = {.idiag_sport = ends->local.sin_port,
+                        .idiag_dport = ends->remote.sin_port,
+                        .idiag_src = {ends->local.sin_addr.s_addr},
+                        .idiag_dst = {ends->remote.sin_addr.s_addr},
+                        .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}},
     };
-    struct inet_diag_sockid *id = &request->body.id;
-    id->idiag_sport = theirs.sin_port;
-    id->idiag_dport = mine.sin_port;
-    id->idiag_src[0] = theirs.sin_addr.s_addr;
-    id->idiag_dst[0] = mine.sin_addr.s_addr;
-    id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
-    return 0;
 }
 
-/* The kernel answers within the send; a second's limit stands against the unforeseen. */
-static int ask_kernel(const struct diag_request *request, struct inet_diag_msg *answer)
+/* By sock_diag, for exactly this socket. The kernel answers within the send; a second's limit
+ * stands against the unforeseen. */
+static int ask_kernel(const struct ends *ends, struct owner *owner)
 {
     union {
         struct nlmsghdr header;
         char bytes[1024];
     } reply;
+    struct diag_request request = make_request(ends);
+    struct inet_diag_msg answer;
     struct timeval limit = {.tv_sec = 1};
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0) {
@@ -253,7 +273,7 @@ static int ask_kernel(const struct diag_request *request, struct inet_diag_msg *
     }
     ssize_t size = -1;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
-        send(fd, request, sizeof(*request), 0) == (ssize_t) sizeof(*request)) {
+        send(fd, &request, sizeof(request), 0) == (ssize_t) sizeof(request)) {
         size = recv(fd, &reply, sizeof(reply), 0);
     }
     int error = size < 0 ? -errno : 0;
@@ -261,33 +281,82 @@ static int ask_kernel(const struct diag_request *request, struct inet_diag_msg *
     if (error != 0) {
         return error;
     }
-    if ((size_t) size < NLMSG_LENGTH(sizeof(*answer)) ||
+    if ((size_t) size < NLMSG_LENGTH(sizeof(answer)) ||
         reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY) {
         return -ENOENT; /* an error message: there is no such socket, or no such service */
     }
-    memcpy(answer, NLMSG_DATA(&reply.header), sizeof(*answer));
+    memcpy(&answer, NLMSG_DATA(&reply.header), sizeof(answer));
+    *owner = (struct owner){answer.idiag_state, answer.idiag_uid, answer.idiag_inode};
     return 0;
+}
+
+/* A line of /proc/net/tcp, with addresses as they stand in memory and ports as numbers. */
+static bool read_line(const char *line, const struct ends *ends, struct owner *owner)
+{
+    unsigned local, local_port, remote, remote_port, state, uid;
+    unsigned long inode;
+    if (sscanf(line, " %*u: %8X:%4X %8X:%4X %2X %*X:%*X %*X:%*X %*X %u %*u %lu", &local,
+               &local_port, &remote, &remote_port, &state, &uid, &inode) != 7 ||
+        local != ends->local.sin_addr.s_addr || local_port != ntohs(ends->local.sin_port) ||
+        remote != ends->remote.sin_addr.s_addr || remote_port != ntohs(ends->remote.sin_port)) {
+        return false;
+    }
+    *owner = (struct owner){state, uid, inode};
+    return true;
+}
+
+/* Closed connections between the same ends may be listed beside the established one. */
+static int search_table(const struct ends *ends, uint64_t deadline_us, struct owner *owner)
+{
+    FILE *table = fopen("/proc/self/net/tcp", "re");
+    char line[256];
+    int error = table ? -ENOENT : -errno;
+    struct owner found;
+    while (table && clock_us() < deadline_us && fgets(line, sizeof(line), table)) {
+        if (read_line(line, ends, &found)) {
+            *owner = found;
+            error = 0;
+            if (found.state == TCP_ESTABLISHED) {
+                break;
+            }
+        }
+    }
+    if (table) {
+        fclose(table);
+    }
+    return error;
+}
+
+/* Where the kernel has no sock_diag for TCP, or a sandbox does not allow it. The table is read in
+ * pieces: a line may be passed over when others before it go meanwhile. */
+static int search_tables(const struct ends *ends, struct owner *owner)
+{
+    enum { TRIES = 3, LIMIT_US = 1000000 };
+    uint64_t deadline_us = clock_us() + LIMIT_US;
+    int error = -ENOENT;
+    for (int i = 0; i < TRIES && error == -ENOENT && clock_us() < deadline_us; i++) {
+        error = search_table(ends, deadline_us, owner);
+    }
+    return error;
 }
 
 int vet_owner(int fd, uid_t user, const char **why)
 {
-    enum { STATE_ESTABLISHED = 1 };
-    struct diag_request request;
-    struct inet_diag_msg answer = {0};
-    int error = make_request(fd, &request);
-    if (error == 0) {
-        error = ask_kernel(&request, &answer);
+    struct ends ends;
+    struct owner owner = {0};
+    int error = find_ends(fd, &ends);
+    if (error == 0 && ask_kernel(&ends, &owner) != 0) {
+        error = search_tables(&ends, &owner);
     }
     if (error != 0) {
         *why = "the kernel does not say whose it is";
         return error;
     }
-    /* a socket that nobody holds any more has no inode, and passes for root's */
-    if (answer.idiag_inode == 0 || answer.idiag_state != STATE_ESTABLISHED) {
+    if (owner.inode == 0 || owner.state != TCP_ESTABLISHED) {
         *why = "its sender is gone already";
         return -EPIPE;
     }
-    if (answer.idiag_uid != user) {
+    if (owner.uid != user) {
         *why = "it belongs to another user";
         return -EPERM;
     }

@@ -34,8 +34,9 @@ enum vet_result vet_hello(const uint8_t *bytes, size_t size, struct vet_hello *h
                           const char **why) KEEL_MUST_CHECK;
 
 /* Does the other end of this connection, over IPv4 on this host, belong to a living socket of this
- * user? Asks the kernel (sock_diag). A socket that was closed already, or that cannot be asked for,
- * is nobody's: 0 when it is the user's, else -errno and *why. */
+ * user? Asks the kernel (sock_diag, else /proc/net/tcp); each takes a second at most. A socket
+ * that was closed already, or that cannot be asked for, is nobody's: 0 when it is the user's, else
+ * -errno and *why. */
 int vet_owner(int fd, uid_t user, const char **why) KEEL_MUST_CHECK;
 
 #endif

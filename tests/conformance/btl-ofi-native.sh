@@ -4,7 +4,7 @@
 # atomics before the peer is known, have a peer leave amid operations, or (udp;ofi_rxd) restart, after which
 # libfabric 1.17 may not come back from fi_recv. First with the memory modes that
 # software providers can do without.
-. "$(dirname "$0")/btl-suite.sh"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/btl-suite.sh"
 
 # provider, atomics, memory mode, cases
 run()

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Some cases of the BTL conformance suite over ofi with a second thread that polls, and driven by the
-# progress thread. All of them take minutes: each process loads libfabric.
-. "$(dirname "$0")/btl-suite.sh"
+# progress thread. All of them take minutes: each process loads libfabric. A thread that polls while a
+# peer restarts over shm may end in libfabric 1.17's fi_cq_read (keel-btl-ofi(7)): that case is left to
+# the progress thread.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/btl-suite.sh"
 if grep -q '^KEEL_LDFLAGS = .*-fsanitize=thread' "${KEEL_TEST_BUILDDIR:-.}/Makefile"; then
     echo "1..0 # SKIP libfabric is not instrumented"
     exit 0
@@ -12,6 +14,7 @@ for option in enable_thread_multiple enable_progress_threads; do
         for name in tags sizes 'sends from callbacks' 'put, cards late' 'operations overlap' \
             'atomics overlap' 'del_procs, put and get in flight' 'peers come back' flush \
             'pending, small' 'checkpoint, small' 'restart, small queued'; do
+            [ "$option $name" != 'enable_thread_multiple restart, small queued' ] || continue
             output=$(suite $option=1 btl_ofi_provider=shm ofi $ranks "$name" 2>&1)
             case $output in
             "1..0 # SKIP"*) echo "$output"; exit 0 ;;

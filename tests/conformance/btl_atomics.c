@@ -1,5 +1,6 @@
 /* Atomics: what each of them does, sums, sets and locks under contention, and what is refused. The
  * words lie in memory that all ranks see. */
+#include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>
 
@@ -59,6 +60,8 @@ static int start(struct operation *operation, enum call call, int rank, uint64_t
     }
 }
 
+static bool refused_in_call; /* the status of the last one came from its call */
+
 /* Runs one; its status, from the call or from the callback. *before is what it found. */
 static int operate(struct test *test, enum call call, int rank, uint64_t address,
                    const void *handle, mca_btl_base_atomic_op_t op, uint64_t operand,
@@ -71,6 +74,7 @@ static int operate(struct test *test, enum call call, int rank, uint64_t address
         must(test, operation.completed == 0);
         pump(test);
     }
+    refused_in_call = status < 0;
     if (status == 0) {
         pump_until(test, &operation.completed, 1);
         status = operation.status;
@@ -308,11 +312,13 @@ static void many_overlap(struct test *test)
     close_words(test, handle);
 }
 
-static void refused(struct test *test, uint64_t address, const void *handle)
+/* in_call: the initiator sees it; else the target tells, in the callback. */
+static void refused(struct test *test, uint64_t address, const void *handle, bool in_call)
 {
     for (enum call call = OP; call <= CSWAP; call++) {
         must(test,
              operate(test, call, test->right, address, handle, MCA_BTL_ATOMIC_ADD, 1, 1, NULL) < 0);
+        must(test, refused_in_call == in_call || getenv("KEEL_MCA_fault"));
     }
 }
 
@@ -326,13 +332,13 @@ static void others_are_refused(struct test *test)
     mca_btl_base_registration_handle_t *handle =
         open_words(test, MCA_BTL_REG_FLAG_REMOTE_READ | MCA_BTL_REG_FLAG_REMOTE_WRITE);
     meet(test);
-    refused(test, target->base, target->handle); /* without the right */
+    refused(test, target->base, target->handle, false); /* without the right */
     close_words(test, handle);
     handle = open_words(test, MCA_BTL_REG_FLAG_REMOTE_ATOMIC);
     meet(test);
-    refused(test, target->base + 4, target->handle); /* not aligned */
-    refused(test, target->base + 8 * WORDS, target->handle);
-    refused(test, target->base - 8, target->handle);
+    refused(test, target->base + 4, target->handle, true); /* not aligned */
+    refused(test, target->base + 8 * WORDS, target->handle, true);
+    refused(test, target->base - 8, target->handle, true);
     static const mca_btl_base_atomic_op_t unknown[] = {0x0099, 0x0100, 0xffffffff};
     for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++) {
         for (enum call call = OP; call <= FOP; call++) {
@@ -342,13 +348,13 @@ static void others_are_refused(struct test *test)
     }
     memcpy(forged, target->handle, sizeof(forged));
     forged[4] ^= 0x10;
-    refused(test, target->base, forged);
+    refused(test, target->base, forged, false);
     must(test, fetch(test, FOP, test->right, 0, MCA_BTL_ATOMIC_ADD, 5, 0) == 0);
     meet(test);
     memcpy(forged, target->handle, sizeof(forged));
     must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
     meet(test);
-    refused(test, target->base, forged); /* stale */
+    refused(test, target->base, forged, false); /* stale */
     must(test, words_of(test, test->right)[0] == 5);
     meet(test);
 }

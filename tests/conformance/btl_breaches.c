@@ -163,6 +163,38 @@ static void descriptors_in_flight(struct test *test)
     }
 }
 
+static void write_and_count(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                            mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    struct test *test = cbdata;
+    unsigned char *bytes = descriptor->des_segments[0].seg_addr.pval;
+    (void) btl, (void) tag;
+    bytes[descriptor->des_segments[0].seg_len - 1] ^= 1;
+    (*(atomic_ulong *) test->state)++;
+}
+
+/* In whatever memory a module has it: a message is only read. */
+static void messages_that_are_written_to(struct test *test)
+{
+    const size_t sizes[] = {8, 1000, test->btl->btl_max_send_size};
+    atomic_ulong received = 0;
+    if (!test->checked) {
+        return;
+    }
+    test->state = &received;
+    on_tag(test, TAG, write_and_count);
+    meet(test);
+    for (unsigned long i = 0; i < 3; i++) {
+        mca_btl_base_descriptor_t *descriptor =
+            alloc_one(test, sizes[i], MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+        memset(descriptor->des_segments[0].seg_addr.pval, 7, sizes[i]);
+        must(test, send_one(test, descriptor) >= 0);
+        pump_until(test, &received, i + 1);
+        meet(test);
+        expect(test, "deliver: caller: the callback of tag 60 wrote to the message");
+    }
+}
+
 static void endpoints_after_del_procs(struct test *test)
 {
     mca_btl_base_module_t *btl = test->btl;
@@ -350,6 +382,10 @@ const struct test_case breach_cases[] = {
     {.name = "breach: limits", .run = limits_of_messages, .min_size = 1, .asks_too_much = true},
     {.name = "breach: in flight",
      .run = descriptors_in_flight,
+     .min_size = 1,
+     .asks_too_much = true},
+    {.name = "breach: received messages",
+     .run = messages_that_are_written_to,
      .min_size = 1,
      .asks_too_much = true},
     {.name = "breach: endpoints",

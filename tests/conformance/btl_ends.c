@@ -1,4 +1,5 @@
 /* How traffic begins and ends: add_procs, del_procs, strangers. */
+#include <btl/bml.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>
@@ -254,6 +255,80 @@ static void procs_come_back(struct test *test)
     }
 }
 
+static int delete_one(struct test *test, int rank, struct mca_btl_base_endpoint_t *endpoint)
+{
+    opal_proc_t *proc = &test->host->procs[rank];
+    return test->btl->btl_del_procs(test->btl, 1, &proc, &endpoint);
+}
+
+/* An endpoint ends when it was deleted as often as it was added. */
+static void endpoints_are_counted(struct test *test)
+{
+    struct counts counts = {0};
+    struct mca_btl_base_endpoint_t *first[16], *last = test->endpoints[test->right];
+    test->state = &counts;
+    on_tag(test, TAG, count_one);
+    memcpy(first, test->endpoints, sizeof(first));
+    add_all(test);
+    must(test, memcmp(first, test->endpoints, (size_t) test->size * sizeof(*first)) == 0);
+    one_goes_round(test, &counts);
+    for (int i = 0; i < test->size; i++) {
+        must(test, !first[i] || delete_one(test, i, first[i]) == OPAL_SUCCESS);
+    }
+    meet(test);
+    send_bytes(test, test->right, "x", 1, TAG);
+    pump_until(test, &counts.received, 2);
+    meet(test);
+    must(test, delete_one(test, test->right, last) == OPAL_SUCCESS);
+    test->endpoints[test->right] = NULL;
+    must(test, delete_one(test, test->right, last) == OPAL_ERR_BAD_PARAM);
+    must(test, delete_one(test, test->right, NULL) == OPAL_SUCCESS);
+    meet(test);
+}
+
+/* What the choice of rails has, nobody who did not add it can end. */
+static void rails_are_not_given_away(struct test *test)
+{
+    struct counts counts = {0};
+    struct bml *bml;
+    opal_proc_t *procs[16];
+    char reason[256];
+    size_t count;
+    test->state = &counts;
+    on_tag(test, TAG, count_one);
+    must(test, bml_create(&bml) == ORTE_SUCCESS);
+    for (int i = 0; i < test->size; i++) {
+        procs[i] = &test->host->procs[i];
+    }
+    /* Some module may not reach this very process. */
+    (void) !bml_add_procs(bml, procs, (size_t) test->size, reason, sizeof(reason));
+    for (int i = 0; i < test->size; i++) {
+        const struct keel_rail *rails = bml_rails(bml, procs[i], &count);
+        test->endpoints[i] = rails ? rails[0].endpoint : NULL;
+    }
+    find_neighbours(test);
+    struct mca_btl_base_endpoint_t *rail = test->endpoints[test->right];
+    must(test, delete_one(test, test->right, rail) == OPAL_ERR_BAD_PARAM);
+    one_goes_round(test, &counts);
+    add_all(test);
+    must(test, test->endpoints[test->right] == rail);
+    must(test, delete_one(test, test->right, rail) == OPAL_SUCCESS);
+    must(test, delete_one(test, test->right, rail) == OPAL_ERR_BAD_PARAM);
+    add_all(test);
+    send_bytes(test, test->right, "x", 1, TAG);
+    pump_until(test, &counts.received, 2);
+    meet(test);
+    bml_destroy(bml);
+    /* It ends with those who added it. */
+    send_bytes(test, test->right, "x", 1, TAG);
+    pump_until(test, &counts.received, 3);
+    meet(test);
+    for (int i = 0; i < test->size; i++) { /* once more in the end */
+        must(test, i == test->right || !test->endpoints[i] ||
+                       delete_one(test, i, test->endpoints[i]) == OPAL_SUCCESS);
+    }
+}
+
 const struct test_case end_cases[] = {
     {.name = "add_procs without bitmap",
      .run = bitmap_may_be_missing,
@@ -273,5 +348,14 @@ const struct test_case end_cases[] = {
     {.name = "del_procs, put and get in flight", .run = del_procs_with_rdma, .min_size = 1},
     {.name = "close", .run = close_cleans_up, .min_size = 1},
     {.name = "peers come back", .run = procs_come_back, .min_size = 1},
+    {.name = "endpoints are counted",
+     .run = endpoints_are_counted,
+     .min_size = 1,
+     .asks_too_much = true},
+    {.name = "rails are not given away",
+     .run = rails_are_not_given_away,
+     .min_size = 1,
+     .no_procs = true,
+     .asks_too_much = true},
     {.name = NULL},
 };

@@ -1,5 +1,6 @@
 /* put and get: every size and alignment, completion at the target, and what must be refused. The
  * targets lie in memory that all ranks see, so that each initiator checks them itself. */
+#include <btl/region.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>
@@ -10,6 +11,7 @@ struct rdma {
     struct test *test;
     atomic_ulong completed;
     int status;
+    bool in_call;          /* that is what the call returned */
     atomic_ulong messages; /* receive callbacks: must stay 0 */
     unsigned char *local;
     void *expected_address;
@@ -54,6 +56,7 @@ static int operate(struct rdma *rdma, bool put, void *local, uint64_t remote, co
             break; /* maybe called back already; the handle is the caller's again in any case */
         }
         must(test, rdma->completed == 0);
+        rdma->in_call = status < 0;
         if (status == 1 || !is_shortage(status)) {
             return status == 1 ? OPAL_SUCCESS : status;
         }
@@ -61,6 +64,7 @@ static int operate(struct rdma *rdma, bool put, void *local, uint64_t remote, co
     }
     memset(copy, 0xee, sizeof(copy));
     pump_until(test, &rdma->completed, 1);
+    rdma->in_call = false;
     return rdma->status;
 }
 
@@ -289,6 +293,19 @@ static void no_callback_is_needed(struct test *test)
     meet(test);
 }
 
+/* Refused inside the call if the handle itself shows it, else by the target, in the callback. */
+static void refused_once(struct rdma *rdma, bool put, const void *handle, uint64_t address,
+                         size_t size)
+{
+    struct test *test = rdma->test;
+    struct region_handle flat;
+    memcpy(&flat, handle, sizeof(flat));
+    bool covers = size <= UINT64_MAX - address && region_handle_covers(&flat, address, size);
+    int status = operate(rdma, put, rdma->local, address, handle, size);
+    must(test, status < 0 && (rdma->in_call == !covers || getenv("KEEL_MCA_fault")));
+    must(test, covers || status == OPAL_ERR_VALUE_OUT_OF_BOUNDS || getenv("KEEL_MCA_fault"));
+}
+
 /* Tries a put and a get that must be refused, and checks that nothing was written anywhere. */
 static void refused_with(struct rdma *rdma, const void *handle, uint64_t address, size_t size,
                          bool put, bool get)
@@ -298,10 +315,10 @@ static void refused_with(struct rdma *rdma, const void *handle, uint64_t address
     pattern_fill(target->data, 65536, 21);
     pattern_fill(rdma->local, 65536, 22);
     if (put) {
-        must(test, operate(rdma, true, rdma->local, address, handle, size) < 0);
+        refused_once(rdma, true, handle, address, size);
     }
     if (get) {
-        must(test, operate(rdma, false, rdma->local, address, handle, size) < 0);
+        refused_once(rdma, false, handle, address, size);
     }
     must(test, pattern_is(target->data, 65536, 21));
     must(test, pattern_is(rdma->local, 65536, 22));
@@ -433,6 +450,10 @@ static void bounds_are_kept(struct test *test)
     };
     for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++) {
         refused_with(&rdma, target->handle, outside[i].address, outside[i].size, true, true);
+    }
+    for (int put = 0; put < 2; put++) { /* from or to nowhere */
+        must(test, operate(&rdma, put, NULL, base, target->handle, 8) < 0 && rdma.in_call);
+        must(test, operate(&rdma, put, NULL, base, target->handle, 0) == OPAL_SUCCESS);
     }
     must(test, operate(&rdma, true, rdma.local, base, target->handle, 4096) == OPAL_SUCCESS);
     meet(test);

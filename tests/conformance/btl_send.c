@@ -448,6 +448,170 @@ static void one_descriptor_is_sent_often(struct test *test)
     meet(test);
 }
 
+/* Several sends at once, of one descriptor or of several; what comes of them. */
+struct flight {
+    struct test *test;
+    atomic_ulong arrived, callbacks;
+    size_t size;            /* of each message */
+    unsigned long from[16]; /* callbacks, by the rank sent to */
+};
+
+static void take_same(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) btl, (void) tag;
+    struct test *test = cbdata;
+    struct flight *flight = test->state;
+    size_t size;
+    const unsigned char *bytes = received(test, descriptor, &size);
+    must(test, size == flight->size && pattern_is(bytes, size, 5));
+    flight->arrived++;
+}
+
+static void landed(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                   mca_btl_base_descriptor_t *descriptor, int status)
+{
+    struct flight *flight = descriptor->des_cbdata;
+    struct test *test = flight->test;
+    int to = 0;
+    while (to < test->size && endpoint != test->endpoints[to]) {
+        to++;
+    }
+    must(test, btl == test->btl && to < test->size && status == OPAL_SUCCESS);
+    flight->from[to]++;
+    flight->callbacks++;
+}
+
+static mca_btl_base_descriptor_t *alloc_flight(struct flight *flight)
+{
+    mca_btl_base_descriptor_t *descriptor = alloc_wait(
+        flight->test, flight->test->right, flight->size, MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+    pattern_fill(descriptor->des_segments[0].seg_addr.pval, flight->size, 5);
+    descriptor->des_cbfunc = landed;
+    descriptor->des_cbdata = flight;
+    return descriptor;
+}
+
+/* Sends while nobody polls; returns how many were taken. */
+static unsigned long send_at_once(struct flight *flight, mca_btl_base_descriptor_t **descriptors,
+                                  size_t count)
+{
+    struct test *test = flight->test;
+    unsigned long before = flight->callbacks, taken = 0;
+    struct board *mine = board_of(test, test->rank);
+    halt(test);
+    for (size_t i = 0; i < count; i++) {
+        int status =
+            test->btl->btl_send(test->btl, test->endpoints[test->right], descriptors[i], 52);
+        must(test, status >= 0 || is_shortage(status));
+        taken += status >= 0;
+    }
+    atomic_store(&mine->done, atomic_load(&mine->done) + taken);
+    resume(test);
+    pump_until(test, &flight->callbacks, before + taken);
+    pump_until(test, &flight->arrived, atomic_load(&board_of(test, test->left)->done));
+    meet(test);
+    return taken;
+}
+
+/* Any number of sends of one descriptor may be under way: as many as of that many descriptors. */
+static void one_descriptor_flies_as_often_as_many(struct test *test)
+{
+    enum { SENDS = 4 };
+    const size_t sizes[] = {100, test->btl->btl_eager_limit, test->btl->btl_max_send_size};
+    struct flight flight = {.test = test};
+    test->state = &flight;
+    on_tag(test, 52, take_same);
+    for (size_t s = 0; s < 3; s++) {
+        mca_btl_base_descriptor_t *many[SENDS], *one[SENDS];
+        flight.size = sizes[s];
+        meet(test);
+        for (int i = 0; i < SENDS; i++) {
+            many[i] = alloc_flight(&flight);
+            one[i] = many[0];
+        }
+        (void) send_at_once(&flight, many, 1); /* from here on there is a way */
+        unsigned long most = send_at_once(&flight, many, SENDS);
+        must(test, send_at_once(&flight, one, SENDS) >= most);
+        for (int i = 0; i < SENDS; i++) {
+            must(test, test->btl->btl_free(test->btl, many[i]) == OPAL_SUCCESS);
+        }
+    }
+    must(test, test->btl->btl_free(test->btl, NULL) == OPAL_SUCCESS);
+}
+
+/* To every peer at once; the last send gives it to the module, whichever is over first. */
+static void one_descriptor_goes_to_all(struct test *test)
+{
+    const size_t sizes[] = {8, test->btl->btl_eager_limit, test->btl->btl_max_send_size};
+    struct flight flight = {.test = test};
+    unsigned long peers = 0, sent_before = 0;
+    test->state = &flight;
+    on_tag(test, 52, take_same);
+    for (int i = 0; i < test->size; i++) {
+        peers += test->endpoints[i] != NULL;
+    }
+    for (size_t s = 0; s < 3; s++, sent_before += peers) {
+        flight.size = sizes[s];
+        meet(test);
+        mca_btl_base_descriptor_t *descriptor = alloc_flight(&flight);
+        unsigned long left = peers;
+        for (int to = 0; to < test->size; to++) {
+            if (!test->endpoints[to]) {
+                continue;
+            }
+            if (--left == 0) {
+                descriptor->des_flags |= MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+            }
+            int status;
+            while ((status = test->btl->btl_send(test->btl, test->endpoints[to], descriptor, 52)) <
+                   0) {
+                must(test, is_shortage(status));
+                pump(test);
+            }
+        }
+        pump_until(test, &flight.callbacks, sent_before + peers);
+        pump_until(test, &flight.arrived, sent_before + peers);
+        for (int to = 0; to < test->size; to++) {
+            must(test, flight.from[to] == (test->endpoints[to] ? s + 1 : 0));
+        }
+        meet(test);
+    }
+}
+
+/* A caller's own segments, in the place of the descriptor's. */
+static void segments_of_the_caller_are_sent(struct test *test)
+{
+    const size_t sizes[] = {MCA_BTL_DES_MAX_SEGMENTS, 1000, test->btl->btl_eager_limit,
+                            test->btl->btl_max_send_size};
+    struct flight flight = {.test = test};
+    unsigned long messages = 0;
+    unsigned char *memory = malloc(test->btl->btl_max_send_size);
+    test->state = &flight;
+    must(test, memory);
+    on_tag(test, 52, take_same);
+    for (size_t s = 0; s < 4; s++) {
+        mca_btl_base_segment_t segments[MCA_BTL_DES_MAX_SEGMENTS];
+        const size_t piece = sizes[s] / MCA_BTL_DES_MAX_SEGMENTS;
+        flight.size = sizes[s];
+        meet(test);
+        mca_btl_base_descriptor_t *descriptor = alloc_flight(&flight);
+        pattern_fill(memory, sizes[s], 5);
+        for (size_t i = 0; i < MCA_BTL_DES_MAX_SEGMENTS; i++) {
+            segments[i].seg_addr.pval = memory + i * piece;
+            segments[i].seg_len = i == MCA_BTL_DES_MAX_SEGMENTS - 1 ? sizes[s] - i * piece : piece;
+        }
+        descriptor->des_segments = segments;
+        descriptor->des_segment_count = MCA_BTL_DES_MAX_SEGMENTS;
+        send_wait(test, test->right, descriptor, 52);
+        pump_until(test, &flight.callbacks, ++messages);
+        memset(memory, 0xff, sizes[s]);
+        pump_until(test, &flight.arrived, messages);
+        meet(test);
+    }
+    free(memory);
+}
+
 /* One sendi with retries; now and then through the descriptor that it leaves. */
 static void sendi_wait(struct test *test, opal_convertor_t *convertor, void *header,
                        size_t header_size, size_t payload_size, bool with_descriptor)
@@ -460,6 +624,7 @@ static void sendi_wait(struct test *test, opal_convertor_t *convertor, void *hea
         int status = btl->btl_sendi(btl, endpoint, convertor, header, header_size, payload_size,
                                     MCA_BTL_NO_ORDER, 0, 77, with_descriptor ? &left : NULL);
         if (status == OPAL_SUCCESS) {
+            must(test, !with_descriptor || !left);
             must(test, !convertor || convertor->bytes_converted == before + payload_size);
             return;
         }
@@ -522,6 +687,13 @@ static void sendi_copies_both(struct test *test)
     int status = test->btl->btl_sendi(test->btl, test->endpoints[test->right], &convertor, header,
                                       1, limit, MCA_BTL_NO_ORDER, 0, 77, &left);
     must(test, status < 0 && !left && convertor.bytes_converted == 0);
+    left = (void *) &left; /* bytes that come from nowhere; and no descriptor at all */
+    must(test, test->btl->btl_sendi(test->btl, test->endpoints[test->right], NULL, header, 1, 8,
+                                    MCA_BTL_NO_ORDER, 0, 77, &left) < 0);
+    must(test, !left);
+    must(test, test->btl->btl_sendi(test->btl, test->endpoints[test->right], NULL, NULL, 8, 0,
+                                    MCA_BTL_NO_ORDER, 0, 77, NULL) < 0);
+    must(test, test->btl->btl_send(test->btl, test->endpoints[test->right], NULL, 77) < 0);
     free(memory);
     meet(test);
 }
@@ -536,6 +708,12 @@ const struct test_case send_cases[] = {
     {.name = "completions", .run = each_send_completes_once, .min_size = 1},
     {.name = "order tags", .run = order_tags_are_kept, .min_size = 1},
     {.name = "one descriptor often", .run = one_descriptor_is_sent_often, .min_size = 1},
+    {.name = "one descriptor at once",
+     .run = one_descriptor_flies_as_often_as_many,
+     .min_size = 1,
+     .undisturbed = true},
+    {.name = "one descriptor to all", .run = one_descriptor_goes_to_all, .min_size = 1},
+    {.name = "segments of the caller", .run = segments_of_the_caller_are_sent, .min_size = 1},
     {.name = "sendi", .run = sendi_copies_both, .min_size = 1, .asks_too_much = true},
     {.name = NULL},
 };

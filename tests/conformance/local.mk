@@ -12,23 +12,6 @@ tests_conformance_btl_LDADD = libbtl.la libbase.la
 check_PROGRAMS += tests/conformance/no-single-copy
 tests_conformance_no_single_copy_SOURCES = tests/conformance/no-single-copy.c
 
-btl_suites = tests/conformance/btl-self.sh tests/conformance/btl-sm.sh tests/conformance/btl-tcp.sh \
-	tests/conformance/btl-sm-copy.sh tests/conformance/btl-sm-seccomp.sh tests/conformance/btl-sm-bell.sh \
-	tests/conformance/btl-sm-alone.sh \
-	tests/conformance/btl-threads-self.sh tests/conformance/btl-threads-sm.sh \
-	tests/conformance/btl-threads-tcp.sh tests/conformance/btl-progress-self.sh \
-	tests/conformance/btl-progress-sm.sh tests/conformance/btl-progress-tcp.sh \
-	tests/conformance/btl-check-self.sh tests/conformance/btl-check-sm.sh \
-	tests/conformance/btl-check-tcp.sh tests/conformance/btl-faults.sh
-btl_ofi_suites = tests/conformance/btl-ofi-tcp.sh tests/conformance/btl-ofi-shm.sh \
-	tests/conformance/btl-ofi-udp.sh tests/conformance/btl-ofi-native.sh \
-	tests/conformance/btl-check-ofi.sh tests/conformance/btl-threads-ofi.sh
-SYSTEM_TESTS += $(btl_suites)
-if HAVE_FABRIC
-SYSTEM_TESTS += $(btl_ofi_suites)
-endif
-EXTRA_DIST += $(btl_suites) $(btl_ofi_suites) tests/conformance/btl-suite.sh
-
 # Programs written for ORTE: the old include paths alone.
 old_conformance = tests/conformance/compat/life tests/conformance/compat/old13 tests/conformance/compat/buffers \
 	tests/conformance/compat/events tests/conformance/compat/matching tests/conformance/compat/classes \
@@ -72,8 +55,6 @@ tests_conformance_compat_errors_SOURCES = tests/conformance/compat/errors.c
 tests_conformance_compat_errors_CPPFLAGS = $(COMPAT_CPPFLAGS)
 tests_conformance_compat_errors_LDFLAGS = $(old_link_flags)
 tests_conformance_compat_errors_LDADD = $(old_link_libs)
-SYSTEM_TESTS += tests/conformance/compat.sh
-EXTRA_DIST += tests/conformance/compat.sh tests/conformance/compat/cplusplus.cc
 
 # The matrix of orte_rml: function x flags x outcome (tests/conformance/rml/table.c).
 rml_matrix = tests/conformance/rml/matrix.h tests/conformance/rml/call.h \
@@ -90,9 +71,7 @@ check_PROGRAMS += tests/conformance/rml/visit
 tests_conformance_rml_visit_SOURCES = tests/conformance/rml/visit.c $(rml_matrix)
 tests_conformance_rml_visit_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_conformance_rml_visit_LDADD = lib/libkeel.la
-UNIT_TESTS += tests/conformance/rml/failures
+check_PROGRAMS += tests/conformance/rml/failures
 tests_conformance_rml_failures_SOURCES = tests/conformance/rml/failures.c $(rml_matrix) \
 	$(RML_CLUSTER)
 tests_conformance_rml_failures_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
-SYSTEM_TESTS += tests/conformance/rml.sh
-EXTRA_DIST += tests/conformance/rml.sh

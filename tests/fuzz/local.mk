@@ -7,7 +7,6 @@ if OFFER_PMIX
 FUZZ_TESTS += tests/fuzz/pmix
 endif
 check_PROGRAMS += $(FUZZ_TESTS)
-EXTRA_DIST += tests/fuzz/corpus tests/fuzz/run tests/fuzz/README.md
 
 # With --enable-fuzzers libFuzzer has the main program.
 fuzz_common = tests/fuzz/fuzz.c tests/fuzz/fuzz.h

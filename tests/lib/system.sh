@@ -280,6 +280,19 @@ wait_for()
     done
 }
 
+# Sets another_user, a command that runs another as nobody; or $reason, where this cannot be: only root
+# becomes another user, who cannot run what lies in a folder of root's alone.
+find_another_user()
+{
+    another_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    reason="this needs root"
+    [ "$(id -u)" = 0 ] || return 1
+    reason="no setpriv"
+    type -P setpriv >/dev/null || return 1
+    reason="another user cannot reach $KEEL_TEST_BUILDDIR"
+    "${another_user[@]}" test -x "$keelrun"
+}
+
 # Whether FILE has at least COUNT lines.
 has_lines()
 {

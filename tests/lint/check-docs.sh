@@ -3,6 +3,7 @@
 # public call; docs/parameters.md has every parameter with its default; folders have READMEs; links
 # lead somewhere. Output is TAP.
 . "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/man.sh"
 cd "$tree" || exit 1
 rooms='base oob rml btl bootstrap compat launcher'
 
@@ -84,6 +85,39 @@ public=$(find include -name '*.h' -exec \
 report 'everything public is in some man page' "$(for name in $public; do
     grep -qw -e "$name" docs/man/*.[1-9] || echo "$name"
 done)"
+
+# Pages show what a program has to define.
+callbacks=$(cat include/keel/*.h | sed -n 's/^typedef void (\*\([a-z_]*\)).*/\1/p' |
+    grep -vE '^(keel_card_fn|keel_postbox_fn|mca_btl_base_module_dump_fn_t|opal_)' | sort -u)
+report 'callbacks were found' "$(test "$(echo "$callbacks" | wc -l)" -ge 8 || echo "$callbacks")"
+report 'the prototype of every callback is in some man page' "$(for name in $callbacks; do
+    grep -qE "^typedef void \(\*$name\)\(" docs/man/*.[1-9] || echo "$name"
+done)"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if command -v gcc >/dev/null; then
+    report 'prototypes in man pages are those of the headers' "$(for page in $pages; do
+        man_prototypes "$page" >"$work/prototypes.c"
+        gcc -std=gnu11 -Wall -Werror -fsyntax-only -I include "$work/prototypes.c" 2>&1 |
+            sed "s|^|$page: |"
+    done)"
+    report 'programs in man pages compile' "$(for page in $pages; do
+        man_programs "$page" "$work/$(basename "$page")"
+    done | xargs -r gcc -std=gnu11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+        -I include/compat -I include 2>&1)"
+fi
+# shellcheck disable=SC2086 # the list is meant to be split
+report 'man pages name no files of the sources' "$(grep -nE \
+    '^\.Pa (docs|examples|tests|tools|launcher|base|oob|rml|btl|include|compat)/|[Oo]f the sources' $pages)"
+# shellcheck disable=SC2086
+named=$(sed -n 's|^\.Pa PREFIX/share/doc/keel/\([a-z_A-Z./-]*[a-z]\).*|\1|p' $pages | sort -u)
+report 'documents that man pages name are installed' "$(for file in $named; do
+    grep -qE "[[:space:]]$file( |\$)" docs/local.mk examples/local.mk || echo "$file"
+done)"
+report 'every document and example is installed' "$(
+    for file in README.md LICENSE docs/*.md docs/*.txt docs/pictures/*.svg examples/*.md examples/*.c; do
+        grep -qE "[[:space:]]$file( |\$)" docs/local.mk examples/local.mk || echo "$file"
+    done)"
 
 # --- parameters ---
 

@@ -65,15 +65,6 @@ report 'the old paths include only keel/, each other and the C library' "$(grep 
     --include='*.h' '#[[:space:]]*include' include/compat |
     grep -vE "include[[:space:]]*<(keel/[a-z0-9_]+|(orte|opal)(_config|/[a-z_/]+)|$libc)\.h>")"
 
-# A script that only EXTRA_DIST names is shipped, and never run. Those without #! are read by others.
-listed=$(sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' tests/*/local.mk |
-    grep -E '^(SYSTEM_TESTS|LONG_TESTS|LINTS|[a-z_]+_suites) ')
-report 'every test script is run' "$(for script in tests/system/*.sh tests/conformance/*.sh \
-    tests/long/*.sh tests/lint/check-*.sh; do
-    head -n 1 "$script" | grep -q '^#!' || continue
-    echo "$listed" | grep -qwF -e "$script" || echo "$script"
-done)"
-
 report 'every header is installed' "$(find include -name '*.h' | while read -r header; do
     case $header in include/compat/*) list=include/compat/local.mk ;; *) list=include/local.mk ;; esac
     grep -qw "$header" "$list" || echo "$header"

@@ -3,7 +3,6 @@ MPI_TEST_FILES = tests/mpi/allreduce.c tests/mpi/bcast.c tests/mpi/end_early.c t
 	tests/mpi/helper.c tests/mpi/input.c tests/mpi/stay.c \
 	tests/mpi/onesided.c tests/mpi/placement.c tests/mpi/publish.c tests/mpi/ring.c tests/mpi/spawn.c \
 	tests/mpi/split_type.c
-EXTRA_DIST += tests/mpi/mpi_test.h $(MPI_TEST_FILES)
 MPI_BINARIES =
 if HAVE_MPICH
 MPI_BINARIES += $(MPI_TEST_FILES:.c=.mpich)

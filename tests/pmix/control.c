@@ -5,6 +5,7 @@
 #include <signal.h>
 
 static volatile sig_atomic_t signals;
+static bool required; /* mark the directives so */
 
 static void count_signal(int number)
 {
@@ -25,6 +26,9 @@ static pmix_status_t control(const pmix_proc_t *targets, size_t count, const cha
     }
     if (second) {
         PMIX_INFO_LOAD(&info[1], second, &yes, PMIX_BOOL);
+    }
+    if (required) {
+        PMIX_INFO_REQUIRED(&info[0]);
     }
     return PMIx_Job_control(targets, count, info, second ? 2 : 1, &results, &result_count);
 }
@@ -66,8 +70,12 @@ static void ask_for_what_is_refused(void)
     expect(PMIX_ERR_BAD_PARAM, control(&all, 1, PMIX_JOB_CTRL_SIGNAL, 0, NULL), "signal 0");
     expect(PMIX_ERR_BAD_PARAM, control(&all, 1, PMIX_JOB_CTRL_SIGNAL, 1000, NULL), "signal 1000");
     expect(PMIX_ERR_BAD_PARAM, control(&all, 1, PMIX_JOB_CTRL_SIGNAL, -9, NULL), "signal -9");
+    expect(PMIX_SUCCESS, control(&all, 1, PMIX_JOB_CTRL_PREEMPTIBLE, 0, NULL),
+           "what is not served, and not required");
+    required = true;
     expect(PMIX_ERR_NOT_SUPPORTED, control(&all, 1, PMIX_JOB_CTRL_PREEMPTIBLE, 0, NULL),
-           "what is not served");
+           "what is not served, and required");
+    required = false;
 }
 
 int main(int argc, char **argv)

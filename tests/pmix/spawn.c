@@ -1,6 +1,9 @@
-/* spawn PROGRAM: the first rank starts two more of this program, which know whose they are; parent
- * and children connect and meet in a fence. */
+/* spawn PROGRAM: the first rank starts two more of this program, by its name and the folders where
+ * it is to be looked for; they know whose they are, and parent and children connect and meet in a
+ * fence. */
 #include "pmix_test.h"
+
+#include <libgen.h>
 
 static bool is_spawned(pmix_proc_t *parent)
 {
@@ -20,19 +23,23 @@ static bool is_spawned(pmix_proc_t *parent)
 
 static void start_children(char *program, pmix_nspace_t nspace)
 {
-    char folder[] = "/", *arguments[] = {program, program, NULL};
+    char folder[] = "/", folders[512], *arguments[] = {program, program, NULL};
+    char *copy = strdup(program);
     pmix_app_t app;
     PMIX_APP_CONSTRUCT(&app);
-    app.cmd = strdup(program);
+    app.cmd = strdup(basename(copy));
+    snprintf(folders, sizeof(folders), "/nonexistent:%s", dirname(copy));
+    free(copy);
     for (int i = 0; arguments[i]; i++) {
         pmix_status_t status;
         PMIX_ARGV_APPEND(status, app.argv, arguments[i]);
         expect(PMIX_SUCCESS, status, "an argument");
     }
     app.maxprocs = 2;
-    PMIX_INFO_CREATE(app.info, 1);
-    app.ninfo = 1;
+    PMIX_INFO_CREATE(app.info, 2);
+    app.ninfo = 2;
     PMIX_INFO_LOAD(&app.info[0], PMIX_WDIR, folder, PMIX_STRING);
+    PMIX_INFO_LOAD(&app.info[1], PMIX_PREFIX, folders, PMIX_STRING);
     expect(PMIX_SUCCESS, PMIx_Spawn(NULL, 0, &app, 1, nspace), "PMIx_Spawn");
     PMIX_APP_DESTRUCT(&app);
 }

@@ -42,6 +42,11 @@ refused --wdir '' true
 refused --bind-to '' true
 refused --version=3
 refused ''
+refused --map-by core true
+like "another launcher's option: what to do here" "$work/err" "'--map-by'; in its place: .*--host NAME:SLOTS"
+refused --mca oob_security no true
+like "a value that a parameter cannot have: what is wanted" "$work/err" "one of auto, encrypt"
+refused --host far --mca plm_rsh_agent '' true
 refused -n 1 true :
 refused -n 1 true : : true
 refused "--$(printf 'x%.0s' {1..5000})" true
@@ -73,9 +78,22 @@ for ((i = 0; i < 100; i++)); do
 done
 run_limited 30 "$keelrun" --oversubscribe "${many[@]}"
 is "101 programs" 0 "$code"
-run_limited 10 "$keelrun" -n 1 --output-filename /proc/nowhere echo x
-is "an output folder that cannot be made: exit code" 125 "$code"
-like "an output folder that cannot be made: the reason" "$work/err" "/proc/nowhere: "
+# no_folder NAME FOLDER PATH: nothing is started where the output cannot be put; PATH is the reason.
+no_folder()
+{
+    run_limited 10 "$keelrun" -n 1 --output-filename "$2" sh -c "echo x; : >$work/ran"
+    is "an output folder $1: exit code" 125 "$code"
+    like "an output folder $1: the reason" "$work/err" "^keelrun: --output-filename: $3: [A-Z]"
+    ok "an output folder $1: nothing is started" not test -e "$work/ran"
+}
+no_folder "that cannot be made" /proc/nowhere /proc/nowhere
+no_folder "without a parent" "$work/not/there" "$work/not/there"
+: >"$work/file"
+no_folder "that is a file" "$work/file" "$work/file/1"
+mkdir -p "$work/older/1" "$work/oldest/1/rank.0/stdout"
+: >"$work/older/1/rank.0"
+no_folder "with a file in a folder's place" "$work/older" "$work/older/1/rank.0"
+no_folder "with a folder in a file's place" "$work/oldest" "$work/oldest/1/rank.0/stdout"
 run_limited 10 "$keelrun" --mca oob_tcp_if_include no-such-if --simulate 2x1 true
 is "an interface that is not there: exit code" 125 "$code"
 like "an interface that is not there is named" "$work/err" "no-such-if"
@@ -84,6 +102,42 @@ mkdir -p "$long" && at_exit "rmdir $long"
 run_limited 10 env TMPDIR="$long" "$keelrun" -n 1 true
 is "a path too long for sockets: exit code" 125 "$code"
 like "a path too long for sockets: what to do" "$work/err" "set TMPDIR to a shorter one"
+mkdir "$work/a;b"
+run_limited 10 env TMPDIR="$work/a;b" "$keelrun" -n 1 true
+is "a path that no contact string holds: exit code" 125 "$code"
+like "a path that no contact string holds: what to do" "$work/err" "has a ';'.* set TMPDIR to another folder"
+mkdir "$work/a b"
+run_limited 10 env TMPDIR="$work/a b" "$keelrun" --simulate 2x2 "$handoff"
+is "a path with a space: exit code" 0 "$code"
+long=()
+for ((i = 0; i < 13; i++)); do
+    long+=(--mca "somebodys_$i" "$(printf 'v%.0s' {1..4000})")
+done
+run_limited 10 "$keelrun" "${long[@]}" -n 1 sh -c 'echo ${#KEEL_MCA_somebodys_12}'
+is "many long parameters on one node" "0 4000" "$code $(cat "$work/out")"
+run_limited 10 "$keelrun" "${long[@]}" --simulate 2x1 true
+is "many long parameters on several nodes: exit code" 125 "$code"
+like "many long parameters on several nodes: the reason, and what to do" "$work/err" \
+    "more than 48 KiB, 5[0-9]{4} bytes of it the settings of --mca: put long ones into keel.conf"
+if [ "$(id -u)" = 0 ]; then # only root can give folders away
+    mkdir -p "$work/theirs/keel-0"
+    chown 65534:65534 "$work/theirs/keel-0"
+    for layout in '-n 2' '--simulate 2x2'; do
+        # shellcheck disable=SC2086 # words
+        run_limited 20 env TMPDIR="$work/theirs" "$keelrun" --oversubscribe $layout "$handoff"
+        is "another user has the session folder's name, $layout: exit code" 0 "$code"
+        is "another user has the session folder's name, $layout: nothing on stderr" "" \
+            "$(cat "$work/err")"
+        ok "another user has the session folder's name, $layout: only that is left" \
+            wait_for 2 test "$(ls "$work/theirs")" = keel-0
+    done
+    run_limited 20 env TMPDIR="$work/theirs" "$keelrun" -n 1 sh -c 'echo $KEEL_SESSION_DIR; stat -c %a ${KEEL_SESSION_DIR%/*/*}'
+    like "another user has the session folder's name: a name of its own" "$work/out" \
+        "^$work/theirs/keel-0-[0-9a-f]{8}/[0-9a-f]{32}/0$"
+    is "another user has the session folder's name: for this user alone" 700 "$(tail -n 1 "$work/out")"
+else
+    skip "another user has the session folder's name" "this needs root"
+fi
 ln -s /tmp "$work/keel-link"
 mkdir "$work/other" && ln -s "$work" "$work/other/keel-$(id -u)"
 run_limited 10 env TMPDIR="$work/other" "$keelrun" -n 1 true
@@ -151,7 +205,8 @@ no_daemon()
 }
 
 key=$(printf '0%.0s' {1..64})
-home="keel 1
+version=$("$keelrun" --version | sed 's/.* //')
+home="keel 2 $version
 key $key
 job 0123456789abcdef0123456789abcdef
 family 65536
@@ -169,6 +224,9 @@ head -c 100000 /dev/zero >"$work/in"
 no_daemon "zeros"
 printf '%s' "$home" >"$work/in"
 no_daemon "no end"
+printf '%s.\n' "${home/keel 2 /keel 2 9}" >"$work/in"
+no_daemon "another version"
+like "keeld: another version: both are named" "$work/err" "of Keel $version, and keelrun of 9$version: "
 printf '%s.\n' "${home/vpid 1/vpid 2}" >"$work/in"
 no_daemon "a vpid out of range"
 printf '%s.\n' "${home/key 0/key x}" >"$work/in"
@@ -183,6 +241,25 @@ printf '%s.\n' "$home" >"$work/in"
 no_daemon "nobody at the contact"
 ok "keeld leaves no session folder" wait_for 2 not test -e "$sessions"
 
+# A second daemon of the same number: it is refused, and the first goes on.
+printf '#!/bin/sh\nshift\ntee "%s" | "$@"\n' "$work/told" >"$work/agent"
+chmod +x "$work/agent"
+mkfifo "$work/go"
+exec 7<>"$work/go"
+input=$work/go start "$keelrun" --mca plm_rsh_agent "$work/agent" --host far:1 \
+    sh -c 'echo $KEEL_SESSION_DIR; read -r line; ls "$KEEL_SESSION_DIR"'
+ok "a daemon's job runs" wait_for 15 has_lines "$work/out" 1
+session=$(cat "$work/out")
+timeout $((10 * slow)) "$keeld" <"$work/told" 2>"$work/second"
+is "a second daemon of its number: exit code" 125 $?
+like "a second daemon of its number: it says so" "$work/second" "^keeld: node far: .*$session exists already"
+ok "the first one's session folder stays" test -S "$session/oob"
+echo go >&7
+await 20
+is "the first daemon's job ends well" 0 "$code"
+exec 7<&-
+rm "$work/go"
+
 # --- strangers at the door ---
 
 # few descriptors: whatever cannot be opened first, that is the reason
@@ -191,6 +268,40 @@ for files in 8 9 10 12 13 14; do
     ok "ulimit -n $files: keelrun fails" [ "$code" != 0 -a "$code" != late ]
     like "ulimit -n $files: the reason" "$work/err" "Too many open files|ulimit -n"
 done
+
+# no_room NAME LIMIT COMMAND...: what cannot be is refused before anything is started, with the limit
+no_room()
+{
+    local name=$1 limit=$2
+    shift 2
+    run_limited 20 "$@" sh -c ": >$work/ran"
+    is "$name: exit code" 125 "$code"
+    is "$name: one line" 1 "$(wc -l <"$work/err")"
+    like "$name: the limit" "$work/err" "^keelrun: .*$limit"
+    ok "$name: nothing is started" not test -e "$work/ran"
+}
+no_room "3000 ranks and few descriptors" "the limit is 1024 .ulimit -n" \
+    bash -c 'ulimit -n 1024; exec "$@"' - "$keelrun" -n 3000 --oversubscribe
+no_room "30 ranks of a simulated node and few descriptors" "node n.*the limit is 80 .ulimit -n" \
+    bash -c 'ulimit -n 80; exec "$@"' - "$keelrun" --simulate 1x30
+no_room "more ranks than this machine can have" "the limit is [0-9]+ " \
+    bash -c 'ulimit -n 20000; exec "$@"' - "$keelrun" -n 1048576 --oversubscribe
+if [ "$(cat /proc/sys/kernel/pid_max)" -lt 1000000 ]; then
+    no_room "more simulated nodes than this machine can have" "the limit is [0-9]+ .kernel" \
+        "$keelrun" --simulate 1024x1024
+else
+    skip "more simulated nodes than this machine can have" "it can have them"
+fi
+
+group=/sys/fs/cgroup
+[ ! -d $group/pids ] || group=$group/pids
+group=$group/kt.$$
+if mkdir $group 2>/dev/null && at_exit "rmdir $group" && echo 200 2>/dev/null >$group/pids.max; then
+    no_room "more ranks than the control group can have" "the limit is 1[0-9]+ .pids.max" \
+        sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' $group "$keelrun" -n 300 --oversubscribe
+else
+    skip "more ranks than the control group can have" "no control group can be made"
+fi
 
 # Rank 0 tells keelrun's contact, and stays until it has read a line. The job runs on two nodes, so
 # that keelrun listens on TCP, too.

@@ -108,7 +108,9 @@ unset KEEL_MCA_btl
 
 # --- in a job ---
 
-run_limited 10 "$keelrun" --oversubscribe -n 3 --mca btl_sm_max_peers -1 "$helpers/member" hang
+run_limited 10 "$keelrun" --mca btl_sm_max_peers -1 true
+is "on the command line keelrun refuses it" "2 1" "$code $(wc -l <"$work/err")"
+run_limited 10 env KEEL_MCA_btl_sm_max_peers=-1 "$keelrun" --oversubscribe -n 3 "$helpers/member" hang
 is "a job with a value that does not fit ends" 77 "$code"
 like "and says why" "$work/err" 'btl_sm_max_peers = -1: a whole number from 2 to 65536 is wanted'
 no_leftovers "and leaves nothing" ""

@@ -84,6 +84,8 @@ job 5 --simulate 5x1 --mca routed_radix 1
 gone "a daemon that relays" "$(first_named keeld)" 125
 job 5 --simulate 5x1 --mca routed_radix 1
 gone "the last daemon of a chain" "$(descendants "$pid" | awk '$2 == "keeld" { last = $1 } END { print last }')" 125
+job 2 -n 2 --pty
+gone "keelrun, with terminals for its ranks" "$pid"
 job 2 -n 2 --mca btl self,sm --mca btl_sm_backing file
 gone "shared memory in files: keelrun" "$pid"
 
@@ -117,6 +119,14 @@ await 8
 is "SIGTERM with stopped ranks: exit code" 143 "$code"
 no_leftovers "SIGTERM with stopped ranks: nothing is left" "$uuid" "$pids"
 
+# the shepherd of a simulated node that is stopped is killed before it removes anything
+job 2 --simulate 2x1
+kill -STOP "$(child_named "$(first_named keeld)" keel-shepherd)"
+kill -TERM "$pid"
+await 8
+is "SIGTERM with a node's shepherd stopped: exit code" 143 "$code"
+no_leftovers "SIGTERM with a node's shepherd stopped: nothing is left" "$uuid" "$pids"
+
 # an agent that is killed when its daemon runs: the job goes on; before: it fails
 cat >"$work/agent" <<'END'
 #!/bin/sh
@@ -138,6 +148,18 @@ ok "the agent of a running daemon: ranks are still reached" wait_for 5 sends_on
 await 5
 is "the agent of a running daemon: the ranks' end comes through" $((128 + 10)) "$code"
 no_leftovers "the agent of a running daemon: nothing is left" "$uuid" "$pids"
+
+# keelrun's shepherd, with which all agents end; here, with those, their daemons: simulated ones are
+# known to, others are not heard of again
+for where in "--simulate 5x1" "--host a,b,c,d,e --mca plm_rsh_agent $work/agent"; do
+    # shellcheck disable=SC2086
+    job 5 $where --mca routed_radix 1
+    begin=$(now_ms)
+    gone "keelrun's shepherd above a chain ($where)" "$(first_named keel-shepherd)" 125
+    ok "... in time" [ $(($(now_ms) - begin)) -lt $((2500 * slow)) ]
+    is "... and only the reason is given" "keelrun: the shepherd of this node was killed" \
+        "$(grep '^keelrun: ' "$work/err")"
+done
 
 # at random moments of the start: the delays only spread the kills
 RANDOM=${KEEL_TEST_SEED:-$$}

@@ -1,34 +1,14 @@
 # system: TAP scripts over the built programs, and the programs that they start.
-SYSTEM_TESTS += tests/system/mpi-jobs.sh tests/system/examples.sh tests/system/installed.sh
-EXTRA_DIST += tests/system/mpi-jobs.sh tests/system/examples.sh tests/system/installed.sh
-SYSTEM_TESTS += tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
-	tests/system/leftovers.sh tests/system/netns.sh tests/system/coexist.sh \
-	tests/system/bad-input.sh tests/system/mpich.sh tests/system/openmpi.sh \
-	tests/system/pmix.sh tests/system/neighbours.sh tests/system/slurm.sh
-EXTRA_DIST += tests/system/laggard.c tests/lib/system.sh tests/lib/tsan.supp tests/lib/fabric.supp tests/lib/netns.sh tests/lib/mpi.sh tests/system/bend.c \
-	tests/system/coexist.h tests/system/coexist.c tests/system/coexist_keel.c \
-	tests/system/coexist.sh tests/system/bad-input.sh \
-	tests/system/handoff.sh tests/system/programs.sh tests/system/stdio.sh \
-	tests/system/leftovers.sh tests/system/netns.sh tests/lib/netns-agent \
-	tests/lib/slurm-cluster tests/system/slurm.sh \
-	tests/system/mpich.sh tests/system/openmpi.sh tests/system/pmix.sh \
-	tests/system/neighbours.sh
-SYSTEM_TESTS += tests/system/late.sh tests/system/silence.sh tests/system/strangers.sh \
-	tests/system/addresses.sh tests/system/perf.sh
-EXTRA_DIST += tests/system/late.sh tests/system/silence.sh tests/system/strangers.sh \
-	tests/system/addresses.sh tests/lib/beside.sh tests/system/perf.sh
-SYSTEM_TESTS += tests/system/tools.sh tests/system/memory.sh
-EXTRA_DIST += tests/system/tools.sh tests/system/memory.sh
 check_PROGRAMS += tests/system/visitor
 tests_system_visitor_SOURCES = tests/system/visitor.c
 tests_system_visitor_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_visitor_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_visitor_LDADD = lib/libkeel.la
-SYSTEM_TESTS += tests/system/foreign.sh
-EXTRA_DIST += tests/system/foreign.sh tests/system/fake-pmix.c
 
 check_PROGRAMS += tests/system/neighbour tests/system/stranger
 tests_system_stranger_SOURCES = tests/system/stranger.c
+check_PROGRAMS += tests/system/slownet
+tests_system_slownet_SOURCES = tests/system/slownet.c
 tests_system_neighbour_SOURCES = tests/system/neighbour.c
 check_PROGRAMS += tests/system/flood tests/system/poke tests/system/member
 tests_system_flood_SOURCES = tests/system/flood.c
@@ -53,8 +33,6 @@ tests_system_peers_SOURCES = tests/system/peers.c
 tests_system_peers_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_peers_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_peers_LDADD = lib/libkeel.la
-SYSTEM_TESTS += tests/system/recovery.sh
-EXTRA_DIST += tests/system/recovery.sh
 check_PROGRAMS += tests/system/bereft
 tests_system_bereft_SOURCES = tests/system/bereft.c
 tests_system_bereft_CPPFLAGS = -I$(top_srcdir)/include
@@ -65,15 +43,11 @@ tests_system_survivor_SOURCES = tests/system/survivor.c
 tests_system_survivor_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_survivor_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_survivor_LDADD = lib/libkeel.la
-SYSTEM_TESTS += tests/system/bulk.sh
-EXTRA_DIST += tests/system/bulk.sh tests/lib/bulk.sh
 check_PROGRAMS += tests/system/bulk
 tests_system_bulk_SOURCES = tests/system/bulk.c
 tests_system_bulk_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_bulk_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_bulk_LDADD = lib/libkeel.la
-SYSTEM_TESTS += tests/system/ends.sh
-EXTRA_DIST += tests/system/ends.sh
 check_PROGRAMS += tests/system/mourner
 tests_system_mourner_SOURCES = tests/system/mourner.c
 tests_system_mourner_CPPFLAGS = -I$(top_srcdir)/include
@@ -85,23 +59,13 @@ tests_system_anew_SOURCES = tests/system/anew.c
 tests_system_anew_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_anew_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_anew_LDADD = lib/libkeel.la
-SYSTEM_TESTS += tests/system/anew.sh
-EXTRA_DIST += tests/system/anew.sh
 check_PROGRAMS += tests/system/detour
 tests_system_detour_SOURCES = tests/system/detour.c
 tests_system_detour_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_detour_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_detour_LDADD = lib/libkeel.la
-SYSTEM_TESTS += tests/system/detour.sh
-EXTRA_DIST += tests/system/detour.sh
-SYSTEM_TESTS += tests/system/threads.sh
-EXTRA_DIST += tests/system/threads.sh
 check_PROGRAMS += tests/system/threads
 tests_system_threads_SOURCES = tests/system/threads.c
 tests_system_threads_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_threads_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_threads_LDADD = lib/libkeel.la
-
-# Values of parameters that do not fit.
-SYSTEM_TESTS += tests/system/btl-params.sh
-EXTRA_DIST += tests/system/btl-params.sh

@@ -41,10 +41,33 @@ for limit in 20000 24000 30000 40000; do
             "$(grep -c "1\],$rank\]\] btl: warning: sm: " "$work/err")" -le 1
     done
 done
-if [ -z "$sanitize" ]; then
-    run_limited 20 "$keelrun" -n 2 sh -c "ulimit -v 24000; exec $handoff"
-    went_well 'a limit for the address space'
-fi
+# What keeps to its rails has none of sm where a peer's segment would not fit.
+for limit in 24000 32000 40000; do
+    [ -n "$sanitize" ] && continue
+    run_limited 20 "$keelrun" -n 2 sh -c "ulimit -v $limit; exec $handoff"
+    went_well "a limit of $limit KiB for the address space"
+    is "a limit of $limit KiB for the address space: over tcp" 2 \
+        "$(grep -c ' over tcp: ' "$work/out")"
+done
+
+# keelrun's own: its threads' stacks and their buffers must fit, or it does without
+for limit in 9000 12000 20000; do
+    if [ -n "$sanitize" ]; then
+        skip "keelrun in $limit KiB of address space" "the sanitizers' own shadow does not fit"
+        continue
+    fi
+    run_limited 20 sh -c "ulimit -v $limit; exec $keelrun -n 1 sh -c 'echo out; echo err >&2'"
+    is "keelrun in $limit KiB of address space: no output is lost" "0 out err" \
+        "$code $(cat "$work/out") $(grep -v '^\(keelrun: node\|\[\)' "$work/err")"
+done
+# less than it needs for what is under way: all, or the code says that some is lost
+for limit in 5000 5400 5800 6200; do
+    [ -z "$sanitize" ] || break
+    run_limited 20 sh -c "ulimit -v $limit; exec $keelrun -n 2 --oversubscribe $helpers/flood write 3000000"
+    verdict=$("$helpers/flood" verify 2 3000000 <"$work/out")
+    ok "keelrun in $limit KiB of address space: code $code, output: $verdict" \
+        test "$code $verdict" = "0 right" -o "$code" = 125
+done
 
 mkdir "$work/small"
 # shellcheck disable=SC2016 # for the inner shell
@@ -55,6 +78,14 @@ if unshare -m sh -c "$mounts" 1m "$work/small" 2>/dev/null; then
 btl_sm_backing file \"\$3\"" $size "$work/small" "$keelrun" "$handoff"
         went_well "a file system of $size"
     done
+    start unshare -m sh -c "$mounts && exec \"\$2\" -n 1 --output-filename \$1 sh -c \
+'head -c 200000 /dev/zero; until [ -e $work/go ]; do sleep 0.02; done'" 64k "$work/small" "$keelrun"
+    ok "an output folder that fills up: it says so at once" wait_for 10 \
+        grep -q "^keelrun: $work/small.*No space left" "$work/err"
+    : >"$work/go"
+    await 10
+    is "an output folder that fills up: exit code" 125 "$code"
+    is "an output folder that fills up: once" 1 "$(wc -l <"$work/err")"
 else
     skip "small file systems" "no mount namespaces"
 fi

@@ -116,6 +116,8 @@ breaks "binary" "misused its PMI-1 connection: it sent a line that is (not PMI-1
     "head -c 65536 /dev/urandom >&3; exec sleep 60"
 breaks "a line with a zero" "misused its PMI-1 connection: it sent a line that is not PMI-1$" \
     "printf 'cmd=get_maxes\\0\\n' >&3; exec sleep 60"
+breaks "a count that is no number" "misused its PMI-1 connection: it sent a line that is not PMI-1$" \
+    "printf 'mcmd=spawn\\ntotspawns=99999999999\\nendcmd\\n' >&3; exec sleep 60"
 breaks "too many pairs" "misused its PMI-1 connection: it sent a line that is not PMI-1$" \
     "printf 'cmd=put%s\\n' \"\$(printf ' a=%d' {1..65})\" >&3; exec sleep 60"
 breaks "a long name" "misused its PMI-1 connection: it sent a line that is not PMI-1$" \

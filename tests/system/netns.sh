@@ -44,6 +44,7 @@ two_hosts()
     is "a program that is missing there: exit code" 127 "$code"
 
     # the other host fails while the job runs
+    before=$(megabytes_into_b v0)
     KEEL_TEST_FOLDER=/ start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" \
         --host a:1,b:1 "$helpers/member" hang
     ok "a job that stays" wait_for 15 has_lines "$work/out" 2
@@ -52,7 +53,7 @@ two_hosts()
     await 10
     is "the other host's daemon is killed: exit code" 125 "$code"
     like "the other host's daemon is killed: it says so" "$work/err" \
-        "^keelrun: lost the daemon of node b$"
+        "^keelrun: lost the daemon of node b: its link to node a \(tcp://[0-9.:]+\) broke$"
     no_leftovers "the other host's daemon is killed: nothing is left" ""
     no_files_left "the other host's daemon is killed: no file is left on either"
 }
@@ -84,76 +85,82 @@ two_cables()
     ok "one cable by choice: the other is idle" test $(($(megabytes_into_b v1) - before1)) -le 1
 }
 
+# swallow N: what is sent over a cable goes to nobody; the interfaces stay up.
+swallow()
+{
+    local host other=2
+    for host in a b; do
+        on_host $host ip neigh replace 10.99.$((7 + $1)).$other dev "v$1" \
+            lladdr 02:00:00:00:00:99 nud permanent || return 1
+        other=1
+    done
+}
+
+talks()
+{
+    [ "$(megabytes_into_b v0)" -gt "$before" ] || is_gone "$pid"
+}
+
+# The other host's daemon tries the second cable, in vain, and keeps the link that it has.
+stop_keelrun()
+{
+    KEEL_TEST_FOLDER=/ start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" \
+        --mca oob_heartbeat_ms 100 --mca rml_suspect_ms 300 --mca oob_connect_timeout_ms 200 \
+        --host a:1,b:1 "$helpers/member" hang
+    ok "a job over two cables" wait_for 15 has_lines "$work/out" 2
+    kill -STOP "$pid"
+    sleep 1.5
+    kill -CONT "$pid"
+    sleep 0.3
+    ok "keelrun stopped for a while: the job lives" is_alive "$pid"
+    kill -INT "$pid"
+    await 10
+    is "keelrun stopped for a while: exit code" 130 "$code"
+    is "keelrun stopped for a while: no word" "" "$(cat "$work/err")"
+}
+
+# The cable that the daemons talk over is cut while ranks talk: the other one, which has IPv6 alone,
+# carries the rest, and nothing is lost.
+cut_cable()
+{
+    local last=1 host before
+    for host in a b; do
+        on_host $host ip addr flush dev v1
+        on_host $host ip addr add fd99::$last/64 dev v1 nodad || return 1
+        last=$((last + 1))
+    done
+    before=$(megabytes_into_b v0)
+    KEEL_TEST_FOLDER=/ start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" \
+        --mca oob_heartbeat_ms 200 --mca rml_suspect_ms 1000 --mca rml_fail_ms 6000 \
+        --host a:2,b:2 "$KEEL_TEST_BUILDDIR/examples/rml_chat" 20000
+    wait_for 15 talks
+    swallow 0
+    is "a cable is cut amid a stream" 0 $?
+    await 30
+    is "a cable is cut amid a stream: exit code" 0 "$code"
+    like "a cable is cut amid a stream: everything was heard once and in order" "$work/out" \
+        '^rml_chat: 4 ranks, 320000 lines, 0 errors$'
+    is "a cable is cut amid a stream: nobody noticed" "" "$(cat "$work/err")"
+    ok "a cable is cut amid a stream: it took longer ($wall_ms ms)" [ "$wall_ms" -ge 1000 ]
+}
+
 if make_hosts; then
     two_hosts
     two_cables
+    stop_keelrun
+    cut_cable
 else
     skip "two network namespaces" "$reason"
 fi
 
 # --- ssh ---
 
-# An ssh server of our own on a port of its own.
-make_sshd()
-{
-    sshd=$(PATH=$PATH:/usr/sbin:/sbin type -P sshd) || { echo "no sshd"; return 1; }
-    type -P ssh ssh-keygen >/dev/null || { echo "no ssh"; return 1; }
-    if [ "$(id -u)" = 0 ] && [ ! -d /run/sshd ]; then
-        mkdir /run/sshd 2>/dev/null || { echo "no /run/sshd"; return 1; }
-        : >"$work/made-run-sshd"
-    fi
-    ssh-keygen -q -t ed25519 -N '' -f "$work/host-key" </dev/null
-    ssh-keygen -q -t ed25519 -N '' -f "$work/user-key" </dev/null
-    cat >"$work/sshd.conf" <<END
-ListenAddress 127.0.0.1
-HostKey $work/host-key
-AuthorizedKeysFile $work/user-key.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-PermitRootLogin prohibit-password
-END
-    # no port can be reserved for it; the next one is tried if somebody took it
-    local try port
-    for ((try = 0; try < 10; try++)); do
-        port=$((20000 + (RANDOM + $$) % 12000))
-        "$sshd" -D -e -f "$work/sshd.conf" -p $port 2>"$work/sshd.err" </dev/null >/dev/null &
-        echo $! >"$work/sshd.pid"
-        cat >"$work/ssh.conf" <<END
-Host kt-far
-    HostName 127.0.0.1
-    Port $port
-    IdentityFile $work/user-key
-    IdentitiesOnly yes
-    StrictHostKeyChecking no
-    UserKnownHostsFile /dev/null
-    BatchMode yes
-    LogLevel ERROR
-END
-        sshd_answers()
-        {
-            timeout 10 ssh -F "$work/ssh.conf" kt-far true </dev/null 2>"$work/err" ||
-                ! kill -0 "$(cat "$work/sshd.pid")" 2>/dev/null
-        }
-        if wait_for 5 sshd_answers && kill -0 "$(cat "$work/sshd.pid")" 2>/dev/null; then
-            return 0
-        fi
-        kill "$(cat "$work/sshd.pid")" 2>/dev/null
-    done
-    echo "sshd does not work: $(tail -n 1 "$work/sshd.err") $(tail -n 1 "$work/err")"
-    return 1
-}
-
-drop_sshd()
-{
-    [ ! -f "$work/sshd.pid" ] || kill "$(cat "$work/sshd.pid")" 2>/dev/null
-    [ ! -f "$work/made-run-sshd" ] || rmdir /run/sshd
-}
+# shellcheck source=tests/lib/sshd.sh
+. "$KEEL_TEST_SRCDIR/tests/lib/sshd.sh"
 
 over_ssh()
 {
-    local agent="ssh -x -F $work/ssh.conf"
+    local agent=$ssh_agent
     run_limited 20 "$keelrun" --mca plm_rsh_agent "$agent" --host localhost:1,kt-far:2 \
         sh -c 'echo $KEEL_RANK $KEEL_NODE'
     is "over ssh: exit code" 0 "$code"
@@ -184,10 +191,9 @@ over_ssh()
     await 5
 }
 
-at_exit drop_sshd
-if make_sshd >"$work/reason"; then
+if make_sshd; then
     over_ssh
 else
-    skip "over ssh" "$(cat "$work/reason")"
+    skip "over ssh" "$reason"
 fi
 finish

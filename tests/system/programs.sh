@@ -83,6 +83,24 @@ run_limited 15 "$keelrun" -n 2 --mca abort_grace_ms 10000 sh -c \
 is "a peer that dies: exit code" 137 "$code"
 ok "a peer that dies ends the others' fence" [ "$wall_ms" -lt $((5000 * slow)) ]
 
+run_limited 15 "$keelrun" --oversubscribe --enable-recovery -n 3 false
+is "with recovery the job goes on, but not behind the last rank" "1 2 1" \
+    "$code $(grep -c 'code 1; the job goes on$' "$work/err") $(grep -c 'code 1$' "$work/err")"
+
+# --- jobs of resource managers that are not read ---
+
+for manager in PBS=PBS_NODEFILE LSF=LSB_DJOB_HOSTFILE SGE=PE_HOSTFILE; do
+    printf 'n1 2 all.q@n1\nn1\nn2 1 all.q@n2\n' >"$work/nodes"
+    run_limited 15 env "${manager#*=}=$work/nodes" "$keelrun" -n 1 true
+    is "in a job of ${manager%=*}: one warning" "0 1 1" \
+        "$code $(wc -l <"$work/err") $(grep -c "^keelrun: warning: the nodes that ${manager%=*} has given" "$work/err")"
+    run_limited 15 env "${manager#*=}=$work/nodes" "$keelrun" --host localhost -n 1 true
+    is "in a job of ${manager%=*}, with --host: none" "0 0" "$code $(wc -l <"$work/err")"
+    printf 'n1\nn1\n\n' >"$work/nodes"
+    run_limited 15 env "${manager#*=}=$work/nodes" "$keelrun" -n 1 true
+    is "in a job of ${manager%=*} on one node: none" "0 0" "$code $(wc -l <"$work/err")"
+done
+
 # --- the runtime fails: 125 ---
 
 cat >"$work/agent" <<'END'
@@ -97,14 +115,30 @@ like "the agent's own words are shown" "$work/err" "^no way to far$"
 printf '#!/bin/sh\nkill -KILL $$\n' >"$work/agent"
 exits 125 "^keelrun: node far: its agent was killed by signal 9 before the daemon called home$" \
     --host far:1 --mca plm_rsh_agent "$work/agent" true
+cat >"$work/agent" <<'END'
+#!/bin/sh
+case $1 in
+late*) while ! [ -e "$0.go" ]; do sleep 0.02; done; exit 7 ;;
+lost*) : >"$0.go"; exit 127 ;;
+*) shift; exec "$@" ;;
+esac
+END
+exits 125 "^keelrun: nodes late\[1-2\]: their agents ended with code 7 before the daemons called home$" \
+    --host lost1:1,late1:1,fine:1,late2:1,lost2:1 --mca plm_rsh_agent "$work/agent" true
+like "bad nodes: those without keeld, too" "$work/err" \
+    "^keelrun: nodes lost\[1-2\]: keeld is not at $(realpath "$keeld") there, .*at the same place$"
+printf '#!/bin/sh\n[ "$1" = lost ] && exit 126\nexec sleep 60\n' >"$work/agent"
+exits 125 "^keelrun: node lost: $(realpath "$keeld") cannot be executed there \(code 126\)$" \
+    --host hangs:1,lost:1 --mca plm_rsh_agent "$work/agent" true
+ok "a bad node beside one that hangs: soon" [ "$wall_ms" -lt $((4000 * slow)) ]
 exits 125 "^keelrun: cannot start the daemon of node far: $work/no-agent: No such file" \
     --host far:1 --mca plm_rsh_agent "$work/no-agent" true
 printf '#!/bin/sh\nexec sleep 60\n' >"$work/agent"
-exits 125 "^keelrun: node far: its daemon has not called home in time$" \
+exits 125 "^keelrun: node far: its daemon has not called home within 1 s \(plm_start_timeout_s\)$" \
     --host far:1 --mca plm_start_timeout_s 1 --mca plm_rsh_agent "$work/agent" true
 ok "an agent that hangs: on time" [ "$wall_ms" -lt $((4000 * slow)) ]
 printf '#!/bin/sh\nshift\nKEEL_MCA_fault=launcher.launch:delay=60000 exec "$@"\n' >"$work/agent"
-exits 125 "^keelrun: node far: its daemon has not started its ranks in time$" \
+exits 125 "^keelrun: node far: its daemon has not started its ranks within 1 s \(plm_launch_timeout_s\)$" \
     --host far:1 --mca plm_launch_timeout_s 1 --mca plm_rsh_agent "$work/agent" sleep 60
 ok "a daemon that hangs: on time" [ "$wall_ms" -lt $((9000 * slow)) ]
 printf '#!/bin/sh\nshift\nexec "$@"\n' >"$work/agent"
@@ -140,6 +174,16 @@ run_limited 10 "$keelrun" -n 1 --wdir "$work/a folder" pwd
 is "--wdir" "$work/a folder" "$(cat "$work/out")"
 (cd "$work/a folder" && exec "$keelrun" --simulate 1x1 pwd) >"$work/out" 2>"$work/err"
 is "without --wdir: keelrun's folder" "$work/a folder" "$(cat "$work/out")"
+printf '#!/bin/sh\necho "found here"\n' | tee "$work/a folder/tool" >"$work/a folder/hostname"
+chmod +x "$work/a folder/tool" "$work/a folder/hostname"
+for layout in "-n 1" "--simulate 1x1"; do
+    # shellcheck disable=SC2086 # words
+    run_limited 10 "$keelrun" $layout --wdir "$work/a folder" tool
+    is "a program in the working folder is found, $layout" "0 found here" "$code $(cat "$work/out")"
+    # shellcheck disable=SC2086
+    run_limited 10 "$keelrun" $layout --wdir "$work/a folder" hostname
+    is "after those in PATH, $layout" "$host" "$(cat "$work/out")"
+done
 exits 125 "^keelrun: cannot enter the folder $work/nowhere on node $host" \
     -n 1 --wdir "$work/nowhere" pwd
 

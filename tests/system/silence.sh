@@ -55,12 +55,23 @@ everything()
     pids="$pid $(descendants "$pid" | cut -d ' ' -f 1 | xargs)"
 }
 
+hanging_by=() # what runs keelrun
 # hanging OPTION...: a job whose ranks stay; sets pids.
 hanging()
 {
-    start "$keelrun" "$@" "$helpers/member" hang
+    start "${hanging_by[@]}" "$keelrun" "$@" "$helpers/member" hang
     wait_for 15 has_lines "$work/out" 4 || ok "the job starts: $*" false
     everything
+}
+
+# The same below a shell that could let it go on: where nobody could, Ctrl-Z stops nothing. Sets
+# keelrun_pid. What the shell itself says of its job is not wanted.
+hanging_in_shell()
+{
+    hanging_by=(setsid bash -c 'exec 3>&2 2>/dev/null; set -m; "$@" 2>&3 3>&- & wait -f $!' sh)
+    hanging "$@"
+    hanging_by=()
+    keelrun_pid=$(child_named "$pid" keelrun)
 }
 
 # --- a daemon ---
@@ -92,21 +103,40 @@ ok "... and goes on" is_alive "$pid"
 await 15
 is "a daemon that stays stopped: exit code" 125 "$code"
 like "a daemon that stays stopped: the reason" "$work/err" \
-    '^keelrun: lost the daemon of node node1: it has not answered for too long$'
+    '^keelrun: lost the daemon of node node1: it has not answered for too long over its link to node node[02]$'
 ok "a daemon that stays stopped: in time" [ $(($(now_ms) - begin)) -le $((7000 * slow)) ]
 no_leftovers "a daemon that stays stopped: nothing is left" "" "$pids"
 
-hanging "${chain[@]}" "${short[@]}"
-victim=$(daemon 1)
-kill -STOP "$victim"
-wait_for 3 grep -q 'node0 does not answer$' "$work/err"
-kill -CONT "$victim"
-ok "a daemon that comes back in time is forgiven" \
-    wait_for 3 grep -q '^keelrun: the daemon of node node0 answers again$' "$work/err"
+hanging --simulate 4x1 -n 4 "${short[@]}"
+victims=("$(daemon 2)" "$(daemon 3)")
+kill -STOP "${victims[@]}"
+wait_for 3 grep -q ' do not answer$' "$work/err"
+kill -CONT "${victims[@]}"
+ok "daemons that come back in time are forgiven" wait_for 3 grep -q ' answer again$' "$work/err"
 ok "... and the job lives" is_alive "$pid"
 kill -INT "$pid"
 await 10
-is "a daemon that comes back: exit code" 130 "$code"
+is "daemons that come back: exit code" 130 "$code"
+is "daemons that come back: one line for both" "keelrun: the daemons of nodes node[1-2] do not answer
+keelrun: the daemons of nodes node[1-2] answer again" "$(grep ' answer' "$work/err")"
+
+# Stopped by the rank that is about to join: its connection is tried again, up to the documented
+# limit.
+cat >"$work/stops-daemon" <<'END'
+daemon=$(awk '{ print $4 }' /proc/$PPID/stat)
+kill -STOP "$daemon"
+(sleep "$1"; exec kill -CONT "$daemon") &
+exec "$2"
+END
+run_limited 30 "$keelrun" -n 1 --mca oob_connect_timeout_ms 300 sh "$work/stops-daemon" 1 \
+    "$examples/rml_ring"
+is "a daemon that is stopped for longer than a connect may take: exit code" 0 "$code"
+is "a daemon that is stopped for longer than a connect may take: no word" "" "$(cat "$work/err")"
+run_limited 30 "$keelrun" -n 1 --mca oob_connect_timeout_ms 300 --mca bootstrap_timeout_s 1 \
+    sh "$work/stops-daemon" 3 "$examples/rml_ring"
+is "a daemon that is stopped for longer than bootstrap_timeout_s: exit code" 1 "$code"
+like "a daemon that is stopped for longer than bootstrap_timeout_s: the reason" "$work/err" \
+    'no link to the daemon .*: no answer in time'
 
 # --- a rank ---
 
@@ -131,20 +161,20 @@ kill -INT "$pid"
 await 10
 is "keelrun stopped for 5 s: exit code" 130 "$code"
 
-hanging "${chain[@]}" "${short[@]}" --mca lifeline_grace 30
-kill -TSTP "$pid"
-ok "Ctrl-Z suspends keelrun" wait_for 3 is_stopped "$pid"
+hanging_in_shell "${chain[@]}" "${short[@]}" --mca lifeline_grace 30
+kill -TSTP "$keelrun_pid"
+ok "Ctrl-Z suspends keelrun" wait_for 3 is_stopped "$keelrun_pid"
 is "... which says what that means" \
     "keelrun: suspended: the job goes on without keelrun; other nodes wait for it for 30 s" \
     "$(cat "$work/err")"
 sleep 4
-kill -CONT "$pid"
+kill -CONT "$keelrun_pid"
 sleep 1
-ok "... and the job lives" is_alive "$pid"
-kill -TSTP "$pid"
-ok "Ctrl-Z again" wait_for 3 is_stopped "$pid"
-kill -CONT "$pid"
-kill -INT "$pid"
+ok "... and the job lives" is_alive "$keelrun_pid"
+kill -TSTP "$keelrun_pid"
+ok "Ctrl-Z again" wait_for 3 is_stopped "$keelrun_pid"
+kill -CONT "$keelrun_pid"
+kill -INT "$keelrun_pid"
 await 10
 is "Ctrl-Z: exit code" 130 "$code"
 
@@ -190,7 +220,7 @@ kill -CONT "$pid"
 await 10
 is "keelrun stopped for longer than the grace: exit code" 125 "$code"
 like "keelrun stopped for longer than the grace: the reason" "$work/err" \
-    '^keelrun: lost the daemon of node node0'
+    '^keelrun: lost the daemon of node node0: '
 
 # --- all of them ---
 

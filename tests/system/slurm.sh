@@ -4,9 +4,12 @@
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 cluster=${KEEL_TEST_SRCDIR:?}/tests/lib/slurm-cluster
 if [ "$1" != --inside ]; then
-    if reason=$("$cluster" --check 2>&1); then
-        export KEEL_TEST_VISIBLE=$KEEL_TEST_SRCDIR:${KEEL_TEST_BUILDDIR:?}
-        exec "$cluster" -n 2 -c 4 salloc -Q -N2 --ntasks-per-node=2 bash "$0" --inside
+    export KEEL_TEST_VISIBLE=$KEEL_TEST_SRCDIR:${KEEL_TEST_BUILDDIR:?}
+    { reason=$("$cluster" -n 2 -c 4 salloc -Q -N2 --ntasks-per-node=2 bash "$0" --inside 2>&1 >&3); } 3>&1
+    code=$?
+    if [ $code != 77 ]; then # there was a cluster
+        echo "$reason" >&2
+        exit $code
     fi
     echo "ok 1 # SKIP keelrun under Slurm: $reason"
     echo "1..1"
@@ -242,7 +245,7 @@ with_path "$work/bin:$PATH" "srun is killed" \
     '^keelrun: nodes n\[1-2\]: srun was killed by signal 9 before the daemons called home$' true
 printf '#!/bin/sh\nexec sleep 60\n' >"$work/bin/srun"
 with_path "$work/bin:$PATH" "srun hangs" \
-    '^keelrun: nodes n\[1-2\]: none of their daemons has called home in time$' \
+    '^keelrun: nodes n\[1-2\]: none of their daemons has called home within 1 s \(plm_start_timeout_s\)$' \
     --mca plm_start_timeout_s 1 true
 ok "srun hangs: on time" [ "$wall_ms" -lt $((5000 * slow)) ]
 
@@ -312,22 +315,37 @@ job "a rank is killed" "$keelrun"
 killed "a rank is killed" "$(job_processes member n2 | head -n 1)" 137 \
     '^keelrun: rank [23] \(sh\) on node n2 was killed by signal 9'
 job "a daemon is killed" "$keelrun"
-killed "a daemon is killed" "$(job_processes keeld n2)" 125 "^keelrun: lost the daemon of node n2$"
+killed "a daemon is killed" "$(job_processes keeld n2)" 125 "^keelrun: lost the daemon of node n2: .* broke$"
 job "a shepherd is killed" "$keelrun"
 killed "a shepherd is killed" "$(job_processes keel-shepherd n2)" 125 \
-    "^keelrun: lost the daemon of node n2$"
+    "^keelrun: lost the daemon of node n2: .* broke$"
 # Slurm kills the other one at once, whose loss may be seen first
 job "a daemon without grace is killed" "$keelrun" --mca plm_slurm_args "--overlap --kill-on-bad-exit=1"
 killed "a daemon without grace is killed" "$(job_processes keeld n1)" 125 \
-    "^keelrun: lost the daemon of node n[12]$"
+    "^keelrun: lost the daemon of node n[12]: (.* broke$|Slurm ended it by SIGTERM)"
 
 job "srun is killed" "$keelrun" # Slurm ends its daemons then
-killed "srun is killed" "$(child_named "$pid" srun)" 125 "^keelrun: lost the daemon of node n[12]$"
+killed "srun is killed" "$(child_named "$pid" srun)" 125 \
+    "^keelrun: lost the daemon of node n[12]: (.* broke$|Slurm ended it by SIGTERM)"
 
 job "scancel" "${outside[@]}" salloc -Q -N2 --ntasks-per-node=2 "$keelrun"
 scancel "$(sed -n 's/^job [^ ]* //p' "$work/out" | head -n 1)"
 nothing_left "scancel" "$uuid"
 await 10
-ok "scancel: exit code" [ "$code" != 0 ] && [ "$code" != late ]
+is "scancel: exit code" 125 "$code"
+like "scancel: who ended it" "$work/err" \
+    "^keelrun: lost the daemon of node n[12]: Slurm ended it by SIGTERM: scancel, the time limit or "
+
+# --- a node fails; this test's own allocation is gone after that ---
+
+start "${outside[@]}" salloc -k -Q -N2 --ntasks-per-node=2 "$keelrun" --enable-recovery \
+    sh -c 'echo up; sleep 4; echo "end of $KEEL_RANK"'
+ok "a node fails: the job runs" wait_for 15 has_lines "$work/out" 4
+scontrol update nodename=n2 state=down reason=test
+await 20
+is "a node fails: exit code" 125 "$code"
+like "a node fails: the job goes on" "$work/err" "^keelrun: lost the daemon of node n2.*; the job goes on$"
+is "a node fails: to the end of the other's ranks" "end of 0 end of 1" "$(grep end "$work/out" | sort | xargs)"
+unlike "a node fails: no other is lost" "$work/err" "daemon of node n1"
 
 finish

@@ -65,16 +65,36 @@ limited 10 "$keelrun" -n 2 sh -c 'echo a' 2>"$work/err" | : >"$work/out"
 code=${PIPESTATUS[0]}
 ok "a reader that was never there: it ends" [ "$code" = 0 -o "$code" = 141 -o "$code" = 125 ]
 
+limited 10 "$keelrun" --help >/dev/full 2>"$work/err"
+is "stdout is full: --help ends with" 125 "$?"
+like "stdout is full: --help says so" "$work/err" "stdout: No space left on device"
+limited 10 "$keelrun" --version >&- 2>"$work/err"
+is "stdout is closed: --version ends with" 125 "$?"
 limited 10 "$keelrun" -n 2 echo text >/dev/full 2>"$work/err"
 is "stdout is full: exit code" 125 "$?"
 like "stdout is full: it says so" "$work/err" "stdout: No space left on device"
 limited 10 "$keelrun" -n 1 sh -c 'echo out; echo err >&2; exit 6' 2>/dev/full >"$work/out"
 is "stderr is full: the job's own code" 6 "$?"
+limited 10 "$keelrun" -n 1 sh -c 'echo out; echo err >&2' 2>/dev/full >"$work/out"
+is "stderr is full, and all ranks ended with 0: exit code" 125 "$?"
 limited 10 "$keelrun" -n 1 sh -c 'echo out; echo err >&2' >&- 2>"$work/err"
-code=$?
-ok "stdout is closed: it ends" [ "$code" = 0 -o "$code" = 125 -o "$code" = 141 ]
+is "stdout is closed: exit code" 125 "$?"
+like "stdout is closed: it says so" "$work/err" "^keelrun: stdout: Bad file descriptor"
+like "stdout is closed: stderr is whole" "$work/err" "^err$"
+limited 10 "$keelrun" -n 1 sh -c 'echo out; exit 6' >&- 2>"$work/err"
+is "stdout is closed: the job's own code" 6 "$?"
+limited 10 "$keelrun" -n 1 true >&- 2>"$work/err"
+is "stdout is closed, and nobody writes" 0 "$?"
 limited 10 "$keelrun" -n 1 sh -c 'echo out; echo err >&2' 2>&- >"$work/out"
-is "stderr is closed: stdout is whole" "out" "$(cat "$work/out")"
+is "stderr is closed" "125 out" "$? $(cat "$work/out")"
+limited 10 "$keelrun" -n 100 true 2>&- >"$work/out"
+is "stderr is closed, and only keelrun writes" 0 "$?"
+mkfifo "$work/unread"
+exec 6<>"$work/unread" 7>"$work/unread" 6<&-
+limited 10 "$keelrun" -n 1 sh -c 'trap "" PIPE; echo out' >&7 2>"$work/err"
+is "nobody reads: exit code" 125 "$?"
+like "nobody reads: it says so" "$work/err" "^keelrun: stdout: nobody reads it any more"
+exec 7>&-
 
 # a reader that reads nothing for a while: ranks wait, and keelrun does not grow
 mkfifo "$work/pipe"
@@ -106,6 +126,52 @@ wait $pid
 is "a reader that does not read for a while: byte for byte" "0 right" "$? $(cat "$work/out")"
 unset "started[-1]"
 
+# --- a terminal for the ranks ---
+
+# Which of its outputs are terminals.
+ttys='[ ! -t 1 ] || echo out; [ ! -t 2 ] || echo err; exit 0'
+run_limited 10 "$keelrun" -n 1 sh -c "$ttys"
+is "no pty where keelrun's output is none" "0 " "$code $(xargs <"$work/out")"
+run_limited 10 "$keelrun" --pty --simulate 2x1 sh -c "$ttys"
+is "--pty: standard output alone, on each node" "0 out out" "$code $(xargs <"$work/out")"
+
+for where in "-n 4 --oversubscribe" "--simulate 2x2"; do
+    # shellcheck disable=SC2086
+    limited 30 "$keelrun" --pty $where "$flood" write 2000000 2>"$work/err" |
+        "$flood" verify 4 2000000 >"$work/out"
+    is "--pty: 8 MB ($where)" "0 right" "${PIPESTATUS[0]} $(cat "$work/out")"
+done
+wrong=0
+for ((i = 0; i < 20; i++)); do
+    run_limited 10 "$keelrun" --pty -n 2 --oversubscribe sh -c \
+        'printf "a\\nb\\r\\nc\\003\\004"; printf %s klmno >&2'
+    [ "$code $(od -An -c "$work/out" | tr -d ' \n') $(cat "$work/err")" = \
+        '0 a\nb\r\nc003004a\nb\r\nc003004 klmnoklmno' ] || wrong=$((wrong + 1))
+done
+is "--pty: bytes as they are, to the last" 0 $wrong
+
+# what is written through stdio, to a pipe beside it
+start "$keelrun" --pty -n 2 --oversubscribe sh -c '(echo shown; exec sleep 60) | cut -c 1-'
+ok "--pty: lines are shown at once" wait_for 10 has_lines "$work/out" 2
+kill -INT $pid
+await 10
+is "--pty: a job that is interrupted" 130 "$code"
+
+limited 10 "$keelrun" --pty -n 1 yes 2>"$work/err" | head -n 1 >"$work/out"
+is "--pty: a reader that leaves" "141 y" "${PIPESTATUS[0]} $(cat "$work/out")"
+limited 10 "$keelrun" --pty -n 1 sh -c 'trap "" PIPE; i=0
+    while [ $i -lt 200000 ]; do echo $i || exit 4; i=$((i + 1)); done' 2>"$work/err" | head -n 1 >"$work/out"
+is "--pty: a reader that leaves, SIGPIPE ignored: the write fails" "4 0" \
+    "${PIPESTATUS[0]} $(cat "$work/out")"
+
+without_pty=(unshare -rm sh -c 'mount --bind /dev/null /dev/ptmx && exec "$0" "$@"')
+if "${without_pty[@]}" true 2>/dev/null; then
+    run_limited 10 "${without_pty[@]}" "$keelrun" --pty -n 1 sh -c "echo text; $ttys"
+    is "--pty where there is none: a pipe" "0 text" "$code $(xargs <"$work/out")"
+else
+    skip "--pty where there is none" "/dev/ptmx cannot be hidden"
+fi
+
 # --- tags ---
 
 line='for i in 1 2 3; do printf "%s" part; printf "%s\n" " $i"; done; printf last; echo e >&2'
@@ -136,6 +202,14 @@ is "--output-filename: nothing on stdout" "" "$(cat "$work/out")"
 is "--output-filename: stdout of rank 0" right "$(cat "$work/verdict")"
 is "--output-filename: stdout of rank 1" 300000 "$(stat -c %s "$work/files/1/rank.1/stdout")"
 is "--output-filename: stderr of rank 1" e "$(cat "$work/files/1/rank.1/stderr")"
+run_limited 10 "$keelrun" -n 1 --output-filename "$work/files" echo again
+is "--output-filename: an older file is replaced" "0 again" "$code $(cat "$work/files/1/rank.0/stdout")"
+mkdir "$work/kept" "$work/kept/1" "$work/kept/1/rank.0.old"
+run_limited 10 "$keelrun" -n 1 --output-filename "$work/kept" echo kept
+is "--output-filename: a folder that the user has renamed" "0 kept" "$code $(cat "$work/kept/1/rank.0/stdout")"
+run_limited 10 sh -c "ulimit -f 8; exec $keelrun -n 1 --output-filename $work/files head -c 100000 /dev/zero"
+is "--output-filename: a file that grows too large: exit code" 125 "$code"
+like "--output-filename: a file that grows too large: the reason" "$work/err" "^keelrun: .*: File too large"
 
 # --- input ---
 
@@ -159,8 +233,15 @@ yes | limited 10 "$keelrun" -n 1 head -n 3 >"$work/out" 2>"$work/err"
 is "stdin without end, of which a little is read" "0 y y y" "${PIPESTATUS[1]} $(xargs <"$work/out")"
 mkfifo "$work/silent"
 exec 6<>"$work/silent"
-limited 10 "$keelrun" -n 1 true <&6 >"$work/out" 2>"$work/err"
-is "stdin that stays open and silent" 0 $?
+fastest=10000
+for ((i = 0; i < 5; i++)); do
+    begin=$(now_ms)
+    limited 10 "$keelrun" -n 1 true <&6 >"$work/out" 2>"$work/err"
+    is "stdin that stays open and silent" 0 $?
+    took=$(($(now_ms) - begin))
+    fastest=$((took < fastest ? took : fastest))
+done
+ok "stdin that stays open and silent: nothing waits for it ($fastest ms)" [ $fastest -lt $((170 * slow)) ]
 # what was not asked for stays there for the next program
 printf 'first\n' >&6
 limited 10 "$keelrun" -n 1 head -n 1 <&6 >"$work/out" 2>"$work/err"
@@ -168,6 +249,11 @@ is "a line through a pipe that stays open" "first" "$(cat "$work/out")"
 exec 6<&-
 
 # --- signals ---
+
+child_is_named()
+{
+    [ -n "$(child_named "$pid" "$1")" ]
+}
 
 # A rank that traps: says it is ready, then which signal came.
 traps='for s in INT TERM USR1 USR2 HUP; do trap "echo $KEEL_RANK got $s; exit 0" $s; done
@@ -214,6 +300,21 @@ if type -P script >/dev/null; then
     printf 'a line\n' >&8
     await 10
     is "at a terminal: a line that is typed" "0 1" "$code $(tr -d '\r' <"$work/out" | sort -u | grep -c 'a line')"
+    # its size, and a new one
+    cat >"$work/sized" <<END
+stty rows 25 cols 101; tty; "$keelrun" "\$@" -n 2 --oversubscribe sh -c '
+    trap "stty size <&1; exit" WINCH; stty size <&1 || echo none; while :; do sleep 0.05; done'
+END
+    input=$work/keys start script -qec "sh $work/sized" /dev/null
+    ok "at a terminal: the ranks know its size" wait_for 10 has_lines "$work/out" 3
+    is "at a terminal: the size" 2 "$(grep -c '^25 101' "$work/out")"
+    stty -F "$(head -n 1 "$work/out" | tr -d '\r')" rows 40 cols 90
+    await 10
+    is "at a terminal: its new size" 2 "$(grep -c '^40 90' "$work/out")"
+    is "at a terminal whose size changes: exit code" 0 "$code"
+    input=$work/keys start script -qec "$keelrun --no-pty -n 1 sh -c '$ttys'" /dev/null
+    await 10
+    is "at a terminal: --no-pty" "0 " "$code $(cat "$work/out")"
     exec 8<&-
 else
     skip "at a terminal" "no script"
@@ -244,6 +345,35 @@ await 10
 took=$(($(now_ms) - begin))
 is "a second SIGINT: exit code" 130 "$code"
 ok "a second SIGINT: at once ($took ms)" [ $took -lt $((1500 * slow)) ]
+# before there are ranks
+cat >"$work/agent" <<END
+#!/bin/sh
+shift
+echo here >"$work/called"
+until [ -e "$work/go" ]; do sleep 0.02; done
+exec "\$@"
+END
+chmod +x "$work/agent"
+start "$keelrun" --host far:2 -n 2 --mca plm_rsh_agent "$work/agent" sleep 60
+ok "a signal before there are ranks: they are awaited" wait_for 10 test -e "$work/called"
+kill -USR1 $pid
+: >"$work/go"
+await 10
+is "a signal before there are ranks reaches them" $((128 + 10)) "$code"
+
+# while they are started
+for signal in INT TERM; do
+    start "$keelrun" -n 600 --oversubscribe sleep 60
+    ok "SIG$signal early in a launch: it begins" wait_for 10 child_is_named sleep
+    begin=$(now_ms)
+    kill -s $signal $pid
+    await 10
+    is "SIG$signal early in a launch: exit code" $((128 + $(kill -l $signal))) "$code"
+    took=$(($(now_ms) - begin))
+    ok "SIG$signal early in a launch: nobody is waited for ($took ms)" [ $took -lt $((1500 * slow)) ]
+    is "SIG$signal early in a launch: no complaint" "" "$(cat "$work/err")"
+done
+
 start nohup "$keelrun" -n 1 sh -c 'echo ready; while :; do sleep 0.05; done'
 wait_for 10 has_lines "$work/out" 1
 kill -HUP $pid

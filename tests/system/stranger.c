@@ -9,6 +9,7 @@
  *   cut       a handshake that ends, at every byte    oversize   messages that claim too much
  *   version   a hello of version 9                    wrong      hellos and proofs without the key
  *   replay    the same ones again                     storm      random bytes, again and again
+ *   hellos    500 right hellos a second, of 100 sources, and no proof
  *   foreign   another user, at the unix socket and the port (needs root) */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -140,6 +141,22 @@ static _Noreturn void storm(void)
     }
 }
 
+static _Noreturn void flood(const uint8_t *hello)
+{
+    enum { HELD = 1000 };
+    static int fds[HELD];
+    ready();
+    for (uint32_t i = 0;; i++) {
+        int *fd = &fds[i % HELD];
+        if (*fd > 0) {
+            close(*fd);
+        }
+        *fd = dial_from(0x7f000101 + i % 100);
+        say(*fd, hello, HELLO_SIZE);
+        usleep(2000);
+    }
+}
+
 /* The folder of the socket lets nobody else in. */
 static int be_foreign(void)
 {
@@ -206,6 +223,8 @@ static int act(const char *kind)
         for (int i = 0; i < 5; i++) {
             shake(hello, proof);
         }
+    } else if (strcmp(kind, "hellos") == 0) {
+        flood(hello);
     } else if (strcmp(kind, "storm") == 0) {
         storm();
     } else if (strcmp(kind, "foreign") == 0) {
@@ -219,13 +238,18 @@ static int act(const char *kind)
     return 0;
 }
 
-/* "JOBID.VPID;unix:///PATH;tcp://127.0.0.1:PORT;..." */
+/* "JOBID.VPID;unix:///PATH;tcp://HOST:PORT;...": the first of each kind */
 static int parse(char *contact)
 {
-    static const char tcp[] = "tcp://127.0.0.1:", unix_scheme[] = "unix://";
+    static const char tcp[] = "tcp://", unix_scheme[] = "unix://";
     for (char *part = strtok(contact, ";"); part; part = strtok(NULL, ";")) {
-        if (strncmp(part, tcp, sizeof(tcp) - 1) == 0) {
-            server.sin_port = htons((uint16_t) atoi(part + sizeof(tcp) - 1));
+        char *port = strrchr(part, ':');
+        if (strncmp(part, tcp, sizeof(tcp) - 1) == 0 && !server.sin_port) {
+            *port = '\0';
+            server.sin_port = htons((uint16_t) atoi(port + 1));
+            if (inet_pton(AF_INET, part + sizeof(tcp) - 1, &server.sin_addr) != 1) {
+                return -1;
+            }
         } else if (strncmp(part, unix_scheme, sizeof(unix_scheme) - 1) == 0) {
             unix_path = part + sizeof(unix_scheme) - 1;
         } else if (part == contact && sscanf(part, "%u.%u", &jobid, &vpid) != 2) {
@@ -240,7 +264,6 @@ int main(int argc, char **argv)
     struct rlimit limit = {4096, 4096};
     (void) setrlimit(RLIMIT_NOFILE, &limit);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (argc != 3 || parse(argv[2]) < 0 || act(argv[1]) < 0) {
         return 2;
     }

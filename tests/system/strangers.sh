@@ -75,6 +75,7 @@ bad version "another version of the protocol"
 bad wrong "it has another key"
 bad replay "it has another key"
 bad storm "not Keel's protocol"
+bad hellos ""
 if [ "$(id -u)" = 0 ]; then
     bad foreign "it has another key"
 else

@@ -19,7 +19,7 @@
 #include <time.h>
 
 enum { TAG_DATA = 10, TAG_REPLY, TAG_ECHO, TAG_ECHOED, TAG_CHAIN, TAG_STOP, TAG_BLOCK };
-enum { RML_TAG = 300, RML_GO, RML_END };
+enum { RML_TAG = 300, RML_READY, RML_GO, RML_END };
 enum { THREADS = 8, SLOT = 20000, CHAIN = 40, LIMIT_S = 60, IDLE_MS = 1500 };
 enum { WORD_SUM, WORD_CSWAP, WORDS };
 
@@ -433,9 +433,11 @@ static void blocks(void)
         pthread_t other;
         must(orte_rml.recv_nb(&peer.name, &one, 1, RML_GO, 0, go_came, NULL) == ORTE_SUCCESS);
         must(pthread_create(&other, NULL, poll_until_unblocked, NULL) == 0);
+        must(orte_rml.send(&peer.name, &one, 1, RML_READY, 0) == 1); /* two threads can block */
         poll_until_unblocked(NULL);
         must(pthread_join(other, NULL) == 0);
     } else {
+        must(orte_rml.recv(&peer.name, &one, 1, RML_READY, 0) == 1);
         send_one(8, TAG_BLOCK, true);
         must(orte_rml.send(&peer.name, &one, 1, RML_GO, 0) == 1);
         await(&got_replies, 1, true);

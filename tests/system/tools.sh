@@ -100,16 +100,16 @@ refused 'a folder' 'not a file for this user' KEEL_MCA_tool_key_file="$work"
 head -c 31 "$work/key" >"$work/short" && chmod 600 "$work/short"
 refused 'a short key' 'not 32 bytes' KEEL_MCA_tool_key_file="$work/short"
 refused 'no key' 'cannot be read' KEEL_MCA_tool_key_file="$work/none"
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+if find_another_user; then
     cp -p "$key" "$work/theirs" && chown 65534 "$work/theirs"
     refused "another user's key" 'not a file for this user' KEEL_MCA_tool_key_file="$work/theirs"
     chmod 711 "$work"
-    run_limited 20 setpriv --reuid 65534 --clear-groups env KEEL_MCA_tool_key_file="$work/theirs" \
+    run_limited 20 "${another_user[@]}" env KEEL_MCA_tool_key_file="$work/theirs" \
         "$visitor" call "$(cat "$uri")" 0
     is 'another user: exit code' 1 "$code"
     like 'another user' "$work/err" 'Permission denied|another user'
 else
-    skip "another user" "this is not root"
+    skip "another user" "$reason"
 fi
 run_limited 20 "$visitor" call 'nonsense' 0
 is 'no contact string' 1 "$code"
@@ -183,6 +183,32 @@ exec 11>&- 13>&-
 wait "${guests[1]}"
 is 'and ends' 0 $?
 is 'nothing is left' '' "$(leftovers '' '')"
+
+# --- where another user has taken the session folder's name ---
+
+if [ "$(id -u)" = 0 ]; then # only root can give folders away
+    mkdir -p "$work/t/keel-0"
+    chown 65534:65534 "$work/t/keel-0"
+    excuse_libpmix
+    TMPDIR=$work/t start_job -n 2
+    like 'the contact string has another folder' "$uri" ";unix://$work/t/keel-0-[0-9a-f]{8}/"
+    run_limited 20 "$control" ask "file:$uri"
+    is 'a tool joins the job there' '0 1' "$code $(grep -c ': 2 of 2 ranks have answered$' "$work/out")"
+    if type -P pps >"$work/reason"; then
+        finds()
+        {
+            run_limited 20 env TMPDIR="$work/t" pps
+            cat "$work/out" "$work/err" | grep -Eqx 'Active nspaces: keel-[0-9a-f]{32}'
+        }
+        ok 'a tool of PMIx finds it' wait_for 10 finds
+    else
+        skip 'a tool of PMIx finds it' 'no pps'
+    fi
+    stop_job
+    ok 'what is left is theirs' wait_for 4 test "$(ls "$work/t")" = keel-0
+else
+    skip "another user's session folder" 'this is not root'
+fi
 
 # --- from another host ---
 

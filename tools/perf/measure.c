@@ -5,6 +5,7 @@
 #include <tools/perf/measure.h>
 
 enum { SAMPLES_MAX = 100000, BATCH_MAX = 1000000 };
+enum { P99_SAMPLES = 100 }; /* of which one is above it */
 
 /* Reading the clock costs some 30 ns: a batch makes that small beside what is measured. */
 static const double warm_up_s = 0.02, latency_batch_s = 10e-6, stream_batch_s = 1e-3;
@@ -93,7 +94,7 @@ int measure(struct pair *pair, const struct perf_test *test, size_t size,
             .iterations = iterations,
             .min_us = 1e6 * samples[0],
             .median_us = 1e6 * median,
-            .p99_us = 1e6 * percentile(samples, count, 99),
+            .p99_us = count < P99_SAMPLES ? -1 : 1e6 * percentile(samples, count, 99),
             .megabytes_per_s = 1e-6 * (double) size / median,
             .messages_per_s = 1 / median,
         };

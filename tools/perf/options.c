@@ -186,6 +186,18 @@ static int complain(bool loud, const char *what, const char *value)
     return -1;
 }
 
+static int complain_of_test(bool loud, const char *value)
+{
+    if (loud) {
+        fprintf(stderr, "keel-perf: --test does not take %s; the tests are", value);
+        for (size_t i = 0; all_tests[i]; i++) {
+            fprintf(stderr, "%s %s", i > 0 ? "," : "", all_tests[i]->name);
+        }
+        fputc('\n', stderr);
+    }
+    return -1;
+}
+
 int options_read(struct options *options, int argc, char **argv, bool loud)
 {
     int option, index = 0;
@@ -205,6 +217,9 @@ int options_read(struct options *options, int argc, char **argv, bool loud)
         } else if (option == 'r') {
             options->progress_thread = true;
         } else if (!take_option(options, option, optarg)) {
+            if (option == 't' && *optarg) {
+                return complain_of_test(loud, optarg);
+            }
             char what[64];
             snprintf(what, sizeof(what), "--%s does not take", table[index].name);
             return complain(loud, what, *optarg ? optarg : "nothing");

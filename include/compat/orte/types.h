@@ -14,6 +14,12 @@ typedef int32_t orte_std_cntr_t;
 typedef int32_t orte_exit_code_t;
 #define ORTE_EXIT_CODE_T OPAL_INT32
 
+/* Of 1.2 and 1.3. */
+typedef int32_t orte_nodeid_t;
+#define ORTE_NODEID_T OPAL_INT32
+#define ORTE_NODEID_INVALID (-999)
+#define ORTE_NODEID_WILDCARD (-1)
+
 #define ORTE_JOBID_T OPAL_UINT32
 #define ORTE_JOBID_MAX (UINT32_MAX - 2)
 #define ORTE_JOBID_MIN 0

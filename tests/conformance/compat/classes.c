@@ -89,6 +89,63 @@ static void lists(void)
     OBJ_DESTRUCT(&list);
 }
 
+static entry_t *add_entry(opal_list_t *list, int number)
+{
+    entry_t *entry = OBJ_NEW(entry_t);
+    entry->number = number;
+    opal_list_append(list, &entry->super);
+    return entry;
+}
+
+/* The list holds the numbers from first up to last, with prev and next in order, and is emptied. */
+static void check_and_empty(opal_list_t *list, int first, int last)
+{
+    opal_list_item_t *item = opal_list_get_last(list);
+    CHECK(opal_list_get_size(list) == (size_t) (last - first + 1));
+    CHECK(first > last || ((entry_t *) item)->number == last);
+    for (; first <= last; first++) {
+        item = opal_list_remove_first(list);
+        CHECK(NULL != item && ((entry_t *) item)->number == first);
+        OBJ_RELEASE(item);
+    }
+    CHECK(opal_list_is_empty(list));
+    OBJ_DESTRUCT(list);
+}
+
+static void whole_lists(void)
+{
+    opal_list_t list, other;
+    entry_t *entry = OBJ_NEW(entry_t);
+    int i;
+
+    OBJ_CONSTRUCT(&list, opal_list_t);
+    OBJ_CONSTRUCT(&other, opal_list_t);
+    CHECK(!opal_list_insert(&list, &entry->super, 0)); /* before nothing */
+    for (i = 1; i < 8; i++) {
+        add_entry(i < 3 || i > 5 ? &list : &other, i);
+    }
+    CHECK(!opal_list_insert(&list, &entry->super, 4));
+    CHECK(!opal_list_insert(&list, &entry->super, -1));
+    CHECK(opal_list_insert(&list, &entry->super, 0)); /* 0 1 2 6 7, and 3 4 5 */
+    opal_list_splice(&list, opal_list_get_prev(opal_list_get_last(&list)), &other,
+                     opal_list_get_first(&other), opal_list_get_last(&other));
+    CHECK(7 == opal_list_get_size(&list) && 1 == opal_list_get_size(&other));
+    entry = (entry_t *) opal_list_remove_first(&other);
+    CHECK(5 == entry->number);
+    CHECK(opal_list_insert(&list, &entry->super, 5));
+    check_and_empty(&other, 0, -1);
+
+    OBJ_CONSTRUCT(&other, opal_list_t);
+    add_entry(&other, 8);
+    add_entry(&other, 9);
+    opal_list_join(&list, opal_list_get_end(&list), &other);
+    CHECK(opal_list_is_empty(&other) && 0 == opal_list_get_size(&other));
+    opal_list_join(&list, opal_list_get_end(&list), &other); /* of nothing */
+    check_and_empty(&list, 0, 9);
+    OBJ_DESTRUCT(&other);
+    CHECK(0 == alive);
+}
+
 static void references(void)
 {
     letter_t *letter = OBJ_NEW(letter_t), *same = letter;
@@ -125,6 +182,7 @@ int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     lists();
+    whole_lists();
     references();
     bit_sets();
     return end();

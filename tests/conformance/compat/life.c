@@ -17,6 +17,7 @@ static void check_outside(void)
     CHECK(orte_process_info.num_procs == 0);
     CHECK(orte_process_info.proc_type == ORTE_PROC_TYPE_NONE);
     CHECK(orte_process_info.nodename == NULL);
+    CHECK(orte_process_info.nodeid == ORTE_NODEID_INVALID);
     CHECK(orte_process_info.proc_session_dir == NULL);
     CHECK(ORTE_SUCCESS == orte_finalize());
 }
@@ -61,6 +62,7 @@ static void check_inside(void)
     CHECK(orte_process_info.num_nodes >= 1);
     CHECK(orte_process_info.num_nodes <= (int) orte_process_info.num_procs);
     CHECK(orte_process_info.nodename != NULL && orte_process_info.nodename[0] != 0);
+    CHECK(orte_process_info.nodeid >= 0 && orte_process_info.nodeid < orte_process_info.num_nodes);
     CHECK(orte_process_info.pid == getpid());
     CHECK(orte_process_info.num_restarts == 0);
     CHECK(ORTE_PROC_IS_NON_MPI);

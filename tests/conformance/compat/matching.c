@@ -150,6 +150,41 @@ static void posted_in_order(orte_process_name_t *left, orte_process_name_t *righ
     CHECK(1 == first && 2 == second);
 }
 
+/* The arrays are given back right after the calls; the callbacks free the data. */
+static void free_data(int status, orte_process_name_t *peer, struct iovec *msg, int count,
+                      orte_rml_tag_t tag, void *cbdata)
+{
+    (void) peer;
+    (void) tag;
+    (void) cbdata;
+    CHECK((int) sizeof(int) == status && 1 == count);
+    free(msg[0].iov_base);
+    got++;
+}
+
+static struct iovec *new_array(int number)
+{
+    struct iovec *msg = (struct iovec *) malloc(sizeof(*msg));
+    msg->iov_base = malloc(sizeof(number));
+    msg->iov_len = sizeof(number);
+    memcpy(msg->iov_base, &number, sizeof(number));
+    return msg;
+}
+
+static void arrays(orte_process_name_t *left, orte_process_name_t *right)
+{
+    struct iovec *out = new_array(7), *in = new_array(0);
+
+    got = 0;
+    CHECK(ORTE_SUCCESS == orte_rml.recv_nb(left, in, 1, C, 0, free_data, NULL));
+    CHECK(ORTE_SUCCESS == orte_rml.send_nb(right, out, 1, C, 0, free_data, NULL));
+    free(out);
+    free(in);
+    ORTE_PROGRESSED_WAIT(false, got, 2);
+    CHECK(0 == orte_rml.send(right, NULL, 0, C, 0));
+    CHECK(0 == orte_rml.recv(left, NULL, 0, C, 0));
+}
+
 int main(int argc, char **argv)
 {
     orte_process_name_t left, right;
@@ -161,5 +196,6 @@ int main(int argc, char **argv)
     sizes(&left, &right);
     persistent(&left, &right);
     posted_in_order(&left, &right);
+    arrays(&left, &right);
     return end();
 }

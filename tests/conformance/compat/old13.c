@@ -1,8 +1,11 @@
-/* A ring as programs for 1.3 and 1.4 had it: the other orte_init, memory from the library. */
+/* A ring as programs for 1.3 and 1.4 had it: the other opal_init and orte_init, headers that 1.6
+ * has not, memory from the library. */
 #define KEEL_COMPAT_ORTE_1_3
 
 #include "orte_config.h"
 
+#include "opal/runtime/opal.h"
+#include "orte/mca/oob/base/base.h"
 #include "orte/mca/rml/rml.h"
 #include "orte/runtime/orte_globals.h"
 #include "orte/runtime/runtime.h"
@@ -19,8 +22,14 @@ int main(void)
     int counter = (int) getpid(), came;
     orte_vpid_t ranks;
 
+    if (OPAL_SUCCESS != opal_init_util() || OPAL_SUCCESS != opal_init()) {
+        return 6;
+    }
     if (ORTE_SUCCESS != orte_init(ORTE_NON_TOOL)) {
         return 1;
+    }
+    if (orte_process_info.nodeid >= (orte_nodeid_t) orte_process_info.num_nodes) {
+        return 7;
     }
     ranks = orte_process_info.num_procs;
     left = right = *ORTE_PROC_MY_NAME;
@@ -41,5 +50,8 @@ int main(void)
     if (came <= 0 || (ranks == 1 && came != counter) || ORTE_PROC_IS_TOOL) {
         return 4;
     }
-    return ORTE_SUCCESS == orte_finalize() ? 0 : 5;
+    if (ORTE_SUCCESS != orte_finalize()) {
+        return 5;
+    }
+    return OPAL_SUCCESS == opal_finalize() && OPAL_SUCCESS == opal_finalize_util() ? 0 : 8;
 }

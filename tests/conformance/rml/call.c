@@ -226,6 +226,17 @@ int call_receive(struct call *call, const struct cell *cell, const orte_process_
     return result;
 }
 
+int call_list(struct call *call, const struct cell *cell, const orte_process_name_t *peer,
+              orte_rml_tag_t tag, struct iovec *msg, int count)
+{
+    begin(call, cell, tag);
+    call->count = count;
+    struct arguments arguments =
+        arguments_of(call, (orte_process_name_t *) peer, flag_values[cell->flag]);
+    arguments.msg = msg;
+    return settled(call, call_raw(cell->fn, arguments));
+}
+
 void call_wait(struct call *call)
 {
     wait_until(&call->done);

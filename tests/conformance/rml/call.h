@@ -51,6 +51,9 @@ int call_send(struct call *call, const struct cell *cell, const orte_process_nam
 /* Receives likewise, into space for so many bytes. */
 int call_receive(struct call *call, const struct cell *cell, const orte_process_name_t *peer,
                  orte_rml_tag_t tag, size_t space);
+/* Sends or receives with a scatter list of the test's. */
+int call_list(struct call *call, const struct cell *cell, const orte_process_name_t *peer,
+              orte_rml_tag_t tag, struct iovec *msg, int count);
 void call_wait(struct call *call);
 /* Frees what was received, to receive more. */
 void call_reset(struct call *call);

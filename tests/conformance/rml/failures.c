@@ -82,24 +82,36 @@ static void check_failed(struct call *call, const orte_process_name_t *peer)
     call_fini(call);
 }
 
-static void fails(const struct cell *cell, const orte_process_name_t *peer)
+static void receive_fails(const struct cell *cell, const orte_process_name_t *peer)
 {
     struct call call = {.cell = cell};
-    if (is_send(cell->fn)) {
-        must(send_surely(cell, peer) == ORTE_ERR_COMM_FAILURE);
-        return;
-    }
     int result = call_receive(&call, cell, peer, cell_tag(cell), 10);
     must(result == (is_nonblocking(cell->fn) ? ORTE_SUCCESS : ORTE_ERR_COMM_FAILURE));
     check_failed(&call, peer);
 }
 
-/* Receives that are posted, those that come later, and sends; but what the peer sent is there. */
-static void the_peer_goes(const struct cell *cell)
+/* The first message brings the news; who sends on then is told at once, small messages included. */
+static void sends_to_one_who_goes(const struct cell *cell)
 {
-    static const struct cell probe = {SEND, DELIVERED, COMM_FAILURE};
+    struct call small = {.cell = cell};
+    setup();
+    node_close(&b);
+    wait_sem(&daemon_.downs);
+    must(send_surely(cell, &right) == ORTE_ERR_COMM_FAILURE);
+    must(send_surely(cell, &right) == ORTE_ERR_ADDRESSEE_UNKNOWN);
+    int result = call_send(&small, cell, &right, cell_tag(cell), "x", 1);
+    must(result == (is_nonblocking(cell->fn) ? ORTE_SUCCESS : ORTE_ERR_ADDRESSEE_UNKNOWN));
+    call_wait(&small);
+    must(small.status == ORTE_ERR_ADDRESSEE_UNKNOWN);
+    call_fini(&small);
+    teardown();
+}
+
+/* Receives that are posted, and those that come later; but what the peer sent is there. */
+static void receives_from_one_who_goes(const struct cell *cell)
+{
     struct call posted = {.cell = cell};
-    bool posts = is_receive(cell->fn) && is_nonblocking(cell->fn);
+    bool posts = is_nonblocking(cell->fn);
     struct iovec last = {(void *) "last", 4};
     setup();
     must(rml_call_send(b.rml, &me, &last, 1, 77, KEEL_RML_DELIVERED) == 4);
@@ -108,14 +120,11 @@ static void the_peer_goes(const struct cell *cell)
     }
     node_close(&b);
     wait_sem(&daemon_.downs);
-    current = &probe;
-    must(send_surely(&probe, &right) == ORTE_ERR_COMM_FAILURE); /* this is how the news comes */
-    current = cell;
     if (posts) {
         check_failed(&posted, &right);
     }
     hear(&right, 77, false, "last", 4);
-    fails(cell, &right);
+    receive_fails(cell, &right);
     teardown();
 }
 
@@ -124,7 +133,11 @@ static void the_daemon_goes(const struct cell *cell)
     setup();
     node_close(&daemon_);
     wait_sem(&a.downs);
-    fails(cell, &right);
+    if (is_send(cell->fn)) {
+        must(send_surely(cell, &right) == ORTE_ERR_COMM_FAILURE);
+    } else {
+        receive_fails(cell, &right);
+    }
     say(&me, 78, true, "me", 2); /* myself I reach */
     hear(&me, 78, true, "me", 2);
     teardown();
@@ -146,7 +159,7 @@ static void peer_ended(const struct cell *cell)
         restart_without_a_daemon();
         return;
     }
-    the_peer_goes(cell);
+    (is_send(cell->fn) ? sends_to_one_who_goes : receives_from_one_who_goes)(cell);
     the_daemon_goes(cell);
 }
 

@@ -114,6 +114,26 @@ static void empty_message(const struct cell *cell)
     call_fini(&call);
 }
 
+/* No space, and no array: the message is taken, and its bytes are dropped. */
+static void no_space_at_all(const struct cell *cell)
+{
+    orte_rml_tag_t tag = cell_tag(cell);
+    int flags = flag_values[cell->flag];
+    struct call call = {.cell = cell};
+    settle();
+    say(&right, tag, false, text, SIZE);
+    must(call_list(&call, cell, &left, tag, NULL, 0) >= 0);
+    call_wait(&call);
+    must(call.status == (flags & ORTE_RML_TRUNC ? SIZE : 0) && call.ended == 1);
+    if (is_nonblocking(cell->fn) && (flags & ORTE_RML_PERSISTENT)) {
+        must(orte_rml.recv_cancel(&left, tag) == ORTE_SUCCESS);
+    }
+    if (flags & ORTE_RML_PEEK) {
+        hear(&left, tag, false, text, SIZE);
+    }
+    call_fini(&call);
+}
+
 /* Three messages: a plain receive takes the first, a persistent one all, those that wait already
  * first; a peek none. */
 static void several_messages(const struct cell *cell)
@@ -166,6 +186,9 @@ void receive_succeeds(const struct cell *cell)
         early_receive(cell, &peers[i], spaces[i]);
     }
     empty_message(cell);
+    if (!is_of_buffers(cell->fn) && !(flag_values[cell->flag] & ORTE_RML_ALLOC)) {
+        no_space_at_all(cell);
+    }
     several_messages(cell);
     if (is_nonblocking(cell->fn)) {
         inside_a_callback(cell);

@@ -70,6 +70,7 @@ static void nothing_happened(const struct cell *cell)
     wait_idly();
     must(callbacks == 0);
     must(orte_rml.recv_cancel(ORTE_NAME_WILDCARD, cell_tag(cell)) == ORTE_ERR_NOT_FOUND);
+    must(orte_rml.recv_cancel(&me, cell_tag(cell)) == ORTE_ERR_NOT_FOUND);
     must(call_receive(&call, &peek, ORTE_NAME_WILDCARD, cell_tag(cell), 10) == ORTE_SUCCESS);
     wait_idly();
     must(call.ended == 0);
@@ -192,8 +193,13 @@ static void fails_to(const struct cell *cell, const orte_process_name_t *peer, i
 void nobody_of_that_name(const struct cell *cell)
 {
     orte_process_name_t beyond = {me.jobid, ranks}, stranger = {me.jobid + (7u << 16), 0};
-    fails_to(cell, &beyond, ORTE_ERR_ADDRESSEE_UNKNOWN);
-    fails_to(cell, &stranger, ORTE_ERR_ADDRESSEE_UNKNOWN);
+    orte_process_name_t *names[] = {&beyond, &stranger};
+    for (int i = 0; i < 2; i++) {
+        struct arguments to_nobody = right_arguments(cell);
+        to_nobody.peer = names[i];
+        fails_to(cell, names[i], ORTE_ERR_ADDRESSEE_UNKNOWN);
+        must(call_raw(cell->fn, to_nobody) == ORTE_ERR_ADDRESSEE_UNKNOWN); /* a small one, too */
+    }
 }
 
 /* A port that nobody listens at: one that was just given back. */

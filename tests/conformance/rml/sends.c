@@ -51,6 +51,17 @@ static void one_to_many(const struct cell *cell)
     }
 }
 
+/* A message without bytes, and without an array. */
+static void nothing_at_all(const struct cell *cell)
+{
+    struct call call = {.cell = cell};
+    must(call_list(&call, cell, &right, cell_tag(cell), NULL, 0) == 0);
+    hear(&left, cell_tag(cell), false, "", 0);
+    call_wait(&call);
+    must(call.ended == 1 && call.status == 0);
+    call_fini(&call);
+}
+
 /* DELIVERED ends when the message is there: nobody has posted a receive for it, and none is. */
 static void ends_without_a_receive(const struct cell *cell)
 {
@@ -130,6 +141,9 @@ void send_succeeds(const struct cell *cell)
         one_message(cell, &right, &left, sizes[i]);
     }
     one_to_many(cell);
+    if (!is_of_buffers(cell->fn)) {
+        nothing_at_all(cell);
+    }
     if (flag_values[cell->flag] & KEEL_RML_DELIVERED) {
         ends_without_a_receive(cell);
     }

@@ -1,7 +1,7 @@
 # tests of base/
 
 # The process and its host.
-UNIT_TESTS += \
+check_PROGRAMS += \
 	tests/unit/base/test-log tests/unit/base/test-param tests/unit/base/test-fault tests/unit/base/test-loop \
 	tests/unit/base/test-sock tests/unit/base/test-crypto tests/unit/base/test-paths tests/unit/base/test-topo \
 	tests/unit/base/test-netif tests/unit/base/test-session tests/unit/base/test-backoff
@@ -29,7 +29,7 @@ tests_unit_base_test_session_SOURCES = tests/unit/base/test-session.c
 tests_unit_base_test_session_LDADD = tests/lib/libunit.la libbase.la
 
 # Data: status codes, names, objects, packing.
-UNIT_TESTS += \
+check_PROGRAMS += \
 	tests/unit/base/test-status tests/unit/base/test-names tests/unit/base/test-object \
 	tests/unit/base/test-dss tests/unit/base/test-dss-hostile tests/unit/base/test-bitmap \
 	tests/unit/base/test-convertor tests/unit/base/test-pool tests/unit/base/test-list \
@@ -57,7 +57,7 @@ tests_unit_base_test_le_SOURCES = tests/unit/base/test-le.c
 tests_unit_base_test_le_LDADD = tests/lib/libunit.la libbase.la
 
 # The public names against the interfaces that they come from.
-UNIT_TESTS += \
+check_PROGRAMS += \
 	tests/unit/base/test-seed-status tests/unit/base/test-seed-buffer \
 	tests/unit/base/test-seed-rml
 tests_unit_base_test_seed_status_SOURCES = tests/unit/base/test-seed-status.c tests/unit/base/seed.h

@@ -413,7 +413,9 @@ START_TEST(compares)
     int8_t low = -1, high = 1;
     ck_assert_int_eq(opal_dss.compare(&low, &high, OPAL_INT8), OPAL_VALUE2_GREATER);
     ck_assert_int_eq(opal_dss.compare(&low, &high, OPAL_UINT8), OPAL_VALUE1_GREATER);
-    ck_assert_int_eq(opal_dss.compare("b", "a", OPAL_STRING), OPAL_VALUE1_GREATER);
+    ck_assert_int_eq(opal_dss.compare("b", "a", OPAL_STRING), OPAL_VALUE2_GREATER);
+    ck_assert_int_eq(opal_dss.compare("a", "ab", OPAL_STRING), OPAL_VALUE1_GREATER);
+    ck_assert_int_eq(opal_dss.compare("a", "a", OPAL_STRING), OPAL_EQUAL);
     ck_assert_int_eq(opal_dss.compare(&golden_no_bytes, &golden_object, OPAL_BYTE_OBJECT),
                      OPAL_VALUE2_GREATER);
     ck_assert_int_eq(opal_dss.compare(&golden_values[0], &golden_values[1], OPAL_DATA_VALUE),

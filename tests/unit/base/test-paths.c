@@ -23,10 +23,11 @@ __attribute__((constructor)) static void answer(void)
 {
     const char *program = getenv("ASK_PROGRAM"), *module = getenv("ASK_MODULE");
     const char *loaded = getenv("ASK_LOAD");
-    if (program || module || loaded) {
+    if (program || module || loaded || getenv("ASK_LIBRARY")) {
         const char *found = program  ? paths_program(program)
                             : module ? paths_module(module)
-                                     : load(loaded);
+                            : loaded ? load(loaded)
+                                     : paths_library();
         printf("%s\n", found ? found : "nothing");
         fflush(stdout);
         _exit(0);
@@ -121,6 +122,11 @@ START_TEST(installed_tree)
     ck_assert_str_eq(ask("bin/keelrun", "/etc/passwd", "ASK_PROGRAM", "keeld"), "bin/keeld");
     ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_MODULE", "keel-x.so"),
                      "lib/keel/keel-x.so");
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_LIBRARY", ""), "nothing");
+    make_file("lib64/libkeel.so.0", 0600);
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_LIBRARY", ""), "lib64");
+    make_file("lib/libkeel.so.0", 0600);
+    ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_LIBRARY", ""), "lib");
     ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", "absent"), "nothing");
     ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", "../bin/keeld"), "nothing");
     ck_assert_str_eq(ask("bin/keelrun", "keelrun", "ASK_PROGRAM", ""), "nothing");

@@ -35,16 +35,18 @@ static void remove_tmp(void)
 static char *open_session(const char *uuid, uint32_t vpid)
 {
     char *path = NULL;
-    ck_assert_msg(session_open(&path, uuid, vpid, reason, sizeof(reason)) == ORTE_SUCCESS, "%s",
-                  reason);
+    ck_assert_msg(session_path(&path, uuid, vpid, reason, sizeof(reason)) == ORTE_SUCCESS &&
+                      session_open(path, reason, sizeof(reason)) == ORTE_SUCCESS,
+                  "%s", reason);
     return path;
 }
 
 static void assert_refused(int status, const char *word)
 {
     char *path = NULL;
-    ck_assert_int_eq(session_open(&path, JOB, 0, reason, sizeof(reason)), status);
-    ck_assert_ptr_null(path);
+    ck_assert_int_eq(session_path(&path, JOB, 0, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(session_open(path, reason, sizeof(reason)), status);
+    free(path);
     ck_assert_msg(strstr(reason, word), "'%s' does not say '%s'", reason, word);
 }
 
@@ -150,17 +152,108 @@ START_TEST(test_what_is_not_ours_alone_is_refused)
 }
 END_TEST
 
-START_TEST(test_another_users_folder_is_refused)
+static void make_anothers(const char *path)
 {
-    if (geteuid() == 0) { /* only root can give folders away */
-        in_tmp();
-        mkdir(base, 0700);
-        ck_assert_int_eq(chown(base, 65534, 65534), 0);
-        assert_refused(ORTE_ERR_PERM, "belongs to user 65534");
-        ck_assert_int_eq(folder_remove(base), -EPERM);
-        ck_assert_int_eq(access(base, F_OK), 0);
-        remove_tmp();
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(chown(path, 65534, 65534), 0); /* only root can give folders away */
+}
+
+START_TEST(test_another_users_folder_is_passed_by)
+{
+    char expected[256];
+    struct stat st;
+    if (geteuid() != 0) {
+        return;
     }
+    in_tmp();
+    make_anothers(base);
+    char *path = open_session(JOB, 7);
+    snprintf(expected, sizeof(expected), "%s-%.8s/" JOB "/7", base, JOB);
+    ck_assert_str_eq(path, expected);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0700);
+
+    rmdir(base); /* the job's other processes find the folder that it has */
+    char *other = open_session(JOB, 8);
+    ck_assert_mem_eq(other, expected, strlen(expected) - 1);
+    make_anothers(base);
+
+    session_remove(path);
+    session_remove(other);
+    snprintf(expected, sizeof(expected), "%s-%.8s", base, JOB);
+    ck_assert_int_ne(access(expected, F_OK), 0);
+    free(path);
+    free(other);
+
+    make_anothers(expected); /* a second guess */
+    path = open_session(JOB, 7);
+    snprintf(expected, sizeof(expected), "%s-%.8s/" JOB "/7", base, JOB + 8);
+    ck_assert_str_eq(path, expected);
+    free(path);
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_another_users_folder_is_refused_and_stays)
+{
+    char jobs[256], path[400];
+    if (geteuid() != 0) {
+        return;
+    }
+    in_tmp();
+    make_anothers(base);
+    snprintf(path, sizeof(path), "%s/" JOB "/0", base);
+    ck_assert_int_eq(session_open(path, reason, sizeof(reason)), ORTE_ERR_PERM);
+    ck_assert_ptr_nonnull(strstr(reason, "belongs to user 65534"));
+    ck_assert_int_eq(folder_remove(base), -EPERM);
+    session_remove(path);
+    session_leave(path);
+    ck_assert_int_eq(access(base, F_OK), 0);
+    snprintf(jobs, sizeof(jobs), "%s/" JOB, base);
+    make_anothers(jobs);
+    session_remove(path);
+    session_leave(path);
+    session_leave(jobs);
+    ck_assert_int_eq(access(jobs, F_OK), 0);
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_every_folder_that_matches_is_removed)
+{
+    static const char *const names[] = {"a-0", "a-12", "b-0"};
+    char path[3][128], pattern[128];
+    in_tmp();
+    for (int i = 0; i < 3; i++) {
+        snprintf(path[i], sizeof(path[i]), "%s/%s", tmp, names[i]);
+        ck_assert_int_eq(mkdir(path[i], 0700), 0);
+    }
+    snprintf(pattern, sizeof(pattern), "%s/a-*", tmp);
+    session_remove(pattern);
+    ck_assert_int_ne(access(path[0], F_OK), 0);
+    ck_assert_int_ne(access(path[1], F_OK), 0);
+    ck_assert_int_eq(access(path[2], F_OK), 0);
+    remove_tmp();
+}
+END_TEST
+
+START_TEST(test_paths_that_no_contact_string_holds)
+{
+    static const char *const names[] = {"a;b", "a\nb", "J\xc3\xbcrgen"};
+    char folder[128], *path;
+    in_tmp();
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(folder, sizeof(folder), "%s/%s", tmp, names[i]);
+        mkdir(folder, 0700);
+        setenv("TMPDIR", folder, 1);
+        ck_assert_int_eq(session_path(&path, JOB, 0, reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+        ck_assert_ptr_nonnull(strstr(reason, "set TMPDIR to another folder"));
+    }
+    snprintf(folder, sizeof(folder), "%s/a b", tmp);
+    mkdir(folder, 0700);
+    setenv("TMPDIR", folder, 1);
+    free(open_session(JOB, 0));
+    remove_tmp();
 }
 END_TEST
 
@@ -207,7 +300,7 @@ START_TEST(test_job_ids_are_checked)
     char *path;
     in_tmp();
     for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
-        ck_assert_int_eq(session_open(&path, ids[i], 0, reason, sizeof(reason)),
+        ck_assert_int_eq(session_path(&path, ids[i], 0, reason, sizeof(reason)),
                          ORTE_ERR_BAD_PARAM);
     }
     remove_tmp();
@@ -277,6 +370,7 @@ END_TEST
 UNIT_MAIN("session", test_folders_are_made_and_removed,
           test_path_is_known_before_the_folder_is_made, test_runtime_folder_is_preferred,
           test_missing_tmpdir_falls_back_to_tmp, test_what_is_not_ours_alone_is_refused,
-          test_another_users_folder_is_refused, test_a_daemons_folder_is_fresh,
-          test_a_shared_folder_ends_with_the_last, test_job_ids_are_checked, test_paths_fit_sockets,
-          test_removal_stays_inside_the_folder)
+          test_another_users_folder_is_passed_by, test_another_users_folder_is_refused_and_stays,
+          test_every_folder_that_matches_is_removed, test_paths_that_no_contact_string_holds,
+          test_a_daemons_folder_is_fresh, test_a_shared_folder_ends_with_the_last,
+          test_job_ids_are_checked, test_paths_fit_sockets, test_removal_stays_inside_the_folder)

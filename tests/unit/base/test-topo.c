@@ -16,14 +16,16 @@ static const char v1_groups[] = "12:cpuset:/\n"
 START_TEST(group_paths)
 {
     char path[64];
-    ck_assert(cgroup_parse_path(v1_groups, CGROUP_V1, path, sizeof(path)));
+    ck_assert(cgroup_parse_path(v1_groups, CGROUP_V1, "cpu", path, sizeof(path)));
     ck_assert_str_eq(path, "/docker/12ab");
-    ck_assert(cgroup_parse_path(v1_groups, CGROUP_V2, path, sizeof(path)));
+    ck_assert(cgroup_parse_path(v1_groups, CGROUP_V2, "cpu", path, sizeof(path)));
     ck_assert_str_eq(path, "/init.scope");
-    ck_assert(cgroup_parse_path("0::/", CGROUP_V2, path, sizeof(path)));
+    ck_assert(cgroup_parse_path("0::/", CGROUP_V2, "cpu", path, sizeof(path)));
     ck_assert_str_eq(path, "/");
-    ck_assert(cgroup_parse_path("3:cpuacct,cpu:/x:y\n", CGROUP_V1, path, sizeof(path)));
+    ck_assert(cgroup_parse_path("3:cpuacct,cpu:/x:y\n", CGROUP_V1, "cpu", path, sizeof(path)));
     ck_assert_str_eq(path, "/x:y");
+    ck_assert(cgroup_parse_path("3:cpu:/x\n8:pids:/y\n", CGROUP_V1, "pids", path, sizeof(path)));
+    ck_assert_str_eq(path, "/y");
 }
 END_TEST
 
@@ -34,11 +36,12 @@ START_TEST(bad_group_paths)
         "garbage", "1:cpuset:/", "2:xcpu:/", "2:,,:/", "2:cpux,acpu:/", "2 cpu /a", ":::::"};
     char path[64];
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        ck_assert(!cgroup_parse_path(bad[i], CGROUP_V2, path, sizeof(path)));
+        ck_assert(!cgroup_parse_path(bad[i], CGROUP_V2, "cpu", path, sizeof(path)));
     }
-    ck_assert(!cgroup_parse_path("1:cpuset:/\n2:xcpu:/\n0::/\n", CGROUP_V1, path, sizeof(path)));
-    ck_assert(!cgroup_parse_path("0::/longer", CGROUP_V2, path, 7));
-    ck_assert(cgroup_parse_path("0::/longer", CGROUP_V2, path, 8));
+    ck_assert(
+        !cgroup_parse_path("1:cpuset:/\n2:xcpu:/\n0::/\n", CGROUP_V1, "cpu", path, sizeof(path)));
+    ck_assert(!cgroup_parse_path("0::/longer", CGROUP_V2, "cpu", path, 7));
+    ck_assert(cgroup_parse_path("0::/longer", CGROUP_V2, "cpu", path, 8));
 }
 END_TEST
 
@@ -53,14 +56,14 @@ static const char mounts[] =
 START_TEST(mounts_of_a_hierarchy)
 {
     char root[64], point[64];
-    ck_assert(cgroup_parse_mount(mounts, CGROUP_V2, root, point, sizeof(root)));
+    ck_assert(cgroup_parse_mount(mounts, CGROUP_V2, "cpu", root, point, sizeof(root)));
     ck_assert_str_eq(root, "/");
     ck_assert_str_eq(point, "/sys/fs/cgroup/unified");
-    ck_assert(cgroup_parse_mount(mounts, CGROUP_V1, root, point, sizeof(root)));
+    ck_assert(cgroup_parse_mount(mounts, CGROUP_V1, "cpu", root, point, sizeof(root)));
     ck_assert_str_eq(root, "/docker/12ab");
     ck_assert_str_eq(point, "/sys/fs/cgroup/cpu,cpuacct");
-    ck_assert(cgroup_parse_mount("1 2 0:1 / /my\\040cg\\ rw - cgroup2 x rw", CGROUP_V2, root, point,
-                                 sizeof(root)));
+    ck_assert(cgroup_parse_mount("1 2 0:1 / /my\\040cg\\ rw - cgroup2 x rw", CGROUP_V2, "cpu", root,
+                                 point, sizeof(root)));
     ck_assert_str_eq(point, "/my cg\\");
 }
 END_TEST
@@ -79,13 +82,13 @@ START_TEST(bad_mounts)
     };
     char root[16], point[16];
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        ck_assert_msg(!cgroup_parse_mount(bad[i], CGROUP_V2, root, point, sizeof(root)),
+        ck_assert_msg(!cgroup_parse_mount(bad[i], CGROUP_V2, "cpu", root, point, sizeof(root)),
                       "accepted: %s", bad[i]);
     }
-    ck_assert(!cgroup_parse_mount("1 2 0:1 / /x rw - cgroup x rw,cpuset", CGROUP_V1, root, point,
+    ck_assert(!cgroup_parse_mount("1 2 0:1 / /x rw - cgroup x rw,cpuset", CGROUP_V1, "cpu", root,
+                                  point, sizeof(root)));
+    ck_assert(!cgroup_parse_mount("1 2 0:1 / /x rw - cgroup", CGROUP_V1, "cpu", root, point,
                                   sizeof(root)));
-    ck_assert(
-        !cgroup_parse_mount("1 2 0:1 / /x rw - cgroup", CGROUP_V1, root, point, sizeof(root)));
 }
 END_TEST
 

@@ -1,6 +1,6 @@
 # tests of bootstrap/
 bootstrap_test_libs = tests/lib/libunit.la libbootstrap.la librml.la liboob.la libbtl.la libbase.la
-UNIT_TESTS += \
+check_PROGRAMS += \
 	tests/unit/bootstrap/test-cards tests/unit/bootstrap/test-proto \
 	tests/unit/bootstrap/test-job-map tests/unit/bootstrap/test-env
 tests_unit_bootstrap_test_cards_SOURCES = tests/unit/bootstrap/test-cards.c
@@ -13,22 +13,22 @@ tests_unit_bootstrap_test_env_SOURCES = tests/unit/bootstrap/test-env.c
 tests_unit_bootstrap_test_env_LDADD = $(bootstrap_test_libs)
 
 # Servers and native back ends in one process.
-UNIT_TESTS += tests/unit/bootstrap/test-server
+check_PROGRAMS += tests/unit/bootstrap/test-server
 tests_unit_bootstrap_test_server_SOURCES = tests/unit/bootstrap/test-server.c $(RML_CLUSTER)
 tests_unit_bootstrap_test_server_LDADD = tests/lib/libunit.la libbootserver.la libbootstrap.la \
 	librml.la liboob.la libbtl.la libbase.la
 
 # The public calls, from outside: only libkeel.
-UNIT_TESTS += tests/unit/bootstrap/test-alone
+check_PROGRAMS += tests/unit/bootstrap/test-alone
 tests_unit_bootstrap_test_alone_SOURCES = tests/unit/bootstrap/test-alone.c
 tests_unit_bootstrap_test_alone_LDADD = tests/lib/libunit.la lib/libkeel.la
-UNIT_TESTS += tests/unit/bootstrap/test-allgather
+check_PROGRAMS += tests/unit/bootstrap/test-allgather
 tests_unit_bootstrap_test_allgather_SOURCES = tests/unit/bootstrap/test-allgather.c
 tests_unit_bootstrap_test_allgather_LDADD = tests/lib/libunit.la libbootserver.la librml.la \
 	liboob.la libbase.la
 
 # The back end under a PMIx server; the server is the test's own.
-UNIT_TESTS += tests/unit/bootstrap/test-handover tests/unit/bootstrap/test-pmix-job \
+check_PROGRAMS += tests/unit/bootstrap/test-handover tests/unit/bootstrap/test-pmix-job \
 	tests/unit/bootstrap/test-pmix
 tests_unit_bootstrap_test_handover_SOURCES = tests/unit/bootstrap/test-handover.c
 tests_unit_bootstrap_test_handover_LDADD = $(bootstrap_test_libs)

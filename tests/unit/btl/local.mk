@@ -1,5 +1,5 @@
 # tests of btl/
-UNIT_TESTS += \
+check_PROGRAMS += \
 	tests/unit/btl/test-seed-btl tests/unit/btl/test-region tests/unit/btl/test-bml \
 	tests/unit/btl/test-desc tests/unit/btl/test-self \
 	tests/unit/btl/test-framework tests/unit/btl/test-progress \
@@ -18,7 +18,7 @@ tests_unit_btl_test_framework_SOURCES = tests/unit/btl/test-framework.c
 tests_unit_btl_test_framework_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_roster_SOURCES = tests/unit/btl/test-roster.c
 tests_unit_btl_test_roster_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-UNIT_TESTS += tests/unit/btl/test-call tests/unit/btl/test-lock
+check_PROGRAMS += tests/unit/btl/test-call tests/unit/btl/test-lock
 tests_unit_btl_test_call_SOURCES = tests/unit/btl/test-call.c
 tests_unit_btl_test_call_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_lock_SOURCES = tests/unit/btl/test-lock.c
@@ -32,7 +32,7 @@ tests_unit_btl_test_rails_SOURCES = tests/unit/btl/test-rails.c
 tests_unit_btl_test_rails_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_progress_SOURCES = tests/unit/btl/test-progress.c
 tests_unit_btl_test_progress_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-UNIT_TESTS += tests/unit/btl/test-ext tests/unit/btl/test-ftevent
+check_PROGRAMS += tests/unit/btl/test-ext tests/unit/btl/test-ftevent
 tests_unit_btl_test_ext_SOURCES = tests/unit/btl/test-ext.c
 tests_unit_btl_test_ext_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_ftevent_SOURCES = tests/unit/btl/test-ftevent.c
@@ -42,6 +42,6 @@ include $(srcdir)/tests/unit/btl/sm.mk
 include $(srcdir)/tests/unit/btl/tcp.mk
 include $(srcdir)/tests/unit/btl/check.mk
 include $(srcdir)/tests/unit/btl/ofi.mk
-UNIT_TESTS += tests/unit/btl/test-choice
+check_PROGRAMS += tests/unit/btl/test-choice
 tests_unit_btl_test_choice_SOURCES = tests/unit/btl/test-choice.c
 tests_unit_btl_test_choice_LDADD = tests/lib/libunit.la libbtl.la libbase.la

@@ -1,5 +1,5 @@
 # tests of btl/rdma_am.c and its frames
-UNIT_TESTS += tests/unit/btl/test-rdma-am tests/unit/btl/test-rdma-am-atomic \
+check_PROGRAMS += tests/unit/btl/test-rdma-am tests/unit/btl/test-rdma-am-atomic \
 	tests/unit/btl/test-rdma-am-frames tests/unit/btl/test-rdma-am-wire
 RDMA_SIDES = tests/unit/btl/rdma-sides.h tests/unit/btl/rdma-sides.c
 tests_unit_btl_test_rdma_am_SOURCES = tests/unit/btl/test-rdma-am.c $(RDMA_SIDES)

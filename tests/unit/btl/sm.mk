@@ -1,5 +1,5 @@
 # btl/sm
-UNIT_TESTS += tests/unit/btl/test-sm-ring tests/unit/btl/test-sm-board \
+check_PROGRAMS += tests/unit/btl/test-sm-ring tests/unit/btl/test-sm-board \
 	tests/unit/btl/test-sm-segment tests/unit/btl/test-sm-peer \
 	tests/unit/btl/test-sm-shortage tests/unit/btl/test-sm-leave
 tests_unit_btl_test_sm_ring_SOURCES = tests/unit/btl/test-sm-ring.c
@@ -16,9 +16,9 @@ tests_unit_btl_test_sm_shortage_SOURCES = tests/unit/btl/test-sm-shortage.c $(SM
 tests_unit_btl_test_sm_shortage_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_sm_leave_SOURCES = tests/unit/btl/test-sm-leave.c $(SM_RANK)
 tests_unit_btl_test_sm_leave_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-UNIT_TESTS += tests/unit/btl/test-sm-bell
+check_PROGRAMS += tests/unit/btl/test-sm-bell
 tests_unit_btl_test_sm_bell_SOURCES = tests/unit/btl/test-sm-bell.c
 tests_unit_btl_test_sm_bell_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-UNIT_TESTS += tests/unit/btl/test-sm-recall
+check_PROGRAMS += tests/unit/btl/test-sm-recall
 tests_unit_btl_test_sm_recall_SOURCES = tests/unit/btl/test-sm-recall.c $(SM_RANK)
 tests_unit_btl_test_sm_recall_LDADD = tests/lib/libunit.la libbtl.la libbase.la

@@ -1,5 +1,5 @@
 # tests of btl/tcp
-UNIT_TESTS += tests/unit/btl/test-tcp-wire tests/unit/btl/test-tcp-card \
+check_PROGRAMS += tests/unit/btl/test-tcp-wire tests/unit/btl/test-tcp-card \
 	tests/unit/btl/test-tcp-door tests/unit/btl/test-tcp-connect \
 	tests/unit/btl/test-tcp-ends tests/unit/btl/test-tcp-access tests/unit/btl/test-tcp-pairs \
 	tests/unit/btl/test-tcp-lanes tests/unit/btl/test-tcp-calls

@@ -1,30 +1,29 @@
 #include <tests/lib/unit.h>
 
-#include <btl/check/map.h>
+#include <btl/check/check.h>
 #include <stdlib.h>
 
-static struct check_map map;
+static struct btl_map map;
 static char keys[5000];
 
 START_TEST(what_is_put_is_found_until_it_is_removed)
 {
-    ck_assert_ptr_null(check_map_get(&map, keys));
-    check_map_remove(&map, keys);
+    ck_assert_ptr_null(btl_map_get(&map, keys));
+    btl_map_remove(&map, keys);
     for (size_t i = 0; i < sizeof(keys); i++) {
-        ck_assert_int_eq(check_map_put(&map, keys + i, keys + (i * 7) % sizeof(keys)),
-                         ORTE_SUCCESS);
+        ck_assert_int_eq(btl_map_put(&map, keys + i, keys + (i * 7) % sizeof(keys)), ORTE_SUCCESS);
     }
     for (size_t i = 0; i < sizeof(keys); i += 2) {
-        check_map_remove(&map, keys + i);
+        btl_map_remove(&map, keys + i);
     }
     ck_assert_uint_eq(map.count, sizeof(keys) / 2);
     for (size_t i = 0; i < sizeof(keys); i++) {
         void *wanted = i % 2 ? keys + (i * 7) % sizeof(keys) : NULL;
-        ck_assert_ptr_eq(check_map_get(&map, keys + i), wanted);
+        ck_assert_ptr_eq(btl_map_get(&map, keys + i), wanted);
     }
-    ck_assert_ptr_null(check_map_get(&map, NULL));
-    ck_assert_ptr_null(check_map_get(&map, &map));
-    check_map_fini(&map);
+    ck_assert_ptr_null(btl_map_get(&map, NULL));
+    ck_assert_ptr_null(btl_map_get(&map, &map));
+    btl_map_fini(&map);
 }
 END_TEST
 
@@ -35,15 +34,15 @@ START_TEST(any_order_of_put_and_remove_keeps_the_rest)
     srand(5);
     for (int i = 0; i < 200000; i++) {
         size_t key = (size_t) rand() % 300 * 16;
-        ck_assert_int_eq(check_map_get(&map, keys + key) != NULL, there[key]);
+        ck_assert_int_eq(btl_map_get(&map, keys + key) != NULL, there[key]);
         if (there[key]) {
-            check_map_remove(&map, keys + key);
+            btl_map_remove(&map, keys + key);
         } else {
-            ck_assert_int_eq(check_map_put(&map, keys + key, keys), ORTE_SUCCESS);
+            ck_assert_int_eq(btl_map_put(&map, keys + key, keys), ORTE_SUCCESS);
         }
         there[key] = !there[key];
     }
-    check_map_fini(&map);
+    btl_map_fini(&map);
 }
 END_TEST
 
@@ -56,14 +55,14 @@ static void count(void *value, void *arg)
 START_TEST(each_visits_all)
 {
     int visits = 0;
-    check_map_each(&map, count, &visits);
+    btl_map_each(&map, count, &visits);
     ck_assert_int_eq(visits, 0);
     for (size_t i = 0; i < 100; i++) {
-        ck_assert_int_eq(check_map_put(&map, keys + i, keys), ORTE_SUCCESS);
+        ck_assert_int_eq(btl_map_put(&map, keys + i, keys), ORTE_SUCCESS);
     }
-    check_map_each(&map, count, &visits);
+    btl_map_each(&map, count, &visits);
     ck_assert_int_eq(visits, 100);
-    check_map_fini(&map);
+    btl_map_fini(&map);
 }
 END_TEST
 

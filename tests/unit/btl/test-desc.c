@@ -60,7 +60,6 @@ START_TEST(a_descriptor_is_new_each_time)
     descriptor->des_segment_count = 2;
     descriptor->des_cbfunc = (mca_btl_base_completion_fn_t) (void *) &set;
     descriptor->des_cbdata = descriptor->des_context = &set;
-    desc_of(descriptor)->busy = true;
     ck_assert_int_eq(desc_free(descriptor), OPAL_SUCCESS);
     mca_btl_base_descriptor_t *again = desc_alloc(&set, 0, 20, 2);
     ck_assert_ptr_eq(again, descriptor);
@@ -70,7 +69,81 @@ START_TEST(a_descriptor_is_new_each_time)
     ck_assert_ptr_null((void *) again->des_cbfunc);
     ck_assert_ptr_null(again->des_cbdata);
     ck_assert_ptr_null(again->des_context);
-    ck_assert(!desc_of(again)->busy);
+    desc_set_fini(&set);
+}
+END_TEST
+
+static mca_btl_base_module_t module;
+static int called;
+
+static void note(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) endpoint;
+    ck_assert_ptr_eq(btl, &module);
+    ck_assert_int_eq(status, OPAL_SUCCESS);
+    ck_assert_uint_eq(descriptor->des_segments[0].seg_len, 10);
+    called++;
+}
+
+static void note_and_free(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                          mca_btl_base_descriptor_t *descriptor, int status)
+{
+    note(btl, endpoint, descriptor, status);
+    ck_assert_int_eq(desc_free(descriptor), OPAL_SUCCESS);
+}
+
+/* The last send gives it to the module, and is over first. */
+START_TEST(a_descriptor_stays_until_its_last_send_is_over)
+{
+    enum { SENDS = 4 };
+    struct desc_set set;
+    struct desc_send *sends[SENDS];
+    desc_set_init(&set, (struct desc_size[]){{.payload = 64, .limit = 1, .per_chunk = 1}}, 1, 0);
+    for (int round = 0; round < 3; round++) {
+        mca_btl_base_descriptor_t *descriptor = desc_alloc(&set, 0, 10, 0);
+        ck_assert_ptr_nonnull(descriptor);
+        called = 0;
+        descriptor->des_cbfunc = note;
+        for (int i = 0; i < SENDS; i++) {
+            descriptor->des_flags = i < SENDS - 1 ? 0 : MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+            sends[i] = desc_send_begin(&set, desc_of(descriptor), NULL);
+            ck_assert_ptr_nonnull(sends[i]);
+        }
+        for (int i = SENDS; i-- > 0;) {
+            ck_assert_ptr_null(desc_alloc(&set, 0, 10, 0));
+            desc_send_complete(&module, &set, sends[(i + round) % SENDS], OPAL_SUCCESS);
+        }
+        ck_assert_int_eq(called, SENDS);
+        ck_assert_uint_eq(set.sends.in_use, 0);
+    }
+    ck_assert_ptr_nonnull(desc_alloc(&set, 0, 10, 0));
+    desc_set_fini(&set);
+}
+END_TEST
+
+START_TEST(who_frees_in_flight_or_twice_does_no_harm)
+{
+    struct desc_set set;
+    desc_set_init(&set, (struct desc_size[]){{.payload = 64, .limit = 1, .per_chunk = 1}}, 1, 0);
+    mca_btl_base_descriptor_t *descriptor = desc_alloc(&set, 0, 10, 0);
+    struct desc_send *send = desc_send_begin(&set, desc_of(descriptor), NULL);
+    ck_assert_int_eq(desc_free(descriptor), OPAL_SUCCESS);
+    ck_assert_int_eq(desc_free(descriptor), OPAL_ERR_BAD_PARAM);
+    ck_assert_ptr_null(desc_alloc(&set, 0, 10, 0));
+    desc_send_complete(&module, &set, send, OPAL_SUCCESS);
+    ck_assert_int_eq(desc_free(descriptor), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(desc_free(NULL), OPAL_SUCCESS);
+
+    /* By its callback, and while the transport still has the bytes of another send. */
+    descriptor = desc_alloc(&set, 0, 10, 0);
+    descriptor->des_cbfunc = note_and_free;
+    send = desc_send_begin(&set, desc_of(descriptor), NULL);
+    desc_hold(desc_of(descriptor));
+    desc_send_complete(&module, &set, send, OPAL_SUCCESS);
+    ck_assert_ptr_null(desc_alloc(&set, 0, 10, 0));
+    desc_release(desc_of(descriptor));
+    ck_assert_ptr_nonnull(desc_alloc(&set, 0, 10, 0));
     desc_set_fini(&set);
 }
 END_TEST
@@ -209,6 +282,7 @@ START_TEST(gather_joins_segments)
 END_TEST
 
 UNIT_MAIN("desc", alloc_takes_the_smallest_that_fits, limits_hold_and_large_ones_help_out,
-          a_descriptor_is_new_each_time, headroom_and_slots_are_the_modules,
+          a_descriptor_is_new_each_time, a_descriptor_stays_until_its_last_send_is_over,
+          who_frees_in_flight_or_twice_does_no_harm, headroom_and_slots_are_the_modules,
           contiguous_data_stays_in_place, scattered_data_is_packed_behind_the_header,
           failed_prepare_leaves_the_convertor, totals_are_checked, gather_joins_segments)

@@ -126,6 +126,32 @@ START_TEST(a_handle_tells_what_it_covers)
 }
 END_TEST
 
+/* What the initiator refuses by itself. */
+START_TEST(a_call_is_checked_against_its_own_handle)
+{
+    struct region_handle handle = {.base = 1000, .size = 100};
+    struct rdma_call call = {.local_address = memory,
+                             .remote_address = 1000,
+                             .remote_handle = (void *) &handle,
+                             .size = 100};
+    ck_assert_int_eq(region_check_call(&call), OPAL_SUCCESS);
+    call.remote_address = 1001;
+    ck_assert_int_eq(region_check_call(&call), OPAL_ERR_VALUE_OUT_OF_BOUNDS);
+    handle.base = UINT64_MAX - 10; /* what wraps around is nowhere */
+    handle.size = UINT64_MAX;
+    call.remote_address = UINT64_MAX - 5;
+    ck_assert_int_eq(region_check_call(&call), OPAL_ERR_VALUE_OUT_OF_BOUNDS);
+    call.size = 5;
+    ck_assert_int_eq(region_check_call(&call), OPAL_SUCCESS);
+    call.local_address = NULL;
+    ck_assert_int_eq(region_check_call(&call), OPAL_ERR_BAD_PARAM);
+    call.size = 0;
+    ck_assert_int_eq(region_check_call(&call), OPAL_SUCCESS);
+    call.remote_handle = NULL;
+    ck_assert_int_eq(region_check_call(&call), OPAL_ERR_BAD_PARAM);
+}
+END_TEST
+
 START_TEST(base_and_size_of_a_handle_are_never_trusted)
 {
     struct region_table *table = region_table_create(4);
@@ -199,6 +225,7 @@ END_TEST
 
 UNIT_MAIN("region", access_is_checked_against_bounds, access_needs_all_rights,
           a_region_of_one_endpoint_is_closed_to_others, every_flipped_bit_is_refused,
-          a_handle_tells_what_it_covers, base_and_size_of_a_handle_are_never_trusted,
+          a_handle_tells_what_it_covers, a_call_is_checked_against_its_own_handle,
+          base_and_size_of_a_handle_are_never_trusted,
           a_removed_region_is_dead_also_when_its_slot_lives_again,
           only_the_tables_own_handles_are_removed, the_limit_and_senseless_regions_are_refused)

@@ -4,6 +4,7 @@
 #include <base/param.h>
 #include <btl/base.h>
 #include <btl/bml.h>
+#include <btl/region.h>
 #include <string.h>
 
 static opal_proc_t procs[] = {
@@ -161,10 +162,16 @@ START_TEST(a_flush_tells_the_first_error_since_the_last)
     put_blindly((uintptr_t) memory); /* reading is allowed, and nothing else */
     ck_assert_int_eq(self->btl_deregister_mem(self, handle), OPAL_SUCCESS);
     handle = self->btl_register_mem(self, NULL, memory, 100, MCA_BTL_REG_FLAG_REMOTE_WRITE);
+    mca_btl_base_registration_handle_t *true_handle = handle;
+    struct region_handle forged; /* only the target sees that it is too large */
+    memcpy(&forged, handle, sizeof(forged));
+    forged.size = 1000;
+    handle = (mca_btl_base_registration_handle_t *) (void *) &forged;
     put_blindly((uintptr_t) memory + 91);
     ck_assert_int_eq(ext->flush(self, endpoint), OPAL_ERR_PERM);
     put_blindly((uintptr_t) memory + 91);
     ck_assert_int_eq(ext->flush(self, NULL), OPAL_ERR_VALUE_OUT_OF_BOUNDS);
+    handle = true_handle;
     put_blindly((uintptr_t) memory);
     ck_assert_int_eq(ext->flush(self, endpoint), OPAL_SUCCESS);
     close_self();

@@ -249,7 +249,7 @@ static void operated(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
 /* An atomic at rank 1, which answers that it knows no such region. */
 static int operate(struct sm_rank *rank, int *status)
 {
-    struct region_handle none = {0};
+    struct region_handle none = {.size = UINT64_MAX};
     *status = 1;
     return rank->btl->btl_atomic_op(rank->btl, rank->endpoints[1], 64, (void *) &none,
                                     MCA_BTL_ATOMIC_ADD, 1, 0, MCA_BTL_NO_ORDER, operated, NULL,

@@ -38,6 +38,9 @@ static int rdma(struct sm_rank *rank, bool put, unsigned char *local, size_t at,
         rank->btl, rank->endpoints[right], local, address + at, NULL,
         (mca_btl_base_registration_handle_t *) (void *) shared, size, 0, MCA_BTL_NO_ORDER, on_rdma,
         NULL, &result);
+    if (status == OPAL_ERR_VALUE_OUT_OF_BOUNDS) {
+        return status; /* as the handle shows */
+    }
     must(status == OPAL_SUCCESS);
     while (result == 1) {
         sm_rank_progress();

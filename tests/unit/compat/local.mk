@@ -1,5 +1,5 @@
 # tests of compat/: through libkeel, as a program sees it.
-UNIT_TESTS += tests/unit/compat/test-seed-compat tests/unit/compat/test-names \
+check_PROGRAMS += tests/unit/compat/test-seed-compat tests/unit/compat/test-names \
 	tests/unit/compat/test-argv tests/unit/compat/test-output
 tests_unit_compat_test_seed_compat_SOURCES = tests/unit/compat/test-seed-compat.c
 tests_unit_compat_test_seed_compat_CPPFLAGS = -I$(top_srcdir)/include/compat $(AM_CPPFLAGS)

@@ -47,4 +47,66 @@ START_TEST(split_and_joined)
 }
 END_TEST
 
-UNIT_MAIN("compat/argv", nothing_is_an_empty_array, appended, split_and_joined)
+/* The parts of text are what is in the array, which ends here. */
+static void expect(char **argv, const char *text)
+{
+    char *joined = opal_argv_join(argv, ' ');
+    ck_assert_str_eq(joined, text);
+    free(joined);
+}
+
+START_TEST(deleted)
+{
+    int argc = 6;
+    char **argv = opal_argv_split("a b c d e f", ' ');
+    ck_assert_int_eq(opal_argv_delete(NULL, NULL, 0, 1), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_argv_delete(&argc, &argv, 6, 1), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_argv_delete(&argc, &argv, 0, 0), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_argv_delete(&argc, &argv, -1, 1), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_argv_delete(&argc, &argv, 1, -1), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(argc, 6);
+    ck_assert_int_eq(opal_argv_delete(&argc, &argv, 0, 1), OPAL_SUCCESS);
+    expect(argv, "b c d e f");
+    ck_assert_int_eq(opal_argv_delete(&argc, &argv, 1, 2), OPAL_SUCCESS);
+    ck_assert_int_eq(argc, 3);
+    expect(argv, "b e f");
+    ck_assert_int_eq(opal_argv_delete(NULL, &argv, 2, 99), OPAL_SUCCESS);
+    expect(argv, "b e");
+    ck_assert_int_eq(opal_argv_delete(&argc, &argv, 0, INT_MAX), OPAL_SUCCESS);
+    ck_assert_int_eq(argc, 0);
+    ck_assert_int_eq(opal_argv_count(argv), 0);
+    opal_argv_free(argv);
+}
+END_TEST
+
+START_TEST(inserted)
+{
+    char **argv = opal_argv_split("a b", ' '), **more = opal_argv_split("1 2 3", ' ');
+    char **none = NULL, *empty[] = {NULL};
+    ck_assert_int_eq(opal_argv_insert(NULL, 0, more), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_argv_insert(&none, 0, more), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_argv_insert(&argv, -1, more), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_argv_insert(&argv, 0, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_argv_insert(&argv, 0, empty), OPAL_SUCCESS);
+    expect(argv, "a b");
+    ck_assert_int_eq(opal_argv_insert(&argv, 1, more), OPAL_SUCCESS);
+    expect(argv, "a 1 2 3 b");
+    ck_assert_int_eq(opal_argv_insert(&argv, 99, more), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_argv_insert(&argv, 0, more), OPAL_SUCCESS);
+    expect(argv, "1 2 3 a 1 2 3 b 1 2 3");
+    opal_argv_free(more); /* they were copied */
+    opal_argv_free(argv);
+}
+END_TEST
+
+START_TEST(length_in_bytes)
+{
+    char *argv[] = {(char *) "a", (char *) "", (char *) "four", NULL};
+    ck_assert_uint_eq(opal_argv_len(NULL), 0);
+    ck_assert_uint_eq(opal_argv_len(argv), 4 * sizeof(char *) + 2 + 1 + 5);
+    ck_assert_uint_eq(opal_argv_len(argv + 3), sizeof(char *));
+}
+END_TEST
+
+UNIT_MAIN("compat/argv", nothing_is_an_empty_array, appended, split_and_joined, deleted, inserted,
+          length_in_bytes)

@@ -17,6 +17,7 @@
 #include "opal/util/output.h"
 #include "orte/constants.h"
 #include "orte/mca/errmgr/errmgr.h"
+#include "orte/mca/oob/base/base.h"
 #include "orte/mca/rml/base/rml_contact.h"
 #include "orte/mca/rml/rml.h"
 #include "orte/runtime/orte_wait.h"
@@ -63,6 +64,12 @@ ASSERT_TYPE(orte_process_info.app_num, int32_t);
 ASSERT_TYPE(orte_process_info.num_procs, orte_vpid_t);
 ASSERT_TYPE(orte_process_info.num_nodes, int);
 ASSERT_TYPE(orte_process_info.nodename, char *);
+ASSERT_TYPE(orte_process_info.nodeid, orte_nodeid_t);
+ASSERT_VALUE(ORTE_NODEID_INVALID, -999);
+ASSERT_TYPE(&opal_list_insert, bool (*)(opal_list_t *, opal_list_item_t *, long long));
+ASSERT_TYPE(&opal_list_join, void (*)(opal_list_t *, opal_list_item_t *, opal_list_t *));
+ASSERT_TYPE(&opal_list_splice, void (*)(opal_list_t *, opal_list_item_t *, opal_list_t *,
+                                        opal_list_item_t *, opal_list_item_t *));
 ASSERT_TYPE(orte_process_info.pid, pid_t);
 ASSERT_TYPE(orte_process_info.proc_type, orte_proc_type_t);
 ASSERT_TYPE(orte_process_info.my_port, uint16_t);

@@ -1,19 +1,19 @@
 # tests of launcher/
 
 # The shepherd with real processes.
-UNIT_TESTS += tests/unit/launcher/test-shepherd tests/unit/launcher/test-shepherd-end
+check_PROGRAMS += tests/unit/launcher/test-shepherd tests/unit/launcher/test-shepherd-end
 tests_unit_launcher_test_shepherd_SOURCES = tests/unit/launcher/test-shepherd.c \
 	tests/unit/launcher/world.h tests/unit/launcher/world.c
 tests_unit_launcher_test_shepherd_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_shepherd_end_SOURCES = tests/unit/launcher/test-shepherd-end.c \
 	tests/unit/launcher/world.h tests/unit/launcher/world.c
 tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-UNIT_TESTS += tests/unit/launcher/test-newsbox
+check_PROGRAMS += tests/unit/launcher/test-newsbox
 tests_unit_launcher_test_newsbox_SOURCES = tests/unit/launcher/test-newsbox.c
 tests_unit_launcher_test_newsbox_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What stands beside the daemon's core.
-UNIT_TESTS += \
+check_PROGRAMS += \
 	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program \
 	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
 	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output \
@@ -43,7 +43,7 @@ tests_unit_launcher_test_output_SOURCES = tests/unit/launcher/test-output.c
 tests_unit_launcher_test_output_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What travels between front end, HNP and daemons.
-UNIT_TESTS += tests/unit/launcher/test-orders tests/unit/launcher/test-submit \
+check_PROGRAMS += tests/unit/launcher/test-orders tests/unit/launcher/test-submit \
 	tests/unit/launcher/test-home
 tests_unit_launcher_test_orders_SOURCES = tests/unit/launcher/test-orders.c $(DECODER)
 tests_unit_launcher_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
@@ -54,7 +54,7 @@ tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libb
 tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
 tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
 	libbase.la
-UNIT_TESTS += tests/unit/launcher/test-spawned
+check_PROGRAMS += tests/unit/launcher/test-spawned
 tests_unit_launcher_test_spawned_SOURCES = tests/unit/launcher/test-spawned.c $(DECODER)
 tests_unit_launcher_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
 	libbase.la
@@ -62,7 +62,7 @@ tests_unit_launcher_test_strings_SOURCES = tests/unit/launcher/test-strings.c
 tests_unit_launcher_test_strings_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What MPI programs are offered.
-UNIT_TESTS += tests/unit/launcher/test-pmi1-wire tests/unit/launcher/test-kvs \
+check_PROGRAMS += tests/unit/launcher/test-pmi1-wire tests/unit/launcher/test-kvs \
 	tests/unit/launcher/test-vars
 tests_unit_launcher_test_pmi1_wire_SOURCES = tests/unit/launcher/test-pmi1-wire.c
 tests_unit_launcher_test_pmi1_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
@@ -73,7 +73,7 @@ tests_unit_launcher_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbas
 
 # The PMIx server, as far as it stands in the daemon.
 if OFFER_PMIX
-UNIT_TESTS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
+check_PROGRAMS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
 	tests/unit/launcher/test-pmix-published tests/unit/launcher/test-pmix-rendezvous \
 	tests/unit/launcher/test-pmix-goodbye tests/unit/launcher/test-pmix-states \
 	tests/unit/launcher/test-pmix-job-check tests/unit/launcher/test-pmix-hangups

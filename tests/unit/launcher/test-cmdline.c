@@ -84,11 +84,16 @@ START_TEST(test_flags_and_values)
     ck_assert_int_eq(request.bind, BIND_CORE);
     ck_assert_str_eq(request.apps[0].wdir, "/tmp");
     ck_assert_str_eq(request.output_dir, "out");
+    ck_assert_int_eq(request.pty, PTY_AUTO);
     ck_assert_str_eq(request.apps[0].argv[0], "-odd");
     run_request_fini(&request);
-    assert_parses("--bind-to core -bind-to none --wdir=/usr p");
+    assert_parses("--bind-to core -bind-to none --pty --wdir=/usr p");
     ck_assert_int_eq(request.bind, BIND_NONE);
+    ck_assert_int_eq(request.pty, PTY_ALWAYS);
     ck_assert_str_eq(request.apps[0].wdir, "/usr");
+    run_request_fini(&request);
+    assert_parses("--pty -no-pty p");
+    ck_assert_int_eq(request.pty, PTY_NEVER);
     run_request_fini(&request);
 }
 END_TEST
@@ -156,6 +161,33 @@ START_TEST(test_parameters_reach_the_launcher_and_every_app)
         ck_assert_str_eq(env_of(app, "OMPI_MCA_btl"), "sm");
         ck_assert_ptr_null(request.apps[app].env[4]);
     }
+    run_request_fini(&request);
+}
+END_TEST
+
+static char mistakes[512];
+
+static void keep_mistakes(void *arg, enum log_level level, const char *line)
+{
+    (void) arg;
+    (void) level;
+    size_t used = strlen(mistakes);
+    snprintf(mistakes + used, sizeof(mistakes) - used, "%s\n", line);
+}
+
+START_TEST(test_parameters_that_are_nearly_keels)
+{
+    log_set_sink(keep_mistakes, NULL);
+    /* Open MPI's, somebody's, short ones, and those whose values Open MPI's programs check */
+    assert_parses("--mca pml_ob1_verbose 1 --mca btl_vader_exclusivity 1 --mca btl_keel_verbose 1 "
+                  "--mca my_own_parameter 1 --mca bt1 sm --mca btl_tcp_links many p");
+    ck_assert_str_eq(mistakes, "");
+    run_request_fini(&request);
+    assert_parses("--mca btl_sm_exclusivty 1 --mca btl_sm_exclusivty 2 p");
+    ck_assert_ptr_nonnull(
+        strstr(mistakes, "btl_sm_exclusivty: no parameter has this name; was btl_sm_exclusivity"));
+    ck_assert_ptr_eq(strchr(mistakes, '\n') + 1, mistakes + strlen(mistakes));
+    ck_assert_str_eq(env_of(0, "KEEL_MCA_btl_sm_exclusivty"), "2");
     run_request_fini(&request);
 }
 END_TEST
@@ -228,13 +260,30 @@ static const struct {
     {"--host a, p", "NAME or NAME:SLOTS"},
     {"--host :2 p", "':2'"},
     {"--host [a p", "'[a'"},
+    {"--host a,-oProxyCommand=b p", "'-oProxyCommand=b'"},
     {"--host a:1000000,a:1000000 p", "too many slots on a"},
     {"--tag-output=1 p", "takes no value"},
     {"--tagoutput p", "nearest is --tag-output"},
     {"--oversubscibe p", "'--oversubscibe'; the nearest is --oversubscribe"},
     {"-nn 2 p", "nearest is -n"},
-    {"--verbose p", "unknown option '--verbose'"},
-    {"-z p", "unknown option '-z'"},
+    {"--oversub p", "nearest is --oversubscribe"},
+    {"-z p", "unknown option '-z' (keelrun --help lists all)"},
+    {"--report p", "'--report' (keelrun --help lists all)"}, /* the beginning of two */
+    {"--verbos p", "'--verbos' (keelrun --help lists all)"},
+    {"-wdiir p", "nearest is --wdir"},
+    {"--map-by core p", "no option '--map-by'; in its place: ranks are mapped by slot"},
+    {"--map-by=core p", "no option '--map-by'; in its place"},
+    {"--demux poll p", "no option '--demux'; in its place: nothing"},
+    {"--hostfile f p", "--host NAME:SLOTS"},
+    {"-ppn 2 p", "--host NAME:SLOTS"},
+    {"-genv A B p", "-x NAME=VALUE"},
+    {"-l p", "--tag-output"},
+    {"--verbose p", "--mca log_verbose 1"},
+    {"--mca btl_sm_eager_count 3 p", "--mca btl_sm_eager_count 3: a whole number from 4 to 65536"},
+    {"--mca btl_sm_eager_count x p", "from 4 to 65536 is wanted"},
+    {"--mca oob_security xyz p", "one of auto, encrypt, auth, none is wanted"},
+    {"--mca rml_compress_min 1x p", "a size from 0 to 2147483647 is wanted"},
+    {"--mca btl_check maybe p", "yes or no is wanted"},
     {"--this-is-a-very-long-option-that-nobody-knows p", "--help"},
 };
 
@@ -300,6 +349,7 @@ int main(void)
     tcase_add_test(tcase, test_several_programs);
     tcase_add_test(tcase, test_exported_variables);
     tcase_add_test(tcase, test_parameters_reach_the_launcher_and_every_app);
+    tcase_add_test(tcase, test_parameters_that_are_nearly_keels);
     tcase_add_test(tcase, test_hosts);
     tcase_add_test(tcase, test_simulated_nodes);
     tcase_add_loop_test(tcase, test_mistakes_are_named, 0, sizeof(wrong) / sizeof(*wrong));

@@ -13,9 +13,10 @@ static char *names[] = {name0, name1};
 static uint32_t daemons[] = {1, 2}, nodes[] = {0, 1, 1}, local_ranks[] = {0, 0, 1};
 static uint32_t app_of[] = {0, 1, 1};
 static char program[] = "prog", argument[] = "with space", variable[] = "A=1", folder[] = "/tmp";
+static char folders[] = "/opt/bin:bin";
 static char *argv0[] = {program, NULL}, *argv1[] = {program, argument, NULL};
 static char *env0[] = {NULL}, *env1[] = {variable, NULL};
-static struct launch_app apps[] = {{argv0, env0, NULL}, {argv1, env1, folder}};
+static struct launch_app apps[] = {{argv0, env0, NULL, NULL}, {argv1, env1, folder, folders}};
 
 static struct launch example(void)
 {
@@ -33,6 +34,8 @@ static struct launch example(void)
         .app_of = app_of,
         .bind = BIND_CORE,
         .yield = true,
+        .pty = true,
+        .window = {25, 132},
     };
     return launch;
 }
@@ -78,9 +81,11 @@ START_TEST(test_a_launch_comes_back)
     ck_assert_str_eq(read.apps[1].argv[1], argument);
     ck_assert_str_eq(read.apps[1].env[0], variable);
     ck_assert_str_eq(read.apps[1].wdir, folder);
+    ck_assert_str_eq(read.apps[1].path, folders);
     ck_assert(memcmp(read.app_of, app_of, sizeof(app_of)) == 0);
     ck_assert_int_eq(read.bind, BIND_CORE);
-    ck_assert(read.yield && !read.report_bindings);
+    ck_assert(read.yield && !read.report_bindings && read.pty);
+    ck_assert(read.window.rows == 25 && read.window.columns == 132);
     launch_fini(&read);
     OBJ_RELEASE(buffer);
 }
@@ -105,7 +110,7 @@ START_TEST(test_a_launch_that_makes_no_sense_is_refused)
 {
     uint32_t no_such_app[] = {0, 1, 2};
     char *nothing[] = {NULL};
-    struct launch_app no_program[] = {{nothing, env0, NULL}, apps[1]};
+    struct launch_app no_program[] = {{nothing, env0, NULL, NULL}, apps[1]};
     struct launch launch = example();
     launch.app_of = no_such_app;
     assert_refused(&launch);

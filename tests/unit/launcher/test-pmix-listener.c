@@ -291,7 +291,11 @@ START_TEST(guarded)
     }
     ck_assert_int_eq(send(pushed, seen, 100, MSG_NOSIGNAL), -1);
     ck_assert_int_eq(errno, EPIPE);
+    unsigned ends = guard_ends(pushed);
+    ck_assert_int_eq(read(pushed, seen, sizeof(seen)), -1);
+    ck_assert_uint_eq(guard_ends(pushed), ends); /* not at the first look */
     ck_assert_int_le(read(pushed, seen, sizeof(seen)), 0);
+    ck_assert_uint_eq(guard_ends(pushed), ends + 1);
     close(pushed);
     close(fd);
     guard_close();

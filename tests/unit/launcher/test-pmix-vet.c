@@ -5,11 +5,17 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <launcher/pmix/vet.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
@@ -220,7 +226,7 @@ static int connect_to(void)
     return fd;
 }
 
-START_TEST(my_own)
+static void check_my_own(void)
 {
     int listener = open_listener(), client = connect_to();
     int fd = accept(listener, NULL, NULL);
@@ -234,9 +240,14 @@ START_TEST(my_own)
     close(fd);
     close(listener);
 }
+
+START_TEST(my_own)
+{
+    check_my_own();
+}
 END_TEST
 
-START_TEST(what_is_no_connection)
+static void check_what_is_no_connection(void)
 {
     int pair[2], listener = open_listener();
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -244,10 +255,15 @@ START_TEST(what_is_no_connection)
     ck_assert_int_ne(vet_owner(listener, geteuid(), &why), 0);
     ck_assert_int_ne(vet_owner(-1, geteuid(), &why), 0);
 }
+
+START_TEST(what_is_no_connection)
+{
+    check_what_is_no_connection();
+}
 END_TEST
 
 /* Another user, who is root's guest. */
-START_TEST(a_stranger)
+static void check_a_stranger(void)
 {
     if (geteuid() != 0) {
         return;
@@ -273,7 +289,41 @@ START_TEST(a_stranger)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
 }
+
+START_TEST(a_stranger)
+{
+    check_a_stranger();
+}
+END_TEST
+
+/* From here on this process has no sock_diag, as on a kernel that was built without it. */
+static void forbid_sock_diag(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 5),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NETLINK_SOCK_DIAG, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPROTONOSUPPORT),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+    ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    ck_assert_int_eq(socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG), -1);
+}
+
+START_TEST(without_sock_diag)
+{
+    forbid_sock_diag();
+    check_my_own();
+    check_what_is_no_connection();
+    check_a_stranger();
+}
 END_TEST
 
 UNIT_MAIN("pmix-vet", a_client, tools, tools_that_lie, every_beginning, every_cut, lies,
-          security_modes, random_bytes, my_own, what_is_no_connection, a_stranger)
+          security_modes, random_bytes, my_own, what_is_no_connection, a_stranger,
+          without_sock_diag)

@@ -1,8 +1,8 @@
 #include <config.h>
 
+#include <base/session.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <base/session.h>
 #include <launcher/shepherd.h>
 #include <limits.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void assert_found(const char *name, const char *wdir, const char *path_en
     char entry[512], found[PATH_MAX];
     char *env[] = {(char *) "OTHER=1", entry, NULL};
     snprintf(entry, sizeof(entry), "PATH=%s", path_env);
-    ck_assert_int_eq(program_resolve(name, wdir, env, found, sizeof(found)), 0);
+    ck_assert_int_eq(program_find(name, wdir, NULL, env, found, sizeof(found)), 0);
     ck_assert_str_eq(found, expected);
 }
 
@@ -62,7 +62,7 @@ static void assert_missing(const char *name, const char *wdir, const char *path_
     char entry[512], found[PATH_MAX] = "untouched";
     char *env[] = {entry, NULL};
     snprintf(entry, sizeof(entry), "PATH=%s", path_env);
-    ck_assert_int_eq(program_resolve(name, wdir, env, found, sizeof(found)), -error);
+    ck_assert_int_eq(program_find(name, wdir, NULL, env, found, sizeof(found)), -error);
     ck_assert_str_eq(found, "untouched");
 }
 
@@ -126,14 +126,60 @@ START_TEST(test_relative_names_start_from_the_working_folder)
 }
 END_TEST
 
+START_TEST(test_the_working_folder_is_the_last)
+{
+    make_tree();
+    assert_found("prog", in_top("one"), "/nonexistent", in_top("one/./prog"));
+    assert_found("prog", NULL, "two", "two/prog");
+    assert_missing("prog", NULL, "/nonexistent", ENOENT);
+    assert_missing("plain", in_top("one"), "/nonexistent", EACCES);
+    assert_found("prog", in_top("one"), in_top("two"), in_top("two/prog"));
+    assert_found("plain", in_top("two"), in_top("one"), in_top("two/./plain"));
+    assert_missing("folder", in_top("two"), "/nonexistent", ENOENT);
+    folder_remove(top);
+}
+END_TEST
+
+/* What Keel itself starts (ssh, srun) is never taken from there. */
+START_TEST(test_agents_are_in_the_path_only)
+{
+    char found[PATH_MAX];
+    make_tree();
+    ck_assert_int_eq(chdir(in_top("one")), 0);
+    setenv("PATH", in_top("two"), 1);
+    ck_assert_int_eq(program_resolve("prog", found, sizeof(found)), 0);
+    ck_assert_str_eq(found, in_top("two/prog"));
+    setenv("PATH", "/nonexistent", 1);
+    ck_assert_int_eq(program_resolve("prog", found, sizeof(found)), -ENOENT);
+    folder_remove(top);
+}
+END_TEST
+
+START_TEST(test_folders_that_are_named_come_first)
+{
+    char found[PATH_MAX], entry[512], *env[] = {entry, NULL};
+    make_tree();
+    snprintf(entry, sizeof(entry), "PATH=%s", in_top("two"));
+    ck_assert_int_eq(program_find("prog", NULL, "/nonexistent:one", env, found, sizeof(found)), 0);
+    ck_assert_str_eq(found, "one/prog");
+    ck_assert_int_eq(program_find("plain", NULL, "one", env, found, sizeof(found)), 0);
+    ck_assert_str_eq(found, in_top("two/plain"));
+    ck_assert_int_eq(program_find("one/prog", NULL, "two", env, found, sizeof(found)), 0);
+    ck_assert_str_eq(found, "one/prog");
+    ck_assert_int_eq(program_find("prog", NULL, "", env, found, sizeof(found)), 0);
+    ck_assert_str_eq(found, in_top("two/prog"));
+    folder_remove(top);
+}
+END_TEST
+
 START_TEST(test_without_a_path)
 {
     char found[PATH_MAX];
     char *none[] = {(char *) "PATHS=/x", NULL};
-    ck_assert_int_eq(program_resolve("sh", NULL, none, found, sizeof(found)), 0);
+    ck_assert_int_eq(program_find("sh", NULL, NULL, none, found, sizeof(found)), 0);
     ck_assert_str_eq(found, "/bin/sh");
     setenv("PATH", "/usr/bin", 1);
-    ck_assert_int_eq(program_resolve("env", NULL, NULL, found, sizeof(found)), 0);
+    ck_assert_int_eq(program_resolve("env", found, sizeof(found)), 0);
     ck_assert_str_eq(found, "/usr/bin/env");
 }
 END_TEST
@@ -142,17 +188,18 @@ START_TEST(test_lengths_are_checked)
 {
     char found[PATH_MAX], name[PATH_MAX + 10];
     char *env[] = {(char *) "PATH=/bin", NULL};
-    ck_assert_int_eq(program_resolve("sh", NULL, env, found, 8), 0);
-    ck_assert_int_eq(program_resolve("sh", NULL, env, found, 7), -ENAMETOOLONG);
+    ck_assert_int_eq(program_find("sh", NULL, NULL, env, found, 8), 0);
+    ck_assert_int_eq(program_find("sh", NULL, NULL, env, found, 7), -ENAMETOOLONG);
     memset(name, 'x', sizeof(name) - 1);
     name[sizeof(name) - 1] = 0;
-    ck_assert_int_eq(program_resolve(name, NULL, env, found, sizeof(found)), -ENOENT);
+    ck_assert_int_eq(program_find(name, NULL, NULL, env, found, sizeof(found)), -ENOENT);
     name[0] = '/';
-    ck_assert_int_eq(program_resolve(name, NULL, env, found, sizeof(found)), -ENAMETOOLONG);
+    ck_assert_int_eq(program_find(name, NULL, NULL, env, found, sizeof(found)), -ENAMETOOLONG);
 }
 END_TEST
 
 UNIT_MAIN("program", test_the_path_is_searched_in_order,
           test_folders_that_may_not_be_searched_do_not_count, test_names_with_a_slash_are_paths,
-          test_relative_names_start_from_the_working_folder, test_without_a_path,
-          test_lengths_are_checked)
+          test_relative_names_start_from_the_working_folder, test_the_working_folder_is_the_last,
+          test_agents_are_in_the_path_only, test_folders_that_are_named_come_first,
+          test_without_a_path, test_lengths_are_checked)

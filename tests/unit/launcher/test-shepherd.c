@@ -184,6 +184,34 @@ START_TEST(test_pipes_carry_every_byte)
 }
 END_TEST
 
+/* Whoever writes to it sees a terminal; whoever reads it sees the bytes as they were written. It
+ * controls nobody, although the rank leads a session. */
+START_TEST(test_a_pty_carries_bytes_as_they_are)
+{
+    char *argv[] = {
+        (char *) "sh", (char *) "-c",
+        (char *) "[ -t 1 ] && [ ! -t 2 ] && stty size <&1; printf 'a\\r\\nb\\n\\003\\004';"
+                 "(: </dev/tty) 2>/dev/null || printf none",
+        NULL};
+    struct spawn_app spec = {.program = "/bin/sh",
+                             .argv = argv,
+                             .env = environ,
+                             .out = SPAWN_PTY,
+                             .err = SPAWN_PIPE,
+                             .window = {25, 132}};
+    world_open(&world);
+    shepherd_define_app(world.shepherd, 0, &spec);
+    for (uint32_t id = 0; id < 100; id++) {
+        world_spawn(&world, 0, id);
+    }
+    world_run_until(&world, &world.exited, 100, 5000); /* the last bytes outlive their writer */
+    for (uint32_t id = 0; id < 100; id++) {
+        ck_assert_str_eq(world_read(&world, id), "25 132\na\r\nb\n\003\004none");
+    }
+    world_close(&world);
+}
+END_TEST
+
 /* A rank's socket is its descriptor 3, whatever is closed besides; it is not the shepherd's own. */
 START_TEST(test_a_socket_carries_both_ways)
 {
@@ -231,7 +259,7 @@ START_TEST(test_ranks_start_clean)
     world_open(&world);
     world_define_sh(&world, 0, SPAWN_RANK,
                     "echo /proc/$$/fd/*; grep -E 'Sig(Blk|Ign)' /proc/self/status;"
-                    "[ $(ps -o pgid= $$) = $$ ] && echo leads");
+                    "[ $(ps -o pgid= $$) = $$ ] && [ $(ps -o sid= $$) = $$ ] && echo leads");
     world_spawn(&world, 0, 0);
     world_run_until(&world, &world.started, 1, 5000);
     char expected[256];
@@ -310,6 +338,29 @@ START_TEST(test_signals_reach_the_whole_process_group)
 }
 END_TEST
 
+START_TEST(test_what_is_cancelled_is_not_started)
+{
+    world_open(&world);
+    world_define_sh(&world, 0, SPAWN_RANK, "echo up; exec sleep 1000");
+    world_spawn(&world, 0, 0);
+    world_run_until(&world, &world.started, 1, 5000);
+    for (uint32_t id = 1; id < 100; id++) {
+        world_spawn(&world, 0, id); /* nothing is sent before the loop runs */
+    }
+    shepherd_cancel_spawns(world.shepherd);
+    world_spawn(&world, 0, 100);
+    shepherd_signal(world.shepherd, 100, SIGTERM); /* it follows the start */
+    world_run_until(&world, &world.exited, 1, 5000);
+    ck_assert_uint_eq(world.failed, 99);
+    for (uint32_t id = 1; id < 100; id++) {
+        assert_fails(id, SPAWN_STAGE_FORK, ECANCELED);
+    }
+    ck_assert(world.procs[100].exited && WTERMSIG(world.procs[100].status) == SIGTERM);
+    ck_assert(world.procs[0].started && !world.procs[0].exited);
+    world_close(&world);
+}
+END_TEST
+
 /* The kernel drops descriptors that do not fit the daemon's limit; the others keep their owners. */
 START_TEST(test_lost_descriptors_end_only_their_process)
 {
@@ -343,6 +394,8 @@ END_TEST
 
 UNIT_MAIN("shepherd", test_reports_start_and_exit_codes, test_says_at_which_stage_a_start_fails,
           test_starts_many_processes_quickly, test_sets_folder_environment_and_processors,
-          test_pipes_carry_every_byte, test_a_socket_carries_both_ways, test_ranks_start_clean,
+          test_pipes_carry_every_byte, test_a_pty_carries_bytes_as_they_are,
+          test_a_socket_carries_both_ways, test_ranks_start_clean,
           test_long_arguments_arrive_and_too_long_ones_are_refused,
-          test_signals_reach_the_whole_process_group, test_lost_descriptors_end_only_their_process)
+          test_signals_reach_the_whole_process_group, test_what_is_cancelled_is_not_started,
+          test_lost_descriptors_end_only_their_process)

@@ -18,7 +18,8 @@ static void put_app(void)
                              .argv = argv_in,
                              .env = env_in,
                              .wdir = "/tmp",
-                             .out = SPAWN_PIPE,
+                             .out = SPAWN_PTY,
+                             .window = {25, 132},
                              .err = SPAWN_INHERIT,
                              .socket = true};
     ck_assert_int_eq(order_put_app(&queue, 7, &spec), ORTE_SUCCESS);
@@ -46,7 +47,8 @@ START_TEST(test_an_app_arrives_whole)
     ck_assert_int_eq(order_get_app(&order, &app), ORTE_SUCCESS);
     ck_assert_uint_eq(app->app, 7);
     ck_assert_int_eq(app->kind, SPAWN_AGENT);
-    ck_assert_int_eq(app->out, SPAWN_PIPE);
+    ck_assert_int_eq(app->out, SPAWN_PTY);
+    ck_assert(app->window.rows == 25 && app->window.columns == 132);
     ck_assert_int_eq(app->err, SPAWN_INHERIT);
     ck_assert(app->socket);
     ck_assert_int_eq(app->error, 0);

@@ -39,8 +39,8 @@ static struct launch two_ranks(void)
         .app_count = 2,
         .app_of = numbers(0, 1, 0),
     };
-    launch.apps[0] = (struct launch_app){strings("one", NULL), strings(NULL, NULL), NULL};
-    launch.apps[1] = (struct launch_app){strings("two", NULL), strings("A=1", "B=1"), NULL};
+    launch.apps[0] = (struct launch_app){strings("one", NULL), strings(NULL, NULL), NULL, NULL};
+    launch.apps[1] = (struct launch_app){strings("two", NULL), strings("A=1", "B=1"), NULL, NULL};
     return launch;
 }
 
@@ -59,7 +59,8 @@ static struct spawned three_more(void)
         .node_of = numbers(0, 1, 0),
         .local_rank_of = numbers(1, 1, 2),
     };
-    spawned.apps[0] = (struct launch_app){strings("three", NULL), strings("B=2", "C=2"), NULL};
+    spawned.apps[0] =
+        (struct launch_app){strings("three", NULL), strings("B=2", "C=2"), NULL, NULL};
     return spawned;
 }
 

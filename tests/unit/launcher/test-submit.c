@@ -27,7 +27,7 @@ static struct run_request parsed(const char *line)
 
 static struct run_request example(void)
 {
-    return parsed("keelrun --host a:2,b --bind-to core --oversubscribe --timeout 7 "
+    return parsed("keelrun --host a:2,b --bind-to core --oversubscribe --timeout 7 --pty "
                   "-n 3 -x A=1 --wdir /tmp prog argument : -n 1 other");
 }
 
@@ -61,6 +61,7 @@ static const struct decoder decoder = {unpack, fini, check, sizeof(struct run_re
 START_TEST(test_a_request_comes_back)
 {
     struct run_request request = example(), read;
+    request.window = (struct window){25, 132};
     opal_buffer_t *buffer = packed(&request);
     ck_assert_int_eq(submit_unpack(buffer, &read), ORTE_SUCCESS);
     ck_assert_uint_eq(proto_left(buffer), 0);
@@ -79,6 +80,8 @@ START_TEST(test_a_request_comes_back)
     ck_assert_int_eq(read.bind, BIND_CORE);
     ck_assert(read.oversubscribe && !read.report_bindings);
     ck_assert_uint_eq(read.timeout_s, 7);
+    ck_assert_int_eq(read.pty, PTY_ALWAYS);
+    ck_assert(read.window.rows == 25 && read.window.columns == 132);
     ck_assert_uint_eq(read.simulate_nodes, 0);
     run_request_fini(&read);
     run_request_fini(&request);
@@ -117,9 +120,9 @@ START_TEST(test_lying_counts_are_refused)
     for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
         struct run_request read;
         opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-        ck_assert_int_eq(
-            proto_pack(buffer, "uuuucccu", counts[i][0], counts[i][1], 0u, 0u, 0, 0, 0, 0u),
-            ORTE_SUCCESS);
+        ck_assert_int_eq(proto_pack(buffer, "uuuuccccuuu", counts[i][0], counts[i][1], 0u, 0u, 0, 0,
+                                    0, 0, 0u, 0u, 0u),
+                         ORTE_SUCCESS);
         ck_assert_int_ne(submit_unpack(buffer, &read), ORTE_SUCCESS);
         OBJ_RELEASE(buffer);
     }

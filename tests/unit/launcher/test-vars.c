@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <launcher/vars.h>
+#include <stdio.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 
@@ -108,5 +109,32 @@ START_TEST(test_options_of_srun)
 }
 END_TEST
 
-UNIT_MAIN("vars", test_a_variable_is_there_once, test_many_variables, test_foreign_variables,
-          test_options_of_srun)
+static const char *after_adding(const char *assignment, const char *folder)
+{
+    static char text[64];
+    struct vars vars = {0};
+    if (assignment) {
+        vars_set(&vars, strdup(assignment));
+    }
+    vars_set(&vars, strdup("PATHS=/n"));
+    vars_add_folder(&vars, "PATH", folder);
+    ck_assert(!vars.failed);
+    snprintf(text, sizeof(text), "%s", vars.strings[assignment ? 0 : 1]);
+    vars_fini(&vars);
+    return text;
+}
+
+START_TEST(test_folders_are_added_at_the_end)
+{
+    ck_assert_str_eq(after_adding(NULL, "/k"), "PATH=/k");
+    ck_assert_str_eq(after_adding("PATH=", "/k"), "PATH=/k");
+    ck_assert_str_eq(after_adding("PATH=/a", "/k"), "PATH=/a:/k");
+    ck_assert_str_eq(after_adding("PATH=/a:", "/k l"), "PATH=/a::/k l");
+    ck_assert_str_eq(after_adding("PATH=/k", "/k"), "PATH=/k");
+    ck_assert_str_eq(after_adding("PATH=/a:/k:/b", "/k"), "PATH=/a:/k:/b");
+    ck_assert_str_eq(after_adding("PATH=/k/l:/kk", "/k"), "PATH=/k/l:/kk:/k");
+}
+END_TEST
+
+UNIT_MAIN("vars", test_folders_are_added_at_the_end, test_a_variable_is_there_once,
+          test_many_variables, test_foreign_variables, test_options_of_srun)

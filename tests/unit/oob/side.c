@@ -66,8 +66,9 @@ static void silent(void *arg, struct oob_link *link, bool is_silent)
     struct side *side = arg;
     (void) link;
     pthread_mutex_lock(&side->lock);
-    side->silences += is_silent;
+    side->silences += is_silent && !side->is_silent;
     side->again += !is_silent;
+    side->is_silent = is_silent;
     pthread_cond_broadcast(&side->changed);
     pthread_mutex_unlock(&side->lock);
 }
@@ -180,13 +181,27 @@ struct connect_call {
 static void do_connect(struct side *side, void *arg)
 {
     struct connect_call *call = arg;
-    call->status = oob_connect(side->oob, call->contact, call->key, connected, side);
+    call->status =
+        oob_connect(side->oob, call->contact, call->key, side->limit_us, connected, side);
+}
+
+static void do_detour(struct side *side, void *arg)
+{
+    struct connect_call *call = arg;
+    call->status = oob_detour(side->oob, call->contact, call->key, connected, side);
 }
 
 int side_connect(struct side *side, const char *contact, enum oob_key key)
 {
     struct connect_call call = {contact, key, ORTE_ERROR};
     side_call(side, do_connect, &call);
+    return call.status;
+}
+
+int side_detour(struct side *side, const char *contact)
+{
+    struct connect_call call = {contact, OOB_KEY_APP, ORTE_ERROR};
+    side_call(side, do_detour, &call);
     return call.status;
 }
 

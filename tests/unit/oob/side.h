@@ -16,11 +16,13 @@ struct side {
     void (*on_frame)(struct side *side, struct oob_link *link, const uint8_t *data, size_t size);
     void *arg;
     int admit_status;
+    uint64_t limit_us; /* of its connects */
     /* Guarded by lock. */
     struct oob_link *link; /* the last that came up; a reference */
     struct oob_peer peer;
     int ups, downs, down_status;
     int silences, again; /* of a watched link */
+    bool is_silent;      /* it was told last */
     size_t frames, bytes;
     int connects_done, connect_status;
     char connect_reason[640];
@@ -39,6 +41,7 @@ char *side_listen(struct side *side, enum side_transport transport);
 void side_call(struct side *side, void (*fn)(struct side *side, void *arg), void *arg);
 /* Starts a connect; side_wait on connects_done for its end. */
 int side_connect(struct side *side, const char *contact, enum oob_key key);
+int side_detour(struct side *side, const char *contact);
 /* Two sides, 1 and 2, of which b listens: its contact string, malloc'd. side_run is the test's. */
 char *side_open_two(struct side *a, struct side *b, enum side_transport transport);
 void side_close_two(struct side *a, struct side *b, char *contact);

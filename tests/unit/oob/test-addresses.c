@@ -61,6 +61,27 @@ START_TEST(the_next_address_after_any_failure)
 }
 END_TEST
 
+START_TEST(what_the_kernel_proves_needs_a_unix_socket)
+{
+    char front[64];
+    struct sock_addr addr;
+    char *contact = side_open_two(&a, &b, SIDE_UNIX);
+    side_run(&a);
+    side_run(&b);
+    ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
+    int listener = sock_listen(&addr, 5);
+    ck_assert_int_eq(sock_local_addr(listener, &addr), 0);
+    snprintf(front, sizeof front, ";tcp://127.0.0.1:%u", sock_addr_port(&addr));
+    side_expect_link(&a, side_with_name(contact, 2, front), OOB_KEY_PEERCRED);
+    struct pollfd wait = {.fd = listener, .events = POLLIN};
+    ck_assert_int_eq(poll(&wait, 1, 0), 0); /* nobody came */
+    ck_assert_int_eq(side_connect(&a, side_with_name(front, 3, ""), OOB_KEY_PEERCRED),
+                     ORTE_ERR_UNREACH);
+    close(listener);
+    side_close_two(&a, &b, contact);
+}
+END_TEST
+
 /* --- who answers at the first address --- */
 
 enum stranger_kind { SAYS_GARBAGE, SAYS_HTTP, SAYS_NOTHING, CLOSES, IS_BUSY, ECHOES, STRANGERS };
@@ -230,5 +251,6 @@ START_TEST(both_families_and_closed_ports)
 END_TEST
 
 UNIT_MAIN("addresses", the_next_address_after_any_failure,
+          what_the_kernel_proves_needs_a_unix_socket,
           a_stranger_at_the_first_address_is_passed_over, a_slow_address_has_a_second_turn,
           a_namesake_with_another_key_is_passed_over, both_families_and_closed_ports)

@@ -49,7 +49,7 @@ static void run_dial(struct loop_task *task)
 {
     struct dial *dial = container_of(task, struct dial, task);
     ck_assert_int_eq(
-        oob_connect(dial->side->oob, dial->contact, OOB_KEY_APP, connected, dial->side),
+        oob_connect(dial->side->oob, dial->contact, OOB_KEY_APP, 0, connected, dial->side),
         ORTE_SUCCESS);
 }
 
@@ -172,8 +172,9 @@ static void member_connected(void *arg, int status, struct oob_link *link, const
 static void member_dial(struct loop_task *task)
 {
     struct member *member = container_of(task, struct member, task);
-    ck_assert_int_eq(oob_connect(member->oob, crowd_contact, OOB_KEY_APP, member_connected, member),
-                     ORTE_SUCCESS);
+    ck_assert_int_eq(
+        oob_connect(member->oob, crowd_contact, OOB_KEY_APP, 0, member_connected, member),
+        ORTE_SUCCESS);
 }
 
 static int crowd_size(int wanted)

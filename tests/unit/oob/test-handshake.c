@@ -200,12 +200,12 @@ START_TEST(refusals_have_golden_bytes)
     uint8_t data[WIRE_MESSAGE_MAX];
     begin();
     size_t size = take(&a, data);
-    data[WIRE_AT_WANTED + 4] = 9; /* before the keys are known */
+    data[WIRE_AT_SECURITY] = 0; /* before the keys are known */
     feed(&b, data, size, SIZE_MAX);
     ck_assert_uint_eq(take(&b, data), WIRE_VERDICT_SIZE);
     check_hex(data, WIRE_VERDICT_SIZE,
               MAGIC "01043000"
-                    "03020000" NO_MAC);
+                    "05020000" NO_MAC);
     handshake_busy(data);
     check_hex(data, WIRE_VERDICT_SIZE,
               MAGIC "01043000"
@@ -317,6 +317,7 @@ START_TEST(the_wrong_process_refuses)
     ck_assert_int_eq(a.status, ORTE_ERR_ADDRESSEE_UNKNOWN);
     ck_assert_str_eq(a.text, "refused: another process listens there");
     ck_assert_int_eq(b.reason, WIRE_WRONG_NAME);
+    ck_assert(!a.refused_by_peer); /* it does not speak for whom is wanted */
     /* Nobody is let in under the acceptor's own name, or under none. */
     static const orte_process_name_t bad[] = {{65536, 2}, {65536, UINT32_MAX}, {UINT32_MAX - 1, 1}};
     for (int i = 0; i < 3; i++) {
@@ -327,6 +328,27 @@ START_TEST(the_wrong_process_refuses)
         ck_assert_int_eq(b.state, HANDSHAKE_FAILED);
         ck_assert_int_eq(b.reason, WIRE_BAD_FORMAT);
         ck_assert_int_eq(a.state, HANDSHAKE_FAILED);
+    }
+}
+END_TEST
+
+/* Without the key there is no way to find out which name is right. */
+START_TEST(a_stranger_hears_the_same_for_any_name)
+{
+    self_a.keys[OOB_KEY_APP] = other_key;
+    for (int kind = 0; kind < 3; kind++) {
+        self_a.name = kind == 1 ? name_b : (orte_process_name_t){65536, 1};
+        self_b.name = kind == 2 ? name_c : name_b;
+        begin();
+        uint8_t answer[WIRE_MESSAGE_MAX], verdict[WIRE_MESSAGE_MAX], proof[WIRE_PROOF_SIZE] = {0};
+        memcpy(proof, "KEEL-OOB\x01\x03\x30", 12);
+        feed(&b, a.out, a.out_size, WIRE_MESSAGE_MAX);
+        ck_assert_uint_eq(take(&b, answer), WIRE_ANSWER_SIZE);
+        ck_assert_mem_eq(answer + WIRE_AT_NAME, a.out + WIRE_AT_WANTED, 8);
+        feed(&b, proof, sizeof proof, WIRE_MESSAGE_MAX);
+        ck_assert_uint_eq(take(&b, verdict), WIRE_VERDICT_SIZE);
+        ck_assert_int_eq(verdict[WIRE_AT_REASON], WIRE_BAD_PROOF);
+        ck_assert_str_eq(b.text, "it has another key");
     }
 }
 END_TEST
@@ -496,7 +518,8 @@ START_TEST(strangers_are_known_by_their_first_bytes)
             crypto_random(data + WIRE_AT_VERSION, 1 + (size_t) round % 8);
         }
         feed(&b, data, sizeof data, SIZE_MAX);
-        ck_assert(b.state == HANDSHAKE_FAILED || b.state == HANDSHAKE_HELLO);
+        ck_assert(b.state == HANDSHAKE_FAILED || b.state == HANDSHAKE_HELLO ||
+                  b.state == HANDSHAKE_PROOF);
     }
 }
 END_TEST
@@ -576,8 +599,8 @@ END_TEST
 UNIT_MAIN("handshake", both_ends_agree, in_pieces_of_any_size, sizes_are_golden, bytes_are_golden,
           refusals_have_golden_bytes, every_flipped_byte_fails, another_key_fails,
           a_key_kind_that_is_not_held_is_refused, peercred_needs_the_kernels_word_at_both_ends,
-          the_wrong_process_refuses, security_must_be_the_same, the_cipher_fits_both,
-          reflection_fails, replay_fails, cut_at_every_byte_it_waits,
-          strangers_are_known_by_their_first_bytes, another_version_is_told_ours,
-          a_verdict_is_the_peers_own_word, a_busy_acceptor_asks_to_come_again,
-          a_weak_public_key_fails)
+          the_wrong_process_refuses, a_stranger_hears_the_same_for_any_name,
+          security_must_be_the_same, the_cipher_fits_both, reflection_fails, replay_fails,
+          cut_at_every_byte_it_waits, strangers_are_known_by_their_first_bytes,
+          another_version_is_told_ours, a_verdict_is_the_peers_own_word,
+          a_busy_acceptor_asks_to_come_again, a_weak_public_key_fails)

@@ -1,11 +1,12 @@
 /* Somebody between the ends of a connection: cuts it at every byte, flips a bit of each byte, sends
- * again what was recorded. Handshakes fail and are tried again, frames come whole or not at all,
- * and who is honest gets a link in between. All over real sockets. */
+ * again what was recorded, swallows everything. Handshakes fail and are tried again, frames come
+ * whole or not at all, and who is honest gets a link in between. All over real sockets. */
 #include "side.h"
 
 #include <arpa/inet.h>
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/param.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <oob/oob_wire.h>
@@ -31,7 +32,8 @@ static struct relay {
     /* What it does to the next connections: at byte number at of a way (SIZE_MAX: nothing). */
     _Atomic size_t at;
     _Atomic int way;
-    _Atomic bool flips; /* a bit; else it cuts there */
+    _Atomic bool flips;    /* a bit; else it cuts there */
+    _Atomic bool swallows; /* all from now on */
     uint8_t recorded[WAYS][4096];
     size_t passed[WAYS]; /* of the connection, all told */
 } relay;
@@ -65,8 +67,8 @@ static bool pass(int from, int to, enum way way)
 {
     uint8_t data[4096];
     ssize_t got = recv(from, data, sizeof data, 0);
-    if (got <= 0) {
-        return false;
+    if (got <= 0 || relay.swallows) {
+        return got > 0;
     }
     size_t before = relay.passed[way], size = (size_t) got;
     bool here = relay.way == (int) way && relay.at >= before && relay.at < before + size;
@@ -133,7 +135,7 @@ static void begin(enum side_transport transport)
     b.oob->accept_timeout_us = a.oob->connect_timeout_us = 2000000;
     relay.target = side_port_of(contact);
     relay.at = SIZE_MAX;
-    relay.stop = false;
+    relay.stop = relay.swallows = false;
     relay.listener = listen_somewhere(&relay.port);
     free(contact);
     side_run(&a);
@@ -329,6 +331,73 @@ START_TEST(a_bit_flipped_in_every_byte_of_records)
 }
 END_TEST
 
-UNIT_MAIN("tamper", a_handshake_cut_at_every_byte, a_bit_flipped_in_every_byte_of_a_handshake,
-          what_was_recorded_is_of_no_use, frames_cut_at_every_byte,
-          a_bit_flipped_in_every_byte_of_records)
+/* --- a network that fails while another works --- */
+
+static void watch(struct side *side, void *arg)
+{
+    const unsigned *suspect_ms = arg;
+    oob_link_watch(side->link, *suspect_ms * 1000, 20000000);
+}
+
+static char *link_by_relay(unsigned a_suspects_ms, unsigned b_suspects_ms)
+{
+    ck_assert_int_eq(param_override("oob_heartbeat_ms", "20"), ORTE_SUCCESS);
+    begin(SIDE_TCP);
+    connect_by(relay.port);
+    ck_assert_msg(a.connect_status == ORTE_SUCCESS, "%s", a.connect_reason);
+    side_wait_int(&b, &b.ups, 1);
+    side_call(&a, watch, &a_suspects_ms);
+    side_call(&b, watch, &b_suspects_ms);
+    char *contact = malloc(100);
+    ck_assert_ptr_nonnull(contact);
+    snprintf(contact, 100, "65536.2;tcp://127.0.0.1:%u;tcp://127.0.0.1:%u", relay.port,
+             relay.target);
+    return contact;
+}
+
+START_TEST(a_silent_link_gives_way_to_one_over_another_address)
+{
+    char *contact = link_by_relay(200, 200);
+    side_send(b.link, OOB_APP, "before", 6);
+    side_wait_size(&a, &a.frames, 1);
+    relay.swallows = true;
+    side_wait_int(&a, &a.silences, 1);
+    ck_assert_int_eq(side_detour(&a, contact), ORTE_SUCCESS);
+    side_wait_int(&a, &a.connects_done, 2);
+    ck_assert_msg(a.connect_status == ORTE_SUCCESS, "%s", a.connect_reason);
+    side_wait_int(&b, &b.ups, 2);
+    ck_assert(a.ups == 2 && a.downs == 1 && b.downs == 1);
+    side_talk(&a, &b);
+    side_talk(&b, &a);
+    /* the new link has no other address but the relay's, and that swallows everything */
+    a.oob->connect_timeout_us = 100000;
+    ck_assert_int_eq(side_detour(&a, contact), ORTE_SUCCESS);
+    side_wait_int(&a, &a.connects_done, 3);
+    ck_assert_int_eq(a.connect_status, ORTE_ERR_TIMEOUT);
+    side_talk(&a, &b);
+    free(contact);
+    end();
+}
+END_TEST
+
+/* Who hears its peer keeps the link. */
+START_TEST(a_link_that_works_gives_way_to_none)
+{
+    char *contact = link_by_relay(5000, 5000);
+    side_talk(&a, &b);
+    ck_assert_int_eq(side_detour(&a, contact), ORTE_SUCCESS);
+    side_wait_int(&a, &a.connects_done, 2);
+    ck_assert_int_eq(a.connect_status, ORTE_EXISTS);
+    ck_assert(a.ups == 1 && a.downs == 0 && b.downs == 0);
+    side_talk(&a, &b);
+    *strrchr(contact, ';') = '\0';
+    ck_assert_int_eq(side_detour(&a, contact), ORTE_ERR_UNREACH); /* the one that it uses */
+    free(contact);
+    end();
+}
+END_TEST
+
+UNIT_MAIN("tamper", a_silent_link_gives_way_to_one_over_another_address,
+          a_link_that_works_gives_way_to_none, a_handshake_cut_at_every_byte,
+          a_bit_flipped_in_every_byte_of_a_handshake, what_was_recorded_is_of_no_use,
+          frames_cut_at_every_byte, a_bit_flipped_in_every_byte_of_records)

@@ -121,7 +121,7 @@ void node_link(struct node *from, struct node *to)
      */
     sem_init(&connecting.sem, 0, 0);
     ck_assert_int_eq(rml_connect(from->rml, to->contact, rank ? OOB_KEY_PEERCRED : OOB_KEY_CONTROL,
-                                 connected, &connecting),
+                                 0, connected, &connecting),
                      ORTE_SUCCESS);
     wait_sem(&connecting.sem);
     ck_assert_msg(connecting.status == ORTE_SUCCESS, "%s", connecting.reason);

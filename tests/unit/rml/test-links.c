@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
+#include <unistd.h>
 
 enum { TAG = 200 };
 
@@ -424,6 +425,10 @@ START_TEST(a_rank_goes)
     ck_assert_int_eq(send_number(&a, &gone, TAG, 2), 4); /* it may be changed; then the news come */
     wait_count(&daemons[0], &daemons[0].rml->counters.link_down, 1);
     ck_assert_int_eq(send_core(&daemons[0], &gone, RML_TAG_CLIENT), ORTE_ERR_COMM_FAILURE);
+    int status;
+    while ((status = send_number(&a, &gone, TAG, 3)) == 4) {
+    }
+    ck_assert_int_eq(status, ORTE_ERR_ADDRESSEE_UNKNOWN);
     close_all();
 }
 END_TEST
@@ -435,7 +440,9 @@ START_TEST(nobody_knows_the_way)
     ck_assert_int_eq(send_number(&b, &a, TAG, 1), ORTE_ERR_ADDRESSEE_UNKNOWN); /* no daemon yet */
     ck_assert_int_eq(send_core(&daemons[0], &stranger, RML_TAG_CLIENT), ORTE_ERR_ADDRESSEE_UNKNOWN);
     ck_assert_ptr_null(rml_peer_find(&daemons[0].rml->peers, &stranger.name));
-    ck_assert_int_eq(send_number(&a, &stranger, TAG, 1), 4);
+    ck_assert_int_eq(send_number(&a, &stranger, TAG, 1), ORTE_ERR_ADDRESSEE_UNKNOWN);
+    struct node no_job = {.name = {0x50009, 3}}; /* a job of this family may have been spawned */
+    ck_assert_int_eq(send_number(&a, &no_job, TAG, 1), 4);
     wait_count(&daemons[0], &daemons[0].rml->counters.misrouted, 1);
     close_all();
 }
@@ -546,6 +553,45 @@ START_TEST(a_late_daemon_gets_all_in_order)
 }
 END_TEST
 
+static bool keeps_early(struct node *node)
+{
+    pthread_mutex_lock(&node->rml->lock);
+    bool keeps = !list_empty(&node->rml->early);
+    pthread_mutex_unlock(&node->rml->lock);
+    return keeps;
+}
+
+/* A rank speaks to one whose daemon has not yet been told of the job. */
+START_TEST(a_job_that_is_not_known_yet_is_waited_for)
+{
+    static const uint32_t daemon_of[] = {0, 1};
+    cluster_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        node_open(&daemons[i], NODE_DAEMON_TCP, DAEMON(i), 1);
+        rml_route_tree(daemons[i].rml, 2);
+    }
+    node_link(&daemons[1], &daemons[0]);
+    ck_assert_int_eq(rml_route_job(daemons[0].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
+    node_open(&a, NODE_RANK, RANK(0), 1);
+    node_open(&b, NODE_RANK, RANK(1), 1);
+    node_link(&a, &daemons[0]);
+    for (uint32_t i = 0; i < 10; i++) {
+        ck_assert_int_eq(send_number(&a, &b, TAG, i), 4);
+    }
+    for (int i = 0; i < WAIT_S * 1000 && !keeps_early(&daemons[1]); i++) {
+        usleep(1000);
+    }
+    ck_assert(keeps_early(&daemons[1]));
+    ck_assert_int_eq(rml_route_job(daemons[1].rml, 0x50001, 2, daemon_of), ORTE_SUCCESS);
+    node_link(&b, &daemons[1]);
+    for (uint32_t i = 0; i < 10; i++) {
+        expect_number(&b, &a.name, TAG, i);
+    }
+    ck_assert_uint_eq(daemons[1].rml->counters.misrouted, 0);
+    close_all();
+}
+END_TEST
+
 static sem_t sent_sem;
 static int sent_status;
 
@@ -609,4 +655,5 @@ UNIT_MAIN("rml/links", a_late_rank_gets_all_in_order, what_waits_for_a_link_is_b
           forged_and_malformed_frames, unread_messages_in_a_daemon_are_bounded, the_daemon_goes,
           a_rank_goes, nobody_knows_the_way, a_message_given_is_taken_in_every_case,
           contact_strings_lead_to_direct_links, an_unreachable_contact, a_direct_link_goes,
-          a_late_daemon_gets_all_in_order, daemons_talk_over_the_tree, disconnecting)
+          a_late_daemon_gets_all_in_order, a_job_that_is_not_known_yet_is_waited_for,
+          daemons_talk_over_the_tree, disconnecting)

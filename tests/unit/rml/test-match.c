@@ -221,8 +221,6 @@ START_TEST(names)
     const orte_process_name_t one = {1, 2}, job = {1, ORTE_VPID_WILDCARD}, other = {2, 2};
     ck_assert(rml_name_matches(&any, &one) && rml_name_matches(&job, &one));
     ck_assert(!rml_name_matches(&job, &other) && !rml_name_matches(&one, &other));
-    ck_assert(rml_names_overlap(&one, &any) && rml_names_overlap(&any, &one));
-    ck_assert(rml_names_overlap(&one, &job) && !rml_names_overlap(&other, &job));
 }
 END_TEST
 

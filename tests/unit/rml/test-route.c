@@ -48,12 +48,12 @@ START_TEST(a_rank_goes_by_its_daemon)
     route.has_upstream = true;
     expect_target(RANK(2), daemon);
     expect_target(DAEMON(0), daemon);
-    expect_target((orte_process_name_t){0x90001, 4}, daemon);
+    expect_target((orte_process_name_t){0x50002, 4}, daemon); /* another job of the family */
+    expect_unknown((orte_process_name_t){0x90001, 4});        /* another family */
     expect_hop(daemon, daemon);
     route.job_size = 3;
     expect_target(RANK(2), daemon);
     expect_unknown(RANK(3));
-    expect_target((orte_process_name_t){0x90001, 4}, daemon);
     rml_route_fini(&route);
 }
 END_TEST

@@ -79,6 +79,18 @@ static inline void opal_list_prepend(opal_list_t *list, opal_list_item_t *item)
     opal_list_insert_pos(list, opal_list_get_first(list), item);
 }
 
+/* Before the item with this index; false: there is none. */
+bool opal_list_insert(opal_list_t *list, opal_list_item_t *item, long long index)
+    KEEL_PUBLIC(opal_list_insert);
+/* Moves the items of other from first up to, and without, last before an item of list, or its end.
+ * The two may be one list, if the position is not among what is moved. */
+void opal_list_splice(opal_list_t *list, opal_list_item_t *position, opal_list_t *other,
+                      opal_list_item_t *first, opal_list_item_t *last)
+    KEEL_PUBLIC(opal_list_splice);
+/* The same with all items of other, which is another list. */
+void opal_list_join(opal_list_t *list, opal_list_item_t *position, opal_list_t *other)
+    KEEL_PUBLIC(opal_list_join);
+
 /* Returns the item before it. */
 static inline opal_list_item_t *opal_list_remove_item(opal_list_t *list, opal_list_item_t *item)
 {

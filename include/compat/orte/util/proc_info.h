@@ -30,6 +30,7 @@ struct orte_proc_info_t {
     orte_vpid_t num_procs; /* of my job */
     int num_nodes;         /* of my job */
     char *nodename;
+    orte_nodeid_t nodeid; /* which of my job's nodes */
     pid_t pid;
     orte_proc_type_t proc_type;
     uint16_t my_port;       /* not known: 0 */

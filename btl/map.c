@@ -1,18 +1,18 @@
 #include <config.h>
 
-#include <btl/check/map.h>
+#include <btl/map.h>
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 64 };
 
-static size_t home(const struct check_map *map, const void *key)
+static size_t home(const struct btl_map *map, const void *key)
 {
     uint64_t hash = (uint64_t) (uintptr_t) key * UINT64_C(0x9e3779b97f4a7c15);
     return (size_t) (hash >> 20) & (map->capacity - 1);
 }
 
 /* Where the key is, or the free entry where it would go; one entry at least is free. */
-static size_t place(const struct check_map *map, const void *key)
+static size_t place(const struct btl_map *map, const void *key)
 {
     size_t at = home(map, key);
     while (map->entries[at].key && map->entries[at].key != key) {
@@ -21,10 +21,10 @@ static size_t place(const struct check_map *map, const void *key)
     return at;
 }
 
-static int grow(struct check_map *map)
+static int grow(struct btl_map *map)
 {
-    struct check_map larger = {.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY,
-                               .count = map->count};
+    struct btl_map larger = {.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY,
+                             .count = map->count};
     larger.entries = calloc(larger.capacity, sizeof(*larger.entries));
     if (!larger.entries) {
         return ORTE_ERR_OUT_OF_RESOURCE;
@@ -39,24 +39,31 @@ static int grow(struct check_map *map)
     return ORTE_SUCCESS;
 }
 
-int check_map_put(struct check_map *map, const void *key, void *value)
+int btl_map_put(struct btl_map *map, const void *key, void *value)
 {
-    if (map->count * 2 >= map->capacity && grow(map) != ORTE_SUCCESS) {
+    if (map->count * 4 >= map->capacity * 3 && grow(map) != ORTE_SUCCESS) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    map->entries[place(map, key)] = (struct check_map_entry){.key = key, .value = value};
+    map->entries[place(map, key)] = (struct btl_map_entry){.key = key, .value = value};
     map->count++;
     return ORTE_SUCCESS;
 }
 
-void *check_map_get(const struct check_map *map, const void *key)
+void **btl_map_find(const struct btl_map *map, const void *key)
 {
-    return key && map->count > 0 ? map->entries[place(map, key)].value : NULL;
+    size_t at = key && map->count > 0 ? place(map, key) : 0;
+    return key && map->count > 0 && map->entries[at].key ? &map->entries[at].value : NULL;
 }
 
-void check_map_remove(struct check_map *map, const void *key)
+void *btl_map_get(const struct btl_map *map, const void *key)
 {
-    if (!check_map_get(map, key)) {
+    void **value = btl_map_find(map, key);
+    return value ? *value : NULL;
+}
+
+void btl_map_remove(struct btl_map *map, const void *key)
+{
+    if (!btl_map_find(map, key)) {
         return;
     }
     size_t mask = map->capacity - 1, hole = place(map, key);
@@ -68,11 +75,11 @@ void check_map_remove(struct check_map *map, const void *key)
             hole = at;
         }
     }
-    map->entries[hole] = (struct check_map_entry){.key = NULL};
+    map->entries[hole] = (struct btl_map_entry){.key = NULL};
     map->count--;
 }
 
-void check_map_each(const struct check_map *map, void (*visit)(void *value, void *arg), void *arg)
+void btl_map_each(const struct btl_map *map, void (*visit)(void *value, void *arg), void *arg)
 {
     for (size_t i = 0; i < map->capacity; i++) {
         if (map->entries[i].key) {
@@ -81,16 +88,8 @@ void check_map_each(const struct check_map *map, void (*visit)(void *value, void
     }
 }
 
-void check_map_fini(struct check_map *map)
+void btl_map_fini(struct btl_map *map)
 {
     free(map->entries);
-    *map = (struct check_map){.entries = NULL};
-}
-
-void *check_bury(struct check_graves *graves, void *thing)
-{
-    size_t at = graves->next++ % CHECK_GRAVES;
-    void *older = graves->graves[at];
-    graves->graves[at] = thing;
-    return older;
+    *map = (struct btl_map){.entries = NULL};
 }

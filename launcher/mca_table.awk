@@ -1,0 +1,48 @@
+# Makes launcher/mca_table.inc, of docs/parameters.md and openmpi_names.txt: the tables of mca_names.c.
+
+function bytes(text,   factor)
+{
+    factor = 1
+    if (text ~ /k$/) factor = 1024
+    if (text ~ /m$/) factor = 1048576
+    if (text ~ /g$/) factor = 1073741824
+    sub(/[kmg]$/, "", text)
+    return sprintf("INT64_C(%.0f)", text * factor)
+}
+
+function failed(what)
+{
+    print FILENAME ":" FNR ": " what >"/dev/stderr"
+    broken = 1
+    exit 1
+}
+
+# | `name` | type | `default` | range | unit | meaning |
+FILENAME ~ /parameters\.md$/ && /^\| `/ {
+    split($0, cell, / *\| */)
+    name = cell[2]; type = toupper(cell[3]); range = cell[5]
+    gsub(/`/, "", name)
+    extra = ""
+    if (type == "ENUM") {
+        gsub(/`/, "\"", range)
+        extra = sprintf(", .choices = (const char *const[]){%s, NULL}", range)
+    } else if (range != "") {
+        if (split(range, limit, / to /) != 2) failed("not a range: " range)
+        extra = sprintf(", .min = %s, .max = %s", bytes(limit[1]), bytes(limit[2]))
+    }
+    if (type !~ /^(INT|SIZE|BOOL|STRING|ENUM)$/) failed("not a type: " type)
+    params = params sprintf("    {.name = \"%s\", .type = PARAM_%s%s},\n", name, type, extra)
+}
+
+FILENAME ~ /openmpi_names\.txt$/ && !/^#/ {
+    if (length($0) >= 64) failed("too long")
+    names = names sprintf("    \"%s\",\n", $0)
+}
+
+END {
+    if (broken) exit 1
+    if (params == "" || names == "") { print "no parameters" >"/dev/stderr"; exit 1 }
+    print "/* Made by mca_table.awk. */"
+    print "static const struct param keels[] = {\n" params "};"
+    print "static const char openmpis[][64] = {\n" names "};"
+}

@@ -1,4 +1,0 @@
-#!/bin/sh
-# The BTL conformance suite over tcp.
-. "$(dirname "$0")/btl-suite.sh"
-suite tcp
