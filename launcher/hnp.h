@@ -77,6 +77,7 @@ struct hnp {
     uint64_t held;       /* bit N: signal N, for ranks that do not exist yet */
     struct loop_timer start_timer, limit_timer, grace_timer, drain_timer, step_timer, repair_timer,
         silence_timer, agents_timer;
+    uint64_t agents_started_us; /* by plm_rsh.c */
     uint64_t silence_told_us; /* when the user was told of silent daemons last; 0: never */
     bool kill_ordered;
     uint32_t unkilled; /* ranks that had not ended when the timer after the kill last began */

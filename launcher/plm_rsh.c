@@ -5,6 +5,7 @@
 
 #include <launcher/plm.h>
 
+#include <base/clock.h>
 #include <base/param.h>
 #include <base/paths.h>
 #include <launcher/hostlist.h>
@@ -22,7 +23,8 @@ static struct param rsh_agent = {
             "last two quoted for a shell"};
 
 #define WORDS_MAX 32
-#define AGENTS_WAIT_US 1000000u /* from the first agent that fails, for others that do */
+/* How long others may still fail: as long as the first one took, and at least this. */
+#define AGENTS_WAIT_US 1000000u
 
 static struct peer *peer_of(const struct hnp *hnp, uint32_t id)
 {
@@ -151,7 +153,8 @@ static void exited(struct hnp *hnp, uint32_t id, int wait_status)
     if (!any_runs(hnp)) {
         fail_for_agents(hnp);
     } else if (first) {
-        loop_timer_start(&hnp->agents_timer, AGENTS_WAIT_US);
+        uint64_t took_us = clock_us() - hnp->agents_started_us;
+        loop_timer_start(&hnp->agents_timer, took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US);
     }
 }
 
@@ -219,6 +222,7 @@ static bool start(struct hnp *hnp, char *keeld)
     char *words[WORDS_MAX + 1] = {0};
     bool started = false;
     loop_timer_init(&hnp->agents_timer, hnp->loop, waited_for_agents);
+    hnp->agents_started_us = clock_us();
     if (hnp->request.simulate_nodes > 0) {
         return start_all(hnp, words, keeld);
     }

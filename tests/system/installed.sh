@@ -108,8 +108,21 @@ if make_sshd; then
     run_limited 20 "$keelrun_there" --noprefix --mca plm_rsh_agent "$ssh_agent" --host kt-far:1 \
         "$work/lost"
     is 'over ssh with --noprefix' 127 "$code"
-    printf '#!/bin/sh\nshift\nexec ssh -x -F %s/ssh.conf kt-far "$(echo "$*" | sed s,/bin/keeld,/gone,)"\n' \
-        "$work" >"$work/elsewhere"
+    # Both end together, however long a busy machine takes for each: a file for each that is done.
+    cat >"$work/elsewhere" <<EOF
+#!/bin/sh
+host=\$1
+shift
+ssh -x -F "$work/ssh.conf" kt-far "\$(echo "\$*" | sed s,/bin/keeld,/gone,)"
+code=\$?
+: >"$work/done.\$host"
+tries=0
+until [ -e "$work/done.kt-far1" ] && [ -e "$work/done.kt-far2" ] || [ \$tries -eq 150 ]; do
+    sleep 0.1
+    tries=\$((tries + 1))
+done
+exit \$code
+EOF
     chmod +x "$work/elsewhere"
     run_limited 20 "$keelrun_there" --mca plm_rsh_agent "$work/elsewhere" \
         --host kt-far1:1,localhost:1,kt-far2:1 true
