@@ -3,11 +3,11 @@
 
 #include <base/name.h>
 #include <oob/endpoint.h>
-#include <oob/patience.h>
 
 #include <assert.h>
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/patience.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 
 /* Between attempts at an address whose listener has no room. */
 static const struct backoff no_room_wait = {.base_us = 5000, .cap_us = 1000000};
+
+enum { REFUSALS_MAX = 3 };
 
 _Static_assert(CONTACT_ADDRS_MAX < 32, "a bit for each address");
 
@@ -195,7 +197,7 @@ static void on_start(struct loop_task *task)
 {
     struct connect *connect = container_of(task, struct connect, start);
     patience_begin(&connect->patience, connect->contact.count, connect->oob->connect_timeout_us,
-                   connect->limit_us, clock_us());
+                   connect->limit_us, REFUSALS_MAX, clock_us());
     try_addresses(connect);
 }
 

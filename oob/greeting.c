@@ -4,8 +4,8 @@
 
 #include <base/clock.h>
 #include <base/fault.h>
+#include <base/patience.h>
 #include <errno.h>
-#include <oob/patience.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

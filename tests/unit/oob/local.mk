@@ -32,10 +32,6 @@ check_PROGRAMS += tests/unit/oob/test-inbox
 tests_unit_oob_test_inbox_SOURCES = tests/unit/oob/test-inbox.c
 tests_unit_oob_test_inbox_LDADD = tests/lib/libunit.la liboob.la libbase.la
 
-check_PROGRAMS += tests/unit/oob/test-patience
-tests_unit_oob_test_patience_SOURCES = tests/unit/oob/test-patience.c
-tests_unit_oob_test_patience_LDADD = tests/lib/libunit.la liboob.la libbase.la
-
 check_PROGRAMS += tests/unit/oob/test-pulse tests/unit/oob/test-watch
 tests_unit_oob_test_pulse_SOURCES = tests/unit/oob/test-pulse.c
 tests_unit_oob_test_pulse_LDADD = tests/lib/libunit.la liboob.la libbase.la

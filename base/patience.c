@@ -1,8 +1,8 @@
 #include <config.h>
 
-#include <oob/patience.h>
+#include <base/patience.h>
 
-enum { ROUND_TRIPS = 8, REFUSALS_MAX = 3, LONGEST_TIMES = 4 };
+enum { ROUND_TRIPS = 8, LONGEST_TIMES = 4 };
 
 #define FIRST_TIME_US UINT64_C(1000000)
 
@@ -14,7 +14,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 void patience_begin(struct patience *patience, size_t count, uint64_t full_us, uint64_t limit_us,
-                    uint64_t now_us)
+                    unsigned refusals_max, uint64_t now_us)
 {
     *patience = (struct patience){
         .count = count,
@@ -22,6 +22,7 @@ void patience_begin(struct patience *patience, size_t count, uint64_t full_us, u
         .until_us = limit_us > UINT64_MAX - now_us ? UINT64_MAX
                     : limit_us                     ? now_us + limit_us
                                                    : 0,
+        .refusals_max = refusals_max,
         .first = true,
         .wait = between_turns,
     };
@@ -78,7 +79,7 @@ static enum patience_next end_turn(struct patience *patience, struct backoff_cha
     patience->refused = 0;
     patience->at = 0;
     *wait_us = backoff_next(&patience->wait, chance);
-    bool over = patience->refusals >= REFUSALS_MAX || *wait_us >= patience->until_us ||
+    bool over = patience->refusals >= patience->refusals_max || *wait_us >= patience->until_us ||
                 now_us >= patience->until_us - *wait_us;
     return over ? PATIENCE_OVER : PATIENCE_WAIT;
 }

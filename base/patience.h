@@ -5,9 +5,9 @@
  * that swallows everything costs little, and its full time later. A connect without a limit of its
  * own gives those a second turn that used up their first time. With a limit it tries all of them
  * turn after turn, after a wait each; but where every address refuses, or nobody listens there,
- * three turns in a row, there is nobody to wait for. */
-#ifndef OOB_PATIENCE_H
-#define OOB_PATIENCE_H
+ * for some turns in a row, there is nobody to wait for. */
+#ifndef BASE_PATIENCE_H
+#define BASE_PATIENCE_H
 
 #include <base/backoff.h>
 #include <stdbool.h>
@@ -17,6 +17,7 @@ struct patience {
     size_t count;      /* addresses, at most 32 */
     uint64_t full_us;  /* the time of an address */
     uint64_t until_us; /* 0: no limit of its own */
+    unsigned refusals_max;
     size_t at;         /* the address that is tried */
     bool first;        /* turn */
     uint32_t slow;     /* a bit for each address that used up its time in the first turn */
@@ -38,9 +39,10 @@ enum patience_next {
     PATIENCE_OVER,
 };
 
-/* limit_us: from now; 0: none; UINT64_MAX: for ever. */
+/* limit_us: from now; 0: none; UINT64_MAX: for ever. refusals_max: turns in which all addresses
+ * refuse, that end a connect with a limit. */
 void patience_begin(struct patience *patience, size_t count, uint64_t full_us, uint64_t limit_us,
-                    uint64_t now_us);
+                    unsigned refusals_max, uint64_t now_us);
 /* What the address has. */
 uint64_t patience_time(const struct patience *patience, uint64_t now_us);
 /* The longest that it can have, where its round trip is long; at least patience_time. */

@@ -1,6 +1,6 @@
-/* oob/patience.h with a clock of the test's own: which address is tried when, for how long, and
+/* base/patience.h with a clock of the test's own: which address is tried when, for how long, and
  * when a connect gives up. */
-#include <oob/patience.h>
+#include <base/patience.h>
 #include <tests/lib/unit.h>
 
 #define MS UINT64_C(1000)
@@ -13,7 +13,7 @@ static uint64_t now_us, wait_us;
 static void begin(size_t count, uint64_t limit_us)
 {
     now_us = 100 * S;
-    patience_begin(&patience, count, 5 * S, limit_us, now_us);
+    patience_begin(&patience, count, 5 * S, limit_us, 3, now_us);
 }
 
 /* The address at is tried, in vain; the clock goes on by what that takes. */
