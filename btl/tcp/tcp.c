@@ -216,6 +216,7 @@ static struct tcp_module *module_alloc(const struct tcp_params *params)
         return NULL;
     }
     set_limits(&tcp->super, params);
+    crypto_random(&tcp->chance, sizeof(tcp->chance));
     tcp->params = *params;
     tcp->host = *btl_host();
     tcp->me = tcp->host.ops->me(tcp->host.arg)->proc_name;

@@ -21,6 +21,7 @@
 #ifndef BTL_TCP_H
 #define BTL_TCP_H
 
+#include <base/backoff.h>
 #include <base/list.h>
 #include <base/pool.h>
 #include <btl/base.h>
@@ -92,8 +93,9 @@ struct tcp_module {
     unsigned depth;        /* of tcp_enter */
     unsigned passes;       /* since the last look at epoll */
     unsigned life;         /* how often it was restarted */
-    bool closing;          /* finalize runs: no messages go up, no peer gets in */
-    uint8_t *scratch;      /* where unwanted bytes go */
+    struct backoff_chance chance;
+    bool closing;     /* finalize runs: no messages go up, no peer gets in */
+    uint8_t *scratch; /* where unwanted bytes go */
 };
 
 static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)

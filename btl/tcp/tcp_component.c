@@ -95,7 +95,8 @@ static struct param connect_timeout = {
     .min = 1,
     .max = 3600000,
     .unit = "ms",
-    .help = "Time for one address of a peer to accept a connection.",
+    .help = "Time for one address of a peer to accept a connection; all are tried again for three "
+            "times that.",
 };
 static struct param hello_timeout = {
     .name = "btl_tcp_hello_timeout_ms",

@@ -120,8 +120,10 @@ static int pair_key(struct tcp_module *tcp, const orte_process_name_t *peer, uin
 
 /* ---- the initiator ---- */
 
-/* passing: the peer may take me a little later; else this address is no way to it. */
-static void attempt_failed(struct tcp_conn *conn, bool passing, uint64_t pause_us, const char *why)
+/* FAILED: the peer may take me a little later; SLOW: the address may lead to it another time;
+ * REFUSED: it does not. */
+static void attempt_failed(struct tcp_conn *conn, enum patience_outcome outcome, uint64_t pause_us,
+                           const char *why)
 {
     tcp_endpoint *ep = conn->ep;
     char place[80], text[200];
@@ -133,11 +135,11 @@ static void attempt_failed(struct tcp_conn *conn, bool passing, uint64_t pause_u
     if (conn->lane > 0) {
         tcp_lane_conn_failed(ep, conn->lane, text);
     } else {
-        tcp_endpoint_conn_failed(ep, passing, pause_us, text);
+        tcp_endpoint_conn_failed(ep, outcome, pause_us, text);
     }
 }
 
-struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address)
+struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address, uint64_t time_us)
 {
     struct tcp_module *tcp = ep->tcp;
     struct sock_addr addr;
@@ -152,7 +154,7 @@ struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address)
         return NULL;
     }
     socket_options(&tcp->params, fd);
-    struct tcp_conn *conn = conn_create(tcp, fd, CONN_CONNECTING, tcp->params.connect_us);
+    struct tcp_conn *conn = conn_create(tcp, fd, CONN_CONNECTING, time_us);
     if (!conn) {
         fd_close(&fd);
         return NULL;
@@ -163,18 +165,24 @@ struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address)
     return conn;
 }
 
+/* A neighbour's address is found out over the network, which may lose that too. */
+static enum patience_outcome outcome_of(int error)
+{
+    return error == ETIMEDOUT || error == EHOSTUNREACH ? PATIENCE_SLOW : PATIENCE_REFUSED;
+}
+
 static void connected(struct tcp_conn *conn)
 {
     int error = sock_error(conn->source.fd);
 
     if (error != 0) {
-        attempt_failed(conn, false, 0, strerror(error));
+        attempt_failed(conn, outcome_of(error), 0, strerror(error));
         return;
     }
     conn->phase = CONN_CHALLENGE;
     conn->deadline_us = clock_us() + conn->tcp->params.hello_us;
     if (tcp_watch(conn->tcp, &conn->source, EPOLLIN) != OPAL_SUCCESS) {
-        attempt_failed(conn, true, AGAIN_PAUSE_US, "epoll failed");
+        attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "epoll failed");
     }
 }
 
@@ -192,13 +200,13 @@ static void challenged(struct tcp_conn *conn)
 
     if (heard <= 0) {
         if (heard < 0) {
-            attempt_failed(conn, true, AGAIN_PAUSE_US, "closed before its challenge");
+            attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "closed before its challenge");
         }
         return;
     }
     if (tcp_challenge_check(conn->challenge) != OPAL_SUCCESS ||
         pair_key(tcp, &hello.to, key) != OPAL_SUCCESS) {
-        attempt_failed(conn, false, 0, "no challenge of ours, or no key for it");
+        attempt_failed(conn, PATIENCE_REFUSED, 0, "no challenge of ours, or no key for it");
         return;
     }
     crypto_random(hello.nonce, sizeof(hello.nonce));
@@ -206,7 +214,7 @@ static void challenged(struct tcp_conn *conn)
     crypto_wipe(key, sizeof(key));
     conn->phase = CONN_WELCOME;
     if (!say(conn, conn->hello, sizeof(conn->hello))) {
-        attempt_failed(conn, true, AGAIN_PAUSE_US, "closed before my hello");
+        attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "closed before my hello");
     }
 }
 
@@ -227,7 +235,7 @@ static void accepted(struct tcp_conn *conn, uint64_t incarnation)
     tcp_endpoint *ep = conn->ep;
 
     if (incarnation != ep->card.incarnation) {
-        attempt_failed(conn, false, 0, "another life of the process than its card's");
+        attempt_failed(conn, PATIENCE_REFUSED, 0, "another life of the process than its card's");
         return;
     }
     int fd = conn_detach(conn);
@@ -249,12 +257,12 @@ static void welcomed(struct tcp_conn *conn)
 
     if (heard <= 0) {
         if (heard < 0) {
-            attempt_failed(conn, true, AGAIN_PAUSE_US, "closed before its welcome");
+            attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "closed before its welcome");
         }
         return;
     }
     if (welcome_decode(conn, &welcome) != OPAL_SUCCESS) {
-        attempt_failed(conn, false, 0, "a welcome that does not prove the key");
+        attempt_failed(conn, PATIENCE_REFUSED, 0, "a welcome that does not prove the key");
         return;
     }
     switch (welcome.verdict) {
@@ -262,13 +270,13 @@ static void welcomed(struct tcp_conn *conn)
         accepted(conn, welcome.incarnation);
         break;
     case TCP_VERDICT_CROSS:
-        attempt_failed(conn, true, CROSS_PAUSE_US, "its own connect is on the way");
+        attempt_failed(conn, PATIENCE_FAILED, CROSS_PAUSE_US, "its own connect is on the way");
         break;
     case TCP_VERDICT_AGAIN:
-        attempt_failed(conn, true, AGAIN_PAUSE_US, "not ready for me yet");
+        attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "not ready for me yet");
         break;
     case TCP_VERDICT_REFUSE:
-        attempt_failed(conn, false, 0, "it closed this rail");
+        attempt_failed(conn, PATIENCE_REFUSED, 0, "it closed this rail");
         break;
     }
 }
@@ -440,7 +448,7 @@ void tcp_conn_expire(struct tcp_module *tcp, uint64_t now_us)
             continue;
         }
         if (conn->ep) {
-            attempt_failed(conn, false, 0, "no answer in time");
+            attempt_failed(conn, PATIENCE_SLOW, 0, "no answer in time");
         } else {
             stranger(conn, "silent");
         }

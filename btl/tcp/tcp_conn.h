@@ -27,9 +27,10 @@ struct tcp_conn {
     size_t got; /* bytes of the message that it waits for */
 };
 
-/* Starts a connect to an address of the endpoint's card. NULL: it cannot be reached, or there is no
- * memory. */
-struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address) KEEL_MUST_CHECK;
+/* Starts a connect to an address of the endpoint's card, which has time_us to accept it. NULL: it
+ * cannot be reached, or there is no memory. */
+struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address,
+                                uint64_t time_us) KEEL_MUST_CHECK;
 /* Takes what waits at a listener; returns how many. */
 int tcp_conn_accept(struct tcp_module *tcp, int listener);
 /* The socket is ready: goes on with the set-up; the conn may be gone after it. */

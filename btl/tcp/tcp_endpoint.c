@@ -7,7 +7,9 @@
 #include <btl/tcp/tcp_rdma.h>
 #include <stdlib.h>
 
-enum { ROUND_PAUSE_US = 100000 };
+/* Addresses that are silent are tried again, turn after turn: the network may have lost what was
+ * said. MORE_TIMES: as long as so many further addresses would take. */
+enum { ROUND_PAUSE_US = 100000, REFUSALS_MAX = 1, MORE_TIMES = 3 };
 
 /* What the host's answer is delivered to; outlives an endpoint that is closed meanwhile. */
 struct tcp_card_request {
@@ -178,7 +180,6 @@ static void pair_addresses(tcp_endpoint *ep)
 {
     ep->card_known = true;
     ep->order_count = tcp_pair(ep->order, &ep->tcp->card, &ep->card);
-    ep->order_at = 0;
 }
 
 static void endpoint_wait(tcp_endpoint *ep, uint64_t wake_us)
@@ -307,31 +308,67 @@ void tcp_endpoint_want(tcp_endpoint *ep)
         tcp_link_wake(ep->tcp_link);
         tcp_lanes_wake(ep);
     } else if (ep->state == EP_IDLE) {
-        const struct tcp_params *params = &ep->tcp->params;
-        ep->order_at = 0;
+        ep->patience.count = 0; /* it has not begun */
         ep->peer_tried = false;
-        ep->give_up_us = clock_us() + params->hello_us;
+        ep->give_up_us = clock_us() + ep->tcp->params.hello_us;
         endpoint_wait(ep, 0);
     }
 }
 
-/* Tries the addresses from order_at on. */
+static void patience_start(tcp_endpoint *ep)
+{
+    uint64_t full_us = ep->tcp->params.connect_us;
+    uint64_t limit_us = (ep->order_count + MORE_TIMES) * full_us;
+
+    patience_begin(&ep->patience, ep->order_count, full_us, limit_us, REFUSALS_MAX, clock_us());
+}
+
+/* No address is left. Where I cannot get through, the peer may. */
+static void endpoint_despair(tcp_endpoint *ep)
+{
+    uint64_t now = clock_us();
+
+    if (ep->peer_tried && now < ep->give_up_us) {
+        patience_start(ep);
+        endpoint_wait(ep, now + ROUND_PAUSE_US);
+        return;
+    }
+    tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "none of its addresses leads to it");
+}
+
+/* The attempt at this address is over. False: nothing is to be done now. */
+static bool next_address(tcp_endpoint *ep, enum patience_outcome outcome)
+{
+    uint64_t now = clock_us(), wait_us;
+    enum patience_next next =
+        patience_ended(&ep->patience, outcome, &ep->tcp->chance, now, &wait_us);
+
+    if (next == PATIENCE_OVER) {
+        endpoint_despair(ep);
+    } else if (next == PATIENCE_WAIT) {
+        endpoint_wait(ep, now + wait_us);
+    }
+    return next == PATIENCE_GO;
+}
+
+/* Tries the addresses from the one on whose turn it is. */
 static void endpoint_connect(tcp_endpoint *ep)
 {
-    for (; ep->order_at < ep->order_count; ep->order_at++) {
-        ep->conn = tcp_conn_start(ep, 0, ep->order[ep->order_at]);
+    if (ep->order_count == 0) {
+        endpoint_despair(ep);
+        return;
+    }
+    if (ep->patience.count == 0) {
+        patience_start(ep);
+    }
+    do {
+        uint64_t time_us = patience_time(&ep->patience, clock_us());
+        ep->conn = tcp_conn_start(ep, 0, ep->order[ep->patience.at], time_us);
         if (ep->conn) {
             set_state(ep, EP_CONNECTING);
             return;
         }
-    }
-    /* Where I cannot get through, the peer may. */
-    if (ep->peer_tried && clock_us() < ep->give_up_us) {
-        ep->order_at = 0;
-        endpoint_wait(ep, clock_us() + ROUND_PAUSE_US);
-        return;
-    }
-    tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "none of its addresses leads to it");
+    } while (next_address(ep, PATIENCE_REFUSED));
 }
 
 void tcp_endpoint_wake(tcp_endpoint *ep)
@@ -348,18 +385,18 @@ void tcp_endpoint_wake(tcp_endpoint *ep)
     endpoint_connect(ep);
 }
 
-void tcp_endpoint_conn_failed(tcp_endpoint *ep, bool passing, uint64_t pause_us, const char *why)
+void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,
+                              const char *why)
 {
     uint64_t now = clock_us();
 
     ep->conn = NULL;
     log_info(LOG_BTL, "tcp: %s: %s", ORTE_NAME_PRINT(&ep->name), why);
-    if (passing && now < ep->give_up_us) {
+    if (outcome == PATIENCE_FAILED && now < ep->give_up_us) {
         endpoint_wait(ep, now + pause_us);
-        return;
+    } else if (next_address(ep, outcome)) {
+        endpoint_connect(ep);
     }
-    ep->order_at++;
-    endpoint_connect(ep);
 }
 
 /* ---- a peer that comes ---- */
@@ -483,6 +520,6 @@ void tcp_endpoint_dump(const tcp_endpoint *ep)
     log_write(LOG_BTL, LOG_INFO,
               "tcp: %s: %s, address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces "
               "in flight, %u answers owed",
-              ORTE_NAME_PRINT(&ep->name), state_names[ep->state], ep->order_at + 1, ep->order_count,
-              ep->queued_bytes, ops, ep->slots_used, ep->answers);
+              ORTE_NAME_PRINT(&ep->name), state_names[ep->state], ep->patience.at + 1,
+              ep->order_count, ep->queued_bytes, ops, ep->slots_used, ep->answers);
 }

@@ -2,6 +2,7 @@
 #ifndef BTL_TCP_ENDPOINT_H
 #define BTL_TCP_ENDPOINT_H
 
+#include <base/patience.h>
 #include <btl/tcp/tcp.h>
 
 struct tcp_conn;
@@ -46,8 +47,9 @@ struct mca_btl_base_endpoint_t {
     bool card_known;
     struct tcp_card_request *request; /* while the host looks for the card */
     size_t order[TCP_CARD_ADDRESSES]; /* the card's addresses, best first */
-    size_t order_count, order_at;
-    struct list waiting; /* in the module's waiting, with wake_us */
+    size_t order_count;
+    struct patience patience; /* which of them is tried, and for how long */
+    struct list waiting;      /* in the module's waiting, with wake_us */
     uint64_t wake_us;
     uint64_t give_up_us;   /* failures that may pass are final after this */
     bool peer_tried;       /* its own connect was turned away in favour of mine */
@@ -94,9 +96,10 @@ tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep);
 void tcp_endpoint_want(tcp_endpoint *ep);
 /* WAITING and wake_us has come. */
 void tcp_endpoint_wake(tcp_endpoint *ep);
-/* conn has ended without a link (and is closed). passing: it is worth trying again after a while,
- * else the next address's turn has come. */
-void tcp_endpoint_conn_failed(tcp_endpoint *ep, bool passing, uint64_t pause_us, const char *why);
+/* conn has ended without a link (and is closed). PATIENCE_FAILED: the address is worth trying again
+ * after the pause, else the next one's turn has come. */
+void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,
+                              const char *why);
 /* An authenticated peer wants in. ACCEPT: *ep is its endpoint, to be handed to tcp_endpoint_up. */
 enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hello *hello,
                                     tcp_endpoint **ep);

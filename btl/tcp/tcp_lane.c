@@ -16,13 +16,14 @@ void tcp_lanes_open(tcp_endpoint *ep)
 {
     size_t addresses[TCP_LANES];
     struct tcp_module *tcp = ep->tcp;
-    size_t count =
-        tcp_pair_more(addresses, &tcp->card, &ep->card, ep->order[ep->order_at], tcp->params.links);
+    size_t count = tcp_pair_more(addresses, &tcp->card, &ep->card, ep->order[ep->patience.at],
+                                 tcp->params.links);
     if (count == 0 || !lanes_of(ep)) {
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        ep->lanes->conns[i] = tcp_conn_start(ep, (unsigned) i + 1, addresses[i]);
+        ep->lanes->conns[i] =
+            tcp_conn_start(ep, (unsigned) i + 1, addresses[i], tcp->params.connect_us);
     }
 }
 

@@ -4,6 +4,8 @@
 
 #include <tests/unit/btl/tcp-peer.h>
 
+#include <base/clock.h>
+#include <sys/socket.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
 
@@ -51,6 +53,58 @@ START_TEST(no_address_is_an_error_once)
     tcp_host_polls(20);
     ck_assert_uint_eq(tcp_peer.failed, 2);
     ck_assert_uint_eq(tcp_peer.host.reports, 1);
+    tcp_host_close(&tcp_peer.host);
+}
+END_TEST
+
+/* A full backlog drops what comes, as a network does that loses packets. */
+START_TEST(an_address_that_drops_a_connect_is_tried_again)
+{
+    struct tcp_card card;
+    struct sock_addr addr;
+
+    tcp_peer_param("btl_tcp_connect_timeout_ms", "200");
+    tcp_peer_start(0);
+    int listener = raw_listen(&tcp_peer.host, 1, 5);
+    ck_assert_int_eq(listen(listener, 0), 0);
+    tcp_host_card(&tcp_peer.host, 1, &card);
+    tcp_address_sock(&addr, &card.addresses[0]);
+    int filler = sock_connect(&addr);
+    ck_assert_int_ge(filler, 0);
+    struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
+    ck_assert_int_eq(tcp_host_send(&tcp_peer.host, ep, TCP_PEER_TAG, 8, 99), OPAL_SUCCESS);
+    for (uint64_t begin_us = clock_us(); clock_us() < begin_us + 300000;) {
+        tcp_host_polls(1);
+    }
+    close(sock_accept(listener, NULL));
+    int fd = raw_serve(listener, 5);
+    raw_expect_am(fd, 99);
+    ck_assert_uint_eq(tcp_peer.host.reports, 0);
+    close(fd), close(filler), close(listener);
+    tcp_host_close(&tcp_peer.host);
+}
+END_TEST
+
+/* ... for four times the time of an address. */
+START_TEST(a_silent_address_is_an_error_in_the_end)
+{
+    struct tcp_card card;
+    struct sock_addr addr;
+
+    tcp_peer_param("btl_tcp_connect_timeout_ms", "50");
+    tcp_peer_start(0);
+    int listener = raw_listen(&tcp_peer.host, 1, 5);
+    ck_assert_int_eq(listen(listener, 0), 0);
+    tcp_host_card(&tcp_peer.host, 1, &card);
+    tcp_address_sock(&addr, &card.addresses[0]);
+    int filler = sock_connect(&addr);
+    struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
+    uint64_t begin_us = clock_us();
+    ck_assert_int_eq(tcp_peer_send(ep, 8), OPAL_SUCCESS);
+    tcp_host_until(&tcp_peer.failed, 1);
+    ck_assert_uint_ge(clock_us() - begin_us, 150000);
+    ck_assert_uint_eq(tcp_peer.host.reports, 1);
+    close(filler), close(listener);
     tcp_host_close(&tcp_peer.host);
 }
 END_TEST
@@ -180,6 +234,7 @@ START_TEST(crossed_out_means_wait)
 END_TEST
 
 UNIT_MAIN("tcp-connect", the_next_address_is_tried, no_address_is_an_error_once,
+          an_address_that_drops_a_connect_is_tried_again, a_silent_address_is_an_error_in_the_end,
           a_forged_welcome_is_not_believed, another_life_than_the_cards_is_not_believed,
           a_closed_door_is_tried_again, the_lower_name_wins, the_higher_name_gives_way,
           the_first_hello_wins_otherwise, crossed_out_means_wait)
