@@ -8,6 +8,7 @@ include $(srcdir)/tests/unit/btl/local.mk
 include $(srcdir)/tests/unit/bootstrap/local.mk
 include $(srcdir)/tests/unit/compat/local.mk
 include $(srcdir)/tests/unit/launcher/local.mk
+include $(srcdir)/tests/unit/lib/local.mk
 include $(srcdir)/tests/conformance/local.mk
 include $(srcdir)/tests/mpi/local.mk
 include $(srcdir)/tests/pmix/local.mk
@@ -19,6 +20,10 @@ check_LTLIBRARIES += tests/lib/libunit.la
 tests_lib_libunit_la_SOURCES = tests/lib/unit.h tests/lib/unit.c
 tests_lib_libunit_la_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lib_libunit_la_LIBADD = $(CHECK_LIBS)
+# What a bad network does to packets, and a wire for datagrams in virtual time.
+check_LTLIBRARIES += tests/lib/libwire.la
+tests_lib_libwire_la_SOURCES = tests/lib/impair.c tests/lib/impair.h \
+	tests/lib/sim/queue.c tests/lib/sim/queue.h tests/lib/sim/wire.c tests/lib/sim/wire.h
 # For tests of what reads messages.
 DECODER = tests/lib/decoder.h tests/lib/decoder.c
 

@@ -18,9 +18,10 @@ check_LTLIBRARIES += tests/lib/libsim.la
 tests_lib_libsim_la_SOURCES = \
 	tests/lib/sim/forest.c tests/lib/sim/forest.h tests/lib/sim/forest_state.h \
 	tests/lib/sim/forest_daemons.c tests/lib/sim/forest_links.c \
-	tests/lib/sim/network.c tests/lib/sim/network.h tests/lib/sim/queue.c tests/lib/sim/queue.h \
+	tests/lib/sim/network.c tests/lib/sim/network.h \
 	tests/lib/sim/world.c tests/lib/sim/world.h tests/lib/sim/world_state.h \
 	tests/lib/sim/world_faults.c tests/lib/sim/world_messages.c
+tests_lib_libsim_la_LIBADD = tests/lib/libwire.la
 check_PROGRAMS += \
 	tests/unit/rml/test-sender tests/unit/rml/test-receiver tests/unit/rml/test-session \
 	tests/unit/rml/test-credit tests/unit/rml/test-cut tests/unit/rml/test-sim
