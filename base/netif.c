@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { RULES_MAX = 64, RULE_MAX = 64 /* characters, with the NUL */, INTERFACES_MAX = 4096 };
+enum { LEAST_MTU = 576 /* that every interface has */ };
 
 /* One item of a list: a name, or a block when name is empty. */
 struct rule {
@@ -211,22 +213,33 @@ static unsigned mask_length(const struct sockaddr *mask, int family)
     return bits;
 }
 
-/* Some devices have no speed, and say so by -1 or an error. */
-static uint32_t read_speed(const char *name)
+/* A number that the kernel tells of an interface, at least least; else none. Some devices have no
+ * speed, and say so by -1 or an error; most virtual ones have no device. */
+static int64_t read_number(const char *name, const char *what, int64_t least, int64_t none)
 {
-    char path[64], text[24];
-    int64_t speed;
-    snprintf(path, sizeof(path), "/sys/class/net/%.15s/speed", name);
+    char path[80], text[24];
+    int64_t number;
+    snprintf(path, sizeof(path), "/sys/class/net/%.15s/%s", name, what);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return 0;
+        return none;
     }
     ssize_t got = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[got > 0 ? got : 0] = '\0';
     text[strcspn(text, "\n")] = '\0';
-    return param_parse_int(text, false, 1, UINT32_MAX, &speed) == ORTE_SUCCESS ? (uint32_t) speed
-                                                                               : 0;
+    return param_parse_int(text, false, least, INT32_MAX, &number) == ORTE_SUCCESS ? number : none;
+}
+
+/* From the socket's own network namespace; /sys may show another one's. */
+static uint32_t read_mtu(const char *name)
+{
+    struct ifreq request = {.ifr_name = ""};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    snprintf(request.ifr_name, sizeof(request.ifr_name), "%.15s", name);
+    bool known = fd >= 0 && ioctl(fd, SIOCGIFMTU, &request) == 0 && request.ifr_mtu > 0;
+    fd_close(&fd);
+    return known ? (uint32_t) request.ifr_mtu : LEAST_MTU;
 }
 
 static void describe(struct netif *netif, const struct ifaddrs *entry)
@@ -238,7 +251,10 @@ static void describe(struct netif *netif, const struct ifaddrs *entry)
         family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
     memcpy(&netif->addr.storage, entry->ifa_addr, netif->addr.length);
     netif->prefix = mask_length(entry->ifa_netmask, family);
-    netif->speed_mbps = netif->loopback ? 0 : read_speed(netif->name);
+    netif->index = if_nametoindex(netif->name);
+    netif->mtu_bytes = read_mtu(netif->name);
+    netif->numa_node = (int) read_number(netif->name, "device/numa_node", 0, -1);
+    netif->speed_mbps = netif->loopback ? 0 : (uint32_t) read_number(netif->name, "speed", 1, 0);
 }
 
 /* Appends the usable entries of one family, loopback or not. */

@@ -10,7 +10,10 @@ struct netif {
     struct sock_addr addr; /* port 0 */
     unsigned prefix;       /* length of the netmask */
     bool loopback;
+    unsigned index; /* the kernel's number; an interface's addresses have the same */
+    uint32_t mtu_bytes;
     uint32_t speed_mbps; /* 0: unknown */
+    int numa_node;       /* that the device is attached to; -1: unknown */
 };
 
 /* Interfaces that are up, IPv4 first, malloc'd (NULL when there are none). include and exclude:

@@ -4,30 +4,39 @@
 #include <base/paths.h>
 #include <base/topo.h>
 #include <base/topo_module.h>
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { CPUS_MAX = 1 << 20 };
 
-/* Processors in the affinity mask. The kernel refuses a mask that is shorter than its own. */
+/* The affinity mask, for CPU_FREE; NULL: it cannot be had. The kernel refuses a mask that is
+ * shorter than its own. */
+static cpu_set_t *affinity_read(size_t *size)
+{
+    int error = EINVAL;
+    for (size_t cpus = CPU_SETSIZE; cpus <= CPUS_MAX && error == EINVAL; cpus *= 2) {
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        *size = CPU_ALLOC_SIZE(cpus);
+        if (set && sched_getaffinity(0, *size, set) == 0) {
+            return set;
+        }
+        error = set ? errno : ENOMEM;
+        CPU_FREE(set);
+    }
+    return NULL;
+}
+
 static unsigned affinity_cpus(void)
 {
-    for (size_t cpus = CPU_SETSIZE; cpus <= CPUS_MAX; cpus *= 2) {
-        cpu_set_t *set = CPU_ALLOC(cpus);
-        size_t size = CPU_ALLOC_SIZE(cpus);
-        if (!set) {
-            break;
-        }
-        int error = sched_getaffinity(0, size, set) < 0 ? errno : 0;
-        int count = error ? 0 : CPU_COUNT_S(size, set);
-        CPU_FREE(set);
-        if (error != EINVAL) {
-            return count > 0 ? (unsigned) count : 1;
-        }
-    }
-    return 1;
+    size_t size;
+    cpu_set_t *set = affinity_read(&size);
+    int count = set ? CPU_COUNT_S(size, set) : 0;
+    CPU_FREE(set);
+    return count > 0 ? (unsigned) count : 1;
 }
 
 unsigned topo_usable_cpus(void)
@@ -35,6 +44,40 @@ unsigned topo_usable_cpus(void)
     unsigned cpus = affinity_cpus();
     unsigned quota = cpus > 1 ? cgroup_cpus() : 0;
     return quota && quota < cpus ? quota : cpus;
+}
+
+bool topo_list_meets(const char *list, const cpu_set_t *set, size_t size)
+{
+    char *at = (char *) list;
+    while (isdigit((unsigned char) *at)) {
+        unsigned long cpu = strtoul(at, &at, 10), last = cpu;
+        if (*at == '-') {
+            last = strtoul(at + 1, &at, 10);
+        }
+        for (; cpu <= last && cpu < size * CHAR_BIT; cpu++) {
+            if (CPU_ISSET_S(cpu, size, set)) {
+                return true;
+            }
+        }
+        at += *at == ',';
+    }
+    return false;
+}
+
+bool topo_node_is_near(int node)
+{
+    char path[64], list[4096];
+    size_t size;
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
+    FILE *file = fopen(path, "re");
+    bool known = file && fgets(list, sizeof(list), file);
+    if (file) {
+        fclose(file);
+    }
+    cpu_set_t *set = known ? affinity_read(&size) : NULL;
+    bool near = !set || topo_list_meets(list, set, size);
+    CPU_FREE(set);
+    return near;
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -9,6 +9,11 @@
 /* Usable processors: affinity mask and cgroup CPU quota (v1 and v2), at least 1. No hwloc. */
 unsigned topo_usable_cpus(void);
 
+/* Whether this process may use a processor of a NUMA node; true for one that is not known. */
+bool topo_node_is_near(int node);
+/* Whether a list as the kernel writes it ("0-3,8") names a processor of a set of size bytes. */
+bool topo_list_meets(const char *list, const cpu_set_t *set, size_t size);
+
 struct topo_core {
     cpu_set_t cpus;         /* the hardware threads of this core that the process may use */
     unsigned package, core; /* logical numbers, as hwloc counts */

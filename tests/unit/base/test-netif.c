@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/netif.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,9 @@ START_TEST(the_systems_interfaces)
     bool loopback = false, in6 = false;
     for (size_t i = 0; i < count; i++) {
         ck_assert_str_ne(list[i].name, "");
+        ck_assert_uint_eq(list[i].index, if_nametoindex(list[i].name));
+        ck_assert_uint_ge(list[i].mtu_bytes, 68);
+        ck_assert_int_ge(list[i].numa_node, -1);
         ck_assert_uint_eq(sock_addr_port(&list[i].addr), 0);
         ck_assert_str_ne(sock_addr_print(&list[i].addr, text, sizeof(text)), "?");
         bool is_in6 = list[i].addr.storage.ss_family == AF_INET6;

@@ -3,9 +3,11 @@
 #include <base/cgroup.h>
 #include <base/paths.h>
 #include <base/topo.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
+#include <unistd.h>
 
 static const char v1_groups[] = "12:cpuset:/\n"
                                 "11:blkio:/a:b\n"
@@ -145,6 +147,41 @@ START_TEST(usable_processors_follow_affinity)
 }
 END_TEST
 
+START_TEST(lists_of_processors)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(8, &set);
+    ck_assert(topo_list_meets("8\n", &set, sizeof(set)));
+    ck_assert(topo_list_meets("0-8\n", &set, sizeof(set)));
+    ck_assert(topo_list_meets("8-99999999999999999999", &set, sizeof(set)));
+    ck_assert(topo_list_meets("0-3,7-9", &set, sizeof(set)));
+    ck_assert(!topo_list_meets("0-7,9,18", &set, sizeof(set)));
+    ck_assert(!topo_list_meets("9-7", &set, sizeof(set)));
+    ck_assert(!topo_list_meets("\n", &set, sizeof(set)));
+    ck_assert(!topo_list_meets("", &set, sizeof(set)));
+    ck_assert(!topo_list_meets("x8", &set, sizeof(set)));
+    ck_assert(!topo_list_meets("0-", &set, sizeof(set)));
+    ck_assert(!topo_list_meets("1000000-2000000", &set, sizeof(set)));
+}
+END_TEST
+
+START_TEST(nodes_that_are_near)
+{
+    unsigned known = 0, near = 0;
+    for (int node = 0; node < 64; node++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
+        if (access(path, R_OK) == 0) {
+            known++;
+            near += topo_node_is_near(node);
+        }
+    }
+    ck_assert(known == 0 || near > 0);
+    ck_assert(topo_node_is_near(-1));
+}
+END_TEST
+
 /* Every usable processor belongs to exactly one core. */
 static void check_cores(void)
 {
@@ -197,4 +234,4 @@ END_TEST
 
 UNIT_MAIN("topo", group_paths, bad_group_paths, mounts_of_a_hierarchy, bad_mounts,
           folders_of_groups, quotas_round_up, usable_processors_follow_affinity,
-          cores_cover_the_usable_processors)
+          lists_of_processors, nodes_that_are_near, cores_cover_the_usable_processors)
