@@ -5,7 +5,7 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.h btl/fra
 	btl/table.c btl/registry.c btl/lock.h btl/lock.c btl/guard.h btl/guard.c \
 	btl/thread.h btl/thread.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
-	btl/roster.h btl/roster.c btl/map.h btl/map.c btl/procs.c \
+	btl/netcard.h btl/netcard.c btl/roster.h btl/roster.c btl/map.h btl/map.c btl/procs.c \
 	btl/atomic.h btl/atomic.c btl/call.h btl/call.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
 EXTRA_DIST += btl/README.md btl/check/README.md btl/fault/README.md

@@ -168,8 +168,8 @@ static void bandwidth_set(struct tcp_module *tcp)
 {
     uint32_t fastest = 0;
 
-    for (size_t i = 0; i < tcp->card.count; i++) {
-        uint32_t speed = tcp->card.addresses[i].speed_mbps;
+    for (size_t i = 0; i < tcp->card.net.count; i++) {
+        uint32_t speed = tcp->card.net.addresses[i].speed_mbps;
         fastest = speed > fastest ? speed : fastest;
     }
     uint32_t set = tcp->params.bandwidth;

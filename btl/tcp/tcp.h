@@ -74,7 +74,7 @@ struct tcp_module {
     orte_process_name_t me;
     struct tcp_params params;
     struct tcp_card card; /* mine */
-    struct tcp_source listeners[TCP_CARD_ADDRESSES];
+    struct tcp_source listeners[NETCARD_ADDRESSES];
     size_t listener_count;
     int epoll;
     struct region_table *regions;

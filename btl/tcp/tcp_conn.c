@@ -129,7 +129,7 @@ static void attempt_failed(struct tcp_conn *conn, enum patience_outcome outcome,
     char place[80], text[200];
     struct sock_addr addr;
 
-    tcp_address_sock(&addr, &ep->card.addresses[conn->address]);
+    netcard_sock(&addr, &ep->card.net.addresses[conn->address]);
     snprintf(text, sizeof(text), "%s: %s", sock_addr_print(&addr, place, sizeof(place)), why);
     tcp_conn_close(conn);
     if (conn->lane > 0) {
@@ -145,7 +145,7 @@ struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address,
     struct sock_addr addr;
     char place[80];
 
-    tcp_address_sock(&addr, &ep->card.addresses[address]);
+    netcard_sock(&addr, &ep->card.net.addresses[address]);
     struct fault fault = fault_at("btl.tcp.connect");
     int fd = fault.action == FAULT_ERROR ? -(int) fault.value : sock_connect(&addr);
     if (fd < 0) {

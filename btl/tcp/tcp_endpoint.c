@@ -179,7 +179,7 @@ void tcp_endpoint_left(tcp_endpoint *ep)
 static void pair_addresses(tcp_endpoint *ep)
 {
     ep->card_known = true;
-    ep->order_count = tcp_pair(ep->order, &ep->tcp->card, &ep->card);
+    ep->order_count = netcard_order(ep->order, &ep->tcp->card.net, &ep->card.net);
 }
 
 static void endpoint_wait(tcp_endpoint *ep, uint64_t wake_us)
@@ -249,13 +249,13 @@ static int card_ask(tcp_endpoint *ep)
  * that is not here yet counts as good. */
 static bool may_reach(struct tcp_module *tcp, const opal_proc_t *proc)
 {
-    size_t order[TCP_CARD_ADDRESSES], size;
+    size_t order[NETCARD_ADDRESSES], size;
     struct tcp_card card;
     const void *data;
     char key[BTL_CARD_KEY];
 
     if (name_equal(&proc->proc_name, &tcp->me)) {
-        return tcp_pair(order, &tcp->card, &tcp->card) > 0;
+        return netcard_order(order, &tcp->card.net, &tcp->card.net) > 0;
     }
     btl_card_key(key, TCP_CARD_NAME, tcp->life);
     int status = btl_peek_card(proc, key, &data, &size);
@@ -270,7 +270,7 @@ static bool may_reach(struct tcp_module *tcp, const opal_proc_t *proc)
                  opal_strerror(status));
         return false;
     }
-    return tcp_pair(order, &tcp->card, &card) > 0;
+    return netcard_order(order, &tcp->card.net, &card.net) > 0;
 }
 
 /* A peer that came by itself is added. */

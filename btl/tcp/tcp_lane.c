@@ -16,8 +16,10 @@ void tcp_lanes_open(tcp_endpoint *ep)
 {
     size_t addresses[TCP_LANES];
     struct tcp_module *tcp = ep->tcp;
-    size_t count = tcp_pair_more(addresses, &tcp->card, &ep->card, ep->order[ep->patience.at],
-                                 tcp->params.links);
+    bool lower =
+        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &tcp->me, &ep->name) == OPAL_VALUE2_GREATER;
+    size_t count = tcp_card_more(addresses, &tcp->card.net, &ep->card.net,
+                                 ep->order[ep->patience.at], tcp->params.links, lower);
     if (count == 0 || !lanes_of(ep)) {
         return;
     }

@@ -3,25 +3,20 @@
 
 #include <base/log.h>
 #include <btl/tcp/tcp.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-enum {
-    BACKLOG = 512,
-    LOOPBACK_MBPS = 16000,
-};
+enum { BACKLOG = 512 };
 
 /* Listens on one interface's address; one that does not work is left out. */
 static void listener_add(struct tcp_module *tcp, const struct netif *netif)
 {
-    struct tcp_address *address = &tcp->card.addresses[tcp->card.count];
     struct tcp_source *source = &tcp->listeners[tcp->listener_count];
     struct sock_addr bound;
 
-    if (tcp->card.count == TCP_CARD_ADDRESSES || !tcp_address_set(address, netif, 0)) {
+    if (tcp->listener_count == NETCARD_ADDRESSES) {
         return;
     }
     int fd = sock_listen(&netif->addr, BACKLOG);
@@ -30,16 +25,11 @@ static void listener_add(struct tcp_module *tcp, const struct netif *netif)
         return;
     }
     *source = (struct tcp_source){.kind = TCP_SOURCE_LISTENER, .fd = fd};
-    if (sock_local_addr(fd, &bound) != 0 || tcp_watch(tcp, source, EPOLLIN) != OPAL_SUCCESS) {
+    if (sock_local_addr(fd, &bound) != 0 || tcp_watch(tcp, source, EPOLLIN) != OPAL_SUCCESS ||
+        !netcard_add(&tcp->card.net, netif, sock_addr_port(&bound))) {
         tcp_source_close(tcp, source);
         return;
     }
-    address->port = sock_addr_port(&bound);
-    address->interface = if_nametoindex(netif->name);
-    if (netif->loopback && address->speed_mbps == 0) {
-        address->speed_mbps = LOOPBACK_MBPS;
-    }
-    tcp->card.count++;
     tcp->listener_count++;
 }
 
@@ -73,7 +63,7 @@ int tcp_card_publish(struct tcp_module *tcp, char *reason, size_t reason_size)
 
     btl_card_key(key, TCP_CARD_NAME, tcp->life);
     crypto_random(&tcp->card.incarnation, sizeof(tcp->card.incarnation));
-    tcp->card.netstack = tcp_netstack();
+    tcp->card.net.netstack = netcard_netstack();
     size_t size = tcp_card_encode(bytes, &tcp->card);
     int status = tcp->host.ops->put_card(tcp->host.arg, key, bytes, size);
     if (status != OPAL_SUCCESS) {
@@ -88,5 +78,5 @@ void tcp_listeners_close(struct tcp_module *tcp)
         tcp_source_close(tcp, &tcp->listeners[i]);
     }
     tcp->listener_count = 0;
-    tcp->card.count = 0;
+    tcp->card.net.count = 0;
 }

@@ -62,17 +62,37 @@ static void hello(struct feed *feed)
                "nobody guesses a welcome");
 }
 
+/* From a process of other addresses: half of these, and further ones in their subnets. */
+static void ways(const struct netcard *peer)
+{
+    struct netcard mine = *peer;
+    struct netcard_pair here[NETCARD_ADDRESSES], there[NETCARD_ADDRESSES];
+    size_t order[NETCARD_ADDRESSES];
+    mine.netstack++;
+    for (size_t i = 0; i < mine.count; i += 2) {
+        mine.addresses[i].bytes[3] ^= 1;
+    }
+    fuzz_check(netcard_order(order, &mine, peer) <= peer->count, "no more than there are");
+    size_t count = netcard_pair(here, &mine, peer, NETCARD_OTHER_KIND, true);
+    fuzz_check(netcard_pair(there, peer, &mine, NETCARD_OTHER_KIND, false) == count, "as many");
+    for (size_t i = 0, found = 0; i < count; i++, found = 0) {
+        for (size_t j = 0; j < count; j++) {
+            found += here[i].mine == there[j].peer && here[i].peer == there[j].mine;
+        }
+        fuzz_check(found == 1, "both ends have the pair");
+    }
+}
+
 static void card(struct feed *feed)
 {
     size_t size;
     uint8_t *exact = feed_copy(feed, feed->left, &size), again[TCP_CARD_BYTES];
     struct tcp_card card;
     if (tcp_card_decode(&card, exact, size) == OPAL_SUCCESS) {
-        size_t order[TCP_CARD_ADDRESSES];
-        fuzz_check(card.count <= TCP_CARD_ADDRESSES, "addresses have their limit");
+        fuzz_check(card.net.count <= NETCARD_ADDRESSES, "addresses have their limit");
         fuzz_check(tcp_card_encode(again, &card) == size && memcmp(again, exact, size) == 0,
                    "a card is written as it was read");
-        fuzz_check(tcp_pair(order, &card, &card) <= card.count, "no more than there are");
+        ways(&card.net);
     }
     free(exact);
 }

@@ -214,14 +214,15 @@ int tcp_host_send(struct tcp_host *host, struct mca_btl_base_endpoint_t *ep, uin
 
 int raw_listen(struct tcp_host *host, int rank, uint64_t incarnation)
 {
-    struct tcp_card card = {.incarnation = incarnation, .netstack = tcp_netstack(), .count = 1};
+    struct tcp_card card = {.incarnation = incarnation,
+                            .net = {.netstack = netcard_netstack(), .count = 1}};
     struct sock_addr addr;
 
     ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
     int fd = sock_listen(&addr, 16);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(sock_local_addr(fd, &addr), 0);
-    card.addresses[0] = (struct tcp_address){
+    card.net.addresses[0] = (struct netcard_address){
         .family = AF_INET, .prefix = 8, .port = sock_addr_port(&addr), .bytes = {127, 0, 0, 1}};
     tcp_host_set_card(host, rank, &card);
     return fd;
@@ -233,7 +234,7 @@ int raw_connect(struct tcp_host *host, uint8_t challenge[TCP_CHALLENGE_BYTES])
     struct sock_addr addr;
 
     tcp_host_card(host, host->rank, &card);
-    tcp_address_sock(&addr, &card.addresses[0]);
+    netcard_sock(&addr, &card.net.addresses[0]);
     int fd = sock_connect(&addr);
     ck_assert_int_ge(fd, 0);
     sock_nodelay(fd);

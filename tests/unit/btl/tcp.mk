@@ -5,7 +5,7 @@ check_PROGRAMS += tests/unit/btl/test-tcp-wire tests/unit/btl/test-tcp-card \
 	tests/unit/btl/test-tcp-lanes tests/unit/btl/test-tcp-calls
 tests_unit_btl_test_tcp_wire_SOURCES = tests/unit/btl/test-tcp-wire.c
 tests_unit_btl_test_tcp_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-tests_unit_btl_test_tcp_card_SOURCES = tests/unit/btl/test-tcp-card.c
+tests_unit_btl_test_tcp_card_SOURCES = tests/unit/btl/test-tcp-card.c tests/unit/btl/netcard.h
 tests_unit_btl_test_tcp_card_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 TCP_PEER = tests/unit/btl/tcp-peer.h tests/unit/btl/tcp-peer.c \
 	tests/unit/btl/tcp-host.h tests/unit/btl/tcp-host.c

@@ -23,10 +23,10 @@ START_TEST(the_next_address_is_tried)
     struct tcp_card three;
     tcp_host_card(&tcp_peer.host, 3, &three);
     close(gone); /* refuses */
-    card.addresses[2] = card.addresses[0];
-    card.addresses[1] = two.addresses[0];
-    card.addresses[0] = three.addresses[0];
-    card.count = 3;
+    card.net.addresses[2] = card.net.addresses[0];
+    card.net.addresses[1] = two.net.addresses[0];
+    card.net.addresses[0] = three.net.addresses[0];
+    card.net.count = 3;
     tcp_host_set_card(&tcp_peer.host, 1, &card);
     struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
     ck_assert_int_eq(tcp_host_send(&tcp_peer.host, ep, TCP_PEER_TAG, 8, 99), OPAL_SUCCESS);
@@ -68,7 +68,7 @@ START_TEST(an_address_that_drops_a_connect_is_tried_again)
     int listener = raw_listen(&tcp_peer.host, 1, 5);
     ck_assert_int_eq(listen(listener, 0), 0);
     tcp_host_card(&tcp_peer.host, 1, &card);
-    tcp_address_sock(&addr, &card.addresses[0]);
+    netcard_sock(&addr, &card.net.addresses[0]);
     int filler = sock_connect(&addr);
     ck_assert_int_ge(filler, 0);
     struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
@@ -96,7 +96,7 @@ START_TEST(a_silent_address_is_an_error_in_the_end)
     int listener = raw_listen(&tcp_peer.host, 1, 5);
     ck_assert_int_eq(listen(listener, 0), 0);
     tcp_host_card(&tcp_peer.host, 1, &card);
-    tcp_address_sock(&addr, &card.addresses[0]);
+    netcard_sock(&addr, &card.net.addresses[0]);
     int filler = sock_connect(&addr);
     struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
     uint64_t begin_us = clock_us();
