@@ -1,42 +1,13 @@
 /* keel_ft_event: a checkpoint or restart of the whole job, over both planes. */
 #include <config.h>
 
-#include <base/log.h>
 #include <bootstrap/process.h>
-#include <btl/base.h>
+#include <btl/plane.h>
 #include <keel/keel.h>
-
-/* So many passes without an event mean that nothing is left to be read: idle rails are polled now and
- * then only (btl/progress.c), and quiet sockets now and then by those. */
-#define EMPTY_PASSES 2048
-/* A bound for the above: more than any queue holds. */
-#define PASSES_MAX (1 << 20)
 
 static int data_plane(int state)
 {
-    if (!process_data_plane_enter()) {
-        return process_has_data_plane() ? ORTE_ERR_RESOURCE_BUSY : ORTE_SUCCESS;
-    }
-    int status = btl_ft_event(state);
-    if (state == OPAL_CRS_RESTART) {
-        process_restore_rails();
-    }
-    process_data_plane_leave();
-    return status;
-}
-
-/* What the peers had written before the fence lies here, and is read now. */
-static void read_all(void)
-{
-    int empty = 0;
-    for (int i = 0; i < PASSES_MAX && empty < EMPTY_PASSES; i++) {
-        if (!process_data_plane_enter()) {
-            return;
-        }
-        int events = btl_progress();
-        process_data_plane_leave();
-        empty = events > 0 ? 0 : empty + 1;
-    }
+    return plane_is_open() ? keel_host_ft_event(state) : ORTE_SUCCESS;
 }
 
 /* The first error counts, but every rank goes through all steps: the others wait for it. */
@@ -44,7 +15,7 @@ static int checkpoint(void)
 {
     int first = data_plane(OPAL_CRS_CHECKPOINT);
     int status = process_fence();
-    read_all();
+    plane_read_all(); /* what the peers had written before the fence */
     if (status == ORTE_SUCCESS) {
         status = process_fence(); /* until here it answered its peers */
     }

@@ -12,10 +12,8 @@
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <btl/base.h>
-#include <btl/bml.h>
 #include <btl/lock.h>
-#include <btl/thread.h>
+#include <btl/plane.h>
 #include <keel/keel.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -34,11 +32,6 @@ static struct param finalize_timeout = {
     .unit = "s",
     .help = "How long keel_finalize waits for the other ranks; 0: as long as it takes"};
 
-struct watch {
-    keel_rails_fn changed;
-    void *arg;
-};
-
 struct keel {
     struct keel_options options;
     struct self self;
@@ -48,16 +41,8 @@ struct keel {
     struct tool_door door;    /* SELF_TOOL */
     struct backend *backend;  /* NULL until communication is enabled */
     struct host host;
-    struct bml *bml;         /* NULL without the data plane */
-    opal_proc_t **proc_list; /* pointers into host.procs, for add_procs */
-    struct watch *watches;   /* owned */
-    size_t watch_count;
-    bool btl_is_open;
-    atomic_bool polling; /* a thread is in the data plane: the one with polls_here */
+    opal_proc_t **proc_list; /* owned: pointers into host.procs, by rank */
 };
-
-/* Set on each pass, so without a call for its address. */
-static _Thread_local bool polls_here __attribute__((tls_model("initial-exec")));
 
 /* The process's own: keel_init's interface has no context. Set by keel_init, cleared by
  * keel_finalize; the application calls these, and the rest, from one thread at a time. */
@@ -74,7 +59,6 @@ static void forget_parent(void)
     if (the_keel) {
         parents_keel = the_keel;
         the_keel = NULL;
-        polls_here = false;
         rml_install(NULL);
     }
 }
@@ -84,81 +68,18 @@ static void watch_forks(void)
     (void) pthread_atfork(NULL, NULL, forget_parent);
 }
 
-/* Not from inside itself: a module's callback may come back here through a blocking RML call. Nor
- * by two threads: one may be in keel_progress while another blocks in the RML. */
-static bool data_plane_enter(struct keel *keel)
-{
-    if (keel->btl_is_open && btl_lock_used) {
-        btl_lock_take();
-        return true;
-    }
-    if (!keel->btl_is_open ||
-        atomic_exchange_explicit(&keel->polling, true, memory_order_acquire)) {
-        return false;
-    }
-    polls_here = true;
-    return true;
-}
-
-static void data_plane_leave(struct keel *keel)
-{
-    if (btl_lock_used) {
-        btl_lock_drop();
-        return;
-    }
-    polls_here = false;
-    atomic_store_explicit(&keel->polling, false, memory_order_release);
-}
-
-static void rails_changed(void *arg, opal_proc_t *proc)
-{
-    struct keel *keel = arg;
-    for (size_t i = 0; i < keel->watch_count; i++) {
-        keel->watches[i].changed(&proc->proc_name, keel->watches[i].arg);
-    }
-}
-
-static void settle_rails(void *arg)
-{
-    struct keel *keel = arg;
-    if (bml_has_news && keel->bml) {
-        bml_settle(keel->bml, rails_changed, keel);
-    }
-}
-
-static int poll_data_plane(void *arg)
-{
-    struct keel *keel = arg;
-    if (keel->btl_is_open && btl_lock_used) {
-        return btl_progress(); /* settles the rails after it */
-    }
-    if (!data_plane_enter(keel)) {
-        return 0;
-    }
-    int events = btl_progress();
-    settle_rails(keel);
-    data_plane_leave(keel);
-    return events;
-}
-
-/* What a thread that waits polls: nothing where the progress thread does. */
-static int (*waiting_poll(const struct keel *keel))(void *)
-{
-    return keel->btl_is_open && btl_threads().progress ? NULL : poll_data_plane;
-}
-
 /* The lock also guards the back end; it is given up while this thread waits. */
 static int fence(struct keel *keel, uint64_t deadline_us)
 {
     btl_lock();
-    int status = keel->backend->ops->fence(keel->backend, deadline_us, waiting_poll(keel), keel);
+    int status = keel->backend->ops->fence(keel->backend, deadline_us, plane_poll(), NULL);
     btl_unlock();
     return status;
 }
 
 static bool in_callback(struct keel *keel)
 {
-    return rml_in_callback(keel->rml) || btl_lock_holds() > 0 || polls_here;
+    return rml_in_callback(keel->rml) || plane_in_callback();
 }
 
 static int give_app_key(void *arg)
@@ -171,20 +92,12 @@ static int give_app_key(void *arg)
 static void rank_ended(void *arg, uint32_t rank)
 {
     struct keel *keel = arg;
-    btl_enter();
-    bml_peer_ended(keel->bml, keel->proc_list[rank]);
-    btl_leave();
+    keel_host_proc_ended(keel->proc_list[rank]);
 }
 
-/* With the lock held: from btl_open on the progress thread may run. */
 static int make_rails(struct keel *keel, char *reason, size_t reason_size)
 {
     uint32_t size = keel->backend->map.size;
-    int status = bml_create(&keel->bml);
-    if (status != ORTE_SUCCESS) {
-        return status;
-    }
-    btl_after_pass(settle_rails, keel);
     keel->proc_list = calloc(size, sizeof(opal_proc_t *));
     if (!keel->proc_list) {
         return ORTE_ERR_OUT_OF_RESOURCE;
@@ -192,33 +105,33 @@ static int make_rails(struct keel *keel, char *reason, size_t reason_size)
     for (uint32_t rank = 0; rank < size; rank++) {
         keel->proc_list[rank] = &keel->host.procs[rank];
     }
-    status = bml_add_procs(keel->bml, keel->proc_list, size, reason, reason_size);
+    int status = keel_host_add_procs(keel->proc_list, size, reason, reason_size);
+    btl_lock();
     keel->backend->ended = rank_ended;
     keel->backend->ended_arg = keel;
+    btl_unlock();
     return status;
 }
 
 /* The hand-off: the peers' cards to the modules, and the rails to the application. */
 static int hand_off(struct keel *keel, char *reason, size_t reason_size)
 {
-    btl_ask_threads((struct btl_threads){.multiple = keel->options.thread_multiple,
-                                         .progress = keel->options.progress_thread});
+    const struct keel_host_options options = {.size = sizeof(options),
+                                              .thread_multiple = keel->options.thread_multiple,
+                                              .progress_thread = keel->options.progress_thread};
     rml_set_leave(keel->rml, btl_lock_leave, btl_lock_return);
-    int status = btl_open(&host_ops, &keel->host, reason, reason_size);
+    int status = keel_host_open(&host_ops, &keel->host, &options, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    keel->btl_is_open = true;
-    rml_set_poll(keel->rml, waiting_poll(keel), keel); /* blocking receives serve the peers' puts */
+    rml_set_poll(keel->rml, plane_poll(), NULL); /* blocking receives serve the peers' puts */
     uint64_t deadline = backend_init_deadline();
     status = fence(keel, deadline);
     if (status != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "the exchange of cards failed: %s", opal_strerror(status));
         return status;
     }
-    btl_lock();
     status = make_rails(keel, reason, reason_size);
-    btl_unlock();
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -348,17 +261,11 @@ static void tear_down(struct keel *keel)
     if (keel->rml) {
         rml_set_poll(keel->rml, NULL, NULL);
     }
-    btl_thread_stop();
     if (keel->backend) {
         keel->backend->ended = NULL;
     }
-    bml_destroy(keel->bml);
-    if (keel->btl_is_open) {
-        btl_close();
-        keel->btl_is_open = false;
-    }
+    (void) keel_host_close();
     free(keel->proc_list);
-    free(keel->watches);
     if (keel->backend) {
         keel->backend->ops->leave(keel->backend);
     }
@@ -521,7 +428,7 @@ uint32_t keel_job_size(void)
 
 int keel_progress(void)
 {
-    return the_keel ? rml_progress(the_keel->rml) + poll_data_plane(the_keel) : 0;
+    return the_keel ? rml_progress(the_keel->rml) + keel_host_progress() : 0;
 }
 
 int keel_fence(void)
@@ -604,7 +511,7 @@ int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **dat
     backend_get_card(keel->backend, peer->vpid, key, card_received, &received);
     btl_unlock();
     /* answered always: by the daemon, or with COMM_FAILURE when the link to it breaks */
-    int status = rml_wait(keel->rml, &received.done, 0, waiting_poll(keel), keel);
+    int status = rml_wait(keel->rml, &received.done, 0, plane_poll(), NULL);
     if (status == ORTE_SUCCESS) {
         status = received.status;
     }
@@ -617,36 +524,12 @@ int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **dat
 
 const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *count)
 {
-    const opal_proc_t *proc = keel_proc(peer);
-    if (count) {
-        *count = 0;
-    }
-    if (!proc || !count || !the_keel->bml) {
-        return NULL;
-    }
-    btl_lock();
-    const struct keel_rail *rails = bml_rails(the_keel->bml, proc, count);
-    btl_unlock();
-    return rails;
+    return keel_host_rails(keel_proc(peer), count);
 }
 
 int keel_rails_watch(keel_rails_fn changed, void *arg)
 {
-    struct keel *keel = the_keel;
-    if (!keel) {
-        return ORTE_ERROR;
-    }
-    if (!changed) {
-        return ORTE_ERR_BAD_PARAM;
-    }
-    btl_lock();
-    struct watch *watches = realloc(keel->watches, (keel->watch_count + 1) * sizeof(*watches));
-    if (watches) {
-        keel->watches = watches;
-        watches[keel->watch_count++] = (struct watch){changed, arg};
-    }
-    btl_unlock();
-    return watches ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return the_keel ? keel_host_rails_watch(changed, arg) : ORTE_ERROR;
 }
 
 opal_proc_t *keel_proc(const orte_process_name_t *peer)
@@ -693,28 +576,4 @@ void process_meet_end(void)
 int process_fence(void)
 {
     return the_keel && the_keel->backend ? fence(the_keel, 0) : ORTE_ERR_COMM_DISABLED;
-}
-
-bool process_has_data_plane(void)
-{
-    return the_keel && the_keel->btl_is_open;
-}
-
-bool process_data_plane_enter(void)
-{
-    return the_keel && data_plane_enter(the_keel);
-}
-
-void process_data_plane_leave(void)
-{
-    data_plane_leave(the_keel);
-}
-
-void process_restore_rails(void)
-{
-    if (the_keel->bml) {
-        btl_lock();
-        bml_restore(the_keel->bml, rails_changed, the_keel);
-        btl_unlock();
-    }
 }

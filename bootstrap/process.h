@@ -18,12 +18,5 @@ bool process_in_callback(void);
 bool process_meet_begin(void);
 void process_meet_end(void);
 int process_fence(void);
-bool process_has_data_plane(void);
-/* One thread at a time is in the data plane: false, when another one (or this one, up the stack)
- * is, or there is none. */
-bool process_data_plane_enter(void);
-void process_data_plane_leave(void);
-/* After a restart, inside the data plane: rails that failed count again. */
-void process_restore_rails(void);
 
 #endif

@@ -291,7 +291,7 @@ static int keep_peers(struct bml *bml, opal_proc_t **procs, size_t count,
 }
 
 /* procs without those that have rails already; malloc'd. */
-static opal_proc_t **new_procs(const struct bml *bml, opal_proc_t **procs, size_t *count)
+static opal_proc_t **new_procs(const struct bml *bml, opal_proc_t *const *procs, size_t *count)
 {
     opal_proc_t **fresh = malloc((*count + 1) * sizeof(opal_proc_t *));
     size_t kept = 0;
@@ -304,7 +304,7 @@ static opal_proc_t **new_procs(const struct bml *bml, opal_proc_t **procs, size_
     return fresh;
 }
 
-int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reason,
+int bml_add_procs(struct bml *bml, opal_proc_t *const *procs, size_t count, char *reason,
                   size_t reason_size)
 {
     if (count > INT_MAX) {
@@ -314,7 +314,6 @@ int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reas
     size_t module_count;
     mca_btl_base_module_t **modules = btl_modules(&module_count);
     int status = ORTE_ERR_OUT_OF_RESOURCE;
-    snprintf(reason, reason_size, "out of memory");
     opal_proc_t **fresh = new_procs(bml, procs, &count);
     struct mca_btl_base_endpoint_t **endpoints =
         calloc(module_count * count + 1, sizeof(struct mca_btl_base_endpoint_t *));
@@ -324,6 +323,7 @@ int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reas
         bml->peers = peers;
     }
     if (!fresh || !endpoints || !candidates || !peers) {
+        snprintf(reason, reason_size, "out of memory");
         goto free_all;
     }
     for (size_t m = 0; count > 0 && m < module_count; m++) {

@@ -2,7 +2,7 @@
 #ifndef BTL_BML_H
 #define BTL_BML_H
 
-#include <keel/keel.h>
+#include <keel/host.h>
 
 struct bml;
 
@@ -14,7 +14,7 @@ void bml_destroy(struct bml *bml);
  * latency, then bandwidth; weight by bandwidth; eager for those of the lowest latency; rdma for
  * those with put or get. ORTE_ERR_UNREACH when a peer is reached by none (reason names it); the
  * others have their rails all the same. */
-int bml_add_procs(struct bml *bml, opal_proc_t **procs, size_t count, char *reason,
+int bml_add_procs(struct bml *bml, opal_proc_t *const *procs, size_t count, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
 /* Its process has ended, as the host knows: modules whose transport would not tell let its endpoint
  * fail, and no other module takes the place of one that lost it. Calls nothing back. */

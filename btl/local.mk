@@ -4,6 +4,7 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.h btl/fra
 	btl/progress.c btl/upcall.c btl/layer.h btl/layer.c btl/ext.c btl/ftevent.c \
 	btl/table.c btl/registry.c btl/lock.h btl/lock.c btl/guard.h btl/guard.c \
 	btl/thread.h btl/thread.c \
+	btl/plane.h btl/plane.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
 	btl/netcard.h btl/netcard.c btl/roster.h btl/roster.c btl/map.h btl/map.c btl/procs.c \
 	btl/atomic.h btl/atomic.c btl/call.h btl/call.c \

@@ -18,6 +18,12 @@ examples_rml_control_CPPFLAGS = -I$(top_srcdir)/include
 examples_rml_control_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_control_LDADD = lib/libkeel.la
 
+noinst_PROGRAMS += examples/own_host
+examples_own_host_SOURCES = examples/own_host.c
+examples_own_host_CPPFLAGS = -I$(top_srcdir)/include
+examples_own_host_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_own_host_LDADD = lib/libkeel.la $(SODIUM_LIBS)
+
 # Written for ORTE: the old include paths alone.
 noinst_PROGRAMS += examples/rml_ring
 examples_rml_ring_SOURCES = examples/rml_ring.c
@@ -26,5 +32,5 @@ examples_rml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_ring_LDADD = lib/libkeel.la
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA = examples/README.md examples/handoff.c examples/rml_chat.c \
-	examples/rml_control.c examples/rml_ring.c
+dist_examples_DATA = examples/README.md examples/handoff.c examples/own_host.c \
+	examples/rml_chat.c examples/rml_control.c examples/rml_ring.c

@@ -91,21 +91,10 @@ int keel_modex_send(const char *key, const void *data, size_t size) KEEL_EXPORT;
 int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **data,
                     size_t *size) KEEL_EXPORT;
 
-/* One way to a peer's data plane. */
-struct keel_rail {
-    mca_btl_base_module_t *btl;
-    struct mca_btl_base_endpoint_t *endpoint;
-    double weight; /* this rail's share of bulk bytes; those of a peer sum to 1 */
-    bool eager;    /* among the lowest latency: for first fragments */
-    bool send;     /* carries active messages */
-    bool rdma;     /* carries put or get */
-};
 /* The rails to a peer of my job, best first; *count 0 and NULL when there are none. Owned by
  * Keel, valid until keel_finalize, and up to date until keel_rails_watch tells of a change. */
 const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *count) KEEL_EXPORT;
 
-/* The rails to this peer are others now. */
-typedef void (*keel_rails_fn)(const orte_process_name_t *peer, void *arg);
 /* From now on until keel_finalize, changed is called from progress after a rail failed, when others
  * took its place, or when a restart brought it back; never inside a module's call. It may call what
  * a completion callback may. Descriptors in flight on a rail that failed have called back with an

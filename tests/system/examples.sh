@@ -74,6 +74,16 @@ is 'rml_control without a job' 1 "$code"
 run_limited 20 "$examples/rml_control" say
 is 'rml_control, wrong usage' 2 "$code"
 
+# No launcher at all: two processes and a pipe. The folder that they share is gone afterwards.
+for rail in sm tcp; do
+    KEEL_MCA_btl=self,$rail run_limited 20 "$examples/own_host" 'two words'
+    is "own_host over $rail" "0 rank 1 heard over $rail: two words" "$code $(cat "$work/out")"
+    is "own_host over $rail: nothing on stderr" '' "$(cat "$work/err")"
+done
+KEEL_MCA_btl=self run_limited 20 "$examples/own_host"
+is 'own_host without a way to the other process' 1 "$code"
+like 'own_host without a way: says so' "$work/err" 'is reached by no component of the data plane$'
+
 for program in rml_chat rml_ring; do
     for argument in 0 -1 many; do
         run_limited 20 "$keelrun" --oversubscribe -n 2 "$examples/$program" $argument

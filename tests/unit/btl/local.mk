@@ -47,3 +47,7 @@ include $(srcdir)/tests/unit/btl/ofi.mk
 check_PROGRAMS += tests/unit/btl/test-choice
 tests_unit_btl_test_choice_SOURCES = tests/unit/btl/test-choice.c
 tests_unit_btl_test_choice_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+check_PROGRAMS += tests/unit/btl/test-plane
+tests_unit_btl_test_plane_SOURCES = tests/unit/btl/test-plane.c tests/lib/minihost.h \
+	tests/lib/minihost.c
+tests_unit_btl_test_plane_LDADD = tests/lib/libunit.la libbtl.la libbase.la

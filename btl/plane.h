@@ -1,0 +1,20 @@
+/* The data plane of this process, from keel_host_open to keel_host_close (keel/host.h): its
+ * modules, its rails, and who is in it. One thread at a time is, or all by the lock (btl/lock.h).
+ */
+#ifndef BTL_PLANE_H
+#define BTL_PLANE_H
+
+#include <keel/host.h>
+
+bool plane_is_open(void);
+/* keel_host_progress, as what a thread that waits polls; NULL: a progress thread does. */
+typedef int (*plane_poll_fn)(void *unused);
+plane_poll_fn plane_poll(void);
+/* The calling thread is inside the data plane: in one of its callbacks. */
+bool plane_in_callback(void);
+/* What the peers had written lies here, and is read now, as far as it is seen by polling. */
+void plane_read_all(void);
+/* In a child made by fork: the data plane is its parent's. */
+void plane_forget(void);
+
+#endif

@@ -1,0 +1,302 @@
+/* The installed way into the data plane: a host of this test's own, in one process and in three. */
+#include <tests/lib/unit.h>
+
+#include <base/param.h>
+#include <keel/host.h>
+#include <stdio.h>
+#include <string.h>
+#include <tests/lib/minihost.h>
+
+enum { RANKS = 3, ROUNDS = 50, TEXT_TAG = MCA_BTL_TAG_USR, NOTE_TAG };
+
+/* --- alone --- */
+
+static opal_proc_t myself = {.proc_name = {7, 0}, .hostname = "here"};
+
+static const opal_proc_t *alone_me(void *host)
+{
+    (void) host;
+    return &myself;
+}
+
+static int alone_put_card(void *host, const char *key, const void *data, size_t size)
+{
+    (void) host, (void) key, (void) data, (void) size;
+    return OPAL_SUCCESS;
+}
+
+static void alone_get_card(void *host, const opal_proc_t *peer, const char *key, keel_card_fn done,
+                           void *arg)
+{
+    (void) host, (void) peer, (void) key;
+    done(arg, OPAL_ERR_NOT_FOUND, NULL, 0);
+}
+
+static int alone_pair_key(void *host, const orte_process_name_t *peer, const char *purpose,
+                          uint8_t key[32])
+{
+    (void) host, (void) peer, (void) purpose;
+    memset(key, 1, 32);
+    return OPAL_SUCCESS;
+}
+
+static const char *alone_session_dir(void *host)
+{
+    (void) host;
+    return NULL;
+}
+
+static const struct keel_host_ops alone = {.me = alone_me,
+                                           .put_card = alone_put_card,
+                                           .get_card = alone_get_card,
+                                           .pair_key = alone_pair_key,
+                                           .session_dir = alone_session_dir};
+
+static int heard;
+
+static void hear(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                 mca_btl_base_descriptor_t *descriptor, void *arg)
+{
+    (void) btl, (void) tag, (void) descriptor, (void) arg;
+    heard++;
+}
+
+static const struct keel_rail *rail_to(opal_proc_t *proc)
+{
+    size_t count = 7;
+    const struct keel_rail *rails = keel_host_rails(proc, &count);
+    ck_assert((rails != NULL) == (count > 0));
+    return rails;
+}
+
+static int say(const struct keel_rail *rail, mca_btl_base_tag_t tag, uint32_t number)
+{
+    return rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, &number, sizeof(number), 0,
+                                MCA_BTL_NO_ORDER, 0, tag, NULL);
+}
+
+static void open_alone(const struct keel_host_options *options)
+{
+    char reason[256] = "x";
+    opal_proc_t *procs[] = {&myself};
+    ck_assert_int_eq(param_override("btl", "self"), ORTE_SUCCESS);
+    int status = keel_host_open(&alone, NULL, options, reason, sizeof(reason));
+    ck_assert_msg(status == OPAL_SUCCESS, "%s", reason);
+    ck_assert_int_eq(keel_host_add_procs(procs, 1, reason, sizeof(reason)), OPAL_SUCCESS);
+    ck_assert_str_eq(reason, "");
+}
+
+START_TEST(test_closed)
+{
+    size_t count = 7;
+    opal_proc_t *procs[] = {&myself};
+    ck_assert_int_eq(keel_host_close(), OPAL_ERROR);
+    ck_assert_int_eq(keel_host_add_procs(procs, 1, NULL, 0), OPAL_ERROR);
+    ck_assert_int_eq(keel_host_ft_event(OPAL_CRS_CHECKPOINT), OPAL_ERROR);
+    ck_assert_int_eq(keel_host_progress(), 0);
+    ck_assert_ptr_null(keel_host_rails(&myself, &count));
+    ck_assert_uint_eq(count, 0);
+    ck_assert_ptr_null(keel_host_rails(&myself, NULL));
+    keel_host_proc_ended(&myself);
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+    char reason[256] = "";
+    struct keel_host_ops lacking[] = {alone, alone, alone, alone, alone};
+    lacking[0].me = NULL;
+    lacking[1].put_card = NULL;
+    lacking[2].get_card = NULL;
+    lacking[3].pair_key = NULL;
+    lacking[4].session_dir = NULL;
+    for (size_t i = 0; i < sizeof(lacking) / sizeof(*lacking); i++) {
+        ck_assert_int_eq(keel_host_open(&lacking[i], NULL, NULL, reason, sizeof(reason)),
+                         OPAL_ERR_BAD_PARAM);
+        ck_assert_ptr_nonnull(strstr(reason, "lacks"));
+    }
+    struct keel_host_options options = {.size = 3};
+    ck_assert_int_eq(keel_host_open(&alone, NULL, &options, reason, sizeof(reason)),
+                     OPAL_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(reason, "options of 3 bytes"));
+    ck_assert_int_eq(keel_host_open(NULL, NULL, NULL, NULL, 0), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(param_override("btl", "none"), ORTE_SUCCESS);
+    ck_assert_int_eq(keel_host_open(&alone, NULL, NULL, reason, sizeof(reason)),
+                     OPAL_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(reason, "none"));
+    ck_assert_int_eq(keel_host_close(), OPAL_ERROR);
+}
+END_TEST
+
+/* Opened, used and closed as often as one likes; not twice at once. */
+START_TEST(test_again)
+{
+    struct keel_host_options threads = {.size = sizeof(threads), .thread_multiple = true};
+    char reason[256];
+    for (int i = 0; i < 4; i++) {
+        open_alone(i % 2 ? &threads : NULL);
+        ck_assert_int_eq(keel_host_open(&alone, NULL, NULL, reason, sizeof(reason)), OPAL_EXISTS);
+        const struct keel_rail *rail = rail_to(&myself);
+        rail->btl->btl_register(rail->btl, TEXT_TAG, hear, NULL);
+        ck_assert_int_eq(say(rail, TEXT_TAG, 1), OPAL_SUCCESS);
+        while (heard == i) {
+            (void) keel_host_progress();
+        }
+        ck_assert_int_eq(keel_host_add_procs(NULL, 1, NULL, 0), OPAL_ERR_BAD_PARAM);
+        ck_assert_int_eq(keel_host_ft_event(OPAL_CRS_CHECKPOINT), OPAL_SUCCESS);
+        ck_assert_int_eq(say(rail, TEXT_TAG, 1), OPAL_ERR_OUT_OF_RESOURCE);
+        ck_assert_int_eq(keel_host_ft_event(OPAL_CRS_CONTINUE), OPAL_SUCCESS);
+        ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
+        ck_assert_int_eq(keel_host_close(), OPAL_ERROR);
+        ck_assert_ptr_null(rail_to(&myself));
+    }
+}
+END_TEST
+
+/* --- three processes --- */
+
+static uint32_t numbers[RANKS], told[RANKS];
+
+static struct minihost *me;
+
+static void must(struct minihost *host, bool good, const char *what)
+{
+    if (!good) {
+        minihost_fail(host, "rank %d: %s", host->rank, what);
+    }
+}
+
+static void number_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                           mca_btl_base_descriptor_t *descriptor, void *arg)
+{
+    uint32_t from = (uint32_t) tag - NOTE_TAG, number;
+    if (from != (uint32_t) me->rank) { /* inside progress */
+        must(me, keel_host_close() == OPAL_ERR_NOT_SUPPORTED, "closed from a callback");
+        must(me, keel_host_progress() == 0, "progress inside progress");
+        must(me, keel_host_ft_event(OPAL_CRS_CHECKPOINT) == OPAL_ERR_RESOURCE_BUSY, "ft_event");
+    }
+    (void) btl;
+    memcpy(&number, descriptor->des_segments[0].seg_addr.pval, sizeof(number));
+    if (number != numbers[from]++) {
+        minihost_fail(arg, "number %u of rank %u came for %u", number, from, numbers[from] - 1);
+    }
+}
+
+static void rails_changed(const orte_process_name_t *peer, void *arg)
+{
+    (void) arg;
+    told[peer->vpid]++;
+}
+
+/* The host's own work, such as cards that are late, is the host's. */
+static int poll(void)
+{
+    return minihost_progress(me) + keel_host_progress();
+}
+
+/* Everybody sends numbers to everybody, itself included, under a tag of the sender. */
+static void all_to_all(struct minihost *host, int ranks)
+{
+    for (uint32_t number = 0; number < ROUNDS; number++) {
+        for (int to = 0; to < ranks; to++) {
+            const struct keel_rail *rail = rail_to(&host->procs[to]);
+            must(host, rail != NULL, "there is no rail");
+            int status = OPAL_ERR_OUT_OF_RESOURCE;
+            while (status == OPAL_ERR_OUT_OF_RESOURCE) {
+                minihost_check(host);
+                (void) poll();
+                status = say(rail, (mca_btl_base_tag_t) (NOTE_TAG + host->rank), number);
+            }
+            must(host, status == OPAL_SUCCESS, "a message is refused");
+        }
+    }
+    for (int from = 0; from < ranks; from++) {
+        while (numbers[from] < ROUNDS) {
+            minihost_check(host);
+            (void) poll();
+        }
+        numbers[from] = 0;
+    }
+    minihost_barrier(host, poll);
+}
+
+/* The last rank's process is gone, as this host knows: its rails go, and the others' stay. */
+static void lose_the_last(struct minihost *host)
+{
+    keel_host_proc_ended(&host->procs[RANKS - 1]);
+    keel_host_proc_ended(&host->procs[RANKS - 1]);
+    keel_host_proc_ended(NULL);
+    while (rail_to(&host->procs[RANKS - 1])) {
+        minihost_check(host);
+        const struct keel_rail *rail = rail_to(&host->procs[RANKS - 1]);
+        (void) say(rail, NOTE_TAG, 0); /* sm hears of it when it has something to send */
+        (void) poll();
+    }
+    must(host, told[RANKS - 1] == 1, "rails_changed is called once");
+    must(host, told[0] == 0 && told[1] == 0, "the others have the rails that they had");
+}
+
+static const char *chosen; /* the parameter btl */
+
+static int run_rank(struct minihost *host, void *unused)
+{
+    char reason[256] = "";
+    opal_proc_t *procs[RANKS] = {&host->procs[0], &host->procs[1], &host->procs[2]};
+    (void) unused;
+    me = host;
+    must(host, param_override("btl", chosen) == ORTE_SUCCESS, "override");
+    must(host, param_override("btl_tcp_if_include", "lo") == ORTE_SUCCESS, "override");
+    must(host, keel_host_rails_watch(rails_changed, NULL) == OPAL_SUCCESS, "watch");
+    must(host, keel_host_rails_watch(NULL, NULL) == OPAL_ERR_BAD_PARAM, "watch nothing");
+    if (keel_host_open(&minihost_ops, host, NULL, reason, sizeof(reason)) != OPAL_SUCCESS) {
+        minihost_fail(host, "open: %s", reason);
+    }
+    minihost_barrier(host, NULL);
+    for (int twice = 0; twice < 2; twice++) {
+        if (keel_host_add_procs(procs, RANKS, reason, sizeof(reason)) != OPAL_SUCCESS) {
+            minihost_fail(host, "add: %s", reason);
+        }
+    }
+    for (int from = 0; from < RANKS; from++) {
+        mca_btl_base_module_t *module = rail_to(procs[from])->btl;
+        module->btl_register(module, (mca_btl_base_tag_t) (NOTE_TAG + from), number_arrived, host);
+    }
+    minihost_barrier(host, poll);
+    all_to_all(host, RANKS);
+    if (host->rank == RANKS - 1) {
+        return 0; /* without a word */
+    }
+    lose_the_last(host);
+    must(host, keel_host_close() == OPAL_SUCCESS, "close");
+    return 0;
+}
+
+static void run_ranks(const char *btl, bool late_cards)
+{
+    char reason[512];
+    struct minihost_options options = {.size = RANKS, .late_cards = late_cards};
+    chosen = btl;
+    bool good = minihost_run(&options, run_rank, NULL, reason, sizeof(reason));
+    ck_assert_msg(good, "%s", reason);
+}
+
+START_TEST(test_ranks_sm)
+{
+    run_ranks("self,sm", false);
+}
+END_TEST
+
+START_TEST(test_ranks_tcp)
+{
+    run_ranks("self,tcp", false);
+}
+END_TEST
+
+START_TEST(test_late_cards)
+{
+    run_ranks("self,sm,tcp", true);
+}
+END_TEST
+
+UNIT_MAIN("plane", test_closed, test_refused, test_again, test_ranks_sm, test_ranks_tcp,
+          test_late_cards)
