@@ -6,6 +6,7 @@
 #ifndef BTL_BASE_H
 #define BTL_BASE_H
 
+#include <base/list.h>
 #include <btl/call.h>
 #include <keel/btl_ext.h>
 #include <keel/host.h>
@@ -109,7 +110,15 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
                       opal_convertor_t *convertor, void *header, size_t header_size,
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
-/* The atomics, by the function in the module's struct btl_component. */
+/* Put, get and the atomics, by the functions in the module's struct btl_component. */
+int btl_put(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
+            struct mca_btl_base_registration_handle_t *,
+            struct mca_btl_base_registration_handle_t *, size_t, int, int,
+            mca_btl_base_rdma_completion_fn_t, void *, void *);
+int btl_get(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
+            struct mca_btl_base_registration_handle_t *,
+            struct mca_btl_base_registration_handle_t *, size_t, int, int,
+            mca_btl_base_rdma_completion_fn_t, void *, void *);
 int btl_atomic_op(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, uint64_t,
                   struct mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t, uint64_t,
                   int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
@@ -165,9 +174,10 @@ struct btl_ext_ops {
  * are called with an error. */
 void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
-/* What a component's folder exports, and nothing else: btl/registry.c names it. */
+/* What a component's folder exports, and nothing else: btl/registry.c names it. Never written to,
+ * but BTL 3.0's pointer to its first member is not const. */
 struct btl_component {
-    mca_btl_base_component_t *component;
+    mca_btl_base_component_t component; /* first: what a module's btl_component points to */
     /* The endpoint of a peer, which may have it already; NULL: it is not reached. */
     struct mca_btl_base_endpoint_t *(*add)(mca_btl_base_module_t *module, opal_proc_t *proc);
     /* Nobody counts on these endpoints any more: completes what is in flight to them with an error,
@@ -177,7 +187,11 @@ struct btl_component {
     /* NULL: polling costs no system call, so every pass polls it. Else: polled on every pass while
      * active says that work is in flight, and now and then otherwise. */
     bool (*active)(void);
-    /* All three atomics of the module's, with the contract of btl_atomic_fop; NULL: it has none. */
+    /* btl_put or btl_get, of a call that region_check_call passed. */
+    int (*rdma)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                const struct rdma_call *call, bool put);
+    /* All three atomics of the module's, with the contract of btl_atomic_fop, of a call that
+     * region_check_atomic passed; NULL: it has none. */
     int (*atomic)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call);
     const struct btl_ext_ops *ext;
@@ -187,6 +201,12 @@ struct btl_component {
     bool named_only; /* opened only where the parameter btl names it: it drags a library in */
 };
 extern const struct btl_component *const btl_components[]; /* best first; ends with NULL */
+
+/* Of a module whose table has functions of btl/table.c. */
+static inline const struct btl_component *btl_component_of(const mca_btl_base_module_t *module)
+{
+    return container_of(module->btl_component, struct btl_component, component);
+}
 
 /* "tcp" */
 static inline const char *btl_component_name(const mca_btl_base_component_t *component)

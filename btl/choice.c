@@ -41,7 +41,7 @@ static bool list_has(const char *list, const char *name)
 static bool is_known(struct word word)
 {
     for (size_t i = 0; btl_components[i]; i++) {
-        if (word_is(word, btl_component_name(btl_components[i]->component))) {
+        if (word_is(word, btl_component_name(&btl_components[i]->component))) {
             return true;
         }
     }
@@ -65,7 +65,7 @@ static void list_known(char *text, size_t size)
     text[0] = '\0';
     for (size_t i = 0; btl_components[i]; i++) {
         int added = snprintf(text + used, size - used, "%s%s", used ? ", " : "",
-                             btl_component_name(btl_components[i]->component));
+                             btl_component_name(&btl_components[i]->component));
         if (added < 0 || (size_t) added >= size - used) {
             return;
         }
@@ -145,8 +145,8 @@ int btl_choice_check(const char *choice, char *reason, size_t size)
 bool btl_choice_opens(const char *choice, const struct btl_component *entry)
 {
     if (choice[0] == '^') {
-        return !entry->named_only && !list_has(choice + 1, btl_component_name(entry->component));
+        return !entry->named_only && !list_has(choice + 1, btl_component_name(&entry->component));
     }
     return choice[0] == '\0' ? !entry->named_only
-                             : list_has(choice, btl_component_name(entry->component));
+                             : list_has(choice, btl_component_name(&entry->component));
 }

@@ -54,7 +54,7 @@ static struct {
     struct btl_module_entry **entries; /* owned; beside modules */
     mca_btl_base_module_t **modules;
     size_t module_count;
-    mca_btl_base_component_t **components; /* owned; those with modules */
+    const struct btl_component **components; /* owned; those with modules */
     size_t component_count;
     struct btl_threads threads;
 } framework;
@@ -92,40 +92,39 @@ static int keep_modules(const struct btl_component *component, mca_btl_base_modu
     return ORTE_SUCCESS;
 }
 
-static void component_close(mca_btl_base_component_t *component)
+static void component_close(const struct btl_component *component)
 {
-    if (component->btl_version.mca_close_component) {
-        component->btl_version.mca_close_component();
+    const mca_base_component_t *version = &component->component.btl_version;
+    if (version->mca_close_component) {
+        version->mca_close_component();
     }
 }
 
 /* Opens one component and keeps its modules. NOT_AVAILABLE: its transport is not there. */
-static int component_open(const struct btl_component *entry)
+static int component_open(const struct btl_component *component)
 {
-    mca_btl_base_component_t *component = entry->component;
-    const mca_base_component_t *version = &component->btl_version;
+    const mca_base_component_t *version = &component->component.btl_version;
+    const char *name = btl_component_name(&component->component);
     int status = version->mca_open_component ? version->mca_open_component() : ORTE_SUCCESS;
     if (status != ORTE_SUCCESS) {
-        log_info(LOG_BTL, "%s: not opened: %s", btl_component_name(component),
-                 opal_strerror(status));
+        log_info(LOG_BTL, "%s: not opened: %s", name, opal_strerror(status));
         return ORTE_ERR_NOT_AVAILABLE;
     }
     int count = 0;
-    mca_btl_base_module_t **made =
-        component->btl_init(&count, framework.threads.progress, framework.threads.multiple);
-    status = made && count > 0 ? keep_modules(entry, made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
+    mca_btl_base_module_t **made = component->component.btl_init(&count, framework.threads.progress,
+                                                                 framework.threads.multiple);
+    status =
+        made && count > 0 ? keep_modules(component, made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
     if (status == ORTE_SUCCESS) {
         framework.components[framework.component_count++] = component;
-        btl_progress_add(entry);
-        log_info(LOG_BTL, "%s: %d module%s", btl_component_name(component), count,
-                 count == 1 ? "" : "s");
+        btl_progress_add(component);
+        log_info(LOG_BTL, "%s: %d module%s", name, count, count == 1 ? "" : "s");
     } else {
         for (int i = 0; made && i < count; i++) {
             made[i]->btl_finalize(made[i]);
         }
         component_close(component);
-        log_info(LOG_BTL, "%s: no module: %s", btl_component_name(component),
-                 opal_strerror(status));
+        log_info(LOG_BTL, "%s: no module: %s", name, opal_strerror(status));
     }
     free(made);
     return status;
@@ -181,7 +180,7 @@ static void register_params(const char *choice)
 {
     for (size_t i = 0; btl_components[i]; i++) {
         const struct btl_component *entry = btl_components[i];
-        const mca_base_component_t *version = &entry->component->btl_version;
+        const mca_base_component_t *version = &entry->component.btl_version;
         if (btl_choice_opens(choice, entry) && version->mca_register_component_params) {
             (void) version->mca_register_component_params();
         }
@@ -225,7 +224,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
         known++;
     }
     framework.host = (struct btl_host){.ops = ops, .arg = arg};
-    framework.components = calloc(known, sizeof(mca_btl_base_component_t *));
+    framework.components = calloc(known, sizeof(*framework.components));
     if (!framework.components || btl_progress_open(known) != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "out of memory");
         btl_close();
@@ -238,7 +237,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
         status = component_open(btl_components[i]);
         if (status != ORTE_SUCCESS && status != ORTE_ERR_NOT_AVAILABLE) {
             snprintf(reason, reason_size, "btl %s: %s",
-                     btl_component_name(btl_components[i]->component), opal_strerror(status));
+                     btl_component_name(&btl_components[i]->component), opal_strerror(status));
             btl_close();
             return status;
         }

@@ -166,7 +166,7 @@ static int drain(struct btl_module_entry *entry)
         btl_host_progress();
         if (clock_us() >= deadline) {
             log_info(LOG_BTL, "%s: messages or operations are under way at the checkpoint",
-                     btl_component_name(entry->component->component));
+                     btl_component_name(&entry->component->component));
             return OPAL_ERR_TIMEOUT;
         }
     }

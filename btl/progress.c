@@ -61,8 +61,8 @@ int btl_progress_open(size_t most)
 
 void btl_progress_add(const struct btl_component *component)
 {
-    progress.polled[progress.count++] = (struct polled){
-        .progress = component->component->btl_progress, .active = component->active};
+    progress.polled[progress.count++] =
+        (struct polled){.progress = component->component.btl_progress, .active = component->active};
 }
 
 void btl_progress_close(void)

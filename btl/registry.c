@@ -2,7 +2,7 @@
 
 #include <btl/base.h>
 
-extern const struct btl_component btl_self_component, btl_sm_component, btl_tcp_component,
+extern struct btl_component btl_self_component, btl_sm_component, btl_tcp_component,
     btl_ofi_component;
 
 const struct btl_component *const btl_components[] = {

@@ -90,18 +90,47 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     return status;
 }
 
+/* ---- put, get and atomics: the arguments become data ---- */
+
+static inline int rdma(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                       const struct rdma_call *call, bool put)
+{
+    int status = region_check_call(call);
+    return status == OPAL_SUCCESS ? btl_component_of(module)->rdma(module, endpoint, call, put)
+                                  : status;
+}
+
+int btl_put(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+            void *local_address, uint64_t remote_address,
+            struct mca_btl_base_registration_handle_t *local_handle,
+            struct mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+            int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
+    return rdma(module, endpoint, &call, true);
+}
+
+int btl_get(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+            void *local_address, uint64_t remote_address,
+            struct mca_btl_base_registration_handle_t *local_handle,
+            struct mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+            int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+{
+    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
+                             flags,         order,          cbfunc,       cbcontext,     cbdata};
+    return rdma(module, endpoint, &call, false);
+}
+
 static int atomic(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call)
 {
-    const struct btl_component *const *at = btl_components;
-    while (*at && (*at)->component != module->btl_component) {
-        at++;
-    }
-    if (!*at || !(*at)->atomic) {
+    const struct btl_component *component = btl_component_of(module);
+    if (!component->atomic) {
         return ORTE_ERR_NOT_SUPPORTED;
     }
     int status = region_check_atomic(call);
-    return status == OPAL_SUCCESS ? (*at)->atomic(module, endpoint, call) : status;
+    return status == OPAL_SUCCESS ? component->atomic(module, endpoint, call) : status;
 }
 
 int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,

@@ -133,6 +133,7 @@ static int finalize(mca_btl_base_module_t *btl)
 }
 
 static const mca_btl_base_module_t module_template = {
+    .btl_component = &btl_ofi_component.component,
     .btl_rdma_pipeline_send_length = 64 << 10,
     .btl_rdma_pipeline_frag_size = 4 << 20,
     .btl_min_rdma_pipeline_size = 0,
@@ -152,8 +153,8 @@ static const mca_btl_base_module_t module_template = {
     .btl_prepare_src = prepare_src,
     .btl_send = ofi_send,
     .btl_sendi = ofi_sendi,
-    .btl_put = ofi_put,
-    .btl_get = ofi_get,
+    .btl_put = btl_put,
+    .btl_get = btl_get,
     .btl_dump = dump,
     .btl_atomic_op = btl_atomic_op,
     .btl_atomic_fop = btl_atomic_fop,
@@ -169,7 +170,7 @@ struct ofi_module *ofi_module(void)
     return the_module;
 }
 
-struct ofi_module *ofi_module_create(mca_btl_base_component_t *component)
+struct ofi_module *ofi_module_create(void)
 {
     struct ofi_module *ofi = calloc(1, sizeof(*ofi));
 
@@ -177,7 +178,6 @@ struct ofi_module *ofi_module_create(mca_btl_base_component_t *component)
         return NULL;
     }
     ofi->super = module_template;
-    ofi->super.btl_component = component;
     ofi->host = *btl_host();
     ofi->me = ofi->host.ops->me(ofi->host.arg)->proc_name;
     list_init(&ofi->unposted);

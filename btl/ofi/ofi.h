@@ -137,7 +137,8 @@ int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc);
 /* The one there is; NULL: none. */
 struct ofi_module *ofi_module(void);
 /* Without a provider yet, or any memory of its own. */
-struct ofi_module *ofi_module_create(mca_btl_base_component_t *component);
+struct ofi_module *ofi_module_create(void);
+extern struct btl_component btl_ofi_component;
 /* All endpoints are gone. */
 void ofi_module_destroy(struct ofi_module *ofi);
 /* The provider's endpoint is closed: it has forgotten what was abandoned. */

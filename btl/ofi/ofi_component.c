@@ -406,11 +406,9 @@ int ofi_reopen(struct ofi_module *ofi)
 
 /* ---- the component ---- */
 
-static mca_btl_base_component_t ofi_component;
-
 static struct ofi_module *module_create(void)
 {
-    struct ofi_module *ofi = ofi_module_create(&ofi_component);
+    struct ofi_module *ofi = ofi_module_create();
     char reason[300] = "";
 
     if (!ofi) {
@@ -455,24 +453,21 @@ static bool active(void)
            !list_empty(&ofi->done) || !list_empty(&ofi->failed) || rdma_am_active(ofi->am);
 }
 
-static mca_btl_base_component_t ofi_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
-                    .mca_register_component_params = register_params},
-    .btl_init = init,
-    .btl_progress = progress,
-};
-
 /* Providers of datagrams go on trying, or take what they are given for sent. */
 static void ended(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
 {
     ofi_peer_ended(ofi_of(btl), endpoint);
 }
 
-const struct btl_component btl_ofi_component = {
-    .component = &ofi_component,
+struct btl_component btl_ofi_component = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
+                                  .mca_register_component_params = register_params},
+                  .btl_init = init,
+                  .btl_progress = progress},
     .add = ofi_endpoint_add,
     .end = ofi_endpoints_end,
     .active = active,
+    .rdma = ofi_rdma,
     .atomic = ofi_atomic,
     .ext = &ofi_ext,
     .ended = ended,

@@ -54,16 +54,13 @@ static bool try_native(struct ofi_module *ofi, struct ofi_peer *peer, const stru
     return true;
 }
 
-static int transfer(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
-                    const struct rdma_call *call, bool put)
+int ofi_rdma(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct rdma_call *call,
+             bool put)
 {
     struct ofi_module *ofi = ofi_of(btl);
     struct ofi_rdma rdma = {.call = call, .put = put};
-    int status = region_check_call(call);
+    int status;
 
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
     struct ofi_peer *peer = rdma_peer(ofi, endpoint, &status);
     if (!peer) {
         return status;
@@ -76,28 +73,6 @@ static int transfer(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
     over_sends.remote_handle = (mca_btl_base_registration_handle_t *) (void *) &rdma.handle;
     return put ? rdma_am_put(ofi->am, &peer->am, &over_sends)
                : rdma_am_get(ofi->am, &peer->am, &over_sends);
-}
-
-int ofi_put(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_address,
-            uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-            mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-
-    return transfer(btl, endpoint, &call, true);
-}
-
-int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_address,
-            uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-            mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-
-    return transfer(btl, endpoint, &call, false);
 }
 
 int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct atomic_call *call)

@@ -9,15 +9,8 @@ mca_btl_base_registration_handle_t *ofi_register_mem(mca_btl_base_module_t *btl,
                                                      ofi_endpoint *endpoint, void *base,
                                                      size_t size, uint32_t flags);
 int ofi_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle);
-int ofi_put(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_address,
-            uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-            mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
-int ofi_get(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, void *local_address,
-            uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-            mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
-
+int ofi_rdma(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct rdma_call *call,
+             bool put);
 int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct atomic_call *call);
 
 #endif

@@ -59,7 +59,7 @@ struct self_module {
     int wait_fd;       /* for who sleeps: made when asked for, else -1 */
 };
 
-static mca_btl_base_component_t self_component;
+extern struct btl_component btl_self_component;
 static struct self_module *the_module; /* from init until finalize */
 
 static struct self_module *self_of(mca_btl_base_module_t *btl)
@@ -226,50 +226,23 @@ static int rdma_complete(struct self_module *self, struct mca_btl_base_endpoint_
 }
 
 static int self_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                     const struct rdma_call *call, uint32_t right)
+                     const struct rdma_call *call, bool put)
 {
     struct self_module *self = self_of(btl);
-    int status = region_check_call(call);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
     struct self_op *later = NULL;
     if (call->cbfunc && self->depth >= MAX_DEPTH && !(later = op_queue(self, endpoint))) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     struct region_handle handle; /* the caller's copy may lie at any alignment */
     memcpy(&handle, call->remote_handle, sizeof(handle));
-    void *remote = region_access(self->regions, &handle, endpoint, call->remote_address, call->size,
-                                 right, &status);
+    int status;
+    void *remote =
+        region_access(self->regions, &handle, endpoint, call->remote_address, call->size,
+                      put ? MCA_BTL_REG_FLAG_REMOTE_WRITE : MCA_BTL_REG_FLAG_REMOTE_READ, &status);
     if (remote && call->size > 0) {
-        bool put = right == MCA_BTL_REG_FLAG_REMOTE_WRITE;
         memmove(put ? remote : call->local_address, put ? call->local_address : remote, call->size);
     }
     return rdma_complete(self, endpoint, call, later, status);
-}
-
-static int self_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                    void *local_address, uint64_t remote_address,
-                    struct mca_btl_base_registration_handle_t *local_handle,
-                    struct mca_btl_base_registration_handle_t *remote_handle, size_t size,
-                    int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                    void *cbdata)
-{
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-    return self_rdma(btl, endpoint, &call, MCA_BTL_REG_FLAG_REMOTE_WRITE);
-}
-
-static int self_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                    void *local_address, uint64_t remote_address,
-                    struct mca_btl_base_registration_handle_t *local_handle,
-                    struct mca_btl_base_registration_handle_t *remote_handle, size_t size,
-                    int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                    void *cbdata)
-{
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-    return self_rdma(btl, endpoint, &call, MCA_BTL_REG_FLAG_REMOTE_READ);
 }
 
 /* Done inside the call, so that only a refusal calls back. */
@@ -394,7 +367,7 @@ static int self_ft_event(int state)
 }
 
 static const mca_btl_base_module_t self_template = {
-    .btl_component = &self_component,
+    .btl_component = &btl_self_component.component,
     .btl_eager_limit = SMALL_SIZE,
     .btl_rndv_eager_limit = SMALL_SIZE,
     .btl_max_send_size = MAX_SEND_SIZE,
@@ -419,8 +392,8 @@ static const mca_btl_base_module_t self_template = {
     .btl_prepare_src = self_prepare_src,
     .btl_send = self_send,
     .btl_sendi = btl_sendi_by_send,
-    .btl_put = self_put,
-    .btl_get = self_get,
+    .btl_put = btl_put,
+    .btl_get = btl_get,
     .btl_dump = self_dump,
     .btl_atomic_op = btl_atomic_op,
     .btl_atomic_fop = btl_atomic_fop,
@@ -483,17 +456,14 @@ static int self_register_params(void)
     return OPAL_SUCCESS;
 }
 
-static mca_btl_base_component_t self_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("self"),
-                    .mca_register_component_params = self_register_params},
-    .btl_init = self_init,
-    .btl_progress = self_progress,
-};
-
-const struct btl_component btl_self_component = {
-    .component = &self_component,
+struct btl_component btl_self_component = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("self"),
+                                  .mca_register_component_params = self_register_params},
+                  .btl_init = self_init,
+                  .btl_progress = self_progress},
     .add = self_add,
     .end = self_end,
+    .rdma = self_rdma,
     .atomic = self_atomic,
     .ext = &self_ext,
 };

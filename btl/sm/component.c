@@ -236,17 +236,14 @@ static int sm_close(void)
     return OPAL_SUCCESS;
 }
 
-mca_btl_base_component_t sm_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("sm"), .mca_close_component = sm_close,
-                    .mca_register_component_params = sm_register_params},
-    .btl_init = sm_init,
-    .btl_progress = sm_progress,
-};
-
-const struct btl_component btl_sm_component = {
-    .component = &sm_component,
+struct btl_component btl_sm_component = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("sm"), .mca_close_component = sm_close,
+                                  .mca_register_component_params = sm_register_params},
+                  .btl_init = sm_init,
+                  .btl_progress = sm_progress},
     .add = sm_endpoint_add,
     .end = sm_endpoints_end,
+    .rdma = sm_rdma,
     .atomic = sm_atomic,
     .ext = &sm_ext,
 };

@@ -167,7 +167,7 @@ static int sm_finalize(mca_btl_base_module_t *btl)
 }
 
 static const mca_btl_base_module_t module_template = {
-    .btl_component = &sm_component,
+    .btl_component = &btl_sm_component.component,
     .btl_latency = 1,
     .btl_bandwidth = 10000,
     .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS |
@@ -185,8 +185,8 @@ static const mca_btl_base_module_t module_template = {
     .btl_prepare_src = sm_prepare_src,
     .btl_send = sm_send,
     .btl_sendi = sm_sendi,
-    .btl_put = sm_put,
-    .btl_get = sm_get,
+    .btl_put = btl_put,
+    .btl_get = btl_get,
     .btl_dump = sm_dump,
     .btl_atomic_op = btl_atomic_op,
     .btl_atomic_fop = btl_atomic_fop,

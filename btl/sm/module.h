@@ -148,7 +148,7 @@ int sm_commit(struct sm_module *module, enum sm_area area, uint32_t count) KEEL_
 bool sm_fragment_ready(struct sm_module *module, size_t size);
 
 /* component.c */
-extern mca_btl_base_component_t sm_component;
+extern struct btl_component btl_sm_component;
 /* The card, under the key of the module's life. */
 int sm_publish_card(const struct sm_module *module) KEEL_MUST_CHECK;
 
@@ -225,16 +225,8 @@ mca_btl_base_registration_handle_t *sm_register_mem(mca_btl_base_module_t *btl,
                                                     struct mca_btl_base_endpoint_t *endpoint,
                                                     void *base, size_t size, uint32_t flags);
 int sm_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle);
-int sm_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-           void *local_address, uint64_t remote_address,
-           mca_btl_base_registration_handle_t *local_handle,
-           mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
-int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-           void *local_address, uint64_t remote_address,
-           mca_btl_base_registration_handle_t *local_handle,
-           mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+int sm_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+            const struct rdma_call *call, bool put);
 int sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
               const struct atomic_call *call);
 /* Calls back for what is done; returns how many. */

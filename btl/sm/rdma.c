@@ -132,13 +132,11 @@ static int ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpo
     return endpoint->peer && !endpoint->failing ? ORTE_SUCCESS : sm_endpoint_open(module, endpoint);
 }
 
-static int access_memory(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                         bool put, const struct rdma_call *call)
+int sm_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+            const struct rdma_call *call, bool put)
 {
-    int status = region_check_call(call);
-    if (status == OPAL_SUCCESS) {
-        status = ready(module, endpoint);
-    }
+    struct sm_module *module = sm_of(btl);
+    int status = ready(module, endpoint);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -152,28 +150,6 @@ static int access_memory(struct sm_module *module, struct mca_btl_base_endpoint_
     }
     return put ? rdma_am_put(module->am, &endpoint->am, call)
                : rdma_am_get(module->am, &endpoint->am, call);
-}
-
-int sm_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-           void *local_address, uint64_t remote_address,
-           mca_btl_base_registration_handle_t *local_handle,
-           mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-    return access_memory(sm_of(btl), endpoint, true, &call);
-}
-
-int sm_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-           void *local_address, uint64_t remote_address,
-           mca_btl_base_registration_handle_t *local_handle,
-           mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-    return access_memory(sm_of(btl), endpoint, false, &call);
 }
 
 /* By the target, whose memory it is: single copy is not atomic. */

@@ -44,32 +44,6 @@ static int tcp_deregister_mem(mca_btl_base_module_t *btl,
     return region_remove(tcp_of(btl)->regions, handle);
 }
 
-static int tcp_put(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_address,
-                   uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-                   mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
-                   int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                   void *cbdata)
-{
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-
-    tcp_endpoint_rouse(tcp_of(btl), ep);
-    return tcp_rdma(ep, &call, false);
-}
-
-static int tcp_get(mca_btl_base_module_t *btl, tcp_endpoint *ep, void *local_address,
-                   uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-                   mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
-                   int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                   void *cbdata)
-{
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-
-    tcp_endpoint_rouse(tcp_of(btl), ep);
-    return tcp_rdma(ep, &call, true);
-}
-
 int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call)
 {
     struct tcp_module *tcp = tcp_of(btl);
@@ -132,7 +106,7 @@ static int tcp_finalize(mca_btl_base_module_t *btl)
 }
 
 static const mca_btl_base_module_t tcp_template = {
-    .btl_component = &tcp_component,
+    .btl_component = &btl_tcp_component.component,
     .btl_rdma_pipeline_send_length = 128 << 10,
     .btl_rdma_pipeline_frag_size = 4 << 20,
     .btl_min_rdma_pipeline_size = 0,
@@ -152,8 +126,8 @@ static const mca_btl_base_module_t tcp_template = {
     .btl_prepare_src = tcp_prepare_src,
     .btl_send = tcp_send,
     .btl_sendi = btl_sendi_by_send,
-    .btl_put = tcp_put,
-    .btl_get = tcp_get,
+    .btl_put = btl_put,
+    .btl_get = btl_get,
     .btl_dump = tcp_dump,
     .btl_atomic_op = btl_atomic_op,
     .btl_atomic_fop = btl_atomic_fop,

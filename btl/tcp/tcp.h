@@ -107,7 +107,7 @@ static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
 
 /* tcp_component.c. From init until the component is closed; else NULL. */
 struct tcp_module *tcp_module(void);
-extern mca_btl_base_component_t tcp_component;
+extern struct btl_component btl_tcp_component;
 
 /* tcp.c. Listens, and publishes the card. NOT_AVAILABLE: there is nothing to listen on. */
 int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call);

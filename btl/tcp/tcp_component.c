@@ -227,18 +227,15 @@ static int tcp_close(void)
     return OPAL_SUCCESS;
 }
 
-mca_btl_base_component_t tcp_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"), .mca_close_component = tcp_close,
-                    .mca_register_component_params = tcp_register_params},
-    .btl_init = tcp_init,
-    .btl_progress = tcp_progress,
-};
-
-const struct btl_component btl_tcp_component = {
-    .component = &tcp_component,
+struct btl_component btl_tcp_component = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"), .mca_close_component = tcp_close,
+                                  .mca_register_component_params = tcp_register_params},
+                  .btl_init = tcp_init,
+                  .btl_progress = tcp_progress},
     .add = tcp_endpoint_add,
     .end = tcp_endpoints_end,
     .active = tcp_active,
+    .rdma = tcp_rdma,
     .atomic = tcp_atomic,
     .ext = &tcp_ext,
 };

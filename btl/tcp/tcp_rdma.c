@@ -107,18 +107,15 @@ static struct tcp_op *op_create(tcp_endpoint *ep, const struct rdma_call *call, 
     return op;
 }
 
-int tcp_rdma(tcp_endpoint *ep, const struct rdma_call *call, bool get)
+int tcp_rdma(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct rdma_call *call, bool put)
 {
-    struct tcp_module *tcp = ep->tcp;
+    struct tcp_module *tcp = tcp_of(btl);
 
-    int status = region_check_call(call);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
+    tcp_endpoint_rouse(tcp, ep);
     if (ep->state >= EP_BROKEN || ep->leaving) {
         return OPAL_ERR_UNREACH;
     }
-    struct tcp_op *op = op_create(ep, call, get);
+    struct tcp_op *op = op_create(ep, call, !put);
     if (!op) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }

@@ -19,7 +19,7 @@ struct tcp_op {
 };
 
 /* 0: the callback will come. */
-int tcp_rdma(tcp_endpoint *ep, const struct rdma_call *call, bool get) KEEL_MUST_CHECK;
+int tcp_rdma(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct rdma_call *call, bool put);
 /* Queues pieces, in the order of the calls, as far as slots and memory go. */
 void tcp_rdma_issue(tcp_endpoint *ep);
 /* The peer's GET, to be answered; a PUT whose data has come to status. Errors break the link. */

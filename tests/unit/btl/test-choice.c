@@ -12,7 +12,7 @@ static const char *opens(const char *choice)
     names[0] = '\0';
     for (size_t i = 0; btl_components[i]; i++) {
         const struct btl_component *entry = btl_components[i];
-        const char *name = entry->component->btl_version.mca_component_name;
+        const char *name = entry->component.btl_version.mca_component_name;
         if (strcmp(name, "ofi") != 0 && btl_choice_opens(choice, entry)) {
             strcat(strcat(names, name), " ");
         }
@@ -36,7 +36,7 @@ START_TEST(what_is_named_only_is_opened_only_by_its_name)
     for (size_t i = 0; btl_components[i]; i++) {
         const struct btl_component *entry = btl_components[i];
         if (entry->named_only) {
-            const char *name = entry->component->btl_version.mca_component_name;
+            const char *name = entry->component.btl_version.mca_component_name;
             ck_assert(!btl_choice_opens("", entry) && !btl_choice_opens("^tcp", entry));
             ck_assert(btl_choice_opens(name, entry));
         }

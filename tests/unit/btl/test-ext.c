@@ -14,7 +14,7 @@ static int lost, events;
 static enum btl_room room_left;
 static void (*in_progress)(void);
 
-static mca_btl_base_component_t component;
+static struct btl_component mock;
 
 static int finalize(mca_btl_base_module_t *module)
 {
@@ -22,7 +22,7 @@ static int finalize(mca_btl_base_module_t *module)
     return OPAL_SUCCESS;
 }
 
-static mca_btl_base_module_t module = {.btl_component = &component, .btl_finalize = finalize};
+static mca_btl_base_module_t module = {.btl_component = &mock.component, .btl_finalize = finalize};
 
 static mca_btl_base_module_t **init(int *count, bool progress_threads, bool threads)
 {
@@ -40,12 +40,6 @@ static int progress(void)
     }
     return events;
 }
-
-static mca_btl_base_component_t component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("mock")},
-    .btl_init = init,
-    .btl_progress = progress,
-};
 
 static bool rdma_open(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *ep)
 {
@@ -96,7 +90,12 @@ static const struct btl_ext_ops ext_ops = {
     .wait_arm = wait_arm,
 };
 
-static const struct btl_component mock = {.component = &component, .ext = &ext_ops};
+static struct btl_component mock = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")},
+                  .btl_init = init,
+                  .btl_progress = progress},
+    .ext = &ext_ops,
+};
 const struct btl_component *const btl_components[] = {&mock, NULL};
 
 static const struct keel_host_ops ops;
@@ -313,7 +312,7 @@ END_TEST
 START_TEST(a_module_of_nobodys_has_none)
 {
     const struct keel_btl_ext *ext = open_mock();
-    mca_btl_base_module_t other = {.btl_component = &component};
+    mca_btl_base_module_t other = {.btl_component = &mock.component};
     ck_assert_uint_eq(ext->flags, KEEL_BTL_REMOTE_COMPLETION);
     ck_assert_ptr_null(keel_btl_ext(&other));
     ck_assert_ptr_null(keel_btl_ext(NULL));

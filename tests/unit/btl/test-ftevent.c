@@ -12,7 +12,7 @@ static bool quiet = true;
 static int events, asked, result[2];
 static void (*while_drained)(void), (*in_progress)(void);
 
-static mca_btl_base_component_t component;
+static struct btl_component mock;
 static mca_btl_base_module_t modules[2];
 
 /* --- functions that take whatever comes --- */
@@ -103,7 +103,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool thre
     mca_btl_base_module_t **made = malloc(2 * sizeof(*made));
     for (int i = 0; i < 2; i++) {
         modules[i] = (mca_btl_base_module_t){
-            .btl_component = &component,
+            .btl_component = &mock.component,
             .btl_finalize = finalize,
             .btl_send = send,
             .btl_sendi = sendi,
@@ -128,12 +128,6 @@ static int progress(void)
     return events;
 }
 
-static mca_btl_base_component_t component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("mock")},
-    .btl_init = init,
-    .btl_progress = progress,
-};
-
 static bool is_quiet(mca_btl_base_module_t *module)
 {
     (void) module;
@@ -145,7 +139,12 @@ static bool is_quiet(mca_btl_base_module_t *module)
 }
 
 static const struct btl_ext_ops ext_ops = {.is_quiet = is_quiet};
-static const struct btl_component mock = {.component = &component, .ext = &ext_ops};
+static struct btl_component mock = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")},
+                  .btl_init = init,
+                  .btl_progress = progress},
+    .ext = &ext_ops,
+};
 const struct btl_component *const btl_components[] = {&mock, NULL};
 
 static const struct keel_host_ops ops;
@@ -268,7 +267,7 @@ static void checkpoint_inside(void)
 
 START_TEST(what_cannot_be_is_refused)
 {
-    mca_btl_base_module_t other = {.btl_component = &component};
+    mca_btl_base_module_t other = {.btl_component = &mock.component};
     open_both();
     in_progress = checkpoint_inside;
     btl_progress();

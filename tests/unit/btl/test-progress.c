@@ -34,11 +34,10 @@ static int refuse(void)
     return OPAL_ERR_NOT_AVAILABLE;
 }
 
-static mca_btl_base_component_t memory_component, socket_component, absent_component,
-    refused_component;
-static mca_btl_base_module_t memory_module = {.btl_component = &memory_component,
+static struct btl_component memory, sockets;
+static mca_btl_base_module_t memory_module = {.btl_component = &memory.component,
                                               .btl_finalize = finalize};
-static mca_btl_base_module_t socket_module = {.btl_component = &socket_component,
+static mca_btl_base_module_t socket_module = {.btl_component = &sockets.component,
                                               .btl_finalize = finalize};
 
 static mca_btl_base_module_t **give(mca_btl_base_module_t *module, int *count)
@@ -94,33 +93,31 @@ static bool socket_active(void)
     return active;
 }
 
-static mca_btl_base_component_t memory_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("memory"), .mca_close_component = close_component},
-    .btl_init = memory_init,
-    .btl_progress = memory_progress,
+static struct btl_component memory = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("memory"),
+                                  .mca_close_component = close_component},
+                  .btl_init = memory_init,
+                  .btl_progress = memory_progress},
 };
-static mca_btl_base_component_t socket_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("socket"), .mca_close_component = close_component},
-    .btl_init = socket_init,
-    .btl_progress = socket_progress,
+static struct btl_component sockets = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("socket"),
+                                  .mca_close_component = close_component},
+                  .btl_init = socket_init,
+                  .btl_progress = socket_progress},
+    .active = socket_active,
 };
-static mca_btl_base_component_t absent_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("absent"), .mca_close_component = close_component},
-    .btl_init = absent_init,
-    .btl_progress = absent_progress,
+static struct btl_component absent = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("absent"),
+                                  .mca_close_component = close_component},
+                  .btl_init = absent_init,
+                  .btl_progress = absent_progress},
 };
-static mca_btl_base_component_t refused_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("refused"), .mca_open_component = refuse,
-                    .mca_close_component = close_component},
-    .btl_init = absent_init,
-    .btl_progress = absent_progress,
+static struct btl_component refused = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("refused"), .mca_open_component = refuse,
+                                  .mca_close_component = close_component},
+                  .btl_init = absent_init,
+                  .btl_progress = absent_progress},
 };
-
-static const struct btl_component memory = {.component = &memory_component};
-static const struct btl_component absent = {.component = &absent_component};
-static const struct btl_component refused = {.component = &refused_component};
-static const struct btl_component sockets = {.component = &socket_component,
-                                             .active = socket_active};
 
 const struct btl_component *const btl_components[] = {&memory, &absent, &refused, &sockets, NULL};
 

@@ -13,7 +13,7 @@ static int added[MODULES], deleted[MODULES];
 static bool reaches[MODULES] = {true, true, true};
 static int ended[MODULES];
 static struct mca_btl_base_endpoint_t *const some_endpoint = (void *) 64;
-static mca_btl_base_component_t components[MODULES];
+static struct btl_component components[MODULES];
 static mca_btl_base_module_t modules[MODULES];
 
 static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
@@ -49,7 +49,7 @@ static mca_btl_base_module_t **give(int which, int *count)
     static const uint32_t exclusivity[] = {100, 100, 50};
     mca_btl_base_module_t **made = malloc(sizeof(*made));
     modules[which] = (mca_btl_base_module_t){
-        .btl_component = &components[which],
+        .btl_component = &components[which].component,
         .btl_exclusivity = exclusivity[which],
         .btl_latency = (uint32_t) which,
         .btl_bandwidth = which == FAST ? 300 : 100,
@@ -86,29 +86,27 @@ static int no_progress(void)
     return 0;
 }
 
-static mca_btl_base_component_t components[MODULES] = {
-    {.btl_version = {MCA_BTL_DEFAULT_VERSION("fast")},
-     .btl_init = fast_init,
-     .btl_progress = no_progress},
-    {.btl_version = {MCA_BTL_DEFAULT_VERSION("twin")},
-     .btl_init = twin_init,
-     .btl_progress = no_progress},
-    {.btl_version = {MCA_BTL_DEFAULT_VERSION("slow")},
-     .btl_init = slow_init,
-     .btl_progress = no_progress},
-};
-
 static void hear_of_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
 {
     ck_assert_ptr_eq(endpoint, some_endpoint);
     ended[btl - modules]++;
 }
 
-static const struct btl_component fast = {.component = &components[FAST], .ended = hear_of_end};
-static const struct btl_component twin = {.component = &components[TWIN]};
-static const struct btl_component slow = {.component = &components[SLOW]};
+static struct btl_component components[MODULES] = {
+    [FAST] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("fast")},
+                            .btl_init = fast_init,
+                            .btl_progress = no_progress},
+              .ended = hear_of_end},
+    [TWIN] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("twin")},
+                            .btl_init = twin_init,
+                            .btl_progress = no_progress}},
+    [SLOW] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("slow")},
+                            .btl_init = slow_init,
+                            .btl_progress = no_progress}},
+};
 
-const struct btl_component *const btl_components[] = {&fast, &twin, &slow, NULL};
+const struct btl_component *const btl_components[] = {&components[FAST], &components[TWIN],
+                                                      &components[SLOW], NULL};
 
 static const struct keel_host_ops ops;
 static struct bml *bml;

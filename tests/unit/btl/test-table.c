@@ -39,8 +39,12 @@ static int do_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *e
     return btl_sent(btl, endpoint, descriptor);
 }
 
-static mca_btl_base_module_t module = {
-    .btl_max_send_size = 100, .btl_alloc = do_alloc, .btl_free = do_free, .btl_send = do_send};
+static struct btl_component component;
+static mca_btl_base_module_t module = {.btl_component = &component.component,
+                                       .btl_max_send_size = 100,
+                                       .btl_alloc = do_alloc,
+                                       .btl_free = do_free,
+                                       .btl_send = do_send};
 static opal_convertor_t convertor;
 static mca_btl_base_descriptor_t *left;
 
