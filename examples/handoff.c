@@ -1,10 +1,12 @@
 /* handoff: every rank hands a file to its right neighbour, twice, and proves that it arrived.
  *
- *   keelrun -n 4 handoff [--refusals] [FILE]
+ *   keelrun -n 4 handoff [--refusals] [FILE | --mib N]
  *
  * The control messages (size, checksum, memory handle, verdicts) go by RML; the file itself goes
  * over the best rail to the neighbour: once as active messages, once by put into memory that the
- * neighbour registered. --refusals also tries a forged and a stale handle, which must be refused.
+ * neighbour registered. Without FILE it is the program's own; --mib N hands over N MiB (1 to 1024)
+ * of random bytes instead. --refusals also tries a forged and a stale handle, which must be
+ * refused.
  *
  * Callbacks may come on a progress thread (keelrun --mca enable_progress_threads 1): what they and
  * the main thread share is atomic, and they change it last, when the rest is done. Callbacks come
@@ -136,6 +138,18 @@ static int32_t receive_number(orte_process_name_t *peer, orte_rml_tag_t tag)
 }
 
 /* --- the file --- */
+
+static void make_bytes(const char *mib, struct outbox *out)
+{
+    char *end = NULL;
+    unsigned long count = mib ? strtoul(mib, &end, 10) : 0;
+    if (count < 1 || count > 1024 || *end) {
+        keel_abort(2, "usage: handoff [--refusals] [FILE | --mib N], N from 1 to 1024");
+    }
+    out->size = (uint64_t) count << 20;
+    out->data = must_have(malloc(out->size));
+    randombytes_buf(out->data, out->size);
+}
 
 static void read_file(const char *path, struct outbox *out)
 {
@@ -482,6 +496,7 @@ int main(int argc, char **argv)
 {
     bool refusals = argc > 1 && strcmp(argv[1], "--refusals") == 0;
     const char *path = argc > 1 + refusals ? argv[1 + refusals] : "/proc/self/exe";
+    bool make = strcmp(path, "--mib") == 0;
     if (keel_init(NULL) != ORTE_SUCCESS || sodium_init() < 0) {
         return 1;
     }
@@ -493,7 +508,11 @@ int main(int argc, char **argv)
     struct outbox out = {.rail = best_rail(&right)};
     struct inbox in = {0};
     double seconds[2];
-    read_file(path, &out);
+    if (make) {
+        make_bytes(argv[2 + refusals], &out);
+    } else {
+        read_file(path, &out);
+    }
     check(out.rail->btl->btl_register(out.rail->btl, CHUNK_TAG, chunk_arrived, &in), "register");
     offer(&out);
     get_ready(&in);

@@ -18,6 +18,24 @@ examples_rml_control_CPPFLAGS = -I$(top_srcdir)/include
 examples_rml_control_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_control_LDADD = lib/libkeel.la
 
+noinst_PROGRAMS += examples/counter
+examples_counter_SOURCES = examples/counter.c
+examples_counter_CPPFLAGS = -I$(top_srcdir)/include
+examples_counter_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_counter_LDADD = lib/libkeel.la
+
+noinst_PROGRAMS += examples/message
+examples_message_SOURCES = examples/message.c
+examples_message_CPPFLAGS = -I$(top_srcdir)/include
+examples_message_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_message_LDADD = lib/libkeel.la
+
+noinst_PROGRAMS += examples/put
+examples_put_SOURCES = examples/put.c
+examples_put_CPPFLAGS = -I$(top_srcdir)/include
+examples_put_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_put_LDADD = lib/libkeel.la
+
 noinst_PROGRAMS += examples/own_host
 examples_own_host_SOURCES = examples/own_host.c
 examples_own_host_CPPFLAGS = -I$(top_srcdir)/include
@@ -32,5 +50,6 @@ examples_rml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_ring_LDADD = lib/libkeel.la
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA = examples/README.md examples/handoff.c examples/own_host.c \
+dist_examples_DATA = examples/README.md examples/counter.c examples/handoff.c \
+	examples/message.c examples/own_host.c examples/put.c \
 	examples/rml_chat.c examples/rml_control.c examples/rml_ring.c

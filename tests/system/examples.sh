@@ -44,6 +44,24 @@ ring_ms=$(median_ms "$examples/rml_ring" 1)
 ok "rml_ring begins at once: $ring_ms ms, a program that says nothing $plain_ms ms" \
     [ "$ring_ms" -lt $((plain_ms + 140 * slow)) ]
 
+# The data plane's three: over self, over sm, and over tcp between nodes.
+for how in '-n 1' '-n 3' '--simulate 2x2'; do
+    # shellcheck disable=SC2086 # the words are meant to be split
+    for program in message put counter; do
+        run_limited 20 "$keelrun" --oversubscribe $how "$examples/$program"
+        is "$program, $how: exit code" 0 "$code"
+        is "$program, $how: nothing on stderr" '' "$(cat "$work/err")"
+    done
+    is "counter, $how: no two drew the same" "$(seq "$(wc -l <"$work/out")")" \
+        "$(sed 's/.* //' "$work/out" | sort -n)"
+done
+run_limited 20 "$keelrun" -n 1 "$examples/handoff" --mib 2
+like 'handoff --mib 2' "$work/out" '^handoff: 1 ranks, 2 transfers, 4194304 bytes, 0 errors$'
+for n in '' 0 -1 1025 much; do
+    run_limited 20 "$keelrun" -n 1 "$examples/handoff" --mib $n
+    is "handoff --mib $n: wrong usage" 2 "$code"
+done
+
 # Links that break all the time, those of ranks to their daemons too.
 for seed in 1 2; do
     run_limited 60 "$keelrun" --oversubscribe --simulate 3x2 --mca rml_reconnect_ms 20000 \

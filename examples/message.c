@@ -1,0 +1,45 @@
+/* message: every rank sends its right neighbour an active message.   keelrun -n 3 message */
+#include <keel/keel.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { GREETING = MCA_BTL_TAG_USR }; /* a tag, 0 to 255 */
+
+static int greetings;
+
+/* Called by keel_progress when a message with the tag has come. Its bytes are read-only. */
+static void greeted(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                    mca_btl_base_descriptor_t *message, void *me)
+{
+    const mca_btl_base_segment_t *text = &message->des_segments[0];
+    (void) btl, (void) tag;
+    printf("rank %u: %.*s\n", *(uint32_t *) me, (int) text->seg_len, (char *) text->seg_addr.pval);
+    greetings++;
+}
+
+int main(void)
+{
+    if (keel_init(NULL) != ORTE_SUCCESS) {
+        return 1;
+    }
+    uint32_t me = keel_my_name()->vpid;
+    orte_process_name_t right = {keel_my_name()->jobid, (me + 1) % keel_job_size()};
+    char text[64];
+    size_t count;
+    const struct keel_rail *rail = keel_rails(&right, &count); /* the best way there */
+    if (!rail) {
+        keel_abort(1, "no rail to rank %u", right.vpid);
+    }
+    rail->btl->btl_register(rail->btl, GREETING, greeted, &me); /* for all rails */
+    keel_fence(); /* now everybody has registered the tag */
+    snprintf(text, sizeof(text), "good morning from rank %u", me);
+    while (rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, text, strlen(text), 0,
+                                MCA_BTL_NO_ORDER, 0, GREETING, NULL) == OPAL_ERR_OUT_OF_RESOURCE) {
+        keel_progress(); /* no room yet */
+    }
+    while (greetings == 0) {
+        keel_progress();
+    }
+    return keel_finalize() == ORTE_SUCCESS ? 0 : 1;
+}
