@@ -141,13 +141,6 @@ int btl_module_ft_event(mca_btl_base_module_t *module, int state,
  * pass a fence, which shows the new cards, and one more, so that everybody has them before anybody
  * uses the modules. */
 int btl_ft_event(int state);
-/* The key of the card of a module's life: "btl.tcp", and after RESTART "btl.tcp.1". */
-#define BTL_CARD_KEY 64
-void btl_card_key(char key[BTL_CARD_KEY], const char *name, unsigned life);
-/* A peer's card, if it is known here: as keel_host_ops' peek_card. */
-int btl_peek_card(const opal_proc_t *peer, const char *key, const void **data,
-                  size_t *size) KEEL_MUST_CHECK;
-
 enum btl_room {
     BTL_ROOM_NONE,   /* a queue is full, or all descriptors are in use: progress will find room */
     BTL_ROOM_UNSEEN, /* what is lacking is not seen from here, or is only one of several kinds */

@@ -292,13 +292,6 @@ const struct btl_host *btl_host(void)
     return &framework.host;
 }
 
-int btl_peek_card(const opal_proc_t *peer, const char *key, const void **data, size_t *size)
-{
-    const struct btl_host *host = btl_host();
-    return host->ops->peek_card ? host->ops->peek_card(host->arg, peer, key, data, size)
-                                : OPAL_ERR_NOT_AVAILABLE;
-}
-
 void btl_enter(void)
 {
     btl_lock();

@@ -240,12 +240,3 @@ int btl_ft_event(int state)
     btl_unlock();
     return first;
 }
-
-void btl_card_key(char key[BTL_CARD_KEY], const char *name, unsigned life)
-{
-    if (life == 0) {
-        snprintf(key, BTL_CARD_KEY, "btl.%s", name);
-    } else {
-        snprintf(key, BTL_CARD_KEY, "btl.%s.%u", name, life);
-    }
-}

@@ -178,8 +178,8 @@ struct ofi_module *ofi_module_create(void)
         return NULL;
     }
     ofi->super = module_template;
-    ofi->host = *btl_host();
-    ofi->me = ofi->host.ops->me(ofi->host.arg)->proc_name;
+    ofi->cards = (struct btl_cards){.host = btl_host(), .name = "ofi"};
+    ofi->me = ofi->cards.host->ops->me(ofi->cards.host->arg)->proc_name;
     list_init(&ofi->unposted);
     list_init(&ofi->greeting);
     list_init(&ofi->failed);

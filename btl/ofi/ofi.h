@@ -20,7 +20,7 @@
 
 #include <base/list.h>
 #include <base/pool.h>
-#include <btl/base.h>
+#include <btl/card.h>
 #include <btl/desc.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
@@ -79,12 +79,11 @@ struct ofi_params {
 
 struct ofi_module {
     mca_btl_base_module_t super; /* first */
-    struct btl_host host;
+    struct btl_cards cards;
     orte_process_name_t me;
     struct ofi_params params;
     struct ofi_fabric fabric;
     struct ofi_card card; /* mine */
-    unsigned life;        /* restarts so far */
     struct region_table *regions;
     const struct ofi_traits *traits;
     bool wants_rma, wants_atomics;

@@ -280,13 +280,11 @@ static int tables_open(struct ofi_module *ofi, char *reason, size_t reason_size)
 static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size)
 {
     uint8_t bytes[OFI_CARD_BYTES];
-    char key[BTL_CARD_KEY];
 
-    btl_card_key(key, "ofi", ofi->life);
     snprintf(ofi->card.provider, sizeof(ofi->card.provider), "%s", param_string(&provider));
     ofi->card.address = ofi->fabric.address;
     size_t size = ofi_card_encode(bytes, &ofi->card);
-    int status = ofi->host.ops->put_card(ofi->host.arg, key, bytes, size);
+    int status = btl_card_publish(&ofi->cards, bytes, size);
     if (status != OPAL_SUCCESS) {
         snprintf(reason, reason_size, "publishing the card: %s", opal_strerror(status));
     }
@@ -386,7 +384,7 @@ int ofi_reopen(struct ofi_module *ofi)
         ofi_regions_shut(ofi);
     }
     ofi_fabric_shut(&ofi->fabric);
-    ofi->life++;
+    ofi->cards.life++;
     int status = endpoint_open(ofi, reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
         status = ofi_fabric_map(&ofi->fabric, 0, reason, sizeof(reason));

@@ -37,8 +37,9 @@ ofi_endpoint *ofi_endpoint_create(struct ofi_module *ofi, const orte_process_nam
 
 /* ---- finding a peer ---- */
 
-/* Whether the card is one that I can use. */
-static int card_read(struct ofi_module *ofi, struct ofi_card *card, const void *data, size_t size)
+/* A card that I can use. */
+static int card_read(const struct ofi_module *ofi, struct ofi_card *card, const void *data,
+                     size_t size)
 {
     int status = ofi_card_decode(card, data, size);
 
@@ -52,17 +53,12 @@ static int card_read(struct ofi_module *ofi, struct ofi_card *card, const void *
     return status;
 }
 
-static void take_card(struct ofi_card_request *request, int status, const void *data, size_t size)
+static void take_card(void *arg, int status, const void *data, size_t size)
 {
-    struct ofi_module *ofi = request->ofi;
-    struct ofi_peer *peer = request->peer;
+    struct ofi_peer *peer = arg;
+    struct ofi_module *ofi = peer->ofi;
     struct ofi_card card;
 
-    free(request);
-    if (!peer) {
-        return;
-    }
-    peer->request = NULL;
     if (peer->state != OFI_CARD) {
         return; /* it has come by itself */
     }
@@ -79,32 +75,18 @@ static void take_card(struct ofi_card_request *request, int status, const void *
     }
 }
 
-static void card_arrived(void *arg, int status, const void *data, size_t size)
-{
-    btl_enter();
-    take_card(arg, status, data, size);
-    btl_leave();
-}
-
 /* Looks for the peer, and says hello. */
-static int seek(struct ofi_module *ofi, struct ofi_peer *peer)
+static void seek(struct ofi_module *ofi, struct ofi_peer *peer)
 {
-    char key[BTL_CARD_KEY];
-
     if (peer->known) {
         ofi_greet_begin(ofi, peer);
-        return OPAL_SUCCESS;
+        return;
     }
-    struct ofi_card_request *request = malloc(sizeof(*request));
-    if (!request) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    *request = (struct ofi_card_request){.ofi = ofi, .peer = peer};
-    peer->request = request;
     ofi_peer_set(peer, OFI_CARD);
-    btl_card_key(key, "ofi", ofi->life);
-    ofi->host.ops->get_card(ofi->host.arg, peer->endpoint->proc, key, card_arrived, request);
-    return OPAL_SUCCESS;
+    if (btl_card_ask(&ofi->cards, peer->endpoint->proc, &peer->question, take_card, peer) !=
+        OPAL_SUCCESS) {
+        ofi_peer_set(peer, OFI_IDLE); /* the next send asks again */
+    }
 }
 
 struct ofi_peer *ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *endpoint, int *status)
@@ -122,7 +104,7 @@ struct ofi_peer *ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *endpoin
         peer = ofi_peer_create(ofi, endpoint);
     }
     if (peer && peer->state == OFI_IDLE) {
-        (void) seek(ofi, peer);
+        seek(ofi, peer);
     } else if (peer && (peer->why || peer->state == OFI_BROKEN || peer->state == OFI_LEAVING)) {
         *status = OPAL_ERR_UNREACH;
     }
@@ -131,30 +113,17 @@ struct ofi_peer *ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *endpoin
 
 /* ---- adding ---- */
 
-/* Whether the peer has a card for me: what is not known yet may be so. */
-static bool may_reach(struct ofi_module *ofi, const opal_proc_t *proc)
+static int card_judge(void *arg, const void *data, size_t size)
 {
     struct ofi_card card;
-    const void *data;
-    size_t size;
-    char key[BTL_CARD_KEY];
 
-    if (name_equal(&proc->proc_name, &ofi->me)) {
-        return true;
-    }
-    btl_card_key(key, "ofi", ofi->life);
-    int status = btl_peek_card(proc, key, &data, &size);
-    if (status == OPAL_ERR_NOT_AVAILABLE) {
-        return true;
-    }
-    if (status == OPAL_SUCCESS) {
-        status = card_read(ofi, &card, data, size);
-    }
-    if (status != OPAL_SUCCESS) {
-        log_info(LOG_BTL, "ofi: %s has no card that leads to it: %s",
-                 ORTE_NAME_PRINT(&proc->proc_name), opal_strerror(status));
-    }
-    return status == OPAL_SUCCESS;
+    return card_read(arg, &card, data, size);
+}
+
+static bool may_reach(struct ofi_module *ofi, const opal_proc_t *proc)
+{
+    return name_equal(&proc->proc_name, &ofi->me) ||
+           btl_card_may_lead(&ofi->cards, proc, card_judge, ofi);
 }
 
 ofi_endpoint *ofi_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)

@@ -52,7 +52,7 @@ static int hello_send(struct ofi_module *ofi, struct ofi_peer *peer)
         .address = ofi->card.address,
     };
     uint8_t key[KEY_BYTES], bytes[OFI_HELLO_MAX];
-    int status = ofi->host.ops->pair_key(ofi->host.arg, &hello.to, "btl.ofi", key);
+    int status = ofi->cards.host->ops->pair_key(ofi->cards.host->arg, &hello.to, "btl.ofi", key);
 
     if (status != OPAL_SUCCESS) {
         return status;
@@ -121,7 +121,8 @@ static ofi_endpoint *hello_endpoint(struct ofi_module *ofi, const struct ofi_hel
                                     const uint8_t *data, size_t size, uint8_t key[KEY_BYTES])
 {
     if (!name_equal(&hello->to, &ofi->me) ||
-        ofi->host.ops->pair_key(ofi->host.arg, &hello->from, "btl.ofi", key) != OPAL_SUCCESS ||
+        ofi->cards.host->ops->pair_key(ofi->cards.host->arg, &hello->from, "btl.ofi", key) !=
+            OPAL_SUCCESS ||
         ofi_hello_check(data, size, key) != OPAL_SUCCESS) {
         return NULL;
     }

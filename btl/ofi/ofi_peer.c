@@ -68,6 +68,7 @@ struct ofi_peer *ofi_peer_create(struct ofi_module *ofi, ofi_endpoint *endpoint)
     if (!peer) {
         return NULL;
     }
+    peer->ofi = ofi;
     peer->endpoint = endpoint;
     list_init(&peer->held);
     list_init(&peer->flight);
@@ -85,9 +86,7 @@ struct ofi_peer *ofi_peer_create(struct ofi_module *ofi, ofi_endpoint *endpoint)
 void ofi_peer_free(struct ofi_module *ofi, struct ofi_peer *peer)
 {
     ofi_session_clear(ofi, peer);
-    if (peer->request) {
-        peer->request->peer = NULL;
-    }
+    btl_card_cancel(&peer->question);
     /* What the provider still tries to send needs its address. */
     if (peer->known && !peer->abandoned) {
         fi_av_remove(ofi->fabric.av, &peer->address, 1, 0);

@@ -8,13 +8,8 @@
  * hello leads to GREETING from IDLE. UP -> IDLE when it says BYE. BROKEN lasts until del_procs. */
 enum ofi_state { OFI_IDLE, OFI_CARD, OFI_GREETING, OFI_UP, OFI_BROKEN, OFI_LEAVING };
 
-/* What the host's answer is delivered to; outlives a peer that is closed meanwhile. */
-struct ofi_card_request {
-    struct ofi_module *ofi;
-    struct ofi_peer *peer; /* NULL: closed */
-};
-
 struct ofi_peer {
+    struct ofi_module *ofi;
     ofi_endpoint *endpoint;
     enum ofi_state state;
     uint32_t index; /* among the module's peers */
@@ -37,7 +32,7 @@ struct ofi_peer {
     uint64_t full_since_us; /* the provider has taken none of them since; 0: it took the last */
     struct list waiting;    /* in the module's greeting, with wake_us; or in its failed */
     uint64_t wake_us, pause_us, give_up_us;
-    struct ofi_card_request *request;
+    struct btl_card_question *question; /* NULL: none is open */
     uint64_t floor;  /* the epoch of their last session: older ones are replayed */
     unsigned errors; /* of the provider's, since the greeting began */
     const char *why; /* in the module's failed */

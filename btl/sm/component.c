@@ -192,12 +192,9 @@ struct sm_module *sm_module(void)
 
 int sm_publish_card(const struct sm_module *module)
 {
-    const struct btl_host *host = btl_host();
     uint8_t card[SM_CARD_BYTES];
-    char key[BTL_CARD_KEY];
-    btl_card_key(key, SM_CARD_NAME, module->life);
     sm_card_encode(card, &module->segment->card);
-    return host->ops->put_card(host->arg, key, card, sizeof(card));
+    return btl_card_publish(&module->cards, card, sizeof(card));
 }
 
 static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool threads)

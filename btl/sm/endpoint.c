@@ -10,17 +10,6 @@
 /* How often processes that keep others waiting are looked up in the kernel. */
 #define CHECK_US 20000
 
-/* A question for a peer's card. The asker frees it when the answer came at once, else the answer
- * does. */
-struct sm_card_question {
-    struct sm_module *module;
-    struct mca_btl_base_endpoint_t *endpoint; /* that waits for the answer; NULL: nobody does */
-    bool asking;                              /* the asker looks at status and card itself */
-    bool answered;
-    int status;
-    struct sm_card card;
-};
-
 static const char *session_dir(void)
 {
     const struct btl_host *host = btl_host();
@@ -39,6 +28,7 @@ void sm_endpoint_rouse(struct sm_module *module, struct mca_btl_base_endpoint_t 
         return;
     }
     const struct roster_entry *entry = roster_entry(module->roster, endpoint);
+    endpoint->module = module;
     endpoint->name = entry->name;
     endpoint->proc = entry->proc;
     endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
@@ -52,18 +42,10 @@ void sm_endpoint_rouse(struct sm_module *module, struct mca_btl_base_endpoint_t 
     list_append(&module->endpoints, &endpoint->link);
 }
 
-static void drop_question(struct mca_btl_base_endpoint_t *endpoint)
-{
-    if (endpoint->question) {
-        endpoint->question->endpoint = NULL;
-        endpoint->question = NULL;
-    }
-}
-
 static void endpoint_free(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     list_remove(&endpoint->link);
-    drop_question(endpoint);
+    btl_card_cancel(&endpoint->question);
     sm_tx_release(module, endpoint);
     sm_peer_detach(endpoint->peer);
     sm_process_fini(&endpoint->process);
@@ -98,86 +80,38 @@ struct mca_btl_base_endpoint_t *sm_endpoint_create(struct sm_module *module,
     return endpoint;
 }
 
-/* The answer to a question: a card, or why there is none. */
-static void take_card(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                      const struct sm_card_question *question)
+static void take_card(void *arg, int status, const void *data, size_t size)
 {
+    struct mca_btl_base_endpoint_t *endpoint = arg;
     char reason[256] = "it published no segment";
-    if (question->status != ORTE_SUCCESS ||
-        endpoint_attach(endpoint, &question->card, reason, sizeof(reason)) != ORTE_SUCCESS) {
+    struct sm_card card;
+    if (status == ORTE_SUCCESS) {
+        status = sm_card_decode(&card, data, size);
+    }
+    if (status != ORTE_SUCCESS ||
+        endpoint_attach(endpoint, &card, reason, sizeof(reason)) != ORTE_SUCCESS) {
         log_info(LOG_BTL, "sm: %s: %s", ORTE_NAME_PRINT(&endpoint->name), reason);
-        sm_endpoint_fail(module, endpoint, false, "its segment is not to be had");
+        sm_endpoint_fail(endpoint->module, endpoint, false, "its segment is not to be had");
     }
-}
-
-static void answer(struct sm_card_question *question, int status, const void *data, size_t size)
-{
-    question->answered = true;
-    question->status = status < 0 ? status : sm_card_decode(&question->card, data, size);
-    if (question->asking) {
-        return;
-    }
-    struct mca_btl_base_endpoint_t *endpoint = question->endpoint;
-    if (endpoint) {
-        endpoint->question = NULL;
-        take_card(question->module, endpoint, question);
-    }
-    free(question);
-}
-
-static void card_arrived(void *arg, int status, const void *data, size_t size)
-{
-    btl_enter();
-    answer(arg, status, data, size);
-    btl_leave();
 }
 
 int sm_endpoint_open(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    const struct btl_host *host = btl_host();
     sm_endpoint_rouse(module, endpoint);
-    if (endpoint->peer || endpoint->question || endpoint->failing || endpoint->failed) {
-        return endpoint->peer && !endpoint->failing ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    struct sm_card_question *question = calloc(1, sizeof(*question));
-    if (!question) {
+    if (!endpoint->peer && !endpoint->question && !endpoint->failing && !endpoint->failed &&
+        btl_card_ask(&module->cards, endpoint->proc, &endpoint->question, take_card, endpoint) !=
+            ORTE_SUCCESS) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    *question = (struct sm_card_question){.module = module, .endpoint = endpoint, .asking = true};
-    char key[BTL_CARD_KEY];
-    btl_card_key(key, SM_CARD_NAME, module->life);
-    host->ops->get_card(host->arg, endpoint->proc, key, card_arrived, question);
-    question->asking = false;
-    if (!question->answered) {
-        endpoint->question = question;
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    take_card(module, endpoint, question);
-    free(question);
-    return endpoint->failing ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_SUCCESS;
+    return endpoint->peer && !endpoint->failing ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
-/* Whether a proc of this node can be reached, as far as is known before its first use. A card that
- * is not here yet counts as good. *known: the card is here. */
-static bool may_reach(struct sm_module *module, const opal_proc_t *proc, struct sm_card *card,
-                      bool *known)
+static int card_judge(void *arg, const void *data, size_t size)
 {
-    const void *data;
-    size_t size;
-    char key[BTL_CARD_KEY];
-    btl_card_key(key, SM_CARD_NAME, module->life);
-    int status = btl_peek_card(proc, key, &data, &size);
-    *known = status == OPAL_SUCCESS;
-    if (!*known) {
-        return status == OPAL_ERR_NOT_AVAILABLE;
-    }
-    bool reachable =
-        sm_card_decode(card, data, size) == ORTE_SUCCESS && sm_peer_reachable(card, session_dir());
-    if (!reachable) {
-        log_info(LOG_BTL, "sm: %s is not reachable: its segment cannot be opened",
-                 ORTE_NAME_PRINT(&proc->proc_name));
-    }
-    return reachable;
+    struct sm_card *card = arg;
+    int status = sm_card_decode(card, data, size);
+    return status != ORTE_SUCCESS || sm_peer_reachable(card, session_dir()) ? status
+                                                                            : ORTE_ERR_UNREACH;
 }
 
 /* The endpoint of a peer, made or adopted; NULL: not of this node, or not reachable here. Nothing
@@ -185,14 +119,13 @@ static bool may_reach(struct sm_module *module, const opal_proc_t *proc, struct 
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     struct sm_module *module = sm_of(btl);
-    struct sm_card card;
-    bool known;
+    struct sm_card card = {.pid = 0}; /* none */
     if (proc->node != module->node || name_equal(&proc->proc_name, &module->me)) {
         return NULL;
     }
     struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, &proc->proc_name);
-    bool reachable = may_reach(module, proc, &card, &known);
-    if (endpoint && endpoint->peer && known &&
+    bool reachable = btl_card_may_lead(&module->cards, proc, card_judge, &card);
+    if (endpoint && endpoint->peer && card.pid != 0 &&
         !crypto_equal(endpoint->card.nonce, card.nonce, SM_NONCE_BYTES)) {
         sm_endpoint_leave(module, endpoint); /* of an earlier life of the process */
         endpoint = NULL;
@@ -390,7 +323,7 @@ void sm_endpoints_restart(struct sm_module *module)
         endpoint_free(module, endpoint);
     }
     list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
-        drop_question(endpoint);
+        btl_card_cancel(&endpoint->question);
         list_remove(&endpoint->failed_link);
         sm_tx_release(module, endpoint);
         sm_peer_detach(endpoint->peer);

@@ -342,6 +342,7 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
     }
     set_limits(&made->super, params);
     made->params = *params;
+    made->cards = (struct btl_cards){.host = host, .name = "sm"};
     made->me = me->proc_name;
     made->node = me->node;
     made->local_rank = me->local_rank;

@@ -7,7 +7,7 @@
 
 #include <base/list.h>
 #include <base/pool.h>
-#include <btl/base.h>
+#include <btl/card.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
 #include <btl/roster.h>
@@ -17,7 +17,6 @@
 #include <btl/sm/regions.h>
 #include <btl/sm/segment.h>
 
-#define SM_CARD_NAME "sm"
 /* Most completions of a kind in one pass; callbacks may add more as they go. */
 #define SM_COMPLETE_MAX 256
 
@@ -31,8 +30,6 @@ struct sm_params {
     uint32_t patience_us;
     bool bell; /* this process sleeps */
 };
-
-struct sm_card_question;
 
 enum sm_cma_state { SM_CMA_UNTRIED, SM_CMA_WORKS, SM_CMA_OFF };
 
@@ -63,11 +60,12 @@ struct sm_rx {
 /* All zero until it is first used: see sm_endpoint_rouse. */
 struct mca_btl_base_endpoint_t {
     struct list link; /* in module->endpoints or module->leaving */
+    struct sm_module *module;
     orte_process_name_t name;
     opal_proc_t *proc; /* borrowed; NULL: not added yet, or no longer */
     struct sm_card card;
-    struct sm_peer *peer;              /* owned; NULL: not used yet, or its card has not come */
-    struct sm_card_question *question; /* for the card; NULL: answered */
+    struct sm_peer *peer;               /* owned; NULL: not used yet, or its card has not come */
+    struct btl_card_question *question; /* for the card; NULL: answered */
     struct sm_process process;
     enum sm_cma_state cma;
     struct rdma_am_peer am;
@@ -95,7 +93,7 @@ struct sm_module {
     struct sm_params params;
     orte_process_name_t me;
     uint32_t node, local_rank;
-    unsigned life; /* how often it was restarted */
+    struct btl_cards cards;
     struct sm_segment *segment;
     struct sm_bell bell;
     struct desc_set descs; /* their payloads are the segment's fragments */

@@ -192,8 +192,8 @@ static struct tcp_module *module_alloc(const struct tcp_params *params)
     set_limits(&tcp->super, params);
     crypto_random(&tcp->chance, sizeof(tcp->chance));
     tcp->params = *params;
-    tcp->host = *btl_host();
-    tcp->me = tcp->host.ops->me(tcp->host.arg)->proc_name;
+    tcp->cards = (struct btl_cards){.host = btl_host(), .name = "tcp"};
+    tcp->me = tcp->cards.host->ops->me(tcp->cards.host->arg)->proc_name;
     lists_init(tcp);
     pools_init(tcp);
     tcp->regions = region_table_create(MAX_REGIONS);

@@ -24,7 +24,7 @@
 #include <base/backoff.h>
 #include <base/list.h>
 #include <base/pool.h>
-#include <btl/base.h>
+#include <btl/card.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
 #include <btl/region.h>
@@ -70,7 +70,7 @@ typedef struct mca_btl_base_endpoint_t tcp_endpoint;
 
 struct tcp_module {
     mca_btl_base_module_t super; /* first */
-    struct btl_host host;
+    struct btl_cards cards;
     orte_process_name_t me;
     struct tcp_params params;
     struct tcp_card card; /* mine */
@@ -92,7 +92,6 @@ struct tcp_module {
     struct list ended;     /* struct tcp_ended */
     unsigned depth;        /* of tcp_enter */
     unsigned passes;       /* since the last look at epoll */
-    unsigned life;         /* how often it was restarted */
     struct backoff_chance chance;
     bool closing;     /* finalize runs: no messages go up, no peer gets in */
     uint8_t *scratch; /* where unwanted bytes go */
@@ -102,8 +101,6 @@ static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
 {
     return (struct tcp_module *) (void *) btl;
 }
-
-#define TCP_CARD_NAME "tcp"
 
 /* tcp_component.c. From init until the component is closed; else NULL. */
 struct tcp_module *tcp_module(void);

@@ -115,7 +115,7 @@ static int hear(struct tcp_conn *conn, uint8_t *bytes, size_t size)
 
 static int pair_key(struct tcp_module *tcp, const orte_process_name_t *peer, uint8_t key[KEY_BYTES])
 {
-    return tcp->host.ops->pair_key(tcp->host.arg, peer, "btl.tcp", key);
+    return tcp->cards.host->ops->pair_key(tcp->cards.host->arg, peer, "btl.tcp", key);
 }
 
 /* ---- the initiator ---- */

@@ -11,11 +11,6 @@
  * said. MORE_TIMES: as long as so many further addresses would take. */
 enum { ROUND_PAUSE_US = 100000, REFUSALS_MAX = 1, MORE_TIMES = 3 };
 
-/* What the host's answer is delivered to; outlives an endpoint that is closed meanwhile. */
-struct tcp_card_request {
-    tcp_endpoint *ep; /* NULL: closed */
-};
-
 static const char *const state_names[] = {"idle", "card",   "waiting", "connecting",
                                           "up",   "broken", "closed"};
 
@@ -128,9 +123,7 @@ void tcp_endpoint_end(tcp_endpoint *ep)
     }
     endpoint_cut(ep, EP_CLOSED, OPAL_ERR_UNREACH);
     btl_pending_end(&tcp->super, ep);
-    if (ep->request) {
-        ep->request->ep = NULL;
-    }
+    btl_card_cancel(&ep->question);
     list_remove(&ep->link);
     tcp_end(tcp, &ep->ended, endpoint_release);
     if (ep->deputy) {
@@ -189,15 +182,10 @@ static void endpoint_wait(tcp_endpoint *ep, uint64_t wake_us)
     list_append(&ep->tcp->waiting, &ep->waiting);
 }
 
-static void take_card(struct tcp_card_request *request, int status, const void *data, size_t size)
+static void take_card(void *arg, int status, const void *data, size_t size)
 {
-    tcp_endpoint *ep = request->ep;
+    tcp_endpoint *ep = arg;
 
-    free(request);
-    if (!ep) {
-        return;
-    }
-    ep->request = NULL;
     if (status == OPAL_SUCCESS) {
         status = tcp_card_decode(&ep->card, data, size);
     }
@@ -216,61 +204,38 @@ static void take_card(struct tcp_card_request *request, int status, const void *
     }
 }
 
-static void card_arrived(void *arg, int status, const void *data, size_t size)
-{
-    btl_enter();
-    take_card(arg, status, data, size);
-    btl_leave();
-}
-
 /* Asks the host, which may answer before this returns. */
 static int card_ask(tcp_endpoint *ep)
 {
-    const struct btl_host *host = &ep->tcp->host;
-
     if (name_equal(&ep->name, &ep->tcp->me)) {
         ep->card = ep->tcp->card;
         pair_addresses(ep);
         return OPAL_SUCCESS;
     }
-    struct tcp_card_request *request = malloc(sizeof(*request));
-    if (!request) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    char key[BTL_CARD_KEY];
-    btl_card_key(key, TCP_CARD_NAME, ep->tcp->life);
-    request->ep = ep;
-    ep->request = request;
-    host->ops->get_card(host->arg, ep->proc, key, card_arrived, request);
-    return OPAL_SUCCESS;
+    return btl_card_ask(&ep->tcp->cards, ep->proc, &ep->question, take_card, ep);
 }
 
-/* Whether one of a peer's addresses may lead to it, as far as is known before its first use. A card
- * that is not here yet counts as good. */
+static int card_judge(void *arg, const void *data, size_t size)
+{
+    struct tcp_module *tcp = arg;
+    size_t order[NETCARD_ADDRESSES];
+    struct tcp_card card;
+    int status = tcp_card_decode(&card, data, size);
+
+    if (status == OPAL_SUCCESS && netcard_order(order, &tcp->card.net, &card.net) == 0) {
+        status = OPAL_ERR_UNREACH;
+    }
+    return status;
+}
+
+/* Whether one of a peer's addresses may lead to it, as far as is known before its first use. */
 static bool may_reach(struct tcp_module *tcp, const opal_proc_t *proc)
 {
-    size_t order[NETCARD_ADDRESSES], size;
-    struct tcp_card card;
-    const void *data;
-    char key[BTL_CARD_KEY];
+    size_t order[NETCARD_ADDRESSES];
 
-    if (name_equal(&proc->proc_name, &tcp->me)) {
-        return netcard_order(order, &tcp->card.net, &tcp->card.net) > 0;
-    }
-    btl_card_key(key, TCP_CARD_NAME, tcp->life);
-    int status = btl_peek_card(proc, key, &data, &size);
-    if (status == OPAL_ERR_NOT_AVAILABLE) {
-        return true;
-    }
-    if (status == OPAL_SUCCESS) {
-        status = tcp_card_decode(&card, data, size);
-    }
-    if (status != OPAL_SUCCESS) {
-        log_info(LOG_BTL, "tcp: no card of %s: %s", ORTE_NAME_PRINT(&proc->proc_name),
-                 opal_strerror(status));
-        return false;
-    }
-    return netcard_order(order, &tcp->card.net, &card.net) > 0;
+    return name_equal(&proc->proc_name, &tcp->me)
+               ? netcard_order(order, &tcp->card.net, &tcp->card.net) > 0
+               : btl_card_may_lead(&tcp->cards, proc, card_judge, tcp);
 }
 
 /* A peer that came by itself is added. */
@@ -374,11 +339,11 @@ static void endpoint_connect(tcp_endpoint *ep)
 void tcp_endpoint_wake(tcp_endpoint *ep)
 {
     set_state(ep, EP_IDLE);
-    if (!ep->card_known && !ep->request && card_ask(ep) != OPAL_SUCCESS) {
+    if (!ep->card_known && !ep->question && card_ask(ep) != OPAL_SUCCESS) {
         tcp_endpoint_break(ep, OPAL_ERR_OUT_OF_RESOURCE, "out of memory");
         return;
     }
-    if (ep->request) {
+    if (ep->question) {
         set_state(ep, EP_CARD);
         return;
     }
@@ -485,10 +450,7 @@ static void endpoint_restart(tcp_endpoint *ep)
         (void) tcp_links_all(ep, tcp_link_say_bye);
     }
     endpoint_cut(ep, EP_IDLE, OPAL_ERR_UNREACH);
-    if (ep->request) {
-        ep->request->ep = NULL;
-        ep->request = NULL;
-    }
+    btl_card_cancel(&ep->question);
     ep->card_known = false;
     ep->order_count = 0;
     if (!ep->added) {

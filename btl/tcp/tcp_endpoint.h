@@ -45,8 +45,8 @@ struct mca_btl_base_endpoint_t {
     /* How to reach it. */
     struct tcp_card card;
     bool card_known;
-    struct tcp_card_request *request; /* while the host looks for the card */
-    size_t order[NETCARD_ADDRESSES];  /* the card's addresses, best first */
+    struct btl_card_question *question; /* while the host looks for the card */
+    size_t order[NETCARD_ADDRESSES];    /* the card's addresses, best first */
     size_t order_count;
     struct patience patience; /* which of them is tried, and for how long */
     struct list waiting;      /* in the module's waiting, with wake_us */

@@ -59,15 +59,13 @@ int tcp_listeners_open(struct tcp_module *tcp, char *reason, size_t reason_size)
 int tcp_card_publish(struct tcp_module *tcp, char *reason, size_t reason_size)
 {
     uint8_t bytes[TCP_CARD_BYTES];
-    char key[BTL_CARD_KEY];
 
-    btl_card_key(key, TCP_CARD_NAME, tcp->life);
     crypto_random(&tcp->card.incarnation, sizeof(tcp->card.incarnation));
     tcp->card.net.netstack = netcard_netstack();
     size_t size = tcp_card_encode(bytes, &tcp->card);
-    int status = tcp->host.ops->put_card(tcp->host.arg, key, bytes, size);
+    int status = btl_card_publish(&tcp->cards, bytes, size);
     if (status != OPAL_SUCCESS) {
-        snprintf(reason, reason_size, "publishing the card %s: %s", key, opal_strerror(status));
+        snprintf(reason, reason_size, "publishing the card: %s", opal_strerror(status));
     }
     return status;
 }

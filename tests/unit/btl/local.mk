@@ -51,3 +51,6 @@ check_PROGRAMS += tests/unit/btl/test-plane
 tests_unit_btl_test_plane_SOURCES = tests/unit/btl/test-plane.c tests/lib/minihost.h \
 	tests/lib/minihost.c
 tests_unit_btl_test_plane_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+check_PROGRAMS += tests/unit/btl/test-card
+tests_unit_btl_test_card_SOURCES = tests/unit/btl/test-card.c
+tests_unit_btl_test_card_LDADD = tests/lib/libunit.la libbtl.la libbase.la

@@ -284,17 +284,6 @@ START_TEST(what_cannot_be_is_refused)
 }
 END_TEST
 
-START_TEST(each_life_has_a_card_of_its_own)
-{
-    char key[BTL_CARD_KEY];
-    btl_card_key(key, "tcp", 0);
-    ck_assert_str_eq(key, "btl.tcp");
-    btl_card_key(key, "tcp", 12);
-    ck_assert_str_eq(key, "btl.tcp.12");
-}
-END_TEST
-
 UNIT_MAIN("ftevent", a_held_module_is_short_whatever_is_asked, a_checkpoint_gives_up_amid_events,
           all_are_held_before_the_first_is_drained, the_first_error_of_several_modules_is_told,
-          nothing_is_taken_while_a_module_restarts, what_cannot_be_is_refused,
-          each_life_has_a_card_of_its_own)
+          nothing_is_taken_while_a_module_restarts, what_cannot_be_is_refused)
