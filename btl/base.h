@@ -149,7 +149,8 @@ enum btl_room {
 
 /* A module's part of keel_btl_ext. endpoint NULL: any. None of these calls back. */
 struct btl_ext_ops {
-    uint32_t flags; /* KEEL_BTL_* */
+    uint32_t flags;        /* KEEL_BTL_* */
+    uint32_t atomic_flags; /* what of MCA_BTL_ATOMIC_SUPPORTS_* the module's table does not say */
     /* A put, get or atomic to this endpoint is not complete. */
     bool (*rdma_open)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     /* Takes the first error that one without callback ended with; OPAL_SUCCESS: none did. */

@@ -20,7 +20,7 @@ struct rdma_call {
 };
 
 /* Those of btl_atomic_op, btl_atomic_fop and btl_atomic_cswap. local_address: where what was there
- * before goes, NULL: nowhere; size is ATOMIC_BYTES. */
+ * before goes, NULL: nowhere; size is atomic_bytes(flags). */
 struct atomic_call {
     struct rdma_call rdma;
     struct atomic atomic;

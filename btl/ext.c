@@ -220,6 +220,7 @@ void btl_ext_init(struct btl_module_entry *entry)
     }
     entry->ext = (struct keel_btl_ext){
         .flags = entry->component->ext->flags,
+        .atomic_flags = entry->module->btl_atomic_flags | entry->component->ext->atomic_flags,
         .flush = flush,
         .pending_add = pending_add,
         .pending_remove = pending_remove,

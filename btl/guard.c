@@ -306,6 +306,7 @@ int btl_guards_add(mca_btl_base_module_t **modules, size_t count)
         if (guard->own_ext) {
             guard->ext = (struct keel_btl_ext){
                 .flags = guard->own_ext->flags,
+                .atomic_flags = guard->own_ext->atomic_flags,
                 .flush = guarded_flush,
                 .pending_add = guarded_pending_add,
                 .pending_remove = guarded_pending_remove,

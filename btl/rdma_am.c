@@ -330,7 +330,7 @@ static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
                       const struct rdma_am_frame *request, int status, uint64_t before)
 {
     const void *data = NULL;
-    unsigned char word[ATOMIC_BYTES];
+    unsigned char word[ATOMIC_MAX_BYTES];
     if (request->kind == RDMA_AM_GET && status == OPAL_SUCCESS) {
         data = chunk_access(am, peer, request, MCA_BTL_REG_FLAG_REMOTE_READ, &status);
     } else if (request->kind == RDMA_AM_ATOMIC && status == OPAL_SUCCESS) {
@@ -581,7 +581,7 @@ int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma
 
 int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct atomic_call *call)
 {
-    if (!atomic_is_valid(&call->atomic, call->rdma.remote_address)) {
+    if (!atomic_is_valid(&call->atomic, call->rdma.remote_address, call->rdma.size)) {
         return OPAL_ERR_BAD_PARAM;
     }
     return op_start(am, peer, RDMA_AM_ATOMIC, &call->rdma, &call->atomic);
@@ -623,9 +623,9 @@ static int receive_atomic(struct rdma_am *am, struct rdma_am_peer *peer,
 {
     int status = OPAL_ERR_BAD_PARAM;
     uint64_t before = 0;
-    if (atomic_is_valid(&frame->atomic, frame->address)) {
+    if (atomic_is_valid(&frame->atomic, frame->address, frame->total)) {
         void *word = chunk_access(am, peer, frame, MCA_BTL_REG_FLAG_REMOTE_ATOMIC, &status);
-        before = word ? atomic_apply(word, &frame->atomic) : 0;
+        before = word ? atomic_apply(word, &frame->atomic, (size_t) frame->size) : 0;
     }
     return reply(am, peer, frame, status, before);
 }
@@ -653,13 +653,12 @@ static int receive_request(struct rdma_am *am, struct rdma_am_peer *peer,
 static void take_payload(const struct am_op *op, const mca_btl_base_segment_t *segments,
                          size_t count)
 {
-    unsigned char word[ATOMIC_BYTES];
+    unsigned char word[ATOMIC_MAX_BYTES] = {0};
     if (op->kind != RDMA_AM_ATOMIC) {
         copy_payload(local_at(op, op->answered), segments, count, RDMA_AM_REPLY_BYTES);
     } else if (op->call.local_address) {
         copy_payload(word, segments, count, RDMA_AM_REPLY_BYTES);
-        uint64_t before = get_le64(word);
-        memcpy(op->call.local_address, &before, sizeof(before));
+        atomic_put(op->call.local_address, get_le64(word), op->call.size);
     }
 }
 

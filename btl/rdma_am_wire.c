@@ -71,8 +71,8 @@ int rdma_am_decode(struct rdma_am_frame *frame, const unsigned char *bytes, size
         decoded.atomic.op = get_le32(bytes + 56);
         decoded.atomic.operand = get_le64(bytes + 64);
         decoded.atomic.value = get_le64(bytes + 72);
-        if (get_le32(bytes + 60) != 0 || decoded.size != ATOMIC_BYTES ||
-            decoded.total != ATOMIC_BYTES) {
+        if (get_le32(bytes + 60) != 0 || decoded.offset != 0 || decoded.total != decoded.size ||
+            (decoded.size != sizeof(uint32_t) && decoded.size != sizeof(uint64_t))) {
             return OPAL_ERR_BAD_PARAM;
         }
     }

@@ -7,14 +7,14 @@
  *
  * op: the initiator's operation, echoed. offset and size: this chunk, within the operation. address
  * and total: the whole operation's memory at the target, so that an operation that leaves its
- * region is refused from the first chunk on. The data of PUT and GET_REPLY follows; of ATOMIC_REPLY
- * the 8 bytes that were there before, little-endian as well. */
+ * region is refused from the first chunk on. An atomic's are its width, 4 or 8. The data of PUT and
+ * GET_REPLY follows; of ATOMIC_REPLY the bytes that were there before, little-endian as well. */
 #ifndef BTL_RDMA_AM_WIRE_H
 #define BTL_RDMA_AM_WIRE_H
 
 #include <btl/atomic.h>
 
-#define RDMA_AM_VERSION 2
+#define RDMA_AM_VERSION 3
 #define RDMA_AM_REPLY_BYTES 32
 #define RDMA_AM_REQUEST_BYTES 56
 #define RDMA_AM_ATOMIC_BYTES 80

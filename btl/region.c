@@ -151,7 +151,8 @@ int region_check_call(const struct rdma_call *call)
 
 int region_check_atomic(const struct atomic_call *call)
 {
-    if (!call->rdma.remote_handle || !atomic_is_valid(&call->atomic, call->rdma.remote_address)) {
+    if (!call->rdma.remote_handle ||
+        !atomic_is_valid(&call->atomic, call->rdma.remote_address, call->rdma.size)) {
         return OPAL_ERR_BAD_PARAM;
     }
     return check_bounds(&call->rdma);

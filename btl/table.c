@@ -129,6 +129,9 @@ static int atomic(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
     if (!component->atomic) {
         return ORTE_ERR_NOT_SUPPORTED;
     }
+    if (call->rdma.flags & ~MCA_BTL_ATOMIC_FLAG_32BIT) {
+        return ORTE_ERR_NOT_SUPPORTED;
+    }
     int status = region_check_atomic(call);
     return status == OPAL_SUCCESS ? component->atomic(module, endpoint, call) : status;
 }
@@ -138,8 +141,9 @@ int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endp
                   mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                   mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle, ATOMIC_BYTES,
-                                        flags, order, cbfunc, cbcontext, cbdata},
+    struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle,
+                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
+                                        cbdata},
                                .atomic = {op, operand, 0}};
     return atomic_is_known(op) ? atomic(module, endpoint, &call) : OPAL_ERR_BAD_PARAM;
 }
@@ -152,7 +156,8 @@ int btl_atomic_fop(struct mca_btl_base_module_t *module, struct mca_btl_base_end
                    mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
     struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
-                                        ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
+                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
+                                        cbdata},
                                .atomic = {op, operand, 0}};
     return atomic_is_known(op) ? atomic(module, endpoint, &call) : OPAL_ERR_BAD_PARAM;
 }
@@ -165,7 +170,8 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *module, struct mca_btl_base_e
                      void *cbcontext, void *cbdata)
 {
     struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
-                                        ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
+                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
+                                        cbdata},
                                .atomic = {ATOMIC_CSWAP, compare, value}};
     return atomic(module, endpoint, &call);
 }

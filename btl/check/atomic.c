@@ -3,39 +3,26 @@
 
 #include <btl/check/op.h>
 
-/* The bit of btl_atomic_flags; 0: there is no such operation. */
-static uint32_t flag_of(enum call_kind kind, uint32_t op)
-{
-    if (kind == CALL_ATOMIC_CSWAP) {
-        return MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
-    }
-    switch (op) {
-    case MCA_BTL_ATOMIC_ADD:
-        return MCA_BTL_ATOMIC_SUPPORTS_ADD;
-    case MCA_BTL_ATOMIC_AND:
-        return MCA_BTL_ATOMIC_SUPPORTS_AND;
-    case MCA_BTL_ATOMIC_OR:
-        return MCA_BTL_ATOMIC_SUPPORTS_OR;
-    case MCA_BTL_ATOMIC_XOR:
-        return MCA_BTL_ATOMIC_SUPPORTS_XOR;
-    default:
-        return 0;
-    }
-}
-
 /* Whether the module has to refuse it. */
 static bool is_not_offered(const struct check_call *call, enum call_kind kind,
                            const struct atomic_call *atomic)
 {
     const mca_btl_base_module_t *inner = call->check->layer.inner;
+    uint32_t offered = inner->btl_atomic_flags | call->check->ext.atomic_flags;
     uint32_t needed = kind == CALL_ATOMIC_OP ? MCA_BTL_FLAGS_ATOMIC_OPS : MCA_BTL_FLAGS_ATOMIC_FOPS;
-    if (!(inner->btl_flags & needed) ||
-        !(inner->btl_atomic_flags & flag_of(kind, atomic->atomic.op))) {
+    size_t size = atomic->rdma.size;
+    if (!(inner->btl_flags & needed) || !(offered & atomic_support(atomic->atomic.op))) {
         check_report(call, CHECK_CALLER, "operation 0x%x is not advertised", atomic->atomic.op);
         return true;
     }
-    if (atomic->rdma.remote_address % ATOMIC_BYTES != 0) {
-        check_report(call, CHECK_CALLER, "the remote address is no multiple of %d", ATOMIC_BYTES);
+    if (atomic->rdma.flags & ~MCA_BTL_ATOMIC_FLAG_32BIT ||
+        (size == sizeof(uint32_t) && !(offered & MCA_BTL_ATOMIC_SUPPORTS_32BIT))) {
+        check_report(call, CHECK_CALLER, "the flags 0x%x are not advertised",
+                     (unsigned) atomic->rdma.flags);
+        return true;
+    }
+    if (atomic->rdma.remote_address % size != 0) {
+        check_report(call, CHECK_CALLER, "the remote address is no multiple of %zu", size);
         return true;
     }
     return false;
@@ -85,8 +72,9 @@ int check_atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                     mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
     struct check_call call = {check_of(btl), "atomic_op", __builtin_return_address(0), NULL};
-    struct atomic_call atomic = {.rdma = {NULL, remote_address, NULL, remote_handle, ATOMIC_BYTES,
-                                          flags, order, cbfunc, cbcontext, cbdata},
+    struct atomic_call atomic = {.rdma = {NULL, remote_address, NULL, remote_handle,
+                                          atomic_bytes(flags), flags, order, cbfunc, cbcontext,
+                                          cbdata},
                                  .atomic = {op, operand, 0}};
     return atomic_checked(&call, endpoint, CALL_ATOMIC_OP, &atomic);
 }
@@ -100,7 +88,7 @@ int check_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
 {
     struct check_call call = {check_of(btl), "atomic_fop", __builtin_return_address(0), NULL};
     struct atomic_call atomic = {.rdma = {local_address, remote_address, local_handle,
-                                          remote_handle, ATOMIC_BYTES, flags, order, cbfunc,
+                                          remote_handle, atomic_bytes(flags), flags, order, cbfunc,
                                           cbcontext, cbdata},
                                  .atomic = {op, operand, 0}};
     return atomic_checked(&call, endpoint, CALL_ATOMIC_FOP, &atomic);
@@ -115,7 +103,7 @@ int check_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
 {
     struct check_call call = {check_of(btl), "atomic_cswap", __builtin_return_address(0), NULL};
     struct atomic_call atomic = {.rdma = {local_address, remote_address, local_handle,
-                                          remote_handle, ATOMIC_BYTES, flags, order, cbfunc,
+                                          remote_handle, atomic_bytes(flags), flags, order, cbfunc,
                                           cbcontext, cbdata},
                                  .atomic = {ATOMIC_CSWAP, compare, value}};
     return atomic_checked(&call, endpoint, CALL_ATOMIC_CSWAP, &atomic);

@@ -180,6 +180,7 @@ void check_ext_init(struct check *check)
     if (theirs) {
         check->ext = (struct keel_btl_ext){
             .flags = theirs->flags,
+            .atomic_flags = theirs->atomic_flags,
             .flush = check_flush,
             .pending_add = check_pending_add,
             .pending_remove = check_pending_remove,

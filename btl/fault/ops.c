@@ -107,7 +107,7 @@ static int start_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
                         enum call_kind kind, const struct atomic_call *call)
 {
     bool known = kind == CALL_ATOMIC_CSWAP || atomic_is_known(call->atomic.op);
-    bool aligned = call->rdma.remote_address % ATOMIC_BYTES == 0;
+    bool aligned = call->rdma.remote_address % call->rdma.size == 0;
     struct fault fault = {.action = FAULT_NONE};
     if (known && aligned) {
         fault = fault_ask("btl.any.atomic");
@@ -145,8 +145,9 @@ static int fault_atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpo
                            mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle, ATOMIC_BYTES,
-                                        flags, order, cbfunc, cbcontext, cbdata},
+    struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle,
+                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
+                                        cbdata},
                                .atomic = {op, operand, 0}};
     return start_atomic(btl, endpoint, CALL_ATOMIC_OP, &call);
 }
@@ -159,7 +160,8 @@ static int fault_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endp
                             mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
     struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
-                                        ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
+                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
+                                        cbdata},
                                .atomic = {op, operand, 0}};
     return start_atomic(btl, endpoint, CALL_ATOMIC_FOP, &call);
 }
@@ -173,7 +175,8 @@ static int fault_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_en
                               void *cbdata)
 {
     struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
-                                        ATOMIC_BYTES, flags, order, cbfunc, cbcontext, cbdata},
+                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
+                                        cbdata},
                                .atomic = {ATOMIC_CSWAP, compare, value}};
     return start_atomic(btl, endpoint, CALL_ATOMIC_CSWAP, &call);
 }

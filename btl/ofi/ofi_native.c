@@ -9,27 +9,42 @@
 
 enum { SMALL = 4096 }; /* bytes that are copied */
 
-/* The words of an atomic, in a descriptor's payload. */
+/* The words of an atomic, in a descriptor's payload; of 4 bytes the first ones of each. */
 struct words {
     uint64_t operand, compare, result;
 };
 
-static const struct {
+static const struct atomic_op {
     uint32_t op;
     enum fi_op fabric_op;
+    enum fi_datatype narrow, wide;
 } atomic_ops[] = {
-    {MCA_BTL_ATOMIC_ADD, FI_SUM},  {MCA_BTL_ATOMIC_AND, FI_BAND}, {MCA_BTL_ATOMIC_OR, FI_BOR},
-    {MCA_BTL_ATOMIC_XOR, FI_BXOR}, {ATOMIC_CSWAP, FI_CSWAP},
+    {MCA_BTL_ATOMIC_ADD, FI_SUM, FI_UINT32, FI_UINT64},
+    {MCA_BTL_ATOMIC_AND, FI_BAND, FI_UINT32, FI_UINT64},
+    {MCA_BTL_ATOMIC_OR, FI_BOR, FI_UINT32, FI_UINT64},
+    {MCA_BTL_ATOMIC_XOR, FI_BXOR, FI_UINT32, FI_UINT64},
+    {MCA_BTL_ATOMIC_SWAP, FI_ATOMIC_WRITE, FI_UINT32, FI_UINT64},
+    {MCA_BTL_ATOMIC_MIN, FI_MIN, FI_INT32, FI_INT64},
+    {MCA_BTL_ATOMIC_MAX, FI_MAX, FI_INT32, FI_INT64},
+    {ATOMIC_CSWAP, FI_CSWAP, FI_UINT32, FI_UINT64},
 };
 enum { ATOMIC_OPS = sizeof(atomic_ops) / sizeof(*atomic_ops) };
 
+static bool has_atomic(const struct ofi_fabric *fabric, const struct atomic_op *op,
+                       enum fi_datatype type, size_t size)
+{
+    struct fi_atomic_attr attr;
+    uint64_t how = op->op == ATOMIC_CSWAP ? FI_COMPARE_ATOMIC : FI_FETCH_ATOMIC;
+
+    return fi_query_atomic(fabric->domain, type, op->fabric_op, &attr, how) == 0 &&
+           attr.count > 0 && attr.size == size;
+}
+
 bool ofi_native_has_atomics(const struct ofi_fabric *fabric)
 {
-    for (size_t i = 0; i < ATOMIC_OPS; i++) {
-        struct fi_atomic_attr attr;
-        uint64_t how = atomic_ops[i].op == ATOMIC_CSWAP ? FI_COMPARE_ATOMIC : FI_FETCH_ATOMIC;
-        if (fi_query_atomic(fabric->domain, FI_UINT64, atomic_ops[i].fabric_op, &attr, how) != 0 ||
-            attr.count == 0 || attr.size != ATOMIC_BYTES) {
+    for (const struct atomic_op *op = atomic_ops; op < atomic_ops + ATOMIC_OPS; op++) {
+        if (!has_atomic(fabric, op, op->narrow, sizeof(uint32_t)) ||
+            !has_atomic(fabric, op, op->wide, sizeof(uint64_t))) {
             return false;
         }
     }
@@ -123,21 +138,23 @@ static ssize_t start_atomic(struct ofi_module *ofi, struct ofi_peer *peer, struc
 {
     struct words *words = (struct words *) (void *) copy_of(tx);
     void *desc = ofi->fabric.memory_desc;
-    enum fi_op op = FI_SUM;
+    size_t size = rdma->call->size;
+    const struct atomic_op *op = atomic_ops;
 
-    for (size_t i = 0; i < ATOMIC_OPS; i++) {
-        op = atomic_ops[i].op == rdma->atomic->op ? atomic_ops[i].fabric_op : op;
+    while (op->op != rdma->atomic->op) { /* it is one that every module knows */
+        op++;
     }
-    if (rdma->atomic->op == ATOMIC_CSWAP) {
-        words->compare = rdma->atomic->operand;
-        words->operand = rdma->atomic->value;
+    enum fi_datatype type = size == sizeof(uint32_t) ? op->narrow : op->wide;
+    if (op->op == ATOMIC_CSWAP) {
+        atomic_put(&words->compare, rdma->atomic->operand, size);
+        atomic_put(&words->operand, rdma->atomic->value, size);
         return fi_compare_atomic(ofi->fabric.ep, &words->operand, 1, desc, &words->compare, desc,
                                  &words->result, desc, peer->address, address, rdma->handle.key,
-                                 FI_UINT64, op, &tx->op.context);
+                                 type, op->fabric_op, &tx->op.context);
     }
-    words->operand = rdma->atomic->operand;
+    atomic_put(&words->operand, rdma->atomic->operand, size);
     return fi_fetch_atomic(ofi->fabric.ep, &words->operand, 1, desc, &words->result, desc,
-                           peer->address, address, rdma->handle.key, FI_UINT64, op,
+                           peer->address, address, rdma->handle.key, type, op->fabric_op,
                            &tx->op.context);
 }
 
@@ -216,7 +233,7 @@ static void call_back(struct ofi_module *ofi, const struct rdma_call *call, stru
 static void deliver(const struct ofi_tx *tx)
 {
     if (tx->atomic && tx->call.local_address) {
-        memcpy(tx->call.local_address, copy_of(tx) + offsetof(struct words, result), ATOMIC_BYTES);
+        memcpy(tx->call.local_address, copy_of(tx) + offsetof(struct words, result), tx->call.size);
     } else if (tx->copy && !tx->put && !tx->atomic) {
         memcpy(tx->call.local_address, copy_of(tx), tx->call.size);
     }

@@ -254,7 +254,7 @@ static int self_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
     struct region_handle handle;
     memcpy(&handle, rdma->remote_handle, sizeof(handle));
     int status;
-    void *word = region_access(self->regions, &handle, endpoint, rdma->remote_address, ATOMIC_BYTES,
+    void *word = region_access(self->regions, &handle, endpoint, rdma->remote_address, rdma->size,
                                MCA_BTL_REG_FLAG_REMOTE_ATOMIC, &status);
     if (!word) {
         struct self_op *later = NULL;
@@ -263,9 +263,9 @@ static int self_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
         }
         return rdma_complete(self, endpoint, rdma, later, status);
     }
-    uint64_t before = atomic_apply(word, &call->atomic);
+    uint64_t before = atomic_apply(word, &call->atomic, rdma->size);
     if (rdma->local_address) {
-        memcpy(rdma->local_address, &before, sizeof(before));
+        atomic_put(rdma->local_address, before, rdma->size);
     }
     return 1;
 }
@@ -325,6 +325,7 @@ static int self_wait_arm(mca_btl_base_module_t *btl)
 
 static const struct btl_ext_ops self_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
+    .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
     .rdma_open = self_rdma_open,
     .rdma_lost = self_rdma_lost,
     .room = self_room,

@@ -130,6 +130,7 @@ static int sm_wait_arm(mca_btl_base_module_t *btl)
 
 const struct btl_ext_ops sm_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
+    .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
     .rdma_open = sm_rdma_open,
     .rdma_lost = sm_rdma_lost,
     .room = sm_room,

@@ -1,5 +1,5 @@
-/* What Keel's BTL modules offer beyond BTL 3.0: completion of everything at once, a word when a
- * shortage is over, a descriptor to sleep on, and whether a completed put is there.
+/* What Keel's BTL modules offer beyond BTL 3.0: more atomics, completion of everything at once, a
+ * word when a shortage is over, a descriptor to sleep on, and whether a completed put is there.
  *
  * The functions belong to the module that keel_btl_ext was asked for, are called with it, by a
  * thread that may call the module (keel/btl.h, rules 3 and 4), and are valid until the module is
@@ -14,6 +14,24 @@ BEGIN_C_DECLS
 /* The completion of a put or an atomic means that the target's processor sees it. Without: only
  * that local memory may be used again; flush is what tells the rest. */
 #define KEEL_BTL_REMOTE_COMPLETION 0x1
+
+/* Operations for btl_atomic_op and btl_atomic_fop beside those of keel/btl.h, with the values that
+ * Open MPI 4.1 gives them. MIN and MAX compare as signed numbers. */
+#define MCA_BTL_ATOMIC_SWAP ((mca_btl_base_atomic_op_t) 0x001a)
+#define MCA_BTL_ATOMIC_MIN ((mca_btl_base_atomic_op_t) 0x0020)
+#define MCA_BTL_ATOMIC_MAX ((mca_btl_base_atomic_op_t) 0x0021)
+
+/* For the flags of all three atomics: they work on 4 bytes, at a multiple of 4. Of operand, compare
+ * and value the low 32 bits count; what was there before is written to local_address as 4 bytes. */
+#define MCA_BTL_ATOMIC_FLAG_32BIT 0x00000001
+
+/* Beside MCA_BTL_ATOMIC_SUPPORTS_ADD and the others of keel/btl.h, in keel_btl_ext.atomic_flags. */
+enum {
+    MCA_BTL_ATOMIC_SUPPORTS_SWAP = 0x00010000,
+    MCA_BTL_ATOMIC_SUPPORTS_MIN = 0x00100000,
+    MCA_BTL_ATOMIC_SUPPORTS_MAX = 0x00200000,
+    MCA_BTL_ATOMIC_SUPPORTS_32BIT = 0x01000000, /* each of the others on 4 bytes, too */
+};
 
 struct keel_btl_pending;
 
@@ -33,6 +51,8 @@ struct keel_btl_pending {
 
 struct keel_btl_ext {
     uint32_t flags; /* KEEL_BTL_* */
+    /* MCA_BTL_ATOMIC_SUPPORTS_*: btl_atomic_flags, and what BTL 3.0 has no bits for. */
+    uint32_t atomic_flags;
 
     /* Drives progress, and so callbacks, until every put, get and atomic to this endpoint (NULL: to
      * any) is complete and visible at its target, those that callbacks or other threads start

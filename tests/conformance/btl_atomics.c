@@ -40,7 +40,8 @@ static void completed(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 }
 
 static int start(struct operation *operation, enum call call, int rank, uint64_t address,
-                 const void *handle, mca_btl_base_atomic_op_t op, uint64_t operand, uint64_t value)
+                 const void *handle, mca_btl_base_atomic_op_t op, uint64_t operand, uint64_t value,
+                 int flags)
 {
     struct test *test = operation->test;
     mca_btl_base_module_t *btl = test->btl;
@@ -48,14 +49,14 @@ static int start(struct operation *operation, enum call call, int rank, uint64_t
     mca_btl_base_registration_handle_t *remote = (void *) (uintptr_t) handle;
     switch (call) {
     case OP:
-        return btl->btl_atomic_op(btl, endpoint, address, remote, op, operand, 0, MCA_BTL_NO_ORDER,
-                                  completed, test, operation);
+        return btl->btl_atomic_op(btl, endpoint, address, remote, op, operand, flags,
+                                  MCA_BTL_NO_ORDER, completed, test, operation);
     case FOP:
         return btl->btl_atomic_fop(btl, endpoint, &operation->before, address, NULL, remote, op,
-                                   operand, 0, MCA_BTL_NO_ORDER, completed, test, operation);
+                                   operand, flags, MCA_BTL_NO_ORDER, completed, test, operation);
     default:
         return btl->btl_atomic_cswap(btl, endpoint, &operation->before, address, NULL, remote,
-                                     operand, value, 0, MCA_BTL_NO_ORDER, completed, test,
+                                     operand, value, flags, MCA_BTL_NO_ORDER, completed, test,
                                      operation);
     }
 }
@@ -65,12 +66,12 @@ static bool refused_in_call; /* the status of the last one came from its call */
 /* Runs one; its status, from the call or from the callback. *before is what it found. */
 static int operate(struct test *test, enum call call, int rank, uint64_t address,
                    const void *handle, mca_btl_base_atomic_op_t op, uint64_t operand,
-                   uint64_t value, uint64_t *before)
+                   uint64_t value, int flags, uint64_t *before)
 {
-    struct operation operation = {.test = test, .before = 0xdeadbeef};
+    struct operation operation = {.test = test};
     int status;
-    while (
-        is_shortage(status = start(&operation, call, rank, address, handle, op, operand, value))) {
+    while (is_shortage(
+        status = start(&operation, call, rank, address, handle, op, operand, value, flags))) {
         must(test, operation.completed == 0);
         pump(test);
     }
@@ -122,7 +123,7 @@ static uint64_t fetch(struct test *test, enum call call, int rank, size_t index,
         return fetch_here(&words_of(test, rank)[index], call, op, operand, value);
     }
     must(test, operate(test, call, rank, target->base + 8 * index, target->handle, op, operand,
-                       value, &before) == OPAL_SUCCESS);
+                       value, 0, &before) == OPAL_SUCCESS);
     return before;
 }
 
@@ -144,7 +145,17 @@ static void flags_tell_the_truth(struct test *test)
 {
     mca_btl_base_module_t *btl = test->btl;
     uint32_t any = MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS;
+    uint32_t all = ext_of(test)->atomic_flags;
     must(test, ((btl->btl_flags & any) != 0) == (btl->btl_atomic_flags != 0));
+    must(test, (all & btl->btl_atomic_flags) == btl->btl_atomic_flags);
+    if (has_atomics(test)) {
+        uint32_t needed = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_AND |
+                          MCA_BTL_ATOMIC_SUPPORTS_OR | MCA_BTL_ATOMIC_SUPPORTS_XOR |
+                          MCA_BTL_ATOMIC_SUPPORTS_SWAP | MCA_BTL_ATOMIC_SUPPORTS_MIN |
+                          MCA_BTL_ATOMIC_SUPPORTS_MAX | MCA_BTL_ATOMIC_SUPPORTS_CSWAP |
+                          MCA_BTL_ATOMIC_SUPPORTS_32BIT;
+        must(test, (all & needed) == needed);
+    }
     if (!has_atomics(test)) {
         must(test,
              btl->btl_atomic_op(btl, test->endpoints[test->right], 0, NULL, MCA_BTL_ATOMIC_ADD, 1,
@@ -153,45 +164,96 @@ static void flags_tell_the_truth(struct test *test)
     meet(test);
 }
 
+/* What one atomic does to a word. */
+struct work {
+    mca_btl_base_atomic_op_t op;
+    uint64_t start, operand, result;
+};
+
+static const struct work wide_work[] = {
+    {MCA_BTL_ATOMIC_ADD, 40, 2, 42},
+    {MCA_BTL_ATOMIC_ADD, UINT64_MAX, 3, 2},
+    {MCA_BTL_ATOMIC_ADD, 7, (uint64_t) -9, (uint64_t) -2},
+    {MCA_BTL_ATOMIC_AND, 0xff00ff00ff00ff00, 0x0ff00ff00ff00ff0, 0x0f000f000f000f00},
+    {MCA_BTL_ATOMIC_OR, 0x8000000000000001, 0x10, 0x8000000000000011},
+    {MCA_BTL_ATOMIC_XOR, 0xaaaaaaaaaaaaaaaa, UINT64_MAX, 0x5555555555555555},
+    {MCA_BTL_ATOMIC_SWAP, 0x0123456789abcdef, 0xfedcba9876543210, 0xfedcba9876543210},
+    {MCA_BTL_ATOMIC_MIN, 5, 4, 4},
+    {MCA_BTL_ATOMIC_MIN, 5, (uint64_t) -1, (uint64_t) -1}, /* signed */
+    {MCA_BTL_ATOMIC_MIN, (uint64_t) INT64_MIN, 0x7fffffff, (uint64_t) INT64_MIN},
+    {MCA_BTL_ATOMIC_MAX, 5, 4, 5},
+    {MCA_BTL_ATOMIC_MAX, 5, (uint64_t) -1, 5},
+    {MCA_BTL_ATOMIC_MAX, (uint64_t) INT64_MIN, INT64_MAX, INT64_MAX},
+};
+
+/* Of 4 bytes; what lies above them in an operand does not count. */
+static const struct work narrow_work[] = {
+    {MCA_BTL_ATOMIC_ADD, 40, 0xee00000002, 42},
+    {MCA_BTL_ATOMIC_ADD, UINT32_MAX, 3, 2},
+    {MCA_BTL_ATOMIC_AND, 0xff00ff00, 0x0ff00ff0, 0x0f000f00},
+    {MCA_BTL_ATOMIC_OR, 0x80000001, 0x10, 0x80000011},
+    {MCA_BTL_ATOMIC_XOR, 0xaaaaaaaa, UINT32_MAX, 0x55555555},
+    {MCA_BTL_ATOMIC_SWAP, 0x89abcdef, 0xfedcba9876543210, 0x76543210},
+    {MCA_BTL_ATOMIC_MIN, 5, 0xee00000004, 4},
+    {MCA_BTL_ATOMIC_MIN, 5, UINT32_MAX, UINT32_MAX},
+    {MCA_BTL_ATOMIC_MIN, 0x80000000, 0x7fffffff, 0x80000000},
+    {MCA_BTL_ATOMIC_MAX, 5, 4, 5},
+    {MCA_BTL_ATOMIC_MAX, 5, UINT32_MAX, 5},
+    {MCA_BTL_ATOMIC_MAX, 0x80000000, INT32_MAX, INT32_MAX},
+};
+
+/* On word 5 of my right neighbour. */
+static void work_wide(struct test *test, enum call call, const struct work *work)
+{
+    uint64_t *word = &words_of(test, test->right)[5];
+    *word = work->start;
+    uint64_t before = fetch(test, call, test->right, 5, work->op, work->operand, 0);
+    must(test, *word == work->result);
+    must(test, call == OP || before == work->start);
+}
+
+static void narrow(struct test *test, uint32_t start, enum call call, mca_btl_base_atomic_op_t op,
+                   uint64_t operand, uint64_t value, uint32_t result)
+{
+    struct board *target = board_of(test, test->right);
+    uint32_t *halves = (uint32_t *) (void *) &words_of(test, test->right)[5];
+    uint64_t found = 0;
+    uint32_t before;
+    halves[0] = 0x5a5a5a5a;
+    halves[1] = start;
+    must(test, operate(test, call, test->right, target->base + 8 * 5 + 4, target->handle, op,
+                       operand, value, MCA_BTL_ATOMIC_FLAG_32BIT, &found) == OPAL_SUCCESS);
+    memcpy(&before, &found, sizeof(before));
+    must(test, halves[0] == 0x5a5a5a5a && halves[1] == result);
+    must(test, call == OP || before == start);
+    /* No more than 4 bytes were brought back. */
+    memcpy(&before, (unsigned char *) &found + sizeof(before), sizeof(before));
+    must(test, before == 0);
+}
+
 static void each_does_its_work(struct test *test)
 {
-    static const struct {
-        uint32_t flag;
-        mca_btl_base_atomic_op_t op;
-        uint64_t start, operand, result;
-    } table[] = {
-        {MCA_BTL_ATOMIC_SUPPORTS_ADD, MCA_BTL_ATOMIC_ADD, 40, 2, 42},
-        {MCA_BTL_ATOMIC_SUPPORTS_ADD, MCA_BTL_ATOMIC_ADD, UINT64_MAX, 3, 2},
-        {MCA_BTL_ATOMIC_SUPPORTS_ADD, MCA_BTL_ATOMIC_ADD, 7, (uint64_t) -9, (uint64_t) -2},
-        {MCA_BTL_ATOMIC_SUPPORTS_AND, MCA_BTL_ATOMIC_AND, 0xff00ff00ff00ff00, 0x0ff00ff00ff00ff0,
-         0x0f000f000f000f00},
-        {MCA_BTL_ATOMIC_SUPPORTS_OR, MCA_BTL_ATOMIC_OR, 0x8000000000000001, 0x10,
-         0x8000000000000011},
-        {MCA_BTL_ATOMIC_SUPPORTS_XOR, MCA_BTL_ATOMIC_XOR, 0xaaaaaaaaaaaaaaaa, UINT64_MAX,
-         0x5555555555555555},
-    };
     if (!has_atomics(test)) {
         return;
     }
     mca_btl_base_registration_handle_t *handle = open_words(test, MCA_BTL_REG_FLAG_ACCESS_ANY);
     meet(test);
     uint64_t *word = &words_of(test, test->right)[5];
-    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-        if (!(test->btl->btl_atomic_flags & table[i].flag)) {
-            continue;
+    for (enum call call = OP; call <= FOP; call++) {
+        for (size_t i = 0; i < sizeof(wide_work) / sizeof(*wide_work); i++) {
+            work_wide(test, call, &wide_work[i]);
         }
-        for (enum call call = OP; call <= FOP; call++) {
-            *word = table[i].start;
-            uint64_t before = fetch(test, call, test->right, 5, table[i].op, table[i].operand, 0);
-            must(test, *word == table[i].result);
-            must(test, call == OP || before == table[i].start);
+        for (size_t i = 0; i < sizeof(narrow_work) / sizeof(*narrow_work); i++) {
+            const struct work *work = &narrow_work[i];
+            narrow(test, (uint32_t) work->start, call, work->op, work->operand, 0,
+                   (uint32_t) work->result);
         }
     }
-    if (test->btl->btl_atomic_flags & MCA_BTL_ATOMIC_SUPPORTS_CSWAP) {
-        *word = 11;
-        must(test, fetch(test, CSWAP, test->right, 5, 0, 12, 13) == 11 && *word == 11);
-        must(test, fetch(test, CSWAP, test->right, 5, 0, 11, 13) == 11 && *word == 13);
-    }
+    *word = 11;
+    must(test, fetch(test, CSWAP, test->right, 5, 0, 12, 13) == 11 && *word == 11);
+    must(test, fetch(test, CSWAP, test->right, 5, 0, 11, 13) == 11 && *word == 13);
+    narrow(test, 0x80000001, CSWAP, 0, 0x80000002, 13, 0x80000001);
+    narrow(test, 0x80000001, CSWAP, 0, 0xee80000001, 0xee0000000d, 13);
     must(test, words_of(test, test->right)[4] == 0 && words_of(test, test->right)[6] == 0);
     close_words(test, handle);
 }
@@ -297,7 +359,7 @@ static void many_overlap(struct test *test)
         operations[i] = (struct operation){.test = test};
         int status;
         while (is_shortage(status = start(&operations[i], FOP, test->right, target->base + 16,
-                                          target->handle, MCA_BTL_ATOMIC_ADD, 3, 0))) {
+                                          target->handle, MCA_BTL_ATOMIC_ADD, 3, 0, 0))) {
             pump(test);
         }
         must(test, status == 0 || status == 1);
@@ -313,11 +375,12 @@ static void many_overlap(struct test *test)
 }
 
 /* in_call: the initiator sees it; else the target tells, in the callback. */
-static void refused(struct test *test, uint64_t address, const void *handle, bool in_call)
+static void refused(struct test *test, uint64_t address, const void *handle, int flags,
+                    bool in_call)
 {
     for (enum call call = OP; call <= CSWAP; call++) {
-        must(test,
-             operate(test, call, test->right, address, handle, MCA_BTL_ATOMIC_ADD, 1, 1, NULL) < 0);
+        must(test, operate(test, call, test->right, address, handle, MCA_BTL_ATOMIC_ADD, 1, 1,
+                           flags, NULL) < 0);
         must(test, refused_in_call == in_call || getenv("KEEL_MCA_fault"));
     }
 }
@@ -332,29 +395,34 @@ static void others_are_refused(struct test *test)
     mca_btl_base_registration_handle_t *handle =
         open_words(test, MCA_BTL_REG_FLAG_REMOTE_READ | MCA_BTL_REG_FLAG_REMOTE_WRITE);
     meet(test);
-    refused(test, target->base, target->handle, false); /* without the right */
+    refused(test, target->base, target->handle, 0, false); /* without the right */
+    refused(test, target->base, target->handle, MCA_BTL_ATOMIC_FLAG_32BIT, false);
     close_words(test, handle);
     handle = open_words(test, MCA_BTL_REG_FLAG_REMOTE_ATOMIC);
     meet(test);
-    refused(test, target->base + 4, target->handle, true); /* not aligned */
-    refused(test, target->base + 8 * WORDS, target->handle, true);
-    refused(test, target->base - 8, target->handle, true);
+    refused(test, target->base + 4, target->handle, 0, true); /* not aligned */
+    refused(test, target->base + 2, target->handle, MCA_BTL_ATOMIC_FLAG_32BIT, true);
+    refused(test, target->base + 8 * WORDS, target->handle, 0, true);
+    refused(test, target->base + 8 * WORDS, target->handle, MCA_BTL_ATOMIC_FLAG_32BIT, true);
+    refused(test, target->base - 8, target->handle, 0, true);
+    refused(test, target->base - 4, target->handle, MCA_BTL_ATOMIC_FLAG_32BIT, true);
+    refused(test, target->base, target->handle, 0x2, true); /* floating point in Open MPI */
     static const mca_btl_base_atomic_op_t unknown[] = {0x0099, 0x0100, 0xffffffff};
     for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++) {
         for (enum call call = OP; call <= FOP; call++) {
             must(test, operate(test, call, test->right, target->base, target->handle, unknown[i], 0,
-                               9, NULL) < 0);
+                               9, 0, NULL) < 0);
         }
     }
     memcpy(forged, target->handle, sizeof(forged));
     forged[4] ^= 0x10;
-    refused(test, target->base, forged, false);
+    refused(test, target->base, forged, 0, false);
     must(test, fetch(test, FOP, test->right, 0, MCA_BTL_ATOMIC_ADD, 5, 0) == 0);
     meet(test);
     memcpy(forged, target->handle, sizeof(forged));
     must(test, test->btl->btl_deregister_mem(test->btl, handle) == OPAL_SUCCESS);
     meet(test);
-    refused(test, target->base, forged, false); /* stale */
+    refused(test, target->base, forged, 0, false); /* stale */
     must(test, words_of(test, test->right)[0] == 5);
     meet(test);
 }

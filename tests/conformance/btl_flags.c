@@ -43,7 +43,10 @@ static void only_what_is_there(struct test *test)
                              MCA_BTL_ATOMIC_SUPPORTS_CSWAP | MCA_BTL_ATOMIC_SUPPORTS_GLOB;
     const mca_btl_base_module_t *btl = test->btl;
     must(test, (btl->btl_flags & ~known) == 0);
+    const uint32_t more = MCA_BTL_ATOMIC_SUPPORTS_SWAP | MCA_BTL_ATOMIC_SUPPORTS_MIN |
+                          MCA_BTL_ATOMIC_SUPPORTS_MAX | MCA_BTL_ATOMIC_SUPPORTS_32BIT;
     must(test, (btl->btl_atomic_flags & ~atomics) == 0);
+    must(test, (ext_of(test)->atomic_flags & ~(atomics | more)) == 0);
     must(test, (btl->btl_flags & MCA_BTL_FLAGS_RDMA) == 0 || btl->btl_put_limit >= 1);
     must(test, (ext_of(test)->flags & ~(uint32_t) KEEL_BTL_REMOTE_COMPLETION) == 0);
 }

@@ -10,3 +10,6 @@ tests_unit_btl_test_rdma_am_frames_SOURCES = tests/unit/btl/test-rdma-am-frames.
 tests_unit_btl_test_rdma_am_frames_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_rdma_am_wire_SOURCES = tests/unit/btl/test-rdma-am-wire.c
 tests_unit_btl_test_rdma_am_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+check_PROGRAMS += tests/unit/btl/test-atomic
+tests_unit_btl_test_atomic_SOURCES = tests/unit/btl/test-atomic.c
+tests_unit_btl_test_atomic_LDADD = tests/lib/libunit.la libbtl.la libbase.la

@@ -52,7 +52,7 @@ static int op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoi
               void *cbcontext, void *cbdata)
 {
     (void) btl;
-    struct rdma_call rdma = {NULL,  remote, NULL,   remote_handle, ATOMIC_BYTES,
+    struct rdma_call rdma = {NULL,  remote, NULL,   remote_handle, sizeof(uint64_t),
                              flags, order,  cbfunc, cbcontext,     cbdata};
     return note(CALL_ATOMIC_OP, endpoint, &rdma, which, operand, 0);
 }
@@ -64,7 +64,7 @@ static int fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
                void *cbcontext, void *cbdata)
 {
     (void) btl;
-    struct rdma_call rdma = {local, remote, local_handle, remote_handle, ATOMIC_BYTES,
+    struct rdma_call rdma = {local, remote, local_handle, remote_handle, sizeof(uint64_t),
                              flags, order,  cbfunc,       cbcontext,     cbdata};
     return note(CALL_ATOMIC_FOP, endpoint, &rdma, which, operand, 0);
 }
@@ -76,7 +76,7 @@ static int cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
                  void *cbcontext, void *cbdata)
 {
     (void) btl;
-    struct rdma_call rdma = {local, remote, local_handle, remote_handle, ATOMIC_BYTES,
+    struct rdma_call rdma = {local, remote, local_handle, remote_handle, sizeof(uint64_t),
                              flags, order,  cbfunc,       cbcontext,     cbdata};
     return note(CALL_ATOMIC_CSWAP, endpoint, &rdma, ATOMIC_CSWAP, compare, value);
 }
@@ -112,7 +112,7 @@ static struct atomic_call make_call(enum call_kind kind)
                  .remote_address = 0x1000,
                  .local_handle = kind == CALL_ATOMIC_OP ? NULL : (void *) &bytes[2],
                  .remote_handle = (void *) &bytes[3],
-                 .size = atomic ? ATOMIC_BYTES : 77,
+                 .size = atomic ? sizeof(uint64_t) : 77,
                  .flags = 5,
                  .order = 6,
                  .cbfunc = completed,

@@ -2,14 +2,21 @@
 #include <tests/lib/unit.h>
 #include <tests/unit/btl/rdma-sides.h>
 
+static int start_sized(const struct atomic *atomic, size_t size, void *local, uint64_t address,
+                       void *handle, struct outcome *outcome)
+{
+    *outcome = (struct outcome){0, 1};
+    const struct atomic_call call = {.rdma = {local, address, a.handle, handle, size, 0,
+                                              MCA_BTL_NO_ORDER, rdma_done, outcome + 1, outcome},
+                                     .atomic = *atomic};
+    return rdma_am_atomic(a.am, &a.peer, &call);
+}
+
 static int start_atomic(uint32_t op, uint64_t operand, uint64_t value, void *local,
                         uint64_t address, void *handle, struct outcome *outcome)
 {
-    *outcome = (struct outcome){0, 1};
-    const struct atomic_call call = {.rdma = {local, address, a.handle, handle, ATOMIC_BYTES, 0,
-                                              MCA_BTL_NO_ORDER, rdma_done, outcome + 1, outcome},
-                                     .atomic = {op, operand, value}};
-    return rdma_am_atomic(a.am, &a.peer, &call);
+    const struct atomic atomic = {op, operand, value};
+    return start_sized(&atomic, 8, local, address, handle, outcome);
 }
 
 /* Replies that find no room wait, and what they tell was done when the request came. */
@@ -71,6 +78,27 @@ START_TEST(atomics_do_what_they_say)
 }
 END_TEST
 
+START_TEST(four_bytes_are_four_bytes)
+{
+    sides_open(LATER);
+    const struct atomic add = {MCA_BTL_ATOMIC_ADD, 1, 0};
+    uint32_t before[2] = {1, 2}, *words = (uint32_t *) (void *) (b.memory + 8);
+    struct outcome outcome;
+    words[0] = UINT32_MAX;
+    words[1] = 7;
+    ck_assert_int_eq(start_sized(&add, 4, before, remote(8), b.handle, &outcome), 0);
+    sides_run();
+    ck_assert_int_eq(outcome.status, OPAL_SUCCESS);
+    ck_assert(words[0] == 0 && words[1] == 7);
+    ck_assert(before[0] == UINT32_MAX && before[1] == 2);
+    ck_assert_int_eq(start_sized(&add, 4, before, remote(6), b.handle, &outcome),
+                     OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(start_sized(&add, 2, before, remote(8), b.handle, &outcome),
+                     OPAL_ERR_BAD_PARAM);
+    sides_close();
+}
+END_TEST
+
 START_TEST(atomics_that_cannot_be_are_refused)
 {
     sides_open(LATER);
@@ -103,7 +131,7 @@ END_TEST
 START_TEST(hostile_atomics_touch_nothing)
 {
     sides_open(LATER);
-    struct rdma_am_frame frame = request_to_b(RDMA_AM_ATOMIC, ATOMIC_BYTES);
+    struct rdma_am_frame frame = request_to_b(RDMA_AM_ATOMIC, 8);
     frame.address = remote(4); /* refused by a reply, which a then drops */
     frame.atomic = (struct atomic){MCA_BTL_ATOMIC_ADD, 1, 0};
     ck_assert_int_eq(side_receive(&b, &b.peer, &frame, 0), OPAL_SUCCESS);
@@ -113,7 +141,7 @@ START_TEST(hostile_atomics_touch_nothing)
     sides_run();
     frame.atomic.op = MCA_BTL_ATOMIC_ADD;
     ck_assert_int_eq(side_receive(&b, &b.peer, &frame, 1), OPAL_ERR_BAD_PARAM);
-    frame.size = 2 * ATOMIC_BYTES;
+    frame.size = 16;
     ck_assert_int_eq(side_receive(&b, &b.peer, &frame, 0), OPAL_ERR_BAD_PARAM);
     for (size_t i = 0; i < 64; i++) {
         ck_assert_uint_eq(b.memory[i], 0);
@@ -123,4 +151,5 @@ START_TEST(hostile_atomics_touch_nothing)
 END_TEST
 
 UNIT_MAIN("rdma-am-atomic", atomics_happen_once, atomics_do_what_they_say,
-          atomics_that_cannot_be_are_refused, hostile_atomics_touch_nothing)
+          four_bytes_are_four_bytes, atomics_that_cannot_be_are_refused,
+          hostile_atomics_touch_nothing)

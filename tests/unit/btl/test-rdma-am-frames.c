@@ -124,8 +124,9 @@ static void draw_frame(unsigned char *bytes, size_t size, unsigned *draw, int ro
     memset(bytes + 8, 0, (size_t) (round % 5) * 6);
     if (bytes[1] == RDMA_AM_ATOMIC) {
         put_le64(bytes + 16, 0);
-        put_le64(bytes + 24, ATOMIC_BYTES);
-        put_le64(bytes + 40, ATOMIC_BYTES);
+        uint64_t width = round % 2 ? sizeof(uint32_t) : sizeof(uint64_t);
+        put_le64(bytes + 24, width);
+        put_le64(bytes + 40, width);
         put_le64(bytes + 56, MCA_BTL_ATOMIC_ADD);
     }
 }
