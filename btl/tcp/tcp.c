@@ -48,8 +48,8 @@ int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic
 {
     struct tcp_module *tcp = tcp_of(btl);
 
-    tcp_endpoint_rouse(tcp, ep);
-    if (ep->state >= EP_BROKEN || ep->leaving) {
+    tcp_endpoint_activate(tcp, ep);
+    if (ep->peer.state >= PEER_FAILING) {
         return OPAL_ERR_UNREACH;
     }
     tcp_enter(tcp);
@@ -64,7 +64,7 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
     tcp_endpoint *each;
 
     if (ep) {
-        tcp_endpoint_rouse(tcp, ep);
+        tcp_endpoint_activate(tcp, ep);
         tcp_endpoint_dump(ep);
         return;
     }
@@ -73,7 +73,7 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
     if (verbose <= 0) {
         return;
     }
-    list_for_each (each, &tcp->endpoints, tcp_endpoint, link) {
+    list_for_each (each, &tcp->peers.used, tcp_endpoint, peer.link) {
         tcp_endpoint_dump(each);
     }
 }
@@ -87,7 +87,7 @@ static void module_destroy(struct tcp_module *tcp)
     pool_fini(&tcp->items);
     pool_fini(&tcp->ops);
     region_table_destroy(tcp->regions);
-    roster_destroy(tcp->roster);
+    btl_peers_fini(&tcp->peers);
     free(tcp->scratch);
     free(tcp);
 }
@@ -96,9 +96,8 @@ static int tcp_finalize(mca_btl_base_module_t *btl)
 {
     struct tcp_module *tcp = tcp_of(btl);
 
-    tcp->closing = true;
     tcp_enter(tcp);
-    tcp_endpoints_close_all(tcp);
+    btl_peers_end_all(&tcp->peers);
     tcp_conns_close(tcp);
     tcp_leave(tcp);
     module_destroy(tcp);
@@ -160,8 +159,7 @@ static void set_limits(mca_btl_base_module_t *btl, const struct tcp_params *para
 
 static void lists_init(struct tcp_module *tcp)
 {
-    struct list *const lists[] = {&tcp->endpoints, &tcp->waiting, &tcp->conns, &tcp->active,
-                                  &tcp->ended};
+    struct list *const lists[] = {&tcp->conns, &tcp->active, &tcp->ended};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         list_init(lists[i]);
@@ -192,17 +190,18 @@ static struct tcp_module *module_alloc(const struct tcp_params *params)
     set_limits(&tcp->super, params);
     crypto_random(&tcp->chance, sizeof(tcp->chance));
     tcp->params = *params;
-    tcp->cards = (struct btl_cards){.host = btl_host(), .name = "tcp"};
-    tcp->me = tcp->cards.host->ops->me(tcp->cards.host->arg)->proc_name;
     lists_init(tcp);
     pools_init(tcp);
     tcp->regions = region_table_create(MAX_REGIONS);
-    tcp->roster = roster_create(sizeof(tcp_endpoint));
+    int status =
+        btl_peers_init(&tcp->peers, &tcp_peer_hooks, &tcp->super, "tcp", sizeof(tcp_endpoint));
+    tcp->peers.greeting_us = params->hello_us;
+    tcp->peers.flush_us = params->flush_us;
     tcp->scratch = malloc(TCP_SCRATCH_BYTES);
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
     struct rdma_am_config am = {
         .module = &tcp->super, .regions = tcp->regions, .max_ops = MAX_OPS, .send = tcp_send_frame};
-    if (!tcp->regions || !tcp->roster || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS ||
+    if (!tcp->regions || status != OPAL_SUCCESS || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS ||
         !tcp->scratch || tcp->epoll < 0) {
         module_destroy(tcp);
         return NULL;

@@ -24,11 +24,10 @@
 #include <base/backoff.h>
 #include <base/list.h>
 #include <base/pool.h>
-#include <btl/card.h>
+#include <btl/closing.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
 #include <btl/region.h>
-#include <btl/roster.h>
 #include <btl/tcp/tcp_card.h>
 #include <btl/tcp/tcp_wire.h>
 
@@ -70,8 +69,7 @@ typedef struct mca_btl_base_endpoint_t tcp_endpoint;
 
 struct tcp_module {
     mca_btl_base_module_t super; /* first */
-    struct btl_cards cards;
-    orte_process_name_t me;
+    struct btl_peers peers;      /* but the deputy */
     struct tcp_params params;
     struct tcp_card card; /* mine */
     struct tcp_source listeners[NETCARD_ADDRESSES];
@@ -80,20 +78,16 @@ struct tcp_module {
     struct region_table *regions;
     struct rdma_am *am; /* atomics */
     struct desc_set descs;
-    struct pool items;     /* struct tcp_item */
-    struct pool ops;       /* struct tcp_op */
-    struct roster *roster; /* has all endpoints but the deputy, those never used included */
-    struct list endpoints; /* in use */
-    tcp_endpoint *deputy;  /* of the accepting side of my link to myself; NULL: none */
-    struct list waiting;   /* endpoints with a wake_us */
-    struct list conns;     /* oldest first */
-    size_t pending;        /* conns that were accepted */
-    struct list active;    /* links polled on every pass */
-    struct list ended;     /* struct tcp_ended */
-    unsigned depth;        /* of tcp_enter */
-    unsigned passes;       /* since the last look at epoll */
+    struct pool items;    /* struct tcp_item */
+    struct pool ops;      /* struct tcp_op */
+    tcp_endpoint *deputy; /* of the accepting side of my link to myself; NULL: none */
+    struct list conns;    /* oldest first */
+    size_t pending;       /* conns that were accepted */
+    struct list active;   /* links polled on every pass */
+    struct list ended;    /* struct tcp_ended */
+    unsigned depth;       /* of tcp_enter */
+    unsigned passes;      /* since the last look at epoll */
     struct backoff_chance chance;
-    bool closing;     /* finalize runs: no messages go up, no peer gets in */
     uint8_t *scratch; /* where unwanted bytes go */
 };
 
@@ -134,7 +128,5 @@ void tcp_unwatch(struct tcp_module *tcp, struct tcp_source *source);
 void tcp_source_close(struct tcp_module *tcp, struct tcp_source *source);
 /* One pass over all sockets and timers; returns the number of events. */
 int tcp_poll(struct tcp_module *tcp);
-/* Polls until done says so or the time for flushing is over; false then. */
-bool tcp_poll_until(struct tcp_module *tcp, bool (*done)(void *arg), void *arg);
 
 #endif

@@ -218,7 +218,7 @@ static int tcp_progress(void)
 static bool tcp_active(void)
 {
     return !list_empty(&the_module->active) || !list_empty(&the_module->conns) ||
-           !list_empty(&the_module->waiting);
+           btl_peers_busy(&the_module->peers);
 }
 
 static int tcp_close(void)
@@ -227,15 +227,26 @@ static int tcp_close(void)
     return OPAL_SUCCESS;
 }
 
+static tcp_endpoint *tcp_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
+{
+    return (tcp_endpoint *) (void *) btl_peer_add(&tcp_of(btl)->peers, proc);
+}
+
+static void tcp_ended(mca_btl_base_module_t *btl, tcp_endpoint *ep)
+{
+    btl_peer_died(&tcp_of(btl)->peers, &ep->peer);
+}
+
 struct btl_component btl_tcp_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"), .mca_close_component = tcp_close,
                                   .mca_register_component_params = tcp_register_params},
                   .btl_init = tcp_init,
                   .btl_progress = tcp_progress},
-    .add = tcp_endpoint_add,
+    .add = tcp_add,
     .end = tcp_endpoints_end,
     .active = tcp_active,
     .rdma = tcp_rdma,
     .atomic = tcp_atomic,
     .ext = &tcp_ext,
+    .ended = tcp_ended,
 };

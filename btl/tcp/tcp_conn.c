@@ -115,7 +115,7 @@ static int hear(struct tcp_conn *conn, uint8_t *bytes, size_t size)
 
 static int pair_key(struct tcp_module *tcp, const orte_process_name_t *peer, uint8_t key[KEY_BYTES])
 {
-    return tcp->cards.host->ops->pair_key(tcp->cards.host->arg, peer, "btl.tcp", key);
+    return tcp->peers.cards.host->ops->pair_key(tcp->peers.cards.host->arg, peer, "btl.tcp", key);
 }
 
 /* ---- the initiator ---- */
@@ -149,7 +149,7 @@ struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address,
     struct fault fault = fault_at("btl.tcp.connect");
     int fd = fault.action == FAULT_ERROR ? -(int) fault.value : sock_connect(&addr);
     if (fd < 0) {
-        log_info(LOG_BTL, "tcp: %s: %s: %s", ORTE_NAME_PRINT(&ep->name),
+        log_info(LOG_BTL, "tcp: %s: %s: %s", ORTE_NAME_PRINT(&ep->peer.name),
                  sock_addr_print(&addr, place, sizeof(place)), strerror(-fd));
         return NULL;
     }
@@ -191,8 +191,8 @@ static void challenged(struct tcp_conn *conn)
     struct tcp_module *tcp = conn->tcp;
     struct tcp_hello hello = {
         .lane = (uint16_t) conn->lane,
-        .from = tcp->me,
-        .to = conn->ep->name,
+        .from = tcp->peers.me,
+        .to = conn->ep->peer.name,
         .incarnation = tcp->card.incarnation,
     };
     uint8_t key[KEY_BYTES];
@@ -221,7 +221,7 @@ static void challenged(struct tcp_conn *conn)
 static int welcome_decode(struct tcp_conn *conn, struct tcp_welcome *welcome)
 {
     uint8_t key[KEY_BYTES];
-    int status = pair_key(conn->tcp, &conn->ep->name, key);
+    int status = pair_key(conn->tcp, &conn->ep->peer.name, key);
 
     if (status == OPAL_SUCCESS) {
         status = tcp_welcome_decode(welcome, conn->welcome, conn->challenge, conn->hello, key);
@@ -245,7 +245,7 @@ static void accepted(struct tcp_conn *conn, uint64_t incarnation)
     }
     ep->conn = NULL;
     tcp_endpoint_up(ep, fd, incarnation);
-    if (ep->state == EP_UP) {
+    if (ep->peer.state == PEER_UP) {
         tcp_lanes_open(ep);
     }
 }
@@ -351,7 +351,7 @@ static int hello_prove(struct tcp_conn *conn, struct tcp_hello *hello, uint8_t k
     int status = tcp_hello_decode(hello, conn->hello);
 
     if (status == OPAL_SUCCESS &&
-        (hello->to.jobid != tcp->me.jobid || hello->to.vpid != tcp->me.vpid)) {
+        (hello->to.jobid != tcp->peers.me.jobid || hello->to.vpid != tcp->peers.me.vpid)) {
         status = OPAL_ERR_NOT_FOUND;
     }
     if (status == OPAL_SUCCESS) {

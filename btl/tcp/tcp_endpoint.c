@@ -11,32 +11,17 @@
  * said. MORE_TIMES: as long as so many further addresses would take. */
 enum { ROUND_PAUSE_US = 100000, REFUSALS_MAX = 1, MORE_TIMES = 3 };
 
-static const char *const state_names[] = {"idle", "card",   "waiting", "connecting",
-                                          "up",   "broken", "closed"};
-
-static void set_state(tcp_endpoint *ep, enum ep_state state)
+static tcp_endpoint *endpoint_of(struct btl_peer *peer)
 {
-    if (ep->state != state) {
-        log_debug(LOG_BTL, "tcp: %s: %s -> %s", ORTE_NAME_PRINT(&ep->name), state_names[ep->state],
-                  state_names[state]);
-    }
-    ep->state = state;
-    list_remove(&ep->waiting);
+    return (tcp_endpoint *) (void *) peer;
 }
 
-/* ---- life ---- */
-
-static void endpoint_init(struct tcp_module *tcp, tcp_endpoint *ep, const orte_process_name_t *name,
-                          opal_proc_t *proc)
+static void endpoint_begin(struct btl_peer *peer)
 {
+    tcp_endpoint *ep = endpoint_of(peer);
     uint32_t start;
 
-    ep->tcp = tcp;
-    ep->name = *name;
-    ep->own_proc = (opal_proc_t){.proc_name = *name, .node = UINT32_MAX, .hostname = ""};
-    ep->proc = proc ? proc : &ep->own_proc;
-    ep->added = proc != NULL;
-    list_init(&ep->waiting);
+    ep->tcp = tcp_of(peer->peers->module);
     list_init(&ep->small);
     list_init(&ep->bulk);
     list_init(&ep->done);
@@ -46,25 +31,6 @@ static void endpoint_init(struct tcp_module *tcp, tcp_endpoint *ep, const orte_p
     for (unsigned i = 0; i < TCP_SLOTS; i++) {
         ep->slots[i].generation = start + i;
     }
-    list_append(&tcp->endpoints, &ep->link);
-}
-
-void tcp_endpoint_rouse_now(struct tcp_module *tcp, tcp_endpoint *ep)
-{
-    const struct roster_entry *entry = roster_entry(tcp->roster, ep);
-
-    endpoint_init(tcp, ep, &entry->name, entry->proc);
-}
-
-/* Of a peer that came by itself. */
-static tcp_endpoint *endpoint_create(struct tcp_module *tcp, const orte_process_name_t *name)
-{
-    tcp_endpoint *ep = roster_add(tcp->roster, name, NULL);
-
-    if (ep) {
-        tcp_endpoint_rouse(tcp, ep);
-    }
-    return ep;
 }
 
 static tcp_endpoint *deputy_create(struct tcp_module *tcp, tcp_endpoint *of)
@@ -72,7 +38,7 @@ static tcp_endpoint *deputy_create(struct tcp_module *tcp, tcp_endpoint *of)
     tcp_endpoint *ep = calloc(1, sizeof(*ep));
 
     if (ep) {
-        endpoint_init(tcp, ep, &tcp->me, NULL);
+        btl_peer_init_hidden(&tcp->peers, &ep->peer, &tcp->peers.me);
         ep->deputy = of;
         ep->am.known_as = of;
         tcp->deputy = ep;
@@ -92,13 +58,15 @@ static void endpoint_release(struct tcp_ended *ended)
     if (ep->deputy) {
         free(ep);
     } else {
-        roster_remove(ep->tcp->roster, ep, true);
+        btl_peer_free(&ep->peer);
     }
 }
 
 /* Closes the sockets and calls back everything in flight. */
-static void endpoint_cut(tcp_endpoint *ep, enum ep_state state, int status)
+static void endpoint_cut(struct btl_peer *peer, int status)
 {
+    tcp_endpoint *ep = endpoint_of(peer);
+
     if (ep->conn) {
         tcp_conn_close(ep->conn);
         ep->conn = NULL;
@@ -108,31 +76,23 @@ static void endpoint_cut(tcp_endpoint *ep, enum ep_state state, int status)
         ep->tcp_link = NULL;
     }
     tcp_lanes_close(ep);
-    set_state(ep, state);
+    ep->patience.count = 0; /* the next connect begins anew */
+    ep->peer_tried = false;
     tcp_send_fail(ep, status);
     tcp_rdma_fail(ep, status);
     rdma_am_cancel(ep->tcp->am, &ep->am, status);
 }
 
-void tcp_endpoint_end(tcp_endpoint *ep)
+static void endpoint_end(struct btl_peer *peer)
 {
+    tcp_endpoint *ep = endpoint_of(peer);
     struct tcp_module *tcp = ep->tcp;
 
-    if (ep->state == EP_CLOSED) {
-        return; /* by a callback of this very end */
-    }
-    endpoint_cut(ep, EP_CLOSED, OPAL_ERR_UNREACH);
-    btl_pending_end(&tcp->super, ep);
-    btl_card_cancel(&ep->question);
-    list_remove(&ep->link);
     tcp_end(tcp, &ep->ended, endpoint_release);
     if (ep->deputy) {
         tcp->deputy = NULL;
-        return;
-    }
-    roster_forget(tcp->roster, ep);
-    if (tcp->deputy && tcp->deputy->deputy == ep) {
-        tcp_endpoint_end(tcp->deputy);
+    } else if (tcp->deputy && tcp->deputy->deputy == ep) {
+        btl_peer_end(&tcp->deputy->peer);
     }
 }
 
@@ -146,15 +106,8 @@ void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why)
 {
     struct tcp_module *tcp = ep->tcp;
 
-    if (ep->state == EP_CLOSED || ep->state == EP_BROKEN) {
-        return;
-    }
     tcp_enter(tcp);
-    endpoint_cut(ep, EP_BROKEN, status);
-    if (!tcp->closing && ep->state == EP_BROKEN && !ep->deputy) {
-        btl_report_error(&tcp->super, MCA_BTL_ERROR_FLAGS_NONFATAL, ep->added ? ep->proc : NULL,
-                         "tcp link to %s: %s", ORTE_NAME_PRINT(&ep->name), why);
-    }
+    btl_peer_break(&ep->peer, status, why);
     tcp_leave(tcp);
 }
 
@@ -162,121 +115,45 @@ void tcp_endpoint_left(tcp_endpoint *ep)
 {
     if (in_flight(ep)) {
         tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "the peer left");
-        return;
+    } else {
+        btl_peer_left(&ep->peer);
     }
-    endpoint_cut(ep, EP_IDLE, OPAL_ERR_UNREACH);
 }
 
 /* ---- reaching a peer ---- */
 
-static void pair_addresses(tcp_endpoint *ep)
+static int card_read(const struct tcp_module *tcp, struct tcp_card *card,
+                     size_t order[NETCARD_ADDRESSES], size_t *count, const void *data, size_t size)
 {
-    ep->card_known = true;
-    ep->order_count = netcard_order(ep->order, &ep->tcp->card.net, &ep->card.net);
+    int status = tcp_card_decode(card, data, size);
+
+    *count = status == OPAL_SUCCESS ? netcard_order(order, &tcp->card.net, &card->net) : 0;
+    return status == OPAL_SUCCESS && *count == 0 ? OPAL_ERR_UNREACH : status;
 }
 
-static void endpoint_wait(tcp_endpoint *ep, uint64_t wake_us)
+static int card_judge(void *peers, const void *data, size_t size)
 {
-    set_state(ep, EP_WAITING);
-    ep->wake_us = wake_us;
-    list_append(&ep->tcp->waiting, &ep->waiting);
-}
-
-static void take_card(void *arg, int status, const void *data, size_t size)
-{
-    tcp_endpoint *ep = arg;
-
-    if (status == OPAL_SUCCESS) {
-        status = tcp_card_decode(&ep->card, data, size);
-    }
-    if (status == OPAL_SUCCESS) {
-        pair_addresses(ep);
-    } else {
-        log_info(LOG_BTL, "tcp: no card of %s: %s", ORTE_NAME_PRINT(&ep->name),
-                 opal_strerror(status));
-        if (ep->state == EP_CARD) {
-            tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "it has no card");
-        }
-        return;
-    }
-    if (ep->state == EP_CARD) {
-        endpoint_wait(ep, 0);
-    }
-}
-
-/* Asks the host, which may answer before this returns. */
-static int card_ask(tcp_endpoint *ep)
-{
-    if (name_equal(&ep->name, &ep->tcp->me)) {
-        ep->card = ep->tcp->card;
-        pair_addresses(ep);
-        return OPAL_SUCCESS;
-    }
-    return btl_card_ask(&ep->tcp->cards, ep->proc, &ep->question, take_card, ep);
-}
-
-static int card_judge(void *arg, const void *data, size_t size)
-{
-    struct tcp_module *tcp = arg;
-    size_t order[NETCARD_ADDRESSES];
+    size_t order[NETCARD_ADDRESSES], count;
     struct tcp_card card;
-    int status = tcp_card_decode(&card, data, size);
 
-    if (status == OPAL_SUCCESS && netcard_order(order, &tcp->card.net, &card.net) == 0) {
-        status = OPAL_ERR_UNREACH;
-    }
-    return status;
+    return card_read(tcp_of(((struct btl_peers *) peers)->module), &card, order, &count, data,
+                     size);
 }
 
-/* Whether one of a peer's addresses may lead to it, as far as is known before its first use. */
-static bool may_reach(struct tcp_module *tcp, const opal_proc_t *proc)
+static int endpoint_locate(struct btl_peer *peer, const void *data, size_t size)
 {
-    size_t order[NETCARD_ADDRESSES];
+    tcp_endpoint *ep = endpoint_of(peer);
 
-    return name_equal(&proc->proc_name, &tcp->me)
-               ? netcard_order(order, &tcp->card.net, &tcp->card.net) > 0
-               : btl_card_may_lead(&tcp->cards, proc, card_judge, tcp);
-}
-
-/* A peer that came by itself is added. */
-static tcp_endpoint *endpoint_adopt(struct tcp_module *tcp, tcp_endpoint *ep, opal_proc_t *proc)
-{
-    if (ep->state != EP_UP && !may_reach(tcp, proc)) {
-        return NULL;
-    }
-    roster_entry(tcp->roster, ep)->proc = proc;
-    ep->proc = proc;
-    ep->added = true;
-    if (ep->state == EP_BROKEN) {
-        set_state(ep, EP_IDLE);
-    }
-    return ep;
-}
-
-tcp_endpoint *tcp_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
-{
-    struct tcp_module *tcp = tcp_of(btl);
-    tcp_endpoint *ep = roster_find(tcp->roster, &proc->proc_name);
-
-    if (!ep) {
-        return may_reach(tcp, proc) ? roster_add(tcp->roster, &proc->proc_name, proc) : NULL;
-    }
-    if (!roster_entry(tcp->roster, ep)->proc) {
-        return endpoint_adopt(tcp, ep, proc);
-    }
-    return ep->state == EP_BROKEN ? NULL : ep;
+    return card_read(ep->tcp, &ep->card, ep->order, &ep->order_count, data, size);
 }
 
 void tcp_endpoint_want(tcp_endpoint *ep)
 {
-    if (ep->state == EP_UP) {
+    if (ep->peer.state == PEER_UP) {
         tcp_link_wake(ep->tcp_link);
         tcp_lanes_wake(ep);
-    } else if (ep->state == EP_IDLE) {
-        ep->patience.count = 0; /* it has not begun */
-        ep->peer_tried = false;
-        ep->give_up_us = clock_us() + ep->tcp->params.hello_us;
-        endpoint_wait(ep, 0);
+    } else {
+        btl_peer_want(&ep->peer);
     }
 }
 
@@ -293,9 +170,9 @@ static void endpoint_despair(tcp_endpoint *ep)
 {
     uint64_t now = clock_us();
 
-    if (ep->peer_tried && now < ep->give_up_us) {
+    if (ep->peer_tried && now < ep->peer.give_up_us) {
         patience_start(ep);
-        endpoint_wait(ep, now + ROUND_PAUSE_US);
+        btl_peer_wait(&ep->peer, now + ROUND_PAUSE_US);
         return;
     }
     tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "none of its addresses leads to it");
@@ -311,18 +188,16 @@ static bool next_address(tcp_endpoint *ep, enum patience_outcome outcome)
     if (next == PATIENCE_OVER) {
         endpoint_despair(ep);
     } else if (next == PATIENCE_WAIT) {
-        endpoint_wait(ep, now + wait_us);
+        btl_peer_wait(&ep->peer, now + wait_us);
     }
     return next == PATIENCE_GO;
 }
 
 /* Tries the addresses from the one on whose turn it is. */
-static void endpoint_connect(tcp_endpoint *ep)
+static void endpoint_connect(struct btl_peer *peer)
 {
-    if (ep->order_count == 0) {
-        endpoint_despair(ep);
-        return;
-    }
+    tcp_endpoint *ep = endpoint_of(peer);
+
     if (ep->patience.count == 0) {
         patience_start(ep);
     }
@@ -330,24 +205,10 @@ static void endpoint_connect(tcp_endpoint *ep)
         uint64_t time_us = patience_time(&ep->patience, clock_us());
         ep->conn = tcp_conn_start(ep, 0, ep->order[ep->patience.at], time_us);
         if (ep->conn) {
-            set_state(ep, EP_CONNECTING);
+            list_remove(&peer->waiting); /* for it */
             return;
         }
     } while (next_address(ep, PATIENCE_REFUSED));
-}
-
-void tcp_endpoint_wake(tcp_endpoint *ep)
-{
-    set_state(ep, EP_IDLE);
-    if (!ep->card_known && !ep->question && card_ask(ep) != OPAL_SUCCESS) {
-        tcp_endpoint_break(ep, OPAL_ERR_OUT_OF_RESOURCE, "out of memory");
-        return;
-    }
-    if (ep->question) {
-        set_state(ep, EP_CARD);
-        return;
-    }
-    endpoint_connect(ep);
 }
 
 void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,
@@ -356,38 +217,41 @@ void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, u
     uint64_t now = clock_us();
 
     ep->conn = NULL;
-    log_info(LOG_BTL, "tcp: %s: %s", ORTE_NAME_PRINT(&ep->name), why);
-    if (outcome == PATIENCE_FAILED && now < ep->give_up_us) {
-        endpoint_wait(ep, now + pause_us);
+    log_info(LOG_BTL, "tcp: %s: %s", ORTE_NAME_PRINT(&ep->peer.name), why);
+    if (ep->peer.state != PEER_GREETING) {
+        return;
+    }
+    if (outcome == PATIENCE_FAILED && now < ep->peer.give_up_us) {
+        btl_peer_wait(&ep->peer, now + pause_us);
     } else if (next_address(ep, outcome)) {
-        endpoint_connect(ep);
+        endpoint_connect(&ep->peer);
     }
 }
 
 /* ---- a peer that comes ---- */
 
-/* Whether a peer's connect may become the endpoint's link. */
+/* Both connect at once: the lower name's hello decides, once it is sent. If it is not, it never
+ * will be, so that the two sides cannot choose differently. */
+static bool mine_wins(const tcp_endpoint *ep)
+{
+    return ep->conn && ep->conn->phase == CONN_WELCOME &&
+           orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &ep->peer.peers->me, &ep->peer.name) ==
+               OPAL_VALUE2_GREATER;
+}
+
+/* Whether the peer's connect may become the endpoint's link. */
 static enum tcp_verdict endpoint_judge(tcp_endpoint *ep, uint64_t incarnation)
 {
-    struct tcp_module *tcp = ep->tcp;
-
-    if (ep->state == EP_UP) {
-        if (ep->incarnation == incarnation) {
+    if (ep->peer.state == PEER_UP) {
+        if (ep->peer.life == incarnation) {
             return TCP_VERDICT_AGAIN;
         }
         tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "the peer was started anew");
     }
-    if (ep->state == EP_BROKEN && !ep->added) {
-        set_state(ep, EP_IDLE);
-    }
-    if (ep->state == EP_BROKEN || ep->state == EP_CLOSED) {
+    if (!btl_peer_takes(&ep->peer)) {
         return TCP_VERDICT_REFUSE;
     }
-    /* Both connect at once: the lower name's hello decides, once it is sent. If it is not, it never
-     * will be, so that the two sides cannot choose differently. */
-    if (ep->state == EP_CONNECTING && ep->conn->phase == CONN_WELCOME &&
-        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &tcp->me, &ep->name) ==
-            OPAL_VALUE2_GREATER) {
+    if (mine_wins(ep)) {
         ep->peer_tried = true;
         return TCP_VERDICT_CROSS;
     }
@@ -397,20 +261,17 @@ static enum tcp_verdict endpoint_judge(tcp_endpoint *ep, uint64_t incarnation)
 enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hello *hello,
                                     tcp_endpoint **found)
 {
-    bool self = name_equal(&hello->from, &tcp->me);
-    tcp_endpoint *listed = roster_find(tcp->roster, &hello->from);
-    tcp_endpoint *ep = self ? tcp->deputy : listed;
+    bool again = false;
+    tcp_endpoint *ep = roster_find(tcp->peers.roster, &hello->from);
 
-    if ((tcp->closing && !(ep && ep->promised > 0)) || (self && !listed)) {
-        return TCP_VERDICT_REFUSE;
+    if (name_equal(&hello->from, &tcp->peers.me)) {
+        ep = !ep || tcp->deputy ? tcp->deputy : deputy_create(tcp, ep);
+    } else {
+        ep = (tcp_endpoint *) (void *) btl_peer_meet(&tcp->peers, &hello->from, &again);
     }
-    if (!ep) {
-        ep = self ? deputy_create(tcp, listed) : endpoint_create(tcp, &hello->from);
-        if (!ep) {
-            return TCP_VERDICT_AGAIN;
-        }
+    if (!ep || (tcp->peers.closing && ep->promised == 0)) {
+        return again ? TCP_VERDICT_AGAIN : TCP_VERDICT_REFUSE;
     }
-    tcp_endpoint_rouse(tcp, ep);
     enum tcp_verdict verdict = endpoint_judge(ep, hello->incarnation);
     if (verdict == TCP_VERDICT_ACCEPT) {
         *found = ep;
@@ -431,9 +292,12 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
         return;
     }
     ep->tcp_link = link;
-    ep->incarnation = incarnation;
-    set_state(ep, EP_UP);
-    tcp_link_wake(link);
+    if (btl_peer_up(&ep->peer, incarnation)) {
+        tcp_link_wake(link);
+    } else { /* what was judged before was broken then */
+        tcp_link_close(link);
+        ep->tcp_link = NULL;
+    }
 }
 
 /* ---- checkpoint and restart ---- */
@@ -443,32 +307,17 @@ bool tcp_endpoint_is_quiet(const tcp_endpoint *ep)
     return !in_flight(ep) && list_empty(&ep->done) && tcp_links_all(ep, tcp_link_is_acknowledged);
 }
 
-/* The peer, when it still runs, is told that the link ends on purpose. */
-static void endpoint_restart(tcp_endpoint *ep)
-{
-    if (!in_flight(ep)) {
-        (void) tcp_links_all(ep, tcp_link_say_bye);
-    }
-    endpoint_cut(ep, EP_IDLE, OPAL_ERR_UNREACH);
-    btl_card_cancel(&ep->question);
-    ep->card_known = false;
-    ep->order_count = 0;
-    if (!ep->added) {
-        tcp_endpoint_end(ep);
-    }
-}
-
 void tcp_endpoints_restart(struct tcp_module *tcp)
 {
     tcp_endpoint *ep;
 
     tcp_enter(tcp);
-    if (tcp->deputy) {
-        tcp_endpoint_end(tcp->deputy);
+    list_for_each (ep, &tcp->peers.used, tcp_endpoint, peer.link) {
+        if (!in_flight(ep)) { /* a peer that still runs is told that the link ends on purpose */
+            (void) tcp_links_all(ep, tcp_link_say_bye);
+        }
     }
-    list_for_each (ep, &tcp->endpoints, tcp_endpoint, link) {
-        endpoint_restart(ep);
-    }
+    btl_peers_restart(&tcp->peers);
     tcp_leave(tcp);
 }
 
@@ -482,6 +331,21 @@ void tcp_endpoint_dump(const tcp_endpoint *ep)
     log_write(LOG_BTL, LOG_INFO,
               "tcp: %s: %s, address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces "
               "in flight, %u answers owed",
-              ORTE_NAME_PRINT(&ep->name), state_names[ep->state], ep->patience.at + 1,
+              ORTE_NAME_PRINT(&ep->peer.name), btl_peer_state_name(&ep->peer), ep->patience.at + 1,
               ep->order_count, ep->queued_bytes, ops, ep->slots_used, ep->answers);
 }
+
+const struct btl_peer_hooks tcp_peer_hooks = {
+    .begin = endpoint_begin,
+    .judge = card_judge,
+    .locate = endpoint_locate,
+    .connect = endpoint_connect,
+    .cut = endpoint_cut,
+    .end = endpoint_end,
+    .is_flushed = tcp_endpoint_is_flushed,
+    .leave = tcp_endpoint_leave,
+    .say_bye = tcp_endpoint_say_bye,
+    .is_answered = tcp_endpoint_is_answered,
+    .poll = tcp_peers_poll,
+    .notices_ends = true,
+};

@@ -9,11 +9,6 @@ struct tcp_conn;
 struct tcp_link;
 struct tcp_lanes;
 
-/* IDLE -> WAITING (a send came) -> CONNECTING -> UP, back to WAITING after a failure that may pass,
- * to CARD while the host looks for the peer's card. UP -> IDLE when the peer said BYE. BROKEN lasts
- * until del_procs. The peer's own connect leads to UP from every state before it. */
-enum ep_state { EP_IDLE, EP_CARD, EP_WAITING, EP_CONNECTING, EP_UP, EP_BROKEN, EP_CLOSED };
-
 /* Puts and gets go in pieces; so many of an endpoint may be in flight, each way. */
 enum { TCP_SLOTS = 32 };
 
@@ -29,35 +24,22 @@ struct tcp_slot {
     bool data_in; /* a get's bytes are here */
 };
 
-/* All zero until it is first used: see tcp_endpoint_rouse. */
 struct mca_btl_base_endpoint_t {
-    struct list link; /* in the module's endpoints */
+    struct btl_peer peer; /* first; its life is the incarnation at the link's other end */
     struct tcp_ended ended;
-    struct tcp_module *tcp; /* NULL: not used yet */
-    orte_process_name_t name;
-    opal_proc_t *proc; /* add_procs' (borrowed); own_proc for a peer that came by itself */
-    opal_proc_t own_proc;
-    bool added;           /* by add_procs */
+    struct tcp_module *tcp;
     tcp_endpoint *deputy; /* of the accepting side of my link to myself: the side that connects */
-    enum ep_state state;
-    bool leaving; /* its last word is said; del_procs is at work */
 
     /* How to reach it. */
     struct tcp_card card;
-    bool card_known;
-    struct btl_card_question *question; /* while the host looks for the card */
-    size_t order[NETCARD_ADDRESSES];    /* the card's addresses, best first */
+    size_t order[NETCARD_ADDRESSES]; /* the card's addresses, best first */
     size_t order_count;
     struct patience patience; /* which of them is tried, and for how long */
-    struct list waiting;      /* in the module's waiting, with wake_us */
-    uint64_t wake_us;
-    uint64_t give_up_us;   /* failures that may pass are final after this */
-    bool peer_tried;       /* its own connect was turned away in favour of mine */
-    struct tcp_conn *conn; /* CONNECTING; owned */
+    bool peer_tried;          /* its own connect was turned away in favour of mine */
+    struct tcp_conn *conn;    /* GREETING; owned; NULL: it waits */
 
     struct tcp_link *tcp_link; /* UP; owned */
     struct tcp_lanes *lanes;   /* owned; NULL: none */
-    uint64_t incarnation;      /* of the peer at the link's other end */
 
     /* What is to be written. */
     struct list small;   /* messages and control frames, in order */
@@ -74,16 +56,11 @@ struct mca_btl_base_endpoint_t {
     struct rdma_am_peer am; /* atomics */
 };
 
-/* As add of struct btl_component: an endpoint that is not to be used before it is roused. */
-tcp_endpoint *tcp_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
-void tcp_endpoint_rouse_now(struct tcp_module *tcp, tcp_endpoint *ep);
-/* Every call with an endpoint begins with this. */
-static inline void tcp_endpoint_rouse(struct tcp_module *tcp, tcp_endpoint *ep)
+static inline void tcp_endpoint_activate(struct tcp_module *tcp, tcp_endpoint *ep)
 {
-    if (!ep->tcp) {
-        tcp_endpoint_rouse_now(tcp, ep);
-    }
+    btl_peer_activate(&tcp->peers, &ep->peer);
 }
+extern const struct btl_peer_hooks tcp_peer_hooks;
 /* Nothing that was accepted, nor an answer to the peer, is on its way; the peer's kernel has all.
  */
 bool tcp_endpoint_is_quiet(const tcp_endpoint *ep);
@@ -94,8 +71,6 @@ void tcp_endpoints_restart(struct tcp_module *tcp);
 tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep);
 /* Something is queued: sees to it that there will be a link. */
 void tcp_endpoint_want(tcp_endpoint *ep);
-/* WAITING and wake_us has come. */
-void tcp_endpoint_wake(tcp_endpoint *ep);
 /* conn has ended without a link (and is closed). PATIENCE_FAILED: the address is worth trying again
  * after the pause, else the next one's turn has come. */
 void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,
@@ -109,15 +84,15 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation);
 void tcp_endpoint_left(tcp_endpoint *ep);
 /* Ends the link; everything in flight calls back with status, then the error is reported. */
 void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why);
-/* Closes its sockets, calls back what is in flight with UNREACH, and frees it later. */
-void tcp_endpoint_end(tcp_endpoint *ep);
 /* Its state, to the log. */
 void tcp_endpoint_dump(const tcp_endpoint *ep);
 
-/* tcp_closing.c, as end of struct btl_component: writes what counts as sent, says BYE, and ends the
- * endpoints. Bounded by the parameter btl_tcp_flush_timeout_ms. */
+/* tcp_closing.c: hooks of struct btl_peer_hooks, and end of struct btl_component. */
+bool tcp_endpoint_is_flushed(struct btl_peer *peer);
+void tcp_endpoint_leave(struct btl_peer *peer);
+bool tcp_endpoint_say_bye(struct btl_peer *peer);
+bool tcp_endpoint_is_answered(struct btl_peer *peer);
+int tcp_peers_poll(struct btl_peers *peers);
 void tcp_endpoints_end(mca_btl_base_module_t *btl, tcp_endpoint **endpoints, size_t count);
-/* The same for all there are. */
-void tcp_endpoints_close_all(struct tcp_module *tcp);
 
 #endif

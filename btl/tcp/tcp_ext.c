@@ -10,7 +10,7 @@ static bool tcp_rdma_open(mca_btl_base_module_t *btl, tcp_endpoint *ep)
     struct tcp_module *tcp = tcp_of(btl);
 
     if (ep) {
-        tcp_endpoint_rouse(tcp, ep);
+        tcp_endpoint_activate(tcp, ep);
     }
     return ep ? !list_empty(&ep->ops) || rdma_am_peer_open(&ep->am)
               : tcp->ops.in_use > 0 || rdma_am_open(tcp->am);
@@ -21,10 +21,10 @@ static int tcp_rdma_lost(mca_btl_base_module_t *btl, tcp_endpoint *ep)
     int first = OPAL_SUCCESS;
 
     if (ep) {
-        tcp_endpoint_rouse(tcp_of(btl), ep);
+        tcp_endpoint_activate(tcp_of(btl), ep);
         return rdma_am_lost(&ep->am);
     }
-    list_for_each (ep, &tcp_of(btl)->endpoints, tcp_endpoint, link) {
+    list_for_each (ep, &tcp_of(btl)->peers.used, tcp_endpoint, peer.link) {
         int lost = rdma_am_lost(&ep->am);
         first = first == OPAL_SUCCESS ? lost : first;
     }
@@ -36,9 +36,9 @@ static enum btl_room tcp_room(mca_btl_base_module_t *btl, tcp_endpoint *ep)
     struct tcp_module *tcp = tcp_of(btl);
 
     if (ep) {
-        tcp_endpoint_rouse(tcp, ep);
+        tcp_endpoint_activate(tcp, ep);
     }
-    if (ep && (ep->state >= EP_BROKEN || ep->leaving)) {
+    if (ep && (ep->peer.state >= PEER_FAILING)) {
         return BTL_ROOM;
     }
     if (ep && (!tcp_send_has_room(ep, btl->btl_max_send_size) || !pool_has_room(&tcp->ops) ||
@@ -54,7 +54,7 @@ static bool tcp_is_quiet(mca_btl_base_module_t *btl)
     const struct tcp_module *tcp = tcp_of(btl);
     const tcp_endpoint *ep;
 
-    list_for_each (ep, &tcp->endpoints, const tcp_endpoint, link) {
+    list_for_each (ep, &tcp->peers.used, const tcp_endpoint, peer.link) {
         if (!tcp_endpoint_is_quiet(ep)) {
             return false;
         }
@@ -82,7 +82,7 @@ static int tcp_wait_arm(mca_btl_base_module_t *btl)
     struct tcp_module *tcp = tcp_of(btl);
     struct tcp_link *link;
 
-    if (tcp->depth > 0 || !list_empty(&tcp->conns) || !list_empty(&tcp->waiting) ||
+    if (tcp->depth > 0 || !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers) ||
         rdma_am_stuck(tcp->am)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }

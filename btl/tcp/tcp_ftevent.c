@@ -15,7 +15,7 @@ static int restart(mca_btl_base_module_t *btl)
     tcp_conns_close(tcp);
     tcp_listeners_close(tcp);
     tcp_leave(tcp);
-    tcp->cards.life++;
+    tcp->peers.cards.life++;
     int status = tcp_listeners_open(tcp, reason, sizeof(reason));
     if (status == OPAL_SUCCESS) {
         status = tcp_card_publish(tcp, reason, sizeof(reason));

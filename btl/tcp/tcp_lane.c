@@ -16,8 +16,8 @@ void tcp_lanes_open(tcp_endpoint *ep)
 {
     size_t addresses[TCP_LANES];
     struct tcp_module *tcp = ep->tcp;
-    bool lower =
-        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &tcp->me, &ep->name) == OPAL_VALUE2_GREATER;
+    bool lower = orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &tcp->peers.me, &ep->peer.name) ==
+                 OPAL_VALUE2_GREATER;
     size_t count = tcp_card_more(addresses, &tcp->card.net, &ep->card.net,
                                  ep->order[ep->patience.at], tcp->params.links, lower);
     if (count == 0 || !lanes_of(ep)) {
@@ -32,16 +32,16 @@ void tcp_lanes_open(tcp_endpoint *ep)
 void tcp_lane_conn_failed(tcp_endpoint *ep, unsigned lane, const char *why)
 {
     ep->lanes->conns[lane - 1] = NULL;
-    log_info(LOG_BTL, "tcp: %s: link %u: %s", ORTE_NAME_PRINT(&ep->name), lane + 1, why);
+    log_info(LOG_BTL, "tcp: %s: link %u: %s", ORTE_NAME_PRINT(&ep->peer.name), lane + 1, why);
 }
 
 enum tcp_verdict tcp_lane_judge(struct tcp_module *tcp, const struct tcp_hello *hello,
                                 tcp_endpoint **found)
 {
-    tcp_endpoint *ep = roster_find(tcp->roster, &hello->from);
+    tcp_endpoint *ep = roster_find(tcp->peers.roster, &hello->from);
     unsigned index = hello->lane - 1u;
 
-    if (!ep || ep->state != EP_UP || ep->incarnation != hello->incarnation || ep->leaving ||
+    if (!ep || ep->peer.state != PEER_UP || ep->peer.life != hello->incarnation ||
         (ep->lanes && (ep->lanes->links[index] || ep->lanes->conns[index]))) {
         return TCP_VERDICT_REFUSE;
     }

@@ -131,7 +131,7 @@ int tcp_link_poll(struct tcp_link *link)
 {
     int events = 0;
 
-    if (link->ep->leaving) {
+    if (link->ep->peer.state == PEER_CLOSING) {
         if (link->error == 0) {
             link_discard(link);
         }

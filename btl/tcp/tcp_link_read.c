@@ -97,10 +97,11 @@ static int deliver(struct tcp_link *link, uint8_t *data)
     if (link->rx.frame.type == TCP_FRAME_FRAME) {
         return rdma_am_receive(ep->tcp->am, &ep->am, &segment, 1);
     }
-    if (!ep->tcp->closing) {
+    if (!ep->tcp->peers.closing) {
         tcp_endpoint *face = tcp_endpoint_face(ep);
         /* Who was not added is no endpoint of the caller's. */
-        btl_deliver(&ep->tcp->super, face->added ? face : NULL, link->rx.frame.tag, &segment, 1);
+        btl_deliver(&ep->tcp->super, face->peer.proc ? face : NULL, link->rx.frame.tag, &segment,
+                    1);
     }
     return OPAL_SUCCESS;
 }

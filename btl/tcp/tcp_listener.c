@@ -63,7 +63,7 @@ int tcp_card_publish(struct tcp_module *tcp, char *reason, size_t reason_size)
     crypto_random(&tcp->card.incarnation, sizeof(tcp->card.incarnation));
     tcp->card.net.netstack = netcard_netstack();
     size_t size = tcp_card_encode(bytes, &tcp->card);
-    int status = btl_card_publish(&tcp->cards, bytes, size);
+    int status = btl_card_publish(&tcp->peers.cards, bytes, size);
     if (status != OPAL_SUCCESS) {
         snprintf(reason, reason_size, "publishing the card: %s", opal_strerror(status));
     }

@@ -7,14 +7,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 
 enum {
     EPOLL_PASSES =
         16, /* passes from one look at the quiet sockets to the next, while others move */
     EPOLL_EVENTS = 64,
     EPOLL_ROUNDS = 64, /* the most in one pass */
-    FLUSH_NAP_NS = 100000,
 };
 
 void tcp_enter(struct tcp_module *tcp)
@@ -114,29 +112,14 @@ static int poll_active(struct tcp_module *tcp)
     return events;
 }
 
-static void wake_waiting(struct tcp_module *tcp, uint64_t now)
-{
-    struct list round;
-
-    list_init(&round);
-    list_splice(&round, &tcp->waiting);
-    for (struct list *link; (link = list_pop(&round));) {
-        tcp_endpoint *ep = container_of(link, tcp_endpoint, waiting);
-        list_append(&tcp->waiting, link);
-        if (now >= ep->wake_us) {
-            tcp_endpoint_wake(ep);
-        }
-    }
-}
-
 int tcp_poll(struct tcp_module *tcp)
 {
     tcp_enter(tcp);
     int events = poll_active(tcp);
     events += rdma_am_progress(tcp->am);
-    bool setting_up = !list_empty(&tcp->conns) || !list_empty(&tcp->waiting);
+    bool setting_up = !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers);
     if (setting_up) {
-        wake_waiting(tcp, clock_us());
+        events += btl_peers_progress(&tcp->peers);
     }
     if (setting_up || list_empty(&tcp->active) || ++tcp->passes >= EPOLL_PASSES) {
         tcp->passes = 0;
@@ -147,20 +130,4 @@ int tcp_poll(struct tcp_module *tcp)
     }
     tcp_leave(tcp);
     return events;
-}
-
-bool tcp_poll_until(struct tcp_module *tcp, bool (*done)(void *arg), void *arg)
-{
-    const struct timespec nap = {.tv_nsec = FLUSH_NAP_NS};
-    uint64_t end = clock_us() + tcp->params.flush_us;
-
-    while (!done(arg)) {
-        if (clock_us() >= end) {
-            return false;
-        }
-        if (tcp_poll(tcp) == 0) {
-            nanosleep(&nap, NULL);
-        }
-    }
-    return true;
 }

@@ -111,8 +111,8 @@ int tcp_rdma(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct rdma_cal
 {
     struct tcp_module *tcp = tcp_of(btl);
 
-    tcp_endpoint_rouse(tcp, ep);
-    if (ep->state >= EP_BROKEN || ep->leaving) {
+    tcp_endpoint_activate(tcp, ep);
+    if (ep->peer.state >= PEER_FAILING) {
         return OPAL_ERR_UNREACH;
     }
     struct tcp_op *op = op_create(ep, call, !put);
@@ -126,7 +126,7 @@ int tcp_rdma(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct rdma_cal
         return OPAL_SUCCESS;
     }
     tcp_rdma_issue(ep);
-    if (ep->state == EP_UP && !tcp_link_busy(ep->tcp_link)) {
+    if (ep->peer.state == PEER_UP && !tcp_link_busy(ep->tcp_link)) {
         tcp_link_write(ep->tcp_link);
     }
     tcp_endpoint_want(ep);

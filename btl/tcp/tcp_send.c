@@ -70,7 +70,7 @@ void tcp_item_written(tcp_endpoint *ep, struct tcp_item *item)
 
 static bool nothing_waits(const tcp_endpoint *ep)
 {
-    return ep->state == EP_UP && list_empty(&ep->small) && list_empty(&ep->bulk) &&
+    return ep->peer.state == PEER_UP && list_empty(&ep->small) && list_empty(&ep->bulk) &&
            list_empty(&ep->done) && !tcp_link_busy(ep->tcp_link) && ep->tcp_link->error == 0;
 }
 
@@ -120,8 +120,8 @@ static int send_message(mca_btl_base_module_t *btl, tcp_endpoint *ep,
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    tcp_endpoint_rouse(tcp, ep);
-    if (ep->state >= EP_BROKEN || ep->leaving) {
+    tcp_endpoint_activate(tcp, ep);
+    if (ep->peer.state >= PEER_FAILING) {
         return OPAL_ERR_UNREACH;
     }
     bool at_once = tcp->depth < TCP_CALL_DEPTH && nothing_waits(ep);

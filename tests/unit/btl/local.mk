@@ -54,3 +54,6 @@ tests_unit_btl_test_plane_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/test-card
 tests_unit_btl_test_card_SOURCES = tests/unit/btl/test-card.c
 tests_unit_btl_test_card_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+check_PROGRAMS += tests/unit/btl/test-peer
+tests_unit_btl_test_peer_SOURCES = tests/unit/btl/test-peer.c
+tests_unit_btl_test_peer_LDADD = tests/lib/libunit.la libbtl.la libbase.la

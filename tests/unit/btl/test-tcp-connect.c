@@ -233,8 +233,47 @@ START_TEST(crossed_out_means_wait)
 }
 END_TEST
 
+/* It accepts, and will never say a word. */
+START_TEST(a_peer_that_the_host_knows_to_be_dead_is_not_waited_for)
+{
+    tcp_peer_start(0);
+    int listener = raw_listen(&tcp_peer.host, 1, 5);
+    struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
+    ck_assert_int_eq(tcp_peer_send(ep, 8), OPAL_SUCCESS);
+    tcp_host_polls(20);
+    ck_assert_uint_eq(tcp_peer.failed, 0);
+    btl_peer_ended(tcp_peer.host.btl, ep);
+    ck_assert_uint_eq(tcp_peer.failed, 0); /* progress tells */
+    tcp_host_polls(1);
+    ck_assert_uint_eq(tcp_peer.failed, 1);
+    ck_assert_uint_eq(tcp_peer.host.reports, 1);
+    ck_assert_int_eq(tcp_peer_send(ep, 8), OPAL_ERR_UNREACH);
+    close(listener);
+    tcp_host_close(&tcp_peer.host);
+}
+END_TEST
+
+/* What it has sent is in the socket, and so is its end. */
+START_TEST(what_a_dead_peer_sent_before_is_read)
+{
+    tcp_peer_start(0);
+    int listener = raw_listen(&tcp_peer.host, 1, 5);
+    struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
+    int fd = raw_open_accepted(1, 5);
+    raw_send_am(fd, 42);
+    btl_peer_ended(tcp_peer.host.btl, ep);
+    tcp_host_until(&tcp_peer.received, 1);
+    ck_assert_uint_eq(tcp_peer.last_number, 42);
+    close(fd), close(listener);
+    tcp_host_until(&tcp_peer.host.reports, 1);
+    tcp_host_close(&tcp_peer.host);
+}
+END_TEST
+
 UNIT_MAIN("tcp-connect", the_next_address_is_tried, no_address_is_an_error_once,
           an_address_that_drops_a_connect_is_tried_again, a_silent_address_is_an_error_in_the_end,
           a_forged_welcome_is_not_believed, another_life_than_the_cards_is_not_believed,
           a_closed_door_is_tried_again, the_lower_name_wins, the_higher_name_gives_way,
-          the_first_hello_wins_otherwise, crossed_out_means_wait)
+          the_first_hello_wins_otherwise, crossed_out_means_wait,
+          a_peer_that_the_host_knows_to_be_dead_is_not_waited_for,
+          what_a_dead_peer_sent_before_is_read)

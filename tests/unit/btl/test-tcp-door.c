@@ -25,7 +25,7 @@ static void check_no_entry(const uint8_t *hello, size_t size, int fd)
     raw_write(fd, hello, size);
     ck_assert(raw_ended(fd));
     close(fd);
-    ck_assert_ptr_null(roster_find(((struct tcp_module *) tcp_peer.host.btl)->roster,
+    ck_assert_ptr_null(roster_find(((struct tcp_module *) tcp_peer.host.btl)->peers.roster,
                                    &tcp_peer.host.procs[1].proc_name));
 }
 

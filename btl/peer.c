@@ -1,0 +1,400 @@
+#include <config.h>
+
+#include <base/clock.h>
+#include <base/log.h>
+#include <base/name.h>
+#include <btl/peer.h>
+
+enum event {
+    WANTED,    /* something is to be sent */
+    LOCATED,   /* its card was taken */
+    CAME,      /* it has spoken first */
+    CONNECTED, /* the session is there */
+    LEFT,      /* it has ended the session on purpose */
+    FAILED,    /* progress is to break it */
+    LOST,      /* it is broken now */
+    READMIT,   /* one that broke may come again: nobody added it, or it is being added */
+    RESTART,
+    CLOSE,
+    END,
+    EVENTS
+};
+
+/* What is done; the state that it leads to. */
+enum step {
+    STAY,   /* nothing */
+    SEEK,   /* CARD: asks for it, or goes on at once where the peer is located */
+    GREET,  /* GREETING: progress connects */
+    JOIN,   /* UP */
+    QUEUE,  /* FAILING: progress breaks it */
+    BREAK,  /* BROKEN: cut, then the error is reported */
+    CUT,    /* IDLE: cut */
+    RESET,  /* IDLE */
+    LEAVE,  /* CLOSING */
+    REMOVE, /* ENDED: cut, and nobody finds it any more */
+};
+
+static const enum btl_peer_state leads_to[] = {
+    [SEEK] = PEER_CARD,     [GREET] = PEER_GREETING, [JOIN] = PEER_UP,
+    [QUEUE] = PEER_FAILING, [BREAK] = PEER_BROKEN,   [CUT] = PEER_IDLE,
+    [RESET] = PEER_IDLE,    [LEAVE] = PEER_CLOSING,  [REMOVE] = PEER_ENDED,
+};
+
+/* clang-format off */
+static const uint8_t table[PEER_STATES][EVENTS] = {
+    /*                 WANTED LOCATED CAME   CONNECTED LEFT  FAILED LOST   READMIT RESTART CLOSE  END */
+    [PEER_IDLE] =     {SEEK,  STAY,   GREET, JOIN,     STAY, QUEUE, BREAK, STAY,   CUT,    LEAVE, REMOVE},
+    [PEER_CARD] =     {STAY,  GREET,  GREET, JOIN,     STAY, QUEUE, BREAK, STAY,   CUT,    LEAVE, REMOVE},
+    [PEER_GREETING] = {STAY,  STAY,   STAY,  JOIN,     CUT,  QUEUE, BREAK, STAY,   CUT,    LEAVE, REMOVE},
+    [PEER_UP] =       {STAY,  STAY,   STAY,  STAY,     CUT,  QUEUE, BREAK, STAY,   CUT,    LEAVE, REMOVE},
+    [PEER_FAILING] =  {STAY,  STAY,   STAY,  STAY,     STAY, STAY,  BREAK, STAY,   CUT,    LEAVE, REMOVE},
+    [PEER_BROKEN] =   {STAY,  STAY,   STAY,  STAY,     STAY, STAY,  STAY,  RESET,  CUT,    LEAVE, REMOVE},
+    [PEER_CLOSING] =  {STAY,  STAY,   STAY,  STAY,     STAY, STAY,  STAY,  STAY,   STAY,   STAY,  REMOVE},
+    [PEER_ENDED] =    {STAY,  STAY,   STAY,  STAY,     STAY, STAY,  STAY,  STAY,   STAY,   STAY,  STAY},
+};
+/* clang-format on */
+
+static const char *const state_names[PEER_STATES] = {"idle",    "card",   "greeting", "up",
+                                                     "failing", "broken", "closing",  "ended"};
+
+const char *btl_peer_state_name(const struct btl_peer *peer)
+{
+    return state_names[peer->state];
+}
+
+/* ---- what the steps do ---- */
+
+static bool happened(struct btl_peer *peer, enum event event);
+
+static void card_taken(void *arg, int status, const void *data, size_t size)
+{
+    struct btl_peer *peer = arg;
+
+    if (status == OPAL_SUCCESS) {
+        status = peer->peers->hooks->locate(peer, data, size);
+    }
+    if (status == OPAL_SUCCESS) {
+        peer->located = true;
+        happened(peer, LOCATED);
+    } else if (peer->state == PEER_CARD) { /* else it has come by itself */
+        log_info(LOG_BTL, "%s: %s has no card that leads to it: %s", peer->peers->cards.name,
+                 ORTE_NAME_PRINT(&peer->name), opal_strerror(status));
+        btl_peer_fail(peer, "it has no card that leads to it");
+    }
+}
+
+static void seek(struct btl_peer *peer)
+{
+    const opal_proc_t itself = {.proc_name = peer->name, .node = UINT32_MAX, .hostname = ""};
+
+    if (peer->located) {
+        happened(peer, LOCATED);
+        return;
+    }
+    if (!peer->question && btl_card_ask(&peer->peers->cards, peer->proc ? peer->proc : &itself,
+                                        &peer->question, card_taken, peer) != OPAL_SUCCESS) {
+        btl_peer_fail(peer, "out of memory");
+    }
+}
+
+static void greet(struct btl_peer *peer)
+{
+    peer->give_up_us = peer->peers->clock_us() + peer->peers->greeting_us;
+    btl_peer_wait(peer, 0);
+}
+
+static void report(struct btl_peer *peer, const char *why)
+{
+    const struct btl_peers *peers = peer->peers;
+
+    if (!peers->closing && !peer->hidden && peer->state == PEER_BROKEN) {
+        btl_report_error(peers->module, MCA_BTL_ERROR_FLAGS_NONFATAL, peer->proc, "%s: %s: %s",
+                         peers->cards.name, ORTE_NAME_PRINT(&peer->name), why);
+    }
+}
+
+static void remove_peer(struct btl_peer *peer)
+{
+    struct btl_peers *peers = peer->peers;
+
+    peers->hooks->cut(peer, OPAL_ERR_UNREACH);
+    btl_pending_end(peers->module, (struct mca_btl_base_endpoint_t *) (void *) peer);
+    btl_card_cancel(&peer->question);
+    list_remove(&peer->link);
+    if (!peer->hidden) {
+        roster_forget(peers->roster, peer);
+    }
+    peers->hooks->end(peer);
+}
+
+/* The one place where a state changes. status and why: of LOST. */
+static bool peer_step(struct btl_peer *peer, enum event event, int status, const char *why)
+{
+    enum step step = table[peer->state][event];
+    struct btl_peers *peers = peer->peers;
+
+    if (step == STAY) {
+        return false;
+    }
+    log_debug(LOG_BTL, "%s: %s: %s -> %s", peers->cards.name, ORTE_NAME_PRINT(&peer->name),
+              state_names[peer->state], state_names[leads_to[step]]);
+    peer->state = leads_to[step];
+    list_remove(&peer->waiting);
+    switch (step) {
+    case SEEK:
+        seek(peer);
+        break;
+    case GREET:
+        greet(peer);
+        break;
+    case QUEUE:
+        peer->why = why;
+        list_append(&peers->failing, &peer->waiting);
+        break;
+    case BREAK:
+        peers->hooks->cut(peer, status);
+        report(peer, why); /* after which the peer may be gone */
+        break;
+    case CUT:
+        peers->hooks->cut(peer, OPAL_ERR_UNREACH);
+        break;
+    case LEAVE:
+        if (peers->hooks->leave) {
+            peers->hooks->leave(peer);
+        }
+        break;
+    case REMOVE:
+        remove_peer(peer);
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+static bool happened(struct btl_peer *peer, enum event event)
+{
+    return peer_step(peer, event, OPAL_SUCCESS, NULL);
+}
+
+/* ---- what happens to a peer ---- */
+
+void btl_peer_want(struct btl_peer *peer)
+{
+    happened(peer, WANTED);
+}
+
+void btl_peer_wait(struct btl_peer *peer, uint64_t wake_us)
+{
+    if (peer->state == PEER_GREETING) {
+        peer->wake_us = wake_us;
+        list_remove(&peer->waiting);
+        list_append(&peer->peers->connecting, &peer->waiting);
+    }
+}
+
+void btl_peer_came(struct btl_peer *peer)
+{
+    happened(peer, CAME);
+}
+
+bool btl_peer_up(struct btl_peer *peer, uint64_t life)
+{
+    bool up = happened(peer, CONNECTED);
+
+    peer->life = up ? life : peer->life;
+    return up;
+}
+
+void btl_peer_left(struct btl_peer *peer)
+{
+    happened(peer, LEFT);
+}
+
+void btl_peer_break(struct btl_peer *peer, int status, const char *why)
+{
+    peer_step(peer, LOST, status, why);
+}
+
+void btl_peer_fail(struct btl_peer *peer, const char *why)
+{
+    peer_step(peer, FAILED, OPAL_SUCCESS, why);
+}
+
+void btl_peer_died(struct btl_peers *peers, struct btl_peer *peer)
+{
+    bool told = !peer->peers || (peer->state == PEER_UP && peers->hooks->notices_ends);
+
+    if (!told && peer->state != PEER_IDLE) {
+        btl_peer_fail(peer, "its process ended");
+    }
+}
+
+void btl_peer_close(struct btl_peer *peer)
+{
+    happened(peer, CLOSE);
+}
+
+void btl_peer_end(struct btl_peer *peer)
+{
+    happened(peer, END);
+}
+
+void btl_peer_free(struct btl_peer *peer)
+{
+    roster_remove(peer->peers->roster, peer, true);
+}
+
+/* ---- who there is ---- */
+
+static void peer_begin(struct btl_peers *peers, struct btl_peer *peer,
+                       const orte_process_name_t *name, opal_proc_t *proc)
+{
+    peer->peers = peers;
+    peer->name = *name;
+    peer->proc = proc;
+    list_init(&peer->waiting);
+    list_append(&peers->used, &peer->link);
+    peers->hooks->begin(peer);
+}
+
+void btl_peer_activate_now(struct btl_peers *peers, struct btl_peer *peer)
+{
+    const struct roster_entry *entry = roster_entry(peers->roster, peer);
+
+    peer_begin(peers, peer, &entry->name, entry->proc);
+}
+
+void btl_peer_init_hidden(struct btl_peers *peers, struct btl_peer *peer,
+                          const orte_process_name_t *name)
+{
+    peer->hidden = true;
+    peer_begin(peers, peer, name, NULL);
+}
+
+static bool may_reach(struct btl_peers *peers, const opal_proc_t *proc)
+{
+    return name_equal(&proc->proc_name, &peers->me) ||
+           btl_card_may_lead(&peers->cards, proc, peers->hooks->judge, peers);
+}
+
+struct btl_peer *btl_peer_add(struct btl_peers *peers, opal_proc_t *proc)
+{
+    struct btl_peer *peer = roster_find(peers->roster, &proc->proc_name);
+    bool up = peer && peer->state == PEER_UP;
+
+    if (!peer || !roster_entry(peers->roster, peer)->proc) {
+        if (!up && !may_reach(peers, proc)) {
+            return NULL;
+        }
+        peer = peer ? peer : roster_add(peers->roster, &proc->proc_name, proc);
+    } else if (peer->state >= PEER_FAILING) {
+        return NULL;
+    }
+    if (peer && !roster_entry(peers->roster, peer)->proc) { /* it came by itself */
+        roster_entry(peers->roster, peer)->proc = proc;
+        peer->proc = proc;
+        happened(peer, READMIT);
+    }
+    return peer;
+}
+
+struct btl_peer *btl_peer_meet(struct btl_peers *peers, const orte_process_name_t *name,
+                               bool *again)
+{
+    struct btl_peer *peer = roster_find(peers->roster, name);
+
+    *again = false;
+    if (peers->closing && (!peer || !peer->peers)) {
+        return NULL;
+    }
+    if (!peer) {
+        peer = roster_add(peers->roster, name, NULL);
+        *again = !peer;
+    }
+    if (!peer) {
+        return NULL;
+    }
+    btl_peer_activate(peers, peer);
+    return peer;
+}
+
+bool btl_peer_takes(struct btl_peer *peer)
+{
+    if (!peer->proc) {
+        happened(peer, READMIT);
+    }
+    return peer->state < PEER_FAILING;
+}
+
+/* ---- all of them ---- */
+
+static void wake(struct btl_peers *peers)
+{
+    uint64_t now_us = peers->clock_us();
+    struct list round;
+
+    /* They move back one by one, so that a callback may end any of them. */
+    list_init(&round);
+    list_splice(&round, &peers->connecting);
+    for (struct list *link; (link = list_pop(&round));) {
+        struct btl_peer *peer = container_of(link, struct btl_peer, waiting);
+        list_append(&peers->connecting, link);
+        if (now_us >= peer->wake_us) {
+            peers->hooks->connect(peer);
+        }
+    }
+}
+
+int btl_peers_progress(struct btl_peers *peers)
+{
+    int events = 0;
+
+    for (struct list *link; (link = list_pop(&peers->failing)); events++) {
+        struct btl_peer *peer = container_of(link, struct btl_peer, waiting);
+        btl_peer_break(peer, OPAL_ERR_UNREACH, peer->why);
+    }
+    if (!list_empty(&peers->connecting)) {
+        wake(peers);
+    }
+    return events;
+}
+
+void btl_peers_restart(struct btl_peers *peers)
+{
+    struct btl_peer *peer;
+
+    list_for_each (peer, &peers->used, struct btl_peer, link) {
+        if (!peer->proc) {
+            btl_peer_end(peer);
+            continue;
+        }
+        btl_card_cancel(&peer->question);
+        peer->located = false;
+        if (happened(peer, RESTART) && peers->hooks->forget) {
+            peers->hooks->forget(peer);
+        }
+    }
+}
+
+int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
+                   mca_btl_base_module_t *module, const char *name, size_t endpoint_bytes)
+{
+    const struct btl_host *host = btl_host();
+
+    *peers = (struct btl_peers){.hooks = hooks,
+                                .module = module,
+                                .cards = {.host = host, .name = name},
+                                .me = host->ops->me(host->arg)->proc_name,
+                                .clock_us = clock_us,
+                                .roster = roster_create(endpoint_bytes)};
+    list_init(&peers->used);
+    list_init(&peers->connecting);
+    list_init(&peers->failing);
+    return peers->roster ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+void btl_peers_fini(struct btl_peers *peers)
+{
+    roster_destroy(peers->roster);
+}

@@ -1,0 +1,500 @@
+/* The life of a peer, over a transport that only notes what it is told. */
+#include <btl/closing.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+struct mca_btl_base_endpoint_t {
+    struct btl_peer peer; /* first */
+    bool flushed, answered;
+};
+
+static struct {
+    char did[200]; /* what the transport was told, a word each */
+    bool card_here, card_good;
+    keel_card_fn done; /* of a question that is open */
+    void *done_arg;
+    int reports;
+    opal_proc_t *reported;
+    uint64_t now_us;
+    bool retries;
+    int polls, ended;
+} wire;
+
+static struct btl_peers peers;
+static mca_btl_base_module_t module;
+static opal_proc_t procs[3] = {{.proc_name = {7, 0}}, {.proc_name = {7, 1}}, {.proc_name = {7, 2}}};
+
+static void did(const char *word)
+{
+    ck_assert_uint_lt(strlen(wire.did) + strlen(word) + 2, sizeof(wire.did));
+    strcat(strcat(wire.did, word), " ");
+}
+
+static void expect(const char *words)
+{
+    ck_assert_str_eq(wire.did, words);
+    wire.did[0] = '\0';
+}
+
+/* ---- the host ---- */
+
+static const opal_proc_t *host_me(void *arg)
+{
+    (void) arg;
+    return &procs[0];
+}
+
+static void host_answer(void)
+{
+    keel_card_fn done = wire.done;
+    wire.done = NULL;
+    done(wire.done_arg, OPAL_SUCCESS, wire.card_good ? "good" : "evil", 4);
+}
+
+static void host_get_card(void *arg, const opal_proc_t *peer, const char *key, keel_card_fn done,
+                          void *done_arg)
+{
+    (void) arg;
+    ck_assert_str_eq(key, "btl.wire");
+    ck_assert_uint_ne(peer->proc_name.vpid, 0);
+    did("ask");
+    wire.done = done;
+    wire.done_arg = done_arg;
+    if (wire.card_here) {
+        host_answer();
+    }
+}
+
+static const struct keel_host_ops host_ops = {.me = host_me, .get_card = host_get_card};
+
+/* ---- the transport ---- */
+
+static struct mca_btl_base_endpoint_t *endpoint_of(struct btl_peer *peer)
+{
+    return (struct mca_btl_base_endpoint_t *) (void *) peer;
+}
+
+static void wire_begin(struct btl_peer *peer)
+{
+    endpoint_of(peer)->flushed = endpoint_of(peer)->answered = true;
+    did("begin");
+}
+
+static int wire_judge(void *arg, const void *data, size_t size)
+{
+    (void) arg;
+    return size == 4 && memcmp(data, "good", 4) == 0 ? OPAL_SUCCESS : OPAL_ERR_UNREACH;
+}
+
+static int wire_locate(struct btl_peer *peer, const void *data, size_t size)
+{
+    return wire_judge(peer, data, size);
+}
+
+static void wire_connect(struct btl_peer *peer)
+{
+    did("connect");
+    if (wire.retries && wire.now_us < peer->give_up_us) {
+        btl_peer_wait(peer, wire.now_us + 10);
+    } else if (wire.retries) {
+        btl_peer_break(peer, OPAL_ERR_TIMEOUT, "no answer");
+    }
+}
+
+static void wire_cut(struct btl_peer *peer, int status)
+{
+    (void) peer;
+    did(status == OPAL_ERR_UNREACH ? "cut" : "cut!");
+    ck_assert_int_eq(wire.reports, 0); /* it comes after all callbacks */
+}
+
+static void wire_forget(struct btl_peer *peer)
+{
+    (void) peer;
+    did("forget");
+}
+
+static void wire_end(struct btl_peer *peer)
+{
+    did("end");
+    wire.ended++;
+    btl_peer_free(peer);
+}
+
+static bool wire_is_flushed(struct btl_peer *peer)
+{
+    return endpoint_of(peer)->flushed;
+}
+
+static void wire_leave(struct btl_peer *peer)
+{
+    ck_assert_int_eq(peer->state, PEER_CLOSING);
+    did("leave");
+}
+
+static bool wire_say_bye(struct btl_peer *peer)
+{
+    (void) peer;
+    did("bye");
+    return true;
+}
+
+static bool wire_is_answered(struct btl_peer *peer)
+{
+    return endpoint_of(peer)->answered;
+}
+
+static int wire_poll(struct btl_peers *all)
+{
+    struct btl_peer *peer;
+    wire.polls++;
+    wire.now_us += 10;
+    list_for_each (peer, &all->used, struct btl_peer, link) {
+        bool *flag =
+            endpoint_of(peer)->flushed ? &endpoint_of(peer)->answered : &endpoint_of(peer)->flushed;
+        *flag = *flag || (wire.polls % 3 == 0 && peer->name.vpid == 1);
+    }
+    return 1;
+}
+
+static const struct btl_peer_hooks hooks = {
+    .begin = wire_begin,
+    .judge = wire_judge,
+    .locate = wire_locate,
+    .connect = wire_connect,
+    .cut = wire_cut,
+    .forget = wire_forget,
+    .end = wire_end,
+    .is_flushed = wire_is_flushed,
+    .leave = wire_leave,
+    .say_bye = wire_say_bye,
+    .is_answered = wire_is_answered,
+    .poll = wire_poll,
+};
+
+static uint64_t wire_clock(void)
+{
+    return wire.now_us;
+}
+
+static void failed(void *arg, mca_btl_base_module_t *btl, opal_proc_t *proc)
+{
+    (void) arg, (void) btl;
+    wire.reports++;
+    wire.reported = proc;
+}
+
+static struct btl_peer *start(bool added)
+{
+    memset(&wire, 0, sizeof(wire));
+    wire.card_here = wire.card_good = true;
+    ((struct btl_host *) (uintptr_t) btl_host())->ops = &host_ops;
+    ck_assert_int_eq(
+        btl_peers_init(&peers, &hooks, &module, "wire", sizeof(struct mca_btl_base_endpoint_t)),
+        OPAL_SUCCESS);
+    peers.clock_us = wire_clock;
+    peers.greeting_us = 100;
+    peers.flush_us = 1000;
+    btl_on_failure(failed, NULL);
+    bool again;
+    struct btl_peer *peer = added ? btl_peer_add(&peers, &procs[1])
+                                  : btl_peer_meet(&peers, &procs[1].proc_name, &again);
+    ck_assert_ptr_nonnull(peer);
+    btl_peer_activate(&peers, peer);
+    expect("begin ");
+    return peer;
+}
+
+static void stop(void)
+{
+    wire.reports = 0;
+    btl_peers_end_all(&peers);
+    btl_peers_fini(&peers);
+    btl_on_failure(NULL, NULL);
+}
+
+/* Brings an idle peer to a state. */
+static void lead_to(struct btl_peer *peer, enum btl_peer_state state)
+{
+    wire.card_here = state != PEER_CARD;
+    if (state >= PEER_CARD && state <= PEER_FAILING) {
+        btl_peer_want(peer);
+    }
+    if (state == PEER_UP || state == PEER_FAILING) {
+        ck_assert(btl_peer_up(peer, 1));
+    }
+    if (state == PEER_FAILING) {
+        btl_peer_fail(peer, "a test");
+    } else if (state == PEER_BROKEN) {
+        btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
+    } else if (state == PEER_CLOSING) {
+        btl_peer_close(peer);
+    }
+    ck_assert_int_eq(peer->state, state);
+    wire.did[0] = '\0';
+    wire.reports = 0;
+}
+
+enum happening { WANT, CAME, UP, LEFT, FAIL, BREAK, DIED, ADD, RESTART, HAPPENINGS };
+
+static void happen(struct btl_peer *peer, enum happening what)
+{
+    switch (what) {
+    case WANT:
+        btl_peer_want(peer);
+        break;
+    case CAME:
+        btl_peer_came(peer);
+        break;
+    case UP:
+        (void) !btl_peer_up(peer, 2);
+        break;
+    case LEFT:
+        btl_peer_left(peer);
+        break;
+    case FAIL:
+        btl_peer_fail(peer, "a test");
+        break;
+    case BREAK:
+        btl_peer_break(peer, OPAL_ERR_TIMEOUT, "a test");
+        break;
+    case DIED:
+        btl_peer_died(&peers, peer);
+        break;
+    case ADD:
+        (void) btl_peer_add(&peers, &procs[1]);
+        break;
+    default:
+        btl_peers_restart(&peers);
+    }
+}
+
+/* What each event makes of each state, and what the transport is told of it. */
+static const struct outcome {
+    enum btl_peer_state next;
+    const char *told;
+} outcomes[PEER_CLOSING + 1][HAPPENINGS] = {
+    [PEER_IDLE] = {{PEER_GREETING, "ask "},
+                   {PEER_GREETING, ""},
+                   {PEER_UP, ""},
+                   {PEER_IDLE, ""},
+                   {PEER_FAILING, ""},
+                   {PEER_BROKEN, "cut! "},
+                   {PEER_IDLE, ""},
+                   {PEER_IDLE, ""},
+                   {PEER_IDLE, "cut forget "}},
+    [PEER_CARD] = {{PEER_CARD, ""},
+                   {PEER_GREETING, ""},
+                   {PEER_UP, ""},
+                   {PEER_CARD, ""},
+                   {PEER_FAILING, ""},
+                   {PEER_BROKEN, "cut! "},
+                   {PEER_FAILING, ""},
+                   {PEER_CARD, ""},
+                   {PEER_IDLE, "cut forget "}},
+    [PEER_GREETING] = {{PEER_GREETING, ""},
+                       {PEER_GREETING, ""},
+                       {PEER_UP, ""},
+                       {PEER_IDLE, "cut "},
+                       {PEER_FAILING, ""},
+                       {PEER_BROKEN, "cut! "},
+                       {PEER_FAILING, ""},
+                       {PEER_GREETING, ""},
+                       {PEER_IDLE, "cut forget "}},
+    [PEER_UP] = {{PEER_UP, ""},
+                 {PEER_UP, ""},
+                 {PEER_UP, ""},
+                 {PEER_IDLE, "cut "},
+                 {PEER_FAILING, ""},
+                 {PEER_BROKEN, "cut! "},
+                 {PEER_FAILING, ""},
+                 {PEER_UP, ""},
+                 {PEER_IDLE, "cut forget "}},
+    [PEER_FAILING] = {{PEER_FAILING, ""},
+                      {PEER_FAILING, ""},
+                      {PEER_FAILING, ""},
+                      {PEER_FAILING, ""},
+                      {PEER_FAILING, ""},
+                      {PEER_BROKEN, "cut! "},
+                      {PEER_FAILING, ""},
+                      {PEER_FAILING, ""},
+                      {PEER_IDLE, "cut forget "}},
+    [PEER_BROKEN] = {{PEER_BROKEN, ""},
+                     {PEER_BROKEN, ""},
+                     {PEER_BROKEN, ""},
+                     {PEER_BROKEN, ""},
+                     {PEER_BROKEN, ""},
+                     {PEER_BROKEN, ""},
+                     {PEER_BROKEN, ""},
+                     {PEER_BROKEN, ""},
+                     {PEER_IDLE, "cut forget "}},
+    [PEER_CLOSING] = {{PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""}},
+};
+
+START_TEST(each_state_knows_each_event)
+{
+    struct btl_peer *peer = start(true);
+    lead_to(peer, (enum btl_peer_state) _i);
+    for (int what = 0; what < HAPPENINGS; what++) {
+        const struct outcome *outcome = &outcomes[_i][what];
+        happen(peer, (enum happening) what);
+        ck_assert_msg(peer->state == outcome->next && strcmp(wire.did, outcome->told) == 0,
+                      "event %d: %s, \"%s\"", what, btl_peer_state_name(peer), wire.did);
+        ck_assert_int_eq(wire.reports, what == BREAK && _i < PEER_BROKEN);
+        stop();
+        wire.done = NULL;
+        peer = start(true);
+        lead_to(peer, (enum btl_peer_state) _i);
+    }
+    stop();
+}
+END_TEST
+
+START_TEST(progress_connects_and_gives_up)
+{
+    struct btl_peer *peer = start(true);
+    wire.retries = true;
+    btl_peer_want(peer);
+    expect("ask "); /* nothing of the wire's inside a send */
+    ck_assert(btl_peers_busy(&peers));
+    for (int i = 0; i < 9; i++, wire.now_us += 5) {
+        (void) btl_peers_progress(&peers);
+    }
+    expect("connect connect connect connect connect ");
+    wire.now_us = 100;
+    (void) btl_peers_progress(&peers);
+    expect("connect cut! ");
+    ck_assert_int_eq(peer->state, PEER_BROKEN);
+    ck_assert_int_eq(wire.reports, 1);
+    ck_assert_ptr_eq(wire.reported, &procs[1]);
+    ck_assert(!btl_peers_busy(&peers));
+    ck_assert_ptr_null(btl_peer_add(&peers, &procs[1])); /* it lasts until del_procs */
+    stop();
+}
+END_TEST
+
+START_TEST(a_bad_card_fails_by_progress)
+{
+    struct btl_peer *peer = start(true);
+    wire.card_good = false;
+    btl_peer_want(peer);
+    ck_assert_int_eq(peer->state, PEER_FAILING);
+    expect("ask ");
+    ck_assert_int_eq(btl_peers_progress(&peers), 1);
+    expect("cut ");
+    ck_assert_int_eq(wire.reports, 1);
+    stop();
+}
+END_TEST
+
+START_TEST(a_late_card_finds_a_peer_that_came_or_ended)
+{
+    struct btl_peer *peer = start(true);
+    wire.card_here = false;
+    btl_peer_want(peer);
+    ck_assert(btl_peer_up(peer, 4));
+    host_answer();
+    ck_assert_int_eq(peer->state, PEER_UP);
+    ck_assert_uint_eq(peer->life, 4);
+    ck_assert(peer->located);
+    stop();
+    peer = start(true);
+    wire.card_here = false;
+    btl_peer_want(peer);
+    stop(); /* its memory is gone */
+    host_answer();
+}
+END_TEST
+
+START_TEST(one_that_came_by_itself_may_come_again_and_be_added)
+{
+    bool again;
+    struct btl_peer *peer = start(false);
+    ck_assert(btl_peer_takes(peer));
+    ck_assert(btl_peer_up(peer, 1));
+    btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
+    ck_assert_ptr_null(wire.reported);
+    ck_assert_ptr_eq(btl_peer_meet(&peers, &procs[1].proc_name, &again), peer);
+    ck_assert(btl_peer_takes(peer));
+    ck_assert_int_eq(peer->state, PEER_IDLE);
+    wire.reports = 0;
+    btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
+    ck_assert_ptr_eq(btl_peer_add(&peers, &procs[1]), peer);
+    ck_assert_int_eq(peer->state, PEER_IDLE);
+    ck_assert_ptr_eq(peer->proc, &procs[1]);
+    wire.reports = 0;
+    btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
+    ck_assert(!btl_peer_takes(peer)); /* it was added */
+    stop();
+}
+END_TEST
+
+START_TEST(a_restart_ends_those_that_nobody_added)
+{
+    struct btl_peer *peer = start(false);
+    ck_assert(btl_peer_up(peer, 1));
+    btl_peers_restart(&peers);
+    expect("cut end ");
+    ck_assert(list_empty(&peers.used));
+    ck_assert_int_eq(wire.reports, 0);
+    stop();
+}
+END_TEST
+
+START_TEST(many_close_at_the_same_time_and_nobody_waits_for_ever)
+{
+    struct btl_peer *one = start(true);
+    struct btl_peer *two = btl_peer_add(&peers, &procs[2]);
+    struct mca_btl_base_endpoint_t *endpoints[] = {endpoint_of(one), endpoint_of(two)};
+    btl_peer_activate(&peers, two);
+    for (int i = 0; i < 2; i++) {
+        endpoints[i]->flushed = endpoints[i]->answered = false; /* two never is */
+    }
+    wire.did[0] = '\0';
+    btl_peers_end(&peers, endpoints, 2);
+    expect("leave leave bye bye cut end cut end ");
+    ck_assert_uint_ge(wire.now_us, 2000); /* two's flush, and its answer */
+    ck_assert_uint_le(wire.now_us, 2020);
+    ck_assert_ptr_null(roster_find(peers.roster, &procs[1].proc_name));
+    stop();
+}
+END_TEST
+
+START_TEST(one_that_was_never_used_just_goes)
+{
+    (void) start(true);
+    struct btl_peer *unused = btl_peer_add(&peers, &procs[2]);
+    struct mca_btl_base_endpoint_t *endpoint = endpoint_of(unused);
+    ck_assert_ptr_null(unused->peers);
+    btl_peer_died(&peers, unused);
+    btl_peers_end(&peers, &endpoint, 1);
+    expect("");
+    ck_assert_ptr_null(roster_find(peers.roster, &procs[2].proc_name));
+    stop();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("peer");
+    TCase *tcase = tcase_create("peer");
+    suite_add_tcase(suite, tcase);
+    tcase_add_loop_test(tcase, each_state_knows_each_event, PEER_IDLE, PEER_CLOSING + 1);
+    tcase_add_test(tcase, progress_connects_and_gives_up);
+    tcase_add_test(tcase, a_bad_card_fails_by_progress);
+    tcase_add_test(tcase, a_late_card_finds_a_peer_that_came_or_ended);
+    tcase_add_test(tcase, one_that_came_by_itself_may_come_again_and_be_added);
+    tcase_add_test(tcase, a_restart_ends_those_that_nobody_added);
+    tcase_add_test(tcase, many_close_at_the_same_time_and_nobody_waits_for_ever);
+    tcase_add_test(tcase, one_that_was_never_used_just_goes);
+    return unit_main(suite);
+}
