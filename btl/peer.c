@@ -138,6 +138,7 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
     }
     log_debug(LOG_BTL, "%s: %s: %s -> %s", peers->cards.name, ORTE_NAME_PRINT(&peer->name),
               state_names[peer->state], state_names[leads_to[step]]);
+    peer->before = peer->state;
     peer->state = leads_to[step];
     list_remove(&peer->waiting);
     switch (step) {
@@ -186,7 +187,7 @@ void btl_peer_want(struct btl_peer *peer)
 
 void btl_peer_wait(struct btl_peer *peer, uint64_t wake_us)
 {
-    if (peer->state == PEER_GREETING) {
+    if (peer->state == PEER_GREETING || peer->state == PEER_UP) {
         peer->wake_us = wake_us;
         list_remove(&peer->waiting);
         list_append(&peer->peers->connecting, &peer->waiting);

@@ -44,8 +44,8 @@ struct btl_peer {
     struct list link;        /* in used */
     struct list waiting;     /* in connecting, or in failing */
     orte_process_name_t name;
-    opal_proc_t *proc; /* add_procs' (borrowed); NULL: it came by itself */
-    enum btl_peer_state state;
+    opal_proc_t *proc;                  /* add_procs' (borrowed); NULL: it came by itself */
+    enum btl_peer_state state, before;  /* before: the last change */
     bool located;                       /* its card was taken */
     bool hidden;                        /* it is in no roster, and fails without a report */
     struct btl_card_question *question; /* NULL: none is open */

@@ -72,6 +72,17 @@ static uint32_t slot_of(const struct roster *roster, const void *endpoint)
     return i * CHUNK + (uint32_t) (offset / roster->stride);
 }
 
+uint32_t roster_number(const struct roster *roster, const void *endpoint)
+{
+    return slot_of(roster, endpoint);
+}
+
+void *roster_at(const struct roster *roster, uint32_t number)
+{
+    bool listed = number < roster->used && entry_at(roster, number)->state == SLOT_LISTED;
+    return listed ? endpoint_at(roster, number) : NULL;
+}
+
 struct roster_entry *roster_entry(const struct roster *roster, const void *endpoint)
 {
     return entry_at(roster, slot_of(roster, endpoint));

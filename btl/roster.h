@@ -25,6 +25,10 @@ void *roster_add(struct roster *roster, const orte_process_name_t *name, opal_pr
 void *roster_find(const struct roster *roster, const orte_process_name_t *name);
 /* What stands there of an endpoint of this roster. Valid until it is removed. */
 struct roster_entry *roster_entry(const struct roster *roster, const void *endpoint);
+/* Its number, which stays the same until it is removed; and back: NULL where none that can be found
+ * has this number, which may come from a wire. */
+uint32_t roster_number(const struct roster *roster, const void *endpoint);
+void *roster_at(const struct roster *roster, uint32_t number);
 /* It is no longer found, and another one of the same name may be added; its memory stays. */
 void roster_forget(struct roster *roster, void *endpoint);
 /* Its memory may be used again. touched: something was written to it. */

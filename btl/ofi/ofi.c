@@ -30,16 +30,10 @@ static mca_btl_base_descriptor_t *prepare_src(mca_btl_base_module_t *btl, ofi_en
                         btl->btl_flags & MCA_BTL_FLAGS_SEND_INPLACE);
 }
 
-static void endpoint_dump(const ofi_endpoint *endpoint)
+static void endpoint_dump(const ofi_endpoint *peer)
 {
-    const struct ofi_peer *peer = endpoint->peer;
-
-    if (!peer) {
-        log_write(LOG_BTL, LOG_INFO, "ofi: %s: never used", ORTE_NAME_PRINT(&endpoint->name));
-        return;
-    }
     log_write(LOG_BTL, LOG_INFO, "ofi: %s: %s, next out %u, next in %u, %s in flight",
-              ORTE_NAME_PRINT(&endpoint->name), ofi_state_names[peer->state],
+              ORTE_NAME_PRINT(&peer->life.name), btl_peer_state_name(&peer->life),
               (unsigned) peer->sequence, (unsigned) peer->expected,
               list_empty(&peer->flight) ? "nothing" : "something");
 }
@@ -49,20 +43,20 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
     struct ofi_module *ofi = ofi_of(btl);
 
     if (endpoint) {
+        btl_peer_activate(&ofi->peers, &endpoint->life);
         endpoint_dump(endpoint);
         return;
     }
     log_write(LOG_BTL, LOG_INFO,
-              "ofi: %s, domain %s: %u peers talked, %zu transmissions in flight, %llu frames of "
+              "ofi: %s, domain %s: %zu transmissions in flight, %llu frames of "
               "strangers dropped",
               ofi->card.provider, ofi->fabric.ep ? ofi->fabric.info->domain_attr->name : "none",
-              (unsigned) ofi->peer_count, ofi->in_flight, (unsigned long long) ofi->dropped);
-    for (size_t i = 0; verbose > 0 && i < OFI_NAME_BUCKETS; i++) {
-        list_for_each (endpoint, &ofi->by_name[i], ofi_endpoint, by_name) {
-            if (endpoint->peer) { /* a job has many that never talked */
-                endpoint_dump(endpoint);
-            }
-        }
+              ofi->in_flight, (unsigned long long) ofi->dropped);
+    if (verbose <= 0) {
+        return;
+    }
+    list_for_each (endpoint, &ofi->peers.used, ofi_endpoint, life.link) {
+        endpoint_dump(endpoint);
     }
 }
 
@@ -95,39 +89,15 @@ void ofi_module_destroy(struct ofi_module *ofi)
     pool_fini(&ofi->txs);
     region_table_destroy(ofi->regions);
     free(ofi->scratch);
-    free(ofi->peers);
+    btl_peers_fini(&ofi->peers);
     free(ofi);
-}
-
-static void close_all(struct ofi_module *ofi)
-{
-    size_t count = 0;
-    ofi_endpoint *endpoint;
-
-    for (size_t i = 0; i < OFI_NAME_BUCKETS; i++) {
-        list_for_each (endpoint, &ofi->by_name[i], ofi_endpoint, by_name) {
-            count++;
-        }
-    }
-    ofi_endpoint **all = malloc(count * sizeof(*all) + 1);
-    size_t kept = 0;
-    for (size_t i = 0; all && i < OFI_NAME_BUCKETS; i++) {
-        list_for_each (endpoint, &ofi->by_name[i], ofi_endpoint, by_name) {
-            all[kept++] = endpoint;
-        }
-    }
-    if (all) {
-        ofi_endpoints_end(&ofi->super, all, kept);
-    }
-    free(all);
 }
 
 static int finalize(mca_btl_base_module_t *btl)
 {
     struct ofi_module *ofi = ofi_of(btl);
 
-    ofi->closing = true;
-    close_all(ofi);
+    btl_peers_end_all(&ofi->peers);
     ofi_module_destroy(ofi);
     return OPAL_SUCCESS;
 }
@@ -178,17 +148,15 @@ struct ofi_module *ofi_module_create(void)
         return NULL;
     }
     ofi->super = module_template;
-    ofi->cards = (struct btl_cards){.host = btl_host(), .name = "ofi"};
-    ofi->me = ofi->cards.host->ops->me(ofi->cards.host->arg)->proc_name;
+    if (btl_peers_init(&ofi->peers, &ofi_peer_hooks, &ofi->super, "ofi", sizeof(ofi_endpoint)) !=
+        OPAL_SUCCESS) {
+        free(ofi);
+        return NULL;
+    }
     list_init(&ofi->unposted);
-    list_init(&ofi->greeting);
-    list_init(&ofi->failed);
     list_init(&ofi->done);
     list_init(&ofi->abandoned);
     list_init(&ofi->by_age);
-    for (size_t i = 0; i < OFI_NAME_BUCKETS; i++) {
-        list_init(&ofi->by_name[i]);
-    }
     pool_init(&ofi->txs, sizeof(struct ofi_tx), _Alignof(struct ofi_tx), TX_PER_CHUNK, 0, NULL,
               NULL);
     the_module = ofi;

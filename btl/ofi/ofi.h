@@ -4,8 +4,8 @@
  *   ofi_component.c  parameters, and the module that is opened
  *   ofi_fabric.c     the provider: what was asked for, what it gave, its objects
  *   ofi_progress.c   the progress call: completions, errors, timers
- *   ofi_endpoint.c   endpoints; ofi_peer.c: what a talking one needs
- *   ofi_hello.c      hellos; ofi_closing.c: byes, del_procs, restarts
+ *   ofi_peer.c       a peer: how it is reached, what is in flight to it, how it ends
+ *   ofi_hello.c      hellos; ofi_closing.c: byes, del_procs
  *   ofi_send.c       messages
  *   ofi_receive.c    buffers, the order of what arrived
  *   ofi_rdma.c       put, get, atomics; ofi_native.c: the provider's own
@@ -20,7 +20,7 @@
 
 #include <base/list.h>
 #include <base/pool.h>
-#include <btl/card.h>
+#include <btl/closing.h>
 #include <btl/desc.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
@@ -28,7 +28,6 @@
 #include <btl/region.h>
 
 enum {
-    OFI_NAME_BUCKETS = 1024,
     OFI_CALL_DEPTH = 8, /* completions inside sends nest so deep; the rest waits for progress */
     OFI_CONTROL_BYTES = 512, /* a hello or bye */
     OFI_CONTROLS = 64        /* of them in flight */
@@ -36,7 +35,6 @@ enum {
 _Static_assert((size_t) OFI_CONTROL_BYTES >= (size_t) OFI_HELLO_MAX, "a hello fits");
 
 typedef struct mca_btl_base_endpoint_t ofi_endpoint;
-struct ofi_peer;
 struct ofi_traits;
 
 /* What a completion of libfabric's leads back to. The provider has context until then. */
@@ -59,8 +57,8 @@ struct ofi_rx {
 struct ofi_tx {
     struct pool_item item;
     struct ofi_op op;
-    struct list link;      /* in its peer's flight */
-    struct ofi_peer *peer; /* NULL: the peer is gone, and everybody was told */
+    struct list link;   /* in its peer's flight */
+    ofi_endpoint *peer; /* NULL: the peer is gone, and everybody was told */
     mca_btl_base_descriptor_t *descriptor;
     size_t cost; /* of the peer's window */
     uint8_t *control;
@@ -74,13 +72,12 @@ struct ofi_tx {
 };
 
 struct ofi_params {
-    uint64_t hello_us, flush_us, rma_us;
+    uint64_t rma_us;
 };
 
 struct ofi_module {
     mca_btl_base_module_t super; /* first */
-    struct btl_cards cards;
-    orte_process_name_t me;
+    struct btl_peers peers;
     struct ofi_params params;
     struct ofi_fabric fabric;
     struct ofi_card card; /* mine */
@@ -107,17 +104,11 @@ struct ofi_module {
     size_t rx_bytes; /* of each buffer */
     struct list unposted;
 
-    struct list by_name[OFI_NAME_BUCKETS]; /* endpoints */
-    struct ofi_peer **peers;               /* by index; NULL: free */
-    uint32_t peer_slots, peer_count;
-    struct list greeting;  /* peers with a wake_us */
-    struct list failed;    /* peers that progress has to break */
     struct list abandoned; /* transmissions that nobody waits for */
     struct list done;      /* struct desc_send: completions that wait for progress */
     uint64_t last_epoch;
     unsigned depth;      /* of completions inside sends */
     unsigned idle_polls; /* since the last event */
-    bool closing;        /* finalize runs: no messages go up, no peer gets in */
     uint64_t dropped;    /* frames that proved nothing */
 };
 
@@ -127,11 +118,11 @@ static inline struct ofi_module *ofi_of(mca_btl_base_module_t *btl)
 }
 
 /* Takes one for an operation that the provider will be given; NULL: no more. */
-struct ofi_tx *ofi_tx_get(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_op_kind kind);
+struct ofi_tx *ofi_tx_get(struct ofi_module *ofi, ofi_endpoint *peer, enum ofi_op_kind kind);
 /* The provider is done with it, or never had it. */
 void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx);
 /* What a libfabric call that did not start an operation means for the caller. */
-int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc);
+int ofi_refused(struct ofi_module *ofi, ofi_endpoint *peer, ssize_t rc);
 
 /* The one there is; NULL: none. */
 struct ofi_module *ofi_module(void);
@@ -146,14 +137,9 @@ int ofi_ft_event(int state);
 extern const struct btl_ext_ops ofi_ext;
 /* Closes the endpoint of the provider's for good: every peer fails, for this reason. */
 void ofi_shut(struct ofi_module *ofi, const char *why);
-/* Another endpoint of the provider's and another card, after ofi_endpoints_restart. */
+/* Another endpoint of the provider's and another card, after btl_peers_restart. */
 int ofi_reopen(struct ofi_module *ofi) KEEL_MUST_CHECK;
-/* Every peer's state, for the log. */
-extern const char *const ofi_state_names[];
 
 /* One pass; returns the number of events. */
 int ofi_poll(struct ofi_module *ofi);
-/* Polls until done says so or the time for flushing is over; false then. */
-bool ofi_poll_until(struct ofi_module *ofi, bool (*done)(void *arg), void *arg);
-
 #endif

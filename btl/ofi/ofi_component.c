@@ -284,7 +284,7 @@ static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size
     snprintf(ofi->card.provider, sizeof(ofi->card.provider), "%s", param_string(&provider));
     ofi->card.address = ofi->fabric.address;
     size_t size = ofi_card_encode(bytes, &ofi->card);
-    int status = btl_card_publish(&ofi->cards, bytes, size);
+    int status = btl_card_publish(&ofi->peers.cards, bytes, size);
     if (status != OPAL_SUCCESS) {
         snprintf(reason, reason_size, "publishing the card: %s", opal_strerror(status));
     }
@@ -384,7 +384,7 @@ int ofi_reopen(struct ofi_module *ofi)
         ofi_regions_shut(ofi);
     }
     ofi_fabric_shut(&ofi->fabric);
-    ofi->cards.life++;
+    ofi->peers.cards.life++;
     int status = endpoint_open(ofi, reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
         status = ofi_fabric_map(&ofi->fabric, 0, reason, sizeof(reason));
@@ -412,8 +412,8 @@ static struct ofi_module *module_create(void)
     if (!ofi) {
         return NULL;
     }
-    ofi->params.hello_us = (uint64_t) param_int(&hello_timeout) * 1000;
-    ofi->params.flush_us = (uint64_t) param_int(&flush_timeout) * 1000;
+    ofi->peers.greeting_us = (uint64_t) param_int(&hello_timeout) * 1000;
+    ofi->peers.flush_us = (uint64_t) param_int(&flush_timeout) * 1000;
     ofi->params.rma_us = (uint64_t) param_int(&rma_timeout) * 1000;
     ofi->traits = ofi_traits_of(param_string(&provider));
     if (module_open(ofi, reason, sizeof(reason)) != ORTE_SUCCESS) {
@@ -447,14 +447,26 @@ static bool active(void)
 {
     const struct ofi_module *ofi = ofi_module();
 
-    return ofi->idle_polls < ACTIVE_POLLS || ofi->in_flight > 0 || !list_empty(&ofi->greeting) ||
-           !list_empty(&ofi->done) || !list_empty(&ofi->failed) || rdma_am_active(ofi->am);
+    return ofi->idle_polls < ACTIVE_POLLS || ofi->in_flight > 0 || btl_peers_busy(&ofi->peers) ||
+           !list_empty(&ofi->done) || rdma_am_active(ofi->am);
+}
+
+static ofi_endpoint *add(mca_btl_base_module_t *btl, opal_proc_t *proc)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+
+    return ofi->fabric.ep ? ofi_endpoint_of(btl_peer_add(&ofi->peers, proc)) : NULL;
+}
+
+static void end(mca_btl_base_module_t *btl, ofi_endpoint **endpoints, size_t count)
+{
+    btl_peers_end(&ofi_of(btl)->peers, endpoints, count);
 }
 
 /* Providers of datagrams go on trying, or take what they are given for sent. */
 static void ended(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
 {
-    ofi_peer_ended(ofi_of(btl), endpoint);
+    btl_peer_died(&ofi_of(btl)->peers, &endpoint->life);
 }
 
 struct btl_component btl_ofi_component = {
@@ -462,8 +474,8 @@ struct btl_component btl_ofi_component = {
                                   .mca_register_component_params = register_params},
                   .btl_init = init,
                   .btl_progress = progress},
-    .add = ofi_endpoint_add,
-    .end = ofi_endpoints_end,
+    .add = add,
+    .end = end,
     .active = active,
     .rdma = ofi_rdma,
     .atomic = ofi_atomic,

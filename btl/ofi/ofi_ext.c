@@ -8,8 +8,8 @@ static bool rdma_open(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
     const struct ofi_module *ofi = ofi_of(btl);
 
     if (endpoint) {
-        return endpoint->peer &&
-               (endpoint->peer->operations > 0 || rdma_am_peer_open(&endpoint->peer->am));
+        return endpoint->operations > 0 ||
+               (endpoint->life.peers && rdma_am_peer_open(&endpoint->am));
     }
     return ofi->operations > 0 || rdma_am_open(ofi->am);
 }
@@ -20,10 +20,10 @@ static int rdma_lost(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
     int first = OPAL_SUCCESS;
 
     if (endpoint) {
-        return endpoint->peer ? rdma_am_lost(&endpoint->peer->am) : OPAL_SUCCESS;
+        return rdma_am_lost(&endpoint->am);
     }
-    for (uint32_t i = 0; i < ofi->peer_slots; i++) {
-        int lost = ofi->peers[i] ? rdma_am_lost(&ofi->peers[i]->am) : OPAL_SUCCESS;
+    list_for_each (endpoint, &ofi->peers.used, ofi_endpoint, life.link) {
+        int lost = rdma_am_lost(&endpoint->am);
         first = first == OPAL_SUCCESS ? lost : first;
     }
     return first;
@@ -33,13 +33,13 @@ static int rdma_lost(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
 static enum btl_room room(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
 {
     const struct ofi_module *ofi = ofi_of(btl);
-    const struct ofi_peer *peer = endpoint ? endpoint->peer : NULL;
+    const ofi_endpoint *peer = endpoint && endpoint->life.peers ? endpoint : NULL;
 
-    if (peer && (peer->state == OFI_BROKEN || peer->state == OFI_LEAVING)) {
+    if (peer && peer->life.state >= PEER_FAILING) {
         return BTL_ROOM;
     }
-    if (peer && ((peer->state != OFI_UP && peer->state != OFI_IDLE) || !rdma_am_has_room(ofi->am) ||
-                 !ofi_send_fits(ofi, peer, btl->btl_max_send_size))) {
+    if (peer && ((peer->life.state != PEER_UP && peer->life.state != PEER_IDLE) ||
+                 !rdma_am_has_room(ofi->am) || !ofi_send_fits(ofi, peer, btl->btl_max_send_size))) {
         return BTL_ROOM_NONE;
     }
     if (peer && peer->starved) {

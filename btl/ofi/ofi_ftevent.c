@@ -10,7 +10,7 @@ static int restart(mca_btl_base_module_t *btl)
     struct ofi_module *ofi = ofi_of(btl);
 
     ofi_fabric_stop(&ofi->fabric);
-    ofi_endpoints_restart(ofi);
+    btl_peers_restart(&ofi->peers);
     return ofi_reopen(ofi);
 }
 

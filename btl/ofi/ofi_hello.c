@@ -24,35 +24,25 @@ static uint64_t new_epoch(struct ofi_module *ofi)
     return ofi->last_epoch;
 }
 
-void ofi_greet_begin(struct ofi_module *ofi, struct ofi_peer *peer)
+/* ---- saying hello ---- */
+
+static int hello_send(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     if (peer->epoch == 0) {
         peer->epoch = new_epoch(ofi);
     }
-    ofi_peer_set(peer, OFI_GREETING);
-    peer->errors = 0;
-    peer->wake_us = 0;
-    peer->pause_us = FIRST_PAUSE_US;
-    peer->give_up_us = clock_us() + ofi->params.hello_us;
-    list_remove(&peer->waiting);
-    list_append(&ofi->greeting, &peer->waiting);
-}
-
-/* ---- saying hello ---- */
-
-static int hello_send(struct ofi_module *ofi, struct ofi_peer *peer)
-{
     struct ofi_hello hello = {
         .index = peer->index,
         .max_message = ofi->card.max_message,
-        .from = ofi->me,
-        .to = peer->endpoint->name,
+        .from = ofi->peers.me,
+        .to = peer->life.name,
         .epoch = peer->epoch,
         .echo = peer->their_epoch,
         .address = ofi->card.address,
     };
     uint8_t key[KEY_BYTES], bytes[OFI_HELLO_MAX];
-    int status = ofi->cards.host->ops->pair_key(ofi->cards.host->arg, &hello.to, "btl.ofi", key);
+    int status =
+        ofi->peers.cards.host->ops->pair_key(ofi->peers.cards.host->arg, &hello.to, "btl.ofi", key);
 
     if (status != OPAL_SUCCESS) {
         return status;
@@ -66,49 +56,34 @@ static int hello_send(struct ofi_module *ofi, struct ofi_peer *peer)
     return status;
 }
 
-/* Sends a hello whose time has come, and says when the next one's will. */
-static void hello_due(struct ofi_module *ofi, struct ofi_peer *peer, uint64_t now_us)
+void ofi_greet(struct btl_peer *life)
 {
-    if (now_us >= peer->give_up_us) {
-        ofi_peer_give_up(ofi, peer, "no answer to my hello in time");
+    ofi_endpoint *peer = ofi_endpoint_of(life);
+    uint64_t now_us = clock_us();
+
+    if (life->state == PEER_GREETING && now_us >= life->give_up_us) {
+        btl_peer_break(life, OPAL_ERR_UNREACH, "no answer to my hello in time");
         return;
     }
-    int status = hello_send(ofi, peer);
+    int status = hello_send(peer->ofi, peer);
     if (status == OPAL_ERR_OUT_OF_RESOURCE) {
         return; /* on the next pass */
     }
     if (status != OPAL_SUCCESS) {
-        ofi_peer_give_up(ofi, peer, "my hello cannot be sent");
-    } else if (peer->state == OFI_UP) {
-        list_remove(&peer->waiting);
+        btl_peer_break(life, OPAL_ERR_UNREACH, "my hello cannot be sent");
+    } else if (life->state == PEER_UP) {
+        list_remove(&life->waiting);
     } else {
-        peer->wake_us = now_us + peer->pause_us;
-        peer->pause_us = peer->pause_us * 2 < LAST_PAUSE_US ? peer->pause_us * 2 : LAST_PAUSE_US;
+        uint64_t pause_us = peer->pause_us ? peer->pause_us : FIRST_PAUSE_US;
+        btl_peer_wait(life, now_us + pause_us);
+        peer->pause_us = pause_us * 2 < LAST_PAUSE_US ? pause_us * 2 : LAST_PAUSE_US;
     }
 }
 
-int ofi_greet(struct ofi_module *ofi)
+void ofi_control_failed(struct ofi_module *ofi, ofi_endpoint *peer, int error)
 {
-    struct ofi_peer *peer;
-    int events = 0;
-
-    if (list_empty(&ofi->greeting)) {
-        return 0;
-    }
-    uint64_t now_us = clock_us();
-    list_for_each (peer, &ofi->greeting, struct ofi_peer, waiting) {
-        if (now_us >= peer->wake_us) {
-            hello_due(ofi, peer, now_us);
-            events++;
-        }
-    }
-    return events;
-}
-
-void ofi_control_failed(struct ofi_module *ofi, struct ofi_peer *peer, int error)
-{
-    if (peer->state == OFI_GREETING && ++peer->errors < ERRORS_MAX) {
-        peer->wake_us = clock_us() + ERROR_PAUSE_US;
+    if (peer->life.state == PEER_GREETING && ++peer->errors < ERRORS_MAX) {
+        btl_peer_wait(&peer->life, clock_us() + ERROR_PAUSE_US);
     } else {
         ofi_peer_fail(ofi, peer, error);
     }
@@ -120,34 +95,29 @@ void ofi_control_failed(struct ofi_module *ofi, struct ofi_peer *peer, int error
 static ofi_endpoint *hello_endpoint(struct ofi_module *ofi, const struct ofi_hello *hello,
                                     const uint8_t *data, size_t size, uint8_t key[KEY_BYTES])
 {
-    if (!name_equal(&hello->to, &ofi->me) ||
-        ofi->cards.host->ops->pair_key(ofi->cards.host->arg, &hello->from, "btl.ofi", key) !=
-            OPAL_SUCCESS ||
+    if (!name_equal(&hello->to, &ofi->peers.me) ||
+        ofi->peers.cards.host->ops->pair_key(ofi->peers.cards.host->arg, &hello->from, "btl.ofi",
+                                             key) != OPAL_SUCCESS ||
         ofi_hello_check(data, size, key) != OPAL_SUCCESS) {
         return NULL;
     }
-    ofi_endpoint *endpoint = ofi_endpoint_find(ofi, &hello->from);
-    if (!endpoint && !ofi->closing) {
-        endpoint = ofi_endpoint_create(ofi, &hello->from);
-    }
-    if (endpoint && !endpoint->peer && (ofi->closing || !ofi_peer_create(ofi, endpoint))) {
-        return NULL;
-    }
-    return endpoint;
+    bool again;
+    return ofi_endpoint_of(btl_peer_meet(&ofi->peers, &hello->from, &again));
 }
 
 /* Begins a session with an epoch of theirs that is new to me. */
-static bool session_begin(struct ofi_module *ofi, struct ofi_peer *peer,
-                          const struct ofi_hello *hello, const uint8_t key[KEY_BYTES])
+static bool session_begin(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_hello *hello,
+                          const uint8_t key[KEY_BYTES])
 {
-    const orte_process_name_t *me = &ofi->me, *them = &hello->from;
+    const orte_process_name_t *me = &ofi->peers.me, *them = &hello->from;
 
     if (peer->their_epoch != 0) {
         if (ofi_peer_in_flight(peer)) {
             ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "it began anew");
             return false;
         }
-        ofi_session_clear(ofi, peer);
+        peer->heard = false;
+        btl_peer_left(&peer->life); /* without a word */
     }
     if (peer->epoch == 0) {
         peer->epoch = new_epoch(ofi);
@@ -160,14 +130,11 @@ static bool session_begin(struct ofi_module *ofi, struct ofi_peer *peer,
     return true;
 }
 
-static void hello_take(struct ofi_module *ofi, struct ofi_peer *peer, const struct ofi_hello *hello,
+static void hello_take(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_hello *hello,
                        const uint8_t key[KEY_BYTES])
 {
-    if (peer->state == OFI_BROKEN && !peer->endpoint->proc) {
-        ofi_peer_set(peer, OFI_IDLE);
-    }
-    if (peer->why || peer->state == OFI_BROKEN || peer->state == OFI_LEAVING ||
-        hello->epoch < peer->their_epoch || hello->epoch <= peer->floor) {
+    if (!btl_peer_takes(&peer->life) || hello->epoch < peer->their_epoch ||
+        hello->epoch <= peer->floor) {
         return;
     }
     if (ofi_peer_locate(ofi, peer, &hello->address) != OPAL_SUCCESS) {
@@ -179,23 +146,16 @@ static void hello_take(struct ofi_module *ofi, struct ofi_peer *peer, const stru
         return;
     }
     if (peer->max_message < ofi->card.max_message) {
-        ofi_peer_give_up(ofi, peer, "its btl_ofi_max_send_size is below mine");
+        btl_peer_fail(&peer->life, "its btl_ofi_max_send_size is below mine");
         return;
     }
     bool owed = peer->told_epoch != peer->their_epoch || hello->echo != peer->epoch;
-    if (peer->state == OFI_IDLE || peer->state == OFI_CARD) {
-        ofi_greet_begin(ofi, peer);
-    }
-    if (hello->echo == peer->epoch && peer->state == OFI_GREETING) {
-        peer->heard = true;
-        ofi_peer_set(peer, OFI_UP);
-        list_remove(&peer->waiting);
+    btl_peer_came(&peer->life);
+    if (hello->echo == peer->epoch && peer->life.state == PEER_GREETING) {
+        peer->heard = btl_peer_up(&peer->life, hello->epoch);
     }
     if (owed) {
-        peer->wake_us = 0;
-        peer->give_up_us = clock_us() + ofi->params.hello_us;
-        list_remove(&peer->waiting);
-        list_append(&ofi->greeting, &peer->waiting);
+        btl_peer_wait(&peer->life, 0);
     }
 }
 
@@ -209,8 +169,8 @@ void ofi_hello_received(struct ofi_module *ofi, const uint8_t *data, size_t size
         hello.address.format = ofi->card.address.format;
         endpoint = hello_endpoint(ofi, &hello, data, size, key);
     }
-    if (endpoint && endpoint->peer) {
-        hello_take(ofi, endpoint->peer, &hello, key);
+    if (endpoint) {
+        hello_take(ofi, endpoint, &hello, key);
     } else {
         ofi->dropped++;
         unsigned held = 0;

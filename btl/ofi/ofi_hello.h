@@ -4,12 +4,10 @@
 
 #include <btl/ofi/ofi_peer.h>
 
-/* The peer's address is known: says hello, until it answers or the time is over. */
-void ofi_greet_begin(struct ofi_module *ofi, struct ofi_peer *peer);
-/* Hellos that are due. */
-int ofi_greet(struct ofi_module *ofi);
+/* As connect of struct btl_peer_hooks: a hello is due. */
+void ofi_greet(struct btl_peer *life);
 void ofi_hello_received(struct ofi_module *ofi, const uint8_t *data, size_t size);
 /* A hello or bye did not get through. */
-void ofi_control_failed(struct ofi_module *ofi, struct ofi_peer *peer, int error);
+void ofi_control_failed(struct ofi_module *ofi, ofi_endpoint *peer, int error);
 
 #endif

@@ -111,7 +111,7 @@ static void put_back(struct ofi_module *ofi, struct ofi_tx *tx)
 
 /* ---- starting ---- */
 
-static ssize_t start_transfer(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi_tx *tx,
+static ssize_t start_transfer(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_tx *tx,
                               const struct ofi_rdma *rdma, uint64_t address)
 {
     const struct rdma_call *call = rdma->call;
@@ -133,7 +133,7 @@ static ssize_t start_transfer(struct ofi_module *ofi, struct ofi_peer *peer, str
                      : fi_readmsg(ofi->fabric.ep, &message, FI_COMPLETION);
 }
 
-static ssize_t start_atomic(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi_tx *tx,
+static ssize_t start_atomic(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_tx *tx,
                             const struct ofi_rdma *rdma, uint64_t address)
 {
     struct words *words = (struct words *) (void *) copy_of(tx);
@@ -158,7 +158,7 @@ static ssize_t start_atomic(struct ofi_module *ofi, struct ofi_peer *peer, struc
                            &tx->op.context);
 }
 
-static ssize_t start(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi_tx *tx,
+static ssize_t start(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_tx *tx,
                      const struct ofi_rdma *rdma)
 {
     bool is_virtual = ofi->fabric.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
@@ -176,7 +176,7 @@ static ssize_t start(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi_t
 }
 
 /* The provider did not take it: again later, but not for ever. */
-static int refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc)
+static int refused(struct ofi_module *ofi, ofi_endpoint *peer, ssize_t rc)
 {
     int status = ofi_refused(ofi, peer, rc);
 
@@ -190,7 +190,7 @@ static int refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc)
     return now_us - peer->full_since_us < ofi->params.rma_us ? status : OPAL_ERR_TIMEOUT;
 }
 
-int ofi_native_start(struct ofi_module *ofi, struct ofi_peer *peer, const struct ofi_rdma *rdma)
+int ofi_native_start(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_rdma *rdma)
 {
     struct ofi_tx *tx = ofi_tx_get(ofi, peer, OFI_OP_RDMA);
 
@@ -217,13 +217,13 @@ int ofi_native_start(struct ofi_module *ofi, struct ofi_peer *peer, const struct
 
 /* ---- the end ---- */
 
-static void call_back(struct ofi_module *ofi, const struct rdma_call *call, struct ofi_peer *peer,
+static void call_back(struct ofi_module *ofi, const struct rdma_call *call, ofi_endpoint *peer,
                       int status)
 {
     ofi->operations--;
     peer->operations--;
     if (call->cbfunc) {
-        rdma_call_back(call, &ofi->super, peer->endpoint, status);
+        rdma_call_back(call, &ofi->super, peer, status);
     } else {
         rdma_am_lose(&peer->am, status);
     }
@@ -242,7 +242,7 @@ static void deliver(const struct ofi_tx *tx)
 void ofi_native_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status)
 {
     const struct rdma_call call = tx->call;
-    struct ofi_peer *peer = tx->peer;
+    ofi_endpoint *peer = tx->peer;
 
     if (peer && status == OPAL_SUCCESS) {
         deliver(tx);
@@ -253,8 +253,7 @@ void ofi_native_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status)
     }
 }
 
-void ofi_native_abandon(struct ofi_module *ofi, struct ofi_tx *tx, struct ofi_peer *peer,
-                        int status)
+void ofi_native_abandon(struct ofi_module *ofi, struct ofi_tx *tx, ofi_endpoint *peer, int status)
 {
     list_remove(&tx->by_age);
     call_back(ofi, &tx->call, peer, status);
@@ -271,7 +270,7 @@ static void expire(struct ofi_module *ofi, struct ofi_tx *tx)
 
     if (log_rate_ok("ofi expire", &held)) {
         log_info(LOG_BTL, "ofi: %s: %s of %zu bytes did not end in time (%u more)",
-                 ORTE_NAME_PRINT(&tx->peer->endpoint->name),
+                 ORTE_NAME_PRINT(&tx->peer->life.name),
                  tx->atomic ? "an atomic"
                  : tx->put  ? "a put"
                             : "a get",

@@ -19,15 +19,14 @@ struct ofi_rdma {
 /* Whether the provider can do it; else it goes over sends. */
 bool ofi_native_can(const struct ofi_module *ofi, const struct ofi_rdma *rdma);
 /* As btl_put, btl_get, btl_atomic_fop. */
-int ofi_native_start(struct ofi_module *ofi, struct ofi_peer *peer, const struct ofi_rdma *rdma);
+int ofi_native_start(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_rdma *rdma);
 /* Whether the provider has all atomics that the module offers. */
 bool ofi_native_has_atomics(const struct ofi_fabric *fabric);
 
 /* The provider is done with one. */
 void ofi_native_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status);
 /* Calls back for one that will not be waited for any longer; what the provider has of it stays. */
-void ofi_native_abandon(struct ofi_module *ofi, struct ofi_tx *tx, struct ofi_peer *peer,
-                        int status);
+void ofi_native_abandon(struct ofi_module *ofi, struct ofi_tx *tx, ofi_endpoint *peer, int status);
 /* Whether it may still write to the caller's memory: it is not to be abandoned. */
 bool ofi_native_is_exposed(const struct ofi_module *ofi, const struct ofi_tx *tx);
 /* Gives up what has taken longer than btl_ofi_rma_timeout_ms; returns how many. */

@@ -1,53 +1,18 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
+#include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
-#include <stdlib.h>
 #include <string.h>
-
-const char *const ofi_state_names[] = {"idle", "card", "greeting", "up", "broken", "leaving"};
-
-void ofi_peer_set(struct ofi_peer *peer, enum ofi_state state)
-{
-    if (peer->state != state) {
-        log_debug(LOG_BTL, "ofi: %s: %s -> %s", ORTE_NAME_PRINT(&peer->endpoint->name),
-                  ofi_state_names[peer->state], ofi_state_names[state]);
-    }
-    peer->state = state;
-}
 
 /* ---- life ---- */
 
-/* A place in the table of peers. */
-static bool index_take(struct ofi_module *ofi, struct ofi_peer *peer)
-{
-    uint32_t index = 0;
-
-    if (ofi->peer_count == ofi->peer_slots) {
-        uint32_t slots = ofi->peer_slots ? ofi->peer_slots * 2 : 16;
-        struct ofi_peer **peers = realloc(ofi->peers, slots * sizeof(struct ofi_peer *));
-        if (!peers) {
-            return false;
-        }
-        memset(peers + ofi->peer_slots, 0, (slots - ofi->peer_slots) * sizeof(*peers));
-        index = ofi->peer_slots;
-        ofi->peers = peers;
-        ofi->peer_slots = slots;
-    }
-    while (ofi->peers[index]) {
-        index++;
-    }
-    ofi->peers[index] = peer;
-    ofi->peer_count++;
-    peer->index = index;
-    return true;
-}
-
 /* No session: nothing that comes proves anything. */
-void ofi_session_clear(struct ofi_module *ofi, struct ofi_peer *peer)
+void ofi_session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     if (peer->their_epoch > peer->floor) {
         peer->floor = peer->their_epoch;
@@ -57,54 +22,79 @@ void ofi_session_clear(struct ofi_module *ofi, struct ofi_peer *peer)
     crypto_random(&peer->their_token, sizeof(peer->their_token));
     peer->sequence = peer->expected = 0;
     peer->bye_said = peer->bye_answered = false;
-    list_remove(&peer->waiting);
+    peer->pause_us = 0;
+    peer->errors = 0;
     ofi_receive_drop(ofi, &peer->held);
 }
 
-struct ofi_peer *ofi_peer_create(struct ofi_module *ofi, ofi_endpoint *endpoint)
+static void peer_begin(struct btl_peer *life)
 {
-    struct ofi_peer *peer = calloc(1, sizeof(*peer));
+    ofi_endpoint *peer = ofi_endpoint_of(life);
 
-    if (!peer) {
-        return NULL;
-    }
-    peer->ofi = ofi;
-    peer->endpoint = endpoint;
+    peer->ofi = ofi_of(life->peers->module);
+    peer->index = life->hidden ? 0 : roster_number(life->peers->roster, peer);
     list_init(&peer->held);
     list_init(&peer->flight);
-    list_init(&peer->waiting);
-    rdma_am_peer_init(&peer->am, endpoint);
-    if (!index_take(ofi, peer)) {
-        free(peer);
-        return NULL;
-    }
-    ofi_session_clear(ofi, peer);
-    endpoint->peer = peer;
-    return peer;
+    rdma_am_peer_init(&peer->am, peer);
+    ofi_session_clear(peer->ofi, peer);
 }
 
-void ofi_peer_free(struct ofi_module *ofi, struct ofi_peer *peer)
+ofi_endpoint *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *header)
 {
-    ofi_session_clear(ofi, peer);
-    btl_card_cancel(&peer->question);
-    /* What the provider still tries to send needs its address. */
-    if (peer->known && !peer->abandoned) {
-        fi_av_remove(ofi->fabric.av, &peer->address, 1, 0);
-    }
-    ofi->peers[peer->index] = NULL;
-    ofi->peer_count--;
-    free(peer);
-}
-
-struct ofi_peer *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *header)
-{
-    struct ofi_peer *peer = header->index < ofi->peer_slots ? ofi->peers[header->index] : NULL;
+    ofi_endpoint *peer = roster_at(ofi->peers.roster, header->index);
 
     return peer && peer->their_epoch != 0 && peer->their_token == header->token ? peer : NULL;
 }
 
-int ofi_peer_locate(struct ofi_module *ofi, struct ofi_peer *peer,
-                    const struct ofi_address *address)
+bool ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *peer, int *status)
+{
+    if (peer->life.state == PEER_UP) {
+        return true;
+    }
+    *status = OPAL_ERR_UNREACH;
+    if (ofi->fabric.ep) {
+        btl_peer_activate(&ofi->peers, &peer->life);
+        btl_peer_want(&peer->life);
+        *status = peer->life.state < PEER_FAILING ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_UNREACH;
+    }
+    return false;
+}
+
+/* ---- finding a peer ---- */
+
+/* A card that I can use. */
+static int card_read(const struct ofi_module *ofi, struct ofi_card *card, const void *data,
+                     size_t size)
+{
+    int status = ofi_card_decode(card, data, size);
+
+    if (status == OPAL_SUCCESS && strcmp(card->provider, ofi->card.provider) != 0) {
+        status = OPAL_ERR_UNREACH;
+    }
+    if (status == OPAL_SUCCESS && !ofi_address_check(&card->address, &ofi->card.address)) {
+        status = OPAL_ERR_BAD_PARAM;
+    }
+    return status;
+}
+
+static int card_judge(void *peers, const void *data, size_t size)
+{
+    struct ofi_card card;
+
+    return card_read(ofi_of(((struct btl_peers *) peers)->module), &card, data, size);
+}
+
+static int card_locate(struct btl_peer *life, const void *data, size_t size)
+{
+    ofi_endpoint *peer = ofi_endpoint_of(life);
+    struct ofi_card card;
+    int status = peer->known ? OPAL_SUCCESS : card_read(peer->ofi, &card, data, size);
+
+    return status != OPAL_SUCCESS || peer->known ? status
+                                                 : ofi_peer_locate(peer->ofi, peer, &card.address);
+}
+
+int ofi_peer_locate(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_address *address)
 {
     if (!ofi_address_check(address, &ofi->card.address)) {
         return OPAL_ERR_BAD_PARAM;
@@ -118,26 +108,26 @@ int ofi_peer_locate(struct ofi_module *ofi, struct ofi_peer *peer,
             return OPAL_ERR_RESOURCE_BUSY;
         }
         fi_av_remove(ofi->fabric.av, &peer->address, 1, 0);
-        peer->known = false;
+        peer->known = peer->life.located = false;
     }
     int inserted = fi_av_insert(ofi->fabric.av, address->bytes, 1, &peer->address, 0, NULL);
     if (inserted != 1) {
         return OPAL_ERR_UNREACH;
     }
-    peer->known = true;
+    peer->known = peer->life.located = true;
     peer->at = *address;
     return OPAL_SUCCESS;
 }
 
 /* ---- failure ---- */
 
-bool ofi_peer_in_flight(const struct ofi_peer *peer)
+bool ofi_peer_in_flight(const ofi_endpoint *peer)
 {
     return !list_empty(&peer->flight) || rdma_am_peer_active(&peer->am);
 }
 
 /* Something in flight that need not be waited for; NULL: there is nothing. */
-static struct ofi_tx *flight_next(const struct ofi_module *ofi, struct ofi_peer *peer)
+static struct ofi_tx *flight_next(const struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct ofi_tx *tx;
 
@@ -151,7 +141,7 @@ static struct ofi_tx *flight_next(const struct ofi_module *ofi, struct ofi_peer 
 
 /* Everything in flight calls back, but for what the provider may still write to the memory of. That
  * calls back when the provider is done with it, or its own time is over. */
-void ofi_flight_fail(struct ofi_module *ofi, struct ofi_peer *peer, int status)
+static void flight_fail(struct ofi_module *ofi, ofi_endpoint *peer, int status)
 {
     struct ofi_tx *tx;
 
@@ -162,59 +152,83 @@ void ofi_flight_fail(struct ofi_module *ofi, struct ofi_peer *peer, int status)
     }
 }
 
-void ofi_peer_break(struct ofi_module *ofi, struct ofi_peer *peer, int status, const char *why)
+/* A session that fails is told so, if that is possible: then it need not wait for me. */
+static void peer_cut(struct btl_peer *life, int status)
 {
-    if (peer->state == OFI_BROKEN || peer->state == OFI_LEAVING) {
-        return;
+    ofi_endpoint *peer = ofi_endpoint_of(life);
+    struct ofi_module *ofi = peer->ofi;
+
+    if (life->state == PEER_BROKEN && peer->heard) {
+        (void) ofi_send_control(ofi, peer, OFI_BYE);
     }
-    if (peer->state == OFI_UP) {
-        (void) ofi_send_control(ofi, peer,
-                                OFI_BYE); /* if it can be told, it need not wait for me */
-    }
-    ofi_peer_set(peer, OFI_BROKEN);
+    (void) ofi_send_finish(ofi); /* what is done is told before what fails */
     ofi_session_clear(ofi, peer);
-    ofi_flight_fail(ofi, peer, status);
-    if (!ofi->closing) {
-        btl_report_error(&ofi->super, MCA_BTL_ERROR_FLAGS_NONFATAL, peer->endpoint->proc,
-                         "ofi: %s: %s", ORTE_NAME_PRINT(&peer->endpoint->name), why);
+    if (life->state != PEER_IDLE || !ofi->fabric.ep) { /* else it left, and my answer flies */
+        flight_fail(ofi, peer, status);
     }
 }
 
-void ofi_peer_give_up(struct ofi_module *ofi, struct ofi_peer *peer, const char *why)
+/* A restart: the address vector ends as a whole, and what was abandoned with it. */
+static void peer_forget(struct btl_peer *life)
 {
-    if (peer->why || peer->state == OFI_BROKEN || peer->state == OFI_LEAVING) {
-        return;
-    }
-    peer->why = why;
-    list_remove(&peer->waiting);
-    list_append(&ofi->failed, &peer->waiting);
+    ofi_endpoint *peer = ofi_endpoint_of(life);
+
+    peer->known = peer->abandoned = peer->starved = false;
 }
 
-void ofi_peer_fail(struct ofi_module *ofi, struct ofi_peer *peer, int error)
+static void peer_end(struct btl_peer *life)
 {
-    ofi_peer_give_up(ofi, peer, ofi_strerror(&ofi->fabric, error));
+    ofi_endpoint *peer = ofi_endpoint_of(life);
+    struct ofi_module *ofi = peer->ofi;
+
+    if (!list_empty(&peer->flight)) {
+        ofi_shut(ofi, "its provider does not end a get");
+        flight_fail(ofi, peer, OPAL_ERR_UNREACH);
+    }
+    /* What the provider still tries to send needs its address. */
+    if (peer->known && !peer->abandoned && ofi->fabric.ep) {
+        fi_av_remove(ofi->fabric.av, &peer->address, 1, 0);
+    }
+    btl_peer_free(life);
+}
+
+void ofi_peer_break(struct ofi_module *ofi, ofi_endpoint *peer, int status, const char *why)
+{
+    (void) ofi;
+    btl_peer_break(&peer->life, status, why);
+}
+
+void ofi_peer_fail(struct ofi_module *ofi, ofi_endpoint *peer, int error)
+{
+    btl_peer_fail(&peer->life, ofi_strerror(&ofi->fabric, error));
 }
 
 void ofi_shut(struct ofi_module *ofi, const char *why)
 {
+    ofi_endpoint *peer;
+
     log_warn(LOG_BTL, "ofi: provider %s: closed: %s", ofi->card.provider, why);
     ofi_fabric_stop(&ofi->fabric);
-    for (uint32_t i = 0; i < ofi->peer_slots; i++) {
-        if (ofi->peers[i]) {
-            ofi_peer_give_up(ofi, ofi->peers[i], why);
-        }
+    list_for_each (peer, &ofi->peers.used, ofi_endpoint, life.link) {
+        btl_peer_fail(&peer->life, why);
     }
 }
 
-int ofi_break_failed(struct ofi_module *ofi)
+static int peers_poll(struct btl_peers *peers)
 {
-    int events = 0;
-
-    for (struct list *link; (link = list_pop(&ofi->failed)); events++) {
-        struct ofi_peer *peer = container_of(link, struct ofi_peer, waiting);
-        const char *why = peer->why;
-        peer->why = NULL;
-        ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, why);
-    }
-    return events;
+    return ofi_poll(ofi_of(peers->module));
 }
+
+const struct btl_peer_hooks ofi_peer_hooks = {
+    .begin = peer_begin,
+    .judge = card_judge,
+    .locate = card_locate,
+    .connect = ofi_greet,
+    .cut = peer_cut,
+    .forget = peer_forget,
+    .end = peer_end,
+    .leave = ofi_peer_leave,
+    .say_bye = ofi_peer_say_bye,
+    .is_answered = ofi_peer_is_answered,
+    .poll = peers_poll,
+};

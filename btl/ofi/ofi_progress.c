@@ -29,7 +29,7 @@ static void completed(struct ofi_module *ofi, const struct fi_cq_msg_entry *entr
  * the peer is given up. */
 static void transmission_failed(struct ofi_module *ofi, struct ofi_tx *tx, int error)
 {
-    struct ofi_peer *peer = tx->peer;
+    ofi_endpoint *peer = tx->peer;
     enum ofi_op_kind kind = tx->op.kind;
     int status = ofi_status(error);
 
@@ -111,33 +111,19 @@ int ofi_poll(struct ofi_module *ofi)
 {
     int events = ofi->fabric.cq ? read_completions(ofi) : 0; /* none: a restart failed */
 
-    if (!list_empty(&ofi->unposted) && !ofi->closing && ofi->fabric.ep) {
+    if (!list_empty(&ofi->unposted) && !ofi->peers.closing && ofi->fabric.ep) {
         ofi_receive_repost(ofi);
     }
     if (!list_empty(&ofi->by_age)) {
         events += ofi_native_expire(ofi);
     }
-    events += ofi_greet(ofi);
     if (!list_empty(&ofi->done)) {
         events += ofi_send_finish(ofi);
     }
-    if (!list_empty(&ofi->failed)) {
-        events += ofi_break_failed(ofi);
+    if (btl_peers_busy(&ofi->peers)) {
+        events += btl_peers_progress(&ofi->peers);
     }
     events += rdma_am_progress(ofi->am);
     ofi->idle_polls = events > 0 ? 0 : ofi->idle_polls + 1;
     return events;
-}
-
-bool ofi_poll_until(struct ofi_module *ofi, bool (*done)(void *arg), void *arg)
-{
-    uint64_t deadline_us = clock_us() + ofi->params.flush_us;
-
-    while (!done(arg)) {
-        if (clock_us() >= deadline_us) {
-            return false;
-        }
-        (void) ofi_poll(ofi);
-    }
-    return true;
 }

@@ -22,14 +22,11 @@ int ofi_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_han
 }
 
 /* The peer of an endpoint that takes operations: over sends they may be queued before it is UP. */
-static struct ofi_peer *rdma_peer(struct ofi_module *ofi, ofi_endpoint *endpoint, int *status)
+static ofi_endpoint *rdma_peer(struct ofi_module *ofi, ofi_endpoint *endpoint, int *status)
 {
-    struct ofi_peer *peer = ofi_endpoint_want(ofi, endpoint, status);
+    bool takes = ofi_endpoint_want(ofi, endpoint, status) || *status == OPAL_ERR_OUT_OF_RESOURCE;
 
-    if (!peer && *status == OPAL_ERR_OUT_OF_RESOURCE) {
-        return endpoint->peer;
-    }
-    return peer;
+    return takes ? endpoint : NULL;
 }
 
 static void handle_read(const struct ofi_module *ofi, struct ofi_rdma *rdma)
@@ -44,13 +41,14 @@ static void handle_read(const struct ofi_module *ofi, struct ofi_rdma *rdma)
 
 /* True: the provider took it, or refused it, which status says. As long as the peer is not UP, put
  * and get go over sends, which queue; atomics wait, for two kinds of them must not mix. */
-static bool try_native(struct ofi_module *ofi, struct ofi_peer *peer, const struct ofi_rdma *rdma,
+static bool try_native(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_rdma *rdma,
                        int *status)
 {
-    if (!ofi_native_can(ofi, rdma) || (peer->state != OFI_UP && !rdma->atomic)) {
+    if (!ofi_native_can(ofi, rdma) || (peer->life.state != PEER_UP && !rdma->atomic)) {
         return false;
     }
-    *status = peer->state == OFI_UP ? ofi_native_start(ofi, peer, rdma) : OPAL_ERR_OUT_OF_RESOURCE;
+    *status =
+        peer->life.state == PEER_UP ? ofi_native_start(ofi, peer, rdma) : OPAL_ERR_OUT_OF_RESOURCE;
     return true;
 }
 
@@ -61,7 +59,7 @@ int ofi_rdma(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct rd
     struct ofi_rdma rdma = {.call = call, .put = put};
     int status;
 
-    struct ofi_peer *peer = rdma_peer(ofi, endpoint, &status);
+    ofi_endpoint *peer = rdma_peer(ofi, endpoint, &status);
     if (!peer) {
         return status;
     }
@@ -81,7 +79,7 @@ int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct 
     struct ofi_rdma rdma = {.call = &call->rdma, .atomic = &call->atomic};
     int status;
 
-    struct ofi_peer *peer = rdma_peer(ofi, endpoint, &status);
+    ofi_endpoint *peer = rdma_peer(ofi, endpoint, &status);
     if (!peer) {
         return status;
     }

@@ -83,7 +83,7 @@ void ofi_receive_drop(struct ofi_module *ofi, struct list *held)
 /* ---- frames ---- */
 
 /* A frame whose turn it is. */
-static void frame_take(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi_rx *rx)
+static void frame_take(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_rx *rx)
 {
     const struct ofi_header header = ofi_header_decode(rx->bytes);
     mca_btl_base_segment_t segment = {
@@ -93,12 +93,12 @@ static void frame_take(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi
 
     switch (header.kind) {
     case OFI_AM:
-        if (!ofi->closing) {
-            btl_deliver(&ofi->super, ofi_endpoint_face(peer->endpoint), header.tag, &segment, 1);
+        if (!ofi->peers.closing) {
+            btl_deliver(&ofi->super, ofi_endpoint_face(peer), header.tag, &segment, 1);
         }
         return;
     case OFI_FRAME:
-        if (peer->state != OFI_LEAVING &&
+        if (peer->life.state != PEER_CLOSING &&
             rdma_am_receive(ofi->am, &peer->am, &segment, 1) != OPAL_SUCCESS) {
             ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "a frame that breaks the protocol");
         }
@@ -109,7 +109,7 @@ static void frame_take(struct ofi_module *ofi, struct ofi_peer *peer, struct ofi
 }
 
 /* Among those that came early, in order; false: it is there already. */
-static bool hold(struct ofi_peer *peer, struct ofi_rx *rx, uint16_t ahead)
+static bool hold(ofi_endpoint *peer, struct ofi_rx *rx, uint16_t ahead)
 {
     struct list *at = &peer->held;
 
@@ -128,7 +128,7 @@ static bool hold(struct ofi_peer *peer, struct ofi_rx *rx, uint16_t ahead)
 }
 
 /* Takes what was held for this very moment. */
-static void take_held(struct ofi_module *ofi, struct ofi_peer *peer)
+static void take_held(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     while (!list_empty(&peer->held)) {
         struct ofi_rx *rx = container_of(peer->held.next, struct ofi_rx, link);
@@ -156,7 +156,7 @@ static void drop(struct ofi_module *ofi, const char *why)
 static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
 {
     const struct ofi_header header = ofi_header_decode(rx->bytes);
-    struct ofi_peer *peer = ofi_peer_of(ofi, &header);
+    ofi_endpoint *peer = ofi_peer_of(ofi, &header);
     struct fault fault = fault_at("btl.ofi.recv");
 
     if (peer && fault.action == FAULT_ERROR) {

@@ -11,7 +11,7 @@ enum { MESSAGE_COST = 1024 };
 
 /* ---- transmissions ---- */
 
-struct ofi_tx *ofi_tx_get(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_op_kind kind)
+struct ofi_tx *ofi_tx_get(struct ofi_module *ofi, ofi_endpoint *peer, enum ofi_op_kind kind)
 {
     struct ofi_tx *tx = pool_get(&ofi->txs);
 
@@ -40,7 +40,7 @@ void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx)
     ofi->in_flight--;
 }
 
-int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc)
+int ofi_refused(struct ofi_module *ofi, ofi_endpoint *peer, ssize_t rc)
 {
     int status = ofi_status((int) rc);
 
@@ -54,7 +54,7 @@ int ofi_refused(struct ofi_module *ofi, struct ofi_peer *peer, ssize_t rc)
 
 /* ---- messages ---- */
 
-static void encode(const struct ofi_peer *peer, uint8_t *out, enum ofi_kind kind, uint8_t tag)
+static void encode(const ofi_endpoint *peer, uint8_t *out, enum ofi_kind kind, uint8_t tag)
 {
     struct ofi_header header = {.kind = (uint8_t) kind,
                                 .tag = tag,
@@ -65,7 +65,7 @@ static void encode(const struct ofi_peer *peer, uint8_t *out, enum ofi_kind kind
     ofi_header_encode(out, &header);
 }
 
-static int inject(struct ofi_module *ofi, struct ofi_peer *peer, const void *bytes, size_t size,
+static int inject(struct ofi_module *ofi, ofi_endpoint *peer, const void *bytes, size_t size,
                   struct fault fault)
 {
     ssize_t rc = fault.action == FAULT_ERROR
@@ -83,7 +83,7 @@ static int inject(struct ofi_module *ofi, struct ofi_peer *peer, const void *byt
 }
 
 /* Small: one copy by the provider, and no completion. */
-static int send_small(struct ofi_module *ofi, struct ofi_peer *peer,
+static int send_small(struct ofi_module *ofi, ofi_endpoint *peer,
                       mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
                       size_t total, struct fault fault)
 {
@@ -147,11 +147,11 @@ static int sent(struct ofi_module *ofi, ofi_endpoint *endpoint,
     return status;
 }
 
-static int send_copy(struct ofi_module *ofi, struct ofi_peer *peer,
+static int send_copy(struct ofi_module *ofi, ofi_endpoint *peer,
                      mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
                      size_t total, struct fault fault);
 
-static int send_large(struct ofi_module *ofi, struct ofi_peer *peer,
+static int send_large(struct ofi_module *ofi, ofi_endpoint *peer,
                       mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
                       size_t total, struct fault fault)
 {
@@ -184,7 +184,7 @@ static int send_large(struct ofi_module *ofi, struct ofi_peer *peer,
 
 /* As a descriptor of the module's own: this one's headroom has the header of a send that is not
  * over, or its pieces are not for the provider. It is done with inside the call. */
-static int send_copy(struct ofi_module *ofi, struct ofi_peer *peer,
+static int send_copy(struct ofi_module *ofi, ofi_endpoint *peer,
                      mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
                      size_t total, struct fault fault)
 {
@@ -201,10 +201,10 @@ static int send_copy(struct ofi_module *ofi, struct ofi_peer *peer,
         (void) desc_free(copy);
         return status;
     }
-    return sent(ofi, peer->endpoint, descriptor);
+    return sent(ofi, peer, descriptor);
 }
 
-bool ofi_send_fits(const struct ofi_module *ofi, const struct ofi_peer *peer, size_t total)
+bool ofi_send_fits(const struct ofi_module *ofi, const ofi_endpoint *peer, size_t total)
 {
     return ofi->window == 0 || peer->cost == 0 || peer->cost + total + MESSAGE_COST <= ofi->window;
 }
@@ -220,8 +220,8 @@ static int send_message(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    struct ofi_peer *peer = ofi_endpoint_want(ofi, endpoint, &status);
-    if (!peer) {
+    ofi_endpoint *peer = endpoint;
+    if (!ofi_endpoint_want(ofi, peer, &status)) {
         return status;
     }
     if (!ofi_send_fits(ofi, peer, total)) {
@@ -257,10 +257,10 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
 {
     struct ofi_module *ofi = ofi_of(btl);
     size_t room = ofi->inject > OFI_HEADER_BYTES ? ofi->inject - OFI_HEADER_BYTES : 0;
-    struct ofi_peer *peer = endpoint->peer;
+    ofi_endpoint *peer = endpoint;
     bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header);
 
-    if (lacks || !peer || peer->state != OFI_UP || peer->why || room == 0 || header_size > room ||
+    if (lacks || peer->life.state != PEER_UP || room == 0 || header_size > room ||
         payload_size > room - header_size || fault_enabled) {
         return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
                                  flags, tag, descriptor);
@@ -290,7 +290,7 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
 
 /* ---- control ---- */
 
-int ofi_send_bytes(struct ofi_module *ofi, struct ofi_peer *peer, const uint8_t *bytes, size_t size)
+int ofi_send_bytes(struct ofi_module *ofi, ofi_endpoint *peer, const uint8_t *bytes, size_t size)
 {
     struct ofi_tx *tx = ofi_tx_get(ofi, peer, OFI_OP_CONTROL);
 
@@ -311,7 +311,7 @@ int ofi_send_bytes(struct ofi_module *ofi, struct ofi_peer *peer, const uint8_t 
     return OPAL_SUCCESS;
 }
 
-int ofi_send_control(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_kind kind)
+int ofi_send_control(struct ofi_module *ofi, ofi_endpoint *peer, enum ofi_kind kind)
 {
     uint8_t frame[OFI_HEADER_BYTES];
 
@@ -328,14 +328,14 @@ int ofi_send_control(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_kin
 void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status)
 {
     mca_btl_base_descriptor_t *descriptor = tx->descriptor;
-    struct ofi_peer *peer = tx->peer;
+    ofi_endpoint *peer = tx->peer;
 
     ofi_tx_put(ofi, tx);
     if (!descriptor) {
         return;
     }
     if (peer) {
-        desc_complete(&ofi->super, peer->endpoint, desc_of(descriptor), status);
+        desc_complete(&ofi->super, peer, desc_of(descriptor), status);
     } else {
         desc_release(desc_of(descriptor));
     }
@@ -344,7 +344,7 @@ void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status)
 void ofi_send_abandon(struct ofi_module *ofi, struct ofi_tx *tx, int status)
 {
     mca_btl_base_descriptor_t *descriptor = tx->descriptor;
-    struct ofi_peer *peer = tx->peer;
+    ofi_endpoint *peer = tx->peer;
 
     list_remove(&tx->link);
     tx->peer->cost -= tx->cost;
@@ -353,7 +353,7 @@ void ofi_send_abandon(struct ofi_module *ofi, struct ofi_tx *tx, int status)
     if (tx->op.kind == OFI_OP_RDMA) {
         ofi_native_abandon(ofi, tx, peer, status);
     } else if (descriptor) {
-        btl_complete(&ofi->super, peer->endpoint, descriptor, status);
+        btl_complete(&ofi->super, peer, descriptor, status);
     }
 }
 

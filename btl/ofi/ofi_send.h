@@ -13,13 +13,12 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
 int ofi_send_frame(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
                    mca_btl_base_descriptor_t *descriptor);
 /* BYE or BYE_ACK. */
-int ofi_send_control(struct ofi_module *ofi, struct ofi_peer *peer, enum ofi_kind kind);
+int ofi_send_control(struct ofi_module *ofi, ofi_endpoint *peer, enum ofi_kind kind);
 /* Raw bytes of a hello. */
-int ofi_send_bytes(struct ofi_module *ofi, struct ofi_peer *peer, const uint8_t *bytes,
-                   size_t size);
+int ofi_send_bytes(struct ofi_module *ofi, ofi_endpoint *peer, const uint8_t *bytes, size_t size);
 
 /* A message of so many bytes is within the peer's window. */
-bool ofi_send_fits(const struct ofi_module *ofi, const struct ofi_peer *peer, size_t total);
+bool ofi_send_fits(const struct ofi_module *ofi, const ofi_endpoint *peer, size_t total);
 /* The provider is done with a message. */
 void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status);
 /* Calls back for a transmission that will not be waited for any longer; its memory stays until the
