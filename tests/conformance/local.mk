@@ -9,6 +9,11 @@ tests_conformance_btl_SOURCES = tests/conformance/btl.h tests/conformance/btl.c 
 	tests/lib/minihost.h tests/lib/minihost.c
 tests_conformance_btl_LDADD = libbtl.la libbase.la
 
+# Locks, puts and gets: stale.sh runs it over every module.
+check_PROGRAMS += tests/conformance/stale
+tests_conformance_stale_SOURCES = tests/conformance/stale.c tests/lib/minihost.h tests/lib/minihost.c
+tests_conformance_stale_LDADD = libbtl.la libbase.la
+
 check_PROGRAMS += tests/conformance/no-single-copy
 tests_conformance_no_single_copy_SOURCES = tests/conformance/no-single-copy.c
 
