@@ -46,12 +46,28 @@ void btl_leave(void);
 void btl_after_pass(void (*after)(void *arg), void *arg);
 const struct btl_host *btl_host(void);
 
-/* The one way up for what arrived: names the outermost module and endpoint, so that a module can be
- * put before another, and calls the tag's callback. A tag nobody registered: the message is dropped
- * and counted, with one warning. segments lie in the module's memory and end with the call. The
- * receiver finds endpoint, which may be NULL, in the descriptor's des_context. */
-void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                 mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count);
+/* A frame says on which channel it is: 0, the application's tags; 1 to KEEL_BTL_CHANNEL_MAX, those
+ * of layers above; this one, btl/rdma_am.h, which the module gives it to. It has BTL_CHANNEL_BITS
+ * bits in each module's header. */
+#define BTL_CHANNEL_RDMA (KEEL_BTL_CHANNEL_MAX + 1)
+#define BTL_CHANNEL_BITS 4
+
+/* The one way up for what arrived on any other channel: names the outermost module and endpoint, so
+ * that a module can be put before another, and calls the callback of the tag, or of the channel.
+ * One that nobody registered, or no channel at all: the message is dropped and counted, with one
+ * warning. segments lie in the module's memory and end with the call. The receiver finds endpoint,
+ * which may be NULL, in the descriptor's des_context. */
+void btl_deliver_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                    uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                    size_t count);
+static inline void btl_deliver(mca_btl_base_module_t *module,
+                               struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag,
+                               mca_btl_base_segment_t *segments, size_t count)
+{
+    btl_deliver_on(module, endpoint, 0, tag, segments, count);
+}
+/* Whom it calls; cbfunc NULL: nobody. */
+mca_btl_active_message_callback_t btl_receiver(uint8_t channel, mca_btl_base_tag_t tag);
 /* The one way a send completes: calls des_cbfunc if there is one, then frees the descriptor when it
  * is the module's. */
 void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -95,6 +111,8 @@ static inline bool btl_is_shortage(int status)
 /* What every module's table may use as it is. */
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                      mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
+int btl_register_channel(mca_btl_base_module_t *module, uint8_t channel,
+                         mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
 int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc);
 /* btl_add_procs and btl_del_procs, by add and end of the module's struct btl_component: an endpoint
  * ends when it was deleted as often as it was added. BAD_PARAM: it was deleted more often. */
@@ -110,6 +128,18 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
                       opal_convertor_t *convertor, void *header, size_t header_size,
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
+/* The same on a channel, 0 included, by btl_send_on. */
+int btl_sendi_by_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
+/* send of a module's table, or, on a channel, of its extension; and sendi. */
+int btl_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag);
+int btl_sendi_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                 opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+                 uint8_t order, uint32_t flags, uint8_t channel, mca_btl_base_tag_t tag,
+                 mca_btl_base_descriptor_t **descriptor);
 /* Put, get and the atomics, by the functions in the module's struct btl_component. */
 int btl_put(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
             struct mca_btl_base_registration_handle_t *,
@@ -163,6 +193,14 @@ struct btl_ext_ops {
     /* As in struct keel_btl_ext. Both NULL: the module has to be polled. */
     int (*wait_fd)(mca_btl_base_module_t *module);
     int (*wait_arm)(mca_btl_base_module_t *module);
+    /* As in struct keel_btl_ext, on any channel. channel_sendi NULL: by channel_send. */
+    int (*channel_send)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                        mca_btl_base_tag_t tag);
+    int (*channel_sendi)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
 };
 /* For del_procs and finalize: requests that wait for this endpoint (NULL: for any of the module's)
  * are called with an error. */

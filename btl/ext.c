@@ -213,6 +213,38 @@ static int wait_arm(mca_btl_base_module_t *btl)
     return status == OPAL_SUCCESS && somebody_waits(entry) ? OPAL_ERR_RESOURCE_BUSY : status;
 }
 
+static int channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                        mca_btl_base_tag_t tag)
+{
+    const struct btl_module_entry *entry = btl_entry(btl);
+    if (!entry || channel > KEEL_BTL_CHANNEL_MAX) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (entry->shut) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    return entry->component->ext->channel_send(btl, endpoint, descriptor, channel, tag);
+}
+
+static int channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    const struct btl_module_entry *entry = btl_entry(btl);
+    if (entry && channel <= KEEL_BTL_CHANNEL_MAX && !entry->shut) {
+        const struct btl_ext_ops *ops = entry->component->ext;
+        return (ops->channel_sendi ? ops->channel_sendi : btl_sendi_by_send_on)(
+            btl, endpoint, convertor, header, header_size, payload_size, order, flags, channel, tag,
+            descriptor);
+    }
+    if (descriptor) {
+        *descriptor = NULL;
+    }
+    return entry && channel <= KEEL_BTL_CHANNEL_MAX ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_BAD_PARAM;
+}
+
 void btl_ext_init(struct btl_module_entry *entry)
 {
     if (!entry->component->ext) {
@@ -226,6 +258,9 @@ void btl_ext_init(struct btl_module_entry *entry)
         .pending_remove = pending_remove,
         .wait_fd = wait_fd,
         .wait_arm = wait_arm,
+        .channel_register = btl_register_channel,
+        .channel_send = channel_send,
+        .channel_sendi = channel_sendi,
     };
 }
 

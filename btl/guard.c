@@ -267,6 +267,38 @@ static int guarded_wait_arm(mca_btl_base_module_t *btl)
     return status;
 }
 
+static int guarded_channel_register(mca_btl_base_module_t *btl, uint8_t channel,
+                                    mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
+{
+    int status = enter_ext(btl)->channel_register(btl, channel, cbfunc, cbdata);
+    btl_lock_drop();
+    return status;
+}
+
+static int guarded_channel_send(mca_btl_base_module_t *btl,
+                                struct mca_btl_base_endpoint_t *endpoint,
+                                mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                                mca_btl_base_tag_t tag)
+{
+    int status = enter_ext(btl)->channel_send(btl, endpoint, descriptor, channel, tag);
+    leave();
+    return status;
+}
+
+static int guarded_channel_sendi(mca_btl_base_module_t *btl,
+                                 struct mca_btl_base_endpoint_t *endpoint,
+                                 opal_convertor_t *convertor, void *header, size_t header_size,
+                                 size_t payload_size, uint8_t order, uint32_t flags,
+                                 uint8_t channel, mca_btl_base_tag_t tag,
+                                 mca_btl_base_descriptor_t **descriptor)
+{
+    int status =
+        enter_ext(btl)->channel_sendi(btl, endpoint, convertor, header, header_size, payload_size,
+                                      order, flags, channel, tag, descriptor);
+    leave();
+    return status;
+}
+
 /* ---- which modules ---- */
 
 static void guard_table(mca_btl_base_module_t *module)
@@ -312,6 +344,9 @@ int btl_guards_add(mca_btl_base_module_t **modules, size_t count)
                 .pending_remove = guarded_pending_remove,
                 .wait_fd = guarded_wait_fd,
                 .wait_arm = guarded_wait_arm,
+                .channel_register = guarded_channel_register,
+                .channel_send = guarded_channel_send,
+                .channel_sendi = guarded_channel_sendi,
             };
         }
         guard_table(modules[i]);

@@ -9,9 +9,10 @@
 struct btl_layer {
     mca_btl_base_module_t super;  /* first: what stands above uses this table */
     mca_btl_base_module_t *inner; /* the module behind it; super's btl_finalize finalizes it, too */
-    /* What inner received. Passes it on with btl_deliver, as its own module's. */
+    /* What inner received. Passes it on with btl_deliver_on, as its own module's. */
     void (*deliver)(struct btl_layer *layer, struct mca_btl_base_endpoint_t *endpoint,
-                    mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count);
+                    uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                    size_t count);
     /* inner reports that a peer (or NULL) failed; the report goes up by itself. NULL: no interest.
      */
     void (*failed)(struct btl_layer *layer, int32_t flags, opal_proc_t *proc);

@@ -296,7 +296,8 @@ static int op_request(struct rdma_am *am, struct am_op *op)
         list_remove(&op->link);
         list_append(&peer->waiting, &op->link);
     }
-    int status = am->config.send(am->config.module, peer->endpoint, descriptor);
+    int status =
+        am->config.send(am->config.module, peer->endpoint, descriptor, BTL_CHANNEL_RDMA, 0);
     if (status == 0) {
         return OPAL_SUCCESS; /* chunk_sent comes, or came: the operation may be gone */
     }
@@ -359,7 +360,7 @@ static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
         memcpy(bytes + RDMA_AM_REPLY_BYTES, data, size);
     }
     peer->replying = true;
-    int sent = am->config.send(module, peer->endpoint, descriptor);
+    int sent = am->config.send(module, peer->endpoint, descriptor, BTL_CHANNEL_RDMA, 0);
     peer->replying = false;
     if (sent < 0) {
         module->btl_free(module, descriptor);

@@ -1,9 +1,9 @@
 /* Put, get and atomics over a module's sends, for transports whose wire lacks them.
  *
- * An operation is cut into chunks; each is a request, answered by one reply, in framework frames,
- * which lie outside the tag space and never reach a receive callback. The target checks every
- * request against its region table. At most RDMA_AM_WINDOW requests to a peer are unanswered, so a
- * target never queues more replies than that for one peer.
+ * An operation is cut into chunks; each is a request, answered by one reply, in messages on a
+ * channel of the framework's (btl/base.h), which never reach a receive callback. The target checks
+ * every request against its region table. At most RDMA_AM_WINDOW requests to a peer are unanswered,
+ * so a target never queues more replies than that for one peer.
  *
  * The module embeds a struct rdma_am_peer in its endpoint, sends frames in the order of the calls,
  * hands received frames to rdma_am_receive, and calls rdma_am_progress from its progress. It frees
@@ -24,9 +24,9 @@ struct rdma_am_config {
     mca_btl_base_module_t *module; /* borrowed; its alloc, prepare_src and free are used */
     struct region_table *regions;  /* borrowed */
     uint32_t max_ops;              /* most operations at a time; above it OUT_OF_RESOURCE */
-    /* Sends a descriptor as a framework frame; returns and calls back as btl_send does. */
+    /* The module's channel_send, which is called with BTL_CHANNEL_RDMA. */
     int (*send)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                mca_btl_base_descriptor_t *descriptor);
+                mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag);
     /* Around each put that is carried out for a peer; both NULL: nothing to do. False: the peer has
      * taken it back; then it is refused, and put_ends is not called. */
     bool (*put_begins)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);

@@ -49,10 +49,32 @@ mca_btl_base_module_t **btl_one_module(mca_btl_base_module_t *module, int *count
     return modules;
 }
 
-int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                      opal_convertor_t *convertor, void *header, size_t header_size,
-                      size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-                      mca_btl_base_descriptor_t **descriptor)
+int btl_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag)
+{
+    return channel == 0
+               ? module->btl_send(module, endpoint, descriptor, tag)
+               : keel_btl_ext(module)->channel_send(module, endpoint, descriptor, channel, tag);
+}
+
+int btl_sendi_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                 opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+                 uint8_t order, uint32_t flags, uint8_t channel, mca_btl_base_tag_t tag,
+                 mca_btl_base_descriptor_t **descriptor)
+{
+    return channel == 0 ? module->btl_sendi(module, endpoint, convertor, header, header_size,
+                                            payload_size, order, flags, tag, descriptor)
+                        : keel_btl_ext(module)->channel_sendi(module, endpoint, convertor, header,
+                                                              header_size, payload_size, order,
+                                                              flags, channel, tag, descriptor);
+}
+
+/* Inlined twice: on self a message on no channel pays nothing for them. */
+__attribute__((always_inline)) static inline int
+sendi(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+      opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+      uint8_t order, uint32_t flags, uint8_t channel, mca_btl_base_tag_t tag,
+      mca_btl_base_descriptor_t **descriptor)
 {
     if (descriptor) {
         *descriptor = NULL;
@@ -73,7 +95,8 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
         /* No callback was asked for, and none can be: the caller never sees this descriptor. */
         made->des_flags &= ~(uint32_t) MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
         made->des_flags |= MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
-        status = module->btl_send(module, endpoint, made, tag);
+        status = channel == 0 ? module->btl_send(module, endpoint, made, tag)
+                              : btl_send_on(module, endpoint, made, channel, tag);
         if (status >= 0) {
             return OPAL_SUCCESS;
         }
@@ -88,6 +111,24 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
         module->btl_free(module, made);
     }
     return status;
+}
+
+int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                      opal_convertor_t *convertor, void *header, size_t header_size,
+                      size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t **descriptor)
+{
+    return sendi(module, endpoint, convertor, header, header_size, payload_size, order, flags, 0,
+                 tag, descriptor);
+}
+
+int btl_sendi_by_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    return sendi(module, endpoint, convertor, header, header_size, payload_size, order, flags,
+                 channel, tag, descriptor);
 }
 
 /* ---- put, get and atomics: the arguments become data ---- */

@@ -10,7 +10,10 @@
 
 mca_btl_active_message_callback_t mca_btl_base_active_message_trigger[MCA_BTL_TAG_MAX + 1];
 
-/* Messages with tags that nobody registered. */
+/* Of layers above; 0 is not used. */
+static mca_btl_active_message_callback_t channels[KEEL_BTL_CHANNEL_MAX + 1];
+
+/* Messages with tags, or on channels, that nobody registered. */
 static struct {
     bool warned;
     uint64_t count;
@@ -22,22 +25,49 @@ static struct {
     void *arg;
 } observer;
 
-void btl_deliver(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                 mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
+int btl_register_channel(mca_btl_base_module_t *module, uint8_t channel,
+                         mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
+{
+    (void) module;
+    if (channel == 0 || channel > KEEL_BTL_CHANNEL_MAX) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    channels[channel] = (mca_btl_active_message_callback_t){.cbfunc = cbfunc, .cbdata = cbdata};
+    return OPAL_SUCCESS;
+}
+
+mca_btl_active_message_callback_t btl_receiver(uint8_t channel, mca_btl_base_tag_t tag)
+{
+    if (channel == 0) {
+        return mca_btl_base_active_message_trigger[tag];
+    }
+    return channel <= KEEL_BTL_CHANNEL_MAX ? channels[channel]
+                                           : (mca_btl_active_message_callback_t){NULL, NULL};
+}
+
+static void drop(const mca_btl_base_module_t *module, uint8_t channel, mca_btl_base_tag_t tag)
+{
+    dropped.count++;
+    if (!dropped.warned) {
+        dropped.warned = true;
+        log_warn(LOG_BTL,
+                 "%s: dropped a message with tag %u on channel %u, which nobody registered",
+                 btl_component_name(module->btl_component), (unsigned) tag, (unsigned) channel);
+    }
+}
+
+void btl_deliver_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                    uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                    size_t count)
 {
     struct btl_layer *layer = btl_layer_before(module);
     if (layer) {
-        layer->deliver(layer, endpoint, tag, segments, count);
+        layer->deliver(layer, endpoint, channel, tag, segments, count);
         return;
     }
-    mca_btl_active_message_callback_t trigger = mca_btl_base_active_message_trigger[tag];
+    mca_btl_active_message_callback_t trigger = btl_receiver(channel, tag);
     if (!trigger.cbfunc) {
-        dropped.count++;
-        if (!dropped.warned) {
-            dropped.warned = true;
-            log_warn(LOG_BTL, "%s: dropped a message with tag %u, which nobody registered",
-                     btl_component_name(module->btl_component), (unsigned) tag);
-        }
+        drop(module, channel, tag);
         return;
     }
     mca_btl_base_descriptor_t descriptor = {
@@ -108,10 +138,11 @@ void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opa
 void btl_upcalls_close(void)
 {
     if (dropped.count > 0) {
-        log_info(LOG_BTL, "%llu messages with tags that nobody registered were dropped",
+        log_info(LOG_BTL, "%llu messages that nobody registered for were dropped",
                  (unsigned long long) dropped.count);
     }
     memset(&dropped, 0, sizeof(dropped));
     memset(&observer, 0, sizeof(observer));
     memset(mca_btl_base_active_message_trigger, 0, sizeof(mca_btl_base_active_message_trigger));
+    memset(channels, 0, sizeof(channels));
 }

@@ -229,7 +229,7 @@ static void check_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
 
 /* Whatever memory the module has the message in, the callback gets a copy, so that a write to it
  * can be reported. Who keeps a pointer to it is found by a memory checker. */
-static void deliver_copy(struct check_call *call, mca_btl_base_tag_t tag,
+static void deliver_copy(struct check_call *call, uint8_t channel, mca_btl_base_tag_t tag,
                          mca_btl_base_segment_t *segments, size_t count, size_t total)
 {
     mca_btl_base_module_t *mine = &call->check->layer.super;
@@ -238,7 +238,7 @@ static void deliver_copy(struct check_call *call, mca_btl_base_tag_t tag,
     mca_btl_base_segment_t copies[MCA_BTL_DES_MAX_SEGMENTS];
     unsigned char *memory = malloc(total + count * ALIGNMENT + 1), *to = memory;
     if (!memory) {
-        btl_deliver(mine, from, tag, segments, count);
+        btl_deliver_on(mine, from, channel, tag, segments, count);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -249,8 +249,8 @@ static void deliver_copy(struct check_call *call, mca_btl_base_tag_t tag,
     uint64_t hash = check_hash(copies, count);
     mca_btl_base_segment_t given[MCA_BTL_DES_MAX_SEGMENTS];
     memcpy(given, copies, count * sizeof(*given));
-    call->from = (const void *) (uintptr_t) mca_btl_base_active_message_trigger[tag].cbfunc;
-    btl_deliver(mine, from, tag, copies, count);
+    call->from = (const void *) (uintptr_t) btl_receiver(channel, tag).cbfunc;
+    btl_deliver_on(mine, from, channel, tag, copies, count);
     if (check_hash(given, count) != hash) {
         check_report(call, CHECK_CALLER, "the callback of tag %u wrote to the message",
                      (unsigned) tag);
@@ -258,7 +258,7 @@ static void deliver_copy(struct check_call *call, mca_btl_base_tag_t tag,
     free(memory);
 }
 
-static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inner,
+static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inner, uint8_t channel,
                     mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
 {
     struct check *check = check_of(&layer->super);
@@ -281,10 +281,10 @@ static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inn
                      layer->inner->btl_max_send_size);
     }
     if (sound) {
-        deliver_copy(&call, tag, segments, count, total);
+        deliver_copy(&call, channel, tag, segments, count, total);
     } else {
-        btl_deliver(&layer->super, call.endpoint ? check_endpoint_outer(call.endpoint) : NULL, tag,
-                    segments, count);
+        btl_deliver_on(&layer->super, call.endpoint ? check_endpoint_outer(call.endpoint) : NULL,
+                       channel, tag, segments, count);
     }
     check_callback_end();
 }

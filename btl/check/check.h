@@ -144,6 +144,14 @@ int check_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
                 uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                 mca_btl_base_descriptor_t **descriptor);
 
+int check_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                       mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                       mca_btl_base_tag_t tag);
+int check_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                        opal_convertor_t *convertor, void *header, size_t header_size,
+                        size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                        mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
+
 /* region.c */
 mca_btl_base_registration_handle_t *check_register_mem(mca_btl_base_module_t *btl,
                                                        struct mca_btl_base_endpoint_t *endpoint,

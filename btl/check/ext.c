@@ -186,6 +186,9 @@ void check_ext_init(struct check *check)
             .pending_remove = check_pending_remove,
             .wait_fd = check_wait_fd,
             .wait_arm = check_wait_arm,
+            .channel_register = btl_register_channel,
+            .channel_send = check_channel_send,
+            .channel_sendi = check_channel_sendi,
         };
         check->layer.ext = &check->ext;
     }

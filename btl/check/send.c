@@ -222,7 +222,8 @@ static void refused(const struct check_call *call, struct check_desc *desc,
     }
 }
 
-static int pass_on(const struct check_call *call, struct check_desc *desc, uint8_t tag)
+static int pass_on(const struct check_call *call, struct check_desc *desc, uint8_t channel,
+                   uint8_t tag)
 {
     mca_btl_base_module_t *inner = call->check->layer.inner;
     const mca_btl_base_descriptor_t asked = desc->base;
@@ -237,7 +238,7 @@ static int pass_on(const struct check_call *call, struct check_desc *desc, uint8
         desc->pending++;
         call->endpoint->pending++;
     }
-    int status = inner->btl_send(inner, call->endpoint->inner, desc->inner, tag);
+    int status = btl_send_on(inner, call->endpoint->inner, desc->inner, channel, tag);
     if (status > 1) {
         check_report(call, CHECK_MODULE, "returned %d", status);
     }
@@ -254,18 +255,41 @@ static int pass_on(const struct check_call *call, struct check_desc *desc, uint8
     return status;
 }
 
+static bool channel_ok(const struct check_call *call, uint8_t channel)
+{
+    if (channel > KEEL_BTL_CHANNEL_MAX) {
+        check_report(call, CHECK_CALLER, "there is no channel %u", (unsigned) channel);
+    }
+    return channel <= KEEL_BTL_CHANNEL_MAX;
+}
+
+static int send_checked(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, uint8_t channel, uint8_t tag)
+{
+    if (!check_enter(call)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct check_desc *desc = btl_map_get(&call->check->descs, descriptor);
+    bool ok = channel_ok(call, channel) && check_endpoint_ok(call, endpoint) &&
+              descriptor_ok(call, desc, descriptor);
+    int status = ok ? pass_on(call, desc, channel, tag) : OPAL_ERR_BAD_PARAM;
+    check_leave();
+    return status;
+}
+
 int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
     struct check_call call = {check_of(btl), "send", __builtin_return_address(0), NULL};
-    if (!check_enter(&call)) {
-        return OPAL_ERR_BAD_PARAM;
-    }
-    struct check_desc *desc = btl_map_get(&call.check->descs, descriptor);
-    bool ok = check_endpoint_ok(&call, endpoint) && descriptor_ok(&call, desc, descriptor);
-    int status = ok ? pass_on(&call, desc, tag) : OPAL_ERR_BAD_PARAM;
-    check_leave();
-    return status;
+    return send_checked(&call, endpoint, descriptor, 0, tag);
+}
+
+int check_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                       mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                       mca_btl_base_tag_t tag)
+{
+    struct check_call call = {check_of(btl), "channel_send", __builtin_return_address(0), NULL};
+    return send_checked(&call, endpoint, descriptor, channel, tag);
 }
 
 /* What sendi left behind. */
@@ -318,33 +342,53 @@ static bool sendi_args_ok(struct check_call *call, struct mca_btl_base_endpoint_
     return true;
 }
 
+static int sendi_checked(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    if (descriptor) {
+        *descriptor = NULL;
+    }
+    if (!check_enter(call)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    int status = OPAL_ERR_BAD_PARAM;
+    if (channel_ok(call, channel) &&
+        sendi_args_ok(call, endpoint, convertor, header, header_size, payload_size)) {
+        mca_btl_base_module_t *inner = call->check->layer.inner;
+        mca_btl_base_descriptor_t *left = NULL;
+        size_t start = convertor ? convertor->bytes_converted : 0;
+        status = btl_sendi_on(inner, call->endpoint->inner, convertor, header, header_size,
+                              payload_size, order, flags, channel, tag, descriptor ? &left : NULL);
+        look_at_sendi(call, status, header_size + payload_size,
+                      convertor ? convertor->bytes_converted - start : 0, payload_size, flags,
+                      left);
+        if (left) {
+            struct check_desc *desc = check_desc_create(call, left);
+            *descriptor = desc ? &desc->base : NULL;
+        }
+    }
+    check_leave();
+    return status;
+}
+
 int check_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                 opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
                 uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                 mca_btl_base_descriptor_t **descriptor)
 {
     struct check_call call = {check_of(btl), "sendi", __builtin_return_address(0), NULL};
-    if (descriptor) {
-        *descriptor = NULL;
-    }
-    if (!check_enter(&call)) {
-        return OPAL_ERR_BAD_PARAM;
-    }
-    int status = OPAL_ERR_BAD_PARAM;
-    if (sendi_args_ok(&call, endpoint, convertor, header, header_size, payload_size)) {
-        mca_btl_base_module_t *inner = call.check->layer.inner;
-        mca_btl_base_descriptor_t *left = NULL;
-        size_t start = convertor ? convertor->bytes_converted : 0;
-        status = inner->btl_sendi(inner, call.endpoint->inner, convertor, header, header_size,
-                                  payload_size, order, flags, tag, descriptor ? &left : NULL);
-        look_at_sendi(&call, status, header_size + payload_size,
-                      convertor ? convertor->bytes_converted - start : 0, payload_size, flags,
-                      left);
-        if (left) {
-            struct check_desc *desc = check_desc_create(&call, left);
-            *descriptor = desc ? &desc->base : NULL;
-        }
-    }
-    check_leave();
-    return status;
+    return sendi_checked(&call, endpoint, convertor, header, header_size, payload_size, order,
+                         flags, 0, tag, descriptor);
+}
+
+int check_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                        opal_convertor_t *convertor, void *header, size_t header_size,
+                        size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                        mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    struct check_call call = {check_of(btl), "channel_sendi", __builtin_return_address(0), NULL};
+    return sendi_checked(&call, endpoint, convertor, header, header_size, payload_size, order,
+                         flags, channel, tag, descriptor);
 }

@@ -28,7 +28,8 @@ int fault_status(int64_t error)
 
 /* Sends a copy, so that the descriptor is done with inside the call. */
 static int send_copy(struct fault_layer *layer, struct mca_btl_base_endpoint_t *endpoint,
-                     const mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+                     const mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                     mca_btl_base_tag_t tag)
 {
     mca_btl_base_module_t *inner = layer->layer.inner;
     size_t total;
@@ -43,7 +44,7 @@ static int send_copy(struct fault_layer *layer, struct mca_btl_base_endpoint_t *
     }
     desc_gather(copy->des_segments[0].seg_addr.pval, descriptor->des_segments,
                 descriptor->des_segment_count);
-    status = inner->btl_send(inner, endpoint, copy, tag);
+    status = btl_send_on(inner, endpoint, copy, channel, tag);
     if (status < 0) {
         inner->btl_free(inner, copy);
     }
@@ -51,9 +52,10 @@ static int send_copy(struct fault_layer *layer, struct mca_btl_base_endpoint_t *
 }
 
 static int send_early(struct fault_layer *layer, struct mca_btl_base_endpoint_t *endpoint,
-                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag, bool twice)
+                      mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                      mca_btl_base_tag_t tag, bool twice)
 {
-    int status = send_copy(layer, endpoint, descriptor, tag);
+    int status = send_copy(layer, endpoint, descriptor, channel, tag);
     if (status < 0) {
         return status;
     }
@@ -66,8 +68,8 @@ static int send_early(struct fault_layer *layer, struct mca_btl_base_endpoint_t 
 }
 
 static int send_held(struct fault_layer *layer, struct mca_btl_base_endpoint_t *endpoint,
-                     mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag, int status,
-                     int64_t delay_ms)
+                     mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag,
+                     int status, int64_t delay_ms)
 {
     struct fault_op *op = calloc(1, sizeof(*op));
     if (!op) {
@@ -76,6 +78,7 @@ static int send_held(struct fault_layer *layer, struct mca_btl_base_endpoint_t *
     *op = (struct fault_op){.owner = layer,
                             .endpoint = endpoint,
                             .descriptor = descriptor,
+                            .channel = channel,
                             .tag = tag,
                             .status = status};
     if (!fault_hold(layer, op, delay_ms)) {
@@ -85,8 +88,9 @@ static int send_held(struct fault_layer *layer, struct mca_btl_base_endpoint_t *
     return OPAL_SUCCESS;
 }
 
-static int fault_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+static int fault_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                              mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                              mca_btl_base_tag_t tag)
 {
     struct fault_layer *layer = fault_layer_of(btl);
     mca_btl_base_module_t *inner = layer->layer.inner;
@@ -100,23 +104,30 @@ static int fault_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
     if (fault.action == FAULT_DROP) {
         /* Who cannot be called back is told now. */
         return descriptor->des_cbfunc
-                   ? send_held(layer, endpoint, descriptor, tag, ORTE_ERR_COMM_FAILURE, 0)
+                   ? send_held(layer, endpoint, descriptor, channel, tag, ORTE_ERR_COMM_FAILURE, 0)
                    : OPAL_ERR_UNREACH;
     }
     if (fault.action == FAULT_DELAY || fault_holds_send(layer, endpoint)) {
-        return send_held(layer, endpoint, descriptor, tag, OPAL_SUCCESS,
+        return send_held(layer, endpoint, descriptor, channel, tag, OPAL_SUCCESS,
                          fault.action == FAULT_DELAY ? fault.value : 0);
     }
     if (fault.action == FAULT_EARLY || fault.action == FAULT_DUPLICATE) {
-        return send_early(layer, endpoint, descriptor, tag, fault.action == FAULT_DUPLICATE);
+        return send_early(layer, endpoint, descriptor, channel, tag,
+                          fault.action == FAULT_DUPLICATE);
     }
-    return inner->btl_send(inner, endpoint, descriptor, tag);
+    return btl_send_on(inner, endpoint, descriptor, channel, tag);
 }
 
-static int fault_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                       opal_convertor_t *convertor, void *header, size_t header_size,
-                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-                       mca_btl_base_descriptor_t **descriptor)
+static int fault_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    return fault_channel_send(btl, endpoint, descriptor, 0, tag);
+}
+
+static int fault_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                               opal_convertor_t *convertor, void *header, size_t header_size,
+                               size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                               mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
     struct fault_layer *layer = fault_layer_of(btl);
     mca_btl_base_module_t *inner = layer->layer.inner;
@@ -132,8 +143,17 @@ static int fault_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
         return fault.action == FAULT_ERROR ? fault_status(fault.value) : OPAL_ERR_UNREACH;
     }
     return held ? OPAL_ERR_OUT_OF_RESOURCE
-                : inner->btl_sendi(inner, endpoint, convertor, header, header_size, payload_size,
-                                   order, flags, tag, descriptor);
+                : btl_sendi_on(inner, endpoint, convertor, header, header_size, payload_size, order,
+                               flags, channel, tag, descriptor);
+}
+
+static int fault_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                       opal_convertor_t *convertor, void *header, size_t header_size,
+                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                       mca_btl_base_descriptor_t **descriptor)
+{
+    return fault_channel_sendi(btl, endpoint, convertor, header, header_size, payload_size, order,
+                               flags, 0, tag, descriptor);
 }
 
 static mca_btl_base_descriptor_t *fault_alloc(mca_btl_base_module_t *btl,
@@ -230,9 +250,10 @@ static int fault_finalize(mca_btl_base_module_t *btl)
 }
 
 static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *endpoint,
-                    mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
+                    uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                    size_t count)
 {
-    btl_deliver(&layer->super, endpoint, tag, segments, count);
+    btl_deliver_on(&layer->super, endpoint, channel, tag, segments, count);
 }
 
 /* ---- checkpoints ---- */
@@ -279,6 +300,8 @@ static void make_ext(struct fault_layer *layer)
         layer->ext = *theirs;
         layer->ext.flush = fault_flush;
         layer->ext.wait_arm = fault_wait_arm;
+        layer->ext.channel_send = fault_channel_send;
+        layer->ext.channel_sendi = fault_channel_sendi;
         layer->layer.ext = &layer->ext;
     }
 }

@@ -32,7 +32,8 @@ struct fault_op {
     int status; /* OPAL_SUCCESS: the call is made when it is due; else the callback has this */
     struct mca_btl_base_endpoint_t *endpoint;
     mca_btl_base_descriptor_t *descriptor; /* of a send; NULL: a put, get or atomic */
-    mca_btl_base_tag_t tag;                /* of a send */
+    uint8_t channel;
+    mca_btl_base_tag_t tag; /* of a send, both */
     enum call_kind kind;
     struct atomic_call call; /* the caller's; its remote handle is NULL, or remote, once held */
     unsigned char remote[MCA_BTL_REG_HANDLE_MAX_SIZE];

@@ -49,7 +49,7 @@ static int send_now(struct fault_op *op)
     if (descriptor->des_cbfunc) {
         descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     }
-    int status = inner->btl_send(inner, op->endpoint, descriptor, op->tag);
+    int status = btl_send_on(inner, op->endpoint, descriptor, op->channel, op->tag);
     if (status < 0) {
         descriptor->des_flags = flags;
     }

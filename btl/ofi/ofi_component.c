@@ -264,7 +264,7 @@ static int tables_open(struct ofi_module *ofi, char *reason, size_t reason_size)
     struct rdma_am_config config = {
         .module = &ofi->super,
         .max_ops = MAX_OPS,
-        .send = ofi_send_frame,
+        .send = ofi_channel_send,
     };
 
     ofi->scratch = malloc(ofi->inject + 1);

@@ -59,6 +59,8 @@ static bool is_quiet(mca_btl_base_module_t *btl)
 const struct btl_ext_ops ofi_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
+    .channel_send = ofi_channel_send,
+    .channel_sendi = ofi_channel_sendi,
     .rdma_open = rdma_open,
     .rdma_lost = rdma_lost,
     .room = room,

@@ -91,21 +91,23 @@ static void frame_take(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_rx
         .seg_len = rx->size - OFI_HEADER_BYTES,
     };
 
-    switch (header.kind) {
-    case OFI_AM:
-        if (!ofi->peers.closing) {
-            btl_deliver(&ofi->super, ofi_endpoint_face(peer), header.tag, &segment, 1);
-        }
-        return;
-    case OFI_FRAME:
-        if (peer->life.state != PEER_CLOSING &&
-            rdma_am_receive(ofi->am, &peer->am, &segment, 1) != OPAL_SUCCESS) {
-            ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "a frame that breaks the protocol");
-        }
-        return;
-    default:
+    if (header.kind != OFI_AM) {
         ofi_bye_received(ofi, peer);
+    } else if (header.channel != BTL_CHANNEL_RDMA) {
+        if (!ofi->peers.closing) {
+            btl_deliver_on(&ofi->super, ofi_endpoint_face(peer), header.channel, header.tag,
+                           &segment, 1);
+        }
+    } else if (peer->life.state != PEER_CLOSING &&
+               rdma_am_receive(ofi->am, &peer->am, &segment, 1) != OPAL_SUCCESS) {
+        ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "a frame that breaks the protocol");
     }
+}
+
+static bool is_sound(const struct ofi_header *header)
+{
+    return header->kind == OFI_AM ||
+           ((header->kind == OFI_BYE || header->kind == OFI_BYE_ACK) && header->channel == 0);
 }
 
 /* Among those that came early, in order; false: it is there already. */
@@ -163,7 +165,7 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
         ofi_peer_fail(ofi, peer, (int) fault.value);
         return false;
     }
-    if (!peer || header.kind < OFI_AM || header.kind > OFI_BYE_ACK) {
+    if (!peer || !is_sound(&header)) {
         drop(ofi, peer ? "of an unknown kind" : "of a sender that has proved nothing");
         return false;
     }

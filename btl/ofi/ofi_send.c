@@ -54,9 +54,11 @@ int ofi_refused(struct ofi_module *ofi, ofi_endpoint *peer, ssize_t rc)
 
 /* ---- messages ---- */
 
-static void encode(const ofi_endpoint *peer, uint8_t *out, enum ofi_kind kind, uint8_t tag)
+static void encode(const ofi_endpoint *peer, uint8_t *out, enum ofi_kind kind, uint8_t channel,
+                   uint8_t tag)
 {
     struct ofi_header header = {.kind = (uint8_t) kind,
+                                .channel = channel,
                                 .tag = tag,
                                 .sequence = peer->sequence,
                                 .index = peer->their_index,
@@ -84,7 +86,7 @@ static int inject(struct ofi_module *ofi, ofi_endpoint *peer, const void *bytes,
 
 /* Small: one copy by the provider, and no completion. */
 static int send_small(struct ofi_module *ofi, ofi_endpoint *peer,
-                      mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
+                      mca_btl_base_descriptor_t *descriptor, uint8_t channel, uint8_t tag,
                       size_t total, struct fault fault)
 {
     const struct desc *desc = desc_of(descriptor);
@@ -97,7 +99,7 @@ static int send_small(struct ofi_module *ofi, ofi_endpoint *peer,
         desc_gather(frame + OFI_HEADER_BYTES, descriptor->des_segments,
                     descriptor->des_segment_count);
     }
-    encode(peer, frame, kind, tag);
+    encode(peer, frame, OFI_AM, channel, tag);
     return inject(ofi, peer, frame, OFI_HEADER_BYTES + total, fault);
 }
 
@@ -148,11 +150,11 @@ static int sent(struct ofi_module *ofi, ofi_endpoint *endpoint,
 }
 
 static int send_copy(struct ofi_module *ofi, ofi_endpoint *peer,
-                     mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
+                     mca_btl_base_descriptor_t *descriptor, uint8_t channel, uint8_t tag,
                      size_t total, struct fault fault);
 
 static int send_large(struct ofi_module *ofi, ofi_endpoint *peer,
-                      mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
+                      mca_btl_base_descriptor_t *descriptor, uint8_t channel, uint8_t tag,
                       size_t total, struct fault fault)
 {
     struct iovec iov[MCA_BTL_DES_MAX_SEGMENTS + 1];
@@ -160,7 +162,7 @@ static int send_large(struct ofi_module *ofi, ofi_endpoint *peer,
     size_t count = pieces_of(ofi, descriptor, iov, descs);
 
     if (count == 0 || desc_of(descriptor)->holds > 0) {
-        return send_copy(ofi, peer, descriptor, kind, tag, total, fault);
+        return send_copy(ofi, peer, descriptor, channel, tag, total, fault);
     }
     struct ofi_tx *tx = ofi_tx_get(ofi, peer, OFI_OP_SEND);
     if (!tx) {
@@ -169,7 +171,7 @@ static int send_large(struct ofi_module *ofi, ofi_endpoint *peer,
     tx->descriptor = descriptor;
     tx->cost = total + MESSAGE_COST;
     peer->cost += tx->cost;
-    encode(peer, iov[0].iov_base, kind, tag);
+    encode(peer, iov[0].iov_base, OFI_AM, channel, tag);
     ssize_t rc = fault.action == FAULT_ERROR
                      ? -fault.value
                      : fi_sendv(ofi->fabric.ep, iov, descs, count, peer->address, &tx->op.context);
@@ -185,7 +187,7 @@ static int send_large(struct ofi_module *ofi, ofi_endpoint *peer,
 /* As a descriptor of the module's own: this one's headroom has the header of a send that is not
  * over, or its pieces are not for the provider. It is done with inside the call. */
 static int send_copy(struct ofi_module *ofi, ofi_endpoint *peer,
-                     mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind, uint8_t tag,
+                     mca_btl_base_descriptor_t *descriptor, uint8_t channel, uint8_t tag,
                      size_t total, struct fault fault)
 {
     mca_btl_base_descriptor_t *copy =
@@ -196,7 +198,7 @@ static int send_copy(struct ofi_module *ofi, ofi_endpoint *peer,
     }
     desc_gather(copy->des_segments[0].seg_addr.pval, descriptor->des_segments,
                 descriptor->des_segment_count);
-    int status = send_large(ofi, peer, copy, kind, tag, total, fault);
+    int status = send_large(ofi, peer, copy, channel, tag, total, fault);
     if (status != OPAL_SUCCESS) {
         (void) desc_free(copy);
         return status;
@@ -209,9 +211,8 @@ bool ofi_send_fits(const struct ofi_module *ofi, const ofi_endpoint *peer, size_
     return ofi->window == 0 || peer->cost == 0 || peer->cost + total + MESSAGE_COST <= ofi->window;
 }
 
-static int send_message(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
-                        mca_btl_base_descriptor_t *descriptor, enum ofi_kind kind,
-                        mca_btl_base_tag_t tag)
+int ofi_channel_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                     mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag)
 {
     struct ofi_module *ofi = ofi_of(btl);
     size_t total;
@@ -233,27 +234,22 @@ static int send_message(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
         return sent(ofi, endpoint, descriptor);
     }
     if (OFI_HEADER_BYTES + total > ofi->inject) {
-        return send_large(ofi, peer, descriptor, kind, tag, total, fault);
+        return send_large(ofi, peer, descriptor, channel, tag, total, fault);
     }
-    status = send_small(ofi, peer, descriptor, kind, tag, total, fault);
+    status = send_small(ofi, peer, descriptor, channel, tag, total, fault);
     return status == OPAL_SUCCESS ? sent(ofi, endpoint, descriptor) : status;
 }
 
 int ofi_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
              mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
-    return send_message(btl, endpoint, descriptor, OFI_AM, tag);
+    return ofi_channel_send(btl, endpoint, descriptor, 0, tag);
 }
 
-int ofi_send_frame(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
-                   mca_btl_base_descriptor_t *descriptor)
-{
-    return send_message(btl, endpoint, descriptor, OFI_FRAME, 0);
-}
-
-int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor_t *convertor,
-              void *header, size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
-              mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+int ofi_channel_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                      opal_convertor_t *convertor, void *header, size_t header_size,
+                      size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                      mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
     struct ofi_module *ofi = ofi_of(btl);
     size_t room = ofi->inject > OFI_HEADER_BYTES ? ofi->inject - OFI_HEADER_BYTES : 0;
@@ -262,8 +258,8 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
 
     if (lacks || peer->life.state != PEER_UP || room == 0 || header_size > room ||
         payload_size > room - header_size || fault_enabled) {
-        return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
-                                 flags, tag, descriptor);
+        return btl_sendi_by_send_on(btl, endpoint, convertor, header, header_size, payload_size,
+                                    order, flags, channel, tag, descriptor);
     }
     size_t start = convertor ? convertor->bytes_converted : 0;
     uint8_t *at = ofi->scratch + OFI_HEADER_BYTES;
@@ -273,7 +269,7 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
     int status = OPAL_ERR_BAD_PARAM;
     if (payload_size == 0 ||
         opal_convertor_pack_bytes(convertor, at + header_size, payload_size) == payload_size) {
-        encode(peer, ofi->scratch, OFI_AM, tag);
+        encode(peer, ofi->scratch, OFI_AM, channel, tag);
         status = inject(ofi, peer, ofi->scratch, OFI_HEADER_BYTES + header_size + payload_size,
                         (struct fault){FAULT_NONE, 0});
     }
@@ -286,6 +282,14 @@ int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor
                           : NULL;
     }
     return status;
+}
+
+int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor_t *convertor,
+              void *header, size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
+              mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    return ofi_channel_sendi(btl, endpoint, convertor, header, header_size, payload_size, order,
+                             flags, 0, tag, descriptor);
 }
 
 /* ---- control ---- */
@@ -315,7 +319,7 @@ int ofi_send_control(struct ofi_module *ofi, ofi_endpoint *peer, enum ofi_kind k
 {
     uint8_t frame[OFI_HEADER_BYTES];
 
-    encode(peer, frame, kind, 0);
+    encode(peer, frame, kind, 0, 0);
     int status = ofi_send_bytes(ofi, peer, frame, sizeof(frame));
     if (status == OPAL_SUCCESS && kind == OFI_BYE) {
         peer->sequence++;

@@ -9,9 +9,13 @@ int ofi_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
 int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor_t *convertor,
               void *header, size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
               mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
-/* As a framework frame, for btl/rdma_am.h. */
-int ofi_send_frame(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
-                   mca_btl_base_descriptor_t *descriptor);
+int ofi_channel_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                     mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                     mca_btl_base_tag_t tag);
+int ofi_channel_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
+                      opal_convertor_t *convertor, void *header, size_t header_size,
+                      size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                      mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
 /* BYE or BYE_ACK. */
 int ofi_send_control(struct ofi_module *ofi, ofi_endpoint *peer, enum ofi_kind kind);
 /* Raw bytes of a hello. */

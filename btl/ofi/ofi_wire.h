@@ -1,7 +1,7 @@
 /* What goes over an ofi endpoint: frames, and the hello by which two processes prove the job's key
  * to each other. Little-endian; pure functions between bytes and structs. docs/wire.md draws them.
  *
- *   frame   kind 1, tag 1, sequence 2, index 4, token 8, then data
+ *   frame   kind 1 (its upper half: the channel), tag 1, sequence 2, index 4, token 8, then data
  *   HELLO   kind 1, version 1, address size 2, index 4, magic 4, largest message 4, from 8, to 8,
  *           epoch 8, echo 8, address, MAC 32
  *
@@ -16,11 +16,10 @@
 #include <base/le.h>
 #include <btl/ofi/ofi_card.h>
 
-#define OFI_WIRE_VERSION 1
+#define OFI_WIRE_VERSION 2
 
 enum ofi_kind {
-    OFI_AM = 1,      /* an active message with its tag */
-    OFI_FRAME = 2,   /* the framework's: put, get, atomics over sends */
+    OFI_AM = 1,      /* an active message with its channel and tag */
     OFI_BYE = 3,     /* the last of the sequence: the sender has given this peer up */
     OFI_BYE_ACK = 4, /* outside the sequence: everything up to BYE was taken */
     OFI_HELLO = 5
@@ -30,7 +29,7 @@ enum { OFI_HEADER_BYTES = 16, OFI_HELLO_FIXED = 48 };
 enum { OFI_HELLO_MAX = OFI_HELLO_FIXED + OFI_ADDRESS_MAX + MAC_BYTES };
 
 struct ofi_header {
-    uint8_t kind, tag;
+    uint8_t kind, channel, tag;
     uint16_t sequence;
     uint32_t index;
     uint64_t token;
@@ -38,7 +37,7 @@ struct ofi_header {
 
 static inline void ofi_header_encode(uint8_t *out, const struct ofi_header *header)
 {
-    out[0] = header->kind;
+    out[0] = (uint8_t) (header->kind | header->channel << 4);
     out[1] = header->tag;
     put_le16(out + 2, header->sequence);
     put_le32(out + 4, header->index);
@@ -48,7 +47,8 @@ static inline void ofi_header_encode(uint8_t *out, const struct ofi_header *head
 /* Of at least OFI_HEADER_BYTES. */
 static inline struct ofi_header ofi_header_decode(const uint8_t *in)
 {
-    return (struct ofi_header){.kind = in[0],
+    return (struct ofi_header){.kind = in[0] & 0x0f,
+                               .channel = in[0] >> 4,
                                .tag = in[1],
                                .sequence = get_le16(in + 2),
                                .index = get_le32(in + 4),

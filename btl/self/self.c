@@ -42,6 +42,7 @@ struct self_op {
     struct list link;
     struct mca_btl_base_endpoint_t *endpoint;
     mca_btl_base_descriptor_t *descriptor; /* NULL: a put or get, whose copy is done */
+    uint8_t channel;
     mca_btl_base_tag_t tag;
     struct rdma_call call;
     int status; /* what the copy came to */
@@ -93,8 +94,8 @@ static void op_finish(struct self_module *self, struct self_op *op, int status)
                        status == OPAL_SUCCESS ? done.status : status);
     } else {
         if (status == OPAL_SUCCESS) {
-            btl_deliver(&self->super, done.endpoint, done.tag, descriptor->des_segments,
-                        descriptor->des_segment_count);
+            btl_deliver_on(&self->super, done.endpoint, done.channel, done.tag,
+                           descriptor->des_segments, descriptor->des_segment_count);
         }
         desc_complete(&self->super, done.endpoint, desc_of(descriptor), status);
     }
@@ -158,8 +159,9 @@ static struct self_op *op_queue(struct self_module *self, struct mca_btl_base_en
     return op;
 }
 
-static int self_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                     mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+static inline int send_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                          mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                          mca_btl_base_tag_t tag)
 {
     struct self_module *self = self_of(btl);
     size_t total;
@@ -174,15 +176,30 @@ static int self_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
             return OPAL_ERR_OUT_OF_RESOURCE;
         }
         op->descriptor = descriptor;
+        op->channel = channel;
         op->tag = tag;
         desc_hold(desc_of(descriptor));
         return OPAL_SUCCESS;
     }
     self->depth++;
-    btl_deliver(btl, endpoint, tag, descriptor->des_segments, descriptor->des_segment_count);
+    btl_deliver_on(btl, endpoint, channel, tag, descriptor->des_segments,
+                   descriptor->des_segment_count);
     status = btl_sent(btl, endpoint, descriptor);
     self->depth--;
     return status;
+}
+
+static int self_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    return send_on(btl, endpoint, descriptor, 0, tag);
+}
+
+static int self_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                             mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                             mca_btl_base_tag_t tag)
+{
+    return send_on(btl, endpoint, descriptor, channel, tag);
 }
 
 /* ---- put, get and atomics ---- */
@@ -332,6 +349,7 @@ static const struct btl_ext_ops self_ext = {
     .is_quiet = self_is_quiet,
     .wait_fd = self_wait_fd,
     .wait_arm = self_wait_arm,
+    .channel_send = self_channel_send,
 };
 
 /* ---- the module ---- */

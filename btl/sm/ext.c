@@ -131,6 +131,8 @@ static int sm_wait_arm(mca_btl_base_module_t *btl)
 const struct btl_ext_ops sm_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
+    .channel_send = sm_channel_send,
+    .channel_sendi = sm_channel_sendi,
     .rdma_open = sm_rdma_open,
     .rdma_lost = sm_rdma_lost,
     .room = sm_room,

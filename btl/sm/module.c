@@ -270,7 +270,7 @@ static int parts_create(struct sm_module *module)
         .module = &module->super,
         .regions = module->regions,
         .max_ops = MAX_OPS,
-        .send = sm_send_frame,
+        .send = sm_channel_send,
         .put_begins = sm_put_begins,
         .put_ends = sm_put_ends,
     };

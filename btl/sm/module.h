@@ -194,8 +194,12 @@ void sm_endpoints_destroy(struct sm_module *module);
 /* send.c */
 int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
             mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
-int sm_send_frame(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                  mca_btl_base_descriptor_t *descriptor);
+int sm_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag);
+int sm_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     opal_convertor_t *convertor, void *header, size_t header_size,
+                     size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                     mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
 int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
              opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
              uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,

@@ -161,11 +161,12 @@ static bool deliver(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     }
     mca_btl_base_segment_t segment = {.seg_addr.pval = (void *) (uintptr_t) bytes,
                                       .seg_len = message->length};
-    if (message->frame) {
+    if (message->channel == BTL_CHANNEL_RDMA) {
         return rdma_am_receive(module->am, &endpoint->am, &segment, 1) == OPAL_SUCCESS;
     }
     /* Who was not added is no endpoint of the caller's. */
-    btl_deliver(&module->super, endpoint->proc ? endpoint : NULL, message->tag, &segment, 1);
+    btl_deliver_on(&module->super, endpoint->proc ? endpoint : NULL, message->channel, message->tag,
+                   &segment, 1);
     return true;
 }
 

@@ -151,9 +151,14 @@ static void gather(uint8_t *dest, const struct iovec *parts, size_t count)
     }
 }
 
+static uint8_t kind_of(enum sm_kind kind, uint8_t channel)
+{
+    return (uint8_t) (kind | channel << SM_CHANNEL_SHIFT);
+}
+
 /* A message of more than one slot; the first one's head comes last of all. */
-static int put_slots(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, const struct iovec *parts,
-                     size_t count, size_t length)
+static int put_slots(struct sm_tx_ring *ring, uint8_t channel, uint8_t tag,
+                     const struct iovec *parts, size_t count, size_t length)
 {
     uint8_t bytes[SM_INLINE_MAX];
     uint32_t slots = slots_of(length);
@@ -171,16 +176,16 @@ static int put_slots(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, const 
     }
     struct sm_slot *first = slot_at(ring, ring->tail);
     memcpy(first->bytes, bytes, SM_SLOT_PAYLOAD);
-    slot_publish(first, head_of(ring->tail, length, tag, SM_INLINE | flags));
+    slot_publish(first, head_of(ring->tail, length, tag, kind_of(SM_INLINE, channel)));
     ring->tail += slots;
     return ORTE_SUCCESS;
 }
 
-int sm_tx_ring_inline(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags,
+int sm_tx_ring_inline(struct sm_tx_ring *ring, uint8_t channel, uint8_t tag,
                       const struct iovec *parts, size_t count, size_t length)
 {
     if (length > SM_SLOT_PAYLOAD) {
-        return put_slots(ring, tag, flags, parts, count, length);
+        return put_slots(ring, channel, tag, parts, count, length);
     }
     int status = reserve(ring, 1);
     if (status < 0) {
@@ -188,12 +193,12 @@ int sm_tx_ring_inline(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags,
     }
     struct sm_slot *slot = slot_at(ring, ring->tail);
     gather(slot->bytes, parts, count);
-    slot_publish(slot, head_of(ring->tail, length, tag, SM_INLINE | flags));
+    slot_publish(slot, head_of(ring->tail, length, tag, kind_of(SM_INLINE, channel)));
     ring->tail++;
     return ORTE_SUCCESS;
 }
 
-int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, uint64_t offset,
+int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t channel, uint8_t tag, uint64_t offset,
                         uint64_t length, uint64_t *position)
 {
     int status = reserve(ring, 1);
@@ -203,7 +208,7 @@ int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, uin
     struct sm_slot *slot = slot_at(ring, ring->tail);
     atomic_store_explicit(&slot->fragment.offset, offset, memory_order_relaxed);
     atomic_store_explicit(&slot->fragment.length, length, memory_order_relaxed);
-    slot_publish(slot, head_of(ring->tail, 0, tag, SM_FRAGMENT | flags));
+    slot_publish(slot, head_of(ring->tail, 0, tag, kind_of(SM_FRAGMENT, channel)));
     *position = ring->tail++;
     return ORTE_SUCCESS;
 }
@@ -251,7 +256,7 @@ int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message)
     uint8_t kind = (uint8_t) head;
     message->tag = (uint8_t) (head >> 8);
     message->length = (uint16_t) (head >> 16);
-    message->frame = kind & SM_FRAME;
+    message->channel = kind >> SM_CHANNEL_SHIFT;
     message->slots = 1;
     message->fragment = (kind & SM_KIND_MASK) == SM_FRAGMENT;
     if (message->fragment) {

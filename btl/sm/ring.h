@@ -42,7 +42,7 @@ enum sm_kind {
     SM_FRAGMENT = 3, /* the payload is a fragment of the producer's */
 };
 #define SM_KIND_MASK 0x0f
-#define SM_FRAME 0x80 /* a frame of the framework's, outside the tag space */
+#define SM_CHANNEL_SHIFT 4 /* of the first slot's kind: the message's channel (btl/base.h) */
 
 /* The consumer's words, of all rings that ever used them, each alone in its cache line. */
 struct sm_line {
@@ -78,7 +78,7 @@ struct sm_message {
     uint64_t offset; /* of a fragment, not yet checked against the segment */
     uint32_t slots;
     bool fragment; /* else the payload was copied to data */
-    bool frame;
+    uint8_t channel;
     uint8_t tag;
     uint8_t data[SM_INLINE_MAX] __attribute__((aligned(16)));
 };
@@ -94,11 +94,11 @@ void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t co
 void sm_ring_clear(struct sm_slot *slots, uint32_t count);
 /* Publishes a message whose bytes are copied from parts: at most SM_INLINE_MAX. OUT_OF_RESOURCE:
  * the ring is full; COMM_FAILURE: the consumer's word is impossible. */
-int sm_tx_ring_inline(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags,
+int sm_tx_ring_inline(struct sm_tx_ring *ring, uint8_t channel, uint8_t tag,
                       const struct iovec *parts, size_t count, size_t length) KEEL_MUST_CHECK;
 /* Publishes a reference to a fragment, which must not change until the ring's consumed count is
  * above *position. Errors as above. */
-int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t tag, uint8_t flags, uint64_t offset,
+int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t channel, uint8_t tag, uint64_t offset,
                         uint64_t length, uint64_t *position) KEEL_MUST_CHECK;
 /* For a fault point: stores the slot of this position, which was published, at the next place, too,
  * if that is free. A consumer passes over it. */

@@ -138,7 +138,7 @@ static void drop_callback(struct sm_module *module, struct desc_send *later)
 }
 
 static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                       struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
+                       struct desc *desc, uint8_t channel, uint8_t tag, size_t total)
 {
     struct iovec parts[MCA_BTL_DES_MAX_SEGMENTS];
     size_t count = desc->base.des_segment_count;
@@ -151,7 +151,7 @@ static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t 
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    status = sm_tx_ring_inline(&endpoint->tx.ring, tag, flags, parts, count, total);
+    status = sm_tx_ring_inline(&endpoint->tx.ring, channel, tag, parts, count, total);
     if (status != ORTE_SUCCESS) {
         drop_callback(module, later);
         return tx_refused(module, endpoint, status);
@@ -173,7 +173,7 @@ static bool lies_in_fragment(const struct desc *desc)
 }
 
 static int send_fragment(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                         struct desc *desc, uint8_t tag, uint8_t flags)
+                         struct desc *desc, uint8_t channel, uint8_t tag)
 {
     struct sm_tx *tx = &endpoint->tx;
     const unsigned char *bytes = desc->base.des_segments[0].seg_addr.pval;
@@ -182,7 +182,7 @@ static int send_fragment(struct sm_module *module, struct mca_btl_base_endpoint_
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     int status =
-        sm_tx_ring_fragment(&tx->ring, tag, flags, (uint64_t) (bytes - module->segment->base),
+        sm_tx_ring_fragment(&tx->ring, channel, tag, (uint64_t) (bytes - module->segment->base),
                             desc->base.des_segments[0].seg_len, &send->position);
     if (status != ORTE_SUCCESS) {
         desc_send_release(&module->descs, send);
@@ -197,7 +197,7 @@ static int send_fragment(struct sm_module *module, struct mca_btl_base_endpoint_
 /* Segments that lie elsewhere are copied to a fragment of the module's; the caller's descriptor is
  * done with that. */
 static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                     struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
+                     struct desc *desc, uint8_t channel, uint8_t tag, size_t total)
 {
     struct desc_send *later;
     int status = prepare_callback(module, endpoint, desc, &later);
@@ -210,7 +210,7 @@ static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *e
     if (copy) {
         desc_gather(copy->des_segments[0].seg_addr.pval, desc->base.des_segments,
                     desc->base.des_segment_count);
-        status = send_fragment(module, endpoint, desc_of(copy), tag, flags);
+        status = send_fragment(module, endpoint, desc_of(copy), channel, tag);
     }
     if (status < 0) {
         (void) desc_free(copy);
@@ -221,17 +221,17 @@ static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *e
 }
 
 static inline int send_sound(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                             struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
+                             struct desc *desc, uint8_t channel, uint8_t tag, size_t total)
 {
     if (total <= module->params.inline_limit) {
-        return send_inline(module, endpoint, desc, tag, flags, total);
+        return send_inline(module, endpoint, desc, channel, tag, total);
     }
-    return lies_in_fragment(desc) ? send_fragment(module, endpoint, desc, tag, flags)
-                                  : send_copy(module, endpoint, desc, tag, flags, total);
+    return lies_in_fragment(desc) ? send_fragment(module, endpoint, desc, channel, tag)
+                                  : send_copy(module, endpoint, desc, channel, tag, total);
 }
 
 static int send_faulty(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                       struct desc *desc, uint8_t tag, uint8_t flags, size_t total)
+                       struct desc *desc, uint8_t channel, uint8_t tag, size_t total)
 {
     struct fault fault = fault_at("btl.sm.send");
     uint64_t position = endpoint->tx.ring.tail;
@@ -247,7 +247,7 @@ static int send_faulty(struct sm_module *module, struct mca_btl_base_endpoint_t 
         sm_endpoint_fail(module, endpoint, true, "a message to it was lost");
         return sent(module, endpoint, desc, later);
     }
-    int status = send_sound(module, endpoint, desc, tag, flags, total);
+    int status = send_sound(module, endpoint, desc, channel, tag, total);
     if (status >= 0 && fault.action == FAULT_DUPLICATE) {
         sm_tx_ring_repeat(&endpoint->tx.ring, position);
     }
@@ -255,7 +255,7 @@ static int send_faulty(struct sm_module *module, struct mca_btl_base_endpoint_t 
 }
 
 static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                    mca_btl_base_descriptor_t *descriptor, uint8_t tag, uint8_t flags)
+                    mca_btl_base_descriptor_t *descriptor, uint8_t channel, uint8_t tag)
 {
     size_t total;
     struct desc *desc = desc_of(descriptor);
@@ -266,26 +266,26 @@ static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    return fault_enabled ? send_faulty(module, endpoint, desc, tag, flags, total)
-                         : send_sound(module, endpoint, desc, tag, flags, total);
+    return fault_enabled ? send_faulty(module, endpoint, desc, channel, tag, total)
+                         : send_sound(module, endpoint, desc, channel, tag, total);
 }
 
 int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
             mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
-    return send_any(sm_of(btl), endpoint, descriptor, tag, 0);
+    return send_any(sm_of(btl), endpoint, descriptor, 0, tag);
 }
 
-int sm_send_frame(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                  mca_btl_base_descriptor_t *descriptor)
+int sm_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag)
 {
-    return send_any(sm_of(btl), endpoint, descriptor, 0, SM_FRAME);
+    return send_any(sm_of(btl), endpoint, descriptor, channel, tag);
 }
 
 /* Header and payload straight from where they lie to the ring's slots. */
 static int sendi_payload(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                          opal_convertor_t *convertor, void *header, size_t header_size,
-                         size_t payload_size, uint8_t tag)
+                         size_t payload_size, uint8_t channel, uint8_t tag)
 {
     uint8_t packed[SM_INLINE_MAX];
     struct iovec parts[2] = {{.iov_base = header, .iov_len = header_size},
@@ -308,19 +308,20 @@ static int sendi_payload(struct sm_module *module, struct mca_btl_base_endpoint_
     }
     return together < payload_size
                ? OPAL_ERR_BAD_PARAM
-               : sm_tx_ring_inline(ring, tag, 0, parts, 2, header_size + payload_size);
+               : sm_tx_ring_inline(ring, channel, tag, parts, 2, header_size + payload_size);
 }
 
 static inline int sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                                opal_convertor_t *convertor, void *header, size_t header_size,
-                               size_t payload_size, uint8_t tag)
+                               size_t payload_size, uint8_t channel, uint8_t tag)
 {
     int status;
     if (payload_size > 0) {
-        status = sendi_payload(module, endpoint, convertor, header, header_size, payload_size, tag);
+        status = sendi_payload(module, endpoint, convertor, header, header_size, payload_size,
+                               channel, tag);
     } else {
         struct iovec part = {.iov_base = header, .iov_len = header_size};
-        status = sm_tx_ring_inline(&endpoint->tx.ring, tag, 0, &part, 1, header_size);
+        status = sm_tx_ring_inline(&endpoint->tx.ring, channel, tag, &part, 1, header_size);
         if (status != ORTE_SUCCESS) {
             return tx_refused(module, endpoint, status);
         }
@@ -331,21 +332,22 @@ static inline int sendi_inline(struct sm_module *module, struct mca_btl_base_end
     return status;
 }
 
-int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-             opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
-             uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-             mca_btl_base_descriptor_t **descriptor)
+static inline int sendi_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                           opal_convertor_t *convertor, void *header, size_t header_size,
+                           size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                           mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
     struct sm_module *module = sm_of(btl);
     size_t limit = module->params.inline_limit;
     if (header_size > limit || payload_size > limit - header_size || fault_enabled) {
-        return btl_sendi_by_send(btl, endpoint, convertor, header, header_size, payload_size, order,
-                                 flags, tag, descriptor);
+        return btl_sendi_by_send_on(btl, endpoint, convertor, header, header_size, payload_size,
+                                    order, flags, channel, tag, descriptor);
     }
     bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header);
     int status = lacks ? OPAL_ERR_BAD_PARAM : tx_ready(module, endpoint);
     if (status == ORTE_SUCCESS) {
-        status = sendi_inline(module, endpoint, convertor, header, header_size, payload_size, tag);
+        status = sendi_inline(module, endpoint, convertor, header, header_size, payload_size,
+                              channel, tag);
     }
     if (descriptor) {
         *descriptor = status == ORTE_ERR_OUT_OF_RESOURCE
@@ -353,6 +355,24 @@ int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoin
                           : NULL;
     }
     return status;
+}
+
+int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+             opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+             uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+             mca_btl_base_descriptor_t **descriptor)
+{
+    return sendi_on(btl, endpoint, convertor, header, header_size, payload_size, order, flags, 0,
+                    tag, descriptor);
+}
+
+int sm_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     opal_convertor_t *convertor, void *header, size_t header_size,
+                     size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                     mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    return sendi_on(btl, endpoint, convertor, header, header_size, payload_size, order, flags,
+                    channel, tag, descriptor);
 }
 
 int sm_sends_complete(struct sm_module *module)

@@ -199,8 +199,10 @@ static struct tcp_module *module_alloc(const struct tcp_params *params)
     tcp->peers.flush_us = params->flush_us;
     tcp->scratch = malloc(TCP_SCRATCH_BYTES);
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
-    struct rdma_am_config am = {
-        .module = &tcp->super, .regions = tcp->regions, .max_ops = MAX_OPS, .send = tcp_send_frame};
+    struct rdma_am_config am = {.module = &tcp->super,
+                                .regions = tcp->regions,
+                                .max_ops = MAX_OPS,
+                                .send = tcp_channel_send};
     if (!tcp->regions || status != OPAL_SUCCESS || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS ||
         !tcp->scratch || tcp->epoll < 0) {
         module_destroy(tcp);

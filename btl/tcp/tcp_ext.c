@@ -105,6 +105,7 @@ static int tcp_wait_arm(mca_btl_base_module_t *btl)
 const struct btl_ext_ops tcp_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
+    .channel_send = tcp_channel_send,
     .rdma_open = tcp_rdma_open,
     .rdma_lost = tcp_rdma_lost,
     .room = tcp_room,

@@ -22,7 +22,6 @@ static uint8_t *body_target(struct tcp_link *link)
 
     switch (rx->frame.type) {
     case TCP_FRAME_AM:
-    case TCP_FRAME_FRAME:
         return rx->message + rx->body_got;
     case TCP_FRAME_DATA:
         return rx->slot->local + rx->body_got;
@@ -83,25 +82,20 @@ static void rx_account(struct tcp_rx *rx, size_t read)
     rx->tail += read - body;
 }
 
-static bool is_message(enum tcp_frame_type type)
-{
-    return type == TCP_FRAME_AM || type == TCP_FRAME_FRAME;
-}
-
-/* An error: the framework's frame is none. */
+/* An error: the message on the framework's channel is no frame of its. */
 static int deliver(struct tcp_link *link, uint8_t *data)
 {
     tcp_endpoint *ep = link->ep;
     mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = link->rx.frame.size};
 
-    if (link->rx.frame.type == TCP_FRAME_FRAME) {
+    if (link->rx.frame.channel == BTL_CHANNEL_RDMA) {
         return rdma_am_receive(ep->tcp->am, &ep->am, &segment, 1);
     }
     if (!ep->tcp->peers.closing) {
         tcp_endpoint *face = tcp_endpoint_face(ep);
         /* Who was not added is no endpoint of the caller's. */
-        btl_deliver(&ep->tcp->super, face->peer.proc ? face : NULL, link->rx.frame.tag, &segment,
-                    1);
+        btl_deliver_on(&ep->tcp->super, face->peer.proc ? face : NULL, link->rx.frame.channel,
+                       link->rx.frame.tag, &segment, 1);
     }
     return OPAL_SUCCESS;
 }
@@ -135,7 +129,6 @@ static int body_begin(struct tcp_link *link)
     rx->status = OPAL_SUCCESS;
     switch (rx->frame.type) {
     case TCP_FRAME_AM:
-    case TCP_FRAME_FRAME:
         return message_reserve(rx, rx->frame.size);
     case TCP_FRAME_DATA:
         rx->slot = tcp_rdma_data(link->ep, &rx->frame);
@@ -170,7 +163,6 @@ static int body_end(struct tcp_link *link)
 
     switch (rx->frame.type) {
     case TCP_FRAME_AM:
-    case TCP_FRAME_FRAME:
         return deliver(link, rx->message);
     case TCP_FRAME_DATA:
         rx->slot->data_in = true;
@@ -211,19 +203,19 @@ static int frame_parse(struct tcp_link *link)
     }
     enum tcp_frame_type type = rx->frame.type;
     int status;
-    if (is_message(type) && rx->frame.size <= there - (size_t) header) {
+    if (type == TCP_FRAME_AM && rx->frame.size <= there - (size_t) header) {
         uint8_t *data = rx->buffer + rx->head + header;
         rx->head += (size_t) header + rx->frame.size;
         rx->sequence++;
         status = deliver(link, align_down(data, rx->frame.size));
         return status == OPAL_SUCCESS ? 1 : OPAL_ERR_UNPACK_FAILURE;
     }
-    if (is_message(type) && rx->frame.size <= RX_KEEP) {
+    if (type == TCP_FRAME_AM && rx->frame.size <= RX_KEEP) {
         return 0;
     }
     rx->head += (size_t) header;
     rx->sequence++;
-    bool data = is_message(type) || type == TCP_FRAME_PUT || type == TCP_FRAME_DATA;
+    bool data = type == TCP_FRAME_AM || type == TCP_FRAME_PUT || type == TCP_FRAME_DATA;
     status = data ? body_begin(link) : frame_take(link);
     return status == OPAL_SUCCESS ? 1 : status;
 }

@@ -83,10 +83,11 @@ bool tcp_send_has_room(const tcp_endpoint *ep, size_t size)
 }
 
 static struct tcp_item *message_queue(tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
-                                      enum tcp_frame_type type, mca_btl_base_tag_t tag, size_t size)
+                                      uint8_t channel, mca_btl_base_tag_t tag, size_t size)
 {
     struct tcp_module *tcp = ep->tcp;
-    struct tcp_frame frame = {.type = type, .tag = tag, .size = (uint32_t) size};
+    struct tcp_frame frame = {
+        .type = TCP_FRAME_AM, .channel = channel, .tag = tag, .size = (uint32_t) size};
 
     if (!tcp_send_has_room(ep, size)) {
         return NULL;
@@ -109,9 +110,8 @@ static struct tcp_item *message_queue(tcp_endpoint *ep, mca_btl_base_descriptor_
     return item;
 }
 
-static int send_message(mca_btl_base_module_t *btl, tcp_endpoint *ep,
-                        mca_btl_base_descriptor_t *descriptor, enum tcp_frame_type type,
-                        mca_btl_base_tag_t tag)
+int tcp_channel_send(mca_btl_base_module_t *btl, tcp_endpoint *ep,
+                     mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag)
 {
     struct tcp_module *tcp = tcp_of(btl);
     size_t size;
@@ -125,7 +125,7 @@ static int send_message(mca_btl_base_module_t *btl, tcp_endpoint *ep,
         return OPAL_ERR_UNREACH;
     }
     bool at_once = tcp->depth < TCP_CALL_DEPTH && nothing_waits(ep);
-    struct tcp_item *item = message_queue(ep, descriptor, type, tag, size);
+    struct tcp_item *item = message_queue(ep, descriptor, channel, tag, size);
     if (!item) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -150,13 +150,7 @@ static int send_message(mca_btl_base_module_t *btl, tcp_endpoint *ep,
 int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
              mca_btl_base_tag_t tag)
 {
-    return send_message(btl, ep, descriptor, TCP_FRAME_AM, tag);
-}
-
-int tcp_send_frame(mca_btl_base_module_t *btl, tcp_endpoint *ep,
-                   mca_btl_base_descriptor_t *descriptor)
-{
-    return send_message(btl, ep, descriptor, TCP_FRAME_FRAME, 0);
+    return tcp_channel_send(btl, ep, descriptor, 0, tag);
 }
 
 static void message_complete(tcp_endpoint *ep, struct tcp_item *item, int status)

@@ -42,9 +42,9 @@ void tcp_item_written(tcp_endpoint *ep, struct tcp_item *item);
 /* The module's send. */
 int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
              mca_btl_base_tag_t tag);
-/* The same for a frame of the framework's. */
-int tcp_send_frame(mca_btl_base_module_t *btl, tcp_endpoint *ep,
-                   mca_btl_base_descriptor_t *descriptor);
+int tcp_channel_send(mca_btl_base_module_t *btl, tcp_endpoint *ep,
+                     mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                     mca_btl_base_tag_t tag);
 /* A message of size bytes would not find the queue full. */
 bool tcp_send_has_room(const tcp_endpoint *ep, size_t size);
 /* Calls back what is in done; returns how many. */

@@ -3,6 +3,9 @@
 #include <base/le.h>
 #include <btl/tcp/tcp_wire.h>
 
+/* The halves of a frame's first byte. */
+enum { TYPE_MASK = 0x0f, CHANNEL_SHIFT = 4 };
+
 /* Bytes behind the prefix that are not data. */
 static size_t fixed_bytes(enum tcp_frame_type type)
 {
@@ -17,7 +20,6 @@ static size_t fixed_bytes(enum tcp_frame_type type)
         return 16;
     case TCP_FRAME_AM:
     case TCP_FRAME_BYE:
-    case TCP_FRAME_FRAME:
         break;
     }
     return 0;
@@ -45,10 +47,10 @@ size_t tcp_frame_encode(uint8_t out[TCP_HEADER_MAX], const struct tcp_frame *fra
 {
     size_t fixed = fixed_bytes(frame->type);
     bool data = frame->type == TCP_FRAME_AM || frame->type == TCP_FRAME_PUT ||
-                frame->type == TCP_FRAME_DATA || frame->type == TCP_FRAME_FRAME;
+                frame->type == TCP_FRAME_DATA;
     uint8_t *body = out + TCP_PREFIX_BYTES;
 
-    out[0] = (uint8_t) frame->type;
+    out[0] = (uint8_t) (frame->type | frame->channel << CHANNEL_SHIFT);
     out[1] = frame->type == TCP_FRAME_AM ? frame->tag : 0;
     put_le16(out + 2, frame->sequence);
     put_le32(out + 4, (uint32_t) fixed + (data ? frame->size : 0));
@@ -78,13 +80,15 @@ static int prefix_decode(struct tcp_frame *frame, const uint8_t *in)
     uint32_t length = get_le32(in + 4);
     uint32_t most = 0, least = 0;
 
-    if (in[0] < TCP_FRAME_AM || in[0] > TCP_FRAME_FRAME) {
+    uint8_t type = in[0] & TYPE_MASK;
+    if (type < TCP_FRAME_AM || type > TCP_FRAME_BYE) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
-    frame->type = in[0];
+    frame->type = type;
+    frame->channel = in[0] >> CHANNEL_SHIFT;
     frame->tag = in[1];
     frame->sequence = get_le16(in + 2);
-    if (frame->type == TCP_FRAME_AM || frame->type == TCP_FRAME_FRAME) {
+    if (frame->type == TCP_FRAME_AM) {
         most = TCP_AM_MAX;
     } else if (frame->type == TCP_FRAME_PUT || frame->type == TCP_FRAME_DATA) {
         least = 1;
@@ -92,7 +96,7 @@ static int prefix_decode(struct tcp_frame *frame, const uint8_t *in)
     }
     size_t fixed = fixed_bytes(frame->type);
     if (length < fixed || length - fixed < least || length - fixed > most ||
-        (frame->type != TCP_FRAME_AM && frame->tag != 0)) {
+        (frame->type != TCP_FRAME_AM && (frame->tag != 0 || frame->channel != 0))) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
     frame->size = length - (uint32_t) fixed;

@@ -9,20 +9,20 @@
  * this direction of the link from 0 and length the bytes behind the prefix, then what its type
  * needs:
  *
- *   AM    data                          an active message; its tag is in the prefix
+ *   AM    data                          an active message; its tag is in the prefix, its channel in
+ *                                       the upper half of the type
  *   PUT   id handle address data        to be written at address; answered with DONE
  *   GET   id handle address size        answered with DATA and DONE, or with DONE alone
  *   DATA  id data                       what a GET asked for, all of it
  *   DONE  id status zero                a PUT or GET came to this
- *   BYE                                 the last frame: the sender closes the link on purpose
- *   FRAME data                          the framework's (atomics): no tag */
+ *   BYE                                 the last frame: the sender closes the link on purpose */
 #ifndef BTL_TCP_WIRE_H
 #define BTL_TCP_WIRE_H
 
 #include <base/crypto.h>
 #include <btl/region.h>
 
-#define TCP_WIRE_VERSION 2
+#define TCP_WIRE_VERSION 3
 
 enum tcp_frame_type {
     TCP_FRAME_AM = 1,
@@ -31,25 +31,24 @@ enum tcp_frame_type {
     TCP_FRAME_DATA = 4,
     TCP_FRAME_DONE = 5,
     TCP_FRAME_BYE = 6,
-    TCP_FRAME_FRAME = 7,
 };
 
 enum {
     TCP_PREFIX_BYTES = 8,
     TCP_HEADER_MAX = TCP_PREFIX_BYTES + 48, /* GET's */
     TCP_DONE_BYTES = TCP_PREFIX_BYTES + 16,
-    TCP_AM_MAX = 4 << 20,   /* data of an AM or FRAME */
+    TCP_AM_MAX = 4 << 20,   /* data of an AM */
     TCP_PIECE_MAX = 1 << 20 /* data of a PUT or DATA, size of a GET */
 };
 
 struct tcp_frame {
     enum tcp_frame_type type;
-    uint8_t tag;                 /* AM */
+    uint8_t channel, tag;        /* AM */
     uint16_t sequence;           /* of the link's direction */
     uint64_t id;                 /* PUT, GET, DATA, DONE */
     struct region_handle handle; /* PUT, GET */
     uint64_t address;            /* PUT, GET */
-    uint32_t size;               /* AM, PUT, DATA, FRAME: bytes of data; GET: bytes asked for */
+    uint32_t size;               /* AM, PUT, DATA: bytes of data; GET: bytes asked for */
     int32_t status;              /* DONE: OPAL_SUCCESS or an error */
 };
 

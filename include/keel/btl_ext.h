@@ -1,5 +1,6 @@
-/* What Keel's BTL modules offer beyond BTL 3.0: more atomics, completion of everything at once, a
- * word when a shortage is over, a descriptor to sleep on, and whether a completed put is there.
+/* What Keel's BTL modules offer beyond BTL 3.0: more atomics, channels for layers above, completion
+ * of everything at once, a word when a shortage is over, a descriptor to sleep on, and whether a
+ * completed put is there.
  *
  * The functions belong to the module that keel_btl_ext was asked for, are called with it, by a
  * thread that may call the module (keel/btl.h, rules 3 and 4), and are valid until the module is
@@ -32,6 +33,10 @@ enum {
     MCA_BTL_ATOMIC_SUPPORTS_MAX = 0x00200000,
     MCA_BTL_ATOMIC_SUPPORTS_32BIT = 0x01000000, /* each of the others on 4 bytes, too */
 };
+
+/* Layers above BTL, such as a matching layer, have channels of their own, 1 to this, with 256 tags
+ * each: what an application sends never reaches them, and its tags stay its own. */
+#define KEEL_BTL_CHANNEL_MAX 7
 
 struct keel_btl_pending;
 
@@ -85,6 +90,22 @@ struct keel_btl_ext {
      * call progress first. Whatever comes after it makes the descriptor readable; but no other
      * thread drives progress meanwhile, or it takes what would have. */
     int (*wait_arm)(mca_btl_base_module_t *btl);
+
+    /* Sets the callback of all messages of a channel, whatever their tags, for all modules; cbfunc
+     * NULL removes it. A message on a channel without one is dropped and counted. BAD_PARAM: there
+     * is no such channel. */
+    int (*channel_register)(mca_btl_base_module_t *btl, uint8_t channel,
+                            mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
+    /* As btl_send and btl_sendi, on a channel; 0: those of the application, with its tags. Messages
+     * of one endpoint keep their order, over all channels. BAD_PARAM also above the last channel.
+     */
+    int (*channel_send)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                        mca_btl_base_tag_t tag);
+    int (*channel_sendi)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
 };
 
 /* The extension of a module that Keel opened; NULL for any other. */

@@ -374,8 +374,9 @@ static bool is_wanted(const char *module, int size, const struct test_case *test
 }
 
 static const struct test_case *const groups[] = {
-    table_cases, send_cases, stream_cases, rdma_cases,  atomics_cases, breach_cases, fault_cases,
-    load_cases,  end_cases,  ext_cases,    sleep_cases, ftevent_cases, flags_cases,  inside_cases};
+    table_cases,  send_cases,    stream_cases,  rdma_cases,  atomics_cases,
+    breach_cases, fault_cases,   load_cases,    end_cases,   ext_cases,
+    sleep_cases,  channel_cases, ftevent_cases, flags_cases, inside_cases};
 
 static bool is_case(const char *name)
 {

@@ -54,7 +54,7 @@ struct test_case {
 
 extern const struct test_case table_cases[], send_cases[], stream_cases[], rdma_cases[],
     atomics_cases[], breach_cases[], fault_cases[], load_cases[], end_cases[], ext_cases[],
-    ftevent_cases[], flags_cases[], inside_cases[], sleep_cases[];
+    ftevent_cases[], flags_cases[], inside_cases[], sleep_cases[], channel_cases[];
 
 /* Fails the test with the place and the condition, unless it holds. */
 #define must(test, condition)                                                                   \

@@ -5,7 +5,7 @@ tests_conformance_btl_SOURCES = tests/conformance/btl.h tests/conformance/btl.c 
 	tests/conformance/btl_rdma.c tests/conformance/btl_atomics.c tests/conformance/btl_breaches.c \
 	tests/conformance/btl_faults.c tests/conformance/btl_load.c tests/conformance/btl_ends.c tests/conformance/btl_ext.c \
 	tests/conformance/btl_flags.c tests/conformance/btl_ftevent.c tests/conformance/btl_inside.c \
-	tests/conformance/btl_sleep.c \
+	tests/conformance/btl_sleep.c tests/conformance/btl_channels.c \
 	tests/lib/minihost.h tests/lib/minihost.c
 tests_conformance_btl_LDADD = libbtl.la libbase.la
 

@@ -51,9 +51,10 @@ static void hand_over(struct side *side, mca_btl_base_descriptor_t *descriptor)
 }
 
 static int side_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                     mca_btl_base_descriptor_t *descriptor)
+                     mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag)
 {
     struct side *side = side_of(module);
+    ck_assert(channel == BTL_CHANNEL_RDMA && tag == 0);
     ck_assert_ptr_eq(endpoint, side->peer.endpoint);
     if (side->broken) {
         return side->broken;

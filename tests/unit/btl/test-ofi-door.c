@@ -227,9 +227,9 @@ static void be_stranger(struct minihost *host)
     say_frame(&stranger, header, "fourth");
     /* A framework frame that is none ends this peer only. */
     header.sequence = 4;
-    header.kind = OFI_FRAME;
+    header.channel = BTL_CHANNEL_RDMA;
     say_frame(&stranger, header, "nonsense");
-    header.kind = OFI_AM;
+    header.channel = 0;
     header.sequence = 5;
     say_frame(&stranger, header, "after the end");
     minihost_barrier(host, NULL);

@@ -9,9 +9,11 @@ static const uint8_t other_key[KEY_BYTES] = {1, 2, 4};
 
 START_TEST(headers_have_these_bytes)
 {
-    static const uint8_t golden[OFI_HEADER_BYTES] = {
-        1, 255, 0x34, 0x12, 0x78, 0x56, 0x34, 0x12, 0xef, 0xcd, 0xab, 0x90, 0x78, 0x56, 0x34, 0x12};
+    static const uint8_t golden[OFI_HEADER_BYTES] = {0x71, 255,  0x34, 0x12, 0x78, 0x56,
+                                                     0x34, 0x12, 0xef, 0xcd, 0xab, 0x90,
+                                                     0x78, 0x56, 0x34, 0x12};
     struct ofi_header header = {.kind = OFI_AM,
+                                .channel = 7,
                                 .tag = 255,
                                 .sequence = 0x1234,
                                 .index = 0x12345678,
@@ -22,6 +24,7 @@ START_TEST(headers_have_these_bytes)
     ck_assert_mem_eq(bytes, golden, sizeof(golden));
     struct ofi_header back = ofi_header_decode(golden);
     ck_assert_uint_eq(back.kind, header.kind);
+    ck_assert_uint_eq(back.channel, header.channel);
     ck_assert_uint_eq(back.tag, header.tag);
     ck_assert_uint_eq(back.sequence, header.sequence);
     ck_assert_uint_eq(back.index, header.index);
@@ -40,7 +43,7 @@ static const struct ofi_hello hello = {
 };
 
 static const uint8_t golden_start[OFI_HELLO_FIXED + 4] = {
-    5, 1, 4, 0, 7, 0, 0, 0, 'K', 'L', 'o', 'f', 0, 0, 1, 0, 1, 0, 0, 0, 2, 0, 0,   0,   1,   0,
+    5, 2, 4, 0, 7, 0, 0, 0, 'K', 'L', 'o', 'f', 0, 0, 1, 0, 1, 0, 0, 0, 2, 0, 0,   0,   1,   0,
     0, 0, 3, 0, 0, 0, 8, 7, 6,   5,   4,   3,   2, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0xa, 0xb, 0xc, 0xd,
 };
 

@@ -142,7 +142,7 @@ static void scribble_slot(struct sm_rank *rank, enum scribble what)
     uint64_t low = SM_FRAGMENT;
     low = what == KIND ? 0x0e : low;
     low = what == LENGTH ? SM_INLINE | (uint64_t) 60000 << 16 : low;
-    low = what == FRAME ? SM_FRAGMENT | SM_FRAME : low;
+    low = what == FRAME ? SM_FRAGMENT | 8 << SM_CHANNEL_SHIFT : low;
     if (what != KIND && what != LENGTH) {
         atomic_store(&slot->fragment.offset, fragments[what][0]);
         atomic_store(&slot->fragment.length, fragments[what][1]);

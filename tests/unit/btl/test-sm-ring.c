@@ -24,7 +24,7 @@ static void pair_init(struct pair *pair)
 static int push(struct pair *pair, uint8_t tag, const void *bytes, size_t size)
 {
     struct iovec part = {.iov_base = (void *) (uintptr_t) bytes, .iov_len = size};
-    return sm_tx_ring_inline(&pair->tx, tag, 0, &part, 1, size);
+    return sm_tx_ring_inline(&pair->tx, 0, tag, &part, 1, size);
 }
 
 /* A message of this length, made from its number. */
@@ -57,7 +57,7 @@ START_TEST(every_inline_length_arrives)
         ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
         ck_assert_uint_eq(message.length, size);
         ck_assert_uint_eq(message.tag, (uint8_t) size);
-        ck_assert(!message.fragment && !message.frame);
+        ck_assert(!message.fragment && message.channel == 0);
         ck_assert(is_made(message.data, size, (unsigned) size));
         sm_rx_ring_pass(&pair.rx, &message);
         sm_rx_ring_publish(&pair.rx);
@@ -76,7 +76,7 @@ START_TEST(a_slot_stored_again_is_no_message)
         bool fragment = i % 5 == 0;
         uint64_t position = pair.tx.tail, at;
         make(bytes, size, i);
-        int status = fragment ? sm_tx_ring_fragment(&pair.tx, 1, 0, i, size, &at)
+        int status = fragment ? sm_tx_ring_fragment(&pair.tx, 0, 1, i, size, &at)
                               : push(&pair, 1, bytes, size);
         ck_assert_int_eq(status, ORTE_SUCCESS);
         sm_tx_ring_repeat(&pair.tx, position);
@@ -110,10 +110,10 @@ START_TEST(parts_are_joined)
     struct iovec parts[] = {{.iov_base = head, .iov_len = 4},
                             {.iov_base = NULL, .iov_len = 0},
                             {.iov_base = body, .iov_len = 4}};
-    ck_assert_int_eq(sm_tx_ring_inline(&pair.tx, 9, SM_FRAME, parts, 3, 8), ORTE_SUCCESS);
+    ck_assert_int_eq(sm_tx_ring_inline(&pair.tx, 8, 9, parts, 3, 8), ORTE_SUCCESS);
     struct sm_message message;
     ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
-    ck_assert(message.frame);
+    ck_assert_uint_eq(message.channel, 8);
     ck_assert_uint_eq(message.length, 8);
     ck_assert_mem_eq(message.data, "headbody", 8);
 }
@@ -228,12 +228,12 @@ START_TEST(malformed_slots_are_found_out)
 {
     const uint64_t first = (uint64_t) 1 << 32; /* the sequence number that is due */
     const uint64_t heads[] = {
-        first,            /* no kind */
-        first | SM_MORE,  /* a continuation of nothing */
-        first | 0x0f,     /* no such kind */
-        first | SM_FRAME, /* a frame of no kind */
+        first,                         /* no kind */
+        first | SM_MORE,               /* a continuation of nothing */
+        first | 0x0f,                  /* no such kind */
+        first | 8 << SM_CHANNEL_SHIFT, /* a frame of no kind */
         first | (uint64_t) (SM_INLINE_MAX + 1) << 16 | SM_INLINE,
-        first | (uint64_t) UINT16_MAX << 16 | SM_INLINE | SM_FRAME,
+        first | (uint64_t) UINT16_MAX << 16 | SM_INLINE | 8 << SM_CHANNEL_SHIFT,
     };
     for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
         struct pair pair;
@@ -263,7 +263,7 @@ static int send_one(struct pair *pair, unsigned number)
 {
     uint64_t position;
     if (number % 7 == 3) {
-        return sm_tx_ring_fragment(&pair->tx, (uint8_t) number, 0, number * 64ull, number * 3ull,
+        return sm_tx_ring_fragment(&pair->tx, 0, (uint8_t) number, number * 64ull, number * 3ull,
                                    &position);
     }
     uint8_t bytes[SM_INLINE_MAX];

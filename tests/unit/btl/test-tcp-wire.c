@@ -60,7 +60,8 @@ START_TEST(frames_have_these_bytes)
     check_golden(&(struct tcp_frame){.type = TCP_FRAME_DONE, .id = 9, .status = OPAL_ERR_PERM},
                  "05000000100000000900000000000000efffffff00000000");
     check_golden(&(struct tcp_frame){.type = TCP_FRAME_BYE}, "0600000000000000");
-    check_golden(&(struct tcp_frame){.type = TCP_FRAME_FRAME, .size = 5}, "0700000005000000");
+    check_golden(&(struct tcp_frame){.type = TCP_FRAME_AM, .channel = 7, .tag = 3, .size = 5},
+                 "7103000005000000");
 }
 END_TEST
 
@@ -94,7 +95,8 @@ START_TEST(hostile_headers_are_refused)
     check_refused("050000000f000000");
     check_refused("0500000011000000");
     check_refused("0600000001000000");
-    check_refused("0701000008000000"); /* a FRAME with a tag */
+    check_refused("0700000005000000"); /* a type that there is not */
+    check_refused("1600000000000000"); /* a BYE on a channel */
     check_refused("0700000001004000");
     check_refused("05000000100000000900000000000000010000000000000"
                   "0"); /* a status above zero */
@@ -151,7 +153,7 @@ START_TEST(random_bytes_never_exceed_the_limits)
         ck_assert_int_le(taken, (int) available);
         if (taken > 0) {
             decoded++;
-            bool message = frame.type == TCP_FRAME_AM || frame.type == TCP_FRAME_FRAME;
+            bool message = frame.type == TCP_FRAME_AM;
             ck_assert_uint_le(frame.size, message ? TCP_AM_MAX : TCP_PIECE_MAX);
         }
     }
@@ -192,14 +194,14 @@ static void check_hex(const uint8_t *bytes, size_t size, const char *wanted)
 START_TEST(messages_have_these_bytes)
 {
     make_messages();
-    check_hex(challenge, sizeof(challenge), "4b4c746302010000c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1");
+    check_hex(challenge, sizeof(challenge), "4b4c746303010000c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1");
     check_hex(hello, sizeof(hello),
-              "4b4c7463020200000100010002000000010001000300000"
+              "4b4c7463030200000100010002000000010001000300000"
               "04d00000000000000d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2"
-              "4cb80f1195837303d4224e26749dc2ef8763b5fa2de0a4d0ce7b5c1593b09434");
+              "c524f4e9c0ed57ef8d8a9a493dbad6a26c9c2c4b8bf2694a29b45c1e7e0c4bf5");
     check_hex(welcome, sizeof(welcome),
-              "4b4c7463020301005800000000000000"
-              "afd597eb2da40da2d6c73fd6e20683c4282ddd528a5464096b0a43e06cd4a851");
+              "4b4c7463030301005800000000000000"
+              "3e9a76f859bee480e0c8ad688dc301487f24763026a511309259773e7b922de5");
 }
 END_TEST
 
