@@ -24,6 +24,10 @@ tests_lib_libunit_la_LIBADD = $(CHECK_LIBS)
 check_LTLIBRARIES += tests/lib/libwire.la
 tests_lib_libwire_la_SOURCES = tests/lib/impair.c tests/lib/impair.h \
 	tests/lib/sim/queue.c tests/lib/sim/queue.h tests/lib/sim/wire.c tests/lib/sim/wire.h
+# The same between network namespaces, in real time.
+check_PROGRAMS += tests/lib/cable
+tests_lib_cable_SOURCES = tests/lib/cable.c
+tests_lib_cable_LDADD = tests/lib/libwire.la
 # For tests of what reads messages.
 DECODER = tests/lib/decoder.h tests/lib/decoder.c
 

@@ -70,7 +70,6 @@ static bool in_burst(struct impair *impair)
         drawn(impair, settings->burst_length > 1 ? 1.0 / (double) settings->burst_length : 1);
     bool lost = impair->in_burst || begins;
     impair->in_burst = lost && !ends;
-    impair->counts[IMPAIR_BURST] += lost;
     return lost;
 }
 
@@ -90,8 +89,9 @@ static bool vanishes(struct impair *impair, uint64_t now_ns, size_t size, uint64
         impair->counts[IMPAIR_QUEUE_FULL]++;
         return true;
     }
-    bool burst = in_burst(impair);
-    return happens(impair, settings->loss, IMPAIR_LOST) || burst;
+    bool burst = in_burst(impair), single = drawn(impair, settings->loss);
+    impair->counts[burst ? IMPAIR_BURST : IMPAIR_LOST] += burst || single;
+    return burst || single;
 }
 
 /* Late packets lose their place; the others keep theirs. */

@@ -7,8 +7,8 @@ tests_system_visitor_LDADD = lib/libkeel.la
 
 check_PROGRAMS += tests/system/neighbour tests/system/stranger
 tests_system_stranger_SOURCES = tests/system/stranger.c
-check_PROGRAMS += tests/system/slownet
-tests_system_slownet_SOURCES = tests/system/slownet.c
+check_PROGRAMS += tests/system/datagrams
+tests_system_datagrams_SOURCES = tests/system/datagrams.c
 tests_system_neighbour_SOURCES = tests/system/neighbour.c
 check_PROGRAMS += tests/system/flood tests/system/poke tests/system/member
 tests_system_flood_SOURCES = tests/system/flood.c
