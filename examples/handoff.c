@@ -208,6 +208,13 @@ static const struct keel_rail *best_rail(const orte_process_name_t *peer)
     keel_abort(1, "no rail to rank %u", peer->vpid);
 }
 
+/* Who waits for a neighbour's bytes would wait for ever. */
+static void rails_changed(const orte_process_name_t *peer, void *arg)
+{
+    (void) arg;
+    best_rail(peer);
+}
+
 static void get_ready(struct inbox *in)
 {
     const struct keel_rail *rail = best_rail(&left);
@@ -508,6 +515,7 @@ int main(int argc, char **argv)
     struct outbox out = {.rail = best_rail(&right)};
     struct inbox in = {0};
     double seconds[2];
+    check(keel_rails_watch(rails_changed, NULL), "watch the rails");
     if (make) {
         make_bytes(argv[2 + refusals], &out);
     } else {

@@ -18,9 +18,16 @@ static void greeted(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     greetings++;
 }
 
+/* What was under way on a rail that failed may be lost, and would be waited for in vain. */
+static void rails_changed(const orte_process_name_t *peer, void *arg)
+{
+    (void) arg;
+    keel_abort(1, "a rail to rank %u has failed", peer->vpid);
+}
+
 int main(void)
 {
-    if (keel_init(NULL) != ORTE_SUCCESS) {
+    if (keel_init(NULL) != ORTE_SUCCESS || keel_rails_watch(rails_changed, NULL) != ORTE_SUCCESS) {
         return 1;
     }
     uint32_t me = keel_my_name()->vpid;

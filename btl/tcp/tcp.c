@@ -5,6 +5,7 @@
 #include <btl/tcp/tcp_conn.h>
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
+#include <btl/tcp/tcp_silence.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -81,6 +82,7 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
 static void module_destroy(struct tcp_module *tcp)
 {
     tcp_listeners_close(tcp);
+    fd_close(&tcp->timer.fd);
     fd_close(&tcp->epoll);
     rdma_am_destroy(tcp->am);
     desc_set_fini(&tcp->descs);
@@ -190,6 +192,7 @@ static struct tcp_module *module_alloc(const struct tcp_params *params)
     set_limits(&tcp->super, params);
     crypto_random(&tcp->chance, sizeof(tcp->chance));
     tcp->params = *params;
+    tcp->timer = (struct tcp_source){.kind = TCP_SOURCE_TIMER, .fd = -1};
     lists_init(tcp);
     pools_init(tcp);
     tcp->regions = region_table_create(MAX_REGIONS);
@@ -204,7 +207,7 @@ static struct tcp_module *module_alloc(const struct tcp_params *params)
                                 .max_ops = MAX_OPS,
                                 .send = tcp_channel_send};
     if (!tcp->regions || status != OPAL_SUCCESS || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS ||
-        !tcp->scratch || tcp->epoll < 0) {
+        !tcp->scratch || tcp->epoll < 0 || tcp_silence_open(tcp) != OPAL_SUCCESS) {
         module_destroy(tcp);
         return NULL;
     }

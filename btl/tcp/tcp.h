@@ -13,6 +13,7 @@
  *   tcp_ftevent.c   checkpoint and restart
  *   tcp_conn.c      a socket that is being set up, in either direction
  *   tcp_link.c      a socket that is up; tcp_link_read.c frames in, tcp_link_write.c items out
+ *   tcp_silence.c   links whose peer's host answers no more
  *   tcp_wire.c, tcp_card.c   bytes: pure functions
  *
  * One thread at a time. Callbacks of the layers above may call every module function but finalize,
@@ -39,7 +40,7 @@ enum {
 };
 
 /* What an epoll event points to: the first member of a conn or link, or a listener. */
-enum tcp_source_kind { TCP_SOURCE_LISTENER, TCP_SOURCE_CONN, TCP_SOURCE_LINK };
+enum tcp_source_kind { TCP_SOURCE_LISTENER, TCP_SOURCE_CONN, TCP_SOURCE_LINK, TCP_SOURCE_TIMER };
 struct tcp_source {
     enum tcp_source_kind kind;
     int fd;       /* -1: closed */
@@ -63,6 +64,7 @@ struct tcp_params {
     uint32_t bandwidth; /* MB/s; 0: from the fastest interface */
     uint32_t exclusivity;
     uint64_t connect_us, hello_us, pending_us, flush_us;
+    uint64_t silence_us; /* of a peer's kernel, which makes a link a failed one; 0: none does */
 };
 
 typedef struct mca_btl_base_endpoint_t tcp_endpoint;
@@ -74,6 +76,8 @@ struct tcp_module {
     struct tcp_card card; /* mine */
     struct tcp_source listeners[NETCARD_ADDRESSES];
     size_t listener_count;
+    struct tcp_source timer; /* of tcp_silence.c */
+    size_t links;            /* that are up, lanes among them */
     int epoll;
     struct region_table *regions;
     struct rdma_am *am; /* atomics */

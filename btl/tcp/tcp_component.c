@@ -125,6 +125,15 @@ static struct param flush_timeout = {
     .unit = "ms",
     .help = "Time to write out, when a peer is given up, what counts as sent to it.",
 };
+static struct param silence_timeout = {
+    .name = "btl_tcp_timeout_ms",
+    .type = PARAM_INT,
+    .default_text = "5000",
+    .min = 0,
+    .max = 3600000,
+    .unit = "ms",
+    .help = "A link whose peer's host acknowledges nothing for so long has failed; 0: none has.",
+};
 static struct param bandwidth = {
     .name = "btl_tcp_bandwidth",
     .type = PARAM_INT,
@@ -145,10 +154,10 @@ static struct param exclusivity = {
 };
 
 static struct param *const all_params[] = {
-    &if_include,      &if_exclude,    &eager_limit,     &max_send_size,
-    &piece_size,      &tx_queue_size, &free_list_max,   &sndbuf,
-    &rcvbuf,          &links,         &connect_timeout, &hello_timeout,
-    &pending_timeout, &flush_timeout, &bandwidth,       &exclusivity,
+    &if_include,      &if_exclude,    &eager_limit,     &max_send_size, &piece_size,
+    &tx_queue_size,   &free_list_max, &sndbuf,          &rcvbuf,        &links,
+    &connect_timeout, &hello_timeout, &pending_timeout, &flush_timeout, &silence_timeout,
+    &bandwidth,       &exclusivity,
 };
 
 static int tcp_register_params(void)
@@ -178,6 +187,7 @@ static struct tcp_params params_read(void)
         .hello_us = (uint64_t) param_int(&hello_timeout) * 1000,
         .pending_us = (uint64_t) param_int(&pending_timeout) * 1000,
         .flush_us = (uint64_t) param_int(&flush_timeout) * 1000,
+        .silence_us = (uint64_t) param_int(&silence_timeout) * 1000,
     };
 
     if (params.eager_limit > params.max_send_size) {

@@ -4,6 +4,7 @@
 #include <base/sock.h>
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
+#include <btl/tcp/tcp_silence.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ struct tcp_link *tcp_link_create(tcp_endpoint *ep, int fd, unsigned lane)
     link->credit = TCP_TX_CREDIT;
     list_init(&link->active);
     list_init(&link->out);
+    tcp_silence_link_begins(link);
     return link;
 }
 
@@ -59,6 +61,7 @@ void tcp_link_close(struct tcp_link *link)
     list_splice(&link->ep->small, &link->out);
     list_remove(&link->active);
     tcp_source_close(tcp, &link->source);
+    tcp_silence_link_ends(tcp);
     tcp_end(tcp, &link->ended, link_release);
 }
 

@@ -25,6 +25,14 @@ struct tcp_rx {
     size_t message_size;
 };
 
+/* What is known of a link's other end (tcp_silence.h). */
+struct tcp_silence {
+    uint64_t looked_us; /* when the kernel was asked last */
+    uint64_t asked_us;  /* for how long the peer has not answered what asks for an answer */
+    uint32_t quiet_ms;  /* since its last acknowledgement */
+    bool failed;
+};
+
 struct tcp_link {
     struct tcp_source source; /* first */
     struct tcp_ended ended;
@@ -42,6 +50,7 @@ struct tcp_link {
     bool used;          /* bytes went over it */
     bool bye;           /* the peer said it */
     bool bye_said;      /* by me */
+    struct tcp_silence silence;
     struct tcp_rx rx;
 };
 

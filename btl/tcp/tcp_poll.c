@@ -4,6 +4,7 @@
 #include <base/log.h>
 #include <btl/tcp/tcp_conn.h>
 #include <btl/tcp/tcp_link.h>
+#include <btl/tcp/tcp_silence.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -79,6 +80,9 @@ static int source_ready(struct tcp_module *tcp, struct tcp_source *source)
     case TCP_SOURCE_LINK:
         tcp_link_wake((struct tcp_link *) (void *) source);
         return tcp_link_poll((struct tcp_link *) (void *) source);
+    case TCP_SOURCE_TIMER:
+        tcp_silence_check(tcp);
+        return 0;
     }
     return 0;
 }

@@ -133,14 +133,31 @@ static int lead(struct pair *pair, const struct options *options)
     return exit_code;
 }
 
+/* What was sent over a rail that failed may be lost, and its echo waited for in vain. */
+static void rails_changed(const orte_process_name_t *peer, void *arg)
+{
+    const struct pair *pair = arg;
+    size_t count;
+    const struct keel_rail *rails = keel_rails(peer, &count);
+    bool mine = pair->btl && peer->vpid == 1 - keel_my_name()->vpid;
+    for (size_t i = 0; i < count; i++) {
+        mine = mine && rails[i].btl != pair->btl;
+    }
+    if (mine) {
+        keel_abort(1, "keel-perf: the rail to rank %u has failed", peer->vpid);
+    }
+}
+
 static int run(const struct options *options)
 {
-    struct pair pair = {.window = options->window, .asleep = options->progress_thread};
+    static struct pair pair; /* for rails_changed, until keel_finalize */
     struct place place = {.pinned_here = false};
     uint32_t rank = keel_my_name()->vpid;
     size_t capacity = options->last_size > 64 ? options->last_size : 64;
     char why[256];
     int exit_code = 0;
+    pair = (struct pair){.window = options->window, .asleep = options->progress_thread};
+    check(keel_rails_watch(rails_changed, &pair), "watching the rails");
     place_pin(&place);
     place_describe(&place);
     check(keel_modex_send(place_key, &place, sizeof(place)), "where this rank is");

@@ -2,7 +2,10 @@
 check_PROGRAMS += tests/unit/btl/test-tcp-wire tests/unit/btl/test-tcp-card \
 	tests/unit/btl/test-tcp-door tests/unit/btl/test-tcp-connect \
 	tests/unit/btl/test-tcp-ends tests/unit/btl/test-tcp-access tests/unit/btl/test-tcp-pairs \
-	tests/unit/btl/test-tcp-lanes tests/unit/btl/test-tcp-calls
+	tests/unit/btl/test-tcp-lanes tests/unit/btl/test-tcp-calls \
+	tests/unit/btl/test-tcp-silence
+tests_unit_btl_test_tcp_silence_SOURCES = tests/unit/btl/test-tcp-silence.c
+tests_unit_btl_test_tcp_silence_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_tcp_wire_SOURCES = tests/unit/btl/test-tcp-wire.c
 tests_unit_btl_test_tcp_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_tcp_card_SOURCES = tests/unit/btl/test-tcp-card.c tests/unit/btl/netcard.h

@@ -1,0 +1,210 @@
+#include <config.h>
+
+#include <base/clock.h>
+#include <btl/tcp/tcp_lane.h>
+#include <btl/tcp/tcp_silence.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44 /* Linux 6.15 */
+#endif
+
+/* Of the time that makes a link a failed one. */
+enum {
+    LOOKS = 16,      /* in it */
+    IDLE_PARTS = 5,  /* an idle peer is asked that often */
+    ASKED_PARTS = 4, /* for that part of it at least the peer must have been asked */
+};
+
+enum {
+    PERIOD_MIN_US = 10000,
+    STALL_LOOKS = 2, /* as which a late look counts: whoever was kept from looking looks again */
+    PROBES = 2,      /* that go unanswered: one may get lost */
+    RTO_MAX_LEAST_MS = 1000,
+};
+
+static uint64_t period_us(uint64_t timeout_us)
+{
+    uint64_t period = timeout_us / LOOKS;
+    return period > PERIOD_MIN_US ? period : PERIOD_MIN_US;
+}
+
+/* Sees to it that the kernel asks an idle peer often enough, and that it goes on asking a full one.
+ */
+static void set_options(const struct tcp_params *params, int fd)
+{
+    const int on = 1, parts_s = (int) (params->silence_us / IDLE_PARTS / 1000000);
+    const int idle_s = parts_s > 0 ? parts_s : 1, probes = 4 * IDLE_PARTS;
+    const int part_ms = (int) (params->silence_us / IDLE_PARTS / 1000);
+    const int rto_max_ms = part_ms > RTO_MAX_LEAST_MS ? part_ms : RTO_MAX_LEAST_MS;
+
+    if (params->silence_us == 0) {
+        return;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes)); /* I am earlier */
+    /* Else probes of a peer whose buffer is full come up to two minutes apart. */
+    setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &rto_max_ms, sizeof(rto_max_ms));
+}
+
+/* ---- the judgement ---- */
+
+bool tcp_silence_judge(struct tcp_silence *silence, const struct tcp_info *info,
+                       uint64_t elapsed_us, uint64_t timeout_us)
+{
+    uint64_t quiet_us = info->tcpi_last_ack_recv * UINT64_C(1000);
+    uint64_t most_us = STALL_LOOKS * period_us(timeout_us);
+    bool asked = info->tcpi_unacked > 0 || info->tcpi_probes >= PROBES;
+
+    if (!asked || quiet_us < elapsed_us) {
+        silence->asked_us = 0;
+        return false;
+    }
+    silence->asked_us += elapsed_us < most_us ? elapsed_us : most_us;
+    return quiet_us >= timeout_us && silence->asked_us >= timeout_us / ASKED_PARTS;
+}
+
+/* Asks the kernel about a link; false: it has failed. */
+static bool look_at(struct tcp_link *link)
+{
+    uint64_t timeout_us = link->ep->tcp->params.silence_us, now = clock_us();
+    struct tcp_info info = {0}; /* an old kernel fills in less */
+    socklen_t size = sizeof(info);
+
+    if (getsockopt(link->source.fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+        return true;
+    }
+    uint64_t elapsed_us = now - link->silence.looked_us;
+    link->silence.looked_us = now;
+    link->silence.quiet_ms = info.tcpi_last_ack_recv;
+    link->silence.failed = tcp_silence_judge(&link->silence, &info, elapsed_us, timeout_us);
+    return !link->silence.failed;
+}
+
+/* ---- breaking ---- */
+
+/* The interface that has the address of a link's own end. */
+static const char *interface_of(const struct netcard *card, const struct sock_addr *local,
+                                char name[IF_NAMESIZE])
+{
+    char text[64], own[64];
+    struct sock_addr addr;
+
+    sock_addr_print(local, text, sizeof(text));
+    for (size_t i = 0; i < card->count; i++) {
+        struct netcard_address address = card->addresses[i];
+        address.port = sock_addr_port(local);
+        netcard_sock(&addr, &address);
+        if (strcmp(sock_addr_print(&addr, own, sizeof(own)), text) == 0 &&
+            if_indextoname(address.interface, name)) {
+            return name;
+        }
+    }
+    return "an unknown interface";
+}
+
+static void fail_link(struct tcp_link *link)
+{
+    char name[IF_NAMESIZE], from[64] = "", to[64] = "", why[256];
+    struct sock_addr local = {.length = 0}, peer = {.length = sizeof(peer.storage)};
+
+    if (sock_local_addr(link->source.fd, &local) == 0 &&
+        getpeername(link->source.fd, (struct sockaddr *) &peer.storage, &peer.length) == 0) {
+        sock_addr_print(&local, from, sizeof(from));
+        sock_addr_print(&peer, to, sizeof(to));
+    }
+    snprintf(why, sizeof(why), "no acknowledgement on %s (%s to %s) for %.1f s",
+             interface_of(&link->ep->tcp->card.net, &local, name), from, to,
+             link->silence.quiet_ms * 1e-3);
+    tcp_link_break(link, why);
+}
+
+static struct tcp_link *failed_link(const tcp_endpoint *ep)
+{
+    for (unsigned i = 0; ep->lanes && i < TCP_LANES; i++) {
+        if (ep->lanes->links[i] && ep->lanes->links[i]->silence.failed) {
+            return ep->lanes->links[i];
+        }
+    }
+    return ep->tcp_link && ep->tcp_link->silence.failed ? ep->tcp_link : NULL;
+}
+
+static struct tcp_link *find_failed(const struct tcp_module *tcp)
+{
+    const tcp_endpoint *ep;
+
+    list_for_each (ep, &tcp->peers.used, const tcp_endpoint, peer.link) {
+        struct tcp_link *link = failed_link(ep);
+        if (link) {
+            return link;
+        }
+    }
+    return NULL;
+}
+
+/* Callbacks may end any endpoint, so that each search begins anew. */
+void tcp_silence_check(struct tcp_module *tcp)
+{
+    uint64_t times;
+    bool all_heard = true;
+    const tcp_endpoint *ep;
+
+    if (read(tcp->timer.fd, &times, sizeof(times)) < 0) {
+        return;
+    }
+    list_for_each (ep, &tcp->peers.used, const tcp_endpoint, peer.link) {
+        all_heard = tcp_links_all(ep, look_at) && all_heard;
+    }
+    for (struct tcp_link *link; !all_heard && (link = find_failed(tcp));) {
+        fail_link(link);
+    }
+}
+
+/* ---- the timer ---- */
+
+int tcp_silence_open(struct tcp_module *tcp)
+{
+    if (tcp->params.silence_us == 0) {
+        return OPAL_SUCCESS;
+    }
+    tcp->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    return tcp->timer.fd >= 0 ? tcp_watch(tcp, &tcp->timer, EPOLLIN) : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+/* us 0: it stands still. */
+static void set_timer(const struct tcp_module *tcp, uint64_t us)
+{
+    const struct timespec period = {(time_t) (us / 1000000), (long) (us % 1000000 * 1000)};
+    const struct itimerspec times = {period, period};
+
+    if (tcp->timer.fd >= 0) {
+        (void) timerfd_settime(tcp->timer.fd, 0, &times, NULL);
+    }
+}
+
+void tcp_silence_link_begins(struct tcp_link *link)
+{
+    struct tcp_module *tcp = link->ep->tcp;
+
+    link->silence.looked_us = clock_us();
+    set_options(&tcp->params, link->source.fd);
+    if (tcp->links++ == 0) {
+        set_timer(tcp, period_us(tcp->params.silence_us));
+    }
+}
+
+void tcp_silence_link_ends(struct tcp_module *tcp)
+{
+    if (--tcp->links == 0) {
+        set_timer(tcp, 0);
+    }
+}

@@ -1,0 +1,156 @@
+/* outage cut: rank 0 sends to rank 1 without end; both print when their rail to the other is lost,
+ * in milliseconds since 1970, meet in a fence, and return 7. outage full SECONDS: rank 0 sends for
+ * so long all that rails 0 -> 1 and 0 -> 2 take; rank 1 computes meanwhile, and rank 2 prints its
+ * pid, to be stopped from outside. Code 0: all has arrived. */
+#include <keel/keel.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DATA = 70, LAST, RANKS = 3 };
+
+static char text[4096];
+static unsigned long sent[RANKS], received, expected;
+static bool lost, all_here;
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+static void nap(long ms)
+{
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+/* Not by spinning: the machine has others. */
+static void progress(void)
+{
+    if (keel_progress() == 0) {
+        nap(1);
+    }
+}
+
+static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                 mca_btl_base_descriptor_t *descriptor, void *data)
+{
+    (void) btl, (void) data;
+    if (tag == LAST) {
+        memcpy(&expected, descriptor->des_segments->seg_addr.pval, sizeof(expected));
+        all_here = true;
+    } else {
+        received++;
+    }
+}
+
+static void changed(const orte_process_name_t *peer, void *arg)
+{
+    size_t count;
+    (void) arg;
+    (void) keel_rails(peer, &count);
+    if (count == 0) {
+        printf("rank %u lost rank %u at %llu\n", keel_my_name()->vpid, peer->vpid,
+               (unsigned long long) now_ms());
+        fflush(stdout);
+        lost = true;
+    }
+}
+
+static const struct keel_rail *rail_to(uint32_t rank)
+{
+    orte_process_name_t peer = {keel_my_name()->jobid, rank};
+    size_t count;
+    const struct keel_rail *rails = keel_rails(&peer, &count);
+    if (count == 0) {
+        keel_abort(3, "no rail to rank %u", rank);
+    }
+    return rails;
+}
+
+static bool send_one(uint32_t rank, mca_btl_base_tag_t tag, void *data, size_t size)
+{
+    const struct keel_rail *rail = rail_to(rank);
+    return rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, data, size, 0, MCA_BTL_NO_ORDER,
+                                MCA_BTL_DES_FLAGS_BTL_OWNERSHIP, tag, NULL) == OPAL_SUCCESS;
+}
+
+static int cut(uint32_t me)
+{
+    bool said = false;
+    while (!lost) {
+        received += me == 0 && send_one(1, DATA, text, sizeof(text));
+        progress();
+        if (received > 0 && !said) {
+            printf("rank %u is ready\n", me);
+            fflush(stdout);
+            said = true;
+        }
+    }
+    return keel_fence() == ORTE_SUCCESS ? 7 : 2;
+}
+
+static void flood(uint64_t ms)
+{
+    uint64_t end = now_ms() + ms;
+    while (now_ms() < end) {
+        bool some = false;
+        for (uint32_t rank = 1; rank < RANKS; rank++) {
+            bool one = send_one(rank, DATA, text, sizeof(text));
+            sent[rank] += one;
+            some = some || one;
+        }
+        if (!some) {
+            progress();
+        }
+    }
+    for (uint32_t rank = 1; rank < RANKS; rank++) {
+        while (!send_one(rank, LAST, &sent[rank], sizeof(sent[rank]))) {
+            progress();
+        }
+    }
+    printf("%lu and %lu messages\n", sent[1], sent[2]);
+}
+
+static int full(uint32_t me, uint64_t ms)
+{
+    if (me == 0) {
+        flood(ms);
+        return 0;
+    }
+    if (me == 1) {
+        nap((long) ms);
+    } else {
+        printf("pid %d\n", (int) getpid());
+        fflush(stdout);
+    }
+    while (!all_here) {
+        progress();
+    }
+    if (received != expected) {
+        keel_abort(4, "%lu messages of %lu came", received, expected);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || keel_init(NULL) != ORTE_SUCCESS ||
+        keel_rails_watch(changed, NULL) != ORTE_SUCCESS) {
+        return 2;
+    }
+    uint32_t me = keel_my_name()->vpid;
+    const struct keel_rail *rail = rail_to(me == 0 ? 1 : 0);
+    rail->btl->btl_register(rail->btl, DATA, take, NULL);
+    rail->btl->btl_register(rail->btl, LAST, take, NULL);
+    if (keel_fence() != ORTE_SUCCESS) {
+        return 2;
+    }
+    int code = argc > 2 ? full(me, strtoull(argv[2], NULL, 10) * 1000) : cut(me);
+    return keel_finalize() == ORTE_SUCCESS ? code : 4;
+}

@@ -1,0 +1,84 @@
+/* When a link's peer is taken for dead, by what the kernel says of the link. */
+#include <config.h>
+
+#include <btl/tcp/tcp_silence.h>
+#include <tests/lib/unit.h>
+
+enum { TIMEOUT_MS = 5000, LOOK_MS = 250 };
+
+static struct tcp_silence silence;
+
+/* One look, elapsed_ms after the one before. */
+static bool look(uint32_t elapsed_ms, uint32_t quiet_ms, uint32_t unacked, uint8_t probes)
+{
+    struct tcp_info info = {
+        .tcpi_last_ack_recv = quiet_ms, .tcpi_unacked = unacked, .tcpi_probes = probes};
+    return tcp_silence_judge(&silence, &info, elapsed_ms * UINT64_C(1000),
+                             TIMEOUT_MS * UINT64_C(1000));
+}
+
+START_TEST(test_bytes_that_nobody_acknowledges)
+{
+    uint32_t ms = 0;
+    while (!look(LOOK_MS, ms, 10, 0)) {
+        ms += LOOK_MS;
+        ck_assert_uint_le(ms, TIMEOUT_MS);
+    }
+    ck_assert_uint_eq(ms, TIMEOUT_MS);
+}
+END_TEST
+
+/* An idle peer is asked each second; the first of its probes may get lost. */
+START_TEST(test_probes_that_nobody_answers)
+{
+    uint32_t ms = 0;
+    while (!look(LOOK_MS, ms, 0, (uint8_t) (ms / 1000))) {
+        ms += LOOK_MS;
+        ck_assert_uint_le(ms, TIMEOUT_MS);
+    }
+    ck_assert_uint_eq(ms, TIMEOUT_MS);
+}
+END_TEST
+
+START_TEST(test_an_idle_link_may_be_quiet)
+{
+    for (uint32_t ms = 0; ms < 20 * TIMEOUT_MS; ms += LOOK_MS) {
+        ck_assert(!look(LOOK_MS, ms, 0, 0));
+        ck_assert(!look(LOOK_MS, ms, 0, 1)); /* just sent */
+    }
+}
+END_TEST
+
+START_TEST(test_a_slow_peer_acknowledges)
+{
+    for (uint32_t ms = 0; ms < 20 * TIMEOUT_MS; ms += LOOK_MS) {
+        ck_assert(!look(LOOK_MS, ms % (TIMEOUT_MS - LOOK_MS), 10, 0));
+    }
+}
+END_TEST
+
+/* Probes of a full buffer come ever later; each is answered. */
+START_TEST(test_a_full_peer_answers_late_probes)
+{
+    for (uint32_t quiet = 0; quiet < 60000; quiet += LOOK_MS) {
+        ck_assert(!look(LOOK_MS, quiet, 0, 0));
+    }
+    ck_assert(!look(LOOK_MS, 60000, 0, 1)); /* the answer is on its way */
+    ck_assert(!look(LOOK_MS, 60250, 0, 2)); /* that answer was lost; the next is on its way */
+    ck_assert(!look(LOOK_MS, 100, 0, 0));
+}
+END_TEST
+
+/* A machine that stands still lets acknowledgements wait, too. */
+START_TEST(test_time_in_which_nobody_looked_hardly_counts)
+{
+    ck_assert(!look(LOOK_MS, LOOK_MS, 10, 0));
+    ck_assert(!look(60000, 60250, 10, 0));
+    ck_assert(!look(LOOK_MS, 100, 10, 0));
+    ck_assert(!look(LOOK_MS, TIMEOUT_MS, 10, 0)); /* from the beginning again */
+}
+END_TEST
+
+UNIT_MAIN("tcp-silence", test_bytes_that_nobody_acknowledges, test_probes_that_nobody_answers,
+          test_an_idle_link_may_be_quiet, test_a_slow_peer_acknowledges,
+          test_a_full_peer_answers_late_probes, test_time_in_which_nobody_looked_hardly_counts)
