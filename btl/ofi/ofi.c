@@ -34,7 +34,7 @@ static void endpoint_dump(const ofi_endpoint *peer)
 {
     log_write(LOG_BTL, LOG_INFO, "ofi: %s: %s, next out %u, next in %u, %s in flight",
               ORTE_NAME_PRINT(&peer->life.name), btl_peer_state_name(&peer->life),
-              (unsigned) peer->sequence, (unsigned) peer->expected,
+              (unsigned) peer->sequence, (unsigned) peer->order.expected,
               list_empty(&peer->flight) ? "nothing" : "something");
 }
 

@@ -26,6 +26,7 @@
 #include <btl/ofi/ofi_wire.h>
 #include <btl/rdma_am.h>
 #include <btl/region.h>
+#include <btl/reorder.h>
 
 enum {
     OFI_CALL_DEPTH = 8, /* completions inside sends nest so deep; the rest waits for progress */
@@ -47,10 +48,10 @@ struct ofi_op {
 /* A receive buffer: posted, or held until its turn in a peer's sequence. */
 struct ofi_rx {
     struct ofi_op op;
-    struct list link; /* in a peer's held, or the module's unposted */
+    struct reorder_frame early; /* while a peer's order keeps it */
+    struct list link;           /* in the module's unposted */
     uint8_t *bytes;
     size_t size; /* of what arrived */
-    uint16_t sequence;
 };
 
 /* What the provider has to send: a descriptor, control bytes, or an operation on remote memory. */

@@ -20,11 +20,11 @@ void ofi_session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
     peer->epoch = peer->their_epoch = peer->told_epoch = 0;
     peer->heard = false;
     crypto_random(&peer->their_token, sizeof(peer->their_token));
-    peer->sequence = peer->expected = 0;
+    peer->sequence = 0;
     peer->bye_said = peer->bye_answered = false;
     peer->pause_us = 0;
     peer->errors = 0;
-    ofi_receive_drop(ofi, &peer->held);
+    ofi_receive_drop(ofi, peer);
 }
 
 static void peer_begin(struct btl_peer *life)
@@ -33,7 +33,7 @@ static void peer_begin(struct btl_peer *life)
 
     peer->ofi = ofi_of(life->peers->module);
     peer->index = life->hidden ? 0 : roster_number(life->peers->roster, peer);
-    list_init(&peer->held);
+    reorder_init(&peer->order, UINT16_MAX, (uint32_t) peer->ofi->rx_count, 0);
     list_init(&peer->flight);
     rdma_am_peer_init(&peer->am, peer);
     ofi_session_clear(peer->ofi, peer);

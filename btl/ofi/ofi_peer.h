@@ -18,8 +18,8 @@ struct mca_btl_base_endpoint_t {
     bool heard; /* it has echoed my epoch */
     uint32_t their_index;
     uint64_t token, their_token; /* of my frames; of its frames */
-    uint16_t sequence, expected;
-    struct list held; /* buffers that came before their turn, in order */
+    uint16_t sequence;
+    struct reorder order; /* of its frames; keeps struct ofi_rx */
 
     struct list flight;     /* struct ofi_tx */
     size_t cost;            /* of all in flight */

@@ -34,6 +34,7 @@ int ofi_receive_open(struct ofi_module *ofi, size_t count, size_t bytes)
         struct ofi_rx *rx = &ofi->rxs[i];
         rx->op.kind = OFI_OP_RECEIVE;
         rx->bytes = ofi_fabric_carve(&ofi->fabric, bytes);
+        list_init(&rx->early.link);
         list_init(&rx->link);
         ofi_receive_post(ofi, rx);
     }
@@ -73,11 +74,12 @@ void ofi_receive_repost(struct ofi_module *ofi)
     }
 }
 
-void ofi_receive_drop(struct ofi_module *ofi, struct list *held)
+void ofi_receive_drop(struct ofi_module *ofi, ofi_endpoint *peer)
 {
-    for (struct list *link; (link = list_pop(held));) {
-        ofi_receive_post(ofi, container_of(link, struct ofi_rx, link));
+    for (struct reorder_frame *frame; (frame = reorder_drop(&peer->order));) {
+        ofi_receive_post(ofi, container_of(frame, struct ofi_rx, early));
     }
+    reorder_restart(&peer->order, 0);
 }
 
 /* ---- frames ---- */
@@ -110,40 +112,6 @@ static bool is_sound(const struct ofi_header *header)
            ((header->kind == OFI_BYE || header->kind == OFI_BYE_ACK) && header->channel == 0);
 }
 
-/* Among those that came early, in order; false: it is there already. */
-static bool hold(ofi_endpoint *peer, struct ofi_rx *rx, uint16_t ahead)
-{
-    struct list *at = &peer->held;
-
-    while (at->prev != &peer->held) {
-        const struct ofi_rx *before = container_of(at->prev, struct ofi_rx, link);
-        if ((uint16_t) (before->sequence - peer->expected) < ahead) {
-            break;
-        }
-        if (before->sequence == rx->sequence) {
-            return false;
-        }
-        at = at->prev;
-    }
-    list_insert_before(at, &rx->link);
-    return true;
-}
-
-/* Takes what was held for this very moment. */
-static void take_held(struct ofi_module *ofi, ofi_endpoint *peer)
-{
-    while (!list_empty(&peer->held)) {
-        struct ofi_rx *rx = container_of(peer->held.next, struct ofi_rx, link);
-        if (rx->sequence != peer->expected) {
-            return;
-        }
-        list_remove(&rx->link);
-        peer->expected++;
-        frame_take(ofi, peer, rx);
-        ofi_receive_post(ofi, rx);
-    }
-}
-
 static void drop(struct ofi_module *ofi, const char *why)
 {
     unsigned held = 0;
@@ -154,7 +122,7 @@ static void drop(struct ofi_module *ofi, const char *why)
     }
 }
 
-/* True: the buffer is held. */
+/* True: the buffer is kept until its turn. */
 static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
 {
     const struct ofi_header header = ofi_header_decode(rx->bytes);
@@ -173,18 +141,22 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
         peer->bye_answered = peer->bye_said;
         return false;
     }
-    uint16_t ahead = (uint16_t) (header.sequence - peer->expected);
-    if (ahead > 0) {
-        rx->sequence = header.sequence;
-        if (ahead > ofi->rx_count || !hold(peer, rx, ahead)) {
-            drop(ofi, "out of its sequence");
-            return false;
-        }
+    switch (reorder_put(&peer->order, &rx->early, header.sequence)) {
+    case REORDER_NOW:
+        break;
+    case REORDER_KEPT:
         return true;
+    case REORDER_AGAIN:
+    case REORDER_TOO_FAR:
+        drop(ofi, "out of its sequence");
+        return false;
     }
-    peer->expected++;
     frame_take(ofi, peer, rx);
-    take_held(ofi, peer);
+    for (struct reorder_frame *frame; (frame = reorder_next(&peer->order));) {
+        struct ofi_rx *early = container_of(frame, struct ofi_rx, early);
+        frame_take(ofi, peer, early);
+        ofi_receive_post(ofi, early);
+    }
     return false;
 }
 

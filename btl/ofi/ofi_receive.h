@@ -21,7 +21,7 @@ void ofi_received(struct ofi_module *ofi, struct ofi_rx *rx, size_t size);
 void ofi_receive_post(struct ofi_module *ofi, struct ofi_rx *rx);
 /* Those that the provider had no room for. */
 void ofi_receive_repost(struct ofi_module *ofi);
-/* Gives back what a peer's list holds. */
-void ofi_receive_drop(struct ofi_module *ofi, struct list *held);
+/* Gives back what came early from a peer, whose next frame is the first of a session. */
+void ofi_receive_drop(struct ofi_module *ofi, ofi_endpoint *peer);
 
 #endif
