@@ -1,6 +1,7 @@
 /* tcp: the rail over sockets. The module: its table, its parts, its end. */
 #include <config.h>
 
+#include <base/clock.h>
 #include <base/log.h>
 #include <btl/tcp/tcp_conn.h>
 #include <btl/tcp/tcp_link.h>
@@ -11,6 +12,7 @@
 #include <sys/epoll.h>
 
 enum {
+    DEADLINE_TICK_US = 1000,
     MAX_REGIONS = 65536,
     MAX_OPS = 4096,
     LATENCY_US = 100,
@@ -166,6 +168,7 @@ static void lists_init(struct tcp_module *tcp)
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         list_init(lists[i]);
     }
+    wheel_init(&tcp->timeouts, DEADLINE_TICK_US, clock_us());
 }
 
 static void pools_init(struct tcp_module *tcp)

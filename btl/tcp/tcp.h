@@ -25,6 +25,7 @@
 #include <base/backoff.h>
 #include <base/list.h>
 #include <base/pool.h>
+#include <base/wheel.h>
 #include <btl/closing.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
@@ -82,15 +83,16 @@ struct tcp_module {
     struct region_table *regions;
     struct rdma_am *am; /* atomics */
     struct desc_set descs;
-    struct pool items;    /* struct tcp_item */
-    struct pool ops;      /* struct tcp_op */
-    tcp_endpoint *deputy; /* of the accepting side of my link to myself; NULL: none */
-    struct list conns;    /* oldest first */
-    size_t pending;       /* conns that were accepted */
-    struct list active;   /* links polled on every pass */
-    struct list ended;    /* struct tcp_ended */
-    unsigned depth;       /* of tcp_enter */
-    unsigned passes;      /* since the last look at epoll */
+    struct pool items;     /* struct tcp_item */
+    struct pool ops;       /* struct tcp_op */
+    tcp_endpoint *deputy;  /* of the accepting side of my link to myself; NULL: none */
+    struct list conns;     /* oldest first */
+    struct wheel timeouts; /* of the conns */
+    size_t pending;        /* conns that were accepted */
+    struct list active;    /* links polled on every pass */
+    struct list ended;     /* struct tcp_ended */
+    unsigned depth;        /* of tcp_enter */
+    unsigned passes;       /* since the last look at epoll */
     struct backoff_chance chance;
     uint8_t *scratch; /* where unwanted bytes go */
 };

@@ -26,12 +26,13 @@ static struct tcp_conn *conn_create(struct tcp_module *tcp, int fd, enum conn_ph
     conn->source = (struct tcp_source){.kind = TCP_SOURCE_CONN, .fd = fd};
     conn->tcp = tcp;
     conn->phase = phase;
-    conn->deadline_us = clock_us() + time_us;
+    list_init(&conn->timer.link);
     uint32_t events = phase == CONN_CONNECTING ? EPOLLOUT : EPOLLIN;
     if (tcp_watch(tcp, &conn->source, events) != OPAL_SUCCESS) {
         free(conn);
         return NULL;
     }
+    wheel_start(&tcp->timeouts, &conn->timer, clock_us() + time_us);
     list_append(&tcp->conns, &conn->link);
     tcp->pending += phase == CONN_HELLO;
     return conn;
@@ -50,6 +51,7 @@ static int conn_detach(struct tcp_conn *conn)
 
     tcp_unwatch(tcp, &conn->source);
     conn->source.fd = -1;
+    wheel_stop(&conn->timer);
     list_remove(&conn->link);
     tcp->pending -= conn->phase == CONN_HELLO;
     tcp_end(tcp, &conn->ended, conn_release);
@@ -180,7 +182,7 @@ static void connected(struct tcp_conn *conn)
         return;
     }
     conn->phase = CONN_CHALLENGE;
-    conn->deadline_us = clock_us() + conn->tcp->params.hello_us;
+    wheel_start(&conn->tcp->timeouts, &conn->timer, clock_us() + conn->tcp->params.hello_us);
     if (tcp_watch(conn->tcp, &conn->source, EPOLLIN) != OPAL_SUCCESS) {
         attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "epoll failed");
     }
@@ -435,18 +437,12 @@ void tcp_conn_ready(struct tcp_conn *conn)
     }
 }
 
-void tcp_conn_expire(struct tcp_module *tcp, uint64_t now_us)
+void tcp_conn_expire(struct tcp_module *tcp)
 {
-    struct list round;
+    uint64_t now_us = clock_us();
 
-    list_init(&round);
-    list_splice(&round, &tcp->conns);
-    for (struct list *link; (link = list_pop(&round));) {
-        struct tcp_conn *conn = container_of(link, struct tcp_conn, link);
-        list_append(&tcp->conns, link);
-        if (now_us < conn->deadline_us) {
-            continue;
-        }
+    for (struct wheel_timer *timer; (timer = wheel_expire(&tcp->timeouts, now_us));) {
+        struct tcp_conn *conn = container_of(timer, struct tcp_conn, timer);
         if (conn->ep) {
             attempt_failed(conn, PATIENCE_SLOW, 0, "no answer in time");
         } else {

@@ -20,7 +20,7 @@ struct tcp_conn {
     unsigned lane;    /* initiator: 0, or the lane that it is to be */
     size_t address;   /* initiator: of ep's card */
     enum conn_phase phase;
-    uint64_t deadline_us;
+    struct wheel_timer timer; /* of the module's timeouts */
     uint8_t challenge[TCP_CHALLENGE_BYTES];
     uint8_t hello[TCP_HELLO_BYTES];
     uint8_t welcome[TCP_WELCOME_BYTES];
@@ -36,7 +36,7 @@ int tcp_conn_accept(struct tcp_module *tcp, int listener);
 /* The socket is ready: goes on with the set-up; the conn may be gone after it. */
 void tcp_conn_ready(struct tcp_conn *conn);
 /* Ends the conns whose time is over; those that are ready must have been looked after. */
-void tcp_conn_expire(struct tcp_module *tcp, uint64_t now_us);
+void tcp_conn_expire(struct tcp_module *tcp);
 void tcp_conn_close(struct tcp_conn *conn);
 /* All of them. */
 void tcp_conns_close(struct tcp_module *tcp);

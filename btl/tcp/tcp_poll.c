@@ -130,7 +130,7 @@ int tcp_poll(struct tcp_module *tcp)
         events += poll_events(tcp);
     }
     if (setting_up) {
-        tcp_conn_expire(tcp, clock_us());
+        tcp_conn_expire(tcp);
     }
     tcp_leave(tcp);
     return events;
