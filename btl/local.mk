@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libbtl.la
 libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.h btl/framework.c \
 	btl/reorder.h btl/reorder.c \
+	btl/rdma_am_sides.h btl/rdma_am_initiator.c btl/rdma_am_target.c \
 	btl/progress.c btl/upcall.c btl/layer.h btl/layer.c btl/ext.c btl/ftevent.c \
 	btl/table.c btl/registry.c btl/lock.h btl/lock.c btl/guard.h btl/guard.c \
 	btl/thread.h btl/thread.c \
