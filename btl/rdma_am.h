@@ -14,6 +14,7 @@
 
 #include <base/list.h>
 #include <btl/call.h>
+#include <btl/rdma_am_wire.h>
 #include <btl/region.h>
 
 #define RDMA_AM_WINDOW 32
@@ -78,6 +79,27 @@ int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct a
 /* Handles a frame. BAD_PARAM: it breaks the protocol, and the module should drop the peer. */
 int rdma_am_receive(struct rdma_am *am, struct rdma_am_peer *peer,
                     const mca_btl_base_segment_t *segments, size_t count) KEEL_MUST_CHECK;
+/* A put whose frame comes in pieces lands in its region piece by piece, and is never whole in one
+ * place. Not for modules with put_begins. */
+struct rdma_am_landing {
+    struct rdma_am_frame frame;
+    size_t landed; /* bytes of its data */
+    int status;    /* why what follows goes nowhere, and what the peer will be told */
+};
+/* From the first bytes of a frame, RDMA_AM_REQUEST_BYTES or more, and the size of what follows
+ * these RDMA_AM_REQUEST_BYTES. NOT_SUPPORTED: no put; it has to be received whole. BAD_PARAM: it
+ * breaks the protocol. */
+int rdma_am_begin(struct rdma_am_landing *landing, const void *header, size_t size,
+                  size_t data) KEEL_MUST_CHECK;
+/* Where the next bytes of its data go, checked now: the region may have gone since the last ones.
+ * NULL: nowhere; the put is refused, or these are more than its header said. Write them before the
+ * module or a caller of it does anything else. */
+void *rdma_am_land(struct rdma_am *am, struct rdma_am_peer *peer, struct rdma_am_landing *landing,
+                   size_t size);
+/* All of it has landed, or gone nowhere: answers. BAD_PARAM as rdma_am_receive; also when something
+ * is missing. A landing that does not end needs nothing. */
+int rdma_am_end(struct rdma_am *am, struct rdma_am_peer *peer,
+                struct rdma_am_landing *landing) KEEL_MUST_CHECK;
 /* Goes on with what found no room; returns the number of frames sent. */
 int rdma_am_progress(struct rdma_am *am);
 /* Whether any operation is not complete or any reply not sent; and of one peer's. */

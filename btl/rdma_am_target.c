@@ -119,23 +119,63 @@ static int reply(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdm
     return OPAL_SUCCESS;
 }
 
+int rdma_am_begin(struct rdma_am_landing *landing, const void *header, size_t size, size_t data)
+{
+    *landing = (struct rdma_am_landing){.status = OPAL_SUCCESS};
+    if (rdma_am_decode(&landing->frame, header, size) != OPAL_SUCCESS) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (landing->frame.kind != RDMA_AM_PUT) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    return landing->frame.size == data ? OPAL_SUCCESS : OPAL_ERR_BAD_PARAM;
+}
+
+void *rdma_am_land(struct rdma_am *am, struct rdma_am_peer *peer, struct rdma_am_landing *landing,
+                   size_t size)
+{
+    size_t at = landing->landed;
+    unsigned char *memory = NULL;
+    if (size > landing->frame.size - at) {
+        landing->status = OPAL_ERR_VALUE_OUT_OF_BOUNDS;
+        return NULL;
+    }
+    landing->landed += size;
+    if (landing->status == OPAL_SUCCESS) {
+        memory = chunk_access(am, peer, &landing->frame, MCA_BTL_REG_FLAG_REMOTE_WRITE,
+                              &landing->status);
+    }
+    return memory ? memory + at : NULL;
+}
+
+int rdma_am_end(struct rdma_am *am, struct rdma_am_peer *peer, struct rdma_am_landing *landing)
+{
+    if (landing->landed < landing->frame.size) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (landing->landed == 0) {
+        (void) rdma_am_land(am, peer, landing, 0); /* its region is checked all the same */
+    }
+    return reply(am, peer, &landing->frame, landing->status, 0);
+}
+
 static int receive_put(struct rdma_am *am, struct rdma_am_peer *peer,
                        const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,
                        size_t count)
 {
-    int status = OPAL_SUCCESS;
+    struct rdma_am_landing landing = {.frame = *frame, .status = OPAL_SUCCESS};
     const struct rdma_am_config *config = &am->config;
     if (config->put_begins && !config->put_begins(config->module, peer->endpoint)) {
         return reply(am, peer, frame, OPAL_ERR_NOT_AVAILABLE, 0);
     }
-    unsigned char *to = chunk_access(am, peer, frame, MCA_BTL_REG_FLAG_REMOTE_WRITE, &status);
-    if (to && frame->size > 0) {
+    unsigned char *to = rdma_am_land(am, peer, &landing, (size_t) frame->size);
+    if (to) {
         am_copy_payload(to, segments, count, RDMA_AM_REQUEST_BYTES);
     }
     if (config->put_ends) {
         config->put_ends(config->module, peer->endpoint);
     }
-    return reply(am, peer, frame, status, 0);
+    return rdma_am_end(am, peer, &landing);
 }
 
 /* Applied once, here: the reply may wait, and takes along what was found. */

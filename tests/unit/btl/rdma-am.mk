@@ -1,6 +1,7 @@
 # tests of btl/rdma_am.c and its frames
 check_PROGRAMS += tests/unit/btl/test-rdma-am tests/unit/btl/test-rdma-am-atomic \
-	tests/unit/btl/test-rdma-am-frames tests/unit/btl/test-rdma-am-wire
+	tests/unit/btl/test-rdma-am-frames tests/unit/btl/test-rdma-am-landing \
+	tests/unit/btl/test-rdma-am-wire
 RDMA_SIDES = tests/unit/btl/rdma-sides.h tests/unit/btl/rdma-sides.c
 tests_unit_btl_test_rdma_am_SOURCES = tests/unit/btl/test-rdma-am.c $(RDMA_SIDES)
 tests_unit_btl_test_rdma_am_LDADD = tests/lib/libunit.la libbtl.la libbase.la
@@ -8,6 +9,8 @@ tests_unit_btl_test_rdma_am_atomic_SOURCES = tests/unit/btl/test-rdma-am-atomic.
 tests_unit_btl_test_rdma_am_atomic_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_rdma_am_frames_SOURCES = tests/unit/btl/test-rdma-am-frames.c $(RDMA_SIDES)
 tests_unit_btl_test_rdma_am_frames_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_test_rdma_am_landing_SOURCES = tests/unit/btl/test-rdma-am-landing.c $(RDMA_SIDES)
+tests_unit_btl_test_rdma_am_landing_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_rdma_am_wire_SOURCES = tests/unit/btl/test-rdma-am-wire.c
 tests_unit_btl_test_rdma_am_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/test-atomic

@@ -38,7 +38,24 @@ static int side_free(mca_btl_base_module_t *module, mca_btl_base_descriptor_t *d
     return desc_free(descriptor);
 }
 
-/* Hands one frame to the other side as one segment, as a wire would. */
+int side_land(struct side *side, const unsigned char *bytes, size_t size, size_t piece)
+{
+    struct rdma_am_landing landing;
+    int status = rdma_am_begin(&landing, bytes, size, size - RDMA_AM_REQUEST_BYTES);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    for (size_t at = RDMA_AM_REQUEST_BYTES; at < size; at += piece) {
+        piece = piece < size - at ? piece : size - at;
+        void *to = rdma_am_land(side->am, &side->peer, &landing, piece);
+        if (to) {
+            memcpy(to, bytes + at, piece);
+        }
+    }
+    return rdma_am_end(side->am, &side->peer, &landing);
+}
+
+/* Hands one frame to the other side as one segment, or a put in pieces, as a wire would. */
 static void hand_over(struct side *side, mca_btl_base_descriptor_t *descriptor)
 {
     unsigned char bytes[RDMA_SIDE_MAX_SEND];
@@ -47,6 +64,10 @@ static void hand_over(struct side *side, mca_btl_base_descriptor_t *descriptor)
     desc_gather(bytes, descriptor->des_segments, descriptor->des_segment_count);
     mca_btl_base_segment_t segment = {.seg_addr.pval = bytes, .seg_len = size};
     struct side *other = side->other;
+    if (other->piece > 0 && bytes[1] == RDMA_AM_PUT) {
+        ck_assert_int_eq(side_land(other, bytes, size, other->piece), OPAL_SUCCESS);
+        return;
+    }
     ck_assert_int_eq(rdma_am_receive(other->am, &other->peer, &segment, 1), OPAL_SUCCESS);
 }
 

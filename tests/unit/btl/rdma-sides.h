@@ -23,6 +23,7 @@ struct side {
     enum delivery delivery;
     unsigned draws;                             /* state of MOODY's generator */
     int broken;                                 /* not 0: what sends return */
+    size_t piece;                               /* not 0: puts land here in pieces of it */
     unsigned frames;                            /* accepted */
     int depth, deepest;                         /* of sends inside sends */
     mca_btl_base_descriptor_t *pipe[RDMA_PIPE]; /* complete when their frames are delivered */
@@ -47,6 +48,10 @@ void sides_run(void);
 /* Hands a frame to a side as its peer's, with payload zeros behind it; returns what that said. */
 int side_receive(struct side *side, struct rdma_am_peer *peer, const struct rdma_am_frame *frame,
                  size_t payload);
+
+/* Lands a put in pieces; data follows the header. Returns what rdma_am_begin or rdma_am_end said.
+ */
+int side_land(struct side *side, const unsigned char *bytes, size_t size, size_t piece);
 
 /* An address in b's memory. */
 uint64_t remote(size_t offset);
