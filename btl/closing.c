@@ -81,24 +81,30 @@ void btl_peers_end(struct btl_peers *peers, struct mca_btl_base_endpoint_t **end
     close_all(&closing);
 }
 
-void btl_peers_end_all(struct btl_peers *peers)
+/* Those in use now; hidden ones end with others. Returns how many; 0 without memory. */
+static size_t end_used(struct btl_peers *peers)
 {
     struct btl_peer *peer;
     size_t count = 0, kept = 0;
 
-    peers->closing = true;
     list_for_each (peer, &peers->used, struct btl_peer, link) {
-        count++;
+        count += !peer->hidden;
     }
-    struct btl_peer **members = malloc(count * sizeof(*members) + 1);
-    if (members) {
-        list_for_each (peer, &peers->used, struct btl_peer, link) {
-            if (!peer->hidden) { /* those end with others */
-                members[kept++] = peer;
-            }
+    struct btl_peer **members = count > 0 ? malloc(count * sizeof(*members)) : NULL;
+    list_for_each (peer, &peers->used, struct btl_peer, link) {
+        if (members && !peer->hidden) {
+            members[kept++] = peer;
         }
-        const struct closing closing = {peers, members, kept};
-        close_all(&closing);
     }
+    const struct closing closing = {peers, members, kept};
+    close_all(&closing);
     free(members);
+    return kept;
+}
+
+void btl_peers_end_all(struct btl_peers *peers)
+{
+    peers->closing = true;
+    while (end_used(peers) > 0) { /* callbacks may use some for the first time */
+    }
 }

@@ -9,7 +9,7 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.h btl/fra
 	btl/plane.h btl/plane.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
 	btl/netcard.h btl/netcard.c btl/roster.h btl/roster.c btl/map.h btl/map.c btl/procs.c \
-	btl/card.h btl/card.c btl/closing.h btl/closing.c btl/peer.h btl/peer.c \
+	btl/card.h btl/card.c btl/closing.h btl/closing.c btl/peer.h btl/peer.c btl/session.h btl/session.c \
 	btl/atomic.h btl/atomic.c btl/call.h btl/call.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
 EXTRA_DIST += btl/README.md btl/check/README.md btl/fault/README.md

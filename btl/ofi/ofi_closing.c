@@ -34,7 +34,7 @@ void ofi_peer_leave(struct btl_peer *life)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
 
-    peer->heard = peer->heard && life->before == PEER_UP;
+    peer->session.proven = peer->session.proven && life->before == PEER_UP;
     rdma_am_cancel(peer->ofi->am, &peer->am, OPAL_ERR_UNREACH);
 }
 
@@ -49,8 +49,9 @@ bool ofi_peer_say_bye(struct btl_peer *life)
     if (!list_empty(&peer->flight) || !list_empty(&peer->ofi->done)) {
         return false;
     }
-    peer->bye_said = peer->heard && ofi_send_control(peer->ofi, peer, OFI_BYE) == OPAL_SUCCESS;
-    return peer->bye_said || !peer->heard;
+    peer->bye_said =
+        peer->session.proven && ofi_send_control(peer->ofi, peer, OFI_BYE) == OPAL_SUCCESS;
+    return peer->bye_said || !peer->session.proven;
 }
 
 /* And my own answers are out. */

@@ -13,31 +13,29 @@ enum {
     ERRORS_MAX = 20, /* of hellos that the provider could not deliver, in a row */
 };
 
-/* Later than any epoch of this or an earlier life of the process. */
-static uint64_t new_epoch(struct ofi_module *ofi)
+static void epoch_begin(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t epoch = (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
-    ofi->last_epoch = epoch > ofi->last_epoch ? epoch : ofi->last_epoch + 1;
-    return ofi->last_epoch;
+    if (peer->session.epoch == 0) {
+        clock_gettime(CLOCK_REALTIME, &now);
+        uint64_t now_us = (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
+        peer->session.epoch = btl_epoch_next(&ofi->last_epoch, now_us);
+    }
 }
 
 /* ---- saying hello ---- */
 
 static int hello_send(struct ofi_module *ofi, ofi_endpoint *peer)
 {
-    if (peer->epoch == 0) {
-        peer->epoch = new_epoch(ofi);
-    }
+    epoch_begin(ofi, peer);
     struct ofi_hello hello = {
         .index = peer->index,
         .max_message = ofi->card.max_message,
         .from = ofi->peers.me,
         .to = peer->life.name,
-        .epoch = peer->epoch,
-        .echo = peer->their_epoch,
+        .epoch = peer->session.epoch,
+        .echo = peer->session.theirs,
         .address = ofi->card.address,
     };
     uint8_t key[KEY_BYTES], bytes[OFI_HELLO_MAX];
@@ -51,7 +49,7 @@ static int hello_send(struct ofi_module *ofi, ofi_endpoint *peer)
     crypto_wipe(key, sizeof(key));
     status = ofi_send_bytes(ofi, peer, bytes, size);
     if (status == OPAL_SUCCESS) {
-        peer->told_epoch = peer->their_epoch;
+        peer->session.told = peer->session.theirs;
     }
     return status;
 }
@@ -105,36 +103,36 @@ static ofi_endpoint *hello_endpoint(struct ofi_module *ofi, const struct ofi_hel
     return ofi_endpoint_of(btl_peer_meet(&ofi->peers, &hello->from, &again));
 }
 
-/* Begins a session with an epoch of theirs that is new to me. */
+/* A session with an epoch of theirs that is new to me: ends what there is of another. */
 static bool session_begin(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_hello *hello,
                           const uint8_t key[KEY_BYTES])
 {
     const orte_process_name_t *me = &ofi->peers.me, *them = &hello->from;
 
-    if (peer->their_epoch != 0) {
+    if (peer->session.theirs != 0) {
         if (ofi_peer_in_flight(peer)) {
             ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "it began anew");
             return false;
         }
-        peer->heard = false;
+        uint64_t mine = btl_session_keeps(&peer->session, hello->echo);
+        peer->session.proven = false;
         btl_peer_left(&peer->life); /* without a word */
+        peer->session.epoch = mine;
     }
-    if (peer->epoch == 0) {
-        peer->epoch = new_epoch(ofi);
-    }
-    peer->their_epoch = hello->epoch;
+    epoch_begin(ofi, peer);
     peer->their_index = hello->index;
     peer->max_message = hello->max_message;
-    peer->token = ofi_token(key, me, them, peer->epoch, hello->epoch);
-    peer->their_token = ofi_token(key, them, me, hello->epoch, peer->epoch);
+    peer->token = ofi_token(key, me, them, peer->session.epoch, hello->epoch);
+    peer->their_token = ofi_token(key, them, me, hello->epoch, peer->session.epoch);
     return true;
 }
 
 static void hello_take(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_hello *hello,
                        const uint8_t key[KEY_BYTES])
 {
-    if (!btl_peer_takes(&peer->life) || hello->epoch < peer->their_epoch ||
-        hello->epoch <= peer->floor) {
+    enum btl_session_verdict verdict = btl_session_judge(&peer->session, hello->epoch);
+
+    if (!btl_peer_takes(&peer->life) || verdict == SESSION_OVER) {
         return;
     }
     if (ofi_peer_locate(ofi, peer, &hello->address) != OPAL_SUCCESS) {
@@ -142,17 +140,17 @@ static void hello_take(struct ofi_module *ofi, ofi_endpoint *peer, const struct 
                  ORTE_NAME_PRINT(&hello->from));
         return;
     }
-    if (hello->epoch > peer->their_epoch && !session_begin(ofi, peer, hello, key)) {
+    if (verdict == SESSION_ANOTHER && !session_begin(ofi, peer, hello, key)) {
         return;
     }
     if (peer->max_message < ofi->card.max_message) {
         btl_peer_fail(&peer->life, "its btl_ofi_max_send_size is below mine");
         return;
     }
-    bool owed = peer->told_epoch != peer->their_epoch || hello->echo != peer->epoch;
+    bool agreed, owed = btl_session_hear(&peer->session, hello->epoch, hello->echo, &agreed);
     btl_peer_came(&peer->life);
-    if (hello->echo == peer->epoch && peer->life.state == PEER_GREETING) {
-        peer->heard = btl_peer_up(&peer->life, hello->epoch);
+    if (agreed) {
+        (void) !btl_peer_up(&peer->life, hello->epoch);
     }
     if (owed) {
         btl_peer_wait(&peer->life, 0);

@@ -14,11 +14,7 @@
 /* No session: nothing that comes proves anything. */
 void ofi_session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
 {
-    if (peer->their_epoch > peer->floor) {
-        peer->floor = peer->their_epoch;
-    }
-    peer->epoch = peer->their_epoch = peer->told_epoch = 0;
-    peer->heard = false;
+    btl_session_clear(&peer->session);
     crypto_random(&peer->their_token, sizeof(peer->their_token));
     peer->sequence = 0;
     peer->bye_said = peer->bye_answered = false;
@@ -43,7 +39,7 @@ ofi_endpoint *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *heade
 {
     ofi_endpoint *peer = roster_at(ofi->peers.roster, header->index);
 
-    return peer && peer->their_epoch != 0 && peer->their_token == header->token ? peer : NULL;
+    return peer && peer->session.theirs != 0 && peer->their_token == header->token ? peer : NULL;
 }
 
 bool ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *peer, int *status)
@@ -158,7 +154,7 @@ static void peer_cut(struct btl_peer *life, int status)
     ofi_endpoint *peer = ofi_endpoint_of(life);
     struct ofi_module *ofi = peer->ofi;
 
-    if (life->state == PEER_BROKEN && peer->heard) {
+    if (life->state == PEER_BROKEN && peer->session.proven) {
         (void) ofi_send_control(ofi, peer, OFI_BYE);
     }
     (void) ofi_send_finish(ofi); /* what is done is told before what fails */

@@ -3,6 +3,7 @@
 #define BTL_OFI_PEER_H
 
 #include <btl/ofi/ofi.h>
+#include <btl/session.h>
 
 struct mca_btl_base_endpoint_t {
     struct btl_peer life; /* first; GREETING: hellos go out */
@@ -14,8 +15,7 @@ struct mca_btl_base_endpoint_t {
     size_t max_message;
 
     /* The session: ofi_wire.h. */
-    uint64_t epoch, their_epoch, told_epoch;
-    bool heard; /* it has echoed my epoch */
+    struct btl_session session;
     uint32_t their_index;
     uint64_t token, their_token; /* of my frames; of its frames */
     uint16_t sequence;
@@ -26,7 +26,6 @@ struct mca_btl_base_endpoint_t {
     size_t operations;      /* puts, gets and atomics of the provider's own among them */
     uint64_t full_since_us; /* the provider has taken none of them since; 0: it took the last */
     uint64_t pause_us;      /* between hellos */
-    uint64_t floor;         /* the epoch of their last session: older ones are replayed */
     unsigned errors;        /* of the provider's, since the greeting began */
     bool bye_said, bye_answered;
     bool starved;   /* the provider's own queue was full, and no completion has come since */
