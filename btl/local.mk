@@ -12,6 +12,15 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.h btl/fra
 	btl/card.h btl/card.c btl/closing.h btl/closing.c btl/peer.h btl/peer.c btl/session.h btl/session.c \
 	btl/atomic.h btl/atomic.c btl/call.h btl/call.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
+# libfabric: what needs its library is loaded by the process that opens a provider.
+if HAVE_FABRIC
+libbtl_la_SOURCES += btl/libfabric.h btl/fabric_address.h btl/fabric.h btl/fabric.c btl/fabric_mr.h btl/fabric_mr.c
+pkglib_LTLIBRARIES += lib/keel-libfabric.la
+lib_keel_libfabric_la_SOURCES = btl/libfabric.h btl/libfabric.c
+lib_keel_libfabric_la_CFLAGS = $(AM_CFLAGS) $(FABRIC_CFLAGS)
+lib_keel_libfabric_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
+lib_keel_libfabric_la_LIBADD = $(FABRIC_LIBS)
+endif
 EXTRA_DIST += btl/README.md btl/check/README.md btl/fault/README.md
 include $(srcdir)/btl/self/local.mk
 include $(srcdir)/btl/sm/local.mk

@@ -80,10 +80,10 @@ void ofi_module_destroy(struct ofi_module *ofi)
         the_module = NULL;
     }
     rdma_am_destroy(ofi->am);
-    ofi_fabric_stop(&ofi->fabric); /* from here on no buffer is the provider's */
+    fabric_stop(&ofi->fabric); /* from here on no buffer is the provider's */
     ofi_abandoned_release(ofi);
     ofi_regions_destroy(ofi->native);
-    ofi_fabric_close(&ofi->fabric);
+    fabric_close(&ofi->fabric);
     ofi_receive_close(ofi);
     desc_set_fini(&ofi->descs);
     pool_fini(&ofi->txs);

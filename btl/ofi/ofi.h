@@ -2,14 +2,14 @@
  *
  *   ofi.c            the module's table, its beginning and end
  *   ofi_component.c  parameters, and the module that is opened
- *   ofi_fabric.c     the provider: what was asked for, what it gave, its objects
+ *   ofi_fabric.c     opens the provider
  *   ofi_progress.c   the progress call: completions, errors, timers
  *   ofi_peer.c       a peer: how it is reached, what is in flight to it, how it ends
  *   ofi_hello.c      hellos; ofi_closing.c: byes, del_procs
  *   ofi_send.c       messages
  *   ofi_receive.c    buffers, the order of what arrived
  *   ofi_rdma.c       put, get, atomics; ofi_native.c: the provider's own
- *   ofi_region.c     regions, and ofi_mr.c their registrations with the provider
+ *   ofi_region.c     regions
  *   ofi_ext.c        its part of keel_btl_ext; ofi_ftevent.c: restarts
  *   ofi_wire.c, ofi_card.c   bytes: pure functions
  *
@@ -67,7 +67,7 @@ struct ofi_tx {
     struct rdma_call call;
     bool put, atomic;
     mca_btl_base_descriptor_t *copy; /* of the local memory, or an atomic's words; NULL: itself */
-    struct ofi_mr *mr;               /* the local memory's, where the provider wants one */
+    struct fabric_mr *mr;            /* the local memory's, where the provider wants one */
     struct list by_age;              /* in the module's list */
     uint64_t deadline_us;
 };
@@ -80,7 +80,7 @@ struct ofi_module {
     mca_btl_base_module_t super; /* first */
     struct btl_peers peers;
     struct ofi_params params;
-    struct ofi_fabric fabric;
+    struct fabric fabric;
     struct ofi_card card; /* mine */
     struct region_table *regions;
     const struct ofi_traits *traits;

@@ -28,7 +28,7 @@ int ofi_card_decode(struct ofi_card *card, const void *data, size_t size)
         return OPAL_ERR_UNPACK_FAILURE;
     }
     size_t length = get_le16(in + 2);
-    if (length == 0 || length > OFI_ADDRESS_MAX || length != size - OFI_CARD_HEADER ||
+    if (length == 0 || length > FABRIC_ADDRESS_MAX || length != size - OFI_CARD_HEADER ||
         in[16] == 0 || in[OFI_CARD_HEADER - 1] != 0) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
@@ -42,7 +42,7 @@ int ofi_card_decode(struct ofi_card *card, const void *data, size_t size)
 }
 
 /* Printable up to its only zero, which ends it, and of the kind of mine up to "://". */
-static bool is_text_like(const struct ofi_address *address, const struct ofi_address *mine)
+static bool is_text_like(const struct fabric_address *address, const struct fabric_address *mine)
 {
     size_t length = strnlen((const char *) address->bytes, address->size);
 
@@ -60,7 +60,7 @@ static bool is_text_like(const struct ofi_address *address, const struct ofi_add
            !memchr(address->bytes + prefix, '/', length - prefix);
 }
 
-static bool is_socket_address(const struct ofi_address *address)
+static bool is_socket_address(const struct fabric_address *address)
 {
     sa_family_t family;
     in_port_t port;
@@ -71,9 +71,10 @@ static bool is_socket_address(const struct ofi_address *address)
                          (family == AF_INET6 && address->size == sizeof(struct sockaddr_in6)));
 }
 
-bool ofi_address_check(const struct ofi_address *address, const struct ofi_address *mine)
+bool ofi_address_check(const struct fabric_address *address, const struct fabric_address *mine)
 {
-    if (address->format != mine->format || address->size == 0 || address->size > OFI_ADDRESS_MAX) {
+    if (address->format != mine->format || address->size == 0 ||
+        address->size > FABRIC_ADDRESS_MAX) {
         return false;
     }
     if (mine->format == FI_ADDR_STR) {

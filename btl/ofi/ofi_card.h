@@ -8,26 +8,19 @@
 #ifndef BTL_OFI_CARD_H
 #define BTL_OFI_CARD_H
 
-#include <keel/types.h>
+#include <btl/fabric_address.h>
 
 enum {
     OFI_CARD_VERSION = 1,
     OFI_PROVIDER_BYTES = 32,
-    OFI_ADDRESS_MAX = 256,
     OFI_CARD_HEADER = 16 + OFI_PROVIDER_BYTES,
-    OFI_CARD_BYTES = OFI_CARD_HEADER + OFI_ADDRESS_MAX /* the longest */
-};
-
-struct ofi_address {
-    uint32_t format; /* libfabric's FI_ADDR_*, FI_SOCKADDR_* */
-    size_t size;
-    uint8_t bytes[OFI_ADDRESS_MAX];
+    OFI_CARD_BYTES = OFI_CARD_HEADER + FABRIC_ADDRESS_MAX /* the longest */
 };
 
 struct ofi_card {
     char provider[OFI_PROVIDER_BYTES]; /* ends with a zero */
     uint32_t max_message;              /* bytes of a frame that its receive buffers hold */
-    struct ofi_address address;
+    struct fabric_address address;
 };
 
 size_t ofi_card_encode(uint8_t out[OFI_CARD_BYTES], const struct ofi_card *card);
@@ -36,6 +29,6 @@ int ofi_card_decode(struct ofi_card *card, const void *data, size_t size) KEEL_M
 
 /* Whether an address that came from a wire can be one of a peer of mine, by its format and size,
  * and for socket addresses and texts by their content. */
-bool ofi_address_check(const struct ofi_address *address, const struct ofi_address *mine);
+bool ofi_address_check(const struct fabric_address *address, const struct fabric_address *mine);
 
 #endif

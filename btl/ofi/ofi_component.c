@@ -209,24 +209,24 @@ static void limits_set(struct ofi_module *ofi)
         ofi->inject = 0; /* only completions tell what has arrived */
     }
     /* Three pieces: header, the caller's header, user memory. */
-    if (!ofi_fabric_wants_local(&ofi->fabric) && info->tx_attr->iov_limit >= 3) {
+    if (!fabric_wants_local(&ofi->fabric) && info->tx_attr->iov_limit >= 3) {
         super->btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
     }
 }
 
 static void descs_open(struct ofi_module *ofi, size_t small, size_t large, size_t limit)
 {
-    struct ofi_fabric *fabric = &ofi->fabric;
+    struct fabric *fabric = &ofi->fabric;
     const struct desc_size sizes[] = {
         {.payload = SMALL_PAYLOAD,
          .limit = limit,
          .per_chunk = 32,
-         .slots = ofi_fabric_carve(fabric, limit * small),
+         .slots = fabric_carve(fabric, limit * small),
          .slot_size = small},
         {.payload = ofi->super.btl_max_send_size,
          .limit = limit,
          .per_chunk = 8,
-         .slots = ofi_fabric_carve(fabric, limit * large),
+         .slots = fabric_carve(fabric, limit * large),
          .slot_size = large},
     };
 
@@ -243,13 +243,13 @@ static int memory_open(struct ofi_module *ofi, char *reason, size_t reason_size)
     size_t total = ofi_receive_room(receives, frame) + limit * (small + large) +
                    OFI_CONTROLS * OFI_CONTROL_BYTES;
 
-    int status = ofi_fabric_map(&ofi->fabric, total, reason, reason_size);
+    int status = fabric_map(&ofi->fabric, total, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
     }
     descs_open(ofi, small, large, limit);
     while (ofi->control_count < OFI_CONTROLS) {
-        ofi->controls[ofi->control_count++] = ofi_fabric_carve(&ofi->fabric, OFI_CONTROL_BYTES);
+        ofi->controls[ofi->control_count++] = fabric_carve(&ofi->fabric, OFI_CONTROL_BYTES);
     }
     ofi->card.max_message = (uint32_t) ofi->super.btl_max_send_size;
     status = ofi_receive_open(ofi, receives, frame);
@@ -317,7 +317,7 @@ static int endpoint_open(struct ofi_module *ofi, char *reason, size_t reason_siz
         [MR_LOCAL] = FI_MR_LOCAL,
         [MR_BASIC] = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
     };
-    const struct ofi_wanted wanted = {
+    const struct fabric_wanted wanted = {
         .provider = param_string(&provider),
         .domain = param_string(&domain),
         .address = param_string(&address),
@@ -383,11 +383,11 @@ int ofi_reopen(struct ofi_module *ofi)
     if (ofi->native) {
         ofi_regions_shut(ofi);
     }
-    ofi_fabric_shut(&ofi->fabric);
+    fabric_shut(&ofi->fabric);
     ofi->peers.cards.life++;
     int status = endpoint_open(ofi, reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
-        status = ofi_fabric_map(&ofi->fabric, 0, reason, sizeof(reason));
+        status = fabric_map(&ofi->fabric, 0, reason, sizeof(reason));
     }
     if (status == ORTE_SUCCESS) {
         ofi_receive_again(ofi);

@@ -9,7 +9,7 @@ static int restart(mca_btl_base_module_t *btl)
 {
     struct ofi_module *ofi = ofi_of(btl);
 
-    ofi_fabric_stop(&ofi->fabric);
+    fabric_stop(&ofi->fabric);
     btl_peers_restart(&ofi->peers);
     return ofi_reopen(ofi);
 }

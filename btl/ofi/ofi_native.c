@@ -30,7 +30,7 @@ static const struct atomic_op {
 };
 enum { ATOMIC_OPS = sizeof(atomic_ops) / sizeof(*atomic_ops) };
 
-static bool has_atomic(const struct ofi_fabric *fabric, const struct atomic_op *op,
+static bool has_atomic(const struct fabric *fabric, const struct atomic_op *op,
                        enum fi_datatype type, size_t size)
 {
     struct fi_atomic_attr attr;
@@ -40,7 +40,7 @@ static bool has_atomic(const struct ofi_fabric *fabric, const struct atomic_op *
            attr.count > 0 && attr.size == size;
 }
 
-bool ofi_native_has_atomics(const struct ofi_fabric *fabric)
+bool ofi_native_has_atomics(const struct fabric *fabric)
 {
     for (const struct atomic_op *op = atomic_ops; op < atomic_ops + ATOMIC_OPS; op++) {
         if (!has_atomic(fabric, op, op->narrow, sizeof(uint32_t)) ||
@@ -84,13 +84,13 @@ static int copy_take(struct ofi_module *ofi, struct ofi_tx *tx, const struct ofi
 /* The caller's memory, under its registration or one that lasts as long as the operation. */
 static int memory_take(struct ofi_module *ofi, struct ofi_tx *tx, const struct rdma_call *call)
 {
-    if (!ofi_fabric_wants_local(&ofi->fabric)) {
+    if (!fabric_wants_local(&ofi->fabric)) {
         return OPAL_SUCCESS;
     }
-    struct ofi_mr *mr = ofi_region_mr(ofi, call->local_handle, call->local_address, call->size);
-    tx->mr = mr ? ofi_mr_hold(mr)
-                : ofi_mr_open(&ofi->fabric, call->local_address, call->size, FI_READ | FI_WRITE,
-                              ++ofi->last_key);
+    struct fabric_mr *mr = ofi_region_mr(ofi, call->local_handle, call->local_address, call->size);
+    tx->mr = mr ? fabric_mr_hold(mr)
+                : fabric_mr_open(&ofi->fabric, call->local_address, call->size, FI_READ | FI_WRITE,
+                                 ++ofi->last_key);
     return tx->mr ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
@@ -104,7 +104,7 @@ static void put_back(struct ofi_module *ofi, struct ofi_tx *tx)
     if (tx->copy) {
         desc_free(tx->copy);
     }
-    ofi_mr_release(tx->mr);
+    fabric_mr_release(tx->mr);
     list_remove(&tx->by_age);
     ofi_tx_put(ofi, tx);
 }

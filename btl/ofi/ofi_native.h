@@ -21,7 +21,7 @@ bool ofi_native_can(const struct ofi_module *ofi, const struct ofi_rdma *rdma);
 /* As btl_put, btl_get, btl_atomic_fop. */
 int ofi_native_start(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_rdma *rdma);
 /* Whether the provider has all atomics that the module offers. */
-bool ofi_native_has_atomics(const struct ofi_fabric *fabric);
+bool ofi_native_has_atomics(const struct fabric *fabric);
 
 /* The provider is done with one. */
 void ofi_native_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status);

@@ -90,7 +90,8 @@ static int card_locate(struct btl_peer *life, const void *data, size_t size)
                                                  : ofi_peer_locate(peer->ofi, peer, &card.address);
 }
 
-int ofi_peer_locate(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_address *address)
+int ofi_peer_locate(struct ofi_module *ofi, ofi_endpoint *peer,
+                    const struct fabric_address *address)
 {
     if (!ofi_address_check(address, &ofi->card.address)) {
         return OPAL_ERR_BAD_PARAM;
@@ -196,7 +197,7 @@ void ofi_peer_break(struct ofi_module *ofi, ofi_endpoint *peer, int status, cons
 
 void ofi_peer_fail(struct ofi_module *ofi, ofi_endpoint *peer, int error)
 {
-    btl_peer_fail(&peer->life, ofi_strerror(&ofi->fabric, error));
+    btl_peer_fail(&peer->life, fabric_strerror(&ofi->fabric, error));
 }
 
 void ofi_shut(struct ofi_module *ofi, const char *why)
@@ -204,7 +205,7 @@ void ofi_shut(struct ofi_module *ofi, const char *why)
     ofi_endpoint *peer;
 
     log_warn(LOG_BTL, "ofi: provider %s: closed: %s", ofi->card.provider, why);
-    ofi_fabric_stop(&ofi->fabric);
+    fabric_stop(&ofi->fabric);
     list_for_each (peer, &ofi->peers.used, ofi_endpoint, life.link) {
         btl_peer_fail(&peer->life, why);
     }

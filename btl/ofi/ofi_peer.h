@@ -11,7 +11,7 @@ struct mca_btl_base_endpoint_t {
     uint32_t index; /* among the module's peers */
     fi_addr_t address;
     bool known; /* address leads to it, to what at says */
-    struct ofi_address at;
+    struct fabric_address at;
     size_t max_message;
 
     /* The session: ofi_wire.h. */
@@ -54,7 +54,7 @@ void ofi_session_clear(struct ofi_module *ofi, ofi_endpoint *peer);
 /* Gives the provider its address. BAD_PARAM: it is none; RESOURCE_BUSY: something is still on its
  * way to another one. */
 int ofi_peer_locate(struct ofi_module *ofi, ofi_endpoint *peer,
-                    const struct ofi_address *address) KEEL_MUST_CHECK;
+                    const struct fabric_address *address) KEEL_MUST_CHECK;
 /* The peer whose frame this header begins, or NULL: it proves nothing. */
 ofi_endpoint *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *header);
 

@@ -31,7 +31,7 @@ static void transmission_failed(struct ofi_module *ofi, struct ofi_tx *tx, int e
 {
     ofi_endpoint *peer = tx->peer;
     enum ofi_op_kind kind = tx->op.kind;
-    int status = ofi_status(error);
+    int status = fabric_status(error);
 
     if (kind == OFI_OP_RDMA) {
         ofi_native_completed(ofi, tx, status);
@@ -55,7 +55,7 @@ static void failed(struct ofi_module *ofi, const struct fi_cq_err_entry *error)
                  !op                          ? "an operation"
                  : op->kind == OFI_OP_RECEIVE ? "a receive"
                                               : "a transmission",
-                 ofi_strerror(&ofi->fabric, error->err), held);
+                 fabric_strerror(&ofi->fabric, error->err), held);
     }
     if (!op) {
         return; /* of an injected message, which has no more to say */

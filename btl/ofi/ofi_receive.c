@@ -33,7 +33,7 @@ int ofi_receive_open(struct ofi_module *ofi, size_t count, size_t bytes)
     for (size_t i = 0; i < count; i++) {
         struct ofi_rx *rx = &ofi->rxs[i];
         rx->op.kind = OFI_OP_RECEIVE;
-        rx->bytes = ofi_fabric_carve(&ofi->fabric, bytes);
+        rx->bytes = fabric_carve(&ofi->fabric, bytes);
         list_init(&rx->early.link);
         list_init(&rx->link);
         ofi_receive_post(ofi, rx);

@@ -10,7 +10,7 @@ enum { PER_CHUNK = 128 };
 struct registration {
     struct ofi_handle handle;
     mca_btl_base_registration_handle_t *region; /* the table's; NULL: free */
-    struct ofi_mr *mr;                          /* NULL: over sends only */
+    struct fabric_mr *mr;                       /* NULL: over sends only */
     uint32_t flags;
 };
 
@@ -56,7 +56,7 @@ static struct registration *registration_make(struct ofi_regions *regions, uint3
 
 static void registration_shut(struct registration *registration)
 {
-    ofi_mr_release(registration->mr);
+    fabric_mr_release(registration->mr);
     registration->mr = NULL;
 }
 
@@ -77,7 +77,7 @@ void ofi_regions_destroy(struct ofi_regions *regions)
 
 /* ---- registering ---- */
 
-static bool keys_are_mine(const struct ofi_fabric *fabric)
+static bool keys_are_mine(const struct fabric *fabric)
 {
     return !(fabric->info->domain_attr->mr_mode & FI_MR_PROV_KEY);
 }
@@ -99,8 +99,8 @@ static void registration_open(struct ofi_module *ofi, struct registration *regis
 
     handle->uses = 0;
     handle->key = 0;
-    registration->mr = ofi_mr_open(&ofi->fabric, (void *) (uintptr_t) handle->region.base,
-                                   handle->region.size, access, key_of(&handle->region));
+    registration->mr = fabric_mr_open(&ofi->fabric, (void *) (uintptr_t) handle->region.base,
+                                      handle->region.size, access, key_of(&handle->region));
     if (registration->mr) {
         handle->key = fi_mr_key(registration->mr->mr);
         handle->uses =
@@ -163,9 +163,9 @@ int ofi_region_deregister(struct ofi_module *ofi, mca_btl_base_registration_hand
     return status;
 }
 
-struct ofi_mr *ofi_region_mr(const struct ofi_module *ofi,
-                             const mca_btl_base_registration_handle_t *handle, const void *address,
-                             size_t size)
+struct fabric_mr *ofi_region_mr(const struct ofi_module *ofi,
+                                const mca_btl_base_registration_handle_t *handle,
+                                const void *address, size_t size)
 {
     const struct registration *registration = registration_of(ofi, handle);
 

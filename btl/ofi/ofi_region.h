@@ -6,7 +6,7 @@
 #ifndef BTL_OFI_REGION_H
 #define BTL_OFI_REGION_H
 
-#include <btl/ofi/ofi_mr.h>
+#include <btl/fabric_mr.h>
 #include <btl/ofi/ofi_peer.h>
 
 /* What a peer is given. */
@@ -30,9 +30,9 @@ mca_btl_base_registration_handle_t *ofi_region_register(struct ofi_module *ofi,
                                                         size_t size, uint32_t flags);
 int ofi_region_deregister(struct ofi_module *ofi, mca_btl_base_registration_handle_t *handle);
 /* The registration of a handle of this process's that covers the bytes; NULL: there is none. */
-struct ofi_mr *ofi_region_mr(const struct ofi_module *ofi,
-                             const mca_btl_base_registration_handle_t *handle, const void *address,
-                             size_t size);
+struct fabric_mr *ofi_region_mr(const struct ofi_module *ofi,
+                                const mca_btl_base_registration_handle_t *handle,
+                                const void *address, size_t size);
 /* Whether a peer's handle is what its owner gave, as far as that shows. */
 bool ofi_region_is_handle(const struct ofi_module *ofi, const struct ofi_handle *handle);
 

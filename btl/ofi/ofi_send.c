@@ -42,7 +42,7 @@ void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx)
 
 int ofi_refused(struct ofi_module *ofi, ofi_endpoint *peer, ssize_t rc)
 {
-    int status = ofi_status((int) rc);
+    int status = fabric_status((int) rc);
 
     if (status == OPAL_ERR_OUT_OF_RESOURCE) {
         peer->starved = true;
@@ -310,7 +310,7 @@ int ofi_send_bytes(struct ofi_module *ofi, ofi_endpoint *peer, const uint8_t *by
     }
     if (rc != 0) {
         ofi_tx_put(ofi, tx);
-        return ofi_status((int) rc);
+        return fabric_status((int) rc);
     }
     return OPAL_SUCCESS;
 }

@@ -11,12 +11,12 @@
 #define SHM_FOLDER "/dev/shm"
 #define SHM_SCHEME "fi_shm://"
 
-bool ofi_is_shm(const struct ofi_wanted *wanted)
+bool ofi_is_shm(const struct fabric_wanted *wanted)
 {
     return strcmp(wanted->provider, "shm") == 0;
 }
 
-void ofi_shm_name(struct ofi_fabric *fabric)
+void ofi_shm_name(struct fabric *fabric)
 {
     char address[OFI_LEFTOVER_NAME + 16], name[OFI_LEFTOVER_NAME];
     uint64_t space = ofi_leftover_space();
@@ -36,11 +36,11 @@ void ofi_shm_name(struct ofi_fabric *fabric)
     }
 }
 
-int ofi_shm_reserve(const struct ofi_fabric *fabric)
+int ofi_shm_reserve(const struct fabric *fabric)
 {
     const char *address = (const char *) fabric->address.bytes;
     size_t scheme = strlen(SHM_SCHEME);
-    char path[sizeof(SHM_FOLDER) + OFI_ADDRESS_MAX];
+    char path[sizeof(SHM_FOLDER) + FABRIC_ADDRESS_MAX];
 
     if (fabric->address.size <= scheme || memcmp(address, SHM_SCHEME, scheme) != 0) {
         return 0;

@@ -55,8 +55,8 @@ int ofi_hello_decode(struct ofi_hello *hello, const uint8_t *data, size_t size)
         return OPAL_ERR_NOT_SUPPORTED;
     }
     size_t length = get_le16(data + 2);
-    if (length == 0 || length > OFI_ADDRESS_MAX || length != size - OFI_HELLO_FIXED - MAC_BYTES ||
-        get_le64(data + 32) == 0) {
+    if (length == 0 || length > FABRIC_ADDRESS_MAX ||
+        length != size - OFI_HELLO_FIXED - MAC_BYTES || get_le64(data + 32) == 0) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
     memset(hello, 0, sizeof(*hello));

@@ -26,7 +26,7 @@ enum ofi_kind {
 };
 
 enum { OFI_HEADER_BYTES = 16, OFI_HELLO_FIXED = 48 };
-enum { OFI_HELLO_MAX = OFI_HELLO_FIXED + OFI_ADDRESS_MAX + MAC_BYTES };
+enum { OFI_HELLO_MAX = OFI_HELLO_FIXED + FABRIC_ADDRESS_MAX + MAC_BYTES };
 
 struct ofi_header {
     uint8_t kind, channel, tag;
@@ -60,7 +60,7 @@ struct ofi_hello {
     uint32_t max_message;
     orte_process_name_t from, to;
     uint64_t epoch, echo;
-    struct ofi_address address; /* the speaker's; the format does not travel */
+    struct fabric_address address; /* the speaker's; the format does not travel */
 };
 
 /* Returns the bytes written. */

@@ -417,20 +417,20 @@ static void warm_up(const char *module)
 {
 #ifdef HAVE_FABRIC
     const char *provider = getenv("KEEL_MCA_btl_ofi_provider");
-    const struct ofi_wanted wanted = {
+    const struct fabric_wanted wanted = {
         .provider = provider ? provider : "tcp;ofi_rxm",
         .domain = "",
         .address = "",
         .receives = 1,
     };
-    struct ofi_fabric fabric = {0};
+    struct fabric fabric = {0};
     char reason[256] = "";
 
     if (strcmp(module, "ofi") == 0 &&
         ofi_fabric_open(&fabric, &wanted, reason, sizeof(reason)) != ORTE_SUCCESS) {
         printf("# %s\n", reason); /* which the cases will say */
     }
-    ofi_fabric_close(&fabric);
+    fabric_close(&fabric);
 #else
     (void) module;
 #endif

@@ -72,17 +72,17 @@ START_TEST(noise_makes_sense_or_is_refused)
             bytes[(size_t) rand() % sizeof(bytes)] = (uint8_t) rand();
         }
         if (ofi_card_decode(&card, bytes, sizeof(bytes)) == OPAL_SUCCESS) {
-            ck_assert_uint_le(card.address.size, OFI_ADDRESS_MAX);
+            ck_assert_uint_le(card.address.size, FABRIC_ADDRESS_MAX);
             ck_assert_uint_lt(strlen(card.provider), OFI_PROVIDER_BYTES);
         }
     }
 }
 END_TEST
 
-static struct ofi_address socket_address(uint32_t format, uint16_t family, uint16_t port,
-                                         size_t size)
+static struct fabric_address socket_address(uint32_t format, uint16_t family, uint16_t port,
+                                            size_t size)
 {
-    struct ofi_address address = {.format = format, .size = size};
+    struct fabric_address address = {.format = format, .size = size};
     struct sockaddr_in in = {.sin_family = family, .sin_port = htons(port)};
 
     memcpy(address.bytes, &in, sizeof(in));
@@ -92,8 +92,8 @@ static struct ofi_address socket_address(uint32_t format, uint16_t family, uint1
 START_TEST(socket_addresses_are_of_my_kind)
 {
     const size_t size = sizeof(struct sockaddr_in);
-    struct ofi_address mine = socket_address(FI_SOCKADDR_IN, AF_INET, 5000, size);
-    struct ofi_address peer = socket_address(FI_SOCKADDR_IN, AF_INET, 6000, size);
+    struct fabric_address mine = socket_address(FI_SOCKADDR_IN, AF_INET, 5000, size);
+    struct fabric_address peer = socket_address(FI_SOCKADDR_IN, AF_INET, 6000, size);
 
     ck_assert(ofi_address_check(&peer, &mine));
     peer = socket_address(FI_SOCKADDR_IN, AF_INET, 0, size);
@@ -110,9 +110,9 @@ START_TEST(socket_addresses_are_of_my_kind)
 }
 END_TEST
 
-static struct ofi_address text_address(const char *text, size_t size)
+static struct fabric_address text_address(const char *text, size_t size)
 {
-    struct ofi_address address = {.format = FI_ADDR_STR, .size = size};
+    struct fabric_address address = {.format = FI_ADDR_STR, .size = size};
 
     memcpy(address.bytes, text, strlen(text));
     return address;
@@ -120,7 +120,7 @@ static struct ofi_address text_address(const char *text, size_t size)
 
 START_TEST(text_addresses_are_clean)
 {
-    struct ofi_address mine = text_address("fi_shm://123", 13), peer;
+    struct fabric_address mine = text_address("fi_shm://123", 13), peer;
 
     peer = text_address("fi_shm://9", 11);
     ck_assert(ofi_address_check(&peer, &mine));
@@ -134,14 +134,14 @@ START_TEST(text_addresses_are_clean)
     ck_assert(!ofi_address_check(&peer, &mine));
     peer = text_address("fi_shm://9", 12); /* with one too many */
     ck_assert(!ofi_address_check(&peer, &mine));
-    peer.size = OFI_ADDRESS_MAX + 1;
+    peer.size = FABRIC_ADDRESS_MAX + 1;
     ck_assert(!ofi_address_check(&peer, &mine));
 }
 END_TEST
 
 START_TEST(other_addresses_are_of_my_size)
 {
-    struct ofi_address mine = {.format = FI_ADDR_PSMX2, .size = 16}, peer = mine;
+    struct fabric_address mine = {.format = FI_ADDR_PSMX2, .size = 16}, peer = mine;
 
     ck_assert(ofi_address_check(&peer, &mine));
     peer.size = 15;

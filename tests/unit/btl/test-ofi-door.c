@@ -29,7 +29,7 @@ static unsigned char last[64];
 
 struct stranger {
     struct minihost *host;
-    struct ofi_fabric fabric;
+    struct fabric fabric;
     fi_addr_t module;
     uint8_t key[KEY_BYTES];
     struct ofi_hello hello; /* what an honest peer would say */
@@ -68,7 +68,7 @@ static void card_taken(void *arg, int status, const void *data, size_t size)
 
 static void stranger_open(struct stranger *stranger, struct minihost *host)
 {
-    const struct ofi_wanted wanted = {
+    const struct fabric_wanted wanted = {
         .provider = "shm", .domain = "", .address = "", .receives = 8};
     char reason[300] = "";
     const opal_proc_t *peer = &host->procs[0];
@@ -92,7 +92,7 @@ static void stranger_open(struct stranger *stranger, struct minihost *host)
 
 static void stranger_close(struct stranger *stranger)
 {
-    ofi_fabric_close(&stranger->fabric);
+    fabric_close(&stranger->fabric);
     free(stranger->received);
 }
 

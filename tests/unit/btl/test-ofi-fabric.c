@@ -3,8 +3,9 @@
 
 #include <tests/lib/unit.h>
 
+#include <btl/fabric_mr.h>
+#include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_leftovers.h>
-#include <btl/ofi/ofi_mr.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rdma/fi_errno.h>
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct ofi_wanted tcp = {
+static const struct fabric_wanted tcp = {
     .provider = "tcp;ofi_rxm",
     .domain = "",
     .address = "127.0.0.1",
@@ -28,7 +29,7 @@ static void on_signal(int number)
     (void) number;
 }
 
-static void open_tcp(struct ofi_fabric *fabric)
+static void open_tcp(struct fabric *fabric)
 {
     char reason[300] = "";
 
@@ -41,7 +42,7 @@ static void open_tcp(struct ofi_fabric *fabric)
 START_TEST(signals_stay_the_applications)
 {
     static const int handled[] = {SIGTERM, SIGINT}, left[] = {SIGABRT, SIGILL, SIGBUS};
-    struct ofi_fabric fabric;
+    struct fabric fabric;
     struct sigaction action;
 
     for (size_t i = 0; i < 2; i++) {
@@ -60,14 +61,14 @@ START_TEST(signals_stay_the_applications)
         ck_assert_int_eq(sigaction(left[i], NULL, &action), 0);
         ck_assert(action.sa_handler == before[i].sa_handler);
     }
-    ofi_fabric_close(&fabric);
+    fabric_close(&fabric);
 }
 END_TEST
 
 START_TEST(the_environment_is_as_before)
 {
     static const char *const names[] = {"FI_PROVIDER", "IPATH_NO_BACKTRACE"};
-    struct ofi_fabric fabric;
+    struct fabric fabric;
     cpu_set_t before, after;
 
     ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
@@ -79,7 +80,7 @@ START_TEST(the_environment_is_as_before)
         }
     }
     open_tcp(&fabric);
-    ofi_fabric_close(&fabric);
+    fabric_close(&fabric);
     if (_i == 1) {
         ck_assert_str_eq(getenv(names[0]), "tcp,ofi_rxm");
         ck_assert_str_eq(getenv(names[1]), "yes");
@@ -140,24 +141,24 @@ START_TEST(registrations_are_bound_and_enabled)
 {
     static unsigned char memory[4096];
     struct fi_ops_mr ops = {.size = sizeof(ops), .reg = mr_reg};
-    struct ofi_fabric fabric;
+    struct fabric fabric;
 
     open_tcp(&fabric);
     seam.below = fabric.domain->mr;
     fabric.domain->mr = &ops;
     fabric.info->domain_attr->mr_mode |= FI_MR_ENDPOINT;
     seam.fails = _i == 0 ? 0 : -FI_EINVAL;
-    struct ofi_mr *mr = ofi_mr_open(&fabric, memory, sizeof(memory), FI_READ, 1);
+    struct fabric_mr *mr = fabric_mr_open(&fabric, memory, sizeof(memory), FI_READ, 1);
     ck_assert(seam.bound == &fabric.ep->fid && seam.enabled == 1);
     ck_assert((mr != NULL) == (_i == 0));
     if (mr) {
-        ofi_mr_release(ofi_mr_hold(mr)); /* one user is left */
+        fabric_mr_release(fabric_mr_hold(mr)); /* one user is left */
         ck_assert_int_eq(seam.closed, 0);
     }
-    ofi_mr_release(mr);
+    fabric_mr_release(mr);
     ck_assert_int_eq(seam.closed, 1);
     fabric.domain->mr = seam.below;
-    ofi_fabric_close(&fabric);
+    fabric_close(&fabric);
 }
 END_TEST
 
@@ -172,8 +173,9 @@ static bool mount_shm(const char *options)
 
 START_TEST(a_full_folder_is_named)
 {
-    const struct ofi_wanted shm = {.provider = "shm", .domain = "", .address = "", .receives = 1};
-    struct ofi_fabric fabric = {0};
+    const struct fabric_wanted shm = {
+        .provider = "shm", .domain = "", .address = "", .receives = 1};
+    struct fabric fabric = {0};
     char reason[300] = "";
 
     if (!mount_shm("size=1m")) {
@@ -181,7 +183,7 @@ START_TEST(a_full_folder_is_named)
     }
     ck_assert_int_eq(ofi_fabric_open(&fabric, &shm, reason, sizeof(reason)),
                      ORTE_ERR_NOT_AVAILABLE);
-    ofi_fabric_close(&fabric);
+    fabric_close(&fabric);
     ck_assert_msg(strstr(reason, "\"shm\"") && strstr(reason, "/dev/shm") &&
                       strstr(reason, "room for 1024 KiB"),
                   "%s", reason);

@@ -113,7 +113,7 @@ START_TEST(random_bytes_are_no_hello)
         }
         memcpy(bytes, golden_start, size < 12 ? size : 12);
         if (ofi_hello_decode(&back, bytes, size) == OPAL_SUCCESS) {
-            ck_assert_uint_le(back.address.size, OFI_ADDRESS_MAX);
+            ck_assert_uint_le(back.address.size, FABRIC_ADDRESS_MAX);
             ck_assert_int_ne(ofi_hello_check(bytes, size, key), OPAL_SUCCESS);
         }
     }

@@ -1,8 +1,8 @@
 /* What of libfabric is a symbol of its library. The rest of its interface is inline functions over
  * tables in its objects, so that libkeel needs the library only where a provider is opened. The
  * loadable module keel-libfabric.so is linked with it and exports this table. */
-#ifndef BTL_OFI_LIBFABRIC_H
-#define BTL_OFI_LIBFABRIC_H
+#ifndef BTL_LIBFABRIC_H
+#define BTL_LIBFABRIC_H
 
 #include <base/list.h> /* before libfabric, which has a container_of for those who lack one */
 #include <keel/types.h>

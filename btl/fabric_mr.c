@@ -1,10 +1,10 @@
 #include <config.h>
 
 #include <base/log.h>
-#include <btl/ofi/ofi_mr.h>
+#include <btl/fabric_mr.h>
 #include <stdlib.h>
 
-static int mr_enable(struct ofi_fabric *fabric, struct fid_mr *mr)
+static int mr_enable(struct fabric *fabric, struct fid_mr *mr)
 {
     if (!(fabric->info->domain_attr->mr_mode & FI_MR_ENDPOINT)) {
         return 0;
@@ -13,10 +13,10 @@ static int mr_enable(struct ofi_fabric *fabric, struct fid_mr *mr)
     return rc == 0 ? fi_mr_enable(mr) : rc;
 }
 
-struct ofi_mr *ofi_mr_open(struct ofi_fabric *fabric, const void *base, size_t size,
-                           uint64_t access, uint64_t key)
+struct fabric_mr *fabric_mr_open(struct fabric *fabric, const void *base, size_t size,
+                                 uint64_t access, uint64_t key)
 {
-    struct ofi_mr *mr = calloc(1, sizeof(*mr));
+    struct fabric_mr *mr = calloc(1, sizeof(*mr));
 
     if (!mr) {
         return NULL;
@@ -27,21 +27,21 @@ struct ofi_mr *ofi_mr_open(struct ofi_fabric *fabric, const void *base, size_t s
         rc = mr_enable(fabric, mr->mr);
     }
     if (rc != 0) {
-        log_debug(LOG_BTL, "ofi: registering %zu bytes of memory: %s", size,
-                  ofi_strerror(fabric, rc));
-        ofi_mr_release(mr);
+        log_debug(LOG_BTL, "libfabric: registering %zu bytes of memory: %s", size,
+                  fabric_strerror(fabric, rc));
+        fabric_mr_release(mr);
         return NULL;
     }
     return mr;
 }
 
-struct ofi_mr *ofi_mr_hold(struct ofi_mr *mr)
+struct fabric_mr *fabric_mr_hold(struct fabric_mr *mr)
 {
     mr->users++;
     return mr;
 }
 
-void ofi_mr_release(struct ofi_mr *mr)
+void fabric_mr_release(struct fabric_mr *mr)
 {
     if (!mr || --mr->users > 0) {
         return;

@@ -1,7 +1,7 @@
 /* The loadable module keel-libfabric.so. */
 #include <config.h>
 
-#include <btl/ofi/libfabric.h>
+#include <btl/libfabric.h>
 
 const struct libfabric keel_libfabric = {
     .getinfo = fi_getinfo,
