@@ -52,8 +52,8 @@ const struct btl_host *btl_host(void);
 #define BTL_CHANNEL_RDMA (KEEL_BTL_CHANNEL_MAX + 1)
 #define BTL_CHANNEL_BITS 4
 
-/* The one way up for what arrived on any other channel: names the outermost module and endpoint, so
- * that a module can be put before another, and calls the callback of the tag, or of the channel.
+/* The one way up for what arrived on any other channel: through the module's taps
+ * (btl/tap.h) to the callback of the tag, or of the channel.
  * One that nobody registered, or no channel at all: the message is dropped and counted, with one
  * warning. segments lie in the module's memory and end with the call. The receiver finds endpoint,
  * which may be NULL, in the descriptor's des_context. */
@@ -84,14 +84,13 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
 /* To a module, as btl_modules has it: the peer's process has ended, as the host knows. */
 void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
-/* Who is told, inside btl_report_error, that a module (the outermost, as btl_modules has it) lost a
+/* Who is told, inside btl_report_error, that a module lost a
  * peer, or with proc NULL and FATAL all of them. One at a time; NULL: nobody. */
 void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
                     void *arg);
 
 /* For the choice of rails. Its references to endpoints are its own: del_procs does not see them, so
- * a caller cannot give one away. keeps tells whether it has one to what the module (the outermost)
- * has for a peer; endpoint is the component's (btl_layers_inside). */
+ * a caller cannot give one away. keeps tells whether it has one to this endpoint. */
 void btl_set_keeper(bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
                                   const struct mca_btl_base_endpoint_t *endpoint),
                     void *arg);
@@ -128,18 +127,11 @@ int btl_sendi_by_send(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
                       opal_convertor_t *convertor, void *header, size_t header_size,
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
-/* The same on a channel, 0 included, by btl_send_on. */
+/* The same on a channel, 0 included, by the component's channel_send. */
 int btl_sendi_by_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                          opal_convertor_t *convertor, void *header, size_t header_size,
                          size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
                          mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
-/* send of a module's table, or, on a channel, of its extension; and sendi. */
-int btl_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag);
-int btl_sendi_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                 opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
-                 uint8_t order, uint32_t flags, uint8_t channel, mca_btl_base_tag_t tag,
-                 mca_btl_base_descriptor_t **descriptor);
 /* Put, get and the atomics, by the functions in the module's struct btl_component. */
 int btl_put(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
             struct mca_btl_base_registration_handle_t *,

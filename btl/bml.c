@@ -3,7 +3,6 @@
 #include <base/log.h>
 #include <btl/base.h>
 #include <btl/bml.h>
-#include <btl/layer.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +98,7 @@ static bool set_has(const struct rail_set *set, const mca_btl_base_module_t *mod
 {
     for (size_t i = 0; set && i < set->count; i++) {
         const struct keel_rail *rail = &set->rails[i];
-        if (rail->btl == module && btl_layers_inside(rail->btl, rail->endpoint) == endpoint) {
+        if (rail->btl == module && rail->endpoint == endpoint) {
             return true;
         }
     }

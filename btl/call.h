@@ -26,13 +26,6 @@ struct atomic_call {
     struct atomic atomic;
 };
 
-/* Which function of a module's table a call is for. */
-enum call_kind { CALL_PUT, CALL_GET, CALL_ATOMIC_OP, CALL_ATOMIC_FOP, CALL_ATOMIC_CSWAP };
-
-/* Makes the call; returns what the module's function does. Of a put or get, atomic is not looked
- * at. */
-int call_make(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-              enum call_kind kind, const struct atomic_call *call) KEEL_MUST_CHECK;
 /* Calls back, as module's endpoint; there is a cbfunc. */
 static inline void rdma_call_back(const struct rdma_call *call, mca_btl_base_module_t *module,
                                   struct mca_btl_base_endpoint_t *endpoint, int status)

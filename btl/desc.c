@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <btl/desc.h>
-#include <btl/layer.h>
 #include <string.h>
 
 #define ALIGNMENT 64
@@ -169,7 +168,7 @@ void desc_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t
     bool last = --desc->holds == 0;
     desc->freed = owned;
     if (desc->base.des_cbfunc) {
-        desc->base.des_cbfunc(btl_layer_outermost(module), endpoint, &desc->base, status);
+        desc->base.des_cbfunc(module, endpoint, &desc->base, status);
     }
     if (owned && last) {
         pool_put(desc->pool, desc);

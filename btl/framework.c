@@ -3,11 +3,14 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/choice.h>
-#include <btl/framework.h>
-#include <btl/guard.h>
-#include <btl/layer.h>
+#include <btl/ext.h>
+#include <btl/ftevent.h>
 #include <btl/lock.h>
+#include <btl/progress.h>
+#include <btl/taps.h>
 #include <btl/thread.h>
+#include <btl/upcall.h>
+#include <btl/wake.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +54,6 @@ static struct param progress_threads_param = {
  * is guarded by the lock. */
 static struct {
     struct btl_host host;
-    struct btl_module_entry **entries; /* owned; beside modules */
-    mca_btl_base_module_t **modules;
-    size_t module_count;
     const struct btl_component **components; /* owned; those with modules */
     size_t component_count;
     struct btl_threads threads;
@@ -61,35 +61,15 @@ static struct {
 
 static struct btl_threads asked; /* of the next btl_open */
 
+/* Keeps what a component's init made. */
 static int keep_modules(const struct btl_component *component, mca_btl_base_module_t **made,
                         size_t count)
 {
-    size_t total = framework.module_count + count;
-    struct btl_module_entry **entries =
-        realloc(framework.entries, total * sizeof(struct btl_module_entry *));
-    if (!entries) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    int status = btl_entries_add(component, made, count);
+    for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
+        btl_ext_init(btl_entry(made[i]));
     }
-    framework.entries = entries;
-    mca_btl_base_module_t **modules = realloc(framework.modules, total * sizeof(*modules));
-    if (!modules) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    framework.modules = modules;
-    for (size_t i = 0; i < count; i++) {
-        struct btl_module_entry *entry = malloc(sizeof(*entry));
-        if (!entry) {
-            while (i-- > 0) {
-                free(entries[--framework.module_count]);
-            }
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
-        *entry = (struct btl_module_entry){.module = made[i], .component = component};
-        btl_ext_init(entry);
-        entries[framework.module_count] = entry;
-        modules[framework.module_count++] = made[i];
-    }
-    return ORTE_SUCCESS;
+    return status;
 }
 
 static void component_close(const struct btl_component *component)
@@ -130,16 +110,6 @@ static int component_open(const struct btl_component *component)
     return status;
 }
 
-static int add_layers(char *reason, size_t reason_size)
-{
-    int status = ORTE_SUCCESS;
-    for (size_t i = 0; i < framework.module_count && status == ORTE_SUCCESS; i++) {
-        status = btl_layers_add(framework.entries[i]->module, &framework.modules[i], reason,
-                                reason_size);
-    }
-    return status;
-}
-
 void btl_ask_threads(struct btl_threads threads)
 {
     asked = threads;
@@ -163,13 +133,8 @@ static struct btl_threads take_threads(void)
 /* The last part of btl_open, with all modules there. */
 static int open_for_threads(char *reason, size_t reason_size)
 {
-    int status = add_layers(reason, reason_size);
+    int status = btl_taps_open(framework.threads.multiple, reason, reason_size);
     if (status != ORTE_SUCCESS || !framework.threads.multiple) {
-        return status;
-    }
-    status = btl_guards_add(framework.modules, framework.module_count);
-    if (status != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "out of memory");
         return status;
     }
     btl_lock_used = true;
@@ -189,7 +154,7 @@ static void register_params(const char *choice)
     btl_progress_register_params();
     btl_ext_register_params();
     btl_ftevent_register_params();
-    btl_layers_register_params();
+    btl_taps_register_params();
 }
 
 /* A value that does not fit is nothing to go on with: the program would run as nobody asked. */
@@ -242,7 +207,8 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
             return status;
         }
     }
-    if (framework.module_count == 0) {
+    (void) btl_modules(&known);
+    if (known == 0) {
         snprintf(reason, reason_size,
                  "no component of the data plane could be opened (btl = \"%s\")", choice);
         btl_close();
@@ -259,32 +225,23 @@ void btl_close(void)
 {
     btl_thread_stop();
     btl_progress_close(); /* callbacks of what ends may call progress: it polls no ended module */
-    for (size_t i = framework.module_count; i-- > 0;) {
-        mca_btl_base_module_t *module = framework.modules[i];
-        framework.entries[i]->closing = true;
+    size_t count;
+    struct btl_module_entry **entries = btl_entries(&count);
+    while (count-- > 0) {
+        mca_btl_base_module_t *module = entries[count]->module;
+        entries[count]->closing = true;
         btl_pending_end(module, NULL);
         module->btl_finalize(module);
+        btl_taps_fini(&entries[count]->taps);
     }
     for (size_t i = framework.component_count; i-- > 0;) {
         component_close(framework.components[i]);
     }
     btl_upcalls_close();
-    btl_guards_remove();
     btl_lock_used = false;
-    for (size_t i = 0; i < framework.module_count; i++) {
-        btl_map_fini(&framework.entries[i]->added);
-        free(framework.entries[i]);
-    }
-    free(framework.entries);
-    free(framework.modules);
+    btl_entries_clear();
     free(framework.components);
     memset(&framework, 0, sizeof(framework));
-}
-
-mca_btl_base_module_t **btl_modules(size_t *count)
-{
-    *count = framework.module_count;
-    return framework.modules;
 }
 
 const struct btl_host *btl_host(void)
@@ -299,33 +256,14 @@ void btl_enter(void)
 
 void btl_leave(void)
 {
-    btl_thread_stir();
+    btl_wake_stir();
     btl_unlock();
-}
-
-struct btl_module_entry **btl_entries(size_t *count)
-{
-    *count = framework.module_count;
-    return framework.entries;
 }
 
 void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct btl_module_entry *entry = btl_entry(module);
-    struct mca_btl_base_endpoint_t *inside = btl_layers_inside(module, endpoint);
-    if (entry && inside && entry->component->ended) {
-        entry->component->ended(entry->module, inside);
+    if (entry && entry->component->ended) {
+        entry->component->ended(module, endpoint);
     }
-}
-
-struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
-{
-    module = btl_layer_innermost(module);
-    for (size_t i = 0; i < framework.module_count; i++) {
-        struct btl_module_entry *entry = framework.entries[i];
-        if (entry->module == module) {
-            return entry;
-        }
-    }
-    return NULL;
 }

@@ -2,9 +2,9 @@
  * here it is counted how often each was added. */
 #include <config.h>
 
-#include <btl/framework.h>
-#include <btl/layer.h>
+#include <btl/entry.h>
 #include <btl/lock.h>
+#include <btl/procs.h>
 #include <stdlib.h>
 
 /* How often callers added an endpoint; 0 while it is being ended. */
@@ -36,7 +36,7 @@ void btl_set_keeper(bool (*keeps)(void *arg, const mca_btl_base_module_t *module
 static bool is_kept(const struct btl_module_entry *entry,
                     const struct mca_btl_base_endpoint_t *endpoint)
 {
-    return keeper.keeps && keeper.keeps(keeper.arg, btl_layer_outermost(entry->module), endpoint);
+    return keeper.keeps && keeper.keeps(keeper.arg, entry->module, endpoint);
 }
 
 /* One more for this endpoint, which it may be the first to have. */
@@ -142,15 +142,15 @@ int btl_del_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **pro
     return status;
 }
 
-bool btl_del_ends(const mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
+bool btl_del_ends(const mca_btl_base_module_t *module,
+                  const struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct btl_module_entry *entry = btl_entry(module);
     if (!entry || !entry->component->add) {
         return true; /* a module of a test's, which does not count */
     }
-    const struct mca_btl_base_endpoint_t *inside = btl_layers_inside(module, endpoint);
-    void **place = btl_map_find(&entry->added, inside);
-    return place && count_of(place) == 1 && !is_kept(entry, inside);
+    void **place = btl_map_find(&entry->added, endpoint);
+    return place && count_of(place) == 1 && !is_kept(entry, endpoint);
 }
 
 void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
@@ -158,9 +158,8 @@ void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *end
     int status = OPAL_SUCCESS;
     btl_lock();
     struct btl_module_entry *entry = btl_entry(module);
-    const struct mca_btl_base_endpoint_t *inside = btl_layers_inside(module, endpoint);
-    if (entry && count_down(entry, inside, &status)) {
-        forget(entry, inside);
+    if (entry && count_down(entry, endpoint, &status)) {
+        forget(entry, endpoint);
     }
     btl_unlock();
 }
@@ -172,7 +171,7 @@ void btl_give_back(mca_btl_base_module_t *module, opal_proc_t *proc,
     struct btl_module_entry *entry = btl_entry(module);
     bool counts = entry && entry->component->add;
     /* Without memory for the count it stays until the module is finalized. */
-    if (!counts || count_up(entry, btl_layers_inside(module, endpoint)) == OPAL_SUCCESS) {
+    if (!counts || count_up(entry, endpoint) == OPAL_SUCCESS) {
         (void) module->btl_del_procs(module, 1, &proc, &endpoint);
     }
     btl_unlock();

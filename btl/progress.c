@@ -2,10 +2,11 @@
 #include <config.h>
 
 #include <base/param.h>
-#include <btl/framework.h>
-#include <btl/layer.h>
 #include <btl/lock.h>
-#include <btl/thread.h>
+#include <btl/pending.h>
+#include <btl/progress.h>
+#include <btl/tap.h>
+#include <btl/wake.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static inline int poll_all(bool thorough)
             events += polled->progress();
         }
     }
-    events += btl_layers ? btl_layers_progress() : 0;
+    events += btl_tapped ? btl_taps_progress() : 0;
     if (btl_pending_count > 0) {
         events += btl_pending_call();
     }
@@ -137,7 +138,7 @@ static int progress_among_threads(void)
         return 0;
     }
     bool yielding = is_yielding();
-    btl_thread_note_poll();
+    btl_wake_note_poll();
     int events = btl_pass_locked(yielding);
     count_pass(events);
     btl_lock_drop();

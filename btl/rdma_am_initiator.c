@@ -4,6 +4,7 @@
 #include <base/le.h>
 #include <btl/base.h>
 #include <btl/rdma_am_sides.h>
+#include <btl/tap.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,14 +161,14 @@ static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op
     uint8_t order = (uint8_t) op->call.order;
     *size = left < most ? left : most;
     if (op->kind != RDMA_AM_PUT || left == 0) {
-        return module->btl_alloc(module, endpoint, order, header, flags);
+        return btl_own(module)->btl_alloc(module, endpoint, order, header, flags);
     }
     opal_convertor_t convertor;
     opal_convertor_prepare(&convertor, local_at(op, op->requested), left);
-    mca_btl_base_descriptor_t *descriptor = module->btl_prepare_src(
+    mca_btl_base_descriptor_t *descriptor = btl_own(module)->btl_prepare_src(
         module, endpoint, &convertor, order, RDMA_AM_REQUEST_BYTES, size, flags);
     if (descriptor && *size == 0) {
-        module->btl_free(module, descriptor);
+        btl_own(module)->btl_free(module, descriptor);
         return NULL;
     }
     return descriptor;
@@ -237,7 +238,7 @@ static int op_request(struct rdma_am *am, struct am_op *op)
     }
     op->sends--;
     if (status < 0) {
-        am->config.module->btl_free(am->config.module, descriptor);
+        btl_own(am->config.module)->btl_free(am->config.module, descriptor);
         chunk_unrequest(op, size, was_started);
         /* The send may have brought an error reply to an earlier chunk. */
         if (btl_is_shortage(status) && op->status == OPAL_SUCCESS) {

@@ -5,6 +5,7 @@
 #include <btl/atomic.h>
 #include <btl/base.h>
 #include <btl/rdma_am_sides.h>
+#include <btl/tap.h>
 #include <string.h>
 
 /* A reply that found no room; answers request. */
@@ -55,8 +56,8 @@ static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
     size_t size = data ? (size_t) request->size : 0;
     mca_btl_base_module_t *module = am->config.module;
     mca_btl_base_descriptor_t *descriptor =
-        module->btl_alloc(module, peer->endpoint, MCA_BTL_NO_ORDER, RDMA_AM_REPLY_BYTES + size,
-                          MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+        btl_own(module)->btl_alloc(module, peer->endpoint, MCA_BTL_NO_ORDER,
+                                   RDMA_AM_REPLY_BYTES + size, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (!descriptor) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -77,7 +78,7 @@ static int reply_send(struct rdma_am *am, struct rdma_am_peer *peer,
     int sent = am->config.send(module, peer->endpoint, descriptor, BTL_CHANNEL_RDMA, 0);
     peer->replying = false;
     if (sent < 0) {
-        module->btl_free(module, descriptor);
+        btl_own(module)->btl_free(module, descriptor);
     }
     return sent < 0 ? sent : OPAL_SUCCESS;
 }

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <btl/framework.h>
+#include <btl/entry.h>
 #include <btl/region.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,26 +49,6 @@ mca_btl_base_module_t **btl_one_module(mca_btl_base_module_t *module, int *count
     return modules;
 }
 
-int btl_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag)
-{
-    return channel == 0
-               ? module->btl_send(module, endpoint, descriptor, tag)
-               : keel_btl_ext(module)->channel_send(module, endpoint, descriptor, channel, tag);
-}
-
-int btl_sendi_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                 opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
-                 uint8_t order, uint32_t flags, uint8_t channel, mca_btl_base_tag_t tag,
-                 mca_btl_base_descriptor_t **descriptor)
-{
-    return channel == 0 ? module->btl_sendi(module, endpoint, convertor, header, header_size,
-                                            payload_size, order, flags, tag, descriptor)
-                        : keel_btl_ext(module)->channel_sendi(module, endpoint, convertor, header,
-                                                              header_size, payload_size, order,
-                                                              flags, channel, tag, descriptor);
-}
-
 /* Inlined twice: on self a message on no channel pays nothing for them. */
 __attribute__((always_inline)) static inline int
 sendi(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -84,8 +64,9 @@ sendi(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
         payload_size > module->btl_max_send_size - header_size) {
         return OPAL_ERR_BAD_PARAM;
     }
+    const mca_btl_base_module_t *own = btl_own(module);
     mca_btl_base_descriptor_t *made =
-        module->btl_alloc(module, endpoint, order, header_size + payload_size, flags);
+        own->btl_alloc(module, endpoint, order, header_size + payload_size, flags);
     if (!made) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -95,8 +76,9 @@ sendi(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
         /* No callback was asked for, and none can be: the caller never sees this descriptor. */
         made->des_flags &= ~(uint32_t) MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
         made->des_flags |= MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
-        status = channel == 0 ? module->btl_send(module, endpoint, made, tag)
-                              : btl_send_on(module, endpoint, made, channel, tag);
+        status = channel == 0 ? own->btl_send(module, endpoint, made, tag)
+                              : btl_component_of(module)->ext->channel_send(module, endpoint, made,
+                                                                            channel, tag);
         if (status >= 0) {
             return OPAL_SUCCESS;
         }
@@ -108,7 +90,7 @@ sendi(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
     if (descriptor && btl_is_shortage(status)) {
         *descriptor = made;
     } else {
-        module->btl_free(module, made);
+        own->btl_free(module, made);
     }
     return status;
 }

@@ -1,10 +1,11 @@
 #include <config.h>
 
 #include <base/sock.h>
-#include <btl/framework.h>
-#include <btl/layer.h>
+#include <btl/entry.h>
 #include <btl/lock.h>
+#include <btl/progress.h>
 #include <btl/thread.h>
+#include <btl/wake.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -26,34 +27,9 @@ enum {
 static struct {
     bool runs; /* written while there is no such thread */
     pthread_t thread;
-    int wake;             /* an eventfd */
     struct pollfd *watch; /* owned; the thread's: wake, then the modules' */
     bool stops;           /* guarded by the lock */
-    bool sleeps;          /* guarded by the lock: without end, so a stir wakes it */
-    unsigned long polls;  /* guarded by the lock: of other threads */
-} thread = {.wake = -1};
-
-static void ring(void)
-{
-    const uint64_t one = 1;
-    ssize_t written = write(thread.wake, &one, sizeof(one));
-    (void) written; /* full: it is awake already */
-}
-
-void btl_thread_stir(void)
-{
-    if (thread.sleeps) {
-        thread.sleeps = false;
-        ring();
-    }
-}
-
-/* A poll may take what a descriptor was to tell, and leaves its module no longer armed. */
-void btl_thread_note_poll(void)
-{
-    thread.polls++;
-    btl_thread_stir();
-}
+} thread;
 
 bool btl_thread_runs(void)
 {
@@ -69,13 +45,9 @@ static bool arm_locked(nfds_t *count)
     size_t modules;
     struct btl_module_entry **entries = btl_entries(&modules);
     *count = 1;
-    if (btl_progress_is_open()) {
-        return false; /* another thread is in a callback of progress, and waits there */
-    }
-    for (const struct btl_layer *layer = btl_layers; layer; layer = layer->next) {
-        if (layer->progress) {
-            return false;
-        }
+    /* Another thread is in a callback of progress, and waits there; or a tap is polled for. */
+    if (btl_progress_is_open() || btl_taps_keep()) {
+        return false;
     }
     for (size_t i = 0; i < modules; i++) {
         const struct keel_btl_ext *ext = &entries[i]->ext;
@@ -93,9 +65,9 @@ static void rest(nfds_t count, unsigned us)
 {
     const struct timespec time = {.tv_nsec = (long) us * 1000};
     uint64_t rung;
-    thread.watch[0] = (struct pollfd){.fd = thread.wake, .events = POLLIN};
+    thread.watch[0] = (struct pollfd){.fd = btl_wake.fd, .events = POLLIN};
     if (ppoll(thread.watch, count, us ? &time : NULL, NULL) > 0 && thread.watch[0].revents) {
-        ssize_t got = read(thread.wake, &rung, sizeof(rung));
+        ssize_t got = read(btl_wake.fd, &rung, sizeof(rung));
         (void) got; /* another count than before, that is all */
     }
 }
@@ -111,9 +83,9 @@ struct idleness {
 static bool pass(struct idleness *idle, nfds_t *count, unsigned *us)
 {
     btl_lock_take();
-    thread.sleeps = false;
-    bool others_poll = thread.polls != idle->polls;
-    idle->polls = thread.polls;
+    btl_wake.sleeps = false;
+    bool others_poll = btl_wake.polls != idle->polls;
+    idle->polls = btl_wake.polls;
     bool rests = false;
     *count = 1;
     if (others_poll) {
@@ -123,16 +95,16 @@ static bool pass(struct idleness *idle, nfds_t *count, unsigned *us)
         *idle = (struct idleness){.polls = idle->polls, .nap_us = NAP_MIN_US};
     } else if (++idle->passes >= EMPTY_PASSES) {
         idle->passes = 0;
-        thread.sleeps = arm_locked(count);
-        *count = thread.sleeps ? *count : 1;
-        *us = thread.sleeps ? 0 : idle->nap_us;
-        idle->nap_us = thread.sleeps                   ? NAP_MIN_US
+        btl_wake.sleeps = arm_locked(count);
+        *count = btl_wake.sleeps ? *count : 1;
+        *us = btl_wake.sleeps ? 0 : idle->nap_us;
+        idle->nap_us = btl_wake.sleeps                 ? NAP_MIN_US
                        : idle->nap_us * 2 < NAP_MAX_US ? idle->nap_us * 2
                                                        : NAP_MAX_US;
         rests = true;
     }
     rests = rests && !thread.stops;
-    thread.sleeps = thread.sleeps && rests;
+    btl_wake.sleeps = btl_wake.sleeps && rests;
     btl_lock_drop();
     return rests;
 }
@@ -176,7 +148,7 @@ static int start_without_signals(void)
 
 static void clean_up(void)
 {
-    fd_close(&thread.wake);
+    fd_close(&btl_wake.fd);
     free(thread.watch);
     thread.watch = NULL;
     thread.runs = false;
@@ -186,11 +158,11 @@ int btl_thread_start(char *reason, size_t reason_size)
 {
     size_t modules;
     (void) btl_entries(&modules);
-    thread.stops = thread.sleeps = false;
+    thread.stops = btl_wake.sleeps = false;
     thread.watch = calloc(modules + 1, sizeof(*thread.watch));
-    thread.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    btl_wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     thread.runs = true; /* for the callbacks that it runs at once */
-    int error = !thread.watch ? ENOMEM : thread.wake < 0 ? errno : start_without_signals();
+    int error = !thread.watch ? ENOMEM : btl_wake.fd < 0 ? errno : start_without_signals();
     if (error != 0) {
         snprintf(reason, reason_size, "no progress thread: %s", strerror(error));
         clean_up();
@@ -207,8 +179,8 @@ void btl_thread_stop(void)
     }
     btl_lock_take();
     thread.stops = true;
-    thread.sleeps = false;
-    ring();
+    btl_wake.sleeps = false;
+    btl_wake_ring();
     btl_lock_drop();
     pthread_join(thread.thread, NULL);
     clean_up();

@@ -3,7 +3,7 @@
  *
  *   polls   holds the lock for each pass; after some empty ones it rests
  *   rests   every module is armed (wait_arm): it sleeps on their descriptors without end, and a
- *           call of the application's that may leave work wakes it (btl_thread_stir). A module that
+ *           call of the application's that may leave work wakes it (btl/wake.h). A module that
  *           cannot be armed now, or not at all: it naps, at first 20 us, then up to 1 ms
  *   stands back   another thread has polled since its last pass: it looks again after 1 ms */
 #ifndef BTL_THREAD_H
@@ -16,11 +16,5 @@ int btl_thread_start(char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* Waits for its end; not from a callback, which may run on it. */
 void btl_thread_stop(void);
 bool btl_thread_runs(void);
-
-/* With the lock held. A call has been made that may leave work for progress. */
-void btl_thread_stir(void);
-/* Likewise: the calling thread is about to poll. The progress thread stands back, and looks again.
- */
-void btl_thread_note_poll(void);
 
 #endif

@@ -2,8 +2,8 @@
 #include <config.h>
 
 #include <base/log.h>
-#include <btl/framework.h>
-#include <btl/layer.h>
+#include <btl/entry.h>
+#include <btl/upcall.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,15 +56,10 @@ static void drop(const mca_btl_base_module_t *module, uint8_t channel, mca_btl_b
     }
 }
 
-void btl_deliver_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                    uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
-                    size_t count)
+static inline void call_back(mca_btl_base_module_t *module,
+                             struct mca_btl_base_endpoint_t *endpoint, uint8_t channel,
+                             mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
 {
-    struct btl_layer *layer = btl_layer_before(module);
-    if (layer) {
-        layer->deliver(layer, endpoint, channel, tag, segments, count);
-        return;
-    }
     mca_btl_active_message_callback_t trigger = btl_receiver(channel, tag);
     if (!trigger.cbfunc) {
         drop(module, channel, tag);
@@ -79,16 +74,50 @@ void btl_deliver_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_
     trigger.cbfunc(module, tag, &descriptor, trigger.cbdata);
 }
 
+/* To the first of the taps outside of this place that wants it. */
+static void deliver_from(const struct btl_taps *taps, unsigned place,
+                         struct mca_btl_base_endpoint_t *endpoint, uint8_t channel,
+                         mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
+{
+    while (place-- > 0) {
+        struct btl_tap *tap = taps->at[place];
+        if (tap && tap->ops->deliver) {
+            tap->ops->deliver(tap, endpoint, channel, tag, segments, count);
+            return;
+        }
+    }
+    call_back(taps->module, endpoint, channel, tag, segments, count);
+}
+
+void btl_deliver_outward(const struct btl_tap *tap, struct mca_btl_base_endpoint_t *endpoint,
+                         uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                         size_t count)
+{
+    deliver_from(tap->taps, tap->ops->place, endpoint, channel, tag, segments, count);
+}
+
+void btl_deliver_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                    uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                    size_t count)
+{
+    const struct btl_taps *taps = btl_taps_of(module);
+    if (taps) {
+        deliver_from(taps, BTL_TAP_PLACES, endpoint, channel, tag, segments, count);
+    } else {
+        call_back(module, endpoint, channel, tag, segments, count);
+    }
+}
+
 void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   mca_btl_base_descriptor_t *descriptor, int status)
 {
     /* The callback may free a descriptor that is its own. */
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     if (descriptor->des_cbfunc) {
-        descriptor->des_cbfunc(btl_layer_outermost(module), endpoint, descriptor, status);
+        descriptor->des_cbfunc(module, endpoint, descriptor, status);
     }
     if (owned) {
-        module->btl_free(module, descriptor);
+        btl_own(module)->btl_free(module, descriptor);
     }
 }
 
@@ -98,7 +127,7 @@ int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endp
     if (descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK) {
         btl_complete(module, endpoint, descriptor, OPAL_SUCCESS);
     } else if (descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP) {
-        module->btl_free(module, descriptor);
+        btl_own(module)->btl_free(module, descriptor);
     }
     return 1;
 }
@@ -111,18 +140,19 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    for (struct btl_layer *layer = btl_layer_before(module); layer;
-         layer = btl_layer_before(&layer->super)) {
-        if (layer->failed) {
-            layer->failed(layer, flags, proc);
+    const struct btl_taps *taps = btl_taps_of(module);
+    for (unsigned i = BTL_TAP_PLACES; taps && i-- > 0;) {
+        struct btl_tap *tap = taps->at[i];
+        if (tap && tap->ops->failed) {
+            tap->ops->failed(tap, flags, proc);
         }
     }
     if (observer.failed && (proc || (flags & MCA_BTL_ERROR_FLAGS_FATAL))) {
-        observer.failed(observer.arg, btl_layer_outermost(module), proc);
+        observer.failed(observer.arg, module, proc);
     }
     struct btl_module_entry *entry = btl_entry(module);
     if (entry && entry->error) {
-        entry->error(btl_layer_outermost(module), flags, proc, text);
+        entry->error(module, flags, proc, text);
         return;
     }
     log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s", text);

@@ -1,43 +1,63 @@
-/* The module itself: its life, its peers, what comes up. */
+/* The tap: the module's life, its peers, what comes up. */
 #include <config.h>
 
 #include <base/log.h>
 #include <btl/check/check.h>
 #include <btl/desc.h>
-#include <btl/framework.h>
+#include <btl/procs.h>
+#include <btl/upcall.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ALIGNMENT 16 /* of the segments that callbacks get */
 
-struct mca_btl_base_endpoint_t *check_endpoint_outer(struct check_endpoint *endpoint)
+static struct check *check_of(struct btl_tap *tap)
 {
-    return (struct mca_btl_base_endpoint_t *) (void *) endpoint;
+    return (struct check *) (void *) tap;
 }
 
-bool check_endpoint_ok(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint)
+void check_pass(const struct check_call *at, struct btl_call *call)
 {
-    call->endpoint = btl_map_get(&call->check->endpoints, endpoint);
-    if (!call->endpoint) {
-        check_report(call, CHECK_CALLER, "%p is no endpoint of this module", (void *) endpoint);
+    btl_tap_next(&at->check->tap, call);
+}
+
+int check_give_back(const struct check_call *at, enum btl_slot slot, void *inner)
+{
+    struct btl_call call = {.slot = slot, .from = at->from};
+    if (slot == BTL_FREE) {
+        call.send.descriptor = inner;
+    } else {
+        call.handle = inner;
+    }
+    check_pass(at, &call);
+    return call.status;
+}
+
+struct check_endpoint *check_endpoint_find(const struct check_call *at,
+                                           struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct check_endpoint *found = btl_map_get(&at->check->endpoints, endpoint);
+    if (endpoint && (!found || found->gone)) {
+        check_report(at, CHECK_MODULE, "names an endpoint that its caller does not have");
+        return NULL;
+    }
+    return found;
+}
+
+/* What a caller gave as an endpoint; false, reported: it is none, or no longer. */
+static bool endpoint_ok(struct check_call *at, struct mca_btl_base_endpoint_t *endpoint)
+{
+    at->endpoint = btl_map_get(&at->check->endpoints, endpoint);
+    if (!at->endpoint) {
+        check_report(at, CHECK_CALLER, "%p is no endpoint of this module", (void *) endpoint);
         return false;
     }
-    if (call->endpoint->gone) {
-        check_report(call, CHECK_CALLER, "the endpoint was given up by del_procs");
+    if (at->endpoint->gone) {
+        check_report(at, CHECK_CALLER, "the endpoint was given up by del_procs");
         return false;
     }
     return true;
-}
-
-struct check_endpoint *check_endpoint_face(const struct check_call *call,
-                                           struct mca_btl_base_endpoint_t *inner)
-{
-    struct check_endpoint *found = btl_map_get(&call->check->inner_endpoints, inner);
-    if (inner && !found) {
-        check_report(call, CHECK_MODULE, "names an endpoint that its caller does not have");
-    }
-    return found;
 }
 
 void *check_bury(struct check_graves *graves, void *thing)
@@ -57,174 +77,145 @@ void check_end(struct check_graves *graves, struct btl_map *map, void *thing)
     }
 }
 
-static struct check_endpoint *endpoint_create(const struct check_call *call,
-                                              struct mca_btl_base_endpoint_t *inner,
-                                              opal_proc_t *proc)
+/* A new endpoint, perhaps where one was that ended: the callbacks of that one still name it. */
+static bool endpoint_begin(struct check *check, struct mca_btl_base_endpoint_t *endpoint,
+                           opal_proc_t *proc)
 {
-    struct check *check = call->check;
-    struct check_endpoint *made = btl_map_get(&check->inner_endpoints, inner);
-    if (made) { /* the peer was added before */
-        if (made->proc != proc) {
-            check_report(call, CHECK_MODULE, "gives %s the endpoint of %s",
-                         ORTE_NAME_PRINT(&proc->proc_name), made->name);
-        }
-        return made;
-    }
-    made = calloc(1, sizeof(*made));
-    if (!made || btl_map_put(&check->endpoints, made, made) != ORTE_SUCCESS) {
+    struct check_endpoint *made = calloc(1, sizeof(*made));
+    void **place = btl_map_find(&check->endpoints, endpoint);
+    if (!made || (!place && btl_map_put(&check->endpoints, endpoint, made) != ORTE_SUCCESS)) {
         free(made);
-        return NULL;
+        return false;
     }
-    if (btl_map_put(&check->inner_endpoints, inner, made) != ORTE_SUCCESS) {
-        btl_map_remove(&check->endpoints, made);
-        free(made);
-        return NULL;
+    if (place) {
+        made->before = *place;
+        *place = made;
     }
-    made->inner = inner;
+    made->endpoint = endpoint;
     made->proc = proc;
     snprintf(made->name, sizeof(made->name), "%s", ORTE_NAME_PRINT(&proc->proc_name));
-    return made;
+    check->living++;
+    return true;
 }
 
-/* What a module may find out later: its limits and its speed. */
-static void copy_limits(struct check *check)
+/* False: no memory to know it. */
+static bool endpoint_note(const struct check_call *at, struct mca_btl_base_endpoint_t *endpoint,
+                          opal_proc_t *proc)
 {
-    mca_btl_base_module_t *mine = &check->layer.super;
-    const mca_btl_base_module_t *inner = check->layer.inner;
-    mine->btl_eager_limit = inner->btl_eager_limit;
-    mine->btl_rndv_eager_limit = inner->btl_rndv_eager_limit;
-    mine->btl_max_send_size = inner->btl_max_send_size;
-    mine->btl_latency = inner->btl_latency;
-    mine->btl_bandwidth = inner->btl_bandwidth;
-    mine->btl_put_limit = inner->btl_put_limit;
-    mine->btl_get_limit = inner->btl_get_limit;
-}
-
-static int check_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                           struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
-{
-    struct check *check = check_of(btl);
-    struct check_call call = {check, "add_procs", __builtin_return_address(0), NULL};
-    if (!check_enter(&call)) {
-        return OPAL_ERR_BAD_PARAM;
+    struct check_endpoint *known = btl_map_get(&at->check->endpoints, endpoint);
+    if (!known || known->gone) {
+        return endpoint_begin(at->check, endpoint, proc);
     }
-    mca_btl_base_module_t *inner = check->layer.inner;
-    int status = inner->btl_add_procs(inner, count, procs, endpoints, reachable);
-    for (size_t i = 0; i < count; i++) {
+    if (known->proc != proc) { /* else the peer was added before */
+        check_report(at, CHECK_MODULE, "gives %s the endpoint of %s",
+                     ORTE_NAME_PRINT(&proc->proc_name), known->name);
+    }
+    return true;
+}
+
+/* del_procs of one endpoint, by the module. */
+static int give_up(const struct check_call *at, opal_proc_t *proc,
+                   struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct btl_call call = {
+        .slot = BTL_DEL_PROCS, .from = at->from, .procs = {1, &proc, &endpoint, NULL}};
+    check_pass(at, &call);
+    return call.status;
+}
+
+static void add_procs(struct check_call *at, struct btl_call *call)
+{
+    opal_proc_t **procs = call->procs.procs;
+    struct mca_btl_base_endpoint_t **endpoints = call->procs.endpoints;
+    const opal_bitmap_t *reachable = call->procs.reachable;
+    check_pass(at, call);
+    for (size_t i = 0; i < call->procs.count; i++) {
         bool bit = reachable && opal_bitmap_is_set_bit(reachable, (int) i);
-        if (status == OPAL_SUCCESS && reachable && bit != (endpoints[i] != NULL)) {
-            check_report(&call, CHECK_MODULE, "%s: the bitmap says %s, the endpoint says %s",
+        if (call->status == OPAL_SUCCESS && reachable && bit != (endpoints[i] != NULL)) {
+            check_report(at, CHECK_MODULE, "%s: the bitmap says %s, the endpoint says %s",
                          ORTE_NAME_PRINT(&procs[i]->proc_name), bit ? "reachable" : "not reachable",
                          endpoints[i] ? "reachable" : "not reachable");
         }
-        struct check_endpoint *made =
-            endpoints[i] ? endpoint_create(&call, endpoints[i], procs[i]) : NULL;
-        if (endpoints[i] && !made) {
-            inner->btl_del_procs(inner, 1, &procs[i], &endpoints[i]);
-            status = OPAL_ERR_OUT_OF_RESOURCE;
+        if (endpoints[i] && !endpoint_note(at, endpoints[i], procs[i])) {
+            (void) give_up(at, procs[i], endpoints[i]);
+            endpoints[i] = NULL;
+            call->status = OPAL_ERR_OUT_OF_RESOURCE;
         }
-        endpoints[i] = made ? check_endpoint_outer(made) : NULL;
     }
-    copy_limits(check);
-    check_leave();
-    return status;
 }
 
 /* The module says that it has ended this endpoint. */
-static void endpoint_end(struct check_call *call, struct check_endpoint *endpoint)
+static void endpoint_end(struct check_call *at, struct check_endpoint *endpoint)
 {
-    call->endpoint = endpoint;
+    at->endpoint = endpoint;
     if (endpoint->pending > 0) {
-        check_report(call, CHECK_MODULE, "%lu callbacks are missing", endpoint->pending);
+        check_report(at, CHECK_MODULE, "%lu callbacks are missing", endpoint->pending);
     }
-    check_ext_endpoint_end(call);
-    btl_map_remove(&call->check->inner_endpoints, endpoint->inner);
+    check_ext_endpoint_end(at);
+    at->check->living--;
     endpoint->gone = true;
     endpoint->proc = NULL;
 }
 
-static int del_one(struct check_call *call, opal_proc_t *proc,
-                   struct mca_btl_base_endpoint_t *outer)
+static int del_one(struct check_call *at, opal_proc_t *proc,
+                   struct mca_btl_base_endpoint_t *endpoint)
 {
-    call->endpoint = NULL;
-    if (!outer) {
+    at->endpoint = NULL;
+    if (!endpoint) {
         return OPAL_SUCCESS;
     }
-    if (!check_endpoint_ok(call, outer)) {
+    if (!endpoint_ok(at, endpoint)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    struct check_endpoint *endpoint = call->endpoint;
-    if (endpoint->proc != proc) {
-        check_report(call, CHECK_CALLER, "the endpoint is another peer's");
+    struct check_endpoint *known = at->endpoint;
+    if (known->proc != proc) {
+        check_report(at, CHECK_CALLER, "the endpoint is another peer's");
     }
-    mca_btl_base_module_t *inner = call->check->layer.inner;
-    struct mca_btl_base_endpoint_t *theirs = endpoint->inner;
-    bool ends = btl_del_ends(inner, theirs);
-    int status = inner->btl_del_procs(inner, 1, &proc, &theirs);
+    bool ends = btl_del_ends(at->check->module, endpoint);
+    int status = give_up(at, proc, endpoint);
     if (status == OPAL_ERR_BAD_PARAM) {
-        check_report(call, CHECK_CALLER, "the endpoint was not added by who gives it up");
+        check_report(at, CHECK_CALLER, "the endpoint was not added by who gives it up");
     } else if (ends) {
-        endpoint_end(call, endpoint);
+        endpoint_end(at, known);
     }
     return status;
 }
 
-static int check_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                           struct mca_btl_base_endpoint_t **endpoints)
+static void del_procs(struct check_call *at, struct btl_call *call)
 {
-    struct check_call call = {check_of(btl), "del_procs", __builtin_return_address(0), NULL};
-    if (!check_enter(&call)) {
-        return OPAL_ERR_BAD_PARAM;
-    }
     if (check_in_callback()) {
-        check_report(&call, CHECK_CALLER, "called inside a callback");
+        check_report(at, CHECK_CALLER, "called inside a callback");
     }
-    int status = OPAL_SUCCESS;
-    for (size_t i = 0; i < count; i++) {
-        int one = del_one(&call, procs[i], endpoints[i]);
-        status = status == OPAL_SUCCESS ? one : status;
+    call->status = OPAL_SUCCESS;
+    for (size_t i = 0; i < call->procs.count; i++) {
+        int one = del_one(at, call->procs.procs[i], call->procs.endpoints[i]);
+        call->status = call->status == OPAL_SUCCESS ? one : call->status;
     }
-    check_leave();
-    return status;
 }
 
-static int check_register(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
-                          mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
+static void register_tag(struct check_call *at, struct btl_call *call)
 {
-    struct check *check = check_of(btl);
-    struct check_call call = {check, "register", __builtin_return_address(0), NULL};
+    mca_btl_base_module_recv_cb_fn_t cbfunc = call->receiver.cbfunc;
+    const void *cbdata = call->receiver.cbdata;
+    unsigned tag = call->receiver.at;
     const mca_btl_active_message_callback_t *old = &mca_btl_base_active_message_trigger[tag];
-    if (!check_enter(&call)) {
-        return OPAL_ERR_BAD_PARAM;
-    }
     if (cbfunc && old->cbfunc && (old->cbfunc != cbfunc || old->cbdata != cbdata)) {
-        check_report(&call, CHECK_CALLER, "tag %u is registered to another callback",
-                     (unsigned) tag);
+        check_report(at, CHECK_CALLER, "tag %u is registered to another callback", tag);
     }
-    mca_btl_base_module_t *inner = check->layer.inner;
-    int status = inner->btl_register(inner, tag, cbfunc, cbdata);
-    if (status == OPAL_SUCCESS && (old->cbfunc != cbfunc || old->cbdata != cbdata)) {
-        check_report(&call, CHECK_MODULE, "tag %u was not registered", (unsigned) tag);
+    check_pass(at, call);
+    if (call->status == OPAL_SUCCESS && (old->cbfunc != cbfunc || old->cbdata != cbdata)) {
+        check_report(at, CHECK_MODULE, "tag %u was not registered", tag);
     }
-    check_leave();
-    return status;
 }
 
-static int check_register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t fn)
+static void dump(struct check_call *at, struct btl_call *call)
 {
-    mca_btl_base_module_t *inner = check_of(btl)->layer.inner;
-    return inner->btl_register_error(inner, fn);
-}
-
-static void check_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                       int verbose)
-{
-    struct check *check = check_of(btl);
-    mca_btl_base_module_t *inner = check->layer.inner;
-    struct check_endpoint *found = btl_map_get(&check->endpoints, endpoint);
+    struct check *check = at->check;
+    const struct check_endpoint *found = btl_map_get(&check->endpoints, call->endpoint);
     log_write(LOG_BTL, LOG_INFO, "check: %zu endpoints, %zu descriptors, %lu breaches",
-              check->inner_endpoints.count, check->inner_descs.count, check_breaches());
-    inner->btl_dump(inner, found && !found->gone ? found->inner : NULL, verbose);
+              check->living, check->inner_descs.count, check_breaches());
+    call->endpoint = found && !found->gone ? call->endpoint : NULL;
+    check_pass(at, call);
 }
 
 /* Whatever memory the module has the message in, the callback gets a copy, so that a write to it
@@ -232,13 +223,12 @@ static void check_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
 static void deliver_copy(struct check_call *call, uint8_t channel, mca_btl_base_tag_t tag,
                          mca_btl_base_segment_t *segments, size_t count, size_t total)
 {
-    mca_btl_base_module_t *mine = &call->check->layer.super;
-    struct mca_btl_base_endpoint_t *from =
-        call->endpoint ? check_endpoint_outer(call->endpoint) : NULL;
+    const struct btl_tap *tap = &call->check->tap;
+    struct mca_btl_base_endpoint_t *from = call->endpoint ? call->endpoint->endpoint : NULL;
     mca_btl_base_segment_t copies[MCA_BTL_DES_MAX_SEGMENTS];
     unsigned char *memory = malloc(total + count * ALIGNMENT + 1), *to = memory;
     if (!memory) {
-        btl_deliver_on(mine, from, channel, tag, segments, count);
+        btl_deliver_outward(tap, from, channel, tag, segments, count);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -250,7 +240,7 @@ static void deliver_copy(struct check_call *call, uint8_t channel, mca_btl_base_
     mca_btl_base_segment_t given[MCA_BTL_DES_MAX_SEGMENTS];
     memcpy(given, copies, count * sizeof(*given));
     call->from = (const void *) (uintptr_t) btl_receiver(channel, tag).cbfunc;
-    btl_deliver_on(mine, from, channel, tag, copies, count);
+    btl_deliver_outward(tap, from, channel, tag, copies, count);
     if (check_hash(given, count) != hash) {
         check_report(call, CHECK_CALLER, "the callback of tag %u wrote to the message",
                      (unsigned) tag);
@@ -258,13 +248,13 @@ static void deliver_copy(struct check_call *call, uint8_t channel, mca_btl_base_
     free(memory);
 }
 
-static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inner, uint8_t channel,
+static void deliver(struct btl_tap *tap, struct mca_btl_base_endpoint_t *endpoint, uint8_t channel,
                     mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count)
 {
-    struct check *check = check_of(&layer->super);
+    struct check *check = check_of(tap);
     struct check_call call = {check, "deliver", __builtin_return_address(0), NULL};
     check_callback_begin(&call);
-    call.endpoint = check_endpoint_face(&call, inner);
+    call.endpoint = check_endpoint_find(&call, endpoint);
     size_t total = 0;
     bool sound = count <= MCA_BTL_DES_MAX_SEGMENTS;
     for (size_t i = 0; i < count; i++) {
@@ -276,15 +266,14 @@ static void deliver(struct btl_layer *layer, struct mca_btl_base_endpoint_t *inn
     }
     if (count == 0 || count > MCA_BTL_DES_MAX_SEGMENTS) {
         check_report(&call, CHECK_MODULE, "a message of %zu segments", count);
-    } else if (total > layer->inner->btl_max_send_size) {
+    } else if (total > check->module->btl_max_send_size) {
         check_report(&call, CHECK_MODULE, "a message of %zu bytes; btl_max_send_size is %zu", total,
-                     layer->inner->btl_max_send_size);
+                     check->module->btl_max_send_size);
     }
     if (sound) {
         deliver_copy(&call, channel, tag, segments, count, total);
     } else {
-        btl_deliver_on(&layer->super, call.endpoint ? check_endpoint_outer(call.endpoint) : NULL,
-                       channel, tag, segments, count);
+        btl_deliver_outward(tap, call.endpoint ? endpoint : NULL, channel, tag, segments, count);
     }
     check_callback_end();
 }
@@ -306,9 +295,9 @@ static void endpoint_failed(void *value, void *arg)
     }
 }
 
-static void failed(struct btl_layer *layer, int32_t flags, opal_proc_t *proc)
+static void failed(struct btl_tap *tap, int32_t flags, opal_proc_t *proc)
 {
-    struct check *check = check_of(&layer->super);
+    struct check *check = check_of(tap);
     struct check_call call = {check, "error", __builtin_return_address(0), NULL};
     struct failure failure = {&call, proc};
     if (proc && flags & (MCA_BTL_ERROR_FLAGS_FATAL | MCA_BTL_ERROR_FLAGS_NONFATAL)) {
@@ -328,9 +317,9 @@ static void endpoint_drained(void *value, void *arg)
     }
 }
 
-static void drained(struct btl_layer *layer)
+static void drained(struct btl_tap *tap)
 {
-    struct check *check = check_of(&layer->super);
+    struct check *check = check_of(tap);
     struct check_call call = {check, "ft_event", __builtin_return_address(0), NULL};
     btl_map_each(&check->endpoints, endpoint_drained, &call);
 }
@@ -341,6 +330,17 @@ static void free_value(void *value, void *arg)
     free(value);
 }
 
+static void free_endpoint(void *value, void *arg)
+{
+    (void) arg;
+    struct check_endpoint *endpoint = value;
+    while (endpoint) {
+        struct check_endpoint *before = endpoint->before;
+        free(endpoint);
+        endpoint = before;
+    }
+}
+
 static void end_value(void *value, void *arg)
 {
     struct check_endpoint *endpoint = value;
@@ -349,38 +349,90 @@ static void end_value(void *value, void *arg)
     }
 }
 
-static int check_finalize(mca_btl_base_module_t *btl)
+static void finalize(struct check_call *at, struct btl_call *call)
 {
-    struct check *check = check_of(btl);
-    struct check_call call = {check, "finalize", __builtin_return_address(0), NULL};
+    struct check *check = at->check;
     if (check_in_callback()) {
-        check_report(&call, CHECK_CALLER, "called inside a callback");
+        check_report(at, CHECK_CALLER, "called inside a callback");
     }
-    mca_btl_base_module_t *inner = check->layer.inner;
     if (check->inner_descs.count > 0) {
-        log_info(LOG_BTL, "check: %s: %zu descriptors were never freed",
-                 btl_component_name(inner->btl_component), check->inner_descs.count);
+        log_info(LOG_BTL, "check: %s: %zu descriptors were never freed", check->name,
+                 check->inner_descs.count);
     }
     check_conclude(check);
-    int status = inner->btl_finalize(inner);
-    /* The component, whose name reports have, outlives its modules. */
-    mca_btl_base_module_t rest = {.btl_component = check->layer.super.btl_component};
-    check->layer.inner = &rest;
-    btl_map_each(&check->endpoints, end_value, &call);
-    check_ext_fini(&call);
-    btl_layer_remove(&check->layer);
-    struct btl_map *const maps[] = {&check->endpoints, &check->descs, &check->regions};
+    check_pass(at, call);
+    btl_map_each(&check->endpoints, end_value, at);
+    check_ext_fini(at);
+}
+
+static void destroy(struct btl_tap *tap)
+{
+    struct check *check = check_of(tap);
+    struct btl_map *const maps[] = {&check->descs, &check->regions, &check->ops};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
         btl_map_each(maps[i], free_value, NULL);
         btl_map_fini(maps[i]);
     }
-    btl_map_each(&check->ops, check_op_free, NULL);
-    btl_map_fini(&check->ops);
-    btl_map_fini(&check->inner_endpoints);
+    btl_map_each(&check->endpoints, free_endpoint, NULL);
+    btl_map_fini(&check->endpoints);
     btl_map_fini(&check->inner_descs);
     btl_map_fini(&check->inner_regions);
     free(check);
-    return status;
+}
+
+/* What each slot's call goes through, and what its endpoint may be. Those that are not looked at,
+ * and finalize and dump, come from any thread. */
+static const struct {
+    const char *name;
+    void (*look)(struct check_call *at, struct btl_call *call);
+    enum { NO_ENDPOINT, ONE_ENDPOINT, ONE_OR_ALL } endpoint;
+} slots[BTL_SLOTS] = {
+    [BTL_ADD_PROCS] = {"add_procs", add_procs, NO_ENDPOINT},
+    [BTL_DEL_PROCS] = {"del_procs", del_procs, NO_ENDPOINT},
+    [BTL_REGISTER] = {"register", register_tag, NO_ENDPOINT},
+    [BTL_FINALIZE] = {"finalize", finalize, NO_ENDPOINT},
+    [BTL_DUMP] = {"dump", dump, NO_ENDPOINT},
+    [BTL_ALLOC] = {"alloc", check_alloc, ONE_OR_ALL},
+    [BTL_FREE] = {"free", check_free, NO_ENDPOINT},
+    [BTL_PREPARE_SRC] = {"prepare_src", check_prepare_src, ONE_OR_ALL},
+    [BTL_REGISTER_MEM] = {"register_mem", check_register_mem, ONE_OR_ALL},
+    [BTL_DEREGISTER_MEM] = {"deregister_mem", check_deregister_mem, NO_ENDPOINT},
+    [BTL_SEND] = {"send", check_send, ONE_ENDPOINT},
+    [BTL_SENDI] = {"sendi", check_sendi, ONE_ENDPOINT},
+    [BTL_PUT] = {"put", check_rdma, ONE_ENDPOINT},
+    [BTL_GET] = {"get", check_rdma, ONE_ENDPOINT},
+    [BTL_ATOMIC_OP] = {"atomic_op", check_atomic, ONE_ENDPOINT},
+    [BTL_ATOMIC_FOP] = {"atomic_fop", check_atomic, ONE_ENDPOINT},
+    [BTL_ATOMIC_CSWAP] = {"atomic_cswap", check_atomic, ONE_ENDPOINT},
+    [BTL_FLUSH] = {"flush", check_flush, ONE_OR_ALL},
+    [BTL_PENDING_ADD] = {"pending_add", check_pending_add, ONE_OR_ALL},
+    [BTL_PENDING_REMOVE] = {"pending_remove", check_pending_remove, NO_ENDPOINT},
+};
+
+static bool names_one(enum btl_slot slot, const struct mca_btl_base_endpoint_t *endpoint)
+{
+    bool all = !endpoint || (slot == BTL_REGISTER_MEM && endpoint == MCA_BTL_ENDPOINT_ANY);
+    return slots[slot].endpoint == ONE_ENDPOINT || (slots[slot].endpoint == ONE_OR_ALL && !all);
+}
+
+static void look_at_call(struct btl_tap *tap, struct btl_call *call)
+{
+    struct check_call at = {check_of(tap), slots[call->slot].name, call->from, NULL};
+    if (!slots[call->slot].look) {
+        btl_tap_next(tap, call);
+        return;
+    }
+    if (call->slot == BTL_FINALIZE || call->slot == BTL_DUMP) {
+        slots[call->slot].look(&at, call);
+        return;
+    }
+    call->status = OPAL_ERR_BAD_PARAM;
+    if (check_enter(&at)) {
+        if (!names_one(call->slot, call->endpoint) || endpoint_ok(&at, call->endpoint)) {
+            slots[call->slot].look(&at, call);
+        }
+        check_leave();
+    }
 }
 
 /* All but register_mem and deregister_mem has to be there. */
@@ -396,7 +448,7 @@ static bool has_functions(const mca_btl_base_module_t *btl)
 /* What a module says of itself has to fit together. */
 static void look_at_table(const struct check_call *call)
 {
-    const mca_btl_base_module_t *btl = call->check->layer.inner;
+    const mca_btl_base_module_t *btl = call->check->module;
     uint32_t flags = btl->btl_flags, atomics = MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS;
     if (!has_functions(btl) || btl->btl_mpool) {
         check_report(call, CHECK_MODULE, "a function is NULL, or btl_mpool is not");
@@ -424,39 +476,16 @@ static void look_at_table(const struct check_call *call)
     }
 }
 
-/* Functions that every table has; ft_event names no module, and is the module's own. */
-static void make_table(mca_btl_base_module_t *table, const mca_btl_base_module_t *inner)
-{
-    *table = *inner;
-    table->btl_add_procs = check_add_procs;
-    table->btl_del_procs = check_del_procs;
-    table->btl_register = check_register;
-    table->btl_finalize = check_finalize;
-    table->btl_alloc = check_alloc;
-    table->btl_free = check_free;
-    table->btl_prepare_src = check_prepare_src;
-    table->btl_send = check_send;
-    table->btl_sendi = check_sendi;
-    table->btl_put = check_put;
-    table->btl_get = check_get;
-    table->btl_dump = check_dump;
-    table->btl_atomic_op = check_atomic_op;
-    table->btl_atomic_fop = check_atomic_fop;
-    table->btl_atomic_cswap = check_atomic_cswap;
-    table->btl_register_mem = inner->btl_register_mem ? check_register_mem : NULL;
-    table->btl_deregister_mem = inner->btl_deregister_mem ? check_deregister_mem : NULL;
-    table->btl_register_error = check_register_error;
-}
+static const struct btl_tap_ops ops = {
+    .place = BTL_TAP_CHECK,
+    .call = look_at_call,
+    .deliver = deliver,
+    .failed = failed,
+    .drained = drained,
+    .destroy = destroy,
+};
 
-static struct mca_btl_base_endpoint_t *inside(const struct btl_layer *layer,
-                                              struct mca_btl_base_endpoint_t *outer)
-{
-    const struct check *check = (const struct check *) (const void *) layer;
-    const struct check_endpoint *endpoint = btl_map_get(&check->endpoints, outer);
-    return endpoint && !endpoint->gone ? endpoint->inner : NULL;
-}
-
-int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer)
+int check_tap_create(mca_btl_base_module_t *module, struct btl_tap **tap)
 {
     if (!check_is_wanted()) {
         return ORTE_SUCCESS;
@@ -465,12 +494,11 @@ int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer)
     if (!check) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    check->layer = (struct btl_layer){
-        .inner = inner, .deliver = deliver, .failed = failed, .drained = drained, .inside = inside};
-    make_table(&check->layer.super, inner);
-    struct check_call call = {check, "init", (const void *) (uintptr_t) inner->btl_finalize, NULL};
-    look_at_table(&call);
-    check_ext_init(check);
-    *layer = &check->layer;
+    check->tap.ops = &ops;
+    check->module = module;
+    check->name = btl_component_name(module->btl_component);
+    struct check_call at = {check, "init", (const void *) (uintptr_t) module->btl_finalize, NULL};
+    look_at_table(&at);
+    *tap = &check->tap;
     return ORTE_SUCCESS;
 }

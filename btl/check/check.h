@@ -1,16 +1,17 @@
-/* The checking module, --mca btl_check 1: it stands before a module and holds both sides, caller
- * and module, to docs/btl.md. Callers get endpoints, descriptors and handles of its own, which stay
- * known for a while after their end; so what is used twice or too late is told from what never was.
- * A breach is reported, and a call that would do harm is not passed on. */
+/* The checking tap, --mca btl_check 1: it stands before a module and holds both sides, caller and
+ * module, to docs/btl.md. Callers get descriptors and handles of its own, which stay known for a
+ * while after their end; so what is used twice or too late is told from what never was, also where
+ * the module's pools hand out the same memory again. Endpoints are the module's. A breach is
+ * reported, and a call that would do harm is not passed on. */
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 
-#include <btl/layer.h>
 #include <btl/map.h>
+#include <btl/tap.h>
 
 void check_register_params(void);
 /* NULL with ORTE_SUCCESS when the parameter btl_check does not ask for it. */
-int check_layer_create(mca_btl_base_module_t *inner, struct btl_layer **layer) KEEL_MUST_CHECK;
+int check_tap_create(mca_btl_base_module_t *module, struct btl_tap **tap) KEEL_MUST_CHECK;
 /* Of this process, since it began. */
 unsigned long check_breaches(void);
 
@@ -28,25 +29,28 @@ struct check_graves {
 void *check_bury(struct check_graves *graves, void *thing);
 
 struct check {
-    struct btl_layer layer;   /* first */
-    struct btl_map endpoints; /* by the endpoint that callers have; the dead ones included */
-    struct btl_map descs;     /* by the descriptor that callers have; likewise */
-    struct btl_map regions;   /* by the handle that callers have; likewise */
-    struct btl_map ops;       /* by themselves; likewise */
-    struct btl_map inner_endpoints, inner_descs, inner_regions; /* by what the module has; living */
+    struct btl_tap tap;                        /* first */
+    mca_btl_base_module_t *module;             /* borrowed; until its finalize */
+    const char *name;                          /* the component's, which outlives its modules */
+    struct btl_map endpoints;                  /* struct check_endpoint; the dead ones included */
+    struct btl_map descs;                      /* by the descriptor that callers have; likewise */
+    struct btl_map regions;                    /* by the handle that callers have; likewise */
+    struct btl_map ops;                        /* by themselves; likewise */
+    struct btl_map inner_descs, inner_regions; /* by what the module has; living */
     struct btl_map requests; /* that wait for room, by the caller's struct keel_btl_pending */
-    struct keel_btl_ext ext;
     struct check_graves dead_descs, dead_regions, dead_ops;
+    size_t living; /* endpoints */
 };
 
-/* What a caller knows as an endpoint. Kept until finalize. */
+/* What is known of an endpoint. Kept until finalize. */
 struct check_endpoint {
-    struct mca_btl_base_endpoint_t *inner;
+    struct mca_btl_base_endpoint_t *endpoint;
     opal_proc_t *proc;        /* borrowed, while it lives */
     char name[32];            /* the peer's */
     unsigned long pending;    /* callbacks to come */
     unsigned long operations; /* of which so many of puts, gets and atomics */
     bool gone;
+    struct check_endpoint *before; /* owned: that ended, at the same address; NULL: none */
 };
 
 struct check_desc {
@@ -85,64 +89,51 @@ struct check_call {
     struct check_endpoint *endpoint;
 };
 
-static inline struct check *check_of(mca_btl_base_module_t *btl)
-{
-    return (struct check *) (void *) btl;
-}
-
 /* report.c */
-void check_report(const struct check_call *call, enum check_side side, const char *format, ...)
+void check_report(const struct check_call *at, enum check_side side, const char *format, ...)
     KEEL_PRINTF(3, 4);
 bool check_is_wanted(void);
 void check_conclude(const struct check *check);
 
 /* What a call that sends or moves something returned: a module that is held takes nothing. */
-void check_taken(const struct check_call *call, int status);
+void check_taken(const struct check_call *at, int status);
 
-/* Called first in every function of the table; false, reported: another thread is inside. */
-bool check_enter(const struct check_call *call) KEEL_MUST_CHECK;
+/* Called before a call is looked at; false, reported: another thread is inside. */
+bool check_enter(const struct check_call *at) KEEL_MUST_CHECK;
 void check_leave(void);
 /* Around what runs the caller's code. */
-void check_callback_begin(const struct check_call *call);
+void check_callback_begin(const struct check_call *at);
 void check_callback_end(void);
 bool check_in_callback(void);
 
 /* check.c */
-/* What a caller gave as an endpoint; false, reported: it is none, or no longer. */
-bool check_endpoint_ok(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint);
-/* The endpoint that callers have; NULL with NULL, or, reported, with one that they have not. */
-struct check_endpoint *check_endpoint_face(const struct check_call *call,
-                                           struct mca_btl_base_endpoint_t *inner);
-struct mca_btl_base_endpoint_t *check_endpoint_outer(struct check_endpoint *endpoint);
+/* Passes the call on to the module, or what stands before it. */
+void check_pass(const struct check_call *at, struct btl_call *call);
+/* Gives a descriptor, or a handle, back to the module. Returns what its function does. */
+int check_give_back(const struct check_call *at, enum btl_slot slot, void *inner);
+/* What is known of an endpoint that callers have; NULL with NULL, or, reported, with another. */
+struct check_endpoint *check_endpoint_find(const struct check_call *at,
+                                           struct mca_btl_base_endpoint_t *endpoint);
 /* Buries in graves; frees, and takes out of the map, what lay there before. */
 void check_end(struct check_graves *graves, struct btl_map *map, void *thing);
 
+/* A call of one slot, with its endpoint known: looks at it, and passes it on or refuses it. */
 /* desc.c */
-mca_btl_base_descriptor_t *check_alloc(mca_btl_base_module_t *btl,
-                                       struct mca_btl_base_endpoint_t *endpoint, uint8_t order,
-                                       size_t size, uint32_t flags);
-int check_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
-mca_btl_base_descriptor_t *check_prepare_src(mca_btl_base_module_t *btl,
-                                             struct mca_btl_base_endpoint_t *endpoint,
-                                             opal_convertor_t *convertor, uint8_t order,
-                                             size_t reserve, size_t *size, uint32_t flags);
+void check_alloc(struct check_call *at, struct btl_call *call);
+void check_prepare_src(struct check_call *at, struct btl_call *call);
+void check_free(struct check_call *at, struct btl_call *call);
 /* A module's descriptor as callers see it. NULL: no memory (the module has it back), or, reported,
  * it is one in use. */
-struct check_desc *check_desc_create(const struct check_call *call,
-                                     mca_btl_base_descriptor_t *inner);
+struct check_desc *check_desc_create(const struct check_call *at, mca_btl_base_descriptor_t *inner);
 void check_desc_end(struct check *check, struct check_desc *desc);
 /* Whether it is what was asked for. */
-void check_desc_look(const struct check_call *call, const mca_btl_base_descriptor_t *made,
+void check_desc_look(const struct check_call *at, const mca_btl_base_descriptor_t *made,
                      size_t size, uint32_t flags);
 
 /* send.c */
 uint64_t check_hash(const mca_btl_base_segment_t *segments, size_t count);
-int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-               mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
-int check_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
-                uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-                mca_btl_base_descriptor_t **descriptor);
+void check_send(struct check_call *at, struct btl_call *call);
+void check_sendi(struct check_call *at, struct btl_call *call);
 
 int check_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                        mca_btl_base_descriptor_t *descriptor, uint8_t channel,
@@ -153,43 +144,26 @@ int check_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
 
 /* region.c */
-mca_btl_base_registration_handle_t *check_register_mem(mca_btl_base_module_t *btl,
-                                                       struct mca_btl_base_endpoint_t *endpoint,
-                                                       void *base, size_t size, uint32_t flags);
-int check_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle);
+void check_register_mem(struct check_call *at, struct btl_call *call);
+void check_deregister_mem(struct check_call *at, struct btl_call *call);
 /* The region of a local handle, which must cover this; *bad, reported: it does not. NULL without a
  * handle. */
-struct check_region *check_region_local(const struct check_call *call, const void *handle,
+struct check_region *check_region_local(const struct check_call *at, const void *handle,
                                         const void *address, size_t size, bool *bad);
 /* Reports a remote handle that this process gave up itself. */
-void check_region_remote(const struct check_call *call, const void *handle);
+void check_region_remote(const struct check_call *at, const void *handle);
 
 /* ext.c */
-void check_ext_init(struct check *check);
+void check_flush(struct check_call *at, struct btl_call *call);
+void check_pending_add(struct check_call *at, struct btl_call *call);
+void check_pending_remove(struct check_call *at, struct btl_call *call);
 /* Reports requests of an endpoint that ends which were not called. */
-void check_ext_endpoint_end(const struct check_call *call);
+void check_ext_endpoint_end(const struct check_call *at);
 /* After the module's finalize, which has to call whatever waits. */
-void check_ext_fini(struct check_call *call);
+void check_ext_fini(struct check_call *at);
 
-/* rdma.c, atomic.c */
-struct check_op;
-void check_op_free(void *op, void *arg);
-int check_put(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
-              mca_btl_base_registration_handle_t *, mca_btl_base_registration_handle_t *, size_t,
-              int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
-int check_get(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
-              mca_btl_base_registration_handle_t *, mca_btl_base_registration_handle_t *, size_t,
-              int, int, mca_btl_base_rdma_completion_fn_t, void *, void *);
-int check_atomic_op(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, uint64_t,
-                    mca_btl_base_registration_handle_t *, mca_btl_base_atomic_op_t, uint64_t, int,
-                    int, mca_btl_base_rdma_completion_fn_t, void *, void *);
-int check_atomic_fop(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
-                     mca_btl_base_registration_handle_t *, mca_btl_base_registration_handle_t *,
-                     mca_btl_base_atomic_op_t, uint64_t, int, int,
-                     mca_btl_base_rdma_completion_fn_t, void *, void *);
-int check_atomic_cswap(mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
-                       mca_btl_base_registration_handle_t *, mca_btl_base_registration_handle_t *,
-                       uint64_t, uint64_t, int, int, mca_btl_base_rdma_completion_fn_t, void *,
-                       void *);
+/* rdma.c: put and get; atomics; op.c: the operation that each begins. */
+void check_rdma(struct check_call *at, struct btl_call *call);
+void check_atomic(struct check_call *at, struct btl_call *call);
 
 #endif

@@ -44,7 +44,7 @@ struct check_desc *check_desc_create(const struct check_call *call,
         made = desc_create(check, inner);
     }
     if (!made) {
-        check->layer.inner->btl_free(check->layer.inner, inner);
+        (void) check_give_back(call, BTL_FREE, inner);
     }
     return made;
 }
@@ -57,24 +57,6 @@ void check_desc_end(struct check *check, struct check_desc *desc)
     check_end(&check->dead_descs, &check->descs, desc);
 }
 
-/* What alloc and prepare_src do before their work: the module's endpoint. NULL may be given. */
-static bool begin(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint,
-                  struct mca_btl_base_endpoint_t **inner)
-{
-    *inner = NULL;
-    if (!check_enter(call)) {
-        return false;
-    }
-    if (endpoint) {
-        if (!check_endpoint_ok(call, endpoint)) {
-            check_leave();
-            return false;
-        }
-        *inner = call->endpoint->inner;
-    }
-    return true;
-}
-
 void check_desc_look(const struct check_call *call, const mca_btl_base_descriptor_t *made,
                      size_t size, uint32_t flags)
 {
@@ -85,9 +67,9 @@ void check_desc_look(const struct check_call *call, const mca_btl_base_descripto
     if (total != size) {
         check_report(call, CHECK_MODULE, "gives %zu bytes for %zu", total, size);
     }
-    if (total > call->check->layer.inner->btl_max_send_size) {
+    if (total > call->check->module->btl_max_send_size) {
         check_report(call, CHECK_MODULE, "gives %zu bytes; btl_max_send_size is %zu", total,
-                     call->check->layer.inner->btl_max_send_size);
+                     call->check->module->btl_max_send_size);
     }
     if (made->des_flags != flags || made->des_cbfunc) {
         check_report(call, CHECK_MODULE, "gives a descriptor with flags 0x%x for 0x%x%s",
@@ -95,99 +77,79 @@ void check_desc_look(const struct check_call *call, const mca_btl_base_descripto
     }
 }
 
-mca_btl_base_descriptor_t *check_alloc(mca_btl_base_module_t *btl,
-                                       struct mca_btl_base_endpoint_t *endpoint, uint8_t order,
-                                       size_t size, uint32_t flags)
+void check_alloc(struct check_call *at, struct btl_call *call)
 {
-    struct check_call call = {check_of(btl), "alloc", __builtin_return_address(0), NULL};
-    struct mca_btl_base_endpoint_t *theirs;
-    if (!begin(&call, endpoint, &theirs)) {
-        return NULL;
+    check_pass(at, call);
+    mca_btl_base_descriptor_t *made = call->made;
+    if (!made) {
+        return;
     }
-    mca_btl_base_module_t *inner = call.check->layer.inner;
-    mca_btl_base_descriptor_t *made = inner->btl_alloc(inner, theirs, order, size, flags);
-    struct check_desc *desc = NULL;
-    if (made) {
-        check_desc_look(&call, made, size, flags);
-        if (made->des_segment_count != 1) {
-            check_report(&call, CHECK_MODULE, "gives %zu segments, not one",
-                         made->des_segment_count);
-        }
-        desc = check_desc_create(&call, made);
+    check_desc_look(at, made, call->make.size, call->make.flags);
+    if (made->des_segment_count != 1) {
+        check_report(at, CHECK_MODULE, "gives %zu segments, not one", made->des_segment_count);
     }
-    check_leave();
-    return desc ? &desc->base : NULL;
+    call->made = check_desc_create(at, made);
 }
 
-mca_btl_base_descriptor_t *check_prepare_src(mca_btl_base_module_t *btl,
-                                             struct mca_btl_base_endpoint_t *endpoint,
-                                             opal_convertor_t *convertor, uint8_t order,
-                                             size_t reserve, size_t *size, uint32_t flags)
+void check_prepare_src(struct check_call *at, struct btl_call *call)
 {
-    struct check_call call = {check_of(btl), "prepare_src", __builtin_return_address(0), NULL};
-    struct mca_btl_base_endpoint_t *theirs;
-    if (!begin(&call, endpoint, &theirs)) {
-        return NULL;
+    opal_convertor_t *convertor = call->make.convertor;
+    if (!convertor || !call->make.taken) {
+        check_report(at, CHECK_CALLER, "the %s is NULL", convertor ? "size" : "convertor");
+        return;
     }
-    if (!convertor || !size) {
-        check_report(&call, CHECK_CALLER, "the %s is NULL", convertor ? "size" : "convertor");
-        check_leave();
-        return NULL;
-    }
-    mca_btl_base_module_t *inner = call.check->layer.inner;
-    size_t start = convertor->bytes_converted, asked = *size;
-    mca_btl_base_descriptor_t *made =
-        inner->btl_prepare_src(inner, theirs, convertor, order, reserve, size, flags);
-    size_t moved = convertor->bytes_converted - start;
-    struct check_desc *desc = NULL;
+    size_t start = convertor->bytes_converted, asked = *call->make.taken;
+    check_pass(at, call);
+    mca_btl_base_descriptor_t *made = call->made;
+    size_t moved = convertor->bytes_converted - start, taken = *call->make.taken;
     if (!made && moved != 0) {
-        check_report(&call, CHECK_MODULE, "failed, and moved the convertor by %zu bytes", moved);
+        check_report(at, CHECK_MODULE, "failed, and moved the convertor by %zu bytes", moved);
     }
-    if (made) {
-        if (moved != *size || *size > asked) {
-            check_report(&call, CHECK_MODULE, "took %zu of %zu bytes and moved by %zu", *size,
-                         asked, moved);
-        }
-        if (!(inner->btl_flags & MCA_BTL_FLAGS_SEND_INPLACE) && made->des_segment_count > 1) {
-            check_report(&call, CHECK_MODULE, "leaves data in place without SEND_INPLACE");
-        }
-        check_desc_look(&call, made, reserve + *size, flags);
-        desc = check_desc_create(&call, made);
+    if (!made) {
+        return;
     }
-    check_leave();
-    return desc ? &desc->base : NULL;
+    if (moved != taken || taken > asked) {
+        check_report(at, CHECK_MODULE, "took %zu of %zu bytes and moved by %zu", taken, asked,
+                     moved);
+    }
+    if (!(at->check->module->btl_flags & MCA_BTL_FLAGS_SEND_INPLACE) &&
+        made->des_segment_count > 1) {
+        check_report(at, CHECK_MODULE, "leaves data in place without SEND_INPLACE");
+    }
+    check_desc_look(at, made, call->make.reserve + taken, call->make.flags);
+    call->made = check_desc_create(at, made);
 }
 
-int check_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
+/* Whether the caller may give it back. */
+static bool may_free(struct check_call *at, const struct check_desc *desc, const void *descriptor)
 {
-    struct check *check = check_of(btl);
-    struct check_call call = {check, "free", __builtin_return_address(0), NULL};
-    if (!check_enter(&call)) {
-        return OPAL_ERR_BAD_PARAM;
-    }
-    struct check_desc *desc = btl_map_get(&check->descs, descriptor);
-    int status = OPAL_ERR_BAD_PARAM;
-    if (!descriptor) {
-        status = OPAL_SUCCESS;
-    } else if (!desc) {
-        check_report(&call, CHECK_CALLER, "%p is no descriptor of this module",
-                     (void *) descriptor);
+    if (!desc) {
+        check_report(at, CHECK_CALLER, "%p is no descriptor of this module", descriptor);
     } else if (desc->state == DESC_FREED) {
-        check_report(&call, CHECK_CALLER, "the descriptor was freed before");
+        check_report(at, CHECK_CALLER, "the descriptor was freed before");
     } else if (desc->state == DESC_MODULES) {
-        check_report(&call, CHECK_CALLER, "the descriptor was sent with BTL_OWNERSHIP");
+        check_report(at, CHECK_CALLER, "the descriptor was sent with BTL_OWNERSHIP");
     } else if (desc->pending > 0) {
-        call.endpoint = desc->to;
-        check_report(&call, CHECK_CALLER, "the descriptor is in flight: %u callbacks are to come",
+        at->endpoint = desc->to;
+        check_report(at, CHECK_CALLER, "the descriptor is in flight: %u callbacks are to come",
                      desc->pending);
     } else {
+        return true;
+    }
+    return false;
+}
+
+void check_free(struct check_call *at, struct btl_call *call)
+{
+    struct check_desc *desc = btl_map_get(&at->check->descs, call->send.descriptor);
+    if (!call->send.descriptor) {
+        call->status = OPAL_SUCCESS;
+    } else if (may_free(at, desc, call->send.descriptor)) {
         mca_btl_base_descriptor_t *inner = desc->inner;
-        check_desc_end(check, desc);
-        status = check->layer.inner->btl_free(check->layer.inner, inner);
-        if (status != OPAL_SUCCESS) {
-            check_report(&call, CHECK_MODULE, "returned %d", status);
+        check_desc_end(at->check, desc);
+        call->status = check_give_back(at, BTL_FREE, inner);
+        if (call->status != OPAL_SUCCESS) {
+            check_report(at, CHECK_MODULE, "returned %d", call->status);
         }
     }
-    check_leave();
-    return status;
 }

@@ -58,12 +58,6 @@ static void op_end(struct check_op *op)
     op->ended = true;
 }
 
-void check_op_free(void *op, void *arg)
-{
-    (void) arg;
-    free(op);
-}
-
 /* What a target says about what it was asked. */
 static void look_at_status(const struct check_call *call, int status)
 {
@@ -103,7 +97,7 @@ static void called_back(mca_btl_base_module_t *module, struct mca_btl_base_endpo
     if (op->endpoint->gone) {
         check_report(&call, CHECK_MODULE, "calls back after del_procs");
     }
-    if (endpoint != op->endpoint->inner || local_address != op->callers.local_address ||
+    if (endpoint != op->endpoint->endpoint || local_address != op->callers.local_address ||
         local_handle != inner_handle(op)) {
         check_report(&call, CHECK_MODULE, "calls back with another endpoint, address or handle");
     }
@@ -114,7 +108,7 @@ static void called_back(mca_btl_base_module_t *module, struct mca_btl_base_endpo
     look_at_status(&call, status);
     op->called = true;
     op_end(op);
-    rdma_call_back(&op->callers, &check->layer.super, check_endpoint_outer(op->endpoint), status);
+    rdma_call_back(&op->callers, check->module, op->endpoint->endpoint, status);
     if (!op->in_call) {
         check_end(&check->dead_ops, &check->ops, op);
     }

@@ -19,7 +19,7 @@ struct check_op {
 /* NULL, with *status: it cannot be begun. call->endpoint was looked up. */
 struct check_op *check_op_begin(const struct check_call *call, const struct rdma_call *callers,
                                 int *status);
-/* What the module is to be called with: its own handle, and a callback of this module's. */
+/* What the module is to be called with: its own handle, and a callback of the check's. */
 struct rdma_call check_op_inner(struct check_op *op);
 /* The module's function returned status. */
 void check_op_returned(const struct check_call *call, struct check_op *op, int status);

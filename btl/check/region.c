@@ -19,78 +19,63 @@ static struct check_region *region_create(const struct check_call *call,
         free(made);
         return NULL;
     }
-    memcpy(made->bytes, inner, check->layer.inner->btl_registration_handle_size);
+    memcpy(made->bytes, inner, check->module->btl_registration_handle_size);
     made->inner = inner;
     return made;
 }
 
-mca_btl_base_registration_handle_t *check_register_mem(mca_btl_base_module_t *btl,
-                                                       struct mca_btl_base_endpoint_t *endpoint,
-                                                       void *base, size_t size, uint32_t flags)
+void check_register_mem(struct check_call *at, struct btl_call *call)
 {
-    struct check_call call = {check_of(btl), "register_mem", __builtin_return_address(0), NULL};
-    if (!check_enter(&call)) {
-        return NULL;
-    }
-    struct check_region *made = NULL;
-    struct mca_btl_base_endpoint_t *theirs = endpoint;
-    bool all = !endpoint || endpoint == MCA_BTL_ENDPOINT_ANY;
-    if (!all && check_endpoint_ok(&call, endpoint)) {
-        theirs = call.endpoint->inner;
-    }
-    if (!base || size == 0 || size - 1 > UINTPTR_MAX - (uintptr_t) base || flags == 0 ||
+    struct check *check = at->check;
+    uintptr_t base = (uintptr_t) call->region.base;
+    size_t size = call->region.size;
+    uint32_t flags = call->region.flags;
+    if (!base || size == 0 || size - 1 > UINTPTR_MAX - base || flags == 0 ||
         (flags & ~(uint32_t) MCA_BTL_REG_FLAG_ACCESS_ANY)) {
-        check_report(&call, CHECK_CALLER, "%zu bytes at %p for 0x%x are no region", size, base,
-                     flags);
-    } else if (all || call.endpoint) {
-        mca_btl_base_module_t *inner = call.check->layer.inner;
-        mca_btl_base_registration_handle_t *handle =
-            inner->btl_register_mem(inner, theirs, base, size, flags);
-        if (btl_map_get(&call.check->inner_regions, handle)) {
-            check_report(&call, CHECK_MODULE, "hands out a handle that is in use");
-            handle = NULL;
-        }
-        made = handle ? region_create(&call, handle) : NULL;
-        if (handle && !made) {
-            inner->btl_deregister_mem(inner, handle);
-        }
+        check_report(at, CHECK_CALLER, "%zu bytes at %p for 0x%x are no region", size,
+                     call->region.base, flags);
+        return;
+    }
+    check_pass(at, call);
+    mca_btl_base_registration_handle_t *inner = call->made;
+    call->made = NULL;
+    if (btl_map_get(&check->inner_regions, inner)) {
+        check_report(at, CHECK_MODULE, "hands out a handle that is in use");
+        return;
+    }
+    struct check_region *made = inner ? region_create(at, inner) : NULL;
+    if (inner && !made) {
+        (void) check_give_back(at, BTL_DEREGISTER_MEM, inner);
     }
     if (made) {
-        made->base = (uintptr_t) base;
+        made->base = base;
         made->size = size;
+        call->made = made->bytes;
     }
-    check_leave();
-    return made ? (mca_btl_base_registration_handle_t *) (void *) made->bytes : NULL;
 }
 
-int check_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle)
+void check_deregister_mem(struct check_call *at, struct btl_call *call)
 {
-    struct check *check = check_of(btl);
-    struct check_call call = {check, "deregister_mem", __builtin_return_address(0), NULL};
-    if (!check_enter(&call)) {
-        return OPAL_ERR_BAD_PARAM;
-    }
-    struct check_region *region = btl_map_get(&check->regions, handle);
-    int status = OPAL_ERR_BAD_PARAM;
+    struct check *check = at->check;
+    struct check_region *region = btl_map_get(&check->regions, call->handle);
     if (!region) {
-        check_report(&call, CHECK_CALLER, "%p is no handle of this module", (void *) handle);
-    } else if (region->gone) {
-        check_report(&call, CHECK_CALLER, "the region was deregistered before");
-    } else {
-        if (region->users > 0) {
-            check_report(&call, CHECK_CALLER, "%lu operations under way use the region",
-                         region->users);
-        }
-        btl_map_remove(&check->inner_regions, region->inner);
-        status = check->layer.inner->btl_deregister_mem(check->layer.inner, region->inner);
-        if (status != OPAL_SUCCESS) {
-            check_report(&call, CHECK_MODULE, "returned %d", status);
-        }
-        region->gone = true;
-        check_end(&check->dead_regions, &check->regions, region);
+        check_report(at, CHECK_CALLER, "%p is no handle of this module", (void *) call->handle);
+        return;
     }
-    check_leave();
-    return status;
+    if (region->gone) {
+        check_report(at, CHECK_CALLER, "the region was deregistered before");
+        return;
+    }
+    if (region->users > 0) {
+        check_report(at, CHECK_CALLER, "%lu operations under way use the region", region->users);
+    }
+    btl_map_remove(&check->inner_regions, region->inner);
+    call->status = check_give_back(at, BTL_DEREGISTER_MEM, region->inner);
+    if (call->status != OPAL_SUCCESS) {
+        check_report(at, CHECK_MODULE, "returned %d", call->status);
+    }
+    region->gone = true;
+    check_end(&check->dead_regions, &check->regions, region);
 }
 
 struct check_region *check_region_local(const struct check_call *call, const void *handle,

@@ -96,8 +96,7 @@ void check_report(const struct check_call *call, enum check_side side, const cha
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
     describe(where, sizeof(where), call->from);
-    log_error(LOG_BTL, "check: %s, %s, %s: %s: %s; at %s",
-              btl_component_name(call->check->layer.inner->btl_component),
+    log_error(LOG_BTL, "check: %s, %s, %s: %s: %s; at %s", call->check->name,
               call->endpoint ? call->endpoint->name : "no peer", call->operation,
               side == CHECK_CALLER ? "caller" : "module", what, where);
     if (ends) {
@@ -110,7 +109,7 @@ void check_conclude(const struct check *check)
     unsigned long all = atomic_load(&breaches), written = (unsigned long) param_int(&max_param);
     if (all > written) {
         log_warn(LOG_BTL, "check: %s: %lu more breaches of the contract were not written",
-                 btl_component_name(check->layer.inner->btl_component), all - written);
+                 check->name, all - written);
     }
 }
 
@@ -151,7 +150,7 @@ void check_leave(void)
 
 void check_taken(const struct check_call *call, int status)
 {
-    if (status >= 0 && call->check->layer.held) {
+    if (status >= 0 && call->check->tap.taps->at[BTL_TAP_HOLD]) {
         check_report(call, CHECK_MODULE, "returned %d while a checkpoint holds it", status);
     }
 }

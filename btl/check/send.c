@@ -33,7 +33,7 @@ uint64_t check_hash(const mca_btl_base_segment_t *segments, size_t count)
 static bool segments_ok(const struct check_call *call, const struct check_desc *desc)
 {
     const mca_btl_base_descriptor_t *base = &desc->base;
-    size_t limit = call->check->layer.inner->btl_max_send_size, total = 0;
+    size_t limit = call->check->module->btl_max_send_size, total = 0;
     bool own = base->des_segments != desc->segments;
     if (base->des_segment_count == 0 || (own && !base->des_segments) ||
         base->des_segment_count > (own ? MCA_BTL_DES_MAX_SEGMENTS : desc->given_count)) {
@@ -81,7 +81,7 @@ static bool unchanged(const struct check_call *call, const struct check_desc *de
 static bool descriptor_ok(const struct check_call *call, const struct check_desc *desc,
                           const void *descriptor)
 {
-    uint32_t flags = call->check->layer.inner->btl_flags;
+    uint32_t flags = call->check->module->btl_flags;
     if (!desc) {
         check_report(call, CHECK_CALLER, "%p is no descriptor of this module", descriptor);
         return false;
@@ -132,10 +132,9 @@ static void hand_over(struct check *check, struct check_desc *desc, struct check
 
 /* Which of the sends under way calls back: there may be some to several endpoints. */
 static struct check_endpoint *sent_to(const struct check *check, const struct check_desc *desc,
-                                      const struct mca_btl_base_endpoint_t *inner)
+                                      const struct mca_btl_base_endpoint_t *endpoint)
 {
-    struct check_endpoint *other =
-        desc->several ? btl_map_get(&check->inner_endpoints, inner) : NULL;
+    struct check_endpoint *other = desc->several ? btl_map_get(&check->endpoints, endpoint) : NULL;
     return other ? other : desc->to;
 }
 
@@ -158,7 +157,7 @@ static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     if (call.endpoint->gone) {
         check_report(&call, CHECK_MODULE, "calls back after del_procs");
     }
-    if (endpoint != call.endpoint->inner || call.endpoint->pending == 0) {
+    if (endpoint != call.endpoint->endpoint || call.endpoint->pending == 0) {
         check_report(&call, CHECK_MODULE, "names another endpoint than the send's");
     }
     if (status > 0) {
@@ -172,7 +171,7 @@ static void completed(mca_btl_base_module_t *module, struct mca_btl_base_endpoin
     bool owned = desc->state == DESC_MODULES;
     mca_btl_base_completion_fn_t cbfunc = same ? desc->base.des_cbfunc : desc->sent.des_cbfunc;
     if (cbfunc) {
-        cbfunc(&check->layer.super, check_endpoint_outer(call.endpoint), &desc->base, status);
+        cbfunc(check->module, call.endpoint->endpoint, &desc->base, status);
     }
     if (owned && desc->pending == 0) {
         check_desc_end(check, desc);
@@ -222,74 +221,53 @@ static void refused(const struct check_call *call, struct check_desc *desc,
     }
 }
 
-static int pass_on(const struct check_call *call, struct check_desc *desc, uint8_t channel,
-                   uint8_t tag)
+static void pass_on(const struct check_call *at, struct btl_call *call, struct check_desc *desc)
 {
-    mca_btl_base_module_t *inner = call->check->layer.inner;
     const mca_btl_base_descriptor_t asked = desc->base;
     unsigned called = desc->called;
     bool owned = asked.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP, earlier = desc->pending > 0;
-    hand_over(call->check, desc, call->endpoint);
+    hand_over(at->check, desc, at->endpoint);
     desc->called = 0;
     if (owned) {
         desc->state = DESC_MODULES;
     }
     if (asked.des_cbfunc) {
         desc->pending++;
-        call->endpoint->pending++;
+        at->endpoint->pending++;
     }
-    int status = btl_send_on(inner, call->endpoint->inner, desc->inner, channel, tag);
+    call->send.descriptor = desc->inner;
+    check_pass(at, call);
+    int status = call->status;
     if (status > 1) {
-        check_report(call, CHECK_MODULE, "returned %d", status);
+        check_report(at, CHECK_MODULE, "returned %d", status);
     }
-    check_taken(call, status);
+    check_taken(at, status);
     if (status < 0) {
-        refused(call, desc, &asked, status, earlier);
+        refused(at, desc, &asked, status, earlier);
     } else if (status == 1 && asked.des_cbfunc) {
-        done(call, desc, &asked, earlier);
+        done(at, desc, &asked, earlier);
     }
     if (status >= 0 && desc->state == DESC_MODULES && desc->pending == 0) {
-        check_desc_end(call->check, desc); /* nothing more comes: it is the module's for good */
+        check_desc_end(at->check, desc); /* nothing more comes: it is the module's for good */
     }
     desc->called = called; /* of the send that this one came from inside of, if any */
-    return status;
 }
 
-static bool channel_ok(const struct check_call *call, uint8_t channel)
+static bool channel_ok(const struct check_call *at, uint8_t channel)
 {
     if (channel > KEEL_BTL_CHANNEL_MAX) {
-        check_report(call, CHECK_CALLER, "there is no channel %u", (unsigned) channel);
+        check_report(at, CHECK_CALLER, "there is no channel %u", (unsigned) channel);
     }
     return channel <= KEEL_BTL_CHANNEL_MAX;
 }
 
-static int send_checked(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint,
-                        mca_btl_base_descriptor_t *descriptor, uint8_t channel, uint8_t tag)
+void check_send(struct check_call *at, struct btl_call *call)
 {
-    if (!check_enter(call)) {
-        return OPAL_ERR_BAD_PARAM;
+    struct check_desc *desc = btl_map_get(&at->check->descs, call->send.descriptor);
+    at->operation = call->send.channel > 0 ? "channel_send" : at->operation;
+    if (channel_ok(at, call->send.channel) && descriptor_ok(at, desc, call->send.descriptor)) {
+        pass_on(at, call, desc);
     }
-    struct check_desc *desc = btl_map_get(&call->check->descs, descriptor);
-    bool ok = channel_ok(call, channel) && check_endpoint_ok(call, endpoint) &&
-              descriptor_ok(call, desc, descriptor);
-    int status = ok ? pass_on(call, desc, channel, tag) : OPAL_ERR_BAD_PARAM;
-    check_leave();
-    return status;
-}
-
-int check_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-               mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
-{
-    struct check_call call = {check_of(btl), "send", __builtin_return_address(0), NULL};
-    return send_checked(&call, endpoint, descriptor, 0, tag);
-}
-
-int check_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                       mca_btl_base_descriptor_t *descriptor, uint8_t channel,
-                       mca_btl_base_tag_t tag)
-{
-    struct check_call call = {check_of(btl), "channel_send", __builtin_return_address(0), NULL};
-    return send_checked(&call, endpoint, descriptor, channel, tag);
 }
 
 /* What sendi left behind. */
@@ -297,7 +275,7 @@ static void look_at_sendi(const struct check_call *call, int status, size_t size
                           size_t payload_size, uint32_t flags,
                           const mca_btl_base_descriptor_t *left)
 {
-    size_t limit = call->check->layer.inner->btl_max_send_size;
+    size_t limit = call->check->module->btl_max_send_size;
     if (status > 0) {
         check_report(call, CHECK_MODULE, "returned %d", status);
     }
@@ -317,78 +295,45 @@ static void look_at_sendi(const struct check_call *call, int status, size_t size
     check_taken(call, status);
 }
 
-static bool sendi_args_ok(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint,
-                          const opal_convertor_t *convertor, const void *header, size_t header_size,
-                          size_t payload_size)
+static bool sendi_args_ok(const struct check_call *at, const struct btl_call *call)
 {
-    size_t limit = call->check->layer.inner->btl_max_send_size;
-    if (!check_endpoint_ok(call, endpoint)) {
-        return false;
-    }
-    if ((payload_size > 0 && !convertor) || (header_size > 0 && !header)) {
-        check_report(call, CHECK_CALLER, "%s is NULL, and has bytes",
-                     header_size > 0 && !header ? "the header" : "the convertor");
+    const opal_convertor_t *convertor = call->sendi.convertor;
+    size_t limit = at->check->module->btl_max_send_size;
+    size_t header_size = call->sendi.header_size, payload_size = call->sendi.payload_size;
+    bool header_lacks = header_size > 0 && !call->sendi.header;
+    if ((payload_size > 0 && !convertor) || header_lacks) {
+        check_report(at, CHECK_CALLER, "%s is NULL, and has bytes",
+                     header_lacks ? "the header" : "the convertor");
         return false;
     }
     if (payload_size > 0 && payload_size > convertor->size - convertor->bytes_converted) {
-        check_report(call, CHECK_CALLER, "the convertor has %zu bytes left of %zu",
+        check_report(at, CHECK_CALLER, "the convertor has %zu bytes left of %zu",
                      convertor->size - convertor->bytes_converted, payload_size);
         return false;
     }
     if (header_size > limit || payload_size > limit - header_size) {
-        check_report(call, CHECK_CALLER, "the message has %zu bytes; btl_max_send_size is %zu",
+        check_report(at, CHECK_CALLER, "the message has %zu bytes; btl_max_send_size is %zu",
                      header_size + payload_size, limit);
     }
     return true;
 }
 
-static int sendi_checked(struct check_call *call, struct mca_btl_base_endpoint_t *endpoint,
-                         opal_convertor_t *convertor, void *header, size_t header_size,
-                         size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
-                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+void check_sendi(struct check_call *at, struct btl_call *call)
 {
-    if (descriptor) {
-        *descriptor = NULL;
+    at->operation = call->sendi.channel > 0 ? "channel_sendi" : at->operation;
+    if (!channel_ok(at, call->sendi.channel) || !sendi_args_ok(at, call)) {
+        return;
     }
-    if (!check_enter(call)) {
-        return OPAL_ERR_BAD_PARAM;
+    const opal_convertor_t *convertor = call->sendi.convertor;
+    size_t size = call->sendi.payload_size, start = convertor ? convertor->bytes_converted : 0;
+    mca_btl_base_descriptor_t **callers = call->sendi.descriptor, *left = NULL;
+    call->sendi.descriptor = callers ? &left : NULL;
+    check_pass(at, call);
+    look_at_sendi(at, call->status, call->sendi.header_size + size,
+                  convertor ? convertor->bytes_converted - start : 0, size, call->sendi.flags,
+                  left);
+    if (left) {
+        struct check_desc *desc = check_desc_create(at, left);
+        *callers = desc ? &desc->base : NULL;
     }
-    int status = OPAL_ERR_BAD_PARAM;
-    if (channel_ok(call, channel) &&
-        sendi_args_ok(call, endpoint, convertor, header, header_size, payload_size)) {
-        mca_btl_base_module_t *inner = call->check->layer.inner;
-        mca_btl_base_descriptor_t *left = NULL;
-        size_t start = convertor ? convertor->bytes_converted : 0;
-        status = btl_sendi_on(inner, call->endpoint->inner, convertor, header, header_size,
-                              payload_size, order, flags, channel, tag, descriptor ? &left : NULL);
-        look_at_sendi(call, status, header_size + payload_size,
-                      convertor ? convertor->bytes_converted - start : 0, payload_size, flags,
-                      left);
-        if (left) {
-            struct check_desc *desc = check_desc_create(call, left);
-            *descriptor = desc ? &desc->base : NULL;
-        }
-    }
-    check_leave();
-    return status;
-}
-
-int check_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
-                uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-                mca_btl_base_descriptor_t **descriptor)
-{
-    struct check_call call = {check_of(btl), "sendi", __builtin_return_address(0), NULL};
-    return sendi_checked(&call, endpoint, convertor, header, header_size, payload_size, order,
-                         flags, 0, tag, descriptor);
-}
-
-int check_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                        opal_convertor_t *convertor, void *header, size_t header_size,
-                        size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
-                        mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
-{
-    struct check_call call = {check_of(btl), "channel_sendi", __builtin_return_address(0), NULL};
-    return sendi_checked(&call, endpoint, convertor, header, header_size, payload_size, order,
-                         flags, channel, tag, descriptor);
 }

@@ -3,6 +3,7 @@
 #include <base/fault.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_send.h>
+#include <btl/tap.h>
 #include <errno.h>
 #include <string.h>
 
@@ -277,9 +278,10 @@ int ofi_channel_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
         opal_convertor_set_position(convertor, &start);
     }
     if (descriptor) {
-        *descriptor = status == OPAL_ERR_OUT_OF_RESOURCE
-                          ? btl->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
-                          : NULL;
+        *descriptor =
+            status == OPAL_ERR_OUT_OF_RESOURCE
+                ? btl_own(btl)->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
+                : NULL;
     }
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include <base/fault.h>
 #include <btl/sm/module.h>
+#include <btl/tap.h>
 
 /* A ring of my segment that nobody reads. */
 static int ring_take(struct sm_module *module, uint32_t *index)
@@ -204,8 +205,9 @@ static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *e
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    mca_btl_base_descriptor_t *copy = module->super.btl_alloc(
-        &module->super, endpoint, MCA_BTL_NO_ORDER, total, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    mca_btl_base_descriptor_t *copy = btl_own(&module->super)
+                                          ->btl_alloc(&module->super, endpoint, MCA_BTL_NO_ORDER,
+                                                      total, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     status = ORTE_ERR_OUT_OF_RESOURCE;
     if (copy) {
         desc_gather(copy->des_segments[0].seg_addr.pval, desc->base.des_segments,
@@ -350,9 +352,10 @@ static inline int sendi_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpo
                               channel, tag);
     }
     if (descriptor) {
-        *descriptor = status == ORTE_ERR_OUT_OF_RESOURCE
-                          ? btl->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
-                          : NULL;
+        *descriptor =
+            status == ORTE_ERR_OUT_OF_RESOURCE
+                ? btl_own(btl)->btl_alloc(btl, endpoint, order, header_size + payload_size, flags)
+                : NULL;
     }
     return status;
 }

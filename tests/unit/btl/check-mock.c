@@ -87,9 +87,9 @@ void mock_progress(struct mock *mock)
     mca_btl_base_descriptor_t *done = mock->queued;
     mock->queued = NULL;
     if (done) {
-        btl_complete(&mock->layer.super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
+        btl_complete(&mock->super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
         if (mock->fault == CALLS_LATE_AND_TWICE) {
-            btl_complete(&mock->layer.super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
+            btl_complete(&mock->super, desc_of_mock(done)->endpoint, done, OPAL_SUCCESS);
         }
     }
 }
@@ -447,12 +447,7 @@ static const struct keel_btl_ext mock_ext = {
 
 static int mock_finalize(mca_btl_base_module_t *btl)
 {
-    struct mock *mock = mock_of(btl);
-    btl_layer_remove(&mock->layer);
-    for (unsigned i = 0; i < mock->made_count; i++) {
-        free(mock->made[i]);
-    }
-    free(mock);
+    (void) btl;
     return OPAL_SUCCESS;
 }
 
@@ -490,23 +485,37 @@ static const mca_btl_base_module_t template = {
     .btl_deregister_mem = mock_deregister_mem,
 };
 
+void mock_begin(struct mock *mock)
+{
+    struct btl_tap *tap = NULL;
+    btl_taps_init(&mock->taps, &mock->super, &mock_ext);
+    ck_assert_int_eq(check_tap_create(&mock->super, &tap), ORTE_SUCCESS);
+    ck_assert_ptr_nonnull(tap);
+    btl_tap_add(&mock->taps, tap);
+}
+
+void mock_end(struct mock *mock)
+{
+    mock->super.btl_finalize(&mock->super);
+    btl_taps_fini(&mock->taps);
+    for (unsigned i = 0; i < mock->made_count; i++) {
+        free(mock->made[i]);
+    }
+    free(mock);
+}
+
 void bench_open(struct bench *bench, enum mock_fault fault)
 {
-    char reason[100];
     ck_assert_int_eq(param_override("btl_check", "1"), ORTE_SUCCESS);
     log_set_sink(keep_line, NULL);
     *bench = (struct bench){
         .mock = calloc(1, sizeof(*bench->mock)),
         .proc = {.proc_name = {.jobid = 7, .vpid = 1}},
     };
-    bench->mock->layer.super = template;
-    bench->mock->layer.ext = &mock_ext;
-    bench->mock->layer.next = btl_layers;
-    btl_layers = &bench->mock->layer;
+    bench->mock->super = template;
     bench->mock->fault = fault;
-    ck_assert_int_eq(btl_layers_add(&bench->mock->layer.super, &bench->btl, reason, sizeof(reason)),
-                     ORTE_SUCCESS);
-    ck_assert_ptr_ne(bench->btl, &bench->mock->layer.super);
+    bench->btl = &bench->mock->super;
+    mock_begin(bench->mock);
     opal_proc_t *proc = &bench->proc;
     opal_bitmap_t bitmap;
     OBJ_CONSTRUCT(&bitmap, opal_bitmap_t);
@@ -522,6 +531,6 @@ void bench_close(struct bench *bench)
     if (bench->endpoint) {
         bench->btl->btl_del_procs(bench->btl, 1, &proc, &bench->endpoint);
     }
-    bench->btl->btl_finalize(bench->btl);
-    ck_assert_ptr_null(btl_layers);
+    mock_end(bench->mock);
+    ck_assert_ptr_null(btl_tapped);
 }

@@ -1,9 +1,9 @@
-/* A module that breaks the contract on request, behind the checking module, and what that reports.
+/* A module that breaks the contract on request, behind the checking tap, and what that reports.
  */
 #ifndef CHECK_MOCK_H
 #define CHECK_MOCK_H
 
-#include <btl/layer.h>
+#include <btl/tap.h>
 
 /* What the mock does wrong; NOTHING: it is good. */
 enum mock_fault {
@@ -60,24 +60,29 @@ enum mock_fault {
 };
 
 struct mock {
-    struct btl_layer layer; /* first; the mock is its super. Only a layer has an extension here. */
+    mca_btl_base_module_t super; /* first */
+    struct btl_taps taps;
     enum mock_fault fault;
     mca_btl_base_descriptor_t
         *queued; /* sends that a good one calls back in progress or at the end */
     mca_btl_base_descriptor_t *last;  /* what alloc gave */
     struct keel_btl_pending *request; /* waits for room */
     unsigned sends, frees;
-    void *made[64]; /* freed by finalize alone: what was freed is still used on purpose */
+    void *made[64]; /* freed by mock_end alone: what was freed is still used on purpose */
     unsigned made_count;
 };
 
-/* One mock behind one checking module; lines of the log are kept. */
+/* One mock behind one checking tap; lines of the log are kept. */
 struct bench {
     struct mock *mock;
-    mca_btl_base_module_t *btl; /* the checking one */
+    mca_btl_base_module_t *btl; /* the mock's */
     struct mca_btl_base_endpoint_t *endpoint;
     opal_proc_t proc;
 };
+
+/* Puts the checking tap before a mock whose table is there; finalizes and frees it. */
+void mock_begin(struct mock *mock);
+void mock_end(struct mock *mock);
 
 void bench_open(struct bench *bench, enum mock_fault fault);
 /* del_procs, unless it was done, and finalize. */

@@ -1,4 +1,4 @@
-# tests of btl/layer.c and btl/check
+# tests of btl/check
 check_PROGRAMS += tests/unit/btl/test-check-map
 tests_unit_btl_test_check_map_SOURCES = tests/unit/btl/test-check-map.c
 tests_unit_btl_test_check_map_LDADD = tests/lib/libunit.la libbtl.la libbase.la

@@ -308,7 +308,7 @@ START_TEST(messages_come_from_endpoints_of_the_callers)
     static unsigned char bytes[2000];
     struct bench bench;
     bench_open(&bench, NOTHING);
-    mca_btl_base_module_t *mock = &bench.mock->layer.super;
+    mca_btl_base_module_t *mock = &bench.mock->super;
     mca_btl_base_segment_t segment = {.seg_addr.pval = bytes, .seg_len = 8};
     ck_assert_int_eq(bench.btl->btl_register(bench.btl, 9, receive, &bench), OPAL_SUCCESS);
     btl_deliver(mock, NULL, 9, &segment, 1);
@@ -326,46 +326,27 @@ START_TEST(messages_come_from_endpoints_of_the_callers)
 }
 END_TEST
 
-START_TEST(the_module_is_told_of_its_own_endpoints)
-{
-    struct bench bench;
-    bench_open(&bench, NOTHING);
-    struct mca_btl_base_endpoint_t *known = bench.endpoint;
-    struct mca_btl_base_endpoint_t *inside = btl_layers_inside(bench.btl, known);
-    ck_assert_ptr_nonnull(inside);
-    ck_assert_ptr_ne(inside, known);
-    ck_assert_ptr_eq(btl_layers_inside(&bench.mock->layer.super, inside), inside);
-    opal_proc_t *proc = &bench.proc;
-    bench.btl->btl_del_procs(bench.btl, 1, &proc, &bench.endpoint);
-    bench.endpoint = NULL;
-    ck_assert_ptr_null(btl_layers_inside(bench.btl, known));
-    bench_close(&bench);
-}
-END_TEST
-
 START_TEST(tables_that_contradict_themselves)
 {
     for (int i = 0; i < 8; i++) {
         struct bench bench;
-        char reason[100];
         bench_open(&bench, NOTHING);
-        mca_btl_base_module_t bad = bench.mock->layer.super, *outer;
+        mca_btl_base_module_t bad = bench.mock->taps.own;
         bad.btl_eager_limit = i == 0 ? bad.btl_max_send_size + 1 : bad.btl_eager_limit;
         bad.btl_registration_handle_size = i == 1 ? 300 : bad.btl_registration_handle_size;
         bad.btl_put_limit = i == 2 ? 0 : bad.btl_put_limit;
         bad.btl_put_alignment = i == 3 ? 6 : bad.btl_put_alignment;
         bad.btl_atomic_flags = i == 4 ? 0 : bad.btl_atomic_flags;
         bad.btl_dump = i == 5 ? NULL : bad.btl_dump;
-        bad.btl_mpool = i == 6 ? (void *) reason : NULL;
+        bad.btl_mpool = i == 6 ? (void *) &bad : NULL;
         bad.btl_rndv_eager_limit = i == 7 ? bad.btl_max_send_size + 1 : bad.btl_rndv_eager_limit;
         bench_close(&bench);
         struct mock *made = calloc(1, sizeof(*made));
         ck_assert_ptr_nonnull(made);
-        made->layer.super = bad;
-        ck_assert_int_eq(btl_layers_add(&made->layer.super, &outer, reason, sizeof(reason)),
-                         ORTE_SUCCESS);
+        made->super = bad;
+        mock_begin(made);
         one_report(CALLS_TWICE, "init", "");
-        outer->btl_finalize(outer);
+        mock_end(made);
     }
 }
 END_TEST
@@ -409,5 +390,4 @@ UNIT_MAIN("check-module", abort_ends_the_process_at_the_breach, the_log_is_not_f
           operations_call_back_once, what_is_taken_beyond_a_limit_is_the_modules_fault_too,
           a_finished_atomic_calls_nobody, descriptors_are_as_they_were_asked_for,
           convertors_move_as_far_as_is_said, sendi_leaves_what_it_says, bitmap_and_endpoints_agree,
-          messages_come_from_endpoints_of_the_callers, the_module_is_told_of_its_own_endpoints,
-          tables_that_contradict_themselves)
+          messages_come_from_endpoints_of_the_callers, tables_that_contradict_themselves)

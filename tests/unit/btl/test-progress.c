@@ -3,8 +3,8 @@
 
 #include <base/clock.h>
 #include <base/param.h>
-#include <btl/framework.h>
 #include <btl/lock.h>
+#include <btl/progress.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
