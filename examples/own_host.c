@@ -118,7 +118,7 @@ static void transfer(bool out, void *data, size_t size)
                            : recv(host.pipe, at, size - done, MSG_DONTWAIT);
         if (some > 0) {
             done += (size_t) some;
-        } else if (out || some == 0 || errno != EAGAIN) {
+        } else if (some == 0 || (errno != EAGAIN && errno != EINTR)) {
             check(OPAL_ERR_UNREACH, "the other process", "has ended");
         }
         (void) keel_host_progress();
