@@ -135,14 +135,6 @@ uint64_t check_hash(const mca_btl_base_segment_t *segments, size_t count);
 void check_send(struct check_call *at, struct btl_call *call);
 void check_sendi(struct check_call *at, struct btl_call *call);
 
-int check_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                       mca_btl_base_descriptor_t *descriptor, uint8_t channel,
-                       mca_btl_base_tag_t tag);
-int check_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                        opal_convertor_t *convertor, void *header, size_t header_size,
-                        size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
-                        mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
-
 /* region.c */
 void check_register_mem(struct check_call *at, struct btl_call *call);
 void check_deregister_mem(struct check_call *at, struct btl_call *call);
