@@ -54,7 +54,7 @@ struct btl_peer {
     const char *why;                    /* FAILING; stays valid */
 };
 
-/* What a transport does. None may be called back into by the layers above, but cut and poll. */
+/* What a transport does. begin, judge, locate and forget run no callback of the layers above. */
 struct btl_peer_hooks {
     /* The endpoint's first use. */
     void (*begin)(struct btl_peer *peer);

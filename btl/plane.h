@@ -1,5 +1,5 @@
 /* The data plane of this process, from keel_host_open to keel_host_close (keel/host.h): its
- * modules, its rails, and who is in it. One thread at a time is, or all by the lock (btl/lock.h).
+ * modules, its rails, and which thread is inside: one at a time, or all by the lock (btl/lock.h).
  */
 #ifndef BTL_PLANE_H
 #define BTL_PLANE_H
@@ -12,7 +12,7 @@ typedef int (*plane_poll_fn)(void *unused);
 plane_poll_fn plane_poll(void);
 /* The calling thread is inside the data plane: in one of its callbacks. */
 bool plane_in_callback(void);
-/* What the peers had written lies here, and is read now, as far as it is seen by polling. */
+/* Reads what peers wrote before this call: polls until nothing has come for many passes. */
 void plane_read_all(void);
 /* In a child made by fork: the data plane is its parent's. */
 void plane_forget(void);

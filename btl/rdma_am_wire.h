@@ -45,8 +45,7 @@ size_t rdma_am_frame_bytes(enum rdma_am_kind kind);
 /* Writes rdma_am_frame_bytes(frame->kind) bytes. */
 void rdma_am_encode(unsigned char *bytes, const struct rdma_am_frame *frame);
 /* BAD_PARAM: too short, another version, an unknown kind, a status that does not fit, a chunk
- * outside its operation, an atomic of
- * another size. */
+ * outside its operation, an atomic of another size. */
 int rdma_am_decode(struct rdma_am_frame *frame, const unsigned char *bytes,
                    size_t size) KEEL_MUST_CHECK;
 

@@ -26,15 +26,16 @@ enum btl_session_verdict {
 
 /* Later than *last, which it becomes; now_us: of a clock that goes on over restarts. */
 uint64_t btl_epoch_next(uint64_t *last, uint64_t now_us);
-/* There is none any more. */
+/* Ends the session: hellos of its epoch are old ones from here on. */
 void btl_session_clear(struct btl_session *session);
 /* A hello with this epoch of theirs has come. */
 enum btl_session_verdict btl_session_judge(const struct btl_session *session, uint64_t epoch);
-/* What my epoch is to be in another session of theirs, whose hello echoes this: the same if that is
- * it, for else each would make the other begin anew, and so on; 0: a new one. */
+/* My epoch in another session of theirs, whose hello echoes this. It stays if they echo it: else
+ * each side would make the other begin anew, for ever. 0: a new one is needed. */
 uint64_t btl_session_keeps(const struct btl_session *session, uint64_t echo);
-/* What a hello of this session, which has an epoch of mine, says: begins it where it is new. True:
- * they do not know yet what a hello of mine would tell them. *agreed: they have echoed my epoch. */
+/* Takes a hello of this session, in which my epoch is set; the first one begins it. Returns whether
+ * I owe them a hello: I have not echoed their epoch yet, or this hello does not echo mine. *agreed:
+ * it does. */
 bool btl_session_hear(struct btl_session *session, uint64_t epoch, uint64_t echo, bool *agreed);
 
 #endif
