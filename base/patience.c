@@ -44,9 +44,14 @@ uint64_t patience_time(const struct patience *patience, uint64_t now_us)
     return within_limit(patience, time_us, now_us);
 }
 
+uint64_t patience_grown(uint64_t full_us)
+{
+    return LONGEST_TIMES * full_us;
+}
+
 uint64_t patience_longest(const struct patience *patience, uint64_t now_us)
 {
-    return within_limit(patience, LONGEST_TIMES * patience->full_us, now_us);
+    return within_limit(patience, patience_grown(patience->full_us), now_us);
 }
 
 static uint32_t bit(size_t address)

@@ -45,13 +45,16 @@ void patience_begin(struct patience *patience, size_t count, uint64_t full_us, u
                     unsigned refusals_max, uint64_t now_us);
 /* What the address has. */
 uint64_t patience_time(const struct patience *patience, uint64_t now_us);
-/* The longest that it can have, where its round trip is long; at least patience_time. */
+/* What a time may grow to where the round trip is long. */
+uint64_t patience_grown(uint64_t full_us);
+/* The longest that the address can have, where its round trip is long; at least patience_time. */
 uint64_t patience_longest(const struct patience *patience, uint64_t now_us);
 enum patience_next patience_ended(struct patience *patience, enum patience_outcome outcome,
                                   struct backoff_chance *chance, uint64_t now_us,
                                   uint64_t *wait_us);
 /* An attempt that had left_us, and longest_us at most, has seen a round trip: what is left for the
- * rest of the handshake, which takes two more when nothing is lost. */
+ * rest of the handshake, which takes two more when nothing is lost. Likewise for any other wait of
+ * a few round trips. */
 uint64_t patience_after_round_trip(uint64_t round_trip_us, uint64_t left_us, uint64_t longest_us);
 
 #endif

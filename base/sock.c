@@ -4,8 +4,8 @@
 #include <base/sock.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/tcp.h> /* netinet/tcp.h lacks tcpi_min_rtt */
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -216,6 +216,18 @@ int sock_nodelay(int fd)
     return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ? -errno : 0;
 }
 
+/* The kernel's ~0 is none yet. An old kernel fills less. */
+uint64_t sock_round_trip_us(int fd)
+{
+    struct tcp_info info = {.tcpi_min_rtt = UINT32_MAX};
+    socklen_t length = sizeof(info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0 ||
+        info.tcpi_min_rtt == UINT32_MAX) {
+        return 0;
+    }
+    return info.tcpi_min_rtt;
+}
+
 int sock_peer(int fd, uid_t *uid, pid_t *pid)
 {
     int domain = 0;
@@ -262,7 +274,8 @@ void fd_close(int *fd)
 void fd_fill_standard(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) { /* the lowest that is free */
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", O_RDONLY) < 0) { /* the lowest that is free */
             return;
         }
     }

@@ -31,6 +31,9 @@ int sock_accept(int listener, struct sock_addr *peer) KEEL_MUST_CHECK;
 bool sock_is_local(int fd);
 int sock_error(int fd); /* SO_ERROR as an errno, 0: connected */
 int sock_nodelay(int fd);
+/* The shortest round trip that the kernel has seen on a connected TCP socket, which stays known
+ * when the connection has broken; 0: none was seen. */
+uint64_t sock_round_trip_us(int fd);
 /* The uid and pid of a unix socket's other end. 0 or -errno. */
 int sock_peer(int fd, uid_t *uid, pid_t *pid) KEEL_MUST_CHECK;
 

@@ -173,7 +173,9 @@ static void begin(struct greeting *greeting, int fd, const struct sock_addr *add
 int greeting_accept(struct greeting *greeting, int fd, const struct sock_addr *addr,
                     uint64_t timeout_us)
 {
-    begin(greeting, fd, addr, timeout_us);
+    begin(
+        greeting, fd, addr,
+        patience_after_round_trip(sock_round_trip_us(fd), timeout_us, patience_grown(timeout_us)));
     if (!attest(greeting)) {
         return ORTE_ERR_PERM;
     }

@@ -30,7 +30,8 @@ struct greeting {
 void greeting_init(struct greeting *greeting, struct loop *loop, const struct handshake_self *self,
                    void (*step)(struct greeting *greeting));
 /* Take the descriptor, also when they fail: step is then not called, and the handshake has the
- * reason. Connect: the socket is not connected yet. */
+ * reason. Accept: timeout_us grows with the round trip. Connect: the socket is not connected yet.
+ */
 int greeting_accept(struct greeting *greeting, int fd, const struct sock_addr *addr,
                     uint64_t timeout_us) KEEL_MUST_CHECK;
 int greeting_connect(struct greeting *greeting, int fd, const struct sock_addr *addr,

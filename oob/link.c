@@ -130,6 +130,7 @@ static enum link_state set_down(struct oob_link *link, struct list *failed)
     enum link_state before = link->state;
     link->state = LINK_DOWN;
     outbox_take(&link->outbox, failed);
+    link->peer.round_trip_us = sock_round_trip_us(link->fd);
     fd_close(&link->fd);
     pthread_mutex_unlock(&link->lock);
     return before;

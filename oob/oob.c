@@ -43,7 +43,8 @@ static struct param param_accept_timeout = {
     .min = 10,
     .max = 3600000,
     .unit = "ms",
-    .help = "How long a connection that was accepted may take to prove itself.",
+    .help = "How long a connection that was accepted may take to prove itself; eight round "
+            "trips, if those are longer, but at most four times as long.",
 };
 
 static enum oob_security security(int64_t choice, bool is_unix)

@@ -35,10 +35,11 @@ enum oob_key {
 
 struct oob_peer {
     orte_process_name_t name;
-    uint64_t epoch;    /* incarnation: random for each process start */
-    enum oob_key key;  /* what it proved */
-    pid_t pid;         /* unix sockets: from the kernel; else 0 */
-    char address[128]; /* printable */
+    uint64_t epoch;         /* incarnation: random for each process start */
+    enum oob_key key;       /* what it proved */
+    pid_t pid;              /* unix sockets: from the kernel; else 0 */
+    char address[128];      /* printable */
+    uint64_t round_trip_us; /* TCP, known when the link has ended; else 0 */
 };
 
 struct oob_ops {

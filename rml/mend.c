@@ -10,10 +10,12 @@
 #include <base/crypto.h>
 #include <base/log.h>
 #include <base/param.h>
+#include <base/patience.h>
 #include <rml/state.h>
 #include <stdlib.h>
 
 #define PATIENT_US UINT64_C(0x4000000000000000) /* for ever */
+#define ROUND_TRIPS_MAX_US UINT64_C(15000000)   /* as silence by itself: then a peer has gone */
 
 enum {
     LOOK_US = 10000,  /* between two looks at the broken links */
@@ -27,8 +29,8 @@ static struct param reconnect = {
     .min = 0,
     .max = 3600000,
     .unit = "ms",
-    .help = "How long a link that broke may take to come again before it is down; that to keelrun: "
-            "lifeline_grace, if that is longer",
+    .help = "How long a link that broke may take to come again before it is down; eight of its "
+            "round trips, if those are longer; that to keelrun: lifeline_grace, if that is longer",
 };
 static struct param reconnect_wait = {
     .name = "rml_reconnect_wait_ms",
@@ -70,10 +72,13 @@ void rml_mend_forget_locked(struct rml_peer *peer)
     }
 }
 
-/* How long a link may take to come again. */
-static uint64_t patience_locked(const struct rml *rml, const struct rml_peer *peer)
+/* How long a link may take to come again. To notice, connect and prove oneself takes about four
+ * round trips. */
+static uint64_t patience_locked(const struct rml *rml, const struct rml_peer *peer,
+                                uint64_t round_trip_us)
 {
-    uint64_t patience = rml->reconnect_us;
+    uint64_t patience =
+        patience_after_round_trip(round_trip_us, rml->reconnect_us, ROUND_TRIPS_MAX_US);
     if (!peer->home && oob_stood_still(rml->oob, patience)) {
         patience += 2 * rml->reconnect_wait.cap_us;
     }
@@ -103,7 +108,7 @@ bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_pe
     broken->peer = peer;
     broken->info = *info;
     broken->status = status;
-    broken->until_us = now + patience_locked(rml, peer);
+    broken->until_us = now + patience_locked(rml, peer, info->round_trip_us);
     broken->again_us = now;
     broken->wait = rml->reconnect_wait;
     list_append(&rml->breaks, &broken->link);

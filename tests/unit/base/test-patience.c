@@ -105,6 +105,7 @@ START_TEST(a_long_round_trip_has_more_time)
     /* never less than before, nor more than there is */
     ck_assert_uint_eq(patience_after_round_trip(800 * MS, 200 * MS, 0), 200 * MS);
     ck_assert_uint_eq(patience_after_round_trip(UINT64_MAX, S, UINT64_MAX), UINT64_MAX);
+    ck_assert_uint_eq(patience_grown(5 * S), 20 * S);
     begin(2, 0);
     ck_assert_uint_eq(patience_longest(&patience, now_us), 20 * S);
     begin(2, 3 * S);
@@ -112,6 +113,17 @@ START_TEST(a_long_round_trip_has_more_time)
 }
 END_TEST
 
+/* btl/tcp: refusals are final, silence is not. */
+START_TEST(how_many_turns_of_refusals_count_is_the_callers)
+{
+    begin(1, 20 * S);
+    patience.refusals_max = 1;
+    ck_assert_int_eq(try(0, PATIENCE_SLOW), PATIENCE_WAIT);
+    ck_assert_int_eq(try(0, PATIENCE_SLOW), PATIENCE_WAIT);
+    ck_assert_int_eq(try(0, PATIENCE_REFUSED), PATIENCE_OVER);
+}
+END_TEST
+
 UNIT_MAIN("patience", one_address_has_its_full_time_once, slow_addresses_have_a_second_turn,
           a_limit_means_turn_after_turn, where_nobody_listens_nobody_is_waited_for,
-          a_long_round_trip_has_more_time)
+          a_long_round_trip_has_more_time, how_many_turns_of_refusals_count_is_the_callers)

@@ -116,8 +116,12 @@ static void check_tcp(int family, const char *host)
     ck_assert_int_eq(sock_nodelay(ends[0]), 0);
     ck_assert(sock_is_local(ends[0]) && sock_is_local(ends[1]));
     ck_assert(!sock_is_local(listener));
+    ck_assert_uint_eq(sock_round_trip_us(listener), 0);
     ck_assert_int_eq(sock_peer(ends[1], &uid, &pid), -EOPNOTSUPP);
     fd_close(&ends[0]);
+    wait_for(ends[1], POLLIN);
+    ck_assert_uint_gt(sock_round_trip_us(ends[1]), 0);
+    ck_assert_uint_lt(sock_round_trip_us(ends[1]), 30 * 1000000);
     fd_close(&ends[1]);
     fd_close(&listener);
 
