@@ -19,13 +19,18 @@ void patience_begin(struct patience *patience, size_t count, uint64_t full_us, u
     *patience = (struct patience){
         .count = count,
         .full_us = full_us,
-        .until_us = limit_us > UINT64_MAX - now_us ? UINT64_MAX
-                    : limit_us                     ? now_us + limit_us
-                                                   : 0,
         .refusals_max = refusals_max,
         .first = true,
         .wait = between_turns,
     };
+    patience_renew(patience, limit_us, now_us);
+}
+
+void patience_renew(struct patience *patience, uint64_t limit_us, uint64_t now_us)
+{
+    patience->until_us = limit_us > UINT64_MAX - now_us ? UINT64_MAX
+                         : limit_us                     ? now_us + limit_us
+                                                        : 0;
 }
 
 /* Bounded by what the connect has in all. */

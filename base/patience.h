@@ -43,6 +43,8 @@ enum patience_next {
  * refuse, that end a connect with a limit. */
 void patience_begin(struct patience *patience, size_t count, uint64_t full_us, uint64_t limit_us,
                     unsigned refusals_max, uint64_t now_us);
+/* Somebody was there: the limit begins anew. */
+void patience_renew(struct patience *patience, uint64_t limit_us, uint64_t now_us);
 /* What the address has. */
 uint64_t patience_time(const struct patience *patience, uint64_t now_us);
 /* What a time may grow to where the round trip is long. */

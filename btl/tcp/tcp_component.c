@@ -110,11 +110,12 @@ static struct param hello_timeout = {
 static struct param pending_timeout = {
     .name = "btl_tcp_pending_timeout_ms",
     .type = PARAM_INT,
-    .default_text = "5000",
+    .default_text = "15000",
     .min = 1,
     .max = 3600000,
     .unit = "ms",
-    .help = "Time for an accepted connection to prove who it is.",
+    .help = "Time for an accepted connection to prove who it is; eight round trips, if those are "
+            "longer, but at most four times as long.",
 };
 static struct param flush_timeout = {
     .name = "btl_tcp_flush_timeout_ms",

@@ -74,15 +74,23 @@ void tcp_conns_close(struct tcp_module *tcp)
 
 /* ---- both sides ---- */
 
-static void socket_options(const struct tcp_params *params, int fd)
+/* How soon the kernel notices that the other end has gone. unacknowledged_ms: what has been sent
+ * may wait so long for its acknowledgement; 0: as long as the kernel tries. */
+static void notice_end(int fd, int idle_s, int interval_s, unsigned unacknowledged_ms)
 {
-    const int on = 1, idle_s = 30, interval_s = 10, probes = 6;
+    const int on = 1, probes = 6;
 
-    (void) sock_nodelay(fd);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof(unacknowledged_ms));
+}
+
+static void socket_options(const struct tcp_params *params, int fd)
+{
+    (void) sock_nodelay(fd);
+    notice_end(fd, 30, 10, 0);
     if (params->sndbuf > 0) {
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &params->sndbuf, sizeof(params->sndbuf));
     }
@@ -156,6 +164,8 @@ struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address,
         return NULL;
     }
     socket_options(&tcp->params, fd);
+    /* An acceptor that has given up says so, and a network that loses much may lose that. */
+    notice_end(fd, 5, 5, (unsigned) (patience_grown(tcp->params.connect_us) / 1000));
     struct tcp_conn *conn = conn_create(tcp, fd, CONN_CONNECTING, time_us);
     if (!conn) {
         fd_close(&fd);
@@ -241,6 +251,7 @@ static void accepted(struct tcp_conn *conn, uint64_t incarnation)
         return;
     }
     int fd = conn_detach(conn);
+    notice_end(fd, 30, 10, 0);
     if (conn->lane > 0) {
         tcp_lane_up(ep, conn->lane, fd);
         return;
@@ -305,7 +316,9 @@ static void accept_one(struct tcp_module *tcp, int fd)
         drop_oldest_pending(tcp);
     }
     socket_options(&tcp->params, fd);
-    struct tcp_conn *conn = conn_create(tcp, fd, CONN_HELLO, tcp->params.pending_us);
+    uint64_t time_us = tcp->params.pending_us;
+    time_us = patience_after_round_trip(sock_round_trip_us(fd), time_us, patience_grown(time_us));
+    struct tcp_conn *conn = conn_create(tcp, fd, CONN_HELLO, time_us);
     if (!conn) {
         fd_close(&fd);
         return;

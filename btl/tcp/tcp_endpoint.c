@@ -161,12 +161,16 @@ void tcp_endpoint_want(tcp_endpoint *ep)
     }
 }
 
+/* How long all addresses may be silent. */
+static uint64_t silence_limit_us(const tcp_endpoint *ep)
+{
+    return (ep->order_count + MORE_TIMES) * ep->tcp->params.connect_us;
+}
+
 static void patience_start(tcp_endpoint *ep)
 {
-    uint64_t full_us = ep->tcp->params.connect_us;
-    uint64_t limit_us = (ep->order_count + MORE_TIMES) * full_us;
-
-    patience_begin(&ep->patience, ep->order_count, full_us, limit_us, REFUSALS_MAX, clock_us());
+    patience_begin(&ep->patience, ep->order_count, ep->tcp->params.connect_us, silence_limit_us(ep),
+                   REFUSALS_MAX, clock_us());
 }
 
 /* No address is left. Where I cannot get through, the peer may. */
@@ -226,6 +230,7 @@ void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, u
         return;
     }
     if (outcome == PATIENCE_FAILED && now < ep->peer.give_up_us) {
+        patience_renew(&ep->patience, silence_limit_us(ep), now);
         btl_peer_wait(&ep->peer, now + pause_us);
     } else if (next_address(ep, outcome)) {
         endpoint_connect(&ep->peer);

@@ -113,6 +113,18 @@ START_TEST(a_long_round_trip_has_more_time)
 }
 END_TEST
 
+START_TEST(a_limit_begins_anew)
+{
+    begin(1, 20 * S);
+    now_us += 18 * S;
+    ck_assert_uint_eq(patience_time(&patience, now_us), 2 * S);
+    patience_renew(&patience, 20 * S, now_us);
+    ck_assert_uint_eq(patience_time(&patience, now_us), 5 * S);
+    patience_renew(&patience, UINT64_MAX, now_us);
+    ck_assert_uint_eq(patience_longest(&patience, 1000 * S), 20 * S);
+}
+END_TEST
+
 /* btl/tcp: refusals are final, silence is not. */
 START_TEST(how_many_turns_of_refusals_count_is_the_callers)
 {
@@ -126,4 +138,5 @@ END_TEST
 
 UNIT_MAIN("patience", one_address_has_its_full_time_once, slow_addresses_have_a_second_turn,
           a_limit_means_turn_after_turn, where_nobody_listens_nobody_is_waited_for,
-          a_long_round_trip_has_more_time, how_many_turns_of_refusals_count_is_the_callers)
+          a_long_round_trip_has_more_time, a_limit_begins_anew,
+          how_many_turns_of_refusals_count_is_the_callers)
