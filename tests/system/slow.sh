@@ -39,6 +39,10 @@ what="200 ms each way, up to 50 more or less"
 cable slow all delay=150 reorder=100 reorder_by=100
 launch "$KEEL_TEST_BUILDDIR/examples/rml_chat" 2
 like "$what: all is heard" "$work/out" '^rml_chat: 4 ranks, 32 lines, 0 errors$'
+what="... and links that break"
+launch --mca fault "oob.recv:error=ECONNRESET:after=20:p=0.04:seed=1" \
+    "$KEEL_TEST_BUILDDIR/examples/rml_chat" 2
+like "$what: all is heard" "$work/out" '^rml_chat: 4 ranks, 32 lines, 0 errors$'
 what="one packet in five is lost"
 cable slow all delay=1 reorder=0 loss=20
 launch "$KEEL_TEST_BUILDDIR/examples/rml_chat" 2
