@@ -211,13 +211,21 @@ static bool hear_down(struct rml *rml, const struct rml_info *info,
     return true; /* else it came before, over another parent */
 }
 
-static bool is_below(struct rml *rml, uint32_t vpid)
+enum place { PLACE_BELOW, PLACE_ELSEWHERE, PLACE_LOST };
+
+static enum place place_of(struct rml *rml, uint32_t vpid)
 {
+    const struct rml_tree *tree = &rml->route.tree;
+    enum place place = PLACE_ELSEWHERE;
     pthread_mutex_lock(&rml->lock);
-    bool below = !rml_tree_is_lost(&rml->route.tree, vpid) && vpid < rml->route.tree.count &&
-                 rml_tree_towards(&rml->route.tree, rml->config.name.vpid, vpid) != UINT32_MAX;
+    if (vpid < tree->count && rml_tree_is_lost(tree, vpid)) {
+        place = PLACE_LOST;
+    } else if (vpid < tree->count &&
+               rml_tree_towards(tree, rml->config.name.vpid, vpid) != UINT32_MAX) {
+        place = PLACE_BELOW;
+    }
     pthread_mutex_unlock(&rml->lock);
-    return below;
+    return place;
 }
 
 static bool hear_from_below(struct rml *rml, const struct rml_info *info,
@@ -225,7 +233,11 @@ static bool hear_from_below(struct rml *rml, const struct rml_info *info,
 {
     struct rml_cast *cast = &rml->xcast->casts[info->class];
     uint32_t vpid = info->origin.vpid;
-    bool fine = is_below(rml, vpid);
+    enum place place = place_of(rml, vpid);
+    if (place == PLACE_LOST) {
+        return true; /* it was said before that */
+    }
+    bool fine = place == PLACE_BELOW;
     if (fine && header->kind == RML_CAST_JOIN) {
         fine = rml_cast_join(cast, vpid, header->number, header->other) == ORTE_SUCCESS;
     } else if (fine && !rml_cast_raise(cast, vpid, header->number)) {
