@@ -8,6 +8,17 @@ tests_unit_launcher_test_shepherd_LDADD = tests/lib/libunit.la liblauncher.la li
 tests_unit_launcher_test_shepherd_end_SOURCES = tests/unit/launcher/test-shepherd-end.c \
 	tests/unit/launcher/world.h tests/unit/launcher/world.c
 tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+check_PROGRAMS += tests/unit/launcher/test-suggest tests/unit/launcher/test-limits \
+	tests/unit/launcher/test-outfile tests/unit/launcher/test-pty
+tests_unit_launcher_test_suggest_SOURCES = tests/unit/launcher/test-suggest.c
+tests_unit_launcher_test_suggest_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_limits_SOURCES = tests/unit/launcher/test-limits.c
+tests_unit_launcher_test_limits_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_outfile_SOURCES = tests/unit/launcher/test-outfile.c
+tests_unit_launcher_test_outfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_test_pty_SOURCES = tests/unit/launcher/test-pty.c
+tests_unit_launcher_test_pty_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+
 check_PROGRAMS += tests/unit/launcher/test-newsbox
 tests_unit_launcher_test_newsbox_SOURCES = tests/unit/launcher/test-newsbox.c
 tests_unit_launcher_test_newsbox_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
