@@ -35,7 +35,7 @@ struct daemon_config {
 struct daemon_ops {
     /* An agent's process has started (input: its standard input, the callee's), failed to, or
      * ended. NULL where there are no agents. */
-    void (*agent_started)(void *arg, uint32_t id, int input);
+    void (*agent_started)(void *arg, uint32_t id, int input, int errors);
     void (*agent_failed)(void *arg, uint32_t id, int error);
     void (*agent_exited)(void *arg, uint32_t id, int wait_status);
     /* The link to another daemon is up (why NULL) or down. */

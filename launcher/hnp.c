@@ -290,9 +290,9 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
 
 /* --- what this process's daemon part says --- */
 
-static void agent_started(void *arg, uint32_t id, int input)
+static void agent_started(void *arg, uint32_t id, int input, int errors)
 {
-    plm_agent_started(arg, id, input);
+    plm_agent_started(arg, id, input, errors);
 }
 
 static void agent_failed(void *arg, uint32_t id, int error)
@@ -572,6 +572,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     hnp->front = front;
     hnp->stranger = UINT32_MAX;
     list_init(&hnp->spawns);
+    step_init(&hnp->step, loop, front);
     hnp_end_init(hnp);
     hnp_repair_init(hnp);
     hnp_silence_init(hnp);
@@ -590,6 +591,7 @@ void hnp_destroy(struct hnp *hnp)
     loop_timer_stop(&hnp->grace_timer);
     loop_timer_stop(&hnp->drain_timer);
     loop_timer_stop(&hnp->step_timer);
+    step_close(&hnp->step);
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);
     loop_timer_stop(&hnp->repair_timer);

@@ -12,6 +12,7 @@
 #include <launcher/allocation.h>
 #include <launcher/channel.h>
 #include <launcher/daemon.h>
+#include <launcher/step.h>
 #include <launcher/tools.h>
 
 enum phase {
@@ -78,11 +79,12 @@ struct hnp {
     struct loop_timer start_timer, limit_timer, grace_timer, drain_timer, step_timer, repair_timer,
         silence_timer, agents_timer;
     uint64_t agents_started_us; /* by plm_rsh.c */
-    uint64_t silence_told_us; /* when the user was told of silent daemons last; 0: never */
+    uint64_t silence_told_us;   /* when the user was told of silent daemons last; 0: never */
     bool kill_ordered;
     uint32_t unkilled; /* ranks that had not ended when the timer after the kill last began */
     bool tree_stands;  /* all daemons are linked to their parents */
     bool step_runs;    /* plm_slurm.c: srun has not ended */
+    struct step step;  /* of Slurm, if there is one */
     bool finished;     /* the front end was told to end */
     bool output_lost;  /* some of it, for want of memory */
 };
@@ -107,7 +109,8 @@ char *hnp_nodes_before(const struct hnp *hnp, enum peer_state state, uint32_t *c
 
 /* plm.c */
 void plm_start(struct hnp *hnp);
-void plm_agent_started(struct hnp *hnp, uint32_t id, int input);
+/* Takes both descriptors; errors -1: the agent's stderr is keelrun's. */
+void plm_agent_started(struct hnp *hnp, uint32_t id, int input, int errors);
 void plm_agent_failed(struct hnp *hnp, uint32_t id, int error);
 void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status);
 void plm_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */

@@ -379,9 +379,18 @@ static bool is_lost_with_others(const struct hnp *hnp)
     return hnp->phase == PHASE_DAEMONS && hnp->step_runs && !hnp_peers_reached(hnp, PEER_HOME);
 }
 
-/* Who was ended by a signal has said so, and that is why its links broke. */
-static const char *ended_by(const struct hnp *hnp, const struct peer *peer, char *text, size_t size)
+/* Why a daemon's links broke, if Slurm has said why it ended it, or it said itself by what signal.
+ */
+static const char *why_ended(struct hnp *hnp, const struct peer *peer, const char *why, char *text,
+                             size_t size)
 {
+    step_read(&hnp->step);
+    if (hnp->step.reason[0]) {
+        return hnp->step.reason;
+    }
+    if (peer->signal == 0) {
+        return why;
+    }
     const char *name = sigabbrev_np(peer->signal);
     bool slurm = hnp->plm == &plm_slurm;
     snprintf(text, size, "%s ended it by SIG%s%s", slurm ? "Slurm" : "somebody", name ? name : "?",
@@ -395,9 +404,7 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why)
     if (hnp->peers[lost].state == PEER_LOST || hnp->phase == PHASE_DONE) {
         return;
     }
-    if (hnp->peers[lost].signal) {
-        why = ended_by(hnp, &hnp->peers[lost], signalled, sizeof(signalled));
-    }
+    why = why_ended(hnp, &hnp->peers[lost], why, signalled, sizeof(signalled));
     if (is_lost_with_others(hnp)) {
         log_info(LOG_LAUNCHER, "lost the daemon of node %s: %s", hnp->peers[lost].node, why);
         (void) lose_peer(hnp, lost);

@@ -325,7 +325,7 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
 {
     struct daemon *daemon = arg;
     if (id >= AGENT_ID(0)) {
-        daemon->ops->agent_started(daemon->arg, id, fds[0]);
+        daemon->ops->agent_started(daemon->arg, id, fds[0], fds[2]);
         return;
     }
     log_info(LOG_LAUNCHER, "rank %u is process %d", id, (int) pid);

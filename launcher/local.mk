@@ -34,7 +34,7 @@ liblauncher_la_SOURCES += launcher/channel.h launcher/channel.c launcher/fronten
 # the HNP, and how it starts daemons
 liblauncher_la_SOURCES += launcher/hnp.h launcher/hnp.c launcher/hnp_end.c launcher/hnp_launch.c \
 	launcher/hnp_repair.c launcher/hnp_silence.c launcher/hnp_spawn.c launcher/hnp_stdio.c launcher/hnp_uri.c launcher/plm.h launcher/plm.c \
-	launcher/plm_rsh.c launcher/plm_slurm.c launcher/home.h launcher/home.c
+	launcher/plm_rsh.c launcher/plm_slurm.c launcher/step.h launcher/step.c launcher/home.h launcher/home.c
 
 # a daemon and its ranks
 liblauncher_la_SOURCES += launcher/daemon.h launcher/daemon.c launcher/local.c launcher/iof.h \

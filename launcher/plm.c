@@ -75,7 +75,7 @@ bool plm_spawn(struct hnp *hnp, uint32_t id, enum spawn_kind kind, char *const *
         .argv = words,
         .env = env ? env : environ,
         .out = SPAWN_NULL,
-        .err = SPAWN_INHERIT,
+        .err = kind == SPAWN_STEP ? SPAWN_PIPE : SPAWN_INHERIT,
     };
     struct spawn_proc proc = {.id = id, .in = SPAWN_PIPE};
     /* behind the ranks' programs */
@@ -130,8 +130,11 @@ static char *make_home(const struct hnp *hnp, uint32_t id, size_t *size, char *r
     return text;
 }
 
-void plm_agent_started(struct hnp *hnp, uint32_t id, int input)
+void plm_agent_started(struct hnp *hnp, uint32_t id, int input, int errors)
 {
+    if (errors >= 0) {
+        step_open(&hnp->step, errors);
+    }
     size_t size = 0;
     char reason[256];
     char *text = make_home(hnp, id, &size, reason, sizeof(reason));

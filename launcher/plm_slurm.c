@@ -119,6 +119,7 @@ static void exited(struct hnp *hnp, uint32_t id, int wait_status)
 {
     (void) id;
     hnp->step_runs = false;
+    step_close(&hnp->step);
     if (hnp->phase == PHASE_DONE) {
         hnp_finished(hnp);
         return;
@@ -126,7 +127,8 @@ static void exited(struct hnp *hnp, uint32_t id, int wait_status)
     char how[64];
     plm_describe_end(how, sizeof(how), wait_status);
     if (hnp_peers_reached(hnp, PEER_HOME)) {
-        log_warn(LOG_LAUNCHER, "srun %s before its daemons", how);
+        log_at(LOG_LAUNCHER, hnp->step.reason[0] ? LOG_INFO : LOG_WARN,
+               "srun %s before its daemons", how);
         return;
     }
     uint32_t count;

@@ -328,13 +328,25 @@ job "srun is killed" "$keelrun" # Slurm ends its daemons then
 killed "srun is killed" "$(child_named "$pid" srun)" 125 \
     "^keelrun: lost the daemon of node n[12]: (.* broke$|Slurm ended it by SIGTERM)"
 
-job "scancel" "${outside[@]}" salloc -Q -N2 --ntasks-per-node=2 "$keelrun"
-scancel "$(sed -n 's/^job [^ ]* //p' "$work/out" | head -n 1)"
-nothing_left "scancel" "$uuid"
-await 10
-is "scancel: exit code" 125 "$code"
-like "scancel: who ended it" "$work/err" \
-    "^keelrun: lost the daemon of node n[12]: Slurm ended it by SIGTERM: scancel, the time limit or "
+# cancelled NAME COMMAND...: keelrun says what Slurm said of the job in an allocation of its own,
+# when COMMAND, with the job's number for JOB, has run.
+cancelled()
+{
+    local name=$1 id
+    shift
+    job "$name" "${outside[@]}" salloc -Q -k -N2 --ntasks-per-node=2 "$keelrun"
+    id=$(sed -n 's/^job [^ ]* //p' "$work/out" | head -n 1)
+    "${@/JOB/$id}"
+    nothing_left "$name" "$uuid"
+    await 10
+    is "$name: exit code" 125 "$code"
+    like "$name: what Slurm said" "$work/err" \
+        "^keelrun: lost the daemon of node n[12]: Slurm has cancelled step $id.0$"
+    is "$name: no warning" "" "$(grep warning "$work/err")"
+}
+
+cancelled "scancel" scancel JOB
+cancelled "scancel of the step" scancel JOB.0
 
 # --- a node fails; this test's own allocation is gone after that ---
 

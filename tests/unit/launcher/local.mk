@@ -8,6 +8,10 @@ tests_unit_launcher_test_shepherd_LDADD = tests/lib/libunit.la liblauncher.la li
 tests_unit_launcher_test_shepherd_end_SOURCES = tests/unit/launcher/test-shepherd-end.c \
 	tests/unit/launcher/world.h tests/unit/launcher/world.c
 tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+check_PROGRAMS += tests/unit/launcher/test-step
+tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c
+tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la libbase.la
+
 check_PROGRAMS += tests/unit/launcher/test-suggest tests/unit/launcher/test-limits \
 	tests/unit/launcher/test-outfile tests/unit/launcher/test-pty
 tests_unit_launcher_test_suggest_SOURCES = tests/unit/launcher/test-suggest.c

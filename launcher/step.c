@@ -1,0 +1,110 @@
+#include <config.h>
+
+#include <launcher/step.h>
+
+#include <base/sock.h>
+#include <bootstrap/proto.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* "slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-22T15:02:21 DUE TO TIME LIMIT
+ * ***"; scancel gives no reason, and behind a comma is where to read more. */
+bool step_is_cancelled(const char *line, char *reason, size_t size)
+{
+    static const char step[] = "*** STEP ", due[] = " DUE TO ";
+    const char *begin = strstr(line, step);
+    const char *cancelled = begin ? strstr(begin, " CANCELLED AT ") : NULL;
+    if (!cancelled) {
+        return false;
+    }
+    const char *id = begin + sizeof(step) - 1, *why = strstr(cancelled, due);
+    why = why ? why + sizeof(due) - 1 : "";
+    int id_size = (int) strcspn(id, " "), why_size = (int) strcspn(why, ",*");
+    while (why_size > 0 && why[why_size - 1] == ' ') {
+        why_size--;
+    }
+    snprintf(reason, size, "Slurm has cancelled step %.*s%s%.*s", id_size, id,
+             why_size > 0 ? ": " : "", why_size, why);
+    char *text = strchr(reason, ':');
+    for (; text && *text; text++) {
+        *text = (char) tolower((unsigned char) *text);
+    }
+    return true;
+}
+
+static void end_line(struct step *step)
+{
+    step->line[step->used] = '\0';
+    step->used = 0;
+    if (!step->reason[0]) {
+        (void) step_is_cancelled(step->line, step->reason, sizeof(step->reason));
+    }
+    channel_send(step->front, proto_new(FRONT_PLAIN, "cs", (uint8_t) STDERR_FILENO, step->line));
+}
+
+/* A line that is too long goes on as several. */
+static void take(struct step *step, const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] != '\n') {
+            step->line[step->used++] = data[i];
+        }
+        if (data[i] == '\n' || step->used + 1 == sizeof(step->line)) {
+            end_line(step);
+        }
+    }
+}
+
+/* False: it is at its end. */
+static bool read_some(struct step *step)
+{
+    char data[4096];
+    ssize_t got;
+    while ((got = read(step->fd, data, sizeof(data))) > 0) {
+        take(step, data, (size_t) got);
+    }
+    return got < 0;
+}
+
+static void on_ready(struct loop_io *io, short events)
+{
+    struct step *step = container_of(io, struct step, io);
+    (void) events;
+    if (!read_some(step)) {
+        step_close(step);
+    }
+}
+
+void step_init(struct step *step, struct loop *loop, struct channel_end *front)
+{
+    *step = (struct step){.fd = -1, .front = front};
+    loop_io_init(&step->io, loop, -1, on_ready);
+}
+
+void step_open(struct step *step, int fd)
+{
+    step->fd = step->io.fd = fd;
+    loop_io_watch(&step->io, EV_READ);
+}
+
+void step_read(struct step *step)
+{
+    if (step->fd >= 0) {
+        (void) read_some(step);
+    }
+}
+
+void step_close(struct step *step)
+{
+    if (step->fd < 0) {
+        return;
+    }
+    (void) read_some(step);
+    if (step->used > 0) {
+        end_line(step);
+    }
+    loop_io_watch(&step->io, 0);
+    fd_close(&step->fd);
+}

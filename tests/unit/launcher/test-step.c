@@ -1,0 +1,103 @@
+/* What srun writes to its stderr reaches the user line by line, and Slurm's reason is kept. */
+#include <config.h>
+
+#include <base/sock.h>
+#include <bootstrap/proto.h>
+#include <launcher/step.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+static char reason[128];
+
+static bool says(const char *line)
+{
+    reason[0] = '\0';
+    return step_is_cancelled(line, reason, sizeof(reason));
+}
+
+START_TEST(test_slurms_reasons)
+{
+    ck_assert(says("slurmstepd-n1: error: *** STEP 4.0 ON n1 CANCELLED AT 2026-11-22T15:02:21 DUE "
+                   "TO TIME LIMIT ***"));
+    ck_assert_str_eq(reason, "Slurm has cancelled step 4.0: time limit");
+    ck_assert(says("slurmstepd: error: *** STEP 3.11 ON n1 CANCELLED AT 2026-11-22T15:00:57 DUE TO "
+                   "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"));
+    ck_assert_str_eq(reason, "Slurm has cancelled step 3.11: node failure");
+    ck_assert(says("*** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T15:00:53 ***"));
+    ck_assert_str_eq(reason, "Slurm has cancelled step 1.0");
+}
+END_TEST
+
+START_TEST(test_other_lines)
+{
+    ck_assert(!says(""));
+    ck_assert(!says("srun: error: n2: task 1: Exited with exit code 125"));
+    ck_assert(!says("*** STEP 1.0 ON n1 FAILED (non-zero exit code or other failure mode) ***"));
+    ck_assert(!says("error: CANCELLED AT noon *** STEP 1.0"));
+    /* cut off, and longer than there is room */
+    ck_assert(says("*** STEP  CANCELLED AT  DUE TO "));
+    char line[600];
+    memset(line, 'x', sizeof(line));
+    memcpy(line, "*** STEP 1.0 ON n CANCELLED AT y DUE TO ", 40);
+    line[sizeof(line) - 1] = '\0';
+    ck_assert(says(line));
+    ck_assert_uint_eq(strlen(reason), sizeof(reason) - 1);
+}
+END_TEST
+
+static char heard[8192];
+static unsigned lines;
+
+static void hear(void *arg, opal_buffer_t *buffer)
+{
+    uint8_t kind, stream;
+    char *line = NULL;
+    (void) arg;
+    ck_assert_int_eq(proto_unpack(buffer, "ccs", &kind, &stream, &line), ORTE_SUCCESS);
+    ck_assert_int_eq(kind, FRONT_PLAIN);
+    ck_assert_int_eq(stream, STDERR_FILENO);
+    strcat(strcat(heard, line), "|");
+    free(line);
+    lines++;
+}
+
+START_TEST(test_lines_go_on)
+{
+    struct loop *loop;
+    struct channel_end *front, *hnp;
+    struct step step;
+    int fds[2];
+    char text[3000];
+    ck_assert_int_eq(loop_create(&loop), ORTE_SUCCESS);
+    ck_assert_int_eq(channel_create(loop, &front, &hnp), ORTE_SUCCESS);
+    channel_receive(front, hear, NULL);
+    step_init(&step, loop, hnp);
+    step_read(&step); /* nothing was opened */
+    step_close(&step);
+    ck_assert_int_eq(fd_pipe(fds, true), 0);
+    step_open(&step, fds[0]);
+    ck_assert_int_eq(write(fds[1], "one\ntw", 6), 6);
+    while (lines < 1) {
+        loop_poll(loop);
+    }
+    ck_assert_int_eq(write(fds[1], "o\n*** STEP 7.1 ON n1 CANCELLED AT noon ***\n", 43), 43);
+    step_read(&step);
+    ck_assert_str_eq(step.reason, "Slurm has cancelled step 7.1");
+    memset(text, 'x', sizeof(text));
+    ck_assert_int_eq(write(fds[1], text, sizeof(text)), (ssize_t) sizeof(text));
+    close(fds[1]);
+    while (lines < 6) {
+        loop_poll(loop);
+    }
+    ck_assert_int_eq(step.fd, -1);
+    ck_assert_int_eq(strncmp(heard, "one|two|*** STEP 7.1 ON n1 CANCELLED AT noon ***|xxx", 51), 0);
+    ck_assert_uint_eq(strlen(strrchr(heard, 'x') - 2), 4); /* "xxx|" */
+    channel_destroy(front);
+    channel_destroy(hnp);
+    loop_destroy(loop);
+}
+END_TEST
+
+UNIT_MAIN("what srun says", test_slurms_reasons, test_other_lines, test_lines_go_on)
