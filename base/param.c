@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define SYSTEM_FILE "/etc/keel/keel.conf"
 #define ENV_PREFIX "KEEL_MCA_"
@@ -421,6 +422,38 @@ bool param_is_set(const char *name)
     find_value_locked(name, &found);
     pthread_mutex_unlock(&lock);
     return found.text != NULL;
+}
+
+static void visit_environment(void (*visit)(void *arg, const char *where, const char *name),
+                              void *arg)
+{
+    const size_t prefix = sizeof(ENV_PREFIX) - 1;
+    for (char **variable = environ; variable && *variable; variable++) {
+        char name[PARAM_NAME_MAX + 1];
+        size_t size = strcspn(*variable, "=");
+        if (strncmp(*variable, ENV_PREFIX, prefix) != 0 || size - prefix > PARAM_NAME_MAX) {
+            continue;
+        }
+        snprintf(name, sizeof(name), "%.*s", (int) (size - prefix), *variable + prefix);
+        if (param_name_ok(name)) {
+            visit(arg, "environment", name);
+        }
+    }
+}
+
+void param_each_given(void (*visit)(void *arg, const char *where, const char *name), void *arg)
+{
+    const struct param_file *files[] = {&user_file, &system_file};
+    pthread_once(&files_once, read_files);
+    visit_environment(visit, arg);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        for (size_t j = 0; j < files[i]->count; j++) {
+            const struct param_line *line = &files[i]->lines[j];
+            char where[PATH_MAX + 16];
+            snprintf(where, sizeof(where), "%s:%u", files[i]->path, line->number);
+            visit(arg, where, line->name);
+        }
+    }
 }
 
 /* Takes value on success. */

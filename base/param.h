@@ -51,6 +51,9 @@ int param_override(const char *name, const char *value) KEEL_MUST_CHECK;
 /* Somebody gave it a value, which need not fit: on the command line, in the environment, in a file.
  */
 bool param_is_set(const char *name);
+/* Visits every name that has a value in the environment or a file, whether or not it is a
+ * parameter's; where: "environment", or "FILE:LINE". */
+void param_each_given(void (*visit)(void *arg, const char *where, const char *name), void *arg);
 /* For tests, before the first parameter is read: other files in place of the two; NULL: none. */
 void param_set_files(const char *user, const char *system);
 /* Walks all registered parameters, sorted by name. */

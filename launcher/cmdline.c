@@ -196,6 +196,9 @@ static bool apply_mca(struct parser *parser, const char *option, char **values)
         return wrong(parser, "%s %s: the value has %zu characters; at most %d are possible", option,
                      values[0], strlen(values[1]), PARAM_VALUE_MAX);
     }
+    if (strchr(values[1], '\n')) {
+        return wrong(parser, "%s %s: a value is one line", option, values[0]);
+    }
     if (mca_check(values[0], values[1], why, sizeof(why)) != ORTE_SUCCESS) {
         return wrong(parser, "%s %s", option, why);
     }

@@ -155,8 +155,10 @@ static void input_data(void *arg, const void *data, size_t size)
 static void input_ended(void *arg, int error)
 {
     struct frontend *frontend = arg;
-    if (error) {
-        log_info(LOG_LAUNCHER, "standard input cannot be read: error %d", error);
+    if (error == EIO) { /* of a terminal: this job is in its background */
+        log_info(LOG_LAUNCHER, "standard input cannot be read: %s", strerror(error));
+    } else if (error) {
+        log_warn(LOG_LAUNCHER, "standard input cannot be read: %s", strerror(error));
     }
     frontend->input_over = true;
     channel_send(frontend->hnp, proto_new(FRONT_INPUT, "b", NULL, (size_t) 0));

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <launcher/frontend.h>
 #include <launcher/hnp.h>
+#include <launcher/mca_names.h>
 #include <launcher/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,12 +127,12 @@ int main(int argc, char **argv)
     struct shepherd *shepherd = NULL;
     struct run_request request;
     char reason[512] = "";
+    frontend_block_signals(); /* what comes now waits for the ranks */
     fd_fill_standard();
     int error = shepherd_start(&shepherd);
     if (error != 0) {
         return complain(EXIT_RUNTIME, "cannot fork", strerror(-error));
     }
-    frontend_block_signals();
     fd_raise_limit();
     int exit_code = 0;
     switch (cmdline_parse(&request, argc, argv, reason, sizeof(reason))) {
@@ -147,6 +148,7 @@ int main(int argc, char **argv)
         break;
     }
     log_open();
+    mca_check_given();
     choose_pty(&request);
     if (fault_open(reason, sizeof(reason)) != ORTE_SUCCESS) {
         exit_code = complain(EXIT_USAGE, reason, NULL);

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/log.h>
 #include <base/param.h>
 #include <launcher/mca_names.h>
 #include <launcher/suggest.h>
@@ -53,4 +54,19 @@ const char *mca_meant(const char *name)
         }
     }
     return nearest;
+}
+
+static void check_given(void *arg, const char *where, const char *name)
+{
+    const char *meant = mca_meant(name);
+    (void) arg;
+    if (meant) {
+        log_warn(LOG_LAUNCHER, "%s: %s: no parameter has this name; was %s meant?", where, name,
+                 meant);
+    }
+}
+
+void mca_check_given(void)
+{
+    param_each_given(check_given, NULL);
 }

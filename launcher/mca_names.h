@@ -11,5 +11,7 @@ int mca_check(const char *name, const char *value, char *reason, size_t size) KE
 /* The parameter of Keel's that was perhaps meant by a name that neither it nor Open MPI has. NULL:
  * the name is known, or like none. */
 const char *mca_meant(const char *name);
+/* Warns of such names in the environment and in the configuration files. */
+void mca_check_given(void);
 
 #endif

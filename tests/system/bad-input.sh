@@ -54,6 +54,18 @@ run_limited 5 "$keelrun" "$(printf -- '--\033[31mred')" true
 is "a control character in an argument" 2 "$code"
 ok "no control character is repeated" not grep -q "$(printf '\033')" "$work/err"
 
+refused --mca plm_rsh_agent "$(printf 'ssh\n-q')" true
+like "a value of two lines: it says so" "$work/err" "plm_rsh_agent: a value is one line"
+mkdir -p "$work/config/keel"
+printf '# mine\nbtl_tcp_link = 2\n' >"$work/config/keel/keel.conf"
+run_limited 10 env XDG_CONFIG_HOME="$work/config" KEEL_MCA_btl_sm_exclusivty=1 "$keelrun" -n 1 true
+is "names that are nearly right: the job runs" 0 "$code"
+like "a name in the environment that is nearly right" "$work/err" \
+    "environment: btl_sm_exclusivty: no parameter has this name; was btl_sm_exclusivity meant"
+like "a name in a file that is nearly right" "$work/err" \
+    "/keel.conf:2: btl_tcp_link: no parameter has this name; was btl_tcp_links meant"
+is "names that are nearly right: a line for each" 2 "$(wc -l <"$work/err")"
+
 refused --mca fault nonsense true
 like "a fault rule that makes no sense is shown" "$work/err" 'bad rule "nonsense"'
 refused --mca fault oob.sned:drop true

@@ -36,6 +36,10 @@ is "output without a newline" "no newline" "$(cat "$work/out")"
 run_limited 10 "$keelrun" -n 1 printf 'a\0b\n\0'
 is "NUL bytes" "a.b\n." "$(tr '\0' . <"$work/out" | sed ':a; N; s/\n/\\n/; ta')"
 
+input=/ run_limited 10 "$keelrun" -n 1 cat
+is "a folder as standard input: exit code" 0 "$code"
+like "a folder as standard input: it says so" "$work/err" "standard input cannot be read: Is a directory$"
+
 # the last bytes of a rank that ends at once
 wrong=0
 for ((i = 0; i < 50; i++)); do

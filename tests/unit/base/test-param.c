@@ -407,7 +407,36 @@ START_TEST(threads_agree)
 }
 END_TEST
 
+static char given[1024];
+
+static void note(void *arg, const char *where, const char *name)
+{
+    ck_assert_ptr_eq(arg, given);
+    if (strncmp(name, "zz_", 3) == 0) {
+        size_t used = strlen(given);
+        snprintf(given + used, sizeof(given) - used, "%s %s|", where, name);
+    }
+}
+
+START_TEST(each_given_says_where)
+{
+    char path[] = "/tmp/keel-test-param-XXXXXX", expected[256];
+    int fd = mkstemp(path);
+    static const char lines[] = "zz_one = 1\n\nzz_two = 2\n";
+    ck_assert_int_eq(write(fd, lines, sizeof(lines) - 1), sizeof(lines) - 1);
+    close(fd);
+    setenv("KEEL_MCA_zz_three", "3", 1);
+    setenv("KEEL_MCA_zz-no-name", "3", 1);
+    param_set_files(path, NULL);
+    param_each_given(note, given);
+    snprintf(expected, sizeof(expected), "environment zz_three|%s:1 zz_one|%s:3 zz_two|", path,
+             path);
+    ck_assert_str_eq(given, expected);
+    unlink(path);
+}
+END_TEST
+
 UNIT_MAIN("param", default_holds, sources_have_their_order, user_file_is_found,
           bad_value_is_reported_once, demanded_values_have_to_fit, file_lines,
           hostile_files_are_refused, long_value_is_refused, override_checks_names_and_time,
-          integers, booleans, each_is_sorted_and_once, threads_agree)
+          integers, booleans, each_is_sorted_and_once, each_given_says_where, threads_agree)
