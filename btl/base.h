@@ -84,10 +84,18 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
 /* To a module, as btl_modules has it: the peer's process has ended, as the host knows. */
 void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
-/* Who is told, inside btl_report_error, that a module lost a
- * peer, or with proc NULL and FATAL all of them. One at a time; NULL: nobody. */
-void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
-                    void *arg);
+/* Between two attempts to reach a peer that was lost. */
+enum { BTL_RETRY_US = 250000 };
+/* To a module: an endpoint that has failed tries its peer again, until it is reached
+ * (btl_report_return) or this is called with on false. Calls nothing back. */
+void btl_retry(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on);
+/* The endpoint of a peer that was lost takes calls from now on. */
+void btl_report_return(mca_btl_base_module_t *module, opal_proc_t *proc);
+
+/* Who is told, inside btl_report_error, that a module lost a peer, or with proc NULL and FATAL all
+ * of them; and inside btl_report_return, that it is back. One at a time; NULL: nobody. */
+typedef void (*btl_peer_fn)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc, bool back);
+void btl_watch_peers(btl_peer_fn changed, void *arg);
 
 /* For the choice of rails. Its references to endpoints are its own: del_procs does not see them, so
  * a caller cannot give one away. keeps tells whether it has one to this endpoint. */
@@ -222,6 +230,8 @@ struct btl_component {
     /* The host knows that the peer's process has ended: its endpoint is to fail, from progress.
      * Calls nothing back. NULL: the transport tells the module by itself. */
     void (*ended)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* As btl_retry. NULL: what has failed has failed for good. */
+    void (*retry)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on);
     bool named_only; /* opened only where the parameter btl names it: it drags a library in */
 };
 extern const struct btl_component *const btl_components[]; /* best first; ends with NULL */

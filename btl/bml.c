@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/list.h>
 #include <base/log.h>
 #include <btl/base.h>
 #include <btl/bml.h>
@@ -22,23 +23,24 @@ struct rail_set {
 struct bml_peer {
     opal_proc_t *proc;      /* borrowed */
     struct rail_set *rails; /* owned */
-    /* Owned; NULL: none. Not used, with weight FAILED or any other; their endpoints stay, for
-     * callers that have them. */
+    /* Owned; NULL: none. Not used: with weight FAILED until they return, or standbys; their
+     * endpoints stay, for callers that have them. */
     struct rail_set *aside;
 };
 
-/* What a module reported: proc is lost to it, or (NULL) everybody. */
-struct failure {
-    struct failure *next;
+/* What a module reported: proc is lost to it, or (NULL) everybody; or proc is back. */
+struct news {
+    struct list link;
     mca_btl_base_module_t *module;
     opal_proc_t *proc;
+    bool back;
 };
 
 struct bml {
     struct bml_peer *peers; /* sorted by the proc's address */
     size_t count;
-    struct failure *failures; /* owned; not settled yet */
-    opal_proc_t **ended;      /* owned: peers whose processes have ended, which are few */
+    struct list news;    /* struct news, oldest first; owned, not settled yet */
+    opal_proc_t **ended; /* owned: peers whose processes have ended, which are few */
     size_t ended_count;
 };
 
@@ -122,19 +124,32 @@ static bool keeps(void *arg, const mca_btl_base_module_t *module,
 bool bml_has_news;
 
 /* Inside a module: the peer is looked at later. */
-static void note_failure(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc)
+static void note_news(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc, bool back)
 {
     struct bml *bml = arg;
-    struct failure *failure = malloc(sizeof(*failure));
-    if (!failure) {
-        log_warn(LOG_BTL, "%s to %s failed and stays among the rails: out of memory",
-                 btl_component_name(module->btl_component),
-                 proc ? ORTE_NAME_PRINT(&proc->proc_name) : "all its peers");
+    struct news *news = malloc(sizeof(*news));
+    if (!news) {
+        log_warn(LOG_BTL, "the rails to %s stay as they are, without or with %s: out of memory",
+                 proc ? ORTE_NAME_PRINT(&proc->proc_name) : "all peers",
+                 btl_component_name(module->btl_component));
         return;
     }
-    *failure = (struct failure){.next = bml->failures, .module = module, .proc = proc};
-    bml->failures = failure;
+    *news = (struct news){.module = module, .proc = proc, .back = back};
+    list_append(&bml->news, &news->link);
     bml_has_news = true;
+}
+
+/* The oldest; false: there is none. */
+static bool take_news(struct bml *bml, struct news *taken)
+{
+    struct list *link = list_pop(&bml->news);
+    if (!link) {
+        return false;
+    }
+    struct news *news = container_of(link, struct news, link);
+    *taken = *news;
+    free(news);
+    return true;
 }
 
 int bml_create(struct bml **bml)
@@ -143,7 +158,8 @@ int bml_create(struct bml **bml)
     if (!made) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    btl_on_failure(note_failure, made);
+    list_init(&made->news);
+    btl_watch_peers(note_news, made);
     btl_set_keeper(keeps, made);
     *bml = made;
     return ORTE_SUCCESS;
@@ -190,13 +206,11 @@ void bml_destroy(struct bml *bml)
     if (!bml) {
         return;
     }
-    btl_on_failure(NULL, NULL);
+    struct news news;
+    btl_watch_peers(NULL, NULL);
     btl_set_keeper(NULL, NULL);
     bml_has_news = false;
-    while (bml->failures) {
-        struct failure *failure = bml->failures;
-        bml->failures = failure->next;
-        free(failure);
+    while (take_news(bml, &news)) {
     }
     for (size_t i = 0; i < bml->count; i++) {
         peer_fini(&bml->peers[i]);
@@ -354,10 +368,29 @@ static int place_aside(const struct bml_peer *peer, const mca_btl_base_module_t 
     return -1;
 }
 
-/* The peer has these rails from now on, all of them chosen. */
+static bool is_same(const struct rail_set *set, const struct keel_rail *rails, size_t count)
+{
+    bool same = set->count == count;
+    for (size_t i = 0; same && i < count; i++) {
+        same = set->rails[i].btl == rails[i].btl && set->rails[i].endpoint == rails[i].endpoint;
+    }
+    return same;
+}
+
+/* The peer has these rails from now on, all of them chosen. A set that it had before is used again,
+ * so that rails which come and go cost no memory. */
 static bool set_rails(struct bml_peer *peer, const struct keel_rail *rails, size_t count)
 {
-    struct rail_set *set = set_make(rails, count);
+    struct rail_set **place = &peer->rails;
+    while (*place && !is_same(*place, rails, count)) {
+        place = &(*place)->older;
+    }
+    struct rail_set *set = *place;
+    if (set) {
+        *place = set->older;
+    } else {
+        set = set_make(rails, count);
+    }
     if (set) {
         set->older = peer->rails;
         peer->rails = set;
@@ -466,62 +499,101 @@ void bml_peer_ended(struct bml *bml, const opal_proc_t *proc)
     for (size_t i = 0; i < peer->rails->count; i++) {
         btl_peer_ended(peer->rails->rails[i].btl, peer->rails->rails[i].endpoint);
     }
+    for (size_t i = 0; peer->aside && i < peer->aside->count; i++) {
+        btl_retry(peer->aside->rails[i].btl, peer->aside->rails[i].endpoint, false);
+    }
+}
+
+/* The best of the rails and the standbys. False: they are what they were. */
+static bool choose_again(struct bml_peer *peer)
+{
+    const struct rail_set *now = peer->rails;
+    struct keel_rail *all = aside_grow(peer, now->count)
+                                ? malloc((now->count + peer->aside->count + 1) * sizeof(*all))
+                                : NULL;
+    struct rail_set *aside = peer->aside;
+    size_t found = now->count, left = 0;
+    if (!all) {
+        return false;
+    }
+    memcpy(all, now->rails, now->count * sizeof(*all));
+    for (size_t i = 0; i < aside->count; i++) {
+        if (aside->rails[i].weight != FAILED) {
+            all[found++] = aside->rails[i];
+        }
+    }
+    size_t kept = bml_choose(all, found);
+    bool changed = !is_same(now, all, kept) && set_rails(peer, all, kept);
+    if (changed) {
+        for (size_t i = 0; i < aside->count; i++) {
+            if (aside->rails[i].weight == FAILED) {
+                aside->rails[left++] = aside->rails[i];
+            }
+        }
+        for (size_t i = kept; i < found; i++) {
+            all[i].weight = 0;
+            aside->rails[left++] = all[i];
+        }
+        aside->count = left;
+    }
+    free(all);
+    return changed;
+}
+
+/* A rail that had failed is a standby, and may be the best. */
+static bool take_back(struct bml_peer *peer, const mca_btl_base_module_t *module)
+{
+    int place = place_aside(peer, module);
+    if (place < 0 || peer->aside->rails[place].weight != FAILED) {
+        return false;
+    }
+    peer->aside->rails[place].weight = 0;
+    return choose_again(peer);
+}
+
+/* A module lost a peer, which it tries again unless it lost all of them. */
+static bool lose(const struct bml *bml, struct bml_peer *peer, const struct news *news)
+{
+    bool changed = drop_rail(bml, peer, news->module);
+    int place = place_aside(peer, news->module);
+    if (place >= 0) {
+        struct keel_rail *rail = &peer->aside->rails[place];
+        rail->weight = FAILED; /* it may have been a standby */
+        if (news->proc && !has_ended(bml, peer->proc)) {
+            btl_retry(rail->btl, rail->endpoint, true);
+        }
+    }
+    return changed;
 }
 
 void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg)
 {
+    struct news news;
     bml_has_news = false; /* callbacks may bring more */
-    while (bml->failures) {
-        struct failure failure = *bml->failures;
-        free(bml->failures);
-        bml->failures = failure.next;
+    while (take_news(bml, &news)) {
         for (size_t i = 0; i < bml->count; i++) {
             struct bml_peer *peer = &bml->peers[i];
-            bool meant = !failure.proc || peer->proc == failure.proc;
+            bool meant = !news.proc || peer->proc == news.proc;
             opal_proc_t *proc = peer->proc;
-            if (meant && drop_rail(bml, peer, failure.module)) {
+            if (meant && (news.back ? take_back(peer, news.module) : lose(bml, peer, &news))) {
                 changed(arg, proc);
             }
         }
     }
 }
 
-static bool restore_peer(struct bml_peer *peer)
-{
-    struct rail_set *now = peer->rails, *aside = peer->aside;
-    size_t count = now->count + aside->count;
-    struct keel_rail *all = malloc(count * sizeof(*all));
-    if (!all || !aside_grow(peer, now->count)) {
-        free(all);
-        return false;
-    }
-    aside = peer->aside;
-    memcpy(all, now->rails, now->count * sizeof(*all));
-    memcpy(all + now->count, aside->rails, aside->count * sizeof(*all));
-    size_t kept = bml_choose(all, count);
-    bool changed = set_rails(peer, all, kept);
-    if (changed) {
-        aside->count = 0;
-        for (size_t i = kept; i < count; i++) {
-            all[i].weight = 0;
-            aside->rails[aside->count++] = all[i];
-        }
-    }
-    free(all);
-    return changed;
-}
-
 void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg)
 {
-    while (bml->failures) { /* of the life before */
-        struct failure *failure = bml->failures;
-        bml->failures = failure->next;
-        free(failure);
+    struct news news;
+    while (take_news(bml, &news)) { /* of the life before */
     }
     for (size_t i = 0; i < bml->count; i++) {
         opal_proc_t *proc = bml->peers[i].proc;
-        const struct rail_set *aside = bml->peers[i].aside;
-        if (aside && aside->count > 0 && !has_ended(bml, proc) && restore_peer(&bml->peers[i])) {
+        struct rail_set *aside = has_ended(bml, proc) ? NULL : bml->peers[i].aside;
+        for (size_t r = 0; aside && r < aside->count; r++) {
+            aside->rails[r].weight = 0;
+        }
+        if (aside && choose_again(&bml->peers[i])) {
             changed(arg, proc);
         }
     }

@@ -19,13 +19,14 @@ int bml_add_procs(struct bml *bml, opal_proc_t *const *procs, size_t count, char
 /* Its process has ended, as the host knows: modules whose transport would not tell let its endpoint
  * fail, and no other module takes the place of one that lost it. Calls nothing back. */
 void bml_peer_ended(struct bml *bml, const opal_proc_t *proc);
-/* What came of failures that modules reported since the last call: their rails are taken out, and
- * where none is left the next best module is asked. changed is called for each peer whose rails are
- * others now. Not while a module runs. */
+/* What came of what modules reported since the last call. Rails that failed are taken out, and
+ * tried again; where none is left the next best module is asked. Rails that are back are used
+ * again, and the lesser ones that stood in for them are standbys. changed is called for each peer
+ * whose rails are others now. Not while a module runs. */
 void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
 /* After a restart: modules that failed count again. */
 void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
-/* A failure waits for bml_settle. A variable, since every pass looks at it. */
+/* A report waits for bml_settle. A variable, since every pass looks at it. */
 extern bool bml_has_news;
 /* Best first; NULL: none. The array stays until bml_destroy; one of an earlier state says what was.
  */

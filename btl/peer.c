@@ -14,6 +14,8 @@ enum event {
     FAILED,    /* progress is to break it */
     LOST,      /* it is broken now */
     READMIT,   /* one that broke may come again: nobody added it, or it is being added */
+    RETRY,     /* one that broke is to be tried again */
+    GIVE_UP,   /* no more */
     RESTART,
     CLOSE,
     END,
@@ -28,6 +30,9 @@ enum step {
     JOIN,   /* UP */
     QUEUE,  /* FAILING: progress breaks it */
     BREAK,  /* BROKEN: cut, then the error is reported */
+    AGAIN,  /* RETRYING: cut, progress connects after a while */
+    RETURN, /* UP: that it is back is reported */
+    DROP,   /* BROKEN: cut */
     CUT,    /* IDLE: cut */
     RESET,  /* IDLE */
     LEAVE,  /* CLOSING */
@@ -35,27 +40,32 @@ enum step {
 };
 
 static const enum btl_peer_state leads_to[] = {
-    [SEEK] = PEER_CARD,     [GREET] = PEER_GREETING, [JOIN] = PEER_UP,
-    [QUEUE] = PEER_FAILING, [BREAK] = PEER_BROKEN,   [CUT] = PEER_IDLE,
-    [RESET] = PEER_IDLE,    [LEAVE] = PEER_CLOSING,  [REMOVE] = PEER_ENDED,
+    [SEEK] = PEER_CARD,    [GREET] = PEER_GREETING, [JOIN] = PEER_UP,        [QUEUE] = PEER_FAILING,
+    [BREAK] = PEER_BROKEN, [CUT] = PEER_IDLE,       [AGAIN] = PEER_RETRYING, [RETURN] = PEER_UP,
+    [DROP] = PEER_BROKEN,  [RESET] = PEER_IDLE,     [LEAVE] = PEER_CLOSING,  [REMOVE] = PEER_ENDED,
 };
 
 /* clang-format off */
-static const uint8_t table[PEER_STATES][EVENTS] = {
-    /*                 WANTED LOCATED CAME   CONNECTED LEFT  FAILED LOST   READMIT RESTART CLOSE  END */
-    [PEER_IDLE] =     {SEEK,  STAY,   GREET, JOIN,     STAY, QUEUE, BREAK, STAY,   CUT,    LEAVE, REMOVE},
-    [PEER_CARD] =     {STAY,  GREET,  GREET, JOIN,     STAY, QUEUE, BREAK, STAY,   CUT,    LEAVE, REMOVE},
-    [PEER_GREETING] = {STAY,  STAY,   STAY,  JOIN,     CUT,  QUEUE, BREAK, STAY,   CUT,    LEAVE, REMOVE},
-    [PEER_UP] =       {STAY,  STAY,   STAY,  STAY,     CUT,  QUEUE, BREAK, STAY,   CUT,    LEAVE, REMOVE},
-    [PEER_FAILING] =  {STAY,  STAY,   STAY,  STAY,     STAY, STAY,  BREAK, STAY,   CUT,    LEAVE, REMOVE},
-    [PEER_BROKEN] =   {STAY,  STAY,   STAY,  STAY,     STAY, STAY,  STAY,  RESET,  CUT,    LEAVE, REMOVE},
-    [PEER_CLOSING] =  {STAY,  STAY,   STAY,  STAY,     STAY, STAY,  STAY,  STAY,   STAY,   STAY,  REMOVE},
-    [PEER_ENDED] =    {STAY,  STAY,   STAY,  STAY,     STAY, STAY,  STAY,  STAY,   STAY,   STAY,  STAY},
+static const uint8_t table[EVENTS][PEER_STATES] = {
+    /*              IDLE    CARD    GREETING  UP      FAILING  BROKEN  RETRYING  CLOSING  ENDED */
+    [WANTED] =    {SEEK,   STAY,   STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
+    [LOCATED] =   {STAY,   GREET,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
+    [CAME] =      {GREET,  GREET,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
+    [CONNECTED] = {JOIN,   JOIN,   JOIN,     STAY,   STAY,    STAY,   RETURN,   STAY,    STAY},
+    [LEFT] =      {STAY,   STAY,   CUT,      CUT,    STAY,    STAY,   STAY,     STAY,    STAY},
+    [FAILED] =    {QUEUE,  QUEUE,  QUEUE,    QUEUE,  STAY,    STAY,   AGAIN,    STAY,    STAY},
+    [LOST] =      {BREAK,  BREAK,  BREAK,    BREAK,  BREAK,   STAY,   AGAIN,    STAY,    STAY},
+    [READMIT] =   {STAY,   STAY,   STAY,     STAY,   STAY,    RESET,  STAY,     STAY,    STAY},
+    [RETRY] =     {STAY,   STAY,   STAY,     STAY,   STAY,    AGAIN,  STAY,     STAY,    STAY},
+    [GIVE_UP] =   {STAY,   STAY,   STAY,     STAY,   STAY,    STAY,   DROP,     STAY,    STAY},
+    [RESTART] =   {CUT,    CUT,    CUT,      CUT,    CUT,     CUT,    CUT,      STAY,    STAY},
+    [CLOSE] =     {LEAVE,  LEAVE,  LEAVE,    LEAVE,  LEAVE,   LEAVE,  LEAVE,    STAY,    STAY},
+    [END] =       {REMOVE, REMOVE, REMOVE,   REMOVE, REMOVE,  REMOVE, REMOVE,   REMOVE,  STAY},
 };
 /* clang-format on */
 
-static const char *const state_names[PEER_STATES] = {"idle",    "card",   "greeting", "up",
-                                                     "failing", "broken", "closing",  "ended"};
+static const char *const state_names[PEER_STATES] = {
+    "idle", "card", "greeting", "up", "failing", "broken", "retrying", "closing", "ended"};
 
 const char *btl_peer_state_name(const struct btl_peer *peer)
 {
@@ -83,16 +93,20 @@ static void card_taken(void *arg, int status, const void *data, size_t size)
     }
 }
 
-static void seek(struct btl_peer *peer)
+static int ask_for_card(struct btl_peer *peer)
 {
     const opal_proc_t itself = {.proc_name = peer->name, .node = UINT32_MAX, .hostname = ""};
 
+    return peer->question ? OPAL_SUCCESS
+                          : btl_card_ask(&peer->peers->cards, peer->proc ? peer->proc : &itself,
+                                         &peer->question, card_taken, peer);
+}
+
+static void seek(struct btl_peer *peer)
+{
     if (peer->located) {
         happened(peer, LOCATED);
-        return;
-    }
-    if (!peer->question && btl_card_ask(&peer->peers->cards, peer->proc ? peer->proc : &itself,
-                                        &peer->question, card_taken, peer) != OPAL_SUCCESS) {
+    } else if (ask_for_card(peer) != OPAL_SUCCESS) {
         btl_peer_fail(peer, "out of memory");
     }
 }
@@ -101,6 +115,13 @@ static void greet(struct btl_peer *peer)
 {
     peer->give_up_us = peer->peers->clock_us() + peer->peers->greeting_us;
     btl_peer_wait(peer, 0);
+}
+
+/* Nothing waits for it, so that an attempt is given up early. */
+static void try_later(struct btl_peer *peer)
+{
+    peer->give_up_us = 0;
+    btl_peer_wait(peer, peer->peers->clock_us() + BTL_RETRY_US);
 }
 
 static void report(struct btl_peer *peer, const char *why)
@@ -130,7 +151,7 @@ static void remove_peer(struct btl_peer *peer)
 /* The one place where a state changes. status and why: of LOST. */
 static bool peer_step(struct btl_peer *peer, enum event event, int status, const char *why)
 {
-    enum step step = table[peer->state][event];
+    enum step step = table[event][peer->state];
     struct btl_peers *peers = peer->peers;
 
     if (step == STAY) {
@@ -156,7 +177,16 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
         peers->hooks->cut(peer, status);
         report(peer, why); /* after which the peer may be gone */
         break;
+    case AGAIN:
+        peers->hooks->cut(peer, OPAL_ERR_UNREACH);
+        try_later(peer);
+        break;
+    case RETURN:
+        log_info(LOG_BTL, "%s: reaches %s again", peers->cards.name, ORTE_NAME_PRINT(&peer->name));
+        btl_report_return(peers->module, peer->proc);
+        break;
     case CUT:
+    case DROP:
         peers->hooks->cut(peer, OPAL_ERR_UNREACH);
         break;
     case LEAVE:
@@ -187,7 +217,7 @@ void btl_peer_want(struct btl_peer *peer)
 
 void btl_peer_wait(struct btl_peer *peer, uint64_t wake_us)
 {
-    if (peer->state == PEER_GREETING || peer->state == PEER_UP) {
+    if (btl_peer_connects(peer) || peer->state == PEER_UP) {
         peer->wake_us = wake_us;
         list_remove(&peer->waiting);
         list_append(&peer->peers->connecting, &peer->waiting);
@@ -220,6 +250,13 @@ void btl_peer_break(struct btl_peer *peer, int status, const char *why)
 void btl_peer_fail(struct btl_peer *peer, const char *why)
 {
     peer_step(peer, FAILED, OPAL_SUCCESS, why);
+}
+
+void btl_peer_retry(struct btl_peer *peer, bool on)
+{
+    if (peer->peers && peer->proc) {
+        happened(peer, on ? RETRY : GIVE_UP);
+    }
 }
 
 void btl_peer_died(struct btl_peers *peers, struct btl_peer *peer)
@@ -325,10 +362,21 @@ bool btl_peer_takes(struct btl_peer *peer)
     if (!peer->proc) {
         happened(peer, READMIT);
     }
-    return peer->state < PEER_FAILING;
+    return peer->state < PEER_FAILING || peer->state == PEER_RETRYING;
 }
 
 /* ---- all of them ---- */
+
+/* One that is tried again may have come by itself before. */
+static void connect_to(struct btl_peer *peer)
+{
+    if (peer->state != PEER_RETRYING || peer->located) {
+        peer->peers->hooks->connect(peer);
+    } else {
+        btl_peer_wait(peer, peer->peers->clock_us() + BTL_RETRY_US);
+        (void) ask_for_card(peer); /* without memory the next time */
+    }
+}
 
 static void wake(struct btl_peers *peers)
 {
@@ -342,7 +390,7 @@ static void wake(struct btl_peers *peers)
         struct btl_peer *peer = container_of(link, struct btl_peer, waiting);
         list_append(&peers->connecting, link);
         if (now_us >= peer->wake_us) {
-            peers->hooks->connect(peer);
+            connect_to(peer);
         }
     }
 }

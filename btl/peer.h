@@ -7,13 +7,16 @@
  *         | it left, or a      '-------+--------'------------------+
  *         | restart                    | failed                    | lost
  *         |                            v        progress           v
- *         '------------------------ FAILING --------------------> BROKEN
+ *         '------------------------ FAILING --------------------> BROKEN <---> RETRYING ---> UP
+ *                                                                     retry on, off  connected
  *
  *        any but ENDED -- del_procs --> CLOSING -- said and answered --> ENDED
  *
  * A peer that connects leads to UP from every state before it. BROKEN lasts until del_procs or a
- * restart; where nobody added the peer, until it comes again. While a peer is FAILING, nothing was
- * called back yet: progress does it, and reports the error once, after all callbacks.
+ * restart; where nobody added the peer, until it comes again; or until the choice of rails has it
+ * tried again: RETRYING takes nothing either, connects every BTL_RETRY_US, and fails without a
+ * report. While a peer is FAILING, nothing was called back yet: progress does it, and reports the
+ * error once, after all callbacks.
  *
  * A transport's endpoint begins with a struct btl_peer, and comes from a roster: a peer that is
  * never used costs its entry there. One thread at a time. */
@@ -31,6 +34,7 @@ enum btl_peer_state {
     PEER_UP,
     PEER_FAILING, /* from here on it takes nothing */
     PEER_BROKEN,
+    PEER_RETRYING, /* as GREETING, for one that broke */
     PEER_CLOSING,
     PEER_ENDED,
     PEER_STATES
@@ -49,7 +53,7 @@ struct btl_peer {
     bool located;                       /* its card was taken */
     bool hidden;                        /* it is in no roster, and fails without a report */
     struct btl_card_question *question; /* NULL: none is open */
-    uint64_t wake_us, give_up_us;       /* GREETING */
+    uint64_t wake_us, give_up_us;       /* GREETING, RETRYING */
     uint64_t life;                      /* of the process at the other end; the transport's */
     const char *why;                    /* FAILING; stays valid */
 };
@@ -62,8 +66,8 @@ struct btl_peer_hooks {
     int (*judge)(void *peers, const void *data, size_t size);
     /* The same, and the way is remembered. */
     int (*locate)(struct btl_peer *peer, const void *data, size_t size);
-    /* GREETING, and wake_us has come: goes on with it, and calls btl_peer_wait, btl_peer_up or
-     * btl_peer_break, or has something else do so. */
+    /* GREETING or RETRYING, and wake_us has come: goes on with it, and calls btl_peer_wait,
+     * btl_peer_up or btl_peer_break, or has something else do so. */
     void (*connect)(struct btl_peer *peer);
     /* Ends the session, if there is one; all in flight calls back with status. */
     void (*cut)(struct btl_peer *peer, int status);
@@ -91,7 +95,7 @@ struct btl_peers {
     uint64_t greeting_us, flush_us; /* time for a greeting, and for each step of closing */
     struct roster *roster;          /* owned; has those never used, too */
     struct list used;
-    struct list connecting; /* GREETING, with wake_us */
+    struct list connecting; /* GREETING or RETRYING, with wake_us */
     struct list failing;
     bool closing; /* the module ends: nobody gets in, nothing is reported */
 };
@@ -139,6 +143,13 @@ void btl_peer_left(struct btl_peer *peer);
 void btl_peer_break(struct btl_peer *peer, int status, const char *why);
 /* The same with UNREACH, by progress. */
 void btl_peer_fail(struct btl_peer *peer, const char *why);
+/* As retry of struct btl_component. */
+void btl_peer_retry(struct btl_peer *peer, bool on);
+/* It waits for its turn to connect, or connects. */
+static inline bool btl_peer_connects(const struct btl_peer *peer)
+{
+    return peer->state == PEER_GREETING || peer->state == PEER_RETRYING;
+}
 /* The host knows that its process ended. */
 void btl_peer_died(struct btl_peers *peers, struct btl_peer *peer);
 /* Of closing: takes nothing any more. */

@@ -19,9 +19,9 @@ static struct {
     uint64_t count;
 } dropped;
 
-/* Who is told that a module lost a peer. */
+/* Who is told that a module lost a peer, or has it again. */
 static struct {
-    void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc);
+    btl_peer_fn changed;
     void *arg;
 } observer;
 
@@ -147,8 +147,8 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
             tap->ops->failed(tap, flags, proc);
         }
     }
-    if (observer.failed && (proc || (flags & MCA_BTL_ERROR_FLAGS_FATAL))) {
-        observer.failed(observer.arg, module, proc);
+    if (observer.changed && (proc || (flags & MCA_BTL_ERROR_FLAGS_FATAL))) {
+        observer.changed(observer.arg, module, proc, false);
     }
     struct btl_module_entry *entry = btl_entry(module);
     if (entry && entry->error) {
@@ -158,10 +158,16 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
     log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s", text);
 }
 
-void btl_on_failure(void (*failed)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc),
-                    void *arg)
+void btl_report_return(mca_btl_base_module_t *module, opal_proc_t *proc)
 {
-    observer.failed = failed;
+    if (observer.changed) {
+        observer.changed(observer.arg, module, proc, true);
+    }
+}
+
+void btl_watch_peers(btl_peer_fn changed, void *arg)
+{
+    observer.changed = changed;
     observer.arg = arg;
 }
 

@@ -243,6 +243,12 @@ static tcp_endpoint *tcp_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
     return (tcp_endpoint *) (void *) btl_peer_add(&tcp_of(btl)->peers, proc);
 }
 
+static void tcp_retry(mca_btl_base_module_t *btl, tcp_endpoint *ep, bool on)
+{
+    (void) btl;
+    btl_peer_retry(&ep->peer, on);
+}
+
 static void tcp_ended(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 {
     btl_peer_died(&tcp_of(btl)->peers, &ep->peer);
@@ -260,4 +266,5 @@ struct btl_component btl_tcp_component = {
     .atomic = tcp_atomic,
     .ext = &tcp_ext,
     .ended = tcp_ended,
+    .retry = tcp_retry,
 };

@@ -13,7 +13,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-enum { AGAIN_PAUSE_US = 20000, CROSS_PAUSE_US = 1000000 };
+enum {
+    AGAIN_PAUSE_US = 20000,
+    CROSS_PAUSE_US = 1000000,
+    RETRY_HELLO_US = 5000000, /* a lost peer's: the link may be lost again meanwhile */
+};
 
 static struct tcp_conn *conn_create(struct tcp_module *tcp, int fd, enum conn_phase phase,
                                     uint64_t time_us)
@@ -192,7 +196,9 @@ static void connected(struct tcp_conn *conn)
         return;
     }
     conn->phase = CONN_CHALLENGE;
-    wheel_start(&conn->tcp->timeouts, &conn->timer, clock_us() + conn->tcp->params.hello_us);
+    uint64_t hello_us =
+        conn->ep->peer.state == PEER_RETRYING ? RETRY_HELLO_US : conn->tcp->params.hello_us;
+    wheel_start(&conn->tcp->timeouts, &conn->timer, clock_us() + hello_us);
     if (tcp_watch(conn->tcp, &conn->source, EPOLLIN) != OPAL_SUCCESS) {
         attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "epoll failed");
     }

@@ -10,6 +10,8 @@
 /* Addresses that are silent are tried again, turn after turn: the network may have lost what was
  * said. MORE_TIMES: as long as so many further addresses would take. */
 enum { ROUND_PAUSE_US = 100000, REFUSALS_MAX = 1, MORE_TIMES = 3 };
+/* For one that is tried again, since the kernel's own next try may be seconds away. */
+enum { RETRY_CONNECT_US = 500000 };
 
 static tcp_endpoint *endpoint_of(struct btl_peer *peer)
 {
@@ -164,13 +166,18 @@ void tcp_endpoint_want(tcp_endpoint *ep)
 /* How long all addresses may be silent. */
 static uint64_t silence_limit_us(const tcp_endpoint *ep)
 {
-    return (ep->order_count + MORE_TIMES) * ep->tcp->params.connect_us;
+    return ep->peer.state == PEER_RETRYING
+               ? ep->order_count * (uint64_t) RETRY_CONNECT_US
+               : (ep->order_count + MORE_TIMES) * ep->tcp->params.connect_us;
 }
 
 static void patience_start(tcp_endpoint *ep)
 {
-    patience_begin(&ep->patience, ep->order_count, ep->tcp->params.connect_us, silence_limit_us(ep),
-                   REFUSALS_MAX, clock_us());
+    bool retrying = ep->peer.state == PEER_RETRYING;
+    uint64_t full_us = retrying ? RETRY_CONNECT_US : ep->tcp->params.connect_us;
+
+    patience_begin(&ep->patience, ep->order_count, full_us, silence_limit_us(ep), REFUSALS_MAX,
+                   clock_us());
 }
 
 /* No address is left. Where I cannot get through, the peer may. */
@@ -226,7 +233,7 @@ void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, u
 
     ep->conn = NULL;
     log_info(LOG_BTL, "tcp: %s: %s", ORTE_NAME_PRINT(&ep->peer.name), why);
-    if (ep->peer.state != PEER_GREETING) {
+    if (!btl_peer_connects(&ep->peer)) {
         return;
     }
     if (outcome == PATIENCE_FAILED && now < ep->peer.give_up_us) {

@@ -96,9 +96,10 @@ int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **dat
 const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *count) KEEL_EXPORT;
 
 /* From now on until keel_finalize, changed is called from progress after a rail failed, when others
- * took its place, or when a restart brought it back; never inside a module's call. It may call what
- * a completion callback may. Descriptors in flight on a rail that failed have called back with an
- * error by then, and its endpoint refuses what comes. Several may watch. ORTE_ERR_BAD_PARAM:
+ * took its place, or when it is back, by itself or by a restart; never inside a module's call. It
+ * may call what a completion callback may. Descriptors in flight on a rail that failed have called
+ * back with an error by then, and its endpoint refuses what comes until it is back. Several may
+ * watch. ORTE_ERR_BAD_PARAM:
  * changed is NULL; ORTE_ERR_OUT_OF_RESOURCE; ORTE_ERROR: no keel_init. */
 int keel_rails_watch(keel_rails_fn changed, void *arg) KEEL_EXPORT;
 

@@ -1,7 +1,9 @@
 /* outage cut: rank 0 sends to rank 1 without end; both print when their rail to the other is lost,
- * in milliseconds since 1970, meet in a fence, and return 7. outage full SECONDS: rank 0 sends for
- * so long all that rails 0 -> 1 and 0 -> 2 take; rank 1 computes meanwhile, and rank 2 prints its
- * pid, to be stopped from outside. Code 0: all has arrived. */
+ * in milliseconds since 1970, meet in a fence, and return 7. outage return: ranks 0 and 1 send to
+ * each other over their best rail, and print its name and the time whenever it has become another,
+ * until it is the first one again. Code 0. outage full SECONDS: rank 0 sends for so long all that
+ * its rails take; rank 1 computes meanwhile, and rank 2 prints its pid, to be stopped from outside.
+ * Code 0: all has arrived. */
 #include <keel/keel.h>
 
 #include <stdio.h>
@@ -15,6 +17,7 @@ enum { DATA = 70, LAST, RANKS = 3 };
 static char text[4096];
 static unsigned long sent[RANKS], received, expected;
 static bool lost, all_here;
+static const char *first, *best; /* names of rails */
 
 static uint64_t now_ms(void)
 {
@@ -53,8 +56,12 @@ static void changed(const orte_process_name_t *peer, void *arg)
 {
     size_t count;
     (void) arg;
-    (void) keel_rails(peer, &count);
-    if (count == 0) {
+    const struct keel_rail *rails = keel_rails(peer, &count);
+    if (first) {
+        best = count > 0 ? rails->btl->btl_component->btl_version.mca_component_name : "none";
+        printf("rank %u: %s at %llu\n", keel_my_name()->vpid, best, (unsigned long long) now_ms());
+        fflush(stdout);
+    } else if (count == 0) {
         printf("rank %u lost rank %u at %llu\n", keel_my_name()->vpid, peer->vpid,
                (unsigned long long) now_ms());
         fflush(stdout);
@@ -93,6 +100,37 @@ static int cut(uint32_t me)
         }
     }
     return keel_fence() == ORTE_SUCCESS ? 7 : 2;
+}
+
+static bool send_over_best(uint32_t rank)
+{
+    orte_process_name_t peer = {keel_my_name()->jobid, rank};
+    size_t count;
+    (void) keel_rails(&peer, &count);
+    return count > 0 && send_one(rank, DATA, text, sizeof(text));
+}
+
+/* Both stay until both have their rail back. */
+static int wait_for_return(uint32_t me)
+{
+    orte_process_name_t peer = {keel_my_name()->jobid, 1 - me};
+    while (!send_over_best(1 - me) || received == 0) {
+        progress();
+    }
+    first = best = rail_to(1 - me)->btl->btl_component->btl_version.mca_component_name;
+    changed(&peer, NULL);
+    bool left = false;
+    while (!left || best != first) {
+        (void) send_over_best(1 - me);
+        progress();
+        left = left || best != first;
+    }
+    unsigned long before = received;
+    while (received == before) { /* the peer's word that it is there */
+        (void) send_over_best(1 - me);
+        progress();
+    }
+    return keel_fence() == ORTE_SUCCESS ? 0 : 2;
 }
 
 static void flood(uint64_t ms)
@@ -151,6 +189,8 @@ int main(int argc, char **argv)
     if (keel_fence() != ORTE_SUCCESS) {
         return 2;
     }
-    int code = argc > 2 ? full(me, strtoull(argv[2], NULL, 10) * 1000) : cut(me);
+    int code = argc > 2                         ? full(me, strtoull(argv[2], NULL, 10) * 1000)
+               : strcmp(argv[1], "return") == 0 ? wait_for_return(me)
+                                                : cut(me);
     return keel_finalize() == ORTE_SUCCESS ? code : 4;
 }

@@ -1,14 +1,14 @@
 #!/bin/bash
 # Two hosts that are cut from each other on the data plane alone, while their daemons talk over another
-# cable: rails fail in time, jobs end with an error; and who only computes is not taken for dead.
+# cable: rails fail in time, others take their place, they return with the cable, and jobs without any
+# end with an error; and who only computes is not taken for dead.
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/cable.sh"
 
 readonly timeout_ms=3000
-readonly common=("${hosts_options[@]}" --mca oob_tcp_if_include v0 --mca btl self,sm,tcp
-    --mca btl_tcp_timeout_ms $timeout_ms)
+readonly common=("${hosts_options[@]}" --mca oob_tcp_if_include v0 --mca btl_tcp_timeout_ms $timeout_ms)
 
 # job NAME CABLE HOSTS PROGRAM WORD...: in the background, as others; its output in $work/NAME.*
 job()
@@ -18,7 +18,7 @@ job()
     rm -f "$work/$name.code"
     {
         timeout -s KILL $((60 * slow)) "${on_a[@]}" "$keelrun" "${common[@]}" \
-            --mca btl_tcp_if_include "$cable" --host "$where" "$@" \
+            --mca btl_tcp_if_include "$cable" --mca btl "${rails:-self,sm,tcp}" --host "$where" "$@" \
             >"$work/$name.out" 2>"$work/$name.err" </dev/null
         echo $? >"$work/$name.code"
     } &
@@ -43,17 +43,70 @@ lost_in_time()
         [ $((${at:-0} - cut_ms)) -le $(((timeout_ms + 1000) * slow)) -a -n "$at" ]
 }
 
+# Over tcp, with ofi as its standby over the daemons' cable.
+start_return()
+{
+    local rails=self,tcp,ofi
+    [ -n "$libfabric" ] || return 0
+    job return data a:1,b:1 --mca btl_ofi_exclusivity 10 --mca btl_ofi_domain v0 \
+        "$helpers/outage" return
+    ok "ranks whose rail is to return" wait_for 15 has_lines "$work/return.out" 2
+}
+
+# changes_in_time RAIL FROM_MS LIMIT_MS RANK: the last time that the rank had that rail as its best
+changes_in_time()
+{
+    local at
+    at=$(sed -n "s/^rank $4: $1 at //p" "$work/return.out" | tail -n 1)
+    ok "$what: rank $4 has $1 in time (after $((${at:-0} - $2)) ms)" \
+        [ $((${at:-0} - $2)) -le $(($3 * slow)) -a -n "$at" ]
+}
+
+is_replaced()
+{
+    [ "$(grep -c ': ofi at' "$work/return.out")" = 2 ]
+}
+
+rail_returns()
+{
+    local rank back_ms
+    what="a standby"
+    if [ -z "$libfabric" ]; then
+        skip "$what" "no libfabric, or not instrumented"
+        return
+    fi
+    wait_for 10 is_replaced
+    for rank in 0 1; do
+        changes_in_time ofi "$cut_ms" $((timeout_ms + 1000)) $rank
+    done
+    what="the cable is back"
+    back_ms=$(wall_clock)
+    cable data all cut=0
+    ended return
+    is "$what: exit code" 0 "$code"
+    for rank in 0 1; do
+        changes_in_time tcp "$back_ms" 1000 $rank
+    done
+    is "$what: nobody saw a peer without rails" 0 "$(grep -c none "$work/out")"
+}
+
+libfabric=$(grep -x '#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h")
+[ -z "$sanitize" ] || libfabric="" # it is not instrumented
+
 # The jobs that are cut off run beside those that must not notice anything.
 start_jobs()
 {
     job full whole a:1,b:2 "$helpers/outage" full $((3 * timeout_ms / 1000))
     job cut data a:1,b:1 "$helpers/outage" cut
+    job half half a:1,b:1 "$helpers/outage" cut
     job perf data a:1,b:1 "$KEEL_TEST_BUILDDIR/bin/keel-perf" --btl tcp --test am_lat --time 60
     ok "a rank that is to be stopped" wait_for 15 grep -qs '^pid' "$work/full.out"
     stopped=$(sed -n 's/^pid //p' "$work/full.out")
     kill -STOP "$stopped"
     ok "ranks that are to be cut off" wait_for 15 has_lines "$work/cut.out" 2
+    ok "ranks of which one is to be cut off" wait_for 15 has_lines "$work/half.out" 2
     ok "keel-perf measures" wait_for 15 talks
+    start_return
 }
 
 talks()
@@ -65,6 +118,12 @@ cut_off()
 {
     cut_ms=$(wall_clock)
     cable data all cut=1
+    cable half '2>1' cut=1
+    what="one way is cut"
+    ended half
+    is "$what: exit code" 7 "$code"
+    lost_in_time 0
+    lost_in_time 1
     what="a cable is cut"
     ended cut
     is "$what: exit code" 7 "$code"
@@ -88,10 +147,12 @@ not_dead()
     is "$what: no word" "" "$(cat "$work/err")"
 }
 
-if make_hosts && plug_cable data 10.99.30 a b && plug_cable whole 10.99.31 a b; then
+if make_hosts && plug_cable data 10.99.30 a b && plug_cable half 10.99.31 a b &&
+    plug_cable whole 10.99.32 a b; then
     start_jobs
     stop_ms=$(wall_clock)
     cut_off
+    rail_returns
     not_dead
     no_files_left "no file is left on either host"
 else

@@ -14,7 +14,7 @@ static struct {
     bool card_here, card_good;
     keel_card_fn done; /* of a question that is open */
     void *done_arg;
-    int reports;
+    int reports, returns;
     opal_proc_t *reported;
     uint64_t now_us;
     bool retries;
@@ -106,7 +106,7 @@ static void wire_cut(struct btl_peer *peer, int status)
 {
     (void) peer;
     did(status == OPAL_ERR_UNREACH ? "cut" : "cut!");
-    ck_assert_int_eq(wire.reports, 0); /* it comes after all callbacks */
+    ck_assert(wire.reports == 0 || peer->state == PEER_RETRYING); /* it comes after all callbacks */
 }
 
 static void wire_forget(struct btl_peer *peer)
@@ -178,10 +178,11 @@ static uint64_t wire_clock(void)
     return wire.now_us;
 }
 
-static void failed(void *arg, mca_btl_base_module_t *btl, opal_proc_t *proc)
+static void changed(void *arg, mca_btl_base_module_t *btl, opal_proc_t *proc, bool back)
 {
     (void) arg, (void) btl;
-    wire.reports++;
+    wire.reports += !back;
+    wire.returns += back;
     wire.reported = proc;
 }
 
@@ -196,7 +197,7 @@ static struct btl_peer *start(bool added)
     peers.clock_us = wire_clock;
     peers.greeting_us = 100;
     peers.flush_us = 1000;
-    btl_on_failure(failed, NULL);
+    btl_watch_peers(changed, NULL);
     bool again;
     struct btl_peer *peer = added ? btl_peer_add(&peers, &procs[1])
                                   : btl_peer_meet(&peers, &procs[1].proc_name, &again);
@@ -211,7 +212,7 @@ static void stop(void)
     wire.reports = 0;
     btl_peers_end_all(&peers);
     btl_peers_fini(&peers);
-    btl_on_failure(NULL, NULL);
+    btl_watch_peers(NULL, NULL);
     if (wire.done) {
         host_answer(); /* to nobody, whose memory is gone */
     }
@@ -229,8 +230,11 @@ static void lead_to(struct btl_peer *peer, enum btl_peer_state state)
     }
     if (state == PEER_FAILING) {
         btl_peer_fail(peer, "a test");
-    } else if (state == PEER_BROKEN) {
+    } else if (state == PEER_BROKEN || state == PEER_RETRYING) {
         btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
+    }
+    if (state == PEER_RETRYING) {
+        btl_peer_retry(peer, true);
     } else if (state == PEER_CLOSING) {
         btl_peer_close(peer);
     }
@@ -239,7 +243,20 @@ static void lead_to(struct btl_peer *peer, enum btl_peer_state state)
     wire.reports = 0;
 }
 
-enum happening { WANT, CAME, UP, LEFT, FAIL, BREAK, DIED, ADD, RESTART, HAPPENINGS };
+enum happening {
+    WANT,
+    CAME,
+    UP,
+    LEFT,
+    FAIL,
+    BREAK,
+    DIED,
+    ADD,
+    RESTART,
+    RETRY,
+    GIVE_UP,
+    HAPPENINGS
+};
 
 static void happen(struct btl_peer *peer, enum happening what)
 {
@@ -268,6 +285,12 @@ static void happen(struct btl_peer *peer, enum happening what)
     case ADD:
         (void) btl_peer_add(&peers, &procs[1]);
         break;
+    case RETRY:
+        btl_peer_retry(peer, true);
+        break;
+    case GIVE_UP:
+        btl_peer_retry(peer, false);
+        break;
     default:
         btl_peers_restart(&peers);
     }
@@ -286,7 +309,9 @@ static const struct outcome {
                    {PEER_BROKEN, "cut! "},
                    {PEER_IDLE, ""},
                    {PEER_IDLE, ""},
-                   {PEER_IDLE, "cut forget "}},
+                   {PEER_IDLE, "cut forget "},
+                   {PEER_IDLE, ""},
+                   {PEER_IDLE, ""}},
     [PEER_CARD] = {{PEER_CARD, ""},
                    {PEER_GREETING, ""},
                    {PEER_UP, ""},
@@ -295,7 +320,9 @@ static const struct outcome {
                    {PEER_BROKEN, "cut! "},
                    {PEER_FAILING, ""},
                    {PEER_CARD, ""},
-                   {PEER_IDLE, "cut forget "}},
+                   {PEER_IDLE, "cut forget "},
+                   {PEER_CARD, ""},
+                   {PEER_CARD, ""}},
     [PEER_GREETING] = {{PEER_GREETING, ""},
                        {PEER_GREETING, ""},
                        {PEER_UP, ""},
@@ -304,7 +331,9 @@ static const struct outcome {
                        {PEER_BROKEN, "cut! "},
                        {PEER_FAILING, ""},
                        {PEER_GREETING, ""},
-                       {PEER_IDLE, "cut forget "}},
+                       {PEER_IDLE, "cut forget "},
+                       {PEER_GREETING, ""},
+                       {PEER_GREETING, ""}},
     [PEER_UP] = {{PEER_UP, ""},
                  {PEER_UP, ""},
                  {PEER_UP, ""},
@@ -313,7 +342,9 @@ static const struct outcome {
                  {PEER_BROKEN, "cut! "},
                  {PEER_FAILING, ""},
                  {PEER_UP, ""},
-                 {PEER_IDLE, "cut forget "}},
+                 {PEER_IDLE, "cut forget "},
+                 {PEER_UP, ""},
+                 {PEER_UP, ""}},
     [PEER_FAILING] = {{PEER_FAILING, ""},
                       {PEER_FAILING, ""},
                       {PEER_FAILING, ""},
@@ -322,7 +353,9 @@ static const struct outcome {
                       {PEER_BROKEN, "cut! "},
                       {PEER_FAILING, ""},
                       {PEER_FAILING, ""},
-                      {PEER_IDLE, "cut forget "}},
+                      {PEER_IDLE, "cut forget "},
+                      {PEER_FAILING, ""},
+                      {PEER_FAILING, ""}},
     [PEER_BROKEN] = {{PEER_BROKEN, ""},
                      {PEER_BROKEN, ""},
                      {PEER_BROKEN, ""},
@@ -331,8 +364,23 @@ static const struct outcome {
                      {PEER_BROKEN, ""},
                      {PEER_BROKEN, ""},
                      {PEER_BROKEN, ""},
-                     {PEER_IDLE, "cut forget "}},
+                     {PEER_IDLE, "cut forget "},
+                     {PEER_RETRYING, "cut "},
+                     {PEER_BROKEN, ""}},
+    [PEER_RETRYING] = {{PEER_RETRYING, ""},
+                       {PEER_RETRYING, ""},
+                       {PEER_UP, ""},
+                       {PEER_RETRYING, ""},
+                       {PEER_RETRYING, "cut "},
+                       {PEER_RETRYING, "cut "},
+                       {PEER_RETRYING, "cut "},
+                       {PEER_RETRYING, ""},
+                       {PEER_IDLE, "cut forget "},
+                       {PEER_RETRYING, ""},
+                       {PEER_BROKEN, "cut "}},
     [PEER_CLOSING] = {{PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
@@ -380,6 +428,49 @@ START_TEST(progress_connects_and_gives_up)
     ck_assert_ptr_eq(wire.reported, &procs[1]);
     ck_assert(!btl_peers_busy(&peers));
     ck_assert_ptr_null(btl_peer_add(&peers, &procs[1])); /* it lasts until del_procs */
+    stop();
+}
+END_TEST
+
+START_TEST(one_that_broke_is_tried_until_it_is_back)
+{
+    struct btl_peer *peer = start(true);
+    lead_to(peer, PEER_UP);
+    btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
+    btl_peer_retry(peer, true);
+    expect("cut cut ");
+    (void) btl_peers_progress(&peers);
+    expect(""); /* not at once */
+    wire.now_us += BTL_RETRY_US;
+    (void) btl_peers_progress(&peers);
+    ck_assert_ptr_null(btl_peer_add(&peers, &procs[1]));
+    ck_assert(btl_peer_takes(peer));
+    btl_peer_break(peer, OPAL_ERR_UNREACH, "an attempt");
+    ck_assert_int_eq(wire.reports, 1); /* of the first break alone */
+    wire.did[0] = '\0';
+    wire.now_us += BTL_RETRY_US;
+    (void) btl_peers_progress(&peers);
+    ck_assert_int_eq(wire.returns, 0);
+    ck_assert(btl_peer_up(peer, 1));
+    ck_assert_int_eq(peer->state, PEER_UP);
+    ck_assert_int_eq(wire.returns, 1);
+    stop();
+}
+END_TEST
+
+START_TEST(one_whose_card_nobody_asked_for_is_asked_for)
+{
+    struct btl_peer *peer = start(true);
+    ck_assert(btl_peer_up(peer, 1)); /* it came by itself */
+    btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
+    btl_peer_retry(peer, true);
+    wire.did[0] = '\0';
+    wire.now_us += BTL_RETRY_US;
+    (void) btl_peers_progress(&peers);
+    expect("ask ");
+    wire.now_us += BTL_RETRY_US;
+    (void) btl_peers_progress(&peers);
+    expect("connect ");
     stop();
 }
 END_TEST
@@ -492,6 +583,8 @@ int main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, each_state_knows_each_event, PEER_IDLE, PEER_CLOSING + 1);
     tcase_add_test(tcase, progress_connects_and_gives_up);
+    tcase_add_test(tcase, one_that_broke_is_tried_until_it_is_back);
+    tcase_add_test(tcase, one_whose_card_nobody_asked_for_is_asked_for);
     tcase_add_test(tcase, a_bad_card_fails_by_progress);
     tcase_add_test(tcase, a_late_card_finds_a_peer_that_came_or_ended);
     tcase_add_test(tcase, one_that_came_by_itself_may_come_again_and_be_added);

@@ -92,14 +92,24 @@ static void hear_of_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
     ended[btl - modules]++;
 }
 
+static bool retried[MODULES]; /* whether the last peer that it lost is tried again */
+
+static void retry(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool on)
+{
+    ck_assert_ptr_eq(endpoint, some_endpoint);
+    retried[btl - modules] = on;
+}
+
 static struct btl_component components[MODULES] = {
     [FAST] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("fast")},
                             .btl_init = fast_init,
                             .btl_progress = no_progress},
-              .ended = hear_of_end},
+              .ended = hear_of_end,
+              .retry = retry},
     [TWIN] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("twin")},
                             .btl_init = twin_init,
-                            .btl_progress = no_progress}},
+                            .btl_progress = no_progress},
+              .retry = retry},
     [SLOW] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("slow")},
                             .btl_init = slow_init,
                             .btl_progress = no_progress}},
@@ -272,7 +282,117 @@ START_TEST(an_ended_peer_gets_no_other_rail)
 }
 END_TEST
 
-UNIT_MAIN("rails", the_others_share_what_a_failed_rail_carried,
+static void bring_back(int module, int peer)
+{
+    btl_report_return(&modules[module], &procs[peer]);
+    ck_assert(bml_has_news);
+    bml_settle(bml, changed, NULL);
+}
+
+START_TEST(a_rail_that_failed_is_tried_again_and_returns)
+{
+    begin();
+    be_silent();
+    break_rail(FAST, 1);
+    ck_assert(retried[FAST] && !retried[TWIN]);
+    bring_back(FAST, 1);
+    ck_assert_str_eq(rails_of(1), "FT");
+    ck_assert_int_eq(changes[1], 2);
+    bring_back(FAST, 1); /* it is there */
+    ck_assert_int_eq(changes[1], 2);
+    end();
+}
+END_TEST
+
+START_TEST(rails_that_come_and_go_cost_no_memory)
+{
+    size_t count;
+    begin();
+    be_silent();
+    const struct keel_rail *both = bml_rails(bml, &procs[1], &count), *one = NULL;
+    for (int round = 0; round < 3; round++) {
+        break_rail(FAST, 1);
+        const struct keel_rail *now = bml_rails(bml, &procs[1], &count);
+        ck_assert(!one || now == one);
+        one = now;
+        bring_back(FAST, 1);
+        ck_assert_ptr_eq(bml_rails(bml, &procs[1], &count), both);
+        ck_assert_str_eq(rails_of(1), "FT");
+    }
+    end();
+}
+END_TEST
+
+START_TEST(who_stood_in_stands_by_again)
+{
+    begin();
+    be_silent();
+    break_rail(FAST, 2);
+    break_rail(TWIN, 2);
+    ck_assert_str_eq(rails_of(2), "S");
+    bring_back(TWIN, 2);
+    ck_assert_str_eq(rails_of(2), "T");
+    break_rail(TWIN, 2);
+    ck_assert_str_eq(rails_of(2), "S");
+    ck_assert_int_eq(added[SLOW],
+                     4); /* it was not asked again: once for each peer, and once more */
+    bring_back(FAST, 2);
+    bring_back(TWIN, 2);
+    ck_assert_str_eq(rails_of(2), "FT");
+    end();
+}
+END_TEST
+
+START_TEST(a_standby_that_fails_is_none)
+{
+    begin();
+    be_silent();
+    break_rail(FAST, 0);
+    break_rail(TWIN, 0);
+    bring_back(FAST, 0);
+    ck_assert_str_eq(rails_of(0), "F");
+    int before = changes[0];
+    break_rail(SLOW, 0); /* its failures are for good */
+    ck_assert_int_eq(changes[0], before);
+    break_rail(FAST, 0);
+    ck_assert_str_eq(rails_of(0), "");
+    end();
+}
+END_TEST
+
+START_TEST(what_comes_together_is_taken_in_its_order)
+{
+    begin();
+    be_silent();
+    break_rail(FAST, 1);
+    btl_report_return(&modules[FAST], &procs[1]);
+    btl_report_error(&modules[FAST], MCA_BTL_ERROR_FLAGS_NONFATAL, &procs[1], "on purpose");
+    bml_settle(bml, changed, NULL);
+    ck_assert_str_eq(rails_of(1), "T");
+    end();
+}
+END_TEST
+
+START_TEST(an_ended_peer_is_not_tried_again)
+{
+    begin();
+    be_silent();
+    break_rail(FAST, 1);
+    ck_assert(retried[FAST]);
+    bml_peer_ended(bml, &procs[1]);
+    ck_assert(!retried[FAST]);
+    break_rail(TWIN, 1);
+    ck_assert(!retried[TWIN]);
+    break_rail(FAST, -1); /* a module that lost all is not tried again either */
+    ck_assert(!retried[FAST]);
+    end();
+}
+END_TEST
+
+UNIT_MAIN("rails", a_rail_that_failed_is_tried_again_and_returns,
+          rails_that_come_and_go_cost_no_memory, who_stood_in_stands_by_again,
+          a_standby_that_fails_is_none, what_comes_together_is_taken_in_its_order,
+          an_ended_peer_is_not_tried_again, the_others_share_what_a_failed_rail_carried,
           a_lesser_module_takes_the_place_of_the_last, nobody_else_may_reach_it,
           a_module_lost_for_all_is_lost_for_each, a_restart_brings_them_back,
           an_ended_peer_gets_no_other_rail)
