@@ -355,7 +355,7 @@ END_TEST
 START_TEST(another_daemon_is_not_waited_for_so_long)
 {
     be_short();
-    ck_assert_int_eq(param_override("oob_connect_timeout_ms", "200"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("oob_connect_timeout_ms", "2000"), ORTE_SUCCESS);
     chain_open(daemons, &a, &b);
     loop_stop(daemons[1].loop);
     node_on_loop(&daemons[2], break_link, &daemons[1].name);
