@@ -1,5 +1,5 @@
 /* The life of peers in simulated processes: many schedules, each made from a seed. SIM_SEED=n runs
- * that one, SIM_COUNT=n so many. */
+ * that one and logs what happens, SIM_COUNT=n or an argument so many. */
 #include <base/log.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,13 @@ enum { SCHEDULES = 200 };
 enum { SCHEDULES = 20000 };
 #endif
 
+enum { LIMIT_S = 600 }; /* of a count that was given */
+
+static void unheard(void *arg, enum log_level level, const char *line)
+{
+    (void) arg, (void) level, (void) line;
+}
+
 START_TEST(peers_agree_in_the_end_and_nothing_calls_back_twice)
 {
     const char *chosen = getenv("SIM_SEED"), *many = getenv("SIM_COUNT");
@@ -19,7 +26,9 @@ START_TEST(peers_agree_in_the_end_and_nothing_calls_back_twice)
     uint64_t count = many ? strtoull(many, NULL, 0) : chosen ? 1 : SCHEDULES;
     unsigned long long events = 0, messages = 0, failed = 0, faults = 0, sessions = 0;
     struct sim_peers_report report;
-    log_set_verbosity(LOG_BTL, LOG_ERROR);
+    if (!chosen) {
+        log_set_sink(unheard, NULL);
+    }
     for (uint64_t seed = first; seed < first + count; seed++) {
         sim_peers_run(seed, &report);
         ck_assert_msg(report.held, "SIM_SEED=%llu: %s", (unsigned long long) seed, report.reason);
@@ -35,4 +44,16 @@ START_TEST(peers_agree_in_the_end_and_nothing_calls_back_twice)
 }
 END_TEST
 
-UNIT_MAIN("peer-sim", peers_agree_in_the_end_and_nothing_calls_back_twice)
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("peer-sim");
+    unit_limit();
+    TCase *tcase = tcase_create("peer-sim");
+    if (argc > 1) {
+        setenv("SIM_COUNT", argv[1], 1);
+        tcase_set_timeout(tcase, LIMIT_S);
+    }
+    tcase_add_test(tcase, peers_agree_in_the_end_and_nothing_calls_back_twice);
+    suite_add_tcase(suite, tcase);
+    return unit_main(suite);
+}
