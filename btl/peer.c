@@ -36,13 +36,17 @@ enum step {
     CUT,    /* IDLE: cut */
     RESET,  /* IDLE */
     LEAVE,  /* CLOSING */
+    DOOM,   /* CLOSING still: progress cuts */
+    SEVER,  /* CLOSING still: cut, so that nothing is left to wait for */
     REMOVE, /* ENDED: cut, and nobody finds it any more */
 };
 
 static const enum btl_peer_state leads_to[] = {
-    [SEEK] = PEER_CARD,    [GREET] = PEER_GREETING, [JOIN] = PEER_UP,        [QUEUE] = PEER_FAILING,
-    [BREAK] = PEER_BROKEN, [CUT] = PEER_IDLE,       [AGAIN] = PEER_RETRYING, [RETURN] = PEER_UP,
-    [DROP] = PEER_BROKEN,  [RESET] = PEER_IDLE,     [LEAVE] = PEER_CLOSING,  [REMOVE] = PEER_ENDED,
+    [SEEK] = PEER_CARD,      [GREET] = PEER_GREETING, [JOIN] = PEER_UP,
+    [QUEUE] = PEER_FAILING,  [BREAK] = PEER_BROKEN,   [CUT] = PEER_IDLE,
+    [AGAIN] = PEER_RETRYING, [RETURN] = PEER_UP,      [DROP] = PEER_BROKEN,
+    [RESET] = PEER_IDLE,     [LEAVE] = PEER_CLOSING,  [DOOM] = PEER_CLOSING,
+    [SEVER] = PEER_CLOSING,  [REMOVE] = PEER_ENDED,
 };
 
 /* clang-format off */
@@ -53,8 +57,8 @@ static const uint8_t table[EVENTS][PEER_STATES] = {
     [CAME] =      {GREET,  GREET,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
     [CONNECTED] = {JOIN,   JOIN,   JOIN,     STAY,   STAY,    STAY,   RETURN,   STAY,    STAY},
     [LEFT] =      {STAY,   STAY,   CUT,      CUT,    STAY,    STAY,   STAY,     STAY,    STAY},
-    [FAILED] =    {QUEUE,  QUEUE,  QUEUE,    QUEUE,  STAY,    STAY,   AGAIN,    STAY,    STAY},
-    [LOST] =      {BREAK,  BREAK,  BREAK,    BREAK,  BREAK,   STAY,   AGAIN,    STAY,    STAY},
+    [FAILED] =    {QUEUE,  QUEUE,  QUEUE,    QUEUE,  STAY,    STAY,   AGAIN,    DOOM,    STAY},
+    [LOST] =      {BREAK,  BREAK,  BREAK,    BREAK,  BREAK,   STAY,   AGAIN,    SEVER,   STAY},
     [READMIT] =   {STAY,   STAY,   STAY,     STAY,   STAY,    RESET,  STAY,     STAY,    STAY},
     [RETRY] =     {STAY,   STAY,   STAY,     STAY,   STAY,    AGAIN,  STAY,     STAY,    STAY},
     [GIVE_UP] =   {STAY,   STAY,   STAY,     STAY,   STAY,    STAY,   DROP,     STAY,    STAY},
@@ -170,6 +174,7 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
         greet(peer);
         break;
     case QUEUE:
+    case DOOM:
         peer->why = why;
         list_append(&peers->failing, &peer->waiting);
         break;
@@ -184,6 +189,9 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
     case RETURN:
         log_info(LOG_BTL, "%s: reaches %s again", peers->cards.name, ORTE_NAME_PRINT(&peer->name));
         btl_report_return(peers->module, peer->proc);
+        break;
+    case SEVER:
+        peers->hooks->cut(peer, status);
         break;
     case CUT:
     case DROP:

@@ -11,6 +11,8 @@
  *                                                                     retry on, off  connected
  *
  *        any but ENDED -- del_procs --> CLOSING -- said and answered --> ENDED
+ *                                          ^ '-- lost: cut
+ *                                          '-----'
  *
  * A peer that connects leads to UP from every state before it. BROKEN lasts until del_procs or a
  * restart; where nobody added the peer, until it comes again; or until the choice of rails has it

@@ -109,11 +109,7 @@ void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why)
     struct tcp_module *tcp = ep->tcp;
 
     tcp_enter(tcp);
-    if (ep->peer.state == PEER_CLOSING) { /* it stays so, but its links are of no use any more */
-        endpoint_cut(&ep->peer, status);
-    } else {
-        btl_peer_break(&ep->peer, status, why);
-    }
+    btl_peer_break(&ep->peer, status, why);
     tcp_leave(tcp);
 }
 

@@ -231,14 +231,20 @@ static void rx_compact(struct tcp_rx *rx)
     }
 }
 
-/* Takes all that is whole. A callback may close the link. */
+/* A callback may end the endpoint, or break it: then what has come counts no more. */
+static bool link_reads(const struct tcp_link *link)
+{
+    return link->source.fd >= 0 && link->ep->peer.state == PEER_UP;
+}
+
+/* Takes all that is whole. */
 static int rx_parse(struct tcp_link *link)
 {
     struct tcp_rx *rx = &link->rx;
     int status = 1;
     bool body = rx->body_got > 0 || rx->body_left > 0;
 
-    while (status > 0 && link->source.fd >= 0) {
+    while (status > 0 && link_reads(link)) {
         if (body) {
             body_copy(link);
             if (rx->body_left > 0) {
@@ -262,7 +268,7 @@ int tcp_link_read(struct tcp_link *link)
     size_t asked = 0;
     ssize_t read = 0;
 
-    for (int i = 0; i < RX_READS && link->source.fd >= 0; i++) {
+    for (int i = 0; i < RX_READS && link_reads(link); i++) {
         read = link_recv(link, &asked);
         if (read <= 0) {
             break;
@@ -272,12 +278,13 @@ int tcp_link_read(struct tcp_link *link)
         rx_account(&link->rx, (size_t) read);
         if (rx_parse(link) != OPAL_SUCCESS) {
             tcp_link_break(link, link->rx.wrong ? link->rx.wrong : "sent what is no frame of ours");
+            return events;
         }
         if ((size_t) read < asked) {
             break;
         }
     }
-    if (link->source.fd >= 0 && (read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR))) {
+    if (link_reads(link) && (read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR))) {
         tcp_link_ended(link, read < 0 ? errno : 0);
         events++;
     }

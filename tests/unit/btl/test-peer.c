@@ -383,7 +383,7 @@ static const struct outcome {
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
-                      {PEER_CLOSING, ""},
+                      {PEER_CLOSING, "cut! "},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
@@ -562,6 +562,24 @@ START_TEST(many_close_at_the_same_time_and_nobody_waits_for_ever)
 }
 END_TEST
 
+START_TEST(one_that_breaks_while_it_closes_is_cut_and_waited_for_no_more)
+{
+    struct btl_peer *peer = start(true);
+    lead_to(peer, PEER_CLOSING);
+    btl_peer_fail(peer, "a test");
+    expect(""); /* nothing calls back in here */
+    ck_assert(btl_peers_busy(&peers));
+    ck_assert_int_eq(btl_peers_progress(&peers), 1);
+    expect("cut ");
+    ck_assert_int_eq(peer->state, PEER_CLOSING);
+    ck_assert_int_eq(wire.reports, 0);
+    ck_assert(!btl_peers_busy(&peers));
+    btl_peer_end(peer);
+    expect("cut end ");
+    stop();
+}
+END_TEST
+
 START_TEST(one_that_was_never_used_just_goes)
 {
     (void) start(true);
@@ -590,6 +608,7 @@ int main(void)
     tcase_add_test(tcase, one_that_came_by_itself_may_come_again_and_be_added);
     tcase_add_test(tcase, a_restart_ends_those_that_nobody_added);
     tcase_add_test(tcase, many_close_at_the_same_time_and_nobody_waits_for_ever);
+    tcase_add_test(tcase, one_that_breaks_while_it_closes_is_cut_and_waited_for_no_more);
     tcase_add_test(tcase, one_that_was_never_used_just_goes);
     return unit_main(suite);
 }
