@@ -58,7 +58,7 @@ is "only the tests that were named" 2 "$(figures)"
 # shellcheck disable=SC2086
 run_limited 20 "$keelrun" --simulate 2x1 -n 2 "$perf" $few --size 8 --json --plot "$work/plot.svg"
 is "between nodes" 0 "$code"
-like "JSON: tcp between nodes" "$work/out" '"btl":"tcp","test":"am_lat","size":8,"iterations":[0-9]+,"latency_us":\{"min":[0-9.]+,"median":[0-9.]+,"p99":(null|[0-9.]+)\},"MB_per_s":[0-9.]+,"messages_per_s":[0-9]+\}'
+like "JSON: tcp between nodes" "$work/out" '"btl":"tcp","test":"am_lat","size":8,"iterations":[0-9]+,"latency_us":\{"min":[0-9.]+,"median":[0-9.]+,"mean":[0-9.]+,"p99":(null|[0-9.]+)\},"MB_per_s":[0-9.]+,"messages_per_s":[0-9]+,"cpu_us":[0-9.]+\}'
 if python3 -c 'import json' 2>"$work/python"; then
     is "JSON: one object with machine and results" "machine results window" \
         "$(python3 -c 'import json, sys; print(*sorted(json.load(sys.stdin)))' <"$work/out")"
@@ -68,6 +68,10 @@ fi
 like "a picture" "$work/plot.svg" '<polyline .*points=.[0-9.]+,[0-9.]+'
 like "a picture: a single result shows" "$work/plot.svg" '<circle cx='
 is "a picture to its end" "</svg>" "$(tail -n 1 "$work/plot.svg")"
+
+run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --json --time 0.02 --rotate 100k --compute 200 \
+    --size 1k:256k --test put_bw,am_bw
+is "buffers in turn, a target that computes" "0 18" "$code $(grep -c '"cpu_us":[0-9.]*}' "$work/out")"
 
 # The rank that answers is not needed by single copies: several sizes go by before it looks again.
 # shellcheck disable=SC2016 # for the ranks' shell
@@ -100,6 +104,8 @@ refuses "sizes that go down" 2 '^keel-perf: --size does not take 64:8' --size 64
 refuses "a size too large" 2 '^keel-perf: --size does not take 99999999m' --size 99999999m
 refuses "a negative size" 2 '^keel-perf: --size does not take -8' --size=-8
 refuses "no window" 2 '^keel-perf: --window does not take 0' --window 0
+refuses "no memory to rotate in" 2 '^keel-perf: --rotate does not take 0' --rotate 0
+refuses "too much to compute" 2 '^keel-perf: --compute does not take 1000001' --compute 1000001
 refuses "no time" 2 '^keel-perf: --time does not take nan' --time nan
 refuses "a word too many" 2 '^keel-perf: what is sm' sm
 refuses "no such option" 2 'unrecognized option' --fast

@@ -76,12 +76,12 @@ static int wait_below(struct pair *pair, unsigned limit)
 /* One operation: size bytes, in pieces of at most limit. */
 static int start(struct pair *pair, access_fn *access, size_t size, size_t limit)
 {
-    size_t offset = 0;
+    size_t turn = pair_turn(pair, size), offset = 0;
     bool started = false;
     while (!started) {
         size_t piece = size - offset < limit ? size - offset : limit;
         pair->under_way++;
-        int status = access(pair, offset, piece);
+        int status = access(pair, turn + offset, piece);
         if (status != OPAL_SUCCESS) { /* refused, or (1) complete without a callback */
             pair->under_way--;
         }

@@ -154,9 +154,13 @@ static int run(const struct options *options)
     struct place place = {.pinned_here = false};
     uint32_t rank = keel_my_name()->vpid;
     size_t capacity = options->last_size > 64 ? options->last_size : 64;
+    capacity = options->rotate > capacity ? options->rotate : capacity;
     char why[256];
     int exit_code = 0;
-    pair = (struct pair){.window = options->window, .asleep = options->progress_thread};
+    pair = (struct pair){.window = options->window,
+                         .rotate = options->rotate,
+                         .compute_us = options->compute_us,
+                         .asleep = options->progress_thread};
     check(keel_rails_watch(rails_changed, &pair), "watching the rails");
     place_pin(&place);
     place_describe(&place);

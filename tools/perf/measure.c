@@ -6,6 +6,7 @@
 
 enum { SAMPLES_MAX = 100000, BATCH_MAX = 1000000 };
 enum { P99_SAMPLES = 100 }; /* of which one is above it */
+enum { STREAM_BYTES = 512 << 20 };
 
 /* Reading the clock costs some 30 ns: a batch makes that small beside what is measured. */
 static const double warm_up_s = 0.02, latency_batch_s = 10e-6, stream_batch_s = 1e-3;
@@ -15,6 +16,14 @@ static double now_s(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* A stream's batch fills the window twice, but for messages that take long by themselves. */
+static unsigned least_batch(const struct pair *pair, const struct perf_test *test, size_t size)
+{
+    unsigned most = (unsigned) (STREAM_BYTES / (size + 1)) + 1;
+    unsigned wanted = test->kind == TEST_LATENCY ? 1 : 2 * pair->window;
+    return wanted < most ? wanted : most;
 }
 
 /* Connects, touches all memory, lets the processors reach their speed. *batch is how many
@@ -37,9 +46,8 @@ static int warm_up(struct pair *pair, const struct perf_test *test, size_t size,
     }
     double wanted = length / per_operation;
     *batch = wanted < 1 ? 1 : wanted > BATCH_MAX ? BATCH_MAX : (unsigned) wanted;
-    if (test->kind != TEST_LATENCY && *batch < 2 * pair->window) {
-        *batch = 2 * pair->window;
-    }
+    unsigned least = least_batch(pair, test, size);
+    *batch = *batch < least ? least : *batch;
     return OPAL_SUCCESS;
 }
 
@@ -78,6 +86,10 @@ int measure(struct pair *pair, const struct perf_test *test, size_t size,
     if (effort->iterations > 0 && batch > effort->iterations) {
         batch = (unsigned) effort->iterations;
     }
+    double cpu_before = 0, cpu_after = 0;
+    if (status == OPAL_SUCCESS) {
+        status = pair_use(pair, &cpu_before);
+    }
     double begin = now_s(), start, end = begin;
     while (status == OPAL_SUCCESS && !is_enough(effort, iterations, count, end - begin)) {
         start = now_s();
@@ -87,6 +99,9 @@ int measure(struct pair *pair, const struct perf_test *test, size_t size,
         iterations += batch;
     }
     if (status == OPAL_SUCCESS) {
+        status = pair_use(pair, &cpu_after);
+    }
+    if (status == OPAL_SUCCESS) {
         double median = percentile(samples, count, 50);
         *result = (struct result){
             .test = test,
@@ -94,9 +109,11 @@ int measure(struct pair *pair, const struct perf_test *test, size_t size,
             .iterations = iterations,
             .min_us = 1e6 * samples[0],
             .median_us = 1e6 * median,
+            .mean_us = 1e6 * (end - begin) / (double) iterations / test->trips,
             .p99_us = count < P99_SAMPLES ? -1 : 1e6 * percentile(samples, count, 99),
             .megabytes_per_s = 1e-6 * (double) size / median,
             .messages_per_s = 1 / median,
+            .cpu_us = cpu_after < 0 ? -1 : 1e6 * (cpu_after - cpu_before) / (double) iterations,
         };
     }
     free(samples);

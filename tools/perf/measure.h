@@ -10,9 +10,10 @@ struct result {
     const struct perf_test *test;
     size_t size; /* bytes of an operation */
     uint64_t iterations;
-    double min_us, median_us;
+    double min_us, median_us, mean_us;
     double p99_us;                          /* negative: there are too few samples for it */
     double megabytes_per_s, messages_per_s; /* from the median; 1 MB = 10^6 bytes */
+    double cpu_us; /* of both ends, for an operation; negative: not known */
 };
 
 struct effort {

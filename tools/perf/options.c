@@ -8,7 +8,7 @@
 #include <tools/perf/options.h>
 #include <tools/perf/test.h>
 
-enum { SIZE_MOST = 1 << 30, WINDOW_MOST = 65536 };
+enum { SIZE_MOST = 1 << 30, WINDOW_MOST = 65536, COMPUTE_MOST_US = 1000000 };
 
 static const size_t last_size_default = 4u << 20;
 
@@ -22,6 +22,8 @@ static void print_help(void)
            "  --window N             operations under way in a stream; default 64\n"
            "  --time SECONDS         for each size of each test; default 0.3\n"
            "  --iterations N         so many operations instead\n"
+           "  --rotate BYTES         buffers taken in turn from so much memory; default: one\n"
+           "  --compute US           rank 1 computes for so many microseconds between two polls\n"
            "  --progress-thread      ranks that sleep; measures wake_lat\n"
            "  --json                 print one JSON object\n"
            "  --plot FILE.svg        draw a picture too\n"
@@ -141,7 +143,8 @@ static bool read_btl(const char *text)
 
 static bool take_option(struct options *options, int option, const char *value)
 {
-    uint64_t window;
+    uint64_t number;
+    const char *end;
     switch (option) {
     case 'b':
         options->btl = value;
@@ -151,10 +154,18 @@ static bool take_option(struct options *options, int option, const char *value)
     case 's':
         return read_sizes(options, value);
     case 'w':
-        if (!read_count(value, WINDOW_MOST, &window)) {
+        if (!read_count(value, WINDOW_MOST, &number)) {
             return false;
         }
-        options->window = (unsigned) window;
+        options->window = (unsigned) number;
+        return true;
+    case 'o':
+        return read_size(value, &options->rotate, &end) && !*end && options->rotate > 0;
+    case 'c':
+        if (!read_count(value, COMPUTE_MOST_US, &number)) {
+            return false;
+        }
+        options->compute_us = (unsigned) number;
         return true;
     case 'm':
         return read_seconds(value, &options->seconds);
@@ -171,6 +182,7 @@ static bool take_option(struct options *options, int option, const char *value)
 static const struct option table[] = {
     {"btl", required_argument, NULL, 'b'},       {"test", required_argument, NULL, 't'},
     {"size", required_argument, NULL, 's'},      {"window", required_argument, NULL, 'w'},
+    {"rotate", required_argument, NULL, 'o'},    {"compute", required_argument, NULL, 'c'},
     {"time", required_argument, NULL, 'm'},      {"iterations", required_argument, NULL, 'i'},
     {"progress-thread", no_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'},
     {"plot", required_argument, NULL, 'p'},      {"help", no_argument, NULL, 'h'},

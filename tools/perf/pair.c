@@ -12,6 +12,31 @@ enum { COPY_MAX = 4096 };
 
 static const char card_key[] = "keel-perf.memory";
 
+static double clock_s(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+static double own_use(const struct pair *pair)
+{
+    return clock_s(CLOCK_PROCESS_CPUTIME_ID) - pair->computed_s;
+}
+
+/* Buffers begin on a cache line. */
+static size_t whole_lines(size_t size)
+{
+    return (size + 63) / 64 * 64;
+}
+
+size_t pair_turn(struct pair *pair, size_t size)
+{
+    size_t here = pair->out_at + size <= pair->rotate ? pair->out_at : 0;
+    pair->out_at = here + whole_lines(size);
+    return here;
+}
+
 /* --- messages --- */
 
 /* A whole message has arrived. */
@@ -31,12 +56,28 @@ static void note_end(struct pair *pair, mca_btl_base_tag_t tag)
     case RECEIPT:
         pair->receipts++;
         break;
+    case ASK_USE:
+        pair->owed_use = true;
+        break;
+    case USE:
+        memcpy(&pair->use_s, pair->in + pair->in_at, sizeof(pair->use_s));
+        break;
     case OVER:
         pair->ends++;
         break;
     default:
         break;
     }
+}
+
+/* Where the next message goes, which is as large as this one but after the last of a size. */
+static void turn_in(struct pair *pair, mca_btl_base_tag_t tag)
+{
+    pair->in_at += whole_lines(pair->arrived);
+    if (tag >= ASK_USE || pair->in_at + pair->arrived > pair->rotate) {
+        pair->in_at = 0;
+    }
+    pair->arrived = 0;
 }
 
 static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
@@ -46,16 +87,17 @@ static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     struct pair *pair = cbdata;
     for (size_t i = 0; i < descriptor->des_segment_count; i++) {
         const mca_btl_base_segment_t *segment = &descriptor->des_segments[i];
-        if (segment->seg_len > pair->capacity - pair->arrived) {
+        size_t at = pair->in_at + pair->arrived;
+        if (segment->seg_len > pair->capacity - at) {
             pair->status = OPAL_ERR_BAD_PARAM;
             return;
         }
-        memcpy(pair->in + pair->arrived, segment->seg_addr.pval, (size_t) segment->seg_len);
+        memcpy(pair->in + at, segment->seg_addr.pval, (size_t) segment->seg_len);
         pair->arrived += (size_t) segment->seg_len;
     }
     if (tag != PART) {
         note_end(pair, tag);
-        pair->arrived = 0;
+        turn_in(pair, tag);
     }
 }
 
@@ -113,7 +155,7 @@ static int send_fragments(struct pair *pair, size_t size, mca_btl_base_tag_t las
 {
     size_t small = pair->btl->btl_eager_limit, most = pair->btl->btl_max_send_size;
     small = small < COPY_MAX ? small : COPY_MAX;
-    size_t offset = 0, left = size;
+    size_t offset = pair_turn(pair, size), left = size;
     bool sent_all = false;
     while (!sent_all) {
         size_t part = left < most ? left : most;
@@ -142,10 +184,37 @@ int pair_send(struct pair *pair, size_t size, enum expect expect)
     return send_fragments(pair, size, tags[expect]);
 }
 
+static int send_use(struct pair *pair)
+{
+    double use = own_use(pair);
+    pair->owed_use = false;
+    pair->out_at = 0;
+    memcpy(pair->out, &use, sizeof(use));
+    return send_fragments(pair, sizeof(use), USE);
+}
+
+int pair_use(struct pair *pair, double *seconds)
+{
+    bool alone = keel_job_size() == 1;
+    int status = OPAL_SUCCESS;
+    pair->use_s = alone ? 0 : -1;
+    if (!alone && !pair->asleep) {
+        status = send_fragments(pair, 0, ASK_USE);
+        while (pair->use_s < 0 && status == OPAL_SUCCESS) {
+            status = pair_drive(pair);
+        }
+    }
+    *seconds = pair->asleep ? -1 : own_use(pair) + pair->use_s;
+    return status;
+}
+
 int pair_drive(struct pair *pair)
 {
     int status = OPAL_SUCCESS;
     keel_progress();
+    if (pair->owed_use) {
+        status = send_use(pair);
+    }
     while (pair->owed > 0 && status == OPAL_SUCCESS) {
         pair->owed--;
         status = send_fragments(pair, pair->owed_bytes, PONG);
@@ -165,11 +234,24 @@ static int doze(void)
     return OPAL_SUCCESS;
 }
 
+/* What a program does that has other work. */
+static void compute(struct pair *pair)
+{
+    double begin = clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    double end = clock_s(CLOCK_MONOTONIC) + 1e-6 * pair->compute_us;
+    while (clock_s(CLOCK_MONOTONIC) < end) {
+    }
+    pair->computed_s += clock_s(CLOCK_PROCESS_CPUTIME_ID) - begin;
+}
+
 int pair_answer(struct pair *pair)
 {
     int status = OPAL_SUCCESS;
     while (status == OPAL_SUCCESS && pair->ends == 0) {
         status = pair->asleep ? doze() : pair_drive(pair);
+        if (pair->compute_us > 0) {
+            compute(pair);
+        }
     }
     pair->ends -= status == OPAL_SUCCESS; /* more may be there: accesses need no answer */
     return status;

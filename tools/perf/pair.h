@@ -8,23 +8,29 @@
 #include <stdbool.h>
 
 /* Tags of the active messages. All but PART are of a message's last fragment. */
-enum { PART = MCA_BTL_TAG_USR, LAST, PING, PONG, FLUSH, RECEIPT, OVER, WAKE };
+enum { PART = MCA_BTL_TAG_USR, LAST, PING, PONG, FLUSH, RECEIPT, ASK_USE, USE, OVER, WAKE };
 
 struct pair {
     mca_btl_base_module_t *btl; /* borrowed */
     struct mca_btl_base_endpoint_t *endpoint;
     unsigned char *out, *in; /* what is sent; where the other's bytes arrive. capacity each */
     size_t capacity;
+    size_t rotate;        /* operations take their buffers in turn from so many bytes; 0: one */
+    size_t out_at, in_at; /* the next buffer's offset: of a send or access; of what arrives */
     mca_btl_base_registration_handle_t *out_handle, *in_handle;
     uint64_t remote_address; /* the other's in */
     unsigned char remote_handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
     unsigned window;
-    bool asleep; /* progress is left to a progress thread */
+    bool asleep;         /* progress is left to a progress thread */
+    unsigned compute_us; /* the answering end computes for so long between two polls */
+    double computed_s;   /* and has done so in all */
 
     size_t arrived;        /* bytes of the message that is coming in */
     size_t owed_bytes;     /* size of the echoes owed */
     unsigned owed, echoes; /* echoes to be sent; echoes that came */
     unsigned owed_receipts, receipts;
+    bool owed_use;      /* the other end asks for this one's processor time */
+    double use_s;       /* the other end's processor time; negative: has not come */
     atomic_uint ends;   /* how often the other end has said that it is done, still to be heeded */
     unsigned under_way; /* sends or accesses without their callback yet */
     int status;         /* the first error of a callback */
@@ -46,5 +52,11 @@ int pair_drive(struct pair *pair);
 /* Answers until the other end calls pair_end. */
 int pair_answer(struct pair *pair);
 int pair_end(struct pair *pair);
+
+/* The offset of the next operation's buffer. */
+size_t pair_turn(struct pair *pair, size_t size);
+/* Processor time of both ends so far, but for what the answering one computes. Of ends that sleep:
+ * a negative number. */
+int pair_use(struct pair *pair, double *seconds);
 
 #endif

@@ -94,27 +94,27 @@ static void put_heading(struct report *report, const struct perf_test *test)
     report->shown = test;
 }
 
-/* What was too seldom measured to be told is none, in either form. */
-static const char *p99_text(const struct result *result, const char *form, const char *none,
-                            char text[32])
+/* A figure that is not known, and so negative, is none. */
+static const char *text_of(double figure, const char *form, const char *none, char text[32])
 {
-    snprintf(text, 32, form, result->p99_us);
-    return result->p99_us < 0 ? none : text;
+    snprintf(text, 32, form, figure);
+    return figure < 0 ? none : text;
 }
 
 static void put_json_result(struct report *report, const struct result *result)
 {
     FILE *out = report->out;
-    char p99[32];
+    char p99[32], cpu[32];
     fputs(report->count++ ? ",\n{" : "\n{", out);
     put_member(out, "btl", report->btl, ",");
     put_member(out, "test", result->test->name, ",");
     fprintf(out,
             "\"size\":%zu,\"iterations\":%" PRIu64
-            ",\"latency_us\":{\"min\":%.4f,\"median\":%.4f,\"p99\":%s},"
-            "\"MB_per_s\":%.2f,\"messages_per_s\":%.0f}",
-            result->size, result->iterations, result->min_us, result->median_us,
-            p99_text(result, "%.4f", "null", p99), result->megabytes_per_s, result->messages_per_s);
+            ",\"latency_us\":{\"min\":%.4f,\"median\":%.4f,\"mean\":%.4f,\"p99\":%s},"
+            "\"MB_per_s\":%.2f,\"messages_per_s\":%.0f,\"cpu_us\":%s}",
+            result->size, result->iterations, result->min_us, result->median_us, result->mean_us,
+            text_of(result->p99_us, "%.4f", "null", p99), result->megabytes_per_s,
+            result->messages_per_s, text_of(result->cpu_us, "%.4f", "null", cpu));
 }
 
 void report_result(struct report *report, const struct result *result)
@@ -126,7 +126,7 @@ void report_result(struct report *report, const struct result *result)
         put_heading(report, result->test);
         fprintf(report->out, "%10zu %12" PRIu64 " %10.3f %10.3f %10s %12.2f %14.0f\n", result->size,
                 result->iterations, result->min_us, result->median_us,
-                p99_text(result, "%.3f", "-", p99), result->megabytes_per_s,
+                text_of(result->p99_us, "%.3f", "-", p99), result->megabytes_per_s,
                 result->messages_per_s);
     }
     fflush(report->out);
