@@ -33,8 +33,8 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason,
 /* Finalizes every module and closes the components. */
 void btl_close(void);
 mca_btl_base_module_t **btl_modules(size_t *count);
-/* Polls all components with modules; returns the number of events. Where several threads use the
- * data plane: 0, if another one is just in it. */
+/* Polls all modules; returns the number of events. Where several threads use the data plane: 0, if
+ * another one is just in it. Each component's btl_progress, which is told no module, is this. */
 int btl_progress(void);
 /* Around a call of a module's functions that comes neither from progress nor through its table, as
  * the host's with a card: takes the lock, where it is used, and wakes the progress thread at the
@@ -160,16 +160,16 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *, struct mca_btl_base_endpoin
                      uint64_t, struct mca_btl_base_registration_handle_t *,
                      struct mca_btl_base_registration_handle_t *, uint64_t, uint64_t, int, int,
                      mca_btl_base_rdma_completion_fn_t, void *, void *);
-/* A module's btl_ft_event: CHECKPOINT holds and drains it, CONTINUE lets it go on, RESTART calls
- * restart (NULL: nothing of it is lost), which ends what is in flight with an error, opens the
- * transport again and publishes its card under the key of its next life. OPAL_ERR_TIMEOUT: not all
- * was drained, and it is held all the same; RESOURCE_BUSY: called from inside progress, nothing
- * happened; NOT_AVAILABLE: the module (NULL) is not open. */
-int btl_module_ft_event(mca_btl_base_module_t *module, int state,
-                        int (*restart)(mca_btl_base_module_t *module));
-/* That of all open modules; the first error. All ranks go through it together: after RESTART they
- * pass a fence, which shows the new cards, and one more, so that everybody has them before anybody
- * uses the modules. */
+struct btl_component;
+/* A module's btl_ft_event, which is told no module, so that all modules of its component go through
+ * it: CHECKPOINT holds and drains them, CONTINUE lets them go on, RESTART restarts them. Returns
+ * the first error. OPAL_ERR_TIMEOUT: not all was drained, and they are held all the same;
+ * RESOURCE_BUSY: called from inside progress, nothing happened; NOT_AVAILABLE: no module is open.
+ */
+int btl_component_ft_event(const struct btl_component *component, int state);
+/* The same of all components. All ranks go through it together: after RESTART they pass a fence,
+ * which shows the new cards, and one more, so that everybody has them before anybody uses the
+ * modules. */
 int btl_ft_event(int state);
 enum btl_room {
     BTL_ROOM_NONE,   /* a queue is full, or all descriptors are in use: progress will find room */
@@ -207,7 +207,9 @@ struct btl_ext_ops {
 void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
 /* What a component's folder exports, and nothing else: btl/registry.c names it. Never written to,
- * but BTL 3.0's pointer to its first member is not const. */
+ * but BTL 3.0's pointer to its first member is not const. btl_init may leave out (NULL) modules
+ * that could not be opened. A component has no state of its own: a module is found by the argument.
+ */
 struct btl_component {
     mca_btl_base_component_t component; /* first: what a module's btl_component points to */
     /* The endpoint of a peer, which may have it already; NULL: it is not reached. */
@@ -216,9 +218,16 @@ struct btl_component {
      * once each, and frees them. The array may be changed. */
     void (*end)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t **endpoints,
                 size_t count);
+    /* What a pass of btl_progress does for a module; returns the number of events. */
+    int (*progress)(mca_btl_base_module_t *module);
     /* NULL: polling costs no system call, so every pass polls it. Else: polled on every pass while
      * active says that work is in flight, and now and then otherwise. */
-    bool (*active)(void);
+    bool (*active)(mca_btl_base_module_t *module);
+    /* The process was restarted: ends what is in flight with an error, opens the transport again
+     * and publishes the card under the key of its next life. NULL: nothing is lost. */
+    int (*restart)(mca_btl_base_module_t *module);
+    /* A module's, with its device ("tcp:eth0"); NULL: the component's. */
+    const char *(*name)(const mca_btl_base_module_t *module);
     /* btl_put or btl_get, of a call that region_check_call passed. */
     int (*rdma)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                 const struct rdma_call *call, bool put);
@@ -246,6 +255,13 @@ static inline const struct btl_component *btl_component_of(const mca_btl_base_mo
 static inline const char *btl_component_name(const mca_btl_base_component_t *component)
 {
     return component->btl_version.mca_component_name;
+}
+
+/* "tcp:eth0" */
+static inline const char *btl_module_name(const mca_btl_base_module_t *module)
+{
+    const struct btl_component *component = btl_component_of(module);
+    return component->name ? component->name(module) : btl_component_name(&component->component);
 }
 
 #endif

@@ -130,8 +130,7 @@ static void note_news(void *arg, mca_btl_base_module_t *module, opal_proc_t *pro
     struct news *news = malloc(sizeof(*news));
     if (!news) {
         log_warn(LOG_BTL, "the rails to %s stay as they are, without or with %s: out of memory",
-                 proc ? ORTE_NAME_PRINT(&proc->proc_name) : "all peers",
-                 btl_component_name(module->btl_component));
+                 proc ? ORTE_NAME_PRINT(&proc->proc_name) : "all peers", btl_module_name(module));
         return;
     }
     *news = (struct news){.module = module, .proc = proc, .back = back};
@@ -342,8 +341,8 @@ int bml_add_procs(struct bml *bml, opal_proc_t *const *procs, size_t count, char
     for (size_t m = 0; count > 0 && m < module_count; m++) {
         int asked = ask_module(modules[m], fresh, count, endpoints + m * count);
         if (asked != OPAL_SUCCESS) {
-            log_warn(LOG_BTL, "%s: its peers were not added: %s",
-                     btl_component_name(modules[m]->btl_component), opal_strerror(asked));
+            log_warn(LOG_BTL, "%s: its peers were not added: %s", btl_module_name(modules[m]),
+                     opal_strerror(asked));
         }
     }
     status = keep_peers(bml, fresh, count, endpoints, candidates, reason, reason_size);

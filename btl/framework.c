@@ -54,18 +54,27 @@ static struct param progress_threads_param = {
  * is guarded by the lock. */
 static struct {
     struct btl_host host;
-    const struct btl_component **components; /* owned; those with modules */
-    size_t component_count;
     struct btl_threads threads;
 } framework;
 
 static struct btl_threads asked; /* of the next btl_open */
 
-/* Keeps what a component's init made. */
+/* What a component's init made: those that could be opened come first. Returns how many. */
+static size_t first_ones(mca_btl_base_module_t **made, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; made && i < count; i++) {
+        if (made[i]) {
+            made[kept++] = made[i];
+        }
+    }
+    return kept;
+}
+
 static int keep_modules(const struct btl_component *component, mca_btl_base_module_t **made,
                         size_t count)
 {
-    int status = btl_entries_add(component, made, count);
+    int status = count > 0 ? btl_entries_add(component, made, count) : ORTE_ERR_NOT_AVAILABLE;
     for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         btl_ext_init(btl_entry(made[i]));
     }
@@ -90,17 +99,15 @@ static int component_open(const struct btl_component *component)
         log_info(LOG_BTL, "%s: not opened: %s", name, opal_strerror(status));
         return ORTE_ERR_NOT_AVAILABLE;
     }
-    int count = 0;
-    mca_btl_base_module_t **made = component->component.btl_init(&count, framework.threads.progress,
+    int slots = 0;
+    mca_btl_base_module_t **made = component->component.btl_init(&slots, framework.threads.progress,
                                                                  framework.threads.multiple);
-    status =
-        made && count > 0 ? keep_modules(component, made, (size_t) count) : ORTE_ERR_NOT_AVAILABLE;
+    size_t count = first_ones(made, (size_t) slots);
+    status = keep_modules(component, made, count);
     if (status == ORTE_SUCCESS) {
-        framework.components[framework.component_count++] = component;
-        btl_progress_add(component);
-        log_info(LOG_BTL, "%s: %d module%s", name, count, count == 1 ? "" : "s");
+        log_info(LOG_BTL, "%s: %zu module%s", name, count, count == 1 ? "" : "s");
     } else {
-        for (int i = 0; made && i < count; i++) {
+        for (size_t i = 0; i < count; i++) {
             made[i]->btl_finalize(made[i]);
         }
         component_close(component);
@@ -131,9 +138,13 @@ static struct btl_threads take_threads(void)
 }
 
 /* The last part of btl_open, with all modules there. */
-static int open_for_threads(char *reason, size_t reason_size)
+static int open_for_use(char *reason, size_t reason_size)
 {
     int status = btl_taps_open(framework.threads.multiple, reason, reason_size);
+    if (status == ORTE_SUCCESS && btl_progress_open() != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "out of memory");
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
     if (status != ORTE_SUCCESS || !framework.threads.multiple) {
         return status;
     }
@@ -184,18 +195,8 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
         log_set_verbosity(LOG_BTL, (int) verbose);
     }
     const char *choice = param_string(&btl_param);
-    size_t known = 0;
-    while (btl_components[known]) {
-        known++;
-    }
     framework.host = (struct btl_host){.ops = ops, .arg = arg};
-    framework.components = calloc(known, sizeof(*framework.components));
-    if (!framework.components || btl_progress_open(known) != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "out of memory");
-        btl_close();
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    for (size_t i = 0; i < known; i++) {
+    for (size_t i = 0; btl_components[i]; i++) {
         if (!btl_choice_opens(choice, btl_components[i])) {
             continue;
         }
@@ -207,14 +208,15 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
             return status;
         }
     }
-    (void) btl_modules(&known);
-    if (known == 0) {
+    size_t count;
+    (void) btl_modules(&count);
+    if (count == 0) {
         snprintf(reason, reason_size,
                  "no component of the data plane could be opened (btl = \"%s\")", choice);
         btl_close();
         return ORTE_ERR_NOT_AVAILABLE;
     }
-    status = open_for_threads(reason, reason_size);
+    status = open_for_use(reason, reason_size);
     if (status != ORTE_SUCCESS) {
         btl_close();
     }
@@ -227,20 +229,21 @@ void btl_close(void)
     btl_progress_close(); /* callbacks of what ends may call progress: it polls no ended module */
     size_t count;
     struct btl_module_entry **entries = btl_entries(&count);
-    while (count-- > 0) {
-        mca_btl_base_module_t *module = entries[count]->module;
-        entries[count]->closing = true;
+    for (size_t i = count; i-- > 0;) {
+        mca_btl_base_module_t *module = entries[i]->module;
+        entries[i]->closing = true;
         btl_pending_end(module, NULL);
         module->btl_finalize(module);
-        btl_taps_fini(&entries[count]->taps);
+        btl_taps_fini(&entries[i]->taps);
     }
-    for (size_t i = framework.component_count; i-- > 0;) {
-        component_close(framework.components[i]);
+    for (size_t i = count; i-- > 0;) { /* a component's modules lie together */
+        if (i == 0 || entries[i - 1]->component != entries[i]->component) {
+            component_close(entries[i]->component);
+        }
     }
     btl_upcalls_close();
     btl_lock_used = false;
     btl_entries_clear();
-    free(framework.components);
     memset(&framework, 0, sizeof(framework));
 }
 

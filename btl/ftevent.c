@@ -73,7 +73,7 @@ static int drain(struct btl_module_entry *entry)
         btl_host_progress();
         if (clock_us() >= deadline) {
             log_info(LOG_BTL, "%s: messages or operations are under way at the checkpoint",
-                     btl_component_name(&entry->component->component));
+                     btl_module_name(entry->module));
             return OPAL_ERR_TIMEOUT;
         }
     }
@@ -81,33 +81,25 @@ static int drain(struct btl_module_entry *entry)
     return OPAL_SUCCESS;
 }
 
-static int module_ft_event(mca_btl_base_module_t *module, int state,
-                           int (*restart)(mca_btl_base_module_t *module))
+static int restart(struct btl_module_entry *entry)
 {
-    struct btl_module_entry *entry = module ? btl_entry(module) : NULL;
-    if (state < OPAL_CRS_NONE || state > OPAL_CRS_ERROR) {
-        return OPAL_ERR_BAD_PARAM;
+    int (*opens_anew)(mca_btl_base_module_t * module) = entry->component->restart;
+    btl_taps_end(&entry->taps);
+    int status = opens_anew ? opens_anew(entry->module) : OPAL_SUCCESS;
+    if (opens_anew && status == OPAL_SUCCESS) {
+        btl_taps_drained(&entry->taps);
     }
-    if (!entry) {
-        return OPAL_ERR_NOT_AVAILABLE;
-    }
-    if (btl_progressing()) {
-        return OPAL_ERR_RESOURCE_BUSY;
-    }
-    int status = OPAL_SUCCESS;
+    resume(entry);
+    return status;
+}
+
+static int module_ft_event(struct btl_module_entry *entry, int state)
+{
     switch (state) {
     case OPAL_CRS_CHECKPOINT:
-        hold(entry);
         return drain(entry);
     case OPAL_CRS_RESTART:
-        hold(entry); /* its callbacks are not to use it before it is whole again */
-        btl_taps_end(&entry->taps);
-        status = restart ? restart(module) : OPAL_SUCCESS;
-        if (restart && status == OPAL_SUCCESS) {
-            btl_taps_drained(&entry->taps);
-        }
-        resume(entry);
-        return status;
+        return restart(entry);
     case OPAL_CRS_CONTINUE:
     case OPAL_CRS_RUNNING:
     case OPAL_CRS_ERROR:
@@ -118,11 +110,36 @@ static int module_ft_event(mca_btl_base_module_t *module, int state,
     }
 }
 
-int btl_module_ft_event(mca_btl_base_module_t *module, int state,
-                        int (*restart)(mca_btl_base_module_t *module))
+/* All are held before the first is drained or restarted: callbacks are not to use any before it is
+ * whole again. component NULL: every one's modules. */
+static int modules_ft_event(const struct btl_component *component, int state)
 {
+    bool holds = state == OPAL_CRS_CHECKPOINT || state == OPAL_CRS_RESTART;
+    size_t count, found = 0;
+    struct btl_module_entry **entries = btl_entries(&count);
+    int first = OPAL_SUCCESS;
+    for (size_t i = 0; i < count; i++) {
+        if (holds && (!component || entries[i]->component == component)) {
+            hold(entries[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!component || entries[i]->component == component) {
+            int status = module_ft_event(entries[i], state);
+            first = first == OPAL_SUCCESS ? status : first;
+            found++;
+        }
+    }
+    return found > 0 ? first : OPAL_ERR_NOT_AVAILABLE;
+}
+
+int btl_component_ft_event(const struct btl_component *component, int state)
+{
+    if (state < OPAL_CRS_NONE || state > OPAL_CRS_ERROR) {
+        return OPAL_ERR_BAD_PARAM;
+    }
     btl_lock();
-    int status = module_ft_event(module, state, restart);
+    int status = btl_progressing() ? OPAL_ERR_RESOURCE_BUSY : modules_ft_event(component, state);
     btl_wake_stir(); /* the descriptors it sleeps on may be others now */
     btl_unlock();
     return status;
@@ -130,19 +147,5 @@ int btl_module_ft_event(mca_btl_base_module_t *module, int state,
 
 int btl_ft_event(int state)
 {
-    int first = OPAL_SUCCESS;
-    size_t count = 0;
-    struct btl_module_entry **entries = btl_entries(&count);
-    btl_lock();
-    if (state == OPAL_CRS_CHECKPOINT) {
-        for (size_t i = 0; i < count; i++) {
-            hold(entries[i]); /* all, before the first is drained */
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        int status = entries[i]->module->btl_ft_event(state);
-        first = first == OPAL_SUCCESS ? status : first;
-    }
-    btl_unlock();
-    return first;
+    return btl_component_ft_event(NULL, state);
 }

@@ -1,18 +1,18 @@
-/* Passes over all open components, and who runs them. */
+/* Passes over all open modules, and who runs them. */
 #include <config.h>
 
 #include <base/param.h>
+#include <btl/entry.h>
 #include <btl/lock.h>
 #include <btl/pending.h>
 #include <btl/progress.h>
-#include <btl/tap.h>
 #include <btl/wake.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An idle component whose polls cost system calls is polled once in this many passes. */
+/* An idle module whose polls cost system calls is polled once in this many passes. */
 #define LAZY_PASSES 64
 /* With btl_yield, this many empty passes in a row come before the first yield. */
 #define YIELD_PASSES 64
@@ -27,9 +27,10 @@ static struct param yield_param = {
 
 /* What a pass reads lies together. */
 struct polled {
-    int (*progress)(void);
-    bool (*active)(void); /* NULL: polled in every pass */
-    unsigned idle_passes; /* since its last poll */
+    int (*progress)(mca_btl_base_module_t *module);
+    mca_btl_base_module_t *module;
+    bool (*active)(mca_btl_base_module_t *module); /* NULL: polled in every pass */
+    unsigned idle_passes;                          /* since its last poll */
 };
 
 /* From btl_progress_open to btl_progress_close. One thread at a time: where several use it, it is
@@ -50,20 +51,23 @@ void btl_progress_register_params(void)
     param_register(&yield_param);
 }
 
-int btl_progress_open(size_t most)
+int btl_progress_open(void)
 {
-    progress.polled = calloc(most, sizeof(*progress.polled));
+    size_t count;
+    struct btl_module_entry **entries = btl_entries(&count);
+    progress.polled = calloc(count, sizeof(*progress.polled));
     if (!progress.polled) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    for (size_t i = 0; i < count; i++) {
+        const struct btl_component *component = entries[i]->component;
+        progress.polled[i] = (struct polled){.progress = component->progress,
+                                             .module = entries[i]->module,
+                                             .active = component->active};
+    }
+    progress.count = count;
     progress.yield = param_bool(&yield_param);
     return ORTE_SUCCESS;
-}
-
-void btl_progress_add(const struct btl_component *component)
-{
-    progress.polled[progress.count++] =
-        (struct polled){.progress = component->component.btl_progress, .active = component->active};
 }
 
 void btl_progress_close(void)
@@ -72,11 +76,12 @@ void btl_progress_close(void)
     memset(&progress, 0, sizeof(progress));
 }
 
-/* Whether this pass polls a component. Passes that others made busy count too, so that an idle
- * component is never starved. */
+/* Whether this pass polls a module. Passes that others made busy count too, so that an idle module
+ * is never starved. */
 static bool is_due(struct polled *polled, bool thorough)
 {
-    if (!polled->active || thorough || polled->active() || ++polled->idle_passes >= LAZY_PASSES) {
+    if (!polled->active || thorough || polled->active(polled->module) ||
+        ++polled->idle_passes >= LAZY_PASSES) {
         polled->idle_passes = 0;
         return true;
     }
@@ -90,7 +95,7 @@ static inline int poll_all(bool thorough)
     struct polled *end = progress.polled + progress.count;
     for (struct polled *polled = progress.polled; polled < end; polled++) {
         if (is_due(polled, thorough)) {
-            events += polled->progress();
+            events += polled->progress(polled->module);
         }
     }
     events += btl_tapped ? btl_taps_progress() : 0;

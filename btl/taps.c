@@ -80,7 +80,7 @@ int btl_taps_open(bool locks, char *reason, size_t reason_size)
         status = entry_open(entries[i], locks);
         if (status != ORTE_SUCCESS) {
             snprintf(reason, reason_size, "no memory to watch over module %s",
-                     btl_component_name(entries[i]->module->btl_component));
+                     btl_module_name(entries[i]->module));
         }
     }
     return status;

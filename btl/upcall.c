@@ -52,7 +52,7 @@ static void drop(const mca_btl_base_module_t *module, uint8_t channel, mca_btl_b
         dropped.warned = true;
         log_warn(LOG_BTL,
                  "%s: dropped a message with tag %u on channel %u, which nobody registered",
-                 btl_component_name(module->btl_component), (unsigned) tag, (unsigned) channel);
+                 btl_module_name(module), (unsigned) tag, (unsigned) channel);
     }
 }
 

@@ -496,7 +496,7 @@ int check_tap_create(mca_btl_base_module_t *module, struct btl_tap **tap)
     }
     check->tap.ops = &ops;
     check->module = module;
-    check->name = btl_component_name(module->btl_component);
+    check->name = btl_module_name(module);
     struct check_call at = {check, "init", (const void *) (uintptr_t) module->btl_finalize, NULL};
     look_at_table(&at);
     *tap = &check->tap;

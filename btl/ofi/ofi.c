@@ -60,8 +60,6 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
     }
 }
 
-static struct ofi_module *the_module; /* from init until finalize */
-
 void ofi_abandoned_release(struct ofi_module *ofi)
 {
     while (!list_empty(&ofi->abandoned)) {
@@ -76,9 +74,6 @@ void ofi_abandoned_release(struct ofi_module *ofi)
 
 void ofi_module_destroy(struct ofi_module *ofi)
 {
-    if (the_module == ofi) {
-        the_module = NULL;
-    }
     rdma_am_destroy(ofi->am);
     fabric_stop(&ofi->fabric); /* from here on no buffer is the provider's */
     ofi_abandoned_release(ofi);
@@ -135,11 +130,6 @@ static const mca_btl_base_module_t module_template = {
     .btl_ft_event = ofi_ft_event,
 };
 
-struct ofi_module *ofi_module(void)
-{
-    return the_module;
-}
-
 struct ofi_module *ofi_module_create(void)
 {
     struct ofi_module *ofi = calloc(1, sizeof(*ofi));
@@ -159,6 +149,5 @@ struct ofi_module *ofi_module_create(void)
     list_init(&ofi->by_age);
     pool_init(&ofi->txs, sizeof(struct ofi_tx), _Alignof(struct ofi_tx), TX_PER_CHUNK, 0, NULL,
               NULL);
-    the_module = ofi;
     return ofi;
 }

@@ -125,8 +125,6 @@ void ofi_tx_put(struct ofi_module *ofi, struct ofi_tx *tx);
 /* What a libfabric call that did not start an operation means for the caller. */
 int ofi_refused(struct ofi_module *ofi, ofi_endpoint *peer, ssize_t rc);
 
-/* The one there is; NULL: none. */
-struct ofi_module *ofi_module(void);
 /* Without a provider yet, or any memory of its own. */
 struct ofi_module *ofi_module_create(void);
 extern struct btl_component btl_ofi_component;
@@ -134,6 +132,7 @@ extern struct btl_component btl_ofi_component;
 void ofi_module_destroy(struct ofi_module *ofi);
 /* The provider's endpoint is closed: it has forgotten what was abandoned. */
 void ofi_abandoned_release(struct ofi_module *ofi);
+int ofi_restart(mca_btl_base_module_t *btl);
 int ofi_ft_event(int state);
 extern const struct btl_ext_ops ofi_ext;
 /* Closes the endpoint of the provider's for good: every peer fails, for this reason. */

@@ -430,22 +430,18 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool thre
 {
     (void) progress_threads, (void) threads;
     struct ofi_module *ofi = module_create();
-    mca_btl_base_module_t **modules = btl_one_module(ofi ? &ofi->super : NULL, count);
 
-    if (ofi && !modules) {
-        ofi_module_destroy(ofi);
-    }
-    return modules;
+    return btl_one_module(ofi ? &ofi->super : NULL, count);
 }
 
-static int progress(void)
+static int progress(mca_btl_base_module_t *btl)
 {
-    return ofi_poll(ofi_module());
+    return ofi_poll(ofi_of(btl));
 }
 
-static bool active(void)
+static bool active(mca_btl_base_module_t *btl)
 {
-    const struct ofi_module *ofi = ofi_module();
+    const struct ofi_module *ofi = ofi_of(btl);
 
     return ofi->idle_polls < ACTIVE_POLLS || ofi->in_flight > 0 || btl_peers_busy(&ofi->peers) ||
            !list_empty(&ofi->done) || rdma_am_active(ofi->am);
@@ -473,7 +469,9 @@ struct btl_component btl_ofi_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
                                   .mca_register_component_params = register_params},
                   .btl_init = init,
-                  .btl_progress = progress},
+                  .btl_progress = btl_progress},
+    .progress = progress,
+    .restart = ofi_restart,
     .add = add,
     .end = end,
     .active = active,

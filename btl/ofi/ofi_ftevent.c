@@ -5,7 +5,7 @@
 #include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_rdma.h>
 
-static int restart(mca_btl_base_module_t *btl)
+int ofi_restart(mca_btl_base_module_t *btl)
 {
     struct ofi_module *ofi = ofi_of(btl);
 
@@ -16,7 +16,5 @@ static int restart(mca_btl_base_module_t *btl)
 
 int ofi_ft_event(int state)
 {
-    struct ofi_module *ofi = ofi_module();
-
-    return btl_module_ft_event(ofi ? &ofi->super : NULL, state, restart);
+    return btl_component_ft_event(&btl_ofi_component, state);
 }

@@ -61,7 +61,6 @@ struct self_module {
 };
 
 extern struct btl_component btl_self_component;
-static struct self_module *the_module; /* from init until finalize */
 
 static struct self_module *self_of(mca_btl_base_module_t *btl)
 {
@@ -372,17 +371,13 @@ static int self_finalize(mca_btl_base_module_t *btl)
     desc_set_fini(&self->descs);
     pool_fini(&self->ops);
     region_table_destroy(self->regions);
-    if (the_module == self) {
-        the_module = NULL;
-    }
     free(self);
     return OPAL_SUCCESS;
 }
 
-/* What is queued lies in this process's own memory and outlives a restart; nothing is published. */
 static int self_ft_event(int state)
 {
-    return btl_module_ft_event(the_module ? &the_module->super : NULL, state, NULL);
+    return btl_component_ft_event(&btl_self_component, state);
 }
 
 static const mca_btl_base_module_t self_template = {
@@ -452,18 +447,17 @@ static struct self_module *module_create(void)
 static mca_btl_base_module_t **self_init(int *count, bool progress_threads, bool threads)
 {
     (void) progress_threads, (void) threads;
-    the_module = module_create();
-    mca_btl_base_module_t **modules = btl_one_module(the_module ? &the_module->super : NULL, count);
-    the_module = modules ? the_module : NULL;
-    return modules;
+    struct self_module *self = module_create();
+    return btl_one_module(self ? &self->super : NULL, count);
 }
 
-static int self_progress(void)
+static int self_progress(mca_btl_base_module_t *btl)
 {
+    struct self_module *self = self_of(btl);
     int events = 0;
-    while (events < PROGRESS_MAX && !list_empty(&the_module->queue)) {
-        struct list *link = list_pop(&the_module->queue);
-        op_finish(the_module, container_of(link, struct self_op, link), OPAL_SUCCESS);
+    while (events < PROGRESS_MAX && !list_empty(&self->queue)) {
+        struct list *link = list_pop(&self->queue);
+        op_finish(self, container_of(link, struct self_op, link), OPAL_SUCCESS);
         events++;
     }
     return events;
@@ -479,7 +473,9 @@ struct btl_component btl_self_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("self"),
                                   .mca_register_component_params = self_register_params},
                   .btl_init = self_init,
-                  .btl_progress = self_progress},
+                  .btl_progress = btl_progress},
+    /* No restart: what is queued lies in this process's own memory, and nothing is published. */
+    .progress = self_progress,
     .add = self_add,
     .end = self_end,
     .rdma = self_rdma,

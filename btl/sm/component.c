@@ -144,8 +144,6 @@ static struct param *const params[] = {
     &exclusivity_param,
 };
 
-static struct sm_module *the_module; /* from init until close */
-
 static int sm_register_params(void)
 {
     for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++) {
@@ -185,11 +183,6 @@ static struct sm_params read_params(void)
     return read;
 }
 
-struct sm_module *sm_module(void)
-{
-    return the_module;
-}
-
 int sm_publish_card(const struct sm_module *module)
 {
     uint8_t card[SM_CARD_BYTES];
@@ -218,26 +211,16 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
         return NULL;
     }
     module->super.btl_exclusivity = (uint32_t) param_int(&exclusivity_param);
-    the_module = module;
     return btl_one_module(&module->super, count);
 }
 
-static int sm_progress(void)
-{
-    return sm_module_progress(the_module);
-}
-
-static int sm_close(void)
-{
-    the_module = NULL;
-    return OPAL_SUCCESS;
-}
-
 struct btl_component btl_sm_component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("sm"), .mca_close_component = sm_close,
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("sm"),
                                   .mca_register_component_params = sm_register_params},
                   .btl_init = sm_init,
-                  .btl_progress = sm_progress},
+                  .btl_progress = btl_progress},
+    .progress = sm_module_progress,
+    .restart = sm_module_restart,
     .add = sm_endpoint_add,
     .end = sm_endpoints_end,
     .rdma = sm_rdma,

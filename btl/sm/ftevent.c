@@ -14,7 +14,7 @@ static void forget_rings(struct sm_module *module)
     memset(module->cells, 0, module->params.max_peers * sizeof(*module->cells));
 }
 
-static int restart(mca_btl_base_module_t *btl)
+int sm_module_restart(mca_btl_base_module_t *btl)
 {
     struct sm_module *module = sm_of(btl);
     const struct btl_host *host = btl_host();
@@ -37,6 +37,5 @@ static int restart(mca_btl_base_module_t *btl)
 
 int sm_ft_event(int state)
 {
-    struct sm_module *module = sm_module();
-    return btl_module_ft_event(module ? &module->super : NULL, state, restart);
+    return btl_component_ft_event(&btl_sm_component, state);
 }

@@ -124,8 +124,9 @@ static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     }
 }
 
-int sm_module_progress(struct sm_module *module)
+int sm_module_progress(mca_btl_base_module_t *btl)
 {
+    struct sm_module *module = sm_of(btl);
     int events = sm_rx_progress(module);
     if (!list_empty(&module->waiting)) {
         sm_tx_collect(module);

@@ -133,11 +133,9 @@ static inline struct sm_module *sm_of(mca_btl_base_module_t *btl)
 /* module.c */
 int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
                      size_t reason_size) KEEL_MUST_CHECK;
-int sm_module_progress(struct sm_module *module);
+int sm_module_progress(mca_btl_base_module_t *btl);
 /* For a segment whose card no peer has: makes its bell, if this process is to have one. */
 void sm_module_open_bell(struct sm_module *module);
-/* From init until the component is closed; else NULL. */
-struct sm_module *sm_module(void);
 /* As sm_segment_commit; the first shortage leaves a warning: what needs memory waits from here on.
  */
 int sm_commit(struct sm_module *module, enum sm_area area, uint32_t count) KEEL_MUST_CHECK;
@@ -151,6 +149,7 @@ extern struct btl_component btl_sm_component;
 int sm_publish_card(const struct sm_module *module) KEEL_MUST_CHECK;
 
 /* ftevent.c */
+int sm_module_restart(mca_btl_base_module_t *btl);
 int sm_ft_event(int state);
 extern const struct btl_ext_ops sm_ext;
 

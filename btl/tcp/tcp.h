@@ -102,8 +102,7 @@ static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
     return (struct tcp_module *) (void *) btl;
 }
 
-/* tcp_component.c. From init until the component is closed; else NULL. */
-struct tcp_module *tcp_module(void);
+/* tcp_component.c */
 extern struct btl_component btl_tcp_component;
 
 /* tcp.c. Listens, and publishes the card. NOT_AVAILABLE: there is nothing to listen on. */
@@ -118,6 +117,7 @@ void tcp_listeners_close(struct tcp_module *tcp);
 int tcp_card_publish(struct tcp_module *tcp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 
 /* tcp_ftevent.c, tcp_ext.c */
+int tcp_restart(mca_btl_base_module_t *btl);
 int tcp_ft_event(int state);
 extern const struct btl_ext_ops tcp_ext;
 

@@ -198,44 +198,33 @@ static struct tcp_params params_read(void)
     return params;
 }
 
-static struct tcp_module *the_module; /* from init until close */
-
-struct tcp_module *tcp_module(void)
-{
-    return the_module;
-}
-
 static mca_btl_base_module_t **tcp_init(int *count, bool progress_threads, bool threads)
 {
     struct tcp_params params = params_read();
+    struct tcp_module *tcp;
     char reason[256];
 
     (void) progress_threads, (void) threads;
-    int status = tcp_module_create(&the_module, &params, reason, sizeof(reason));
+    int status = tcp_module_create(&tcp, &params, reason, sizeof(reason));
     if (status != OPAL_SUCCESS) {
         log_at(LOG_BTL, status == OPAL_ERR_NOT_AVAILABLE ? LOG_INFO : LOG_WARN,
                "tcp: no rail over sockets: %s", reason);
         *count = 0;
         return NULL;
     }
-    return btl_one_module(&the_module->super, count);
+    return btl_one_module(&tcp->super, count);
 }
 
-static int tcp_progress(void)
+static int tcp_progress(mca_btl_base_module_t *btl)
 {
-    return tcp_poll(the_module);
+    return tcp_poll(tcp_of(btl));
 }
 
-static bool tcp_active(void)
+static bool tcp_active(mca_btl_base_module_t *btl)
 {
-    return !list_empty(&the_module->active) || !list_empty(&the_module->conns) ||
-           btl_peers_busy(&the_module->peers);
-}
+    const struct tcp_module *tcp = tcp_of(btl);
 
-static int tcp_close(void)
-{
-    the_module = NULL;
-    return OPAL_SUCCESS;
+    return !list_empty(&tcp->active) || !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers);
 }
 
 static tcp_endpoint *tcp_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
@@ -255,10 +244,12 @@ static void tcp_ended(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 }
 
 struct btl_component btl_tcp_component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"), .mca_close_component = tcp_close,
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"),
                                   .mca_register_component_params = tcp_register_params},
                   .btl_init = tcp_init,
-                  .btl_progress = tcp_progress},
+                  .btl_progress = btl_progress},
+    .progress = tcp_progress,
+    .restart = tcp_restart,
     .add = tcp_add,
     .end = tcp_endpoints_end,
     .active = tcp_active,

@@ -5,7 +5,7 @@
 #include <base/log.h>
 #include <btl/tcp/tcp_conn.h>
 
-static int restart(mca_btl_base_module_t *btl)
+int tcp_restart(mca_btl_base_module_t *btl)
 {
     struct tcp_module *tcp = tcp_of(btl);
     char reason[256];
@@ -28,7 +28,5 @@ static int restart(mca_btl_base_module_t *btl)
 
 int tcp_ft_event(int state)
 {
-    struct tcp_module *tcp = tcp_module();
-
-    return btl_module_ft_event(tcp ? &tcp->super : NULL, state, restart);
+    return btl_component_ft_event(&btl_tcp_component, state);
 }

@@ -451,10 +451,11 @@ static int mock_finalize(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
-static mca_btl_base_component_t component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")}};
+static struct btl_component component = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")}}};
 
 static const mca_btl_base_module_t template = {
-    .btl_component = &component,
+    .btl_component = &component.component,
     .btl_eager_limit = 100,
     .btl_rndv_eager_limit = 100,
     .btl_max_send_size = MOCK_LIMIT,

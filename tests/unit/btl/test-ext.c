@@ -33,8 +33,9 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool thre
     return modules;
 }
 
-static int progress(void)
+static int progress(mca_btl_base_module_t *btl)
 {
+    (void) btl;
     if (in_progress) {
         in_progress();
     }
@@ -91,9 +92,8 @@ static const struct btl_ext_ops ext_ops = {
 };
 
 static struct btl_component mock = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")},
-                  .btl_init = init,
-                  .btl_progress = progress},
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")}, .btl_init = init},
+    .progress = progress,
     .ext = &ext_ops,
 };
 const struct btl_component *const btl_components[] = {&mock, NULL};
@@ -254,11 +254,11 @@ START_TEST(requests_wait_for_a_module_that_is_held)
     const struct keel_btl_ext *ext = open_mock();
     struct request request = {.pending.ready = note};
     ck_assert_int_eq(ext->pending_add(&module, endpoint, &request.pending), OPAL_SUCCESS);
-    ck_assert_int_eq(btl_module_ft_event(&module, OPAL_CRS_CHECKPOINT, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CHECKPOINT), OPAL_SUCCESS);
     room_left = BTL_ROOM;
     btl_progress();
     ck_assert_int_eq(request.called, 0);
-    ck_assert_int_eq(btl_module_ft_event(&module, OPAL_CRS_CONTINUE, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CONTINUE), OPAL_SUCCESS);
     btl_progress();
     ck_assert_int_eq(request.called, 1);
     btl_close();

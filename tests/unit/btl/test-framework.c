@@ -112,8 +112,10 @@ static void count_call(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
     call_status = status;
 }
 
-static mca_btl_base_component_t component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("test")}};
-static mca_btl_base_module_t module = {.btl_component = &component, .btl_free = count_free};
+static struct btl_component component = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("test")}}};
+static mca_btl_base_module_t module = {.btl_component = &component.component,
+                                       .btl_free = count_free};
 
 START_TEST(completion_calls_back_and_frees_what_is_the_modules)
 {

@@ -1,4 +1,5 @@
-/* Checkpoints and restarts of modules: two that say what the test wants. */
+/* Checkpoints and restarts of modules: two of one component, and one of another, that say what the
+ * test wants. */
 #include <tests/lib/unit.h>
 
 #include <base/param.h>
@@ -6,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOK = 1 };
+enum { TOOK = 1, TWINS = 2, MODULES };
 
 static bool quiet = true;
-static int events, asked, result[2];
+static int events, asked, restarts, result[MODULES];
 static void (*while_drained)(void), (*in_progress)(void);
 
-static struct btl_component mock;
-static mca_btl_base_module_t modules[2];
+static struct btl_component twins, other;
+static mca_btl_base_module_t modules[MODULES];
 
 /* --- functions that take whatever comes --- */
 
@@ -84,26 +85,12 @@ static int finalize(mca_btl_base_module_t *module)
     return OPAL_SUCCESS;
 }
 
-/* btl_ft_event has no module among its arguments: each has a function of its own. */
-static int first_ft_event(int state)
+static mca_btl_base_module_t **give(struct btl_component *component, int first, int *count)
 {
-    int status = btl_module_ft_event(&modules[0], state, NULL);
-    return result[0] ? result[0] : status;
-}
-
-static int second_ft_event(int state)
-{
-    int status = btl_module_ft_event(&modules[1], state, NULL);
-    return result[1] ? result[1] : status;
-}
-
-static mca_btl_base_module_t **init(int *count, bool progress_threads, bool threads)
-{
-    (void) progress_threads, (void) threads;
-    mca_btl_base_module_t **made = malloc(2 * sizeof(*made));
-    for (int i = 0; i < 2; i++) {
-        modules[i] = (mca_btl_base_module_t){
-            .btl_component = &mock.component,
+    mca_btl_base_module_t **made = malloc((size_t) *count * sizeof(*made));
+    for (int i = 0; i < *count; i++) {
+        modules[first + i] = (mca_btl_base_module_t){
+            .btl_component = &component->component,
             .btl_finalize = finalize,
             .btl_send = send,
             .btl_sendi = sendi,
@@ -112,20 +99,44 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool thre
             .btl_atomic_op = op,
             .btl_atomic_fop = fop,
             .btl_atomic_cswap = cswap,
-            .btl_ft_event = i == 0 ? first_ft_event : second_ft_event,
         };
-        made[i] = &modules[i];
+        made[i] = &modules[first + i];
     }
-    *count = 2;
     return made;
 }
 
-static int progress(void)
+static mca_btl_base_module_t **twins_init(int *count, bool progress_threads, bool threads)
 {
+    (void) progress_threads, (void) threads;
+    *count = TWINS;
+    return give(&twins, 0, count);
+}
+
+static mca_btl_base_module_t **other_init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    *count = 1;
+    return give(&other, TWINS, count);
+}
+
+static int progress(mca_btl_base_module_t *module)
+{
+    (void) module;
     if (in_progress) {
         in_progress();
     }
     return events;
+}
+
+static void expect_all(mca_btl_base_module_t *btl, int status);
+
+static int restart(mca_btl_base_module_t *module)
+{
+    restarts++;
+    for (int i = 0; i < TWINS; i++) { /* but those that are whole again */
+        expect_all(&modules[i], &modules[i] < module ? TOOK : OPAL_ERR_OUT_OF_RESOURCE);
+    }
+    return result[module - modules];
 }
 
 static bool is_quiet(mca_btl_base_module_t *module)
@@ -139,17 +150,22 @@ static bool is_quiet(mca_btl_base_module_t *module)
 }
 
 static const struct btl_ext_ops ext_ops = {.is_quiet = is_quiet};
-static struct btl_component mock = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")},
-                  .btl_init = init,
-                  .btl_progress = progress},
+static struct btl_component twins = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("twins")}, .btl_init = twins_init},
+    .progress = progress,
+    .restart = restart,
     .ext = &ext_ops,
 };
-const struct btl_component *const btl_components[] = {&mock, NULL};
+static struct btl_component other = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("other")}, .btl_init = other_init},
+    .progress = progress,
+    .ext = &ext_ops,
+};
+const struct btl_component *const btl_components[] = {&twins, &other, NULL};
 
 static const struct keel_host_ops ops;
 
-static void open_both(void)
+static void open_all(void)
 {
     char reason[100];
     ck_assert_int_eq(btl_open(&ops, NULL, reason, sizeof(reason)), ORTE_SUCCESS);
@@ -175,21 +191,28 @@ static void expect_all(mca_btl_base_module_t *btl, int status)
         status);
 }
 
+/* The same of both modules of a component. */
+static void expect_twins(int status)
+{
+    expect_all(&modules[0], status);
+    expect_all(&modules[1], status);
+}
+
 START_TEST(a_held_module_is_short_whatever_is_asked)
 {
     static const int ends[] = {OPAL_CRS_CONTINUE, OPAL_CRS_RUNNING, OPAL_CRS_ERROR,
                                OPAL_CRS_RESTART};
-    open_both();
-    expect_all(&modules[0], TOOK);
+    open_all();
+    expect_twins(TOOK);
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-        ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_CHECKPOINT, NULL), OPAL_SUCCESS);
-        expect_all(&modules[0], OPAL_ERR_OUT_OF_RESOURCE);
-        expect_all(&modules[1], TOOK);
-        ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_CHECKPOINT, NULL), OPAL_SUCCESS);
-        ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_TERM, NULL), OPAL_SUCCESS);
-        expect_all(&modules[0], OPAL_ERR_OUT_OF_RESOURCE);
-        ck_assert_int_eq(btl_module_ft_event(&modules[0], ends[i], NULL), OPAL_SUCCESS);
-        expect_all(&modules[0], TOOK);
+        ck_assert_int_eq(btl_component_ft_event(&twins, OPAL_CRS_CHECKPOINT), OPAL_SUCCESS);
+        expect_twins(OPAL_ERR_OUT_OF_RESOURCE);
+        expect_all(&modules[TWINS], TOOK);
+        ck_assert_int_eq(btl_component_ft_event(&twins, OPAL_CRS_CHECKPOINT), OPAL_SUCCESS);
+        ck_assert_int_eq(btl_component_ft_event(&twins, OPAL_CRS_TERM), OPAL_SUCCESS);
+        expect_twins(OPAL_ERR_OUT_OF_RESOURCE);
+        ck_assert_int_eq(btl_component_ft_event(&twins, ends[i]), OPAL_SUCCESS);
+        expect_twins(TOOK);
     }
     btl_close();
 }
@@ -199,61 +222,47 @@ END_TEST
 START_TEST(a_checkpoint_gives_up_amid_events)
 {
     ck_assert_int_eq(param_override("btl_base_quiesce_timeout_ms", "20"), ORTE_SUCCESS);
-    open_both();
+    open_all();
     events = 1;
     quiet = false;
-    ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_CHECKPOINT, NULL), OPAL_ERR_TIMEOUT);
+    ck_assert_int_eq(btl_component_ft_event(&twins, OPAL_CRS_CHECKPOINT), OPAL_ERR_TIMEOUT);
     ck_assert_int_gt(asked, 1);
-    expect_all(&modules[0], OPAL_ERR_OUT_OF_RESOURCE); /* held all the same */
+    expect_twins(OPAL_ERR_OUT_OF_RESOURCE); /* held all the same */
     btl_close();
 }
 END_TEST
 
-static void others_are_held(void)
+static void all_are_held(void)
 {
-    expect_all(&modules[0], OPAL_ERR_OUT_OF_RESOURCE);
-    expect_all(&modules[1], OPAL_ERR_OUT_OF_RESOURCE);
+    expect_twins(OPAL_ERR_OUT_OF_RESOURCE);
+    expect_all(&modules[TWINS], OPAL_ERR_OUT_OF_RESOURCE);
 }
 
 START_TEST(all_are_held_before_the_first_is_drained)
 {
-    open_both();
-    while_drained = others_are_held;
+    open_all();
+    while_drained = all_are_held;
     ck_assert_int_eq(btl_ft_event(OPAL_CRS_CHECKPOINT), OPAL_SUCCESS);
-    ck_assert_int_eq(asked, 2);
+    ck_assert_int_eq(asked, MODULES);
     ck_assert_int_eq(btl_ft_event(OPAL_CRS_CONTINUE), OPAL_SUCCESS);
-    expect_all(&modules[0], TOOK);
-    expect_all(&modules[1], TOOK);
+    expect_twins(TOOK);
+    expect_all(&modules[TWINS], TOOK);
     btl_close();
 }
 END_TEST
 
-START_TEST(the_first_error_of_several_modules_is_told)
+START_TEST(each_module_restarts_and_the_first_error_is_told)
 {
-    open_both();
-    result[0] = OPAL_ERR_TIMEOUT;
-    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CHECKPOINT), OPAL_ERR_TIMEOUT);
+    open_all();
     result[1] = OPAL_ERR_UNREACH;
-    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CONTINUE), OPAL_ERR_TIMEOUT);
-    result[0] = 0;
-    ck_assert_int_eq(btl_ft_event(OPAL_CRS_CONTINUE), OPAL_ERR_UNREACH);
-    expect_all(&modules[0], TOOK);
-    btl_close();
-}
-END_TEST
-
-static int open_anew(mca_btl_base_module_t *module)
-{
-    expect_all(module, OPAL_ERR_OUT_OF_RESOURCE);
-    return OPAL_ERR_UNREACH;
-}
-
-START_TEST(nothing_is_taken_while_a_module_restarts)
-{
-    open_both();
-    ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_RESTART, open_anew),
-                     OPAL_ERR_UNREACH);
-    expect_all(&modules[0], TOOK);
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_RESTART), OPAL_ERR_UNREACH);
+    ck_assert_int_eq(restarts, TWINS);
+    result[0] = OPAL_ERR_TIMEOUT;
+    ck_assert_int_eq(btl_component_ft_event(&twins, OPAL_CRS_RESTART), OPAL_ERR_TIMEOUT);
+    ck_assert_int_eq(restarts, 2 * TWINS);
+    ck_assert_int_eq(btl_component_ft_event(&other, OPAL_CRS_RESTART), OPAL_SUCCESS);
+    expect_twins(TOOK);
+    expect_all(&modules[TWINS], TOOK);
     btl_close();
 }
 END_TEST
@@ -262,28 +271,27 @@ static int inside;
 
 static void checkpoint_inside(void)
 {
-    inside = btl_module_ft_event(&modules[0], OPAL_CRS_CHECKPOINT, NULL);
+    inside = btl_component_ft_event(&twins, OPAL_CRS_CHECKPOINT);
 }
 
 START_TEST(what_cannot_be_is_refused)
 {
-    mca_btl_base_module_t other = {.btl_component = &mock.component};
-    open_both();
+    static const struct btl_component unopened;
+    open_all();
     in_progress = checkpoint_inside;
     btl_progress();
     ck_assert_int_eq(inside, OPAL_ERR_RESOURCE_BUSY);
-    ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_NONE - 1, NULL), OPAL_ERR_BAD_PARAM);
-    ck_assert_int_eq(btl_module_ft_event(&modules[0], OPAL_CRS_ERROR + 1, NULL),
-                     OPAL_ERR_BAD_PARAM);
-    ck_assert_int_eq(btl_module_ft_event(&other, OPAL_CRS_CHECKPOINT, NULL),
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_NONE - 1), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(btl_ft_event(OPAL_CRS_ERROR + 1), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(btl_component_ft_event(&unopened, OPAL_CRS_CHECKPOINT),
                      OPAL_ERR_NOT_AVAILABLE);
-    ck_assert_int_eq(btl_module_ft_event(NULL, OPAL_CRS_CHECKPOINT, NULL), OPAL_ERR_NOT_AVAILABLE);
-    expect_all(&modules[0], TOOK);
+    expect_twins(TOOK);
     ck_assert_int_eq(asked, 0);
     btl_close();
+    ck_assert_int_eq(btl_component_ft_event(&twins, OPAL_CRS_CHECKPOINT), OPAL_ERR_NOT_AVAILABLE);
 }
 END_TEST
 
 UNIT_MAIN("ftevent", a_held_module_is_short_whatever_is_asked, a_checkpoint_gives_up_amid_events,
-          all_are_held_before_the_first_is_drained, the_first_error_of_several_modules_is_told,
-          nothing_is_taken_while_a_module_restarts, what_cannot_be_is_refused)
+          all_are_held_before_the_first_is_drained,
+          each_module_restarts_and_the_first_error_is_told, what_cannot_be_is_refused)

@@ -1,4 +1,5 @@
-/* How the framework opens, polls and closes components: with a registry of this test's own. */
+/* How the framework opens, polls and closes components and their modules: with a registry of this
+ * test's own. */
 #include <tests/lib/unit.h>
 
 #include <base/clock.h>
@@ -9,8 +10,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static int polls[3], events[3], finalized, closed, nested = -1;
-static bool active, progresses_at_end;
+/* One polled in each pass, and two of a component whose polls cost system calls. */
+enum { MEMORY, SOCKET, TWIN, MODULES };
+
+static int polls[MODULES], events[MODULES], finalized, closed, nested = -1;
+static bool active[MODULES], progresses_at_end;
 
 /* Callbacks of what a module ends may call progress. */
 static int finalize(mca_btl_base_module_t *module)
@@ -35,29 +39,26 @@ static int refuse(void)
 }
 
 static struct btl_component memory, sockets;
-static mca_btl_base_module_t memory_module = {.btl_component = &memory.component,
-                                              .btl_finalize = finalize};
-static mca_btl_base_module_t socket_module = {.btl_component = &sockets.component,
-                                              .btl_finalize = finalize};
-
-static mca_btl_base_module_t **give(mca_btl_base_module_t *module, int *count)
-{
-    mca_btl_base_module_t **modules = malloc(sizeof(*modules));
-    modules[0] = module;
-    *count = 1;
-    return modules;
-}
+static mca_btl_base_module_t modules[MODULES] = {
+    [MEMORY] = {.btl_component = &memory.component, .btl_finalize = finalize},
+    [SOCKET] = {.btl_component = &sockets.component, .btl_finalize = finalize},
+    [TWIN] = {.btl_component = &sockets.component, .btl_finalize = finalize},
+};
 
 static mca_btl_base_module_t **memory_init(int *count, bool progress_threads, bool threads)
 {
     (void) progress_threads, (void) threads;
-    return give(&memory_module, count);
+    return btl_one_module(&modules[MEMORY], count);
 }
 
 static mca_btl_base_module_t **socket_init(int *count, bool progress_threads, bool threads)
 {
     (void) progress_threads, (void) threads;
-    return give(&socket_module, count);
+    mca_btl_base_module_t **made = calloc(4, sizeof(*made));
+    made[1] = &modules[SOCKET]; /* the others' devices are not there */
+    made[3] = &modules[TWIN];
+    *count = 4;
+    return made;
 }
 
 static mca_btl_base_module_t **absent_init(int *count, bool progress_threads, bool threads)
@@ -67,56 +68,48 @@ static mca_btl_base_module_t **absent_init(int *count, bool progress_threads, bo
     return NULL;
 }
 
-static int memory_progress(void)
+static int progress(mca_btl_base_module_t *module)
 {
-    polls[0]++;
+    polls[module - modules]++;
     if (nested < 0) {
         nested = btl_progress();
     }
-    return events[0];
+    return events[module - modules];
 }
 
-static int socket_progress(void)
+static bool is_active(mca_btl_base_module_t *module)
 {
-    polls[1]++;
-    return events[1];
+    return active[module - modules];
 }
 
-static int absent_progress(void)
+static const char *name(const mca_btl_base_module_t *module)
 {
-    polls[2]++;
-    return 0;
-}
-
-static bool socket_active(void)
-{
-    return active;
+    return module == &modules[SOCKET] ? "socket:first" : "socket:twin";
 }
 
 static struct btl_component memory = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("memory"),
                                   .mca_close_component = close_component},
-                  .btl_init = memory_init,
-                  .btl_progress = memory_progress},
+                  .btl_init = memory_init},
+    .progress = progress,
 };
 static struct btl_component sockets = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("socket"),
                                   .mca_close_component = close_component},
-                  .btl_init = socket_init,
-                  .btl_progress = socket_progress},
-    .active = socket_active,
+                  .btl_init = socket_init},
+    .progress = progress,
+    .active = is_active,
+    .name = name,
 };
 static struct btl_component absent = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("absent"),
                                   .mca_close_component = close_component},
-                  .btl_init = absent_init,
-                  .btl_progress = absent_progress},
+                  .btl_init = absent_init},
 };
 static struct btl_component refused = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("refused"), .mca_open_component = refuse,
                                   .mca_close_component = close_component},
-                  .btl_init = absent_init,
-                  .btl_progress = absent_progress},
+                  .btl_init = absent_init},
 };
 
 const struct btl_component *const btl_components[] = {&memory, &absent, &refused, &sockets, NULL};
@@ -133,15 +126,16 @@ START_TEST(what_is_not_there_is_closed_and_left_out)
 {
     open_all();
     size_t count;
-    mca_btl_base_module_t **modules = btl_modules(&count);
-    ck_assert_uint_eq(count, 2);
-    ck_assert_ptr_eq(modules[0], &memory_module);
-    ck_assert_ptr_eq(modules[1], &socket_module);
+    mca_btl_base_module_t **open = btl_modules(&count);
+    ck_assert_uint_eq(count, MODULES);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_ptr_eq(open[i], &modules[i]);
+    }
     ck_assert_int_eq(closed, 1); /* the absent one; the refused one was never open */
-    btl_progress();
-    ck_assert_int_eq(polls[2], 0);
+    ck_assert_str_eq(btl_module_name(&modules[MEMORY]), "memory");
+    ck_assert_str_eq(btl_module_name(&modules[TWIN]), "socket:twin");
     btl_close();
-    ck_assert_int_eq(finalized, 2);
+    ck_assert_int_eq(finalized, MODULES);
     ck_assert_int_eq(closed, 3);
 }
 END_TEST
@@ -152,8 +146,9 @@ START_TEST(an_idle_rail_with_system_calls_is_polled_now_and_then)
     for (int i = 0; i < 640; i++) {
         ck_assert_int_eq(btl_progress(), 0);
     }
-    ck_assert_int_eq(polls[0], 640);
-    ck_assert_int_eq(polls[1], 10);
+    ck_assert_int_eq(polls[MEMORY], 640);
+    ck_assert_int_eq(polls[SOCKET], 10);
+    ck_assert_int_eq(polls[TWIN], 10);
     btl_close();
 }
 END_TEST
@@ -161,24 +156,25 @@ END_TEST
 START_TEST(a_busy_memory_rail_does_not_starve_it)
 {
     open_all();
-    events[0] = 3;
+    events[MEMORY] = 3;
     for (int i = 0; i < 640; i++) {
         ck_assert_int_ge(btl_progress(), 3);
     }
-    ck_assert_int_eq(polls[1], 10);
+    ck_assert_int_eq(polls[SOCKET], 10);
     btl_close();
 }
 END_TEST
 
-START_TEST(with_work_in_flight_it_is_polled_each_pass)
+START_TEST(with_work_in_flight_it_alone_is_polled_each_pass)
 {
     open_all();
-    active = true;
-    events[1] = 2;
-    for (int i = 0; i < 100; i++) {
+    active[TWIN] = true;
+    events[TWIN] = 2;
+    for (int i = 0; i < 128; i++) {
         ck_assert_int_eq(btl_progress(), 2);
     }
-    ck_assert_int_eq(polls[1], 100);
+    ck_assert_int_eq(polls[TWIN], 128);
+    ck_assert_int_eq(polls[SOCKET], 2); /* that of its component which is idle */
     btl_close();
 }
 END_TEST
@@ -190,19 +186,19 @@ START_TEST(a_yielding_process_polls_all_before_it_yields)
     for (int i = 0; i < 64; i++) {
         btl_progress();
     }
-    ck_assert_int_eq(polls[1], 1);
+    ck_assert_int_eq(polls[SOCKET], 1);
     for (int i = 0; i < 100; i++) {
         btl_progress();
     }
-    ck_assert_int_eq(polls[1], 101);
-    events[0] = 1; /* an event ends it */
+    ck_assert_int_eq(polls[SOCKET], 101);
+    events[MEMORY] = 1; /* an event ends it */
     btl_progress();
-    events[0] = 0;
-    int before = polls[1];
+    events[MEMORY] = 0;
+    int before = polls[SOCKET];
     for (int i = 0; i < 63; i++) {
         btl_progress();
     }
-    ck_assert_int_eq(polls[1], before);
+    ck_assert_int_eq(polls[SOCKET], before);
     btl_close();
 }
 END_TEST
@@ -210,10 +206,10 @@ END_TEST
 START_TEST(progress_inside_progress_does_nothing)
 {
     open_all();
-    events[0] = 1;
+    events[MEMORY] = 1;
     ck_assert_int_eq(btl_progress(), 1);
     ck_assert_int_eq(nested, 0);
-    ck_assert_int_eq(polls[0], 1);
+    ck_assert_int_eq(polls[MEMORY], 1);
     btl_close();
 }
 END_TEST
@@ -222,13 +218,13 @@ END_TEST
 START_TEST(nothing_is_polled_once_modules_end)
 {
     open_all();
-    active = progresses_at_end = true;
+    active[SOCKET] = progresses_at_end = true;
     btl_progress();
-    int memory_polls = polls[0], socket_polls = polls[1];
+    int memory_polls = polls[MEMORY], socket_polls = polls[SOCKET];
     btl_close();
-    ck_assert_int_eq(finalized, 2);
-    ck_assert_int_eq(polls[0], memory_polls);
-    ck_assert_int_eq(polls[1], socket_polls);
+    ck_assert_int_eq(finalized, MODULES);
+    ck_assert_int_eq(polls[MEMORY], memory_polls);
+    ck_assert_int_eq(polls[SOCKET], socket_polls);
 }
 END_TEST
 
@@ -263,6 +259,6 @@ END_TEST
 
 UNIT_MAIN("progress", what_is_not_there_is_closed_and_left_out,
           an_idle_rail_with_system_calls_is_polled_now_and_then,
-          a_busy_memory_rail_does_not_starve_it, with_work_in_flight_it_is_polled_each_pass,
+          a_busy_memory_rail_does_not_starve_it, with_work_in_flight_it_alone_is_polled_each_pass,
           a_yielding_process_polls_all_before_it_yields, progress_inside_progress_does_nothing,
           nothing_is_polled_once_modules_end, who_waits_lets_others_in)

@@ -81,8 +81,9 @@ static mca_btl_base_module_t **slow_init(int *count, bool progress_threads, bool
     return give(SLOW, count);
 }
 
-static int no_progress(void)
+static int no_progress(mca_btl_base_module_t *btl)
 {
+    (void) btl;
     return 0;
 }
 
@@ -102,17 +103,17 @@ static void retry(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *en
 
 static struct btl_component components[MODULES] = {
     [FAST] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("fast")},
-                            .btl_init = fast_init,
-                            .btl_progress = no_progress},
+                            .btl_init = fast_init},
+              .progress = no_progress,
               .ended = hear_of_end,
               .retry = retry},
     [TWIN] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("twin")},
-                            .btl_init = twin_init,
-                            .btl_progress = no_progress},
+                            .btl_init = twin_init},
+              .progress = no_progress,
               .retry = retry},
     [SLOW] = {.component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("slow")},
-                            .btl_init = slow_init,
-                            .btl_progress = no_progress}},
+                            .btl_init = slow_init},
+              .progress = no_progress},
 };
 
 const struct btl_component *const btl_components[] = {&components[FAST], &components[TWIN],
