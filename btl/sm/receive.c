@@ -155,7 +155,7 @@ static bool deliver(struct sm_module *module, struct mca_btl_base_endpoint_t *en
                     struct sm_message *message)
 {
     const void *bytes =
-        message->fragment ? fragment(module, endpoint->peer, message) : message->data;
+        message->fragment ? fragment(module, endpoint->peer, message) : message->bytes;
     if (!bytes) {
         return false;
     }

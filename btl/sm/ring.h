@@ -1,6 +1,10 @@
 /* One direction of traffic between two processes: a ring of 64-byte slots with a single producer
  * and a single consumer. README.md draws it.
  *
+ * A message of several slots is one head and the bytes behind it, without a gap: they are copied
+ * once, and read where they lie. One that begins in the last slots goes on behind them, where there
+ * is room for it, and the first slots of the ring stay empty in its place.
+ *
  * The slots lie in the producer's segment and only the producer writes them; the word that counts
  * what was consumed lies in the consumer's segment and only the consumer writes it. Either side
  * keeps its own position in private memory and takes what the other wrote for a claim to be
@@ -10,7 +14,9 @@
  * consumer was to do for it (recall.h).
  *
  * Positions count slots from 0 and never wrap (64 bits). The slot of position p is p modulo the
- * number of slots; it holds what was published at p when the upper half of its head is p + 1. */
+ * number of slots; a message begins there when the upper half of its head is p + 1. The consumer
+ * looks where the next message is to begin and nowhere else; the producer sees to it that bytes of
+ * an earlier message do not look like a head there. */
 #ifndef BTL_SM_RING_H
 #define BTL_SM_RING_H
 
@@ -20,7 +26,7 @@
 #define SM_SLOT_BYTES 64
 #define SM_SLOT_PAYLOAD 56
 #define SM_INLINE_SLOTS 8
-#define SM_INLINE_MAX ((size_t) SM_INLINE_SLOTS * SM_SLOT_PAYLOAD)
+#define SM_INLINE_MAX ((size_t) 448)
 #define SM_RING_SLOTS_MIN 16
 #define SM_RING_SLOTS_MAX 65536
 
@@ -38,7 +44,6 @@ struct sm_slot {
 
 enum sm_kind {
     SM_INLINE = 1,   /* the payload is in this slot and those that follow */
-    SM_MORE = 2,     /* a slot that continues an inline message */
     SM_FRAGMENT = 3, /* the payload is a fragment of the producer's */
 };
 #define SM_KIND_MASK 0x0f
@@ -60,6 +65,7 @@ struct sm_tx_ring {
     uint64_t base, puts_base;   /* what the line said when the ring began */
     uint64_t tail;              /* next position to publish */
     uint64_t consumed;          /* position, as last read from the line, and checked */
+    uint64_t bytes_until;       /* up to here a slot may begin with bytes of a message */
 };
 
 /* The consumer's private side. */
@@ -77,14 +83,14 @@ struct sm_message {
     uint64_t length;
     uint64_t offset; /* of a fragment, not yet checked against the segment */
     uint32_t slots;
-    bool fragment; /* else the payload was copied to data */
+    bool fragment;
     uint8_t channel;
     uint8_t tag;
-    uint8_t data[SM_INLINE_MAX] __attribute__((aligned(16)));
+    const uint8_t *bytes; /* of any other: in the ring, until the message is passed */
 };
 
 bool sm_ring_count_ok(uint64_t count);
-/* Slots, and the word behind them. */
+/* Slots, room behind them for a message that begins in the last one, and the word. */
 size_t sm_ring_bytes(uint32_t count);
 /* The slots must be zero: sm_ring_clear makes used ones so. The line stays where it is: both sides
  * count from what it says when they begin, and no other ring may use it meanwhile. */
@@ -92,19 +98,59 @@ void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t co
                      const struct sm_line *line);
 /* No consumer may look at the slots. */
 void sm_ring_clear(struct sm_slot *slots, uint32_t count);
-/* Publishes a message whose bytes are copied from parts: at most SM_INLINE_MAX. OUT_OF_RESOURCE:
- * the ring is full; COMM_FAILURE: the consumer's word is impossible. */
-int sm_tx_ring_inline(struct sm_tx_ring *ring, uint8_t channel, uint8_t tag,
-                      const struct iovec *parts, size_t count, size_t length) KEEL_MUST_CHECK;
+/* Of a message in line. */
+static inline uint32_t sm_slots_of(size_t length)
+{
+    return (uint32_t) ((sizeof(uint64_t) + length + SM_SLOT_BYTES - 1) / SM_SLOT_BYTES);
+}
+static inline struct sm_slot *sm_tx_ring_slot(const struct sm_tx_ring *ring, uint64_t position)
+{
+    return &ring->slots[position & (ring->count - 1)];
+}
+/* What sm_tx_ring_room says after a look at the consumer's word. */
+int sm_tx_ring_reserve(struct sm_tx_ring *ring, uint32_t slots) KEEL_MUST_CHECK;
+/* Whether there is room for a message of length bytes in line, or for a fragment (0).
+ * OUT_OF_RESOURCE: the ring is full; COMM_FAILURE: the consumer's word is impossible. */
+static inline int sm_tx_ring_room(struct sm_tx_ring *ring, size_t length)
+{
+    uint32_t slots = sm_slots_of(length);
+    return ring->tail - ring->consumed + slots <= ring->count ? ORTE_SUCCESS
+                                                              : sm_tx_ring_reserve(ring, slots);
+}
+/* Where the bytes of a message in line go, for which there is room: they stay there until it is
+ * consumed. It need not be published. */
+static inline uint8_t *sm_tx_ring_bytes(struct sm_tx_ring *ring, size_t length)
+{
+    if (length > SM_SLOT_PAYLOAD) {
+        ring->bytes_until = ring->tail + sm_slots_of(length) + ring->count;
+    }
+    return (uint8_t *) sm_tx_ring_slot(ring, ring->tail) + sizeof(uint64_t);
+}
+/* The message behind the one that is about to be published is to begin where there are bytes of the
+ * last round, which must not look like its head. In a full ring the oldest message begins there,
+ * whose sequence is another. */
+void sm_tx_ring_clear_next(struct sm_tx_ring *ring, uint64_t next);
+/* Publishes the message at the tail, whose payload is in its place: a consumer that finds this head
+ * sees all that was written to its slots and to its fragment. length: of what is in line. */
+static inline void sm_tx_ring_publish(struct sm_tx_ring *ring, enum sm_kind kind, uint8_t channel,
+                                      uint8_t tag, size_t length)
+{
+    uint64_t sequence = (uint32_t) (ring->tail + 1), next = ring->tail + sm_slots_of(length);
+    uint64_t head = sequence << 32 | (uint64_t) length << 16 | (uint64_t) tag << 8 |
+                    (uint64_t) channel << SM_CHANNEL_SHIFT | kind;
+    if (next < ring->bytes_until) {
+        sm_tx_ring_clear_next(ring, next);
+    }
+    atomic_store_explicit(&sm_tx_ring_slot(ring, ring->tail)->head, head, memory_order_release);
+    ring->tail = next;
+}
 /* Publishes a reference to a fragment, which must not change until the ring's consumed count is
- * above *position. Errors as above. */
+ * above *position. Errors as sm_tx_ring_room. */
 int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t channel, uint8_t tag, uint64_t offset,
                         uint64_t length, uint64_t *position) KEEL_MUST_CHECK;
 /* For a fault point: stores the slot of this position, which was published, at the next place, too,
  * if that is free. A consumer passes over it. */
 void sm_tx_ring_repeat(struct sm_tx_ring *ring, uint64_t position);
-/* Whether a message of length bytes in line would find room. Errors as above. */
-int sm_tx_ring_room(struct sm_tx_ring *ring, size_t length) KEEL_MUST_CHECK;
 /* What was published up to here is taken back. A full barrier. */
 void sm_tx_ring_recall(struct sm_tx_ring *ring);
 /* Two for each put that the consumer has carried out, and one for one that it is carrying out. */

@@ -3,6 +3,7 @@
 #include <base/fault.h>
 #include <btl/sm/module.h>
 #include <btl/tap.h>
+#include <string.h>
 
 /* A ring of my segment that nobody reads. */
 static int ring_take(struct sm_module *module, uint32_t *index)
@@ -138,26 +139,29 @@ static void drop_callback(struct sm_module *module, struct desc_send *later)
     }
 }
 
+/* Publishes a message whose bytes are in the ring. */
+static inline void publish(struct mca_btl_base_endpoint_t *endpoint, uint8_t channel, uint8_t tag,
+                           size_t length)
+{
+    sm_tx_ring_publish(&endpoint->tx.ring, SM_INLINE, channel, tag, length);
+    wake_reader(endpoint);
+}
+
 static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                        struct desc *desc, uint8_t channel, uint8_t tag, size_t total)
 {
-    struct iovec parts[MCA_BTL_DES_MAX_SEGMENTS];
-    size_t count = desc->base.des_segment_count;
-    for (size_t i = 0; i < count; i++) {
-        parts[i].iov_base = desc->base.des_segments[i].seg_addr.pval;
-        parts[i].iov_len = (size_t) desc->base.des_segments[i].seg_len;
-    }
     struct desc_send *later;
-    int status = prepare_callback(module, endpoint, desc, &later);
+    int status = sm_tx_ring_room(&endpoint->tx.ring, total);
+    if (status != ORTE_SUCCESS) {
+        return tx_refused(module, endpoint, status);
+    }
+    status = prepare_callback(module, endpoint, desc, &later);
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    status = sm_tx_ring_inline(&endpoint->tx.ring, channel, tag, parts, count, total);
-    if (status != ORTE_SUCCESS) {
-        drop_callback(module, later);
-        return tx_refused(module, endpoint, status);
-    }
-    wake_reader(endpoint);
+    desc_gather(sm_tx_ring_bytes(&endpoint->tx.ring, total), desc->base.des_segments,
+                desc->base.des_segment_count);
+    publish(endpoint, channel, tag, total);
     return sent(module, endpoint, desc, later);
 }
 
@@ -284,54 +288,51 @@ int sm_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     return send_any(sm_of(btl), endpoint, descriptor, channel, tag);
 }
 
-/* Header and payload straight from where they lie to the ring's slots. */
-static int sendi_payload(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                         opal_convertor_t *convertor, void *header, size_t header_size,
-                         size_t payload_size, uint8_t channel, uint8_t tag)
+/* The shortest are the commonest, and a call costs as much as their bytes. */
+static inline void copy(uint8_t *to, const void *from, size_t size)
 {
-    uint8_t packed[SM_INLINE_MAX];
-    struct iovec parts[2] = {{.iov_base = header, .iov_len = header_size},
-                             {.iov_base = NULL, .iov_len = payload_size}};
+    if (size == sizeof(uint64_t)) {
+        memcpy(to, from, sizeof(uint64_t));
+    } else if (size > 0) {
+        memcpy(to, from, size);
+    }
+}
+
+/* The convertor's next bytes; false: it has less, and is where it was. */
+static inline bool pack(uint8_t *to, opal_convertor_t *convertor, size_t size)
+{
+    size_t together = size, start = convertor->bytes_converted;
+    const void *from = opal_convertor_current(convertor, &together);
+    if (together == size) {
+        copy(to, from, size);
+        start += size;
+        opal_convertor_set_position(convertor, &start);
+        return true;
+    }
+    bool whole = opal_convertor_pack_bytes(convertor, to, size) == size;
+    if (!whole) {
+        opal_convertor_set_position(convertor, &start);
+    }
+    return whole;
+}
+
+/* Header and payload straight from where they lie to the ring's slots. */
+static inline int sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                               opal_convertor_t *convertor, void *header, size_t header_size,
+                               size_t payload_size, uint8_t channel, uint8_t tag)
+{
     struct sm_tx_ring *ring = &endpoint->tx.ring;
     int status = sm_tx_ring_room(ring, header_size + payload_size);
     if (status != ORTE_SUCCESS) {
         return tx_refused(module, endpoint, status);
     }
-    size_t together = payload_size, start = convertor->bytes_converted;
-    parts[1].iov_base = opal_convertor_current(convertor, &together);
-    if (together < payload_size) {
-        parts[1].iov_base = packed;
-        together = opal_convertor_pack_bytes(convertor, packed, payload_size);
-    } else {
-        start += payload_size;
+    uint8_t *to = sm_tx_ring_bytes(ring, header_size + payload_size);
+    copy(to, header, header_size);
+    if (payload_size > 0 && !pack(to + header_size, convertor, payload_size)) {
+        return OPAL_ERR_BAD_PARAM;
     }
-    if (together < payload_size || parts[1].iov_base != packed) {
-        opal_convertor_set_position(convertor, &start);
-    }
-    return together < payload_size
-               ? OPAL_ERR_BAD_PARAM
-               : sm_tx_ring_inline(ring, channel, tag, parts, 2, header_size + payload_size);
-}
-
-static inline int sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                               opal_convertor_t *convertor, void *header, size_t header_size,
-                               size_t payload_size, uint8_t channel, uint8_t tag)
-{
-    int status;
-    if (payload_size > 0) {
-        status = sendi_payload(module, endpoint, convertor, header, header_size, payload_size,
-                               channel, tag);
-    } else {
-        struct iovec part = {.iov_base = header, .iov_len = header_size};
-        status = sm_tx_ring_inline(&endpoint->tx.ring, channel, tag, &part, 1, header_size);
-        if (status != ORTE_SUCCESS) {
-            return tx_refused(module, endpoint, status);
-        }
-    }
-    if (status == ORTE_SUCCESS) {
-        wake_reader(endpoint);
-    }
-    return status;
+    publish(endpoint, channel, tag, header_size + payload_size);
+    return ORTE_SUCCESS;
 }
 
 static inline int sendi_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

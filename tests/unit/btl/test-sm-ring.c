@@ -8,7 +8,7 @@
 #define SLOTS 16
 
 struct pair {
-    struct sm_slot slots[SLOTS + 1] __attribute__((aligned(64))); /* and the word behind them */
+    struct sm_slot slots[SLOTS + SM_INLINE_SLOTS] __attribute__((aligned(64)));
     struct sm_line line __attribute__((aligned(64)));
     struct sm_tx_ring tx;
     struct sm_rx_ring rx;
@@ -23,8 +23,12 @@ static void pair_init(struct pair *pair)
 
 static int push(struct pair *pair, uint8_t tag, const void *bytes, size_t size)
 {
-    struct iovec part = {.iov_base = (void *) (uintptr_t) bytes, .iov_len = size};
-    return sm_tx_ring_inline(&pair->tx, 0, tag, &part, 1, size);
+    int status = sm_tx_ring_room(&pair->tx, size);
+    if (status == ORTE_SUCCESS) {
+        memcpy(sm_tx_ring_bytes(&pair->tx, size), bytes, size);
+        sm_tx_ring_publish(&pair->tx, SM_INLINE, 8, tag, size);
+    }
+    return status;
 }
 
 /* A message of this length, made from its number. */
@@ -57,8 +61,8 @@ START_TEST(every_inline_length_arrives)
         ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
         ck_assert_uint_eq(message.length, size);
         ck_assert_uint_eq(message.tag, (uint8_t) size);
-        ck_assert(!message.fragment && message.channel == 0);
-        ck_assert(is_made(message.data, size, (unsigned) size));
+        ck_assert(!message.fragment && message.channel == 8);
+        ck_assert(is_made(message.bytes, size, (unsigned) size));
         sm_rx_ring_pass(&pair.rx, &message);
         sm_rx_ring_publish(&pair.rx);
     }
@@ -82,7 +86,7 @@ START_TEST(a_slot_stored_again_is_no_message)
         sm_tx_ring_repeat(&pair.tx, position);
         ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
         ck_assert_uint_eq(message.length, size);
-        ck_assert(fragment ? message.offset == i : is_made(message.data, size, i));
+        ck_assert(fragment ? message.offset == i : is_made(message.bytes, size, i));
         sm_rx_ring_pass(&pair.rx, &message);
         ck_assert(!sm_rx_ring_ready(&pair.rx));
         ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
@@ -99,23 +103,6 @@ START_TEST(a_slot_stored_again_is_no_message)
         ck_assert_uint_eq(message.tag, i);
         sm_rx_ring_pass(&pair.rx, &message);
     }
-}
-END_TEST
-
-START_TEST(parts_are_joined)
-{
-    struct pair pair;
-    pair_init(&pair);
-    static char head[] = "head", body[] = "body";
-    struct iovec parts[] = {{.iov_base = head, .iov_len = 4},
-                            {.iov_base = NULL, .iov_len = 0},
-                            {.iov_base = body, .iov_len = 4}};
-    ck_assert_int_eq(sm_tx_ring_inline(&pair.tx, 8, 9, parts, 3, 8), ORTE_SUCCESS);
-    struct sm_message message;
-    ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
-    ck_assert_uint_eq(message.channel, 8);
-    ck_assert_uint_eq(message.length, 8);
-    ck_assert_mem_eq(message.data, "headbody", 8);
 }
 END_TEST
 
@@ -141,7 +128,7 @@ START_TEST(full_is_exact_and_ends_with_the_consumer)
     ck_assert_int_eq(push(&pair, 1, &more, sizeof(more)), ORTE_SUCCESS);
     for (unsigned i = 1; i <= SLOTS; i++) {
         ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
-        ck_assert_mem_eq(message.data, &i, sizeof(i));
+        ck_assert_mem_eq(message.bytes, &i, sizeof(i));
         sm_rx_ring_pass(&pair.rx, &message);
     }
     ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
@@ -162,7 +149,7 @@ START_TEST(sequence_numbers_wrap)
         ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
         ck_assert_int_eq(push(&pair, 2, &i, sizeof(i)), ORTE_SUCCESS);
         ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
-        ck_assert_mem_eq(message.data, &i, sizeof(i));
+        ck_assert_mem_eq(message.bytes, &i, sizeof(i));
         sm_rx_ring_pass(&pair.rx, &message);
         sm_rx_ring_publish(&pair.rx);
     }
@@ -189,11 +176,53 @@ START_TEST(cleared_ring_is_empty_and_goes_on_with_the_line)
     ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
     ck_assert_int_eq(push(&pair, 2, "new", 3), ORTE_SUCCESS);
     ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
-    ck_assert_mem_eq(message.data, "new", 3);
+    ck_assert_mem_eq(message.bytes, "new", 3);
     sm_rx_ring_pass(&pair.rx, &message);
     sm_rx_ring_publish(&pair.rx);
     ck_assert_int_eq(sm_tx_ring_refresh(&pair.tx), ORTE_SUCCESS);
     ck_assert_uint_eq(pair.tx.consumed, 1);
+}
+END_TEST
+
+/* Each word says that it is the head of the message that will begin there one round later. */
+static void make_heads(uint8_t *bytes, size_t size, uint64_t position)
+{
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        uint64_t slot = (at + sizeof(uint64_t)) / SM_SLOT_BYTES;
+        uint64_t head = (uint64_t) (uint32_t) (position + slot + SLOTS + 1) << 32 | SM_INLINE;
+        memcpy(bytes + at, &head, size - at < sizeof(head) ? size - at : sizeof(head));
+    }
+}
+
+START_TEST(bytes_that_look_like_heads_are_no_messages)
+{
+    struct pair pair;
+    pair_init(&pair);
+    unsigned draws = 1, pending = 0, seen = 0;
+    for (int i = 0; i < 100000; i++) {
+        uint8_t bytes[SM_INLINE_MAX];
+        struct sm_message message;
+        draws = draws * 1103515245u + 12345u;
+        size_t size = (draws >> 16) % (SM_INLINE_MAX + 1);
+        make_heads(bytes, size, pair.tx.tail);
+        uint64_t position;
+        int status = draws >> 30 ? push(&pair, 1, bytes, size)
+                                 : sm_tx_ring_fragment(&pair.tx, 0, 1, 0, 1, &position);
+        pending += status == ORTE_SUCCESS;
+        while (pending > 0 && (status != ORTE_SUCCESS || draws & 0x10000)) {
+            ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
+            make_heads(bytes, (size_t) message.length, pair.rx.head);
+            if (!message.fragment) {
+                ck_assert_mem_eq(message.bytes, bytes, message.length);
+            }
+            sm_rx_ring_pass(&pair.rx, &message);
+            pending--;
+            seen++;
+        }
+        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), pending > 0);
+        sm_rx_ring_publish(&pair.rx);
+    }
+    ck_assert_uint_gt(seen, 50000);
 }
 END_TEST
 
@@ -229,7 +258,7 @@ START_TEST(malformed_slots_are_found_out)
     const uint64_t first = (uint64_t) 1 << 32; /* the sequence number that is due */
     const uint64_t heads[] = {
         first,                         /* no kind */
-        first | SM_MORE,               /* a continuation of nothing */
+        first | 2,                     /* no kind any more */
         first | 0x0f,                  /* no such kind */
         first | 8 << SM_CHANNEL_SHIFT, /* a frame of no kind */
         first | (uint64_t) (SM_INLINE_MAX + 1) << 16 | SM_INLINE,
@@ -297,7 +326,7 @@ static void check_one(const struct sm_message *message, unsigned number)
         ck_assert_uint_eq(message->length, number * 3ull);
     } else {
         ck_assert_uint_eq(message->length, length_of(number));
-        ck_assert(is_made(message->data, (size_t) message->length, number));
+        ck_assert(is_made(message->bytes, (size_t) message->length, number));
     }
 }
 
@@ -336,7 +365,8 @@ START_TEST(counts_are_powers_of_two)
 END_TEST
 
 UNIT_MAIN("sm-ring", every_inline_length_arrives, a_slot_stored_again_is_no_message,
-          parts_are_joined, full_is_exact_and_ends_with_the_consumer, sequence_numbers_wrap,
-          cleared_ring_is_empty_and_goes_on_with_the_line, impossible_consumers_are_found_out,
+          full_is_exact_and_ends_with_the_consumer, sequence_numbers_wrap,
+          cleared_ring_is_empty_and_goes_on_with_the_line,
+          bytes_that_look_like_heads_are_no_messages, impossible_consumers_are_found_out,
           malformed_slots_are_found_out, two_threads_keep_order_and_content,
           counts_are_powers_of_two)
