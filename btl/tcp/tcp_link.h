@@ -30,6 +30,7 @@ struct tcp_silence {
     uint64_t looked_us; /* when the kernel was asked last */
     uint64_t asked_us;  /* for how long the peer has not answered what asks for an answer */
     uint32_t quiet_ms;  /* since its last acknowledgement */
+    uint32_t lost;      /* percent of what was sent up to then, and had to be sent again */
     bool failed;
 };
 

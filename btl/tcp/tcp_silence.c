@@ -28,6 +28,9 @@ enum {
     STALL_LOOKS = 2, /* as which a late look counts: whoever was kept from looking looks again */
     PROBES = 2,      /* that go unanswered: one may get lost */
     RTO_MAX_LEAST_MS = 1000,
+    ROUND_TRIPS = 16,  /* at least pass before a link is silent */
+    LOST_PER_TIME = 2, /* percent, for each of which it has as long again, */
+    MOST_TIMES = 12,   /* up to this: the kernel's tries lie ever further apart */
 };
 
 static uint64_t period_us(uint64_t timeout_us)
@@ -52,11 +55,24 @@ static void set_options(const struct tcp_params *params, int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof(idle_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes)); /* I am earlier */
+    /* Else each loss in a row doubles the time to the next try from the first one on. */
+    setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof(on));
     /* Else probes of a peer whose buffer is full come up to two minutes apart. */
     setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &rto_max_ms, sizeof(rto_max_ms));
 }
 
 /* ---- the judgement ---- */
+
+/* A network that loses much, or is slow, keeps an acknowledgement away for longer. */
+static uint64_t patience_us(const struct tcp_silence *silence, const struct tcp_info *info,
+                            uint64_t timeout_us)
+{
+    uint64_t times = 1 + silence->lost / LOST_PER_TIME;
+    uint64_t trips_us = ROUND_TRIPS * (uint64_t) info->tcpi_rtt;
+
+    times = times < MOST_TIMES ? times : MOST_TIMES;
+    return times * (timeout_us > trips_us ? timeout_us : trips_us);
+}
 
 bool tcp_silence_judge(struct tcp_silence *silence, const struct tcp_info *info,
                        uint64_t elapsed_us, uint64_t timeout_us)
@@ -64,13 +80,18 @@ bool tcp_silence_judge(struct tcp_silence *silence, const struct tcp_info *info,
     uint64_t quiet_us = info->tcpi_last_ack_recv * UINT64_C(1000);
     uint64_t most_us = STALL_LOOKS * period_us(timeout_us);
     bool asked = info->tcpi_unacked > 0 || info->tcpi_probes >= PROBES;
+    bool heard = quiet_us < elapsed_us;
 
-    if (!asked || quiet_us < elapsed_us) {
+    if (heard && info->tcpi_segs_out > 0) { /* what a cut adds does not count */
+        silence->lost = (uint32_t) (info->tcpi_total_retrans * UINT64_C(100) / info->tcpi_segs_out);
+    }
+    if (!asked || heard) {
         silence->asked_us = 0;
         return false;
     }
     silence->asked_us += elapsed_us < most_us ? elapsed_us : most_us;
-    return quiet_us >= timeout_us && silence->asked_us >= timeout_us / ASKED_PARTS;
+    return quiet_us >= patience_us(silence, info, timeout_us) &&
+           silence->asked_us >= timeout_us / ASKED_PARTS;
 }
 
 /* Asks the kernel about a link; false: it has failed. */

@@ -5,7 +5,7 @@
 #define BTL_TCP_SILENCE_H
 
 #include <btl/tcp/tcp_link.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h> /* netinet/tcp.h lacks tcpi_segs_out */
 
 /* The module's timer, which wakes a sleeper too; it runs while there are links. OUT_OF_RESOURCE: no
  * descriptor. */

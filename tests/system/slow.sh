@@ -47,4 +47,6 @@ what="one packet in five is lost"
 cable slow all delay=1 reorder=0 loss=20
 launch "$KEEL_TEST_BUILDDIR/examples/rml_chat" 2
 like "$what: all is heard" "$work/out" '^rml_chat: 4 ranks, 32 lines, 0 errors$'
+launch "$KEEL_TEST_BUILDDIR/examples/handoff"
+like "$what: all is handed over" "$work/out" '^handoff: 4 ranks, 8 transfers, [0-9]+ bytes, 0 errors$'
 finish

@@ -8,13 +8,34 @@ enum { TIMEOUT_MS = 5000, LOOK_MS = 250 };
 
 static struct tcp_silence silence;
 
+static bool judge(uint32_t elapsed_ms, const struct tcp_info *info)
+{
+    return tcp_silence_judge(&silence, info, elapsed_ms * UINT64_C(1000),
+                             TIMEOUT_MS * UINT64_C(1000));
+}
+
 /* One look, elapsed_ms after the one before. */
 static bool look(uint32_t elapsed_ms, uint32_t quiet_ms, uint32_t unacked, uint8_t probes)
 {
     struct tcp_info info = {
         .tcpi_last_ack_recv = quiet_ms, .tcpi_unacked = unacked, .tcpi_probes = probes};
-    return tcp_silence_judge(&silence, &info, elapsed_ms * UINT64_C(1000),
-                             TIMEOUT_MS * UINT64_C(1000));
+    return judge(elapsed_ms, &info);
+}
+
+/* After how many ms a link over such a network, on which bytes are under way, has failed. */
+static uint32_t fails_after(struct tcp_info info)
+{
+    silence = (struct tcp_silence){0};
+    info.tcpi_unacked = 1;
+    ck_assert(!judge(LOOK_MS, &info));
+    info.tcpi_total_retrans += 8; /* it is cut: all that is sent is sent again */
+    info.tcpi_segs_out += 8;
+    info.tcpi_last_ack_recv = LOOK_MS;
+    while (!judge(LOOK_MS, &info)) {
+        info.tcpi_last_ack_recv += LOOK_MS;
+        ck_assert_uint_le(info.tcpi_last_ack_recv, 100 * TIMEOUT_MS);
+    }
+    return info.tcpi_last_ack_recv;
 }
 
 START_TEST(test_bytes_that_nobody_acknowledges)
@@ -79,6 +100,20 @@ START_TEST(test_time_in_which_nobody_looked_hardly_counts)
 }
 END_TEST
 
+START_TEST(test_networks_that_lose_or_are_slow_get_longer)
+{
+    ck_assert_uint_eq(fails_after((struct tcp_info){.tcpi_segs_out = 1000}), TIMEOUT_MS);
+    ck_assert_uint_eq(
+        fails_after((struct tcp_info){.tcpi_segs_out = 1000, .tcpi_total_retrans = 40}),
+        3 * TIMEOUT_MS);
+    ck_assert_uint_eq(
+        fails_after((struct tcp_info){.tcpi_segs_out = 1000, .tcpi_total_retrans = 900}),
+        12 * TIMEOUT_MS);
+    ck_assert_uint_eq(fails_after((struct tcp_info){.tcpi_segs_out = 9, .tcpi_rtt = 500000}), 8000);
+}
+END_TEST
+
 UNIT_MAIN("tcp-silence", test_bytes_that_nobody_acknowledges, test_probes_that_nobody_answers,
           test_an_idle_link_may_be_quiet, test_a_slow_peer_acknowledges,
-          test_a_full_peer_answers_late_probes, test_time_in_which_nobody_looked_hardly_counts)
+          test_a_full_peer_answers_late_probes, test_time_in_which_nobody_looked_hardly_counts,
+          test_networks_that_lose_or_are_slow_get_longer)
