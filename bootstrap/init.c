@@ -41,7 +41,6 @@ struct keel {
     struct tool_door door;    /* SELF_TOOL */
     struct backend *backend;  /* NULL until communication is enabled */
     struct host host;
-    opal_proc_t **proc_list; /* owned: pointers into host.procs, by rank */
 };
 
 /* The process's own: keel_init's interface has no context. Set by keel_init, cleared by
@@ -92,20 +91,21 @@ static int give_app_key(void *arg)
 static void rank_ended(void *arg, uint32_t rank)
 {
     struct keel *keel = arg;
-    keel_host_proc_ended(keel->proc_list[rank]);
+    keel_host_proc_ended(&keel->host.procs[rank]);
 }
 
 static int make_rails(struct keel *keel, char *reason, size_t reason_size)
 {
     uint32_t size = keel->backend->map.size;
-    keel->proc_list = calloc(size, sizeof(opal_proc_t *));
-    if (!keel->proc_list) {
+    opal_proc_t **procs = calloc(size, sizeof(opal_proc_t *));
+    if (!procs) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     for (uint32_t rank = 0; rank < size; rank++) {
-        keel->proc_list[rank] = &keel->host.procs[rank];
+        procs[rank] = &keel->host.procs[rank];
     }
-    int status = keel_host_add_procs(keel->proc_list, size, reason, reason_size);
+    int status = keel_host_add_procs(procs, size, reason, reason_size);
+    free(procs);
     btl_lock();
     keel->backend->ended = rank_ended;
     keel->backend->ended_arg = keel;
@@ -265,7 +265,6 @@ static void tear_down(struct keel *keel)
         keel->backend->ended = NULL;
     }
     (void) keel_host_close();
-    free(keel->proc_list);
     if (keel->backend) {
         keel->backend->ops->leave(keel->backend);
     }

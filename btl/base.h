@@ -98,10 +98,18 @@ typedef void (*btl_peer_fn)(void *arg, mca_btl_base_module_t *module, opal_proc_
 void btl_watch_peers(btl_peer_fn changed, void *arg);
 
 /* For the choice of rails. Its references to endpoints are its own: del_procs does not see them, so
- * a caller cannot give one away. keeps tells whether it has one to this endpoint. */
+ * a caller cannot give one away. keeps tells whether it has one to this endpoint; met is called
+ * inside btl_met. */
 void btl_set_keeper(bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
                                   const struct mca_btl_base_endpoint_t *endpoint),
+                    void (*met)(void *arg, mca_btl_base_module_t *module,
+                                const orte_process_name_t *name),
                     void *arg);
+/* Of a module: a peer that was not added has come by itself. It is added in this call where the
+ * host knows it, so that what it sends names its endpoint. */
+void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name);
+/* Whether a module may reach a peer, as far as is known without adding it. */
+bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc);
 /* What a call of btl_add_procs counted is such a reference from now on. */
 void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 /* It is none any more, and keeps says so: the endpoint ends unless callers have added it. */
@@ -212,6 +220,8 @@ void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
  */
 struct btl_component {
     mca_btl_base_component_t component; /* first: what a module's btl_component points to */
+    /* Whether a peer is reached, as far as is known before its first use. NULL: each is. */
+    bool (*reaches)(mca_btl_base_module_t *module, const opal_proc_t *proc);
     /* The endpoint of a peer, which may have it already; NULL: it is not reached. */
     struct mca_btl_base_endpoint_t *(*add)(mca_btl_base_module_t *module, opal_proc_t *proc);
     /* Nobody counts on these endpoints any more: completes what is in flight to them with an error,

@@ -10,10 +10,9 @@ struct bml;
 int bml_create(struct bml **bml) KEEL_MUST_CHECK;
 /* Gives back every endpoint, then frees. */
 void bml_destroy(struct bml *bml);
-/* Asks every module for these peers and keeps, for each, the rails of the highest exclusivity: by
- * latency, then bandwidth; weight by bandwidth; eager for those of the lowest latency; rdma for
- * those with put or get. ORTE_ERR_UNREACH when a peer is reached by none (reason names it); the
- * others have their rails all the same. */
+/* These peers may have rails: 16 bytes for each, until its rails are asked for, it comes by itself,
+ * or it ends. ORTE_ERR_UNREACH when a peer is known to be reached by no module (reason names it);
+ * the others count all the same. */
 int bml_add_procs(struct bml *bml, opal_proc_t *const *procs, size_t count, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
 /* Its process has ended, as the host knows: modules whose transport would not tell let its endpoint
@@ -28,9 +27,11 @@ void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), 
 void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
 /* A report waits for bml_settle. A variable, since every pass looks at it. */
 extern bool bml_has_news;
-/* Best first; NULL: none. The array stays until bml_destroy; one of an earlier state says what was.
- */
-const struct keel_rail *bml_rails(const struct bml *bml, const opal_proc_t *proc, size_t *count);
+/* Best first; NULL: none. The first call for a peer asks the modules, class by class from the
+ * highest exclusivity down, and the first class that reaches it is its rails: by latency, then
+ * bandwidth; weight by bandwidth; eager for those of the lowest latency; rdma for those with put or
+ * get. The array stays until bml_destroy; one of an earlier state says what was. */
+const struct keel_rail *bml_rails(struct bml *bml, const opal_proc_t *proc, size_t *count);
 
 /* The pure part, for tests: sorts candidates and fills in weight, eager, send and rdma; returns how
  * many stay. */

@@ -318,7 +318,7 @@ void btl_peer_init_hidden(struct btl_peers *peers, struct btl_peer *peer,
     peer_begin(peers, peer, name, NULL);
 }
 
-static bool may_reach(struct btl_peers *peers, const opal_proc_t *proc)
+bool btl_peers_reach(struct btl_peers *peers, const opal_proc_t *proc)
 {
     return name_equal(&proc->proc_name, &peers->me) ||
            btl_card_may_lead(&peers->cards, proc, peers->hooks->judge, peers);
@@ -330,7 +330,7 @@ struct btl_peer *btl_peer_add(struct btl_peers *peers, opal_proc_t *proc)
     bool up = peer && peer->state == PEER_UP;
 
     if (!peer || !roster_entry(peers->roster, peer)->proc) {
-        if (!up && !may_reach(peers, proc)) {
+        if (!up && !btl_peers_reach(peers, proc)) {
             return NULL;
         }
         peer = peer ? peer : roster_add(peers->roster, &proc->proc_name, proc);
@@ -358,10 +358,12 @@ struct btl_peer *btl_peer_meet(struct btl_peers *peers, const orte_process_name_
         peer = roster_add(peers->roster, name, NULL);
         *again = !peer;
     }
-    if (!peer) {
-        return NULL;
+    if (peer) {
+        btl_peer_activate(peers, peer);
     }
-    btl_peer_activate(peers, peer);
+    if (peer && !peer->proc) {
+        btl_met(peers->module, name);
+    }
     return peer;
 }
 

@@ -22,15 +22,32 @@ static void count_set(void **place, uintptr_t count)
 static struct {
     bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
                   const struct mca_btl_base_endpoint_t *endpoint);
+    void (*met)(void *arg, mca_btl_base_module_t *module, const orte_process_name_t *name);
     void *arg;
 } keeper;
 
 void btl_set_keeper(bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
                                   const struct mca_btl_base_endpoint_t *endpoint),
+                    void (*met)(void *arg, mca_btl_base_module_t *module,
+                                const orte_process_name_t *name),
                     void *arg)
 {
     keeper.keeps = keeps;
+    keeper.met = met;
     keeper.arg = arg;
+}
+
+void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name)
+{
+    if (keeper.met) {
+        keeper.met(keeper.arg, module, name);
+    }
+}
+
+bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc)
+{
+    const struct btl_component *component = btl_entry(module)->component;
+    return !component->reaches || component->reaches(module, proc);
 }
 
 static bool is_kept(const struct btl_module_entry *entry,

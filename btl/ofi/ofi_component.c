@@ -447,6 +447,13 @@ static bool active(mca_btl_base_module_t *btl)
            !list_empty(&ofi->done) || rdma_am_active(ofi->am);
 }
 
+static bool reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+
+    return ofi->fabric.ep && btl_peers_reach(&ofi->peers, proc);
+}
+
 static ofi_endpoint *add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     struct ofi_module *ofi = ofi_of(btl);
@@ -472,6 +479,7 @@ struct btl_component btl_ofi_component = {
                   .btl_progress = btl_progress},
     .progress = progress,
     .restart = ofi_restart,
+    .reaches = reaches,
     .add = add,
     .end = end,
     .active = active,

@@ -70,10 +70,16 @@ static struct self_module *self_of(mca_btl_base_module_t *btl)
 /* ---- peers ---- */
 
 /* The one peer is this process itself. */
-static struct mca_btl_base_endpoint_t *self_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
+static bool self_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
 {
     const struct btl_host *host = btl_host();
-    if (!name_equal(&proc->proc_name, &host->ops->me(host->arg)->proc_name)) {
+    (void) btl;
+    return name_equal(&proc->proc_name, &host->ops->me(host->arg)->proc_name);
+}
+
+static struct mca_btl_base_endpoint_t *self_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
+{
+    if (!self_reaches(btl, proc)) {
         return NULL;
     }
     struct mca_btl_base_endpoint_t *endpoint = &self_of(btl)->endpoint;
@@ -476,6 +482,7 @@ struct btl_component btl_self_component = {
                   .btl_progress = btl_progress},
     /* No restart: what is queued lies in this process's own memory, and nothing is published. */
     .progress = self_progress,
+    .reaches = self_reaches,
     .add = self_add,
     .end = self_end,
     .rdma = self_rdma,

@@ -221,6 +221,7 @@ struct btl_component btl_sm_component = {
                   .btl_progress = btl_progress},
     .progress = sm_module_progress,
     .restart = sm_module_restart,
+    .reaches = sm_endpoint_reaches,
     .add = sm_endpoint_add,
     .end = sm_endpoints_end,
     .rdma = sm_rdma,

@@ -77,6 +77,7 @@ struct mca_btl_base_endpoint_t *sm_endpoint_create(struct sm_module *module,
         endpoint_free(module, endpoint);
         return NULL;
     }
+    btl_met(&module->super, name);
     return endpoint;
 }
 
@@ -112,6 +113,14 @@ static int card_judge(void *arg, const void *data, size_t size)
     int status = sm_card_decode(card, data, size);
     return status != ORTE_SUCCESS || sm_peer_reachable(card, session_dir()) ? status
                                                                             : ORTE_ERR_UNREACH;
+}
+
+bool sm_endpoint_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
+{
+    struct sm_module *module = sm_of(btl);
+    struct sm_card card;
+    return proc->node == module->node && !name_equal(&proc->proc_name, &module->me) &&
+           btl_card_may_lead(&module->cards, proc, card_judge, &card);
 }
 
 /* The endpoint of a peer, made or adopted; NULL: not of this node, or not reachable here. Nothing

@@ -154,6 +154,7 @@ int sm_ft_event(int state);
 extern const struct btl_ext_ops sm_ext;
 
 /* endpoint.c: add and end of struct btl_component. */
+bool sm_endpoint_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc);
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
 void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
                       size_t count);

@@ -227,6 +227,11 @@ static bool tcp_active(mca_btl_base_module_t *btl)
     return !list_empty(&tcp->active) || !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers);
 }
 
+static bool tcp_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
+{
+    return btl_peers_reach(&tcp_of(btl)->peers, proc);
+}
+
 static tcp_endpoint *tcp_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     return (tcp_endpoint *) (void *) btl_peer_add(&tcp_of(btl)->peers, proc);
@@ -250,6 +255,7 @@ struct btl_component btl_tcp_component = {
                   .btl_progress = btl_progress},
     .progress = tcp_progress,
     .restart = tcp_restart,
+    .reaches = tcp_reaches,
     .add = tcp_add,
     .end = tcp_endpoints_end,
     .active = tcp_active,

@@ -67,11 +67,12 @@ struct keel_host_options {
 int keel_host_open(const struct keel_host_ops *ops, void *host,
                    const struct keel_host_options *options, char *reason,
                    size_t reason_size) KEEL_EXPORT;
-/* Chooses rails to these peers, which may include this process, and connects on first use. The
- * procs belong to the host and stay until keel_host_close; those that have rails are passed over.
+/* Names peers, which may include this process: each has its rails chosen by the first
+ * keel_host_rails, and is connected on first use. The procs belong to the host and stay until
+ * keel_host_close; those that were added are passed over.
  * All processes have opened by then; before any sends, all have added their peers.
  * OPAL_ERR_UNREACH: no module reaches some of them, the first of which reason names; the others
- * have their rails all the same. OPAL_ERR_BAD_PARAM, OPAL_ERR_OUT_OF_RESOURCE; OPAL_ERROR: not
+ * were added all the same. OPAL_ERR_BAD_PARAM, OPAL_ERR_OUT_OF_RESOURCE; OPAL_ERROR: not
  * open. */
 int keel_host_add_procs(opal_proc_t *const *procs, size_t count, char *reason,
                         size_t reason_size) KEEL_EXPORT;

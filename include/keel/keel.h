@@ -91,8 +91,9 @@ int keel_modex_send(const char *key, const void *data, size_t size) KEEL_EXPORT;
 int keel_modex_recv(const orte_process_name_t *peer, const char *key, void **data,
                     size_t *size) KEEL_EXPORT;
 
-/* The rails to a peer of my job, best first; *count 0 and NULL when there are none. Owned by
- * Keel, valid until keel_finalize, and up to date until keel_rails_watch tells of a change. */
+/* The rails to a peer of my job, best first; *count 0 and NULL when there are none. The first call
+ * for a peer chooses them, and where none lead to it the log says why. Owned by Keel, valid until
+ * keel_finalize, and up to date until keel_rails_watch tells of a change. */
 const struct keel_rail *keel_rails(const orte_process_name_t *peer, size_t *count) KEEL_EXPORT;
 
 /* From now on until keel_finalize, changed is called from progress after a rail failed, when others

@@ -28,12 +28,12 @@ is "nothing on stderr" "" "$(cat "$work/err")"
 takes tcp 2 "$lo --mca btl_tcp_exclusivity 65536"
 takes sm 2 "$lo --mca btl_sm_exclusivity 101"
 takes sm+tcp 2 "$lo --mca btl_tcp_exclusivity 65535"
-takes "sm+tcp tcp" 2 "$lo --mca btl_tcp_exclusivity 65535 --mca fault btl.sm.attach:error=EACCES:after=1"
+takes "sm+tcp tcp" 2 "$lo --mca btl_tcp_exclusivity 65535 --mca fault btl.sm.attach:error=EACCES:after=2"
 
 # Peers' shared memory that cannot be opened: known before, tcp is chosen at once; found out at the
 # first message, tcp takes over.
 takes tcp 2 "$lo --mca fault btl.sm.attach:error=EACCES"
-run_limited 30 "$keelrun" -n 2 $lo --mca fault "btl.sm.attach:error=EACCES:after=1" "$helpers/detour"
+run_limited 30 "$keelrun" -n 2 $lo --mca fault "btl.sm.attach:error=EACCES:after=2" "$helpers/detour"
 is "a rail that fails: code" 0 "$code"
 is "a rail that fails: another takes its place" 2 "$(grep -cx "rails: sm tcp" "$work/out")"
 ok "a rail that fails is reported" grep -q "its segment is not to be had" "$work/err"
