@@ -9,7 +9,7 @@
 #include <tests/lib/minihost.h>
 #include <unistd.h>
 
-enum { RANKS = 3, ROUNDS = 50, TEXT_TAG = MCA_BTL_TAG_USR, NOTE_TAG };
+enum { RANKS = 3, ROUNDS = 50, TEXT_TAG = MCA_BTL_TAG_USR, ASK_TAG, ANSWER_TAG, NOTE_TAG };
 
 /* --- alone --- */
 
@@ -196,6 +196,36 @@ static int poll(void)
     return minihost_progress(me) + keel_host_progress();
 }
 
+/* Nobody has asked for rails to whom this comes from. */
+static void asked(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                  mca_btl_base_descriptor_t *descriptor, void *arg)
+{
+    const struct keel_rail back = {.btl = btl, .endpoint = descriptor->des_context};
+    (void) tag;
+    must(arg, back.endpoint != NULL, "a known peer that comes by itself has no endpoint");
+    must(arg, say(&back, ANSWER_TAG, 1) == OPAL_SUCCESS, "the answer is refused");
+}
+
+/* Each rank asks the next one, which answers on the way that the question came. */
+static void ask_the_next(struct minihost *host)
+{
+    const struct keel_rail *mine = rail_to(&host->procs[host->rank]);
+    mine->btl->btl_register(mine->btl, ASK_TAG, asked, host);
+    mine->btl->btl_register(mine->btl, ANSWER_TAG, hear, NULL);
+    heard = 0;
+    minihost_barrier(host, poll);
+    const struct keel_rail *next = rail_to(&host->procs[(host->rank + 1) % RANKS]);
+    int status = OPAL_ERR_OUT_OF_RESOURCE;
+    while (heard == 0) {
+        minihost_check(host);
+        if (status != OPAL_SUCCESS) {
+            status = say(next, ASK_TAG, 1);
+        }
+        (void) poll();
+    }
+    minihost_barrier(host, poll);
+}
+
 /* Everybody sends numbers to everybody, itself included, under a tag of the sender. */
 static void all_to_all(struct minihost *host, int ranks)
 {
@@ -259,6 +289,7 @@ static int run_rank(struct minihost *host, void *unused)
             minihost_fail(host, "add: %s", reason);
         }
     }
+    ask_the_next(host);
     for (int from = 0; from < RANKS; from++) {
         mca_btl_base_module_t *module = rail_to(procs[from])->btl;
         module->btl_register(module, (mca_btl_base_tag_t) (NOTE_TAG + from), number_arrived, host);
