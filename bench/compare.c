@@ -1,6 +1,6 @@
 /* The data plane beside its peers: keel-perf, UCX, MPI over the same wires, and programs without
- * any library. Rounds in which each takes its turn, in changing order, so that whatever else the
- * machine does hits all alike. */
+ * any library, over sizes. Rounds in which each takes its turn, in changing order, so that whatever
+ * else the machine does hits all alike. */
 #include <config.h>
 
 #include <bench/machine.h>
@@ -13,14 +13,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { ARGS_MAX = 24, FIRST_PORT = 23000 };
+enum { ARGS_MAX = 32, FIRST_PORT = 23000, KIB = 1 << 10, MIB = 1 << 20 };
+
+static const size_t sizes[] = {8,         64,      256,     1 * KIB,  4 * KIB,  16 * KIB, 64 * KIB,
+                               256 * KIB, 1 * MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB};
+enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
+
+/* What a figure is, made of the seconds that one operation took. */
+enum kind { TRIP, MEAN_TRIP, RATE, STREAM, PASS, KINDS };
+static const struct {
+    const char *unit;
+    bool less_is_more; /* a time */
+    bool mean;         /* of a run counts, since the peers print means; else the median */
+} kinds[KINDS] = {
+    [TRIP] = {"us", true, false},  [MEAN_TRIP] = {"us", true, true},
+    [RATE] = {"M/s", false, true}, [STREAM] = {"MB/s", false, true},
+    [PASS] = {"ns", true, false},
+};
 
 enum metric_id {
     SM_TRIP,
     SM_RATE,
     SM_STREAM,
+    SM_ROTATE,
+    SM_AWAY_PUT,
+    SM_AWAY_PUTS,
     TCP_TRIP,
     TCP_STREAM,
     OFI_TCP_TRIP,
@@ -32,114 +52,187 @@ enum metric_id {
     TCP_PASS,
     METRICS
 };
-enum role { KEEL, PEER, RAW, NOTE }; /* NOTE: shown, and compared with nobody */
 
-/* Gates and goals are of the median of Keel's best beside that of the others: at most this times
- * the time, or at least this times the rate. 0: none. each: of Keel's worst. */
 struct metric {
-    const char *name, *unit;
-    double scale;      /* from what a program prints */
-    bool less_is_more; /* a time */
-    double gate_peers, gate_raw, goal_peers, goal_raw;
-    double gate_margin; /* of a time, in its unit: within it a gate is met as well */
-    bool each;
+    const char *name;
+    enum kind kind;
+    size_t first, last; /* of the sizes */
 };
 
 static const struct metric metrics[METRICS] = {
-    [SM_TRIP] = {"shared memory, 8 B, half trip", "ns", 1e3, true, 1.0, 0, 0, 1.3, 0, false},
-    [SM_RATE] = {"shared memory, 8 B, rate", "M/s", 1e-6, false, 1.0, 0, 1.5, 0, 0, false},
-    [SM_STREAM] = {"shared memory, 1 MiB, stream", "MB/s", 1e-6, false, 0.95, 0.95, 0, 0, 0, true},
-    [TCP_TRIP] = {"TCP on loopback, 8 B, half trip", "us", 1, true, 1.0, 0, 0, 1.1, 0, false},
-    [TCP_STREAM] = {"TCP on loopback, 1 MiB, stream", "MB/s", 1e-6, false, 0.95, 0.95, 0, 0, 0,
-                    false},
-    [OFI_TCP_TRIP] = {"libfabric tcp;ofi_rxm, 8 B, half trip", "us", 1, true, 1.1, 0, 0, 0, 0.06,
-                      false},
-    [OFI_SHM_TRIP] = {"libfabric shm, 8 B, half trip", "us", 1, true, 1.1, 0, 0, 0, 0.06, false},
-    [OFI_UDP_TRIP] = {"libfabric udp;ofi_rxd, 8 B, half trip", "us", 1, true, 1.1, 0, 0, 0, 0.06,
-                      false},
-    [SM_COMPANY] = {"sm, 8 B, half trip among idle ranks", "ns", 1e3, true, 0, 0, 0, 0, 0, false},
-    [SM_RAILS] = {"sm, 8 B, half trip beside other rails", "ns", 1e3, true, 0, 0, 1.5, 0, 0, false},
-    [SM_PASS] = {"sm, an empty pass of progress", "ns", 1, true, 0, 0, 0, 0, 0, false},
-    [TCP_PASS] = {"tcp, an empty pass of progress", "ns", 1, true, 0, 0, 0, 0, 0, false},
+    [SM_TRIP] = {"shared memory, half trip", TRIP, 8, 1 * MIB},
+    [SM_RATE] = {"shared memory, rate", RATE, 8, 8},
+    [SM_STREAM] = {"shared memory, stream", STREAM, 64, 256 * MIB},
+    [SM_ROTATE] = {"shared memory, stream, buffers that rotate", STREAM, 4 * KIB, 16 * MIB},
+    [SM_AWAY_PUT] = {"shared memory, one put, target computes", TRIP, 8, 1 * MIB},
+    [SM_AWAY_PUTS] = {"shared memory, puts, target computes", STREAM, 4 * KIB, 16 * MIB},
+    [TCP_TRIP] = {"TCP on loopback, half trip", TRIP, 8, 1 * MIB},
+    [TCP_STREAM] = {"TCP on loopback, stream", STREAM, 64, 256 * MIB},
+    [OFI_TCP_TRIP] = {"libfabric tcp;ofi_rxm, half trip", MEAN_TRIP, 8, 8},
+    [OFI_SHM_TRIP] = {"libfabric shm, half trip", MEAN_TRIP, 8, 8},
+    [OFI_UDP_TRIP] = {"libfabric udp;ofi_rxd, half trip", MEAN_TRIP, 8, 8},
+    [SM_COMPANY] = {"sm, half trip among idle ranks", TRIP, 8, 8},
+    [SM_RAILS] = {"sm, half trip beside other rails", TRIP, 8, 8},
+    [SM_PASS] = {"sm, an empty pass of progress", PASS, 8, 8},
+    [TCP_PASS] = {"tcp, an empty pass of progress", PASS, 8, 8},
 };
 
-enum source { FROM_KEEL, FROM_UCX, FROM_MPI, FROM_RAW, FROM_FABRIC, FROM_PASSES };
+enum source { FROM_KEEL, FROM_PASSES, FROM_RAW, FROM_UCX, FROM_MPI, FROM_FABRIC, SOURCES };
+
+/* Peers that may not be installed. */
+static const struct {
+    const char *name, *program;
+} peers[SOURCES] = {
+    [FROM_UCX] = {"UCX", "ucx_perftest"},
+    [FROM_MPI] = {"MPI", "mpirun.openmpi"},
+    [FROM_FABRIC] = {"fi_pingpong", "fi_pingpong"},
+};
+
+enum role { KEEL = 1, PEER = 2, RAW = 4, NOTE = 8 }; /* NOTE: shown, and compared with nobody */
 
 struct probe {
     enum metric_id metric;
     enum role role;
     enum source source;
     const char *name;
-    const char *what; /* the program's test, and for Keel and MPI the rail */
-    const char *rail;
-    unsigned bytes;      /* of a message: a program prints messages per second; 0: as it prints */
-    unsigned column;     /* of the last line of UCX's and libfabric's programs */
+    const char *what;    /* the program's test and options */
+    const char *rail;    /* of Keel and MPI */
+    size_t first, last;  /* the sizes that it can; 0: all of the metric's */
+    unsigned count;      /* of operations of ucx_perftest, at most */
     const char *options; /* of keelrun, beside the usual ones; NULL: -n 2 */
 };
 
+#define UCX_CMA "-d memory -x cma -t put_bw -D zcopy"
+#define OFI_LO "--mca btl_ofi_domain lo --mca btl_ofi_provider "
+
 static const struct probe probes[] = {
-    {SM_TRIP, KEEL, FROM_KEEL, "Keel sm", "am_lat", "sm", 0, 0, NULL},
-    {SM_TRIP, PEER, FROM_UCX, "UCX posix", "-d memory -x posix -t am_lat -s 8 -n 200000", "", 0, 2,
-     NULL},
-    {SM_TRIP, PEER, FROM_MPI, "Open MPI vader", "trip 8", "self,vader", 0, 0, NULL},
-    {SM_TRIP, RAW, FROM_RAW, "raw cache line", "cacheline 8", "", 0, 0, NULL},
-    {SM_RATE, KEEL, FROM_KEEL, "Keel sm", "am_rate", "sm", 0, 0, NULL},
-    {SM_RATE, PEER, FROM_UCX, "UCX posix", "-d memory -x posix -t am_bw -s 8 -n 2000000", "", 0, 7,
-     NULL},
-    {SM_RATE, PEER, FROM_MPI, "Open MPI vader", "rate 8", "self,vader", 0, 0, NULL},
-    {SM_STREAM, KEEL, FROM_KEEL, "Keel sm put", "put_bw", "sm", 1 << 20, 0, NULL},
-    {SM_STREAM, KEEL, FROM_KEEL, "Keel sm get", "get_bw", "sm", 1 << 20, 0, NULL},
-    {SM_STREAM, KEEL, FROM_KEEL, "Keel sm messages", "am_bw", "sm", 1 << 20, 0, NULL},
-    {SM_STREAM, PEER, FROM_UCX, "UCX cma put",
-     "-d memory -x cma -t put_bw -D zcopy -s 1048576 -n 2000", "", 1 << 20, 7, NULL},
-    {SM_STREAM, PEER, FROM_MPI, "Open MPI vader", "rate 1048576", "self,vader", 1 << 20, 0, NULL},
-    {SM_STREAM, RAW, FROM_RAW, "raw CMA", "cma 1048576", "", 0, 0, NULL},
-    {SM_STREAM, NOTE, FROM_RAW, "memcpy, one process", "memcpy 1048576", "", 0, 0, NULL},
-    {TCP_TRIP, KEEL, FROM_KEEL, "Keel tcp", "am_lat", "tcp", 0, 0, NULL},
-    {TCP_TRIP, PEER, FROM_UCX, "UCX tcp", "-d lo -x tcp -t am_lat -s 8 -n 20000", "", 0, 2, NULL},
-    {TCP_TRIP, PEER, FROM_MPI, "Open MPI tcp", "trip 8", "self,tcp", 0, 0, NULL},
-    {TCP_TRIP, RAW, FROM_RAW, "raw socket, polled", "tcp_trip 8", "", 0, 0, NULL},
-    {TCP_STREAM, KEEL, FROM_KEEL, "Keel tcp put", "put_bw", "tcp", 1 << 20, 0, NULL},
-    {TCP_STREAM, KEEL, FROM_KEEL, "Keel tcp messages", "am_bw", "tcp", 1 << 20, 0, NULL},
-    {TCP_STREAM, PEER, FROM_UCX, "UCX tcp", "-t tag_bw -s 1048576 -n 1000", "", 1 << 20, 7, NULL},
-    {TCP_STREAM, PEER, FROM_MPI, "Open MPI tcp", "rate 1048576", "self,tcp", 1 << 20, 0, NULL},
-    {TCP_STREAM, RAW, FROM_RAW, "raw socket", "tcp_stream 1048576", "", 0, 0, NULL},
-    {OFI_TCP_TRIP, KEEL, FROM_KEEL, "Keel ofi", "am_lat", "ofi", 0, 0,
-     "-n 2 --mca btl_ofi_provider tcp;ofi_rxm --mca btl_ofi_domain lo"},
-    {OFI_TCP_TRIP, PEER, FROM_FABRIC, "fi_pingpong", "tcp;ofi_rxm lo 8 20000", "", 0, 7, NULL},
-    {OFI_SHM_TRIP, KEEL, FROM_KEEL, "Keel ofi", "am_lat", "ofi", 0, 0,
-     "-n 2 --mca btl_ofi_provider shm"},
-    {OFI_SHM_TRIP, PEER, FROM_FABRIC, "fi_pingpong", "shm shm 8 200000", "", 0, 7, NULL},
-    {OFI_UDP_TRIP, KEEL, FROM_KEEL, "Keel ofi", "am_lat", "ofi", 0, 0,
-     "-n 2 --mca btl_ofi_provider udp;ofi_rxd --mca btl_ofi_domain lo"},
-    {OFI_UDP_TRIP, PEER, FROM_FABRIC, "fi_pingpong", "udp;ofi_rxd lo 8 10000", "", 0, 7, NULL},
-    {SM_COMPANY, KEEL, FROM_KEEL, "2 ranks", "am_lat", "sm", 0, 0, NULL},
-    {SM_COMPANY, NOTE, FROM_KEEL, "4 ranks", "am_lat", "sm", 0, 0, "--oversubscribe -n 4"},
-    {SM_COMPANY, NOTE, FROM_KEEL, "8 ranks", "am_lat", "sm", 0, 0, "--oversubscribe -n 8"},
-    {SM_COMPANY, NOTE, FROM_KEEL, "16 ranks", "am_lat", "sm", 0, 0, "--oversubscribe -n 16"},
-    {SM_RAILS, PEER, FROM_KEEL, "sm and self alone", "am_lat", "sm", 0, 0,
-     "-n 2 --mca btl self,sm"},
-    {SM_RAILS, NOTE, FROM_KEEL, "and tcp", "am_lat", "sm", 0, 0, "-n 2 --mca btl self,sm,tcp"},
-    {SM_RAILS, KEEL, FROM_KEEL, "and tcp and ofi", "am_lat", "sm", 0, 0,
-     "-n 2 --mca btl self,sm,tcp,ofi --mca btl_ofi_provider tcp;ofi_rxm --mca btl_ofi_domain lo"},
-    {SM_PASS, NOTE, FROM_PASSES, "15 never met", "strangers", "sm", 0, 0, "-n 16"},
-    {SM_PASS, KEEL, FROM_PASSES, "1 peer", "met", "sm", 0, 0, "-n 2"},
-    {SM_PASS, NOTE, FROM_PASSES, "3 peers", "met", "sm", 0, 0, "-n 4"},
-    {SM_PASS, NOTE, FROM_PASSES, "7 peers", "met", "sm", 0, 0, "-n 8"},
-    {SM_PASS, NOTE, FROM_PASSES, "15 peers", "met", "sm", 0, 0, "-n 16"},
-    {TCP_PASS, NOTE, FROM_PASSES, "15 never met", "strangers", "tcp", 0, 0, "-n 16"},
-    {TCP_PASS, KEEL, FROM_PASSES, "1 peer", "met", "tcp", 0, 0, "-n 2"},
-    {TCP_PASS, NOTE, FROM_PASSES, "15 peers", "met", "tcp", 0, 0, "-n 16"},
+    {SM_TRIP, KEEL, FROM_KEEL, "Keel sm", .what = "am_lat", .rail = "sm"},
+    {SM_TRIP, PEER, FROM_UCX, "UCX posix", .what = "-d memory -x posix -t am_lat", .first = 8,
+     .last = 8, .count = 200000},
+    {SM_TRIP, PEER, FROM_UCX, "UCX posix bcopy", .what = "-d memory -x posix -t am_lat -D bcopy",
+     .first = 64, .last = 4 * KIB, .count = 200000},
+    {SM_TRIP, PEER, FROM_MPI, "MPI over vader", .what = "trip", .rail = "self,vader"},
+    {SM_TRIP, RAW, FROM_RAW, "raw cache line", .what = "cacheline", .first = 8, .last = 8},
+    {SM_RATE, KEEL, FROM_KEEL, "Keel sm", .what = "am_rate", .rail = "sm"},
+    {SM_RATE, PEER, FROM_UCX, "UCX posix", .what = "-d memory -x posix -t am_bw", .count = 2000000},
+    {SM_RATE, PEER, FROM_MPI, "MPI over vader", .what = "rate", .rail = "self,vader"},
+    {SM_STREAM, KEEL, FROM_KEEL, "Keel sm put", .what = "put_bw", .rail = "sm"},
+    {SM_STREAM, KEEL, FROM_KEEL, "Keel sm get", .what = "get_bw", .rail = "sm"},
+    {SM_STREAM, KEEL, FROM_KEEL, "Keel sm messages", .what = "am_bw", .rail = "sm"},
+    {SM_STREAM, PEER, FROM_UCX, "UCX cma put", .what = UCX_CMA, .count = 200000},
+    {SM_STREAM, PEER, FROM_MPI, "MPI over vader", .what = "rate", .rail = "self,vader"},
+    {SM_STREAM, RAW, FROM_RAW, "raw CMA", .what = "cma"},
+    {SM_STREAM, NOTE, FROM_RAW, "memcpy, one process", .what = "memcpy"},
+    {SM_ROTATE, KEEL, FROM_KEEL, "Keel sm put", .what = "put_bw --rotate 256m", .rail = "sm"},
+    {SM_ROTATE, KEEL, FROM_KEEL, "Keel sm get", .what = "get_bw --rotate 256m", .rail = "sm"},
+    {SM_ROTATE, KEEL, FROM_KEEL, "Keel sm messages", .what = "am_bw --rotate 256m", .rail = "sm"},
+    {SM_ROTATE, PEER, FROM_MPI, "MPI over vader", .what = "rate rotate", .rail = "self,vader"},
+    {SM_ROTATE, RAW, FROM_RAW, "raw CMA", .what = "cma rotate"},
+    {SM_ROTATE, NOTE, FROM_RAW, "memcpy, one process", .what = "memcpy rotate"},
+    {SM_AWAY_PUT, KEEL, FROM_KEEL, "Keel sm", .what = "put_lat --compute 1000", .rail = "sm"},
+    {SM_AWAY_PUT, NOTE, FROM_KEEL, "Keel sm, target polls", .what = "put_lat", .rail = "sm"},
+    {SM_AWAY_PUT, PEER, FROM_UCX, "UCX cma", .what = UCX_CMA " -o -O 1", .count = 200000},
+    {SM_AWAY_PUT, RAW, FROM_RAW, "raw CMA", .what = "cma"},
+    {SM_AWAY_PUTS, KEEL, FROM_KEEL, "Keel sm", .what = "put_bw --compute 1000", .rail = "sm"},
+    {SM_AWAY_PUTS, NOTE, FROM_KEEL, "Keel sm, target polls", .what = "put_bw", .rail = "sm"},
+    {SM_AWAY_PUTS, PEER, FROM_UCX, "UCX cma", .what = UCX_CMA " -o", .count = 200000},
+    {SM_AWAY_PUTS, RAW, FROM_RAW, "raw CMA", .what = "cma"},
+    {TCP_TRIP, KEEL, FROM_KEEL, "Keel tcp", .what = "am_lat", .rail = "tcp"},
+    {TCP_TRIP, PEER, FROM_UCX, "UCX tcp", .what = "-d lo -x tcp -t am_lat", .first = 8, .last = 8,
+     .count = 20000},
+    {TCP_TRIP, PEER, FROM_UCX, "UCX tcp zcopy", .what = "-d lo -x tcp -t am_lat -D zcopy",
+     .first = 64, .last = 64 * KIB, .count = 20000},
+    {TCP_TRIP, PEER, FROM_MPI, "MPI over tcp", .what = "trip", .rail = "self,tcp"},
+    {TCP_TRIP, RAW, FROM_RAW, "raw socket, polled", .what = "tcp_trip"},
+    {TCP_STREAM, KEEL, FROM_KEEL, "Keel tcp put", .what = "put_bw", .rail = "tcp"},
+    {TCP_STREAM, KEEL, FROM_KEEL, "Keel tcp messages", .what = "am_bw", .rail = "tcp"},
+    {TCP_STREAM, PEER, FROM_UCX, "UCX tcp put", .what = "-d lo -x tcp -t put_bw -D zcopy",
+     .count = 20000},
+    {TCP_STREAM, PEER, FROM_UCX, "UCX tags over tcp", .what = "-t tag_bw", .count = 20000},
+    {TCP_STREAM, PEER, FROM_MPI, "MPI over tcp", .what = "rate", .rail = "self,tcp"},
+    {TCP_STREAM, RAW, FROM_RAW, "raw socket", .what = "tcp_stream"},
+    {OFI_TCP_TRIP, KEEL, FROM_KEEL, "Keel ofi", .what = "am_lat", .rail = "ofi",
+     .options = "-n 2 " OFI_LO "tcp;ofi_rxm"},
+    {OFI_TCP_TRIP, PEER, FROM_FABRIC, "fi_pingpong", .what = "tcp;ofi_rxm lo 8 20000"},
+    {OFI_SHM_TRIP, KEEL, FROM_KEEL, "Keel ofi", .what = "am_lat", .rail = "ofi",
+     .options = "-n 2 --mca btl_ofi_provider shm"},
+    {OFI_SHM_TRIP, PEER, FROM_FABRIC, "fi_pingpong", .what = "shm shm 8 200000"},
+    {OFI_UDP_TRIP, KEEL, FROM_KEEL, "Keel ofi", .what = "am_lat", .rail = "ofi",
+     .options = "-n 2 " OFI_LO "udp;ofi_rxd"},
+    {OFI_UDP_TRIP, PEER, FROM_FABRIC, "fi_pingpong", .what = "udp;ofi_rxd lo 8 10000"},
+    {SM_COMPANY, KEEL, FROM_KEEL, "2 ranks", .what = "am_lat", .rail = "sm"},
+    {SM_COMPANY, NOTE, FROM_KEEL, "4 ranks", .what = "am_lat", .rail = "sm",
+     .options = "--oversubscribe -n 4"},
+    {SM_COMPANY, NOTE, FROM_KEEL, "8 ranks", .what = "am_lat", .rail = "sm",
+     .options = "--oversubscribe -n 8"},
+    {SM_COMPANY, NOTE, FROM_KEEL, "16 ranks", .what = "am_lat", .rail = "sm",
+     .options = "--oversubscribe -n 16"},
+    {SM_RAILS, PEER, FROM_KEEL, "sm and self alone", .what = "am_lat", .rail = "sm",
+     .options = "-n 2 --mca btl self,sm"},
+    {SM_RAILS, NOTE, FROM_KEEL, "and tcp", .what = "am_lat", .rail = "sm",
+     .options = "-n 2 --mca btl self,sm,tcp"},
+    {SM_RAILS, KEEL, FROM_KEEL, "and tcp and ofi", .what = "am_lat", .rail = "sm",
+     .options = "-n 2 --mca btl self,sm,tcp,ofi " OFI_LO "tcp;ofi_rxm"},
+    {SM_PASS, NOTE, FROM_PASSES, "15 never met", .what = "strangers", .rail = "sm",
+     .options = "-n 16"},
+    {SM_PASS, KEEL, FROM_PASSES, "1 peer", .what = "met", .rail = "sm", .options = "-n 2"},
+    {SM_PASS, NOTE, FROM_PASSES, "3 peers", .what = "met", .rail = "sm", .options = "-n 4"},
+    {SM_PASS, NOTE, FROM_PASSES, "7 peers", .what = "met", .rail = "sm", .options = "-n 8"},
+    {SM_PASS, NOTE, FROM_PASSES, "15 peers", .what = "met", .rail = "sm", .options = "-n 16"},
+    {TCP_PASS, NOTE, FROM_PASSES, "15 never met", .what = "strangers", .rail = "tcp",
+     .options = "-n 16"},
+    {TCP_PASS, KEEL, FROM_PASSES, "1 peer", .what = "met", .rail = "tcp", .options = "-n 2"},
+    {TCP_PASS, NOTE, FROM_PASSES, "15 peers", .what = "met", .rail = "tcp", .options = "-n 16"},
 };
 enum { PROBES = sizeof(probes) / sizeof(*probes) };
+
+/* Judged by medians: at most this times the time of the best of those beside it, or at least this
+ * times their rate. Of Keel's rows the worst counts. */
+static const struct gate {
+    enum metric_id metric;
+    size_t bytes;
+    const char *which; /* of Keel's rows: a part of their names */
+    unsigned beside;   /* roles */
+    double factor;
+    double margin_us; /* within it a time is met as well */
+    bool is_goal;
+} gates[] = {
+    {SM_TRIP, 8, "", PEER, 1.0, 0, false},
+    {SM_TRIP, 8, "", RAW, 1.25, 0, true},
+    {SM_RATE, 8, "", PEER, 1.0, 0, false},
+    {SM_RATE, 8, "", PEER, 1.5, 0, true},
+    {SM_STREAM, 1 * MIB, "", PEER | RAW, 0.95, 0, false},
+    {SM_STREAM, 64 * MIB, "put", PEER | RAW, 0.95, 0, false},
+    {SM_STREAM, 256 * MIB, "put", PEER | RAW, 0.95, 0, false},
+    {TCP_TRIP, 8, "", PEER, 1.0, 0, false},
+    {TCP_TRIP, 8, "", RAW, 1.1, 0, true},
+    {TCP_STREAM, 1 * MIB, "put", PEER, 0.95, 0, false},
+    {TCP_STREAM, 1 * MIB, "put", RAW, 0.95, 0, false},
+    {OFI_TCP_TRIP, 8, "", PEER, 1.1, 0.06, false},
+    {OFI_SHM_TRIP, 8, "", PEER, 1.1, 0.06, false},
+    {OFI_UDP_TRIP, 8, "", PEER, 1.1, 0.06, false},
+    {SM_RAILS, 8, "", PEER, 1.5, 0, true},
+};
+enum { GATES = sizeof(gates) / sizeof(*gates) };
+
+/* What the rounds found of one probe at one size. */
+struct cell {
+    struct series figures, cpu; /* in the metric's unit; ns a byte */
+    struct machine_noise noise;
+};
 
 struct bench {
     char programs[PATH_MAX]; /* the folder of this program */
     char sources[PATH_MAX];  /* that of ucx-pair and fabric-pair */
     struct rounds rounds;
     const char *only; /* a part of a metric's name; NULL: all */
-    struct series figures[PROBES];
-    unsigned failed[PROBES];
+    bool quick;       /* only sizes of gates */
+    double seconds;   /* of one measurement */
+    int minutes;      /* after which no run begins */
+    time_t deadline;
+    bool stopped; /* by it */
+    bool missing[SOURCES];
+    struct cell cells[PROBES][SIZES];
     unsigned port;
 };
 
@@ -156,205 +249,344 @@ static size_t add_words(const char **argv, size_t count, char *text)
     return count;
 }
 
-static void run_probe(struct bench *bench, const struct probe *probe, struct run *run)
+/* As many as take the seconds at 4 GB/s. */
+static unsigned ucx_count(const struct bench *bench, const struct probe *probe, size_t bytes)
 {
-    char path[PATH_MAX + 32], program[PATH_MAX + 32], words[256];
-    const char *argv[ARGS_MAX];
-    size_t count = 0;
+    double count = bench->seconds * 4e9 / (double) bytes;
+    return count < 10 ? 10 : count > probe->count ? probe->count : (unsigned) count;
+}
+
+struct command {
+    char path[PATH_MAX + 32], program[PATH_MAX + 32]; /* the second: what a launcher starts */
+    char words[320];
+};
+
+static void compose(struct bench *bench, const struct probe *probe, size_t bytes,
+                    struct command *command)
+{
+    const char *programs = bench->programs;
+    char *path = command->path, *program = command->program, *words = command->words;
+    size_t room = sizeof(command->path), words_room = sizeof(command->words);
+    const char *options = probe->options ? probe->options : "-n 2";
+    unsigned port = FIRST_PORT + bench->port++ % 1000;
     switch (probe->source) {
     case FROM_KEEL:
-        snprintf(path, sizeof(path), "%s/../bin/keelrun", bench->programs);
-        snprintf(program, sizeof(program), "%s/../bin/keel-perf", bench->programs);
-        snprintf(words, sizeof(words),
-                 "%s --mca btl_tcp_if_include lo PROGRAM --json --time 0.3 --btl %s --test %s "
-                 "--size %u",
-                 probe->options ? probe->options : "-n 2", probe->rail, probe->what,
-                 probe->bytes ? probe->bytes : 8);
+        snprintf(path, room, "%s/../bin/keelrun", programs);
+        snprintf(program, room, "%s/../bin/keel-perf", programs);
+        snprintf(words, words_room,
+                 "%s --mca btl_tcp_if_include lo PROGRAM --json --time %g --btl %s --size %zu "
+                 "--test %s",
+                 options, bench->seconds, probe->rail, bytes, probe->what);
         break;
     case FROM_PASSES: /* more ranks than processors would yield on empty passes */
-        snprintf(path, sizeof(path), "%s/../bin/keelrun", bench->programs);
-        snprintf(program, sizeof(program), "%s/passes", bench->programs);
-        snprintf(words, sizeof(words),
+        snprintf(path, room, "%s/../bin/keelrun", programs);
+        snprintf(program, room, "%s/passes", programs);
+        snprintf(words, words_room,
                  "--oversubscribe %s --mca btl self,%s --mca btl_yield 0 "
                  "--mca btl_tcp_if_include lo PROGRAM %s",
-                 probe->options, probe->rail, probe->what);
+                 options, probe->rail, probe->what);
         break;
     case FROM_UCX:
-        snprintf(path, sizeof(path), "%s/ucx-pair", bench->sources);
-        snprintf(words, sizeof(words), "%u %s", FIRST_PORT + bench->port++ % 1000, probe->what);
+        snprintf(words, words_room, "%u %s -s %zu -n %u", port, probe->what, bytes,
+                 ucx_count(bench, probe, bytes));
+        snprintf(path, room, "%s/ucx-pair", bench->sources);
         break;
     case FROM_FABRIC:
-        snprintf(path, sizeof(path), "%s/fabric-pair", bench->sources);
-        snprintf(words, sizeof(words), "%u %s", FIRST_PORT + bench->port++ % 1000, probe->what);
+        snprintf(words, words_room, "%u %s", port, probe->what);
+        snprintf(path, room, "%s/fabric-pair", bench->sources);
         break;
     case FROM_MPI:
-        snprintf(path, sizeof(path), "mpirun.openmpi");
-        snprintf(program, sizeof(program), "%s/pingpong", bench->programs);
-        snprintf(words, sizeof(words),
+        snprintf(path, room, "mpirun.openmpi");
+        snprintf(program, room, "%s/pingpong", programs);
+        snprintf(words, words_room,
                  "%s --bind-to core -n 2 --mca pml ob1 --mca btl %s --mca btl_tcp_if_include lo "
-                 "PROGRAM %s",
-                 geteuid() == 0 ? "--allow-run-as-root" : "", probe->rail, probe->what);
+                 "PROGRAM %zu %g %s",
+                 geteuid() == 0 ? "--allow-run-as-root" : "", probe->rail, bytes, bench->seconds,
+                 probe->what);
         break;
     default:
-        snprintf(path, sizeof(path), "%s/raw", bench->programs);
-        snprintf(words, sizeof(words), "%s", probe->what);
+        snprintf(path, room, "%s/raw", programs);
+        snprintf(words, words_room, "%zu %g %s", bytes, bench->seconds, probe->what);
     }
-    argv[count++] = path;
-    count = add_words(argv, count, words);
+}
+
+static void run_probe(struct bench *bench, const struct probe *probe, size_t bytes, struct run *run)
+{
+    struct command command;
+    const char *argv[ARGS_MAX] = {command.path};
+    compose(bench, probe, bytes, &command);
+    size_t count = add_words(argv, 1, command.words);
     argv[count] = NULL;
     for (size_t i = 1; i < count; i++) {
-        argv[i] = strcmp(argv[i], "PROGRAM") == 0 ? program : argv[i];
+        argv[i] = strcmp(argv[i], "PROGRAM") == 0 ? command.program : argv[i];
     }
     run_command(argv, bench->rounds.limit_ms, run);
-    bench->rounds.own_cpu_ms += run->cpu_ms;
 }
 
-static bool number_behind(const char *text, const char *key, double *number)
+static double number_behind(const char *text, const char *key)
 {
     const char *found = strstr(text, key);
-    return found && sscanf(found + strlen(key), "%lf", number) == 1;
+    return found ? strtod(found + strlen(key), NULL) : 0;
 }
 
-static bool column(const char *text, unsigned wanted, double *number)
+/* Of the last line of UCX's and libfabric's programs. */
+static double column(const char *text, unsigned wanted)
 {
     char copy[512], *rest = copy;
     snprintf(copy, sizeof(copy), "%.511s", text);
-    for (char *word; wanted > 0 && (word = strsep(&rest, " \n"));) {
+    for (char *word; (word = strsep(&rest, " \n"));) {
         if (*word && --wanted == 0) {
-            return sscanf(word, "%lf", number) == 1;
+            return strtod(word, NULL);
         }
     }
-    return false;
+    return 0;
 }
 
-/* What a program printed, in the metric's unit. */
-static bool read_figure(const struct probe *probe, const char *output, double *figure)
+/* The seconds of an operation, 0 when the program did not tell, and the processor time of both
+ * ends, 0 likewise. */
+static double read_seconds(const struct probe *probe, const char *output, double *cpu)
 {
-    double number = 0;
-    bool found;
-    if (probe->source == FROM_KEEL) {
-        found = number_behind(
-            output,
-            metrics[probe->metric].less_is_more ? "\"median\":" : "\"messages_per_s\":", &number);
-    } else if (probe->source == FROM_UCX || probe->source == FROM_FABRIC) {
-        found = column(output, probe->column, &number);
-    } else {
-        found = sscanf(output, "%lf", &number) == 1;
+    bool mean = kinds[metrics[probe->metric].kind].mean;
+    double first = 0, second = 0;
+    switch (probe->source) {
+    case FROM_KEEL:
+        *cpu = 1e-6 * number_behind(output, "\"cpu_us\":");
+        return 1e-6 * number_behind(output, mean ? "\"mean\":" : "\"median\":");
+    case FROM_UCX: /* count, median, average lately, average; rates: MB/s, messages/s, likewise */
+        if (strstr(probe->what, "_lat")) {
+            return 1e-6 * column(output, mean ? 4 : 2);
+        }
+        return column(output, 8) > 0 ? 1 / column(output, 8) : 0;
+    case FROM_FABRIC:
+        return 1e-6 * column(output, 7);
+    case FROM_PASSES:
+        return 1e-9 * column(output, 1);
+    default: /* median, mean, processor time */
+        (void) sscanf(output, "%lf %lf %lf", &first, &second, cpu);
+        return mean ? second : first;
     }
-    *figure = number * (probe->bytes ? probe->bytes : 1) * metrics[probe->metric].scale;
-    return found && number > 0;
 }
 
-static void note(struct bench *bench, const struct probe *probe, const char *reason)
+static double figure_of(enum kind kind, double seconds, size_t bytes)
+{
+    switch (kind) {
+    case RATE:
+        return 1e-6 / seconds;
+    case STREAM:
+        return 1e-6 * (double) bytes / seconds;
+    case PASS:
+        return 1e9 * seconds;
+    default:
+        return 1e6 * seconds;
+    }
+}
+
+static void note(struct bench *bench, const struct probe *probe, size_t bytes, const char *reason)
 {
     char text[sizeof(bench->rounds.reasons[0])];
-    snprintf(text, sizeof(text), "%s, %s: %.200s", probe->name, metrics[probe->metric].name,
-             reason);
+    snprintf(text, sizeof(text), "%s, %s, %zu B: %.200s", probe->name, metrics[probe->metric].name,
+             bytes, reason);
     rounds_note(&bench->rounds, text);
 }
 
-static void measure(struct bench *bench, unsigned index)
+static void measure(struct bench *bench, const struct probe *probe, size_t bytes, struct cell *cell)
 {
+    struct machine_use before;
     struct run run;
-    double figure;
-    run_probe(bench, &probes[index], &run);
-    if (run.end == RUN_PASSED && !read_figure(&probes[index], run.output, &figure)) {
+    double cpu = 0, seconds = 0;
+    machine_noise_spin(&cell->noise);
+    machine_use_read(&before);
+    run_probe(bench, probe, bytes, &run);
+    machine_noise_add(&cell->noise, &before);
+    if (run.end == RUN_PASSED && (seconds = read_seconds(probe, run.output, &cpu)) <= 0) {
         run.end = RUN_FAILED;
         snprintf(run.reason, sizeof(run.reason), "it printed no figure");
     }
-    if (run.end == RUN_PASSED) {
-        series_add(&bench->figures[index], figure);
-    } else {
-        bench->failed[index]++;
-        note(bench, &probes[index], run.reason);
+    if (run.end != RUN_PASSED) {
+        note(bench, probe, bytes, run.reason);
+        return;
+    }
+    series_add(&cell->figures, figure_of(metrics[probe->metric].kind, seconds, bytes));
+    if (cpu > 0) {
+        series_add(&cell->cpu, 1e9 * cpu / (double) bytes);
     }
 }
 
-static bool is_wanted(const struct bench *bench, const struct probe *probe)
+static bool is_of_gate(enum metric_id metric, size_t bytes)
 {
-    return !bench->only || strstr(metrics[probe->metric].name, bench->only);
+    bool found = metrics[metric].first == metrics[metric].last;
+    for (unsigned i = 0; i < GATES; i++) {
+        found = found || (gates[i].metric == metric && gates[i].bytes == bytes);
+    }
+    return found;
+}
+
+static bool is_wanted(const struct bench *bench, const struct probe *probe, size_t bytes)
+{
+    const struct metric *metric = &metrics[probe->metric];
+    size_t first = probe->first ? probe->first : metric->first;
+    size_t last = probe->last ? probe->last : metric->last;
+    return bytes >= first && bytes <= last && !bench->missing[probe->source] &&
+           (!bench->only || strstr(metric->name, bench->only)) &&
+           (!bench->quick || is_of_gate(probe->metric, bytes));
+}
+
+/* Whether the table has anything on it. */
+static bool is_shown(const struct bench *bench, enum metric_id id)
+{
+    bool any = false;
+    for (unsigned i = 0; i < PROBES * SIZES && !any; i++) {
+        any = probes[i % PROBES].metric == id &&
+              is_wanted(bench, &probes[i % PROBES], sizes[i / PROBES]);
+    }
+    return any;
 }
 
 /* Another one begins each round, and each second round goes the other way. */
 static void run_round(void *arg, unsigned round)
 {
     struct bench *bench = arg;
-    for (unsigned i = 0; i < PROBES; i++) {
-        unsigned turn = round % 2 ? PROBES - 1 - i : i;
-        unsigned index = (turn + 5 * (round / 2)) % PROBES;
-        if (is_wanted(bench, &probes[index])) {
-            measure(bench, index);
+    for (unsigned i = 0; i < PROBES * SIZES; i++) {
+        unsigned turn = round % 2 ? PROBES * SIZES - 1 - i : i;
+        unsigned index = (turn + 61 * (round / 2)) % (PROBES * SIZES);
+        const struct probe *probe = &probes[index % PROBES];
+        if (!is_wanted(bench, probe, sizes[index / PROBES])) {
+            continue;
         }
+        if (time(NULL) >= bench->deadline) {
+            bench->stopped = true;
+            return;
+        }
+        measure(bench, probe, sizes[index / PROBES], &bench->cells[index % PROBES][index / PROBES]);
     }
 }
 
 /* --- the table --- */
 
-static double best(struct bench *bench, enum metric_id metric, enum role role)
+/* With about four digits. */
+static void print_figure(unsigned width, double figure)
 {
-    double found = 0;
-    bool least = metrics[metric].less_is_more != (metrics[metric].each && role == KEEL);
+    int digits = figure >= 1000 ? 0 : figure >= 100 ? 1 : figure >= 10 ? 2 : figure >= 1 ? 3 : 4;
+    figure > 0 ? printf("%*.*f", (int) width, digits, figure) : printf("%*s", (int) width, "-");
+}
+
+static unsigned width_of(const struct probe *probe)
+{
+    size_t length = strlen(probe->name);
+    return (unsigned) (length < 8 ? 8 : length) + 2;
+}
+
+static struct series *series_of(struct bench *bench, unsigned probe, unsigned size, bool cpu)
+{
+    struct cell *cell = &bench->cells[probe][size];
+    return cpu ? &cell->cpu : &cell->figures;
+}
+
+/* A line for each size, a column for each probe. */
+static void print_matrix(struct bench *bench, enum metric_id id, bool cpu)
+{
+    const struct metric *metric = &metrics[id];
+    printf("\n%s%s, %s\n%11s", metric->name, cpu ? ", processor time of both ends" : "",
+           cpu ? "ns/B" : kinds[metric->kind].unit, "bytes");
     for (unsigned i = 0; i < PROBES; i++) {
-        double median = series_median(&bench->figures[i]);
-        if (probes[i].metric == metric && probes[i].role == role && median > 0) {
-            bool better = least ? median < found : median > found;
-            found = found > 0 && !better ? found : median;
+        if (probes[i].metric == id) {
+            printf("%*s", (int) width_of(&probes[i]), probes[i].name);
+        }
+    }
+    for (unsigned size = 0; size < SIZES; size++) {
+        if (sizes[size] < metric->first || sizes[size] > metric->last ||
+            (bench->quick && !is_of_gate(id, sizes[size]))) {
+            continue;
+        }
+        printf("\n%11zu", sizes[size]);
+        for (unsigned i = 0; i < PROBES; i++) {
+            if (probes[i].metric == id) {
+                print_figure(width_of(&probes[i]), series_median(series_of(bench, i, size, cpu)));
+            }
+        }
+    }
+    printf("\n");
+}
+
+static const char *size_text(size_t bytes, char text[32])
+{
+    unsigned shift = bytes >= MIB ? 20 : bytes >= KIB ? 10 : 0;
+    snprintf(text, 32, "%zu %s", bytes >> shift, shift == 20 ? "MiB" : shift ? "KiB" : "B");
+    return text;
+}
+
+/* The best or the worst probe of these roles with this in its name, or PROBES. */
+static unsigned pick(struct bench *bench, const struct gate *gate, unsigned size, unsigned roles,
+                     const char *which, bool best)
+{
+    bool least = kinds[metrics[gate->metric].kind].less_is_more == best;
+    unsigned found = PROBES;
+    double figure = 0;
+    for (unsigned i = 0; i < PROBES; i++) {
+        double median = series_median(&bench->cells[i][size].figures);
+        if (probes[i].metric == gate->metric && probes[i].role & roles && median > 0 &&
+            strstr(probes[i].name, which) &&
+            (found == PROBES || (least ? median < figure : median > figure))) {
+            found = i;
+            figure = median;
         }
     }
     return found;
 }
 
-/* Returns whether a gate is missed. */
-static bool require(const struct metric *metric, bool gate, double factor, const char *beside,
-                    double mine, double theirs)
+/* Returns whether a gate is not met. */
+static bool judge(struct bench *bench, const struct gate *gate)
 {
-    if (factor == 0 || mine == 0 || theirs == 0) {
-        return false;
+    enum kind kind = metrics[gate->metric].kind;
+    unsigned size = 0;
+    char bytes[32];
+    while (sizes[size] != gate->bytes) {
+        size++;
     }
-    double ratio = mine / theirs;
-    bool met = metric->less_is_more ? ratio <= factor : ratio >= factor;
-    met = met || (gate && metric->less_is_more && mine - theirs <= metric->gate_margin);
-    printf("    %s: %s %.2f x %s: %.2f, %s\n", gate ? "gate" : "goal",
-           metric->less_is_more ? "at most" : "at least", factor, beside, ratio,
-           met    ? "met"
-           : gate ? "MISSED"
-                  : "missed");
-    return gate && !met;
+    unsigned mine = pick(bench, gate, size, KEEL, gate->which, false);
+    unsigned theirs = pick(bench, gate, size, gate->beside, "", true);
+    printf("  %s  %s", gate->is_goal ? "goal" : "gate", size_text(gate->bytes, bytes));
+    if (mine == PROBES || theirs == PROBES) {
+        printf(": no figure of %s\n", mine == PROBES ? "Keel" : "a peer");
+        return !gate->is_goal && mine == PROBES;
+    }
+    struct cell *ours = &bench->cells[mine][size], *others = &bench->cells[theirs][size];
+    double figure = series_median(&ours->figures), other = series_median(&others->figures);
+    bool less = kinds[kind].less_is_more, margin = figure - other <= gate->margin_us;
+    bool met = less ? figure <= gate->factor * other || (gate->margin_us > 0 && margin)
+                    : figure >= gate->factor * other;
+    struct machine_noise noise = ours->noise;
+    machine_noise_join(&noise, &others->noise);
+    bool busy = machine_is_noisy(&noise);
+    printf(", %s: ", probes[mine].name);
+    print_figure(0, figure);
+    printf(" %s, %.2f x %s, %s %.2f: %s\n", kinds[kind].unit, figure / other, probes[theirs].name,
+           less ? "at most" : "at least", gate->factor,
+           busy            ? "busy"
+           : met           ? "met"
+           : gate->is_goal ? "missed"
+                           : "MISSED");
+    return !gate->is_goal && (busy || !met);
 }
 
-static unsigned print_metric(struct bench *bench, enum metric_id id)
-{
-    const struct metric *metric = &metrics[id];
-    double mine = best(bench, id, KEEL), peers = best(bench, id, PEER), raw = best(bench, id, RAW);
-    printf("\n%s, %s\n", metric->name, metric->unit);
-    for (unsigned i = 0; i < PROBES; i++) {
-        double median = series_median(&bench->figures[i]);
-        if (probes[i].metric != id) {
-            continue;
-        }
-        printf("  %-20s %12.2f", probes[i].name, median);
-        if (median > 0 && mine > 0) {
-            printf("  %6.2f x", median / mine);
-        }
-        if (bench->failed[i] > 0) {
-            printf("  %u of %u runs failed", bench->failed[i], bench->rounds.count);
-        }
-        printf("\n");
-    }
-    return (unsigned) require(metric, true, metric->gate_peers, "the best peer", mine, peers) +
-           (unsigned) require(metric, true, metric->gate_raw, "raw", mine, raw) +
-           (unsigned) require(metric, false, metric->goal_peers, "the best peer", mine, peers) +
-           (unsigned) require(metric, false, metric->goal_raw, "raw", mine, raw) + (mine == 0);
-}
-
-/* Returns how many gates were missed. */
+/* Returns how many gates were not met. */
 static unsigned print_table(struct bench *bench)
 {
     unsigned missed = 0;
     for (enum metric_id id = 0; id < METRICS; id++) {
-        if (!bench->only || strstr(metrics[id].name, bench->only)) {
-            missed += print_metric(bench, id);
+        if (!is_shown(bench, id)) {
+            continue;
         }
+        print_matrix(bench, id, false);
+        for (unsigned i = 0; i < GATES; i++) {
+            missed += gates[i].metric == id && judge(bench, &gates[i]);
+        }
+        if (metrics[id].kind == STREAM) {
+            print_matrix(bench, id, true);
+        }
+    }
+    if (bench->stopped) {
+        printf("\nstopped after %d minutes: some figures are of fewer rounds\n", bench->minutes);
     }
     rounds_print_reasons(&bench->rounds);
     return missed;
@@ -364,30 +596,49 @@ static unsigned print_table(struct bench *bench)
 
 static const char usage[] =
     "Usage: compare [OPTION]...\n"
-    "Measures the data plane beside UCX, Open MPI, libfabric and programs without a library.\n\n"
+    "Measures the data plane beside UCX, MPI, libfabric and programs without a library.\n\n"
     "  --rounds N        runs of each (default 5)\n"
     "  --limit SECONDS   a run that takes longer is killed and counted (default 30)\n"
+    "  --minutes N       no run begins after so many (default 60)\n"
+    "  --time SECONDS    of one measurement, at least 0.01 (default 0.3)\n"
     "  --only TEXT       only metrics with this in their names: TCP, rate, ...\n"
+    "  --quick           one round, 0.05 s, only the sizes that gates are about\n"
     "  --sources FOLDER  where ucx-pair and fabric-pair are (default: beside this program)\n";
 
 static bool parse(struct bench *bench, int argc, char **argv)
 {
-    enum { ONLY = ROUNDS_OPTIONS, SOURCES };
+    enum { MINUTES = ROUNDS_OPTIONS, TIME, ONLY, QUICK, SCRIPTS };
     static const struct option options[] = {
         {"rounds", required_argument, NULL, ROUNDS_COUNT},
         {"limit", required_argument, NULL, ROUNDS_LIMIT},
+        {"minutes", required_argument, NULL, MINUTES},
+        {"time", required_argument, NULL, TIME},
         {"only", required_argument, NULL, ONLY},
-        {"sources", required_argument, NULL, SOURCES},
+        {"quick", no_argument, NULL, QUICK},
+        {"sources", required_argument, NULL, SCRIPTS},
         {NULL, 0, NULL, 0},
     };
     int option;
     bool good = true;
     while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
+        case MINUTES:
+            bench->minutes = atoi(optarg);
+            good = bench->minutes > 0 && bench->minutes < 10000;
+            break;
+        case TIME:
+            bench->seconds = atof(optarg);
+            good = bench->seconds >= 0.01 && bench->seconds <= 60;
+            break;
         case ONLY:
             bench->only = optarg;
             break;
-        case SOURCES:
+        case QUICK:
+            bench->quick = true;
+            bench->rounds.count = 1;
+            bench->seconds = 0.05;
+            break;
+        case SCRIPTS:
             snprintf(bench->sources, sizeof(bench->sources), "%s", optarg);
             break;
         default:
@@ -397,20 +648,54 @@ static bool parse(struct bench *bench, int argc, char **argv)
     return good && optind == argc;
 }
 
-static void describe(const struct bench *bench)
+static bool is_there(const char *program)
+{
+    char folders[4096], path[PATH_MAX], *rest = folders;
+    const char *known = getenv("PATH");
+    snprintf(folders, sizeof(folders), "%s", known ? known : "/usr/bin:/bin");
+    for (char *folder; (folder = strsep(&rest, ":"));) {
+        snprintf(path, sizeof(path), "%.4000s/%.64s", folder, program);
+        if (access(path, X_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_for_peers(struct bench *bench)
+{
+    char pingpong[PATH_MAX + 32];
+    snprintf(pingpong, sizeof(pingpong), "%s/pingpong", bench->programs);
+    for (enum source source = 0; source < SOURCES; source++) {
+        const char *program = peers[source].program;
+        if (program && !is_there(program)) {
+            bench->missing[source] = true;
+        } else if (source == FROM_MPI && access(pingpong, X_OK) < 0) {
+            bench->missing[source] = true;
+            program = "bench/pingpong";
+        }
+        if (bench->missing[source]) {
+            printf("skipped     %s: there is no %s\n", peers[source].name, program);
+        }
+    }
+}
+
+static void describe(struct bench *bench)
 {
     char path[PATH_MAX + 32];
     machine_describe(stdout);
     snprintf(path, sizeof(path), "%s/../bin/keelrun", bench->programs);
     machine_describe_program(stdout, "keelrun", path);
     machine_describe_program(stdout, "mpirun", "mpirun.openmpi");
+    look_for_peers(bench);
     rounds_describe(&bench->rounds, "; ends on processors 0 and 1");
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench bench = {.rounds = {.count = 5, .limit_ms = 30000}};
+    static struct bench bench = {
+        .rounds = {.count = 5, .limit_ms = 30000}, .seconds = 0.3, .minutes = 60};
     if (!run_own_folder(bench.programs, sizeof(bench.programs))) {
         return 2;
     }
@@ -423,6 +708,7 @@ int main(int argc, char **argv)
     setenv("UCX_NET_DEVICES", "lo", 1);
     run_prepare();
     describe(&bench);
+    bench.deadline = time(NULL) + 60 * (time_t) bench.minutes;
     rounds_run(&bench.rounds, run_round, &bench);
     return print_table(&bench) > 0;
 }

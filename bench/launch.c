@@ -156,7 +156,6 @@ static void run_launcher(struct bench *bench, const struct subject *subject, uns
         run->end = RUN_FAILED;
         snprintf(run->reason, sizeof(run->reason), "%zu lines of output", run->lines);
     }
-    bench->rounds.own_cpu_ms += run->cpu_ms;
 }
 
 static void measure(struct bench *bench, const struct subject *subject, unsigned size,

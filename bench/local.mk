@@ -77,7 +77,7 @@ bench-rml-figures: bench-programs
 	python3 '$(top_srcdir)/bench/chart.py' bench/rml.txt '$(top_srcdir)/docs/pictures/rml.svg'
 CLEANFILES += bench/rml.txt
 
-# BENCH_COMPARE_OPTIONS='--rounds 5 --only TCP' passes options on.
+# BENCH_COMPARE_OPTIONS='--rounds 3 --only TCP' passes options on.
 BENCH_COMPARE_OPTIONS =
 bench-compare: bench-programs
 	bench/compare --sources '$(top_srcdir)/bench' $(BENCH_COMPARE_OPTIONS)

@@ -1,12 +1,13 @@
 /* What the machine can do without any library: two processes, each on a processor of its own.
  *
- *   raw cacheline         half trip of 8 bytes, us: one cache line a direction, acquire and release
- *   raw memcpy SIZE       bytes per second of a copy within one process
- *   raw cma SIZE          the same from another process's memory
- *   raw tcp_trip SIZE     half trip over a socket that both ends poll, us
- *   raw tcp_stream SIZE   bytes per second in one direction, the best of several write sizes
+ *   raw SIZE SECONDS cacheline    half trip: one cache line a direction, acquire and release
+ *   raw SIZE SECONDS memcpy       a copy within one process
+ *   raw SIZE SECONDS cma          the same from another process's memory, which sleeps
+ *   raw SIZE SECONDS tcp_trip     half trip over a socket that both ends poll
+ *   raw SIZE SECONDS tcp_stream   one direction, the best of several buffers and write sizes
  *
- * Prints one number: the median of its batches. */
+ * Prints the seconds of one: the median of its batches, the mean, and the processor time of both
+ * processes. With rotate behind it, copies take their buffers in turn from 256 MiB. */
 #include <config.h>
 
 #include <bench/series.h>
@@ -30,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCHES = 200, LINE = 64, SIZE_MOST = 64 << 20 };
+enum { BATCHES_LEAST = 3, LINE = 64, SIZE_MOST = 256 << 20 };
 static const double batch_s = 1e-3;
 
 struct line {
@@ -43,17 +44,31 @@ struct shared {
     struct line there, back;
     uint64_t memory; /* of the other process, for cma */
     pid_t pid;
+    int buffer; /* bytes in the kernel of each of the next connection's ends; 0: as it thinks fit */
     uint16_t port;
     _Atomic int ready;
 };
 
 static struct shared *shared;
 
-static double now_s(void)
+static double clock_s(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+static double now_s(void)
+{
+    return clock_s(CLOCK_MONOTONIC);
+}
+
+/* Processor time of both processes. */
+static double use_s(void)
+{
+    clockid_t theirs;
+    double other = clock_getcpuclockid(shared->pid, &theirs) == 0 ? clock_s(theirs) : 0;
+    return clock_s(CLOCK_PROCESS_CPUTIME_ID) + other;
 }
 
 static void die(const char *what)
@@ -79,8 +94,12 @@ static void bind_to(int number)
     (void) !sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* The median time of one operation. */
-static double measure(void (*run)(void *arg, unsigned count), void *arg)
+/* Of one operation, in seconds. */
+struct figure {
+    double median, mean, cpu;
+};
+
+static struct figure measure(void (*run)(void *arg, unsigned count), void *arg, double seconds)
 {
     struct series times = {.count = 0};
     unsigned count = 1;
@@ -93,14 +112,18 @@ static double measure(void (*run)(void *arg, unsigned count), void *arg)
         }
         count *= 2;
     }
-    for (unsigned i = 0; i < BATCHES; i++) {
-        double start = now_s();
+    double begin = now_s(), end = begin, before = use_s();
+    while (end - begin < seconds || times.count < BATCHES_LEAST) {
+        double start = end;
         run(arg, count);
-        series_add(&times, (now_s() - start) / count);
+        end = now_s();
+        series_add(&times, (end - start) / count);
     }
-    double median = series_median(&times);
+    double operations = (double) count * (double) times.count;
+    struct figure figure = {series_median(&times), (end - begin) / operations,
+                            (use_s() - before) / operations};
     series_fini(&times);
-    return median;
+    return figure;
 }
 
 /* --- memory --- */
@@ -120,11 +143,7 @@ static void ping_lines(void *arg, unsigned count)
 static void pong_lines(void)
 {
     for (uint64_t next = 1;; next++) {
-        uint64_t seen;
-        while ((seen = atomic_load_explicit(&shared->there.number, memory_order_acquire)) < next) {
-        }
-        if (seen == UINT64_MAX) {
-            return;
+        while (atomic_load_explicit(&shared->there.number, memory_order_acquire) < next) {
         }
         atomic_store_explicit(&shared->back.number, next, memory_order_release);
     }
@@ -133,13 +152,23 @@ static void pong_lines(void)
 struct copy {
     unsigned char *from, *to;
     size_t size;
+    size_t rotate, at; /* bytes to take buffers from in turn; 0: one */
 };
+
+/* The offset of the next copy's buffers. */
+static size_t turn(struct copy *copy)
+{
+    size_t here = copy->at + copy->size <= copy->rotate ? copy->at : 0;
+    copy->at = here + (copy->size + LINE - 1) / LINE * LINE;
+    return here;
+}
 
 static void copy_memory(void *arg, unsigned count)
 {
     struct copy *copy = arg;
     for (unsigned i = 0; i < count; i++) {
-        memcpy(copy->to, copy->from, copy->size);
+        size_t at = turn(copy);
+        memcpy(copy->to + at, copy->from + at, copy->size);
         __asm__ volatile("" : : "r"(copy->to) : "memory");
     }
 }
@@ -147,9 +176,10 @@ static void copy_memory(void *arg, unsigned count)
 static void copy_other(void *arg, unsigned count)
 {
     struct copy *copy = arg;
-    struct iovec local = {copy->to, copy->size};
-    struct iovec remote = {(void *) (uintptr_t) shared->memory, copy->size};
     for (unsigned i = 0; i < count; i++) {
+        size_t at = turn(copy);
+        struct iovec local = {copy->to + at, copy->size};
+        struct iovec remote = {(void *) (uintptr_t) (shared->memory + at), copy->size};
         if (process_vm_readv(shared->pid, &local, 1, &remote, 1, 0) != (ssize_t) copy->size) {
             die("process_vm_readv");
         }
@@ -246,10 +276,14 @@ static int listen_here(void)
     return fd;
 }
 
-static int no_delay(int fd)
+static int prepare(int fd)
 {
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (shared->buffer > 0) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &shared->buffer, sizeof(shared->buffer));
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &shared->buffer, sizeof(shared->buffer));
+    }
     return fd;
 }
 
@@ -261,7 +295,7 @@ static int connect_there(void)
     if (fd < 0 || connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0) {
         die("connect");
     }
-    return no_delay(fd);
+    return prepare(fd);
 }
 
 static void answer_trips(int fd, unsigned char *bytes, size_t size)
@@ -286,16 +320,26 @@ static void answer_streams(int fd, unsigned char *bytes, size_t size)
     }
 }
 
-static double best_stream(struct stream *stream)
+static struct figure best_stream(struct stream *stream, double seconds)
 {
+    static const int buffers[] = {0, 256 << 10, 1 << 20, 4 << 20};
     static const size_t write_sizes[] = {64 << 10, 256 << 10, 1 << 20};
-    double best = 0;
-    for (size_t i = 0; i < sizeof(write_sizes) / sizeof(*write_sizes); i++) {
-        stream->write_size = write_sizes[i];
-        double rate = (double) stream->size / measure(stream_socket, stream);
-        best = rate > best ? rate : best;
+    struct figure best = {.mean = 0};
+    for (size_t i = 0; i < 12; i++) {
+        shared->buffer = buffers[i / 3];
+        stream->write_size = write_sizes[i % 3];
+        stream->fd = connect_there();
+        struct figure figure = measure(stream_socket, stream, seconds / 4);
+        best = best.mean == 0 || figure.mean < best.mean ? figure : best;
+        close(stream->fd);
     }
     return best;
+}
+
+static struct figure half_trip(void (*run)(void *arg, unsigned count), void *arg, double seconds)
+{
+    struct figure trip = measure(run, arg, seconds);
+    return (struct figure){trip.median / 2, trip.mean / 2, trip.cpu / 2};
 }
 
 /* --- the two processes --- */
@@ -312,49 +356,50 @@ static void other(enum test test, int listener, size_t size)
     atomic_store(&shared->ready, 1);
     if (test == CACHELINE) {
         pong_lines();
-    } else if (test == TCP_TRIP || test == TCP_STREAM) {
-        int fd = no_delay(accept(listener, NULL, NULL));
-        test == TCP_TRIP ? answer_trips(fd, bytes, size) : answer_streams(fd, bytes, size);
-    } else {
-        pause(); /* until it is killed */
     }
+    while (test == TCP_TRIP || test == TCP_STREAM) {
+        int fd = prepare(accept(listener, NULL, NULL));
+        test == TCP_TRIP ? answer_trips(fd, bytes, size) : answer_streams(fd, bytes, size);
+        close(fd);
+    }
+    pause(); /* until it is killed */
 }
 
-static double lead(enum test test, size_t size)
+static struct figure lead(enum test test, size_t size, size_t rotate, double seconds)
 {
-    struct copy copy = {.size = size, .from = touched(size), .to = touched(size)};
+    size_t room = size < rotate ? rotate : size;
+    struct copy copy = {.size = size, .rotate = rotate, .from = touched(room), .to = touched(room)};
     struct stream stream = {.bytes = copy.to, .size = size};
     bind_to(0);
     while (!atomic_load(&shared->ready)) {
         sched_yield();
     }
-    double result;
     switch (test) {
     case CACHELINE:
-        result = 1e6 * measure(ping_lines, NULL) / 2;
-        atomic_store(&shared->there.number, UINT64_MAX);
-        return result;
+        return half_trip(ping_lines, NULL, seconds);
     case MEMCPY:
-        return (double) size / measure(copy_memory, &copy);
+        return measure(copy_memory, &copy, seconds);
     case CMA:
-        return (double) size / measure(copy_other, &copy);
-    default:
+        return measure(copy_other, &copy, seconds);
+    case TCP_TRIP:
         stream.fd = connect_there();
-        result = test == TCP_TRIP ? 1e6 * measure(ping_socket, &stream) / 2 : best_stream(&stream);
-        close(stream.fd);
-        return result;
+        return half_trip(ping_socket, &stream, seconds);
+    default:
+        return best_stream(&stream, seconds);
     }
 }
 
 int main(int argc, char **argv)
 {
     enum test test = 0;
-    while (argc > 1 && test < TESTS && strcmp(argv[1], names[test]) != 0) {
+    while (argc > 3 && test < TESTS && strcmp(argv[3], names[test]) != 0) {
         test++;
     }
-    size_t size = argc > 2 ? strtoul(argv[2], NULL, 10) : 8;
-    if (argc < 2 || test == TESTS || size == 0 || size > SIZE_MOST) {
-        fprintf(stderr, "Usage: raw cacheline|memcpy|cma|tcp_trip|tcp_stream [SIZE]\n");
+    size_t size = argc > 3 ? strtoul(argv[1], NULL, 10) : 0;
+    size_t rotate = argc == 5 && (test == MEMCPY || test == CMA) ? SIZE_MOST : 0;
+    if (argc < 4 || test == TESTS || size == 0 || size > SIZE_MOST) {
+        fprintf(stderr, "Usage: raw SIZE SECONDS cacheline|memcpy|cma|tcp_trip|tcp_stream "
+                        "[rotate]\n");
         return 2;
     }
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -367,12 +412,13 @@ int main(int argc, char **argv)
         die("fork");
     }
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it spins, or sleeps, until it is told */
-        other(test, listener, size);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it spins, or sleeps, until it is killed */
+        other(test, listener, size < rotate ? rotate : size);
         _exit(0);
     }
     close(listener);
-    printf("%.6g\n", lead(test, size));
+    struct figure figure = lead(test, size, rotate, atof(argv[2]));
+    printf("%.6g %.6g %.6g\n", figure.median, figure.mean, figure.cpu);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     return 0;

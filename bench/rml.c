@@ -105,7 +105,6 @@ static void run_subject(struct bench *bench, enum subject_id id, struct run *run
     }
     argv[count] = NULL;
     run_command(argv, bench->rounds.limit_ms, run);
-    bench->rounds.own_cpu_ms += run->cpu_ms;
 }
 
 /* Takes what the program printed; false: that is not all. */

@@ -31,7 +31,7 @@ void rounds_describe(const struct rounds *rounds, const char *more)
 void rounds_run(struct rounds *rounds, void (*run)(void *arg, unsigned round), void *arg)
 {
     struct machine_use before;
-    rounds->own_cpu_ms = 0;
+    struct machine_noise noise = {.all_ms = 0};
     machine_use_read(&before);
     for (unsigned round = 0; round < rounds->count; round++) {
         if (isatty(STDERR_FILENO)) {
@@ -39,8 +39,9 @@ void rounds_run(struct rounds *rounds, void (*run)(void *arg, unsigned round), v
         }
         run(arg, round);
     }
+    machine_noise_add(&noise, &before);
     printf("others      took %.0f %% of the processors during the runs\n",
-           machine_use_by_others(&before, rounds->own_cpu_ms));
+           machine_noise_percent(&noise));
 }
 
 void rounds_note(struct rounds *rounds, const char *reason)

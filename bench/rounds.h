@@ -9,8 +9,7 @@ enum { ROUNDS_REASONS_MAX = 32 };
 
 struct rounds {
     unsigned count;
-    int limit_ms;      /* of one run */
-    double own_cpu_ms; /* what the runs took; whoever runs one adds to it */
+    int limit_ms; /* of one run */
     char reasons[ROUNDS_REASONS_MAX][320];
     unsigned reason_count;
 };
