@@ -40,7 +40,7 @@ bench/pingpong: $(top_srcdir)/bench/pingpong.c
 	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICC) -O2 -o $@ $(top_srcdir)/bench/pingpong.c
 CLEANFILES += bench/pingpong
 endif
-EXTRA_DIST += bench/pingpong.c bench/ucx-pair bench/fabric-pair
+EXTRA_DIST += bench/pingpong.c bench/ucx-pair bench/fabric-pair bench/pairs
 
 BENCH_HELLOS =
 if HAVE_MPICH

@@ -1,10 +1,12 @@
 /* What an empty pass of keel_progress costs rank 0 beside peers: `keelrun -n N passes met` after
  * each of them has sent it a message and had one back, `strangers` before. They sleep meanwhile.
- * Prints the median of batches, in nanoseconds. */
+ * Prints the median of batches, in nanoseconds. `passes sendi COUNT`, alone, sends itself so many
+ * messages, for bench/pairs to count instructions. */
 #include <keel/keel.h>
 
 #include <bench/series.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,7 +21,7 @@ static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     arrived++;
 }
 
-static void say(uint32_t rank)
+static void say(uint32_t rank, int times)
 {
     orte_process_name_t peer = {keel_my_name()->jobid, rank};
     size_t count;
@@ -28,9 +30,11 @@ static void say(uint32_t rank)
     if (!rail) {
         keel_abort(1, "passes: no rail to rank %u", rank);
     }
-    while (rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, word, sizeof(word), 0,
-                                MCA_BTL_NO_ORDER, 0, TAG, NULL) != OPAL_SUCCESS) {
-        keel_progress();
+    for (int i = 0; i < times; i++) {
+        while (rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, word, sizeof(word), 0,
+                                    MCA_BTL_NO_ORDER, 0, TAG, NULL) != OPAL_SUCCESS) {
+            keel_progress();
+        }
     }
 }
 
@@ -79,22 +83,24 @@ int main(int argc, char **argv)
     if (keel_fence() != ORTE_SUCCESS) {
         return 1;
     }
-    if (me > 0) {
+    if (argc > 2 && strcmp(argv[1], "sendi") == 0) {
+        say(0, atoi(argv[2]));
+    } else if (me > 0) {
         if (met) {
-            say(0);
+            say(0, 1);
         }
         hear(met ? 2 : 1, NAP_NS);
     } else {
         hear(met ? size - 1 : 0, 0);
         for (uint32_t rank = 1; met && rank < size; rank++) {
-            say(rank);
+            say(rank, 1);
         }
         for (int i = 0; i < BATCH; i++) { /* the answers leave, and everybody falls asleep */
             keel_progress();
         }
         printf("%.2f\n", measure());
         for (uint32_t rank = 1; rank < size; rank++) {
-            say(rank);
+            say(rank, 1);
         }
     }
     return keel_finalize() == ORTE_SUCCESS ? 0 : 1;
