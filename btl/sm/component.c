@@ -187,7 +187,7 @@ int sm_publish_card(const struct sm_module *module)
 {
     uint8_t card[SM_CARD_BYTES];
     sm_card_encode(card, &module->segment->card);
-    return btl_card_publish(&module->cards, card, sizeof(card));
+    return btl_card_publish(&module->peers.cards, card, sizeof(card));
 }
 
 static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool threads)

@@ -5,7 +5,6 @@
 #include <base/log.h>
 #include <base/name.h>
 #include <btl/sm/module.h>
-#include <stdlib.h>
 
 /* How often processes that keep others waiting are looked up in the kernel. */
 #define CHECK_US 20000
@@ -16,21 +15,17 @@ static const char *session_dir(void)
     return host->ops->session_dir(host->arg);
 }
 
-struct mca_btl_base_endpoint_t *sm_endpoint_find(struct sm_module *module,
-                                                 const orte_process_name_t *name)
+static struct mca_btl_base_endpoint_t *endpoint_of(struct btl_peer *life)
 {
-    return roster_find(module->roster, name);
+    return (struct mca_btl_base_endpoint_t *) (void *) life;
 }
 
-void sm_endpoint_rouse(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+/* ---- hooks ---- */
+
+static void endpoint_begin(struct btl_peer *life)
 {
-    if (sm_endpoint_roused(endpoint)) {
-        return;
-    }
-    const struct roster_entry *entry = roster_entry(module->roster, endpoint);
-    endpoint->module = module;
-    endpoint->name = entry->name;
-    endpoint->proc = entry->proc;
+    struct mca_btl_base_endpoint_t *endpoint = endpoint_of(life);
+    struct sm_module *module = sm_of(life->peers->module);
     endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
     sm_process_init(&endpoint->process, 0, 0);
     rdma_am_peer_init(&endpoint->am, endpoint);
@@ -38,216 +33,216 @@ void sm_endpoint_rouse(struct sm_module *module, struct mca_btl_base_endpoint_t 
     list_init(&endpoint->tx.inflight);
     list_init(&endpoint->tx.link);
     list_init(&endpoint->rx.link);
-    list_init(&endpoint->failed_link);
-    list_append(&module->endpoints, &endpoint->link);
+    list_init(&endpoint->lingering);
 }
 
-static void endpoint_free(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+static int card_judge(void *peers, const void *data, size_t size)
 {
-    list_remove(&endpoint->link);
-    btl_card_cancel(&endpoint->question);
-    sm_tx_release(module, endpoint);
-    sm_peer_detach(endpoint->peer);
-    sm_process_fini(&endpoint->process);
-    roster_remove(module->roster, endpoint, true);
+    struct sm_card card;
+    int status = sm_card_decode(&card, data, size);
+    (void) peers;
+    return status != ORTE_SUCCESS || sm_peer_reachable(&card, session_dir()) ? status
+                                                                             : ORTE_ERR_UNREACH;
 }
 
-static int endpoint_attach(struct mca_btl_base_endpoint_t *endpoint, const struct sm_card *card,
-                           char *reason, size_t reason_size)
+/* Maps the segment that the card tells of. */
+static int endpoint_attach(struct mca_btl_base_endpoint_t *endpoint, const struct sm_card *card)
 {
-    int status = sm_peer_attach(&endpoint->peer, card, session_dir(), reason, reason_size);
+    char reason[256];
+    int status = sm_peer_attach(&endpoint->peer, card, session_dir(), reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
         endpoint->card = *card;
+        endpoint->life.located = true;
         sm_process_init(&endpoint->process, (pid_t) card->pid, card->start_time);
+    } else {
+        log_info(LOG_BTL, "sm: %s: %s", ORTE_NAME_PRINT(&endpoint->life.name), reason);
     }
     return status;
 }
 
-struct mca_btl_base_endpoint_t *sm_endpoint_create(struct sm_module *module,
-                                                   const orte_process_name_t *name,
-                                                   const struct sm_card *card, char *reason,
-                                                   size_t reason_size)
+static int endpoint_locate(struct btl_peer *life, const void *data, size_t size)
 {
-    struct mca_btl_base_endpoint_t *endpoint = roster_add(module->roster, name, NULL);
-    if (!endpoint) {
-        return NULL;
-    }
-    sm_endpoint_rouse(module, endpoint);
-    if (endpoint_attach(endpoint, card, reason, reason_size) != ORTE_SUCCESS) {
-        endpoint_free(module, endpoint);
-        return NULL;
-    }
-    btl_met(&module->super, name);
-    return endpoint;
+    struct sm_card card;
+    int status = sm_card_decode(&card, data, size);
+    return status == ORTE_SUCCESS ? endpoint_attach(endpoint_of(life), &card) : status;
 }
 
-static void take_card(void *arg, int status, const void *data, size_t size)
+/* Whose segment is mapped can be written to: its owner finds the ring when it looks. */
+static void endpoint_connect(struct btl_peer *life)
 {
-    struct mca_btl_base_endpoint_t *endpoint = arg;
-    char reason[256] = "it published no segment";
-    struct sm_card card;
-    if (status == ORTE_SUCCESS) {
-        status = sm_card_decode(&card, data, size);
-    }
-    if (status != ORTE_SUCCESS ||
-        endpoint_attach(endpoint, &card, reason, sizeof(reason)) != ORTE_SUCCESS) {
-        log_info(LOG_BTL, "sm: %s: %s", ORTE_NAME_PRINT(&endpoint->name), reason);
-        sm_endpoint_fail(endpoint->module, endpoint, false, "its segment is not to be had");
-    }
+    (void) !btl_peer_up(life, 0);
 }
+
+/* What a peer wrote before it broke is still delivered. */
+static void endpoint_cut(struct btl_peer *life, int status)
+{
+    struct mca_btl_base_endpoint_t *endpoint = endpoint_of(life);
+    struct sm_module *module = sm_of(life->peers->module);
+    if (life->state != PEER_BROKEN) {
+        sm_rx_stop(module, endpoint);
+    }
+    sm_sends_flush(module, endpoint);
+    sm_ops_flush(module, endpoint);
+    sm_tx_stop(module, endpoint, status);
+    rdma_am_cancel(module->am, &endpoint->am, status);
+    list_remove(&endpoint->lingering);
+    list_append(&module->lingering, &endpoint->lingering);
+}
+
+static void endpoint_forget(struct btl_peer *life)
+{
+    struct mca_btl_base_endpoint_t *endpoint = endpoint_of(life);
+    struct sm_module *module = sm_of(life->peers->module);
+    list_remove(&endpoint->lingering);
+    sm_tx_release(module, endpoint);
+    sm_peer_detach(endpoint->peer);
+    endpoint->peer = NULL;
+    sm_process_fini(&endpoint->process);
+    endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
+}
+
+/* It lingers. */
+static void endpoint_end(struct btl_peer *life)
+{
+    (void) life;
+}
+
+const struct btl_peer_hooks sm_peer_hooks = {
+    .begin = endpoint_begin,
+    .judge = card_judge,
+    .locate = endpoint_locate,
+    .connect = endpoint_connect,
+    .cut = endpoint_cut,
+    .forget = endpoint_forget,
+    .end = endpoint_end,
+};
+
+/* ---- who is reached ---- */
 
 int sm_endpoint_open(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    sm_endpoint_rouse(module, endpoint);
-    if (!endpoint->peer && !endpoint->question && !endpoint->failing && !endpoint->failed &&
-        btl_card_ask(&module->cards, endpoint->proc, &endpoint->question, take_card, endpoint) !=
-            ORTE_SUCCESS) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    struct btl_peer *life = &endpoint->life;
+    btl_peer_activate(&module->peers, life);
+    btl_peer_want(life);
+    if (life->state == PEER_GREETING) {
+        endpoint_connect(life);
     }
-    return endpoint->peer && !endpoint->failing ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    if (life->state == PEER_UP) {
+        return ORTE_SUCCESS;
+    }
+    return life->state <= PEER_FAILING ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_ERR_UNREACH;
 }
 
-static int card_judge(void *arg, const void *data, size_t size)
+/* Whether what is mapped is not the segment that this card tells of. */
+static bool is_anothers(const struct mca_btl_base_endpoint_t *endpoint, const struct sm_card *card)
 {
-    struct sm_card *card = arg;
-    int status = sm_card_decode(card, data, size);
-    return status != ORTE_SUCCESS || sm_peer_reachable(card, session_dir()) ? status
-                                                                            : ORTE_ERR_UNREACH;
+    return endpoint->peer && !crypto_equal(endpoint->card.nonce, card->nonce, SM_NONCE_BYTES);
+}
+
+/* The same, of the card that its host has now. */
+static int judge_again(void *arg, const void *data, size_t size)
+{
+    const struct mca_btl_base_endpoint_t **endpoint = arg;
+    struct sm_card card;
+    int status = sm_card_decode(&card, data, size);
+    if (status == ORTE_SUCCESS && is_anothers(*endpoint, &card)) {
+        *endpoint = NULL;
+    }
+    return status;
+}
+
+static bool began_anew(struct sm_module *module, const struct mca_btl_base_endpoint_t *endpoint,
+                       const opal_proc_t *proc)
+{
+    if (endpoint->peer) {
+        (void) btl_card_may_lead(&module->peers.cards, proc, judge_again, &endpoint);
+    }
+    return !endpoint;
+}
+
+/* One that nobody added ends when it has broken, or when its process was started anew. */
+static bool ends_unheld(struct mca_btl_base_endpoint_t *endpoint, bool anew)
+{
+    bool ends = !endpoint->life.proc && (anew || endpoint->life.state >= PEER_FAILING);
+    if (ends) {
+        btl_peer_end(&endpoint->life);
+    }
+    return ends;
+}
+
+static bool is_neighbour(const struct sm_module *module, const opal_proc_t *proc)
+{
+    return proc->node == module->node && !name_equal(&proc->proc_name, &module->peers.me);
 }
 
 bool sm_endpoint_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
 {
-    struct sm_module *module = sm_of(btl);
-    struct sm_card card;
-    return proc->node == module->node && !name_equal(&proc->proc_name, &module->me) &&
-           btl_card_may_lead(&module->cards, proc, card_judge, &card);
+    return is_neighbour(sm_of(btl), proc) && btl_peers_reach(&sm_of(btl)->peers, proc);
 }
 
-/* The endpoint of a peer, made or adopted; NULL: not of this node, or not reachable here. Nothing
- * is opened before its first use. */
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     struct sm_module *module = sm_of(btl);
-    struct sm_card card = {.pid = 0}; /* none */
-    if (proc->node != module->node || name_equal(&proc->proc_name, &module->me)) {
+    struct btl_peers *peers = &module->peers;
+    if (!is_neighbour(module, proc)) {
         return NULL;
     }
-    struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, &proc->proc_name);
-    bool reachable = btl_card_may_lead(&module->cards, proc, card_judge, &card);
-    if (endpoint && endpoint->peer && card.pid != 0 &&
-        !crypto_equal(endpoint->card.nonce, card.nonce, SM_NONCE_BYTES)) {
-        sm_endpoint_leave(module, endpoint); /* of an earlier life of the process */
-        endpoint = NULL;
+    struct mca_btl_base_endpoint_t *endpoint = roster_find(peers->roster, &proc->proc_name);
+    if (endpoint && endpoint->life.peers) {
+        bool anew = began_anew(module, endpoint, proc);
+        if (!ends_unheld(endpoint, anew) && anew) {
+            /* whoever has added it deletes it before it is reached again */
+            sm_endpoint_fail(module, endpoint, false, "its process was started anew");
+        }
     }
-    if (endpoint && endpoint->peer) {
-        endpoint->proc = proc;
-        return endpoint;
-    }
-    if (!reachable) {
-        return NULL;
-    }
-    if (!endpoint) {
-        return roster_add(module->roster, &proc->proc_name, proc);
-    }
-    roster_entry(module->roster, endpoint)->proc = proc;
-    if (sm_endpoint_roused(endpoint)) {
-        endpoint->proc = proc;
-    }
-    return endpoint;
+    return endpoint_of(btl_peer_add(peers, proc));
 }
 
-/* For its owner, who may be called back and, while it is still there, rouse it. */
-static void endpoint_end(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+static struct mca_btl_base_endpoint_t *meet(struct sm_module *module,
+                                            const orte_process_name_t *name)
 {
-    bool roused = sm_endpoint_roused(endpoint);
-    if (roused) {
-        sm_endpoint_leave(module, endpoint);
+    bool again;
+    return endpoint_of(btl_peer_meet(&module->peers, name, &again));
+}
+
+struct mca_btl_base_endpoint_t *sm_endpoint_meet(struct sm_module *module,
+                                                 const orte_process_name_t *name,
+                                                 const struct sm_card *card)
+{
+    struct mca_btl_base_endpoint_t *endpoint = meet(module, name);
+    if (endpoint && ends_unheld(endpoint, is_anothers(endpoint, card))) {
+        endpoint = meet(module, name);
     }
-    btl_pending_end(&module->super, endpoint);
-    if (!roused && sm_endpoint_roused(endpoint)) {
-        sm_endpoint_leave(module, endpoint);
-    } else if (!roused) {
-        roster_remove(module->roster, endpoint, false);
+    if (!endpoint) {
+        return NULL;
     }
+    if (!endpoint->life.proc && !endpoint->peer &&
+        endpoint_attach(endpoint, card) != ORTE_SUCCESS) {
+        log_warn(LOG_BTL, "sm: %s writes to this process and is refused", ORTE_NAME_PRINT(name));
+        btl_peer_end(&endpoint->life);
+        return NULL;
+    }
+    int status = sm_endpoint_open(module, endpoint);
+    bool comes = status == ORTE_ERR_OUT_OF_RESOURCE && endpoint->life.state < PEER_FAILING;
+    return comes || (status == ORTE_SUCCESS && !is_anothers(endpoint, card)) ? endpoint : NULL;
 }
 
 void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
                       size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        endpoint_end(sm_of(btl), endpoints[i]);
-    }
+    btl_peers_end(&sm_of(btl)->peers, endpoints, count);
 }
+
+/* ---- peers that fail, and what they may still read ---- */
 
 void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                       bool corrupt, const char *why)
 {
-    endpoint->corrupt |= corrupt;
-    if (endpoint->failing || endpoint->failed) {
-        return;
-    }
-    endpoint->failing = true;
-    endpoint->why = why;
-    list_append(&module->failing, &endpoint->failed_link);
-}
-
-/* Completes all operations to this peer with an error, once each. */
-static void end_operations(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
-{
-    sm_sends_flush(module, endpoint);
-    sm_ops_flush(module, endpoint);
-    sm_tx_stop(module, endpoint, ORTE_ERR_UNREACH);
-    rdma_am_cancel(module->am, &endpoint->am, ORTE_ERR_UNREACH);
-}
-
-void sm_endpoint_leave(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
-{
-    if (endpoint->left) {
-        return;
-    }
-    endpoint->left = true;
-    endpoint->failed = ORTE_ERR_UNREACH;
-    endpoint->proc = NULL;
-    roster_forget(module->roster, endpoint);
-    list_remove(&endpoint->failed_link);
-    list_remove(&endpoint->link);
-    list_append(&module->leaving, &endpoint->link);
-    sm_rx_stop(module, endpoint);
-    end_operations(module, endpoint);
-}
-
-static void settle(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
-{
-    orte_process_name_t name = endpoint->name;
-    opal_proc_t *proc = endpoint->proc;
-    endpoint->failed = ORTE_ERR_UNREACH;
-    list_append(&module->failed, &endpoint->failed_link);
-    if (endpoint->corrupt) {
+    endpoint->tx.ready = false;
+    if (corrupt) {
         sm_rx_stop(module, endpoint);
     }
-    end_operations(module, endpoint);
-    if (endpoint->peer) {
-        btl_report_error(&module->super, MCA_BTL_ERROR_FLAGS_NONFATAL, proc,
-                         "sm: lost process %u of this node, %s: %s", (unsigned) endpoint->card.pid,
-                         ORTE_NAME_PRINT(&name), endpoint->why);
-    } else {
-        btl_report_error(&module->super, MCA_BTL_ERROR_FLAGS_NONFATAL, proc,
-                         "sm: no way to %s of this node: %s", ORTE_NAME_PRINT(&name),
-                         endpoint->why);
-    }
-    if (!proc) {
-        sm_endpoint_leave(module, endpoint);
-    }
-}
-
-int sm_endpoints_settle(struct sm_module *module)
-{
-    int settled = 0;
-    for (struct list *link = list_pop(&module->failing); link; link = list_pop(&module->failing)) {
-        settle(module, container_of(link, struct mca_btl_base_endpoint_t, failed_link));
-        settled++;
-    }
-    return settled;
+    btl_peer_fail(&endpoint->life, why);
 }
 
 /* Looks after a peer that this process waits for. */
@@ -270,31 +265,30 @@ static void check_live(struct sm_module *module, bool ask_kernel)
     if (!ask_kernel || !rdma_am_active(module->am)) {
         return;
     }
-    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
         if (endpoint->am.unanswered > 0) {
             check_peer(module, endpoint, true);
         }
     }
 }
 
-/* Whether a peer that is given up has done reading. */
-static bool has_done(struct mca_btl_base_endpoint_t *endpoint, bool ask_kernel)
+static void endpoint_free(struct mca_btl_base_endpoint_t *endpoint)
 {
-    return !endpoint->tx.open || !sm_claim_alive(&endpoint->tx.claim) ||
-           (ask_kernel && sm_process_gone(&endpoint->process));
+    endpoint_forget(&endpoint->life);
+    btl_peer_free(&endpoint->life);
 }
 
-static void check_given_up(struct sm_module *module, bool ask_kernel)
+/* The peers that are not waited for any more: those that do not read any more, either. */
+static void check_lingering(struct sm_module *module, bool ask_kernel)
 {
     struct mca_btl_base_endpoint_t *endpoint;
-    list_for_each (endpoint, &module->leaving, struct mca_btl_base_endpoint_t, link) {
-        if (has_done(endpoint, ask_kernel)) {
-            endpoint_free(module, endpoint);
-        }
-    }
-    list_for_each (endpoint, &module->failed, struct mca_btl_base_endpoint_t, failed_link) {
-        if (has_done(endpoint, ask_kernel)) {
-            list_remove(&endpoint->failed_link);
+    list_for_each (endpoint, &module->lingering, struct mca_btl_base_endpoint_t, lingering) {
+        bool reads = endpoint->tx.open && sm_claim_alive(&endpoint->tx.claim) &&
+                     !(ask_kernel && sm_process_gone(&endpoint->process));
+        if (!reads && (ends_unheld(endpoint, false) || endpoint->life.state == PEER_ENDED)) {
+            endpoint_free(endpoint);
+        } else if (!reads) {
+            list_remove(&endpoint->lingering);
             sm_tx_release(module, endpoint);
         }
     }
@@ -302,8 +296,8 @@ static void check_given_up(struct sm_module *module, bool ask_kernel)
 
 void sm_endpoints_check(struct sm_module *module)
 {
-    if (list_empty(&module->waiting) && list_empty(&module->leaving) &&
-        list_empty(&module->failed) && !rdma_am_active(module->am)) {
+    if (list_empty(&module->waiting) && list_empty(&module->lingering) &&
+        !rdma_am_active(module->am)) {
         return;
     }
     uint64_t now = clock_us();
@@ -315,44 +309,26 @@ void sm_endpoints_check(struct sm_module *module)
     if (rdma_am_open(module->am)) {
         sm_recall_check(module, now);
     }
-    check_given_up(module, ask_kernel);
+    check_lingering(module, ask_kernel);
+}
+
+/* All of them have ended. */
+static void free_lingering(struct sm_module *module)
+{
+    struct mca_btl_base_endpoint_t *endpoint;
+    list_for_each (endpoint, &module->lingering, struct mca_btl_base_endpoint_t, lingering) {
+        endpoint_free(endpoint);
+    }
 }
 
 void sm_endpoints_restart(struct sm_module *module)
 {
-    struct mca_btl_base_endpoint_t *endpoint;
-    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
-        sm_rx_stop(module, endpoint);
-        end_operations(module, endpoint);
-        if (!endpoint->proc) {
-            sm_endpoint_leave(module, endpoint);
-        }
-    }
-    list_for_each (endpoint, &module->leaving, struct mca_btl_base_endpoint_t, link) {
-        endpoint_free(module, endpoint);
-    }
-    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
-        btl_card_cancel(&endpoint->question);
-        list_remove(&endpoint->failed_link);
-        sm_tx_release(module, endpoint);
-        sm_peer_detach(endpoint->peer);
-        endpoint->peer = NULL;
-        sm_process_fini(&endpoint->process);
-        endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
-        endpoint->failing = endpoint->corrupt = false;
-        endpoint->failed = ORTE_SUCCESS;
-        endpoint->why = NULL;
-    }
+    btl_peers_restart(&module->peers);
+    free_lingering(module);
 }
 
 void sm_endpoints_destroy(struct sm_module *module)
 {
-    while (!list_empty(&module->endpoints)) {
-        sm_endpoint_leave(
-            module, container_of(module->endpoints.next, struct mca_btl_base_endpoint_t, link));
-    }
-    struct mca_btl_base_endpoint_t *endpoint;
-    list_for_each (endpoint, &module->leaving, struct mca_btl_base_endpoint_t, link) {
-        endpoint_free(module, endpoint);
-    }
+    btl_peers_end_all(&module->peers);
+    free_lingering(module);
 }

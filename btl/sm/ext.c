@@ -6,7 +6,7 @@
 static bool is_open(const struct sm_module *module, const struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct sm_op *op;
-    if (!sm_endpoint_roused(endpoint)) {
+    if (!endpoint->life.peers) {
         return false;
     }
     if (rdma_am_peer_open(&endpoint->am)) {
@@ -34,7 +34,7 @@ static int sm_rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
         return rdma_am_lost(&endpoint->am);
     }
     int first = OPAL_SUCCESS;
-    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
         int lost = rdma_am_lost(&endpoint->am);
         first = first == OPAL_SUCCESS ? lost : first;
     }
@@ -46,10 +46,10 @@ static int sm_rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
 static enum btl_room endpoint_room(struct sm_module *module,
                                    struct mca_btl_base_endpoint_t *endpoint)
 {
-    if (endpoint->failed) {
+    if (endpoint->life.state > PEER_FAILING) {
         return BTL_ROOM;
     }
-    if (endpoint->failing || !endpoint->tx.open) {
+    if (!endpoint->tx.ready) {
         return BTL_ROOM_UNSEEN;
     }
     int status = sm_tx_ring_room(&endpoint->tx.ring, module->params.inline_limit);
@@ -73,7 +73,7 @@ static enum btl_room sm_room(mca_btl_base_module_t *btl, struct mca_btl_base_end
         return fragments_room(module);
     }
     enum btl_room room = endpoint_room(module, endpoint);
-    if (room != BTL_ROOM || endpoint->failed) {
+    if (room != BTL_ROOM || !endpoint->tx.ready) {
         return room;
     }
     return fragments_room(module) == BTL_ROOM ? BTL_ROOM : BTL_ROOM_UNSEEN;
@@ -88,13 +88,13 @@ static bool sm_is_quiet(mca_btl_base_module_t *btl)
         rdma_am_active(module->am)) {
         return false;
     }
-    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
         struct sm_tx_ring *ring = &endpoint->tx.ring;
-        bool reads = endpoint->tx.open && !endpoint->failing && !endpoint->failed;
         if (!list_empty(&endpoint->tx.inflight)) {
             return false;
         }
-        if (reads && sm_tx_ring_refresh(ring) == ORTE_SUCCESS && ring->consumed != ring->tail) {
+        if (endpoint->tx.ready && sm_tx_ring_refresh(ring) == ORTE_SUCCESS &&
+            ring->consumed != ring->tail) {
             return false;
         }
     }
@@ -110,7 +110,7 @@ static int sm_wait_fd(mca_btl_base_module_t *btl)
 static bool work_is_due(const struct sm_module *module)
 {
     return !list_empty(&module->waiting) || !list_empty(&module->done) ||
-           !list_empty(&module->done_ops) || !list_empty(&module->failing) ||
+           !list_empty(&module->done_ops) || !list_empty(&module->peers.failing) ||
            rdma_am_active(module->am);
 }
 

@@ -31,7 +31,7 @@ int sm_module_restart(mca_btl_base_module_t *btl)
     forget_rings(module);
     module->node = me->node;
     module->local_rank = me->local_rank;
-    module->cards.life++;
+    module->peers.cards.life++;
     return sm_publish_card(module);
 }
 

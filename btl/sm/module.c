@@ -94,12 +94,12 @@ static void dump_endpoint(const struct mca_btl_base_endpoint_t *endpoint)
     static const char *const cma[] = {"untried", "works", "off"};
     log_write(LOG_BTL, LOG_INFO,
               "sm: %s: process %u, sent %llu slots of which %llu consumed, received %llu slots, "
-              "single copy %s%s%s",
-              ORTE_NAME_PRINT(&endpoint->name), endpoint->card.pid,
+              "single copy %s, %s",
+              ORTE_NAME_PRINT(&endpoint->life.name), endpoint->card.pid,
               (unsigned long long) endpoint->tx.ring.tail,
               (unsigned long long) endpoint->tx.ring.consumed,
               (unsigned long long) endpoint->rx.ring.head, cma[endpoint->cma],
-              endpoint->failed ? ", failed: " : "", endpoint->why ? endpoint->why : "");
+              btl_peer_state_name(&endpoint->life));
 }
 
 static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -107,7 +107,7 @@ static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
 {
     struct sm_module *module = sm_of(btl);
     if (endpoint) {
-        sm_endpoint_rouse(module, endpoint);
+        btl_peer_activate(&module->peers, &endpoint->life);
         dump_endpoint(endpoint);
         return;
     }
@@ -119,7 +119,7 @@ static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     if (verbose <= 0) {
         return;
     }
-    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
         dump_endpoint(endpoint);
     }
 }
@@ -143,8 +143,8 @@ int sm_module_progress(mca_btl_base_module_t *btl)
     if (++module->passes % CHECK_PASSES == 0) {
         sm_endpoints_check(module);
     }
-    if (!list_empty(&module->failing)) {
-        events += sm_endpoints_settle(module);
+    if (!list_empty(&module->peers.failing)) { /* who connects is connected by whoever sends */
+        events += btl_peers_progress(&module->peers);
     }
     return events;
 }
@@ -162,7 +162,7 @@ static int sm_finalize(mca_btl_base_module_t *btl)
     free(module->hot);
     free(module->cells);
     free(module->free_rings);
-    roster_destroy(module->roster);
+    btl_peers_fini(&module->peers);
     free(module);
     return OPAL_SUCCESS;
 }
@@ -249,9 +249,8 @@ static void descs_init(struct sm_module *module)
 
 static void lists_init(struct sm_module *module)
 {
-    struct list *const lists[] = {&module->endpoints, &module->leaving, &module->failing,
-                                  &module->failed,    &module->waiting, &module->done,
-                                  &module->done_ops,  &module->quiet};
+    struct list *const lists[] = {&module->lingering, &module->waiting, &module->done,
+                                  &module->done_ops, &module->quiet};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         list_init(lists[i]);
     }
@@ -261,7 +260,6 @@ static void lists_init(struct sm_module *module)
 static int parts_create(struct sm_module *module)
 {
     uint32_t peers = module->params.max_peers;
-    module->roster = roster_create(sizeof(struct mca_btl_base_endpoint_t));
     module->regions = region_table_create(module->params.max_regions);
     module->hot = calloc(peers, sizeof(struct mca_btl_base_endpoint_t *));
     module->cells = calloc(peers, sizeof(struct mca_btl_base_endpoint_t *));
@@ -275,8 +273,7 @@ static int parts_create(struct sm_module *module)
         .put_begins = sm_put_begins,
         .put_ends = sm_put_ends,
     };
-    if (!module->roster || !module->regions || !module->hot || !module->cells ||
-        !module->free_rings) {
+    if (!module->regions || !module->hot || !module->cells || !module->free_rings) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     return rdma_am_create(&module->am, &config);
@@ -343,15 +340,18 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
     }
     set_limits(&made->super, params);
     made->params = *params;
-    made->cards = (struct btl_cards){.host = host, .name = "sm"};
-    made->me = me->proc_name;
     made->node = me->node;
     made->local_rank = me->local_rank;
     lists_init(made);
     pool_init(&made->ops, sizeof(struct sm_op), _Alignof(struct sm_op), 32, MAX_OPS, NULL, NULL);
     struct sm_shape shape = shape_of(params);
-    int status = sm_segment_create(&made->segment, &shape, params->backing,
+    snprintf(reason, reason_size, "out of memory");
+    int status = btl_peers_init(&made->peers, &sm_peer_hooks, &made->super, "sm",
+                                sizeof(struct mca_btl_base_endpoint_t));
+    if (status == ORTE_SUCCESS) {
+        status = sm_segment_create(&made->segment, &shape, params->backing,
                                    host->ops->session_dir(host->arg), reason, reason_size);
+    }
     if (status == ORTE_SUCCESS) {
         status = commit_first(made, reason, reason_size);
     }

@@ -7,10 +7,9 @@
 
 #include <base/list.h>
 #include <base/pool.h>
-#include <btl/card.h>
+#include <btl/closing.h>
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
-#include <btl/roster.h>
 #include <btl/sm/cma.h>
 #include <btl/sm/peer.h>
 #include <btl/sm/recall.h>
@@ -36,6 +35,7 @@ enum sm_cma_state { SM_CMA_UNTRIED, SM_CMA_WORKS, SM_CMA_OFF };
 /* What goes to the peer. */
 struct sm_tx {
     bool open;    /* the ring exists and is announced */
+    bool ready;   /* and the peer is UP: the one thing that sends look at */
     bool stalled; /* a send found the ring full */
     struct sm_tx_ring ring;
     const _Atomic uint32_t *sleeps; /* the peer's; 0: it never does */
@@ -48,36 +48,27 @@ struct sm_tx {
 /* What comes from the peer. */
 struct sm_rx {
     bool open;
-    bool closing; /* the peer closed its ring: what is in it is all */
-    bool hot;     /* in module->hot, else in module->quiet */
+    bool closing;  /* the peer closed its ring: what is in it is all */
+    bool hot;      /* in module->hot, else in module->quiet */
+    unsigned idle; /* polls without a message */
     struct sm_rx_ring ring;
     uint32_t cell; /* of my board */
     uint32_t hot_index;
-    unsigned idle; /* polls without a message */
     struct list link;
 };
 
-/* All zero until it is first used: see sm_endpoint_rouse. */
+/* tx and what rx_poll needs of rx begin at a cache line each. */
 struct mca_btl_base_endpoint_t {
-    struct list link; /* in module->endpoints or module->leaving */
-    struct sm_module *module;
-    orte_process_name_t name;
-    opal_proc_t *proc; /* borrowed; NULL: not added yet, or no longer */
-    struct sm_card card;
-    struct sm_peer *peer;               /* owned; NULL: not used yet, or its card has not come */
-    struct btl_card_question *question; /* for the card; NULL: answered */
-    struct sm_process process;
+    struct btl_peer life; /* first; UP: its segment is mapped */
+    struct sm_peer *peer; /* owned; NULL: its card has not come */
     enum sm_cma_state cma;
-    struct rdma_am_peer am;
-    struct sm_help help; /* of the peer's with puts and gets */
     struct sm_tx tx;
     struct sm_rx rx;
-    bool left;       /* it is in module->leaving */
-    bool failing;    /* found out; until progress has reported it, sends find no room */
-    int failed;      /* what sends return from now on; 0: it works */
-    bool corrupt;    /* it failed because the peer broke the rules: nothing is read any more */
-    const char *why; /* a literal */
-    struct list failed_link; /* in module->failing, then failed */
+    struct rdma_am_peer am;
+    struct sm_help help; /* of the peer's with puts and gets */
+    struct sm_process process;
+    struct sm_card card;
+    struct list lingering; /* in the module's */
 };
 
 /* A put or get that is done and waits for progress to call back. */
@@ -91,9 +82,7 @@ struct sm_op {
 struct sm_module {
     mca_btl_base_module_t super; /* first */
     struct sm_params params;
-    orte_process_name_t me;
     uint32_t node, local_rank;
-    struct btl_cards cards;
     struct sm_segment *segment;
     struct sm_bell bell;
     struct desc_set descs; /* their payloads are the segment's fragments */
@@ -101,14 +90,11 @@ struct sm_module {
     struct rdma_am *am;
     struct pool ops;
 
-    struct roster *roster; /* has all of them, those never used included */
-    struct list endpoints; /* in use */
-    struct list leaving;   /* no longer the caller's; their rings may still be read by the peers */
-    struct list failing;   /* to be reported by progress */
-    struct list failed;    /* reported; the peers may still read what was sent */
-    struct list waiting;   /* endpoints, by tx.link */
-    struct list done;      /* struct desc_send to complete */
-    struct list done_ops;  /* struct sm_op */
+    struct list lingering; /* endpoints that broke or ended; the peers may still read their rings */
+    struct btl_peers peers;
+    struct list waiting;  /* endpoints, by tx.link */
+    struct list done;     /* struct desc_send to complete */
+    struct list done_ops; /* struct sm_op */
 
     struct mca_btl_base_endpoint_t **hot; /* open rx, polled in every pass; max_peers of them */
     uint32_t hot_count;
@@ -158,35 +144,24 @@ bool sm_endpoint_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc);
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
 void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
                       size_t count);
-struct mca_btl_base_endpoint_t *sm_endpoint_find(struct sm_module *module,
-                                                 const orte_process_name_t *name);
-/* It was used before, so its members mean something. */
-static inline bool sm_endpoint_roused(const struct mca_btl_base_endpoint_t *endpoint)
-{
-    return endpoint->link.next != NULL;
-}
-void sm_endpoint_rouse(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
-/* Before a first use: asks for the card and maps the peer's segment. SUCCESS: it is mapped;
- * OUT_OF_RESOURCE: its card is on its way, or progress is about to report why it fails. */
+extern const struct btl_peer_hooks sm_peer_hooks;
+/* Of a peer that is not UP: asks for the card and maps the peer's segment. SUCCESS: it is mapped;
+ * OUT_OF_RESOURCE: its card is on its way, or progress is about to report why it fails; UNREACH. */
 int sm_endpoint_open(struct sm_module *module,
                      struct mca_btl_base_endpoint_t *endpoint) KEEL_MUST_CHECK;
-/* Of a peer that was not added. NULL: reason tells why. */
-struct mca_btl_base_endpoint_t *sm_endpoint_create(struct sm_module *module,
-                                                   const orte_process_name_t *name,
-                                                   const struct sm_card *card, char *reason,
-                                                   size_t reason_size);
+/* The endpoint of a process that announces a ring and shows this card; made where there is none.
+ * NULL: it is not to be read. Without a segment: the card that it published is on its way. */
+struct mca_btl_base_endpoint_t *sm_endpoint_meet(struct sm_module *module,
+                                                 const orte_process_name_t *name,
+                                                 const struct sm_card *card);
 /* From now on sends are refused; progress completes what is in flight with an error and reports
- * why. Nothing is called back from here. */
+ * why. corrupt: the peer broke the rules, and nothing of it is read any more. Nothing is called
+ * back from here. */
 void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                       bool corrupt, const char *why);
-/* Ends an endpoint: its operations complete with an error at once, it is freed later. */
-void sm_endpoint_leave(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
-/* Progress's part: reports failures; returns how many. */
-int sm_endpoints_settle(struct sm_module *module);
-/* Now and then: frees those that left, finds peers that died or no longer read. */
+/* Now and then: frees those that ended, finds peers that died or no longer read. */
 void sm_endpoints_check(struct sm_module *module);
-/* For a restart: ends all operations with an error, and all endpoints are as before their first
- * use, failed ones included; those that left are freed. */
+/* For a restart: as btl_peers_restart, and those that ended are freed. */
 void sm_endpoints_restart(struct sm_module *module);
 /* For finalize: frees all, whatever the peers still do. */
 void sm_endpoints_destroy(struct sm_module *module);

@@ -20,10 +20,10 @@ mca_btl_base_registration_handle_t *sm_register_mem(mca_btl_base_module_t *btl,
     }
     bool any = !endpoint || endpoint == MCA_BTL_ENDPOINT_ANY;
     if (!any) {
-        sm_endpoint_rouse(module, endpoint);
+        btl_peer_activate(&module->peers, &endpoint->life);
     }
     sm_region_publish(sm_segment_unit(module->segment, SM_AREA_REGIONS, flat->index), flat, flags,
-                      any ? NULL : &endpoint->name);
+                      any ? NULL : &endpoint->life.name);
     return handle;
 }
 
@@ -70,9 +70,10 @@ static int check(struct sm_module *module, const struct access *access)
     if (!region) {
         return OPAL_ERR_PERM;
     }
-    return sm_region_check(
-        region, &access->handle, &module->me, access->call->remote_address, access->call->size,
-        access->put ? MCA_BTL_REG_FLAG_REMOTE_WRITE : MCA_BTL_REG_FLAG_REMOTE_READ);
+    return sm_region_check(region, &access->handle, &module->peers.me, access->call->remote_address,
+                           access->call->size,
+                           access->put ? MCA_BTL_REG_FLAG_REMOTE_WRITE
+                                       : MCA_BTL_REG_FLAG_REMOTE_READ);
 }
 
 /* Checks and copies. NOT_AVAILABLE: nothing happened, and single copy is over for this peer. */
@@ -126,10 +127,7 @@ int sm_copy_rest(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
 
 static int ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    if (endpoint->failed) {
-        return endpoint->failed;
-    }
-    return endpoint->peer && !endpoint->failing ? ORTE_SUCCESS : sm_endpoint_open(module, endpoint);
+    return endpoint->life.state == PEER_UP ? ORTE_SUCCESS : sm_endpoint_open(module, endpoint);
 }
 
 int sm_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

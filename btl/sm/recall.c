@@ -54,7 +54,7 @@ static bool is_absent(const struct sm_module *module, struct mca_btl_base_endpoi
                       uint64_t now)
 {
     struct sm_help *help = &endpoint->help;
-    if (endpoint->cma != SM_CMA_WORKS || endpoint->failing || endpoint->failed ||
+    if (endpoint->cma != SM_CMA_WORKS || endpoint->life.state != PEER_UP ||
         !rdma_am_peer_open(&endpoint->am)) {
         return false;
     }
@@ -92,7 +92,7 @@ static bool take_back(struct sm_module *module, struct mca_btl_base_endpoint_t *
 void sm_recall_check(struct sm_module *module, uint64_t now)
 {
     struct mca_btl_base_endpoint_t *endpoint;
-    list_for_each (endpoint, &module->endpoints, struct mca_btl_base_endpoint_t, link) {
+    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
         if (is_absent(module, endpoint, now) && take_back(module, endpoint, now)) {
             return; /* its callbacks may have changed the list */
         }

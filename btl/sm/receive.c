@@ -1,8 +1,6 @@
 #include <config.h>
 
-#include <base/crypto.h>
 #include <base/fault.h>
-#include <base/log.h>
 #include <btl/sm/module.h>
 
 /* Most messages taken from one ring in a pass, so that one peer does not starve the others. */
@@ -51,24 +49,7 @@ static struct mca_btl_base_endpoint_t *announcer(struct sm_module *module,
         return NULL;
     }
     orte_process_name_t name = {.jobid = announcement->jobid, .vpid = announcement->vpid};
-    struct mca_btl_base_endpoint_t *endpoint = sm_endpoint_find(module, &name);
-    if (endpoint && !endpoint->peer) {
-        int status = sm_endpoint_open(module, endpoint); /* by the card that it published */
-        if (status != ORTE_SUCCESS) {
-            return endpoint->failing || endpoint->failed ? NULL : endpoint;
-        }
-    }
-    if (endpoint) {
-        bool same = crypto_equal(endpoint->card.nonce, card.nonce, SM_NONCE_BYTES);
-        return same && !endpoint->corrupt ? endpoint : NULL;
-    }
-    char reason[256];
-    endpoint = sm_endpoint_create(module, &name, &card, reason, sizeof(reason));
-    if (!endpoint) {
-        log_warn(LOG_BTL, "sm: %s writes to this process and is refused: %s",
-                 ORTE_NAME_PRINT(&name), reason);
-    }
-    return endpoint;
+    return sm_endpoint_meet(module, &name, &card);
 }
 
 static const struct sm_slot *ring_slots(struct sm_peer *peer,
@@ -116,8 +97,8 @@ static void board_visit(struct sm_module *module, uint32_t cell)
     const struct sm_slot *slots = endpoint ? ring_slots(endpoint->peer, &announcement) : NULL;
     if (!slots) {
         sm_board_drop(board, cell);
-        if (endpoint && !endpoint->proc) {
-            sm_endpoint_leave(module, endpoint);
+        if (endpoint && !endpoint->life.proc) {
+            btl_peer_end(&endpoint->life);
         }
         return;
     }
@@ -165,8 +146,8 @@ static bool deliver(struct sm_module *module, struct mca_btl_base_endpoint_t *en
         return rdma_am_receive(module->am, &endpoint->am, &segment, 1) == OPAL_SUCCESS;
     }
     /* Who was not added is no endpoint of the caller's. */
-    btl_deliver_on(&module->super, endpoint->proc ? endpoint : NULL, message->channel, message->tag,
-                   &segment, 1);
+    btl_deliver_on(&module->super, endpoint->life.proc ? endpoint : NULL, message->channel,
+                   message->tag, &segment, 1);
     return true;
 }
 
@@ -194,8 +175,8 @@ static int rx_poll(struct sm_module *module, struct mca_btl_base_endpoint_t *end
     sm_rx_ring_publish(&rx->ring);
     if (taken == 0 && rx->closing) {
         sm_rx_stop(module, endpoint);
-        if (!endpoint->proc) {
-            sm_endpoint_leave(module, endpoint); /* it was never added and has said all */
+        if (!endpoint->life.proc) {
+            btl_peer_end(&endpoint->life); /* it was never added and has said all */
         } else if (endpoint->am.unanswered > 0) {
             sm_endpoint_fail(module, endpoint, true, "it answers no more");
         }

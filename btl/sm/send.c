@@ -37,8 +37,8 @@ static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     }
     struct sm_slot *slots = sm_segment_unit(module->segment, SM_AREA_RINGS, tx->ring_index);
     struct sm_announcement announcement = {
-        .jobid = module->me.jobid,
-        .vpid = module->me.vpid,
+        .jobid = module->peers.me.jobid,
+        .vpid = module->peers.me.vpid,
         .ring_offset = (uint64_t) ((unsigned char *) slots - module->segment->base),
         .ring_slots = module->params.ring_slots,
     };
@@ -52,7 +52,7 @@ static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     sm_tx_ring_init(&tx->ring, slots, module->params.ring_slots, &peer->lines[tx->claim.index]);
     tx->sleeps = &peer->ringer.alarm->sleeps;
     endpoint->am.puts_answered = 0;
-    tx->open = true;
+    tx->open = tx->ready = true;
     return ORTE_SUCCESS;
 }
 
@@ -79,23 +79,14 @@ static int tx_refused(struct sm_module *module, struct mca_btl_base_endpoint_t *
 /* Opens the ring on first use. */
 static int tx_open(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    if (endpoint->failed) {
-        return endpoint->failed;
-    }
-    if (!endpoint->peer || endpoint->failing) {
-        int status = sm_endpoint_open(module, endpoint);
-        if (status != ORTE_SUCCESS) {
-            return status;
-        }
-    }
-    return endpoint->tx.open ? ORTE_SUCCESS : tx_start(module, endpoint);
+    int status = sm_endpoint_open(module, endpoint);
+    return status == ORTE_SUCCESS ? tx_start(module, endpoint) : status;
 }
 
 /* Ready to send? */
 static inline int tx_ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    bool is_open = endpoint->tx.open && !endpoint->failing && !endpoint->failed;
-    return is_open ? ORTE_SUCCESS : tx_open(module, endpoint);
+    return endpoint->tx.ready ? ORTE_SUCCESS : tx_open(module, endpoint);
 }
 
 /* After a message was published. */
@@ -412,9 +403,11 @@ static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t 
 {
     struct sm_tx *tx = &endpoint->tx;
     uint64_t before = tx->ring.consumed;
-    if (endpoint->failing || sm_tx_ring_refresh(&tx->ring) != ORTE_SUCCESS) {
-        list_remove(&tx->link);
+    if (tx->ready && sm_tx_ring_refresh(&tx->ring) != ORTE_SUCCESS) {
         tx_refused(module, endpoint, ORTE_ERR_COMM_FAILURE);
+    }
+    if (!tx->ready) { /* it fails: progress ends it all */
+        list_remove(&tx->link);
         return;
     }
     tx->stalled = tx->stalled && tx->ring.consumed == before;
@@ -443,6 +436,7 @@ void sm_tx_collect(struct sm_module *module)
 void sm_tx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, int status)
 {
     struct sm_tx *tx = &endpoint->tx;
+    tx->ready = false;
     list_remove(&tx->link);
     if (tx->open) {
         sm_claim_close(&tx->claim);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct sm_rank *sm_rank_current;
+const struct keel_host_ops *sm_rank_ops = &minihost_ops;
 
 /* How a message begins: who, which. The other bytes follow from that. */
 struct head {
@@ -63,7 +64,7 @@ void sm_rank_open(struct sm_rank *rank, struct minihost *host)
     sm_rank_current = rank;
     must(param_override("btl", "sm") == ORTE_SUCCESS);
     char reason[256] = "";
-    if (btl_open(&minihost_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
+    if (btl_open(sm_rank_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
         minihost_fail(host, "%s", reason);
     }
     size_t count;

@@ -16,7 +16,8 @@ struct sm_rank {
     unsigned errors[SM_RANKS_MAX];   /* error callbacks, by peer */
 };
 
-extern struct sm_rank *sm_rank_current; /* this process's */
+extern struct sm_rank *sm_rank_current;         /* this process's */
+extern const struct keel_host_ops *sm_rank_ops; /* minihost's, unless a test has others */
 
 #define must(condition)                                                                 \
     do {                                                                                \

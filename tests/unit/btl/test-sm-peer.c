@@ -310,8 +310,8 @@ static void announce_as_another(struct sm_rank *rank, struct sm_peer *peer)
 {
     struct sm_module *module = sm_of(rank->btl);
     struct sm_announcement announcement = {
-        .jobid = module->me.jobid,
-        .vpid = module->me.vpid,
+        .jobid = module->peers.me.jobid,
+        .vpid = module->peers.me.vpid,
         .ring_offset = module->segment->layout.start[SM_AREA_RINGS],
         .ring_slots = module->params.ring_slots,
     };
@@ -355,8 +355,8 @@ static int announcer_run(struct minihost *host, void *arg)
     while (rank.received[1 - host->rank] < 1) {
         sm_rank_progress();
     }
-    must(list_empty(&sm_of(rank.btl)->endpoints) == false);
-    must(sm_of(rank.btl)->endpoints.next->next == &sm_of(rank.btl)->endpoints); /* one */
+    const struct list *used = &sm_of(rank.btl)->peers.used;
+    must(!list_empty(used) && used->next->next == used); /* one */
     sm_rank_wait_all();
     btl_close();
     return 0;
@@ -410,12 +410,11 @@ static int reach_run(struct minihost *host, void *arg)
 {
     (void) arg;
     struct sm_rank rank;
-    sm_rank_open(&rank, host);
     struct keel_host_ops ops = minihost_ops;
     ops.get_card = forging_get_card;
     ops.peek_card = forging_peek_card;
-    ((struct btl_host *) (uintptr_t) btl_host())->ops = &ops;
-    sm_rank_add_all(&rank);
+    sm_rank_ops = &ops;
+    sm_rank_start(&rank, host);
     if (host->rank == 0) {
         must(!rank.endpoints[0] && rank.endpoints[1]);  /* myself; my node */
         must(!rank.endpoints[2] && !rank.endpoints[3]); /* another node's */
@@ -434,6 +433,140 @@ START_TEST(other_nodes_and_forged_cards_are_not_reachable)
 }
 END_TEST
 
+/* ---- a process that dies and is started anew ---- */
+
+struct second { /* in the memory that all ranks share */
+    atomic_bool there;
+    uint8_t card[SM_CARD_BYTES];
+};
+
+static struct second *second_of(void *host)
+{
+    return (struct second *) (void *) ((struct minihost *) host)->shared;
+}
+
+static int second_put_card(void *host, const char *key, const void *data, size_t size)
+{
+    (void) key;
+    must(size == SM_CARD_BYTES);
+    memcpy(second_of(host)->card, data, size);
+    atomic_store(&second_of(host)->there, true);
+    return OPAL_SUCCESS;
+}
+
+static int second_peek_card(void *host, const opal_proc_t *peer, const char *key, const void **data,
+                            size_t *size)
+{
+    if (peer->proc_name.vpid != 1 || !atomic_load(&second_of(host)->there)) {
+        return minihost_ops.peek_card(host, peer, key, data, size);
+    }
+    *data = second_of(host)->card;
+    *size = SM_CARD_BYTES;
+    return OPAL_SUCCESS;
+}
+
+static void second_get_card(void *host, const opal_proc_t *peer, const char *key, keel_card_fn done,
+                            void *arg)
+{
+    const void *data = NULL;
+    size_t size = 0;
+    int status = second_peek_card(host, peer, key, &data, &size);
+    done(arg, status, data, size);
+}
+
+/* Is killed when its message was read; then another process has its name. */
+static void lives_twice(struct minihost *host)
+{
+    struct sm_rank rank;
+    pid_t child = fork();
+    if (child == 0) {
+        sm_rank_start(&rank, host);
+        sm_rank_send(&rank, 0, 0, 3000);
+        minihost_barrier(host, NULL);
+        raise(SIGKILL);
+    }
+    waitpid(child, NULL, 0);
+    struct keel_host_ops ops = minihost_ops;
+    ops.put_card = second_put_card;
+    sm_rank_ops = &ops;
+    sm_rank_start(&rank, host);
+    sm_rank_send(&rank, 0, 0, 3000);
+    while (rank.received[0] == 0) {
+        sm_rank_progress();
+    }
+    sm_rank_wait_all();
+    btl_close();
+}
+
+static void take_message(struct sm_rank *rank)
+{
+    while (rank->received[1] == 0) {
+        sm_rank_progress();
+    }
+    rank->received[1] = 0;
+}
+
+static void add_second(struct sm_rank *rank)
+{
+    opal_proc_t *proc = &rank->host->procs[1];
+    must(rank->btl->btl_add_procs(rank->btl, 1, &proc, &rank->endpoints[1], NULL) == OPAL_SUCCESS);
+}
+
+static int twice_run(struct minihost *host, void *arg)
+{
+    bool held = *(const bool *) arg;
+    if (host->rank == 1) {
+        lives_twice(host);
+        return 0;
+    }
+    struct sm_rank rank;
+    struct keel_host_ops ops = minihost_ops;
+    ops.get_card = second_get_card;
+    ops.peek_card = second_peek_card;
+    sm_rank_ops = &ops;
+    sm_rank_open(&rank, host);
+    if (held) {
+        sm_rank_add_all(&rank);
+    } else {
+        minihost_barrier(host, NULL);
+    }
+    take_message(&rank);
+    minihost_barrier(host, NULL);
+    minihost_barrier(host, NULL); /* the second one has opened */
+    struct mca_btl_base_endpoint_t *first = rank.endpoints[1];
+    if (held) {
+        add_second(&rank);
+        must(!rank.endpoints[1] && rank.errors[1] == 0);
+        while (rank.errors[1] == 0) {
+            sm_rank_progress();
+        }
+        add_second(&rank);
+        must(!rank.endpoints[1] && rank.errors[1] == 1);
+        rank.endpoints[1] = first;
+        sm_rank_drop(&rank, 1);
+        add_second(&rank);
+        must(rank.endpoints[1]);
+    }
+    minihost_barrier(host, NULL);
+    take_message(&rank);
+    if (!held) {
+        add_second(&rank);
+    }
+    sm_rank_send(&rank, 1, 0, 3000);
+    sm_rank_wait_all();
+    must(rank.errors[1] == (unsigned) held);
+    btl_close();
+    return 0;
+}
+
+START_TEST(an_endpoint_of_an_earlier_life_fails_where_it_is_held_and_goes_where_not)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    bool held = _i == 1;
+    sm_ranks_run(&options, twice_run, &held);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sm-peer");
@@ -443,6 +576,8 @@ int main(void)
     tcase_add_loop_test(tcase, scribbling_peer_harms_only_itself, 0, SCRIBBLES);
     tcase_add_test(tcase, operations_end_with_the_ring_of_their_answers);
     tcase_add_test(tcase, false_announcements_are_refused);
+    tcase_add_loop_test(
+        tcase, an_endpoint_of_an_earlier_life_fails_where_it_is_held_and_goes_where_not, 0, 2);
     tcase_add_test(tcase, other_nodes_and_forged_cards_are_not_reachable);
     return unit_main(suite);
 }
