@@ -224,6 +224,7 @@ struct btl_component btl_sm_component = {
     .reaches = sm_endpoint_reaches,
     .add = sm_endpoint_add,
     .end = sm_endpoints_end,
+    .ended = sm_endpoint_ended,
     .rdma = sm_rdma,
     .atomic = sm_atomic,
     .ext = &sm_ext,

@@ -245,6 +245,20 @@ void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *
     btl_peer_fail(&endpoint->life, why);
 }
 
+/* Whoever leaves reads no more, and closes its ring: that is no failure. */
+void sm_endpoint_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_module *module = sm_of(btl);
+    const struct sm_board *board = module->segment->board;
+    struct sm_announcement unused;
+    bool left =
+        !(endpoint->tx.ready && sm_claim_alive(&endpoint->tx.claim)) &&
+        !(endpoint->rx.open && sm_board_look(board, endpoint->rx.cell, &unused) != SM_CELL_CLOSED);
+    if (endpoint->life.state != PEER_IDLE && !(left && endpoint->life.state == PEER_UP)) {
+        sm_endpoint_fail(module, endpoint, false, "its process ended");
+    }
+}
+
 /* Looks after a peer that this process waits for. */
 static void check_peer(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                        bool ask_kernel)
@@ -331,4 +345,7 @@ void sm_endpoints_destroy(struct sm_module *module)
 {
     btl_peers_end_all(&module->peers);
     free_lingering(module);
+    for (uint32_t cell = 0; module->segment && cell < module->params.max_peers; cell++) {
+        sm_board_drop(module->segment->board, cell); /* nobody is to wait for an answer */
+    }
 }

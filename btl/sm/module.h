@@ -139,11 +139,12 @@ int sm_module_restart(mca_btl_base_module_t *btl);
 int sm_ft_event(int state);
 extern const struct btl_ext_ops sm_ext;
 
-/* endpoint.c: add and end of struct btl_component. */
+/* endpoint.c: reaches, add, end and ended of struct btl_component. */
 bool sm_endpoint_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc);
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
 void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
                       size_t count);
+void sm_endpoint_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
 extern const struct btl_peer_hooks sm_peer_hooks;
 /* Of a peer that is not UP: asks for the card and maps the peer's segment. SUCCESS: it is mapped;
  * OUT_OF_RESOURCE: its card is on its way, or progress is about to report why it fails; UNREACH. */

@@ -474,8 +474,8 @@ static void second_get_card(void *host, const opal_proc_t *peer, const char *key
     done(arg, status, data, size);
 }
 
-/* Is killed when its message was read; then another process has its name. */
-static void lives_twice(struct minihost *host)
+/* Ends when its message was read. */
+static void live_once(struct minihost *host, bool killed)
 {
     struct sm_rank rank;
     pid_t child = fork();
@@ -483,9 +483,20 @@ static void lives_twice(struct minihost *host)
         sm_rank_start(&rank, host);
         sm_rank_send(&rank, 0, 0, 3000);
         minihost_barrier(host, NULL);
-        raise(SIGKILL);
+        if (killed) {
+            raise(SIGKILL);
+        }
+        btl_close();
+        _exit(0);
     }
     waitpid(child, NULL, 0);
+}
+
+/* Another process gets the name of one that was killed. */
+static void lives_twice(struct minihost *host)
+{
+    struct sm_rank rank;
+    live_once(host, true);
     struct keel_host_ops ops = minihost_ops;
     ops.put_card = second_put_card;
     sm_rank_ops = &ops;
@@ -559,6 +570,38 @@ static int twice_run(struct minihost *host, void *arg)
     return 0;
 }
 
+static int ended_run(struct minihost *host, void *arg)
+{
+    bool killed = *(const bool *) arg;
+    struct sm_rank rank;
+    if (host->rank == 1) {
+        live_once(host, killed);
+        minihost_barrier(host, NULL);
+        return 0;
+    }
+    sm_rank_start(&rank, host);
+    sm_rank_send(&rank, 1, 0, 40); /* waits for nothing */
+    take_message(&rank);
+    minihost_barrier(host, NULL);
+    minihost_barrier(host, NULL);
+    btl_component_of(rank.btl)->ended(rank.btl, rank.endpoints[1]);
+    must(rank.errors[1] == 0);
+    for (int i = 0; i < 1000; i++) {
+        sm_rank_progress();
+    }
+    must(rank.errors[1] == (unsigned) killed);
+    btl_close();
+    return 0;
+}
+
+START_TEST(the_host_knows_of_a_death_and_who_left_is_no_failure)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    bool killed = _i == 1;
+    sm_ranks_run(&options, ended_run, &killed);
+}
+END_TEST
+
 START_TEST(an_endpoint_of_an_earlier_life_fails_where_it_is_held_and_goes_where_not)
 {
     const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
@@ -578,6 +621,7 @@ int main(void)
     tcase_add_test(tcase, false_announcements_are_refused);
     tcase_add_loop_test(
         tcase, an_endpoint_of_an_earlier_life_fails_where_it_is_held_and_goes_where_not, 0, 2);
+    tcase_add_loop_test(tcase, the_host_knows_of_a_death_and_who_left_is_no_failure, 0, 2);
     tcase_add_test(tcase, other_nodes_and_forged_cards_are_not_reachable);
     return unit_main(suite);
 }
