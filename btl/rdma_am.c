@@ -51,8 +51,7 @@ void rdma_am_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status)
 {
     list_remove(&peer->link);
     am_replies_drop(am, peer);
-    peer->unanswered = peer->stale = 0;
-    peer->held = false;
+    peer->unanswered = 0;
     am_ops_cancel(am, peer, status);
 }
 
@@ -73,7 +72,7 @@ int am_peer_pump(struct rdma_am *am, struct rdma_am_peer *peer)
         status = am_reply_next(am, peer);
         sent += !btl_is_shortage(status);
     }
-    while (!list_empty(&peer->requesting) && peer->unanswered < peer->window && !peer->held &&
+    while (!list_empty(&peer->requesting) && peer->unanswered < peer->window &&
            !btl_is_shortage(status)) {
         status = am_request_next(am, peer);
         sent += status == OPAL_SUCCESS;

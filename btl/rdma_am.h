@@ -28,10 +28,13 @@ struct rdma_am_config {
     /* The module's channel_send, which is called with BTL_CHANNEL_RDMA. */
     int (*send)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                 mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag);
-    /* Around each put that is carried out for a peer; both NULL: nothing to do. False: the peer has
-     * taken it back; then it is refused, and put_ends is not called. */
-    bool (*put_begins)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-    void (*put_ends)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* Both NULL, or for modules that reach a peer's memory themselves. At the target, before a put
+     * or get: whether this side is to carry it out; false: the initiator does, and gets no reply.
+     * At the initiator: puts or gets the rest of an operation. */
+    bool (*claim)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                  uint32_t number);
+    int (*copy)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
+                const struct rdma_call *rest);
 };
 
 struct rdma_am_peer {
@@ -42,11 +45,9 @@ struct rdma_am_peer {
     struct list waiting;                      /* operations that wait for replies */
     struct list replies;                      /* replies that found no room */
     unsigned unanswered;                      /* requests; no more are made above window */
-    unsigned stale;  /* of the unanswered: their operations were taken back */
     unsigned window; /* the module may lower it; each reply raises it again, to RDMA_AM_WINDOW */
-    bool held;       /* the module's: no request is made */
+    uint32_t asked;  /* the number of the last request; wraps */
     uint32_t heard;  /* replies that operations got; wraps */
-    uint64_t puts_answered; /* of them, to puts; the module may set it back */
     unsigned replies_queued;
     bool pumping;
     bool replying; /* a reply is being sent: others queue behind it */
@@ -62,14 +63,11 @@ void rdma_am_peer_init(struct rdma_am_peer *peer, struct mca_btl_base_endpoint_t
  * of the frames' descriptors, the peer's memory may go. */
 void rdma_am_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status);
 
-/* Ends the puts and gets that wait for a peer: each completes with what copy makes of what is left
- * of it, in their order. When copy returns NOT_AVAILABLE, this one and those after it are requested
- * again. The peer must not carry out any put that it was asked for before, nor have carried out one
- * that is not answered: see to that by put_begins. The hold on the peer ends. */
-void rdma_am_take_back(struct rdma_am *am, struct rdma_am_peer *peer,
-                       int (*copy)(mca_btl_base_module_t *module,
-                                   struct mca_btl_base_endpoint_t *endpoint, bool put,
-                                   const struct rdma_call *rest));
+/* Ends the puts and gets to a peer without its help: copies what is left of each, in their order.
+ * The caller has claimed all requests above the number claimed, and the peer those up to it, which
+ * are waited for; both may copy at once. Where copy returns NOT_AVAILABLE, that operation and those
+ * after it are requested again. */
+void rdma_am_take(struct rdma_am *am, struct rdma_am_peer *peer, uint32_t claimed);
 
 /* As btl_put and btl_get. */
 int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call);
@@ -80,7 +78,7 @@ int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct a
 int rdma_am_receive(struct rdma_am *am, struct rdma_am_peer *peer,
                     const mca_btl_base_segment_t *segments, size_t count) KEEL_MUST_CHECK;
 /* A put whose frame comes in pieces lands in its region piece by piece, and is never whole in one
- * place. Not for modules with put_begins. */
+ * place. Not for modules with claim. */
 struct rdma_am_landing {
     struct rdma_am_frame frame;
     size_t landed; /* bytes of its data */

@@ -16,13 +16,15 @@ struct am_op {
     uint32_t index, generation; /* generation: odd while the operation lives */
     enum rdma_am_kind kind;     /* of its requests */
     bool cancelled;
-    bool taken_back;     /* what is left of it is to be copied */
+    bool taken;          /* by this side: what is requested is all that it waits for */
     bool over;           /* called back; it stays until its descriptors are back */
     bool started;        /* the first request was made: matters for size 0 */
     unsigned unanswered; /* requests */
     unsigned sends;      /* descriptors with the module */
     int status;
-    size_t requested, answered; /* bytes */
+    uint32_t newest;            /* the number of its last request */
+    size_t goal;                /* bytes that the target is to carry out */
+    size_t requested, answered; /* of them */
     struct rdma_call call;
     struct region_handle handle; /* a copy of call's remote one */
     struct atomic atomic;
@@ -68,11 +70,20 @@ static void op_call_back(struct rdma_am *am, const struct am_op *done)
     }
 }
 
-/* Calls back now; descriptors that are with the module keep the operation's place. */
-static void op_end(struct rdma_am *am, struct am_op *op, int status)
+static bool all_requested(const struct am_op *op)
 {
+    return op->started && op->requested == op->goal;
+}
+
+/* Frees the operation and calls back, when it is over. One that this side took does not wait until
+ * the target has passed over its requests, whose descriptors keep its place. */
+static void op_settle(struct rdma_am *am, struct am_op *op)
+{
+    if ((op->sends > 0 && !op->taken) || op->unanswered > 0 ||
+        (!all_requested(op) && op->status == OPAL_SUCCESS)) {
+        return;
+    }
     struct am_op done = *op;
-    done.status = status;
     if (op->sends > 0) {
         list_remove(&op->link);
         op->over = op->cancelled = true;
@@ -80,25 +91,14 @@ static void op_end(struct rdma_am *am, struct am_op *op, int status)
     } else {
         op_free(am, op);
     }
-    op_call_back(am, &done);
-}
-
-/* Frees the operation and calls back, when it is over. */
-static void op_settle(struct rdma_am *am, struct am_op *op)
-{
-    bool all_requested = op->started && op->requested == op->call.size;
-    if (op->sends > 0 || op->unanswered > 0 || (!all_requested && op->status == OPAL_SUCCESS)) {
-        return;
-    }
-    struct am_op done = *op;
-    op_free(am, op);
-    if (done.status == OPAL_SUCCESS && done.answered != done.call.size) {
+    if (done.status == OPAL_SUCCESS && done.answered != done.goal) {
         done.status = OPAL_ERROR; /* the target answered for less than was asked */
     }
     op_call_back(am, &done);
 }
 
-static void op_fail(struct am_op *op, int status)
+/* Nothing more of it is requested; the first error stays. */
+static void op_stop(struct am_op *op, int status)
 {
     if (op->status == OPAL_SUCCESS) {
         op->status = status;
@@ -118,7 +118,7 @@ void am_ops_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status)
         struct am_op *op = container_of(link, struct am_op, link);
         op->cancelled = true;
         op->unanswered = 0;
-        op_fail(op, status);
+        op_stop(op, status);
         op_settle(am, op);
     }
 }
@@ -139,7 +139,7 @@ static void chunk_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoi
         return;
     }
     if (status != OPAL_SUCCESS) {
-        op_fail(op, status);
+        op_stop(op, status);
     }
     op_settle(am, op);
 }
@@ -149,6 +149,12 @@ static unsigned char *local_at(const struct am_op *op, size_t offset)
     return (unsigned char *) op->call.local_address + offset;
 }
 
+/* Bytes of each chunk of a put or get but the last. */
+static size_t chunk_bytes(const struct rdma_am *am)
+{
+    return am->config.module->btl_max_send_size - RDMA_AM_REQUEST_BYTES;
+}
+
 /* A descriptor with room for the header, and for a put the next bytes; *size tells how many. */
 static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op *op, size_t *size)
 {
@@ -156,8 +162,8 @@ static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op
     uint32_t flags = MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     struct mca_btl_base_endpoint_t *endpoint = op->peer->endpoint;
     size_t header = rdma_am_frame_bytes(op->kind);
-    size_t most = module->btl_max_send_size - header;
-    size_t left = op->call.size - op->requested;
+    size_t most = chunk_bytes(am);
+    size_t left = op->goal - op->requested;
     uint8_t order = (uint8_t) op->call.order;
     *size = left < most ? left : most;
     if (op->kind != RDMA_AM_PUT || left == 0) {
@@ -167,7 +173,7 @@ static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op
     opal_convertor_prepare(&convertor, local_at(op, op->requested), left);
     mca_btl_base_descriptor_t *descriptor = btl_own(module)->btl_prepare_src(
         module, endpoint, &convertor, order, RDMA_AM_REQUEST_BYTES, size, flags);
-    if (descriptor && *size == 0) {
+    if (descriptor && *size < left && *size < most) {
         btl_own(module)->btl_free(module, descriptor);
         return NULL;
     }
@@ -179,6 +185,7 @@ static void chunk_encode(const struct am_op *op, mca_btl_base_descriptor_t *desc
 {
     struct rdma_am_frame frame = {
         .kind = op->kind,
+        .number = op->newest,
         .op_index = op->index,
         .op_generation = op->generation,
         .offset = op->requested,
@@ -200,6 +207,7 @@ static void chunk_unrequest(struct am_op *op, size_t size, bool was_started)
     }
     op->unanswered--;
     op->peer->unanswered--;
+    op->newest = --op->peer->asked;
     op->requested -= size;
     op->started = was_started;
     list_remove(&op->link);
@@ -214,12 +222,13 @@ static int op_request(struct rdma_am *am, struct am_op *op)
     if (!descriptor) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
+    struct rdma_am_peer *peer = op->peer;
+    bool was_started = op->started;
+    op->newest = ++peer->asked;
     chunk_encode(op, descriptor, size);
     descriptor->des_cbfunc = chunk_sent;
     descriptor->des_cbdata = op;
     descriptor->des_context = am;
-    struct rdma_am_peer *peer = op->peer;
-    bool was_started = op->started;
     /* All books are kept before the send, which may bring the reply, or a cancel, before it
      * returns. sends keeps the operation alive until then. */
     op->started = true;
@@ -227,9 +236,8 @@ static int op_request(struct rdma_am *am, struct am_op *op)
     op->unanswered++;
     op->sends++;
     peer->unanswered++;
-    if (op->requested == op->call.size) {
-        list_remove(&op->link);
-        list_append(&peer->waiting, &op->link);
+    if (op->requested == op->goal) {
+        op_stop(op, OPAL_SUCCESS);
     }
     int status =
         am->config.send(am->config.module, peer->endpoint, descriptor, BTL_CHANNEL_RDMA, 0);
@@ -244,7 +252,7 @@ static int op_request(struct rdma_am *am, struct am_op *op)
         if (btl_is_shortage(status) && op->status == OPAL_SUCCESS) {
             return status;
         }
-        op_fail(op, status);
+        op_stop(op, status);
     }
     op_settle(am, op);
     return OPAL_SUCCESS;
@@ -255,64 +263,82 @@ int am_request_next(struct rdma_am *am, struct rdma_am_peer *peer)
     return op_request(am, container_of(peer->requesting.next, struct am_op, link));
 }
 
-/* Puts and gets are as if nothing had been requested that was not answered. */
-static void take_back(struct list *taken, struct list *from)
+/* What nobody but this side has claimed is as if it had not been requested. Chunks that were
+ * requested before another are whole. */
+static void chunks_take(const struct rdma_am *am, struct am_op *op, uint32_t claimed)
+{
+    int32_t above = (int32_t) (op->newest - claimed);
+    unsigned mine = above <= 0 ? 0 : (unsigned) above;
+    mine = mine < op->unanswered ? mine : op->unanswered;
+    if (mine > 0) {
+        op->unanswered -= mine;
+        op->peer->unanswered -= mine;
+        op->requested = op->answered + op->unanswered * chunk_bytes(am);
+        op->started = op->requested > 0;
+    }
+}
+
+static void ops_take(const struct rdma_am *am, struct list *taken, struct list *from,
+                     uint32_t claimed)
 {
     struct am_op *op;
     list_for_each (op, from, struct am_op, link) {
         if (op->kind == RDMA_AM_ATOMIC || op->cancelled) {
             continue;
         }
-        op->peer->stale += op->unanswered;
-        op->unanswered = 0;
-        op->generation += 2;
-        op->requested = op->answered;
-        op->started = false;
-        op->taken_back = true;
-        list_remove(&op->link);
-        list_append(taken, &op->link);
+        chunks_take(am, op, claimed);
+        if (!all_requested(op)) {
+            op->taken = true;
+            list_remove(&op->link);
+            list_append(taken, &op->link);
+        }
     }
 }
 
-/* The first operation that was taken back; a callback may have cancelled them all. */
+/* The first operation that was taken; a callback may have cancelled them all. */
 static struct am_op *first_taken(const struct rdma_am_peer *peer)
 {
     struct am_op *op = container_of(peer->requesting.next, struct am_op, link);
-    return list_empty(&peer->requesting) || !op->taken_back ? NULL : op;
+    return list_empty(&peer->requesting) || !op->taken ? NULL : op;
 }
 
-void rdma_am_take_back(struct rdma_am *am, struct rdma_am_peer *peer,
-                       int (*copy)(mca_btl_base_module_t *module,
-                                   struct mca_btl_base_endpoint_t *endpoint, bool put,
-                                   const struct rdma_call *rest))
+static int rest_copy(const struct rdma_am *am, struct am_op *op)
+{
+    struct rdma_call rest = op->call;
+    rest.local_address = local_at(op, op->requested);
+    rest.remote_address += op->requested;
+    rest.remote_handle = (mca_btl_base_registration_handle_t *) (void *) &op->handle;
+    rest.size -= op->requested;
+    return am->config.copy(am->config.module, op->peer->endpoint, op->kind == RDMA_AM_PUT, &rest);
+}
+
+void rdma_am_take(struct rdma_am *am, struct rdma_am_peer *peer, uint32_t claimed)
 {
     struct list taken;
     list_init(&taken);
-    take_back(&taken, &peer->waiting);
-    take_back(&taken, &peer->requesting);
+    ops_take(am, &taken, &peer->waiting, claimed);
+    ops_take(am, &taken, &peer->requesting, claimed);
     list_splice(&taken, &peer->requesting);
     list_splice(&peer->requesting, &taken);
-    peer->held = true; /* callbacks may start operations, which come after these */
+    peer->pumping = true; /* callbacks may start operations, which come after these */
     for (struct am_op *op = first_taken(peer); op; op = first_taken(peer)) {
         int status = op->status;
         if (status == OPAL_SUCCESS) {
-            struct rdma_call rest = op->call;
-            rest.local_address = local_at(op, op->answered);
-            rest.remote_address += op->answered;
-            rest.remote_handle = (mca_btl_base_registration_handle_t *) (void *) &op->handle;
-            rest.size -= op->answered;
-            status = copy(am->config.module, peer->endpoint, op->kind == RDMA_AM_PUT, &rest);
+            status = rest_copy(am, op);
             if (status == OPAL_ERR_NOT_AVAILABLE) {
                 break;
             }
         }
-        op_end(am, op, status);
+        op->goal = op->requested;
+        op->started = true;
+        op_stop(op, status);
+        op_settle(am, op);
     }
     struct am_op *left;
     list_for_each (left, &peer->requesting, struct am_op, link) {
-        left->taken_back = false;
+        left->taken = false;
     }
-    peer->held = false;
+    peer->pumping = false;
     am_peer_pump(am, peer);
 }
 
@@ -329,6 +355,7 @@ static int op_start(struct rdma_am *am, struct rdma_am_peer *peer, enum rdma_am_
     op->peer = peer;
     op->kind = kind;
     op->call = *call;
+    op->goal = call->size;
     memcpy(&op->handle, call->remote_handle, sizeof(op->handle)); /* at any alignment */
     if (atomic) {
         op->atomic = *atomic;
@@ -369,26 +396,6 @@ static void take_payload(const struct am_op *op, const mca_btl_base_segment_t *s
     }
 }
 
-/* To an operation that was cancelled or taken back. */
-static int receive_late_reply(struct rdma_am *am, struct rdma_am_peer *peer)
-{
-    if (peer->stale > 0) {
-        peer->stale--;
-        peer->unanswered--;
-        am_peer_pump(am, peer);
-    }
-    return OPAL_SUCCESS;
-}
-
-/* The target has seen that a put is about to be taken back, before it is: the chunk is as if it had
- * not been requested. */
-static bool is_refusal(const struct am_op *op, const struct rdma_am_frame *frame)
-{
-    return op->peer->held && op->kind == RDMA_AM_PUT && op->unanswered > 0 &&
-           frame->kind == RDMA_AM_PUT_REPLY && frame->status == OPAL_ERR_NOT_AVAILABLE &&
-           frame->size <= op->requested - op->answered;
-}
-
 int am_receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
                      const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,
                      size_t count, size_t payload)
@@ -396,14 +403,7 @@ int am_receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
     struct am_op *op = frame->op_index < am->used_ops ? &am->ops[frame->op_index] : NULL;
     if (!op || !(op->generation & 1) || op->generation != frame->op_generation || op->cancelled ||
         op->peer != peer) {
-        return receive_late_reply(am, peer);
-    }
-    if (is_refusal(op, frame)) {
-        op->requested -= (size_t) frame->size;
-        op->started = false;
-        op->unanswered--;
-        peer->unanswered--;
-        return OPAL_SUCCESS;
+        return OPAL_SUCCESS; /* a late one, to an operation that was cancelled */
     }
     bool has_data = op->kind != RDMA_AM_PUT && frame->status == OPAL_SUCCESS;
     if (frame->kind != op->kind + 1 || op->unanswered == 0 || frame->offset != op->answered ||
@@ -417,10 +417,9 @@ int am_receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
     op->unanswered--;
     peer->unanswered--;
     peer->heard++;
-    peer->puts_answered += op->kind == RDMA_AM_PUT;
     peer->window += peer->window < RDMA_AM_WINDOW;
     if (frame->status != OPAL_SUCCESS) {
-        op_fail(op, frame->status);
+        op_stop(op, frame->status);
     }
     op_settle(am, op);
     am_peer_pump(am, peer);

@@ -165,16 +165,9 @@ static int receive_put(struct rdma_am *am, struct rdma_am_peer *peer,
                        size_t count)
 {
     struct rdma_am_landing landing = {.frame = *frame, .status = OPAL_SUCCESS};
-    const struct rdma_am_config *config = &am->config;
-    if (config->put_begins && !config->put_begins(config->module, peer->endpoint)) {
-        return reply(am, peer, frame, OPAL_ERR_NOT_AVAILABLE, 0);
-    }
     unsigned char *to = rdma_am_land(am, peer, &landing, (size_t) frame->size);
     if (to) {
         am_copy_payload(to, segments, count, RDMA_AM_REQUEST_BYTES);
-    }
-    if (config->put_ends) {
-        config->put_ends(config->module, peer->endpoint);
     }
     return rdma_am_end(am, peer, &landing);
 }
@@ -196,16 +189,21 @@ int am_receive_request(struct rdma_am *am, struct rdma_am_peer *peer,
                        const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,
                        size_t count, size_t payload)
 {
-    size_t reply_room = am->config.module->btl_max_send_size - RDMA_AM_REPLY_BYTES;
-    if (payload != (frame->kind == RDMA_AM_PUT ? frame->size : 0)) {
+    const struct rdma_am_config *config = &am->config;
+    size_t reply_room = config->module->btl_max_send_size - RDMA_AM_REPLY_BYTES;
+    if (payload != (frame->kind == RDMA_AM_PUT ? frame->size : 0) ||
+        (frame->kind == RDMA_AM_GET && frame->size > reply_room)) {
         return OPAL_ERR_BAD_PARAM;
+    }
+    if (frame->kind != RDMA_AM_ATOMIC && config->claim &&
+        !config->claim(config->module, peer->endpoint, frame->number)) {
+        return OPAL_SUCCESS;
     }
     switch (frame->kind) {
     case RDMA_AM_PUT:
         return receive_put(am, peer, frame, segments, count);
     case RDMA_AM_GET:
-        return frame->size > reply_room ? OPAL_ERR_BAD_PARAM
-                                        : reply(am, peer, frame, OPAL_SUCCESS, 0);
+        return reply(am, peer, frame, OPAL_SUCCESS, 0);
     default:
         return receive_atomic(am, peer, frame);
     }

@@ -21,7 +21,7 @@ void rdma_am_encode(unsigned char *bytes, const struct rdma_am_frame *frame)
     bytes[0] = RDMA_AM_VERSION;
     bytes[1] = (unsigned char) frame->kind;
     bytes[2] = bytes[3] = 0;
-    put_le32(bytes + 4, (uint32_t) frame->status);
+    put_le32(bytes + 4, frame->number);
     put_le32(bytes + 8, frame->op_index);
     put_le32(bytes + 12, frame->op_generation);
     put_le64(bytes + 16, frame->offset);
@@ -48,14 +48,14 @@ int rdma_am_decode(struct rdma_am_frame *frame, const unsigned char *bytes, size
     }
     struct rdma_am_frame decoded = {
         .kind = bytes[1],
-        .status = (int32_t) get_le32(bytes + 4),
+        .number = get_le32(bytes + 4),
         .op_index = get_le32(bytes + 8),
         .op_generation = get_le32(bytes + 12),
         .offset = get_le64(bytes + 16),
         .size = get_le64(bytes + 24),
     };
-    if (size < rdma_am_frame_bytes(decoded.kind) || decoded.status > 0 ||
-        (rdma_am_is_request(decoded.kind) && decoded.status != 0)) {
+    if (size < rdma_am_frame_bytes(decoded.kind) ||
+        (!rdma_am_is_request(decoded.kind) && decoded.status > 0)) {
         return OPAL_ERR_BAD_PARAM;
     }
     if (rdma_am_is_request(decoded.kind)) {

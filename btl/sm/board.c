@@ -49,6 +49,7 @@ int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
             continue;
         }
         cell->announcement = *announcement;
+        atomic_store_explicit(&cell->claimed, announcement->claimed, memory_order_relaxed);
         atomic_store_explicit(&cell->word, word_of(epoch, SM_CELL_OPEN), memory_order_release);
         doorbell_ring(board);
         *claim = (struct sm_claim){.board = board, .index = index, .epoch = (uint32_t) epoch};
@@ -76,6 +77,32 @@ void sm_claim_close(struct sm_claim *claim)
         return;
     }
     cell_change(cell, refused, word_of(claim->epoch + (uint64_t) 1, SM_CELL_FREE));
+}
+
+/* Raises a cell's second word to a number. What was copied for a request that one side has claimed
+ * is seen by the other once it hears so: by the reply, or by what the producer sends later.
+ * *before: what it was. False: it is there already. */
+static bool requests_claim(struct sm_cell *cell, uint32_t number, uint32_t *before)
+{
+    *before = atomic_load_explicit(&cell->claimed, memory_order_acquire);
+    while ((int32_t) (number - *before) > 0) {
+        if (atomic_compare_exchange_weak_explicit(&cell->claimed, before, number,
+                                                  memory_order_acq_rel, memory_order_acquire)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sm_claim_requests(struct sm_claim *claim, uint32_t last, uint32_t *claimed)
+{
+    return requests_claim(&claim->board->cells[claim->index], last, claimed) || *claimed == last;
+}
+
+bool sm_board_claim_request(struct sm_board *board, uint32_t index, uint32_t number)
+{
+    uint32_t before;
+    return requests_claim(&board->cells[index], number, &before);
 }
 
 enum sm_cell_state sm_board_look(const struct sm_board *board, uint32_t index,

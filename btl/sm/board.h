@@ -12,7 +12,11 @@
  *   OPEN, TAKEN -> REFUSED  the owner: it does not read the ring, or no longer
  *   CLOSED -> FREE, with the next epoch     the owner: it has read all it wants
  *   REFUSED -> FREE, with the next epoch    the producer
- * A changed epoch or REFUSED tells the producer that its ring is no longer read. */
+ * A changed epoch or REFUSED tells the producer that its ring is no longer read.
+ *
+ * The cell has a second word: up to which number somebody has claimed the producer's requests of
+ * put and get (help.h). It only rises, by compare-and-swap, and whoever raises it over a request
+ * carries that one out. */
 #ifndef BTL_SM_BOARD_H
 #define BTL_SM_BOARD_H
 
@@ -33,14 +37,15 @@ struct sm_announcement {
     uint32_t jobid, vpid;
     uint64_t ring_offset; /* in the producer's segment */
     uint32_t ring_slots;
-    uint32_t zero;
+    uint32_t claimed;            /* before the first request */
     uint8_t card[SM_CARD_BYTES]; /* the producer's */
 };
 
 struct sm_cell {
     _Atomic uint64_t word;
     struct sm_announcement announcement;
-    uint8_t pad[32];
+    _Atomic uint32_t claimed;
+    uint8_t pad[28];
 };
 
 struct sm_board {
@@ -64,6 +69,9 @@ int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
 bool sm_claim_alive(const struct sm_claim *claim);
 /* Nothing more will come. The ring's memory stays in use while the claim is alive. */
 void sm_claim_close(struct sm_claim *claim);
+/* All requests up to the last are the producer's to carry out from now on, but those up to
+ * *claimed, which the owner has claimed. False: it has claimed more than there are. */
+bool sm_claim_requests(struct sm_claim *claim, uint32_t last, uint32_t *claimed) KEEL_MUST_CHECK;
 
 /* The owner's side. */
 static inline uint64_t sm_board_doorbell(const struct sm_board *board)
@@ -75,6 +83,8 @@ enum sm_cell_state sm_board_look(const struct sm_board *board, uint32_t index,
                                  struct sm_announcement *announcement);
 /* OPEN to TAKEN; false: the producer closed it meanwhile, which is as good. */
 bool sm_board_take(struct sm_board *board, uint32_t index);
+/* True: this request is the owner's to carry out, which claims them in their order. */
+bool sm_board_claim_request(struct sm_board *board, uint32_t index, uint32_t number);
 /* The ring is no longer read: frees a CLOSED cell, refuses one that is OPEN or TAKEN. */
 void sm_board_drop(struct sm_board *board, uint32_t index);
 

@@ -321,7 +321,7 @@ void sm_endpoints_check(struct sm_module *module)
     }
     check_live(module, ask_kernel);
     if (rdma_am_open(module->am)) {
-        sm_recall_check(module, now);
+        sm_help_check(module, now);
     }
     check_lingering(module, ask_kernel);
 }

@@ -270,8 +270,8 @@ static int parts_create(struct sm_module *module)
         .regions = module->regions,
         .max_ops = MAX_OPS,
         .send = sm_channel_send,
-        .put_begins = sm_put_begins,
-        .put_ends = sm_put_ends,
+        .claim = sm_claims,
+        .copy = sm_copy_rest,
     };
     if (!module->regions || !module->hot || !module->cells || !module->free_rings) {
         return ORTE_ERR_OUT_OF_RESOURCE;

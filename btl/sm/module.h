@@ -11,8 +11,8 @@
 #include <btl/desc.h>
 #include <btl/rdma_am.h>
 #include <btl/sm/cma.h>
+#include <btl/sm/help.h>
 #include <btl/sm/peer.h>
-#include <btl/sm/recall.h>
 #include <btl/sm/regions.h>
 #include <btl/sm/segment.h>
 
@@ -209,7 +209,7 @@ int sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoi
               const struct atomic_call *call);
 /* Calls back for what is done; returns how many. */
 int sm_ops_complete(struct sm_module *module);
-/* By single copy, of what was asked for before; as a put or get calls back. NOT_AVAILABLE: nothing
+/* By single copy, for btl/rdma_am.h. NOT_AVAILABLE: nothing
  * happened, and single copy is over for this peer. */
 int sm_copy_rest(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool put,
                  const struct rdma_call *rest);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct sm_slot) == SM_SLOT_BYTES, "a slot is a cache line");
-_Static_assert(sizeof(struct sm_line) == 2 * SM_SLOT_BYTES, "each word has a cache line");
+_Static_assert(sizeof(struct sm_line) == SM_SLOT_BYTES, "the word has a cache line");
 _Static_assert(SM_INLINE_SLOTS <= SM_RING_SLOTS_MIN, "an inline message fits every ring");
 _Static_assert(SM_INLINE_MAX + sizeof(uint64_t) <= SM_INLINE_SLOTS * sizeof(struct sm_slot),
                "and so many slots");
@@ -26,23 +26,6 @@ static uint64_t line_observe(const struct sm_line *line)
     return atomic_load_explicit(&line->consumed, memory_order_acquire);
 }
 
-/* Consumer to producer: what was written for a put is there when its end is seen. */
-static void puts_publish(struct sm_line *line, uint64_t puts)
-{
-    atomic_store_explicit(&line->puts, puts, memory_order_release);
-}
-
-static uint64_t puts_observe(const struct sm_line *line)
-{
-    return atomic_load_explicit(&line->puts, memory_order_acquire);
-}
-
-/* Between one side that tells and looks, and the other that does so. */
-static void each_sees_the_other(void)
-{
-    atomic_thread_fence(memory_order_seq_cst);
-}
-
 bool sm_ring_count_ok(uint64_t count)
 {
     return count >= SM_RING_SLOTS_MIN && count <= SM_RING_SLOTS_MAX && !(count & (count - 1));
@@ -50,17 +33,14 @@ bool sm_ring_count_ok(uint64_t count)
 
 size_t sm_ring_bytes(uint32_t count)
 {
-    return ((size_t) count + SM_INLINE_SLOTS) * sizeof(struct sm_slot);
+    return ((size_t) count + SM_INLINE_SLOTS - 1) * sizeof(struct sm_slot);
 }
 
 void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t count,
                      const struct sm_line *line)
 {
-    *ring = (struct sm_tx_ring){.slots = slots,
-                                .line = line,
-                                .count = count,
-                                .base = line_observe(line),
-                                .puts_base = puts_observe(line)};
+    *ring = (struct sm_tx_ring){
+        .slots = slots, .line = line, .count = count, .base = line_observe(line)};
 }
 
 void sm_ring_clear(struct sm_slot *slots, uint32_t count)
@@ -76,18 +56,6 @@ int sm_tx_ring_refresh(struct sm_tx_ring *ring)
     }
     ring->consumed = consumed;
     return ORTE_SUCCESS;
-}
-
-void sm_tx_ring_recall(struct sm_tx_ring *ring)
-{
-    struct sm_slot *last = &ring->slots[ring->count + SM_INLINE_SLOTS - 1];
-    atomic_store_explicit(&last->head, ring->tail, memory_order_relaxed);
-    each_sees_the_other();
-}
-
-uint64_t sm_tx_ring_puts(const struct sm_tx_ring *ring)
-{
-    return puts_observe(ring->line) - ring->puts_base;
 }
 
 int sm_tx_ring_reserve(struct sm_tx_ring *ring, uint32_t slots)
@@ -166,24 +134,6 @@ int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message)
     message->slots = sm_slots_of((size_t) message->length);
     message->bytes = (const uint8_t *) slot + sizeof(slot->head);
     return 1;
-}
-
-bool sm_rx_ring_put_begins(struct sm_rx_ring *ring)
-{
-    const struct sm_slot *behind = &ring->slots[ring->count + SM_INLINE_SLOTS - 1];
-    uint64_t puts = puts_observe(ring->line);
-    puts_publish(ring->line, puts + 1);
-    each_sees_the_other();
-    bool stands = ring->head >= atomic_load_explicit(&behind->head, memory_order_relaxed);
-    if (!stands) {
-        puts_publish(ring->line, puts);
-    }
-    return stands;
-}
-
-void sm_rx_ring_put_ends(struct sm_rx_ring *ring)
-{
-    puts_publish(ring->line, puts_observe(ring->line) + 1);
 }
 
 void sm_rx_ring_publish(struct sm_rx_ring *ring)

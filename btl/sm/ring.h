@@ -10,9 +10,6 @@
  * keeps its own position in private memory and takes what the other wrote for a claim to be
  * checked: a ring that breaks its rules is an error for this pair alone.
  *
- * Behind the slots the producer has one word more, which says how far it has taken back what the
- * consumer was to do for it (recall.h).
- *
  * Positions count slots from 0 and never wrap (64 bits). The slot of position p is p modulo the
  * number of slots; a message begins there when the upper half of its head is p + 1. The consumer
  * looks where the next message is to begin and nowhere else; the producer sees to it that bytes of
@@ -49,12 +46,10 @@ enum sm_kind {
 #define SM_KIND_MASK 0x0f
 #define SM_CHANNEL_SHIFT 4 /* of the first slot's kind: the message's channel (btl/base.h) */
 
-/* The consumer's words, of all rings that ever used them, each alone in its cache line. */
+/* The consumer's word, of all rings that ever used it, alone in its cache line. */
 struct sm_line {
     _Atomic uint64_t consumed; /* slots */
     uint8_t pad[SM_SLOT_BYTES - sizeof(uint64_t)];
-    _Atomic uint64_t puts; /* two for each that was carried out, one for one that has begun */
-    uint8_t pad_puts[SM_SLOT_BYTES - sizeof(uint64_t)];
 };
 
 /* The producer's private side. */
@@ -62,7 +57,7 @@ struct sm_tx_ring {
     struct sm_slot *slots;      /* borrowed */
     const struct sm_line *line; /* borrowed */
     uint32_t count;             /* a power of two */
-    uint64_t base, puts_base;   /* what the line said when the ring began */
+    uint64_t base;              /* what the line said when the ring began */
     uint64_t tail;              /* next position to publish */
     uint64_t consumed;          /* position, as last read from the line, and checked */
     uint64_t bytes_until;       /* up to here a slot may begin with bytes of a message */
@@ -90,7 +85,7 @@ struct sm_message {
 };
 
 bool sm_ring_count_ok(uint64_t count);
-/* Slots, room behind them for a message that begins in the last one, and the word. */
+/* Slots, and room behind them for a message that begins in the last one. */
 size_t sm_ring_bytes(uint32_t count);
 /* The slots must be zero: sm_ring_clear makes used ones so. The line stays where it is: both sides
  * count from what it says when they begin, and no other ring may use it meanwhile. */
@@ -151,10 +146,6 @@ int sm_tx_ring_fragment(struct sm_tx_ring *ring, uint8_t channel, uint8_t tag, u
 /* For a fault point: stores the slot of this position, which was published, at the next place, too,
  * if that is free. A consumer passes over it. */
 void sm_tx_ring_repeat(struct sm_tx_ring *ring, uint64_t position);
-/* What was published up to here is taken back. A full barrier. */
-void sm_tx_ring_recall(struct sm_tx_ring *ring);
-/* Two for each put that the consumer has carried out, and one for one that it is carrying out. */
-uint64_t sm_tx_ring_puts(const struct sm_tx_ring *ring);
 /* Reads the consumer's word into ring->consumed. COMM_FAILURE: it went back, or beyond the tail. */
 int sm_tx_ring_refresh(struct sm_tx_ring *ring) KEEL_MUST_CHECK;
 
@@ -169,11 +160,6 @@ static inline void sm_rx_ring_pass(struct sm_rx_ring *ring, const struct sm_mess
 }
 /* Tells the producer how far this side is; what was passed is no longer read. */
 void sm_rx_ring_publish(struct sm_rx_ring *ring);
-
-/* The next message is a put, which is about to be carried out. False: it was taken back, and must
- * not be. */
-bool sm_rx_ring_put_begins(struct sm_rx_ring *ring);
-void sm_rx_ring_put_ends(struct sm_rx_ring *ring);
 
 /* Whether something waits at the consumer's position; costs one load. */
 static inline bool sm_rx_ring_ready(const struct sm_rx_ring *ring)

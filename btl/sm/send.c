@@ -41,6 +41,7 @@ static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *en
         .vpid = module->peers.me.vpid,
         .ring_offset = (uint64_t) ((unsigned char *) slots - module->segment->base),
         .ring_slots = module->params.ring_slots,
+        .claimed = endpoint->am.asked - 1, /* this send may be a request already */
     };
     sm_card_encode(announcement.card, &module->segment->card);
     status = sm_board_announce(peer->board, peer->shape.peers, module->local_rank, &announcement,
@@ -51,7 +52,7 @@ static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *en
     }
     sm_tx_ring_init(&tx->ring, slots, module->params.ring_slots, &peer->lines[tx->claim.index]);
     tx->sleeps = &peer->ringer.alarm->sleeps;
-    endpoint->am.puts_answered = 0;
+    sm_help_init(module, endpoint);
     tx->open = tx->ready = true;
     return ORTE_SUCCESS;
 }

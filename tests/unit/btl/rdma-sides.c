@@ -121,13 +121,25 @@ static void end_one(struct side *side, bool delivered, int status)
     btl_complete(&side->module, side->peer.endpoint, descriptor, status);
 }
 
+void side_drain_some(struct side *side, size_t most)
+{
+    for (size_t i = 0; i < most && side->count > 0; i++) {
+        end_one(side, true, OPAL_SUCCESS);
+    }
+}
+
 size_t side_drain(struct side *side)
 {
     size_t frames = side->count;
-    for (size_t i = 0; i < frames; i++) {
-        end_one(side, true, OPAL_SUCCESS);
-    }
+    side_drain_some(side, frames);
     return frames;
+}
+
+static bool side_claim(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                       uint32_t number)
+{
+    struct side *side = side_of(module);
+    return !side->claim || side->claim(module, endpoint, number);
 }
 
 void side_end(struct side *side, bool delivered, int status)
@@ -135,6 +147,12 @@ void side_end(struct side *side, bool delivered, int status)
     while (side->count > 0) {
         end_one(side, delivered, status);
     }
+}
+
+static int side_copy(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                     bool put, const struct rdma_call *rest)
+{
+    return side_of(module)->copy(module, endpoint, put, rest);
 }
 
 static void side_open(struct side *side, struct side *other, enum delivery delivery)
@@ -153,7 +171,9 @@ static void side_open(struct side *side, struct side *other, enum delivery deliv
     const struct rdma_am_config config = {.module = &side->module,
                                           .regions = side->regions,
                                           .max_ops = RDMA_SIDE_OPS,
-                                          .send = side_send};
+                                          .send = side_send,
+                                          .claim = side_claim,
+                                          .copy = side_copy};
     ck_assert_int_eq(rdma_am_create(&side->am, &config), ORTE_SUCCESS);
     rdma_am_peer_init(&side->peer, other < side ? endpoint_a : endpoint_b);
     side->memory = calloc(1, RDMA_SIDE_BYTES);

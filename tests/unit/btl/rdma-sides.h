@@ -21,10 +21,14 @@ struct side {
     struct rdma_am_peer peer;
     struct side *other;
     enum delivery delivery;
-    unsigned draws;                             /* state of MOODY's generator */
-    int broken;                                 /* not 0: what sends return */
-    size_t piece;                               /* not 0: puts land here in pieces of it */
-    unsigned frames;                            /* accepted */
+    unsigned draws;  /* state of MOODY's generator */
+    int broken;      /* not 0: what sends return */
+    size_t piece;    /* not 0: puts land here in pieces of it */
+    unsigned frames; /* accepted */
+    bool (*claim)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                  uint32_t number); /* NULL: all are this side's */
+    int (*copy)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
+                const struct rdma_call *rest);  /* only for rdma_am_take */
     int depth, deepest;                         /* of sends inside sends */
     mca_btl_base_descriptor_t *pipe[RDMA_PIPE]; /* complete when their frames are delivered */
     size_t first, count;
@@ -39,6 +43,8 @@ void sides_open(enum delivery delivery);
 void sides_close(void);
 /* Delivers what is in the pipe now; returns the frames. */
 size_t side_drain(struct side *side);
+/* So many of them at most. */
+void side_drain_some(struct side *side, size_t most);
 /* Ends what is in the pipe with a status, with its frames delivered or lost. */
 void side_end(struct side *side, bool delivered, int status);
 /* One round of both; returns what moved. */

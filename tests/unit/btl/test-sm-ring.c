@@ -8,7 +8,7 @@
 #define SLOTS 16
 
 struct pair {
-    struct sm_slot slots[SLOTS + SM_INLINE_SLOTS] __attribute__((aligned(64)));
+    struct sm_slot slots[SLOTS + SM_INLINE_SLOTS - 1] __attribute__((aligned(64)));
     struct sm_line line __attribute__((aligned(64)));
     struct sm_tx_ring tx;
     struct sm_rx_ring rx;

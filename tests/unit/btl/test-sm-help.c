@@ -1,5 +1,5 @@
-/* Puts and gets of the sm module that the target's process is asked for, and that are taken back
- * when it does not come to them. */
+/* Puts and gets of the sm module that the target's process is asked for, and that the initiator
+ * copies itself when it does not come to them. */
 #include <config.h>
 
 #include <tests/unit/btl/sm-rank.h>
@@ -58,7 +58,8 @@ static void on_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *e
 }
 
 /* Begins to put or get all of the other rank's region; *open counts it until it ends. */
-static void start(struct sm_rank *rank, struct memory *memory, bool put, int *open)
+static void start_for(struct sm_rank *rank, struct memory *memory, bool put,
+                      mca_btl_base_rdma_completion_fn_t ended, int *open)
 {
     int other = 1 - rank->host->rank;
     unsigned char *shared = shared_of(rank->host, other);
@@ -67,9 +68,14 @@ static void start(struct sm_rank *rank, struct memory *memory, bool put, int *op
     ++*open;
     int status = (put ? rank->btl->btl_put : rank->btl->btl_get)(
         rank->btl, rank->endpoints[other], memory->local, address, NULL,
-        (mca_btl_base_registration_handle_t *) (void *) shared, REGION, 0, MCA_BTL_NO_ORDER, on_end,
+        (mca_btl_base_registration_handle_t *) (void *) shared, REGION, 0, MCA_BTL_NO_ORDER, ended,
         NULL, open);
     must(status == OPAL_SUCCESS);
+}
+
+static void start(struct sm_rank *rank, struct memory *memory, bool put, int *open)
+{
+    start_for(rank, memory, put, on_end, open);
 }
 
 static void finish(const int *open)
@@ -98,7 +104,15 @@ static void two_ranks(int (*fn)(struct minihost *host, void *arg), unsigned time
     sm_ranks_run(&options, fn, NULL);
 }
 
-/* Rank 1 does not poll between the barriers; what was taken back must not come late. */
+/* Whether rank 1 has requests in its ring that it need not carry out. */
+static bool has_left(struct sm_rank *rank)
+{
+    struct mca_btl_base_endpoint_t *endpoint = rank->endpoints[1];
+    must(sm_tx_ring_refresh(&endpoint->tx.ring) == ORTE_SUCCESS);
+    return endpoint->tx.ring.consumed < endpoint->help.tail;
+}
+
+/* Rank 1 does not poll between the barriers; what was done without it must not come late. */
 static int absent_run(struct minihost *host, void *arg)
 {
     (void) arg;
@@ -108,13 +122,12 @@ static int absent_run(struct minihost *host, void *arg)
     memory_open(&memory, &rank);
     minihost_barrier(host, NULL);
     if (host->rank == 0) {
-        struct mca_btl_base_endpoint_t *endpoint = rank.endpoints[1];
         int open = 0;
         memset(memory.local, 1, REGION);
         start(&rank, &memory, true, &open);
         start(&rank, &memory, false, &open);
         finish(&open);
-        must(endpoint->am.stale > 0); /* what it was asked for is in the ring */
+        must(has_left(&rank));
         run(&rank, &memory, true, 2);
         memset(memory.local, 0, REGION);
         run(&rank, &memory, false, 0);
@@ -123,7 +136,7 @@ static int absent_run(struct minihost *host, void *arg)
     minihost_barrier(host, NULL);
     must(host->rank == 0 || is_filled(memory.region, 2));
     memset(memory.region, 3, REGION);
-    while (host->rank == 0 && rank.endpoints[1]->am.stale > 0) {
+    while (host->rank == 0 && has_left(&rank)) {
         sm_rank_progress();
     }
     sm_rank_wait_all();
@@ -148,51 +161,104 @@ START_TEST(an_absent_target_holds_up_nothing)
 }
 END_TEST
 
-/* Rank 1 is stopped in the midst of a put: that one, and it alone, is waited for. */
+static void on_failure(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                       void *local, mca_btl_base_registration_handle_t *handle, void *context,
+                       void *data, int status)
+{
+    (void) btl, (void) endpoint, (void) local, (void) handle, (void) context;
+    must(status == ORTE_ERR_UNREACH);
+    --*(int *) data;
+}
+
+/* Rank 1 has claimed the first chunk of a put of rank 0's, and does not come to carry it out. */
+static void begin_midst(struct sm_rank *rank, struct memory *memory, struct minihost *host,
+                        mca_btl_base_rdma_completion_fn_t ended, int *open)
+{
+    must(param_override("btl_sm_patience", "1000") == ORTE_SUCCESS);
+    sm_rank_start(rank, host);
+    memory_open(memory, rank);
+    if (host->rank == 0) {
+        sm_rank_send(rank, 1, 0, 30); /* opens the ring */
+    }
+    while (host->rank == 1 && rank->received[0] == 0) {
+        sm_rank_progress();
+    }
+    if (host->rank == 1) {
+        must(sm_claims(rank->btl, rank->endpoints[0], 1));
+        must(!sm_claims(rank->btl, rank->endpoints[0], 1));
+    }
+    minihost_barrier(host, NULL);
+    if (host->rank == 0) {
+        memset(memory->local, 2, REGION);
+        start_for(rank, memory, true, ended, open);
+        while (rank->endpoints[1]->help.absent_us == 0) {
+            sm_rank_progress();
+        }
+    }
+    minihost_barrier(host, NULL);
+}
+
+/* That chunk, and it alone, is waited for. */
 static int midst_run(struct minihost *host, void *arg)
 {
     (void) arg;
     struct sm_rank rank;
     struct memory memory;
-    must(param_override("btl_sm_patience", "1000") == ORTE_SUCCESS);
-    sm_rank_start(&rank, host);
-    memory_open(&memory, &rank);
-    if (host->rank == 0) {
-        sm_rank_send(&rank, 1, 0, 30); /* opens the ring */
-    }
-    while (host->rank == 1 && rank.received[0] == 0) {
-        sm_rank_progress();
-    }
-    if (host->rank == 1) {
-        must(sm_put_begins(rank.btl, rank.endpoints[0]));
-    }
-    minihost_barrier(host, NULL);
     int open = 0;
+    begin_midst(&rank, &memory, host, on_end, &open);
     if (host->rank == 0) {
-        memset(memory.local, 2, REGION);
-        start(&rank, &memory, true, &open);
-        uint64_t until = clock_us() + 20000;
-        while (clock_us() < until || !rank.endpoints[1]->am.held) {
-            sm_rank_progress();
-            must(open == 1);
-        }
+        must(open == 1);
+        run(&rank, &memory, true, 3);
+        memset(memory.local, 0, REGION);
+        run(&rank, &memory, false, 0);
+        must(open == 1 && is_filled(memory.local, 3));
+        const struct rdma_am_frame reply = {.kind = RDMA_AM_PUT_REPLY,
+                                            .op_generation = 1,
+                                            .size = rank.btl->btl_max_send_size -
+                                                    RDMA_AM_REQUEST_BYTES};
+        unsigned char bytes[RDMA_AM_REPLY_BYTES];
+        mca_btl_base_segment_t segment = {.seg_addr.pval = bytes, .seg_len = sizeof(bytes)};
+        rdma_am_encode(bytes, &reply);
+        must(rdma_am_receive(sm_of(rank.btl)->am, &rank.endpoints[1]->am, &segment, 1) ==
+             OPAL_SUCCESS);
+        must(open == 0);
     }
     minihost_barrier(host, NULL);
-    if (host->rank == 1) {
-        sm_put_ends(rank.btl, rank.endpoints[0]);
-    } else {
-        rank.endpoints[1]->am.puts_answered++; /* that put was nobody's */
-    }
-    finish(&open);
-    minihost_barrier(host, NULL);
-    must(host->rank == 0 || is_filled(memory.region, 2));
     memory_close(&memory, &rank);
     return 0;
 }
 
-START_TEST(a_put_that_has_begun_is_waited_for)
+START_TEST(a_put_that_has_begun_holds_up_no_other)
 {
     two_ranks(midst_run, 9000);
+}
+END_TEST
+
+static int death_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    struct sm_rank rank;
+    struct memory memory;
+    int open = 0;
+    begin_midst(&rank, &memory, host, on_failure, &open);
+    if (host->rank == 1) {
+        return 0; /* and ends */
+    }
+    must(open == 1);
+    uint64_t until = clock_us() + 5000000;
+    while (open > 0) {
+        must(clock_us() < until);
+        sm_rank_progress();
+    }
+    btl_close();
+    free(memory.region);
+    free(memory.local);
+    return 0;
+}
+
+START_TEST(a_target_that_dies_in_a_put_fails_it)
+{
+    two_ranks(death_run, 9000);
 }
 END_TEST
 
@@ -218,8 +284,8 @@ static int again_run(struct minihost *host, void *arg)
     minihost_barrier(host, NULL);
     if (host->rank == 0) {
         uint64_t until = clock_us() + 20000;
-        while (open == 1 && (clock_us() < until || !rank.endpoints[1]->am.held)) {
-            sm_recall_check(sm_of(rank.btl), clock_us());
+        while (clock_us() < until || rank.endpoints[1]->help.absent_us == 0) {
+            sm_help_check(sm_of(rank.btl), clock_us());
         }
         must(open == 1);
     }
@@ -271,5 +337,6 @@ START_TEST(nothing_is_carried_out_late)
 }
 END_TEST
 
-UNIT_MAIN("sm-recall", an_absent_target_holds_up_nothing, a_put_that_has_begun_is_waited_for,
-          nothing_is_carried_out_twice, nothing_is_carried_out_late)
+UNIT_MAIN("sm-help", an_absent_target_holds_up_nothing, a_put_that_has_begun_holds_up_no_other,
+          a_target_that_dies_in_a_put_fails_it, nothing_is_carried_out_twice,
+          nothing_is_carried_out_late)

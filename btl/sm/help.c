@@ -10,36 +10,33 @@
 /* Requests to a peer that nothing is known of: each holds a fragment. */
 #define FIRST_WINDOW 2
 
-bool sm_put_begins(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+bool sm_claims(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+               uint32_t number)
 {
-    (void) btl;
-    return sm_rx_ring_put_begins(&endpoint->rx.ring);
-}
-
-void sm_put_ends(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
-{
-    (void) btl;
-    sm_rx_ring_put_ends(&endpoint->rx.ring);
+    return sm_board_claim_request(sm_of(btl)->segment->board, endpoint->rx.cell, number);
 }
 
 void sm_help_init(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    endpoint->help = (struct sm_help){.heard = 0};
+    endpoint->help = (struct sm_help){.heard = endpoint->am.heard};
     if (module->params.use_cma) {
         endpoint->am.window = FIRST_WINDOW;
     }
 }
 
+/* Whether it is time to ask again, and the peer has passed over what it was asked for before. */
+static bool is_back(struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_tx_ring *ring = &endpoint->tx.ring;
+    return clock_us() >= endpoint->help.absent_us &&
+           (!endpoint->tx.open ||
+            (sm_tx_ring_refresh(ring) == ORTE_SUCCESS && ring->consumed >= endpoint->help.tail));
+}
+
 bool sm_helps(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     struct sm_help *help = &endpoint->help;
-    if (endpoint->am.held) {
-        return true; /* behind what is being taken back */
-    }
-    if (module->params.patience_us == 0 || endpoint->am.stale > 0) {
-        return false;
-    }
-    if (help->absent_us > 0 && clock_us() < help->absent_us) {
+    if (module->params.patience_us == 0 || (help->absent_us > 0 && !is_back(endpoint))) {
         return false;
     }
     help->absent_us = 0;
@@ -64,37 +61,31 @@ static bool is_absent(const struct sm_module *module, struct mca_btl_base_endpoi
         help->quiet_us = now;
     }
     help->looks += help->looks < LOOKS;
-    bool quiet = help->looks == LOOKS && now - help->quiet_us >= module->params.patience_us;
-    return endpoint->am.held || quiet;
+    return help->looks == LOOKS && now - help->quiet_us >= module->params.patience_us;
 }
 
-/* False: not yet. */
-static bool take_back(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                      uint64_t now)
+/* Copies all that the peer has not claimed; its callbacks may end the endpoint. */
+static void take(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, uint64_t now)
 {
     struct sm_tx *tx = &endpoint->tx;
-    if (!endpoint->am.held) {
-        endpoint->am.held = true;
-        if (tx->open) {
-            sm_tx_ring_recall(&tx->ring);
-        }
+    uint32_t last = endpoint->am.asked, claimed = last;
+    if (tx->open && !sm_claim_requests(&tx->claim, last, &claimed)) {
+        sm_endpoint_fail(module, endpoint, true, "it claimed what it was not asked for");
+        return;
     }
-    if (tx->open && sm_tx_ring_puts(&tx->ring) != 2 * endpoint->am.puts_answered) {
-        return false; /* it is in the midst of one, or its answer is on the way */
-    }
-    endpoint->help.absent_us = now + (uint64_t) ABSENCES * module->params.patience_us;
+    endpoint->help = (struct sm_help){
+        .absent_us = now + (uint64_t) ABSENCES * module->params.patience_us, .tail = tx->ring.tail};
     endpoint->am.window = FIRST_WINDOW;
-    endpoint->help.looks = 0;
-    rdma_am_take_back(module->am, &endpoint->am, sm_copy_rest);
-    return true;
+    rdma_am_take(module->am, &endpoint->am, claimed);
 }
 
-void sm_recall_check(struct sm_module *module, uint64_t now)
+void sm_help_check(struct sm_module *module, uint64_t now)
 {
     struct mca_btl_base_endpoint_t *endpoint;
     list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
-        if (is_absent(module, endpoint, now) && take_back(module, endpoint, now)) {
-            return; /* its callbacks may have changed the list */
+        if (is_absent(module, endpoint, now)) {
+            take(module, endpoint, now);
+            return; /* callbacks may have changed the list */
         }
     }
 }
