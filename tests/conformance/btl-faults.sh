@@ -74,8 +74,8 @@ under 'btl.sm.recv:error=EIO:after=1000' sm traffic
 under 'btl.sm.memory:error=ENOSPC:after=8' sm traffic
 under 'btl.sm.cma:error=EFAULT:p=.2' sm traffic
 under 'btl.sm.send:duplicate:p=.3' sm traffic
-broken 'btl.sm.send:drop:after=700:p=.02' sm 'error: sm: lost .* a message to it was lost'
-broken 'btl.sm.send:drop' sm 'error: sm: lost .* a message to it was lost'
+broken 'btl.sm.send:drop:after=700:p=.02' sm 'error: sm: .* a message to it was lost'
+broken 'btl.sm.send:drop' sm 'error: sm: .* a message to it was lost'
 under 'btl.tcp.connect:error=ECONNREFUSED' tcp traffic
 under 'btl.tcp.connect:error=ENETUNREACH:p=.5' tcp traffic
 under 'btl.tcp.send:error=ECONNRESET:after=500:p=.01' tcp traffic
