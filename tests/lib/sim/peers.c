@@ -69,6 +69,7 @@ struct node {
     endpoint *added[NODES];
     uint32_t life;
     uint64_t last_epoch;
+    struct list lingering; /* endpoints that ended, by life.link */
     bool alive, busy, ticking;
     int begun, ended;
 };
@@ -83,6 +84,7 @@ static struct {
     struct frame old[OLD];
     int old_count, depth;
     bool calm;
+    bool abrupt; /* the transport is as sm */
     struct sim_peers_report *report;
 } world;
 
@@ -252,8 +254,24 @@ static void hook_forget(struct btl_peer *peer)
 
 static void hook_end(struct btl_peer *peer)
 {
-    node_of(peer->peers)->ended++;
-    btl_peer_free(peer);
+    struct node *node = node_of(peer->peers);
+    node->ended++;
+    if (world.abrupt) {
+        list_append(&node->lingering, &peer->link);
+    } else {
+        btl_peer_free(peer);
+    }
+}
+
+static void free_lingering(struct node *node)
+{
+    for (struct list *link; (link = list_pop(&node->lingering));) {
+        struct btl_peer *peer = container_of(link, struct btl_peer, link);
+        if (peer->state != PEER_ENDED || endpoint_of(peer)->flight_count > 0) {
+            violated("an endpoint that ended is used");
+        }
+        btl_peer_free(peer);
+    }
 }
 
 static bool hook_is_flushed(struct btl_peer *peer)
@@ -307,6 +325,16 @@ static const struct btl_peer_hooks hooks = {
     .say_bye = hook_say_bye,
     .is_answered = hook_is_answered,
     .poll = hook_poll,
+};
+
+static const struct btl_peer_hooks abrupt_hooks = {
+    .begin = hook_begin,
+    .judge = hook_judge,
+    .locate = hook_locate,
+    .connect = hook_connect,
+    .cut = hook_cut,
+    .forget = hook_forget,
+    .end = hook_end,
 };
 
 static void reported(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc, bool back)
@@ -462,6 +490,7 @@ static void tick(struct node *node)
         waits = waits || endpoint_of(peer)->flight_count > 0;
     }
     (void) btl_peers_progress(&node->peers);
+    free_lingering(node);
     if (waits || btl_peers_busy(&node->peers)) {
         tick_soon(node);
     }
@@ -550,12 +579,13 @@ static void node_start(struct node *node)
     node->last_epoch = last_epoch;
     node->ticking = ticking;
     node->host = (struct btl_host){.ops = &host_ops, .arg = node};
+    list_init(&node->lingering);
     for (int i = 0; i < NODES; i++) {
         node->procs[i].proc_name = (orte_process_name_t){JOB, (orte_vpid_t) i};
     }
     *(struct btl_host *) (uintptr_t) btl_host() = node->host;
-    if (btl_peers_init(&node->peers, &hooks, &node->module, "sim", sizeof(endpoint)) !=
-        OPAL_SUCCESS) {
+    if (btl_peers_init(&node->peers, world.abrupt ? &abrupt_hooks : &hooks, &node->module, "sim",
+                       sizeof(endpoint)) != OPAL_SUCCESS) {
         abort();
     }
     node->peers.cards.host = &node->host;
@@ -574,6 +604,7 @@ static void node_die(struct node *node, bool quietly)
         node->busy = true;
         btl_peers_end_all(&node->peers);
         node->busy = false;
+        free_lingering(node);
         if (node->begun != node->ended) {
             violated("%d endpoints began, and %d ended", node->begun, node->ended);
         }
@@ -771,6 +802,7 @@ void sim_peers_run(uint64_t seed, struct sim_peers_report *report)
     report->held = true;
     world.report = report;
     world.random.state = seed;
+    world.abrupt = below(4) == 0;
     world.message_count = world.old_count = world.depth = 0;
     world.calm = false;
     sim_queue_reset(&world.queue);

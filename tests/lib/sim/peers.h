@@ -2,7 +2,8 @@
  * late, while processes are killed and started anew, delete and add peers, and restart. One
  * schedule is one seed. Production's: btl/peer, btl/session, btl/card, btl/closing and the roster.
  * Modelled: the transport's frames, which carry the epochs of their session and a number, and are
- * sent again until they are acknowledged or the peer is given up.
+ * sent again until they are acknowledged or the peer is given up. In some schedules the transport
+ * is as sm: it leaves without a word, and its endpoints' memory stays for a while after their end.
  *
  * What must hold: every accepted send calls back exactly once, and with success only if its message
  * arrived; a message arrives at most once, in order, and only at the incarnation that it was sent
