@@ -1,7 +1,9 @@
-/* Process names compared as the runtime does: both fields, wildcards are values like others. */
+/* Process names compared as the runtime does: both fields, wildcards are values like others; and
+ * their 8 bytes on Keel's own wires. */
 #ifndef BASE_NAME_H
 #define BASE_NAME_H
 
+#include <base/le.h>
 #include <keel/types.h>
 #include <stdbool.h>
 
@@ -16,6 +18,17 @@ static inline int name_compare(const orte_process_name_t *a, const orte_process_
         return a->jobid < b->jobid ? -1 : 1;
     }
     return a->vpid < b->vpid ? -1 : a->vpid > b->vpid;
+}
+
+static inline void name_put(uint8_t *at, const orte_process_name_t *name)
+{
+    put_le32(at, name->jobid);
+    put_le32(at + 4, name->vpid);
+}
+
+static inline orte_process_name_t name_get(const uint8_t *at)
+{
+    return (orte_process_name_t){get_le32(at), get_le32(at + 4)};
 }
 
 #endif

@@ -49,17 +49,6 @@ static void put_head(uint8_t *message, enum wire_type type, size_t size)
     put_le16(message + WIRE_AT_SIZE, (uint16_t) size);
 }
 
-static void put_name(uint8_t *at, const orte_process_name_t *name)
-{
-    put_le32(at, name->jobid);
-    put_le32(at + 4, name->vpid);
-}
-
-static orte_process_name_t get_name(const uint8_t *at)
-{
-    return (orte_process_name_t){get_le32(at), get_le32(at + 4)};
-}
-
 static bool is_process(const orte_process_name_t *name)
 {
     return name->jobid < ORTE_JOBID_WILDCARD && name->vpid < ORTE_VPID_WILDCARD;
@@ -203,8 +192,8 @@ static void put_hello(struct handshake *handshake, uint8_t *message, enum wire_t
     put_head(message, type, size);
     message[WIRE_AT_KEY] = (uint8_t) handshake->key;
     message[WIRE_AT_SECURITY] = (uint8_t) handshake->self.security;
-    put_name(message + WIRE_AT_NAME, &handshake->self.name);
-    put_name(message + WIRE_AT_WANTED, wanted);
+    name_put(message + WIRE_AT_NAME, &handshake->self.name);
+    name_put(message + WIRE_AT_WANTED, wanted);
     put_le64(message + WIRE_AT_EPOCH, handshake->self.epoch);
     memcpy(message + WIRE_AT_NONCE, handshake->random.nonce, sizeof handshake->random.nonce);
     crypto_scalarmult_base(message + WIRE_AT_PUBLIC, handshake->random.secret);
@@ -224,7 +213,7 @@ static void refuse_stranger(struct handshake *handshake, enum wire_reason reason
 static enum wire_reason judge_hello(const struct handshake *handshake, const char **text)
 {
     const uint8_t *hello = handshake->hello;
-    orte_process_name_t name = get_name(hello + WIRE_AT_NAME);
+    orte_process_name_t name = name_get(hello + WIRE_AT_NAME);
     if (!is_process(&name) || hello[WIRE_AT_PURPOSE] >= WIRE_PURPOSES) {
         *text = "a hello without meaning";
         return WIRE_BAD_FORMAT;
@@ -250,16 +239,16 @@ static void on_hello(struct handshake *handshake)
         refuse_stranger(handshake, reason, text);
         return;
     }
-    orte_process_name_t wanted = get_name(hello + WIRE_AT_WANTED);
+    orte_process_name_t wanted = name_get(hello + WIRE_AT_WANTED);
     handshake->key = hello[WIRE_AT_KEY];
     handshake->ping = hello[WIRE_AT_PURPOSE] == WIRE_PING;
-    handshake->peer = get_name(hello + WIRE_AT_NAME);
+    handshake->peer = name_get(hello + WIRE_AT_NAME);
     handshake->peer_epoch = get_le64(hello + WIRE_AT_EPOCH);
     bool peer_aes = hello[WIRE_AT_CIPHERS] & 1u << RECORD_AES256GCM;
     handshake->cipher = choose_cipher(&handshake->self, peer_aes);
 
     put_hello(handshake, answer, WIRE_ANSWER, WIRE_ANSWER_SIZE, &handshake->peer);
-    put_name(answer + WIRE_AT_NAME, &wanted);
+    name_put(answer + WIRE_AT_NAME, &wanted);
     answer[WIRE_AT_CIPHERS] = (uint8_t) handshake->cipher;
     if (!derive_master(handshake, hello + WIRE_AT_PUBLIC)) {
         refuse_stranger(handshake, WIRE_BAD_FORMAT, "a weak public key");
@@ -273,7 +262,7 @@ static void on_hello(struct handshake *handshake)
 /* A process of the same key may hear that it has come to the wrong one. */
 static enum wire_reason judge_names(const struct handshake *handshake)
 {
-    orte_process_name_t wanted = get_name(handshake->hello + WIRE_AT_WANTED);
+    orte_process_name_t wanted = name_get(handshake->hello + WIRE_AT_WANTED);
     if (!name_equal(&wanted, &handshake->self.name)) {
         return WIRE_WRONG_NAME;
     }
@@ -322,8 +311,8 @@ void handshake_verdict(struct handshake *handshake, enum wire_reason reason, int
 static const char *judge_answer(const struct handshake *handshake)
 {
     const uint8_t *answer = handshake->answer;
-    orte_process_name_t name = get_name(answer + WIRE_AT_NAME);
-    orte_process_name_t wanted = get_name(answer + WIRE_AT_WANTED);
+    orte_process_name_t name = name_get(answer + WIRE_AT_NAME);
+    orte_process_name_t wanted = name_get(answer + WIRE_AT_WANTED);
     unsigned cipher = answer[WIRE_AT_CIPHERS];
     bool agreed = cipher == choose_cipher(&handshake->self, true) ||
                   cipher == choose_cipher(&handshake->self, false);

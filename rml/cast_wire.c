@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/le.h>
+#include <base/name.h>
 #include <rml/cast_wire.h>
 
 void rml_cast_encode(uint8_t bytes[RML_CAST_SIZE], const struct rml_cast_header *header)
@@ -12,8 +12,7 @@ void rml_cast_encode(uint8_t bytes[RML_CAST_SIZE], const struct rml_cast_header 
     put_le32(bytes + 4, header->tag);
     put_le32(bytes + 8, header->job);
     put_le32(bytes + 12, 0);
-    put_le32(bytes + 16, header->origin.jobid);
-    put_le32(bytes + 20, header->origin.vpid);
+    name_put(bytes + 16, &header->origin);
     put_le64(bytes + 24, header->number);
     put_le64(bytes + 32, header->other);
 }
@@ -36,7 +35,7 @@ int rml_cast_decode(struct rml_cast_header *header, const void *data, size_t siz
         .role = bytes[3],
         .tag = get_le32(bytes + 4),
         .job = get_le32(bytes + 8),
-        .origin = {get_le32(bytes + 16), get_le32(bytes + 20)},
+        .origin = name_get(bytes + 16),
         .number = get_le64(bytes + 24),
         .other = get_le64(bytes + 32),
     };

@@ -63,8 +63,7 @@ static void add_end(struct farewell *farewell, const orte_process_name_t *ended,
         farewell->room = room;
     }
     uint8_t *end = farewell->bytes + farewell->size;
-    put_le32(end, ended->jobid);
-    put_le32(end + 4, ended->vpid);
+    name_put(end, ended);
     put_le64(end + 8, epoch);
     farewell->size += END_SIZE;
 }
@@ -300,7 +299,7 @@ static void on_ended(void *arg, const struct rml_info *info, opal_buffer_t **buf
     }
     pthread_mutex_lock(&rml->lock);
     for (size_t at = 0; at < size; at += END_SIZE) {
-        orte_process_name_t name = {get_le32(bytes + at), get_le32(bytes + at + 4)};
+        orte_process_name_t name = name_get(bytes + at);
         if (is_one_process(&name)) {
             hear_end_locked(rml, &name, get_le64(bytes + at + 8));
         }

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/le.h>
+#include <base/name.h>
 #include <limits.h>
 #include <rml/rml_wire.h>
 
@@ -31,10 +31,8 @@ void rml_header_encode(uint8_t bytes[RML_WIRE_SIZE], const struct rml_header *he
     put_le32(bytes + 12, stamp->length);
     put_le32(bytes + 16, header->total);
     put_le32(bytes + 20, header->offset);
-    put_le32(bytes + 24, header->origin.jobid);
-    put_le32(bytes + 28, header->origin.vpid);
-    put_le32(bytes + 32, header->dest.jobid);
-    put_le32(bytes + 36, header->dest.vpid);
+    name_put(bytes + 24, &header->origin);
+    name_put(bytes + 32, &header->dest);
     put_le64(bytes + 40, stamp->epoch);
     put_le64(bytes + 48, stamp->dest_epoch);
     put_le64(bytes + 56, stamp->sequence);
@@ -90,8 +88,8 @@ static struct rml_header read_header(const uint8_t *bytes)
         .tag = get_le32(bytes + 8),
         .total = get_le32(bytes + 16),
         .offset = get_le32(bytes + 20),
-        .origin = {get_le32(bytes + 24), get_le32(bytes + 28)},
-        .dest = {get_le32(bytes + 32), get_le32(bytes + 36)},
+        .origin = name_get(bytes + 24),
+        .dest = name_get(bytes + 32),
     };
 }
 

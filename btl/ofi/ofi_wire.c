@@ -4,18 +4,6 @@
 
 static const uint8_t magic[4] = {'K', 'L', 'o', 'f'};
 
-static void name_encode(uint8_t *out, const orte_process_name_t *name)
-{
-    put_le32(out, name->jobid);
-    put_le32(out + 4, name->vpid);
-}
-
-static void name_decode(orte_process_name_t *name, const uint8_t *in)
-{
-    name->jobid = get_le32(in);
-    name->vpid = get_le32(in + 4);
-}
-
 static void mac_of(uint8_t mac[MAC_BYTES], const uint8_t *data, size_t size,
                    const uint8_t key[KEY_BYTES])
 {
@@ -36,8 +24,8 @@ size_t ofi_hello_encode(uint8_t out[OFI_HELLO_MAX], const struct ofi_hello *hell
     put_le32(out + 4, hello->index);
     memcpy(out + 8, magic, sizeof(magic));
     put_le32(out + 12, hello->max_message);
-    name_encode(out + 16, &hello->from);
-    name_encode(out + 24, &hello->to);
+    name_put(out + 16, &hello->from);
+    name_put(out + 24, &hello->to);
     put_le64(out + 32, hello->epoch);
     put_le64(out + 40, hello->echo);
     memcpy(out + OFI_HELLO_FIXED, hello->address.bytes, hello->address.size);
@@ -62,8 +50,8 @@ int ofi_hello_decode(struct ofi_hello *hello, const uint8_t *data, size_t size)
     memset(hello, 0, sizeof(*hello));
     hello->index = get_le32(data + 4);
     hello->max_message = get_le32(data + 12);
-    name_decode(&hello->from, data + 16);
-    name_decode(&hello->to, data + 24);
+    hello->from = name_get(data + 16);
+    hello->to = name_get(data + 24);
     hello->epoch = get_le64(data + 32);
     hello->echo = get_le64(data + 40);
     hello->address.size = length;
@@ -86,8 +74,8 @@ uint64_t ofi_token(const uint8_t key[KEY_BYTES], const orte_process_name_t *from
     uint8_t ends[32], mac[MAC_BYTES];
     const struct iovec parts[] = {{purpose, sizeof(purpose)}, {ends, sizeof(ends)}};
 
-    name_encode(ends, from);
-    name_encode(ends + 8, to);
+    name_put(ends, from);
+    name_put(ends + 8, to);
     put_le64(ends + 16, from_epoch);
     put_le64(ends + 24, to_epoch);
     crypto_mac(mac, key, parts, 2);

@@ -13,7 +13,7 @@
 #define BTL_OFI_WIRE_H
 
 #include <base/crypto.h>
-#include <base/le.h>
+#include <base/name.h>
 #include <btl/ofi/ofi_card.h>
 
 #define OFI_WIRE_VERSION 2

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/le.h>
+#include <base/name.h>
 #include <btl/tcp/tcp_wire.h>
 
 /* The halves of a frame's first byte. */
@@ -214,10 +214,8 @@ void tcp_hello_encode(uint8_t out[TCP_HELLO_BYTES], const struct tcp_hello *hell
                       const uint8_t challenge[TCP_CHALLENGE_BYTES], const uint8_t key[KEY_BYTES])
 {
     start_encode(out, KIND_HELLO, hello->lane);
-    put_le32(out + 8, hello->from.jobid);
-    put_le32(out + 12, hello->from.vpid);
-    put_le32(out + 16, hello->to.jobid);
-    put_le32(out + 20, hello->to.vpid);
+    name_put(out + 8, &hello->from);
+    name_put(out + 16, &hello->to);
     put_le64(out + 24, hello->incarnation);
     memcpy(out + 32, hello->nonce, TCP_NONCE_BYTES);
     hello_mac(out + HELLO_SIGNED, out, challenge, key);
@@ -234,8 +232,8 @@ int tcp_hello_decode(struct tcp_hello *hello, const uint8_t in[TCP_HELLO_BYTES])
     if (hello->lane > TCP_LANES) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
-    hello->from = (orte_process_name_t){get_le32(in + 8), get_le32(in + 12)};
-    hello->to = (orte_process_name_t){get_le32(in + 16), get_le32(in + 20)};
+    hello->from = name_get(in + 8);
+    hello->to = name_get(in + 16);
     hello->incarnation = get_le64(in + 24);
     memcpy(hello->nonce, in + 32, TCP_NONCE_BYTES);
     return OPAL_SUCCESS;
