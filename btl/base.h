@@ -224,6 +224,10 @@ struct btl_component {
     bool (*reaches)(mca_btl_base_module_t *module, const opal_proc_t *proc);
     /* The endpoint of a peer, which may have it already; NULL: it is not reached. */
     struct mca_btl_base_endpoint_t *(*add)(mca_btl_base_module_t *module, opal_proc_t *proc);
+    /* Where it is counted how often an endpoint was added, 0 at first; NULL: nobody finds it (any
+     * more). endpoint may be any pointer. */
+    uint32_t *(*added)(mca_btl_base_module_t *module,
+                       const struct mca_btl_base_endpoint_t *endpoint);
     /* Nobody counts on these endpoints any more: completes what is in flight to them with an error,
      * once each, and frees them. The array may be changed. */
     void (*end)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t **endpoints,

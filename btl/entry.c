@@ -73,7 +73,6 @@ int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t
 void btl_entries_clear(void)
 {
     for (size_t i = 0; i < open.count; i++) {
-        btl_map_fini(&open.entries[i]->added);
         free(open.entries[i]);
     }
     free(open.entries);

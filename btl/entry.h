@@ -2,14 +2,12 @@
 #ifndef BTL_ENTRY_H
 #define BTL_ENTRY_H
 
-#include <btl/map.h>
 #include <btl/tap.h>
 
 struct btl_module_entry {
     mca_btl_base_module_t *module;
     const struct btl_component *component;
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
-    struct btl_map added;                    /* endpoints, and how often each was added */
     bool closing;                            /* nothing waits for room any more */
     struct keel_btl_ext ext;
     struct btl_taps taps;

@@ -109,7 +109,7 @@ int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
 /* All peers were ended. */
 void btl_peers_fini(struct btl_peers *peers);
 
-/* As reaches and add of struct btl_component. */
+/* As reaches and add of struct btl_component; added is roster_added. */
 bool btl_peers_reach(struct btl_peers *peers, const opal_proc_t *proc);
 struct btl_peer *btl_peer_add(struct btl_peers *peers, opal_proc_t *proc);
 /* Every call with an endpoint begins with this. */

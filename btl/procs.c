@@ -7,16 +7,8 @@
 #include <btl/procs.h>
 #include <stdlib.h>
 
-/* How often callers added an endpoint; 0 while it is being ended. */
-static uintptr_t count_of(void *const *place)
-{
-    return (uintptr_t) *place;
-}
-
-static void count_set(void **place, uintptr_t count)
-{
-    *place = (void *) count;
-}
+/* In place of the count, while an endpoint is being ended. */
+#define ENDING UINT32_MAX
 
 /* The choice of rails, whose own reference no count shows. */
 static struct {
@@ -56,33 +48,24 @@ static bool is_kept(const struct btl_module_entry *entry,
     return keeper.keeps && keeper.keeps(keeper.arg, entry->module, endpoint);
 }
 
-/* One more for this endpoint, which it may be the first to have. */
-static int count_up(struct btl_module_entry *entry, struct mca_btl_base_endpoint_t *endpoint)
+/* Where it is counted how often callers added an endpoint; NULL: it is none of the module's. */
+static uint32_t *count_of(const struct btl_module_entry *entry,
+                          const struct mca_btl_base_endpoint_t *endpoint)
 {
-    void **place = btl_map_find(&entry->added, endpoint);
-    if (!place) {
-        return btl_map_put(&entry->added, endpoint, (void *) (uintptr_t) 1);
-    }
-    if (count_of(place) == 0) {
-        return OPAL_ERR_UNREACH; /* a callback of its end adds it */
-    }
-    count_set(place, count_of(place) + 1);
-    return OPAL_SUCCESS;
+    return entry->component->added(entry->module, endpoint);
 }
 
-/* The endpoint of a peer, counted; NULL: not reached, or *status. */
-static struct mca_btl_base_endpoint_t *add_one(struct btl_module_entry *entry, opal_proc_t *proc,
-                                               int *status)
+/* The endpoint of a peer, counted; NULL: not reached, or a callback of its end adds it. */
+static struct mca_btl_base_endpoint_t *add_one(const struct btl_module_entry *entry,
+                                               opal_proc_t *proc)
 {
     struct mca_btl_base_endpoint_t *endpoint = entry->component->add(entry->module, proc);
-    int counted = endpoint ? count_up(entry, endpoint) : OPAL_SUCCESS;
-    if (counted == ORTE_ERR_OUT_OF_RESOURCE) {
-        *status = counted;
-        if (!is_kept(entry, endpoint)) {
-            entry->component->end(entry->module, &endpoint, 1);
-        }
+    uint32_t *count = endpoint ? count_of(entry, endpoint) : NULL;
+    if (!count || *count == ENDING) {
+        return NULL;
     }
-    return counted == OPAL_SUCCESS ? endpoint : NULL;
+    ++*count;
+    return endpoint;
 }
 
 int btl_add_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
@@ -91,7 +74,7 @@ int btl_add_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **pro
     struct btl_module_entry *entry = btl_entry(module);
     int status = OPAL_SUCCESS;
     for (size_t i = 0; i < count; i++) {
-        endpoints[i] = add_one(entry, procs[i], &status);
+        endpoints[i] = add_one(entry, procs[i]);
         if (endpoints[i] && reachable && status == OPAL_SUCCESS) {
             status = opal_bitmap_set_bit(reachable, (int) i);
         }
@@ -103,33 +86,30 @@ int btl_add_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **pro
 static bool count_down(const struct btl_module_entry *entry,
                        const struct mca_btl_base_endpoint_t *endpoint, int *status)
 {
-    void **place = btl_map_find(&entry->added, endpoint);
-    if (!place || count_of(place) == 0) {
+    uint32_t *count = count_of(entry, endpoint);
+    if (!count || *count == 0 || *count == ENDING) {
         *status = OPAL_ERR_BAD_PARAM;
         return false;
     }
-    count_set(place, count_of(place) - 1);
-    return count_of(place) == 0;
+    return --*count == 0;
 }
 
-static void forget(struct btl_module_entry *entry, const struct mca_btl_base_endpoint_t *endpoint)
-{
-    btl_map_remove(&entry->added, endpoint);
-    if (entry->added.count == 0) {
-        btl_map_fini(&entry->added);
-    }
-}
-
-/* What is in flight may call back, and add other peers. */
-static void end_all(struct btl_module_entry *entry, struct mca_btl_base_endpoint_t **endpoints,
+/* What is in flight may call back, and add other peers; an endpoint's memory may be another's then.
+ */
+static void end_all(const struct btl_module_entry *entry,
+                    struct mca_btl_base_endpoint_t **endpoints,
                     struct mca_btl_base_endpoint_t **ended, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         endpoints[i] = ended[i];
+        *count_of(entry, ended[i]) = ENDING;
     }
     entry->component->end(entry->module, endpoints, count);
     for (size_t i = 0; i < count; i++) {
-        forget(entry, ended[i]);
+        uint32_t *left = count_of(entry, ended[i]);
+        if (left && *left == ENDING) {
+            *left = 0;
+        }
     }
 }
 
@@ -145,12 +125,8 @@ int btl_del_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **pro
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!endpoints[i] || !count_down(entry, endpoints[i], &status)) {
-            continue;
-        }
-        if (is_kept(entry, endpoints[i])) {
-            forget(entry, endpoints[i]);
-        } else {
+        if (endpoints[i] && count_down(entry, endpoints[i], &status) &&
+            !is_kept(entry, endpoints[i])) {
             ended[ended_count++] = endpoints[i];
         }
     }
@@ -166,17 +142,17 @@ bool btl_del_ends(const mca_btl_base_module_t *module,
     if (!entry || !entry->component->add) {
         return true; /* a module of a test's, which does not count */
     }
-    void **place = btl_map_find(&entry->added, endpoint);
-    return place && count_of(place) == 1 && !is_kept(entry, endpoint);
+    const uint32_t *count = count_of(entry, endpoint);
+    return count && *count == 1 && !is_kept(entry, endpoint);
 }
 
 void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    int status = OPAL_SUCCESS;
+    int status;
     btl_lock();
     struct btl_module_entry *entry = btl_entry(module);
-    if (entry && count_down(entry, endpoint, &status)) {
-        forget(entry, endpoint);
+    if (entry && entry->component->add) {
+        (void) count_down(entry, endpoint, &status);
     }
     btl_unlock();
 }
@@ -186,10 +162,10 @@ void btl_give_back(mca_btl_base_module_t *module, opal_proc_t *proc,
 {
     btl_lock();
     struct btl_module_entry *entry = btl_entry(module);
-    bool counts = entry && entry->component->add;
-    /* Without memory for the count it stays until the module is finalized. */
-    if (!counts || count_up(entry, endpoint) == OPAL_SUCCESS) {
-        (void) module->btl_del_procs(module, 1, &proc, &endpoint);
+    uint32_t *count = entry && entry->component->add ? count_of(entry, endpoint) : NULL;
+    if (count) {
+        ++*count;
     }
+    (void) module->btl_del_procs(module, 1, &proc, &endpoint);
     btl_unlock();
 }

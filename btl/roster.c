@@ -15,6 +15,7 @@ enum { SLOT_FREE, SLOT_LISTED, SLOT_FORGOTTEN };
 struct chunk {
     unsigned char *memory; /* of CHUNK endpoints */
     struct roster_entry entries[CHUNK];
+    uint8_t states[CHUNK];
 };
 
 struct roster {
@@ -62,14 +63,29 @@ static void *endpoint_at(const struct roster *roster, uint32_t slot)
     return roster->chunks[slot / CHUNK]->memory + slot % CHUNK * roster->stride;
 }
 
+static uint8_t *state_at(const struct roster *roster, uint32_t slot)
+{
+    return &roster->chunks[slot / CHUNK]->states[slot % CHUNK];
+}
+
+/* NONE: it was never an endpoint of this roster. The newest are found first. */
 static uint32_t slot_of(const struct roster *roster, const void *endpoint)
 {
-    uint32_t i = 0;
-    uintptr_t offset = (uintptr_t) endpoint - (uintptr_t) roster->chunks[0]->memory;
-    while (offset >= roster->stride * CHUNK) {
-        offset = (uintptr_t) endpoint - (uintptr_t) roster->chunks[++i]->memory;
+    for (uint32_t i = roster->chunk_count; i-- > 0;) {
+        uintptr_t offset = (uintptr_t) endpoint - (uintptr_t) roster->chunks[i]->memory;
+        uint32_t slot = i * CHUNK + (uint32_t) (offset / roster->stride);
+        if (offset < roster->stride * CHUNK) {
+            return offset % roster->stride == 0 && slot < roster->used ? slot : NONE;
+        }
     }
-    return i * CHUNK + (uint32_t) (offset / roster->stride);
+    return NONE;
+}
+
+uint32_t *roster_added(const struct roster *roster, const void *endpoint)
+{
+    uint32_t slot = slot_of(roster, endpoint);
+    bool listed = slot != NONE && *state_at(roster, slot) == SLOT_LISTED;
+    return listed ? &entry_at(roster, slot)->added : NULL;
 }
 
 uint32_t roster_number(const struct roster *roster, const void *endpoint)
@@ -79,7 +95,7 @@ uint32_t roster_number(const struct roster *roster, const void *endpoint)
 
 void *roster_at(const struct roster *roster, uint32_t number)
 {
-    bool listed = number < roster->used && entry_at(roster, number)->state == SLOT_LISTED;
+    bool listed = number < roster->used && *state_at(roster, number) == SLOT_LISTED;
     return listed ? endpoint_at(roster, number) : NULL;
 }
 
@@ -118,7 +134,7 @@ static bool buckets_grow(struct roster *roster)
     roster->buckets = buckets;
     roster->bucket_count = count;
     for (uint32_t slot = 0; slot < roster->used; slot++) {
-        if (entry_at(roster, slot)->state == SLOT_LISTED) {
+        if (*state_at(roster, slot) == SLOT_LISTED) {
             list_slot(roster, slot);
         }
     }
@@ -164,8 +180,8 @@ void *roster_add(struct roster *roster, const orte_process_name_t *name, opal_pr
         }
         slot = roster->used++;
     }
-    *entry_at(roster, slot) =
-        (struct roster_entry){.name = *name, .proc = proc, .state = SLOT_LISTED};
+    *entry_at(roster, slot) = (struct roster_entry){.name = *name, .proc = proc};
+    *state_at(roster, slot) = SLOT_LISTED;
     list_slot(roster, slot);
     roster->listed++;
     return endpoint_at(roster, slot);
@@ -187,7 +203,7 @@ void *roster_find(const struct roster *roster, const orte_process_name_t *name)
 static void forget(struct roster *roster, uint32_t slot)
 {
     struct roster_entry *entry = entry_at(roster, slot);
-    if (entry->state != SLOT_LISTED) {
+    if (*state_at(roster, slot) != SLOT_LISTED) {
         return;
     }
     uint32_t *link = bucket_of(roster, &entry->name);
@@ -195,7 +211,7 @@ static void forget(struct roster *roster, uint32_t slot)
         link = &entry_at(roster, *link)->next;
     }
     *link = entry->next;
-    entry->state = SLOT_FORGOTTEN;
+    *state_at(roster, slot) = SLOT_FORGOTTEN;
     roster->listed--;
 }
 
@@ -212,7 +228,7 @@ void roster_remove(struct roster *roster, void *endpoint, bool touched)
     if (touched) {
         memset(endpoint, 0, roster->stride);
     }
-    entry->state = SLOT_FREE;
+    *state_at(roster, slot) = SLOT_FREE;
     entry->next = roster->free;
     roster->free = slot;
 }

@@ -12,7 +12,7 @@ struct roster_entry {
     orte_process_name_t name;
     opal_proc_t *proc; /* borrowed; NULL: the peer came by itself */
     uint32_t next;     /* the roster's */
-    uint32_t state;    /* the roster's */
+    uint32_t added;    /* how often it was added: btl/procs.c's */
 };
 
 /* endpoint_bytes: of each endpoint, which begins at a cache line. */
@@ -25,6 +25,8 @@ void *roster_add(struct roster *roster, const orte_process_name_t *name, opal_pr
 void *roster_find(const struct roster *roster, const orte_process_name_t *name);
 /* What stands there of an endpoint of this roster. Valid until it is removed. */
 struct roster_entry *roster_entry(const struct roster *roster, const void *endpoint);
+/* Its count; NULL: it is no endpoint that can be found. It may be any pointer. */
+uint32_t *roster_added(const struct roster *roster, const void *endpoint);
 /* Its number, which stays the same until it is removed; and back: NULL where none that can be found
  * has this number, which may come from a wire. */
 uint32_t roster_number(const struct roster *roster, const void *endpoint);

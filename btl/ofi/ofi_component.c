@@ -454,6 +454,11 @@ static bool reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
     return ofi->fabric.ep && btl_peers_reach(&ofi->peers, proc);
 }
 
+static uint32_t *added(mca_btl_base_module_t *btl, const ofi_endpoint *endpoint)
+{
+    return roster_added(ofi_of(btl)->peers.roster, endpoint);
+}
+
 static ofi_endpoint *add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     struct ofi_module *ofi = ofi_of(btl);
@@ -481,6 +486,7 @@ struct btl_component btl_ofi_component = {
     .restart = ofi_restart,
     .reaches = reaches,
     .add = add,
+    .added = added,
     .end = end,
     .active = active,
     .rdma = ofi_rdma,

@@ -51,6 +51,7 @@ struct self_op {
 struct self_module {
     mca_btl_base_module_t super; /* first */
     struct mca_btl_base_endpoint_t endpoint;
+    uint32_t added; /* how often the endpoint was */
     struct desc_set descs;
     struct region_table *regions;
     struct pool ops;
@@ -85,6 +86,13 @@ static struct mca_btl_base_endpoint_t *self_add(mca_btl_base_module_t *btl, opal
     struct mca_btl_base_endpoint_t *endpoint = &self_of(btl)->endpoint;
     endpoint->proc = proc;
     return endpoint;
+}
+
+static uint32_t *self_added(mca_btl_base_module_t *btl,
+                            const struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct self_module *self = self_of(btl);
+    return endpoint == &self->endpoint ? &self->added : NULL;
 }
 
 /* Delivers a message, if it is to be, and completes the operation. */
@@ -484,6 +492,7 @@ struct btl_component btl_self_component = {
     .progress = self_progress,
     .reaches = self_reaches,
     .add = self_add,
+    .added = self_added,
     .end = self_end,
     .rdma = self_rdma,
     .atomic = self_atomic,

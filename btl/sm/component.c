@@ -223,6 +223,7 @@ struct btl_component btl_sm_component = {
     .restart = sm_module_restart,
     .reaches = sm_endpoint_reaches,
     .add = sm_endpoint_add,
+    .added = sm_endpoint_added,
     .end = sm_endpoints_end,
     .ended = sm_endpoint_ended,
     .rdma = sm_rdma,

@@ -198,6 +198,12 @@ struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal
     return endpoint_of(btl_peer_add(peers, proc));
 }
 
+uint32_t *sm_endpoint_added(mca_btl_base_module_t *btl,
+                            const struct mca_btl_base_endpoint_t *endpoint)
+{
+    return roster_added(sm_of(btl)->peers.roster, endpoint);
+}
+
 static struct mca_btl_base_endpoint_t *meet(struct sm_module *module,
                                             const orte_process_name_t *name)
 {

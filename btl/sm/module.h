@@ -142,6 +142,8 @@ extern const struct btl_ext_ops sm_ext;
 /* endpoint.c: reaches, add, end and ended of struct btl_component. */
 bool sm_endpoint_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc);
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
+uint32_t *sm_endpoint_added(mca_btl_base_module_t *btl,
+                            const struct mca_btl_base_endpoint_t *endpoint);
 void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
                       size_t count);
 void sm_endpoint_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);

@@ -232,6 +232,11 @@ static bool tcp_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
     return btl_peers_reach(&tcp_of(btl)->peers, proc);
 }
 
+static uint32_t *tcp_added(mca_btl_base_module_t *btl, const tcp_endpoint *ep)
+{
+    return roster_added(tcp_of(btl)->peers.roster, ep);
+}
+
 static tcp_endpoint *tcp_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     return (tcp_endpoint *) (void *) btl_peer_add(&tcp_of(btl)->peers, proc);
@@ -257,6 +262,7 @@ struct btl_component btl_tcp_component = {
     .restart = tcp_restart,
     .reaches = tcp_reaches,
     .add = tcp_add,
+    .added = tcp_added,
     .end = tcp_endpoints_end,
     .active = tcp_active,
     .rdma = tcp_rdma,

@@ -15,8 +15,8 @@
 #define JOB 0x30001
 /* Bytes that a peer may cost a module, with the count of how often its caller added it, and the
  * choice of rails with all modules. */
-#define MODULE_MOST 80
-#define CHOICE_MOST 48
+#define MODULE_MOST 40
+#define CHOICE_MOST 24
 
 static opal_proc_t procs[PEERS];
 static opal_proc_t *list[PEERS];
