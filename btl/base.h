@@ -81,6 +81,10 @@ int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endp
 void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
                       const char *format, ...) KEEL_PRINTF(4, 5);
 
+/* For the choice of rails alone: the module does not reach the peer after all, which is no error.
+ */
+void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc);
+
 /* To a module, as btl_modules has it: the peer's process has ended, as the host knows. */
 void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 

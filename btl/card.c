@@ -91,7 +91,7 @@ bool btl_card_may_lead(const struct btl_cards *cards, const opal_proc_t *peer,
     if (status == OPAL_SUCCESS) {
         status = read(arg, data, size);
     }
-    if (status != OPAL_SUCCESS) {
+    if (status != OPAL_SUCCESS && status != OPAL_ERR_NOT_AVAILABLE) {
         log_info(LOG_BTL, "%s: %s has no card that leads to it: %s", cards->name,
                  ORTE_NAME_PRINT(&peer->proc_name), opal_strerror(status));
     }

@@ -29,7 +29,8 @@ int btl_card_ask(const struct btl_cards *cards, const opal_proc_t *peer,
 void btl_card_cancel(struct btl_card_question **question);
 
 /* Whether a peer's card leads to it, as far as is known before its first use: read decodes and
- * judges it. A card that is not here yet counts as good. */
+ * judges it; NOT_AVAILABLE: another module reaches the peer. A card that is not here yet counts as
+ * good. */
 bool btl_card_may_lead(const struct btl_cards *cards, const opal_proc_t *peer,
                        int (*read)(void *arg, const void *data, size_t size), void *arg);
 

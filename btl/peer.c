@@ -90,8 +90,11 @@ static void card_taken(void *arg, int status, const void *data, size_t size)
     if (status == OPAL_SUCCESS) {
         peer->located = true;
         happened(peer, LOCATED);
+    } else if (peer->state == PEER_CARD && data && status == OPAL_ERR_NOT_AVAILABLE) {
+        peer->elsewhere = true;
+        btl_peer_fail(peer, "another module reaches it");
     } else if (peer->state == PEER_CARD) { /* else it has come by itself */
-        log_info(LOG_BTL, "%s: %s has no card that leads to it: %s", peer->peers->cards.name,
+        log_info(LOG_BTL, "%s: %s has no card that leads to it: %s", peer->peers->name,
                  ORTE_NAME_PRINT(&peer->name), opal_strerror(status));
         btl_peer_fail(peer, "it has no card that leads to it");
     }
@@ -132,9 +135,14 @@ static void report(struct btl_peer *peer, const char *why)
 {
     const struct btl_peers *peers = peer->peers;
 
-    if (!peers->closing && !peer->hidden && peer->state == PEER_BROKEN) {
+    if (peers->closing || peer->hidden || peer->state != PEER_BROKEN) {
+        return;
+    }
+    if (peer->elsewhere) {
+        btl_report_loss(peers->module, peer->proc);
+    } else {
         btl_report_error(peers->module, MCA_BTL_ERROR_FLAGS_NONFATAL, peer->proc, "%s: %s: %s",
-                         peers->cards.name, ORTE_NAME_PRINT(&peer->name), why);
+                         peers->name, ORTE_NAME_PRINT(&peer->name), why);
     }
 }
 
@@ -161,7 +169,7 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
     if (step == STAY) {
         return false;
     }
-    log_debug(LOG_BTL, "%s: %s: %s -> %s", peers->cards.name, ORTE_NAME_PRINT(&peer->name),
+    log_debug(LOG_BTL, "%s: %s: %s -> %s", peers->name, ORTE_NAME_PRINT(&peer->name),
               state_names[peer->state], state_names[leads_to[step]]);
     peer->before = peer->state;
     peer->state = leads_to[step];
@@ -187,7 +195,7 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
         try_later(peer);
         break;
     case RETURN:
-        log_info(LOG_BTL, "%s: reaches %s again", peers->cards.name, ORTE_NAME_PRINT(&peer->name));
+        log_info(LOG_BTL, "%s: reaches %s again", peers->name, ORTE_NAME_PRINT(&peer->name));
         btl_report_return(peers->module, peer->proc);
         break;
     case SEVER:
@@ -262,7 +270,7 @@ void btl_peer_fail(struct btl_peer *peer, const char *why)
 
 void btl_peer_retry(struct btl_peer *peer, bool on)
 {
-    if (peer->peers && peer->proc) {
+    if (peer->peers && peer->proc && !peer->elsewhere) {
         happened(peer, on ? RETRY : GIVE_UP);
     }
 }
@@ -429,7 +437,7 @@ void btl_peers_restart(struct btl_peers *peers)
             continue;
         }
         btl_card_cancel(&peer->question);
-        peer->located = false;
+        peer->located = peer->elsewhere = false;
         if (happened(peer, RESTART) && peers->hooks->forget) {
             peers->hooks->forget(peer);
         }
@@ -444,6 +452,7 @@ int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
     *peers = (struct btl_peers){.hooks = hooks,
                                 .module = module,
                                 .cards = {.host = host, .name = name},
+                                .name = name,
                                 .me = host->ops->me(host->arg)->proc_name,
                                 .clock_us = clock_us,
                                 .roster = roster_create(endpoint_bytes)};

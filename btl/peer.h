@@ -50,10 +50,11 @@ struct btl_peer {
     struct list link;        /* in used */
     struct list waiting;     /* in connecting, or in failing */
     orte_process_name_t name;
-    opal_proc_t *proc;                  /* add_procs' (borrowed); NULL: it came by itself */
-    enum btl_peer_state state, before;  /* before: the last change */
-    bool located;                       /* its card was taken */
-    bool hidden;                        /* it is in no roster, and fails without a report */
+    opal_proc_t *proc;                 /* add_procs' (borrowed); NULL: it came by itself */
+    enum btl_peer_state state, before; /* before: the last change */
+    bool located;                      /* its card was taken */
+    bool hidden;                       /* it is in no roster, and fails without a report */
+    bool elsewhere; /* its card says that other modules reach it: this one never will */
     struct btl_card_question *question; /* NULL: none is open */
     uint64_t wake_us, give_up_us;       /* GREETING, RETRYING */
     uint64_t life;                      /* of the process at the other end; the transport's */
@@ -66,7 +67,8 @@ struct btl_peer_hooks {
     void (*begin)(struct btl_peer *peer);
     /* Whether a card leads to its peer. */
     int (*judge)(void *peers, const void *data, size_t size);
-    /* The same, and the way is remembered. */
+    /* The same, and the way is remembered. NOT_AVAILABLE: other modules of the component reach the
+     * peer, so that this one drops out, which is no error. */
     int (*locate)(struct btl_peer *peer, const void *data, size_t size);
     /* GREETING or RETRYING, and wake_us has come: goes on with it, and calls btl_peer_wait,
      * btl_peer_up or btl_peer_break, or has something else do so. */
@@ -92,6 +94,7 @@ struct btl_peers {
     const struct btl_peer_hooks *hooks;
     mca_btl_base_module_t *module; /* borrowed */
     struct btl_cards cards;
+    const char *name; /* in texts: the module's, borrowed */
     orte_process_name_t me;
     uint64_t (*clock_us)(void);
     uint64_t greeting_us, flush_us; /* time for a greeting, and for each step of closing */
@@ -102,7 +105,8 @@ struct btl_peers {
     bool closing; /* the module ends: nobody gets in, nothing is reported */
 };
 
-/* Sets everything but greeting_us and flush_us. name: the module's, for cards and texts. */
+/* Sets everything but greeting_us and flush_us. name: the component's, for cards, and for texts too
+ * unless the module has a name of its own. */
 int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
                    mca_btl_base_module_t *module, const char *name,
                    size_t endpoint_bytes) KEEL_MUST_CHECK;

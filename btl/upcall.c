@@ -132,14 +132,9 @@ int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endp
     return 1;
 }
 
-void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
-                      const char *format, ...)
+/* To the taps, and to the choice of rails. */
+static void tell_of_loss(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc)
 {
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     const struct btl_taps *taps = btl_taps_of(module);
     for (unsigned i = BTL_TAP_PLACES; taps && i-- > 0;) {
         struct btl_tap *tap = taps->at[i];
@@ -150,6 +145,22 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
     if (observer.changed && (proc || (flags & MCA_BTL_ERROR_FLAGS_FATAL))) {
         observer.changed(observer.arg, module, proc, false);
     }
+}
+
+void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc)
+{
+    tell_of_loss(module, MCA_BTL_ERROR_FLAGS_NONFATAL, proc);
+}
+
+void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
+                      const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    tell_of_loss(module, flags, proc);
     struct btl_module_entry *entry = btl_entry(module);
     if (entry && entry->error) {
         entry->error(module, flags, proc, text);

@@ -17,7 +17,7 @@ static struct {
     int reports, returns;
     opal_proc_t *reported;
     uint64_t now_us;
-    bool retries;
+    bool retries, elsewhere;
     int polls, ended;
 } wire;
 
@@ -84,6 +84,9 @@ static void wire_begin(struct btl_peer *peer)
 static int wire_judge(void *arg, const void *data, size_t size)
 {
     (void) arg;
+    if (wire.elsewhere) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
     return size == 4 && memcmp(data, "good", 4) == 0 ? OPAL_SUCCESS : OPAL_ERR_UNREACH;
 }
 
@@ -489,6 +492,29 @@ START_TEST(a_bad_card_fails_by_progress)
 }
 END_TEST
 
+/* A late card says that another module reaches it: the choice of rails hears of it, and nobody is
+ * told of an error; it is not tried again before a restart. */
+START_TEST(one_that_others_reach_drops_out_quietly)
+{
+    struct btl_peer *peer = start(true);
+    wire.elsewhere = true;
+    btl_peer_want(peer);
+    ck_assert_int_eq(peer->state, PEER_FAILING);
+    ck_assert_int_eq(btl_peers_progress(&peers), 1);
+    ck_assert_int_eq(peer->state, PEER_BROKEN);
+    expect("ask cut ");
+    ck_assert_int_eq(wire.reports, 1);
+    btl_peer_retry(peer, true);
+    ck_assert_int_eq(peer->state, PEER_BROKEN);
+    wire.elsewhere = false;
+    wire.reports = 0;
+    btl_peers_restart(&peers);
+    btl_peer_want(peer);
+    ck_assert_int_eq(peer->state, PEER_GREETING);
+    stop();
+}
+END_TEST
+
 START_TEST(a_late_card_finds_a_peer_that_came_or_ended)
 {
     struct btl_peer *peer = start(true);
@@ -604,6 +630,7 @@ int main(void)
     tcase_add_test(tcase, one_that_broke_is_tried_until_it_is_back);
     tcase_add_test(tcase, one_whose_card_nobody_asked_for_is_asked_for);
     tcase_add_test(tcase, a_bad_card_fails_by_progress);
+    tcase_add_test(tcase, one_that_others_reach_drops_out_quietly);
     tcase_add_test(tcase, a_late_card_finds_a_peer_that_came_or_ended);
     tcase_add_test(tcase, one_that_came_by_itself_may_come_again_and_be_added);
     tcase_add_test(tcase, a_restart_ends_those_that_nobody_added);
