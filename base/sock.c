@@ -176,15 +176,31 @@ bool sock_is_local(int fd)
             (same_host(&mine, &peer) || (is_loopback(&mine) && is_loopback(&peer))));
 }
 
+/* The port is chosen at the connect, when the other end is known: there are many more then. */
+static int bind_from(int fd, const struct sock_addr *from)
+{
+    const int on = 1;
+    (void) setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+    return bind(fd, (const struct sockaddr *) &from->storage, from->length);
+}
+
 int sock_connect(const struct sock_addr *addr)
+{
+    return sock_connect_from(NULL, addr);
+}
+
+int sock_connect_from(const struct sock_addr *from, const struct sock_addr *addr)
 {
     int fd = open_stream(addr);
     if (fd < 0) {
         return fd;
     }
+    int status = from ? bind_from(fd, from) : 0;
+    if (status == 0) {
+        status = connect(fd, (const struct sockaddr *) &addr->storage, addr->length);
+    }
     /* An interrupted connect goes on, as one in progress. */
-    if (connect(fd, (const struct sockaddr *) &addr->storage, addr->length) < 0 &&
-        errno != EINPROGRESS && errno != EINTR) {
+    if (status < 0 && errno != EINPROGRESS && errno != EINTR) {
         int error = errno;
         close(fd);
         return -error;

@@ -25,6 +25,8 @@ int sock_listen(const struct sock_addr *addr, int backlog) KEEL_MUST_CHECK;
 int sock_local_addr(int fd, struct sock_addr *addr) KEEL_MUST_CHECK;
 /* Starts a non-blocking connect; writable means decided (ask sock_error). */
 int sock_connect(const struct sock_addr *addr) KEEL_MUST_CHECK;
+/* The same from this address of the host; NULL: the kernel's choice. */
+int sock_connect_from(const struct sock_addr *from, const struct sock_addr *addr) KEEL_MUST_CHECK;
 int sock_accept(int listener, struct sock_addr *peer) KEEL_MUST_CHECK;
 /* Whether both ends of a connected socket have the same address, or loopback ones, and so lie in
  * one network stack. */

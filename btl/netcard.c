@@ -290,6 +290,31 @@ static void weigh(struct choices *choices, size_t at, const struct netcard *mine
     }
 }
 
+/* own and others: of each side's addresses, the numbers that give a pair's place. */
+static void weigh_all(struct choices *choices, const size_t *own, const size_t *others,
+                      size_t columns, const struct netcard *mine, const struct netcard *peer,
+                      enum netcard_way least, bool first)
+{
+    /* in the first side's order, so that of equal addresses both sides take the same */
+    for (size_t i = 0; i < (first ? mine : peer)->count; i++) {
+        for (size_t j = 0; j < (first ? peer : mine)->count; j++) {
+            struct netcard_pair pair = {.mine = first ? i : j, .peer = first ? j : i};
+            weigh(choices, own[pair.mine] * columns + others[pair.peer], mine, peer, pair, least);
+        }
+    }
+}
+
+bool netcard_best(struct netcard_pair *pair, const struct netcard *mine, const struct netcard *peer,
+                  bool first)
+{
+    static const size_t same[NETCARD_ADDRESSES]; /* one place for all */
+    struct choices choices = {.weights = {0}};
+
+    weigh_all(&choices, same, same, 1, mine, peer, NETCARD_OTHER_KIND, first);
+    *pair = choices.best[0];
+    return choices.weights[0] > 0;
+}
+
 size_t netcard_pair(struct netcard_pair pairs[NETCARD_ADDRESSES], const struct netcard *mine,
                     const struct netcard *peer, enum netcard_way least, bool first)
 {
@@ -298,13 +323,7 @@ size_t netcard_pair(struct netcard_pair pairs[NETCARD_ADDRESSES], const struct n
     size_t rows = number_interfaces(own, mine), columns = number_interfaces(others, peer);
     int partners[NETCARD_ADDRESSES];
 
-    /* in the first side's order, so that of equal addresses both sides take the same */
-    for (size_t i = 0; i < (first ? mine : peer)->count; i++) {
-        for (size_t j = 0; j < (first ? peer : mine)->count; j++) {
-            struct netcard_pair pair = {.mine = first ? i : j, .peer = first ? j : i};
-            weigh(&choices, own[pair.mine] * columns + others[pair.peer], mine, peer, pair, least);
-        }
-    }
+    weigh_all(&choices, own, others, columns, mine, peer, least, first);
     if (pairing_find(choices.weights, rows, columns, first, partners) != ORTE_SUCCESS) {
         return 0;
     }

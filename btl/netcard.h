@@ -72,5 +72,8 @@ struct netcard_pair {
 };
 size_t netcard_pair(struct netcard_pair pairs[NETCARD_ADDRESSES], const struct netcard *mine,
                     const struct netcard *peer, enum netcard_way least, bool first);
+/* The best of all pairs of addresses, likewise; false: there is none. */
+bool netcard_best(struct netcard_pair *pair, const struct netcard *mine, const struct netcard *peer,
+                  bool first);
 
 #endif

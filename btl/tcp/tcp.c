@@ -13,10 +13,8 @@
 
 enum {
     DEADLINE_TICK_US = 1000,
-    MAX_REGIONS = 65536,
     MAX_OPS = 4096,
     LATENCY_US = 100,
-    UNKNOWN_MBPS = 1000,
 };
 
 static mca_btl_base_descriptor_t *tcp_alloc(mca_btl_base_module_t *btl, tcp_endpoint *ep,
@@ -52,11 +50,12 @@ int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic
     struct tcp_module *tcp = tcp_of(btl);
 
     tcp_endpoint_activate(tcp, ep);
-    if (ep->peer.state >= PEER_FAILING) {
-        return OPAL_ERR_UNREACH;
+    int status = tcp_endpoint_takes(ep);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
     tcp_enter(tcp);
-    int status = rdma_am_atomic(tcp->am, &ep->am, call);
+    status = rdma_am_atomic(tcp->am, &ep->am, call);
     tcp_leave(tcp);
     return status;
 }
@@ -71,7 +70,7 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
         tcp_endpoint_dump(ep);
         return;
     }
-    log_write(LOG_BTL, LOG_INFO, "tcp: %zu listeners, %zu connections without a name yet",
+    log_write(LOG_BTL, LOG_INFO, "%s: %zu listeners, %zu connections without a name yet", tcp->name,
               tcp->listener_count, tcp->pending);
     if (verbose <= 0) {
         return;
@@ -81,16 +80,17 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
     }
 }
 
-static void module_destroy(struct tcp_module *tcp)
+void tcp_module_destroy(struct tcp_module *tcp)
 {
     tcp_listeners_close(tcp);
+    tcp->process->modules[tcp->number] = NULL;
+    tcp_process_drop(tcp->process);
     fd_close(&tcp->timer.fd);
     fd_close(&tcp->epoll);
     rdma_am_destroy(tcp->am);
     desc_set_fini(&tcp->descs);
     pool_fini(&tcp->items);
     pool_fini(&tcp->ops);
-    region_table_destroy(tcp->regions);
     btl_peers_fini(&tcp->peers);
     free(tcp->scratch);
     free(tcp);
@@ -104,7 +104,7 @@ static int tcp_finalize(mca_btl_base_module_t *btl)
     btl_peers_end_all(&tcp->peers);
     tcp_conns_close(tcp);
     tcp_leave(tcp);
-    module_destroy(tcp);
+    tcp_module_destroy(tcp);
     return OPAL_SUCCESS;
 }
 
@@ -141,24 +141,13 @@ static const mca_btl_base_module_t tcp_template = {
     .btl_ft_event = tcp_ft_event,
 };
 
-static void bandwidth_set(struct tcp_module *tcp)
-{
-    uint32_t fastest = 0;
-
-    for (size_t i = 0; i < tcp->card.net.count; i++) {
-        uint32_t speed = tcp->card.net.addresses[i].speed_mbps;
-        fastest = speed > fastest ? speed : fastest;
-    }
-    uint32_t set = tcp->params.bandwidth;
-    tcp->super.btl_bandwidth = set ? set : (fastest ? fastest : UNKNOWN_MBPS) / 8;
-}
-
 static void set_limits(mca_btl_base_module_t *btl, const struct tcp_params *params)
 {
     *btl = tcp_template;
     btl->btl_eager_limit = params->eager_limit;
     btl->btl_rndv_eager_limit = params->eager_limit;
     btl->btl_max_send_size = params->max_send_size;
+    btl->btl_exclusivity = params->exclusivity;
 }
 
 static void lists_init(struct tcp_module *tcp)
@@ -184,12 +173,27 @@ static void pools_init(struct tcp_module *tcp)
     pool_init(&tcp->ops, sizeof(struct tcp_op), _Alignof(struct tcp_op), 16, MAX_OPS, NULL, NULL);
 }
 
-/* All that needs no network. NULL: no memory or no descriptors. */
-static struct tcp_module *module_alloc(const struct tcp_params *params)
+/* Takes a place among the process's modules; false: there is none. */
+static bool process_join(struct tcp_process *process, struct tcp_module *tcp)
+{
+    for (tcp->number = 0; tcp->number < NETCARD_ADDRESSES; tcp->number++) {
+        if (!process->modules[tcp->number]) {
+            process->modules[tcp->number] = tcp;
+            process->users++;
+            tcp->process = process;
+            tcp->regions = process->regions;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct tcp_module *tcp_module_create(struct tcp_process *process, const struct tcp_params *params)
 {
     struct tcp_module *tcp = calloc(1, sizeof(*tcp));
 
-    if (!tcp) {
+    if (!tcp || !process_join(process, tcp)) {
+        free(tcp);
         return NULL;
     }
     set_limits(&tcp->super, params);
@@ -198,9 +202,9 @@ static struct tcp_module *module_alloc(const struct tcp_params *params)
     tcp->timer = (struct tcp_source){.kind = TCP_SOURCE_TIMER, .fd = -1};
     lists_init(tcp);
     pools_init(tcp);
-    tcp->regions = region_table_create(MAX_REGIONS);
     int status =
         btl_peers_init(&tcp->peers, &tcp_peer_hooks, &tcp->super, "tcp", sizeof(tcp_endpoint));
+    tcp->peers.name = tcp->name;
     tcp->peers.greeting_us = params->hello_us;
     tcp->peers.flush_us = params->flush_us;
     tcp->scratch = malloc(TCP_SCRATCH_BYTES);
@@ -209,33 +213,10 @@ static struct tcp_module *module_alloc(const struct tcp_params *params)
                                 .regions = tcp->regions,
                                 .max_ops = MAX_OPS,
                                 .send = tcp_channel_send};
-    if (!tcp->regions || status != OPAL_SUCCESS || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS ||
-        !tcp->scratch || tcp->epoll < 0 || tcp_silence_open(tcp) != OPAL_SUCCESS) {
-        module_destroy(tcp);
+    if (status != OPAL_SUCCESS || rdma_am_create(&tcp->am, &am) != ORTE_SUCCESS || !tcp->scratch ||
+        tcp->epoll < 0 || tcp_silence_open(tcp) != OPAL_SUCCESS) {
+        tcp_module_destroy(tcp);
         return NULL;
     }
     return tcp;
-}
-
-int tcp_module_create(struct tcp_module **module, const struct tcp_params *params, char *reason,
-                      size_t reason_size)
-{
-    struct tcp_module *tcp = crypto_open() == ORTE_SUCCESS ? module_alloc(params) : NULL;
-
-    if (!tcp) {
-        snprintf(reason, reason_size, "no memory, or no descriptor for epoll");
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    int status = tcp_listeners_open(tcp, reason, reason_size);
-    if (status == OPAL_SUCCESS) {
-        status = tcp_card_publish(tcp, reason, reason_size);
-    }
-    if (status != OPAL_SUCCESS) {
-        module_destroy(tcp);
-        return status;
-    }
-    bandwidth_set(tcp);
-    tcp->super.btl_exclusivity = tcp->params.exclusivity;
-    *module = tcp;
-    return OPAL_SUCCESS;
 }

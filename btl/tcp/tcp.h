@@ -1,12 +1,12 @@
-/* The tcp module: what its files share.
+/* The tcp modules, one for each interface: what their files share.
  *
- *   tcp_component.c parameters, and the module that is opened
- *   tcp.c           the module's table and its parts
- *   tcp_listener.c  the sockets on which peers come in, and the card
+ *   tcp_component.c parameters, and the modules that are opened
+ *   tcp.c           a module's table and its parts
+ *   tcp_process.c   what the modules have together: interfaces, listeners, the card
  *   tcp_poll.c      the progress call: links, events, timers
  *   tcp_endpoint.c  a peer: its state and what moves it
  *   tcp_closing.c   the end of endpoints
- *   tcp_lane.c      further links to a peer
+ *   tcp_lane.c      further links of a module to a peer
  *   tcp_send.c      messages: queueing, completion
  *   tcp_rdma.c      put and get, at the initiator and at the target
  *   tcp_ext.c       its part of keel_btl_ext
@@ -61,8 +61,8 @@ struct tcp_params {
     size_t piece_bytes;
     size_t descs; /* most of each size */
     int sndbuf, rcvbuf;
-    unsigned links;     /* to a peer; 0: one for each pair of interfaces in a subnet */
-    uint32_t bandwidth; /* MB/s; 0: from the fastest interface */
+    unsigned links;     /* of a module to a peer */
+    uint32_t bandwidth; /* MB/s; 0: from the interface */
     uint32_t exclusivity;
     uint64_t connect_us, hello_us, pending_us, flush_us;
     uint64_t silence_us; /* of a peer's kernel, which makes a link a failed one; 0: none does */
@@ -70,18 +70,30 @@ struct tcp_params {
 
 typedef struct mca_btl_base_endpoint_t tcp_endpoint;
 
+/* What the modules of a process have together: a peer's connect comes in where its network leads
+ * it, and names the module that is meant; a handle is good for all of them. */
+struct tcp_process {
+    struct tcp_card card;                          /* mine: the interfaces of all modules */
+    struct region_table *regions;                  /* owned */
+    struct tcp_module *modules[NETCARD_ADDRESSES]; /* borrowed; NULL: none, or none any more */
+    size_t users;                                  /* modules that are not NULL */
+};
+
 struct tcp_module {
     mca_btl_base_module_t super; /* first */
     struct btl_peers peers;      /* but the deputy */
     struct tcp_params params;
-    struct tcp_card card; /* mine */
+    struct tcp_process *process; /* owned by all modules together */
+    size_t number;               /* among them */
+    uint32_t interface;          /* as in the card; 0: none, after a restart with fewer */
+    char name[24];               /* "tcp:eth0" */
     struct tcp_source listeners[NETCARD_ADDRESSES];
     size_t listener_count;
     struct tcp_source timer; /* of tcp_silence.c */
     size_t links;            /* that are up, lanes among them */
     int epoll;
-    struct region_table *regions;
-    struct rdma_am *am; /* atomics */
+    struct region_table *regions; /* the process's */
+    struct rdma_am *am;           /* atomics */
     struct desc_set descs;
     struct pool items;     /* struct tcp_item */
     struct pool ops;       /* struct tcp_op */
@@ -105,16 +117,27 @@ static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
 /* tcp_component.c */
 extern struct btl_component btl_tcp_component;
 
-/* tcp.c. Listens, and publishes the card. NOT_AVAILABLE: there is nothing to listen on. */
+/* tcp.c. Without an interface yet; NULL: no memory, or no descriptors. */
+struct tcp_module *tcp_module_create(struct tcp_process *process,
+                                     const struct tcp_params *params) KEEL_MUST_CHECK;
+/* All endpoints are gone. */
+void tcp_module_destroy(struct tcp_module *tcp);
 int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call);
-int tcp_module_create(struct tcp_module **module, const struct tcp_params *params, char *reason,
-                      size_t reason_size) KEEL_MUST_CHECK;
 
-/* tcp_listener.c: on each chosen interface, whose addresses go to the module's card. */
-int tcp_listeners_open(struct tcp_module *tcp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* tcp_process.c. Makes a module for each chosen interface, and leaves the others NULL; listens, and
+ * publishes the card. NOT_AVAILABLE: there is nothing to listen on. */
+int tcp_process_open(mca_btl_base_module_t *modules[NETCARD_ADDRESSES],
+                     const struct tcp_params *params, char *reason,
+                     size_t reason_size) KEEL_MUST_CHECK;
+/* A module has ended; the last one takes the process along. */
+void tcp_process_drop(struct tcp_process *process);
+/* After a restart, with the listeners of all modules closed: gives them the interfaces that there
+ * are now, and publishes a card under the key of their next life. */
+int tcp_process_reopen(struct tcp_process *process, const struct tcp_params *params, char *reason,
+                       size_t reason_size) KEEL_MUST_CHECK;
+/* The module that has an address of the card; NULL: none. */
+struct tcp_module *tcp_module_at(const struct tcp_process *process, size_t address);
 void tcp_listeners_close(struct tcp_module *tcp);
-/* Under the key of the module's life, with a new incarnation. */
-int tcp_card_publish(struct tcp_module *tcp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 
 /* tcp_ftevent.c, tcp_ext.c */
 int tcp_restart(mca_btl_base_module_t *btl);

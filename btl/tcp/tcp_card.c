@@ -36,32 +36,25 @@ int tcp_card_decode(struct tcp_card *card, const void *data, size_t size)
     return OPAL_SUCCESS;
 }
 
-/* The address first, then one of each pair that is not of its interface. */
-static size_t distinct_ways(size_t ways[NETCARD_ADDRESSES + 1], const struct netcard *mine,
-                            const struct netcard *peer, size_t first, bool lower)
+int tcp_card_pair(struct netcard_pair *pair, bool *subnet, const struct tcp_card *mine,
+                  const struct tcp_card *peer, uint32_t interface)
 {
     struct netcard_pair pairs[NETCARD_ADDRESSES];
-    size_t found = netcard_pair(pairs, mine, peer, NETCARD_SAME_SUBNET, lower), count = 1;
+    bool first = mine->incarnation < peer->incarnation;
+    size_t count = 0;
 
-    ways[0] = first;
-    for (size_t i = 0; i < found; i++) {
-        if (peer->addresses[pairs[i].peer].interface != peer->addresses[first].interface) {
-            ways[count++] = pairs[i].peer;
+    if (mine->net.netstack != peer->net.netstack) {
+        count = netcard_pair(pairs, &mine->net, &peer->net, NETCARD_SAME_SUBNET, first);
+    }
+    *subnet = count > 0;
+    if (count == 0) {
+        count = netcard_best(pairs, &mine->net, &peer->net, first);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (mine->net.addresses[pairs[i].mine].interface == interface) {
+            *pair = pairs[i];
+            return OPAL_SUCCESS;
         }
     }
-    return count;
-}
-
-size_t tcp_card_more(size_t more[TCP_LANES], const struct netcard *mine, const struct netcard *peer,
-                     size_t first, size_t wanted, bool lower)
-{
-    size_t ways[NETCARD_ADDRESSES + 1];
-    size_t found = distinct_ways(ways, mine, peer, first, lower);
-    size_t count = wanted > 0 ? wanted : mine->netstack == peer->netstack ? 1 : found;
-
-    count = count <= TCP_LANES ? count : TCP_LANES + 1;
-    for (size_t i = 1; i < count; i++) {
-        more[i - 1] = ways[i % found];
-    }
-    return count - 1;
+    return count > 0 ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
 }

@@ -1,5 +1,4 @@
-/* A process's card ("btl.tcp"): where it listens; and the addresses of a peer that further links go
- * to.
+/* A process's card ("btl.tcp"): where it listens; and which of its interfaces reach a peer.
  *
  *   version 1, zero 7, incarnation 8, then the interfaces (btl/netcard.h)
  *
@@ -24,11 +23,11 @@ size_t tcp_card_encode(uint8_t out[TCP_CARD_BYTES], const struct tcp_card *card)
 /* OPAL_ERR_UNPACK_FAILURE; OPAL_ERR_NOT_SUPPORTED: another version. */
 int tcp_card_decode(struct tcp_card *card, const void *data, size_t size) KEEL_MUST_CHECK;
 
-/* The peer's addresses for links beside the one to the address first: one of each further pair of
- * interfaces in a subnet together; wanted links in all go around those and the first. wanted 0: as
- * many as there are such pairs, but none within a network stack. lower: my name is below the
- * peer's. Returns how many indices it wrote. */
-size_t tcp_card_more(size_t more[TCP_LANES], const struct netcard *mine, const struct netcard *peer,
-                     size_t first, size_t wanted, bool lower);
+/* The addresses by which an interface of mine reaches a peer. Interfaces in a subnet together serve
+ * in pairs (*subnet), each with one at most; where there are none, and within a network stack, the
+ * best pair of all serves alone. The peer comes to the same pairs. NOT_AVAILABLE: other interfaces
+ * reach it; UNREACH: none does. */
+int tcp_card_pair(struct netcard_pair *pair, bool *subnet, const struct tcp_card *mine,
+                  const struct tcp_card *peer, uint32_t interface) KEEL_MUST_CHECK;
 
 #endif

@@ -29,7 +29,7 @@ void tcp_endpoint_leave(struct btl_peer *peer)
     const tcp_endpoint *ep = endpoint_of(peer);
 
     if (ep->promised > 0) {
-        log_warn(LOG_BTL, "tcp: %s does not read: %zu messages for it were dropped",
+        log_warn(LOG_BTL, "%s: %s does not read: %zu messages for it were dropped", ep->tcp->name,
                  ORTE_NAME_PRINT(&peer->name), ep->promised);
     }
     (void) tcp_links_all(ep, is_awake);

@@ -1,9 +1,11 @@
-/* The component: parameters, the module that it opens, progress. */
+/* The component: parameters, the modules that it opens. */
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
 #include <base/param.h>
 #include <btl/tcp/tcp_rdma.h>
+#include <stdlib.h>
 
 static struct param if_include = {
     .name = "btl_tcp_if_include",
@@ -83,10 +85,11 @@ static struct param rcvbuf = {
 static struct param links = {
     .name = "btl_tcp_links",
     .type = PARAM_INT,
-    .default_text = "0",
+    .default_text = "1",
+    .min = 1,
     .max = TCP_LANES + 1,
     .unit = "links",
-    .help = "Links to a peer, for puts and gets; 0: one for each pair of interfaces in a subnet.",
+    .help = "Links of a rail, over the same interface; puts and gets use all of them.",
 };
 static struct param connect_timeout = {
     .name = "btl_tcp_connect_timeout_ms",
@@ -142,7 +145,7 @@ static struct param bandwidth = {
     .min = 0,
     .max = 1 << 20,
     .unit = "MB/s",
-    .help = "Bandwidth by which rails share their load; 0: from the fastest interface.",
+    .help = "Bandwidth of each interface, by which rails share their load; 0: as the kernel says.",
 };
 static struct param exclusivity = {
     .name = "btl_tcp_exclusivity",
@@ -201,18 +204,18 @@ static struct tcp_params params_read(void)
 static mca_btl_base_module_t **tcp_init(int *count, bool progress_threads, bool threads)
 {
     struct tcp_params params = params_read();
-    struct tcp_module *tcp;
-    char reason[256];
+    char reason[256] = "out of memory";
+    mca_btl_base_module_t **modules = calloc(NETCARD_ADDRESSES, sizeof(*modules));
 
     (void) progress_threads, (void) threads;
-    int status = tcp_module_create(&tcp, &params, reason, sizeof(reason));
+    int status = modules ? tcp_process_open(modules, &params, reason, sizeof(reason))
+                         : OPAL_ERR_OUT_OF_RESOURCE;
     if (status != OPAL_SUCCESS) {
         log_at(LOG_BTL, status == OPAL_ERR_NOT_AVAILABLE ? LOG_INFO : LOG_WARN,
                "tcp: no rail over sockets: %s", reason);
-        *count = 0;
-        return NULL;
     }
-    return btl_one_module(&tcp->super, count);
+    *count = NETCARD_ADDRESSES;
+    return modules;
 }
 
 static int tcp_progress(mca_btl_base_module_t *btl)
@@ -237,9 +240,22 @@ static uint32_t *tcp_added(mca_btl_base_module_t *btl, const tcp_endpoint *ep)
     return roster_added(tcp_of(btl)->peers.roster, ep);
 }
 
+static const char *tcp_name(const mca_btl_base_module_t *btl)
+{
+    return ((const struct tcp_module *) (const void *) btl)->name;
+}
+
 static tcp_endpoint *tcp_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
-    return (tcp_endpoint *) (void *) btl_peer_add(&tcp_of(btl)->peers, proc);
+    struct tcp_module *tcp = tcp_of(btl);
+    const struct tcp_card *card = &tcp->process->card;
+    struct netcard_pair pair;
+    bool subnet, itself = name_equal(&proc->proc_name, &tcp->peers.me);
+
+    if (itself && tcp_card_pair(&pair, &subnet, card, card, tcp->interface) != OPAL_SUCCESS) {
+        return NULL;
+    }
+    return (tcp_endpoint *) (void *) btl_peer_add(&tcp->peers, proc);
 }
 
 static void tcp_retry(mca_btl_base_module_t *btl, tcp_endpoint *ep, bool on)
@@ -261,6 +277,7 @@ struct btl_component btl_tcp_component = {
     .progress = tcp_progress,
     .restart = tcp_restart,
     .reaches = tcp_reaches,
+    .name = tcp_name,
     .add = tcp_add,
     .added = tcp_added,
     .end = tcp_endpoints_end,

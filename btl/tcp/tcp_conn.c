@@ -156,14 +156,21 @@ static void attempt_failed(struct tcp_conn *conn, enum patience_outcome outcome,
 struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address, uint64_t time_us)
 {
     struct tcp_module *tcp = ep->tcp;
-    struct sock_addr addr;
+    bool bound = ep->bound && address == ep->pair.peer;
+    struct sock_addr addr, mine;
     char place[80];
 
     netcard_sock(&addr, &ep->card.net.addresses[address]);
+    if (bound) {
+        struct netcard_address from = tcp->process->card.net.addresses[ep->pair.mine];
+        from.port = 0;
+        netcard_sock(&mine, &from);
+    }
     struct fault fault = fault_at("btl.tcp.connect");
-    int fd = fault.action == FAULT_ERROR ? -(int) fault.value : sock_connect(&addr);
+    int fd = fault.action == FAULT_ERROR ? -(int) fault.value
+                                         : sock_connect_from(bound ? &mine : NULL, &addr);
     if (fd < 0) {
-        log_info(LOG_BTL, "tcp: %s: %s: %s", ORTE_NAME_PRINT(&ep->peer.name),
+        log_info(LOG_BTL, "%s: %s: %s: %s", tcp->name, ORTE_NAME_PRINT(&ep->peer.name),
                  sock_addr_print(&addr, place, sizeof(place)), strerror(-fd));
         return NULL;
     }
@@ -208,10 +215,11 @@ static void challenged(struct tcp_conn *conn)
 {
     struct tcp_module *tcp = conn->tcp;
     struct tcp_hello hello = {
-        .lane = (uint16_t) conn->lane,
+        .lane = (uint8_t) conn->lane,
+        .address = (uint8_t) conn->ep->pair.peer,
         .from = tcp->peers.me,
         .to = conn->ep->peer.name,
-        .incarnation = tcp->card.incarnation,
+        .incarnation = tcp->process->card.incarnation,
     };
     uint8_t key[KEY_BYTES];
     int heard = hear(conn, conn->challenge, sizeof(conn->challenge));
@@ -263,6 +271,7 @@ static void accepted(struct tcp_conn *conn, uint64_t incarnation)
         return;
     }
     ep->conn = NULL;
+    tcp_endpoint_led(ep);
     tcp_endpoint_up(ep, fd, incarnation);
     if (ep->peer.state == PEER_UP) {
         tcp_lanes_open(ep);
@@ -345,7 +354,7 @@ int tcp_conn_accept(struct tcp_module *tcp, int listener)
         if (fd < 0) {
             unsigned held = 0;
             if (fd != -EAGAIN && log_rate_ok("tcp accept", &held)) {
-                log_warn(LOG_BTL, "tcp: accept: %s (%u more)", strerror(-fd), held);
+                log_warn(LOG_BTL, "%s: accept: %s (%u more)", tcp->name, strerror(-fd), held);
             }
             break;
         }
@@ -360,7 +369,7 @@ static void stranger(struct tcp_conn *conn, const char *why)
     unsigned held = 0;
 
     if (log_rate_ok("tcp stranger", &held)) {
-        log_info(LOG_BTL, "tcp: dropped a stranger: %s (%u more)", why, held);
+        log_info(LOG_BTL, "%s: dropped a stranger: %s (%u more)", conn->tcp->name, why, held);
     }
     tcp_conn_close(conn);
 }
@@ -392,15 +401,24 @@ static bool still_there(const struct tcp_conn *conn)
     return recv(conn->source.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
-static void answer(struct tcp_conn *conn, const struct tcp_hello *hello,
+/* The peer may have come in on another interface than that of the module it means. */
+static enum tcp_verdict judge(struct tcp_module *meant, const struct tcp_hello *hello,
+                              tcp_endpoint **ep)
+{
+    if (!meant) {
+        return TCP_VERDICT_REFUSE;
+    }
+    return hello->lane > 0 ? tcp_lane_judge(meant, hello, ep)
+                           : tcp_endpoint_judge(meant, hello, ep);
+}
+
+static void answer(struct tcp_conn *conn, struct tcp_module *meant, const struct tcp_hello *hello,
                    const uint8_t key[KEY_BYTES])
 {
-    struct tcp_module *tcp = conn->tcp;
     tcp_endpoint *ep = NULL;
     struct tcp_welcome welcome = {
-        .verdict =
-            hello->lane > 0 ? tcp_lane_judge(tcp, hello, &ep) : tcp_endpoint_judge(tcp, hello, &ep),
-        .incarnation = tcp->card.incarnation,
+        .verdict = judge(meant, hello, &ep),
+        .incarnation = conn->tcp->process->card.incarnation,
     };
 
     tcp_welcome_encode(conn->welcome, &welcome, conn->challenge, conn->hello, key);
@@ -434,7 +452,10 @@ static void greeted(struct tcp_conn *conn)
     } else if (!still_there(conn)) {
         tcp_conn_close(conn);
     } else {
-        answer(conn, &hello, key);
+        struct tcp_module *meant = tcp_module_at(conn->tcp->process, hello.address);
+        tcp_enter(meant ? meant : conn->tcp); /* it frees nothing meanwhile either */
+        answer(conn, meant, &hello, key);
+        tcp_leave(meant ? meant : conn->tcp);
     }
     crypto_wipe(key, sizeof(key));
 }

@@ -124,29 +124,64 @@ void tcp_endpoint_left(tcp_endpoint *ep)
 
 /* ---- reaching a peer ---- */
 
-static int card_read(const struct tcp_module *tcp, struct tcp_card *card,
-                     size_t order[NETCARD_ADDRESSES], size_t *count, const void *data, size_t size)
+static int card_read(const struct tcp_module *tcp, struct tcp_card *card, struct netcard_pair *pair,
+                     bool *subnet, const void *data, size_t size)
 {
     int status = tcp_card_decode(card, data, size);
 
-    *count = status == OPAL_SUCCESS ? netcard_order(order, &tcp->card.net, &card->net) : 0;
-    return status == OPAL_SUCCESS && *count == 0 ? OPAL_ERR_UNREACH : status;
+    return status == OPAL_SUCCESS
+               ? tcp_card_pair(pair, subnet, &tcp->process->card, card, tcp->interface)
+               : status;
 }
 
 static int card_judge(void *peers, const void *data, size_t size)
 {
-    size_t order[NETCARD_ADDRESSES], count;
     struct tcp_card card;
+    struct netcard_pair pair;
+    bool subnet;
 
-    return card_read(tcp_of(((struct btl_peers *) peers)->module), &card, order, &count, data,
+    return card_read(tcp_of(((struct btl_peers *) peers)->module), &card, &pair, &subnet, data,
                      size);
+}
+
+/* The pair's address is tried first, then all others: which of them leads to the peer, only trying
+ * shows. */
+static void order_addresses(tcp_endpoint *ep)
+{
+    size_t all[NETCARD_ADDRESSES];
+    size_t count = netcard_order(all, &ep->tcp->process->card.net, &ep->card.net);
+
+    ep->order[0] = ep->pair.peer;
+    ep->order_count = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (all[i] != ep->pair.peer) {
+            ep->order[ep->order_count++] = all[i];
+        }
+    }
 }
 
 static int endpoint_locate(struct btl_peer *peer, const void *data, size_t size)
 {
     tcp_endpoint *ep = endpoint_of(peer);
+    int status = card_read(ep->tcp, &ep->card, &ep->pair, &ep->bound, data, size);
 
-    return card_read(ep->tcp, &ep->card, ep->order, &ep->order_count, data, size);
+    if (status == OPAL_SUCCESS) {
+        order_addresses(ep);
+    }
+    return status;
+}
+
+int tcp_endpoint_takes_before_up(tcp_endpoint *ep)
+{
+    bool unsure = !ep->peer.located && ep->tcp->process->users > 1;
+
+    if (unsure && ep->peer.state < PEER_UP) {
+        btl_peer_want(&ep->peer); /* its card may be here at once */
+    }
+    if (ep->peer.state >= PEER_FAILING) {
+        return OPAL_ERR_UNREACH;
+    }
+    return unsure && !ep->peer.located ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
 }
 
 void tcp_endpoint_want(tcp_endpoint *ep)
@@ -159,12 +194,18 @@ void tcp_endpoint_want(tcp_endpoint *ep)
     }
 }
 
+/* Of its addresses. A lost peer is tried where it was: a rail over one interface does not return
+ * over another. */
+static size_t tries(const tcp_endpoint *ep)
+{
+    return ep->peer.state == PEER_RETRYING && ep->bound ? 1 : ep->order_count;
+}
+
 /* How long all addresses may be silent. */
 static uint64_t silence_limit_us(const tcp_endpoint *ep)
 {
-    return ep->peer.state == PEER_RETRYING
-               ? ep->order_count * (uint64_t) RETRY_CONNECT_US
-               : (ep->order_count + MORE_TIMES) * ep->tcp->params.connect_us;
+    return ep->peer.state == PEER_RETRYING ? tries(ep) * (uint64_t) RETRY_CONNECT_US
+                                           : (tries(ep) + MORE_TIMES) * ep->tcp->params.connect_us;
 }
 
 static void patience_start(tcp_endpoint *ep)
@@ -172,7 +213,7 @@ static void patience_start(tcp_endpoint *ep)
     bool retrying = ep->peer.state == PEER_RETRYING;
     uint64_t full_us = retrying ? RETRY_CONNECT_US : ep->tcp->params.connect_us;
 
-    patience_begin(&ep->patience, ep->order_count, full_us, silence_limit_us(ep), REFUSALS_MAX,
+    patience_begin(&ep->patience, tries(ep), full_us, silence_limit_us(ep), REFUSALS_MAX,
                    clock_us());
 }
 
@@ -222,13 +263,21 @@ static void endpoint_connect(struct btl_peer *peer)
     } while (next_address(ep, PATIENCE_REFUSED));
 }
 
+void tcp_endpoint_led(tcp_endpoint *ep)
+{
+    size_t led = ep->order[ep->patience.at];
+
+    ep->order[ep->patience.at] = ep->order[0];
+    ep->order[0] = led;
+}
+
 void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,
                               const char *why)
 {
     uint64_t now = clock_us();
 
     ep->conn = NULL;
-    log_info(LOG_BTL, "tcp: %s: %s", ORTE_NAME_PRINT(&ep->peer.name), why);
+    log_info(LOG_BTL, "%s: %s: %s", ep->tcp->name, ORTE_NAME_PRINT(&ep->peer.name), why);
     if (!btl_peer_connects(&ep->peer)) {
         return;
     }
@@ -341,10 +390,11 @@ void tcp_endpoint_dump(const tcp_endpoint *ep)
         ops++;
     }
     log_write(LOG_BTL, LOG_INFO,
-              "tcp: %s: %s, address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces "
+              "%s: %s: %s, address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces "
               "in flight, %u answers owed",
-              ORTE_NAME_PRINT(&ep->peer.name), btl_peer_state_name(&ep->peer), ep->patience.at + 1,
-              ep->order_count, ep->queued_bytes, ops, ep->slots_used, ep->answers);
+              ep->tcp->name, ORTE_NAME_PRINT(&ep->peer.name), btl_peer_state_name(&ep->peer),
+              ep->patience.at + 1, ep->order_count, ep->queued_bytes, ops, ep->slots_used,
+              ep->answers);
 }
 
 const struct btl_peer_hooks tcp_peer_hooks = {

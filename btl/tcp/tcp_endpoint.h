@@ -32,7 +32,9 @@ struct mca_btl_base_endpoint_t {
 
     /* How to reach it. */
     struct tcp_card card;
-    size_t order[NETCARD_ADDRESSES]; /* the card's addresses, best first */
+    struct netcard_pair pair; /* of addresses, by which this module reaches it */
+    bool bound;               /* they are in a subnet together: what goes there is bound to mine */
+    size_t order[NETCARD_ADDRESSES]; /* the card's addresses: the pair's, then the best */
     size_t order_count;
     struct patience patience; /* which of them is tried, and for how long */
     bool peer_tried;          /* its own connect was turned away in favour of mine */
@@ -60,6 +62,13 @@ static inline void tcp_endpoint_activate(struct tcp_module *tcp, tcp_endpoint *e
 {
     btl_peer_activate(&tcp->peers, &ep->peer);
 }
+/* Whether a call with this endpoint is taken: UNREACH; OUT_OF_RESOURCE: it is not known yet whether
+ * this module reaches the peer, or another one does. */
+int tcp_endpoint_takes_before_up(tcp_endpoint *ep) KEEL_MUST_CHECK;
+static inline int tcp_endpoint_takes(tcp_endpoint *ep)
+{
+    return ep->peer.state == PEER_UP ? OPAL_SUCCESS : tcp_endpoint_takes_before_up(ep);
+}
 extern const struct btl_peer_hooks tcp_peer_hooks;
 /* Nothing that was accepted, nor an answer to the peer, is on its way; the peer's kernel has all.
  */
@@ -71,6 +80,8 @@ void tcp_endpoints_restart(struct tcp_module *tcp);
 tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep);
 /* Something is queued: sees to it that there will be a link. */
 void tcp_endpoint_want(tcp_endpoint *ep);
+/* My connect has led to it: this address comes first from now on. */
+void tcp_endpoint_led(tcp_endpoint *ep);
 /* conn has ended without a link (and is closed). PATIENCE_FAILED: the address is worth trying again
  * after the pause, else the next one's turn has come. */
 void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,

@@ -38,8 +38,9 @@ static enum btl_room tcp_room(mca_btl_base_module_t *btl, tcp_endpoint *ep)
     if (ep) {
         tcp_endpoint_activate(tcp, ep);
     }
-    if (ep && (ep->peer.state >= PEER_FAILING)) {
-        return BTL_ROOM;
+    int takes = ep ? tcp_endpoint_takes(ep) : OPAL_SUCCESS;
+    if (takes != OPAL_SUCCESS) {
+        return btl_is_shortage(takes) ? BTL_ROOM_NONE : BTL_ROOM;
     }
     if (ep && (!tcp_send_has_room(ep, btl->btl_max_send_size) || !pool_has_room(&tcp->ops) ||
                !rdma_am_has_room(tcp->am))) {

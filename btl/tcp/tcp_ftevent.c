@@ -8,7 +8,9 @@
 int tcp_restart(mca_btl_base_module_t *btl)
 {
     struct tcp_module *tcp = tcp_of(btl);
+    struct tcp_process *process = tcp->process;
     char reason[256];
+    bool last = true;
 
     tcp_endpoints_restart(tcp);
     tcp_enter(tcp);
@@ -16,10 +18,13 @@ int tcp_restart(mca_btl_base_module_t *btl)
     tcp_listeners_close(tcp);
     tcp_leave(tcp);
     tcp->peers.cards.life++;
-    int status = tcp_listeners_open(tcp, reason, sizeof(reason));
-    if (status == OPAL_SUCCESS) {
-        status = tcp_card_publish(tcp, reason, sizeof(reason));
+    for (size_t i = tcp->number + 1; i < NETCARD_ADDRESSES; i++) {
+        last = last && !process->modules[i];
     }
+    if (!last) {
+        return OPAL_SUCCESS; /* the last one opens for all */
+    }
+    int status = tcp_process_reopen(process, &tcp->params, reason, sizeof(reason));
     if (status != OPAL_SUCCESS) {
         log_warn(LOG_BTL, "tcp: no other listeners after a restart: %s", reason);
     }

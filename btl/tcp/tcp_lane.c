@@ -14,25 +14,21 @@ static struct tcp_lanes *lanes_of(tcp_endpoint *ep)
 
 void tcp_lanes_open(tcp_endpoint *ep)
 {
-    size_t addresses[TCP_LANES];
-    struct tcp_module *tcp = ep->tcp;
-    bool lower = orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &tcp->peers.me, &ep->peer.name) ==
-                 OPAL_VALUE2_GREATER;
-    size_t count = tcp_card_more(addresses, &tcp->card.net, &ep->card.net,
-                                 ep->order[ep->patience.at], tcp->params.links, lower);
-    if (count == 0 || !lanes_of(ep)) {
+    const struct tcp_params *params = &ep->tcp->params;
+
+    if (params->links == 1 || !lanes_of(ep)) {
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        ep->lanes->conns[i] =
-            tcp_conn_start(ep, (unsigned) i + 1, addresses[i], tcp->params.connect_us);
+    for (unsigned lane = 1; lane < params->links; lane++) {
+        ep->lanes->conns[lane - 1] = tcp_conn_start(ep, lane, ep->order[0], params->connect_us);
     }
 }
 
 void tcp_lane_conn_failed(tcp_endpoint *ep, unsigned lane, const char *why)
 {
     ep->lanes->conns[lane - 1] = NULL;
-    log_info(LOG_BTL, "tcp: %s: link %u: %s", ORTE_NAME_PRINT(&ep->peer.name), lane + 1, why);
+    log_info(LOG_BTL, "%s: %s: link %u: %s", ep->tcp->name, ORTE_NAME_PRINT(&ep->peer.name),
+             lane + 1, why);
 }
 
 enum tcp_verdict tcp_lane_judge(struct tcp_module *tcp, const struct tcp_hello *hello,

@@ -1,4 +1,4 @@
-/* Lanes: further links to a peer, over the same or other interfaces, for pieces of puts and gets
+/* Lanes: further links of a module to a peer, for pieces of puts and gets
  * alone. What is queued in the endpoint's bulk goes over whichever link has room. The side whose
  * connect made the first link opens them; a lane that does not come about is done without, one that
  * breaks breaks the endpoint. */

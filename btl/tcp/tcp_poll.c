@@ -45,7 +45,7 @@ int tcp_watch(struct tcp_module *tcp, struct tcp_source *source, uint32_t events
     int operation = source->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
     if (epoll_ctl(tcp->epoll, operation, source->fd, &event) != 0) {
-        log_warn(LOG_BTL, "tcp: epoll_ctl: %s", strerror(errno));
+        log_warn(LOG_BTL, "%s: epoll_ctl: %s", tcp->name, strerror(errno));
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     source->watched = true;

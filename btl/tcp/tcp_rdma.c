@@ -112,8 +112,9 @@ int tcp_rdma(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct rdma_cal
     struct tcp_module *tcp = tcp_of(btl);
 
     tcp_endpoint_activate(tcp, ep);
-    if (ep->peer.state >= PEER_FAILING) {
-        return OPAL_ERR_UNREACH;
+    int status = tcp_endpoint_takes(ep);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
     struct tcp_op *op = op_create(ep, call, !put);
     if (!op) {

@@ -121,8 +121,9 @@ int tcp_channel_send(mca_btl_base_module_t *btl, tcp_endpoint *ep,
         return status;
     }
     tcp_endpoint_activate(tcp, ep);
-    if (ep->peer.state >= PEER_FAILING) {
-        return OPAL_ERR_UNREACH;
+    status = tcp_endpoint_takes(ep);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
     bool at_once = tcp->depth < TCP_CALL_DEPTH && nothing_waits(ep);
     struct tcp_item *item = message_queue(ep, descriptor, channel, tag, size);

@@ -4,10 +4,8 @@
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_silence.h>
 #include <errno.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -113,29 +111,9 @@ static bool look_at(struct tcp_link *link)
 
 /* ---- breaking ---- */
 
-/* The interface that has the address of a link's own end. */
-static const char *interface_of(const struct netcard *card, const struct sock_addr *local,
-                                char name[IF_NAMESIZE])
-{
-    char text[64], own[64];
-    struct sock_addr addr;
-
-    sock_addr_print(local, text, sizeof(text));
-    for (size_t i = 0; i < card->count; i++) {
-        struct netcard_address address = card->addresses[i];
-        address.port = sock_addr_port(local);
-        netcard_sock(&addr, &address);
-        if (strcmp(sock_addr_print(&addr, own, sizeof(own)), text) == 0 &&
-            if_indextoname(address.interface, name)) {
-            return name;
-        }
-    }
-    return "an unknown interface";
-}
-
 static void fail_link(struct tcp_link *link)
 {
-    char name[IF_NAMESIZE], from[64] = "", to[64] = "", why[256];
+    char from[64] = "", to[64] = "", why[256];
     struct sock_addr local = {.length = 0}, peer = {.length = sizeof(peer.storage)};
 
     if (sock_local_addr(link->source.fd, &local) == 0 &&
@@ -143,8 +121,7 @@ static void fail_link(struct tcp_link *link)
         sock_addr_print(&local, from, sizeof(from));
         sock_addr_print(&peer, to, sizeof(to));
     }
-    snprintf(why, sizeof(why), "no acknowledgement on %s (%s to %s) for %.1f s",
-             interface_of(&link->ep->tcp->card.net, &local, name), from, to,
+    snprintf(why, sizeof(why), "no acknowledgement from %s to %s for %.1f s", to, from,
              link->silence.quiet_ms * 1e-3);
     tcp_link_break(link, why);
 }

@@ -182,8 +182,7 @@ bool tcp_hello_plausible(const uint8_t *in, size_t size)
 
     start_encode(start, KIND_HELLO, 0);
     return memcmp(in, start, size < LANE_AT ? size : LANE_AT) == 0 &&
-           (size <= LANE_AT || in[LANE_AT] <= TCP_LANES) &&
-           (size <= LANE_AT + 1 || in[LANE_AT + 1] == 0);
+           (size <= LANE_AT || in[LANE_AT] <= TCP_LANES);
 }
 
 void tcp_challenge_encode(uint8_t out[TCP_CHALLENGE_BYTES], const uint8_t nonce[TCP_NONCE_BYTES])
@@ -213,7 +212,7 @@ static void hello_mac(uint8_t mac[MAC_BYTES], const uint8_t *hello, const uint8_
 void tcp_hello_encode(uint8_t out[TCP_HELLO_BYTES], const struct tcp_hello *hello,
                       const uint8_t challenge[TCP_CHALLENGE_BYTES], const uint8_t key[KEY_BYTES])
 {
-    start_encode(out, KIND_HELLO, hello->lane);
+    start_encode(out, KIND_HELLO, (uint16_t) (hello->lane | hello->address << 8));
     name_put(out + 8, &hello->from);
     name_put(out + 16, &hello->to);
     put_le64(out + 24, hello->incarnation);
@@ -228,7 +227,8 @@ int tcp_hello_decode(struct tcp_hello *hello, const uint8_t in[TCP_HELLO_BYTES])
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    hello->lane = get_le16(in + LANE_AT);
+    hello->lane = in[LANE_AT];
+    hello->address = in[LANE_AT + 1];
     if (hello->lane > TCP_LANES) {
         return OPAL_ERR_UNPACK_FAILURE;
     }

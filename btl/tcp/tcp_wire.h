@@ -76,7 +76,8 @@ enum tcp_verdict {
 };
 
 struct tcp_hello {
-    uint16_t lane; /* 0: the link that a peer must have; else a further one, at most TCP_LANES */
+    uint8_t lane;    /* 0: the link that a peer must have; else a further one, at most TCP_LANES */
+    uint8_t address; /* of the other's card: that of the interface whose module is meant */
     orte_process_name_t from, to;
     uint64_t incarnation;
     uint8_t nonce[TCP_NONCE_BYTES];

@@ -1,7 +1,9 @@
 /* outage cut: rank 0 sends to rank 1 without end; both print when their rail to the other is lost,
  * in milliseconds since 1970, meet in a fence, and return 7. outage return: ranks 0 and 1 send to
  * each other over their best rail, and print its name and the time whenever it has become another,
- * until it is the first one again. Code 0. outage full SECONDS: rank 0 sends for so long all that
+ * until it is the first one again. Code 0. outage share: ranks 0 and 1 send to each other over all
+ * their rails in turn, and print how many there are and the time whenever that changes, until there
+ * are as many again as at first. Code 0. outage full SECONDS: rank 0 sends for so long all that
  * its rails take; rank 1 computes meanwhile, and rank 2 prints its pid, to be stopped from outside.
  * Code 0: all has arrived. */
 #include <keel/keel.h>
@@ -16,7 +18,7 @@ enum { DATA = 70, LAST, RANKS = 3 };
 
 static char text[4096];
 static unsigned long sent[RANKS], received, expected;
-static bool lost, all_here;
+static bool lost, all_here, shares;
 static const char *first, *best; /* names of rails */
 
 static uint64_t now_ms(void)
@@ -57,7 +59,11 @@ static void changed(const orte_process_name_t *peer, void *arg)
     size_t count;
     (void) arg;
     const struct keel_rail *rails = keel_rails(peer, &count);
-    if (first) {
+    if (shares) {
+        printf("rank %u: %zu at %llu\n", keel_my_name()->vpid, count,
+               (unsigned long long) now_ms());
+        fflush(stdout);
+    } else if (first) {
         best = count > 0 ? rails->btl->btl_component->btl_version.mca_component_name : "none";
         printf("rank %u: %s at %llu\n", keel_my_name()->vpid, best, (unsigned long long) now_ms());
         fflush(stdout);
@@ -80,11 +86,15 @@ static const struct keel_rail *rail_to(uint32_t rank)
     return rails;
 }
 
-static bool send_one(uint32_t rank, mca_btl_base_tag_t tag, void *data, size_t size)
+static bool send_over(const struct keel_rail *rail, mca_btl_base_tag_t tag, void *data, size_t size)
 {
-    const struct keel_rail *rail = rail_to(rank);
     return rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, data, size, 0, MCA_BTL_NO_ORDER,
                                 MCA_BTL_DES_FLAGS_BTL_OWNERSHIP, tag, NULL) == OPAL_SUCCESS;
+}
+
+static bool send_one(uint32_t rank, mca_btl_base_tag_t tag, void *data, size_t size)
+{
+    return send_over(rail_to(rank), tag, data, size);
 }
 
 static int cut(uint32_t me)
@@ -128,6 +138,36 @@ static int wait_for_return(uint32_t me)
     unsigned long before = received;
     while (received == before) { /* the peer's word that it is there */
         (void) send_over_best(1 - me);
+        progress();
+    }
+    return keel_fence() == ORTE_SUCCESS ? 0 : 2;
+}
+
+/* Returns how many rails there are. */
+static size_t send_over_all(const orte_process_name_t *peer)
+{
+    size_t count;
+    const struct keel_rail *rails = keel_rails(peer, &count);
+    for (size_t i = 0; i < count; i++) {
+        (void) send_over(&rails[i], DATA, text, sizeof(text));
+    }
+    progress();
+    return count;
+}
+
+static int share(uint32_t me)
+{
+    orte_process_name_t peer = {keel_my_name()->jobid, 1 - me};
+    size_t all = send_over_all(&peer), now = all;
+    while (received == 0) {
+        (void) send_over_all(&peer);
+    }
+    shares = true;
+    changed(&peer, NULL);
+    for (bool left = false; !left || now < all; left = left || now < all) {
+        now = send_over_all(&peer);
+    }
+    while (!send_one(1 - me, LAST, &received, sizeof(received)) || !all_here) {
         progress();
     }
     return keel_fence() == ORTE_SUCCESS ? 0 : 2;
@@ -191,6 +231,7 @@ int main(int argc, char **argv)
     }
     int code = argc > 2                         ? full(me, strtoull(argv[2], NULL, 10) * 1000)
                : strcmp(argv[1], "return") == 0 ? wait_for_return(me)
+               : strcmp(argv[1], "share") == 0  ? share(me)
                                                 : cut(me);
     return keel_finalize() == ORTE_SUCCESS ? code : 4;
 }

@@ -53,11 +53,11 @@ start_return()
     ok "ranks whose rail is to return" wait_for 15 has_lines "$work/return.out" 2
 }
 
-# changes_in_time RAIL FROM_MS LIMIT_MS RANK: the last time that the rank had that rail as its best
+# changes_in_time RAIL FROM_MS LIMIT_MS RANK [JOB]: the last time that the rank had that rail as its best
 changes_in_time()
 {
     local at
-    at=$(sed -n "s/^rank $4: $1 at //p" "$work/return.out" | tail -n 1)
+    at=$(sed -n "s/^rank $4: $1 at //p" "$work/${5:-return}.out" | tail -n 1)
     ok "$what: rank $4 has $1 in time (after $((${at:-0} - $2)) ms)" \
         [ $((${at:-0} - $2)) -le $(($3 * slow)) -a -n "$at" ]
 }
@@ -67,9 +67,52 @@ is_replaced()
     [ "$(grep -c ': ofi at' "$work/return.out")" = 2 ]
 }
 
-rail_returns()
+# Two equal rails, one a cable: each carries its part, and one goes on while the other is cut.
+start_share()
 {
-    local rank back_ms
+    local rails=self,tcp
+    job share data,other a:1,b:1 "$helpers/outage" share
+    ok "ranks with two rails" wait_for 15 has_lines "$work/share.out" 2
+    is "ranks with two rails: both see them" 2 "$(grep -c ': 2 at' "$work/share.out")"
+    ok "ranks with two rails: the second cable carries some ($(cable_count other all sent) packets)" \
+        [ "$(cable_count other '1>2' sent)" -gt 10 -a "$(cable_count other '2>1' sent)" -gt 10 ]
+}
+
+is_alone()
+{
+    [ "$(grep -c ': 1 at' "$work/share.out")" = 2 ]
+}
+
+one_of_two_goes_on()
+{
+    local rank before
+    what="one of two cables"
+    wait_for 10 is_alone
+    for rank in 0 1; do
+        changes_in_time 1 "$cut_ms" $((timeout_ms + 1000)) $rank share
+    done
+    before=$(cable_count other '1>2' sent)
+    ok "$what: the other goes on" wait_for 5 more_than "$before"
+}
+
+more_than()
+{
+    [ "$(cable_count other '1>2' sent)" -gt $(($1 + 100)) ]
+}
+
+both_carry_again()
+{
+    local rank
+    ended share
+    is "$what: both carry again: exit code" 0 "$code"
+    for rank in 0 1; do
+        changes_in_time 2 "$back_ms" 1000 $rank share
+    done
+}
+
+rail_is_replaced()
+{
+    local rank
     what="a standby"
     if [ -z "$libfabric" ]; then
         skip "$what" "no libfabric, or not instrumented"
@@ -79,9 +122,12 @@ rail_returns()
     for rank in 0 1; do
         changes_in_time ofi "$cut_ms" $((timeout_ms + 1000)) $rank
     done
-    what="the cable is back"
-    back_ms=$(wall_clock)
-    cable data all cut=0
+}
+
+rail_returns()
+{
+    local rank
+    [ -n "$libfabric" ] || return
     ended return
     is "$what: exit code" 0 "$code"
     for rank in 0 1; do
@@ -107,6 +153,7 @@ start_jobs()
     ok "ranks of which one is to be cut off" wait_for 15 has_lines "$work/half.out" 2
     ok "keel-perf measures" wait_for 15 talks
     start_return
+    start_share
 }
 
 talks()
@@ -130,7 +177,7 @@ cut_off()
     lost_in_time 0
     lost_in_time 1
     like "$what: peer, interface and time are named" "$work/err" \
-        'tcp: .*: no acknowledgement on data \(tcp://10.99.30.1:[0-9]+ to tcp://10.99.30.2:[0-9]+\) for 3\.[0-9] s'
+        'tcp:data: .*: no acknowledgement from tcp://10.99.30.2:[0-9]+ to tcp://10.99.30.1:[0-9]+ for 3\.[0-9] s'
     ended perf
     is "$what: keel-perf ends: exit code" 1 "$code"
     like "$what: keel-perf ends with an error" "$work/err" 'the rail to rank [01] has failed'
@@ -148,10 +195,16 @@ not_dead()
 }
 
 if make_hosts && plug_cable data 10.99.30 a b && plug_cable half 10.99.31 a b &&
-    plug_cable whole 10.99.32 a b; then
+    plug_cable whole 10.99.32 a b && plug_cable other 10.99.33 a b; then
     start_jobs
     stop_ms=$(wall_clock)
     cut_off
+    one_of_two_goes_on
+    rail_is_replaced
+    what="the cable is back"
+    back_ms=$(wall_clock)
+    cable data all cut=0
+    both_carry_again
     rail_returns
     not_dead
     no_files_left "no file is left on either host"

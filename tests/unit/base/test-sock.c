@@ -157,6 +157,29 @@ START_TEST(tcp_connects)
 }
 END_TEST
 
+START_TEST(a_connect_goes_out_from_an_address)
+{
+    struct sock_addr addr, from, peer;
+    char text[64];
+    ck_assert_int_eq(sock_addr_ip(&addr, AF_INET, "127.0.0.1", 0), 0);
+    int listener = sock_listen(&addr, 8);
+    ck_assert_int_ge(listener, 0);
+    ck_assert_int_eq(sock_local_addr(listener, &addr), 0);
+    ck_assert_int_eq(sock_addr_ip(&from, AF_INET, "127.0.0.2", 0), 0);
+    int fd = sock_connect_from(&from, &addr);
+    check_flags(fd);
+    wait_for(listener, POLLIN);
+    int accepted = sock_accept(listener, &peer);
+    ck_assert_int_ge(accepted, 0);
+    ck_assert_ptr_nonnull(strstr(sock_addr_print(&peer, text, sizeof(text)), "127.0.0.2:"));
+    ck_assert_int_eq(sock_addr_ip(&from, AF_INET, "203.0.113.9", 0), 0); /* nobody's */
+    ck_assert_int_eq(sock_connect_from(&from, &addr), -EADDRNOTAVAIL);
+    close(accepted);
+    close(fd);
+    close(listener);
+}
+END_TEST
+
 START_TEST(tcp6_connects)
 {
     check_tcp(AF_INET6, "::1");
@@ -269,6 +292,7 @@ START_TEST(limit_is_raised)
 }
 END_TEST
 
-UNIT_MAIN("sock", addresses_parse_and_print, only_numeric_addresses, unix_paths_are_bounded,
-          another_host_is_not_local, tcp_connects, tcp6_connects, unix_connects_and_names_the_peer,
-          pipes_and_pairs_close_on_exec, write_all_writes_all, limit_is_raised)
+UNIT_MAIN("sock", a_connect_goes_out_from_an_address, addresses_parse_and_print,
+          only_numeric_addresses, unix_paths_are_bounded, another_host_is_not_local, tcp_connects,
+          tcp6_connects, unix_connects_and_names_the_peer, pipes_and_pairs_close_on_exec,
+          write_all_writes_all, limit_is_raised)

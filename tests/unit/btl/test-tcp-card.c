@@ -1,4 +1,4 @@
-/* The tcp card: bytes, and the addresses of further links. */
+/* The tcp card: bytes, and the pairs of interfaces that reach a peer. */
 #include <arpa/inet.h>
 #include <btl/tcp/tcp_card.h>
 #include <stdlib.h>
@@ -70,56 +70,85 @@ START_TEST(port_zero_is_refused)
 }
 END_TEST
 
-static void check_more(const struct netcard *mine, const struct netcard *peer, size_t first,
-                       size_t wanted, size_t count, const size_t *expected)
+/* The pair of an interface of mine, seen from both sides; peer -1: it has none, for this reason. */
+static void check_pair(struct tcp_card *mine, struct tcp_card *peer, uint32_t interface, int wanted,
+                       bool in_subnet, int reason)
 {
-    size_t more[TCP_LANES];
+    struct netcard_pair pair, back;
+    bool subnet;
 
-    ck_assert_uint_eq(tcp_card_more(more, mine, peer, first, wanted, true), count);
-    for (size_t i = 0; i < count; i++) {
-        ck_assert_uint_eq(more[i], expected[i]);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        mine->incarnation = 5 + turn; /* who is first decides nothing */
+        peer->incarnation = 6 - turn;
+        int status = tcp_card_pair(&pair, &subnet, mine, peer, interface);
+        if (wanted < 0) {
+            ck_assert_int_eq(status, reason);
+            continue;
+        }
+        ck_assert_int_eq(status, OPAL_SUCCESS);
+        ck_assert_uint_eq(pair.peer, (size_t) wanted);
+        ck_assert_int_eq(subnet, in_subnet);
+        uint32_t other = peer->net.addresses[pair.peer].interface;
+        ck_assert_int_eq(tcp_card_pair(&back, &subnet, peer, mine, other), OPAL_SUCCESS);
+        ck_assert_uint_eq(back.mine, pair.peer);
+        ck_assert_uint_eq(back.peer, pair.mine);
     }
 }
 
-START_TEST(more_links_take_other_interfaces)
+START_TEST(interfaces_in_a_subnet_serve_in_pairs)
 {
-    struct netcard mine = {.netstack = 1}, peer = {.netstack = 2}, here = {.netstack = 1};
+    struct tcp_card mine = {.net = {.netstack = 1}}, peer = {.net = {.netstack = 2}};
 
-    netcard_with(&mine, "10.1.0.1", 24, 1000, 2);
-    netcard_with(&mine, "10.2.0.1", 24, 1000, 3);
-    netcard_with(&mine, "fd00::1", 64, 1000, 2); /* of the first interface, too */
-    netcard_with(&mine, "10.3.0.1", 24, 1000, 4);
-    netcard_with(&peer, "10.1.0.2", 24, 1000, 7);
-    netcard_with(&peer, "10.2.0.2", 24, 1000, 8);
-    netcard_with(&peer, "fd00::2", 64, 1000, 7);
-    netcard_with(&peer, "10.9.0.2", 24, 1000, 9); /* in no subnet of mine */
-    check_more(&mine, &peer, 0, 0, 1, (const size_t[]){1});
-    check_more(&mine, &peer, 1, 0, 1, (const size_t[]){0});
-    check_more(&mine, &peer, 2, 0, 1, (const size_t[]){1});
-    check_more(&mine, &peer, 3, 0, 2, (const size_t[]){0, 1});
-    check_more(&mine, &peer, 0, 1, 0, NULL);
-    check_more(&mine, &peer, 0, 4, 3, (const size_t[]){1, 0, 1});
-    check_more(&mine, &peer, 0, 100, TCP_LANES, (const size_t[]){1, 0, 1, 0, 1, 0, 1});
-    /* within one network stack the wire is memory, and one link is as good */
-    netcard_with(&here, "10.1.0.1", 24, 1000, 2);
-    netcard_with(&here, "10.2.0.1", 24, 1000, 3);
-    check_more(&mine, &here, 0, 0, 0, NULL);
-    check_more(&mine, &here, 0, 3, 2, (const size_t[]){1, 0});
+    netcard_with(&mine.net, "10.1.0.1", 24, 1000, 2);
+    netcard_with(&mine.net, "10.2.0.1", 24, 1000, 3);
+    netcard_with(&mine.net, "fd00::1", 64, 1000, 2); /* of the first interface, too */
+    netcard_with(&mine.net, "10.3.0.1", 24, 1000, 4);
+    netcard_with(&peer.net, "10.2.0.2", 24, 1000, 8);
+    netcard_with(&peer.net, "10.1.0.2", 24, 1000, 7);
+    netcard_with(&peer.net, "10.9.0.2", 24, 1000, 9); /* in no subnet of mine */
+    check_pair(&mine, &peer, 2, 1, true, 0);
+    check_pair(&mine, &peer, 3, 0, true, 0);
+    check_pair(&mine, &peer, 4, -1, false, OPAL_ERR_NOT_AVAILABLE);
+    check_pair(&peer, &mine, 9, -1, false, OPAL_ERR_NOT_AVAILABLE);
 }
 END_TEST
 
 /* All four in one subnet: what one pair has, the other does not share. */
-START_TEST(two_links_in_one_subnet_share_no_interface)
+START_TEST(two_pairs_in_one_subnet_share_no_interface)
 {
-    struct netcard mine = {.netstack = 1}, peer = {.netstack = 2};
+    struct tcp_card mine = {.net = {.netstack = 1}}, peer = {.net = {.netstack = 2}};
 
-    netcard_with(&mine, "10.1.0.1", 24, 1000, 2);
-    netcard_with(&mine, "10.1.0.2", 24, 1000, 3);
-    netcard_with(&peer, "10.1.0.3", 24, 1000, 2);
-    netcard_with(&peer, "10.1.0.4", 24, 1000, 3);
-    check_more(&mine, &peer, 0, 0, 1, (const size_t[]){1});
+    netcard_with(&mine.net, "10.1.0.1", 24, 1000, 2);
+    netcard_with(&mine.net, "10.1.0.2", 24, 10000, 3);
+    netcard_with(&peer.net, "10.1.0.3", 24, 10000, 2);
+    netcard_with(&peer.net, "10.1.0.4", 24, 1000, 3);
+    check_pair(&mine, &peer, 2, 1, true, 0);
+    check_pair(&mine, &peer, 3, 0, true, 0);
+}
+END_TEST
+
+START_TEST(elsewhere_the_best_pair_serves_alone)
+{
+    struct tcp_card mine = {.net = {.netstack = 1}}, peer = {.net = {.netstack = 2}};
+    struct tcp_card here = {.net = {.netstack = 1}}, none = {.net = {.netstack = 3}};
+
+    netcard_with(&mine.net, "10.1.0.1", 24, 1000, 2);
+    netcard_with(&mine.net, "10.2.0.1", 24, 10000, 3);
+    netcard_with(&peer.net, "10.8.0.2", 24, 1000, 7);
+    netcard_with(&peer.net, "10.9.0.2", 24, 10000, 8);
+    check_pair(&mine, &peer, 2, -1, false, OPAL_ERR_NOT_AVAILABLE);
+    check_pair(&mine, &peer, 3, 1, false, 0);
+    /* within one network stack the wire is memory, and one rail is as good */
+    netcard_with(&here.net, "10.1.0.1", 24, 1000, 2);
+    netcard_with(&here.net, "10.2.0.1", 24, 10000, 3);
+    check_pair(&mine, &here, 2, -1, false, OPAL_ERR_NOT_AVAILABLE);
+    check_pair(&mine, &here, 3, 1, false, 0);
+    check_pair(&mine, &mine, 3, 1, false, 0); /* a process and itself */
+    netcard_with(&none.net, "fd00::7", 64, 1000, 2);
+    check_pair(&mine, &none, 2, -1, false, OPAL_ERR_UNREACH);
 }
 END_TEST
 
 UNIT_MAIN("tcp-card", card_has_these_bytes, hostile_cards_are_refused, port_zero_is_refused,
-          more_links_take_other_interfaces, two_links_in_one_subnet_share_no_interface)
+          interfaces_in_a_subnet_serve_in_pairs, two_pairs_in_one_subnet_share_no_interface,
+          elsewhere_the_best_pair_serves_alone)
