@@ -45,6 +45,12 @@ void btl_leave(void);
  * thread, and not while a module runs. NULL: nothing is. With the lock held. */
 void btl_after_pass(void (*after)(void *arg), void *arg);
 const struct btl_host *btl_host(void);
+/* The host's folder; NULL: it has none. */
+static inline const char *btl_session_dir(void)
+{
+    const struct btl_host *host = btl_host();
+    return host->ops->session_dir ? host->ops->session_dir(host->arg) : NULL;
+}
 
 /* A frame says on which channel it is: 0, the application's tags; 1 to KEEL_BTL_CHANNEL_MAX, those
  * of layers above; this one, btl/rdma_am.h, which the module gives it to. It has BTL_CHANNEL_BITS

@@ -148,11 +148,9 @@ void plane_read_all(void)
 static int check_ops(const struct keel_host_ops *ops, const struct keel_host_options *options,
                      char *reason, size_t reason_size)
 {
-    if (!ops || !ops->me || !ops->put_card || !ops->get_card || !ops->pair_key ||
-        !ops->session_dir) {
+    if (!ops || !ops->me || !ops->put_card || !ops->get_card || !ops->pair_key) {
         snprintf(reason, reason_size,
-                 "the host lacks a function: me, put_card, get_card, pair_key and session_dir "
-                 "have to be there");
+                 "the host lacks a function: me, put_card, get_card and pair_key have to be there");
         return ORTE_ERR_BAD_PARAM;
     }
     if (options && options->size != sizeof(*options)) {

@@ -9,12 +9,6 @@
 /* How often processes that keep others waiting are looked up in the kernel. */
 #define CHECK_US 20000
 
-static const char *session_dir(void)
-{
-    const struct btl_host *host = btl_host();
-    return host->ops->session_dir(host->arg);
-}
-
 static struct mca_btl_base_endpoint_t *endpoint_of(struct btl_peer *life)
 {
     return (struct mca_btl_base_endpoint_t *) (void *) life;
@@ -41,15 +35,15 @@ static int card_judge(void *peers, const void *data, size_t size)
     struct sm_card card;
     int status = sm_card_decode(&card, data, size);
     (void) peers;
-    return status != ORTE_SUCCESS || sm_peer_reachable(&card, session_dir()) ? status
-                                                                             : ORTE_ERR_UNREACH;
+    return status != ORTE_SUCCESS || sm_peer_reachable(&card, btl_session_dir()) ? status
+                                                                                 : ORTE_ERR_UNREACH;
 }
 
 /* Maps the segment that the card tells of. */
 static int endpoint_attach(struct mca_btl_base_endpoint_t *endpoint, const struct sm_card *card)
 {
     char reason[256];
-    int status = sm_peer_attach(&endpoint->peer, card, session_dir(), reason, sizeof(reason));
+    int status = sm_peer_attach(&endpoint->peer, card, btl_session_dir(), reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
         endpoint->card = *card;
         endpoint->life.located = true;

@@ -349,8 +349,8 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
     int status = btl_peers_init(&made->peers, &sm_peer_hooks, &made->super, "sm",
                                 sizeof(struct mca_btl_base_endpoint_t));
     if (status == ORTE_SUCCESS) {
-        status = sm_segment_create(&made->segment, &shape, params->backing,
-                                   host->ops->session_dir(host->arg), reason, reason_size);
+        status = sm_segment_create(&made->segment, &shape, params->backing, btl_session_dir(),
+                                   reason, reason_size);
     }
     if (status == ORTE_SUCCESS) {
         status = commit_first(made, reason, reason_size);

@@ -29,7 +29,8 @@ struct keel_host_ops {
      * not a peer, or a longer purpose. */
     int (*pair_key)(void *host, const orte_process_name_t *peer, const char *purpose,
                     uint8_t key[32]);
-    /* A folder of this process's job and node, 0700, removed when the job ends; or NULL. */
+    /* A folder of this process's job and node, 0700, removed when the job ends; or NULL, which the
+     * function may be, too. */
     const char *(*session_dir)(void *host);
     /* Drives the host's own work, answers to get_card among it, without waiting; returns the number
      * of events. For a BTL that waits in a call of its user's. NULL: there is nothing to drive. */

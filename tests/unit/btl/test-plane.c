@@ -42,17 +42,10 @@ static int alone_pair_key(void *host, const orte_process_name_t *peer, const cha
     return OPAL_SUCCESS;
 }
 
-static const char *alone_session_dir(void *host)
-{
-    (void) host;
-    return NULL;
-}
-
 static const struct keel_host_ops alone = {.me = alone_me,
                                            .put_card = alone_put_card,
                                            .get_card = alone_get_card,
-                                           .pair_key = alone_pair_key,
-                                           .session_dir = alone_session_dir};
+                                           .pair_key = alone_pair_key};
 
 static int heard;
 
@@ -106,12 +99,11 @@ END_TEST
 START_TEST(test_refused)
 {
     char reason[256] = "";
-    struct keel_host_ops lacking[] = {alone, alone, alone, alone, alone};
+    struct keel_host_ops lacking[] = {alone, alone, alone, alone};
     lacking[0].me = NULL;
     lacking[1].put_card = NULL;
     lacking[2].get_card = NULL;
     lacking[3].pair_key = NULL;
-    lacking[4].session_dir = NULL;
     for (size_t i = 0; i < sizeof(lacking) / sizeof(*lacking); i++) {
         ck_assert_int_eq(keel_host_open(&lacking[i], NULL, NULL, reason, sizeof(reason)),
                          OPAL_ERR_BAD_PARAM);
