@@ -1,7 +1,7 @@
 /* The BTL framework: what modules share. The layers above use btl/bml.h and keel/btl.h.
  *
  * A component is one folder, which btl/registry.c names. It gets its host with btl_host() while
- * btl_init runs. It receives for its peers and calls up through btl_deliver; it registers memory
+ * btl_init runs. It receives for its peers and calls up through btl_deliver_on; it registers memory
  * with btl/region.h and emulates what its wire lacks with btl/rdma_am.h. */
 #ifndef BTL_BASE_H
 #define BTL_BASE_H
@@ -66,12 +66,6 @@ static inline const char *btl_session_dir(void)
 void btl_deliver_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                     uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
                     size_t count);
-static inline void btl_deliver(mca_btl_base_module_t *module,
-                               struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag,
-                               mca_btl_base_segment_t *segments, size_t count)
-{
-    btl_deliver_on(module, endpoint, 0, tag, segments, count);
-}
 /* Whom it calls; cbfunc NULL: nobody. */
 mca_btl_active_message_callback_t btl_receiver(uint8_t channel, mca_btl_base_tag_t tag);
 /* The one way a send completes: calls des_cbfunc if there is one, then frees the descriptor when it

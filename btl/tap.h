@@ -128,9 +128,10 @@ struct btl_tap {
 
 /* What stands before one module. */
 struct btl_taps {
-    mca_btl_base_module_t *module;      /* borrowed */
-    const struct keel_btl_ext *own_ext; /* borrowed; NULL: the module has none */
-    mca_btl_base_module_t own;          /* its functions, while there are taps */
+    mca_btl_base_module_t *module;        /* borrowed */
+    const struct keel_btl_ext *own_ext;   /* borrowed; NULL: the module has none */
+    const mca_btl_base_module_t *packing; /* the functions in its table, while there are taps */
+    mca_btl_base_module_t own;            /* its functions, while there are taps */
     struct keel_btl_ext ext;
     struct btl_tap *at[BTL_TAP_PLACES];
     struct btl_taps *next; /* in btl_tapped */
@@ -144,6 +145,8 @@ void btl_taps_fini(struct btl_taps *taps);
 void btl_tap_add(struct btl_taps *taps, struct btl_tap *tap);
 /* The module gets its own functions back with the last one. */
 void btl_tap_remove(struct btl_tap *tap);
+/* Hands a call to the first tap; returns its status. */
+int btl_tap_first(const mca_btl_base_module_t *module, struct btl_call *call);
 /* Hands a call to the next tap, or to the module; fills in what it returns. */
 void btl_tap_next(const struct btl_tap *tap, struct btl_call *call);
 

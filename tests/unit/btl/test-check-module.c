@@ -311,14 +311,14 @@ START_TEST(messages_come_from_endpoints_of_the_callers)
     mca_btl_base_module_t *mock = &bench.mock->super;
     mca_btl_base_segment_t segment = {.seg_addr.pval = bytes, .seg_len = 8};
     ck_assert_int_eq(bench.btl->btl_register(bench.btl, 9, receive, &bench), OPAL_SUCCESS);
-    btl_deliver(mock, NULL, 9, &segment, 1);
+    btl_deliver_on(mock, NULL, 0, 9, &segment, 1);
     ck_assert_uint_eq(reports(), 0);
-    btl_deliver(mock, (void *) bytes, 9, &segment, 1);
+    btl_deliver_on(mock, (void *) bytes, 0, 9, &segment, 1);
     one_report(CALLS_TWICE, "deliver", "an endpoint that its caller does not have");
     segment.seg_len = sizeof(bytes);
-    btl_deliver(mock, NULL, 9, &segment, 1);
+    btl_deliver_on(mock, NULL, 0, 9, &segment, 1);
     one_report(CALLS_TWICE, "deliver", "a message of 2000 bytes; btl_max_send_size is 1000");
-    btl_deliver(mock, NULL, 9, &segment, 0);
+    btl_deliver_on(mock, NULL, 0, 9, &segment, 0);
     one_report(CALLS_TWICE, "deliver", "a message of 0 segments");
     ck_assert_uint_eq(delivered, 4);
     bench.btl->btl_register(bench.btl, 9, NULL, NULL);

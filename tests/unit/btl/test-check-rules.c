@@ -154,10 +154,10 @@ START_TEST(messages_lie_somewhere)
     struct bench bench;
     bench_open(&bench, NOTHING);
     mca_btl_base_segment_t segment = {.seg_addr.pval = NULL, .seg_len = 0};
-    btl_deliver(&bench.mock->super, NULL, 9, &segment, 1);
+    btl_deliver_on(&bench.mock->super, NULL, 0, 9, &segment, 1);
     ck_assert_uint_eq(reports(), 0);
     segment.seg_len = 4;
-    btl_deliver(&bench.mock->super, NULL, 9, &segment, 1);
+    btl_deliver_on(&bench.mock->super, NULL, 0, 9, &segment, 1);
     expect_module("segment 0 is nowhere");
     bench_close(&bench);
 }
@@ -430,7 +430,7 @@ START_TEST(nobody_finalizes_inside_a_callback)
     mca_btl_base_segment_t segment = {.seg_addr.pval = &byte, .seg_len = 1};
     bench_open(&bench, NOTHING);
     ck_assert_int_eq(bench.btl->btl_register(bench.btl, 9, finalize, NULL), OPAL_SUCCESS);
-    btl_deliver(&bench.mock->super, NULL, 9, &segment, 1);
+    btl_deliver_on(&bench.mock->super, NULL, 0, 9, &segment, 1);
     ck_abort_msg("it came back");
 }
 END_TEST

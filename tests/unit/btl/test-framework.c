@@ -162,7 +162,7 @@ START_TEST(delivery_finds_the_tag_or_drops_with_one_warning)
     mca_btl_base_segment_t segment = {.seg_addr.pval = (void *) "abc", .seg_len = 3};
     ck_assert_int_eq(btl_register_tag(&module, 255, receive, &received), OPAL_SUCCESS);
     for (int i = 0; i < 5; i++) { /* it removes itself */
-        btl_deliver(&module, (void *) &proc, 255, &segment, 1);
+        btl_deliver_on(&module, (void *) &proc, 0, 255, &segment, 1);
     }
     ck_assert_int_eq(received, 1);
     ck_assert_int_eq(lines, 1);

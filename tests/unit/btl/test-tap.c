@@ -254,7 +254,7 @@ START_TEST(taps_stand_in_one_order_and_messages_pass_them_backwards)
     ck_assert(passed[0] == BTL_TAP_LOCK && passed[1] == BTL_TAP_CHECK &&
               passed[2] == BTL_TAP_FAULT);
     passes = 0;
-    btl_deliver(&module, NULL, 1, NULL, 0);
+    btl_deliver_on(&module, NULL, 0, 1, NULL, 0);
     ck_assert_uint_eq(passes, 3);
     ck_assert(passed[0] == BTL_TAP_FAULT && passed[1] == BTL_TAP_CHECK &&
               passed[2] == BTL_TAP_LOCK);
