@@ -10,7 +10,7 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.c \
 	btl/thread.h btl/thread.c btl/wake.h btl/wake.c \
 	btl/plane.h btl/plane.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
-	btl/netcard.h btl/netcard.c btl/roster.h btl/roster.c btl/map.h btl/map.c \
+	btl/netcard.h btl/netcard.c btl/roster.h btl/roster.c \
 	btl/procs.h btl/procs.c btl/card.h btl/card.c btl/closing.h btl/closing.c \
 	btl/peer.h btl/peer.c btl/session.h btl/session.c btl/atomic.h btl/atomic.c btl/call.h \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c

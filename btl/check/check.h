@@ -6,7 +6,7 @@
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 
-#include <btl/map.h>
+#include <btl/check/map.h>
 #include <btl/tap.h>
 
 void check_register_params(void);

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <btl/map.h>
+#include <btl/check/map.h>
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 64 };

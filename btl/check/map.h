@@ -1,7 +1,7 @@
 /* A set of pointers with a value each, for what a caller or module may hand over without having it:
  * looking one up touches only the map. One thread at a time. */
-#ifndef BTL_MAP_H
-#define BTL_MAP_H
+#ifndef BTL_CHECK_MAP_H
+#define BTL_CHECK_MAP_H
 
 #include <keel/types.h>
 
