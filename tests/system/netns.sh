@@ -77,16 +77,21 @@ two_cables()
     ok "one cable by choice: it carries" test $(($(megabytes_into_b v1) - before1)) -ge 10
     ok "one cable by choice: the other is idle" test $(($(megabytes_into_b v0) - before0)) -le 1
 
-    on_host a ip link add l0 type veth peer name l1
-    on_host a ip addr add 10.88.0.1/24 dev l0
-    on_host a ip link set l0 up
-    on_host a ip link set l1 up
+    run_on_a --host a:2,b:2 --mca btl self,tcp "$helpers/anew" 3
+    is "checkpoints and restarts over two cables: exit code" 0 "$code"
+    is "checkpoints and restarts over two cables: nothing on stderr" "" "$(cat "$work/err")"
+
+    on_host a sh -c 'for i in $(seq 20); do
+            ip link add l$i type veth peer name m$i && ip addr add 10.88.$i.1/24 dev l$i &&
+                ip link set l$i up && ip link set m$i up
+        done'
     for late in 1000 0; do
-        run_on_a --host a:2,b:2 --mca btl self,tcp --mca modex_collect_max $late "$handoff"
-        is "an interface that leads nowhere ($late): exit code" 0 "$code"
-        is "an interface that leads nowhere ($late): nothing on stderr" "" "$(cat "$work/err")"
+        run_on_a --host a:2,b:2 --mca btl self,tcp --mca modex_collect_max $late \
+            sh -c "ulimit -n 128; exec $handoff"
+        is "20 interfaces that lead nowhere ($late): exit code" 0 "$code"
+        is "20 interfaces that lead nowhere ($late): nothing on stderr" "" "$(cat "$work/err")"
     done
-    on_host a ip link del l0
+    on_host a sh -c 'for i in $(seq 20); do ip link del l$i; done'
 }
 
 # swallow N: what is sent over a cable goes to nobody; the interfaces stay up.
