@@ -144,31 +144,36 @@ static int card_judge(void *peers, const void *data, size_t size)
                      size);
 }
 
-/* The pair's address is tried first, then all others: which of them leads to the peer, only trying
- * shows. */
-static void order_addresses(tcp_endpoint *ep)
+static void try_first(tcp_endpoint *ep, size_t at)
 {
-    size_t all[NETCARD_ADDRESSES];
-    size_t count = netcard_order(all, &ep->tcp->process->card.net, &ep->card.net);
+    size_t address = ep->order[at];
 
-    ep->order[0] = ep->pair.peer;
-    ep->order_count = 1;
-    for (size_t i = 0; i < count; i++) {
-        if (all[i] != ep->pair.peer) {
-            ep->order[ep->order_count++] = all[i];
-        }
-    }
+    ep->order[at] = ep->order[0];
+    ep->order[0] = address;
 }
 
+void tcp_endpoint_led(tcp_endpoint *ep)
+{
+    try_first(ep, ep->patience.at);
+}
+
+/* The pair's address comes first, then all others: which of them leads to the peer, only trying
+ * shows. */
 static int endpoint_locate(struct btl_peer *peer, const void *data, size_t size)
 {
     tcp_endpoint *ep = endpoint_of(peer);
     int status = card_read(ep->tcp, &ep->card, &ep->pair, &ep->bound, data, size);
 
-    if (status == OPAL_SUCCESS) {
-        order_addresses(ep);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
-    return status;
+    ep->order_count = netcard_order(ep->order, &ep->tcp->process->card.net, &ep->card.net);
+    for (size_t i = 0; i < ep->order_count; i++) {
+        if (ep->order[i] == ep->pair.peer) {
+            try_first(ep, i);
+        }
+    }
+    return OPAL_SUCCESS;
 }
 
 int tcp_endpoint_takes_before_up(tcp_endpoint *ep)
@@ -261,14 +266,6 @@ static void endpoint_connect(struct btl_peer *peer)
             return;
         }
     } while (next_address(ep, PATIENCE_REFUSED));
-}
-
-void tcp_endpoint_led(tcp_endpoint *ep)
-{
-    size_t led = ep->order[ep->patience.at];
-
-    ep->order[ep->patience.at] = ep->order[0];
-    ep->order[0] = led;
 }
 
 void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,

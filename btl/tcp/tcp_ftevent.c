@@ -24,7 +24,7 @@ int tcp_restart(mca_btl_base_module_t *btl)
     if (!last) {
         return OPAL_SUCCESS; /* the last one opens for all */
     }
-    int status = tcp_process_reopen(process, &tcp->params, reason, sizeof(reason));
+    int status = tcp_process_listen(process, &tcp->params, false, reason, sizeof(reason));
     if (status != OPAL_SUCCESS) {
         log_warn(LOG_BTL, "tcp: no other listeners after a restart: %s", reason);
     }

@@ -87,10 +87,23 @@ void tcp_listeners_close(struct tcp_module *tcp)
     tcp->interface = 0;
 }
 
-/* Gives the interfaces to the modules; makes: makes modules for them, else those that there are
- * have to do. */
-static int listen_on_all(struct tcp_process *process, const struct tcp_params *params, bool makes,
-                         char *reason, size_t reason_size)
+/* Under the key of the modules' life, with a new incarnation. */
+static int publish(struct tcp_process *process, char *reason, size_t reason_size)
+{
+    uint8_t bytes[TCP_CARD_BYTES];
+
+    crypto_random(&process->card.incarnation, sizeof(process->card.incarnation));
+    process->card.net.netstack = netcard_netstack();
+    size_t size = tcp_card_encode(bytes, &process->card);
+    int status = btl_card_publish(&tcp_module_at(process, 0)->peers.cards, bytes, size);
+    if (status != OPAL_SUCCESS) {
+        snprintf(reason, reason_size, "publishing the card: %s", opal_strerror(status));
+    }
+    return status;
+}
+
+int tcp_process_listen(struct tcp_process *process, const struct tcp_params *params, bool makes,
+                       char *reason, size_t reason_size)
 {
     char why[200] = "";
     struct netif *list = NULL;
@@ -117,32 +130,7 @@ static int listen_on_all(struct tcp_process *process, const struct tcp_params *p
         snprintf(reason, reason_size, "none of %zu interfaces can be listened on", count);
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    return OPAL_SUCCESS;
-}
-
-/* ---- the card ---- */
-
-/* Under the key of the modules' life, with a new incarnation. */
-static int publish(struct tcp_process *process, char *reason, size_t reason_size)
-{
-    uint8_t bytes[TCP_CARD_BYTES];
-
-    crypto_random(&process->card.incarnation, sizeof(process->card.incarnation));
-    process->card.net.netstack = netcard_netstack();
-    size_t size = tcp_card_encode(bytes, &process->card);
-    int status = btl_card_publish(&tcp_module_at(process, 0)->peers.cards, bytes, size);
-    if (status != OPAL_SUCCESS) {
-        snprintf(reason, reason_size, "publishing the card: %s", opal_strerror(status));
-    }
-    return status;
-}
-
-int tcp_process_reopen(struct tcp_process *process, const struct tcp_params *params, char *reason,
-                       size_t reason_size)
-{
-    int status = listen_on_all(process, params, false, reason, reason_size);
-
-    return status == OPAL_SUCCESS ? publish(process, reason, reason_size) : status;
+    return publish(process, reason, reason_size);
 }
 
 /* ---- its life ---- */
@@ -179,10 +167,7 @@ int tcp_process_open(mca_btl_base_module_t *modules[NETCARD_ADDRESSES],
     process->users = 1;
     process->regions = region_table_create(MAX_REGIONS);
     if (process->regions && crypto_open() == ORTE_SUCCESS) {
-        status = listen_on_all(process, params, true, reason, reason_size);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = publish(process, reason, reason_size);
+        status = tcp_process_listen(process, params, true, reason, reason_size);
     }
     destroy_modules(process, status != OPAL_SUCCESS);
     for (size_t i = 0; i < NETCARD_ADDRESSES; i++) {
