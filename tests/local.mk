@@ -1,6 +1,9 @@
 # tests: unit, conformance, system, lint.
 # A clock that jumps over the time in which all of a test's threads sleep.
 TEST_CLOCK = tests/lib/clock.c tests/lib/clock.h
+# The template for new transports (docs/add-a-transport.md).
+UDGRAM = tests/lib/udgram/udgram.h tests/lib/udgram/udgram.c tests/lib/udgram/peer.c \
+	tests/lib/udgram/wire.h tests/lib/udgram/wire.c
 include $(srcdir)/tests/unit/base/local.mk
 include $(srcdir)/tests/unit/oob/local.mk
 include $(srcdir)/tests/unit/rml/local.mk

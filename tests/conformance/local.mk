@@ -1,13 +1,18 @@
 # conformance: one suite per interface, run over every implementation.
 check_PROGRAMS += tests/conformance/btl
-tests_conformance_btl_SOURCES = tests/conformance/btl.h tests/conformance/btl.c \
+btl_suite = tests/conformance/btl.h tests/conformance/btl.c \
 	tests/conformance/btl_table.c tests/conformance/btl_send.c tests/conformance/btl_stream.c \
 	tests/conformance/btl_rdma.c tests/conformance/btl_atomics.c tests/conformance/btl_breaches.c \
 	tests/conformance/btl_faults.c tests/conformance/btl_load.c tests/conformance/btl_ends.c tests/conformance/btl_ext.c \
 	tests/conformance/btl_flags.c tests/conformance/btl_ftevent.c tests/conformance/btl_inside.c \
 	tests/conformance/btl_sleep.c tests/conformance/btl_channels.c \
 	tests/lib/minihost.h tests/lib/minihost.c
+tests_conformance_btl_SOURCES = $(btl_suite)
 tests_conformance_btl_LDADD = libbtl.la libbase.la
+# The same over the template for new transports, whose registry replaces the library's.
+check_PROGRAMS += tests/conformance/btl-udgram
+tests_conformance_btl_udgram_SOURCES = $(btl_suite) $(UDGRAM) tests/lib/udgram/registry.c
+tests_conformance_btl_udgram_LDADD = libbtl.la libbase.la
 
 # Locks, puts and gets: stale.sh runs it over every module.
 check_PROGRAMS += tests/conformance/stale

@@ -1,0 +1,6 @@
+/* The components of a program that is linked with this file, in place of btl/registry.c. */
+#include <config.h>
+
+#include <tests/lib/udgram/udgram.h>
+
+const struct btl_component *const btl_components[] = {&btl_udgram_component, NULL};

@@ -1,0 +1,580 @@
+/* The module: its socket, messages, put and get, its table. docs/add-a-transport.md goes through
+ * it. */
+#include <config.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <btl/netcard.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <tests/lib/udgram/udgram.h>
+#include <unistd.h>
+
+enum {
+    SMALL_SIZE = 4096,
+    MAX_REGIONS = 65536,
+    MAX_OPS = 4096,
+    BATCH = 64,          /* most datagrams, and most callbacks, in one pass */
+    ACTIVE_POLLS = 1024, /* after the last event */
+    GREETING_US = 60000000,
+    FLUSH_US = 2000000,
+};
+
+static struct param free_list_param = {
+    .name = "btl_udgram_free_list_max",
+    .type = PARAM_INT,
+    .default_text = "512",
+    .min = 1,
+    .max = 1 << 16,
+    .unit = "",
+    .help = "Most descriptors of each size.",
+};
+
+/* ---- the socket ---- */
+
+/* A file with a name that no other socket had or will have. */
+static int socket_open(struct udgram *udgram)
+{
+    const struct btl_host *host = udgram->peers.cards.host;
+    const char *folder = host->ops->session_dir ? host->ops->session_dir(host->arg) : NULL;
+    char *path = udgram->card.path;
+    struct sock_addr address;
+    uint64_t number;
+
+    crypto_random(&number, sizeof(number));
+    int length = snprintf(path, UDGRAM_PATH_BYTES, "%s/udgram.%016llx", folder ? folder : "",
+                          (unsigned long long) number);
+    if (!folder || length >= UDGRAM_PATH_BYTES || sock_addr_unix(&address, path) != 0) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    udgram->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (udgram->fd < 0 ||
+        bind(udgram->fd, (struct sockaddr *) &address.storage, address.length) != 0) {
+        fd_close(&udgram->fd);
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    return OPAL_SUCCESS;
+}
+
+static void socket_close(struct udgram *udgram)
+{
+    if (udgram->fd >= 0) {
+        (void) unlink(udgram->card.path);
+    }
+    fd_close(&udgram->fd);
+}
+
+static int card_publish(struct udgram *udgram)
+{
+    uint8_t bytes[UDGRAM_CARD_BYTES];
+
+    udgram->card.netstack = netcard_netstack();
+    return btl_card_publish(&udgram->peers.cards, bytes, udgram_card_encode(bytes, &udgram->card));
+}
+
+int udgram_transmit(struct udgram *udgram, udgram_endpoint *peer, const struct iovec *parts,
+                    size_t count)
+{
+    const struct msghdr message = {
+        .msg_name = &peer->at.storage,
+        .msg_namelen = peer->at.length,
+        .msg_iov = (struct iovec *) parts,
+        .msg_iovlen = count,
+    };
+
+    if (sendmsg(udgram->fd, &message, MSG_NOSIGNAL) >= 0) {
+        return OPAL_SUCCESS;
+    }
+    if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == EINTR) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    btl_peer_fail(&peer->life, "its socket is gone");
+    return OPAL_ERR_UNREACH;
+}
+
+/* ---- messages ---- */
+
+static mca_btl_base_descriptor_t *alloc(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
+                                        uint8_t order, size_t size, uint32_t flags)
+{
+    (void) endpoint;
+    return desc_alloc(&udgram_of(btl)->descs, order, size, flags);
+}
+
+static mca_btl_base_descriptor_t *prepare_src(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
+                                              opal_convertor_t *convertor, uint8_t order,
+                                              size_t reserve, size_t *size, uint32_t flags)
+{
+    (void) endpoint;
+    return desc_prepare(&udgram_of(btl)->descs, convertor, order, reserve, size, flags, true);
+}
+
+static int descriptor_transmit(struct udgram *udgram, udgram_endpoint *endpoint,
+                               const mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                               mca_btl_base_tag_t tag)
+{
+    uint8_t header[UDGRAM_HEADER_BYTES];
+    struct iovec parts[MCA_BTL_DES_MAX_SEGMENTS + 1] = {{header, sizeof(header)}};
+
+    udgram_header_encode(header, &(struct udgram_header){.kind = UDGRAM_AM,
+                                                         .channel = channel,
+                                                         .tag = tag,
+                                                         .index = endpoint->their_index});
+    for (size_t i = 0; i < descriptor->des_segment_count; i++) {
+        const mca_btl_base_segment_t *segment = &descriptor->des_segments[i];
+        parts[i + 1] = (struct iovec){segment->seg_addr.pval, segment->seg_len};
+    }
+    return udgram_transmit(udgram, endpoint, parts, descriptor->des_segment_count + 1);
+}
+
+/* Whoever wants a callback gets it from progress, so that callbacks that send do not nest. */
+static int channel_send(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, uint8_t channel,
+                        mca_btl_base_tag_t tag)
+{
+    struct udgram *udgram = udgram_of(btl);
+    size_t total;
+    int status = desc_total(descriptor, btl->btl_max_send_size, &total);
+
+    if (status == OPAL_SUCCESS) {
+        status = udgram_peer_want(udgram, endpoint);
+    }
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    bool calls = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    struct desc_send *later =
+        calls ? desc_send_begin(&udgram->descs, desc_of(descriptor), endpoint) : NULL;
+    if (calls && !later) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    status = descriptor_transmit(udgram, endpoint, descriptor, channel, tag);
+    if (!later) {
+        return status == OPAL_SUCCESS ? btl_sent(btl, endpoint, descriptor) : status;
+    }
+    if (status == OPAL_SUCCESS) {
+        list_append(&udgram->sent, &later->link);
+    } else {
+        desc_send_release(&udgram->descs, later);
+    }
+    return status;
+}
+
+static int module_send(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
+                       mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    return channel_send(btl, endpoint, descriptor, 0, tag);
+}
+
+/* The first that is to be called back, of this endpoint (NULL: of any). */
+static struct desc_send *first_sent(struct udgram *udgram, const udgram_endpoint *endpoint)
+{
+    struct desc_send *send;
+
+    list_for_each (send, &udgram->sent, struct desc_send, link) {
+        if (!endpoint || send->endpoint == endpoint) {
+            return send;
+        }
+    }
+    return NULL;
+}
+
+int udgram_finish(struct udgram *udgram, const udgram_endpoint *endpoint, int most)
+{
+    struct desc_send *send;
+    int events = 0;
+
+    for (; events < most && (send = first_sent(udgram, endpoint)); events++) {
+        list_remove(&send->link);
+        desc_send_complete(&udgram->super, &udgram->descs, send, OPAL_SUCCESS);
+    }
+    return events;
+}
+
+/* ---- progress ---- */
+
+/* A frame of a peer, which a callback may end. */
+static void frame_take(struct udgram *udgram, udgram_endpoint *peer,
+                       const struct udgram_header *header, mca_btl_base_segment_t *data)
+{
+    if (header->kind == UDGRAM_BYE) {
+        udgram_bye_received(peer);
+    } else if (header->channel != BTL_CHANNEL_RDMA) {
+        btl_deliver_on(&udgram->super, peer->life.proc ? peer : NULL, header->channel, header->tag,
+                       data, 1);
+    } else if (peer->life.state != PEER_CLOSING &&
+               rdma_am_receive(udgram->am, &peer->am, data, 1) != OPAL_SUCCESS) {
+        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "it sent a frame that is none");
+    }
+}
+
+static void received(struct udgram *udgram, const struct sock_addr *from, size_t size)
+{
+    if (size < UDGRAM_HEADER_BYTES || size > sizeof(udgram->buffer)) {
+        udgram->dropped++;
+        return;
+    }
+    const struct udgram_header header = udgram_header_decode(udgram->buffer);
+    mca_btl_base_segment_t data = {
+        .seg_addr.pval = udgram->buffer + UDGRAM_HEADER_BYTES,
+        .seg_len = size - UDGRAM_HEADER_BYTES,
+    };
+    udgram_endpoint *peer = udgram_peer_find(udgram, &header, udgram_path(from));
+    if (header.kind == UDGRAM_HELLO) {
+        udgram_hello_received(udgram, udgram->buffer, size, from);
+    } else if (peer && (header.kind == UDGRAM_AM || header.kind == UDGRAM_BYE)) {
+        frame_take(udgram, peer, &header, &data);
+    } else {
+        udgram->dropped++;
+    }
+}
+
+static int receive(struct udgram *udgram)
+{
+    int events = 0;
+
+    for (; events < BATCH; events++) {
+        struct sock_addr from = {.length = sizeof(from.storage)};
+        ssize_t size = recvfrom(udgram->fd, udgram->buffer, sizeof(udgram->buffer), MSG_TRUNC,
+                                (struct sockaddr *) &from.storage, &from.length);
+        if (size < 0) {
+            break;
+        }
+        received(udgram, &from, (size_t) size);
+    }
+    return events;
+}
+
+static void free_ended(struct udgram *udgram)
+{
+    for (struct list *link; (link = list_pop(&udgram->ended));) {
+        btl_peer_free(container_of(link, struct btl_peer, waiting));
+    }
+}
+
+int udgram_poll(struct udgram *udgram)
+{
+    if (udgram->polling) {
+        return 0;
+    }
+    udgram->polling = true;
+    free_ended(udgram); /* of theirs no function runs here */
+    int events = receive(udgram) + udgram_finish(udgram, NULL, BATCH) +
+                 btl_peers_progress(&udgram->peers) + rdma_am_progress(udgram->am);
+    udgram->idle_polls = events > 0 ? 0 : udgram->idle_polls + 1;
+    udgram->polling = false;
+    return events;
+}
+
+static int progress(mca_btl_base_module_t *btl)
+{
+    return udgram_poll(udgram_of(btl));
+}
+
+/* A poll costs a system call. */
+static bool active(mca_btl_base_module_t *btl)
+{
+    const struct udgram *udgram = udgram_of(btl);
+
+    return udgram->idle_polls < ACTIVE_POLLS || !list_empty(&udgram->sent) ||
+           btl_peers_busy(&udgram->peers) || rdma_am_active(udgram->am);
+}
+
+/* ---- put, get and atomics, over messages ---- */
+
+static mca_btl_base_registration_handle_t *register_mem(mca_btl_base_module_t *btl,
+                                                        udgram_endpoint *endpoint, void *base,
+                                                        size_t size, uint32_t flags)
+{
+    return region_add(udgram_of(btl)->regions, endpoint, base, size, flags);
+}
+
+static int deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle)
+{
+    return region_remove(udgram_of(btl)->regions, handle);
+}
+
+static int rdma(mca_btl_base_module_t *btl, udgram_endpoint *endpoint, const struct rdma_call *call,
+                bool put)
+{
+    struct udgram *udgram = udgram_of(btl);
+
+    if (udgram_peer_want(udgram, endpoint) == OPAL_ERR_UNREACH) {
+        return OPAL_ERR_UNREACH;
+    }
+    return put ? rdma_am_put(udgram->am, &endpoint->am, call)
+               : rdma_am_get(udgram->am, &endpoint->am, call);
+}
+
+static int atomic(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
+                  const struct atomic_call *call)
+{
+    struct udgram *udgram = udgram_of(btl);
+
+    if (udgram_peer_want(udgram, endpoint) == OPAL_ERR_UNREACH) {
+        return OPAL_ERR_UNREACH;
+    }
+    return rdma_am_atomic(udgram->am, &endpoint->am, call);
+}
+
+/* ---- keel_btl_ext ---- */
+
+static bool rdma_open(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
+{
+    return endpoint ? endpoint->life.peers && rdma_am_peer_open(&endpoint->am)
+                    : rdma_am_open(udgram_of(btl)->am);
+}
+
+static int rdma_lost(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
+{
+    int first = OPAL_SUCCESS;
+
+    if (endpoint) {
+        return rdma_am_lost(&endpoint->am);
+    }
+    list_for_each (endpoint, &udgram_of(btl)->peers.used, udgram_endpoint, life.link) {
+        int lost = rdma_am_lost(&endpoint->am);
+        first = first == OPAL_SUCCESS ? lost : first;
+    }
+    return first;
+}
+
+/* How full the peer's socket is cannot be seen. */
+static enum btl_room room(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
+{
+    const struct udgram *udgram = udgram_of(btl);
+
+    if (!endpoint) {
+        return desc_set_room(&udgram->descs);
+    }
+    if (endpoint->life.state >= PEER_FAILING) {
+        return BTL_ROOM;
+    }
+    bool on_its_way = endpoint->life.state == PEER_CARD || endpoint->life.state == PEER_GREETING;
+    return on_its_way || !rdma_am_has_room(udgram->am) ? BTL_ROOM_NONE : BTL_ROOM_UNSEEN;
+}
+
+static bool is_quiet(mca_btl_base_module_t *btl)
+{
+    const struct udgram *udgram = udgram_of(btl);
+
+    return list_empty(&udgram->sent) && !rdma_am_active(udgram->am);
+}
+
+static int wait_fd(mca_btl_base_module_t *btl)
+{
+    return udgram_of(btl)->fd;
+}
+
+/* Nothing tells when there is room in a peer's socket, or that it is time for a hello. */
+static int wait_arm(mca_btl_base_module_t *btl)
+{
+    const struct udgram *udgram = udgram_of(btl);
+
+    return !list_empty(&udgram->sent) || btl_peers_busy(&udgram->peers) || rdma_am_stuck(udgram->am)
+               ? OPAL_ERR_RESOURCE_BUSY
+               : OPAL_SUCCESS;
+}
+
+static const struct btl_ext_ops udgram_ext = {
+    .flags = KEEL_BTL_REMOTE_COMPLETION,
+    .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
+    .channel_send = channel_send,
+    .rdma_open = rdma_open,
+    .rdma_lost = rdma_lost,
+    .room = room,
+    .is_quiet = is_quiet,
+    .wait_fd = wait_fd,
+    .wait_arm = wait_arm,
+};
+
+/* ---- the module ---- */
+
+static void dump(mca_btl_base_module_t *btl, udgram_endpoint *endpoint, int verbose)
+{
+    const struct udgram *udgram = udgram_of(btl);
+
+    (void) verbose;
+    if (endpoint) {
+        log_write(LOG_BTL, LOG_INFO, "udgram: %s: %s", ORTE_NAME_PRINT(&endpoint->life.name),
+                  btl_peer_state_name(&endpoint->life));
+    } else {
+        log_write(LOG_BTL, LOG_INFO, "udgram: %s: %llu datagrams of strangers dropped",
+                  udgram->card.path, udgram->dropped);
+    }
+}
+
+static void module_destroy(struct udgram *udgram)
+{
+    free_ended(udgram);
+    rdma_am_destroy(udgram->am);
+    desc_set_fini(&udgram->descs);
+    region_table_destroy(udgram->regions);
+    btl_peers_fini(&udgram->peers);
+    socket_close(udgram);
+    free(udgram);
+}
+
+static int finalize(mca_btl_base_module_t *btl)
+{
+    btl_peers_end_all(&udgram_of(btl)->peers);
+    module_destroy(udgram_of(btl));
+    return OPAL_SUCCESS;
+}
+
+static int ft_event(int state)
+{
+    return btl_component_ft_event(&btl_udgram_component, state);
+}
+
+/* Another socket, another card: what comes to the old one is of a life that is over. */
+static int restart(mca_btl_base_module_t *btl)
+{
+    struct udgram *udgram = udgram_of(btl);
+
+    btl_peers_restart(&udgram->peers);
+    socket_close(udgram);
+    udgram->peers.cards.life++;
+    int status = socket_open(udgram);
+    return status == OPAL_SUCCESS ? card_publish(udgram) : status;
+}
+
+static const mca_btl_base_module_t module_template = {
+    .btl_component = &btl_udgram_component.component,
+    .btl_eager_limit = SMALL_SIZE,
+    .btl_rndv_eager_limit = SMALL_SIZE,
+    .btl_max_send_size = UDGRAM_SEND_MAX,
+    .btl_rdma_pipeline_send_length = UDGRAM_SEND_MAX,
+    .btl_rdma_pipeline_frag_size = 1 << 20,
+    .btl_min_rdma_pipeline_size = 0,
+    .btl_exclusivity = 1,
+    .btl_latency = 5,
+    .btl_bandwidth = 1000,
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA |
+                 MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS,
+    .btl_atomic_flags = ATOMIC_ALL_FLAGS,
+    .btl_registration_handle_size = sizeof(struct region_handle),
+    .btl_get_limit = SIZE_MAX,
+    .btl_put_limit = SIZE_MAX,
+    .btl_add_procs = btl_add_procs,
+    .btl_del_procs = btl_del_procs,
+    .btl_register = btl_register_tag,
+    .btl_finalize = finalize,
+    .btl_alloc = alloc,
+    .btl_free = desc_btl_free,
+    .btl_prepare_src = prepare_src,
+    .btl_send = module_send,
+    .btl_sendi = btl_sendi_by_send,
+    .btl_put = btl_put,
+    .btl_get = btl_get,
+    .btl_dump = dump,
+    .btl_atomic_op = btl_atomic_op,
+    .btl_atomic_fop = btl_atomic_fop,
+    .btl_atomic_cswap = btl_atomic_cswap,
+    .btl_register_mem = register_mem,
+    .btl_deregister_mem = deregister_mem,
+    .btl_register_error = btl_register_error_fn,
+    .btl_ft_event = ft_event,
+};
+
+static struct udgram *module_create(void)
+{
+    struct udgram *udgram = calloc(1, sizeof(*udgram));
+    size_t limit = (size_t) param_int(&free_list_param);
+    const struct desc_size sizes[] = {
+        {.payload = SMALL_SIZE, .limit = limit, .per_chunk = 32},
+        {.payload = UDGRAM_SEND_MAX, .limit = limit, .per_chunk = 8},
+    };
+
+    if (!udgram) {
+        return NULL;
+    }
+    udgram->super = module_template;
+    udgram->fd = -1;
+    list_init(&udgram->sent);
+    list_init(&udgram->ended);
+    desc_set_init(&udgram->descs, sizes, 2, 0);
+    udgram->regions = region_table_create(MAX_REGIONS);
+    const struct rdma_am_config config = {.module = &udgram->super,
+                                          .regions = udgram->regions,
+                                          .max_ops = MAX_OPS,
+                                          .send = channel_send};
+    if (btl_peers_init(&udgram->peers, &udgram_peer_hooks, &udgram->super, "udgram",
+                       sizeof(udgram_endpoint)) != OPAL_SUCCESS ||
+        !udgram->regions || rdma_am_create(&udgram->am, &config) != OPAL_SUCCESS ||
+        socket_open(udgram) != OPAL_SUCCESS || card_publish(udgram) != OPAL_SUCCESS) {
+        module_destroy(udgram);
+        return NULL;
+    }
+    udgram->peers.greeting_us = GREETING_US;
+    udgram->peers.flush_us = FLUSH_US;
+    return udgram;
+}
+
+/* ---- the component ---- */
+
+static int register_params(void)
+{
+    param_register(&free_list_param);
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_module_t **init(int *count, bool progress_threads, bool threads)
+{
+    struct udgram *udgram = module_create();
+
+    (void) progress_threads, (void) threads;
+    return btl_one_module(udgram ? &udgram->super : NULL, count);
+}
+
+static bool reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
+{
+    return btl_peers_reach(&udgram_of(btl)->peers, proc);
+}
+
+static udgram_endpoint *add(mca_btl_base_module_t *btl, opal_proc_t *proc)
+{
+    return udgram_endpoint_of(btl_peer_add(&udgram_of(btl)->peers, proc));
+}
+
+static uint32_t *added(mca_btl_base_module_t *btl, const udgram_endpoint *endpoint)
+{
+    return roster_added(udgram_of(btl)->peers.roster, endpoint);
+}
+
+static void end(mca_btl_base_module_t *btl, udgram_endpoint **endpoints, size_t count)
+{
+    btl_peers_end(&udgram_of(btl)->peers, endpoints, count);
+}
+
+/* A socket tells that its peer is gone to those who send to it, and to nobody else. */
+static void ended(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
+{
+    btl_peer_died(&udgram_of(btl)->peers, &endpoint->life);
+}
+
+static void retry(mca_btl_base_module_t *btl, udgram_endpoint *endpoint, bool on)
+{
+    (void) btl;
+    btl_peer_retry(&endpoint->life, on);
+}
+
+struct btl_component btl_udgram_component = {
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("udgram"),
+                                  .mca_register_component_params = register_params},
+                  .btl_init = init,
+                  .btl_progress = btl_progress},
+    .progress = progress,
+    .active = active,
+    .restart = restart,
+    .reaches = reaches,
+    .add = add,
+    .added = added,
+    .end = end,
+    .ended = ended,
+    .retry = retry,
+    .rdma = rdma,
+    .atomic = atomic,
+    .ext = &udgram_ext,
+};
