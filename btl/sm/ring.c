@@ -131,7 +131,11 @@ int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message)
     if ((kind & SM_KIND_MASK) != SM_INLINE || message->length > SM_INLINE_MAX) {
         return ORTE_ERR_COMM_FAILURE;
     }
-    message->slots = sm_slots_of((size_t) message->length);
+    /* By a branch, so that the processor goes on to the next short message while this one's length
+     * is on its way: computed, each line of a stream would wait for the one before it. */
+    if (__builtin_expect(message->length > SM_SLOT_PAYLOAD, false)) {
+        message->slots = sm_slots_of((size_t) message->length);
+    }
     message->bytes = (const uint8_t *) slot + sizeof(slot->head);
     return 1;
 }
