@@ -26,7 +26,7 @@ enum event {
 enum step {
     STAY,   /* nothing */
     SEEK,   /* CARD: asks for it, or goes on at once where the peer is located */
-    GREET,  /* GREETING: progress connects */
+    SHAKE,  /* HANDSHAKE: progress connects */
     JOIN,   /* UP */
     QUEUE,  /* FAILING: progress breaks it */
     BREAK,  /* BROKEN: cut, then the error is reported */
@@ -42,19 +42,19 @@ enum step {
 };
 
 static const enum btl_peer_state leads_to[] = {
-    [SEEK] = PEER_CARD,      [GREET] = PEER_GREETING, [JOIN] = PEER_UP,
-    [QUEUE] = PEER_FAILING,  [BREAK] = PEER_BROKEN,   [CUT] = PEER_IDLE,
-    [AGAIN] = PEER_RETRYING, [RETURN] = PEER_UP,      [DROP] = PEER_BROKEN,
-    [RESET] = PEER_IDLE,     [LEAVE] = PEER_CLOSING,  [DOOM] = PEER_CLOSING,
+    [SEEK] = PEER_CARD,      [SHAKE] = PEER_HANDSHAKE, [JOIN] = PEER_UP,
+    [QUEUE] = PEER_FAILING,  [BREAK] = PEER_BROKEN,    [CUT] = PEER_IDLE,
+    [AGAIN] = PEER_RETRYING, [RETURN] = PEER_UP,       [DROP] = PEER_BROKEN,
+    [RESET] = PEER_IDLE,     [LEAVE] = PEER_CLOSING,   [DOOM] = PEER_CLOSING,
     [SEVER] = PEER_CLOSING,  [REMOVE] = PEER_ENDED,
 };
 
 /* clang-format off */
 static const uint8_t table[EVENTS][PEER_STATES] = {
-    /*              IDLE    CARD    GREETING  UP      FAILING  BROKEN  RETRYING  CLOSING  ENDED */
+    /*              IDLE    CARD    HANDSHAKE UP      FAILING  BROKEN  RETRYING  CLOSING  ENDED */
     [WANTED] =    {SEEK,   STAY,   STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
-    [LOCATED] =   {STAY,   GREET,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
-    [CAME] =      {GREET,  GREET,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
+    [LOCATED] =   {STAY,   SHAKE,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
+    [CAME] =      {SHAKE,  SHAKE,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
     [CONNECTED] = {JOIN,   JOIN,   JOIN,     STAY,   STAY,    STAY,   RETURN,   STAY,    STAY},
     [LEFT] =      {STAY,   STAY,   CUT,      CUT,    STAY,    STAY,   STAY,     STAY,    STAY},
     [FAILED] =    {QUEUE,  QUEUE,  QUEUE,    QUEUE,  STAY,    STAY,   AGAIN,    DOOM,    STAY},
@@ -69,7 +69,7 @@ static const uint8_t table[EVENTS][PEER_STATES] = {
 /* clang-format on */
 
 static const char *const state_names[PEER_STATES] = {
-    "idle", "card", "greeting", "up", "failing", "broken", "retrying", "closing", "ended"};
+    "idle", "card", "handshake", "up", "failing", "broken", "retrying", "closing", "ended"};
 
 const char *btl_peer_state_name(const struct btl_peer *peer)
 {
@@ -118,9 +118,9 @@ static void seek(struct btl_peer *peer)
     }
 }
 
-static void greet(struct btl_peer *peer)
+static void shake(struct btl_peer *peer)
 {
-    peer->give_up_us = peer->peers->clock_us() + peer->peers->greeting_us;
+    peer->give_up_us = peer->peers->clock_us() + peer->peers->handshake_us;
     btl_peer_wait(peer, 0);
 }
 
@@ -178,8 +178,8 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
     case SEEK:
         seek(peer);
         break;
-    case GREET:
-        greet(peer);
+    case SHAKE:
+        shake(peer);
         break;
     case QUEUE:
     case DOOM:
@@ -245,11 +245,11 @@ void btl_peer_came(struct btl_peer *peer)
     happened(peer, CAME);
 }
 
-bool btl_peer_up(struct btl_peer *peer, uint64_t life)
+bool btl_peer_up(struct btl_peer *peer, uint64_t incarnation)
 {
     bool up = happened(peer, CONNECTED);
 
-    peer->life = up ? life : peer->life;
+    peer->incarnation = up ? incarnation : peer->incarnation;
     return up;
 }
 

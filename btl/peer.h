@@ -1,7 +1,7 @@
 /* Peers: the life of each, which is the same for every transport; the table is in peer.c.
  *
  *                 wanted          its card            connected
- *        IDLE --------------> CARD ------> GREETING ------------> UP
+ *        IDLE --------------> CARD -----> HANDSHAKE ------------> UP
  *         ^ ^                  |  it came   ^   |                  |
  *         | '------------------+------------'   |                  |
  *         | it left, or a      '-------+--------'------------------+
@@ -11,14 +11,12 @@
  *                                                                     retry on, off  connected
  *
  *        any but ENDED -- del_procs --> CLOSING -- said and answered --> ENDED
- *                                          ^ '-- lost: cut
- *                                          '-----'
  *
  * A peer that connects leads to UP from every state before it. BROKEN lasts until del_procs or a
  * restart; where nobody added the peer, until it comes again; or until the choice of rails has it
  * tried again: RETRYING takes nothing either, connects every BTL_RETRY_US, and fails without a
- * report. While a peer is FAILING, nothing was called back yet: progress does it, and reports the
- * error once, after all callbacks.
+ * report. One that is lost while CLOSING is cut, and stays so. While a peer is FAILING, nothing was
+ * called back yet: progress does it, and reports the error once, after all callbacks.
  *
  * A transport's endpoint begins with a struct btl_peer, and comes from a roster: a peer that is
  * never used costs its entry there. One thread at a time. */
@@ -31,12 +29,12 @@
 
 enum btl_peer_state {
     PEER_IDLE,
-    PEER_CARD,     /* the host looks for its card */
-    PEER_GREETING, /* the transport connects, or waits until wake_us to try again */
+    PEER_CARD,      /* the host looks for its card */
+    PEER_HANDSHAKE, /* the transport connects, or waits until wake_us to try again */
     PEER_UP,
     PEER_FAILING, /* from here on it takes nothing */
     PEER_BROKEN,
-    PEER_RETRYING, /* as GREETING, for one that broke */
+    PEER_RETRYING, /* as HANDSHAKE, for one that broke */
     PEER_CLOSING,
     PEER_ENDED,
     PEER_STATES
@@ -56,8 +54,8 @@ struct btl_peer {
     bool hidden;                       /* it is in no roster, and fails without a report */
     bool elsewhere; /* its card says that other modules reach it: this one never will */
     struct btl_card_question *question; /* NULL: none is open */
-    uint64_t wake_us, give_up_us;       /* GREETING, RETRYING */
-    uint64_t life;                      /* of the process at the other end; the transport's */
+    uint64_t wake_us, give_up_us;       /* HANDSHAKE, RETRYING */
+    uint64_t incarnation;               /* of the process at the other end; the transport's */
     const char *why;                    /* FAILING; stays valid */
 };
 
@@ -70,7 +68,7 @@ struct btl_peer_hooks {
     /* The same, and the way is remembered. NOT_AVAILABLE: other modules of the component reach the
      * peer, so that this one drops out, which is no error. */
     int (*locate)(struct btl_peer *peer, const void *data, size_t size);
-    /* GREETING or RETRYING, and wake_us has come: goes on with it, and calls btl_peer_wait,
+    /* HANDSHAKE or RETRYING, and wake_us has come: goes on with it, and calls btl_peer_wait,
      * btl_peer_up or btl_peer_break, or has something else do so. */
     void (*connect)(struct btl_peer *peer);
     /* Ends the session, if there is one; all in flight calls back with status. */
@@ -97,16 +95,16 @@ struct btl_peers {
     const char *name; /* in texts: the module's, borrowed */
     orte_process_name_t me;
     uint64_t (*clock_us)(void);
-    uint64_t greeting_us, flush_us; /* time for a greeting, and for each step of closing */
-    struct roster *roster;          /* owned; has those never used, too */
+    uint64_t handshake_us, flush_us; /* time for a handshake, and for each step of closing */
+    struct roster *roster;           /* owned; has those never used, too */
     struct list used;
-    struct list connecting; /* GREETING or RETRYING, with wake_us */
+    struct list connecting; /* HANDSHAKE or RETRYING, with wake_us */
     struct list failing;
     bool closing; /* the module ends: nobody gets in, nothing is reported */
 };
 
-/* Sets everything but greeting_us and flush_us. name: the component's, for cards, and for texts too
- * unless the module has a name of its own. */
+/* Sets everything but handshake_us and flush_us. name: the component's, for cards, and for texts
+ * too unless the module has a name of its own. */
 int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
                    mca_btl_base_module_t *module, const char *name,
                    size_t endpoint_bytes) KEEL_MUST_CHECK;
@@ -139,10 +137,10 @@ struct btl_peer *btl_peer_meet(struct btl_peers *peers, const orte_process_name_
                                bool *again);
 /* Whether it may have a session, now that it has come: one that broke may where nobody added it. */
 bool btl_peer_takes(struct btl_peer *peer);
-/* Its greeting begins, if there is none: it has spoken first. */
+/* Its handshake begins, if there is none: it has spoken first. */
 void btl_peer_came(struct btl_peer *peer);
-/* The session with this life of it is there. False: the peer takes none any more. */
-bool btl_peer_up(struct btl_peer *peer, uint64_t life) KEEL_MUST_CHECK;
+/* The session with this incarnation of it is there. False: the peer takes none any more. */
+bool btl_peer_up(struct btl_peer *peer, uint64_t incarnation) KEEL_MUST_CHECK;
 /* It ended the session on purpose, and nothing was under way. */
 void btl_peer_left(struct btl_peer *peer);
 /* Ends the session; everything in flight calls back with status, then the error is reported. The
@@ -155,7 +153,7 @@ void btl_peer_retry(struct btl_peer *peer, bool on);
 /* It waits for its turn to connect, or connects. */
 static inline bool btl_peer_connects(const struct btl_peer *peer)
 {
-    return peer->state == PEER_GREETING || peer->state == PEER_RETRYING;
+    return peer->state == PEER_HANDSHAKE || peer->state == PEER_RETRYING;
 }
 /* The host knows that its process ended. */
 void btl_peer_died(struct btl_peers *peers, struct btl_peer *peer);

@@ -48,8 +48,8 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
         return;
     }
     log_write(LOG_BTL, LOG_INFO,
-              "ofi: %s, domain %s: %zu transmissions in flight, %llu frames of "
-              "strangers dropped",
+              "ofi: %s, domain %s: %zu transmissions in flight, %llu frames that "
+              "proved nothing",
               ofi->card.provider, ofi->fabric.ep ? ofi->fabric.info->domain_attr->name : "none",
               ofi->in_flight, (unsigned long long) ofi->dropped);
     if (verbose <= 0) {

@@ -412,7 +412,7 @@ static struct ofi_module *module_create(void)
     if (!ofi) {
         return NULL;
     }
-    ofi->peers.greeting_us = (uint64_t) param_int(&hello_timeout) * 1000;
+    ofi->peers.handshake_us = (uint64_t) param_int(&hello_timeout) * 1000;
     ofi->peers.flush_us = (uint64_t) param_int(&flush_timeout) * 1000;
     ofi->params.rma_us = (uint64_t) param_int(&rma_timeout) * 1000;
     ofi->traits = ofi_traits_of(param_string(&provider));

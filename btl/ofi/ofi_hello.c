@@ -54,12 +54,12 @@ static int hello_send(struct ofi_module *ofi, ofi_endpoint *peer)
     return status;
 }
 
-void ofi_greet(struct btl_peer *life)
+void ofi_handshake(struct btl_peer *life)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
     uint64_t now_us = clock_us();
 
-    if (life->state == PEER_GREETING && now_us >= life->give_up_us) {
+    if (life->state == PEER_HANDSHAKE && now_us >= life->give_up_us) {
         btl_peer_break(life, OPAL_ERR_UNREACH, "no answer to my hello in time");
         return;
     }
@@ -80,7 +80,7 @@ void ofi_greet(struct btl_peer *life)
 
 void ofi_control_failed(struct ofi_module *ofi, ofi_endpoint *peer, int error)
 {
-    if (peer->life.state == PEER_GREETING && ++peer->errors < ERRORS_MAX) {
+    if (peer->life.state == PEER_HANDSHAKE && ++peer->errors < ERRORS_MAX) {
         btl_peer_wait(&peer->life, clock_us() + ERROR_PAUSE_US);
     } else {
         ofi_peer_fail(ofi, peer, error);

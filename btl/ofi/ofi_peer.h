@@ -6,7 +6,7 @@
 #include <btl/session.h>
 
 struct mca_btl_base_endpoint_t {
-    struct btl_peer life; /* first; GREETING: hellos go out */
+    struct btl_peer life; /* first; HANDSHAKE: hellos go out */
     struct ofi_module *ofi;
     uint32_t index; /* among the module's peers */
     fi_addr_t address;
@@ -26,7 +26,7 @@ struct mca_btl_base_endpoint_t {
     size_t operations;      /* puts, gets and atomics of the provider's own among them */
     uint64_t full_since_us; /* the provider has taken none of them since; 0: it took the last */
     uint64_t pause_us;      /* between hellos */
-    unsigned errors;        /* of the provider's, since the greeting began */
+    unsigned errors;        /* of the provider's, since the handshake began */
     bool bye_said, bye_answered;
     bool starved;   /* the provider's own queue was full, and no completion has come since */
     bool abandoned; /* some transmission was not waited for */
@@ -41,7 +41,7 @@ static inline ofi_endpoint *ofi_endpoint_of(struct btl_peer *peer)
     return (ofi_endpoint *) (void *) peer;
 }
 /* As the layers above know it: NULL where they have not added it. */
-static inline ofi_endpoint *ofi_endpoint_face(ofi_endpoint *peer)
+static inline ofi_endpoint *ofi_endpoint_known_as(ofi_endpoint *peer)
 {
     return peer->life.proc ? peer : NULL;
 }

@@ -118,7 +118,7 @@ int sm_endpoint_open(struct sm_module *module, struct mca_btl_base_endpoint_t *e
     struct btl_peer *life = &endpoint->life;
     btl_peer_activate(&module->peers, life);
     btl_peer_want(life);
-    if (life->state == PEER_GREETING) {
+    if (life->state == PEER_HANDSHAKE) {
         endpoint_connect(life);
     }
     if (life->state == PEER_UP) {

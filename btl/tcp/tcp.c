@@ -205,7 +205,7 @@ struct tcp_module *tcp_module_create(struct tcp_process *process, const struct t
     int status =
         btl_peers_init(&tcp->peers, &tcp_peer_hooks, &tcp->super, "tcp", sizeof(tcp_endpoint));
     tcp->peers.name = tcp->name;
-    tcp->peers.greeting_us = params->hello_us;
+    tcp->peers.handshake_us = params->hello_us;
     tcp->peers.flush_us = params->flush_us;
     tcp->scratch = malloc(TCP_SCRATCH_BYTES);
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);

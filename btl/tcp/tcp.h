@@ -81,7 +81,7 @@ struct tcp_process {
 
 struct tcp_module {
     mca_btl_base_module_t super; /* first */
-    struct btl_peers peers;      /* but the deputy */
+    struct btl_peers peers;      /* but the loopback */
     struct tcp_params params;
     struct tcp_process *process; /* owned by all modules together */
     size_t number;               /* among them */
@@ -95,16 +95,16 @@ struct tcp_module {
     struct region_table *regions; /* the process's */
     struct rdma_am *am;           /* atomics */
     struct desc_set descs;
-    struct pool items;     /* struct tcp_item */
-    struct pool ops;       /* struct tcp_op */
-    tcp_endpoint *deputy;  /* of the accepting side of my link to myself; NULL: none */
-    struct list conns;     /* oldest first */
-    struct wheel timeouts; /* of the conns */
-    size_t pending;        /* conns that were accepted */
-    struct list active;    /* links polled on every pass */
-    struct list ended;     /* struct tcp_ended */
-    unsigned depth;        /* of tcp_enter */
-    unsigned passes;       /* since the last look at epoll */
+    struct pool items;      /* struct tcp_item */
+    struct pool ops;        /* struct tcp_op */
+    tcp_endpoint *loopback; /* of the accepting side of my link to myself; NULL: none */
+    struct list conns;      /* oldest first */
+    struct wheel timeouts;  /* of the conns */
+    size_t pending;         /* conns that were accepted */
+    struct list active;     /* links polled on every pass */
+    struct list ended;      /* struct tcp_ended */
+    unsigned depth;         /* of tcp_enter */
+    unsigned passes;        /* since the last look at epoll */
     struct backoff_chance chance;
     uint8_t *scratch; /* where unwanted bytes go */
 };

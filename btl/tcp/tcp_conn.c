@@ -364,12 +364,13 @@ int tcp_conn_accept(struct tcp_module *tcp, int listener)
     return count;
 }
 
-static void stranger(struct tcp_conn *conn, const char *why)
+static void unauthenticated(struct tcp_conn *conn, const char *why)
 {
     unsigned held = 0;
 
-    if (log_rate_ok("tcp stranger", &held)) {
-        log_info(LOG_BTL, "%s: dropped a stranger: %s (%u more)", conn->tcp->name, why, held);
+    if (log_rate_ok("tcp unauthenticated", &held)) {
+        log_info(LOG_BTL, "%s: dropped a connection that proved nothing: %s (%u more)",
+                 conn->tcp->name, why, held);
     }
     tcp_conn_close(conn);
 }
@@ -434,21 +435,21 @@ static void answer(struct tcp_conn *conn, struct tcp_module *meant, const struct
     }
 }
 
-static void greeted(struct tcp_conn *conn)
+static void hello_came(struct tcp_conn *conn)
 {
     struct tcp_hello hello;
     uint8_t key[KEY_BYTES];
     int heard = hear(conn, conn->hello, sizeof(conn->hello));
 
     if (heard < 0 || !tcp_hello_plausible(conn->hello, heard ? sizeof(conn->hello) : conn->got)) {
-        stranger(conn, heard < 0 ? "hung up" : "not our protocol");
+        unauthenticated(conn, heard < 0 ? "hung up" : "not our protocol");
         return;
     }
     if (heard == 0) {
         return;
     }
     if (hello_prove(conn, &hello, key) != OPAL_SUCCESS) {
-        stranger(conn, "could not prove its name");
+        unauthenticated(conn, "could not prove its name");
     } else if (!still_there(conn)) {
         tcp_conn_close(conn);
     } else {
@@ -473,7 +474,7 @@ void tcp_conn_ready(struct tcp_conn *conn)
     if (conn->source.fd >= 0 && conn->phase == CONN_WELCOME) {
         welcomed(conn);
     } else if (conn->source.fd >= 0 && conn->phase == CONN_HELLO) {
-        greeted(conn);
+        hello_came(conn);
     }
 }
 
@@ -486,7 +487,7 @@ void tcp_conn_expire(struct tcp_module *tcp)
         if (conn->ep) {
             attempt_failed(conn, PATIENCE_SLOW, 0, "no answer in time");
         } else {
-            stranger(conn, "silent");
+            unauthenticated(conn, "silent");
         }
     }
 }

@@ -35,29 +35,29 @@ static void endpoint_begin(struct btl_peer *peer)
     }
 }
 
-static tcp_endpoint *deputy_create(struct tcp_module *tcp, tcp_endpoint *of)
+static tcp_endpoint *loopback_create(struct tcp_module *tcp, tcp_endpoint *of)
 {
     tcp_endpoint *ep = calloc(1, sizeof(*ep));
 
     if (ep) {
         btl_peer_init_hidden(&tcp->peers, &ep->peer, &tcp->peers.me);
-        ep->deputy = of;
+        ep->loopback = of;
         ep->am.known_as = of;
-        tcp->deputy = ep;
+        tcp->loopback = ep;
     }
     return ep;
 }
 
-tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep)
+tcp_endpoint *tcp_endpoint_known_as(tcp_endpoint *ep)
 {
-    return ep->deputy ? ep->deputy : ep;
+    return ep->loopback ? ep->loopback : ep;
 }
 
 static void endpoint_release(struct tcp_ended *ended)
 {
     tcp_endpoint *ep = container_of(ended, tcp_endpoint, ended);
 
-    if (ep->deputy) {
+    if (ep->loopback) {
         free(ep);
     } else {
         btl_peer_free(&ep->peer);
@@ -91,10 +91,10 @@ static void endpoint_end(struct btl_peer *peer)
     struct tcp_module *tcp = ep->tcp;
 
     tcp_end(tcp, &ep->ended, endpoint_release);
-    if (ep->deputy) {
-        tcp->deputy = NULL;
-    } else if (tcp->deputy && tcp->deputy->deputy == ep) {
-        btl_peer_end(&tcp->deputy->peer);
+    if (ep->loopback) {
+        tcp->loopback = NULL;
+    } else if (tcp->loopback && tcp->loopback->loopback == ep) {
+        btl_peer_end(&tcp->loopback->peer);
     }
 }
 
@@ -223,7 +223,7 @@ static void patience_start(tcp_endpoint *ep)
 }
 
 /* No address is left. Where I cannot get through, the peer may. */
-static void endpoint_despair(tcp_endpoint *ep)
+static void endpoint_exhausted(tcp_endpoint *ep)
 {
     uint64_t now = clock_us();
 
@@ -243,7 +243,7 @@ static bool next_address(tcp_endpoint *ep, enum patience_outcome outcome)
         patience_ended(&ep->patience, outcome, &ep->tcp->chance, now, &wait_us);
 
     if (next == PATIENCE_OVER) {
-        endpoint_despair(ep);
+        endpoint_exhausted(ep);
     } else if (next == PATIENCE_WAIT) {
         btl_peer_wait(&ep->peer, now + wait_us);
     }
@@ -301,7 +301,7 @@ static bool mine_wins(const tcp_endpoint *ep)
 static enum tcp_verdict endpoint_judge(tcp_endpoint *ep, uint64_t incarnation)
 {
     if (ep->peer.state == PEER_UP) {
-        if (ep->peer.life == incarnation) {
+        if (ep->peer.incarnation == incarnation) {
             return TCP_VERDICT_AGAIN;
         }
         tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "the peer was started anew");
@@ -323,7 +323,7 @@ enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hel
     tcp_endpoint *ep = roster_find(tcp->peers.roster, &hello->from);
 
     if (name_equal(&hello->from, &tcp->peers.me)) {
-        ep = !ep || tcp->deputy ? tcp->deputy : deputy_create(tcp, ep);
+        ep = !ep || tcp->loopback ? tcp->loopback : loopback_create(tcp, ep);
     } else {
         ep = (tcp_endpoint *) (void *) btl_peer_meet(&tcp->peers, &hello->from, &again);
     }

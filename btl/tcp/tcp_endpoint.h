@@ -25,10 +25,10 @@ struct tcp_slot {
 };
 
 struct mca_btl_base_endpoint_t {
-    struct btl_peer peer; /* first; its life is the incarnation at the link's other end */
+    struct btl_peer peer; /* first */
     struct tcp_ended ended;
     struct tcp_module *tcp;
-    tcp_endpoint *deputy; /* of the accepting side of my link to myself: the side that connects */
+    tcp_endpoint *loopback; /* of the accepting side of my link to myself: the side that connects */
 
     /* How to reach it. */
     struct tcp_card card;
@@ -38,7 +38,7 @@ struct mca_btl_base_endpoint_t {
     size_t order_count;
     struct patience patience; /* which of them is tried, and for how long */
     bool peer_tried;          /* its own connect was turned away in favour of mine */
-    struct tcp_conn *conn;    /* GREETING; owned; NULL: it waits */
+    struct tcp_conn *conn;    /* HANDSHAKE; owned; NULL: it waits */
 
     struct tcp_link *tcp_link; /* UP; owned */
     struct tcp_lanes *lanes;   /* owned; NULL: none */
@@ -77,7 +77,7 @@ bool tcp_endpoint_is_quiet(const tcp_endpoint *ep);
  * broken ones included; those that nobody added are gone. */
 void tcp_endpoints_restart(struct tcp_module *tcp);
 /* The endpoint as the layers above know it. */
-tcp_endpoint *tcp_endpoint_face(tcp_endpoint *ep);
+tcp_endpoint *tcp_endpoint_known_as(tcp_endpoint *ep);
 /* Something is queued: sees to it that there will be a link. */
 void tcp_endpoint_want(tcp_endpoint *ep);
 /* My connect has led to it: this address comes first from now on. */

@@ -37,7 +37,7 @@ enum tcp_verdict tcp_lane_judge(struct tcp_module *tcp, const struct tcp_hello *
     tcp_endpoint *ep = roster_find(tcp->peers.roster, &hello->from);
     unsigned index = hello->lane - 1u;
 
-    if (!ep || ep->peer.state != PEER_UP || ep->peer.life != hello->incarnation ||
+    if (!ep || ep->peer.state != PEER_UP || ep->peer.incarnation != hello->incarnation ||
         (ep->lanes && (ep->lanes->links[index] || ep->lanes->conns[index]))) {
         return TCP_VERDICT_REFUSE;
     }

@@ -89,7 +89,7 @@ static void op_complete(tcp_endpoint *ep, struct tcp_op *op, int status)
     list_remove(&op->link);
     pool_put(&ep->tcp->ops, op);
     if (call.cbfunc) {
-        rdma_call_back(&call, &ep->tcp->super, tcp_endpoint_face(ep), status);
+        rdma_call_back(&call, &ep->tcp->super, tcp_endpoint_known_as(ep), status);
     } else {
         rdma_am_lose(&ep->am, status);
     }
@@ -219,15 +219,15 @@ void *tcp_rdma_put_target(tcp_endpoint *ep, const struct tcp_frame *frame, size_
         *status = OPAL_ERR_VALUE_OUT_OF_BOUNDS;
         return NULL;
     }
-    return region_access(ep->tcp->regions, &frame->handle, tcp_endpoint_face(ep),
+    return region_access(ep->tcp->regions, &frame->handle, tcp_endpoint_known_as(ep),
                          frame->address + offset, frame->size - offset,
                          MCA_BTL_REG_FLAG_REMOTE_WRITE, status);
 }
 
 static void *get_source(tcp_endpoint *ep, const struct tcp_frame *frame, int *status)
 {
-    return region_access(ep->tcp->regions, &frame->handle, tcp_endpoint_face(ep), frame->address,
-                         frame->size, MCA_BTL_REG_FLAG_REMOTE_READ, status);
+    return region_access(ep->tcp->regions, &frame->handle, tcp_endpoint_known_as(ep),
+                         frame->address, frame->size, MCA_BTL_REG_FLAG_REMOTE_READ, status);
 }
 
 static void trailer_set(struct tcp_item *item, int status)

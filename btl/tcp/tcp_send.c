@@ -143,7 +143,7 @@ int tcp_channel_send(mca_btl_base_module_t *btl, tcp_endpoint *ep,
     item_free(tcp, item);
     desc_release(desc_of(descriptor));
     tcp_enter(tcp);
-    status = btl_sent(btl, tcp_endpoint_face(ep), descriptor);
+    status = btl_sent(btl, tcp_endpoint_known_as(ep), descriptor);
     tcp_leave(tcp);
     return status;
 }
@@ -159,7 +159,7 @@ static void message_complete(tcp_endpoint *ep, struct tcp_item *item, int status
     mca_btl_base_descriptor_t *descriptor = item->descriptor;
 
     item_free(ep->tcp, item);
-    desc_complete(&ep->tcp->super, tcp_endpoint_face(ep), desc_of(descriptor), status);
+    desc_complete(&ep->tcp->super, tcp_endpoint_known_as(ep), desc_of(descriptor), status);
 }
 
 int tcp_send_complete(tcp_endpoint *ep)

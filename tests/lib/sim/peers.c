@@ -13,7 +13,7 @@ enum {
     SENDS = 120,
     JOB = 7,
     TICK_US = 10000,
-    GREETING_US = 2000000,
+    HANDSHAKE_US = 2000000,
     PATIENCE_US = 1000000, /* for an acknowledgement */
     RESEND_US = 30000,
     FAULTS_US = 4000000, /* from then on nothing is lost, and nobody dies */
@@ -202,7 +202,7 @@ static void epoch_begin(struct node *node, endpoint *ep)
 static void hook_connect(struct btl_peer *peer)
 {
     endpoint *ep = endpoint_of(peer);
-    if (peer->state == PEER_GREETING && now_us() >= peer->give_up_us) {
+    if (peer->state == PEER_HANDSHAKE && now_us() >= peer->give_up_us) {
         btl_peer_break(peer, OPAL_ERR_UNREACH, "no answer");
         return;
     }
@@ -590,7 +590,7 @@ static void node_start(struct node *node)
     }
     node->peers.cards.host = &node->host;
     node->peers.clock_us = now_us;
-    node->peers.greeting_us = GREETING_US;
+    node->peers.handshake_us = HANDSHAKE_US;
     node->peers.flush_us = PATIENCE_US / 2;
     node->alive = true;
     add_all(node);

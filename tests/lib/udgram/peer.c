@@ -122,7 +122,7 @@ static void greet(struct btl_peer *life)
     udgram_endpoint *peer = udgram_endpoint_of(life);
     uint64_t now_us = clock_us();
 
-    if (life->state == PEER_GREETING && now_us >= life->give_up_us) {
+    if (life->state == PEER_HANDSHAKE && now_us >= life->give_up_us) {
         btl_peer_break(life, OPAL_ERR_UNREACH, "no answer to my hello in time");
     } else if (hello_send(module_of(life), peer) != OPAL_SUCCESS) {
         return; /* it failed, or is tried again on the next pass */

@@ -17,7 +17,7 @@ enum {
     MAX_OPS = 4096,
     BATCH = 64,          /* most datagrams, and most callbacks, in one pass */
     ACTIVE_POLLS = 1024, /* after the last event */
-    GREETING_US = 60000000,
+    HANDSHAKE_US = 60000000,
     FLUSH_US = 2000000,
 };
 
@@ -351,7 +351,7 @@ static enum btl_room room(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
     if (endpoint->life.state >= PEER_FAILING) {
         return BTL_ROOM;
     }
-    bool on_its_way = endpoint->life.state == PEER_CARD || endpoint->life.state == PEER_GREETING;
+    bool on_its_way = endpoint->life.state == PEER_CARD || endpoint->life.state == PEER_HANDSHAKE;
     return on_its_way || !rdma_am_has_room(udgram->am) ? BTL_ROOM_NONE : BTL_ROOM_UNSEEN;
 }
 
@@ -507,7 +507,7 @@ static struct udgram *module_create(void)
         module_destroy(udgram);
         return NULL;
     }
-    udgram->peers.greeting_us = GREETING_US;
+    udgram->peers.handshake_us = HANDSHAKE_US;
     udgram->peers.flush_us = FLUSH_US;
     return udgram;
 }

@@ -20,7 +20,7 @@ enum { UDGRAM_SEND_MAX = 32768 };
 
 typedef struct mca_btl_base_endpoint_t udgram_endpoint;
 struct mca_btl_base_endpoint_t {
-    struct btl_peer life; /* first; GREETING: hellos go out */
+    struct btl_peer life; /* first; HANDSHAKE: hellos go out */
     struct sock_addr at;  /* the peer's socket, when it is located */
     uint32_t their_index; /* for my frames */
     struct btl_session session;

@@ -198,7 +198,7 @@ static struct btl_peer *start(bool added)
         btl_peers_init(&peers, &hooks, &module, "wire", sizeof(struct mca_btl_base_endpoint_t)),
         OPAL_SUCCESS);
     peers.clock_us = wire_clock;
-    peers.greeting_us = 100;
+    peers.handshake_us = 100;
     peers.flush_us = 1000;
     btl_watch_peers(changed, NULL);
     bool again;
@@ -304,8 +304,8 @@ static const struct outcome {
     enum btl_peer_state next;
     const char *told;
 } outcomes[PEER_CLOSING + 1][HAPPENINGS] = {
-    [PEER_IDLE] = {{PEER_GREETING, "ask "},
-                   {PEER_GREETING, ""},
+    [PEER_IDLE] = {{PEER_HANDSHAKE, "ask "},
+                   {PEER_HANDSHAKE, ""},
                    {PEER_UP, ""},
                    {PEER_IDLE, ""},
                    {PEER_FAILING, ""},
@@ -316,7 +316,7 @@ static const struct outcome {
                    {PEER_IDLE, ""},
                    {PEER_IDLE, ""}},
     [PEER_CARD] = {{PEER_CARD, ""},
-                   {PEER_GREETING, ""},
+                   {PEER_HANDSHAKE, ""},
                    {PEER_UP, ""},
                    {PEER_CARD, ""},
                    {PEER_FAILING, ""},
@@ -326,17 +326,17 @@ static const struct outcome {
                    {PEER_IDLE, "cut forget "},
                    {PEER_CARD, ""},
                    {PEER_CARD, ""}},
-    [PEER_GREETING] = {{PEER_GREETING, ""},
-                       {PEER_GREETING, ""},
-                       {PEER_UP, ""},
-                       {PEER_IDLE, "cut "},
-                       {PEER_FAILING, ""},
-                       {PEER_BROKEN, "cut! "},
-                       {PEER_FAILING, ""},
-                       {PEER_GREETING, ""},
-                       {PEER_IDLE, "cut forget "},
-                       {PEER_GREETING, ""},
-                       {PEER_GREETING, ""}},
+    [PEER_HANDSHAKE] = {{PEER_HANDSHAKE, ""},
+                        {PEER_HANDSHAKE, ""},
+                        {PEER_UP, ""},
+                        {PEER_IDLE, "cut "},
+                        {PEER_FAILING, ""},
+                        {PEER_BROKEN, "cut! "},
+                        {PEER_FAILING, ""},
+                        {PEER_HANDSHAKE, ""},
+                        {PEER_IDLE, "cut forget "},
+                        {PEER_HANDSHAKE, ""},
+                        {PEER_HANDSHAKE, ""}},
     [PEER_UP] = {{PEER_UP, ""},
                  {PEER_UP, ""},
                  {PEER_UP, ""},
@@ -510,7 +510,7 @@ START_TEST(one_that_others_reach_drops_out_quietly)
     wire.reports = 0;
     btl_peers_restart(&peers);
     btl_peer_want(peer);
-    ck_assert_int_eq(peer->state, PEER_GREETING);
+    ck_assert_int_eq(peer->state, PEER_HANDSHAKE);
     stop();
 }
 END_TEST
@@ -523,7 +523,7 @@ START_TEST(a_late_card_finds_a_peer_that_came_or_ended)
     ck_assert(btl_peer_up(peer, 4));
     host_answer();
     ck_assert_int_eq(peer->state, PEER_UP);
-    ck_assert_uint_eq(peer->life, 4);
+    ck_assert_uint_eq(peer->incarnation, 4);
     ck_assert(peer->located);
     stop();
     peer = start(true);
