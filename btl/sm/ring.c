@@ -9,11 +9,6 @@ _Static_assert(SM_INLINE_SLOTS <= SM_RING_SLOTS_MIN, "an inline message fits eve
 _Static_assert(SM_INLINE_MAX + sizeof(uint64_t) <= SM_INLINE_SLOTS * sizeof(struct sm_slot),
                "and so many slots");
 
-static uint64_t slot_observe(const struct sm_slot *slot)
-{
-    return atomic_load_explicit(&slot->head, memory_order_acquire);
-}
-
 /* Consumer to producer: all reads of the slots and fragments below this count are done before a
  * producer whose line_observe finds it writes there again. */
 static void line_publish(struct sm_line *line, uint64_t consumed)
@@ -100,7 +95,7 @@ void sm_tx_ring_repeat(struct sm_tx_ring *ring, uint64_t position)
     }
     struct sm_slot *to = sm_tx_ring_slot(ring, ring->tail);
     memcpy(to->bytes, from->bytes, sizeof(to->bytes));
-    atomic_store_explicit(&to->head, slot_observe(from), memory_order_release);
+    atomic_store_explicit(&to->head, sm_slot_observe(from), memory_order_release);
 }
 
 void sm_rx_ring_init(struct sm_rx_ring *ring, const struct sm_slot *slots, uint32_t count,
@@ -108,36 +103,6 @@ void sm_rx_ring_init(struct sm_rx_ring *ring, const struct sm_slot *slots, uint3
 {
     *ring = (struct sm_rx_ring){
         .slots = slots, .line = line, .count = count, .base = line_observe(line)};
-}
-
-int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message)
-{
-    const struct sm_slot *slot = &ring->slots[ring->head & (ring->count - 1)];
-    uint64_t head = slot_observe(slot);
-    if ((uint32_t) (head >> 32) != (uint32_t) (ring->head + 1)) {
-        return 0;
-    }
-    uint8_t kind = (uint8_t) head;
-    message->tag = (uint8_t) (head >> 8);
-    message->length = (uint16_t) (head >> 16);
-    message->channel = kind >> SM_CHANNEL_SHIFT;
-    message->slots = 1;
-    message->fragment = (kind & SM_KIND_MASK) == SM_FRAGMENT;
-    if (message->fragment) {
-        message->offset = atomic_load_explicit(&slot->fragment.offset, memory_order_relaxed);
-        message->length = atomic_load_explicit(&slot->fragment.length, memory_order_relaxed);
-        return 1;
-    }
-    if ((kind & SM_KIND_MASK) != SM_INLINE || message->length > SM_INLINE_MAX) {
-        return ORTE_ERR_COMM_FAILURE;
-    }
-    /* By a branch, so that the processor goes on to the next short message while this one's length
-     * is on its way: computed, each line of a stream would wait for the one before it. */
-    if (__builtin_expect(message->length > SM_SLOT_PAYLOAD, false)) {
-        message->slots = sm_slots_of((size_t) message->length);
-    }
-    message->bytes = (const uint8_t *) slot + sizeof(slot->head);
-    return 1;
 }
 
 void sm_rx_ring_publish(struct sm_rx_ring *ring)

@@ -151,9 +151,46 @@ int sm_tx_ring_refresh(struct sm_tx_ring *ring) KEEL_MUST_CHECK;
 
 void sm_rx_ring_init(struct sm_rx_ring *ring, const struct sm_slot *slots, uint32_t count,
                      struct sm_line *line);
+/* A consumer that finds a message's head sees all that was written before it (sm_tx_ring_publish).
+ */
+static inline uint64_t sm_slot_observe(const struct sm_slot *slot)
+{
+    return atomic_load_explicit(&slot->head, memory_order_acquire);
+}
 /* The next message: 1, or 0 when there is none, or COMM_FAILURE when the slot is malformed. It
  * stays the next until it is passed. */
-int sm_rx_ring_next(const struct sm_rx_ring *ring, struct sm_message *message) KEEL_MUST_CHECK;
+KEEL_MUST_CHECK static inline int sm_rx_ring_next(const struct sm_rx_ring *ring,
+                                                  struct sm_message *message)
+{
+    const struct sm_slot *slot = &ring->slots[ring->head & (ring->count - 1)];
+    uint64_t head = sm_slot_observe(slot);
+    if ((uint32_t) (head >> 32) != (uint32_t) (ring->head + 1)) {
+        return 0;
+    }
+    uint8_t kind = (uint8_t) head;
+    message->tag = (uint8_t) (head >> 8);
+    message->length = (uint16_t) (head >> 16);
+    message->channel = kind >> SM_CHANNEL_SHIFT;
+    message->slots = 1;
+    message->bytes = (const uint8_t *) slot + sizeof(slot->head);
+    message->fragment = (kind & SM_KIND_MASK) == SM_FRAGMENT;
+    if (message->fragment) {
+        message->offset = atomic_load_explicit(&slot->fragment.offset, memory_order_relaxed);
+        message->length = atomic_load_explicit(&slot->fragment.length, memory_order_relaxed);
+        return 1;
+    }
+    if ((kind & SM_KIND_MASK) != SM_INLINE || message->length > SM_INLINE_MAX) {
+        return ORTE_ERR_COMM_FAILURE;
+    }
+    /* By a branch, so that the processor goes on to the next short message while this one's length
+     * is on its way: computed, each line of a stream would wait for the one before it. The fence
+     * keeps the compiler from making a conditional move of it. */
+    if (__builtin_expect(message->length > SM_SLOT_PAYLOAD, false)) {
+        message->slots = sm_slots_of((size_t) message->length);
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+    return 1;
+}
 static inline void sm_rx_ring_pass(struct sm_rx_ring *ring, const struct sm_message *message)
 {
     ring->head += message->slots;
