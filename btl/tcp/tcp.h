@@ -90,6 +90,7 @@ struct tcp_module {
     struct tcp_source listeners[NETCARD_ADDRESSES];
     size_t listener_count;
     struct tcp_source timer; /* of tcp_silence.c */
+    uint64_t sent, again;    /* segments of all links, as in struct tcp_silence */
     size_t links;            /* that are up, lanes among them */
     int epoll;
     struct region_table *regions; /* the process's */

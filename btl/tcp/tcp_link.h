@@ -27,10 +27,10 @@ struct tcp_rx {
 
 /* What is known of a link's other end (tcp_silence.h). */
 struct tcp_silence {
-    uint64_t looked_us; /* when the kernel was asked last */
-    uint64_t asked_us;  /* for how long the peer has not answered what asks for an answer */
-    uint32_t quiet_ms;  /* since its last acknowledgement */
-    uint32_t lost;      /* percent of what was sent up to then, and had to be sent again */
+    uint64_t looked_us;   /* when the kernel was asked last */
+    uint64_t asked_us;    /* for how long the peer has not answered what asks for an answer */
+    uint32_t quiet_ms;    /* since its last acknowledgement */
+    uint32_t sent, again; /* segments up to then, and those that had to be sent again */
     bool failed;
 };
 

@@ -61,18 +61,22 @@ static void set_options(const struct tcp_params *params, int fd)
 
 /* ---- the judgement ---- */
 
-/* A network that loses much, or is slow, keeps an acknowledgement away for longer. */
-static uint64_t patience_us(const struct tcp_silence *silence, const struct tcp_info *info,
-                            uint64_t timeout_us)
+static unsigned percent(uint64_t part, uint64_t whole)
 {
-    uint64_t times = 1 + silence->lost / LOST_PER_TIME;
+    return whole > 0 ? (unsigned) (part * 100 / whole) : 0;
+}
+
+/* A network that loses much, or is slow, keeps an acknowledgement away for longer. */
+static uint64_t patience_us(const struct tcp_info *info, unsigned lost, uint64_t timeout_us)
+{
+    uint64_t times = 1 + lost / LOST_PER_TIME;
     uint64_t trips_us = ROUND_TRIPS * (uint64_t) info->tcpi_rtt;
 
     times = times < MOST_TIMES ? times : MOST_TIMES;
     return times * (timeout_us > trips_us ? timeout_us : trips_us);
 }
 
-bool tcp_silence_judge(struct tcp_silence *silence, const struct tcp_info *info,
+bool tcp_silence_judge(struct tcp_silence *silence, const struct tcp_info *info, unsigned lost,
                        uint64_t elapsed_us, uint64_t timeout_us)
 {
     uint64_t quiet_us = info->tcpi_last_ack_recv * UINT64_C(1000);
@@ -80,33 +84,39 @@ bool tcp_silence_judge(struct tcp_silence *silence, const struct tcp_info *info,
     bool asked = info->tcpi_unacked > 0 || info->tcpi_probes >= PROBES;
     bool heard = quiet_us < elapsed_us;
 
-    if (heard && info->tcpi_segs_out > 0) { /* what a cut adds does not count */
-        silence->lost = (uint32_t) (info->tcpi_total_retrans * UINT64_C(100) / info->tcpi_segs_out);
+    if (heard) { /* what a cut adds does not count */
+        silence->sent = info->tcpi_data_segs_out;
+        silence->again = info->tcpi_total_retrans;
     }
     if (!asked || heard) {
         silence->asked_us = 0;
         return false;
     }
+    unsigned own = percent(silence->again, silence->sent);
     silence->asked_us += elapsed_us < most_us ? elapsed_us : most_us;
-    return quiet_us >= patience_us(silence, info, timeout_us) &&
+    return quiet_us >= patience_us(info, own > lost ? own : lost, timeout_us) &&
            silence->asked_us >= timeout_us / ASKED_PARTS;
 }
 
 /* Asks the kernel about a link; false: it has failed. */
 static bool look_at(struct tcp_link *link)
 {
-    uint64_t timeout_us = link->ep->tcp->params.silence_us, now = clock_us();
+    struct tcp_module *tcp = link->ep->tcp;
+    struct tcp_silence *silence = &link->silence, before = *silence;
+    uint64_t now = clock_us();
     struct tcp_info info = {0}; /* an old kernel fills in less */
     socklen_t size = sizeof(info);
 
     if (getsockopt(link->source.fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
         return true;
     }
-    uint64_t elapsed_us = now - link->silence.looked_us;
-    link->silence.looked_us = now;
-    link->silence.quiet_ms = info.tcpi_last_ack_recv;
-    link->silence.failed = tcp_silence_judge(&link->silence, &info, elapsed_us, timeout_us);
-    return !link->silence.failed;
+    silence->looked_us = now;
+    silence->quiet_ms = info.tcpi_last_ack_recv;
+    silence->failed = tcp_silence_judge(silence, &info, percent(tcp->again, tcp->sent),
+                                        now - before.looked_us, tcp->params.silence_us);
+    tcp->sent += silence->sent - before.sent;
+    tcp->again += silence->again - before.again;
+    return !silence->failed;
 }
 
 /* ---- breaking ---- */
