@@ -17,13 +17,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fault_rule rules[FAULT_RULES_MAX];
 static size_t rule_count;
 
-static struct param fault_rules = {
-    .name = "fault",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Failures to cause on purpose: \"POINT:ACTION[=VALUE][:p=P][:seed=N][:after=N]; ...\".",
-};
+static struct param fault_rules = PARAM_STRING(
+    "fault", "",
+    "Failures to cause on purpose: \"POINT:ACTION[=VALUE][:p=P][:seed=N][:after=N]; ...\".");
 
 static void set_rules(const struct fault_rule *parsed, size_t count)
 {
@@ -50,7 +46,7 @@ int fault_open(char *reason, size_t size)
 {
     struct fault_rule parsed[FAULT_RULES_MAX];
     size_t count = 0;
-    param_register(&fault_rules);
+    param_register(&fault_rules, 1);
     int status = param_demand(fault_rules.name, reason, size);
     if (status == ORTE_SUCCESS) {
         status = fault_rules_parse(param_string(&fault_rules), parsed, &count, reason, size);

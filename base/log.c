@@ -30,22 +30,13 @@ static char my_name[NAME_BYTES];
 static void (*my_sink)(void *arg, enum log_level level, const char *line);
 static void *my_sink_arg;
 
-static struct param verbose_all = {
-    .name = "log_verbose",
-    .type = PARAM_INT,
-    .default_text = "0",
-    .max = LOG_TRACE,
-    .unit = "",
-    .help = "How much every layer logs: 0 warnings, 1 events, 2 details, 3 everything.",
-};
+static struct param verbose_all =
+    PARAM_INT("log_verbose", "0", 0, LOG_TRACE, "",
+              "How much every layer logs: 0 warnings, 1 events, 2 details, 3 everything.");
 
-#define VERBOSE(layer, text)                   \
-    [layer] = {.name = "log_" text "_verbose", \
-               .type = PARAM_INT,              \
-               .default_text = "0",            \
-               .max = LOG_TRACE,               \
-               .unit = "",                     \
-               .help = "How much the layer " text " logs, if that is more than log_verbose."}
+#define VERBOSE(layer, text)                                           \
+    [layer] = PARAM_INT("log_" text "_verbose", "0", 0, LOG_TRACE, "", \
+                        "How much the layer " text " logs, if that is more than log_verbose.")
 static struct param verbose[LOG_LAYERS] = {
     VERBOSE(LOG_BASE, "base"),         VERBOSE(LOG_OOB, "oob"), VERBOSE(LOG_RML, "rml"),
     VERBOSE(LOG_BTL, "btl"),           VERBOSE(LOG_PTL, "ptl"), VERBOSE(LOG_BOOTSTRAP, "bootstrap"),

@@ -126,7 +126,7 @@ static int parse_enum(const struct param *param, const char *text, int64_t *valu
 static void param_range(const struct param *param, int64_t *min, int64_t *max)
 {
     bool any = param->min == 0 && param->max == 0;
-    *min = !any ? param->min : param->type == PARAM_SIZE ? 0 : INT64_MIN;
+    *min = !any ? param->min : param->type == PARAM_TYPE_SIZE ? 0 : INT64_MIN;
     *max = !any ? param->max : INT64_MAX;
 }
 
@@ -136,19 +136,19 @@ static int parse_value(const struct param *param, const char *text, int64_t *num
     bool flag;
     int rc;
     switch (param->type) {
-    case PARAM_INT:
-    case PARAM_SIZE:
+    case PARAM_TYPE_INT:
+    case PARAM_TYPE_SIZE:
         param_range(param, &min, &max);
-        return param_parse_int(text, param->type == PARAM_SIZE, min, max, number);
-    case PARAM_BOOL:
+        return param_parse_int(text, param->type == PARAM_TYPE_SIZE, min, max, number);
+    case PARAM_TYPE_BOOL:
         rc = param_parse_bool(text, &flag);
         if (rc == ORTE_SUCCESS) {
             *number = flag;
         }
         return rc;
-    case PARAM_ENUM:
+    case PARAM_TYPE_ENUM:
         return parse_enum(param, text, number);
-    case PARAM_STRING:
+    case PARAM_TYPE_STRING:
         *number = 0;
         return strlen(text) <= PARAM_VALUE_MAX ? ORTE_SUCCESS : ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
@@ -226,6 +226,19 @@ static void find_value_locked(const char *name, struct found *found)
 
 /* ---- the registry ---- */
 
+static void inherit(struct param *param)
+{
+    const struct param *like = param->like;
+    if (like) {
+        param->type = like->type;
+        param->min = like->min;
+        param->max = like->max;
+        param->choices = like->choices;
+        param->unit = like->unit;
+        param->help = param->help ? param->help : like->help;
+    }
+}
+
 static void register_locked(struct param *param)
 {
     struct param **at = &params;
@@ -238,14 +251,17 @@ static void register_locked(struct param *param)
             return;
         }
     }
+    inherit(param);
     param->next_ = *at;
     *at = param;
 }
 
-void param_register(struct param *param)
+void param_register(struct param *rows, size_t count)
 {
     pthread_mutex_lock(&lock);
-    register_locked(param);
+    for (size_t i = 0; i < count; i++) {
+        register_locked(&rows[i]);
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -253,13 +269,13 @@ void param_register(struct param *param)
 static void describe(char *text, size_t size, const struct param *param)
 {
     int64_t min, max;
-    bool sized = param->type == PARAM_SIZE;
+    bool sized = param->type == PARAM_TYPE_SIZE;
     param_range(param, &min, &max);
-    if (param->type == PARAM_BOOL) {
+    if (param->type == PARAM_TYPE_BOOL) {
         snprintf(text, size, "yes or no is wanted");
-    } else if (param->type == PARAM_STRING) {
+    } else if (param->type == PARAM_TYPE_STRING) {
         snprintf(text, size, "at most %d characters are wanted", PARAM_VALUE_MAX);
-    } else if (param->type == PARAM_ENUM) {
+    } else if (param->type == PARAM_TYPE_ENUM) {
         size_t used = 0;
         for (int i = 0; param->choices[i] && used < size; i++) {
             used += (size_t) snprintf(text + used, size - used, "%s%s", i ? ", " : "one of ",
@@ -299,11 +315,6 @@ int param_check(const struct param *param, const char *text, char *reason, size_
     return ORTE_ERR_BAD_PARAM;
 }
 
-static const char *default_of(const struct param *param)
-{
-    return param->default_text ? param->default_text : "";
-}
-
 /* Gives the parameter its value. complaint (of size bytes) becomes why the value that was found
  * does not fit, or "". */
 static void resolve_locked(struct param *param, char *complaint, size_t size)
@@ -318,7 +329,7 @@ static void resolve_locked(struct param *param, char *complaint, size_t size)
         found = (struct found){NULL, "default", 0};
     }
     if (!found.text) {
-        found.text = default_of(param);
+        found.text = param->default_text;
         if (parse_value(param, found.text, &number) != ORTE_SUCCESS) {
             snprintf(complaint, size, "the parameter %s has a bad default", param->name);
         }
@@ -344,7 +355,7 @@ static void resolve(struct param *param)
     }
     pthread_mutex_unlock(&lock);
     if (*complaint) {
-        log_warn(LOG_BASE, "%s; using \"%s\"", complaint, default_of(param));
+        log_warn(LOG_BASE, "%s; using \"%s\"", complaint, param->default_text);
     }
 }
 

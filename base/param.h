@@ -11,16 +11,66 @@
 
 #include <keel/types.h>
 
-enum param_type { PARAM_INT, PARAM_SIZE, PARAM_BOOL, PARAM_STRING, PARAM_ENUM };
+/* A parameter is a row, alone or in a table, which is a struct of rows:
+ *
+ *   static struct {
+ *       struct param links, rcvbuf;
+ *   } params = {
+ *       .links = PARAM_INT("btl_tcp_links", "0", 0, 8, "links", "Links to a peer."),
+ *       .rcvbuf = PARAM_SIZE("btl_tcp_rcvbuf", "0", 0, 1 << 30, "Receive buffer of a socket."),
+ *   };
+ *   param_register(PARAM_TABLE(params));
+ *   links = param_int(&params.links);
+ *
+ * min and max both 0: any, but a size is never negative. unit: "ms", "ranks", ..., or "". help: one
+ * sentence. Names and defaults are literals: a lint reads them from the sources. */
+#define PARAM_INT(name_, default_, min_, max_, unit_, help_)                                       \
+    {                                                                                              \
+        .name = name_, .type = PARAM_TYPE_INT, .default_text = default_, .min = min_, .max = max_, \
+        .unit = unit_, .help = help_                                                               \
+    }
+#define PARAM_SIZE(name_, default_, min_, max_, help_)                                 \
+    {                                                                                  \
+        .name = name_, .type = PARAM_TYPE_SIZE, .default_text = default_, .min = min_, \
+        .max = max_, .unit = "bytes", .help = help_                                    \
+    }
+#define PARAM_BOOL(name_, default_, help_)                                              \
+    {                                                                                   \
+        .name = name_, .type = PARAM_TYPE_BOOL, .default_text = default_, .help = help_ \
+    }
+#define PARAM_STRING(name_, default_, help_)                                              \
+    {                                                                                     \
+        .name = name_, .type = PARAM_TYPE_STRING, .default_text = default_, .help = help_ \
+    }
+/* choices: NULL-ended; the value is the index. */
+#define PARAM_ENUM(name_, default_, choices_, help_)                                           \
+    {                                                                                          \
+        .name = name_, .type = PARAM_TYPE_ENUM, .default_text = default_, .choices = choices_, \
+        .help = help_                                                                          \
+    }
+/* A parameter that several rooms have by different names: type, range, unit and choices are those
+ * of the row like, and so is help where it is NULL. */
+#define PARAM_LIKE(name_, default_, like_, help_)                             \
+    {                                                                         \
+        .name = name_, .default_text = default_, .help = help_, .like = like_ \
+    }
+
+enum param_type {
+    PARAM_TYPE_INT,
+    PARAM_TYPE_SIZE,
+    PARAM_TYPE_BOOL,
+    PARAM_TYPE_STRING,
+    PARAM_TYPE_ENUM,
+};
 
 struct param {
     const char *name;
     enum param_type type;
     const char *default_text;
-    int64_t min, max; /* PARAM_INT and PARAM_SIZE; both 0: any (a size is never negative) */
-    const char *const *choices; /* PARAM_ENUM: NULL-ended; the value is the index */
-    const char *unit;           /* "", "bytes", "ms", ... */
-    const char *help;           /* one sentence */
+    int64_t min, max;
+    const char *const *choices;
+    const char *unit, *help;
+    const struct param *like;
     /* filled by the registry */
     struct param *next_;
     bool resolved_;
@@ -30,8 +80,10 @@ struct param {
     const char *source_; /* "default", "environment", "command line" or a file's name */
 };
 
-/* Adds a static struct param; a second call with the same one is a no-op. Called by the getters. */
-void param_register(struct param *param);
+/* Adds static rows; those that are there already stay as they are. The getters do it by themselves:
+ * it is for parameters that are demanded, or shown, before they are read. */
+void param_register(struct param *rows, size_t count);
+#define PARAM_TABLE(params) (struct param *) &(params), sizeof(params) / sizeof(struct param)
 int64_t param_int(struct param *param); /* INT, SIZE, BOOL, ENUM */
 bool param_bool(struct param *param);
 const char *param_string(struct param *param); /* never NULL; lives as long as the process */

@@ -10,14 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct param max_bytes = {
-    .name = "allgather_max_bytes",
-    .type = PARAM_SIZE,
-    .default_text = "256m",
-    .min = 4096,
-    .max = INT32_MAX / 2,
-    .unit = "bytes",
-    .help = "How much a daemon keeps of the collectives between daemons that are under way"};
+static struct param max_bytes =
+    PARAM_SIZE("allgather_max_bytes", "256m", 4096, INT32_MAX / 2,
+               "How much a daemon keeps of the collectives between daemons that are under way");
 
 #define EARLY_MAX 4096 /* operations that others began and this daemon did not join yet */
 

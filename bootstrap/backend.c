@@ -8,32 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct param modex_collect_max = {
-    .name = "modex_collect_max",
-    .type = PARAM_INT,
-    .default_text = "1024",
-    .min = 0,
-    .max = 1 << 20,
-    .unit = "ranks",
-    .help = "Jobs of up to this many ranks collect all cards in keel_init; larger ones fetch a "
-            "peer's on demand"};
-static struct param bootstrap_timeout = {
-    .name = "bootstrap_timeout_s",
-    .type = PARAM_INT,
-    .default_text = "60",
-    .min = 1,
-    .max = 86400,
-    .unit = "s",
-    .help =
-        "How long keel_init waits for a link to its daemon and its welcome, and a process for what "
-        "a PMIx server answers at once"};
-static struct param init_timeout = {.name = "init_timeout_s",
-                                    .type = PARAM_INT,
-                                    .default_text = "300",
-                                    .min = 1,
-                                    .max = 86400,
-                                    .unit = "s",
-                                    .help = "How long keel_init waits for the other ranks"};
+static struct param modex_collect_max =
+    PARAM_INT("modex_collect_max", "1024", 0, 1 << 20, "ranks",
+              "Jobs of up to this many ranks collect all cards in keel_init; larger ones fetch a "
+              "peer's on demand");
+static struct param bootstrap_timeout =
+    PARAM_INT("bootstrap_timeout_s", "60", 1, 86400, "s",
+              "How long keel_init waits for a link to its daemon and its welcome, and a process "
+              "for what a PMIx server answers at once");
+static struct param init_timeout = PARAM_INT("init_timeout_s", "300", 1, 86400, "s",
+                                             "How long keel_init waits for the other ranks");
 
 uint32_t backend_collect_max(void)
 {

@@ -10,14 +10,10 @@
 
 enum { CHOICE_AUTO, CHOICE_NATIVE, CHOICE_PMIX, CHOICE_SINGLETON };
 static const char *const choices[] = {"auto", "native", "pmix", "singleton", NULL};
-static struct param bootstrap_choice = {
-    .name = "bootstrap",
-    .type = PARAM_ENUM,
-    .default_text = "auto",
-    .choices = choices,
-    .unit = "",
-    .help = "How a process joins its job: by keelrun's daemon, by a PMIx server, alone, or (auto) "
-            "by what its environment offers"};
+static struct param bootstrap_choice =
+    PARAM_ENUM("bootstrap", "auto", choices,
+               "How a process joins its job: by keelrun's daemon, by a PMIx server, alone, or "
+               "(auto) by what its environment offers");
 
 static int read_number(const char *name, int64_t max, uint32_t *number, char *reason,
                        size_t reason_size)

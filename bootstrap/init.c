@@ -23,14 +23,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct param finalize_timeout = {
-    .name = "finalize_timeout_s",
-    .type = PARAM_INT,
-    .default_text = "3600",
-    .min = 0,
-    .max = 30 * 86400,
-    .unit = "s",
-    .help = "How long keel_finalize waits for the other ranks; 0: as long as it takes"};
+static struct param finalize_timeout =
+    PARAM_INT("finalize_timeout_s", "3600", 0, 30 * 86400, "s",
+              "How long keel_finalize waits for the other ranks; 0: as long as it takes");
 
 struct keel {
     struct keel_options options;

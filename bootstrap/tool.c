@@ -21,22 +21,14 @@
 
 enum { GUEST_TRIES = 5 };
 
-static struct param contact_param = {
-    .name = "tool_contact",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "The contact string of a running keelrun (see --report-uri), or file:PATH: a process "
-            "that nobody launched joins that job as a tool",
-};
-static struct param key_param = {
-    .name = "tool_key_file",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "The file with the key that a tool proves (default: tool.key beside the unix socket of "
-            "the contact string)",
-};
+static struct param contact_param =
+    PARAM_STRING("tool_contact", "",
+                 "The contact string of a running keelrun (see --report-uri), or file:PATH: a "
+                 "process that nobody launched joins that job as a tool");
+static struct param key_param =
+    PARAM_STRING("tool_key_file", "",
+                 "The file with the key that a tool proves (default: tool.key beside the unix "
+                 "socket of the contact string)");
 
 /* --- contact string and key --- */
 

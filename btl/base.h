@@ -7,6 +7,7 @@
 #define BTL_BASE_H
 
 #include <base/list.h>
+#include <base/param.h>
 #include <btl/call.h>
 #include <keel/btl_ext.h>
 #include <keel/host.h>
@@ -126,6 +127,11 @@ static inline bool btl_is_shortage(int status)
     return status == OPAL_ERR_OUT_OF_RESOURCE || status == OPAL_ERR_TEMP_OUT_OF_RESOURCE ||
            status == OPAL_ERR_RESOURCE_BUSY;
 }
+
+/* What every module has a parameter for, by its own name and default (PARAM_LIKE). */
+extern const struct btl_common {
+    struct param exclusivity, bandwidth, eager_limit, max_send_size, hello_timeout, flush_timeout;
+} btl_common;
 
 /* What every module's table may use as it is. */
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,

@@ -10,19 +10,13 @@
 /* A flush looks at the clock after this many passes with events, and after each without. */
 #define BUSY_PASSES 64
 
-static struct param flush_timeout = {
-    .name = "btl_base_flush_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "60000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long a flush waits for puts, gets and atomics to complete.",
-};
+static struct param flush_timeout =
+    PARAM_INT("btl_base_flush_timeout_ms", "60000", 0, 3600000, "ms",
+              "How long a flush waits for puts, gets and atomics to complete.");
 
 void btl_ext_register_params(void)
 {
-    param_register(&flush_timeout);
+    param_register(&flush_timeout, 1);
 }
 
 static int flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)

@@ -15,39 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct param btl_param = {
-    .name = "btl",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Components of the data plane to open (self,sm), or not to open (^tcp); empty: all but "
-            "ofi.",
-};
-
-static struct param verbose_param = {
-    .name = "btl_base_verbose",
-    .type = PARAM_INT,
-    .default_text = "0",
-    .max = LOG_TRACE,
-    .unit = "",
-    .help = "Verbosity of the data plane: 1 info, 2 debug, 3 trace.",
-};
-
-static struct param thread_multiple_param = {
-    .name = "enable_thread_multiple",
-    .type = PARAM_BOOL,
-    .default_text = "0",
-    .unit = "",
-    .help = "Let any thread call the data plane at any time, behind one lock.",
-};
-
-static struct param progress_threads_param = {
-    .name = "enable_progress_threads",
-    .type = PARAM_BOOL,
-    .default_text = "0",
-    .unit = "",
-    .help = "Drive the data plane by a thread, which sleeps in the kernel when there is nothing to "
-            "do, while the program does not call Keel; callbacks come on it, too.",
+static struct {
+    struct param btl, verbose, thread_multiple, progress_threads;
+} params = {
+    .btl = PARAM_STRING("btl", "",
+                        "Components of the data plane to open (self,sm), or not to open (^tcp); "
+                        "empty: all but ofi."),
+    .verbose = PARAM_INT("btl_base_verbose", "0", 0, LOG_TRACE, "",
+                         "Verbosity of the data plane: 1 info, 2 debug, 3 trace."),
+    .thread_multiple =
+        PARAM_BOOL("enable_thread_multiple", "0",
+                   "Let any thread call the data plane at any time, behind one lock."),
+    .progress_threads = PARAM_BOOL(
+        "enable_progress_threads", "0",
+        "Drive the data plane by a thread, which sleeps in the kernel when there is nothing to do, "
+        "while the program does not call Keel; callbacks come on it, too."),
 };
 
 /* The framework's state, from btl_open to btl_close. One thread at a time: where several use it, it
@@ -131,8 +113,8 @@ struct btl_threads btl_threads(void)
 static struct btl_threads take_threads(void)
 {
     struct btl_threads threads = asked;
-    threads.progress = param_bool(&progress_threads_param) || threads.progress;
-    threads.multiple = param_bool(&thread_multiple_param) || threads.multiple || threads.progress;
+    threads.progress = param_bool(&params.progress_threads) || threads.progress;
+    threads.multiple = param_bool(&params.thread_multiple) || threads.multiple || threads.progress;
     asked = (struct btl_threads){0};
     return threads;
 }
@@ -161,7 +143,6 @@ static void register_params(const char *choice)
             (void) version->mca_register_component_params();
         }
     }
-    param_register(&verbose_param);
     btl_progress_register_params();
     btl_ext_register_params();
     btl_ftevent_register_params();
@@ -171,14 +152,14 @@ static void register_params(const char *choice)
 /* A value that does not fit is nothing to go on with: the program would run as nobody asked. */
 static int check_params(char *reason, size_t reason_size)
 {
-    param_register(&btl_param);
-    int status = param_demand(btl_param.name, reason, reason_size);
+    param_register(PARAM_TABLE(params));
+    int status = param_demand(params.btl.name, reason, reason_size);
     if (status == ORTE_SUCCESS) {
-        status = btl_choice_check(param_string(&btl_param), reason, reason_size);
+        status = btl_choice_check(param_string(&params.btl), reason, reason_size);
     }
     if (status == ORTE_SUCCESS) {
-        register_params(param_string(&btl_param));
-        status = param_demand(btl_param.name, reason, reason_size);
+        register_params(param_string(&params.btl));
+        status = param_demand(params.btl.name, reason, reason_size);
     }
     return status;
 }
@@ -190,11 +171,11 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    int64_t verbose = param_int(&verbose_param);
+    int64_t verbose = param_int(&params.verbose);
     if (verbose > log_verbosity[LOG_BTL]) {
         log_set_verbosity(LOG_BTL, (int) verbose);
     }
-    const char *choice = param_string(&btl_param);
+    const char *choice = param_string(&params.btl);
     framework.host = (struct btl_host){.ops = ops, .arg = arg};
     for (size_t i = 0; btl_components[i]; i++) {
         if (!btl_choice_opens(choice, btl_components[i])) {

@@ -15,19 +15,13 @@
 #include <btl/wake.h>
 #include <stdio.h>
 
-static struct param quiesce_timeout = {
-    .name = "btl_base_quiesce_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long a checkpoint waits for what is in flight",
-};
+static struct param quiesce_timeout =
+    PARAM_INT("btl_base_quiesce_timeout_ms", "5000", 0, 3600000, "ms",
+              "How long a checkpoint waits for what is in flight");
 
 void btl_ftevent_register_params(void)
 {
-    param_register(&quiesce_timeout);
+    param_register(&quiesce_timeout, 1);
 }
 
 /* --- holding --- */

@@ -17,13 +17,9 @@
 /* With btl_yield, this many empty passes in a row come before the first yield. */
 #define YIELD_PASSES 64
 
-static struct param yield_param = {
-    .name = "btl_yield",
-    .type = PARAM_BOOL,
-    .default_text = "0",
-    .unit = "",
-    .help = "Give up the processor after some empty polls; set when ranks outnumber cores.",
-};
+static struct param yield_param =
+    PARAM_BOOL("btl_yield", "0",
+               "Give up the processor after some empty polls; set when ranks outnumber cores.");
 
 /* What a pass reads lies together. */
 struct polled {
@@ -48,7 +44,7 @@ static struct {
 
 void btl_progress_register_params(void)
 {
-    param_register(&yield_param);
+    param_register(&yield_param, 1);
 }
 
 int btl_progress_open(void)

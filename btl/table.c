@@ -5,6 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct btl_common btl_common = {
+    .exclusivity =
+        PARAM_INT(NULL, NULL, 0, MCA_BTL_EXCLUSIVITY_HIGH, "",
+                  "Of the modules that reach a peer, those with the highest are its rails."),
+    .bandwidth = PARAM_INT(NULL, NULL, 0, 1 << 20, "MB/s",
+                           "Bandwidth by which rails share their load; 0: the module's own word."),
+    .eager_limit = PARAM_SIZE(NULL, NULL, 1 << 10, 4 << 20,
+                              "Largest first fragment of a message, headers included."),
+    .max_send_size = PARAM_SIZE(NULL, NULL, 4 << 10, 4 << 20, "Largest message of btl_send."),
+    .hello_timeout =
+        PARAM_INT(NULL, NULL, 1, 3600000, "ms",
+                  "Time for a peer to answer the first hello; it may be busy computing."),
+    .flush_timeout = PARAM_INT(NULL, NULL, 0, 3600000, "ms",
+                               "Time for what is in flight to arrive when a peer is given up."),
+};
+
 int btl_register_tag(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                      mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
 {

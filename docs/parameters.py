@@ -1,4 +1,4 @@
-"""Writes docs/parameters.md from a build's own parameter structs (base/param.h). Run by gdb:
+"""Writes docs/parameters.md from a build's own parameter rows (base/param.h). Run by gdb:
 
     KEEL_BUILD=build gdb -nx -batch -x docs/parameters.py
 """
@@ -19,7 +19,7 @@ in the column of the range; *string* is text of at most 4095 characters. A value
 is reported once, with where it came from, and the default holds; but `fault`, `btl` and the `btl_`
 parameters of the components that are opened have to fit, or keel_init fails with the reason.
 
-This file is made from the structs in the built programs, by
+This file is made from the rows in the built programs, by
 `KEEL_BUILD=build gdb -nx -batch -x docs/parameters.py`; a lint (`tests/lint/check-docs.sh`) fails
 when a parameter of the sources is missing here, or has another default there.
 """
@@ -58,41 +58,48 @@ def span(param, kind):
 
 
 def row(param):
-    kind = int(param["type"])
+    like = param["like"].dereference() if int(param["like"]) else param
+    kind = int(like["type"])
     default = text(param["default_text"])
     cells = (
         "`%s`" % text(param["name"]),
         TYPES[kind],
         "`%s`" % default if default else "",
-        span(param, kind),
-        text(param["unit"]),
-        text(param["help"]).rstrip(".").replace("|", "\\|"),
+        span(like, kind),
+        text(like["unit"]),
+        (text(param["help"]) or text(like["help"])).rstrip(".").replace("|", "\\|"),
     )
     return "| " + " | ".join(cells) + " |"
 
 
-def structs(variable):
+def rows(variable):
+    """A row, an array of rows, or a table: a struct of rows."""
     if variable.type.code == gdb.TYPE_CODE_ARRAY:
         low, high = variable.type.range()
         return [variable[i] for i in range(low, high + 1)]
+    if variable.type.tag != "param":
+        return [variable[field] for field in variable.type.fields()]
     return [variable]
 
 
 def collect(program, rooms):
-    """Reads the structs of a program that stands at its main: its pointers are relocated then."""
+    """Reads the rows of a program that stands at its main: its pointers are relocated then."""
     gdb.execute("file " + program, to_string=True)
     gdb.execute("start", to_string=True)
     listing = gdb.execute("info variables -q -t ^struct.param", to_string=True)
+    listing += gdb.execute("info variables -q ^params$", to_string=True)
+    found = re.compile(
+        r"^File (.*):$|^\d+:\s+static struct (?:param|{[^}]*}) (\w+)(?:\[\d+\])?;$", re.MULTILINE
+    )
     source = None
-    for line in listing.splitlines():
-        if line.startswith("File "):
-            source = line[5:].rstrip(":")
-        match = re.match(r"\d+:\s+static struct param (\w+)(\[\d+\])?;", line)
-        if match:
-            room = [part for part in source.split("/") if part in ROOMS][-1]
-            symbol = gdb.parse_and_eval("'%s'::%s" % (source, match.group(1)))
-            for param in structs(symbol):
-                rooms[room][text(param["name"])] = row(param)
+    for match in found.finditer(listing):
+        if match.group(1):
+            source = match.group(1)
+            continue
+        room = [part for part in source.split("/") if part in ROOMS][-1]
+        symbol = gdb.parse_and_eval("'%s'::%s" % (source, match.group(2)))
+        for param in rows(symbol):
+            rooms[room][text(param["name"])] = row(param)
 
 
 def main():

@@ -14,14 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct param routed_radix = {.name = "routed_radix",
-                                    .type = PARAM_INT,
-                                    .default_text = "64",
-                                    .min = 1,
-                                    .max = 65536,
-                                    .unit = "",
-                                    .help =
-                                        "How many children a daemon has in the tree of daemons"};
+static struct param routed_radix = PARAM_INT(
+    "routed_radix", "64", 1, 65536, "", "How many children a daemon has in the tree of daemons");
 
 void hnp_enter(struct hnp *hnp, enum phase phase)
 {

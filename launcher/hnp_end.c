@@ -18,22 +18,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static struct param abort_grace = {
-    .name = "abort_grace_ms",
-    .type = PARAM_INT,
-    .default_text = "1000",
-    .min = 0,
-    .max = 600000,
-    .unit = "ms",
-    .help = "Between SIGTERM and SIGKILL to the ranks of a job that has failed"};
-static struct param interrupt_grace = {
-    .name = "interrupt_grace_ms",
-    .type = PARAM_INT,
-    .default_text = "2000",
-    .min = 0,
-    .max = 600000,
-    .unit = "ms",
-    .help = "Between an interrupt that keelrun passed on and SIGKILL to the ranks"};
+static struct param abort_grace =
+    PARAM_INT("abort_grace_ms", "1000", 0, 600000, "ms",
+              "Between SIGTERM and SIGKILL to the ranks of a job that has failed");
+static struct param interrupt_grace =
+    PARAM_INT("interrupt_grace_ms", "2000", 0, 600000, "ms",
+              "Between an interrupt that keelrun passed on and SIGKILL to the ranks");
 
 #define UNKILLABLE_US 3000000u /* after SIGKILL */
 #define DRAIN_US 5000000u      /* for the last output of a job that failed */

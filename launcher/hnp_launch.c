@@ -9,13 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct param launch_timeout = {.name = "plm_launch_timeout_s",
-                                      .type = PARAM_INT,
-                                      .default_text = "120",
-                                      .min = 1,
-                                      .max = 86400,
-                                      .unit = "s",
-                                      .help = "How long the daemons may take to start their ranks"};
+static struct param launch_timeout =
+    PARAM_INT("plm_launch_timeout_s", "120", 1, 86400, "s",
+              "How long the daemons may take to start their ranks");
 
 uint64_t hnp_launch_limit_us(void)
 {

@@ -13,20 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct param enable_recovery = {
-    .name = "enable_recovery",
-    .type = PARAM_BOOL,
-    .default_text = "0",
-    .unit = "",
-    .help = "The job goes on when ranks fail or daemons are lost (--enable-recovery)"};
-static struct param repair_timeout = {
-    .name = "routed_repair_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 1,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long a daemon whose parent in the tree was lost may take to find its new one"};
+static struct param enable_recovery =
+    PARAM_BOOL("enable_recovery", "0",
+               "The job goes on when ranks fail or daemons are lost (--enable-recovery)");
+static struct param repair_timeout =
+    PARAM_INT("routed_repair_timeout_ms", "5000", 1, 3600000, "ms",
+              "How long a daemon whose parent in the tree was lost may take to find its new one");
 
 bool hnp_recovers(void)
 {

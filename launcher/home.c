@@ -13,13 +13,8 @@
 #define SETTINGS_MAX 1024
 #define SETTING_PREFIX "KEEL_MCA_"
 
-static struct param start_timeout = {.name = "plm_start_timeout_s",
-                                     .type = PARAM_INT,
-                                     .default_text = "60",
-                                     .min = 1,
-                                     .max = 86400,
-                                     .unit = "s",
-                                     .help = "How long the daemons may take to call home"};
+static struct param start_timeout = PARAM_INT("plm_start_timeout_s", "60", 1, 86400, "s",
+                                              "How long the daemons may take to call home");
 
 uint64_t home_limit_us(void)
 {

@@ -20,13 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct param library_path = {
-    .name = "library_path",
-    .type = PARAM_BOOL,
-    .default_text = "1",
-    .unit = "",
-    .help = "The folder of keelrun's libkeel stands at the end of the ranks' LD_LIBRARY_PATH "
-            "(--noprefix: it does not)"};
+static struct param library_path =
+    PARAM_BOOL("library_path", "1",
+               "The folder of keelrun's libkeel stands at the end of the ranks' LD_LIBRARY_PATH "
+               "(--noprefix: it does not)");
 
 enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
 

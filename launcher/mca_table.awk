@@ -31,7 +31,7 @@ FILENAME ~ /parameters\.md$/ && /^\| `/ {
         extra = sprintf(", .min = %s, .max = %s", bytes(limit[1]), bytes(limit[2]))
     }
     if (type !~ /^(INT|SIZE|BOOL|STRING|ENUM)$/) failed("not a type: " type)
-    params = params sprintf("    {.name = \"%s\", .type = PARAM_%s%s},\n", name, type, extra)
+    params = params sprintf("    {.name = \"%s\", .type = PARAM_TYPE_%s%s},\n", name, type, extra)
 }
 
 FILENAME ~ /openmpi_names\.txt$/ && !/^#/ {

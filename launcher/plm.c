@@ -18,14 +18,10 @@
 #include <unistd.h>
 
 static const char *const choices[] = {"auto", "slurm", "rsh", "ssh", NULL};
-static struct param choice = {
-    .name = "plm",
-    .type = PARAM_ENUM,
-    .default_text = "auto",
-    .choices = choices,
-    .unit = "",
-    .help = "How daemons are started: by srun (slurm), by plm_rsh_agent (rsh or ssh), or (auto) by "
-            "srun within a Slurm allocation"};
+static struct param choice =
+    PARAM_ENUM("plm", "auto", choices,
+               "How daemons are started: by srun (slurm), by plm_rsh_agent (rsh or ssh), or (auto) "
+               "by srun within a Slurm allocation");
 
 enum plm_choice plm_choice(void)
 {

@@ -14,13 +14,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static struct param rsh_agent = {
-    .name = "plm_rsh_agent",
-    .type = PARAM_STRING,
-    .default_text = "ssh -x -o BatchMode=yes -o ConnectTimeout=10",
-    .unit = "",
-    .help = "The command that starts a daemon on another host: AGENT HOST PROGRAM ARGUMENTS, the "
-            "last two quoted for a shell"};
+static struct param rsh_agent =
+    PARAM_STRING("plm_rsh_agent", "ssh -x -o BatchMode=yes -o ConnectTimeout=10",
+                 "The command that starts a daemon on another host: AGENT HOST PROGRAM ARGUMENTS, "
+                 "the last two quoted for a shell");
 
 #define WORDS_MAX 32
 /* How long others may still fail: as long as the first one took, and at least this. */

@@ -15,12 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct param slurm_args = {
-    .name = "plm_slurm_args",
-    .type = PARAM_STRING,
-    .default_text = "--overlap --cpu-bind=none",
-    .unit = "",
-    .help = "More options for the srun that starts the daemons in a Slurm allocation"};
+static struct param slurm_args =
+    PARAM_STRING("plm_slurm_args", "--overlap --cpu-bind=none",
+                 "More options for the srun that starts the daemons in a Slurm allocation");
 
 #define STEP_ID AGENT_ID(HNP_VPID)
 #define WORDS_MAX 64

@@ -8,14 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct param kvs_max = {
-    .name = "pmi_kvs_max_bytes",
-    .type = PARAM_SIZE,
-    .default_text = "64m",
-    .min = 4096,
-    .max = INT32_MAX / 2,
-    .unit = "bytes",
-    .help = "How much the ranks of a job may put into the key-value space of PMI-1"};
+static struct param kvs_max =
+    PARAM_SIZE("pmi_kvs_max_bytes", "64m", 4096, INT32_MAX / 2,
+               "How much the ranks of a job may put into the key-value space of PMI-1");
 
 /* what a client that was told our limits has room for, and more would not be read whole */
 #define MAPPING_MAX (PMI1_LINE_MAX - PMI1_KVSNAME_MAX - PMI1_KEY_MAX - 30)

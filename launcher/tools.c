@@ -16,15 +16,9 @@
 
 #define COME_US 20000000u /* for a tool to come under the name that it was given */
 
-static struct param tools_max = {
-    .name = "tools_max",
-    .type = PARAM_INT,
-    .default_text = "64",
-    .min = 0,
-    .max = TOOLS_MAX,
-    .unit = "",
-    .help = "How many tools, processes that keelrun did not start, may be joined to a job at once",
-};
+static struct param tools_max = PARAM_INT(
+    "tools_max", "64", 0, TOOLS_MAX, "",
+    "How many tools, processes that keelrun did not start, may be joined to a job at once");
 
 enum lease_state { LEASE_FREE, LEASE_GIVEN, LEASE_LINKED };
 

@@ -21,20 +21,12 @@ enum {
     BACKLOG = 4096,
 };
 
-static struct param param_include = {
-    .name = "oob_tcp_if_include",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Interfaces (names or CIDR blocks, comma-separated) that control links use.",
-};
-static struct param param_exclude = {
-    .name = "oob_tcp_if_exclude",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Interfaces (names or CIDR blocks, comma-separated) that control links do not use.",
-};
+static struct param param_include =
+    PARAM_STRING("oob_tcp_if_include", "",
+                 "Interfaces (names or CIDR blocks, comma-separated) that control links use.");
+static struct param param_exclude = PARAM_STRING(
+    "oob_tcp_if_exclude", "",
+    "Interfaces (names or CIDR blocks, comma-separated) that control links do not use.");
 
 struct listener {
     struct list link;

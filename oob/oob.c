@@ -18,33 +18,20 @@ enum { CHOICE_AUTO, CHOICE_ENCRYPT, CHOICE_AUTH, CHOICE_NONE };
 
 static const char *const choices[] = {"auto", "encrypt", "auth", "none", NULL};
 
-static struct param param_security = {
-    .name = "oob_security",
-    .type = PARAM_ENUM,
-    .default_text = "auto",
-    .choices = choices,
-    .unit = "",
-    .help = "How control links are protected: encrypt, auth (authentic but readable), none (only "
-            "the handshake), or auto: encrypt on TCP, auth on unix sockets.",
-};
-static struct param param_connect_timeout = {
-    .name = "oob_connect_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 10,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long a connect to one address, its handshake included, may take.",
-};
-static struct param param_accept_timeout = {
-    .name = "oob_accept_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 10,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long a connection that was accepted may take to prove itself; eight round "
-            "trips, if those are longer, but at most four times as long.",
+static struct {
+    struct param security, connect_timeout, accept_timeout;
+} params = {
+    .security =
+        PARAM_ENUM("oob_security", "auto", choices,
+                   "How control links are protected: encrypt, auth (authentic but readable), none "
+                   "(only the handshake), or auto: encrypt on TCP, auth on unix sockets."),
+    .connect_timeout =
+        PARAM_INT("oob_connect_timeout_ms", "5000", 10, 3600000, "ms",
+                  "How long a connect to one address, its handshake included, may take."),
+    .accept_timeout =
+        PARAM_INT("oob_accept_timeout_ms", "5000", 10, 3600000, "ms",
+                  "How long a connection that was accepted may take to prove itself; eight round "
+                  "trips, if those are longer, but at most four times as long."),
 };
 
 static enum oob_security security(int64_t choice, bool is_unix)
@@ -87,10 +74,10 @@ int oob_create(struct oob **oob, const struct oob_config *config, char *reason, 
     made->ops = config->ops;
     made->arg = config->arg;
     made->reserve_fd = reserve_fd;
-    made->tcp_security = security(param_int(&param_security), false);
-    made->unix_security = security(param_int(&param_security), true);
-    made->connect_timeout_us = (uint64_t) param_int(&param_connect_timeout) * 1000;
-    made->accept_timeout_us = (uint64_t) param_int(&param_accept_timeout) * 1000;
+    made->tcp_security = security(param_int(&params.security), false);
+    made->unix_security = security(param_int(&params.security), true);
+    made->connect_timeout_us = (uint64_t) param_int(&params.connect_timeout) * 1000;
+    made->accept_timeout_us = (uint64_t) param_int(&params.accept_timeout) * 1000;
     for (int i = 0; i < OOB_NAME_BUCKETS; i++) {
         list_init(&made->links[i]);
     }

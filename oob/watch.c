@@ -10,15 +10,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-static struct param param_heartbeat = {
-    .name = "oob_heartbeat_ms",
-    .type = PARAM_INT,
-    .default_text = "1000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How often a watched control link is asked for a sign of life (0: silence is no fault)",
-};
+static struct param param_heartbeat = PARAM_INT(
+    "oob_heartbeat_ms", "1000", 0, 3600000, "ms",
+    "How often a watched control link is asked for a sign of life (0: silence is no fault)");
 
 /* One link's turn; it may end. */
 static void look(struct oob_link *link, uint64_t now_us)

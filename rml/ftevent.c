@@ -17,15 +17,9 @@
 
 #define HOME_US 5000000u /* for the link to the daemon to be made again, beyond its own time */
 
-static struct param quiesce_timeout = {
-    .name = "rml_quiesce_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long ft_event waits at a checkpoint for accepted messages to arrive",
-};
+static struct param quiesce_timeout =
+    PARAM_INT("rml_quiesce_timeout_ms", "5000", 0, 3600000, "ms",
+              "How long ft_event waits at a checkpoint for accepted messages to arrive");
 
 /* --- holding --- */
 

@@ -22,34 +22,19 @@ enum {
     REFUSALS_MAX = 3, /* in a row: nobody listens there any more */
 };
 
-static struct param reconnect = {
-    .name = "rml_reconnect_ms",
-    .type = PARAM_INT,
-    .default_text = "500",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long a link that broke may take to come again before it is down; eight of its "
-            "round trips, if those are longer; that to keelrun: lifeline_grace, if that is longer",
-};
-static struct param reconnect_wait = {
-    .name = "rml_reconnect_wait_ms",
-    .type = PARAM_INT,
-    .default_text = "10",
-    .min = 1,
-    .max = 60000,
-    .unit = "ms",
-    .help = "The wait after the first failed attempt to make a broken link again; then it doubles. "
-            "Half of each wait is by chance",
-};
-static struct param reconnect_wait_max = {
-    .name = "rml_reconnect_wait_max_ms",
-    .type = PARAM_INT,
-    .default_text = "2000",
-    .min = 1,
-    .max = 60000,
-    .unit = "ms",
-    .help = "The longest wait between two attempts to make a broken link again",
+static struct {
+    struct param reconnect, reconnect_wait, reconnect_wait_max;
+} params = {
+    .reconnect = PARAM_INT(
+        "rml_reconnect_ms", "500", 0, 3600000, "ms",
+        "How long a link that broke may take to come again before it is down; eight of its round "
+        "trips, if those are longer; that to keelrun: lifeline_grace, if that is longer"),
+    .reconnect_wait = PARAM_INT("rml_reconnect_wait_ms", "10", 1, 60000, "ms",
+                                "The wait after the first failed attempt to make a broken link "
+                                "again; then it doubles. Half of each wait is by chance"),
+    .reconnect_wait_max =
+        PARAM_INT("rml_reconnect_wait_max_ms", "2000", 1, 60000, "ms",
+                  "The longest wait between two attempts to make a broken link again"),
 };
 
 struct rml_break {
@@ -188,9 +173,9 @@ static void on_mend_timer(struct loop_timer *timer)
 void rml_mend_init(struct rml *rml)
 {
     list_init(&rml->breaks);
-    rml->reconnect_us = (uint64_t) param_int(&reconnect) * 1000u;
-    uint64_t base = (uint64_t) param_int(&reconnect_wait) * 1000u;
-    uint64_t cap = (uint64_t) param_int(&reconnect_wait_max) * 1000u;
+    rml->reconnect_us = (uint64_t) param_int(&params.reconnect) * 1000u;
+    uint64_t base = (uint64_t) param_int(&params.reconnect_wait) * 1000u;
+    uint64_t cap = (uint64_t) param_int(&params.reconnect_wait_max) * 1000u;
     rml->reconnect_wait = (struct backoff){.base_us = base, .cap_us = cap > base ? cap : base};
     crypto_random(&rml->chance, sizeof(rml->chance));
     loop_timer_init(&rml->mend_timer, rml->config.loop, on_mend_timer);

@@ -11,71 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct param pending_max = {
-    .name = "rml_pending_max",
-    .type = PARAM_SIZE,
-    .default_text = "64m",
-    .min = 0,
-    .max = INT64_C(1) << 40,
-    .unit = "bytes",
-    .help = "Most bytes that wait in a daemon for one process whose link is not up yet",
-};
-static struct param unexpected_max = {
-    .name = "rml_unexpected_max",
-    .type = PARAM_SIZE,
-    .default_text = "64m",
-    .min = 0,
-    .max = INT64_C(1) << 40,
-    .unit = "bytes",
-    .help = "Most bytes of one process's messages that wait unread, and in a daemon of all ranks' "
-            "and tools'; then their senders wait",
-};
-static struct param window = {
-    .name = "rml_window",
-    .type = PARAM_SIZE,
-    .default_text = "4m",
-    .min = RML_WINDOW_MIN,
-    .max = INT64_C(1) << 30,
-    .unit = "bytes",
-    .help = "Most bytes that a process has sent to another in one class and that have not arrived",
-};
-static struct param give_up = {
-    .name = "rml_give_up_s",
-    .type = PARAM_INT,
-    .default_text = "300",
-    .min = 0,
-    .max = 1000000,
-    .unit = "s",
-    .help = "How long a process that is reached over others may stay silent before messages to it "
-            "fail (0: for ever)",
-};
-static struct param compress_min = {
-    .name = "rml_compress_min",
-    .type = PARAM_SIZE,
-    .default_text = "4k",
-    .min = 0,
-    .max = INT32_MAX,
-    .unit = "bytes",
-    .help = "Control messages from this size on are compressed where that helps (0: none)",
-};
-static struct param unpack_max = {
-    .name = "rml_unpack_max",
-    .type = PARAM_SIZE,
-    .default_text = "1g",
-    .min = 0,
-    .max = INT32_MAX,
-    .unit = "bytes",
-    .help = "The largest size of a compressed control message that is believed; of one that no "
-            "daemon sent also rml_unexpected_max",
-};
-static struct param finalize_timeout = {
-    .name = "rml_finalize_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "How long the end of communication waits for accepted messages to arrive",
+static struct {
+    struct param pending_max, unexpected_max, window, give_up, compress_min, unpack_max,
+        finalize_timeout;
+} params = {
+    .pending_max =
+        PARAM_SIZE("rml_pending_max", "64m", 0, INT64_C(1) << 40,
+                   "Most bytes that wait in a daemon for one process whose link is not up yet"),
+    .unexpected_max = PARAM_SIZE("rml_unexpected_max", "64m", 0, INT64_C(1) << 40,
+                                 "Most bytes of one process's messages that wait unread, and in a "
+                                 "daemon of all ranks' and tools'; then their senders wait"),
+    .window = PARAM_SIZE(
+        "rml_window", "4m", RML_WINDOW_MIN, INT64_C(1) << 30,
+        "Most bytes that a process has sent to another in one class and that have not arrived"),
+    .give_up = PARAM_INT("rml_give_up_s", "300", 0, 1000000, "s",
+                         "How long a process that is reached over others may stay silent before "
+                         "messages to it fail (0: for ever)"),
+    .compress_min =
+        PARAM_SIZE("rml_compress_min", "4k", 0, INT32_MAX,
+                   "Control messages from this size on are compressed where that helps (0: none)"),
+    .unpack_max = PARAM_SIZE("rml_unpack_max", "1g", 0, INT32_MAX,
+                             "The largest size of a compressed control message that is believed; "
+                             "of one that no daemon sent also rml_unexpected_max"),
+    .finalize_timeout =
+        PARAM_INT("rml_finalize_timeout_ms", "5000", 0, 3600000, "ms",
+                  "How long the end of communication waits for accepted messages to arrive"),
 };
 
 /* --- life --- */
@@ -103,12 +63,12 @@ static struct rml *make(const struct rml_config *config)
     rml->route.job_size = config->job_size;
     list_init(&rml->dials);
     rml_resolve_init(rml);
-    rml->pending_max = (size_t) param_int(&pending_max);
-    rml->unexpected_max = (size_t) param_int(&unexpected_max);
-    rml->window = (uint64_t) param_int(&window);
-    rml->compress_min = (size_t) param_int(&compress_min);
-    rml->unpack_max = (size_t) param_int(&unpack_max);
-    rml->give_up_us = (uint64_t) param_int(&give_up) * 1000000u;
+    rml->pending_max = (size_t) param_int(&params.pending_max);
+    rml->unexpected_max = (size_t) param_int(&params.unexpected_max);
+    rml->window = (uint64_t) param_int(&params.window);
+    rml->compress_min = (size_t) param_int(&params.compress_min);
+    rml->unpack_max = (size_t) param_int(&params.unpack_max);
+    rml->give_up_us = (uint64_t) param_int(&params.give_up) * 1000000u;
     rml_flow_init(rml);
     rml_exceptions_init(rml);
     rml_mend_init(rml);
@@ -431,7 +391,7 @@ int rml_call_enable_comm(struct rml *rml)
 
 void rml_flush(struct rml *rml)
 {
-    uint64_t deadline = clock_us() + (uint64_t) param_int(&finalize_timeout) * 1000u;
+    uint64_t deadline = clock_us() + (uint64_t) param_int(&params.finalize_timeout) * 1000u;
     if (loop_is_current(rml->config.loop)) {
         return; /* nobody else would write */
     }

@@ -7,44 +7,27 @@
 #include <base/param.h>
 #include <rml/state.h>
 
-static struct param suspect = {
-    .name = "rml_suspect_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 0,
-    .max = 86400000,
-    .unit = "ms",
-    .help =
-        "How long a daemon may be silent before it is suspected, and tried at its other addresses "
-        "(0: it never is)",
-};
-static struct param fail = {
-    .name = "rml_fail_ms",
-    .type = PARAM_INT,
-    .default_text = "15000",
-    .min = 0,
-    .max = 86400000,
-    .unit = "ms",
-    .help = "How long a daemon may be silent before it is lost (0: it never is)",
-};
-static struct param grace = {
-    .name = "lifeline_grace",
-    .type = PARAM_INT,
-    .default_text = "60",
-    .min = 0,
-    .max = 86400,
-    .unit = "s",
-    .help = "How long keelrun may be silent, say suspended, before the job's other processes end",
+static struct {
+    struct param suspect, fail, grace;
+} params = {
+    .suspect = PARAM_INT("rml_suspect_ms", "5000", 0, 86400000, "ms",
+                         "How long a daemon may be silent before it is suspected, and tried at its "
+                         "other addresses (0: it never is)"),
+    .fail = PARAM_INT("rml_fail_ms", "15000", 0, 86400000, "ms",
+                      "How long a daemon may be silent before it is lost (0: it never is)"),
+    .grace = PARAM_INT(
+        "lifeline_grace", "60", 0, 86400, "s",
+        "How long keelrun may be silent, say suspended, before the job's other processes end"),
 };
 
 uint64_t rml_lifeline_grace_us(void)
 {
-    return (uint64_t) param_int(&grace) * 1000000u;
+    return (uint64_t) param_int(&params.grace) * 1000000u;
 }
 
 uint64_t rml_suspicion_us(void)
 {
-    int64_t from_ms = param_int(&suspect), to_ms = param_int(&fail);
+    int64_t from_ms = param_int(&params.suspect), to_ms = param_int(&params.fail);
     return from_ms > 0 && to_ms > from_ms ? (uint64_t) (to_ms - from_ms) * 1000u : 0;
 }
 
@@ -65,11 +48,11 @@ void rml_silence_watch(struct rml *rml, struct oob_link *link, const struct oob_
     if (rml_is_daemon(rml) ? info->key != OOB_KEY_CONTROL : !upstream) {
         return;
     }
-    uint64_t fail_us = (uint64_t) param_int(&fail) * 1000u;
+    uint64_t fail_us = (uint64_t) param_int(&params.fail) * 1000u;
     if (rml_is_hnp(rml, &info->name)) {
         fail_us = later(fail_us, rml_lifeline_grace_us());
     }
-    oob_link_watch(link, (uint64_t) param_int(&suspect) * 1000u, fail_us);
+    oob_link_watch(link, (uint64_t) param_int(&params.suspect) * 1000u, fail_us);
 }
 
 void rml_on_silence(struct rml *rml,

@@ -14,15 +14,9 @@
 
 #define LOOK_US 100000u
 
-static struct param xcast_window = {
-    .name = "rml_xcast_window",
-    .type = PARAM_SIZE,
-    .default_text = "16m",
-    .min = 0,
-    .max = INT64_C(1) << 40,
-    .unit = "bytes",
-    .help = "Most bytes of broadcasts of one rank that are under way when it begins another",
-};
+static struct param xcast_window =
+    PARAM_SIZE("rml_xcast_window", "16m", 0, INT64_C(1) << 40,
+               "Most bytes of broadcasts of one rank that are under way when it begins another");
 
 /* A rank's own, until it is everywhere. */
 struct own {

@@ -11,34 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct param check_param = {
-    .name = "btl_check",
-    .type = PARAM_BOOL,
-    .default_text = "0",
-    .unit = "",
-    .help = "Check every call and callback of the data plane's modules against the contract.",
-};
-
 enum { ACTION_REPORT, ACTION_ABORT };
 static const char *const actions[] = {"report", "abort", NULL};
-
-static struct param action_param = {
-    .name = "btl_check_action",
-    .type = PARAM_ENUM,
-    .default_text = "report",
-    .choices = actions,
-    .unit = "",
-    .help = "What a breach of the contract leads to: a line in the log, or also the process's end.",
-};
-
-static struct param max_param = {
-    .name = "btl_check_max",
-    .type = PARAM_INT,
-    .default_text = "100",
-    .min = 1,
-    .max = 1 << 30,
-    .unit = "",
-    .help = "Most breaches that are written to the log, one line each; the rest is counted.",
+static struct {
+    struct param check, action, max;
+} params = {
+    .check = PARAM_BOOL(
+        "btl_check", "0",
+        "Check every call and callback of the data plane's modules against the contract."),
+    .action = PARAM_ENUM(
+        "btl_check_action", "report", actions,
+        "What a breach of the contract leads to: a line in the log, or also the process's end."),
+    .max =
+        PARAM_INT("btl_check_max", "100", 1, 1 << 30, "",
+                  "Most breaches that are written to the log, one line each; the rest is counted."),
 };
 
 /* Modules bound how deep callbacks nest; this is more than any needs. */
@@ -53,14 +39,12 @@ static _Thread_local unsigned depth, callbacks;
 
 void check_register_params(void)
 {
-    param_register(&check_param);
-    param_register(&action_param);
-    param_register(&max_param);
+    param_register(PARAM_TABLE(params));
 }
 
 bool check_is_wanted(void)
 {
-    return param_bool(&check_param);
+    return param_bool(&params.check);
 }
 
 unsigned long check_breaches(void)
@@ -86,8 +70,8 @@ static void describe(char *text, size_t size, const void *address)
 void check_report(const struct check_call *call, enum check_side side, const char *format, ...)
 {
     unsigned long number = atomic_fetch_add(&breaches, 1) + 1;
-    bool ends = param_int(&action_param) == ACTION_ABORT;
-    if (number > (unsigned long) param_int(&max_param) && !ends) {
+    bool ends = param_int(&params.action) == ACTION_ABORT;
+    if (number > (unsigned long) param_int(&params.max) && !ends) {
         return;
     }
     char what[256], where[256];
@@ -106,7 +90,7 @@ void check_report(const struct check_call *call, enum check_side side, const cha
 
 void check_conclude(const struct check *check)
 {
-    unsigned long all = atomic_load(&breaches), written = (unsigned long) param_int(&max_param);
+    unsigned long all = atomic_load(&breaches), written = (unsigned long) param_int(&params.max);
     if (all > written) {
         log_warn(LOG_BTL, "check: %s: %lu more breaches of the contract were not written",
                  check->name, all - written);

@@ -23,159 +23,58 @@ enum {
 
 /* ---- parameters ---- */
 
-static struct param provider = {
-    .name = "btl_ofi_provider",
-    .type = PARAM_STRING,
-    .default_text = "tcp;ofi_rxm",
-    .unit = "",
-    .help = "Exact name of libfabric's provider of reliable datagrams.",
-};
-static struct param domain = {
-    .name = "btl_ofi_domain",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Exact name of the provider's domain (an interface, a device); empty: its first.",
-};
-static struct param address = {
-    .name = "btl_ofi_address",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Address of this host to bind to, as the provider writes it; empty: its choice.",
-};
-static struct param eager_limit = {
-    .name = "btl_ofi_eager_limit",
-    .type = PARAM_SIZE,
-    .default_text = "8k",
-    .min = 1 << 10,
-    .max = 4 << 20,
-    .unit = "bytes",
-    .help = "Largest first fragment of a message, headers included.",
-};
-static struct param max_send_size = {
-    .name = "btl_ofi_max_send_size",
-    .type = PARAM_SIZE,
-    .default_text = "64k",
-    .min = SMALL_PAYLOAD,
-    .max = 4 << 20,
-    .unit = "bytes",
-    .help = "Largest message of btl_send; the same in all processes.",
-};
-static struct param rx_buffers = {
-    .name = "btl_ofi_rx_buffers",
-    .type = PARAM_INT,
-    .default_text = "128",
-    .min = 8,
-    .max = 16384,
-    .unit = "",
-    .help = "Receive buffers of the largest message's size; memory is used as they are filled.",
-};
-static struct param tx_window = {
-    .name = "btl_ofi_tx_window",
-    .type = PARAM_SIZE,
-    .default_text = "0",
-    .max = 1 << 30,
-    .unit = "bytes",
-    .help = "Bytes in flight to one peer; 0: 32k for ofi_rxd, else as the provider has it.",
-};
-static struct param free_list_max = {
-    .name = "btl_ofi_free_list_max",
-    .type = PARAM_INT,
-    .default_text = "512",
-    .min = 1,
-    .max = 1 << 16,
-    .unit = "",
-    .help = "Most descriptors of each size.",
-};
 enum rma { RMA_AUTO, RMA_EMULATED, RMA_NATIVE, RMA_ALWAYS };
 static const char *const rma_choices[] = {"auto", "emulated", "native", "always", NULL};
-static struct param rma = {
-    .name = "btl_ofi_rma",
-    .type = PARAM_ENUM,
-    .default_text = "auto",
-    .choices = rma_choices,
-    .unit = "",
-    .help = "Put and get over sends, or by the provider; auto: native where hardware does it; "
-            "always: also by one that is known not to do it well.",
-};
-static struct param atomics = {
-    .name = "btl_ofi_atomics",
-    .type = PARAM_ENUM,
-    .default_text = "auto",
-    .choices = rma_choices,
-    .unit = "",
-    .help = "Atomics over sends, or by the provider (which needs native put and get).",
-};
-static struct param rma_timeout = {
-    .name = "btl_ofi_rma_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "60000",
-    .min = 1,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for a put, get or atomic of the provider's own to end.",
-};
 enum mr_mode { MR_NEEDED, MR_LOCAL, MR_BASIC };
 static const char *const mr_choices[] = {"needed", "local", "basic", NULL};
-static struct param mr_mode = {
-    .name = "btl_ofi_mr_mode",
-    .type = PARAM_ENUM,
-    .default_text = "needed",
-    .choices = mr_choices,
-    .unit = "",
-    .help = "Memory that is registered: what the provider needs, local memory as well, or that "
-            "under the provider's own keys and addresses; for tests.",
-};
-static struct param hello_timeout = {
-    .name = "btl_ofi_hello_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "60000",
-    .min = 1,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for a peer to answer the first hello; it may be busy computing.",
-};
-static struct param flush_timeout = {
-    .name = "btl_ofi_flush_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "2000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for what is in flight to arrive when a peer is given up.",
-};
-static struct param bandwidth = {
-    .name = "btl_ofi_bandwidth",
-    .type = PARAM_INT,
-    .default_text = "0",
-    .min = 0,
-    .max = 1 << 20,
-    .unit = "MB/s",
-    .help = "Bandwidth by which rails share their load; 0: the provider's word, or 1000.",
-};
-
-static struct param exclusivity = {
-    .name = "btl_ofi_exclusivity",
-    .type = PARAM_INT,
-    .default_text = "1024",
-    .min = 0,
-    .max = MCA_BTL_EXCLUSIVITY_HIGH,
-    .unit = "",
-    .help = "Of the modules that reach a peer, those with the highest are its rails.",
-};
-
-static struct param *const all_params[] = {
-    &rma,           &atomics,       &provider,      &domain,      &address,   &rma_timeout,
-    &mr_mode,       &eager_limit,   &max_send_size, &rx_buffers,  &tx_window, &free_list_max,
-    &hello_timeout, &flush_timeout, &bandwidth,     &exclusivity,
+static struct {
+    struct param provider, domain, address, eager_limit, max_send_size, rx_buffers, tx_window,
+        free_list_max, rma, atomics, rma_timeout, mr_mode, hello_timeout, flush_timeout, bandwidth,
+        exclusivity;
+} params = {
+    .provider = PARAM_STRING("btl_ofi_provider", "tcp;ofi_rxm",
+                             "Exact name of libfabric's provider of reliable datagrams."),
+    .domain = PARAM_STRING(
+        "btl_ofi_domain", "",
+        "Exact name of the provider's domain (an interface, a device); empty: its first."),
+    .address = PARAM_STRING(
+        "btl_ofi_address", "",
+        "Address of this host to bind to, as the provider writes it; empty: its choice."),
+    .eager_limit = PARAM_LIKE("btl_ofi_eager_limit", "8k", &btl_common.eager_limit, NULL),
+    .max_send_size = PARAM_LIKE("btl_ofi_max_send_size", "64k", &btl_common.max_send_size,
+                                "Largest message of btl_send; the same in all processes."),
+    .rx_buffers = PARAM_INT(
+        "btl_ofi_rx_buffers", "128", 8, 16384, "",
+        "Receive buffers of the largest message's size; memory is used as they are filled."),
+    .tx_window =
+        PARAM_SIZE("btl_ofi_tx_window", "0", 0, 1 << 30,
+                   "Bytes in flight to one peer; 0: 32k for ofi_rxd, else as the provider has it."),
+    .free_list_max =
+        PARAM_INT("btl_ofi_free_list_max", "512", 1, 1 << 16, "", "Most descriptors of each size."),
+    .rma = PARAM_ENUM("btl_ofi_rma", "auto", rma_choices,
+                      "Put and get over sends, or by the provider; auto: native where hardware "
+                      "does it; always: also by one that is known not to do it well."),
+    .atomics =
+        PARAM_ENUM("btl_ofi_atomics", "auto", rma_choices,
+                   "Atomics over sends, or by the provider (which needs native put and get)."),
+    .rma_timeout = PARAM_INT("btl_ofi_rma_timeout_ms", "60000", 1, 3600000, "ms",
+                             "Time for a put, get or atomic of the provider's own to end."),
+    .mr_mode = PARAM_ENUM("btl_ofi_mr_mode", "needed", mr_choices,
+                          "Memory that is registered: what the provider needs, local memory as "
+                          "well, or that under the provider's own keys and addresses; for tests."),
+    .hello_timeout =
+        PARAM_LIKE("btl_ofi_hello_timeout_ms", "60000", &btl_common.hello_timeout, NULL),
+    .flush_timeout =
+        PARAM_LIKE("btl_ofi_flush_timeout_ms", "2000", &btl_common.flush_timeout, NULL),
+    .bandwidth =
+        PARAM_LIKE("btl_ofi_bandwidth", "0", &btl_common.bandwidth,
+                   "Bandwidth by which rails share their load; 0: the provider's word, or 1000."),
+    .exclusivity = PARAM_LIKE("btl_ofi_exclusivity", "1024", &btl_common.exclusivity, NULL),
 };
 
 static int register_params(void)
 {
-    for (size_t i = 0; i < sizeof(all_params) / sizeof(*all_params); i++) {
-        param_register(all_params[i]);
-    }
+    param_register(PARAM_TABLE(params));
     return OPAL_SUCCESS;
 }
 
@@ -193,15 +92,16 @@ static void limits_set(struct ofi_module *ofi)
     size_t largest = info->ep_attr->max_msg_size - OFI_HEADER_BYTES;
     mca_btl_base_module_t *super = &ofi->super;
 
-    super->btl_max_send_size = least((size_t) param_int(&max_send_size), largest);
-    super->btl_eager_limit = least((size_t) param_int(&eager_limit), super->btl_max_send_size);
+    super->btl_max_send_size = least((size_t) param_int(&params.max_send_size), largest);
+    super->btl_eager_limit =
+        least((size_t) param_int(&params.eager_limit), super->btl_max_send_size);
     super->btl_rndv_eager_limit = super->btl_eager_limit;
-    super->btl_exclusivity = (uint32_t) param_int(&exclusivity);
-    uint32_t set = (uint32_t) param_int(&bandwidth);
+    super->btl_exclusivity = (uint32_t) param_int(&params.exclusivity);
+    uint32_t set = (uint32_t) param_int(&params.bandwidth);
     uint64_t speed = info->nic && info->nic->link_attr ? info->nic->link_attr->speed / 8000000 : 0;
     super->btl_bandwidth = set ? set : speed ? (uint32_t) speed : 1000;
     ofi->inject = least(info->tx_attr->inject_size, OFI_HEADER_BYTES + super->btl_max_send_size);
-    ofi->window = (size_t) param_int(&tx_window);
+    ofi->window = (size_t) param_int(&params.tx_window);
     if (ofi->window == 0) {
         ofi->window = ofi->traits->window;
     }
@@ -236,7 +136,8 @@ static void descs_open(struct ofi_module *ofi, size_t small, size_t large, size_
 /* The module's own memory: receive buffers, descriptors' payloads, control frames. */
 static int memory_open(struct ofi_module *ofi, char *reason, size_t reason_size)
 {
-    size_t limit = (size_t) param_int(&free_list_max), receives = (size_t) param_int(&rx_buffers);
+    size_t limit = (size_t) param_int(&params.free_list_max),
+           receives = (size_t) param_int(&params.rx_buffers);
     size_t small = HEADROOM + SMALL_PAYLOAD;
     size_t large = HEADROOM + ((ofi->super.btl_max_send_size + 63) & ~(size_t) 63);
     size_t frame = OFI_HEADER_BYTES + ofi->super.btl_max_send_size;
@@ -281,7 +182,7 @@ static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size
 {
     uint8_t bytes[OFI_CARD_BYTES];
 
-    snprintf(ofi->card.provider, sizeof(ofi->card.provider), "%s", param_string(&provider));
+    snprintf(ofi->card.provider, sizeof(ofi->card.provider), "%s", param_string(&params.provider));
     ofi->card.address = ofi->fabric.address;
     size_t size = ofi_card_encode(bytes, &ofi->card);
     int status = btl_card_publish(&ofi->peers.cards, bytes, size);
@@ -318,13 +219,13 @@ static int endpoint_open(struct ofi_module *ofi, char *reason, size_t reason_siz
         [MR_BASIC] = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
     };
     const struct fabric_wanted wanted = {
-        .provider = param_string(&provider),
-        .domain = param_string(&domain),
-        .address = param_string(&address),
+        .provider = param_string(&params.provider),
+        .domain = param_string(&params.domain),
+        .address = param_string(&params.address),
         .rma = ofi->wants_rma,
         .atomics = ofi->wants_atomics,
-        .mr_mode = mr_modes[param_int(&mr_mode)],
-        .receives = (size_t) param_int(&rx_buffers),
+        .mr_mode = mr_modes[param_int(&params.mr_mode)],
+        .receives = (size_t) param_int(&params.rx_buffers),
     };
 
     if (strlen(wanted.provider) >= OFI_PROVIDER_BYTES) {
@@ -358,8 +259,8 @@ static void native_open(struct ofi_module *ofi)
 static int module_open(struct ofi_module *ofi, char *reason, size_t reason_size)
 {
     const struct ofi_traits *traits = ofi->traits;
-    ofi->wants_rma = is_native(&rma, traits, traits->no_rma);
-    ofi->wants_atomics = ofi->wants_rma && is_native(&atomics, traits, traits->no_atomics);
+    ofi->wants_rma = is_native(&params.rma, traits, traits->no_rma);
+    ofi->wants_atomics = ofi->wants_rma && is_native(&params.atomics, traits, traits->no_atomics);
     int status = endpoint_open(ofi, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
@@ -412,10 +313,10 @@ static struct ofi_module *module_create(void)
     if (!ofi) {
         return NULL;
     }
-    ofi->peers.handshake_us = (uint64_t) param_int(&hello_timeout) * 1000;
-    ofi->peers.flush_us = (uint64_t) param_int(&flush_timeout) * 1000;
-    ofi->params.rma_us = (uint64_t) param_int(&rma_timeout) * 1000;
-    ofi->traits = ofi_traits_of(param_string(&provider));
+    ofi->peers.handshake_us = (uint64_t) param_int(&params.hello_timeout) * 1000;
+    ofi->peers.flush_us = (uint64_t) param_int(&params.flush_timeout) * 1000;
+    ofi->params.rma_us = (uint64_t) param_int(&params.rma_timeout) * 1000;
+    ofi->traits = ofi_traits_of(param_string(&params.provider));
     if (module_open(ofi, reason, sizeof(reason)) != ORTE_SUCCESS) {
         log_warn(LOG_BTL, "ofi: not opened: %s", reason);
         ofi_module_destroy(ofi);

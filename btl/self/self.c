@@ -22,15 +22,9 @@
 #define MAX_REGIONS 65536
 #define BANDWIDTH 10000 /* MB/s, about that of a copy */
 
-static struct param free_list_param = {
-    .name = "btl_self_free_list_max",
-    .type = PARAM_INT,
-    .default_text = "1024",
-    .min = 1,
-    .max = 1 << 20,
-    .unit = "",
-    .help = "Most descriptors of each size, and most operations that wait for progress.",
-};
+static struct param free_list_param =
+    PARAM_INT("btl_self_free_list_max", "1024", 1, 1 << 20, "",
+              "Most descriptors of each size, and most operations that wait for progress.");
 
 struct mca_btl_base_endpoint_t {
     opal_proc_t *proc; /* borrowed */
@@ -479,7 +473,7 @@ static int self_progress(mca_btl_base_module_t *btl)
 
 static int self_register_params(void)
 {
-    param_register(&free_list_param);
+    param_register(&free_list_param, 1);
     return OPAL_SUCCESS;
 }
 

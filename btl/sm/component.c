@@ -8,147 +8,49 @@
 
 static const char *const backings[] = {"auto", "memfd", "file", NULL};
 
-static struct param eager_limit_param = {
-    .name = "btl_sm_eager_limit",
-    .type = PARAM_SIZE,
-    .default_text = "4k",
-    .min = 512,
-    .max = 1 << 20,
-    .unit = "bytes",
-    .help = "Size of a small fragment, and most bytes of a first fragment, header included.",
-};
-
-static struct param eager_count_param = {
-    .name = "btl_sm_eager_count",
-    .type = PARAM_INT,
-    .default_text = "256",
-    .min = 4,
-    .max = 65536,
-    .unit = "fragments",
-    .help = "Most small fragments of a process; they get memory when they are first used.",
-};
-
-static struct param max_send_size_param = {
-    .name = "btl_sm_max_send_size",
-    .type = PARAM_SIZE,
-    .default_text = "32k",
-    .min = 1024,
-    .max = 16 << 20,
-    .unit = "bytes",
-    .help = "Size of a large fragment, and most bytes of any message.",
-};
-
-static struct param max_send_count_param = {
-    .name = "btl_sm_max_send_count",
-    .type = PARAM_INT,
-    .default_text = "128",
-    .min = 4,
-    .max = 65536,
-    .unit = "fragments",
-    .help = "Most large fragments of a process; they get memory when they are first used.",
-};
-
-static struct param inline_limit_param = {
-    .name = "btl_sm_inline_limit",
-    .type = PARAM_INT,
-    .default_text = "448",
-    .min = 56,
-    .max = SM_INLINE_MAX,
-    .unit = "bytes",
-    .help = "Messages up to this size are copied into the ring; larger ones travel in fragments.",
-};
-
-static struct param ring_slots_param = {
-    .name = "btl_sm_ring_slots",
-    .type = PARAM_INT,
-    .default_text = "256",
-    .min = SM_RING_SLOTS_MIN,
-    .max = SM_RING_SLOTS_MAX,
-    .unit = "slots",
-    .help = "Slots of 64 bytes in the ring to each peer; rounded up to a power of two.",
-};
-
-static struct param max_peers_param = {
-    .name = "btl_sm_max_peers",
-    .type = PARAM_INT,
-    .default_text = "512",
-    .min = 2,
-    .max = 65536,
-    .unit = "processes",
-    .help = "Most processes of the node that may write to this one at a time.",
-};
-
-static struct param max_regions_param = {
-    .name = "btl_sm_max_regions",
-    .type = PARAM_INT,
-    .default_text = "16384",
-    .min = 1,
-    .max = 1 << 24,
-    .unit = "regions",
-    .help = "Most memory regions registered at a time.",
-};
-
-static struct param use_cma_param = {
-    .name = "btl_sm_use_cma",
-    .type = PARAM_BOOL,
-    .default_text = "true",
-    .unit = "",
-    .help = "Put and get by process_vm_writev and process_vm_readv where the kernel allows it.",
-};
-
-static struct param patience_param = {
-    .name = "btl_sm_patience",
-    .type = PARAM_INT,
-    .default_text = "20",
-    .min = 0,
-    .max = 1000000,
-    .unit = "us",
-    .help = "Put and get go through the target while it answers within this time, which is faster "
-            "than copying by CMA; 0: never where CMA works.",
-};
-
-static struct param backing_param = {
-    .name = "btl_sm_backing",
-    .type = PARAM_ENUM,
-    .default_text = "auto",
-    .choices = backings,
-    .unit = "",
-    .help =
-        "What a segment is made of: a memfd, a file in the session folder, or (auto) a memfd if "
-        "others can open it.",
-};
-
-static struct param bell_param = {
-    .name = "btl_sm_bell",
-    .type = PARAM_BOOL,
-    .default_text = "false",
-    .unit = "",
-    .help = "Let this process sleep until a message comes, which costs its peers a barrier for "
-            "each; set by enable_progress_threads.",
-};
-
-static struct param exclusivity_param = {
-    .name = "btl_sm_exclusivity",
-    .type = PARAM_INT,
-    .default_text = "65535",
-    .min = 0,
-    .max = MCA_BTL_EXCLUSIVITY_HIGH,
-    .unit = "",
-    .help = "Of the modules that reach a peer, those with the highest are its rails.",
-};
-
-static struct param *const params[] = {
-    &eager_limit_param,  &eager_count_param, &max_send_size_param, &max_send_count_param,
-    &inline_limit_param, &ring_slots_param,  &max_peers_param,     &max_regions_param,
-    &use_cma_param,      &patience_param,    &backing_param,       &bell_param,
-    &exclusivity_param,
+static struct {
+    struct param eager_limit, eager_count, max_send_size, max_send_count, inline_limit, ring_slots,
+        max_peers, max_regions, use_cma, patience, backing, bell, exclusivity;
+} params = {
+    .eager_limit = PARAM_SIZE(
+        "btl_sm_eager_limit", "4k", 512, 1 << 20,
+        "Size of a small fragment, and most bytes of a first fragment, header included."),
+    .eager_count =
+        PARAM_INT("btl_sm_eager_count", "256", 4, 65536, "fragments",
+                  "Most small fragments of a process; they get memory when they are first used."),
+    .max_send_size = PARAM_SIZE("btl_sm_max_send_size", "32k", 1024, 16 << 20,
+                                "Size of a large fragment, and most bytes of any message."),
+    .max_send_count =
+        PARAM_INT("btl_sm_max_send_count", "128", 4, 65536, "fragments",
+                  "Most large fragments of a process; they get memory when they are first used."),
+    .inline_limit = PARAM_INT(
+        "btl_sm_inline_limit", "448", 56, SM_INLINE_MAX, "bytes",
+        "Messages up to this size are copied into the ring; larger ones travel in fragments."),
+    .ring_slots =
+        PARAM_INT("btl_sm_ring_slots", "256", SM_RING_SLOTS_MIN, SM_RING_SLOTS_MAX, "slots",
+                  "Slots of 64 bytes in the ring to each peer; rounded up to a power of two."),
+    .max_peers = PARAM_INT("btl_sm_max_peers", "512", 2, 65536, "processes",
+                           "Most processes of the node that may write to this one at a time."),
+    .max_regions = PARAM_INT("btl_sm_max_regions", "16384", 1, 1 << 24, "regions",
+                             "Most memory regions registered at a time."),
+    .use_cma = PARAM_BOOL(
+        "btl_sm_use_cma", "true",
+        "Put and get by process_vm_writev and process_vm_readv where the kernel allows it."),
+    .patience = PARAM_INT("btl_sm_patience", "20", 0, 1000000, "us",
+                          "Put and get go through the target while it answers within this time, "
+                          "which is faster than copying by CMA; 0: never where CMA works."),
+    .backing = PARAM_ENUM("btl_sm_backing", "auto", backings,
+                          "What a segment is made of: a memfd, a file in the session folder, or "
+                          "(auto) a memfd if others can open it."),
+    .bell = PARAM_BOOL("btl_sm_bell", "false",
+                       "Let this process sleep until a message comes, which costs its peers a "
+                       "barrier for each; set by enable_progress_threads."),
+    .exclusivity = PARAM_LIKE("btl_sm_exclusivity", "65535", &btl_common.exclusivity, NULL),
 };
 
 static int sm_register_params(void)
 {
-    for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++) {
-        param_register(params[i]);
-    }
+    param_register(PARAM_TABLE(params));
     return OPAL_SUCCESS;
 }
 
@@ -164,17 +66,17 @@ static uint32_t power_of_two(uint32_t number)
 static struct sm_params read_params(void)
 {
     struct sm_params read = {
-        .eager_limit = (size_t) param_int(&eager_limit_param),
-        .eager_count = (size_t) param_int(&eager_count_param),
-        .max_send_size = (size_t) param_int(&max_send_size_param),
-        .max_send_count = (size_t) param_int(&max_send_count_param),
-        .inline_limit = (size_t) param_int(&inline_limit_param),
-        .ring_slots = power_of_two((uint32_t) param_int(&ring_slots_param)),
-        .max_peers = (uint32_t) param_int(&max_peers_param),
-        .max_regions = (uint32_t) param_int(&max_regions_param),
-        .use_cma = param_bool(&use_cma_param),
-        .patience_us = (uint32_t) param_int(&patience_param),
-        .backing = (enum sm_backing_choice) param_int(&backing_param),
+        .eager_limit = (size_t) param_int(&params.eager_limit),
+        .eager_count = (size_t) param_int(&params.eager_count),
+        .max_send_size = (size_t) param_int(&params.max_send_size),
+        .max_send_count = (size_t) param_int(&params.max_send_count),
+        .inline_limit = (size_t) param_int(&params.inline_limit),
+        .ring_slots = power_of_two((uint32_t) param_int(&params.ring_slots)),
+        .max_peers = (uint32_t) param_int(&params.max_peers),
+        .max_regions = (uint32_t) param_int(&params.max_regions),
+        .use_cma = param_bool(&params.use_cma),
+        .patience_us = (uint32_t) param_int(&params.patience),
+        .backing = (enum sm_backing_choice) param_int(&params.backing),
     };
     if (read.max_send_size < read.eager_limit) {
         log_warn(LOG_BTL, "btl_sm_max_send_size is below btl_sm_eager_limit and raised to it");
@@ -194,7 +96,7 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
 {
     (void) threads;
     struct sm_params values = read_params();
-    values.bell = progress_threads || param_bool(&bell_param);
+    values.bell = progress_threads || param_bool(&params.bell);
     struct sm_module *module;
     char reason[256] = "";
     int status = sm_module_create(&module, &values, reason, sizeof(reason));
@@ -210,7 +112,7 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
         *count = 0;
         return NULL;
     }
-    module->super.btl_exclusivity = (uint32_t) param_int(&exclusivity_param);
+    module->super.btl_exclusivity = (uint32_t) param_int(&params.exclusivity);
     return btl_one_module(&module->super, count);
 }
 

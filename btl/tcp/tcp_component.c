@@ -7,208 +7,98 @@
 #include <btl/tcp/tcp_rdma.h>
 #include <stdlib.h>
 
-static struct param if_include = {
-    .name = "btl_tcp_if_include",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Interfaces (names or CIDR blocks) to use, and no others; empty: all but loopback.",
-};
-static struct param if_exclude = {
-    .name = "btl_tcp_if_exclude",
-    .type = PARAM_STRING,
-    .default_text = "",
-    .unit = "",
-    .help = "Interfaces (names or CIDR blocks) not to use.",
-};
-static struct param eager_limit = {
-    .name = "btl_tcp_eager_limit",
-    .type = PARAM_SIZE,
-    .default_text = "64k",
-    .min = 1 << 10,
-    .max = TCP_AM_MAX,
-    .unit = "bytes",
-    .help = "Largest first fragment of a message, headers included.",
-};
-static struct param max_send_size = {
-    .name = "btl_tcp_max_send_size",
-    .type = PARAM_SIZE,
-    .default_text = "128k",
-    .min = TCP_SMALL_PAYLOAD,
-    .max = TCP_AM_MAX,
-    .unit = "bytes",
-    .help = "Largest message of btl_send.",
-};
-static struct param piece_size = {
-    .name = "btl_tcp_rdma_piece_size",
-    .type = PARAM_SIZE,
-    .default_text = "256k",
-    .min = 1 << 10,
-    .max = TCP_PIECE_MAX,
-    .unit = "bytes",
-    .help = "Puts and gets go in pieces of this size, so that messages pass between them.",
-};
-static struct param tx_queue_size = {
-    .name = "btl_tcp_tx_queue_size",
-    .type = PARAM_SIZE,
-    .default_text = "4m",
-    .min = 1 << 10,
-    .max = INT64_C(1) << 40,
-    .unit = "bytes",
-    .help = "Messages queued for one peer; a send beyond it is refused for the moment.",
-};
-static struct param free_list_max = {
-    .name = "btl_tcp_free_list_max",
-    .type = PARAM_INT,
-    .default_text = "4096",
-    .min = 1,
-    .max = 1 << 20,
-    .unit = "",
-    .help = "Most descriptors of each size.",
-};
-static struct param sndbuf = {
-    .name = "btl_tcp_sndbuf",
-    .type = PARAM_SIZE,
-    .default_text = "0",
-    .max = 1 << 30,
-    .unit = "bytes",
-    .help = "Send buffer of a socket; 0: 192 KiB within a host, else the kernel's choice.",
-};
-static struct param rcvbuf = {
-    .name = "btl_tcp_rcvbuf",
-    .type = PARAM_SIZE,
-    .default_text = "0",
-    .max = 1 << 30,
-    .unit = "bytes",
-    .help = "Receive buffer of a socket; 0: the kernel's choice.",
-};
-static struct param links = {
-    .name = "btl_tcp_links",
-    .type = PARAM_INT,
-    .default_text = "1",
-    .min = 1,
-    .max = TCP_LANES + 1,
-    .unit = "links",
-    .help = "Links of a rail, over the same interface; puts and gets use all of them.",
-};
-static struct param connect_timeout = {
-    .name = "btl_tcp_connect_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 1,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for one address of a peer to accept a connection; all are tried again for three "
-            "times that.",
-};
-static struct param hello_timeout = {
-    .name = "btl_tcp_hello_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "60000",
-    .min = 1,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for a connected peer to answer the handshake; it may be busy computing.",
-};
-static struct param pending_timeout = {
-    .name = "btl_tcp_pending_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "15000",
-    .min = 1,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time for an accepted connection to prove who it is; eight round trips, if those are "
-            "longer, but at most four times as long.",
-};
-static struct param flush_timeout = {
-    .name = "btl_tcp_flush_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "2000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "Time to write out, when a peer is given up, what counts as sent to it.",
-};
-static struct param silence_timeout = {
-    .name = "btl_tcp_timeout_ms",
-    .type = PARAM_INT,
-    .default_text = "5000",
-    .min = 0,
-    .max = 3600000,
-    .unit = "ms",
-    .help = "A link whose peer's host acknowledges nothing for so long has failed; 0: none has.",
-};
-static struct param bandwidth = {
-    .name = "btl_tcp_bandwidth",
-    .type = PARAM_INT,
-    .default_text = "0",
-    .min = 0,
-    .max = 1 << 20,
-    .unit = "MB/s",
-    .help = "Bandwidth of each interface, by which rails share their load; 0: as the kernel says.",
-};
-static struct param exclusivity = {
-    .name = "btl_tcp_exclusivity",
-    .type = PARAM_INT,
-    .default_text = "100",
-    .min = 0,
-    .max = MCA_BTL_EXCLUSIVITY_HIGH,
-    .unit = "",
-    .help = "Of the modules that reach a peer, those with the highest are its rails.",
-};
-
-static struct param *const all_params[] = {
-    &if_include,      &if_exclude,    &eager_limit,     &max_send_size, &piece_size,
-    &tx_queue_size,   &free_list_max, &sndbuf,          &rcvbuf,        &links,
-    &connect_timeout, &hello_timeout, &pending_timeout, &flush_timeout, &silence_timeout,
-    &bandwidth,       &exclusivity,
+_Static_assert(TCP_AM_MAX >= 4 << 20 && TCP_SMALL_PAYLOAD <= 4 << 10, "btl_common.max_send_size");
+static struct {
+    struct param if_include, if_exclude, eager_limit, max_send_size, piece_size, tx_queue_size,
+        free_list_max, sndbuf, rcvbuf, links, connect_timeout, hello_timeout, pending_timeout,
+        flush_timeout, silence_timeout, bandwidth, exclusivity;
+} params = {
+    .if_include = PARAM_STRING(
+        "btl_tcp_if_include", "",
+        "Interfaces (names or CIDR blocks) to use, and no others; empty: all but loopback."),
+    .if_exclude =
+        PARAM_STRING("btl_tcp_if_exclude", "", "Interfaces (names or CIDR blocks) not to use."),
+    .eager_limit = PARAM_LIKE("btl_tcp_eager_limit", "64k", &btl_common.eager_limit, NULL),
+    .max_send_size = PARAM_LIKE("btl_tcp_max_send_size", "128k", &btl_common.max_send_size, NULL),
+    .piece_size =
+        PARAM_SIZE("btl_tcp_rdma_piece_size", "256k", 1 << 10, TCP_PIECE_MAX,
+                   "Puts and gets go in pieces of this size, so that messages pass between them."),
+    .tx_queue_size =
+        PARAM_SIZE("btl_tcp_tx_queue_size", "4m", 1 << 10, INT64_C(1) << 40,
+                   "Messages queued for one peer; a send beyond it is refused for the moment."),
+    .free_list_max = PARAM_INT("btl_tcp_free_list_max", "4096", 1, 1 << 20, "",
+                               "Most descriptors of each size."),
+    .sndbuf =
+        PARAM_SIZE("btl_tcp_sndbuf", "0", 0, 1 << 30,
+                   "Send buffer of a socket; 0: 192 KiB within a host, else the kernel's choice."),
+    .rcvbuf = PARAM_SIZE("btl_tcp_rcvbuf", "0", 0, 1 << 30,
+                         "Receive buffer of a socket; 0: the kernel's choice."),
+    .links = PARAM_INT("btl_tcp_links", "1", 1, TCP_LANES + 1, "links",
+                       "Links of a rail, over the same interface; puts and gets use all of them."),
+    .connect_timeout = PARAM_INT("btl_tcp_connect_timeout_ms", "5000", 1, 3600000, "ms",
+                                 "Time for one address of a peer to accept a connection; all are "
+                                 "tried again for three times that."),
+    .hello_timeout =
+        PARAM_LIKE("btl_tcp_hello_timeout_ms", "60000", &btl_common.hello_timeout,
+                   "Time for a connected peer to answer the handshake; it may be busy computing."),
+    .pending_timeout = PARAM_INT("btl_tcp_pending_timeout_ms", "15000", 1, 3600000, "ms",
+                                 "Time for an accepted connection to prove who it is; eight round "
+                                 "trips, if those are longer, but at most four times as long."),
+    .flush_timeout =
+        PARAM_LIKE("btl_tcp_flush_timeout_ms", "2000", &btl_common.flush_timeout,
+                   "Time to write out, when a peer is given up, what counts as sent to it."),
+    .silence_timeout = PARAM_INT(
+        "btl_tcp_timeout_ms", "5000", 0, 3600000, "ms",
+        "A link whose peer's host acknowledges nothing for so long has failed; 0: none has."),
+    .bandwidth = PARAM_LIKE(
+        "btl_tcp_bandwidth", "0", &btl_common.bandwidth,
+        "Bandwidth of each interface, by which rails share their load; 0: as the kernel says."),
+    .exclusivity = PARAM_LIKE("btl_tcp_exclusivity", "100", &btl_common.exclusivity, NULL),
 };
 
 static int tcp_register_params(void)
 {
-    for (size_t i = 0; i < sizeof(all_params) / sizeof(*all_params); i++) {
-        param_register(all_params[i]);
-    }
+    param_register(PARAM_TABLE(params));
     return OPAL_SUCCESS;
 }
 
 static struct tcp_params params_read(void)
 {
-    struct tcp_params params = {
-        .if_include = param_string(&if_include),
-        .if_exclude = param_string(&if_exclude),
-        .eager_limit = (size_t) param_int(&eager_limit),
-        .max_send_size = (size_t) param_int(&max_send_size),
-        .piece_bytes = (size_t) param_int(&piece_size),
-        .tx_queue_bytes = (size_t) param_int(&tx_queue_size),
-        .descs = (size_t) param_int(&free_list_max),
-        .sndbuf = (int) param_int(&sndbuf),
-        .rcvbuf = (int) param_int(&rcvbuf),
-        .links = (unsigned) param_int(&links),
-        .bandwidth = (uint32_t) param_int(&bandwidth),
-        .exclusivity = (uint32_t) param_int(&exclusivity),
-        .connect_us = (uint64_t) param_int(&connect_timeout) * 1000,
-        .hello_us = (uint64_t) param_int(&hello_timeout) * 1000,
-        .pending_us = (uint64_t) param_int(&pending_timeout) * 1000,
-        .flush_us = (uint64_t) param_int(&flush_timeout) * 1000,
-        .silence_us = (uint64_t) param_int(&silence_timeout) * 1000,
+    struct tcp_params read = {
+        .if_include = param_string(&params.if_include),
+        .if_exclude = param_string(&params.if_exclude),
+        .eager_limit = (size_t) param_int(&params.eager_limit),
+        .max_send_size = (size_t) param_int(&params.max_send_size),
+        .piece_bytes = (size_t) param_int(&params.piece_size),
+        .tx_queue_bytes = (size_t) param_int(&params.tx_queue_size),
+        .descs = (size_t) param_int(&params.free_list_max),
+        .sndbuf = (int) param_int(&params.sndbuf),
+        .rcvbuf = (int) param_int(&params.rcvbuf),
+        .links = (unsigned) param_int(&params.links),
+        .bandwidth = (uint32_t) param_int(&params.bandwidth),
+        .exclusivity = (uint32_t) param_int(&params.exclusivity),
+        .connect_us = (uint64_t) param_int(&params.connect_timeout) * 1000,
+        .hello_us = (uint64_t) param_int(&params.hello_timeout) * 1000,
+        .pending_us = (uint64_t) param_int(&params.pending_timeout) * 1000,
+        .flush_us = (uint64_t) param_int(&params.flush_timeout) * 1000,
+        .silence_us = (uint64_t) param_int(&params.silence_timeout) * 1000,
     };
 
-    if (params.eager_limit > params.max_send_size) {
+    if (read.eager_limit > read.max_send_size) {
         log_warn(LOG_BTL, "btl_tcp_eager_limit is above btl_tcp_max_send_size and lowered to it");
-        params.eager_limit = params.max_send_size;
+        read.eager_limit = read.max_send_size;
     }
-    return params;
+    return read;
 }
 
 static mca_btl_base_module_t **tcp_init(int *count, bool progress_threads, bool threads)
 {
-    struct tcp_params params = params_read();
+    struct tcp_params values = params_read();
     char reason[256] = "out of memory";
     mca_btl_base_module_t **modules = calloc(NETCARD_ADDRESSES, sizeof(*modules));
 
     (void) progress_threads, (void) threads;
-    int status = modules ? tcp_process_open(modules, &params, reason, sizeof(reason))
+    int status = modules ? tcp_process_open(modules, &values, reason, sizeof(reason))
                          : OPAL_ERR_OUT_OF_RESOURCE;
     if (status != OPAL_SUCCESS) {
         log_at(LOG_BTL, status == OPAL_ERR_NOT_AVAILABLE ? LOG_INFO : LOG_WARN,

@@ -15,14 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct param handshake_ms = {
-    .name = "pmix_handshake_ms",
-    .type = PARAM_INT,
-    .default_text = "60000",
-    .min = 1,
-    .max = 600000,
-    .unit = "ms",
-    .help = "How long a connection to the PMIx port may take to say who it is"};
+static struct param handshake_ms =
+    PARAM_INT("pmix_handshake_ms", "60000", 1, 600000, "ms",
+              "How long a connection to the PMIx port may take to say who it is");
 
 enum {
     SPARE_PENDING = 64,

@@ -121,16 +121,12 @@ report 'every document and example is installed' "$(
 
 # --- parameters ---
 
-# registered: "NAME DEFAULT" of each struct param in the sources.
+# registered: "NAME DEFAULT" of each row in the sources.
 registered()
 {
-    sources | xargs awk '
-        /\.name = "/ { name = $0; sub(/.*\.name = "/, "", name); sub(/".*/, "", name) }
-        /\.default_text = "/ && name != "" {
-            text = $0; sub(/.*\.default_text = "/, "", text); sub(/".*/, "", text)
-            print name, text
-            name = ""
-        }'
+    sources | xargs cat | tr '\n' ' ' |
+        grep -oE 'PARAM_[A-Z]+\([[:space:]]*"[a-z0-9_]+",[[:space:]]*"[^"]*"' |
+        sed 's/^[^"]*"\([^"]*\)",[^"]*"\([^"]*\)"$/\1 \2/'
     sed -n 's/.*VERBOSE(LOG_[A-Z]*, "\([a-z]*\)").*/&/p' base/log.c |
         grep -o 'VERBOSE(LOG_[A-Z]*, "[a-z]*")' | sed 's/.*"\(.*\)".*/log_\1_verbose 0/'
 }

@@ -21,15 +21,8 @@ enum {
     FLUSH_US = 2000000,
 };
 
-static struct param free_list_param = {
-    .name = "btl_udgram_free_list_max",
-    .type = PARAM_INT,
-    .default_text = "512",
-    .min = 1,
-    .max = 1 << 16,
-    .unit = "",
-    .help = "Most descriptors of each size.",
-};
+static struct param free_list_param =
+    PARAM_INT("btl_udgram_free_list_max", "512", 1, 1 << 16, "", "Most descriptors of each size.");
 
 /* ---- the socket ---- */
 
@@ -516,7 +509,7 @@ static struct udgram *module_create(void)
 
 static int register_params(void)
 {
-    param_register(&free_list_param);
+    param_register(&free_list_param, 1);
     return OPAL_SUCCESS;
 }
 

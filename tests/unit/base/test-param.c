@@ -48,20 +48,15 @@ static char *write_text(const char *text)
 
 static const char *const colours[] = {"red", "green", "blue", NULL};
 
-#define INT_PARAM(text)                                                                          \
-    {                                                                                            \
-        .name = text, .type = PARAM_INT, .default_text = "7", .min = -10, .max = 100, .unit = "" \
-    }
+#define NUMBER(name) PARAM_INT(name, "7", -10, 100, "", "A number.")
 
 START_TEST(default_holds)
 {
-    static struct param number = INT_PARAM("test_number");
-    static struct param size = {
-        .name = "test_size", .type = PARAM_SIZE, .default_text = "64k", .unit = "bytes"};
-    static struct param flag = {.name = "test_flag", .type = PARAM_BOOL, .default_text = "yes"};
-    static struct param text = {.name = "test_text", .type = PARAM_STRING};
-    static struct param colour = {
-        .name = "test_colour", .type = PARAM_ENUM, .default_text = "green", .choices = colours};
+    static struct param number = NUMBER("test_number");
+    static struct param size = PARAM_SIZE("test_size", "64k", 0, 0, "");
+    static struct param flag = PARAM_BOOL("test_flag", "yes", "");
+    static struct param text = PARAM_STRING("test_text", "", "");
+    static struct param colour = PARAM_ENUM("test_colour", "green", colours, "");
     param_set_files(NULL, NULL);
     ck_assert_int_eq(param_int(&number), 7);
     ck_assert_int_eq(param_int(&size), 65536);
@@ -75,8 +70,8 @@ END_TEST
 
 START_TEST(sources_have_their_order)
 {
-    static struct param a = INT_PARAM("test_a"), b = INT_PARAM("test_b"), c = INT_PARAM("test_c"),
-                        d = INT_PARAM("test_d"), e = INT_PARAM("test_e");
+    static struct param a = NUMBER("test_a"), b = NUMBER("test_b"), c = NUMBER("test_c"),
+                        d = NUMBER("test_d"), e = NUMBER("test_e");
     char *user = write_text("test_a = 1\ntest_b = 1\ntest_c = 1\n");
     char *system = write_text("test_a = 2\ntest_b = 2\ntest_c = 2\ntest_d = 2\n");
     param_set_files(user, system);
@@ -104,7 +99,7 @@ END_TEST
 
 START_TEST(user_file_is_found)
 {
-    static struct param number = INT_PARAM("test_number");
+    static struct param number = NUMBER("test_number");
     char folder[] = "/tmp/keel-test-param-XXXXXX", path[128];
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/keel", folder);
@@ -126,9 +121,8 @@ END_TEST
 
 START_TEST(bad_value_is_reported_once)
 {
-    static struct param number = INT_PARAM("test_number"), range = INT_PARAM("test_range");
-    static struct param colour = {
-        .name = "test_colour", .type = PARAM_ENUM, .default_text = "blue", .choices = colours};
+    static struct param number = NUMBER("test_number"), range = NUMBER("test_range");
+    static struct param colour = PARAM_ENUM("test_colour", "blue", colours, "");
     char *user = write_text("# here\n\ntest_number = lots\n");
     param_set_files(user, NULL);
     setenv("KEEL_MCA_test_range", "101", 1);
@@ -156,12 +150,15 @@ END_TEST
 
 START_TEST(demanded_values_have_to_fit)
 {
-    static struct param good = INT_PARAM("test_good"), number = INT_PARAM("test_number");
-    static struct param size = {.name = "test_size", .type = PARAM_SIZE, .default_text = "1k"};
-    static struct param colour = {
-        .name = "test_colour", .type = PARAM_ENUM, .default_text = "blue", .choices = colours};
-    static struct param text = {.name = "test_text", .type = PARAM_STRING, .default_text = ""};
-    static struct param *const all[] = {&good, &number, &size, &colour, &text};
+    static struct {
+        struct param good, number, size, colour, text;
+    } all = {
+        .good = NUMBER("test_good"),
+        .number = NUMBER("test_number"),
+        .size = PARAM_SIZE("test_size", "1k", 0, 0, ""),
+        .colour = PARAM_ENUM("test_colour", "blue", colours, ""),
+        .text = PARAM_STRING("test_text", "", ""),
+    };
     static const struct {
         const char *prefix, *reason;
     } table[] = {
@@ -180,9 +177,7 @@ START_TEST(demanded_values_have_to_fit)
     setenv("KEEL_MCA_test_colour", "mauve", 1);
     setenv("KEEL_MCA_test_text", long_text, 1);
     capture_warnings();
-    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        param_register(all[i]);
-    }
+    param_register(PARAM_TABLE(all));
     ck_assert_int_eq(param_demand("test_g", reason, sizeof(reason)), ORTE_SUCCESS);
     ck_assert_int_eq(param_demand("nothing", reason, sizeof(reason)), ORTE_SUCCESS);
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -190,8 +185,27 @@ START_TEST(demanded_values_have_to_fit)
         ck_assert_msg(strstr(reason, table[i].reason) != NULL, "%s", reason);
     }
     ck_assert_uint_eq(warning_count, 0); /* whoever demands tells */
-    ck_assert_int_eq(param_int(&number), 7);
+    ck_assert_int_eq(param_int(&all.number), 7);
     ck_assert_int_eq(param_demand("test_n", reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+}
+END_TEST
+
+START_TEST(a_row_like_another)
+{
+    static const struct param number = NUMBER(NULL);
+    static const struct param colour = PARAM_ENUM(NULL, NULL, colours, "A colour.");
+    static struct param mine = PARAM_LIKE("test_mine", "5", &number, NULL);
+    static struct param other = PARAM_LIKE("test_other", "6", &number, "Another.");
+    static struct param paint = PARAM_LIKE("test_paint", "blue", &colour, NULL);
+    param_set_files(NULL, NULL);
+    setenv("KEEL_MCA_test_other", "101", 1);
+    capture_warnings();
+    ck_assert_int_eq(param_int(&mine), 5);
+    ck_assert_str_eq(mine.help, "A number.");
+    ck_assert_int_eq(param_int(&other), 6);
+    ck_assert_ptr_nonnull(strstr(warnings, "a whole number from -10 to 100 is wanted"));
+    ck_assert_str_eq(other.help, "Another.");
+    ck_assert_int_eq(param_int(&paint), 2);
 }
 END_TEST
 
@@ -277,7 +291,7 @@ END_TEST
 
 START_TEST(long_value_is_refused)
 {
-    static struct param text = {.name = "test_text", .type = PARAM_STRING, .default_text = "short"};
+    static struct param text = PARAM_STRING("test_text", "short", "");
     static char value[PARAM_VALUE_MAX + 2];
     memset(value, 'x', PARAM_VALUE_MAX + 1);
     param_set_files(NULL, NULL);
@@ -291,7 +305,7 @@ END_TEST
 
 START_TEST(override_checks_names_and_time)
 {
-    static struct param number = INT_PARAM("test_number");
+    static struct param number = NUMBER("test_number");
     param_set_files(NULL, NULL);
     ck_assert_int_eq(param_override("", "1"), ORTE_ERR_BAD_PARAM);
     ck_assert_int_eq(param_override("a b", "1"), ORTE_ERR_BAD_PARAM);
@@ -364,13 +378,11 @@ static void note_name(struct param *param, void *arg)
 
 START_TEST(each_is_sorted_and_once)
 {
-    static struct param c = INT_PARAM("c"), a = INT_PARAM("a"), b = INT_PARAM("b");
+    static struct param rows[] = {NUMBER("c"), NUMBER("a"), NUMBER("b")};
     param_set_files(NULL, NULL);
-    param_register(&c);
-    param_register(&a);
-    param_register(&b);
-    param_register(&a);
-    param_register(&c);
+    param_register(rows, 2);
+    param_register(rows, 3);
+    param_register(rows, 3);
     param_each(note_name, NULL);
     ck_assert_str_eq(order, "a b c ");
 }
@@ -394,7 +406,7 @@ START_TEST(threads_agree)
     pthread_t threads[4];
     for (int i = 0; i < 32; i++) {
         snprintf(names[i], sizeof(names[i]), "test_%d", i);
-        shared[i] = (struct param) INT_PARAM(names[i]);
+        shared[i] = (struct param) NUMBER(names[i]);
     }
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(pthread_create(&threads[i], NULL, read_shared, NULL), 0);
@@ -437,6 +449,6 @@ START_TEST(each_given_says_where)
 END_TEST
 
 UNIT_MAIN("param", default_holds, sources_have_their_order, user_file_is_found,
-          bad_value_is_reported_once, demanded_values_have_to_fit, file_lines,
+          bad_value_is_reported_once, demanded_values_have_to_fit, a_row_like_another, file_lines,
           hostile_files_are_refused, long_value_is_refused, override_checks_names_and_time,
           integers, booleans, each_is_sorted_and_once, each_given_says_where, threads_agree)

@@ -143,12 +143,7 @@ START_TEST(test_exported_variables)
 }
 END_TEST
 
-static struct param known = {.name = "cmdline_test_known",
-                             .type = PARAM_INT,
-                             .default_text = "1",
-                             .max = 100,
-                             .unit = "",
-                             .help = "Only for this test."};
+static struct param known = PARAM_INT("cmdline_test_known", "1", 0, 100, "", "Only for this test.");
 
 START_TEST(test_parameters_reach_the_launcher_and_every_app)
 {
