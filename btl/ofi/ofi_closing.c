@@ -4,25 +4,12 @@
 #include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_send.h>
 
-/* Something of one of these kinds is in flight. */
-static bool flies(ofi_endpoint *peer, bool control)
-{
-    struct ofi_tx *tx;
-
-    list_for_each (tx, &peer->flight, struct ofi_tx, link) {
-        if ((tx->op.kind == OFI_OP_CONTROL) == control) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void ofi_bye_received(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     (void) ofi_send_control(ofi, peer, OFI_BYE_ACK); /* without it they wait a little */
     if (peer->life.state == PEER_CLOSING) {
         peer->bye_answered = true;
-    } else if (rdma_am_peer_active(&peer->am) || flies(peer, false)) {
+    } else if (rdma_am_peer_active(&peer->am) || ofi_peer_flies(peer, false)) {
         ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "the peer left");
     } else {
         btl_peer_left(&peer->life);
@@ -59,5 +46,5 @@ bool ofi_peer_is_answered(struct btl_peer *life)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
 
-    return (!peer->bye_said || peer->bye_answered) && !flies(peer, true);
+    return (!peer->bye_said || peer->bye_answered) && !ofi_peer_flies(peer, true);
 }

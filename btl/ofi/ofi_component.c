@@ -378,6 +378,12 @@ static void ended(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
     btl_peer_died(&ofi_of(btl)->peers, &endpoint->life);
 }
 
+/* Not where the provider's endpoint was closed for good. */
+static void retry(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, bool on)
+{
+    btl_peer_retry(&endpoint->life, on && ofi_of(btl)->fabric.ep);
+}
+
 struct btl_component btl_ofi_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
                                   .mca_register_component_params = register_params},
@@ -394,5 +400,6 @@ struct btl_component btl_ofi_component = {
     .atomic = ofi_atomic,
     .ext = &ofi_ext,
     .ended = ended,
+    .retry = retry,
     .named_only = true,
 };

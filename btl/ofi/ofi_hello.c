@@ -54,6 +54,25 @@ static int hello_send(struct ofi_module *ofi, ofi_endpoint *peer)
     return status;
 }
 
+/* Another hello would say what one says that the provider still tries to deliver. */
+static bool is_said(const ofi_endpoint *peer)
+{
+    return peer->life.state == PEER_RETRYING && peer->session.told == peer->session.theirs &&
+           ofi_peer_flies(peer, true);
+}
+
+/* How long the answer has, before the next hello. */
+static uint64_t next_pause_us(ofi_endpoint *peer)
+{
+    uint64_t pause_us = peer->pause_us ? peer->pause_us : FIRST_PAUSE_US;
+
+    if (peer->life.state == PEER_RETRYING) {
+        return BTL_RETRY_US;
+    }
+    peer->pause_us = pause_us * 2 < LAST_PAUSE_US ? pause_us * 2 : LAST_PAUSE_US;
+    return pause_us;
+}
+
 void ofi_handshake(struct btl_peer *life)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
@@ -63,7 +82,7 @@ void ofi_handshake(struct btl_peer *life)
         btl_peer_break(life, OPAL_ERR_UNREACH, "no answer to my hello in time");
         return;
     }
-    int status = hello_send(peer->ofi, peer);
+    int status = is_said(peer) ? OPAL_SUCCESS : hello_send(peer->ofi, peer);
     if (status == OPAL_ERR_OUT_OF_RESOURCE) {
         return; /* on the next pass */
     }
@@ -72,9 +91,7 @@ void ofi_handshake(struct btl_peer *life)
     } else if (life->state == PEER_UP) {
         list_remove(&life->waiting);
     } else {
-        uint64_t pause_us = peer->pause_us ? peer->pause_us : FIRST_PAUSE_US;
-        btl_peer_wait(life, now_us + pause_us);
-        peer->pause_us = pause_us * 2 < LAST_PAUSE_US ? pause_us * 2 : LAST_PAUSE_US;
+        btl_peer_wait(life, now_us + next_pause_us(peer));
     }
 }
 

@@ -17,7 +17,7 @@ void ofi_session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
     btl_session_clear(&peer->session);
     crypto_random(&peer->their_token, sizeof(peer->their_token));
     peer->sequence = 0;
-    peer->bye_said = peer->bye_answered = false;
+    peer->bye_said = peer->bye_answered = peer->starved = false;
     peer->pause_us = 0;
     peer->errors = 0;
     ofi_receive_drop(ofi, peer);
@@ -117,6 +117,18 @@ int ofi_peer_locate(struct ofi_module *ofi, ofi_endpoint *peer,
 }
 
 /* ---- failure ---- */
+
+bool ofi_peer_flies(const ofi_endpoint *peer, bool control)
+{
+    const struct ofi_tx *tx;
+
+    list_for_each (tx, &peer->flight, const struct ofi_tx, link) {
+        if ((tx->op.kind == OFI_OP_CONTROL) == control) {
+            return true;
+        }
+    }
+    return false;
+}
 
 bool ofi_peer_in_flight(const ofi_endpoint *peer)
 {

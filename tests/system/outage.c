@@ -135,10 +135,8 @@ static int wait_for_return(uint32_t me)
         progress();
         left = left || best != first;
     }
-    unsigned long before = received;
-    while (received == before) { /* the peer's word that it is there */
-        (void) send_over_best(1 - me);
-        progress();
+    for (bool said = false; !said || !all_here; progress()) { /* the peer says that it is there */
+        said = said || send_one(1 - me, LAST, &received, sizeof(received));
     }
     return keel_fence() == ORTE_SUCCESS ? 0 : 2;
 }

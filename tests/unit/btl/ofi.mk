@@ -2,7 +2,10 @@
 if HAVE_FABRIC
 check_PROGRAMS += tests/unit/btl/test-ofi-card tests/unit/btl/test-ofi-wire tests/unit/btl/test-ofi-door \
 	tests/unit/btl/test-ofi-leftovers tests/unit/btl/test-ofi-fabric tests/unit/btl/test-ofi-native \
-	tests/unit/btl/test-fabric
+	tests/unit/btl/test-ofi-return tests/unit/btl/test-fabric
+tests_unit_btl_test_ofi_return_SOURCES = tests/unit/btl/test-ofi-return.c \
+	tests/lib/minihost.h tests/lib/minihost.c
+tests_unit_btl_test_ofi_return_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_fabric_SOURCES = tests/unit/btl/test-fabric.c
 tests_unit_btl_test_fabric_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_ofi_card_SOURCES = tests/unit/btl/test-ofi-card.c

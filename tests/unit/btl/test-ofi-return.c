@@ -1,0 +1,126 @@
+/* A peer that the ofi module lost is tried again, and comes back to the same endpoint. */
+#include <config.h>
+
+#include <base/fault.h>
+#include <base/param.h>
+#include <btl/base.h>
+#include <tests/lib/minihost.h>
+#include <tests/lib/unit.h>
+
+enum { TAG = 9, ROUNDS = 3 };
+
+#define must(host, condition)                                                                \
+    do {                                                                                     \
+        if (!(condition)) {                                                                  \
+            minihost_fail(host, "rank %d: line %d: %s", (host)->rank, __LINE__, #condition); \
+        }                                                                                    \
+    } while (0)
+
+static mca_btl_base_module_t *btl;
+static struct mca_btl_base_endpoint_t *endpoints[2];
+static unsigned received, losses, returns;
+
+static void take(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
+                 mca_btl_base_descriptor_t *descriptor, void *data)
+{
+    (void) module, (void) tag, (void) descriptor, (void) data;
+    received++;
+}
+
+static void changed(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc, bool back)
+{
+    (void) arg, (void) module, (void) proc;
+    losses += !back;
+    returns += back;
+}
+
+static void begin(struct minihost *host)
+{
+    char reason[256] = "";
+    opal_proc_t *procs[2] = {&host->procs[0], &host->procs[1]};
+    size_t count;
+
+    must(host, param_override("btl", "ofi") == ORTE_SUCCESS);
+    must(host, param_override("btl_ofi_provider", "shm") == ORTE_SUCCESS);
+    if (btl_open(&minihost_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        minihost_fail(host, "%s", reason);
+    }
+    btl = btl_modules(&count)[0];
+    btl->btl_register(btl, TAG, take, NULL);
+    btl_watch_peers(changed, NULL);
+    minihost_barrier(host, NULL); /* all cards are there */
+    must(host, btl->btl_add_procs(btl, 2, procs, endpoints, NULL) == OPAL_SUCCESS);
+}
+
+static void until(struct minihost *host, const unsigned *count, unsigned least)
+{
+    while (*(volatile const unsigned *) count < least) {
+        btl_progress();
+        minihost_check(host);
+    }
+}
+
+static int send_one(void)
+{
+    char text[8] = "";
+    return btl->btl_sendi(btl, endpoints[1], NULL, text, sizeof(text), 0, MCA_BTL_NO_ORDER, 0, TAG,
+                          NULL);
+}
+
+static void send_sure(struct minihost *host)
+{
+    int status;
+
+    while ((status = send_one()) == OPAL_ERR_OUT_OF_RESOURCE) {
+        btl_progress();
+        minihost_check(host);
+    }
+    must(host, status == OPAL_SUCCESS);
+}
+
+static int run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    begin(host);
+    if (host->rank == 0) {
+        send_sure(host);
+    }
+    for (unsigned round = 1; host->rank == 0 && round <= ROUNDS; round++) {
+        must(host, fault_set("btl.ofi.send:drop") == ORTE_SUCCESS);
+        must(host, send_one() == OPAL_SUCCESS);
+        must(host, fault_set("") == ORTE_SUCCESS);
+        until(host, &losses, round);
+        must(host, send_one() == OPAL_ERR_UNREACH);
+        btl_retry(btl, endpoints[1], true);
+        must(host, send_one() == OPAL_ERR_UNREACH);
+        until(host, &returns, round);
+        send_sure(host);
+    }
+    if (host->rank == 1) {
+        until(host, &received, 1 + ROUNDS);
+        must(host, losses == 0); /* nothing was under way from here */
+    }
+    minihost_barrier(host, btl_progress);
+    must(host, losses == returns);
+    btl_close();
+    return 0;
+}
+
+START_TEST(what_is_lost_returns_as_often_as_it_is_lost)
+{
+    struct minihost_options options = {.size = 2, .timeout_ms = 25000};
+    char reason[512] = "";
+
+    ck_assert_msg(minihost_run(&options, run, NULL, reason, sizeof(reason)), "%s", reason);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ofi-return");
+    TCase *tcase = tcase_create("ofi-return");
+    suite_add_tcase(suite, tcase);
+    tcase_set_timeout(tcase, 30);
+    tcase_add_test(tcase, what_is_lost_returns_as_often_as_it_is_lost);
+    return unit_main(suite);
+}
