@@ -5,7 +5,7 @@
  *   ofi_fabric.c     opens the provider
  *   ofi_progress.c   the progress call: completions, errors, timers
  *   ofi_peer.c       a peer: how it is reached, what is in flight to it, how it ends
- *   ofi_hello.c      hellos; ofi_closing.c: byes, del_procs
+ *   ofi_hello.c      hellos; ofi_closing.c: byes, del_procs; ofi_silence.c: peers that are cut off
  *   ofi_send.c       messages
  *   ofi_receive.c    buffers, the order of what arrived
  *   ofi_rdma.c       put, get, atomics; ofi_native.c: the provider's own
@@ -74,6 +74,7 @@ struct ofi_tx {
 
 struct ofi_params {
     uint64_t rma_us;
+    uint64_t silence_us; /* 0: for ever */
 };
 
 struct ofi_module {
@@ -110,7 +111,9 @@ struct ofi_module {
     uint64_t last_epoch;
     unsigned depth;      /* of completions inside sends */
     unsigned idle_polls; /* since the last event */
-    uint64_t dropped;    /* frames that proved nothing */
+    unsigned busy_polls;
+    uint64_t look_us; /* the next one at peers that are silent */
+    uint64_t dropped; /* frames that proved nothing */
 };
 
 static inline struct ofi_module *ofi_of(mca_btl_base_module_t *btl)

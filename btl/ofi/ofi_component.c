@@ -30,7 +30,7 @@ static const char *const mr_choices[] = {"needed", "local", "basic", NULL};
 static struct {
     struct param provider, domain, address, eager_limit, max_send_size, rx_buffers, tx_window,
         free_list_max, rma, atomics, rma_timeout, mr_mode, hello_timeout, flush_timeout, bandwidth,
-        exclusivity;
+        exclusivity, silence_timeout;
 } params = {
     .provider = PARAM_STRING("btl_ofi_provider", "tcp;ofi_rxm",
                              "Exact name of libfabric's provider of reliable datagrams."),
@@ -70,6 +70,9 @@ static struct {
         PARAM_LIKE("btl_ofi_bandwidth", "0", &btl_common.bandwidth,
                    "Bandwidth by which rails share their load; 0: the provider's word, or 1000."),
     .exclusivity = PARAM_LIKE("btl_ofi_exclusivity", "1024", &btl_common.exclusivity, NULL),
+    .silence_timeout = PARAM_INT("btl_ofi_timeout_ms", "5000", 0, 3600000, "ms",
+                                 "A peer whose host answers nothing for so long has failed "
+                                 "(providers over IP); 0: when the provider says so."),
 };
 
 static int register_params(void)
@@ -315,6 +318,7 @@ static struct ofi_module *module_create(void)
     }
     ofi->peers.handshake_us = (uint64_t) param_int(&params.hello_timeout) * 1000;
     ofi->peers.flush_us = (uint64_t) param_int(&params.flush_timeout) * 1000;
+    ofi->params.silence_us = (uint64_t) param_int(&params.silence_timeout) * 1000;
     ofi->params.rma_us = (uint64_t) param_int(&params.rma_timeout) * 1000;
     ofi->traits = ofi_traits_of(param_string(&params.provider));
     if (module_open(ofi, reason, sizeof(reason)) != ORTE_SUCCESS) {

@@ -15,6 +15,7 @@
 void ofi_session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     btl_session_clear(&peer->session);
+    ofi_silence_clear(&peer->silence);
     crypto_random(&peer->their_token, sizeof(peer->their_token));
     peer->sequence = 0;
     peer->bye_said = peer->bye_answered = peer->starved = false;
@@ -31,6 +32,7 @@ static void peer_begin(struct btl_peer *life)
     peer->index = life->hidden ? 0 : roster_number(life->peers->roster, peer);
     reorder_init(&peer->order, UINT16_MAX, (uint32_t) peer->ofi->rx_count, 0);
     list_init(&peer->flight);
+    peer->silence.fd = -1;
     rdma_am_peer_init(&peer->am, peer);
     ofi_session_clear(peer->ofi, peer);
 }

@@ -3,6 +3,7 @@
 #define BTL_OFI_PEER_H
 
 #include <btl/ofi/ofi.h>
+#include <btl/ofi/ofi_silence.h>
 #include <btl/session.h>
 
 struct mca_btl_base_endpoint_t {
@@ -27,6 +28,7 @@ struct mca_btl_base_endpoint_t {
     uint64_t full_since_us; /* the provider has taken none of them since; 0: it took the last */
     uint64_t pause_us;      /* between hellos */
     unsigned errors;        /* of the provider's, since the handshake began */
+    struct ofi_silence silence;
     bool bye_said, bye_answered;
     bool starved;   /* the provider's own queue was full, and no completion has come since */
     bool abandoned; /* some transmission was not waited for */

@@ -7,7 +7,7 @@
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
 
-enum { BATCH = 16, BATCHES = 4 };
+enum { BATCH = 16, BATCHES = 4, CLOCK_POLLS = 8 /* to one reading of the clock */ };
 
 static void completed(struct ofi_module *ofi, const struct fi_cq_msg_entry *entry)
 {
@@ -124,6 +124,9 @@ int ofi_poll(struct ofi_module *ofi)
         events += btl_peers_progress(&ofi->peers);
     }
     events += rdma_am_progress(ofi->am);
+    if (events == 0 || ++ofi->busy_polls % CLOCK_POLLS == 0) {
+        ofi_silence_check(ofi);
+    }
     ofi->idle_polls = events > 0 ? 0 : ofi->idle_polls + 1;
     return events;
 }

@@ -53,6 +53,32 @@ start_return()
     ok "ranks whose rail is to return" wait_for 15 has_lines "$work/return.out" 2
 }
 
+# ofi_job NAME CABLE PROVIDER HOSTS PROGRAM WORD...: by ofi; tcp would be over the daemons' cable
+ofi_job()
+{
+    local name=$1 cable=$2 provider=$3 where=$4 rails=${rails:-self,ofi}
+    shift 4
+    job "$name" v0 "$where" --mca btl_ofi_provider "$provider" --mca btl_ofi_domain "$cable" \
+        --mca btl_ofi_timeout_ms $timeout_ms "$@"
+}
+
+start_ofi()
+{
+    local rails=self,ofi,tcp
+    [ -n "$libfabric" ] || return 0
+    ofi_job return-ofi data 'udp;ofi_rxd' a:1,b:1 "$helpers/outage" return
+    rails=self,ofi
+    ofi_job rxd data 'udp;ofi_rxd' a:1,b:1 "$helpers/outage" cut
+    ofi_job rxm data 'tcp;ofi_rxm' a:1,b:1 "$helpers/outage" cut
+    ofi_job compute whole 'udp;ofi_rxd' a:1,b:2 "$helpers/outage" full $((3 * timeout_ms / 1000))
+    ok "a rank over ofi that is to be stopped" wait_for 15 grep -qs '^pid' "$work/compute.out"
+    stopped_ofi=$(sed -n 's/^pid //p' "$work/compute.out")
+    kill -STOP "$stopped_ofi"
+    for job in return-ofi rxd rxm; do
+        ok "ranks of $job" wait_for 15 has_lines "$work/$job.out" 2
+    done
+}
+
 # changes_in_time RAIL FROM_MS LIMIT_MS RANK [JOB]: the last time that the rank had that rail as its best
 changes_in_time()
 {
@@ -62,9 +88,10 @@ changes_in_time()
         [ $((${at:-0} - $2)) -le $(($3 * slow)) -a -n "$at" ]
 }
 
+# is_replaced JOB RAIL
 is_replaced()
 {
-    [ "$(grep -c ': ofi at' "$work/return.out")" = 2 ]
+    [ "$(grep -c ": $2 at" "$work/$1.out")" = 2 ]
 }
 
 # Two equal rails, one a cable: each carries its part, and one goes on while the other is cut.
@@ -110,30 +137,58 @@ both_carry_again()
     done
 }
 
-rail_is_replaced()
+# replaced_in_time JOB RAIL
+replaced_in_time()
 {
     local rank
-    what="a standby"
-    if [ -z "$libfabric" ]; then
-        skip "$what" "no libfabric, or not instrumented"
-        return
-    fi
-    wait_for 10 is_replaced
+    what="a standby: $1"
+    wait_for 10 is_replaced "$1" "$2"
     for rank in 0 1; do
-        changes_in_time ofi "$cut_ms" $((timeout_ms + 1000)) $rank
+        changes_in_time "$2" "$cut_ms" $((timeout_ms + 1000)) $rank "$1"
     done
 }
 
-rail_returns()
+rails_are_replaced()
+{
+    if [ -z "$libfabric" ]; then
+        skip "a standby" "no libfabric, or not instrumented"
+        return
+    fi
+    replaced_in_time return ofi
+    replaced_in_time return-ofi tcp
+}
+
+# returned_in_time JOB RAIL LIMIT_MS
+returned_in_time()
 {
     local rank
-    [ -n "$libfabric" ] || return
-    ended return
-    is "$what: exit code" 0 "$code"
+    ended "$1"
+    is "$what: $1: exit code" 0 "$code"
     for rank in 0 1; do
-        changes_in_time tcp "$back_ms" 1000 $rank
+        changes_in_time "$2" "$back_ms" "$3" $rank "$1"
     done
-    is "$what: nobody saw a peer without rails" 0 "$(grep -c none "$work/out")"
+    is "$what: $1: nobody saw a peer without rails" 0 "$(grep -c none "$work/out")"
+}
+
+rails_return()
+{
+    [ -n "$libfabric" ] || return
+    returned_in_time return tcp 1000
+    returned_in_time return-ofi ofi 5000 # its provider tries every 4 s
+}
+
+ofi_is_cut()
+{
+    local job
+    [ -n "$libfabric" ] || return
+    for job in rxd rxm; do
+        what="a cable of $job is cut"
+        ended $job
+        is "$what: exit code" 7 "$code"
+        lost_in_time 0
+        lost_in_time 1
+        like "$what: the reason is told" "$work/err" 'its host does not answer'
+    done
 }
 
 libfabric=$(grep -x '#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h")
@@ -153,6 +208,7 @@ start_jobs()
     ok "ranks of which one is to be cut off" wait_for 15 has_lines "$work/half.out" 2
     ok "keel-perf measures" wait_for 15 talks
     start_return
+    start_ofi
     start_share
 }
 
@@ -181,6 +237,7 @@ cut_off()
     ended perf
     is "$what: keel-perf ends: exit code" 1 "$code"
     like "$what: keel-perf ends with an error" "$work/err" 'the rail to rank [01] has failed'
+    ofi_is_cut
 }
 
 not_dead()
@@ -188,10 +245,12 @@ not_dead()
     what="peers that compute, or are stopped, with full buffers"
     # counted from the stop: as long as rank 0 sends
     sleep $((3 * timeout_ms / 1000 - ($(wall_clock) - stop_ms) / 1000))
-    kill -CONT "$stopped"
-    ended full
-    is "$what: exit code" 0 "$code"
-    is "$what: no word" "" "$(cat "$work/err")"
+    kill -CONT "$stopped" ${libfabric:+"$stopped_ofi"}
+    for job in full ${libfabric:+compute}; do
+        ended $job
+        is "$what: $job: exit code" 0 "$code"
+        is "$what: $job: no word" "" "$(cat "$work/err")"
+    done
 }
 
 if make_hosts && plug_cable data 10.99.30 a b && plug_cable half 10.99.31 a b &&
@@ -200,12 +259,12 @@ if make_hosts && plug_cable data 10.99.30 a b && plug_cable half 10.99.31 a b &&
     stop_ms=$(wall_clock)
     cut_off
     one_of_two_goes_on
-    rail_is_replaced
+    rails_are_replaced
     what="the cable is back"
     back_ms=$(wall_clock)
     cable data all cut=0
     both_carry_again
-    rail_returns
+    rails_return
     not_dead
     no_files_left "no file is left on either host"
 else

@@ -1,0 +1,29 @@
+/* Peers that are cut off. A provider goes on trying for minutes, or takes what it is given for
+ * sent; and a peer that computes is as silent as one that is cut off, since providers make progress
+ * only when they are called. So the kernel of a silent peer's host is asked: it answers an attempt
+ * to connect, if only by a refusal. One that does not answer any more has failed the peer. One that
+ * has never answered, as behind a firewall, tells nothing.
+ *
+ * Only where the provider's addresses are those of IP. */
+#ifndef BTL_OFI_SILENCE_H
+#define BTL_OFI_SILENCE_H
+
+#include <keel/types.h>
+
+struct ofi_module;
+
+/* Of a peer, while it is UP. */
+struct ofi_silence {
+    int fd;              /* connects to its host; -1: none does */
+    uint16_t seen;       /* the number of the frame that was expected at the last look */
+    uint8_t quiet;       /* looks since something came */
+    uint8_t unanswered;  /* questions in a row */
+    bool asked, answers; /* ever, in this session */
+};
+
+/* Of a new session, or of none: there are no questions. fd was -1 before the first. */
+void ofi_silence_clear(struct ofi_silence *silence);
+/* Progress calls this often: some times within btl_ofi_timeout_ms it looks at all peers. */
+void ofi_silence_check(struct ofi_module *ofi);
+
+#endif
