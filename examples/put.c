@@ -52,14 +52,17 @@ int main(void)
         mine[i] = me + 1;
     }
     const struct keel_rail *rail = rail_to(right);
-    while (rail->btl->btl_put(rail->btl, rail->endpoint, mine, theirs->address, NULL,
-                              (mca_btl_base_registration_handle_t *) (void *) theirs->handle,
-                              sizeof(mine), 0, MCA_BTL_NO_ORDER, NULL, NULL,
-                              NULL) == OPAL_ERR_OUT_OF_RESOURCE) {
+    int status;
+    while ((status = rail->btl->btl_put(
+                rail->btl, rail->endpoint, mine, theirs->address, NULL,
+                (mca_btl_base_registration_handle_t *) (void *) theirs->handle, sizeof(mine), 0,
+                MCA_BTL_NO_ORDER, NULL, NULL, NULL)) == OPAL_ERR_OUT_OF_RESOURCE) {
         keel_progress(); /* no room yet */
     }
-    int status = keel_btl_ext(rail->btl)->flush(rail->btl, rail->endpoint);
-    if (status != OPAL_SUCCESS) { /* of this put, since it has no callback */
+    if (status == OPAL_SUCCESS) { /* accepted; it has no callback, so flush tells how it ended */
+        status = keel_btl_ext(rail->btl)->flush(rail->btl, rail->endpoint);
+    }
+    if (status != OPAL_SUCCESS) {
         keel_abort(1, "the put failed: %s", opal_strerror(status));
     }
     keel_fence(); /* now all puts are complete */
