@@ -41,15 +41,23 @@ static _Thread_local bool polls_here __attribute__((tls_model("initial-exec")));
 
 /* --- who is in it --- */
 
+bool plane_in_callback(void)
+{
+    return btl_lock_holds() > 0 || polls_here;
+}
+
 /* Not from inside itself: a module's callback may come back here through a blocking call. Nor by
  * two threads: one may be in keel_progress while another blocks in the RML. */
 static bool enter(void)
 {
-    if (plane.open && btl_lock_used) {
+    if (!plane.open || plane_in_callback()) {
+        return false;
+    }
+    if (btl_lock_used) {
         btl_lock_take();
         return true;
     }
-    if (!plane.open || atomic_exchange_explicit(&plane.polling, true, memory_order_acquire)) {
+    if (atomic_exchange_explicit(&plane.polling, true, memory_order_acquire)) {
         return false;
     }
     polls_here = true;
@@ -69,11 +77,6 @@ static void leave(void)
 bool plane_is_open(void)
 {
     return plane.open;
-}
-
-bool plane_in_callback(void)
-{
-    return btl_lock_holds() > 0 || polls_here;
 }
 
 void plane_forget(void)
@@ -111,7 +114,8 @@ static void settle_rails(void *unused)
 int keel_host_progress(void)
 {
     if (plane.open && btl_lock_used) {
-        return btl_progress(); /* settles the rails after it */
+        /* settles the rails after it, and who watches them is not to run another pass */
+        return plane_in_callback() ? 0 : btl_progress();
     }
     if (!enter()) {
         return 0;

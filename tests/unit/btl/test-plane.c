@@ -168,6 +168,7 @@ static void number_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
         must(me, keel_host_close() == OPAL_ERR_NOT_SUPPORTED, "closed from a callback");
         must(me, keel_host_progress() == 0, "progress inside progress");
         must(me, keel_host_ft_event(OPAL_CRS_CHECKPOINT) == OPAL_ERR_RESOURCE_BUSY, "ft_event");
+        must(me, keel_host_ft_event(OPAL_CRS_RESTART) == OPAL_ERR_RESOURCE_BUSY, "a restart");
     }
     (void) btl;
     memcpy(&number, descriptor->des_segments[0].seg_addr.pval, sizeof(number));
@@ -180,6 +181,8 @@ static void rails_changed(const orte_process_name_t *peer, void *arg)
 {
     (void) arg;
     told[peer->vpid]++;
+    must(me, keel_host_progress() == 0, "progress inside progress, of who watches rails");
+    must(me, keel_host_ft_event(OPAL_CRS_RESTART) == OPAL_ERR_RESOURCE_BUSY, "a watch's restart");
 }
 
 /* The host's own work, such as cards that are late, is the host's. */
@@ -260,19 +263,39 @@ static void lose_the_last(struct minihost *host)
     must(host, told[0] == 0 && told[1] == 0, "the others have the rails that they had");
 }
 
+/* What a callback may not do, as number_arrived and rails_changed try, has no effect: the rails of
+ * the last rank do not come back. */
+static void go_on(struct minihost *host)
+{
+    int other = 1 - host->rank, status = OPAL_ERR_OUT_OF_RESOURCE;
+    while (status == OPAL_ERR_OUT_OF_RESOURCE || numbers[other] == 0) {
+        minihost_check(host);
+        if (status == OPAL_ERR_OUT_OF_RESOURCE) {
+            status =
+                say(rail_to(&host->procs[other]), (mca_btl_base_tag_t) (NOTE_TAG + host->rank), 0);
+        }
+        (void) poll();
+    }
+    must(host, status == OPAL_SUCCESS, "a message is refused");
+    must(host, !rail_to(&host->procs[RANKS - 1]), "a rail came back by a callback");
+    must(host, told[RANKS - 1] == 1, "rails_changed is called again");
+}
+
 static const char *chosen; /* the parameter btl */
+static bool threads;
 
 static int run_rank(struct minihost *host, void *unused)
 {
     char reason[256] = "";
     opal_proc_t *procs[RANKS] = {&host->procs[0], &host->procs[1], &host->procs[2]};
+    struct keel_host_options options = {.size = sizeof(options), .thread_multiple = threads};
     (void) unused;
     me = host;
     must(host, param_override("btl", chosen) == ORTE_SUCCESS, "override");
     must(host, param_override("btl_tcp_if_include", "lo") == ORTE_SUCCESS, "override");
     must(host, keel_host_rails_watch(rails_changed, NULL) == OPAL_SUCCESS, "watch");
     must(host, keel_host_rails_watch(NULL, NULL) == OPAL_ERR_BAD_PARAM, "watch nothing");
-    if (keel_host_open(&minihost_ops, host, NULL, reason, sizeof(reason)) != OPAL_SUCCESS) {
+    if (keel_host_open(&minihost_ops, host, &options, reason, sizeof(reason)) != OPAL_SUCCESS) {
         minihost_fail(host, "open: %s", reason);
     }
     minihost_barrier(host, NULL);
@@ -292,6 +315,7 @@ static int run_rank(struct minihost *host, void *unused)
         _exit(EXIT_SUCCESS); /* without a word, and with all that it had */
     }
     lose_the_last(host);
+    go_on(host);
     must(host, keel_host_close() == OPAL_SUCCESS, "close");
     return 0;
 }
@@ -317,6 +341,13 @@ START_TEST(test_ranks_tcp)
 }
 END_TEST
 
+START_TEST(test_threads)
+{
+    threads = true;
+    run_ranks("self,sm,tcp", false);
+}
+END_TEST
+
 START_TEST(test_late_cards)
 {
     run_ranks("self,sm,tcp", true);
@@ -324,4 +355,4 @@ START_TEST(test_late_cards)
 END_TEST
 
 UNIT_MAIN("plane", test_closed, test_refused, test_again, test_ranks_sm, test_ranks_tcp,
-          test_late_cards)
+          test_threads, test_late_cards)
