@@ -265,7 +265,8 @@ struct btl_component {
     void (*ended)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     /* As btl_retry. NULL: what has failed has failed for good. */
     void (*retry)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on);
-    bool named_only; /* opened only where the parameter btl names it: it drags a library in */
+    bool named_only;   /* opened only where the parameter btl names it: it drags a library in */
+    const char *lacks; /* NULL; else the library that this build lacks, and only the name is set */
 };
 extern const struct btl_component *const btl_components[]; /* best first; ends with NULL */
 

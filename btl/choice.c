@@ -38,25 +38,14 @@ static bool list_has(const char *list, const char *name)
     return found;
 }
 
-static bool is_known(struct word word)
+static const struct btl_component *find(struct word word)
 {
     for (size_t i = 0; btl_components[i]; i++) {
         if (word_is(word, btl_component_name(&btl_components[i]->component))) {
-            return true;
+            return btl_components[i];
         }
     }
-    return false;
-}
-
-/* A component that other builds have: to leave it out is no mistake. */
-static bool is_elsewhere(struct word word)
-{
-#ifdef HAVE_FABRIC
-    (void) word;
-    return false;
-#else
-    return word_is(word, "ofi");
-#endif
+    return NULL;
 }
 
 static void list_known(char *text, size_t size)
@@ -64,6 +53,9 @@ static void list_known(char *text, size_t size)
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; btl_components[i]; i++) {
+        if (btl_components[i]->lacks) {
+            continue;
+        }
         int added = snprintf(text + used, size - used, "%s%s", used ? ", " : "",
                              btl_component_name(&btl_components[i]->component));
         if (added < 0 || (size_t) added >= size - used) {
@@ -87,15 +79,18 @@ static bool stands_before(const char *list, struct word word)
 
 static int check_word(const char *list, struct word word, bool excludes, char *why, size_t size)
 {
+    const struct btl_component *entry = find(word);
     char known[128];
     int shown = word.length < 64 ? (int) word.length : 64;
     if (word.length == 0) {
         snprintf(why, size, "a name is empty");
     } else if (word.at[0] == '^') {
         snprintf(why, size, "a ^ may stand before the whole list only");
-    } else if (!is_known(word) && !(excludes && is_elsewhere(word))) {
+    } else if (!entry) {
         list_known(known, sizeof(known));
         snprintf(why, size, "no component \"%.*s\"; there are %s", shown, word.at, known);
+    } else if (entry->lacks && !excludes) { /* to leave it out is no mistake */
+        snprintf(why, size, "%.*s needs %s, which this build lacks", shown, word.at, entry->lacks);
     } else if (stands_before(list, word)) {
         snprintf(why, size, "%.*s stands there twice", shown, word.at);
     } else {

@@ -20,7 +20,7 @@ static struct {
 } params = {
     .btl = PARAM_STRING("btl", "",
                         "Components of the data plane to open (self,sm), or not to open (^tcp); "
-                        "empty: all but ofi."),
+                        "empty: all but those that have to be named."),
     .verbose = PARAM_INT("btl_base_verbose", "0", 0, LOG_TRACE, "",
                          "Verbosity of the data plane: 1 info, 2 debug, 3 trace."),
     .thread_multiple =

@@ -6,11 +6,5 @@ extern struct btl_component btl_self_component, btl_sm_component, btl_tcp_compon
     btl_ofi_component;
 
 const struct btl_component *const btl_components[] = {
-    &btl_self_component,
-    &btl_sm_component,
-    &btl_tcp_component,
-#ifdef HAVE_FABRIC
-    &btl_ofi_component,
-#endif
-    NULL,
+    &btl_self_component, &btl_sm_component, &btl_tcp_component, &btl_ofi_component, NULL,
 };

@@ -404,8 +404,9 @@ static void run_all(const char *module, int size, char *const *names)
 static bool is_known(const char *module)
 {
     for (size_t i = 0; btl_components[i]; i++) {
-        if (strcmp(btl_components[i]->component.btl_version.mca_component_name, module) == 0) {
-            return true;
+        const struct btl_component *component = btl_components[i];
+        if (strcmp(btl_component_name(&component->component), module) == 0) {
+            return !component->lacks;
         }
     }
     return false;

@@ -47,7 +47,9 @@ include $(srcdir)/tests/unit/btl/tcp.mk
 include $(srcdir)/tests/unit/btl/check.mk
 include $(srcdir)/tests/unit/btl/ofi.mk
 check_PROGRAMS += tests/unit/btl/test-choice
-tests_unit_btl_test_choice_SOURCES = tests/unit/btl/test-choice.c
+# As in a build without libfabric.
+tests_unit_btl_test_choice_SOURCES = tests/unit/btl/test-choice.c btl/ofi/ofi_absent.c
+tests_unit_btl_test_choice_CFLAGS = $(AM_CFLAGS)
 tests_unit_btl_test_choice_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/test-plane
 tests_unit_btl_test_plane_SOURCES = tests/unit/btl/test-plane.c tests/lib/minihost.h \
