@@ -1,5 +1,5 @@
-/* self: a process's rail to itself, and the template for other modules. A message goes straight
- * from the sender's segments to the receive callback; put and get are checked copies. */
+/* self: a process's rail to itself, the smallest module. A message goes straight from the sender's
+ * segments to the receive callback; put and get are checked copies. */
 #include <config.h>
 
 #include <base/log.h>
