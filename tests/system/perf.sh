@@ -16,7 +16,7 @@ for btl in sm tcp; do
     is "$btl: measures" 0 "$code"
     like "$btl: the head names module and limits" "$work/out" "^# module +$btl: .*MB/s"
     like "$btl: and the processors" "$work/out" '^# rank 1 +.*processors [0-9]'
-    is "$btl: a line for every test" 8 "$(figures)"
+    is "$btl: a line for every test" 9 "$(figures)"
     # shellcheck disable=SC2086
     run_limited 60 "$keelrun" -n 2 "$perf" --btl $btl $few --size 0:1 --test am_lat,put_lat
     is "$btl: empty messages" 0 "$code"
@@ -34,6 +34,7 @@ is "a rail is left out, built or not" 0 "$code"
 run_limited 20 "$keelrun" -n 1 "$perf" --btl self $few --size 8:8
 is "self: a job of one rank" 0 "$code"
 like "self: has put and get" "$work/out" '^# get_bw over self'
+like "self: has atomics of 4 bytes" "$work/out" '^ +4 +[0-9]+ '
 
 for btl in sm tcp; do
     # shellcheck disable=SC2086

@@ -3,7 +3,7 @@
 
 #include <tools/perf/test.h>
 
-enum { ATOMIC_BYTES = 8 };
+enum { ATOMIC_BYTES = 8, ATOMIC32_BYTES = 4 };
 
 static const char *needs_put(const struct pair *pair)
 {
@@ -21,6 +21,13 @@ static const char *needs_fetch_and_add(const struct pair *pair)
                    pair->btl->btl_atomic_flags & MCA_BTL_ATOMIC_SUPPORTS_ADD
                ? NULL
                : "it has no fetch-and-add";
+}
+
+static const char *needs_32_bit(const struct pair *pair)
+{
+    const struct keel_btl_ext *ext = keel_btl_ext(pair->btl);
+    bool has = ext && (ext->atomic_flags & MCA_BTL_ATOMIC_SUPPORTS_32BIT);
+    return has ? needs_fetch_and_add(pair) : "it has no 32-bit atomics";
 }
 
 static void completed(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -57,10 +64,10 @@ static int get(struct pair *pair, size_t offset, size_t size)
 
 static int fetch_and_add(struct pair *pair, size_t offset, size_t size)
 {
-    (void) size;
+    int flags = size == ATOMIC32_BYTES ? MCA_BTL_ATOMIC_FLAG_32BIT : 0;
     return pair->btl->btl_atomic_fop(pair->btl, pair->endpoint, pair->out + offset,
                                      pair->remote_address + offset, pair->out_handle,
-                                     remote_handle(pair), MCA_BTL_ATOMIC_ADD, 1, 0,
+                                     remote_handle(pair), MCA_BTL_ATOMIC_ADD, 1, flags,
                                      MCA_BTL_NO_ORDER, completed, NULL, pair);
 }
 
@@ -181,6 +188,17 @@ const struct perf_test atomic_lat = {
     .run = run_fetch_and_add,
 };
 
+const struct perf_test atomic32_lat = {
+    .name = "atomic32_lat",
+    .what = "one fetch-and-add of 4 bytes",
+    .kind = TEST_LATENCY,
+    .trips = 1,
+    .fixed_size = ATOMIC32_BYTES,
+    .refusal = needs_32_bit,
+    .run = run_fetch_and_add,
+};
+
 const struct perf_test *const all_tests[] = {
-    &am_lat, &am_rate, &am_bw, &put_lat, &put_bw, &get_lat, &get_bw, &atomic_lat, &wake_lat, NULL,
+    &am_lat, &am_rate,    &am_bw,        &put_lat,  &put_bw, &get_lat,
+    &get_bw, &atomic_lat, &atomic32_lat, &wake_lat, NULL,
 };

@@ -24,7 +24,7 @@ struct perf_test {
 };
 
 extern const struct perf_test am_lat, am_rate, am_bw, put_lat, put_bw, get_lat, get_bw, atomic_lat,
-    wake_lat;
+    atomic32_lat, wake_lat;
 
 /* For wake_lat, before the other end may send. */
 void wake_open(struct pair *pair);
