@@ -12,6 +12,8 @@
 #include <keel/btl_ext.h>
 #include <keel/host.h>
 
+struct btl_stat;
+
 struct btl_host {
     const struct keel_host_ops *ops; /* borrowed */
     void *arg;
@@ -265,6 +267,8 @@ struct btl_component {
     void (*ended)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     /* As btl_retry. NULL: what has failed has failed for good. */
     void (*retry)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on);
+    /* What its modules count themselves (btl/stats.h). NULL: nothing. */
+    const struct btl_stat *stats;
     bool named_only;   /* opened only where the parameter btl names it: it drags a library in */
     const char *lacks; /* NULL; else the library that this build lacks, and only the name is set */
 };

@@ -8,6 +8,7 @@ struct btl_module_entry {
     mca_btl_base_module_t *module;
     const struct btl_component *component;
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
+    uint64_t failures, dropped;              /* for btl/stats.h */
     bool closing;                            /* nothing waits for room any more */
     struct keel_btl_ext ext;
     struct btl_taps taps;

@@ -173,6 +173,7 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
               state_names[peer->state], state_names[leads_to[step]]);
     peer->before = peer->state;
     peer->state = leads_to[step];
+    peers->sessions += peer->state == PEER_UP;
     list_remove(&peer->waiting);
     switch (step) {
     case SEEK:

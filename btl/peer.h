@@ -100,7 +100,8 @@ struct btl_peers {
     struct list used;
     struct list connecting; /* HANDSHAKE or RETRYING, with wake_us */
     struct list failing;
-    bool closing; /* the module ends: nobody gets in, nothing is reported */
+    uint64_t sessions; /* that came up so far; for btl/stats.h */
+    bool closing;      /* the module ends: nobody gets in, nothing is reported */
 };
 
 /* Sets everything but handshake_us and flush_us. name: the component's, for cards, and for texts

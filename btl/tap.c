@@ -284,8 +284,10 @@ void btl_tap_remove(struct btl_tap *tap)
 const struct keel_btl_ext *btl_taps_ext(const mca_btl_base_module_t *module)
 {
     const struct btl_taps *taps = btl_taps_of(module);
-    bool stands =
-        taps && (taps->at[BTL_TAP_LOCK] || taps->at[BTL_TAP_CHECK] || taps->at[BTL_TAP_FAULT]);
+    bool stands = false;
+    for (unsigned i = 0; taps && i < BTL_TAP_PLACES; i++) {
+        stands = stands || (i != BTL_TAP_HOLD && taps->at[i]);
+    }
     return stands && taps->own_ext ? &taps->ext : NULL;
 }
 

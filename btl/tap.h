@@ -1,6 +1,6 @@
-/* Taps: what stands before a module, to lock, to hold, to check or to fail on purpose.
+/* Taps: what stands before a module, to lock, to hold, to check, to count or to fail on purpose.
  *
- *   caller -> table -> packed into a struct btl_call -> lock -> hold -> check -> fault
+ *   caller -> table -> packed into a struct btl_call -> lock -> hold -> check -> stats -> fault
  *          -> unpacked into the module's own function
  *
  * While a module has taps, the functions of its table are replaced in place, so it keeps its
@@ -96,7 +96,14 @@ struct btl_call {
 };
 
 /* From the outside in. */
-enum btl_tap_place { BTL_TAP_LOCK, BTL_TAP_HOLD, BTL_TAP_CHECK, BTL_TAP_FAULT, BTL_TAP_PLACES };
+enum btl_tap_place {
+    BTL_TAP_LOCK,
+    BTL_TAP_HOLD,
+    BTL_TAP_CHECK,
+    BTL_TAP_STATS,
+    BTL_TAP_FAULT,
+    BTL_TAP_PLACES
+};
 
 struct btl_tap;
 

@@ -3,18 +3,20 @@
 #include <btl/check/check.h>
 #include <btl/fault/fault.h>
 #include <btl/lock.h>
+#include <btl/stats.h>
 #include <btl/taps.h>
 #include <btl/thread.h>
 #include <btl/wake.h>
 #include <stdio.h>
 
 /* Each makes no tap, with ORTE_SUCCESS, when no parameter asks for it. */
-static int (*const makers[])(mca_btl_base_module_t *module,
-                             struct btl_tap **tap) = {check_tap_create, fault_tap_create};
+static int (*const makers[])(mca_btl_base_module_t *module, struct btl_tap **tap) = {
+    btl_stats_tap_create, check_tap_create, fault_tap_create};
 enum { MAKERS = sizeof(makers) / sizeof(*makers) };
 
 void btl_taps_register_params(void)
 {
+    btl_stats_register_params();
     check_register_params();
 }
 

@@ -47,7 +47,11 @@ mca_btl_active_message_callback_t btl_receiver(uint8_t channel, mca_btl_base_tag
 
 static void drop(const mca_btl_base_module_t *module, uint8_t channel, mca_btl_base_tag_t tag)
 {
+    struct btl_module_entry *entry = btl_entry(module);
     dropped.count++;
+    if (entry) {
+        entry->dropped++;
+    }
     if (!dropped.warned) {
         dropped.warned = true;
         log_warn(LOG_BTL,
@@ -162,6 +166,9 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
     va_end(args);
     tell_of_loss(module, flags, proc);
     struct btl_module_entry *entry = btl_entry(module);
+    if (entry) {
+        entry->failures++;
+    }
     if (entry && entry->error) {
         entry->error(module, flags, proc, text);
         return;

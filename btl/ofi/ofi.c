@@ -8,6 +8,7 @@
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
+#include <btl/stats.h>
 #include <stdlib.h>
 
 enum { TX_PER_CHUNK = 64, LATENCY_US = 3 };
@@ -45,6 +46,7 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
     if (endpoint) {
         btl_peer_activate(&ofi->peers, &endpoint->life);
         endpoint_dump(endpoint);
+        btl_stats_dump(btl, endpoint);
         return;
     }
     log_write(LOG_BTL, LOG_INFO,
@@ -52,6 +54,7 @@ static void dump(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, int verbose
               "proved nothing",
               ofi->card.provider, ofi->fabric.ep ? ofi->fabric.info->domain_attr->name : "none",
               ofi->in_flight, (unsigned long long) ofi->dropped);
+    btl_stats_dump(btl, NULL);
     if (verbose <= 0) {
         return;
     }

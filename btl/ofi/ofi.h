@@ -114,6 +114,7 @@ struct ofi_module {
     unsigned busy_polls;
     uint64_t look_us; /* the next one at peers that are silent */
     uint64_t dropped; /* frames that proved nothing */
+    uint64_t busy;    /* calls that the provider had no room for */
 };
 
 static inline struct ofi_module *ofi_of(mca_btl_base_module_t *btl)

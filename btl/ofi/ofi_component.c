@@ -9,6 +9,7 @@
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
 #include <btl/ofi/ofi_traits.h>
+#include <btl/stats.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,6 +389,16 @@ static void retry(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, bool on)
     btl_peer_retry(&endpoint->life, on && ofi_of(btl)->fabric.ep);
 }
 
+static const struct btl_stat stats[] = {
+    {"sessions", "sessions", "Sessions with peers that came up.",
+     BTL_STAT_AT(struct ofi_module, peers.sessions)},
+    {"strangers_frames", "frames", "Frames that proved no session, and were dropped.",
+     BTL_STAT_AT(struct ofi_module, dropped)},
+    {"provider_busy", "calls", "Calls that the provider had no room for.",
+     BTL_STAT_AT(struct ofi_module, busy)},
+    {NULL, NULL, NULL, 0},
+};
+
 struct btl_component btl_ofi_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
                                   .mca_register_component_params = register_params},
@@ -403,6 +414,7 @@ struct btl_component btl_ofi_component = {
     .rdma = ofi_rdma,
     .atomic = ofi_atomic,
     .ext = &ofi_ext,
+    .stats = stats,
     .ended = ended,
     .retry = retry,
     .named_only = true,

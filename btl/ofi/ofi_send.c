@@ -46,6 +46,7 @@ int ofi_refused(struct ofi_module *ofi, ofi_endpoint *peer, ssize_t rc)
     int status = fabric_status((int) rc);
 
     if (status == OPAL_ERR_OUT_OF_RESOURCE) {
+        ofi->busy++;
         peer->starved = true;
         return status;
     }

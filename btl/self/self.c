@@ -9,6 +9,7 @@
 #include <btl/base.h>
 #include <btl/desc.h>
 #include <btl/region.h>
+#include <btl/stats.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -364,11 +365,12 @@ static const struct btl_ext_ops self_ext = {
 static void self_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                       int verbose)
 {
-    (void) endpoint, (void) verbose;
+    (void) verbose;
     struct self_module *self = self_of(btl);
     log_write(
         LOG_BTL, LOG_INFO, "self: %zu operations wait, %zu small and %zu large descriptors in use",
         self->ops.in_use, self->descs.classes[0].pool.in_use, self->descs.classes[1].pool.in_use);
+    btl_stats_dump(btl, endpoint);
 }
 
 static int self_finalize(mca_btl_base_module_t *btl)

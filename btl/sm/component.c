@@ -4,6 +4,7 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/sm/module.h>
+#include <btl/stats.h>
 #include <stdio.h>
 
 static const char *const backings[] = {"auto", "memfd", "file", NULL};
@@ -116,6 +117,17 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
     return btl_one_module(&module->super, count);
 }
 
+#define COUNT(member) BTL_STAT_AT(struct sm_module, counts.member)
+static const struct btl_stat stats[] = {
+    {"sessions", "sessions", "Sessions with peers that came up.",
+     BTL_STAT_AT(struct sm_module, peers.sessions)},
+    {"copies", "calls", "Puts and gets, or rests of them, copied by CMA.", COUNT(copies)},
+    {"copied_bytes", "bytes", "Bytes of them.", COUNT(copied_bytes)},
+    {"by_target", "calls", "Puts and gets that went through the target.", COUNT(by_target)},
+    {"stalls", "times", "Sends found the ring to a peer full.", COUNT(stalls)},
+    {NULL, NULL, NULL, 0},
+};
+
 struct btl_component btl_sm_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("sm"),
                                   .mca_register_component_params = sm_register_params},
@@ -131,4 +143,5 @@ struct btl_component btl_sm_component = {
     .rdma = sm_rdma,
     .atomic = sm_atomic,
     .ext = &sm_ext,
+    .stats = stats,
 };

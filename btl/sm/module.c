@@ -2,6 +2,7 @@
 
 #include <base/log.h>
 #include <btl/sm/module.h>
+#include <btl/stats.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     if (endpoint) {
         btl_peer_activate(&module->peers, &endpoint->life);
         dump_endpoint(endpoint);
+        btl_stats_dump(btl, endpoint);
         return;
     }
     log_write(LOG_BTL, LOG_INFO,
@@ -116,6 +118,7 @@ static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
               "in use",
               module->rings_made - module->free_ring_count, module->hot_count,
               module->descs.classes[0].pool.in_use, module->descs.classes[1].pool.in_use);
+    btl_stats_dump(btl, NULL);
     if (verbose <= 0) {
         return;
     }

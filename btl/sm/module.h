@@ -79,8 +79,14 @@ struct sm_op {
     int status;
 };
 
+/* For btl/stats.h. */
+struct sm_counts {
+    uint64_t copies, copied_bytes, by_target, stalls;
+};
+
 struct sm_module {
     mca_btl_base_module_t super; /* first */
+    struct sm_counts counts;
     struct sm_params params;
     uint32_t node, local_rank;
     struct sm_segment *segment;

@@ -87,8 +87,10 @@ static int copy(struct sm_module *module, const struct access *access)
     }
     status = sm_cma_copy(&endpoint->process, access->put, call->local_address, call->remote_address,
                          call->size);
-    if (status == OPAL_SUCCESS && !access->put) {
-        return check(module, access);
+    if (status == OPAL_SUCCESS) {
+        module->counts.copies++;
+        module->counts.copied_bytes += call->size;
+        return access->put ? status : check(module, access);
     }
     if (status == ORTE_ERR_NOT_AVAILABLE) {
         endpoint->cma = SM_CMA_OFF;
@@ -146,8 +148,10 @@ int sm_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint
             return status;
         }
     }
-    return put ? rdma_am_put(module->am, &endpoint->am, call)
-               : rdma_am_get(module->am, &endpoint->am, call);
+    status = put ? rdma_am_put(module->am, &endpoint->am, call)
+                 : rdma_am_get(module->am, &endpoint->am, call);
+    module->counts.by_target += status == OPAL_SUCCESS;
+    return status;
 }
 
 /* By the target, whose memory it is: single copy is not atomic. */

@@ -69,6 +69,7 @@ static int tx_refused(struct sm_module *module, struct mca_btl_base_endpoint_t *
                       int status)
 {
     if (status == ORTE_ERR_OUT_OF_RESOURCE) {
+        module->counts.stalls += !endpoint->tx.stalled;
         endpoint->tx.stalled = true;
         tx_wait(module, &endpoint->tx);
         return status;

@@ -3,6 +3,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <btl/stats.h>
 #include <btl/tcp/tcp_conn.h>
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
@@ -68,10 +69,12 @@ static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
     if (ep) {
         tcp_endpoint_activate(tcp, ep);
         tcp_endpoint_dump(ep);
+        btl_stats_dump(btl, ep);
         return;
     }
     log_write(LOG_BTL, LOG_INFO, "%s: %zu listeners, %zu connections without a name yet", tcp->name,
               tcp->listener_count, tcp->pending);
+    btl_stats_dump(btl, NULL);
     if (verbose <= 0) {
         return;
     }

@@ -79,9 +79,17 @@ struct tcp_process {
     size_t users;                                  /* modules that are not NULL */
 };
 
+/* For btl/stats.h. */
+struct tcp_counts {
+    uint64_t links, silences;
+    uint64_t writes, bytes_written, blocked;
+    uint64_t reads, bytes_read;
+};
+
 struct tcp_module {
     mca_btl_base_module_t super; /* first */
     struct btl_peers peers;      /* but the loopback */
+    struct tcp_counts counts;
     struct tcp_params params;
     struct tcp_process *process; /* owned by all modules together */
     size_t number;               /* among them */

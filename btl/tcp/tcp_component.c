@@ -4,6 +4,7 @@
 #include <base/log.h>
 #include <base/name.h>
 #include <base/param.h>
+#include <btl/stats.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <stdlib.h>
 
@@ -159,6 +160,21 @@ static void tcp_ended(mca_btl_base_module_t *btl, tcp_endpoint *ep)
     btl_peer_died(&tcp_of(btl)->peers, &ep->peer);
 }
 
+#define COUNT(member) BTL_STAT_AT(struct tcp_module, counts.member)
+static const struct btl_stat stats[] = {
+    {"sessions", "sessions", "Sessions with peers that came up.",
+     BTL_STAT_AT(struct tcp_module, peers.sessions)},
+    {"links", "links", "Connections that came up, lanes among them.", COUNT(links)},
+    {"silent_links", "links", "Links given up because the peer's host was silent.",
+     COUNT(silences)},
+    {"writes", "calls", "Writes to sockets that took something.", COUNT(writes)},
+    {"bytes_written", "bytes", "Bytes of them, headers included.", COUNT(bytes_written)},
+    {"blocked_writes", "calls", "Writes to sockets that were full.", COUNT(blocked)},
+    {"reads", "calls", "Reads from sockets that found something.", COUNT(reads)},
+    {"bytes_read", "bytes", "Bytes of them, headers included.", COUNT(bytes_read)},
+    {NULL, NULL, NULL, 0},
+};
+
 struct btl_component btl_tcp_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"),
                                   .mca_register_component_params = tcp_register_params},
@@ -175,6 +191,7 @@ struct btl_component btl_tcp_component = {
     .rdma = tcp_rdma,
     .atomic = tcp_atomic,
     .ext = &tcp_ext,
+    .stats = stats,
     .ended = tcp_ended,
     .retry = tcp_retry,
 };

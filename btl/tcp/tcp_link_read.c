@@ -275,6 +275,8 @@ int tcp_link_read(struct tcp_link *link)
         }
         events++;
         link->used = true;
+        link->ep->tcp->counts.reads++;
+        link->ep->tcp->counts.bytes_read += (uint64_t) read;
         rx_account(&link->rx, (size_t) read);
         if (rx_parse(link) != OPAL_SUCCESS) {
             tcp_link_break(link, link->rx.wrong ? link->rx.wrong : "sent what is no frame of ours");

@@ -225,12 +225,15 @@ void tcp_link_write(struct tcp_link *link)
             link->error = errno;
         }
         if (written < 0) {
+            link->ep->tcp->counts.blocked++;
             link->blocked++;
             link->skip = link->blocked < SKIP_MAX ? link->blocked : SKIP_MAX;
             return;
         }
         link->blocked = 0;
         link->used = true;
+        link->ep->tcp->counts.writes++;
+        link->ep->tcp->counts.bytes_written += (uint64_t) written;
         out_advance(link, (size_t) written);
         if ((size_t) written < batch.bytes || link->ep->lanes) {
             return; /* what is left may find room on another link */

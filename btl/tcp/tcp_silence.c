@@ -173,6 +173,7 @@ void tcp_silence_check(struct tcp_module *tcp)
         all_heard = tcp_links_all(ep, look_at) && all_heard;
     }
     for (struct tcp_link *link; !all_heard && (link = find_failed(tcp));) {
+        tcp->counts.silences++;
         fail_link(link);
     }
 }
@@ -205,6 +206,7 @@ void tcp_silence_link_begins(struct tcp_link *link)
 
     link->silence.looked_us = clock_us();
     set_options(&tcp->params, link->source.fd);
+    tcp->counts.links++;
     if (tcp->links++ == 0) {
         set_timer(tcp, period_us(tcp->params.silence_us));
     }

@@ -74,6 +74,20 @@ run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --json --time 0.02 --rotate 100k
     --size 1k:256k --test put_bw,am_bw
 is "buffers in turn, a target that computes" "0 18" "$code $(grep -c '"cpu_us":[0-9.]*}' "$work/out")"
 
+run_limited 20 "$keelrun" -n 2 "$perf" --btl tcp --stats --iterations 3 --size 8 \
+    --test am_lat,put_lat,atomic_lat
+is "counters: measures" "0 3" "$code $(figures)"
+for scope in module peer; do
+    like "counters: $scope: messages" "$work/out" "^$scope messages_sent [1-9][0-9]* messages$"
+    like "counters: $scope: accesses" "$work/out" "^$scope put_bytes [1-9][0-9]* bytes$"
+done
+like "counters: what tcp has beside" "$work/out" '^module writes [1-9][0-9]* calls$'
+run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --stats --json --iterations 3 --size 8 --test am_lat
+like "counters: JSON" "$work/out" \
+    '^\],"counters":\{"module":\{"messages_sent":[1-9][0-9]*,.*\},"peer":\{"messages_sent":[1-9].*\}\}\}$'
+run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --iterations 3 --size 8 --test am_lat
+is "counters: only where asked for" 0 "$(grep -c '^module' "$work/out")"
+
 # The rank that answers is not needed by single copies: several sizes go by before it looks again.
 # shellcheck disable=SC2016 # for the ranks' shell
 start "$keelrun" -n 2 sh -c 'echo $$ >"$1/rank.$KEEL_RANK"; shift; exec "$@"' sh "$work" \

@@ -124,7 +124,7 @@ static int lead(struct pair *pair, const struct options *options)
     }
     report_begin(&report, pair, places, place_count);
     run_tests(pair, options, &report, &results);
-    report_end(&report);
+    report_end(&report, options->stats ? pair : NULL);
     if (picture) {
         draw(picture, options, &report, places, &results);
     }
@@ -198,6 +198,9 @@ int main(int argc, char **argv)
     }
     /* It polls, unless it was asked not to, and then counts without atomics. */
     setenv("KEEL_MCA_enable_progress_threads", options.progress_thread ? "1" : "0", 1);
+    if (options.stats) {
+        setenv("KEEL_MCA_btl_base_stats", "1", 1);
+    }
     int exit_code = 1;
     struct keel_options how = KEEL_OPTIONS_DEFAULT;
     how.progress_thread = options.progress_thread;

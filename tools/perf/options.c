@@ -25,6 +25,7 @@ static void print_help(void)
            "  --rotate BYTES         buffers taken in turn from so much memory; default: one\n"
            "  --compute US           rank 1 computes for so many microseconds between two polls\n"
            "  --progress-thread      ranks that sleep; measures wake_lat\n"
+           "  --stats                print what the rail has counted\n"
            "  --json                 print one JSON object\n"
            "  --plot FILE.svg        draw a picture too\n"
            "  --help, --version\n\nTests:\n");
@@ -180,13 +181,21 @@ static bool take_option(struct options *options, int option, const char *value)
 }
 
 static const struct option table[] = {
-    {"btl", required_argument, NULL, 'b'},       {"test", required_argument, NULL, 't'},
-    {"size", required_argument, NULL, 's'},      {"window", required_argument, NULL, 'w'},
-    {"rotate", required_argument, NULL, 'o'},    {"compute", required_argument, NULL, 'c'},
-    {"time", required_argument, NULL, 'm'},      {"iterations", required_argument, NULL, 'i'},
-    {"progress-thread", no_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'},
-    {"plot", required_argument, NULL, 'p'},      {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'v'},         {NULL, 0, NULL, 0},
+    {"btl", required_argument, NULL, 'b'},
+    {"test", required_argument, NULL, 't'},
+    {"size", required_argument, NULL, 's'},
+    {"window", required_argument, NULL, 'w'},
+    {"rotate", required_argument, NULL, 'o'},
+    {"compute", required_argument, NULL, 'c'},
+    {"time", required_argument, NULL, 'm'},
+    {"iterations", required_argument, NULL, 'i'},
+    {"progress-thread", no_argument, NULL, 'r'},
+    {"json", no_argument, NULL, 'j'},
+    {"stats", no_argument, NULL, 'a'},
+    {"plot", required_argument, NULL, 'p'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},
+    {NULL, 0, NULL, 0},
 };
 
 static int complain(bool loud, const char *what, const char *value)
@@ -226,6 +235,8 @@ int options_read(struct options *options, int argc, char **argv, bool loud)
             return 1;
         } else if (option == 'j') {
             options->json = true;
+        } else if (option == 'a') {
+            options->stats = true;
         } else if (option == 'r') {
             options->progress_thread = true;
         } else if (!take_option(options, option, optarg)) {

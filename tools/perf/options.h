@@ -20,6 +20,7 @@ struct options {
     unsigned compute_us;          /* of the answering end, between two polls */
     bool progress_thread;         /* the ends sleep */
     bool json;
+    bool stats;       /* the rail counts */
     const char *plot; /* borrowed; NULL: none */
 };
 

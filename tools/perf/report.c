@@ -137,10 +137,39 @@ void report_refusal(struct report *report, const struct perf_test *test, const c
     fprintf(stderr, "keel-perf: %s over %s is left out: %s\n", test->name, report->btl, why);
 }
 
-void report_end(struct report *report)
+/* Of the module, or of the endpoint; scope says which. */
+static void put_counters(const struct report *report, const struct pair *pair, const char *scope,
+                         struct mca_btl_base_endpoint_t *endpoint)
 {
+    struct keel_btl_stat stats[64];
+    const size_t room = sizeof(stats) / sizeof(*stats);
+    size_t count = keel_btl_stats(pair->btl, endpoint, stats, room);
+    count = count < room ? count : room;
     if (report->json) {
-        fputs("\n]}\n", report->out);
+        fprintf(report->out, "%s\"%s\":{", endpoint ? "," : "", scope);
     }
+    for (size_t i = 0; i < count; i++) {
+        if (report->json) {
+            fprintf(report->out, "%s\"%s\":%" PRIu64, i ? "," : "", stats[i].name, stats[i].value);
+        } else {
+            fprintf(report->out, "%s %s %" PRIu64 " %s\n", scope, stats[i].name, stats[i].value,
+                    stats[i].unit);
+        }
+    }
+    fputs(report->json ? "}" : "", report->out);
+}
+
+void report_end(struct report *report, const struct pair *counters)
+{
+    fputs(report->json ? "\n]" : "", report->out);
+    if (counters) {
+        fputs(report->json ? ",\"counters\":{"
+                           : "\n# counters of rank 0's module, and of its peer\n",
+              report->out);
+        put_counters(report, counters, "module", NULL);
+        put_counters(report, counters, "peer", counters->endpoint);
+        fputs(report->json ? "}" : "", report->out);
+    }
+    fputs(report->json ? "}\n" : "", report->out);
     fflush(report->out);
 }

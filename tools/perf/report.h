@@ -20,6 +20,7 @@ void report_begin(struct report *report, const struct pair *pair, const struct p
 void report_result(struct report *report, const struct result *result);
 /* A test that this rail cannot do. */
 void report_refusal(struct report *report, const struct perf_test *test, const char *why);
-void report_end(struct report *report);
+/* With what the rail of the pair has counted; NULL: without. */
+void report_end(struct report *report, const struct pair *counters);
 
 #endif

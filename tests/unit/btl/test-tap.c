@@ -164,6 +164,7 @@ static const struct btl_tap_ops tap_ops[BTL_TAP_PLACES] = {
     {.place = BTL_TAP_LOCK, .call = note_call, .deliver = note_message, .destroy = note_end},
     {.place = BTL_TAP_HOLD, .call = note_call, .deliver = note_message},
     {.place = BTL_TAP_CHECK, .call = note_call, .deliver = note_message},
+    {.place = BTL_TAP_STATS, .call = note_call, .deliver = note_message},
     {.place = BTL_TAP_FAULT, .call = note_call, .deliver = note_message, .destroy = note_end},
 };
 static struct btl_tap some_taps[BTL_TAP_PLACES];
