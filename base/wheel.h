@@ -36,10 +36,6 @@ static inline void wheel_stop(struct wheel_timer *timer)
 {
     list_remove(&timer->link);
 }
-static inline bool wheel_runs(const struct wheel_timer *timer)
-{
-    return !list_empty(&timer->link);
-}
 /* The next timer that has expired, stopped, in no particular order; NULL: none is left. Whoever is
  * called for it may start and stop any timer: a loop over this with the same time ends. */
 struct wheel_timer *wheel_expire(struct wheel *wheel, uint64_t now);

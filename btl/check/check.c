@@ -34,8 +34,9 @@ int check_give_back(const struct check_call *at, enum btl_slot slot, void *inner
     return call.status;
 }
 
-struct check_endpoint *check_endpoint_find(const struct check_call *at,
-                                           struct mca_btl_base_endpoint_t *endpoint)
+/* What is known of an endpoint that callers have; NULL with NULL, or, reported, with another. */
+static struct check_endpoint *endpoint_find(const struct check_call *at,
+                                            struct mca_btl_base_endpoint_t *endpoint)
 {
     struct check_endpoint *found = btl_map_get(&at->check->endpoints, endpoint);
     if (endpoint && (!found || found->gone)) {
@@ -254,7 +255,7 @@ static void deliver(struct btl_tap *tap, struct mca_btl_base_endpoint_t *endpoin
     struct check *check = check_of(tap);
     struct check_call call = {check, "deliver", __builtin_return_address(0), NULL};
     check_callback_begin(&call);
-    call.endpoint = check_endpoint_find(&call, endpoint);
+    call.endpoint = endpoint_find(&call, endpoint);
     size_t total = 0;
     bool sound = count <= MCA_BTL_DES_MAX_SEGMENTS;
     for (size_t i = 0; i < count; i++) {

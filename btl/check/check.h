@@ -111,9 +111,6 @@ bool check_in_callback(void);
 void check_pass(const struct check_call *at, struct btl_call *call);
 /* Gives a descriptor, or a handle, back to the module. Returns what its function does. */
 int check_give_back(const struct check_call *at, enum btl_slot slot, void *inner);
-/* What is known of an endpoint that callers have; NULL with NULL, or, reported, with another. */
-struct check_endpoint *check_endpoint_find(const struct check_call *at,
-                                           struct mca_btl_base_endpoint_t *endpoint);
 /* Buries in graves; frees, and takes out of the map, what lay there before. */
 void check_end(struct check_graves *graves, struct btl_map *map, void *thing);
 
