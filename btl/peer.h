@@ -128,6 +128,12 @@ void btl_peer_init_hidden(struct btl_peers *peers, struct btl_peer *peer,
                           const orte_process_name_t *name);
 const char *btl_peer_state_name(const struct btl_peer *peer);
 
+/* As the layers above know it: NULL where they have not added it. */
+static inline struct mca_btl_base_endpoint_t *btl_peer_added(struct btl_peer *peer)
+{
+    return peer->proc ? (struct mca_btl_base_endpoint_t *) (void *) peer : NULL;
+}
+
 /* Something is to be sent: asks for its card, then connects. Calls nothing back. */
 void btl_peer_want(struct btl_peer *peer);
 /* Of connect: again at that time. */

@@ -12,7 +12,7 @@
 /* ---- life ---- */
 
 /* No session: nothing that comes proves anything. */
-void ofi_session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
+static void session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     btl_session_clear(&peer->session);
     ofi_silence_clear(&peer->silence);
@@ -34,7 +34,7 @@ static void peer_begin(struct btl_peer *life)
     list_init(&peer->flight);
     peer->silence.fd = -1;
     rdma_am_peer_init(&peer->am, peer);
-    ofi_session_clear(peer->ofi, peer);
+    session_clear(peer->ofi, peer);
 }
 
 ofi_endpoint *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *header)
@@ -173,7 +173,7 @@ static void peer_cut(struct btl_peer *life, int status)
         (void) ofi_send_control(ofi, peer, OFI_BYE);
     }
     (void) ofi_send_finish(ofi); /* what is done is told before what fails */
-    ofi_session_clear(ofi, peer);
+    session_clear(ofi, peer);
     if (life->state != PEER_IDLE || !ofi->fabric.ep) { /* else it left, and my answer flies */
         flight_fail(ofi, peer, status);
     }

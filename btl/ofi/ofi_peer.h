@@ -42,17 +42,10 @@ static inline ofi_endpoint *ofi_endpoint_of(struct btl_peer *peer)
 {
     return (ofi_endpoint *) (void *) peer;
 }
-/* As the layers above know it: NULL where they have not added it. */
-static inline ofi_endpoint *ofi_endpoint_known_as(ofi_endpoint *peer)
-{
-    return peer->life.proc ? peer : NULL;
-}
 /* Whether the peer is UP, else the status of an operation: OUT_OF_RESOURCE, and it is on its way;
  * UNREACH. */
 bool ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *peer, int *status);
 
-/* No session: nothing that comes proves anything. */
-void ofi_session_clear(struct ofi_module *ofi, ofi_endpoint *peer);
 /* Gives the provider its address. BAD_PARAM: it is none; RESOURCE_BUSY: something is still on its
  * way to another one. */
 int ofi_peer_locate(struct ofi_module *ofi, ofi_endpoint *peer,

@@ -97,7 +97,7 @@ static void frame_take(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_rx
         ofi_bye_received(ofi, peer);
     } else if (header.channel != BTL_CHANNEL_RDMA) {
         if (!ofi->peers.closing) {
-            btl_deliver_on(&ofi->super, ofi_endpoint_known_as(peer), header.channel, header.tag,
+            btl_deliver_on(&ofi->super, btl_peer_added(&peer->life), header.channel, header.tag,
                            &segment, 1);
         }
     } else if (peer->life.state != PEER_CLOSING &&

@@ -146,8 +146,8 @@ static bool deliver(struct sm_module *module, struct mca_btl_base_endpoint_t *en
         return rdma_am_receive(module->am, &endpoint->am, &segment, 1) == OPAL_SUCCESS;
     }
     /* Who was not added is no endpoint of the caller's. */
-    btl_deliver_on(&module->super, endpoint->life.proc ? endpoint : NULL, message->channel,
-                   message->tag, &segment, 1);
+    btl_deliver_on(&module->super, btl_peer_added(&endpoint->life), message->channel, message->tag,
+                   &segment, 1);
     return true;
 }
 

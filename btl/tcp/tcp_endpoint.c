@@ -41,7 +41,7 @@ static tcp_endpoint *loopback_create(struct tcp_module *tcp, tcp_endpoint *of)
 
     if (ep) {
         btl_peer_init_hidden(&tcp->peers, &ep->peer, &tcp->peers.me);
-        ep->loopback = of;
+        ep->loopback_of = of;
         ep->am.known_as = of;
         tcp->loopback = ep;
     }
@@ -50,14 +50,14 @@ static tcp_endpoint *loopback_create(struct tcp_module *tcp, tcp_endpoint *of)
 
 tcp_endpoint *tcp_endpoint_known_as(tcp_endpoint *ep)
 {
-    return ep->loopback ? ep->loopback : ep;
+    return ep->loopback_of ? ep->loopback_of : ep;
 }
 
 static void endpoint_release(struct tcp_ended *ended)
 {
     tcp_endpoint *ep = container_of(ended, tcp_endpoint, ended);
 
-    if (ep->loopback) {
+    if (ep->loopback_of) {
         free(ep);
     } else {
         btl_peer_free(&ep->peer);
@@ -91,9 +91,9 @@ static void endpoint_end(struct btl_peer *peer)
     struct tcp_module *tcp = ep->tcp;
 
     tcp_end(tcp, &ep->ended, endpoint_release);
-    if (ep->loopback) {
+    if (ep->loopback_of) {
         tcp->loopback = NULL;
-    } else if (tcp->loopback && tcp->loopback->loopback == ep) {
+    } else if (tcp->loopback && tcp->loopback->loopback_of == ep) {
         btl_peer_end(&tcp->loopback->peer);
     }
 }

@@ -28,7 +28,7 @@ struct mca_btl_base_endpoint_t {
     struct btl_peer peer; /* first */
     struct tcp_ended ended;
     struct tcp_module *tcp;
-    tcp_endpoint *loopback; /* of the accepting side of my link to myself: the side that connects */
+    tcp_endpoint *loopback_of; /* the accepting side of my link to myself: the side that connects */
 
     /* How to reach it. */
     struct tcp_card card;

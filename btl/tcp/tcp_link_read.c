@@ -92,9 +92,7 @@ static int deliver(struct tcp_link *link, uint8_t *data)
         return rdma_am_receive(ep->tcp->am, &ep->am, &segment, 1);
     }
     if (!ep->tcp->peers.closing) {
-        tcp_endpoint *known_as = tcp_endpoint_known_as(ep);
-        /* Who was not added is no endpoint of the caller's. */
-        btl_deliver_on(&ep->tcp->super, known_as->peer.proc ? known_as : NULL,
+        btl_deliver_on(&ep->tcp->super, btl_peer_added(&tcp_endpoint_known_as(ep)->peer),
                        link->rx.frame.channel, link->rx.frame.tag, &segment, 1);
     }
     return OPAL_SUCCESS;

@@ -194,7 +194,7 @@ static void frame_take(struct udgram *udgram, udgram_endpoint *peer,
     if (header->kind == UDGRAM_BYE) {
         udgram_bye_received(peer);
     } else if (header->channel != BTL_CHANNEL_RDMA) {
-        btl_deliver_on(&udgram->super, peer->life.proc ? peer : NULL, header->channel, header->tag,
+        btl_deliver_on(&udgram->super, btl_peer_added(&peer->life), header->channel, header->tag,
                        data, 1);
     } else if (peer->life.state != PEER_CLOSING &&
                rdma_am_receive(udgram->am, &peer->am, data, 1) != OPAL_SUCCESS) {
