@@ -13,7 +13,6 @@
 #include <btl/lock.h>
 #include <btl/progress.h>
 #include <btl/wake.h>
-#include <stdio.h>
 
 static struct param quiesce_timeout =
     PARAM_INT("btl_base_quiesce_timeout_ms", "5000", 0, 3600000, "ms",

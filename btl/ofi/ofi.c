@@ -100,6 +100,22 @@ static int finalize(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
+/* Another endpoint of the provider's, another card, and endpoints that know no address. Handles
+ * stay good, since regions are this process's own memory. */
+int ofi_restart(mca_btl_base_module_t *btl)
+{
+    struct ofi_module *ofi = ofi_of(btl);
+
+    fabric_stop(&ofi->fabric);
+    btl_peers_restart(&ofi->peers);
+    return ofi_reopen(ofi);
+}
+
+static int ft_event(int state)
+{
+    return btl_component_ft_event(&btl_ofi_component, state);
+}
+
 static const mca_btl_base_module_t module_template = {
     .btl_component = &btl_ofi_component.component,
     .btl_rdma_pipeline_send_length = 64 << 10,
@@ -130,7 +146,7 @@ static const mca_btl_base_module_t module_template = {
     .btl_register_mem = ofi_register_mem,
     .btl_deregister_mem = ofi_deregister_mem,
     .btl_register_error = btl_register_error_fn,
-    .btl_ft_event = ofi_ft_event,
+    .btl_ft_event = ft_event,
 };
 
 struct ofi_module *ofi_module_create(void)

@@ -1,17 +1,4 @@
-/* The ofi module: what its files share.
- *
- *   ofi.c            the module's table, its beginning and end
- *   ofi_component.c  parameters, and the module that is opened
- *   ofi_fabric.c     opens the provider
- *   ofi_progress.c   the progress call: completions, errors, timers
- *   ofi_peer.c       a peer: how it is reached, what is in flight to it, how it ends
- *   ofi_hello.c      hellos; ofi_closing.c: byes, del_procs; ofi_silence.c: peers that are cut off
- *   ofi_send.c       messages
- *   ofi_receive.c    buffers, the order of what arrived
- *   ofi_rdma.c       put, get, atomics; ofi_native.c: the provider's own
- *   ofi_region.c     regions
- *   ofi_ext.c        its part of keel_btl_ext; ofi_ftevent.c: restarts
- *   ofi_wire.c, ofi_card.c   bytes: pure functions
+/* The ofi module: what its files, which README.md lists, share.
  *
  * One thread at a time. Callbacks of the layers above may call every module function but del_procs
  * and finalize, so no peer is freed while one runs. */
@@ -137,7 +124,6 @@ void ofi_module_destroy(struct ofi_module *ofi);
 /* The provider's endpoint is closed: it has forgotten what was abandoned. */
 void ofi_abandoned_release(struct ofi_module *ofi);
 int ofi_restart(mca_btl_base_module_t *btl);
-int ofi_ft_event(int state);
 extern const struct btl_ext_ops ofi_ext;
 /* Closes the endpoint of the provider's for good: every peer fails, for this reason. */
 void ofi_shut(struct ofi_module *ofi, const char *why);

@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/clock.h>
 #include <base/log.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>

@@ -1,5 +1,5 @@
 # btl/sm: shared memory.
-libbtl_la_SOURCES += btl/sm/module.h btl/sm/component.c btl/sm/module.c btl/sm/endpoint.c btl/sm/ext.c btl/sm/ftevent.c \
+libbtl_la_SOURCES += btl/sm/module.h btl/sm/component.c btl/sm/module.c btl/sm/endpoint.c btl/sm/ext.c \
 	btl/sm/send.c btl/sm/receive.c btl/sm/rdma.c btl/sm/segment.h btl/sm/segment.c \
 	btl/sm/layout.h btl/sm/layout.c btl/sm/peer.h btl/sm/peer.c \
 	btl/sm/card.h btl/sm/card.c btl/sm/board.h btl/sm/board.c btl/sm/ring.h btl/sm/ring.c \

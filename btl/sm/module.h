@@ -126,6 +126,7 @@ static inline struct sm_module *sm_of(mca_btl_base_module_t *btl)
 int sm_module_create(struct sm_module **module, const struct sm_params *params, char *reason,
                      size_t reason_size) KEEL_MUST_CHECK;
 int sm_module_progress(mca_btl_base_module_t *btl);
+int sm_module_restart(mca_btl_base_module_t *btl);
 /* For a segment whose card no peer has: makes its bell, if this process is to have one. */
 void sm_module_open_bell(struct sm_module *module);
 /* As sm_segment_commit; the first shortage leaves a warning: what needs memory waits from here on.
@@ -140,9 +141,6 @@ extern struct btl_component btl_sm_component;
 /* The card, under the key of the module's life. */
 int sm_publish_card(const struct sm_module *module) KEEL_MUST_CHECK;
 
-/* ftevent.c */
-int sm_module_restart(mca_btl_base_module_t *btl);
-int sm_ft_event(int state);
 extern const struct btl_ext_ops sm_ext;
 
 /* endpoint.c: reaches, add, end and ended of struct btl_component. */

@@ -1,6 +1,6 @@
 # btl/tcp: the rail over sockets.
 libbtl_la_SOURCES += btl/tcp/tcp.h btl/tcp/tcp.c btl/tcp/tcp_component.c btl/tcp/tcp_process.c \
-	btl/tcp/tcp_closing.c btl/tcp/tcp_ext.c btl/tcp/tcp_ftevent.c btl/tcp/tcp_poll.c \
+	btl/tcp/tcp_ext.c btl/tcp/tcp_poll.c \
 	btl/tcp/tcp_endpoint.h btl/tcp/tcp_endpoint.c btl/tcp/tcp_send.h btl/tcp/tcp_send.c \
 	btl/tcp/tcp_rdma.h btl/tcp/tcp_rdma.c btl/tcp/tcp_conn.h btl/tcp/tcp_conn.c \
 	btl/tcp/tcp_lane.h btl/tcp/tcp_lane.c \

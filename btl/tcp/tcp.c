@@ -8,7 +8,6 @@
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <btl/tcp/tcp_silence.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -109,6 +108,11 @@ static int tcp_finalize(mca_btl_base_module_t *btl)
     tcp_leave(tcp);
     tcp_module_destroy(tcp);
     return OPAL_SUCCESS;
+}
+
+static int tcp_ft_event(int state)
+{
+    return btl_component_ft_event(&btl_tcp_component, state);
 }
 
 static const mca_btl_base_module_t tcp_template = {

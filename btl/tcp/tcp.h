@@ -1,20 +1,4 @@
-/* The tcp modules, one for each interface: what their files share.
- *
- *   tcp_component.c parameters, and the modules that are opened
- *   tcp.c           a module's table and its parts
- *   tcp_process.c   what the modules have together: interfaces, listeners, the card
- *   tcp_poll.c      the progress call: links, events, timers
- *   tcp_endpoint.c  a peer: its state and what moves it
- *   tcp_closing.c   the end of endpoints
- *   tcp_lane.c      further links of a module to a peer
- *   tcp_send.c      messages: queueing, completion
- *   tcp_rdma.c      put and get, at the initiator and at the target
- *   tcp_ext.c       its part of keel_btl_ext
- *   tcp_ftevent.c   checkpoint and restart
- *   tcp_conn.c      a socket that is being set up, in either direction
- *   tcp_link.c      a socket that is up; tcp_link_read.c frames in, tcp_link_write.c items out
- *   tcp_silence.c   links whose peer's host answers no more
- *   tcp_wire.c, tcp_card.c   bytes: pure functions
+/* The tcp modules, one for each interface: what their files, which README.md lists, share.
  *
  * One thread at a time. Callbacks of the layers above may call every module function but finalize,
  * so nothing that the stack still uses is freed while one runs: tcp_enter and tcp_leave bracket
@@ -148,10 +132,7 @@ int tcp_process_listen(struct tcp_process *process, const struct tcp_params *par
 /* The module that has an address of the card; NULL: none. */
 struct tcp_module *tcp_module_at(const struct tcp_process *process, size_t address);
 void tcp_listeners_close(struct tcp_module *tcp);
-
-/* tcp_ftevent.c, tcp_ext.c */
 int tcp_restart(mca_btl_base_module_t *btl);
-int tcp_ft_event(int state);
 extern const struct btl_ext_ops tcp_ext;
 
 /* tcp_poll.c */

@@ -98,12 +98,7 @@ void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why);
 /* Its state, to the log. */
 void tcp_endpoint_dump(const tcp_endpoint *ep);
 
-/* tcp_closing.c: hooks of struct btl_peer_hooks, and end of struct btl_component. */
-bool tcp_endpoint_is_flushed(struct btl_peer *peer);
-void tcp_endpoint_leave(struct btl_peer *peer);
-bool tcp_endpoint_say_bye(struct btl_peer *peer);
-bool tcp_endpoint_is_answered(struct btl_peer *peer);
-int tcp_peers_poll(struct btl_peers *peers);
+/* As end of struct btl_component. */
 void tcp_endpoints_end(mca_btl_base_module_t *btl, tcp_endpoint **endpoints, size_t count);
 
 #endif

@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/clock.h>
 #include <base/log.h>
 #include <btl/tcp/tcp_conn.h>
 #include <btl/tcp/tcp_link.h>
