@@ -19,7 +19,7 @@ struct sm_segment {
     struct sm_header *header;
     struct sm_board *board;
     struct sm_line *lines;
-    struct sm_alarm *alarm;    /* zero: its owner never sleeps */
+    struct sm_alarm *alarm; /* zero: its owner never sleeps */
     struct sm_card card;
 };
 
