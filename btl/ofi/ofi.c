@@ -163,6 +163,7 @@ struct ofi_module *ofi_module_create(void)
         return NULL;
     }
     list_init(&ofi->unposted);
+    list_init(&ofi->owing);
     list_init(&ofi->done);
     list_init(&ofi->abandoned);
     list_init(&ofi->by_age);

@@ -93,6 +93,7 @@ struct ofi_module {
     size_t rx_bytes; /* of each buffer */
     struct list unposted;
 
+    struct list owing;     /* endpoints that wait for room to say that their session is lost */
     struct list abandoned; /* transmissions that nobody waits for */
     struct list done;      /* struct desc_send: completions that wait for progress */
     uint64_t last_epoch;

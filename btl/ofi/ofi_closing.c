@@ -16,6 +16,37 @@ void ofi_bye_received(struct ofi_module *ofi, ofi_endpoint *peer)
     }
 }
 
+void ofi_lost_flush(struct ofi_module *ofi)
+{
+    ofi_endpoint *peer;
+
+    list_for_each (peer, &ofi->owing, ofi_endpoint, owes) {
+        if (ofi_send_bytes(ofi, peer, peer->lost, sizeof(peer->lost)) != OPAL_ERR_OUT_OF_RESOURCE) {
+            list_remove(&peer->owes);
+        }
+    }
+}
+
+void ofi_say_lost(struct ofi_module *ofi, ofi_endpoint *peer)
+{
+    ofi_frame_encode(peer, peer->lost, OFI_LOST, 0, 0);
+    list_remove(&peer->owes);
+    list_append(&ofi->owing, &peer->owes);
+    ofi_lost_flush(ofi);
+}
+
+void ofi_lost_received(struct ofi_module *ofi, ofi_endpoint *peer)
+{
+    peer->session.proven = false; /* nobody is there to be told */
+    if (peer->life.state == PEER_CLOSING) {
+        peer->bye_answered = true;
+    } else if (peer->life.proc || ofi_peer_in_flight(peer)) {
+        ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "the session failed at its other end");
+    } else {
+        btl_peer_left(&peer->life);
+    }
+}
+
 /* From here on nothing new is begun. */
 void ofi_peer_leave(struct btl_peer *life)
 {

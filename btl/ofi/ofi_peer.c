@@ -32,6 +32,7 @@ static void peer_begin(struct btl_peer *life)
     peer->index = life->hidden ? 0 : roster_number(life->peers->roster, peer);
     reorder_init(&peer->order, UINT16_MAX, (uint32_t) peer->ofi->rx_count, 0);
     list_init(&peer->flight);
+    list_init(&peer->owes);
     peer->silence.fd = -1;
     rdma_am_peer_init(&peer->am, peer);
     session_clear(peer->ofi, peer);
@@ -163,14 +164,14 @@ static void flight_fail(struct ofi_module *ofi, ofi_endpoint *peer, int status)
     }
 }
 
-/* A session that fails is told so, if that is possible: then it need not wait for me. */
+/* A session that fails is told so: its other end would wait for me, and for my hello. */
 static void peer_cut(struct btl_peer *life, int status)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
     struct ofi_module *ofi = peer->ofi;
 
     if (life->state == PEER_BROKEN && peer->session.proven) {
-        (void) ofi_send_control(ofi, peer, OFI_BYE);
+        ofi_say_lost(ofi, peer);
     }
     (void) ofi_send_finish(ofi); /* what is done is told before what fails */
     session_clear(ofi, peer);
@@ -185,6 +186,7 @@ static void peer_forget(struct btl_peer *life)
     ofi_endpoint *peer = ofi_endpoint_of(life);
 
     peer->known = peer->abandoned = peer->starved = false;
+    list_remove(&peer->owes);
 }
 
 static void peer_end(struct btl_peer *life)
@@ -192,6 +194,7 @@ static void peer_end(struct btl_peer *life)
     ofi_endpoint *peer = ofi_endpoint_of(life);
     struct ofi_module *ofi = peer->ofi;
 
+    list_remove(&peer->owes);
     if (!list_empty(&peer->flight)) {
         ofi_shut(ofi, "its provider does not end a get");
         flight_fail(ofi, peer, OPAL_ERR_UNREACH);

@@ -22,7 +22,9 @@ struct mca_btl_base_endpoint_t {
     uint16_t sequence;
     struct reorder order; /* of its frames; keeps struct ofi_rx */
 
-    struct list flight;     /* struct ofi_tx */
+    struct list flight; /* struct ofi_tx */
+    struct list owes;   /* in the module's owing, while lost waits for room */
+    uint8_t lost[OFI_HEADER_BYTES];
     size_t cost;            /* of all in flight */
     size_t operations;      /* puts, gets and atomics of the provider's own among them */
     uint64_t full_since_us; /* the provider has taken none of them since; 0: it took the last */

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>
@@ -118,6 +119,9 @@ int ofi_poll(struct ofi_module *ofi)
     }
     if (!list_empty(&ofi->done)) {
         events += ofi_send_finish(ofi);
+    }
+    if (!list_empty(&ofi->owing)) {
+        ofi_lost_flush(ofi);
     }
     if (btl_peers_busy(&ofi->peers)) {
         events += btl_peers_progress(&ofi->peers);

@@ -108,8 +108,10 @@ static void frame_take(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_rx
 
 static bool is_sound(const struct ofi_header *header)
 {
-    return header->kind == OFI_AM ||
-           ((header->kind == OFI_BYE || header->kind == OFI_BYE_ACK) && header->channel == 0);
+    bool is_control =
+        header->kind == OFI_BYE || header->kind == OFI_BYE_ACK || header->kind == OFI_LOST;
+
+    return header->kind == OFI_AM || (is_control && header->channel == 0);
 }
 
 static void drop(struct ofi_module *ofi, const char *why)
@@ -139,6 +141,10 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
     }
     if (header.kind == OFI_BYE_ACK) {
         peer->bye_answered = peer->bye_said;
+        return false;
+    }
+    if (header.kind == OFI_LOST) {
+        ofi_lost_received(ofi, peer);
         return false;
     }
     switch (reorder_put(&peer->order, &rx->early, header.sequence)) {

@@ -56,8 +56,8 @@ int ofi_refused(struct ofi_module *ofi, ofi_endpoint *peer, ssize_t rc)
 
 /* ---- messages ---- */
 
-static void encode(const ofi_endpoint *peer, uint8_t *out, enum ofi_kind kind, uint8_t channel,
-                   uint8_t tag)
+void ofi_frame_encode(const ofi_endpoint *peer, uint8_t *out, enum ofi_kind kind, uint8_t channel,
+                      uint8_t tag)
 {
     struct ofi_header header = {.kind = (uint8_t) kind,
                                 .channel = channel,
@@ -101,7 +101,7 @@ static int send_small(struct ofi_module *ofi, ofi_endpoint *peer,
         desc_gather(frame + OFI_HEADER_BYTES, descriptor->des_segments,
                     descriptor->des_segment_count);
     }
-    encode(peer, frame, OFI_AM, channel, tag);
+    ofi_frame_encode(peer, frame, OFI_AM, channel, tag);
     return inject(ofi, peer, frame, OFI_HEADER_BYTES + total, fault);
 }
 
@@ -173,7 +173,7 @@ static int send_large(struct ofi_module *ofi, ofi_endpoint *peer,
     tx->descriptor = descriptor;
     tx->cost = total + MESSAGE_COST;
     peer->cost += tx->cost;
-    encode(peer, iov[0].iov_base, OFI_AM, channel, tag);
+    ofi_frame_encode(peer, iov[0].iov_base, OFI_AM, channel, tag);
     ssize_t rc = fault.action == FAULT_ERROR
                      ? -fault.value
                      : fi_sendv(ofi->fabric.ep, iov, descs, count, peer->address, &tx->op.context);
@@ -271,7 +271,7 @@ int ofi_channel_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
     int status = OPAL_ERR_BAD_PARAM;
     if (payload_size == 0 ||
         opal_convertor_pack_bytes(convertor, at + header_size, payload_size) == payload_size) {
-        encode(peer, ofi->scratch, OFI_AM, channel, tag);
+        ofi_frame_encode(peer, ofi->scratch, OFI_AM, channel, tag);
         status = inject(ofi, peer, ofi->scratch, OFI_HEADER_BYTES + header_size + payload_size,
                         (struct fault){FAULT_NONE, 0});
     }
@@ -322,7 +322,7 @@ int ofi_send_control(struct ofi_module *ofi, ofi_endpoint *peer, enum ofi_kind k
 {
     uint8_t frame[OFI_HEADER_BYTES];
 
-    encode(peer, frame, kind, 0, 0);
+    ofi_frame_encode(peer, frame, kind, 0, 0);
     int status = ofi_send_bytes(ofi, peer, frame, sizeof(frame));
     if (status == OPAL_SUCCESS && kind == OFI_BYE) {
         peer->sequence++;

@@ -16,6 +16,9 @@ int ofi_channel_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
                       opal_convertor_t *convertor, void *header, size_t header_size,
                       size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
                       mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
+/* The header of the next frame in the peer's session. */
+void ofi_frame_encode(const ofi_endpoint *peer, uint8_t *out, enum ofi_kind kind, uint8_t channel,
+                      uint8_t tag);
 /* BYE or BYE_ACK. */
 int ofi_send_control(struct ofi_module *ofi, ofi_endpoint *peer, enum ofi_kind kind);
 /* Raw bytes of a hello. */

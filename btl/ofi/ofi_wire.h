@@ -16,13 +16,14 @@
 #include <base/name.h>
 #include <btl/ofi/ofi_card.h>
 
-#define OFI_WIRE_VERSION 2
+#define OFI_WIRE_VERSION 3
 
 enum ofi_kind {
     OFI_AM = 1,      /* an active message with its channel and tag */
-    OFI_BYE = 3,     /* the last of the sequence: the sender has given this peer up */
+    OFI_BYE = 3,     /* the last of the sequence: the sender has deleted this peer */
     OFI_BYE_ACK = 4, /* outside the sequence: everything up to BYE was taken */
-    OFI_HELLO = 5
+    OFI_HELLO = 5,
+    OFI_LOST = 6 /* outside the sequence: the session has failed at the sender */
 };
 
 enum { OFI_HEADER_BYTES = 16, OFI_HELLO_FIXED = 48 };

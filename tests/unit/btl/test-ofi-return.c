@@ -1,4 +1,5 @@
-/* A peer that the ofi module lost is tried again, and comes back to the same endpoint. */
+/* A peer that the ofi module lost is lost on both sides. It is tried again, and comes back to the
+ * same endpoint. */
 #include <config.h>
 
 #include <base/fault.h>
@@ -17,8 +18,9 @@ enum { TAG = 9, ROUNDS = 3 };
     } while (0)
 
 static mca_btl_base_module_t *btl;
-static struct mca_btl_base_endpoint_t *endpoints[2];
+static struct mca_btl_base_endpoint_t *endpoints[2], *other;
 static unsigned received, losses, returns;
+static bool retries; /* as who chooses rails does */
 
 static void take(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
                  mca_btl_base_descriptor_t *descriptor, void *data)
@@ -29,9 +31,12 @@ static void take(mca_btl_base_module_t *module, mca_btl_base_tag_t tag,
 
 static void changed(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc, bool back)
 {
-    (void) arg, (void) module, (void) proc;
+    (void) arg, (void) proc;
     losses += !back;
     returns += back;
+    if (retries && !back) {
+        btl_retry(module, other, true);
+    }
 }
 
 static void begin(struct minihost *host)
@@ -50,6 +55,7 @@ static void begin(struct minihost *host)
     btl_watch_peers(changed, NULL);
     minihost_barrier(host, NULL); /* all cards are there */
     must(host, btl->btl_add_procs(btl, 2, procs, endpoints, NULL) == OPAL_SUCCESS);
+    other = endpoints[1 - host->rank];
 }
 
 static void until(struct minihost *host, const unsigned *count, unsigned least)
@@ -63,8 +69,7 @@ static void until(struct minihost *host, const unsigned *count, unsigned least)
 static int send_one(void)
 {
     char text[8] = "";
-    return btl->btl_sendi(btl, endpoints[1], NULL, text, sizeof(text), 0, MCA_BTL_NO_ORDER, 0, TAG,
-                          NULL);
+    return btl->btl_sendi(btl, other, NULL, text, sizeof(text), 0, MCA_BTL_NO_ORDER, 0, TAG, NULL);
 }
 
 static void send_sure(struct minihost *host)
@@ -78,27 +83,36 @@ static void send_sure(struct minihost *host)
     must(host, status == OPAL_SUCCESS);
 }
 
-static int run(struct minihost *host, void *arg)
+/* The session fails here. */
+static void lose(struct minihost *host)
+{
+    unsigned before = losses;
+
+    must(host, fault_set("btl.ofi.send:drop") == ORTE_SUCCESS);
+    must(host, send_one() == OPAL_SUCCESS);
+    must(host, fault_set("") == ORTE_SUCCESS);
+    until(host, &losses, before + 1);
+    must(host, send_one() == OPAL_ERR_UNREACH);
+}
+
+static int lose_and_return(struct minihost *host, void *arg)
 {
     (void) arg;
     begin(host);
+    retries = host->rank == 1;
     if (host->rank == 0) {
         send_sure(host);
     }
     for (unsigned round = 1; host->rank == 0 && round <= ROUNDS; round++) {
-        must(host, fault_set("btl.ofi.send:drop") == ORTE_SUCCESS);
-        must(host, send_one() == OPAL_SUCCESS);
-        must(host, fault_set("") == ORTE_SUCCESS);
-        until(host, &losses, round);
-        must(host, send_one() == OPAL_ERR_UNREACH);
-        btl_retry(btl, endpoints[1], true);
+        lose(host);
+        btl_retry(btl, other, true);
         must(host, send_one() == OPAL_ERR_UNREACH);
         until(host, &returns, round);
         send_sure(host);
     }
     if (host->rank == 1) {
         until(host, &received, 1 + ROUNDS);
-        must(host, losses == 0); /* nothing was under way from here */
+        must(host, losses == ROUNDS);
     }
     minihost_barrier(host, btl_progress);
     must(host, losses == returns);
@@ -106,12 +120,56 @@ static int run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(what_is_lost_returns_as_often_as_it_is_lost)
+/* Rank 1 has nothing under way, and learns of the loss, with room for the word (NULL) or without.
+ */
+static int lose_once(struct minihost *host, void *without_room)
+{
+    begin(host);
+    if (host->rank == 0) {
+        send_sure(host);
+    } else {
+        until(host, &received, 1);
+    }
+    minihost_barrier(host, NULL);
+    if (host->rank == 0) {
+        while (without_room && send_one() == OPAL_SUCCESS) {
+        }
+        lose(host);
+    }
+    minihost_barrier(host, NULL);
+    if (host->rank == 1) {
+        until(host, &losses, 1);
+        must(host, send_one() == OPAL_ERR_UNREACH);
+    }
+    minihost_barrier(host, btl_progress);
+    must(host, losses == 1 && returns == 0);
+    btl_close();
+    return 0;
+}
+
+static void run(int (*rank)(struct minihost *, void *), void *arg)
 {
     struct minihost_options options = {.size = 2, .timeout_ms = 25000};
     char reason[512] = "";
 
-    ck_assert_msg(minihost_run(&options, run, NULL, reason, sizeof(reason)), "%s", reason);
+    ck_assert_msg(minihost_run(&options, rank, arg, reason, sizeof(reason)), "%s", reason);
+}
+
+START_TEST(what_is_lost_returns_as_often_as_it_is_lost)
+{
+    run(lose_and_return, NULL);
+}
+END_TEST
+
+START_TEST(who_is_idle_learns_of_a_loss)
+{
+    run(lose_once, NULL);
+}
+END_TEST
+
+START_TEST(who_is_idle_learns_of_a_loss_once_there_is_room)
+{
+    run(lose_once, &retries);
 }
 END_TEST
 
@@ -122,5 +180,7 @@ int main(void)
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, what_is_lost_returns_as_often_as_it_is_lost);
+    tcase_add_test(tcase, who_is_idle_learns_of_a_loss);
+    tcase_add_test(tcase, who_is_idle_learns_of_a_loss_once_there_is_room);
     return unit_main(suite);
 }

@@ -43,7 +43,7 @@ static const struct ofi_hello hello = {
 };
 
 static const uint8_t golden_start[OFI_HELLO_FIXED + 4] = {
-    5, 2, 4, 0, 7, 0, 0, 0, 'K', 'L', 'o', 'f', 0, 0, 1, 0, 1, 0, 0, 0, 2, 0, 0,   0,   1,   0,
+    5, 3, 4, 0, 7, 0, 0, 0, 'K', 'L', 'o', 'f', 0, 0, 1, 0, 1, 0, 0, 0, 2, 0, 0,   0,   1,   0,
     0, 0, 3, 0, 0, 0, 8, 7, 6,   5,   4,   3,   2, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0xa, 0xb, 0xc, 0xd,
 };
 
