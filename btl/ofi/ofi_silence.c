@@ -1,82 +1,53 @@
 #include <config.h>
 
 #include <base/clock.h>
-#include <base/sock.h>
 #include <btl/ofi/ofi_peer.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum {
     LOOKS = 8,      /* within the time that makes a peer a failed one */
     QUIET = 2,      /* of them without a frame, then there are */
     UNANSWERED = 6, /* questions in a row, one each look; the last sign is LOOKS old then */
     QUESTIONS_MAX = 256,
-    PORT = 9, /* discard: nobody listens there, and who does is not harmed */
 };
 
-/* An address of the provider's, with that port; family AF_UNSPEC: it is none of IP. */
-static struct sock_addr address_of(const struct fabric_address *address, uint16_t port)
+/* An address of the provider's; family AF_UNSPEC: it is none of IP. */
+static struct sock_addr address_of(const struct fabric_address *address)
 {
     struct sock_addr addr = {.length = (socklen_t) address->size};
 
-    if (address->format == FI_SOCKADDR_IN && address->size == sizeof(struct sockaddr_in)) {
+    if ((address->format == FI_SOCKADDR_IN && address->size == sizeof(struct sockaddr_in)) ||
+        (address->format == FI_SOCKADDR_IN6 && address->size == sizeof(struct sockaddr_in6))) {
         memcpy(&addr.storage, address->bytes, address->size);
-        ((struct sockaddr_in *) (void *) &addr.storage)->sin_port = htons(port);
-    } else if (address->format == FI_SOCKADDR_IN6 && address->size == sizeof(struct sockaddr_in6)) {
-        memcpy(&addr.storage, address->bytes, address->size);
-        ((struct sockaddr_in6 *) (void *) &addr.storage)->sin6_port = htons(port);
     }
     return addr;
 }
 
 void ofi_silence_clear(struct ofi_silence *silence)
 {
-    fd_close(&silence->fd);
-    *silence = (struct ofi_silence){.fd = -1};
-}
-
-/* Whether the host has answered the question. */
-static bool is_answered(int fd)
-{
-    const struct linger reset = {.l_onoff = 1}; /* whoever listens there is left at once */
-    struct pollfd decided = {.fd = fd, .events = POLLOUT};
-
-    if (poll(&decided, 1, 0) <= 0) {
-        return false;
-    }
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-    int error = sock_error(fd);
-    return error == 0 || error == ECONNREFUSED;
+    host_probe_clear(&silence->probe);
+    *silence = (struct ofi_silence){.probe = silence->probe};
 }
 
 /* What became of the last look's question. */
 static bool hear(struct ofi_silence *silence)
 {
-    bool answered = silence->fd >= 0 && is_answered(silence->fd);
+    enum host_answer answer = host_probe_answer(&silence->probe);
+    bool answered = answer == HOST_ANSWERS;
 
-    silence->unanswered = answered ? 0 : silence->unanswered + (silence->fd >= 0);
+    silence->unanswered = answered ? 0 : silence->unanswered + (answer != HOST_NOT_ASKED);
     silence->answers = silence->answers || answered;
-    fd_close(&silence->fd);
+    host_probe_clear(&silence->probe);
     return answered;
 }
 
-/* An error is no answer, and no question: the kernel knows of no way now. */
 static void ask(struct ofi_module *ofi, ofi_endpoint *peer)
 {
-    struct sock_addr from = address_of(&ofi->card.address, 0), to = address_of(&peer->at, PORT);
-    int fd = sock_connect_from(&from, &to);
+    struct sock_addr from = address_of(&ofi->card.address), to = address_of(&peer->at);
 
     peer->silence.asked = true;
-    peer->silence.fd = fd >= 0 ? fd : -1;
-    peer->silence.answers = peer->silence.answers || fd == -ECONNREFUSED;
-    if (fd == -ENETUNREACH || fd == -EHOSTUNREACH || fd == -ENETDOWN) {
-        peer->silence.unanswered++;
-    } else if (fd == -ECONNREFUSED) {
-        peer->silence.unanswered = peer->silence.quiet = 0;
-    }
+    host_probe_ask(&peer->silence.probe, &from, &to);
 }
 
 /* Returns whether its host is being asked now. */
@@ -93,7 +64,7 @@ static bool look_at(struct ofi_module *ofi, ofi_endpoint *peer, bool may_ask)
     } else if (may_ask && (silence->quiet >= QUIET || !silence->asked)) {
         ask(ofi, peer);
     }
-    return silence->fd >= 0;
+    return silence->probe.fd >= 0;
 }
 
 void ofi_silence_check(struct ofi_module *ofi)
@@ -103,7 +74,7 @@ void ofi_silence_check(struct ofi_module *ofi)
     ofi_endpoint *peer;
 
     if (now_us < ofi->look_us || ofi->params.silence_us == 0 ||
-        address_of(&ofi->card.address, 0).storage.ss_family == AF_UNSPEC) {
+        address_of(&ofi->card.address).storage.ss_family == AF_UNSPEC) {
         return;
     }
     ofi->look_us = now_us + ofi->params.silence_us / LOOKS;

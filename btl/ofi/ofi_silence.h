@@ -8,20 +8,20 @@
 #ifndef BTL_OFI_SILENCE_H
 #define BTL_OFI_SILENCE_H
 
-#include <keel/types.h>
+#include <btl/host_probe.h>
 
 struct ofi_module;
 
 /* Of a peer, while it is UP. */
 struct ofi_silence {
-    int fd;              /* connects to its host; -1: none does */
+    struct host_probe probe;
     uint16_t seen;       /* the number of the frame that was expected at the last look */
     uint8_t quiet;       /* looks since something came */
     uint8_t unanswered;  /* questions in a row */
     bool asked, answers; /* ever, in this session */
 };
 
-/* Of a new session, or of none: there are no questions. fd was -1 before the first. */
+/* Of a new session, or of none: there are no questions. The probe is initialized. */
 void ofi_silence_clear(struct ofi_silence *silence);
 /* Progress calls this often: some times within btl_ofi_timeout_ms it looks at all peers. */
 void ofi_silence_check(struct ofi_module *ofi);

@@ -84,6 +84,7 @@ struct tcp_module {
     struct tcp_source timer; /* of tcp_silence.c */
     uint64_t sent, again;    /* segments of all links, as in struct tcp_silence */
     size_t links;            /* that are up, lanes among them */
+    size_t probes;           /* of their peers' hosts, that wait for an answer */
     int epoll;
     struct region_table *regions; /* the process's */
     struct rdma_am *am;           /* atomics */

@@ -48,9 +48,9 @@ static struct {
     .flush_timeout =
         PARAM_LIKE("btl_tcp_flush_timeout_ms", "2000", &btl_common.flush_timeout,
                    "Time to write out, when a peer is given up, what counts as sent to it."),
-    .silence_timeout = PARAM_INT(
-        "btl_tcp_timeout_ms", "5000", 0, 3600000, "ms",
-        "A link whose peer's host acknowledges nothing for so long has failed; 0: none has."),
+    .silence_timeout = PARAM_INT("btl_tcp_timeout_ms", "5000", 0, 3600000, "ms",
+                                 "A link whose peer's host acknowledges and answers nothing for so "
+                                 "long has failed; 0: none has."),
     .bandwidth = PARAM_LIKE(
         "btl_tcp_bandwidth", "0", &btl_common.bandwidth,
         "Bandwidth of each interface, by which rails share their load; 0: as the kernel says."),

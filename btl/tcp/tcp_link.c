@@ -61,7 +61,7 @@ void tcp_link_close(struct tcp_link *link)
     list_splice(&link->ep->small, &link->out);
     list_remove(&link->active);
     tcp_source_close(tcp, &link->source);
-    tcp_silence_link_ends(tcp);
+    tcp_silence_link_ends(link);
     tcp_end(tcp, &link->ended, link_release);
 }
 

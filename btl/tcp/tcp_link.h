@@ -2,6 +2,7 @@
 #ifndef BTL_TCP_LINK_H
 #define BTL_TCP_LINK_H
 
+#include <btl/host_probe.h>
 #include <btl/tcp/tcp_endpoint.h>
 
 enum {
@@ -27,8 +28,11 @@ struct tcp_rx {
 
 /* What is known of a link's other end (tcp_silence.h). */
 struct tcp_silence {
-    uint64_t looked_us;   /* when the kernel was asked last */
-    uint64_t asked_us;    /* for how long the peer has not answered what asks for an answer */
+    uint64_t looked_us;     /* when the kernel was asked last */
+    uint64_t asked_us;      /* for how long the peer has not answered what asks for an answer */
+    uint64_t host_quiet_us; /* since its host acknowledged, or answered the probe */
+    uint64_t probed_us;     /* when the host was asked last */
+    struct host_probe probe;
     uint32_t quiet_ms;    /* since its last acknowledgement */
     uint32_t sent, again; /* segments up to then, and those that had to be sent again */
     bool failed;

@@ -19,6 +19,8 @@ enum {
     LOOKS = 16,      /* in it */
     IDLE_PARTS = 5,  /* an idle peer is asked that often */
     ASKED_PARTS = 4, /* for that part of it at least the peer must have been asked */
+    QUIET_PARTS = 4, /* after that part without an acknowledgement its host is asked */
+    PROBE_PARTS = 8, /* for that part a probe may wait for its answer */
 };
 
 enum {
@@ -27,6 +29,9 @@ enum {
     PROBES = 2,      /* that go unanswered: one may get lost */
     RTO_MAX_LEAST_MS = 1000,
     ROUND_TRIPS = 16,  /* at least pass before a link is silent */
+    PROBE_TRIPS = 2,   /* likewise, before a probe has no answer */
+    HOST_TIMES = 6,    /* as long a link has whose peer's host answers */
+    PROBES_MAX = 256,  /* of a module */
     LOST_PER_TIME = 2, /* percent, for each of which it has as long again, */
     MOST_TIMES = 12,   /* up to this: the kernel's tries lie ever further apart */
 };
@@ -66,24 +71,31 @@ static unsigned percent(uint64_t part, uint64_t whole)
     return whole > 0 ? (unsigned) (part * 100 / whole) : 0;
 }
 
-/* A network that loses much, or is slow, keeps an acknowledgement away for longer. */
-static uint64_t patience_us(const struct tcp_info *info, unsigned lost, uint64_t timeout_us)
+/* After so long without a sign from its host a link is silent. */
+static uint64_t limit_us(const struct tcp_info *info, uint64_t timeout_us)
 {
-    uint64_t times = 1 + lost / LOST_PER_TIME;
     uint64_t trips_us = ROUND_TRIPS * (uint64_t) info->tcpi_rtt;
 
-    times = times < MOST_TIMES ? times : MOST_TIMES;
-    return times * (timeout_us > trips_us ? timeout_us : trips_us);
+    return timeout_us > trips_us ? timeout_us : trips_us;
+}
+
+/* A network that loses much keeps an acknowledgement away for longer. */
+static uint64_t times_as_long(unsigned lost)
+{
+    unsigned grown = 1 + lost / LOST_PER_TIME;
+
+    return grown < MOST_TIMES ? grown : MOST_TIMES;
 }
 
 bool tcp_silence_judge(struct tcp_silence *silence, const struct tcp_info *info, unsigned lost,
                        uint64_t elapsed_us, uint64_t timeout_us)
 {
     uint64_t quiet_us = info->tcpi_last_ack_recv * UINT64_C(1000);
-    uint64_t most_us = STALL_LOOKS * period_us(timeout_us);
+    uint64_t most_us = STALL_LOOKS * period_us(timeout_us), limit = limit_us(info, timeout_us);
     bool asked = info->tcpi_unacked > 0 || info->tcpi_probes >= PROBES;
     bool heard = quiet_us < elapsed_us;
 
+    silence->host_quiet_us = heard ? quiet_us : silence->host_quiet_us + elapsed_us;
     if (heard) { /* what a cut adds does not count */
         silence->sent = info->tcpi_data_segs_out;
         silence->again = info->tcpi_total_retrans;
@@ -94,8 +106,45 @@ bool tcp_silence_judge(struct tcp_silence *silence, const struct tcp_info *info,
     }
     unsigned own = percent(silence->again, silence->sent);
     silence->asked_us += elapsed_us < most_us ? elapsed_us : most_us;
-    return quiet_us >= patience_us(info, own > lost ? own : lost, timeout_us) &&
+    return quiet_us >= times_as_long(own > lost ? own : lost) * limit &&
+           (silence->host_quiet_us >= limit || quiet_us >= HOST_TIMES * limit) &&
            silence->asked_us >= timeout_us / ASKED_PARTS;
+}
+
+/* ---- the host ---- */
+
+static bool get_ends(const struct tcp_link *link, struct sock_addr *local, struct sock_addr *peer)
+{
+    *peer = (struct sock_addr){.length = sizeof(peer->storage)};
+    return sock_local_addr(link->source.fd, local) == 0 &&
+           getpeername(link->source.fd, (struct sockaddr *) &peer->storage, &peer->length) == 0;
+}
+
+/* Asks the host of a peer that should have acknowledged, time and again by a new connect: of those
+ * in a row some come through where the link's own bytes got lost, which the kernel sends at ever
+ * longer intervals. */
+static void ask_host(struct tcp_link *link, const struct tcp_info *info, uint64_t now)
+{
+    struct tcp_module *tcp = link->ep->tcp;
+    struct tcp_silence *silence = &link->silence;
+    uint64_t timeout_us = tcp->params.silence_us, wait_us = timeout_us / PROBE_PARTS;
+    uint64_t trips_us = PROBE_TRIPS * (uint64_t) info->tcpi_rtt;
+    struct sock_addr local, peer;
+
+    if (host_probe_answer(&silence->probe) == HOST_ANSWERS) {
+        host_probe_clear(&silence->probe);
+        silence->host_quiet_us = 0;
+    }
+    if (now - silence->probed_us >= (wait_us > trips_us ? wait_us : trips_us)) {
+        host_probe_clear(&silence->probe);
+        if (info->tcpi_last_ack_recv * UINT64_C(1000) >= timeout_us / QUIET_PARTS &&
+            (info->tcpi_unacked > 0 || info->tcpi_probes > 0) && tcp->probes < PROBES_MAX &&
+            get_ends(link, &local, &peer)) {
+            host_probe_ask(&silence->probe, &local, &peer);
+            silence->probed_us = now;
+        }
+    }
+    tcp->probes += silence->probe.fd >= 0;
 }
 
 /* Asks the kernel about a link; false: it has failed. */
@@ -111,6 +160,7 @@ static bool look_at(struct tcp_link *link)
         return true;
     }
     silence->looked_us = now;
+    ask_host(link, &info, now);
     silence->quiet_ms = info.tcpi_last_ack_recv;
     silence->failed = tcp_silence_judge(silence, &info, percent(tcp->again, tcp->sent),
                                         now - before.looked_us, tcp->params.silence_us);
@@ -124,10 +174,9 @@ static bool look_at(struct tcp_link *link)
 static void fail_link(struct tcp_link *link)
 {
     char from[64] = "", to[64] = "", why[256];
-    struct sock_addr local = {.length = 0}, peer = {.length = sizeof(peer.storage)};
+    struct sock_addr local, peer;
 
-    if (sock_local_addr(link->source.fd, &local) == 0 &&
-        getpeername(link->source.fd, (struct sockaddr *) &peer.storage, &peer.length) == 0) {
+    if (get_ends(link, &local, &peer)) {
         sock_addr_print(&local, from, sizeof(from));
         sock_addr_print(&peer, to, sizeof(to));
     }
@@ -169,6 +218,7 @@ void tcp_silence_check(struct tcp_module *tcp)
     if (read(tcp->timer.fd, &times, sizeof(times)) < 0) {
         return;
     }
+    tcp->probes = 0;
     list_for_each (ep, &tcp->peers.used, const tcp_endpoint, peer.link) {
         all_heard = tcp_links_all(ep, look_at) && all_heard;
     }
@@ -205,6 +255,7 @@ void tcp_silence_link_begins(struct tcp_link *link)
     struct tcp_module *tcp = link->ep->tcp;
 
     link->silence.looked_us = clock_us();
+    host_probe_init(&link->silence.probe);
     set_options(&tcp->params, link->source.fd);
     tcp->counts.links++;
     if (tcp->links++ == 0) {
@@ -212,8 +263,11 @@ void tcp_silence_link_begins(struct tcp_link *link)
     }
 }
 
-void tcp_silence_link_ends(struct tcp_module *tcp)
+void tcp_silence_link_ends(struct tcp_link *link)
 {
+    struct tcp_module *tcp = link->ep->tcp;
+
+    host_probe_clear(&link->silence.probe);
     if (--tcp->links == 0) {
         set_timer(tcp, 0);
     }

@@ -11,7 +11,7 @@
  * descriptor. */
 int tcp_silence_open(struct tcp_module *tcp) KEEL_MUST_CHECK;
 void tcp_silence_link_begins(struct tcp_link *link);
-void tcp_silence_link_ends(struct tcp_module *tcp);
+void tcp_silence_link_ends(struct tcp_link *link);
 /* The timer has come: breaks the endpoints of links that have been silent for too long. */
 void tcp_silence_check(struct tcp_module *tcp);
 

@@ -20,7 +20,10 @@ tests_unit_btl_test_reorder_SOURCES = tests/unit/btl/test-reorder.c
 tests_unit_btl_test_reorder_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_roster_SOURCES = tests/unit/btl/test-roster.c
 tests_unit_btl_test_roster_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-check_PROGRAMS += tests/unit/btl/test-tap tests/unit/btl/test-lock tests/unit/btl/test-netcard
+check_PROGRAMS += tests/unit/btl/test-tap tests/unit/btl/test-lock tests/unit/btl/test-netcard \
+	tests/unit/btl/test-host-probe
+tests_unit_btl_test_host_probe_SOURCES = tests/unit/btl/test-host-probe.c
+tests_unit_btl_test_host_probe_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_netcard_SOURCES = tests/unit/btl/test-netcard.c tests/unit/btl/netcard.h
 tests_unit_btl_test_netcard_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_tap_SOURCES = tests/unit/btl/test-tap.c

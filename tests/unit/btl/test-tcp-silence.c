@@ -118,7 +118,34 @@ START_TEST(test_networks_that_lose_or_are_slow_get_longer)
 }
 END_TEST
 
+/* Of the questions to its host one is answered each second, from then until. */
+static uint32_t fails_while_the_host_answers(struct tcp_info info, uint32_t until_ms)
+{
+    silence = (struct tcp_silence){0};
+    info.tcpi_unacked = 1;
+    while (!judge(LOOK_MS, &info)) {
+        info.tcpi_last_ack_recv += LOOK_MS;
+        if (info.tcpi_last_ack_recv % 1000 == 0 && info.tcpi_last_ack_recv <= until_ms) {
+            silence.host_quiet_us = 0;
+        }
+        ck_assert_uint_le(info.tcpi_last_ack_recv, 100 * TIMEOUT_MS);
+    }
+    return info.tcpi_last_ack_recv;
+}
+
+START_TEST(test_a_link_whose_host_answers_gets_longer)
+{
+    struct tcp_info info = {.tcpi_data_segs_out = 9};
+    ck_assert_uint_eq(fails_while_the_host_answers(info, 0), TIMEOUT_MS);
+    ck_assert_uint_eq(fails_while_the_host_answers(info, 2000), 2000 + TIMEOUT_MS - LOOK_MS);
+    ck_assert_uint_eq(fails_while_the_host_answers(info, 100 * TIMEOUT_MS), 6 * TIMEOUT_MS);
+    lost = 20; /* this is longer still */
+    ck_assert_uint_eq(fails_while_the_host_answers(info, 100 * TIMEOUT_MS), 11 * TIMEOUT_MS);
+}
+END_TEST
+
 UNIT_MAIN("tcp-silence", test_bytes_that_nobody_acknowledges, test_probes_that_nobody_answers,
           test_an_idle_link_may_be_quiet, test_a_slow_peer_acknowledges,
           test_a_full_peer_answers_late_probes, test_time_in_which_nobody_looked_hardly_counts,
-          test_networks_that_lose_or_are_slow_get_longer)
+          test_networks_that_lose_or_are_slow_get_longer,
+          test_a_link_whose_host_answers_gets_longer)

@@ -1,0 +1,57 @@
+/* Links whose bytes get lost while the peer's host answers: a filter drops them at the peer's
+ * socket, where everything else comes in. */
+#include <config.h>
+
+#include <linux/filter.h>
+#include <tests/lib/unit.h>
+#include <tests/unit/btl/tcp-peer.h>
+#include <unistd.h>
+
+enum { INCARNATION = 5 };
+
+static struct mca_btl_base_endpoint_t *ep;
+static int peer;
+
+/* The module has a link to a peer; what it sends there is lost from now on. */
+static void start(const char *timeout_ms)
+{
+    struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    const struct sock_fprog filter = {.len = 1, .filter = &drop};
+
+    tcp_peer_param("btl_tcp_timeout_ms", timeout_ms);
+    tcp_peer_start(0);
+    close(raw_listen(&tcp_peer.host, 1, INCARNATION)); /* for its card */
+    ep = tcp_host_add(&tcp_peer.host, 1);
+    peer = raw_open_accepted(1, INCARNATION);
+    raw_send_am(peer, 1);
+    tcp_host_until(&tcp_peer.received, 1);
+    tcp_host_polls(100); /* the kernels have nothing more to say to each other */
+    ck_assert_int_eq(setsockopt(peer, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)), 0);
+    ck_assert_int_ge(tcp_host_send(&tcp_peer.host, ep, TCP_PEER_TAG, 8, 7), 0);
+}
+
+START_TEST(a_link_waits_while_the_host_answers)
+{
+    start("1000");
+    tcp_host_polls(2500);
+    ck_assert_uint_eq(tcp_peer.host.reports, 0);
+    ck_assert_int_eq(setsockopt(peer, SOL_SOCKET, SO_DETACH_FILTER, &(int){0}, sizeof(int)), 0);
+    raw_expect_am(peer, 7);
+    tcp_host_polls(500);
+    ck_assert_uint_eq(tcp_peer.host.reports, 0);
+    close(peer);
+    tcp_host_close(&tcp_peer.host);
+}
+END_TEST
+
+START_TEST(a_link_does_not_wait_for_ever)
+{
+    start("500");
+    tcp_host_until(&tcp_peer.host.reports, 1);
+    ck_assert_int_eq(tcp_peer_send(ep, 8), OPAL_ERR_UNREACH);
+    close(peer);
+    tcp_host_close(&tcp_peer.host);
+}
+END_TEST
+
+UNIT_MAIN("tcp-lost", a_link_waits_while_the_host_answers, a_link_does_not_wait_for_ever)
