@@ -42,7 +42,7 @@ static size_t next_chunk_items(const struct pool *pool)
     return items <= (SIZE_MAX - head) / pool->item_size ? items : 0;
 }
 
-static bool pool_grow(struct pool *pool)
+bool pool_grow(struct pool *pool)
 {
     size_t items = next_chunk_items(pool);
     size_t head = round_up(sizeof(struct pool_chunk), pool->alignment);
@@ -65,17 +65,6 @@ static bool pool_grow(struct pool *pool)
         pool->free = item;
     }
     return true;
-}
-
-void *pool_get(struct pool *pool)
-{
-    if (!pool->free && !pool_grow(pool)) {
-        return NULL;
-    }
-    struct pool_item *item = pool->free;
-    pool->free = item->next;
-    pool->in_use++;
-    return item;
 }
 
 void pool_put(struct pool *pool, void *item)

@@ -25,9 +25,20 @@ struct pool {
 
 void pool_init(struct pool *pool, size_t item_size, size_t alignment, size_t per_chunk,
                size_t limit, void (*construct)(void *item, void *arg), void *arg);
+/* For pool_get: makes a chunk. False: the limit is reached, or no memory. */
+bool pool_grow(struct pool *pool);
 /* NULL: the limit is reached, or no memory. The content is as the last user left it, but for the
  * first pointer-sized bytes. */
-void *pool_get(struct pool *pool);
+static inline void *pool_get(struct pool *pool)
+{
+    if (!pool->free && !pool_grow(pool)) {
+        return NULL;
+    }
+    struct pool_item *item = pool->free;
+    pool->free = item->next;
+    pool->in_use++;
+    return item;
+}
 void pool_put(struct pool *pool, void *item);
 /* The limit leaves another item. */
 static inline bool pool_has_room(const struct pool *pool)
