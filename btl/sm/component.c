@@ -25,7 +25,7 @@ static struct {
         PARAM_INT("btl_sm_max_send_count", "128", 4, 65536, "fragments",
                   "Most large fragments of a process; they get memory when they are first used."),
     .inline_limit = PARAM_INT(
-        "btl_sm_inline_limit", "448", 56, SM_INLINE_MAX, "bytes",
+        "btl_sm_inline_limit", "512", 56, SM_INLINE_MAX, "bytes",
         "Messages up to this size are copied into the ring; larger ones travel in fragments."),
     .ring_slots =
         PARAM_INT("btl_sm_ring_slots", "256", SM_RING_SLOTS_MIN, SM_RING_SLOTS_MAX, "slots",

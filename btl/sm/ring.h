@@ -22,8 +22,8 @@
 
 #define SM_SLOT_BYTES 64
 #define SM_SLOT_PAYLOAD 56
-#define SM_INLINE_SLOTS 8
-#define SM_INLINE_MAX ((size_t) 448)
+#define SM_INLINE_SLOTS 9
+#define SM_INLINE_MAX ((size_t) 512)
 #define SM_RING_SLOTS_MIN 16
 #define SM_RING_SLOTS_MAX 65536
 
