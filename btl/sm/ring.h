@@ -23,6 +23,7 @@
 #define SM_SLOT_BYTES 64
 #define SM_SLOT_PAYLOAD 56
 #define SM_INLINE_SLOTS 9
+#define SM_FEW_SLOTS 3
 #define SM_INLINE_MAX ((size_t) 512)
 #define SM_RING_SLOTS_MIN 16
 #define SM_RING_SLOTS_MAX 65536
@@ -138,6 +139,23 @@ static inline void sm_tx_ring_publish(struct sm_tx_ring *ring, enum sm_kind kind
     }
     atomic_store_explicit(&sm_tx_ring_slot(ring, ring->tail)->head, head, memory_order_release);
     ring->tail = next;
+}
+/* After a message of a few slots: the next is often as long. Asks for the lines behind its first
+ * slot, for writing, while the consumer is busy; the first one would be lost again to its polls.
+ * Longer messages keep the consumer busy by themselves. */
+static inline void sm_tx_ring_expect(const struct sm_tx_ring *ring, size_t length)
+{
+    const uint8_t *next = (const uint8_t *) sm_tx_ring_slot(ring, ring->tail);
+    if (length <= SM_SLOT_PAYLOAD || sm_slots_of(length) > SM_FEW_SLOTS) {
+        return;
+    }
+    for (size_t at = SM_SLOT_BYTES; at < sizeof(uint64_t) + length; at += SM_SLOT_BYTES) {
+#ifdef __x86_64__ /* the builtin would ask for reading, by the oldest of these processors */
+        __asm__ volatile("prefetchw %0" : : "m"(next[at]));
+#else
+        __builtin_prefetch(next + at, 1);
+#endif
+    }
 }
 /* Publishes a reference to a fragment, which must not change until the ring's consumed count is
  * above *position. Errors as sm_tx_ring_room. */

@@ -138,6 +138,7 @@ static inline void publish(struct mca_btl_base_endpoint_t *endpoint, uint8_t cha
 {
     sm_tx_ring_publish(&endpoint->tx.ring, SM_INLINE, channel, tag, length);
     wake_reader(endpoint);
+    sm_tx_ring_expect(&endpoint->tx.ring, length);
 }
 
 static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -281,11 +282,18 @@ int sm_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     return send_any(sm_of(btl), endpoint, descriptor, channel, tag);
 }
 
-/* The shortest are the commonest, and a call costs as much as their bytes. */
+/* The shortest are the commonest, and a call costs as much as their bytes. The beginning of longer
+ * ones comes last: the reader polls their first slot, and would take it away before its head is
+ * written. */
 static inline void copy(uint8_t *to, const void *from, size_t size)
 {
     if (size == sizeof(uint64_t)) {
         memcpy(to, from, sizeof(uint64_t));
+    } else if (size > SM_SLOT_PAYLOAD) {
+        const uint8_t *bytes = from;
+        memcpy(to + SM_SLOT_PAYLOAD, bytes + SM_SLOT_PAYLOAD, size - SM_SLOT_PAYLOAD);
+        atomic_signal_fence(memory_order_seq_cst);
+        memcpy(to, bytes, SM_SLOT_PAYLOAD);
     } else if (size > 0) {
         memcpy(to, from, size);
     }
@@ -321,10 +329,10 @@ sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
         return tx_refused(module, endpoint, status);
     }
     uint8_t *to = sm_tx_ring_bytes(ring, header_size + payload_size);
-    copy(to, header, header_size);
     if (payload_size > 0 && !pack(to + header_size, convertor, payload_size)) {
         return OPAL_ERR_BAD_PARAM;
     }
+    copy(to, header, header_size);
     publish(endpoint, channel, tag, header_size + payload_size);
     return ORTE_SUCCESS;
 }
