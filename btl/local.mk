@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libbtl.la
 libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.c \
 	btl/entry.h btl/entry.c btl/tap.h btl/tap.c btl/tap_pack.c btl/taps.h btl/taps.c \
-	btl/reorder.h btl/reorder.c btl/stats.h btl/stats.c \
+	btl/stats.h btl/stats.c \
 	btl/rdma_am_sides.h btl/rdma_am_initiator.c btl/rdma_am_target.c \
 	btl/progress.h btl/progress.c btl/upcall.h btl/upcall.c btl/pending.h btl/pending.c \
 	btl/ext.h btl/ext.c btl/ftevent.h btl/ftevent.c \

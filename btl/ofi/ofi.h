@@ -7,13 +7,13 @@
 
 #include <base/list.h>
 #include <base/pool.h>
+#include <base/reorder.h>
 #include <btl/closing.h>
 #include <btl/desc.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
 #include <btl/rdma_am.h>
 #include <btl/region.h>
-#include <btl/reorder.h>
 
 enum {
     OFI_CALL_DEPTH = 8, /* completions inside sends nest so deep; the rest waits for progress */

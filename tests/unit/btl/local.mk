@@ -3,7 +3,7 @@ check_PROGRAMS += \
 	tests/unit/btl/test-seed-btl tests/unit/btl/test-region tests/unit/btl/test-bml \
 	tests/unit/btl/test-desc tests/unit/btl/test-self \
 	tests/unit/btl/test-framework tests/unit/btl/test-progress \
-	tests/unit/btl/test-table tests/unit/btl/test-reorder tests/unit/btl/test-roster tests/unit/btl/test-rails tests/unit/btl/test-many-peers
+	tests/unit/btl/test-table tests/unit/btl/test-roster tests/unit/btl/test-rails tests/unit/btl/test-many-peers
 tests_unit_btl_test_seed_btl_SOURCES = tests/unit/btl/test-seed-btl.c tests/unit/base/seed.h
 tests_unit_btl_test_seed_btl_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_region_SOURCES = tests/unit/btl/test-region.c
@@ -16,8 +16,6 @@ tests_unit_btl_test_self_SOURCES = tests/unit/btl/test-self.c
 tests_unit_btl_test_self_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_framework_SOURCES = tests/unit/btl/test-framework.c
 tests_unit_btl_test_framework_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-tests_unit_btl_test_reorder_SOURCES = tests/unit/btl/test-reorder.c
-tests_unit_btl_test_reorder_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_roster_SOURCES = tests/unit/btl/test-roster.c
 tests_unit_btl_test_roster_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/test-tap tests/unit/btl/test-lock tests/unit/btl/test-netcard \

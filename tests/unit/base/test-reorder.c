@@ -1,7 +1,7 @@
 /* Frames of a sender in their order, beside a plain model. */
 #include <config.h>
 
-#include <btl/reorder.h>
+#include <base/reorder.h>
 #include <stdlib.h>
 #include <tests/lib/unit.h>
 

@@ -1,8 +1,8 @@
 /* The frames of one sender in the order of their sequence numbers: what comes before its turn is
  * kept until then. Numbers have 16 or 32 bits, and wrap. Nothing is allocated: a frame is kept in
  * the object that it is a part of. */
-#ifndef BTL_REORDER_H
-#define BTL_REORDER_H
+#ifndef BASE_REORDER_H
+#define BASE_REORDER_H
 
 #include <base/list.h>
 #include <keel/types.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <btl/reorder.h>
+#include <base/reorder.h>
 
 void reorder_init(struct reorder *reorder, uint32_t last, uint32_t most, uint32_t first)
 {
