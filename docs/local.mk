@@ -8,7 +8,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/keel_modex_recv.3 docs/man/keel_rails.3 docs/man/keel_xcast.3 docs/man/keel_btl_ext.3 \
 	docs/man/keel_btl_stats.3 \
 	docs/man/keel_ft_event.3 docs/man/keel_host_open.3 docs/man/keel_rails_watch.3 docs/man/keel_threads.7 \
-	docs/man/keel.7 docs/man/keel-compat.7 docs/man/keel_btl.7 docs/man/keel_types.7 \
+	docs/man/keel.7 docs/man/keel-compat.7 docs/man/keel_btl.7 docs/man/keel_ptl.7 docs/man/keel_types.7 \
 	docs/man/opal_dss.7 docs/man/orte_rml.7
 # The texts are installed as they lie here, so that their links lead somewhere.
 dist_doc_DATA += README.md LICENSE

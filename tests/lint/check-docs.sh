@@ -5,7 +5,7 @@
 . "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/man.sh"
 cd "$tree" || exit 1
-rooms='base oob rml btl pml bootstrap compat launcher'
+rooms='base oob rml btl ptl pml bootstrap compat launcher'
 
 # sources: the C files of the rooms.
 sources()
@@ -108,7 +108,7 @@ if command -v gcc >/dev/null; then
 fi
 # shellcheck disable=SC2086 # the list is meant to be split
 report 'man pages name no files of the sources' "$(grep -nE \
-    '^\.Pa (docs|examples|tests|tools|launcher|base|oob|rml|btl|pml|include|compat)/|[Oo]f the sources' $pages)"
+    '^\.Pa (docs|examples|tests|tools|launcher|base|oob|rml|btl|ptl|pml|include|compat)/|[Oo]f the sources' $pages)"
 # shellcheck disable=SC2086
 named=$(sed -n 's|^\.Pa PREFIX/share/doc/keel/\([a-z_A-Z./-]*[a-z]\).*|\1|p' $pages | sort -u)
 report 'documents that man pages name are installed' "$(for file in $named; do

@@ -37,22 +37,22 @@ room bench keel bench
 
 # The programs and the data plane never load hwloc or libpmix, which stand in modules.
 report 'only modules include hwloc' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl pml bootstrap compat launcher |
+    '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl ptl pml bootstrap compat launcher |
     grep -vE '^(base/topo_hwloc|launcher/pmix/(module_internal|registration))\.[ch]:')"
 report 'only the modules include libpmix' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl pml bootstrap compat launcher |
+    '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl ptl pml bootstrap compat launcher |
     grep -vE '^(launcher/pmix/module_internal\.h|bootstrap/pmix/module\.c):')"
 
 # A file of another room must be named with its room, so that the rules above see it.
 report 'every include of the house names its room' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*"' base oob rml btl pml bootstrap compat launcher include/keel)"
+    '#[[:space:]]*include[[:space:]]*"' base oob rml btl ptl pml bootstrap compat launcher include/keel)"
 
 report 'only compat includes the old paths' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*[<"](orte|opal|orte_config|opal_config)[/.]' \
-    base oob rml btl pml bootstrap launcher include/keel)"
+    base oob rml btl ptl pml bootstrap launcher include/keel)"
 
 # config.h chooses what the C library's headers declare, so no header comes before it.
-report 'every source begins with config.h' "$(find base oob rml btl pml bootstrap compat launcher tools -name '*.c' |
+report 'every source begins with config.h' "$(find base oob rml btl ptl pml bootstrap compat launcher tools -name '*.c' |
     while read -r file; do
         grep -m 1 '^#include' "$file" | grep -qx '#include <config.h>' || echo "$file"
     done)"

@@ -1,0 +1,159 @@
+#include <config.h>
+
+#include <base/log.h>
+#include <ptl/base.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The processes that a class of modules is asked for. */
+struct query {
+    size_t count;
+    struct ompi_proc_t **procs;
+    struct ptl_paths **paths; /* theirs */
+    struct mca_ptl_base_peer_t **peers;
+    ompi_bitmap_t reachable;
+};
+
+static int query_create(struct query *query, size_t count)
+{
+    *query = (struct query){.procs = calloc(count, sizeof(struct ompi_proc_t *)),
+                            .paths = calloc(count, sizeof(struct ptl_paths *)),
+                            .peers = calloc(count, sizeof(struct mca_ptl_base_peer_t *))};
+    OBJ_CONSTRUCT(&query->reachable.super, opal_bitmap_t);
+    return query->procs && query->paths && query->peers
+               ? opal_bitmap_init(&query->reachable.super, (int) count)
+               : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static void query_destroy(struct query *query)
+{
+    OBJ_DESTRUCT(&query->reachable.super);
+    free(query->peers);
+    free(query->paths);
+    free(query->procs);
+}
+
+/* Takes the processes without a path, each of which gets room for as many. */
+static int query_fill(struct query *query, size_t count, struct ompi_proc_t **procs,
+                      struct ptl_paths *paths, size_t room)
+{
+    query->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (paths[i].count > 0) {
+            continue;
+        }
+        struct ptl_path *grown = realloc(paths[i].path, room * sizeof(*grown));
+        if (!grown) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        paths[i].path = grown;
+        query->procs[query->count] = procs[i];
+        query->paths[query->count++] = &paths[i];
+    }
+    return ORTE_SUCCESS;
+}
+
+static void query_ask(struct query *query, mca_ptl_base_module_t *module)
+{
+    memset(query->peers, 0, query->count * sizeof(*query->peers));
+    opal_bitmap_clear_all_bits(&query->reachable.super);
+    int status =
+        module->ptl_add_procs(module, query->count, query->procs, query->peers, &query->reachable);
+    if (status != ORTE_SUCCESS) {
+        log_warn(LOG_PTL, "%s: is not used: %s", ptl_component_name(module->ptl_component),
+                 opal_strerror(status));
+        return;
+    }
+    for (size_t i = 0; i < query->count; i++) {
+        if (opal_bitmap_is_set_bit(&query->reachable.super, (int) i)) {
+            struct ptl_paths *paths = query->paths[i];
+            paths->path[paths->count++] = (struct ptl_path){module, query->peers[i]};
+        }
+    }
+}
+
+/* How many modules, from the first on, have its exclusivity. */
+static size_t class_size(mca_ptl_base_module_t *const *modules, size_t count)
+{
+    size_t size = 1;
+    while (size < count && modules[size]->ptl_exclusivity == modules[0]->ptl_exclusivity) {
+        size++;
+    }
+    return size;
+}
+
+static int better(const void *a, const void *b)
+{
+    const mca_ptl_base_module_t *one = ((const struct ptl_path *) a)->ptl,
+                                *other = ((const struct ptl_path *) b)->ptl;
+    if (one->ptl_latency != other->ptl_latency) {
+        return one->ptl_latency < other->ptl_latency ? -1 : 1;
+    }
+    return (one->ptl_bandwidth < other->ptl_bandwidth) -
+           (one->ptl_bandwidth > other->ptl_bandwidth);
+}
+
+static void paths_sort(struct ptl_paths *paths)
+{
+    qsort(paths->path, paths->count, sizeof(*paths->path), better);
+    paths->first_count = 1;
+    while (paths->first_count < paths->count &&
+           paths->path[paths->first_count].ptl->ptl_latency == paths->path[0].ptl->ptl_latency) {
+        paths->first_count++;
+    }
+}
+
+/* UNREACH: some processes have no path. */
+static int finish(size_t count, struct ptl_paths *paths)
+{
+    int status = ORTE_SUCCESS;
+    for (size_t i = 0; i < count; i++) {
+        if (paths[i].count > 0) {
+            paths_sort(&paths[i]);
+        } else {
+            status = ORTE_ERR_UNREACH;
+        }
+    }
+    return status;
+}
+
+int ptl_add_procs(const struct ptl_set *set, size_t count, struct ompi_proc_t **procs,
+                  struct ptl_paths *paths)
+{
+    size_t module_count;
+    mca_ptl_base_module_t **modules = ptl_modules(set, &module_count);
+    memset(paths, 0, count * sizeof(*paths));
+    if (count == 0) {
+        return ORTE_SUCCESS;
+    }
+    struct query query;
+    int status = query_create(&query, count);
+    for (size_t i = 0, size; i < module_count && status == ORTE_SUCCESS; i += size) {
+        size = class_size(modules + i, module_count - i);
+        status = query_fill(&query, count, procs, paths, size);
+        for (size_t j = 0; j < size && status == ORTE_SUCCESS && query.count > 0; j++) {
+            query_ask(&query, modules[i + j]);
+        }
+    }
+    query_destroy(&query);
+    if (status != ORTE_SUCCESS) {
+        (void) ptl_del_procs(count, procs, paths);
+        return status;
+    }
+    return finish(count, paths);
+}
+
+int ptl_del_procs(size_t count, struct ompi_proc_t **procs, struct ptl_paths *paths)
+{
+    int first = ORTE_SUCCESS;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < paths[i].count; j++) {
+            struct ptl_path *path = &paths[i].path[j];
+            int status = path->ptl->ptl_del_procs(path->ptl, 1, &procs[i], &path->peer);
+            first = first == ORTE_SUCCESS ? status : first;
+        }
+        free(paths[i].path);
+        paths[i] = (struct ptl_paths){0};
+    }
+    return first;
+}

@@ -1,0 +1,6 @@
+# tests of ptl/
+check_PROGRAMS += tests/unit/ptl/test-seed-ptl tests/unit/ptl/test-ptl
+tests_unit_ptl_test_seed_ptl_SOURCES = tests/unit/ptl/test-seed-ptl.c tests/unit/base/seed.h
+tests_unit_ptl_test_seed_ptl_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_ptl_test_ptl_SOURCES = tests/unit/ptl/test-ptl.c tests/unit/ptl/mock.h tests/unit/ptl/mock.c
+tests_unit_ptl_test_ptl_LDADD = tests/lib/libunit.la libptl.la libbase.la
