@@ -12,6 +12,7 @@
 #include <keel/btl_ext.h>
 #include <keel/host.h>
 
+struct btl_peers;
 struct btl_stat;
 
 struct btl_host {
@@ -232,6 +233,9 @@ void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
  */
 struct btl_component {
     mca_btl_base_component_t component; /* first: what a module's btl_component points to */
+    /* Those of a module whose endpoints begin with a struct btl_peer (btl/peer.h). It needs none of
+     * the six functions that follow, unless it does more than btl/peer.h. NULL: it has none. */
+    struct btl_peers *(*peers)(mca_btl_base_module_t *module);
     /* Whether a peer is reached, as far as is known before its first use. NULL: each is. */
     bool (*reaches)(mca_btl_base_module_t *module, const opal_proc_t *proc);
     /* The endpoint of a peer, which may have it already; NULL: it is not reached. */
@@ -244,6 +248,11 @@ struct btl_component {
      * once each, and frees them. The array may be changed. */
     void (*end)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t **endpoints,
                 size_t count);
+    /* The host knows that the peer's process has ended: its endpoint is to fail, from progress.
+     * Calls nothing back. NULL: the transport tells the module by itself. */
+    void (*ended)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* As btl_retry. NULL: what has failed has failed for good. */
+    void (*retry)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on);
     /* What a pass of btl_progress does for a module; returns the number of events. */
     int (*progress)(mca_btl_base_module_t *module);
     /* NULL: polling costs no system call, so every pass polls it. Else: polled on every pass while
@@ -262,11 +271,6 @@ struct btl_component {
     int (*atomic)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call);
     const struct btl_ext_ops *ext;
-    /* The host knows that the peer's process has ended: its endpoint is to fail, from progress.
-     * Calls nothing back. NULL: the transport tells the module by itself. */
-    void (*ended)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-    /* As btl_retry. NULL: what has failed has failed for good. */
-    void (*retry)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on);
     /* What its modules count themselves (btl/stats.h). NULL: nothing. */
     const struct btl_stat *stats;
     bool named_only;   /* opened only where the parameter btl names it: it drags a library in */

@@ -1,6 +1,7 @@
+/* The end of endpoints (btl/peer.h). */
 #include <config.h>
 
-#include <btl/closing.h>
+#include <btl/peer.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -57,7 +58,7 @@ static bool is_used(struct btl_peers *peers, struct btl_peer *peer)
 {
     if (!peer->peers) {
         /* Who is called may use it. */
-        btl_pending_end(peers->module, (struct mca_btl_base_endpoint_t *) (void *) peer);
+        btl_pending_end(peers->module, btl_peer_endpoint(peer));
     }
     if (!peer->peers) {
         roster_remove(peers->roster, peer, false);

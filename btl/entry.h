@@ -24,6 +24,11 @@ int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t
 /* Forgets them all, which were finalized. */
 void btl_entries_clear(void);
 
+/* NULL: it has none. */
+static inline struct btl_peers *btl_entry_peers(const struct btl_module_entry *entry)
+{
+    return entry->component->peers ? entry->component->peers(entry->module) : NULL;
+}
 /* A checkpoint holds it: it takes nothing. */
 static inline bool btl_entry_is_held(const struct btl_module_entry *entry)
 {

@@ -243,19 +243,3 @@ void btl_leave(void)
     btl_wake_stir();
     btl_unlock();
 }
-
-void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
-{
-    const struct btl_module_entry *entry = btl_entry(module);
-    if (entry && entry->component->ended) {
-        entry->component->ended(module, endpoint);
-    }
-}
-
-void btl_retry(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on)
-{
-    const struct btl_module_entry *entry = btl_entry(module);
-    if (entry && entry->component->retry) {
-        entry->component->retry(module, endpoint, on);
-    }
-}

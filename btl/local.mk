@@ -11,7 +11,7 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.c \
 	btl/plane.h btl/plane.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
 	btl/netcard.h btl/netcard.c btl/roster.h btl/roster.c \
-	btl/procs.h btl/procs.c btl/card.h btl/card.c btl/host_probe.h btl/host_probe.c btl/closing.h btl/closing.c \
+	btl/procs.h btl/procs.c btl/card.h btl/card.c btl/host_probe.h btl/host_probe.c btl/closing.c \
 	btl/peer.h btl/peer.c btl/session.h btl/session.c btl/atomic.h btl/atomic.c btl/call.h \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
 # libfabric: what needs its library is loaded by the process that opens a provider.

@@ -151,7 +151,7 @@ static void remove_peer(struct btl_peer *peer)
     struct btl_peers *peers = peer->peers;
 
     peers->hooks->cut(peer, OPAL_ERR_UNREACH);
-    btl_pending_end(peers->module, (struct mca_btl_base_endpoint_t *) (void *) peer);
+    btl_pending_end(peers->module, btl_peer_endpoint(peer));
     btl_card_cancel(&peer->question);
     list_remove(&peer->link);
     if (!peer->hidden) {
@@ -269,10 +269,17 @@ void btl_peer_fail(struct btl_peer *peer, const char *why)
     peer_step(peer, FAILED, OPAL_SUCCESS, why);
 }
 
+static bool suits(const struct btl_peers *peers, const opal_proc_t *proc)
+{
+    return !peers->hooks->suits || peers->hooks->suits(peers, proc);
+}
+
 void btl_peer_retry(struct btl_peer *peer, bool on)
 {
-    if (peer->peers && peer->proc && !peer->elsewhere) {
-        happened(peer, on ? RETRY : GIVE_UP);
+    struct btl_peers *peers = peer->peers;
+
+    if (peers && peer->proc && !peer->elsewhere && !peers->hooks->fails_for_good) {
+        happened(peer, on && suits(peers, peer->proc) ? RETRY : GIVE_UP);
     }
 }
 
@@ -329,8 +336,9 @@ void btl_peer_init_hidden(struct btl_peers *peers, struct btl_peer *peer,
 
 bool btl_peers_reach(struct btl_peers *peers, const opal_proc_t *proc)
 {
-    return name_equal(&proc->proc_name, &peers->me) ||
-           btl_card_may_lead(&peers->cards, proc, peers->hooks->judge, peers);
+    return suits(peers, proc) &&
+           (name_equal(&proc->proc_name, &peers->me) ||
+            btl_card_may_lead(&peers->cards, proc, peers->hooks->judge, peers));
 }
 
 struct btl_peer *btl_peer_add(struct btl_peers *peers, opal_proc_t *proc)
@@ -338,6 +346,9 @@ struct btl_peer *btl_peer_add(struct btl_peers *peers, opal_proc_t *proc)
     struct btl_peer *peer = roster_find(peers->roster, &proc->proc_name);
     bool up = peer && peer->state == PEER_UP;
 
+    if (!suits(peers, proc)) {
+        return NULL;
+    }
     if (!peer || !roster_entry(peers->roster, peer)->proc) {
         if (!up && !btl_peers_reach(peers, proc)) {
             return NULL;

@@ -61,6 +61,8 @@ struct btl_peer {
 
 /* What a transport does. begin, judge, locate and forget run no callback of the layers above. */
 struct btl_peer_hooks {
+    /* Whether the module can have this peer at all, whatever its card says. NULL: each. */
+    bool (*suits)(const struct btl_peers *peers, const opal_proc_t *proc);
     /* The endpoint's first use. */
     void (*begin)(struct btl_peer *peer);
     /* Whether a card leads to its peer. */
@@ -78,14 +80,15 @@ struct btl_peer_hooks {
     /* Nobody finds it any more: its memory is given to btl_peer_free, at once or later. */
     void (*end)(struct btl_peer *peer);
 
-    /* The steps of closing (btl/closing.h). All NULL: there is nothing to wait for. */
+    /* The steps of closing, each bounded by flush_us. All NULL: there is nothing to wait for. */
     bool (*is_flushed)(struct btl_peer *peer); /* what counts as sent is out */
     void (*leave)(struct btl_peer *peer);      /* nothing but the last word is sent from here on */
     bool (*say_bye)(struct btl_peer *peer);    /* it is said; false: not yet */
     bool (*is_answered)(struct btl_peer *peer);
     int (*poll)(struct btl_peers *peers); /* one pass of progress */
 
-    bool notices_ends; /* the wire tells when the process of a peer that is UP ends */
+    bool notices_ends;   /* the wire tells when the process of a peer that is UP ends */
+    bool fails_for_good; /* one that failed is not tried again */
 };
 
 struct btl_peers {
@@ -112,9 +115,16 @@ int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
 /* All peers were ended. */
 void btl_peers_fini(struct btl_peers *peers);
 
-/* As reaches and add of struct btl_component; added is roster_added. */
+/* As in struct btl_component: reaches, add, ended, retry and end. Those that end do so together:
+ * what counts as sent goes out, each peer is told, and answers. */
 bool btl_peers_reach(struct btl_peers *peers, const opal_proc_t *proc);
 struct btl_peer *btl_peer_add(struct btl_peers *peers, opal_proc_t *proc);
+void btl_peer_died(struct btl_peers *peers, struct btl_peer *peer);
+void btl_peer_retry(struct btl_peer *peer, bool on);
+void btl_peers_end(struct btl_peers *peers, struct mca_btl_base_endpoint_t **endpoints,
+                   size_t count);
+/* Those that there are, for finalize: nobody gets in any more, and nothing is reported. */
+void btl_peers_end_all(struct btl_peers *peers);
 /* Every call with an endpoint begins with this. */
 void btl_peer_activate_now(struct btl_peers *peers, struct btl_peer *peer);
 static inline void btl_peer_activate(struct btl_peers *peers, struct btl_peer *peer)
@@ -128,10 +138,19 @@ void btl_peer_init_hidden(struct btl_peers *peers, struct btl_peer *peer,
                           const orte_process_name_t *name);
 const char *btl_peer_state_name(const struct btl_peer *peer);
 
+/* An endpoint begins with its peer. */
+static inline struct btl_peer *btl_peer_of(struct mca_btl_base_endpoint_t *endpoint)
+{
+    return (struct btl_peer *) (void *) endpoint;
+}
+static inline struct mca_btl_base_endpoint_t *btl_peer_endpoint(struct btl_peer *peer)
+{
+    return (struct mca_btl_base_endpoint_t *) (void *) peer;
+}
 /* As the layers above know it: NULL where they have not added it. */
 static inline struct mca_btl_base_endpoint_t *btl_peer_added(struct btl_peer *peer)
 {
-    return peer->proc ? (struct mca_btl_base_endpoint_t *) (void *) peer : NULL;
+    return peer->proc ? btl_peer_endpoint(peer) : NULL;
 }
 
 /* Something is to be sent: asks for its card, then connects. Calls nothing back. */
@@ -155,15 +174,11 @@ void btl_peer_left(struct btl_peer *peer);
 void btl_peer_break(struct btl_peer *peer, int status, const char *why);
 /* The same with UNREACH, by progress. */
 void btl_peer_fail(struct btl_peer *peer, const char *why);
-/* As retry of struct btl_component. */
-void btl_peer_retry(struct btl_peer *peer, bool on);
 /* It waits for its turn to connect, or connects. */
 static inline bool btl_peer_connects(const struct btl_peer *peer)
 {
     return peer->state == PEER_HANDSHAKE || peer->state == PEER_RETRYING;
 }
-/* The host knows that its process ended. */
-void btl_peer_died(struct btl_peers *peers, struct btl_peer *peer);
 /* Of closing: takes nothing any more. */
 void btl_peer_close(struct btl_peer *peer);
 /* Ends it at once: everything in flight calls back with UNREACH. */

@@ -1,9 +1,10 @@
-/* add_procs and del_procs of every module: its component's functions make and end endpoints, and
- * here it is counted how often each was added. */
+/* add_procs and del_procs of every module: its component's functions, or those of btl/peer.h, make
+ * and end endpoints, and here it is counted how often each was added. */
 #include <config.h>
 
 #include <btl/entry.h>
 #include <btl/lock.h>
+#include <btl/peer.h>
 #include <btl/procs.h>
 #include <stdlib.h>
 
@@ -38,8 +39,33 @@ void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name)
 
 bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc)
 {
-    const struct btl_component *component = btl_entry(module)->component;
-    return !component->reaches || component->reaches(module, proc);
+    const struct btl_module_entry *entry = btl_entry(module);
+    struct btl_peers *peers = btl_entry_peers(entry);
+    if (entry->component->reaches) {
+        return entry->component->reaches(module, proc);
+    }
+    return !peers || btl_peers_reach(peers, proc);
+}
+
+void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct btl_module_entry *entry = btl_entry(module);
+    struct btl_peers *peers = entry ? btl_entry_peers(entry) : NULL;
+    if (entry && entry->component->ended) {
+        entry->component->ended(module, endpoint);
+    } else if (peers) {
+        btl_peer_died(peers, btl_peer_of(endpoint));
+    }
+}
+
+void btl_retry(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on)
+{
+    const struct btl_module_entry *entry = btl_entry(module);
+    if (entry && entry->component->retry) {
+        entry->component->retry(module, endpoint, on);
+    } else if (entry && btl_entry_peers(entry)) {
+        btl_peer_retry(btl_peer_of(endpoint), on);
+    }
 }
 
 static bool is_kept(const struct btl_module_entry *entry,
@@ -52,14 +78,19 @@ static bool is_kept(const struct btl_module_entry *entry,
 static uint32_t *count_of(const struct btl_module_entry *entry,
                           const struct mca_btl_base_endpoint_t *endpoint)
 {
-    return entry->component->added(entry->module, endpoint);
+    const struct btl_component *component = entry->component;
+    return component->added ? component->added(entry->module, endpoint)
+                            : roster_added(btl_entry_peers(entry)->roster, endpoint);
 }
 
 /* The endpoint of a peer, counted; NULL: not reached, or a callback of its end adds it. */
 static struct mca_btl_base_endpoint_t *add_one(const struct btl_module_entry *entry,
                                                opal_proc_t *proc)
 {
-    struct mca_btl_base_endpoint_t *endpoint = entry->component->add(entry->module, proc);
+    const struct btl_component *component = entry->component;
+    struct mca_btl_base_endpoint_t *endpoint =
+        component->add ? component->add(entry->module, proc)
+                       : btl_peer_endpoint(btl_peer_add(btl_entry_peers(entry), proc));
     uint32_t *count = endpoint ? count_of(entry, endpoint) : NULL;
     if (!count || *count == ENDING) {
         return NULL;
@@ -104,7 +135,11 @@ static void end_all(const struct btl_module_entry *entry,
         endpoints[i] = ended[i];
         *count_of(entry, ended[i]) = ENDING;
     }
-    entry->component->end(entry->module, endpoints, count);
+    if (entry->component->end) {
+        entry->component->end(entry->module, endpoints, count);
+    } else {
+        btl_peers_end(btl_entry_peers(entry), endpoints, count);
+    }
     for (size_t i = 0; i < count; i++) {
         uint32_t *left = count_of(entry, ended[i]);
         if (left && *left == ENDING) {
@@ -135,12 +170,18 @@ int btl_del_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **pro
     return status;
 }
 
+/* Else it is a module of a test's. */
+static bool counts(const struct btl_module_entry *entry)
+{
+    return entry && (entry->component->add || entry->component->peers);
+}
+
 bool btl_del_ends(const mca_btl_base_module_t *module,
                   const struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct btl_module_entry *entry = btl_entry(module);
-    if (!entry || !entry->component->add) {
-        return true; /* a module of a test's, which does not count */
+    if (!counts(entry)) {
+        return true;
     }
     const uint32_t *count = count_of(entry, endpoint);
     return count && *count == 1 && !is_kept(entry, endpoint);
@@ -151,7 +192,7 @@ void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *end
     int status;
     btl_lock();
     struct btl_module_entry *entry = btl_entry(module);
-    if (entry && entry->component->add) {
+    if (counts(entry)) {
         (void) count_down(entry, endpoint, &status);
     }
     btl_unlock();
@@ -162,7 +203,7 @@ void btl_give_back(mca_btl_base_module_t *module, opal_proc_t *proc,
 {
     btl_lock();
     struct btl_module_entry *entry = btl_entry(module);
-    uint32_t *count = entry && entry->component->add ? count_of(entry, endpoint) : NULL;
+    uint32_t *count = counts(entry) ? count_of(entry, endpoint) : NULL;
     if (count) {
         ++*count;
     }

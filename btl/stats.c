@@ -5,6 +5,7 @@
 #include <btl/desc.h>
 #include <btl/entry.h>
 #include <btl/lock.h>
+#include <btl/peer.h>
 #include <btl/procs.h>
 #include <btl/stats.h>
 #include <btl/upcall.h>
@@ -219,6 +220,12 @@ static const struct btl_stat entry_rows[] = {
     {NULL, NULL, NULL, 0},
 };
 
+static const struct btl_stat peers_rows[] = {
+    {"sessions", "sessions", "Sessions with peers that came up.",
+     BTL_STAT_AT(struct btl_peers, sessions)},
+    {NULL, NULL, NULL, 0},
+};
+
 struct reading {
     struct keel_btl_stat *stats;
     size_t room, count;
@@ -248,6 +255,7 @@ static size_t read_all(const struct btl_module_entry *entry,
     } else {
         read_rows(&reading, traffic_rows, tap ? &tap->module : NULL);
         read_rows(&reading, entry_rows, entry);
+        read_rows(&reading, peers_rows, btl_entry_peers(entry));
         read_rows(&reading, entry->component->stats, entry->module);
     }
     return reading.count;

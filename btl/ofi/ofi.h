@@ -8,10 +8,10 @@
 #include <base/list.h>
 #include <base/pool.h>
 #include <base/reorder.h>
-#include <btl/closing.h>
 #include <btl/desc.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
+#include <btl/peer.h>
 #include <btl/rdma_am.h>
 #include <btl/region.h>
 

@@ -353,45 +353,12 @@ static bool active(mca_btl_base_module_t *btl)
            !list_empty(&ofi->done) || rdma_am_active(ofi->am);
 }
 
-static bool reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
+static struct btl_peers *peers(mca_btl_base_module_t *btl)
 {
-    struct ofi_module *ofi = ofi_of(btl);
-
-    return ofi->fabric.ep && btl_peers_reach(&ofi->peers, proc);
-}
-
-static uint32_t *added(mca_btl_base_module_t *btl, const ofi_endpoint *endpoint)
-{
-    return roster_added(ofi_of(btl)->peers.roster, endpoint);
-}
-
-static ofi_endpoint *add(mca_btl_base_module_t *btl, opal_proc_t *proc)
-{
-    struct ofi_module *ofi = ofi_of(btl);
-
-    return ofi->fabric.ep ? ofi_endpoint_of(btl_peer_add(&ofi->peers, proc)) : NULL;
-}
-
-static void end(mca_btl_base_module_t *btl, ofi_endpoint **endpoints, size_t count)
-{
-    btl_peers_end(&ofi_of(btl)->peers, endpoints, count);
-}
-
-/* Providers of datagrams go on trying, or take what they are given for sent. */
-static void ended(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
-{
-    btl_peer_died(&ofi_of(btl)->peers, &endpoint->life);
-}
-
-/* Not where the provider's endpoint was closed for good. */
-static void retry(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, bool on)
-{
-    btl_peer_retry(&endpoint->life, on && ofi_of(btl)->fabric.ep);
+    return &ofi_of(btl)->peers;
 }
 
 static const struct btl_stat stats[] = {
-    {"sessions", "sessions", "Sessions with peers that came up.",
-     BTL_STAT_AT(struct ofi_module, peers.sessions)},
     {"strangers_frames", "frames", "Frames that proved no session, and were dropped.",
      BTL_STAT_AT(struct ofi_module, dropped)},
     {"provider_busy", "calls", "Calls that the provider had no room for.",
@@ -406,16 +373,11 @@ struct btl_component btl_ofi_component = {
                   .btl_progress = btl_progress},
     .progress = progress,
     .restart = ofi_restart,
-    .reaches = reaches,
-    .add = add,
-    .added = added,
-    .end = end,
+    .peers = peers,
     .active = active,
     .rdma = ofi_rdma,
     .atomic = ofi_atomic,
     .ext = &ofi_ext,
     .stats = stats,
-    .ended = ended,
-    .retry = retry,
     .named_only = true,
 };

@@ -24,6 +24,13 @@ static void session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
     ofi_receive_drop(ofi, peer);
 }
 
+/* Nobody, where the provider's endpoint was closed for good. */
+static bool peer_suits(const struct btl_peers *peers, const opal_proc_t *proc)
+{
+    (void) proc;
+    return ofi_of(peers->module)->fabric.ep;
+}
+
 static void peer_begin(struct btl_peer *life)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
@@ -234,6 +241,7 @@ static int peers_poll(struct btl_peers *peers)
 }
 
 const struct btl_peer_hooks ofi_peer_hooks = {
+    .suits = peer_suits,
     .begin = peer_begin,
     .judge = card_judge,
     .locate = card_locate,

@@ -117,10 +117,13 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
     return btl_one_module(&module->super, count);
 }
 
+static struct btl_peers *sm_peers(mca_btl_base_module_t *btl)
+{
+    return &sm_of(btl)->peers;
+}
+
 #define COUNT(member) BTL_STAT_AT(struct sm_module, counts.member)
 static const struct btl_stat stats[] = {
-    {"sessions", "sessions", "Sessions with peers that came up.",
-     BTL_STAT_AT(struct sm_module, peers.sessions)},
     {"copies", "calls", "Puts and gets, or rests of them, copied by CMA.", COUNT(copies)},
     {"copied_bytes", "bytes", "Bytes of them.", COUNT(copied_bytes)},
     {"by_target", "calls", "Puts and gets that went through the target.", COUNT(by_target)},
@@ -135,10 +138,8 @@ struct btl_component btl_sm_component = {
                   .btl_progress = btl_progress},
     .progress = sm_module_progress,
     .restart = sm_module_restart,
-    .reaches = sm_endpoint_reaches,
+    .peers = sm_peers,
     .add = sm_endpoint_add,
-    .added = sm_endpoint_added,
-    .end = sm_endpoints_end,
     .ended = sm_endpoint_ended,
     .rdma = sm_rdma,
     .atomic = sm_atomic,

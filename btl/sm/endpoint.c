@@ -16,6 +16,11 @@ static struct mca_btl_base_endpoint_t *endpoint_of(struct btl_peer *life)
 
 /* ---- hooks ---- */
 
+static bool is_neighbour(const struct btl_peers *peers, const opal_proc_t *proc)
+{
+    return proc->node == sm_of(peers->module)->node && !name_equal(&proc->proc_name, &peers->me);
+}
+
 static void endpoint_begin(struct btl_peer *life)
 {
     struct mca_btl_base_endpoint_t *endpoint = endpoint_of(life);
@@ -102,6 +107,7 @@ static void endpoint_end(struct btl_peer *life)
 }
 
 const struct btl_peer_hooks sm_peer_hooks = {
+    .suits = is_neighbour,
     .begin = endpoint_begin,
     .judge = card_judge,
     .locate = endpoint_locate,
@@ -109,6 +115,7 @@ const struct btl_peer_hooks sm_peer_hooks = {
     .cut = endpoint_cut,
     .forget = endpoint_forget,
     .end = endpoint_end,
+    .fails_for_good = true,
 };
 
 /* ---- who is reached ---- */
@@ -164,23 +171,10 @@ static bool ends_unheld(struct mca_btl_base_endpoint_t *endpoint, bool anew)
     return ends;
 }
 
-static bool is_neighbour(const struct sm_module *module, const opal_proc_t *proc)
-{
-    return proc->node == module->node && !name_equal(&proc->proc_name, &module->peers.me);
-}
-
-bool sm_endpoint_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
-{
-    return is_neighbour(sm_of(btl), proc) && btl_peers_reach(&sm_of(btl)->peers, proc);
-}
-
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
 {
     struct sm_module *module = sm_of(btl);
     struct btl_peers *peers = &module->peers;
-    if (!is_neighbour(module, proc)) {
-        return NULL;
-    }
     struct mca_btl_base_endpoint_t *endpoint = roster_find(peers->roster, &proc->proc_name);
     if (endpoint && endpoint->life.peers) {
         bool anew = began_anew(module, endpoint, proc);
@@ -190,12 +184,6 @@ struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal
         }
     }
     return endpoint_of(btl_peer_add(peers, proc));
-}
-
-uint32_t *sm_endpoint_added(mca_btl_base_module_t *btl,
-                            const struct mca_btl_base_endpoint_t *endpoint)
-{
-    return roster_added(sm_of(btl)->peers.roster, endpoint);
 }
 
 static struct mca_btl_base_endpoint_t *meet(struct sm_module *module,
@@ -225,12 +213,6 @@ struct mca_btl_base_endpoint_t *sm_endpoint_meet(struct sm_module *module,
     int status = sm_endpoint_open(module, endpoint);
     bool comes = status == ORTE_ERR_OUT_OF_RESOURCE && endpoint->life.state < PEER_FAILING;
     return comes || (status == ORTE_SUCCESS && !is_anothers(endpoint, card)) ? endpoint : NULL;
-}
-
-void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
-                      size_t count)
-{
-    btl_peers_end(&sm_of(btl)->peers, endpoints, count);
 }
 
 /* ---- peers that fail, and what they may still read ---- */

@@ -7,8 +7,8 @@
 
 #include <base/list.h>
 #include <base/pool.h>
-#include <btl/closing.h>
 #include <btl/desc.h>
+#include <btl/peer.h>
 #include <btl/rdma_am.h>
 #include <btl/sm/cma.h>
 #include <btl/sm/help.h>
@@ -143,13 +143,8 @@ int sm_publish_card(const struct sm_module *module) KEEL_MUST_CHECK;
 
 extern const struct btl_ext_ops sm_ext;
 
-/* endpoint.c: reaches, add, end and ended of struct btl_component. */
-bool sm_endpoint_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc);
+/* endpoint.c: add and ended of struct btl_component. */
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
-uint32_t *sm_endpoint_added(mca_btl_base_module_t *btl,
-                            const struct mca_btl_base_endpoint_t *endpoint);
-void sm_endpoints_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t **endpoints,
-                      size_t count);
 void sm_endpoint_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
 extern const struct btl_peer_hooks sm_peer_hooks;
 /* Of a peer that is not UP: asks for the card and maps the peer's segment. SUCCESS: it is mapped;

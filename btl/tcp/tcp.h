@@ -10,8 +10,8 @@
 #include <base/list.h>
 #include <base/pool.h>
 #include <base/wheel.h>
-#include <btl/closing.h>
 #include <btl/desc.h>
+#include <btl/peer.h>
 #include <btl/rdma_am.h>
 #include <btl/region.h>
 #include <btl/tcp/tcp_card.h>

@@ -121,14 +121,9 @@ static bool tcp_active(mca_btl_base_module_t *btl)
     return !list_empty(&tcp->active) || !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers);
 }
 
-static bool tcp_reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
+static struct btl_peers *tcp_peers(mca_btl_base_module_t *btl)
 {
-    return btl_peers_reach(&tcp_of(btl)->peers, proc);
-}
-
-static uint32_t *tcp_added(mca_btl_base_module_t *btl, const tcp_endpoint *ep)
-{
-    return roster_added(tcp_of(btl)->peers.roster, ep);
+    return &tcp_of(btl)->peers;
 }
 
 static const char *tcp_name(const mca_btl_base_module_t *btl)
@@ -136,34 +131,8 @@ static const char *tcp_name(const mca_btl_base_module_t *btl)
     return ((const struct tcp_module *) (const void *) btl)->name;
 }
 
-static tcp_endpoint *tcp_add(mca_btl_base_module_t *btl, opal_proc_t *proc)
-{
-    struct tcp_module *tcp = tcp_of(btl);
-    const struct tcp_card *card = &tcp->process->card;
-    struct netcard_pair pair;
-    bool subnet, itself = name_equal(&proc->proc_name, &tcp->peers.me);
-
-    if (itself && tcp_card_pair(&pair, &subnet, card, card, tcp->interface) != OPAL_SUCCESS) {
-        return NULL;
-    }
-    return (tcp_endpoint *) (void *) btl_peer_add(&tcp->peers, proc);
-}
-
-static void tcp_retry(mca_btl_base_module_t *btl, tcp_endpoint *ep, bool on)
-{
-    (void) btl;
-    btl_peer_retry(&ep->peer, on);
-}
-
-static void tcp_ended(mca_btl_base_module_t *btl, tcp_endpoint *ep)
-{
-    btl_peer_died(&tcp_of(btl)->peers, &ep->peer);
-}
-
 #define COUNT(member) BTL_STAT_AT(struct tcp_module, counts.member)
 static const struct btl_stat stats[] = {
-    {"sessions", "sessions", "Sessions with peers that came up.",
-     BTL_STAT_AT(struct tcp_module, peers.sessions)},
     {"links", "links", "Connections that came up, lanes among them.", COUNT(links)},
     {"silent_links", "links", "Links given up because the peer's host was silent.",
      COUNT(silences)},
@@ -182,16 +151,12 @@ struct btl_component btl_tcp_component = {
                   .btl_progress = btl_progress},
     .progress = tcp_progress,
     .restart = tcp_restart,
-    .reaches = tcp_reaches,
+    .peers = tcp_peers,
     .name = tcp_name,
-    .add = tcp_add,
-    .added = tcp_added,
     .end = tcp_endpoints_end,
     .active = tcp_active,
     .rdma = tcp_rdma,
     .atomic = tcp_atomic,
     .ext = &tcp_ext,
     .stats = stats,
-    .ended = tcp_ended,
-    .retry = tcp_retry,
 };

@@ -35,6 +35,18 @@ static void endpoint_begin(struct btl_peer *peer)
     }
 }
 
+/* A link to myself goes to an address of mine that pairs with the interface. */
+static bool endpoint_suits(const struct btl_peers *peers, const opal_proc_t *proc)
+{
+    const struct tcp_module *tcp = tcp_of(peers->module);
+    const struct tcp_card *card = &tcp->process->card;
+    struct netcard_pair pair;
+    bool subnet;
+
+    return !name_equal(&proc->proc_name, &peers->me) ||
+           tcp_card_pair(&pair, &subnet, card, card, tcp->interface) == OPAL_SUCCESS;
+}
+
 static tcp_endpoint *loopback_create(struct tcp_module *tcp, tcp_endpoint *of)
 {
     tcp_endpoint *ep = calloc(1, sizeof(*ep));
@@ -394,7 +406,7 @@ void tcp_endpoint_dump(const tcp_endpoint *ep)
               ep->answers);
 }
 
-/* ---- the end, in the steps of btl/closing.h: what counts as sent is written out, BYE is said, and
+/* ---- the end, in the steps of btl/closing.c: what counts as sent is written out, BYE is said, and
  * the peer's kernel has it all, before the sockets close ---- */
 
 static bool endpoint_is_flushed(struct btl_peer *peer)
@@ -449,6 +461,7 @@ void tcp_endpoints_end(mca_btl_base_module_t *btl, tcp_endpoint **endpoints, siz
 }
 
 const struct btl_peer_hooks tcp_peer_hooks = {
+    .suits = endpoint_suits,
     .begin = endpoint_begin,
     .judge = card_judge,
     .locate = endpoint_locate,

@@ -1,5 +1,5 @@
 #include <base/log.h>
-#include <btl/closing.h>
+#include <btl/peer.h>
 #include <btl/session.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -521,36 +521,9 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool thre
     return btl_one_module(udgram ? &udgram->super : NULL, count);
 }
 
-static bool reaches(mca_btl_base_module_t *btl, const opal_proc_t *proc)
+static struct btl_peers *peers(mca_btl_base_module_t *btl)
 {
-    return btl_peers_reach(&udgram_of(btl)->peers, proc);
-}
-
-static udgram_endpoint *add(mca_btl_base_module_t *btl, opal_proc_t *proc)
-{
-    return udgram_endpoint_of(btl_peer_add(&udgram_of(btl)->peers, proc));
-}
-
-static uint32_t *added(mca_btl_base_module_t *btl, const udgram_endpoint *endpoint)
-{
-    return roster_added(udgram_of(btl)->peers.roster, endpoint);
-}
-
-static void end(mca_btl_base_module_t *btl, udgram_endpoint **endpoints, size_t count)
-{
-    btl_peers_end(&udgram_of(btl)->peers, endpoints, count);
-}
-
-/* A socket tells that its peer is gone to those who send to it, and to nobody else. */
-static void ended(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
-{
-    btl_peer_died(&udgram_of(btl)->peers, &endpoint->life);
-}
-
-static void retry(mca_btl_base_module_t *btl, udgram_endpoint *endpoint, bool on)
-{
-    (void) btl;
-    btl_peer_retry(&endpoint->life, on);
+    return &udgram_of(btl)->peers;
 }
 
 struct btl_component btl_udgram_component = {
@@ -558,15 +531,10 @@ struct btl_component btl_udgram_component = {
                                   .mca_register_component_params = register_params},
                   .btl_init = init,
                   .btl_progress = btl_progress},
+    .peers = peers,
     .progress = progress,
     .active = active,
     .restart = restart,
-    .reaches = reaches,
-    .add = add,
-    .added = added,
-    .end = end,
-    .ended = ended,
-    .retry = retry,
     .rdma = rdma,
     .atomic = atomic,
     .ext = &udgram_ext,

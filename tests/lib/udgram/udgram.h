@@ -9,8 +9,8 @@
 #define TESTS_UDGRAM_H
 
 #include <base/sock.h>
-#include <btl/closing.h>
 #include <btl/desc.h>
+#include <btl/peer.h>
 #include <btl/rdma_am.h>
 #include <btl/session.h>
 #include <sys/un.h>

@@ -1,5 +1,5 @@
 /* The life of a peer, over a transport that only notes what it is told. */
-#include <btl/closing.h>
+#include <btl/peer.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
