@@ -261,6 +261,9 @@ struct btl_component {
     /* The process was restarted: ends what is in flight with an error, opens the transport again
      * and publishes the card under the key of its next life. NULL: nothing is lost. */
     int (*restart)(mca_btl_base_module_t *module);
+    /* For btl_dump: what there is to say of the module, or of an endpoint besides its state. */
+    void (*describe)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                     char *text, size_t size);
     /* A module's, with its device ("tcp:eth0"); NULL: the component's. */
     const char *(*name)(const mca_btl_base_module_t *module);
     /* btl_put or btl_get, of a call that region_check_call passed. */

@@ -6,7 +6,7 @@ libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.c \
 	btl/rdma_am_sides.h btl/rdma_am_initiator.c btl/rdma_am_target.c \
 	btl/progress.h btl/progress.c btl/upcall.h btl/upcall.c btl/pending.h btl/pending.c \
 	btl/ext.h btl/ext.c btl/ftevent.h btl/ftevent.c \
-	btl/table.c btl/registry.c btl/lock.h btl/lock.c \
+	btl/module.h btl/table.c btl/registry.c btl/lock.h btl/lock.c \
 	btl/thread.h btl/thread.c btl/wake.h btl/wake.c \
 	btl/plane.h btl/plane.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \

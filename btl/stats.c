@@ -1,10 +1,11 @@
 #include <config.h>
 
 #include <base/log.h>
+#include <base/name.h>
 #include <btl/check/map.h>
-#include <btl/desc.h>
 #include <btl/entry.h>
 #include <btl/lock.h>
+#include <btl/module.h>
 #include <btl/peer.h>
 #include <btl/procs.h>
 #include <btl/stats.h>
@@ -271,8 +272,10 @@ size_t keel_btl_stats(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
     return there;
 }
 
-void btl_stats_dump(const mca_btl_base_module_t *module,
-                    const struct mca_btl_base_endpoint_t *endpoint)
+/* ---- btl_dump ---- */
+
+static void dump_counters(const mca_btl_base_module_t *module,
+                          const struct mca_btl_base_endpoint_t *endpoint)
 {
     struct keel_btl_stat stats[DUMPED_MAX];
     const struct btl_module_entry *entry = btl_entry(module);
@@ -282,6 +285,40 @@ void btl_stats_dump(const mca_btl_base_module_t *module,
             log_write(LOG_BTL, LOG_INFO, "%s%s: %s %" PRIu64 " %s", btl_module_name(module),
                       endpoint ? " to this peer" : "", stats[i].name, stats[i].value,
                       stats[i].unit);
+        }
+    }
+}
+
+static void dump_text(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    char text[256] = "";
+    btl_component_of(module)->describe(module, endpoint, text, sizeof(text));
+    log_write(LOG_BTL, LOG_INFO, "%s: %s", btl_module_name(module), text);
+}
+
+static void dump_peer(mca_btl_base_module_t *module, struct btl_peer *peer)
+{
+    char text[256] = "";
+    btl_component_of(module)->describe(module, btl_peer_endpoint(peer), text, sizeof(text));
+    log_write(LOG_BTL, LOG_INFO, "%s: %s: %s%s%s", btl_module_name(module),
+              ORTE_NAME_PRINT(&peer->name), btl_peer_state_name(peer), text[0] ? ", " : "", text);
+}
+
+void btl_dump(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, int verbose)
+{
+    const struct btl_component *component = btl_component_of(module);
+    struct btl_peers *peers = component->peers ? component->peers(module) : NULL;
+    struct btl_peer *peer = peers && endpoint ? btl_peer_of(endpoint) : NULL;
+    if (peer) {
+        btl_peer_activate(peers, peer);
+        dump_peer(module, peer);
+    } else {
+        dump_text(module, endpoint);
+    }
+    dump_counters(module, endpoint);
+    if (peers && !endpoint && verbose > 0) {
+        list_for_each (peer, &peers->used, struct btl_peer, link) {
+            dump_peer(module, peer);
         }
     }
 }

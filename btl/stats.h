@@ -21,8 +21,4 @@ struct btl_stat {
 void btl_stats_register_params(void);
 /* NULL with ORTE_SUCCESS where no parameter asks for it. */
 int btl_stats_tap_create(mca_btl_base_module_t *module, struct btl_tap **tap) KEEL_MUST_CHECK;
-/* For btl_dump: logs the counters that are not 0, of the module or of an endpoint. */
-void btl_stats_dump(const mca_btl_base_module_t *module,
-                    const struct mca_btl_base_endpoint_t *endpoint);
-
 #endif

@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <btl/entry.h>
-#include <btl/region.h>
+#include <btl/module.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +39,45 @@ int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_err
     entry->error = cbfunc;
     return OPAL_SUCCESS;
 }
+
+/* ---- memory ---- */
+
+static struct btl_module *module_of(mca_btl_base_module_t *module)
+{
+    return (struct btl_module *) (void *) module;
+}
+
+mca_btl_base_descriptor_t *btl_alloc(mca_btl_base_module_t *module,
+                                     struct mca_btl_base_endpoint_t *endpoint, uint8_t order,
+                                     size_t size, uint32_t flags)
+{
+    (void) endpoint;
+    return desc_alloc(&module_of(module)->descs, order, size, flags);
+}
+
+mca_btl_base_descriptor_t *btl_prepare_src(mca_btl_base_module_t *module,
+                                           struct mca_btl_base_endpoint_t *endpoint,
+                                           opal_convertor_t *convertor, uint8_t order,
+                                           size_t reserve, size_t *size, uint32_t flags)
+{
+    (void) endpoint;
+    return desc_prepare(&module_of(module)->descs, convertor, order, reserve, size, flags,
+                        module->btl_flags & MCA_BTL_FLAGS_SEND_INPLACE);
+}
+
+mca_btl_base_registration_handle_t *btl_register_mem(mca_btl_base_module_t *module,
+                                                     struct mca_btl_base_endpoint_t *endpoint,
+                                                     void *base, size_t size, uint32_t flags)
+{
+    return region_add(module_of(module)->regions, endpoint, base, size, flags);
+}
+
+int btl_deregister_mem(mca_btl_base_module_t *module, mca_btl_base_registration_handle_t *handle)
+{
+    return region_remove(module_of(module)->regions, handle);
+}
+
+/* ---- sendi ---- */
 
 /* Puts the descriptor's bytes in: the header, then size bytes of the convertor, which moves on.
  * False: the convertor has less. */

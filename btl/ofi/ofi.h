@@ -8,12 +8,11 @@
 #include <base/list.h>
 #include <base/pool.h>
 #include <base/reorder.h>
-#include <btl/desc.h>
+#include <btl/module.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
 #include <btl/peer.h>
 #include <btl/rdma_am.h>
-#include <btl/region.h>
 
 enum {
     OFI_CALL_DEPTH = 8, /* completions inside sends nest so deep; the rest waits for progress */
@@ -65,12 +64,13 @@ struct ofi_params {
 };
 
 struct ofi_module {
-    mca_btl_base_module_t super; /* first */
+    mca_btl_base_module_t super;  /* first */
+    struct desc_set descs;        /* second */
+    struct region_table *regions; /* third */
     struct btl_peers peers;
     struct ofi_params params;
     struct fabric fabric;
     struct ofi_card card; /* mine */
-    struct region_table *regions;
     const struct ofi_traits *traits;
     bool wants_rma, wants_atomics;
     struct ofi_regions *native; /* NULL: put and get go over sends */
@@ -78,7 +78,6 @@ struct ofi_module {
     struct list by_age; /* operations of the provider's own */
     uint64_t last_key;  /* of memory that is no region; below any region's key */
     struct rdma_am *am;
-    struct desc_set descs;
     struct pool txs;                 /* struct ofi_tx */
     size_t in_flight;                /* of them with the provider */
     size_t operations;               /* of them puts, gets and atomics that were not given up */
@@ -104,6 +103,7 @@ struct ofi_module {
     uint64_t dropped; /* frames that proved nothing */
     uint64_t busy;    /* calls that the provider had no room for */
 };
+BTL_MODULE_BEGINS(struct ofi_module);
 
 static inline struct ofi_module *ofi_of(mca_btl_base_module_t *btl)
 {
@@ -133,4 +133,7 @@ int ofi_reopen(struct ofi_module *ofi) KEEL_MUST_CHECK;
 
 /* One pass; returns the number of events. */
 int ofi_poll(struct ofi_module *ofi);
+/* As describe of struct btl_component. */
+void ofi_describe(mca_btl_base_module_t *btl, ofi_endpoint *peer, char *text, size_t size);
+
 #endif

@@ -374,6 +374,7 @@ struct btl_component btl_ofi_component = {
     .progress = progress,
     .restart = ofi_restart,
     .peers = peers,
+    .describe = ofi_describe,
     .active = active,
     .rdma = ofi_rdma,
     .atomic = ofi_atomic,

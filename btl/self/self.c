@@ -2,14 +2,11 @@
  * segments to the receive callback; put and get are checked copies. */
 #include <config.h>
 
-#include <base/log.h>
 #include <base/name.h>
 #include <base/param.h>
 #include <base/sock.h>
-#include <btl/base.h>
-#include <btl/desc.h>
-#include <btl/region.h>
-#include <btl/stats.h>
+#include <btl/module.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -45,16 +42,18 @@ struct self_op {
 
 struct self_module {
     mca_btl_base_module_t super; /* first */
-    struct mca_btl_base_endpoint_t endpoint;
-    uint32_t added; /* how often the endpoint was */
     struct desc_set descs;
     struct region_table *regions;
+    struct mca_btl_base_endpoint_t endpoint;
+    uint32_t added; /* how often the endpoint was */
     struct pool ops;
     struct list queue; /* of struct self_op, in the order of the calls */
     int depth;         /* how many of our calls, up the stack, are in a callback */
     int lost;          /* the first error of an operation without callback, until the next flush */
     int wait_fd;       /* for who sleeps: made when asked for, else -1 */
 };
+
+BTL_MODULE_BEGINS(struct self_module);
 
 extern struct btl_component btl_self_component;
 
@@ -138,23 +137,6 @@ static void self_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
 
 /* ---- messages ---- */
 
-static mca_btl_base_descriptor_t *self_alloc(mca_btl_base_module_t *btl,
-                                             struct mca_btl_base_endpoint_t *endpoint,
-                                             uint8_t order, size_t size, uint32_t flags)
-{
-    (void) endpoint;
-    return desc_alloc(&self_of(btl)->descs, order, size, flags);
-}
-
-static mca_btl_base_descriptor_t *self_prepare_src(mca_btl_base_module_t *btl,
-                                                   struct mca_btl_base_endpoint_t *endpoint,
-                                                   opal_convertor_t *convertor, uint8_t order,
-                                                   size_t reserve, size_t *size, uint32_t flags)
-{
-    (void) endpoint;
-    return desc_prepare(&self_of(btl)->descs, convertor, order, reserve, size, flags, true);
-}
-
 /* Leaves an operation to progress. */
 static struct self_op *op_queue(struct self_module *self, struct mca_btl_base_endpoint_t *endpoint)
 {
@@ -211,19 +193,6 @@ static int self_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_end
 }
 
 /* ---- put, get and atomics ---- */
-
-static mca_btl_base_registration_handle_t *
-self_register_mem(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *base,
-                  size_t size, uint32_t flags)
-{
-    return region_add(self_of(btl)->regions, endpoint, base, size, flags);
-}
-
-static int self_deregister_mem(mca_btl_base_module_t *btl,
-                               mca_btl_base_registration_handle_t *handle)
-{
-    return region_remove(self_of(btl)->regions, handle);
-}
 
 /* Keeps the first error that nobody was called back with, for flush. */
 static void lose(struct self_module *self, int status)
@@ -362,15 +331,14 @@ static const struct btl_ext_ops self_ext = {
 
 /* ---- the module ---- */
 
-static void self_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                      int verbose)
+static void self_describe(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                          char *text, size_t size)
 {
-    (void) verbose;
-    struct self_module *self = self_of(btl);
-    log_write(
-        LOG_BTL, LOG_INFO, "self: %zu operations wait, %zu small and %zu large descriptors in use",
-        self->ops.in_use, self->descs.classes[0].pool.in_use, self->descs.classes[1].pool.in_use);
-    btl_stats_dump(btl, endpoint);
+    (void) endpoint;
+    const struct self_module *self = self_of(btl);
+    snprintf(text, size, "%zu operations wait, %zu small and %zu large descriptors in use",
+             self->ops.in_use, self->descs.classes[0].pool.in_use,
+             self->descs.classes[1].pool.in_use);
 }
 
 static int self_finalize(mca_btl_base_module_t *btl)
@@ -391,40 +359,24 @@ static int self_ft_event(int state)
 }
 
 static const mca_btl_base_module_t self_template = {
+    BTL_MODULE_TABLE,
     .btl_component = &btl_self_component.component,
     .btl_eager_limit = SMALL_SIZE,
     .btl_rndv_eager_limit = SMALL_SIZE,
     .btl_max_send_size = MAX_SEND_SIZE,
     .btl_rdma_pipeline_send_length = SIZE_MAX,
     .btl_rdma_pipeline_frag_size = SIZE_MAX,
-    .btl_min_rdma_pipeline_size = 0,
     .btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH,
     .btl_latency = 0,
     .btl_bandwidth = BANDWIDTH,
-    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA |
-                 MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS,
-    .btl_atomic_flags = ATOMIC_ALL_FLAGS,
-    .btl_registration_handle_size = sizeof(struct region_handle),
-    .btl_get_limit = SIZE_MAX,
-    .btl_put_limit = SIZE_MAX,
-    .btl_add_procs = btl_add_procs,
-    .btl_del_procs = btl_del_procs,
-    .btl_register = btl_register_tag,
+    .btl_flags = BTL_MODULE_FLAGS | MCA_BTL_FLAGS_SEND_INPLACE,
     .btl_finalize = self_finalize,
-    .btl_alloc = self_alloc,
-    .btl_free = desc_btl_free,
-    .btl_prepare_src = self_prepare_src,
+    .btl_alloc = btl_alloc,
+    .btl_prepare_src = btl_prepare_src,
     .btl_send = self_send,
     .btl_sendi = btl_sendi_by_send,
-    .btl_put = btl_put,
-    .btl_get = btl_get,
-    .btl_dump = self_dump,
-    .btl_atomic_op = btl_atomic_op,
-    .btl_atomic_fop = btl_atomic_fop,
-    .btl_atomic_cswap = btl_atomic_cswap,
-    .btl_register_mem = self_register_mem,
-    .btl_deregister_mem = self_deregister_mem,
-    .btl_register_error = btl_register_error_fn,
+    .btl_register_mem = btl_register_mem,
+    .btl_deregister_mem = btl_deregister_mem,
     .btl_ft_event = self_ft_event,
 };
 
@@ -490,6 +442,7 @@ struct btl_component btl_self_component = {
     .add = self_add,
     .added = self_added,
     .end = self_end,
+    .describe = self_describe,
     .rdma = self_rdma,
     .atomic = self_atomic,
     .ext = &self_ext,

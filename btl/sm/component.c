@@ -139,6 +139,7 @@ struct btl_component btl_sm_component = {
     .progress = sm_module_progress,
     .restart = sm_module_restart,
     .peers = sm_peers,
+    .describe = sm_describe,
     .add = sm_endpoint_add,
     .ended = sm_endpoint_ended,
     .rdma = sm_rdma,

@@ -2,7 +2,6 @@
 
 #include <base/log.h>
 #include <btl/sm/module.h>
-#include <btl/stats.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,40 +89,24 @@ static mca_btl_base_descriptor_t *sm_prepare_src(mca_btl_base_module_t *btl,
                : NULL;
 }
 
-static void dump_endpoint(const struct mca_btl_base_endpoint_t *endpoint)
+void sm_describe(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, char *text,
+                 size_t size)
 {
     static const char *const cma[] = {"untried", "works", "off"};
-    log_write(LOG_BTL, LOG_INFO,
-              "sm: %s: process %u, sent %llu slots of which %llu consumed, received %llu slots, "
-              "single copy %s, %s",
-              ORTE_NAME_PRINT(&endpoint->life.name), endpoint->card.pid,
-              (unsigned long long) endpoint->tx.ring.tail,
-              (unsigned long long) endpoint->tx.ring.consumed,
-              (unsigned long long) endpoint->rx.ring.head, cma[endpoint->cma],
-              btl_peer_state_name(&endpoint->life));
-}
-
-static void sm_dump(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                    int verbose)
-{
-    struct sm_module *module = sm_of(btl);
+    const struct sm_module *module = sm_of(btl);
     if (endpoint) {
-        btl_peer_activate(&module->peers, &endpoint->life);
-        dump_endpoint(endpoint);
-        btl_stats_dump(btl, endpoint);
-        return;
-    }
-    log_write(LOG_BTL, LOG_INFO,
-              "sm: %u rings to peers, %u read in every pass, %zu small and %zu large descriptors "
-              "in use",
-              module->rings_made - module->free_ring_count, module->hot_count,
-              module->descs.classes[0].pool.in_use, module->descs.classes[1].pool.in_use);
-    btl_stats_dump(btl, NULL);
-    if (verbose <= 0) {
-        return;
-    }
-    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
-        dump_endpoint(endpoint);
+        snprintf(text, size,
+                 "process %u, sent %llu slots of which %llu consumed, received %llu slots, "
+                 "single copy %s",
+                 endpoint->card.pid, (unsigned long long) endpoint->tx.ring.tail,
+                 (unsigned long long) endpoint->tx.ring.consumed,
+                 (unsigned long long) endpoint->rx.ring.head, cma[endpoint->cma]);
+    } else {
+        snprintf(text, size,
+                 "%u rings to peers, %u read in every pass, %zu small and %zu large descriptors "
+                 "in use",
+                 module->rings_made - module->free_ring_count, module->hot_count,
+                 module->descs.classes[0].pool.in_use, module->descs.classes[1].pool.in_use);
     }
 }
 
@@ -207,33 +190,18 @@ static int sm_ft_event(int state)
 }
 
 static const mca_btl_base_module_t module_template = {
+    BTL_MODULE_TABLE,
     .btl_component = &btl_sm_component.component,
     .btl_latency = 1,
     .btl_bandwidth = 10000,
-    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS |
-                 MCA_BTL_FLAGS_ATOMIC_FOPS,
-    .btl_atomic_flags = ATOMIC_ALL_FLAGS,
-    .btl_registration_handle_size = sizeof(struct region_handle),
-    .btl_get_limit = SIZE_MAX,
-    .btl_put_limit = SIZE_MAX,
-    .btl_add_procs = btl_add_procs,
-    .btl_del_procs = btl_del_procs,
-    .btl_register = btl_register_tag,
+    .btl_flags = BTL_MODULE_FLAGS,
     .btl_finalize = sm_finalize,
     .btl_alloc = sm_alloc,
-    .btl_free = desc_btl_free,
     .btl_prepare_src = sm_prepare_src,
     .btl_send = sm_send,
     .btl_sendi = sm_sendi,
-    .btl_put = btl_put,
-    .btl_get = btl_get,
-    .btl_dump = sm_dump,
-    .btl_atomic_op = btl_atomic_op,
-    .btl_atomic_fop = btl_atomic_fop,
-    .btl_atomic_cswap = btl_atomic_cswap,
     .btl_register_mem = sm_register_mem,
     .btl_deregister_mem = sm_deregister_mem,
-    .btl_register_error = btl_register_error_fn,
     .btl_ft_event = sm_ft_event,
 };
 

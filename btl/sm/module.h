@@ -7,7 +7,7 @@
 
 #include <base/list.h>
 #include <base/pool.h>
-#include <btl/desc.h>
+#include <btl/module.h>
 #include <btl/peer.h>
 #include <btl/rdma_am.h>
 #include <btl/sm/cma.h>
@@ -142,6 +142,9 @@ extern struct btl_component btl_sm_component;
 int sm_publish_card(const struct sm_module *module) KEEL_MUST_CHECK;
 
 extern const struct btl_ext_ops sm_ext;
+/* module.c: describe of struct btl_component. */
+void sm_describe(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, char *text,
+                 size_t size);
 
 /* endpoint.c: add and ended of struct btl_component. */
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);

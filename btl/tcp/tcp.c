@@ -2,12 +2,11 @@
 #include <config.h>
 
 #include <base/clock.h>
-#include <base/log.h>
-#include <btl/stats.h>
 #include <btl/tcp/tcp_conn.h>
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <btl/tcp/tcp_silence.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -16,34 +15,6 @@ enum {
     MAX_OPS = 4096,
     LATENCY_US = 100,
 };
-
-static mca_btl_base_descriptor_t *tcp_alloc(mca_btl_base_module_t *btl, tcp_endpoint *ep,
-                                            uint8_t order, size_t size, uint32_t flags)
-{
-    (void) ep;
-    return desc_alloc(&tcp_of(btl)->descs, order, size, flags);
-}
-
-static mca_btl_base_descriptor_t *tcp_prepare_src(mca_btl_base_module_t *btl, tcp_endpoint *ep,
-                                                  opal_convertor_t *convertor, uint8_t order,
-                                                  size_t reserve, size_t *size, uint32_t flags)
-{
-    (void) ep;
-    return desc_prepare(&tcp_of(btl)->descs, convertor, order, reserve, size, flags, true);
-}
-
-static mca_btl_base_registration_handle_t *tcp_register_mem(mca_btl_base_module_t *btl,
-                                                            tcp_endpoint *ep, void *base,
-                                                            size_t size, uint32_t flags)
-{
-    return region_add(tcp_of(btl)->regions, ep, base, size, flags);
-}
-
-static int tcp_deregister_mem(mca_btl_base_module_t *btl,
-                              mca_btl_base_registration_handle_t *handle)
-{
-    return region_remove(tcp_of(btl)->regions, handle);
-}
 
 int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call)
 {
@@ -60,25 +31,15 @@ int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic
     return status;
 }
 
-static void tcp_dump(mca_btl_base_module_t *btl, tcp_endpoint *ep, int verbose)
+void tcp_describe(mca_btl_base_module_t *btl, tcp_endpoint *ep, char *text, size_t size)
 {
-    struct tcp_module *tcp = tcp_of(btl);
-    tcp_endpoint *each;
+    const struct tcp_module *tcp = tcp_of(btl);
 
     if (ep) {
-        tcp_endpoint_activate(tcp, ep);
-        tcp_endpoint_dump(ep);
-        btl_stats_dump(btl, ep);
-        return;
-    }
-    log_write(LOG_BTL, LOG_INFO, "%s: %zu listeners, %zu connections without a name yet", tcp->name,
-              tcp->listener_count, tcp->pending);
-    btl_stats_dump(btl, NULL);
-    if (verbose <= 0) {
-        return;
-    }
-    list_for_each (each, &tcp->peers.used, tcp_endpoint, peer.link) {
-        tcp_endpoint_dump(each);
+        tcp_endpoint_describe(ep, text, size);
+    } else {
+        snprintf(text, size, "%zu listeners, %zu connections without a name yet",
+                 tcp->listener_count, tcp->pending);
     }
 }
 
@@ -116,35 +77,19 @@ static int tcp_ft_event(int state)
 }
 
 static const mca_btl_base_module_t tcp_template = {
+    BTL_MODULE_TABLE,
     .btl_component = &btl_tcp_component.component,
     .btl_rdma_pipeline_send_length = 128 << 10,
     .btl_rdma_pipeline_frag_size = 4 << 20,
-    .btl_min_rdma_pipeline_size = 0,
     .btl_latency = LATENCY_US,
-    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA |
-                 MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS,
-    .btl_atomic_flags = ATOMIC_ALL_FLAGS,
-    .btl_registration_handle_size = sizeof(struct region_handle),
-    .btl_get_limit = SIZE_MAX,
-    .btl_put_limit = SIZE_MAX,
-    .btl_add_procs = btl_add_procs,
-    .btl_del_procs = btl_del_procs,
-    .btl_register = btl_register_tag,
+    .btl_flags = BTL_MODULE_FLAGS | MCA_BTL_FLAGS_SEND_INPLACE,
     .btl_finalize = tcp_finalize,
-    .btl_alloc = tcp_alloc,
-    .btl_free = desc_btl_free,
-    .btl_prepare_src = tcp_prepare_src,
+    .btl_alloc = btl_alloc,
+    .btl_prepare_src = btl_prepare_src,
     .btl_send = tcp_send,
     .btl_sendi = btl_sendi_by_send,
-    .btl_put = btl_put,
-    .btl_get = btl_get,
-    .btl_dump = tcp_dump,
-    .btl_atomic_op = btl_atomic_op,
-    .btl_atomic_fop = btl_atomic_fop,
-    .btl_atomic_cswap = btl_atomic_cswap,
-    .btl_register_mem = tcp_register_mem,
-    .btl_deregister_mem = tcp_deregister_mem,
-    .btl_register_error = btl_register_error_fn,
+    .btl_register_mem = btl_register_mem,
+    .btl_deregister_mem = btl_deregister_mem,
     .btl_ft_event = tcp_ft_event,
 };
 

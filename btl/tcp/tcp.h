@@ -10,10 +10,9 @@
 #include <base/list.h>
 #include <base/pool.h>
 #include <base/wheel.h>
-#include <btl/desc.h>
+#include <btl/module.h>
 #include <btl/peer.h>
 #include <btl/rdma_am.h>
-#include <btl/region.h>
 #include <btl/tcp/tcp_card.h>
 #include <btl/tcp/tcp_wire.h>
 
@@ -71,8 +70,10 @@ struct tcp_counts {
 };
 
 struct tcp_module {
-    mca_btl_base_module_t super; /* first */
-    struct btl_peers peers;      /* but the loopback */
+    mca_btl_base_module_t super;  /* first */
+    struct desc_set descs;        /* second */
+    struct region_table *regions; /* third; the process's */
+    struct btl_peers peers;       /* but the loopback */
     struct tcp_counts counts;
     struct tcp_params params;
     struct tcp_process *process; /* owned by all modules together */
@@ -86,9 +87,7 @@ struct tcp_module {
     size_t links;            /* that are up, lanes among them */
     size_t probes;           /* of their peers' hosts, that wait for an answer */
     int epoll;
-    struct region_table *regions; /* the process's */
-    struct rdma_am *am;           /* atomics */
-    struct desc_set descs;
+    struct rdma_am *am;     /* atomics */
     struct pool items;      /* struct tcp_item */
     struct pool ops;        /* struct tcp_op */
     tcp_endpoint *loopback; /* of the accepting side of my link to myself; NULL: none */
@@ -102,6 +101,7 @@ struct tcp_module {
     struct backoff_chance chance;
     uint8_t *scratch; /* where unwanted bytes go */
 };
+BTL_MODULE_BEGINS(struct tcp_module);
 
 static inline struct tcp_module *tcp_of(mca_btl_base_module_t *btl)
 {
@@ -134,6 +134,8 @@ int tcp_process_listen(struct tcp_process *process, const struct tcp_params *par
 struct tcp_module *tcp_module_at(const struct tcp_process *process, size_t address);
 void tcp_listeners_close(struct tcp_module *tcp);
 int tcp_restart(mca_btl_base_module_t *btl);
+/* As describe of struct btl_component. */
+void tcp_describe(mca_btl_base_module_t *btl, tcp_endpoint *ep, char *text, size_t size);
 extern const struct btl_ext_ops tcp_ext;
 
 /* tcp_poll.c */

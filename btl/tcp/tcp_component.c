@@ -153,6 +153,7 @@ struct btl_component btl_tcp_component = {
     .restart = tcp_restart,
     .peers = tcp_peers,
     .name = tcp_name,
+    .describe = tcp_describe,
     .end = tcp_endpoints_end,
     .active = tcp_active,
     .rdma = tcp_rdma,

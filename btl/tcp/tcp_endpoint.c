@@ -5,6 +5,7 @@
 #include <base/name.h>
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Addresses that are silent are tried again, turn after turn: the network may have lost what was
@@ -391,19 +392,18 @@ void tcp_endpoints_restart(struct tcp_module *tcp)
     tcp_leave(tcp);
 }
 
-void tcp_endpoint_dump(const tcp_endpoint *ep)
+void tcp_endpoint_describe(const tcp_endpoint *ep, char *text, size_t size)
 {
     size_t ops = 0;
 
     for (const struct list *link = ep->ops.next; link != &ep->ops; link = link->next) {
         ops++;
     }
-    log_write(LOG_BTL, LOG_INFO,
-              "%s: %s: %s, address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces "
-              "in flight, %u answers owed",
-              ep->tcp->name, ORTE_NAME_PRINT(&ep->peer.name), btl_peer_state_name(&ep->peer),
-              ep->patience.at + 1, ep->order_count, ep->queued_bytes, ops, ep->slots_used,
-              ep->answers);
+    snprintf(text, size,
+             "address %zu of %zu, %zu bytes queued, %zu puts and gets, %u pieces in flight, "
+             "%u answers owed",
+             ep->patience.at + 1, ep->order_count, ep->queued_bytes, ops, ep->slots_used,
+             ep->answers);
 }
 
 /* ---- the end, in the steps of btl/closing.c: what counts as sent is written out, BYE is said, and

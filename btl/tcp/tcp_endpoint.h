@@ -96,7 +96,7 @@ void tcp_endpoint_left(tcp_endpoint *ep);
 /* Ends the link; everything in flight calls back with status, then the error is reported. */
 void tcp_endpoint_break(tcp_endpoint *ep, int status, const char *why);
 /* Its state, to the log. */
-void tcp_endpoint_dump(const tcp_endpoint *ep);
+void tcp_endpoint_describe(const tcp_endpoint *ep, char *text, size_t size);
 
 /* As end of struct btl_component. */
 void tcp_endpoints_end(mca_btl_base_module_t *btl, tcp_endpoint **endpoints, size_t count);

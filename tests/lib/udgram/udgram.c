@@ -88,21 +88,6 @@ int udgram_transmit(struct udgram *udgram, udgram_endpoint *peer, const struct i
 
 /* ---- messages ---- */
 
-static mca_btl_base_descriptor_t *alloc(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
-                                        uint8_t order, size_t size, uint32_t flags)
-{
-    (void) endpoint;
-    return desc_alloc(&udgram_of(btl)->descs, order, size, flags);
-}
-
-static mca_btl_base_descriptor_t *prepare_src(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
-                                              opal_convertor_t *convertor, uint8_t order,
-                                              size_t reserve, size_t *size, uint32_t flags)
-{
-    (void) endpoint;
-    return desc_prepare(&udgram_of(btl)->descs, convertor, order, reserve, size, flags, true);
-}
-
 static int descriptor_transmit(struct udgram *udgram, udgram_endpoint *endpoint,
                                const mca_btl_base_descriptor_t *descriptor, uint8_t channel,
                                mca_btl_base_tag_t tag)
@@ -276,18 +261,6 @@ static bool active(mca_btl_base_module_t *btl)
 
 /* ---- put, get and atomics, over messages ---- */
 
-static mca_btl_base_registration_handle_t *register_mem(mca_btl_base_module_t *btl,
-                                                        udgram_endpoint *endpoint, void *base,
-                                                        size_t size, uint32_t flags)
-{
-    return region_add(udgram_of(btl)->regions, endpoint, base, size, flags);
-}
-
-static int deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle)
-{
-    return region_remove(udgram_of(btl)->regions, handle);
-}
-
 static int rdma(mca_btl_base_module_t *btl, udgram_endpoint *endpoint, const struct rdma_call *call,
                 bool put)
 {
@@ -384,17 +357,13 @@ static const struct btl_ext_ops udgram_ext = {
 
 /* ---- the module ---- */
 
-static void dump(mca_btl_base_module_t *btl, udgram_endpoint *endpoint, int verbose)
+static void describe(mca_btl_base_module_t *btl, udgram_endpoint *endpoint, char *text, size_t size)
 {
     const struct udgram *udgram = udgram_of(btl);
 
-    (void) verbose;
-    if (endpoint) {
-        log_write(LOG_BTL, LOG_INFO, "udgram: %s: %s", ORTE_NAME_PRINT(&endpoint->life.name),
-                  btl_peer_state_name(&endpoint->life));
-    } else {
-        log_write(LOG_BTL, LOG_INFO, "udgram: %s: %llu datagrams of strangers dropped",
-                  udgram->card.path, udgram->dropped);
+    if (!endpoint) {
+        snprintf(text, size, "%s: %llu datagrams of strangers dropped", udgram->card.path,
+                 udgram->dropped);
     }
 }
 
@@ -434,40 +403,24 @@ static int restart(mca_btl_base_module_t *btl)
 }
 
 static const mca_btl_base_module_t module_template = {
+    BTL_MODULE_TABLE,
     .btl_component = &btl_udgram_component.component,
     .btl_eager_limit = SMALL_SIZE,
     .btl_rndv_eager_limit = SMALL_SIZE,
     .btl_max_send_size = UDGRAM_SEND_MAX,
     .btl_rdma_pipeline_send_length = UDGRAM_SEND_MAX,
     .btl_rdma_pipeline_frag_size = 1 << 20,
-    .btl_min_rdma_pipeline_size = 0,
     .btl_exclusivity = 1,
     .btl_latency = 5,
     .btl_bandwidth = 1000,
-    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA |
-                 MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS,
-    .btl_atomic_flags = ATOMIC_ALL_FLAGS,
-    .btl_registration_handle_size = sizeof(struct region_handle),
-    .btl_get_limit = SIZE_MAX,
-    .btl_put_limit = SIZE_MAX,
-    .btl_add_procs = btl_add_procs,
-    .btl_del_procs = btl_del_procs,
-    .btl_register = btl_register_tag,
+    .btl_flags = BTL_MODULE_FLAGS | MCA_BTL_FLAGS_SEND_INPLACE,
     .btl_finalize = finalize,
-    .btl_alloc = alloc,
-    .btl_free = desc_btl_free,
-    .btl_prepare_src = prepare_src,
+    .btl_alloc = btl_alloc,
+    .btl_prepare_src = btl_prepare_src,
     .btl_send = module_send,
     .btl_sendi = btl_sendi_by_send,
-    .btl_put = btl_put,
-    .btl_get = btl_get,
-    .btl_dump = dump,
-    .btl_atomic_op = btl_atomic_op,
-    .btl_atomic_fop = btl_atomic_fop,
-    .btl_atomic_cswap = btl_atomic_cswap,
-    .btl_register_mem = register_mem,
-    .btl_deregister_mem = deregister_mem,
-    .btl_register_error = btl_register_error_fn,
+    .btl_register_mem = btl_register_mem,
+    .btl_deregister_mem = btl_deregister_mem,
     .btl_ft_event = ft_event,
 };
 
@@ -532,6 +485,7 @@ struct btl_component btl_udgram_component = {
                   .btl_init = init,
                   .btl_progress = btl_progress},
     .peers = peers,
+    .describe = describe,
     .progress = progress,
     .active = active,
     .restart = restart,

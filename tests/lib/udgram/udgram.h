@@ -9,7 +9,7 @@
 #define TESTS_UDGRAM_H
 
 #include <base/sock.h>
-#include <btl/desc.h>
+#include <btl/module.h>
 #include <btl/peer.h>
 #include <btl/rdma_am.h>
 #include <btl/session.h>
@@ -29,10 +29,10 @@ struct mca_btl_base_endpoint_t {
 };
 
 struct udgram {
-    mca_btl_base_module_t super; /* first */
-    struct btl_peers peers;
+    mca_btl_base_module_t super; /* these three first: struct btl_module */
     struct desc_set descs;
     struct region_table *regions;
+    struct btl_peers peers;
     struct rdma_am *am;
     struct udgram_card card;
     int fd; /* -1: a restart could not open it */
@@ -44,6 +44,7 @@ struct udgram {
     unsigned long long dropped; /* datagrams that prove nothing */
     uint8_t buffer[UDGRAM_HEADER_BYTES + UDGRAM_SEND_MAX];
 };
+BTL_MODULE_BEGINS(struct udgram);
 
 static inline struct udgram *udgram_of(mca_btl_base_module_t *btl)
 {
