@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <btl/choice.h>
+#include <btl/entry.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The open modules, and what the framework keeps of each; for the framework's own files. */
+/* The open modules, and what the framework keeps of each; what its parts do when they open and
+ * close. For the framework's own files. */
 #ifndef BTL_ENTRY_H
 #define BTL_ENTRY_H
 
@@ -34,5 +35,25 @@ static inline bool btl_entry_is_held(const struct btl_module_entry *entry)
 {
     return entry->taps.at[BTL_TAP_HOLD] != NULL;
 }
+
+/* choice.c: the parameter btl, the components to open ("self,sm"), or not to open ("^tcp").
+ * BAD_PARAM, with the reason: an empty or unknown name, one that stands twice, a ^ that is not the
+ * first character, or nothing that would be opened. */
+int btl_choice_check(const char *choice, char *reason, size_t size) KEEL_MUST_CHECK;
+/* Whether a choice that was checked opens this component. */
+bool btl_choice_opens(const char *choice, const struct btl_component *component);
+
+/* ext.c, ftevent.c. btl_ext_init fills entry->ext. */
+void btl_ext_register_params(void);
+void btl_ext_init(struct btl_module_entry *entry);
+void btl_ftevent_register_params(void);
+
+/* taps.c: which taps each module gets, when all are open: the lock's, where locks says that several
+ * threads use the data plane, and what the parameters ask for. reason gets the text of an error. */
+void btl_taps_register_params(void);
+int btl_taps_open(bool locks, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+
+/* upcall.c: forgets tags and observer; says how many messages were dropped. */
+void btl_upcalls_close(void);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <base/clock.h>
 #include <base/param.h>
-#include <btl/ext.h>
+#include <btl/entry.h>
 #include <btl/pending.h>
 #include <btl/progress.h>
 

@@ -2,14 +2,10 @@
 
 #include <base/log.h>
 #include <base/param.h>
-#include <btl/choice.h>
-#include <btl/ext.h>
-#include <btl/ftevent.h>
+#include <btl/entry.h>
 #include <btl/lock.h>
 #include <btl/progress.h>
-#include <btl/taps.h>
 #include <btl/thread.h>
-#include <btl/upcall.h>
 #include <btl/wake.h>
 #include <stdio.h>
 #include <stdlib.h>

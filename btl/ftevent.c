@@ -9,7 +9,6 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/entry.h>
-#include <btl/ftevent.h>
 #include <btl/lock.h>
 #include <btl/progress.h>
 #include <btl/wake.h>

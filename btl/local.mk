@@ -1,17 +1,17 @@
 # btl: the data plane's framework and modules.
 noinst_LTLIBRARIES += libbtl.la
-libbtl_la_SOURCES = btl/base.h btl/choice.h btl/choice.c btl/framework.c \
-	btl/entry.h btl/entry.c btl/tap.h btl/tap.c btl/tap_pack.c btl/taps.h btl/taps.c \
+libbtl_la_SOURCES = btl/base.h btl/choice.c btl/framework.c \
+	btl/entry.h btl/entry.c btl/tap.h btl/tap.c btl/tap_pack.c btl/taps.c \
 	btl/stats.h btl/stats.c \
 	btl/rdma_am_sides.h btl/rdma_am_initiator.c btl/rdma_am_target.c \
-	btl/progress.h btl/progress.c btl/upcall.h btl/upcall.c btl/pending.h btl/pending.c \
-	btl/ext.h btl/ext.c btl/ftevent.h btl/ftevent.c \
+	btl/progress.h btl/progress.c btl/upcall.c btl/pending.h btl/pending.c \
+	btl/ext.c btl/ftevent.c \
 	btl/module.h btl/table.c btl/registry.c btl/lock.h btl/lock.c \
 	btl/thread.h btl/thread.c btl/wake.h btl/wake.c \
 	btl/plane.h btl/plane.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
 	btl/netcard.h btl/netcard.c btl/roster.h btl/roster.c \
-	btl/procs.h btl/procs.c btl/card.h btl/card.c btl/host_probe.h btl/host_probe.c btl/closing.c \
+	btl/procs.c btl/card.h btl/card.c btl/host_probe.h btl/host_probe.c btl/closing.c \
 	btl/peer.h btl/peer.c btl/session.h btl/session.c btl/atomic.h btl/atomic.c btl/call.h \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
 # libfabric: what needs its library is loaded by the process that opens a provider.

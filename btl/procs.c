@@ -5,7 +5,6 @@
 #include <btl/entry.h>
 #include <btl/lock.h>
 #include <btl/peer.h>
-#include <btl/procs.h>
 #include <stdlib.h>
 
 /* In place of the count, while an endpoint is being ended. */

@@ -7,9 +7,7 @@
 #include <btl/lock.h>
 #include <btl/module.h>
 #include <btl/peer.h>
-#include <btl/procs.h>
 #include <btl/stats.h>
-#include <btl/upcall.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -113,7 +113,7 @@ struct btl_tap_ops {
     /* Acts, and passes the call on by btl_tap_next, or answers it itself. Before that, status is
      * OPAL_ERR_OUT_OF_RESOURCE, made NULL, and what sendi is to leave NULL. */
     void (*call)(struct btl_tap *tap, struct btl_call *call);
-    /* The module received a message: it is passed on by btl_deliver_outward (btl/upcall.h). */
+    /* The module received a message: it is passed on by btl_deliver_outward. */
     void (*deliver)(struct btl_tap *tap, struct mca_btl_base_endpoint_t *endpoint, uint8_t channel,
                     mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments, size_t count);
     /* The module reports that a peer (or NULL) failed; the report goes up by itself. */
@@ -156,6 +156,15 @@ void btl_tap_remove(struct btl_tap *tap);
 int btl_tap_first(const mca_btl_base_module_t *module, struct btl_call *call);
 /* Hands a call to the next tap, or to the module; fills in what it returns. */
 void btl_tap_next(const struct btl_tap *tap, struct btl_call *call);
+
+/* Passes a message on that this tap was given: to the next one outward, or to the tag's callback.
+ */
+void btl_deliver_outward(const struct btl_tap *tap, struct mca_btl_base_endpoint_t *endpoint,
+                         uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                         size_t count);
+/* del_procs of a module would end this endpoint. */
+bool btl_del_ends(const mca_btl_base_module_t *module,
+                  const struct mca_btl_base_endpoint_t *endpoint);
 
 /* NULL: keel_btl_ext is the module's own. */
 const struct keel_btl_ext *btl_taps_ext(const mca_btl_base_module_t *module);

@@ -1,10 +1,10 @@
 #include <config.h>
 
 #include <btl/check/check.h>
+#include <btl/entry.h>
 #include <btl/fault/fault.h>
 #include <btl/lock.h>
 #include <btl/stats.h>
-#include <btl/taps.h>
 #include <btl/thread.h>
 #include <btl/wake.h>
 #include <stdio.h>

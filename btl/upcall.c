@@ -3,7 +3,6 @@
 
 #include <base/log.h>
 #include <btl/entry.h>
-#include <btl/upcall.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

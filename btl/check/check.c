@@ -4,8 +4,7 @@
 #include <base/log.h>
 #include <btl/check/check.h>
 #include <btl/desc.h>
-#include <btl/procs.h>
-#include <btl/upcall.h>
+#include <btl/tap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include <base/list.h>
 #include <btl/desc.h>
 #include <btl/fault/fault.h>
-#include <btl/procs.h>
 #include <btl/progress.h>
+#include <btl/tap.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The parameter btl, in a build without libfabric: its ofi is linked in. */
-#include <btl/choice.h>
+#include <btl/entry.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

@@ -2,7 +2,6 @@
 #include <tests/lib/unit.h>
 
 #include <btl/tap.h>
-#include <btl/upcall.h>
 #include <string.h>
 
 /* What the module's function was called with. */
