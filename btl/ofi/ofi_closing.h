@@ -1,4 +1,4 @@
-/* The end of peers: byes, and the steps in which endpoints end (btl/closing.h). */
+/* The end of peers: byes, and the steps in which endpoints end (btl/peer.h). */
 #ifndef BTL_OFI_CLOSING_H
 #define BTL_OFI_CLOSING_H
 
