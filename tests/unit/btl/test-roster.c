@@ -2,8 +2,11 @@
 #include <tests/lib/unit.h>
 
 #include <btl/roster.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define BYTES 1000
 #define MANY 10000
@@ -109,13 +112,31 @@ START_TEST(a_forgotten_one_makes_room_for_another_of_its_name)
 }
 END_TEST
 
+/* Most kernels show a reader of untouched memory the page of zeros; some give it a page at once. */
+static bool reading_is_free(void)
+{
+    const size_t bytes = 1 << 20, page = (size_t) sysconf(_SC_PAGESIZE);
+    long before = unit_resident_bytes();
+    volatile unsigned char *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne((void *) memory, MAP_FAILED);
+    (void) madvise((void *) memory, bytes, MADV_NOHUGEPAGE);
+    for (size_t at = 0; at < bytes; at += page) {
+        ck_assert(memory[at] == 0);
+    }
+    bool free = unit_resident_bytes() - before < (long) bytes / 2;
+    munmap((void *) memory, bytes);
+    return free;
+}
+
 START_TEST(unused_ones_cost_little)
 {
     begin();
+    bool reads = reading_is_free();
     long before = unit_resident_bytes();
     for (uint32_t i = 0; i < MANY; i++) {
         void *endpoint = add(i);
-        ck_assert(*(unsigned char *) endpoint == 0); /* reading costs no memory */
+        ck_assert(!reads || *(unsigned char *) endpoint == 0); /* reading costs no memory */
     }
     long bytes = (unit_resident_bytes() - before) / MANY;
     printf("# %ld bytes for an unused endpoint of %d\n", bytes, BYTES);
