@@ -77,6 +77,16 @@ void hnp_silence_over(struct hnp *hnp)
     (void) tell(hnp, false);
 }
 
+static bool all_answer(const struct hnp *hnp)
+{
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].state != PEER_LOST && hnp->peers[vpid].silent) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent)
 {
     struct peer *peer = &hnp->peers[vpid];
@@ -86,7 +96,10 @@ void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent)
     peer->silent = is_silent;
     if (is_silent) {
         tell_later(hnp);
-    } else {
-        hnp_silence_over(hnp);
+        return;
     }
+    if (all_answer(hnp)) {
+        loop_timer_stop(&hnp->silence_timer);
+    }
+    hnp_silence_over(hnp);
 }

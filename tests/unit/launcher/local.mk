@@ -23,6 +23,11 @@ tests_unit_launcher_test_outfile_LDADD = tests/lib/libunit.la liblauncher.la lib
 tests_unit_launcher_test_pty_SOURCES = tests/unit/launcher/test-pty.c
 tests_unit_launcher_test_pty_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
+# The head.
+check_PROGRAMS += tests/unit/launcher/test-hnp-silence
+tests_unit_launcher_test_hnp_silence_SOURCES = tests/unit/launcher/test-hnp-silence.c $(TEST_CLOCK)
+tests_unit_launcher_test_hnp_silence_LDADD = tests/lib/libunit.la $(launcher_libs)
+
 check_PROGRAMS += tests/unit/launcher/test-newsbox
 tests_unit_launcher_test_newsbox_SOURCES = tests/unit/launcher/test-newsbox.c
 tests_unit_launcher_test_newsbox_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
