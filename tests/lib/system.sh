@@ -56,6 +56,7 @@ marks=0
 mark=none
 cleanups=()
 started=() # pids of this test's own background processes
+limited=   # the pid, and the process group, of what run_limited runs
 
 at_exit()
 {
@@ -65,8 +66,8 @@ at_exit()
 clean_up()
 {
     local i
-    for i in "${started[@]}" "$meter_pid"; do
-        kill -KILL "$i" 2>/dev/null
+    for i in "${started[@]}" "$meter_pid" $limited ${limited:+-$limited}; do
+        kill -KILL -- "$i" 2>/dev/null
     done
     for ((i = ${#cleanups[@]} - 1; i >= 0; i--)); do
         eval "${cleanups[i]}"
@@ -194,7 +195,8 @@ finish()
 
 # run_limited SECONDS COMMAND...: code is "late" when it took longer; it is killed when it hangs. Of
 # wall_ms the time that the machine stood still is taken off; of real_ms, for lower bounds, not.
-# Its standard input is the file named by $input.
+# Its standard input is the file named by $input. It runs in the background, in a process group of its
+# own: bash heeds a signal at once, not at the command's end, and clean_up ends the group.
 run_limited()
 {
     local limit=$(($1 * slow)) begin real_begin
@@ -202,8 +204,12 @@ run_limited()
     command=("$@")
     begin=$(now_ms)
     real_begin=$(wall_clock)
-    timeout -s KILL $((2 * limit + 120)) "$@" <"${input:-/dev/null}" >"$work/out" 2>"$work/err"
+    env --default-signal=INT,QUIT timeout -s KILL $((2 * limit + 120)) "$@" <"${input:-/dev/null}" \
+        >"$work/out" 2>"$work/err" &
+    limited=$!
+    wait $limited 2>/dev/null
     code=$?
+    limited=
     wall_ms=$(($(now_ms) - begin))
     real_ms=$(($(wall_clock) - real_begin))
     if [ $wall_ms -ge $((limit * 1000)) ]; then

@@ -1,0 +1,46 @@
+#!/bin/bash
+# What tests/lib/system.sh promises: a script that is interrupted leaves nothing behind.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+# A test script that runs its arguments.
+# shellcheck disable=SC2016
+script='. "$KEEL_TEST_SRCDIR/tests/lib/system.sh"; echo "$work"; run_limited 60 "$@"; echo behind'
+
+sleeps()
+{
+    local process
+    for process in $(processes_with "KT_MARK=$mark"); do
+        ! grep -qx sleep "/proc/$process/comm" 2>/dev/null || return 0
+    done
+    return 1
+}
+
+# interrupted NAME COMMAND...: the script with COMMAND, which runs sleep, gets a signal.
+interrupted()
+{
+    local name=$1 signal=${1%% *}
+    shift
+    start bash -c "$script" script "$@"
+    ok "$name: the command runs" wait_for 15 sleeps
+    kill -"$signal" "$pid"
+    await 5
+    is "$name: the script has ended" 1 "$code"
+    is "$name: it went no further" 1 "$(wc -l <"$work/out")"
+    ok "$name: its folder is gone" [ ! -e "$(head -n 1 "$work/out")" ]
+    no_leftovers "$name" ""
+}
+
+for signal in HUP INT TERM; do
+    interrupted "$signal in a command" sh -c 'sleep 1000 & wait'
+    interrupted "$signal in a job" "$keelrun" -n 1 sleep 1000
+done
+
+# as tests/run limits a script's time
+start timeout -k 10 2 bash -c "$script" script sh -c 'sleep 1000 & wait'
+await 8
+is "a script that takes too long: it has ended" 124 "$code"
+ok "a script that takes too long: its folder is gone" [ ! -e "$(head -n 1 "$work/out")" ]
+no_leftovers "a script that takes too long" ""
+
+finish
