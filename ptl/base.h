@@ -3,7 +3,7 @@
 #ifndef PTL_BASE_H
 #define PTL_BASE_H
 
-#include <keel/ptl.h>
+#include <keel/ptl_ext.h>
 
 struct ptl_set; /* the open components and their modules */
 
@@ -12,6 +12,13 @@ struct ptl_upcalls {
     mca_ptl_base_module_match_fn_t match;
     mca_ptl_base_module_send_progress_fn_t send_progress;
     mca_ptl_base_module_recv_progress_fn_t recv_progress;
+    /* Of extended modules: as in struct keel_ptl_module_t. */
+    void (*send_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_send_request_t *request,
+                        int status);
+    void (*recv_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_recv_request_t *request,
+                        size_t offset, size_t size, int status);
+    void (*peer_changed)(struct keel_ptl_module_t *ptl, struct ompi_proc_t *proc);
+    void (*peer_ready)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer);
 };
 
 /* Opens these components, which end with NULL and outlive the set; a component that cannot be

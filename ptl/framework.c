@@ -42,6 +42,13 @@ static int keep_modules(struct ptl_set *set, mca_ptl_base_module_t **made, size_
         made[i]->ptl_match = upcalls->match;
         made[i]->ptl_send_progress = upcalls->send_progress;
         made[i]->ptl_recv_progress = upcalls->recv_progress;
+        struct keel_ptl_module_t *extended = keel_ptl_extended(made[i]);
+        if (extended) {
+            extended->ptl_send_failed = upcalls->send_failed;
+            extended->ptl_recv_failed = upcalls->recv_failed;
+            extended->ptl_peer_changed = upcalls->peer_changed;
+            extended->ptl_peer_ready = upcalls->peer_ready;
+        }
         insert_module(set, made[i]);
     }
     return ORTE_SUCCESS;

@@ -13,7 +13,11 @@
  *     that call or later, with the receive request in frag_request. Then the PTL copies the bytes,
  *     acknowledges if the flags ask for it, and tells ptl_recv_progress. Of later fragments it does
  *     the same by itself. The fragment is the PTL's again after ptl_matched.
- *  4. Everything comes from the calling thread, inside the PTL's functions and inside progress.
+ *  4. A module with MCA_PTL_GET may take a whole message with its first fragment, whose receiver
+ *     fetches the rest: ptl_matched sets req_fetch, and the PML calls ptl_get, over any of the
+ * peer's PTLs of that component. The PTL adds the bytes that it takes to req_offset, and tells
+ *     ptl_recv_progress when they have come. Then the PML calls ptl_recv_end (keel/ptl_ext.h).
+ *  5. Everything comes from the calling thread, inside the PTL's functions and inside progress.
  */
 #ifndef KEEL_PTL_H
 #define KEEL_PTL_H
@@ -89,7 +93,7 @@ typedef int (*mca_ptl_base_module_put_fn_t)(struct mca_ptl_base_module_t *ptl,
                                             struct mca_ptl_base_peer_t *ptl_base_peer,
                                             struct mca_ptl_base_send_request_t *request,
                                             size_t offset, size_t size, int flags);
-/* Fetches bytes of a receive request. NULL without MCA_PTL_GET. */
+/* Fetches bytes of a receive request: rule 4. NULL without MCA_PTL_GET. */
 typedef int (*mca_ptl_base_module_get_fn_t)(struct mca_ptl_base_module_t *ptl,
                                             struct mca_ptl_base_peer_t *ptl_base_peer,
                                             struct mca_ptl_base_recv_request_t *request,

@@ -42,6 +42,9 @@ typedef struct ompi_bitmap_t ompi_bitmap_t;
 /* hdr_flags. */
 #define MCA_PTL_FLAGS_ACK 1 /* acknowledge the first fragment when it is matched */
 
+/* Words of a fragment that are the PML's. */
+#define KEEL_PTL_FRAG_WORDS 24
+
 /* The headers, as a program sees them; what a PTL puts on its wire is its own matter. */
 struct mca_ptl_base_common_header_t {
     uint8_t hdr_type;
@@ -53,7 +56,7 @@ struct mca_ptl_base_match_header_t {
     mca_ptl_base_common_header_t hdr_common;
     uint16_t hdr_contextid;
     int32_t hdr_src; /* ranks in the context */
-    int32_t hdr_dst;
+    int32_t hdr_dst; /* -1 in what was received: the receiver knows its own */
     int32_t hdr_tag;
     uint64_t hdr_msg_length; /* bytes of the message */
     uint16_t hdr_msg_seq;    /* its number among those of this source and context; wraps */
@@ -109,6 +112,13 @@ typedef struct mca_ptl_base_send_request_t mca_ptl_base_send_request_t;
 
 struct mca_ptl_base_recv_request_t {
     opal_convertor_t req_convertor; /* as of a send request */
+    /* ptl_matched sets these, before it tells ptl_recv_progress, where the receiver is to fetch
+     * what lies behind the first fragment; else they stay as they are. */
+    bool req_fetch;
+    opal_ptr_t req_peer_match; /* the sender's name for the message */
+    size_t req_offset; /* bytes that came or are being fetched; ptl_get adds to it, before it
+                          fetches */
+    void *req_ptl;     /* the PTL component's, from ptl_matched to ptl_recv_end; NULL before */
 };
 typedef struct mca_ptl_base_recv_request_t mca_ptl_base_recv_request_t;
 
@@ -124,7 +134,9 @@ typedef struct mca_ptl_base_fragment_t mca_ptl_base_fragment_t;
 
 struct mca_ptl_base_recv_frag_t {
     mca_ptl_base_fragment_t frag_base;
-    struct mca_ptl_base_recv_request_t *frag_request; /* set by the PML before ptl_matched */
+    /* Set by the PML before ptl_matched; NULL: nobody wants the message, nobody is told. */
+    struct mca_ptl_base_recv_request_t *frag_request;
+    uint64_t frag_pml[KEEL_PTL_FRAG_WORDS]; /* the PML's, from ptl_match to ptl_matched */
 };
 typedef struct mca_ptl_base_recv_frag_t mca_ptl_base_recv_frag_t;
 
