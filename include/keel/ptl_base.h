@@ -107,6 +107,7 @@ struct mca_ptl_base_send_request_t {
     opal_ptr_t req_peer_match;
     opal_ptr_t req_peer_addr;
     uint64_t req_peer_size;
+    void *req_ptl; /* the PTL component's, from ptl_send until the request ends; NULL before */
 };
 typedef struct mca_ptl_base_send_request_t mca_ptl_base_send_request_t;
 

@@ -2,7 +2,8 @@
 FUZZ_TESTS = \
 	tests/fuzz/contact tests/fuzz/handshake tests/fuzz/frames tests/fuzz/rml tests/fuzz/dss \
 	tests/fuzz/proto tests/fuzz/job tests/fuzz/hostlist tests/fuzz/cmdline tests/fuzz/params \
-	tests/fuzz/pmi1 tests/fuzz/tcp tests/fuzz/session tests/fuzz/shepherd tests/fuzz/pack
+	tests/fuzz/pmi1 tests/fuzz/tcp tests/fuzz/session tests/fuzz/shepherd tests/fuzz/pack \
+	tests/fuzz/rail
 if OFFER_PMIX
 FUZZ_TESTS += tests/fuzz/pmix
 endif
@@ -58,6 +59,9 @@ tests_fuzz_pmi1_LDADD = $(fuzz_launcher_libs)
 tests_fuzz_tcp_SOURCES = tests/fuzz/tcp.c $(fuzz_common)
 tests_fuzz_tcp_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_tcp_LDADD = libbtl.la libbase.la
+tests_fuzz_rail_SOURCES = tests/fuzz/rail.c $(fuzz_common)
+tests_fuzz_rail_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_rail_LDADD = libptl.la libbtl.la libbase.la
 tests_fuzz_session_SOURCES = tests/fuzz/session.c $(fuzz_common)
 tests_fuzz_session_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_session_LDADD = libbtl.la libbase.la

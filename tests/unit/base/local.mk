@@ -36,12 +36,14 @@ check_PROGRAMS += \
 	tests/unit/base/test-status tests/unit/base/test-names tests/unit/base/test-object \
 	tests/unit/base/test-dss tests/unit/base/test-dss-hostile tests/unit/base/test-bitmap \
 	tests/unit/base/test-convertor tests/unit/base/test-pool tests/unit/base/test-list \
-	tests/unit/base/test-le tests/unit/base/test-pairing tests/unit/base/test-reorder \
+	tests/unit/base/test-ids tests/unit/base/test-le tests/unit/base/test-pairing tests/unit/base/test-reorder \
 	tests/unit/base/test-wheel
 tests_unit_base_test_reorder_SOURCES = tests/unit/base/test-reorder.c
 tests_unit_base_test_reorder_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_wheel_SOURCES = tests/unit/base/test-wheel.c
 tests_unit_base_test_wheel_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_ids_SOURCES = tests/unit/base/test-ids.c
+tests_unit_base_test_ids_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_pairing_SOURCES = tests/unit/base/test-pairing.c
 tests_unit_base_test_pairing_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_status_SOURCES = tests/unit/base/test-status.c

@@ -55,7 +55,8 @@ static void recv_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_request_
     pml.delivered += delivered;
 }
 
-static const struct ptl_upcalls upcalls = {match, send_progress, recv_progress};
+static const struct ptl_upcalls upcalls = {
+    .match = match, .send_progress = send_progress, .recv_progress = recv_progress};
 
 /* Sends a message of this size over the first path, to a receive of room bytes. */
 static void send_message(size_t size, size_t room, int flags)

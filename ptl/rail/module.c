@@ -1,0 +1,286 @@
+#include <config.h>
+
+#include <base/crypto.h>
+#include <base/log.h>
+#include <base/name.h>
+#include <base/param.h>
+#include <btl/base.h>
+#include <keel/host.h>
+#include <ptl/components.h>
+#include <ptl/rail/rail.h>
+#include <stdlib.h>
+
+struct rail rail;
+
+enum rendezvous { RENDEZVOUS_GET, RENDEZVOUS_PUT, RENDEZVOUS_SEND };
+static const char *const rendezvous_names[] = {"get", "put", "send", NULL};
+
+static struct {
+    struct param rendezvous;
+} params = {
+    .rendezvous = PARAM_ENUM("ptl_rail_rendezvous", "get", rendezvous_names,
+                             "How the bytes of a long message move, where a rail has a choice: the "
+                             "receiver gets them, the sender puts them, or sends them in pieces."),
+};
+
+/* --- peers --- */
+
+/* NULL: the choice of rails does not lead to the process by this module. */
+static struct mca_btl_base_endpoint_t *endpoint_to(const struct rail_module *module,
+                                                   const opal_proc_t *proc)
+{
+    size_t count;
+    const struct keel_rail *rails = keel_host_rails(proc, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (rails[i].btl == module->btl && rails[i].send) {
+            return rails[i].endpoint;
+        }
+    }
+    return NULL;
+}
+
+static struct mca_ptl_base_peer_t *find_peer(struct rail_module *module,
+                                             const orte_process_name_t *name)
+{
+    struct mca_ptl_base_peer_t *peer;
+    list_for_each (peer, &module->peers, struct mca_ptl_base_peer_t, link) {
+        if (name_compare(&peer->proc->proc_name, name) == 0) {
+            return peer;
+        }
+    }
+    return NULL;
+}
+
+static void peer_destroy(struct mca_ptl_base_peer_t *peer)
+{
+    rail_forget_sends(peer);
+    if (peer->waits) {
+        (void) peer->module->ext->pending_remove(peer->module->btl, &peer->room);
+    }
+    list_remove(&peer->link);
+    free(peer);
+}
+
+/* NULL: no memory. */
+static struct mca_ptl_base_peer_t *peer_create(struct rail_module *module, opal_proc_t *proc,
+                                               struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct mca_ptl_base_peer_t *peer = calloc(1, sizeof(*peer));
+    if (peer) {
+        peer->module = module;
+        peer->proc = proc;
+        peer->endpoint = endpoint;
+        list_append(&module->peers, &peer->link);
+    }
+    return peer;
+}
+
+static int del_procs(mca_ptl_base_module_t *ptl, size_t count, struct ompi_proc_t **procs,
+                     struct mca_ptl_base_peer_t **peers)
+{
+    int status = OPAL_SUCCESS;
+    for (size_t i = 0; i < count; i++) {
+        struct mca_ptl_base_peer_t *peer = find_peer(rail_of(ptl), &procs[i]->super.proc_name);
+        if (!peer || peer != peers[i]) {
+            status = OPAL_ERR_BAD_PARAM;
+        } else {
+            peer_destroy(peer);
+        }
+    }
+    return status;
+}
+
+static int add_procs(mca_ptl_base_module_t *ptl, size_t count, struct ompi_proc_t **procs,
+                     struct mca_ptl_base_peer_t **peers, struct ompi_bitmap_t *reachable)
+{
+    struct rail_module *module = rail_of(ptl);
+    for (size_t i = 0; i < count; i++) {
+        opal_proc_t *proc = &procs[i]->super;
+        struct mca_btl_base_endpoint_t *endpoint = endpoint_to(module, proc);
+        peers[i] = endpoint ? find_peer(module, &proc->proc_name) : NULL;
+        if (endpoint && !peers[i]) {
+            peers[i] = peer_create(module, proc, endpoint);
+        }
+        if (endpoint && !peers[i]) {
+            return OPAL_ERR_OUT_OF_RESOURCE; /* those before it stay until they are deleted */
+        }
+        if (peers[i]) {
+            peers[i]->reached = true;
+            opal_bitmap_set_bit(&reachable->super, (int) i);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static void rails_changed(const orte_process_name_t *name, void *unused)
+{
+    (void) unused;
+    for (size_t i = 0; i < rail.count; i++) {
+        struct rail_module *module = rail.modules[i];
+        struct mca_ptl_base_peer_t *peer = find_peer(module, name);
+        bool reached = peer && endpoint_to(module, peer->proc);
+        if (peer && peer->reached != reached) {
+            struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
+            peer->reached = reached;
+            if (!reached) {
+                rail_fail_sends(peer, OPAL_ERR_UNREACH);
+            }
+            module->super.ptl_peer_changed(&module->super, proc);
+        }
+    }
+}
+
+/* --- modules --- */
+
+static int finalize(mca_ptl_base_module_t *ptl)
+{
+    struct rail_module *module = rail_of(ptl);
+    struct mca_ptl_base_peer_t *peer;
+    list_for_each (peer, &module->peers, struct mca_ptl_base_peer_t, link) {
+        peer_destroy(peer);
+    }
+    free(module);
+    return OPAL_SUCCESS;
+}
+
+/* What of put and get the rail may use: pieces of any size, from anywhere. A put of which only the
+ * sender's end is known to be over could be overtaken by the word that tells of it. */
+static uint32_t flags_of(const mca_btl_base_module_t *btl, const struct keel_btl_ext *ext)
+{
+    const enum rendezvous rendezvous = (enum rendezvous) param_int(&params.rendezvous);
+    uint32_t flags = MCA_PTL_FLAGS_EXTENDED;
+    if (rendezvous == RENDEZVOUS_GET && (btl->btl_flags & MCA_BTL_FLAGS_GET) &&
+        btl->btl_get_alignment <= 1) {
+        return flags | MCA_PTL_GET;
+    }
+    if (rendezvous != RENDEZVOUS_SEND && (btl->btl_flags & MCA_BTL_FLAGS_PUT) &&
+        btl->btl_put_alignment <= 1 && (ext->flags & KEEL_BTL_REMOTE_COMPLETION)) {
+        return flags | MCA_PTL_PUT;
+    }
+    return flags;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct rail_module *module_create(mca_btl_base_module_t *btl)
+{
+    struct rail_module *module = calloc(1, sizeof(*module));
+    if (!module) {
+        return NULL;
+    }
+    module->btl = btl;
+    module->ext = keel_btl_ext(btl);
+    module->frag_size = btl->btl_max_send_size - RAIL_LONG_BYTES;
+    list_init(&module->peers);
+    list_init(&module->sends);
+    module->super = (struct keel_ptl_module_t){
+        .super = {.ptl_component = &ptl_rail_component,
+                  .ptl_first_frag_size =
+                      smaller(btl->btl_eager_limit, btl->btl_max_send_size) - RAIL_LONG_BYTES,
+                  .ptl_min_frag_size = btl->btl_eager_limit,
+                  .ptl_max_frag_size = SIZE_MAX,
+                  .ptl_exclusivity = btl->btl_exclusivity,
+                  .ptl_latency = btl->btl_latency,
+                  .ptl_bandwidth = btl->btl_bandwidth,
+                  .ptl_flags = flags_of(btl, module->ext),
+                  .ptl_add_procs = add_procs,
+                  .ptl_del_procs = del_procs,
+                  .ptl_finalize = finalize,
+                  .ptl_send = rail_ptl_send,
+                  .ptl_put = rail_ptl_put,
+                  .ptl_get = rail_ptl_get,
+                  .ptl_matched = rail_ptl_matched},
+        .ptl_send_end = rail_ptl_send_end,
+        .ptl_recv_end = rail_ptl_recv_end,
+    };
+    return module;
+}
+
+/* A rail whose messages are smaller than the headers carries none. */
+static bool is_usable(mca_btl_base_module_t *btl)
+{
+    return keel_btl_ext(btl) && (btl->btl_flags & MCA_BTL_FLAGS_SEND) &&
+           btl->btl_eager_limit >= RAIL_MOST_BYTES && btl->btl_max_send_size >= RAIL_MOST_BYTES;
+}
+
+static mca_ptl_base_module_t **init(int *count, bool progress_threads, bool threads)
+{
+    (void) progress_threads, (void) threads;
+    size_t btl_count = 0;
+    mca_btl_base_module_t **btls = btl_modules(&btl_count);
+    *count = 0;
+    if (rail.modules || btl_count == 0) {
+        return NULL;
+    }
+    mca_ptl_base_module_t **made = calloc(btl_count, sizeof(mca_ptl_base_module_t *));
+    rail.modules = calloc(btl_count, sizeof(struct rail_module *));
+    for (size_t i = 0; made && rail.modules && i < btl_count; i++) {
+        struct rail_module *module = is_usable(btls[i]) ? module_create(btls[i]) : NULL;
+        if (module) {
+            rail.modules[rail.count++] = module;
+            made[(*count)++] = &module->super.super;
+        }
+    }
+    for (size_t i = 0; i < rail.count; i++) {
+        struct rail_module *module = rail.modules[i];
+        (void) module->ext->channel_register(module->btl, RAIL_CHANNEL, rail_arrived, NULL);
+    }
+    return made;
+}
+
+/* --- the component --- */
+
+static int open_component(void)
+{
+    uint32_t first;
+    param_register(PARAM_TABLE(params));
+    crypto_random(&first, sizeof(first));
+    ids_init(&rail.sends, first);
+    ids_init(&rail.recvs, first);
+    rail_recv_open();
+    return keel_host_rails_watch(rails_changed, NULL);
+}
+
+static int close_component(void)
+{
+    mca_btl_base_module_t **btls;
+    size_t count;
+    btls = btl_modules(&count);
+    for (size_t i = 0; i < count; i++) {
+        (void) keel_btl_ext(btls[i])->channel_register(btls[i], RAIL_CHANNEL, NULL, NULL);
+    }
+    rail_recv_close();
+    ids_fini(&rail.sends);
+    ids_fini(&rail.recvs);
+    free(rail.modules);
+    rail = (struct rail){0};
+    return OPAL_SUCCESS;
+}
+
+static int control(int param, void *value, size_t size)
+{
+    if (param != MCA_PTL_ENABLE || size != sizeof(bool)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    rail.disabled = !*(const bool *) value;
+    return OPAL_SUCCESS;
+}
+
+static int progress(mca_ptl_tstamp_t now)
+{
+    (void) now;
+    (void) keel_host_progress();
+    return OPAL_SUCCESS;
+}
+
+mca_ptl_base_component_t ptl_rail_component = {
+    {MCA_PTL_BASE_VERSION_1_0_0, "rail", OPAL_MAJOR_VERSION, OPAL_MINOR_VERSION,
+     OPAL_RELEASE_VERSION, open_component, close_component, NULL, NULL},
+    {false},
+    init,
+    control,
+    progress,
+};

@@ -1,0 +1,145 @@
+/* The PTL over BTL modules: one PTL module for each of them. The processes that it reaches by it
+ * are those to which the choice of rails (btl/bml.h) leads by that module now.
+ *
+ * A message of at most ptl_first_frag_size bytes travels behind its header, by sendi. A longer one
+ * is announced: where the bytes lie together and the module can get, the receiver fetches them;
+ * else its first bytes come with the announcement, and the rest, once it is matched, by puts or in
+ * fragments. Parts: module.c (its life, peers), send.c and recv.c (the two ends of a message),
+ * say.c (headers without data), wire.h. */
+#ifndef PTL_RAIL_RAIL_H
+#define PTL_RAIL_RAIL_H
+
+#include <base/ids.h>
+#include <base/list.h>
+#include <base/pool.h>
+#include <keel/btl_ext.h>
+#include <keel/ptl_ext.h>
+#include <ptl/rail/wire.h>
+
+/* Of keel_btl_ext. */
+enum { RAIL_CHANNEL = 1, RAIL_TAG = 0 };
+
+struct rail_module {
+    struct keel_ptl_module_t super;
+    mca_btl_base_module_t *btl;     /* borrowed */
+    const struct keel_btl_ext *ext; /* btl's */
+    size_t frag_size;               /* most bytes behind a FRAG header */
+    struct list peers;              /* struct mca_ptl_base_peer_t; owned */
+    struct list sends;              /* struct rail_send; owned */
+};
+
+struct mca_ptl_base_peer_t {
+    struct list link;                         /* in the module's peers */
+    struct rail_module *module;               /* borrowed */
+    opal_proc_t *proc;                        /* borrowed */
+    struct mca_btl_base_endpoint_t *endpoint; /* the choice of rails' */
+    bool reached;                             /* the choice of rails leads to it by this module */
+    bool waits;                               /* for room */
+    struct keel_btl_pending room;
+};
+
+/* A send that its receiver has to answer. */
+struct rail_send {
+    struct list link; /* in its module's sends */
+    struct mca_ptl_base_peer_t *peer;
+    mca_ptl_base_send_request_t *request; /* whose req_ptl this is */
+    uint64_t id;
+    size_t bytes;                                     /* to be reported when the answer comes */
+    bool offered;                                     /* for the peer to fetch */
+    mca_btl_base_registration_handle_t *registration; /* of the whole message; may be NULL */
+    /* After an ACK with PUT: where the rest goes, until it is there. */
+    uint64_t address, room;
+    size_t left;     /* bytes not sent yet */
+    struct list ops; /* puts under way */
+    bool may_put;
+    uint16_t handle_size;
+    uint8_t handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
+};
+
+/* A receive of which not all came with its first fragment. */
+struct rail_recv {
+    struct rail_module *module;
+    struct mca_btl_base_endpoint_t *endpoint; /* the sender's */
+    mca_ptl_base_recv_request_t *request;     /* whose req_ptl this is; NULL: it has ended */
+    uint64_t id, send_id;
+    uint64_t total;                                   /* bytes of the message */
+    mca_btl_base_registration_handle_t *registration; /* of the buffer, for puts; may be NULL */
+    bool fetch;                                       /* from address, with handle */
+    struct list ops;                                  /* gets under way */
+    uint64_t address;
+    uint16_t handle_size;
+    uint8_t handle[];
+};
+
+/* A put or a get under way. */
+struct rail_op {
+    struct list link; /* in its owner's ops; else the owner has ended */
+    void *owner;      /* struct rail_send or struct rail_recv; NULL: it has ended */
+    size_t offset, size;
+    uint8_t bounce[]; /* of a get into memory that does not lie together: size bytes */
+};
+
+/* What all modules share. */
+struct rail {
+    struct rail_module **modules; /* owned; NULL: the component is not in use */
+    size_t count;
+    struct ids sends, recvs; /* struct rail_send, struct rail_recv */
+    struct pool frags;       /* of recv.c */
+    bool disabled;           /* by MCA_PTL_ENABLE: nothing is sent */
+    bool warned;             /* of a bad header */
+};
+extern struct rail rail;
+
+/* The rail that this module of the framework's is. */
+static inline struct rail_module *rail_of(mca_ptl_base_module_t *ptl)
+{
+    return container_of(ptl, struct rail_module, super.super);
+}
+
+/* --- say.c --- */
+
+/* Sends a header without data, later where there is no room now. */
+void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+              const struct rail_header *header);
+/* Sends header and size bytes of data from offset on, which are copied. */
+int rail_send_bytes(struct mca_ptl_base_peer_t *peer, void *header, size_t header_size,
+                    const opal_convertor_t *data, size_t offset, size_t size) KEEL_MUST_CHECK;
+/* After a shortage: ptl_peer_ready is to be called. Returns status. */
+int rail_want_room(struct mca_ptl_base_peer_t *peer, int status);
+
+/* An operation of this owner, that has these ops; NULL: no memory. */
+struct rail_op *rail_op_create(void *owner, struct list *ops, size_t offset, size_t size,
+                               bool bounces);
+/* Frees it and returns its owner. */
+void *rail_op_end(struct rail_op *op);
+/* The owner of these ends. */
+void rail_ops_leave(struct list *ops);
+
+/* --- send.c --- */
+
+int rail_ptl_send(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                  mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags);
+int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                 mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags);
+void rail_ptl_send_end(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request);
+/* ACK, NACK and FIN. */
+void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                   const struct rail_header *header);
+/* Sends to this peer that were not answered: the PML is told, or not. */
+void rail_fail_sends(struct mca_ptl_base_peer_t *peer, int status);
+void rail_forget_sends(struct mca_ptl_base_peer_t *peer);
+
+/* --- recv.c --- */
+
+void rail_recv_open(void);
+void rail_recv_close(void);
+/* Of the channel. */
+void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                  mca_btl_base_descriptor_t *descriptor, void *cbdata);
+void rail_ptl_matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag);
+int rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                 mca_ptl_base_recv_request_t *request, size_t offset, size_t size, int flags);
+void rail_ptl_recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
+                       int status);
+
+#endif

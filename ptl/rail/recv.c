@@ -1,0 +1,457 @@
+/* The receiver's end of a message. */
+#include <config.h>
+
+#include <base/log.h>
+#include <btl/base.h>
+#include <ptl/rail/rail.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A first fragment, from its arrival until it is matched. */
+struct rail_frag {
+    mca_ptl_base_recv_frag_t super; /* first */
+    struct mca_btl_base_endpoint_t *endpoint;
+    struct rail_header header; /* its handle lies where the bytes are */
+    bool *matched;             /* while its arrival is told: set when it is */
+    bool lost;                 /* there was no memory for its bytes */
+    void *kept;                /* owned: handle and bytes, where they are many; else NULL */
+    uint8_t few[64];           /* them, if not */
+};
+
+enum { FRAGS_PER_CHUNK = 64 };
+
+void rail_recv_open(void)
+{
+    pool_init(&rail.frags, sizeof(struct rail_frag), _Alignof(struct rail_frag), FRAGS_PER_CHUNK, 0,
+              NULL, NULL);
+}
+
+void rail_recv_close(void)
+{
+    pool_fini(&rail.frags);
+}
+
+static void frag_free(struct rail_frag *frag)
+{
+    free(frag->kept);
+    pool_put(&rail.frags, frag);
+}
+
+/* Bytes of a message come to their place: those that fitted there. */
+static size_t land(mca_ptl_base_recv_request_t *request, size_t offset, const void *bytes,
+                   size_t size)
+{
+    opal_convertor_t to = request->req_convertor;
+    if (offset != to.bytes_converted) {
+        size_t place = offset;
+        opal_convertor_set_position(&to, &place);
+        if (place != offset) {
+            return 0; /* behind its end */
+        }
+    }
+    return opal_convertor_unpack_bytes(&to, bytes, size);
+}
+
+/* --- receives of which more is to come --- */
+
+/* NULL: no memory. */
+static struct rail_recv *recv_create(struct rail_module *module, const struct rail_frag *frag,
+                                     mca_ptl_base_recv_request_t *request)
+{
+    const struct rail_header *header = &frag->header;
+    struct rail_recv *recv = calloc(1, sizeof(*recv) + header->handle_size);
+    if (!recv || !ids_add(&rail.recvs, recv, &recv->id)) {
+        free(recv);
+        return NULL;
+    }
+    recv->module = module;
+    recv->endpoint = frag->endpoint;
+    recv->request = request;
+    recv->send_id = header->own_id;
+    recv->total = header->bytes;
+    recv->fetch = header->flags & RAIL_FLAG_FETCH;
+    recv->address = header->address;
+    recv->handle_size = header->handle_size;
+    if (header->handle_size > 0) {
+        memcpy(recv->handle, header->handle, header->handle_size);
+    }
+    list_init(&recv->ops);
+    request->req_ptl = recv;
+    return recv;
+}
+
+void rail_ptl_recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
+                       int status)
+{
+    (void) ptl;
+    struct rail_recv *recv = request->req_ptl;
+    mca_btl_base_module_t *btl = recv->module->btl;
+    request->req_ptl = NULL;
+    rail_ops_leave(&recv->ops);
+    ids_remove(&rail.recvs, recv->id);
+    if (recv->registration) {
+        (void) btl->btl_deregister_mem(btl, recv->registration);
+    }
+    if (recv->fetch) {
+        rail_say(recv->module, recv->endpoint,
+                 &(struct rail_header){.type = status == OPAL_SUCCESS ? RAIL_FIN : RAIL_NACK,
+                                       .id = recv->send_id});
+    }
+    free(recv);
+}
+
+/* One of the endpoint's peer, to which these bytes belong; else NULL. */
+static struct rail_recv *recv_of(const struct rail_header *header,
+                                 const struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct rail_recv *recv = ids_find(&rail.recvs, header->id);
+    bool fits = recv && recv->endpoint == endpoint && !recv->fetch &&
+                header->offset <= recv->total && header->bytes <= recv->total - header->offset;
+    return fits ? recv : NULL;
+}
+
+/* --- first fragments --- */
+
+/* Opens the buffer to the sender's puts. */
+static void open_to_puts(struct rail_recv *recv, struct rail_header *ack)
+{
+    mca_btl_base_module_t *btl = recv->module->btl;
+    opal_convertor_t to = recv->request->req_convertor;
+    size_t start = 0, size = opal_convertor_get_packed_size(&to);
+    opal_convertor_set_position(&to, &start);
+    void *memory =
+        opal_convertor_need_buffers(&to, size) ? NULL : opal_convertor_current(&to, &size);
+    if (!memory) {
+        return;
+    }
+    if (btl->btl_register_mem) {
+        recv->registration =
+            btl->btl_register_mem(btl, recv->endpoint, memory, size, MCA_BTL_REG_FLAG_REMOTE_WRITE);
+        if (!recv->registration) {
+            return;
+        }
+        ack->handle = recv->registration;
+        ack->handle_size = (uint16_t) btl->btl_registration_handle_size;
+    }
+    ack->flags |= RAIL_FLAG_PUT;
+    ack->address = (uintptr_t) memory;
+    ack->bytes = size;
+}
+
+/* Tells the sender that its message was matched. False: no memory. */
+static bool acknowledge(struct rail_module *module, const struct rail_frag *frag,
+                        mca_ptl_base_recv_request_t *request)
+{
+    struct rail_header ack = {.type = RAIL_ACK, .id = frag->header.own_id};
+    if (frag->super.frag_base.frag_size < frag->header.bytes) {
+        struct rail_recv *recv = recv_create(module, frag, request);
+        if (!recv) {
+            return false;
+        }
+        ack.own_id = recv->id;
+        if (frag->header.flags & RAIL_FLAG_PUT) {
+            open_to_puts(recv, &ack);
+        }
+    }
+    rail_say(module, frag->endpoint, &ack);
+    return true;
+}
+
+/* The PML is to fetch the message. False: no memory. */
+static bool begin_fetch(struct rail_module *module, const struct rail_frag *frag,
+                        mca_ptl_base_recv_request_t *request)
+{
+    struct rail_recv *recv = recv_create(module, frag, request);
+    if (recv) {
+        request->req_fetch = true;
+        request->req_peer_match.lval = frag->header.own_id;
+        request->req_offset = 0;
+    }
+    return recv;
+}
+
+static void refuse(struct rail_module *module, const struct rail_frag *frag)
+{
+    if (frag->header.type == RAIL_RNDV) {
+        rail_say(module, frag->endpoint,
+                 &(struct rail_header){.type = RAIL_NACK, .id = frag->header.own_id});
+    }
+}
+
+void rail_ptl_matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *matched)
+{
+    struct rail_module *module = rail_of(ptl);
+    struct rail_frag *frag = container_of(matched, struct rail_frag, super);
+    mca_ptl_base_recv_request_t *request = matched->frag_request;
+    size_t size = matched->frag_base.frag_size;
+    if (frag->matched) {
+        *frag->matched = true;
+    }
+    bool good = request && !frag->lost;
+    if (good && frag->header.type == RAIL_RNDV) {
+        good = frag->header.flags & RAIL_FLAG_FETCH ? begin_fetch(module, frag, request)
+                                                    : acknowledge(module, frag, request);
+    }
+    if (!good) {
+        refuse(module, frag);
+        frag_free(frag);
+        if (request) {
+            module->super.ptl_recv_failed(&module->super, request, 0, size,
+                                          OPAL_ERR_OUT_OF_RESOURCE);
+        }
+        return;
+    }
+    size_t fitted = land(request, 0, matched->frag_base.frag_addr, size);
+    frag_free(frag);
+    ptl->ptl_recv_progress(ptl, request, size, fitted);
+}
+
+/* The bytes end with the call that brought them. */
+static void keep(struct rail_frag *frag)
+{
+    mca_ptl_base_fragment_t *base = &frag->super.frag_base;
+    size_t handle_size = frag->header.handle_size, size = handle_size + base->frag_size;
+    uint8_t *to = frag->few;
+    frag->matched = NULL;
+    if (size > sizeof(frag->few)) {
+        to = frag->kept = malloc(size);
+    }
+    if (!to) {
+        frag->lost = true;
+        return;
+    }
+    if (handle_size > 0) {
+        memcpy(to, frag->header.handle, handle_size);
+    }
+    if (base->frag_size > 0) {
+        memcpy(to + handle_size, base->frag_addr, base->frag_size);
+    }
+    frag->header.handle = to;
+    base->frag_addr = to + handle_size;
+}
+
+static void message_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                            const struct rail_header *header, const void *bytes, size_t size)
+{
+    bool whole = header->type == RAIL_MATCH;
+    struct rail_frag *frag = pool_get(&rail.frags);
+    if (!frag) {
+        log_error(LOG_PTL, "out of memory: a message of %zu bytes is lost", size);
+        return;
+    }
+    bool matched = false;
+    mca_ptl_base_module_t *ptl = &module->super.super;
+    frag->endpoint = endpoint;
+    frag->header = *header;
+    frag->matched = &matched;
+    frag->lost = false;
+    frag->kept = NULL;
+    frag->super.frag_request = NULL;
+    mca_ptl_base_fragment_t *base = &frag->super.frag_base;
+    base->frag_owner = ptl;
+    base->frag_peer = NULL;
+    base->frag_addr = (void *) (uintptr_t) bytes; /* only read */
+    base->frag_size = size;
+    base->frag_header.hdr_rndv = (mca_ptl_base_rendezvous_header_t){
+        .hdr_match = {.hdr_common = {.hdr_type = header->type,
+                                     .hdr_flags = whole ? 0 : MCA_PTL_FLAGS_ACK},
+                      .hdr_contextid = header->context,
+                      .hdr_src = header->source,
+                      .hdr_dst = -1,
+                      .hdr_tag = header->tag,
+                      .hdr_msg_length = whole ? size : header->bytes,
+                      .hdr_msg_seq = header->sequence},
+        .hdr_frag_length = size,
+        .hdr_src_ptr.lval = header->own_id};
+    (void) ptl->ptl_match(ptl, &frag->super, &base->frag_header.hdr_match);
+    if (!matched) {
+        keep(frag);
+    }
+}
+
+/* --- the rest --- */
+
+/* Of a FRAG or LANDED header, whose bytes belong to a receive. */
+static void rest_arrived(struct rail_module *module, const struct rail_recv *recv,
+                         const struct rail_header *header, const void *bytes)
+{
+    mca_ptl_base_module_t *ptl = &module->super.super;
+    mca_ptl_base_recv_request_t *request = recv->request;
+    size_t fitted = header->bytes;
+    if (header->type == RAIL_FRAG) {
+        fitted = land(request, header->offset, bytes, header->bytes);
+    }
+    ptl->ptl_recv_progress(ptl, request, header->bytes, fitted);
+}
+
+static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
+                mca_btl_base_registration_handle_t *handle, void *context, void *cbdata, int status)
+{
+    (void) btl, (void) endpoint, (void) handle, (void) context;
+    struct rail_op *op = cbdata;
+    struct rail_recv *recv = op->owner;
+    size_t offset = op->offset, size = op->size, fitted = size;
+    if (recv && status == OPAL_SUCCESS && local == op->bounce) {
+        fitted = land(recv->request, offset, op->bounce, size);
+    }
+    (void) rail_op_end(op);
+    if (!recv) {
+        return;
+    }
+    struct keel_ptl_module_t *ptl = &recv->module->super;
+    if (status == OPAL_SUCCESS) {
+        ptl->super.ptl_recv_progress(&ptl->super, recv->request, size, fitted);
+    } else {
+        ptl->ptl_recv_failed(ptl, recv->request, offset, size, status);
+    }
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static int get(struct mca_ptl_base_peer_t *peer, struct rail_recv *recv, size_t offset, size_t size)
+{
+    mca_btl_base_module_t *btl = recv->module->btl;
+    mca_ptl_base_recv_request_t *request = recv->request;
+    opal_convertor_t to = request->req_convertor;
+    size_t place = offset, together = smaller(size, btl->btl_get_limit);
+    opal_convertor_set_position(&to, &place);
+    size = together;
+    void *memory =
+        opal_convertor_need_buffers(&to, size) ? NULL : opal_convertor_current(&to, &together);
+    if (!memory) {
+        size = smaller(size, recv->module->frag_size);
+    }
+    struct rail_op *op = rail_op_create(recv, &recv->ops, offset, size, !memory);
+    if (!op) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    memory = memory ? memory : op->bounce;
+    request->req_offset += size;
+    mca_btl_base_registration_handle_t *from =
+        recv->handle_size > 0 ? (mca_btl_base_registration_handle_t *) recv->handle : NULL;
+    int status = btl->btl_get(btl, recv->endpoint, memory, recv->address + offset, NULL, from, size,
+                              0, MCA_BTL_NO_ORDER, got, NULL, op);
+    if (status == 1) {
+        got(btl, recv->endpoint, memory, NULL, NULL, op, OPAL_SUCCESS);
+    } else if (status < 0) {
+        request->req_offset -= size;
+        (void) rail_op_end(op);
+        return rail_want_room(peer, status);
+    }
+    return OPAL_SUCCESS;
+}
+
+int rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                 mca_ptl_base_recv_request_t *request, size_t offset, size_t size, int flags)
+{
+    (void) flags;
+    struct rail_recv *recv = request->req_ptl;
+    if (rail.disabled || !peer->reached) {
+        return rail.disabled ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
+    }
+    if (!recv || !recv->fetch || size == 0 || offset > recv->total || size > recv->total - offset ||
+        offset + size > opal_convertor_get_packed_size(&request->req_convertor)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (recv->module != rail_of(ptl) || recv->endpoint != peer->endpoint) {
+        return OPAL_ERR_NOT_AVAILABLE; /* the handle is another rail's */
+    }
+    return get(peer, recv, offset, size);
+}
+
+/* --- arrivals --- */
+
+/* A handle is one of the module's peer's: of the size that they have. */
+static bool is_of(const struct rail_header *header, const mca_btl_base_module_t *btl)
+{
+    size_t size = btl->btl_register_mem ? btl->btl_registration_handle_size : 0;
+    return !rail_has_memory(header) || header->handle_size == size;
+}
+
+static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                 const uint8_t *data, size_t size)
+{
+    struct rail_header header;
+    size_t taken;
+    if (rail_decode(&header, data, size, &taken) != OPAL_SUCCESS || !is_of(&header, module->btl)) {
+        return false;
+    }
+    const uint8_t *bytes = data + taken;
+    struct rail_recv *recv;
+    size -= taken;
+    switch (header.type) {
+    case RAIL_RNDV:
+        if (size > header.bytes || (size > 0 && (header.flags & RAIL_FLAG_FETCH))) {
+            return false;
+        }
+        message_arrived(module, endpoint, &header, bytes, size);
+        return true;
+    case RAIL_MATCH:
+        message_arrived(module, endpoint, &header, bytes, size);
+        return true;
+    case RAIL_FRAG:
+    case RAIL_LANDED:
+        if (size != (header.type == RAIL_FRAG ? header.bytes : 0)) {
+            return false;
+        }
+        recv = recv_of(&header, endpoint);
+        if (recv) { /* else it has ended */
+            rest_arrived(module, recv, &header, bytes);
+        }
+        return true;
+    default:
+        rail_answered(module, endpoint, &header);
+        return size == 0;
+    }
+}
+
+/* A message in several segments as one. NULL: no memory. */
+static uint8_t *gather(const mca_btl_base_descriptor_t *descriptor, size_t *size)
+{
+    const mca_btl_base_segment_t *segments = descriptor->des_segments;
+    *size = 0;
+    for (size_t i = 0; i < descriptor->des_segment_count; i++) {
+        *size += segments[i].seg_len;
+    }
+    uint8_t *data = malloc(*size + 1), *to = data;
+    for (size_t i = 0; data && i < descriptor->des_segment_count; i++) {
+        memcpy(to, segments[i].seg_addr.pval, segments[i].seg_len);
+        to += segments[i].seg_len;
+    }
+    return data;
+}
+
+static struct rail_module *module_over(const mca_btl_base_module_t *btl)
+{
+    size_t i = 0;
+    while (i < rail.count && rail.modules[i]->btl != btl) {
+        i++;
+    }
+    return i < rail.count ? rail.modules[i] : NULL;
+}
+
+void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                  mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) tag, (void) cbdata;
+    struct rail_module *module = module_over(btl);
+    struct mca_btl_base_endpoint_t *endpoint = descriptor->des_context;
+    const mca_btl_base_segment_t *first = descriptor->des_segments;
+    uint8_t *gathered = NULL;
+    size_t size = first->seg_len;
+    if (descriptor->des_segment_count > 1) {
+        gathered = gather(descriptor, &size);
+    }
+    const uint8_t *data = gathered ? gathered : first->seg_addr.pval;
+    bool good = module && endpoint && (gathered || descriptor->des_segment_count == 1) &&
+                take(module, endpoint, data, size);
+    if (!good && !rail.warned) {
+        rail.warned = true;
+        log_warn(LOG_PTL, "rail: a message of %zu bytes was dropped: %s", size,
+                 !endpoint ? "its sender is no peer" : "its header makes no sense");
+    }
+    free(gathered);
+}

@@ -1,0 +1,361 @@
+/* The sender's end of a message. */
+#include <config.h>
+
+#include <btl/base.h>
+#include <ptl/rail/rail.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void take(mca_ptl_base_send_request_t *request, size_t size)
+{
+    __atomic_fetch_add(&request->req_offset, size, __ATOMIC_RELAXED);
+}
+
+static void take_back(mca_ptl_base_send_request_t *request, size_t size)
+{
+    __atomic_fetch_sub(&request->req_offset, size, __ATOMIC_RELAXED);
+}
+
+/* --- sends that wait for an answer --- */
+
+static struct rail_send *send_create(struct mca_ptl_base_peer_t *peer,
+                                     mca_ptl_base_send_request_t *request)
+{
+    struct rail_send *send = calloc(1, sizeof(*send));
+    if (!send || !ids_add(&rail.sends, send, &send->id)) {
+        free(send);
+        return NULL;
+    }
+    send->peer = peer;
+    send->request = request;
+    list_init(&send->ops);
+    list_append(&peer->module->sends, &send->link);
+    request->req_ptl = send;
+    return send;
+}
+
+/* Returns its request, which the caller may tell of it. */
+static mca_ptl_base_send_request_t *send_end(struct rail_send *send)
+{
+    mca_ptl_base_send_request_t *request = send->request;
+    mca_btl_base_module_t *btl = send->peer->module->btl;
+    if (send->registration) {
+        (void) btl->btl_deregister_mem(btl, send->registration);
+    }
+    rail_ops_leave(&send->ops);
+    ids_remove(&rail.sends, send->id);
+    list_remove(&send->link);
+    free(send);
+    request->req_ptl = NULL;
+    return request;
+}
+
+void rail_ptl_send_end(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request)
+{
+    (void) ptl;
+    if (request->req_ptl) {
+        (void) send_end(request->req_ptl);
+    }
+}
+
+/* NULL: none. */
+static struct rail_send *send_to(const struct mca_ptl_base_peer_t *peer)
+{
+    struct rail_send *send;
+    list_for_each (send, &peer->module->sends, struct rail_send, link) {
+        if (send->peer == peer) {
+            return send;
+        }
+    }
+    return NULL;
+}
+
+void rail_forget_sends(struct mca_ptl_base_peer_t *peer)
+{
+    for (struct rail_send *send; (send = send_to(peer));) {
+        (void) send_end(send);
+    }
+}
+
+void rail_fail_sends(struct mca_ptl_base_peer_t *peer, int status)
+{
+    /* What the PML does meanwhile is not to be failed. */
+    struct list failed;
+    struct rail_send *send;
+    list_init(&failed);
+    list_for_each (send, &peer->module->sends, struct rail_send, link) {
+        if (send->peer == peer) {
+            list_remove(&send->link);
+            list_append(&failed, &send->link);
+        }
+    }
+    struct keel_ptl_module_t *ptl = &peer->module->super;
+    while (!list_empty(&failed)) {
+        send = container_of(failed.next, struct rail_send, link);
+        ptl->ptl_send_failed(ptl, send_end(send), status);
+    }
+}
+
+/* --- first fragments --- */
+
+static int send_whole(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
+                      size_t offset, size_t size)
+{
+    uint8_t header[RAIL_MATCH_BYTES];
+    rail_encode_match(header, &request->req_header);
+    take(request, size);
+    int status =
+        rail_send_bytes(peer, header, sizeof(header), &request->req_convertor, offset, size);
+    if (status != OPAL_SUCCESS) {
+        take_back(request, size);
+        return status;
+    }
+    mca_ptl_base_module_t *ptl = &peer->module->super.super;
+    ptl->ptl_send_progress(ptl, request, size);
+    return OPAL_SUCCESS;
+}
+
+/* The message's memory, where it lies together; else NULL. */
+static void *memory_of(const opal_convertor_t *convertor)
+{
+    opal_convertor_t whole = *convertor;
+    size_t start = 0, size;
+    opal_convertor_set_position(&whole, &start);
+    size = opal_convertor_get_packed_size(&whole);
+    return opal_convertor_need_buffers(&whole, size) ? NULL : opal_convertor_current(&whole, &size);
+}
+
+/* Lets the peer fetch the message. False: it cannot, and nothing has changed. */
+static bool offer(struct rail_send *send, struct rail_header *header)
+{
+    const struct rail_module *module = send->peer->module;
+    mca_btl_base_module_t *btl = module->btl;
+    void *memory = memory_of(&send->request->req_convertor);
+    if (!(module->super.super.ptl_flags & MCA_PTL_GET) || !memory ||
+        header->bytes <= module->super.super.ptl_first_frag_size) {
+        return false;
+    }
+    if (btl->btl_register_mem) {
+        send->registration = btl->btl_register_mem(btl, send->peer->endpoint, memory, header->bytes,
+                                                   MCA_BTL_REG_FLAG_REMOTE_READ);
+        if (!send->registration) {
+            return false;
+        }
+        header->handle_size = (uint16_t) btl->btl_registration_handle_size;
+    }
+    header->flags |= RAIL_FLAG_FETCH;
+    header->address = (uintptr_t) memory;
+    header->handle = send->registration;
+    return true;
+}
+
+/* The first fragment of a message that is to be acknowledged. */
+static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
+                    size_t size)
+{
+    const mca_ptl_base_match_header_t *match = &request->req_header;
+    const mca_ptl_base_module_t *ptl = &peer->module->super.super;
+    struct rail_send *send = send_create(peer, request);
+    if (!send) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    struct rail_header header = {.type = RAIL_RNDV,
+                                 .flags = RAIL_FLAG_ACK,
+                                 .context = match->hdr_contextid,
+                                 .source = match->hdr_src,
+                                 .tag = match->hdr_tag,
+                                 .sequence = match->hdr_msg_seq,
+                                 .bytes = match->hdr_msg_length,
+                                 .own_id = send->id};
+    send->offered = offer(send, &header);
+    if (!send->offered && (ptl->ptl_flags & MCA_PTL_PUT) && memory_of(&request->req_convertor)) {
+        header.flags |= RAIL_FLAG_PUT;
+    }
+    uint8_t bytes[RAIL_MOST_BYTES];
+    send->bytes = send->offered ? match->hdr_msg_length : size;
+    send->left = match->hdr_msg_length - send->bytes;
+    take(request, send->bytes);
+    int status = rail_send_bytes(peer, bytes, rail_encode(bytes, &header), &request->req_convertor,
+                                 0, send->offered ? 0 : size);
+    if (status != OPAL_SUCCESS) {
+        take_back(request, send->bytes);
+        (void) send_end(send);
+    }
+    return status;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+int rail_ptl_send(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                  mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags)
+{
+    if (rail.disabled || !peer->reached) {
+        return rail.disabled ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
+    }
+    size_t whole = request->req_header.hdr_msg_length;
+    if (offset != 0 || size > whole || (size < whole && !(flags & MCA_PTL_FLAGS_ACK)) ||
+        (size > ptl->ptl_first_frag_size && !(flags & MCA_PTL_FLAGS_ACK))) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (flags & MCA_PTL_FLAGS_ACK) {
+        return announce(peer, request, smaller(size, ptl->ptl_first_frag_size));
+    }
+    return send_whole(peer, request, offset, size);
+}
+
+/* --- what the receiver answers --- */
+
+/* One of the endpoint's peer; else NULL. */
+static struct rail_send *send_of(uint64_t id, const struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct rail_send *send = ids_find(&rail.sends, id);
+    return send && send->peer->endpoint == endpoint ? send : NULL;
+}
+
+static void acknowledged(struct rail_send *send, const struct rail_header *header)
+{
+    mca_ptl_base_send_request_t *request = send->request;
+    mca_ptl_base_module_t *ptl = &send->peer->module->super.super;
+    size_t size = send->bytes;
+    request->req_peer_match.lval = header->own_id;
+    request->req_peer_addr.lval = header->address;
+    request->req_peer_size = header->bytes;
+    if ((header->flags & RAIL_FLAG_PUT) && send->left > 0) {
+        send->may_put = true;
+        send->address = header->address;
+        send->room = header->bytes;
+        send->handle_size = header->handle_size;
+        memcpy(send->handle, header->handle, header->handle_size);
+    } else {
+        (void) send_end(send);
+    }
+    ptl->ptl_send_progress(ptl, request, size);
+}
+
+void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                   const struct rail_header *header)
+{
+    struct rail_send *send = send_of(header->id, endpoint);
+    if (!send || send->may_put) {
+        return; /* it has ended here, or was answered */
+    }
+    struct keel_ptl_module_t *ptl = &module->super;
+    size_t size = send->bytes;
+    if (header->type == RAIL_ACK && !send->offered) {
+        acknowledged(send, header);
+    } else if (header->type == RAIL_FIN && send->offered) {
+        ptl->super.ptl_send_progress(&ptl->super, send_end(send), size);
+    } else if (header->type == RAIL_NACK) {
+        ptl->ptl_send_failed(ptl, send_end(send), OPAL_ERR_NOT_FOUND);
+    }
+}
+
+/* --- the rest --- */
+
+/* So much less is left of a message whose rest may be put. */
+static void rest_moved(struct rail_send *send, size_t size)
+{
+    send->left -= smaller(size, send->left);
+    if (send->left == 0) {
+        (void) send_end(send);
+    }
+}
+
+/* The memory that a put of this request goes to is there. */
+static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     void *local, mca_btl_base_registration_handle_t *handle, void *context,
+                     void *cbdata, int status)
+{
+    (void) btl, (void) local, (void) handle, (void) context;
+    struct rail_op *op = cbdata;
+    size_t offset = op->offset, size = op->size;
+    struct rail_send *send = rail_op_end(op);
+    if (!send) {
+        return;
+    }
+    struct rail_module *module = send->peer->module;
+    struct keel_ptl_module_t *ptl = &module->super;
+    if (status != OPAL_SUCCESS) {
+        ptl->ptl_send_failed(ptl, send_end(send), status);
+        return;
+    }
+    mca_ptl_base_send_request_t *request = send->request;
+    rail_say(module, endpoint,
+             &(struct rail_header){.type = RAIL_LANDED,
+                                   .id = request->req_peer_match.lval,
+                                   .offset = offset,
+                                   .bytes = size});
+    rest_moved(send, size);
+    ptl->super.ptl_send_progress(&ptl->super, request, size);
+}
+
+static int put(struct rail_send *send, size_t offset, size_t size)
+{
+    mca_btl_base_module_t *btl = send->peer->module->btl;
+    mca_ptl_base_send_request_t *request = send->request;
+    size = smaller(size, btl->btl_put_limit);
+    struct rail_op *op = rail_op_create(send, &send->ops, offset, size, false);
+    if (!op) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    take(request, size);
+    char *from = (char *) memory_of(&request->req_convertor) + offset;
+    mca_btl_base_registration_handle_t *to =
+        send->handle_size > 0 ? (mca_btl_base_registration_handle_t *) send->handle : NULL;
+    int status = btl->btl_put(btl, send->peer->endpoint, from, send->address + offset, NULL, to,
+                              size, 0, MCA_BTL_NO_ORDER, put_done, NULL, op);
+    if (status == 1) {
+        put_done(btl, send->peer->endpoint, from, NULL, NULL, op, OPAL_SUCCESS);
+    } else if (status < 0) {
+        take_back(request, size);
+        (void) rail_op_end(op);
+        return rail_want_room(send->peer, status);
+    }
+    return OPAL_SUCCESS;
+}
+
+static int send_frag(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
+                     size_t offset, size_t size)
+{
+    uint8_t bytes[RAIL_MOST_BYTES];
+    mca_ptl_base_module_t *ptl = &peer->module->super.super;
+    size = smaller(size, peer->module->frag_size);
+    size_t header_size =
+        rail_encode(bytes, &(struct rail_header){.type = RAIL_FRAG,
+                                                 .id = request->req_peer_match.lval,
+                                                 .bytes = size,
+                                                 .offset = offset});
+    take(request, size);
+    int status = rail_send_bytes(peer, bytes, header_size, &request->req_convertor, offset, size);
+    if (status != OPAL_SUCCESS) {
+        take_back(request, size);
+        return status;
+    }
+    if (request->req_ptl) {
+        rest_moved(request->req_ptl, size);
+    }
+    ptl->ptl_send_progress(ptl, request, size);
+    return OPAL_SUCCESS;
+}
+
+int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                 mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags)
+{
+    (void) ptl, (void) flags;
+    if (rail.disabled || !peer->reached) {
+        return rail.disabled ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
+    }
+    size_t whole = request->req_header.hdr_msg_length;
+    if (size == 0 || offset > whole || size > whole - offset) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct rail_send *send = request->req_ptl;
+    /* what does not fit into the buffer is sent: its receiver counts and drops it */
+    if (send && send->may_put && send->peer == peer && offset < send->room) {
+        return put(send, offset, smaller(size, send->room - offset));
+    }
+    return send_frag(peer, request, offset, size);
+}

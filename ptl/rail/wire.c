@@ -1,0 +1,133 @@
+#include <config.h>
+
+#include <base/le.h>
+#include <ptl/rail/wire.h>
+
+static bool is_message(const struct rail_header *header)
+{
+    return header->type == RAIL_MATCH || header->type == RAIL_RNDV;
+}
+
+bool rail_has_memory(const struct rail_header *header)
+{
+    return header->flags & (header->type == RAIL_RNDV ? RAIL_FLAG_FETCH : RAIL_FLAG_PUT);
+}
+
+/* Without the handle. */
+static size_t fixed_bytes(const struct rail_header *header)
+{
+    if (rail_has_memory(header)) {
+        return RAIL_MEMORY_BYTES;
+    }
+    return header->type == RAIL_MATCH || header->type == RAIL_NACK || header->type == RAIL_FIN
+               ? RAIL_MATCH_BYTES
+               : RAIL_LONG_BYTES;
+}
+
+void rail_encode_match(uint8_t *to, const mca_ptl_base_match_header_t *match)
+{
+    to[0] = RAIL_MATCH;
+    to[1] = 0;
+    put_le16(to + 2, match->hdr_contextid);
+    put_le32(to + 4, (uint32_t) match->hdr_src);
+    put_le32(to + 8, (uint32_t) match->hdr_tag);
+    put_le16(to + 12, match->hdr_msg_seq);
+    put_le16(to + 14, 0);
+}
+
+size_t rail_encode(uint8_t *to, const struct rail_header *header)
+{
+    size_t size = fixed_bytes(header);
+    memset(to, 0, size);
+    to[0] = header->type;
+    to[1] = header->flags;
+    if (is_message(header)) {
+        put_le16(to + 2, header->context);
+        put_le32(to + 4, (uint32_t) header->source);
+        put_le32(to + 8, (uint32_t) header->tag);
+        put_le16(to + 12, header->sequence);
+    } else {
+        put_le64(to + 8, header->id);
+    }
+    if (size >= RAIL_LONG_BYTES) {
+        put_le64(to + 16, header->bytes);
+        put_le64(to + 24, header->own_id);
+    }
+    if (size == RAIL_MEMORY_BYTES) {
+        put_le64(to + 32, header->address);
+        put_le16(to + 40, header->handle_size);
+        memcpy(to + size, header->handle, header->handle_size);
+        size += header->handle_size;
+    }
+    return size;
+}
+
+/* The flags that each type may have, and those that it has to have. */
+static const struct {
+    uint8_t may, must;
+} flags_of[] = {
+    [RAIL_RNDV] = {RAIL_FLAG_ACK | RAIL_FLAG_FETCH | RAIL_FLAG_PUT, RAIL_FLAG_ACK},
+    [RAIL_ACK] = {RAIL_FLAG_PUT, 0},
+    [RAIL_LANDED] = {0, 0},
+};
+
+static bool is_known(uint8_t type, uint8_t flags)
+{
+    return type >= RAIL_MATCH && type <= RAIL_LANDED && (flags & ~flags_of[type].may) == 0 &&
+           (flags & flags_of[type].must) == flags_of[type].must;
+}
+
+/* False: no rank has this source, or it is the tag that receivers mean any by. */
+static bool decode_message(struct rail_header *header, const uint8_t *from)
+{
+    header->context = get_le16(from + 2);
+    header->source = (int32_t) get_le32(from + 4);
+    header->tag = (int32_t) get_le32(from + 8);
+    header->sequence = get_le16(from + 12);
+    return header->source >= 0 && header->tag != INT32_MIN && get_le16(from + 14) == 0;
+}
+
+static bool decode_memory(struct rail_header *header, const uint8_t *from, size_t size)
+{
+    header->address = get_le64(from + 32);
+    header->handle_size = get_le16(from + 40);
+    header->handle = from + RAIL_MEMORY_BYTES;
+    return header->handle_size <= MCA_BTL_REG_HANDLE_MAX_SIZE &&
+           header->handle_size <= size - RAIL_MEMORY_BYTES && get_le16(from + 42) == 0 &&
+           get_le32(from + 44) == 0 && header->bytes <= UINT64_MAX - header->address;
+}
+
+int rail_decode(struct rail_header *header, const uint8_t *from, size_t size, size_t *taken)
+{
+    struct rail_header decoded = {0};
+    if (size < RAIL_MATCH_BYTES || !is_known(from[0], from[1])) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    decoded.type = from[0];
+    decoded.flags = from[1];
+    size_t fixed = fixed_bytes(&decoded);
+    if (size < fixed) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    bool good = true;
+    if (is_message(&decoded)) {
+        good = decode_message(&decoded, from);
+    } else {
+        decoded.id = get_le64(from + 8);
+        good = get_le64(from) >> 16 == 0;
+    }
+    if (fixed >= RAIL_LONG_BYTES) {
+        decoded.bytes = get_le64(from + 16);
+        decoded.own_id = get_le64(from + 24);
+    }
+    if (fixed == RAIL_MEMORY_BYTES) {
+        good = good && decode_memory(&decoded, from, size);
+        fixed += decoded.handle_size;
+    }
+    if (!good) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    *header = decoded;
+    *taken = fixed;
+    return OPAL_SUCCESS;
+}

@@ -1,0 +1,72 @@
+/* The headers that rails put before the bytes of a message, little-endian:
+ *
+ *   0 u8 type  1 u8 flags
+ *   MATCH, RNDV: 2 u16 context  4 i32 source  8 i32 tag  12 u16 sequence  14 u16 zero
+ *   others:      2 zero  8 u64 id
+ *   RNDV, FRAG, ACK, LANDED: 16 u64 bytes  24 u64 own id, or offset
+ *   with a handle (RNDV, ACK): 32 u64 address  40 u16 handle bytes  42 zero  48 the handle
+ *
+ * and then, of MATCH and RNDV, the first bytes of the message, of FRAG those from its offset. An id
+ * names a request of the process that gets it, an own id one of the process that sends it.
+ *
+ * RNDV announces a message that is to be acknowledged: by ACK when it is matched, by FIN when the
+ * receiver has fetched it, by NACK when nobody wants it. After an ACK the rest comes as FRAGs, or
+ * by puts, each of which LANDED tells of. */
+#ifndef PTL_RAIL_WIRE_H
+#define PTL_RAIL_WIRE_H
+
+#include <keel/btl.h>
+#include <keel/ptl_base.h>
+
+enum rail_type {
+    RAIL_MATCH = MCA_PTL_HDR_TYPE_MATCH,
+    RAIL_RNDV = MCA_PTL_HDR_TYPE_RNDV,
+    RAIL_FRAG = MCA_PTL_HDR_TYPE_FRAG,
+    RAIL_ACK = MCA_PTL_HDR_TYPE_ACK,
+    RAIL_NACK,
+    RAIL_FIN,
+    RAIL_LANDED
+};
+
+enum {
+    RAIL_FLAG_ACK = MCA_PTL_FLAGS_ACK, /* RNDV: always */
+    RAIL_FLAG_FETCH = 2,               /* RNDV: all of the message is to be fetched, from here */
+    RAIL_FLAG_PUT = 4,                 /* RNDV: the rest may be put; ACK: there */
+};
+
+enum {
+    RAIL_MATCH_BYTES = 16, /* and of NACK, FIN */
+    RAIL_LONG_BYTES = 32,
+    RAIL_MEMORY_BYTES = 48, /* with a handle, before it */
+    RAIL_MOST_BYTES = RAIL_MEMORY_BYTES + MCA_BTL_REG_HANDLE_MAX_SIZE,
+};
+
+struct rail_header {
+    uint8_t type, flags;
+    uint16_t context;
+    int32_t source, tag;
+    uint16_t sequence;
+    uint64_t id;
+    uint64_t bytes; /* RNDV: of the message; FRAG: of it; ACK: of the memory; LANDED: that landed */
+    union {
+        uint64_t own_id; /* RNDV, ACK */
+        uint64_t offset; /* FRAG, LANDED: in the message */
+    };
+    /* RNDV with FETCH, ACK with PUT: memory of the process that sent it. */
+    uint64_t address;
+    uint16_t handle_size;
+    const void *handle; /* borrowed: decoded, it lies in the message */
+};
+
+/* By its flags it names memory. */
+bool rail_has_memory(const struct rail_header *header);
+/* Writes at most RAIL_MOST_BYTES; returns how many. */
+size_t rail_encode(uint8_t *to, const struct rail_header *header);
+/* Those of a MATCH header, RAIL_MATCH_BYTES: the short way of the above. */
+void rail_encode_match(uint8_t *to, const mca_ptl_base_match_header_t *match);
+/* Of size bytes, which are the header and perhaps more; *taken: how many the header has. BAD_PARAM:
+ * not a header, and nothing is written. */
+int rail_decode(struct rail_header *header, const uint8_t *from, size_t size,
+                size_t *taken) KEEL_MUST_CHECK;
+
+#endif

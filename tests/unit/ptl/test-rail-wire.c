@@ -1,0 +1,153 @@
+/* The headers of ptl/rail/wire.h. */
+#include <ptl/rail/wire.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+static const uint8_t handle[5] = {0xd1, 0xd2, 0xd3, 0xd4, 0xd5};
+
+/* The header is these bytes, and nothing shorter. */
+static void expect(const struct rail_header *header, const uint8_t *golden, size_t size)
+{
+    uint8_t bytes[RAIL_MOST_BYTES];
+    struct rail_header decoded;
+    size_t taken = 0;
+    ck_assert_uint_eq(rail_encode(bytes, header), size);
+    ck_assert_mem_eq(bytes, golden, size);
+    for (size_t less = 0; less < size; less++) {
+        uint8_t *exact = malloc(less + 1);
+        memcpy(exact, golden, less);
+        ck_assert_int_eq(rail_decode(&decoded, exact, less, &taken), OPAL_ERR_BAD_PARAM);
+        free(exact);
+    }
+    ck_assert_int_eq(rail_decode(&decoded, golden, size, &taken), OPAL_SUCCESS);
+    ck_assert_uint_eq(taken, size);
+    memset(bytes, 0, sizeof(bytes));
+    ck_assert_uint_eq(rail_encode(bytes, &decoded), size);
+    ck_assert_mem_eq(bytes, golden, size);
+}
+
+START_TEST(messages_have_golden_bytes)
+{
+    static const uint8_t golden[] = {
+        0x01, 0, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0xc1, 0x52, 0x51, 0, 0,
+    };
+    const struct rail_header match = {.type = RAIL_MATCH,
+                                      .context = 0x2122,
+                                      .source = 0x31323334,
+                                      .tag = (int32_t) 0xc1424344,
+                                      .sequence = 0x5152};
+    expect(&match, golden, sizeof(golden));
+    uint8_t bytes[RAIL_MATCH_BYTES];
+    rail_encode_match(bytes, &(mca_ptl_base_match_header_t){.hdr_contextid = 0x2122,
+                                                            .hdr_src = 0x31323334,
+                                                            .hdr_tag = (int32_t) 0xc1424344,
+                                                            .hdr_msg_seq = 0x5152});
+    ck_assert_mem_eq(bytes, golden, sizeof(bytes));
+}
+END_TEST
+
+START_TEST(announcements_have_golden_bytes)
+{
+    static const uint8_t golden[] = {
+        0x02, 0x03, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0x41, 0x52, 0x51,
+        0,    0,    0x68, 0x67, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61, 0x78, 0x77, 0x76, 0x75,
+        0x74, 0x73, 0x72, 0x71, 0x88, 0x87, 0x86, 0x85, 0x84, 0x83, 0x82, 0x81, 0x05, 0,
+        0,    0,    0,    0,    0,    0,    0xd1, 0xd2, 0xd3, 0xd4, 0xd5,
+    };
+    struct rail_header rndv = {.type = RAIL_RNDV,
+                               .flags = RAIL_FLAG_ACK | RAIL_FLAG_FETCH,
+                               .context = 0x2122,
+                               .source = 0x31323334,
+                               .tag = 0x41424344,
+                               .sequence = 0x5152,
+                               .bytes = 0x6162636465666768,
+                               .own_id = 0x7172737475767778,
+                               .address = 0x8182838485868788,
+                               .handle_size = sizeof(handle),
+                               .handle = handle};
+    expect(&rndv, golden, sizeof(golden));
+    uint8_t less[RAIL_LONG_BYTES];
+    memcpy(less, golden, sizeof(less));
+    less[1] = rndv.flags = RAIL_FLAG_ACK | RAIL_FLAG_PUT;
+    expect(&rndv, less, sizeof(less));
+}
+END_TEST
+
+START_TEST(answers_have_golden_bytes)
+{
+    static const uint8_t golden[] = {
+        0x04, 0x04, 0,    0,    0,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24, 0x23,
+        0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x48, 0x47, 0x46, 0x45,
+        0x44, 0x43, 0x42, 0x41, 0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51, 0x05, 0,
+        0,    0,    0,    0,    0,    0,    0xd1, 0xd2, 0xd3, 0xd4, 0xd5,
+    };
+    struct rail_header answer = {.type = RAIL_ACK,
+                                 .flags = RAIL_FLAG_PUT,
+                                 .id = 0x2122232425262728,
+                                 .bytes = 0x3132333435363738,
+                                 .own_id = 0x4142434445464748,
+                                 .address = 0x5152535455565758,
+                                 .handle_size = sizeof(handle),
+                                 .handle = handle};
+    expect(&answer, golden, sizeof(golden));
+    uint8_t less[RAIL_LONG_BYTES];
+    memcpy(less, golden, sizeof(less));
+    static const uint8_t types[] = {RAIL_ACK, RAIL_FRAG, RAIL_LANDED, RAIL_NACK, RAIL_FIN};
+    for (size_t i = 0; i < sizeof(types); i++) {
+        less[0] = answer.type = types[i];
+        less[1] = answer.flags = 0;
+        expect(&answer, less, i < 3 ? RAIL_LONG_BYTES : RAIL_MATCH_BYTES);
+    }
+}
+END_TEST
+
+/* One byte of a header is another one. */
+static void refuses(const uint8_t *golden, size_t size, size_t place, uint8_t value)
+{
+    uint8_t bytes[RAIL_MOST_BYTES];
+    struct rail_header untouched = {.type = 99}, decoded = untouched;
+    size_t taken = 99;
+    memcpy(bytes, golden, size);
+    bytes[place] = value;
+    ck_assert_int_eq(rail_decode(&decoded, bytes, size, &taken), OPAL_ERR_BAD_PARAM);
+    ck_assert_mem_eq(&decoded, &untouched, sizeof(decoded));
+    ck_assert_uint_eq(taken, 99);
+}
+
+START_TEST(nonsense_is_refused)
+{
+    uint8_t bytes[RAIL_MOST_BYTES];
+    struct rail_header header = {.type = RAIL_MATCH, .tag = INT32_MIN};
+    size_t taken, size = rail_encode(bytes, &header);
+    ck_assert_int_eq(rail_decode(&header, bytes, size, &taken), OPAL_ERR_BAD_PARAM);
+    header = (struct rail_header){.type = RAIL_MATCH, .tag = -1};
+    size = rail_encode(bytes, &header);
+    refuses(bytes, size, 0, 0);
+    refuses(bytes, size, 0, RAIL_LANDED + 1);
+    refuses(bytes, size, 1, RAIL_FLAG_ACK);
+    refuses(bytes, size, 7, 0x80); /* no rank */
+    refuses(bytes, size, 14, 1);
+    header = (struct rail_header){.type = RAIL_RNDV,
+                                  .flags = RAIL_FLAG_ACK | RAIL_FLAG_FETCH,
+                                  .address = UINT64_MAX - 9,
+                                  .bytes = 9,
+                                  .handle_size = sizeof(handle),
+                                  .handle = handle};
+    size = rail_encode(bytes, &header);
+    ck_assert_int_eq(rail_decode(&header, bytes, size, &taken), OPAL_SUCCESS);
+    refuses(bytes, size, 1, RAIL_FLAG_FETCH); /* it is not to be acknowledged */
+    refuses(bytes, size, 1, 8);
+    refuses(bytes, size, 16, 10); /* memory that wraps */
+    refuses(bytes, size, 40, sizeof(handle) + 1);
+    refuses(bytes, size, 41, 2);
+    refuses(bytes, size, 47, 1);
+    header = (struct rail_header){.type = RAIL_FIN};
+    size = rail_encode(bytes, &header);
+    refuses(bytes, size, 1, RAIL_FLAG_PUT);
+    refuses(bytes, size, 7, 1);
+}
+END_TEST
+
+UNIT_MAIN("rail-wire", messages_have_golden_bytes, announcements_have_golden_bytes,
+          answers_have_golden_bytes, nonsense_is_refused)
