@@ -80,6 +80,12 @@ void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
  * frees the descriptor when it is the module's, and returns 1, what btl_send has to return. */
 int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
              mca_btl_base_descriptor_t *descriptor);
+/* How many callbacks are up the stack: each place that calls the program counts its own. One thread
+ * at a time, so no more than a variable; guarded by the lock where that is used. */
+extern unsigned btl_callbacks __attribute__((visibility("hidden")));
+/* Some are: what frees endpoints or modules is refused, since the functions below the callback may
+ * use them yet. Also true while a callback of another thread has given up the lock. */
+bool btl_calls_back(void);
 /* Reports an error of a peer (or NULL) to the module's registered callback, or to the log. The text
  * names rail, peer and reason. */
 void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,
@@ -143,7 +149,8 @@ int btl_register_channel(mca_btl_base_module_t *module, uint8_t channel,
                          mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata);
 int btl_register_error_fn(mca_btl_base_module_t *module, mca_btl_base_module_error_cb_fn_t cbfunc);
 /* btl_add_procs and btl_del_procs, by add and end of the module's struct btl_component: an endpoint
- * ends when it was deleted as often as it was added. BAD_PARAM: it was deleted more often. */
+ * ends when it was deleted as often as it was added. BAD_PARAM: it was deleted more often.
+ * del_procs in a callback: RESOURCE_BUSY, nothing happened. */
 int btl_add_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
                   struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable);
 int btl_del_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
@@ -185,7 +192,8 @@ struct btl_component;
 /* A module's btl_ft_event, which is told no module, so that all modules of its component go through
  * it: CHECKPOINT holds and drains them, CONTINUE lets them go on, RESTART restarts them. Returns
  * the first error. OPAL_ERR_TIMEOUT: not all was drained, and they are held all the same;
- * RESOURCE_BUSY: called from inside progress, nothing happened; NOT_AVAILABLE: no module is open.
+ * RESOURCE_BUSY: called from inside progress or a callback, nothing happened; NOT_AVAILABLE: no
+ * module is open.
  */
 int btl_component_ft_event(const struct btl_component *component, int state);
 /* The same of all components. All ranks go through it together: after RESTART they pass a fence,

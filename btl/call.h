@@ -27,11 +27,7 @@ struct atomic_call {
 };
 
 /* Calls back, as module's endpoint; there is a cbfunc. */
-static inline void rdma_call_back(const struct rdma_call *call, mca_btl_base_module_t *module,
-                                  struct mca_btl_base_endpoint_t *endpoint, int status)
-{
-    call->cbfunc(module, endpoint, call->local_address, call->local_handle, call->cbcontext,
-                 call->cbdata, status);
-}
+void rdma_call_back(const struct rdma_call *call, mca_btl_base_module_t *module,
+                    struct mca_btl_base_endpoint_t *endpoint, int status);
 
 #endif

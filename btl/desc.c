@@ -168,7 +168,9 @@ void desc_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t
     bool last = --desc->holds == 0;
     desc->freed = owned;
     if (desc->base.des_cbfunc) {
+        btl_callbacks++;
         desc->base.des_cbfunc(module, endpoint, &desc->base, status);
+        btl_callbacks--;
     }
     if (owned && last) {
         pool_put(desc->pool, desc);

@@ -131,7 +131,8 @@ int btl_component_ft_event(const struct btl_component *component, int state)
         return OPAL_ERR_BAD_PARAM;
     }
     btl_lock();
-    int status = btl_progressing() ? OPAL_ERR_RESOURCE_BUSY : modules_ft_event(component, state);
+    int status = btl_progressing() || btl_calls_back() ? OPAL_ERR_RESOURCE_BUSY
+                                                       : modules_ft_event(component, state);
     btl_wake_stir(); /* the descriptors it sleeps on may be others now */
     btl_unlock();
     return status;

@@ -77,7 +77,9 @@ static void call(struct keel_btl_pending *request, int status)
 {
     struct waiting *waiting = waiting_of(request);
     btl_pending_count--;
+    btl_callbacks++;
     request->ready(waiting->entry->module, waiting->endpoint, request, status);
+    btl_callbacks--;
 }
 
 int btl_pending_call(void)

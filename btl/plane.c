@@ -41,16 +41,22 @@ static _Thread_local bool polls_here __attribute__((tls_model("initial-exec")));
 
 /* --- who is in it --- */
 
-bool plane_in_callback(void)
+/* The calling thread runs a pass, or a call of a module's where the lock is used. */
+static bool is_inside(void)
 {
     return btl_lock_holds() > 0 || polls_here;
+}
+
+bool plane_in_callback(void)
+{
+    return is_inside() || btl_calls_back();
 }
 
 /* Not from inside itself: a module's callback may come back here through a blocking call. Nor by
  * two threads: one may be in keel_progress while another blocks in the RML. */
 static bool enter(void)
 {
-    if (!plane.open || plane_in_callback()) {
+    if (!plane.open || is_inside()) {
         return false;
     }
     if (btl_lock_used) {
@@ -87,6 +93,7 @@ void plane_forget(void)
     plane.watch_count = 0;
     atomic_store(&plane.polling, false);
     polls_here = false;
+    btl_callbacks = 0;
 }
 
 static void watch_forks(void)
@@ -115,7 +122,7 @@ int keel_host_progress(void)
 {
     if (plane.open && btl_lock_used) {
         /* settles the rails after it, and who watches them is not to run another pass */
-        return plane_in_callback() ? 0 : btl_progress();
+        return is_inside() ? 0 : btl_progress();
     }
     if (!enter()) {
         return 0;
@@ -244,7 +251,7 @@ int keel_host_close(void)
 
 int keel_host_ft_event(int state)
 {
-    if (!enter()) {
+    if (btl_calls_back() || !enter()) {
         return plane.open ? ORTE_ERR_RESOURCE_BUSY : ORTE_ERROR;
     }
     int status = btl_ft_event(state);

@@ -10,7 +10,8 @@ bool plane_is_open(void);
 /* keel_host_progress, as what a thread that waits polls; NULL: a progress thread does. */
 typedef int (*plane_poll_fn)(void *unused);
 plane_poll_fn plane_poll(void);
-/* The calling thread is inside the data plane: in one of its callbacks. */
+/* A callback of the data plane is up the stack, whichever module called it: it is not to be closed
+ * now. */
 bool plane_in_callback(void);
 /* Reads what peers wrote before this call: polls until nothing has come for many passes. */
 void plane_read_all(void);

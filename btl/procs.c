@@ -151,10 +151,13 @@ int btl_del_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **pro
                   struct mca_btl_base_endpoint_t **endpoints)
 {
     struct btl_module_entry *entry = btl_entry(module);
-    struct mca_btl_base_endpoint_t **ended = malloc((2 * count + 1) * sizeof(*ended));
     size_t ended_count = 0;
     int status = OPAL_SUCCESS;
     (void) procs;
+    if (btl_calls_back()) {
+        return OPAL_ERR_RESOURCE_BUSY;
+    }
+    struct mca_btl_base_endpoint_t **ended = malloc((2 * count + 1) * sizeof(*ended));
     if (!ended) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -179,6 +182,9 @@ bool btl_del_ends(const mca_btl_base_module_t *module,
                   const struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct btl_module_entry *entry = btl_entry(module);
+    if (btl_calls_back()) {
+        return false;
+    }
     if (!counts(entry)) {
         return true;
     }

@@ -3,6 +3,7 @@
 
 #include <base/log.h>
 #include <btl/entry.h>
+#include <btl/lock.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,8 @@ mca_btl_active_message_callback_t mca_btl_base_active_message_trigger[MCA_BTL_TA
 
 /* Of layers above; 0 is not used. */
 static mca_btl_active_message_callback_t channels[KEEL_BTL_CHANNEL_MAX + 1];
+
+unsigned btl_callbacks;
 
 /* Messages with tags, or on channels, that nobody registered. */
 static struct {
@@ -23,6 +26,14 @@ static struct {
     btl_peer_fn changed;
     void *arg;
 } observer;
+
+bool btl_calls_back(void)
+{
+    btl_lock();
+    bool any = btl_callbacks > 0;
+    btl_unlock();
+    return any;
+}
 
 int btl_register_channel(mca_btl_base_module_t *module, uint8_t channel,
                          mca_btl_base_module_recv_cb_fn_t cbfunc, void *cbdata)
@@ -74,7 +85,9 @@ static inline void call_back(mca_btl_base_module_t *module,
         .des_context = endpoint,
         .order = MCA_BTL_NO_ORDER,
     };
+    btl_callbacks++;
     trigger.cbfunc(module, tag, &descriptor, trigger.cbdata);
+    btl_callbacks--;
 }
 
 /* To the first of the taps outside of this place that wants it. */
@@ -117,11 +130,22 @@ void btl_complete(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
     /* The callback may free a descriptor that is its own. */
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     if (descriptor->des_cbfunc) {
+        btl_callbacks++;
         descriptor->des_cbfunc(module, endpoint, descriptor, status);
+        btl_callbacks--;
     }
     if (owned) {
         btl_own(module)->btl_free(module, descriptor);
     }
+}
+
+void rdma_call_back(const struct rdma_call *call, mca_btl_base_module_t *module,
+                    struct mca_btl_base_endpoint_t *endpoint, int status)
+{
+    btl_callbacks++;
+    call->cbfunc(module, endpoint, call->local_address, call->local_handle, call->cbcontext,
+                 call->cbdata, status);
+    btl_callbacks--;
 }
 
 int btl_sent(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -169,7 +193,9 @@ void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t 
         entry->failures++;
     }
     if (entry && entry->error) {
+        btl_callbacks++;
         entry->error(module, flags, proc, text);
+        btl_callbacks--;
         return;
     }
     log_at(LOG_BTL, flags & MCA_BTL_ERROR_FLAGS_FATAL ? LOG_ERROR : LOG_WARN, "%s", text);

@@ -185,6 +185,8 @@ static void del_procs(struct check_call *at, struct btl_call *call)
 {
     if (check_in_callback()) {
         check_report(at, CHECK_CALLER, "called inside a callback");
+        call->status = OPAL_ERR_RESOURCE_BUSY;
+        return;
     }
     call->status = OPAL_SUCCESS;
     for (size_t i = 0; i < call->procs.count; i++) {

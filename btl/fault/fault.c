@@ -288,7 +288,9 @@ static int send_early(struct fault_tap *fault, const struct btl_call *call, bool
         return status;
     }
     if (twice && descriptor->des_cbfunc) {
+        btl_callbacks++;
         descriptor->des_cbfunc(fault->module, call->endpoint, descriptor, OPAL_SUCCESS);
+        btl_callbacks--;
     }
     btl_complete(fault->module, call->endpoint, descriptor, OPAL_SUCCESS);
     return OPAL_SUCCESS;

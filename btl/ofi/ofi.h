@@ -1,7 +1,4 @@
-/* The ofi module: what its files, which README.md lists, share.
- *
- * One thread at a time. Callbacks of the layers above may call every module function but del_procs
- * and finalize, so no peer is freed while one runs. */
+/* The ofi module: what its files, which README.md lists, share. One thread at a time. */
 #ifndef BTL_OFI_H
 #define BTL_OFI_H
 

@@ -1,7 +1,6 @@
 /* The module's and its endpoints' state. One thread at a time.
  *
- * An endpoint is freed by progress alone, so a callback may del_procs whom it likes, the peer whose
- * message is being delivered included. */
+ * An endpoint that ended lingers until its peer reads no more; progress frees it. */
 #ifndef BTL_SM_MODULE_H
 #define BTL_SM_MODULE_H
 

@@ -1,8 +1,8 @@
 /* The tcp modules, one for each interface: what their files, which README.md lists, share.
  *
- * One thread at a time. Callbacks of the layers above may call every module function but finalize,
- * so nothing that the stack still uses is freed while one runs: tcp_enter and tcp_leave bracket
- * every call that may call back, and the outermost tcp_leave frees what ended meanwhile. */
+ * One thread at a time. A callback of the layers above may send, and so break the link that it was
+ * called for. So nothing that the stack still uses is freed while one runs: tcp_enter and tcp_leave
+ * bracket every call that may call back, and the outermost tcp_leave frees what ended meanwhile. */
 #ifndef BTL_TCP_H
 #define BTL_TCP_H
 

@@ -8,7 +8,8 @@
  *  2. put and get return 0 and call back exactly once (again perhaps before they return), or are
  *     negative and never call back. A caller accepts 1 (done, no callback) as well.
  *  3. Callbacks and received messages come from the calling thread, inside the module's calls and
- *     inside progress. No lock is held. They may call every function but del_procs and finalize.
+ *     inside progress. No lock is held. They may call every function but del_procs, which returns
+ *     RESOURCE_BUSY there, and finalize. keel_finalize and keel_host_close are refused, too.
  *  4. One thread at a time calls the modules of a process, unless the program asks for more:
  *     keel_threads(7). Then callbacks come from any of the threads in Keel, or from the progress
  *     thread, one at a time, with a lock of Keel's held that their own calls may take again.
@@ -211,7 +212,8 @@ typedef int (*mca_btl_base_module_add_procs_fn_t)(struct mca_btl_base_module_t *
                                                   struct opal_bitmap_t *reachable);
 /* An endpoint that was deleted as often as it was added ends: what is in flight completes with an
  * error, once each, and it is freed. BAD_PARAM: one was deleted more often than added; those of
- * keel_rails are Keel's and not the caller's to delete. The others are deleted all the same. */
+ * keel_rails are Keel's and not the caller's to delete. The others are deleted all the same.
+ * RESOURCE_BUSY: called in a callback; nothing happened. */
 typedef int (*mca_btl_base_module_del_procs_fn_t)(struct mca_btl_base_module_t *btl, size_t nprocs,
                                                   struct opal_proc_t **procs,
                                                   struct mca_btl_base_endpoint_t **peer);

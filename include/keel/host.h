@@ -90,11 +90,12 @@ void keel_host_proc_ended(const opal_proc_t *peer) KEEL_EXPORT;
 /* As keel_ft_event, of the data plane of this process alone: the host sees to it that all come
  * together, and after OPAL_CRS_RESTART that all have published before any asks for a card, and all
  * have the cards before any sends. OPAL_ERR_TIMEOUT: at a checkpoint something was still under way;
- * OPAL_ERR_RESOURCE_BUSY: progress runs this, or another thread is in it; OPAL_ERROR: not open. */
+ * OPAL_ERR_RESOURCE_BUSY: a callback calls this, or another thread is in it; OPAL_ERROR: not open.
+ */
 int keel_host_ft_event(int state) KEEL_EXPORT;
 /* Ends what is under way with an error and closes the modules. The host sees to it that no peer
- * sends any more. Not from a callback: one that progress runs gets OPAL_ERR_NOT_SUPPORTED, and
- * nothing happened. OPAL_ERROR: not open. */
+ * sends any more. Not from a callback, which gets OPAL_ERR_NOT_SUPPORTED, and nothing
+ * happened. OPAL_ERROR: not open. */
 int keel_host_close(void) KEEL_EXPORT;
 
 END_C_DECLS

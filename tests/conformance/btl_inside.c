@@ -1,5 +1,6 @@
 /* Calls from inside callbacks, of every kind: a callback may call every function of the table but
- * del_procs and finalize, and the extension's. Nothing hangs, whatever thread it comes on. */
+ * del_procs, which is refused, and finalize, and the extension's. Nothing hangs, whatever thread it
+ * comes on. */
 #include <string.h>
 #include <tests/conformance/btl.h>
 
@@ -8,7 +9,8 @@ enum { ROUNDS = 100, BYTES = 5000 };
 
 struct inside {
     struct test *test;
-    atomic_ulong asked, sent, put, ready; /* callbacks from which all was called */
+    void (*call)(struct inside *inside);  /* from each callback */
+    atomic_ulong asked, sent, put, ready; /* callbacks from which it was called */
     atomic_ulong accepted;                /* messages sent from inside */
     atomic_ulong received;                /* such ones, of my left neighbour's */
     struct keel_btl_pending pending, spare;
@@ -96,12 +98,21 @@ static void call_everything(struct inside *inside)
     btl_progress();
 }
 
+/* Each of the rounds that follow needs the endpoint. */
+static void call_del_procs(struct inside *inside)
+{
+    struct test *test = inside->test;
+    opal_proc_t *proc = &test->host->procs[test->right];
+    must(test, test->btl->btl_del_procs(test->btl, 1, &proc, &test->endpoints[test->right]) ==
+                   OPAL_ERR_RESOURCE_BUSY);
+}
+
 static void asked(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                   mca_btl_base_descriptor_t *descriptor, void *cbdata)
 {
     (void) btl, (void) tag, (void) descriptor;
     struct inside *inside = ((struct test *) cbdata)->state;
-    call_everything(inside);
+    inside->call(inside);
     inside->asked++;
 }
 
@@ -111,7 +122,7 @@ static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
     (void) btl, (void) endpoint;
     struct inside *inside = descriptor->des_cbdata;
     must(inside->test, status == OPAL_SUCCESS);
-    call_everything(inside);
+    inside->call(inside);
     inside->sent++;
 }
 
@@ -122,7 +133,7 @@ static void put_is_there(mca_btl_base_module_t *btl, struct mca_btl_base_endpoin
     (void) btl, (void) endpoint, (void) address, (void) handle, (void) context;
     struct inside *inside = data;
     must(inside->test, status == OPAL_SUCCESS);
-    call_everything(inside);
+    inside->call(inside);
     inside->put++;
 }
 
@@ -132,7 +143,7 @@ static void has_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     (void) btl, (void) endpoint;
     struct inside *inside = pending->arg;
     must(inside->test, status == OPAL_SUCCESS);
-    call_everything(inside);
+    inside->call(inside);
     inside->ready++;
 }
 
@@ -164,9 +175,10 @@ static void cause_callbacks(struct inside *inside, unsigned long round)
     pump_until(test, &inside->put, btl->btl_register_mem ? round : 0);
 }
 
-static void callbacks_call_everything(struct test *test)
+static void run_inside(struct test *test, void (*call)(struct inside *inside))
 {
-    struct inside inside = {.test = test, .pending = {.ready = has_room, .arg = &inside}};
+    struct inside inside = {
+        .test = test, .call = call, .pending = {.ready = has_room, .arg = &inside}};
     struct board *mine = board_of(test, test->rank);
     mca_btl_base_module_t *btl = test->btl;
     mca_btl_base_registration_handle_t *handle = NULL;
@@ -196,7 +208,21 @@ static void callbacks_call_everything(struct test *test)
     must(test, !handle || btl->btl_deregister_mem(btl, handle) == OPAL_SUCCESS);
 }
 
+static void callbacks_call_everything(struct test *test)
+{
+    run_inside(test, call_everything);
+}
+
+static void callbacks_end_nothing(struct test *test)
+{
+    run_inside(test, call_del_procs);
+}
+
 const struct test_case inside_cases[] = {
     {.name = "all from callbacks", .run = callbacks_call_everything, .min_size = 1},
+    {.name = "del_procs from callbacks",
+     .run = callbacks_end_nothing,
+     .min_size = 1,
+     .asks_too_much = true},
     {.name = NULL},
 };

@@ -39,7 +39,7 @@ struct udgram {
     uint64_t last_epoch;
     struct list sent;  /* struct desc_send that are to be called back */
     struct list ended; /* endpoints, by life.waiting: progress frees them */
-    bool polling;      /* a callback may call del_procs, which polls */
+    bool polling;      /* del_procs polls, and its callbacks may call progress */
     unsigned idle_polls;
     unsigned long long dropped; /* datagrams that prove nothing */
     uint8_t buffer[UDGRAM_HEADER_BYTES + UDGRAM_SEND_MAX];
