@@ -173,6 +173,11 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
               state_names[peer->state], state_names[leads_to[step]]);
     peer->before = peer->state;
     peer->state = leads_to[step];
+    peers->retrying -= peer->before == PEER_RETRYING;
+    peers->retrying += peer->state == PEER_RETRYING;
+    if (peers->retrying == 0) {
+        linkwatch_close(&peers->links);
+    }
     peers->sessions += peer->state == PEER_UP;
     list_remove(&peer->waiting);
     switch (step) {
@@ -425,6 +430,21 @@ static void wake(struct btl_peers *peers)
     }
 }
 
+/* An attempt that is under way may have lost its first packets to the link that was down. */
+static void retry_now(struct btl_peers *peers)
+{
+    struct btl_peer *peer;
+
+    log_info(LOG_BTL, "%s: a network link came up: %zu lost peers are tried at once", peers->name,
+             peers->retrying);
+    list_for_each (peer, &peers->used, struct btl_peer, link) {
+        if (peer->state == PEER_RETRYING) {
+            happened(peer, LOST);
+            btl_peer_wait(peer, 0);
+        }
+    }
+}
+
 int btl_peers_progress(struct btl_peers *peers)
 {
     int events = 0;
@@ -432,6 +452,10 @@ int btl_peers_progress(struct btl_peers *peers)
     for (struct list *link; (link = list_pop(&peers->failing)); events++) {
         struct btl_peer *peer = container_of(link, struct btl_peer, waiting);
         btl_peer_break(peer, OPAL_ERR_UNREACH, peer->why);
+    }
+    if (peers->retrying > 0 && peers->hooks->over_links &&
+        linkwatch_rose(&peers->links, peers->clock_us())) {
+        retry_now(peers);
     }
     if (!list_empty(&peers->connecting)) {
         wake(peers);
@@ -476,5 +500,6 @@ int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
 
 void btl_peers_fini(struct btl_peers *peers)
 {
+    linkwatch_close(&peers->links);
     roster_destroy(peers->roster);
 }

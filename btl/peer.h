@@ -14,15 +14,17 @@
  *
  * A peer that connects leads to UP from every state before it. BROKEN lasts until del_procs or a
  * restart; where nobody added the peer, until it comes again; or until the choice of rails has it
- * tried again: RETRYING takes nothing either, connects every BTL_RETRY_US, and fails without a
- * report. One that is lost while CLOSING is cut, and stays so. While a peer is FAILING, nothing was
- * called back yet: progress does it, and reports the error once, after all callbacks.
+ * tried again: RETRYING takes nothing either, connects every BTL_RETRY_US, and where a network link
+ * comes up, and fails without a report. One that is lost while CLOSING is cut, and stays so. While
+ * a peer is FAILING, nothing was called back yet: progress does it, and reports the error once,
+ * after all callbacks.
  *
  * A transport's endpoint begins with a struct btl_peer, and comes from a roster: a peer that is
  * never used costs its entry there. One thread at a time. */
 #ifndef BTL_PEER_H
 #define BTL_PEER_H
 
+#include <base/linkwatch.h>
 #include <base/list.h>
 #include <btl/card.h>
 #include <btl/roster.h>
@@ -89,6 +91,7 @@ struct btl_peer_hooks {
 
     bool notices_ends;   /* the wire tells when the process of a peer that is UP ends */
     bool fails_for_good; /* one that failed is not tried again */
+    bool over_links;     /* of the network, so that one that comes up is worth a try at once */
 };
 
 struct btl_peers {
@@ -103,8 +106,10 @@ struct btl_peers {
     struct list used;
     struct list connecting; /* HANDSHAKE or RETRYING, with wake_us */
     struct list failing;
-    uint64_t sessions; /* that came up so far; for btl/stats.h */
-    bool closing;      /* the module ends: nobody gets in, nothing is reported */
+    size_t retrying;        /* peers */
+    struct linkwatch links; /* open while there are any */
+    uint64_t sessions;      /* that came up so far; for btl/stats.h */
+    bool closing;           /* the module ends: nobody gets in, nothing is reported */
 };
 
 /* Sets everything but handshake_us and flush_us. name: the component's, for cards, and for texts

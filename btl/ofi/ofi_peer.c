@@ -253,4 +253,5 @@ const struct btl_peer_hooks ofi_peer_hooks = {
     .say_bye = ofi_peer_say_bye,
     .is_answered = ofi_peer_is_answered,
     .poll = peers_poll,
+    .over_links = true,
 };

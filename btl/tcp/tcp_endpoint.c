@@ -474,4 +474,5 @@ const struct btl_peer_hooks tcp_peer_hooks = {
     .is_answered = endpoint_is_answered,
     .poll = peers_poll,
     .notices_ends = true,
+    .over_links = true,
 };

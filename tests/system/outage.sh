@@ -48,7 +48,7 @@ start_return()
 {
     local rails=self,tcp,ofi
     [ -n "$libfabric" ] || return 0
-    job return data a:1,b:1 --mca btl_ofi_exclusivity 10 --mca btl_ofi_domain v0 \
+    job return data a:1,b:1 --mca btl_ofi_exclusivity 10 --mca btl_ofi_domain v0 --mca log_btl_verbose 1 \
         "$helpers/outage" return
     ok "ranks whose rail is to return" wait_for 15 has_lines "$work/return.out" 2
 }
@@ -174,6 +174,8 @@ rails_return()
 {
     [ -n "$libfabric" ] || return
     returned_in_time return tcp 1000
+    like "$what: return: the link that came up was heard of" "$work/err" \
+        'tcp:data: a network link came up: 1 lost peers are tried at once'
     returned_in_time return-ofi ofi 5000 # its provider tries every 4 s
 }
 
@@ -261,8 +263,10 @@ if make_hosts && plug_cable data 10.99.30 a b && plug_cable half 10.99.31 a b &&
     one_of_two_goes_on
     rails_are_replaced
     what="the cable is back"
-    back_ms=$(wall_clock)
+    on_host a ip link set data down
     cable data all cut=0
+    back_ms=$(wall_clock)
+    on_host a ip link set data up
     both_carry_again
     rails_return
     not_dead

@@ -1,7 +1,13 @@
 /* The life of a peer, over a transport that only notes what it is told. */
+#include <config.h>
+
+#include <base/sock.h>
 #include <btl/peer.h>
+#include <net/if.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <tests/lib/unit.h>
 
 struct mca_btl_base_endpoint_t {
@@ -461,6 +467,46 @@ START_TEST(one_that_broke_is_tried_until_it_is_back)
 }
 END_TEST
 
+static void set_loopback(bool up)
+{
+    struct ifreq request = {.ifr_name = "lo", .ifr_flags = up ? IFF_UP : 0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(ioctl(fd, SIOCSIFFLAGS, &request), 0);
+    fd_close(&fd);
+}
+
+START_TEST(a_link_that_comes_up_is_worth_a_try)
+{
+    struct btl_peer_hooks over_links = hooks;
+    over_links.over_links = true;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+        return; /* not here */
+    }
+    struct btl_peer *peer = start(true);
+    peers.hooks = &over_links;
+    lead_to(peer, PEER_UP); /* so that it is located */
+    lead_to(peer, PEER_RETRYING);
+    wire.retries = true;
+    (void) btl_peers_progress(&peers);
+    set_loopback(true);
+    wire.now_us += LINKWATCH_LOOK_US;
+    (void) btl_peers_progress(&peers);
+    expect("cut connect cut ");
+    set_loopback(false);
+    set_loopback(true);
+    wire.now_us += LINKWATCH_LOOK_US;
+    (void) btl_peers_progress(&peers);
+    expect(""); /* a link that flaps makes no storm */
+    wire.now_us += LINKWATCH_REST_US;
+    (void) btl_peers_progress(&peers);
+    expect("cut connect cut ");
+    ck_assert(peers.links.open);
+    ck_assert(btl_peer_up(peer, 1));
+    ck_assert(!peers.links.open);
+    stop();
+}
+END_TEST
+
 START_TEST(one_whose_card_nobody_asked_for_is_asked_for)
 {
     struct btl_peer *peer = start(true);
@@ -628,6 +674,7 @@ int main(void)
     tcase_add_loop_test(tcase, each_state_knows_each_event, PEER_IDLE, PEER_CLOSING + 1);
     tcase_add_test(tcase, progress_connects_and_gives_up);
     tcase_add_test(tcase, one_that_broke_is_tried_until_it_is_back);
+    tcase_add_test(tcase, a_link_that_comes_up_is_worth_a_try);
     tcase_add_test(tcase, one_whose_card_nobody_asked_for_is_asked_for);
     tcase_add_test(tcase, a_bad_card_fails_by_progress);
     tcase_add_test(tcase, one_that_others_reach_drops_out_quietly);
