@@ -337,7 +337,6 @@ static void resolve_locked(struct param *param, char *complaint, size_t size)
     char *text = strdup(found.text);
     param->text_ = text ? text : nothing;
     param->number_ = number;
-    param->source_ = found.source;
     __atomic_store_n(&param->resolved_, true, __ATOMIC_RELEASE);
 }
 
@@ -408,12 +407,6 @@ const char *param_string(struct param *param)
 {
     resolve(param);
     return param->text_;
-}
-
-const char *param_source(struct param *param)
-{
-    resolve(param);
-    return param->source_;
 }
 
 static const struct param *find_resolved_locked(const char *name)
@@ -506,17 +499,4 @@ int param_override(const char *name, const char *value)
         free(copy);
     }
     return rc;
-}
-
-void param_each(void (*visit)(struct param *param, void *arg), void *arg)
-{
-    pthread_mutex_lock(&lock);
-    struct param *param = params;
-    while (param) {
-        pthread_mutex_unlock(&lock);
-        visit(param, arg);
-        pthread_mutex_lock(&lock);
-        param = param->next_;
-    }
-    pthread_mutex_unlock(&lock);
 }

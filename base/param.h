@@ -76,8 +76,7 @@ struct param {
     bool resolved_;
     int64_t number_;
     char *text_;
-    char *complaint_;    /* why a value that was found does not fit; NULL: it does */
-    const char *source_; /* "default", "environment", "command line" or a file's name */
+    char *complaint_; /* why a value that was found does not fit; NULL: it does */
 };
 
 /* Adds static rows; those that are there already stay as they are. The getters do it by themselves:
@@ -87,8 +86,6 @@ void param_register(struct param *rows, size_t count);
 int64_t param_int(struct param *param); /* INT, SIZE, BOOL, ENUM */
 bool param_bool(struct param *param);
 const char *param_string(struct param *param); /* never NULL; lives as long as the process */
-/* Where the value came from: "default", "environment", ... */
-const char *param_source(struct param *param);
 /* For parameters that must not be replaced by their defaults: looks at all that are registered and
  * begin with prefix, and reads none. One whose value does not fit is ORTE_ERR_BAD_PARAM with the
  * reason, without a warning. */
@@ -108,8 +105,6 @@ bool param_is_set(const char *name);
 void param_each_given(void (*visit)(void *arg, const char *where, const char *name), void *arg);
 /* For tests, before the first parameter is read: other files in place of the two; NULL: none. */
 void param_set_files(const char *user, const char *system);
-/* Walks all registered parameters, sorted by name. */
-void param_each(void (*visit)(struct param *param, void *arg), void *arg);
 
 /* Parses by the rules above without a registry; ORTE_ERR_BAD_PARAM or VALUE_OUT_OF_BOUNDS. */
 int param_parse_int(const char *text, bool is_size, int64_t min, int64_t max,

@@ -274,11 +274,6 @@ int sock_peer(int fd, uid_t *uid, pid_t *pid)
     return 0;
 }
 
-int fd_pipe(int fds[2], bool nonblock)
-{
-    return pipe2(fds, O_CLOEXEC | (nonblock ? O_NONBLOCK : 0)) < 0 ? -errno : 0;
-}
-
 int fd_socketpair(int fds[2], int type)
 {
     return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) < 0 ? -errno : 0;

@@ -39,8 +39,7 @@ uint64_t sock_round_trip_us(int fd);
 /* The uid and pid of a unix socket's other end. 0 or -errno. */
 int sock_peer(int fd, uid_t *uid, pid_t *pid) KEEL_MUST_CHECK;
 
-/* Both ends close-on-exec; non-blocking if asked. 0 or -errno. */
-int fd_pipe(int fds[2], bool nonblock) KEEL_MUST_CHECK;
+/* Both ends close-on-exec. 0 or -errno. */
 int fd_socketpair(int fds[2], int type) KEEL_MUST_CHECK;
 /* Opens /dev/null for those of descriptors 0 to 2 that are closed, so that nothing else becomes
  * them: for reading only, so that what is written to them still fails (EBADF). */

@@ -3,6 +3,7 @@
 
 #include <base/sock.h>
 #include <bootstrap/proto.h>
+#include <fcntl.h>
 #include <launcher/step.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,7 @@ START_TEST(test_lines_go_on)
     step_init(&step, loop, hnp);
     step_read(&step); /* nothing was opened */
     step_close(&step);
-    ck_assert_int_eq(fd_pipe(fds, true), 0);
+    ck_assert_int_eq(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
     step_open(&step, fds[0]);
     ck_assert_int_eq(write(fds[1], "one\ntw", 6), 6);
     while (lines < 1) {
