@@ -122,12 +122,14 @@ static struct btl_peers *sm_peers(mca_btl_base_module_t *btl)
     return &sm_of(btl)->peers;
 }
 
-#define COUNT(member) BTL_STAT_AT(struct sm_module, counts.member)
 static const struct btl_stat stats[] = {
-    {"copies", "calls", "Puts and gets, or rests of them, copied by CMA.", COUNT(copies)},
-    {"copied_bytes", "bytes", "Bytes of them.", COUNT(copied_bytes)},
-    {"by_target", "calls", "Puts and gets that went through the target.", COUNT(by_target)},
-    {"stalls", "times", "Sends found the ring to a peer full.", COUNT(stalls)},
+    {"copies", "calls", "Puts and gets, or rests of them, copied by CMA.",
+     BTL_STAT_AT(struct sm_module, counts.copies)},
+    {"copied_bytes", "bytes", "Bytes of them.", BTL_STAT_AT(struct sm_module, counts.copied_bytes)},
+    {"by_target", "calls", "Puts and gets that went through the target.",
+     BTL_STAT_AT(struct sm_module, counts.by_target)},
+    {"stalls", "times", "Sends found the ring to a peer full.",
+     BTL_STAT_AT(struct sm_module, counts.stalls)},
     {NULL, NULL, NULL, 0},
 };
 

@@ -131,16 +131,21 @@ static const char *tcp_name(const mca_btl_base_module_t *btl)
     return ((const struct tcp_module *) (const void *) btl)->name;
 }
 
-#define COUNT(member) BTL_STAT_AT(struct tcp_module, counts.member)
 static const struct btl_stat stats[] = {
-    {"links", "links", "Connections that came up, lanes among them.", COUNT(links)},
+    {"links", "links", "Connections that came up, lanes among them.",
+     BTL_STAT_AT(struct tcp_module, counts.links)},
     {"silent_links", "links", "Links given up because the peer's host was silent.",
-     COUNT(silences)},
-    {"writes", "calls", "Writes to sockets that took something.", COUNT(writes)},
-    {"bytes_written", "bytes", "Bytes of them, headers included.", COUNT(bytes_written)},
-    {"blocked_writes", "calls", "Writes to sockets that were full.", COUNT(blocked)},
-    {"reads", "calls", "Reads from sockets that found something.", COUNT(reads)},
-    {"bytes_read", "bytes", "Bytes of them, headers included.", COUNT(bytes_read)},
+     BTL_STAT_AT(struct tcp_module, counts.silences)},
+    {"writes", "calls", "Writes to sockets that took something.",
+     BTL_STAT_AT(struct tcp_module, counts.writes)},
+    {"bytes_written", "bytes", "Bytes of them, headers included.",
+     BTL_STAT_AT(struct tcp_module, counts.bytes_written)},
+    {"blocked_writes", "calls", "Writes to sockets that were full.",
+     BTL_STAT_AT(struct tcp_module, counts.blocked)},
+    {"reads", "calls", "Reads from sockets that found something.",
+     BTL_STAT_AT(struct tcp_module, counts.reads)},
+    {"bytes_read", "bytes", "Bytes of them, headers included.",
+     BTL_STAT_AT(struct tcp_module, counts.bytes_read)},
     {NULL, NULL, NULL, 0},
 };
 
