@@ -84,6 +84,7 @@ static void card_taken(void *arg, int status, const void *data, size_t size)
 {
     struct btl_peer *peer = arg;
 
+    peer->why = peer->state == PEER_CARD ? NULL : peer->why;
     if (status == OPAL_SUCCESS) {
         status = peer->peers->hooks->locate(peer, data, size);
     }
@@ -93,6 +94,8 @@ static void card_taken(void *arg, int status, const void *data, size_t size)
     } else if (peer->state == PEER_CARD && data && status == OPAL_ERR_NOT_AVAILABLE) {
         peer->elsewhere = true;
         btl_peer_fail(peer, "another module reaches it");
+    } else if (peer->state == PEER_CARD && peer->why) {
+        btl_peer_fail(peer, peer->why);
     } else if (peer->state == PEER_CARD) { /* else it has come by itself */
         log_info(LOG_BTL, "%s: %s has no card that leads to it: %s", peer->peers->name,
                  ORTE_NAME_PRINT(&peer->name), opal_strerror(status));

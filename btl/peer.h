@@ -58,7 +58,7 @@ struct btl_peer {
     struct btl_card_question *question; /* NULL: none is open */
     uint64_t wake_us, give_up_us;       /* HANDSHAKE, RETRYING */
     uint64_t incarnation;               /* of the process at the other end; the transport's */
-    const char *why;                    /* FAILING; stays valid */
+    const char *why;                    /* FAILING; stays valid until it is reported */
 };
 
 /* What a transport does. begin, judge, locate and forget run no callback of the layers above. */
@@ -70,7 +70,8 @@ struct btl_peer_hooks {
     /* Whether a card leads to its peer. */
     int (*judge)(void *peers, const void *data, size_t size);
     /* The same, and the way is remembered. NOT_AVAILABLE: other modules of the component reach the
-     * peer, so that this one drops out, which is no error. */
+     * peer, so that this one drops out, which is no error. With another error it may set peer->why,
+     * in CARD. */
     int (*locate)(struct btl_peer *peer, const void *data, size_t size);
     /* HANDSHAKE or RETRYING, and wake_us has come: goes on with it, and calls btl_peer_wait,
      * btl_peer_up or btl_peer_break, or has something else do so. */

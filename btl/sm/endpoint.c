@@ -5,6 +5,8 @@
 #include <base/log.h>
 #include <base/name.h>
 #include <btl/sm/module.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* How often processes that keep others waiting are looked up in the kernel. */
 #define CHECK_US 20000
@@ -54,16 +56,22 @@ static int endpoint_attach(struct mca_btl_base_endpoint_t *endpoint, const struc
         endpoint->life.located = true;
         sm_process_init(&endpoint->process, (pid_t) card->pid, card->start_time);
     } else {
-        log_info(LOG_BTL, "sm: %s: %s", ORTE_NAME_PRINT(&endpoint->life.name), reason);
+        free(endpoint->refusal);
+        endpoint->refusal = strdup(reason);
     }
     return status;
 }
 
 static int endpoint_locate(struct btl_peer *life, const void *data, size_t size)
 {
+    struct mca_btl_base_endpoint_t *endpoint = endpoint_of(life);
     struct sm_card card;
     int status = sm_card_decode(&card, data, size);
-    return status == ORTE_SUCCESS ? endpoint_attach(endpoint_of(life), &card) : status;
+    if (status == ORTE_SUCCESS) {
+        status = endpoint_attach(endpoint, &card);
+        life->why = life->state == PEER_CARD ? endpoint->refusal : life->why;
+    }
+    return status;
 }
 
 /* Whose segment is mapped can be written to: its owner finds the ring when it looks. */
@@ -96,6 +104,8 @@ static void endpoint_forget(struct btl_peer *life)
     sm_tx_release(module, endpoint);
     sm_peer_detach(endpoint->peer);
     endpoint->peer = NULL;
+    free(endpoint->refusal);
+    endpoint->refusal = NULL;
     sm_process_fini(&endpoint->process);
     endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
 }
@@ -206,7 +216,8 @@ struct mca_btl_base_endpoint_t *sm_endpoint_meet(struct sm_module *module,
     }
     if (!endpoint->life.proc && !endpoint->peer &&
         endpoint_attach(endpoint, card) != ORTE_SUCCESS) {
-        log_warn(LOG_BTL, "sm: %s writes to this process and is refused", ORTE_NAME_PRINT(name));
+        log_warn(LOG_BTL, "sm: %s writes to this process and is refused: %s", ORTE_NAME_PRINT(name),
+                 endpoint->refusal ? endpoint->refusal : "out of memory");
         btl_peer_end(&endpoint->life);
         return NULL;
     }

@@ -68,6 +68,7 @@ struct mca_btl_base_endpoint_t {
     struct sm_process process;
     struct sm_card card;
     struct list lingering; /* in the module's */
+    char *refusal;         /* owned; NULL, or why its segment could not be mapped */
 };
 
 /* A put or get that is done and waits for progress to call back. */
