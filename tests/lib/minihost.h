@@ -26,6 +26,10 @@ struct minihost_options {
 
 extern const struct keel_host_ops minihost_ops; /* its host argument is the struct minihost */
 
+/* A process that is nobody's peer, without a folder: has no need of a struct minihost. */
+extern const struct keel_host_ops minihost_alone;
+extern opal_proc_t minihost_myself;
+
 /* Runs fn in each process. True: all returned 0 in time. Else reason tells the first failure, and
  * what still ran was killed. */
 bool minihost_run(const struct minihost_options *options, int (*fn)(struct minihost *, void *),

@@ -14,40 +14,6 @@ enum { RANKS = 3, ROUNDS = 50, TEXT_TAG = MCA_BTL_TAG_USR, ASK_TAG, ANSWER_TAG, 
 
 /* --- alone --- */
 
-static opal_proc_t myself = {.proc_name = {7, 0}, .hostname = "here"};
-
-static const opal_proc_t *alone_me(void *host)
-{
-    (void) host;
-    return &myself;
-}
-
-static int alone_put_card(void *host, const char *key, const void *data, size_t size)
-{
-    (void) host, (void) key, (void) data, (void) size;
-    return OPAL_SUCCESS;
-}
-
-static void alone_get_card(void *host, const opal_proc_t *peer, const char *key, keel_card_fn done,
-                           void *arg)
-{
-    (void) host, (void) peer, (void) key;
-    done(arg, OPAL_ERR_NOT_FOUND, NULL, 0);
-}
-
-static int alone_pair_key(void *host, const orte_process_name_t *peer, const char *purpose,
-                          uint8_t key[32])
-{
-    (void) host, (void) peer, (void) purpose;
-    memset(key, 1, 32);
-    return OPAL_SUCCESS;
-}
-
-static const struct keel_host_ops alone = {.me = alone_me,
-                                           .put_card = alone_put_card,
-                                           .get_card = alone_get_card,
-                                           .pair_key = alone_pair_key};
-
 static int heard;
 
 static void hear(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
@@ -74,9 +40,9 @@ static int say(const struct keel_rail *rail, mca_btl_base_tag_t tag, uint32_t nu
 static void open_alone(const struct keel_host_options *options)
 {
     char reason[256] = "x";
-    opal_proc_t *procs[] = {&myself};
+    opal_proc_t *procs[] = {&minihost_myself};
     ck_assert_int_eq(param_override("btl", "self"), ORTE_SUCCESS);
-    int status = keel_host_open(&alone, NULL, options, reason, sizeof(reason));
+    int status = keel_host_open(&minihost_alone, NULL, options, reason, sizeof(reason));
     ck_assert_msg(status == OPAL_SUCCESS, "%s", reason);
     ck_assert_int_eq(keel_host_add_procs(procs, 1, reason, sizeof(reason)), OPAL_SUCCESS);
     ck_assert_str_eq(reason, "");
@@ -85,22 +51,23 @@ static void open_alone(const struct keel_host_options *options)
 START_TEST(test_closed)
 {
     size_t count = 7;
-    opal_proc_t *procs[] = {&myself};
+    opal_proc_t *procs[] = {&minihost_myself};
     ck_assert_int_eq(keel_host_close(), OPAL_ERROR);
     ck_assert_int_eq(keel_host_add_procs(procs, 1, NULL, 0), OPAL_ERROR);
     ck_assert_int_eq(keel_host_ft_event(OPAL_CRS_CHECKPOINT), OPAL_ERROR);
     ck_assert_int_eq(keel_host_progress(), 0);
-    ck_assert_ptr_null(keel_host_rails(&myself, &count));
+    ck_assert_ptr_null(keel_host_rails(&minihost_myself, &count));
     ck_assert_uint_eq(count, 0);
-    ck_assert_ptr_null(keel_host_rails(&myself, NULL));
-    keel_host_proc_ended(&myself);
+    ck_assert_ptr_null(keel_host_rails(&minihost_myself, NULL));
+    keel_host_proc_ended(&minihost_myself);
 }
 END_TEST
 
 START_TEST(test_refused)
 {
     char reason[256] = "";
-    struct keel_host_ops lacking[] = {alone, alone, alone, alone};
+    struct keel_host_ops lacking[] = {minihost_alone, minihost_alone, minihost_alone,
+                                      minihost_alone};
     lacking[0].me = NULL;
     lacking[1].put_card = NULL;
     lacking[2].get_card = NULL;
@@ -111,12 +78,12 @@ START_TEST(test_refused)
         ck_assert_ptr_nonnull(strstr(reason, "lacks"));
     }
     struct keel_host_options options = {.size = 3};
-    ck_assert_int_eq(keel_host_open(&alone, NULL, &options, reason, sizeof(reason)),
+    ck_assert_int_eq(keel_host_open(&minihost_alone, NULL, &options, reason, sizeof(reason)),
                      OPAL_ERR_BAD_PARAM);
     ck_assert_ptr_nonnull(strstr(reason, "options of 3 bytes"));
     ck_assert_int_eq(keel_host_open(NULL, NULL, NULL, NULL, 0), OPAL_ERR_BAD_PARAM);
     ck_assert_int_eq(param_override("btl", "none"), ORTE_SUCCESS);
-    ck_assert_int_eq(keel_host_open(&alone, NULL, NULL, reason, sizeof(reason)),
+    ck_assert_int_eq(keel_host_open(&minihost_alone, NULL, NULL, reason, sizeof(reason)),
                      OPAL_ERR_BAD_PARAM);
     ck_assert_ptr_nonnull(strstr(reason, "none"));
     ck_assert_int_eq(keel_host_close(), OPAL_ERROR);
@@ -130,8 +97,9 @@ START_TEST(test_again)
     char reason[256];
     for (int i = 0; i < 4; i++) {
         open_alone(i % 2 ? &threads : NULL);
-        ck_assert_int_eq(keel_host_open(&alone, NULL, NULL, reason, sizeof(reason)), OPAL_EXISTS);
-        const struct keel_rail *rail = rail_to(&myself);
+        ck_assert_int_eq(keel_host_open(&minihost_alone, NULL, NULL, reason, sizeof(reason)),
+                         OPAL_EXISTS);
+        const struct keel_rail *rail = rail_to(&minihost_myself);
         rail->btl->btl_register(rail->btl, TEXT_TAG, hear, NULL);
         ck_assert_int_eq(say(rail, TEXT_TAG, 1), OPAL_SUCCESS);
         while (heard == i) {
@@ -143,7 +111,7 @@ START_TEST(test_again)
         ck_assert_int_eq(keel_host_ft_event(OPAL_CRS_CONTINUE), OPAL_SUCCESS);
         ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
         ck_assert_int_eq(keel_host_close(), OPAL_ERROR);
-        ck_assert_ptr_null(rail_to(&myself));
+        ck_assert_ptr_null(rail_to(&minihost_myself));
     }
 }
 END_TEST
@@ -151,7 +119,7 @@ END_TEST
 /* Alone, a message is delivered inside btl_sendi, and other callbacks come inside other calls. */
 static void try_to_end(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
 {
-    opal_proc_t *proc = &myself;
+    opal_proc_t *proc = &minihost_myself;
     ck_assert_int_eq(keel_host_close(), OPAL_ERR_NOT_SUPPORTED);
     ck_assert_int_eq(keel_host_ft_event(OPAL_CRS_CHECKPOINT), OPAL_ERR_RESOURCE_BUSY);
     ck_assert_int_eq(btl->btl_del_procs(btl, 1, &proc, &endpoint), OPAL_ERR_RESOURCE_BUSY);
@@ -194,9 +162,9 @@ START_TEST(test_callbacks_end_nothing)
     static uint64_t words[2];
     struct keel_btl_pending pending = {.ready = room_or_end};
     open_alone(NULL);
-    mca_btl_base_module_t *btl = rail_to(&myself)->btl;
+    mca_btl_base_module_t *btl = rail_to(&minihost_myself)->btl;
     struct mca_btl_base_endpoint_t *endpoint;
-    opal_proc_t *proc = &myself;
+    opal_proc_t *proc = &minihost_myself;
     ck_assert_int_eq(btl->btl_add_procs(btl, 1, &proc, &endpoint, NULL), OPAL_SUCCESS);
     btl->btl_register(btl, TEXT_TAG, arrived, NULL);
     mca_btl_base_descriptor_t *descriptor =
