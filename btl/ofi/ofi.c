@@ -2,7 +2,7 @@
  */
 #include <config.h>
 
-#include <btl/ofi/ofi_closing.h>
+#include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>

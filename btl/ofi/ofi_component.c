@@ -3,7 +3,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
-#include <btl/ofi/ofi_closing.h>
+#include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>

@@ -2,7 +2,6 @@
 
 #include <base/log.h>
 #include <base/name.h>
-#include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>

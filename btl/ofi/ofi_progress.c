@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <base/log.h>
-#include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>

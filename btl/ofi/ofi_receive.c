@@ -2,7 +2,6 @@
 
 #include <base/fault.h>
 #include <base/log.h>
-#include <btl/ofi/ofi_closing.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_receive.h>
 #include <stdlib.h>
