@@ -168,14 +168,36 @@ int btl_sendi_by_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endp
                  channel, tag, descriptor);
 }
 
-/* ---- put, get and atomics: the arguments become data ---- */
+/* ---- put, get and atomics: the arguments become a struct btl_call ---- */
 
-static inline int rdma(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                       const struct rdma_call *call, bool put)
+static int make_atomic(mca_btl_base_module_t *module, const struct btl_call *call)
 {
-    int status = region_check_call(call);
-    return status == OPAL_SUCCESS ? btl_component_of(module)->rdma(module, endpoint, call, put)
-                                  : status;
+    const struct btl_component *component = btl_component_of(module);
+    if (call->slot != BTL_ATOMIC_CSWAP && !atomic_is_known(call->rdma.atomic.op)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (!component->atomic || call->rdma.rdma.flags & ~MCA_BTL_ATOMIC_FLAG_32BIT) {
+        return ORTE_ERR_NOT_SUPPORTED;
+    }
+    int status = region_check_atomic(&call->rdma);
+    return status == OPAL_SUCCESS ? component->atomic(module, call->endpoint, &call->rdma) : status;
+}
+
+int btl_make_rdma(mca_btl_base_module_t *module, const struct btl_call *call)
+{
+    if (call->slot > BTL_GET) {
+        return make_atomic(module, call);
+    }
+    int status = region_check_call(&call->rdma.rdma);
+    return status == OPAL_SUCCESS
+               ? btl_component_of(module)->rdma(module, call->endpoint, &call->rdma.rdma,
+                                                call->slot == BTL_PUT)
+               : status;
+}
+
+static inline int start(mca_btl_base_module_t *module, struct btl_call *call)
+{
+    return btl_taps_of(module) ? btl_tap_first(module, call) : btl_make_rdma(module, call);
 }
 
 int btl_put(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -184,9 +206,11 @@ int btl_put(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t
             struct mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
             int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-    return rdma(module, endpoint, &call, true);
+    struct btl_call call = {
+        BTL_PUT, endpoint, __builtin_return_address(0),
+        .rdma = {.rdma = {local_address, remote_address, local_handle, remote_handle, size, flags,
+                          order, cbfunc, cbcontext, cbdata}}};
+    return start(module, &call);
 }
 
 int btl_get(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -195,23 +219,11 @@ int btl_get(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t
             struct mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
             int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct rdma_call call = {local_address, remote_address, local_handle, remote_handle, size,
-                             flags,         order,          cbfunc,       cbcontext,     cbdata};
-    return rdma(module, endpoint, &call, false);
-}
-
-static int atomic(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
-                  const struct atomic_call *call)
-{
-    const struct btl_component *component = btl_component_of(module);
-    if (!component->atomic) {
-        return ORTE_ERR_NOT_SUPPORTED;
-    }
-    if (call->rdma.flags & ~MCA_BTL_ATOMIC_FLAG_32BIT) {
-        return ORTE_ERR_NOT_SUPPORTED;
-    }
-    int status = region_check_atomic(call);
-    return status == OPAL_SUCCESS ? component->atomic(module, endpoint, call) : status;
+    struct btl_call call = {
+        BTL_GET, endpoint, __builtin_return_address(0),
+        .rdma = {.rdma = {local_address, remote_address, local_handle, remote_handle, size, flags,
+                          order, cbfunc, cbcontext, cbdata}}};
+    return start(module, &call);
 }
 
 int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -219,11 +231,12 @@ int btl_atomic_op(struct mca_btl_base_module_t *module, struct mca_btl_base_endp
                   mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                   mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct atomic_call call = {.rdma = {NULL, remote_address, NULL, remote_handle,
-                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
-                                        cbdata},
-                               .atomic = {op, operand, 0}};
-    return atomic_is_known(op) ? atomic(module, endpoint, &call) : OPAL_ERR_BAD_PARAM;
+    struct btl_call call = {
+        BTL_ATOMIC_OP, endpoint, __builtin_return_address(0),
+        .rdma = {.rdma = {NULL, remote_address, NULL, remote_handle, atomic_bytes(flags), flags,
+                          order, cbfunc, cbcontext, cbdata},
+                 .atomic = {op, operand, 0}}};
+    return start(module, &call);
 }
 
 int btl_atomic_fop(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -233,11 +246,12 @@ int btl_atomic_fop(struct mca_btl_base_module_t *module, struct mca_btl_base_end
                    mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                    mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
-                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
-                                        cbdata},
-                               .atomic = {op, operand, 0}};
-    return atomic_is_known(op) ? atomic(module, endpoint, &call) : OPAL_ERR_BAD_PARAM;
+    struct btl_call call = {
+        BTL_ATOMIC_FOP, endpoint, __builtin_return_address(0),
+        .rdma = {.rdma = {local_address, remote_address, local_handle, remote_handle,
+                          atomic_bytes(flags), flags, order, cbfunc, cbcontext, cbdata},
+                 .atomic = {op, operand, 0}}};
+    return start(module, &call);
 }
 
 int btl_atomic_cswap(struct mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -247,9 +261,10 @@ int btl_atomic_cswap(struct mca_btl_base_module_t *module, struct mca_btl_base_e
                      uint64_t value, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
                      void *cbcontext, void *cbdata)
 {
-    struct atomic_call call = {.rdma = {local_address, remote_address, local_handle, remote_handle,
-                                        atomic_bytes(flags), flags, order, cbfunc, cbcontext,
-                                        cbdata},
-                               .atomic = {ATOMIC_CSWAP, compare, value}};
-    return atomic(module, endpoint, &call);
+    struct btl_call call = {
+        BTL_ATOMIC_CSWAP, endpoint, __builtin_return_address(0),
+        .rdma = {.rdma = {local_address, remote_address, local_handle, remote_handle,
+                          atomic_bytes(flags), flags, order, cbfunc, cbcontext, cbdata},
+                 .atomic = {ATOMIC_CSWAP, compare, value}}};
+    return start(module, &call);
 }

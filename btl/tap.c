@@ -16,36 +16,6 @@ struct btl_taps *btl_taps_find(const mca_btl_base_module_t *module)
 
 /* ---- out of a struct btl_call, into the module's own functions ---- */
 
-static int make_rdma(const mca_btl_base_module_t *own, mca_btl_base_module_t *btl,
-                     const struct btl_call *call)
-{
-    const struct rdma_call *rdma = &call->rdma.rdma;
-    const struct atomic *atomic = &call->rdma.atomic;
-    switch (call->slot) {
-    case BTL_PUT:
-    case BTL_GET:
-        return (call->slot == BTL_PUT ? own->btl_put : own->btl_get)(
-            btl, call->endpoint, rdma->local_address, rdma->remote_address, rdma->local_handle,
-            rdma->remote_handle, rdma->size, rdma->flags, rdma->order, rdma->cbfunc,
-            rdma->cbcontext, rdma->cbdata);
-    case BTL_ATOMIC_OP:
-        return own->btl_atomic_op(btl, call->endpoint, rdma->remote_address, rdma->remote_handle,
-                                  (mca_btl_base_atomic_op_t) atomic->op, atomic->operand,
-                                  rdma->flags, rdma->order, rdma->cbfunc, rdma->cbcontext,
-                                  rdma->cbdata);
-    case BTL_ATOMIC_FOP:
-        return own->btl_atomic_fop(
-            btl, call->endpoint, rdma->local_address, rdma->remote_address, rdma->local_handle,
-            rdma->remote_handle, (mca_btl_base_atomic_op_t) atomic->op, atomic->operand,
-            rdma->flags, rdma->order, rdma->cbfunc, rdma->cbcontext, rdma->cbdata);
-    default:
-        return own->btl_atomic_cswap(btl, call->endpoint, rdma->local_address, rdma->remote_address,
-                                     rdma->local_handle, rdma->remote_handle, atomic->operand,
-                                     atomic->value, rdma->flags, rdma->order, rdma->cbfunc,
-                                     rdma->cbcontext, rdma->cbdata);
-    }
-}
-
 static void make_memory(const mca_btl_base_module_t *own, mca_btl_base_module_t *btl,
                         struct btl_call *call)
 {
@@ -168,7 +138,7 @@ static void make(struct btl_taps *taps, struct btl_call *call)
     case BTL_ATOMIC_OP:
     case BTL_ATOMIC_FOP:
     case BTL_ATOMIC_CSWAP:
-        call->status = make_rdma(own, btl, call);
+        call->status = btl_make_rdma(btl, call);
         return;
     default:
         call->status = call->slot >= BTL_FLUSH ? make_ext(taps->own_ext, btl, call)
@@ -214,12 +184,7 @@ static void take_functions(mca_btl_base_module_t *to, const mca_btl_base_module_
     to->btl_prepare_src = from->btl_prepare_src;
     to->btl_send = from->btl_send;
     to->btl_sendi = from->btl_sendi;
-    to->btl_put = from->btl_put;
-    to->btl_get = from->btl_get;
     to->btl_dump = from->btl_dump;
-    to->btl_atomic_op = from->btl_atomic_op;
-    to->btl_atomic_fop = from->btl_atomic_fop;
-    to->btl_atomic_cswap = from->btl_atomic_cswap;
     to->btl_register_mem = to->btl_register_mem ? from->btl_register_mem : NULL;
     to->btl_deregister_mem = to->btl_deregister_mem ? from->btl_deregister_mem : NULL;
     to->btl_register_error = from->btl_register_error;

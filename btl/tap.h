@@ -3,11 +3,12 @@
  *   caller -> table -> packed into a struct btl_call -> lock -> hold -> check -> stats -> fault
  *          -> unpacked into the module's own function
  *
- * While a module has taps, the functions of its table are replaced in place, so it keeps its
- * address, its endpoints and its limits; its own functions are kept aside (btl_own). What a module
- * does inside of a call never passes a tap: it uses its own functions. A module without taps has
- * its own table, and costs nothing. One thread at a time; where several use the data plane, the
- * lock's tap is the first, and the others come and go with the lock held. */
+ * While a module has taps, the functions of its table are replaced in place (but put, get and the
+ * atomics, which pack their arguments in any case), so it keeps its address, its endpoints and its
+ * limits; its own functions are kept aside (btl_own). What a module does inside of a call never
+ * passes a tap: it uses its own functions. A module without taps has its own table, and costs
+ * nothing. One thread at a time; where several use the data plane, the lock's tap is the first, and
+ * the others come and go with the lock held. */
 #ifndef BTL_TAP_H
 #define BTL_TAP_H
 
@@ -154,6 +155,9 @@ void btl_tap_add(struct btl_taps *taps, struct btl_tap *tap);
 void btl_tap_remove(struct btl_tap *tap);
 /* Hands a call to the first tap; returns its status. */
 int btl_tap_first(const mca_btl_base_module_t *module, struct btl_call *call);
+/* The last step of a put, a get or an atomic (btl/table.c): the component's own function, unless
+ * the call is to be refused. */
+int btl_make_rdma(mca_btl_base_module_t *module, const struct btl_call *call);
 /* Hands a call to the next tap, or to the module; fills in what it returns. */
 void btl_tap_next(const struct btl_tap *tap, struct btl_call *call);
 

@@ -1,5 +1,5 @@
 /* The functions that stand in a module's table while it has taps: each packs its arguments into a
- * struct btl_call. */
+ * struct btl_call, as those of put, get and atomics always do (btl/table.c). */
 #include <config.h>
 
 #include <btl/tap.h>
@@ -127,77 +127,6 @@ static int tap_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     return sendi(btl, &call);
 }
 
-static int tap_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                   void *local_address, uint64_t remote_address,
-                   mca_btl_base_registration_handle_t *local_handle,
-                   mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
-                   int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                   void *cbdata)
-{
-    struct btl_call call = {
-        BTL_PUT, endpoint, __builtin_return_address(0),
-        .rdma = {.rdma = {local_address, remote_address, local_handle, remote_handle, size, flags,
-                          order, cbfunc, cbcontext, cbdata}}};
-    return btl_tap_first(btl, &call);
-}
-
-static int tap_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                   void *local_address, uint64_t remote_address,
-                   mca_btl_base_registration_handle_t *local_handle,
-                   mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
-                   int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                   void *cbdata)
-{
-    struct btl_call call = {
-        BTL_GET, endpoint, __builtin_return_address(0),
-        .rdma = {.rdma = {local_address, remote_address, local_handle, remote_handle, size, flags,
-                          order, cbfunc, cbcontext, cbdata}}};
-    return btl_tap_first(btl, &call);
-}
-
-static int tap_atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                         uint64_t remote_address, mca_btl_base_registration_handle_t *remote_handle,
-                         mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
-                         mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    struct btl_call call = {
-        BTL_ATOMIC_OP, endpoint, __builtin_return_address(0),
-        .rdma = {.rdma = {NULL, remote_address, NULL, remote_handle, atomic_bytes(flags), flags,
-                          order, cbfunc, cbcontext, cbdata},
-                 .atomic = {op, operand, 0}}};
-    return btl_tap_first(btl, &call);
-}
-
-static int tap_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                          void *local_address, uint64_t remote_address,
-                          mca_btl_base_registration_handle_t *local_handle,
-                          mca_btl_base_registration_handle_t *remote_handle,
-                          mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
-                          mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    struct btl_call call = {
-        BTL_ATOMIC_FOP, endpoint, __builtin_return_address(0),
-        .rdma = {.rdma = {local_address, remote_address, local_handle, remote_handle,
-                          atomic_bytes(flags), flags, order, cbfunc, cbcontext, cbdata},
-                 .atomic = {op, operand, 0}}};
-    return btl_tap_first(btl, &call);
-}
-
-static int tap_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                            void *local_address, uint64_t remote_address,
-                            mca_btl_base_registration_handle_t *local_handle,
-                            mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
-                            uint64_t value, int flags, int order,
-                            mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    struct btl_call call = {
-        BTL_ATOMIC_CSWAP, endpoint, __builtin_return_address(0),
-        .rdma = {.rdma = {local_address, remote_address, local_handle, remote_handle,
-                          atomic_bytes(flags), flags, order, cbfunc, cbcontext, cbdata},
-                 .atomic = {ATOMIC_CSWAP, compare, value}}};
-    return btl_tap_first(btl, &call);
-}
-
 static int tap_flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
 {
     struct btl_call call = {
@@ -270,12 +199,7 @@ static const mca_btl_base_module_t packing = {
     .btl_prepare_src = tap_prepare_src,
     .btl_send = tap_send,
     .btl_sendi = tap_sendi,
-    .btl_put = tap_put,
-    .btl_get = tap_get,
     .btl_dump = tap_dump,
-    .btl_atomic_op = tap_atomic_op,
-    .btl_atomic_fop = tap_atomic_fop,
-    .btl_atomic_cswap = tap_atomic_cswap,
     .btl_register_mem = tap_register_mem,
     .btl_deregister_mem = tap_deregister_mem,
     .btl_register_error = tap_register_error,

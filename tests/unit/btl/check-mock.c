@@ -280,9 +280,11 @@ static int mock_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 }
 
 static int rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                void *local_address, mca_btl_base_registration_handle_t *local_handle, bool fits,
-                mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+                const struct rdma_call *call, bool fits)
 {
+    void *local_address = call->local_address, *local_handle = call->local_handle;
+    mca_btl_base_rdma_completion_fn_t cbfunc = call->cbfunc;
+    void *cbcontext = call->cbcontext, *cbdata = call->cbdata;
     char another;
     if (!fits && !does(btl, RDMA_TAKES_ALL)) {
         return OPAL_ERR_NOT_AVAILABLE;
@@ -319,40 +321,20 @@ static int rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     return OPAL_SUCCESS;
 }
 
-static int mock_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                    void *local_address, uint64_t remote_address,
-                    mca_btl_base_registration_handle_t *local_handle,
-                    mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
-                    int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                    void *cbdata)
+/* A get is not advertised. */
+static int mock_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     const struct rdma_call *call, bool put)
 {
-    (void) remote_handle, (void) flags, (void) order;
-    bool fits = size <= MOCK_LIMIT && (size | remote_address) % 4 == 0;
-    return rdma(btl, endpoint, local_address, local_handle, fits, cbfunc, cbcontext, cbdata);
+    bool fits = put && call->size <= MOCK_LIMIT && (call->size | call->remote_address) % 4 == 0;
+    return rdma(btl, endpoint, call, fits);
 }
 
-/* Not advertised. */
-static int mock_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                    void *local_address, uint64_t remote_address,
-                    mca_btl_base_registration_handle_t *local_handle,
-                    mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
-                    int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                    void *cbdata)
+/* Nor is any but the add that fetches. */
+static int mock_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                       const struct atomic_call *call)
 {
-    (void) remote_address, (void) remote_handle, (void) size, (void) flags, (void) order;
-    return rdma(btl, endpoint, local_address, local_handle, false, cbfunc, cbcontext, cbdata);
-}
-
-static int mock_atomic_fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                           void *local_address, uint64_t remote_address,
-                           mca_btl_base_registration_handle_t *local_handle,
-                           mca_btl_base_registration_handle_t *remote_handle,
-                           mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
-                           mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    (void) remote_handle, (void) operand, (void) flags, (void) order;
-    bool fits = op == MCA_BTL_ATOMIC_ADD && remote_address % 8 == 0;
-    return rdma(btl, endpoint, local_address, local_handle, fits, cbfunc, cbcontext, cbdata);
+    return rdma(btl, endpoint, &call->rdma,
+                call->rdma.local_address && call->atomic.op == MCA_BTL_ATOMIC_ADD);
 }
 
 static mca_btl_base_registration_handle_t *
@@ -371,30 +353,6 @@ static int mock_deregister_mem(mca_btl_base_module_t *btl,
         free(handle);
     }
     return does(btl, REFUSES_TO_DEREGISTER) ? OPAL_ERR_NOT_FOUND : OPAL_SUCCESS;
-}
-
-static int mock_atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                          uint64_t remote_address,
-                          mca_btl_base_registration_handle_t *remote_handle,
-                          mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
-                          mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
-{
-    (void) remote_address, (void) remote_handle, (void) op, (void) operand, (void) flags;
-    (void) order;
-    return rdma(btl, endpoint, NULL, NULL, false, cbfunc, cbcontext, cbdata);
-}
-
-static int mock_atomic_cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                             void *local_address, uint64_t remote_address,
-                             mca_btl_base_registration_handle_t *local_handle,
-                             mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
-                             uint64_t value, int flags, int order,
-                             mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                             void *cbdata)
-{
-    (void) remote_address, (void) remote_handle, (void) compare, (void) value, (void) flags;
-    (void) order;
-    return rdma(btl, endpoint, local_address, local_handle, false, cbfunc, cbcontext, cbdata);
 }
 
 static int mock_register(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
@@ -452,7 +410,11 @@ static int mock_finalize(mca_btl_base_module_t *btl)
 }
 
 static struct btl_component component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")}}};
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("mock")}},
+    .rdma = mock_rdma,
+    .atomic = mock_atomic};
+
+struct region_handle mock_handle = {.size = UINT64_MAX};
 
 static const mca_btl_base_module_t template = {
     .btl_component = &component.component,
@@ -474,12 +436,12 @@ static const mca_btl_base_module_t template = {
     .btl_prepare_src = mock_prepare_src,
     .btl_send = mock_send,
     .btl_sendi = mock_sendi,
-    .btl_put = mock_put,
-    .btl_get = mock_get,
+    .btl_put = btl_put,
+    .btl_get = btl_get,
     .btl_dump = mock_dump,
-    .btl_atomic_op = mock_atomic_op,
-    .btl_atomic_fop = mock_atomic_fop,
-    .btl_atomic_cswap = mock_atomic_cswap,
+    .btl_atomic_op = btl_atomic_op,
+    .btl_atomic_fop = btl_atomic_fop,
+    .btl_atomic_cswap = btl_atomic_cswap,
     .btl_register_error = btl_register_error_fn,
     .btl_ft_event = mock_ft_event,
     .btl_register_mem = mock_register_mem,

@@ -3,6 +3,7 @@
 #ifndef CHECK_MOCK_H
 #define CHECK_MOCK_H
 
+#include <btl/region.h>
 #include <btl/tap.h>
 
 /* What the mock does wrong; NOTHING: it is good. */
@@ -87,6 +88,8 @@ void mock_end(struct mock *mock);
 void bench_open(struct bench *bench, enum mock_fault fault);
 /* del_procs, unless it was done, and finalize. */
 void bench_close(struct bench *bench);
+/* A remote handle that leads everywhere. */
+extern struct region_handle mock_handle;
 /* Calls back what is queued. */
 void mock_progress(struct mock *mock);
 

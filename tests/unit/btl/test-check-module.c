@@ -103,9 +103,9 @@ START_TEST(missing_callbacks_are_noticed_when_the_peer_goes)
         bench_open(&bench, FORGETS_CALLBACKS);
         if (rdma) {
             uint64_t word = 0;
-            char handle[16];
             ck_assert_int_eq(bench.btl->btl_put(bench.btl, bench.endpoint, &word, 0, NULL,
-                                                (void *) handle, 8, 0, 0, done, &called, done),
+                                                (void *) &mock_handle, 8, 0, 0, done, &called,
+                                                done),
                              OPAL_SUCCESS);
         } else {
             ck_assert_int_eq(
@@ -161,10 +161,9 @@ START_TEST(operations_call_back_once)
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         struct bench bench;
         uint64_t word = 0;
-        char handle[16];
         bench_open(&bench, table[i].fault);
         called = 0;
-        bench.btl->btl_put(bench.btl, bench.endpoint, &word, 0, NULL, (void *) handle,
+        bench.btl->btl_put(bench.btl, bench.endpoint, &word, 0, NULL, (void *) &mock_handle,
                            table[i].size, 0, MCA_BTL_NO_ORDER, done, &called, done);
         ck_assert_uint_eq(called, table[i].called);
         one_report(table[i].fault, "put", table[i].what);
@@ -185,14 +184,13 @@ START_TEST(what_is_taken_beyond_a_limit_is_the_modules_fault_too)
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         for (int bad = 0; bad < 2; bad++) {
             struct bench bench;
-            char handle[16];
             bench_open(&bench, bad ? RDMA_TAKES_ALL : NOTHING);
             called = 0;
             mca_btl_base_module_put_fn_t function =
                 table[i].put ? bench.btl->btl_put : bench.btl->btl_get;
-            int status =
-                function(bench.btl, bench.endpoint, words, table[i].address, NULL, (void *) handle,
-                         table[i].size, 0, MCA_BTL_NO_ORDER, done, &called, done);
+            int status = function(bench.btl, bench.endpoint, words, table[i].address, NULL,
+                                  (void *) &mock_handle, table[i].size, 0, MCA_BTL_NO_ORDER, done,
+                                  &called, done);
             ck_assert_int_eq(status, bad ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE);
             ck_assert_uint_eq(reports(), 1 + (unsigned) bad);
             ck_assert_ptr_nonnull(strstr(last_report, bad ? "module: took" : ": caller: "));
@@ -206,9 +204,8 @@ START_TEST(a_finished_atomic_calls_nobody)
 {
     struct bench bench;
     uint64_t word = 0;
-    char handle[16];
     bench_open(&bench, ATOMIC_CALLS_AND_RETURNS_ONE);
-    bench.btl->btl_atomic_fop(bench.btl, bench.endpoint, &word, 8, NULL, (void *) handle,
+    bench.btl->btl_atomic_fop(bench.btl, bench.endpoint, &word, 8, NULL, (void *) &mock_handle,
                               MCA_BTL_ATOMIC_ADD, 1, 0, MCA_BTL_NO_ORDER, done, &called, done);
     one_report(ATOMIC_CALLS_AND_RETURNS_ONE, "atomic_fop", "returned 1 after its callback");
     bench_close(&bench);

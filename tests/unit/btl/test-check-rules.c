@@ -61,9 +61,8 @@ static int send_one(struct bench *bench)
 static int put_one(struct bench *bench)
 {
     static uint64_t word;
-    char handle[16];
-    return bench->btl->btl_put(bench->btl, bench->endpoint, &word, 0, NULL, (void *) handle, 8, 0,
-                               MCA_BTL_NO_ORDER, done, NULL, NULL);
+    return bench->btl->btl_put(bench->btl, bench->endpoint, &word, 0, NULL, (void *) &mock_handle,
+                               8, 0, MCA_BTL_NO_ORDER, done, NULL, NULL);
 }
 
 START_TEST(callbacks_come_on_the_calling_thread)
@@ -241,11 +240,10 @@ START_TEST(atomics_that_are_not_offered_are_refused)
     for (int bad = 0; bad < 2; bad++) {
         struct bench bench;
         uint64_t word = 0;
-        char handle[16];
         bench_open(&bench, bad ? RDMA_TAKES_ALL : NOTHING);
-        int status =
-            bench.btl->btl_atomic_cswap(bench.btl, bench.endpoint, &word, 8, NULL, (void *) handle,
-                                        0, 1, 0, MCA_BTL_NO_ORDER, done, NULL, NULL);
+        int status = bench.btl->btl_atomic_cswap(bench.btl, bench.endpoint, &word, 8, NULL,
+                                                 (void *) &mock_handle, 0, 1, 0, MCA_BTL_NO_ORDER,
+                                                 done, NULL, NULL);
         ck_assert_int_eq(status, bad ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE);
         expect(1 + (unsigned) bad, bad ? ": module: " : ": caller: ",
                bad ? "took what is not advertised" : "is not advertised");

@@ -4,6 +4,7 @@
 
 #include <base/param.h>
 #include <btl/base.h>
+#include <btl/region.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,46 +36,18 @@ static int sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
     return TOOK;
 }
 
-static int put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
-               uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
-               mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-               mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+static int rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                const struct rdma_call *call, bool put)
 {
-    (void) btl, (void) endpoint, (void) local, (void) remote, (void) local_handle;
-    (void) remote_handle, (void) size, (void) flags, (void) order;
-    (void) cbfunc, (void) cbcontext, (void) cbdata;
+    (void) btl, (void) endpoint, (void) call, (void) put;
     return TOOK;
 }
 
-static int op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, uint64_t remote,
-              mca_btl_base_registration_handle_t *handle, mca_btl_base_atomic_op_t what,
-              uint64_t operand, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
-              void *cbcontext, void *cbdata)
+static int atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                  const struct atomic_call *call)
 {
-    (void) btl, (void) endpoint, (void) remote, (void) handle, (void) what, (void) operand;
-    (void) flags, (void) order, (void) cbfunc, (void) cbcontext, (void) cbdata;
+    (void) btl, (void) endpoint, (void) call;
     return TOOK;
-}
-
-static int fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
-               uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
-               mca_btl_base_registration_handle_t *handle, mca_btl_base_atomic_op_t what,
-               uint64_t operand, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
-               void *cbcontext, void *cbdata)
-{
-    (void) local, (void) local_handle;
-    return op(btl, endpoint, remote, handle, what, operand, flags, order, cbfunc, cbcontext,
-              cbdata);
-}
-
-static int cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
-                 uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
-                 mca_btl_base_registration_handle_t *handle, uint64_t compare, uint64_t value,
-                 int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                 void *cbdata)
-{
-    (void) local, (void) local_handle, (void) compare;
-    return op(btl, endpoint, remote, handle, 0, value, flags, order, cbfunc, cbcontext, cbdata);
 }
 
 /* --- the modules --- */
@@ -94,11 +67,11 @@ static mca_btl_base_module_t **give(struct btl_component *component, int first, 
             .btl_finalize = finalize,
             .btl_send = send,
             .btl_sendi = sendi,
-            .btl_put = put,
-            .btl_get = put,
-            .btl_atomic_op = op,
-            .btl_atomic_fop = fop,
-            .btl_atomic_cswap = cswap,
+            .btl_put = btl_put,
+            .btl_get = btl_get,
+            .btl_atomic_op = btl_atomic_op,
+            .btl_atomic_fop = btl_atomic_fop,
+            .btl_atomic_cswap = btl_atomic_cswap,
         };
         made[i] = &modules[first + i];
     }
@@ -154,16 +127,21 @@ static struct btl_component twins = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("twins")}, .btl_init = twins_init},
     .progress = progress,
     .restart = restart,
+    .rdma = rdma,
+    .atomic = atomic,
     .ext = &ext_ops,
 };
 static struct btl_component other = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("other")}, .btl_init = other_init},
     .progress = progress,
+    .rdma = rdma,
+    .atomic = atomic,
     .ext = &ext_ops,
 };
 const struct btl_component *const btl_components[] = {&twins, &other, NULL};
 
 static const struct keel_host_ops ops;
+static struct region_handle everywhere = {.size = UINT64_MAX};
 
 static void open_all(void)
 {
@@ -179,15 +157,19 @@ static void expect_all(mca_btl_base_module_t *btl, int status)
     ck_assert_int_eq(btl->btl_sendi(btl, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL), status);
     ck_assert_int_eq(btl->btl_sendi(btl, NULL, NULL, NULL, 0, 0, 0, 0, 0, &left), status);
     ck_assert(status == TOOK || left == NULL);
-    ck_assert_int_eq(btl->btl_put(btl, NULL, NULL, 0, NULL, NULL, 0, 0, 0, NULL, NULL, NULL),
+    mca_btl_base_registration_handle_t *handle = (void *) &everywhere;
+    ck_assert_int_eq(btl->btl_put(btl, NULL, NULL, 0, NULL, handle, 0, 0, 0, NULL, NULL, NULL),
                      status);
-    ck_assert_int_eq(btl->btl_get(btl, NULL, NULL, 0, NULL, NULL, 0, 0, 0, NULL, NULL, NULL),
+    ck_assert_int_eq(btl->btl_get(btl, NULL, NULL, 0, NULL, handle, 0, 0, 0, NULL, NULL, NULL),
                      status);
-    ck_assert_int_eq(btl->btl_atomic_op(btl, NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL), status);
     ck_assert_int_eq(
-        btl->btl_atomic_fop(btl, NULL, NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL), status);
+        btl->btl_atomic_op(btl, NULL, 0, handle, MCA_BTL_ATOMIC_ADD, 0, 0, 0, NULL, NULL, NULL),
+        status);
+    ck_assert_int_eq(btl->btl_atomic_fop(btl, NULL, NULL, 0, NULL, handle, MCA_BTL_ATOMIC_ADD, 0, 0,
+                                         0, NULL, NULL, NULL),
+                     status);
     ck_assert_int_eq(
-        btl->btl_atomic_cswap(btl, NULL, NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL),
+        btl->btl_atomic_cswap(btl, NULL, NULL, 0, NULL, handle, 0, 0, 0, 0, NULL, NULL, NULL),
         status);
 }
 

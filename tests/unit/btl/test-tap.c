@@ -1,6 +1,7 @@
 /* Taps: what they see, in which order, and what the module's own functions are called with. */
 #include <tests/lib/unit.h>
 
+#include <btl/region.h>
 #include <btl/tap.h>
 #include <string.h>
 
@@ -13,83 +14,42 @@ static struct seen {
 static unsigned calls;
 
 static int note(enum btl_slot kind, struct mca_btl_base_endpoint_t *endpoint,
-                const struct rdma_call *rdma, uint64_t op, uint64_t operand, uint64_t value)
+                const struct atomic_call *call)
 {
     calls++;
-    seen = (struct seen){
-        .kind = kind,
-        .endpoint = endpoint,
-        .call = {.rdma = *rdma, .atomic = {(uint32_t) op, operand, value}},
-    };
+    seen = (struct seen){.kind = kind, .endpoint = endpoint, .call = *call};
     return 40 + (int) kind;
 }
 
-static int put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
-               uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
-               mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-               mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+static int rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                const struct rdma_call *call, bool put)
 {
     (void) btl;
-    struct rdma_call rdma = {local, remote, local_handle, remote_handle, size,
-                             flags, order,  cbfunc,       cbcontext,     cbdata};
-    return note(BTL_PUT, endpoint, &rdma, 0, 0, 0);
+    return note(put ? BTL_PUT : BTL_GET, endpoint, &(struct atomic_call){.rdma = *call});
 }
 
-static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
-               uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
-               mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-               mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
+static int atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                  const struct atomic_call *call)
 {
     (void) btl;
-    struct rdma_call rdma = {local, remote, local_handle, remote_handle, size,
-                             flags, order,  cbfunc,       cbcontext,     cbdata};
-    return note(BTL_GET, endpoint, &rdma, 0, 0, 0);
-}
-
-static int op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, uint64_t remote,
-              mca_btl_base_registration_handle_t *remote_handle, mca_btl_base_atomic_op_t which,
-              uint64_t operand, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
-              void *cbcontext, void *cbdata)
-{
-    (void) btl;
-    struct rdma_call rdma = {NULL,  remote, NULL,   remote_handle, sizeof(uint64_t),
-                             flags, order,  cbfunc, cbcontext,     cbdata};
-    return note(BTL_ATOMIC_OP, endpoint, &rdma, which, operand, 0);
-}
-
-static int fop(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
-               uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
-               mca_btl_base_registration_handle_t *remote_handle, mca_btl_base_atomic_op_t which,
-               uint64_t operand, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
-               void *cbcontext, void *cbdata)
-{
-    (void) btl;
-    struct rdma_call rdma = {local, remote, local_handle, remote_handle, sizeof(uint64_t),
-                             flags, order,  cbfunc,       cbcontext,     cbdata};
-    return note(BTL_ATOMIC_FOP, endpoint, &rdma, which, operand, 0);
-}
-
-static int cswap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
-                 uint64_t remote, mca_btl_base_registration_handle_t *local_handle,
-                 mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
-                 uint64_t value, int flags, int order, mca_btl_base_rdma_completion_fn_t cbfunc,
-                 void *cbcontext, void *cbdata)
-{
-    (void) btl;
-    struct rdma_call rdma = {local, remote, local_handle, remote_handle, sizeof(uint64_t),
-                             flags, order,  cbfunc,       cbcontext,     cbdata};
-    return note(BTL_ATOMIC_CSWAP, endpoint, &rdma, ATOMIC_CSWAP, compare, value);
+    return note(call->atomic.op == ATOMIC_CSWAP ? BTL_ATOMIC_CSWAP
+                : call->rdma.local_address      ? BTL_ATOMIC_FOP
+                                                : BTL_ATOMIC_OP,
+                endpoint, call);
 }
 
 static struct btl_component component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("test")}}};
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("test")}},
+    .rdma = rdma,
+    .atomic = atomic};
 static mca_btl_base_module_t module = {.btl_component = &component.component,
-                                       .btl_put = put,
-                                       .btl_get = get,
-                                       .btl_atomic_op = op,
-                                       .btl_atomic_fop = fop,
-                                       .btl_atomic_cswap = cswap};
+                                       .btl_put = btl_put,
+                                       .btl_get = btl_get,
+                                       .btl_atomic_op = btl_atomic_op,
+                                       .btl_atomic_fop = btl_atomic_fop,
+                                       .btl_atomic_cswap = btl_atomic_cswap};
 
+static struct region_handle everywhere = {.size = UINT64_MAX};
 static char bytes[8]; /* addresses that differ */
 static unsigned completions;
 
@@ -114,9 +74,9 @@ static struct atomic_call make_call(enum btl_slot kind)
         .rdma = {.local_address = kind == BTL_ATOMIC_OP ? NULL : &bytes[1],
                  .remote_address = 0x1000,
                  .local_handle = kind == BTL_ATOMIC_OP ? NULL : (void *) &bytes[2],
-                 .remote_handle = (void *) &bytes[3],
-                 .size = atomic ? sizeof(uint64_t) : 77,
-                 .flags = 4,
+                 .remote_handle = (void *) &everywhere,
+                 .size = atomic ? sizeof(uint32_t) : 77,
+                 .flags = atomic ? MCA_BTL_ATOMIC_FLAG_32BIT : 4,
                  .order = 6,
                  .cbfunc = completed,
                  .cbcontext = &bytes[4],
@@ -210,7 +170,7 @@ static void same_call(const struct atomic_call *got, const struct atomic_call *c
     ck_assert_ptr_eq(got->rdma.local_handle, call->rdma.local_handle);
     ck_assert_ptr_eq(got->rdma.remote_handle, call->rdma.remote_handle);
     ck_assert_uint_eq(got->rdma.size, call->rdma.size);
-    ck_assert_int_eq(got->rdma.flags, 4);
+    ck_assert_int_eq(got->rdma.flags, call->rdma.flags);
     ck_assert_int_eq(got->rdma.order, 6);
     ck_assert(got->rdma.cbfunc == completed);
     ck_assert_ptr_eq(got->rdma.cbcontext, &bytes[4]);
@@ -271,8 +231,8 @@ START_TEST(a_module_without_taps_has_its_own_table)
     mca_btl_base_module_t before = module;
     ck_assert(btl_own(&module) == &module);
     add(BTL_TAP_HOLD);
-    ck_assert(module.btl_put != before.btl_put && module.btl_send != before.btl_send);
-    ck_assert(btl_own(&module)->btl_put == before.btl_put);
+    ck_assert(module.btl_send != before.btl_send);
+    ck_assert(btl_own(&module)->btl_send == before.btl_send);
     ck_assert(!module.btl_register_mem && !module.btl_deregister_mem);
     module.btl_eager_limit = 77; /* what a module says of itself is its own to change */
     btl_tap_remove(&some_taps[BTL_TAP_HOLD]);
