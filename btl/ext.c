@@ -4,6 +4,7 @@
 #include <base/clock.h>
 #include <base/param.h>
 #include <btl/entry.h>
+#include <btl/peer.h>
 #include <btl/pending.h>
 #include <btl/progress.h>
 
@@ -17,6 +18,23 @@ static struct param flush_timeout =
 void btl_ext_register_params(void)
 {
     param_register(&flush_timeout, 1);
+}
+
+/* endpoint NULL: the first that one of the peers has; all are taken. */
+static int take_lost(const struct btl_module_entry *entry, struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct btl_ext_ops *ops = entry->component->ext;
+    const struct btl_peers *peers = btl_entry_peers(entry);
+    struct btl_peer *peer;
+    int first = OPAL_SUCCESS;
+    if (endpoint || !peers) {
+        return ops->rdma_lost(entry->module, endpoint);
+    }
+    list_for_each (peer, &peers->used, struct btl_peer, link) {
+        int lost = ops->rdma_lost(entry->module, btl_peer_endpoint(peer));
+        first = first == OPAL_SUCCESS ? lost : first;
+    }
+    return first;
 }
 
 static int flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
@@ -42,7 +60,7 @@ static int flush(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
             return OPAL_ERR_TIMEOUT;
         }
     }
-    return ops->rdma_lost(entry->module, endpoint);
+    return take_lost(entry, endpoint);
 }
 
 static int wait_fd(mca_btl_base_module_t *btl)

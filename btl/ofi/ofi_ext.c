@@ -16,17 +16,8 @@ static bool rdma_open(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
 
 static int rdma_lost(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
 {
-    const struct ofi_module *ofi = ofi_of(btl);
-    int first = OPAL_SUCCESS;
-
-    if (endpoint) {
-        return rdma_am_lost(&endpoint->am);
-    }
-    list_for_each (endpoint, &ofi->peers.used, ofi_endpoint, life.link) {
-        int lost = rdma_am_lost(&endpoint->am);
-        first = first == OPAL_SUCCESS ? lost : first;
-    }
-    return first;
+    (void) btl;
+    return rdma_am_lost(&endpoint->am);
 }
 
 /* How full the provider's own queues are cannot be seen. */

@@ -29,16 +29,8 @@ static bool sm_rdma_open(mca_btl_base_module_t *btl, struct mca_btl_base_endpoin
 
 static int sm_rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
 {
-    struct sm_module *module = sm_of(btl);
-    if (endpoint) {
-        return rdma_am_lost(&endpoint->am);
-    }
-    int first = OPAL_SUCCESS;
-    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
-        int lost = rdma_am_lost(&endpoint->am);
-        first = first == OPAL_SUCCESS ? lost : first;
-    }
-    return first;
+    (void) btl;
+    return rdma_am_lost(&endpoint->am);
 }
 
 /* What a ring that is not open yet lacks (a card, a cell of the peer's board, memory) is not seen

@@ -18,17 +18,8 @@ static bool tcp_rdma_open(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 
 static int tcp_rdma_lost(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 {
-    int first = OPAL_SUCCESS;
-
-    if (ep) {
-        tcp_endpoint_activate(tcp_of(btl), ep);
-        return rdma_am_lost(&ep->am);
-    }
-    list_for_each (ep, &tcp_of(btl)->peers.used, tcp_endpoint, peer.link) {
-        int lost = rdma_am_lost(&ep->am);
-        first = first == OPAL_SUCCESS ? lost : first;
-    }
-    return first;
+    (void) btl;
+    return rdma_am_lost(&ep->am);
 }
 
 static enum btl_room tcp_room(mca_btl_base_module_t *btl, tcp_endpoint *ep)

@@ -294,16 +294,8 @@ static bool rdma_open(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
 
 static int rdma_lost(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
 {
-    int first = OPAL_SUCCESS;
-
-    if (endpoint) {
-        return rdma_am_lost(&endpoint->am);
-    }
-    list_for_each (endpoint, &udgram_of(btl)->peers.used, udgram_endpoint, life.link) {
-        int lost = rdma_am_lost(&endpoint->am);
-        first = first == OPAL_SUCCESS ? lost : first;
-    }
-    return first;
+    (void) btl;
+    return rdma_am_lost(&endpoint->am);
 }
 
 /* How full the peer's socket is cannot be seen. */
