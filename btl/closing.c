@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <btl/peer.h>
+#include <btl/progress.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -32,7 +33,7 @@ static void wait_for(const struct closing *closing, bool (*holds)(struct btl_pee
     uint64_t end_us = peers->clock_us() + peers->flush_us;
 
     while (holds && !all(closing, holds) && peers->clock_us() < end_us) {
-        if (peers->hooks->poll(peers) == 0) {
+        if (btl_poll_alone(peers->module) == 0) {
             nanosleep(&nap, NULL);
         }
     }

@@ -88,7 +88,6 @@ struct btl_peer_hooks {
     void (*leave)(struct btl_peer *peer);      /* nothing but the last word is sent from here on */
     bool (*say_bye)(struct btl_peer *peer);    /* it is said; false: not yet */
     bool (*is_answered)(struct btl_peer *peer);
-    int (*poll)(struct btl_peers *peers); /* one pass of progress */
 
     bool notices_ends;   /* the wire tells when the process of a peer that is UP ends */
     bool fails_for_good; /* one that failed is not tried again */

@@ -126,6 +126,16 @@ int btl_pass_locked(bool thorough)
     return events;
 }
 
+int btl_poll_alone(mca_btl_base_module_t *module)
+{
+    bool outer = progress.open;
+    progress.open = true;
+    progress.thread = pthread_self();
+    int events = btl_component_of(module)->progress(module);
+    progress.open = outer;
+    return events;
+}
+
 void btl_after_pass(void (*after)(void *arg), void *arg)
 {
     progress.after_pass = after;

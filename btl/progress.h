@@ -15,6 +15,9 @@ bool btl_progress_is_open(void);
 /* btl_progress of the thread that holds the lock (btl/lock.h); thorough: modules that are idle
  * are polled, too. */
 int btl_pass_locked(bool thorough);
+/* A pass over one module, of a call that waits: a pass inside of it, as of a callback, does
+ * nothing. */
+int btl_poll_alone(mca_btl_base_module_t *module);
 /* Drives the host's own work, such as cards that are on their way; returns the events. */
 int btl_host_progress(void);
 

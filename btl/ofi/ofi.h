@@ -129,7 +129,7 @@ void ofi_shut(struct ofi_module *ofi, const char *why);
 int ofi_reopen(struct ofi_module *ofi) KEEL_MUST_CHECK;
 
 /* One pass; returns the number of events. */
-int ofi_poll(struct ofi_module *ofi);
+int ofi_poll(mca_btl_base_module_t *btl);
 /* As describe of struct btl_component. */
 void ofi_describe(mca_btl_base_module_t *btl, ofi_endpoint *peer, char *text, size_t size);
 

@@ -340,11 +340,6 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool thre
     return btl_one_module(ofi ? &ofi->super : NULL, count);
 }
 
-static int progress(mca_btl_base_module_t *btl)
-{
-    return ofi_poll(ofi_of(btl));
-}
-
 static bool active(mca_btl_base_module_t *btl)
 {
     const struct ofi_module *ofi = ofi_of(btl);
@@ -371,7 +366,7 @@ struct btl_component btl_ofi_component = {
                                   .mca_register_component_params = register_params},
                   .btl_init = init,
                   .btl_progress = btl_progress},
-    .progress = progress,
+    .progress = ofi_poll,
     .restart = ofi_restart,
     .peers = peers,
     .describe = ofi_describe,

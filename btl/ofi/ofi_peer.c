@@ -234,11 +234,6 @@ void ofi_shut(struct ofi_module *ofi, const char *why)
     }
 }
 
-static int peers_poll(struct btl_peers *peers)
-{
-    return ofi_poll(ofi_of(peers->module));
-}
-
 const struct btl_peer_hooks ofi_peer_hooks = {
     .suits = peer_suits,
     .begin = peer_begin,
@@ -251,6 +246,5 @@ const struct btl_peer_hooks ofi_peer_hooks = {
     .leave = ofi_peer_leave,
     .say_bye = ofi_peer_say_bye,
     .is_answered = ofi_peer_is_answered,
-    .poll = peers_poll,
     .over_links = true,
 };

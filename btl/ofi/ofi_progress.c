@@ -106,8 +106,9 @@ static int read_completions(struct ofi_module *ofi)
     return events;
 }
 
-int ofi_poll(struct ofi_module *ofi)
+int ofi_poll(mca_btl_base_module_t *btl)
 {
+    struct ofi_module *ofi = ofi_of(btl);
     int events = ofi->fabric.cq ? read_completions(ofi) : 0; /* none: a restart failed */
 
     if (!list_empty(&ofi->unposted) && !ofi->peers.closing && ofi->fabric.ep) {

@@ -150,6 +150,6 @@ int tcp_watch(struct tcp_module *tcp, struct tcp_source *source, uint32_t events
 void tcp_unwatch(struct tcp_module *tcp, struct tcp_source *source);
 void tcp_source_close(struct tcp_module *tcp, struct tcp_source *source);
 /* One pass over all sockets and timers; returns the number of events. */
-int tcp_poll(struct tcp_module *tcp);
+int tcp_poll(mca_btl_base_module_t *btl);
 
 #endif

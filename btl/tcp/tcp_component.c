@@ -109,11 +109,6 @@ static mca_btl_base_module_t **tcp_init(int *count, bool progress_threads, bool 
     return modules;
 }
 
-static int tcp_progress(mca_btl_base_module_t *btl)
-{
-    return tcp_poll(tcp_of(btl));
-}
-
 static bool tcp_active(mca_btl_base_module_t *btl)
 {
     const struct tcp_module *tcp = tcp_of(btl);
@@ -154,7 +149,7 @@ struct btl_component btl_tcp_component = {
                                   .mca_register_component_params = tcp_register_params},
                   .btl_init = tcp_init,
                   .btl_progress = btl_progress},
-    .progress = tcp_progress,
+    .progress = tcp_poll,
     .restart = tcp_restart,
     .peers = tcp_peers,
     .name = tcp_name,

@@ -446,11 +446,6 @@ static bool endpoint_is_answered(struct btl_peer *peer)
     return tcp_links_all(endpoint_of(peer), tcp_link_is_acknowledged);
 }
 
-static int peers_poll(struct btl_peers *peers)
-{
-    return tcp_poll(tcp_of(peers->module));
-}
-
 void tcp_endpoints_end(mca_btl_base_module_t *btl, tcp_endpoint **endpoints, size_t count)
 {
     struct tcp_module *tcp = tcp_of(btl);
@@ -472,7 +467,6 @@ const struct btl_peer_hooks tcp_peer_hooks = {
     .leave = endpoint_leave,
     .say_bye = endpoint_say_bye,
     .is_answered = endpoint_is_answered,
-    .poll = peers_poll,
     .notices_ends = true,
     .over_links = true,
 };

@@ -115,8 +115,10 @@ static int poll_active(struct tcp_module *tcp)
     return events;
 }
 
-int tcp_poll(struct tcp_module *tcp)
+int tcp_poll(mca_btl_base_module_t *btl)
 {
+    struct tcp_module *tcp = tcp_of(btl);
+
     tcp_enter(tcp);
     int events = poll_active(tcp);
     events += rdma_am_progress(tcp->am);

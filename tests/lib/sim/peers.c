@@ -301,17 +301,6 @@ static bool hook_is_answered(struct btl_peer *peer)
     return !ep->bye_said || ep->bye_answered;
 }
 
-static bool step(void);
-
-static int hook_poll(struct btl_peers *peers)
-{
-    tick_soon(node_of(peers));
-    if (!step()) {
-        world.queue.now += TICK_US;
-    }
-    return 1;
-}
-
 static const struct btl_peer_hooks hooks = {
     .begin = hook_begin,
     .judge = hook_judge,
@@ -324,7 +313,6 @@ static const struct btl_peer_hooks hooks = {
     .leave = hook_leave,
     .say_bye = hook_say_bye,
     .is_answered = hook_is_answered,
-    .poll = hook_poll,
 };
 
 static const struct btl_peer_hooks abrupt_hooks = {
@@ -569,6 +557,20 @@ static void add_all(struct node *node)
     }
 }
 
+static bool step(void);
+
+/* Of a process that waits in a call. */
+static int node_progress(mca_btl_base_module_t *module)
+{
+    tick_soon((struct node *) (void *) module);
+    if (!step()) {
+        world.queue.now += TICK_US;
+    }
+    return 1;
+}
+
+static struct btl_component component = {.progress = node_progress};
+
 static void node_start(struct node *node)
 {
     uint32_t life = node->life + 1;
@@ -578,6 +580,7 @@ static void node_start(struct node *node)
     node->life = life;
     node->last_epoch = last_epoch;
     node->ticking = ticking;
+    node->module.btl_component = &component.component;
     node->host = (struct btl_host){.ops = &host_ops, .arg = node};
     list_init(&node->lingering);
     for (int i = 0; i < NODES; i++) {

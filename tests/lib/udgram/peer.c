@@ -263,24 +263,13 @@ void udgram_bye_received(udgram_endpoint *peer)
     }
 }
 
-static void peer_end(struct btl_peer *life)
-{
-    list_append(&module_of(life)->ended, &life->waiting);
-}
-
-static int peers_poll(struct btl_peers *peers)
-{
-    return udgram_poll(udgram_of(peers->module));
-}
-
 const struct btl_peer_hooks udgram_peer_hooks = {
     .begin = peer_begin,
     .judge = card_judge,
     .locate = card_locate,
     .connect = greet,
     .cut = peer_cut,
-    .end = peer_end,
+    .end = btl_peer_free,
     .leave = peer_leave,
     .say_bye = peer_say_bye,
-    .poll = peers_poll,
 };

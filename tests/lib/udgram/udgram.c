@@ -224,30 +224,14 @@ static int receive(struct udgram *udgram)
     return events;
 }
 
-static void free_ended(struct udgram *udgram)
-{
-    for (struct list *link; (link = list_pop(&udgram->ended));) {
-        btl_peer_free(container_of(link, struct btl_peer, waiting));
-    }
-}
-
-int udgram_poll(struct udgram *udgram)
-{
-    if (udgram->polling) {
-        return 0;
-    }
-    udgram->polling = true;
-    free_ended(udgram); /* of theirs no function runs here */
-    int events = receive(udgram) + udgram_finish(udgram, NULL, BATCH) +
-                 btl_peers_progress(&udgram->peers) + rdma_am_progress(udgram->am);
-    udgram->idle_polls = events > 0 ? 0 : udgram->idle_polls + 1;
-    udgram->polling = false;
-    return events;
-}
-
 static int progress(mca_btl_base_module_t *btl)
 {
-    return udgram_poll(udgram_of(btl));
+    struct udgram *udgram = udgram_of(btl);
+    int events = receive(udgram) + udgram_finish(udgram, NULL, BATCH) +
+                 btl_peers_progress(&udgram->peers) + rdma_am_progress(udgram->am);
+
+    udgram->idle_polls = events > 0 ? 0 : udgram->idle_polls + 1;
+    return events;
 }
 
 /* A poll costs a system call. */
@@ -361,7 +345,6 @@ static void describe(mca_btl_base_module_t *btl, udgram_endpoint *endpoint, char
 
 static void module_destroy(struct udgram *udgram)
 {
-    free_ended(udgram);
     rdma_am_destroy(udgram->am);
     desc_set_fini(&udgram->descs);
     region_table_destroy(udgram->regions);
@@ -431,7 +414,6 @@ static struct udgram *module_create(void)
     udgram->super = module_template;
     udgram->fd = -1;
     list_init(&udgram->sent);
-    list_init(&udgram->ended);
     desc_set_init(&udgram->descs, sizes, 2, 0);
     udgram->regions = region_table_create(MAX_REGIONS);
     const struct rdma_am_config config = {.module = &udgram->super,

@@ -37,9 +37,7 @@ struct udgram {
     struct udgram_card card;
     int fd; /* -1: a restart could not open it */
     uint64_t last_epoch;
-    struct list sent;  /* struct desc_send that are to be called back */
-    struct list ended; /* endpoints, by life.waiting: progress frees them */
-    bool polling;      /* del_procs polls, and its callbacks may call progress */
+    struct list sent; /* struct desc_send that are to be called back */
     unsigned idle_polls;
     unsigned long long dropped; /* datagrams that prove nothing */
     uint8_t buffer[UDGRAM_HEADER_BYTES + UDGRAM_SEND_MAX];
@@ -55,9 +53,8 @@ static inline udgram_endpoint *udgram_endpoint_of(struct btl_peer *peer)
     return (udgram_endpoint *) (void *) peer;
 }
 
-/* udgram.c: one pass of progress. */
-int udgram_poll(struct udgram *udgram);
-/* Calls back for sends that are done, to this endpoint (NULL: to any); returns how many. */
+/* udgram.c. Calls back for sends that are done, to this endpoint (NULL: to any); returns how many.
+ */
 int udgram_finish(struct udgram *udgram, const udgram_endpoint *endpoint, int most);
 /* One datagram. OUT_OF_RESOURCE: there is no room in the peer's socket; UNREACH: it is gone, and
  * progress is about to break the peer. */

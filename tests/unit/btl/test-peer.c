@@ -28,7 +28,9 @@ static struct {
 } wire;
 
 static struct btl_peers peers;
-static mca_btl_base_module_t module;
+static int wire_progress(mca_btl_base_module_t *btl);
+static struct btl_component component = {.progress = wire_progress};
+static mca_btl_base_module_t module = {.btl_component = &component.component};
 static opal_proc_t procs[3] = {{.proc_name = {7, 0}}, {.proc_name = {7, 1}}, {.proc_name = {7, 2}}};
 
 static void did(const char *word)
@@ -154,12 +156,14 @@ static bool wire_is_answered(struct btl_peer *peer)
     return endpoint_of(peer)->answered;
 }
 
-static int wire_poll(struct btl_peers *all)
+static int wire_progress(mca_btl_base_module_t *btl)
 {
     struct btl_peer *peer;
+    ck_assert_ptr_eq(btl, &module);
+    ck_assert_int_eq(btl_progress(), 0); /* a callback's */
     wire.polls++;
     wire.now_us += 10;
-    list_for_each (peer, &all->used, struct btl_peer, link) {
+    list_for_each (peer, &peers.used, struct btl_peer, link) {
         bool *flag =
             endpoint_of(peer)->flushed ? &endpoint_of(peer)->answered : &endpoint_of(peer)->flushed;
         *flag = *flag || (wire.polls % 3 == 0 && peer->name.vpid == 1);
@@ -179,7 +183,6 @@ static const struct btl_peer_hooks hooks = {
     .leave = wire_leave,
     .say_bye = wire_say_bye,
     .is_answered = wire_is_answered,
-    .poll = wire_poll,
 };
 
 static uint64_t wire_clock(void)
