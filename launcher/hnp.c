@@ -594,6 +594,7 @@ void hnp_destroy(struct hnp *hnp)
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         free(hnp->peers[vpid].node);
         free(hnp->peers[vpid].contact);
+        free(hnp->peers[vpid].slurm_said);
     }
     free(hnp->peers);
     free(hnp->daemon_of_node);

@@ -37,6 +37,7 @@ struct peer {
     char *contact;           /* owned; NULL until it calls home */
     uint64_t homeless_until; /* its parent was lost: when it is lost as well; 0: it has one */
     int32_t signal;          /* that ends it, where it could say so; else 0 */
+    char *slurm_said;        /* owned: how it has ended, before Slurm ended others; else NULL */
     bool silent;             /* it does not answer ... */
     bool told_silent;        /* ... and the user knows, but not yet that it answers again */
     enum agent_state agent;  /* of the agent that starts this daemon alone (plm_rsh.c) */
@@ -149,6 +150,8 @@ void hnp_ranks_unable(struct hnp *hnp, uint32_t vpid, uint32_t first, uint32_t c
                       const char *why);
 void hnp_rank_aborted(struct hnp *hnp, uint32_t rank, int status, const char *reason);
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why);
+/* A daemon that has ended by what srun says, and is not lost yet. HNP_VPID: none. */
+uint32_t hnp_slurm_said(const struct hnp *hnp);
 void hnp_signal(struct hnp *hnp, int signal);
 void hnp_send_held(struct hnp *hnp); /* signals that came before the launch */
 /* Are the ranks started, or about to be, and have they not all ended? */

@@ -374,7 +374,10 @@ static bool is_lost_with_others(const struct hnp *hnp)
 static const char *why_ended(struct hnp *hnp, const struct peer *peer, const char *why, char *text,
                              size_t size)
 {
-    step_read(&hnp->step);
+    if (peer->slurm_said) {
+        snprintf(text, size, "srun says: %s", peer->slurm_said);
+        return text;
+    }
     if (hnp->step.reason[0]) {
         return hnp->step.reason;
     }
@@ -388,13 +391,29 @@ static const char *why_ended(struct hnp *hnp, const struct peer *peer, const cha
     return text;
 }
 
+uint32_t hnp_slurm_said(const struct hnp *hnp)
+{
+    for (uint32_t vpid = HNP_VPID + 1; vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].slurm_said && hnp_peer_lives(hnp, vpid)) {
+            return vpid;
+        }
+    }
+    return HNP_VPID;
+}
+
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why)
 {
-    char signalled[128];
+    char said[192];
+    step_read(&hnp->step);
+    uint32_t first = hnp->peers[lost].slurm_said ? HNP_VPID : hnp_slurm_said(hnp);
+    if (first !=
+        HNP_VPID) { /* Slurm has ended this one because of it, and its link is still tried */
+        hnp_peer_lost(hnp, first, "");
+    }
     if (hnp->peers[lost].state == PEER_LOST || hnp->phase == PHASE_DONE) {
         return;
     }
-    why = why_ended(hnp, &hnp->peers[lost], why, signalled, sizeof(signalled));
+    why = why_ended(hnp, &hnp->peers[lost], why, said, sizeof(said));
     if (is_lost_with_others(hnp)) {
         log_info(LOG_LAUNCHER, "lost the daemon of node %s: %s", hnp->peers[lost].node, why);
         (void) lose_peer(hnp, lost);

@@ -34,6 +34,35 @@ static char *node_list(const struct hnp *hnp)
     return list;
 }
 
+static bool is_listed(const struct hostlist *list, const char *node)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (strcmp(list->names[i], node) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first that srun names are the reason for the end of the others. */
+static void daemons_ended(struct step *step, const char *nodes, const char *how)
+{
+    struct hnp *hnp = container_of(step, struct hnp, step);
+    struct hostlist list;
+    char reason[256];
+    if (hnp_slurm_said(hnp) != HNP_VPID ||
+        hostlist_expand(&list, nodes, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        return;
+    }
+    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
+        struct peer *peer = &hnp->peers[vpid];
+        if (!peer->slurm_said && is_listed(&list, peer->node)) {
+            peer->slurm_said = strdup(how);
+        }
+    }
+    hostlist_fini(&list);
+}
+
 /* What is said on the command line counts more than variables, so what the user's environment or
  * the site says of steps in general is overruled. One daemon for each node, which gets all that the
  * job has there, beside other steps of the job; a daemon that ends does not end the others before
@@ -78,6 +107,7 @@ static bool start(struct hnp *hnp, char *keeld)
             vars_append(&env, strdup(*variable));
         }
     }
+    hnp->step.daemons_ended = daemons_ended;
     bool started = nodes && make_command(&words, hnp, nodes, keeld) && !env.failed;
     if (!started) {
         hnp_fail(hnp, EXIT_RUNTIME, "cannot start the daemons: out of memory");

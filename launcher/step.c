@@ -34,13 +34,30 @@ bool step_is_cancelled(const char *line, char *reason, size_t size)
     return true;
 }
 
+/* "srun: error: n[1-2]: tasks 0-1: Killed" */
+bool step_is_end_of_tasks(const char *line, char *nodes, char *how)
+{
+    return sscanf(line, "srun: error: %1023[^:]: %127[^\n]", nodes, how) == 2 &&
+           strncmp(how, "task", 4) == 0;
+}
+
+/* What ends when Slurm has ended the step is no reason. */
+static void look_for_reasons(struct step *step)
+{
+    char nodes[STEP_LINE_MAX], how[STEP_REASON_MAX];
+    if (step->reason[0] || step_is_cancelled(step->line, step->reason, sizeof(step->reason))) {
+        return;
+    }
+    if (step->daemons_ended && step_is_end_of_tasks(step->line, nodes, how)) {
+        step->daemons_ended(step, nodes, how);
+    }
+}
+
 static void end_line(struct step *step)
 {
     step->line[step->used] = '\0';
     step->used = 0;
-    if (!step->reason[0]) {
-        (void) step_is_cancelled(step->line, step->reason, sizeof(step->reason));
-    }
+    look_for_reasons(step);
     channel_send(step->front, proto_new(FRONT_PLAIN, "cs", (uint8_t) STDERR_FILENO, step->line));
 }
 

@@ -1,18 +1,23 @@
 /* What the srun of the daemons' step writes to its stderr: each line goes on to the user as it is,
- * and Slurm's reason for ending the step is kept. On the loop. */
+ * Slurm's reason for ending the step is kept, and which daemon has ended is told. On the loop. */
 #ifndef LAUNCHER_STEP_H
 #define LAUNCHER_STEP_H
 
 #include <base/loop.h>
 #include <launcher/channel.h>
 
+enum { STEP_LINE_MAX = 1024, STEP_REASON_MAX = 128 }; /* with their ends */
+
 struct step {
     int fd; /* owned; -1: none */
     struct loop_io io;
     struct channel_end *front; /* borrowed */
-    char line[1024];           /* the beginning of the next one */
+    char line[STEP_LINE_MAX];  /* the beginning of the next one */
     size_t used;
-    char reason[128]; /* "": Slurm has not ended the step */
+    char reason[STEP_REASON_MAX]; /* "": Slurm has not ended the step */
+    /* May be NULL. The daemons of these nodes, as "n[1-2]", have ended while Slurm had not ended
+     * the step; how: "task 0: Killed". */
+    void (*daemons_ended)(struct step *step, const char *nodes, const char *how);
 };
 
 void step_init(struct step *step, struct loop *loop, struct channel_end *front);
@@ -26,5 +31,9 @@ void step_close(struct step *step);
 /* Does this line say that Slurm has cancelled the step? Then reason does, too: "Slurm has cancelled
  * step 7.0: time limit". Pure. */
 bool step_is_cancelled(const char *line, char *reason, size_t size);
+
+/* Does this line say that tasks have ended badly? Then nodes[STEP_LINE_MAX] says where, and
+ * how[STEP_REASON_MAX] which and how. Pure. */
+bool step_is_end_of_tasks(const char *line, char *nodes, char *how);
 
 #endif

@@ -315,14 +315,19 @@ job "a rank is killed" "$keelrun"
 killed "a rank is killed" "$(job_processes member n2 | head -n 1)" 137 \
     '^keelrun: rank [23] \(sh\) on node n2 was killed by signal 9'
 job "a daemon is killed" "$keelrun"
-killed "a daemon is killed" "$(job_processes keeld n2)" 125 "^keelrun: lost the daemon of node n2: .* broke$"
+killed "a daemon is killed" "$(job_processes keeld n2)" 125 \
+    "^keelrun: lost the daemon of node n2: srun says: task 1: Killed$"
 job "a shepherd is killed" "$keelrun"
 killed "a shepherd is killed" "$(job_processes keel-shepherd n2)" 125 \
-    "^keelrun: lost the daemon of node n2: .* broke$"
-# Slurm kills the other one at once, whose loss may be seen first
-job "a daemon without grace is killed" "$keelrun" --mca plm_slurm_args "--overlap --kill-on-bad-exit=1"
-killed "a daemon without grace is killed" "$(job_processes keeld n1)" 125 \
-    "^keelrun: lost the daemon of node n[12]: (.* broke$|Slurm ended it by SIGTERM)"
+    "^keelrun: lost the daemon of node n2: (.* broke|srun says: task 1: Exited with exit code 125)$"
+# Slurm ends the other one at once, whose loss is seen first
+for node in n1 n2; do
+    job "$node's daemon is killed, Slurm ends the other" "$keelrun" \
+        --mca plm_slurm_args "--overlap --kill-on-bad-exit=1"
+    killed "$node's daemon is killed, Slurm ends the other" "$(job_processes keeld $node)" 125 \
+        "^keelrun: lost the daemon of node $node: srun says: task [01]: Killed$"
+    is "$node's daemon is killed, Slurm ends the other: that is all" 1 "$(grep -c '^keelrun:' "$work/err")"
+done
 
 job "srun is killed" "$keelrun" # Slurm ends its daemons then
 killed "srun is killed" "$(child_named "$pid" srun)" 125 \

@@ -5,6 +5,7 @@
 #include <bootstrap/proto.h>
 #include <fcntl.h>
 #include <launcher/step.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
@@ -48,6 +49,33 @@ START_TEST(test_other_lines)
 }
 END_TEST
 
+static char nodes[STEP_LINE_MAX], how[STEP_REASON_MAX];
+
+START_TEST(test_ends_of_tasks)
+{
+    ck_assert(step_is_end_of_tasks("srun: error: n1: task 0: Killed", nodes, how));
+    ck_assert_str_eq(nodes, "n1");
+    ck_assert_str_eq(how, "task 0: Killed");
+    ck_assert(step_is_end_of_tasks(
+        "srun: error: n[1-2,7]: tasks 0-2: Segmentation fault (core dumped)", nodes, how));
+    ck_assert_str_eq(nodes, "n[1-2,7]");
+    ck_assert_str_eq(how, "tasks 0-2: Segmentation fault (core dumped)");
+    ck_assert(!step_is_end_of_tasks("srun: error: Node failure on n2", nodes, how));
+    ck_assert(
+        !step_is_end_of_tasks("srun: error: Unable to create step: Invalid node", nodes, how));
+    ck_assert(!step_is_end_of_tasks("srun: error: : task 0: Killed", nodes, how));
+    ck_assert(!step_is_end_of_tasks("0: srun: error: n1: task 0: Killed", nodes, how));
+    ck_assert(!step_is_end_of_tasks("", nodes, how));
+    /* more than there is room */
+    char line[STEP_LINE_MAX + 200] = "srun: error: n1: task ";
+    memset(line + 22, '1', sizeof(line) - 23);
+    ck_assert(step_is_end_of_tasks(line, nodes, how));
+    ck_assert_uint_eq(strlen(how), sizeof(how) - 1);
+    memset(line + 13, 'n', sizeof(line) - 14);
+    ck_assert(!step_is_end_of_tasks(line, nodes, how));
+}
+END_TEST
+
 static char heard[8192];
 static unsigned lines;
 
@@ -62,6 +90,13 @@ static void hear(void *arg, opal_buffer_t *buffer)
     strcat(strcat(heard, line), "|");
     free(line);
     lines++;
+}
+
+static void ended(struct step *step, const char *where, const char *which)
+{
+    (void) step;
+    snprintf(nodes, sizeof(nodes), "%s", where);
+    snprintf(how, sizeof(how), "%s", which);
 }
 
 START_TEST(test_lines_go_on)
@@ -83,17 +118,27 @@ START_TEST(test_lines_go_on)
     while (lines < 1) {
         loop_poll(loop);
     }
-    ck_assert_int_eq(write(fds[1], "o\n*** STEP 7.1 ON n1 CANCELLED AT noon ***\n", 43), 43);
+    step.daemons_ended = ended;
+    ck_assert_int_eq(write(fds[1], "o\nsrun: error: n1: task 0: Killed\n", 34), 34);
+    step_read(&step);
+    ck_assert_str_eq(nodes, "n1");
+    ck_assert_str_eq(how, "task 0: Killed");
+    ck_assert_int_eq(write(fds[1], "*** STEP 7.1 ON n1 CANCELLED AT noon ***\n", 41), 41);
+    ck_assert_int_eq(write(fds[1], "srun: error: n2: task 1: Killed\n", 32), 32);
     step_read(&step);
     ck_assert_str_eq(step.reason, "Slurm has cancelled step 7.1");
+    ck_assert_str_eq(nodes, "n1"); /* n2's end is no reason */
     memset(text, 'x', sizeof(text));
     ck_assert_int_eq(write(fds[1], text, sizeof(text)), (ssize_t) sizeof(text));
     close(fds[1]);
-    while (lines < 6) {
+    while (lines < 8) {
         loop_poll(loop);
     }
     ck_assert_int_eq(step.fd, -1);
-    ck_assert_int_eq(strncmp(heard, "one|two|*** STEP 7.1 ON n1 CANCELLED AT noon ***|xxx", 51), 0);
+    const char first[] = "one|two|srun: error: n1: task 0: Killed|"
+                         "*** STEP 7.1 ON n1 CANCELLED AT noon ***|"
+                         "srun: error: n2: task 1: Killed|xxx";
+    ck_assert_int_eq(strncmp(heard, first, sizeof(first) - 1), 0);
     ck_assert_uint_eq(strlen(strrchr(heard, 'x') - 2), 4); /* "xxx|" */
     channel_destroy(front);
     channel_destroy(hnp);
@@ -101,4 +146,5 @@ START_TEST(test_lines_go_on)
 }
 END_TEST
 
-UNIT_MAIN("what srun says", test_slurms_reasons, test_other_lines, test_lines_go_on)
+UNIT_MAIN("what srun says", test_slurms_reasons, test_other_lines, test_ends_of_tasks,
+          test_lines_go_on)
