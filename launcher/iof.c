@@ -210,8 +210,15 @@ static int take_closed(struct iof *iof, opal_buffer_t *buffer)
     return ORTE_SUCCESS;
 }
 
+/* All ranks have ended: who is left and writes to a pty that nobody reads is not waited for. */
 void iof_drain(struct iof *iof)
 {
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        if (iof->closed[stream->number]) {
+            stream_close(stream);
+        }
+    }
     if (list_empty(&iof->streams)) {
         to_hnp(iof, proto_new(IOF_DRAINED, "c", iof->lost));
         return;

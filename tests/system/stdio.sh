@@ -163,6 +163,14 @@ is "--pty: a job that is interrupted" 130 "$code"
 
 limited 10 "$keelrun" --pty -n 1 yes 2>"$work/err" | head -n 1 >"$work/out"
 is "--pty: a reader that leaves" "141 y" "${PIPESTATUS[0]} $(cat "$work/out")"
+best_ms=100000
+for _ in 1 2 3 4 5; do
+    begin=$(now_ms)
+    limited 10 "$keelrun" --pty -n 1 yes 2>"$work/err" | head -n 1 >"$work/out"
+    took_ms=$(($(now_ms) - begin))
+    best_ms=$((took_ms < best_ms ? took_ms : best_ms))
+done
+ok "--pty: a reader that leaves: the end is not waited for ($best_ms ms)" [ $best_ms -lt $((90 * slow)) ]
 limited 10 "$keelrun" --pty -n 1 sh -c 'trap "" PIPE; i=0
     while [ $i -lt 200000 ]; do echo $i || exit 4; i=$((i + 1)); done' 2>"$work/err" | head -n 1 >"$work/out"
 is "--pty: a reader that leaves, SIGPIPE ignored: the write fails" "4 0" \
