@@ -6,6 +6,7 @@ _Static_assert(sizeof(struct sm_cell) == 128, "a cell is two cache lines");
 _Static_assert(sizeof(struct sm_board) == 64, "the doorbell has its own line");
 
 #define STATE_BITS 8
+#define DOORBELL_CLOSED ((uint64_t) 1 << 63)
 
 static uint64_t word_of(uint64_t epoch, enum sm_cell_state state)
 {
@@ -30,10 +31,25 @@ static uint64_t cell_observe(const struct sm_cell *cell)
     return atomic_load_explicit(&cell->word, memory_order_acquire);
 }
 
-/* Producer to owner: an owner that sees the bell's new count sees the cell changed before it. */
-static void doorbell_ring(struct sm_board *board)
+/* An owner that sees the bell's new count sees the cell changed before it. False: the owner has
+ * closed the board, and looks at it no more; else it closes it later, and sees the cell then. */
+static bool doorbell_ring(struct sm_board *board)
 {
-    atomic_fetch_add_explicit(&board->doorbell, 1, memory_order_release);
+    return !(atomic_fetch_add_explicit(&board->doorbell, 1, memory_order_acq_rel) &
+             DOORBELL_CLOSED);
+}
+
+void sm_board_ring(struct sm_board *board)
+{
+    (void) doorbell_ring(board);
+}
+
+void sm_board_close(struct sm_board *board, uint32_t cells)
+{
+    atomic_fetch_or_explicit(&board->doorbell, DOORBELL_CLOSED, memory_order_acq_rel);
+    for (uint32_t cell = 0; cell < cells; cell++) {
+        sm_board_drop(board, cell, false);
+    }
 }
 
 int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
@@ -51,9 +67,8 @@ int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
         cell->announcement = *announcement;
         atomic_store_explicit(&cell->claimed, announcement->claimed, memory_order_relaxed);
         atomic_store_explicit(&cell->word, word_of(epoch, SM_CELL_OPEN), memory_order_release);
-        doorbell_ring(board);
         *claim = (struct sm_claim){.board = board, .index = index, .epoch = (uint32_t) epoch};
-        return ORTE_SUCCESS;
+        return doorbell_ring(board) ? ORTE_SUCCESS : ORTE_ERR_UNREACH;
     }
     return ORTE_ERR_OUT_OF_RESOURCE;
 }
@@ -61,7 +76,12 @@ int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
 bool sm_claim_alive(const struct sm_claim *claim)
 {
     uint64_t word = cell_observe(&claim->board->cells[claim->index]);
-    return word >> STATE_BITS == claim->epoch && state_of(word) != SM_CELL_REFUSED;
+    return word >> STATE_BITS == claim->epoch && state_of(word) < SM_CELL_REFUSED;
+}
+
+bool sm_claim_left(const struct sm_claim *claim)
+{
+    return cell_observe(&claim->board->cells[claim->index]) == word_of(claim->epoch, SM_CELL_LEFT);
 }
 
 void sm_claim_close(struct sm_claim *claim)
@@ -70,13 +90,14 @@ void sm_claim_close(struct sm_claim *claim)
     uint64_t open = word_of(claim->epoch, SM_CELL_OPEN);
     uint64_t taken = word_of(claim->epoch, SM_CELL_TAKEN);
     uint64_t closed = word_of(claim->epoch, SM_CELL_CLOSED);
-    uint64_t refused = word_of(claim->epoch, SM_CELL_REFUSED);
+    uint64_t freed = word_of(claim->epoch + (uint64_t) 1, SM_CELL_FREE);
     /* The owner may turn OPEN into TAKEN between the two attempts, never back. */
     if (cell_change(cell, open, closed) || cell_change(cell, taken, closed)) {
-        doorbell_ring(claim->board);
+        sm_board_ring(claim->board);
         return;
     }
-    cell_change(cell, refused, word_of(claim->epoch + (uint64_t) 1, SM_CELL_FREE));
+    (void) (cell_change(cell, word_of(claim->epoch, SM_CELL_REFUSED), freed) ||
+            cell_change(cell, word_of(claim->epoch, SM_CELL_LEFT), freed));
 }
 
 /* Raises a cell's second word to a number. What was copied for a request that one side has claimed
@@ -124,7 +145,7 @@ bool sm_board_take(struct sm_board *board, uint32_t index)
            cell_change(cell, word, word_of(word >> STATE_BITS, SM_CELL_TAKEN));
 }
 
-void sm_board_drop(struct sm_board *board, uint32_t index)
+void sm_board_drop(struct sm_board *board, uint32_t index, bool refuses)
 {
     struct sm_cell *cell = &board->cells[index];
     for (int attempt = 0; attempt < 4; attempt++) { /* a sane producer closes only once */
@@ -136,7 +157,7 @@ void sm_board_drop(struct sm_board *board, uint32_t index)
                 return;
             }
         } else if (state == SM_CELL_OPEN || state == SM_CELL_TAKEN) {
-            if (cell_change(cell, word, word_of(epoch, SM_CELL_REFUSED))) {
+            if (cell_change(cell, word, word_of(epoch, refuses ? SM_CELL_REFUSED : SM_CELL_LEFT))) {
                 return;
             }
         } else {

@@ -10,9 +10,10 @@
  *   OPEN -> TAKEN     the owner: it reads the ring
  *   OPEN, TAKEN -> CLOSED   the producer: nothing more will come
  *   OPEN, TAKEN -> REFUSED  the owner: it does not read the ring, or no longer
- *   CLOSED -> FREE, with the next epoch     the owner: it has read all it wants
- *   REFUSED -> FREE, with the next epoch    the producer
- * A changed epoch or REFUSED tells the producer that its ring is no longer read.
+ *   OPEN, TAKEN -> LEFT     the owner: no longer, but it would read another ring
+ *   CLOSED -> FREE, with the next epoch         the owner: it has read all it wants
+ *   REFUSED, LEFT -> FREE, with the next epoch  the producer
+ * A changed epoch, REFUSED or LEFT tells the producer that its ring is no longer read.
  *
  * The cell has a second word: up to which number somebody has claimed the producer's requests of
  * put and get (help.h). It only rises, by compare-and-swap, and whoever raises it over a request
@@ -30,6 +31,7 @@ enum sm_cell_state {
     SM_CELL_TAKEN = 3,
     SM_CELL_CLOSED = 4,
     SM_CELL_REFUSED = 5,
+    SM_CELL_LEFT = 6,
 };
 
 /* What a producer says of its ring. The owner copies it out and checks every field. */
@@ -49,7 +51,7 @@ struct sm_cell {
 };
 
 struct sm_board {
-    _Atomic uint64_t doorbell; /* counts announcements and closings */
+    _Atomic uint64_t doorbell; /* counts announcements, closings and refusals */
     uint8_t pad[56];
     struct sm_cell cells[];
 };
@@ -61,17 +63,23 @@ struct sm_claim {
     uint32_t epoch;
 };
 
-/* Takes a free cell, looking first at hint, fills and opens it. OUT_OF_RESOURCE: none is free. */
+/* Takes a free cell, looking first at hint, fills and opens it. OUT_OF_RESOURCE: none is free;
+ * UNREACH: the owner has closed the board. */
 int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
                       const struct sm_announcement *announcement,
                       struct sm_claim *claim) KEEL_MUST_CHECK;
 /* The owner may still read the ring. */
 bool sm_claim_alive(const struct sm_claim *claim);
+/* The owner no longer reads the ring, and would read another one. */
+bool sm_claim_left(const struct sm_claim *claim);
 /* Nothing more will come. The ring's memory stays in use while the claim is alive. */
 void sm_claim_close(struct sm_claim *claim);
 /* All requests up to the last are the producer's to carry out from now on, but those up to
  * *claimed, which the owner has claimed. False: it has claimed more than there are. */
 bool sm_claim_requests(struct sm_claim *claim, uint32_t last, uint32_t *claimed) KEEL_MUST_CHECK;
+
+/* Has the owner of a board look at it, and at what became of its own rings. */
+void sm_board_ring(struct sm_board *board);
 
 /* The owner's side. */
 static inline uint64_t sm_board_doorbell(const struct sm_board *board)
@@ -85,7 +93,10 @@ enum sm_cell_state sm_board_look(const struct sm_board *board, uint32_t index,
 bool sm_board_take(struct sm_board *board, uint32_t index);
 /* True: this request is the owner's to carry out, which claims them in their order. */
 bool sm_board_claim_request(struct sm_board *board, uint32_t index, uint32_t number);
-/* The ring is no longer read: frees a CLOSED cell, refuses one that is OPEN or TAKEN. */
-void sm_board_drop(struct sm_board *board, uint32_t index);
+/* The ring is no longer read: frees a CLOSED cell; one that is OPEN or TAKEN is LEFT, or where the
+ * producer does what none may do REFUSED. */
+void sm_board_drop(struct sm_board *board, uint32_t index, bool refuses);
+/* Leaves all rings, and takes none any more: nobody is to wait for an answer. */
+void sm_board_close(struct sm_board *board, uint32_t cells);
 
 #endif

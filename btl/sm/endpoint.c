@@ -86,7 +86,7 @@ static void endpoint_cut(struct btl_peer *life, int status)
     struct mca_btl_base_endpoint_t *endpoint = endpoint_of(life);
     struct sm_module *module = sm_of(life->peers->module);
     if (life->state != PEER_BROKEN) {
-        sm_rx_stop(module, endpoint);
+        sm_rx_stop(module, endpoint, false);
     }
     sm_sends_flush(module, endpoint);
     sm_ops_flush(module, endpoint);
@@ -233,9 +233,25 @@ void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *
 {
     endpoint->tx.ready = false;
     if (corrupt) {
-        sm_rx_stop(module, endpoint);
+        sm_rx_stop(module, endpoint, true);
     }
     btl_peer_fail(&endpoint->life, why);
+}
+
+void sm_endpoint_left(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    bool up = endpoint->life.state == PEER_UP && endpoint->tx.ready && !endpoint->rx.open;
+    if (!up || sm_claim_alive(&endpoint->tx.claim)) {
+        return;
+    }
+    if (!sm_claim_left(&endpoint->tx.claim) || !list_empty(&endpoint->tx.inflight) ||
+        rdma_am_peer_active(&endpoint->am)) {
+        sm_endpoint_fail(module, endpoint, false, "it no longer reads");
+        return;
+    }
+    btl_peer_left(&endpoint->life);
+    list_remove(&endpoint->lingering);
+    sm_tx_release(module, endpoint);
 }
 
 /* Whoever leaves reads no more, and closes its ring: that is no failure. */
@@ -338,7 +354,7 @@ void sm_endpoints_destroy(struct sm_module *module)
 {
     btl_peers_end_all(&module->peers);
     free_lingering(module);
-    for (uint32_t cell = 0; module->segment && cell < module->params.max_peers; cell++) {
-        sm_board_drop(module->segment->board, cell); /* nobody is to wait for an answer */
+    if (module->segment) {
+        sm_board_close(module->segment->board, module->params.max_peers);
     }
 }

@@ -164,6 +164,9 @@ struct mca_btl_base_endpoint_t *sm_endpoint_meet(struct sm_module *module,
  * back from here. */
 void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                       bool corrupt, const char *why);
+/* Where a peer no longer reads, and all that it wrote was taken: if it has left this process, and
+ * nothing is under way to it, the next send announces another ring; else that is a failure. */
+void sm_endpoint_left(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 /* Now and then: frees those that ended, finds peers that died or no longer read. */
 void sm_endpoints_check(struct sm_module *module);
 /* For a restart: as btl_peers_restart, and those that ended are freed. */
@@ -200,7 +203,8 @@ void sm_tx_release(struct sm_module *module, struct mca_btl_base_endpoint_t *end
 int sm_rx_progress(struct sm_module *module);
 /* Whether that would find anything now. */
 bool sm_rx_due(const struct sm_module *module);
-void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+/* refuses: for good. */
+void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, bool refuses);
 
 /* rdma.c */
 mca_btl_base_registration_handle_t *sm_register_mem(mca_btl_base_module_t *btl,

@@ -24,7 +24,7 @@ static void hot_remove(struct sm_module *module, struct mca_btl_base_endpoint_t 
     endpoint->rx.hot = false;
 }
 
-void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, bool refuses)
 {
     struct sm_rx *rx = &endpoint->rx;
     if (!rx->open) {
@@ -37,7 +37,8 @@ void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoi
         list_remove(&rx->link);
     }
     module->cells[rx->cell] = NULL;
-    sm_board_drop(module->segment->board, rx->cell);
+    sm_board_drop(module->segment->board, rx->cell, refuses);
+    sm_board_ring(endpoint->peer->board);
 }
 
 /* The endpoint of who announced a ring; one that was not added yet is made. NULL: not to be had. */
@@ -96,7 +97,7 @@ static void board_visit(struct sm_module *module, uint32_t cell)
     }
     const struct sm_slot *slots = endpoint ? ring_slots(endpoint->peer, &announcement) : NULL;
     if (!slots) {
-        sm_board_drop(board, cell);
+        sm_board_drop(board, cell, true);
         if (endpoint && !endpoint->life.proc) {
             btl_peer_end(&endpoint->life);
         }
@@ -112,8 +113,12 @@ static void board_visit(struct sm_module *module, uint32_t cell)
 
 static void board_scan(struct sm_module *module, uint64_t doorbell)
 {
+    struct mca_btl_base_endpoint_t *endpoint;
     module->doorbell = doorbell;
     module->rescan = false;
+    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
+        sm_endpoint_left(module, endpoint);
+    }
     for (uint32_t cell = 0; cell < module->params.max_peers; cell++) {
         board_visit(module, cell);
     }
@@ -174,11 +179,13 @@ static int rx_poll(struct sm_module *module, struct mca_btl_base_endpoint_t *end
     }
     sm_rx_ring_publish(&rx->ring);
     if (taken == 0 && rx->closing) {
-        sm_rx_stop(module, endpoint);
+        sm_rx_stop(module, endpoint, false);
         if (!endpoint->life.proc) {
             btl_peer_end(&endpoint->life); /* it was never added and has said all */
         } else if (endpoint->am.unanswered > 0) {
             sm_endpoint_fail(module, endpoint, true, "it answers no more");
+        } else {
+            sm_endpoint_left(module, endpoint);
         }
     }
     return taken;

@@ -82,7 +82,15 @@ static int tx_refused(struct sm_module *module, struct mca_btl_base_endpoint_t *
 static int tx_open(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     int status = sm_endpoint_open(module, endpoint);
-    return status == ORTE_SUCCESS ? tx_start(module, endpoint) : status;
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    status = tx_start(module, endpoint);
+    if (status == ORTE_ERR_UNREACH) {
+        sm_endpoint_fail(module, endpoint, false, "it has closed its segment");
+        status = ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return status;
 }
 
 /* Ready to send? */

@@ -60,7 +60,7 @@ START_TEST(full_board_refuses_and_frees_again)
     sm_claim_close(&claims[2]);
     ck_assert_uint_ne(sm_board_doorbell(board), bell);
     ck_assert(sm_claim_alive(&claims[2]));
-    sm_board_drop(board, claims[2].index);
+    sm_board_drop(board, claims[2].index, true);
     ck_assert(!sm_claim_alive(&claims[2]));
     one = announce(board, 0, 9);
     ck_assert_uint_eq(one.index, claims[2].index);
@@ -70,20 +70,42 @@ START_TEST(full_board_refuses_and_frees_again)
 }
 END_TEST
 
-START_TEST(refused_cell_is_freed_by_its_producer)
+static void drop(bool refuses, enum sm_cell_state state)
 {
     struct sm_board *board = board_make();
     struct sm_announcement seen;
     struct sm_claim claim = announce(board, 0, 1);
-    sm_board_drop(board, 0);
-    ck_assert_int_eq(sm_board_look(board, 0, &seen), SM_CELL_REFUSED);
+    sm_board_drop(board, 0, refuses);
+    ck_assert_int_eq(sm_board_look(board, 0, &seen), state);
     ck_assert(!sm_claim_alive(&claim));
-    sm_board_drop(board, 0); /* again: nothing */
-    ck_assert_int_eq(sm_board_look(board, 0, &seen), SM_CELL_REFUSED);
+    ck_assert(sm_claim_left(&claim) == !refuses);
+    sm_board_drop(board, 0, !refuses); /* again: nothing */
+    ck_assert_int_eq(sm_board_look(board, 0, &seen), state);
     sm_claim_close(&claim);
     ck_assert_int_eq(sm_board_look(board, 0, &seen), SM_CELL_FREE);
+    ck_assert(!sm_claim_left(&claim));
     sm_claim_close(&claim);
     ck_assert_int_eq(sm_board_look(board, 0, &seen), SM_CELL_FREE);
+    free(board);
+}
+
+START_TEST(dropped_cell_is_freed_by_its_producer)
+{
+    drop(true, SM_CELL_REFUSED);
+    drop(false, SM_CELL_LEFT);
+}
+END_TEST
+
+START_TEST(closed_board_takes_no_ring)
+{
+    struct sm_board *board = board_make();
+    struct sm_announcement announcement = {.vpid = 1};
+    struct sm_claim early = announce(board, 0, 1), late;
+    sm_board_close(board, CELLS);
+    ck_assert(!sm_claim_alive(&early) && sm_claim_left(&early));
+    ck_assert_int_eq(sm_board_announce(board, CELLS, 1, &announcement, &late), ORTE_ERR_UNREACH);
+    sm_board_ring(board);
+    ck_assert_int_eq(sm_board_announce(board, CELLS, 1, &announcement, &late), ORTE_ERR_UNREACH);
     free(board);
 }
 END_TEST
@@ -98,7 +120,7 @@ START_TEST(close_before_take_can_still_be_read)
     ck_assert_uint_eq(seen.vpid, 42);
     ck_assert(!sm_board_take(board, 0));
     ck_assert(sm_claim_alive(&claim));
-    sm_board_drop(board, 0);
+    sm_board_drop(board, 0, true);
     ck_assert(!sm_claim_alive(&claim));
     free(board);
 }
@@ -108,11 +130,11 @@ START_TEST(scribbled_words_do_no_harm)
 {
     struct sm_board *board = board_make();
     struct sm_announcement seen;
-    for (uint64_t word = 6; word < 256; word++) { /* states that do not exist */
+    for (uint64_t word = 7; word < 256; word++) { /* states that do not exist */
         atomic_store(&board->cells[0].word, word);
         ck_assert_int_ne(sm_board_look(board, 0, &seen), SM_CELL_OPEN);
         ck_assert(!sm_board_take(board, 0));
-        sm_board_drop(board, 0);
+        sm_board_drop(board, 0, true);
     }
     ck_assert_uint_eq(announce(board, 0, 1).index, 1);
     free(board);
@@ -162,7 +184,7 @@ START_TEST(many_producers_lose_nothing)
                 ck_assert_uint_lt(seen.vpid, THREADS);
                 seen_of[seen.vpid]++;
                 all++;
-                sm_board_drop(board, cell);
+                sm_board_drop(board, cell, true);
             }
         }
     }
@@ -257,6 +279,7 @@ START_TEST(regions_check_handle_rights_bounds_and_peer)
 END_TEST
 
 UNIT_MAIN("sm-board", announcement_reaches_the_owner, full_board_refuses_and_frees_again,
-          refused_cell_is_freed_by_its_producer, close_before_take_can_still_be_read,
-          scribbled_words_do_no_harm, many_producers_lose_nothing, card_has_golden_bytes,
-          malformed_cards_are_refused, regions_check_handle_rights_bounds_and_peer)
+          dropped_cell_is_freed_by_its_producer, closed_board_takes_no_ring,
+          close_before_take_can_still_be_read, scribbled_words_do_no_harm,
+          many_producers_lose_nothing, card_has_golden_bytes, malformed_cards_are_refused,
+          regions_check_handle_rights_bounds_and_peer)

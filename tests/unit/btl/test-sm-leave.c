@@ -43,6 +43,84 @@ START_TEST(a_sender_that_is_dropped_hears_of_it)
 }
 END_TEST
 
+/* Who was deleted and added again hears what comes after that, though its peer has done nothing. */
+static int again_run(struct minihost *host, void *answers)
+{
+    struct sm_rank rank;
+    sm_rank_start(&rank, host);
+    for (uint32_t round = 0; round < 3; round++) {
+        if (host->rank == 1) {
+            sm_rank_send(&rank, 0, round, 8);
+        }
+        while (host->rank == 0 && rank.received[1] == round) {
+            sm_rank_progress();
+        }
+        if (host->rank == 0 && answers) {
+            sm_rank_send(&rank, 1, round, 8);
+        }
+        while (host->rank == 1 && answers && rank.received[0] == round) {
+            sm_rank_progress();
+        }
+        sm_rank_wait_all();
+        if (host->rank == 0) {
+            sm_rank_drop(&rank, 1);
+            opal_proc_t *proc = &host->procs[1];
+            must(rank.btl->btl_add_procs(rank.btl, 1, &proc, &rank.endpoints[1], NULL) ==
+                 OPAL_SUCCESS);
+        }
+        sm_rank_wait_all();
+        sm_rank_progress(); /* hears of it */
+    }
+    must(rank.errors[0] == 0 && rank.errors[1] == 0);
+    sm_rank_wait_all();
+    btl_close();
+    return 0;
+}
+
+START_TEST(one_that_is_added_again_is_heard)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    static bool answers = true;
+    sm_ranks_run(&options, again_run, _i == 1 ? &answers : NULL);
+}
+END_TEST
+
+/* A process that goes on without its module is no silent peer. */
+static int closed_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    struct sm_rank rank;
+    int status;
+    sm_rank_start(&rank, host);
+    if (host->rank == 1) {
+        sm_rank_send(&rank, 0, 0, 8);
+    }
+    while (host->rank == 0 && rank.received[1] == 0) {
+        sm_rank_progress();
+    }
+    sm_rank_wait_all();
+    if (host->rank == 0) {
+        btl_close();
+    }
+    minihost_barrier(host, NULL);
+    while (host->rank == 1 && rank.errors[0] == 0) {
+        sm_rank_progress();
+        sm_rank_try_send(&rank, 0, 1, 3000, NULL, NULL, &status);
+    }
+    minihost_barrier(host, NULL);
+    if (host->rank == 1) {
+        btl_close();
+    }
+    return 0;
+}
+
+START_TEST(one_that_has_closed_fails_with_the_next_message)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    sm_ranks_run(&options, closed_run, NULL);
+}
+END_TEST
+
 static unsigned count_large(struct sm_rank *rank, mca_btl_base_descriptor_t **taken, unsigned most)
 {
     unsigned count = 0;
@@ -177,6 +255,8 @@ int main(void)
     TCase *tcase = tcase_create("sm-leave");
     suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, a_sender_that_is_dropped_hears_of_it);
+    tcase_add_loop_test(tcase, one_that_is_added_again_is_heard, 0, 2);
+    tcase_add_test(tcase, one_that_has_closed_fails_with_the_next_message);
     tcase_add_test(tcase, fragments_last_while_they_are_read);
     tcase_add_loop_test(tcase, finalize_leaves_nothing, 0, 2);
     return unit_main(suite);
