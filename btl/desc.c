@@ -31,6 +31,7 @@ void desc_set_init(struct desc_set *set, const struct desc_size *sizes, size_t c
                    size_t headroom)
 {
     set->count = count;
+    list_init(&set->done);
     for (size_t i = 0; i < count; i++) {
         struct desc_class *class = &set->classes[i];
         *class = (struct desc_class){.size = sizes[i], .headroom = headroom};
@@ -210,6 +211,40 @@ void desc_send_complete(mca_btl_base_module_t *module, struct desc_set *set, str
 {
     struct mca_btl_base_endpoint_t *endpoint = send->endpoint;
     desc_complete(module, endpoint, send_end(set, send), status);
+}
+
+int desc_later_end(mca_btl_base_module_t *module, struct desc_set *set,
+                   struct mca_btl_base_endpoint_t *endpoint, struct desc *desc,
+                   struct desc_send *later, int status)
+{
+    if (!later) {
+        return status == OPAL_SUCCESS ? btl_sent(module, endpoint, &desc->base) : status;
+    }
+    if (status == OPAL_SUCCESS) {
+        list_append(&set->done, &later->link);
+    } else {
+        desc_send_release(set, later);
+    }
+    return status;
+}
+
+int desc_set_finish(mca_btl_base_module_t *module, struct desc_set *set,
+                    const struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct list due;
+    struct desc_send *send;
+    int events = 0;
+    list_init(&due);
+    list_for_each (send, &set->done, struct desc_send, link) {
+        if (!endpoint || send->endpoint == endpoint) {
+            list_remove(&send->link);
+            list_append(&due, &send->link);
+        }
+    }
+    for (struct list *link; (link = list_pop(&due)); events++) {
+        desc_send_complete(module, set, container_of(link, struct desc_send, link), OPAL_SUCCESS);
+    }
+    return events;
 }
 
 int desc_total(const mca_btl_base_descriptor_t *descriptor, size_t max, size_t *total)

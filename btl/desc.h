@@ -49,6 +49,7 @@ struct desc_set {
     struct desc_class classes[DESC_SIZES];
     size_t count;
     struct pool sends; /* struct desc_send, beside those in the descriptors */
+    struct list done;  /* struct desc_send that desc_set_finish calls back for, with success */
 };
 
 /* sizes: 1 or 2, ascending; the last one is btl_max_send_size. headroom: bytes before each payload,
@@ -100,6 +101,29 @@ struct desc_send *desc_send_begin(struct desc_set *set, struct desc *desc,
 void desc_send_release(struct desc_set *set, struct desc_send *send);
 void desc_send_complete(mca_btl_base_module_t *module, struct desc_set *set, struct desc_send *send,
                         int status);
+
+/* ---- sends that are over inside the call ----
+ *
+ * A callback that was asked for comes from progress, so that sends from inside callbacks do not
+ * nest. */
+
+/* Before such a send: *later is what its callback takes, NULL where none was asked for.
+ * OUT_OF_RESOURCE: there are too many. */
+static inline int desc_later_begin(struct desc_set *set, struct desc *desc,
+                                   struct mca_btl_base_endpoint_t *endpoint,
+                                   struct desc_send **later)
+{
+    bool calls = desc->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK && desc->base.des_cbfunc;
+    *later = calls ? desc_send_begin(set, desc, endpoint) : NULL;
+    return calls && !*later ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
+}
+/* After it; returns what btl_send has to return where the send has come to this status. */
+int desc_later_end(mca_btl_base_module_t *module, struct desc_set *set,
+                   struct mca_btl_base_endpoint_t *endpoint, struct desc *desc,
+                   struct desc_send *later, int status);
+/* Calls back for those that are done, to this endpoint (NULL: to any); returns how many. */
+int desc_set_finish(mca_btl_base_module_t *module, struct desc_set *set,
+                    const struct mca_btl_base_endpoint_t *endpoint);
 
 /* The bytes of a descriptor that a caller wants sent. Callers may have changed the segments:
  * BAD_PARAM when there are too many, or they come to more than max, or there is no descriptor. */

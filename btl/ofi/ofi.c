@@ -113,7 +113,6 @@ struct ofi_module *ofi_module_create(void)
     }
     list_init(&ofi->unposted);
     list_init(&ofi->owing);
-    list_init(&ofi->done);
     list_init(&ofi->abandoned);
     list_init(&ofi->by_age);
     pool_init(&ofi->txs, sizeof(struct ofi_tx), _Alignof(struct ofi_tx), TX_PER_CHUNK, 0, NULL,

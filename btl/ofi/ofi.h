@@ -91,7 +91,6 @@ struct ofi_module {
 
     struct list owing;     /* endpoints that wait for room to say that their session is lost */
     struct list abandoned; /* transmissions that nobody waits for */
-    struct list done;      /* struct desc_send: completions that wait for progress */
     uint64_t last_epoch;
     unsigned depth;      /* of completions inside sends */
     unsigned idle_polls; /* since the last event */

@@ -345,7 +345,7 @@ static bool active(mca_btl_base_module_t *btl)
     const struct ofi_module *ofi = ofi_of(btl);
 
     return ofi->idle_polls < ACTIVE_POLLS || ofi->in_flight > 0 || btl_peers_busy(&ofi->peers) ||
-           !list_empty(&ofi->done) || rdma_am_active(ofi->am);
+           !list_empty(&ofi->descs.done) || rdma_am_active(ofi->am);
 }
 
 static struct btl_peers *peers(mca_btl_base_module_t *btl)

@@ -44,7 +44,7 @@ static bool is_quiet(mca_btl_base_module_t *btl)
 {
     const struct ofi_module *ofi = ofi_of(btl);
 
-    return ofi->in_flight == 0 && list_empty(&ofi->done) && !rdma_am_active(ofi->am);
+    return ofi->in_flight == 0 && list_empty(&ofi->descs.done) && !rdma_am_active(ofi->am);
 }
 
 const struct btl_ext_ops ofi_ext = {

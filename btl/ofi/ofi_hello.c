@@ -258,7 +258,7 @@ bool ofi_peer_say_bye(struct btl_peer *life)
     if (peer->bye_said || peer->bye_answered) {
         return true;
     }
-    if (!list_empty(&peer->flight) || !list_empty(&peer->ofi->done)) {
+    if (!list_empty(&peer->flight) || !list_empty(&peer->ofi->descs.done)) {
         return false;
     }
     peer->bye_said =

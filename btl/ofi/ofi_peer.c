@@ -179,7 +179,8 @@ static void peer_cut(struct btl_peer *life, int status)
     if (life->state == PEER_BROKEN && peer->session.proven) {
         ofi_say_lost(ofi, peer);
     }
-    (void) ofi_send_finish(ofi); /* what is done is told before what fails */
+    /* what is done is told before what fails */
+    (void) desc_set_finish(&ofi->super, &ofi->descs, NULL);
     session_clear(ofi, peer);
     if (life->state != PEER_IDLE || !ofi->fabric.ep) { /* else it left, and my answer flies */
         flight_fail(ofi, peer, status);

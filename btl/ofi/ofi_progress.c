@@ -117,8 +117,8 @@ int ofi_poll(mca_btl_base_module_t *btl)
     if (!list_empty(&ofi->by_age)) {
         events += ofi_native_expire(ofi);
     }
-    if (!list_empty(&ofi->done)) {
-        events += ofi_send_finish(ofi);
+    if (!list_empty(&ofi->descs.done)) {
+        events += desc_set_finish(&ofi->super, &ofi->descs, NULL);
     }
     if (!list_empty(&ofi->owing)) {
         ofi_lost_flush(ofi);

@@ -141,7 +141,7 @@ static int sent(struct ofi_module *ofi, ofi_endpoint *endpoint,
     if (calls && ofi->depth >= OFI_CALL_DEPTH) {
         struct desc_send *send = desc_send_begin(&ofi->descs, desc_of(descriptor), endpoint);
         if (send) {
-            list_append(&ofi->done, &send->link);
+            list_append(&ofi->descs.done, &send->link);
             return OPAL_SUCCESS;
         }
     }
@@ -362,18 +362,4 @@ void ofi_send_abandon(struct ofi_module *ofi, struct ofi_tx *tx, int status)
     } else if (descriptor) {
         btl_complete(&ofi->super, peer, descriptor, status);
     }
-}
-
-int ofi_send_finish(struct ofi_module *ofi)
-{
-    struct list done;
-    int events = 0;
-
-    list_init(&done);
-    list_splice(&done, &ofi->done);
-    for (struct list *link; (link = list_pop(&done)); events++) {
-        desc_send_complete(&ofi->super, &ofi->descs, container_of(link, struct desc_send, link),
-                           OPAL_SUCCESS);
-    }
-    return events;
 }

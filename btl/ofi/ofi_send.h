@@ -31,7 +31,5 @@ void ofi_send_completed(struct ofi_module *ofi, struct ofi_tx *tx, int status);
 /* Calls back for a transmission that will not be waited for any longer; its memory stays until the
  * provider is done. */
 void ofi_send_abandon(struct ofi_module *ofi, struct ofi_tx *tx, int status);
-/* Completions that waited for progress; returns their number. */
-int ofi_send_finish(struct ofi_module *ofi);
 
 #endif

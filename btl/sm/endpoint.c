@@ -88,7 +88,7 @@ static void endpoint_cut(struct btl_peer *life, int status)
     if (life->state != PEER_BROKEN) {
         sm_rx_stop(module, endpoint, false);
     }
-    sm_sends_flush(module, endpoint);
+    (void) desc_set_finish(&module->super, &module->descs, endpoint);
     sm_ops_flush(module, endpoint);
     sm_tx_stop(module, endpoint, status);
     rdma_am_cancel(module->am, &endpoint->am, status);

@@ -76,7 +76,7 @@ static bool sm_is_quiet(mca_btl_base_module_t *btl)
 {
     struct sm_module *module = sm_of(btl);
     struct mca_btl_base_endpoint_t *endpoint;
-    if (!list_empty(&module->done) || !list_empty(&module->done_ops) ||
+    if (!list_empty(&module->descs.done) || !list_empty(&module->done_ops) ||
         rdma_am_active(module->am)) {
         return false;
     }
@@ -101,7 +101,7 @@ static int sm_wait_fd(mca_btl_base_module_t *btl)
 /* What peers do not ring for: that they have consumed something, or have died. */
 static bool work_is_due(const struct sm_module *module)
 {
-    return !list_empty(&module->waiting) || !list_empty(&module->done) ||
+    return !list_empty(&module->waiting) || !list_empty(&module->descs.done) ||
            !list_empty(&module->done_ops) || !list_empty(&module->peers.failing) ||
            rdma_am_active(module->am);
 }

@@ -117,8 +117,8 @@ int sm_module_progress(mca_btl_base_module_t *btl)
     if (!list_empty(&module->waiting)) {
         sm_tx_collect(module);
     }
-    if (!list_empty(&module->done)) {
-        events += sm_sends_complete(module);
+    if (!list_empty(&module->descs.done)) {
+        events += desc_set_finish(&module->super, &module->descs, NULL);
     }
     if (!list_empty(&module->done_ops)) {
         events += sm_ops_complete(module);
@@ -256,8 +256,8 @@ static void descs_init(struct sm_module *module)
 
 static void lists_init(struct sm_module *module)
 {
-    struct list *const lists[] = {&module->lingering, &module->waiting, &module->done,
-                                  &module->done_ops, &module->quiet};
+    struct list *const lists[] = {&module->lingering, &module->waiting, &module->done_ops,
+                                  &module->quiet};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         list_init(lists[i]);
     }

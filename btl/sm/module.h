@@ -15,7 +15,7 @@
 #include <btl/sm/regions.h>
 #include <btl/sm/segment.h>
 
-/* Most completions of a kind in one pass; callbacks may add more as they go. */
+/* Most completions of puts and gets in one pass; callbacks may add more as they go. */
 #define SM_COMPLETE_MAX 256
 
 struct sm_params {
@@ -99,7 +99,6 @@ struct sm_module {
     struct list lingering; /* endpoints that broke or ended; the peers may still read their rings */
     struct btl_peers peers;
     struct list waiting;  /* endpoints, by tx.link */
-    struct list done;     /* struct desc_send to complete */
     struct list done_ops; /* struct sm_op */
 
     struct mca_btl_base_endpoint_t **hot; /* open rx, polled in every pass; max_peers of them */
@@ -187,11 +186,7 @@ int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoin
              opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
              uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
              mca_btl_base_descriptor_t **descriptor);
-/* Completes what is in module->done; returns how many. */
-int sm_sends_complete(struct sm_module *module);
-/* Only those of one endpoint. */
-void sm_sends_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
-/* Moves what the peers have consumed to module->done. */
+/* Moves what the peers have consumed to what is done. */
 void sm_tx_collect(struct sm_module *module);
 /* Ends the sending side: completes what is in flight with status, tells the peer. The ring and its
  * fragments stay until sm_tx_release. */

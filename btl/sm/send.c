@@ -107,39 +107,6 @@ static inline void wake_reader(struct mca_btl_base_endpoint_t *endpoint)
     }
 }
 
-/* Before a send whose bytes are copied: a callback that was asked for comes from progress, so that
- * sends from inside callbacks do not nest. *later: what it takes; NULL: no callback was asked for.
- */
-static inline int prepare_callback(struct sm_module *module,
-                                   struct mca_btl_base_endpoint_t *endpoint, struct desc *desc,
-                                   struct desc_send **later)
-{
-    *later = NULL;
-    if (desc->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK && desc->base.des_cbfunc) {
-        *later = desc_send_begin(&module->descs, desc, endpoint);
-        return *later ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    return ORTE_SUCCESS;
-}
-
-/* What a send returns whose bytes are in the ring. */
-static int sent(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                struct desc *desc, struct desc_send *later)
-{
-    if (!later) {
-        return btl_sent(&module->super, endpoint, &desc->base);
-    }
-    list_append(&module->done, &later->link);
-    return OPAL_SUCCESS;
-}
-
-static void drop_callback(struct sm_module *module, struct desc_send *later)
-{
-    if (later) {
-        desc_send_release(&module->descs, later);
-    }
-}
-
 /* Publishes a message whose bytes are in the ring. */
 static inline void publish(struct mca_btl_base_endpoint_t *endpoint, uint8_t channel, uint8_t tag,
                            size_t length)
@@ -157,14 +124,14 @@ static int send_inline(struct sm_module *module, struct mca_btl_base_endpoint_t 
     if (status != ORTE_SUCCESS) {
         return tx_refused(module, endpoint, status);
     }
-    status = prepare_callback(module, endpoint, desc, &later);
+    status = desc_later_begin(&module->descs, desc, endpoint, &later);
     if (status != ORTE_SUCCESS) {
         return status;
     }
     desc_gather(sm_tx_ring_bytes(&endpoint->tx.ring, total), desc->base.des_segments,
                 desc->base.des_segment_count);
     publish(endpoint, channel, tag, total);
-    return sent(module, endpoint, desc, later);
+    return desc_later_end(&module->super, &module->descs, endpoint, desc, later, OPAL_SUCCESS);
 }
 
 /* Whether all that is to be sent lies in the descriptor's own fragment. */
@@ -207,7 +174,7 @@ static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *e
                      struct desc *desc, uint8_t channel, uint8_t tag, size_t total)
 {
     struct desc_send *later;
-    int status = prepare_callback(module, endpoint, desc, &later);
+    int status = desc_later_begin(&module->descs, desc, endpoint, &later);
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -222,10 +189,8 @@ static int send_copy(struct sm_module *module, struct mca_btl_base_endpoint_t *e
     }
     if (status < 0) {
         (void) desc_free(copy);
-        drop_callback(module, later);
-        return status;
     }
-    return sent(module, endpoint, desc, later);
+    return desc_later_end(&module->super, &module->descs, endpoint, desc, later, status);
 }
 
 static inline int send_sound(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -248,12 +213,12 @@ static int send_faulty(struct sm_module *module, struct mca_btl_base_endpoint_t 
     }
     if (fault.action == FAULT_DROP) { /* taken, and never to be seen */
         struct desc_send *later;
-        int prepared = prepare_callback(module, endpoint, desc, &later);
+        int prepared = desc_later_begin(&module->descs, desc, endpoint, &later);
         if (prepared != ORTE_SUCCESS) {
             return prepared;
         }
         sm_endpoint_fail(module, endpoint, true, "a message to it was lost");
-        return sent(module, endpoint, desc, later);
+        return desc_later_end(&module->super, &module->descs, endpoint, desc, later, OPAL_SUCCESS);
     }
     int status = send_sound(module, endpoint, desc, channel, tag, total);
     if (status >= 0 && fault.action == FAULT_DUPLICATE) {
@@ -391,35 +356,6 @@ int sm_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                     channel, tag, descriptor);
 }
 
-int sm_sends_complete(struct sm_module *module)
-{
-    int completed = 0;
-    while (completed < SM_COMPLETE_MAX && !list_empty(&module->done)) {
-        struct list *link = list_pop(&module->done);
-        desc_send_complete(&module->super, &module->descs,
-                           container_of(link, struct desc_send, link), OPAL_SUCCESS);
-        completed++;
-    }
-    return completed;
-}
-
-void sm_sends_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
-{
-    struct list mine;
-    list_init(&mine);
-    struct desc_send *send;
-    list_for_each (send, &module->done, struct desc_send, link) {
-        if (send->endpoint == endpoint) {
-            list_remove(&send->link);
-            list_append(&mine, &send->link);
-        }
-    }
-    for (struct list *link = list_pop(&mine); link; link = list_pop(&mine)) {
-        desc_send_complete(&module->super, &module->descs,
-                           container_of(link, struct desc_send, link), OPAL_SUCCESS);
-    }
-}
-
 static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     struct sm_tx *tx = &endpoint->tx;
@@ -439,7 +375,7 @@ static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t 
             break;
         }
         list_remove(&send->link);
-        list_append(&module->done, &send->link);
+        list_append(&module->descs.done, &send->link);
     }
     if (list_empty(&tx->inflight) && !tx->stalled) {
         list_remove(&tx->link);

@@ -3,7 +3,6 @@
 
 #include <base/clock.h>
 #include <base/log.h>
-#include <limits.h>
 #include <string.h>
 #include <tests/lib/udgram/udgram.h>
 #include <time.h>
@@ -231,7 +230,8 @@ static void peer_cut(struct btl_peer *life, int status)
     if (life->state == PEER_BROKEN && peer->session.theirs != 0) {
         (void) !bye_send(peer);
     }
-    (void) udgram_finish(udgram, peer, INT_MAX); /* what is done, before what fails */
+    /* what is done, before what fails */
+    (void) desc_set_finish(&udgram->super, &udgram->descs, peer);
     btl_session_clear(&peer->session);
     peer->pause_us = 0;
     rdma_am_cancel(udgram->am, &peer->am, status);

@@ -15,7 +15,7 @@ enum {
     SMALL_SIZE = 4096,
     MAX_REGIONS = 65536,
     MAX_OPS = 4096,
-    BATCH = 64,          /* most datagrams, and most callbacks, in one pass */
+    BATCH = 64,          /* most datagrams in one pass */
     ACTIVE_POLLS = 1024, /* after the last event */
     HANDSHAKE_US = 60000000,
     FLUSH_US = 2000000,
@@ -112,62 +112,27 @@ static int channel_send(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
                         mca_btl_base_tag_t tag)
 {
     struct udgram *udgram = udgram_of(btl);
+    struct desc_send *later;
     size_t total;
     int status = desc_total(descriptor, btl->btl_max_send_size, &total);
 
     if (status == OPAL_SUCCESS) {
         status = udgram_peer_want(udgram, endpoint);
     }
+    if (status == OPAL_SUCCESS) {
+        status = desc_later_begin(&udgram->descs, desc_of(descriptor), endpoint, &later);
+    }
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    bool calls = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-    struct desc_send *later =
-        calls ? desc_send_begin(&udgram->descs, desc_of(descriptor), endpoint) : NULL;
-    if (calls && !later) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
     status = descriptor_transmit(udgram, endpoint, descriptor, channel, tag);
-    if (!later) {
-        return status == OPAL_SUCCESS ? btl_sent(btl, endpoint, descriptor) : status;
-    }
-    if (status == OPAL_SUCCESS) {
-        list_append(&udgram->sent, &later->link);
-    } else {
-        desc_send_release(&udgram->descs, later);
-    }
-    return status;
+    return desc_later_end(btl, &udgram->descs, endpoint, desc_of(descriptor), later, status);
 }
 
 static int module_send(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
                        mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
     return channel_send(btl, endpoint, descriptor, 0, tag);
-}
-
-/* The first that is to be called back, of this endpoint (NULL: of any). */
-static struct desc_send *first_sent(struct udgram *udgram, const udgram_endpoint *endpoint)
-{
-    struct desc_send *send;
-
-    list_for_each (send, &udgram->sent, struct desc_send, link) {
-        if (!endpoint || send->endpoint == endpoint) {
-            return send;
-        }
-    }
-    return NULL;
-}
-
-int udgram_finish(struct udgram *udgram, const udgram_endpoint *endpoint, int most)
-{
-    struct desc_send *send;
-    int events = 0;
-
-    for (; events < most && (send = first_sent(udgram, endpoint)); events++) {
-        list_remove(&send->link);
-        desc_send_complete(&udgram->super, &udgram->descs, send, OPAL_SUCCESS);
-    }
-    return events;
 }
 
 /* ---- progress ---- */
@@ -227,7 +192,7 @@ static int receive(struct udgram *udgram)
 static int progress(mca_btl_base_module_t *btl)
 {
     struct udgram *udgram = udgram_of(btl);
-    int events = receive(udgram) + udgram_finish(udgram, NULL, BATCH) +
+    int events = receive(udgram) + desc_set_finish(btl, &udgram->descs, NULL) +
                  btl_peers_progress(&udgram->peers) + rdma_am_progress(udgram->am);
 
     udgram->idle_polls = events > 0 ? 0 : udgram->idle_polls + 1;
@@ -239,7 +204,7 @@ static bool active(mca_btl_base_module_t *btl)
 {
     const struct udgram *udgram = udgram_of(btl);
 
-    return udgram->idle_polls < ACTIVE_POLLS || !list_empty(&udgram->sent) ||
+    return udgram->idle_polls < ACTIVE_POLLS || !list_empty(&udgram->descs.done) ||
            btl_peers_busy(&udgram->peers) || rdma_am_active(udgram->am);
 }
 
@@ -301,7 +266,7 @@ static bool is_quiet(mca_btl_base_module_t *btl)
 {
     const struct udgram *udgram = udgram_of(btl);
 
-    return list_empty(&udgram->sent) && !rdma_am_active(udgram->am);
+    return list_empty(&udgram->descs.done) && !rdma_am_active(udgram->am);
 }
 
 static int wait_fd(mca_btl_base_module_t *btl)
@@ -314,7 +279,8 @@ static int wait_arm(mca_btl_base_module_t *btl)
 {
     const struct udgram *udgram = udgram_of(btl);
 
-    return !list_empty(&udgram->sent) || btl_peers_busy(&udgram->peers) || rdma_am_stuck(udgram->am)
+    return !list_empty(&udgram->descs.done) || btl_peers_busy(&udgram->peers) ||
+                   rdma_am_stuck(udgram->am)
                ? OPAL_ERR_RESOURCE_BUSY
                : OPAL_SUCCESS;
 }
@@ -413,7 +379,6 @@ static struct udgram *module_create(void)
     }
     udgram->super = module_template;
     udgram->fd = -1;
-    list_init(&udgram->sent);
     desc_set_init(&udgram->descs, sizes, 2, 0);
     udgram->regions = region_table_create(MAX_REGIONS);
     const struct rdma_am_config config = {.module = &udgram->super,

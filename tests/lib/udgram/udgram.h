@@ -37,7 +37,6 @@ struct udgram {
     struct udgram_card card;
     int fd; /* -1: a restart could not open it */
     uint64_t last_epoch;
-    struct list sent; /* struct desc_send that are to be called back */
     unsigned idle_polls;
     unsigned long long dropped; /* datagrams that prove nothing */
     uint8_t buffer[UDGRAM_HEADER_BYTES + UDGRAM_SEND_MAX];
@@ -53,11 +52,8 @@ static inline udgram_endpoint *udgram_endpoint_of(struct btl_peer *peer)
     return (udgram_endpoint *) (void *) peer;
 }
 
-/* udgram.c. Calls back for sends that are done, to this endpoint (NULL: to any); returns how many.
- */
-int udgram_finish(struct udgram *udgram, const udgram_endpoint *endpoint, int most);
-/* One datagram. OUT_OF_RESOURCE: there is no room in the peer's socket; UNREACH: it is gone, and
- * progress is about to break the peer. */
+/* udgram.c. One datagram. OUT_OF_RESOURCE: there is no room in the peer's socket; UNREACH: it is
+ * gone, and progress is about to break the peer. */
 int udgram_transmit(struct udgram *udgram, udgram_endpoint *peer, const struct iovec *parts,
                     size_t count) KEEL_MUST_CHECK;
 

@@ -148,6 +148,41 @@ START_TEST(who_frees_in_flight_or_twice_does_no_harm)
 }
 END_TEST
 
+/* One send with this status to an endpoint; returns what btl_send returns. */
+static int send_once(struct desc_set *set, mca_btl_base_descriptor_t *descriptor, void *endpoint,
+                     int status)
+{
+    struct desc_send *later;
+    ck_assert_int_eq(desc_later_begin(set, desc_of(descriptor), endpoint, &later), OPAL_SUCCESS);
+    return desc_later_end(&module, set, endpoint, desc_of(descriptor), later, status);
+}
+
+START_TEST(a_callback_that_was_asked_for_comes_later)
+{
+    struct desc_set set;
+    char one, other;
+    desc_set_init(&set, (struct desc_size[]){{.payload = 64, .limit = 1, .per_chunk = 1}}, 1, 0);
+    mca_btl_base_descriptor_t *descriptor = desc_alloc(&set, 0, 10, 0);
+    called = 0;
+    descriptor->des_cbfunc = note;
+    ck_assert_int_eq(send_once(&set, descriptor, &one, OPAL_SUCCESS), 1); /* nobody asked */
+    descriptor->des_flags = MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    ck_assert_int_eq(send_once(&set, descriptor, &one, OPAL_ERR_OUT_OF_RESOURCE),
+                     OPAL_ERR_OUT_OF_RESOURCE);
+    ck_assert_int_eq(desc_set_finish(&module, &set, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(send_once(&set, descriptor, i == 1 ? &other : &one, OPAL_SUCCESS), 0);
+    }
+    ck_assert_int_eq(called, 0);
+    ck_assert_int_eq(desc_set_finish(&module, &set, (void *) &one), 2);
+    ck_assert_int_eq(called, 2);
+    ck_assert_int_eq(desc_set_finish(&module, &set, NULL), 1);
+    ck_assert_int_eq(called, 3);
+    ck_assert_uint_eq(set.sends.in_use, 0);
+    desc_set_fini(&set);
+}
+END_TEST
+
 START_TEST(headroom_and_slots_are_the_modules)
 {
     static unsigned char slots[4 * 256] __attribute__((aligned(64)));
@@ -283,6 +318,7 @@ END_TEST
 
 UNIT_MAIN("desc", alloc_takes_the_smallest_that_fits, limits_hold_and_large_ones_help_out,
           a_descriptor_is_new_each_time, a_descriptor_stays_until_its_last_send_is_over,
-          who_frees_in_flight_or_twice_does_no_harm, headroom_and_slots_are_the_modules,
-          contiguous_data_stays_in_place, scattered_data_is_packed_behind_the_header,
-          failed_prepare_leaves_the_convertor, totals_are_checked, gather_joins_segments)
+          who_frees_in_flight_or_twice_does_no_harm, a_callback_that_was_asked_for_comes_later,
+          headroom_and_slots_are_the_modules, contiguous_data_stays_in_place,
+          scattered_data_is_packed_behind_the_header, failed_prepare_leaves_the_convertor,
+          totals_are_checked, gather_joins_segments)
