@@ -84,6 +84,19 @@ static int make_sockets(int fds[2])
     return rc;
 }
 
+/* With all signals blocked in the child: until it leaves the daemon's group it would get theirs. */
+static pid_t fork_masked(void)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pid_t pid = fork();
+    if (pid != 0) {
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    return pid;
+}
+
 int shepherd_start(struct shepherd **out)
 {
     int fds[2];
@@ -101,7 +114,7 @@ int shepherd_start(struct shepherd **out)
     list_init(&shepherd->groups);
     shepherd->spared_count = sweep_children(shepherd->spared, SPARED_MAX);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    shepherd->pid = fork();
+    shepherd->pid = fork_masked();
     if (shepherd->pid < 0) {
         rc = -errno;
         goto unmap;

@@ -43,6 +43,37 @@ static pid_t only_child(void)
     return children[0];
 }
 
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
+}
+
+/* A daemon gets signals with its group, to which a new shepherd belongs for a moment. */
+START_TEST(test_a_new_shepherd_gets_no_signal_of_its_daemon)
+{
+    sigset_t term;
+    struct timespec at_once = {0, 0};
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    setpgid(0, 0);
+    for (int i = 0; i < 50; i++) {
+        struct shepherd *shepherd;
+        ck_assert_int_eq(shepherd_start(&shepherd), 0);
+        pthread_sigmask(SIG_BLOCK, &term, NULL);
+        kill(0, SIGTERM);
+        ck_assert_int_eq(sigtimedwait(&term, NULL, &at_once), SIGTERM);
+        pthread_sigmask(SIG_UNBLOCK, &term, NULL);
+        pid_t pid = only_child();
+        while (getsid(pid) != pid && !has_ended(pid)) {
+            usleep(100);
+        }
+        ck_assert(!has_ended(pid));
+        shepherd_end(shepherd);
+    }
+}
+END_TEST
+
 START_TEST(test_shepherd_stands_apart_from_the_terminal)
 {
     world_open(&world);
@@ -478,6 +509,7 @@ int main(int argc, char **argv)
         return agent_main(argv[2]);
     }
     const TTest *const cases[] = {
+        test_a_new_shepherd_gets_no_signal_of_its_daemon,
         test_shepherd_stands_apart_from_the_terminal,
         test_orderly_end_leaves_nothing,
         test_kill_all_ends_descendants_and_refuses_spawns_meanwhile,
