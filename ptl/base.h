@@ -61,6 +61,12 @@ struct ptl_paths {
  * was added. */
 int ptl_add_procs(const struct ptl_set *set, size_t count, struct ompi_proc_t **procs,
                   struct ptl_paths *paths) KEEL_MUST_CHECK;
+/* After ptl_peer_changed: which modules reach the process now. Those that reached it are kept while
+ * any of them, or another one of their exclusivity, still does; else all are asked as if it were
+ * new. *lost: how many of its paths there are no more, taken from their modules. UNREACH: there is
+ * none; OUT_OF_RESOURCE: nothing has changed. */
+int ptl_renew_proc(const struct ptl_set *set, struct ompi_proc_t *proc, struct ptl_paths *paths,
+                   size_t *lost) KEEL_MUST_CHECK;
 /* Takes the processes from their modules and empties paths. Returns the first error of a module. */
 int ptl_del_procs(size_t count, struct ompi_proc_t **procs, struct ptl_paths *paths);
 

@@ -117,6 +117,19 @@ static int finish(size_t count, struct ptl_paths *paths)
     return status;
 }
 
+/* Asks one class of modules, from the first of these on; *size: how many it has. */
+static int ask_class(struct query *query, mca_ptl_base_module_t *const *modules, size_t left,
+                     size_t count, struct ompi_proc_t **procs, struct ptl_paths *paths,
+                     size_t *size)
+{
+    *size = class_size(modules, left);
+    int status = query_fill(query, count, procs, paths, *size);
+    for (size_t j = 0; j < *size && status == ORTE_SUCCESS && query->count > 0; j++) {
+        query_ask(query, modules[j]);
+    }
+    return status;
+}
+
 int ptl_add_procs(const struct ptl_set *set, size_t count, struct ompi_proc_t **procs,
                   struct ptl_paths *paths)
 {
@@ -129,11 +142,7 @@ int ptl_add_procs(const struct ptl_set *set, size_t count, struct ompi_proc_t **
     struct query query;
     int status = query_create(&query, count);
     for (size_t i = 0, size; i < module_count && status == ORTE_SUCCESS; i += size) {
-        size = class_size(modules + i, module_count - i);
-        status = query_fill(&query, count, procs, paths, size);
-        for (size_t j = 0; j < size && status == ORTE_SUCCESS && query.count > 0; j++) {
-            query_ask(&query, modules[i + j]);
-        }
+        status = ask_class(&query, modules + i, module_count - i, count, procs, paths, &size);
     }
     query_destroy(&query);
     if (status != ORTE_SUCCESS) {
@@ -156,4 +165,61 @@ int ptl_del_procs(size_t count, struct ompi_proc_t **procs, struct ptl_paths *pa
         paths[i] = (struct ptl_paths){0};
     }
     return first;
+}
+
+/* ---- paths that changed ---- */
+
+static bool has_module(const struct ptl_paths *paths, const mca_ptl_base_module_t *ptl)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        if (paths->path[i].ptl == ptl) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Asks the class of modules that reached the process until now, and if none of it does any more,
+ * all of them. */
+static int ask_again(const struct ptl_set *set, struct ompi_proc_t *proc, uint32_t exclusivity,
+                     struct ptl_paths *paths)
+{
+    size_t count, first = 0, size;
+    mca_ptl_base_module_t **modules = ptl_modules(set, &count);
+    struct query query;
+    int status = query_create(&query, 1);
+    while (first < count && modules[first]->ptl_exclusivity != exclusivity) {
+        first++;
+    }
+    if (status == ORTE_SUCCESS && first < count) {
+        status = ask_class(&query, modules + first, count - first, 1, &proc, paths, &size);
+    }
+    query_destroy(&query);
+    if (status == ORTE_SUCCESS && paths->count > 0) {
+        return finish(1, paths);
+    }
+    free(paths->path);
+    return status == ORTE_SUCCESS ? ptl_add_procs(set, 1, &proc, paths) : status;
+}
+
+int ptl_renew_proc(const struct ptl_set *set, struct ompi_proc_t *proc, struct ptl_paths *paths,
+                   size_t *lost)
+{
+    struct ptl_paths old = *paths, renewed = {0};
+    *lost = 0;
+    int status = old.count > 0 ? ask_again(set, proc, old.path[0].ptl->ptl_exclusivity, &renewed)
+                               : ptl_add_procs(set, 1, &proc, &renewed);
+    if (status != ORTE_SUCCESS && status != ORTE_ERR_UNREACH) {
+        return status;
+    }
+    for (size_t i = 0; i < old.count; i++) {
+        struct ptl_path *path = &old.path[i];
+        if (!has_module(&renewed, path->ptl)) {
+            (void) path->ptl->ptl_del_procs(path->ptl, 1, &proc, &path->peer);
+            ++*lost;
+        }
+    }
+    free(old.path);
+    *paths = renewed;
+    return status;
 }

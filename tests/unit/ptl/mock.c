@@ -3,7 +3,7 @@
 #include <string.h>
 #include <tests/unit/ptl/mock.h>
 
-enum { FIRST_FRAGMENT = 16, FRAGMENT = 32 };
+enum { FIRST_FRAGMENT = 16, FRAGMENT = 32, MOCK_PROCS = 64 };
 
 struct mca_ptl_base_peer_t {
     orte_vpid_t vpid;
@@ -12,6 +12,7 @@ struct mca_ptl_base_peer_t {
 struct mock_module {
     mca_ptl_base_module_t super;
     const struct mock_plan *plan;
+    struct mca_ptl_base_peer_t *peers[MOCK_PROCS]; /* if it keeps them */
 };
 
 /* A fragment on its way. */
@@ -184,7 +185,8 @@ static int control(int param, void *value, size_t size)
 static int add_procs(mca_ptl_base_module_t *ptl, size_t nprocs, struct ompi_proc_t **procs,
                      struct mca_ptl_base_peer_t **peers, struct ompi_bitmap_t *reachable)
 {
-    const struct mock_plan *plan = ((struct mock_module *) ptl)->plan;
+    struct mock_module *module = (struct mock_module *) ptl;
+    const struct mock_plan *plan = module->plan;
     mock.asked[mock_index(ptl)] += (int) nprocs;
     if (plan->broken) {
         return OPAL_ERR_UNREACH;
@@ -192,9 +194,12 @@ static int add_procs(mca_ptl_base_module_t *ptl, size_t nprocs, struct ompi_proc
     for (size_t i = 0; i < nprocs; i++) {
         orte_vpid_t vpid = procs[i]->super.proc_name.vpid;
         if (plan->reaches >> vpid & 1) {
-            peers[i] = malloc(sizeof(*peers[i]));
-            peers[i]->vpid = vpid;
-            mock.added[mock_index(ptl)]++;
+            peers[i] = mock.keeps_peers ? module->peers[vpid] : NULL;
+            if (!peers[i]) {
+                peers[i] = module->peers[vpid] = malloc(sizeof(*peers[i]));
+                peers[i]->vpid = vpid;
+                mock.added[mock_index(ptl)]++;
+            }
             opal_bitmap_set_bit(&reachable->super, (int) i);
         }
     }
@@ -209,6 +214,7 @@ static int del_procs(mca_ptl_base_module_t *ptl, size_t nprocs, struct ompi_proc
         if (peers[i]->vpid != procs[i]->super.proc_name.vpid) {
             status = OPAL_ERR_BAD_PARAM;
         }
+        ((struct mock_module *) ptl)->peers[peers[i]->vpid] = NULL;
         free(peers[i]);
         mock.added[mock_index(ptl)]--;
     }

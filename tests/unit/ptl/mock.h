@@ -19,6 +19,7 @@ struct mock {
     struct mock_plan plans[MOCK_MODULES];
     int count;
     mca_ptl_tstamp_t delay; /* from send to delivery */
+    bool keeps_peers;       /* a process that is added again has the peer that it had */
     int refuses;            /* what its open returns */
     int lame;               /* what its progress and control return */
     bool progress_threads, threads, enabled;

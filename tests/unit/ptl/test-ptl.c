@@ -295,6 +295,65 @@ START_TEST(no_process_is_no_error)
 }
 END_TEST
 
+/* --- paths that change --- */
+
+static size_t renew(int status)
+{
+    size_t lost = 99;
+    ck_assert_int_eq(ptl_renew_proc(set, procs[0], &paths[0], &lost), status);
+    return lost;
+}
+
+START_TEST(paths_that_are_there_are_kept)
+{
+    const struct mock_plan plans[] = {{.exclusivity = 9, .reaches = 0xf},
+                                      {.exclusivity = 9, .latency = 1, .reaches = 0xf},
+                                      {.exclusivity = 5, .reaches = 0xf}};
+    ck_assert_int_eq(open_with(plans, 3), ORTE_SUCCESS);
+    mock.keeps_peers = true;
+    ck_assert_int_eq(ptl_add_procs(set, 1, procs, paths), ORTE_SUCCESS);
+    struct mca_ptl_base_peer_t *second = paths[0].path[1].peer;
+    ck_assert_uint_eq(renew(ORTE_SUCCESS), 0);
+    ck_assert_uint_eq(paths[0].count, 2);
+    mock.plans[0].reaches = 0;
+    ck_assert_uint_eq(renew(ORTE_SUCCESS), 1);
+    ck_assert_uint_eq(paths[0].count, 1);
+    ck_assert_uint_eq(paths[0].first_count, 1);
+    ck_assert_ptr_eq(paths[0].path[0].peer, second);
+    ck_assert_int_eq(mock.asked[2], 0);
+    mock.plans[0].reaches = 0xf; /* it has come back */
+    ck_assert_uint_eq(renew(ORTE_SUCCESS), 0);
+    ck_assert_uint_eq(paths[0].count, 2);
+    ck_assert_uint_eq(index_of(0, 0), 0);
+    close_all(1);
+}
+END_TEST
+
+START_TEST(lower_classes_are_asked_when_none_is_left)
+{
+    const struct mock_plan plans[] = {{.exclusivity = 9, .reaches = 0xf},
+                                      {.exclusivity = 5, .reaches = 0xf},
+                                      {.exclusivity = 1, .reaches = 0xf}};
+    ck_assert_int_eq(open_with(plans, 3), ORTE_SUCCESS);
+    mock.keeps_peers = true;
+    ck_assert_int_eq(ptl_add_procs(set, 1, procs, paths), ORTE_SUCCESS);
+    mock.plans[0].reaches = 0;
+    ck_assert_uint_eq(renew(ORTE_SUCCESS), 1);
+    ck_assert_uint_eq(index_of(0, 0), 1);
+    mock.plans[0].reaches = 0xf; /* the process stays where it is */
+    ck_assert_uint_eq(renew(ORTE_SUCCESS), 0);
+    ck_assert_uint_eq(index_of(0, 0), 1);
+    mock.plans[0].reaches = mock.plans[1].reaches = mock.plans[2].reaches = 0;
+    ck_assert_uint_eq(renew(ORTE_ERR_UNREACH), 1);
+    ck_assert_uint_eq(paths[0].count, 0);
+    ck_assert_uint_eq(renew(ORTE_ERR_UNREACH), 0);
+    mock.plans[2].reaches = 0xf;
+    ck_assert_uint_eq(renew(ORTE_SUCCESS), 0);
+    ck_assert_uint_eq(index_of(0, 0), 2);
+    close_all(1);
+}
+END_TEST
+
 START_TEST(deleting_tells_the_first_error)
 {
     open_one();
@@ -470,6 +529,7 @@ UNIT_MAIN("ptl", modules_are_sorted_by_exclusivity, a_component_that_does_not_op
           lower_classes_are_not_asked_when_all_are_reached,
           paths_are_sorted_by_latency_and_then_bandwidth,
           a_module_that_fails_does_not_stop_the_others, no_process_is_no_error,
+          paths_that_are_there_are_kept, lower_classes_are_asked_when_none_is_left,
           deleting_tells_the_first_error, a_short_message_comes_when_its_time_has_come,
           the_rest_of_a_long_message_follows_the_acknowledgement,
           bytes_that_do_not_fit_are_received_and_not_delivered, a_module_takes_the_place_of_another,
