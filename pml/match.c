@@ -142,6 +142,18 @@ bool match_cancel(struct match *match, struct match_receive *receive)
     return posted;
 }
 
+struct match_receive *match_give_up(struct match *match, int32_t source)
+{
+    struct queue_link *link = queues_any_of(&match->receives, (uint32_t) source);
+
+    if (!link) {
+        return NULL;
+    }
+    struct match_receive *receive = container_of(link, struct match_receive, link);
+    receive_unqueue(match, receive);
+    return receive;
+}
+
 /* The oldest that wants such a message. */
 static struct match_receive *receive_find(struct match *match, int32_t source, int32_t tag)
 {

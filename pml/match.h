@@ -83,6 +83,10 @@ struct match_message *match_post(struct match *match, struct match_receive *rece
 /* False: it was matched before. */
 bool match_cancel(struct match *match, struct match_receive *receive);
 
+/* Any receive of this source alone, which is posted no more; for who gives the source up. NULL:
+ * none. It costs as much as there are sources and tags. */
+struct match_receive *match_give_up(struct match *match, int32_t source);
+
 /* The message that such a receive would take; it stays. */
 const struct match_message *match_probe(struct match *match, int32_t source, int32_t tag);
 /* The same; the message is the caller's. */

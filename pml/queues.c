@@ -84,6 +84,18 @@ struct queue_link *queues_first(struct queues *queues, uint64_t key)
     return *find(queues, key);
 }
 
+struct queue_link *queues_any_of(const struct queues *queues, uint32_t upper)
+{
+    for (size_t i = 0; i < (size_t) 1 << queues->bits; i++) {
+        for (struct queue_link *link = queues->slots[i]; link; link = link->next) {
+            if (link->key >> 32 == upper) {
+                return link;
+            }
+        }
+    }
+    return NULL;
+}
+
 void queues_remove(struct queues *queues, struct queue_link *link)
 {
     struct queue_link **at = find(queues, link->key);

@@ -208,6 +208,30 @@ START_TEST(a_cancelled_receive_takes_nothing)
 }
 END_TEST
 
+START_TEST(receives_of_one_source_are_given_up)
+{
+    start(UINT16_MAX, 0);
+    ck_assert_ptr_null(post(0, 0, 5));
+    ck_assert_ptr_null(post(1, 1, 5));
+    ck_assert_ptr_null(post(2, ANY, 5));
+    ck_assert_ptr_null(post(3, 1, ANY_TAG));
+    ck_assert_ptr_null(post(4, 1, -5));
+    ck_assert_ptr_null(post(5, 1, 5));
+    unsigned given_up = 0;
+    for (struct match_receive *receive; (receive = match_give_up(&match, 1));) {
+        ck_assert(!match_cancel(&match, receive));
+        given_up |= 1u << (receive - receives);
+    }
+    ck_assert_uint_eq(given_up, 1u << 1 | 1u << 3 | 1u << 4 | 1u << 5);
+    arrive(0, 1, 5);
+    expect(2, 0);
+    arrive(1, 0, 5);
+    expect(0, 1);
+    ck_assert_ptr_null(match_give_up(&match, 0));
+    match_fini(&match);
+}
+END_TEST
+
 START_TEST(what_nobody_received_is_counted)
 {
     start(UINT16_MAX, 0);
@@ -314,5 +338,5 @@ END_TEST
 UNIT_MAIN("match", the_oldest_receive_that_wants_it, the_oldest_message_that_fits,
           any_tag_means_tags_from_0_on, messages_count_in_the_order_of_their_numbers, numbers_wrap,
           a_probe_leaves_the_message, a_cancelled_receive_takes_nothing,
-          what_nobody_received_is_counted, ten_thousand_posted_cost_nothing,
-          ten_thousand_unexpected_cost_nothing)
+          receives_of_one_source_are_given_up, what_nobody_received_is_counted,
+          ten_thousand_posted_cost_nothing, ten_thousand_unexpected_cost_nothing)
