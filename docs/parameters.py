@@ -23,7 +23,7 @@ This file is made from the rows in the built programs, by
 `KEEL_BUILD=build gdb -nx -batch -x docs/parameters.py`; a lint (`tests/lint/check-docs.sh`) fails
 when a parameter of the sources is missing here, or has another default there.
 """
-ROOMS = ("base", "oob", "rml", "btl", "ptl", "bootstrap", "launcher")
+ROOMS = ("base", "oob", "rml", "btl", "ptl", "pml", "bootstrap", "launcher")
 TYPES = ("int", "size", "bool", "string", "enum")
 SIZE = 1
 

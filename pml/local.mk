@@ -1,4 +1,8 @@
 # pml: messages by source and tag.
 noinst_LTLIBRARIES += libpml.la
-libpml_la_SOURCES = pml/queues.h pml/queues.c pml/match.h pml/match.c pml/early.h pml/early.c
+libpml_la_SOURCES = pml/queues.h pml/queues.c pml/match.h pml/match.c pml/early.h pml/early.c \
+	pml/base.h pml/core.h pml/peer.h pml/peer.c pml/context.h pml/context.c pml/group.c \
+	pml/request.h pml/request.c pml/schedule.h pml/schedule.c pml/send.h pml/send.c \
+	pml/recv.h pml/recv.c pml/control.h pml/control.c pml/arrival.h pml/arrival.c \
+	pml/progress.h pml/progress.c pml/calls.c pml/probe.c pml/wait.c pml/open.c pml/process.c
 EXTRA_DIST += pml/README.md

@@ -1,7 +1,8 @@
 # tests of pml/
 check_PROGRAMS += \
 	tests/unit/pml/test-queues tests/unit/pml/test-match tests/unit/pml/test-match-model \
-	tests/unit/pml/test-early
+	tests/unit/pml/test-early tests/unit/pml/test-schedule tests/unit/pml/test-pml \
+	tests/unit/pml/test-pml-random tests/unit/pml/test-process
 pml_libs = tests/lib/libunit.la libpml.la libbase.la
 tests_unit_pml_test_queues_SOURCES = tests/unit/pml/test-queues.c
 tests_unit_pml_test_queues_LDADD = $(pml_libs)
@@ -11,3 +12,13 @@ tests_unit_pml_test_match_model_SOURCES = tests/unit/pml/test-match-model.c
 tests_unit_pml_test_match_model_LDADD = $(pml_libs)
 tests_unit_pml_test_early_SOURCES = tests/unit/pml/test-early.c
 tests_unit_pml_test_early_LDADD = $(pml_libs)
+tests_unit_pml_test_schedule_SOURCES = tests/unit/pml/test-schedule.c
+tests_unit_pml_test_schedule_LDADD = $(pml_libs)
+pml_world = tests/unit/pml/world.h tests/unit/pml/world.c
+pml_world_libs = tests/lib/libunit.la libpml.la libptl.la libbase.la
+tests_unit_pml_test_pml_SOURCES = tests/unit/pml/test-pml.c $(pml_world)
+tests_unit_pml_test_pml_LDADD = $(pml_world_libs)
+tests_unit_pml_test_pml_random_SOURCES = tests/unit/pml/test-pml-random.c $(pml_world)
+tests_unit_pml_test_pml_random_LDADD = $(pml_world_libs)
+tests_unit_pml_test_process_SOURCES = tests/unit/pml/test-process.c $(pml_world)
+tests_unit_pml_test_process_LDADD = $(pml_world_libs)

@@ -1,0 +1,161 @@
+#include <config.h>
+
+#include <base/log.h>
+#include <pml/arrival.h>
+#include <pml/context.h>
+#include <pml/control.h>
+
+static struct keel_pml_message *message_in(mca_ptl_base_recv_frag_t *frag)
+{
+    return (struct keel_pml_message *) (void *) frag->frag_pml;
+}
+
+/* What it costs to keep the message. */
+static size_t cost_of(struct keel_pml_message *message)
+{
+    const mca_ptl_base_recv_frag_t *frag = message_frag(message);
+    return sizeof(*frag) + frag->frag_base.frag_size;
+}
+
+static void complain(const struct keel_pml_message *message, const char *why)
+{
+    unsigned held_back = 0;
+    if (log_rate_ok("pml", &held_back)) {
+        log_warn(LOG_PTL, "a message of rank %d, context %u, is dropped: %s (%u more)",
+                 message->header->hdr_src, message->header->hdr_contextid, why, held_back);
+    }
+}
+
+static void drop(struct keel_pml_message *message, const char *why)
+{
+    complain(message, why);
+    message_give_back(message);
+}
+
+/* Hands messages to the receives that they were matched with. True: `of` was among them. */
+static bool hand_out(struct list *matches, const struct keel_pml_message *of)
+{
+    bool among = false;
+
+    for (struct list *link; (link = list_pop(matches));) {
+        struct match_receive *receive = container_of(link, struct match_receive, link.queue);
+        struct keel_pml_message *message = message_of(receive->message);
+        among = among || message == of;
+        recv_take(container_of(receive, struct recv, match), message);
+    }
+    return among;
+}
+
+static bool arrive(struct keel_pml_context *context, struct keel_pml_message *message)
+{
+    const mca_ptl_base_match_header_t *header = message->header;
+    struct list matches;
+
+    if (!context_has_rank(context, header->hdr_src)) {
+        drop(message, "there is no such rank");
+        return false;
+    }
+    struct member *member = context_member(context, header->hdr_src);
+    if (control_is(header)) {
+        control_arrived(member, header);
+        message_give_back(message);
+        return false;
+    }
+    message->context = context;
+    message->match.tag = header->hdr_tag;
+    message->match.bytes = cost_of(message);
+    list_init(&message->match.frame.link);
+    list_init(&matches);
+    switch (match_arrive(&context->match, &member->source, &message->match, header->hdr_msg_seq,
+                         &matches)) {
+    case REORDER_NOW:
+    case REORDER_KEPT:
+        break;
+    case REORDER_AGAIN:
+        message_give_back(message); /* a copy */
+        return false;
+    case REORDER_TOO_FAR:
+        drop(message, "it is too far ahead");
+        return false;
+    }
+    control_came(member);
+    return hand_out(&matches, message);
+}
+
+/* ---- before a context is opened ---- */
+
+static void keep_early(struct pml *pml, struct keel_pml_message *message)
+{
+    uint16_t id = message->header->hdr_contextid;
+
+    if (control_is(message->header) || context_was_lost(pml, id)) {
+        message_give_back(message);
+        return;
+    }
+    message->early.bytes = cost_of(message);
+    message->early.quota = &pml->early_quota;
+    if (!early_put(&pml->early, id, &message->early)) {
+        context_is_lost(pml, id);
+        drop(message, "the context is not open, and there is no more room for such messages");
+    }
+}
+
+void arrival_of_early(struct keel_pml_context *context)
+{
+    struct early_message *early;
+
+    while ((early = early_take(&context->pml->early, context->id))) {
+        (void) arrive(context, container_of(early, struct keel_pml_message, early));
+    }
+}
+
+void arrival_forget(struct pml *pml, uint16_t id)
+{
+    struct early_message *early;
+
+    while ((early = early_take(&pml->early, id))) {
+        message_give_back(container_of(early, struct keel_pml_message, early));
+    }
+}
+
+void arrival_drop_early(struct pml *pml)
+{
+    struct early_message *early;
+
+    while ((early = early_drop(&pml->early))) {
+        message_give_back(container_of(early, struct keel_pml_message, early));
+    }
+}
+
+/* ---- others ---- */
+
+void arrival_drop(struct keel_pml_context *context)
+{
+    struct match_message *match;
+
+    for (size_t i = 0; i < context->size; i++) {
+        struct member *member = &context->members[i];
+        while (member->context && (match = match_source_drop(&member->source))) {
+            message_give_back(message_of(match));
+        }
+    }
+    while ((match = match_drop(&context->match))) {
+        message_give_back(message_of(match));
+    }
+}
+
+bool arrival_upcall_match(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag,
+                          mca_ptl_base_match_header_t *header)
+{
+    struct pml *pml = pml_of(ptl);
+    struct keel_pml_context *context = context_find(pml, header->hdr_contextid);
+    struct keel_pml_message *message = message_in(frag);
+
+    message->module = ptl;
+    message->header = header;
+    if (!context) {
+        keep_early(pml, message);
+        return false;
+    }
+    return arrive(context, message);
+}

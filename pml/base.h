@@ -1,0 +1,35 @@
+/* What the PML asks of the process that it works for, and its life. keel_pml_open_on is one user of
+ * it; a process that has called keel_init has another. One thread at a time. */
+#ifndef PML_BASE_H
+#define PML_BASE_H
+
+#include <keel/pml.h>
+#include <ptl/base.h>
+
+struct pml; /* messages of one process, over its PTLs */
+
+struct pml_host {
+    const opal_proc_t *me;                         /* borrowed, as all processes, until pml_close */
+    size_t job_size;                               /* 0: contexts name their members */
+    opal_proc_t *(*proc)(void *arg, size_t index); /* of the job; NULL for a job of 0 */
+    /* Drives what is not the PTLs', without waiting. It may call pml_progress, which then does
+     * nothing. May be NULL. */
+    int (*progress)(void *arg);
+    void *arg;
+};
+
+/* components: as of ptl_open. NOT_AVAILABLE: no module; OUT_OF_RESOURCE. */
+int pml_open(struct pml **pml, const struct pml_host *host,
+             mca_ptl_base_component_t *const *components) KEEL_MUST_CHECK;
+/* RESOURCE_BUSY: a context is open, and nothing happened. */
+int pml_close(struct pml *pml) KEEL_MUST_CHECK;
+/* As keel_pml_progress and keel_pml_context_open, of this PML. */
+int pml_progress(struct pml *pml);
+int pml_context_open(struct pml *pml, uint32_t id, opal_proc_t *const *members, size_t size,
+                     int32_t rank, struct keel_pml_context **context) KEEL_MUST_CHECK;
+
+/* Which PML keel_pml_context_open, keel_pml_progress and keel_pml_close mean. EXISTS: another one
+ * already. NULL: none any more. */
+int pml_use(struct pml *pml) KEEL_MUST_CHECK;
+
+#endif

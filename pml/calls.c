@@ -1,0 +1,222 @@
+#include <config.h>
+
+#include <pml/context.h>
+#include <pml/progress.h>
+#include <pml/recv.h>
+#include <pml/send.h>
+
+/* ---- what is allowed ---- */
+
+static bool is_tag(int32_t tag)
+{
+    return tag >= KEEL_PML_TAG_MIN;
+}
+
+static bool may_send(const struct keel_pml_context *context, int32_t dest, int32_t tag,
+                     keel_pml_mode_t mode)
+{
+    return context && context_has_rank(context, dest) && is_tag(tag) &&
+           (unsigned) mode <= KEEL_PML_BUFFERED;
+}
+
+static bool may_receive(const struct keel_pml_context *context, int32_t source, int32_t tag)
+{
+    return context && (source == KEEL_PML_ANY_SOURCE || context_has_rank(context, source)) &&
+           (tag == KEEL_PML_ANY_TAG || is_tag(tag));
+}
+
+/* ---- sends and receives ---- */
+
+static int start(struct keel_pml_request *request)
+{
+    struct send *send = container_of(request, struct send, super);
+
+    if (request->kind == REQUEST_RECV) {
+        return recv_start(container_of(request, struct recv, super));
+    }
+    return send->mode == KEEL_PML_BUFFERED ? send_start_buffered(send) : send_start(send);
+}
+
+static int make_send(struct keel_pml_context *context, const opal_convertor_t *data, int32_t dest,
+                     int32_t tag, keel_pml_mode_t mode, struct keel_pml_request **request)
+{
+    struct member *member = context_member(context, dest);
+    int status = member_ready(member);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    struct send *send = send_new(member, data, tag, (uint8_t) mode);
+    if (!send) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    *request = &send->super;
+    return OPAL_SUCCESS;
+}
+
+static int make_recv(struct keel_pml_context *context, const opal_convertor_t *data, int32_t source,
+                     int32_t tag, struct keel_pml_request **request)
+{
+    struct recv *recv = recv_new(context, data, source, tag);
+
+    if (!recv) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    *request = &recv->super;
+    return OPAL_SUCCESS;
+}
+
+/* Starts a request that was just made, and gives it to the user; releases it after an error. */
+static int start_made(struct keel_pml_request *made, struct keel_pml_request **request)
+{
+    int status = start(made);
+    if (status == OPAL_SUCCESS) {
+        *request = made;
+    } else {
+        request_release(made);
+    }
+    return status;
+}
+
+int keel_pml_isend(struct keel_pml_context *context, const opal_convertor_t *data, int32_t dest,
+                   int32_t tag, keel_pml_mode_t mode, struct keel_pml_request **request)
+{
+    struct keel_pml_request *made;
+    if (!request || !may_send(context, dest, tag, mode)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    int status = make_send(context, data, dest, tag, mode, &made);
+    return status == OPAL_SUCCESS ? start_made(made, request) : status;
+}
+
+int keel_pml_irecv(struct keel_pml_context *context, const opal_convertor_t *data, int32_t source,
+                   int32_t tag, struct keel_pml_request **request)
+{
+    struct keel_pml_request *made;
+    if (!request || !may_receive(context, source, tag)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    int status = make_recv(context, data, source, tag, &made);
+    return status == OPAL_SUCCESS ? start_made(made, request) : status;
+}
+
+int keel_pml_send(struct keel_pml_context *context, const opal_convertor_t *data, int32_t dest,
+                  int32_t tag, keel_pml_mode_t mode)
+{
+    struct keel_pml_request *request;
+    if (context && !progress_may_wait(context->pml)) {
+        return OPAL_ERR_RESOURCE_BUSY;
+    }
+    int status = keel_pml_isend(context, data, dest, tag, mode, &request);
+    return status == OPAL_SUCCESS ? keel_pml_wait(&request, NULL) : status;
+}
+
+int keel_pml_recv(struct keel_pml_context *context, const opal_convertor_t *data, int32_t source,
+                  int32_t tag, struct keel_pml_status *end)
+{
+    struct keel_pml_request *request;
+    if (context && !progress_may_wait(context->pml)) {
+        return OPAL_ERR_RESOURCE_BUSY;
+    }
+    int status = keel_pml_irecv(context, data, source, tag, &request);
+    return status == OPAL_SUCCESS ? keel_pml_wait(&request, end) : status;
+}
+
+int keel_pml_imrecv(struct keel_pml_message **message, const opal_convertor_t *data,
+                    struct keel_pml_request **request)
+{
+    if (!message || !*message || !request) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct keel_pml_context *context = (*message)->context;
+    struct recv *recv = recv_new(context, data, KEEL_PML_ANY_SOURCE, KEEL_PML_ANY_TAG);
+    if (!recv) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    context->taken--;
+    recv_take(recv, *message);
+    *message = NULL;
+    *request = &recv->super;
+    return OPAL_SUCCESS;
+}
+
+/* ---- requests that are started again ---- */
+
+int keel_pml_send_init(struct keel_pml_context *context, const opal_convertor_t *data, int32_t dest,
+                       int32_t tag, keel_pml_mode_t mode, struct keel_pml_request **request)
+{
+    if (!request || !may_send(context, dest, tag, mode)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    int status = make_send(context, data, dest, tag, mode, request);
+    if (status == OPAL_SUCCESS) {
+        (*request)->persistent = true;
+    }
+    return status;
+}
+
+int keel_pml_recv_init(struct keel_pml_context *context, const opal_convertor_t *data,
+                       int32_t source, int32_t tag, struct keel_pml_request **request)
+{
+    if (!request || !may_receive(context, source, tag)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    int status = make_recv(context, data, source, tag, request);
+    if (status == OPAL_SUCCESS) {
+        (*request)->persistent = true;
+    }
+    return status;
+}
+
+int keel_pml_start(struct keel_pml_request *request)
+{
+    if (!request || !request->persistent) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (request->state != REQUEST_IDLE) {
+        return OPAL_ERR_RESOURCE_BUSY;
+    }
+    if (request->kind == REQUEST_SEND) {
+        /* The peer may have gone since. */
+        int status = member_ready(container_of(request, struct send, super)->member);
+        if (status != OPAL_SUCCESS) {
+            return status;
+        }
+    }
+    return start(request);
+}
+
+int keel_pml_cancel(struct keel_pml_request *request)
+{
+    if (!request) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (request->kind != REQUEST_RECV) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    struct recv *recv = container_of(request, struct recv, super);
+    if (request->state != REQUEST_ACTIVE || !match_cancel(&request->context->match, &recv->match)) {
+        return OPAL_ERR_NOT_FOUND;
+    }
+    recv_fail(recv, OPAL_ERR_INTERUPTED);
+    return OPAL_SUCCESS;
+}
+
+int keel_pml_request_free(struct keel_pml_request **freed)
+{
+    if (!freed) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct keel_pml_request *request = *freed;
+    *freed = NULL;
+    if (!request) {
+        return OPAL_SUCCESS;
+    }
+    if (request->state != REQUEST_ACTIVE) {
+        list_remove(&request->link);
+        request_release(request);
+    } else {
+        request_give_up(request);
+        (void) keel_pml_cancel(request);
+    }
+    return OPAL_SUCCESS;
+}

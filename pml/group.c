@@ -1,0 +1,67 @@
+#include <config.h>
+
+#include <base/name.h>
+#include <pml/arrival.h>
+#include <pml/context.h>
+#include <pml/progress.h>
+
+static const opal_proc_t *named(const struct pml *pml, opal_proc_t *const *members, int32_t rank)
+{
+    return members ? members[rank] : pml->host.proc(pml->host.arg, (size_t) rank);
+}
+
+static bool may_open(const struct pml *pml, uint32_t id, opal_proc_t *const *members, size_t size,
+                     int32_t rank)
+{
+    if (id > KEEL_PML_CONTEXT_MAX || size == 0 || size > INT32_MAX || rank < 0 ||
+        (size_t) rank >= size || (!members && size != pml->host.job_size)) {
+        return false;
+    }
+    for (size_t i = 0; members && i < size; i++) {
+        if (!members[i]) {
+            return false;
+        }
+    }
+    return name_compare(&named(pml, members, rank)->proc_name, &pml->host.me->proc_name) == 0;
+}
+
+int pml_context_open(struct pml *pml, uint32_t id, opal_proc_t *const *members, size_t size,
+                     int32_t rank, struct keel_pml_context **context)
+{
+    if (!context || !may_open(pml, id, members, size, rank)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (context_was_lost(pml, (uint16_t) id)) {
+        arrival_forget(pml, (uint16_t) id);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    int status = context_create(pml, (uint16_t) id, members, size, rank, context);
+    if (status == OPAL_SUCCESS) {
+        arrival_of_early(*context);
+    }
+    return status;
+}
+
+static bool has_sent(void *arg)
+{
+    return ((const struct keel_pml_context *) arg)->freed == 0;
+}
+
+int keel_pml_context_free(struct keel_pml_context **freed)
+{
+    if (!freed || !*freed) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct keel_pml_context *context = *freed;
+    if (context->requests > 0 || context->taken > 0 ||
+        progress_until(context->pml, has_sent, context) != OPAL_SUCCESS) {
+        return OPAL_ERR_RESOURCE_BUSY;
+    }
+    if (context->requests > 0 || context->taken > 0) {
+        return OPAL_ERR_RESOURCE_BUSY; /* a callback started them */
+    }
+    arrival_drop(context);
+    context_destroy(context);
+    *freed = NULL;
+    return OPAL_SUCCESS;
+}

@@ -1,0 +1,17 @@
+/* What moves messages, and what waits for them. */
+#ifndef PML_PROGRESS_H
+#define PML_PROGRESS_H
+
+#include <pml/core.h>
+
+/* As of pml_progress, at this time. */
+int progress_at(struct pml *pml, uint64_t now_ns);
+/* Nobody may wait inside of progress. */
+static inline bool progress_may_wait(const struct pml *pml)
+{
+    return !pml->inside;
+}
+/* Drives progress until done says so. RESOURCE_BUSY: inside of progress. */
+int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg) KEEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,360 @@
+#include <config.h>
+
+#include <pml/peer.h>
+#include <pml/send.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct send *send_of(mca_ptl_base_send_request_t *request)
+{
+    return container_of(request, struct send, ptl);
+}
+
+void send_construct(void *item, void *unused)
+{
+    (void) unused;
+    ((struct send *) item)->ptl.req_cached = false;
+}
+
+void send_construct_cached(void *item, void *module)
+{
+    struct send *send = item;
+    mca_ptl_base_module_t *ptl = ((struct mca_pml_base_ptl_t *) module)->ptl;
+    send->ptl = (mca_ptl_base_send_request_t){.req_cached = true};
+    send->ptl.req_cached = ptl->ptl_request_init(ptl, &send->ptl) == OPAL_SUCCESS;
+}
+
+/* The requests that the peer's first module keeps, or those that belong to none. */
+static struct pool *pool_for(const struct peer *peer)
+{
+    struct mca_pml_base_ptl_t *module = peer_first_path(peer)->ptl->ptl_base;
+    return module->sends.limit > 0 && pool_has_room(&module->sends) ? &module->sends
+                                                                    : &peer->pml->sends;
+}
+
+struct send *send_new(struct member *member, const opal_convertor_t *data, int32_t tag,
+                      uint8_t mode)
+{
+    struct keel_pml_context *context = member->context;
+    struct pool *pool = pool_for(member->peer);
+    struct send *send = pool_get(pool);
+
+    if (!send) {
+        return NULL;
+    }
+    const bool cached = send->ptl.req_cached;
+    request_init(&send->super, pool, REQUEST_SEND, context);
+    list_init(&send->sending);
+    send->member = member;
+    send->copy = NULL;
+    send->mode = mode;
+    send->ptl = (mca_ptl_base_send_request_t){
+        .req_header = {.hdr_contextid = context->id,
+                       .hdr_src = context->rank,
+                       .hdr_dst = member->source.rank,
+                       .hdr_tag = tag},
+        .req_cached = cached,
+    };
+    if (data) {
+        send->ptl.req_convertor = *data;
+    } else {
+        opal_convertor_prepare(&send->ptl.req_convertor, NULL, 0);
+    }
+    send->length = opal_convertor_get_packed_size(&send->ptl.req_convertor);
+    send->ptl.req_header.hdr_msg_length = send->length;
+    return send;
+}
+
+/* ---- its end ---- */
+
+/* Modules other than this one touch it no more. */
+static void take_from_modules(struct send *send, const mca_ptl_base_module_t *except)
+{
+    const struct ptl_paths *paths = &send->member->peer->paths;
+
+    for (size_t i = 0; i < paths->count && send->stage != SEND_WAITS; i++) {
+        struct keel_ptl_module_t *ptl = keel_ptl_extended(paths->path[i].ptl);
+        if (ptl && &ptl->super != except) {
+            ptl->ptl_send_end(ptl, &send->ptl);
+        }
+    }
+}
+
+static void finish(struct send *send, int status)
+{
+    list_remove(&send->sending);
+    if (send->copy) {
+        send->super.context->pml->buffered -= send->length;
+        free(send->copy);
+        send->copy = NULL;
+    }
+    send->super.status.error = status;
+    send->super.status.bytes = send->length;
+    request_end(&send->super);
+}
+
+void send_fail(struct send *send, int status)
+{
+    list_remove(&send->super.link);
+    take_from_modules(send, NULL);
+    finish(send, status);
+}
+
+/* ---- the rest ---- */
+
+static size_t rails_of(const struct send *send, struct schedule_rail rails[SCHEDULE_RAILS])
+{
+    const struct ptl_paths *paths = &send->member->peer->paths;
+    size_t count = paths->count < SCHEDULE_RAILS ? paths->count : SCHEDULE_RAILS;
+
+    for (size_t i = 0; i < count; i++) {
+        const mca_ptl_base_module_t *ptl = paths->path[i].ptl;
+        rails[i] = (struct schedule_rail){
+            .weight = ptl->ptl_bandwidth > 0 ? ptl->ptl_bandwidth : 1,
+            .min = ptl->ptl_min_frag_size,
+            .max = ptl->ptl_max_frag_size > 0 ? ptl->ptl_max_frag_size : SIZE_MAX,
+            .given = send->given[i],
+        };
+    }
+    return count;
+}
+
+/* Gives one piece to a rail. Another rail could take what this one does not: see pml/README.md. */
+static int put_piece(struct send *send)
+{
+    struct schedule_rail rails[SCHEDULE_RAILS];
+    struct peer *peer = send->member->peer;
+    size_t size, count = rails_of(send, rails), before = send->ptl.req_offset;
+    if (count == 0) {
+        return OPAL_ERR_UNREACH;
+    }
+    size_t rail = schedule_next(rails, count, send->length - before, &size);
+    const struct ptl_path path = peer->paths.path[rail];
+    send->busy = true;
+    int status = path.ptl->ptl_put(path.ptl, path.peer, &send->ptl, before, size, 0);
+    send->busy = false;
+    send->given[rail] += send->ptl.req_offset - before;
+    if (status == OPAL_ERR_OUT_OF_RESOURCE) {
+        peer_is_short(peer, path.ptl);
+    } else if (status == OPAL_SUCCESS && send->ptl.req_offset == before) {
+        status = OPAL_ERROR; /* it takes nothing, and does not say why */
+    }
+    return status;
+}
+
+/* False: it waits for room. */
+static bool put_rest(struct send *send)
+{
+    while (send->ptl.req_offset < send->length && send->failed == OPAL_SUCCESS) {
+        int status = put_piece(send);
+        if (status == OPAL_ERR_OUT_OF_RESOURCE && send->failed == OPAL_SUCCESS) {
+            return false;
+        }
+        if (status != OPAL_SUCCESS && send->failed == OPAL_SUCCESS) {
+            take_from_modules(send, NULL);
+            send->failed = status;
+        }
+    }
+    return true;
+}
+
+static bool is_done(const struct send *send)
+{
+    return send->stage == SEND_REST && send->reported >= send->length &&
+           send->failed == OPAL_SUCCESS;
+}
+
+/* After whatever a module did with it. False: it waits for room. */
+static bool advance(struct send *send)
+{
+    if (send->stage == SEND_REST && !put_rest(send)) {
+        return false;
+    }
+    if (send->failed != OPAL_SUCCESS) {
+        finish(send, send->failed);
+    } else if (is_done(send)) {
+        finish(send, OPAL_SUCCESS);
+    }
+    return true;
+}
+
+void send_upcall_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_send_request_t *request,
+                          size_t bytes)
+{
+    struct send *send = send_of(request);
+
+    (void) ptl;
+    send->reported += bytes;
+    send->stage = SEND_REST;
+    if (!send->busy && list_empty(&send->super.link) && !advance(send)) {
+        peer_pend(send->member->peer, &send->super.link);
+    }
+}
+
+/* A message that the receiver refused has arrived; of another one that is not known, so that the
+ * order of those behind it cannot be kept. */
+void send_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
+                        int status)
+{
+    struct send *send = send_of(request);
+
+    if (send->failed == OPAL_SUCCESS) {
+        send->failed = status != OPAL_SUCCESS ? status : OPAL_ERROR;
+        take_from_modules(send, &ptl->super);
+    }
+    if (status != OPAL_ERR_NOT_FOUND) {
+        peer_has_changed(send->member->peer, send->failed);
+    }
+    if (!send->busy) {
+        list_remove(&send->super.link);
+        finish(send, send->failed);
+    }
+}
+
+/* ---- the first fragment ---- */
+
+bool send_is_stalled(const struct send *send)
+{
+    const struct member *member = send->member;
+    return send->stage == SEND_WAITS && send->mode != SEND_CONTROL &&
+           (uint16_t) (member->next - member->seen) >= SEQUENCE_AHEAD;
+}
+
+/* A whole message needs no acknowledgement, unless its sender wants to know that it was matched, or
+ * its receiver has no room for what nobody receives. */
+static int send_fragment(struct send *send)
+{
+    struct member *member = send->member;
+    const struct peer *peer = member->peer;
+    const struct ptl_path path = *peer_first_path(peer);
+    size_t most = path.ptl->ptl_first_frag_size, size = send->length;
+    int flags = 0;
+
+    if (size > most || send->mode == KEEL_PML_SYNCHRONOUS ||
+        (peer->asked && send->mode != SEND_CONTROL)) {
+        flags = MCA_PTL_FLAGS_ACK;
+        size = peer->asked ? 0 : size < most ? size : most;
+        memset(send->given, 0, sizeof(send->given));
+    }
+    if (send->mode != SEND_CONTROL) {
+        send->ptl.req_header.hdr_msg_seq = member->next;
+    }
+    send->stage = SEND_FIRST;
+    send->busy = true;
+    int status = path.ptl->ptl_send(path.ptl, path.peer, &send->ptl, 0, size, flags);
+    send->busy = false;
+    if (status != OPAL_SUCCESS) {
+        send->stage = SEND_WAITS;
+        if (status == OPAL_ERR_OUT_OF_RESOURCE) {
+            peer_is_short(member->peer, path.ptl);
+        }
+        return status;
+    }
+    member->next += send->mode != SEND_CONTROL;
+    if (flags == 0 && send->ptl.req_offset < send->length && send->failed == OPAL_SUCCESS) {
+        send->failed = OPAL_ERROR; /* nothing leads to the rest */
+    }
+    return OPAL_SUCCESS;
+}
+
+bool send_resume(struct send *send)
+{
+    struct peer *peer = send->member->peer;
+
+    if (send->stage == SEND_WAITS) {
+        int status = send_fragment(send);
+        if (status == OPAL_ERR_OUT_OF_RESOURCE) {
+            peer_pend_first(peer, &send->super.link);
+            return false;
+        }
+        send->failed = status != OPAL_SUCCESS ? status : send->failed;
+    }
+    if (!advance(send)) {
+        peer_pend_first(peer, &send->super.link);
+        return false;
+    }
+    return true;
+}
+
+/* Behind what waits already; what one PML tells another need not. */
+static int try_first(struct send *send)
+{
+    const struct peer *peer = send->member->peer;
+
+    return (list_empty(&peer->pending) || send->mode == SEND_CONTROL) && !send_is_stalled(send)
+               ? send_fragment(send)
+               : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+int send_start(struct send *send)
+{
+    request_begin(&send->super, send->member->source.rank, send->ptl.req_header.hdr_tag);
+    send->reported = 0;
+    send->failed = OPAL_SUCCESS;
+    send->stage = SEND_WAITS;
+    send->ptl.req_offset = 0;
+    int status = try_first(send);
+    if (status == OPAL_SUCCESS && is_done(send)) {
+        finish(send, OPAL_SUCCESS);
+        return OPAL_SUCCESS;
+    }
+    if (status != OPAL_SUCCESS && status != OPAL_ERR_OUT_OF_RESOURCE) {
+        request_undo(&send->super);
+        return status;
+    }
+    struct peer *peer = send->member->peer;
+    list_append(&peer->sending, &send->sending);
+    if (status == OPAL_ERR_OUT_OF_RESOURCE || !advance(send)) {
+        peer_pend(peer, &send->super.link);
+    }
+    return OPAL_SUCCESS;
+}
+
+/* ---- buffered messages ---- */
+
+/* A send of what data has now, which the user does not have. */
+static int send_copy(const struct send *send, struct send **copied)
+{
+    struct pml *pml = send->super.context->pml;
+    if (send->length > pml->buffered_most - pml->buffered) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    char *bytes = malloc(send->length > 0 ? send->length : 1);
+    struct send *copy =
+        bytes ? send_new(send->member, NULL, send->ptl.req_header.hdr_tag, KEEL_PML_STANDARD)
+              : NULL;
+    if (!copy) {
+        free(bytes);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    opal_convertor_t data = send->ptl.req_convertor;
+    size_t start = 0;
+    (void) opal_convertor_set_position(&data, &start);
+    (void) opal_convertor_pack_bytes(&data, bytes, send->length);
+    opal_convertor_prepare(&copy->ptl.req_convertor, bytes, send->length);
+    copy->length = copy->ptl.req_header.hdr_msg_length = send->length;
+    copy->copy = bytes;
+    pml->buffered += send->length;
+    *copied = copy;
+    return OPAL_SUCCESS;
+}
+
+int send_start_buffered(struct send *send)
+{
+    struct send *copy;
+    int status = send_copy(send, &copy);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    request_give_up(&copy->super);
+    status = send_start(copy);
+    if (status != OPAL_SUCCESS) {
+        send->super.context->pml->buffered -= copy->length;
+        free(copy->copy);
+        request_release(&copy->super);
+        return status;
+    }
+    request_begin(&send->super, send->member->source.rank, send->ptl.req_header.hdr_tag);
+    finish(send, OPAL_SUCCESS);
+    return OPAL_SUCCESS;
+}

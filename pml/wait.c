@@ -1,0 +1,219 @@
+#include <config.h>
+
+#include <pml/progress.h>
+#include <pml/request.h>
+
+/* Requests that somebody waits for. */
+struct set {
+    size_t count;
+    struct keel_pml_request **requests;
+};
+
+static bool is_active(const struct keel_pml_request *request)
+{
+    return request && request->state != REQUEST_IDLE;
+}
+
+static bool is_under_way(const struct keel_pml_request *request)
+{
+    return request && (request->state == REQUEST_ACTIVE || request->state == REQUEST_ENDED);
+}
+
+/* The first that is there to be taken; count: none. */
+static size_t first_complete(const struct set *set)
+{
+    size_t i = 0;
+    while (i < set->count && !(set->requests[i] && set->requests[i]->state == REQUEST_COMPLETE)) {
+        i++;
+    }
+    return i;
+}
+
+/* NULL: none is active. */
+static struct pml *pml_of_active(const struct set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (is_active(set->requests[i])) {
+            return set->requests[i]->context->pml;
+        }
+    }
+    return NULL;
+}
+
+static bool any_complete(void *arg)
+{
+    const struct set *set = arg;
+    return first_complete(set) < set->count || !pml_of_active(set);
+}
+
+static bool all_complete(void *arg)
+{
+    const struct set *set = arg;
+    size_t i = 0;
+    while (i < set->count && !is_under_way(set->requests[i])) {
+        i++;
+    }
+    return i == set->count;
+}
+
+/* Waits, or drives progress once if that is needed. *done: it is so. */
+static int drive(struct set *set, bool (*so)(void *arg), bool waits, bool *done)
+{
+    struct pml *pml = pml_of_active(set);
+
+    if (pml && waits) {
+        int status = progress_until(pml, so, set);
+        if (status != OPAL_SUCCESS) {
+            return status;
+        }
+    } else if (pml && !so(set)) {
+        (void) pml_progress(pml);
+    }
+    *done = so(set);
+    return OPAL_SUCCESS;
+}
+
+/* ---- one ---- */
+
+static bool is_over(void *arg)
+{
+    return !is_under_way(*(struct keel_pml_request **) arg);
+}
+
+int keel_pml_wait(struct keel_pml_request **request, struct keel_pml_status *status)
+{
+    if (!request) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (is_under_way(*request)) {
+        int result = progress_until((*request)->context->pml, is_over, request);
+        if (result != OPAL_SUCCESS) {
+            return result;
+        }
+    }
+    return request_take(request, status);
+}
+
+int keel_pml_test(struct keel_pml_request **request, bool *done, struct keel_pml_status *status)
+{
+    if (!request || !done) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    if (is_under_way(*request)) {
+        (void) pml_progress((*request)->context->pml);
+    }
+    *done = !is_under_way(*request);
+    return *done ? request_take(request, status) : OPAL_SUCCESS;
+}
+
+/* ---- any ---- */
+
+static int take_any(struct set *set, bool waits, size_t *index, bool *done,
+                    struct keel_pml_status *status)
+{
+    struct keel_pml_request *none = NULL;
+    int result = drive(set, any_complete, waits, done);
+    if (result != OPAL_SUCCESS || !*done) {
+        return result;
+    }
+    *index = first_complete(set);
+    return request_take(*index < set->count ? &set->requests[*index] : &none, status);
+}
+
+int keel_pml_testany(size_t count, struct keel_pml_request **requests, size_t *index, bool *done,
+                     struct keel_pml_status *status)
+{
+    struct set set = {count, requests};
+    if ((count > 0 && !requests) || !index || !done) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    return take_any(&set, false, index, done, status);
+}
+
+int keel_pml_waitany(size_t count, struct keel_pml_request **requests, size_t *index,
+                     struct keel_pml_status *status)
+{
+    struct set set = {count, requests};
+    bool done;
+    if ((count > 0 && !requests) || !index) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    return take_any(&set, true, index, &done, status);
+}
+
+/* ---- all ---- */
+
+static int take_all(struct set *set, bool waits, bool *done, struct keel_pml_status *statuses)
+{
+    int first = drive(set, all_complete, waits, done);
+    if (first != OPAL_SUCCESS || !*done) {
+        return first;
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        int error = request_take(&set->requests[i], statuses ? &statuses[i] : NULL);
+        first = first == OPAL_SUCCESS ? error : first;
+    }
+    return first;
+}
+
+int keel_pml_testall(size_t count, struct keel_pml_request **requests, bool *done,
+                     struct keel_pml_status *statuses)
+{
+    struct set set = {count, requests};
+    if ((count > 0 && !requests) || !done) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    return take_all(&set, false, done, statuses);
+}
+
+int keel_pml_waitall(size_t count, struct keel_pml_request **requests,
+                     struct keel_pml_status *statuses)
+{
+    struct set set = {count, requests};
+    bool done;
+    if (count > 0 && !requests) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    return take_all(&set, true, &done, statuses);
+}
+
+/* ---- some ---- */
+
+static int take_some(struct set *set, bool waits, size_t *ended, size_t *indices,
+                     struct keel_pml_status *statuses)
+{
+    bool done;
+    int first = drive(set, any_complete, waits, &done);
+    if (first != OPAL_SUCCESS) {
+        return first;
+    }
+    *ended = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->requests[i] && set->requests[i]->state == REQUEST_COMPLETE) {
+            int error = request_take(&set->requests[i], statuses ? &statuses[*ended] : NULL);
+            indices[(*ended)++] = i;
+            first = first == OPAL_SUCCESS ? error : first;
+        }
+    }
+    return first;
+}
+
+int keel_pml_testsome(size_t count, struct keel_pml_request **requests, size_t *ended,
+                      size_t *indices, struct keel_pml_status *statuses)
+{
+    struct set set = {count, requests};
+    if ((count > 0 && (!requests || !indices)) || !ended) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    return take_some(&set, false, ended, indices, statuses);
+}
+
+int keel_pml_waitsome(size_t count, struct keel_pml_request **requests, size_t *ended,
+                      size_t *indices, struct keel_pml_status *statuses)
+{
+    struct set set = {count, requests};
+    if ((count > 0 && (!requests || !indices)) || !ended) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    return take_some(&set, true, ended, indices, statuses);
+}

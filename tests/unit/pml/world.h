@@ -1,0 +1,66 @@
+/* Ranks of a PML in one process, over a PTL that is written against the installed headers alone and
+ * does what a bad network does: delays, reorders and copies first fragments, takes fewer bytes than
+ * asked for, is short of room, reports late, and loses ranks. One thread. */
+#ifndef TESTS_UNIT_PML_WORLD_H
+#define TESTS_UNIT_PML_WORLD_H
+
+#include <pml/base.h>
+
+enum { WORLD_RANKS = 4 };
+
+struct world_rules {
+    int ranks;
+    uint32_t flags;         /* of the modules: MCA_PTL_GET, MCA_PTL_FLAGS_EXTENDED */
+    size_t first, min, max; /* sizes of fragments */
+    size_t cache_size, cache_bytes;
+    size_t room;      /* packets of a rank that may be under way; 0: any number */
+    unsigned delay;   /* of a packet: at most so many rounds of progress */
+    bool reorders;    /* packets pass each other */
+    bool splits;      /* takes fewer bytes than asked for */
+    bool late;        /* tells that bytes are sent when they arrive */
+    bool copies;      /* first fragments, some of those without acknowledgement */
+    unsigned refuses; /* of a hundred calls so many are told of a shortage */
+    unsigned seed;
+};
+
+/* What happened. */
+struct world_counts {
+    size_t packets, acks, fetches, copies, short_calls, waiting_most;
+    size_t kept, cached; /* requests that the module knows; and sends of them */
+};
+
+struct world {
+    struct world_rules rules;
+    struct world_counts counts;
+    struct pml *pml[WORLD_RANKS];
+    opal_proc_t procs[WORLD_RANKS];
+    opal_proc_t *members[WORLD_RANKS];
+    bool dead[WORLD_RANKS];
+    size_t waiting; /* fragments that PMLs have */
+    bool halted;    /* nothing is delivered */
+    bool holds;     /* first fragments with this tag are not delivered */
+    int32_t held_tag;
+    int stuck;              /* type of packets that are not delivered; 0: none */
+    int send_status;        /* what ptl_send returns; 0: it sends */
+    int put_status;         /* what ptl_put and ptl_get return */
+    void (*hook)(int rank); /* in the rank's progress; may be NULL */
+    int doom, doomed; /* after so many rounds (0: never) this rank is killed, within progress */
+};
+extern struct world world;
+extern mca_ptl_base_component_t world_component;
+enum { WORLD_FIRST = 1, WORLD_FRAG, WORLD_ACK, WORLD_NACK, WORLD_FIN, WORLD_FETCHED };
+
+/* Opens a PML for each rank, whose progress drives the others'. */
+void world_open(const struct world_rules *rules);
+/* The contexts of the living were freed: nothing is left of any fragment or request. */
+void world_close(void);
+/* One round of progress of each rank. */
+void world_progress(void);
+/* The rank ends: what it sent and was sent is lost, and the others are told. */
+void world_kill(int rank);
+/* The others are told that their way to the rank may have changed; it has not. */
+void world_disturb(int rank);
+/* 0 to most - 1 */
+unsigned world_random(unsigned most);
+
+#endif
