@@ -331,19 +331,19 @@ static void histories(uint32_t flags, unsigned seeds)
 
 START_TEST(modules_that_put)
 {
-    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_PUT, 150);
+    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_PUT, 100);
 }
 END_TEST
 
 START_TEST(modules_that_get)
 {
-    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET, 150);
+    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET, 100);
 }
 END_TEST
 
 START_TEST(modules_of_version_1)
 {
-    histories(MCA_PTL_PUT, 150);
+    histories(MCA_PTL_PUT, 100);
 }
 END_TEST
 
@@ -351,8 +351,8 @@ END_TEST
 START_TEST(receivers_without_room)
 {
     setenv("KEEL_MCA_pml_unexpected_size", "900", 1);
-    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_PUT, 100);
-    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET, 100);
+    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_PUT, 60);
+    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET, 60);
 }
 END_TEST
 

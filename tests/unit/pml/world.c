@@ -4,6 +4,8 @@
 #include <tests/unit/pml/world.h>
 
 struct world world;
+struct pml *world_graveyard[WORLD_GRAVES];
+static size_t graves;
 
 /* A module; its PTL peers are the other ranks' places. */
 struct mca_ptl_base_peer_t {
@@ -679,12 +681,12 @@ void world_close(void)
     bool all_lived = true;
     for (int i = 0; i < world.rules.ranks; i++) {
         all_lived = all_lived && !world.dead[i];
-        if (!world.dead[i]) {
-            if (pml_close(world.pml[i]) != OPAL_SUCCESS) {
-                abort();
-            }
-            world.pml[i] = NULL;
+        if (world.dead[i]) {
+            world_graveyard[graves++ % WORLD_GRAVES] = world.pml[i];
+        } else if (pml_close(world.pml[i]) != OPAL_SUCCESS) {
+            abort();
         }
+        world.pml[i] = NULL;
     }
     while (wire) {
         struct packet *packet = wire;

@@ -48,6 +48,8 @@ struct world {
 };
 extern struct world world;
 extern mca_ptl_base_component_t world_component;
+enum { WORLD_GRAVES = 64 };
+extern struct pml *world_graveyard[WORLD_GRAVES]; /* the dead's, which nobody frees */
 enum { WORLD_FIRST = 1, WORLD_FRAG, WORLD_ACK, WORLD_NACK, WORLD_FIN, WORLD_FETCHED };
 
 /* Opens a PML for each rank, whose progress drives the others'. */
