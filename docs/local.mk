@@ -8,6 +8,16 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/keel_modex_recv.3 docs/man/keel_rails.3 docs/man/keel_xcast.3 docs/man/keel_btl_ext.3 \
 	docs/man/keel_btl_stats.3 \
 	docs/man/keel_ft_event.3 docs/man/keel_host_open.3 docs/man/keel_rails_watch.3 docs/man/keel_threads.7 \
+	docs/man/keel_pml.7 docs/man/keel_pml_callback.3 docs/man/keel_pml_cancel.3 \
+	docs/man/keel_pml_close.3 docs/man/keel_pml_context_free.3 docs/man/keel_pml_context_open.3 \
+	docs/man/keel_pml_improbe.3 docs/man/keel_pml_imrecv.3 docs/man/keel_pml_iprobe.3 \
+	docs/man/keel_pml_irecv.3 docs/man/keel_pml_isend.3 docs/man/keel_pml_mprobe.3 \
+	docs/man/keel_pml_open_on.3 docs/man/keel_pml_probe.3 docs/man/keel_pml_progress.3 \
+	docs/man/keel_pml_recv.3 docs/man/keel_pml_recv_init.3 docs/man/keel_pml_request_free.3 \
+	docs/man/keel_pml_send.3 docs/man/keel_pml_send_init.3 docs/man/keel_pml_start.3 \
+	docs/man/keel_pml_test.3 docs/man/keel_pml_testall.3 docs/man/keel_pml_testany.3 \
+	docs/man/keel_pml_testsome.3 docs/man/keel_pml_wait.3 docs/man/keel_pml_waitall.3 \
+	docs/man/keel_pml_waitany.3 docs/man/keel_pml_waitsome.3 \
 	docs/man/keel.7 docs/man/keel-compat.7 docs/man/keel_btl.7 docs/man/keel_ptl.7 docs/man/keel_types.7 \
 	docs/man/opal_dss.7 docs/man/orte_rml.7
 # The texts are installed as they lie here, so that their links lead somewhere.
