@@ -29,7 +29,7 @@ void control_arrived(struct member *member, const mca_ptl_base_match_header_t *h
         (uint16_t) (member->next - member->seen)) {
         member->seen = header->hdr_msg_seq;
     }
-    if (peer && header->hdr_tag != CONTROL_SEEN) {
+    if (peer && (header->hdr_tag == CONTROL_ASK || header->hdr_tag == CONTROL_ASK_NO_MORE)) {
         peer->asked = header->hdr_tag == CONTROL_ASK;
     }
     if (peer && !list_empty(&peer->pending)) {

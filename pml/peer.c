@@ -83,11 +83,23 @@ void peer_has_changed(struct peer *peer, int status)
     list_append(&peer->pml->changed, &peer->change);
 }
 
+/* A path that is back by the time of the next progress has been away: messages may be lost. */
+static bool has_lost(const struct peer *peer, const mca_ptl_base_module_t *ptl)
+{
+    for (size_t i = 0; i < peer->paths.count; i++) {
+        const struct ptl_path *path = &peer->paths.path[i];
+        if (path->ptl == ptl) {
+            return !ptl_path_is_there(path, (struct ompi_proc_t *) peer->proc);
+        }
+    }
+    return false;
+}
+
 void peer_upcall_changed(struct keel_ptl_module_t *ptl, struct ompi_proc_t *proc)
 {
     struct peer *peer = peer_find(pml_of(&ptl->super), &proc->super);
     if (peer) {
-        peer_has_changed(peer, OPAL_SUCCESS);
+        peer_has_changed(peer, has_lost(peer, &ptl->super) ? OPAL_ERR_UNREACH : OPAL_SUCCESS);
     }
 }
 

@@ -61,6 +61,9 @@ struct ptl_paths {
  * was added. */
 int ptl_add_procs(const struct ptl_set *set, size_t count, struct ompi_proc_t **procs,
                   struct ptl_paths *paths) KEEL_MUST_CHECK;
+/* Whether a module that has a path to the process still reaches it; to ask from ptl_peer_changed.
+ */
+bool ptl_path_is_there(const struct ptl_path *path, struct ompi_proc_t *proc);
 /* After ptl_peer_changed: which modules reach the process now. Those that reached it are kept while
  * any of them, or another one of their exclusivity, still does; else all are asked as if it were
  * new. *lost: how many of its paths there are no more, taken from their modules. UNREACH: there is

@@ -169,6 +169,18 @@ int ptl_del_procs(size_t count, struct ompi_proc_t **procs, struct ptl_paths *pa
 
 /* ---- paths that changed ---- */
 
+bool ptl_path_is_there(const struct ptl_path *path, struct ompi_proc_t *proc)
+{
+    struct mca_ptl_base_peer_t *peer = NULL;
+    ompi_bitmap_t reachable;
+    OBJ_CONSTRUCT(&reachable.super, opal_bitmap_t);
+    bool there = opal_bitmap_init(&reachable.super, 1) == OPAL_SUCCESS &&
+                 path->ptl->ptl_add_procs(path->ptl, 1, &proc, &peer, &reachable) == OPAL_SUCCESS &&
+                 opal_bitmap_is_set_bit(&reachable.super, 0);
+    OBJ_DESTRUCT(&reachable.super);
+    return there;
+}
+
 static bool has_module(const struct ptl_paths *paths, const mca_ptl_base_module_t *ptl)
 {
     for (size_t i = 0; i < paths->count; i++) {

@@ -1081,6 +1081,22 @@ START_TEST(others_go_on_when_a_peer_ends)
 }
 END_TEST
 
+/* A message was lost meanwhile: what waits for it must not wait for ever. */
+START_TEST(a_way_that_was_away_is_lost)
+{
+    start(&calm);
+    world.halted = true;
+    struct keel_pml_request *send = isend(1, 0, 5, 8, STANDARD);
+    struct keel_pml_request *recv = irecv(0, 1, 5, 8);
+    world_flap(1);
+    world.halted = false;
+    ends(&send, OPAL_SUCCESS);
+    ends(&recv, OPAL_ERR_UNREACH);
+    unreachable(0, 1);
+    stop();
+}
+END_TEST
+
 START_TEST(a_module_that_takes_nothing_is_an_error)
 {
     opal_convertor_t data = of(source, 8);
@@ -1136,5 +1152,5 @@ UNIT_MAIN("pml", a_short_message_is_sent_at_once, blocking_calls_wait, a_process
           sends_whose_rest_is_under_way_end_with_their_peer, receives_end_with_their_peer,
           what_has_arrived_is_received_first, what_came_ahead_of_its_turn_is_given_back,
           blocking_calls_end_with_their_peer, a_persistent_request_outlives_its_peer,
-          others_go_on_when_a_peer_ends, a_module_that_takes_nothing_is_an_error,
-          a_fetch_that_fails_is_an_error)
+          others_go_on_when_a_peer_ends, a_way_that_was_away_is_lost,
+          a_module_that_takes_nothing_is_an_error, a_fetch_that_fails_is_an_error)

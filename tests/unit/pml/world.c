@@ -516,6 +516,12 @@ void world_kill(int rank)
     world_disturb(rank);
 }
 
+void world_flap(int rank)
+{
+    world_kill(rank);
+    world.dead[rank] = false;
+}
+
 void world_disturb(int rank)
 {
     for (int i = 0; i < world.rules.ranks; i++) {

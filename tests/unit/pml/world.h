@@ -60,6 +60,9 @@ void world_close(void);
 void world_progress(void);
 /* The rank ends: what it sent and was sent is lost, and the others are told. */
 void world_kill(int rank);
+/* What is on its way between the rank and the others is lost, and they are told; it is back at
+ * once. */
+void world_flap(int rank);
 /* The others are told that their way to the rank may have changed; it has not. */
 void world_disturb(int rank);
 /* 0 to most - 1 */
