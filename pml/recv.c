@@ -71,18 +71,21 @@ void recv_fail(struct recv *recv, int status)
 
 /* ---- the bytes ---- */
 
-/* The path of the peer's that belongs to the component which brought the first fragment. Others of
- * that component could fetch as well: see pml/README.md. NULL: none. */
+/* The path by which the first fragment came; else one of the same component, which may be able to
+ * fetch as well: see pml/README.md. NULL: none. */
 static const struct ptl_path *fetch_path(const struct recv *recv)
 {
     const struct ptl_paths *paths = &recv->member->peer->paths;
+    const struct ptl_path *other = NULL;
 
     for (size_t i = 0; i < paths->count; i++) {
-        if (paths->path[i].ptl->ptl_component == recv->module->ptl_component) {
-            return &paths->path[i];
+        const struct ptl_path *path = &paths->path[i];
+        if (path->ptl == recv->module) {
+            return path;
         }
+        other = path->ptl->ptl_component == recv->module->ptl_component ? path : other;
     }
-    return NULL;
+    return other;
 }
 
 static size_t smaller(size_t a, size_t b)
