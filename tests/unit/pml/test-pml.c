@@ -1124,6 +1124,32 @@ START_TEST(a_module_that_takes_nothing_is_an_error)
 }
 END_TEST
 
+/* Pieces of it are still under way. */
+START_TEST(a_send_that_has_failed_is_told_no_more)
+{
+    struct world_rules rules = calm;
+    rules.late = true;
+    rules.room = 2;
+    start(&rules);
+    struct keel_pml_request *recv = irecv(1, 0, 6, LONG);
+    struct keel_pml_request *send = isend(0, 1, 6, LONG, STANDARD);
+    world.stuck = WORLD_FRAG;
+    never_ends(&send);
+    ck_assert_uint_ge(world.counts.packets, 4);
+    world.put_status = OPAL_ERR_FATAL;
+    world.rules.room = 0;
+    ends(&send, OPAL_ERR_FATAL);
+    world.put_status = OPAL_SUCCESS;
+    send = isend(0, 1, 7, 8, SYNC); /* in the place of the other one */
+    world.stuck = 0;
+    never_ends(&send);
+    world_kill(1);
+    ends(&send, OPAL_ERR_UNREACH);
+    (void) recv;
+    stop();
+}
+END_TEST
+
 START_TEST(a_fetch_that_fails_is_an_error)
 {
     start(&fetching);
@@ -1153,4 +1179,5 @@ UNIT_MAIN("pml", a_short_message_is_sent_at_once, blocking_calls_wait, a_process
           what_has_arrived_is_received_first, what_came_ahead_of_its_turn_is_given_back,
           blocking_calls_end_with_their_peer, a_persistent_request_outlives_its_peer,
           others_go_on_when_a_peer_ends, a_way_that_was_away_is_lost,
-          a_module_that_takes_nothing_is_an_error, a_fetch_that_fails_is_an_error)
+          a_module_that_takes_nothing_is_an_error, a_send_that_has_failed_is_told_no_more,
+          a_fetch_that_fails_is_an_error)
