@@ -293,6 +293,7 @@ int send_start(struct send *send)
     send->failed = OPAL_SUCCESS;
     send->stage = SEND_WAITS;
     send->ptl.req_offset = 0;
+    send->ptl.req_ptl = NULL;
     int status = try_first(send);
     if (status == OPAL_SUCCESS && is_done(send)) {
         finish(send, OPAL_SUCCESS);

@@ -2,7 +2,8 @@
 check_PROGRAMS += \
 	tests/unit/pml/test-queues tests/unit/pml/test-match tests/unit/pml/test-match-model \
 	tests/unit/pml/test-early tests/unit/pml/test-schedule tests/unit/pml/test-pml \
-	tests/unit/pml/test-pml-deaths tests/unit/pml/test-pml-random tests/unit/pml/test-process
+	tests/unit/pml/test-pml-deaths tests/unit/pml/test-pml-random tests/unit/pml/test-pml-rail \
+	tests/unit/pml/test-process
 pml_libs = tests/lib/libunit.la libpml.la libbase.la
 tests_unit_pml_test_queues_SOURCES = tests/unit/pml/test-queues.c
 tests_unit_pml_test_queues_LDADD = $(pml_libs)
@@ -24,3 +25,5 @@ tests_unit_pml_test_process_SOURCES = tests/unit/pml/test-process.c $(pml_world)
 tests_unit_pml_test_process_LDADD = $(pml_world_libs)
 tests_unit_pml_test_pml_deaths_SOURCES = tests/unit/pml/test-pml-deaths.c $(pml_world)
 tests_unit_pml_test_pml_deaths_LDADD = $(pml_world_libs)
+tests_unit_pml_test_pml_rail_SOURCES = tests/unit/pml/test-pml-rail.c tests/lib/minihost.h tests/lib/minihost.c
+tests_unit_pml_test_pml_rail_LDADD = tests/lib/libunit.la libpml.la libptl.la libbtl.la libbase.la
