@@ -215,7 +215,7 @@ int keel_pml_request_free(struct keel_pml_request **freed)
         list_remove(&request->link);
         request_release(request);
     } else {
-        request_give_up(request);
+        request_abandon(request);
         (void) keel_pml_cancel(request);
     }
     return OPAL_SUCCESS;

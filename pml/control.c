@@ -53,7 +53,7 @@ void control_tell(struct member *member)
         return;
     }
     send->ptl.req_header.hdr_msg_seq = (uint16_t) member->source.order.expected;
-    request_give_up(&send->super);
+    request_abandon(&send->super);
     int status = send_start(send);
     if (status != OPAL_SUCCESS) {
         request_release(&send->super);

@@ -7,7 +7,7 @@ enum { CALLBACKS_AT_ONCE = 64 };
 static const struct keel_pml_status empty = {.source = KEEL_PML_ANY_SOURCE,
                                              .tag = KEEL_PML_ANY_TAG};
 
-void request_give_up(struct keel_pml_request *request)
+void request_abandon(struct keel_pml_request *request)
 {
     request->freed = true;
     request->done = NULL;

@@ -61,7 +61,7 @@ static inline void request_undo(struct keel_pml_request *request)
 }
 
 /* The user has an active request no more: it is released when it ends. */
-void request_give_up(struct keel_pml_request *request);
+void request_abandon(struct keel_pml_request *request);
 /* An active request has ended, with the status that it has. It is on no list, and may be gone. */
 static inline void request_end(struct keel_pml_request *request)
 {

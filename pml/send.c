@@ -347,7 +347,7 @@ int send_start_buffered(struct send *send)
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    request_give_up(&copy->super);
+    request_abandon(&copy->super);
     status = send_start(copy);
     if (status != OPAL_SUCCESS) {
         send->super.context->pml->buffered -= copy->length;
