@@ -4,8 +4,8 @@
 
 #include <base/pool.h>
 #include <pml/base.h>
-#include <pml/early.h>
-#include <pml/match.h>
+#include <pml/match/early.h>
+#include <pml/match/match.h>
 
 enum {
     /* Messages of a member that may be ahead of one that has not come. A sender stalls before: it

@@ -1,6 +1,6 @@
 # pml: messages by source and tag.
 noinst_LTLIBRARIES += libpml.la
-libpml_la_SOURCES = pml/queues.h pml/queues.c pml/match.h pml/match.c pml/early.h pml/early.c \
+libpml_la_SOURCES = pml/match/queues.h pml/match/queues.c pml/match/match.h pml/match/match.c pml/match/early.h pml/match/early.c \
 	pml/base.h pml/core.h pml/peer.h pml/peer.c pml/context.h pml/context.c pml/group.c \
 	pml/request.h pml/request.c pml/schedule.h pml/schedule.c pml/send.h pml/send.c \
 	pml/recv.h pml/recv.c pml/control.h pml/control.c pml/arrival.h pml/arrival.c \

@@ -1,7 +1,7 @@
 /* Messages for contexts that are not open yet. */
 #include <config.h>
 
-#include <pml/early.h>
+#include <pml/match/early.h>
 #include <tests/lib/unit.h>
 
 START_TEST(they_wait_in_order_within_bounds)

@@ -1,7 +1,7 @@
 /* Random histories beside a reference matcher: plain lists, searched from the front. */
 #include <config.h>
 
-#include <pml/match.h>
+#include <pml/match/match.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

@@ -1,7 +1,7 @@
 /* Matching, by hand. */
 #include <config.h>
 
-#include <pml/match.h>
+#include <pml/match/match.h>
 #include <tests/lib/unit.h>
 
 enum { SOURCES = 3, ANY = MATCH_ANY_SOURCE, ANY_TAG = MATCH_ANY_TAG, AHEAD = 8, MANY = 10000 };

@@ -1,7 +1,7 @@
 /* Queues by key: their order, and what a lookup costs. */
 #include <config.h>
 
-#include <pml/queues.h>
+#include <pml/match/queues.h>
 #include <stdlib.h>
 #include <tests/lib/unit.h>
 

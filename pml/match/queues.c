@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <pml/queues.h>
+#include <pml/match/queues.h>
 #include <stdlib.h>
 
 void queues_init(struct queues *queues)

@@ -3,7 +3,7 @@
 #ifndef PML_EARLY_H
 #define PML_EARLY_H
 
-#include <pml/match.h>
+#include <pml/match/match.h>
 
 struct early_message {
     size_t bytes;              /* what it counts for, here and with its peer */

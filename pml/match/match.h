@@ -10,7 +10,7 @@
 #define PML_MATCH_H
 
 #include <base/reorder.h>
-#include <pml/queues.h>
+#include <pml/match/queues.h>
 
 #define MATCH_ANY_SOURCE (-1)
 #define MATCH_ANY_TAG INT32_MIN /* the tags from 0 on; messages never have this one */

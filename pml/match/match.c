@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <pml/match.h>
+#include <pml/match/match.h>
 
 /* What of a receive is ANY. */
 enum { WILD_TAG = 1, WILD_SOURCE = 2, WILD_BOTH = WILD_TAG | WILD_SOURCE };

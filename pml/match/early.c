@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <pml/early.h>
+#include <pml/match/early.h>
 
 void early_init(struct early *early, size_t most)
 {
