@@ -49,7 +49,8 @@ struct keel_pml_status {
 /* ---- the process ---- */
 
 /* Opens messages over the data plane of a host that has called keel_host_open with the same
- * operations, of which me and progress are used. A context's members are named when it is opened.
+ * operations, of which me and progress are used, and without threads of its own. A context's
+ * members are named when it is opened.
  * OPAL_EXISTS: open already; OPAL_ERR_NOT_AVAILABLE: no transport; OPAL_ERR_OUT_OF_RESOURCE. */
 int keel_pml_open_on(const struct keel_host_ops *ops, void *host) KEEL_EXPORT;
 /* OPAL_ERR_RESOURCE_BUSY: a context is open, and nothing happened. OPAL_ERROR: not open. */
