@@ -12,9 +12,11 @@
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/param.h>
+#include <btl/base.h>
 #include <btl/lock.h>
 #include <btl/plane.h>
 #include <keel/keel.h>
+#include <pml/process.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -54,6 +56,7 @@ static void forget_parent(void)
         parents_keel = the_keel;
         the_keel = NULL;
         rml_install(NULL);
+        pml_process_forget();
     }
 }
 
@@ -87,6 +90,30 @@ static void rank_ended(void *arg, uint32_t rank)
 {
     struct keel *keel = arg;
     keel_host_proc_ended(&keel->host.procs[rank]);
+}
+
+/* --- messages by source and tag --- */
+
+static opal_proc_t *proc_of(void *arg, size_t rank)
+{
+    return &((struct keel *) arg)->host.procs[rank];
+}
+
+static int progress_rml(void *arg)
+{
+    return rml_progress(((struct keel *) arg)->rml);
+}
+
+/* Before a peer may send one: a message is kept until its context is opened. Where several threads
+ * may be in the data plane there are none. */
+static int open_messages(struct keel *keel)
+{
+    const struct pml_host host = {.me = host_ops.me(&keel->host),
+                                  .job_size = keel->backend->map.size,
+                                  .proc = proc_of,
+                                  .progress = progress_rml,
+                                  .arg = keel};
+    return btl_threads().multiple ? ORTE_SUCCESS : pml_process_open(&host);
 }
 
 static int make_rails(struct keel *keel, char *reason, size_t reason_size)
@@ -127,6 +154,9 @@ static int hand_off(struct keel *keel, char *reason, size_t reason_size)
         return status;
     }
     status = make_rails(keel, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = open_messages(keel);
+    }
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -259,6 +289,7 @@ static void tear_down(struct keel *keel)
     if (keel->backend) {
         keel->backend->ended = NULL;
     }
+    pml_process_end();
     (void) keel_host_close();
     if (keel->backend) {
         keel->backend->ops->leave(keel->backend);
@@ -422,7 +453,7 @@ uint32_t keel_job_size(void)
 
 int keel_progress(void)
 {
-    return the_keel ? rml_progress(the_keel->rml) + keel_host_progress() : 0;
+    return the_keel ? rml_progress(the_keel->rml) + keel_host_progress() + pml_process_settle() : 0;
 }
 
 int keel_fence(void)

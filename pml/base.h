@@ -15,6 +15,8 @@ struct pml_host {
     /* Drives what is not the PTLs', without waiting. It may call pml_progress, which then does
      * nothing. May be NULL. */
     int (*progress)(void *arg);
+    /* The PTLs cannot be driven from here: a callback of theirs calls. NULL: they always can. */
+    bool (*is_busy)(void);
     void *arg;
 };
 
@@ -23,13 +25,13 @@ int pml_open(struct pml **pml, const struct pml_host *host,
              mca_ptl_base_component_t *const *components) KEEL_MUST_CHECK;
 /* RESOURCE_BUSY: a context is open, and nothing happened. */
 int pml_close(struct pml *pml) KEEL_MUST_CHECK;
+/* Closes it with the contexts that are open; what is under way ends. */
+void pml_abandon(struct pml *pml);
 /* As keel_pml_progress and keel_pml_context_open, of this PML. */
 int pml_progress(struct pml *pml);
+/* The part of it that is left when others have driven the PTLs. */
+int pml_settle(struct pml *pml);
 int pml_context_open(struct pml *pml, uint32_t id, opal_proc_t *const *members, size_t size,
                      int32_t rank, struct keel_pml_context **context) KEEL_MUST_CHECK;
-
-/* Which PML keel_pml_context_open, keel_pml_progress and keel_pml_close mean. EXISTS: another one
- * already. NULL: none any more. */
-int pml_use(struct pml *pml) KEEL_MUST_CHECK;
 
 #endif

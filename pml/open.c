@@ -4,6 +4,7 @@
 #include <pml/arrival.h>
 #include <pml/context.h>
 #include <pml/peer.h>
+#include <pml/progress.h>
 #include <pml/send.h>
 #include <stdlib.h>
 
@@ -144,4 +145,16 @@ int pml_close(struct pml *pml)
     }
     destroy(pml);
     return OPAL_SUCCESS;
+}
+
+void pml_abandon(struct pml *pml)
+{
+    progress_end_peers(pml, OPAL_ERR_UNREACH);
+    while (!list_empty(&pml->all_contexts)) {
+        struct keel_pml_context *context =
+            container_of(pml->all_contexts.next, struct keel_pml_context, all);
+        arrival_drop(context);
+        context_destroy(context);
+    }
+    destroy(pml);
 }

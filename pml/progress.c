@@ -156,6 +156,35 @@ int progress_at(struct pml *pml, uint64_t now_ns)
     return (int) (pml->ends - before);
 }
 
+static bool is_due(const struct pml *pml)
+{
+    return !list_empty(&pml->changed) || !list_empty(&pml->due) || !list_empty(&pml->tells) ||
+           !list_empty(&pml->ended);
+}
+
+int pml_settle(struct pml *pml)
+{
+    const uint64_t before = pml->ends;
+
+    if (pml->inside || !is_due(pml)) {
+        return 0;
+    }
+    pml->inside = true;
+    settle(pml);
+    pml->inside = false;
+    request_run_callbacks(pml);
+    return (int) (pml->ends - before);
+}
+
+void progress_end_peers(struct pml *pml, int status)
+{
+    struct peer *peer;
+
+    list_for_each (peer, &pml->all_peers, struct peer, all) {
+        end_peer(peer, status);
+    }
+}
+
 int pml_progress(struct pml *pml)
 {
     return progress_at(pml, clock_ns());

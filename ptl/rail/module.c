@@ -5,6 +5,7 @@
 #include <base/name.h>
 #include <base/param.h>
 #include <btl/base.h>
+#include <btl/plane.h>
 #include <keel/host.h>
 #include <ptl/components.h>
 #include <ptl/rail/rail.h>
@@ -267,6 +268,11 @@ static int control(int param, void *value, size_t size)
     }
     rail.disabled = !*(const bool *) value;
     return OPAL_SUCCESS;
+}
+
+bool ptl_rail_is_busy(void)
+{
+    return plane_in_callback();
 }
 
 static int progress(mca_ptl_tstamp_t now)

@@ -28,7 +28,7 @@ room rml keel base oob rml
 room btl keel base btl
 room ptl keel base btl ptl
 room pml keel base ptl pml
-room bootstrap keel base oob rml btl ptl bootstrap
+room bootstrap keel base oob rml btl ptl pml bootstrap
 room compat keel base oob rml bootstrap compat
 room launcher keel base oob rml bootstrap launcher
 room tools keel tools
