@@ -16,7 +16,7 @@ for btl in sm tcp; do
     is "$btl: measures" 0 "$code"
     like "$btl: the head names module and limits" "$work/out" "^# module +$btl: .*MB/s"
     like "$btl: and the processors" "$work/out" '^# rank 1 +.*processors [0-9]'
-    is "$btl: a line for every test" 9 "$(figures)"
+    is "$btl: a line for every test" 12 "$(figures)"
     # shellcheck disable=SC2086
     run_limited 60 "$keelrun" -n 2 "$perf" --btl $btl $few --size 0:1 --test am_lat,put_lat
     is "$btl: empty messages" 0 "$code"

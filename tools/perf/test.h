@@ -21,13 +21,18 @@ struct perf_test {
     const char *(*refusal)(const struct pair *pair);
     /* Ends when count operations are complete. Returns 0 or a status of the rail's. */
     int (*run)(struct pair *pair, size_t size, unsigned count);
+    /* The other end meanwhile; NULL: pair_answer. */
+    int (*answer)(struct pair *pair, size_t size);
 };
 
 extern const struct perf_test am_lat, am_rate, am_bw, put_lat, put_bw, get_lat, get_bw, atomic_lat,
-    atomic32_lat, wake_lat;
+    atomic32_lat, wake_lat, tag_lat, tag_rate, tag_bw;
 
 /* For wake_lat, before the other end may send. */
 void wake_open(struct pair *pair);
+
+/* After the tests of messages by tag. */
+void tagged_close(void);
 
 /* All of them, in the order of --help; NULL ends the list. */
 extern const struct perf_test *const all_tests[];

@@ -1,0 +1,244 @@
+/* Tests of messages by source and tag, between the same two ranks. Both ends post receives before
+ * they are needed, as a program that knows what comes does. */
+#include <config.h>
+
+#include <keel/pml.h>
+#include <stdlib.h>
+#include <tools/perf/test.h>
+
+enum { CONTEXT = 1 };
+enum { DATA = 1, THERE, BACK, COUNT, RECEIPT_TAG }; /* tags */
+
+static struct keel_pml_context *context;
+
+static int32_t other_rank(void)
+{
+    return keel_job_size() > 1 ? 1 - (int32_t) keel_my_name()->vpid : 0;
+}
+
+static const char *needs_messages(const struct pair *pair)
+{
+    (void) pair;
+    uint32_t size = keel_job_size();
+    if (!context && keel_pml_context_open(CONTEXT, NULL, size, (int32_t) keel_my_name()->vpid,
+                                          &context) != OPAL_SUCCESS) {
+        return "messages by tag are not to be had here";
+    }
+    return size > 1 ? NULL : "it needs two ranks";
+}
+
+void tagged_close(void)
+{
+    if (context) {
+        (void) keel_pml_context_free(&context);
+    }
+}
+
+static int post(unsigned char *to, size_t size, int32_t tag, struct keel_pml_request **request)
+{
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, to, size);
+    return keel_pml_irecv(context, &data, other_rank(), tag, request);
+}
+
+static int begin_send(unsigned char *from, size_t size, int32_t tag,
+                      struct keel_pml_request **request)
+{
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, from, size);
+    return keel_pml_isend(context, &data, other_rank(), tag, KEEL_PML_STANDARD, request);
+}
+
+static int send(unsigned char *from, size_t size, int32_t tag)
+{
+    struct keel_pml_request *request;
+    int status = begin_send(from, size, tag, &request);
+    return status == OPAL_SUCCESS ? keel_pml_wait(&request, NULL) : status;
+}
+
+/* --- there and back --- */
+
+static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
+{
+    int status = OPAL_SUCCESS;
+    for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
+        struct keel_pml_request *echo;
+        status = post(pair->in, size, BACK, &echo);
+        if (status == OPAL_SUCCESS) {
+            status = send(pair->out + pair_turn(pair, size), size, THERE);
+        }
+        if (status == OPAL_SUCCESS) {
+            status = keel_pml_wait(&echo, NULL);
+        }
+    }
+    return status;
+}
+
+/* Progress until the request ends (*ended), or the other end is done. */
+static int await(struct pair *pair, struct keel_pml_request **request, bool *ended)
+{
+    int status = OPAL_SUCCESS;
+    *ended = false;
+    while (!*ended && status == OPAL_SUCCESS && pair->ends == 0) {
+        status = keel_pml_test(request, ended, NULL);
+        if (!*ended && status == OPAL_SUCCESS) {
+            status = pair_drive(pair);
+        }
+    }
+    return status;
+}
+
+static int answer_ping_pong(struct pair *pair, size_t size)
+{
+    bool ended = true;
+    struct keel_pml_request *next;
+    int status = post(pair->in, size, THERE, &next);
+    while (status == OPAL_SUCCESS && ended) {
+        status = await(pair, &next, &ended);
+        if (status == OPAL_SUCCESS && ended) {
+            status = send(pair->out + pair_turn(pair, size), size, BACK);
+        }
+        if (status == OPAL_SUCCESS && ended) {
+            status = post(pair->in, size, THERE, &next);
+        }
+    }
+    (void) keel_pml_request_free(&next);
+    pair->ends -= status == OPAL_SUCCESS;
+    return status;
+}
+
+/* --- streams --- */
+
+/* The window; NULL: no memory. */
+static struct keel_pml_request **window_create(const struct pair *pair)
+{
+    return calloc(pair->window, sizeof(struct keel_pml_request *));
+}
+
+/* Ends when the other end has received all of them and said so. */
+static int run_stream(struct pair *pair, size_t size, unsigned count)
+{
+    struct keel_pml_request **sends = window_create(pair), *receipt = NULL;
+    uint64_t told = count;
+    int status = sends ? post(pair->in, 0, RECEIPT_TAG, &receipt) : OPAL_ERR_OUT_OF_RESOURCE;
+    for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
+        struct keel_pml_request **slot = &sends[i % pair->window];
+        status = keel_pml_wait(slot, NULL);
+        if (status == OPAL_SUCCESS) {
+            status = begin_send(pair->out + pair_turn(pair, size), size, DATA, slot);
+        }
+    }
+    if (status == OPAL_SUCCESS) {
+        status = keel_pml_waitall(pair->window, sends, NULL);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = send((unsigned char *) &told, sizeof(told), COUNT);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = keel_pml_wait(&receipt, NULL);
+    }
+    free(sends);
+    return status;
+}
+
+/* What the answering end of a stream has posted, and seen. */
+struct stream {
+    struct keel_pml_request **posted; /* the window; message n goes to posted[n % window] */
+    struct keel_pml_request *last;    /* of the number of messages of this batch */
+    uint64_t count, received;         /* of this batch; ever */
+    uint64_t goal;                    /* what will have been received after this batch */
+};
+
+static int post_count(struct stream *stream)
+{
+    return post((unsigned char *) &stream->count, sizeof(stream->count), COUNT, &stream->last);
+}
+
+/* Takes what has come, and posts as many again. */
+static int take_some(struct pair *pair, struct stream *stream, size_t size)
+{
+    bool came = true;
+    int status = OPAL_SUCCESS;
+    while (came && status == OPAL_SUCCESS) {
+        struct keel_pml_request **oldest = &stream->posted[stream->received % pair->window];
+        status = keel_pml_test(oldest, &came, NULL);
+        if (came && status == OPAL_SUCCESS) {
+            stream->received++;
+            status = post(pair->in, size, DATA, oldest);
+        }
+    }
+    return status;
+}
+
+/* Sends the receipt, when all of a batch has come. */
+static int end_batch(struct pair *pair, struct stream *stream)
+{
+    bool told = false;
+    int status = stream->last ? keel_pml_test(&stream->last, &told, NULL) : OPAL_SUCCESS;
+    if (told) {
+        stream->goal += stream->count;
+    }
+    if (status == OPAL_SUCCESS && !stream->last && stream->received == stream->goal) {
+        status = post_count(stream);
+        if (status == OPAL_SUCCESS) {
+            status = send(pair->out, 0, RECEIPT_TAG);
+        }
+    }
+    return status;
+}
+
+/* Window receives are posted at any time. All go to the same memory, which nobody looks at. */
+static int answer_stream(struct pair *pair, size_t size)
+{
+    struct stream stream = {.posted = window_create(pair)};
+    int status = stream.posted ? post_count(&stream) : OPAL_ERR_OUT_OF_RESOURCE;
+    for (unsigned i = 0; i < pair->window && status == OPAL_SUCCESS; i++) {
+        status = post(pair->in, size, DATA, &stream.posted[i]);
+    }
+    while (status == OPAL_SUCCESS && pair->ends == 0) {
+        status = take_some(pair, &stream, size);
+        if (status == OPAL_SUCCESS) {
+            status = end_batch(pair, &stream);
+        }
+        if (status == OPAL_SUCCESS) {
+            status = pair_drive(pair);
+        }
+    }
+    for (unsigned i = 0; i < pair->window && stream.posted; i++) {
+        (void) keel_pml_request_free(&stream.posted[i]);
+    }
+    free(stream.posted);
+    (void) keel_pml_request_free(&stream.last);
+    pair->ends -= status == OPAL_SUCCESS;
+    return status;
+}
+
+const struct perf_test tag_lat = {
+    .name = "tag_lat",
+    .what = "messages by tag, half of there and back",
+    .kind = TEST_LATENCY,
+    .trips = 2,
+    .refusal = needs_messages,
+    .run = run_ping_pong,
+    .answer = answer_ping_pong,
+};
+
+const struct perf_test tag_rate = {
+    .name = "tag_rate",
+    .what = "messages by tag in a stream, messages per second",
+    .kind = TEST_RATE,
+    .trips = 1,
+    .refusal = needs_messages,
+    .run = run_stream,
+    .answer = answer_stream,
+};
+
+const struct perf_test tag_bw = {
+    .name = "tag_bw",
+    .what = "messages by tag in a stream, bytes per second",
+    .kind = TEST_BANDWIDTH,
+    .trips = 1,
+    .refusal = needs_messages,
+    .run = run_stream,
+    .answer = answer_stream,
+};
