@@ -96,9 +96,27 @@ void *opal_convertor_current(const opal_convertor_t *convertor, size_t *size)
     return NULL;
 }
 
+/* Of contiguous data: where the next *size bytes are, cut to those that are left; moves on. */
+static char *take_together(opal_convertor_t *convertor, size_t *size)
+{
+    size_t here = convertor->bytes_converted, left = convertor->size - here;
+    *size = *size < left ? *size : left;
+    convertor->bytes_converted = here + *size;
+    convertor->segment_index = *size == left;
+    convertor->segment_offset = *size == left ? 0 : here + *size;
+    return (char *) convertor->one.iov_base + here;
+}
+
 size_t opal_convertor_pack_bytes(opal_convertor_t *convertor, void *dest, size_t size)
 {
     size_t done = 0;
+    if (!convertor->segments) {
+        const char *from = take_together(convertor, &size);
+        if (size > 0) {
+            memcpy(dest, from, size);
+        }
+        return size;
+    }
     while (done < size) {
         size_t part = size - done;
         const void *from = opal_convertor_current(convertor, &part);
@@ -114,6 +132,13 @@ size_t opal_convertor_pack_bytes(opal_convertor_t *convertor, void *dest, size_t
 size_t opal_convertor_unpack_bytes(opal_convertor_t *convertor, const void *src, size_t size)
 {
     size_t done = 0;
+    if (!convertor->segments) {
+        char *to = take_together(convertor, &size);
+        if (size > 0) {
+            memcpy(to, src, size);
+        }
+        return size;
+    }
     while (done < size) {
         size_t part = size - done;
         void *to = opal_convertor_current(convertor, &part);

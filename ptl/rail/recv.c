@@ -230,43 +230,79 @@ static void keep(struct rail_frag *frag)
     base->frag_addr = to + handle_size;
 }
 
-static void message_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                            const struct rail_header *header, const void *bytes, size_t size)
+/* NULL: no memory, which is logged. The caller fills in header and match header. */
+static struct rail_frag *frag_new(struct rail_module *module,
+                                  struct mca_btl_base_endpoint_t *endpoint, const void *bytes,
+                                  size_t size)
 {
-    bool whole = header->type == RAIL_MATCH;
     struct rail_frag *frag = pool_get(&rail.frags);
     if (!frag) {
         log_error(LOG_PTL, "out of memory: a message of %zu bytes is lost", size);
-        return;
+        return NULL;
     }
-    bool matched = false;
-    mca_ptl_base_module_t *ptl = &module->super.super;
+    mca_ptl_base_fragment_t *base = &frag->super.frag_base;
     frag->endpoint = endpoint;
-    frag->header = *header;
-    frag->matched = &matched;
     frag->lost = false;
     frag->kept = NULL;
     frag->super.frag_request = NULL;
-    mca_ptl_base_fragment_t *base = &frag->super.frag_base;
-    base->frag_owner = ptl;
+    base->frag_owner = &module->super.super;
     base->frag_peer = NULL;
     base->frag_addr = (void *) (uintptr_t) bytes; /* only read */
     base->frag_size = size;
-    base->frag_header.hdr_rndv = (mca_ptl_base_rendezvous_header_t){
-        .hdr_match = {.hdr_common = {.hdr_type = header->type,
-                                     .hdr_flags = whole ? 0 : MCA_PTL_FLAGS_ACK},
-                      .hdr_contextid = header->context,
-                      .hdr_src = header->source,
-                      .hdr_dst = -1,
-                      .hdr_tag = header->tag,
-                      .hdr_msg_length = whole ? size : header->bytes,
-                      .hdr_msg_seq = header->sequence},
-        .hdr_frag_length = size,
-        .hdr_src_ptr.lval = header->own_id};
-    (void) ptl->ptl_match(ptl, &frag->super, &base->frag_header.hdr_match);
+    base->frag_header.hdr_rndv.hdr_frag_length = size;
+    return frag;
+}
+
+/* The PML is told. */
+static void announce(struct rail_module *module, struct rail_frag *frag)
+{
+    mca_ptl_base_module_t *ptl = &module->super.super;
+    mca_ptl_base_match_header_t *match = &frag->super.frag_base.frag_header.hdr_match;
+    bool matched = false;
+    frag->matched = &matched;
+    match->hdr_dst = -1;
+    (void) ptl->ptl_match(ptl, &frag->super, match);
     if (!matched) {
         keep(frag);
     }
+}
+
+/* Of a whole message; the short way. False: its header makes no sense. */
+static bool match_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                          const uint8_t *data, size_t size)
+{
+    const size_t bytes = size - RAIL_MATCH_BYTES;
+    struct rail_frag *frag = frag_new(module, endpoint, data + RAIL_MATCH_BYTES, bytes);
+    if (!frag) {
+        return true;
+    }
+    mca_ptl_base_match_header_t *match = &frag->super.frag_base.frag_header.hdr_match;
+    frag->header.type = RAIL_MATCH;
+    frag->header.handle_size = 0;
+    match->hdr_common = (mca_ptl_base_common_header_t){.hdr_type = RAIL_MATCH};
+    match->hdr_msg_length = bytes;
+    if (data[1] != 0 || !rail_decode_match(match, data)) {
+        frag_free(frag);
+        return false;
+    }
+    announce(module, frag);
+    return true;
+}
+
+static void rndv_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                         const struct rail_header *header, const void *bytes, size_t size)
+{
+    struct rail_frag *frag = frag_new(module, endpoint, bytes, size);
+    if (!frag) {
+        return;
+    }
+    mca_ptl_base_rendezvous_header_t *rndv = &frag->super.frag_base.frag_header.hdr_rndv;
+    frag->header = *header;
+    rndv->hdr_match = header->match;
+    rndv->hdr_match.hdr_common = (mca_ptl_base_common_header_t){RAIL_RNDV, MCA_PTL_FLAGS_ACK};
+    rndv->hdr_match.hdr_msg_length = header->bytes;
+    rndv->hdr_src_ptr.lval = header->own_id;
+    announce(module, frag);
 }
 
 /* --- the rest --- */
@@ -376,6 +412,9 @@ static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *end
 {
     struct rail_header header;
     size_t taken;
+    if (size >= RAIL_MATCH_BYTES && data[0] == RAIL_MATCH) {
+        return match_arrived(module, endpoint, data, size);
+    }
     if (rail_decode(&header, data, size, &taken) != OPAL_SUCCESS || !is_of(&header, module->btl)) {
         return false;
     }
@@ -387,10 +426,7 @@ static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *end
         if (size > header.bytes || (size > 0 && (header.flags & RAIL_FLAG_FETCH))) {
             return false;
         }
-        message_arrived(module, endpoint, &header, bytes, size);
-        return true;
-    case RAIL_MATCH:
-        message_arrived(module, endpoint, &header, bytes, size);
+        rndv_arrived(module, endpoint, &header, bytes, size);
         return true;
     case RAIL_FRAG:
     case RAIL_LANDED:

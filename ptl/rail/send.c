@@ -161,10 +161,7 @@ static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_
     }
     struct rail_header header = {.type = RAIL_RNDV,
                                  .flags = RAIL_FLAG_ACK,
-                                 .context = match->hdr_contextid,
-                                 .source = match->hdr_src,
-                                 .tag = match->hdr_tag,
-                                 .sequence = match->hdr_msg_seq,
+                                 .match = *match,
                                  .bytes = match->hdr_msg_length,
                                  .own_id = send->id};
     send->offered = offer(send, &header);

@@ -39,16 +39,13 @@ size_t rail_encode(uint8_t *to, const struct rail_header *header)
 {
     size_t size = fixed_bytes(header);
     memset(to, 0, size);
-    to[0] = header->type;
-    to[1] = header->flags;
     if (is_message(header)) {
-        put_le16(to + 2, header->context);
-        put_le32(to + 4, (uint32_t) header->source);
-        put_le32(to + 8, (uint32_t) header->tag);
-        put_le16(to + 12, header->sequence);
+        rail_encode_match(to, &header->match);
     } else {
         put_le64(to + 8, header->id);
     }
+    to[0] = header->type;
+    to[1] = header->flags;
     if (size >= RAIL_LONG_BYTES) {
         put_le64(to + 16, header->bytes);
         put_le64(to + 24, header->own_id);
@@ -77,14 +74,13 @@ static bool is_known(uint8_t type, uint8_t flags)
            (flags & flags_of[type].must) == flags_of[type].must;
 }
 
-/* False: no rank has this source, or it is the tag that receivers mean any by. */
-static bool decode_message(struct rail_header *header, const uint8_t *from)
+bool rail_decode_match(mca_ptl_base_match_header_t *match, const uint8_t *from)
 {
-    header->context = get_le16(from + 2);
-    header->source = (int32_t) get_le32(from + 4);
-    header->tag = (int32_t) get_le32(from + 8);
-    header->sequence = get_le16(from + 12);
-    return header->source >= 0 && header->tag != INT32_MIN && get_le16(from + 14) == 0;
+    match->hdr_contextid = get_le16(from + 2);
+    match->hdr_src = (int32_t) get_le32(from + 4);
+    match->hdr_tag = (int32_t) get_le32(from + 8);
+    match->hdr_msg_seq = get_le16(from + 12);
+    return match->hdr_src >= 0 && match->hdr_tag != INT32_MIN && get_le16(from + 14) == 0;
 }
 
 static bool decode_memory(struct rail_header *header, const uint8_t *from, size_t size)
@@ -111,7 +107,7 @@ int rail_decode(struct rail_header *header, const uint8_t *from, size_t size, si
     }
     bool good = true;
     if (is_message(&decoded)) {
-        good = decode_message(&decoded, from);
+        good = rail_decode_match(&decoded.match, from);
     } else {
         decoded.id = get_le64(from + 8);
         good = get_le64(from) >> 16 == 0;

@@ -43,9 +43,7 @@ enum {
 
 struct rail_header {
     uint8_t type, flags;
-    uint16_t context;
-    int32_t source, tag;
-    uint16_t sequence;
+    mca_ptl_base_match_header_t match; /* MATCH, RNDV: those of its fields that travel */
     uint64_t id;
     uint64_t bytes; /* RNDV: of the message; FRAG: of it; ACK: of the memory; LANDED: that landed */
     union {
@@ -62,8 +60,11 @@ struct rail_header {
 bool rail_has_memory(const struct rail_header *header);
 /* Writes at most RAIL_MOST_BYTES; returns how many. */
 size_t rail_encode(uint8_t *to, const struct rail_header *header);
-/* Those of a MATCH header, RAIL_MATCH_BYTES: the short way of the above. */
+/* The first RAIL_MATCH_BYTES of MATCH and RNDV, with type and flags of the former. */
 void rail_encode_match(uint8_t *to, const mca_ptl_base_match_header_t *match);
+/* Of MATCH and RNDV: hdr_contextid, hdr_src, hdr_tag and hdr_msg_seq. False: no rank has this
+ * source, or it is the tag that receivers mean any by. */
+bool rail_decode_match(mca_ptl_base_match_header_t *match, const uint8_t *from) KEEL_MUST_CHECK;
 /* Of size bytes, which are the header and perhaps more; *taken: how many the header has. BAD_PARAM:
  * not a header, and nothing is written. */
 int rail_decode(struct rail_header *header, const uint8_t *from, size_t size,

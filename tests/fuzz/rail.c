@@ -217,13 +217,13 @@ static void arrive_header(struct feed *feed)
 {
     const struct out *out = &outs[feed_byte(feed) % MOST];
     const struct in *in = &ins[feed_byte(feed) % MOST];
-    struct rail_header header = {.type = (uint8_t) (RAIL_MATCH + feed_byte(feed) % RAIL_LANDED),
-                                 .flags = feed_byte(feed) % 8,
-                                 .source = (int32_t) feed_byte(feed),
-                                 .tag = (int32_t) feed_u32(feed),
-                                 .bytes = feed_u32(feed) % LARGEST,
-                                 .own_id = feed_u32(feed) % LARGEST,
-                                 .address = feed_u64(feed)};
+    struct rail_header header = {
+        .type = (uint8_t) (RAIL_MATCH + feed_byte(feed) % RAIL_LANDED),
+        .flags = feed_byte(feed) % 8,
+        .match = {.hdr_src = (int32_t) feed_byte(feed), .hdr_tag = (int32_t) feed_u32(feed)},
+        .bytes = feed_u32(feed) % LARGEST,
+        .own_id = feed_u32(feed) % LARGEST,
+        .address = feed_u64(feed)};
     const struct rail_send *send = out->used ? out->super.req_ptl : NULL;
     const struct rail_recv *recv = in->used ? in->super.req_ptl : NULL;
     bool to_send = header.type == RAIL_ACK || header.type == RAIL_NACK || header.type == RAIL_FIN;

@@ -33,10 +33,10 @@ START_TEST(messages_have_golden_bytes)
         0x01, 0, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0xc1, 0x52, 0x51, 0, 0,
     };
     const struct rail_header match = {.type = RAIL_MATCH,
-                                      .context = 0x2122,
-                                      .source = 0x31323334,
-                                      .tag = (int32_t) 0xc1424344,
-                                      .sequence = 0x5152};
+                                      .match = {.hdr_contextid = 0x2122,
+                                                .hdr_src = 0x31323334,
+                                                .hdr_tag = (int32_t) 0xc1424344,
+                                                .hdr_msg_seq = 0x5152}};
     expect(&match, golden, sizeof(golden));
     uint8_t bytes[RAIL_MATCH_BYTES];
     rail_encode_match(bytes, &(mca_ptl_base_match_header_t){.hdr_contextid = 0x2122,
@@ -57,10 +57,10 @@ START_TEST(announcements_have_golden_bytes)
     };
     struct rail_header rndv = {.type = RAIL_RNDV,
                                .flags = RAIL_FLAG_ACK | RAIL_FLAG_FETCH,
-                               .context = 0x2122,
-                               .source = 0x31323334,
-                               .tag = 0x41424344,
-                               .sequence = 0x5152,
+                               .match = {.hdr_contextid = 0x2122,
+                                         .hdr_src = 0x31323334,
+                                         .hdr_tag = 0x41424344,
+                                         .hdr_msg_seq = 0x5152},
                                .bytes = 0x6162636465666768,
                                .own_id = 0x7172737475767778,
                                .address = 0x8182838485868788,
@@ -118,10 +118,10 @@ static void refuses(const uint8_t *golden, size_t size, size_t place, uint8_t va
 START_TEST(nonsense_is_refused)
 {
     uint8_t bytes[RAIL_MOST_BYTES];
-    struct rail_header header = {.type = RAIL_MATCH, .tag = INT32_MIN};
+    struct rail_header header = {.type = RAIL_MATCH, .match.hdr_tag = INT32_MIN};
     size_t taken, size = rail_encode(bytes, &header);
     ck_assert_int_eq(rail_decode(&header, bytes, size, &taken), OPAL_ERR_BAD_PARAM);
-    header = (struct rail_header){.type = RAIL_MATCH, .tag = -1};
+    header = (struct rail_header){.type = RAIL_MATCH, .match.hdr_tag = -1};
     size = rail_encode(bytes, &header);
     refuses(bytes, size, 0, 0);
     refuses(bytes, size, 0, RAIL_LANDED + 1);
