@@ -30,6 +30,12 @@ examples_message_CPPFLAGS = -I$(top_srcdir)/include
 examples_message_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_message_LDADD = lib/libkeel.la
 
+noinst_PROGRAMS += examples/halo
+examples_halo_SOURCES = examples/halo.c
+examples_halo_CPPFLAGS = -I$(top_srcdir)/include
+examples_halo_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_halo_LDADD = lib/libkeel.la
+
 noinst_PROGRAMS += examples/pml_ring
 examples_pml_ring_SOURCES = examples/pml_ring.c
 examples_pml_ring_CPPFLAGS = -I$(top_srcdir)/include
@@ -56,6 +62,6 @@ examples_rml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_ring_LDADD = lib/libkeel.la
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA = examples/README.md examples/counter.c examples/handoff.c \
+dist_examples_DATA = examples/README.md examples/counter.c examples/halo.c examples/handoff.c \
 	examples/message.c examples/own_host.c examples/pml_ring.c examples/put.c \
 	examples/rml_chat.c examples/rml_control.c examples/rml_ring.c

@@ -85,3 +85,8 @@ check_PROGRAMS += tests/conformance/rml/failures
 tests_conformance_rml_failures_SOURCES = tests/conformance/rml/failures.c $(rml_matrix) \
 	$(RML_CLUSTER)
 tests_conformance_rml_failures_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
+
+# Messages by source and tag over real rails.
+check_PROGRAMS += tests/conformance/pml
+tests_conformance_pml_SOURCES = tests/conformance/pml.c tests/lib/minihost.h tests/lib/minihost.c
+tests_conformance_pml_LDADD = libpml.la libptl.la libbtl.la libbase.la

@@ -55,6 +55,19 @@ for how in '-n 1' '-n 3' '--simulate 2x2'; do
     is "counter, $how: no two drew the same" "$(seq "$(wc -l <"$work/out")")" \
         "$(sed 's/.* //' "$work/out" | sort -n)"
 done
+
+# Messages by source and tag, over the same.
+for how in '-n 1' '-n 3' '--simulate 2x2'; do
+    ranks=$([ "$how" = '--simulate 2x2' ] && echo 4 || echo "${how#-n }")
+    # shellcheck disable=SC2086 # the words are meant to be split
+    run_limited 20 "$keelrun" --oversubscribe $how "$examples/pml_ring" 20 300000
+    is "pml_ring, $how" "0 pml_ring: $ranks ranks, 20 rounds, the number is $((20 * ranks))" \
+        "$code $(cat "$work/out" "$work/err")"
+    # shellcheck disable=SC2086
+    run_limited 20 "$keelrun" --oversubscribe $how "$examples/halo" 100 200
+    is "halo, $how" "0 halo: $ranks ranks, $((100 * ranks)) cells, 200 steps, heat 1000.000000" \
+        "$code $(cat "$work/out" "$work/err")"
+done
 run_limited 20 "$keelrun" -n 1 "$examples/handoff" --mib 2
 like 'handoff --mib 2' "$work/out" '^handoff: 1 ranks, 2 transfers, 4194304 bytes, 0 errors$'
 for n in '' 0 -1 1025 much; do

@@ -57,6 +57,9 @@ static void run_test(struct pair *pair, const struct options *options, const str
         }
         check(measure(pair, test, size, &effort, &result), test->name);
         check(pair_end(pair), test->name);
+        if (test->finish) {
+            check(test->finish(pair), test->name);
+        }
         report_result(report, &result);
         keep(results, &result);
     }

@@ -7,7 +7,7 @@
 #include <tools/perf/test.h>
 
 enum { CONTEXT = 1 };
-enum { DATA = 1, THERE, BACK, COUNT, RECEIPT_TAG }; /* tags */
+enum { DATA = 1, THERE, BACK, COUNT, RECEIPT_TAG, ENDED }; /* tags */
 
 static struct keel_pml_context *context;
 
@@ -54,6 +54,20 @@ static int send(unsigned char *from, size_t size, int32_t tag)
     struct keel_pml_request *request;
     int status = begin_send(from, size, tag, &request);
     return status == OPAL_SUCCESS ? keel_pml_wait(&request, NULL) : status;
+}
+
+/* The answering end has taken back what it posted, so that it takes nothing of the next test. */
+static int end_answer(struct pair *pair, int status)
+{
+    pair->ends -= status == OPAL_SUCCESS;
+    return status == OPAL_SUCCESS ? send(pair->out, 0, ENDED) : status;
+}
+
+static int finish(struct pair *pair)
+{
+    struct keel_pml_request *ended;
+    int status = post(pair->in, 0, ENDED, &ended);
+    return status == OPAL_SUCCESS ? keel_pml_wait(&ended, NULL) : status;
 }
 
 /* --- there and back --- */
@@ -103,8 +117,7 @@ static int answer_ping_pong(struct pair *pair, size_t size)
         }
     }
     (void) keel_pml_request_free(&next);
-    pair->ends -= status == OPAL_SUCCESS;
-    return status;
+    return end_answer(pair, status);
 }
 
 /* --- streams --- */
@@ -209,8 +222,7 @@ static int answer_stream(struct pair *pair, size_t size)
     }
     free(stream.posted);
     (void) keel_pml_request_free(&stream.last);
-    pair->ends -= status == OPAL_SUCCESS;
-    return status;
+    return end_answer(pair, status);
 }
 
 const struct perf_test tag_lat = {
@@ -221,6 +233,7 @@ const struct perf_test tag_lat = {
     .refusal = needs_messages,
     .run = run_ping_pong,
     .answer = answer_ping_pong,
+    .finish = finish,
 };
 
 const struct perf_test tag_rate = {
@@ -231,6 +244,7 @@ const struct perf_test tag_rate = {
     .refusal = needs_messages,
     .run = run_stream,
     .answer = answer_stream,
+    .finish = finish,
 };
 
 const struct perf_test tag_bw = {
@@ -241,4 +255,5 @@ const struct perf_test tag_bw = {
     .refusal = needs_messages,
     .run = run_stream,
     .answer = answer_stream,
+    .finish = finish,
 };

@@ -23,6 +23,8 @@ struct perf_test {
     int (*run)(struct pair *pair, size_t size, unsigned count);
     /* The other end meanwhile; NULL: pair_answer. */
     int (*answer)(struct pair *pair, size_t size);
+    /* After pair_end, of tests that have answer: waits until that is over. */
+    int (*finish)(struct pair *pair);
 };
 
 extern const struct perf_test am_lat, am_rate, am_bw, put_lat, put_bw, get_lat, get_bw, atomic_lat,
