@@ -45,7 +45,11 @@ int peer_connect(struct peer *peer)
         return peer->gone;
     }
     struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
-    return ptl_add_procs(peer->pml->ptls, 1, &proc, &peer->paths);
+    int status = ptl_add_procs(peer->pml->ptls, 1, &proc, &peer->paths);
+    if (status != OPAL_SUCCESS) {
+        (void) ptl_del_procs(1, &proc, &peer->paths); /* it may have room for some */
+    }
+    return status;
 }
 
 void peer_destroy(struct peer *peer)
