@@ -242,9 +242,10 @@ void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
  */
 struct btl_component {
     mca_btl_base_component_t component; /* first: what a module's btl_component points to */
-    /* Those of a module whose endpoints begin with a struct btl_peer (btl/peer.h). It needs none of
-     * the six functions that follow, unless it does more than btl/peer.h. NULL: it has none. */
-    struct btl_peers *(*peers)(mca_btl_base_module_t *module);
+    /* Where a module has its struct btl_peers (offsetof), whose endpoints begin with a struct
+     * btl_peer (btl/peer.h). It needs none of the six functions that follow, unless it does more
+     * than btl/peer.h. 0: it has none. */
+    size_t peers_at;
     /* Whether a peer is reached, as far as is known before its first use. NULL: each is. */
     bool (*reaches)(mca_btl_base_module_t *module, const opal_proc_t *proc);
     /* The endpoint of a peer, which may have it already; NULL: it is not reached. */
@@ -294,6 +295,13 @@ extern const struct btl_component *const btl_components[]; /* best first; ends w
 static inline const struct btl_component *btl_component_of(const mca_btl_base_module_t *module)
 {
     return container_of(module->btl_component, struct btl_component, component);
+}
+/* NULL: it has none. */
+static inline struct btl_peers *btl_peers_of(const struct btl_component *component,
+                                             mca_btl_base_module_t *module)
+{
+    size_t at = component->peers_at;
+    return at > 0 ? (struct btl_peers *) (void *) ((char *) module + at) : NULL;
 }
 
 /* "tcp" */

@@ -28,7 +28,7 @@ void btl_entries_clear(void);
 /* NULL: it has none. */
 static inline struct btl_peers *btl_entry_peers(const struct btl_module_entry *entry)
 {
-    return entry->component->peers ? entry->component->peers(entry->module) : NULL;
+    return btl_peers_of(entry->component, entry->module);
 }
 /* A checkpoint holds it: it takes nothing. */
 static inline bool btl_entry_is_held(const struct btl_module_entry *entry)

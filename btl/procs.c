@@ -175,7 +175,7 @@ int btl_del_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **pro
 /* Else it is a module of a test's. */
 static bool counts(const struct btl_module_entry *entry)
 {
-    return entry && (entry->component->add || entry->component->peers);
+    return entry && (entry->component->add || entry->component->peers_at > 0);
 }
 
 bool btl_del_ends(const mca_btl_base_module_t *module,

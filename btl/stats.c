@@ -305,7 +305,7 @@ static void dump_peer(mca_btl_base_module_t *module, struct btl_peer *peer)
 void btl_dump(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, int verbose)
 {
     const struct btl_component *component = btl_component_of(module);
-    struct btl_peers *peers = component->peers ? component->peers(module) : NULL;
+    struct btl_peers *peers = btl_peers_of(component, module);
     struct btl_peer *peer = peers && endpoint ? btl_peer_of(endpoint) : NULL;
     if (peer) {
         btl_peer_activate(peers, peer);

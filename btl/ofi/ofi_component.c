@@ -348,11 +348,6 @@ static bool active(mca_btl_base_module_t *btl)
            !list_empty(&ofi->descs.done) || rdma_am_active(ofi->am);
 }
 
-static struct btl_peers *peers(mca_btl_base_module_t *btl)
-{
-    return &ofi_of(btl)->peers;
-}
-
 static const struct btl_stat stats[] = {
     {"strangers_frames", "frames", "Frames that proved no session, and were dropped.",
      BTL_STAT_AT(struct ofi_module, dropped)},
@@ -368,7 +363,7 @@ struct btl_component btl_ofi_component = {
                   .btl_progress = btl_progress},
     .progress = ofi_poll,
     .restart = ofi_restart,
-    .peers = peers,
+    .peers_at = offsetof(struct ofi_module, peers),
     .describe = ofi_describe,
     .active = active,
     .rdma = ofi_rdma,

@@ -117,11 +117,6 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
     return btl_one_module(&module->super, count);
 }
 
-static struct btl_peers *sm_peers(mca_btl_base_module_t *btl)
-{
-    return &sm_of(btl)->peers;
-}
-
 static const struct btl_stat stats[] = {
     {"copies", "calls", "Puts and gets, or rests of them, copied by CMA.",
      BTL_STAT_AT(struct sm_module, counts.copies)},
@@ -140,7 +135,7 @@ struct btl_component btl_sm_component = {
                   .btl_progress = btl_progress},
     .progress = sm_module_progress,
     .restart = sm_module_restart,
-    .peers = sm_peers,
+    .peers_at = offsetof(struct sm_module, peers),
     .describe = sm_describe,
     .add = sm_endpoint_add,
     .ended = sm_endpoint_ended,

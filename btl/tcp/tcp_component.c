@@ -116,11 +116,6 @@ static bool tcp_active(mca_btl_base_module_t *btl)
     return !list_empty(&tcp->active) || !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers);
 }
 
-static struct btl_peers *tcp_peers(mca_btl_base_module_t *btl)
-{
-    return &tcp_of(btl)->peers;
-}
-
 static const char *tcp_name(const mca_btl_base_module_t *btl)
 {
     return ((const struct tcp_module *) (const void *) btl)->name;
@@ -151,7 +146,7 @@ struct btl_component btl_tcp_component = {
                   .btl_progress = btl_progress},
     .progress = tcp_poll,
     .restart = tcp_restart,
-    .peers = tcp_peers,
+    .peers_at = offsetof(struct tcp_module, peers),
     .name = tcp_name,
     .describe = tcp_describe,
     .end = tcp_endpoints_end,

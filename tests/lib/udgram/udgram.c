@@ -413,17 +413,12 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool thre
     return btl_one_module(udgram ? &udgram->super : NULL, count);
 }
 
-static struct btl_peers *peers(mca_btl_base_module_t *btl)
-{
-    return &udgram_of(btl)->peers;
-}
-
 struct btl_component btl_udgram_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("udgram"),
                                   .mca_register_component_params = register_params},
                   .btl_init = init,
                   .btl_progress = btl_progress},
-    .peers = peers,
+    .peers_at = offsetof(struct udgram, peers),
     .describe = describe,
     .progress = progress,
     .active = active,
