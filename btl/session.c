@@ -1,11 +1,23 @@
 #include <config.h>
 
 #include <btl/session.h>
+#include <time.h>
 
 uint64_t btl_epoch_next(uint64_t *last, uint64_t now_us)
 {
     *last = now_us > *last ? now_us : *last + 1;
     return *last;
+}
+
+void btl_session_open(struct btl_session *session, uint64_t *last)
+{
+    struct timespec now;
+
+    if (session->epoch == 0) {
+        clock_gettime(CLOCK_REALTIME, &now);
+        session->epoch =
+            btl_epoch_next(last, (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u);
+    }
 }
 
 void btl_session_clear(struct btl_session *session)

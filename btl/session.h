@@ -1,5 +1,6 @@
 /* The session of two processes over a wire without connections: who says hello to whom, and which
- * hellos are those of a session that is over. A pure machine; the transport proves the hellos.
+ * hellos are those of a session that is over. A pure machine but for btl_session_open, which looks
+ * at the wall clock; the transport proves the hellos.
  *
  * Each side has an epoch, later than any that it had before, and believes in a session once the
  * other has echoed it: then it is no replay. Nothing of an earlier epoch of the other is taken any
@@ -26,6 +27,8 @@ enum btl_session_verdict {
 
 /* Later than *last, which it becomes; now_us: of a clock that goes on over restarts. */
 uint64_t btl_epoch_next(uint64_t *last, uint64_t now_us);
+/* Sets my epoch, where there is none: later than *last and than those of an earlier process. */
+void btl_session_open(struct btl_session *session, uint64_t *last);
 /* Ends the session: hellos of its epoch are old ones from here on. */
 void btl_session_clear(struct btl_session *session);
 /* A hello with this epoch of theirs has come. */

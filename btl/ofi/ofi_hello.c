@@ -13,22 +13,11 @@ enum {
     ERRORS_MAX = 20, /* of hellos that the provider could not deliver, in a row */
 };
 
-static void epoch_begin(struct ofi_module *ofi, ofi_endpoint *peer)
-{
-    struct timespec now;
-
-    if (peer->session.epoch == 0) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        uint64_t now_us = (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
-        peer->session.epoch = btl_epoch_next(&ofi->last_epoch, now_us);
-    }
-}
-
 /* ---- saying hello ---- */
 
 static int hello_send(struct ofi_module *ofi, ofi_endpoint *peer)
 {
-    epoch_begin(ofi, peer);
+    btl_session_open(&peer->session, &ofi->last_epoch);
     struct ofi_hello hello = {
         .index = peer->index,
         .max_message = ofi->card.max_message,
@@ -136,7 +125,7 @@ static bool session_begin(struct ofi_module *ofi, ofi_endpoint *peer, const stru
         btl_peer_left(&peer->life); /* without a word */
         peer->session.epoch = mine;
     }
-    epoch_begin(ofi, peer);
+    btl_session_open(&peer->session, &ofi->last_epoch);
     peer->their_index = hello->index;
     peer->max_message = hello->max_message;
     peer->token = ofi_token(key, me, them, peer->session.epoch, hello->epoch);

@@ -5,7 +5,6 @@
 #include <base/log.h>
 #include <string.h>
 #include <tests/lib/udgram/udgram.h>
-#include <time.h>
 
 enum { FIRST_PAUSE_US = 10000, LAST_PAUSE_US = 1000000 };
 
@@ -70,17 +69,6 @@ static int card_locate(struct btl_peer *life, const void *data, size_t size)
 
 /* ---- hello ---- */
 
-static void epoch_begin(struct udgram *udgram, udgram_endpoint *peer)
-{
-    struct timespec now;
-
-    if (peer->session.epoch == 0) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        uint64_t now_us = (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
-        peer->session.epoch = btl_epoch_next(&udgram->last_epoch, now_us);
-    }
-}
-
 static int pair_key(const struct udgram *udgram, const orte_process_name_t *name,
                     uint8_t key[KEY_BYTES])
 {
@@ -98,7 +86,7 @@ static int hello_send(struct udgram *udgram, udgram_endpoint *peer)
         btl_peer_fail(&peer->life, "there is no key for it");
         return OPAL_ERR_UNREACH;
     }
-    epoch_begin(udgram, peer);
+    btl_session_open(&peer->session, &udgram->last_epoch);
     const struct udgram_hello hello = {
         .index = roster_number(udgram->peers.roster, peer),
         .from = udgram->peers.me,
@@ -147,7 +135,7 @@ static bool session_begin(struct udgram *udgram, udgram_endpoint *peer,
         btl_peer_left(&peer->life); /* without a word */
         peer->session.epoch = mine;
     }
-    epoch_begin(udgram, peer);
+    btl_session_open(&peer->session, &udgram->last_epoch);
     peer->at = *from;
     peer->life.located = true;
     peer->their_index = hello->index;

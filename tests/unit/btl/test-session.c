@@ -12,6 +12,20 @@ START_TEST(an_epoch_is_later_than_all_before)
 }
 END_TEST
 
+START_TEST(a_session_opens_once)
+{
+    struct btl_session session = {0};
+    uint64_t last = UINT64_MAX / 2; /* of a clock that was ahead */
+    btl_session_open(&session, &last);
+    ck_assert_uint_eq(session.epoch, UINT64_MAX / 2 + 1);
+    btl_session_open(&session, &last);
+    ck_assert_uint_eq(session.epoch, UINT64_MAX / 2 + 1);
+    btl_session_clear(&session);
+    btl_session_open(&session, &last);
+    ck_assert_uint_eq(session.epoch, UINT64_MAX / 2 + 2);
+}
+END_TEST
+
 START_TEST(two_that_speak_at_once_agree)
 {
     struct btl_session a = {.epoch = 10}, b = {.epoch = 20};
@@ -55,5 +69,5 @@ START_TEST(who_is_echoed_keeps_his_epoch)
 }
 END_TEST
 
-UNIT_MAIN("session", an_epoch_is_later_than_all_before, two_that_speak_at_once_agree,
-          what_is_over_stays_over, who_is_echoed_keeps_his_epoch)
+UNIT_MAIN("session", an_epoch_is_later_than_all_before, a_session_opens_once,
+          two_that_speak_at_once_agree, what_is_over_stays_over, who_is_echoed_keeps_his_epoch)
