@@ -66,6 +66,7 @@ at_exit()
 clean_up()
 {
     local i
+    trap '' HUP INT TERM # timeout(1) sends two; the second would end this
     for i in "${started[@]}" "$meter_pid" $limited ${limited:+-$limited}; do
         kill -KILL -- "$i" 2>/dev/null
     done
@@ -75,7 +76,7 @@ clean_up()
     rm -rf "$work"
 }
 trap clean_up EXIT
-trap 'exit 1' HUP INT TERM
+trap 'trap "" HUP INT TERM; exit 1' HUP INT TERM
 
 # Busy machines, and guests of busy hosts, stand still for seconds: for the tests and what they test
 # alike. That time does not count: a meter wakes up all the time and adds up by how much it was late.
