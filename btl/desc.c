@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/least.h>
 #include <btl/desc.h>
 #include <string.h>
 
@@ -93,11 +94,6 @@ mca_btl_base_descriptor_t *desc_alloc(struct desc_set *set, uint8_t order, size_
 {
     struct desc *desc = take(set, size, order, flags);
     return desc ? &desc->base : NULL;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 mca_btl_base_descriptor_t *desc_prepare(struct desc_set *set, opal_convertor_t *convertor,

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/least.h>
 #include <pml/context.h>
 #include <pml/control.h>
 #include <pml/peer.h>
@@ -88,11 +89,6 @@ static const struct ptl_path *fetch_path(const struct recv *recv)
     return other;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static int fetch_piece(struct recv *recv)
 {
     const struct ptl_path *found = fetch_path(recv);
@@ -101,7 +97,7 @@ static int fetch_piece(struct recv *recv)
     }
     const struct ptl_path path = *found;
     size_t before = recv->ptl.req_offset, most = path.ptl->ptl_max_frag_size;
-    size_t size = smaller(recv->expected - before, most > 0 ? most : SIZE_MAX);
+    size_t size = least(recv->expected - before, most > 0 ? most : SIZE_MAX);
     recv->busy = true;
     int status = path.ptl->ptl_get(path.ptl, path.peer, &recv->ptl, before, size, 0);
     recv->busy = false;
@@ -214,7 +210,7 @@ void recv_take(struct recv *recv, struct keel_pml_message *message)
     recv->busy = false;
     if (recv->ptl.req_fetch) {
         size_t room = opal_convertor_get_packed_size(&recv->ptl.req_convertor);
-        size_t wanted = smaller(recv->length, room);
+        size_t wanted = least(recv->length, room);
         recv->expected = wanted > first ? wanted : first;
         recv->ptl.req_offset = recv->ptl.req_offset > first ? recv->ptl.req_offset : first;
     }

@@ -1,6 +1,7 @@
 /* The component: parameters, the module that it opens, progress. */
 #include <config.h>
 
+#include <base/least.h>
 #include <base/log.h>
 #include <base/param.h>
 #include <btl/ofi/ofi_hello.h>
@@ -83,11 +84,6 @@ static int register_params(void)
 }
 
 /* ---- the module that is opened ---- */
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* What the provider allows, of what was asked for. */
 static void limits_set(struct ofi_module *ofi)

@@ -8,7 +8,8 @@
  *     may be fewer than asked for.
  *  2. ptl_send_progress tells that bytes are sent, once for each byte that was taken: those of a
  *     fragment with MCA_PTL_FLAGS_ACK when the acknowledgement came, others when the PTL needs them
- *     no more. It may come before ptl_send or ptl_put returns.
+ *     no more. It may come before ptl_send or ptl_put returns. A first fragment without bytes is
+ *     told of, too, once.
  *  3. The first fragment goes to ptl_match when its header is there. The PML calls ptl_matched, in
  *     that call or later, with the receive request in frag_request. Then the PTL copies the bytes,
  *     acknowledges if the flags ask for it, and tells ptl_recv_progress. Of later fragments it does

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/crypto.h>
+#include <base/least.h>
 #include <base/log.h>
 #include <base/name.h>
 #include <base/param.h>
@@ -161,11 +162,6 @@ static uint32_t flags_of(const mca_btl_base_module_t *btl, const struct keel_btl
     return flags;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static struct rail_module *module_create(mca_btl_base_module_t *btl)
 {
     struct rail_module *module = calloc(1, sizeof(*module));
@@ -180,7 +176,7 @@ static struct rail_module *module_create(mca_btl_base_module_t *btl)
     module->super = (struct keel_ptl_module_t){
         .super = {.ptl_component = &ptl_rail_component,
                   .ptl_first_frag_size =
-                      smaller(btl->btl_eager_limit, btl->btl_max_send_size) - RAIL_LONG_BYTES,
+                      least(btl->btl_eager_limit, btl->btl_max_send_size) - RAIL_LONG_BYTES,
                   .ptl_min_frag_size = btl->btl_eager_limit,
                   .ptl_max_frag_size = SIZE_MAX,
                   .ptl_exclusivity = btl->btl_exclusivity,

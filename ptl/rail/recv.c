@@ -1,6 +1,7 @@
 /* The receiver's end of a message. */
 #include <config.h>
 
+#include <base/least.h>
 #include <base/log.h>
 #include <btl/base.h>
 #include <ptl/rail/rail.h>
@@ -342,23 +343,18 @@ static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     }
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static int get(struct mca_ptl_base_peer_t *peer, struct rail_recv *recv, size_t offset, size_t size)
 {
     mca_btl_base_module_t *btl = recv->module->btl;
     mca_ptl_base_recv_request_t *request = recv->request;
     opal_convertor_t to = request->req_convertor;
-    size_t place = offset, together = smaller(size, btl->btl_get_limit);
+    size_t place = offset, together = least(size, btl->btl_get_limit);
     opal_convertor_set_position(&to, &place);
     size = together;
     void *memory =
         opal_convertor_need_buffers(&to, size) ? NULL : opal_convertor_current(&to, &together);
     if (!memory) {
-        size = smaller(size, recv->module->frag_size);
+        size = least(size, recv->module->frag_size);
     }
     struct rail_op *op = rail_op_create(recv, &recv->ops, offset, size, !memory);
     if (!op) {

@@ -1,6 +1,7 @@
 /* The sender's end of a message. */
 #include <config.h>
 
+#include <base/least.h>
 #include <btl/base.h>
 #include <ptl/rail/rail.h>
 #include <stdlib.h>
@@ -181,11 +182,6 @@ static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_
     return status;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 int rail_ptl_send(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                   mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags)
 {
@@ -198,7 +194,7 @@ int rail_ptl_send(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
         return OPAL_ERR_BAD_PARAM;
     }
     if (flags & MCA_PTL_FLAGS_ACK) {
-        return announce(peer, request, smaller(size, ptl->ptl_first_frag_size));
+        return announce(peer, request, least(size, ptl->ptl_first_frag_size));
     }
     return send_whole(peer, request, offset, size);
 }
@@ -255,7 +251,7 @@ void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *e
 /* So much less is left of a message whose rest may be put. */
 static void rest_moved(struct rail_send *send, size_t size)
 {
-    send->left -= smaller(size, send->left);
+    send->left -= least(size, send->left);
     if (send->left == 0) {
         (void) send_end(send);
     }
@@ -293,7 +289,7 @@ static int put(struct rail_send *send, size_t offset, size_t size)
 {
     mca_btl_base_module_t *btl = send->peer->module->btl;
     mca_ptl_base_send_request_t *request = send->request;
-    size = smaller(size, btl->btl_put_limit);
+    size = least(size, btl->btl_put_limit);
     struct rail_op *op = rail_op_create(send, &send->ops, offset, size, false);
     if (!op) {
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -319,7 +315,7 @@ static int send_frag(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request
 {
     uint8_t bytes[RAIL_MOST_BYTES];
     mca_ptl_base_module_t *ptl = &peer->module->super.super;
-    size = smaller(size, peer->module->frag_size);
+    size = least(size, peer->module->frag_size);
     size_t header_size =
         rail_encode(bytes, &(struct rail_header){.type = RAIL_FRAG,
                                                  .id = request->req_peer_match.lval,
@@ -352,7 +348,7 @@ int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
     struct rail_send *send = request->req_ptl;
     /* what does not fit into the buffer is sent: its receiver counts and drops it */
     if (send && send->may_put && send->peer == peer && offset < send->room) {
-        return put(send, offset, smaller(size, send->room - offset));
+        return put(send, offset, least(size, send->room - offset));
     }
     return send_frag(peer, request, offset, size);
 }
