@@ -12,7 +12,6 @@
 #include <base/fault.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <btl/base.h>
 #include <btl/lock.h>
 #include <btl/plane.h>
 #include <keel/keel.h>
@@ -56,7 +55,6 @@ static void forget_parent(void)
         parents_keel = the_keel;
         the_keel = NULL;
         rml_install(NULL);
-        pml_process_forget();
     }
 }
 
@@ -76,7 +74,7 @@ static int fence(struct keel *keel, uint64_t deadline_us)
 
 static bool in_callback(struct keel *keel)
 {
-    return rml_in_callback(keel->rml) || plane_in_callback();
+    return rml_in_callback(keel->rml) || plane_in_callback() || pml_process_in_callback();
 }
 
 static int give_app_key(void *arg)
@@ -105,7 +103,7 @@ static int progress_rml(void *arg)
 }
 
 /* Before a peer may send one: a message is kept until its context is opened. Where several threads
- * may be in the data plane there are none. */
+ * may be in the data plane, or no module carries messages, there are none. */
 static int open_messages(struct keel *keel)
 {
     const struct pml_host host = {.me = host_ops.me(&keel->host),
@@ -113,7 +111,8 @@ static int open_messages(struct keel *keel)
                                   .proc = proc_of,
                                   .progress = progress_rml,
                                   .arg = keel};
-    return btl_threads().multiple ? ORTE_SUCCESS : pml_process_open(&host);
+    int status = pml_process_open(&host);
+    return status == ORTE_ERR_NOT_AVAILABLE ? ORTE_SUCCESS : status;
 }
 
 static int make_rails(struct keel *keel, char *reason, size_t reason_size)
@@ -453,7 +452,9 @@ uint32_t keel_job_size(void)
 
 int keel_progress(void)
 {
-    return the_keel ? rml_progress(the_keel->rml) + keel_host_progress() + pml_process_settle() : 0;
+    return the_keel
+               ? rml_progress(the_keel->rml) + keel_host_progress() + pml_process_run_callbacks()
+               : 0;
 }
 
 int keel_fence(void)

@@ -33,6 +33,8 @@ static struct {
     struct bml *bml;
     struct watch *watches; /* owned */
     size_t watch_count;
+    void (*after)(void *arg); /* of plane_after_pass; may be NULL */
+    void *after_arg;
     atomic_bool polling; /* without the lock: a thread is in here, the one with polls_here */
 } plane;
 
@@ -90,6 +92,7 @@ void plane_forget(void)
     plane.open = false;
     plane.bml = NULL;
     plane.watches = NULL;
+    plane.after = NULL;
     plane.watch_count = 0;
     atomic_store(&plane.polling, false);
     polls_here = false;
@@ -129,8 +132,17 @@ int keel_host_progress(void)
     }
     int events = btl_progress();
     settle_rails(NULL);
+    if (plane.after && !btl_calls_back()) {
+        plane.after(plane.after_arg);
+    }
     leave();
     return events;
+}
+
+void plane_after_pass(void (*after)(void *arg), void *arg)
+{
+    plane.after = after;
+    plane.after_arg = arg;
 }
 
 static int poll_plane(void *unused)

@@ -29,8 +29,12 @@ int pml_close(struct pml *pml) KEEL_MUST_CHECK;
 void pml_abandon(struct pml *pml);
 /* As keel_pml_progress and keel_pml_context_open, of this PML. */
 int pml_progress(struct pml *pml);
-/* The part of it that is left when others have driven the PTLs. */
-int pml_settle(struct pml *pml);
+/* Its parts, where others drive the PTLs: what is to be done outside of the modules; users'
+ * callbacks, which returns how many requests ended. */
+void pml_settle(struct pml *pml);
+int pml_run_callbacks(struct pml *pml);
+/* A user's callback is up the stack. */
+bool pml_in_callback(const struct pml *pml);
 int pml_context_open(struct pml *pml, uint32_t id, opal_proc_t *const *members, size_t size,
                      int32_t rank, struct keel_pml_context **context) KEEL_MUST_CHECK;
 

@@ -103,7 +103,7 @@ int keel_pml_send(struct keel_pml_context *context, const opal_convertor_t *data
                   int32_t tag, keel_pml_mode_t mode)
 {
     struct keel_pml_request *request;
-    if (context && !progress_may_wait(context->pml)) {
+    if (context && !progress_may_run(context->pml)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
     int status = keel_pml_isend(context, data, dest, tag, mode, &request);
@@ -114,7 +114,7 @@ int keel_pml_recv(struct keel_pml_context *context, const opal_convertor_t *data
                   int32_t tag, struct keel_pml_status *end)
 {
     struct keel_pml_request *request;
-    if (context && !progress_may_wait(context->pml)) {
+    if (context && !progress_may_run(context->pml)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
     int status = keel_pml_irecv(context, data, source, tag, &request);

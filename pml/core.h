@@ -95,6 +95,8 @@ struct pml {
     size_t buffered, buffered_most; /* bytes of buffered sends */
     uint64_t ends;                  /* requests that have ended, ever */
     bool inside;                    /* in progress */
+    bool settling;                  /* in pml_settle */
+    unsigned callbacks;             /* of users, that run */
 };
 
 /* That of a module that calls. */

@@ -140,7 +140,7 @@ int pml_open(struct pml **opened, const struct pml_host *host,
 
 int pml_close(struct pml *pml)
 {
-    if (!list_empty(&pml->all_contexts) || pml->inside) {
+    if (!list_empty(&pml->all_contexts) || pml->inside || pml->settling || pml->callbacks > 0) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
     destroy(pml);
@@ -157,4 +157,9 @@ void pml_abandon(struct pml *pml)
         context_destroy(context);
     }
     destroy(pml);
+}
+
+bool pml_in_callback(const struct pml *pml)
+{
+    return pml->callbacks > 0;
 }

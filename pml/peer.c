@@ -5,7 +5,7 @@
 
 static uint64_t key_of(const opal_proc_t *proc)
 {
-    return (uintptr_t) proc;
+    return (uint64_t) proc->proc_name.jobid << 32 | proc->proc_name.vpid;
 }
 
 struct peer *peer_find(struct pml *pml, const opal_proc_t *proc)

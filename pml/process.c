@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <pml/process.h>
+#include <pthread.h>
 #include <ptl/components.h>
 #include <stddef.h>
 
@@ -10,9 +11,28 @@ static bool is_users;
 
 static mca_ptl_base_component_t *const components[] = {&ptl_rail_component, NULL};
 
+static void settle_pml(void *pml)
+{
+    pml_settle(pml);
+}
+
+/* In a child made by fork it is the parent's. */
+static void forget(void)
+{
+    the_pml = NULL;
+    ptl_rail_forget();
+}
+
+static void watch_forks(void)
+{
+    (void) pthread_atfork(NULL, NULL, forget);
+}
+
 int pml_process_open(const struct pml_host *host)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct pml *pml;
+    (void) pthread_once(&once, watch_forks);
     if (the_pml) {
         return OPAL_EXISTS;
     }
@@ -22,26 +42,28 @@ int pml_process_open(const struct pml_host *host)
     if (status == OPAL_SUCCESS) {
         the_pml = pml;
         is_users = false;
+        ptl_rail_after_pass(settle_pml, pml);
     }
     return status;
 }
 
 void pml_process_end(void)
 {
-    if (the_pml) {
+    if (the_pml && !is_users) {
+        ptl_rail_after_pass(NULL, NULL);
         pml_abandon(the_pml);
         the_pml = NULL;
     }
 }
 
-int pml_process_settle(void)
+int pml_process_run_callbacks(void)
 {
-    return the_pml ? pml_settle(the_pml) : 0;
+    return the_pml ? pml_run_callbacks(the_pml) : 0;
 }
 
-void pml_process_forget(void)
+bool pml_process_in_callback(void)
 {
-    the_pml = NULL;
+    return the_pml && pml_in_callback(the_pml);
 }
 
 int keel_pml_open_on(const struct keel_host_ops *ops, void *host)
@@ -62,6 +84,7 @@ int keel_pml_close(void)
     }
     int status = pml_close(the_pml);
     if (status == OPAL_SUCCESS) {
+        ptl_rail_after_pass(NULL, NULL);
         the_pml = NULL;
     }
     return status;

@@ -10,10 +10,10 @@ int pml_process_open(const struct pml_host *host) KEEL_MUST_CHECK;
 /* Ends whatever is under way, and closes it with the contexts that are open; nothing if there is
  * none. */
 void pml_process_end(void);
-/* What is left to do after the host's progress has driven the rails; returns how many requests
+/* Runs the users' callbacks that are due, after the host's progress; returns how many requests
  * ended. */
-int pml_process_settle(void);
-/* In a child made by fork: it is the parent's. */
-void pml_process_forget(void);
+int pml_process_run_callbacks(void);
+/* One of them is up the stack. */
+bool pml_process_in_callback(void);
 
 #endif

@@ -132,12 +132,31 @@ static void settle(struct pml *pml)
     }
 }
 
+void pml_settle(struct pml *pml)
+{
+    if (!pml->settling) {
+        pml->settling = true;
+        settle(pml);
+        pml->settling = false;
+    }
+}
+
+int pml_run_callbacks(struct pml *pml)
+{
+    const uint64_t before = pml->ends;
+
+    if (!list_empty(&pml->ended) && progress_may_run(pml)) {
+        request_run_callbacks(pml);
+    }
+    return (int) (pml->ends - before);
+}
+
 int progress_at(struct pml *pml, uint64_t now_ns)
 {
     const uint64_t before = pml->ends;
     unsigned held_back = 0;
 
-    if (pml->inside) {
+    if (!progress_may_run(pml)) {
         return 0;
     }
     pml->inside = true;
@@ -148,31 +167,9 @@ int progress_at(struct pml *pml, uint64_t now_ns)
     if (pml->host.progress) {
         (void) pml->host.progress(pml->host.arg);
     }
-    settle(pml);
+    pml_settle(pml);
     pml->inside = false;
-    if (!list_empty(&pml->ended)) {
-        request_run_callbacks(pml);
-    }
-    return (int) (pml->ends - before);
-}
-
-static bool is_due(const struct pml *pml)
-{
-    return !list_empty(&pml->changed) || !list_empty(&pml->due) || !list_empty(&pml->tells) ||
-           !list_empty(&pml->ended);
-}
-
-int pml_settle(struct pml *pml)
-{
-    const uint64_t before = pml->ends;
-
-    if (pml->inside || !is_due(pml)) {
-        return 0;
-    }
-    pml->inside = true;
-    settle(pml);
-    pml->inside = false;
-    request_run_callbacks(pml);
+    (void) pml_run_callbacks(pml);
     return (int) (pml->ends - before);
 }
 
@@ -194,7 +191,7 @@ int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
 {
     uint64_t now = 0;
 
-    if (!progress_may_wait(pml)) {
+    if (!progress_may_run(pml)) {
         return done(arg) ? OPAL_SUCCESS : OPAL_ERR_RESOURCE_BUSY;
     }
     for (unsigned pass = 0; !done(arg); pass++) {

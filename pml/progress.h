@@ -7,7 +7,7 @@
 /* As of pml_progress, at this time. */
 int progress_at(struct pml *pml, uint64_t now_ns);
 /* Nobody may wait inside of progress, the host's included. */
-static inline bool progress_may_wait(const struct pml *pml)
+static inline bool progress_may_run(const struct pml *pml)
 {
     return !pml->inside && !(pml->host.is_busy && pml->host.is_busy());
 }

@@ -58,8 +58,8 @@ static void finish(struct recv *recv, int status)
 
     list_remove(&recv->receiving);
     take_from_modules(recv, status);
-    end->bytes = recv->delivered;
-    end->truncated = recv->length > recv->delivered && status == OPAL_SUCCESS;
+    end->bytes = least(recv->delivered, opal_convertor_get_packed_size(&recv->ptl.req_convertor));
+    end->truncated = recv->length > end->bytes && status == OPAL_SUCCESS;
     end->error = end->truncated ? OPAL_ERR_UNPACK_INADEQUATE_SPACE : status;
     request_end(&recv->super);
 }
@@ -122,15 +122,21 @@ static bool fetch_rest(struct recv *recv)
     return true;
 }
 
+/* No module may still write to the buffer. */
+static bool fetches_are_over(const struct recv *recv)
+{
+    return !recv->ptl.req_fetch || recv->received + recv->lost >= recv->ptl.req_offset;
+}
+
 /* After whatever a module did with it. False: it waits for room. */
 static bool advance(struct recv *recv)
 {
     if (recv->ptl.req_fetch && !fetch_rest(recv)) {
         return false;
     }
-    if (recv->failed != OPAL_SUCCESS) {
+    if (recv->failed != OPAL_SUCCESS && fetches_are_over(recv)) {
         finish(recv, recv->failed);
-    } else if (recv->begun && recv->received >= recv->expected) {
+    } else if (recv->failed == OPAL_SUCCESS && recv->begun && recv->received >= recv->expected) {
         finish(recv, OPAL_SUCCESS);
     }
     return true;
@@ -167,10 +173,12 @@ void recv_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request
 {
     struct recv *recv = recv_of(request);
 
-    (void) ptl, (void) offset, (void) size;
+    (void) ptl, (void) offset;
     recv->failed = status != OPAL_SUCCESS ? status : OPAL_ERROR;
+    recv->lost += size;
     if (!recv->busy) {
-        recv_fail(recv, recv->failed);
+        list_remove(&recv->super.link);
+        (void) advance(recv);
     }
 }
 
@@ -198,7 +206,7 @@ void recv_take(struct recv *recv, struct keel_pml_message *message)
     recv->member = message_member(message);
     recv->module = module;
     recv->length = recv->expected = message->header->hdr_msg_length;
-    recv->received = recv->delivered = 0;
+    recv->received = recv->delivered = recv->lost = 0;
     recv->failed = OPAL_SUCCESS;
     recv->begun = false;
     recv->ptl.req_fetch = false;

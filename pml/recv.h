@@ -11,6 +11,7 @@ struct recv {
     size_t length;                 /* of the message */
     size_t expected;               /* bytes that modules will report */
     size_t received, delivered;    /* bytes that they did report, and those that fitted */
+    size_t lost;                   /* bytes that they fetched in vain */
     int failed;                    /* the status that it is to end with */
     bool busy;                     /* a module's function is being called with it */
     bool begun;                    /* the first fragment was reported */

@@ -24,7 +24,9 @@ void request_run_callbacks(struct pml *pml)
         struct keel_pml_request *request = container_of(link, struct keel_pml_request, link);
         const struct keel_pml_status status = request->status;
         request->state = REQUEST_COMPLETE;
+        pml->callbacks++;
         request->done(request, &status, request->arg);
+        pml->callbacks--;
     }
 }
 

@@ -307,6 +307,9 @@ int send_start(struct send *send)
     list_append(&peer->sending, &send->sending);
     if (status == OPAL_ERR_OUT_OF_RESOURCE || !advance(send)) {
         peer_pend(peer, &send->super.link);
+        if (list_empty(&peer->due) && !send_is_stalled(send)) {
+            peer_is_due(peer); /* what waits before it is stalled: nobody else would try it */
+        }
     }
     return OPAL_SUCCESS;
 }

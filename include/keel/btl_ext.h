@@ -34,8 +34,9 @@ enum {
     MCA_BTL_ATOMIC_SUPPORTS_32BIT = 0x01000000, /* each of the others on 4 bytes, too */
 };
 
-/* Layers above BTL, such as a matching layer, have channels of their own, 1 to this, with 256 tags
- * each: what an application sends never reaches them, and its tags stay its own. */
+/* Layers above BTL have channels of their own, 1 to this, with 256 tags each; the messages of
+ * keel/pml.h have channel 1: what an application sends never reaches them, and its tags stay its
+ * own. */
 #define KEEL_BTL_CHANNEL_MAX 7
 
 struct keel_btl_pending;

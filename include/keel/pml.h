@@ -3,13 +3,15 @@
  *
  * Order: the messages of one member to another in one context are matched in the order in which
  * they were sent; a message goes to the oldest receive that wants it.
- * Threads: one thread at a time calls these functions.
- * Progress: messages move inside these functions. Those that wait (send, recv, probe, mprobe, wait,
- * waitany, waitall, waitsome) drive it without a time limit; the end of the peer ends them with an
- * error. They also return OPAL_ERR_RESOURCE_BUSY at once, with nothing changed, inside of the
- * host's progress function.
- * Errors: 0 is success. After OPAL_ERR_BAD_PARAM nothing has changed: a NULL that is not allowed, a
- * rank that is none of the context's, a tag or a mode that there is not.
+ * Threads: one thread at a time, while no other is inside a call of Keel's that waits. Where the
+ * data plane has threads (keel_threads(7)) there are no messages: keel_pml_context_open returns
+ * OPAL_ERROR.
+ * Progress: messages move inside these functions and keel_progress. send, recv, probe, mprobe,
+ * wait, waitany, waitall, waitsome and context_free wait without a time limit; if the peer ends,
+ * they return an error. Called from a callback of the data plane, or while the host's progress
+ * function runs, they return OPAL_ERR_RESOURCE_BUSY and change nothing. Errors: 0 is success.
+ * OPAL_ERR_BAD_PARAM: a pointer that may not be NULL is NULL, the rank is not in the context, or
+ * the tag or mode is invalid. Nothing has changed then.
  */
 #ifndef KEEL_PML_H
 #define KEEL_PML_H
@@ -34,7 +36,7 @@ struct keel_pml_message; /* one that was taken by a probe and not yet received *
 typedef enum {
     KEEL_PML_STANDARD,    /* ends when the buffer may be used again */
     KEEL_PML_SYNCHRONOUS, /* ends when a receive was matched, and the buffer may be used again */
-    KEEL_PML_READY,       /* the receive is posted: the caller knows */
+    KEEL_PML_READY,       /* as standard; the caller guarantees that the receive is posted */
     KEEL_PML_BUFFERED     /* the data is copied: ends at once */
 } keel_pml_mode_t;
 
@@ -63,22 +65,22 @@ int keel_pml_progress(void) KEEL_EXPORT;
 
 /* Opens a context: a number (0 to KEEL_PML_CONTEXT_MAX) and its members in the order of their
  * ranks, the same in all of them; my_rank is this process's. The array is copied, the processes are
- * borrowed until the context is freed. members NULL: the processes of the job, all size of them.
- * Nothing is sent. A message that comes before its context is opened waits.
- * OPAL_EXISTS: the number is in use; OPAL_ERR_OUT_OF_RESOURCE: no memory, or so many messages came
- * for it before that some had to be dropped; OPAL_ERROR: not open. */
+ * borrowed until keel_pml_close or keel_finalize. members NULL: the processes of the job, all size
+ * of them. Nothing is sent. A message that comes before its context is opened waits. OPAL_EXISTS:
+ * the number is in use; OPAL_ERR_OUT_OF_RESOURCE: no memory, or so many messages came for it before
+ * that some had to be dropped; OPAL_ERROR: not open. */
 int keel_pml_context_open(uint32_t id, opal_proc_t *const *members, size_t size, int32_t my_rank,
                           struct keel_pml_context **context) KEEL_EXPORT;
-/* Waits for the buffered and the freed sends of the context, drops messages that nobody received,
+/* Waits until buffered sends and freed requests have ended, drops messages that nobody received,
  * and sets *context to NULL. Its number may be used again when all members have freed it and no
  * message of it is on its way.
  * OPAL_ERR_RESOURCE_BUSY: a request of it, or a message taken by a probe, is still there. */
 int keel_pml_context_free(struct keel_pml_context **context) KEEL_EXPORT;
 
 /* ---- messages ----
- * data is copied; the memory that it names, and its iovec array, are the library's until the
- * request ends (of a buffered send: until the call returns). All of it counts, wherever its
- * position is. NULL: no bytes. */
+ * The convertor is copied. The memory and the iovec array that it names belong to the library until
+ * the request ends (buffered: until the call returns). All bytes count, whatever the position. data
+ * NULL: no bytes. */
 
 /* Starts a send to a rank. *request is the caller's until wait, test or free takes it.
  * OPAL_ERR_UNREACH: the process is gone, or cannot be reached; OPAL_ERR_OUT_OF_RESOURCE: no memory,

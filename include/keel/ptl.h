@@ -14,10 +14,10 @@
  *     that call or later, with the receive request in frag_request. Then the PTL copies the bytes,
  *     acknowledges if the flags ask for it, and tells ptl_recv_progress. Of later fragments it does
  *     the same by itself. The fragment is the PTL's again after ptl_matched.
- *  4. A module with MCA_PTL_GET may take a whole message with its first fragment, whose receiver
- *     fetches the rest: ptl_matched sets req_fetch, and the PML calls ptl_get, over any of the
- * peer's PTLs of that component. The PTL adds the bytes that it takes to req_offset, and tells
- *     ptl_recv_progress when they have come. Then the PML calls ptl_recv_end (keel/ptl_ext.h).
+ *  4. A module with MCA_PTL_GET may announce a whole message with its first fragment. ptl_matched
+ *     then sets req_fetch, and the PML calls ptl_get on the peer's PTLs of that component. ptl_get
+ *     adds what it takes to req_offset; ptl_recv_progress tells when the bytes are there. At the
+ *     end the PML calls ptl_recv_end (keel/ptl_ext.h).
  *  5. Everything comes from the calling thread, inside the PTL's functions and inside progress.
  */
 #ifndef KEEL_PTL_H

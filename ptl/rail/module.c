@@ -120,7 +120,7 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
     for (size_t i = 0; i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
         struct mca_ptl_base_peer_t *peer = find_peer(module, name);
-        bool reached = peer && endpoint_to(module, peer->proc);
+        bool reached = peer && endpoint_to(module, peer->proc) == peer->endpoint;
         if (peer && peer->reached != reached) {
             struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
             peer->reached = reached;
@@ -138,6 +138,7 @@ static int finalize(mca_ptl_base_module_t *ptl)
 {
     struct rail_module *module = rail_of(ptl);
     struct mca_ptl_base_peer_t *peer;
+    (void) module->ext->channel_register(module->btl, RAIL_CHANNEL, NULL, NULL); /* of all */
     list_for_each (peer, &module->peers, struct mca_ptl_base_peer_t, link) {
         peer_destroy(peer);
     }
@@ -209,7 +210,7 @@ static mca_ptl_base_module_t **init(int *count, bool progress_threads, bool thre
     size_t btl_count = 0;
     mca_btl_base_module_t **btls = btl_modules(&btl_count);
     *count = 0;
-    if (rail.modules || btl_count == 0) {
+    if (rail.modules || btl_count == 0 || btl_threads().multiple) {
         return NULL;
     }
     mca_ptl_base_module_t **made = calloc(btl_count, sizeof(mca_ptl_base_module_t *));
@@ -243,12 +244,6 @@ static int open_component(void)
 
 static int close_component(void)
 {
-    mca_btl_base_module_t **btls;
-    size_t count;
-    btls = btl_modules(&count);
-    for (size_t i = 0; i < count; i++) {
-        (void) keel_btl_ext(btls[i])->channel_register(btls[i], RAIL_CHANNEL, NULL, NULL);
-    }
     rail_recv_close();
     ids_fini(&rail.sends);
     ids_fini(&rail.recvs);
@@ -264,6 +259,16 @@ static int control(int param, void *value, size_t size)
     }
     rail.disabled = !*(const bool *) value;
     return OPAL_SUCCESS;
+}
+
+void ptl_rail_after_pass(void (*settle)(void *arg), void *arg)
+{
+    plane_after_pass(settle, arg);
+}
+
+void ptl_rail_forget(void)
+{
+    rail = (struct rail){0};
 }
 
 bool ptl_rail_is_busy(void)

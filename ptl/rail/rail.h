@@ -51,7 +51,8 @@ struct rail_send {
     uint64_t address, room;
     size_t left;     /* bytes not sent yet */
     struct list ops; /* puts under way */
-    bool may_put;
+    bool offers_put; /* the announcement said that the rest can be put */
+    bool may_put;    /* so did the answer */
     uint16_t handle_size;
     uint8_t handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
 };
@@ -64,8 +65,9 @@ struct rail_recv {
     uint64_t id, send_id;
     uint64_t total;                                   /* bytes of the message */
     mca_btl_base_registration_handle_t *registration; /* of the buffer, for puts; may be NULL */
-    bool fetch;                                       /* from address, with handle */
-    struct list ops;                                  /* gets under way */
+    bool open_to_puts;
+    bool fetch;      /* from address, with handle */
+    struct list ops; /* gets under way */
     uint64_t address;
     uint16_t handle_size;
     uint8_t handle[];

@@ -107,6 +107,7 @@ static struct rail_recv *recv_of(const struct rail_header *header,
 {
     struct rail_recv *recv = ids_find(&rail.recvs, header->id);
     bool fits = recv && recv->endpoint == endpoint && !recv->fetch &&
+                (header->type == RAIL_FRAG || recv->open_to_puts) &&
                 header->offset <= recv->total && header->bytes <= recv->total - header->offset;
     return fits ? recv : NULL;
 }
@@ -134,6 +135,7 @@ static void open_to_puts(struct rail_recv *recv, struct rail_header *ack)
         ack->handle = recv->registration;
         ack->handle_size = (uint16_t) btl->btl_registration_handle_size;
     }
+    recv->open_to_puts = true;
     ack->flags |= RAIL_FLAG_PUT;
     ack->address = (uintptr_t) memory;
     ack->bytes = size;
@@ -314,9 +316,11 @@ static void rest_arrived(struct rail_module *module, const struct rail_recv *rec
 {
     mca_ptl_base_module_t *ptl = &module->super.super;
     mca_ptl_base_recv_request_t *request = recv->request;
-    size_t fitted = header->bytes;
+    size_t room = opal_convertor_get_packed_size(&request->req_convertor), fitted = 0;
     if (header->type == RAIL_FRAG) {
         fitted = land(request, header->offset, bytes, header->bytes);
+    } else if (header->offset < room) {
+        fitted = least(header->bytes, room - header->offset);
     }
     ptl->ptl_recv_progress(ptl, request, header->bytes, fitted);
 }
@@ -358,7 +362,7 @@ static int get(struct mca_ptl_base_peer_t *peer, struct rail_recv *recv, size_t 
     }
     struct rail_op *op = rail_op_create(recv, &recv->ops, offset, size, !memory);
     if (!op) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
+        return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
     }
     memory = memory ? memory : op->bounce;
     request->req_offset += size;
@@ -435,8 +439,11 @@ static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *end
         }
         return true;
     default:
+        if (size != 0) {
+            return false;
+        }
         rail_answered(module, endpoint, &header);
-        return size == 0;
+        return true;
     }
 }
 

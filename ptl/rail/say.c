@@ -9,16 +9,16 @@
 /* A header that found no room. */
 struct word {
     struct keel_btl_pending pending;
-    struct rail_module *module;
+    const struct keel_btl_ext *ext; /* the BTL module's: the PTL's may end before */
     size_t size;
     uint8_t bytes[];
 };
 
-static int send_word(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                     void *bytes, size_t size)
+static int send_word(const struct keel_btl_ext *ext, mca_btl_base_module_t *btl,
+                     struct mca_btl_base_endpoint_t *endpoint, void *bytes, size_t size)
 {
-    return module->ext->channel_sendi(module->btl, endpoint, NULL, bytes, size, 0, MCA_BTL_NO_ORDER,
-                                      0, RAIL_CHANNEL, RAIL_TAG, NULL);
+    return ext->channel_sendi(btl, endpoint, NULL, bytes, size, 0, MCA_BTL_NO_ORDER, 0,
+                              RAIL_CHANNEL, RAIL_TAG, NULL);
 }
 
 /* status: the endpoint or its module ends, which has told those who wait for answers; the module
@@ -28,9 +28,9 @@ static void try_again(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
 {
     struct word *word = container_of(pending, struct word, pending);
     if (status == OPAL_SUCCESS) {
-        status = send_word(word->module, endpoint, word->bytes, word->size);
+        status = send_word(word->ext, btl, endpoint, word->bytes, word->size);
         if (btl_is_shortage(status) &&
-            word->module->ext->pending_add(btl, endpoint, pending) == OPAL_SUCCESS) {
+            word->ext->pending_add(btl, endpoint, pending) == OPAL_SUCCESS) {
             return;
         }
     }
@@ -42,7 +42,7 @@ void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoi
 {
     uint8_t bytes[RAIL_MOST_BYTES];
     size_t size = rail_encode(bytes, header);
-    int status = send_word(module, endpoint, bytes, size);
+    int status = send_word(module->ext, module->btl, endpoint, bytes, size);
     if (!btl_is_shortage(status)) {
         return; /* a peer that is gone waits for nothing */
     }
@@ -52,7 +52,7 @@ void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoi
         return;
     }
     word->pending.ready = try_again;
-    word->module = module;
+    word->ext = module->ext;
     word->size = size;
     memcpy(word->bytes, bytes, size);
     if (module->ext->pending_add(module->btl, endpoint, &word->pending) != OPAL_SUCCESS) {
@@ -95,7 +95,7 @@ int rail_want_room(struct mca_ptl_base_peer_t *peer, int status)
         status = peer->module->ext->pending_add(peer->module->btl, peer->endpoint, &peer->room);
         peer->waits = status == OPAL_SUCCESS;
     }
-    return peer->waits ? OPAL_ERR_OUT_OF_RESOURCE : status;
+    return peer->waits ? OPAL_ERR_OUT_OF_RESOURCE : btl_is_shortage(status) ? OPAL_ERROR : status;
 }
 
 struct rail_op *rail_op_create(void *owner, struct list *ops, size_t offset, size_t size,

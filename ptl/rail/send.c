@@ -158,7 +158,7 @@ static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_
     const mca_ptl_base_module_t *ptl = &peer->module->super.super;
     struct rail_send *send = send_create(peer, request);
     if (!send) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
+        return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
     }
     struct rail_header header = {.type = RAIL_RNDV,
                                  .flags = RAIL_FLAG_ACK,
@@ -166,7 +166,9 @@ static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_
                                  .bytes = match->hdr_msg_length,
                                  .own_id = send->id};
     send->offered = offer(send, &header);
-    if (!send->offered && (ptl->ptl_flags & MCA_PTL_PUT) && memory_of(&request->req_convertor)) {
+    send->offers_put =
+        !send->offered && (ptl->ptl_flags & MCA_PTL_PUT) && memory_of(&request->req_convertor);
+    if (send->offers_put) {
         header.flags |= RAIL_FLAG_PUT;
     }
     uint8_t bytes[RAIL_MOST_BYTES];
@@ -216,7 +218,7 @@ static void acknowledged(struct rail_send *send, const struct rail_header *heade
     request->req_peer_match.lval = header->own_id;
     request->req_peer_addr.lval = header->address;
     request->req_peer_size = header->bytes;
-    if ((header->flags & RAIL_FLAG_PUT) && send->left > 0) {
+    if ((header->flags & RAIL_FLAG_PUT) && send->offers_put && send->left > 0) {
         send->may_put = true;
         send->address = header->address;
         send->room = header->bytes;
@@ -292,7 +294,7 @@ static int put(struct rail_send *send, size_t offset, size_t size)
     size = least(size, btl->btl_put_limit);
     struct rail_op *op = rail_op_create(send, &send->ops, offset, size, false);
     if (!op) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
+        return rail_want_room(send->peer, OPAL_ERR_OUT_OF_RESOURCE);
     }
     take(request, size);
     char *from = (char *) memory_of(&request->req_convertor) + offset;

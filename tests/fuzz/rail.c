@@ -17,6 +17,7 @@ enum { MOST = 24, STEPS = 64, LARGEST = 20000 };
 struct out {
     mca_ptl_base_send_request_t super; /* first */
     uint8_t *data;
+    struct iovec halves[2];
     bool used, over;
     size_t reported;
 };
@@ -25,8 +26,8 @@ struct in {
     mca_ptl_base_recv_request_t super; /* first */
     uint8_t *data;
     struct iovec halves[2];
-    bool used, over;
-    size_t wanted;
+    bool used;
+    size_t wanted, room, delivered;
 };
 
 static struct ptl_set *set;
@@ -97,10 +98,11 @@ static void send_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_send_request_
 static void recv_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_request_t *request,
                           size_t received, size_t delivered)
 {
+    struct in *in = (struct in *) request;
     (void) ptl;
-    fuzz_check(((struct in *) request)->used && !((struct in *) request)->over,
-               "a receive that ended is not told of");
-    fuzz_check(delivered <= received, "no more fits than comes");
+    in->delivered += delivered;
+    fuzz_check(in->used, "a receive that there is not is not told of");
+    fuzz_check(delivered <= received && delivered <= in->room, "no more fits than comes");
 }
 
 static void send_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
@@ -159,7 +161,13 @@ static void begin_send(struct feed *feed)
     }
     *out = (struct out){.used = true, .data = calloc(1, size + 1)};
     out->super.req_header.hdr_msg_length = size;
-    opal_convertor_prepare(&out->super.req_convertor, out->data, size);
+    out->halves[0] = (struct iovec){out->data, size / 2};
+    out->halves[1] = (struct iovec){out->data + size / 2, size - size / 2};
+    if (feed_byte(feed) % 2) {
+        opal_convertor_prepare(&out->super.req_convertor, out->data, size);
+    } else {
+        (void) opal_convertor_prepare_iovec(&out->super.req_convertor, out->halves, 2);
+    }
     bool acked = size > first || feed_byte(feed) % 2;
     int status = ptl->ptl_send(ptl, paths.path[0].peer, &out->super, 0, size < first ? size : first,
                                acked ? MCA_PTL_FLAGS_ACK : 0);
@@ -178,7 +186,7 @@ static void match_one(struct feed *feed)
     frag->frag_request = NULL;
     if (!in->used) {
         size_t length = frag->frag_base.frag_header.hdr_match.hdr_msg_length;
-        *in = (struct in){.used = true, .data = malloc(room + (room == 0)), .wanted = length};
+        *in = (struct in){.used = true, .data = malloc(room + (room == 0)), .room = room};
         in->wanted = room < length ? room : length;
         in->halves[0] = (struct iovec){in->data, room / 2};
         in->halves[1] = (struct iovec){in->data + room / 2, room - room / 2};
@@ -196,9 +204,21 @@ static void fetch(struct feed *feed)
 {
     struct in *in = &ins[feed_byte(feed) % MOST];
     const struct ptl_path *path = &paths.path[0];
-    if (in->used && !in->over && in->super.req_fetch && in->super.req_offset < in->wanted) {
+    if (in->used && in->super.req_fetch && in->super.req_offset < in->wanted) {
         (void) path->ptl->ptl_get(path->ptl, path->peer, &in->super, in->super.req_offset,
                                   in->wanted - in->super.req_offset, 0);
+    }
+}
+
+/* What follows an acknowledgement, real or not. */
+static void put_more(struct feed *feed)
+{
+    struct out *out = &outs[feed_byte(feed) % MOST];
+    const struct ptl_path *path = &paths.path[0];
+    size_t left = out->super.req_header.hdr_msg_length - out->super.req_offset;
+    if (out->used && !out->over && out->reported > 0 && left > 0) {
+        (void) path->ptl->ptl_put(path->ptl, path->peer, &out->super, out->super.req_offset,
+                                  1 + feed_u32(feed) % left, 0);
     }
 }
 
@@ -285,7 +305,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct feed feed = {data, size};
     open_once();
     for (int i = 0; i < STEPS && feed.left > 0; i++) {
-        switch (feed_byte(&feed) % 6) {
+        switch (feed_byte(&feed) % 7) {
         case 0:
             begin_send(&feed);
             break;
@@ -300,6 +320,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
         case 4:
             arrive_header(&feed);
+            break;
+        case 5:
+            put_more(&feed);
             break;
         default:
             go_on();

@@ -68,6 +68,10 @@ for how in '-n 1' '-n 3' '--simulate 2x2'; do
     is "halo, $how" "0 halo: $ranks ranks, $((100 * ranks)) cells, 200 steps, heat 1000.000000" \
         "$code $(cat "$work/out" "$work/err")"
 done
+for btl in self,sm self,tcp; do
+    run_limited 40 "$keelrun" -n 2 --mca btl $btl "$KEEL_TEST_BUILDDIR/tests/system/tags"
+    is "messages by tag that wait for each other, $btl" '0 ok' "$code $(cat "$work/out" "$work/err")"
+done
 run_limited 20 "$keelrun" -n 1 "$examples/handoff" --mib 2
 like 'handoff --mib 2' "$work/out" '^handoff: 1 ranks, 2 transfers, 4194304 bytes, 0 errors$'
 for n in '' 0 -1 1025 much; do

@@ -74,3 +74,9 @@ tests_system_threads_SOURCES = tests/system/threads.c
 tests_system_threads_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_threads_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_threads_LDADD = lib/libkeel.la
+
+check_PROGRAMS += tests/system/tags
+tests_system_tags_SOURCES = tests/system/tags.c
+tests_system_tags_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_tags_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_tags_LDADD = lib/libkeel.la

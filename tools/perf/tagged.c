@@ -105,7 +105,7 @@ static int await(struct pair *pair, struct keel_pml_request **request, bool *end
 static int answer_ping_pong(struct pair *pair, size_t size)
 {
     bool ended = true;
-    struct keel_pml_request *next;
+    struct keel_pml_request *next = NULL;
     int status = post(pair->in, size, THERE, &next);
     while (status == OPAL_SUCCESS && ended) {
         status = await(pair, &next, &ended);
