@@ -88,6 +88,7 @@ static void endpoint_cut(struct btl_peer *life, int status)
     if (life->state != PEER_BROKEN) {
         sm_rx_stop(module, endpoint, false);
     }
+    sm_tx_halt(module, endpoint);
     (void) desc_set_finish(&module->super, &module->descs, endpoint);
     sm_ops_flush(module, endpoint);
     sm_tx_stop(module, endpoint, status);
@@ -231,10 +232,10 @@ struct mca_btl_base_endpoint_t *sm_endpoint_meet(struct sm_module *module,
 void sm_endpoint_fail(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                       bool corrupt, const char *why)
 {
-    endpoint->tx.ready = false;
     if (corrupt) {
         sm_rx_stop(module, endpoint, true);
     }
+    sm_tx_halt(module, endpoint);
     btl_peer_fail(&endpoint->life, why);
 }
 
@@ -244,8 +245,8 @@ void sm_endpoint_left(struct sm_module *module, struct mca_btl_base_endpoint_t *
     if (!up || sm_claim_alive(&endpoint->tx.claim)) {
         return;
     }
-    if (!sm_claim_left(&endpoint->tx.claim) || !list_empty(&endpoint->tx.inflight) ||
-        rdma_am_peer_active(&endpoint->am)) {
+    if (!sm_claim_left(&endpoint->tx.claim) || sm_tx_settle(module, endpoint) != ORTE_SUCCESS ||
+        !list_empty(&endpoint->tx.inflight) || rdma_am_peer_active(&endpoint->am)) {
         sm_endpoint_fail(module, endpoint, false, "it no longer reads");
         return;
     }
@@ -272,9 +273,8 @@ void sm_endpoint_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
 static void check_peer(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
                        bool ask_kernel)
 {
-    if (endpoint->tx.open && !sm_claim_alive(&endpoint->tx.claim)) {
-        sm_endpoint_fail(module, endpoint, false, "it no longer reads");
-    } else if (ask_kernel && sm_process_gone(&endpoint->process)) {
+    sm_endpoint_left(module, endpoint);
+    if (ask_kernel && endpoint->tx.ready && sm_process_gone(&endpoint->process)) {
         sm_endpoint_fail(module, endpoint, false, "it ended");
     }
 }

@@ -188,8 +188,13 @@ int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoin
              mca_btl_base_descriptor_t **descriptor);
 /* Moves what the peers have consumed to what is done. */
 void sm_tx_collect(struct sm_module *module);
-/* Ends the sending side: completes what is in flight with status, tells the peer. The ring and its
- * fragments stay until sm_tx_release. */
+/* The same, of one peer's. Negative: the peer says that it has consumed more than there is. */
+int sm_tx_settle(struct sm_module *module,
+                 struct mca_btl_base_endpoint_t *endpoint) KEEL_MUST_CHECK;
+/* Sends are refused from now on; those that the peer has taken are done. */
+void sm_tx_halt(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+/* Ends the sending side, which is halted: completes what is in flight with status, tells the peer.
+ * The ring and its fragments stay until sm_tx_release. */
 void sm_tx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, int status);
 /* The peer no longer reads: ring and fragments are free. */
 void sm_tx_release(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);

@@ -356,18 +356,10 @@ int sm_channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                     channel, tag, descriptor);
 }
 
-static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+int sm_tx_settle(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     struct sm_tx *tx = &endpoint->tx;
-    uint64_t before = tx->ring.consumed;
-    if (tx->ready && sm_tx_ring_refresh(&tx->ring) != ORTE_SUCCESS) {
-        tx_refused(module, endpoint, ORTE_ERR_COMM_FAILURE);
-    }
-    if (!tx->ready) { /* it fails: progress ends it all */
-        list_remove(&tx->link);
-        return;
-    }
-    tx->stalled = tx->stalled && tx->ring.consumed == before;
+    int status = sm_tx_ring_refresh(&tx->ring);
     /* Sends look at the consumer's word, too, so what it passed may be known for a while. */
     struct desc_send *send;
     list_for_each (send, &tx->inflight, struct desc_send, link) {
@@ -377,6 +369,29 @@ static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t 
         list_remove(&send->link);
         list_append(&module->descs.done, &send->link);
     }
+    return status;
+}
+
+void sm_tx_halt(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->tx.ready) {
+        (void) sm_tx_settle(module, endpoint);
+    }
+    endpoint->tx.ready = false;
+}
+
+static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_tx *tx = &endpoint->tx;
+    uint64_t before = tx->ring.consumed;
+    if (tx->ready && sm_tx_settle(module, endpoint) != ORTE_SUCCESS) {
+        tx_refused(module, endpoint, ORTE_ERR_COMM_FAILURE);
+    }
+    if (!tx->ready) { /* it fails: progress ends it all */
+        list_remove(&tx->link);
+        return;
+    }
+    tx->stalled = tx->stalled && tx->ring.consumed == before;
     if (list_empty(&tx->inflight) && !tx->stalled) {
         list_remove(&tx->link);
     }
@@ -393,7 +408,6 @@ void sm_tx_collect(struct sm_module *module)
 void sm_tx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, int status)
 {
     struct sm_tx *tx = &endpoint->tx;
-    tx->ready = false;
     list_remove(&tx->link);
     if (tx->open) {
         sm_claim_close(&tx->claim);

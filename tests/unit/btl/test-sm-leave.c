@@ -121,6 +121,46 @@ START_TEST(one_that_has_closed_fails_with_the_next_message)
 }
 END_TEST
 
+/* What a peer has taken before it left has arrived, though its sender looks only then. */
+static int taken_run(struct minihost *host, void *arg)
+{
+    (void) arg;
+    struct sm_rank rank;
+    struct sm_stream stream = {0};
+    int status;
+    sm_rank_start(&rank, host);
+    sm_rank_wait_all();
+    if (host->rank == 1) {
+        while (stream.accepted < 4) {
+            stream.accepted +=
+                sm_rank_try_send(&rank, 0, stream.accepted, 3000, sm_stream_sent, &stream, &status);
+        }
+    }
+    minihost_barrier(host, NULL);
+    while (host->rank == 0 && rank.received[1] < 4) {
+        sm_rank_progress();
+    }
+    if (host->rank == 0) {
+        btl_close();
+    }
+    minihost_barrier(host, NULL);
+    while (host->rank == 1 && stream.good + stream.bad < 4) {
+        sm_rank_progress();
+    }
+    must(stream.bad == 0 && rank.errors[0] == 0);
+    if (host->rank == 1) {
+        btl_close();
+    }
+    return 0;
+}
+
+START_TEST(what_a_leaver_has_taken_has_arrived)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    sm_ranks_run(&options, taken_run, NULL);
+}
+END_TEST
+
 static unsigned count_large(struct sm_rank *rank, mca_btl_base_descriptor_t **taken, unsigned most)
 {
     unsigned count = 0;
@@ -257,6 +297,7 @@ int main(void)
     tcase_add_test(tcase, a_sender_that_is_dropped_hears_of_it);
     tcase_add_loop_test(tcase, one_that_is_added_again_is_heard, 0, 2);
     tcase_add_test(tcase, one_that_has_closed_fails_with_the_next_message);
+    tcase_add_test(tcase, what_a_leaver_has_taken_has_arrived);
     tcase_add_test(tcase, fragments_last_while_they_are_read);
     tcase_add_loop_test(tcase, finalize_leaves_nothing, 0, 2);
     return unit_main(suite);
