@@ -3,7 +3,6 @@
 #include <base/crypto.h>
 #include <base/least.h>
 #include <base/log.h>
-#include <base/name.h>
 #include <base/param.h>
 #include <btl/base.h>
 #include <btl/plane.h>
@@ -41,18 +40,6 @@ static struct mca_btl_base_endpoint_t *endpoint_to(const struct rail_module *mod
     return NULL;
 }
 
-static struct mca_ptl_base_peer_t *find_peer(struct rail_module *module,
-                                             const orte_process_name_t *name)
-{
-    struct mca_ptl_base_peer_t *peer;
-    list_for_each (peer, &module->peers, struct mca_ptl_base_peer_t, link) {
-        if (name_compare(&peer->proc->proc_name, name) == 0) {
-            return peer;
-        }
-    }
-    return NULL;
-}
-
 static void peer_destroy(struct mca_ptl_base_peer_t *peer)
 {
     rail_forget_sends(peer);
@@ -60,14 +47,14 @@ static void peer_destroy(struct mca_ptl_base_peer_t *peer)
         (void) peer->module->ext->pending_remove(peer->module->btl, &peer->room);
     }
     list_remove(&peer->link);
-    free(peer);
+    roster_remove(peer->module->roster, peer, true);
 }
 
 /* NULL: no memory. */
 static struct mca_ptl_base_peer_t *peer_create(struct rail_module *module, opal_proc_t *proc,
                                                struct mca_btl_base_endpoint_t *endpoint)
 {
-    struct mca_ptl_base_peer_t *peer = calloc(1, sizeof(*peer));
+    struct mca_ptl_base_peer_t *peer = roster_add(module->roster, &proc->proc_name, proc);
     if (peer) {
         peer->module = module;
         peer->proc = proc;
@@ -82,7 +69,8 @@ static int del_procs(mca_ptl_base_module_t *ptl, size_t count, struct ompi_proc_
 {
     int status = OPAL_SUCCESS;
     for (size_t i = 0; i < count; i++) {
-        struct mca_ptl_base_peer_t *peer = find_peer(rail_of(ptl), &procs[i]->super.proc_name);
+        struct mca_ptl_base_peer_t *peer =
+            roster_find(rail_of(ptl)->roster, &procs[i]->super.proc_name);
         if (!peer || peer != peers[i]) {
             status = OPAL_ERR_BAD_PARAM;
         } else {
@@ -99,7 +87,7 @@ static int add_procs(mca_ptl_base_module_t *ptl, size_t count, struct ompi_proc_
     for (size_t i = 0; i < count; i++) {
         opal_proc_t *proc = &procs[i]->super;
         struct mca_btl_base_endpoint_t *endpoint = endpoint_to(module, proc);
-        peers[i] = endpoint ? find_peer(module, &proc->proc_name) : NULL;
+        peers[i] = endpoint ? roster_find(module->roster, &proc->proc_name) : NULL;
         if (endpoint && !peers[i]) {
             peers[i] = peer_create(module, proc, endpoint);
         }
@@ -119,7 +107,7 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
     (void) unused;
     for (size_t i = 0; i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
-        struct mca_ptl_base_peer_t *peer = find_peer(module, name);
+        struct mca_ptl_base_peer_t *peer = roster_find(module->roster, name);
         bool reached = peer && endpoint_to(module, peer->proc) == peer->endpoint;
         if (peer && peer->reached != reached) {
             struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
@@ -142,6 +130,7 @@ static int finalize(mca_ptl_base_module_t *ptl)
     list_for_each (peer, &module->peers, struct mca_ptl_base_peer_t, link) {
         peer_destroy(peer);
     }
+    roster_destroy(module->roster);
     free(module);
     return OPAL_SUCCESS;
 }
@@ -166,10 +155,14 @@ static uint32_t flags_of(const mca_btl_base_module_t *btl, const struct keel_btl
 static struct rail_module *module_create(mca_btl_base_module_t *btl)
 {
     struct rail_module *module = calloc(1, sizeof(*module));
-    if (!module) {
+    struct roster *roster = roster_create(sizeof(struct mca_ptl_base_peer_t));
+    if (!module || !roster) {
+        roster_destroy(roster);
+        free(module);
         return NULL;
     }
     module->btl = btl;
+    module->roster = roster;
     module->ext = keel_btl_ext(btl);
     module->frag_size = btl->btl_max_send_size - RAIL_LONG_BYTES;
     list_init(&module->peers);

@@ -12,6 +12,7 @@
 #include <base/ids.h>
 #include <base/list.h>
 #include <base/pool.h>
+#include <btl/roster.h>
 #include <keel/btl_ext.h>
 #include <keel/ptl_ext.h>
 #include <ptl/rail/wire.h>
@@ -24,7 +25,8 @@ struct rail_module {
     mca_btl_base_module_t *btl;     /* borrowed */
     const struct keel_btl_ext *ext; /* btl's */
     size_t frag_size;               /* most bytes behind a FRAG header */
-    struct list peers;              /* struct mca_ptl_base_peer_t; owned */
+    struct roster *roster;          /* of struct mca_ptl_base_peer_t; owned */
+    struct list peers;              /* those in it */
     struct list sends;              /* struct rail_send; owned */
 };
 
