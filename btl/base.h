@@ -98,6 +98,12 @@ void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc);
 /* To a module, as btl_modules has it: the peer's process has ended, as the host knows. */
 void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
+/* To a module, perhaps inside its callback: the endpoint of a peer that was added fails, from
+ * progress, as if the peer had been lost, and so does the peer's to this process. why is a literal,
+ * or stays as it is. Returns the peer's name; of self, which cannot fail, this process's. */
+const orte_process_name_t *btl_fail(mca_btl_base_module_t *module,
+                                    struct mca_btl_base_endpoint_t *endpoint, const char *why);
+
 /* Between two attempts to reach a peer that was lost. */
 enum { BTL_RETRY_US = 250000 };
 /* To a module: an endpoint that has failed tries its peer again, until it is reached
@@ -243,7 +249,7 @@ void btl_pending_end(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
 struct btl_component {
     mca_btl_base_component_t component; /* first: what a module's btl_component points to */
     /* Where a module has its struct btl_peers (offsetof), whose endpoints begin with a struct
-     * btl_peer (btl/peer.h). It needs none of the six functions that follow, unless it does more
+     * btl_peer (btl/peer.h). It needs none of the seven functions that follow, unless it does more
      * than btl/peer.h. 0: it has none. */
     size_t peers_at;
     /* Whether a peer is reached, as far as is known before its first use. NULL: each is. */
@@ -261,6 +267,9 @@ struct btl_component {
     /* The host knows that the peer's process has ended: its endpoint is to fail, from progress.
      * Calls nothing back. NULL: the transport tells the module by itself. */
     void (*ended)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* As btl_fail. NULL: the peer notices when progress cuts what leads to it. */
+    void (*fail)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                 const char *why);
     /* As btl_retry. NULL: what has failed has failed for good. */
     void (*retry)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on);
     /* What a pass of btl_progress does for a module; returns the number of events. */

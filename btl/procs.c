@@ -57,6 +57,22 @@ void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_
     }
 }
 
+const orte_process_name_t *btl_fail(mca_btl_base_module_t *module,
+                                    struct mca_btl_base_endpoint_t *endpoint, const char *why)
+{
+    const struct btl_module_entry *entry = btl_entry(module);
+    const struct btl_host *host = btl_host();
+    if (!btl_entry_peers(entry)) {
+        return &host->ops->me(host->arg)->proc_name;
+    }
+    if (entry->component->fail) {
+        entry->component->fail(module, endpoint, why);
+    } else {
+        btl_peer_fail(btl_peer_of(endpoint), why);
+    }
+    return &btl_peer_of(endpoint)->name;
+}
+
 void btl_retry(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on)
 {
     const struct btl_module_entry *entry = btl_entry(module);

@@ -139,6 +139,7 @@ struct btl_component btl_sm_component = {
     .describe = sm_describe,
     .add = sm_endpoint_add,
     .ended = sm_endpoint_ended,
+    .fail = sm_endpoint_give_up,
     .rdma = sm_rdma,
     .atomic = sm_atomic,
     .ext = &sm_ext,

@@ -80,13 +80,14 @@ static void endpoint_connect(struct btl_peer *life)
     (void) !btl_peer_up(life, 0);
 }
 
-/* What a peer wrote before it broke is still delivered. */
+/* What a peer wrote before it broke is still delivered, unless it was given up. */
 static void endpoint_cut(struct btl_peer *life, int status)
 {
     struct mca_btl_base_endpoint_t *endpoint = endpoint_of(life);
     struct sm_module *module = sm_of(life->peers->module);
-    if (life->state != PEER_BROKEN) {
-        sm_rx_stop(module, endpoint, false);
+    if (life->state != PEER_BROKEN || endpoint->given_up) {
+        sm_rx_stop(module, endpoint, endpoint->given_up);
+        endpoint->given_up = false;
     }
     sm_tx_halt(module, endpoint);
     (void) desc_set_finish(&module->super, &module->descs, endpoint);
@@ -267,6 +268,14 @@ void sm_endpoint_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
     if (endpoint->life.state != PEER_IDLE && !(left && endpoint->life.state == PEER_UP)) {
         sm_endpoint_fail(module, endpoint, false, "its process ended");
     }
+}
+
+/* Its ring is not dropped here, since a message of it may be what is being received. */
+void sm_endpoint_give_up(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                         const char *why)
+{
+    endpoint->given_up = true;
+    sm_endpoint_fail(sm_of(btl), endpoint, false, why);
 }
 
 /* Looks after a peer that this process waits for. */

@@ -69,6 +69,7 @@ struct mca_btl_base_endpoint_t {
     struct sm_card card;
     struct list lingering; /* in the module's */
     char *refusal;         /* owned; NULL, or why its segment could not be mapped */
+    bool given_up;         /* it is to fail, and nothing of it is read any more */
 };
 
 /* A put or get that is done and waits for progress to call back. */
@@ -145,9 +146,11 @@ extern const struct btl_ext_ops sm_ext;
 void sm_describe(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, char *text,
                  size_t size);
 
-/* endpoint.c: add and ended of struct btl_component. */
+/* endpoint.c: add, ended and fail of struct btl_component. */
 struct mca_btl_base_endpoint_t *sm_endpoint_add(mca_btl_base_module_t *btl, opal_proc_t *proc);
 void sm_endpoint_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
+void sm_endpoint_give_up(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                         const char *why);
 extern const struct btl_peer_hooks sm_peer_hooks;
 /* Of a peer that is not UP: asks for the card and maps the peer's segment. SUCCESS: it is mapped;
  * OUT_OF_RESOURCE: its card is on its way, or progress is about to report why it fails; UNREACH. */

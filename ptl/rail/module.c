@@ -3,6 +3,7 @@
 #include <base/crypto.h>
 #include <base/least.h>
 #include <base/log.h>
+#include <base/name.h>
 #include <base/param.h>
 #include <btl/base.h>
 #include <btl/plane.h>
@@ -38,6 +39,13 @@ static struct mca_btl_base_endpoint_t *endpoint_to(const struct rail_module *mod
         }
     }
     return NULL;
+}
+
+/* The same; none to a process that was given up. */
+static struct mca_btl_base_endpoint_t *way_to(const struct rail_module *module,
+                                              const opal_proc_t *proc)
+{
+    return roster_find(rail.given_up, &proc->proc_name) ? NULL : endpoint_to(module, proc);
 }
 
 static void peer_destroy(struct mca_ptl_base_peer_t *peer)
@@ -86,7 +94,7 @@ static int add_procs(mca_ptl_base_module_t *ptl, size_t count, struct ompi_proc_
     struct rail_module *module = rail_of(ptl);
     for (size_t i = 0; i < count; i++) {
         opal_proc_t *proc = &procs[i]->super;
-        struct mca_btl_base_endpoint_t *endpoint = endpoint_to(module, proc);
+        struct mca_btl_base_endpoint_t *endpoint = way_to(module, proc);
         peers[i] = endpoint ? roster_find(module->roster, &proc->proc_name) : NULL;
         if (endpoint && !peers[i]) {
             peers[i] = peer_create(module, proc, endpoint);
@@ -108,7 +116,7 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
     for (size_t i = 0; i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
         struct mca_ptl_base_peer_t *peer = roster_find(module->roster, name);
-        bool reached = peer && endpoint_to(module, peer->proc) == peer->endpoint;
+        bool reached = peer && way_to(module, peer->proc) == peer->endpoint;
         if (peer && peer->reached != reached) {
             struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
             peer->reached = reached;
@@ -118,6 +126,20 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
             module->super.ptl_peer_changed(&module->super, proc);
         }
     }
+}
+
+void rail_give_up(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                  const char *why)
+{
+    const orte_process_name_t *name = btl_fail(module->btl, endpoint, why);
+    if (roster_find(rail.given_up, name)) {
+        return;
+    }
+    log_warn(LOG_PTL, "%s: no more messages by tag: %s", ORTE_NAME_PRINT(name), why);
+    if (!roster_add(rail.given_up, name, NULL)) {
+        log_error(LOG_PTL, "out of memory: messages by tag may wait for ever");
+    }
+    rails_changed(name, NULL);
 }
 
 /* --- modules --- */
@@ -229,6 +251,10 @@ static int open_component(void)
     uint32_t first;
     param_register(PARAM_TABLE(params));
     crypto_random(&first, sizeof(first));
+    rail.given_up = roster_create(1);
+    if (!rail.given_up) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
     ids_init(&rail.sends, first);
     ids_init(&rail.recvs, first);
     rail_recv_open();
@@ -240,6 +266,7 @@ static int close_component(void)
     rail_recv_close();
     ids_fini(&rail.sends);
     ids_fini(&rail.recvs);
+    roster_destroy(rail.given_up);
     free(rail.modules);
     rail = (struct rail){0};
     return OPAL_SUCCESS;

@@ -89,6 +89,7 @@ struct rail {
     size_t count;
     struct ids sends, recvs; /* struct rail_send, struct rail_recv */
     struct pool frags;       /* of recv.c */
+    struct roster *given_up; /* owned; processes that rails lead to no more */
     bool disabled;           /* by MCA_PTL_ENABLE: nothing is sent */
     bool warned;             /* of a bad header */
 };
@@ -99,6 +100,13 @@ static inline struct rail_module *rail_of(mca_ptl_base_module_t *ptl)
 {
     return container_of(ptl, struct rail_module, super.super);
 }
+
+/* --- module.c --- */
+
+/* Something of what this peer sent or waits for is lost, so that nothing behind it can keep its
+ * order: the rails to it end here, and this one at its end. why stays valid. */
+void rail_give_up(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                  const char *why);
 
 /* --- say.c --- */
 

@@ -1,6 +1,7 @@
 /* The receiver's end of a message. */
 #include <config.h>
 
+#include <base/fault.h>
 #include <base/least.h>
 #include <base/log.h>
 #include <btl/base.h>
@@ -20,6 +21,7 @@ struct rail_frag {
 };
 
 enum { FRAGS_PER_CHUNK = 64 };
+static const char no_memory[] = "there was no memory for a message of its";
 
 void rail_recv_open(void)
 {
@@ -233,14 +235,15 @@ static void keep(struct rail_frag *frag)
     base->frag_addr = to + handle_size;
 }
 
-/* NULL: no memory, which is logged. The caller fills in header and match header. */
+/* NULL: no memory; its sender is given up. The caller fills in header and match header. */
 static struct rail_frag *frag_new(struct rail_module *module,
                                   struct mca_btl_base_endpoint_t *endpoint, const void *bytes,
                                   size_t size)
 {
-    struct rail_frag *frag = pool_get(&rail.frags);
+    struct rail_frag *frag =
+        fault_at("ptl.rail.message").action == FAULT_ERROR ? NULL : pool_get(&rail.frags);
     if (!frag) {
-        log_error(LOG_PTL, "out of memory: a message of %zu bytes is lost", size);
+        rail_give_up(module, endpoint, no_memory);
         return NULL;
     }
     mca_ptl_base_fragment_t *base = &frag->super.frag_base;
@@ -483,6 +486,10 @@ void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     size_t size = first->seg_len;
     if (descriptor->des_segment_count > 1) {
         gathered = gather(descriptor, &size);
+        if (!gathered && module && endpoint) {
+            rail_give_up(module, endpoint, no_memory);
+            return;
+        }
     }
     const uint8_t *data = gathered ? gathered : first->seg_addr.pval;
     bool good = module && endpoint && (gathered || descriptor->des_segment_count == 1) &&

@@ -1,6 +1,7 @@
 /* Messages between real processes, over every kind of rail that one machine has. */
 #include <config.h>
 
+#include <base/fault.h>
 #include <base/param.h>
 #include <keel/pml.h>
 #include <stdlib.h>
@@ -271,6 +272,50 @@ static int run_ending(struct minihost *minihost, void *unused)
     return 0;
 }
 
+/* ---- memory that is lacking ---- */
+
+static const char *faults; /* in the last rank */
+
+static void open_all(struct minihost *minihost)
+{
+    open_rank(minihost);
+    minihost_barrier(host, poll_all);
+    open_late();
+    minihost_barrier(host, poll_all);
+    if (host->rank == host->size - 1) {
+        must(fault_set(faults), "faults");
+    }
+}
+
+/* Rank 0 sends until it is told that a message was lost; the last rank, which may be the same,
+ * receives until then. */
+static int run_lost(struct minihost *minihost, void *unused)
+{
+    static uint8_t bytes[8];
+    opal_convertor_t data;
+    int status = OPAL_SUCCESS;
+    (void) unused;
+    open_all(minihost);
+    opal_convertor_prepare(&data, bytes, sizeof(bytes));
+    const int last = host->size - 1;
+    for (int i = 0; status == OPAL_SUCCESS && i < 100; i++) {
+        if (host->rank == 0) {
+            status = keel_pml_send(context, &data, last, 1,
+                                   i % 2 && last > 0 ? KEEL_PML_SYNCHRONOUS : KEEL_PML_STANDARD);
+        }
+        if (host->rank == last && status == OPAL_SUCCESS) {
+            status = keel_pml_recv(context, &data, 0, 1, NULL);
+        }
+    }
+    check(status == OPAL_ERR_UNREACH, "both ends hear that a message is lost");
+    check(keel_pml_recv(context, &data, last - host->rank, 1, NULL) == OPAL_ERR_UNREACH,
+          "nothing can come any more");
+    minihost_barrier(host, poll_all);
+    must(fault_set(NULL), "no faults");
+    close_rank();
+    return 0;
+}
+
 /* ---- the cases ---- */
 
 static void run(const char *btls, const char *how, int ranks,
@@ -352,5 +397,18 @@ START_TEST(tcp_peer_ends)
 }
 END_TEST
 
-UNIT_MAIN("pml-rail", sm_peer_ends, tcp_peer_ends, self_flood, sm_flood, tcp_flood, sm_get, sm_put,
-          sm_send, tcp_get, tcp_put, tcp_send)
+START_TEST(lost_messages_end_the_peer)
+{
+    static const char *const all[] = {"ptl.rail.message:error=ENOMEM",
+                                      "ptl.rail.message:error=ENOMEM:after=5"};
+    for (size_t i = 0; i < 2; i++) {
+        faults = all[i];
+        run("self,sm", "get", 2, run_lost);
+        run("self,tcp", "get", 2, run_lost);
+        run("self", "get", 1, run_lost);
+    }
+}
+END_TEST
+
+UNIT_MAIN("pml-rail", lost_messages_end_the_peer, sm_peer_ends, tcp_peer_ends, self_flood, sm_flood,
+          tcp_flood, sm_get, sm_put, sm_send, tcp_get, tcp_put, tcp_send)
