@@ -49,6 +49,7 @@ static const struct fault_point points[] = {
     {"oob.connect", ERROR | DROP, NULL},
     {"oob.recv", ERROR | SHORT, NULL},
     {"oob.send", ERROR | SHORT, NULL},
+    {"ptl.rail.answer", ERROR, NULL},
     {"ptl.rail.message", ERROR, NULL},
     {"rml.frame", DROP, NULL},
 };

@@ -18,11 +18,14 @@ enum rendezvous { RENDEZVOUS_GET, RENDEZVOUS_PUT, RENDEZVOUS_SEND };
 static const char *const rendezvous_names[] = {"get", "put", "send", NULL};
 
 static struct {
-    struct param rendezvous;
+    struct param rendezvous, answers_size;
 } params = {
     .rendezvous = PARAM_ENUM("ptl_rail_rendezvous", "get", rendezvous_names,
                              "How the bytes of a long message move, where a rail has a choice: the "
                              "receiver gets them, the sender puts them, or sends them in pieces."),
+    .answers_size = PARAM_SIZE("ptl_rail_answers_size", "64m", 0, INT64_C(1) << 40,
+                               "Memory for answers to a peer that wait for room on a rail; a peer "
+                               "that lets more wait is given up."),
 };
 
 /* --- peers --- */
@@ -251,18 +254,21 @@ static int open_component(void)
     uint32_t first;
     param_register(PARAM_TABLE(params));
     crypto_random(&first, sizeof(first));
+    rail.answers_most = (size_t) param_int(&params.answers_size);
     rail.given_up = roster_create(1);
     if (!rail.given_up) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     ids_init(&rail.sends, first);
     ids_init(&rail.recvs, first);
+    list_init(&rail.outboxes);
     rail_recv_open();
     return keel_host_rails_watch(rails_changed, NULL);
 }
 
 static int close_component(void)
 {
+    rail_say_close();
     rail_recv_close();
     ids_fini(&rail.sends);
     ids_fini(&rail.recvs);

@@ -89,6 +89,8 @@ struct rail {
     size_t count;
     struct ids sends, recvs; /* struct rail_send, struct rail_recv */
     struct pool frags;       /* of recv.c */
+    struct list outboxes;    /* of say.c */
+    size_t answers_most;     /* bytes of answers to a peer that may wait for room */
     struct roster *given_up; /* owned; processes that rails lead to no more */
     bool disabled;           /* by MCA_PTL_ENABLE: nothing is sent */
     bool warned;             /* of a bad header */
@@ -110,6 +112,7 @@ void rail_give_up(struct rail_module *module, struct mca_btl_base_endpoint_t *en
 
 /* --- say.c --- */
 
+void rail_say_close(void);
 /* Sends a header without data, later where there is no room now. */
 void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
               const struct rail_header *header);

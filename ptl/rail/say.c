@@ -1,24 +1,42 @@
 #include <config.h>
 
-#include <base/log.h>
+#include <base/fault.h>
 #include <btl/base.h>
 #include <ptl/rail/rail.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A header that found no room. */
-struct word {
-    struct keel_btl_pending pending;
-    const struct keel_btl_ext *ext; /* the BTL module's: the PTL's may end before */
+struct answer {
+    struct list link;
     size_t size;
     uint8_t bytes[];
 };
 
-static int send_word(const struct keel_btl_ext *ext, mca_btl_base_module_t *btl,
-                     struct mca_btl_base_endpoint_t *endpoint, void *bytes, size_t size)
+/* What waits for room to one peer, oldest first. */
+struct outbox {
+    struct list link; /* in rail.outboxes, until the component is closed */
+    struct keel_btl_pending pending;
+    struct mca_btl_base_endpoint_t *endpoint;
+    const struct keel_btl_ext *ext; /* the BTL module's: the PTL's may end before */
+    struct list answers;
+    size_t bytes; /* that they take */
+};
+
+static int send_answer(const struct keel_btl_ext *ext, mca_btl_base_module_t *btl,
+                       struct mca_btl_base_endpoint_t *endpoint, void *bytes, size_t size)
 {
     return ext->channel_sendi(btl, endpoint, NULL, bytes, size, 0, MCA_BTL_NO_ORDER, 0,
                               RAIL_CHANNEL, RAIL_TAG, NULL);
+}
+
+static void outbox_destroy(struct outbox *outbox)
+{
+    for (struct list *link; (link = list_pop(&outbox->answers));) {
+        free(container_of(link, struct answer, link));
+    }
+    list_remove(&outbox->link);
+    free(outbox);
 }
 
 /* status: the endpoint or its module ends, which has told those who wait for answers; the module
@@ -26,15 +44,63 @@ static int send_word(const struct keel_btl_ext *ext, mca_btl_base_module_t *btl,
 static void try_again(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                       struct keel_btl_pending *pending, int status)
 {
-    struct word *word = container_of(pending, struct word, pending);
-    if (status == OPAL_SUCCESS) {
-        status = send_word(word->ext, btl, endpoint, word->bytes, word->size);
-        if (btl_is_shortage(status) &&
-            word->ext->pending_add(btl, endpoint, pending) == OPAL_SUCCESS) {
-            return;
+    struct outbox *outbox = container_of(pending, struct outbox, pending);
+    while (status == OPAL_SUCCESS && !list_empty(&outbox->answers)) {
+        struct answer *answer = container_of(outbox->answers.next, struct answer, link);
+        status = send_answer(outbox->ext, btl, endpoint, answer->bytes, answer->size);
+        if (status == OPAL_SUCCESS) {
+            outbox->bytes -= sizeof(*answer) + answer->size;
+            list_remove(&answer->link);
+            free(answer);
         }
     }
-    free(word);
+    if (!btl_is_shortage(status) ||
+        outbox->ext->pending_add(btl, endpoint, pending) != OPAL_SUCCESS) {
+        outbox_destroy(outbox);
+    }
+}
+
+/* Few are short of room at a time. NULL: none waits. */
+static struct outbox *outbox_to(const struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct outbox *outbox;
+    list_for_each (outbox, &rail.outboxes, struct outbox, link) {
+        if (outbox->endpoint == endpoint) {
+            return outbox;
+        }
+    }
+    return NULL;
+}
+
+/* NULL: no memory. */
+static struct outbox *outbox_create(const struct rail_module *module,
+                                    struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct outbox *outbox = calloc(1, sizeof(*outbox));
+    if (!outbox) {
+        return NULL;
+    }
+    outbox->pending.ready = try_again;
+    outbox->endpoint = endpoint;
+    outbox->ext = module->ext;
+    list_init(&outbox->answers);
+    list_append(&rail.outboxes, &outbox->link);
+    return outbox;
+}
+
+/* False: no memory. */
+static bool outbox_put(struct outbox *outbox, const uint8_t *bytes, size_t size)
+{
+    struct answer *answer =
+        fault_at("ptl.rail.answer").action == FAULT_ERROR ? NULL : malloc(sizeof(*answer) + size);
+    if (!answer) {
+        return false;
+    }
+    answer->size = size;
+    memcpy(answer->bytes, bytes, size);
+    list_append(&outbox->answers, &answer->link);
+    outbox->bytes += sizeof(*answer) + size;
+    return true;
 }
 
 void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -42,21 +108,27 @@ void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoi
 {
     uint8_t bytes[RAIL_MOST_BYTES];
     size_t size = rail_encode(bytes, header);
-    int status = send_word(module->ext, module->btl, endpoint, bytes, size);
-    if (!btl_is_shortage(status)) {
+    struct outbox *outbox = outbox_to(endpoint);
+    bool waits = outbox;
+    if (!waits && !btl_is_shortage(send_answer(module->ext, module->btl, endpoint, bytes, size))) {
         return; /* a peer that is gone waits for nothing */
     }
-    struct word *word = calloc(1, sizeof(*word) + size);
-    if (!word) {
-        log_error(LOG_PTL, "out of memory: a peer waits for an answer in vain");
-        return;
+    outbox = waits ? outbox : outbox_create(module, endpoint);
+    if (outbox && outbox->bytes >= rail.answers_most) {
+        rail_give_up(module, endpoint, "more answers to it wait than ptl_rail_answers_size");
+    } else if (!outbox || !outbox_put(outbox, bytes, size)) {
+        rail_give_up(module, endpoint, "there was no memory for an answer to it");
     }
-    word->pending.ready = try_again;
-    word->ext = module->ext;
-    word->size = size;
-    memcpy(word->bytes, bytes, size);
-    if (module->ext->pending_add(module->btl, endpoint, &word->pending) != OPAL_SUCCESS) {
-        free(word);
+    if (outbox && !waits &&
+        module->ext->pending_add(module->btl, endpoint, &outbox->pending) != OPAL_SUCCESS) {
+        outbox_destroy(outbox); /* the endpoint ends */
+    }
+}
+
+/* What waits goes out, or ends, by itself. */
+void rail_say_close(void)
+{
+    while (list_pop(&rail.outboxes)) {
     }
 }
 

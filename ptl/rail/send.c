@@ -278,13 +278,11 @@ static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
         return;
     }
     mca_ptl_base_send_request_t *request = send->request;
-    rail_say(module, endpoint,
-             &(struct rail_header){.type = RAIL_LANDED,
-                                   .id = request->req_peer_match.lval,
-                                   .offset = offset,
-                                   .bytes = size});
+    const struct rail_header landed = {
+        .type = RAIL_LANDED, .id = request->req_peer_match.lval, .offset = offset, .bytes = size};
     rest_moved(send, size);
     ptl->super.ptl_send_progress(&ptl->super, request, size);
+    rail_say(module, endpoint, &landed);
 }
 
 static int put(struct rail_send *send, size_t offset, size_t size)

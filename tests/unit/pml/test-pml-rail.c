@@ -316,17 +316,77 @@ static int run_lost(struct minihost *minihost, void *unused)
     return 0;
 }
 
+enum { ROUNDS = 40, A_ROUND = 30 };
+
+/* Rank 0 sends, and takes no answers until all is sent; *failed: how many sends failed. */
+static void send_deaf(size_t *failed)
+{
+    static struct keel_pml_request *sends[ROUNDS * A_ROUND];
+    static uint8_t bytes[8];
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, bytes, sizeof(bytes));
+    for (int i = 0; i < ROUNDS * A_ROUND; i++) {
+        must(keel_pml_isend(context, &data, 1, 1, KEEL_PML_SYNCHRONOUS, &sends[i]), "isend");
+        if (i % A_ROUND == A_ROUND - 1) {
+            minihost_barrier(host, NULL);
+        }
+    }
+    minihost_barrier(host, NULL);
+    for (int i = 0; i < ROUNDS * A_ROUND; i++) {
+        *failed += keel_pml_wait(&sends[i], NULL) == OPAL_ERR_UNREACH;
+    }
+}
+
+static void receive_from_deaf(size_t *failed)
+{
+    uint8_t bytes[8];
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, bytes, sizeof(bytes));
+    for (int i = 0; i < ROUNDS * A_ROUND; i++) {
+        *failed += keel_pml_recv(context, &data, 0, 1, NULL) == OPAL_ERR_UNREACH;
+        if (i % A_ROUND == A_ROUND - 1) {
+            minihost_barrier(host, NULL);
+        }
+    }
+    minihost_barrier(host, NULL);
+}
+
+static const char *answers_size;
+
+static int run_deaf(struct minihost *minihost, void *fails)
+{
+    size_t failed = 0;
+    must(param_override("ptl_rail_answers_size", answers_size), "override answers");
+    open_all(minihost);
+    if (minihost->rank == 0) {
+        send_deaf(&failed);
+    } else {
+        receive_from_deaf(&failed);
+    }
+    check((failed > 0) == (fails != NULL), "answers that wait");
+    minihost_barrier(host, poll_all);
+    must(fault_set(NULL), "no faults");
+    close_rank();
+    return 0;
+}
+
 /* ---- the cases ---- */
 
-static void run(const char *btls, const char *how, int ranks,
-                int (*rank)(struct minihost *, void *))
+static void run_with(const char *btls, const char *how, int ranks,
+                     int (*rank)(struct minihost *, void *), void *arg)
 {
     char reason[512];
     struct minihost_options options = {.size = ranks, .timeout_ms = 28000};
     btl = btls;
     rendezvous = how;
-    bool good = minihost_run(&options, rank, NULL, reason, sizeof(reason));
+    bool good = minihost_run(&options, rank, arg, reason, sizeof(reason));
     ck_assert_msg(good, "%s, %s: %s", btls, how, reason);
+}
+
+static void run(const char *btls, const char *how, int ranks,
+                int (*rank)(struct minihost *, void *))
+{
+    run_with(btls, how, ranks, rank, NULL);
 }
 
 START_TEST(sm_get)
@@ -410,5 +470,31 @@ START_TEST(lost_messages_end_the_peer)
 }
 END_TEST
 
-UNIT_MAIN("pml-rail", lost_messages_end_the_peer, sm_peer_ends, tcp_peer_ends, self_flood, sm_flood,
-          tcp_flood, sm_get, sm_put, sm_send, tcp_get, tcp_put, tcp_send)
+static int some;
+
+START_TEST(answers_wait_for_room)
+{
+    answers_size = "64m";
+    run_with("self,sm", "get", 2, run_deaf, NULL);
+}
+END_TEST
+
+START_TEST(answers_that_wait_are_bounded)
+{
+    answers_size = "4k";
+    run_with("self,sm", "get", 2, run_deaf, &some);
+}
+END_TEST
+
+START_TEST(answers_without_memory_end_the_peer)
+{
+    answers_size = "64m";
+    faults = "ptl.rail.answer:error=ENOMEM";
+    run_with("self,sm", "get", 2, run_deaf, &some);
+}
+END_TEST
+
+UNIT_MAIN("pml-rail", answers_wait_for_room, answers_that_wait_are_bounded,
+          answers_without_memory_end_the_peer, lost_messages_end_the_peer, sm_peer_ends,
+          tcp_peer_ends, self_flood, sm_flood, tcp_flood, sm_get, sm_put, sm_send, tcp_get, tcp_put,
+          tcp_send)
