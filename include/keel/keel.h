@@ -1,9 +1,10 @@
 /* Keel: from a started process to its rails.
  *
  * keel_init finds out who this process is, wires it up, and hands it the data plane. Then the
- * application uses orte_rml (keel/rml.h) for control messages and the rails' BTL modules
- * (keel/btl.h) for data. Every call but keel_abort is made by one thread at a time unless its
- * comment says otherwise; keel_threads(7) tells what changes with thread_multiple. */
+ * application uses orte_rml (keel/rml.h) for control messages, and for data the rails' BTL modules
+ * (keel/btl.h) or messages by source and tag (keel/pml.h, which this header does not include).
+ * Every call but keel_abort is made by one thread at a time unless its comment says otherwise;
+ * keel_threads(7) tells what changes with thread_multiple. */
 #ifndef KEEL_KEEL_H
 #define KEEL_KEEL_H
 
@@ -17,10 +18,10 @@ BEGIN_C_DECLS
 
 struct keel_options {
     size_t size;      /* sizeof(struct keel_options); a library with another one refuses it */
-    bool enable_comm; /* false: the RML stays as before enable_comm; no modex, no rails */
-    bool data_plane;  /* false: the RML only, no BTL is opened */
+    bool enable_comm; /* false: the RML stays as before enable_comm; no modex, no rails, no PML */
+    bool data_plane;  /* false: the RML only, neither BTL nor PML is opened */
     /* Threads, see keel_threads(7). The parameters enable_thread_multiple and
-     * enable_progress_threads may ask for them, too. */
+     * enable_progress_threads may ask for them, too. With them the PML is not opened. */
     bool thread_multiple; /* any thread may call Keel, the data plane included, at any time */
     bool progress_thread; /* a thread drives the data plane while the program does not call Keel;
                              callbacks come on it, too; implies thread_multiple */
@@ -35,16 +36,18 @@ struct keel_options {
     }
 
 /* Joins the job: under keelrun or a PMIx server as the rank it started, else alone as a job of one.
- * Blocks until all peers' cards are to be had, for at most a parameter's time; options NULL means
- * the defaults. Returns ORTE_SUCCESS or an error, with the reason logged and everything undone. A
- * second call without keel_finalize between: ORTE_EXISTS. */
+ * Blocks until all peers' cards are to be had, for at most a parameter's time. Then rails lead to
+ * the peers, and messages by source and tag (keel/pml.h) are open. options NULL means the defaults.
+ * Returns ORTE_SUCCESS or an error, with the reason logged and everything undone. A second call
+ * without keel_finalize between: ORTE_EXISTS. */
 int keel_init(const struct keel_options *options) KEEL_EXPORT;
 /* Leaves the job: blocks until all ranks have called it (for at most a parameter's time), then
- * frees everything, also when it returns an error: a rank was lost, or the time is over. Only
- * ORTE_ERR_NOT_SUPPORTED (inside a callback), ORTE_ERR_RESOURCE_BUSY (another thread, or this one
- * up the stack, is in it, in keel_fence or in keel_ft_event) and ORTE_ERROR (no keel_init) mean
- * that nothing happened. No other call is allowed after it but keel_init, which a rank of a
- * launcher's is refused (ORTE_ERR_PERM): it has left. */
+ * frees everything, also when it returns an error: a rank was lost, or the time is over. The
+ * contexts of keel/pml.h that are still open go with the rest, and their requests without a
+ * callback. Only ORTE_ERR_NOT_SUPPORTED (inside a callback), ORTE_ERR_RESOURCE_BUSY (another
+ * thread, or this one up the stack, is in it, in keel_fence or in keel_ft_event) and ORTE_ERROR (no
+ * keel_init) mean that nothing happened. No other call is allowed after it but keel_init, which a
+ * rank of a launcher's is refused (ORTE_ERR_PERM): it has left. */
 int keel_finalize(void) KEEL_EXPORT;
 
 /* My name; the pointer is valid until keel_finalize. NULL before keel_init; invalid in a tool that
@@ -55,14 +58,16 @@ const orte_process_name_t *keel_my_name(void) KEEL_EXPORT;
 int keel_tool_job(orte_jobid_t *job, uint32_t *ranks) KEEL_EXPORT;
 /* The number of ranks of my job; 0 before keel_init. Any thread. */
 uint32_t keel_job_size(void) KEEL_EXPORT;
-/* Drives control and data plane and runs the callbacks that are due, without waiting; returns
- * the number of events. Inside a callback it runs no other callback of the plane that called
- * it. With thread_multiple any thread; 0 while another one is just in the data plane. */
+/* Drives control and data plane, messages by source and tag included, and runs the callbacks that
+ * are due, without waiting; returns the number of events. Inside a callback of the RML or of a
+ * module it runs no other callback of the plane that called it. With thread_multiple any thread; 0
+ * while another one is just in the data plane. */
 int keel_progress(void) KEEL_EXPORT;
 /* Blocks until every rank of the job has called it, without a time limit; drives progress and runs
- * callbacks meanwhile. ORTE_ERR_COMM_FAILURE when a rank is lost, from then on in every call;
- * ORTE_ERR_COMM_DISABLED without communication; ORTE_ERR_RESOURCE_BUSY: another thread, or this one
- * up the stack, is in it, in keel_ft_event or in keel_finalize. */
+ * callbacks meanwhile, but for those of the requests of keel/pml.h. ORTE_ERR_COMM_FAILURE when a
+ * rank is lost, from then on in every call; ORTE_ERR_COMM_DISABLED without communication;
+ * ORTE_ERR_RESOURCE_BUSY: another thread, or this one up the stack, is in it, in keel_ft_event or
+ * in keel_finalize. */
 int keel_fence(void) KEEL_EXPORT;
 /* A checkpoint or restart (states OPAL_CRS_*) of the data plane and the RML, by all ranks together.
  *
