@@ -1,8 +1,9 @@
 /* The board of a segment: where other processes announce the rings that they write for its owner.
  *
- * It is the one part of a segment that others write. A producer takes a free cell for as long as
- * its ring lives, fills it and rings the doorbell; the owner scans the cells when the bell has
- * rung. A producer that dies between two of these steps leaves a cell taken and stops nobody.
+ * It is the one part of a segment that others write. A producer claims a free cell for as long as
+ * its ring lives, fills it in and adds one to the doorbell. The owner scans the cells when the
+ * doorbell has another value than at its last scan. A producer that dies between two of these steps
+ * leaves a cell claimed and stops nobody.
  *
  * The cell's word is epoch * 256 + state:
  *   FREE -> CLAIMED   a producer, by compare-and-swap: the cell's other words are its own now
@@ -51,7 +52,11 @@ struct sm_cell {
 };
 
 struct sm_board {
-    _Atomic uint64_t doorbell; /* counts announcements, closings and refusals */
+    /* A counter, whose upper bit is set when the owner has closed the board. Whoever wants the
+     * owner to scan the cells, and to look whether its own rings are still read, adds one: a
+     * producer that has announced or closed its ring, and a process that has dropped a ring of the
+     * owner's. It wakes nobody; that is the bell (bell.h). */
+    _Atomic uint64_t doorbell;
     uint8_t pad[56];
     struct sm_cell cells[];
 };
@@ -78,7 +83,7 @@ void sm_claim_close(struct sm_claim *claim);
  * *claimed, which the owner has claimed. False: it has claimed more than there are. */
 bool sm_claim_requests(struct sm_claim *claim, uint32_t last, uint32_t *claimed) KEEL_MUST_CHECK;
 
-/* Has the owner of a board look at it, and at what became of its own rings. */
+/* Adds one to the doorbell. */
 void sm_board_ring(struct sm_board *board);
 
 /* The owner's side. */

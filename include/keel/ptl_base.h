@@ -42,7 +42,8 @@ typedef struct ompi_bitmap_t ompi_bitmap_t;
 /* hdr_flags. */
 #define MCA_PTL_FLAGS_ACK 1 /* acknowledge the first fragment when it is matched */
 
-/* Words of a fragment that are the PML's. */
+/* Words of 8 bytes that a received first fragment has for the PML: what the PML notes of a message
+ * while no receive matches it, so that it need not allocate memory for one. */
 #define KEEL_PTL_FRAG_WORDS 24
 
 /* The headers, as a program sees them; what a PTL puts on its wire is its own matter. */
@@ -100,8 +101,9 @@ typedef union mca_ptl_base_header_t mca_ptl_base_header_t;
 struct mca_ptl_base_send_request_t {
     mca_ptl_base_match_header_t req_header; /* of its message, but for hdr_common */
     opal_convertor_t req_convertor;         /* of its data; a PTL moves a copy of it */
-    size_t
-        req_offset;  /* bytes that PTLs have taken; a PTL adds to it atomically, before it sends */
+    /* Bytes that PTLs have taken. A PTL adds to it atomically before it sends, and subtracts what
+     * it could not send after all. */
+    size_t req_offset;
     bool req_cached; /* has ptl_cache_bytes behind it, which ptl_request_init has seen */
     /* What the acknowledgement of the first fragment said; the PTL that gets it fills them in. */
     opal_ptr_t req_peer_match;
@@ -112,14 +114,15 @@ struct mca_ptl_base_send_request_t {
 typedef struct mca_ptl_base_send_request_t mca_ptl_base_send_request_t;
 
 struct mca_ptl_base_recv_request_t {
-    opal_convertor_t req_convertor; /* as of a send request */
+    opal_convertor_t req_convertor; /* of the buffer; a PTL moves a copy of it */
     /* ptl_matched sets these, before it tells ptl_recv_progress, where the receiver is to fetch
      * what lies behind the first fragment; else they stay as they are. */
     bool req_fetch;
     opal_ptr_t req_peer_match; /* the sender's name for the message */
-    size_t req_offset; /* bytes that came or are being fetched; ptl_get adds to it, before it
-                          fetches */
-    void *req_ptl;     /* the PTL component's, from ptl_matched to ptl_recv_end; NULL before */
+    /* Bytes of the message that have come or are being fetched. ptl_get adds to it before it
+     * fetches, and subtracts what it could not fetch after all. */
+    size_t req_offset;
+    void *req_ptl; /* the PTL component's, from ptl_matched to ptl_recv_end; NULL before */
 };
 typedef struct mca_ptl_base_recv_request_t mca_ptl_base_recv_request_t;
 
@@ -135,7 +138,8 @@ typedef struct mca_ptl_base_fragment_t mca_ptl_base_fragment_t;
 
 struct mca_ptl_base_recv_frag_t {
     mca_ptl_base_fragment_t frag_base;
-    /* Set by the PML before ptl_matched; NULL: nobody wants the message, nobody is told. */
+    /* Set by the PML before ptl_matched; NULL: the message is dropped, and the PML is told nothing
+     * of it. */
     struct mca_ptl_base_recv_request_t *frag_request;
     uint64_t frag_pml[KEEL_PTL_FRAG_WORDS]; /* the PML's, from ptl_match to ptl_matched */
 };
