@@ -27,16 +27,19 @@ struct watch {
     void *arg;
 };
 
+static const bool never;
+
 /* Guarded by the lock, where it is used. */
 static struct {
     bool open;
     struct bml *bml;
     struct watch *watches; /* owned */
     size_t watch_count;
-    void (*after)(void *arg); /* of plane_after_pass; may be NULL */
+    const bool *wanted; /* this and the next two: of plane_after_pass */
+    void (*after)(void *arg);
     void *after_arg;
     atomic_bool polling; /* without the lock: a thread is in here, the one with polls_here */
-} plane;
+} plane = {.wanted = &never};
 
 /* Set on each pass, so without a call for its address. */
 static _Thread_local bool polls_here __attribute__((tls_model("initial-exec")));
@@ -56,23 +59,24 @@ bool plane_in_callback(void)
 
 /* Not from inside itself: a module's callback may come back here through a blocking call. Nor by
  * two threads: one may be in keel_progress while another blocks in the RML. */
-static bool enter(void)
+static inline bool enter(void)
 {
-    if (!plane.open || is_inside()) {
-        return false;
-    }
     if (btl_lock_used) {
+        if (!plane.open || is_inside()) {
+            return false;
+        }
         btl_lock_take();
         return true;
     }
-    if (atomic_exchange_explicit(&plane.polling, true, memory_order_acquire)) {
+    if (!plane.open || polls_here ||
+        atomic_exchange_explicit(&plane.polling, true, memory_order_acquire)) {
         return false;
     }
     polls_here = true;
     return true;
 }
 
-static void leave(void)
+static inline void leave(void)
 {
     if (btl_lock_used) {
         btl_lock_drop();
@@ -92,7 +96,7 @@ void plane_forget(void)
     plane.open = false;
     plane.bml = NULL;
     plane.watches = NULL;
-    plane.after = NULL;
+    plane.wanted = &never;
     plane.watch_count = 0;
     atomic_store(&plane.polling, false);
     polls_here = false;
@@ -132,15 +136,16 @@ int keel_host_progress(void)
     }
     int events = btl_progress();
     settle_rails(NULL);
-    if (plane.after && !btl_calls_back()) {
+    if (*plane.wanted && btl_callbacks == 0) {
         plane.after(plane.after_arg);
     }
     leave();
     return events;
 }
 
-void plane_after_pass(void (*after)(void *arg), void *arg)
+void plane_after_pass(const bool *wanted, void (*after)(void *arg), void *arg)
 {
+    plane.wanted = wanted ? wanted : &never;
     plane.after = after;
     plane.after_arg = arg;
 }

@@ -10,9 +10,9 @@ bool plane_is_open(void);
 /* keel_host_progress, as what a thread that waits polls; NULL: a progress thread does. */
 typedef int (*plane_poll_fn)(void *unused);
 plane_poll_fn plane_poll(void);
-/* Called after each pass, inside it, but not while a callback is up the stack, nor where threads
- * share the data plane: one user; NULL: nobody. */
-void plane_after_pass(void (*after)(void *arg), void *arg);
+/* after is called after each pass at whose end *wanted is true, inside it, but not while a callback
+ * is up the stack, nor where threads share the data plane: one user; NULL: nobody. */
+void plane_after_pass(const bool *wanted, void (*after)(void *arg), void *arg);
 /* A callback of the data plane is up the stack, whichever module called it: it is not to be closed
  * now. */
 bool plane_in_callback(void);

@@ -16,7 +16,7 @@ enum {
 void control_queue(struct member *member)
 {
     if (list_empty(&member->tell)) {
-        list_append(&member->context->pml->tells, &member->tell);
+        pml_queue(member->context->pml, &member->context->pml->tells, &member->tell);
     }
 }
 

@@ -96,8 +96,17 @@ struct pml {
     uint64_t ends;                  /* requests that have ended, ever */
     bool inside;                    /* in progress */
     bool settling;                  /* in pml_settle */
+    bool unsettled;                 /* due, changed or tells may have something */
     unsigned callbacks;             /* of users, that run */
 };
+
+/* Puts a link on the PML's due, changed or tells. */
+static inline void pml_queue(struct pml *pml, struct list *list, struct list *link)
+{
+    list_remove(link);
+    list_append(list, link);
+    pml->unsettled = true;
+}
 
 /* That of a module that calls. */
 static inline struct pml *pml_of(const mca_ptl_base_module_t *ptl)

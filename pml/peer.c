@@ -65,8 +65,7 @@ void peer_destroy(struct peer *peer)
 
 void peer_is_due(struct peer *peer)
 {
-    list_remove(&peer->due);
-    list_append(&peer->pml->due, &peer->due);
+    pml_queue(peer->pml, &peer->pml->due, &peer->due);
 }
 
 void peer_is_short(struct peer *peer, mca_ptl_base_module_t *ptl)
@@ -83,8 +82,7 @@ void peer_has_changed(struct peer *peer, int status)
     if (status != OPAL_SUCCESS && peer->doubt == OPAL_SUCCESS) {
         peer->doubt = status;
     }
-    list_remove(&peer->change);
-    list_append(&peer->pml->changed, &peer->change);
+    pml_queue(peer->pml, &peer->pml->changed, &peer->change);
 }
 
 /* A path that is back by the time of the next progress has been away: messages may be lost. */

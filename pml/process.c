@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <pml/core.h>
 #include <pml/process.h>
 #include <pthread.h>
 #include <ptl/components.h>
@@ -42,7 +43,7 @@ int pml_process_open(const struct pml_host *host)
     if (status == OPAL_SUCCESS) {
         the_pml = pml;
         is_users = false;
-        ptl_rail_after_pass(settle_pml, pml);
+        ptl_rail_after_pass(&pml->unsettled, settle_pml, pml);
     }
     return status;
 }
@@ -50,7 +51,7 @@ int pml_process_open(const struct pml_host *host)
 void pml_process_end(void)
 {
     if (the_pml && !is_users) {
-        ptl_rail_after_pass(NULL, NULL);
+        ptl_rail_after_pass(NULL, NULL, NULL);
         pml_abandon(the_pml);
         the_pml = NULL;
     }
@@ -58,7 +59,7 @@ void pml_process_end(void)
 
 int pml_process_run_callbacks(void)
 {
-    return the_pml ? pml_run_callbacks(the_pml) : 0;
+    return the_pml && !list_empty(&the_pml->ended) ? pml_run_callbacks(the_pml) : 0;
 }
 
 bool pml_process_in_callback(void)
@@ -84,7 +85,7 @@ int keel_pml_close(void)
     }
     int status = pml_close(the_pml);
     if (status == OPAL_SUCCESS) {
-        ptl_rail_after_pass(NULL, NULL);
+        ptl_rail_after_pass(NULL, NULL, NULL);
         the_pml = NULL;
     }
     return status;

@@ -134,8 +134,9 @@ static void settle(struct pml *pml)
 
 void pml_settle(struct pml *pml)
 {
-    if (!pml->settling) {
+    if (pml->unsettled && !pml->settling) {
         pml->settling = true;
+        pml->unsettled = false; /* callbacks of modules may bring more */
         settle(pml);
         pml->settling = false;
     }

@@ -287,9 +287,9 @@ static int control(int param, void *value, size_t size)
     return OPAL_SUCCESS;
 }
 
-void ptl_rail_after_pass(void (*settle)(void *arg), void *arg)
+void ptl_rail_after_pass(const bool *wanted, void (*settle)(void *arg), void *arg)
 {
-    plane_after_pass(settle, arg);
+    plane_after_pass(wanted, settle, arg);
 }
 
 void ptl_rail_forget(void)

@@ -16,9 +16,9 @@ static const opal_proc_t *me(void *host)
 
 static bool is_busy;
 
-void ptl_rail_after_pass(void (*settle)(void *arg), void *arg)
+void ptl_rail_after_pass(const bool *wanted, void (*settle)(void *arg), void *arg)
 {
-    (void) settle, (void) arg;
+    (void) wanted, (void) settle, (void) arg;
 }
 
 void ptl_rail_forget(void)
