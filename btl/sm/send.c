@@ -375,7 +375,7 @@ int sm_tx_settle(struct sm_module *module, struct mca_btl_base_endpoint_t *endpo
 void sm_tx_halt(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->tx.ready) {
-        (void) sm_tx_settle(module, endpoint);
+        (void) !sm_tx_settle(module, endpoint);
     }
     endpoint->tx.ready = false;
 }
