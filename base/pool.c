@@ -67,14 +67,6 @@ bool pool_grow(struct pool *pool)
     return true;
 }
 
-void pool_put(struct pool *pool, void *item)
-{
-    struct pool_item *link = item;
-    link->next = pool->free;
-    pool->free = link;
-    pool->in_use--;
-}
-
 void pool_fini(struct pool *pool)
 {
     while (pool->chunks) {

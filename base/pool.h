@@ -39,7 +39,13 @@ static inline void *pool_get(struct pool *pool)
     pool->in_use++;
     return item;
 }
-void pool_put(struct pool *pool, void *item);
+static inline void pool_put(struct pool *pool, void *item)
+{
+    struct pool_item *link = item;
+    link->next = pool->free;
+    pool->free = link;
+    pool->in_use--;
+}
 /* The limit leaves another item. */
 static inline bool pool_has_room(const struct pool *pool)
 {

@@ -154,7 +154,7 @@ struct match_receive *match_give_up(struct match *match, int32_t source)
     return receive;
 }
 
-/* The oldest that wants such a message. */
+/* The oldest that wants such a message, where some of those that are posted are for ANY. */
 static struct match_receive *receive_find(struct match *match, int32_t source, int32_t tag)
 {
     struct match_receive *oldest = NULL;
@@ -172,6 +172,28 @@ static struct match_receive *receive_find(struct match *match, int32_t source, i
         }
     }
     return oldest;
+}
+
+/* The same, and it is posted no more; mostly none is for ANY. */
+static struct match_receive *receive_take(struct match *match, int32_t source, int32_t tag)
+{
+    const size_t *posted = match->posted;
+
+    if ((posted[WILD_TAG] | posted[WILD_SOURCE] | posted[WILD_BOTH]) > 0) {
+        struct match_receive *receive = receive_find(match, source, tag);
+        if (receive) {
+            receive_unqueue(match, receive);
+        }
+        return receive;
+    }
+    struct queue_link *link = queues_take(&match->receives, key_of(source, tag));
+    if (!link) {
+        return NULL;
+    }
+    struct match_receive *receive = container_of(link, struct match_receive, link);
+    receive->posted = false;
+    match->posted[0]--;
+    return receive;
 }
 
 /* ---- arrival ---- */
@@ -195,13 +217,12 @@ struct match_message *match_source_drop(struct match_source *source)
 
 static void deliver(struct match *match, struct match_message *message, struct list *matches)
 {
-    struct match_receive *receive = receive_find(match, message->source->rank, message->tag);
+    struct match_receive *receive = receive_take(match, message->source->rank, message->tag);
 
     if (!receive) {
         message_queue(match, message);
         return;
     }
-    receive_unqueue(match, receive);
     receive->message = message;
     list_append(matches, &receive->link.queue);
 }

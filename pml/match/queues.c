@@ -31,7 +31,7 @@ static size_t slot_of(uint64_t key, unsigned bits)
 }
 
 /* What points to the oldest item of the key; to NULL if there is none. */
-static struct queue_link **find(struct queues *queues, uint64_t key)
+static inline struct queue_link **find(struct queues *queues, uint64_t key)
 {
     struct queue_link **at = &queues->slots[slot_of(key, queues->bits)];
 
@@ -81,7 +81,32 @@ void queues_append(struct queues *queues, struct queue_link *link, uint64_t key)
 
 struct queue_link *queues_first(struct queues *queues, uint64_t key)
 {
-    return *find(queues, key);
+    return queues->keys > 0 ? *find(queues, key) : NULL;
+}
+
+/* The oldest item of its key, at its place. */
+static void remove_first(struct queues *queues, struct queue_link **at)
+{
+    struct queue_link *link = *at;
+
+    if (list_empty(&link->queue)) {
+        *at = link->next;
+        queues->keys--;
+    } else {
+        *at = container_of(link->queue.next, struct queue_link, queue);
+        (*at)->next = link->next;
+        list_remove(&link->queue);
+    }
+}
+
+struct queue_link *queues_take(struct queues *queues, uint64_t key)
+{
+    struct queue_link **at = find(queues, key), *link = *at;
+
+    if (link) {
+        remove_first(queues, at);
+    }
+    return link;
 }
 
 struct queue_link *queues_any_of(const struct queues *queues, uint32_t upper)
@@ -101,13 +126,8 @@ void queues_remove(struct queues *queues, struct queue_link *link)
     struct queue_link **at = find(queues, link->key);
 
     if (*at == link) {
-        if (list_empty(&link->queue)) {
-            *at = link->next;
-            queues->keys--;
-        } else {
-            *at = container_of(link->queue.next, struct queue_link, queue);
-            (*at)->next = link->next;
-        }
+        remove_first(queues, at);
+    } else {
+        list_remove(&link->queue);
     }
-    list_remove(&link->queue);
 }

@@ -35,6 +35,8 @@ void queues_fini(struct queues *queues);
 void queues_append(struct queues *queues, struct queue_link *link, uint64_t key);
 /* The oldest item of this key; NULL: none. */
 struct queue_link *queues_first(struct queues *queues, uint64_t key);
+/* The same, and removes it. */
+struct queue_link *queues_take(struct queues *queues, uint64_t key);
 /* The oldest item of some key whose upper 32 bits are these; NULL: none. Looks at all keys. */
 struct queue_link *queues_any_of(const struct queues *queues, uint32_t upper);
 void queues_remove(struct queues *queues, struct queue_link *link);
