@@ -60,10 +60,24 @@ static size_t convertor_advance(opal_convertor_t *convertor, size_t size)
     return moved;
 }
 
+/* Of contiguous data: to this position, which is not behind the end. */
+static void move_together(opal_convertor_t *convertor, size_t position)
+{
+    const bool at_end = position == convertor->size;
+    convertor->bytes_converted = position;
+    convertor->segment_index = at_end;
+    convertor->segment_offset = at_end ? 0 : position;
+}
+
 int opal_convertor_set_position(opal_convertor_t *convertor, size_t *position)
 {
     if (!convertor || !position) {
         return OPAL_ERR_BAD_PARAM;
+    }
+    if (!convertor->segments) {
+        *position = *position < convertor->size ? *position : convertor->size;
+        move_together(convertor, *position);
+        return OPAL_SUCCESS;
     }
     if (*position < convertor->bytes_converted) {
         convertor->segment_index = 0;
@@ -101,9 +115,7 @@ static char *take_together(opal_convertor_t *convertor, size_t *size)
 {
     size_t here = convertor->bytes_converted, left = convertor->size - here;
     *size = *size < left ? *size : left;
-    convertor->bytes_converted = here + *size;
-    convertor->segment_index = *size == left;
-    convertor->segment_offset = *size == left ? 0 : here + *size;
+    move_together(convertor, here + *size);
     return (char *) convertor->one.iov_base + here;
 }
 

@@ -4,46 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From btl_open to btl_close. One thread at a time: where several use it, it is guarded by the
- * lock. */
-static struct {
-    struct btl_module_entry **entries; /* owned; beside modules */
-    mca_btl_base_module_t **modules;   /* owned */
-    size_t count;
-} open;
+struct btl_open_modules btl_open_modules;
 
 struct btl_module_entry **btl_entries(size_t *count)
 {
-    *count = open.count;
-    return open.entries;
+    *count = btl_open_modules.count;
+    return btl_open_modules.entries;
 }
 
 mca_btl_base_module_t **btl_modules(size_t *count)
 {
-    *count = open.count;
-    return open.modules;
-}
-
-struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
-{
-    for (size_t i = 0; i < open.count; i++) {
-        if (open.modules[i] == module) {
-            return open.entries[i];
-        }
-    }
-    return NULL;
+    *count = btl_open_modules.count;
+    return btl_open_modules.modules;
 }
 
 static bool make_room(size_t total)
 {
     struct btl_module_entry **entries =
-        realloc(open.entries, total * sizeof(struct btl_module_entry *));
+        realloc(btl_open_modules.entries, total * sizeof(struct btl_module_entry *));
     if (entries) {
-        open.entries = entries;
+        btl_open_modules.entries = entries;
     }
-    mca_btl_base_module_t **modules = realloc(open.modules, total * sizeof(*modules));
+    mca_btl_base_module_t **modules = realloc(btl_open_modules.modules, total * sizeof(*modules));
     if (modules) {
-        open.modules = modules;
+        btl_open_modules.modules = modules;
     }
     return entries && modules;
 }
@@ -51,31 +35,31 @@ static bool make_room(size_t total)
 int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t **modules,
                     size_t count)
 {
-    if (!make_room(open.count + count)) {
+    if (!make_room(btl_open_modules.count + count)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     for (size_t i = 0; i < count; i++) {
         struct btl_module_entry *entry = calloc(1, sizeof(*entry));
         if (!entry) {
             while (i-- > 0) {
-                free(open.entries[--open.count]);
+                free(btl_open_modules.entries[--btl_open_modules.count]);
             }
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
         entry->module = modules[i];
         entry->component = component;
-        open.entries[open.count] = entry;
-        open.modules[open.count++] = modules[i];
+        btl_open_modules.entries[btl_open_modules.count] = entry;
+        btl_open_modules.modules[btl_open_modules.count++] = modules[i];
     }
     return ORTE_SUCCESS;
 }
 
 void btl_entries_clear(void)
 {
-    for (size_t i = 0; i < open.count; i++) {
-        free(open.entries[i]);
+    for (size_t i = 0; i < btl_open_modules.count; i++) {
+        free(btl_open_modules.entries[i]);
     }
-    free(open.entries);
-    free(open.modules);
-    memset(&open, 0, sizeof(open));
+    free(btl_open_modules.entries);
+    free(btl_open_modules.modules);
+    memset(&btl_open_modules, 0, sizeof(btl_open_modules));
 }

@@ -16,8 +16,24 @@ struct btl_module_entry {
     struct btl_tap lock, hold; /* those that are no more than a function */
 };
 
+/* From btl_open to btl_close. One thread at a time: where several use it, it is guarded by the
+ * lock. entry.c's. */
+extern struct btl_open_modules {
+    struct btl_module_entry **entries; /* owned; beside modules */
+    mca_btl_base_module_t **modules;   /* owned */
+    size_t count;
+} btl_open_modules __attribute__((visibility("hidden")));
+
 /* NULL: not open. */
-struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module);
+static inline struct btl_module_entry *btl_entry(const mca_btl_base_module_t *module)
+{
+    for (size_t i = 0; i < btl_open_modules.count; i++) {
+        if (btl_open_modules.modules[i] == module) {
+            return btl_open_modules.entries[i];
+        }
+    }
+    return NULL;
+}
 struct btl_module_entry **btl_entries(size_t *count);
 /* Keeps these modules of a component, or, out of memory, none of them. */
 int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t **modules,

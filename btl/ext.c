@@ -105,22 +105,32 @@ static int channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
     return entry->component->ext->channel_send(btl, endpoint, descriptor, channel, tag);
 }
 
+/* shortage: for the moment. */
+static int refuse_sendi(mca_btl_base_descriptor_t **descriptor, bool shortage)
+{
+    if (descriptor) {
+        *descriptor = NULL;
+    }
+    return shortage ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_BAD_PARAM;
+}
+
+/* Each short message of layers above passes here, so that its arguments stay where they are. */
 static int channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                          opal_convertor_t *convertor, void *header, size_t header_size,
                          size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
                          mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
     const struct btl_module_entry *entry = btl_entry(btl);
-    if (entry && channel <= KEEL_BTL_CHANNEL_MAX && !is_shut(entry)) {
-        const struct btl_ext_ops *ops = entry->component->ext;
-        return (ops->channel_sendi ? ops->channel_sendi : btl_sendi_by_send_on)(
-            btl, endpoint, convertor, header, header_size, payload_size, order, flags, channel, tag,
-            descriptor);
+    if (!entry || channel > KEEL_BTL_CHANNEL_MAX) {
+        return refuse_sendi(descriptor, false);
     }
-    if (descriptor) {
-        *descriptor = NULL;
+    if (btl_entry_is_held(entry) && is_shut(entry)) {
+        return refuse_sendi(descriptor, true);
     }
-    return entry && channel <= KEEL_BTL_CHANNEL_MAX ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_BAD_PARAM;
+    const struct btl_ext_ops *ops = entry->component->ext;
+    return (ops->channel_sendi ? ops->channel_sendi : btl_sendi_by_send_on)(
+        btl, endpoint, convertor, header, header_size, payload_size, order, flags, channel, tag,
+        descriptor);
 }
 
 void btl_ext_init(struct btl_module_entry *entry)
