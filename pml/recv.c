@@ -222,7 +222,12 @@ void recv_take(struct recv *recv, struct keel_pml_message *message)
         recv->expected = wanted > first ? wanted : first;
         recv->ptl.req_offset = recv->ptl.req_offset > first ? recv->ptl.req_offset : first;
     }
-    if (recv->failed == OPAL_SUCCESS && !(recv->begun && recv->received >= recv->expected)) {
+    const bool whole = recv->begun && recv->received >= recv->expected;
+    if (recv->failed == OPAL_SUCCESS && whole && !recv->ptl.req_fetch) {
+        finish(recv, OPAL_SUCCESS);
+        return;
+    }
+    if (recv->failed == OPAL_SUCCESS && !whole) {
         track(recv);
     }
     if (!advance(recv)) {

@@ -13,7 +13,7 @@ static struct send *send_of(mca_ptl_base_send_request_t *request)
 void send_construct(void *item, void *unused)
 {
     (void) unused;
-    ((struct send *) item)->ptl.req_cached = false;
+    ((struct send *) item)->ptl = (mca_ptl_base_send_request_t){.req_cached = false};
 }
 
 void send_construct_cached(void *item, void *module)
@@ -42,19 +42,15 @@ struct send *send_new(struct member *member, const opal_convertor_t *data, int32
     if (!send) {
         return NULL;
     }
-    const bool cached = send->ptl.req_cached;
     request_init(&send->super, pool, REQUEST_SEND, context);
     list_init(&send->sending);
     send->member = member;
     send->copy = NULL;
     send->mode = mode;
-    send->ptl = (mca_ptl_base_send_request_t){
-        .req_header = {.hdr_contextid = context->id,
-                       .hdr_src = context->rank,
-                       .hdr_dst = member->source.rank,
-                       .hdr_tag = tag},
-        .req_cached = cached,
-    };
+    send->ptl.req_header = (mca_ptl_base_match_header_t){.hdr_contextid = context->id,
+                                                         .hdr_src = context->rank,
+                                                         .hdr_dst = member->source.rank,
+                                                         .hdr_tag = tag};
     if (data) {
         send->ptl.req_convertor = *data;
     } else {

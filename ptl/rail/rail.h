@@ -116,9 +116,6 @@ void rail_say_close(void);
 /* Sends a header without data, later where there is no room now. */
 void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
               const struct rail_header *header);
-/* Sends header and size bytes of data from offset on, which are copied. */
-int rail_send_bytes(struct mca_ptl_base_peer_t *peer, void *header, size_t header_size,
-                    const opal_convertor_t *data, size_t offset, size_t size) KEEL_MUST_CHECK;
 /* After a shortage: ptl_peer_ready is to be called. Returns status. */
 int rail_want_room(struct mca_ptl_base_peer_t *peer, int status);
 

@@ -36,7 +36,9 @@ void rail_recv_close(void)
 
 static void frag_free(struct rail_frag *frag)
 {
-    free(frag->kept);
+    if (frag->kept) {
+        free(frag->kept);
+    }
     pool_put(&rail.frags, frag);
 }
 
@@ -44,11 +46,20 @@ static void frag_free(struct rail_frag *frag)
 static size_t land(mca_ptl_base_recv_request_t *request, size_t offset, const void *bytes,
                    size_t size)
 {
-    opal_convertor_t to = request->req_convertor;
+    opal_convertor_t to;
+    size_t together = size;
+    void *place = offset == request->req_convertor.bytes_converted
+                      ? opal_convertor_current(&request->req_convertor, &together)
+                      : NULL;
+    if (place && together == size) {
+        memcpy(place, bytes, size);
+        return size;
+    }
+    to = request->req_convertor;
     if (offset != to.bytes_converted) {
-        size_t place = offset;
-        opal_convertor_set_position(&to, &place);
-        if (place != offset) {
+        size_t there = offset;
+        opal_convertor_set_position(&to, &there);
+        if (there != offset) {
             return 0; /* behind its end */
         }
     }

@@ -132,20 +132,6 @@ void rail_say_close(void)
     }
 }
 
-int rail_send_bytes(struct mca_ptl_base_peer_t *peer, void *header, size_t header_size,
-                    const opal_convertor_t *data, size_t offset, size_t size)
-{
-    struct rail_module *module = peer->module;
-    opal_convertor_t from = *data;
-    if (offset != from.bytes_converted) {
-        opal_convertor_set_position(&from, &offset);
-    }
-    int status =
-        module->ext->channel_sendi(module->btl, peer->endpoint, &from, header, header_size, size,
-                                   MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG, NULL);
-    return status == OPAL_SUCCESS ? status : rail_want_room(peer, status);
-}
-
 /* status: the endpoint ends, and the next call will say so. */
 static void there_is_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                           struct keel_btl_pending *pending, int status)

@@ -7,14 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One thread at a time: atomic operations would cost each message a few nanoseconds. */
 static void take(mca_ptl_base_send_request_t *request, size_t size)
 {
-    __atomic_fetch_add(&request->req_offset, size, __ATOMIC_RELAXED);
+    request->req_offset += size;
 }
 
 static void take_back(mca_ptl_base_send_request_t *request, size_t size)
 {
-    __atomic_fetch_sub(&request->req_offset, size, __ATOMIC_RELAXED);
+    request->req_offset -= size;
+}
+
+/* Sends header and size bytes of data from offset on, which are copied. */
+static inline int send_bytes(struct mca_ptl_base_peer_t *peer, void *header, size_t header_size,
+                             const opal_convertor_t *data, size_t offset, size_t size)
+{
+    struct rail_module *module = peer->module;
+    opal_convertor_t from = *data;
+    if (offset != from.bytes_converted) {
+        opal_convertor_set_position(&from, &offset);
+    }
+    int status =
+        module->ext->channel_sendi(module->btl, peer->endpoint, &from, header, header_size, size,
+                                   MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG, NULL);
+    return status == OPAL_SUCCESS ? status : rail_want_room(peer, status);
 }
 
 /* --- sends that wait for an answer --- */
@@ -105,8 +121,7 @@ static int send_whole(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_reques
     uint8_t header[RAIL_MATCH_BYTES];
     rail_encode_match(header, &request->req_header);
     take(request, size);
-    int status =
-        rail_send_bytes(peer, header, sizeof(header), &request->req_convertor, offset, size);
+    int status = send_bytes(peer, header, sizeof(header), &request->req_convertor, offset, size);
     if (status != OPAL_SUCCESS) {
         take_back(request, size);
         return status;
@@ -175,8 +190,8 @@ static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_
     send->bytes = send->offered ? match->hdr_msg_length : size;
     send->left = match->hdr_msg_length - send->bytes;
     take(request, send->bytes);
-    int status = rail_send_bytes(peer, bytes, rail_encode(bytes, &header), &request->req_convertor,
-                                 0, send->offered ? 0 : size);
+    int status = send_bytes(peer, bytes, rail_encode(bytes, &header), &request->req_convertor, 0,
+                            send->offered ? 0 : size);
     if (status != OPAL_SUCCESS) {
         take_back(request, send->bytes);
         (void) send_end(send);
@@ -322,7 +337,7 @@ static int send_frag(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request
                                                  .bytes = size,
                                                  .offset = offset});
     take(request, size);
-    int status = rail_send_bytes(peer, bytes, header_size, &request->req_convertor, offset, size);
+    int status = send_bytes(peer, bytes, header_size, &request->req_convertor, offset, size);
     if (status != OPAL_SUCCESS) {
         take_back(request, size);
         return status;
