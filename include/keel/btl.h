@@ -177,7 +177,8 @@ typedef struct mca_btl_base_module_t **(*mca_btl_base_component_init_fn_t)(
 typedef int (*mca_btl_base_component_progress_fn_t)(void);
 
 /* A message arrived. The descriptor and its bytes end with the callback. The bytes are read-only:
- * they may be the sender's own, or lie where a write faults. Who changes them copies them first. */
+ * they may be the sender's own, or lie where a write faults. A callback that changes them copies
+ * them first. */
 typedef void (*mca_btl_base_module_recv_cb_fn_t)(struct mca_btl_base_module_t *btl,
                                                  mca_btl_base_tag_t tag,
                                                  mca_btl_base_descriptor_t *descriptor,
@@ -210,9 +211,9 @@ typedef int (*mca_btl_base_module_add_procs_fn_t)(struct mca_btl_base_module_t *
                                                   struct opal_proc_t **procs,
                                                   struct mca_btl_base_endpoint_t **endpoints,
                                                   struct opal_bitmap_t *reachable);
-/* An endpoint that was deleted as often as it was added ends: what is in flight completes with an
- * error, once each, and it is freed. BAD_PARAM: one was deleted more often than added; those of
- * keel_rails are Keel's and not the caller's to delete. The others are deleted all the same.
+/* An endpoint that was deleted as often as it was added ends: what is in flight completes once
+ * each, with success or an error, and the endpoint is freed. BAD_PARAM: one was deleted more often
+ * than the caller added it (those of keel_rails are Keel's); the others are deleted all the same.
  * RESOURCE_BUSY: called in a callback; nothing happened. */
 typedef int (*mca_btl_base_module_del_procs_fn_t)(struct mca_btl_base_module_t *btl, size_t nprocs,
                                                   struct opal_proc_t **procs,
@@ -249,26 +250,26 @@ typedef struct mca_btl_base_registration_handle_t *(*mca_btl_base_module_registe
     size_t size, uint32_t flags);
 typedef int (*mca_btl_base_module_deregister_mem_fn_t)(
     struct mca_btl_base_module_t *btl, struct mca_btl_base_registration_handle_t *handle);
-/* Rule 1. Messages of one endpoint and order class arrive in the order of the calls. Any number of
- * sends of a descriptor may be under way, each with a completion of its own; only the last may have
- * BTL_OWNERSHIP. */
+/* Rule 1. Messages to one endpoint arrive in the order of the calls, whatever their order tags. Any
+ * number of sends of a descriptor may be under way, each with a completion of its own; only the
+ * last may have BTL_OWNERSHIP. */
 typedef int (*mca_btl_base_module_send_fn_t)(struct mca_btl_base_module_t *btl,
                                              struct mca_btl_base_endpoint_t *endpoint,
                                              struct mca_btl_base_descriptor_t *descriptor,
                                              mca_btl_base_tag_t tag);
 /* Sends header and payload at once: OPAL_SUCCESS, both were copied, no callback. OUT_OF_RESOURCE or
  * RESOURCE_BUSY: not sent; with descriptor non-NULL, *descriptor is one of the whole size (the
- * caller fills and sends it), or NULL. After all else it is NULL. convertor may be NULL when
- * payload_size is 0. */
+ * caller fills and sends it), or NULL. After any other result it is NULL. convertor may be NULL
+ * when payload_size is 0. */
 typedef int (*mca_btl_base_module_sendi_fn_t)(struct mca_btl_base_module_t *btl,
                                               struct mca_btl_base_endpoint_t *endpoint,
                                               struct opal_convertor_t *convertor, void *header,
                                               size_t header_size, size_t payload_size,
                                               uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                                               mca_btl_base_descriptor_t **descriptor);
-/* Rule 2. NOT_AVAILABLE: size or alignment do not fit; OUT_OF_RESOURCE: later; BAD_PARAM: no local
- * memory or no remote handle; VALUE_OUT_OF_BOUNDS: the handle itself shows it. What only the target
- * knows comes in the callback: PERM, it refused the handle. */
+/* Rule 2. NOT_AVAILABLE: size or alignment do not fit; OUT_OF_RESOURCE: try again later; BAD_PARAM:
+ * no local memory or no remote handle; VALUE_OUT_OF_BOUNDS: the handle says that its region is
+ * smaller. What only the target knows comes in the callback: PERM, it refused the handle. */
 typedef int (*mca_btl_base_module_put_fn_t)(
     struct mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
     void *local_address, uint64_t remote_address,

@@ -1,6 +1,6 @@
 /* What Keel's BTL modules offer beyond BTL 3.0: more atomics, channels for layers above, completion
- * of everything at once, a word when a shortage is over, a descriptor to sleep on, and whether a
- * completed put is there.
+ * of everything at once, a callback when a shortage is over, a descriptor to sleep on, and whether
+ * a completed put is visible at its target.
  *
  * The functions belong to the module that keel_btl_ext was asked for, are called with it, by a
  * thread that may call the module (keel/btl.h, rules 3 and 4), and are valid until the module is
@@ -12,8 +12,8 @@
 
 BEGIN_C_DECLS
 
-/* The completion of a put or an atomic means that the target's processor sees it. Without: only
- * that local memory may be used again; flush is what tells the rest. */
+/* The completion of a put or an atomic means that the target's processor sees it. Without the flag
+ * it means that local memory may be used again, and flush tells when the target sees it. */
 #define KEEL_BTL_REMOTE_COMPLETION 0x1
 
 /* Operations for btl_atomic_op and btl_atomic_fop beside those of keel/btl.h, with the values that
@@ -88,8 +88,8 @@ struct keel_btl_ext {
      * thread sleeps on the descriptor. */
     int (*wait_fd)(mca_btl_base_module_t *btl);
     /* Before each sleep on wait_fd: OPAL_SUCCESS, sleep; OPAL_ERR_RESOURCE_BUSY, something is due:
-     * call progress first. Whatever comes after it makes the descriptor readable; but no other
-     * thread drives progress meanwhile, or it takes what would have. */
+     * call progress first. Whatever comes after it makes the descriptor readable. No other thread
+     * drives progress meanwhile: it would take the event that was to wake this one. */
     int (*wait_arm)(mca_btl_base_module_t *btl);
 
     /* Sets the callback of all messages of a channel, whatever their tags, for all modules; cbfunc
