@@ -6,6 +6,7 @@
 #include <base/log.h>
 #include <btl/base.h>
 #include <ptl/rail/rail.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -426,7 +427,7 @@ static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *end
 {
     struct rail_header header;
     size_t taken;
-    if (size >= RAIL_MATCH_BYTES && data[0] == RAIL_MATCH) {
+    if (size >= RAIL_MATCH_BYTES && data[0] == rail_first_byte(RAIL_MATCH)) {
         return match_arrived(module, endpoint, data, size);
     }
     if (rail_decode(&header, data, size, &taken) != OPAL_SUCCESS || !is_of(&header, module->btl)) {
@@ -486,6 +487,24 @@ static struct rail_module *module_over(const mca_btl_base_module_t *btl)
     return i < rail.count ? rail.modules[i] : NULL;
 }
 
+/* Its sender is of another version of Keel; or else it makes no sense, which is told once. */
+static void refuse_header(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                          const uint8_t *data, size_t size)
+{
+    static char texts[16][80]; /* which stay */
+    const unsigned version = size > 0 ? rail_version_of(data[0]) : RAIL_VERSION;
+    if (module && endpoint && version != RAIL_VERSION) {
+        snprintf(texts[version], sizeof(*texts),
+                 "its messages by tag are of version %u, those of this process of version %d",
+                 version, RAIL_VERSION);
+        rail_give_up(module, endpoint, texts[version]);
+    } else if (!rail.warned) {
+        rail.warned = true;
+        log_warn(LOG_PTL, "rail: a message of %zu bytes was dropped: %s", size,
+                 !endpoint ? "its sender is no peer" : "its header makes no sense");
+    }
+}
+
 void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                   mca_btl_base_descriptor_t *descriptor, void *cbdata)
 {
@@ -505,10 +524,8 @@ void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     const uint8_t *data = gathered ? gathered : first->seg_addr.pval;
     bool good = module && endpoint && (gathered || descriptor->des_segment_count == 1) &&
                 take(module, endpoint, data, size);
-    if (!good && !rail.warned) {
-        rail.warned = true;
-        log_warn(LOG_PTL, "rail: a message of %zu bytes was dropped: %s", size,
-                 !endpoint ? "its sender is no peer" : "its header makes no sense");
+    if (!good) {
+        refuse_header(module, endpoint, data, size);
     }
     free(gathered);
 }

@@ -26,7 +26,7 @@ static size_t fixed_bytes(const struct rail_header *header)
 
 void rail_encode_match(uint8_t *to, const mca_ptl_base_match_header_t *match)
 {
-    to[0] = RAIL_MATCH;
+    to[0] = rail_first_byte(RAIL_MATCH);
     to[1] = 0;
     put_le16(to + 2, match->hdr_contextid);
     put_le32(to + 4, (uint32_t) match->hdr_src);
@@ -44,7 +44,7 @@ size_t rail_encode(uint8_t *to, const struct rail_header *header)
     } else {
         put_le64(to + 8, header->id);
     }
-    to[0] = header->type;
+    to[0] = rail_first_byte(header->type);
     to[1] = header->flags;
     if (size >= RAIL_LONG_BYTES) {
         put_le64(to + 16, header->bytes);
@@ -96,10 +96,11 @@ static bool decode_memory(struct rail_header *header, const uint8_t *from, size_
 int rail_decode(struct rail_header *header, const uint8_t *from, size_t size, size_t *taken)
 {
     struct rail_header decoded = {0};
-    if (size < RAIL_MATCH_BYTES || !is_known(from[0], from[1])) {
+    if (size < RAIL_MATCH_BYTES || rail_version_of(from[0]) != RAIL_VERSION ||
+        !is_known(from[0] & 0xf, from[1])) {
         return OPAL_ERR_BAD_PARAM;
     }
-    decoded.type = from[0];
+    decoded.type = from[0] & 0xf;
     decoded.flags = from[1];
     size_t fixed = fixed_bytes(&decoded);
     if (size < fixed) {

@@ -1,6 +1,6 @@
 /* The headers that rails put before the bytes of a message, little-endian:
  *
- *   0 u8 type  1 u8 flags
+ *   0 u8 type, and in its upper half the version  1 u8 flags
  *   MATCH, RNDV: 2 u16 context  4 i32 source  8 i32 tag  12 u16 sequence  14 u16 zero
  *   others:      2 zero  8 u64 id
  *   RNDV, FRAG, ACK, LANDED: 16 u64 bytes  24 u64 own id, or offset
@@ -27,6 +27,9 @@ enum rail_type {
     RAIL_FIN,
     RAIL_LANDED
 };
+
+/* Of all headers, 0 to 15; another one is understood by nobody. */
+enum { RAIL_VERSION = 1 };
 
 enum {
     RAIL_FLAG_ACK = MCA_PTL_FLAGS_ACK, /* RNDV: always */
@@ -56,6 +59,15 @@ struct rail_header {
     const void *handle; /* borrowed: decoded, it lies in the message */
 };
 
+/* What a header begins with. */
+static inline uint8_t rail_first_byte(uint8_t type)
+{
+    return (uint8_t) (RAIL_VERSION << 4 | type);
+}
+static inline unsigned rail_version_of(uint8_t first_byte)
+{
+    return first_byte >> 4;
+}
 /* By its flags it names memory. */
 bool rail_has_memory(const struct rail_header *header);
 /* Writes at most RAIL_MOST_BYTES; returns how many. */
@@ -66,7 +78,7 @@ void rail_encode_match(uint8_t *to, const mca_ptl_base_match_header_t *match);
  * source, or it is the tag that receivers mean any by. */
 bool rail_decode_match(mca_ptl_base_match_header_t *match, const uint8_t *from) KEEL_MUST_CHECK;
 /* Of size bytes, which are the header and perhaps more; *taken: how many the header has. BAD_PARAM:
- * not a header, and nothing is written. */
+ * not a header of this version, and nothing is written. */
 int rail_decode(struct rail_header *header, const uint8_t *from, size_t size,
                 size_t *taken) KEEL_MUST_CHECK;
 

@@ -266,6 +266,9 @@ static void arrive_bytes(struct feed *feed)
 {
     size_t size;
     uint8_t *bytes = feed_copy(feed, feed_byte(feed), &size);
+    if (size > 0) {
+        bytes[0] = rail_first_byte(bytes[0] & 0xf); /* another version would end the rail */
+    }
     arrive(bytes, size);
     free(bytes);
 }

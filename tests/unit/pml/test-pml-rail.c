@@ -3,7 +3,9 @@
 
 #include <base/fault.h>
 #include <base/param.h>
+#include <keel/btl_ext.h>
 #include <keel/pml.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/minihost.h>
@@ -370,6 +372,47 @@ static int run_deaf(struct minihost *minihost, void *fails)
     return 0;
 }
 
+/* ---- another version ---- */
+
+static char told[512]; /* why a rail failed */
+
+static void note_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc, char *text)
+{
+    (void) module, (void) flags, (void) proc;
+    snprintf(told, sizeof(told), "%s", text);
+}
+
+/* Rank 0 sends a header of version 2. */
+static int run_versions(struct minihost *minihost, void *unused)
+{
+    uint8_t header[16] = {0x21, 0, 0xff, 0xff}, byte;
+    opal_convertor_t data;
+    size_t count;
+    (void) unused;
+    open_all(minihost);
+    opal_convertor_prepare(&data, &byte, sizeof(byte));
+    const int other = 1 - host->rank;
+    const struct keel_rail *rails = keel_host_rails(&host->procs[other], &count);
+    mca_btl_base_module_t *module = rails[0].btl;
+    must(module->btl_register_error(module, note_error), "register_error");
+    if (host->rank == 0) {
+        must(keel_btl_ext(module)->channel_sendi(module, rails[0].endpoint, NULL, header,
+                                                 sizeof(header), 0, MCA_BTL_NO_ORDER, 0, 1, 0,
+                                                 NULL),
+             "channel_sendi");
+    }
+    check(keel_pml_recv(context, &data, other, 1, NULL) == OPAL_ERR_UNREACH, "it is refused");
+    while (!told[0]) {
+        minihost_check(host);
+        (void) poll_all();
+    }
+    check(host->rank == 0 || (strstr(told, "version 2") && strstr(told, "version 1")),
+          "both versions are named");
+    minihost_barrier(host, poll_all);
+    close_rank();
+    return 0;
+}
+
 /* ---- the cases ---- */
 
 static void run_with(const char *btls, const char *how, int ranks,
@@ -494,7 +537,14 @@ START_TEST(answers_without_memory_end_the_peer)
 }
 END_TEST
 
-UNIT_MAIN("pml-rail", answers_wait_for_room, answers_that_wait_are_bounded,
-          answers_without_memory_end_the_peer, lost_messages_end_the_peer, sm_peer_ends,
-          tcp_peer_ends, self_flood, sm_flood, tcp_flood, sm_get, sm_put, sm_send, tcp_get, tcp_put,
-          tcp_send)
+START_TEST(another_version_is_refused)
+{
+    run("self,sm", "get", 2, run_versions);
+    run("self,tcp", "get", 2, run_versions);
+}
+END_TEST
+
+UNIT_MAIN("pml-rail", another_version_is_refused, answers_wait_for_room,
+          answers_that_wait_are_bounded, answers_without_memory_end_the_peer,
+          lost_messages_end_the_peer, sm_peer_ends, tcp_peer_ends, self_flood, sm_flood, tcp_flood,
+          sm_get, sm_put, sm_send, tcp_get, tcp_put, tcp_send)

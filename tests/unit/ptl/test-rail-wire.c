@@ -30,7 +30,7 @@ static void expect(const struct rail_header *header, const uint8_t *golden, size
 START_TEST(messages_have_golden_bytes)
 {
     static const uint8_t golden[] = {
-        0x01, 0, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0xc1, 0x52, 0x51, 0, 0,
+        0x11, 0, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0xc1, 0x52, 0x51, 0, 0,
     };
     const struct rail_header match = {.type = RAIL_MATCH,
                                       .match = {.hdr_contextid = 0x2122,
@@ -50,7 +50,7 @@ END_TEST
 START_TEST(announcements_have_golden_bytes)
 {
     static const uint8_t golden[] = {
-        0x02, 0x03, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0x41, 0x52, 0x51,
+        0x12, 0x03, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0x41, 0x52, 0x51,
         0,    0,    0x68, 0x67, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61, 0x78, 0x77, 0x76, 0x75,
         0x74, 0x73, 0x72, 0x71, 0x88, 0x87, 0x86, 0x85, 0x84, 0x83, 0x82, 0x81, 0x05, 0,
         0,    0,    0,    0,    0,    0,    0xd1, 0xd2, 0xd3, 0xd4, 0xd5,
@@ -77,7 +77,7 @@ END_TEST
 START_TEST(answers_have_golden_bytes)
 {
     static const uint8_t golden[] = {
-        0x04, 0x04, 0,    0,    0,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24, 0x23,
+        0x14, 0x04, 0,    0,    0,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24, 0x23,
         0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x48, 0x47, 0x46, 0x45,
         0x44, 0x43, 0x42, 0x41, 0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51, 0x05, 0,
         0,    0,    0,    0,    0,    0,    0xd1, 0xd2, 0xd3, 0xd4, 0xd5,
@@ -95,7 +95,8 @@ START_TEST(answers_have_golden_bytes)
     memcpy(less, golden, sizeof(less));
     static const uint8_t types[] = {RAIL_ACK, RAIL_FRAG, RAIL_LANDED, RAIL_NACK, RAIL_FIN};
     for (size_t i = 0; i < sizeof(types); i++) {
-        less[0] = answer.type = types[i];
+        answer.type = types[i];
+        less[0] = (uint8_t) (0x10 | types[i]);
         less[1] = answer.flags = 0;
         expect(&answer, less, i < 3 ? RAIL_LONG_BYTES : RAIL_MATCH_BYTES);
     }
@@ -123,8 +124,10 @@ START_TEST(nonsense_is_refused)
     ck_assert_int_eq(rail_decode(&header, bytes, size, &taken), OPAL_ERR_BAD_PARAM);
     header = (struct rail_header){.type = RAIL_MATCH, .match.hdr_tag = -1};
     size = rail_encode(bytes, &header);
-    refuses(bytes, size, 0, 0);
-    refuses(bytes, size, 0, RAIL_LANDED + 1);
+    refuses(bytes, size, 0, 0x10);
+    refuses(bytes, size, 0, 0x10 | (RAIL_LANDED + 1));
+    refuses(bytes, size, 0, RAIL_MATCH); /* of other versions */
+    refuses(bytes, size, 0, 0x20 | RAIL_MATCH);
     refuses(bytes, size, 1, RAIL_FLAG_ACK);
     refuses(bytes, size, 7, 0x80); /* no rank */
     refuses(bytes, size, 14, 1);
