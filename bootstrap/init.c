@@ -102,8 +102,8 @@ static int progress_rml(void *arg)
     return rml_progress(((struct keel *) arg)->rml);
 }
 
-/* Before a peer may send one: a message is kept until its context is opened. Where several threads
- * may be in the data plane, or no module carries messages, there are none. */
+/* Before a peer may send one: a message is kept until its context is opened. Where no module
+ * carries messages, there are none. */
 static int open_messages(struct keel *keel)
 {
     const struct pml_host host = {.me = host_ops.me(&keel->host),

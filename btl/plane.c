@@ -9,6 +9,7 @@
 #include <btl/base.h>
 #include <btl/bml.h>
 #include <btl/lock.h>
+#include <btl/progress.h>
 #include <btl/thread.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,6 +56,11 @@ static bool is_inside(void)
 bool plane_in_callback(void)
 {
     return is_inside() || btl_calls_back();
+}
+
+bool plane_is_inside(void)
+{
+    return is_inside() || (btl_lock_used ? btl_progressing() : btl_callbacks > 0);
 }
 
 /* Not from inside itself: a module's callback may come back here through a blocking call. Nor by
@@ -125,10 +131,23 @@ static void settle_rails(void *unused)
     }
 }
 
+static void call_after(void)
+{
+    if (*plane.wanted && btl_callbacks == 0) {
+        plane.after(plane.after_arg);
+    }
+}
+
+static void settle_locked(void *unused)
+{
+    settle_rails(unused);
+    call_after();
+}
+
 int keel_host_progress(void)
 {
     if (plane.open && btl_lock_used) {
-        /* settles the rails after it, and who watches them is not to run another pass */
+        /* settles after it, and who watches the rails is not to run another pass */
         return is_inside() ? 0 : btl_progress();
     }
     if (!enter()) {
@@ -136,9 +155,7 @@ int keel_host_progress(void)
     }
     int events = btl_progress();
     settle_rails(NULL);
-    if (*plane.wanted && btl_callbacks == 0) {
-        plane.after(plane.after_arg);
-    }
+    call_after();
     leave();
     return events;
 }
@@ -194,7 +211,7 @@ static int open_rails(void)
     btl_lock(); /* a progress thread may run */
     int status = bml_create(&plane.bml);
     if (status == ORTE_SUCCESS) {
-        btl_after_pass(settle_rails, NULL);
+        btl_after_pass(settle_locked, NULL);
     }
     btl_unlock();
     return status;

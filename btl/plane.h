@@ -10,12 +10,14 @@ bool plane_is_open(void);
 /* keel_host_progress, as what a thread that waits polls; NULL: a progress thread does. */
 typedef int (*plane_poll_fn)(void *unused);
 plane_poll_fn plane_poll(void);
-/* after is called after each pass at whose end *wanted is true, inside it, but not while a callback
- * is up the stack, nor where threads share the data plane: one user; NULL: nobody. */
+/* after is called after each pass at whose end *wanted is true, inside it, with the lock if that is
+ * used, but not while a callback of any thread is up its stack: one user; NULL: nobody. */
 void plane_after_pass(const bool *wanted, void (*after)(void *arg), void *arg);
 /* A callback of the data plane is up the stack, whichever module called it: it is not to be closed
  * now. */
 bool plane_in_callback(void);
+/* The calling thread is in a pass or in a call of a module's, so it cannot run another pass. */
+bool plane_is_inside(void);
 /* Reads what peers wrote before this call: polls until nothing has come for many passes. */
 void plane_read_all(void);
 /* In a child made by fork: the data plane is its parent's. */

@@ -7,7 +7,6 @@
 #include <btl/pending.h>
 #include <btl/progress.h>
 #include <btl/wake.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +35,13 @@ static struct {
     size_t count;
     unsigned empty_passes;
     bool yield;
-    bool open;        /* a pass runs */
-    pthread_t thread; /* whose pass that is; set where the lock is used */
+    bool open; /* a pass runs */
     void (*after_pass)(void *arg);
     void *after_arg;
 } progress;
+
+/* Where the lock is used: that pass is up the stack of this thread. */
+static _Thread_local bool passes_here;
 
 void btl_progress_register_params(void)
 {
@@ -116,10 +117,9 @@ int btl_pass_locked(bool thorough)
     if (progress.open) {
         return 0;
     }
-    progress.open = true;
-    progress.thread = pthread_self();
+    progress.open = passes_here = true;
     int events = poll_all(thorough);
-    progress.open = false;
+    progress.open = passes_here = false;
     if (progress.after_pass && btl_lock_holds() == 1) { /* else it is inside another call */
         progress.after_pass(progress.after_arg);
     }
@@ -128,11 +128,11 @@ int btl_pass_locked(bool thorough)
 
 int btl_poll_alone(mca_btl_base_module_t *module)
 {
-    bool outer = progress.open;
-    progress.open = true;
-    progress.thread = pthread_self();
+    bool outer = progress.open, outer_here = passes_here;
+    progress.open = passes_here = true;
     int events = btl_component_of(module)->progress(module);
     progress.open = outer;
+    passes_here = outer_here;
     return events;
 }
 
@@ -182,7 +182,7 @@ int btl_progress(void)
 
 bool btl_progressing(void)
 {
-    return progress.open && (!btl_lock_used || pthread_equal(progress.thread, pthread_self()));
+    return btl_lock_used ? passes_here : progress.open;
 }
 
 bool btl_progress_is_open(void)

@@ -1,5 +1,6 @@
 /* What the PML asks of the process that it works for, and its life. keel_pml_open_on is one user of
- * it; a process that has called keel_init has another. One thread at a time. */
+ * it; a process that has called keel_init has another. One thread at a time, unless the host has a
+ * lock: any thread then (pml/README.md). */
 #ifndef PML_BASE_H
 #define PML_BASE_H
 
@@ -17,6 +18,12 @@ struct pml_host {
     int (*progress)(void *arg);
     /* The PTLs cannot be driven from here: a callback of theirs calls. NULL: they always can. */
     bool (*is_busy)(void);
+    /* Where several threads use the PTLs: the recursive lock that they hold when they call up, and
+     * when pml_settle is called. leaves_work: progress has something to do. NULL: one thread at a
+     * time uses them. */
+    void (*lock)(void);
+    void (*unlock)(bool leaves_work);
+    bool has_thread; /* one drives the PTLs while others do not */
     void *arg;
 };
 
@@ -29,12 +36,12 @@ int pml_close(struct pml *pml) KEEL_MUST_CHECK;
 void pml_abandon(struct pml *pml);
 /* As keel_pml_progress and keel_pml_context_open, of this PML. */
 int pml_progress(struct pml *pml);
-/* Its parts, where others drive the PTLs: what is to be done outside of the modules; users'
- * callbacks, which returns how many requests ended. */
+/* Its parts, where others drive the PTLs: what is to be done outside of the modules, with the lock;
+ * users' callbacks, which returns how many requests ended. */
 void pml_settle(struct pml *pml);
 int pml_run_callbacks(struct pml *pml);
-/* A user's callback is up the stack. */
-bool pml_in_callback(const struct pml *pml);
+/* A user's callback is up the stack of this thread. */
+bool pml_in_callback(void);
 int pml_context_open(struct pml *pml, uint32_t id, opal_proc_t *const *members, size_t size,
                      int32_t rank, struct keel_pml_context **context) KEEL_MUST_CHECK;
 

@@ -84,8 +84,11 @@ int keel_pml_isend(struct keel_pml_context *context, const opal_convertor_t *dat
     if (!request || !may_send(context, dest, tag, mode)) {
         return OPAL_ERR_BAD_PARAM;
     }
+    pml_lock(context->pml);
     int status = make_send(context, data, dest, tag, mode, &made);
-    return status == OPAL_SUCCESS ? start_made(made, request) : status;
+    status = status == OPAL_SUCCESS ? start_made(made, request) : status;
+    pml_unlock(context->pml);
+    return status;
 }
 
 int keel_pml_irecv(struct keel_pml_context *context, const opal_convertor_t *data, int32_t source,
@@ -95,8 +98,11 @@ int keel_pml_irecv(struct keel_pml_context *context, const opal_convertor_t *dat
     if (!request || !may_receive(context, source, tag)) {
         return OPAL_ERR_BAD_PARAM;
     }
+    pml_lock(context->pml);
     int status = make_recv(context, data, source, tag, &made);
-    return status == OPAL_SUCCESS ? start_made(made, request) : status;
+    status = status == OPAL_SUCCESS ? start_made(made, request) : status;
+    pml_unlock(context->pml);
+    return status;
 }
 
 int keel_pml_send(struct keel_pml_context *context, const opal_convertor_t *data, int32_t dest,
@@ -128,15 +134,16 @@ int keel_pml_imrecv(struct keel_pml_message **message, const opal_convertor_t *d
         return OPAL_ERR_BAD_PARAM;
     }
     struct keel_pml_context *context = (*message)->context;
+    pml_lock(context->pml);
     struct recv *recv = recv_new(context, data, KEEL_PML_ANY_SOURCE, KEEL_PML_ANY_TAG);
-    if (!recv) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
+    if (recv) {
+        context->taken--;
+        recv_take(recv, *message);
+        *message = NULL;
+        *request = &recv->super;
     }
-    context->taken--;
-    recv_take(recv, *message);
-    *message = NULL;
-    *request = &recv->super;
-    return OPAL_SUCCESS;
+    pml_unlock(context->pml);
+    return recv ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
 /* ---- requests that are started again ---- */
@@ -147,7 +154,9 @@ int keel_pml_send_init(struct keel_pml_context *context, const opal_convertor_t 
     if (!request || !may_send(context, dest, tag, mode)) {
         return OPAL_ERR_BAD_PARAM;
     }
+    pml_lock(context->pml);
     int status = make_send(context, data, dest, tag, mode, request);
+    pml_unlock(context->pml);
     if (status == OPAL_SUCCESS) {
         (*request)->persistent = true;
     }
@@ -160,18 +169,17 @@ int keel_pml_recv_init(struct keel_pml_context *context, const opal_convertor_t 
     if (!request || !may_receive(context, source, tag)) {
         return OPAL_ERR_BAD_PARAM;
     }
+    pml_lock(context->pml);
     int status = make_recv(context, data, source, tag, request);
+    pml_unlock(context->pml);
     if (status == OPAL_SUCCESS) {
         (*request)->persistent = true;
     }
     return status;
 }
 
-int keel_pml_start(struct keel_pml_request *request)
+static int start_again(struct keel_pml_request *request)
 {
-    if (!request || !request->persistent) {
-        return OPAL_ERR_BAD_PARAM;
-    }
     if (request->state != REQUEST_IDLE) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
@@ -185,20 +193,42 @@ int keel_pml_start(struct keel_pml_request *request)
     return start(request);
 }
 
-int keel_pml_cancel(struct keel_pml_request *request)
+int keel_pml_start(struct keel_pml_request *request)
 {
-    if (!request) {
+    if (!request || !request->persistent) {
         return OPAL_ERR_BAD_PARAM;
     }
+    struct pml *pml = request->context->pml;
+    pml_lock(pml);
+    int status = start_again(request);
+    pml_unlock(pml);
+    return status;
+}
+
+static int cancel(struct keel_pml_request *request)
+{
+    struct recv *recv = container_of(request, struct recv, super);
+
     if (request->kind != REQUEST_RECV) {
         return OPAL_ERR_NOT_SUPPORTED;
     }
-    struct recv *recv = container_of(request, struct recv, super);
     if (request->state != REQUEST_ACTIVE || !match_cancel(&request->context->match, &recv->match)) {
         return OPAL_ERR_NOT_FOUND;
     }
     recv_fail(recv, OPAL_ERR_INTERUPTED);
     return OPAL_SUCCESS;
+}
+
+int keel_pml_cancel(struct keel_pml_request *request)
+{
+    if (!request) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct pml *pml = request->context->pml;
+    pml_lock(pml);
+    int status = cancel(request);
+    pml_unlock(pml);
+    return status;
 }
 
 int keel_pml_request_free(struct keel_pml_request **freed)
@@ -211,12 +241,15 @@ int keel_pml_request_free(struct keel_pml_request **freed)
     if (!request) {
         return OPAL_SUCCESS;
     }
+    struct pml *pml = request->context->pml;
+    pml_lock(pml);
     if (request->state != REQUEST_ACTIVE) {
         list_remove(&request->link);
         request_release(request);
     } else {
         request_abandon(request);
-        (void) keel_pml_cancel(request);
+        (void) cancel(request);
     }
+    pml_unlock(pml);
     return OPAL_SUCCESS;
 }

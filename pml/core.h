@@ -94,11 +94,26 @@ struct pml {
     size_t unexpected_most;         /* bytes, of each peer */
     size_t buffered, buffered_most; /* bytes of buffered sends */
     uint64_t ends;                  /* requests that have ended, ever */
-    bool inside;                    /* in progress */
     bool settling;                  /* in pml_settle */
     bool unsettled;                 /* due, changed or tells may have something */
-    unsigned callbacks;             /* of users, that run */
+    unsigned callbacks;             /* of users, that run: all on one thread */
 };
+
+/* Around all that touches a PML but in the PTLs' calls, which come with the lock. No callback of a
+ * user's is called in between. */
+static inline void pml_lock(const struct pml *pml)
+{
+    if (pml->host.lock) {
+        pml->host.lock();
+    }
+}
+void pml_unlock_shared(struct pml *pml);
+static inline void pml_unlock(struct pml *pml)
+{
+    if (pml->host.lock) {
+        pml_unlock_shared(pml);
+    }
+}
 
 /* Puts a link on the PML's due, changed or tells. */
 static inline void pml_queue(struct pml *pml, struct list *list, struct list *link)

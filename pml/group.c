@@ -25,20 +25,29 @@ static bool may_open(const struct pml *pml, uint32_t id, opal_proc_t *const *mem
     return name_compare(&named(pml, members, rank)->proc_name, &pml->host.me->proc_name) == 0;
 }
 
+static int open_locked(struct pml *pml, uint16_t id, opal_proc_t *const *members, size_t size,
+                       int32_t rank, struct keel_pml_context **context)
+{
+    if (context_was_lost(pml, id)) {
+        arrival_forget(pml, id);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    int status = context_create(pml, id, members, size, rank, context);
+    if (status == OPAL_SUCCESS) {
+        arrival_of_early(*context);
+    }
+    return status;
+}
+
 int pml_context_open(struct pml *pml, uint32_t id, opal_proc_t *const *members, size_t size,
                      int32_t rank, struct keel_pml_context **context)
 {
     if (!context || !may_open(pml, id, members, size, rank)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    if (context_was_lost(pml, (uint16_t) id)) {
-        arrival_forget(pml, (uint16_t) id);
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    int status = context_create(pml, (uint16_t) id, members, size, rank, context);
-    if (status == OPAL_SUCCESS) {
-        arrival_of_early(*context);
-    }
+    pml_lock(pml);
+    int status = open_locked(pml, (uint16_t) id, members, size, rank, context);
+    pml_unlock(pml);
     return status;
 }
 
@@ -47,21 +56,39 @@ static bool has_sent(void *arg)
     return ((const struct keel_pml_context *) arg)->freed == 0;
 }
 
+static bool is_used(const struct keel_pml_context *context)
+{
+    return context->requests > 0 || context->taken > 0;
+}
+
+/* False: somebody uses it. */
+static bool free_unused(struct keel_pml_context *context)
+{
+    struct pml *pml = context->pml;
+    pml_lock(pml);
+    const bool unused = !is_used(context) && context->freed == 0;
+    if (unused) {
+        arrival_drop(context);
+        context_destroy(context);
+    }
+    pml_unlock(pml);
+    return unused;
+}
+
 int keel_pml_context_free(struct keel_pml_context **freed)
 {
     if (!freed || !*freed) {
         return OPAL_ERR_BAD_PARAM;
     }
     struct keel_pml_context *context = *freed;
-    if (context->requests > 0 || context->taken > 0 ||
-        progress_until(context->pml, has_sent, context) != OPAL_SUCCESS) {
+    pml_lock(context->pml);
+    const bool used = is_used(context);
+    pml_unlock(context->pml);
+    /* A callback may start more. */
+    if (used || progress_until(context->pml, has_sent, context) != OPAL_SUCCESS ||
+        !free_unused(context)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
-    if (context->requests > 0 || context->taken > 0) {
-        return OPAL_ERR_RESOURCE_BUSY; /* a callback started them */
-    }
-    arrival_drop(context);
-    context_destroy(context);
     *freed = NULL;
     return OPAL_SUCCESS;
 }

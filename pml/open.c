@@ -64,7 +64,8 @@ static void module_fini(struct mca_pml_base_ptl_t *module)
 
 static int open_modules(struct pml *pml, mca_ptl_base_component_t *const *components)
 {
-    int status = ptl_open(&pml->ptls, components, &upcalls, false, false);
+    int status =
+        ptl_open(&pml->ptls, components, &upcalls, pml->host.has_thread, pml->host.lock != NULL);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -140,7 +141,8 @@ int pml_open(struct pml **opened, const struct pml_host *host,
 
 int pml_close(struct pml *pml)
 {
-    if (!list_empty(&pml->all_contexts) || pml->inside || pml->settling || pml->callbacks > 0) {
+    if (!list_empty(&pml->all_contexts) || progress_is_inside(pml) || pml->settling ||
+        pml->callbacks > 0) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
     destroy(pml);
@@ -157,9 +159,4 @@ void pml_abandon(struct pml *pml)
         context_destroy(context);
     }
     destroy(pml);
-}
-
-bool pml_in_callback(const struct pml *pml)
-{
-    return pml->callbacks > 0;
 }

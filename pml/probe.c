@@ -10,9 +10,10 @@ struct probe {
     struct keel_pml_context *context;
     int32_t source, tag;
     bool takes;
-    const struct keel_pml_message *found; /* NULL: none */
-    struct keel_pml_message *taken;       /* the same, if it takes it */
-    int error;                            /* there will be none */
+    bool found;
+    struct keel_pml_status status;  /* of what was found */
+    struct keel_pml_message *taken; /* that, if it takes it */
+    int error;                      /* there will be none */
 };
 
 static bool is_allowed(const struct keel_pml_context *context, int32_t source, int32_t tag)
@@ -21,41 +22,40 @@ static bool is_allowed(const struct keel_pml_context *context, int32_t source, i
            (tag == KEEL_PML_ANY_TAG || tag >= KEEL_PML_TAG_MIN);
 }
 
-static void look(struct probe *probe)
+/* NULL: none. */
+static const struct keel_pml_message *look(struct probe *probe)
 {
     struct match *match = &probe->context->match;
 
     if (!probe->takes) {
         const struct match_message *found = match_probe(match, probe->source, probe->tag);
-        probe->found = found ? container_of(found, const struct keel_pml_message, match) : NULL;
-        return;
+        return found ? container_of(found, const struct keel_pml_message, match) : NULL;
     }
-    probe->found = probe->taken = message_of(match_take(match, probe->source, probe->tag));
+    probe->taken = message_of(match_take(match, probe->source, probe->tag));
     if (probe->taken) {
         control_left(message_member(probe->taken));
         probe->context->taken++;
     }
+    return probe->taken;
 }
 
-/* There is a message, or there will be none. */
+/* There is a message, or there will be none. One that stays may be another thread's soon. */
 static bool is_over(void *arg)
 {
     struct probe *probe = arg;
-
-    look(probe);
-    if (!probe->found && probe->source >= 0) {
+    if (probe->found || probe->error != OPAL_SUCCESS) {
+        return true;
+    }
+    const struct keel_pml_message *message = look(probe);
+    if (message) {
+        probe->found = true;
+        probe->status = (struct keel_pml_status){.source = message->header->hdr_src,
+                                                 .tag = message->header->hdr_tag,
+                                                 .bytes = message->header->hdr_msg_length};
+    } else if (probe->source >= 0) {
         probe->error = member_ready(context_member(probe->context, probe->source));
     }
     return probe->found || probe->error != OPAL_SUCCESS;
-}
-
-static void describe(const struct probe *probe, struct keel_pml_status *status)
-{
-    if (probe->found && status) {
-        *status = (struct keel_pml_status){.source = probe->found->header->hdr_src,
-                                           .tag = probe->found->header->hdr_tag,
-                                           .bytes = probe->found->header->hdr_msg_length};
-    }
 }
 
 static int ask(struct probe *probe, bool waits, struct keel_pml_status *end)
@@ -69,10 +69,12 @@ static int ask(struct probe *probe, bool waits, struct keel_pml_status *end)
         if (status != OPAL_SUCCESS) {
             return status;
         }
-    } else if (!is_over(probe) && pml_progress(pml) >= 0) {
-        (void) is_over(probe);
+    } else {
+        (void) progress_once(pml, is_over, probe);
     }
-    describe(probe, end);
+    if (probe->found && end) {
+        *end = probe->status;
+    }
     return probe->found ? OPAL_SUCCESS : probe->error;
 }
 
@@ -85,7 +87,7 @@ int keel_pml_iprobe(struct keel_pml_context *context, int32_t source, int32_t ta
     }
     int result = ask(&probe, false, status);
     if (result == OPAL_SUCCESS) {
-        *there = probe.found != NULL;
+        *there = probe.found;
     }
     return result;
 }

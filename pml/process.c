@@ -29,17 +29,27 @@ static void watch_forks(void)
     (void) pthread_atfork(NULL, NULL, forget);
 }
 
-int pml_process_open(const struct pml_host *host)
+/* What a PML needs to know of the rails. */
+static struct pml_host over_rails(const struct pml_host *host)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct pml_host over = *host;
+    over.is_busy = ptl_rail_is_busy;
+    over.has_thread = ptl_rail_has_thread();
+    if (ptl_rail_is_shared()) {
+        over.lock = ptl_rail_lock;
+        over.unlock = ptl_rail_unlock;
+    }
+    return over;
+}
+
+/* With the lock, since a progress thread may bring messages at once. */
+static int open_locked(const struct pml_host *host)
+{
     struct pml *pml;
-    (void) pthread_once(&once, watch_forks);
     if (the_pml) {
         return OPAL_EXISTS;
     }
-    struct pml_host over_rails = *host;
-    over_rails.is_busy = ptl_rail_is_busy;
-    int status = pml_open(&pml, &over_rails, components);
+    int status = pml_open(&pml, host, components);
     if (status == OPAL_SUCCESS) {
         the_pml = pml;
         is_users = false;
@@ -48,13 +58,26 @@ int pml_process_open(const struct pml_host *host)
     return status;
 }
 
+int pml_process_open(const struct pml_host *host)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const struct pml_host over = over_rails(host);
+    (void) pthread_once(&once, watch_forks);
+    ptl_rail_lock();
+    int status = open_locked(&over);
+    ptl_rail_unlock(false);
+    return status;
+}
+
 void pml_process_end(void)
 {
+    ptl_rail_lock();
     if (the_pml && !is_users) {
         ptl_rail_after_pass(NULL, NULL, NULL);
         pml_abandon(the_pml);
         the_pml = NULL;
     }
+    ptl_rail_unlock(false);
 }
 
 int pml_process_run_callbacks(void)
@@ -64,7 +87,7 @@ int pml_process_run_callbacks(void)
 
 bool pml_process_in_callback(void)
 {
-    return the_pml && pml_in_callback(the_pml);
+    return pml_in_callback();
 }
 
 int keel_pml_open_on(const struct keel_host_ops *ops, void *host)
@@ -83,11 +106,13 @@ int keel_pml_close(void)
     if (!the_pml || !is_users) {
         return OPAL_ERROR;
     }
+    ptl_rail_lock();
     int status = pml_close(the_pml);
     if (status == OPAL_SUCCESS) {
         ptl_rail_after_pass(NULL, NULL, NULL);
         the_pml = NULL;
     }
+    ptl_rail_unlock(false);
     return status;
 }
 

@@ -10,6 +10,8 @@
 
 enum { PASSES_A_TIME = 16 }; /* of one who waits, between looks at the clock */
 
+_Thread_local const struct progress_frame *progress_inside;
+
 /* ---- what waits for room ---- */
 
 static bool is_stalled(const struct keel_pml_request *request)
@@ -111,6 +113,13 @@ static void look_at_paths(struct peer *peer)
     }
 }
 
+/* ---- several threads ---- */
+
+void pml_unlock_shared(struct pml *pml)
+{
+    pml->host.unlock(pml->unsettled);
+}
+
 /* ---- outside of the modules ---- */
 
 static void settle(struct pml *pml)
@@ -142,25 +151,39 @@ void pml_settle(struct pml *pml)
     }
 }
 
-int pml_run_callbacks(struct pml *pml)
+/* Callbacks of users, outside of progress. */
+static void run_callbacks(struct pml *pml)
 {
-    const uint64_t before = pml->ends;
-
-    if (!list_empty(&pml->ended) && progress_may_run(pml)) {
-        request_run_callbacks(pml);
+    pml_lock(pml);
+    if (!list_empty(&pml->ended)) {
+        request_run_callbacks_locked(pml);
     }
-    return (int) (pml->ends - before);
+    pml_unlock(pml);
 }
 
-int progress_at(struct pml *pml, uint64_t now_ns)
+static uint64_t ends_of(const struct pml *pml)
 {
-    const uint64_t before = pml->ends;
-    unsigned held_back = 0;
+    return __atomic_load_n(&pml->ends, __ATOMIC_RELAXED);
+}
 
-    if (!progress_may_run(pml)) {
+int pml_run_callbacks(struct pml *pml)
+{
+    if ((!pml->host.lock && list_empty(&pml->ended)) || !progress_may_run(pml)) {
         return 0;
     }
-    pml->inside = true;
+    const uint64_t before = ends_of(pml);
+    run_callbacks(pml);
+    return (int) (ends_of(pml) - before);
+}
+
+/* Progress of what is below, outside of itself. Where several threads use the PTLs, these have
+ * pml_settle called after each pass. */
+static void drive(struct pml *pml, uint64_t now_ns)
+{
+    const struct progress_frame frame = {pml, progress_inside};
+    unsigned held_back = 0;
+
+    progress_inside = &frame;
     int status = ptl_progress(pml->ptls, now_ns);
     if (status != OPAL_SUCCESS && log_rate_ok("pml progress", &held_back)) {
         log_warn(LOG_PTL, "progress: %s", opal_strerror(status));
@@ -168,10 +191,11 @@ int progress_at(struct pml *pml, uint64_t now_ns)
     if (pml->host.progress) {
         (void) pml->host.progress(pml->host.arg);
     }
-    pml_settle(pml);
-    pml->inside = false;
-    (void) pml_run_callbacks(pml);
-    return (int) (pml->ends - before);
+    if (!pml->host.lock) {
+        pml_settle(pml);
+    }
+    progress_inside = frame.outer;
+    run_callbacks(pml);
 }
 
 void progress_end_peers(struct pml *pml, int status)
@@ -185,19 +209,55 @@ void progress_end_peers(struct pml *pml, int status)
 
 int pml_progress(struct pml *pml)
 {
-    return progress_at(pml, clock_ns());
+    if (!progress_may_run(pml)) {
+        return 0;
+    }
+    const uint64_t before = ends_of(pml);
+    drive(pml, clock_ns());
+    return (int) (ends_of(pml) - before);
+}
+
+/* ---- waiting ---- */
+
+struct waiter {
+    struct pml *pml;
+    bool (*done)(void *arg);
+    void *arg;
+};
+
+static bool is_over(const struct waiter *waiter)
+{
+    pml_lock(waiter->pml);
+    const bool over = waiter->done(waiter->arg);
+    pml_unlock(waiter->pml);
+    return over;
+}
+
+bool progress_once(struct pml *pml, bool (*done)(void *arg), void *arg)
+{
+    const struct waiter waiter = {.pml = pml, .done = done, .arg = arg};
+    if (is_over(&waiter)) {
+        return true;
+    }
+    (void) pml_progress(pml);
+    return is_over(&waiter);
 }
 
 int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
 {
+    const struct waiter waiter = {.pml = pml, .done = done, .arg = arg};
     uint64_t now = 0;
 
+    if (is_over(&waiter)) {
+        return OPAL_SUCCESS;
+    }
     if (!progress_may_run(pml)) {
-        return done(arg) ? OPAL_SUCCESS : OPAL_ERR_RESOURCE_BUSY;
+        return OPAL_ERR_RESOURCE_BUSY;
     }
-    for (unsigned pass = 0; !done(arg); pass++) {
-        now = pass % PASSES_A_TIME == 0 ? clock_ns() : now;
-        (void) progress_at(pml, now);
-    }
+    unsigned pass = 0;
+    do {
+        now = pass++ % PASSES_A_TIME == 0 ? clock_ns() : now;
+        drive(pml, now);
+    } while (!is_over(&waiter));
     return OPAL_SUCCESS;
 }

@@ -15,18 +15,45 @@ void request_abandon(struct keel_pml_request *request)
     request->context->freed++;
 }
 
+/* Callbacks of any PML that are up the stack of this thread. */
+static _Thread_local unsigned callbacks_here;
+
+bool pml_in_callback(void)
+{
+    return callbacks_here > 0;
+}
+
+/* The callback may take its request, or start it again, and leaves `told` empty then. */
+static void call_back_locked(struct pml *pml, struct keel_pml_request *request)
+{
+    const struct keel_pml_status status = request->status;
+    const keel_pml_done_fn done = request->done;
+    void *arg = request->arg;
+    struct list told = LIST_INIT(told);
+
+    request->state = REQUEST_TELLING;
+    list_append(&told, &request->link);
+    pml->callbacks++;
+    pml_unlock(pml);
+    callbacks_here++;
+    done(request, &status, arg);
+    callbacks_here--;
+    pml_lock(pml);
+    pml->callbacks--;
+    if (list_pop(&told)) {
+        request->state = REQUEST_COMPLETE;
+    }
+}
+
 /* A callback may wait for requests whose callbacks are due, and start ever new ones. */
-void request_run_callbacks(struct pml *pml)
+void request_run_callbacks_locked(struct pml *pml)
 {
     struct list *link;
 
-    for (int i = 0; i < CALLBACKS_AT_ONCE && (link = list_pop(&pml->ended)); i++) {
-        struct keel_pml_request *request = container_of(link, struct keel_pml_request, link);
-        const struct keel_pml_status status = request->status;
-        request->state = REQUEST_COMPLETE;
-        pml->callbacks++;
-        request->done(request, &status, request->arg);
-        pml->callbacks--;
+    for (int i = 0; i < CALLBACKS_AT_ONCE && (pml->callbacks == 0 || callbacks_here > 0) &&
+                    (link = list_pop(&pml->ended));
+         i++) {
+        call_back_locked(pml, container_of(link, struct keel_pml_request, link));
     }
 }
 
@@ -34,11 +61,14 @@ int request_take(struct keel_pml_request **request, struct keel_pml_status *stat
 {
     struct keel_pml_request *taken = *request;
     const struct keel_pml_status *end =
-        taken && taken->state == REQUEST_COMPLETE ? &taken->status : &empty;
+        taken && request_is_complete(taken) ? &taken->status : &empty;
     int error = end->error;
 
     if (status) {
         *status = *end;
+    }
+    if (taken) {
+        list_remove(&taken->link);
     }
     if (taken && taken->persistent) {
         taken->state = REQUEST_IDLE;
@@ -56,14 +86,18 @@ int keel_pml_callback(struct keel_pml_request *request, keel_pml_done_fn done, v
     if (!request) {
         return OPAL_ERR_BAD_PARAM;
     }
+    struct pml *pml = request->context->pml;
+    pml_lock(pml);
     request->done = done;
     request->arg = arg;
-    if (request->state == REQUEST_COMPLETE && done) {
+    if (request_is_complete(request) && done) {
         request->state = REQUEST_ENDED;
-        list_append(&request->context->pml->ended, &request->link);
+        list_remove(&request->link);
+        list_append(&pml->ended, &request->link);
     } else if (request->state == REQUEST_ENDED && !done) {
         request->state = REQUEST_COMPLETE;
         list_remove(&request->link);
     }
+    pml_unlock(pml);
     return OPAL_SUCCESS;
 }

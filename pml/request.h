@@ -10,6 +10,7 @@ enum request_state {
     REQUEST_IDLE,    /* not started */
     REQUEST_ACTIVE,  /* under way */
     REQUEST_ENDED,   /* its callback is due: on pml.ended */
+    REQUEST_TELLING, /* its callback runs, for whose thread it is complete */
     REQUEST_COMPLETE /* its end is there to be taken */
 };
 
@@ -19,9 +20,10 @@ struct keel_pml_request {
     keel_pml_done_fn done;
     void *arg;
     struct keel_pml_status status;
-    struct list link; /* on its peer's pending; on pml.ended; else on none */
-    uint8_t kind;     /* enum request_kind */
-    uint8_t state;    /* enum request_state; request_* set it */
+    struct list
+        link;      /* on its peer's pending; on pml.ended; telling: its callback's; else on none */
+    uint8_t kind;  /* enum request_kind */
+    uint8_t state; /* enum request_state; request_* set it */
     bool persistent;
     bool freed; /* the user has it no more */
 };
@@ -67,7 +69,7 @@ static inline void request_end(struct keel_pml_request *request)
 {
     struct pml *pml = request->context->pml;
 
-    pml->ends++;
+    __atomic_store_n(&pml->ends, pml->ends + 1, __ATOMIC_RELAXED);
     if (request->freed) {
         request_release(request);
     } else if (request->done) {
@@ -77,8 +79,14 @@ static inline void request_end(struct keel_pml_request *request)
         request->state = REQUEST_COMPLETE;
     }
 }
-/* Runs the callbacks that are due now. */
-void request_run_callbacks(struct pml *pml);
+/* Its end is there to be taken by this thread. */
+static inline bool request_is_complete(const struct keel_pml_request *request)
+{
+    return request->state == REQUEST_COMPLETE ||
+           (request->state == REQUEST_TELLING && pml_in_callback());
+}
+/* Runs the callbacks that are due now, unless another thread does; gives up the lock meanwhile. */
+void request_run_callbacks_locked(struct pml *pml);
 /* Takes the end of one that is complete, or the empty one of one that is idle: it is released, or
  * idle, and *request is NULL in the former case. Returns the error. */
 int request_take(struct keel_pml_request **request, struct keel_pml_status *status);

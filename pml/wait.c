@@ -9,41 +9,48 @@ struct set {
     struct keel_pml_request **requests;
 };
 
-static bool is_active(const struct keel_pml_request *request)
+static bool is_complete(const struct keel_pml_request *request)
 {
-    return request && request->state != REQUEST_IDLE;
+    return request && request_is_complete(request);
 }
 
 static bool is_under_way(const struct keel_pml_request *request)
 {
-    return request && (request->state == REQUEST_ACTIVE || request->state == REQUEST_ENDED);
+    return request && request->state != REQUEST_IDLE && !request_is_complete(request);
 }
 
 /* The first that is there to be taken; count: none. */
 static size_t first_complete(const struct set *set)
 {
     size_t i = 0;
-    while (i < set->count && !(set->requests[i] && set->requests[i]->state == REQUEST_COMPLETE)) {
+    while (i < set->count && !is_complete(set->requests[i])) {
         i++;
     }
     return i;
 }
 
-/* NULL: none is active. */
-static struct pml *pml_of_active(const struct set *set)
+/* NULL: there is no request. */
+static struct pml *pml_of_set(const struct set *set)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        if (is_active(set->requests[i])) {
-            return set->requests[i]->context->pml;
-        }
+    size_t i = 0;
+    while (i < set->count && !set->requests[i]) {
+        i++;
     }
-    return NULL;
+    return i < set->count ? set->requests[i]->context->pml : NULL;
 }
 
+/* One is, or none will be. */
 static bool any_complete(void *arg)
 {
     const struct set *set = arg;
-    return first_complete(set) < set->count || !pml_of_active(set);
+    bool under_way = false;
+    for (size_t i = 0; i < set->count; i++) {
+        if (is_complete(set->requests[i])) {
+            return true;
+        }
+        under_way = under_way || is_under_way(set->requests[i]);
+    }
+    return !under_way;
 }
 
 static bool all_complete(void *arg)
@@ -59,18 +66,31 @@ static bool all_complete(void *arg)
 /* Waits, or drives progress once if that is needed. *done: it is so. */
 static int drive(struct set *set, bool (*so)(void *arg), bool waits, bool *done)
 {
-    struct pml *pml = pml_of_active(set);
+    struct pml *pml = pml_of_set(set);
+    int status = OPAL_SUCCESS;
 
+    *done = true;
     if (pml && waits) {
-        int status = progress_until(pml, so, set);
-        if (status != OPAL_SUCCESS) {
-            return status;
-        }
-    } else if (pml && !so(set)) {
-        (void) pml_progress(pml);
+        status = progress_until(pml, so, set);
+    } else if (pml) {
+        *done = progress_once(pml, so, set);
     }
-    *done = so(set);
-    return OPAL_SUCCESS;
+    return status;
+}
+
+/* Around what takes ends; pml NULL: of no requests. */
+static void lock(const struct pml *pml)
+{
+    if (pml) {
+        pml_lock(pml);
+    }
+}
+
+static void unlock(struct pml *pml)
+{
+    if (pml) {
+        pml_unlock(pml);
+    }
 }
 
 /* ---- one ---- */
@@ -80,18 +100,28 @@ static bool is_over(void *arg)
     return !is_under_way(*(struct keel_pml_request **) arg);
 }
 
+/* Of one that is over. */
+static int take_one(struct keel_pml_request **request, struct keel_pml_status *status)
+{
+    struct pml *pml = *request ? (*request)->context->pml : NULL;
+    lock(pml);
+    int error = request_take(request, status);
+    unlock(pml);
+    return error;
+}
+
 int keel_pml_wait(struct keel_pml_request **request, struct keel_pml_status *status)
 {
     if (!request) {
         return OPAL_ERR_BAD_PARAM;
     }
-    if (is_under_way(*request)) {
+    if (*request) {
         int result = progress_until((*request)->context->pml, is_over, request);
         if (result != OPAL_SUCCESS) {
             return result;
         }
     }
-    return request_take(request, status);
+    return take_one(request, status);
 }
 
 int keel_pml_test(struct keel_pml_request **request, bool *done, struct keel_pml_status *status)
@@ -99,11 +129,8 @@ int keel_pml_test(struct keel_pml_request **request, bool *done, struct keel_pml
     if (!request || !done) {
         return OPAL_ERR_BAD_PARAM;
     }
-    if (is_under_way(*request)) {
-        (void) pml_progress((*request)->context->pml);
-    }
-    *done = !is_under_way(*request);
-    return *done ? request_take(request, status) : OPAL_SUCCESS;
+    *done = !*request || progress_once((*request)->context->pml, is_over, request);
+    return *done ? take_one(request, status) : OPAL_SUCCESS;
 }
 
 /* ---- any ---- */
@@ -116,8 +143,12 @@ static int take_any(struct set *set, bool waits, size_t *index, bool *done,
     if (result != OPAL_SUCCESS || !*done) {
         return result;
     }
+    struct pml *pml = pml_of_set(set);
+    lock(pml);
     *index = first_complete(set);
-    return request_take(*index < set->count ? &set->requests[*index] : &none, status);
+    result = request_take(*index < set->count ? &set->requests[*index] : &none, status);
+    unlock(pml);
+    return result;
 }
 
 int keel_pml_testany(size_t count, struct keel_pml_request **requests, size_t *index, bool *done,
@@ -149,10 +180,13 @@ static int take_all(struct set *set, bool waits, bool *done, struct keel_pml_sta
     if (first != OPAL_SUCCESS || !*done) {
         return first;
     }
+    struct pml *pml = pml_of_set(set);
+    lock(pml);
     for (size_t i = 0; i < set->count; i++) {
         int error = request_take(&set->requests[i], statuses ? &statuses[i] : NULL);
         first = first == OPAL_SUCCESS ? error : first;
     }
+    unlock(pml);
     return first;
 }
 
@@ -187,14 +221,17 @@ static int take_some(struct set *set, bool waits, size_t *ended, size_t *indices
     if (first != OPAL_SUCCESS) {
         return first;
     }
+    struct pml *pml = pml_of_set(set);
     *ended = 0;
+    lock(pml);
     for (size_t i = 0; i < set->count; i++) {
-        if (set->requests[i] && set->requests[i]->state == REQUEST_COMPLETE) {
+        if (is_complete(set->requests[i])) {
             int error = request_take(&set->requests[i], statuses ? &statuses[*ended] : NULL);
             indices[(*ended)++] = i;
             first = first == OPAL_SUCCESS ? error : first;
         }
     }
+    unlock(pml);
     return first;
 }
 

@@ -3,9 +3,9 @@
  *
  * Order: the messages of one member to another in one context are matched in the order in which
  * they were sent; a message goes to the oldest receive that wants it.
- * Threads: one thread at a time, while no other is inside a call of Keel's that waits. Where the
- * data plane has threads (keel_threads(7)) there are no messages: keel_pml_context_open returns
- * OPAL_ERROR.
+ * Threads: one thread at a time, while no other is inside a call of Keel's that waits; with
+ * thread_multiple (keel_threads(7)) any thread at any time. A request, and a message that a probe
+ * has taken, belongs to one thread at a time; no other thread uses a context that is being freed.
  * Progress: messages move inside these functions, keel_progress, and the calls of Keel's that
  * block. send, recv, probe, mprobe, wait, waitany, waitall, waitsome and context_free wait without
  * a time limit; if the peer ends, they return an error.
@@ -69,9 +69,9 @@ struct keel_pml_status {
  * keel_host_open opens and closes messages by the two functions below. */
 
 /* Opens messages over the data plane of a host that has called keel_host_open with the same
- * operations, and without threads of its own. Of the operations, me and progress are used.
+ * operations. Of the operations, me and progress are used.
  * OPAL_EXISTS: open already, by this or by keel_init; OPAL_ERR_NOT_AVAILABLE: no module carries
- * messages, or the data plane has threads; OPAL_ERR_OUT_OF_RESOURCE: no memory. */
+ * messages; OPAL_ERR_OUT_OF_RESOURCE: no memory. */
 int keel_pml_open_on(const struct keel_host_ops *ops, void *host) KEEL_EXPORT;
 /* Closes what keel_pml_open_on opened, before keel_host_close. OPAL_ERR_RESOURCE_BUSY: a context is
  * open, or a callback calls this; OPAL_ERROR: nothing was opened by keel_pml_open_on. */
@@ -156,7 +156,8 @@ int keel_pml_start(struct keel_pml_request *request) KEEL_EXPORT;
 
 /* A request has ended; status is valid during the call. It is called once for each start, from
  * keel_progress, keel_pml_progress or a function that tests or waits, before these show that the
- * request has ended. It may start, free and wait for requests. */
+ * request has ended. With several threads: on any of them that calls these, one callback at a time,
+ * but never on a progress thread. It may start, free and wait for requests. */
 typedef void (*keel_pml_done_fn)(struct keel_pml_request *request,
                                  const struct keel_pml_status *status, void *arg);
 /* Has done called when the request ends, or from the next progress if it has ended; done NULL takes

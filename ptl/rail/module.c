@@ -6,7 +6,9 @@
 #include <base/name.h>
 #include <base/param.h>
 #include <btl/base.h>
+#include <btl/lock.h>
 #include <btl/plane.h>
+#include <btl/wake.h>
 #include <keel/host.h>
 #include <ptl/components.h>
 #include <ptl/rail/rail.h>
@@ -228,7 +230,7 @@ static mca_ptl_base_module_t **init(int *count, bool progress_threads, bool thre
     size_t btl_count = 0;
     mca_btl_base_module_t **btls = btl_modules(&btl_count);
     *count = 0;
-    if (rail.modules || btl_count == 0 || btl_threads().multiple) {
+    if (rail.modules || btl_count == 0) {
         return NULL;
     }
     mca_ptl_base_module_t **made = calloc(btl_count, sizeof(mca_ptl_base_module_t *));
@@ -299,7 +301,30 @@ void ptl_rail_forget(void)
 
 bool ptl_rail_is_busy(void)
 {
-    return plane_in_callback();
+    return plane_is_inside();
+}
+
+bool ptl_rail_is_shared(void)
+{
+    return btl_threads().multiple;
+}
+
+bool ptl_rail_has_thread(void)
+{
+    return btl_threads().progress;
+}
+
+void ptl_rail_lock(void)
+{
+    btl_lock();
+}
+
+void ptl_rail_unlock(bool leaves_work)
+{
+    if (leaves_work) {
+        btl_wake_stir();
+    }
+    btl_unlock();
 }
 
 static int progress(mca_ptl_tstamp_t now)

@@ -75,6 +75,12 @@ tests_system_threads_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_threads_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_threads_LDADD = lib/libkeel.la
 
+check_PROGRAMS += tests/system/tagged
+tests_system_tagged_SOURCES = tests/system/tagged.c
+tests_system_tagged_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_tagged_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_tagged_LDADD = lib/libkeel.la
+
 check_PROGRAMS += tests/system/tags
 tests_system_tags_SOURCES = tests/system/tags.c
 tests_system_tags_CPPFLAGS = -I$(top_srcdir)/include

@@ -30,6 +30,25 @@ bool ptl_rail_is_busy(void)
     return is_busy;
 }
 
+bool ptl_rail_is_shared(void)
+{
+    return false;
+}
+
+bool ptl_rail_has_thread(void)
+{
+    return false;
+}
+
+void ptl_rail_lock(void)
+{
+}
+
+void ptl_rail_unlock(bool leaves_work)
+{
+    (void) leaves_work;
+}
+
 static int polls;
 
 static int poll_host(void *host)

@@ -1,0 +1,303 @@
+/* Messages by tag and several threads. Usage: tagged mixed|serve [COUNT|FILE]
+ *
+ *   mixed   eight threads of each rank send to all ranks and receive from any, in all the ways that
+ *           there are, messages of all sizes; what comes is whole, complete and in order
+ *   serve   with a progress thread: a rank that is not in Keel receives, until FILE is there
+ *
+ * Each rank prints "rank N: MODE: ok", or says what is wrong and ends the job. */
+#include <keel/keel.h>
+#include <keel/pml.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAIRS = 4, LARGEST = 150000, WINDOW = 4, RANKS_MOST = 8, LIMIT_S = 60 };
+enum { FIRST_TAG = 10, SERVE_TAG = 100 };
+
+static int32_t me, ranks;
+static unsigned long count = 100;
+static const char *file;
+static struct keel_pml_context *context;
+
+#define must(condition)                                                                    \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
+            keel_abort(3, "rank %d: %s:%d: %s", (int) me, __FILE__, __LINE__, #condition); \
+        }                                                                                  \
+    } while (0)
+
+static double now_s(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double) time.tv_sec + (double) time.tv_nsec * 1e-9;
+}
+
+/* ---- messages: the sender's number, then bytes that follow from it ---- */
+
+struct message {
+    uint32_t number;
+    unsigned char bytes[LARGEST];
+};
+
+static size_t size_of(uint32_t number)
+{
+    static const size_t sizes[] = {0, 1, 100, 3000, 5000, 40000, 70000, LARGEST};
+    return sizes[number % (sizeof(sizes) / sizeof(*sizes))];
+}
+
+static opal_convertor_t data_of(struct message *message, size_t size)
+{
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, message, sizeof(message->number) + size);
+    return data;
+}
+
+static void check(const struct message *message, const struct keel_pml_status *status, int32_t tag)
+{
+    size_t size = size_of(message->number);
+    must(status->error == OPAL_SUCCESS && status->tag == tag && !status->truncated);
+    must(status->source >= 0 && status->source < ranks);
+    must(status->bytes == sizeof(message->number) + size);
+    for (size_t i = 0; i < size; i += 97) {
+        must(message->bytes[i] == (unsigned char) (message->number + i));
+    }
+}
+
+static struct message *message_new(void)
+{
+    struct message *made = calloc(1, sizeof(*made));
+    must(made);
+    return made;
+}
+
+/* ---- senders and receivers ---- */
+
+struct worker {
+    pthread_t thread;
+    int32_t tag;
+    void (*receive)(struct worker *worker); /* NULL: it sends */
+    uint32_t next[RANKS_MOST];              /* number of the next message of each rank */
+};
+
+static void send_all(struct worker *worker)
+{
+    struct message *message = message_new();
+    for (uint32_t number = 0; number < count; number++) {
+        size_t size = size_of(number);
+        message->number = number;
+        for (size_t i = 0; i < size; i++) {
+            message->bytes[i] = (unsigned char) (number + i);
+        }
+        opal_convertor_t data = data_of(message, size);
+        for (int32_t rank = 0; rank < ranks; rank++) {
+            keel_pml_mode_t mode = number % 3 == 0   ? KEEL_PML_SYNCHRONOUS
+                                   : number % 7 == 0 ? KEEL_PML_BUFFERED
+                                                     : KEEL_PML_STANDARD;
+            must(keel_pml_send(context, &data, (me + rank) % ranks, worker->tag, mode) ==
+                 OPAL_SUCCESS);
+        }
+    }
+    free(message);
+}
+
+static void in_order(struct worker *worker, const struct message *message,
+                     const struct keel_pml_status *status)
+{
+    check(message, status, worker->tag);
+    must(message->number == worker->next[status->source]++);
+}
+
+static void receive_plainly(struct worker *worker)
+{
+    struct message *message = message_new();
+    opal_convertor_t data = data_of(message, LARGEST);
+    for (unsigned long i = 0; i < count * (unsigned) ranks; i++) {
+        struct keel_pml_status status;
+        must(keel_pml_recv(context, &data, KEEL_PML_ANY_SOURCE, worker->tag, &status) ==
+             OPAL_SUCCESS);
+        in_order(worker, message, &status);
+    }
+    free(message);
+}
+
+static void receive_probed(struct worker *worker)
+{
+    struct message *message = message_new();
+    for (unsigned long i = 0; i < count * (unsigned) ranks; i++) {
+        struct keel_pml_status status, end;
+        struct keel_pml_message *taken;
+        struct keel_pml_request *request;
+        must(keel_pml_mprobe(context, KEEL_PML_ANY_SOURCE, worker->tag, &taken, &status) ==
+             OPAL_SUCCESS);
+        must(status.bytes <= sizeof(*message));
+        opal_convertor_t data = data_of(message, status.bytes - sizeof(message->number));
+        must(keel_pml_imrecv(&taken, &data, &request) == OPAL_SUCCESS && !taken);
+        must(keel_pml_wait(&request, &end) == OPAL_SUCCESS && end.source == status.source);
+        in_order(worker, message, &end);
+    }
+    free(message);
+}
+
+/* Posted together: each rank's come in the order of the receives. */
+static void receive_windows(struct worker *worker)
+{
+    struct message *messages[WINDOW];
+    struct keel_pml_request *requests[WINDOW];
+    struct keel_pml_status statuses[WINDOW];
+    for (int i = 0; i < WINDOW; i++) {
+        messages[i] = message_new();
+    }
+    for (unsigned long left = count * (unsigned) ranks; left > 0;) {
+        size_t posted = left < WINDOW ? left : WINDOW;
+        for (size_t i = 0; i < posted; i++) {
+            opal_convertor_t data = data_of(messages[i], LARGEST);
+            must(keel_pml_irecv(context, &data, KEEL_PML_ANY_SOURCE, worker->tag, &requests[i]) ==
+                 OPAL_SUCCESS);
+        }
+        for (size_t i = 0; i < posted; i++) {
+            size_t index;
+            struct keel_pml_status status;
+            must(keel_pml_waitany(posted, requests, &index, &status) == OPAL_SUCCESS);
+            must(index < posted && !requests[index]);
+            statuses[index] = status;
+        }
+        for (size_t i = 0; i < posted; i++) {
+            in_order(worker, messages[i], &statuses[i]);
+        }
+        left -= posted;
+    }
+    for (int i = 0; i < WINDOW; i++) {
+        free(messages[i]);
+    }
+}
+
+static atomic_int callbacks_at_once;
+
+static void note_end(struct keel_pml_request *request, const struct keel_pml_status *status,
+                     void *calls)
+{
+    (void) request;
+    must(status->error == OPAL_SUCCESS);
+    must(atomic_fetch_add(&callbacks_at_once, 1) == 0);
+    (*(unsigned long *) calls)++;
+    atomic_fetch_sub(&callbacks_at_once, 1);
+}
+
+/* A callback has run, and returned, before its request shows its end. */
+static void receive_called_back(struct worker *worker)
+{
+    struct message *message = message_new();
+    struct keel_pml_request *request;
+    unsigned long calls = 0;
+    opal_convertor_t data = data_of(message, LARGEST);
+    must(keel_pml_recv_init(context, &data, KEEL_PML_ANY_SOURCE, worker->tag, &request) ==
+         OPAL_SUCCESS);
+    must(keel_pml_callback(request, note_end, &calls) == OPAL_SUCCESS);
+    for (unsigned long i = 0; i < count * (unsigned) ranks; i++) {
+        struct keel_pml_status status;
+        bool done = false;
+        must(keel_pml_start(request) == OPAL_SUCCESS);
+        while (i % 2 == 0 && !done) {
+            must(keel_pml_test(&request, &done, &status) == OPAL_SUCCESS);
+        }
+        if (i % 2 != 0) {
+            must(keel_pml_wait(&request, &status) == OPAL_SUCCESS);
+        }
+        must(calls == i + 1);
+        in_order(worker, message, &status);
+    }
+    must(keel_pml_request_free(&request) == OPAL_SUCCESS);
+    free(message);
+}
+
+static void *work(void *arg)
+{
+    struct worker *worker = arg;
+    (worker->receive ? worker->receive : send_all)(worker);
+    return NULL;
+}
+
+static void mixed(void)
+{
+    void (*const receive[PAIRS])(struct worker *) = {receive_plainly, receive_probed,
+                                                     receive_windows, receive_called_back};
+    struct worker workers[2 * PAIRS];
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        workers[i] =
+            (struct worker){.tag = FIRST_TAG + i / 2, .receive = i % 2 ? receive[i / 2] : NULL};
+        must(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
+    }
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        must(pthread_join(workers[i].thread, NULL) == 0);
+    }
+}
+
+/* ---- a progress thread ---- */
+
+static void serve(void)
+{
+    struct message *message = message_new();
+    struct keel_pml_request *request;
+    opal_convertor_t data = data_of(message, LARGEST);
+    if (me == 0) {
+        must(keel_fence() == ORTE_SUCCESS);
+        must(keel_pml_send(context, &data, 1, SERVE_TAG, KEEL_PML_SYNCHRONOUS) == OPAL_SUCCESS);
+        FILE *made = fopen(file, "w");
+        must(made && fclose(made) == 0);
+    } else if (me == 1) {
+        double end = now_s() + LIMIT_S;
+        must(keel_pml_irecv(context, &data, 0, SERVE_TAG, &request) == OPAL_SUCCESS);
+        must(keel_fence() == ORTE_SUCCESS);
+        while (access(file, F_OK) != 0) {
+            must(now_s() < end);
+        }
+        must(keel_pml_wait(&request, NULL) == OPAL_SUCCESS);
+    }
+    free(message);
+}
+
+/* ---- the job ---- */
+
+static const struct mode {
+    const char *name;
+    void (*run)(void);
+    bool multiple, progress;
+} modes[] = {{"mixed", mixed, true, false}, {"serve", serve, false, true}};
+
+static const struct mode *mode_of(const char *name)
+{
+    size_t i = 0;
+    while (i < sizeof(modes) / sizeof(*modes) && strcmp(modes[i].name, name) != 0) {
+        i++;
+    }
+    return i < sizeof(modes) / sizeof(*modes) ? &modes[i] : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct keel_options options = KEEL_OPTIONS_DEFAULT;
+    const struct mode *mode = argc > 1 ? mode_of(argv[1]) : NULL;
+    if (!mode) {
+        return 2;
+    }
+    options.thread_multiple = mode->multiple;
+    options.progress_thread = mode->progress;
+    file = argc > 2 ? argv[2] : "";
+    count = argc > 2 && mode->run == mixed ? strtoul(argv[2], NULL, 10) : count;
+    if (keel_init(&options) != ORTE_SUCCESS || keel_job_size() > RANKS_MOST) {
+        return 2;
+    }
+    me = (int32_t) keel_my_name()->vpid;
+    ranks = (int32_t) keel_job_size();
+    must(keel_pml_context_open(0, NULL, (size_t) ranks, me, &context) == OPAL_SUCCESS);
+    mode->run();
+    must(keel_pml_context_free(&context) == OPAL_SUCCESS);
+    printf("rank %d: %s: ok\n", (int) me, mode->name);
+    return keel_finalize() == ORTE_SUCCESS ? 0 : 1;
+}
