@@ -16,6 +16,42 @@ static void must(int status, const char *what)
     }
 }
 
+/* A message begins with the number. Zeros make it as long as the caller asks. */
+struct ring {
+    struct keel_pml_context *context;
+    int32_t me, left, right;
+    char *in, *out; /* what comes and what goes */
+    size_t bytes;   /* of each */
+};
+
+static void send_number(const struct ring *ring, uint64_t number)
+{
+    opal_convertor_t data;
+    memcpy(ring->out, &number, sizeof(number));
+    opal_convertor_prepare(&data, ring->out, ring->bytes);
+    must(keel_pml_send(ring->context, &data, ring->right, NUMBER, KEEL_PML_STANDARD), "send");
+}
+
+/* Once round all ranks; rank 0 begins. Returns the number that came, and one more. */
+static uint64_t go_round(const struct ring *ring, uint64_t number)
+{
+    struct keel_pml_request *from_left;
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, ring->in, ring->bytes);
+    /* posted before anything is sent, so that the message finds its buffer */
+    must(keel_pml_irecv(ring->context, &data, ring->left, NUMBER, &from_left), "irecv");
+    if (ring->me == 0) {
+        send_number(ring, number);
+    }
+    must(keel_pml_wait(&from_left, NULL), "wait");
+    memcpy(&number, ring->in, sizeof(number));
+    number++;
+    if (ring->me != 0) {
+        send_number(ring, number);
+    }
+    return number;
+}
+
 int main(int argc, char **argv)
 {
     long rounds = argc > 1 ? atol(argv[1]) : 10;
@@ -24,38 +60,26 @@ int main(int argc, char **argv)
         return 1;
     }
     int32_t me = (int32_t) keel_my_name()->vpid, size = (int32_t) keel_job_size();
-    int32_t left = (me + size - 1) % size, right = (me + 1) % size;
-    struct keel_pml_context *context;
-    must(keel_pml_context_open(RING, NULL, (size_t) size, me, &context), "context_open");
-
-    char *memory = calloc(2, bytes); /* what comes, and behind it what goes */
-    opal_convertor_t in, out;
+    struct ring ring = {.me = me,
+                        .left = (me + size - 1) % size,
+                        .right = (me + 1) % size,
+                        .in = calloc(1, bytes),
+                        .out = calloc(1, bytes),
+                        .bytes = bytes};
     uint64_t number = 0;
-    if (!memory) {
+    if (!ring.in || !ring.out) {
         keel_abort(1, "no memory");
     }
-    opal_convertor_prepare(&in, memory, bytes);
-    opal_convertor_prepare(&out, memory + bytes, bytes);
+    must(keel_pml_context_open(RING, NULL, (size_t) size, me, &ring.context), "context_open");
     for (long round = 0; round < rounds; round++) {
-        struct keel_pml_request *from_left;
-        must(keel_pml_irecv(context, &in, left, NUMBER, &from_left), "irecv");
-        if (me == 0) { /* begins each round, and does not wait for itself */
-            memcpy(memory + bytes, &number, sizeof(number));
-            must(keel_pml_send(context, &out, right, NUMBER, KEEL_PML_STANDARD), "send");
-        }
-        must(keel_pml_wait(&from_left, NULL), "wait");
-        memcpy(&number, memory, sizeof(number));
-        number++;
-        if (me != 0) {
-            memcpy(memory + bytes, &number, sizeof(number));
-            must(keel_pml_send(context, &out, right, NUMBER, KEEL_PML_STANDARD), "send");
-        }
+        number = go_round(&ring, number);
     }
     if (me == 0) {
         printf("pml_ring: %d ranks, %ld rounds, the number is %llu\n", (int) size, rounds,
                (unsigned long long) number);
     }
-    free(memory);
-    must(keel_pml_context_free(&context), "context_free");
+    must(keel_pml_context_free(&ring.context), "context_free");
+    free(ring.in);
+    free(ring.out);
     return keel_finalize() == ORTE_SUCCESS ? 0 : 1;
 }
