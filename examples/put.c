@@ -23,52 +23,73 @@ static const struct keel_rail *rail_to(orte_process_name_t peer)
     return rail;
 }
 
+/* Lets a neighbour write to the memory, and publishes where it is with the next fence. */
+static mca_btl_base_registration_handle_t *publish(const struct keel_rail *rail, void *memory,
+                                                   size_t size)
+{
+    mca_btl_base_module_t *btl = rail->btl;
+    struct window window = {.address = (uintptr_t) memory};
+    mca_btl_base_registration_handle_t *handle =
+        btl->btl_register_mem(btl, rail->endpoint, memory, size, MCA_BTL_REG_FLAG_REMOTE_WRITE);
+    if (!handle) {
+        keel_abort(1, "the memory cannot be registered");
+    }
+    memcpy(window.handle, handle, btl->btl_registration_handle_size);
+    keel_modex_send("window", &window, sizeof(window));
+    return handle;
+}
+
+static struct window *window_of(const orte_process_name_t *peer)
+{
+    void *window;
+    size_t size;
+    if (keel_modex_recv(peer, "window", &window, &size) != ORTE_SUCCESS) {
+        keel_abort(1, "rank %u published no window", peer->vpid);
+    }
+    return window;
+}
+
+/* Returns when the bytes are in the peer's memory. */
+static void put(const struct keel_rail *rail, void *bytes, size_t size, struct window *to)
+{
+    mca_btl_base_module_t *btl = rail->btl;
+    int status;
+    while ((status = btl->btl_put(btl, rail->endpoint, bytes, to->address, NULL,
+                                  (mca_btl_base_registration_handle_t *) (void *) to->handle, size,
+                                  0, MCA_BTL_NO_ORDER, NULL, NULL, NULL)) ==
+           OPAL_ERR_OUT_OF_RESOURCE) {
+        keel_progress(); /* no room yet */
+    }
+    if (status == OPAL_SUCCESS) { /* accepted; it has no callback, so flush tells how it ended */
+        status = keel_btl_ext(btl)->flush(btl, rail->endpoint);
+    }
+    if (status != OPAL_SUCCESS) {
+        keel_abort(1, "the put failed: %s", opal_strerror(status));
+    }
+}
+
 int main(void)
 {
     static uint64_t memory[1024], mine[1024];
-    struct window window = {.address = (uintptr_t) memory}, *theirs;
-    size_t size;
     if (keel_init(NULL) != ORTE_SUCCESS) {
         return 1;
     }
     uint32_t me = keel_my_name()->vpid, ranks = keel_job_size();
     orte_process_name_t right = {keel_my_name()->jobid, (me + 1) % ranks};
     orte_process_name_t left = {keel_my_name()->jobid, (me + ranks - 1) % ranks};
-
-    mca_btl_base_module_t *from = rail_to(left)->btl;
-    mca_btl_base_registration_handle_t *handle = from->btl_register_mem(
-        from, rail_to(left)->endpoint, memory, sizeof(memory), MCA_BTL_REG_FLAG_REMOTE_WRITE);
-    if (!handle) {
-        keel_abort(1, "the memory cannot be registered");
-    }
-    memcpy(window.handle, handle, from->btl_registration_handle_size);
-    keel_modex_send("window", &window, sizeof(window));
+    const struct keel_rail *from = rail_to(left);
+    mca_btl_base_registration_handle_t *handle = publish(from, memory, sizeof(memory));
     keel_fence(); /* now everybody has published */
-    if (keel_modex_recv(&right, "window", (void **) &theirs, &size) != ORTE_SUCCESS) {
-        keel_abort(1, "rank %u published no window", right.vpid);
-    }
 
+    struct window *theirs = window_of(&right);
     for (size_t i = 0; i < 1024; i++) {
         mine[i] = me + 1;
     }
-    const struct keel_rail *rail = rail_to(right);
-    int status;
-    while ((status = rail->btl->btl_put(
-                rail->btl, rail->endpoint, mine, theirs->address, NULL,
-                (mca_btl_base_registration_handle_t *) (void *) theirs->handle, sizeof(mine), 0,
-                MCA_BTL_NO_ORDER, NULL, NULL, NULL)) == OPAL_ERR_OUT_OF_RESOURCE) {
-        keel_progress(); /* no room yet */
-    }
-    if (status == OPAL_SUCCESS) { /* accepted; it has no callback, so flush tells how it ended */
-        status = keel_btl_ext(rail->btl)->flush(rail->btl, rail->endpoint);
-    }
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "the put failed: %s", opal_strerror(status));
-    }
+    put(rail_to(right), mine, sizeof(mine), theirs);
+    free(theirs);
     keel_fence(); /* now all puts are complete */
     printf("rank %u: rank %llu wrote %zu bytes\n", me, (unsigned long long) memory[1023] - 1,
            sizeof(memory));
-    from->btl_deregister_mem(from, handle);
-    free(theirs);
+    from->btl->btl_deregister_mem(from->btl, handle);
     return keel_finalize() == ORTE_SUCCESS && memory[0] == left.vpid + 1 ? 0 : 1;
 }
