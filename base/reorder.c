@@ -45,7 +45,7 @@ enum reorder_verdict reorder_put(struct reorder *reorder, struct reorder_frame *
     uint32_t ahead = ahead_of(reorder, sequence);
 
     if (ahead == 0) {
-        reorder->expected = (reorder->expected + 1) & reorder->last;
+        reorder_step(reorder);
         return REORDER_NOW;
     }
     if (ahead > reorder->most) {
@@ -63,7 +63,7 @@ struct reorder_frame *reorder_next(struct reorder *reorder)
         return NULL;
     }
     list_remove(&frame->link);
-    reorder->expected = (reorder->expected + 1) & reorder->last;
+    reorder_step(reorder);
     return frame;
 }
 

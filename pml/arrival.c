@@ -63,6 +63,13 @@ static bool arrive(struct keel_pml_context *context, struct keel_pml_message *me
     }
     message->context = context;
     message->match.tag = header->hdr_tag;
+    struct match_receive *receive =
+        match_at_once(&context->match, &member->source, &message->match, header->hdr_msg_seq);
+    if (receive) {
+        control_came(member);
+        recv_take(container_of(receive, struct recv, match), message);
+        return true;
+    }
     message->match.bytes = cost_of(message);
     list_init(&message->match.frame.link);
     list_init(&matches);
