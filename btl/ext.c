@@ -85,12 +85,6 @@ static int wait_arm(mca_btl_base_module_t *btl)
     return status == OPAL_SUCCESS && btl_pending_has(entry) ? OPAL_ERR_RESOURCE_BUSY : status;
 }
 
-/* Held, and callers have this extension, which the hold's tap does not see. */
-static bool is_shut(const struct btl_module_entry *entry)
-{
-    return btl_entry_is_held(entry) && !btl_taps_ext(entry->module);
-}
-
 static int channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                         mca_btl_base_descriptor_t *descriptor, uint8_t channel,
                         mca_btl_base_tag_t tag)
@@ -99,7 +93,7 @@ static int channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
     if (!entry || channel > KEEL_BTL_CHANNEL_MAX) {
         return OPAL_ERR_BAD_PARAM;
     }
-    if (is_shut(entry)) {
+    if (entry->shut) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     return entry->component->ext->channel_send(btl, endpoint, descriptor, channel, tag);
@@ -124,7 +118,7 @@ static int channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoin
     if (!entry || channel > KEEL_BTL_CHANNEL_MAX) {
         return refuse_sendi(descriptor, false);
     }
-    if (btl_entry_is_held(entry) && is_shut(entry)) {
+    if (entry->shut) {
         return refuse_sendi(descriptor, true);
     }
     const struct btl_ext_ops *ops = entry->component->ext;

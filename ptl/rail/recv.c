@@ -205,7 +205,7 @@ void rail_ptl_matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *matc
         *frag->matched = true;
     }
     bool good = request && !frag->lost;
-    if (good && frag->header.type == RAIL_RNDV) {
+    if (good && frag->header.type != RAIL_MATCH) {
         good = frag->header.flags & RAIL_FLAG_FETCH ? begin_fetch(module, frag, request)
                                                     : acknowledge(module, frag, request);
     }
@@ -505,11 +505,10 @@ static void refuse_header(struct rail_module *module, struct mca_btl_base_endpoi
     }
 }
 
-void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
-                  mca_btl_base_descriptor_t *descriptor, void *cbdata)
+/* Of anything but a whole message in one segment. */
+static __attribute__((noinline)) void other_arrived(struct rail_module *module,
+                                                    const mca_btl_base_descriptor_t *descriptor)
 {
-    (void) tag, (void) cbdata;
-    struct rail_module *module = module_over(btl);
     struct mca_btl_base_endpoint_t *endpoint = descriptor->des_context;
     const mca_btl_base_segment_t *first = descriptor->des_segments;
     uint8_t *gathered = NULL;
@@ -528,4 +527,20 @@ void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
         refuse_header(module, endpoint, data, size);
     }
     free(gathered);
+}
+
+void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                  mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) tag, (void) cbdata;
+    struct rail_module *module = module_over(btl);
+    struct mca_btl_base_endpoint_t *endpoint = descriptor->des_context;
+    const mca_btl_base_segment_t *segment = descriptor->des_segments;
+    const uint8_t *data = segment->seg_addr.pval;
+    if (module && endpoint && descriptor->des_segment_count == 1 &&
+        segment->seg_len >= RAIL_MATCH_BYTES && data[0] == rail_first_byte(RAIL_MATCH) &&
+        match_arrived(module, endpoint, data, segment->seg_len)) {
+        return;
+    }
+    other_arrived(module, descriptor);
 }
