@@ -33,6 +33,14 @@ static inline int send_bytes(struct mca_ptl_base_peer_t *peer, void *header, siz
     return status == OPAL_SUCCESS ? status : rail_want_room(peer, status);
 }
 
+static inline int send_header(struct mca_ptl_base_peer_t *peer, void *header, size_t size)
+{
+    struct rail_module *module = peer->module;
+    int status = module->ext->channel_sendi(module->btl, peer->endpoint, NULL, header, size, 0,
+                                            MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG, NULL);
+    return status == OPAL_SUCCESS ? status : rail_want_room(peer, status);
+}
+
 /* --- sends that wait for an answer --- */
 
 static struct rail_send *send_create(struct mca_ptl_base_peer_t *peer,
@@ -115,13 +123,36 @@ void rail_fail_sends(struct mca_ptl_base_peer_t *peer, int status)
 
 /* --- first fragments --- */
 
-static int send_whole(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
-                      size_t offset, size_t size)
+enum { SHORT_BYTES = 64 }; /* of messages that are copied behind their header here */
+
+/* Copies a short message that lies together. False: it is no such message. */
+static inline bool copy_short(uint8_t *to, const opal_convertor_t *data, size_t size)
 {
-    uint8_t header[RAIL_MATCH_BYTES];
+    size_t together = size;
+    if (size == 0) {
+        return true;
+    }
+    if (size > SHORT_BYTES || data->bytes_converted != 0) {
+        return false;
+    }
+    const void *from = opal_convertor_current(data, &together);
+    if (together < size) {
+        return false;
+    }
+    memcpy(to, from, size);
+    return true;
+}
+
+/* A short message is header alone to the module, which then need not move a convertor. */
+static int send_whole(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
+                      size_t size)
+{
+    uint8_t header[RAIL_MATCH_BYTES + SHORT_BYTES];
     rail_encode_match(header, &request->req_header);
     take(request, size);
-    int status = send_bytes(peer, header, sizeof(header), &request->req_convertor, offset, size);
+    int status = copy_short(header + RAIL_MATCH_BYTES, &request->req_convertor, size)
+                     ? send_header(peer, header, RAIL_MATCH_BYTES + size)
+                     : send_bytes(peer, header, RAIL_MATCH_BYTES, &request->req_convertor, 0, size);
     if (status != OPAL_SUCCESS) {
         take_back(request, size);
         return status;
@@ -213,7 +244,7 @@ int rail_ptl_send(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
     if (flags & MCA_PTL_FLAGS_ACK) {
         return announce(peer, request, least(size, ptl->ptl_first_frag_size));
     }
-    return send_whole(peer, request, offset, size);
+    return send_whole(peer, request, size);
 }
 
 /* --- what the receiver answers --- */
