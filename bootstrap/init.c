@@ -102,6 +102,16 @@ static int progress_rml(void *arg)
     return rml_progress(((struct keel *) arg)->rml);
 }
 
+static void rest_in_rml(void *arg, uint64_t until_us)
+{
+    rml_rest(((struct keel *) arg)->rml, until_us);
+}
+
+static void wake_in_rml(void *arg)
+{
+    rml_wake(((struct keel *) arg)->rml);
+}
+
 /* Before a peer may send one: a message is kept until its context is opened. Where no module
  * carries messages, there are none. */
 static int open_messages(struct keel *keel)
@@ -110,6 +120,8 @@ static int open_messages(struct keel *keel)
                                   .job_size = keel->backend->map.size,
                                   .proc = proc_of,
                                   .progress = progress_rml,
+                                  .rest = rest_in_rml,
+                                  .wake = wake_in_rml,
                                   .arg = keel};
     int status = pml_process_open(&host);
     return status == ORTE_ERR_NOT_AVAILABLE ? ORTE_SUCCESS : status;

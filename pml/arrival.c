@@ -86,7 +86,11 @@ static bool arrive(struct keel_pml_context *context, struct keel_pml_message *me
         return false;
     }
     control_came(member);
-    return hand_out(&matches, message);
+    if (!hand_out(&matches, message)) {
+        pml_has_news(context->pml); /* for probes */
+        return false;
+    }
+    return true;
 }
 
 /* ---- before a context is opened ---- */

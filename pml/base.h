@@ -23,7 +23,12 @@ struct pml_host {
      * time uses them. */
     void (*lock)(void);
     void (*unlock)(bool leaves_work);
-    bool has_thread; /* one drives the PTLs while others do not */
+    /* For calls that wait; rest NULL: they poll without end. Sleeps until wake is called, or the
+     * host has something to do, but not beyond a time (clock_us). With rest there is events. */
+    void (*rest)(void *arg, uint64_t until_us);
+    void (*wake)(void *arg);  /* with the lock; may be NULL */
+    uint64_t (*events)(void); /* that the PTLs' progress has had so far */
+    bool has_thread;          /* one drives the PTLs while others rest */
     void *arg;
 };
 

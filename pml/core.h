@@ -94,9 +94,11 @@ struct pml {
     size_t unexpected_most;         /* bytes, of each peer */
     size_t buffered, buffered_most; /* bytes of buffered sends */
     uint64_t ends;                  /* requests that have ended, ever */
+    uint64_t spin_ns;               /* so long a call that waits polls in vain before it sleeps */
+    unsigned resting;               /* threads that sleep */
     bool settling;                  /* in pml_settle */
-    bool unsettled;                 /* due, changed or tells may have something */
-    unsigned callbacks;             /* of users, that run: all on one thread */
+    bool unsettled;     /* due, changed or tells may have something; or those who sleep, news */
+    unsigned callbacks; /* of users, that run: all on one thread */
 };
 
 /* Around all that touches a PML but in the PTLs' calls, which come with the lock. No callback of a
@@ -121,6 +123,14 @@ static inline void pml_queue(struct pml *pml, struct list *list, struct list *li
     list_remove(link);
     list_append(list, link);
     pml->unsettled = true;
+}
+
+/* Something has happened that a thread may wait for: those that sleep are woken. */
+static inline void pml_has_news(struct pml *pml)
+{
+    if (pml->resting > 0) {
+        pml->unsettled = true;
+    }
 }
 
 /* That of a module that calls. */

@@ -11,7 +11,7 @@
 enum { REQUESTS_AT_ONCE = 64 }; /* that a pool grows by */
 
 static struct {
-    struct param unexpected_size, early_size, buffered_size;
+    struct param unexpected_size, early_size, buffered_size, spin;
 } params = {
     .unexpected_size =
         PARAM_SIZE("pml_unexpected_size", "64m", 0, INT64_C(1) << 40,
@@ -21,6 +21,9 @@ static struct {
                              "Memory for messages of contexts that are not open yet."),
     .buffered_size = PARAM_SIZE("pml_buffered_size", "64m", 0, INT64_C(1) << 40,
                                 "Memory for the copies of buffered sends."),
+    .spin = PARAM_INT("pml_spin_us", "2000", 0, 86400000000, "us",
+                      "How long a call that waits for messages polls while nothing happens, before "
+                      "it sleeps between polls."),
 };
 
 /* ---- modules ---- */
@@ -97,6 +100,7 @@ static void init(struct pml *pml, const struct pml_host *host)
     pml->unexpected_most = (size_t) param_int(&params.unexpected_size);
     pml->buffered_most = (size_t) param_int(&params.buffered_size);
     pml->stray.most = pml->unexpected_most;
+    pml->spin_ns = (uint64_t) param_int(&params.spin) * 1000u;
     pool_init(&pml->sends, sizeof(struct send), _Alignof(struct send), REQUESTS_AT_ONCE, 0,
               send_construct, NULL);
     pool_init(&pml->recvs, sizeof(struct recv), _Alignof(struct recv), REQUESTS_AT_ONCE, 0, NULL,

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/clock.h>
 #include <pml/core.h>
 #include <pml/process.h>
 #include <pthread.h>
@@ -29,11 +30,22 @@ static void watch_forks(void)
     (void) pthread_atfork(NULL, NULL, forget);
 }
 
+/* Of a host that has nothing to sleep by. */
+static void nap(void *unused, uint64_t until_us)
+{
+    const struct timespec until = {(time_t) (until_us / 1000000u),
+                                   (long) (until_us % 1000000u) * 1000};
+    (void) unused;
+    (void) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
 /* What a PML needs to know of the rails. */
 static struct pml_host over_rails(const struct pml_host *host)
 {
     struct pml_host over = *host;
     over.is_busy = ptl_rail_is_busy;
+    over.rest = host->rest ? host->rest : nap;
+    over.events = ptl_rail_events;
     over.has_thread = ptl_rail_has_thread();
     if (ptl_rail_is_shared()) {
         over.lock = ptl_rail_lock;

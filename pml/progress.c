@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/clock.h>
+#include <base/least.h>
 #include <base/log.h>
 #include <pml/control.h>
 #include <pml/peer.h>
@@ -8,7 +9,11 @@
 #include <pml/recv.h>
 #include <pml/send.h>
 
-enum { PASSES_A_TIME = 16 }; /* of one who waits, between looks at the clock */
+enum {
+    PASSES_A_TIME = 16, /* of one who waits, between looks at the clock */
+    NAP_SHARE = 16,     /* one who has waited for so long sleeps for a 16th of that */
+    NAP_MAX_US = 1000,  /* but not longer */
+};
 
 _Thread_local const struct progress_frame *progress_inside;
 
@@ -85,6 +90,7 @@ static void end_peer(struct peer *peer, int status)
     log_info(LOG_PTL, "process %u.%u: no more messages: %s", peer->proc->proc_name.jobid,
              peer->proc->proc_name.vpid, opal_strerror(status));
     peer->gone = status;
+    pml_has_news(peer->pml);
     while (!list_empty(&peer->sending)) {
         send_fail(container_of(peer->sending.next, struct send, sending), status);
     }
@@ -115,8 +121,18 @@ static void look_at_paths(struct peer *peer)
 
 /* ---- several threads ---- */
 
+static void wake(struct pml *pml)
+{
+    if (pml->resting > 0 && pml->host.wake) {
+        pml->host.wake(pml->host.arg);
+    }
+}
+
 void pml_unlock_shared(struct pml *pml)
 {
+    if (pml->unsettled) {
+        wake(pml);
+    }
     pml->host.unlock(pml->unsettled);
 }
 
@@ -148,6 +164,7 @@ void pml_settle(struct pml *pml)
         pml->unsettled = false; /* callbacks of modules may bring more */
         settle(pml);
         pml->settling = false;
+        wake(pml);
     }
 }
 
@@ -178,13 +195,13 @@ int pml_run_callbacks(struct pml *pml)
 
 /* Progress of what is below, outside of itself. Where several threads use the PTLs, these have
  * pml_settle called after each pass. */
-static void drive(struct pml *pml, uint64_t now_ns)
+static void drive(struct pml *pml, uint64_t now_ns, bool ptls)
 {
     const struct progress_frame frame = {pml, progress_inside};
     unsigned held_back = 0;
 
     progress_inside = &frame;
-    int status = ptl_progress(pml->ptls, now_ns);
+    int status = ptls ? ptl_progress(pml->ptls, now_ns) : OPAL_SUCCESS;
     if (status != OPAL_SUCCESS && log_rate_ok("pml progress", &held_back)) {
         log_warn(LOG_PTL, "progress: %s", opal_strerror(status));
     }
@@ -213,7 +230,7 @@ int pml_progress(struct pml *pml)
         return 0;
     }
     const uint64_t before = ends_of(pml);
-    drive(pml, clock_ns());
+    drive(pml, clock_ns(), true);
     return (int) (ends_of(pml) - before);
 }
 
@@ -223,6 +240,10 @@ struct waiter {
     struct pml *pml;
     bool (*done)(void *arg);
     void *arg;
+    unsigned passes;
+    bool sleeps;
+    uint64_t now_ns, since_ns; /* since then nothing has happened */
+    uint64_t events;           /* before that */
 };
 
 static bool is_over(const struct waiter *waiter)
@@ -231,6 +252,47 @@ static bool is_over(const struct waiter *waiter)
     const bool over = waiter->done(waiter->arg);
     pml_unlock(waiter->pml);
     return over;
+}
+
+/* Whether it has polled in vain for long enough. */
+static void look_at_clock(struct waiter *waiter)
+{
+    const struct pml_host *host = &waiter->pml->host;
+
+    if (waiter->passes++ % PASSES_A_TIME != 0 && !waiter->sleeps) {
+        return;
+    }
+    waiter->now_ns = clock_ns();
+    if (!host->rest) {
+        return;
+    }
+    const uint64_t events = host->events();
+    if (waiter->since_ns == 0 || events != waiter->events) {
+        waiter->events = events;
+        waiter->since_ns = waiter->now_ns;
+    }
+    waiter->sleeps = waiter->now_ns - waiter->since_ns > waiter->pml->spin_ns;
+}
+
+/* An end that comes between its look and its sleep does not wake it, so it never sleeps long.
+ * False: it is over. */
+static bool sleep_a_bit(const struct waiter *waiter)
+{
+    struct pml *pml = waiter->pml;
+    const uint64_t waited_us = (waiter->now_ns - waiter->since_ns) / 1000u;
+    const uint64_t us = least(waited_us / NAP_SHARE, NAP_MAX_US);
+
+    pml_lock(pml);
+    const bool over = waiter->done(waiter->arg);
+    pml->resting += !over;
+    pml_unlock(pml);
+    if (!over) {
+        pml->host.rest(pml->host.arg, waiter->now_ns / 1000u + us);
+        pml_lock(pml);
+        pml->resting--;
+        pml_unlock(pml);
+    }
+    return !over;
 }
 
 bool progress_once(struct pml *pml, bool (*done)(void *arg), void *arg)
@@ -245,8 +307,7 @@ bool progress_once(struct pml *pml, bool (*done)(void *arg), void *arg)
 
 int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
 {
-    const struct waiter waiter = {.pml = pml, .done = done, .arg = arg};
-    uint64_t now = 0;
+    struct waiter waiter = {.pml = pml, .done = done, .arg = arg};
 
     if (is_over(&waiter)) {
         return OPAL_SUCCESS;
@@ -254,10 +315,12 @@ int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
     if (!progress_may_run(pml)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
-    unsigned pass = 0;
     do {
-        now = pass++ % PASSES_A_TIME == 0 ? clock_ns() : now;
-        drive(pml, now);
+        look_at_clock(&waiter);
+        if (waiter.sleeps && !sleep_a_bit(&waiter)) {
+            break;
+        }
+        drive(pml, waiter.now_ns, !(waiter.sleeps && pml->host.has_thread));
     } while (!is_over(&waiter));
     return OPAL_SUCCESS;
 }

@@ -30,7 +30,8 @@ void progress_end_peers(struct pml *pml, int status);
 /* Drives progress once, if done, which is called with the lock, does not say so; whether it then
  * does. */
 bool progress_once(struct pml *pml, bool (*done)(void *arg), void *arg);
-/* Drives progress until done says so. RESOURCE_BUSY: inside of progress. */
+/* Drives progress until done says so, however often it is asked afterwards; sleeps when nothing
+ * happens for some time. RESOURCE_BUSY: inside of progress. */
 int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg) KEEL_MUST_CHECK;
 
 #endif

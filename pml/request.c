@@ -40,6 +40,7 @@ static void call_back_locked(struct pml *pml, struct keel_pml_request *request)
     callbacks_here--;
     pml_lock(pml);
     pml->callbacks--;
+    pml_has_news(pml);
     if (list_pop(&told)) {
         request->state = REQUEST_COMPLETE;
     }

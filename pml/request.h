@@ -70,6 +70,7 @@ static inline void request_end(struct keel_pml_request *request)
     struct pml *pml = request->context->pml;
 
     __atomic_store_n(&pml->ends, pml->ends + 1, __ATOMIC_RELAXED);
+    pml_has_news(pml);
     if (request->freed) {
         request_release(request);
     } else if (request->done) {

@@ -21,5 +21,7 @@ bool ptl_rail_has_thread(void);
  * something to do, which wakes that thread. */
 void ptl_rail_lock(void);
 void ptl_rail_unlock(bool leaves_work);
+/* How many events ptl_rail_component's progress has had; any thread. */
+uint64_t ptl_rail_events(void);
 
 #endif

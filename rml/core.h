@@ -191,6 +191,8 @@ void rml_post(struct rml *rml, struct rml_completion *completion);
 int rml_progress(struct rml *rml);
 /* Sleeps until a callback is due, but not beyond a time (clock_us). */
 void rml_rest(struct rml *rml, uint64_t until_us);
+/* Ends the rest of all threads that are in it. */
+void rml_wake(struct rml *rml);
 /* Is the calling thread inside a callback of this RML, or inside what was deferred? */
 bool rml_in_callback(struct rml *rml);
 /* Puts work aside: run is called in its turn, where callbacks run but never inside one; while it

@@ -333,7 +333,6 @@ void rml_due_locked(struct rml *rml, struct rml_completion *completion);
 void rml_undue_locked(struct rml *rml, struct rml_completion *completion);
 /* Whoever sleeps in a wait looks again. */
 void rml_wake_locked(struct rml *rml);
-void rml_wake(struct rml *rml);
 /* Until somebody wakes, or the time has come (clock_us; 0: never). */
 void rml_sleep_locked(struct rml *rml, uint64_t until_us);
 /* Blocks until *done, which is written under the lock, running callbacks meanwhile. */

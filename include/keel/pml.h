@@ -8,7 +8,8 @@
  * has taken, belongs to one thread at a time; no other thread uses a context that is being freed.
  * Progress: messages move inside these functions, keel_progress, and the calls of Keel's that
  * block. send, recv, probe, mprobe, wait, waitany, waitall, waitsome and context_free wait without
- * a time limit; if the peer ends, they return an error.
+ * a time limit: they poll for pml_spin_us, then they sleep between polls. If the peer ends, they
+ * return an error.
  *
  * Errors: 0 is success. A call that is refused changes nothing. Beside the errors that are listed
  * with a function, each may return

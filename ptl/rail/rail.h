@@ -94,6 +94,7 @@ struct rail {
     struct roster *given_up; /* owned; processes that rails lead to no more */
     bool disabled;           /* by MCA_PTL_ENABLE: nothing is sent */
     bool warned;             /* of a bad header */
+    uint64_t events;         /* that progress had, about; by atomic accesses */
 };
 extern struct rail rail;
 

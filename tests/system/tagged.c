@@ -1,8 +1,9 @@
-/* Messages by tag and several threads. Usage: tagged mixed|serve [COUNT|FILE]
+/* Messages by tag and several threads. Usage: tagged mixed|serve|idle [COUNT|FILE]
  *
  *   mixed   eight threads of each rank send to all ranks and receive from any, in all the ways that
  *           there are, messages of all sizes; what comes is whole, complete and in order
  *   serve   with a progress thread: a rank that is not in Keel receives, until FILE is there
+ *   idle    a rank that waits uses little of the processor, in each call that waits
  *
  * Each rank prints "rank N: MODE: ok", or says what is wrong and ends the job. */
 #include <keel/keel.h>
@@ -16,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAIRS = 4, LARGEST = 150000, WINDOW = 4, RANKS_MOST = 8, LIMIT_S = 60 };
-enum { FIRST_TAG = 10, SERVE_TAG = 100 };
+enum { PAIRS = 4, LARGEST = 150000, WINDOW = 4, RANKS_MOST = 8, IDLE_MS = 300, LIMIT_S = 60 };
+enum { FIRST_TAG = 10, SERVE_TAG = 100, IDLE_TAG };
 
 static int32_t me, ranks;
 static unsigned long count = 100;
@@ -31,11 +32,17 @@ static struct keel_pml_context *context;
         }                                                                                  \
     } while (0)
 
-static double now_s(void)
+static double now_s(clockid_t clock)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double) time.tv_sec + (double) time.tv_nsec * 1e-9;
+}
+
+static void sleep_ms(int ms)
+{
+    const struct timespec time = {ms / 1000, (long) (ms % 1000) * 1000000};
+    nanosleep(&time, NULL);
 }
 
 /* ---- messages: the sender's number, then bytes that follow from it ---- */
@@ -251,15 +258,105 @@ static void serve(void)
         FILE *made = fopen(file, "w");
         must(made && fclose(made) == 0);
     } else if (me == 1) {
-        double end = now_s() + LIMIT_S;
+        double end = now_s(CLOCK_MONOTONIC) + LIMIT_S;
         must(keel_pml_irecv(context, &data, 0, SERVE_TAG, &request) == OPAL_SUCCESS);
         must(keel_fence() == ORTE_SUCCESS);
         while (access(file, F_OK) != 0) {
-            must(now_s() < end);
+            must(now_s(CLOCK_MONOTONIC) < end);
         }
         must(keel_pml_wait(&request, NULL) == OPAL_SUCCESS);
     }
     free(message);
+}
+
+/* ---- sleeping ---- */
+
+static struct keel_pml_request *irecv(int32_t source, int32_t tag)
+{
+    struct keel_pml_request *request;
+    must(keel_pml_irecv(context, NULL, source, tag, &request) == OPAL_SUCCESS);
+    return request;
+}
+
+static int wait_in_recv(void)
+{
+    return keel_pml_recv(context, NULL, 1, IDLE_TAG, NULL);
+}
+
+static int wait_in_wait(void)
+{
+    struct keel_pml_request *request = irecv(1, IDLE_TAG);
+    return keel_pml_wait(&request, NULL);
+}
+
+static int wait_in_waitall(void)
+{
+    struct keel_pml_request *requests[] = {irecv(1, IDLE_TAG), NULL};
+    return keel_pml_waitall(2, requests, NULL);
+}
+
+static int wait_in_waitsome(void)
+{
+    struct keel_pml_request *requests[] = {NULL, irecv(1, IDLE_TAG)};
+    size_t ended, indices[2];
+    int status = keel_pml_waitsome(2, requests, &ended, indices, NULL);
+    must(ended == 1 && indices[0] == 1);
+    return status;
+}
+
+static int wait_in_waitany(void)
+{
+    struct keel_pml_request *requests[] = {irecv(1, IDLE_TAG)};
+    size_t index;
+    return keel_pml_waitany(1, requests, &index, NULL);
+}
+
+static int wait_in_probe(void)
+{
+    int status = keel_pml_probe(context, KEEL_PML_ANY_SOURCE, IDLE_TAG, NULL);
+    must(status == OPAL_SUCCESS);
+    return keel_pml_recv(context, NULL, 1, IDLE_TAG, NULL);
+}
+
+static int wait_in_mprobe(void)
+{
+    struct keel_pml_message *taken;
+    struct keel_pml_request *request;
+    must(keel_pml_mprobe(context, 1, IDLE_TAG, &taken, NULL) == OPAL_SUCCESS);
+    must(keel_pml_imrecv(&taken, NULL, &request) == OPAL_SUCCESS);
+    return keel_pml_wait(&request, NULL);
+}
+
+static int wait_in_send(void)
+{
+    return keel_pml_send(context, NULL, 1, IDLE_TAG, KEEL_PML_SYNCHRONOUS);
+}
+
+static void idle(void)
+{
+    static const struct {
+        const char *name;
+        int (*wait)(void);
+    } waits[] = {{"recv", wait_in_recv},       {"wait", wait_in_wait},
+                 {"waitall", wait_in_waitall}, {"waitsome", wait_in_waitsome},
+                 {"waitany", wait_in_waitany}, {"probe", wait_in_probe},
+                 {"mprobe", wait_in_mprobe},   {"send", wait_in_send}};
+    for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+        must(keel_fence() == ORTE_SUCCESS);
+        if (me == 1) {
+            sleep_ms(IDLE_MS);
+            must((waits[i].wait == wait_in_send
+                      ? keel_pml_recv(context, NULL, 0, IDLE_TAG, NULL)
+                      : keel_pml_send(context, NULL, 0, IDLE_TAG, KEEL_PML_STANDARD)) ==
+                 OPAL_SUCCESS);
+        } else if (me == 0) {
+            double before = now_s(CLOCK_PROCESS_CPUTIME_ID);
+            must(waits[i].wait() == OPAL_SUCCESS);
+            double used = now_s(CLOCK_PROCESS_CPUTIME_ID) - before;
+            printf("%s: %.1f ms of processor time in %d ms\n", waits[i].name, used * 1000, IDLE_MS);
+            must(used * 1000 < IDLE_MS / 5.0);
+        }
+    }
 }
 
 /* ---- the job ---- */
@@ -268,7 +365,8 @@ static const struct mode {
     const char *name;
     void (*run)(void);
     bool multiple, progress;
-} modes[] = {{"mixed", mixed, true, false}, {"serve", serve, false, true}};
+} modes[] = {
+    {"mixed", mixed, true, false}, {"serve", serve, false, true}, {"idle", idle, false, false}};
 
 static const struct mode *mode_of(const char *name)
 {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Messages by tag and several threads: eight at a time, the progress thread.
+# Messages by tag and several threads: eight at a time, the progress thread, and ranks that sleep.
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
@@ -25,6 +25,10 @@ for btls in self,sm self,tcp; do
     all_ok "$btls, which sends" 2 mixed --mca btl $btls --mca ptl_rail_rendezvous send
     all_ok "$btls, checked" 2 mixed --mca btl $btls --mca btl_check 1
     all_ok $btls 2 serve --mca btl $btls
+    all_ok $btls 2 idle --mca btl $btls
+    all_ok "$btls, several threads" 2 idle --mca btl $btls --mca enable_thread_multiple 1
+    all_ok "$btls, a progress thread" 2 idle --mca btl $btls --mca enable_progress_threads 1
+    all_ok "$btls, polling as ever" 2 mixed --mca btl $btls --mca pml_spin_us 3600000000
     # what waits for each other in a program with one thread
     run_limited 40 "$keelrun" -n 2 --mca btl $btls --mca enable_progress_threads 1 "$helpers/tags"
     is "$btls, a progress thread: tags" ok "$(cat "$work/out" "$work/err")"
