@@ -31,6 +31,7 @@ struct peer {
     struct list receiving; /* receives whose messages are not whole, by struct recv.receiving */
     int gone;              /* why nothing goes there any more; OPAL_SUCCESS: it does */
     int doubt;             /* the status that it is to be given up with; OPAL_SUCCESS: none */
+    bool calling;          /* a module is being given a first fragment to it */
     bool asked;            /* it asked for no data before a receive is matched */
     bool asks;             /* it was asked for that */
 };

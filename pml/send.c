@@ -221,7 +221,7 @@ bool send_is_stalled(const struct send *send)
 static int send_fragment(struct send *send)
 {
     struct member *member = send->member;
-    const struct peer *peer = member->peer;
+    struct peer *peer = member->peer;
     const struct ptl_path path = *peer_first_path(peer);
     size_t most = path.ptl->ptl_first_frag_size, size = send->length;
     int flags = 0;
@@ -236,9 +236,9 @@ static int send_fragment(struct send *send)
         send->ptl.req_header.hdr_msg_seq = member->next;
     }
     send->stage = SEND_FIRST;
-    send->busy = true;
+    send->busy = peer->calling = true;
     int status = path.ptl->ptl_send(path.ptl, path.peer, &send->ptl, 0, size, flags);
-    send->busy = false;
+    send->busy = peer->calling = false;
     if (status != OPAL_SUCCESS) {
         send->stage = SEND_WAITS;
         if (status == OPAL_ERR_OUT_OF_RESOURCE) {
@@ -272,12 +272,14 @@ bool send_resume(struct send *send)
     return true;
 }
 
-/* Behind what waits already; what one PML tells another need not. */
+/* Behind what waits already; what one PML tells another need not. Nor while a message to the peer
+ * is being given away: a callback of the data plane sends, and the number is not taken yet. */
 static int try_first(struct send *send)
 {
     const struct peer *peer = send->member->peer;
 
-    return (list_empty(&peer->pending) || send->mode == SEND_CONTROL) && !send_is_stalled(send)
+    return (list_empty(&peer->pending) || send->mode == SEND_CONTROL) && !peer->calling &&
+                   !send_is_stalled(send)
                ? send_fragment(send)
                : OPAL_ERR_OUT_OF_RESOURCE;
 }

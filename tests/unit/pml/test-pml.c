@@ -883,6 +883,39 @@ START_TEST(nobody_waits_inside_of_progress)
 }
 END_TEST
 
+static struct keel_pml_request *nested;
+
+static void send_inside(void)
+{
+    nested = isend(0, 1, 5, 16, STANDARD);
+}
+
+/* As a callback of the data plane does that a module calls before its function returns. */
+START_TEST(a_send_inside_of_a_send_has_a_number_of_its_own)
+{
+    struct keel_pml_status status;
+    size_t bytes = 0;
+    start(&calm);
+    world.inner = send_inside;
+    struct keel_pml_request *outer = isend(0, 1, 5, 8, STANDARD);
+    ck_assert_ptr_nonnull(nested);
+    for (int i = 0; i < 2; i++) {
+        struct keel_pml_request *recv = irecv(1, 0, 5, 16);
+        bool done = false;
+        for (int round = 0; round < 10 && !done; round++) {
+            world_progress();
+            ck_assert_int_eq(keel_pml_test(&recv, &done, &status), OPAL_SUCCESS);
+        }
+        ck_assert(done);
+        bytes += status.bytes;
+    }
+    ck_assert_uint_eq(bytes, 8 + 16);
+    ends(&outer, OPAL_SUCCESS);
+    ends(&nested, OPAL_SUCCESS);
+    stop();
+}
+END_TEST
+
 /* ---- peers that end ---- */
 
 static void unreachable(int from, int to)
@@ -1173,7 +1206,8 @@ UNIT_MAIN("pml", a_short_message_is_sent_at_once, blocking_calls_wait, a_process
           so_many_early_messages_wait_and_no_more, a_context_gives_back_what_nobody_received,
           bad_arguments_change_nothing, after_a_shortage_messages_go_on_in_order,
           a_receiver_with_too_much_asks_for_no_more_data, numbers_wrap,
-          requests_are_kept_for_modules, nobody_waits_inside_of_progress, sends_end_with_their_peer,
+          requests_are_kept_for_modules, nobody_waits_inside_of_progress,
+          a_send_inside_of_a_send_has_a_number_of_its_own, sends_end_with_their_peer,
           sends_that_wait_for_room_end_with_their_peer,
           sends_whose_rest_is_under_way_end_with_their_peer, receives_end_with_their_peer,
           what_has_arrived_is_received_first, what_came_ahead_of_its_turn_is_given_back,

@@ -200,6 +200,11 @@ static int send_first(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *pe
     if (world.dead[peer->rank]) {
         return OPAL_ERR_UNREACH;
     }
+    if (world.inner) {
+        void (*inner)(void) = world.inner;
+        world.inner = NULL;
+        inner();
+    }
     if (world.send_status != OPAL_SUCCESS || is_short(module, peer)) {
         return world.send_status != OPAL_SUCCESS ? world.send_status : OPAL_ERR_OUT_OF_RESOURCE;
     }

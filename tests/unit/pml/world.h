@@ -44,6 +44,7 @@ struct world {
     int send_status;        /* what ptl_send returns; 0: it sends */
     int put_status;         /* what ptl_put and ptl_get return */
     void (*hook)(int rank); /* in the rank's progress; may be NULL */
+    void (*inner)(void);    /* called by ptl_send, once; may be NULL */
     int doom, doomed; /* after so many rounds (0: never) this rank is killed, within progress */
 };
 extern struct world world;
