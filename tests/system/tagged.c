@@ -1,9 +1,11 @@
-/* Messages by tag and several threads. Usage: tagged mixed|serve|idle [COUNT|FILE]
+/* Messages by tag and several threads. Usage: tagged mixed|serve|idle|anew [COUNT|FILE]
  *
  *   mixed   eight threads of each rank send to all ranks and receive from any, in all the ways that
  *           there are, messages of all sizes; what comes is whole, complete and in order
  *   serve   with a progress thread: a rank that is not in Keel receives, until FILE is there
  *   idle    a rank that waits uses little of the processor, in each call that waits
+ *
+ *   anew    messages after a checkpoint and after a restart of all ranks
  *
  * Each rank prints "rank N: MODE: ok", or says what is wrong and ends the job. */
 #include <keel/keel.h>
@@ -18,7 +20,7 @@
 #include <unistd.h>
 
 enum { PAIRS = 4, LARGEST = 150000, WINDOW = 4, RANKS_MOST = 8, IDLE_MS = 300, LIMIT_S = 60 };
-enum { FIRST_TAG = 10, SERVE_TAG = 100, IDLE_TAG };
+enum { FIRST_TAG = 10, SERVE_TAG = 100, IDLE_TAG, ANEW_TAG, KEPT_TAG, LATE_TAG };
 
 static int32_t me, ranks;
 static unsigned long count = 100;
@@ -65,6 +67,14 @@ static opal_convertor_t data_of(struct message *message, size_t size)
     return data;
 }
 
+static void fill(struct message *message, uint32_t number)
+{
+    message->number = number;
+    for (size_t i = 0; i < size_of(number); i++) {
+        message->bytes[i] = (unsigned char) (number + i);
+    }
+}
+
 static void check(const struct message *message, const struct keel_pml_status *status, int32_t tag)
 {
     size_t size = size_of(message->number);
@@ -96,12 +106,8 @@ static void send_all(struct worker *worker)
 {
     struct message *message = message_new();
     for (uint32_t number = 0; number < count; number++) {
-        size_t size = size_of(number);
-        message->number = number;
-        for (size_t i = 0; i < size; i++) {
-            message->bytes[i] = (unsigned char) (number + i);
-        }
-        opal_convertor_t data = data_of(message, size);
+        opal_convertor_t data = data_of(message, size_of(number));
+        fill(message, number);
         for (int32_t rank = 0; rank < ranks; rank++) {
             keel_pml_mode_t mode = number % 3 == 0   ? KEEL_PML_SYNCHRONOUS
                                    : number % 7 == 0 ? KEEL_PML_BUFFERED
@@ -359,14 +365,80 @@ static void idle(void)
     }
 }
 
+/* ---- checkpoints ---- */
+
+/* Every rank sends to the next, short and long messages. */
+static void exchange(struct message *out, struct message *in)
+{
+    for (uint32_t number = 0; number < 16; number++) {
+        struct keel_pml_request *request;
+        struct keel_pml_status status;
+        opal_convertor_t from = data_of(out, size_of(number)), to = data_of(in, LARGEST);
+        fill(out, number);
+        must(keel_pml_isend(context, &from, (me + 1) % ranks, ANEW_TAG, KEEL_PML_STANDARD,
+                            &request) == OPAL_SUCCESS);
+        must(keel_pml_recv(context, &to, KEEL_PML_ANY_SOURCE, ANEW_TAG, &status) == OPAL_SUCCESS);
+        check(in, &status, ANEW_TAG);
+        must(keel_pml_wait(&request, NULL) == OPAL_SUCCESS);
+    }
+}
+
+/* Messages that nobody has received, a long one among them, and a receive that none has come for,
+ * are there afterwards. */
+static void go_through(int state, struct message *out, struct message *in)
+{
+    struct message *late = message_new(), *large = message_new();
+    struct keel_pml_status status;
+    struct keel_pml_request *posted, *announced;
+    opal_convertor_t from = data_of(out, size_of(3)), to = data_of(in, LARGEST),
+                     whole = data_of(large, LARGEST), later = data_of(late, LARGEST);
+    fill(out, 3);
+    must(keel_pml_send(context, &from, (me + 1) % ranks, KEPT_TAG, KEEL_PML_STANDARD) ==
+         OPAL_SUCCESS);
+    must(keel_pml_irecv(context, &later, KEEL_PML_ANY_SOURCE, LATE_TAG, &posted) == OPAL_SUCCESS);
+    fill(large, 7);
+    must(keel_pml_isend(context, &whole, (me + 1) % ranks, KEPT_TAG, KEEL_PML_STANDARD,
+                        &announced) == OPAL_SUCCESS);
+    must(keel_ft_event(OPAL_CRS_CHECKPOINT) == ORTE_SUCCESS);
+    must(keel_ft_event(state) == ORTE_SUCCESS);
+    must(keel_pml_recv(context, &to, KEEL_PML_ANY_SOURCE, KEPT_TAG, &status) == OPAL_SUCCESS);
+    check(in, &status, KEPT_TAG);
+    must(keel_pml_recv(context, &to, KEEL_PML_ANY_SOURCE, KEPT_TAG, &status) == OPAL_SUCCESS);
+    check(in, &status, KEPT_TAG);
+    must(keel_pml_wait(&announced, NULL) == OPAL_SUCCESS);
+    must(keel_pml_send(context, &from, (me + 1) % ranks, LATE_TAG, KEEL_PML_STANDARD) ==
+         OPAL_SUCCESS);
+    must(keel_pml_wait(&posted, &status) == OPAL_SUCCESS);
+    check(late, &status, LATE_TAG);
+    free(late);
+    free(large);
+}
+
+static void anew(void)
+{
+    struct message *out = message_new(), *in = message_new();
+    exchange(out, in);
+    go_through(OPAL_CRS_CONTINUE, out, in);
+    exchange(out, in);
+    go_through(OPAL_CRS_RESTART, out, in);
+    exchange(out, in);
+    go_through(OPAL_CRS_RESTART, out, in);
+    exchange(out, in);
+    must(keel_fence() == ORTE_SUCCESS);
+    free(out);
+    free(in);
+}
+
 /* ---- the job ---- */
 
 static const struct mode {
     const char *name;
     void (*run)(void);
     bool multiple, progress;
-} modes[] = {
-    {"mixed", mixed, true, false}, {"serve", serve, false, true}, {"idle", idle, false, false}};
+} modes[] = {{"mixed", mixed, true, false},
+             {"serve", serve, false, true},
+             {"idle", idle, false, false},
+             {"anew", anew, false, false}};
 
 static const struct mode *mode_of(const char *name)
 {

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Messages by tag and several threads: eight at a time, the progress thread, and ranks that sleep.
+# Messages by tag and several threads: eight at a time, the progress thread, ranks that sleep,
+# and checkpoints.
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
@@ -29,6 +30,8 @@ for btls in self,sm self,tcp; do
     all_ok "$btls, several threads" 2 idle --mca btl $btls --mca enable_thread_multiple 1
     all_ok "$btls, a progress thread" 2 idle --mca btl $btls --mca enable_progress_threads 1
     all_ok "$btls, polling as ever" 2 mixed --mca btl $btls --mca pml_spin_us 3600000000
+    all_ok $btls 3 anew --mca btl $btls
+    all_ok "$btls, a progress thread" 2 anew --mca btl $btls --mca enable_progress_threads 1
     # what waits for each other in a program with one thread
     run_limited 40 "$keelrun" -n 2 --mca btl $btls --mca enable_progress_threads 1 "$helpers/tags"
     is "$btls, a progress thread: tags" ok "$(cat "$work/out" "$work/err")"
