@@ -17,7 +17,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/keel_pml_irecv.3 docs/man/keel_pml_isend.3 docs/man/keel_pml_mprobe.3 \
 	docs/man/keel_pml_open_on.3 docs/man/keel_pml_probe.3 docs/man/keel_pml_progress.3 \
 	docs/man/keel_pml_recv.3 docs/man/keel_pml_recv_init.3 docs/man/keel_pml_request_free.3 \
-	docs/man/keel_pml_send.3 docs/man/keel_pml_send_init.3 docs/man/keel_pml_start.3 \
+	docs/man/keel_pml_send.3 docs/man/keel_pml_send_init.3 docs/man/keel_pml_start.3 docs/man/keel_pml_stats.3 \
 	docs/man/keel_pml_test.3 docs/man/keel_pml_testall.3 docs/man/keel_pml_testany.3 \
 	docs/man/keel_pml_testsome.3 docs/man/keel_pml_wait.3 docs/man/keel_pml_waitall.3 \
 	docs/man/keel_pml_waitany.3 docs/man/keel_pml_waitsome.3 \

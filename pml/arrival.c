@@ -61,6 +61,8 @@ static bool arrive(struct keel_pml_context *context, struct keel_pml_message *me
         message_give_back(message);
         return false;
     }
+    member->stats.received++;
+    member->stats.received_bytes += header->hdr_msg_length;
     message->context = context;
     message->match.tag = header->hdr_tag;
     struct match_receive *receive =
@@ -87,6 +89,7 @@ static bool arrive(struct keel_pml_context *context, struct keel_pml_message *me
     }
     control_came(member);
     if (!hand_out(&matches, message)) {
+        member->stats.unexpected++;
         pml_has_news(context->pml); /* for probes */
         return false;
     }

@@ -6,6 +6,7 @@
 #include <pml/base.h>
 #include <pml/match/early.h>
 #include <pml/match/match.h>
+#include <pml/stats.h>
 
 enum {
     /* Messages of a member that may be ahead of one that has not come. A sender stalls before: it
@@ -43,6 +44,7 @@ struct member {
     uint16_t next;                    /* number of the next message to it */
     uint16_t seen;                    /* those to it before this one have come, it said */
     uint16_t told;                    /* those from it before this one have come, it was told */
+    struct pml_stats stats;
     struct match_source source;
     struct list tell; /* on pml.tells; else on none */
 };

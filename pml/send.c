@@ -247,6 +247,9 @@ static int send_fragment(struct send *send)
         return status;
     }
     member->next += send->mode != SEND_CONTROL;
+    member->stats.sent += send->mode != SEND_CONTROL;
+    member->stats.sent_bytes += send->length;
+    member->stats.announced += flags != 0;
     if (flags == 0 && send->ptl.req_offset < send->length && send->failed == OPAL_SUCCESS) {
         send->failed = OPAL_ERROR; /* nothing leads to the rest */
     }

@@ -202,5 +202,18 @@ int keel_pml_testsome(size_t count, struct keel_pml_request **requests, size_t *
 int keel_pml_waitsome(size_t count, struct keel_pml_request **requests, size_t *ended,
                       size_t *indices, struct keel_pml_status *statuses) KEEL_EXPORT;
 
+/* ---- counters ---- */
+
+/* name, unit ("messages", "bytes") and help, one sentence, stay valid. */
+struct keel_pml_stat {
+    const char *name, *unit, *help;
+    uint64_t value;
+};
+/* What a context has counted since it was opened, of the messages with one rank; KEEL_PML_ANY_SOURCE:
+ * with all. Fills at most count of stats, and returns how many there are; 0: there is no such rank.
+ * Does not block. */
+size_t keel_pml_stats(struct keel_pml_context *context, int32_t rank, struct keel_pml_stat *stats,
+                      size_t count) KEEL_EXPORT;
+
 END_C_DECLS
 #endif

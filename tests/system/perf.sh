@@ -82,6 +82,8 @@ for scope in module peer; do
     like "counters: $scope: accesses" "$work/out" "^$scope put_bytes [1-9][0-9]* bytes$"
 done
 like "counters: what tcp has beside" "$work/out" '^module writes [1-9][0-9]* calls$'
+run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --stats --iterations 3 --size 8 --test tag_lat
+like "counters: messages by tag" "$work/out" "^tagged messages_sent [1-9][0-9]* messages$"
 run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --stats --json --iterations 3 --size 8 --test am_lat
 like "counters: JSON" "$work/out" \
     '^\],"counters":\{"module":\{"messages_sent":[1-9][0-9]*,.*\},"peer":\{"messages_sent":[1-9].*\}\}\}$'

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <tools/perf/report.h>
+#include <tools/perf/test.h>
 
 static void put_json_string(FILE *out, const char *text)
 {
@@ -137,18 +138,15 @@ void report_refusal(struct report *report, const struct perf_test *test, const c
     fprintf(stderr, "keel-perf: %s over %s is left out: %s\n", test->name, report->btl, why);
 }
 
-/* Of the module, or of the endpoint; scope says which. */
-static void put_counters(const struct report *report, const struct pair *pair, const char *scope,
-                         struct mca_btl_base_endpoint_t *endpoint)
+enum { COUNTERS_MOST = 64 };
+
+static void put_counters(const struct report *report, const char *scope,
+                         const struct keel_btl_stat *stats, size_t count)
 {
-    struct keel_btl_stat stats[64];
-    const size_t room = sizeof(stats) / sizeof(*stats);
-    size_t count = keel_btl_stats(pair->btl, endpoint, stats, room);
-    count = count < room ? count : room;
     if (report->json) {
-        fprintf(report->out, "%s\"%s\":{", endpoint ? "," : "", scope);
+        fprintf(report->out, "\"%s\":{", scope);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && i < COUNTERS_MOST; i++) {
         if (report->json) {
             fprintf(report->out, "%s\"%s\":%" PRIu64, i ? "," : "", stats[i].name, stats[i].value);
         } else {
@@ -159,6 +157,21 @@ static void put_counters(const struct report *report, const struct pair *pair, c
     fputs(report->json ? "}" : "", report->out);
 }
 
+static void put_all_counters(const struct report *report, const struct pair *pair)
+{
+    struct keel_btl_stat stats[COUNTERS_MOST];
+    const char *comma = report->json ? "," : "";
+    put_counters(report, "module", stats, keel_btl_stats(pair->btl, NULL, stats, COUNTERS_MOST));
+    fputs(comma, report->out);
+    put_counters(report, "peer", stats,
+                 keel_btl_stats(pair->btl, pair->endpoint, stats, COUNTERS_MOST));
+    size_t tagged = tagged_stats(stats, COUNTERS_MOST);
+    if (tagged > 0) {
+        fputs(comma, report->out);
+        put_counters(report, "tagged", stats, tagged);
+    }
+}
+
 void report_end(struct report *report, const struct pair *counters)
 {
     fputs(report->json ? "\n]" : "", report->out);
@@ -166,8 +179,7 @@ void report_end(struct report *report, const struct pair *counters)
         fputs(report->json ? ",\"counters\":{"
                            : "\n# counters of rank 0's module, and of its peer\n",
               report->out);
-        put_counters(report, counters, "module", NULL);
-        put_counters(report, counters, "peer", counters->endpoint);
+        put_all_counters(report, counters);
         fputs(report->json ? "}" : "", report->out);
     }
     fputs(report->json ? "}\n" : "", report->out);

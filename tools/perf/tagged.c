@@ -27,6 +27,20 @@ static const char *needs_messages(const struct pair *pair)
     return size > 1 ? NULL : "it needs two ranks";
 }
 
+size_t tagged_stats(struct keel_btl_stat *stats, size_t room)
+{
+    struct keel_pml_stat counted[16];
+    size_t most = sizeof(counted) / sizeof(*counted), count = 0;
+    if (context) {
+        count = keel_pml_stats(context, other_rank(), counted, most);
+    }
+    for (size_t i = 0; i < count && i < most && i < room; i++) {
+        stats[i] = (struct keel_btl_stat){counted[i].name, counted[i].unit, counted[i].help,
+                                          counted[i].value};
+    }
+    return count < most ? count : most;
+}
+
 void tagged_close(void)
 {
     if (context) {

@@ -35,6 +35,8 @@ void wake_open(struct pair *pair);
 
 /* After the tests of messages by tag. */
 void tagged_close(void);
+/* What their context has counted, as keel_btl_stats; 0: there was none. */
+size_t tagged_stats(struct keel_btl_stat *stats, size_t room);
 
 /* All of them, in the order of --help; NULL ends the list. */
 extern const struct perf_test *const all_tests[];

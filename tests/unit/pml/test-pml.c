@@ -883,6 +883,57 @@ START_TEST(nobody_waits_inside_of_progress)
 }
 END_TEST
 
+static uint64_t counter(int me, int32_t rank, const char *name)
+{
+    struct keel_pml_stat stats[16];
+    const size_t count = keel_pml_stats(ctx[me], rank, stats, 16);
+    ck_assert_uint_le(count, 16);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(stats[i].name, name) == 0) {
+            return stats[i].value;
+        }
+    }
+    ck_abort_msg("no counter %s", name);
+    return 0;
+}
+
+START_TEST(a_context_counts_its_messages)
+{
+    struct keel_pml_stat stats[16];
+    start(&calm);
+    struct keel_pml_request *first = irecv(1, 0, 5, 8);
+    struct keel_pml_request *sends[] = {isend(0, 1, 5, 8, STANDARD), isend(0, 1, 6, 16, STANDARD),
+                                        isend(0, 1, 7, 8 * FIRST, STANDARD)};
+    for (int i = 0; i < 5; i++) {
+        world_progress();
+    }
+    struct keel_pml_request *second = irecv(1, 0, 6, 16), *third = irecv(1, 0, 7, 8 * FIRST);
+    ends(&first, OPAL_SUCCESS);
+    ends(&second, OPAL_SUCCESS);
+    ends(&third, OPAL_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        ends(&sends[i], OPAL_SUCCESS);
+    }
+    for (int i = 0; i < 2; i++) {
+        const int32_t rank = i == 0 ? 1 : KEEL_PML_ANY_SOURCE;
+        ck_assert_uint_eq(counter(0, rank, "messages_sent"), 3);
+        ck_assert_uint_eq(counter(0, rank, "bytes_sent"), 24 + 8 * FIRST);
+        ck_assert_uint_eq(counter(0, rank, "announced"), 1);
+        ck_assert_uint_eq(counter(0, rank, "messages_received"), 0);
+    }
+    ck_assert_uint_eq(counter(0, 0, "messages_sent"), 0);
+    ck_assert_uint_eq(counter(1, 0, "messages_received"), 3);
+    ck_assert_uint_eq(counter(1, 0, "bytes_received"), 24 + 8 * FIRST);
+    ck_assert_uint_eq(counter(1, 0, "unexpected"), 2);
+    stats[1].name = "untouched";
+    ck_assert_uint_gt(keel_pml_stats(ctx[0], 1, stats, 1), 1);
+    ck_assert_str_eq(stats[1].name, "untouched");
+    ck_assert_uint_eq(keel_pml_stats(ctx[0], world.rules.ranks, stats, 16), 0);
+    ck_assert_uint_eq(keel_pml_stats(NULL, 0, stats, 16), 0);
+    stop();
+}
+END_TEST
+
 static struct keel_pml_request *nested;
 
 static void send_inside(void)
@@ -1207,8 +1258,8 @@ UNIT_MAIN("pml", a_short_message_is_sent_at_once, blocking_calls_wait, a_process
           bad_arguments_change_nothing, after_a_shortage_messages_go_on_in_order,
           a_receiver_with_too_much_asks_for_no_more_data, numbers_wrap,
           requests_are_kept_for_modules, nobody_waits_inside_of_progress,
-          a_send_inside_of_a_send_has_a_number_of_its_own, sends_end_with_their_peer,
-          sends_that_wait_for_room_end_with_their_peer,
+          a_send_inside_of_a_send_has_a_number_of_its_own, a_context_counts_its_messages,
+          sends_end_with_their_peer, sends_that_wait_for_room_end_with_their_peer,
           sends_whose_rest_is_under_way_end_with_their_peer, receives_end_with_their_peer,
           what_has_arrived_is_received_first, what_came_ahead_of_its_turn_is_given_back,
           blocking_calls_end_with_their_peer, a_persistent_request_outlives_its_peer,

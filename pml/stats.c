@@ -1,0 +1,58 @@
+#include <config.h>
+
+#include <pml/context.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct row {
+    const char *name, *unit, *help;
+    size_t at;
+} rows[] = {
+    {"messages_sent", "messages", "Messages that a rail has taken, or the first bytes of them.",
+     offsetof(struct pml_stats, sent)},
+    {"bytes_sent", "bytes", "Bytes of them.", offsetof(struct pml_stats, sent_bytes)},
+    {"announced", "messages", "Those of them that needed the receiver's answer.",
+     offsetof(struct pml_stats, announced)},
+    {"messages_received", "messages",
+     "Messages that have come, or the first bytes of them; copies count.",
+     offsetof(struct pml_stats, received)},
+    {"bytes_received", "bytes", "Bytes of them.", offsetof(struct pml_stats, received_bytes)},
+    {"unexpected", "messages", "Those of them that no receive took when they came.",
+     offsetof(struct pml_stats, unexpected)},
+};
+enum { ROWS = sizeof(rows) / sizeof(*rows) };
+
+static uint64_t read_row(const struct pml_stats *stats, const struct row *row)
+{
+    uint64_t value;
+    memcpy(&value, (const char *) stats + row->at, sizeof(value));
+    return value;
+}
+
+/* A member that is not used yet has counted nothing. */
+static uint64_t sum_up(const struct keel_pml_context *context, int32_t rank, const struct row *row)
+{
+    uint64_t sum = 0;
+    if (rank >= 0) {
+        return read_row(&context->members[rank].stats, row);
+    }
+    for (size_t i = 0; i < context->size; i++) {
+        sum += read_row(&context->members[i].stats, row);
+    }
+    return sum;
+}
+
+size_t keel_pml_stats(struct keel_pml_context *context, int32_t rank, struct keel_pml_stat *stats,
+                      size_t count)
+{
+    if (!context || (rank != KEEL_PML_ANY_SOURCE && !context_has_rank(context, rank))) {
+        return 0;
+    }
+    pml_lock(context->pml);
+    for (size_t i = 0; stats && i < ROWS && i < count; i++) {
+        stats[i] = (struct keel_pml_stat){rows[i].name, rows[i].unit, rows[i].help,
+                                          sum_up(context, rank, &rows[i])};
+    }
+    pml_unlock(context->pml);
+    return ROWS;
+}
