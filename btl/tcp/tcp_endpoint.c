@@ -11,8 +11,9 @@
 /* Addresses that are silent are tried again, turn after turn: the network may have lost what was
  * said. MORE_TIMES: as long as so many further addresses would take. */
 enum { ROUND_PAUSE_US = 100000, REFUSALS_MAX = 1, MORE_TIMES = 3 };
-/* For one that is tried again, since the kernel's own next try may be seconds away. */
-enum { RETRY_CONNECT_US = 500000 };
+/* For one that is tried again, since the kernel's own next try may be seconds away; at least so
+ * many round trips as they were last. */
+enum { RETRY_CONNECT_US = 500000, RETRY_ROUND_TRIPS = 3 };
 
 static tcp_endpoint *endpoint_of(struct btl_peer *peer)
 {
@@ -219,19 +220,28 @@ static size_t tries(const tcp_endpoint *ep)
     return ep->peer.state == PEER_RETRYING && ep->bound ? 1 : ep->order_count;
 }
 
+/* How long one address may be silent. */
+static uint64_t connect_us(const tcp_endpoint *ep)
+{
+    uint64_t trips_us = RETRY_ROUND_TRIPS * ep->round_trip_us;
+
+    if (ep->peer.state != PEER_RETRYING) {
+        return ep->tcp->params.connect_us;
+    }
+    return trips_us > RETRY_CONNECT_US ? trips_us : RETRY_CONNECT_US;
+}
+
 /* How long all addresses may be silent. */
 static uint64_t silence_limit_us(const tcp_endpoint *ep)
 {
-    return ep->peer.state == PEER_RETRYING ? tries(ep) * (uint64_t) RETRY_CONNECT_US
-                                           : (tries(ep) + MORE_TIMES) * ep->tcp->params.connect_us;
+    size_t more = ep->peer.state == PEER_RETRYING ? 0 : MORE_TIMES;
+
+    return (tries(ep) + more) * connect_us(ep);
 }
 
 static void patience_start(tcp_endpoint *ep)
 {
-    bool retrying = ep->peer.state == PEER_RETRYING;
-    uint64_t full_us = retrying ? RETRY_CONNECT_US : ep->tcp->params.connect_us;
-
-    patience_begin(&ep->patience, tries(ep), full_us, silence_limit_us(ep), REFUSALS_MAX,
+    patience_begin(&ep->patience, tries(ep), connect_us(ep), silence_limit_us(ep), REFUSALS_MAX,
                    clock_us());
 }
 
@@ -356,6 +366,7 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
         tcp_conn_close(ep->conn);
         ep->conn = NULL;
     }
+    ep->round_trip_us = sock_round_trip_us(fd);
     struct tcp_link *link = tcp_link_create(ep, fd, 0);
     if (!link) {
         fd_close(&fd);

@@ -37,6 +37,7 @@ struct mca_btl_base_endpoint_t {
     size_t order[NETCARD_ADDRESSES]; /* the card's addresses: the pair's, then the best */
     size_t order_count;
     struct patience patience; /* which of them is tried, and for how long */
+    uint64_t round_trip_us;   /* when it was last up; 0: never, or not known */
     bool peer_tried;          /* its own connect was turned away in favour of mine */
     struct tcp_conn *conn;    /* HANDSHAKE; owned; NULL: it waits */
 

@@ -85,13 +85,37 @@ changes_in_time()
     local at
     at=$(sed -n "s/^rank $4: $1 at //p" "$work/${5:-return}.out" | tail -n 1)
     ok "$what: rank $4 has $1 in time (after $((${at:-0} - $2)) ms)" \
-        [ $((${at:-0} - $2)) -le $(($3 * slow)) -a -n "$at" ]
+        [ $((${at:-0} - $2)) -le $(($3 * slow)) -a "${at:-0}" -ge "$2" ]
 }
 
 # is_replaced JOB RAIL
 is_replaced()
 {
     [ "$(grep -c ": $2 at" "$work/$1.out")" = 2 ]
+}
+
+# A peer whose round trip is longer than most.
+start_far()
+{
+    cable far all delay=300
+    job far far a:1,b:1 "$helpers/outage" return
+    ok "ranks that are far from each other" wait_for 15 has_lines "$work/far.out" 2
+}
+
+is_far_alone()
+{
+    [ "$(grep -c ': none at' "$work/far.out")" = 2 ]
+}
+
+far_returns()
+{
+    local rank
+    what="a rail to a peer that is far"
+    ended far
+    is "$what: exit code" 0 "$code"
+    for rank in 0 1; do
+        changes_in_time tcp "$back_ms" 5000 $rank far
+    done
 }
 
 # Two equal rails, one a cable: each carries its part, and one goes on while the other is cut.
@@ -209,6 +233,7 @@ start_jobs()
     ok "ranks that are to be cut off" wait_for 15 has_lines "$work/cut.out" 2
     ok "ranks of which one is to be cut off" wait_for 15 has_lines "$work/half.out" 2
     ok "keel-perf measures" wait_for 15 talks
+    start_far
     start_return
     start_ofi
     start_share
@@ -224,6 +249,7 @@ cut_off()
     cut_ms=$(wall_clock)
     cable data all cut=1
     cable half '2>1' cut=1
+    cable far all cut=1
     what="one way is cut"
     ended half
     is "$what: exit code" 7 "$code"
@@ -256,19 +282,23 @@ not_dead()
 }
 
 if make_hosts && plug_cable data 10.99.30 a b && plug_cable half 10.99.31 a b &&
-    plug_cable whole 10.99.32 a b && plug_cable other 10.99.33 a b; then
+    plug_cable whole 10.99.32 a b && plug_cable other 10.99.33 a b &&
+    plug_cable far 10.99.34 a b; then
     start_jobs
     stop_ms=$(wall_clock)
     cut_off
     one_of_two_goes_on
     rails_are_replaced
+    ok "a peer that is far: lost" wait_for 15 is_far_alone
     what="the cable is back"
     on_host a ip link set data down
     cable data all cut=0
     back_ms=$(wall_clock)
+    cable far all cut=0
     on_host a ip link set data up
     both_carry_again
     rails_return
+    far_returns
     not_dead
     no_files_left "no file is left on either host"
 else
