@@ -100,6 +100,12 @@ static bool is_over(void *arg)
     return !is_under_way(*(struct keel_pml_request **) arg);
 }
 
+/* The same at first sight: where one thread alone uses the PML, that needs no lock. */
+static inline bool is_seen_over(struct keel_pml_request **request)
+{
+    return !*request || (!(*request)->context->pml->host.lock && is_over(request));
+}
+
 /* Of one that is over. */
 static int take_one(struct keel_pml_request **request, struct keel_pml_status *status)
 {
@@ -115,7 +121,7 @@ int keel_pml_wait(struct keel_pml_request **request, struct keel_pml_status *sta
     if (!request) {
         return OPAL_ERR_BAD_PARAM;
     }
-    if (*request) {
+    if (!is_seen_over(request)) {
         int result = progress_until((*request)->context->pml, is_over, request);
         if (result != OPAL_SUCCESS) {
             return result;
@@ -129,7 +135,7 @@ int keel_pml_test(struct keel_pml_request **request, bool *done, struct keel_pml
     if (!request || !done) {
         return OPAL_ERR_BAD_PARAM;
     }
-    *done = !*request || progress_once((*request)->context->pml, is_over, request);
+    *done = is_seen_over(request) || progress_once((*request)->context->pml, is_over, request);
     return *done ? take_one(request, status) : OPAL_SUCCESS;
 }
 
