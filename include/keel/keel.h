@@ -21,7 +21,7 @@ struct keel_options {
     bool enable_comm; /* false: the RML stays as before enable_comm; no modex, no rails, no PML */
     bool data_plane;  /* false: the RML only, neither BTL nor PML is opened */
     /* Threads, see keel_threads(7). The parameters enable_thread_multiple and
-     * enable_progress_threads may ask for them, too. With them the PML is not opened. */
+     * enable_progress_threads may ask for them, too. */
     bool thread_multiple; /* any thread may call Keel, the data plane included, at any time */
     bool progress_thread; /* a thread drives the data plane while the program does not call Keel;
                              callbacks come on it, too; implies thread_multiple */
