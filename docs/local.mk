@@ -31,7 +31,8 @@ dist_docs_DATA = docs/README.md docs/add-a-transport.md docs/architecture.md doc
 	docs/rml.txt docs/security.md docs/threads.md docs/wire.md
 docs_picturesdir = $(docdir)/docs/pictures
 dist_docs_pictures_DATA = docs/pictures/compare.svg docs/pictures/launch.svg \
-	docs/pictures/layers.svg docs/pictures/message.svg docs/pictures/processes.svg docs/pictures/rendezvous.svg docs/pictures/rml.svg \
+	docs/pictures/layers.svg docs/pictures/message.svg docs/pictures/peer.svg \
+	docs/pictures/processes.svg docs/pictures/rendezvous.svg docs/pictures/rml.svg \
 	docs/pictures/sm-ring.svg
 EXTRA_DIST += docs/parameters.py
 EXTRA_DIST += base/README.md bootstrap/README.md \
