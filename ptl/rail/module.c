@@ -53,6 +53,18 @@ static struct mca_btl_base_endpoint_t *way_to(const struct rail_module *module,
     return roster_find(rail.given_up, &proc->proc_name) ? NULL : endpoint_to(module, proc);
 }
 
+const opal_proc_t *rail_proc_of(const struct rail_module *module,
+                                const struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct mca_ptl_base_peer_t *peer;
+    list_for_each (peer, &module->peers, const struct mca_ptl_base_peer_t, link) {
+        if (peer->endpoint == endpoint) {
+            return peer->proc;
+        }
+    }
+    return NULL;
+}
+
 static void peer_destroy(struct mca_ptl_base_peer_t *peer)
 {
     rail_forget_sends(peer);

@@ -51,10 +51,11 @@ struct rail_send {
     mca_btl_base_registration_handle_t *registration; /* of the whole message; may be NULL */
     /* After an ACK with PUT: where the rest goes, until it is there. */
     uint64_t address, room;
-    size_t left;     /* bytes not sent yet */
-    struct list ops; /* puts under way */
-    bool offers_put; /* the announcement said that the rest can be put */
-    bool may_put;    /* so did the answer */
+    size_t left;        /* bytes not sent yet */
+    struct list ops;    /* puts under way */
+    struct list grants; /* struct rail_grant: for other rails, to fetch by; owned */
+    bool offers_put;    /* the announcement said that the rest can be put */
+    bool may_put;       /* so did the answer */
     uint16_t handle_size;
     uint8_t handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
 };
@@ -68,17 +69,37 @@ struct rail_recv {
     uint64_t total;                                   /* bytes of the message */
     mca_btl_base_registration_handle_t *registration; /* of the buffer, for puts; may be NULL */
     bool open_to_puts;
-    bool fetch;      /* from address, with handle */
-    struct list ops; /* gets under way */
+    bool fetch;           /* from memories */
+    struct list ops;      /* gets under way */
+    struct list memories; /* struct rail_memory: the announced one first; owned */
+};
+
+/* A message's memory at the sender, as one rail leads to it. */
+struct rail_memory {
+    struct list link;
+    struct rail_module *module;
+    struct mca_btl_base_endpoint_t *endpoint;
+    bool asked; /* the answer has not come */
+    bool there; /* it may be fetched from */
     uint64_t address;
     uint16_t handle_size;
     uint8_t handle[];
 };
 
+/* What a receiver asked for, to fetch by a rail other than the one that announced the message. */
+struct rail_grant {
+    struct list link;
+    struct rail_module *module;
+    mca_btl_base_registration_handle_t *registration; /* NULL: the module needs none */
+};
+
 /* A put or a get under way. */
 struct rail_op {
-    struct list link; /* in its owner's ops; else the owner has ended */
-    void *owner;      /* struct rail_send or struct rail_recv; NULL: it has ended */
+    struct list link;           /* in its owner's ops; else the owner has ended */
+    void *owner;                /* struct rail_send or struct rail_recv; NULL: it has ended */
+    struct rail_module *module; /* that it goes by */
+    struct rail_memory *awaits; /* of a get that waits for it; NULL: the get is under way */
+    void *local;
     size_t offset, size;
     uint8_t bounce[]; /* of a get into memory that does not lie together: size bytes */
 };
@@ -97,6 +118,10 @@ struct rail {
     uint64_t events;         /* that progress had, about; by atomic accesses */
 };
 extern struct rail rail;
+
+/* The process at the other end; NULL: none that was added. */
+const opal_proc_t *rail_proc_of(const struct rail_module *module,
+                                const struct mca_btl_base_endpoint_t *endpoint);
 
 /* The rail that this module of the framework's is. */
 static inline struct rail_module *rail_of(mca_ptl_base_module_t *ptl)
@@ -120,9 +145,10 @@ void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoi
 /* After a shortage: ptl_peer_ready is to be called. Returns status. */
 int rail_want_room(struct mca_ptl_base_peer_t *peer, int status);
 
-/* An operation of this owner, that has these ops; NULL: no memory. */
-struct rail_op *rail_op_create(void *owner, struct list *ops, size_t offset, size_t size,
-                               bool bounces);
+/* An operation of this owner, that has these ops. local NULL: it gets a bounce buffer. NULL: no
+ * memory. */
+struct rail_op *rail_op_create(void *owner, struct list *ops, struct rail_module *module,
+                               void *local, size_t offset, size_t size);
 /* Frees it and returns its owner. */
 void *rail_op_end(struct rail_op *op);
 /* The owner of these ends. */
@@ -141,6 +167,10 @@ void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *e
 /* Sends to this peer that were not answered: the PML is told, or not. */
 void rail_fail_sends(struct mca_ptl_base_peer_t *peer, int status);
 void rail_forget_sends(struct mca_ptl_base_peer_t *peer);
+
+/* WANT: a receiver would fetch by this rail, too. */
+void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                 const struct rail_header *header);
 
 /* --- recv.c --- */
 

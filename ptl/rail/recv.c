@@ -69,12 +69,45 @@ static size_t land(mca_ptl_base_recv_request_t *request, size_t offset, const vo
 
 /* --- receives of which more is to come --- */
 
+/* One of this receive. NULL: no memory. */
+static struct rail_memory *memory_create(struct rail_recv *recv, struct rail_module *module,
+                                         struct mca_btl_base_endpoint_t *endpoint)
+{
+    const mca_btl_base_module_t *btl = module->btl;
+    size_t handle_size = btl->btl_register_mem ? btl->btl_registration_handle_size : 0;
+    struct rail_memory *memory = calloc(1, sizeof(*memory) + handle_size);
+    if (memory) {
+        memory->module = module;
+        memory->endpoint = endpoint;
+        memory->handle_size = (uint16_t) handle_size;
+        list_append(&recv->memories, &memory->link);
+    }
+    return memory;
+}
+
+/* The header has it, and a handle of the module's size. */
+static void memory_set(struct rail_memory *memory, const struct rail_header *header)
+{
+    memory->there = true;
+    memory->address = header->address;
+    if (memory->handle_size > 0) {
+        memcpy(memory->handle, header->handle, memory->handle_size);
+    }
+}
+
+static void memories_free(struct rail_recv *recv)
+{
+    for (struct list *link; (link = list_pop(&recv->memories));) {
+        free(container_of(link, struct rail_memory, link));
+    }
+}
+
 /* NULL: no memory. */
 static struct rail_recv *recv_create(struct rail_module *module, const struct rail_frag *frag,
                                      mca_ptl_base_recv_request_t *request)
 {
     const struct rail_header *header = &frag->header;
-    struct rail_recv *recv = calloc(1, sizeof(*recv) + header->handle_size);
+    struct rail_recv *recv = calloc(1, sizeof(*recv));
     if (!recv || !ids_add(&rail.recvs, recv, &recv->id)) {
         free(recv);
         return NULL;
@@ -85,12 +118,8 @@ static struct rail_recv *recv_create(struct rail_module *module, const struct ra
     recv->send_id = header->own_id;
     recv->total = header->bytes;
     recv->fetch = header->flags & RAIL_FLAG_FETCH;
-    recv->address = header->address;
-    recv->handle_size = header->handle_size;
-    if (header->handle_size > 0) {
-        memcpy(recv->handle, header->handle, header->handle_size);
-    }
     list_init(&recv->ops);
+    list_init(&recv->memories);
     request->req_ptl = recv;
     return recv;
 }
@@ -112,15 +141,27 @@ void rail_ptl_recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_
                  &(struct rail_header){.type = status == OPAL_SUCCESS ? RAIL_FIN : RAIL_NACK,
                                        .id = recv->send_id});
     }
+    memories_free(recv);
     free(recv);
 }
 
-/* One of the endpoint's peer, to which these bytes belong; else NULL. */
-static struct rail_recv *recv_of(const struct rail_header *header,
+/* Whether the endpoint leads to the sender, by the rail that announced the message or another. */
+static bool is_from(const struct rail_recv *recv, const struct rail_module *module,
+                    const struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (recv->endpoint == endpoint) {
+        return true;
+    }
+    const opal_proc_t *proc = rail_proc_of(module, endpoint);
+    return proc && proc == rail_proc_of(recv->module, recv->endpoint);
+}
+
+/* One to which these bytes of the endpoint's peer belong; else NULL. */
+static struct rail_recv *recv_of(const struct rail_header *header, const struct rail_module *module,
                                  const struct mca_btl_base_endpoint_t *endpoint)
 {
     struct rail_recv *recv = ids_find(&rail.recvs, header->id);
-    bool fits = recv && recv->endpoint == endpoint && !recv->fetch &&
+    bool fits = recv && is_from(recv, module, endpoint) && !recv->fetch &&
                 (header->type == RAIL_FRAG || recv->open_to_puts) &&
                 header->offset <= recv->total && header->bytes <= recv->total - header->offset;
     return fits ? recv : NULL;
@@ -174,17 +215,61 @@ static bool acknowledge(struct rail_module *module, const struct rail_frag *frag
     return true;
 }
 
+/* By the peer's rail: the sender is asked for it, where that was not done. NULL: it cannot be had.
+ */
+static struct rail_memory *memory_by(struct rail_recv *recv, const struct mca_ptl_base_peer_t *peer)
+{
+    struct rail_memory *memory;
+    list_for_each (memory, &recv->memories, struct rail_memory, link) {
+        if (memory->endpoint == peer->endpoint) {
+            return memory->there || memory->asked ? memory : NULL;
+        }
+    }
+    memory = (peer->module->super.super.ptl_flags & MCA_PTL_GET)
+                 ? memory_create(recv, peer->module, peer->endpoint)
+                 : NULL;
+    if (memory) {
+        memory->asked = true;
+        rail_say(peer->module, peer->endpoint,
+                 &(struct rail_header){.type = RAIL_WANT, .id = recv->send_id, .own_id = recv->id});
+    }
+    return memory;
+}
+
+/* A long message is asked for on every rail when it is matched, so that none has to wait for the
+ * answer when its turn comes. */
+static void ask_on_all(struct rail_recv *recv)
+{
+    const opal_proc_t *proc = rail_proc_of(recv->module, recv->endpoint);
+    for (size_t i = 0; proc && rail.count > 1 && i < rail.count; i++) {
+        const struct rail_module *module = rail.modules[i];
+        const struct mca_ptl_base_peer_t *peer = roster_find(module->roster, &proc->proc_name);
+        if (peer && peer->reached && recv->total >= 4 * module->super.super.ptl_min_frag_size) {
+            (void) memory_by(recv, peer);
+        }
+    }
+}
+
 /* The PML is to fetch the message. False: no memory. */
 static bool begin_fetch(struct rail_module *module, const struct rail_frag *frag,
                         mca_ptl_base_recv_request_t *request)
 {
     struct rail_recv *recv = recv_create(module, frag, request);
-    if (recv) {
-        request->req_fetch = true;
-        request->req_peer_match.lval = frag->header.own_id;
-        request->req_offset = 0;
+    struct rail_memory *memory = recv ? memory_create(recv, module, frag->endpoint) : NULL;
+    if (!memory) {
+        if (recv) {
+            ids_remove(&rail.recvs, recv->id);
+            request->req_ptl = NULL;
+            free(recv);
+        }
+        return false;
     }
-    return recv;
+    memory_set(memory, &frag->header);
+    ask_on_all(recv);
+    request->req_fetch = true;
+    request->req_peer_match.lval = frag->header.own_id;
+    request->req_offset = 0;
+    return true;
 }
 
 static void refuse(struct rail_module *module, const struct rail_frag *frag)
@@ -346,6 +431,7 @@ static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     (void) btl, (void) endpoint, (void) handle, (void) context;
     struct rail_op *op = cbdata;
     struct rail_recv *recv = op->owner;
+    struct keel_ptl_module_t *ptl = &op->module->super;
     size_t offset = op->offset, size = op->size, fitted = size;
     if (recv && status == OPAL_SUCCESS && local == op->bounce) {
         fitted = land(recv->request, offset, op->bounce, size);
@@ -354,7 +440,6 @@ static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     if (!recv) {
         return;
     }
-    struct keel_ptl_module_t *ptl = &recv->module->super;
     if (status == OPAL_SUCCESS) {
         ptl->super.ptl_recv_progress(&ptl->super, recv->request, size, fitted);
     } else {
@@ -362,32 +447,46 @@ static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     }
 }
 
-static int get(struct mca_ptl_base_peer_t *peer, struct rail_recv *recv, size_t offset, size_t size)
+/* An error: nothing happened, and the op is as it was. */
+static int issue(struct rail_op *op, struct rail_memory *memory)
 {
-    mca_btl_base_module_t *btl = recv->module->btl;
+    mca_btl_base_module_t *btl = memory->module->btl;
+    mca_btl_base_registration_handle_t *from =
+        memory->handle_size > 0 ? (mca_btl_base_registration_handle_t *) memory->handle : NULL;
+    op->awaits = NULL;
+    int status = btl->btl_get(btl, memory->endpoint, op->local, memory->address + op->offset, NULL,
+                              from, op->size, 0, MCA_BTL_NO_ORDER, got, NULL, op);
+    if (status == 1) {
+        got(btl, memory->endpoint, op->local, NULL, NULL, op, OPAL_SUCCESS);
+    }
+    return status < 0 ? status : OPAL_SUCCESS;
+}
+
+static int get(struct mca_ptl_base_peer_t *peer, struct rail_recv *recv, struct rail_memory *memory,
+               size_t offset, size_t size)
+{
+    struct rail_module *module = peer->module;
     mca_ptl_base_recv_request_t *request = recv->request;
     opal_convertor_t to = request->req_convertor;
-    size_t place = offset, together = least(size, btl->btl_get_limit);
+    size_t place = offset, together = least(size, module->btl->btl_get_limit);
     opal_convertor_set_position(&to, &place);
     size = together;
-    void *memory =
+    void *local =
         opal_convertor_need_buffers(&to, size) ? NULL : opal_convertor_current(&to, &together);
-    if (!memory) {
-        size = least(size, recv->module->frag_size);
+    if (!local) {
+        size = least(size, module->frag_size);
     }
-    struct rail_op *op = rail_op_create(recv, &recv->ops, offset, size, !memory);
+    struct rail_op *op = rail_op_create(recv, &recv->ops, module, local, offset, size);
     if (!op) {
         return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
     }
-    memory = memory ? memory : op->bounce;
     request->req_offset += size;
-    mca_btl_base_registration_handle_t *from =
-        recv->handle_size > 0 ? (mca_btl_base_registration_handle_t *) recv->handle : NULL;
-    int status = btl->btl_get(btl, recv->endpoint, memory, recv->address + offset, NULL, from, size,
-                              0, MCA_BTL_NO_ORDER, got, NULL, op);
-    if (status == 1) {
-        got(btl, recv->endpoint, memory, NULL, NULL, op, OPAL_SUCCESS);
-    } else if (status < 0) {
+    if (!memory->there) {
+        op->awaits = memory;
+        return OPAL_SUCCESS;
+    }
+    int status = issue(op, memory);
+    if (status != OPAL_SUCCESS) {
         request->req_offset -= size;
         (void) rail_op_end(op);
         return rail_want_room(peer, status);
@@ -398,7 +497,7 @@ static int get(struct mca_ptl_base_peer_t *peer, struct rail_recv *recv, size_t 
 int rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                  mca_ptl_base_recv_request_t *request, size_t offset, size_t size, int flags)
 {
-    (void) flags;
+    (void) ptl, (void) flags;
     struct rail_recv *recv = request->req_ptl;
     if (rail.disabled || !peer->reached) {
         return rail.disabled ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
@@ -407,10 +506,48 @@ int rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
         offset + size > opal_convertor_get_packed_size(&request->req_convertor)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    if (recv->module != rail_of(ptl) || recv->endpoint != peer->endpoint) {
-        return OPAL_ERR_NOT_AVAILABLE; /* the handle is another rail's */
+    struct rail_memory *memory = memory_by(recv, peer);
+    return memory ? get(peer, recv, memory, offset, size) : OPAL_ERR_NOT_AVAILABLE;
+}
+
+/* Of a receive's gets one that waits for this memory; NULL: none. */
+static struct rail_op *waiting_for(const struct rail_recv *recv, const struct rail_memory *memory)
+{
+    struct rail_op *op;
+    list_for_each (op, &recv->ops, struct rail_op, link) {
+        if (op->awaits == memory) {
+            return op;
+        }
     }
-    return get(peer, recv, offset, size);
+    return NULL;
+}
+
+/* The answer to a WANT. What waits for it is fetched now, or fails; the last of it may end the
+ * receive. */
+static void memory_told(struct mca_btl_base_endpoint_t *endpoint, const struct rail_header *header)
+{
+    struct rail_recv *recv = ids_find(&rail.recvs, header->id);
+    struct rail_memory *memory = NULL, *each;
+    if (recv) {
+        list_for_each (each, &recv->memories, struct rail_memory, link) {
+            memory = each->endpoint == endpoint && each->asked ? each : memory;
+        }
+    }
+    if (!memory) {
+        return;
+    }
+    memory->asked = false;
+    if ((header->flags & RAIL_FLAG_FETCH) && header->bytes >= recv->total) {
+        memory_set(memory, header);
+    }
+    struct rail_op *op;
+    while (ids_find(&rail.recvs, header->id) == recv && (op = waiting_for(recv, memory))) {
+        int status = memory->there ? issue(op, memory) : OPAL_ERR_NOT_AVAILABLE;
+        if (status != OPAL_SUCCESS) {
+            op->awaits = NULL;
+            got(NULL, endpoint, NULL, NULL, NULL, op, status);
+        }
+    }
 }
 
 /* --- arrivals --- */
@@ -448,7 +585,7 @@ static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *end
         if (size != (header.type == RAIL_FRAG ? header.bytes : 0)) {
             return false;
         }
-        recv = recv_of(&header, endpoint);
+        recv = recv_of(&header, module, endpoint);
         if (recv) { /* else it has ended */
             rest_arrived(module, recv, &header, bytes);
         }
@@ -457,7 +594,13 @@ static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *end
         if (size != 0) {
             return false;
         }
-        rail_answered(module, endpoint, &header);
+        if (header.type == RAIL_WANT) {
+            rail_wanted(module, endpoint, &header);
+        } else if (header.type == RAIL_MEMORY) {
+            memory_told(endpoint, &header);
+        } else {
+            rail_answered(module, endpoint, &header);
+        }
         return true;
     }
 }

@@ -156,12 +156,15 @@ int rail_want_room(struct mca_ptl_base_peer_t *peer, int status)
     return peer->waits ? OPAL_ERR_OUT_OF_RESOURCE : btl_is_shortage(status) ? OPAL_ERROR : status;
 }
 
-struct rail_op *rail_op_create(void *owner, struct list *ops, size_t offset, size_t size,
-                               bool bounces)
+struct rail_op *rail_op_create(void *owner, struct list *ops, struct rail_module *module,
+                               void *local, size_t offset, size_t size)
 {
-    struct rail_op *op = malloc(sizeof(*op) + (bounces ? size : 0));
+    struct rail_op *op = malloc(sizeof(*op) + (local ? 0 : size));
     if (op) {
         op->owner = owner;
+        op->module = module;
+        op->awaits = NULL;
+        op->local = local ? local : op->bounce;
         op->offset = offset;
         op->size = size;
         list_append(ops, &op->link);
@@ -180,6 +183,10 @@ void *rail_op_end(struct rail_op *op)
 void rail_ops_leave(struct list *ops)
 {
     for (struct list *link; (link = list_pop(ops));) {
-        container_of(link, struct rail_op, link)->owner = NULL;
+        struct rail_op *op = container_of(link, struct rail_op, link);
+        op->owner = NULL;
+        if (op->awaits) {
+            free(op); /* no module has it */
+        }
     }
 }

@@ -54,9 +54,22 @@ static struct rail_send *send_create(struct mca_ptl_base_peer_t *peer,
     send->peer = peer;
     send->request = request;
     list_init(&send->ops);
+    list_init(&send->grants);
     list_append(&peer->module->sends, &send->link);
     request->req_ptl = send;
     return send;
+}
+
+static void grants_end(struct list *grants)
+{
+    for (struct list *link; (link = list_pop(grants));) {
+        struct rail_grant *grant = container_of(link, struct rail_grant, link);
+        mca_btl_base_module_t *btl = grant->module->btl;
+        if (grant->registration) {
+            (void) btl->btl_deregister_mem(btl, grant->registration);
+        }
+        free(grant);
+    }
 }
 
 /* Returns its request, which the caller may tell of it. */
@@ -67,6 +80,7 @@ static mca_ptl_base_send_request_t *send_end(struct rail_send *send)
     if (send->registration) {
         (void) btl->btl_deregister_mem(btl, send->registration);
     }
+    grants_end(&send->grants);
     rail_ops_leave(&send->ops);
     ids_remove(&rail.sends, send->id);
     list_remove(&send->link);
@@ -294,6 +308,54 @@ void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *e
     }
 }
 
+/* Opens the message to one rail more. NULL: no memory, or no handle. */
+static struct rail_grant *grant_to(struct rail_send *send, struct rail_module *module,
+                                   struct mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_base_module_t *btl = module->btl;
+    const mca_ptl_base_send_request_t *request = send->request;
+    struct rail_grant *grant;
+    list_for_each (grant, &send->grants, struct rail_grant, link) {
+        if (grant->module == module) {
+            return grant;
+        }
+    }
+    grant = calloc(1, sizeof(*grant));
+    if (grant && btl->btl_register_mem) {
+        grant->registration =
+            btl->btl_register_mem(btl, endpoint, memory_of(&request->req_convertor),
+                                  request->req_header.hdr_msg_length, MCA_BTL_REG_FLAG_REMOTE_READ);
+        if (!grant->registration) {
+            free(grant);
+            return NULL;
+        }
+    }
+    if (grant) {
+        grant->module = module;
+        list_append(&send->grants, &grant->link);
+    }
+    return grant;
+}
+
+void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                 const struct rail_header *header)
+{
+    struct rail_send *send = ids_find(&rail.sends, header->id);
+    struct rail_header answer = {.type = RAIL_MEMORY, .id = header->own_id};
+    bool may = send && send->offered && (module->super.super.ptl_flags & MCA_PTL_GET) &&
+               rail_proc_of(module, endpoint) == send->peer->proc;
+    const struct rail_grant *grant = may ? grant_to(send, module, endpoint) : NULL;
+    if (grant) {
+        answer.flags = RAIL_FLAG_FETCH;
+        answer.bytes = send->request->req_header.hdr_msg_length;
+        answer.address = (uintptr_t) memory_of(&send->request->req_convertor);
+        answer.handle = grant->registration;
+        answer.handle_size =
+            grant->registration ? (uint16_t) module->btl->btl_registration_handle_size : 0;
+    }
+    rail_say(module, endpoint, &answer);
+}
+
 /* --- the rest --- */
 
 /* So much less is left of a message whose rest may be put. */
@@ -336,12 +398,12 @@ static int put(struct rail_send *send, size_t offset, size_t size)
     mca_btl_base_module_t *btl = send->peer->module->btl;
     mca_ptl_base_send_request_t *request = send->request;
     size = least(size, btl->btl_put_limit);
-    struct rail_op *op = rail_op_create(send, &send->ops, offset, size, false);
+    char *from = (char *) memory_of(&request->req_convertor) + offset;
+    struct rail_op *op = rail_op_create(send, &send->ops, send->peer->module, from, offset, size);
     if (!op) {
         return rail_want_room(send->peer, OPAL_ERR_OUT_OF_RESOURCE);
     }
     take(request, size);
-    char *from = (char *) memory_of(&request->req_convertor) + offset;
     mca_btl_base_registration_handle_t *to =
         send->handle_size > 0 ? (mca_btl_base_registration_handle_t *) send->handle : NULL;
     int status = btl->btl_put(btl, send->peer->endpoint, from, send->address + offset, NULL, to,

@@ -10,7 +10,7 @@ static bool is_message(const struct rail_header *header)
 
 bool rail_has_memory(const struct rail_header *header)
 {
-    return header->flags & (header->type == RAIL_RNDV ? RAIL_FLAG_FETCH : RAIL_FLAG_PUT);
+    return header->flags & (header->type == RAIL_ACK ? RAIL_FLAG_PUT : RAIL_FLAG_FETCH);
 }
 
 /* Without the handle. */
@@ -65,12 +65,12 @@ static const struct {
 } flags_of[] = {
     [RAIL_RNDV] = {RAIL_FLAG_ACK | RAIL_FLAG_FETCH | RAIL_FLAG_PUT, RAIL_FLAG_ACK},
     [RAIL_ACK] = {RAIL_FLAG_PUT, 0},
-    [RAIL_LANDED] = {0, 0},
+    [RAIL_MEMORY] = {RAIL_FLAG_FETCH, 0},
 };
 
 static bool is_known(uint8_t type, uint8_t flags)
 {
-    return type >= RAIL_MATCH && type <= RAIL_LANDED && (flags & ~flags_of[type].may) == 0 &&
+    return type >= RAIL_MATCH && type <= RAIL_MEMORY && (flags & ~flags_of[type].may) == 0 &&
            (flags & flags_of[type].must) == flags_of[type].must;
 }
 

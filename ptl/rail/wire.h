@@ -3,15 +3,16 @@
  *   0 u8 type, and in its upper half the version  1 u8 flags
  *   MATCH, RNDV: 2 u16 context  4 i32 source  8 i32 tag  12 u16 sequence  14 u16 zero
  *   others:      2 zero  8 u64 id
- *   RNDV, FRAG, ACK, LANDED: 16 u64 bytes  24 u64 own id, or offset
- *   with a handle (RNDV, ACK): 32 u64 address  40 u16 handle bytes  42 zero  48 the handle
+ *   RNDV, FRAG, ACK, LANDED, WANT, MEMORY: 16 u64 bytes  24 u64 own id, or offset
+ *   with a handle (RNDV, ACK, MEMORY): 32 u64 address  40 u16 handle bytes  42 zero  48 the handle
  *
  * and then, of MATCH and RNDV, the first bytes of the message, of FRAG those from its offset. An id
  * names a request of the process that gets it, an own id one of the process that sends it.
  *
  * RNDV announces a message that is to be acknowledged: by ACK when it is matched, by FIN when the
  * receiver has fetched it, by NACK when nobody wants it. After an ACK the rest comes as FRAGs, or
- * by puts, each of which LANDED tells of. */
+ * by puts, each of which LANDED tells of. A receiver that fetches over another rail as well asks on
+ * that rail for the memory with WANT; MEMORY answers, without a handle where there is none. */
 #ifndef PTL_RAIL_WIRE_H
 #define PTL_RAIL_WIRE_H
 
@@ -25,7 +26,9 @@ enum rail_type {
     RAIL_ACK = MCA_PTL_HDR_TYPE_ACK,
     RAIL_NACK,
     RAIL_FIN,
-    RAIL_LANDED
+    RAIL_LANDED,
+    RAIL_WANT,
+    RAIL_MEMORY
 };
 
 /* Of all headers, 0 to 15; another one is understood by nobody. */
@@ -33,8 +36,8 @@ enum { RAIL_VERSION = 1 };
 
 enum {
     RAIL_FLAG_ACK = MCA_PTL_FLAGS_ACK, /* RNDV: always */
-    RAIL_FLAG_FETCH = 2,               /* RNDV: all of the message is to be fetched, from here */
-    RAIL_FLAG_PUT = 4,                 /* RNDV: the rest may be put; ACK: there */
+    RAIL_FLAG_FETCH = 2, /* RNDV: all of the message is to be fetched, from here; MEMORY: it may */
+    RAIL_FLAG_PUT = 4,   /* RNDV: the rest may be put; ACK: there */
 };
 
 enum {
@@ -50,10 +53,10 @@ struct rail_header {
     uint64_t id;
     uint64_t bytes; /* RNDV: of the message; FRAG: of it; ACK: of the memory; LANDED: that landed */
     union {
-        uint64_t own_id; /* RNDV, ACK */
+        uint64_t own_id; /* RNDV, ACK, WANT */
         uint64_t offset; /* FRAG, LANDED: in the message */
     };
-    /* RNDV with FETCH, ACK with PUT: memory of the process that sent it. */
+    /* RNDV and MEMORY with FETCH, ACK with PUT: memory of the process that sent it. */
     uint64_t address;
     uint16_t handle_size;
     const void *handle; /* borrowed: decoded, it lies in the message */

@@ -238,7 +238,7 @@ static void arrive_header(struct feed *feed)
     const struct out *out = &outs[feed_byte(feed) % MOST];
     const struct in *in = &ins[feed_byte(feed) % MOST];
     struct rail_header header = {
-        .type = (uint8_t) (RAIL_MATCH + feed_byte(feed) % RAIL_LANDED),
+        .type = (uint8_t) (RAIL_MATCH + feed_byte(feed) % RAIL_MEMORY),
         .flags = feed_byte(feed) % 8,
         .match = {.hdr_src = (int32_t) feed_byte(feed), .hdr_tag = (int32_t) feed_u32(feed)},
         .bytes = feed_u32(feed) % LARGEST,

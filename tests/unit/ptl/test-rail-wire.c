@@ -76,7 +76,7 @@ END_TEST
 
 START_TEST(answers_have_golden_bytes)
 {
-    static const uint8_t golden[] = {
+    uint8_t golden[] = {
         0x14, 0x04, 0,    0,    0,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24, 0x23,
         0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x48, 0x47, 0x46, 0x45,
         0x44, 0x43, 0x42, 0x41, 0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51, 0x05, 0,
@@ -91,14 +91,19 @@ START_TEST(answers_have_golden_bytes)
                                  .handle_size = sizeof(handle),
                                  .handle = handle};
     expect(&answer, golden, sizeof(golden));
+    answer.type = RAIL_MEMORY;
+    golden[0] = 0x10 | RAIL_MEMORY;
+    golden[1] = answer.flags = RAIL_FLAG_FETCH;
+    expect(&answer, golden, sizeof(golden));
     uint8_t less[RAIL_LONG_BYTES];
     memcpy(less, golden, sizeof(less));
-    static const uint8_t types[] = {RAIL_ACK, RAIL_FRAG, RAIL_LANDED, RAIL_NACK, RAIL_FIN};
+    static const uint8_t types[] = {RAIL_ACK,    RAIL_FRAG, RAIL_LANDED, RAIL_WANT,
+                                    RAIL_MEMORY, RAIL_NACK, RAIL_FIN};
     for (size_t i = 0; i < sizeof(types); i++) {
         answer.type = types[i];
         less[0] = (uint8_t) (0x10 | types[i]);
         less[1] = answer.flags = 0;
-        expect(&answer, less, i < 3 ? RAIL_LONG_BYTES : RAIL_MATCH_BYTES);
+        expect(&answer, less, i < 5 ? RAIL_LONG_BYTES : RAIL_MATCH_BYTES);
     }
 }
 END_TEST
@@ -125,7 +130,7 @@ START_TEST(nonsense_is_refused)
     header = (struct rail_header){.type = RAIL_MATCH, .match.hdr_tag = -1};
     size = rail_encode(bytes, &header);
     refuses(bytes, size, 0, 0x10);
-    refuses(bytes, size, 0, 0x10 | (RAIL_LANDED + 1));
+    refuses(bytes, size, 0, 0x10 | (RAIL_MEMORY + 1));
     refuses(bytes, size, 0, RAIL_MATCH); /* of other versions */
     refuses(bytes, size, 0, 0x20 | RAIL_MATCH);
     refuses(bytes, size, 1, RAIL_FLAG_ACK);
