@@ -29,6 +29,8 @@ struct pml_host {
     void (*wake)(void *arg);  /* with the lock; may be NULL */
     uint64_t (*events)(void); /* that the PTLs' progress has had so far */
     bool has_thread;          /* one drives the PTLs while others rest */
+    /* A monotonic clock, for the speed of rails. NULL: the process's. */
+    uint64_t (*clock_ns)(void *arg);
     void *arg;
 };
 

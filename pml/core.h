@@ -6,6 +6,7 @@
 #include <pml/base.h>
 #include <pml/match/early.h>
 #include <pml/match/match.h>
+#include <pml/rate.h>
 #include <pml/stats.h>
 
 enum {
@@ -17,6 +18,12 @@ enum {
     CONTEXT_PAGE = 256
 };
 
+/* One of the rails that a peer's messages are divided among. */
+struct peer_rail {
+    const mca_ptl_base_module_t *ptl; /* borrowed; NULL: this place is free */
+    struct rate rate;
+};
+
 /* Of a process, made when it is first needed. */
 struct peer {
     struct queue_link by_proc;
@@ -26,8 +33,11 @@ struct peer {
     struct pml *pml;
     opal_proc_t *proc; /* borrowed */
     struct ptl_paths paths;
+    struct peer_rail *rails; /* owned: SCHEDULE_RAILS of them; NULL: one path was enough so far */
     struct match_quota quota;
     struct list pending;   /* requests that wait for room or their turn, by link, in order */
+    struct list turns;     /* those that wait until its rails have less to do, likewise */
+    size_t striped;        /* bytes under way over rails */
     struct list sending;   /* sends that did not end at once, by struct send.sending */
     struct list receiving; /* receives whose messages are not whole, by struct recv.receiving */
     int gone;              /* why nothing goes there any more; OPAL_SUCCESS: it does */

@@ -26,6 +26,7 @@ static struct peer *peer_create(struct pml *pml, opal_proc_t *proc)
     list_init(&peer->due);
     list_init(&peer->change);
     list_init(&peer->pending);
+    list_init(&peer->turns);
     list_init(&peer->sending);
     list_init(&peer->receiving);
     list_append(&pml->all_peers, &peer->all);
@@ -60,6 +61,7 @@ void peer_destroy(struct peer *peer)
     list_remove(&peer->all);
     list_remove(&peer->due);
     list_remove(&peer->change);
+    free(peer->rails);
     free(peer);
 }
 

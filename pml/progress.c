@@ -54,6 +54,11 @@ static void try_again(struct peer *peer)
             break;
         }
     }
+    for (struct list *link; !stripe_is_full(peer) && (link = list_pop(&peer->turns));) {
+        if (!resume(container_of(link, struct keel_pml_request, link))) {
+            break;
+        }
+    }
 }
 
 static void try_all_again(struct pml *pml)

@@ -5,6 +5,7 @@
 #include <pml/control.h>
 #include <pml/peer.h>
 #include <pml/recv.h>
+#include <stdlib.h>
 
 static struct recv *recv_of(mca_ptl_base_recv_request_t *request)
 {
@@ -42,6 +43,12 @@ struct recv *recv_new(struct keel_pml_context *context, const opal_convertor_t *
 
 /* ---- its end ---- */
 
+/* Bytes that a rail did not bring. */
+struct range {
+    struct list link; /* in again of struct recv */
+    size_t offset, size;
+};
+
 /* The modules touch request and buffer no more. */
 static void take_from_modules(struct recv *recv, int status)
 {
@@ -52,12 +59,23 @@ static void take_from_modules(struct recv *recv, int status)
     }
 }
 
+static void end_fetch(struct recv *recv)
+{
+    stripe_end(recv->member->peer, &recv->stripe);
+    for (struct list *link; (link = list_pop(&recv->again));) {
+        free(container_of(link, struct range, link));
+    }
+}
+
 static void finish(struct recv *recv, int status)
 {
     struct keel_pml_status *end = &recv->super.status;
 
     list_remove(&recv->receiving);
     take_from_modules(recv, status);
+    if (recv->ptl.req_fetch) {
+        end_fetch(recv);
+    }
     end->bytes = least(recv->delivered, opal_convertor_get_packed_size(&recv->ptl.req_convertor));
     end->truncated = recv->length > end->bytes && status == OPAL_SUCCESS;
     end->error = end->truncated ? OPAL_ERR_UNPACK_INADEQUATE_SPACE : status;
@@ -72,52 +90,71 @@ void recv_fail(struct recv *recv, int status)
 
 /* ---- the bytes ---- */
 
-/* The path by which the first fragment came; else one of the same component, which may be able to
- * fetch as well: see pml/README.md. NULL: none. */
-static const struct ptl_path *fetch_path(const struct recv *recv)
+static struct range *first_range(const struct recv *recv)
 {
-    const struct ptl_paths *paths = &recv->member->peer->paths;
-    const struct ptl_path *other = NULL;
-
-    for (size_t i = 0; i < paths->count; i++) {
-        const struct ptl_path *path = &paths->path[i];
-        if (path->ptl == recv->module) {
-            return path;
-        }
-        other = path->ptl->ptl_component == recv->module->ptl_component ? path : other;
-    }
-    return other;
+    return list_empty(&recv->again) ? NULL : container_of(recv->again.next, struct range, link);
 }
 
-static int fetch_piece(struct recv *recv)
+static void range_taken(struct range *range, size_t size)
 {
-    const struct ptl_path *found = fetch_path(recv);
-    if (!found) {
-        return OPAL_ERR_UNREACH;
+    range->offset += size;
+    range->size -= size;
+    if (range->size == 0) {
+        list_remove(&range->link);
+        free(range);
     }
-    const struct ptl_path path = *found;
-    size_t before = recv->ptl.req_offset, most = path.ptl->ptl_max_frag_size;
-    size_t size = least(recv->expected - before, most > 0 ? most : SIZE_MAX);
+}
+
+static struct stripe_ask ask_of(const struct recv *recv)
+{
+    return (struct stripe_ask){.first = recv->module, .fetches = true};
+}
+
+/* Of a range, or of what no rail was asked for yet. */
+static void fetch_piece(struct recv *recv, struct stripe_ask *ask, const struct stripe_piece *piece)
+{
+    mca_ptl_base_module_t *ptl = piece->path.ptl;
+    struct range *range = first_range(recv);
+    const size_t before = recv->ptl.req_offset, told = recv->received + recv->lost;
+
     recv->busy = true;
-    int status = path.ptl->ptl_get(path.ptl, path.peer, &recv->ptl, before, size, 0);
+    int status = ptl->ptl_get(ptl, piece->path.peer, &recv->ptl, range ? range->offset : before,
+                              piece->size, 0);
     recv->busy = false;
-    if (status == OPAL_ERR_OUT_OF_RESOURCE) {
-        peer_is_short(recv->member->peer, path.ptl);
-    } else if (status == OPAL_SUCCESS && recv->ptl.req_offset == before) {
+    const size_t taken = recv->ptl.req_offset - before;
+    recv->taken += taken;
+    if (range) {
+        recv->ptl.req_offset = before;
+        range_taken(range, taken);
+    }
+    if (status == OPAL_SUCCESS && taken == 0) {
         status = OPAL_ERROR; /* it takes nothing, and does not say why */
     }
-    return status;
+    stripe_gave(recv->member->peer, &recv->stripe, piece, taken,
+                recv->received + recv->lost - told);
+    stripe_answered(recv->member->peer, ask, piece, status);
 }
 
 /* False: it waits for room. */
 static bool fetch_rest(struct recv *recv)
 {
-    while (recv->ptl.req_offset < recv->expected && recv->failed == OPAL_SUCCESS) {
-        int status = fetch_piece(recv);
-        if (status == OPAL_ERR_OUT_OF_RESOURCE && recv->failed == OPAL_SUCCESS) {
-            return false;
+    struct peer *peer = recv->member->peer;
+    struct stripe_ask ask = ask_of(recv);
+    struct stripe_piece piece;
+
+    while (recv->failed == OPAL_SUCCESS) {
+        const struct range *range = first_range(recv);
+        ask.left = range ? range->size : recv->expected - recv->ptl.req_offset;
+        if (ask.left == 0 || stripe_is_full(peer)) {
+            return ask.left == 0;
         }
-        recv->failed = recv->failed != OPAL_SUCCESS ? recv->failed : status;
+        if (stripe_next(peer, &recv->stripe, &ask, &piece)) {
+            fetch_piece(recv, &ask, &piece);
+        } else if (ask.no_room) {
+            return false;
+        } else {
+            recv->failed = ask.status;
+        }
     }
     return true;
 }
@@ -125,13 +162,13 @@ static bool fetch_rest(struct recv *recv)
 /* No module may still write to the buffer. */
 static bool fetches_are_over(const struct recv *recv)
 {
-    return !recv->ptl.req_fetch || recv->received + recv->lost >= recv->ptl.req_offset;
+    return !recv->ptl.req_fetch || recv->received + recv->lost >= recv->taken;
 }
 
 /* After whatever a module did with it. False: it waits for room. */
 static bool advance(struct recv *recv)
 {
-    if (recv->ptl.req_fetch && !fetch_rest(recv)) {
+    if (recv->ptl.req_fetch && recv->failed == OPAL_SUCCESS && !fetch_rest(recv)) {
         return false;
     }
     if (recv->failed != OPAL_SUCCESS && fetches_are_over(recv)) {
@@ -149,7 +186,7 @@ bool recv_resume(struct recv *recv)
     if (advance(recv)) {
         return true;
     }
-    peer_pend_first(peer, &recv->super.link);
+    stripe_wait(peer, &recv->super.link, true);
     return false;
 }
 
@@ -158,27 +195,51 @@ void recv_upcall_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_request_
 {
     struct recv *recv = recv_of(request);
 
-    (void) ptl;
+    if (recv->stripe.total > 0 && !recv->busy) {
+        stripe_told(recv->member->peer, &recv->stripe, ptl, received, true);
+    }
     recv->begun = true;
     recv->received += received;
     recv->delivered += delivered;
     if (!recv->busy && list_empty(&recv->super.link) && !advance(recv)) {
-        peer_pend(recv->member->peer, &recv->super.link);
+        stripe_wait(recv->member->peer, &recv->super.link, false);
     }
 }
 
-/* Another path could bring the bytes: see pml/README.md. */
+/* False: no other rail can bring them, or there is no memory. */
+static bool fetch_again(struct recv *recv, const mca_ptl_base_module_t *ptl, size_t offset,
+                        size_t size)
+{
+    const struct stripe_ask ask = ask_of(recv);
+    if (!recv->ptl.req_fetch || recv->failed != OPAL_SUCCESS || size == 0 ||
+        !stripe_shut(recv->member->peer, &recv->stripe, &ask, ptl)) {
+        return false;
+    }
+    struct range *range = malloc(sizeof(*range));
+    if (range) {
+        *range = (struct range){.offset = offset, .size = size};
+        list_append(&recv->again, &range->link);
+    }
+    return range;
+}
+
 void recv_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
                         size_t offset, size_t size, int status)
 {
     struct recv *recv = recv_of(request);
 
-    (void) ptl, (void) offset;
-    recv->failed = status != OPAL_SUCCESS ? status : OPAL_ERROR;
+    if (recv->stripe.total > 0 && !recv->busy) {
+        stripe_told(recv->member->peer, &recv->stripe, &ptl->super, size, false);
+    }
     recv->lost += size;
+    if (!fetch_again(recv, &ptl->super, offset, size)) {
+        recv->failed = status != OPAL_SUCCESS ? status : OPAL_ERROR;
+    }
     if (!recv->busy) {
         list_remove(&recv->super.link);
-        (void) advance(recv);
+        if (!advance(recv)) {
+            stripe_wait(recv->member->peer, &recv->super.link, false);
+        }
     }
 }
 
@@ -196,6 +257,19 @@ static void track(struct recv *recv)
     }
 }
 
+/* Behind the first bytes, which came. */
+static void begin_fetch(struct recv *recv, size_t first)
+{
+    size_t room = opal_convertor_get_packed_size(&recv->ptl.req_convertor);
+    size_t wanted = least(recv->length, room);
+
+    recv->expected = wanted > first ? wanted : first;
+    recv->ptl.req_offset = recv->ptl.req_offset > first ? recv->ptl.req_offset : first;
+    recv->taken = recv->ptl.req_offset;
+    recv->stripe = (struct stripe){0};
+    list_init(&recv->again);
+}
+
 void recv_take(struct recv *recv, struct keel_pml_message *message)
 {
     mca_ptl_base_recv_frag_t *frag = message_frag(message);
@@ -209,6 +283,7 @@ void recv_take(struct recv *recv, struct keel_pml_message *message)
     recv->received = recv->delivered = recv->lost = 0;
     recv->failed = OPAL_SUCCESS;
     recv->begun = false;
+    recv->stripe.total = 0;
     recv->ptl.req_fetch = false;
     recv->ptl.req_offset = 0;
     recv->ptl.req_ptl = NULL;
@@ -217,10 +292,7 @@ void recv_take(struct recv *recv, struct keel_pml_message *message)
     module->ptl_matched(module, frag);
     recv->busy = false;
     if (recv->ptl.req_fetch) {
-        size_t room = opal_convertor_get_packed_size(&recv->ptl.req_convertor);
-        size_t wanted = least(recv->length, room);
-        recv->expected = wanted > first ? wanted : first;
-        recv->ptl.req_offset = recv->ptl.req_offset > first ? recv->ptl.req_offset : first;
+        begin_fetch(recv, first);
     }
     const bool whole = recv->begun && recv->received >= recv->expected;
     if (recv->failed == OPAL_SUCCESS && whole && !recv->ptl.req_fetch) {
@@ -231,7 +303,7 @@ void recv_take(struct recv *recv, struct keel_pml_message *message)
         track(recv);
     }
     if (!advance(recv)) {
-        peer_pend(recv->member->peer, &recv->super.link);
+        stripe_wait(recv->member->peer, &recv->super.link, false);
     }
 }
 
@@ -256,6 +328,7 @@ int recv_start(struct recv *recv)
     request_begin(&recv->super, KEEL_PML_ANY_SOURCE, KEEL_PML_ANY_TAG);
     recv->member = NULL;
     recv->delivered = recv->length = 0;
+    recv->ptl.req_fetch = false;
     recv->ptl.req_ptl = NULL;
     return OPAL_SUCCESS;
 }

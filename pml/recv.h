@@ -3,15 +3,19 @@
 #define PML_RECV_H
 
 #include <pml/request.h>
+#include <pml/stripe.h>
 
 struct recv {
     struct keel_pml_request super;
     struct match_receive match;
-    struct member *member;         /* whose message it got; NULL: none yet */
-    size_t length;                 /* of the message */
-    size_t expected;               /* bytes that modules will report */
-    size_t received, delivered;    /* bytes that they did report, and those that fitted */
-    size_t lost;                   /* bytes that they fetched in vain */
+    struct member *member;      /* whose message it got; NULL: none yet */
+    size_t length;              /* of the message */
+    size_t expected;            /* bytes that modules will report */
+    size_t received, delivered; /* bytes that they did report, and those that fitted */
+    size_t taken;               /* bytes that they took to fetch, or that came first */
+    size_t lost;                /* bytes of them that they fetched in vain */
+    struct list again;          /* struct range, owned: to be fetched over another rail */
+    struct stripe stripe;
     int failed;                    /* the status that it is to end with */
     bool busy;                     /* a module's function is being called with it */
     bool begun;                    /* the first fragment was reported */

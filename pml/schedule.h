@@ -10,13 +10,14 @@ enum {
 };
 
 struct schedule_rail {
-    double weight;   /* relative speed, more than 0 */
-    size_t min, max; /* bytes of a piece, but for the last one */
-    uint64_t given;  /* bytes of this message that it was given */
+    double weight;   /* relative speed; 0: it takes nothing now */
+    size_t min, max; /* bytes of a piece, but for the last one; max 0: it has no room now */
+    uint64_t queued; /* bytes that it has to move before */
 };
 
 /* Which rail takes the next piece of what is left (more than 0 bytes), and how much of it: so that
- * all rails end at the same time. */
+ * all rails end at the same time. One whose share would be less than its min is left out. Returns
+ * count if none of those that are worth it has room. */
 size_t schedule_next(const struct schedule_rail *rails, size_t count, size_t left, size_t *size);
 
 #endif

@@ -3,7 +3,6 @@
 #include <pml/peer.h>
 #include <pml/send.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct send *send_of(mca_ptl_base_send_request_t *request)
 {
@@ -46,6 +45,7 @@ struct send *send_new(struct member *member, const opal_convertor_t *data, int32
     list_init(&send->sending);
     send->member = member;
     send->copy = NULL;
+    send->stripe.total = 0;
     send->mode = mode;
     send->ptl.req_header = (mca_ptl_base_match_header_t){.hdr_contextid = context->id,
                                                          .hdr_src = context->rank,
@@ -79,6 +79,9 @@ static void take_from_modules(struct send *send, const mca_ptl_base_module_t *ex
 static void finish(struct send *send, int status)
 {
     list_remove(&send->sending);
+    if (send->stripe.total > 0) {
+        stripe_end(send->member->peer, &send->stripe);
+    }
     if (send->copy) {
         send->super.context->pml->buffered -= send->length;
         free(send->copy);
@@ -98,57 +101,41 @@ void send_fail(struct send *send, int status)
 
 /* ---- the rest ---- */
 
-static size_t rails_of(const struct send *send, struct schedule_rail rails[SCHEDULE_RAILS])
+static void put_piece(struct send *send, struct stripe_ask *ask, const struct stripe_piece *piece)
 {
-    const struct ptl_paths *paths = &send->member->peer->paths;
-    size_t count = paths->count < SCHEDULE_RAILS ? paths->count : SCHEDULE_RAILS;
+    mca_ptl_base_module_t *ptl = piece->path.ptl;
+    const size_t offset = send->ptl.req_offset, told = send->reported;
 
-    for (size_t i = 0; i < count; i++) {
-        const mca_ptl_base_module_t *ptl = paths->path[i].ptl;
-        rails[i] = (struct schedule_rail){
-            .weight = ptl->ptl_bandwidth > 0 ? ptl->ptl_bandwidth : 1,
-            .min = ptl->ptl_min_frag_size,
-            .max = ptl->ptl_max_frag_size > 0 ? ptl->ptl_max_frag_size : SIZE_MAX,
-            .given = send->given[i],
-        };
-    }
-    return count;
-}
-
-/* Gives one piece to a rail. Another rail could take what this one does not: see pml/README.md. */
-static int put_piece(struct send *send)
-{
-    struct schedule_rail rails[SCHEDULE_RAILS];
-    struct peer *peer = send->member->peer;
-    size_t size, count = rails_of(send, rails), before = send->ptl.req_offset;
-    if (count == 0) {
-        return OPAL_ERR_UNREACH;
-    }
-    size_t rail = schedule_next(rails, count, send->length - before, &size);
-    const struct ptl_path path = peer->paths.path[rail];
     send->busy = true;
-    int status = path.ptl->ptl_put(path.ptl, path.peer, &send->ptl, before, size, 0);
+    int status = ptl->ptl_put(ptl, piece->path.peer, &send->ptl, offset, piece->size, 0);
     send->busy = false;
-    send->given[rail] += send->ptl.req_offset - before;
-    if (status == OPAL_ERR_OUT_OF_RESOURCE) {
-        peer_is_short(peer, path.ptl);
-    } else if (status == OPAL_SUCCESS && send->ptl.req_offset == before) {
+    const size_t taken = send->ptl.req_offset - offset;
+    if (status == OPAL_SUCCESS && taken == 0) {
         status = OPAL_ERROR; /* it takes nothing, and does not say why */
     }
-    return status;
+    stripe_gave(send->member->peer, &send->stripe, piece, taken, send->reported - told);
+    stripe_answered(send->member->peer, ask, piece, status);
 }
 
 /* False: it waits for room. */
 static bool put_rest(struct send *send)
 {
+    struct peer *peer = send->member->peer;
+    struct stripe_ask ask = {.first = peer->paths.count > 0 ? peer_first_path(peer)->ptl : NULL};
+    struct stripe_piece piece;
+
     while (send->ptl.req_offset < send->length && send->failed == OPAL_SUCCESS) {
-        int status = put_piece(send);
-        if (status == OPAL_ERR_OUT_OF_RESOURCE && send->failed == OPAL_SUCCESS) {
+        if (stripe_is_full(peer)) {
             return false;
         }
-        if (status != OPAL_SUCCESS && send->failed == OPAL_SUCCESS) {
+        ask.left = send->length - send->ptl.req_offset;
+        if (stripe_next(peer, &send->stripe, &ask, &piece)) {
+            put_piece(send, &ask, &piece);
+        } else if (ask.no_room) {
+            return false;
+        } else {
             take_from_modules(send, NULL);
-            send->failed = status;
+            send->failed = ask.status;
         }
     }
     return true;
@@ -163,7 +150,7 @@ static bool is_done(const struct send *send)
 /* After whatever a module did with it. False: it waits for room. */
 static bool advance(struct send *send)
 {
-    if (send->stage == SEND_REST && !put_rest(send)) {
+    if (send->stage == SEND_REST && send->ptl.req_offset < send->length && !put_rest(send)) {
         return false;
     }
     if (send->failed != OPAL_SUCCESS) {
@@ -179,11 +166,13 @@ void send_upcall_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_send_request_
 {
     struct send *send = send_of(request);
 
-    (void) ptl;
+    if (send->stripe.total > 0 && !send->busy) {
+        stripe_told(send->member->peer, &send->stripe, ptl, bytes, true);
+    }
     send->reported += bytes;
     send->stage = SEND_REST;
     if (!send->busy && list_empty(&send->super.link) && !advance(send)) {
-        peer_pend(send->member->peer, &send->super.link);
+        stripe_wait(send->member->peer, &send->super.link, false);
     }
 }
 
@@ -230,7 +219,7 @@ static int send_fragment(struct send *send)
         (peer->asked && send->mode != SEND_CONTROL)) {
         flags = MCA_PTL_FLAGS_ACK;
         size = peer->asked ? 0 : size < most ? size : most;
-        memset(send->given, 0, sizeof(send->given));
+        send->stripe = (struct stripe){0};
     }
     if (send->mode != SEND_CONTROL) {
         send->ptl.req_header.hdr_msg_seq = member->next;
@@ -269,7 +258,7 @@ bool send_resume(struct send *send)
         send->failed = status != OPAL_SUCCESS ? status : send->failed;
     }
     if (!advance(send)) {
-        peer_pend_first(peer, &send->super.link);
+        stripe_wait(peer, &send->super.link, true);
         return false;
     }
     return true;
@@ -306,7 +295,9 @@ int send_start(struct send *send)
     }
     struct peer *peer = send->member->peer;
     list_append(&peer->sending, &send->sending);
-    if (status == OPAL_ERR_OUT_OF_RESOURCE || !advance(send)) {
+    if (status == OPAL_SUCCESS && !advance(send)) {
+        stripe_wait(peer, &send->super.link, false);
+    } else if (status == OPAL_ERR_OUT_OF_RESOURCE) {
         peer_pend(peer, &send->super.link);
         if (list_empty(&peer->due) && !send_is_stalled(send)) {
             peer_is_due(peer); /* what waits before it is stalled: nobody else would try it */

@@ -3,7 +3,7 @@
 #define PML_SEND_H
 
 #include <pml/request.h>
-#include <pml/schedule.h>
+#include <pml/stripe.h>
 
 enum {
     SEND_CONTROL = KEEL_PML_BUFFERED + 1 /* a mode: one PML tells another, out of order */
@@ -26,7 +26,7 @@ struct send {
     uint8_t mode;            /* keel_pml_mode_t, or SEND_CONTROL */
     uint8_t stage;           /* enum send_stage */
     bool busy;               /* a module's function is being called with it */
-    uint64_t given[SCHEDULE_RAILS]; /* bytes behind the first fragment */
+    struct stripe stripe;    /* bytes behind the first fragment */
     mca_ptl_base_send_request_t ptl;
 };
 

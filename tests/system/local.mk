@@ -81,6 +81,12 @@ tests_system_tagged_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_tagged_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_tagged_LDADD = lib/libkeel.la
 
+check_PROGRAMS += tests/system/stripe
+tests_system_stripe_SOURCES = tests/system/stripe.c
+tests_system_stripe_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_stripe_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_stripe_LDADD = lib/libkeel.la
+
 check_PROGRAMS += tests/system/tags
 tests_system_tags_SOURCES = tests/system/tags.c
 tests_system_tags_CPPFLAGS = -I$(top_srcdir)/include

@@ -14,10 +14,11 @@ struct mca_ptl_base_peer_t {
 };
 struct rank_module {
     struct keel_ptl_module_t super;
-    int rank;
+    int rank, rail;
     struct mca_ptl_base_peer_t peers[WORLD_RANKS];
     bool added[WORLD_RANKS];
     size_t under_way;
+    uint64_t free_at; /* when what it has to move has been moved, in rounds times speed */
 };
 
 /* A send or receive that a module has to do with: packets name it by its number. */
@@ -37,7 +38,7 @@ struct packet {
     mca_ptl_base_recv_frag_t frag; /* first */
     mca_ptl_base_match_header_t header;
     struct packet *next;
-    int type, from, to;
+    int type, rail, from, to;
     uint64_t id, own; /* entries of the receiver's and of the sender's */
     size_t offset;
     uint64_t due;
@@ -45,7 +46,7 @@ struct packet {
     char bytes[];
 };
 
-static struct rank_module *modules[WORLD_RANKS];
+static struct rank_module *modules[WORLD_RAILS][WORLD_RANKS];
 static struct packet *wire, *newest;
 static struct entry *entries;
 static uint64_t last_id, rounds;
@@ -99,21 +100,33 @@ static struct entry *entry_of_send(const mca_ptl_base_send_request_t *request)
 
 /* ---- packets ---- */
 
-static struct packet *packet_new(int type, int from, int to, size_t size)
+/* How many rounds from now the module has moved these bytes, too. */
+static uint64_t moved_after(struct rank_module *module, size_t size)
+{
+    const uint64_t speed = world.rules.speed[module->rail], now = rounds * speed;
+    module->free_at = (module->free_at > now ? module->free_at : now) + size;
+    return (module->free_at - now) / speed;
+}
+
+static struct packet *packet_new(int rail, int type, int from, int to, size_t size)
 {
     struct packet *packet = calloc(1, sizeof(*packet) + size);
     packet->type = type;
+    packet->rail = rail;
     packet->from = from;
     packet->to = to;
     packet->due = rounds + (world.rules.delay > 0 ? world_random(world.rules.delay + 1) : 0);
-    packet->frag.frag_base.frag_owner = &modules[to]->super.super;
-    packet->frag.frag_base.frag_peer = &modules[to]->peers[from];
+    if (world.rules.speed[rail] > 0 && (type == WORLD_FRAG || type == WORLD_FETCHED)) {
+        packet->due += moved_after(modules[rail][to], size);
+    }
+    packet->frag.frag_base.frag_owner = &modules[rail][to]->super.super;
+    packet->frag.frag_base.frag_peer = &modules[rail][to]->peers[from];
     packet->frag.frag_base.frag_addr = packet->bytes;
     packet->frag.frag_base.frag_size = size;
     *(wire ? &newest->next : &wire) = packet;
     newest = packet;
     world.counts.packets++;
-    modules[from]->under_way++;
+    modules[rail][from]->under_way++;
     return packet;
 }
 
@@ -127,7 +140,7 @@ static void packet_off(struct packet *packet)
     }
     *at = packet->next;
     newest = newest == packet ? before : newest;
-    modules[packet->from]->under_way--;
+    modules[packet->rail][packet->from]->under_way--;
 }
 
 static size_t taken_of(size_t size)
@@ -214,7 +227,7 @@ static int send_first(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *pe
     }
     bool fetch = ack && (ptl->ptl_flags & MCA_PTL_GET) && length > size;
     size = ack && !fetch && size > 0 ? taken_of(size) : size;
-    struct packet *packet = packet_new(WORLD_FIRST, module->rank, peer->rank, size);
+    struct packet *packet = packet_new(module->rail, WORLD_FIRST, module->rank, peer->rank, size);
     packet->header = request->req_header;
     packet->header.hdr_dst = -1;
     packet->header.hdr_common.hdr_flags = (uint8_t) flags;
@@ -229,7 +242,7 @@ static int send_first(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *pe
         return OPAL_SUCCESS;
     }
     if (world.rules.copies && world_random(3) == 0) {
-        struct packet *copy = packet_new(WORLD_FIRST, module->rank, peer->rank, size);
+        struct packet *copy = packet_new(module->rail, WORLD_FIRST, module->rank, peer->rank, size);
         copy->header = packet->header;
         memcpy(copy->bytes, packet->bytes, size);
         world.counts.copies++;
@@ -254,7 +267,7 @@ static int put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
         return world.put_status != OPAL_SUCCESS ? world.put_status : OPAL_ERR_OUT_OF_RESOURCE;
     }
     size = taken_of(size);
-    struct packet *packet = packet_new(WORLD_FRAG, module->rank, peer->rank, size);
+    struct packet *packet = packet_new(module->rail, WORLD_FRAG, module->rank, peer->rank, size);
     packet->id = request->req_peer_match.lval;
     packet->offset = offset;
     copy_out(&request->req_convertor, offset, packet->bytes, size);
@@ -291,7 +304,8 @@ static int get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
     }
     size = taken_of(size);
     __atomic_fetch_add(&request->req_offset, size, __ATOMIC_RELAXED);
-    struct packet *packet = packet_new(WORLD_FETCHED, module->rank, module->rank, size);
+    struct packet *packet =
+        packet_new(module->rail, WORLD_FETCHED, module->rank, module->rank, size);
     packet->id = entry->id;
     packet->own = entry->sender;
     packet->offset = offset;
@@ -308,8 +322,8 @@ static void matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag)
     size_t size = frag->frag_base.frag_size, length = packet->header.hdr_msg_length;
     world.waiting--;
     if (ack && !packet->fetch) {
-        struct packet *answer =
-            packet_new(request ? WORLD_ACK : WORLD_NACK, module->rank, packet->from, 0);
+        struct packet *answer = packet_new(module->rail, request ? WORLD_ACK : WORLD_NACK,
+                                           module->rank, packet->from, 0);
         answer->id = packet->own;
         if (request && length > size) {
             struct entry *entry = entry_new(module->rank, packet->from);
@@ -329,7 +343,7 @@ static void matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag)
         request->req_fetch = true;
         request->req_offset = size;
     } else if (packet->fetch) {
-        packet_new(WORLD_NACK, module->rank, packet->from, 0)->id = packet->own;
+        packet_new(module->rail, WORLD_NACK, module->rank, packet->from, 0)->id = packet->own;
     }
     if (request) {
         size_t fitted = copy_in(&request->req_convertor, 0, packet->bytes, size);
@@ -342,9 +356,10 @@ static void recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t 
                      int status)
 {
     struct entry *entry = request->req_ptl;
-    (void) ptl, (void) status;
+    const struct rank_module *module = module_of(&ptl->super);
+    (void) status;
     if (entry->fetched && !world.dead[entry->peer]) {
-        packet_new(WORLD_FIN, entry->rank, entry->peer, 0)->id = entry->sender;
+        packet_new(module->rail, WORLD_FIN, entry->rank, entry->peer, 0)->id = entry->sender;
     }
     request->req_ptl = NULL;
     entry_free(entry);
@@ -368,9 +383,15 @@ static void land(struct rank_module *module, struct packet *packet)
                                           OPAL_ERR_NOT_FOUND);
             return;
         }
+        if (world.broken == module->rail + 1) {
+            module->super.ptl_recv_failed(&module->super, request, packet->offset, size,
+                                          OPAL_ERROR);
+            return;
+        }
         copy_out(&sender->send->req_convertor, packet->offset, packet->bytes, size);
     }
     size_t fitted = copy_in(&request->req_convertor, packet->offset, packet->bytes, size);
+    world.counts.moved[module->rail] += size;
     entry->left -= size;
     if (entry->left == 0 && !(world.rules.flags & MCA_PTL_FLAGS_EXTENDED)) {
         request->req_ptl = NULL;
@@ -402,7 +423,8 @@ static void reported(struct rank_module *module, uint64_t id, const struct packe
 
 static void deliver(struct packet *packet)
 {
-    struct rank_module *module = modules[packet->to], *sender = modules[packet->from];
+    struct rank_module *module = modules[packet->rail][packet->to];
+    struct rank_module *sender = modules[packet->rail][packet->from];
     uint64_t own = packet->own;
     packet_off(packet);
     if (world.dead[packet->to] || world.dead[packet->from]) {
@@ -455,10 +477,15 @@ static struct packet *next_packet(void)
     return chosen;
 }
 
+static int rails_of_rank(void)
+{
+    return world.rules.rails > 0 ? world.rules.rails : 1;
+}
+
 static void tell_of_room(void)
 {
-    for (int i = 0; i < world.rules.ranks; i++) {
-        struct rank_module *module = modules[i];
+    for (int i = 0; i < world.rules.ranks * rails_of_rank(); i++) {
+        struct rank_module *module = modules[i / world.rules.ranks][i % world.rules.ranks];
         for (int peer = 0; peer < world.rules.ranks; peer++) {
             if (module->peers[peer].wants_room &&
                 (world.rules.room == 0 || module->under_way < world.rules.room)) {
@@ -492,7 +519,7 @@ static void fail_entries(int rank)
 {
     struct entry *entry = entries;
     while (entry) {
-        struct rank_module *module = modules[entry->rank];
+        struct rank_module *module = modules[0][entry->rank];
         if (entry->peer != rank || entry->rank == rank || (entry->recv && !entry->fetched)) {
             entry = entry->next;
         } else if (entry->send) {
@@ -530,9 +557,9 @@ void world_flap(int rank)
 void world_disturb(int rank)
 {
     for (int i = 0; i < world.rules.ranks; i++) {
-        if (i != rank && !world.dead[i]) {
-            modules[i]->super.ptl_peer_changed(&modules[i]->super,
-                                               (struct ompi_proc_t *) &world.procs[rank]);
+        for (int rail = 0; rail < rails_of_rank() && i != rank && !world.dead[i]; rail++) {
+            struct keel_ptl_module_t *ptl = &modules[rail][i]->super;
+            ptl->ptl_peer_changed(ptl, (struct ompi_proc_t *) &world.procs[rank]);
         }
     }
 }
@@ -594,13 +621,12 @@ static int finalize(mca_ptl_base_module_t *ptl)
     return OPAL_SUCCESS;
 }
 
-static mca_ptl_base_module_t **init(int *num_ptls, bool progress_threads, bool threads)
+static mca_ptl_base_module_t *module_create(int rail)
 {
     const struct world_rules *rules = &world.rules;
-    mca_ptl_base_module_t **made = malloc(sizeof(mca_ptl_base_module_t *));
-    struct rank_module *module = modules[opening] = calloc(1, sizeof(*module));
-    (void) progress_threads, (void) threads;
+    struct rank_module *module = modules[rail][opening] = calloc(1, sizeof(*module));
     module->rank = opening;
+    module->rail = rail;
     for (int i = 0; i < WORLD_RANKS; i++) {
         module->peers[i].rank = i;
     }
@@ -611,6 +637,7 @@ static mca_ptl_base_module_t **init(int *num_ptls, bool progress_threads, bool t
         .ptl_first_frag_size = rules->first,
         .ptl_min_frag_size = rules->min,
         .ptl_max_frag_size = rules->max,
+        .ptl_bandwidth = rules->claims,
         .ptl_flags = rules->flags,
         .ptl_add_procs = add_procs,
         .ptl_del_procs = del_procs,
@@ -626,8 +653,17 @@ static mca_ptl_base_module_t **init(int *num_ptls, bool progress_threads, bool t
         module->super.ptl_send_end = send_end;
         module->super.ptl_recv_end = recv_end;
     }
-    *num_ptls = 1;
-    made[0] = &module->super.super;
+    return &module->super.super;
+}
+
+static mca_ptl_base_module_t **init(int *num_ptls, bool progress_threads, bool threads)
+{
+    mca_ptl_base_module_t **made = calloc(WORLD_RAILS, sizeof(mca_ptl_base_module_t *));
+    (void) progress_threads, (void) threads;
+    *num_ptls = rails_of_rank();
+    for (int rail = 0; rail < *num_ptls; rail++) {
+        made[rail] = module_create(rail);
+    }
     return made;
 }
 
@@ -653,6 +689,17 @@ static int others_progress(void *arg)
     return 0;
 }
 
+uint64_t world_time(void)
+{
+    return rounds * WORLD_ROUND_NS;
+}
+
+static uint64_t time_of_world(void *arg)
+{
+    (void) arg;
+    return world_time();
+}
+
 static opal_proc_t *proc_at(void *arg, size_t index)
 {
     (void) arg;
@@ -670,6 +717,7 @@ void world_open(const struct world_rules *rules)
                                       .job_size = (size_t) rules->ranks,
                                       .proc = proc_at,
                                       .progress = others_progress,
+                                      .clock_ns = time_of_world,
                                       .arg = &world.pml[i]};
         opening = i;
         if (pml_open(&world.pml[i], &host, components) != OPAL_SUCCESS) {

@@ -6,27 +6,31 @@
 
 #include <pml/base.h>
 
-enum { WORLD_RANKS = 4 };
+enum { WORLD_RANKS = 4, WORLD_RAILS = 3, WORLD_ROUND_NS = 10000 };
 
 struct world_rules {
     int ranks;
     uint32_t flags;         /* of the modules: MCA_PTL_GET, MCA_PTL_FLAGS_EXTENDED */
     size_t first, min, max; /* sizes of fragments */
     size_t cache_size, cache_bytes;
-    size_t room;      /* packets of a rank that may be under way; 0: any number */
-    unsigned delay;   /* of a packet: at most so many rounds of progress */
-    bool reorders;    /* packets pass each other */
-    bool splits;      /* takes fewer bytes than asked for */
-    bool late;        /* tells that bytes are sent when they arrive */
-    bool copies;      /* first fragments, some of those without acknowledgement */
-    unsigned refuses; /* of a hundred calls so many are told of a shortage */
+    size_t room;               /* packets of a rank that may be under way; 0: any number */
+    unsigned delay;            /* of a packet: at most so many rounds of progress */
+    bool reorders;             /* packets pass each other */
+    bool splits;               /* takes fewer bytes than asked for */
+    bool late;                 /* tells that bytes are sent when they arrive */
+    bool copies;               /* first fragments, some of those without acknowledgement */
+    int rails;                 /* modules of a rank; 0: one */
+    size_t speed[WORLD_RAILS]; /* of each, in bytes of data a round; 0: any number */
+    uint32_t claims;           /* the bandwidth that all modules claim */
+    unsigned refuses;          /* of a hundred calls so many are told of a shortage */
     unsigned seed;
 };
 
 /* What happened. */
 struct world_counts {
     size_t packets, acks, fetches, copies, short_calls, waiting_most;
-    size_t kept, cached; /* requests that the module knows; and sends of them */
+    size_t moved[WORLD_RAILS]; /* bytes behind first fragments that arrived */
+    size_t kept, cached;       /* requests that the module knows; and sends of them */
 };
 
 struct world {
@@ -43,6 +47,7 @@ struct world {
     int stuck;              /* type of packets that are not delivered; 0: none */
     int send_status;        /* what ptl_send returns; 0: it sends */
     int put_status;         /* what ptl_put and ptl_get return */
+    int broken;             /* the rail that fetches nothing, as number + 1; 0: all do */
     void (*hook)(int rank); /* in the rank's progress; may be NULL */
     void (*inner)(void);    /* called by ptl_send, once; may be NULL */
     int doom, doomed; /* after so many rounds (0: never) this rank is killed, within progress */
@@ -66,6 +71,8 @@ void world_kill(int rank);
 void world_flap(int rank);
 /* The others are told that their way to the rank may have changed; it has not. */
 void world_disturb(int rank);
+/* As PMLs see it, in nanoseconds. */
+uint64_t world_time(void);
 /* 0 to most - 1 */
 unsigned world_random(unsigned most);
 
