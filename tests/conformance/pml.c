@@ -1,4 +1,4 @@
-/* Messages by source and tag over real rails: pml [PARAMETER=VALUE] MODULES PROCESSES [SEED]
+/* Messages by source and tag over real rails: pml [PARAMETER=VALUE]... MODULES PROCESSES [SEED]
  *
  * Every process draws the same plan of messages from the seed: who sends to whom, with which tag,
  * how many bytes, in which mode, scattered or not. Receivers take them by exact and wild receives,
@@ -407,14 +407,13 @@ static bool set_parameter(char *setting)
 int main(int argc, char **argv)
 {
     bool good = true;
-    if (argc > 1 && strchr(argv[1], '=')) {
-        good = set_parameter(argv[1]);
+    for (; argc > 1 && strchr(argv[1], '='); argv++) {
+        good = good && set_parameter(argv[1]);
         argc--;
-        argv++;
     }
     ranks = argc > 2 ? atoi(argv[2]) : 0;
     if (!good || argc < 3 || argc > 4 || ranks < 1 || ranks > RANKS_MOST) {
-        fprintf(stderr, "usage: pml [PARAMETER=VALUE] MODULES PROCESSES [SEED]\n");
+        fprintf(stderr, "usage: pml [PARAMETER=VALUE]... MODULES PROCESSES [SEED]\n");
         return 2;
     }
     modules = argv[1];
