@@ -10,11 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* Whoever sees the file finds it whole: it comes by its name when it is written. */
+/* Whoever sees the file finds it whole: it comes by its name when it is written. That replaces what
+ * had the name before, which must not be a link or a device, as /dev/stdout is. */
 static int write_file(const char *path, const char *contact, char *reason, size_t reason_size)
 {
+    struct stat old;
+    if (lstat(path, &old) == 0 && !S_ISREG(old.st_mode)) {
+        snprintf(reason, reason_size,
+                 "the contact string cannot be written to %s: it is not a plain file (- stands for "
+                 "standard output, + for standard error)",
+                 path);
+        return ORTE_ERR_FILE_WRITE_FAILURE;
+    }
     char *work = NULL;
     if (asprintf(&work, "%s.%ld", path, (long) getpid()) < 0) {
         return ORTE_ERR_OUT_OF_RESOURCE;

@@ -71,6 +71,15 @@ done
 run_limited 20 "$keelrun" -n 1 --report-uri "$work/no/such/folder" true
 is 'a file that cannot be written: exit code' 125 "$code"
 like 'a file that cannot be written' "$work/err" 'contact string cannot be written to .*/no/such/folder: No such'
+mkfifo "$work/fifo"
+ln -s "$work/elsewhere" "$work/link"
+for old in fifo link; do
+    run_limited 20 "$keelrun" -n 1 --report-uri "$work/$old" true
+    is "a $old in its place: exit code" 125 "$code"
+    like "a $old in its place" "$work/err" "cannot be written to .*/$old: it is not a plain file"
+done
+ok 'the fifo stays' test -p "$work/fifo"
+ok 'the link stays' test -L "$work/link"
 run_limited 20 "$keelrun" -n 1 --report-uri '' true
 is 'no file' 2 "$code"
 
