@@ -72,8 +72,8 @@ static void explain_end(char *text, size_t size, int wait_status, bool several)
     } else if (keeld && code == CODE_NOT_EXECUTABLE) {
         snprintf(text, size, "%s cannot be executed there (code %d)", keeld, code);
     } else {
-        snprintf(text, size, "%s %s before %s called home", several ? "their agents" : "its agent",
-                 how, several ? "the daemons" : "the daemon");
+        snprintf(text, size, "%s agent %s before %s daemon called home", several ? "each" : "its",
+                 how, several ? "its" : "the");
     }
     free(keeld);
 }

@@ -115,6 +115,8 @@ like "the agent's own words are shown" "$work/err" "^no way to far$"
 printf '#!/bin/sh\nkill -KILL $$\n' >"$work/agent"
 exits 125 "^keelrun: node far: its agent was killed by signal 9 before the daemon called home$" \
     --host far:1 --mca plm_rsh_agent "$work/agent" true
+exits 125 "^keelrun: nodes far\[1-2\]: each agent was killed by signal 9 before its daemon called home$" \
+    --host far1:1,far2:1 --mca plm_rsh_agent "$work/agent" true
 cat >"$work/agent" <<'END'
 #!/bin/sh
 case $1 in
@@ -123,7 +125,7 @@ lost*) : >"$0.go"; exit 127 ;;
 *) shift; exec "$@" ;;
 esac
 END
-exits 125 "^keelrun: nodes late\[1-2\]: their agents ended with code 7 before the daemons called home$" \
+exits 125 "^keelrun: nodes late\[1-2\]: each agent ended with code 7 before its daemon called home$" \
     --host lost1:1,late1:1,fine:1,late2:1,lost2:1 --mca plm_rsh_agent "$work/agent" true
 like "bad nodes: those without keeld, too" "$work/err" \
     "^keelrun: nodes lost\[1-2\]: keeld is not at $(realpath "$keeld") there, .*at the same place$"
