@@ -8,6 +8,7 @@
 
 #include <btl/check/map.h>
 #include <btl/tap.h>
+#include <stdatomic.h>
 
 void check_register_params(void);
 /* NULL with ORTE_SUCCESS when the parameter btl_check does not ask for it. */
@@ -39,7 +40,8 @@ struct check {
     struct btl_map inner_descs, inner_regions; /* by what the module has; living */
     struct btl_map requests; /* that wait for room, by the caller's struct keel_btl_pending */
     struct check_graves dead_descs, dead_regions, dead_ops;
-    size_t living; /* endpoints */
+    size_t living;          /* endpoints */
+    atomic_ulong unwritten; /* breaches that the log has no line of */
 };
 
 /* What is known of an endpoint. Kept until finalize. */
@@ -93,7 +95,7 @@ struct check_call {
 void check_report(const struct check_call *at, enum check_side side, const char *format, ...)
     KEEL_PRINTF(3, 4);
 bool check_is_wanted(void);
-void check_conclude(const struct check *check);
+void check_conclude(struct check *check);
 
 /* What a call that sends or moves something returned: a module that is held takes nothing. */
 void check_taken(const struct check_call *at, int status);

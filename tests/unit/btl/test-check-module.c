@@ -367,9 +367,15 @@ START_TEST(abort_ends_the_process_at_the_breach)
 }
 END_TEST
 
+static void count_rest(void *count, enum log_level level, const char *line)
+{
+    *(unsigned *) count += level == LOG_WARN && strstr(line, " 7 more breaches") != NULL;
+}
+
 START_TEST(the_log_is_not_flooded)
 {
-    struct bench bench;
+    struct bench bench, faultless;
+    unsigned rest = 0;
     ck_assert_int_eq(param_override("btl_check_max", "3"), ORTE_SUCCESS);
     bench_open(&bench, NOTHING);
     for (int i = 0; i < 10; i++) {
@@ -377,7 +383,13 @@ START_TEST(the_log_is_not_flooded)
     }
     ck_assert_uint_eq(reports(), 3);
     ck_assert_uint_eq(check_breaches(), 10);
+    log_set_sink(count_rest, &rest);
     bench_close(&bench);
+    ck_assert_uint_eq(rest, 1);
+    bench_open(&faultless, NOTHING);
+    log_set_sink(count_rest, &rest);
+    bench_close(&faultless);
+    ck_assert_uint_eq(rest, 1);
 }
 END_TEST
 
