@@ -115,7 +115,6 @@ static int map_peer(struct sm_peer *peer, int fd, const struct sm_card *card, si
     int status = read_header(peer, card, size);
     if (status != ORTE_SUCCESS) {
         peer->layout.size = size;
-        errno = ENOENT;
         return status;
     }
     size_t board = peer->layout.board;
@@ -146,9 +145,15 @@ int sm_peer_attach(struct sm_peer **peer, const struct sm_card *card, const char
         goto close_file;
     }
     made = calloc(1, sizeof(*made));
-    if (!made || map_peer(made, fd, card, (size_t) card->size) != ORTE_SUCCESS) {
-        sm_fail(0, reason, reason_size, "the segment of process %u does not fit its card: %s",
-                card->pid, strerror(errno));
+    int status = made ? map_peer(made, fd, card, (size_t) card->size) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_ERR_NOT_FOUND) {
+        sm_fail(0, reason, reason_size, "the segment of process %u does not fit its card",
+                card->pid);
+    } else if (status != ORTE_SUCCESS) {
+        sm_fail(0, reason, reason_size, "mapping the segment of process %u: %s", card->pid,
+                strerror(errno));
+    }
+    if (status != ORTE_SUCCESS) {
         sm_peer_detach(made);
         made = NULL;
     }
