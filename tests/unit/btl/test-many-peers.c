@@ -14,9 +14,9 @@
 #define PEERS 100000
 #define JOB 0x30001
 /* Bytes that a peer may cost a module, with the count of how often its caller added it, and the
- * choice of rails with all modules. */
-#define MODULE_MOST 40
-#define CHOICE_MOST 24
+ * choice of rails with all modules: 48 together. */
+#define MODULE_MOST 31
+#define CHOICE_MOST 17
 
 static opal_proc_t procs[PEERS];
 static opal_proc_t *list[PEERS];
