@@ -6,9 +6,10 @@
 #include <string.h>
 
 enum {
-    LOOKS = 8,      /* within the time that makes a peer a failed one */
-    QUIET = 2,      /* of them without a frame, then there are */
-    UNANSWERED = 6, /* questions in a row, one each look; the last sign is LOOKS old then */
+    LOOKS = 8,       /* within the time that makes a peer a failed one */
+    QUIET = 2,       /* of them without a frame, then there are */
+    UNANSWERED = 6,  /* questions in a row, one each look; the last sign is LOOKS old then */
+    FIRST_ASKED = 3, /* questions to a peer that may not be silent: whether its host answers any */
     QUESTIONS_MAX = 256,
 };
 
@@ -46,12 +47,25 @@ static void ask(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct sock_addr from = address_of(&ofi->card.address), to = address_of(&peer->at);
 
-    peer->silence.asked = true;
-    host_probe_ask(&peer->silence.probe, &from, &to);
+    if (ofi->params.silence_us > 0 && from.storage.ss_family != AF_UNSPEC &&
+        ofi->questions < QUESTIONS_MAX) {
+        ofi->questions++;
+        peer->silence.asked += peer->silence.asked < FIRST_ASKED;
+        host_probe_ask(&peer->silence.probe, &from, &to);
+    }
 }
 
-/* Returns whether its host is being asked now. */
-static bool look_at(struct ofi_module *ofi, ofi_endpoint *peer, bool may_ask)
+void ofi_silence_greet(struct ofi_module *ofi, ofi_endpoint *peer)
+{
+    struct ofi_silence *silence = &peer->silence;
+
+    silence->answers = silence->answers || host_probe_answer(&silence->probe) == HOST_ANSWERS;
+    if (!silence->answers && (silence->probe.fd < 0 || peer->life.state == PEER_RETRYING)) {
+        ask(ofi, peer);
+    }
+}
+
+static void look_at(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct ofi_silence *silence = &peer->silence;
     bool heard = hear(silence) || silence->seen != peer->order.expected;
@@ -61,15 +75,13 @@ static bool look_at(struct ofi_module *ofi, ofi_endpoint *peer, bool may_ask)
     silence->unanswered = heard ? 0 : silence->unanswered;
     if (silence->answers && silence->unanswered >= UNANSWERED) {
         btl_peer_fail(&peer->life, "its host does not answer, and nothing comes from it");
-    } else if (may_ask && (silence->quiet >= QUIET || !silence->asked)) {
+    } else if (silence->quiet >= QUIET || (!silence->answers && silence->asked < FIRST_ASKED)) {
         ask(ofi, peer);
     }
-    return silence->probe.fd >= 0;
 }
 
 void ofi_silence_check(struct ofi_module *ofi)
 {
-    unsigned questions = 0;
     uint64_t now_us = ofi->params.silence_us > 0 ? clock_us() : 0;
     ofi_endpoint *peer;
 
@@ -78,9 +90,12 @@ void ofi_silence_check(struct ofi_module *ofi)
         return;
     }
     ofi->look_us = now_us + ofi->params.silence_us / LOOKS;
+    ofi->questions = 0;
     list_for_each (peer, &ofi->peers.used, ofi_endpoint, life.link) {
         if (peer->life.state == PEER_UP) {
-            questions += look_at(ofi, peer, questions < QUESTIONS_MAX);
+            look_at(ofi, peer);
+        } else {
+            ofi->questions += peer->silence.probe.fd >= 0;
         }
     }
 }

@@ -2,7 +2,9 @@
 if HAVE_FABRIC
 check_PROGRAMS += tests/unit/btl/test-ofi-card tests/unit/btl/test-ofi-wire tests/unit/btl/test-ofi-door \
 	tests/unit/btl/test-ofi-leftovers tests/unit/btl/test-ofi-fabric tests/unit/btl/test-ofi-native \
-	tests/unit/btl/test-ofi-return tests/unit/btl/test-fabric
+	tests/unit/btl/test-ofi-return tests/unit/btl/test-ofi-silence tests/unit/btl/test-fabric
+tests_unit_btl_test_ofi_silence_SOURCES = tests/unit/btl/test-ofi-silence.c
+tests_unit_btl_test_ofi_silence_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_test_ofi_return_SOURCES = tests/unit/btl/test-ofi-return.c \
 	tests/lib/minihost.h tests/lib/minihost.c
 tests_unit_btl_test_ofi_return_LDADD = tests/lib/libunit.la libbtl.la libbase.la

@@ -1,0 +1,71 @@
+/* Whether a peer's host answers is known when the peer is connected, so that one which is cut off
+ * at once is missed. */
+#include <config.h>
+
+#include <arpa/inet.h>
+#include <btl/ofi/ofi_peer.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+static struct ofi_module ofi;
+static ofi_endpoint peer;
+
+static struct fabric_address address_of(const char *text)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct fabric_address address = {.format = FI_SOCKADDR_IN, .size = sizeof(in)};
+    ck_assert_int_eq(inet_pton(AF_INET, text, &in.sin_addr), 1);
+    memcpy(address.bytes, &in, sizeof(in));
+    return address;
+}
+
+static void setup(void)
+{
+    memset(&ofi, 0, sizeof(ofi));
+    memset(&peer, 0, sizeof(peer));
+    ofi.params.silence_us = UINT64_C(3600) * 1000 * 1000;
+    ofi.card.address = address_of("127.0.0.1");
+    peer.at = address_of("127.0.0.2");
+    peer.life.state = PEER_HANDSHAKE;
+    list_init(&ofi.peers.used);
+    list_append(&ofi.peers.used, &peer.life.link);
+    host_probe_init(&peer.silence.probe);
+}
+
+START_TEST(a_hello_asks_the_host)
+{
+    setup();
+    ofi_silence_greet(&ofi, &peer);
+    ck_assert_uint_eq(peer.silence.asked, 1);
+    peer.life.state = PEER_UP; /* and is cut off: no question after this one is answered */
+    ofi_silence_check(&ofi);
+    ck_assert(peer.silence.answers);
+    ck_assert_uint_eq(peer.silence.asked, 1);
+    ofi_silence_clear(&peer.silence);
+}
+END_TEST
+
+START_TEST(a_host_that_answered_is_not_asked_again)
+{
+    setup();
+    ofi_silence_greet(&ofi, &peer);
+    ofi_silence_greet(&ofi, &peer);
+    ofi_silence_greet(&ofi, &peer);
+    ck_assert_uint_eq(peer.silence.asked, 1);
+    ck_assert(peer.silence.answers);
+    ofi_silence_clear(&peer.silence);
+}
+END_TEST
+
+START_TEST(no_host_is_asked_where_silence_is_allowed)
+{
+    setup();
+    ofi.params.silence_us = 0;
+    ofi_silence_greet(&ofi, &peer);
+    ck_assert_uint_eq(peer.silence.asked, 0);
+    ck_assert_int_lt(peer.silence.probe.fd, 0);
+}
+END_TEST
+
+UNIT_MAIN("ofi-silence", a_hello_asks_the_host, a_host_that_answered_is_not_asked_again,
+          no_host_is_asked_where_silence_is_allowed)
