@@ -91,7 +91,7 @@ static void suspend(void)
                  (unsigned long long) (grace_us / 1000000));
     }
     snprintf(text, sizeof(text), "suspended: the job goes on without keelrun%s", limit);
-    output_line_now(text);
+    (void) output_line_now(text);
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
     raise(SIGTSTP);

@@ -32,7 +32,7 @@ struct sink {
     struct stdio_writer *writer;
     const char *name;
     uint64_t given, written; /* bytes so far */
-    bool owes;               /* of the ranks' bytes some are not yet written */
+    bool owes;               /* some of the bytes are not yet written */
     bool failed;             /* nothing can be written any more */
     struct list marks;
 };
@@ -54,7 +54,7 @@ struct output {
     struct stream *streams; /* owned: two for each rank */
     uint32_t rank_count;    /* that streams has room for */
     bool folder_failed;
-    bool lost; /* some of the ranks' output */
+    bool lost; /* some of the output, or of the launcher's lines */
 };
 
 /* --- writers --- */
@@ -112,9 +112,13 @@ static void lose(struct output *output, size_t bytes)
 
 static bool sink_put(struct sink *sink, const void *data, size_t size)
 {
-    bool taken = stdio_writer_put(sink->writer, data, size);
-    sink->given += taken ? size : 0;
-    return taken;
+    if (!stdio_writer_put(sink->writer, data, size)) {
+        return false;
+    }
+    sink->given += size;
+    sink->owes = !sink->failed;
+    sink->output->lost = sink->output->lost || sink->failed;
+    return true;
 }
 
 /* What ranks wrote, or asked for. */
@@ -122,10 +126,6 @@ static void sink_put_output(struct sink *sink, const void *data, size_t size)
 {
     if (!sink_put(sink, data, size)) {
         lose(sink->output, size);
-    } else if (sink->failed) {
-        sink->output->lost = true;
-    } else {
-        sink->owes = true;
     }
 }
 
@@ -270,19 +270,18 @@ static size_t make_line(char line[LINE_BYTES], const char *text)
 void output_line(struct output *output, const char *text)
 {
     char line[LINE_BYTES];
-    if (!sink_put(&output->sinks[1], line, make_line(line, text))) {
-        output_line_now(text);
+    if (!sink_put(&output->sinks[1], line, make_line(line, text)) && !output_line_now(text)) {
+        output->lost = true;
     }
 }
 
-void output_line_now(const char *text)
+bool output_line_now(const char *text)
 {
     char line[LINE_BYTES];
+    size_t size = make_line(line, text);
     struct pollfd wait = {.fd = STDERR_FILENO, .events = POLLOUT};
     /* a pipe that is ready has room for all of it */
-    if (poll(&wait, 1, PLAIN_WAIT_MS) > 0) {
-        (void) !write(STDERR_FILENO, line, make_line(line, text));
-    }
+    return poll(&wait, 1, PLAIN_WAIT_MS) > 0 && write(STDERR_FILENO, line, size) == (ssize_t) size;
 }
 
 bool output_is_lost(const struct output *output)

@@ -92,7 +92,11 @@ is "stdout is closed, and nobody writes" 0 "$?"
 limited 10 "$keelrun" -n 1 sh -c 'echo out; echo err >&2' 2>&- >"$work/out"
 is "stderr is closed" "125 out" "$? $(cat "$work/out")"
 limited 10 "$keelrun" -n 100 true 2>&- >"$work/out"
-is "stderr is closed, and only keelrun writes" 0 "$?"
+is "stderr is closed, and only keelrun writes" 125 "$?"
+limited 10 "$keelrun" --report-bindings -n 2 true 2>/dev/full
+is "stderr is full, and only keelrun writes" 125 "$?"
+limited 10 "$keelrun" --report-bindings -n 2 sh -c 'exit 6' 2>/dev/full
+is "stderr is full, and only keelrun writes: the job's own code" 6 "$?"
 mkfifo "$work/unread"
 exec 6<>"$work/unread" 7>"$work/unread" 6<&-
 limited 10 "$keelrun" -n 1 sh -c 'trap "" PIPE; echo out' >&7 2>"$work/err"
