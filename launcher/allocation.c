@@ -154,8 +154,15 @@ int allocation_find(struct allocation *out, char *reason, size_t reason_size)
     return ORTE_SUCCESS;
 }
 
+/* How a resource manager tells the nodes. */
+enum telling {
+    TELLS_FILE,  /* the path of a file: a line for each host or slot, the host first */
+    TELLS_HOSTS, /* a word for each slot */
+    TELLS_SLOTS, /* host and number of slots, by turns */
+};
+
 /* Does the file name another host than that of its first line? One that cannot be read may. */
-static bool names_several(const char *path)
+static bool file_names_several(const char *path)
 {
     char first[HOST_MAX] = "", host[HOST_MAX], line[LINE_MAX_BYTES];
     struct stat st;
@@ -173,15 +180,40 @@ static bool names_several(const char *path)
     return several;
 }
 
+/* Is there another host than the first in a list of words, of which each step-th is one? */
+static bool list_names_several(const char *list, unsigned step)
+{
+    static const char blank[] = " \t\n";
+    const char *first = list + strspn(list, blank), *host = first;
+    size_t size = strcspn(first, blank);
+    while (*host && strncmp(host, first, size) == 0 && strcspn(host, blank) == size) {
+        for (unsigned i = 0; i < step; i++) {
+            host += strcspn(host, blank);
+            host += strspn(host, blank);
+        }
+    }
+    return *host;
+}
+
+static bool names_several(enum telling telling, const char *value)
+{
+    return telling == TELLS_FILE ? file_names_several(value)
+                                 : list_names_several(value, telling == TELLS_SLOTS ? 2 : 1);
+}
+
 const char *allocation_unread(const char **variable)
 {
     static const struct {
-        const char *manager,
-            *variable; /* a file with a line for each host or slot, the host first */
-    } others[] = {{"PBS", "PBS_NODEFILE"}, {"LSF", "LSB_DJOB_HOSTFILE"}, {"SGE", "PE_HOSTFILE"}};
+        const char *manager, *variable;
+        enum telling telling;
+    } others[] = {
+        {"PBS", "PBS_NODEFILE", TELLS_FILE},    {"LSF", "LSB_DJOB_HOSTFILE", TELLS_FILE},
+        {"LSF", "LSB_MCPU_HOSTS", TELLS_SLOTS}, {"LSF", "LSB_HOSTS", TELLS_HOSTS},
+        {"SGE", "PE_HOSTFILE", TELLS_FILE},
+    };
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        const char *path = getenv(others[i].variable);
-        if (path && *path && names_several(path)) {
+        const char *value = getenv(others[i].variable);
+        if (value && *value && names_several(others[i].telling, value)) {
             *variable = others[i].variable;
             return others[i].manager;
         }

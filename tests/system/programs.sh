@@ -101,6 +101,16 @@ for manager in PBS=PBS_NODEFILE LSF=LSB_DJOB_HOSTFILE SGE=PE_HOSTFILE; do
     is "in a job of ${manager%=*} on one node: none" "0 0" "$code $(wc -l <"$work/err")"
 done
 
+for list in LSB_MCPU_HOSTS='n1 4 n2 4' LSB_HOSTS='n1 n1 n10 n10'; do
+    run_limited 15 env "$list" "$keelrun" -n 1 true
+    is "in a job of LSF that sets only ${list%%=*}: one warning" "0 1 1" \
+        "$code $(wc -l <"$work/err") $(grep -c "^keelrun: warning: the nodes that LSF has given (${list%%=*})" "$work/err")"
+done
+for list in LSB_MCPU_HOSTS='n1 4 ' LSB_HOSTS=' n1 n1'; do
+    run_limited 15 env "$list" "$keelrun" -n 1 true
+    is "in a job of LSF on one node that sets only ${list%%=*}: none" "0 0" "$code $(wc -l <"$work/err")"
+done
+
 # --- the runtime fails: 125 ---
 
 cat >"$work/agent" <<'END'
