@@ -15,6 +15,7 @@
 
 enum {
     AGAIN_PAUSE_US = 20000,
+    SILENT_PROBES = 4, /* in the time after which the peer's host is silent */
     CROSS_PAUSE_US = 1000000,
     RETRY_HELLO_US = 5000000, /* a lost peer's: the link may be lost again meanwhile */
 };
@@ -109,8 +110,8 @@ static bool say(struct tcp_conn *conn, const void *bytes, size_t size)
     return send(conn->source.fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t) size;
 }
 
-/* 1: the message of size bytes is whole; 0: not yet; -1: the stream is at its end. Never reads
- * beyond the message. */
+/* 1: the message of size bytes is whole; 0: not yet; a negative errno: the stream is at its end.
+ * Never reads beyond the message. */
 static int hear(struct tcp_conn *conn, uint8_t *bytes, size_t size)
 {
     while (conn->got < size) {
@@ -118,8 +119,11 @@ static int hear(struct tcp_conn *conn, uint8_t *bytes, size_t size)
         if (read < 0 && errno == EINTR) {
             continue;
         }
-        if (read <= 0) {
-            return read < 0 && errno == EAGAIN ? 0 : -1;
+        if (read < 0) {
+            return errno == EAGAIN ? 0 : -errno;
+        }
+        if (read == 0) {
+            return -ECONNRESET;
         }
         conn->got += (size_t) read;
     }
@@ -175,8 +179,6 @@ struct tcp_conn *tcp_conn_start(tcp_endpoint *ep, unsigned lane, size_t address,
         return NULL;
     }
     socket_options(&tcp->params, fd);
-    /* An acceptor that has given up says so, and a network that loses much may lose that. */
-    notice_end(fd, 5, 5, (unsigned) (patience_grown(tcp->params.connect_us) / 1000));
     struct tcp_conn *conn = conn_create(tcp, fd, CONN_CONNECTING, time_us);
     if (!conn) {
         fd_close(&fd);
@@ -194,6 +196,38 @@ static enum patience_outcome outcome_of(int error)
     return error == ETIMEDOUT || error == EHOSTUNREACH ? PATIENCE_SLOW : PATIENCE_REFUSED;
 }
 
+/* Half of what makes a link a failed one: in the other half the peer's host may accept anew. */
+static uint64_t silence_us(const struct tcp_params *params)
+{
+    return params->silence_us > 0 ? params->silence_us / 2 : patience_grown(params->connect_us);
+}
+
+/* The kernel ends the socket when the peer's is silent. An acceptor that has given up says so, and
+ * a network that loses much may lose that. */
+static void notice_silence(const struct tcp_conn *conn)
+{
+    int fd = conn->source.fd;
+    uint64_t us = silence_us(&conn->tcp->params);
+    uint64_t longest_us = patience_after_round_trip(sock_round_trip_us(fd), us, patience_grown(us));
+    int probe_s = (int) (longest_us / SILENT_PROBES / 1000000);
+
+    probe_s = probe_s > 0 ? probe_s : 1;
+    notice_end(fd, probe_s, probe_s, (unsigned) (longest_us / 1000) + 1);
+}
+
+/* The socket has ended during the handshake. */
+static void broke(struct tcp_conn *conn, int error, const char *why)
+{
+    if (error != -ETIMEDOUT) {
+        attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, why);
+        return;
+    }
+    if (conn->lane == 0) {
+        tcp_endpoint_silent(conn->ep, silence_us(&conn->tcp->params));
+    }
+    attempt_failed(conn, PATIENCE_SLOW, 0, "silent since it accepted");
+}
+
 static void connected(struct tcp_conn *conn)
 {
     int error = sock_error(conn->source.fd);
@@ -203,6 +237,7 @@ static void connected(struct tcp_conn *conn)
         return;
     }
     conn->phase = CONN_CHALLENGE;
+    notice_silence(conn);
     uint64_t hello_us =
         conn->ep->peer.state == PEER_RETRYING ? RETRY_HELLO_US : conn->tcp->params.hello_us;
     wheel_start(&conn->tcp->timeouts, &conn->timer, clock_us() + hello_us);
@@ -226,7 +261,7 @@ static void challenged(struct tcp_conn *conn)
 
     if (heard <= 0) {
         if (heard < 0) {
-            attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "closed before its challenge");
+            broke(conn, heard, "closed before its challenge");
         }
         return;
     }
@@ -285,7 +320,7 @@ static void welcomed(struct tcp_conn *conn)
 
     if (heard <= 0) {
         if (heard < 0) {
-            attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "closed before its welcome");
+            broke(conn, heard, "closed before its welcome");
         }
         return;
     }

@@ -291,6 +291,12 @@ static void endpoint_connect(struct btl_peer *peer)
     } while (next_address(ep, PATIENCE_REFUSED));
 }
 
+void tcp_endpoint_silent(tcp_endpoint *ep, uint64_t limit_us)
+{
+    ep->peer_tried = false; /* it is not to be heard either */
+    patience_renew(&ep->patience, limit_us, clock_us());
+}
+
 void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,
                               const char *why)
 {

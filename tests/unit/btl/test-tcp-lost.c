@@ -1,5 +1,5 @@
-/* Links whose bytes get lost while the peer's host answers: a filter drops them at the peer's
- * socket, where everything else comes in. */
+/* Links and handshakes whose bytes get lost: a filter drops them at the peer's socket, where
+ * everything else comes in; the peer's host answers unless its listener drops what comes, too. */
 #include <config.h>
 
 #include <errno.h>
@@ -67,5 +67,59 @@ START_TEST(a_link_does_not_wait_for_ever)
 }
 END_TEST
 
+/* The module connects to a peer, which accepts; what it sends on that socket is lost from now on.
+ */
+static int start_handshake(const char *timeout_ms)
+{
+    tcp_peer_param("btl_tcp_timeout_ms", timeout_ms);
+    tcp_peer_start(0);
+    int listener = raw_listen(&tcp_peer.host, 1, INCARNATION);
+    ep = tcp_host_add(&tcp_peer.host, 1);
+    ck_assert_int_ge(tcp_host_send(&tcp_peer.host, ep, TCP_PEER_TAG, 8, 7), 0);
+    while ((peer = sock_accept(listener, NULL)) < 0) {
+        tcp_host_polls(1);
+    }
+    ck_assert_int_eq(lose_all(peer), 0);
+    return listener;
+}
+
+static void expect_failure(int listener)
+{
+    ck_assert_int_eq(lose_all(listener), 0);
+    tcp_host_until(&tcp_peer.host.reports, 1);
+    ck_assert_int_eq(tcp_peer_send(ep, 8), OPAL_ERR_UNREACH);
+    close(peer), close(listener);
+    tcp_host_close(&tcp_peer.host);
+}
+
+START_TEST(a_cut_before_the_challenge_is_a_failed_rail)
+{
+    expect_failure(start_handshake("1500"));
+}
+END_TEST
+
+START_TEST(a_cut_before_the_hello_is_a_failed_rail)
+{
+    uint8_t challenge[TCP_CHALLENGE_BYTES];
+
+    int listener = start_handshake("1500");
+    tcp_challenge_encode(challenge, (uint8_t[TCP_NONCE_BYTES]){1});
+    raw_write(peer, challenge, sizeof(challenge));
+    expect_failure(listener);
+}
+END_TEST
+
+START_TEST(a_handshake_that_got_lost_is_begun_anew)
+{
+    int listener = start_handshake("1500");
+    int fd = raw_serve(listener, INCARNATION);
+    raw_expect_am(fd, 7);
+    ck_assert_uint_eq(tcp_peer.host.reports, 0);
+    close(fd), close(peer), close(listener);
+    tcp_host_close(&tcp_peer.host);
+}
+END_TEST
+
 UNIT_MAIN_UNLESS("tcp-lost", obstacle(), a_link_waits_while_the_host_answers,
-                 a_link_does_not_wait_for_ever)
+                 a_link_does_not_wait_for_ever, a_cut_before_the_challenge_is_a_failed_rail,
+                 a_cut_before_the_hello_is_a_failed_rail, a_handshake_that_got_lost_is_begun_anew)
