@@ -105,7 +105,7 @@ static int check_limits(const struct daemon *daemon, const struct job_map *map, 
         ranks += map->daemon_of_node[map->node_of[rank]] == daemon->name.vpid;
     }
     int status = limits_processes(ranks, reason, reason_size);
-    return status == ORTE_SUCCESS ? limits_descriptors(ranks, reason, reason_size) : status;
+    return status == ORTE_SUCCESS ? limits_ranks(ranks, reason, reason_size) : status;
 }
 
 static int take_launch(struct daemon *daemon, opal_buffer_t *buffer)

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 enum {
-    RANK_DESCRIPTORS = 3, /* stdout, stderr, the socket of PMI-1 */
-    JOB_DESCRIPTORS = 2   /* what this process opens at least for any job */
+    RANK_DESCRIPTORS = 3,   /* stdout, stderr, the socket of PMI-1 */
+    DAEMON_DESCRIPTORS = 1, /* its agent's input, then its link */
+    JOB_DESCRIPTORS = 5 /* what this process opens later for any job, the PMIx server's included */
 };
 
 static uint64_t read_limit(const char *path)
@@ -54,20 +55,38 @@ int limits_processes(uint64_t count, char *reason, size_t reason_size)
     return ORTE_SUCCESS;
 }
 
-int limits_descriptors(uint64_t ranks, char *reason, size_t reason_size)
+/* Descriptors below the first that is free; those of inherited files above it count for nothing. */
+static uint64_t open_below(uint64_t limit)
+{
+    int lowest = dup(STDERR_FILENO);
+    if (lowest < 0) {
+        return limit;
+    }
+    close(lowest);
+    return (uint64_t) lowest;
+}
+
+static int descriptors(uint64_t count, const char *what, uint64_t each, char *reason,
+                       size_t reason_size)
 {
     uint64_t limit = resource_limit(RLIMIT_NOFILE);
-    int lowest = dup(STDERR_FILENO); /* all below it are open */
-    uint64_t need =
-        RANK_DESCRIPTORS * ranks + JOB_DESCRIPTORS + (lowest > 0 ? (uint64_t) lowest : 0);
-    if (lowest >= 0) {
-        close(lowest);
-    }
+    uint64_t need = open_below(limit) + JOB_DESCRIPTORS + each * count;
     if (need <= limit) {
         return ORTE_SUCCESS;
     }
     snprintf(reason, reason_size,
-             "%llu ranks need %llu open files at the same time, and the limit is %llu (ulimit -n)",
-             (unsigned long long) ranks, (unsigned long long) need, (unsigned long long) limit);
+             "%llu %s%s need%s %llu open files at the same time, and the limit is %llu (ulimit -n)",
+             (unsigned long long) count, what, count == 1 ? "" : "s", count == 1 ? "s" : "",
+             (unsigned long long) need, (unsigned long long) limit);
     return ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+int limits_ranks(uint64_t ranks, char *reason, size_t reason_size)
+{
+    return descriptors(ranks, "rank", RANK_DESCRIPTORS, reason, reason_size);
+}
+
+int limits_daemons(uint64_t daemons, char *reason, size_t reason_size)
+{
+    return descriptors(daemons, "daemon", DAEMON_DESCRIPTORS, reason, reason_size);
 }

@@ -10,6 +10,7 @@
 #include <base/sock.h>
 #include <bootstrap/proto.h>
 #include <errno.h>
+#include <launcher/limits.h>
 #include <launcher/strings.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,9 @@ void plm_start(struct hnp *hnp)
     char reason[256] = "";
     char *keeld = paths_program("keeld");
     int status = daemon_listen(hnp->daemon, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
+        status = limits_daemons(hnp->peer_count - 1, reason, sizeof(reason));
+    }
     if (!keeld || status != ORTE_SUCCESS) {
         hnp_fail(hnp, EXIT_RUNTIME, "cannot start other nodes: %s",
                  keeld ? reason : "keeld is not beside keelrun");

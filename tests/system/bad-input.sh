@@ -296,6 +296,16 @@ no_room "3000 ranks and few descriptors" "the limit is 1024 .ulimit -n" \
     bash -c 'ulimit -n 1024; exec "$@"' - "$keelrun" -n 3000 --oversubscribe
 no_room "30 ranks of a simulated node and few descriptors" "node n.*the limit is 80 .ulimit -n" \
     bash -c 'ulimit -n 80; exec "$@"' - "$keelrun" --simulate 1x30
+for layout in 1x1 3x2; do
+    no_room "daemons of simulated nodes ($layout) and few descriptors" "the limit is 14 .ulimit -n" \
+        bash -c 'ulimit -n 14; exec "$@"' - "$keelrun" --simulate $layout
+done
+# where little is missing: in keelrun, or in a daemon
+for files in 19 20 21 22; do
+    run_limited 20 bash -c 'ulimit -n "$0"; exec "$@"' $files "$keelrun" --simulate 3x2 sleep 0.1
+    ok "ulimit -n $files, three simulated nodes: the job runs, or one line says why not" \
+        grep -qxE '0 0|125 1' <<<"$code $(wc -l <"$work/err")"
+done
 no_room "more ranks than this machine can have" "the limit is [0-9]+ " \
     bash -c 'ulimit -n 20000; exec "$@"' - "$keelrun" -n 1048576 --oversubscribe
 if [ "$(cat /proc/sys/kernel/pid_max)" -lt 1000000 ]; then

@@ -26,11 +26,14 @@ START_TEST(test_descriptors)
     int lowest = dup(STDERR_FILENO);
     close(lowest);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    uint64_t most = (40 - 2 - (uint64_t) lowest) / 3;
-    ck_assert_int_eq(limits_descriptors(most, reason, sizeof(reason)), ORTE_SUCCESS);
-    ck_assert_int_eq(limits_descriptors(most + 1, reason, sizeof(reason)),
-                     ORTE_ERR_OUT_OF_RESOURCE);
+    uint64_t most = (40 - 5 - (uint64_t) lowest) / 3;
+    ck_assert_int_eq(limits_ranks(most, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(limits_ranks(most + 1, reason, sizeof(reason)), ORTE_ERR_OUT_OF_RESOURCE);
     ck_assert_ptr_nonnull(strstr(reason, "and the limit is 40 (ulimit -n)"));
+    most = 40 - 5 - (uint64_t) lowest;
+    ck_assert_int_eq(limits_daemons(most, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(limits_daemons(most + 1, reason, sizeof(reason)), ORTE_ERR_OUT_OF_RESOURCE);
+    ck_assert_ptr_nonnull(strstr(reason, " daemons need 41 open files "));
     int after = dup(STDERR_FILENO); /* nothing stays open */
     ck_assert_int_eq(after, lowest);
 }
