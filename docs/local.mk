@@ -21,7 +21,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/keel_pml_test.3 docs/man/keel_pml_testall.3 docs/man/keel_pml_testany.3 \
 	docs/man/keel_pml_testsome.3 docs/man/keel_pml_wait.3 docs/man/keel_pml_waitall.3 \
 	docs/man/keel_pml_waitany.3 docs/man/keel_pml_waitsome.3 \
-	docs/man/keel.7 docs/man/keel-compat.7 docs/man/keel_btl.7 docs/man/keel_ptl.7 docs/man/keel_types.7 \
+	docs/man/keel.7 docs/man/keel-compat.7 docs/man/keel_btl.7 docs/man/keel_btl2.7 docs/man/keel_ptl.7 docs/man/keel_types.7 \
 	docs/man/opal_dss.7 docs/man/orte_rml.7
 # The texts are installed as they lie here, so that their links lead somewhere.
 dist_doc_DATA += README.md LICENSE

@@ -8,6 +8,7 @@ include $(srcdir)/tests/unit/base/local.mk
 include $(srcdir)/tests/unit/oob/local.mk
 include $(srcdir)/tests/unit/rml/local.mk
 include $(srcdir)/tests/unit/btl/local.mk
+include $(srcdir)/tests/unit/btl2/local.mk
 include $(srcdir)/tests/unit/ptl/local.mk
 include $(srcdir)/tests/unit/pml/local.mk
 include $(srcdir)/tests/unit/bootstrap/local.mk

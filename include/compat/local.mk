@@ -3,6 +3,8 @@ compatdir = $(includedir)/keel-compat
 # What pkg-config --cflags keel-compat says, for a build.
 COMPAT_CPPFLAGS = -I$(top_srcdir)/include/compat -I$(top_srcdir)/include
 compat_HEADERS = include/compat/opal_config.h include/compat/orte_config.h
+compat_ompi_mca_btldir = $(compatdir)/ompi/mca/btl
+compat_ompi_mca_btl_HEADERS = include/compat/ompi/mca/btl/btl.h
 compat_opaldir = $(compatdir)/opal
 compat_opal_HEADERS = include/compat/opal/constants.h include/compat/opal/types.h
 compat_opal_classdir = $(compatdir)/opal/class

@@ -23,12 +23,8 @@ struct mca_base_component_data_1_0_0_t {
 };
 typedef struct mca_base_component_data_1_0_0_t mca_base_component_data_1_0_0_t;
 
-/* Processes and bitmaps by the names of that time: a pointer to one may be converted to a pointer
- * to the other. */
-struct ompi_proc_t {
-    opal_proc_t super;
-};
-typedef struct ompi_proc_t ompi_proc_t;
+/* A bitmap by the name of that time: a pointer to one may be converted to a pointer to the other.
+ */
 struct ompi_bitmap_t {
     opal_bitmap_t super;
 };

@@ -200,6 +200,12 @@ struct opal_proc_t {
     const char *hostname; /* node name; borrowed, lives as long as the proc */
 };
 typedef struct opal_proc_t opal_proc_t;
+/* By the older name (keel/ptl.h, keel/btl2.h): a pointer to one may be converted to a pointer to
+ * the other. */
+struct ompi_proc_t {
+    opal_proc_t super;
+};
+typedef struct ompi_proc_t ompi_proc_t;
 
 /* Versions of components (seeds: rml.h, btl.h). */
 #define OPAL_MAJOR_VERSION 1
