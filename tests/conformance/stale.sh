@@ -1,6 +1,6 @@
 #!/bin/sh
-# Locks, puts and gets: stale.sh ROUNDS [WAY ...] runs tests/conformance/stale over all ways that the bytes
-# can go, or over these.
+# Locks, puts and gets: stale.sh ROUNDS [WAY[.PROCESSES] ...] runs tests/conformance/stale over all ways that
+# the bytes can go, or over these.
 rounds=$1
 shift
 wanted=${*:-}
@@ -12,8 +12,8 @@ over()
 {
     way=$1 sizes=$2
     shift 2
-    case " ${wanted:-$way} " in *" $way "*) ;; *) return ;; esac
     for size in $sizes; do
+        case " ${wanted:-$way} " in *" $way "* | *" $way.$size "*) ;; *) continue ;; esac
         number=$((number + 1))
         output=$(one "$size" "$@" 2>&1) || failed=1
         echo "$output" | sed "s/^\(ok\|not ok\) 1 - /\1 $number - $way: /; t; /^1\.\./d; s/^/# /"
