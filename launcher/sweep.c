@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/clock.h>
+#include <base/procstat.h>
 #include <dirent.h>
 #include <errno.h>
 #include <launcher/sweep.h>
@@ -35,35 +36,16 @@ static bool read_children(const char *tid, pid_t *pids, size_t max, size_t *coun
     return true;
 }
 
-/* The parent of a process, from /proc/PID/stat; 0: unknown. */
-static pid_t parent_of(const char *pid)
-{
-    char path[64], line[512];
-    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        return 0;
-    }
-    size_t got = fread(line, 1, sizeof(line) - 1, file);
-    fclose(file);
-    line[got] = 0;
-    char *name_end = strrchr(line, ')'); /* the name may hold anything */
-    int parent = 0;
-    if (!name_end || sscanf(name_end + 1, " %*c %d", &parent) != 1) {
-        return 0;
-    }
-    return parent;
-}
-
 static size_t scan_all(pid_t *pids, size_t max)
 {
     size_t count = 0;
     pid_t self = getpid();
     DIR *dir = opendir("/proc");
     for (struct dirent *entry; dir && count < max && (entry = readdir(dir)) != NULL;) {
-        long pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && parent_of(entry->d_name) == self) {
-            pids[count++] = (pid_t) pid;
+        struct procstat stat;
+        pid_t pid = (pid_t) strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && procstat_read(&stat, pid, 0) && stat.parent == self) {
+            pids[count++] = pid;
         }
     }
     if (dir) {

@@ -1,48 +1,20 @@
 #include <config.h>
 
 #include <btl/sm/process.h>
+
+#include <base/procstat.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define START_TIME_FIELD 22
-
-/* Field n of a stat line, counted from 1; the second, in parentheses, may contain anything. */
-static const char *stat_field(const char *line, int n)
-{
-    const char *at = strrchr(line, ')');
-    for (int field = 2; at && field < n; field++) {
-        at = strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-    }
-    return at;
-}
-
 int sm_process_start_time(pid_t pid, uint64_t *start_time)
 {
-    char path[64], line[1024];
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long) pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    struct procstat stat;
+    if (!procstat_read(&stat, pid, 0)) {
         return ORTE_ERR_NOT_FOUND;
     }
-    ssize_t size = read(fd, line, sizeof(line) - 1);
-    close(fd);
-    if (size <= 0) {
-        return ORTE_ERR_NOT_FOUND;
-    }
-    line[size] = '\0';
-    const char *field = stat_field(line, START_TIME_FIELD);
-    if (!field) {
-        return ORTE_ERR_NOT_FOUND;
-    }
-    *start_time = strtoull(field, NULL, 10);
+    *start_time = stat.start_time;
     return ORTE_SUCCESS;
 }
 

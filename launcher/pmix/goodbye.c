@@ -3,13 +3,11 @@
 #include <launcher/pmix/goodbye.h>
 
 #include <base/clock.h>
+#include <base/procstat.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <keel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     SHORT_LIFE_US = 1000000, /* in this time a thread that was ready has surely run */
@@ -43,29 +41,10 @@ static pid_t next_number(DIR *folder)
     return 0;
 }
 
-static bool read_stat(int folder, pid_t number, char *state, int *group)
-{
-    char path[32], text[512];
-    int parent;
-    snprintf(path, sizeof(path), "%d/stat", (int) number);
-    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t size = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (size <= 0) {
-        return false;
-    }
-    text[size] = 0;
-    const char *name_end = strrchr(text, ')');
-    return name_end && sscanf(name_end + 1, " %c %d %d", state, &parent, group) == 3;
-}
-
 static bool has_running_thread(pid_t pid, unsigned *threads)
 {
-    char path[32], state;
-    int group;
+    char path[32];
+    struct procstat stat;
     bool running = false;
     snprintf(path, sizeof(path), "/proc/%d/task", (int) pid);
     DIR *folder = opendir(path);
@@ -74,7 +53,7 @@ static bool has_running_thread(pid_t pid, unsigned *threads)
         return false;
     }
     for (pid_t thread; !running && (thread = next_number(folder)) > 0;) {
-        running = read_stat(dirfd(folder), thread, &state, &group) && state == 'R';
+        running = procstat_read(&stat, pid, thread) && stat.state == 'R';
         *threads += 1;
     }
     closedir(folder);
@@ -83,8 +62,7 @@ static bool has_running_thread(pid_t pid, unsigned *threads)
 
 static bool group_is_busy(pid_t leader)
 {
-    char state;
-    int group;
+    struct procstat stat;
     unsigned threads;
     bool busy = false;
     DIR *folder = opendir("/proc");
@@ -92,7 +70,7 @@ static bool group_is_busy(pid_t leader)
         return false;
     }
     for (pid_t pid; !busy && (pid = next_number(folder)) > 0;) {
-        busy = pid != leader && read_stat(dirfd(folder), pid, &state, &group) && group == leader &&
+        busy = pid != leader && procstat_read(&stat, pid, 0) && stat.group == leader &&
                has_running_thread(pid, &threads);
     }
     closedir(folder);

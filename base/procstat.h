@@ -1,0 +1,23 @@
+/* What the kernel tells of a process or a thread in its stat file; see proc(5). */
+#ifndef BASE_PROCSTAT_H
+#define BASE_PROCSTAT_H
+
+#include <keel/types.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct procstat {
+    char state; /* R, S, Z, ... */
+    int parent, group;
+    unsigned flags;      /* the kernel's PF_ */
+    uint64_t start_time; /* in clock ticks since the machine was started */
+};
+
+/* thread 0: of the process as a whole. False: there is no such process or thread, or no /proc. Any
+ * thread may call it. */
+bool procstat_read(struct procstat *stat, pid_t process, pid_t thread) KEEL_MUST_CHECK;
+/* Has the process ended, or begun to, so that its descriptors may be closed while nobody has been
+ * told of its end? True where it is not there. */
+bool process_is_ending(pid_t process);
+
+#endif
