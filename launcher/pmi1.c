@@ -4,6 +4,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
+#include <base/procstat.h>
 #include <launcher/pmi1_internal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,16 +29,29 @@ static void resume(struct loop_task *task)
     pmi1_barrier_check(pmi1);
 }
 
-static void lost_over(struct loop_timer *timer)
+/* Whether the end of a process that closed its connection is still to come. */
+static bool end_is_due(const struct pmi1_client *client)
+{
+    return client->lost < LOST_TURNS ||
+           (client->lost < ENDING_TURNS && process_is_ending(client->pid));
+}
+
+static void lost_turn(struct loop_timer *timer)
 {
     struct pmi1 *pmi1 = container_of(timer, struct pmi1, lost_timer);
     bool more = false;
     for (uint32_t rank = 0; rank < pmi1->size; rank++) {
         struct pmi1_client *client = pmi1->clients[rank];
-        if (client && client->lost > 0 && --client->lost == 0) {
+        if (!client || client->lost == 0) {
+            continue;
+        }
+        if (end_is_due(client)) {
+            client->lost++;
+            more = true;
+        } else {
+            client->lost = 0;
             local_broken(pmi1->daemon, rank, "closed its PMI-1 connection without MPI_Finalize");
         }
-        more = more || (client && client->lost > 0);
     }
     if (more) {
         loop_timer_start(timer, LOST_TURN_US);
@@ -94,7 +108,7 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     }
     pmi1->daemon = daemon;
     pmi1->resume.run = resume;
-    loop_timer_init(&pmi1->lost_timer, daemon->loop, lost_over);
+    loop_timer_init(&pmi1->lost_timer, daemon->loop, lost_turn);
     snprintf(pmi1->name, sizeof(pmi1->name), "keel_%.8s", daemon->launch.map.uuid);
     int status = fill_job(pmi1);
     if (status != ORTE_SUCCESS) {
@@ -125,7 +139,6 @@ static void rank_started(void *state, uint32_t rank, pid_t pid, int fd)
 {
     struct pmi1 *pmi1 = state;
     struct pmi1_client *client = fd >= 0 ? calloc(1, sizeof(*client)) : NULL;
-    (void) pid;
     if (!client) {
         log_error(LOG_LAUNCHER, "rank %u has no PMI-1 connection", rank);
         fd_close(&fd);
@@ -133,6 +146,7 @@ static void rank_started(void *state, uint32_t rank, pid_t pid, int fd)
     }
     client->pmi1 = pmi1;
     client->rank = rank;
+    client->pid = pid;
     client->fd = fd;
     pmi1->clients[rank] = client;
     pmi1_client_start(client);

@@ -125,7 +125,7 @@ static void on_ready(struct loop_io *io, short events)
     }
     if ((events & EV_READ) && pmi1_client_read(client) < 0) {
         pmi1_client_close(client);
-        client->lost = client->state == CLIENT_INIT ? LOST_TURNS : 0;
+        client->lost = client->state == CLIENT_INIT;
         if (client->lost > 0 && !client->pmi1->lost_timer.started) {
             loop_timer_start(&client->pmi1->lost_timer, LOST_TURN_US);
         }

@@ -11,9 +11,13 @@
 #include <launcher/names.h>
 #include <launcher/pmi1_wire.h>
 
-/* An end of file is seen before the end of its process. Turns of the loop, not time alone: a
- * machine that stands still takes none. */
-enum { LOST_TURNS = 10, LOST_TURN_US = 50000 };
+/* An end of file is seen before the end of its process is told; how long before, a busy shepherd
+ * decides. Turns of the loop, not time alone: a machine that stands still takes none. */
+enum {
+    LOST_TURN_US = 50000,
+    LOST_TURNS = 10,   /* for a process that lives on */
+    ENDING_TURNS = 600 /* for one that does not: 30 s */
+};
 
 enum client_state {
     CLIENT_NEW,  /* has not said anything */
@@ -26,12 +30,13 @@ struct pmi1_client {
     struct loop_io io;
     struct pmi1 *pmi1; /* borrowed */
     uint32_t rank;
+    pid_t pid;
     int fd; /* owned; -1: closed */
     enum client_state state;
     bool waiting;    /* for an answer that comes later: no request is read until then */
     bool in_barrier; /* that is what it waits for */
     bool spawning;   /* in the lines of an mcmd=spawn */
-    unsigned lost;   /* > 0: end of file before finalize; the end of the process should follow */
+    unsigned lost;   /* turns since end of file before finalize; the process's end should follow */
     int spawns, spawns_so_far;
     enum names_command asked; /* what it waits for otherwise */
     size_t in_size, out_size;

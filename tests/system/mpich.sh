@@ -104,6 +104,8 @@ breaks()
     ok "$1: soon" [ "$wall_ms" -lt $((10000 * slow)) ]
 }
 breaks "no finalize" "exited without MPI_Finalize$" "exit 0"
+breaks "no finalize, and its end is told late" "exited without MPI_Finalize$" \
+    "shepherd=\$PPID; kill -STOP \$shepherd; (exec 3>&-; sleep 2; kill -CONT \$shepherd) & exit 0"
 breaks "a closed connection" "closed its PMI-1 connection without MPI_Finalize$" \
     "exec 3>&-; exec sleep 60"
 breaks "a long line" "misused its PMI-1 connection: it sent a line that is too long$" \
