@@ -98,6 +98,11 @@ void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc);
 /* To a module, as btl_modules has it: the peer's process has ended, as the host knows. */
 void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
+/* The process at the other end of a module's endpoint: as it was added, of self this process; NULL:
+ * it came by itself. */
+const opal_proc_t *btl_proc_of(mca_btl_base_module_t *module,
+                               const struct mca_btl_base_endpoint_t *endpoint);
+
 /* To a module, perhaps inside its callback: the endpoint of a peer that was added fails, from
  * progress, as if the peer had been lost, and so does the peer's to this process. why is a literal,
  * or stays as it is. Returns the peer's name; of self, which cannot fail, this process's. */

@@ -57,6 +57,15 @@ void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_
     }
 }
 
+const opal_proc_t *btl_proc_of(mca_btl_base_module_t *module,
+                               const struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct btl_host *host = btl_host();
+    return btl_entry_peers(btl_entry(module))
+               ? ((const struct btl_peer *) (const void *) endpoint)->proc
+               : host->ops->me(host->arg);
+}
+
 const orte_process_name_t *btl_fail(mca_btl_base_module_t *module,
                                     struct mca_btl_base_endpoint_t *endpoint, const char *why)
 {

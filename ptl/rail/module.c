@@ -53,21 +53,9 @@ static struct mca_btl_base_endpoint_t *way_to(const struct rail_module *module,
     return roster_find(rail.given_up, &proc->proc_name) ? NULL : endpoint_to(module, proc);
 }
 
-const opal_proc_t *rail_proc_of(const struct rail_module *module,
-                                const struct mca_btl_base_endpoint_t *endpoint)
-{
-    const struct mca_ptl_base_peer_t *peer;
-    list_for_each (peer, &module->peers, const struct mca_ptl_base_peer_t, link) {
-        if (peer->endpoint == endpoint) {
-            return peer->proc;
-        }
-    }
-    return NULL;
-}
-
 static void peer_destroy(struct mca_ptl_base_peer_t *peer)
 {
-    rail_forget_sends(peer);
+    rail_forget_sends(peer->module, peer->proc);
     if (peer->waits) {
         (void) peer->module->ext->pending_remove(peer->module->btl, &peer->room);
     }
@@ -138,7 +126,7 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
             struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
             peer->reached = reached;
             if (!reached) {
-                rail_fail_sends(peer, OPAL_ERR_UNREACH);
+                rail_fail_sends(module, peer->proc, OPAL_ERR_UNREACH);
             }
             module->super.ptl_peer_changed(&module->super, proc);
         }
@@ -205,7 +193,6 @@ static struct rail_module *module_create(mca_btl_base_module_t *btl)
     module->ext = keel_btl_ext(btl);
     module->frag_size = btl->btl_max_send_size - RAIL_LONG_BYTES;
     list_init(&module->peers);
-    list_init(&module->sends);
     module->super = (struct keel_ptl_module_t){
         .super = {.ptl_component = &ptl_rail_component,
                   .ptl_first_frag_size =
@@ -276,6 +263,7 @@ static int open_component(void)
     ids_init(&rail.sends, first);
     ids_init(&rail.recvs, first);
     list_init(&rail.outboxes);
+    list_init(&rail.all_sends);
     rail_recv_open();
     return keel_host_rails_watch(rails_changed, NULL);
 }

@@ -27,7 +27,6 @@ struct rail_module {
     size_t frag_size;               /* most bytes behind a FRAG header */
     struct roster *roster;          /* of struct mca_ptl_base_peer_t; owned */
     struct list peers;              /* those in it */
-    struct list sends;              /* struct rail_send; owned */
 };
 
 struct mca_ptl_base_peer_t {
@@ -42,18 +41,19 @@ struct mca_ptl_base_peer_t {
 
 /* A send that its receiver has to answer. */
 struct rail_send {
-    struct list link; /* in its module's sends */
-    struct mca_ptl_base_peer_t *peer;
-    mca_ptl_base_send_request_t *request; /* whose req_ptl this is */
+    struct list link;                         /* in rail.all_sends */
+    const opal_proc_t *proc;                  /* borrowed; its receiver */
+    struct rail_module *module;               /* that announced it */
+    struct mca_btl_base_endpoint_t *endpoint; /* the module's */
+    mca_ptl_base_send_request_t *request;     /* whose req_ptl this is */
     uint64_t id;
-    size_t bytes;                                     /* to be reported when the answer comes */
-    bool offered;                                     /* for the peer to fetch */
-    mca_btl_base_registration_handle_t *registration; /* of the whole message; may be NULL */
+    size_t bytes; /* to be reported when the answer comes */
+    bool offered; /* for the peer to fetch */
     /* After an ACK with PUT: where the rest goes, until it is there. */
     uint64_t address, room;
     size_t left;        /* bytes not sent yet */
     struct list ops;    /* puts under way */
-    struct list grants; /* struct rail_grant: for other rails, to fetch by; owned */
+    struct list grants; /* struct rail_grant: of an offered one; owned */
     bool offers_put;    /* the announcement said that the rest can be put */
     bool may_put;       /* so did the answer */
     uint16_t handle_size;
@@ -62,8 +62,9 @@ struct rail_send {
 
 /* A receive of which not all came with its first fragment. */
 struct rail_recv {
-    struct rail_module *module;
-    struct mca_btl_base_endpoint_t *endpoint; /* the sender's */
+    const opal_proc_t *proc;                  /* borrowed; its sender */
+    struct rail_module *module;               /* that announced the message */
+    struct mca_btl_base_endpoint_t *endpoint; /* the module's */
     mca_ptl_base_recv_request_t *request;     /* whose req_ptl this is; NULL: it has ended */
     uint64_t id, send_id;
     uint64_t total;                                   /* bytes of the message */
@@ -86,7 +87,8 @@ struct rail_memory {
     uint8_t handle[];
 };
 
-/* What a receiver asked for, to fetch by a rail other than the one that announced the message. */
+/* A rail by which a message may be fetched: the one that announced it, or one that its receiver
+ * asked for. */
 struct rail_grant {
     struct list link;
     struct rail_module *module;
@@ -109,6 +111,7 @@ struct rail {
     struct rail_module **modules; /* owned; NULL: the component is not in use */
     size_t count;
     struct ids sends, recvs; /* struct rail_send, struct rail_recv */
+    struct list all_sends;   /* struct rail_send; owned */
     struct pool frags;       /* of recv.c */
     struct list outboxes;    /* of say.c */
     size_t answers_most;     /* bytes of answers to a peer that may wait for room */
@@ -118,10 +121,6 @@ struct rail {
     uint64_t events;         /* that progress had, about; by atomic accesses */
 };
 extern struct rail rail;
-
-/* The process at the other end; NULL: none that was added. */
-const opal_proc_t *rail_proc_of(const struct rail_module *module,
-                                const struct mca_btl_base_endpoint_t *endpoint);
 
 /* The rail that this module of the framework's is. */
 static inline struct rail_module *rail_of(mca_ptl_base_module_t *ptl)
@@ -164,9 +163,10 @@ void rail_ptl_send_end(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_
 /* ACK, NACK and FIN. */
 void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                    const struct rail_header *header);
-/* Sends to this peer that were not answered: the PML is told, or not. */
-void rail_fail_sends(struct mca_ptl_base_peer_t *peer, int status);
-void rail_forget_sends(struct mca_ptl_base_peer_t *peer);
+/* Sends that this module announced to this process, and that were not answered: the PML is told, or
+ * not. */
+void rail_fail_sends(const struct rail_module *module, const opal_proc_t *proc, int status);
+void rail_forget_sends(const struct rail_module *module, const opal_proc_t *proc);
 
 /* WANT: a receiver would fetch by this rail, too. */
 void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,

@@ -112,6 +112,7 @@ static struct rail_recv *recv_create(struct rail_module *module, const struct ra
         free(recv);
         return NULL;
     }
+    recv->proc = btl_proc_of(module->btl, frag->endpoint);
     recv->module = module;
     recv->endpoint = frag->endpoint;
     recv->request = request;
@@ -145,23 +146,12 @@ void rail_ptl_recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_
     free(recv);
 }
 
-/* Whether the endpoint leads to the sender, by the rail that announced the message or another. */
-static bool is_from(const struct rail_recv *recv, const struct rail_module *module,
-                    const struct mca_btl_base_endpoint_t *endpoint)
-{
-    if (recv->endpoint == endpoint) {
-        return true;
-    }
-    const opal_proc_t *proc = rail_proc_of(module, endpoint);
-    return proc && proc == rail_proc_of(recv->module, recv->endpoint);
-}
-
 /* One to which these bytes of the endpoint's peer belong; else NULL. */
 static struct rail_recv *recv_of(const struct rail_header *header, const struct rail_module *module,
                                  const struct mca_btl_base_endpoint_t *endpoint)
 {
     struct rail_recv *recv = ids_find(&rail.recvs, header->id);
-    bool fits = recv && is_from(recv, module, endpoint) && !recv->fetch &&
+    bool fits = recv && recv->proc == btl_proc_of(module->btl, endpoint) && !recv->fetch &&
                 (header->type == RAIL_FRAG || recv->open_to_puts) &&
                 header->offset <= recv->total && header->bytes <= recv->total - header->offset;
     return fits ? recv : NULL;
@@ -240,10 +230,10 @@ static struct rail_memory *memory_by(struct rail_recv *recv, const struct mca_pt
  * answer when its turn comes. */
 static void ask_on_all(struct rail_recv *recv)
 {
-    const opal_proc_t *proc = rail_proc_of(recv->module, recv->endpoint);
-    for (size_t i = 0; proc && rail.count > 1 && i < rail.count; i++) {
+    for (size_t i = 0; recv->proc && rail.count > 1 && i < rail.count; i++) {
         const struct rail_module *module = rail.modules[i];
-        const struct mca_ptl_base_peer_t *peer = roster_find(module->roster, &proc->proc_name);
+        const struct mca_ptl_base_peer_t *peer =
+            roster_find(module->roster, &recv->proc->proc_name);
         if (peer && peer->reached && recv->total >= 4 * module->super.super.ptl_min_frag_size) {
             (void) memory_by(recv, peer);
         }

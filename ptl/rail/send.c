@@ -51,11 +51,13 @@ static struct rail_send *send_create(struct mca_ptl_base_peer_t *peer,
         free(send);
         return NULL;
     }
-    send->peer = peer;
+    send->proc = peer->proc;
+    send->module = peer->module;
+    send->endpoint = peer->endpoint;
     send->request = request;
     list_init(&send->ops);
     list_init(&send->grants);
-    list_append(&peer->module->sends, &send->link);
+    list_append(&rail.all_sends, &send->link);
     request->req_ptl = send;
     return send;
 }
@@ -76,10 +78,6 @@ static void grants_end(struct list *grants)
 static mca_ptl_base_send_request_t *send_end(struct rail_send *send)
 {
     mca_ptl_base_send_request_t *request = send->request;
-    mca_btl_base_module_t *btl = send->peer->module->btl;
-    if (send->registration) {
-        (void) btl->btl_deregister_mem(btl, send->registration);
-    }
     grants_end(&send->grants);
     rail_ops_leave(&send->ops);
     ids_remove(&rail.sends, send->id);
@@ -97,40 +95,37 @@ void rail_ptl_send_end(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_
     }
 }
 
-/* NULL: none. */
-static struct rail_send *send_to(const struct mca_ptl_base_peer_t *peer)
+/* Moves those of a module to a process to another list. */
+static void take_sends(const struct rail_module *module, const opal_proc_t *proc,
+                       struct list *taken)
 {
     struct rail_send *send;
-    list_for_each (send, &peer->module->sends, struct rail_send, link) {
-        if (send->peer == peer) {
-            return send;
+    list_init(taken);
+    list_for_each (send, &rail.all_sends, struct rail_send, link) {
+        if (send->module == module && send->proc == proc) {
+            list_remove(&send->link);
+            list_append(taken, &send->link);
         }
     }
-    return NULL;
 }
 
-void rail_forget_sends(struct mca_ptl_base_peer_t *peer)
+void rail_forget_sends(const struct rail_module *module, const opal_proc_t *proc)
 {
-    for (struct rail_send *send; (send = send_to(peer));) {
-        (void) send_end(send);
+    struct list forgotten;
+    take_sends(module, proc, &forgotten);
+    while (!list_empty(&forgotten)) {
+        (void) send_end(container_of(forgotten.next, struct rail_send, link));
     }
 }
 
-void rail_fail_sends(struct mca_ptl_base_peer_t *peer, int status)
+void rail_fail_sends(const struct rail_module *module, const opal_proc_t *proc, int status)
 {
     /* What the PML does meanwhile is not to be failed. */
     struct list failed;
-    struct rail_send *send;
-    list_init(&failed);
-    list_for_each (send, &peer->module->sends, struct rail_send, link) {
-        if (send->peer == peer) {
-            list_remove(&send->link);
-            list_append(&failed, &send->link);
-        }
-    }
-    struct keel_ptl_module_t *ptl = &peer->module->super;
+    take_sends(module, proc, &failed);
     while (!list_empty(&failed)) {
-        send = container_of(failed.next, struct rail_send, link);
+        struct rail_send *send = container_of(failed.next, struct rail_send, link);
+        struct keel_ptl_module_t *ptl = &send->module->super;
         ptl->ptl_send_failed(ptl, send_end(send), status);
     }
 }
@@ -186,27 +181,51 @@ static void *memory_of(const opal_convertor_t *convertor)
     return opal_convertor_need_buffers(&whole, size) ? NULL : opal_convertor_current(&whole, &size);
 }
 
-/* Lets the peer fetch the message. False: it cannot, and nothing has changed. */
-static bool offer(struct rail_send *send, struct rail_header *header)
+/* NULL: no memory, or no handle. */
+static struct rail_grant *grant_to(struct rail_send *send, struct rail_module *module,
+                                   struct mca_btl_base_endpoint_t *endpoint, void *memory)
 {
-    const struct rail_module *module = send->peer->module;
     mca_btl_base_module_t *btl = module->btl;
+    struct rail_grant *grant;
+    list_for_each (grant, &send->grants, struct rail_grant, link) {
+        if (grant->module == module) {
+            return grant;
+        }
+    }
+    grant = calloc(1, sizeof(*grant));
+    if (grant && btl->btl_register_mem) {
+        grant->registration =
+            btl->btl_register_mem(btl, endpoint, memory, send->request->req_header.hdr_msg_length,
+                                  MCA_BTL_REG_FLAG_REMOTE_READ);
+        if (!grant->registration) {
+            free(grant);
+            return NULL;
+        }
+    }
+    if (grant) {
+        grant->module = module;
+        list_append(&send->grants, &grant->link);
+    }
+    return grant;
+}
+
+/* Opens the message to a rail. False: it cannot get, or there is no memory or handle. */
+static bool grant(struct rail_send *send, struct rail_module *module,
+                  struct mca_btl_base_endpoint_t *endpoint, struct rail_header *header)
+{
     void *memory = memory_of(&send->request->req_convertor);
-    if (!(module->super.super.ptl_flags & MCA_PTL_GET) || !memory ||
-        header->bytes <= module->super.super.ptl_first_frag_size) {
+    const struct rail_grant *grant = memory && (module->super.super.ptl_flags & MCA_PTL_GET)
+                                         ? grant_to(send, module, endpoint, memory)
+                                         : NULL;
+    if (!grant) {
         return false;
     }
-    if (btl->btl_register_mem) {
-        send->registration = btl->btl_register_mem(btl, send->peer->endpoint, memory, header->bytes,
-                                                   MCA_BTL_REG_FLAG_REMOTE_READ);
-        if (!send->registration) {
-            return false;
-        }
-        header->handle_size = (uint16_t) btl->btl_registration_handle_size;
-    }
     header->flags |= RAIL_FLAG_FETCH;
+    header->bytes = send->request->req_header.hdr_msg_length;
     header->address = (uintptr_t) memory;
-    header->handle = send->registration;
+    header->handle = grant->registration;
+    header->handle_size =
+        grant->registration ? (uint16_t) module->btl->btl_registration_handle_size : 0;
     return true;
 }
 
@@ -225,7 +244,8 @@ static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_
                                  .match = *match,
                                  .bytes = match->hdr_msg_length,
                                  .own_id = send->id};
-    send->offered = offer(send, &header);
+    send->offered = header.bytes > ptl->ptl_first_frag_size &&
+                    grant(send, peer->module, peer->endpoint, &header);
     send->offers_put =
         !send->offered && (ptl->ptl_flags & MCA_PTL_PUT) && memory_of(&request->req_convertor);
     if (send->offers_put) {
@@ -263,17 +283,18 @@ int rail_ptl_send(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
 
 /* --- what the receiver answers --- */
 
-/* One of the endpoint's peer; else NULL. */
-static struct rail_send *send_of(uint64_t id, const struct mca_btl_base_endpoint_t *endpoint)
+/* One to the endpoint's process; else NULL. */
+static struct rail_send *send_of(uint64_t id, const struct rail_module *module,
+                                 const struct mca_btl_base_endpoint_t *endpoint)
 {
     struct rail_send *send = ids_find(&rail.sends, id);
-    return send && send->peer->endpoint == endpoint ? send : NULL;
+    return send && send->proc == btl_proc_of(module->btl, endpoint) ? send : NULL;
 }
 
 static void acknowledged(struct rail_send *send, const struct rail_header *header)
 {
     mca_ptl_base_send_request_t *request = send->request;
-    mca_ptl_base_module_t *ptl = &send->peer->module->super.super;
+    mca_ptl_base_module_t *ptl = &send->module->super.super;
     size_t size = send->bytes;
     request->req_peer_match.lval = header->own_id;
     request->req_peer_addr.lval = header->address;
@@ -293,7 +314,7 @@ static void acknowledged(struct rail_send *send, const struct rail_header *heade
 void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                    const struct rail_header *header)
 {
-    struct rail_send *send = send_of(header->id, endpoint);
+    struct rail_send *send = send_of(header->id, module, endpoint);
     if (!send || send->may_put) {
         return; /* it has ended here, or was answered */
     }
@@ -308,51 +329,12 @@ void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *e
     }
 }
 
-/* Opens the message to one rail more. NULL: no memory, or no handle. */
-static struct rail_grant *grant_to(struct rail_send *send, struct rail_module *module,
-                                   struct mca_btl_base_endpoint_t *endpoint)
-{
-    mca_btl_base_module_t *btl = module->btl;
-    const mca_ptl_base_send_request_t *request = send->request;
-    struct rail_grant *grant;
-    list_for_each (grant, &send->grants, struct rail_grant, link) {
-        if (grant->module == module) {
-            return grant;
-        }
-    }
-    grant = calloc(1, sizeof(*grant));
-    if (grant && btl->btl_register_mem) {
-        grant->registration =
-            btl->btl_register_mem(btl, endpoint, memory_of(&request->req_convertor),
-                                  request->req_header.hdr_msg_length, MCA_BTL_REG_FLAG_REMOTE_READ);
-        if (!grant->registration) {
-            free(grant);
-            return NULL;
-        }
-    }
-    if (grant) {
-        grant->module = module;
-        list_append(&send->grants, &grant->link);
-    }
-    return grant;
-}
-
 void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                  const struct rail_header *header)
 {
-    struct rail_send *send = ids_find(&rail.sends, header->id);
+    struct rail_send *send = send_of(header->id, module, endpoint);
     struct rail_header answer = {.type = RAIL_MEMORY, .id = header->own_id};
-    bool may = send && send->offered && (module->super.super.ptl_flags & MCA_PTL_GET) &&
-               rail_proc_of(module, endpoint) == send->peer->proc;
-    const struct rail_grant *grant = may ? grant_to(send, module, endpoint) : NULL;
-    if (grant) {
-        answer.flags = RAIL_FLAG_FETCH;
-        answer.bytes = send->request->req_header.hdr_msg_length;
-        answer.address = (uintptr_t) memory_of(&send->request->req_convertor);
-        answer.handle = grant->registration;
-        answer.handle_size =
-            grant->registration ? (uint16_t) module->btl->btl_registration_handle_size : 0;
-    }
+    (void) (send && send->offered && grant(send, module, endpoint, &answer));
     rail_say(module, endpoint, &answer);
 }
 
@@ -379,7 +361,7 @@ static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     if (!send) {
         return;
     }
-    struct rail_module *module = send->peer->module;
+    struct rail_module *module = send->module;
     struct keel_ptl_module_t *ptl = &module->super;
     if (status != OPAL_SUCCESS) {
         ptl->ptl_send_failed(ptl, send_end(send), status);
@@ -393,27 +375,27 @@ static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     rail_say(module, endpoint, &landed);
 }
 
-static int put(struct rail_send *send, size_t offset, size_t size)
+static int put(struct mca_ptl_base_peer_t *peer, struct rail_send *send, size_t offset, size_t size)
 {
-    mca_btl_base_module_t *btl = send->peer->module->btl;
+    mca_btl_base_module_t *btl = send->module->btl;
     mca_ptl_base_send_request_t *request = send->request;
     size = least(size, btl->btl_put_limit);
     char *from = (char *) memory_of(&request->req_convertor) + offset;
-    struct rail_op *op = rail_op_create(send, &send->ops, send->peer->module, from, offset, size);
+    struct rail_op *op = rail_op_create(send, &send->ops, send->module, from, offset, size);
     if (!op) {
-        return rail_want_room(send->peer, OPAL_ERR_OUT_OF_RESOURCE);
+        return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
     }
     take(request, size);
     mca_btl_base_registration_handle_t *to =
         send->handle_size > 0 ? (mca_btl_base_registration_handle_t *) send->handle : NULL;
-    int status = btl->btl_put(btl, send->peer->endpoint, from, send->address + offset, NULL, to,
-                              size, 0, MCA_BTL_NO_ORDER, put_done, NULL, op);
+    int status = btl->btl_put(btl, send->endpoint, from, send->address + offset, NULL, to, size, 0,
+                              MCA_BTL_NO_ORDER, put_done, NULL, op);
     if (status == 1) {
-        put_done(btl, send->peer->endpoint, from, NULL, NULL, op, OPAL_SUCCESS);
+        put_done(btl, send->endpoint, from, NULL, NULL, op, OPAL_SUCCESS);
     } else if (status < 0) {
         take_back(request, size);
         (void) rail_op_end(op);
-        return rail_want_room(send->peer, status);
+        return rail_want_room(peer, status);
     }
     return OPAL_SUCCESS;
 }
@@ -455,8 +437,8 @@ int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
     }
     struct rail_send *send = request->req_ptl;
     /* what does not fit into the buffer is sent: its receiver counts and drops it */
-    if (send && send->may_put && send->peer == peer && offset < send->room) {
-        return put(send, offset, least(size, send->room - offset));
+    if (send && send->may_put && send->endpoint == peer->endpoint && offset < send->room) {
+        return put(peer, send, offset, least(size, send->room - offset));
     }
     return send_frag(peer, request, offset, size);
 }
