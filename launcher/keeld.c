@@ -23,6 +23,9 @@
 
 #define INPUT_WAIT_US 30000000u
 #define LAST_REPORT_US 50000u /* for a report to leave, when a signal ends this process */
+/* A keelrun that ends has its daemons ended, by SIGTERM, and has said why: so long is waited for
+ * that before its silence is worth a line. */
+#define LAST_ORDER_US 500000u
 
 struct keeld {
     struct home home;
@@ -31,7 +34,8 @@ struct keeld {
     struct daemon *daemon;
     int signals;
     struct loop_io signal_io;
-    struct loop_timer end_timer;
+    struct loop_timer end_timer, order_timer;
+    char *complaint; /* owned: to be said if no signal comes */
     bool parent_linked;
     int exit_code;
 };
@@ -119,6 +123,7 @@ static void signal_ready(struct loop_io *io, short events)
     struct signalfd_siginfo info;
     if (read(keeld->signals, &info, sizeof(info)) == sizeof(info)) {
         loop_io_watch(&keeld->signal_io, 0);
+        loop_timer_stop(&keeld->order_timer);
         if (keeld->daemon) {
             daemon_report(keeld->daemon,
                           proto_new(REPORT_SIGNALLED, "i", (int32_t) info.ssi_signo));
@@ -130,6 +135,13 @@ static void signal_ready(struct loop_io *io, short events)
 static void signal_over(struct loop_timer *timer)
 {
     stop(container_of(timer, struct keeld, end_timer), EXIT_RUNTIME);
+}
+
+static void order_late(struct loop_timer *timer)
+{
+    struct keeld *keeld = container_of(timer, struct keeld, order_timer);
+    fprintf(stderr, "keeld: node %s: %s\n", keeld->home.node, keeld->complaint);
+    stop(keeld, EXIT_RUNTIME);
 }
 
 /* --- starting --- */
@@ -165,9 +177,10 @@ static int read_home(struct home *home, char *reason, size_t reason_size)
     char *text = malloc(HOME_SIZE_MAX);
     ssize_t size = text ? read_input(text, HOME_SIZE_MAX) : -1;
     int status = ORTE_ERR_FILE_READ_FAILURE;
-    if (size >= 0) {
+    if (size > 0) {
         status = home_parse(home, text, (size_t) size, reason, reason_size);
     } else {
+        usleep(LAST_ORDER_US); /* SIGTERM is not held back yet */
         snprintf(reason, reason_size, "standard input: nothing from keelrun");
     }
     if (text) {
@@ -199,13 +212,25 @@ static void take_settings(char **settings)
     }
 }
 
+static void complain_late(struct keeld *keeld, const char *reason)
+{
+    if (keeld->end_timer.started) {
+        return;
+    }
+    if (asprintf(&keeld->complaint, "cannot reach keelrun at %s: %s", keeld->home.contact, reason) <
+        0) {
+        keeld->complaint = NULL;
+        stop(keeld, EXIT_RUNTIME);
+        return;
+    }
+    loop_timer_start(&keeld->order_timer, LAST_ORDER_US);
+}
+
 static void at_home(void *arg, int status, const char *reason)
 {
     struct keeld *keeld = arg;
     if (status != ORTE_SUCCESS) {
-        fprintf(stderr, "keeld: node %s: cannot reach keelrun at %s: %s\n", keeld->home.node,
-                keeld->home.contact, reason ? reason : opal_strerror(status));
-        stop(keeld, EXIT_RUNTIME);
+        complain_late(keeld, reason ? reason : opal_strerror(status));
         return;
     }
     daemon_report(keeld->daemon, proto_new(REPORT_HOME, "s", keeld->daemon->contact));
@@ -255,6 +280,7 @@ static int open_signals(struct keeld *keeld)
         return ORTE_ERR_IN_ERRNO;
     }
     loop_timer_init(&keeld->end_timer, keeld->loop, signal_over);
+    loop_timer_init(&keeld->order_timer, keeld->loop, order_late);
     loop_io_init(&keeld->signal_io, keeld->loop, keeld->signals, signal_ready);
     loop_io_watch(&keeld->signal_io, EV_READ);
     return ORTE_SUCCESS;
@@ -267,9 +293,11 @@ static void close_all(struct keeld *keeld)
     if (keeld->signals >= 0) {
         loop_io_watch(&keeld->signal_io, 0);
         loop_timer_stop(&keeld->end_timer);
+        loop_timer_stop(&keeld->order_timer);
         fd_close(&keeld->signals);
     }
     loop_destroy(keeld->loop);
+    free(keeld->complaint);
     home_fini(&keeld->home);
 }
 

@@ -131,6 +131,7 @@ run_limited 10 "$keelrun" "${long[@]}" --simulate 2x1 true
 is "many long parameters on several nodes: exit code" 125 "$code"
 like "many long parameters on several nodes: the reason, and what to do" "$work/err" \
     "more than 48 KiB, 5[0-9]{4} bytes of it the settings of --mca: put long ones into keel.conf"
+is "many long parameters on several nodes: nothing else" 1 "$(wc -l <"$work/err")"
 if [ "$(id -u)" = 0 ]; then # only root can give folders away
     mkdir -p "$work/theirs/keel-0"
     chown 65534:65534 "$work/theirs/keel-0"
@@ -251,6 +252,11 @@ printf '%s.\n' "${home/hnp 65536.0;/hnp }" >"$work/in"
 no_daemon "a bad contact"
 printf '%s.\n' "$home" >"$work/in"
 no_daemon "nobody at the contact"
+# its keelrun may have ended, and is about to end it
+for told in "$work/in" /dev/null; do
+    timeout -s TERM 0.3 "$keeld" <"$told" 2>"$work/err"
+    is "keeld: nobody at the contact of ${told##*/}, and SIGTERM soon: not a word" "" "$(cat "$work/err")"
+done
 ok "keeld leaves no session folder" wait_for 2 not test -e "$sessions"
 
 # A second daemon of the same number: it is refused, and the first goes on.
