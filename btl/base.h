@@ -223,9 +223,10 @@ struct btl_ext_ops {
     uint32_t atomic_flags; /* what of MCA_BTL_ATOMIC_SUPPORTS_* the module's table does not say */
     /* A put, get or atomic to this endpoint is not complete. */
     bool (*rdma_open)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-    /* Takes the first error that one without callback ended with; OPAL_SUCCESS: none did. A module
-     * with struct btl_peers is asked endpoint by endpoint. */
-    int (*rdma_lost)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+    /* Takes the first error that one without callback ended with; OPAL_SUCCESS: none did. NULL
+     * where endpoints have a struct rdma_am_peer, which keeps it: am_at says where (offsetof). */
+    int (*rdma_lost)(mca_btl_base_module_t *module);
+    size_t am_at;
     /* What a call of any kind that was short would find now; endpoint NULL: an alloc. */
     enum btl_room (*room)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     /* Nothing that the module accepted, message or operation, and no answer of its own to a peer's

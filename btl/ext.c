@@ -7,6 +7,7 @@
 #include <btl/peer.h>
 #include <btl/pending.h>
 #include <btl/progress.h>
+#include <btl/rdma_am.h>
 
 /* A flush looks at the clock after this many passes with events, and after each without. */
 #define BUSY_PASSES 64
@@ -20,18 +21,26 @@ void btl_ext_register_params(void)
     param_register(&flush_timeout, 1);
 }
 
+/* What an endpoint keeps where am_at says. */
+static int peer_lost(void *endpoint, size_t am_at)
+{
+    return rdma_am_lost((struct rdma_am_peer *) (void *) ((char *) endpoint + am_at));
+}
+
 /* endpoint NULL: the first that one of the peers has; all are taken. */
 static int take_lost(const struct btl_module_entry *entry, struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct btl_ext_ops *ops = entry->component->ext;
-    const struct btl_peers *peers = btl_entry_peers(entry);
     struct btl_peer *peer;
     int first = OPAL_SUCCESS;
-    if (endpoint || !peers) {
-        return ops->rdma_lost(entry->module, endpoint);
+    if (ops->rdma_lost) {
+        return ops->rdma_lost(entry->module);
     }
-    list_for_each (peer, &peers->used, struct btl_peer, link) {
-        int lost = ops->rdma_lost(entry->module, btl_peer_endpoint(peer));
+    if (endpoint) {
+        return peer_lost(endpoint, ops->am_at);
+    }
+    list_for_each (peer, &btl_entry_peers(entry)->used, struct btl_peer, link) {
+        int lost = peer_lost(peer, ops->am_at);
         first = first == OPAL_SUCCESS ? lost : first;
     }
     return first;

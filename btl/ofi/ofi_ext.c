@@ -14,12 +14,6 @@ static bool rdma_open(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
     return ofi->operations > 0 || rdma_am_open(ofi->am);
 }
 
-static int rdma_lost(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
-{
-    (void) btl;
-    return rdma_am_lost(&endpoint->am);
-}
-
 /* How full the provider's own queues are cannot be seen. */
 static enum btl_room room(mca_btl_base_module_t *btl, ofi_endpoint *endpoint)
 {
@@ -53,7 +47,7 @@ const struct btl_ext_ops ofi_ext = {
     .channel_send = ofi_channel_send,
     .channel_sendi = ofi_channel_sendi,
     .rdma_open = rdma_open,
-    .rdma_lost = rdma_lost,
+    .am_at = offsetof(struct mca_btl_base_endpoint_t, am),
     .room = room,
     .is_quiet = is_quiet,
 };

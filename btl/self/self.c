@@ -278,9 +278,8 @@ static bool self_rdma_open(mca_btl_base_module_t *btl, struct mca_btl_base_endpo
     return false;
 }
 
-static int self_rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
+static int self_rdma_lost(mca_btl_base_module_t *btl)
 {
-    (void) endpoint; /* a process has one self */
     struct self_module *self = self_of(btl);
     int lost = self->lost;
     self->lost = OPAL_SUCCESS;

@@ -27,12 +27,6 @@ static bool sm_rdma_open(mca_btl_base_module_t *btl, struct mca_btl_base_endpoin
                     : !list_empty(&module->done_ops) || rdma_am_open(module->am);
 }
 
-static int sm_rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint)
-{
-    (void) btl;
-    return rdma_am_lost(&endpoint->am);
-}
-
 /* What a ring that is not open yet lacks (a card, a cell of the peer's board, memory) is not seen
  * from here. */
 static enum btl_room endpoint_room(struct sm_module *module,
@@ -126,7 +120,7 @@ const struct btl_ext_ops sm_ext = {
     .channel_send = sm_channel_send,
     .channel_sendi = sm_channel_sendi,
     .rdma_open = sm_rdma_open,
-    .rdma_lost = sm_rdma_lost,
+    .am_at = offsetof(struct mca_btl_base_endpoint_t, am),
     .room = sm_room,
     .is_quiet = sm_is_quiet,
     .wait_fd = sm_wait_fd,

@@ -16,12 +16,6 @@ static bool tcp_rdma_open(mca_btl_base_module_t *btl, tcp_endpoint *ep)
               : tcp->ops.in_use > 0 || rdma_am_open(tcp->am);
 }
 
-static int tcp_rdma_lost(mca_btl_base_module_t *btl, tcp_endpoint *ep)
-{
-    (void) btl;
-    return rdma_am_lost(&ep->am);
-}
-
 static enum btl_room tcp_room(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 {
     struct tcp_module *tcp = tcp_of(btl);
@@ -99,7 +93,7 @@ const struct btl_ext_ops tcp_ext = {
     .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
     .channel_send = tcp_channel_send,
     .rdma_open = tcp_rdma_open,
-    .rdma_lost = tcp_rdma_lost,
+    .am_at = offsetof(struct mca_btl_base_endpoint_t, am),
     .room = tcp_room,
     .is_quiet = tcp_is_quiet,
     .wait_fd = tcp_wait_fd,

@@ -241,12 +241,6 @@ static bool rdma_open(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
                     : rdma_am_open(udgram_of(btl)->am);
 }
 
-static int rdma_lost(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
-{
-    (void) btl;
-    return rdma_am_lost(&endpoint->am);
-}
-
 /* How full the peer's socket is cannot be seen. */
 static enum btl_room room(mca_btl_base_module_t *btl, udgram_endpoint *endpoint)
 {
@@ -290,7 +284,7 @@ static const struct btl_ext_ops udgram_ext = {
     .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
     .channel_send = channel_send,
     .rdma_open = rdma_open,
-    .rdma_lost = rdma_lost,
+    .am_at = offsetof(struct mca_btl_base_endpoint_t, am),
     .room = room,
     .is_quiet = is_quiet,
     .wait_fd = wait_fd,

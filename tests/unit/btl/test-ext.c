@@ -48,9 +48,9 @@ static bool rdma_open(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
     return is_open;
 }
 
-static int rdma_lost(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *ep)
+static int rdma_lost(mca_btl_base_module_t *btl)
 {
-    (void) btl, (void) ep;
+    (void) btl;
     int first = lost;
     lost = OPAL_SUCCESS;
     return first;
