@@ -16,25 +16,6 @@ struct btl_taps *btl_taps_find(const mca_btl_base_module_t *module)
 
 /* ---- out of a struct btl_call, into the module's own functions ---- */
 
-static void make_memory(const mca_btl_base_module_t *own, mca_btl_base_module_t *btl,
-                        struct btl_call *call)
-{
-    switch (call->slot) {
-    case BTL_ALLOC:
-        call->made = own->btl_alloc(btl, call->endpoint, call->make.order, call->make.size,
-                                    call->make.flags);
-        return;
-    case BTL_PREPARE_SRC:
-        call->made =
-            own->btl_prepare_src(btl, call->endpoint, call->make.convertor, call->make.order,
-                                 call->make.reserve, call->make.taken, call->make.flags);
-        return;
-    default:
-        call->made = own->btl_register_mem(btl, call->endpoint, call->region.base,
-                                           call->region.size, call->region.flags);
-    }
-}
-
 static int make_send(const struct btl_taps *taps, const struct btl_call *call)
 {
     mca_btl_base_module_t *btl = taps->module;
@@ -57,22 +38,6 @@ static int make_sendi(const struct btl_taps *taps, const struct btl_call *call)
         btl, call->endpoint, call->sendi.convertor, call->sendi.header, call->sendi.header_size,
         call->sendi.payload_size, call->sendi.order, call->sendi.flags, call->sendi.channel,
         call->sendi.tag, call->sendi.descriptor);
-}
-
-static int make_message(const struct btl_taps *taps, const struct btl_call *call)
-{
-    const mca_btl_base_module_t *own = &taps->own;
-    mca_btl_base_module_t *btl = taps->module;
-    switch (call->slot) {
-    case BTL_FREE:
-        return own->btl_free(btl, call->send.descriptor);
-    case BTL_DEREGISTER_MEM:
-        return own->btl_deregister_mem(btl, call->handle);
-    case BTL_SEND:
-        return make_send(taps, call);
-    default:
-        return make_sendi(taps, call);
-    }
 }
 
 static int make_control(const mca_btl_base_module_t *own, mca_btl_base_module_t *btl,
@@ -123,15 +88,29 @@ static void make(struct btl_taps *taps, struct btl_call *call)
     mca_btl_base_module_t *btl = taps->module;
     switch (call->slot) {
     case BTL_ALLOC:
+        call->made = own->btl_alloc(btl, call->endpoint, call->make.order, call->make.size,
+                                    call->make.flags);
+        return;
     case BTL_PREPARE_SRC:
+        call->made =
+            own->btl_prepare_src(btl, call->endpoint, call->make.convertor, call->make.order,
+                                 call->make.reserve, call->make.taken, call->make.flags);
+        return;
     case BTL_REGISTER_MEM:
-        make_memory(own, btl, call);
+        call->made = own->btl_register_mem(btl, call->endpoint, call->region.base,
+                                           call->region.size, call->region.flags);
         return;
     case BTL_FREE:
+        call->status = own->btl_free(btl, call->send.descriptor);
+        return;
     case BTL_DEREGISTER_MEM:
+        call->status = own->btl_deregister_mem(btl, call->handle);
+        return;
     case BTL_SEND:
+        call->status = make_send(taps, call);
+        return;
     case BTL_SENDI:
-        call->status = make_message(taps, call);
+        call->status = make_sendi(taps, call);
         return;
     case BTL_PUT:
     case BTL_GET:

@@ -280,50 +280,41 @@ static void deliver(struct btl_tap *tap, struct mca_btl_base_endpoint_t *endpoin
     check_callback_end();
 }
 
-struct failure {
-    struct check_call *call;
+/* What the module says is over, of one peer or (NULL) of all. */
+struct ending {
+    struct check_call call;
     const opal_proc_t *proc;
+    const char *what;
 };
 
-static void endpoint_failed(void *value, void *arg)
+static void endpoint_ending(void *value, void *arg)
 {
     struct check_endpoint *endpoint = value;
-    struct failure *failure = arg;
-    if (!endpoint->gone && endpoint->proc == failure->proc && endpoint->pending > 0) {
-        failure->call->endpoint = endpoint;
-        check_report(failure->call, CHECK_MODULE,
-                     "reports the peer's failure while %lu callbacks are to come",
-                     endpoint->pending);
+    struct ending *ending = arg;
+    if (!endpoint->gone && endpoint->pending > 0 &&
+        (!ending->proc || endpoint->proc == ending->proc)) {
+        ending->call.endpoint = endpoint;
+        check_report(&ending->call, CHECK_MODULE, "%s while %lu callbacks are to come",
+                     ending->what, endpoint->pending);
     }
 }
 
 static void failed(struct btl_tap *tap, int32_t flags, opal_proc_t *proc)
 {
     struct check *check = check_of(tap);
-    struct check_call call = {check, "error", __builtin_return_address(0), NULL};
-    struct failure failure = {&call, proc};
+    struct ending ending = {
+        {check, "error", __builtin_return_address(0), NULL}, proc, "reports the peer's failure"};
     if (proc && flags & (MCA_BTL_ERROR_FLAGS_FATAL | MCA_BTL_ERROR_FLAGS_NONFATAL)) {
-        btl_map_each(&check->endpoints, endpoint_failed, &failure);
-    }
-}
-
-static void endpoint_drained(void *value, void *arg)
-{
-    struct check_endpoint *endpoint = value;
-    struct check_call *call = arg;
-    if (!endpoint->gone && endpoint->pending > 0) {
-        call->endpoint = endpoint;
-        check_report(call, CHECK_MODULE,
-                     "says that all is complete while %lu callbacks are to come",
-                     endpoint->pending);
+        btl_map_each(&check->endpoints, endpoint_ending, &ending);
     }
 }
 
 static void drained(struct btl_tap *tap)
 {
     struct check *check = check_of(tap);
-    struct check_call call = {check, "ft_event", __builtin_return_address(0), NULL};
-    btl_map_each(&check->endpoints, endpoint_drained, &call);
+    struct ending ending = {
+        {check, "ft_event", __builtin_return_address(0), NULL}, NULL, "says that all is complete"};
+    btl_map_each(&check->endpoints, endpoint_ending, &ending);
 }
 
 static void free_value(void *value, void *arg)

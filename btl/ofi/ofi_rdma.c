@@ -21,14 +21,6 @@ int ofi_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_han
     return ofi->native ? ofi_region_deregister(ofi, handle) : region_remove(ofi->regions, handle);
 }
 
-/* The peer of an endpoint that takes operations: over sends they may be queued before it is UP. */
-static ofi_endpoint *rdma_peer(struct ofi_module *ofi, ofi_endpoint *endpoint, int *status)
-{
-    bool takes = ofi_endpoint_want(ofi, endpoint, status) || *status == OPAL_ERR_OUT_OF_RESOURCE;
-
-    return takes ? endpoint : NULL;
-}
-
 static void handle_read(const struct ofi_module *ofi, struct ofi_rdma *rdma)
 {
     memset(&rdma->handle, 0, sizeof(rdma->handle)); /* the caller's is at any alignment */
@@ -39,11 +31,16 @@ static void handle_read(const struct ofi_module *ofi, struct ofi_rdma *rdma)
     }
 }
 
-/* True: the provider took it, or refused it, which status says. As long as the peer is not UP, put
- * and get go over sends, which queue; atomics wait, for two kinds of them must not mix. */
-static bool try_native(struct ofi_module *ofi, ofi_endpoint *peer, const struct ofi_rdma *rdma,
+/* Reads the handle, and tries the provider. True: it took the operation, or refused it, or the peer
+ * is not to be had: status says so. As long as the peer is not UP, put and get go over sends, which
+ * queue; atomics wait, for two kinds of them must not mix. */
+static bool try_native(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_rdma *rdma,
                        int *status)
 {
+    if (!ofi_endpoint_want(ofi, peer, status) && *status != OPAL_ERR_OUT_OF_RESOURCE) {
+        return true;
+    }
+    handle_read(ofi, rdma);
     if (!ofi_native_can(ofi, rdma) || (peer->life.state != PEER_UP && !rdma->atomic)) {
         return false;
     }
@@ -52,18 +49,12 @@ static bool try_native(struct ofi_module *ofi, ofi_endpoint *peer, const struct 
     return true;
 }
 
-int ofi_rdma(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct rdma_call *call,
-             bool put)
+int ofi_rdma(mca_btl_base_module_t *btl, ofi_endpoint *peer, const struct rdma_call *call, bool put)
 {
     struct ofi_module *ofi = ofi_of(btl);
     struct ofi_rdma rdma = {.call = call, .put = put};
     int status;
 
-    ofi_endpoint *peer = rdma_peer(ofi, endpoint, &status);
-    if (!peer) {
-        return status;
-    }
-    handle_read(ofi, &rdma);
     if (try_native(ofi, peer, &rdma, &status)) {
         return status;
     }
@@ -73,17 +64,12 @@ int ofi_rdma(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct rd
                : rdma_am_get(ofi->am, &peer->am, &over_sends);
 }
 
-int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, const struct atomic_call *call)
+int ofi_atomic(mca_btl_base_module_t *btl, ofi_endpoint *peer, const struct atomic_call *call)
 {
     struct ofi_module *ofi = ofi_of(btl);
     struct ofi_rdma rdma = {.call = &call->rdma, .atomic = &call->atomic};
     int status;
 
-    ofi_endpoint *peer = rdma_peer(ofi, endpoint, &status);
-    if (!peer) {
-        return status;
-    }
-    handle_read(ofi, &rdma);
     if (try_native(ofi, peer, &rdma, &status)) {
         return status;
     }
