@@ -68,8 +68,8 @@ static uint8_t *state_at(const struct roster *roster, uint32_t slot)
     return &roster->chunks[slot / CHUNK]->states[slot % CHUNK];
 }
 
-/* NONE: it was never an endpoint of this roster. The newest are found first. */
-static uint32_t slot_of(const struct roster *roster, const void *endpoint)
+/* The newest are found first. */
+uint32_t roster_number(const struct roster *roster, const void *endpoint)
 {
     for (uint32_t i = roster->chunk_count; i-- > 0;) {
         uintptr_t offset = (uintptr_t) endpoint - (uintptr_t) roster->chunks[i]->memory;
@@ -83,14 +83,9 @@ static uint32_t slot_of(const struct roster *roster, const void *endpoint)
 
 uint32_t *roster_added(const struct roster *roster, const void *endpoint)
 {
-    uint32_t slot = slot_of(roster, endpoint);
+    uint32_t slot = roster_number(roster, endpoint);
     bool listed = slot != NONE && *state_at(roster, slot) == SLOT_LISTED;
     return listed ? &entry_at(roster, slot)->added : NULL;
-}
-
-uint32_t roster_number(const struct roster *roster, const void *endpoint)
-{
-    return slot_of(roster, endpoint);
 }
 
 void *roster_at(const struct roster *roster, uint32_t number)
@@ -101,7 +96,7 @@ void *roster_at(const struct roster *roster, uint32_t number)
 
 struct roster_entry *roster_entry(const struct roster *roster, const void *endpoint)
 {
-    return entry_at(roster, slot_of(roster, endpoint));
+    return entry_at(roster, roster_number(roster, endpoint));
 }
 
 static uint32_t *bucket_of(const struct roster *roster, const orte_process_name_t *name)
@@ -217,12 +212,12 @@ static void forget(struct roster *roster, uint32_t slot)
 
 void roster_forget(struct roster *roster, void *endpoint)
 {
-    forget(roster, slot_of(roster, endpoint));
+    forget(roster, roster_number(roster, endpoint));
 }
 
 void roster_remove(struct roster *roster, void *endpoint, bool touched)
 {
-    uint32_t slot = slot_of(roster, endpoint);
+    uint32_t slot = roster_number(roster, endpoint);
     struct roster_entry *entry = entry_at(roster, slot);
     forget(roster, slot);
     if (touched) {

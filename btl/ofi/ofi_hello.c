@@ -118,7 +118,7 @@ static bool session_begin(struct ofi_module *ofi, ofi_endpoint *peer, const stru
 
     if (peer->session.theirs != 0) {
         if (ofi_peer_in_flight(peer)) {
-            ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "it began anew");
+            btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "it began anew");
             return false;
         }
         uint64_t mine = btl_session_keeps(&peer->session, hello->echo);
@@ -194,7 +194,7 @@ void ofi_bye_received(struct ofi_module *ofi, ofi_endpoint *peer)
     if (peer->life.state == PEER_CLOSING) {
         peer->bye_answered = true;
     } else if (rdma_am_peer_active(&peer->am) || ofi_peer_flies(peer, false)) {
-        ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "the peer left");
+        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the peer left");
     } else {
         btl_peer_left(&peer->life);
     }
@@ -219,13 +219,13 @@ void ofi_say_lost(struct ofi_module *ofi, ofi_endpoint *peer)
     ofi_lost_flush(ofi);
 }
 
-void ofi_lost_received(struct ofi_module *ofi, ofi_endpoint *peer)
+void ofi_lost_received(ofi_endpoint *peer)
 {
     peer->session.proven = false; /* nobody is there to be told */
     if (peer->life.state == PEER_CLOSING) {
         peer->bye_answered = true;
     } else if (peer->life.proc || ofi_peer_in_flight(peer)) {
-        ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "the session failed at its other end");
+        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the session failed at its other end");
     } else {
         btl_peer_left(&peer->life);
     }

@@ -213,12 +213,6 @@ static void peer_end(struct btl_peer *life)
     btl_peer_free(life);
 }
 
-void ofi_peer_break(struct ofi_module *ofi, ofi_endpoint *peer, int status, const char *why)
-{
-    (void) ofi;
-    btl_peer_break(&peer->life, status, why);
-}
-
 void ofi_peer_fail(struct ofi_module *ofi, ofi_endpoint *peer, int error)
 {
     btl_peer_fail(&peer->life, fabric_strerror(&ofi->fabric, error));

@@ -58,8 +58,6 @@ ofi_endpoint *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *heade
 /* Hellos and byes are in flight; or something else is. */
 bool ofi_peer_flies(const ofi_endpoint *peer, bool control);
 bool ofi_peer_in_flight(const ofi_endpoint *peer);
-/* Everything in flight calls back with status, then the error is reported. */
-void ofi_peer_break(struct ofi_module *ofi, ofi_endpoint *peer, int status, const char *why);
 /* Later, by progress: its wire failed. */
 void ofi_peer_fail(struct ofi_module *ofi, ofi_endpoint *peer, int error);
 

@@ -101,7 +101,7 @@ static void frame_take(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_rx
         }
     } else if (peer->life.state != PEER_CLOSING &&
                rdma_am_receive(ofi->am, &peer->am, &segment, 1) != OPAL_SUCCESS) {
-        ofi_peer_break(ofi, peer, OPAL_ERR_UNREACH, "a frame that breaks the protocol");
+        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "a frame that breaks the protocol");
     }
 }
 
@@ -143,7 +143,7 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
         return false;
     }
     if (header.kind == OFI_LOST) {
-        ofi_lost_received(ofi, peer);
+        ofi_lost_received(peer);
         return false;
     }
     switch (reorder_put(&peer->order, &rx->early, header.sequence)) {

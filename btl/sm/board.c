@@ -31,17 +31,10 @@ static uint64_t cell_observe(const struct sm_cell *cell)
     return atomic_load_explicit(&cell->word, memory_order_acquire);
 }
 
-/* An owner that sees the bell's new count sees the cell changed before it. False: the owner has
- * closed the board, and looks at it no more; else it closes it later, and sees the cell then. */
-static bool doorbell_ring(struct sm_board *board)
+bool sm_board_ring(struct sm_board *board)
 {
     return !(atomic_fetch_add_explicit(&board->doorbell, 1, memory_order_acq_rel) &
              DOORBELL_CLOSED);
-}
-
-void sm_board_ring(struct sm_board *board)
-{
-    (void) doorbell_ring(board);
 }
 
 void sm_board_close(struct sm_board *board, uint32_t cells)
@@ -68,7 +61,7 @@ int sm_board_announce(struct sm_board *board, uint32_t cells, uint32_t hint,
         atomic_store_explicit(&cell->claimed, announcement->claimed, memory_order_relaxed);
         atomic_store_explicit(&cell->word, word_of(epoch, SM_CELL_OPEN), memory_order_release);
         *claim = (struct sm_claim){.board = board, .index = index, .epoch = (uint32_t) epoch};
-        return doorbell_ring(board) ? ORTE_SUCCESS : ORTE_ERR_UNREACH;
+        return sm_board_ring(board) ? ORTE_SUCCESS : ORTE_ERR_UNREACH;
     }
     return ORTE_ERR_OUT_OF_RESOURCE;
 }
@@ -93,7 +86,7 @@ void sm_claim_close(struct sm_claim *claim)
     uint64_t freed = word_of(claim->epoch + (uint64_t) 1, SM_CELL_FREE);
     /* The owner may turn OPEN into TAKEN between the two attempts, never back. */
     if (cell_change(cell, open, closed) || cell_change(cell, taken, closed)) {
-        sm_board_ring(claim->board);
+        (void) sm_board_ring(claim->board);
         return;
     }
     (void) (cell_change(cell, word_of(claim->epoch, SM_CELL_REFUSED), freed) ||

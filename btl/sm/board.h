@@ -83,8 +83,10 @@ void sm_claim_close(struct sm_claim *claim);
  * *claimed, which the owner has claimed. False: it has claimed more than there are. */
 bool sm_claim_requests(struct sm_claim *claim, uint32_t last, uint32_t *claimed) KEEL_MUST_CHECK;
 
-/* Adds one to the doorbell. */
-void sm_board_ring(struct sm_board *board);
+/* Adds one to the doorbell. An owner that sees the new count sees the cell changed before it.
+ * False: the owner has closed the board, and looks at it no more; else it closes it later, and sees
+ * the cell then. */
+bool sm_board_ring(struct sm_board *board);
 
 /* The owner's side. */
 static inline uint64_t sm_board_doorbell(const struct sm_board *board)

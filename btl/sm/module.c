@@ -256,11 +256,10 @@ static void descs_init(struct sm_module *module)
 
 static void lists_init(struct sm_module *module)
 {
-    struct list *const lists[] = {&module->lingering, &module->waiting, &module->done_ops,
-                                  &module->quiet};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-        list_init(lists[i]);
-    }
+    list_init(&module->lingering);
+    list_init(&module->waiting);
+    list_init(&module->done_ops);
+    list_init(&module->quiet);
 }
 
 /* The parts that stand on the segment. */

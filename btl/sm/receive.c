@@ -38,7 +38,7 @@ void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoi
     }
     module->cells[rx->cell] = NULL;
     sm_board_drop(module->segment->board, rx->cell, refuses);
-    sm_board_ring(endpoint->peer->board);
+    (void) sm_board_ring(endpoint->peer->board);
 }
 
 /* The endpoint of who announced a ring; one that was not added yet is made. NULL: not to be had. */

@@ -11,7 +11,7 @@ static void generation_publish(struct sm_region *region, uint32_t generation)
 }
 
 /* Owner to peers: a peer that sees any field stored after this sees the generation gone. */
-static void generation_withdraw(struct sm_region *region)
+void sm_region_withdraw(struct sm_region *region)
 {
     atomic_store_explicit(&region->generation, 0, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);
@@ -52,18 +52,13 @@ static void set64(_Atomic uint64_t *field, uint64_t value)
 void sm_region_publish(struct sm_region *region, const struct region_handle *handle,
                        uint32_t rights, const orte_process_name_t *peer)
 {
-    generation_withdraw(region);
+    sm_region_withdraw(region);
     set32(&region->rights, (rights & MCA_BTL_REG_FLAG_ACCESS_ANY) | (peer ? 0 : SM_REGION_ANY));
     set64(&region->base, handle->base);
     set64(&region->size, handle->size);
     set32(&region->jobid, peer ? peer->jobid : ORTE_JOBID_INVALID);
     set32(&region->vpid, peer ? peer->vpid : ORTE_VPID_INVALID);
     generation_publish(region, handle->generation);
-}
-
-void sm_region_withdraw(struct sm_region *region)
-{
-    generation_withdraw(region);
 }
 
 int sm_region_check(const struct sm_region *region, const struct region_handle *handle,

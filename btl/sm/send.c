@@ -227,9 +227,10 @@ static int send_faulty(struct sm_module *module, struct mca_btl_base_endpoint_t 
     return status;
 }
 
-static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                    mca_btl_base_descriptor_t *descriptor, uint8_t channel, uint8_t tag)
+int sm_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag)
 {
+    struct sm_module *module = sm_of(btl);
     size_t total;
     struct desc *desc = desc_of(descriptor);
     int status = desc_total(descriptor, module->super.btl_max_send_size, &total);
@@ -246,13 +247,7 @@ static int send_any(struct sm_module *module, struct mca_btl_base_endpoint_t *en
 int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
             mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
-    return send_any(sm_of(btl), endpoint, descriptor, 0, tag);
-}
-
-int sm_channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                    mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag)
-{
-    return send_any(sm_of(btl), endpoint, descriptor, channel, tag);
+    return sm_channel_send(btl, endpoint, descriptor, 0, tag);
 }
 
 /* The shortest are the commonest, and a call costs as much as their bytes. The beginning of longer

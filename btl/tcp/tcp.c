@@ -104,11 +104,9 @@ static void set_limits(mca_btl_base_module_t *btl, const struct tcp_params *para
 
 static void lists_init(struct tcp_module *tcp)
 {
-    struct list *const lists[] = {&tcp->conns, &tcp->active, &tcp->ended};
-
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-        list_init(lists[i]);
-    }
+    list_init(&tcp->conns);
+    list_init(&tcp->active);
+    list_init(&tcp->ended);
     wheel_init(&tcp->timeouts, DEADLINE_TICK_US, clock_us());
 }
 

@@ -166,7 +166,7 @@ static int body_end(struct tcp_link *link)
         rx->slot->data_in = true;
         return OPAL_SUCCESS;
     default:
-        return tcp_rdma_put_ended(link->ep, &rx->frame, rx->status);
+        return tcp_rdma_answer(link->ep, rx->frame.id, rx->status);
     }
 }
 

@@ -194,7 +194,7 @@ static struct tcp_item *answer_create(tcp_endpoint *ep, const struct tcp_frame *
     return item;
 }
 
-static int answer_done(tcp_endpoint *ep, uint64_t id, int status)
+int tcp_rdma_answer(tcp_endpoint *ep, uint64_t id, int status)
 {
     struct tcp_frame done = {.type = TCP_FRAME_DONE, .id = id, .status = status};
     struct tcp_item *item = answer_create(ep, &done);
@@ -205,11 +205,6 @@ static int answer_done(tcp_endpoint *ep, uint64_t id, int status)
     list_append(&ep->small, &item->link);
     tcp_endpoint_want(ep); /* what it answers may have come over a lane, while the link rests */
     return OPAL_SUCCESS;
-}
-
-int tcp_rdma_put_ended(tcp_endpoint *ep, const struct tcp_frame *frame, int status)
-{
-    return answer_done(ep, frame->id, status);
 }
 
 void *tcp_rdma_put_target(tcp_endpoint *ep, const struct tcp_frame *frame, size_t offset,
@@ -248,7 +243,7 @@ int tcp_rdma_serve_get(tcp_endpoint *ep, const struct tcp_frame *frame)
     void *source = get_source(ep, frame, &status);
 
     if (!source) {
-        return answer_done(ep, frame->id, status);
+        return tcp_rdma_answer(ep, frame->id, status);
     }
     struct tcp_frame data = {.type = TCP_FRAME_DATA, .id = frame->id, .size = frame->size};
     struct tcp_item *item = answer_create(ep, &data);
