@@ -53,7 +53,9 @@ size_t rail_encode(uint8_t *to, const struct rail_header *header)
     if (size == RAIL_MEMORY_BYTES) {
         put_le64(to + 32, header->address);
         put_le16(to + 40, header->handle_size);
-        memcpy(to + size, header->handle, header->handle_size);
+        if (header->handle_size > 0) {
+            memcpy(to + size, header->handle, header->handle_size);
+        }
         size += header->handle_size;
     }
     return size;
