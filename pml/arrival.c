@@ -46,6 +46,15 @@ static bool hand_out(struct list *matches, const struct keel_pml_message *of)
     return among;
 }
 
+/* Its message is not whole, and waits: it ends with the sender, whose end only those hear of that
+ * have a path to it. */
+static void watch_sender(struct member *member)
+{
+    if (member->peer && member_connect(member) != OPAL_SUCCESS) {
+        peer_has_changed(member->peer, OPAL_SUCCESS); /* its rail may not be known yet */
+    }
+}
+
 static bool arrive(struct keel_pml_context *context, struct keel_pml_message *message)
 {
     const mca_ptl_base_match_header_t *header = message->header;
@@ -90,6 +99,9 @@ static bool arrive(struct keel_pml_context *context, struct keel_pml_message *me
     control_came(member);
     if (!hand_out(&matches, message)) {
         member->stats.unexpected++;
+        if (header->hdr_common.hdr_flags & MCA_PTL_FLAGS_ACK) {
+            watch_sender(member);
+        }
         pml_has_news(context->pml); /* for probes */
         return false;
     }

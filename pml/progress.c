@@ -106,6 +106,18 @@ static void end_peer(struct peer *peer, int status)
     (void) ptl_del_procs(1, &proc, &peer->paths);
 }
 
+/* To one that a message came from. */
+static void find_paths(struct peer *peer)
+{
+    int status = peer_connect(peer);
+
+    if (status == OPAL_ERR_OUT_OF_RESOURCE) {
+        peer_has_changed(peer, OPAL_SUCCESS); /* later */
+    } else if (status != OPAL_SUCCESS) {
+        end_peer(peer, status);
+    }
+}
+
 /* A message may have been lost with a path: without others that take its place (pml/README.md) the
  * order of those behind it is lost, too. */
 static void look_at_paths(struct peer *peer)
@@ -113,7 +125,11 @@ static void look_at_paths(struct peer *peer)
     struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
     size_t lost = 0;
 
-    if (peer->gone != OPAL_SUCCESS || peer->paths.count == 0) {
+    if (peer->gone != OPAL_SUCCESS) {
+        return;
+    }
+    if (peer->paths.count == 0) {
+        find_paths(peer);
         return;
     }
     int status = ptl_renew_proc(peer->pml->ptls, proc, &peer->paths, &lost);

@@ -1181,6 +1181,21 @@ START_TEST(a_way_that_was_away_is_lost)
 }
 END_TEST
 
+/* The receiver has sent nothing to its sender, nor asked for anything of its. */
+START_TEST(an_announced_message_ends_with_its_sender)
+{
+    start(&calm);
+    struct keel_pml_request *send = isend(1, 0, 5, LONG, STANDARD);
+    world_progress();
+    world_flap(1);
+    world_flap(0);
+    struct keel_pml_request *recv = irecv(0, 1, 5, LONG);
+    ends(&recv, OPAL_ERR_UNREACH);
+    ends(&send, OPAL_ERR_UNREACH);
+    stop();
+}
+END_TEST
+
 START_TEST(a_module_that_takes_nothing_is_an_error)
 {
     opal_convertor_t data = of(source, 8);
@@ -1264,5 +1279,5 @@ UNIT_MAIN("pml", a_short_message_is_sent_at_once, blocking_calls_wait, a_process
           what_has_arrived_is_received_first, what_came_ahead_of_its_turn_is_given_back,
           blocking_calls_end_with_their_peer, a_persistent_request_outlives_its_peer,
           others_go_on_when_a_peer_ends, a_way_that_was_away_is_lost,
-          a_module_that_takes_nothing_is_an_error, a_send_that_has_failed_is_told_no_more,
-          a_fetch_that_fails_is_an_error)
+          an_announced_message_ends_with_its_sender, a_module_that_takes_nothing_is_an_error,
+          a_send_that_has_failed_is_told_no_more, a_fetch_that_fails_is_an_error)
