@@ -3,7 +3,8 @@ check_PROGRAMS += \
 	tests/unit/pml/test-queues tests/unit/pml/test-match tests/unit/pml/test-match-model \
 	tests/unit/pml/test-early tests/unit/pml/test-schedule tests/unit/pml/test-pml \
 	tests/unit/pml/test-pml-deaths tests/unit/pml/test-pml-random tests/unit/pml/test-pml-rail \
-	tests/unit/pml/test-process tests/unit/pml/test-rate tests/unit/pml/test-stripe
+	tests/unit/pml/test-process tests/unit/pml/test-rate tests/unit/pml/test-stripe \
+	tests/unit/pml/test-pml-sim
 pml_libs = tests/lib/libunit.la libpml.la libbase.la
 tests_unit_pml_test_queues_SOURCES = tests/unit/pml/test-queues.c
 tests_unit_pml_test_queues_LDADD = $(pml_libs)
@@ -31,3 +32,8 @@ tests_unit_pml_test_pml_deaths_SOURCES = tests/unit/pml/test-pml-deaths.c $(pml_
 tests_unit_pml_test_pml_deaths_LDADD = $(pml_world_libs)
 tests_unit_pml_test_pml_rail_SOURCES = tests/unit/pml/test-pml-rail.c tests/lib/minihost.h tests/lib/minihost.c
 tests_unit_pml_test_pml_rail_LDADD = tests/lib/libunit.la libpml.la libptl.la libbtl.la libbase.la
+tests_unit_pml_test_pml_sim_SOURCES = tests/unit/pml/test-pml-sim.c \
+	tests/unit/pml/sim/sim.h tests/unit/pml/sim/state.h tests/unit/pml/sim/sim.c \
+	tests/unit/pml/sim/process.c tests/unit/pml/sim/modules.c tests/unit/pml/sim/rdma.c \
+	tests/unit/pml/sim/faults.c tests/unit/pml/sim/program.c
+tests_unit_pml_test_pml_sim_LDADD = tests/lib/libsim.la tests/lib/libunit.la libpml.la libptl.la libbtl.la libbase.la

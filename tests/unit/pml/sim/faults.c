@@ -1,0 +1,158 @@
+/* Rails that die and return. */
+#include <tests/unit/pml/sim/state.h>
+
+enum { FAULTS = 8, LAST_FAULTS = 3 };
+
+struct sim_link *sim_link_of(int number, int a, int b)
+{
+    return a < b ? &sim.links[number][a][b] : &sim.links[number][b][a];
+}
+
+endpoint *sim_end(int number, int rank, int peer)
+{
+    return &sim.process[rank].modules[number]->endpoints[peer];
+}
+
+static uint64_t mostly_soon(void)
+{
+    return chance(30) ? 0 : below(chance(80) ? 50 * SIM_US : 500 * SIM_US);
+}
+
+/* ---- death ---- */
+
+void sim_cut(struct sim_link *link)
+{
+    if (link->cut || link->session == 0) {
+        return;
+    }
+    link->cut = true;
+    link->noticed = 0;
+    sim.report->deaths++;
+    sim_log("rail %d between %d and %d dies", link->rail, link->low, link->high);
+    for (int i = 0; i < 2; i++) {
+        link->until[i] = chance(30) ? UINT64_MAX : sim_now() + mostly_soon();
+        link->late[i] = chance(50) ? below(400 * SIM_US) : 0;
+        sim.busy++;
+        later(mostly_soon(), ON_NOTICE, i ? link->low : link->high,
+              sim_end(link->rail, i ? link->low : link->high, i ? link->high : link->low));
+    }
+}
+
+void sim_notice(endpoint *end)
+{
+    sim_deliver(end->rank, &end->notice);
+}
+
+/* In this end's poll. What is under way has called back before the rail is taken from the choice.
+ */
+void sim_noticed(endpoint *end)
+{
+    struct sim_link *link = sim_link_of(end->rail, end->rank, end->peer);
+    sim_opened(end); /* it may not have known that the rail works */
+    end->up = false;
+    sim_log("%d knows that rail %d to %d is dead", end->rank, end->rail, end->peer);
+    sim_ops_fail(end);
+    sim_end_pending(&sim.process[end->rank], end);
+    sim_tell_choice(end, false);
+    sim.busy--;
+    if (++link->noticed == 2 && chance(70)) {
+        sim.busy++;
+        later(mostly_soon() + mostly_soon(), ON_RETURN, link->low, link);
+    }
+}
+
+/* Both ends use it, and its death is not on its way. */
+static bool works(const struct sim_link *link)
+{
+    const endpoint *low = sim_end(link->rail, link->low, link->high);
+    const endpoint *high = sim_end(link->rail, link->high, link->low);
+    return !link->cut && link->session > 0 && low->up && high->up && low->listed && high->listed &&
+           low->session == link->session && high->session == link->session;
+}
+
+static bool may_die(const struct sim_link *link)
+{
+    int others = 0;
+    for (int i = 0; i < sim.rails; i++) {
+        const struct sim_link *other = sim_link_of(i, link->low, link->high);
+        others += other != link && works(other);
+    }
+    return works(link) && (sim.options.fate == SIM_LAST || others > 0);
+}
+
+void sim_cut_some(void)
+{
+    for (int tries = 0; tries < 8; tries++) {
+        int low = (int) below((uint64_t) sim.ranks - 1);
+        int high = low + 1 + (int) below((uint64_t) (sim.ranks - 1 - low));
+        struct sim_link *link = sim_link_of((int) below((uint64_t) sim.rails), low, high);
+        if (may_die(link)) {
+            sim_cut(link);
+            break;
+        }
+    }
+    sim.busy--;
+}
+
+/* ---- return ---- */
+
+void sim_return(struct sim_link *link)
+{
+    sim.report->returns++;
+    link->cut = false;
+    link->session++;
+    for (int i = 0; i < 2; i++) {
+        int rank = i ? link->low : link->high;
+        later(mostly_soon(), ON_OPEN, rank, sim_end(link->rail, rank, i ? link->high : link->low));
+    }
+    sim.busy++; /* it was one for the return, and is now one for each end */
+}
+
+/* In this end's poll. */
+void sim_opened(endpoint *end)
+{
+    const struct sim_link *link = sim_link_of(end->rail, end->rank, end->peer);
+    if (end->session == link->session) {
+        return; /* it is known */
+    }
+    end->session = link->session;
+    end->up = true;
+    sim_log("%d knows that rail %d to %d works", end->rank, end->rail, end->peer);
+    end->under_way = 0;
+    end->free_at = end->last_at = sim_now();
+    sim_tell_choice(end, true);
+    sim.busy--;
+}
+
+/* ---- what is to come ---- */
+
+static void links_init(void)
+{
+    for (int number = 0; number < sim.rails; number++) {
+        for (int low = 0; low < sim.ranks; low++) {
+            for (int high = low + 1; high < sim.ranks; high++) {
+                /* the first rail is there from the beginning, others come perhaps */
+                struct sim_link *link = sim_link_of(number, low, high);
+                bool there = number == 0 || sim.options.fate == SIM_CALM || chance(80);
+                *link =
+                    (struct sim_link){.rail = number, .low = low, .high = high, .session = there};
+                if (!there) {
+                    sim.busy++;
+                    later(below(SIM_WINDOW), ON_RETURN, low, link);
+                }
+            }
+        }
+    }
+}
+
+void sim_faults_plan(void)
+{
+    links_init();
+    int count = sim.options.fate == SIM_CALM       ? 0
+                : sim.options.fate == SIM_FAILOVER ? 1 + (int) below(FAULTS)
+                                                   : 1 + (int) below(LAST_FAULTS);
+    for (int i = 0; i < count; i++) {
+        sim.busy++;
+        later(below(SIM_WINDOW), ON_CUT, 0, NULL);
+    }
+}

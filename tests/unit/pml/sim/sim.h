@@ -1,0 +1,42 @@
+/* Messages by source and tag between two to four processes, over one to four rails, in virtual
+ * time. One schedule is one seed. Production's: the PML and ptl/rail. Modelled: BTL modules (frames
+ * in order, shortages of room, puts and gets that end at once or later, registrations), the choice
+ * of rails, and what befalls rails: they die at any time, with what is under way arrived, late or
+ * lost; one end notices before the other; they return as new sessions, or come for the first time.
+ *
+ * What must hold: each message is received once, whole, by a receive that wants it, in MPI's order;
+ * a send that ended well was delivered, unless all rails between the two were lost; its buffer is
+ * not read after its end, nor is a receive's written to; no range of a message is moved twice by
+ * RDMA; whatever ends with an error had all its rails lost; everything ends in bounded time, and
+ * leaves nothing behind. */
+#ifndef TESTS_UNIT_PML_SIM_SIM_H
+#define TESTS_UNIT_PML_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What befalls rails. */
+enum sim_fate {
+    SIM_CALM,     /* nothing */
+    SIM_FAILOVER, /* they die and return, but two processes always have one that works */
+    SIM_LAST,     /* any dies, the last one too */
+};
+
+struct sim_options {
+    int rails;          /* between two processes at most; 0: one to four */
+    enum sim_fate fate; /* with one rail CALM stands for FAILOVER */
+    bool stale_lands;   /* sabotage: a registration that was taken back lets puts in */
+};
+
+struct sim_report {
+    bool held;
+    char reason[200];
+    uint64_t events, messages, bytes, failed; /* failed: sends and receives with an error */
+    uint64_t puts, gets, shortages;
+    uint64_t deaths, returns, late,
+        stale; /* late: what came after its sender knew; stale: refused */
+};
+
+void sim_run(uint64_t seed, const struct sim_options *options, struct sim_report *report);
+
+#endif

@@ -1,0 +1,88 @@
+/* Messages over rails in simulated processes: many schedules, each made from a seed. SIM_SEED=n
+ * runs that one and logs what happens, SIM_COUNT=n or an argument so many. */
+#include <base/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <tests/lib/unit.h>
+#include <tests/unit/pml/sim/sim.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SCHEDULES = 300 };
+#else
+enum { SCHEDULES = 3000 };
+#endif
+enum { LIMIT_S = 600 }; /* of a count that was given */
+
+static void unheard(void *arg, enum log_level level, const char *line)
+{
+    (void) arg, (void) level, (void) line;
+}
+
+static void schedules(const struct sim_options *options)
+{
+    const char *chosen = getenv("SIM_SEED"), *many = getenv("SIM_COUNT");
+    uint64_t first = chosen ? strtoull(chosen, NULL, 0) : 1;
+    uint64_t count = many ? strtoull(many, NULL, 0) : chosen ? 1 : SCHEDULES;
+    struct sim_report report, sum = {0};
+    if (chosen) {
+        log_set_verbosity(LOG_PTL, LOG_DEBUG);
+    } else {
+        log_set_sink(unheard, NULL);
+    }
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        sim_run(seed, options, &report);
+        ck_assert_msg(report.held, "SIM_SEED=%llu: %s", (unsigned long long) seed, report.reason);
+        sum.events += report.events;
+        sum.messages += report.messages;
+        sum.failed += report.failed;
+        sum.puts += report.puts;
+        sum.gets += report.gets;
+        sum.shortages += report.shortages;
+        sum.deaths += report.deaths;
+        sum.returns += report.returns;
+        sum.late += report.late;
+        sum.stale += report.stale;
+    }
+#define N(what) (unsigned long long) sum.what
+    printf("# %llu schedules: %llu events, %llu messages, %llu failed, %llu puts, %llu gets, "
+           "%llu shortages, %llu deaths, %llu returns, %llu late, %llu stale\n",
+           (unsigned long long) count, N(events), N(messages), N(failed), N(puts), N(gets),
+           N(shortages), N(deaths), N(returns), N(late), N(stale));
+}
+
+START_TEST(one_rail)
+{
+    schedules(&(struct sim_options){.rails = 1});
+}
+END_TEST
+
+START_TEST(one_rail_that_dies)
+{
+    schedules(&(struct sim_options){.rails = 1, .fate = SIM_LAST});
+}
+END_TEST
+
+START_TEST(several_rails)
+{
+    schedules(&(struct sim_options){.fate = SIM_CALM});
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    const TTest *const cases[] = {one_rail, one_rail_that_dies, several_rails};
+    Suite *suite = suite_create("pml-sim");
+    unit_limit();
+    if (argc > 1) {
+        setenv("SIM_COUNT", argv[1], 1);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        TCase *tcase = tcase_create(cases[i]->name);
+        if (argc > 1) {
+            tcase_set_timeout(tcase, LIMIT_S);
+        }
+        tcase_add_test(tcase, cases[i]);
+        suite_add_tcase(suite, tcase);
+    }
+    return unit_main(suite);
+}
