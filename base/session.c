@@ -26,7 +26,7 @@ static KEEL_PRINTF(4, 5) int explain(int status, char *reason, size_t size, cons
     return status;
 }
 
-static bool is_job_id(const char *text)
+bool session_is_job(const char *text)
 {
     uint8_t bits[ID_BYTES];
     return crypto_from_hex(bits, sizeof(bits), text) == ORTE_SUCCESS;
@@ -94,16 +94,47 @@ static void choose_name(struct place *place, const char *tmp, const char *uuid)
     }
 }
 
+static const char *tmp_folder(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    return is_folder(tmp) ? tmp : "/tmp";
+}
+
 static void choose_place(struct place *place, const char *uuid)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
     if (own_folder(runtime)) {
         place->variable = "XDG_RUNTIME_DIR";
         place_print(place, "%s/keel", runtime);
     } else {
         place->variable = "TMPDIR";
-        choose_name(place, is_folder(tmp) ? tmp : "/tmp", uuid);
+        choose_name(place, tmp_folder(), uuid);
     }
+}
+
+void session_each_place(void (*fn)(void *arg, int dir, const char *name), void *arg)
+{
+    char name[32];
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    bool in_runtime = own_folder(runtime);
+    DIR *dir = opendir(in_runtime ? runtime : tmp_folder());
+    if (!dir) {
+        return;
+    }
+    snprintf(name, sizeof(name), "keel-%u", (unsigned) geteuid());
+    struct stat st;
+    bool taken = !in_runtime && fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 st.st_uid != geteuid();
+    if (!taken) {
+        fn(arg, dirfd(dir), in_runtime ? "keel" : name);
+    }
+    size_t length = strlen(name);
+    for (struct dirent *entry; taken && (entry = readdir(dir)) != NULL;) {
+        if (strncmp(entry->d_name, name, length) == 0 && entry->d_name[length] == '-') {
+            fn(arg, dirfd(dir), entry->d_name);
+        }
+    }
+    closedir(dir);
 }
 
 /* Contact strings hold the paths of sockets: printable ASCII, and no semicolon. */
@@ -119,7 +150,7 @@ int session_path(char **out, const char *uuid, uint32_t vpid, char *reason, size
 {
     struct place place;
     char path[PATH_ROOM + ID_TEXT + 16];
-    if (!is_job_id(uuid)) {
+    if (!session_is_job(uuid)) {
         return explain(ORTE_ERR_BAD_PARAM, reason, reason_size, "'%s' is not a job's id", uuid);
     }
     choose_place(&place, uuid);
@@ -282,10 +313,10 @@ static int remove_content(int fd, dev_t device, unsigned depth)
     return rc;
 }
 
-int folder_remove(const char *path)
+int folder_remove_at(int dir, const char *path)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         return -errno;
     }
@@ -294,7 +325,12 @@ int folder_remove(const char *path)
         return -EPERM;
     }
     int rc = remove_content(fd, st.st_dev, 0);
-    return rc == 0 && rmdir(path) < 0 ? -errno : rc;
+    return rc == 0 && unlinkat(dir, path, AT_REMOVEDIR) < 0 ? -errno : rc;
+}
+
+int folder_remove(const char *path)
+{
+    return folder_remove_at(AT_FDCWD, path);
 }
 
 /* Cuts the last part off a path; false: there is none. */
@@ -311,7 +347,7 @@ static bool cut_last(char *path)
 static bool is_job_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash && is_job_id(slash + 1);
+    return slash && session_is_job(slash + 1);
 }
 
 /* A privileged user could remove another's. */

@@ -36,8 +36,15 @@ void session_leave(const char *path);
  * are empty. Of a path that ends with '*', as in glob(3), every folder that matches is removed. */
 void session_remove(const char *path);
 
+/* A job's id, as its folder is called? */
+bool session_is_job(const char *name);
+/* Calls fn for each folder where this user's jobs may have theirs, by its name in an open folder.
+ * It need not be there, and may be anything that somebody else has made. */
+void session_each_place(void (*fn)(void *arg, int dir, const char *name), void *arg);
+
 /* Removes a folder with everything in it, if it belongs to this user; links are removed, not
  * followed, and other file systems not entered. 0 or -errno (what could not be removed stays). */
 int folder_remove(const char *path);
+int folder_remove_at(int dir, const char *path); /* in an open folder, as openat(2) */
 
 #endif

@@ -2,14 +2,18 @@
 
 #include <launcher/daemon.h>
 
+#include <base/leftovers.h>
 #include <base/log.h>
 #include <base/session.h>
+#include <base/sock.h>
 #include <bootstrap/proto.h>
 #include <launcher/home.h>
 #include <launcher/limits.h>
 #include <launcher/names.h>
 #include <launcher/repair.h>
+#include <launcher/sweep.h>
 #include <launcher/tools.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -176,8 +180,8 @@ static int take_spawned(struct daemon *daemon, opal_buffer_t *buffer)
     int32_t outcome;
     uint32_t number;
     int status = proto_unpack(buffer, "qiu", &request, &outcome, &number);
-    if (status == OPAL_SUCCESS && daemon->spawned) {
-        daemon->spawned(daemon->spawned_arg, request, outcome, number);
+    if (status == OPAL_SUCCESS && daemon->spawned.fn) {
+        daemon->spawned.fn(daemon->spawned.arg, request, outcome, number);
     }
     return status;
 }
@@ -186,8 +190,7 @@ void daemon_on_spawned(struct daemon *daemon,
                        void (*spawned)(void *arg, uint64_t request, int status, uint32_t number),
                        void *arg)
 {
-    daemon->spawned = spawned;
-    daemon->spawned_arg = arg;
+    daemon->spawned = (struct spawned_watcher){spawned, arg};
 }
 
 static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
@@ -339,6 +342,37 @@ static int guard_session(struct daemon *daemon, char *reason, size_t reason_size
     return ORTE_SUCCESS;
 }
 
+/* Nobody is left of the job but perhaps processes that its ranks have put into the background. */
+static void job_over(const char *job)
+{
+    char variable[sizeof(ENV_JOB) + JOB_UUID_TEXT + 1];
+    const char *own = getenv(ENV_JOB);
+    snprintf(variable, sizeof(variable), ENV_JOB "=%s", job);
+    if (!own || strcmp(own, job) != 0) { /* else this is one of them */
+        sweep_marked(variable);
+    }
+}
+
+/* The first daemon of a job on this host removes what others have left. */
+static void sweep_leftovers(const struct daemon *daemon)
+{
+    char job[PATH_MAX];
+    snprintf(job, sizeof(job), "%.*s", (int) (strrchr(daemon->session, '/') - daemon->session),
+             daemon->session);
+    if (access(job, F_OK) != 0) {
+        leftovers_sweep(job_over);
+    }
+}
+
+static void hold_session(struct daemon *daemon)
+{
+    daemon->held = leftovers_hold(daemon->session);
+    if (daemon->held < 0) {
+        log_info(LOG_LAUNCHER, "%s is not held: %s", daemon->session, strerror(-daemon->held));
+        daemon->held = -1;
+    }
+}
+
 /* Another user may take the path between the look at it and the making: there are more. */
 static int open_session(struct daemon *daemon, char *reason, size_t reason_size)
 {
@@ -349,11 +383,15 @@ static int open_session(struct daemon *daemon, char *reason, size_t reason_size)
         status =
             session_path(&daemon->session, daemon->uuid, daemon->name.vpid, reason, reason_size);
         if (status == ORTE_SUCCESS) {
+            sweep_leftovers(daemon);
             status = guard_session(daemon, reason, reason_size);
         }
         if (status == ORTE_SUCCESS) {
             status = session_open(daemon->session, reason, reason_size);
         }
+    }
+    if (status == ORTE_SUCCESS) {
+        hold_session(daemon);
     }
     return status;
 }
@@ -423,6 +461,7 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     }
     daemon->ops = ops;
     daemon->arg = arg;
+    daemon->held = -1;
     orte_process_name_t hnp = {config->family, HNP_VPID};
     int status = take_config(daemon, config);
     if (status != ORTE_SUCCESS) {
@@ -494,6 +533,7 @@ void daemon_destroy(struct daemon *daemon)
     rml_destroy(daemon->rml);
     local_destroy(daemon);
     launch_fini(&daemon->launch);
+    fd_close(&daemon->held);
     free(daemon->session);
     free(daemon->contact);
     free(daemon->hnp_contact);

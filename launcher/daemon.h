@@ -57,12 +57,18 @@ struct local_rank; /* local.c */
 struct services;   /* service.h */
 struct names;      /* names.h */
 
+struct spawned_watcher {
+    void (*fn)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
+    void *arg;
+};
+
 struct daemon {
     char uuid[JOB_UUID_TEXT];
     orte_process_name_t name;
     uint32_t count, radix;
     char *node;                /* owned */
     char *session;             /* owned: this daemon's session folder */
+    int held;                  /* owned: holds that (leftovers.h); -1: nothing does */
     char *contact;             /* owned: the unix socket's, for ranks */
     char *hnp_contact;         /* owned; NULL in the HNP */
     struct loop *loop;         /* borrowed */
@@ -80,8 +86,7 @@ struct daemon {
     uint32_t spawns, spawns_settled;    /* how often ranks were added; how often the HNP was told */
     bool any_joined;                    /* and the HNP knows */
     struct services *services;          /* owned; NULL: none, or no job yet */
-    void (*spawned)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
-    void *spawned_arg;
+    struct spawned_watcher spawned;
     bool homeless; /* the link to the parent is down, and to no other up */
     char homeless_why[LINK_WHY_BYTES];
     struct names *names;         /* owned: published by ranks */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,51 @@ size_t sweep_kill(const pid_t *spared, size_t count, bool spare_shepherds)
         kill(children[i], SIGKILL);
     }
     return left;
+}
+
+/* Is the string among those of a file, which end with a zero each? */
+static bool has_string(FILE *file, const char *string)
+{
+    char *text = NULL;
+    size_t room = 0;
+    bool found = false;
+    while (!found && getdelim(&text, &room, '\0', file) > 0) {
+        found = strcmp(text, string) == 0;
+    }
+    free(text);
+    return found;
+}
+
+/* Held meanwhile, so that its number cannot become another's. */
+static void kill_marked(pid_t pid, const char *variable)
+{
+    char path[64];
+    int held = (int) syscall(SYS_pidfd_open, pid, 0);
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int) pid);
+    FILE *file = held >= 0 ? fopen(path, "re") : NULL;
+    if (file && has_string(file, variable)) {
+        syscall(SYS_pidfd_send_signal, held, SIGKILL, NULL, 0);
+    }
+    if (file) {
+        fclose(file);
+    }
+    if (held >= 0) {
+        close(held);
+    }
+}
+
+void sweep_marked(const char *variable)
+{
+    DIR *dir = opendir("/proc");
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        pid_t pid = (pid_t) strtol(entry->d_name, NULL, 10);
+        if (pid > 1 && pid != getpid()) {
+            kill_marked(pid, variable);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
 }
 
 /* Reaps what has ended, the spared too, and counts it; false: there is no child at all. */

@@ -28,7 +28,7 @@ static bool is_chosen(const struct vars *vars, const char *folder)
     size_t length = strlen(folder);
     for (size_t i = 0; vars->strings && vars->strings[i]; i++) {
         if (strncmp(vars->strings[i], folder, length) == 0) {
-            return strncmp(vars->strings[i] + length, SHM_PREFIX, strlen(SHM_PREFIX)) != 0;
+            return strncmp(vars->strings[i] + length, SESSION_SHM, strlen(SESSION_SHM)) != 0;
         }
     }
     return false;

@@ -286,9 +286,9 @@ static bool has_room(const char *folder, uint32_t ranks)
  * before they have done so. */
 static void guard_folder(const struct daemon *daemon, const char *path)
 {
-    char all[sizeof(SHM_PREFIX) + JOB_UUID_TEXT + 2];
+    char all[sizeof(SESSION_SHM) + JOB_UUID_TEXT + 2];
     if (daemon->name.vpid == HNP_VPID) {
-        snprintf(all, sizeof(all), SHM_PREFIX "%s-*", daemon->launch.map.uuid);
+        snprintf(all, sizeof(all), SESSION_SHM "%s-*", daemon->launch.map.uuid);
         path = all;
     }
     shepherd_guard(daemon->shepherd, path);
@@ -300,7 +300,7 @@ static int make_folder(struct offer *offer)
 {
     const struct daemon *daemon = offer->daemon;
     char *path;
-    if (asprintf(&path, SHM_PREFIX "%s-%u", daemon->launch.map.uuid, daemon->name.vpid) < 0) {
+    if (asprintf(&path, SESSION_SHM "%s-%u", daemon->launch.map.uuid, daemon->name.vpid) < 0) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     guard_folder(daemon, path); /* before it is there */

@@ -4,14 +4,13 @@
 #ifndef LAUNCHER_PMIX_OFFER_INTERNAL_H
 #define LAUNCHER_PMIX_OFFER_INTERNAL_H
 
+#include <base/leftovers.h>
 #include <launcher/pmix/exchange.h>
 #include <launcher/pmix/goodbye.h>
 #include <launcher/pmix/listener.h>
 #include <launcher/pmix/nspace.h>
 #include <launcher/pmix/starter.h>
 #include <launcher/vars.h>
-
-#define SHM_PREFIX "/dev/shm/keel-"
 
 struct rank_state {
     bool connected, finalized, ended;

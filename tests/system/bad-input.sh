@@ -303,8 +303,8 @@ no_room "3000 ranks and few descriptors" "the limit is 1024 .ulimit -n" \
 no_room "30 ranks of a simulated node and few descriptors" "node n.*the limit is 80 .ulimit -n" \
     bash -c 'ulimit -n 80; exec "$@"' - "$keelrun" --simulate 1x30
 for layout in 1x1 3x2; do
-    no_room "daemons of simulated nodes ($layout) and few descriptors" "the limit is 14 .ulimit -n" \
-        bash -c 'ulimit -n 14; exec "$@"' - "$keelrun" --simulate $layout
+    no_room "daemons of simulated nodes ($layout) and few descriptors" "the limit is 17 .ulimit -n" \
+        bash -c 'ulimit -n 17; exec "$@"' - "$keelrun" --simulate $layout
 done
 # where little is missing: in keelrun, or in a daemon
 for files in 19 20 21 22; do

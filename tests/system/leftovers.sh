@@ -76,6 +76,26 @@ for where in "-n 2" "--simulate 2x2"; do
     gone "keelrun's shepherd ($where)" "$(first_named keel-shepherd)" 125
 done
 
+# keelrun and its shepherd: ranks go at once, what they put into the background and the files with the
+# next keelrun
+has_ranks_left()
+{
+    for one in $pids; do
+        [ "$(cat "/proc/$one/comm" 2>/dev/null)" != member ] || ! is_alive "$one" || return 0
+    done
+    return 1
+}
+for where in "-n 2" "--simulate 2x1"; do
+    # shellcheck disable=SC2086
+    job 2 $where
+    shepherd=$(first_named keel-shepherd)
+    kill -KILL "$pid" "$shepherd"
+    ok "keelrun and its shepherd ($where): no rank is left" wait_for 2 not has_ranks_left
+    await 5
+    run_limited 10 "$keelrun" -n 1 true
+    no_leftovers "keelrun and its shepherd ($where): nothing is left by the next" "$uuid" "$pids"
+done
+
 job 4 --simulate 2x2
 gone "a daemon" "$(first_named keeld)" 125
 job 4 --simulate 2x2
