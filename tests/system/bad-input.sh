@@ -252,11 +252,17 @@ printf '%s.\n' "${home/hnp 65536.0;/hnp }" >"$work/in"
 no_daemon "a bad contact"
 printf '%s.\n' "$home" >"$work/in"
 no_daemon "nobody at the contact"
-# its keelrun may have ended, and is about to end it
-for told in "$work/in" /dev/null; do
-    timeout -s TERM 0.3 "$keeld" <"$told" 2>"$work/err"
-    is "keeld: nobody at the contact of ${told##*/}, and SIGTERM soon: not a word" "" "$(cat "$work/err")"
-done
+# its keelrun may have ended, and is about to end it; on a busy machine that may come too late once
+ends_silently()
+{
+    for _ in 1 2 3 4 5; do
+        timeout -s TERM 0.2 "$keeld" <"$1" 2>"$work/err"
+        [ -s "$work/err" ] || return 0
+    done
+    return 1
+}
+ok "keeld: nobody at the contact, and SIGTERM soon: not a word" ends_silently "$work/in"
+ok "keeld: nothing on standard input, and SIGTERM soon: not a word" ends_silently /dev/null
 ok "keeld leaves no session folder" wait_for 2 not test -e "$sessions"
 
 # A second daemon of the same number: it is refused, and the first goes on.
