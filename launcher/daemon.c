@@ -143,6 +143,9 @@ static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
     if (status == OPAL_SUCCESS) {
         local_signal(daemon, signal);
     }
+    if (status == OPAL_SUCCESS && ends) {
+        shepherd_must_answer(daemon->shepherd);
+    }
     return status;
 }
 

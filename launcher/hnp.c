@@ -326,6 +326,10 @@ static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
 static void shepherd_lost(void *arg)
 {
     struct hnp *hnp = arg;
+    if (shepherd_is_stopped(hnp->shepherd)) {
+        hnp_tell(hnp,
+                 "the shepherd of this node is stopped, and is killed with all that it started");
+    }
     shepherd_reap_orphans(hnp->shepherd);
     hnp_fail(hnp, EXIT_RUNTIME, "the shepherd of this node was killed");
     for (uint32_t vpid = hnp->request.simulate_nodes ? hnp->peer_count : 1; vpid-- > HNP_VPID;) {

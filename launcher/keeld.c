@@ -98,7 +98,8 @@ static void cut_off(void *arg)
 static void shepherd_lost(void *arg)
 {
     struct keeld *keeld = arg;
-    log_error(LOG_LAUNCHER, "the shepherd of this node was killed");
+    log_error(LOG_LAUNCHER, "the shepherd of this node %s",
+              shepherd_is_stopped(keeld->shepherd) ? "is stopped, and is killed" : "was killed");
     shepherd_reap_orphans(keeld->shepherd);
     stop(keeld, EXIT_RUNTIME);
 }

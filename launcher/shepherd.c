@@ -2,6 +2,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/procstat.h>
 #include <base/session.h>
 #include <base/sock.h>
 #include <errno.h>
@@ -10,11 +11,13 @@
 #include <launcher/shepherd_main.h>
 #include <launcher/spawn_wire.h>
 #include <launcher/sweep.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -26,6 +29,8 @@ enum {
     WRITE_SOON_BYTES = 16 * 1024,
     END_LIMIT_US = 2000000,
     AGENT_GRACE_US = 500000,
+    ANSWER_US = 250000,
+    ANSWER_STEP_MS = 50,
     SPARED_MAX = 64,
 };
 
@@ -42,6 +47,7 @@ struct shepherd {
     struct loop *loop; /* borrowed; NULL: not attached */
     struct loop_io io;
     struct loop_task flush;
+    struct loop_timer answer_timer;
     struct shepherd_ops ops;
     void *arg;
     struct bytes out; /* orders that wait */
@@ -369,6 +375,49 @@ static void handle_news(struct shepherd *shepherd)
     }
 }
 
+static void lose(struct shepherd *shepherd)
+{
+    shepherd->lost = true;
+    loop_io_watch(&shepherd->io, 0);
+    loop_timer_stop(&shepherd->answer_timer);
+    shepherd->ops.lost(shepherd->arg);
+}
+
+bool shepherd_is_stopped(const struct shepherd *shepherd)
+{
+    struct procstat stat;
+    return shepherd->pid > 0 && procstat_read(&stat, shepherd->pid, 0) &&
+           (stat.state == 'T' || stat.state == 't');
+}
+
+static bool has_unread_orders(const struct shepherd *shepherd)
+{
+    int unread = 0;
+    return bytes_waiting(&shepherd->out) > 0 ||
+           (ioctl(shepherd->sock, SIOCOUTQ, &unread) == 0 && unread > 0);
+}
+
+/* One that is only late is waited for. */
+static void answer_due(struct loop_timer *timer)
+{
+    struct shepherd *shepherd = container_of(timer, struct shepherd, answer_timer);
+    if (!has_unread_orders(shepherd)) {
+        return;
+    }
+    if (shepherd_is_stopped(shepherd)) {
+        lose(shepherd);
+    } else {
+        loop_timer_start(timer, ANSWER_US);
+    }
+}
+
+void shepherd_must_answer(struct shepherd *shepherd)
+{
+    if (shepherd->loop && !shepherd->lost && !shepherd->answer_timer.started) {
+        loop_timer_start(&shepherd->answer_timer, ANSWER_US);
+    }
+}
+
 static void on_ready(struct loop_io *io, short events)
 {
     struct shepherd *shepherd = container_of(io, struct shepherd, io);
@@ -383,9 +432,7 @@ static void on_ready(struct loop_io *io, short events)
         handle_news(shepherd);
     }
     if (got < 0) {
-        shepherd->lost = true;
-        loop_io_watch(io, 0);
-        shepherd->ops.lost(shepherd->arg);
+        lose(shepherd);
     }
 }
 
@@ -400,6 +447,7 @@ int shepherd_attach(struct shepherd *shepherd, struct loop *loop, const struct s
     shepherd->arg = arg;
     shepherd->flush.run = flush_task;
     loop_io_init(&shepherd->io, loop, shepherd->sock, on_ready);
+    loop_timer_init(&shepherd->answer_timer, loop, answer_due);
     flush_orders(shepherd);
     return ORTE_SUCCESS;
 }
@@ -410,12 +458,14 @@ static void detach(struct shepherd *shepherd)
 {
     if (shepherd->loop) {
         loop_io_watch(&shepherd->io, 0);
+        loop_timer_stop(&shepherd->answer_timer);
         loop_cancel(shepherd->loop, &shepherd->flush);
         shepherd->loop = NULL;
     }
 }
 
-/* Sends the rest and reads until the shepherd has ended. False: it has not in time. */
+/* Sends the rest and reads until the shepherd has ended. False: it has not in time, or is stopped.
+ */
 static bool wait_for_end(struct shepherd *shepherd, uint64_t deadline_us)
 {
     while (!shepherd->lost) {
@@ -423,8 +473,9 @@ static bool wait_for_end(struct shepherd *shepherd, uint64_t deadline_us)
         uint64_t now = clock_us();
         struct pollfd poll_fd = {.fd = shepherd->sock, .events = POLLIN};
         poll_fd.events |= bytes_waiting(&shepherd->out) > 0 ? POLLOUT : 0;
-        if (now >= deadline_us ||
-            (poll(&poll_fd, 1, (int) ((deadline_us - now) / 1000) + 1) < 0 && errno != EINTR)) {
+        int ready = now < deadline_us ? poll(&poll_fd, 1, ANSWER_STEP_MS) : -1;
+        if (now >= deadline_us || (ready < 0 && errno != EINTR) ||
+            (ready == 0 && shepherd_is_stopped(shepherd))) {
             return false;
         }
         ssize_t got;
@@ -481,6 +532,9 @@ void shepherd_end(struct shepherd *shepherd)
         shepherd_cancel_spawns(shepherd);
         bool ordered = order_put_plain(&shepherd->out, HERD_END) == ORTE_SUCCESS;
         bool ended = ordered && wait_for_end(shepherd, clock_us() + END_LIMIT_US);
+        if (!ended && shepherd_is_stopped(shepherd)) {
+            log_warn(LOG_LAUNCHER, "the shepherd of this node is stopped, and is killed");
+        }
         if (!ended || !reap_shepherd(shepherd)) {
             shepherd_reap_orphans(shepherd);
         }

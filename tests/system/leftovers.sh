@@ -147,6 +147,17 @@ await 8
 is "SIGTERM with a node's shepherd stopped: exit code" 143 "$code"
 no_leftovers "SIGTERM with a node's shepherd stopped: nothing is left" "$uuid" "$pids"
 
+# keelrun's own: it is not waited for, and said to be the reason that ranks got no SIGTERM
+job 2 -n 2 --timeout $((2 * slow))
+kill -STOP "$(first_named keel-shepherd)"
+await $((10 * slow))
+is "a time limit with keelrun's shepherd stopped: exit code" 124 "$code"
+is "a time limit with keelrun's shepherd stopped: both reasons" \
+    "the time limit of $((2 * slow)) s is over|the shepherd of this node is stopped, and is killed with all that it started" \
+    "$(sed -n 's/^keelrun: //p' "$work/err" | paste -sd '|')"
+ok "a time limit with keelrun's shepherd stopped: soon" [ "$wall_ms" -lt $((4000 * slow)) ]
+no_leftovers "a time limit with keelrun's shepherd stopped: nothing is left" "$uuid" "$pids"
+
 # an agent that is killed when its daemon runs: the job goes on; before: it fails
 cat >"$work/agent" <<'END'
 #!/bin/sh
