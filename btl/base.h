@@ -298,6 +298,10 @@ struct btl_component {
      * region_check_atomic passed; NULL: it has none. */
     int (*atomic)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   const struct atomic_call *call);
+    /* As btl_key_of and btl_handle_of (btl/region.h). NULL: handles are struct region_handle. */
+    void (*key_of)(mca_btl_base_module_t *module, const void *handle, uint64_t *key);
+    void (*handle_of)(mca_btl_base_module_t *module, const uint64_t *key, uint64_t address,
+                      uint64_t size, void *handle);
     const struct btl_ext_ops *ext;
     /* What its modules count themselves (btl/stats.h). NULL: nothing. */
     const struct btl_stat *stats;

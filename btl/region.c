@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/crypto.h>
+#include <btl/base.h>
 #include <btl/region.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,4 +179,36 @@ void *region_access(struct region_table *table, const struct region_handle *hand
     }
     *status = OPAL_SUCCESS;
     return region->base + (address - base);
+}
+
+void btl_key_of(mca_btl_base_module_t *module, const void *handle, uint64_t key[REGION_KEY_WORDS])
+{
+    const struct btl_component *component = btl_component_of(module);
+    struct region_handle flat;
+
+    if (component->key_of) {
+        component->key_of(module, handle, key);
+        return;
+    }
+    memcpy(&flat, handle, sizeof(flat));
+    key[0] = (uint64_t) flat.generation << 32 | flat.index;
+    key[1] = 0;
+}
+
+void btl_handle_of(mca_btl_base_module_t *module, const uint64_t key[REGION_KEY_WORDS],
+                   uint64_t address, uint64_t size, void *handle)
+{
+    const struct btl_component *component = btl_component_of(module);
+    struct region_handle flat = {
+        .index = (uint32_t) key[0],
+        .generation = (uint32_t) (key[0] >> 32),
+        .base = address,
+        .size = size,
+    };
+
+    if (component->handle_of) {
+        component->handle_of(module, key, address, size, handle);
+    } else {
+        memcpy(handle, &flat, sizeof(flat));
+    }
 }

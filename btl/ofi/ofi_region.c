@@ -181,6 +181,56 @@ bool ofi_region_is_handle(const struct ofi_module *ofi, const struct ofi_handle 
            (!keys_are_mine(&ofi->fabric) || handle->key == key_of(&handle->region));
 }
 
+/* ---- keys of layers above ---- */
+
+/* The first word: generation, uses and index. The second: the region's base, which offsets are
+ * counted from, where keys are mine; else the provider's key. */
+enum { USES_SHIFT = 29, INDEX_BITS = (1 << USES_SHIFT) - 1 };
+
+/* A provider that makes keys and counts offsets needs more words than there are. */
+static bool keys_fit(const struct ofi_module *ofi)
+{
+    return keys_are_mine(&ofi->fabric) ||
+           (ofi->fabric.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR);
+}
+
+void ofi_key_of(mca_btl_base_module_t *btl, const void *handle, uint64_t *key)
+{
+    const struct ofi_module *ofi = ofi_of(btl);
+    struct ofi_handle flat = {.uses = 0};
+
+    memcpy(&flat, handle, btl->btl_registration_handle_size);
+    key[0] = key_of(&flat.region);
+    key[1] = 0;
+    if (ofi->native && keys_fit(ofi)) {
+        key[0] |= (uint64_t) flat.uses << USES_SHIFT;
+        key[1] = keys_are_mine(&ofi->fabric) ? flat.region.base : flat.key;
+    }
+}
+
+void ofi_handle_of(mca_btl_base_module_t *btl, const uint64_t *key, uint64_t address, uint64_t size,
+                   void *handle)
+{
+    const struct ofi_module *ofi = ofi_of(btl);
+    struct ofi_handle flat = {
+        .region = {.index = (uint32_t) key[0] & (ofi->native ? INDEX_BITS : UINT32_MAX),
+                   .generation = (uint32_t) (key[0] >> 32),
+                   .base = address,
+                   .size = size},
+        .uses = (uint32_t) key[0] >> USES_SHIFT,
+        .key = key[1],
+    };
+
+    if (ofi->native && keys_are_mine(&ofi->fabric)) {
+        flat.key = key_of(&flat.region);
+        if (key[1] <= address && size <= UINT64_MAX - (address - key[1])) {
+            flat.region.base = key[1];
+            flat.region.size += address - key[1];
+        }
+    }
+    memcpy(handle, &flat, btl->btl_registration_handle_size);
+}
+
 /* ---- restarts ---- */
 
 /* Calls visit for each registration in use. */

@@ -36,6 +36,12 @@ struct fabric_mr *ofi_region_mr(const struct ofi_module *ofi,
 /* Whether a peer's handle is what its owner gave, as far as that shows. */
 bool ofi_region_is_handle(const struct ofi_module *ofi, const struct ofi_handle *handle);
 
+/* As btl_key_of and btl_handle_of. Of a handle that does not fit only {generation, index} goes
+ * along, and the region is served over sends. */
+void ofi_key_of(mca_btl_base_module_t *btl, const void *handle, uint64_t *key);
+void ofi_handle_of(mca_btl_base_module_t *btl, const uint64_t *key, uint64_t address, uint64_t size,
+                   void *handle);
+
 /* Before a restart, the endpoint being closed: closes the registrations. */
 void ofi_regions_shut(struct ofi_module *ofi);
 /* After it: registers all regions with the new domain. Where keys are the provider's, the handles

@@ -15,7 +15,7 @@ run()
         "btl_ofi_mr_mode=$mode" "btl_ofi_provider=$provider" ofi 2 "$@"
 }
 
-basics='put get boundaries flush'
+basics='put get boundaries keys flush'
 run shm always basic $basics restart 'operations overlap' 'each atomic' sums 'in place'
 run shm always local $basics restart 'operations overlap' 'each atomic' sums 'in place' order
 run 'udp;ofi_rxd' emulated local $basics

@@ -416,6 +416,38 @@ static void stale_handles_are_refused(struct test *test)
     rdma_end(test, &rdma);
 }
 
+/* Layers above have 16 bytes for a handle: with them, and bytes of the region, a peer rebuilds one.
+ */
+static void keys_and_ranges_rebuild_handles(struct test *test)
+{
+    if (!can_rdma(test)) {
+        return;
+    }
+    struct rdma rdma;
+    rdma_begin(test, &rdma);
+    struct board *mine = board_of(test, test->rank), *target = board_of(test, test->right);
+    uint64_t base = (uint64_t) (uintptr_t) target->data, key[REGION_KEY_WORDS];
+    uint64_t handle[MCA_BTL_REG_HANDLE_MAX_SIZE / sizeof(uint64_t)];
+    mca_btl_base_registration_handle_t *shown =
+        open_region(test, -1, mine->data, 65536, MCA_BTL_REG_FLAG_ACCESS_ANY, mine->handle);
+    btl_key_of(test->btl, shown, key);
+    memcpy(mine->handle2, key, sizeof(key));
+    meet(test);
+    memcpy(key, target->handle2, sizeof(key));
+    for (size_t offset = 0; offset <= 65536 - 5000; offset += 60536) {
+        btl_handle_of(test->btl, key, base + offset, 5000, handle);
+        pattern_fill(rdma.local, 5000, (unsigned) offset);
+        must(test, operate(&rdma, true, rdma.local, base + offset, handle, 5000) == OPAL_SUCCESS);
+        must(test, pattern_is(target->data + offset, 5000, (unsigned) offset));
+        must(test, operate(&rdma, false, rdma.local + 8, base + offset + 9, handle, 4000) ==
+                       OPAL_SUCCESS);
+        must(test, memcmp(rdma.local + 8, target->data + offset + 9, 4000) == 0);
+    }
+    meet(test);
+    must(test, test->btl->btl_deregister_mem(test->btl, shown) == OPAL_SUCCESS);
+    rdma_end(test, &rdma);
+}
+
 static void bounds_are_kept(struct test *test)
 {
     if (!can_rdma(test)) {
@@ -557,6 +589,7 @@ const struct test_case rdma_cases[] = {
      .run = stale_handles_are_refused,
      .min_size = 1,
      .asks_too_much = true},
+    {.name = "keys", .run = keys_and_ranges_rebuild_handles, .min_size = 1},
     {.name = "bounds", .run = bounds_are_kept, .min_size = 1, .asks_too_much = true},
     {.name = "bounds of large ones",
      .run = large_ones_are_refused_as_a_whole,
