@@ -36,6 +36,8 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason,
              size_t reason_size) KEEL_MUST_CHECK;
 /* Finalizes every module and closes the components. */
 void btl_close(void);
+/* closed is called once, by the next btl_close, when the modules have ended: one user. */
+void btl_at_close(void (*closed)(void));
 mca_btl_base_module_t **btl_modules(size_t *count);
 /* Polls all modules; returns the number of events. Where several threads use the data plane: 0, if
  * another one is just in it. Each component's btl_progress, which is told no module, is this. */

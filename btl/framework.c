@@ -33,6 +33,7 @@ static struct {
 static struct {
     struct btl_host host;
     struct btl_threads threads;
+    void (*closed)(void); /* NULL: nobody is told */
 } framework;
 
 static struct btl_threads asked; /* of the next btl_open */
@@ -218,10 +219,18 @@ void btl_close(void)
             component_close(entries[i]->component);
         }
     }
+    if (framework.closed) {
+        framework.closed();
+    }
     btl_upcalls_close();
     btl_lock_used = false;
     btl_entries_clear();
     memset(&framework, 0, sizeof(framework));
+}
+
+void btl_at_close(void (*closed)(void))
+{
+    framework.closed = closed;
 }
 
 const struct btl_host *btl_host(void)

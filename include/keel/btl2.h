@@ -22,8 +22,25 @@ BEGIN_C_DECLS
 struct mca_btl2_base_module_t;
 struct mca_btl2_base_endpoint_t;
 struct mca_btl2_base_descriptor_t;
-struct mca_mpool_base_registration_t;
+
+/* Memory that was registered once, for several descriptors: an argument of prepare. Of the
+ * original's mpool.h these are the parts that users of a BTL call. */
+struct mca_mpool_base_registration_t {
+    mca_mpool_base_module_t *mpool; /* whose it is */
+    unsigned char *base, *bound;    /* its first and its last byte */
+    int32_t ref_count;              /* its owner, and the descriptors that use it */
+    uint32_t flags;                 /* MCA_BTL_REG_FLAG_* */
+};
 typedef struct mca_mpool_base_registration_t mca_mpool_base_registration_t;
+struct mca_mpool_base_module_t {
+    /* Opens memory to puts and gets of any peer; flags is not used. OPAL_ERR_OUT_OF_RESOURCE: there
+     * is no room. */
+    int (*mpool_register)(mca_mpool_base_module_t *mpool, void *addr, size_t size, uint32_t flags,
+                          mca_mpool_base_registration_t **registration);
+    /* The memory is closed when no descriptor uses it any more. */
+    int (*mpool_deregister)(mca_mpool_base_module_t *mpool,
+                            mca_mpool_base_registration_t *registration);
+};
 
 #define MCA_BTL2_NO_ORDER 255
 
@@ -249,6 +266,11 @@ typedef struct mca_btl2_base_module_t mca_btl2_base_module_t;
 #define MCA_BTL2_BASE_VERSION_2_0_0                                              \
     MCA_BASE_VERSION_2_0_0, .mca_type_name = "btl", .mca_type_major_version = 2, \
                             .mca_type_minor_version = 0, .mca_type_release_version = 0
+
+/* The modules, one for each 3.0 module that is open, in their order; between keel_init and
+ * keel_finalize (keel_host_open and keel_host_close). NULL and 0: none is, or no memory. They are
+ * Keel's, and valid until it closes. By a thread that may call the data plane. */
+mca_btl2_base_module_t **keel_btl2_modules(size_t *count) KEEL_EXPORT;
 
 END_C_DECLS
 #endif

@@ -90,3 +90,9 @@ tests_conformance_rml_failures_LDADD = tests/lib/libunit.la librml.la liboob.la 
 check_PROGRAMS += tests/conformance/pml
 tests_conformance_pml_SOURCES = tests/conformance/pml.c tests/lib/minihost.h tests/lib/minihost.c
 tests_conformance_pml_LDADD = libpml.la libptl.la libbtl.la libbase.la
+
+# BTL 2.0 over every module: btl2.sh runs it.
+check_PROGRAMS += tests/conformance/btl2/suite
+tests_conformance_btl2_suite_SOURCES = tests/conformance/btl2/suite.h tests/conformance/btl2/suite.c \
+	tests/conformance/btl2/sends.c tests/conformance/btl2/accesses.c tests/lib/minihost.h tests/lib/minihost.c
+tests_conformance_btl2_suite_LDADD = libbtl2.la libbtl.la libbase.la

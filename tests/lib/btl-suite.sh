@@ -10,7 +10,7 @@ suite()
     LSAN_OPTIONS=suppressions=${KEEL_TEST_SRCDIR:-..}/tests/lib/fabric.supp:print_suppressions=0
     export LSAN_OPTIONS
     # A module that only tests have is in a program of its own.
-    program=${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl
+    program=${KEEL_TEST_BUILDDIR:-.}/${suite_program:-tests/conformance/btl}
     [ ! -x "$program-$1" ] || program=$program-$1
     exec "$program" "$@"
 }

@@ -29,6 +29,7 @@ man_prototypes()
 {
     awk '
         BEGIN {
+            print "#include <keel/btl2.h>"
             print "#include <keel/host.h>"
             print "#include <keel/keel.h>"
             print "#include <keel/pml.h>"

@@ -75,8 +75,8 @@ told=$(sed -n 's/^\.It Cm \([a-z]*\.[a-z.]*\) Ta \([a-z, ]*\) Ta .*/\1 \2/p' doc
 report 'keel(7) tells what each fault point knows' "$([ "$known" = "$told" ] ||
     printf '%s\n' "$known" "$told" | sort | uniq -u)"
 
-calls=$(cat include/keel/keel.h include/keel/host.h include/keel/pml.h include/keel/btl_ext.h |
-    sed -n 's/^[a-z].*[ *]\(keel_[a-z_]*\)(.*/\1/p' | sort -u)
+calls=$(cat include/keel/keel.h include/keel/host.h include/keel/pml.h include/keel/btl_ext.h include/keel/btl2.h |
+    sed -n 's/^[a-z].*[ *]\(keel_[a-z0-9_]*\)(.*/\1/p' | sort -u)
 report "every call of Keel's own headers has a man page" "$(for call in $calls; do
     test -f "docs/man/$call.3" || echo "$call"
 done)"
@@ -88,8 +88,8 @@ report 'everything public is in some man page' "$(for name in $public; do
 done)"
 
 # Pages show what a program has to define.
-callbacks=$(cat include/keel/*.h | sed -n 's/^typedef void (\*\([a-z_]*\)).*/\1/p' |
-    grep -vE '^(keel_card_fn|keel_postbox_fn|mca_btl_base_module_dump_fn_t|opal_)' | sort -u)
+callbacks=$(cat include/keel/*.h | sed -n 's/^typedef void (\*\([a-z0-9_]*\)).*/\1/p' |
+    grep -vE '^(keel_card_fn|keel_postbox_fn|mca_btl2?_base_module_dump_fn_t|opal_)' | sort -u)
 report 'callbacks were found' "$(test "$(echo "$callbacks" | wc -l)" -ge 8 || echo "$callbacks")"
 report 'the prototype of every callback is in some man page' "$(for name in $callbacks; do
     grep -qE "^typedef void \(\*$name\)\(" docs/man/*.[1-9] || echo "$name"
