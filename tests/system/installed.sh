@@ -12,14 +12,12 @@ command -v pkg-config >/dev/null || {
     skip 'an installation' 'no pkg-config'
     finish
 }
-root="$work/root"
+root="$work/the root"
 
 run_limited 120 env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$KEEL_TEST_BUILDDIR" install \
     DESTDIR="$root"
 is 'make install' 0 "$code"
 prefix=$(sed -n 's/^prefix = //p' "$KEEL_TEST_BUILDDIR/Makefile")
-mv "$root" "$work/the root" # which libtool itself could not install into
-root="$work/the root"
 libraries=$root$prefix/lib
 export PKG_CONFIG_PATH=$libraries/pkgconfig
 keelrun_there=$root$prefix/bin/keelrun
