@@ -30,17 +30,22 @@ struct watch {
 
 static const bool never;
 
+/* Of plane_after_pass. */
+struct after {
+    const bool *wanted;
+    void (*call)(void *arg);
+    void *arg;
+};
+
 /* Guarded by the lock, where it is used. */
 static struct {
     bool open;
     struct bml *bml;
     struct watch *watches; /* owned */
     size_t watch_count;
-    const bool *wanted; /* this and the next two: of plane_after_pass */
-    void (*after)(void *arg);
-    void *after_arg;
+    struct after afters[PLANE_AFTERS];
     atomic_bool polling; /* without the lock: a thread is in here, the one with polls_here */
-} plane = {.wanted = &never};
+} plane = {.afters = {{.wanted = &never}, {.wanted = &never}}};
 
 /* Set on each pass, so without a call for its address. */
 static _Thread_local bool polls_here __attribute__((tls_model("initial-exec")));
@@ -102,7 +107,9 @@ void plane_forget(void)
     plane.open = false;
     plane.bml = NULL;
     plane.watches = NULL;
-    plane.wanted = &never;
+    for (unsigned i = 0; i < PLANE_AFTERS; i++) {
+        plane.afters[i].wanted = &never;
+    }
     plane.watch_count = 0;
     atomic_store(&plane.polling, false);
     polls_here = false;
@@ -133,8 +140,11 @@ static void settle_rails(void *unused)
 
 static void call_after(void)
 {
-    if (*plane.wanted && btl_callbacks == 0) {
-        plane.after(plane.after_arg);
+    for (unsigned i = 0; i < PLANE_AFTERS; i++) {
+        const struct after *after = &plane.afters[i];
+        if (*after->wanted && btl_callbacks == 0) {
+            after->call(after->arg);
+        }
     }
 }
 
@@ -160,11 +170,10 @@ int keel_host_progress(void)
     return events;
 }
 
-void plane_after_pass(const bool *wanted, void (*after)(void *arg), void *arg)
+void plane_after_pass(enum plane_after whose, const bool *wanted, void (*after)(void *arg),
+                      void *arg)
 {
-    plane.wanted = wanted ? wanted : &never;
-    plane.after = after;
-    plane.after_arg = arg;
+    plane.afters[whose] = (struct after){wanted ? wanted : &never, after, arg};
 }
 
 static int poll_plane(void *unused)

@@ -10,9 +10,12 @@ bool plane_is_open(void);
 /* keel_host_progress, as what a thread that waits polls; NULL: a progress thread does. */
 typedef int (*plane_poll_fn)(void *unused);
 plane_poll_fn plane_poll(void);
+/* Who has something called after passes, in this order. */
+enum plane_after { PLANE_AFTER_RAILS, PLANE_AFTER_MESSAGES, PLANE_AFTERS };
 /* after is called after each pass at whose end *wanted is true, inside it, with the lock if that is
- * used, but not while a callback of any thread is up its stack: one user; NULL: nobody. */
-void plane_after_pass(const bool *wanted, void (*after)(void *arg), void *arg);
+ * used, but not while a callback of any thread is up its stack. wanted NULL: nothing is. */
+void plane_after_pass(enum plane_after whose, const bool *wanted, void (*after)(void *arg),
+                      void *arg);
 /* A callback of the data plane is up the stack, whichever module called it: it is not to be closed
  * now. */
 bool plane_in_callback(void);

@@ -33,6 +33,7 @@ static const struct ptl_upcalls upcalls = {
     .send_progress = send_upcall_progress,
     .recv_progress = recv_upcall_progress,
     .send_failed = send_upcall_failed,
+    .put_failed = send_upcall_put_failed,
     .recv_failed = recv_upcall_failed,
     .peer_changed = peer_upcall_changed,
     .peer_ready = peer_upcall_ready,

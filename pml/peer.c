@@ -87,10 +87,11 @@ void peer_has_changed(struct peer *peer, int status)
     pml_queue(peer->pml, &peer->pml->changed, &peer->change);
 }
 
-/* A path that is back by the time of the next progress has been away: messages may be lost. */
+/* A path that is back by the time of the next progress has been away: messages may be lost, unless
+ * its module sees to them. */
 static bool has_lost(const struct peer *peer, const mca_ptl_base_module_t *ptl)
 {
-    for (size_t i = 0; i < peer->paths.count; i++) {
+    for (size_t i = 0; !(ptl->ptl_flags & MCA_PTL_FLAGS_RECOVERS) && i < peer->paths.count; i++) {
         const struct ptl_path *path = &peer->paths.path[i];
         if (path->ptl == ptl) {
             return !ptl_path_is_there(path, (struct ompi_proc_t *) peer->proc);

@@ -118,8 +118,8 @@ static void find_paths(struct peer *peer)
     }
 }
 
-/* A message may have been lost with a path: without others that take its place (pml/README.md) the
- * order of those behind it is lost, too. */
+/* A message may have been lost with a path that no other one replaces: the order of those behind it
+ * is lost, too. */
 static void look_at_paths(struct peer *peer)
 {
     struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
@@ -137,6 +137,8 @@ static void look_at_paths(struct peer *peer)
         end_peer(peer, peer->doubt != OPAL_SUCCESS ? peer->doubt : OPAL_ERR_UNREACH);
     } else if (status != OPAL_SUCCESS) {
         peer_has_changed(peer, OPAL_SUCCESS); /* no memory: later */
+    } else {
+        peer_is_due(peer); /* what a lost path did not take */
     }
 }
 

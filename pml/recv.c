@@ -43,12 +43,6 @@ struct recv *recv_new(struct keel_pml_context *context, const opal_convertor_t *
 
 /* ---- its end ---- */
 
-/* Bytes that a rail did not bring. */
-struct range {
-    struct list link; /* in again of struct recv */
-    size_t offset, size;
-};
-
 /* The modules touch request and buffer no more. */
 static void take_from_modules(struct recv *recv, int status)
 {
@@ -62,9 +56,7 @@ static void take_from_modules(struct recv *recv, int status)
 static void end_fetch(struct recv *recv)
 {
     stripe_end(recv->member->peer, &recv->stripe);
-    for (struct list *link; (link = list_pop(&recv->again));) {
-        free(container_of(link, struct range, link));
-    }
+    ranges_clear(&recv->again);
 }
 
 static void finish(struct recv *recv, int status)
@@ -90,21 +82,6 @@ void recv_fail(struct recv *recv, int status)
 
 /* ---- the bytes ---- */
 
-static struct range *first_range(const struct recv *recv)
-{
-    return list_empty(&recv->again) ? NULL : container_of(recv->again.next, struct range, link);
-}
-
-static void range_taken(struct range *range, size_t size)
-{
-    range->offset += size;
-    range->size -= size;
-    if (range->size == 0) {
-        list_remove(&range->link);
-        free(range);
-    }
-}
-
 static struct stripe_ask ask_of(const struct recv *recv)
 {
     return (struct stripe_ask){.first = recv->module, .fetches = true};
@@ -114,7 +91,7 @@ static struct stripe_ask ask_of(const struct recv *recv)
 static void fetch_piece(struct recv *recv, struct stripe_ask *ask, const struct stripe_piece *piece)
 {
     mca_ptl_base_module_t *ptl = piece->path.ptl;
-    struct range *range = first_range(recv);
+    struct range *range = range_first(&recv->again);
     const size_t before = recv->ptl.req_offset, told = recv->received + recv->lost;
 
     recv->busy = true;
@@ -143,14 +120,14 @@ static bool fetch_rest(struct recv *recv)
     struct stripe_piece piece;
 
     while (recv->failed == OPAL_SUCCESS) {
-        const struct range *range = first_range(recv);
+        const struct range *range = range_first(&recv->again);
         ask.left = range ? range->size : recv->expected - recv->ptl.req_offset;
         if (ask.left == 0 || stripe_is_full(peer)) {
             return ask.left == 0;
         }
         if (stripe_next(peer, &recv->stripe, &ask, &piece)) {
             fetch_piece(recv, &ask, &piece);
-        } else if (ask.no_room) {
+        } else if (stripe_has_to_wait(&ask)) {
             return false;
         } else {
             recv->failed = ask.status;
@@ -208,19 +185,15 @@ void recv_upcall_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_request_
 
 /* False: no other rail can bring them, or there is no memory. */
 static bool fetch_again(struct recv *recv, const mca_ptl_base_module_t *ptl, size_t offset,
-                        size_t size)
+                        size_t size, int status)
 {
     const struct stripe_ask ask = ask_of(recv);
-    if (!recv->ptl.req_fetch || recv->failed != OPAL_SUCCESS || size == 0 ||
-        !stripe_shut(recv->member->peer, &recv->stripe, &ask, ptl)) {
+    if (!recv->ptl.req_fetch || recv->failed != OPAL_SUCCESS || size == 0) {
         return false;
     }
-    struct range *range = malloc(sizeof(*range));
-    if (range) {
-        *range = (struct range){.offset = offset, .size = size};
-        list_append(&recv->again, &range->link);
-    }
-    return range;
+    return (status == OPAL_ERR_TEMP_OUT_OF_RESOURCE || stripe_is_recovered(ptl, status) ||
+            stripe_shut(recv->member->peer, &recv->stripe, &ask, ptl)) &&
+           range_add(&recv->again, offset, size);
 }
 
 void recv_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
@@ -232,7 +205,7 @@ void recv_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request
         stripe_told(recv->member->peer, &recv->stripe, &ptl->super, size, false);
     }
     recv->lost += size;
-    if (!fetch_again(recv, &ptl->super, offset, size)) {
+    if (!fetch_again(recv, &ptl->super, offset, size, status)) {
         recv->failed = status != OPAL_SUCCESS ? status : OPAL_ERROR;
     }
     if (!recv->busy) {

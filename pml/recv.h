@@ -2,6 +2,7 @@
 #ifndef PML_RECV_H
 #define PML_RECV_H
 
+#include <pml/range.h>
 #include <pml/request.h>
 #include <pml/stripe.h>
 

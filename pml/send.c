@@ -43,6 +43,7 @@ struct send *send_new(struct member *member, const opal_convertor_t *data, int32
     }
     request_init(&send->super, pool, REQUEST_SEND, context);
     list_init(&send->sending);
+    list_init(&send->again);
     send->member = member;
     send->copy = NULL;
     send->stripe.total = 0;
@@ -82,6 +83,7 @@ static void finish(struct send *send, int status)
     if (send->stripe.total > 0) {
         stripe_end(send->member->peer, &send->stripe);
     }
+    ranges_clear(&send->again);
     if (send->copy) {
         send->super.context->pml->buffered -= send->length;
         free(send->copy);
@@ -101,15 +103,22 @@ void send_fail(struct send *send, int status)
 
 /* ---- the rest ---- */
 
+/* Of a range, or of what no rail was given yet. */
 static void put_piece(struct send *send, struct stripe_ask *ask, const struct stripe_piece *piece)
 {
     mca_ptl_base_module_t *ptl = piece->path.ptl;
-    const size_t offset = send->ptl.req_offset, told = send->reported;
+    struct range *range = range_first(&send->again);
+    const size_t before = send->ptl.req_offset, told = send->reported;
 
     send->busy = true;
-    int status = ptl->ptl_put(ptl, piece->path.peer, &send->ptl, offset, piece->size, 0);
+    int status = ptl->ptl_put(ptl, piece->path.peer, &send->ptl, range ? range->offset : before,
+                              piece->size, 0);
     send->busy = false;
-    const size_t taken = send->ptl.req_offset - offset;
+    const size_t taken = send->ptl.req_offset - before;
+    if (range) {
+        send->ptl.req_offset = before;
+        range_taken(range, taken);
+    }
     if (status == OPAL_SUCCESS && taken == 0) {
         status = OPAL_ERROR; /* it takes nothing, and does not say why */
     }
@@ -124,14 +133,15 @@ static bool put_rest(struct send *send)
     struct stripe_ask ask = {.first = peer->paths.count > 0 ? peer_first_path(peer)->ptl : NULL};
     struct stripe_piece piece;
 
-    while (send->ptl.req_offset < send->length && send->failed == OPAL_SUCCESS) {
-        if (stripe_is_full(peer)) {
-            return false;
+    while (send->failed == OPAL_SUCCESS) {
+        const struct range *range = range_first(&send->again);
+        ask.left = range ? range->size : send->length - send->ptl.req_offset;
+        if (ask.left == 0 || stripe_is_full(peer)) {
+            return ask.left == 0;
         }
-        ask.left = send->length - send->ptl.req_offset;
         if (stripe_next(peer, &send->stripe, &ask, &piece)) {
             put_piece(send, &ask, &piece);
-        } else if (ask.no_room) {
+        } else if (stripe_has_to_wait(&ask)) {
             return false;
         } else {
             take_from_modules(send, NULL);
@@ -150,7 +160,7 @@ static bool is_done(const struct send *send)
 /* After whatever a module did with it. False: it waits for room. */
 static bool advance(struct send *send)
 {
-    if (send->stage == SEND_REST && send->ptl.req_offset < send->length && !put_rest(send)) {
+    if (send->stage == SEND_REST && !is_done(send) && !put_rest(send)) {
         return false;
     }
     if (send->failed != OPAL_SUCCESS) {
@@ -196,6 +206,21 @@ void send_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
     }
 }
 
+void send_upcall_put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
+                            size_t offset, size_t size)
+{
+    struct send *send = send_of(request);
+
+    if (send->stripe.total > 0 && !send->busy) {
+        stripe_told(send->member->peer, &send->stripe, &ptl->super, size, false);
+    }
+    if (!range_add(&send->again, offset, size)) {
+        send_upcall_failed(ptl, request, OPAL_ERR_OUT_OF_RESOURCE);
+    } else if (!send->busy && list_empty(&send->super.link) && !advance(send)) {
+        stripe_wait(send->member->peer, &send->super.link, false);
+    }
+}
+
 /* ---- the first fragment ---- */
 
 bool send_is_stalled(const struct send *send)
@@ -232,6 +257,8 @@ static int send_fragment(struct send *send)
         send->stage = SEND_WAITS;
         if (status == OPAL_ERR_OUT_OF_RESOURCE) {
             peer_is_short(member->peer, path.ptl);
+        } else if (stripe_is_recovered(path.ptl, status)) {
+            return OPAL_ERR_OUT_OF_RESOURCE; /* until its paths are renewed */
         }
         return status;
     }

@@ -166,6 +166,9 @@ void stripe_answered(struct peer *peer, struct stripe_ask *ask, const struct str
     if (status == OPAL_ERR_OUT_OF_RESOURCE) {
         peer_is_short(peer, piece->path.ptl);
         ask->no_room |= (uint8_t) (1u << piece->rail);
+    } else if (stripe_is_recovered(piece->path.ptl, status)) {
+        ask->without |= (uint8_t) (1u << piece->rail);
+        ask->renewing = true;
     } else if (status != OPAL_SUCCESS) {
         ask->without |= (uint8_t) (1u << piece->rail);
         ask->status = ask->status == OPAL_SUCCESS ? status : ask->status;
@@ -189,6 +192,11 @@ void stripe_told(struct peer *peer, struct stripe *stripe, const mca_ptl_base_mo
     if (!list_empty(&peer->turns) && !stripe_is_full(peer)) {
         peer_is_due(peer);
     }
+}
+
+bool stripe_is_recovered(const mca_ptl_base_module_t *ptl, int status)
+{
+    return status == OPAL_ERR_UNREACH && (ptl->ptl_flags & MCA_PTL_FLAGS_RECOVERS);
 }
 
 bool stripe_shut(const struct peer *peer, struct stripe *stripe, const struct stripe_ask *ask,

@@ -37,8 +37,15 @@ struct stripe_ask {
     bool fetches;                       /* by modules that can, of the first one's component */
     /* Of this pass; a bit for each rail. */
     uint8_t without, no_room;
-    int status; /* the first error; SUCCESS: none */
+    bool renewing; /* a path that was lost did not take one: others will be there soon, or none */
+    int status;    /* the first error; SUCCESS: none */
 };
+
+/* No rail takes a piece now, but one may: later. */
+static inline bool stripe_has_to_wait(const struct stripe_ask *ask)
+{
+    return ask->no_room || ask->renewing;
+}
 
 struct stripe_piece {
     struct ptl_path path; /* copied: paths may be renewed while the module is called */
@@ -58,8 +65,8 @@ static inline void stripe_wait(struct peer *peer, struct list *link, bool first)
     struct list *list = stripe_is_full(peer) ? &peer->turns : &peer->pending;
     (first ? list_prepend : list_append)(list, link);
 }
-/* The next piece. False: no rail takes one; ask->status is an error then, unless no_room says that
- * one will. */
+/* The next piece. False: no rail takes one; ask->status is an error then, unless
+ * stripe_has_to_wait. */
 bool stripe_next(struct peer *peer, const struct stripe *stripe, struct stripe_ask *ask,
                  struct stripe_piece *piece);
 /* After a call: the module took so many bytes of a piece, and told of so many within it. */
@@ -72,6 +79,9 @@ void stripe_answered(struct peer *peer, struct stripe_ask *ask, const struct str
 /* A module told of bytes outside of such calls: they are there, or it failed them. */
 void stripe_told(struct peer *peer, struct stripe *stripe, const mca_ptl_base_module_t *ptl,
                  uint64_t bytes, bool there);
+/* What the module reported of a piece in vain, or returned, tells that the path to the peer is
+ * lost, which another one will take over. */
+bool stripe_is_recovered(const mca_ptl_base_module_t *ptl, int status);
 /* The module is used for this request no more. False: no other one can take its place. */
 bool stripe_shut(const struct peer *peer, struct stripe *stripe, const struct stripe_ask *ask,
                  const mca_ptl_base_module_t *ptl);

@@ -15,6 +15,8 @@ struct ptl_upcalls {
     /* Of extended modules: as in struct keel_ptl_module_t. */
     void (*send_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_send_request_t *request,
                         int status);
+    void (*put_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_send_request_t *request,
+                       size_t offset, size_t size);
     void (*recv_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_recv_request_t *request,
                         size_t offset, size_t size, int status);
     void (*peer_changed)(struct keel_ptl_module_t *ptl, struct ompi_proc_t *proc);
@@ -66,8 +68,9 @@ int ptl_add_procs(const struct ptl_set *set, size_t count, struct ompi_proc_t **
 bool ptl_path_is_there(const struct ptl_path *path, struct ompi_proc_t *proc);
 /* After ptl_peer_changed: which modules reach the process now. Those that reached it are kept while
  * any of them, or another one of their exclusivity, still does; else all are asked as if it were
- * new. *lost: how many of its paths there are no more, taken from their modules. UNREACH: there is
- * none; OUT_OF_RESOURCE: nothing has changed. */
+ * new. *lost: how many of its paths there are no more whose messages may be lost: no path of a
+ * component that recovers them is left. They are taken from their modules. UNREACH: there is none;
+ * OUT_OF_RESOURCE: nothing has changed. */
 int ptl_renew_proc(const struct ptl_set *set, struct ompi_proc_t *proc, struct ptl_paths *paths,
                    size_t *lost) KEEL_MUST_CHECK;
 /* Takes the processes from their modules and empties paths. Returns the first error of a module. */

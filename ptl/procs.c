@@ -191,6 +191,17 @@ static bool has_module(const struct ptl_paths *paths, const mca_ptl_base_module_
     return false;
 }
 
+/* What a path that is lost may have lost is moved by one of these. */
+static bool is_recovered(const struct ptl_path *lost, const struct ptl_paths *paths)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        if (paths->path[i].ptl->ptl_component == lost->ptl->ptl_component) {
+            return lost->ptl->ptl_flags & MCA_PTL_FLAGS_RECOVERS;
+        }
+    }
+    return false;
+}
+
 /* Asks the class of modules that reached the process until now, and if none of it does any more,
  * all of them. */
 static int ask_again(const struct ptl_set *set, struct ompi_proc_t *proc, uint32_t exclusivity,
@@ -228,7 +239,7 @@ int ptl_renew_proc(const struct ptl_set *set, struct ompi_proc_t *proc, struct p
         struct ptl_path *path = &old.path[i];
         if (!has_module(&renewed, path->ptl)) {
             (void) path->ptl->ptl_del_procs(path->ptl, 1, &proc, &path->peer);
-            ++*lost;
+            *lost += !is_recovered(path, &renewed);
         }
     }
     free(old.path);

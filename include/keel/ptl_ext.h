@@ -12,6 +12,10 @@ BEGIN_C_DECLS
 /* In ptl_flags, beside MCA_PTL_PUT and MCA_PTL_GET: the module begins a struct keel_ptl_module_t.
  */
 #define MCA_PTL_FLAGS_EXTENDED 0x100
+/* What a path of the module may have lost, another path of the same component brings: while one is
+ * left, nothing sent is lost, and what the module cannot finish it reports with OPAL_ERR_UNREACH.
+ */
+#define MCA_PTL_FLAGS_RECOVERS 0x200
 
 struct keel_ptl_module_t {
     mca_ptl_base_module_t super;
@@ -34,7 +38,12 @@ struct keel_ptl_module_t {
      * report: whether it has arrived is not known. The request is the PML's. */
     void (*ptl_send_failed)(struct keel_ptl_module_t *ptl,
                             struct mca_ptl_base_send_request_t *request, int status);
-    /* These bytes of a ptl_get will not come by this module. */
+    /* A module with MCA_PTL_FLAGS_RECOVERS: of what it took, these bytes of a ptl_put did not
+     * arrive, and will not. The request goes on; they may be put by another path. */
+    void (*ptl_put_failed)(struct keel_ptl_module_t *ptl,
+                           struct mca_ptl_base_send_request_t *request, size_t offset, size_t size);
+    /* These bytes of a ptl_get will not come by this module; TEMP_OUT_OF_RESOURCE: they may, when
+     * it is asked again. */
     void (*ptl_recv_failed)(struct keel_ptl_module_t *ptl,
                             struct mca_ptl_base_recv_request_t *request, size_t offset, size_t size,
                             int status);

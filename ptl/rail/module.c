@@ -11,7 +11,7 @@
 #include <btl/wake.h>
 #include <keel/host.h>
 #include <ptl/components.h>
-#include <ptl/rail/rail.h>
+#include <ptl/rail/link.h>
 #include <stdlib.h>
 
 struct rail rail;
@@ -20,7 +20,7 @@ enum rendezvous { RENDEZVOUS_GET, RENDEZVOUS_PUT, RENDEZVOUS_SEND };
 static const char *const rendezvous_names[] = {"get", "put", "send", NULL};
 
 static struct {
-    struct param rendezvous, answers_size;
+    struct param rendezvous, answers_size, failover;
 } params = {
     .rendezvous = PARAM_ENUM("ptl_rail_rendezvous", "get", rendezvous_names,
                              "How the bytes of a long message move, where a rail has a choice: the "
@@ -28,6 +28,9 @@ static struct {
     .answers_size = PARAM_SIZE("ptl_rail_answers_size", "64m", 0, INT64_C(1) << 40,
                                "Memory for answers to a peer that wait for room on a rail; a peer "
                                "that lets more wait is given up."),
+    .failover = PARAM_BOOL("ptl_rail_failover", "1",
+                           "Messages outlive the loss of a rail where another one leads to their "
+                           "process; costs a copy of each that is not acknowledged yet."),
 };
 
 /* --- peers --- */
@@ -55,7 +58,9 @@ static struct mca_btl_base_endpoint_t *way_to(const struct rail_module *module,
 
 static void peer_destroy(struct mca_ptl_base_peer_t *peer)
 {
-    rail_forget_sends(peer->module, peer->proc);
+    if (!peer->link_to) { /* else another rail may bring the answers */
+        rail_forget_sends(peer->module, peer->proc);
+    }
     if (peer->waits) {
         (void) peer->module->ext->pending_remove(peer->module->btl, &peer->room);
     }
@@ -71,6 +76,7 @@ static struct mca_ptl_base_peer_t *peer_create(struct rail_module *module, opal_
     if (peer) {
         peer->module = module;
         peer->proc = proc;
+        peer->link_to = rail_link_to(proc);
         peer->endpoint = endpoint;
         list_append(&module->peers, &peer->link);
     }
@@ -115,9 +121,50 @@ static int add_procs(mca_ptl_base_module_t *ptl, size_t count, struct ompi_proc_
     return OPAL_SUCCESS;
 }
 
+static void rails_changed(const orte_process_name_t *name, void *unused);
+
+/* No module reaches the process any more. */
+static bool give_up(const orte_process_name_t *name)
+{
+    if (roster_find(rail.given_up, name)) {
+        return false;
+    }
+    if (!roster_add(rail.given_up, name, NULL)) {
+        log_error(LOG_PTL, "out of memory: messages by tag may wait for ever");
+    }
+    return true;
+}
+
+void rail_given_up_by(const orte_process_name_t *name)
+{
+    if (give_up(name)) {
+        rails_changed(name, NULL);
+    }
+}
+
+/* What a rail to a process has lost, others that are left carry; without any, the process is lost,
+ * also if the rail comes back. */
+static void rail_lost(const struct rail_module *module, const struct mca_ptl_base_peer_t *peer,
+                      bool left)
+{
+    if (left && peer->link_to) {
+        rail_memory_lost(module, peer->proc);
+        return;
+    }
+    rail_fail_sends(peer->link_to ? NULL : module, peer->proc, OPAL_ERR_UNREACH);
+    if (rail.failover) {
+        (void) give_up(&peer->proc->proc_name);
+    }
+}
+
 static void rails_changed(const orte_process_name_t *name, void *unused)
 {
     (void) unused;
+    struct rail_link *link = roster_find(rail.links, name);
+    bool left = link && rail_link_renew(link);
+    if (link && link->numbers && !left) {
+        (void) give_up(name);
+    }
     for (size_t i = 0; i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
         struct mca_ptl_base_peer_t *peer = roster_find(module->roster, name);
@@ -126,7 +173,7 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
             struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
             peer->reached = reached;
             if (!reached) {
-                rail_fail_sends(module, peer->proc, OPAL_ERR_UNREACH);
+                rail_lost(module, peer, left);
             }
             module->super.ptl_peer_changed(&module->super, proc);
         }
@@ -137,14 +184,10 @@ void rail_give_up(struct rail_module *module, struct mca_btl_base_endpoint_t *en
                   const char *why)
 {
     const orte_process_name_t *name = btl_fail(module->btl, endpoint, why);
-    if (roster_find(rail.given_up, name)) {
-        return;
+    if (give_up(name)) {
+        log_warn(LOG_PTL, "%s: no more messages by tag: %s", ORTE_NAME_PRINT(name), why);
+        rails_changed(name, NULL);
     }
-    log_warn(LOG_PTL, "%s: no more messages by tag: %s", ORTE_NAME_PRINT(name), why);
-    if (!roster_add(rail.given_up, name, NULL)) {
-        log_error(LOG_PTL, "out of memory: messages by tag may wait for ever");
-    }
-    rails_changed(name, NULL);
 }
 
 /* --- modules --- */
@@ -154,9 +197,11 @@ static int finalize(mca_ptl_base_module_t *ptl)
     struct rail_module *module = rail_of(ptl);
     struct mca_ptl_base_peer_t *peer;
     (void) module->ext->channel_register(module->btl, RAIL_CHANNEL, NULL, NULL); /* of all */
+    rail_link_close();
     list_for_each (peer, &module->peers, struct mca_ptl_base_peer_t, link) {
         peer_destroy(peer);
     }
+    rail_forget_sends(module, NULL);
     roster_destroy(module->roster);
     free(module);
     return OPAL_SUCCESS;
@@ -191,12 +236,12 @@ static struct rail_module *module_create(mca_btl_base_module_t *btl)
     module->btl = btl;
     module->roster = roster;
     module->ext = keel_btl_ext(btl);
-    module->frag_size = btl->btl_max_send_size - RAIL_LONG_BYTES;
+    module->frag_size = btl->btl_max_send_size - RAIL_LONG_BYTES - RAIL_NUMBER_BYTES;
     list_init(&module->peers);
     module->super = (struct keel_ptl_module_t){
         .super = {.ptl_component = &ptl_rail_component,
-                  .ptl_first_frag_size =
-                      least(btl->btl_eager_limit, btl->btl_max_send_size) - RAIL_LONG_BYTES,
+                  .ptl_first_frag_size = least(btl->btl_eager_limit, btl->btl_max_send_size) -
+                                         RAIL_LONG_BYTES - RAIL_NUMBER_BYTES,
                   .ptl_min_frag_size = btl->btl_eager_limit,
                   .ptl_max_frag_size = SIZE_MAX,
                   .ptl_exclusivity = btl->btl_exclusivity,
@@ -220,7 +265,22 @@ static struct rail_module *module_create(mca_btl_base_module_t *btl)
 static bool is_usable(mca_btl_base_module_t *btl)
 {
     return keel_btl_ext(btl) && (btl->btl_flags & MCA_BTL_FLAGS_SEND) &&
-           btl->btl_eager_limit >= RAIL_MOST_BYTES && btl->btl_max_send_size >= RAIL_MOST_BYTES;
+           btl->btl_eager_limit >= RAIL_MOST_BYTES + RAIL_NUMBER_BYTES &&
+           btl->btl_max_send_size >= RAIL_MOST_BYTES + RAIL_NUMBER_BYTES;
+}
+
+/* A message that is fetched can be taken over by a rail that fetches, too. */
+static void settle_failover(void)
+{
+    uint32_t all = MCA_PTL_GET, some = 0;
+    for (size_t i = 0; i < rail.count; i++) {
+        all &= rail.modules[i]->super.super.ptl_flags;
+        some |= rail.modules[i]->super.super.ptl_flags & MCA_PTL_GET;
+    }
+    rail.failover = rail.failover && all == some;
+    for (size_t i = 0; rail.failover && i < rail.count; i++) {
+        rail.modules[i]->super.super.ptl_flags |= MCA_PTL_FLAGS_RECOVERS;
+    }
 }
 
 static mca_ptl_base_module_t **init(int *count, bool progress_threads, bool threads)
@@ -237,10 +297,12 @@ static mca_ptl_base_module_t **init(int *count, bool progress_threads, bool thre
     for (size_t i = 0; made && rail.modules && i < btl_count; i++) {
         struct rail_module *module = is_usable(btls[i]) ? module_create(btls[i]) : NULL;
         if (module) {
+            module->number = (unsigned) rail.count;
             rail.modules[rail.count++] = module;
             made[(*count)++] = &module->super.super;
         }
     }
+    settle_failover();
     for (size_t i = 0; i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
         (void) module->ext->channel_register(module->btl, RAIL_CHANNEL, rail_arrived, NULL);
@@ -256,14 +318,20 @@ static int open_component(void)
     param_register(PARAM_TABLE(params));
     crypto_random(&first, sizeof(first));
     rail.answers_most = (size_t) param_int(&params.answers_size);
+    rail.failover = param_bool(&params.failover);
     rail.given_up = roster_create(1);
-    if (!rail.given_up) {
+    rail.links = roster_create(sizeof(struct rail_link));
+    if (!rail.given_up || !rail.links) {
+        roster_destroy(rail.given_up);
+        roster_destroy(rail.links);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     ids_init(&rail.sends, first);
     ids_init(&rail.recvs, first);
     list_init(&rail.outboxes);
     list_init(&rail.all_sends);
+    list_init(&rail.all_recvs);
+    rail_link_open();
     rail_recv_open();
     return keel_host_rails_watch(rails_changed, NULL);
 }
@@ -271,10 +339,12 @@ static int open_component(void)
 static int close_component(void)
 {
     rail_say_close();
+    rail_link_close();
     rail_recv_close();
     ids_fini(&rail.sends);
     ids_fini(&rail.recvs);
     roster_destroy(rail.given_up);
+    roster_destroy(rail.links);
     free(rail.modules);
     rail = (struct rail){0};
     return OPAL_SUCCESS;
@@ -291,7 +361,7 @@ static int control(int param, void *value, size_t size)
 
 void ptl_rail_after_pass(const bool *wanted, void (*settle)(void *arg), void *arg)
 {
-    plane_after_pass(wanted, settle, arg);
+    plane_after_pass(PLANE_AFTER_MESSAGES, wanted, settle, arg);
 }
 
 void ptl_rail_forget(void)

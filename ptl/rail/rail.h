@@ -24,6 +24,7 @@ struct rail_module {
     struct keel_ptl_module_t super;
     mca_btl_base_module_t *btl;     /* borrowed */
     const struct keel_btl_ext *ext; /* btl's */
+    unsigned number;                /* among rail.modules */
     size_t frag_size;               /* most bytes behind a FRAG header */
     struct roster *roster;          /* of struct mca_ptl_base_peer_t; owned */
     struct list peers;              /* those in it */
@@ -34,6 +35,8 @@ struct mca_ptl_base_peer_t {
     struct rail_module *module;               /* borrowed */
     opal_proc_t *proc;                        /* borrowed */
     struct mca_btl_base_endpoint_t *endpoint; /* the choice of rails' */
+    struct rail_link *link_to;                /* borrowed; NULL: frames to it have no numbers */
+    bool refused;                             /* a message, by link_to */
     bool reached;                             /* the choice of rails leads to it by this module */
     bool waits;                               /* for room */
     struct keel_btl_pending room;
@@ -62,6 +65,7 @@ struct rail_send {
 
 /* A receive of which not all came with its first fragment. */
 struct rail_recv {
+    struct list link;                         /* in rail.all_recvs */
     const opal_proc_t *proc;                  /* borrowed; its sender */
     struct rail_module *module;               /* that announced the message */
     struct mca_btl_base_endpoint_t *endpoint; /* the module's */
@@ -112,13 +116,24 @@ struct rail {
     size_t count;
     struct ids sends, recvs; /* struct rail_send, struct rail_recv */
     struct list all_sends;   /* struct rail_send; owned */
-    struct pool frags;       /* of recv.c */
-    struct list outboxes;    /* of say.c */
-    size_t answers_most;     /* bytes of answers to a peer that may wait for room */
-    struct roster *given_up; /* owned; processes that rails lead to no more */
-    bool disabled;           /* by MCA_PTL_ENABLE: nothing is sent */
-    bool warned;             /* of a bad header */
-    uint64_t events;         /* that progress had, about; by atomic accesses */
+    struct list all_recvs;   /* struct rail_recv; owned */
+    bool failover;           /* what a rail loses is given to another one */
+    /* link.c's */
+    struct roster *links;     /* owned; of struct rail_link */
+    struct list all_links;    /* those in it */
+    struct pool small_frames; /* struct rail_frame */
+    uint32_t first_number;    /* of each process's frames: 0, but in tests */
+    struct list owing;        /* struct rail_link, by owes */
+    bool owes;                /* there may be some */
+    unsigned owing_passes;    /* of progress, since there are */
+    uint64_t owing_ns;        /* the time after some of them */
+    struct pool frags;        /* of recv.c */
+    struct list outboxes;     /* of say.c */
+    size_t answers_most;      /* bytes of answers to a peer that may wait for room */
+    struct roster *given_up;  /* owned; processes that rails lead to no more */
+    bool disabled;            /* by MCA_PTL_ENABLE: nothing is sent */
+    bool warned;              /* of a bad header */
+    uint64_t events;          /* that progress had, about; by atomic accesses */
 };
 extern struct rail rail;
 
@@ -134,6 +149,9 @@ static inline struct rail_module *rail_of(mca_ptl_base_module_t *ptl)
  * it can keep its order: the rails to it end here, and this one at its end. why stays valid. */
 void rail_give_up(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                   const char *why);
+
+/* The process has given this one up. */
+void rail_given_up_by(const orte_process_name_t *name);
 
 /* --- say.c --- */
 
@@ -163,11 +181,15 @@ void rail_ptl_send_end(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_
 /* ACK, NACK and FIN. */
 void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                    const struct rail_header *header);
-/* Sends that this module announced to this process, and that were not answered: the PML is told, or
- * not. */
+/* Sends that this module (NULL: any) announced to this process (NULL: any), and that were not
+ * answered. The PML is told, or not. */
 void rail_fail_sends(const struct rail_module *module, const opal_proc_t *proc, int status);
 void rail_forget_sends(const struct rail_module *module, const opal_proc_t *proc);
 
+/* A RNDV that was lost with a rail goes by this one: what its header offers is changed for it, and
+ * the answer is expected there. False: this rail cannot offer it. */
+bool rail_announce_again(struct rail_header *header, struct rail_module *module,
+                         struct mca_btl_base_endpoint_t *endpoint) KEEL_MUST_CHECK;
 /* WANT: a receiver would fetch by this rail, too. */
 void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                  const struct rail_header *header);
@@ -176,6 +198,13 @@ void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *end
 
 void rail_recv_open(void);
 void rail_recv_close(void);
+extern const char rail_no_memory[]; /* why a peer is given up of which something was lost here */
+/* A frame without a number, and what stands behind one. False: it makes no sense. */
+bool rail_take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+               const uint8_t *data, size_t size) KEEL_MUST_CHECK;
+/* A process that is reached by others is reached by this module no more: what it said about memory
+ * there is void. */
+void rail_memory_lost(const struct rail_module *module, const opal_proc_t *proc);
 /* Of the channel. */
 void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                   mca_btl_base_descriptor_t *descriptor, void *cbdata);

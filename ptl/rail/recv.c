@@ -5,7 +5,7 @@
 #include <base/least.h>
 #include <base/log.h>
 #include <btl/base.h>
-#include <ptl/rail/rail.h>
+#include <ptl/rail/link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct rail_frag {
 };
 
 enum { FRAGS_PER_CHUNK = 64 };
-static const char no_memory[] = "there was no memory for a message of its";
+const char rail_no_memory[] = "there was no memory for a message of its";
 
 void rail_recv_open(void)
 {
@@ -121,6 +121,7 @@ static struct rail_recv *recv_create(struct rail_module *module, const struct ra
     recv->fetch = header->flags & RAIL_FLAG_FETCH;
     list_init(&recv->ops);
     list_init(&recv->memories);
+    list_append(&rail.all_recvs, &recv->link);
     request->req_ptl = recv;
     return recv;
 }
@@ -134,6 +135,7 @@ void rail_ptl_recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_
     request->req_ptl = NULL;
     rail_ops_leave(&recv->ops);
     ids_remove(&rail.recvs, recv->id);
+    list_remove(&recv->link);
     if (recv->registration) {
         (void) btl->btl_deregister_mem(btl, recv->registration);
     }
@@ -205,15 +207,29 @@ static bool acknowledge(struct rail_module *module, const struct rail_frag *frag
     return true;
 }
 
+/* NULL: none. */
+static struct rail_memory *memory_of(const struct rail_recv *recv, const struct rail_module *module)
+{
+    struct rail_memory *memory;
+    list_for_each (memory, &recv->memories, struct rail_memory, link) {
+        if (memory->module == module) {
+            return memory;
+        }
+    }
+    return NULL;
+}
+
 /* By the peer's rail: the sender is asked for it, where that was not done. NULL: it cannot be had.
  */
 static struct rail_memory *memory_by(struct rail_recv *recv, const struct mca_ptl_base_peer_t *peer)
 {
-    struct rail_memory *memory;
-    list_for_each (memory, &recv->memories, struct rail_memory, link) {
-        if (memory->endpoint == peer->endpoint) {
-            return memory->there || memory->asked ? memory : NULL;
-        }
+    struct rail_memory *memory = memory_of(recv, peer->module);
+    if (memory && (memory->there || memory->asked)) {
+        return memory;
+    }
+    if (memory) { /* its rail was lost before the answer came */
+        list_remove(&memory->link);
+        free(memory);
     }
     memory = (peer->module->super.super.ptl_flags & MCA_PTL_GET)
                  ? memory_create(recv, peer->module, peer->endpoint)
@@ -221,7 +237,10 @@ static struct rail_memory *memory_by(struct rail_recv *recv, const struct mca_pt
     if (memory) {
         memory->asked = true;
         rail_say(peer->module, peer->endpoint,
-                 &(struct rail_header){.type = RAIL_WANT, .id = recv->send_id, .own_id = recv->id});
+                 &(struct rail_header){.type = RAIL_WANT,
+                                       .id = recv->send_id,
+                                       .bytes = peer->module->number,
+                                       .own_id = recv->id});
     }
     return memory;
 }
@@ -249,6 +268,7 @@ static bool begin_fetch(struct rail_module *module, const struct rail_frag *frag
     if (!memory) {
         if (recv) {
             ids_remove(&rail.recvs, recv->id);
+            list_remove(&recv->link);
             request->req_ptl = NULL;
             free(recv);
         }
@@ -330,7 +350,7 @@ static struct rail_frag *frag_new(struct rail_module *module,
     struct rail_frag *frag =
         fault_at("ptl.rail.message").action == FAULT_ERROR ? NULL : pool_get(&rail.frags);
     if (!frag) {
-        rail_give_up(module, endpoint, no_memory);
+        rail_give_up(module, endpoint, rail_no_memory);
         return NULL;
     }
     mca_ptl_base_fragment_t *base = &frag->super.frag_base;
@@ -512,45 +532,66 @@ static struct rail_op *waiting_for(const struct rail_recv *recv, const struct ra
     return NULL;
 }
 
-/* The answer to a WANT. What waits for it is fetched now, or fails; the last of it may end the
- * receive. */
-static void memory_told(struct mca_btl_base_endpoint_t *endpoint, const struct rail_header *header)
+/* The answer to a WANT has come, or never will: what waits for it is fetched, or fails. The last of
+ * it may end the receive. */
+static void issue_waiting(struct rail_recv *recv, struct rail_memory *memory, int error)
 {
-    struct rail_recv *recv = ids_find(&rail.recvs, header->id);
-    struct rail_memory *memory = NULL, *each;
-    if (recv) {
-        list_for_each (each, &recv->memories, struct rail_memory, link) {
-            memory = each->endpoint == endpoint && each->asked ? each : memory;
+    const uint64_t id = recv->id;
+    struct rail_op *op;
+    while (ids_find(&rail.recvs, id) == recv && (op = waiting_for(recv, memory))) {
+        int status = memory->there ? issue(op, memory) : error;
+        if (status != OPAL_SUCCESS) {
+            op->awaits = NULL;
+            got(NULL, NULL, NULL, NULL, NULL, op,
+                btl_is_shortage(status) ? OPAL_ERR_TEMP_OUT_OF_RESOURCE : status);
         }
     }
-    if (!memory) {
+}
+
+/* The answer to a WANT. */
+static void memory_told(const struct rail_header *header)
+{
+    struct rail_recv *recv = ids_find(&rail.recvs, header->id);
+    struct rail_memory *memory = recv ? memory_of(recv, rail.modules[header->own_id]) : NULL;
+    if (!memory || !memory->asked) {
         return;
     }
     memory->asked = false;
     if ((header->flags & RAIL_FLAG_FETCH) && header->bytes >= recv->total) {
         memory_set(memory, header);
     }
-    struct rail_op *op;
-    while (ids_find(&rail.recvs, header->id) == recv && (op = waiting_for(recv, memory))) {
-        int status = memory->there ? issue(op, memory) : OPAL_ERR_NOT_AVAILABLE;
-        if (status != OPAL_SUCCESS) {
-            op->awaits = NULL;
-            got(NULL, endpoint, NULL, NULL, NULL, op, status);
+    issue_waiting(recv, memory, OPAL_ERR_NOT_AVAILABLE);
+}
+
+void rail_memory_lost(const struct rail_module *module, const opal_proc_t *proc)
+{
+    struct rail_recv *recv;
+    struct rail_memory *memory;
+    list_for_each (recv, &rail.all_recvs, struct rail_recv, link) {
+        if (recv->proc == proc && (memory = memory_of(recv, module)) && memory->asked) {
+            memory->asked = false;
+            issue_waiting(recv, memory, OPAL_ERR_UNREACH);
         }
     }
 }
 
 /* --- arrivals --- */
 
-/* A handle is one of the module's peer's: of the size that they have. */
+/* A handle is one of the module's peer's: of the size that they have. MEMORY names the module. */
 static bool is_of(const struct rail_header *header, const mca_btl_base_module_t *btl)
 {
+    if (header->type == RAIL_MEMORY) {
+        if (header->own_id >= rail.count) {
+            return false;
+        }
+        btl = rail.modules[header->own_id]->btl;
+    }
     size_t size = btl->btl_register_mem ? btl->btl_registration_handle_size : 0;
     return !rail_has_memory(header) || header->handle_size == size;
 }
 
-static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                 const uint8_t *data, size_t size)
+bool rail_take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+               const uint8_t *data, size_t size)
 {
     struct rail_header header;
     size_t taken;
@@ -587,7 +628,7 @@ static bool take(struct rail_module *module, struct mca_btl_base_endpoint_t *end
         if (header.type == RAIL_WANT) {
             rail_wanted(module, endpoint, &header);
         } else if (header.type == RAIL_MEMORY) {
-            memory_told(endpoint, &header);
+            memory_told(&header);
         } else {
             rail_answered(module, endpoint, &header);
         }
@@ -638,6 +679,12 @@ static void refuse_header(struct rail_module *module, struct mca_btl_base_endpoi
     }
 }
 
+static bool is_numbered(const uint8_t *data, size_t size)
+{
+    return size > 0 && data[0] >= rail_first_byte(RAIL_NUMBERED) &&
+           data[0] <= rail_first_byte(RAIL_LOST);
+}
+
 /* Of anything but a whole message in one segment. */
 static __attribute__((noinline)) void other_arrived(struct rail_module *module,
                                                     const mca_btl_base_descriptor_t *descriptor)
@@ -649,13 +696,14 @@ static __attribute__((noinline)) void other_arrived(struct rail_module *module,
     if (descriptor->des_segment_count > 1) {
         gathered = gather(descriptor, &size);
         if (!gathered && module && endpoint) {
-            rail_give_up(module, endpoint, no_memory);
+            rail_give_up(module, endpoint, rail_no_memory);
             return;
         }
     }
     const uint8_t *data = gathered ? gathered : first->seg_addr.pval;
-    bool good = module && endpoint && (gathered || descriptor->des_segment_count == 1) &&
-                take(module, endpoint, data, size);
+    bool good =
+        module && endpoint && (gathered || descriptor->des_segment_count == 1) &&
+        (is_numbered(data, size) ? rail_link_arrived : rail_take)(module, endpoint, data, size);
     if (!good) {
         refuse_header(module, endpoint, data, size);
     }
@@ -673,6 +721,11 @@ void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     if (module && endpoint && descriptor->des_segment_count == 1 &&
         segment->seg_len >= RAIL_MATCH_BYTES && data[0] == rail_first_byte(RAIL_MATCH) &&
         match_arrived(module, endpoint, data, segment->seg_len)) {
+        return;
+    }
+    if (module && endpoint && descriptor->des_segment_count == 1 &&
+        is_numbered(data, segment->seg_len) &&
+        rail_link_arrived(module, endpoint, data, segment->seg_len)) {
         return;
     }
     other_arrived(module, descriptor);

@@ -2,7 +2,7 @@
 
 #include <base/fault.h>
 #include <btl/base.h>
-#include <ptl/rail/rail.h>
+#include <ptl/rail/link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +108,12 @@ void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoi
 {
     uint8_t bytes[RAIL_MOST_BYTES];
     size_t size = rail_encode(bytes, header);
+    const opal_proc_t *proc = btl_proc_of(module->btl, endpoint);
+    struct rail_link *link = proc ? rail_link_to(proc) : NULL;
+    if (link) {
+        rail_link_say(link, module, endpoint, bytes, size);
+        return;
+    }
     struct outbox *outbox = outbox_to(endpoint);
     bool waits = outbox;
     if (!waits && !btl_is_shortage(send_answer(module->ext, module->btl, endpoint, bytes, size))) {

@@ -3,7 +3,7 @@
 
 #include <base/least.h>
 #include <btl/base.h>
-#include <ptl/rail/rail.h>
+#include <ptl/rail/link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +23,9 @@ static inline int send_bytes(struct mca_ptl_base_peer_t *peer, void *header, siz
                              const opal_convertor_t *data, size_t offset, size_t size)
 {
     struct rail_module *module = peer->module;
+    if (peer->link_to) {
+        return rail_link_send(peer, header, header_size, data, offset, size);
+    }
     opal_convertor_t from = *data;
     if (offset != from.bytes_converted) {
         opal_convertor_set_position(&from, &offset);
@@ -36,6 +39,9 @@ static inline int send_bytes(struct mca_ptl_base_peer_t *peer, void *header, siz
 static inline int send_header(struct mca_ptl_base_peer_t *peer, void *header, size_t size)
 {
     struct rail_module *module = peer->module;
+    if (peer->link_to) {
+        return rail_link_send(peer, header, size, NULL, 0, 0);
+    }
     int status = module->ext->channel_sendi(module->btl, peer->endpoint, NULL, header, size, 0,
                                             MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG, NULL);
     return status == OPAL_SUCCESS ? status : rail_want_room(peer, status);
@@ -95,14 +101,14 @@ void rail_ptl_send_end(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_
     }
 }
 
-/* Moves those of a module to a process to another list. */
+/* Moves those of a module (NULL: any) to a process (NULL: any) to another list. */
 static void take_sends(const struct rail_module *module, const opal_proc_t *proc,
                        struct list *taken)
 {
     struct rail_send *send;
     list_init(taken);
     list_for_each (send, &rail.all_sends, struct rail_send, link) {
-        if (send->module == module && send->proc == proc) {
+        if ((!proc || send->proc == proc) && (!module || send->module == module)) {
             list_remove(&send->link);
             list_append(taken, &send->link);
         }
@@ -291,7 +297,8 @@ static struct rail_send *send_of(uint64_t id, const struct rail_module *module,
     return send && send->proc == btl_proc_of(module->btl, endpoint) ? send : NULL;
 }
 
-static void acknowledged(struct rail_send *send, const struct rail_header *header)
+static void acknowledged(struct rail_send *send, const struct rail_module *module,
+                         const struct rail_header *header)
 {
     mca_ptl_base_send_request_t *request = send->request;
     mca_ptl_base_module_t *ptl = &send->module->super.super;
@@ -299,7 +306,9 @@ static void acknowledged(struct rail_send *send, const struct rail_header *heade
     request->req_peer_match.lval = header->own_id;
     request->req_peer_addr.lval = header->address;
     request->req_peer_size = header->bytes;
-    if ((header->flags & RAIL_FLAG_PUT) && send->offers_put && send->left > 0) {
+    /* memory is that of the rail which brings the answer */
+    if ((header->flags & RAIL_FLAG_PUT) && send->offers_put && send->left > 0 &&
+        send->module == module) {
         send->may_put = true;
         send->address = header->address;
         send->room = header->bytes;
@@ -321,7 +330,7 @@ void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *e
     struct keel_ptl_module_t *ptl = &module->super;
     size_t size = send->bytes;
     if (header->type == RAIL_ACK && !send->offered) {
-        acknowledged(send, header);
+        acknowledged(send, module, header);
     } else if (header->type == RAIL_FIN && send->offered) {
         ptl->super.ptl_send_progress(&ptl->super, send_end(send), size);
     } else if (header->type == RAIL_NACK) {
@@ -329,11 +338,39 @@ void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *e
     }
 }
 
+bool rail_announce_again(struct rail_header *header, struct rail_module *module,
+                         struct mca_btl_base_endpoint_t *endpoint)
+{
+    static const uint8_t none[MCA_BTL_REG_HANDLE_MAX_SIZE];
+    const uint32_t flags = module->super.super.ptl_flags;
+    const mca_btl_base_module_t *btl = module->btl;
+    struct rail_send *send = ids_find(&rail.sends, header->own_id);
+    if (header->flags & RAIL_FLAG_FETCH) {
+        if (send && !grant(send, module, endpoint, header)) {
+            return false;
+        }
+        if (!send) { /* it has failed here, and so does its receiver's get */
+            header->handle = none;
+            header->handle_size =
+                btl->btl_register_mem ? (uint16_t) btl->btl_registration_handle_size : 0;
+        }
+    } else if (!(flags & MCA_PTL_PUT)) {
+        header->flags &= (uint8_t) ~RAIL_FLAG_PUT;
+    }
+    if (send) {
+        send->module = module;
+        send->endpoint = endpoint;
+        send->offers_put = header->flags & RAIL_FLAG_PUT;
+    }
+    return true;
+}
+
 void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                  const struct rail_header *header)
 {
     struct rail_send *send = send_of(header->id, module, endpoint);
-    struct rail_header answer = {.type = RAIL_MEMORY, .id = header->own_id};
+    struct rail_header answer = {
+        .type = RAIL_MEMORY, .id = header->own_id, .own_id = header->bytes};
     (void) (send && send->offered && grant(send, module, endpoint, &answer));
     rail_say(module, endpoint, &answer);
 }
@@ -363,11 +400,15 @@ static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     }
     struct rail_module *module = send->module;
     struct keel_ptl_module_t *ptl = &module->super;
+    mca_ptl_base_send_request_t *request = send->request;
+    if (status == OPAL_ERR_UNREACH && rail_link_to(send->proc)) {
+        ptl->ptl_put_failed(ptl, request, offset, size);
+        return;
+    }
     if (status != OPAL_SUCCESS) {
         ptl->ptl_send_failed(ptl, send_end(send), status);
         return;
     }
-    mca_ptl_base_send_request_t *request = send->request;
     const struct rail_header landed = {
         .type = RAIL_LANDED, .id = request->req_peer_match.lval, .offset = offset, .bytes = size};
     rest_moved(send, size);

@@ -130,3 +130,69 @@ int rail_decode(struct rail_header *header, const uint8_t *from, size_t size, si
     *taken = fixed;
     return OPAL_SUCCESS;
 }
+
+void rail_encode_number(uint8_t *to, uint32_t number)
+{
+    memset(to, 0, RAIL_NUMBER_BYTES);
+    to[0] = rail_first_byte(RAIL_NUMBERED);
+    put_le32(to + 4, number);
+}
+
+void rail_set_came(uint8_t *to, uint32_t came)
+{
+    put_le32(to + 8, came);
+}
+
+void rail_encode_came(uint8_t *to, uint32_t came)
+{
+    rail_encode_number(to, 0);
+    to[0] = rail_first_byte(RAIL_CAME);
+    rail_set_came(to, came);
+}
+
+void rail_encode_lost(uint8_t *to)
+{
+    rail_encode_number(to, 0);
+    to[0] = rail_first_byte(RAIL_LOST);
+}
+
+void rail_encode_part(uint8_t *to, const uint8_t *numbered, uint32_t offset, uint32_t whole)
+{
+    memcpy(to, numbered, RAIL_NUMBER_BYTES);
+    to[1] = RAIL_FLAG_PART;
+    put_le32(to + 12, offset);
+    put_le32(to + 16, whole);
+}
+
+static bool decode_part(struct rail_part *part, const uint8_t *from, size_t size)
+{
+    part->kind = RAIL_PART_SOME;
+    if (size <= RAIL_PART_BYTES) {
+        return false;
+    }
+    part->offset = get_le32(from + 12);
+    part->whole = get_le32(from + 16);
+    part->bytes = from + RAIL_PART_BYTES;
+    part->size = size - RAIL_PART_BYTES;
+    return part->offset <= part->whole && part->size <= part->whole - part->offset;
+}
+
+bool rail_decode_number(struct rail_part *part, const uint8_t *from, size_t size)
+{
+    if (size < RAIL_NUMBER_BYTES || get_le16(from + 2) != 0) {
+        return false;
+    }
+    *part = (struct rail_part){.kind = RAIL_PART_WHOLE,
+                               .number = get_le32(from + 4),
+                               .came = get_le32(from + 8),
+                               .bytes = from + RAIL_NUMBER_BYTES,
+                               .size = size - RAIL_NUMBER_BYTES};
+    if (from[0] == rail_first_byte(RAIL_CAME) || from[0] == rail_first_byte(RAIL_LOST)) {
+        part->kind = from[0] == rail_first_byte(RAIL_CAME) ? RAIL_PART_NONE : RAIL_PART_LOST;
+        return from[1] == 0 && part->number == 0 && part->size == 0;
+    }
+    if (from[0] != rail_first_byte(RAIL_NUMBERED)) {
+        return false;
+    }
+    return from[1] == RAIL_FLAG_PART ? decode_part(part, from, size) : from[1] == 0;
+}

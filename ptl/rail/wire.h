@@ -12,7 +12,18 @@
  * RNDV announces a message that is to be acknowledged: by ACK when it is matched, by FIN when the
  * receiver has fetched it, by NACK when nobody wants it. After an ACK the rest comes as FRAGs, or
  * by puts, each of which LANDED tells of. A receiver that fetches over another rail as well asks on
- * that rail for the memory with WANT; MEMORY answers, without a handle where there is none. */
+ * that rail for the memory with WANT, whose bytes are the receiver's number of that rail; MEMORY
+ * answers with it in the place of the own id, over any rail, and without a handle where there is
+ * none.
+ *
+ * Any of them may stand behind a number, where more than one rail may lead to a process (link.h):
+ *
+ *   NUMBERED, CAME, LOST: 0 u8 type  1 u8 flags  2 zero  4 u32 number  8 u32 came
+ *   NUMBERED with PART:   12 u32 offset  16 u32 whole
+ *
+ * came: all frames to the sender with numbers before it have come. CAME says only that, and its
+ * number is zero; LOST that its sender has given this process up. Behind NUMBERED stands a frame,
+ * or nothing, or with PART a piece of a frame that has whole bytes. */
 #ifndef PTL_RAIL_WIRE_H
 #define PTL_RAIL_WIRE_H
 
@@ -28,7 +39,10 @@ enum rail_type {
     RAIL_FIN,
     RAIL_LANDED,
     RAIL_WANT,
-    RAIL_MEMORY
+    RAIL_MEMORY,
+    RAIL_NUMBERED,
+    RAIL_CAME,
+    RAIL_LOST
 };
 
 /* Of all headers, 0 to 15; another one is understood by nobody. */
@@ -38,6 +52,7 @@ enum {
     RAIL_FLAG_ACK = MCA_PTL_FLAGS_ACK, /* RNDV: always */
     RAIL_FLAG_FETCH = 2, /* RNDV: all of the message is to be fetched, from here; MEMORY: it may */
     RAIL_FLAG_PUT = 4,   /* RNDV: the rest may be put; ACK: there */
+    RAIL_FLAG_PART = 8,  /* NUMBERED: a piece */
 };
 
 enum {
@@ -45,6 +60,8 @@ enum {
     RAIL_LONG_BYTES = 32,
     RAIL_MEMORY_BYTES = 48, /* with a handle, before it */
     RAIL_MOST_BYTES = RAIL_MEMORY_BYTES + MCA_BTL_REG_HANDLE_MAX_SIZE,
+    RAIL_NUMBER_BYTES = 12,
+    RAIL_PART_BYTES = 20, /* NUMBERED with PART */
 };
 
 struct rail_header {
@@ -84,5 +101,31 @@ bool rail_decode_match(mca_ptl_base_match_header_t *match, const uint8_t *from) 
  * not a header of this version, and nothing is written. */
 int rail_decode(struct rail_header *header, const uint8_t *from, size_t size,
                 size_t *taken) KEEL_MUST_CHECK;
+
+enum rail_part_kind {
+    RAIL_PART_NONE, /* of CAME */
+    RAIL_PART_LOST,
+    RAIL_PART_WHOLE,
+    RAIL_PART_SOME
+};
+
+/* What stands behind a number. */
+struct rail_part {
+    enum rail_part_kind kind;
+    uint32_t number, came;
+    uint32_t offset, whole; /* bytes; of SOME */
+    const uint8_t *bytes;   /* borrowed: they lie in the message */
+    size_t size;
+};
+
+/* RAIL_NUMBER_BYTES, of a frame whose came is not known yet; of CAME; of LOST. */
+void rail_encode_number(uint8_t *to, uint32_t number);
+void rail_encode_came(uint8_t *to, uint32_t came);
+void rail_encode_lost(uint8_t *to);
+void rail_set_came(uint8_t *to, uint32_t came);
+/* RAIL_PART_BYTES, for a piece of the frame that begins with this NUMBERED header. */
+void rail_encode_part(uint8_t *to, const uint8_t *numbered, uint32_t offset, uint32_t whole);
+/* False: it makes no sense. */
+bool rail_decode_number(struct rail_part *part, const uint8_t *from, size_t size) KEEL_MUST_CHECK;
 
 #endif

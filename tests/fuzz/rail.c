@@ -114,6 +114,13 @@ static void send_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
     out->over = true;
 }
 
+static void put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
+                       size_t offset, size_t size)
+{
+    (void) ptl, (void) request, (void) offset, (void) size;
+    fuzz_check(false, "no rail is lost");
+}
+
 static void recv_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
                         size_t offset, size_t size, int status)
 {
@@ -133,8 +140,14 @@ static void peer_ready(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t
 
 static void open_once(void)
 {
-    static const struct ptl_upcalls upcalls = {
-        match, send_progress, recv_progress, send_failed, recv_failed, peer_changed, peer_ready};
+    static const struct ptl_upcalls upcalls = {.match = match,
+                                               .send_progress = send_progress,
+                                               .recv_progress = recv_progress,
+                                               .send_failed = send_failed,
+                                               .put_failed = put_failed,
+                                               .recv_failed = recv_failed,
+                                               .peer_changed = peer_changed,
+                                               .peer_ready = peer_ready};
     static mca_ptl_base_component_t *const components[] = {&ptl_rail_component, NULL};
     opal_proc_t *procs[] = {&myself};
     struct ompi_proc_t *same[] = {(struct ompi_proc_t *) &myself};

@@ -68,9 +68,22 @@ START_TEST(several_rails)
 }
 END_TEST
 
+START_TEST(rails_that_die_and_return)
+{
+    schedules(&(struct sim_options){.fate = SIM_FAILOVER});
+}
+END_TEST
+
+START_TEST(all_rails_that_die)
+{
+    schedules(&(struct sim_options){.fate = SIM_LAST});
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    const TTest *const cases[] = {one_rail, one_rail_that_dies, several_rails};
+    const TTest *const cases[] = {one_rail, one_rail_that_dies, several_rails,
+                                  rails_that_die_and_return, all_rails_that_die};
     Suite *suite = suite_create("pml-sim");
     unit_limit();
     if (argc > 1) {

@@ -157,5 +157,98 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
+/* What stands behind a number, if these bytes make sense. */
+static bool is_numbered(const void *bytes, size_t size, struct rail_part *part)
+{
+    uint8_t *exact = malloc(size > 0 ? size : 1);
+    memcpy(exact, bytes, size);
+    bool good = rail_decode_number(part, exact, size);
+    free(exact);
+    return good;
+}
+
+START_TEST(numbers_have_golden_bytes)
+{
+    static const uint8_t golden[] = {0x1a, 0,    0,    0,    0x24, 0x23, 0x22, 0x21,
+                                     0x34, 0x33, 0x32, 0x31, 0x11, 0x22, 0x33};
+    uint8_t bytes[RAIL_NUMBER_BYTES];
+    struct rail_part part;
+    rail_encode_number(bytes, 0x21222324);
+    rail_set_came(bytes, 0x31323334);
+    ck_assert_mem_eq(bytes, golden, sizeof(bytes));
+    for (size_t less = 0; less < RAIL_NUMBER_BYTES; less++) {
+        ck_assert(!is_numbered(golden, less, &part));
+    }
+    ck_assert(is_numbered(golden, sizeof(golden), &part));
+    ck_assert_int_eq(part.kind, RAIL_PART_WHOLE);
+    ck_assert_uint_eq(part.number, 0x21222324);
+    ck_assert_uint_eq(part.came, 0x31323334);
+    ck_assert_uint_eq(part.size, 3);
+    ck_assert(is_numbered(golden, RAIL_NUMBER_BYTES, &part)); /* of a frame that was emptied */
+    ck_assert_uint_eq(part.size, 0);
+}
+END_TEST
+
+START_TEST(words_about_frames_have_golden_bytes)
+{
+    static const uint8_t came[] = {0x1b, 0, 0, 0, 0, 0, 0, 0, 0x34, 0x33, 0x32, 0x31, 0};
+    static const uint8_t lost[] = {0x1c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    uint8_t bytes[RAIL_NUMBER_BYTES];
+    struct rail_part part;
+    rail_encode_came(bytes, 0x31323334);
+    ck_assert_mem_eq(bytes, came, sizeof(bytes));
+    ck_assert(is_numbered(came, RAIL_NUMBER_BYTES, &part));
+    ck_assert_int_eq(part.kind, RAIL_PART_NONE);
+    ck_assert_uint_eq(part.came, 0x31323334);
+    ck_assert(!is_numbered(came, sizeof(came), &part)); /* one byte too many */
+    rail_encode_lost(bytes);
+    ck_assert_mem_eq(bytes, lost, sizeof(bytes));
+    ck_assert(is_numbered(lost, sizeof(lost), &part));
+    ck_assert_int_eq(part.kind, RAIL_PART_LOST);
+}
+END_TEST
+
+START_TEST(parts_have_golden_bytes)
+{
+    static const uint8_t golden[] = {0x1a, 0x08, 0, 0, 0x24, 0x23, 0x22, 0x21, 0x34, 0x33, 0x32,
+                                     0x31, 0x02, 0, 0, 0,    0x05, 0,    0,    0,    0xaa, 0xbb};
+    uint8_t numbered[RAIL_NUMBER_BYTES], bytes[sizeof(golden)];
+    struct rail_part part;
+    rail_encode_number(numbered, 0x21222324);
+    rail_set_came(numbered, 0x31323334);
+    rail_encode_part(bytes, numbered, 2, 5);
+    ck_assert_mem_eq(bytes, golden, RAIL_PART_BYTES);
+    ck_assert(is_numbered(golden, sizeof(golden), &part));
+    ck_assert_int_eq(part.kind, RAIL_PART_SOME);
+    ck_assert_uint_eq(part.offset, 2);
+    ck_assert_uint_eq(part.whole, 5);
+    ck_assert_uint_eq(part.size, 2);
+    for (size_t less = 0; less <= RAIL_PART_BYTES; less++) {
+        ck_assert(!is_numbered(golden, less, &part));
+    }
+    memcpy(bytes, golden, sizeof(golden));
+    bytes[12] = 4; /* two bytes from the fourth of five on */
+    ck_assert(!is_numbered(bytes, sizeof(bytes), &part));
+}
+END_TEST
+
+START_TEST(numbers_that_make_no_sense_are_refused)
+{
+    static const struct {
+        size_t at;
+        uint8_t value;
+    } wrong[] = {{0, 0x2a}, {0, 0x19}, {0, 0x1d}, {1, 1}, {1, 0x09}, {2, 1}, {3, 1}};
+    uint8_t bytes[RAIL_NUMBER_BYTES];
+    struct rail_part part;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        rail_encode_number(bytes, 7);
+        bytes[wrong[i].at] = wrong[i].value;
+        ck_assert(!is_numbered(bytes, sizeof(bytes), &part));
+    }
+}
+END_TEST
+
 UNIT_MAIN("rail-wire", messages_have_golden_bytes, announcements_have_golden_bytes,
-          answers_have_golden_bytes, nonsense_is_refused)
+          answers_have_golden_bytes, nonsense_is_refused, numbers_have_golden_bytes,
+          words_about_frames_have_golden_bytes, parts_have_golden_bytes,
+          numbers_that_make_no_sense_are_refused)

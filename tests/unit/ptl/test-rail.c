@@ -231,6 +231,13 @@ static void send_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
     ((struct out *) request)->failed = status;
 }
 
+static void put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
+                       size_t offset, size_t size)
+{
+    (void) offset, (void) size;
+    send_failed(ptl, request, OPAL_ERR_UNREACH);
+}
+
 static void recv_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
                         size_t offset, size_t size, int status)
 {
@@ -254,6 +261,7 @@ static const struct ptl_upcalls upcalls = {
     .send_progress = send_progress,
     .recv_progress = recv_progress,
     .send_failed = send_failed,
+    .put_failed = put_failed,
     .recv_failed = recv_failed,
     .peer_changed = peer_changed,
     .peer_ready = peer_ready,

@@ -43,7 +43,7 @@ static key *register_mem(mca_btl_base_module_t *btl, endpoint *end, void *base, 
 {
     struct sim_module *module = container_of(btl, struct sim_module, super);
     (void) end;
-    if (chance(1)) {
+    if (sim.options.fate == SIM_CALM && chance(1)) { /* else it may be the last rail's */
         return NULL;
     }
     struct registration *made = malloc(sizeof(*made));

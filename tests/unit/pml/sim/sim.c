@@ -23,13 +23,16 @@ void sim_violated(const char *format, ...)
 
 /* ---- kinds of rails ---- */
 
-static uint32_t some_flags(void)
+/* Rails take over from each other where all get, or none. */
+static uint32_t some_flags(bool all_get)
 {
     const uint32_t flags[] = {0, MCA_BTL_FLAGS_PUT, MCA_BTL_FLAGS_GET, MCA_BTL_FLAGS_GET};
-    return MCA_BTL_FLAGS_SEND | flags[below(4)];
+    return MCA_BTL_FLAGS_SEND | (sim.options.fate == SIM_CALM ? flags[below(4)]
+                                 : all_get                    ? MCA_BTL_FLAGS_GET
+                                                              : flags[below(2)]);
 }
 
-static void kind_init(struct sim_kind *kind, bool standby)
+static void kind_init(struct sim_kind *kind, bool standby, bool all_get)
 {
     const size_t eager = RAIL_MOST_BYTES + 16 + below(600);
     *kind =
@@ -46,7 +49,7 @@ static void kind_init(struct sim_kind *kind, bool standby)
                                     .btl_exclusivity = standby ? 10 : 20,
                                     .btl_latency = below(3),
                                     .btl_bandwidth = 100 + below(1000),
-                                    .btl_flags = some_flags(),
+                                    .btl_flags = some_flags(all_get),
                                     .btl_get_limit = chance(50) ? SIZE_MAX : 500 + below(4000),
                                     .btl_put_limit = chance(50) ? SIZE_MAX : 500 + below(4000)}};
 }
@@ -90,9 +93,9 @@ static void begin(uint64_t seed, const struct sim_options *options, struct sim_r
     if (sim.rails == 1 && sim.options.fate == SIM_FAILOVER) {
         sim.options.fate = SIM_CALM;
     }
-    bool standbys = chance(30);
+    bool standbys = chance(30), all_get = chance(50);
     for (int i = 0; i < sim.rails; i++) {
-        kind_init(&sim.kinds[i], standbys && chance(50));
+        kind_init(&sim.kinds[i], standbys && chance(50), all_get);
     }
     sim_faults_plan();
     sim_processes_open();

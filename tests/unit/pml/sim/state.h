@@ -100,6 +100,8 @@ struct sim_process {
     uint64_t poll_at;     /* the next poll */
     uint64_t sleeps_until;
     mca_btl_base_module_recv_cb_fn_t receive;
+    const bool *wanted; /* this and the next: of plane_after_pass */
+    void (*after)(void *arg);
     keel_rails_fn watch;
     void *watch_arg;
     struct keel_rail chosen[SIM_RANKS][SIM_RAILS];

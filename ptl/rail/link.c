@@ -1,0 +1,732 @@
+#include <config.h>
+
+#include <base/clock.h>
+#include <base/least.h>
+#include <btl/base.h>
+#include <btl/plane.h>
+#include <ptl/rail/link.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEAD_BYTES = 128,      /* of a frame, that a module gets as its header */
+    SMALL_BYTES = 192,     /* of frames that come from a pool */
+    SMALL_AT_ONCE = 64,    /* that the pool grows by */
+    KEPT_MOST = 1 << 20,   /* bytes of copies of which messages add no more */
+    PARTS_MOST = 64 << 20, /* bytes of a frame that comes in parts */
+    SAY_FRAMES = 256,      /* that have come are told of at once */
+    SAY_BYTES = 64 << 10,  /* so are these */
+    SAY_PASSES = 64,       /* of progress, after which a process is told */
+    CLOCK_PASSES = 8,      /* between looks at the clock */
+    SAY_NS = 1000 * 1000,  /* after which it is told, too */
+};
+
+/* A copy, with its NUMBERED header. */
+struct rail_frame {
+    struct list link;                 /* in its link's kept */
+    const struct rail_module *module; /* the rail that it was made for, or given to */
+    uint32_t size, given;             /* bytes; those that the rail took */
+    bool small;                       /* of the pool */
+    uint8_t bytes[];
+};
+
+/* A rail to a process. */
+struct way {
+    struct rail_module *module; /* NULL: there is none */
+    struct mca_btl_base_endpoint_t *endpoint;
+};
+
+/* ---- copies ---- */
+
+static struct rail_frame *frame_new(size_t size)
+{
+    bool small = size <= SMALL_BYTES;
+    struct rail_frame *frame = small ? pool_get(&rail.small_frames) : malloc(sizeof(*frame) + size);
+    if (frame) {
+        list_init(&frame->link);
+        frame->size = (uint32_t) size;
+        frame->given = 0;
+        frame->small = small;
+    }
+    return frame;
+}
+
+static void frame_free(struct rail_frame *frame)
+{
+    if (frame->small) {
+        pool_put(&rail.small_frames, frame);
+    } else {
+        free(frame);
+    }
+}
+
+static struct rail_frame *first_frame(const struct rail_link *link)
+{
+    return container_of(link->kept.next, struct rail_frame, link);
+}
+
+/* With room for so many bytes behind its header; its number is taken. NULL: no memory. */
+static struct rail_frame *frame_append(struct rail_link *link, const struct rail_module *module,
+                                       size_t size)
+{
+    struct rail_frame *frame = frame_new(RAIL_NUMBER_BYTES + size);
+    if (frame) {
+        frame->module = module;
+        rail_encode_number(frame->bytes, link->next++);
+        list_append(&link->kept, &frame->link);
+        link->kept_bytes += frame->size;
+    }
+    return frame;
+}
+
+static void frame_remove(struct rail_link *link, struct rail_frame *frame)
+{
+    list_remove(&frame->link);
+    link->kept_bytes -= frame->size;
+    link->waiting -= frame->given < frame->size;
+    frame_free(frame);
+}
+
+/* ---- room ---- */
+
+static bool has_room(const struct rail_link *link, size_t size)
+{
+    return link->waiting == 0 && link->kept_bytes + size <= KEPT_MOST &&
+           link->next - link->first < RAIL_WINDOW;
+}
+
+static int refuse(struct rail_link *link, struct mca_ptl_base_peer_t *peer)
+{
+    link->refused = peer->refused = true;
+    return OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+/* Messages that were refused may come again. */
+static void tell_of_room(struct rail_link *link)
+{
+    if (!link->refused || !has_room(link, KEPT_MOST / 2)) {
+        return;
+    }
+    link->refused = false;
+    for (size_t i = 0; i < rail.count; i++) {
+        struct keel_ptl_module_t *ptl = &rail.modules[i]->super;
+        struct mca_ptl_base_peer_t *peer =
+            roster_find(rail.modules[i]->roster, &link->proc->proc_name);
+        if (peer && peer->refused) {
+            peer->refused = false;
+            ptl->ptl_peer_ready(ptl, peer);
+        }
+    }
+}
+
+/* ---- rails ---- */
+
+static struct rail_module *module_over(const mca_btl_base_module_t *btl)
+{
+    size_t i = 0;
+    while (i < rail.count && rail.modules[i]->btl != btl) {
+        i++;
+    }
+    return i < rail.count ? rail.modules[i] : NULL;
+}
+
+/* This rail where it leads to the process now, else the best one. */
+static struct way any_way_to(const struct rail_link *link, const struct rail_module *preferred)
+{
+    struct way best = {0};
+    size_t count = 0;
+    const struct keel_rail *rails = keel_host_rails(link->proc, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct rail_module *module = rails[i].send ? module_over(rails[i].btl) : NULL;
+        if (module && (module == preferred || !best.module)) {
+            best = (struct way){module, rails[i].endpoint};
+        }
+    }
+    return best;
+}
+
+static bool is_lost(const struct rail_link *link)
+{
+    return roster_find(rail.given_up, &link->proc->proc_name);
+}
+
+/* The same; none to a process that was given up. */
+static struct way way_to(const struct rail_link *link, const struct rail_module *preferred)
+{
+    return is_lost(link) ? (struct way){0} : any_way_to(link, preferred);
+}
+
+/* A copy may take the place of the frame, where it gets longer. NULL: the rail has nothing to offer
+ * in the place of what the frame names, and the process is given up. */
+static struct rail_frame *rewrite(struct rail_link *link, struct rail_frame *frame,
+                                  const struct way *way, struct rail_header *header, size_t taken)
+{
+    uint8_t bytes[RAIL_MOST_BYTES];
+    if (header->type == RAIL_RNDV) {
+        if (!rail_announce_again(header, way->module, way->endpoint)) {
+            rail_give_up(way->module, way->endpoint, "another rail cannot take a message over");
+            return NULL;
+        }
+    } else {
+        header->flags = 0;
+        header->address = 0;
+    }
+    const size_t rest = frame->size - RAIL_NUMBER_BYTES - taken, size = rail_encode(bytes, header);
+    struct rail_frame *copy = frame_new(RAIL_NUMBER_BYTES + size + rest);
+    if (!copy) {
+        rail_give_up(way->module, way->endpoint, "there was no memory for a message to it");
+        return NULL;
+    }
+    memcpy(copy->bytes, frame->bytes, RAIL_NUMBER_BYTES);
+    memcpy(copy->bytes + RAIL_NUMBER_BYTES, bytes, size);
+    memcpy(copy->bytes + RAIL_NUMBER_BYTES + size, frame->bytes + RAIL_NUMBER_BYTES + taken, rest);
+    link->kept_bytes += copy->size;
+    link->waiting++;
+    list_insert_before(&frame->link, &copy->link);
+    frame_remove(link, frame);
+    return copy;
+}
+
+/* Makes a frame one for this rail. Nobody waits any more for memory of a rail that is lost: who
+ * asked for it is emptied, for its number has to come. */
+static struct rail_frame *adapt(struct rail_link *link, struct rail_frame *frame,
+                                const struct way *way)
+{
+    struct rail_header header;
+    size_t taken;
+    if (frame->module != way->module && frame->size > RAIL_NUMBER_BYTES &&
+        rail_decode(&header, frame->bytes + RAIL_NUMBER_BYTES, frame->size - RAIL_NUMBER_BYTES,
+                    &taken) == OPAL_SUCCESS) {
+        if (header.type == RAIL_WANT) {
+            link->kept_bytes -= frame->size - RAIL_NUMBER_BYTES;
+            frame->size = RAIL_NUMBER_BYTES;
+        } else if (header.type == RAIL_RNDV ||
+                   (header.type == RAIL_ACK && rail_has_memory(&header))) {
+            frame = rewrite(link, frame, way, &header, taken);
+        }
+    }
+    if (frame) {
+        frame->module = way->module;
+    }
+    return frame;
+}
+
+/* ---- to a rail ---- */
+
+static int put_out(const struct way *way, uint8_t *head, size_t head_size, uint8_t *bytes,
+                   size_t size)
+{
+    const struct rail_module *module = way->module;
+    opal_convertor_t rest;
+    if (size > 0) {
+        opal_convertor_prepare(&rest, bytes, size);
+    }
+    return module->ext->channel_sendi(module->btl, way->endpoint, size > 0 ? &rest : NULL, head,
+                                      head_size, size, MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG,
+                                      NULL);
+}
+
+/* In parts, from where it was before. */
+static int give_parts(struct rail_frame *frame, const struct way *way, size_t most)
+{
+    uint8_t head[RAIL_PART_BYTES];
+    const uint32_t whole = frame->size - RAIL_NUMBER_BYTES;
+    int status = OPAL_SUCCESS;
+    while (frame->given < frame->size && status == OPAL_SUCCESS) {
+        const uint32_t offset = frame->given > 0 ? frame->given - RAIL_NUMBER_BYTES : 0;
+        const size_t size = least(whole - offset, most - RAIL_PART_BYTES);
+        rail_encode_part(head, frame->bytes, offset, whole);
+        status = put_out(way, head, sizeof(head), frame->bytes + RAIL_NUMBER_BYTES + offset, size);
+        if (status == OPAL_SUCCESS) {
+            frame->given = (uint32_t) (RAIL_NUMBER_BYTES + offset + size);
+        }
+    }
+    return status;
+}
+
+static void told(struct rail_link *link)
+{
+    link->owed_frames = 0;
+    link->owed_bytes = 0;
+    list_remove(&link->owes);
+}
+
+/* An error: the rail did not take all of it. */
+static int give(struct rail_link *link, struct rail_frame *frame, const struct way *way)
+{
+    const size_t most = way->module->frag_size + RAIL_LONG_BYTES + RAIL_NUMBER_BYTES;
+    int status;
+    rail_set_came(frame->bytes, link->come.expected);
+    link->busy = true;
+    if (frame->size <= most) {
+        const size_t head = least(frame->size, HEAD_BYTES);
+        status = put_out(way, frame->bytes, head, frame->bytes + head, frame->size - head);
+        frame->given = status == OPAL_SUCCESS ? frame->size : 0;
+    } else {
+        status = give_parts(frame, way, most);
+    }
+    link->busy = false;
+    if (status == OPAL_SUCCESS && link->owed_frames > 0) {
+        told(link);
+    }
+    return status;
+}
+
+static void there_is_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                          struct keel_btl_pending *pending, int status);
+
+static void wait_no_more(struct rail_link *link)
+{
+    if (link->short_of) {
+        (void) link->short_of->ext->pending_remove(link->short_of->btl, &link->room);
+        link->short_of = NULL;
+    }
+}
+
+static void wait_for_room(struct rail_link *link, const struct way *way)
+{
+    wait_no_more(link);
+    link->room.ready = there_is_room;
+    link->room.arg = link;
+    if (way->module->ext->pending_add(way->module->btl, way->endpoint, &link->room) ==
+        OPAL_SUCCESS) {
+        link->short_of = way->module;
+    }
+}
+
+/* Those that have come are forgotten. */
+static void release(struct rail_link *link)
+{
+    while (link->first != link->said) {
+        link->first++;
+        frame_remove(link, first_frame(link));
+    }
+}
+
+/* By its rail, or another one. False: not now. */
+static bool give_one(struct rail_link *link, struct rail_frame *frame)
+{
+    const struct way way = way_to(link, frame->module);
+    if (!way.module || !(frame = adapt(link, frame, &way))) {
+        return false;
+    }
+    int status = give(link, frame, &way);
+    link->waiting -= status == OPAL_SUCCESS;
+    if (btl_is_shortage(status)) {
+        wait_for_room(link, &way);
+    }
+    return status == OPAL_SUCCESS;
+}
+
+/* Those that wait now. False: there was none that the process may have, or a rail did not take one.
+ */
+static bool give_waiting(struct rail_link *link)
+{
+    struct rail_frame *frame;
+    uint32_t ahead = 0;
+    bool some = false;
+    list_for_each (frame, &link->kept, struct rail_frame, link) {
+        if (ahead++ == RAIL_WINDOW || link->waiting == 0) {
+            break;
+        }
+        if (frame->given < frame->size) {
+            some = give_one(link, frame);
+            if (!some) {
+                break;
+            }
+        }
+    }
+    return some;
+}
+
+/* Gives what waits to rails, as far as they take it. One that takes none and is not short is about
+ * to be lost: rail_link_renew follows. */
+static void flush(struct rail_link *link)
+{
+    /* answers may come to the end while a module is called */
+    while (link->waiting > 0 && give_waiting(link)) {
+    }
+    release(link);
+    tell_of_room(link);
+}
+
+static void there_is_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                          struct keel_btl_pending *pending, int status)
+{
+    (void) btl, (void) endpoint;
+    struct rail_link *link = pending->arg;
+    link->short_of = NULL;
+    if (status == OPAL_SUCCESS) {
+        flush(link);
+    }
+}
+
+/* A message's frame, the last one that is kept, was not taken. It is nobody's any more, unless
+ * others came behind it while the module was called. */
+static int take_back(struct rail_link *link, struct mca_ptl_base_peer_t *peer,
+                     struct rail_frame *frame, int status)
+{
+    const struct way way = {peer->module, peer->endpoint};
+    link->waiting++;
+    if (status != OPAL_ERR_UNREACH && link->kept.prev == &frame->link) {
+        link->next--;
+        frame_remove(link, frame);
+        return rail_want_room(peer, status);
+    }
+    if (btl_is_shortage(status)) {
+        wait_for_room(link, &way);
+    }
+    return OPAL_SUCCESS;
+}
+
+int rail_link_send(struct mca_ptl_base_peer_t *peer, const void *header, size_t header_size,
+                   const opal_convertor_t *data, size_t offset, size_t size)
+{
+    struct rail_link *link = peer->link_to;
+    const struct way way = {peer->module, peer->endpoint};
+    if (!has_room(link, RAIL_NUMBER_BYTES + header_size + size)) {
+        return refuse(link, peer);
+    }
+    struct rail_frame *frame = frame_append(link, peer->module, header_size + size);
+    if (!frame) {
+        return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
+    }
+    memcpy(frame->bytes + RAIL_NUMBER_BYTES, header, header_size);
+    if (size > 0) {
+        opal_convertor_t from = *data;
+        opal_convertor_set_position(&from, &offset);
+        (void) opal_convertor_pack_bytes(&from, frame->bytes + RAIL_NUMBER_BYTES + header_size,
+                                         size);
+    }
+    int status = give(link, frame, &way);
+    if (status != OPAL_SUCCESS) {
+        status = take_back(link, peer, frame, status);
+    }
+    if (status == OPAL_SUCCESS && link->waiting > 0) {
+        flush(link); /* answers came meanwhile */
+    }
+    release(link);
+    return status;
+}
+
+void rail_link_say(struct rail_link *link, struct rail_module *module,
+                   struct mca_btl_base_endpoint_t *endpoint, const void *header, size_t size)
+{
+    if (is_lost(link)) {
+        return;
+    }
+    struct rail_frame *frame = NULL;
+    if (link->kept_bytes >= KEPT_MOST + rail.answers_most) {
+        rail_give_up(module, endpoint, "more answers to it wait than ptl_rail_answers_size");
+    } else if (!(frame = frame_append(link, module, size))) {
+        rail_give_up(module, endpoint, "there was no memory for an answer to it");
+    }
+    if (frame) {
+        memcpy(frame->bytes + RAIL_NUMBER_BYTES, header, size);
+        link->waiting++;
+        if (!link->busy) {
+            flush(link); /* a rail that is new may not be there yet: rail_link_renew follows */
+        }
+    }
+}
+
+/* ---- what has come ---- */
+
+/* By a frame of its own; or that the process was given up. */
+static void say_what_came(struct rail_link *link)
+{
+    uint8_t bytes[RAIL_NUMBER_BYTES];
+    const struct way way = any_way_to(link, NULL);
+    if (is_lost(link)) {
+        rail_encode_lost(bytes);
+    } else {
+        rail_encode_came(bytes, link->come.expected);
+    }
+    if (!way.module || put_out(&way, bytes, sizeof(bytes), NULL, 0) == OPAL_SUCCESS) {
+        told(link);
+    }
+}
+
+static void owe_word(struct rail_link *link)
+{
+    if (list_empty(&link->owes)) {
+        list_append(&rail.owing, &link->owes);
+        rail.owes = true;
+    }
+}
+
+static void owe(struct rail_link *link, size_t size)
+{
+    link->owed_frames++;
+    link->owed_bytes += size;
+    owe_word(link);
+    if (link->owed_frames >= SAY_FRAMES || link->owed_bytes >= SAY_BYTES) {
+        say_what_came(link);
+    }
+}
+
+static void say_all(void)
+{
+    struct rail_link *link;
+    list_for_each (link, &rail.owing, struct rail_link, owes) {
+        say_what_came(link);
+    }
+}
+
+/* After each pass while something is owed. */
+static void after_pass(void *unused)
+{
+    (void) unused;
+    if (++rail.owing_passes % CLOCK_PASSES != 0) {
+        return;
+    }
+    const uint64_t now_ns = clock_ns();
+    if (rail.owing_passes == CLOCK_PASSES) {
+        rail.owing_ns = now_ns;
+    } else if (rail.owing_passes >= SAY_PASSES || now_ns - rail.owing_ns >= SAY_NS) {
+        say_all();
+        rail.owing_passes = 0;
+    }
+    rail.owes = !list_empty(&rail.owing);
+}
+
+/* The process says which have come. */
+static void heard(struct rail_link *link, uint32_t number)
+{
+    if (number - link->said > link->next - link->said) {
+        return; /* late */
+    }
+    link->said = number;
+    if (!link->busy) {
+        release(link);
+        if (link->waiting > 0) {
+            flush(link);
+        } else {
+            tell_of_room(link);
+        }
+    }
+}
+
+/* ---- arrivals ---- */
+
+/* A frame, once. False: it makes no sense. */
+static bool take(struct rail_link *link, struct rail_module *module,
+                 struct mca_btl_base_endpoint_t *endpoint, uint32_t number, const uint8_t *bytes,
+                 size_t size)
+{
+    bool good = true;
+    switch (rail_window_take(&link->come, number)) {
+    case RAIL_NEW:
+        good = size == 0 || rail_take(module, endpoint, bytes, size);
+        break;
+    case RAIL_AGAIN:
+        break;
+    case RAIL_TOO_FAR:
+        good = false;
+        break;
+    case RAIL_NO_MEMORY:
+        rail_give_up(module, endpoint, rail_no_memory);
+        break;
+    }
+    owe(link, size);
+    return good;
+}
+
+static void parts_end(struct rail_parts *parts)
+{
+    list_remove(&parts->link);
+    free(parts->bytes);
+    free(parts);
+}
+
+/* NULL: none come over the rail. */
+static struct rail_parts *parts_over(const struct rail_link *link,
+                                     const struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct rail_parts *parts;
+    list_for_each (parts, &link->parts, struct rail_parts, link) {
+        if (parts->endpoint == endpoint) {
+            return parts;
+        }
+    }
+    return NULL;
+}
+
+/* In the place of those that came over the rail before. NULL: no memory. */
+static struct rail_parts *parts_begin(struct rail_link *link, struct rail_parts *before,
+                                      const struct mca_btl_base_endpoint_t *endpoint,
+                                      const struct rail_part *part)
+{
+    struct rail_parts *parts = malloc(sizeof(*parts));
+    uint8_t *bytes = malloc(part->whole);
+    if (before) {
+        parts_end(before);
+    }
+    if (!parts || !bytes) {
+        free(parts);
+        free(bytes);
+        return NULL;
+    }
+    *parts = (struct rail_parts){
+        .endpoint = endpoint, .bytes = bytes, .number = part->number, .size = part->whole};
+    list_init(&parts->link);
+    list_append(&link->parts, &parts->link);
+    return parts;
+}
+
+/* Where the rail was lost in between, the frame comes again from its beginning. */
+static bool take_part(struct rail_link *link, struct rail_module *module,
+                      struct mca_btl_base_endpoint_t *endpoint, const struct rail_part *part)
+{
+    struct rail_parts *parts = parts_over(link, endpoint);
+    if (part->whole > PARTS_MOST) {
+        return false;
+    }
+    if (part->offset == 0 && !(parts = parts_begin(link, parts, endpoint, part))) {
+        rail_give_up(module, endpoint, rail_no_memory);
+        return true;
+    }
+    if (!parts || parts->number != part->number || parts->size != part->whole ||
+        parts->come != part->offset) {
+        return true;
+    }
+    memcpy(parts->bytes + part->offset, part->bytes, part->size);
+    parts->come += part->size;
+    if (parts->come < parts->size) {
+        return true;
+    }
+    list_remove(&parts->link); /* the link may end meanwhile */
+    bool good = take(link, module, endpoint, part->number, parts->bytes, part->whole);
+    parts_end(parts);
+    return good;
+}
+
+/* ---- life ---- */
+
+/* More than one module may lead to it, now or when another one fails. */
+static bool is_to_have_numbers(const opal_proc_t *proc)
+{
+    const struct btl_host *host = btl_host();
+    unsigned ways = 0;
+    if (!rail.failover || proc == host->ops->me(host->arg)) {
+        return false;
+    }
+    for (size_t i = 0; i < rail.count; i++) {
+        ways += btl_reaches(rail.modules[i]->btl, proc);
+    }
+    return ways > 1;
+}
+
+static struct rail_link *link_create(const opal_proc_t *proc, bool numbers)
+{
+    struct rail_link *link = roster_add(rail.links, &proc->proc_name, NULL);
+    if (link) {
+        link->proc = proc;
+        link->numbers = numbers;
+        list_init(&link->kept);
+        list_init(&link->parts);
+        list_init(&link->owes);
+        list_append(&rail.all_links, &link->all);
+        link->first = link->next = link->said = rail.first_number;
+        rail_window_init(&link->come, rail.first_number);
+    }
+    return link;
+}
+
+struct rail_link *rail_link_to(const opal_proc_t *proc)
+{
+    struct rail_link *link = roster_find(rail.links, &proc->proc_name);
+    if (!link && rail.count > 1 && is_to_have_numbers(proc)) {
+        link = link_create(proc, true);
+    }
+    return link && link->numbers ? link : NULL;
+}
+
+bool rail_link_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                       const uint8_t *data, size_t size)
+{
+    struct rail_part part;
+    const opal_proc_t *proc = btl_proc_of(module->btl, endpoint);
+    if (!proc || !rail_decode_number(&part, data, size)) {
+        return false;
+    }
+    struct rail_link *link = roster_find(rail.links, &proc->proc_name);
+    if (!link && !(link = link_create(proc, is_to_have_numbers(proc)))) {
+        rail_give_up(module, endpoint, rail_no_memory);
+        return true;
+    }
+    if (part.kind == RAIL_PART_LOST) {
+        rail_given_up_by(&proc->proc_name);
+        return true;
+    }
+    if (is_lost(link)) {
+        owe_word(link); /* it does not know */
+        return true;
+    }
+    heard(link, part.came);
+    switch (part.kind) {
+    case RAIL_PART_NONE:
+        return true;
+    case RAIL_PART_WHOLE:
+        return take(link, module, endpoint, part.number, part.bytes, part.size);
+    default:
+        return take_part(link, module, endpoint, &part);
+    }
+}
+
+/* The last rail is lost. */
+static void end(struct rail_link *link)
+{
+    wait_no_more(link);
+    while (!list_empty(&link->kept)) {
+        frame_remove(link, first_frame(link));
+    }
+    link->first = link->said = link->next;
+    while (!list_empty(&link->parts)) {
+        parts_end(container_of(link->parts.next, struct rail_parts, link));
+    }
+    told(link);
+}
+
+bool rail_link_renew(struct rail_link *link)
+{
+    struct rail_frame *frame;
+    if (!way_to(link, NULL).module) {
+        end(link);
+        if (any_way_to(link, NULL).module) {
+            owe_word(link); /* that it is lost; the process may not know */
+        }
+        return false;
+    }
+    wait_no_more(link);
+    list_for_each (frame, &link->kept, struct rail_frame, link) {
+        if (frame->given > 0 && way_to(link, frame->module).module != frame->module) {
+            link->waiting += frame->given == frame->size;
+            frame->given = 0;
+        }
+    }
+    flush(link);
+    return true;
+}
+
+void rail_link_open(void)
+{
+    pool_init(&rail.small_frames, sizeof(struct rail_frame) + SMALL_BYTES,
+              _Alignof(struct rail_frame), SMALL_AT_ONCE, 0, NULL, NULL);
+    list_init(&rail.all_links);
+    list_init(&rail.owing);
+    plane_after_pass(PLANE_AFTER_RAILS, &rail.owes, after_pass, NULL);
+}
+
+void rail_link_close(void)
+{
+    say_all();
+    plane_after_pass(PLANE_AFTER_RAILS, NULL, NULL, NULL);
+    for (struct list *item; (item = list_pop(&rail.all_links));) {
+        struct rail_link *link = container_of(item, struct rail_link, all);
+        end(link);
+        rail_window_fini(&link->come);
+        roster_remove(rail.links, link, true);
+    }
+    pool_fini(&rail.small_frames);
+}
