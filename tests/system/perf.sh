@@ -16,11 +16,11 @@ for btl in sm tcp; do
     is "$btl: measures" 0 "$code"
     like "$btl: the head names module and limits" "$work/out" "^# module +$btl: .*MB/s"
     like "$btl: and the processors" "$work/out" '^# rank 1 +.*processors [0-9]'
-    is "$btl: a line for every test" 12 "$(figures)"
+    is "$btl: a line for every test" 15 "$(figures)"
     # shellcheck disable=SC2086
-    run_limited 60 "$keelrun" -n 2 "$perf" --btl $btl $few --size 0:1 --test am_lat,put_lat
+    run_limited 60 "$keelrun" -n 2 "$perf" --btl $btl $few --size 0:1 --test am_lat,put_lat,put2_bw
     is "$btl: empty messages" 0 "$code"
-    is "$btl: and one byte" 4 "$(figures)"
+    is "$btl: and one byte" 6 "$(figures)"
 done
 
 run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --time 0.05 --size 0 --test am_rate

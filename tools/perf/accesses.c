@@ -199,6 +199,7 @@ const struct perf_test atomic32_lat = {
 };
 
 const struct perf_test *const all_tests[] = {
-    &am_lat,     &am_rate,      &am_bw,   &put_lat,  &put_bw, &get_lat,  &get_bw,
-    &atomic_lat, &atomic32_lat, &tag_lat, &tag_rate, &tag_bw, &wake_lat, NULL,
+    &am_lat,  &am_rate,    &am_bw,        &put_lat,  &put_bw,   &get_lat,
+    &get_bw,  &atomic_lat, &atomic32_lat, &tag_lat,  &tag_rate, &tag_bw,
+    &am2_lat, &put2_lat,   &put2_bw,      &wake_lat, NULL,
 };

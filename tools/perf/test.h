@@ -28,7 +28,7 @@ struct perf_test {
 };
 
 extern const struct perf_test am_lat, am_rate, am_bw, put_lat, put_bw, get_lat, get_bw, atomic_lat,
-    atomic32_lat, wake_lat, tag_lat, tag_rate, tag_bw;
+    atomic32_lat, wake_lat, tag_lat, tag_rate, tag_bw, am2_lat, put2_lat, put2_bw;
 
 /* For wake_lat, before the other end may send. */
 void wake_open(struct pair *pair);

@@ -1,0 +1,283 @@
+/* Tests over BTL 2.0, on the rail of the pair: what they cost beside am_lat, put_lat and put_bw is
+ * the adapter's. The messages are those of btl_sendi; the puts are all of one descriptor. */
+#include <config.h>
+
+#include <keel/btl2.h>
+#include <string.h>
+#include <tools/perf/test.h>
+
+enum { THERE = WAKE + 1, BACK, WINDOW }; /* tags */
+enum { MESSAGE_BYTES = 8 };
+
+static struct {
+    mca_btl2_base_module_t *btl; /* NULL: not looked for yet */
+    struct mca_btl2_base_endpoint_t *endpoint;
+    unsigned owed, echoes;
+    mca_btl2_base_segment_t window; /* the other end's in, of the last one that came */
+    unsigned windows, done;         /* how many came, how many the tests are done with */
+} state;
+
+/* --- messages --- */
+
+static void take(mca_btl2_base_module_t *btl, mca_btl2_base_tag_t tag,
+                 mca_btl2_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) btl;
+    struct pair *pair = cbdata;
+    const mca_btl2_base_segment_t *segment = &descriptor->des_dst[0];
+    if (tag == WINDOW) {
+        memcpy(&state.window, segment->seg_addr.pval, sizeof(state.window));
+        state.windows++;
+        return;
+    }
+    memcpy(pair->in, segment->seg_addr.pval, segment->seg_len);
+    state.owed += tag == THERE;
+    state.echoes += tag == BACK;
+}
+
+static int say(mca_btl2_base_tag_t tag, void *bytes, size_t size)
+{
+    int status;
+    while ((status = state.btl->btl_sendi(state.btl, state.endpoint, NULL, bytes, size, 0,
+                                          MCA_BTL2_NO_ORDER, 0, tag, NULL)) ==
+               OPAL_ERR_OUT_OF_RESOURCE ||
+           status == OPAL_ERR_RESOURCE_BUSY) {
+        keel_progress();
+    }
+    return status;
+}
+
+static int drive(struct pair *pair)
+{
+    int status = pair_drive(pair);
+    while (state.owed > 0 && status == OPAL_SUCCESS) {
+        state.owed--;
+        status = say(BACK, pair->out, MESSAGE_BYTES);
+    }
+    return status;
+}
+
+/* --- the module --- */
+
+/* Whether it leads to the other rank by the pair's endpoint, which 2.0 and 3.0 share. */
+static bool is_the_pairs(mca_btl2_base_module_t *btl, const struct pair *pair)
+{
+    orte_process_name_t peer = {keel_my_name()->jobid,
+                                keel_job_size() > 1 ? 1 - keel_my_name()->vpid : 0};
+    struct ompi_proc_t *proc = (struct ompi_proc_t *) keel_proc(&peer);
+    struct mca_btl2_base_endpoint_t *endpoint = NULL;
+    (void) btl->btl_add_procs(btl, 1, &proc, &endpoint, NULL);
+    if ((void *) endpoint == (void *) pair->endpoint) {
+        state.btl = btl;
+        state.endpoint = endpoint;
+        return true;
+    }
+    if (endpoint) {
+        (void) btl->btl_del_procs(btl, 1, &proc, &endpoint);
+    }
+    return false;
+}
+
+static const char *needs_module(const struct pair *pair)
+{
+    const char *name = pair->btl->btl_component->btl_version.mca_component_name;
+    size_t count;
+    mca_btl2_base_module_t **modules = keel_btl2_modules(&count);
+    for (size_t i = 0; i < count && !state.btl; i++) {
+        if (strcmp(modules[i]->btl_component->btl_version.mca_component_name, name) == 0 &&
+            is_the_pairs(modules[i], pair)) {
+            for (unsigned tag = THERE; tag <= WINDOW; tag++) {
+                state.btl->btl_register(state.btl, (mca_btl2_base_tag_t) tag, take,
+                                        (struct pair *) (uintptr_t) pair);
+            }
+        }
+    }
+    return state.btl ? NULL : "it has no module of BTL 2.0";
+}
+
+static const char *needs_put(const struct pair *pair)
+{
+    const char *refusal = needs_module(pair);
+    return refusal || state.btl->btl_flags & MCA_BTL2_FLAGS_PUT ? refusal : "it has no put";
+}
+
+/* --- there and back --- */
+
+static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
+{
+    int status = OPAL_SUCCESS;
+    for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
+        unsigned expected = state.echoes + 1;
+        status = say(THERE, pair->out, size);
+        while (state.echoes != expected && status == OPAL_SUCCESS) {
+            status = drive(pair);
+        }
+    }
+    return status;
+}
+
+/* Until the other end is done. */
+static int answer(struct pair *pair, size_t size)
+{
+    int status = OPAL_SUCCESS;
+    (void) size;
+    while (status == OPAL_SUCCESS && pair->ends == 0) {
+        status = drive(pair);
+    }
+    pair->ends -= status == OPAL_SUCCESS;
+    return status;
+}
+
+/* --- puts --- */
+
+static mca_btl2_base_descriptor_t *prepare(unsigned char *memory, size_t size, bool src)
+{
+    opal_convertor_t data;
+    size_t taken = size;
+    opal_convertor_prepare(&data, memory, size);
+    return (src ? state.btl->btl_prepare_src
+                : state.btl->btl_prepare_dst)(state.btl, state.endpoint, NULL, &data,
+                                              MCA_BTL2_NO_ORDER, 0, &taken, MCA_BTL2_DES_FLAGS_PUT);
+}
+
+/* Opens in, and tells the other end. */
+static int answer_puts(struct pair *pair, size_t size)
+{
+    mca_btl2_base_descriptor_t *mine = prepare(pair->in, size, false);
+    int status =
+        mine ? say(WINDOW, mine->des_dst, sizeof(mine->des_dst[0])) : OPAL_ERR_OUT_OF_RESOURCE;
+    if (status == OPAL_SUCCESS) {
+        status = answer(pair, size);
+    }
+    (void) state.btl->btl_free(state.btl, mine);
+    return status;
+}
+
+static int finish_puts(struct pair *pair)
+{
+    (void) pair;
+    state.done++;
+    return OPAL_SUCCESS;
+}
+
+static void completed(mca_btl2_base_module_t *btl, struct mca_btl2_base_endpoint_t *endpoint,
+                      mca_btl2_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint;
+    struct pair *pair = descriptor->des_cbdata;
+    pair->under_way--;
+    pair->status = pair->status == 0 && status < 0 ? status : pair->status;
+}
+
+static int wait_below(struct pair *pair, unsigned limit)
+{
+    int status = pair->status;
+    while (pair->under_way >= limit && status == OPAL_SUCCESS) {
+        status = drive(pair);
+    }
+    return status;
+}
+
+static int start(struct pair *pair, mca_btl2_base_descriptor_t *put)
+{
+    int status;
+    pair->under_way++;
+    while ((status = state.btl->btl_put(state.btl, state.endpoint, put)) ==
+               OPAL_ERR_OUT_OF_RESOURCE ||
+           status == OPAL_ERR_TEMP_OUT_OF_RESOURCE) {
+        pair->under_way--;
+        status = drive(pair);
+        pair->under_way++;
+        if (status != OPAL_SUCCESS) {
+            break;
+        }
+    }
+    pair->under_way -= status != OPAL_SUCCESS;
+    return status;
+}
+
+/* Where the other end's memory is: it says so when it begins to answer. A rank alone is both ends.
+ */
+static int learn_window(struct pair *pair, size_t size, mca_btl2_base_descriptor_t **mine)
+{
+    int status = OPAL_SUCCESS;
+    if (keel_job_size() == 1) {
+        *mine = prepare(pair->in, size, false);
+        if (!*mine) {
+            return OPAL_ERR_OUT_OF_RESOURCE;
+        }
+        state.window = (*mine)->des_dst[0];
+        state.windows = state.done + 1;
+    }
+    while (state.windows == state.done && status == OPAL_SUCCESS) {
+        status = drive(pair);
+    }
+    return status;
+}
+
+static int run(struct pair *pair, size_t size, unsigned count, unsigned window)
+{
+    mca_btl2_base_descriptor_t *mine = NULL, *put = prepare(pair->out, size, true);
+    int status = put ? learn_window(pair, size, &mine) : OPAL_ERR_OUT_OF_RESOURCE;
+    if (put) {
+        put->des_dst = &state.window;
+        put->des_dst_cnt = 1;
+        put->des_cbfunc = completed;
+        put->des_cbdata = pair;
+    }
+    for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
+        status = start(pair, put);
+        if (status == OPAL_SUCCESS) {
+            status = wait_below(pair, window);
+        }
+    }
+    if (status == OPAL_SUCCESS) {
+        status = wait_below(pair, 1);
+    }
+    (void) state.btl->btl_free(state.btl, put);
+    (void) state.btl->btl_free(state.btl, mine);
+    return status;
+}
+
+static int run_put(struct pair *pair, size_t size, unsigned count)
+{
+    return run(pair, size, count, 1);
+}
+
+static int run_puts(struct pair *pair, size_t size, unsigned count)
+{
+    return run(pair, size, count, pair->window);
+}
+
+const struct perf_test am2_lat = {
+    .name = "am2_lat",
+    .what = "BTL 2.0: messages of 8 bytes, half of there and back",
+    .kind = TEST_LATENCY,
+    .trips = 2,
+    .fixed_size = MESSAGE_BYTES,
+    .refusal = needs_module,
+    .run = run_ping_pong,
+    .answer = answer,
+};
+
+const struct perf_test put2_lat = {
+    .name = "put2_lat",
+    .what = "BTL 2.0: one put, until the target has it",
+    .kind = TEST_LATENCY,
+    .trips = 1,
+    .refusal = needs_put,
+    .run = run_put,
+    .answer = answer_puts,
+    .finish = finish_puts,
+};
+
+const struct perf_test put2_bw = {
+    .name = "put2_bw",
+    .what = "BTL 2.0: many puts under way, bytes per second",
+    .kind = TEST_BANDWIDTH,
+    .trips = 1,
+    .refusal = needs_put,
+    .run = run_puts,
+    .answer = answer_puts,
+    .finish = finish_puts,
+};
