@@ -48,6 +48,12 @@ examples_put_CPPFLAGS = -I$(top_srcdir)/include
 examples_put_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_put_LDADD = lib/libkeel.la
 
+noinst_PROGRAMS += examples/btl2_put
+examples_btl2_put_SOURCES = examples/btl2_put.c
+examples_btl2_put_CPPFLAGS = -I$(top_srcdir)/include
+examples_btl2_put_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_btl2_put_LDADD = lib/libkeel.la
+
 noinst_PROGRAMS += examples/own_host
 examples_own_host_SOURCES = examples/own_host.c
 examples_own_host_CPPFLAGS = -I$(top_srcdir)/include
@@ -62,6 +68,6 @@ examples_rml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_ring_LDADD = lib/libkeel.la
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA = examples/README.md examples/counter.c examples/halo.c examples/handoff.c \
+dist_examples_DATA = examples/README.md examples/btl2_put.c examples/counter.c examples/halo.c examples/handoff.c \
 	examples/message.c examples/own_host.c examples/pml_ring.c examples/put.c \
 	examples/rml_chat.c examples/rml_control.c examples/rml_ring.c

@@ -44,10 +44,10 @@ ring_ms=$(median_ms "$examples/rml_ring" 1)
 ok "rml_ring begins at once: $ring_ms ms, a program that says nothing $plain_ms ms" \
     [ "$ring_ms" -lt $((plain_ms + 140 * slow)) ]
 
-# The data plane's three: over self, over sm, and over tcp between nodes.
+# The data plane's: over self, over sm, and over tcp between nodes.
 for how in '-n 1' '-n 3' '--simulate 2x2'; do
     # shellcheck disable=SC2086 # the words are meant to be split
-    for program in message put counter; do
+    for program in message put btl2_put counter; do
         run_limited 20 "$keelrun" --oversubscribe $how "$examples/$program"
         is "$program, $how: exit code" 0 "$code"
         is "$program, $how: nothing on stderr" '' "$(cat "$work/err")"
