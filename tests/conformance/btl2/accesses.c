@@ -318,6 +318,46 @@ static void at_once(struct test *test)
     }
 }
 
+static void ended(mca_btl2_base_module_t *btl, struct mca_btl2_base_endpoint_t *endpoint,
+                  mca_btl2_base_descriptor_t *descriptor, int status)
+{
+    struct access *access = descriptor->des_cbdata;
+    (void) btl, (void) endpoint;
+    access->status = status;
+    access->done++;
+}
+
+/* Accesses that wait for room when their peer goes end with it. */
+static void del_procs_amid_accesses(struct test *test)
+{
+    enum { SOME = 5, BYTES = 2000000 };
+    struct access access;
+    mca_btl2_base_segment_t aim;
+    unsigned accepted = 0;
+    window_open(test, &access, false, DATA_BYTES);
+    aim = board_of(test, test->right)->segments[0];
+    aim.seg_len = BYTES;
+    test->inner->btl_put_limit = 100;
+    for (int i = 0; i < SOME; i++) {
+        mca_btl2_base_descriptor_t *made =
+            aimed(test, true, access.local, BYTES, MCA_BTL2_DES_FLAGS_BTL_OWNERSHIP, &aim, 1);
+        made->des_cbfunc = ended;
+        made->des_cbdata = &access;
+        if (test->btl->btl_put(test->btl, test->endpoints[test->right], made) == OPAL_SUCCESS) {
+            accepted++;
+        } else {
+            must(test, test->btl->btl_free(test->btl, made) == OPAL_SUCCESS);
+        }
+    }
+    must(test, accepted > 0);
+    struct ompi_proc_t *proc = (struct ompi_proc_t *) &test->host->procs[test->right];
+    must(test, test->btl->btl_del_procs(test->btl, 1, &proc, &test->endpoints[test->right]) ==
+                   OPAL_SUCCESS);
+    test->endpoints[test->right] = NULL;
+    must(test, access.done == accepted && access.status <= 0);
+    window_close(test, &access);
+}
+
 /* With RDMA_MATCHED a descriptor has one operation at a time. */
 static void matched(struct test *test)
 {
@@ -562,6 +602,7 @@ const struct test_case access_cases[] = {
     {"prepared for puts", prepared, false, false},
     {"headers at the peer", headers_at_the_peer, false, false},
     {"accesses at once", at_once, false, false},
+    {"del_procs amid accesses", del_procs_amid_accesses, true, false},
     {"matched", matched, false, false},
     {"any use", for_any_use, false, false},
     {"wrong uses", wrong_uses, false, true},

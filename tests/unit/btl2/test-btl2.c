@@ -3,8 +3,7 @@
 #include <tests/lib/unit.h>
 
 #include <base/param.h>
-#include <btl/base.h>
-#include <keel/btl2.h>
+#include <btl2/adapter.h>
 #include <string.h>
 #include <tests/lib/minihost.h>
 
@@ -83,6 +82,46 @@ START_TEST(what_is_left_ends_with_the_data_plane)
     ck_assert_int_eq(
         btl->btl_mpool->mpool_register(btl->btl_mpool, memory, sizeof(memory), 0, &registration),
         OPAL_SUCCESS);
+    ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
+}
+END_TEST
+
+static mca_btl_base_registration_handle_t *no_room(struct mca_btl_base_module_t *btl,
+                                                   struct mca_btl_base_endpoint_t *endpoint,
+                                                   void *base, size_t size, uint32_t flags)
+{
+    (void) btl, (void) endpoint, (void) base, (void) size, (void) flags;
+    return NULL;
+}
+
+/* A region table that is full: nothing is prepared, and nothing has happened. */
+START_TEST(without_room_for_a_region_nothing_is_prepared)
+{
+    static char memory[2][100];
+    const struct iovec pieces[] = {{memory[0], 90}, {memory[1], 90}};
+    mca_mpool_base_registration_t *registration = (void *) memory;
+    opal_convertor_t convertor;
+    size_t own;
+    open_all("self");
+    mca_btl2_base_module_t *btl = modules[0];
+    struct mca_btl2_base_endpoint_t *me = endpoint_of(btl);
+    btl_modules(&own)[0]->btl_register_mem = no_room;
+    ck_assert_int_eq(opal_convertor_prepare_iovec(&convertor, pieces, 2), OPAL_SUCCESS);
+    for (size_t reserve = 0; reserve < 20; reserve += 10) {
+        for (size_t size = 50; size <= 150; size += 100) { /* in one piece, and in two */
+            size_t taken = size;
+            ck_assert_ptr_null(btl->btl_prepare_src(btl, me, NULL, &convertor, MCA_BTL2_NO_ORDER,
+                                                    reserve, &taken, MCA_BTL2_DES_FLAGS_GET));
+            ck_assert_ptr_null(btl->btl_prepare_dst(btl, me, NULL, &convertor, MCA_BTL2_NO_ORDER,
+                                                    reserve, &taken, 0));
+            ck_assert_uint_eq(convertor.bytes_converted, 0);
+            ck_assert_uint_eq(taken, size);
+        }
+    }
+    ck_assert_int_eq(btl->btl_mpool->mpool_register(btl->btl_mpool, memory, 100, 0, &registration),
+                     OPAL_ERR_OUT_OF_RESOURCE);
+    ck_assert_ptr_null(registration);
+    ck_assert_uint_eq(btl2_of(btl)->descs.in_use + btl2_of(btl)->regions.in_use, 0);
     ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
 }
 END_TEST
@@ -264,8 +303,8 @@ START_TEST(an_error_in_the_middle_waits_for_what_was_started)
 END_TEST
 
 UNIT_MAIN("btl2", modules_are_there_while_the_data_plane_is_open,
-          what_is_left_ends_with_the_data_plane, a_put_ends_with_its_last_stretch,
-          the_first_error_is_the_status, callbacks_inside_the_call_end_it_once,
-          stretches_that_are_over_at_once_need_no_callback,
+          what_is_left_ends_with_the_data_plane, without_room_for_a_region_nothing_is_prepared,
+          a_put_ends_with_its_last_stretch, the_first_error_is_the_status,
+          callbacks_inside_the_call_end_it_once, stretches_that_are_over_at_once_need_no_callback,
           a_put_that_is_refused_at_once_is_not_started, a_shortage_in_the_middle_is_waited_for,
           an_error_in_the_middle_waits_for_what_was_started)
