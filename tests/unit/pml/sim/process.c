@@ -334,6 +334,16 @@ void sim_processes_open(void)
     }
 }
 
+/* What is under way ends: somebody may wait for it. */
+static void end_rails(struct sim_process *process)
+{
+    for (int i = 0; i < sim.rails * sim.ranks; i++) {
+        endpoint *end = &process->modules[i / sim.ranks]->endpoints[i % sim.ranks];
+        end->up = false;
+        sim_ops_fail(end);
+    }
+}
+
 static void process_close(int rank)
 {
     struct sim_process *process = &sim.process[rank];
@@ -347,6 +357,7 @@ static void process_close(int rank)
         sim_violated("rank %d: %zu fragments are left", rank, rail.frags.in_use);
     }
     if (!sim.report->held) {
+        end_rails(process);
         pml_abandon(process->pml);
     } else if (pml_close(process->pml) != OPAL_SUCCESS) {
         sim_violated("rank %d: its messages cannot be closed", rank);

@@ -361,8 +361,9 @@ void sim_program_plan(void)
     }
     /* sends in the order of their numbers */
     uint64_t at = 0;
+    const unsigned together = below(100);
     for (int i = 0; i < program.message_count; i++) {
-        at += below(2 * SIM_WINDOW / (uint64_t) program.message_count);
+        at += chance(together) ? 0 : below(2 * SIM_WINDOW / (uint64_t) program.message_count);
         program.asks += 2;
         later(at, ON_ASK, program.messages[i].from, (void *) (intptr_t) (2 * i)); // NOLINT
         later(below(SIM_WINDOW), ON_ASK, program.messages[i].to,

@@ -96,7 +96,7 @@ static bool is_let_in(const struct sim_op *op)
     }
     if (!find(sim.process[end->peer].modules[end->rail], handle)) {
         sim.report->stale++;
-        return sim.options.stale_lands;
+        return op->is_put && sim.options.sabotage == SIM_LATE_RDMA;
     }
     return true;
 }

@@ -36,7 +36,7 @@ static void kind_init(struct sim_kind *kind, bool standby, bool all_get)
 {
     const size_t eager = RAIL_MOST_BYTES + 16 + below(600);
     *kind =
-        (struct sim_kind){.latency_ns = 500 + below(20 * SIM_US),
+        (struct sim_kind){.latency_ns = 500 + below(chance(70) ? 20 * SIM_US : 200 * SIM_US),
                           .jitter_ns = below(10 * SIM_US),
                           .ps_a_byte = 20 + below(2000),
                           .room = chance(50) ? 1000 : 1 + below(8),

@@ -22,10 +22,23 @@ enum sim_fate {
     SIM_LAST,     /* any dies, the last one too */
 };
 
+/* A part that the test takes out. */
+enum sim_sabotage {
+    SIM_SOUND,
+    SIM_FRAGMENTS_TWICE,  /* a fragment that comes again is taken */
+    SIM_MESSAGES_TWICE,   /* a first fragment is */
+    SIM_ORDER_OF_ARRIVAL, /* messages are matched as they come */
+    SIM_ACK_BEFORE_COPY,  /* a frame is acknowledged before it has come */
+    SIM_RANGE_WHOLE,      /* of a piece that was lost all before it is moved again, too */
+    SIM_LATE_RDMA,        /* a registration that was taken back lets puts in */
+    SIM_FIN_BEFORE_DATA,  /* a send ends when its receiver begins to fetch */
+    SIM_NO_WRAP,          /* a number after the last one is taken for an old one */
+};
+
 struct sim_options {
     int rails;          /* between two processes at most; 0: one to four */
     enum sim_fate fate; /* with one rail CALM stands for FAILOVER */
-    bool stale_lands;   /* sabotage: a registration that was taken back lets puts in */
+    enum sim_sabotage sabotage;
 };
 
 struct sim_report {
