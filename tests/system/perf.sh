@@ -26,6 +26,15 @@ done
 run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --time 0.05 --size 0 --test am_rate
 is "empty messages into a full ring" 0 "$code"
 
+# The end of a test and the first message of the next may come in one pass.
+both=am_lat,am2_lat
+# shellcheck disable=SC2086
+run_limited 20 "$keelrun" -n 2 "$perf" --btl sm $few --size 8 \
+    --test put_lat,am2_lat,$both,$both,$both,$both,$both,$both,$both,$both,$both
+is "BTL 2.0 and 3.0 in turn: measures" 0 "$code"
+is "BTL 2.0 and 3.0 in turn: a line for each" 20 "$(figures)"
+is "BTL 2.0 and 3.0 in turn: nothing on stderr" '' "$(cat "$work/err")"
+
 # shellcheck disable=SC2086
 run_limited 20 "$keelrun" -n 2 --mca btl ^ofi "$perf" $few --size 8 --test am_lat
 is "a rail is left out, built or not" 0 "$code"

@@ -10,7 +10,7 @@ enum { THERE = WAKE + 1, BACK, WINDOW }; /* tags */
 enum { MESSAGE_BYTES = 8 };
 
 static struct {
-    mca_btl2_base_module_t *btl; /* NULL: not looked for yet */
+    mca_btl2_base_module_t *btl; /* NULL: there is none */
     struct mca_btl2_base_endpoint_t *endpoint;
     unsigned owed, echoes;
     mca_btl2_base_segment_t window; /* the other end's in, of the last one that came */
@@ -78,20 +78,25 @@ static bool is_the_pairs(mca_btl2_base_module_t *btl, const struct pair *pair)
     return false;
 }
 
-static const char *needs_module(const struct pair *pair)
+void btl2_open(struct pair *pair)
 {
     const char *name = pair->btl->btl_component->btl_version.mca_component_name;
     size_t count;
     mca_btl2_base_module_t **modules = keel_btl2_modules(&count);
+    state.btl = NULL;
     for (size_t i = 0; i < count && !state.btl; i++) {
         if (strcmp(modules[i]->btl_component->btl_version.mca_component_name, name) == 0 &&
             is_the_pairs(modules[i], pair)) {
             for (unsigned tag = THERE; tag <= WINDOW; tag++) {
-                state.btl->btl_register(state.btl, (mca_btl2_base_tag_t) tag, take,
-                                        (struct pair *) (uintptr_t) pair);
+                state.btl->btl_register(state.btl, (mca_btl2_base_tag_t) tag, take, pair);
             }
         }
     }
+}
+
+static const char *needs_module(const struct pair *pair)
+{
+    (void) pair;
     return state.btl ? NULL : "it has no module of BTL 2.0";
 }
 

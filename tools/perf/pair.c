@@ -358,6 +358,7 @@ static bool open_rail(struct pair *pair, const orte_process_name_t *peer, const 
     if (pair->asleep) {
         wake_open(pair);
     }
+    btl2_open(pair);
     return open_memory(pair, capacity, why, why_size);
 }
 

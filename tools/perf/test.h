@@ -30,8 +30,9 @@ struct perf_test {
 extern const struct perf_test am_lat, am_rate, am_bw, put_lat, put_bw, get_lat, get_bw, atomic_lat,
     atomic32_lat, wake_lat, tag_lat, tag_rate, tag_bw, am2_lat, put2_lat, put2_bw;
 
-/* For wake_lat, before the other end may send. */
+/* For wake_lat, and for the tests of BTL 2.0, before the other end may send. */
 void wake_open(struct pair *pair);
+void btl2_open(struct pair *pair);
 
 /* After the tests of messages by tag. */
 void tagged_close(void);
