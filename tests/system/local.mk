@@ -81,6 +81,12 @@ tests_system_tagged_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_tagged_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_tagged_LDADD = lib/libkeel.la
 
+check_PROGRAMS += tests/system/failover
+tests_system_failover_SOURCES = tests/system/failover.c
+tests_system_failover_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_failover_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_failover_LDADD = lib/libkeel.la
+
 check_PROGRAMS += tests/system/stripe
 tests_system_stripe_SOURCES = tests/system/stripe.c
 tests_system_stripe_CPPFLAGS = -I$(top_srcdir)/include
