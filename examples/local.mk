@@ -24,6 +24,12 @@ examples_counter_CPPFLAGS = -I$(top_srcdir)/include
 examples_counter_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_counter_LDADD = lib/libkeel.la
 
+noinst_PROGRAMS += examples/failover
+examples_failover_SOURCES = examples/failover.c
+examples_failover_CPPFLAGS = -I$(top_srcdir)/include
+examples_failover_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_failover_LDADD = lib/libkeel.la
+
 noinst_PROGRAMS += examples/message
 examples_message_SOURCES = examples/message.c
 examples_message_CPPFLAGS = -I$(top_srcdir)/include
@@ -68,6 +74,7 @@ examples_rml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_ring_LDADD = lib/libkeel.la
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA = examples/README.md examples/btl2_put.c examples/counter.c examples/halo.c examples/handoff.c \
+dist_examples_DATA = examples/README.md examples/btl2_put.c examples/counter.c \
+	examples/failover.c examples/halo.c examples/handoff.c \
 	examples/message.c examples/own_host.c examples/pml_ring.c examples/put.c \
 	examples/rml_chat.c examples/rml_control.c examples/rml_ring.c

@@ -68,6 +68,15 @@ for how in '-n 1' '-n 3' '--simulate 2x2'; do
     is "halo, $how" "0 halo: $ranks ranks, $((100 * ranks)) cells, 200 steps, heat 1000.000000" \
         "$code $(cat "$work/out" "$work/err")"
 done
+# A rail that breaks with a message: tcp takes over.
+for how in '-n 2' '-n 3'; do
+    ranks=${how#-n }
+    # shellcheck disable=SC2086
+    run_limited 30 "$keelrun" --oversubscribe $how "$examples/failover"
+    is "failover, $how" "0 $ranks" "$code $(grep -c \
+        '^failover: rank [0-9]: 1000 of 1000 messages came in order and whole; rails changed meanwhile$' \
+        "$work/out")"
+done
 for btl in self,sm self,tcp; do
     run_limited 40 "$keelrun" -n 2 --mca btl $btl "$KEEL_TEST_BUILDDIR/tests/system/tags"
     is "messages by tag that wait for each other, $btl" '0 ok' "$code $(cat "$work/out" "$work/err")"
