@@ -145,15 +145,10 @@ static struct way any_way_to(const struct rail_link *link, const struct rail_mod
     return best;
 }
 
-static bool is_lost(const struct rail_link *link)
-{
-    return roster_find(rail.given_up, &link->proc->proc_name);
-}
-
 /* The same; none to a process that was given up. */
 static struct way way_to(const struct rail_link *link, const struct rail_module *preferred)
 {
-    return is_lost(link) ? (struct way){0} : any_way_to(link, preferred);
+    return link->lost ? (struct way){0} : any_way_to(link, preferred);
 }
 
 /* A copy may take the place of the frame, where it gets longer. NULL: the rail has nothing to offer
@@ -412,7 +407,7 @@ int rail_link_send(struct mca_ptl_base_peer_t *peer, const void *header, size_t 
 void rail_link_say(struct rail_link *link, struct rail_module *module,
                    struct mca_btl_base_endpoint_t *endpoint, const void *header, size_t size)
 {
-    if (is_lost(link)) {
+    if (link->lost) {
         return;
     }
     struct rail_frame *frame = NULL;
@@ -437,7 +432,7 @@ static void say_what_came(struct rail_link *link)
 {
     uint8_t bytes[RAIL_NUMBER_BYTES];
     const struct way way = any_way_to(link, NULL);
-    if (is_lost(link)) {
+    if (link->lost) {
         rail_encode_lost(bytes);
     } else {
         rail_encode_came(bytes, link->come.expected);
@@ -623,6 +618,7 @@ static struct rail_link *link_create(const opal_proc_t *proc, bool numbers)
     if (link) {
         link->proc = proc;
         link->numbers = numbers;
+        link->lost = roster_find(rail.given_up, &proc->proc_name);
         list_init(&link->kept);
         list_init(&link->parts);
         list_init(&link->owes);
@@ -642,24 +638,40 @@ struct rail_link *rail_link_to(const opal_proc_t *proc)
     return link && link->numbers ? link : NULL;
 }
 
+/* That to the process at the other end, which is made. NULL: it is no peer, or there is no memory
+ * for it. */
+static struct rail_link *link_over(const struct rail_module *module,
+                                   const struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (rail.last_endpoint == endpoint) {
+        return rail.last;
+    }
+    const opal_proc_t *proc = btl_proc_of(module->btl, endpoint);
+    struct rail_link *link = proc ? roster_find(rail.links, &proc->proc_name) : NULL;
+    if (!proc) {
+        return NULL;
+    }
+    rail.last = link ? link : link_create(proc, is_to_have_numbers(proc));
+    rail.last_endpoint = rail.last ? endpoint : NULL;
+    return rail.last;
+}
+
 bool rail_link_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                        const uint8_t *data, size_t size)
 {
     struct rail_part part;
-    const opal_proc_t *proc = btl_proc_of(module->btl, endpoint);
-    if (!proc || !rail_decode_number(&part, data, size)) {
+    if (!rail_decode_number(&part, data, size)) {
         return false;
     }
-    struct rail_link *link = roster_find(rail.links, &proc->proc_name);
-    if (!link && !(link = link_create(proc, is_to_have_numbers(proc)))) {
-        rail_give_up(module, endpoint, rail_no_memory);
-        return true;
+    struct rail_link *link = link_over(module, endpoint);
+    if (!link) {
+        return false;
     }
     if (part.kind == RAIL_PART_LOST) {
-        rail_given_up_by(&proc->proc_name);
+        rail_given_up_by(&link->proc->proc_name);
         return true;
     }
-    if (is_lost(link)) {
+    if (link->lost) {
         owe_word(link); /* it does not know */
         return true;
     }
@@ -686,6 +698,14 @@ static void end(struct rail_link *link)
         parts_end(container_of(link->parts.next, struct rail_parts, link));
     }
     told(link);
+}
+
+void rail_link_lose(const orte_process_name_t *name)
+{
+    struct rail_link *link = roster_find(rail.links, name);
+    if (link) {
+        link->lost = true;
+    }
 }
 
 bool rail_link_renew(struct rail_link *link)
@@ -718,15 +738,21 @@ void rail_link_open(void)
     plane_after_pass(PLANE_AFTER_RAILS, &rail.owes, after_pass, NULL);
 }
 
+void rail_link_forget(struct rail_link *link)
+{
+    rail.last_endpoint = rail.last == link ? NULL : rail.last_endpoint;
+    end(link);
+    list_remove(&link->all);
+    rail_window_fini(&link->come);
+    roster_remove(rail.links, link, true);
+}
+
 void rail_link_close(void)
 {
     say_all();
     plane_after_pass(PLANE_AFTER_RAILS, NULL, NULL, NULL);
     for (struct list *item; (item = list_pop(&rail.all_links));) {
-        struct rail_link *link = container_of(item, struct rail_link, all);
-        end(link);
-        rail_window_fini(&link->come);
-        roster_remove(rail.links, link, true);
+        rail_link_forget(container_of(item, struct rail_link, all));
     }
     pool_fini(&rail.small_frames);
 }

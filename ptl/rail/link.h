@@ -29,6 +29,7 @@ struct rail_link {
     struct list all;         /* in rail.all_links */
     const opal_proc_t *proc; /* borrowed */
     bool numbers;            /* frames to it have numbers; else it only says which came */
+    bool lost;               /* the process was given up */
     bool busy;               /* a module is given one: nothing is freed */
     bool refused;            /* a message found no room; its peer is told when there is some */
     /* To it. */
@@ -66,6 +67,9 @@ void rail_link_say(struct rail_link *link, struct rail_module *module,
 /* NUMBERED or CAME. False: it makes no sense. */
 bool rail_link_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                        const uint8_t *data, size_t size) KEEL_MUST_CHECK;
+void rail_link_forget(struct rail_link *link);
+/* The process is given up; before rail_link_renew. */
+void rail_link_lose(const orte_process_name_t *name);
 /* The rails to the process are others now. False: there is none, and all that was kept is lost. */
 bool rail_link_renew(struct rail_link *link);
 

@@ -132,6 +132,7 @@ static bool give_up(const orte_process_name_t *name)
     if (!roster_add(rail.given_up, name, NULL)) {
         log_error(LOG_PTL, "out of memory: messages by tag may wait for ever");
     }
+    rail_link_lose(name);
     return true;
 }
 

@@ -119,8 +119,10 @@ struct rail {
     struct list all_recvs;   /* struct rail_recv; owned */
     bool failover;           /* what a rail loses is given to another one */
     /* link.c's */
-    struct roster *links;     /* owned; of struct rail_link */
-    struct list all_links;    /* those in it */
+    struct roster *links;   /* owned; of struct rail_link */
+    struct list all_links;  /* those in it */
+    struct rail_link *last; /* the one that came last, over last_endpoint; NULL: none */
+    const struct mca_btl_base_endpoint_t *last_endpoint;
     struct pool small_frames; /* struct rail_frame */
     uint32_t first_number;    /* of each process's frames: 0, but in tests */
     struct list owing;        /* struct rail_link, by owes */

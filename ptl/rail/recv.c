@@ -661,21 +661,25 @@ static struct rail_module *module_over(const mca_btl_base_module_t *btl)
     return i < rail.count ? rail.modules[i] : NULL;
 }
 
-/* Its sender is of another version of Keel; or else it makes no sense, which is told once. */
+/* Its sender is of another version of Keel, or it makes no sense: what it said is lost. */
 static void refuse_header(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                           const uint8_t *data, size_t size)
 {
     static char texts[16][80]; /* which stay */
     const unsigned version = size > 0 ? rail_version_of(data[0]) : RAIL_VERSION;
-    if (module && endpoint && version != RAIL_VERSION) {
+    if (!module || !endpoint) {
+        if (!rail.warned) {
+            rail.warned = true;
+            log_warn(LOG_PTL, "rail: a message of %zu bytes was dropped: its sender is no peer",
+                     size);
+        }
+    } else if (version != RAIL_VERSION) {
         snprintf(texts[version], sizeof(*texts),
                  "its messages by tag are of version %u, those of this process of version %d",
                  version, RAIL_VERSION);
         rail_give_up(module, endpoint, texts[version]);
-    } else if (!rail.warned) {
-        rail.warned = true;
-        log_warn(LOG_PTL, "rail: a message of %zu bytes was dropped: %s", size,
-                 !endpoint ? "its sender is no peer" : "its header makes no sense");
+    } else {
+        rail_give_up(module, endpoint, "a header of its makes no sense");
     }
 }
 

@@ -7,7 +7,7 @@
 #include <keel/host.h>
 #include <ptl/base.h>
 #include <ptl/components.h>
-#include <ptl/rail/rail.h>
+#include <ptl/rail/link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>
@@ -235,6 +235,25 @@ static void put_more(struct feed *feed)
     }
 }
 
+static struct rail_link *link_of_mine(void)
+{
+    return roster_find(rail.links, &myself.proc_name);
+}
+
+/* The process that was given up for what it said is a peer again. */
+static void forgive(void)
+{
+    void *entry = roster_find(rail.given_up, &myself.proc_name);
+    struct rail_link *link = link_of_mine();
+    if (entry) {
+        roster_remove(rail.given_up, entry, true);
+        paths.path[0].peer->reached = true;
+    }
+    if (link) {
+        link->lost = false;
+    }
+}
+
 static void arrive(const uint8_t *bytes, size_t size)
 {
     struct rail_module *module = rail.modules[0];
@@ -243,6 +262,7 @@ static void arrive(const uint8_t *bytes, size_t size)
                                             .des_segment_count = 1,
                                             .des_context = paths.path[0].peer->endpoint};
     rail_arrived(module->btl, RAIL_TAG, &descriptor, NULL);
+    forgive();
 }
 
 /* A header that may name a request that waits. */
@@ -268,9 +288,16 @@ static void arrive_header(struct feed *feed)
     uint8_t bytes[RAIL_MOST_BYTES];
     size = rail_encode(bytes, &header);
     payload = header.type == RAIL_FRAG ? header.bytes : feed_byte(feed);
-    uint8_t *exact = calloc(1, size + payload);
-    memcpy(exact, bytes, size);
-    arrive(exact, size + payload);
+    uint8_t *exact = calloc(1, RAIL_NUMBER_BYTES + size + payload);
+    memcpy(exact + RAIL_NUMBER_BYTES, bytes, size);
+    if (feed_byte(feed) % 2) {
+        arrive(exact + RAIL_NUMBER_BYTES, size + payload);
+    } else {
+        const struct rail_link *link = link_of_mine();
+        rail_encode_number(exact, (link ? link->come.expected : 0) + feed_byte(feed) % 4 - 1);
+        rail_set_came(exact, feed_byte(feed));
+        arrive(exact, RAIL_NUMBER_BYTES + size + payload);
+    }
     free(exact);
     free(handle);
 }
@@ -280,7 +307,7 @@ static void arrive_bytes(struct feed *feed)
     size_t size;
     uint8_t *bytes = feed_copy(feed, feed_byte(feed), &size);
     if (size > 0) {
-        bytes[0] = rail_first_byte(bytes[0] & 0xf); /* another version would end the rail */
+        bytes[0] = rail_first_byte(bytes[0] & 0xf); /* another version is known at once */
     }
     arrive(bytes, size);
     free(bytes);
@@ -313,6 +340,9 @@ static void end_all(void)
         outs[i] = (struct out){0};
     }
     fuzz_check(list_empty(&rail.all_sends) && rail.frags.in_use == 0, "nothing is left");
+    if (link_of_mine()) { /* each input has one of its own */
+        rail_link_forget(link_of_mine());
+    }
     go_on();
 }
 
