@@ -19,25 +19,35 @@ static const struct row {
     {"bytes_received", "bytes", "Bytes of them.", offsetof(struct pml_stats, received_bytes)},
     {"unexpected", "messages", "Those of them that no receive took when they came.",
      offsetof(struct pml_stats, unexpected)},
+    {"unexpected_now", "bytes",
+     "Memory of what waits for a receive, of all contexts with this rank.",
+     offsetof(struct pml_stats, waiting)},
+    {"unexpected_most", "bytes", "The most that this ever was; with all ranks, their sum.",
+     offsetof(struct pml_stats, waiting_most)},
 };
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
 
-static uint64_t read_row(const struct pml_stats *stats, const struct row *row)
+/* A member that is not used yet has counted nothing. */
+static uint64_t read_row(const struct member *member, const struct row *row)
 {
+    struct pml_stats stats = member->stats;
     uint64_t value;
-    memcpy(&value, (const char *) stats + row->at, sizeof(value));
+    if (member->peer) {
+        stats.waiting = member->peer->quota.bytes;
+        stats.waiting_most = member->peer->quota.highest;
+    }
+    memcpy(&value, (const char *) &stats + row->at, sizeof(value));
     return value;
 }
 
-/* A member that is not used yet has counted nothing. */
 static uint64_t sum_up(const struct keel_pml_context *context, int32_t rank, const struct row *row)
 {
     uint64_t sum = 0;
     if (rank >= 0) {
-        return read_row(&context->members[rank].stats, row);
+        return read_row(&context->members[rank], row);
     }
     for (size_t i = 0; i < context->size; i++) {
-        sum += read_row(&context->members[i].stats, row);
+        sum += read_row(&context->members[i], row);
     }
     return sum;
 }

@@ -22,7 +22,7 @@ bool early_put(struct early *early, uint64_t context, struct early_message *mess
     queues_append(&early->contexts, &message->link, context);
     list_append(&early->all, &message->all);
     early->bytes += message->bytes;
-    message->quota->bytes += message->bytes;
+    match_quota_add(message->quota, message->bytes);
     return true;
 }
 

@@ -49,7 +49,7 @@ static void message_queue(struct match *match, struct match_message *message)
         queues_append(&match->messages, &message->any_tag, key_of(rank, MATCH_ANY_TAG));
     }
     list_append(tag >= 0 ? &match->any : &match->internal, &message->frame.link);
-    message->source->quota->bytes += message->bytes;
+    match_quota_add(message->source->quota, message->bytes);
 }
 
 static void message_unqueue(struct match *match, struct match_message *message)
@@ -250,7 +250,7 @@ enum reorder_verdict match_arrive(struct match *match, struct match_source *sour
 
     if (verdict == REORDER_KEPT) {
         message->source = source;
-        source->quota->bytes += message->bytes;
+        match_quota_add(source->quota, message->bytes);
     } else if (verdict == REORDER_NOW) {
         message->source = source;
         do {

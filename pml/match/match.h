@@ -17,9 +17,16 @@
 
 /* The memory of one peer's messages that nobody has received, in all contexts together. */
 struct match_quota {
-    size_t bytes;
-    size_t most; /* above it the peer should send no more data without being asked */
+    size_t bytes;   /* of messages that wait */
+    size_t highest; /* that there ever were */
+    size_t most;    /* above it the peer should send no more data without being asked */
 };
+
+static inline void match_quota_add(struct match_quota *quota, size_t bytes)
+{
+    quota->bytes += bytes;
+    quota->highest = quota->bytes > quota->highest ? quota->bytes : quota->highest;
+}
 
 static inline bool match_quota_is_over(const struct match_quota *quota)
 {

@@ -757,6 +757,20 @@ START_TEST(after_a_shortage_messages_go_on_in_order)
 }
 END_TEST
 
+static uint64_t counter(int me, int32_t rank, const char *name)
+{
+    struct keel_pml_stat stats[16];
+    const size_t count = keel_pml_stats(ctx[me], rank, stats, 16);
+    ck_assert_uint_le(count, 16);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(stats[i].name, name) == 0) {
+            return stats[i].value;
+        }
+    }
+    ck_abort_msg("no counter %s", name);
+    return 0;
+}
+
 START_TEST(a_receiver_with_too_much_asks_for_no_more_data)
 {
     enum { MANY = 200 };
@@ -769,12 +783,17 @@ START_TEST(a_receiver_with_too_much_asks_for_no_more_data)
     }
     ck_assert(!is_done(&sends[MANY - 1], NULL)); /* it waits to be matched */
     ck_assert(is_done(&sends[0], NULL));
+    const uint64_t most = counter(1, 0, "unexpected_most");
+    ck_assert_uint_gt(counter(1, 0, "unexpected_now"), 10000);
     for (int i = 0; i < MANY; i++) {
         struct keel_pml_request *recv = irecv(1, 0, i, 50);
         struct keel_pml_status status = ends(&recv, OPAL_SUCCESS);
         expect(&status, 0, i, 50);
     }
     ck_assert_int_eq(keel_pml_waitall(MANY, sends, NULL), OPAL_SUCCESS);
+    ck_assert_uint_eq(counter(1, 0, "unexpected_now"), 0);
+    ck_assert_uint_ge(counter(1, KEEL_PML_ANY_SOURCE, "unexpected_most"), most);
+    ck_assert_uint_eq(counter(0, 1, "unexpected_most"), 0);
     /* It has room again. */
     world_progress();
     world_progress();
@@ -882,20 +901,6 @@ START_TEST(nobody_waits_inside_of_progress)
     stop();
 }
 END_TEST
-
-static uint64_t counter(int me, int32_t rank, const char *name)
-{
-    struct keel_pml_stat stats[16];
-    const size_t count = keel_pml_stats(ctx[me], rank, stats, 16);
-    ck_assert_uint_le(count, 16);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(stats[i].name, name) == 0) {
-            return stats[i].value;
-        }
-    }
-    ck_abort_msg("no counter %s", name);
-    return 0;
-}
 
 START_TEST(a_context_counts_its_messages)
 {
