@@ -89,9 +89,10 @@ static void frame_remove(struct rail_link *link, struct rail_frame *frame)
 
 /* ---- room ---- */
 
+/* A frame that is larger than KEPT_MOST goes alone. */
 static bool has_room(const struct rail_link *link, size_t size)
 {
-    return link->waiting == 0 && link->kept_bytes + size <= KEPT_MOST &&
+    return link->waiting == 0 && (link->kept_bytes == 0 || link->kept_bytes + size <= KEPT_MOST) &&
            link->next - link->first < RAIL_WINDOW;
 }
 

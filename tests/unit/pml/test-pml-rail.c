@@ -14,7 +14,7 @@
 
 enum { MOST = 2 << 20, PIECES = 3, CONTEXT = 65535, BURST = 20000, PASSES = 4 };
 
-static const char *btl, *rendezvous;
+static const char *btl, *rendezvous, *eager;
 static struct minihost *host;
 static struct keel_pml_context *context;
 
@@ -49,6 +49,11 @@ static void open_rank(struct minihost *minihost)
     must(param_override("btl", btl), "override btl");
     must(param_override("btl_tcp_if_include", "lo"), "override tcp");
     must(param_override("ptl_rail_rendezvous", rendezvous), "override rendezvous");
+    if (eager) {
+        must(param_override("btl_tcp_eager_limit", eager), "override the eager limit");
+        must(param_override("btl_tcp_max_send_size", eager), "override the size of sends");
+        must(param_override("btl_sm_exclusivity", "1"), "override exclusivity");
+    }
     must(keel_host_open(&minihost_ops, host, NULL, reason, sizeof(reason)), "keel_host_open");
     minihost_barrier(host, NULL);
     must(keel_host_add_procs(procs, (size_t) host->size, reason, sizeof(reason)), reason);
@@ -468,6 +473,16 @@ START_TEST(tcp_send)
 }
 END_TEST
 
+/* Two rails, so that copies are kept: of frames that are longer than all that are kept otherwise.
+ */
+START_TEST(large_frames)
+{
+    eager = "4m";
+    run("self,sm,tcp", "get", 2, run_sizes);
+    run("self,sm,tcp", "send", 2, run_sizes);
+}
+END_TEST
+
 START_TEST(sm_flood)
 {
     run("self,sm", "get", 2, run_flood);
@@ -546,5 +561,5 @@ END_TEST
 
 UNIT_MAIN("pml-rail", another_version_is_refused, answers_wait_for_room,
           answers_that_wait_are_bounded, answers_without_memory_end_the_peer,
-          lost_messages_end_the_peer, sm_peer_ends, tcp_peer_ends, self_flood, sm_flood, tcp_flood,
-          sm_get, sm_put, sm_send, tcp_get, tcp_put, tcp_send)
+          lost_messages_end_the_peer, sm_peer_ends, tcp_peer_ends, self_flood, large_frames,
+          sm_flood, tcp_flood, sm_get, sm_put, sm_send, tcp_get, tcp_put, tcp_send)
