@@ -32,7 +32,7 @@ dist_docs_DATA = docs/README.md docs/add-a-transport.md docs/architecture.md doc
 docs_picturesdir = $(docdir)/docs/pictures
 dist_docs_pictures_DATA = docs/pictures/compare.svg docs/pictures/launch.svg \
 	docs/pictures/layers.svg docs/pictures/message.svg docs/pictures/peer.svg \
-	docs/pictures/processes.svg docs/pictures/rendezvous.svg docs/pictures/rml.svg \
+	docs/pictures/processes.svg docs/pictures/failover.svg docs/pictures/rendezvous.svg docs/pictures/rml.svg \
 	docs/pictures/sm-ring.svg
 EXTRA_DIST += docs/parameters.py
 EXTRA_DIST += base/README.md bootstrap/README.md \
