@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += liblauncher.la
 
 # the shepherd
 liblauncher_la_SOURCES = launcher/shepherd.h launcher/shepherd.c launcher/shepherd_main.h \
-	launcher/shepherd_main.c launcher/newsbox.h launcher/newsbox.c launcher/procs.h \
+	launcher/shepherd_main.c launcher/event_queue.h launcher/event_queue.c launcher/procs.h \
 	launcher/procs.c launcher/pty.h launcher/pty.c launcher/spawn.h launcher/spawn.c launcher/spawn_wire.h \
 	launcher/spawn_wire.c launcher/sweep.h launcher/sweep.c launcher/bytes.h \
 	launcher/bytes.c

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    NEWS_A_READ = 64,
+    EVENTS_A_READ = 64,
     GROUP_FDS = 253, /* the kernel passes no more with one write */
     WRITE_SOON_BYTES = 16 * 1024,
     END_LIMIT_US = 2000000,
@@ -34,7 +34,7 @@ enum {
     SPARED_MAX = 64,
 };
 
-/* Descriptors that came with one write of the shepherd's, until its NEWS_FDS is handled. */
+/* Descriptors that came with one write of the shepherd's, until its EVENT_FDS is handled. */
 struct group {
     struct list link;
     size_t count, used;
@@ -51,7 +51,7 @@ struct shepherd {
     struct shepherd_ops ops;
     void *arg;
     struct bytes out; /* orders that wait */
-    struct bytes in;  /* news, the last perhaps in part */
+    struct bytes in;  /* events, the last perhaps in part */
     struct list groups;
     struct group *current; /* owned: whose descriptors come next; NULL: nobody's */
     size_t missing;        /* descriptors of the current group that did not arrive */
@@ -278,7 +278,7 @@ static bool keep_group(struct shepherd *shepherd, struct msghdr *message)
     return true;
 }
 
-/* Reads some news: the bytes, 0: none there, -1: the end. */
+/* Reads some events: the bytes, 0: none there, -1: the end. */
 static ssize_t read_some(struct shepherd *shepherd)
 {
     union {
@@ -286,7 +286,7 @@ static ssize_t read_some(struct shepherd *shepherd)
         char space[CMSG_SPACE(GROUP_FDS * sizeof(int))];
     } control;
     struct bytes *in = &shepherd->in;
-    size_t size = NEWS_A_READ * sizeof(struct news);
+    size_t size = EVENTS_A_READ * sizeof(struct spawn_event);
     if (!bytes_reserve(in, size)) {
         return -1;
     }
@@ -333,45 +333,46 @@ static bool take_fds(struct shepherd *shepherd, uint32_t which, int fds[SPAWN_FD
     return all;
 }
 
-static void handle_started(struct shepherd *shepherd, const struct news *news)
+static void handle_started(struct shepherd *shepherd, const struct spawn_event *event)
 {
     int fds[SPAWN_FDS];
-    if (!take_fds(shepherd, news->detail, fds)) {
+    if (!take_fds(shepherd, event->detail, fds)) {
         log_error(LOG_LAUNCHER,
                   "process %d is killed: its pipes do not fit the limit of open files (ulimit -n)",
-                  (int) news->value);
-        shepherd_signal(shepherd, news->id, SIGKILL);
+                  (int) event->value);
+        shepherd_signal(shepherd, event->id, SIGKILL);
     }
-    shepherd->ops.started(shepherd->arg, news->id, news->value, fds);
+    shepherd->ops.started(shepherd->arg, event->id, event->value, fds);
 }
 
-static void handle_one(struct shepherd *shepherd, const struct news *news)
+static void handle_one(struct shepherd *shepherd, const struct spawn_event *event)
 {
-    switch (news->type) {
-    case NEWS_FDS:
-        begin_group(shepherd, news->value);
+    switch (event->type) {
+    case EVENT_FDS:
+        begin_group(shepherd, event->value);
         break;
-    case NEWS_STARTED:
-        handle_started(shepherd, news);
+    case EVENT_STARTED:
+        handle_started(shepherd, event);
         break;
-    case NEWS_FAILED:
-        shepherd->ops.failed(shepherd->arg, news->id, (enum spawn_stage) news->detail, news->value);
+    case EVENT_FAILED:
+        shepherd->ops.failed(shepherd->arg, event->id, (enum spawn_stage) event->detail,
+                             event->value);
         break;
-    case NEWS_EXITED:
-        shepherd->ops.exited(shepherd->arg, news->id, news->value);
+    case EVENT_EXITED:
+        shepherd->ops.exited(shepherd->arg, event->id, event->value);
         break;
     default:
         break;
     }
 }
 
-static void handle_news(struct shepherd *shepherd)
+static void handle_events(struct shepherd *shepherd)
 {
-    struct news news;
-    while (bytes_waiting(&shepherd->in) >= sizeof(news)) {
-        memcpy(&news, shepherd->in.data + shepherd->in.head, sizeof(news));
-        bytes_consume(&shepherd->in, sizeof(news));
-        handle_one(shepherd, &news);
+    struct spawn_event event;
+    while (bytes_waiting(&shepherd->in) >= sizeof(event)) {
+        memcpy(&event, shepherd->in.data + shepherd->in.head, sizeof(event));
+        bytes_consume(&shepherd->in, sizeof(event));
+        handle_one(shepherd, &event);
     }
 }
 
@@ -429,7 +430,7 @@ static void on_ready(struct loop_io *io, short events)
     }
     ssize_t got;
     while ((got = read_some(shepherd)) > 0) {
-        handle_news(shepherd);
+        handle_events(shepherd);
     }
     if (got < 0) {
         lose(shepherd);

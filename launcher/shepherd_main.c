@@ -3,7 +3,7 @@
 #include <base/session.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/newsbox.h>
+#include <launcher/event_queue.h>
 #include <launcher/procs.h>
 #include <launcher/shepherd_main.h>
 #include <launcher/spawn.h>
@@ -31,7 +31,7 @@ enum {
 struct herd {
     int sock, signals, null_fd;
     struct bytes in;
-    struct newsbox news; /* closed: the daemon is gone */
+    struct event_queue events; /* closed: the daemon is gone */
     struct procs procs;
     struct wire_app **apps; /* by number; NULL: not defined */
     size_t app_count;
@@ -46,14 +46,14 @@ struct herd {
 
 static void daemon_gone(struct herd *herd)
 {
-    newsbox_close(&herd->news);
+    event_queue_close(&herd->events);
     herd->ending = true;
     procs_kill(&herd->procs, KILL_ALL);
 }
 
-static void flush_news(struct herd *herd)
+static void flush_events(struct herd *herd)
 {
-    if (!newsbox_flush(&herd->news)) {
+    if (!event_queue_flush(&herd->events)) {
         daemon_gone(herd);
     }
 }
@@ -181,7 +181,8 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
 
 static void report_failure(struct herd *herd, uint32_t id, struct spawn_error error)
 {
-    newsbox_add(&herd->news, (struct news){NEWS_FAILED, id, error.error, (uint32_t) error.stage});
+    event_queue_add(&herd->events,
+                    (struct spawn_event){EVENT_FAILED, id, error.error, (uint32_t) error.stage});
 }
 
 static void do_spawn(struct herd *herd, const struct order *order)
@@ -212,7 +213,7 @@ static void do_spawn(struct herd *herd, const struct order *order)
         return;
     }
     procs_add(&herd->procs, (struct proc){pid, proc.id, app->kind});
-    newsbox_add_start(&herd->news, proc.id, pid, ours);
+    event_queue_add_start(&herd->events, proc.id, pid, ours);
 }
 
 /* Orders. */
@@ -298,7 +299,7 @@ static void do_order(struct herd *herd, const struct order *order)
 
 static bool order_fits(const struct herd *herd)
 {
-    return newsbox_fits(&herd->news, SPAWN_FDS);
+    return event_queue_fits(&herd->events, SPAWN_FDS);
 }
 
 /* Returns whether orders may be left over. */
@@ -307,7 +308,7 @@ static bool do_orders(struct herd *herd)
     struct order order;
     for (int i = 0; i < SPAWNS_A_PASS; i++) {
         if (!order_fits(herd)) {
-            flush_news(herd);
+            flush_events(herd);
         }
         ptrdiff_t size = order_fits(herd) ? order_next(&herd->in, &order) : 0;
         if (size < 0) {
@@ -342,7 +343,7 @@ static void report_exit(struct herd *herd, pid_t pid, int status)
 {
     uint32_t id;
     if (procs_remove(&herd->procs, pid, &id)) {
-        newsbox_add(&herd->news, (struct news){NEWS_EXITED, id, status, 0});
+        event_queue_add(&herd->events, (struct spawn_event){EVENT_EXITED, id, status, 0});
     }
 }
 
@@ -350,11 +351,11 @@ static void report_exit(struct herd *herd, pid_t pid, int status)
 static void reap(struct herd *herd)
 {
     for (;;) {
-        if (!newsbox_fits(&herd->news, 0)) {
-            flush_news(herd);
+        if (!event_queue_fits(&herd->events, 0)) {
+            flush_events(herd);
         }
         int status;
-        pid_t pid = newsbox_fits(&herd->news, 0) ? waitpid(-1, &status, WNOHANG) : 0;
+        pid_t pid = event_queue_fits(&herd->events, 0) ? waitpid(-1, &status, WNOHANG) : 0;
         if (pid > 0) {
             report_exit(herd, pid, status);
         } else if (pid == 0 || errno != EINTR) {
@@ -367,9 +368,9 @@ static void reap(struct herd *herd)
 
 static void wait_for_events(struct herd *herd, bool orders_left)
 {
-    struct pollfd fds[2] = {{.fd = herd->news.closed ? -1 : herd->sock},
+    struct pollfd fds[2] = {{.fd = herd->events.closed ? -1 : herd->sock},
                             {herd->signals, POLLIN, 0}};
-    bool blocked = newsbox_is_blocked(&herd->news);
+    bool blocked = event_queue_is_blocked(&herd->events);
     fds[0].events = blocked ? POLLOUT : POLLIN;
     int timeout = -1;
     if (herd->procs.killing) {
@@ -400,7 +401,7 @@ static void run(struct herd *herd)
         if (herd->procs.killing) {
             procs_kill_step(&herd->procs);
         }
-        flush_news(herd);
+        flush_events(herd);
     }
 }
 
@@ -430,7 +431,7 @@ static int set_up(struct herd *herd, int sock, const _Atomic uint64_t *cancelled
                           .null_fd = null_fd,
                           .cancelled = cancelled,
                           .signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
-    newsbox_open(&herd->news, sock);
+    event_queue_open(&herd->events, sock);
     return null_fd >= 0 && herd->signals >= 0 ? 0 : -errno;
 }
 
@@ -454,6 +455,6 @@ void shepherd_main(int sock, const _Atomic uint64_t *cancelled)
     for (size_t i = 0; i < herd.folder_count; i++) {
         session_remove(herd.folders[i]);
     }
-    flush_news(&herd);
+    flush_events(&herd);
     _exit(0);
 }

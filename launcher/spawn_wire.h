@@ -1,11 +1,11 @@
-/* What the daemon and its shepherd say to each other over a stream socketpair.
+/* The protocol of the daemon and its shepherd over a stream socketpair.
  *
  * Orders (daemon to shepherd) are frames: a header with the size of the body, and the body. Events
  * (shepherd to daemon) have one fixed size. Both ends are forks of one process, so integers are the
  * host's; sizes and counts are checked nevertheless.
  *
- * Descriptors travel beside news: a write that carries some begins with NEWS_FDS, which says how
- * many, and what follows uses them up in order. */
+ * Descriptors travel beside events: a write that carries some begins with EVENT_FDS, which has
+ * their number, and the events behind it use them up in order. */
 #ifndef LAUNCHER_SPAWN_WIRE_H
 #define LAUNCHER_SPAWN_WIRE_H
 
@@ -32,9 +32,9 @@ struct order {
     size_t size;
 };
 
-enum { NEWS_STARTED = 1, NEWS_FAILED, NEWS_EXITED, NEWS_FDS };
+enum { EVENT_STARTED = 1, EVENT_FAILED, EVENT_EXITED, EVENT_FDS };
 
-struct news {
+struct spawn_event {
     uint32_t type;
     uint32_t id;
     int32_t value;   /* the pid, the errno, the wait status, or the number of descriptors */

@@ -28,9 +28,9 @@ check_PROGRAMS += tests/unit/launcher/test-hnp-silence
 tests_unit_launcher_test_hnp_silence_SOURCES = tests/unit/launcher/test-hnp-silence.c $(TEST_CLOCK)
 tests_unit_launcher_test_hnp_silence_LDADD = tests/lib/libunit.la $(launcher_libs)
 
-check_PROGRAMS += tests/unit/launcher/test-newsbox
-tests_unit_launcher_test_newsbox_SOURCES = tests/unit/launcher/test-newsbox.c
-tests_unit_launcher_test_newsbox_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+check_PROGRAMS += tests/unit/launcher/test-event-queue
+tests_unit_launcher_test_event_queue_SOURCES = tests/unit/launcher/test-event-queue.c
+tests_unit_launcher_test_event_queue_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What stands beside the daemon's core.
 check_PROGRAMS += \
