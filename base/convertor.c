@@ -60,7 +60,7 @@ static size_t convertor_advance(opal_convertor_t *convertor, size_t size)
     return moved;
 }
 
-/* Of contiguous data: to this position, which is not behind the end. */
+/* Moves in contiguous data to a position that is not behind its end. */
 static void move_together(opal_convertor_t *convertor, size_t position)
 {
     const bool at_end = position == convertor->size;

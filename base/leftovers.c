@@ -57,7 +57,7 @@ int leftovers_hold(const char *session)
 
 /* --- sweeping --- */
 
-/* A folder of this user's alone; NULL: it is none. */
+/* NULL: it is not a folder that this user alone may enter. */
 static DIR *open_own(int dir, const char *name)
 {
     struct stat st;
@@ -70,8 +70,7 @@ static DIR *open_own(int dir, const char *name)
     return folder;
 }
 
-/* Was the folder held, and is not any more? Returns the lock that it is held by from now on, or -1.
- */
+/* Locks a folder that was held and is not any more. Returns the lock's descriptor, or -1. */
 static int take_over(int job, const char *vpid)
 {
     char name[NAME_MAX + 1];
@@ -95,7 +94,7 @@ static bool is_number(const char *name)
     return digits > 0 && digits <= 10 && !name[digits];
 }
 
-/* True: nothing of the job is left. */
+/* True: the last folder of the job was removed. */
 static bool sweep_job(int place, const char *name)
 {
     bool swept = false;
@@ -105,7 +104,7 @@ static bool sweep_job(int place, const char *name)
         if (fd >= 0) {
             char shm[sizeof(SESSION_SHM) + 64];
             snprintf(shm, sizeof(shm), SESSION_SHM "%.32s-%.10s", name, entry->d_name);
-            folder_remove(shm); /* first: without the session folder nobody would know of it */
+            folder_remove(shm); /* first: it is found by the session folder */
             swept = folder_remove_at(dirfd(job), entry->d_name) == 0 || swept;
             close(fd);
         }

@@ -1,4 +1,4 @@
-/* What the kernel tells of a process or a thread in its stat file; see proc(5). */
+/* The state of a process or a thread, from its stat file in /proc; see proc(5). */
 #ifndef BASE_PROCSTAT_H
 #define BASE_PROCSTAT_H
 
@@ -13,11 +13,11 @@ struct procstat {
     uint64_t start_time; /* in clock ticks since the machine was started */
 };
 
-/* thread 0: of the process as a whole. False: there is no such process or thread, or no /proc. Any
+/* thread 0: the process as a whole. False: there is no such process or thread, or no /proc. Any
  * thread may call it. */
 bool procstat_read(struct procstat *stat, pid_t process, pid_t thread) KEEL_MUST_CHECK;
-/* Has the process ended, or begun to, so that its descriptors may be closed while nobody has been
- * told of its end? True where it is not there. */
+/* Has the process ended or begun to? Its descriptors may be closed before its parent is told of the
+ * end. True if there is no such process. */
 bool process_is_ending(pid_t process);
 
 #endif

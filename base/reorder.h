@@ -32,12 +32,12 @@ void reorder_init(struct reorder *reorder, uint32_t last, uint32_t most, uint32_
 /* Nothing is kept; the next number is first. */
 void reorder_restart(struct reorder *reorder, uint32_t first);
 
-/* This frame's turn has come, and none that is kept follows. */
+/* Is it this frame's turn, with no frame kept that could follow it? */
 static inline bool reorder_is_next_alone(const struct reorder *reorder, uint32_t sequence)
 {
     return sequence == reorder->expected && list_empty(&reorder->early);
 }
-/* Of such a frame, in place of reorder_put: it has come. */
+/* Takes such a frame, in place of reorder_put. */
 static inline void reorder_step(struct reorder *reorder)
 {
     reorder->expected = (reorder->expected + 1) & reorder->last;

@@ -36,10 +36,10 @@ void session_leave(const char *path);
  * are empty. Of a path that ends with '*', as in glob(3), every folder that matches is removed. */
 void session_remove(const char *path);
 
-/* A job's id, as its folder is called? */
+/* Is the name a job's id, as that of a job's folder? */
 bool session_is_job(const char *name);
-/* Calls fn for each folder where this user's jobs may have theirs, by its name in an open folder.
- * It need not be there, and may be anything that somebody else has made. */
+/* Calls fn for each place where this user's jobs may have their folders: name, in the open folder
+ * dir. The place may not exist, or may be a file of any kind and owner. */
 void session_each_place(void (*fn)(void *arg, int dir, const char *name), void *arg);
 
 /* Removes a folder with everything in it, if it belongs to this user; links are removed, not

@@ -154,14 +154,14 @@ int allocation_find(struct allocation *out, char *reason, size_t reason_size)
     return ORTE_SUCCESS;
 }
 
-/* How a resource manager tells the nodes. */
-enum telling {
-    TELLS_FILE,  /* the path of a file: a line for each host or slot, the host first */
-    TELLS_HOSTS, /* a word for each slot */
-    TELLS_SLOTS, /* host and number of slots, by turns */
+/* The format in which a resource manager's variable has the nodes. */
+enum node_format {
+    FORMAT_FILE,  /* the path of a file: a line for each host or slot, the host first */
+    FORMAT_HOSTS, /* a word for each slot: its host */
+    FORMAT_SLOTS, /* two words for each host: its name, and the number of slots */
 };
 
-/* Does the file name another host than that of its first line? One that cannot be read may. */
+/* Does the file have more than one host? True, too, of a file that cannot be read. */
 static bool file_names_several(const char *path)
 {
     char first[HOST_MAX] = "", host[HOST_MAX], line[LINE_MAX_BYTES];
@@ -180,7 +180,7 @@ static bool file_names_several(const char *path)
     return several;
 }
 
-/* Is there another host than the first in a list of words, of which each step-th is one? */
+/* Does the list have more than one host? One word in step is a host. */
 static bool list_names_several(const char *list, unsigned step)
 {
     static const char blank[] = " \t\n";
@@ -195,25 +195,25 @@ static bool list_names_several(const char *list, unsigned step)
     return *host;
 }
 
-static bool names_several(enum telling telling, const char *value)
+static bool names_several(enum node_format format, const char *value)
 {
-    return telling == TELLS_FILE ? file_names_several(value)
-                                 : list_names_several(value, telling == TELLS_SLOTS ? 2 : 1);
+    return format == FORMAT_FILE ? file_names_several(value)
+                                 : list_names_several(value, format == FORMAT_SLOTS ? 2 : 1);
 }
 
 const char *allocation_unread(const char **variable)
 {
     static const struct {
         const char *manager, *variable;
-        enum telling telling;
+        enum node_format format;
     } others[] = {
-        {"PBS", "PBS_NODEFILE", TELLS_FILE},    {"LSF", "LSB_DJOB_HOSTFILE", TELLS_FILE},
-        {"LSF", "LSB_MCPU_HOSTS", TELLS_SLOTS}, {"LSF", "LSB_HOSTS", TELLS_HOSTS},
-        {"SGE", "PE_HOSTFILE", TELLS_FILE},
+        {"PBS", "PBS_NODEFILE", FORMAT_FILE},    {"LSF", "LSB_DJOB_HOSTFILE", FORMAT_FILE},
+        {"LSF", "LSB_MCPU_HOSTS", FORMAT_SLOTS}, {"LSF", "LSB_HOSTS", FORMAT_HOSTS},
+        {"SGE", "PE_HOSTFILE", FORMAT_FILE},
     };
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         const char *value = getenv(others[i].variable);
-        if (value && *value && names_several(others[i].telling, value)) {
+        if (value && *value && names_several(others[i].format, value)) {
             *variable = others[i].variable;
             return others[i].manager;
         }

@@ -345,18 +345,18 @@ static int guard_session(struct daemon *daemon, char *reason, size_t reason_size
     return ORTE_SUCCESS;
 }
 
-/* Nobody is left of the job but perhaps processes that its ranks have put into the background. */
+/* No daemon and no rank of the job is left. Kills the background processes of its ranks. */
 static void job_over(const char *job)
 {
     char variable[sizeof(ENV_JOB) + JOB_UUID_TEXT + 1];
     const char *own = getenv(ENV_JOB);
     snprintf(variable, sizeof(variable), ENV_JOB "=%s", job);
-    if (!own || strcmp(own, job) != 0) { /* else this is one of them */
+    if (!own || strcmp(own, job) != 0) { /* else this process is one of them */
         sweep_marked(variable);
     }
 }
 
-/* The first daemon of a job on this host removes what others have left. */
+/* The first daemon of a job on this host removes the leftovers of other jobs. */
 static void sweep_leftovers(const struct daemon *daemon)
 {
     char job[PATH_MAX];

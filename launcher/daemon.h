@@ -68,7 +68,7 @@ struct daemon {
     uint32_t count, radix;
     char *node;                /* owned */
     char *session;             /* owned: this daemon's session folder */
-    int held;                  /* owned: holds that (leftovers.h); -1: nothing does */
+    int held;                  /* owned: the lock on that folder (leftovers.h); -1: none */
     char *contact;             /* owned: the unix socket's, for ranks */
     char *hnp_contact;         /* owned; NULL in the HNP */
     struct loop *loop;         /* borrowed */

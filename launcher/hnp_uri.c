@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whoever sees the file finds it whole: it comes by its name when it is written. That replaces what
- * had the name before, which must not be a link or a device, as /dev/stdout is. */
+/* The file gets its name when it is whole. This replaces an older one of the name, which must not
+ * be a link or a device, such as /dev/stdout. */
 static int write_file(const char *path, const char *contact, char *reason, size_t reason_size)
 {
     struct stat old;

@@ -23,8 +23,8 @@
 
 #define INPUT_WAIT_US 30000000u
 #define LAST_REPORT_US 50000u /* for a report to leave, when a signal ends this process */
-/* A keelrun that ends has its daemons ended, by SIGTERM, and has said why: so long is waited for
- * that before its silence is worth a line. */
+/* A keelrun that ends has given the reason, and ends its daemons by SIGTERM. A daemon that has lost
+ * it waits this long for the signal before it writes a line of its own. */
 #define LAST_ORDER_US 500000u
 
 struct keeld {
@@ -35,7 +35,7 @@ struct keeld {
     int signals;
     struct loop_io signal_io;
     struct loop_timer end_timer, order_timer;
-    char *complaint; /* owned: to be said if no signal comes */
+    char *complaint; /* owned: the line to write if no signal comes */
     bool parent_linked;
     int exit_code;
 };
@@ -181,7 +181,7 @@ static int read_home(struct home *home, char *reason, size_t reason_size)
     if (size > 0) {
         status = home_parse(home, text, (size_t) size, reason, reason_size);
     } else {
-        usleep(LAST_ORDER_US); /* SIGTERM is not held back yet */
+        usleep(LAST_ORDER_US); /* SIGTERM is not blocked yet: it ends this process */
         snprintf(reason, reason_size, "standard input: nothing from keelrun");
     }
     if (text) {

@@ -9,8 +9,8 @@
 
 enum {
     RANK_DESCRIPTORS = 3,   /* stdout, stderr, the socket of PMI-1 */
-    DAEMON_DESCRIPTORS = 1, /* its agent's input, then its link */
-    JOB_DESCRIPTORS = 5 /* what this process opens later for any job, the PMIx server's included */
+    DAEMON_DESCRIPTORS = 1, /* its agent's standard input, later its link */
+    JOB_DESCRIPTORS = 5     /* opened later for any job, by the PMIx server, too */
 };
 
 static uint64_t read_limit(const char *path)
@@ -55,7 +55,7 @@ int limits_processes(uint64_t count, char *reason, size_t reason_size)
     return ORTE_SUCCESS;
 }
 
-/* Descriptors below the first that is free; those of inherited files above it count for nothing. */
+/* The number of descriptors below the first free one; inherited ones above it are not counted. */
 static uint64_t open_below(uint64_t limit)
 {
     int lowest = dup(STDERR_FILENO);

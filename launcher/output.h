@@ -28,12 +28,12 @@ void output_put(struct output *output, uint32_t source, uint32_t rank, int strea
                 const uint8_t *data, size_t size);
 /* A line as it is, for stdout (1) or stderr (2). */
 void output_plain(struct output *output, int stream, const char *text);
-/* Is some of the output lost, the launcher's own lines included, or not written yet? */
+/* Is any output lost or not written yet, of the ranks or of the launcher? */
 bool output_is_lost(const struct output *output);
 /* A line of the launcher itself, for stderr: behind the ranks' output. */
 void output_line(struct output *output, const char *text);
-/* Writes such a line at once, ahead of what still waits; blocks for 1 s at most, and drops it where
- * nobody reads: false. */
+/* Writes such a line at once, ahead of what still waits. Blocks for 1 s at most. False: nobody
+ * reads, and the line is lost. */
 bool output_line_now(const char *text);
 
 #endif

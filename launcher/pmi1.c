@@ -29,7 +29,7 @@ static void resume(struct loop_task *task)
     pmi1_barrier_check(pmi1);
 }
 
-/* Whether the end of a process that closed its connection is still to come. */
+/* Is the end of a process that closed its connection yet to be reported? */
 static bool end_is_due(const struct pmi1_client *client)
 {
     return client->lost < LOST_TURNS ||

@@ -11,12 +11,13 @@
 #include <launcher/names.h>
 #include <launcher/pmi1_wire.h>
 
-/* An end of file is seen before the end of its process is told; how long before, a busy shepherd
- * decides. Turns of the loop, not time alone: a machine that stands still takes none. */
+/* The end of file on a connection is seen before the shepherd reports the end of the process, and a
+ * busy shepherd is late. Turns of the loop are counted, since none pass while the machine stands
+ * still. */
 enum {
     LOST_TURN_US = 50000,
-    LOST_TURNS = 10,   /* for a process that lives on */
-    ENDING_TURNS = 600 /* for one that does not: 30 s */
+    LOST_TURNS = 10,   /* waited for the end of a process that lives on */
+    ENDING_TURNS = 600 /* of one that is ending: 30 s */
 };
 
 enum client_state {
@@ -36,7 +37,7 @@ struct pmi1_client {
     bool waiting;    /* for an answer that comes later: no request is read until then */
     bool in_barrier; /* that is what it waits for */
     bool spawning;   /* in the lines of an mcmd=spawn */
-    unsigned lost;   /* turns since end of file before finalize; the process's end should follow */
+    unsigned lost;   /* turns since an end of file before finalize; 0: there was none */
     int spawns, spawns_so_far;
     enum names_command asked; /* what it waits for otherwise */
     size_t in_size, out_size;

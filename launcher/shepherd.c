@@ -398,7 +398,7 @@ static bool has_unread_orders(const struct shepherd *shepherd)
            (ioctl(shepherd->sock, SIOCOUTQ, &unread) == 0 && unread > 0);
 }
 
-/* One that is only late is waited for. */
+/* A shepherd that is late, but not stopped, gets more time. */
 static void answer_due(struct loop_timer *timer)
 {
     struct shepherd *shepherd = container_of(timer, struct shepherd, answer_timer);
@@ -465,8 +465,7 @@ static void detach(struct shepherd *shepherd)
     }
 }
 
-/* Sends the rest and reads until the shepherd has ended. False: it has not in time, or is stopped.
- */
+/* Sends the rest and reads until the shepherd has ended. False: it is stopped, or not in time. */
 static bool wait_for_end(struct shepherd *shepherd, uint64_t deadline_us)
 {
     while (!shepherd->lost) {

@@ -59,7 +59,7 @@ struct shepherd_ops {
     void (*started)(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS]);
     void (*failed)(void *arg, uint32_t id, enum spawn_stage stage, int error);
     void (*exited)(void *arg, uint32_t id, int wait_status);
-    /* The shepherd is gone although nobody ended it, or is stopped and had to answer. */
+    /* The shepherd has ended without an order, or is stopped after shepherd_must_answer. */
     void (*lost)(void *arg);
 };
 
@@ -84,8 +84,7 @@ void shepherd_kill_ranks(struct shepherd *shepherd);
 /* SIGKILL to every process that it started, with all their descendants; agents and theirs get
  * SIGTERM first and 500 ms. Until all are gone, spawns fail with ECANCELED. */
 void shepherd_kill_all(struct shepherd *shepherd);
-/* From now on it has to take its orders: lost is called if it is stopped (SIGSTOP) and leaves some
- * unread. */
+/* From now on, lost is called if the shepherd is stopped (SIGSTOP) and leaves orders unread. */
 void shepherd_must_answer(struct shepherd *shepherd);
 bool shepherd_is_stopped(const struct shepherd *shepherd);
 /* A folder to remove, with everything in it, at the end; absolute path, or a pattern of

@@ -118,7 +118,7 @@ size_t sweep_kill(const pid_t *spared, size_t count, bool spare_shepherds)
     return left;
 }
 
-/* Is the string among those of a file, which end with a zero each? */
+/* Is the string in a file of zero-ended strings? */
 static bool has_string(FILE *file, const char *string)
 {
     char *text = NULL;
@@ -131,7 +131,7 @@ static bool has_string(FILE *file, const char *string)
     return found;
 }
 
-/* Held meanwhile, so that its number cannot become another's. */
+/* A pidfd is held while the environment is read, so that no other process gets the signal. */
 static void kill_marked(pid_t pid, const char *variable)
 {
     char path[64];

@@ -19,8 +19,8 @@ size_t sweep_children(pid_t *pids, size_t max);
  * that it leads. Returns how many children there are but the spared, ended ones and shepherds
  * included. */
 size_t sweep_kill(const pid_t *spared, size_t count, bool spare_shepherds);
-/* SIGKILL to all processes that have this string, NAME=VALUE, in the environment that they were
- * started with, as far as this user may look there. */
+/* SIGKILL to every process that was started with this string, NAME=VALUE, in its environment, as
+ * far as this user may read that. */
 void sweep_marked(const char *variable);
 /* Reaps every child but the spared, and kills them from kill_us (clock_us) on, again and again
  * until none is left; shepherds get 500 ms more. The time until the deadline begins anew when a
