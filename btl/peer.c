@@ -163,26 +163,29 @@ static void remove_peer(struct btl_peer *peer)
     peers->hooks->end(peer);
 }
 
-/* The one place where a state changes. status and why: of LOST. */
-static bool peer_step(struct btl_peer *peer, enum event event, int status, const char *why)
+/* The one place where a state changes. */
+static void enter_state(struct btl_peer *peer, enum btl_peer_state state)
 {
-    enum step step = table[event][peer->state];
     struct btl_peers *peers = peer->peers;
 
-    if (step == STAY) {
-        return false;
-    }
     log_debug(LOG_BTL, "%s: %s: %s -> %s", peers->name, ORTE_NAME_PRINT(&peer->name),
-              state_names[peer->state], state_names[leads_to[step]]);
+              state_names[peer->state], state_names[state]);
     peer->before = peer->state;
-    peer->state = leads_to[step];
+    peer->state = state;
     peers->retrying -= peer->before == PEER_RETRYING;
-    peers->retrying += peer->state == PEER_RETRYING;
+    peers->retrying += state == PEER_RETRYING;
     if (peers->retrying == 0) {
         linkwatch_close(&peers->links);
     }
-    peers->sessions += peer->state == PEER_UP;
+    peers->sessions += state == PEER_UP;
     list_remove(&peer->waiting);
+}
+
+/* What a step does in the state that it has led to. */
+static void carry_out(struct btl_peer *peer, enum step step, int status, const char *why)
+{
+    struct btl_peers *peers = peer->peers;
+
     switch (step) {
     case SEEK:
         seek(peer);
@@ -225,6 +228,18 @@ static bool peer_step(struct btl_peer *peer, enum event event, int status, const
     default:
         break;
     }
+}
+
+/* status: of LOST; why: of LOST and FAILED. */
+static bool peer_step(struct btl_peer *peer, enum event event, int status, const char *why)
+{
+    enum step step = table[event][peer->state];
+
+    if (step == STAY) {
+        return false;
+    }
+    enter_state(peer, leads_to[step]);
+    carry_out(peer, step, status, why);
     return true;
 }
 
