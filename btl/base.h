@@ -36,7 +36,7 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason,
              size_t reason_size) KEEL_MUST_CHECK;
 /* Finalizes every module and closes the components. */
 void btl_close(void);
-/* closed is called once, by the next btl_close, when the modules have ended: one user. */
+/* Has the next btl_close call closed once, after the modules have ended. One user at a time. */
 void btl_at_close(void (*closed)(void));
 mca_btl_base_module_t **btl_modules(size_t *count);
 /* Polls all modules; returns the number of events. Where several threads use the data plane: 0, if
@@ -100,14 +100,14 @@ void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc);
 /* To a module, as btl_modules has it: the peer's process has ended, as the host knows. */
 void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 
-/* The process at the other end of a module's endpoint: as it was added, of self this process; NULL:
- * it came by itself. */
+/* The process at the other end of a module's endpoint, as it was added; this process, of self.
+ * NULL: nobody added it. */
 const opal_proc_t *btl_proc_of(mca_btl_base_module_t *module,
                                const struct mca_btl_base_endpoint_t *endpoint);
 
-/* To a module, perhaps inside its callback: the endpoint of a peer that was added fails, from
- * progress, as if the peer had been lost, and so does the peer's to this process. why is a literal,
- * or stays as it is. Returns the peer's name; of self, which cannot fail, this process's. */
+/* Fails the endpoint of a peer that was added as if the peer had been lost, and the peer's endpoint
+ * to this process. Progress does it, so a module's callback may make the call. why must stay valid.
+ * Returns the peer's name; this process's of self, which cannot fail. */
 const orte_process_name_t *btl_fail(mca_btl_base_module_t *module,
                                     struct mca_btl_base_endpoint_t *endpoint, const char *why);
 
@@ -119,8 +119,8 @@ void btl_retry(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *en
 /* The endpoint of a peer that was lost takes calls from now on. */
 void btl_report_return(mca_btl_base_module_t *module, opal_proc_t *proc);
 
-/* Who is told, inside btl_report_error, that a module lost a peer, or with proc NULL and FATAL all
- * of them; and inside btl_report_return, that it is back. One at a time; NULL: nobody. */
+/* Sets the function that btl_report_error calls when a module has lost a peer, or with proc NULL
+ * and FATAL all of them, and the one that btl_report_return calls when it is back. NULL: none. */
 typedef void (*btl_peer_fn)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc, bool back);
 void btl_watch_peers(btl_peer_fn changed, void *arg);
 
@@ -225,8 +225,8 @@ struct btl_ext_ops {
     uint32_t atomic_flags; /* what of MCA_BTL_ATOMIC_SUPPORTS_* the module's table does not say */
     /* A put, get or atomic to this endpoint is not complete. */
     bool (*rdma_open)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-    /* Takes the first error that one without callback ended with; OPAL_SUCCESS: none did. NULL
-     * where endpoints have a struct rdma_am_peer, which keeps it: am_at says where (offsetof). */
+    /* Takes the first error of an operation without callback; OPAL_SUCCESS: there was none. NULL:
+     * endpoints have a struct rdma_am_peer, which keeps the error, at am_at (offsetof). */
     int (*rdma_lost)(mca_btl_base_module_t *module);
     size_t am_at;
     /* What a call of any kind that was short would find now; endpoint NULL: an alloc. */
@@ -275,7 +275,8 @@ struct btl_component {
     /* The host knows that the peer's process has ended: its endpoint is to fail, from progress.
      * Calls nothing back. NULL: the transport tells the module by itself. */
     void (*ended)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-    /* As btl_fail. NULL: the peer notices when progress cuts what leads to it. */
+    /* As btl_fail. NULL: btl_peer_fail is enough, as the peer notices when progress cuts the
+     * session. */
     void (*fail)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                  const char *why);
     /* As btl_retry. NULL: what has failed has failed for good. */

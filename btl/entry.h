@@ -11,7 +11,7 @@ struct btl_module_entry {
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
     uint64_t failures, dropped;              /* for btl/stats.h */
     bool closing;                            /* nothing waits for room any more */
-    bool shut; /* held, and callers have ext, which the hold's tap does not see */
+    bool shut; /* held, and callers use ext directly, past the tap that holds */
     struct keel_btl_ext ext;
     struct btl_taps taps;
     struct btl_tap lock, hold; /* those that are no more than a function */

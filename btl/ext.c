@@ -21,7 +21,7 @@ void btl_ext_register_params(void)
     param_register(&flush_timeout, 1);
 }
 
-/* What an endpoint keeps where am_at says. */
+/* The error that an endpoint keeps at am_at. */
 static int peer_lost(void *endpoint, size_t am_at)
 {
     return rdma_am_lost((struct rdma_am_peer *) (void *) ((char *) endpoint + am_at));
@@ -108,7 +108,7 @@ static int channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
     return entry->component->ext->channel_send(btl, endpoint, descriptor, channel, tag);
 }
 
-/* shortage: for the moment. */
+/* shortage: the call may be made again later. */
 static int refuse_sendi(mca_btl_base_descriptor_t **descriptor, bool shortage)
 {
     if (descriptor) {
@@ -117,7 +117,7 @@ static int refuse_sendi(mca_btl_base_descriptor_t **descriptor, bool shortage)
     return shortage ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_BAD_PARAM;
 }
 
-/* Each short message of layers above passes here, so that its arguments stay where they are. */
+/* On the path of short messages of layers above: passes its arguments on without copies. */
 static int channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                          opal_convertor_t *convertor, void *header, size_t header_size,
                          size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,

@@ -33,7 +33,7 @@ static struct {
 static struct {
     struct btl_host host;
     struct btl_threads threads;
-    void (*closed)(void); /* NULL: nobody is told */
+    void (*closed)(void); /* of btl_at_close; NULL: none */
 } framework;
 
 static struct btl_threads asked; /* of the next btl_open */

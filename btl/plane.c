@@ -157,7 +157,7 @@ static void settle_locked(void *unused)
 int keel_host_progress(void)
 {
     if (plane.open && btl_lock_used) {
-        /* settles after it, and who watches the rails is not to run another pass */
+        /* settles at its end; a watcher of the rails must not run another pass */
         return is_inside() ? 0 : btl_progress();
     }
     if (!enter()) {

@@ -10,16 +10,17 @@ bool plane_is_open(void);
 /* keel_host_progress, as what a thread that waits polls; NULL: a progress thread does. */
 typedef int (*plane_poll_fn)(void *unused);
 plane_poll_fn plane_poll(void);
-/* Who has something called after passes, in this order. */
+/* The users of plane_after_pass, in the order in which they are called. */
 enum plane_after { PLANE_AFTER_RAILS, PLANE_AFTER_MESSAGES, PLANE_AFTERS };
-/* after is called after each pass at whose end *wanted is true, inside it, with the lock if that is
- * used, but not while a callback of any thread is up its stack. wanted NULL: nothing is. */
+/* Has after called at the end of each pass, inside it, if *wanted is true then. The lock is held,
+ * if it is used. Not called while a callback of any thread is under way. wanted NULL: not called.
+ */
 void plane_after_pass(enum plane_after whose, const bool *wanted, void (*after)(void *arg),
                       void *arg);
 /* A callback of the data plane is up the stack, whichever module called it: it is not to be closed
  * now. */
 bool plane_in_callback(void);
-/* The calling thread is in a pass or in a call of a module's, so it cannot run another pass. */
+/* Is the calling thread in a pass, or in a module's function? It cannot run another pass then. */
 bool plane_is_inside(void);
 /* Reads what peers wrote before this call: polls until nothing has come for many passes. */
 void plane_read_all(void);

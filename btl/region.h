@@ -15,14 +15,13 @@ struct region_handle {
 
 struct region_table;
 
-/* A handle in the 16 bytes that layers above have for a key. The first word has index and
- * generation. */
+/* A key: a handle in 16 bytes, for layers above. The first word has index and generation. */
 #define REGION_KEY_WORDS 2
 /* handle: one of the module's, or a copy. */
 void btl_key_of(mca_btl_base_module_t *module, const void *handle, uint64_t key[REGION_KEY_WORDS]);
-/* The handle of a peer's region with this key for these bytes of it; handle has room for
- * MCA_BTL_REG_HANDLE_MAX_SIZE and is aligned to 8. The key comes from a wire: a handle of one that
- * was made up is refused as any other. */
+/* Rebuilds a handle of a peer's region from its key and the bytes that are used. handle has room
+ * for MCA_BTL_REG_HANDLE_MAX_SIZE bytes and is aligned to 8. The key comes from a wire; the target
+ * checks the handle. */
 void btl_handle_of(mca_btl_base_module_t *module, const uint64_t key[REGION_KEY_WORDS],
                    uint64_t address, uint64_t size, void *handle);
 

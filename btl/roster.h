@@ -27,8 +27,9 @@ void *roster_find(const struct roster *roster, const orte_process_name_t *name);
 struct roster_entry *roster_entry(const struct roster *roster, const void *endpoint);
 /* Its count; NULL: it is no endpoint that can be found. It may be any pointer. */
 uint32_t *roster_added(const struct roster *roster, const void *endpoint);
-/* Its number, which stays the same until it is removed, or UINT32_MAX of any other pointer; and
- * back: NULL where none that can be found has this number, which may come from a wire. */
+/* An endpoint's number, which stays the same until it is removed; UINT32_MAX of any other pointer.
+ * roster_at returns the endpoint, or NULL if none that can be found has this number, which may come
+ * from a wire. */
 uint32_t roster_number(const struct roster *roster, const void *endpoint);
 void *roster_at(const struct roster *roster, uint32_t number);
 /* It is no longer found, and another one of the same name may be added; its memory stays. */

@@ -280,7 +280,7 @@ static void deliver(struct btl_tap *tap, struct mca_btl_base_endpoint_t *endpoin
     check_callback_end();
 }
 
-/* What the module says is over, of one peer or (NULL) of all. */
+/* A module's report that what is in flight to one peer, or to all (NULL), has ended. */
 struct ending {
     struct check_call call;
     const opal_proc_t *proc;

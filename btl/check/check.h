@@ -41,7 +41,7 @@ struct check {
     struct btl_map requests; /* that wait for room, by the caller's struct keel_btl_pending */
     struct check_graves dead_descs, dead_regions, dead_ops;
     size_t living;          /* endpoints */
-    atomic_ulong unwritten; /* breaches that the log has no line of */
+    atomic_ulong unwritten; /* breaches that were not logged */
 };
 
 /* What is known of an endpoint. Kept until finalize. */

@@ -95,10 +95,10 @@ struct ofi_module {
     unsigned depth;      /* of completions inside sends */
     unsigned idle_polls; /* since the last event */
     unsigned busy_polls;
-    uint64_t look_us;   /* the next one at peers that are silent */
-    unsigned questions; /* to hosts of theirs that are open, about */
-    uint64_t dropped;   /* frames that proved nothing */
-    uint64_t busy;      /* calls that the provider had no room for */
+    uint64_t look_us; /* when ofi_silence_check looks at the peers next */
+    unsigned probes;  /* of their hosts that are open, about */
+    uint64_t dropped; /* frames that proved nothing */
+    uint64_t busy;    /* calls that the provider had no room for */
 };
 BTL_MODULE_BEGINS(struct ofi_module);
 

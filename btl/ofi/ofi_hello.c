@@ -80,7 +80,7 @@ void ofi_handshake(struct btl_peer *life)
     } else if (life->state == PEER_UP) {
         list_remove(&life->waiting);
     } else {
-        ofi_silence_greet(peer->ofi, peer);
+        ofi_silence_handshake(peer->ofi, peer);
         btl_peer_wait(life, now_us + next_pause_us(peer));
     }
 }

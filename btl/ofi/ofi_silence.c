@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum {
-    LOOKS = 8,       /* within the time that makes a peer a failed one */
-    QUIET = 2,       /* of them without a frame, then there are */
-    UNANSWERED = 6,  /* questions in a row, one each look; the last sign is LOOKS old then */
-    FIRST_ASKED = 3, /* questions to a peer that may not be silent: whether its host answers any */
-    QUESTIONS_MAX = 256,
+    LOOKS = 8,        /* within the time that makes a peer a failed one */
+    QUIET = 2,        /* looks without a frame, after which the host is probed at each */
+    UNANSWERED = 6,   /* probes in a row; the last sign of life is LOOKS old then */
+    FIRST_PROBES = 3, /* to a peer that may not be silent, to learn whether its host answers */
+    PROBES_MAX = 256, /* open at the same time */
 };
 
 /* An address of the provider's; family AF_UNSPEC: it is none of IP. */
@@ -31,8 +31,8 @@ void ofi_silence_clear(struct ofi_silence *silence)
     *silence = (struct ofi_silence){.probe = silence->probe};
 }
 
-/* What became of the last look's question. */
-static bool hear(struct ofi_silence *silence)
+/* Takes the answer to the last probe of the host. Returns whether it answered. */
+static bool take_answer(struct ofi_silence *silence)
 {
     enum host_answer answer = host_probe_answer(&silence->probe);
     bool answered = answer == HOST_ANSWERS;
@@ -43,40 +43,40 @@ static bool hear(struct ofi_silence *silence)
     return answered;
 }
 
-static void ask(struct ofi_module *ofi, ofi_endpoint *peer)
+static void probe_host(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct sock_addr from = address_of(&ofi->card.address), to = address_of(&peer->at);
 
     if (ofi->params.silence_us > 0 && from.storage.ss_family != AF_UNSPEC &&
-        ofi->questions < QUESTIONS_MAX) {
-        ofi->questions++;
-        peer->silence.asked += peer->silence.asked < FIRST_ASKED;
+        ofi->probes < PROBES_MAX) {
+        ofi->probes++;
+        peer->silence.probes += peer->silence.probes < FIRST_PROBES;
         host_probe_ask(&peer->silence.probe, &from, &to);
     }
 }
 
-void ofi_silence_greet(struct ofi_module *ofi, ofi_endpoint *peer)
+void ofi_silence_handshake(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct ofi_silence *silence = &peer->silence;
 
     silence->answers = silence->answers || host_probe_answer(&silence->probe) == HOST_ANSWERS;
     if (!silence->answers && (silence->probe.fd < 0 || peer->life.state == PEER_RETRYING)) {
-        ask(ofi, peer);
+        probe_host(ofi, peer);
     }
 }
 
 static void look_at(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct ofi_silence *silence = &peer->silence;
-    bool heard = hear(silence) || silence->seen != peer->order.expected;
+    bool alive = take_answer(silence) || silence->seen != peer->order.expected;
 
     silence->seen = peer->order.expected;
-    silence->quiet = heard ? 0 : silence->quiet + (silence->quiet < QUIET);
-    silence->unanswered = heard ? 0 : silence->unanswered;
+    silence->quiet = alive ? 0 : silence->quiet + (silence->quiet < QUIET);
+    silence->unanswered = alive ? 0 : silence->unanswered;
     if (silence->answers && silence->unanswered >= UNANSWERED) {
         btl_peer_fail(&peer->life, "its host does not answer, and nothing comes from it");
-    } else if (silence->quiet >= QUIET || (!silence->answers && silence->asked < FIRST_ASKED)) {
-        ask(ofi, peer);
+    } else if (silence->quiet >= QUIET || (!silence->answers && silence->probes < FIRST_PROBES)) {
+        probe_host(ofi, peer);
     }
 }
 
@@ -90,12 +90,12 @@ void ofi_silence_check(struct ofi_module *ofi)
         return;
     }
     ofi->look_us = now_us + ofi->params.silence_us / LOOKS;
-    ofi->questions = 0;
+    ofi->probes = 0;
     list_for_each (peer, &ofi->peers.used, ofi_endpoint, life.link) {
         if (peer->life.state == PEER_UP) {
             look_at(ofi, peer);
         } else {
-            ofi->questions += peer->silence.probe.fd >= 0;
+            ofi->probes += peer->silence.probe.fd >= 0;
         }
     }
 }

@@ -270,7 +270,8 @@ void sm_endpoint_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_
     }
 }
 
-/* Its ring is not dropped here, since a message of it may be what is being received. */
+/* Its ring is dropped by progress, since this may be called while one of its messages is received.
+ */
 void sm_endpoint_give_up(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                          const char *why)
 {

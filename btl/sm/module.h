@@ -69,7 +69,7 @@ struct mca_btl_base_endpoint_t {
     struct sm_card card;
     struct list lingering; /* in the module's */
     char *refusal;         /* owned; NULL, or why its segment could not be mapped */
-    bool given_up;         /* it is to fail, and nothing of it is read any more */
+    bool given_up;         /* it fails from progress, and its ring is not read any more */
 };
 
 /* A put or get that is done and waits for progress to call back. */
@@ -191,10 +191,10 @@ int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoin
              mca_btl_base_descriptor_t **descriptor);
 /* Moves what the peers have consumed to what is done. */
 void sm_tx_collect(struct sm_module *module);
-/* The same, of one peer's. Negative: the peer says that it has consumed more than there is. */
+/* The same for one peer. Negative: the peer's count of consumed slots is impossible. */
 int sm_tx_settle(struct sm_module *module,
                  struct mca_btl_base_endpoint_t *endpoint) KEEL_MUST_CHECK;
-/* Sends are refused from now on; those that the peer has taken are done. */
+/* Refuses sends from now on; completes those that the peer has consumed. */
 void sm_tx_halt(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 /* Ends the sending side, which is halted: completes what is in flight with status, tells the peer.
  * The ring and its fragments stay until sm_tx_release. */

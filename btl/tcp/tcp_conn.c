@@ -15,7 +15,7 @@
 
 enum {
     AGAIN_PAUSE_US = 20000,
-    SILENT_PROBES = 4, /* in the time after which the peer's host is silent */
+    SILENT_PROBES = 4, /* of the kernel's, until the peer's host counts as silent */
     CROSS_PAUSE_US = 1000000,
     RETRY_HELLO_US = 5000000, /* a lost peer's: the link may be lost again meanwhile */
 };
@@ -105,14 +105,14 @@ static void socket_options(const struct tcp_params *params, int fd)
 }
 
 /* A few bytes into a socket's empty buffer: all or an error. */
-static bool say(struct tcp_conn *conn, const void *bytes, size_t size)
+static bool send_message(struct tcp_conn *conn, const void *bytes, size_t size)
 {
     return send(conn->source.fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t) size;
 }
 
 /* 1: the message of size bytes is whole; 0: not yet; a negative errno: the stream is at its end.
  * Never reads beyond the message. */
-static int hear(struct tcp_conn *conn, uint8_t *bytes, size_t size)
+static int read_message(struct tcp_conn *conn, uint8_t *bytes, size_t size)
 {
     while (conn->got < size) {
         ssize_t read = recv(conn->source.fd, bytes + conn->got, size - conn->got, MSG_DONTWAIT);
@@ -257,11 +257,11 @@ static void challenged(struct tcp_conn *conn)
         .incarnation = tcp->process->card.incarnation,
     };
     uint8_t key[KEY_BYTES];
-    int heard = hear(conn, conn->challenge, sizeof(conn->challenge));
+    int got = read_message(conn, conn->challenge, sizeof(conn->challenge));
 
-    if (heard <= 0) {
-        if (heard < 0) {
-            broke(conn, heard, "closed before its challenge");
+    if (got <= 0) {
+        if (got < 0) {
+            broke(conn, got, "closed before its challenge");
         }
         return;
     }
@@ -274,7 +274,7 @@ static void challenged(struct tcp_conn *conn)
     tcp_hello_encode(conn->hello, &hello, conn->challenge, key);
     crypto_wipe(key, sizeof(key));
     conn->phase = CONN_WELCOME;
-    if (!say(conn, conn->hello, sizeof(conn->hello))) {
+    if (!send_message(conn, conn->hello, sizeof(conn->hello))) {
         attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "closed before my hello");
     }
 }
@@ -316,11 +316,11 @@ static void accepted(struct tcp_conn *conn, uint64_t incarnation)
 static void welcomed(struct tcp_conn *conn)
 {
     struct tcp_welcome welcome;
-    int heard = hear(conn, conn->welcome, sizeof(conn->welcome));
+    int got = read_message(conn, conn->welcome, sizeof(conn->welcome));
 
-    if (heard <= 0) {
-        if (heard < 0) {
-            broke(conn, heard, "closed before its welcome");
+    if (got <= 0) {
+        if (got < 0) {
+            broke(conn, got, "closed before its welcome");
         }
         return;
     }
@@ -375,7 +375,7 @@ static void accept_one(struct tcp_module *tcp, int fd)
     }
     crypto_random(nonce, sizeof(nonce));
     tcp_challenge_encode(conn->challenge, nonce);
-    if (!say(conn, conn->challenge, sizeof(conn->challenge))) {
+    if (!send_message(conn, conn->challenge, sizeof(conn->challenge))) {
         tcp_conn_close(conn);
     }
 }
@@ -458,8 +458,8 @@ static void answer(struct tcp_conn *conn, struct tcp_module *meant, const struct
     };
 
     tcp_welcome_encode(conn->welcome, &welcome, conn->challenge, conn->hello, key);
-    bool said = say(conn, conn->welcome, sizeof(conn->welcome));
-    if (!said || welcome.verdict != TCP_VERDICT_ACCEPT) {
+    bool sent = send_message(conn, conn->welcome, sizeof(conn->welcome));
+    if (!sent || welcome.verdict != TCP_VERDICT_ACCEPT) {
         tcp_conn_close(conn);
         return;
     }
@@ -474,13 +474,13 @@ static void hello_came(struct tcp_conn *conn)
 {
     struct tcp_hello hello;
     uint8_t key[KEY_BYTES];
-    int heard = hear(conn, conn->hello, sizeof(conn->hello));
+    int got = read_message(conn, conn->hello, sizeof(conn->hello));
 
-    if (heard < 0 || !tcp_hello_plausible(conn->hello, heard ? sizeof(conn->hello) : conn->got)) {
-        unauthenticated(conn, heard < 0 ? "hung up" : "not our protocol");
+    if (got < 0 || !tcp_hello_plausible(conn->hello, got ? sizeof(conn->hello) : conn->got)) {
+        unauthenticated(conn, got < 0 ? "hung up" : "not our protocol");
         return;
     }
-    if (heard == 0) {
+    if (got == 0) {
         return;
     }
     if (hello_prove(conn, &hello, key) != OPAL_SUCCESS) {

@@ -11,8 +11,8 @@
 /* Addresses that are silent are tried again, turn after turn: the network may have lost what was
  * said. MORE_TIMES: as long as so many further addresses would take. */
 enum { ROUND_PAUSE_US = 100000, REFUSALS_MAX = 1, MORE_TIMES = 3 };
-/* For one that is tried again, since the kernel's own next try may be seconds away; at least so
- * many round trips as they were last. */
+/* How long a connect to a lost peer may take, since the kernel's own next try may be seconds away:
+ * the longer of the two. The round trip is the last that was measured. */
 enum { RETRY_CONNECT_US = 500000, RETRY_ROUND_TRIPS = 3 };
 
 static tcp_endpoint *endpoint_of(struct btl_peer *peer)
@@ -293,7 +293,7 @@ static void endpoint_connect(struct btl_peer *peer)
 
 void tcp_endpoint_silent(tcp_endpoint *ep, uint64_t limit_us)
 {
-    ep->peer_tried = false; /* it is not to be heard either */
+    ep->peer_tried = false; /* the peer's own connect is silent, too */
     patience_renew(&ep->patience, limit_us, clock_us());
 }
 

@@ -83,7 +83,7 @@ tcp_endpoint *tcp_endpoint_known_as(tcp_endpoint *ep);
 void tcp_endpoint_want(tcp_endpoint *ep);
 /* My connect has led to it: this address comes first from now on. */
 void tcp_endpoint_led(tcp_endpoint *ep);
-/* Its host was silent after it had accepted: so long from now its addresses are tried. */
+/* Its host accepted and is silent since. Its addresses are tried for limit_us more. */
 void tcp_endpoint_silent(tcp_endpoint *ep, uint64_t limit_us);
 /* conn has ended without a link (and is closed). PATIENCE_FAILED: the address is worth trying again
  * after the pause, else the next one's turn has come. */

@@ -22,8 +22,9 @@ struct tcp_op {
 int tcp_rdma(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct rdma_call *call, bool put);
 /* Queues pieces, in the order of the calls, as far as slots and memory go. */
 void tcp_rdma_issue(tcp_endpoint *ep);
-/* The peer's GET, to be answered; or the status that one, or a PUT, has come to. Errors break the
- * link. */
+/* Answers the peer's GET with its data; answers a GET or a PUT with a status. Errors break the
+ * link.
+ */
 int tcp_rdma_serve_get(tcp_endpoint *ep, const struct tcp_frame *frame) KEEL_MUST_CHECK;
 int tcp_rdma_answer(tcp_endpoint *ep, uint64_t id, int status) KEEL_MUST_CHECK;
 /* Where size bytes of the peer's PUT, offset from its start, belong; NULL and *status: nowhere. */

@@ -35,12 +35,12 @@ static void setup(void)
 START_TEST(a_hello_asks_the_host)
 {
     setup();
-    ofi_silence_greet(&ofi, &peer);
-    ck_assert_uint_eq(peer.silence.asked, 1);
+    ofi_silence_handshake(&ofi, &peer);
+    ck_assert_uint_eq(peer.silence.probes, 1);
     peer.life.state = PEER_UP; /* and is cut off: no question after this one is answered */
     ofi_silence_check(&ofi);
     ck_assert(peer.silence.answers);
-    ck_assert_uint_eq(peer.silence.asked, 1);
+    ck_assert_uint_eq(peer.silence.probes, 1);
     ofi_silence_clear(&peer.silence);
 }
 END_TEST
@@ -48,10 +48,10 @@ END_TEST
 START_TEST(a_host_that_answered_is_not_asked_again)
 {
     setup();
-    ofi_silence_greet(&ofi, &peer);
-    ofi_silence_greet(&ofi, &peer);
-    ofi_silence_greet(&ofi, &peer);
-    ck_assert_uint_eq(peer.silence.asked, 1);
+    ofi_silence_handshake(&ofi, &peer);
+    ofi_silence_handshake(&ofi, &peer);
+    ofi_silence_handshake(&ofi, &peer);
+    ck_assert_uint_eq(peer.silence.probes, 1);
     ck_assert(peer.silence.answers);
     ofi_silence_clear(&peer.silence);
 }
@@ -61,8 +61,8 @@ START_TEST(no_host_is_asked_where_silence_is_allowed)
 {
     setup();
     ofi.params.silence_us = 0;
-    ofi_silence_greet(&ofi, &peer);
-    ck_assert_uint_eq(peer.silence.asked, 0);
+    ofi_silence_handshake(&ofi, &peer);
+    ck_assert_uint_eq(peer.silence.probes, 0);
     ck_assert_int_lt(peer.silence.probe.fd, 0);
 }
 END_TEST
