@@ -14,84 +14,61 @@ struct window {
     char handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
 };
 
+static void check(int status, const char *what)
+{
+    if (status < 0) {
+        keel_abort(1, "%s: %s", what, opal_strerror(status));
+    }
+}
+
 static const struct keel_rail *rail_to(uint32_t rank)
 {
     orte_process_name_t peer = {keel_my_name()->jobid, rank};
     size_t count;
     const struct keel_rail *rail = keel_rails(&peer, &count);
-    if (!rail || !(rail->btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS)) {
-        keel_abort(1, "no rail with atomics to rank %u", rank);
-    }
+    check(rail && rail->btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS ? 0 : OPAL_ERR_UNREACH,
+          "a rail with atomics");
     return rail;
-}
-
-static void publish(uint64_t *counter, uint32_t rank)
-{
-    const struct keel_rail *rail = rail_to(rank);
-    struct window window = {.address = (uintptr_t) counter};
-    char key[32];
-    mca_btl_base_registration_handle_t *handle = rail->btl->btl_register_mem(
-        rail->btl, rail->endpoint, counter, sizeof(*counter), MCA_BTL_REG_FLAG_REMOTE_ATOMIC);
-    if (!handle) {
-        keel_abort(1, "the counter cannot be registered");
-    }
-    memcpy(window.handle, handle, rail->btl->btl_registration_handle_size);
-    snprintf(key, sizeof(key), "counter.%u", rank);
-    keel_modex_send(key, &window, sizeof(window));
-}
-
-static void drawn(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                  void *number, mca_btl_base_registration_handle_t *handle, void *done, void *data,
-                  int status)
-{
-    (void) btl, (void) endpoint, (void) number, (void) handle, (void) data;
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "the operation failed: %s", opal_strerror(status));
-    }
-    *(bool *) done = true;
-}
-
-static uint64_t draw(struct window *window)
-{
-    const struct keel_rail *rail = rail_to(0);
-    uint64_t number;
-    bool done = false;
-    int status;
-    while ((status = rail->btl->btl_atomic_fop(
-                rail->btl, rail->endpoint, &number, window->address, NULL,
-                (mca_btl_base_registration_handle_t *) (void *) window->handle, MCA_BTL_ATOMIC_ADD,
-                1, 0, MCA_BTL_NO_ORDER, drawn, &done, NULL)) == OPAL_ERR_OUT_OF_RESOURCE) {
-        keel_progress(); /* no room yet */
-    }
-    if (status < 0) {
-        keel_abort(1, "btl_atomic_fop: %s", opal_strerror(status));
-    }
-    while (status == 0 && !done) { /* 1: done at once, without a callback */
-        keel_progress();
-    }
-    return number;
 }
 
 int main(void)
 {
     static uint64_t counter = 1;
-    struct window *window;
-    char key[32];
+    struct window window = {.address = (uintptr_t) &counter};
+    uint64_t number;
+    void *card;
     size_t size;
-    if (keel_init(NULL) != ORTE_SUCCESS) {
-        return 1;
+    char key[32];
+    int status;
+    check(keel_init(NULL), "keel_init");
+    orte_process_name_t me = *keel_my_name(), zero = {me.jobid, 0};
+
+    /* Rank 0 lets each rank change the counter. */
+    for (uint32_t rank = 0; me.vpid == 0 && rank < keel_job_size(); rank++) {
+        const struct keel_rail *rail = rail_to(rank);
+        void *handle = rail->btl->btl_register_mem(rail->btl, rail->endpoint, &counter,
+                                                   sizeof(counter), MCA_BTL_REG_FLAG_REMOTE_ATOMIC);
+        check(handle ? 0 : OPAL_ERR_OUT_OF_RESOURCE, "btl_register_mem");
+        memcpy(window.handle, handle, rail->btl->btl_registration_handle_size);
+        snprintf(key, sizeof(key), "counter.%u", rank);
+        check(keel_modex_send(key, &window, sizeof(window)), "keel_modex_send");
     }
-    uint32_t me = keel_my_name()->vpid;
-    orte_process_name_t zero = {keel_my_name()->jobid, 0};
-    for (uint32_t rank = 0; me == 0 && rank < keel_job_size(); rank++) {
-        publish(&counter, rank);
+    check(keel_fence(), "keel_fence"); /* now rank 0 has published */
+
+    /* Draw a number. */
+    snprintf(key, sizeof(key), "counter.%u", me.vpid);
+    check(keel_modex_recv(&zero, key, &card, &size), "keel_modex_recv");
+    struct window *theirs = card;
+    const struct keel_rail *rail = rail_to(0);
+    while ((status = rail->btl->btl_atomic_fop(rail->btl, rail->endpoint, &number, theirs->address,
+                                               NULL, (void *) theirs->handle, MCA_BTL_ATOMIC_ADD, 1,
+                                               0, MCA_BTL_NO_ORDER, NULL, NULL, NULL)) ==
+           OPAL_ERR_OUT_OF_RESOURCE) {
+        keel_progress(); /* no room yet */
     }
-    keel_fence(); /* now rank 0 has published */
-    snprintf(key, sizeof(key), "counter.%u", me);
-    if (keel_modex_recv(&zero, key, (void **) &window, &size) != ORTE_SUCCESS) {
-        keel_abort(1, "rank 0 published no counter");
-    }
-    printf("rank %u drew %llu\n", me, (unsigned long long) draw(window));
-    free(window);
+    check(status, "btl_atomic_fop"); /* without a callback: flush tells how it ended */
+    check(keel_btl_ext(rail->btl)->flush(rail->btl, rail->endpoint), "flush");
+    printf("rank %u drew %llu\n", me.vpid, (unsigned long long) number);
+    free(card);
     return keel_finalize() == ORTE_SUCCESS ? 0 : 1; /* waits: rank 0 serves until all have drawn */
 }

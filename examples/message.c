@@ -8,6 +8,13 @@ enum { GREETING = MCA_BTL_TAG_USR }; /* a tag, 0 to 255 */
 
 static int greetings;
 
+static void check(int status, const char *what)
+{
+    if (status < 0) {
+        keel_abort(1, "%s: %s", what, opal_strerror(status));
+    }
+}
+
 /* Called by keel_progress when a message with the tag has come. Its bytes are read-only. */
 static void greeted(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                     mca_btl_base_descriptor_t *message, void *me)
@@ -27,24 +34,24 @@ static void rails_changed(const orte_process_name_t *peer, void *arg)
 
 int main(void)
 {
-    if (keel_init(NULL) != ORTE_SUCCESS || keel_rails_watch(rails_changed, NULL) != ORTE_SUCCESS) {
-        return 1;
-    }
+    check(keel_init(NULL), "keel_init");
+    check(keel_rails_watch(rails_changed, NULL), "keel_rails_watch");
     uint32_t me = keel_my_name()->vpid;
     orte_process_name_t right = {keel_my_name()->jobid, (me + 1) % keel_job_size()};
     char text[64];
     size_t count;
+    int status;
     const struct keel_rail *rail = keel_rails(&right, &count); /* the best way there */
-    if (!rail) {
-        keel_abort(1, "no rail to rank %u", right.vpid);
-    }
-    rail->btl->btl_register(rail->btl, GREETING, greeted, &me); /* for all rails */
-    keel_fence(); /* now everybody has registered the tag */
+    check(rail ? 0 : OPAL_ERR_UNREACH, "keel_rails");
+    check(rail->btl->btl_register(rail->btl, GREETING, greeted, &me), "btl_register");
+    check(keel_fence(), "keel_fence"); /* now everybody has registered the tag */
     snprintf(text, sizeof(text), "good morning from rank %u", me);
-    while (rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, text, strlen(text), 0,
-                                MCA_BTL_NO_ORDER, 0, GREETING, NULL) == OPAL_ERR_OUT_OF_RESOURCE) {
+    while ((status = rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, text, strlen(text), 0,
+                                          MCA_BTL_NO_ORDER, 0, GREETING, NULL)) ==
+           OPAL_ERR_OUT_OF_RESOURCE) {
         keel_progress(); /* no room yet */
     }
+    check(status, "btl_sendi");
     while (greetings == 0) {
         keel_progress();
     }

@@ -7,89 +7,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a rank publishes: where the memory lies, and the handle by which a peer may write there. */
+/* What a rank publishes: where its memory lies, and the handle by which a peer may write there. */
 struct window {
     uint64_t address;
     char handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
 };
 
-static const struct keel_rail *rail_to(orte_process_name_t peer)
+static void check(int status, const char *what)
 {
-    size_t count;
-    const struct keel_rail *rail = keel_rails(&peer, &count);
-    if (!rail || !rail->rdma) {
-        keel_abort(1, "no rail with put to rank %u", peer.vpid);
-    }
-    return rail;
-}
-
-/* Lets a neighbour write to the memory, and publishes where it is with the next fence. */
-static mca_btl_base_registration_handle_t *publish(const struct keel_rail *rail, void *memory,
-                                                   size_t size)
-{
-    mca_btl_base_module_t *btl = rail->btl;
-    struct window window = {.address = (uintptr_t) memory};
-    mca_btl_base_registration_handle_t *handle =
-        btl->btl_register_mem(btl, rail->endpoint, memory, size, MCA_BTL_REG_FLAG_REMOTE_WRITE);
-    if (!handle) {
-        keel_abort(1, "the memory cannot be registered");
-    }
-    memcpy(window.handle, handle, btl->btl_registration_handle_size);
-    keel_modex_send("window", &window, sizeof(window));
-    return handle;
-}
-
-static struct window *window_of(const orte_process_name_t *peer)
-{
-    void *window;
-    size_t size;
-    if (keel_modex_recv(peer, "window", &window, &size) != ORTE_SUCCESS) {
-        keel_abort(1, "rank %u published no window", peer->vpid);
-    }
-    return window;
-}
-
-/* Returns when the bytes are in the peer's memory. */
-static void put(const struct keel_rail *rail, void *bytes, size_t size, struct window *to)
-{
-    mca_btl_base_module_t *btl = rail->btl;
-    int status;
-    while ((status = btl->btl_put(btl, rail->endpoint, bytes, to->address, NULL,
-                                  (mca_btl_base_registration_handle_t *) (void *) to->handle, size,
-                                  0, MCA_BTL_NO_ORDER, NULL, NULL, NULL)) ==
-           OPAL_ERR_OUT_OF_RESOURCE) {
-        keel_progress(); /* no room yet */
-    }
-    if (status == OPAL_SUCCESS) { /* accepted; it has no callback, so flush tells how it ended */
-        status = keel_btl_ext(btl)->flush(btl, rail->endpoint);
-    }
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "the put failed: %s", opal_strerror(status));
+    if (status < 0) {
+        keel_abort(1, "%s: %s", what, opal_strerror(status));
     }
 }
 
 int main(void)
 {
     static uint64_t memory[1024], mine[1024];
-    if (keel_init(NULL) != ORTE_SUCCESS) {
-        return 1;
-    }
+    struct window window = {.address = (uintptr_t) memory};
+    void *card;
+    size_t size;
+    int status;
+    check(keel_init(NULL), "keel_init");
     uint32_t me = keel_my_name()->vpid, ranks = keel_job_size();
     orte_process_name_t right = {keel_my_name()->jobid, (me + 1) % ranks};
     orte_process_name_t left = {keel_my_name()->jobid, (me + ranks - 1) % ranks};
-    const struct keel_rail *from = rail_to(left);
-    mca_btl_base_registration_handle_t *handle = publish(from, memory, sizeof(memory));
-    keel_fence(); /* now everybody has published */
 
-    struct window *theirs = window_of(&right);
-    for (size_t i = 0; i < 1024; i++) {
-        mine[i] = me + 1;
+    /* Let the left neighbour write to my memory. */
+    const struct keel_rail *rail = keel_rails(&left, &size);
+    check(rail && rail->btl->btl_flags & MCA_BTL_FLAGS_PUT ? 0 : OPAL_ERR_UNREACH,
+          "a rail with put to the left");
+    void *handle = rail->btl->btl_register_mem(rail->btl, rail->endpoint, memory, sizeof(memory),
+                                               MCA_BTL_REG_FLAG_REMOTE_WRITE);
+    check(handle ? 0 : OPAL_ERR_OUT_OF_RESOURCE, "btl_register_mem");
+    memcpy(window.handle, handle, rail->btl->btl_registration_handle_size);
+    check(keel_modex_send("window", &window, sizeof(window)), "keel_modex_send");
+    check(keel_fence(), "keel_fence"); /* now everybody has published */
+
+    /* Write to the right neighbour's memory. */
+    check(keel_modex_recv(&right, "window", &card, &size), "keel_modex_recv");
+    struct window *theirs = card;
+    rail = keel_rails(&right, &size);
+    check(rail && rail->btl->btl_flags & MCA_BTL_FLAGS_PUT ? 0 : OPAL_ERR_UNREACH,
+          "a rail with put to the right");
+    mine[0] = mine[1023] = me + 1;
+    while ((status = rail->btl->btl_put(rail->btl, rail->endpoint, mine, theirs->address, NULL,
+                                        (void *) theirs->handle, sizeof(mine), 0, MCA_BTL_NO_ORDER,
+                                        NULL, NULL, NULL)) == OPAL_ERR_OUT_OF_RESOURCE) {
+        keel_progress(); /* no room yet */
     }
-    put(rail_to(right), mine, sizeof(mine), theirs);
-    free(theirs);
-    keel_fence(); /* now all puts are complete */
-    printf("rank %u: rank %llu wrote %zu bytes\n", me, (unsigned long long) memory[1023] - 1,
-           sizeof(memory));
-    from->btl->btl_deregister_mem(from->btl, handle);
+    check(status, "btl_put"); /* without a callback: flush tells how it ended */
+    check(keel_btl_ext(rail->btl)->flush(rail->btl, rail->endpoint), "flush");
+    check(keel_fence(), "keel_fence"); /* now all puts are complete */
+
+    printf("rank %u: rank %u wrote %zu bytes\n", me, (unsigned) memory[1023] - 1, sizeof(memory));
+    free(card);
     return keel_finalize() == ORTE_SUCCESS && memory[0] == left.vpid + 1 ? 0 : 1;
 }
