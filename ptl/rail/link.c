@@ -726,6 +726,7 @@ bool rail_link_renew(struct rail_link *link)
             frame->given = 0;
         }
     }
+    owe_word(link); /* what was said may be lost */
     flush(link);
     return true;
 }
