@@ -165,6 +165,7 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
     bool left = link && rail_link_renew(link);
     if (link && link->numbers && !left) {
         (void) give_up(name);
+        rail_fail_sends(NULL, link->proc, OPAL_ERR_UNREACH); /* also where no peer was added yet */
     }
     for (size_t i = 0; i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
