@@ -4,6 +4,7 @@
 #include <btl/plane.h>
 #include <btl/wake.h>
 #include <ptl/components.h>
+#include <ptl/rail/link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/unit/pml/sim/state.h>
@@ -261,6 +262,28 @@ void btl_wake_stir(void)
 {
 }
 
+static bool is_quiet(int rank)
+{
+    const struct pml *pml = sim.process[rank].pml;
+    const struct rail_link *link;
+    sim_enter(rank);
+    list_for_each (link, &rail.all_links, const struct rail_link, all) {
+        if (link->kept_bytes > 0) {
+            return false;
+        }
+    }
+    return pml->sends.in_use == 0 && pml->recvs.in_use == 0;
+}
+
+bool sim_processes_are_quiet(void)
+{
+    int rank = 0;
+    while (rank < sim.ranks && is_quiet(rank)) {
+        rank++;
+    }
+    return rank == sim.ranks;
+}
+
 /* ---- their life ---- */
 
 static opal_proc_t *proc_at(void *arg, size_t index)
@@ -290,6 +313,9 @@ static void process_open(int rank)
     }
     if (pml_open(&process->pml, &host, components) != OPAL_SUCCESS) {
         abort();
+    }
+    if (chance(20)) {
+        process->pml->unexpected_most = below(3000);
     }
     for (int i = 0; i < SIM_CONTEXTS; i++) {
         if (pml_context_open(process->pml, (uint32_t) (FIRST_CONTEXT + i), NULL, (size_t) sim.ranks,
@@ -344,6 +370,17 @@ static void end_rails(struct sim_process *process)
     }
 }
 
+/* Of any message. */
+static void check_left(int rank)
+{
+    if (rail.frags.in_use > 0) {
+        sim_violated("rank %d: %zu first fragments are left", rank, rail.frags.in_use);
+    }
+    if (!list_empty(&rail.all_sends) || !list_empty(&rail.all_recvs)) {
+        sim_violated("rank %d: ptl/rail has sends or receives left", rank);
+    }
+}
+
 static void process_close(int rank)
 {
     struct sim_process *process = &sim.process[rank];
@@ -353,9 +390,7 @@ static void process_close(int rank)
             sim_violated("rank %d: a context cannot be freed", rank);
         }
     }
-    if (sim.report->held && rail.frags.in_use > 0) {
-        sim_violated("rank %d: %zu fragments are left", rank, rail.frags.in_use);
-    }
+    check_left(rank);
     if (!sim.report->held) {
         end_rails(process);
         pml_abandon(process->pml);

@@ -192,6 +192,7 @@ void sim_run(uint64_t seed, const struct sim_options *options, struct sim_report
         sim_program_cancel();
         run_until(sim_program_is_over);
         run_until(sim_rdma_is_over);
+        run_until(sim_processes_are_quiet);
     }
     if (report->held) {
         sim_program_check();

@@ -153,6 +153,8 @@ void sim_enter(int rank);
 /* Opens the PMLs and contexts of all; and the other way. */
 void sim_processes_open(void);
 void sim_processes_close(void);
+/* No process has a request left, nor keeps a copy of a frame. */
+bool sim_processes_are_quiet(void);
 /* The process polls in so much time, or before. */
 void sim_poll_soon(int rank, uint64_t wait_ns);
 /* Of the process that runs, until it is out of its modules. */
