@@ -197,8 +197,8 @@ static int take_silent(struct hnp *hnp, opal_buffer_t *buffer)
 void hnp_check_launched(struct hnp *hnp)
 {
     if (hnp->phase == PHASE_LAUNCHING && hnp_peers_reached(hnp, PEER_LAUNCHED)) {
-        loop_timer_stop(&hnp->start_timer);
-        loop_timer_stop(&hnp->agents_timer);
+        loop_timer_stop(&hnp->timers.start);
+        loop_timer_stop(&hnp->timers.agents);
         hnp_enter(hnp, PHASE_RUNNING);
     }
 }
@@ -514,7 +514,7 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     if (hnp->request.timeout_s > 0) {
-        loop_timer_start(&hnp->limit_timer, (uint64_t) hnp->request.timeout_s * 1000000u);
+        loop_timer_start(&hnp->timers.limit, (uint64_t) hnp->request.timeout_s * 1000000u);
     }
     if (hnp->peer_count == 1) {
         hnp_launch(hnp);
@@ -568,7 +568,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     hnp->loop = loop;
     hnp->shepherd = shepherd;
     hnp->front = front;
-    hnp->stranger = UINT32_MAX;
+    hnp->joining.stranger = UINT32_MAX;
     list_init(&hnp->spawns);
     step_init(&hnp->step, loop, front);
     hnp_end_init(hnp);
@@ -584,16 +584,16 @@ void hnp_destroy(struct hnp *hnp)
     if (!hnp) {
         return;
     }
-    loop_timer_stop(&hnp->start_timer);
-    loop_timer_stop(&hnp->limit_timer);
-    loop_timer_stop(&hnp->grace_timer);
-    loop_timer_stop(&hnp->drain_timer);
-    loop_timer_stop(&hnp->step_timer);
+    loop_timer_stop(&hnp->timers.start);
+    loop_timer_stop(&hnp->timers.limit);
+    loop_timer_stop(&hnp->timers.grace);
+    loop_timer_stop(&hnp->timers.drain);
+    loop_timer_stop(&hnp->timers.step);
     step_close(&hnp->step);
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);
-    loop_timer_stop(&hnp->repair_timer);
-    loop_timer_stop(&hnp->silence_timer);
+    loop_timer_stop(&hnp->timers.repair);
+    loop_timer_stop(&hnp->timers.silence);
     daemon_destroy(hnp->daemon);
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         free(hnp->peers[vpid].node);
@@ -604,7 +604,7 @@ void hnp_destroy(struct hnp *hnp)
     free(hnp->daemon_of_node);
     free(hnp->ended);
     hnp_spawn_fini(hnp);
-    free(hnp->joined_by);
+    free(hnp->joining.call);
     job_plan_fini(&hnp->plan);
     allocation_fini(&hnp->allocation);
     run_request_fini(&hnp->request);

@@ -46,6 +46,27 @@ struct peer {
 
 struct plm_ops;
 
+struct hnp_timers {
+    struct loop_timer start, limit, grace, drain, step, repair, silence, agents;
+};
+
+/* How the job ends. */
+struct hnp_end {
+    bool failing; /* the job is being ended; the first reason counts */
+    int exit_code;
+    unsigned interrupts; /* SIGINT, SIGTERM and SIGHUP so far */
+    bool kill_ordered;
+    uint32_t unkilled; /* ranks that had not ended when the timer after the kill last began */
+    bool finished;     /* the front end was told to end */
+    bool output_lost;  /* some of it, for want of memory */
+};
+
+/* Either all ranks join the job or none does. */
+struct hnp_joining {
+    char *call;        /* owned: the call by which some rank joined; NULL: none has */
+    uint32_t stranger; /* a rank that ended without joining; UINT32_MAX: none */
+};
+
 struct hnp {
     struct loop *loop; /* borrowed, as are the next two */
     struct shepherd *shepherd;
@@ -67,27 +88,19 @@ struct hnp {
     uint32_t *daemon_of_node; /* owned */
     bool *ended;              /* owned, by rank */
     uint32_t unended;         /* ranks that have not ended */
-    char *joined_by;          /* owned: the call by which some rank joined; NULL: none has */
-    uint32_t stranger;        /* a rank that ended without joining; UINT32_MAX: none */
 
+    struct hnp_joining joining;
     struct list spawns; /* struct spawn_request of hnp_spawn.c */
     uint32_t spawn_count;
 
-    bool failing; /* the job is being ended; the first reason counts */
-    int exit_code;
-    unsigned interrupts; /* SIGINT, SIGTERM and SIGHUP so far */
-    uint64_t held;       /* bit N: signal N, for ranks that do not exist yet */
-    struct loop_timer start_timer, limit_timer, grace_timer, drain_timer, step_timer, repair_timer,
-        silence_timer, agents_timer;
+    struct hnp_end end;
+    struct hnp_timers timers;
+    uint64_t held;              /* bit N: signal N, for ranks that do not exist yet */
     uint64_t agents_started_us; /* by plm_rsh.c */
     uint64_t silence_told_us;   /* when the user was told of silent daemons last; 0: never */
-    bool kill_ordered;
-    uint32_t unkilled; /* ranks that had not ended when the timer after the kill last began */
-    bool tree_stands;  /* all daemons are linked to their parents */
-    bool step_runs;    /* plm_slurm.c: srun has not ended */
-    struct step step;  /* of Slurm, if there is one */
-    bool finished;     /* the front end was told to end */
-    bool output_lost;  /* some of it, for want of memory */
+    bool tree_stands;           /* all daemons are linked to their parents */
+    bool step_runs;             /* plm_slurm.c: srun has not ended */
+    struct step step;           /* of Slurm, if there is one */
 };
 
 int hnp_create(struct hnp **hnp, struct loop *loop, struct shepherd *shepherd,

@@ -36,18 +36,19 @@ uint32_t hnp_grace_s(void)
 
 void hnp_finished(struct hnp *hnp)
 {
-    if (!hnp->finished) {
-        loop_timer_stop(&hnp->step_timer);
-        int32_t code = hnp->exit_code == 0 && hnp->output_lost ? EXIT_RUNTIME : hnp->exit_code;
+    if (!hnp->end.finished) {
+        loop_timer_stop(&hnp->timers.step);
+        int32_t code =
+            hnp->end.exit_code == 0 && hnp->end.output_lost ? EXIT_RUNTIME : hnp->end.exit_code;
         channel_send(hnp->front, proto_new(FRONT_EXIT, "i", code));
     }
-    hnp->finished = true;
+    hnp->end.finished = true;
 }
 
 static void step_over(struct loop_timer *timer)
 {
     log_warn(LOG_LAUNCHER, "srun does not end");
-    hnp_finished(container_of(timer, struct hnp, step_timer));
+    hnp_finished(container_of(timer, struct hnp, timers.step));
 }
 
 static void finish(struct hnp *hnp)
@@ -55,17 +56,17 @@ static void finish(struct hnp *hnp)
     if (hnp->phase == PHASE_DONE) {
         return;
     }
-    loop_timer_stop(&hnp->start_timer);
-    loop_timer_stop(&hnp->agents_timer);
-    loop_timer_stop(&hnp->limit_timer);
-    loop_timer_stop(&hnp->grace_timer);
-    loop_timer_stop(&hnp->drain_timer);
+    loop_timer_stop(&hnp->timers.start);
+    loop_timer_stop(&hnp->timers.agents);
+    loop_timer_stop(&hnp->timers.limit);
+    loop_timer_stop(&hnp->timers.grace);
+    loop_timer_stop(&hnp->timers.drain);
     hnp_enter(hnp, PHASE_DONE);
     if (hnp->daemon) {
         hnp_order_all(hnp, ORDER_EXIT);
     }
     if (plm_end(hnp)) {
-        loop_timer_start(&hnp->step_timer, STEP_END_US);
+        loop_timer_start(&hnp->timers.step, STEP_END_US);
     } else {
         hnp_finished(hnp);
     }
@@ -80,14 +81,15 @@ void hnp_check_drained(struct hnp *hnp)
 
 void hnp_check_end(struct hnp *hnp)
 {
-    bool launched = hnp->phase == PHASE_RUNNING || (hnp->phase == PHASE_LAUNCHING && hnp->failing);
+    bool launched =
+        hnp->phase == PHASE_RUNNING || (hnp->phase == PHASE_LAUNCHING && hnp->end.failing);
     if (!launched || hnp->unended > 0) {
         return;
     }
-    loop_timer_stop(&hnp->grace_timer);
+    loop_timer_stop(&hnp->timers.grace);
     hnp_enter(hnp, PHASE_DRAINING);
-    if (hnp->failing || hnp->exit_code != 0) {
-        loop_timer_start(&hnp->drain_timer, DRAIN_US);
+    if (hnp->end.failing || hnp->end.exit_code != 0) {
+        loop_timer_start(&hnp->timers.drain, DRAIN_US);
     }
     hnp_order_all(hnp, ORDER_END);
     hnp_check_drained(hnp);
@@ -103,25 +105,25 @@ static void order_signal(struct hnp *hnp, int32_t signal, enum starts starts)
 
 static void order_kill(struct hnp *hnp)
 {
-    hnp->kill_ordered = true;
-    hnp->unkilled = hnp->unended;
+    hnp->end.kill_ordered = true;
+    hnp->end.unkilled = hnp->unended;
     hnp_order_all(hnp, ORDER_KILL);
-    loop_timer_start(&hnp->grace_timer, UNKILLABLE_US);
+    loop_timer_start(&hnp->timers.grace, UNKILLABLE_US);
 }
 
 static void grace_over(struct loop_timer *timer)
 {
-    struct hnp *hnp = container_of(timer, struct hnp, grace_timer);
-    if (!hnp->kill_ordered) {
+    struct hnp *hnp = container_of(timer, struct hnp, timers.grace);
+    if (!hnp->end.kill_ordered) {
         hnp_lose_homeless(hnp);
         if (hnp_has_ranks(hnp)) { /* elsewhere */
             order_kill(hnp);
         }
         return;
     }
-    if (hnp->unended < hnp->unkilled) { /* there are many, or the machine is busy */
-        hnp->unkilled = hnp->unended;
-        loop_timer_start(&hnp->grace_timer, UNKILLABLE_US);
+    if (hnp->unended < hnp->end.unkilled) { /* there are many, or the machine is busy */
+        hnp->end.unkilled = hnp->unended;
+        loop_timer_start(&hnp->timers.grace, UNKILLABLE_US);
         return;
     }
     hnp_tell(hnp, "%u ranks do not end although they were killed", hnp->unended);
@@ -130,14 +132,14 @@ static void grace_over(struct loop_timer *timer)
 
 static void drain_over(struct loop_timer *timer)
 {
-    struct hnp *hnp = container_of(timer, struct hnp, drain_timer);
+    struct hnp *hnp = container_of(timer, struct hnp, timers.drain);
     hnp_tell(hnp, "some output of the ranks may be missing");
     finish(hnp);
 }
 
 static void limit_over(struct loop_timer *timer)
 {
-    struct hnp *hnp = container_of(timer, struct hnp, limit_timer);
+    struct hnp *hnp = container_of(timer, struct hnp, timers.limit);
     hnp_fail(hnp, EXIT_TIMEOUT, "the time limit of %u s is over", hnp->request.timeout_s);
 }
 
@@ -168,7 +170,7 @@ static void start_over(struct loop_timer *timer)
         {PEER_WIRED, "found its place in the tree", home_limit_us, "plm_start_timeout_s"},
         {PEER_LAUNCHED, "started its ranks", hnp_launch_limit_us, "plm_launch_timeout_s"},
     };
-    struct hnp *hnp = container_of(timer, struct hnp, start_timer);
+    struct hnp *hnp = container_of(timer, struct hnp, timers.start);
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
         if (!hnp_peers_reached(hnp, steps[i].state)) {
             uint32_t count;
@@ -185,11 +187,11 @@ static void start_over(struct loop_timer *timer)
 
 void hnp_end_init(struct hnp *hnp)
 {
-    loop_timer_init(&hnp->start_timer, hnp->loop, start_over);
-    loop_timer_init(&hnp->limit_timer, hnp->loop, limit_over);
-    loop_timer_init(&hnp->grace_timer, hnp->loop, grace_over);
-    loop_timer_init(&hnp->drain_timer, hnp->loop, drain_over);
-    loop_timer_init(&hnp->step_timer, hnp->loop, step_over);
+    loop_timer_init(&hnp->timers.start, hnp->loop, start_over);
+    loop_timer_init(&hnp->timers.limit, hnp->loop, limit_over);
+    loop_timer_init(&hnp->timers.grace, hnp->loop, grace_over);
+    loop_timer_init(&hnp->timers.drain, hnp->loop, drain_over);
+    loop_timer_init(&hnp->timers.step, hnp->loop, step_over);
 }
 
 /* Ends the ranks, or the job at once where none was started. */
@@ -201,7 +203,7 @@ static void begin_end(struct hnp *hnp, int signal, struct param *grace)
     }
     order_signal(hnp, signal, STARTS_END);
     order_signal(hnp, SIGCONT, STARTS_END);
-    loop_timer_start(&hnp->grace_timer, (uint64_t) param_int(grace) * 1000u);
+    loop_timer_start(&hnp->timers.grace, (uint64_t) param_int(grace) * 1000u);
     hnp_check_end(hnp);
 }
 
@@ -212,12 +214,12 @@ void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (hnp->failing || hnp->phase >= PHASE_DRAINING) {
+    if (hnp->end.failing || hnp->phase >= PHASE_DRAINING) {
         log_info(LOG_LAUNCHER, "after the end began: %s", text);
         return;
     }
-    hnp->failing = true;
-    hnp->exit_code = hnp->exit_code ? hnp->exit_code : exit_code;
+    hnp->end.failing = true;
+    hnp->end.exit_code = hnp->end.exit_code ? hnp->end.exit_code : exit_code;
     hnp_tell(hnp, "%s", text);
     begin_end(hnp, SIGTERM, &abort_grace);
 }
@@ -277,9 +279,9 @@ void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, c
 /* A rank that never joined, and one that waits for it. */
 static void check_strangers(struct hnp *hnp)
 {
-    if (hnp->joined_by && hnp->stranger != UINT32_MAX) {
-        fail_by(hnp, hnp->stranger, OF_JOB, 1, "ended without %s, which another rank has called",
-                hnp->joined_by);
+    if (hnp->joining.call && hnp->joining.stranger != UINT32_MAX) {
+        fail_by(hnp, hnp->joining.stranger, OF_JOB, 1,
+                "ended without %s, which another rank has called", hnp->joining.call);
     }
 }
 
@@ -296,8 +298,8 @@ void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool joine
                 WEXITSTATUS(wait_status));
     } else if (missing[0]) {
         fail_by(hnp, rank, OF_RANK, 1, "exited without %s", missing);
-    } else if (!joined && hnp->stranger == UINT32_MAX) {
-        hnp->stranger = rank;
+    } else if (!joined && hnp->joining.stranger == UINT32_MAX) {
+        hnp->joining.stranger = rank;
         check_strangers(hnp);
     }
     hnp_check_end(hnp);
@@ -305,11 +307,11 @@ void hnp_rank_exited(struct hnp *hnp, uint32_t rank, int wait_status, bool joine
 
 void hnp_rank_joined(struct hnp *hnp, char *call)
 {
-    if (hnp->joined_by) {
+    if (hnp->joining.call) {
         free(call);
         return;
     }
-    hnp->joined_by = call;
+    hnp->joining.call = call;
     check_strangers(hnp);
 }
 
@@ -430,8 +432,8 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why)
         hnp_tell_ended(hnp, lost, UINT32_MAX);
         hnp_input_lost(hnp, lost);
         hnp_spawn_lost(hnp, lost);
-        if (hnp->exit_code == 0) { /* too late to fail, but output may be missing */
-            hnp->exit_code = EXIT_RUNTIME;
+        if (hnp->end.exit_code == 0) { /* too late to fail, but output may be missing */
+            hnp->end.exit_code = EXIT_RUNTIME;
         }
     }
     hnp_check_launched(hnp);
@@ -466,7 +468,7 @@ void hnp_signal(struct hnp *hnp, int signal)
         }
         return;
     }
-    if (++hnp->interrupts > 1) {
+    if (++hnp->end.interrupts > 1) {
         if (hnp->phase == PHASE_DONE) {
             hnp_finished(hnp);
         } else if (hnp_has_ranks(hnp)) {
@@ -476,10 +478,10 @@ void hnp_signal(struct hnp *hnp, int signal)
         }
         return;
     }
-    if (hnp->failing || hnp->phase >= PHASE_DRAINING) {
+    if (hnp->end.failing || hnp->phase >= PHASE_DRAINING) {
         return;
     }
-    hnp->failing = true;
-    hnp->exit_code = 128 + signal;
+    hnp->end.failing = true;
+    hnp->end.exit_code = 128 + signal;
     begin_end(hnp, signal, &interrupt_grace);
 }

@@ -100,7 +100,7 @@ void hnp_launch(struct hnp *hnp)
         hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
         return;
     }
-    loop_timer_start(&hnp->start_timer, hnp_launch_limit_us());
+    loop_timer_start(&hnp->timers.start, hnp_launch_limit_us());
     hnp_enter(hnp, PHASE_LAUNCHING);
     hnp->tree_stands = true;
     status = fill_map(hnp, &launch.map);

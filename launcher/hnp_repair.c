@@ -33,13 +33,13 @@ void hnp_note_failure(struct hnp *hnp, int exit_code, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     bool runs = hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING;
-    if (!hnp_recovers() || !runs || hnp->failing) {
+    if (!hnp_recovers() || !runs || hnp->end.failing) {
         hnp_fail(hnp, exit_code, "%s", text);
         return;
     }
     hnp_tell(hnp, "%s%s", text, hnp->unended > 0 ? "; the job goes on" : "");
-    if (hnp->exit_code == 0) {
-        hnp->exit_code = exit_code;
+    if (hnp->end.exit_code == 0) {
+        hnp->end.exit_code = exit_code;
     }
 }
 
@@ -47,7 +47,7 @@ void hnp_tell_ended(struct hnp *hnp, uint32_t vpid, uint32_t rank)
 {
     opal_buffer_t *ranks = OBJ_NEW(opal_buffer_t), *order = NULL;
     uint32_t count = 0;
-    if (hnp->failing || hnp->phase >= PHASE_DRAINING) {
+    if (hnp->end.failing || hnp->phase >= PHASE_DRAINING) {
         OBJ_RELEASE(ranks);
         return;
     }
@@ -78,7 +78,7 @@ static void look_later(struct hnp *hnp)
         first = until > 0 && until < first ? until : first;
     }
     if (first < UINT64_MAX) {
-        loop_timer_start(&hnp->repair_timer, first > now ? first - now : 0);
+        loop_timer_start(&hnp->timers.repair, first > now ? first - now : 0);
     }
 }
 
@@ -98,7 +98,7 @@ static void lose_homeless(struct hnp *hnp, uint64_t by_us)
 
 static void on_repair_timer(struct loop_timer *timer)
 {
-    lose_homeless(container_of(timer, struct hnp, repair_timer), clock_us());
+    lose_homeless(container_of(timer, struct hnp, timers.repair), clock_us());
 }
 
 void hnp_lose_homeless(struct hnp *hnp)
@@ -108,7 +108,7 @@ void hnp_lose_homeless(struct hnp *hnp)
 
 void hnp_repair_init(struct hnp *hnp)
 {
-    loop_timer_init(&hnp->repair_timer, hnp->loop, on_repair_timer);
+    loop_timer_init(&hnp->timers.repair, hnp->loop, on_repair_timer);
 }
 
 void hnp_repair(struct hnp *hnp, uint32_t lost)

@@ -44,7 +44,7 @@ static bool tell(struct hnp *hnp, bool is_silent)
 
 static void on_silence_timer(struct loop_timer *timer)
 {
-    struct hnp *hnp = container_of(timer, struct hnp, silence_timer);
+    struct hnp *hnp = container_of(timer, struct hnp, timers.silence);
     if (hnp->phase != PHASE_DONE && tell(hnp, true)) {
         hnp->silence_told_us = clock_us();
     }
@@ -52,7 +52,7 @@ static void on_silence_timer(struct loop_timer *timer)
 
 void hnp_silence_init(struct hnp *hnp)
 {
-    loop_timer_init(&hnp->silence_timer, hnp->loop, on_silence_timer);
+    loop_timer_init(&hnp->timers.silence, hnp->loop, on_silence_timer);
 }
 
 static void tell_later(struct hnp *hnp)
@@ -61,8 +61,8 @@ static void tell_later(struct hnp *hnp)
     uint64_t next_us = hnp->silence_told_us ? hnp->silence_told_us + TELL_AGAIN_US : 0;
     wait_us = wait_us < LASTS_US ? wait_us : LASTS_US;
     wait_us = next_us > now_us + wait_us ? next_us - now_us : wait_us;
-    if (!hnp->silence_timer.started) {
-        loop_timer_start(&hnp->silence_timer, wait_us);
+    if (!hnp->timers.silence.started) {
+        loop_timer_start(&hnp->timers.silence, wait_us);
     }
 }
 
@@ -99,7 +99,7 @@ void hnp_peer_silent(struct hnp *hnp, uint32_t vpid, bool is_silent)
         return;
     }
     if (all_answer(hnp)) {
-        loop_timer_stop(&hnp->silence_timer);
+        loop_timer_stop(&hnp->timers.silence);
     }
     hnp_silence_over(hnp);
 }

@@ -256,7 +256,7 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
         return status;
     }
     bool running = (hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING) &&
-                   !hnp->failing && spawned.parent < hnp->plan.rank_count;
+                   !hnp->end.failing && spawned.parent < hnp->plan.rank_count;
     status = running ? read_programs(buffer, &spawned, &counts) : ORTE_ERR_NOT_AVAILABLE;
     struct spawn_request *request = status == ORTE_SUCCESS ? request_new(hnp, asker, id) : NULL;
     if (request) {

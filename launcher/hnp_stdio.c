@@ -23,10 +23,10 @@ static void to_iof(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 
 static void output_lost(struct hnp *hnp)
 {
-    if (!hnp->output_lost) {
+    if (!hnp->end.output_lost) {
         hnp_tell(hnp, "no memory for output: some of it is lost");
     }
-    hnp->output_lost = true;
+    hnp->end.output_lost = true;
 }
 
 /* What is lost here counts as written: the ranks must go on. */

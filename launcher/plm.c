@@ -98,7 +98,7 @@ void plm_start(struct hnp *hnp)
     }
     hnp->plm = hnp->allocation.count && plm_choice() < PLM_RSH ? &plm_slurm : &plm_rsh;
     hnp_enter(hnp, PHASE_DAEMONS);
-    loop_timer_start(&hnp->start_timer, home_limit_us());
+    loop_timer_start(&hnp->timers.start, home_limit_us());
     (void) hnp->plm->start(hnp, keeld);
     free(keeld);
 }

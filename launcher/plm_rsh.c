@@ -134,14 +134,14 @@ static void fail_for_agents(struct hnp *hnp)
 
 static void waited_for_agents(struct loop_timer *timer)
 {
-    fail_for_agents(container_of(timer, struct hnp, agents_timer));
+    fail_for_agents(container_of(timer, struct hnp, timers.agents));
 }
 
 /* An agent may end when its daemon runs, not before. The others get a moment to fail as well. */
 static void exited(struct hnp *hnp, uint32_t id, int wait_status)
 {
     struct peer *peer = peer_of(hnp, id);
-    if (peer->state != PEER_STARTING || hnp->failing) {
+    if (peer->state != PEER_STARTING || hnp->end.failing) {
         return;
     }
     bool first = next_failed(hnp, 1) == UINT32_MAX;
@@ -151,13 +151,13 @@ static void exited(struct hnp *hnp, uint32_t id, int wait_status)
         fail_for_agents(hnp);
     } else if (first) {
         uint64_t took_us = clock_us() - hnp->agents_started_us;
-        loop_timer_start(&hnp->agents_timer, took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US);
+        loop_timer_start(&hnp->timers.agents, took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US);
     }
 }
 
 static void came_home(struct hnp *hnp)
 {
-    if (!hnp->failing && next_failed(hnp, 1) != UINT32_MAX && !any_runs(hnp)) {
+    if (!hnp->end.failing && next_failed(hnp, 1) != UINT32_MAX && !any_runs(hnp)) {
         fail_for_agents(hnp);
     }
 }
@@ -218,7 +218,7 @@ static bool start(struct hnp *hnp, char *keeld)
 {
     char *words[WORDS_MAX + 1] = {0};
     bool started = false;
-    loop_timer_init(&hnp->agents_timer, hnp->loop, waited_for_agents);
+    loop_timer_init(&hnp->timers.agents, hnp->loop, waited_for_agents);
     hnp->agents_started_us = clock_us();
     if (hnp->request.simulate_nodes > 0) {
         return start_all(hnp, words, keeld);
