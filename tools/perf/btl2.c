@@ -1,5 +1,5 @@
-/* Tests over BTL 2.0, on the rail of the pair: what they cost beside am_lat, put_lat and put_bw is
- * the adapter's. The messages are those of btl_sendi; the puts are all of one descriptor. */
+/* Tests over BTL 2.0, on the rail of the pair. The adapter's cost is their difference to am_lat,
+ * put_lat and put_bw. Messages go by btl_sendi; all puts are of one descriptor. */
 #include <config.h>
 
 #include <keel/btl2.h>
@@ -13,8 +13,8 @@ static struct {
     mca_btl2_base_module_t *btl; /* NULL: there is none */
     struct mca_btl2_base_endpoint_t *endpoint;
     unsigned owed, echoes;
-    mca_btl2_base_segment_t window; /* the other end's in, of the last one that came */
-    unsigned windows, done;         /* how many came, how many the tests are done with */
+    mca_btl2_base_segment_t window; /* the last that came, of the other end's memory */
+    unsigned windows, done;         /* how many came; how many tests of puts have ended */
 } state;
 
 /* --- messages --- */
@@ -35,7 +35,7 @@ static void take(mca_btl2_base_module_t *btl, mca_btl2_base_tag_t tag,
     state.echoes += tag == BACK;
 }
 
-static int say(mca_btl2_base_tag_t tag, void *bytes, size_t size)
+static int send_message(mca_btl2_base_tag_t tag, void *bytes, size_t size)
 {
     int status;
     while ((status = state.btl->btl_sendi(state.btl, state.endpoint, NULL, bytes, size, 0,
@@ -52,14 +52,14 @@ static int drive(struct pair *pair)
     int status = pair_drive(pair);
     while (state.owed > 0 && status == OPAL_SUCCESS) {
         state.owed--;
-        status = say(BACK, pair->out, MESSAGE_BYTES);
+        status = send_message(BACK, pair->out, MESSAGE_BYTES);
     }
     return status;
 }
 
 /* --- the module --- */
 
-/* Whether it leads to the other rank by the pair's endpoint, which 2.0 and 3.0 share. */
+/* Is it the module of the pair? Its endpoint for the other rank is the pair's then. */
 static bool is_the_pairs(mca_btl2_base_module_t *btl, const struct pair *pair)
 {
     orte_process_name_t peer = {keel_my_name()->jobid,
@@ -113,7 +113,7 @@ static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
     int status = OPAL_SUCCESS;
     for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
         unsigned expected = state.echoes + 1;
-        status = say(THERE, pair->out, size);
+        status = send_message(THERE, pair->out, size);
         while (state.echoes != expected && status == OPAL_SUCCESS) {
             status = drive(pair);
         }
@@ -145,12 +145,12 @@ static mca_btl2_base_descriptor_t *prepare(unsigned char *memory, size_t size, b
                                               MCA_BTL2_NO_ORDER, 0, &taken, MCA_BTL2_DES_FLAGS_PUT);
 }
 
-/* Opens in, and tells the other end. */
+/* Opens the memory and sends its segment to the other end. */
 static int answer_puts(struct pair *pair, size_t size)
 {
     mca_btl2_base_descriptor_t *mine = prepare(pair->in, size, false);
-    int status =
-        mine ? say(WINDOW, mine->des_dst, sizeof(mine->des_dst[0])) : OPAL_ERR_OUT_OF_RESOURCE;
+    int status = mine ? send_message(WINDOW, mine->des_dst, sizeof(mine->des_dst[0]))
+                      : OPAL_ERR_OUT_OF_RESOURCE;
     if (status == OPAL_SUCCESS) {
         status = answer(pair, size);
     }
@@ -201,8 +201,7 @@ static int start(struct pair *pair, mca_btl2_base_descriptor_t *put)
     return status;
 }
 
-/* Where the other end's memory is: it says so when it begins to answer. A rank alone is both ends.
- */
+/* Waits for the segment of the other end's memory. A rank alone opens its own. */
 static int learn_window(struct pair *pair, size_t size, mca_btl2_base_descriptor_t **mine)
 {
     int status = OPAL_SUCCESS;
