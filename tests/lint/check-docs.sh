@@ -111,7 +111,7 @@ fi
 report 'man pages name no files of the sources' "$(grep -nE \
     '^\.Pa (docs|examples|tests|tools|launcher|base|oob|rml|btl|ptl|pml|include|compat)/|[Oo]f the sources' $pages)"
 # shellcheck disable=SC2086
-named=$(sed -n 's|^\.Pa PREFIX/share/doc/keel/\([a-z_A-Z./-]*[a-z]\).*|\1|p' $pages | sort -u)
+named=$(sed -n 's|^\.Pa PREFIX/share/doc/keel/\([a-z_A-Z0-9./-]*[a-z]\).*|\1|p' $pages | sort -u)
 report 'documents that man pages name are installed' "$(for file in $named; do
     grep -qE "[[:space:]]$file( |\$)" docs/local.mk examples/local.mk || echo "$file"
 done)"
