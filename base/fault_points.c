@@ -4,11 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef HAVE_FABRIC
-#define LACKS_FABRIC NULL
-#else
-#define LACKS_FABRIC "libfabric"
-#endif
 #ifdef OFFER_PMIX
 #define LACKS_PMIX NULL
 #else
@@ -23,7 +18,7 @@ enum {
     CALL = ERROR | DROP | DUPLICATE | 1u << FAULT_EARLY,
 };
 
-/* Sorted by name. */
+/* What begins alike stands together. */
 static const struct fault_point points[] = {
     {"btl.any.alloc", ERROR, NULL},
     {"btl.any.atomic", CALL, NULL},
@@ -31,17 +26,7 @@ static const struct fault_point points[] = {
     {"btl.any.put", CALL, NULL},
     {"btl.any.register", ERROR, NULL},
     {"btl.any.send", CALL, NULL},
-    {"btl.ofi.rdma", ERROR, LACKS_FABRIC},
-    {"btl.ofi.recv", ERROR, LACKS_FABRIC},
-    {"btl.ofi.send", ERROR | DROP | DUPLICATE, LACKS_FABRIC},
-    {"btl.sm.attach", ERROR, NULL},
-    {"btl.sm.cma", ERROR, NULL},
-    {"btl.sm.memory", ERROR, NULL},
-    {"btl.sm.recv", ERROR, NULL},
-    {"btl.sm.send", ERROR | DROP | DUPLICATE, NULL},
-    {"btl.tcp.connect", ERROR, NULL},
-    {"btl.tcp.recv", ERROR | SHORT, NULL},
-    {"btl.tcp.send", ERROR | DROP | SHORT | DUPLICATE, NULL},
+#include <base/transport_points.inc>
     {"launcher.launch", ERROR, NULL},
     {"launcher.pmix", ERROR, LACKS_PMIX},
     {"launcher.spawn", ERROR, NULL},

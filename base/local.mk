@@ -19,6 +19,14 @@ libbase_la_SOURCES += \
 	base/cgroup.c base/crypto.c base/fault.c base/fault_points.c base/fault_rules.c base/log.c base/loop.c base/netif.c base/param.c \
 	base/param_file.c base/paths.c base/session.c base/sock.c base/topo.c
 
+# The fault points of the transports, each in its folder.
+nodist_libbase_la_SOURCES = base/transport_points.inc
+base/transport_points.inc: Makefile $(transport_points)
+	$(AM_V_GEN)$(MKDIR_P) base && (cd $(srcdir) && cat $(transport_points)) >$@.tmp && mv $@.tmp $@
+base/fault_points.lo: base/transport_points.inc
+EXTRA_DIST += $(transport_points)
+CLEANFILES += base/transport_points.inc
+
 # What needs hwloc, loaded by the first process that asks for cores.
 if HAVE_HWLOC
 pkglib_LTLIBRARIES += lib/keel-hwloc.la

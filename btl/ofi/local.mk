@@ -11,3 +11,4 @@ else
 libbtl_la_SOURCES += btl/ofi/ofi_absent.c
 endif
 EXTRA_DIST += btl/ofi/README.md
+transport_points += btl/ofi/fault_points.inc

@@ -6,3 +6,4 @@ libbtl_la_SOURCES += btl/sm/module.h btl/sm/component.c btl/sm/module.c btl/sm/e
 	btl/sm/regions.h btl/sm/regions.c btl/sm/cma.h btl/sm/cma.c btl/sm/process.h \
 	btl/sm/process.c btl/sm/bell.h btl/sm/bell.c btl/sm/help.h btl/sm/help.c
 EXTRA_DIST += btl/sm/README.md
+transport_points += btl/sm/fault_points.inc

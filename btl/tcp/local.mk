@@ -8,3 +8,4 @@ libbtl_la_SOURCES += btl/tcp/tcp.h btl/tcp/tcp.c btl/tcp/tcp_component.c btl/tcp
 	btl/tcp/tcp_silence.h btl/tcp/tcp_silence.c \
 	btl/tcp/tcp_wire.h btl/tcp/tcp_wire.c btl/tcp/tcp_card.h btl/tcp/tcp_card.c
 EXTRA_DIST += btl/tcp/README.md
+transport_points += btl/tcp/fault_points.inc

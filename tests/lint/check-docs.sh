@@ -63,13 +63,14 @@ done)"
 
 points=$(sources | xargs sed -n 's/.*fault_\(at\|ask\)("\([^"]*\)").*/\2/p' | sort -u)
 report 'every fault point is in keel(7)' "$(echo "$points" | missing_from docs/man/keel.7)"
-catalogue=$(sed -n 's/^    {"\([a-z.]*\)", .*/\1/p' base/fault_points.c)
-report 'base/fault_points.c has every fault point, sorted, and no other' "$(
+rows=$(cat base/fault_points.c btl/*/fault_points.inc | grep '^    {"[a-z.]*", ')
+catalogue=$(echo "$rows" | sed 's/^    {"\([a-z.]*\)", .*/\1/' | sort)
+report 'base/fault_points.c and the transports have every fault point, and no other' "$(
     [ "$catalogue" = "$points" ] || printf 'sources: %s\ncatalogue: %s\n' \
         "$(echo "$points" | tr '\n' ' ')" "$(echo "$catalogue" | tr '\n' ' ')")"
 # The actions of each point, as both have them.
-known=$(sed -n 's/^    {"\([a-z.]*\)", \([A-Z |]*\), .*/\1 \2/p' base/fault_points.c | tr -d '|' |
-    sed 's/CALL/all but short/' | tr 'A-Z' 'a-z' | tr -s ' ')
+known=$(echo "$rows" | sed 's/^    {"\([a-z.]*\)", \([A-Z |]*\), .*/\1 \2/' | tr -d '|' |
+    sed 's/CALL/all but short/' | tr 'A-Z' 'a-z' | tr -s ' ' | sort)
 told=$(sed -n 's/^\.It Cm \([a-z]*\.[a-z.]*\) Ta \([a-z, ]*\) Ta .*/\1 \2/p' docs/man/keel.7 | tr -d ',' |
     sort)
 report 'keel(7) tells what each fault point knows' "$([ "$known" = "$told" ] ||

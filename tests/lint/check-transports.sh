@@ -34,7 +34,7 @@ named()
 {
     case $1 in oob/* | launcher/*) quoted='"ofi"' ;; *) quoted="\"($any)\"" ;; esac
     grep -nvE '^[[:space:]]*\*' "$1" | sed 's|/\*.*||' |
-        grep -E "btl[-./]($any)([^a-z]|\$)|btl_($any)_|$quoted|(^|[^A-Za-z_])ofi([^A-Za-z_]|\$)" |
+        grep -E "btl[-./]($any)([^a-z]|\$)|btl_($any)_|$quoted|(^|[^A-Za-z_])(ofi|HAVE_FABRIC)([^A-Za-z_]|\$)" |
         sed "s|^|$1:|"
 }
 
@@ -49,6 +49,10 @@ sources()
 
 report 'no other source names a transport' "$(sources | while read -r file; do
     { places all; places some; } | grep -qxF -e "$file" || named "$file"
+done)"
+report 'no place is in base/' "$({ places all; places some; } | grep '^base/')"
+report 'every list of fault points is in the build' "$(for file in btl/*/fault_points.inc; do
+    grep -qxF "transport_points += $file" "${file%/*}/local.mk" || echo "$file"
 done)"
 report 'what some transports are named in has one' "$(for file in $(places some); do
     grep -qE "(^|[^A-Za-z])($any)([^A-Za-z]|\$)" "$file" || echo "$file: take it out of the table"
