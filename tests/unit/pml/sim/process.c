@@ -381,6 +381,17 @@ static void check_left(int rank)
     }
 }
 
+/* What has come, and will not be looked at; endpoints have items of their own there. */
+static void inbox_clear(struct sim_process *process)
+{
+    for (struct list *link; (link = list_pop(&process->inbox));) {
+        struct sim_item *item = container_of(link, struct sim_item, link);
+        if (item->what == ON_FRAME || item->what == ON_DONE) {
+            free(item);
+        }
+    }
+}
+
 static void process_close(int rank)
 {
     struct sim_process *process = &sim.process[rank];
@@ -397,6 +408,7 @@ static void process_close(int rank)
     } else if (pml_close(process->pml) != OPAL_SUCCESS) {
         sim_violated("rank %d: its messages cannot be closed", rank);
     }
+    inbox_clear(process);
     for (int i = 0; i < sim.rails; i++) {
         for (int peer = 0; peer < sim.ranks; peer++) {
             sim_end_pending(process, &process->modules[i]->endpoints[peer]);
@@ -409,14 +421,5 @@ void sim_processes_close(void)
 {
     for (int rank = 0; rank < sim.ranks; rank++) {
         process_close(rank);
-    }
-    for (int rank = 0; rank < sim.ranks; rank++) {
-        struct list *link;
-        while ((link = list_pop(&sim.process[rank].inbox))) {
-            struct sim_item *item = container_of(link, struct sim_item, link);
-            if (item->what == ON_FRAME || item->what == ON_DONE) {
-                free(item);
-            }
-        }
     }
 }
