@@ -720,8 +720,10 @@ bool rail_link_renew(struct rail_link *link)
         return false;
     }
     wait_no_more(link);
+    /* one of which a part was given begins again: others may come before its next part */
     list_for_each (frame, &link->kept, struct rail_frame, link) {
-        if (frame->given > 0 && way_to(link, frame->module).module != frame->module) {
+        if (frame->given > 0 &&
+            (frame->given < frame->size || way_to(link, frame->module).module != frame->module)) {
             link->waiting += frame->given == frame->size;
             frame->given = 0;
         }

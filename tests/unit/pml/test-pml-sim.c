@@ -11,7 +11,7 @@ enum { SCHEDULES = 2000 };
 #else
 enum { SCHEDULES = 10000 };
 #endif
-enum { FATES = 5 };     /* cases that share the schedules */
+enum { FATES = 6 };     /* cases that share the schedules */
 enum { FEW = 5000 };    /* schedules in which a sabotage shows */
 enum { LIMIT_S = 600 }; /* of a count that was given */
 
@@ -73,6 +73,12 @@ END_TEST
 START_TEST(rails_that_die_and_return)
 {
     schedules(&(struct sim_options){.fate = SIM_FAILOVER});
+}
+END_TEST
+
+START_TEST(frames_in_parts)
+{
+    schedules(&(struct sim_options){.fate = SIM_FAILOVER, .parts = true});
 }
 END_TEST
 
@@ -157,6 +163,7 @@ int main(int argc, char **argv)
                                   several_rails,
                                   rails_that_die_and_return,
                                   all_rails_that_die,
+                                  frames_in_parts,
                                   fails_with_fragments_that_are_taken_twice,
                                   fails_with_messages_that_are_taken_twice,
                                   fails_with_the_order_of_arrival,

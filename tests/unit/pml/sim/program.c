@@ -117,7 +117,7 @@ static size_t some_size(void)
 {
     const size_t first = rail.modules[0]->super.super.ptl_first_frag_size;
     const size_t sizes[] = {0, 4, 8, 64, 65, 100, first - 1, first, first + 1, 2 * first};
-    switch (below(8)) {
+    switch (below(sim.options.parts ? 2 : 8)) {
     case 0:
         return 4 + below(LARGEST);
     case 1:

@@ -54,6 +54,20 @@ static void kind_init(struct sim_kind *kind, bool standby, bool all_get)
                                     .btl_put_limit = chance(50) ? SIZE_MAX : 500 + below(4000)}};
 }
 
+/* Frames that come to the first rail go in parts, with shortages of room in between. */
+static void make_parts(void)
+{
+    sim.ranks = 2;
+    sim.rails = 3 + (int) below(SIM_RAILS - 2);
+    for (int i = 0; i < sim.rails; i++) {
+        struct sim_kind *kind = &sim.kinds[i];
+        kind->model.btl_exclusivity = 20;
+        kind->model.btl_flags = MCA_BTL_FLAGS_SEND;
+        kind->model.btl_max_send_size = kind->model.btl_eager_limit + (i > 0 ? 4000 : 0);
+        kind->refuses = i > 0 ? 0 : 60;
+    }
+}
+
 /* ---- random numbers of production's ---- */
 
 static const char *random_name(void)
@@ -94,8 +108,11 @@ static void begin(uint64_t seed, const struct sim_options *options, struct sim_r
         sim.options.fate = SIM_CALM;
     }
     bool standbys = chance(30), all_get = chance(50);
-    for (int i = 0; i < sim.rails; i++) {
+    for (int i = 0; i < SIM_RAILS; i++) {
         kind_init(&sim.kinds[i], standbys && chance(50), all_get);
+    }
+    if (options->parts) {
+        make_parts();
     }
     sim_faults_plan();
     sim_processes_open();

@@ -38,6 +38,7 @@ enum sim_sabotage {
 struct sim_options {
     int rails;          /* between two processes at most; 0: one to four */
     enum sim_fate fate; /* with one rail CALM stands for FAILOVER */
+    bool parts;         /* two processes, whose first rail is too small for the others' frames */
     enum sim_sabotage sabotage;
 };
 
