@@ -162,6 +162,7 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
 {
     (void) unused;
     struct rail_link *link = roster_find(rail.links, name);
+    rail.last_endpoint = NULL; /* it may be another process's from now on */
     bool left = link && rail_link_renew(link);
     if (link && link->numbers && !left) {
         (void) give_up(name);
