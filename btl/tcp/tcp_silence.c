@@ -33,6 +33,7 @@ enum {
     HOST_TIMES = 6,    /* as long a link has whose peer's host answers */
     PROBES_MAX = 256,  /* of a module */
     LOST_PER_TIME = 2, /* percent, for each of which it has as long again, */
+    SEGMENTS = 200,    /* that a percentage is of, at least */
     MOST_TIMES = 12,   /* up to this: the kernel's tries lie ever further apart */
 };
 
@@ -66,9 +67,10 @@ static void set_options(const struct tcp_params *params, int fd)
 
 /* ---- the judgement ---- */
 
+/* Of few segments a loss or two tell nothing of the network. */
 static unsigned percent(uint64_t part, uint64_t whole)
 {
-    return whole > 0 ? (unsigned) (part * 100 / whole) : 0;
+    return (unsigned) (part * 100 / (whole > SEGMENTS ? whole : SEGMENTS));
 }
 
 /* After so long without a sign from its host a link is silent. */

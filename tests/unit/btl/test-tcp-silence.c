@@ -118,6 +118,17 @@ START_TEST(test_networks_that_lose_or_are_slow_get_longer)
 }
 END_TEST
 
+START_TEST(test_a_loss_among_few_segments_tells_nothing)
+{
+    ck_assert_uint_eq(
+        fails_after((struct tcp_info){.tcpi_data_segs_out = 20, .tcpi_total_retrans = 2}),
+        TIMEOUT_MS);
+    ck_assert_uint_eq(
+        fails_after((struct tcp_info){.tcpi_data_segs_out = 20, .tcpi_total_retrans = 8}),
+        3 * TIMEOUT_MS);
+}
+END_TEST
+
 /* Of the questions to its host one is answered each second, from then until. */
 static uint32_t fails_while_the_host_answers(struct tcp_info info, uint32_t until_ms)
 {
@@ -148,4 +159,4 @@ UNIT_MAIN("tcp-silence", test_bytes_that_nobody_acknowledges, test_probes_that_n
           test_an_idle_link_may_be_quiet, test_a_slow_peer_acknowledges,
           test_a_full_peer_answers_late_probes, test_time_in_which_nobody_looked_hardly_counts,
           test_networks_that_lose_or_are_slow_get_longer,
-          test_a_link_whose_host_answers_gets_longer)
+          test_a_loss_among_few_segments_tells_nothing, test_a_link_whose_host_answers_gets_longer)
