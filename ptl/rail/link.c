@@ -364,7 +364,8 @@ static int take_back(struct rail_link *link, struct mca_ptl_base_peer_t *peer,
 {
     const struct way way = {peer->module, peer->endpoint};
     link->waiting++;
-    if (status != OPAL_ERR_UNREACH && link->kept.prev == &frame->link) {
+    if (status != OPAL_ERR_UNREACH && link->kept.prev == &frame->link &&
+        link->said != link->next) { /* else the process says that it has come */
         link->next--;
         frame_remove(link, frame);
         return rail_want_room(peer, status);

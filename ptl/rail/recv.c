@@ -549,10 +549,13 @@ static void issue_waiting(struct rail_recv *recv, struct rail_memory *memory, in
 }
 
 /* The answer to a WANT. */
-static void memory_told(const struct rail_header *header)
+static void memory_told(const struct rail_module *module,
+                        const struct mca_btl_base_endpoint_t *endpoint,
+                        const struct rail_header *header)
 {
     struct rail_recv *recv = ids_find(&rail.recvs, header->id);
-    struct rail_memory *memory = recv ? memory_of(recv, rail.modules[header->own_id]) : NULL;
+    bool is_its = recv && recv->proc == btl_proc_of(module->btl, endpoint);
+    struct rail_memory *memory = is_its ? memory_of(recv, rail.modules[header->own_id]) : NULL;
     if (!memory || !memory->asked) {
         return;
     }
@@ -628,7 +631,7 @@ bool rail_take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpo
         if (header.type == RAIL_WANT) {
             rail_wanted(module, endpoint, &header);
         } else if (header.type == RAIL_MEMORY) {
-            memory_told(&header);
+            memory_told(module, endpoint, &header);
         } else {
             rail_answered(module, endpoint, &header);
         }
@@ -728,8 +731,10 @@ void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
         return;
     }
     if (module && endpoint && descriptor->des_segment_count == 1 &&
-        is_numbered(data, segment->seg_len) &&
-        rail_link_arrived(module, endpoint, data, segment->seg_len)) {
+        is_numbered(data, segment->seg_len)) {
+        if (!rail_link_arrived(module, endpoint, data, segment->seg_len)) {
+            refuse_header(module, endpoint, data, segment->seg_len);
+        }
         return;
     }
     other_arrived(module, descriptor);
