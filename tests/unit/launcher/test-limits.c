@@ -36,6 +36,10 @@ START_TEST(test_descriptors)
     ck_assert_ptr_nonnull(strstr(reason, " daemons need 41 open files "));
     int after = dup(STDERR_FILENO); /* nothing stays open */
     ck_assert_int_eq(after, lowest);
+    while (dup(STDERR_FILENO) >= 0) {
+    }
+    ck_assert_int_eq(limits_ranks(1, reason, sizeof(reason)), ORTE_ERR_OUT_OF_RESOURCE);
+    ck_assert_int_eq(limits_ranks(0, reason, sizeof(reason)), ORTE_SUCCESS);
 }
 END_TEST
 
