@@ -40,6 +40,9 @@ START_TEST(test_descriptors)
     }
     ck_assert_int_eq(limits_ranks(1, reason, sizeof(reason)), ORTE_ERR_OUT_OF_RESOURCE);
     ck_assert_int_eq(limits_ranks(0, reason, sizeof(reason)), ORTE_SUCCESS);
+    for (int fd = lowest; fd < 40; fd++) {
+        close(fd);
+    }
 }
 END_TEST
 
