@@ -122,15 +122,6 @@ static void tell_of_room(struct rail_link *link)
 
 /* ---- rails ---- */
 
-static struct rail_module *module_over(const mca_btl_base_module_t *btl)
-{
-    size_t i = 0;
-    while (i < rail.count && rail.modules[i]->btl != btl) {
-        i++;
-    }
-    return i < rail.count ? rail.modules[i] : NULL;
-}
-
 /* This rail where it leads to the process now, else the best one. */
 static struct way any_way_to(const struct rail_link *link, const struct rail_module *preferred)
 {
@@ -138,7 +129,7 @@ static struct way any_way_to(const struct rail_link *link, const struct rail_mod
     size_t count = 0;
     const struct keel_rail *rails = keel_host_rails(link->proc, &count);
     for (size_t i = 0; i < count; i++) {
-        struct rail_module *module = rails[i].send ? module_over(rails[i].btl) : NULL;
+        struct rail_module *module = rails[i].send ? rail_module_over(rails[i].btl) : NULL;
         if (module && (module == preferred || !best.module)) {
             best = (struct way){module, rails[i].endpoint};
         }

@@ -147,6 +147,9 @@ static inline struct rail_module *rail_of(mca_ptl_base_module_t *ptl)
 
 /* --- module.c --- */
 
+/* The module over this one; NULL: there is none. */
+struct rail_module *rail_module_over(const mca_btl_base_module_t *btl);
+
 /* Something of what this peer sent or waits for is lost, or not understood, so that nothing behind
  * it can keep its order: the rails to it end here, and this one at its end. why stays valid. */
 void rail_give_up(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,

@@ -655,15 +655,6 @@ static uint8_t *gather(const mca_btl_base_descriptor_t *descriptor, size_t *size
     return data;
 }
 
-static struct rail_module *module_over(const mca_btl_base_module_t *btl)
-{
-    size_t i = 0;
-    while (i < rail.count && rail.modules[i]->btl != btl) {
-        i++;
-    }
-    return i < rail.count ? rail.modules[i] : NULL;
-}
-
 /* Its sender is of another version of Keel, or it makes no sense: what it said is lost. */
 static void refuse_header(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                           const uint8_t *data, size_t size)
@@ -721,7 +712,7 @@ void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                   mca_btl_base_descriptor_t *descriptor, void *cbdata)
 {
     (void) tag, (void) cbdata;
-    struct rail_module *module = module_over(btl);
+    struct rail_module *module = rail_module_over(btl);
     struct mca_btl_base_endpoint_t *endpoint = descriptor->des_context;
     const mca_btl_base_segment_t *segment = descriptor->des_segments;
     const uint8_t *data = segment->seg_addr.pval;
