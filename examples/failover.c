@@ -98,16 +98,16 @@ static int end_receive(struct end *from, uint64_t number)
 }
 
 /* Returns how many messages came as they should. */
-static uint64_t exchange(struct end *to, struct end *from, uint64_t messages)
+static long exchange(struct end *to, struct end *from, long messages)
 {
-    uint64_t good = 0;
-    for (uint64_t number = 0; number < messages + WINDOW; number++) {
+    long good = 0;
+    for (long number = 0; number < messages + WINDOW; number++) {
         if (number >= WINDOW) {
-            good += (uint64_t) end_receive(from, number - WINDOW);
+            good += end_receive(from, (uint64_t) (number - WINDOW));
         }
         if (number < messages) {
-            start_receive(from, number);
-            start_send(to, number);
+            start_receive(from, (uint64_t) number);
+            start_send(to, (uint64_t) number);
         }
     }
     must(keel_pml_waitall(WINDOW, to->requests, NULL), "the last sends");
@@ -116,7 +116,11 @@ static uint64_t exchange(struct end *to, struct end *from, uint64_t messages)
 
 int main(int argc, char **argv)
 {
-    const uint64_t messages = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
+    const long messages = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
+    if (messages < 1) {
+        fprintf(stderr, "failover: MESSAGES is a number from 1 on, not \"%s\"\n", argv[1]);
+        return 2;
+    }
     /* The cut: after so many messages sm drops one, and its rail breaks (keel(7), "fault"). A
      * parameter that the user has set stays. */
     setenv("KEEL_MCA_fault", "btl.sm.send:drop:after=300", 0);
@@ -131,10 +135,9 @@ int main(int argc, char **argv)
     must(keel_rails_watch(rails_changed, &right), "rails_watch");
     end_init(&to, context, right);
     end_init(&from, context, (me + size - 1) % size);
-    const uint64_t good = exchange(&to, &from, messages);
-    printf("failover: rank %d: %llu of %llu messages came in order and whole; rails changed %s\n",
-           me, (unsigned long long) good, (unsigned long long) messages,
-           changes > 0 ? "meanwhile" : "not once");
+    const long good = exchange(&to, &from, messages);
+    printf("failover: rank %d: %ld of %ld messages came in order and whole; rails changed %s\n", me,
+           good, messages, changes > 0 ? "meanwhile" : "not once");
     end_free(&to);
     end_free(&from);
     must(keel_pml_context_free(&context), "context_free");

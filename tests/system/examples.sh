@@ -77,6 +77,9 @@ for how in '-n 2' '-n 3'; do
         '^failover: rank [0-9]: 1000 of 1000 messages came in order and whole; rails changed meanwhile$' \
         "$work/out")"
 done
+run_limited 10 "$keelrun" -n 1 "$examples/failover" some
+is "failover, a wrong number: exit code" 2 "$code"
+like "failover, a wrong number: it is named" "$work/err" 'MESSAGES is a number from 1 on, not "some"'
 for btl in self,sm self,tcp; do
     run_limited 40 "$keelrun" -n 2 --mca btl $btl "$KEEL_TEST_BUILDDIR/tests/system/tags"
     is "messages by tag that wait for each other, $btl" '0 ok' "$code $(cat "$work/out" "$work/err")"
