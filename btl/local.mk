@@ -12,11 +12,11 @@ libbtl_la_SOURCES = btl/base.h btl/choice.c btl/framework.c \
 	btl/bml.h btl/bml.c btl/desc.h btl/desc.c btl/region.h btl/region.c \
 	btl/netcard.h btl/netcard.c btl/roster.h btl/roster.c \
 	btl/procs.c btl/card.h btl/card.c btl/host_probe.h btl/host_probe.c btl/closing.c \
-	btl/peer.h btl/peer.c btl/session.h btl/session.c btl/atomic.h btl/atomic.c btl/call.h \
+	btl/peer.h btl/peer.c btl/session.h btl/session.c btl/fabric_address.h btl/hello.h btl/hello.c btl/atomic.h btl/atomic.c btl/call.h \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
 # libfabric: what needs its library is loaded by the process that opens a provider.
 if HAVE_FABRIC
-libbtl_la_SOURCES += btl/libfabric.h btl/fabric_address.h btl/fabric.h btl/fabric.c btl/fabric_mr.h btl/fabric_mr.c
+libbtl_la_SOURCES += btl/libfabric.h btl/fabric.h btl/fabric.c btl/fabric_mr.h btl/fabric_mr.c
 pkglib_LTLIBRARIES += lib/keel-libfabric.la
 lib_keel_libfabric_la_SOURCES = btl/libfabric.h btl/libfabric.c
 lib_keel_libfabric_la_CFLAGS = $(AM_CFLAGS) $(FABRIC_CFLAGS)

@@ -111,6 +111,8 @@ struct ofi_module *ofi_module_create(void)
         free(ofi);
         return NULL;
     }
+    ofi->greeter.ops = &ofi_greeter_ops;
+    ofi->greeter.peers = &ofi->peers;
     list_init(&ofi->unposted);
     list_init(&ofi->owing);
     list_init(&ofi->abandoned);

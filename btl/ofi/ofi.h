@@ -6,6 +6,7 @@
 #include <base/pool.h>
 #include <base/reorder.h>
 #include <btl/module.h>
+#include <btl/ofi/ofi_card.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
 #include <btl/peer.h>
@@ -16,7 +17,7 @@ enum {
     OFI_CONTROL_BYTES = 512, /* a hello or bye */
     OFI_CONTROLS = 64        /* of them in flight */
 };
-_Static_assert((size_t) OFI_CONTROL_BYTES >= (size_t) OFI_HELLO_MAX, "a hello fits");
+_Static_assert((size_t) OFI_CONTROL_BYTES >= (size_t) BTL_HELLO_MAX, "a hello fits");
 
 typedef struct mca_btl_base_endpoint_t ofi_endpoint;
 struct ofi_traits;
@@ -65,6 +66,7 @@ struct ofi_module {
     struct desc_set descs;        /* second */
     struct region_table *regions; /* third */
     struct btl_peers peers;
+    struct btl_greeter greeter;
     struct ofi_params params;
     struct fabric fabric;
     struct ofi_card card; /* mine */
@@ -91,9 +93,8 @@ struct ofi_module {
 
     struct list owing;     /* endpoints that wait for room to say that their session is lost */
     struct list abandoned; /* transmissions that nobody waits for */
-    uint64_t last_epoch;
-    unsigned depth;      /* of completions inside sends */
-    unsigned idle_polls; /* since the last event */
+    unsigned depth;        /* of completions inside sends */
+    unsigned idle_polls;   /* since the last event */
     unsigned busy_polls;
     uint64_t look_us; /* when ofi_silence_check looks at the peers next */
     unsigned probes;  /* of their hosts that are open, about */

@@ -152,7 +152,7 @@ static int memory_open(struct ofi_module *ofi, char *reason, size_t reason_size)
     while (ofi->control_count < OFI_CONTROLS) {
         ofi->controls[ofi->control_count++] = fabric_carve(&ofi->fabric, OFI_CONTROL_BYTES);
     }
-    ofi->card.max_message = (uint32_t) ofi->super.btl_max_send_size;
+    ofi->greeter.max_message = ofi->card.max_message = (uint32_t) ofi->super.btl_max_send_size;
     status = ofi_receive_open(ofi, receives, frame);
     if (status != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "%zu receive buffers are too many for it", receives);
@@ -183,7 +183,7 @@ static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size
     uint8_t bytes[OFI_CARD_BYTES];
 
     snprintf(ofi->card.provider, sizeof(ofi->card.provider), "%s", param_string(&params.provider));
-    ofi->card.address = ofi->fabric.address;
+    ofi->greeter.address = ofi->card.address = ofi->fabric.address;
     size_t size = ofi_card_encode(bytes, &ofi->card);
     int status = btl_card_publish(&ofi->peers.cards, bytes, size);
     if (status != OPAL_SUCCESS) {

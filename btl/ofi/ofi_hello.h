@@ -6,7 +6,7 @@
 
 /* As connect of struct btl_peer_hooks: a hello is due. */
 void ofi_handshake(struct btl_peer *life);
-void ofi_hello_received(struct ofi_module *ofi, const uint8_t *data, size_t size);
+extern const struct btl_greeter_ops ofi_greeter_ops;
 /* A hello or bye did not get through. */
 void ofi_control_failed(struct ofi_module *ofi, ofi_endpoint *peer, int error);
 

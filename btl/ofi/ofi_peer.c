@@ -13,12 +13,10 @@
 /* No session: nothing that comes proves anything. */
 static void session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
 {
-    btl_session_clear(&peer->session);
+    btl_handshake_clear(&peer->hello);
     ofi_silence_clear(&peer->silence);
-    crypto_random(&peer->their_token, sizeof(peer->their_token));
     peer->sequence = 0;
     peer->bye_said = peer->bye_answered = peer->starved = false;
-    peer->pause_us = 0;
     peer->errors = 0;
     ofi_receive_drop(ofi, peer);
 }
@@ -35,7 +33,7 @@ static void peer_begin(struct btl_peer *life)
     ofi_endpoint *peer = ofi_endpoint_of(life);
 
     peer->ofi = ofi_of(life->peers->module);
-    peer->index = life->hidden ? 0 : roster_number(life->peers->roster, peer);
+    peer->hello.index = life->hidden ? 0 : roster_number(life->peers->roster, peer);
     reorder_init(&peer->order, UINT16_MAX, (uint32_t) peer->ofi->rx_count, 0);
     list_init(&peer->flight);
     list_init(&peer->owes);
@@ -48,7 +46,7 @@ ofi_endpoint *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *heade
 {
     ofi_endpoint *peer = roster_at(ofi->peers.roster, header->index);
 
-    return peer && peer->session.theirs != 0 && peer->their_token == header->token ? peer : NULL;
+    return peer && btl_handshake_proves(&peer->hello, header->token) ? peer : NULL;
 }
 
 bool ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *peer, int *status)
@@ -176,7 +174,7 @@ static void peer_cut(struct btl_peer *life, int status)
     ofi_endpoint *peer = ofi_endpoint_of(life);
     struct ofi_module *ofi = peer->ofi;
 
-    if (life->state == PEER_BROKEN && peer->session.proven) {
+    if (life->state == PEER_BROKEN && peer->hello.session.proven) {
         ofi_say_lost(ofi, peer);
     }
     /* what is done is told before what fails */

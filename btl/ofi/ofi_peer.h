@@ -4,21 +4,15 @@
 
 #include <btl/ofi/ofi.h>
 #include <btl/ofi/ofi_silence.h>
-#include <btl/session.h>
 
 struct mca_btl_base_endpoint_t {
     struct btl_peer life; /* first; HANDSHAKE: hellos go out */
     struct ofi_module *ofi;
-    uint32_t index; /* among the module's peers */
     fi_addr_t address;
     bool known; /* address leads to it, to what at says */
     struct fabric_address at;
-    size_t max_message;
 
-    /* The session: ofi_wire.h. */
-    struct btl_session session;
-    uint32_t their_index;
-    uint64_t token, their_token; /* of my frames; of its frames */
+    struct btl_handshake hello; /* the session; index: among the module's peers */
     uint16_t sequence;
     struct reorder order; /* of its frames; keeps struct ofi_rx */
 
@@ -28,7 +22,6 @@ struct mca_btl_base_endpoint_t {
     size_t cost;            /* of all in flight */
     size_t operations;      /* puts, gets and atomics of the provider's own among them */
     uint64_t full_since_us; /* the provider has taken none of them since; 0: it took the last */
-    uint64_t pause_us;      /* between hellos */
     unsigned errors;        /* of the provider's, since the handshake began */
     struct ofi_silence silence;
     bool bye_said, bye_answered;

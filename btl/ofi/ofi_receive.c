@@ -171,7 +171,7 @@ void ofi_received(struct ofi_module *ofi, struct ofi_rx *rx, size_t size)
     if (size < OFI_HEADER_BYTES || size > ofi->rx_bytes) {
         drop(ofi, "no header");
     } else if (rx->bytes[0] == OFI_HELLO) {
-        ofi_hello_received(ofi, rx->bytes, size);
+        ofi->dropped += !btl_hello_received(&ofi->greeter, rx->bytes, size);
     } else if (frame_received(ofi, rx)) {
         return;
     }

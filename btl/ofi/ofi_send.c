@@ -63,8 +63,8 @@ void ofi_frame_encode(const ofi_endpoint *peer, uint8_t *out, enum ofi_kind kind
                                 .channel = channel,
                                 .tag = tag,
                                 .sequence = peer->sequence,
-                                .index = peer->their_index,
-                                .token = peer->token};
+                                .index = peer->hello.their_index,
+                                .token = peer->hello.token};
 
     ofi_header_encode(out, &header);
 }

@@ -1,20 +1,15 @@
-/* What goes over an ofi endpoint: frames, and the hello by which two processes prove the job's key
- * to each other. Little-endian; pure functions between bytes and structs. docs/wire.md draws them.
+/* What goes over an ofi endpoint: hellos (btl/hello.h), and frames. Little-endian; pure functions
+ * between bytes and structs. docs/wire.md draws them.
  *
  *   frame   kind 1 (its upper half: the channel), tag 1, sequence 2, index 4, token 8, then data
- *   HELLO   kind 1, version 1, address size 2, index 4, magic 4, largest message 4, from 8, to 8,
- *           epoch 8, echo 8, address, MAC 32
  *
- * A HELLO tells the speaker's epoch, and in echo the listener's as far as the speaker knows it, 0
- * if not. A process believes in a peer once that has echoed its own, fresh epoch. The token of a
- * direction is made of the pair's key and both epochs: who sends it has proved himself. index is a
- * number of the receiver's own, by which it finds the sender. */
+ * The token of a direction is made of the pair's key and both epochs: who sends it has proved
+ * himself. index is a number of the receiver's own, by which it finds the sender. */
 #ifndef BTL_OFI_WIRE_H
 #define BTL_OFI_WIRE_H
 
-#include <base/crypto.h>
-#include <base/name.h>
-#include <btl/ofi/ofi_card.h>
+#include <base/le.h>
+#include <btl/hello.h>
 
 #define OFI_WIRE_VERSION 3
 
@@ -26,8 +21,7 @@ enum ofi_kind {
     OFI_LOST = 6 /* outside the sequence: the session has failed at the sender */
 };
 
-enum { OFI_HEADER_BYTES = 16, OFI_HELLO_FIXED = 48 };
-enum { OFI_HELLO_MAX = OFI_HELLO_FIXED + FABRIC_ADDRESS_MAX + MAC_BYTES };
+enum { OFI_HEADER_BYTES = 16 };
 
 struct ofi_header {
     uint8_t kind, channel, tag;
@@ -56,24 +50,10 @@ static inline struct ofi_header ofi_header_decode(const uint8_t *in)
                                .token = get_le64(in + 8)};
 }
 
-struct ofi_hello {
-    uint32_t index; /* for frames to the speaker */
-    uint32_t max_message;
-    orte_process_name_t from, to;
-    uint64_t epoch, echo;
-    struct fabric_address address; /* the speaker's; the format does not travel */
-};
-
-/* Returns the bytes written. */
-size_t ofi_hello_encode(uint8_t out[OFI_HELLO_MAX], const struct ofi_hello *hello,
-                        const uint8_t key[KEY_BYTES]);
-/* Who claims to speak; nothing is proven yet. */
-int ofi_hello_decode(struct ofi_hello *hello, const uint8_t *data, size_t size) KEEL_MUST_CHECK;
-/* The MAC of one that was decoded. */
-int ofi_hello_check(const uint8_t *data, size_t size, const uint8_t key[KEY_BYTES]) KEEL_MUST_CHECK;
-
-/* The token of the frames from one to the other. */
-uint64_t ofi_token(const uint8_t key[KEY_BYTES], const orte_process_name_t *from,
-                   const orte_process_name_t *to, uint64_t from_epoch, uint64_t to_epoch);
+#define OFI_HELLO_FORMAT                                                               \
+    {                                                                                  \
+        .kind = OFI_HELLO, .version = OFI_WIRE_VERSION, .magic = {'K', 'L', 'o', 'f'}, \
+        .key = "btl.ofi", .hello_mac = "keel ofi hello", .token_mac = "keel ofi token" \
+    }
 
 #endif

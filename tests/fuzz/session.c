@@ -9,19 +9,22 @@
 #include <tests/fuzz/fuzz.h>
 
 static const uint8_t key[KEY_BYTES] = {1, 2, 3};
+static const struct btl_hello_format format = OFI_HELLO_FORMAT;
 
 static void hello(struct feed *feed)
 {
     size_t size;
-    uint8_t *exact = feed_copy(feed, OFI_HELLO_MAX + 1, &size), again[OFI_HELLO_MAX];
-    struct ofi_hello hello;
-    if (ofi_hello_decode(&hello, exact, size) == OPAL_SUCCESS) {
-        fuzz_check(ofi_hello_check(exact, size, key) != OPAL_SUCCESS, "nobody guesses a MAC");
+    uint8_t *exact = feed_copy(feed, BTL_HELLO_MAX + 1, &size), again[BTL_HELLO_MAX];
+    struct btl_hello hello;
+    if (btl_hello_decode(&format, &hello, exact, size) == OPAL_SUCCESS) {
+        fuzz_check(btl_hello_check(&format, exact, size, key) != OPAL_SUCCESS,
+                   "nobody guesses a MAC");
         fuzz_check(hello.epoch != 0 && hello.address.size <= FABRIC_ADDRESS_MAX, "it has limits");
-        fuzz_check(ofi_hello_encode(again, &hello, key) == size &&
+        fuzz_check(btl_hello_encode(&format, again, &hello, key) == size &&
                        memcmp(again, exact, size - MAC_BYTES) == 0,
                    "a hello is written as it was read");
-        fuzz_check(ofi_hello_check(again, size, key) == OPAL_SUCCESS, "its writer is proved");
+        fuzz_check(btl_hello_check(&format, again, size, key) == OPAL_SUCCESS,
+                   "its writer is proved");
     }
     free(exact);
 }

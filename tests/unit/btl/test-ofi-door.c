@@ -3,6 +3,7 @@
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/param.h>
+#include <btl/ofi/ofi_card.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
 #include <rdma/fi_errno.h>
@@ -13,6 +14,7 @@
 
 #include <btl/base.h>
 
+static const struct btl_hello_format format = OFI_HELLO_FORMAT;
 enum { TAG = 9, BUFFER = 1 << 17 };
 
 static unsigned long delivered;
@@ -32,7 +34,7 @@ struct stranger {
     struct fabric fabric;
     fi_addr_t module;
     uint8_t key[KEY_BYTES];
-    struct ofi_hello hello; /* what an honest peer would say */
+    struct btl_hello hello; /* what an honest peer would say */
     uint8_t *received;
     struct fi_context2 receive;
     size_t received_size; /* 0: nothing yet */
@@ -79,7 +81,7 @@ static void stranger_open(struct stranger *stranger, struct minihost *host)
     }
     minihost_ops.get_card(host, peer, "btl.ofi", card_taken, stranger);
     must(host, minihost_ops.pair_key(host, &peer->proc_name, "btl.ofi", stranger->key) == 0);
-    stranger->hello = (struct ofi_hello){
+    stranger->hello = (struct btl_hello){
         .index = 77,
         .max_message = 65536,
         .from = host->procs[1].proc_name,
@@ -107,15 +109,15 @@ static void say(struct stranger *stranger, const void *bytes, size_t size)
     must(stranger->host, rc == 0);
 }
 
-static void say_hello(struct stranger *stranger, const struct ofi_hello *hello, const uint8_t *key)
+static void say_hello(struct stranger *stranger, const struct btl_hello *hello, const uint8_t *key)
 {
-    uint8_t bytes[OFI_HELLO_MAX];
+    uint8_t bytes[BTL_HELLO_MAX];
 
-    say(stranger, bytes, ofi_hello_encode(bytes, hello, key));
+    say(stranger, bytes, btl_hello_encode(&format, bytes, hello, key));
 }
 
 /* The module's next hello. False: none came in time. */
-static bool hear_hello(struct stranger *stranger, struct ofi_hello *hello, uint64_t time_us)
+static bool hear_hello(struct stranger *stranger, struct btl_hello *hello, uint64_t time_us)
 {
     uint64_t end = clock_us() + time_us;
 
@@ -124,9 +126,9 @@ static bool hear_hello(struct stranger *stranger, struct ofi_hello *hello, uint6
     }
     bool heard = stranger->received_size > 0;
     if (heard) {
-        must(stranger->host,
-             ofi_hello_decode(hello, stranger->received, stranger->received_size) == OPAL_SUCCESS);
-        must(stranger->host, ofi_hello_check(stranger->received, stranger->received_size,
+        must(stranger->host, btl_hello_decode(&format, hello, stranger->received,
+                                              stranger->received_size) == OPAL_SUCCESS);
+        must(stranger->host, btl_hello_check(&format, stranger->received, stranger->received_size,
                                              stranger->key) == OPAL_SUCCESS);
         receive_post(stranger);
     }
@@ -146,7 +148,7 @@ static void say_frame(struct stranger *stranger, struct ofi_header header, const
 static void say_lies(struct stranger *stranger)
 {
     uint8_t bytes[600];
-    struct ofi_hello lie = stranger->hello, answer;
+    struct btl_hello lie = stranger->hello, answer;
 
     srand(11);
     for (int round = 0; round < 500; round++) {
@@ -177,7 +179,7 @@ static void say_lies(struct stranger *stranger)
 /* The three hellos of an honest peer; returns the header of its first frame. */
 static struct ofi_header greet(struct stranger *stranger)
 {
-    struct ofi_hello answer = {0};
+    struct btl_hello answer = {0};
 
     say_hello(stranger, &stranger->hello, stranger->key);
     must(stranger->host, hear_hello(stranger, &answer, 15000000));
@@ -188,8 +190,8 @@ static struct ofi_header greet(struct stranger *stranger)
         .kind = OFI_AM,
         .tag = TAG,
         .index = answer.index,
-        .token = ofi_token(stranger->key, &stranger->hello.from, &stranger->hello.to,
-                           stranger->hello.epoch, answer.epoch),
+        .token = btl_hello_token(&format, stranger->key, &stranger->hello.from, &stranger->hello.to,
+                                 stranger->hello.epoch, answer.epoch),
     };
 }
 
@@ -218,7 +220,7 @@ static void be_stranger(struct minihost *host)
     header.sequence = 1;
     say_frame(&stranger, header, "second");
     /* An old hello, and the present one again: neither changes the session. */
-    struct ofi_hello old = stranger.hello;
+    struct btl_hello old = stranger.hello;
     old.epoch = 900;
     old.echo = 0;
     say_hello(&stranger, &old, stranger.key);

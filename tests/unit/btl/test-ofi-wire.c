@@ -5,6 +5,7 @@
 #include <tests/lib/unit.h>
 
 static const uint8_t key[KEY_BYTES] = {1, 2, 3};
+static const struct btl_hello_format format = OFI_HELLO_FORMAT;
 static const uint8_t other_key[KEY_BYTES] = {1, 2, 4};
 
 START_TEST(headers_have_these_bytes)
@@ -32,7 +33,7 @@ START_TEST(headers_have_these_bytes)
 }
 END_TEST
 
-static const struct ofi_hello hello = {
+static const struct btl_hello hello = {
     .index = 7,
     .max_message = 65536,
     .from = {1, 2},
@@ -42,36 +43,36 @@ static const struct ofi_hello hello = {
     .address = {.size = 4, .bytes = {0xa, 0xb, 0xc, 0xd}},
 };
 
-static const uint8_t golden_start[OFI_HELLO_FIXED + 4] = {
+static const uint8_t golden_start[BTL_HELLO_FIXED + 4] = {
     5, 3, 4, 0, 7, 0, 0, 0, 'K', 'L', 'o', 'f', 0, 0, 1, 0, 1, 0, 0, 0, 2, 0, 0,   0,   1,   0,
     0, 0, 3, 0, 0, 0, 8, 7, 6,   5,   4,   3,   2, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0xa, 0xb, 0xc, 0xd,
 };
 
 START_TEST(hellos_have_these_bytes)
 {
-    uint8_t bytes[OFI_HELLO_MAX];
-    struct ofi_hello back;
+    uint8_t bytes[BTL_HELLO_MAX];
+    struct btl_hello back;
 
-    size_t size = ofi_hello_encode(bytes, &hello, key);
+    size_t size = btl_hello_encode(&format, bytes, &hello, key);
     ck_assert_uint_eq(size, sizeof(golden_start) + MAC_BYTES);
     ck_assert_mem_eq(bytes, golden_start, sizeof(golden_start));
-    ck_assert_int_eq(ofi_hello_decode(&back, bytes, size), OPAL_SUCCESS);
-    ck_assert_int_eq(ofi_hello_check(bytes, size, key), OPAL_SUCCESS);
+    ck_assert_int_eq(btl_hello_decode(&format, &back, bytes, size), OPAL_SUCCESS);
+    ck_assert_int_eq(btl_hello_check(&format, bytes, size, key), OPAL_SUCCESS);
     ck_assert_mem_eq(&back, &hello, sizeof(hello));
 }
 END_TEST
 
 START_TEST(every_byte_of_a_hello_is_proved)
 {
-    uint8_t bytes[OFI_HELLO_MAX];
-    struct ofi_hello back;
-    size_t size = ofi_hello_encode(bytes, &hello, key);
+    uint8_t bytes[BTL_HELLO_MAX];
+    struct btl_hello back;
+    size_t size = btl_hello_encode(&format, bytes, &hello, key);
 
-    ck_assert_int_ne(ofi_hello_check(bytes, size, other_key), OPAL_SUCCESS);
+    ck_assert_int_ne(btl_hello_check(&format, bytes, size, other_key), OPAL_SUCCESS);
     for (size_t at = 0; at < size; at++) {
         bytes[at] ^= 1;
-        ck_assert(ofi_hello_decode(&back, bytes, size) != OPAL_SUCCESS ||
-                  ofi_hello_check(bytes, size, key) != OPAL_SUCCESS);
+        ck_assert(btl_hello_decode(&format, &back, bytes, size) != OPAL_SUCCESS ||
+                  btl_hello_check(&format, bytes, size, key) != OPAL_SUCCESS);
         bytes[at] ^= 1;
     }
 }
@@ -79,31 +80,31 @@ END_TEST
 
 START_TEST(hostile_hellos_are_refused)
 {
-    uint8_t bytes[OFI_HELLO_MAX];
-    struct ofi_hello back;
-    size_t size = ofi_hello_encode(bytes, &hello, key);
+    uint8_t bytes[BTL_HELLO_MAX];
+    struct btl_hello back;
+    size_t size = btl_hello_encode(&format, bytes, &hello, key);
 
     for (size_t cut = 0; cut < size; cut++) {
         uint8_t *copy = malloc(cut + 1);
         memcpy(copy, bytes, cut);
-        ck_assert_int_ne(ofi_hello_decode(&back, copy, cut), OPAL_SUCCESS);
+        ck_assert_int_ne(btl_hello_decode(&format, &back, copy, cut), OPAL_SUCCESS);
         free(copy);
     }
-    struct ofi_hello nobody = hello;
+    struct btl_hello nobody = hello;
     nobody.epoch = 0;
-    size = ofi_hello_encode(bytes, &nobody, key);
-    ck_assert_int_eq(ofi_hello_decode(&back, bytes, size), OPAL_ERR_UNPACK_FAILURE);
+    size = btl_hello_encode(&format, bytes, &nobody, key);
+    ck_assert_int_eq(btl_hello_decode(&format, &back, bytes, size), OPAL_ERR_UNPACK_FAILURE);
     nobody = hello;
     nobody.address.size = 0;
-    size = ofi_hello_encode(bytes, &nobody, key);
-    ck_assert_int_eq(ofi_hello_decode(&back, bytes, size), OPAL_ERR_UNPACK_FAILURE);
+    size = btl_hello_encode(&format, bytes, &nobody, key);
+    ck_assert_int_eq(btl_hello_decode(&format, &back, bytes, size), OPAL_ERR_UNPACK_FAILURE);
 }
 END_TEST
 
 START_TEST(random_bytes_are_no_hello)
 {
-    uint8_t bytes[OFI_HELLO_MAX];
-    struct ofi_hello back;
+    uint8_t bytes[BTL_HELLO_MAX];
+    struct btl_hello back;
 
     srand(3);
     for (int round = 0; round < 20000; round++) {
@@ -112,9 +113,9 @@ START_TEST(random_bytes_are_no_hello)
             bytes[i] = (uint8_t) rand();
         }
         memcpy(bytes, golden_start, size < 12 ? size : 12);
-        if (ofi_hello_decode(&back, bytes, size) == OPAL_SUCCESS) {
+        if (btl_hello_decode(&format, &back, bytes, size) == OPAL_SUCCESS) {
             ck_assert_uint_le(back.address.size, FABRIC_ADDRESS_MAX);
-            ck_assert_int_ne(ofi_hello_check(bytes, size, key), OPAL_SUCCESS);
+            ck_assert_int_ne(btl_hello_check(&format, bytes, size, key), OPAL_SUCCESS);
         }
     }
 }
@@ -123,14 +124,14 @@ END_TEST
 START_TEST(tokens_tell_everything_apart)
 {
     const orte_process_name_t a = {1, 2}, b = {1, 3};
-    uint64_t token = ofi_token(key, &a, &b, 5, 6);
+    uint64_t token = btl_hello_token(&format, key, &a, &b, 5, 6);
 
-    ck_assert_uint_eq(ofi_token(key, &a, &b, 5, 6), token);
-    ck_assert_uint_ne(ofi_token(other_key, &a, &b, 5, 6), token);
-    ck_assert_uint_ne(ofi_token(key, &b, &a, 6, 5), token);
-    ck_assert_uint_ne(ofi_token(key, &a, &b, 6, 5), token);
-    ck_assert_uint_ne(ofi_token(key, &a, &b, 5, 7), token);
-    ck_assert_uint_ne(ofi_token(key, &a, &b, 4, 6), token);
+    ck_assert_uint_eq(btl_hello_token(&format, key, &a, &b, 5, 6), token);
+    ck_assert_uint_ne(btl_hello_token(&format, other_key, &a, &b, 5, 6), token);
+    ck_assert_uint_ne(btl_hello_token(&format, key, &b, &a, 6, 5), token);
+    ck_assert_uint_ne(btl_hello_token(&format, key, &a, &b, 6, 5), token);
+    ck_assert_uint_ne(btl_hello_token(&format, key, &a, &b, 5, 7), token);
+    ck_assert_uint_ne(btl_hello_token(&format, key, &a, &b, 4, 6), token);
 }
 END_TEST
 
