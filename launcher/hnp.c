@@ -589,7 +589,7 @@ void hnp_destroy(struct hnp *hnp)
     loop_timer_stop(&hnp->timers.grace);
     loop_timer_stop(&hnp->timers.drain);
     loop_timer_stop(&hnp->timers.step);
-    step_close(&hnp->step);
+    step_fini(&hnp->step);
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);
     loop_timer_stop(&hnp->timers.repair);
@@ -599,6 +599,7 @@ void hnp_destroy(struct hnp *hnp)
         free(hnp->peers[vpid].node);
         free(hnp->peers[vpid].contact);
         free(hnp->peers[vpid].slurm_said);
+        free(hnp->peers[vpid].untold_why);
     }
     free(hnp->peers);
     free(hnp->daemon_of_node);

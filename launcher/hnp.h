@@ -38,6 +38,7 @@ struct peer {
     uint64_t homeless_until; /* its parent was lost: when it is lost as well; 0: it has one */
     int32_t signal;          /* that ends it, where it could say so; else 0 */
     char *slurm_said;        /* owned: how it has ended, before Slurm ended others; else NULL */
+    char *untold_why;        /* owned: it is lost, and why its links broke; NULL: the user knows */
     bool silent;             /* it does not answer ... */
     bool told_silent;        /* ... and the user knows, but not yet that it answers again */
     enum agent_state agent;  /* of the agent that starts this daemon alone (plm_rsh.c) */
@@ -59,6 +60,7 @@ struct hnp_end {
     uint32_t unkilled; /* ranks that had not ended when the timer after the kill last began */
     bool finished;     /* the front end was told to end */
     bool output_lost;  /* some of it, for want of memory */
+    uint32_t untold;   /* daemons that are lost while Slurm may yet say why; the job goes on */
 };
 
 /* Either all ranks join the job or none does. */

@@ -83,7 +83,7 @@ void hnp_check_end(struct hnp *hnp)
 {
     bool launched =
         hnp->phase == PHASE_RUNNING || (hnp->phase == PHASE_LAUNCHING && hnp->end.failing);
-    if (!launched || hnp->unended > 0) {
+    if (!launched || hnp->unended > 0 || hnp->end.untold > 0) {
         return;
     }
     loop_timer_stop(&hnp->timers.grace);
@@ -183,15 +183,6 @@ static void start_over(struct loop_timer *timer)
             return;
         }
     }
-}
-
-void hnp_end_init(struct hnp *hnp)
-{
-    loop_timer_init(&hnp->timers.start, hnp->loop, start_over);
-    loop_timer_init(&hnp->timers.limit, hnp->loop, limit_over);
-    loop_timer_init(&hnp->timers.grace, hnp->loop, grace_over);
-    loop_timer_init(&hnp->timers.drain, hnp->loop, drain_over);
-    loop_timer_init(&hnp->timers.step, hnp->loop, step_over);
 }
 
 /* Ends the ranks, or the job at once where none was started. */
@@ -403,9 +394,47 @@ uint32_t hnp_slurm_said(const struct hnp *hnp)
     return HNP_VPID;
 }
 
-void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why)
+static void tell_loss(struct hnp *hnp, uint32_t lost, const char *why)
 {
     char said[192];
+    hnp_note_failure(hnp, EXIT_RUNTIME, "lost the daemon of node %s: %s", hnp->peers[lost].node,
+                     why_ended(hnp, &hnp->peers[lost], why, said, sizeof(said)));
+    hnp_tell_ended(hnp, lost, UINT32_MAX);
+    hnp_input_lost(hnp, lost);
+    hnp_spawn_lost(hnp, lost);
+    if (hnp->end.exit_code == 0) { /* too late to fail, but output may be missing */
+        hnp->end.exit_code = EXIT_RUNTIME;
+    }
+}
+
+/* May Slurm yet say that it has cancelled the step? False where the loss is to be told at once: the
+ * job has not begun, or ends already. */
+static bool must_settle(struct hnp *hnp)
+{
+    bool runs = hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING;
+    if (!runs || hnp->end.failing) {
+        step_settle(&hnp->step);
+    }
+    return !step_is_settled(&hnp->step);
+}
+
+static void step_settled(struct step *step)
+{
+    struct hnp *hnp = container_of(step, struct hnp, step);
+    for (uint32_t vpid = 1; hnp->end.untold > 0 && vpid < hnp->peer_count; vpid++) {
+        char *why = hnp->peers[vpid].untold_why;
+        if (why) {
+            hnp->peers[vpid].untold_why = NULL;
+            hnp->end.untold--;
+            tell_loss(hnp, vpid, why);
+            free(why);
+        }
+    }
+    hnp_check_end(hnp);
+}
+
+void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why)
+{
     step_read(&hnp->step);
     uint32_t first = hnp->peers[lost].slurm_said ? HNP_VPID : hnp_slurm_said(hnp);
     if (first !=
@@ -415,26 +444,23 @@ void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why)
     if (hnp->peers[lost].state == PEER_LOST || hnp->phase == PHASE_DONE) {
         return;
     }
-    why = why_ended(hnp, &hnp->peers[lost], why, said, sizeof(said));
     if (is_lost_with_others(hnp)) {
         log_info(LOG_LAUNCHER, "lost the daemon of node %s: %s", hnp->peers[lost].node, why);
         (void) lose_peer(hnp, lost);
         return;
     }
+    bool untold = must_settle(hnp);
     bool drained = lose_peer(hnp, lost);
     hnp_silence_over(hnp);
     if (lost != HNP_VPID && hnp->tree_stands) {
         hnp_repair(hnp, lost);
     }
-    if (!drained) {
-        hnp_note_failure(hnp, EXIT_RUNTIME, "lost the daemon of node %s: %s", hnp->peers[lost].node,
-                         why);
-        hnp_tell_ended(hnp, lost, UINT32_MAX);
-        hnp_input_lost(hnp, lost);
-        hnp_spawn_lost(hnp, lost);
-        if (hnp->end.exit_code == 0) { /* too late to fail, but output may be missing */
-            hnp->end.exit_code = EXIT_RUNTIME;
-        }
+    if (!drained && untold) {
+        hnp->peers[lost].untold_why = strdup(why);
+        hnp->end.untold += hnp->peers[lost].untold_why != NULL;
+    }
+    if (!drained && !hnp->peers[lost].untold_why) {
+        tell_loss(hnp, lost, why);
     }
     hnp_check_launched(hnp);
     hnp_check_end(hnp);
@@ -484,4 +510,14 @@ void hnp_signal(struct hnp *hnp, int signal)
     hnp->end.failing = true;
     hnp->end.exit_code = 128 + signal;
     begin_end(hnp, signal, &interrupt_grace);
+}
+
+void hnp_end_init(struct hnp *hnp)
+{
+    loop_timer_init(&hnp->timers.start, hnp->loop, start_over);
+    loop_timer_init(&hnp->timers.limit, hnp->loop, limit_over);
+    loop_timer_init(&hnp->timers.grace, hnp->loop, grace_over);
+    loop_timer_init(&hnp->timers.drain, hnp->loop, drain_over);
+    loop_timer_init(&hnp->timers.step, hnp->loop, step_over);
+    hnp->step.settled = step_settled;
 }

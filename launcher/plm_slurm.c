@@ -108,6 +108,7 @@ static bool start(struct hnp *hnp, char *keeld)
         }
     }
     hnp->step.daemons_ended = daemons_ended;
+    hnp->step.kill_on_bad_exit = step_is_killed_on_bad_exit(param_string(&slurm_args));
     bool started = nodes && make_command(&words, hnp, nodes, keeld) && !env.failed;
     if (!started) {
         hnp_fail(hnp, EXIT_RUNTIME, "cannot start the daemons: out of memory");

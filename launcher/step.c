@@ -9,6 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The srun that keelrun starts ends the step itself when a task has ended, but no sooner than 1 s
+ * later (--wait): what comes before that is from somebody else. */
+#define SETTLING_US 800000u
+
 /* "slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-22T15:02:21 DUE TO TIME LIMIT
  * ***"; scancel gives no reason, and behind a comma is where to read more. */
 bool step_is_cancelled(const char *line, char *reason, size_t size)
@@ -41,15 +45,70 @@ bool step_is_end_of_tasks(const char *line, char *nodes, char *how)
            strncmp(how, "task", 4) == 0;
 }
 
-/* What ends when Slurm has ended the step is no reason. */
+/* "-K", "-K1", "--kill-on-bad-exit", which may be shortened, and that with "=1"; 0 for no. The last
+ * one counts. */
+bool step_is_killed_on_bad_exit(const char *options)
+{
+    static const char name[] = "--kill-on-bad-exit", blanks[] = " \t";
+    bool is_killed = false;
+    for (const char *word = options + strspn(options, blanks); *word;
+         word += strspn(word, blanks)) {
+        size_t size = strcspn(word, blanks), name_size = strcspn(word, " \t=");
+        bool is_long = name_size > 2 && strncmp(word, name, name_size) == 0;
+        if (is_long || strncmp(word, "-K", 2) == 0) {
+            is_killed = word[size - 1] != '0';
+        }
+        word += size;
+    }
+    return is_killed;
+}
+
+bool step_is_settled(const struct step *step)
+{
+    return step->nodes[0] == '\0';
+}
+
+void step_settle(struct step *step)
+{
+    if (step_is_settled(step)) {
+        return;
+    }
+    loop_timer_stop(&step->settling);
+    if (!step->reason[0] && step->daemons_ended) {
+        step->daemons_ended(step, step->nodes, step->how);
+    }
+    step->nodes[0] = '\0';
+    if (step->settled) {
+        step->settled(step);
+    }
+}
+
+static void settling_over(struct loop_timer *timer)
+{
+    step_settle(container_of(timer, struct step, settling));
+}
+
+/* What ends when Slurm has ended the step is no reason; the first end of tasks is the one that
+ * counts. */
 static void look_for_reasons(struct step *step)
 {
     char nodes[STEP_LINE_MAX], how[STEP_REASON_MAX];
-    if (step->reason[0] || step_is_cancelled(step->line, step->reason, sizeof(step->reason))) {
+    if (step->reason[0]) {
         return;
     }
-    if (step->daemons_ended && step_is_end_of_tasks(step->line, nodes, how)) {
-        step->daemons_ended(step, nodes, how);
+    if (step_is_cancelled(step->line, step->reason, sizeof(step->reason))) {
+        step_settle(step);
+        return;
+    }
+    if (!step_is_settled(step) || !step_is_end_of_tasks(step->line, nodes, how)) {
+        return;
+    }
+    strcpy(step->nodes, nodes);
+    strcpy(step->how, how);
+    if (step->kill_on_bad_exit) {
+        step_settle(step);
+    } else {
+        loop_timer_start(&step->settling, SETTLING_US);
     }
 }
 
@@ -98,6 +157,7 @@ void step_init(struct step *step, struct loop *loop, struct channel_end *front)
 {
     *step = (struct step){.fd = -1, .front = front};
     loop_io_init(&step->io, loop, -1, on_ready);
+    loop_timer_init(&step->settling, loop, settling_over);
 }
 
 void step_open(struct step *step, int fd)
@@ -122,6 +182,14 @@ void step_close(struct step *step)
     if (step->used > 0) {
         end_line(step);
     }
+    loop_io_watch(&step->io, 0);
+    fd_close(&step->fd);
+    step_settle(step);
+}
+
+void step_fini(struct step *step)
+{
+    loop_timer_stop(&step->settling);
     loop_io_watch(&step->io, 0);
     fd_close(&step->fd);
 }

@@ -333,13 +333,14 @@ job "srun is killed" "$keelrun" # Slurm ends its daemons then
 killed "srun is killed" "$(child_named "$pid" srun)" 125 \
     "^keelrun: lost the daemon of node n[12]: (.* broke$|Slurm ended it by SIGTERM)"
 
-# cancelled NAME COMMAND...: keelrun says what Slurm said of the job in an allocation of its own,
-# when COMMAND, with the job's number for JOB, has run.
+# cancelled NAME COMMAND...: keelrun, with $path before PATH, says what Slurm said of the job in an
+# allocation of its own, when COMMAND, with the job's number for JOB, has run.
 cancelled()
 {
     local name=$1 id
     shift
-    job "$name" "${outside[@]}" salloc -Q -k -N2 --ntasks-per-node=2 "$keelrun"
+    job "$name" "${outside[@]}" salloc -Q -k -N2 --ntasks-per-node=2 \
+        env PATH="${path:+$path:}$PATH" "$keelrun"
     id=$(sed -n 's/^job [^ ]* //p' "$work/out" | head -n 1)
     "${@/JOB/$id}"
     nothing_left "$name" "$uuid"
@@ -352,6 +353,22 @@ cancelled()
 
 cancelled "scancel" scancel JOB
 cancelled "scancel of the step" scancel JOB.0
+
+# Of what srun writes, the line of the step's end comes 0.2 s behind the first end of a task.
+mkdir "$work/late"
+cat >"$work/late/srun" <<END
+#!/bin/bash
+{ "$(type -P srun)" "\$@" 2>&1 >&3 | while IFS= read -r line; do
+    case \$line in
+    *CANCELLED*) held=\$line; continue ;;
+    esac
+    echo "\$line" >&2
+    [ -z "\$held" ] || { sleep 0.2; echo "\$held" >&2; held=; }
+done; [ -z "\$held" ] || echo "\$held" >&2; } 3>&1
+END
+chmod +x "$work/late/srun"
+path=$work/late cancelled "scancel of the step, whose line is late" scancel JOB.0
+like "scancel of the step, whose line is late: it was" "$work/err" "^srun: error: n[12]: task [01]: Killed$"
 
 # --- a node fails; this test's own allocation is gone after that ---
 

@@ -9,7 +9,7 @@ tests_unit_launcher_test_shepherd_end_SOURCES = tests/unit/launcher/test-shepher
 	tests/unit/launcher/world.h tests/unit/launcher/world.c
 tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 check_PROGRAMS += tests/unit/launcher/test-step
-tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c
+tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c $(TEST_CLOCK)
 tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la libbase.la
 
 check_PROGRAMS += tests/unit/launcher/test-suggest tests/unit/launcher/test-limits \

@@ -1,6 +1,7 @@
 /* What srun writes to its stderr reaches the user line by line, and Slurm's reason is kept. */
 #include <config.h>
 
+#include <base/clock.h>
 #include <base/sock.h>
 #include <bootstrap/proto.h>
 #include <fcntl.h>
@@ -76,6 +77,29 @@ START_TEST(test_ends_of_tasks)
 }
 END_TEST
 
+START_TEST(test_kill_on_bad_exit)
+{
+    static const char *const asks[] = {
+        "--kill-on-bad-exit",
+        "-K",
+        "-K1",
+        "--overlap --kill-on-bad-exit=1",
+        " \t-l -K\t -l",
+        "--kill-on-bad-exit=1",
+        "-K0 -K",
+        "--kill-on -l",
+    };
+    static const char *const does_not[] = {
+        "",    "  ", "--overlap --cpu-bind=none",  "--kill-on-bad-exit=0",
+        "-K0", "--", "-K --kill-on-bad-exit=0 -l", "--kill-on-bad-exits",
+    };
+    for (size_t i = 0; i < sizeof(asks) / sizeof(*asks); i++) {
+        ck_assert_msg(step_is_killed_on_bad_exit(asks[i]), "%s", asks[i]);
+        ck_assert_msg(!step_is_killed_on_bad_exit(does_not[i]), "%s", does_not[i]);
+    }
+}
+END_TEST
+
 static char heard[8192];
 static unsigned lines;
 
@@ -92,59 +116,183 @@ static void hear(void *arg, opal_buffer_t *buffer)
     lines++;
 }
 
-static void ended(struct step *step, const char *where, const char *which)
+static struct loop *loop;
+static struct channel_end *front, *hnp;
+static struct step step;
+static int srun; /* its end of the pipe */
+static unsigned settled;
+
+/* All that has ended, as "n1 task 0: Killed|". */
+static char ends[256];
+
+static void ended(struct step *which, const char *where, const char *how_ended)
 {
-    (void) step;
-    snprintf(nodes, sizeof(nodes), "%s", where);
-    snprintf(how, sizeof(how), "%s", which);
+    ck_assert_ptr_eq(which, &step);
+    size_t used = strlen(ends);
+    snprintf(ends + used, sizeof(ends) - used, "%s %s|", where, how_ended);
 }
 
-START_TEST(test_lines_go_on)
+static void count_settled(struct step *which)
 {
-    struct loop *loop;
-    struct channel_end *front, *hnp;
-    struct step step;
+    ck_assert(step_is_settled(which));
+    settled++;
+}
+
+static void open_step(void)
+{
     int fds[2];
-    char text[3000];
     ck_assert_int_eq(loop_create(&loop), ORTE_SUCCESS);
     ck_assert_int_eq(channel_create(loop, &front, &hnp), ORTE_SUCCESS);
     channel_receive(front, hear, NULL);
     step_init(&step, loop, hnp);
     step_read(&step); /* nothing was opened */
     step_close(&step);
+    step.daemons_ended = ended;
+    step.settled = count_settled;
     ck_assert_int_eq(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
     step_open(&step, fds[0]);
-    ck_assert_int_eq(write(fds[1], "one\ntw", 6), 6);
-    while (lines < 1) {
-        loop_poll(loop);
-    }
-    step.daemons_ended = ended;
-    ck_assert_int_eq(write(fds[1], "o\nsrun: error: n1: task 0: Killed\n", 34), 34);
-    step_read(&step);
-    ck_assert_str_eq(nodes, "n1");
-    ck_assert_str_eq(how, "task 0: Killed");
-    ck_assert_int_eq(write(fds[1], "*** STEP 7.1 ON n1 CANCELLED AT noon ***\n", 41), 41);
-    ck_assert_int_eq(write(fds[1], "srun: error: n2: task 1: Killed\n", 32), 32);
-    step_read(&step);
-    ck_assert_str_eq(step.reason, "Slurm has cancelled step 7.1");
-    ck_assert_str_eq(nodes, "n1"); /* n2's end is no reason */
-    memset(text, 'x', sizeof(text));
-    ck_assert_int_eq(write(fds[1], text, sizeof(text)), (ssize_t) sizeof(text));
-    close(fds[1]);
-    while (lines < 8) {
-        loop_poll(loop);
-    }
-    ck_assert_int_eq(step.fd, -1);
-    const char first[] = "one|two|srun: error: n1: task 0: Killed|"
-                         "*** STEP 7.1 ON n1 CANCELLED AT noon ***|"
-                         "srun: error: n2: task 1: Killed|xxx";
-    ck_assert_int_eq(strncmp(heard, first, sizeof(first) - 1), 0);
-    ck_assert_uint_eq(strlen(strrchr(heard, 'x') - 2), 4); /* "xxx|" */
+    srun = fds[1];
+}
+
+static void close_step(void)
+{
+    fd_close(&srun);
+    step_fini(&step);
     channel_destroy(front);
     channel_destroy(hnp);
     loop_destroy(loop);
 }
+
+/* srun writes this, and it is taken in. */
+static void writes(const char *text)
+{
+    ck_assert_int_eq(write(srun, text, strlen(text)), (ssize_t) strlen(text));
+    step_read(&step);
+}
+
+static void wait_ms(unsigned ms)
+{
+    for (uint64_t end_us = clock_us() + ms * UINT64_C(1000); clock_us() < end_us;) {
+        usleep(50000);
+        loop_poll(loop);
+    }
+}
+
+static const char killed[] = "srun: error: n1: task 0: Killed\n";
+static const char cancelled[] = "*** STEP 7.1 ON n1 CANCELLED AT noon ***\n";
+
+START_TEST(test_lines_go_on)
+{
+    char text[3000];
+    open_step();
+    ck_assert_int_eq(write(srun, "one\ntw", 6), 6);
+    while (lines < 1) {
+        loop_poll(loop);
+    }
+    writes("o\n");
+    writes(cancelled);
+    writes(killed);
+    memset(text, 'x', sizeof(text));
+    ck_assert_int_eq(write(srun, text, sizeof(text)), (ssize_t) sizeof(text));
+    fd_close(&srun);
+    while (lines < 7) {
+        loop_poll(loop);
+    }
+    ck_assert_int_eq(step.fd, -1);
+    const char first[] = "one|two|*** STEP 7.1 ON n1 CANCELLED AT noon ***|"
+                         "srun: error: n1: task 0: Killed|xxx";
+    ck_assert_int_eq(strncmp(heard, first, sizeof(first) - 1), 0);
+    ck_assert_uint_eq(strlen(strrchr(heard, 'x') - 2), 4); /* "xxx|" */
+    close_step();
+}
+END_TEST
+
+START_TEST(test_what_ends_in_a_cancelled_step_is_no_reason)
+{
+    open_step();
+    writes(cancelled);
+    ck_assert_str_eq(step.reason, "Slurm has cancelled step 7.1");
+    writes(killed);
+    wait_ms(2000);
+    ck_assert_str_eq(ends, "");
+    ck_assert_uint_eq(settled, 0); /* it always was */
+    close_step();
+}
+END_TEST
+
+START_TEST(test_a_cancellation_may_come_behind_what_it_ends)
+{
+    open_step();
+    writes(killed);
+    writes("srun: error: n2: task 1: Killed\n");
+    ck_assert(!step_is_settled(&step));
+    wait_ms(300);
+    ck_assert(!step_is_settled(&step));
+    writes(cancelled);
+    ck_assert_str_eq(step.reason, "Slurm has cancelled step 7.1");
+    ck_assert_uint_eq(settled, 1);
+    wait_ms(2000);
+    ck_assert_str_eq(ends, "");
+    ck_assert_uint_eq(settled, 1);
+    close_step();
+}
+END_TEST
+
+START_TEST(test_an_end_without_cancellation_is_told_within_a_second)
+{
+    open_step();
+    writes(killed);
+    ck_assert_str_eq(ends, "");
+    wait_ms(1000);
+    ck_assert_str_eq(ends, "n1 task 0: Killed|");
+    ck_assert_uint_eq(settled, 1);
+    writes(cancelled); /* by srun, as a task has ended */
+    ck_assert_str_eq(ends, "n1 task 0: Killed|");
+    ck_assert_uint_eq(settled, 1);
+    close_step();
+}
+END_TEST
+
+START_TEST(test_nothing_comes_behind_the_end_of_srun)
+{
+    open_step();
+    writes(killed);
+    step_close(&step);
+    ck_assert_str_eq(ends, "n1 task 0: Killed|");
+    ck_assert_uint_eq(settled, 1);
+    close_step();
+}
+END_TEST
+
+START_TEST(test_with_kill_on_bad_exit_the_end_is_the_reason)
+{
+    open_step();
+    step.kill_on_bad_exit = true;
+    writes(killed);
+    ck_assert(step_is_settled(&step));
+    ck_assert_str_eq(ends, "n1 task 0: Killed|");
+    writes(cancelled);
+    ck_assert_str_eq(ends, "n1 task 0: Killed|");
+    close_step();
+}
+END_TEST
+
+START_TEST(test_nobody_hears_of_a_step_that_is_given_up)
+{
+    open_step();
+    writes(killed);
+    step_fini(&step);
+    wait_ms(1000);
+    ck_assert_str_eq(ends, "");
+    ck_assert_uint_eq(settled, 0);
+    close_step();
+}
 END_TEST
 
 UNIT_MAIN("what srun says", test_slurms_reasons, test_other_lines, test_ends_of_tasks,
-          test_lines_go_on)
+          test_kill_on_bad_exit, test_lines_go_on, test_what_ends_in_a_cancelled_step_is_no_reason,
+          test_a_cancellation_may_come_behind_what_it_ends,
+          test_an_end_without_cancellation_is_told_within_a_second,
+          test_nothing_comes_behind_the_end_of_srun,
+          test_with_kill_on_bad_exit_the_end_is_the_reason,
+          test_nobody_hears_of_a_step_that_is_given_up)
