@@ -5,7 +5,7 @@ libbase_la_LIBADD = $(EVENT_LIBS) $(SODIUM_LIBS)
 
 # Data: status codes, names, objects, packing.
 libbase_la_SOURCES += \
-	base/le.h base/least.h base/list.h base/clock.h base/name.h base/pool.h base/pool.c \
+	base/few.h base/le.h base/least.h base/list.h base/clock.h base/name.h base/pool.h base/pool.c \
 	base/status.c base/names.c base/object.c base/bitmap.c base/convertor.c \
 	base/ids.h base/ids.c base/pairing.h base/pairing.c base/reorder.h base/reorder.c base/wheel.h base/wheel.c \
 	base/dss.h base/dss_types.c base/dss_number.c base/dss_buffer.c base/dss_pack.c \

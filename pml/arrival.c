@@ -55,6 +55,12 @@ static void watch_sender(struct member *member)
     }
 }
 
+static void count(struct member *member, const mca_ptl_base_match_header_t *header)
+{
+    member->stats.received++;
+    member->stats.received_bytes += header->hdr_msg_length;
+}
+
 static bool arrive(struct keel_pml_context *context, struct keel_pml_message *message)
 {
     const mca_ptl_base_match_header_t *header = message->header;
@@ -70,17 +76,9 @@ static bool arrive(struct keel_pml_context *context, struct keel_pml_message *me
         message_give_back(message);
         return false;
     }
-    member->stats.received++;
-    member->stats.received_bytes += header->hdr_msg_length;
+    count(member, header);
     message->context = context;
     message->match.tag = header->hdr_tag;
-    struct match_receive *receive =
-        match_at_once(&context->match, &member->source, &message->match, header->hdr_msg_seq);
-    if (receive) {
-        control_came(member);
-        recv_take(container_of(receive, struct recv, match), message);
-        return true;
-    }
     message->match.bytes = cost_of(message);
     list_init(&message->match.frame.link);
     list_init(&matches);
@@ -184,4 +182,23 @@ bool arrival_upcall_match(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *
         return false;
     }
     return arrive(context, message);
+}
+
+bool arrival_upcall_matchi(struct keel_ptl_module_t *ptl, const mca_ptl_base_match_header_t *header,
+                           const void *bytes)
+{
+    struct keel_pml_context *context = context_find(pml_of(&ptl->super), header->hdr_contextid);
+    if (!context || !context_has_rank(context, header->hdr_src) || control_is(header)) {
+        return false;
+    }
+    struct member *member = context_member(context, header->hdr_src);
+    struct match_receive *receive =
+        match_at_once(&context->match, &member->source, header->hdr_tag, header->hdr_msg_seq);
+    if (!receive) {
+        return false;
+    }
+    count(member, header);
+    control_came(member);
+    recv_take_whole(container_of(receive, struct recv, match), header, bytes);
+    return true;
 }

@@ -7,6 +7,8 @@
 /* Call of modules. */
 bool arrival_upcall_match(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag,
                           mca_ptl_base_match_header_t *header);
+bool arrival_upcall_matchi(struct keel_ptl_module_t *ptl, const mca_ptl_base_match_header_t *header,
+                           const void *bytes);
 /* The messages that came before this context was opened arrive. */
 void arrival_of_early(struct keel_pml_context *context);
 /* Gives back what waits for a receive, or for its turn, in a context that is to be closed. */

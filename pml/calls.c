@@ -77,17 +77,45 @@ static int start_made(struct keel_pml_request *made, struct keel_pml_request **r
     return status;
 }
 
+/* What needs a request until it ends. */
+static __attribute__((noinline)) int isend_later(struct keel_pml_context *context,
+                                                 const opal_convertor_t *data, int32_t dest,
+                                                 int32_t tag, keel_pml_mode_t mode,
+                                                 struct keel_pml_request **request)
+{
+    struct keel_pml_request *made;
+    int status = make_send(context, data, dest, tag, mode, &made);
+    return status == OPAL_SUCCESS ? start_made(made, request) : status;
+}
+
+static inline int isend(struct keel_pml_context *context, const opal_convertor_t *data,
+                        int32_t dest, int32_t tag, keel_pml_mode_t mode,
+                        struct keel_pml_request **request)
+{
+    struct pool *pool = &context->pml->ended_sends;
+    struct member *member = context_member(context, dest);
+    struct keel_pml_request *ended = member_is_ready(member) ? pool_get(pool) : NULL;
+    if (ended && send_at_once(member, data, tag, mode)) {
+        request_init_ended(ended, pool, context, dest, tag, data ? data->size : 0);
+        *request = ended;
+        return OPAL_SUCCESS;
+    }
+    if (ended) {
+        pool_put(pool, ended);
+    }
+    return isend_later(context, data, dest, tag, mode, request);
+}
+
 int keel_pml_isend(struct keel_pml_context *context, const opal_convertor_t *data, int32_t dest,
                    int32_t tag, keel_pml_mode_t mode, struct keel_pml_request **request)
 {
-    struct keel_pml_request *made;
     if (!request || !may_send(context, dest, tag, mode)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    pml_lock(context->pml);
-    int status = make_send(context, data, dest, tag, mode, &made);
-    status = status == OPAL_SUCCESS ? start_made(made, request) : status;
-    pml_unlock(context->pml);
+    struct pml *pml = context->pml;
+    pml_lock(pml);
+    int status = isend(context, data, dest, tag, mode, request);
+    pml_unlock(pml);
     return status;
 }
 

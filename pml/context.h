@@ -29,9 +29,13 @@ static inline struct member *context_member(struct keel_pml_context *context, in
 
 /* Its peer has paths, if the status is SUCCESS. UNREACH: there are none; OUT_OF_RESOURCE. */
 int member_connect(struct member *member) KEEL_MUST_CHECK;
+static inline bool member_is_ready(const struct member *member)
+{
+    return member->peer && peer_is_connected(member->peer);
+}
 static inline int member_ready(struct member *member)
 {
-    return member->peer && peer_is_connected(member->peer) ? OPAL_SUCCESS : member_connect(member);
+    return member_is_ready(member) ? OPAL_SUCCESS : member_connect(member);
 }
 
 /* A message of this context was dropped: it cannot be opened any more. */

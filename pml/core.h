@@ -104,12 +104,13 @@ struct pml {
     struct list tells;              /* members that are to be told something */
     struct list ended;              /* requests whose callbacks are due, by link */
     struct pool sends, recvs;       /* struct send, struct recv */
+    struct pool ended_sends;        /* struct keel_pml_request: of sends that ended at once */
     size_t unexpected_most;         /* bytes, of each peer */
     size_t buffered, buffered_most; /* bytes of buffered sends */
-    uint64_t ends;                  /* requests that have ended, ever */
-    uint64_t spin_ns;               /* so long a call that waits polls in vain before it sleeps */
-    unsigned resting;               /* threads that sleep */
-    bool settling;                  /* in pml_settle */
+    uint64_t ends;      /* requests that have ended, ever, but for those of ended_sends */
+    uint64_t spin_ns;   /* so long a call that waits polls in vain before it sleeps */
+    unsigned resting;   /* threads that sleep */
+    bool settling;      /* in pml_settle */
     bool unsettled;     /* due, changed or tells may have something; or those who sleep, news */
     unsigned callbacks; /* of users, that run: all on one thread */
 };

@@ -30,6 +30,7 @@ static struct {
 
 static const struct ptl_upcalls upcalls = {
     .match = arrival_upcall_match,
+    .matchi = arrival_upcall_matchi,
     .send_progress = send_upcall_progress,
     .recv_progress = recv_upcall_progress,
     .send_failed = send_upcall_failed,
@@ -104,6 +105,8 @@ static void init(struct pml *pml, const struct pml_host *host)
     pml->spin_ns = (uint64_t) param_int(&params.spin) * 1000u;
     pool_init(&pml->sends, sizeof(struct send), _Alignof(struct send), REQUESTS_AT_ONCE, 0,
               send_construct, NULL);
+    pool_init(&pml->ended_sends, sizeof(struct keel_pml_request), _Alignof(struct keel_pml_request),
+              REQUESTS_AT_ONCE, 0, NULL, NULL);
     pool_init(&pml->recvs, sizeof(struct recv), _Alignof(struct recv), REQUESTS_AT_ONCE, 0, NULL,
               NULL);
 }
@@ -120,6 +123,7 @@ static void destroy(struct pml *pml)
     ptl_close(pml->ptls);
     free(pml->modules);
     pool_fini(&pml->sends);
+    pool_fini(&pml->ended_sends);
     pool_fini(&pml->recvs);
     contexts_fini(pml);
     queues_fini(&pml->peers);

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/few.h>
 #include <base/least.h>
 #include <pml/context.h>
 #include <pml/control.h>
@@ -59,19 +60,46 @@ static void end_fetch(struct recv *recv)
     ranges_clear(&recv->again);
 }
 
-static void finish(struct recv *recv, int status)
+/* Of a message of this length so many bytes are in the buffer. */
+static inline void end(struct recv *recv, size_t bytes, size_t length, int status)
 {
     struct keel_pml_status *end = &recv->super.status;
+
+    end->bytes = bytes;
+    end->truncated = length > bytes && status == OPAL_SUCCESS;
+    end->error = end->truncated ? OPAL_ERR_UNPACK_INADEQUATE_SPACE : status;
+    request_end(&recv->super);
+}
+
+static void finish(struct recv *recv, int status)
+{
+    const size_t room = opal_convertor_get_packed_size(&recv->ptl.req_convertor);
 
     list_remove(&recv->receiving);
     take_from_modules(recv, status);
     if (recv->ptl.req_fetch) {
         end_fetch(recv);
     }
-    end->bytes = least(recv->delivered, opal_convertor_get_packed_size(&recv->ptl.req_convertor));
-    end->truncated = recv->length > end->bytes && status == OPAL_SUCCESS;
-    end->error = end->truncated ? OPAL_ERR_UNPACK_INADEQUATE_SPACE : status;
-    request_end(&recv->super);
+    end(recv, least(recv->delivered, room), recv->length, status);
+}
+
+void recv_take_whole(struct recv *recv, const mca_ptl_base_match_header_t *header,
+                     const void *bytes)
+{
+    opal_convertor_t *data = &recv->ptl.req_convertor;
+    const size_t size = least(header->hdr_msg_length, data->size);
+
+    if (data->segments) {
+        size_t start = 0;
+        opal_convertor_t to = *data;
+        (void) opal_convertor_set_position(&to, &start);
+        (void) opal_convertor_unpack_bytes(&to, bytes, size);
+    } else {
+        copy_few(data->one.iov_base, bytes, size);
+    }
+    recv->super.status.source = header->hdr_src;
+    recv->super.status.tag = header->hdr_tag;
+    end(recv, size, header->hdr_msg_length, OPAL_SUCCESS);
 }
 
 void recv_fail(struct recv *recv, int status)

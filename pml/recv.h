@@ -60,6 +60,9 @@ struct recv *recv_new(struct keel_pml_context *context, const opal_convertor_t *
                       int32_t source, int32_t tag);
 /* Posts it, or takes a message that waits. UNREACH and others: it is idle. */
 int recv_start(struct recv *recv) KEEL_MUST_CHECK;
+/* Of a posted one that was matched: takes a message of which all bytes are there. */
+void recv_take_whole(struct recv *recv, const mca_ptl_base_match_header_t *header,
+                     const void *bytes);
 /* Of an idle one: takes this message. */
 void recv_take(struct recv *recv, struct keel_pml_message *message);
 /* Of one that waits for room, taken from its peer's pending requests: goes on. False: it waits

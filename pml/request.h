@@ -42,6 +42,16 @@ static inline void request_init(struct keel_pml_request *request, struct pool *p
     context->requests++;
 }
 
+/* Of a send of so many bytes that has ended already. */
+static inline void request_init_ended(struct keel_pml_request *request, struct pool *pool,
+                                      struct keel_pml_context *context, int32_t dest, int32_t tag,
+                                      size_t bytes)
+{
+    request_init(request, pool, REQUEST_SEND, context);
+    request->status = (struct keel_pml_status){.source = dest, .tag = tag, .bytes = bytes};
+    request->state = REQUEST_COMPLETE;
+}
+
 /* One that is not under way, on no list. */
 static inline void request_release(struct keel_pml_request *request)
 {

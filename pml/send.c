@@ -223,11 +223,46 @@ void send_upcall_put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_req
 
 /* ---- the first fragment ---- */
 
+/* It has not seen older messages. */
+static bool is_behind(const struct member *member)
+{
+    return (uint16_t) (member->next - member->seen) >= SEQUENCE_AHEAD;
+}
+
 bool send_is_stalled(const struct send *send)
 {
-    const struct member *member = send->member;
-    return send->stage == SEND_WAITS && send->mode != SEND_CONTROL &&
-           (uint16_t) (member->next - member->seen) >= SEQUENCE_AHEAD;
+    return send->stage == SEND_WAITS && send->mode != SEND_CONTROL && is_behind(send->member);
+}
+
+bool send_at_once(struct member *member, const opal_convertor_t *data, int32_t tag,
+                  keel_pml_mode_t mode)
+{
+    struct peer *peer = member->peer;
+    const struct ptl_path path = *peer_first_path(peer);
+    struct keel_ptl_module_t *ptl = keel_ptl_extended(path.ptl);
+    const size_t size = data ? data->size : 0;
+
+    if (!ptl || !ptl->ptl_sendi || (data && data->segments) ||
+        size > path.ptl->ptl_first_frag_size || mode == KEEL_PML_SYNCHRONOUS || peer->asked ||
+        peer->calling || !list_empty(&peer->pending) || is_behind(member)) {
+        return false;
+    }
+    const mca_ptl_base_match_header_t header = {.hdr_contextid = member->context->id,
+                                                .hdr_src = member->context->rank,
+                                                .hdr_dst = member->source.rank,
+                                                .hdr_tag = tag,
+                                                .hdr_msg_length = size,
+                                                .hdr_msg_seq = member->next};
+    peer->calling = true;
+    int status = ptl->ptl_sendi(ptl, path.peer, &header, data ? data->one.iov_base : NULL);
+    peer->calling = false;
+    if (status != OPAL_SUCCESS) {
+        return false;
+    }
+    member->next++;
+    member->stats.sent++;
+    member->stats.sent_bytes += size;
+    return true;
 }
 
 /* A whole message needs no acknowledgement, unless its sender wants to know that it was matched, or

@@ -32,6 +32,10 @@ struct send {
     mca_ptl_base_send_request_t ptl;
 };
 
+/* The short way of most messages, without a request: one that lies together goes whole, where
+ * nothing waits before it. The peer is connected. False: nothing happened. */
+bool send_at_once(struct member *member, const opal_convertor_t *data, int32_t tag,
+                  keel_pml_mode_t mode) KEEL_MUST_CHECK;
 /* An idle request, of a peer that is connected. NULL: no memory. */
 struct send *send_new(struct member *member, const opal_convertor_t *data, int32_t tag,
                       uint8_t mode);

@@ -21,6 +21,8 @@ struct ptl_upcalls {
                         size_t offset, size_t size, int status);
     void (*peer_changed)(struct keel_ptl_module_t *ptl, struct ompi_proc_t *proc);
     void (*peer_ready)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer);
+    bool (*matchi)(struct keel_ptl_module_t *ptl, const mca_ptl_base_match_header_t *header,
+                   const void *bytes);
 };
 
 /* Opens these components, which end with NULL and outlive the set; a component that cannot be

@@ -49,6 +49,7 @@ static int keep_modules(struct ptl_set *set, mca_ptl_base_module_t **made, size_
             extended->ptl_recv_failed = upcalls->recv_failed;
             extended->ptl_peer_changed = upcalls->peer_changed;
             extended->ptl_peer_ready = upcalls->peer_ready;
+            extended->ptl_matchi = upcalls->matchi;
         }
         insert_module(set, made[i]);
     }
@@ -138,10 +139,15 @@ mca_ptl_base_module_t **ptl_modules(const struct ptl_set *set, size_t *count)
     return set->modules;
 }
 
-/* What lower calls goes to upper where that has functions for it; upper calls what lower called. */
+/* What lower calls goes to upper where that has functions for it; upper calls what lower called.
+ * Messages take no short way past it. */
 static void take_upcalls(mca_ptl_base_module_t *upper, mca_ptl_base_module_t *lower)
 {
     const mca_ptl_base_module_t above = *lower;
+    struct keel_ptl_module_t *extended = keel_ptl_extended(lower);
+    if (extended) {
+        extended->ptl_matchi = NULL;
+    }
     lower->ptl_match = upper->ptl_match ? upper->ptl_match : above.ptl_match;
     lower->ptl_send_progress =
         upper->ptl_send_progress ? upper->ptl_send_progress : above.ptl_send_progress;

@@ -1,6 +1,7 @@
 /* What Keel's PTLs and PMLs tell each other beyond PTL 1.0: failures, changes of the ways to a
- * peer, the end of a shortage, and the end of requests. A module that has MCA_PTL_FLAGS_EXTENDED in
- * ptl_flags begins a struct keel_ptl_module_t; one without it never fails, and is never short.
+ * peer, the end of a shortage, the end of requests, and the short way of messages in one piece. A
+ * module that has MCA_PTL_FLAGS_EXTENDED in ptl_flags begins a struct keel_ptl_module_t; one
+ * without it never fails, and is never short.
  */
 #ifndef KEEL_PTL_EXT_H
 #define KEEL_PTL_EXT_H
@@ -31,6 +32,12 @@ struct keel_ptl_module_t {
      * to NULL. */
     void (*ptl_recv_end)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_recv_request_t *request,
                          int status);
+    /* ptl_send of a whole message without a request, whose bytes lie together and are copied. The
+     * header is filled as a request's; hdr_msg_length is at most ptl_first_frag_size. OPAL_SUCCESS:
+     * it was taken, and nothing is told of it. Another status: nothing happened, and ptl_send says
+     * why. NULL: there is only ptl_send. */
+    int (*ptl_sendi)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                     const struct mca_ptl_base_match_header_t *header, const void *bytes);
 
     /* Filled in by the framework before anything is added, as ptl_match is; called by the module
      * from where it may call ptl_match. */
@@ -54,6 +61,11 @@ struct keel_ptl_module_t {
     /* After ptl_send, ptl_put or ptl_get has returned OPAL_ERR_OUT_OF_RESOURCE for this peer, once:
      * trying again may help. */
     void (*ptl_peer_ready)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer);
+    /* A whole message has come that needs no acknowledgement. True: a receive took it; header and
+     * bytes are the module's again. False: nothing happened, and the module calls ptl_match. NULL:
+     * there is only ptl_match. */
+    bool (*ptl_matchi)(struct keel_ptl_module_t *ptl,
+                       const struct mca_ptl_base_match_header_t *header, const void *bytes);
 };
 
 /* NULL: the module has no such extension. */

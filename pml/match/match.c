@@ -227,17 +227,15 @@ static void deliver(struct match *match, struct match_message *message, struct l
     list_append(matches, &receive->link.queue);
 }
 
-struct match_receive *match_at_once(struct match *match, struct match_source *source,
-                                    struct match_message *message, uint32_t sequence)
+struct match_receive *match_at_once(struct match *match, struct match_source *source, int32_t tag,
+                                    uint32_t sequence)
 {
     if (!reorder_is_next_alone(&source->order, sequence)) {
         return NULL;
     }
-    struct match_receive *receive = receive_take(match, source->rank, message->tag);
+    struct match_receive *receive = receive_take(match, source->rank, tag);
     if (receive) {
         reorder_step(&source->order);
-        receive->message = message;
-        message->source = source;
     }
     return receive;
 }

@@ -84,11 +84,10 @@ enum reorder_verdict match_arrive(struct match *match, struct match_source *sour
                                   struct match_message *message, uint32_t sequence,
                                   struct list *matches) KEEL_MUST_CHECK;
 
-/* The shortest way of most messages, before match_arrive: this one's turn has come, none that is
- * kept follows, and a receive takes it, which is returned. NULL: nothing has changed. Of the
- * message only the tag counts. */
-struct match_receive *match_at_once(struct match *match, struct match_source *source,
-                                    struct match_message *message, uint32_t sequence);
+/* The shortest way of most messages, in place of match_arrive: this one's turn has come, none that
+ * is kept follows, and a receive takes it, which is returned. NULL: nothing has changed. */
+struct match_receive *match_at_once(struct match *match, struct match_source *source, int32_t tag,
+                                    uint32_t sequence);
 
 /* The message that the receive takes at once; NULL: the receive is borrowed until it is matched or
  * cancelled. */

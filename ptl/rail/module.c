@@ -269,6 +269,7 @@ static struct rail_module *module_create(mca_btl_base_module_t *btl)
                   .ptl_matched = rail_ptl_matched},
         .ptl_send_end = rail_ptl_send_end,
         .ptl_recv_end = rail_ptl_recv_end,
+        .ptl_sendi = rail_ptl_sendi,
     };
     return module;
 }

@@ -182,6 +182,8 @@ int rail_ptl_send(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                   mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags);
 int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                  mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags);
+int rail_ptl_sendi(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                   const mca_ptl_base_match_header_t *match, const void *bytes);
 void rail_ptl_send_end(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request);
 /* ACK, NACK and FIN. */
 void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,

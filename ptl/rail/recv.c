@@ -380,25 +380,36 @@ static void announce(struct rail_module *module, struct rail_frag *frag)
     }
 }
 
-/* Of a whole message; the short way. False: its header makes no sense. */
+/* Of a whole message that no receive took at once. */
+static __attribute__((noinline)) void match_keep(struct rail_module *module,
+                                                 struct mca_btl_base_endpoint_t *endpoint,
+                                                 const mca_ptl_base_match_header_t *match,
+                                                 const void *bytes)
+{
+    struct rail_frag *frag = frag_new(module, endpoint, bytes, match->hdr_msg_length);
+    if (frag) {
+        frag->header.type = RAIL_MATCH;
+        frag->header.handle_size = 0;
+        frag->super.frag_base.frag_header.hdr_match = *match;
+        announce(module, frag);
+    }
+}
+
+/* Of a whole message. False: its header makes no sense. */
 static bool match_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                           const uint8_t *data, size_t size)
 {
-    const size_t bytes = size - RAIL_MATCH_BYTES;
-    struct rail_frag *frag = frag_new(module, endpoint, data + RAIL_MATCH_BYTES, bytes);
-    if (!frag) {
-        return true;
-    }
-    mca_ptl_base_match_header_t *match = &frag->super.frag_base.frag_header.hdr_match;
-    frag->header.type = RAIL_MATCH;
-    frag->header.handle_size = 0;
-    match->hdr_common = (mca_ptl_base_common_header_t){.hdr_type = RAIL_MATCH};
-    match->hdr_msg_length = bytes;
-    if (data[1] != 0 || !rail_decode_match(match, data)) {
-        frag_free(frag);
+    struct keel_ptl_module_t *ptl = &module->super;
+    const uint8_t *bytes = data + RAIL_MATCH_BYTES;
+    mca_ptl_base_match_header_t match = {.hdr_common = {.hdr_type = RAIL_MATCH},
+                                         .hdr_dst = -1,
+                                         .hdr_msg_length = size - RAIL_MATCH_BYTES};
+    if (data[1] != 0 || !rail_decode_match(&match, data)) {
         return false;
     }
-    announce(module, frag);
+    if (!ptl->ptl_matchi || !ptl->ptl_matchi(ptl, &match, bytes)) {
+        match_keep(module, endpoint, &match, bytes);
+    }
     return true;
 }
 

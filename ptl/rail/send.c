@@ -1,6 +1,7 @@
 /* The sender's end of a message. */
 #include <config.h>
 
+#include <base/few.h>
 #include <base/least.h>
 #include <btl/base.h>
 #include <ptl/rail/link.h>
@@ -140,34 +141,33 @@ void rail_fail_sends(const struct rail_module *module, const opal_proc_t *proc, 
 
 enum { SHORT_BYTES = 64 }; /* of messages that are copied behind their header here */
 
-/* Copies a short message that lies together. False: it is no such message. */
-static inline bool copy_short(uint8_t *to, const opal_convertor_t *data, size_t size)
+/* A short message is header alone to the module, which then need not move a convertor. */
+int rail_ptl_sendi(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                   const mca_ptl_base_match_header_t *match, const void *bytes)
 {
-    size_t together = size;
-    if (size == 0) {
-        return true;
+    uint8_t header[RAIL_MATCH_BYTES + SHORT_BYTES];
+    opal_convertor_t data;
+    const size_t size = match->hdr_msg_length;
+    (void) ptl;
+    if (rail.disabled || !peer->reached) {
+        return OPAL_ERR_NOT_AVAILABLE;
     }
-    if (size > SHORT_BYTES || data->bytes_converted != 0) {
-        return false;
+    rail_encode_match(header, match);
+    if (size <= SHORT_BYTES) {
+        copy_few(header + RAIL_MATCH_BYTES, bytes, size);
+        return send_header(peer, header, RAIL_MATCH_BYTES + size);
     }
-    const void *from = opal_convertor_current(data, &together);
-    if (together < size) {
-        return false;
-    }
-    memcpy(to, from, size);
-    return true;
+    opal_convertor_prepare(&data, (void *) (uintptr_t) bytes, size);
+    return send_bytes(peer, header, RAIL_MATCH_BYTES, &data, 0, size);
 }
 
-/* A short message is header alone to the module, which then need not move a convertor. */
 static int send_whole(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
                       size_t size)
 {
-    uint8_t header[RAIL_MATCH_BYTES + SHORT_BYTES];
+    uint8_t header[RAIL_MATCH_BYTES];
     rail_encode_match(header, &request->req_header);
     take(request, size);
-    int status = copy_short(header + RAIL_MATCH_BYTES, &request->req_convertor, size)
-                     ? send_header(peer, header, RAIL_MATCH_BYTES + size)
-                     : send_bytes(peer, header, RAIL_MATCH_BYTES, &request->req_convertor, 0, size);
+    int status = send_bytes(peer, header, RAIL_MATCH_BYTES, &request->req_convertor, 0, size);
     if (status != OPAL_SUCCESS) {
         take_back(request, size);
         return status;

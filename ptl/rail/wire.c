@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/le.h>
 #include <ptl/rail/wire.h>
 
 static bool is_message(const struct rail_header *header)
@@ -22,17 +21,6 @@ static size_t fixed_bytes(const struct rail_header *header)
     return header->type == RAIL_MATCH || header->type == RAIL_NACK || header->type == RAIL_FIN
                ? RAIL_MATCH_BYTES
                : RAIL_LONG_BYTES;
-}
-
-void rail_encode_match(uint8_t *to, const mca_ptl_base_match_header_t *match)
-{
-    to[0] = rail_first_byte(RAIL_MATCH);
-    to[1] = 0;
-    put_le16(to + 2, match->hdr_contextid);
-    put_le32(to + 4, (uint32_t) match->hdr_src);
-    put_le32(to + 8, (uint32_t) match->hdr_tag);
-    put_le16(to + 12, match->hdr_msg_seq);
-    put_le16(to + 14, 0);
 }
 
 size_t rail_encode(uint8_t *to, const struct rail_header *header)
@@ -74,15 +62,6 @@ static bool is_known(uint8_t type, uint8_t flags)
 {
     return type >= RAIL_MATCH && type <= RAIL_MEMORY && (flags & ~flags_of[type].may) == 0 &&
            (flags & flags_of[type].must) == flags_of[type].must;
-}
-
-bool rail_decode_match(mca_ptl_base_match_header_t *match, const uint8_t *from)
-{
-    match->hdr_contextid = get_le16(from + 2);
-    match->hdr_src = (int32_t) get_le32(from + 4);
-    match->hdr_tag = (int32_t) get_le32(from + 8);
-    match->hdr_msg_seq = get_le16(from + 12);
-    return match->hdr_src >= 0 && match->hdr_tag != INT32_MIN && get_le16(from + 14) == 0;
 }
 
 static bool decode_memory(struct rail_header *header, const uint8_t *from, size_t size)

@@ -27,6 +27,7 @@
 #ifndef PTL_RAIL_WIRE_H
 #define PTL_RAIL_WIRE_H
 
+#include <base/le.h>
 #include <keel/btl.h>
 #include <keel/ptl_base.h>
 
@@ -92,11 +93,25 @@ static inline unsigned rail_version_of(uint8_t first_byte)
 bool rail_has_memory(const struct rail_header *header);
 /* Writes at most RAIL_MOST_BYTES; returns how many. */
 size_t rail_encode(uint8_t *to, const struct rail_header *header);
-/* The first RAIL_MATCH_BYTES of MATCH and RNDV, with type and flags of the former. */
-void rail_encode_match(uint8_t *to, const mca_ptl_base_match_header_t *match);
+/* The first RAIL_MATCH_BYTES of MATCH and RNDV, with type and flags of the former: by two words,
+ * which whoever copies the header finds as they were stored. */
+static inline void rail_encode_match(uint8_t *to, const mca_ptl_base_match_header_t *match)
+{
+    put_le64(to, rail_first_byte(RAIL_MATCH) | (uint64_t) match->hdr_contextid << 16 |
+                     (uint64_t) (uint32_t) match->hdr_src << 32);
+    put_le64(to + 8, (uint32_t) match->hdr_tag | (uint64_t) match->hdr_msg_seq << 32);
+}
 /* Of MATCH and RNDV: hdr_contextid, hdr_src, hdr_tag and hdr_msg_seq. False: no rank has this
  * source, or it is the tag that receivers mean any by. */
-bool rail_decode_match(mca_ptl_base_match_header_t *match, const uint8_t *from) KEEL_MUST_CHECK;
+KEEL_MUST_CHECK static inline bool rail_decode_match(mca_ptl_base_match_header_t *match,
+                                                     const uint8_t *from)
+{
+    match->hdr_contextid = get_le16(from + 2);
+    match->hdr_src = (int32_t) get_le32(from + 4);
+    match->hdr_tag = (int32_t) get_le32(from + 8);
+    match->hdr_msg_seq = get_le16(from + 12);
+    return match->hdr_src >= 0 && match->hdr_tag != INT32_MIN && get_le16(from + 14) == 0;
+}
 /* Of size bytes, which are the header and perhaps more; *taken: how many the header has. BAD_PARAM:
  * not a header of this version, and nothing is written. */
 int rail_decode(struct rail_header *header, const uint8_t *from, size_t size,

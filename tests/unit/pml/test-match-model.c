@@ -197,9 +197,11 @@ static void step_arrive(void)
     came[message] = true;
     waiting[source]++;
     struct match_receive *at_once =
-        below(2) > 0 ? match_at_once(&match, &sources[source], &messages[message], number) : NULL;
+        below(2) > 0 ? match_at_once(&match, &sources[source], sent[message].tag, number) : NULL;
     if (at_once) {
-        must(at == counted[source] && at_once->message == &messages[message], "a message in order");
+        must(at == counted[source], "a message in order");
+        messages[message].source = &sources[source];
+        at_once->message = &messages[message];
         list_append(&matches, &at_once->link.queue);
     } else {
         must(match_arrive(&match, &sources[source], &messages[message], number, &matches) ==

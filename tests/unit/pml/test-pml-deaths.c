@@ -145,6 +145,7 @@ static void histories(uint32_t flags)
             .late = i % 7 > 3,
             .room = i % 5 > 2 ? 1 + i % 3 : 0,
             .refuses = i % 5 == 2 ? 20 : 0,
+            .immediate = i % 8 > 3,
             .seed = i * 104729 + flags,
         };
         history(&rules);

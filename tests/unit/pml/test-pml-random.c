@@ -317,6 +317,7 @@ static void histories(uint32_t flags, unsigned seeds)
             .splits = i % 3 == 1,
             .late = i % 7 > 3,
             .copies = i % 6 > 2,
+            .immediate = extended && i % 10 > 4,
             .room = extended && i % 11 > 6 ? 2 + i % 3 : 0,
             .refuses = extended && i % 13 > 8 ? 20 : 0,
             .seed = i * 7919 + flags,

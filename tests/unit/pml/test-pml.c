@@ -15,6 +15,13 @@ static char source[1 << 16], target[1 << 16];
 
 static const struct world_rules calm = {
     .ranks = 2, .flags = MCA_PTL_FLAGS_EXTENDED, .first = FIRST, .min = 16, .max = MAX, .seed = 1};
+static const struct world_rules immediate = {.ranks = 2,
+                                             .flags = MCA_PTL_FLAGS_EXTENDED,
+                                             .first = FIRST,
+                                             .min = 16,
+                                             .max = MAX,
+                                             .immediate = true,
+                                             .seed = 1};
 static const struct world_rules fetching = {.ranks = 2,
                                             .flags = MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET,
                                             .first = FIRST,
@@ -71,6 +78,12 @@ static struct keel_pml_request *irecv(int me, int32_t from, int32_t tag, size_t 
     return request;
 }
 
+static void isend_and_forget(int from, int to, int32_t tag, size_t size)
+{
+    struct keel_pml_request *send = isend(from, to, tag, size, STANDARD);
+    ck_assert_int_eq(keel_pml_request_free(&send), OPAL_SUCCESS);
+}
+
 static bool is_done(struct keel_pml_request **request, struct keel_pml_status *status)
 {
     bool done = false;
@@ -123,6 +136,84 @@ START_TEST(a_short_message_is_sent_at_once)
     struct keel_pml_request *recv = irecv(1, 0, 5, 100);
     status = ends(&recv, OPAL_SUCCESS);
     expect(&status, 0, 5, 8);
+    stop();
+}
+END_TEST
+
+/* Neither end has a request or a fragment of the module for it. */
+START_TEST(a_whole_message_goes_the_short_way)
+{
+    start(&immediate);
+    for (size_t size = 0; size <= FIRST; size++) {
+        memset(target, 0, sizeof(target));
+        struct keel_pml_request *recv = irecv(1, 0, 5, 100), *send = isend(0, 1, 5, size, STANDARD);
+        struct keel_pml_status status;
+        ck_assert(is_done(&send, &status));
+        ck_assert_int_eq(status.source, 1);
+        ck_assert_int_eq(status.tag, 5);
+        ck_assert_uint_eq(status.bytes, size);
+        status = ends(&recv, OPAL_SUCCESS);
+        expect(&status, 0, 5, size);
+    }
+    ck_assert_uint_eq(world.counts.sendis, FIRST); /* the first one found the paths */
+    ck_assert_uint_eq(world.counts.matchis, FIRST + 1);
+    ck_assert_uint_eq(world.counts.waiting_most, 0);
+    stop();
+}
+END_TEST
+
+START_TEST(the_short_way_ends_in_a_small_or_scattered_buffer)
+{
+    start(&immediate);
+    const struct iovec parts[] = {{target, 3}, {target + 3, 4}, {target + 7, 20}};
+    struct keel_pml_request *cut = irecv(1, 0, 5, 7), *scattered;
+    opal_convertor_t data;
+    ck_assert_int_eq(opal_convertor_prepare_iovec(&data, parts, 3), OPAL_SUCCESS);
+    isend_and_forget(0, 1, 5, 10);
+    struct keel_pml_status status = ends(&cut, OPAL_ERR_UNPACK_INADEQUATE_SPACE);
+    ck_assert(status.truncated);
+    ck_assert_uint_eq(status.bytes, 7);
+    ck_assert_mem_eq(target, source, 7);
+    ck_assert_int_eq(target[7], 0);
+    ck_assert_int_eq(keel_pml_irecv(ctx[1], &data, 0, 5, &scattered), OPAL_SUCCESS);
+    isend_and_forget(0, 1, 5, 12);
+    status = ends(&scattered, OPAL_SUCCESS);
+    expect(&status, 0, 5, 12);
+    ck_assert_uint_eq(world.counts.matchis, 2);
+    stop();
+}
+END_TEST
+
+/* What is not posted, comes early, is to be acknowledged, or lies apart. */
+START_TEST(others_do_not_go_the_short_way)
+{
+    start(&immediate);
+    const struct iovec parts[] = {{source, 3}, {source + 3, 4}};
+    opal_convertor_t data;
+    struct keel_pml_request *send, *recv;
+    isend_and_forget(0, 1, 5, 8); /* finds the paths */
+    isend_and_forget(0, 1, 5, 8);
+    world_progress();
+    struct keel_pml_status status;
+    for (int i = 0; i < 2; i++) {
+        recv = irecv(1, 0, 5, 100);
+        status = ends(&recv, OPAL_SUCCESS);
+        expect(&status, 0, 5, 8);
+    }
+    recv = irecv(1, 0, 5, 100);
+    send = isend(0, 1, 5, 8, SYNC);
+    status = ends(&recv, OPAL_SUCCESS);
+    expect(&status, 0, 5, 8);
+    (void) ends(&send, OPAL_SUCCESS);
+    ck_assert_uint_eq(world.counts.matchis, 0);
+    ck_assert_uint_eq(world.counts.sendis, 1);
+    ck_assert_int_eq(opal_convertor_prepare_iovec(&data, parts, 2), OPAL_SUCCESS);
+    ck_assert_int_eq(keel_pml_isend(ctx[0], &data, 1, 5, KEEL_PML_STANDARD, &send), OPAL_SUCCESS);
+    recv = irecv(1, 0, 5, 100);
+    status = ends(&recv, OPAL_SUCCESS);
+    expect(&status, 0, 5, 7);
+    (void) ends(&send, OPAL_SUCCESS);
+    ck_assert_uint_eq(world.counts.sendis, 1);
     stop();
 }
 END_TEST
@@ -748,6 +839,9 @@ START_TEST(after_a_shortage_messages_go_on_in_order)
     rules.room = 3;
     flood(&rules);
     ck_assert_uint_gt(world.counts.short_calls, 100);
+    rules.immediate = true;
+    flood(&rules);
+    ck_assert_uint_gt(world.counts.short_calls, 100);
     rules.refuses = 30;
     rules.flags |= MCA_PTL_GET;
     flood(&rules);
@@ -946,12 +1040,11 @@ static void send_inside(void)
     nested = isend(0, 1, 5, 16, STANDARD);
 }
 
-/* As a callback of the data plane does that a module calls before its function returns. */
-START_TEST(a_send_inside_of_a_send_has_a_number_of_its_own)
+static void send_inside_of_a_send(const struct world_rules *rules)
 {
     struct keel_pml_status status;
     size_t bytes = 0;
-    start(&calm);
+    start(rules);
     world.inner = send_inside;
     struct keel_pml_request *outer = isend(0, 1, 5, 8, STANDARD);
     ck_assert_ptr_nonnull(nested);
@@ -969,6 +1062,13 @@ START_TEST(a_send_inside_of_a_send_has_a_number_of_its_own)
     ends(&outer, OPAL_SUCCESS);
     ends(&nested, OPAL_SUCCESS);
     stop();
+}
+
+/* As a callback of the data plane does that a module calls before its function returns. */
+START_TEST(a_send_inside_of_a_send_has_a_number_of_its_own)
+{
+    send_inside_of_a_send(&calm);
+    send_inside_of_a_send(&immediate);
 }
 END_TEST
 
@@ -1266,9 +1366,11 @@ START_TEST(a_fetch_that_fails_is_an_error)
 }
 END_TEST
 
-UNIT_MAIN("pml", a_short_message_is_sent_at_once, blocking_calls_wait, a_process_sends_to_itself,
-          a_message_that_does_not_fit_is_cut, a_synchronous_send_ends_when_it_is_matched,
-          a_buffered_send_ends_at_once, buffered_sends_hold_so_much_and_no_more,
+UNIT_MAIN("pml", a_short_message_is_sent_at_once, a_whole_message_goes_the_short_way,
+          the_short_way_ends_in_a_small_or_scattered_buffer, others_do_not_go_the_short_way,
+          blocking_calls_wait, a_process_sends_to_itself, a_message_that_does_not_fit_is_cut,
+          a_synchronous_send_ends_when_it_is_matched, a_buffered_send_ends_at_once,
+          buffered_sends_hold_so_much_and_no_more,
           messages_go_to_the_oldest_receive_that_wants_them, a_probe_tells_and_leaves,
           a_message_is_taken_by_a_probe, a_request_is_started_again, a_receive_is_cancelled,
           a_callback_comes_once, a_callback_waits_for_what_has_ended_with_it,

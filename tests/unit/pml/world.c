@@ -201,6 +201,66 @@ static void report(struct rank_module *module, mca_ptl_base_send_request_t *requ
     }
 }
 
+/* Whether a first fragment may go now. */
+static int begin_send(struct rank_module *module, struct mca_ptl_base_peer_t *peer)
+{
+    if (world.dead[peer->rank]) {
+        return OPAL_ERR_UNREACH;
+    }
+    if (world.inner) {
+        void (*inner)(void) = world.inner;
+        world.inner = NULL;
+        inner();
+    }
+    if (world.send_status != OPAL_SUCCESS) {
+        return world.send_status;
+    }
+    return is_short(module, peer) ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
+}
+
+static struct packet *first_packet(const struct rank_module *module,
+                                   const struct mca_ptl_base_peer_t *peer,
+                                   const mca_ptl_base_match_header_t *header, size_t size)
+{
+    struct packet *packet = packet_new(module->rail, WORLD_FIRST, module->rank, peer->rank, size);
+    packet->header = *header;
+    packet->header.hdr_dst = -1;
+    packet->header.hdr_common.hdr_flags = 0;
+    return packet;
+}
+
+/* Of a message in one piece. */
+static void copy_some(const struct rank_module *module, const struct mca_ptl_base_peer_t *peer,
+                      const struct packet *packet, size_t size)
+{
+    if (world.rules.copies && world_random(3) == 0) {
+        struct packet *copy = first_packet(module, peer, &packet->header, size);
+        memcpy(copy->bytes, packet->bytes, size);
+        world.counts.copies++;
+    }
+}
+
+static int sendi(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer,
+                 const mca_ptl_base_match_header_t *header, const void *bytes)
+{
+    struct rank_module *module = module_of(&ptl->super);
+    const size_t size = header->hdr_msg_length;
+    if (size > ptl->super.ptl_first_frag_size) {
+        abort();
+    }
+    int status = begin_send(module, peer);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    struct packet *packet = first_packet(module, peer, header, size);
+    if (size > 0) {
+        memcpy(packet->bytes, bytes, size);
+    }
+    copy_some(module, peer, packet, size);
+    world.counts.sendis++;
+    return OPAL_SUCCESS;
+}
+
 static int send_first(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                       mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags)
 {
@@ -210,16 +270,9 @@ static int send_first(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *pe
     if (offset != 0 || size > ptl->ptl_first_frag_size || (!ack && size != length)) {
         abort();
     }
-    if (world.dead[peer->rank]) {
-        return OPAL_ERR_UNREACH;
-    }
-    if (world.inner) {
-        void (*inner)(void) = world.inner;
-        world.inner = NULL;
-        inner();
-    }
-    if (world.send_status != OPAL_SUCCESS || is_short(module, peer)) {
-        return world.send_status != OPAL_SUCCESS ? world.send_status : OPAL_ERR_OUT_OF_RESOURCE;
+    int status = begin_send(module, peer);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
     if (request->req_cached) {
         memset(request + 1, 0x5a, world.rules.cache_bytes);
@@ -227,9 +280,7 @@ static int send_first(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *pe
     }
     bool fetch = ack && (ptl->ptl_flags & MCA_PTL_GET) && length > size;
     size = ack && !fetch && size > 0 ? taken_of(size) : size;
-    struct packet *packet = packet_new(module->rail, WORLD_FIRST, module->rank, peer->rank, size);
-    packet->header = request->req_header;
-    packet->header.hdr_dst = -1;
+    struct packet *packet = first_packet(module, peer, &request->req_header, size);
     packet->header.hdr_common.hdr_flags = (uint8_t) flags;
     packet->fetch = fetch;
     copy_out(&request->req_convertor, 0, packet->bytes, size);
@@ -241,12 +292,7 @@ static int send_first(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *pe
         packet->own = entry->id;
         return OPAL_SUCCESS;
     }
-    if (world.rules.copies && world_random(3) == 0) {
-        struct packet *copy = packet_new(module->rail, WORLD_FIRST, module->rank, peer->rank, size);
-        copy->header = packet->header;
-        memcpy(copy->bytes, packet->bytes, size);
-        world.counts.copies++;
-    }
+    copy_some(module, peer, packet, size);
     report(module, request, size, packet);
     return OPAL_SUCCESS;
 }
@@ -421,6 +467,16 @@ static void reported(struct rank_module *module, uint64_t id, const struct packe
     module->super.super.ptl_send_progress(&module->super.super, request, bytes);
 }
 
+/* A receive took it at once. */
+static bool taken_at_once(struct rank_module *module, const struct packet *packet)
+{
+    const bool tried =
+        module->super.ptl_sendi && !(packet->header.hdr_common.hdr_flags & MCA_PTL_FLAGS_ACK);
+    bool taken = tried && module->super.ptl_matchi(&module->super, &packet->header, packet->bytes);
+    world.counts.matchis += taken;
+    return taken;
+}
+
 static void deliver(struct packet *packet)
 {
     struct rank_module *module = modules[packet->rail][packet->to];
@@ -435,6 +491,9 @@ static void deliver(struct packet *packet)
     case WORLD_FIRST:
         if (!(packet->header.hdr_common.hdr_flags & MCA_PTL_FLAGS_ACK)) {
             reported(sender, own, NULL);
+        }
+        if (taken_at_once(module, packet)) {
+            break;
         }
         world.waiting++;
         if (world.waiting > world.counts.waiting_most) {
@@ -652,6 +711,7 @@ static mca_ptl_base_module_t *module_create(int rail)
     if (rules->flags & MCA_PTL_FLAGS_EXTENDED) {
         module->super.ptl_send_end = send_end;
         module->super.ptl_recv_end = recv_end;
+        module->super.ptl_sendi = rules->immediate ? sendi : NULL;
     }
     return &module->super.super;
 }

@@ -19,6 +19,7 @@ struct world_rules {
     bool splits;               /* takes fewer bytes than asked for */
     bool late;                 /* tells that bytes are sent when they arrive */
     bool copies;               /* first fragments, some of those without acknowledgement */
+    bool immediate;            /* extended modules have ptl_sendi, and call ptl_matchi */
     int rails;                 /* modules of a rank; 0: one */
     size_t speed[WORLD_RAILS]; /* of each, in bytes of data a round; 0: any number */
     uint32_t claims;           /* the bandwidth that all modules claim */
@@ -31,6 +32,7 @@ struct world_counts {
     size_t packets, acks, fetches, copies, short_calls, waiting_most;
     size_t moved[WORLD_RAILS]; /* bytes behind first fragments that arrived */
     size_t kept, cached;       /* requests that the module knows; and sends of them */
+    size_t sendis, matchis;    /* messages sent without a request, received without a fragment */
 };
 
 struct world {
@@ -49,7 +51,7 @@ struct world {
     int put_status;         /* what ptl_put and ptl_get return */
     int broken;             /* the rail that fetches nothing, as number + 1; 0: all do */
     void (*hook)(int rank); /* in the rank's progress; may be NULL */
-    void (*inner)(void);    /* called by ptl_send, once; may be NULL */
+    void (*inner)(void);    /* called by ptl_send or ptl_sendi, once; may be NULL */
     int doom, doomed; /* after so many rounds (0: never) this rank is killed, within progress */
 };
 extern struct world world;

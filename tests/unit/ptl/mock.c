@@ -1,4 +1,3 @@
-#include <keel/ptl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/unit/ptl/mock.h>
@@ -10,7 +9,7 @@ struct mca_ptl_base_peer_t {
 };
 
 struct mock_module {
-    mca_ptl_base_module_t super;
+    struct keel_ptl_module_t super; /* that nobody extends but a test */
     const struct mock_plan *plan;
     struct mca_ptl_base_peer_t *peers[MOCK_PROCS]; /* if it keeps them */
 };
@@ -235,20 +234,20 @@ static mca_ptl_base_module_t *make(const struct mock_plan *plan)
         abort();
     }
     module->plan = plan;
-    module->super = (mca_ptl_base_module_t){.ptl_component = &mock_component,
-                                            .ptl_first_frag_size = FIRST_FRAGMENT,
-                                            .ptl_max_frag_size = FRAGMENT,
-                                            .ptl_exclusivity = plan->exclusivity,
-                                            .ptl_latency = plan->latency,
-                                            .ptl_bandwidth = plan->bandwidth,
-                                            .ptl_flags = MCA_PTL_PUT,
-                                            .ptl_add_procs = add_procs,
-                                            .ptl_del_procs = del_procs,
-                                            .ptl_finalize = finalize,
-                                            .ptl_send = send_first,
-                                            .ptl_put = put,
-                                            .ptl_matched = matched};
-    return &module->super;
+    module->super.super = (mca_ptl_base_module_t){.ptl_component = &mock_component,
+                                                  .ptl_first_frag_size = FIRST_FRAGMENT,
+                                                  .ptl_max_frag_size = FRAGMENT,
+                                                  .ptl_exclusivity = plan->exclusivity,
+                                                  .ptl_latency = plan->latency,
+                                                  .ptl_bandwidth = plan->bandwidth,
+                                                  .ptl_flags = MCA_PTL_PUT | plan->flags,
+                                                  .ptl_add_procs = add_procs,
+                                                  .ptl_del_procs = del_procs,
+                                                  .ptl_finalize = finalize,
+                                                  .ptl_send = send_first,
+                                                  .ptl_put = put,
+                                                  .ptl_matched = matched};
+    return &module->super.super;
 }
 
 static mca_ptl_base_module_t **init(int *num_ptls, bool enable_progress_threads,

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_PTL_MOCK_H
 #define TESTS_UNIT_PTL_MOCK_H
 
-#include <keel/ptl.h>
+#include <keel/ptl_ext.h>
 
 enum { MOCK_MODULES = 8 };
 
@@ -12,6 +12,7 @@ struct mock_plan {
     uint32_t exclusivity, latency, bandwidth;
     uint64_t reaches; /* bit i: the process with vpid i */
     bool broken;      /* its add_procs fails */
+    uint32_t flags;
 };
 
 /* What the component does, and what happened to it; its functions are told no module. */

@@ -55,8 +55,17 @@ static void recv_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_request_
     pml.delivered += delivered;
 }
 
-static const struct ptl_upcalls upcalls = {
-    .match = match, .send_progress = send_progress, .recv_progress = recv_progress};
+static bool matchi(struct keel_ptl_module_t *ptl, const mca_ptl_base_match_header_t *header,
+                   const void *bytes)
+{
+    (void) ptl, (void) header, (void) bytes;
+    return false;
+}
+
+static const struct ptl_upcalls upcalls = {.match = match,
+                                           .send_progress = send_progress,
+                                           .recv_progress = recv_progress,
+                                           .matchi = matchi};
 
 /* Sends a message of this size over the first path, to a receive of room bytes. */
 static void send_message(size_t size, size_t room, int flags)
@@ -509,6 +518,21 @@ START_TEST(a_module_takes_the_place_of_another)
 }
 END_TEST
 
+START_TEST(no_message_takes_a_short_way_past_a_module)
+{
+    ck_assert_int_eq(open_with(&(struct mock_plan){.flags = MCA_PTL_FLAGS_EXTENDED}, 1),
+                     ORTE_SUCCESS);
+    size_t count;
+    struct keel_ptl_module_t *lower = keel_ptl_extended(ptl_modules(set, &count)[0]);
+    ck_assert_ptr_eq(lower->ptl_matchi, matchi);
+    counter_init(0);
+    ck_assert_int_eq(ptl_stack(set, &counter.super, &lower->super), ORTE_SUCCESS);
+    ck_assert_ptr_null(lower->ptl_matchi);
+    ck_assert_ptr_eq(lower->super.ptl_match, counter_match);
+    close_all(0);
+}
+END_TEST
+
 START_TEST(the_place_to_take_is_checked)
 {
     open_one();
@@ -533,4 +557,4 @@ UNIT_MAIN("ptl", modules_are_sorted_by_exclusivity, a_component_that_does_not_op
           deleting_tells_the_first_error, a_short_message_comes_when_its_time_has_come,
           the_rest_of_a_long_message_follows_the_acknowledgement,
           bytes_that_do_not_fit_are_received_and_not_delivered, a_module_takes_the_place_of_another,
-          the_place_to_take_is_checked)
+          no_message_takes_a_short_way_past_a_module, the_place_to_take_is_checked)

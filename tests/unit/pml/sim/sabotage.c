@@ -57,13 +57,13 @@ void __wrap_rail_encode_came(uint8_t *to, uint32_t came)
 /* ---- messages ---- */
 
 struct match_receive *__real_match_at_once(struct match *match, struct match_source *source,
-                                           struct match_message *message, uint32_t sequence);
+                                           int32_t tag, uint32_t sequence);
 struct match_receive *__wrap_match_at_once(struct match *match, struct match_source *source,
-                                           struct match_message *message, uint32_t sequence);
+                                           int32_t tag, uint32_t sequence);
 struct match_receive *__wrap_match_at_once(struct match *match, struct match_source *source,
-                                           struct match_message *message, uint32_t sequence)
+                                           int32_t tag, uint32_t sequence)
 {
-    return __real_match_at_once(match, source, message,
+    return __real_match_at_once(match, source, tag,
                                 is(SIM_ORDER_OF_ARRIVAL) ? source->order.expected : sequence);
 }
 
