@@ -4,11 +4,11 @@
 #ifndef BOOTSTRAP_BACKEND_H
 #define BOOTSTRAP_BACKEND_H
 
-#include <bootstrap/cards.h>
 #include <bootstrap/env.h>
-#include <bootstrap/job_map.h>
 #include <keel/host.h>
 #include <rml/core.h>
+#include <wireup/cards.h>
+#include <wireup/job_map.h>
 
 struct backend;
 

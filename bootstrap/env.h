@@ -2,8 +2,8 @@
 #ifndef BOOTSTRAP_ENV_H
 #define BOOTSTRAP_ENV_H
 
-#include <bootstrap/job_map.h>
 #include <keel/types.h>
+#include <wireup/job_map.h>
 
 enum self_kind {
     SELF_NATIVE,    /* a rank that keelrun started */

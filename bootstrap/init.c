@@ -1,8 +1,8 @@
 /* The life of a process: keel_init to keel_finalize. */
 #include <config.h>
 
+#include <base/handover.h>
 #include <bootstrap/backend.h>
-#include <bootstrap/handover.h>
 #include <bootstrap/host.h>
 #include <bootstrap/pmix/pmix.h>
 #include <bootstrap/process.h>

@@ -1,20 +1,14 @@
-# bootstrap: from a process to its rails. libbootserver is the daemon's side, for the launcher.
-noinst_LTLIBRARIES += libbootstrap.la libbootserver.la
+# bootstrap: from a process to its rails.
+noinst_LTLIBRARIES += libbootstrap.la
 libbootstrap_la_SOURCES = \
-	bootstrap/backend.c bootstrap/backend.h bootstrap/cards.c bootstrap/cards.h \
-	bootstrap/env.c bootstrap/env.h bootstrap/ftevent.c bootstrap/handover.c bootstrap/handover.h \
-	bootstrap/host.c bootstrap/host.h bootstrap/init.c bootstrap/job_map.c bootstrap/job_map.h \
-	bootstrap/native.c bootstrap/process.h bootstrap/proto.c bootstrap/proto.h bootstrap/singleton.c \
-	bootstrap/tool.c bootstrap/tool.h
+	bootstrap/backend.c bootstrap/backend.h bootstrap/env.c bootstrap/env.h bootstrap/ftevent.c \
+	bootstrap/host.c bootstrap/host.h bootstrap/init.c bootstrap/native.c bootstrap/process.h \
+	bootstrap/singleton.c bootstrap/tool.c bootstrap/tool.h
 libbootstrap_la_SOURCES += \
 	bootstrap/pmix/client.c bootstrap/pmix/client.h bootstrap/pmix/contacts.c \
 	bootstrap/pmix/cpus.c bootstrap/pmix/internal.h bootstrap/pmix/job.c bootstrap/pmix/job.h \
 	bootstrap/pmix/modex.c bootstrap/pmix/module.h bootstrap/pmix/pmix.c bootstrap/pmix/pmix.h \
 	bootstrap/pmix/request.c bootstrap/pmix/request.h bootstrap/pmix/view.c
-libbootserver_la_SOURCES = \
-	bootstrap/allgather.c bootstrap/allgather.h bootstrap/ask.c bootstrap/cards.c bootstrap/fence.c \
-	bootstrap/handover.c bootstrap/job_map.c bootstrap/proto.c \
-	bootstrap/server.c bootstrap/server.h bootstrap/server_internal.h
 
 # What needs libpmix, loaded by a rank that has a PMIx server and no keelrun.
 if HAVE_PMIX

@@ -2,9 +2,9 @@
  * rank. */
 #include <config.h>
 
+#include <base/handover.h>
 #include <bootstrap/backend.h>
-#include <bootstrap/handover.h>
-#include <bootstrap/proto.h>
+#include <wireup/proto.h>
 
 #include <base/clock.h>
 #include <base/list.h>

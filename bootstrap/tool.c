@@ -3,10 +3,9 @@
 #include <bootstrap/tool.h>
 
 #include <base/clock.h>
+#include <base/handover.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <bootstrap/handover.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 enum { GUEST_TRIES = 5 };
 

@@ -1,7 +1,7 @@
 /* The line between the front end and the HNP: messages in buffers, in order, each way. Both ends
  * live in keelrun today and are served by one loop; nothing on either side may know that.
  *
- * The first byte of each message says what it is, the letters what follows (bootstrap/proto.h). */
+ * The first byte of each message says what it is, the letters what follows (wireup/proto.h). */
 #ifndef LAUNCHER_CHANNEL_H
 #define LAUNCHER_CHANNEL_H
 

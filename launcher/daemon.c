@@ -6,7 +6,6 @@
 #include <base/log.h>
 #include <base/session.h>
 #include <base/sock.h>
-#include <bootstrap/proto.h>
 #include <launcher/home.h>
 #include <launcher/limits.h>
 #include <launcher/names.h>
@@ -20,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 enum { SESSION_TRIES = 3 };
 

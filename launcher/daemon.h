@@ -6,9 +6,9 @@
 #define LAUNCHER_DAEMON_H
 
 #include <base/loop.h>
-#include <bootstrap/allgather.h>
-#include <bootstrap/server.h>
 #include <launcher/iof.h>
+#include <launcher/node/allgather.h>
+#include <launcher/node/server.h>
 #include <launcher/orders.h>
 #include <launcher/shepherd.h>
 #include <rml/core.h>

@@ -4,7 +4,6 @@
 
 #include <base/log.h>
 #include <base/sock.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/orders.h>
@@ -18,6 +17,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 #define LATE_OUTPUT_US 5000000u /* for output that nobody reads, when the job has failed */
 

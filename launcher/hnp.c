@@ -4,7 +4,6 @@
 
 #include <base/log.h>
 #include <base/param.h>
-#include <bootstrap/proto.h>
 #include <launcher/host.h>
 #include <launcher/limits.h>
 #include <launcher/plm.h>
@@ -13,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 static struct param routed_radix = PARAM_INT(
     "routed_radix", "64", 1, 65536, "", "How many children a daemon has in the tree of daemons");

@@ -6,7 +6,6 @@
 
 #include <base/log.h>
 #include <base/param.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <launcher/home.h>
 #include <launcher/hostlist.h>
@@ -17,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <wireup/proto.h>
 
 static struct param abort_grace =
     PARAM_INT("abort_grace_ms", "1000", 0, 600000, "ms",

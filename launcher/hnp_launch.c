@@ -4,10 +4,10 @@
 #include <launcher/hnp.h>
 
 #include <base/param.h>
-#include <bootstrap/proto.h>
 #include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 static struct param launch_timeout =
     PARAM_INT("plm_launch_timeout_s", "120", 1, 86400, "s",

@@ -7,11 +7,11 @@
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <bootstrap/proto.h>
 #include <launcher/repair.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <wireup/proto.h>
 
 static struct param enable_recovery =
     PARAM_BOOL("enable_recovery", "0",

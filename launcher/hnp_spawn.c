@@ -5,9 +5,9 @@
 #include <launcher/hnp.h>
 
 #include <base/log.h>
-#include <bootstrap/proto.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 enum { PROGRAMS_MAX = 1024, RANKS_MAX = 1 << 16 };
 

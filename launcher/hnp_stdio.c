@@ -4,8 +4,8 @@
 #include <launcher/hnp.h>
 
 #include <base/log.h>
-#include <bootstrap/proto.h>
 #include <stdlib.h>
+#include <wireup/proto.h>
 
 static uint32_t input_daemon(const struct hnp *hnp)
 {

@@ -4,7 +4,6 @@
 #include <launcher/hnp.h>
 
 #include <base/log.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 /* The file gets its name when it is whole. This replaces an older one of the name, which must not
  * be a link or a device, such as /dev/stdout. */

@@ -4,8 +4,8 @@
 #define LAUNCHER_HOME_H
 
 #include <base/crypto.h>
-#include <bootstrap/job_map.h>
 #include <keel/types.h>
+#include <wireup/job_map.h>
 
 #define HOME_SIZE_MAX (48u * 1024u)       /* less than a pipe holds */
 #define HOME_VERSION "2 " PACKAGE_VERSION /* of the text, and of Keel: the same at both ends */

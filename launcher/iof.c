@@ -5,11 +5,11 @@
 #include <base/list.h>
 #include <base/log.h>
 #include <base/sock.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 #define READ_MAX (64u * 1024u)
 #define LEAVE_READS 64 /* more than a pty holds */

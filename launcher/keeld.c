@@ -7,7 +7,6 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <base/sock.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <launcher/daemon.h>
 #include <launcher/home.h>
@@ -20,6 +19,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 #define INPUT_WAIT_US 30000000u
 #define LAST_REPORT_US 50000u /* for a report to leave, when a signal ends this process */

@@ -10,7 +10,6 @@
 #include <base/param.h>
 #include <base/paths.h>
 #include <base/sock.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
@@ -19,6 +18,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 static struct param library_path =
     PARAM_BOOL("library_path", "1",

@@ -40,6 +40,8 @@ liblauncher_la_SOURCES += launcher/hnp.h launcher/hnp.c launcher/hnp_end.c launc
 liblauncher_la_SOURCES += launcher/daemon.h launcher/daemon.c launcher/local.c launcher/iof.h \
 	launcher/iof.c launcher/limits.h launcher/limits.c launcher/repair.h launcher/repair.c launcher/orders.h launcher/orders.c launcher/spawned.c
 
+include $(srcdir)/launcher/node/local.mk
+
 # what MPI programs are offered
 liblauncher_la_SOURCES += launcher/service.c launcher/service.h launcher/kvs.c launcher/kvs.h \
 	launcher/names.c launcher/names.h launcher/tools.c launcher/tools.h launcher/pmi1.c launcher/pmi1.h \
@@ -73,7 +75,7 @@ lib_keel_pmix_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 lib_keel_pmix_la_LIBADD = $(PMIX_LIBS) $(HWLOC_LIBS)
 endif
 
-launcher_libs = liblauncher.la libbootserver.la librml.la liboob.la libbase.la
+launcher_libs = liblauncher.la libwireup.la librml.la liboob.la libbase.la
 bin_PROGRAMS += bin/keelrun bin/keeld
 bin_keelrun_SOURCES = launcher/keelrun.c
 bin_keelrun_LDADD = $(launcher_libs)

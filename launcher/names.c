@@ -4,10 +4,10 @@
 
 #include <base/list.h>
 #include <base/log.h>
-#include <bootstrap/proto.h>
 #include <launcher/kvs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 #define NAMES_BYTES_MAX (4u << 20)
 

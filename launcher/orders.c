@@ -2,9 +2,9 @@
 
 #include <launcher/orders.h>
 
-#include <bootstrap/proto.h>
 #include <launcher/strings.h>
 #include <stdlib.h>
+#include <wireup/proto.h>
 
 #define STRINGS_MAX (1u << 20)
 #define APPS_MAX 4096u

@@ -1,12 +1,12 @@
 /* What the HNP orders (on RML_TAG_LAUNCH) and daemons report (on RML_TAG_REPORT); the first byte of
- * each buffer says which, the letters what follows it (bootstrap/proto.h). Output, input and their
+ * each buffer says which, the letters what follows it (wireup/proto.h). Output, input and their
  * credit travel on the IOF tags (iof.h). */
 #ifndef LAUNCHER_ORDERS_H
 #define LAUNCHER_ORDERS_H
 
-#include <bootstrap/job_map.h>
 #include <keel/buffer.h>
 #include <launcher/request.h>
+#include <wireup/job_map.h>
 
 enum order {
     ORDER_WIREUP = 1, /* s contact of the parent in the tree */

@@ -8,7 +8,6 @@
 #include <base/param.h>
 #include <base/paths.h>
 #include <base/sock.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <launcher/limits.h>
 #include <launcher/strings.h>
@@ -17,6 +16,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 static const char *const choices[] = {"auto", "slurm", "rsh", "ssh", NULL};
 static struct param choice =

@@ -5,11 +5,11 @@
 
 #include <base/loop.h>
 #include <base/sock.h>
-#include <bootstrap/cards.h>
 #include <launcher/daemon.h>
 #include <launcher/kvs.h>
 #include <launcher/names.h>
 #include <launcher/pmi1_wire.h>
+#include <wireup/cards.h>
 
 /* The end of file on a connection is seen before the shepherd reports the end of the process, and a
  * busy shepherd is late. Turns of the loop are counted, since none pass while the machine stands

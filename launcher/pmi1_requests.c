@@ -3,9 +3,9 @@
 
 #include <launcher/pmi1_internal.h>
 
-#include <bootstrap/proto.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 /* "cmd=lookup_result port= info=ok rc=0 msg=success" and a newline go with a port; a value that
  * came in a line always fits one */

@@ -3,9 +3,9 @@
 #include <launcher/repair.h>
 
 #include <base/log.h>
-#include <bootstrap/proto.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <wireup/proto.h>
 
 /* Those below would have to find out by themselves, which takes long where keelrun does not answer.
  */

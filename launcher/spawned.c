@@ -3,10 +3,10 @@
 
 #include <launcher/orders.h>
 
-#include <bootstrap/proto.h>
 #include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 #define SPAWNED_MAX (1u << 20)
 #define SPAWNED_APPS_MAX 4096u

@@ -3,11 +3,11 @@
 #include <launcher/step.h>
 
 #include <base/sock.h>
-#include <bootstrap/proto.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 /* The srun that keelrun starts ends the step itself when a task has ended, but no sooner than 1 s
  * later (--wait): what comes before that is from somebody else. */

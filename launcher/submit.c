@@ -2,9 +2,9 @@
 
 #include <launcher/submit.h>
 
-#include <bootstrap/proto.h>
 #include <launcher/orders.h>
 #include <stdlib.h>
+#include <wireup/proto.h>
 
 #define APPS_MAX 4096u
 #define NODES_MAX 65536u

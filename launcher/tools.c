@@ -5,7 +5,6 @@
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <bootstrap/proto.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 #define COME_US 20000000u /* for a tool to come under the name that it was given */
 

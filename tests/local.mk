@@ -11,6 +11,7 @@ include $(srcdir)/tests/unit/btl/local.mk
 include $(srcdir)/tests/unit/btl2/local.mk
 include $(srcdir)/tests/unit/ptl/local.mk
 include $(srcdir)/tests/unit/pml/local.mk
+include $(srcdir)/tests/unit/wireup/local.mk
 include $(srcdir)/tests/unit/bootstrap/local.mk
 include $(srcdir)/tests/unit/compat/local.mk
 include $(srcdir)/tests/unit/launcher/local.mk

@@ -3,11 +3,11 @@
 #include <bootstrap/pmix/client.h>
 
 #include <base/clock.h>
+#include <base/handover.h>
 #include <base/log.h>
 #include <base/paths.h>
 #include <base/session.h>
 #include <bootstrap/backend.h>
-#include <bootstrap/handover.h>
 #include <bootstrap/pmix/job.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef BOOTSTRAP_PMIX_JOB_H
 #define BOOTSTRAP_PMIX_JOB_H
 
-#include <bootstrap/job_map.h>
 #include <bootstrap/pmix/module.h>
+#include <wireup/job_map.h>
 
 /* All of the map but the key. The job's number is made of its namespace, the same in all ranks; its
  * id of namespace and server, the same in the ranks of a node. Ranks on the same host share a node;

@@ -2,9 +2,9 @@
 
 #include <bootstrap/pmix/internal.h>
 
+#include <base/handover.h>
 #include <base/le.h>
 #include <base/log.h>
-#include <bootstrap/handover.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

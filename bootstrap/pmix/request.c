@@ -3,7 +3,7 @@
 #include <bootstrap/pmix/request.h>
 
 #include <base/clock.h>
-#include <bootstrap/handover.h>
+#include <base/handover.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include <launcher/pmix/exchange_internal.h>
 
-#include <bootstrap/proto.h>
 #include <stdlib.h>
+#include <wireup/proto.h>
 
 /* An errand to several daemons. */
 struct round {

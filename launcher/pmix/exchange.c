@@ -3,10 +3,10 @@
 #include <launcher/pmix/exchange_internal.h>
 
 #include <base/log.h>
-#include <bootstrap/proto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 /* --- pending requests --- */
 

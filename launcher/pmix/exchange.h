@@ -3,9 +3,9 @@
 #ifndef LAUNCHER_PMIX_EXCHANGE_H
 #define LAUNCHER_PMIX_EXCHANGE_H
 
-#include <bootstrap/cards.h>
 #include <launcher/daemon.h>
 #include <launcher/pmix/module.h>
+#include <wireup/cards.h>
 
 struct exchange;
 

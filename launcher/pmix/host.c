@@ -5,8 +5,8 @@
 
 #include <base/clock.h>
 #include <base/log.h>
-#include <bootstrap/proto.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 static void host_post(void *arg, struct loop_task *task)
 {

@@ -4,11 +4,11 @@
 
 #include <launcher/pmix/exchange_internal.h>
 
-#include <bootstrap/proto.h>
 #include <launcher/orders.h>
 #include <launcher/pmix/published.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/proto.h>
 
 /* --- asking --- */
 

@@ -6,9 +6,9 @@
 #define LAUNCHER_PMIX_MODULE_H
 
 #include <base/loop.h>
-#include <bootstrap/job_map.h>
 #include <pmix_common.h>
 #include <sched.h>
+#include <wireup/job_map.h>
 
 #define PMIX_MODULE_FILE "keel-pmix.so"
 #define PMIX_MODULE_ENTRY "keel_pmix_module"

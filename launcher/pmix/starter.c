@@ -4,9 +4,9 @@
 
 #include <base/clock.h>
 #include <base/fault.h>
+#include <base/handover.h>
 #include <base/log.h>
 #include <base/paths.h>
-#include <bootstrap/handover.h>
 #include <fcntl.h>
 #include <launcher/pmix/guard.h>
 #include <pthread.h>

@@ -2,12 +2,12 @@
  * and what the front end submits. What is taken packs to the same bytes. */
 #include <config.h>
 
-#include <bootstrap/proto.h>
 #include <launcher/orders.h>
 #include <launcher/submit.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>
+#include <wireup/proto.h>
 
 /* Packs and unpacks once more: the second packing equals the first. */
 static void check_equal(opal_buffer_t *one, opal_buffer_t *other)

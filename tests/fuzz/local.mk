@@ -18,7 +18,7 @@ fuzz_ldflags = $(AM_LDFLAGS)
 fuzz_common += tests/fuzz/replay.c
 endif
 fuzz_oob_libs = liboob.la libbase.la
-fuzz_launcher_libs = liblauncher.la libbootserver.la librml.la liboob.la libbase.la
+fuzz_launcher_libs = liblauncher.la libwireup.la librml.la liboob.la libbase.la
 
 tests_fuzz_contact_SOURCES = tests/fuzz/contact.c $(fuzz_common)
 tests_fuzz_contact_LDFLAGS = $(fuzz_ldflags)

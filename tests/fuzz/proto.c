@@ -2,11 +2,11 @@
  * taken for the same; what is refused leaves nothing behind. And sets of cards. */
 #include <config.h>
 
-#include <bootstrap/cards.h>
-#include <bootstrap/proto.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>
+#include <wireup/cards.h>
+#include <wireup/proto.h>
 
 enum { RANKS = 4 };
 

@@ -5,7 +5,7 @@
 . "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/man.sh"
 cd "$tree" || exit 1
-rooms='base oob rml btl btl2 ptl pml bootstrap compat launcher'
+rooms='base oob rml btl btl2 ptl pml wireup bootstrap compat launcher'
 
 # sources: the C files of the rooms.
 sources()

@@ -5,7 +5,7 @@
 cd "$tree" || exit 1
 
 # room NAME ALLOWED...: the house's headers that files in NAME include are in the allowed rooms.
-rooms='base|oob|rml|btl|btl2|ptl|pml|bootstrap|compat|launcher|tools|examples|bench|tests|include|lib'
+rooms='base|oob|rml|btl|btl2|ptl|pml|wireup|bootstrap|compat|launcher|tools|examples|bench|tests|include|lib'
 room()
 {
     name=$1
@@ -29,31 +29,32 @@ room btl keel base btl
 room btl2 keel base btl btl2
 room ptl keel base btl ptl
 room pml keel base ptl pml
-room bootstrap keel base oob rml btl btl2 ptl pml bootstrap
+room wireup keel base wireup
+room bootstrap keel base oob rml btl btl2 ptl pml wireup bootstrap
 room compat keel base oob rml bootstrap compat
-room launcher keel base oob rml bootstrap launcher
+room launcher keel base oob rml wireup launcher
 room tools keel tools
 room examples keel examples
 room bench keel bench
 
 # The programs and the data plane never load hwloc or libpmix, which stand in modules.
 report 'only modules include hwloc' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl btl2 ptl pml bootstrap compat launcher |
+    '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl btl2 ptl pml wireup bootstrap compat launcher |
     grep -vE '^(base/topo_hwloc|launcher/pmix/(module_internal|registration))\.[ch]:')"
 report 'only the modules include libpmix' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl btl2 ptl pml bootstrap compat launcher |
+    '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl btl2 ptl pml wireup bootstrap compat launcher |
     grep -vE '^(launcher/pmix/module_internal\.h|bootstrap/pmix/module\.c):')"
 
 # A file of another room must be named with its room, so that the rules above see it.
 report 'every include of the house names its room' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*"' base oob rml btl btl2 ptl pml bootstrap compat launcher include/keel)"
+    '#[[:space:]]*include[[:space:]]*"' base oob rml btl btl2 ptl pml wireup bootstrap compat launcher include/keel)"
 
 report 'only compat includes the old paths' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*[<"](orte|opal|ompi|orte_config|opal_config)[/.]' \
-    base oob rml btl btl2 ptl pml bootstrap launcher include/keel)"
+    base oob rml btl btl2 ptl pml wireup bootstrap launcher include/keel)"
 
 # config.h chooses what the C library's headers declare, so no header comes before it.
-report 'every source begins with config.h' "$(find base oob rml btl btl2 ptl pml bootstrap compat launcher tools -name '*.c' |
+report 'every source begins with config.h' "$(find base oob rml btl btl2 ptl pml wireup bootstrap compat launcher tools -name '*.c' |
     while read -r file; do
         grep -m 1 '^#include' "$file" | grep -qx '#include <config.h>' || echo "$file"
     done)"

@@ -9,7 +9,7 @@ listed=$(awk '!/^#/ && NF { print $3 }' tests/table)
 # The programs and scripts that are tests. Scripts without #! are read by others.
 tests()
 {
-    for source in tests/unit/*/test-*.c; do
+    for source in $(find tests/unit -name 'test-*.c'); do
         echo "${source%.c}"
     done
     grep -l '^int LLVMFuzzerTestOneInput' tests/fuzz/*.c | sed 's/\.c$//'

@@ -43,7 +43,7 @@ sources()
 {
     echo configure.ac
     echo Makefile.am
-    find base oob rml btl btl2 ptl pml bootstrap compat launcher include lib tools tests/conformance tests/lib -type f \
+    find base oob rml btl btl2 ptl pml wireup bootstrap compat launcher include lib tools tests/conformance tests/lib -type f \
         \( -name '*.[ch]' -o -name '*.mk' \) | grep -vE "^(btl/($any)|tests/conformance/compat)/"
 }
 

@@ -84,3 +84,6 @@ tests_unit_base_test_seed_buffer_SOURCES = tests/unit/base/test-seed-buffer.c te
 tests_unit_base_test_seed_buffer_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_seed_rml_SOURCES = tests/unit/base/test-seed-rml.c tests/unit/base/seed.h
 tests_unit_base_test_seed_rml_LDADD = tests/lib/libunit.la libbase.la
+check_PROGRAMS += tests/unit/base/test-handover
+tests_unit_base_test_handover_SOURCES = tests/unit/base/test-handover.c
+tests_unit_base_test_handover_LDADD = tests/lib/libunit.la libbase.la

@@ -10,7 +10,7 @@ tests_unit_launcher_test_shepherd_end_SOURCES = tests/unit/launcher/test-shepher
 tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 check_PROGRAMS += tests/unit/launcher/test-step
 tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c $(TEST_CLOCK)
-tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la libbase.la
+tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la libbase.la
 
 check_PROGRAMS += tests/unit/launcher/test-suggest tests/unit/launcher/test-limits \
 	tests/unit/launcher/test-outfile tests/unit/launcher/test-pty
@@ -66,17 +66,17 @@ tests_unit_launcher_test_output_LDADD = tests/lib/libunit.la liblauncher.la libb
 check_PROGRAMS += tests/unit/launcher/test-orders tests/unit/launcher/test-submit \
 	tests/unit/launcher/test-home
 tests_unit_launcher_test_orders_SOURCES = tests/unit/launcher/test-orders.c $(DECODER)
-tests_unit_launcher_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+tests_unit_launcher_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 tests_unit_launcher_test_submit_SOURCES = tests/unit/launcher/test-submit.c $(DECODER)
-tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
-tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 check_PROGRAMS += tests/unit/launcher/test-spawned
 tests_unit_launcher_test_spawned_SOURCES = tests/unit/launcher/test-spawned.c $(DECODER)
-tests_unit_launcher_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libbootserver.la \
+tests_unit_launcher_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 tests_unit_launcher_test_strings_SOURCES = tests/unit/launcher/test-strings.c
 tests_unit_launcher_test_strings_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
@@ -117,3 +117,11 @@ tests_unit_launcher_test_pmix_published_SOURCES = tests/unit/launcher/test-pmix-
 tests_unit_launcher_test_pmix_published_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
 tests_unit_launcher_test_pmix_published_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 endif
+
+# The daemon's side of wire-up: servers and native back ends in one process.
+check_PROGRAMS += tests/unit/launcher/node/test-server tests/unit/launcher/node/test-allgather
+tests_unit_launcher_node_test_server_SOURCES = tests/unit/launcher/node/test-server.c $(RML_CLUSTER)
+tests_unit_launcher_node_test_server_LDADD = tests/lib/libunit.la liblauncher.la libbootstrap.la \
+	libwireup.la librml.la liboob.la libbtl.la libbase.la
+tests_unit_launcher_node_test_allgather_SOURCES = tests/unit/launcher/node/test-allgather.c
+tests_unit_launcher_node_test_allgather_LDADD = tests/lib/libunit.la $(launcher_libs)

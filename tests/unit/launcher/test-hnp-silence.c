@@ -3,13 +3,13 @@
 #include <config.h>
 
 #include <base/clock.h>
-#include <bootstrap/proto.h>
 #include <launcher/hnp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 enum { NODES = 4, STEP_MS = 200, SOON_MS = 2000, LASTING_MS = 4000, MINUTE_MS = 60000 };
 

@@ -1,12 +1,12 @@
 #include <config.h>
 
-#include <bootstrap/proto.h>
 #include <launcher/orders.h>
 #include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/decoder.h>
 #include <tests/lib/unit.h>
+#include <wireup/proto.h>
 
 static char name0[] = "node0", name1[] = "node1";
 static char *names[] = {name0, name1};

@@ -3,7 +3,6 @@
 
 #include <base/clock.h>
 #include <base/sock.h>
-#include <bootstrap/proto.h>
 #include <fcntl.h>
 #include <launcher/step.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 static char reason[128];
 

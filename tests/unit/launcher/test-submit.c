@@ -1,12 +1,12 @@
 #include <config.h>
 
-#include <bootstrap/proto.h>
 #include <launcher/submit.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/decoder.h>
 #include <tests/lib/unit.h>
+#include <wireup/proto.h>
 
 /* The request of a command line, whose words are separated by single spaces. */
 static struct run_request parsed(const char *line)

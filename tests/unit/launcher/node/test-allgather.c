@@ -3,12 +3,12 @@
 #include <config.h>
 
 #include <base/param.h>
-#include <bootstrap/allgather.h>
-#include <bootstrap/proto.h>
+#include <launcher/node/allgather.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
+#include <wireup/proto.h>
 
 enum { DAEMONS_MAX = 32, MESSAGES_MAX = 4096, FAMILY = 0x70000 };
 

@@ -1,6 +1,6 @@
 /* What every daemon and every rank of a job knows about it. */
-#ifndef BOOTSTRAP_JOB_MAP_H
-#define BOOTSTRAP_JOB_MAP_H
+#ifndef WIREUP_JOB_MAP_H
+#define WIREUP_JOB_MAP_H
 
 #include <base/crypto.h>
 #include <keel/buffer.h>

@@ -1,9 +1,9 @@
 #include <config.h>
 
-#include <bootstrap/cards.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
+#include <wireup/cards.h>
 
 enum { RANKS = 3 };
 

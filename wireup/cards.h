@@ -3,8 +3,8 @@
  * A set of cards travels as one run of bytes, little-endian: for each card u8 length of the key,
  * the key, u32 size, the data. A collection (everybody's cards) is, for each rank, u32 rank, u32
  * size, the set. Both come from a wire and are checked when they are merged. */
-#ifndef BOOTSTRAP_CARDS_H
-#define BOOTSTRAP_CARDS_H
+#ifndef WIREUP_CARDS_H
+#define WIREUP_CARDS_H
 
 #include <keel/types.h>
 

@@ -1,11 +1,11 @@
 /* The daemon's side of wire-up: welcomes ranks, collects modex and fences over the daemons' tree,
  * fetches cards on demand. One struct server a daemon; everything on the loop. */
-#ifndef BOOTSTRAP_SERVER_H
-#define BOOTSTRAP_SERVER_H
+#ifndef LAUNCHER_NODE_SERVER_H
+#define LAUNCHER_NODE_SERVER_H
 
-#include <bootstrap/allgather.h>
-#include <bootstrap/job_map.h>
+#include <launcher/node/allgather.h>
 #include <rml/core.h>
+#include <wireup/job_map.h>
 
 struct server;
 

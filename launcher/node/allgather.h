@@ -5,8 +5,8 @@
  * The participants, sorted, form a tree of their own; bytes are joined on the way up and sent down
  * by the first of them. What comes before this daemon has joined is kept. Everything on the loop.
  */
-#ifndef BOOTSTRAP_ALLGATHER_H
-#define BOOTSTRAP_ALLGATHER_H
+#ifndef LAUNCHER_NODE_ALLGATHER_H
+#define LAUNCHER_NODE_ALLGATHER_H
 
 #include <rml/core.h>
 

@@ -1,9 +1,9 @@
 #include <config.h>
 
-#include <bootstrap/job_map.h>
-#include <bootstrap/proto.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/job_map.h>
+#include <wireup/proto.h>
 
 #define RANKS_MAX (1u << 20)
 #define NODES_MAX (1u << 16)

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <bootstrap/proto.h>
+#include <wireup/proto.h>
 
 #include <stdarg.h>
 #include <stdlib.h>

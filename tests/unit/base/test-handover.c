@@ -2,7 +2,7 @@
 #include <config.h>
 
 #include <base/clock.h>
-#include <bootstrap/handover.h>
+#include <base/handover.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include <config.h>
 
-#include <bootstrap/proto.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/decoder.h>
 #include <tests/lib/unit.h>
+#include <wireup/proto.h>
 
 static opal_buffer_t *message(void)
 {

@@ -5,8 +5,7 @@
 #include <base/clock.h>
 #include <base/param.h>
 #include <bootstrap/backend.h>
-#include <bootstrap/proto.h>
-#include <bootstrap/server.h>
+#include <launcher/node/server.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <tests/lib/unit.h>
 #include <tests/unit/rml/cluster.h>
 #include <unistd.h>
+#include <wireup/proto.h>
 
 enum { DAEMONS = 3, RANKS = 4, JOBID = 0x50001 };
 

@@ -1,14 +1,14 @@
 #include <config.h>
 
-#include <bootstrap/allgather.h>
+#include <launcher/node/allgather.h>
 
 #include <base/log.h>
 #include <base/param.h>
-#include <bootstrap/cards.h>
-#include <bootstrap/proto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/cards.h>
+#include <wireup/proto.h>
 
 static struct param max_bytes =
     PARAM_SIZE("allgather_max_bytes", "256m", 4096, INT32_MAX / 2,

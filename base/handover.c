@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <bootstrap/handover.h>
+#include <base/handover.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

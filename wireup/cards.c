@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <bootstrap/cards.h>
+#include <wireup/cards.h>
 
 #include <base/le.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * demand in ask.c. */
 #include <config.h>
 
-#include <bootstrap/server_internal.h>
+#include <launcher/node/server_internal.h>
 
 #include <base/log.h>
 #include <stdlib.h>

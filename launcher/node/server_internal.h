@@ -1,12 +1,12 @@
 /* What the files of the daemon's side share: server.c, fence.c, ask.c. */
-#ifndef BOOTSTRAP_SERVER_INTERNAL_H
-#define BOOTSTRAP_SERVER_INTERNAL_H
+#ifndef LAUNCHER_NODE_SERVER_INTERNAL_H
+#define LAUNCHER_NODE_SERVER_INTERNAL_H
 
 #include <base/list.h>
-#include <bootstrap/allgather.h>
-#include <bootstrap/cards.h>
-#include <bootstrap/proto.h>
-#include <bootstrap/server.h>
+#include <launcher/node/allgather.h>
+#include <launcher/node/server.h>
+#include <wireup/cards.h>
+#include <wireup/proto.h>
 
 enum rank_state { RANK_EXPECTED, RANK_JOINED, RANK_LEFT, RANK_GONE };
 

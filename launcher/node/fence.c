@@ -2,7 +2,7 @@
  * have ranks of the job. The n-th fence of every rank is operation n. */
 #include <config.h>
 
-#include <bootstrap/server_internal.h>
+#include <launcher/node/server_internal.h>
 
 #include <base/log.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * about a rank that has not published yet waits for its first fence. */
 #include <config.h>
 
-#include <bootstrap/server_internal.h>
+#include <launcher/node/server_internal.h>
 
 #include <base/log.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *   b bytes: const void *, size_t in; malloc'd uint8_t * (NULL for none), size_t * out
  *
  * The first byte of each message says what it is. */
-#ifndef BOOTSTRAP_PROTO_H
-#define BOOTSTRAP_PROTO_H
+#ifndef WIREUP_PROTO_H
+#define WIREUP_PROTO_H
 
 #include <keel/buffer.h>
 #include <keel/types.h>

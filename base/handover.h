@@ -1,6 +1,6 @@
 /* One thread waits for what the loop's thread has to say. */
-#ifndef BOOTSTRAP_HANDOVER_H
-#define BOOTSTRAP_HANDOVER_H
+#ifndef BASE_HANDOVER_H
+#define BASE_HANDOVER_H
 
 #include <base/loop.h>
 #include <keel/types.h>

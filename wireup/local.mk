@@ -1,0 +1,5 @@
+# wireup: what ranks and daemons say to each other.
+noinst_LTLIBRARIES += libwireup.la
+libwireup_la_SOURCES = wireup/cards.h wireup/cards.c wireup/job_map.h wireup/job_map.c \
+	wireup/proto.h wireup/proto.c
+EXTRA_DIST += wireup/README.md
