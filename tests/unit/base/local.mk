@@ -2,10 +2,12 @@
 
 # The process and its host.
 check_PROGRAMS += \
-	tests/unit/base/test-log tests/unit/base/test-param tests/unit/base/test-fault tests/unit/base/test-loop \
+	tests/unit/base/test-crc32c tests/unit/base/test-log tests/unit/base/test-param tests/unit/base/test-fault tests/unit/base/test-loop \
 	tests/unit/base/test-sock tests/unit/base/test-crypto tests/unit/base/test-paths tests/unit/base/test-topo \
 	tests/unit/base/test-netif tests/unit/base/test-session tests/unit/base/test-backoff \
 	tests/unit/base/test-patience tests/unit/base/test-linkwatch tests/unit/base/test-procstat tests/unit/base/test-leftovers
+tests_unit_base_test_crc32c_SOURCES = tests/unit/base/test-crc32c.c
+tests_unit_base_test_crc32c_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_leftovers_SOURCES = tests/unit/base/test-leftovers.c
 tests_unit_base_test_leftovers_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_procstat_SOURCES = tests/unit/base/test-procstat.c
