@@ -75,3 +75,20 @@ struct wheel_timer *wheel_expire(struct wheel *wheel, uint64_t now)
     struct list *link = list_pop(&wheel->expired);
     return link ? container_of(link, struct wheel_timer, link) : NULL;
 }
+
+uint64_t wheel_next(const struct wheel *wheel)
+{
+    if (!list_empty(&wheel->expired)) {
+        return wheel->now * wheel->tick;
+    }
+    for (unsigned circle = 0; circle < WHEEL_CIRCLES; circle++) {
+        unsigned shift = WHEEL_BITS * circle;
+        for (unsigned ahead = 1; ahead <= WHEEL_SLOTS; ahead++) {
+            uint64_t at = (wheel->now >> shift) + ahead;
+            if (!list_empty(&wheel->slots[circle][at % WHEEL_SLOTS])) {
+                return (at << shift) * wheel->tick;
+            }
+        }
+    }
+    return UINT64_MAX;
+}

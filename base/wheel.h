@@ -39,5 +39,7 @@ static inline void wheel_stop(struct wheel_timer *timer)
 /* The next timer that has expired, stopped, in no particular order; NULL: none is left. Whoever is
  * called for it may start and stop any timer: a loop over this with the same time ends. */
 struct wheel_timer *wheel_expire(struct wheel *wheel, uint64_t now);
+/* No timer expires before this time, in the unit of those; UINT64_MAX: none runs. */
+uint64_t wheel_next(const struct wheel *wheel);
 
 #endif

@@ -68,6 +68,28 @@ START_TEST(a_time_that_is_over_is_the_next_tick)
 END_TEST
 
 /* The one that expires first stops the other, which expired with it. */
+START_TEST(the_next_time_leads_to_every_timer)
+{
+    start(123456);
+    ck_assert_uint_eq(wheel_next(&wheel), UINT64_MAX);
+    wheel_start(&wheel, &timers[0], 123490);
+    ck_assert_uint_eq(wheel_next(&wheel), 123490);
+    wheel_start(&wheel, &timers[1], 90000000);
+    ck_assert(expires(123490));
+    int calls = 0;
+    for (uint64_t now = 0; !expires(now); calls++) {
+        ck_assert_uint_le(wheel_next(&wheel), 90000000);
+        now = wheel_next(&wheel);
+    }
+    ck_assert_int_le(calls, 4);
+    ck_assert_uint_eq(wheel_next(&wheel), UINT64_MAX);
+    wheel_start(&wheel, &timers[0], 0);
+    wheel_start(&wheel, &timers[1], 0);
+    ck_assert(expires(90000010));
+    ck_assert_uint_eq(wheel_next(&wheel), 90000010);
+}
+END_TEST
+
 START_TEST(expired_timers_can_be_stopped)
 {
     start(0);
@@ -164,12 +186,14 @@ START_TEST(every_timer_expires_once_in_its_time)
         }
         for (size_t i = 0; i < TIMERS; i++) {
             wrong += (due[i] > 0 && due[i] <= now) || runs(&timers[i]) != (due[i] > 0);
+            wrong += due[i] > 0 && wheel_next(&wheel) > (due[i] + TICK - 1) / TICK * TICK;
         }
+        wrong += wheel_next(&wheel) <= now;
         ck_assert_uint_eq(wrong, 0);
     }
 }
 END_TEST
 
 UNIT_MAIN("wheel", never_early_and_at_most_a_tick_late, a_time_that_is_over_is_the_next_tick,
-          expired_timers_can_be_stopped, times_beyond_all_circles, turns_of_the_circles,
-          every_timer_expires_once_in_its_time)
+          the_next_time_leads_to_every_timer, expired_timers_can_be_stopped,
+          times_beyond_all_circles, turns_of_the_circles, every_timer_expires_once_in_its_time)
