@@ -29,4 +29,5 @@ include $(srcdir)/btl/sm/local.mk
 include $(srcdir)/btl/tcp/local.mk
 include $(srcdir)/btl/check/local.mk
 include $(srcdir)/btl/ofi/local.mk
+include $(srcdir)/btl/usnic/local.mk
 include $(srcdir)/btl/fault/local.mk

@@ -47,6 +47,7 @@ include $(srcdir)/tests/unit/btl/sm.mk
 include $(srcdir)/tests/unit/btl/tcp.mk
 include $(srcdir)/tests/unit/btl/check.mk
 include $(srcdir)/tests/unit/btl/ofi.mk
+include $(srcdir)/tests/unit/btl/usnic.mk
 check_PROGRAMS += tests/unit/btl/test-stats
 tests_unit_btl_test_stats_SOURCES = tests/unit/btl/test-stats.c
 tests_unit_btl_test_stats_LDADD = tests/lib/libunit.la libbtl.la libbase.la
