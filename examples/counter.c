@@ -2,10 +2,8 @@
  * no two draw the same.
  *
  *   keelrun -n 3 counter */
-#include <keel/keel.h>
+#include "example.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What rank 0 publishes for each rank: where the counter lies, and that rank's handle. */
@@ -14,41 +12,22 @@ struct window {
     char handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
 };
 
-static void check(int status, const char *what)
-{
-    if (status < 0) {
-        keel_abort(1, "%s: %s", what, opal_strerror(status));
-    }
-}
-
-static const struct keel_rail *rail_to(uint32_t rank)
-{
-    orte_process_name_t peer = {keel_my_name()->jobid, rank};
-    size_t count;
-    const struct keel_rail *rail = keel_rails(&peer, &count);
-    check(rail && rail->btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS ? 0 : OPAL_ERR_UNREACH,
-          "a rail with atomics");
-    return rail;
-}
-
 int main(void)
 {
-    static uint64_t counter = 1;
-    struct window window = {.address = (uintptr_t) &counter};
-    uint64_t number;
-    void *card;
-    size_t size;
+    static uint64_t counter = 1, drawn;
+    struct window window = {.address = (uintptr_t) &counter}, *theirs;
     char key[32];
+    size_t size;
     int status;
     check(keel_init(NULL), "keel_init");
     orte_process_name_t me = *keel_my_name(), zero = {me.jobid, 0};
 
     /* Rank 0 lets each rank change the counter. */
     for (uint32_t rank = 0; me.vpid == 0 && rank < keel_job_size(); rank++) {
-        const struct keel_rail *rail = rail_to(rank);
+        const struct keel_rail *rail = rail_to(rank, MCA_BTL_FLAGS_ATOMIC_FOPS);
         void *handle = rail->btl->btl_register_mem(rail->btl, rail->endpoint, &counter,
                                                    sizeof(counter), MCA_BTL_REG_FLAG_REMOTE_ATOMIC);
-        check(handle ? 0 : OPAL_ERR_OUT_OF_RESOURCE, "btl_register_mem");
+        check(handle ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE, "btl_register_mem");
         memcpy(window.handle, handle, rail->btl->btl_registration_handle_size);
         snprintf(key, sizeof(key), "counter.%u", rank);
         check(keel_modex_send(key, &window, sizeof(window)), "keel_modex_send");
@@ -57,10 +36,9 @@ int main(void)
 
     /* Draw a number. */
     snprintf(key, sizeof(key), "counter.%u", me.vpid);
-    check(keel_modex_recv(&zero, key, &card, &size), "keel_modex_recv");
-    struct window *theirs = card;
-    const struct keel_rail *rail = rail_to(0);
-    while ((status = rail->btl->btl_atomic_fop(rail->btl, rail->endpoint, &number, theirs->address,
+    check(keel_modex_recv(&zero, key, (void **) &theirs, &size), "keel_modex_recv");
+    const struct keel_rail *rail = rail_to(0, MCA_BTL_FLAGS_ATOMIC_FOPS);
+    while ((status = rail->btl->btl_atomic_fop(rail->btl, rail->endpoint, &drawn, theirs->address,
                                                NULL, (void *) theirs->handle, MCA_BTL_ATOMIC_ADD, 1,
                                                0, MCA_BTL_NO_ORDER, NULL, NULL, NULL)) ==
            OPAL_ERR_OUT_OF_RESOURCE) {
@@ -68,7 +46,7 @@ int main(void)
     }
     check(status, "btl_atomic_fop"); /* without a callback: flush tells how it ended */
     check(keel_btl_ext(rail->btl)->flush(rail->btl, rail->endpoint), "flush");
-    printf("rank %u drew %llu\n", me.vpid, (unsigned long long) number);
-    free(card);
+    printf("rank %u drew %llu\n", me.vpid, (unsigned long long) drawn);
+    free(theirs);
     return keel_finalize() == ORTE_SUCCESS ? 0 : 1; /* waits: rank 0 serves until all have drawn */
 }

@@ -19,7 +19,7 @@ examples_rml_control_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_rml_control_LDADD = lib/libkeel.la
 
 noinst_PROGRAMS += examples/counter
-examples_counter_SOURCES = examples/counter.c
+examples_counter_SOURCES = examples/counter.c examples/example.h
 examples_counter_CPPFLAGS = -I$(top_srcdir)/include
 examples_counter_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_counter_LDADD = lib/libkeel.la
@@ -31,7 +31,7 @@ examples_failover_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_failover_LDADD = lib/libkeel.la
 
 noinst_PROGRAMS += examples/message
-examples_message_SOURCES = examples/message.c
+examples_message_SOURCES = examples/message.c examples/example.h
 examples_message_CPPFLAGS = -I$(top_srcdir)/include
 examples_message_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_message_LDADD = lib/libkeel.la
@@ -49,7 +49,7 @@ examples_pml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_pml_ring_LDADD = lib/libkeel.la
 
 noinst_PROGRAMS += examples/put
-examples_put_SOURCES = examples/put.c
+examples_put_SOURCES = examples/put.c examples/example.h
 examples_put_CPPFLAGS = -I$(top_srcdir)/include
 examples_put_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_put_LDADD = lib/libkeel.la
@@ -75,6 +75,6 @@ examples_rml_ring_LDADD = lib/libkeel.la
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = examples/README.md examples/btl2_put.c examples/counter.c \
-	examples/failover.c examples/halo.c examples/handoff.c \
+	examples/example.h examples/failover.c examples/halo.c examples/handoff.c \
 	examples/message.c examples/own_host.c examples/pml_ring.c examples/put.c \
 	examples/rml_chat.c examples/rml_control.c examples/rml_ring.c

@@ -1,19 +1,11 @@
 /* message: every rank sends its right neighbour an active message.   keelrun -n 3 message */
-#include <keel/keel.h>
+#include "example.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { GREETING = MCA_BTL_TAG_USR }; /* a tag, 0 to 255 */
 
 static int greetings;
-
-static void check(int status, const char *what)
-{
-    if (status < 0) {
-        keel_abort(1, "%s: %s", what, opal_strerror(status));
-    }
-}
 
 /* Called by keel_progress when a message with the tag has come. Its bytes are read-only. */
 static void greeted(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
@@ -37,16 +29,12 @@ int main(void)
     check(keel_init(NULL), "keel_init");
     check(keel_rails_watch(rails_changed, NULL), "keel_rails_watch");
     uint32_t me = keel_my_name()->vpid;
-    orte_process_name_t right = {keel_my_name()->jobid, (me + 1) % keel_job_size()};
-    char text[64];
-    size_t count;
-    int status;
-    const struct keel_rail *rail = keel_rails(&right, &count); /* the best way there */
-    check(rail ? 0 : OPAL_ERR_UNREACH, "keel_rails");
+    const struct keel_rail *rail = rail_to((me + 1) % keel_job_size(), MCA_BTL_FLAGS_SEND);
     check(rail->btl->btl_register(rail->btl, GREETING, greeted, &me), "btl_register");
     check(keel_fence(), "keel_fence"); /* now everybody has registered the tag */
-    snprintf(text, sizeof(text), "good morning from rank %u", me);
-    while ((status = rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, text, strlen(text), 0,
+    char text[64];
+    int status, size = snprintf(text, sizeof(text), "good morning from rank %u", me);
+    while ((status = rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, text, (size_t) size, 0,
                                           MCA_BTL_NO_ORDER, 0, GREETING, NULL)) ==
            OPAL_ERR_OUT_OF_RESOURCE) {
         keel_progress(); /* no room yet */
