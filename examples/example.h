@@ -4,6 +4,7 @@
 
 #include <keel/keel.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,6 +25,19 @@ static inline const struct keel_rail *rail_to(uint32_t rank, uint32_t flags)
         keel_abort(1, "the rail to rank %u has not what this needs", rank);
     }
     return rails;
+}
+
+/* What a word of the command line says, or the other where there is none. */
+static inline long parse_number(const char *word, const char *name, long least, long otherwise)
+{
+    char *end;
+    errno = 0;
+    long value = word ? strtol(word, &end, 10) : otherwise;
+    if (word && (end == word || *end != '\0' || errno != 0 || value < least)) {
+        fprintf(stderr, "%s is a number from %ld on, not \"%s\"\n", name, least, word);
+        exit(2);
+    }
+    return value;
 }
 
 #endif

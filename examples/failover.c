@@ -2,24 +2,14 @@
  *
  * Each rank sends numbered messages to its right neighbour. After some hundred its best rail breaks
  * with a message that it never delivers; the next best takes over, and nothing is lost. */
-#include <keel/keel.h>
-#include <keel/pml.h>
+#include "example.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <keel/pml.h>
 
 enum { NUMBERS = 1, COUNT = 7, WINDOW = 16 }; /* a context, a tag, messages under way */
 enum { SHORT = 8, LONG = 1 << 20 };           /* bytes; every tenth message is long */
 
 static unsigned changes; /* of the rails to the right neighbour */
-
-static void must(int status, const char *what)
-{
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "%s: %s", what, opal_strerror(status));
-    }
-}
 
 /* Called from progress when a rail is lost, replaced or back. */
 static void rails_changed(const orte_process_name_t *peer, void *right)
@@ -71,20 +61,20 @@ static void start_send(struct end *to, uint64_t number)
     opal_convertor_t data;
     const size_t size = size_of(number);
     uint64_t *words = to->buffers[number % WINDOW];
-    must(keel_pml_wait(&to->requests[number % WINDOW], NULL), "a send");
+    check(keel_pml_wait(&to->requests[number % WINDOW], NULL), "a send");
     words[0] = words[size / sizeof(number) - 1] = number;
     opal_convertor_prepare(&data, words, size);
-    must(keel_pml_isend(to->context, &data, to->peer, COUNT, KEEL_PML_STANDARD,
-                        &to->requests[number % WINDOW]),
-         "isend");
+    check(keel_pml_isend(to->context, &data, to->peer, COUNT, KEEL_PML_STANDARD,
+                         &to->requests[number % WINDOW]),
+          "isend");
 }
 
 static void start_receive(struct end *from, uint64_t number)
 {
     opal_convertor_t data;
     opal_convertor_prepare(&data, from->buffers[number % WINDOW], LONG);
-    must(keel_pml_irecv(from->context, &data, from->peer, COUNT, &from->requests[number % WINDOW]),
-         "irecv");
+    check(keel_pml_irecv(from->context, &data, from->peer, COUNT, &from->requests[number % WINDOW]),
+          "irecv");
 }
 
 /* Returns whether the message is the one whose turn it is, and whole. */
@@ -92,7 +82,7 @@ static int end_receive(struct end *from, uint64_t number)
 {
     struct keel_pml_status status;
     const uint64_t *words = from->buffers[number % WINDOW];
-    must(keel_pml_wait(&from->requests[number % WINDOW], &status), "a receive");
+    check(keel_pml_wait(&from->requests[number % WINDOW], &status), "a receive");
     return status.bytes == size_of(number) && words[0] == number &&
            words[status.bytes / sizeof(number) - 1] == number;
 }
@@ -110,17 +100,13 @@ static long exchange(struct end *to, struct end *from, long messages)
             start_send(to, (uint64_t) number);
         }
     }
-    must(keel_pml_waitall(WINDOW, to->requests, NULL), "the last sends");
+    check(keel_pml_waitall(WINDOW, to->requests, NULL), "the last sends");
     return good;
 }
 
 int main(int argc, char **argv)
 {
-    const long messages = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
-    if (messages < 1) {
-        fprintf(stderr, "failover: MESSAGES is a number from 1 on, not \"%s\"\n", argv[1]);
-        return 2;
-    }
+    const long messages = parse_number(argc > 1 ? argv[1] : NULL, "MESSAGES", 1, 1000);
     /* The cut: after so many messages sm drops one, and its rail breaks (keel(7), "fault"). A
      * parameter that the user has set stays. */
     setenv("KEEL_MCA_fault", "btl.sm.send:drop:after=300", 0);
@@ -131,8 +117,8 @@ int main(int argc, char **argv)
     int32_t right = (me + 1) % size;
     struct keel_pml_context *context;
     struct end to, from;
-    must(keel_pml_context_open(NUMBERS, NULL, (size_t) size, me, &context), "context_open");
-    must(keel_rails_watch(rails_changed, &right), "rails_watch");
+    check(keel_pml_context_open(NUMBERS, NULL, (size_t) size, me, &context), "context_open");
+    check(keel_rails_watch(rails_changed, &right), "rails_watch");
     end_init(&to, context, right);
     end_init(&from, context, (me + size - 1) % size);
     const long good = exchange(&to, &from, messages);
@@ -140,7 +126,7 @@ int main(int argc, char **argv)
            good, messages, changes > 0 ? "meanwhile" : "not once");
     end_free(&to);
     end_free(&from);
-    must(keel_pml_context_free(&context), "context_free");
-    must(keel_finalize(), "finalize");
+    check(keel_pml_context_free(&context), "context_free");
+    check(keel_finalize(), "finalize");
     return good == messages ? 0 : 1;
 }

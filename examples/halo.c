@@ -1,11 +1,9 @@
 /* halo: heat spreads along a ring of cells, of which each rank has a part. In each step a rank
  * needs the edges of its two neighbours' parts, which persistent requests bring. keelrun -n 4 halo
  * [CELLS [STEPS]] */
-#include <keel/keel.h>
-#include <keel/pml.h>
+#include "example.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <keel/pml.h>
 #include <string.h>
 
 enum { RING = 1 };                           /* a context */
@@ -16,13 +14,6 @@ struct part {
     long count;
     double *now, *next;
 };
-
-static void must(int status, const char *what)
-{
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "%s: %s", what, opal_strerror(status));
-    }
-}
 
 static opal_convertor_t one(double *cell)
 {
@@ -37,10 +28,10 @@ static double sum_of(struct keel_pml_context *context, double mine, int32_t me, 
     double sum = mine, other;
     opal_convertor_t data = one(me == 0 ? &other : &mine);
     if (me != 0) {
-        must(keel_pml_send(context, &data, 0, SUM, KEEL_PML_STANDARD), "send");
+        check(keel_pml_send(context, &data, 0, SUM, KEEL_PML_STANDARD), "send");
     }
     for (int32_t i = 1; i < size && me == 0; i++) {
-        must(keel_pml_recv(context, &data, KEEL_PML_ANY_SOURCE, SUM, NULL), "recv");
+        check(keel_pml_recv(context, &data, KEEL_PML_ANY_SOURCE, SUM, NULL), "recv");
         sum += other;
     }
     return sum;
@@ -67,12 +58,12 @@ static void edges_init(struct keel_pml_request *edges[4], struct keel_pml_contex
     opal_convertor_t from_left = one(&now[0]), from_right = one(&now[part->count + 1]);
     opal_convertor_t to_left = one(&now[1]), to_right = one(&now[part->count]);
 
-    must(keel_pml_recv_init(context, &from_left, left, TO_RIGHT, &edges[0]), "recv_init");
-    must(keel_pml_recv_init(context, &from_right, right, TO_LEFT, &edges[1]), "recv_init");
-    must(keel_pml_send_init(context, &to_left, left, TO_LEFT, KEEL_PML_STANDARD, &edges[2]),
-         "send_init");
-    must(keel_pml_send_init(context, &to_right, right, TO_RIGHT, KEEL_PML_STANDARD, &edges[3]),
-         "send_init");
+    check(keel_pml_recv_init(context, &from_left, left, TO_RIGHT, &edges[0]), "recv_init");
+    check(keel_pml_recv_init(context, &from_right, right, TO_LEFT, &edges[1]), "recv_init");
+    check(keel_pml_send_init(context, &to_left, left, TO_LEFT, KEEL_PML_STANDARD, &edges[2]),
+          "send_init");
+    check(keel_pml_send_init(context, &to_right, right, TO_RIGHT, KEEL_PML_STANDARD, &edges[3]),
+          "send_init");
 }
 
 /* The heat of cell i after this step. */
@@ -85,12 +76,12 @@ static void spread(struct part *part, long i)
 static void step(struct part *part, struct keel_pml_request *edges[4])
 {
     for (int i = 0; i < 4; i++) {
-        must(keel_pml_start(edges[i]), "start");
+        check(keel_pml_start(edges[i]), "start");
     }
     for (long i = 2; i < part->count; i++) { /* meanwhile: the cells that need no neighbour */
         spread(part, i);
     }
-    must(keel_pml_waitall(4, edges, NULL), "waitall");
+    check(keel_pml_waitall(4, edges, NULL), "waitall");
     spread(part, 1);
     spread(part, part->count);
     /* Copied, not swapped: the requests name the cells of `now`. */
@@ -110,7 +101,7 @@ static double run(struct keel_pml_context *context, int32_t me, int32_t size, lo
         step(&part, edges);
     }
     for (int i = 0; i < 4; i++) {
-        must(keel_pml_request_free(&edges[i]), "request_free");
+        check(keel_pml_request_free(&edges[i]), "request_free");
     }
     for (long i = 1; i <= cells; i++) {
         heat += part.now[i];
@@ -122,19 +113,18 @@ static double run(struct keel_pml_context *context, int32_t me, int32_t size, lo
 
 int main(int argc, char **argv)
 {
-    long cells = argc > 1 ? atol(argv[1]) : 1000, steps = argc > 2 ? atol(argv[2]) : 2000;
-    if (cells <= 0 || steps <= 0 || keel_init(NULL) != ORTE_SUCCESS) {
-        return 1;
-    }
+    long cells = parse_number(argc > 1 ? argv[1] : NULL, "CELLS", 1, 1000);
+    long steps = parse_number(argc > 2 ? argv[2] : NULL, "STEPS", 1, 2000);
+    check(keel_init(NULL), "keel_init");
     int32_t me = (int32_t) keel_my_name()->vpid, size = (int32_t) keel_job_size();
     struct keel_pml_context *context;
 
-    must(keel_pml_context_open(RING, NULL, (size_t) size, me, &context), "context_open");
+    check(keel_pml_context_open(RING, NULL, (size_t) size, me, &context), "context_open");
     double heat = run(context, me, size, cells, steps);
     if (me == 0) {
         printf("halo: %d ranks, %ld cells, %ld steps, heat %.6f\n", (int) size, cells * size, steps,
                heat);
     }
-    must(keel_pml_context_free(&context), "context_free");
+    check(keel_pml_context_free(&context), "context_free");
     return keel_finalize() == ORTE_SUCCESS ? 0 : 1;
 }

@@ -25,7 +25,7 @@ examples_counter_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_counter_LDADD = lib/libkeel.la
 
 noinst_PROGRAMS += examples/failover
-examples_failover_SOURCES = examples/failover.c
+examples_failover_SOURCES = examples/failover.c examples/example.h
 examples_failover_CPPFLAGS = -I$(top_srcdir)/include
 examples_failover_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_failover_LDADD = lib/libkeel.la
@@ -37,13 +37,13 @@ examples_message_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_message_LDADD = lib/libkeel.la
 
 noinst_PROGRAMS += examples/halo
-examples_halo_SOURCES = examples/halo.c
+examples_halo_SOURCES = examples/halo.c examples/example.h
 examples_halo_CPPFLAGS = -I$(top_srcdir)/include
 examples_halo_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_halo_LDADD = lib/libkeel.la
 
 noinst_PROGRAMS += examples/pml_ring
-examples_pml_ring_SOURCES = examples/pml_ring.c
+examples_pml_ring_SOURCES = examples/pml_ring.c examples/example.h
 examples_pml_ring_CPPFLAGS = -I$(top_srcdir)/include
 examples_pml_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_pml_ring_LDADD = lib/libkeel.la

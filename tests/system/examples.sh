@@ -77,9 +77,23 @@ for how in '-n 2' '-n 3'; do
         '^failover: rank [0-9]: 1000 of 1000 messages came in order and whole; rails changed meanwhile$' \
         "$work/out")"
 done
-run_limited 10 "$keelrun" -n 1 "$examples/failover" some
-is "failover, a wrong number: exit code" 2 "$code"
-like "failover, a wrong number: it is named" "$work/err" 'MESSAGES is a number from 1 on, not "some"'
+# wrong_number PROGRAM NAME LEAST WORD...: the last word is none
+wrong_number()
+{
+    local program=$1 name=$2 least=$3
+    shift 3
+    run_limited 10 "$keelrun" -n 1 "$examples/$program" "$@"
+    is "$program $*: exit code" 2 "$code"
+    like "$program $*: says why" "$work/err" "^$name is a number from $least on, not \"${*: -1}\"$"
+}
+wrong_number failover MESSAGES 1 some
+wrong_number failover MESSAGES 1 10x
+wrong_number pml_ring ROUNDS 1 0
+wrong_number pml_ring ROUNDS 1 -3
+wrong_number pml_ring BYTES 8 5 7
+wrong_number pml_ring BYTES 8 5 99999999999999999999
+wrong_number halo CELLS 1 none
+wrong_number halo STEPS 1 10 0
 for btl in self,sm self,tcp; do
     run_limited 40 "$keelrun" -n 2 --mca btl $btl "$KEEL_TEST_BUILDDIR/tests/system/tags"
     is "messages by tag that wait for each other, $btl" '0 ok' "$code $(cat "$work/out" "$work/err")"
