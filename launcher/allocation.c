@@ -2,8 +2,8 @@
 
 #include <launcher/allocation.h>
 
+#include <base/strings.h>
 #include <launcher/hostlist.h>
-#include <launcher/strings.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,11 +3,11 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <base/param_file.h>
+#include <base/strings.h>
 #include <errno.h>
 #include <launcher/help.h>
 #include <launcher/mca_names.h>
 #include <launcher/request.h>
-#include <launcher/strings.h>
 #include <launcher/suggest.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 
 #include <launcher/hnp.h>
 
+#include <base/hostname.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <launcher/host.h>
 #include <launcher/limits.h>
 #include <launcher/plm.h>
 #include <launcher/submit.h>

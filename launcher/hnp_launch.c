@@ -4,7 +4,7 @@
 #include <launcher/hnp.h>
 
 #include <base/param.h>
-#include <launcher/strings.h>
+#include <base/strings.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>

@@ -2,10 +2,10 @@
 
 #include <launcher/home.h>
 
+#include <base/hostname.h>
 #include <base/param.h>
-#include <launcher/host.h>
+#include <base/strings.h>
 #include <launcher/hostlist.h>
-#include <launcher/strings.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

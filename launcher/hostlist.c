@@ -2,7 +2,7 @@
 
 #include <launcher/hostlist.h>
 
-#include <launcher/bytes.h>
+#include <base/bytes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #define LAUNCHER_IOF_H
 
 #include <base/loop.h>
-#include <launcher/pty.h>
+#include <base/pty.h>
 #include <rml/core.h>
 
 enum iof_kind {

@@ -4,13 +4,13 @@
 
 #include <base/clock.h>
 #include <base/fault.h>
+#include <base/hostname.h>
 #include <base/log.h>
 #include <base/param.h>
 #include <base/sock.h>
 #include <errno.h>
 #include <launcher/daemon.h>
 #include <launcher/home.h>
-#include <launcher/host.h>
 #include <launcher/repair.h>
 #include <poll.h>
 #include <signal.h>

@@ -4,16 +4,15 @@ noinst_LTLIBRARIES += liblauncher.la
 # the shepherd
 liblauncher_la_SOURCES = launcher/shepherd.h launcher/shepherd.c launcher/shepherd_main.h \
 	launcher/shepherd_main.c launcher/event_queue.h launcher/event_queue.c launcher/procs.h \
-	launcher/procs.c launcher/pty.h launcher/pty.c launcher/spawn.h launcher/spawn.c launcher/spawn_wire.h \
-	launcher/spawn_wire.c launcher/sweep.h launcher/sweep.c launcher/bytes.h \
-	launcher/bytes.c
+	launcher/procs.c launcher/spawn.h launcher/spawn.c launcher/spawn_wire.h \
+	launcher/spawn_wire.c launcher/sweep.h launcher/sweep.c
 
 # what keelrun is told, and makes of it
 liblauncher_la_SOURCES += launcher/request.h launcher/cmdline.c launcher/help.h launcher/help.c \
 	launcher/allocation.h launcher/allocation.c launcher/hostlist.h launcher/hostlist.c \
-	launcher/host.h launcher/host.c launcher/plan.c launcher/bind.h launcher/bind.c \
-	launcher/program.c launcher/submit.h launcher/submit.c launcher/strings.h \
-	launcher/strings.c launcher/suggest.h launcher/suggest.c launcher/mca_names.h \
+	launcher/plan.c launcher/bind.h launcher/bind.c \
+	launcher/program.c launcher/submit.h launcher/submit.c \
+	 launcher/suggest.h launcher/suggest.c launcher/mca_names.h \
 	launcher/mca_names.c launcher/vars.h launcher/vars.c
 nodist_liblauncher_la_SOURCES = launcher/mca_table.inc
 launcher/mca_table.inc: $(top_srcdir)/launcher/mca_table.awk $(top_srcdir)/docs/parameters.md \

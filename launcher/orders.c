@@ -2,62 +2,17 @@
 
 #include <launcher/orders.h>
 
-#include <launcher/strings.h>
+#include <base/strings.h>
 #include <stdlib.h>
 #include <wireup/proto.h>
 
-#define STRINGS_MAX (1u << 20)
 #define APPS_MAX 4096u
-
-int strings_pack(opal_buffer_t *buffer, char *const *strings)
-{
-    uint32_t count = (uint32_t) strings_count(strings);
-    int status = proto_pack(buffer, "u", count);
-    if (status == OPAL_SUCCESS && count > 0) {
-        status = opal_dss.pack(buffer, strings, (int32_t) count, OPAL_STRING);
-    }
-    return status;
-}
-
-int strings_unpack(opal_buffer_t *buffer, char ***strings)
-{
-    uint32_t count;
-    int status = proto_unpack(buffer, "u", &count);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    if (count > STRINGS_MAX || proto_left(buffer) / sizeof(uint32_t) < count) {
-        return ORTE_ERR_UNPACK_READ_PAST_END_OF_BUFFER;
-    }
-    char **read = calloc((size_t) count + 1, sizeof(*read));
-    if (!read) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    int32_t n = (int32_t) count;
-    if (count > 0) {
-        status = opal_dss.unpack(buffer, read, &n, OPAL_STRING);
-    }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
-        if ((uint32_t) n != count || !read[i]) {
-            status = ORTE_ERR_UNPACK_FAILURE;
-        }
-    }
-    if (status != OPAL_SUCCESS) {
-        for (uint32_t i = 0; i < count; i++) {
-            free(read[i]);
-        }
-        free(read);
-        return status;
-    }
-    *strings = read;
-    return ORTE_SUCCESS;
-}
 
 int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app)
 {
-    int status = strings_pack(buffer, app->argv);
+    int status = proto_pack_strings(buffer, app->argv);
     if (status == OPAL_SUCCESS) {
-        status = strings_pack(buffer, app->env);
+        status = proto_pack_strings(buffer, app->env);
     }
     if (status == OPAL_SUCCESS) {
         status = proto_pack(buffer, "ss", app->wdir ? app->wdir : "", app->path ? app->path : "");
@@ -67,9 +22,9 @@ int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app)
 
 int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app)
 {
-    int status = strings_unpack(buffer, &app->argv);
+    int status = proto_unpack_strings(buffer, &app->argv);
     if (status == OPAL_SUCCESS) {
-        status = strings_unpack(buffer, &app->env);
+        status = proto_unpack_strings(buffer, &app->env);
     }
     if (status == OPAL_SUCCESS) {
         status = proto_unpack(buffer, "ss", &app->wdir, &app->path);

@@ -93,8 +93,4 @@ void spawned_fini(struct spawned *spawned);
  * error (what does not fit behind what is there, no memory) the launch is not changed. */
 int launch_extend(struct launch *launch, struct spawned *spawned) KEEL_MUST_CHECK;
 
-int strings_pack(opal_buffer_t *buffer, char *const *strings) KEEL_MUST_CHECK;
-/* A NULL-ended array, malloc'd like its strings. */
-int strings_unpack(opal_buffer_t *buffer, char ***strings) KEEL_MUST_CHECK;
-
 #endif

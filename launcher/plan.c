@@ -1,8 +1,8 @@
 #include <config.h>
 
+#include <base/hostname.h>
 #include <base/topo.h>
 #include <launcher/allocation.h>
-#include <launcher/host.h>
 #include <launcher/request.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
 #include <base/param.h>
 #include <base/paths.h>
 #include <base/sock.h>
+#include <base/strings.h>
 #include <errno.h>
 #include <launcher/limits.h>
-#include <launcher/strings.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include <config.h>
 
+#include <base/strings.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/shepherd.h>
-#include <launcher/strings.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef LAUNCHER_REQUEST_H
 #define LAUNCHER_REQUEST_H
 
+#include <base/pty.h>
 #include <keel/types.h>
-#include <launcher/pty.h>
 
 /* Exit codes of keelrun; otherwise the first failing rank's, or 128 + its signal. */
 enum {

@@ -11,8 +11,8 @@
 #define LAUNCHER_SHEPHERD_H
 
 #include <base/loop.h>
+#include <base/pty.h>
 #include <keel/types.h>
-#include <launcher/pty.h>
 #include <sched.h>
 
 struct shepherd;

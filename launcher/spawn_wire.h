@@ -9,7 +9,7 @@
 #ifndef LAUNCHER_SPAWN_WIRE_H
 #define LAUNCHER_SPAWN_WIRE_H
 
-#include <launcher/bytes.h>
+#include <base/bytes.h>
 #include <launcher/shepherd.h>
 
 #define ORDER_BODY_MAX (16u << 20)

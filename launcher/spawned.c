@@ -3,7 +3,7 @@
 
 #include <launcher/orders.h>
 
-#include <launcher/strings.h>
+#include <base/strings.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>

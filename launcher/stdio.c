@@ -1,8 +1,8 @@
 #include <config.h>
 
+#include <base/bytes.h>
 #include <base/sock.h>
 #include <errno.h>
-#include <launcher/bytes.h>
 #include <launcher/stdio.h>
 #include <limits.h>
 #include <poll.h>

@@ -36,19 +36,19 @@ static int app_pack(opal_buffer_t *buffer, const struct app_request *app)
 {
     int status = proto_pack(buffer, "us", app->count, app->wdir ? app->wdir : "");
     if (status == OPAL_SUCCESS) {
-        status = strings_pack(buffer, app->argv);
+        status = proto_pack_strings(buffer, app->argv);
     }
-    return status == OPAL_SUCCESS ? strings_pack(buffer, app->env) : status;
+    return status == OPAL_SUCCESS ? proto_pack_strings(buffer, app->env) : status;
 }
 
 static int app_unpack(opal_buffer_t *buffer, struct app_request *app)
 {
     int status = proto_unpack(buffer, "us", &app->count, &app->wdir);
     if (status == OPAL_SUCCESS) {
-        status = strings_unpack(buffer, &app->argv);
+        status = proto_unpack_strings(buffer, &app->argv);
     }
     if (status == OPAL_SUCCESS) {
-        status = strings_unpack(buffer, &app->env);
+        status = proto_unpack_strings(buffer, &app->env);
     }
     return status == OPAL_SUCCESS && !app->argv[0] ? ORTE_ERR_UNPACK_FAILURE : status;
 }

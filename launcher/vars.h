@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_VARS_H
 #define LAUNCHER_VARS_H
 
-#include <launcher/strings.h>
+#include <base/strings.h>
 
 struct vars {
     char **strings; /* owned, like its strings; NULL while it is empty */

@@ -2,9 +2,12 @@
 
 #include <wireup/proto.h>
 
+#include <base/strings.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define STRINGS_MAX (1u << 20)
 
 static int pack_bytes(opal_buffer_t *buffer, const void *data, size_t size)
 {
@@ -208,4 +211,48 @@ int proto_unpack(opal_buffer_t *buffer, const char *format, ...)
 size_t proto_left(const opal_buffer_t *buffer)
 {
     return buffer->bytes_used - (size_t) (buffer->unpack_ptr - buffer->base_ptr);
+}
+
+int proto_pack_strings(opal_buffer_t *buffer, char *const *strings)
+{
+    uint32_t count = (uint32_t) strings_count(strings);
+    int status = proto_pack(buffer, "u", count);
+    if (status == OPAL_SUCCESS && count > 0) {
+        status = opal_dss.pack(buffer, strings, (int32_t) count, OPAL_STRING);
+    }
+    return status;
+}
+
+int proto_unpack_strings(opal_buffer_t *buffer, char ***strings)
+{
+    uint32_t count;
+    int status = proto_unpack(buffer, "u", &count);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (count > STRINGS_MAX || proto_left(buffer) / sizeof(uint32_t) < count) {
+        return ORTE_ERR_UNPACK_READ_PAST_END_OF_BUFFER;
+    }
+    char **read = calloc((size_t) count + 1, sizeof(*read));
+    if (!read) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int32_t n = (int32_t) count;
+    if (count > 0) {
+        status = opal_dss.unpack(buffer, read, &n, OPAL_STRING);
+    }
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
+        if ((uint32_t) n != count || !read[i]) {
+            status = ORTE_ERR_UNPACK_FAILURE;
+        }
+    }
+    if (status != OPAL_SUCCESS) {
+        for (uint32_t i = 0; i < count; i++) {
+            free(read[i]);
+        }
+        free(read);
+        return status;
+    }
+    *strings = read;
+    return ORTE_SUCCESS;
 }

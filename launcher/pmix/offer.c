@@ -2,10 +2,10 @@
 
 #include <launcher/pmix/offer.h>
 
+#include <base/hostname.h>
 #include <base/log.h>
 #include <errno.h>
 #include <launcher/bind.h>
-#include <launcher/host.h>
 #include <launcher/pmix/guard.h>
 #include <launcher/pmix/offer_internal.h>
 #include <launcher/pmix/rendezvous.h>

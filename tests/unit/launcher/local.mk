@@ -13,15 +13,13 @@ tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c $(TEST_C
 tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la libbase.la
 
 check_PROGRAMS += tests/unit/launcher/test-suggest tests/unit/launcher/test-limits \
-	tests/unit/launcher/test-outfile tests/unit/launcher/test-pty
+	tests/unit/launcher/test-outfile
 tests_unit_launcher_test_suggest_SOURCES = tests/unit/launcher/test-suggest.c
 tests_unit_launcher_test_suggest_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_limits_SOURCES = tests/unit/launcher/test-limits.c
 tests_unit_launcher_test_limits_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_outfile_SOURCES = tests/unit/launcher/test-outfile.c
 tests_unit_launcher_test_outfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_pty_SOURCES = tests/unit/launcher/test-pty.c
-tests_unit_launcher_test_pty_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # The head.
 check_PROGRAMS += tests/unit/launcher/test-hnp-silence
@@ -37,14 +35,12 @@ check_PROGRAMS += \
 	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program \
 	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
 	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output \
-	tests/unit/launcher/test-strings tests/unit/launcher/test-hostlist \
-	tests/unit/launcher/test-allocation tests/unit/launcher/test-host
+	tests/unit/base/test-strings tests/unit/launcher/test-hostlist \
+	tests/unit/launcher/test-allocation
 tests_unit_launcher_test_hostlist_SOURCES = tests/unit/launcher/test-hostlist.c
 tests_unit_launcher_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_allocation_SOURCES = tests/unit/launcher/test-allocation.c
 tests_unit_launcher_test_allocation_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_host_SOURCES = tests/unit/launcher/test-host.c
-tests_unit_launcher_test_host_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_spawn_wire_SOURCES = tests/unit/launcher/test-spawn-wire.c
 tests_unit_launcher_test_spawn_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_program_SOURCES = tests/unit/launcher/test-program.c
@@ -78,8 +74,6 @@ check_PROGRAMS += tests/unit/launcher/test-spawned
 tests_unit_launcher_test_spawned_SOURCES = tests/unit/launcher/test-spawned.c $(DECODER)
 tests_unit_launcher_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
-tests_unit_launcher_test_strings_SOURCES = tests/unit/launcher/test-strings.c
-tests_unit_launcher_test_strings_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What MPI programs are offered.
 check_PROGRAMS += tests/unit/launcher/test-pmi1-wire tests/unit/launcher/test-kvs \

@@ -1,7 +1,7 @@
 #include <config.h>
 
+#include <base/strings.h>
 #include <launcher/allocation.h>
-#include <launcher/strings.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

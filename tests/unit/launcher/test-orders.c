@@ -1,7 +1,7 @@
 #include <config.h>
 
+#include <base/strings.h>
 #include <launcher/orders.h>
-#include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/decoder.h>
@@ -130,13 +130,13 @@ START_TEST(test_strings_come_back)
 {
     char **read;
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    ck_assert_int_eq(strings_pack(buffer, argv1), ORTE_SUCCESS);
-    ck_assert_int_eq(strings_pack(buffer, NULL), ORTE_SUCCESS);
-    ck_assert_int_eq(strings_unpack(buffer, &read), ORTE_SUCCESS);
+    ck_assert_int_eq(proto_pack_strings(buffer, argv1), ORTE_SUCCESS);
+    ck_assert_int_eq(proto_pack_strings(buffer, NULL), ORTE_SUCCESS);
+    ck_assert_int_eq(proto_unpack_strings(buffer, &read), ORTE_SUCCESS);
     ck_assert_str_eq(read[1], argument);
     ck_assert_ptr_null(read[2]);
     strings_free(read);
-    ck_assert_int_eq(strings_unpack(buffer, &read), ORTE_SUCCESS);
+    ck_assert_int_eq(proto_unpack_strings(buffer, &read), ORTE_SUCCESS);
     ck_assert_ptr_null(read[0]);
     strings_free(read);
     OBJ_RELEASE(buffer);
@@ -153,7 +153,7 @@ START_TEST(test_lying_counts_are_refused)
         opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
         ck_assert_int_eq(proto_pack(buffer, "u", counts[i]), ORTE_SUCCESS);
         ck_assert_int_eq(opal_dss.pack(buffer, &one, 1, OPAL_STRING), OPAL_SUCCESS);
-        ck_assert_int_ne(strings_unpack(buffer, &read), ORTE_SUCCESS);
+        ck_assert_int_ne(proto_unpack_strings(buffer, &read), ORTE_SUCCESS);
         ck_assert_ptr_null(read);
         OBJ_RELEASE(buffer);
     }

@@ -1,7 +1,7 @@
 #include <config.h>
 
+#include <base/strings.h>
 #include <launcher/orders.h>
-#include <launcher/strings.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/decoder.h>

@@ -1,6 +1,6 @@
 /* What this machine is called. */
-#ifndef LAUNCHER_HOST_H
-#define LAUNCHER_HOST_H
+#ifndef BASE_HOSTNAME_H
+#define BASE_HOSTNAME_H
 
 #include <keel/types.h>
 

@@ -2,7 +2,7 @@
 
 #include <tests/lib/unit.h>
 
-#include <launcher/strings.h>
+#include <base/strings.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/bytes.h>
+#include <base/bytes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* Ptys for what ranks print: bytes pass as they are, and the window's size is checked and told. */
 #include <config.h>
 
+#include <base/pty.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/pty.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <tests/lib/unit.h>

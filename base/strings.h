@@ -1,6 +1,6 @@
 /* NULL-ended arrays of malloc'd strings, arguments and environments; NULL is an empty one. */
-#ifndef LAUNCHER_STRINGS_H
-#define LAUNCHER_STRINGS_H
+#ifndef BASE_STRINGS_H
+#define BASE_STRINGS_H
 
 #include <keel/types.h>
 

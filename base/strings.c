@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/strings.h>
+#include <base/strings.h>
 
 #include <stdlib.h>
 #include <string.h>

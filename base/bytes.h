@@ -1,6 +1,6 @@
 /* A growing queue of bytes. */
-#ifndef LAUNCHER_BYTES_H
-#define LAUNCHER_BYTES_H
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
 
 #include <keel/types.h>
 

@@ -3,8 +3,8 @@
  * controlling terminal.
  *
  * The end of a pty's output is EIO, not 0. */
-#ifndef LAUNCHER_PTY_H
-#define LAUNCHER_PTY_H
+#ifndef BASE_PTY_H
+#define BASE_PTY_H
 
 #include <keel/types.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/host.h>
+#include <base/hostname.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

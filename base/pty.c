@@ -1,9 +1,9 @@
 #include <config.h>
 
+#include <base/pty.h>
 #include <base/sock.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/pty.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
