@@ -37,5 +37,5 @@ dist_docs_pictures_DATA = docs/pictures/compare.svg docs/pictures/launch.svg \
 EXTRA_DIST += docs/parameters.py
 EXTRA_DIST += base/README.md bootstrap/README.md \
 	compat/README.md include/compat/README.md \
-	include/README.md launcher/README.md launcher/node/README.md launcher/pmix/README.md \
+	include/README.md launcher/README.md \
 	lib/README.md m4/README.md tests/README.md

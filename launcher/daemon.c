@@ -10,7 +10,7 @@
 #include <launcher/limits.h>
 #include <launcher/names.h>
 #include <launcher/repair.h>
-#include <launcher/sweep.h>
+#include <launcher/shepherd/sweep.h>
 #include <launcher/tools.h>
 #include <limits.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
 #include <launcher/node/allgather.h>
 #include <launcher/node/server.h>
 #include <launcher/orders.h>
-#include <launcher/shepherd.h>
+#include <launcher/shepherd/shepherd.h>
 #include <rml/core.h>
 
 #define HNP_VPID 0u

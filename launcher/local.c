@@ -4,6 +4,7 @@
 #include <launcher/bind.h>
 #include <launcher/daemon.h>
 #include <launcher/service.h>
+#include <launcher/shepherd/program.h>
 
 #include <base/fault.h>
 #include <base/log.h>

@@ -11,6 +11,7 @@
 #include <base/strings.h>
 #include <errno.h>
 #include <launcher/limits.h>
+#include <launcher/shepherd/program.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

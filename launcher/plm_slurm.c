@@ -8,7 +8,7 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <launcher/hostlist.h>
-#include <launcher/vars.h>
+#include <launcher/shepherd/vars.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

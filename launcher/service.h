@@ -9,7 +9,7 @@
 #ifndef LAUNCHER_SERVICE_H
 #define LAUNCHER_SERVICE_H
 
-#include <launcher/vars.h>
+#include <launcher/shepherd/vars.h>
 #include <sys/types.h>
 
 struct daemon;

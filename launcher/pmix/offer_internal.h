@@ -10,7 +10,7 @@
 #include <launcher/pmix/listener.h>
 #include <launcher/pmix/nspace.h>
 #include <launcher/pmix/starter.h>
-#include <launcher/vars.h>
+#include <launcher/shepherd/vars.h>
 
 struct rank_state {
     bool connected, finalized, ended;

@@ -1,7 +1,7 @@
 /* What a daemon orders its shepherd to do. */
 #include <config.h>
 
-#include <launcher/spawn_wire.h>
+#include <launcher/shepherd/shepherd_wire.h>
 #include <stdlib.h>
 #include <tests/fuzz/fuzz.h>
 

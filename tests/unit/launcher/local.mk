@@ -1,13 +1,13 @@
 # tests of launcher/
 
 # The shepherd with real processes.
-check_PROGRAMS += tests/unit/launcher/test-shepherd tests/unit/launcher/test-shepherd-end
-tests_unit_launcher_test_shepherd_SOURCES = tests/unit/launcher/test-shepherd.c \
-	tests/unit/launcher/world.h tests/unit/launcher/world.c
-tests_unit_launcher_test_shepherd_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_shepherd_end_SOURCES = tests/unit/launcher/test-shepherd-end.c \
-	tests/unit/launcher/world.h tests/unit/launcher/world.c
-tests_unit_launcher_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+check_PROGRAMS += tests/unit/launcher/shepherd/test-shepherd tests/unit/launcher/shepherd/test-shepherd-end
+tests_unit_launcher_shepherd_test_shepherd_SOURCES = tests/unit/launcher/shepherd/test-shepherd.c \
+	tests/unit/launcher/shepherd/world.h tests/unit/launcher/shepherd/world.c
+tests_unit_launcher_shepherd_test_shepherd_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_shepherd_test_shepherd_end_SOURCES = tests/unit/launcher/shepherd/test-shepherd-end.c \
+	tests/unit/launcher/shepherd/world.h tests/unit/launcher/shepherd/world.c
+tests_unit_launcher_shepherd_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 check_PROGRAMS += tests/unit/launcher/test-step
 tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c $(TEST_CLOCK)
 tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la libbase.la
@@ -26,13 +26,13 @@ check_PROGRAMS += tests/unit/launcher/test-hnp-silence
 tests_unit_launcher_test_hnp_silence_SOURCES = tests/unit/launcher/test-hnp-silence.c $(TEST_CLOCK)
 tests_unit_launcher_test_hnp_silence_LDADD = tests/lib/libunit.la $(launcher_libs)
 
-check_PROGRAMS += tests/unit/launcher/test-event-queue
-tests_unit_launcher_test_event_queue_SOURCES = tests/unit/launcher/test-event-queue.c
-tests_unit_launcher_test_event_queue_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+check_PROGRAMS += tests/unit/launcher/shepherd/test-event-queue
+tests_unit_launcher_shepherd_test_event_queue_SOURCES = tests/unit/launcher/shepherd/test-event-queue.c
+tests_unit_launcher_shepherd_test_event_queue_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What stands beside the daemon's core.
 check_PROGRAMS += \
-	tests/unit/launcher/test-spawn-wire tests/unit/launcher/test-program \
+	tests/unit/launcher/shepherd/test-shepherd-wire tests/unit/launcher/shepherd/test-program \
 	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
 	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output \
 	tests/unit/base/test-strings tests/unit/launcher/test-hostlist \
@@ -41,10 +41,10 @@ tests_unit_launcher_test_hostlist_SOURCES = tests/unit/launcher/test-hostlist.c
 tests_unit_launcher_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_allocation_SOURCES = tests/unit/launcher/test-allocation.c
 tests_unit_launcher_test_allocation_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_spawn_wire_SOURCES = tests/unit/launcher/test-spawn-wire.c
-tests_unit_launcher_test_spawn_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_program_SOURCES = tests/unit/launcher/test-program.c
-tests_unit_launcher_test_program_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_shepherd_test_shepherd_wire_SOURCES = tests/unit/launcher/shepherd/test-shepherd-wire.c
+tests_unit_launcher_shepherd_test_shepherd_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_shepherd_test_program_SOURCES = tests/unit/launcher/shepherd/test-program.c
+tests_unit_launcher_shepherd_test_program_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_cmdline_SOURCES = tests/unit/launcher/test-cmdline.c
 tests_unit_launcher_test_cmdline_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_plan_SOURCES = tests/unit/launcher/test-plan.c
@@ -77,13 +77,13 @@ tests_unit_launcher_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la lib
 
 # What MPI programs are offered.
 check_PROGRAMS += tests/unit/launcher/test-pmi1-wire tests/unit/launcher/test-kvs \
-	tests/unit/launcher/test-vars
+	tests/unit/launcher/shepherd/test-vars
 tests_unit_launcher_test_pmi1_wire_SOURCES = tests/unit/launcher/test-pmi1-wire.c
 tests_unit_launcher_test_pmi1_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_kvs_SOURCES = tests/unit/launcher/test-kvs.c
 tests_unit_launcher_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_vars_SOURCES = tests/unit/launcher/test-vars.c
-tests_unit_launcher_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_shepherd_test_vars_SOURCES = tests/unit/launcher/shepherd/test-vars.c
+tests_unit_launcher_shepherd_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # The PMIx server, as far as it stands in the daemon.
 if OFFER_PMIX

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/vars.h>
+#include <launcher/shepherd/vars.h>
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* The processes that a shepherd has started, as long as they live, and their end. All children of
  * the calling process are taken for theirs, or for what they left behind. */
-#ifndef LAUNCHER_PROCS_H
-#define LAUNCHER_PROCS_H
+#ifndef LAUNCHER_SHEPHERD_PROCS_H
+#define LAUNCHER_SHEPHERD_PROCS_H
 
-#include <launcher/shepherd.h>
+#include <launcher/shepherd/shepherd.h>
 
 struct proc {
     pid_t pid;

@@ -1,7 +1,7 @@
 /* The shepherd's events, to a daemon that reads, does not read, or is gone. */
 #include <config.h>
 
-#include <launcher/event_queue.h>
+#include <launcher/shepherd/event_queue.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <errno.h>
-#include <launcher/spawn.h>
+#include <launcher/shepherd/exec.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

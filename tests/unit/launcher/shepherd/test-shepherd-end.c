@@ -3,7 +3,7 @@
 #include <base/clock.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/sweep.h>
+#include <launcher/shepherd/sweep.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tests/lib/unit.h>
-#include <tests/unit/launcher/world.h>
+#include <tests/unit/launcher/shepherd/world.h>
 #include <unistd.h>
 
 static struct world world;

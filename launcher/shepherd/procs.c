@@ -2,8 +2,8 @@
 
 #include <base/clock.h>
 #include <errno.h>
-#include <launcher/procs.h>
-#include <launcher/sweep.h>
+#include <launcher/shepherd/procs.h>
+#include <launcher/shepherd/sweep.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* The shepherd's own process. */
-#ifndef LAUNCHER_SHEPHERD_MAIN_H
-#define LAUNCHER_SHEPHERD_MAIN_H
+#ifndef LAUNCHER_SHEPHERD_SHEPHERD_MAIN_H
+#define LAUNCHER_SHEPHERD_SHEPHERD_MAIN_H
 
 #include <stdint.h>
 

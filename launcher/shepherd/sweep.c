@@ -4,7 +4,7 @@
 #include <base/procstat.h>
 #include <dirent.h>
 #include <errno.h>
-#include <launcher/sweep.h>
+#include <launcher/shepherd/sweep.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

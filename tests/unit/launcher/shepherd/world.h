@@ -2,7 +2,7 @@
 #ifndef TESTS_LAUNCHER_WORLD_H
 #define TESTS_LAUNCHER_WORLD_H
 
-#include <launcher/shepherd.h>
+#include <launcher/shepherd/shepherd.h>
 
 enum { WORLD_PROCS = 512, WORLD_TEXT = 4096 };
 

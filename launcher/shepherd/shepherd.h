@@ -7,8 +7,8 @@
  * (PR_SET_PDEATHSIG) and the daemon, a subreaper too, ends whatever is left.
  *
  * docs/architecture.md draws the process tree. */
-#ifndef LAUNCHER_SHEPHERD_H
-#define LAUNCHER_SHEPHERD_H
+#ifndef LAUNCHER_SHEPHERD_SHEPHERD_H
+#define LAUNCHER_SHEPHERD_SHEPHERD_H
 
 #include <base/loop.h>
 #include <base/pty.h>
@@ -100,14 +100,5 @@ void shepherd_reap_orphans(struct shepherd *shepherd);
 /* Orderly end: kills what still runs, removes the folders, waits for the shepherd's own end (at
  * most two seconds). Not from within its callbacks. NULL is allowed. */
 void shepherd_end(struct shepherd *shepherd);
-
-/* Finds a program as execvp would. Writes the path; 0 or -errno (ENOENT: nowhere; EACCES: found,
- * but not executable; EISDIR). */
-int program_resolve(const char *name, char *path, size_t size) KEEL_MUST_CHECK;
-/* The same for a program of the user's, which starts in wdir (NULL: the caller's folder) with this
- * environment: in these folders (colons between them; NULL: none), then in PATH of env, then in
- * wdir. What is relative begins at wdir. */
-int program_find(const char *name, const char *wdir, const char *folders, char *const *env,
-                 char *path, size_t size) KEEL_MUST_CHECK;
 
 #endif

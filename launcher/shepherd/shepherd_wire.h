@@ -6,11 +6,11 @@
  *
  * Descriptors travel beside events: a write that carries some begins with EVENT_FDS, which has
  * their number, and the events behind it use them up in order. */
-#ifndef LAUNCHER_SPAWN_WIRE_H
-#define LAUNCHER_SPAWN_WIRE_H
+#ifndef LAUNCHER_SHEPHERD_SHEPHERD_WIRE_H
+#define LAUNCHER_SHEPHERD_SHEPHERD_WIRE_H
 
 #include <base/bytes.h>
-#include <launcher/shepherd.h>
+#include <launcher/shepherd/shepherd.h>
 
 #define ORDER_BODY_MAX (16u << 20)
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <tests/lib/unit.h>
-#include <tests/unit/launcher/world.h>
+#include <tests/unit/launcher/shepherd/world.h>
 #include <unistd.h>
 
 static void on_started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])

@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <errno.h>
-#include <launcher/spawn_wire.h>
+#include <launcher/shepherd/shepherd_wire.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

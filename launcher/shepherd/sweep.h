@@ -5,8 +5,8 @@
  *
  * A child that is not yet reaped keeps its pid, so no stranger is ever hit; nobody else may reap.
  */
-#ifndef LAUNCHER_SWEEP_H
-#define LAUNCHER_SWEEP_H
+#ifndef LAUNCHER_SHEPHERD_SWEEP_H
+#define LAUNCHER_SHEPHERD_SWEEP_H
 
 #include <keel/types.h>
 

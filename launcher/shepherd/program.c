@@ -3,7 +3,7 @@
 #include <base/strings.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/shepherd.h>
+#include <launcher/shepherd/program.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>

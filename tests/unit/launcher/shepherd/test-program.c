@@ -3,7 +3,8 @@
 #include <base/session.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/shepherd.h>
+#include <launcher/shepherd/program.h>
+#include <launcher/shepherd/shepherd.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

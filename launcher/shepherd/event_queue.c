@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <errno.h>
-#include <launcher/event_queue.h>
+#include <launcher/shepherd/event_queue.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* One process: from a spawn_plan to a running program. Only for a process without threads. */
-#ifndef LAUNCHER_SPAWN_H
-#define LAUNCHER_SPAWN_H
+#ifndef LAUNCHER_SHEPHERD_EXEC_H
+#define LAUNCHER_SHEPHERD_EXEC_H
 
-#include <launcher/shepherd.h>
+#include <launcher/shepherd/shepherd.h>
 
 struct spawn_plan {
     const char *program, *wdir; /* wdir NULL: the parent's */

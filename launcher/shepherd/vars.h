@@ -1,7 +1,7 @@
 /* Environment variables on their way to a program: strings (strings.h) that are NAME=VALUE, with a
  * memory of what could not be added. */
-#ifndef LAUNCHER_VARS_H
-#define LAUNCHER_VARS_H
+#ifndef LAUNCHER_SHEPHERD_VARS_H
+#define LAUNCHER_SHEPHERD_VARS_H
 
 #include <base/strings.h>
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tests/lib/unit.h>
-#include <tests/unit/launcher/world.h>
+#include <tests/unit/launcher/shepherd/world.h>
 #include <unistd.h>
 
 static struct world world;

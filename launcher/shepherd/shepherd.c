@@ -7,10 +7,10 @@
 #include <base/sock.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/shepherd.h>
-#include <launcher/shepherd_main.h>
-#include <launcher/spawn_wire.h>
-#include <launcher/sweep.h>
+#include <launcher/shepherd/shepherd.h>
+#include <launcher/shepherd/shepherd_main.h>
+#include <launcher/shepherd/shepherd_wire.h>
+#include <launcher/shepherd/sweep.h>
 #include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 /* The shepherd's events (spawn_wire.h) on their way to the daemon. They are sent in batches, each
  * with the descriptors of its processes. While one batch is being sent, another collects, so that
  * what waits for a daemon that does not read is bounded. */
-#ifndef LAUNCHER_EVENT_QUEUE_H
-#define LAUNCHER_EVENT_QUEUE_H
+#ifndef LAUNCHER_SHEPHERD_EVENT_QUEUE_H
+#define LAUNCHER_SHEPHERD_EVENT_QUEUE_H
 
-#include <launcher/spawn_wire.h>
+#include <launcher/shepherd/shepherd_wire.h>
 
 enum {
     EVENT_BATCH_MAX = 64, /* events */
