@@ -7,7 +7,7 @@
 #include <base/param.h>
 #include <launcher/limits.h>
 #include <launcher/plm.h>
-#include <launcher/submit.h>
+#include <launcher/request/submit.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #ifndef LAUNCHER_HNP_H
 #define LAUNCHER_HNP_H
 
-#include <launcher/allocation.h>
-#include <launcher/channel.h>
 #include <launcher/daemon.h>
+#include <launcher/front/channel.h>
+#include <launcher/map/plan.h>
 #include <launcher/step.h>
 #include <launcher/tools.h>
 

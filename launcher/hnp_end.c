@@ -8,8 +8,8 @@
 #include <base/param.h>
 #include <errno.h>
 #include <launcher/home.h>
-#include <launcher/hostlist.h>
 #include <launcher/plm.h>
+#include <launcher/request/hostlist.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <launcher/hnp.h>
 
 #include <base/clock.h>
-#include <launcher/hostlist.h>
+#include <launcher/request/hostlist.h>
 #include <stdlib.h>
 
 #define LASTS_US 5000000u /* at most this long before the user is told */

@@ -5,7 +5,7 @@
 #include <base/hostname.h>
 #include <base/param.h>
 #include <base/strings.h>
-#include <launcher/hostlist.h>
+#include <launcher/request/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

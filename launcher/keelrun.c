@@ -5,10 +5,10 @@
 #include <base/log.h>
 #include <base/sock.h>
 #include <errno.h>
-#include <launcher/frontend.h>
+#include <launcher/front/frontend.h>
+#include <launcher/front/outfile.h>
 #include <launcher/hnp.h>
-#include <launcher/mca_names.h>
-#include <launcher/outfile.h>
+#include <launcher/request/mca_names.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

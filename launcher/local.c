@@ -1,8 +1,8 @@
 /* A daemon's own ranks: their environment, their start, their end. */
 #include <config.h>
 
-#include <launcher/bind.h>
 #include <launcher/daemon.h>
+#include <launcher/map/bind.h>
 #include <launcher/service.h>
 #include <launcher/shepherd/program.h>
 

@@ -5,7 +5,7 @@
 #define LAUNCHER_ORDERS_H
 
 #include <keel/buffer.h>
-#include <launcher/request.h>
+#include <launcher/request/run_request.h>
 #include <wireup/job_map.h>
 
 enum order {

@@ -8,7 +8,7 @@
 #include <base/clock.h>
 #include <base/param.h>
 #include <base/paths.h>
-#include <launcher/hostlist.h>
+#include <launcher/request/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include <base/log.h>
 #include <base/param.h>
-#include <launcher/hostlist.h>
+#include <launcher/request/hostlist.h>
 #include <launcher/shepherd/vars.h>
 #include <signal.h>
 #include <stdio.h>

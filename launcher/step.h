@@ -9,7 +9,7 @@
 #define LAUNCHER_STEP_H
 
 #include <base/loop.h>
-#include <launcher/channel.h>
+#include <launcher/front/channel.h>
 
 enum { STEP_LINE_MAX = 1024, STEP_REASON_MAX = 128 }; /* with their ends */
 

@@ -5,7 +5,7 @@
 #include <base/hostname.h>
 #include <base/log.h>
 #include <errno.h>
-#include <launcher/bind.h>
+#include <launcher/map/bind.h>
 #include <launcher/pmix/guard.h>
 #include <launcher/pmix/offer_internal.h>
 #include <launcher/pmix/rendezvous.h>

@@ -2,8 +2,8 @@
  * Parameters of --mca stay with the process: those that the fuzzer makes are the known ones. */
 #include <config.h>
 
-#include <launcher/request.h>
-#include <launcher/submit.h>
+#include <launcher/request/run_request.h>
+#include <launcher/request/submit.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

@@ -1,7 +1,7 @@
 /* Slurm's lists: what is taken prints to a list of the same names. */
 #include <config.h>
 
-#include <launcher/hostlist.h>
+#include <launcher/request/hostlist.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

@@ -3,7 +3,7 @@
 #include <config.h>
 
 #include <launcher/orders.h>
-#include <launcher/submit.h>
+#include <launcher/request/submit.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

@@ -12,14 +12,14 @@ check_PROGRAMS += tests/unit/launcher/test-step
 tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c $(TEST_CLOCK)
 tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la libbase.la
 
-check_PROGRAMS += tests/unit/launcher/test-suggest tests/unit/launcher/test-limits \
-	tests/unit/launcher/test-outfile
-tests_unit_launcher_test_suggest_SOURCES = tests/unit/launcher/test-suggest.c
-tests_unit_launcher_test_suggest_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+check_PROGRAMS += tests/unit/launcher/request/test-suggest tests/unit/launcher/test-limits \
+	tests/unit/launcher/front/test-outfile
+tests_unit_launcher_request_test_suggest_SOURCES = tests/unit/launcher/request/test-suggest.c
+tests_unit_launcher_request_test_suggest_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_test_limits_SOURCES = tests/unit/launcher/test-limits.c
 tests_unit_launcher_test_limits_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_outfile_SOURCES = tests/unit/launcher/test-outfile.c
-tests_unit_launcher_test_outfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_front_test_outfile_SOURCES = tests/unit/launcher/front/test-outfile.c
+tests_unit_launcher_front_test_outfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # The head.
 check_PROGRAMS += tests/unit/launcher/test-hnp-silence
@@ -33,39 +33,39 @@ tests_unit_launcher_shepherd_test_event_queue_LDADD = tests/lib/libunit.la libla
 # What stands beside the daemon's core.
 check_PROGRAMS += \
 	tests/unit/launcher/shepherd/test-shepherd-wire tests/unit/launcher/shepherd/test-program \
-	tests/unit/launcher/test-cmdline tests/unit/launcher/test-plan tests/unit/launcher/test-bind \
-	tests/unit/launcher/test-stdio tests/unit/launcher/test-tags tests/unit/launcher/test-output \
-	tests/unit/base/test-strings tests/unit/launcher/test-hostlist \
-	tests/unit/launcher/test-allocation
-tests_unit_launcher_test_hostlist_SOURCES = tests/unit/launcher/test-hostlist.c
-tests_unit_launcher_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_allocation_SOURCES = tests/unit/launcher/test-allocation.c
-tests_unit_launcher_test_allocation_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+	tests/unit/launcher/request/test-cmdline tests/unit/launcher/map/test-plan tests/unit/launcher/map/test-bind \
+	tests/unit/launcher/front/test-stdio tests/unit/launcher/front/test-tags tests/unit/launcher/front/test-output \
+	tests/unit/base/test-strings tests/unit/launcher/request/test-hostlist \
+	tests/unit/launcher/request/test-allocation
+tests_unit_launcher_request_test_hostlist_SOURCES = tests/unit/launcher/request/test-hostlist.c
+tests_unit_launcher_request_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_request_test_allocation_SOURCES = tests/unit/launcher/request/test-allocation.c
+tests_unit_launcher_request_test_allocation_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_shepherd_test_shepherd_wire_SOURCES = tests/unit/launcher/shepherd/test-shepherd-wire.c
 tests_unit_launcher_shepherd_test_shepherd_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_shepherd_test_program_SOURCES = tests/unit/launcher/shepherd/test-program.c
 tests_unit_launcher_shepherd_test_program_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_cmdline_SOURCES = tests/unit/launcher/test-cmdline.c
-tests_unit_launcher_test_cmdline_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_plan_SOURCES = tests/unit/launcher/test-plan.c
-tests_unit_launcher_test_plan_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_bind_SOURCES = tests/unit/launcher/test-bind.c
-tests_unit_launcher_test_bind_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_stdio_SOURCES = tests/unit/launcher/test-stdio.c
-tests_unit_launcher_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_tags_SOURCES = tests/unit/launcher/test-tags.c
-tests_unit_launcher_test_tags_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_output_SOURCES = tests/unit/launcher/test-output.c
-tests_unit_launcher_test_output_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_request_test_cmdline_SOURCES = tests/unit/launcher/request/test-cmdline.c
+tests_unit_launcher_request_test_cmdline_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_map_test_plan_SOURCES = tests/unit/launcher/map/test-plan.c
+tests_unit_launcher_map_test_plan_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_map_test_bind_SOURCES = tests/unit/launcher/map/test-bind.c
+tests_unit_launcher_map_test_bind_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_front_test_stdio_SOURCES = tests/unit/launcher/front/test-stdio.c
+tests_unit_launcher_front_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_front_test_tags_SOURCES = tests/unit/launcher/front/test-tags.c
+tests_unit_launcher_front_test_tags_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_front_test_output_SOURCES = tests/unit/launcher/front/test-output.c
+tests_unit_launcher_front_test_output_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What travels between front end, HNP and daemons.
-check_PROGRAMS += tests/unit/launcher/test-orders tests/unit/launcher/test-submit \
+check_PROGRAMS += tests/unit/launcher/test-orders tests/unit/launcher/request/test-submit \
 	tests/unit/launcher/test-home
 tests_unit_launcher_test_orders_SOURCES = tests/unit/launcher/test-orders.c $(DECODER)
 tests_unit_launcher_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
-tests_unit_launcher_test_submit_SOURCES = tests/unit/launcher/test-submit.c $(DECODER)
-tests_unit_launcher_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
+tests_unit_launcher_request_test_submit_SOURCES = tests/unit/launcher/request/test-submit.c $(DECODER)
+tests_unit_launcher_request_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
 tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \

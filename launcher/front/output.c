@@ -1,0 +1,351 @@
+#include <config.h>
+
+#include <launcher/front/output.h>
+
+#include <base/list.h>
+#include <base/log.h>
+#include <base/sock.h>
+#include <errno.h>
+#include <launcher/front/outfile.h>
+#include <launcher/front/stdio.h>
+#include <launcher/front/tags.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 1100, PLAIN_WAIT_MS = 1000 };
+
+/* A place in what a writer is given: when all before it is written, the source learns that so many
+ * bytes of its are. */
+struct mark {
+    struct list link;
+    uint64_t position;
+    uint32_t source;
+    size_t bytes;
+};
+
+/* stdout or stderr. */
+struct sink {
+    struct output *output;
+    struct stdio_writer *writer;
+    const char *name;
+    uint64_t given, written; /* bytes so far */
+    bool owes;               /* some of the bytes are not yet written */
+    bool failed;             /* nothing can be written any more */
+    struct list marks;
+};
+
+/* One stream of one rank. */
+struct stream {
+    struct tagger *tagger; /* NULL: bytes go on as they are */
+    int file;              /* owned; FILE_NONE or FILE_ENDED: there is none */
+};
+
+enum { FILE_NONE = -1, FILE_ENDED = -2 };
+
+struct output {
+    const struct run_request *request; /* borrowed */
+    const struct output_ops *ops;      /* borrowed */
+    void *arg;
+    void (*idle)(void *arg);
+    struct sink sinks[2];
+    struct stream *streams; /* owned: two for each rank */
+    uint32_t rank_count;    /* that streams has room for */
+    bool folder_failed;
+    bool lost; /* some of the output, or of the launcher's lines */
+};
+
+/* --- writers --- */
+
+static bool output_is_idle(const struct output *output)
+{
+    return output->sinks[0].written == output->sinks[0].given &&
+           output->sinks[1].written == output->sinks[1].given;
+}
+
+static void credit(struct output *output, uint32_t source, size_t bytes)
+{
+    output->ops->written(output->arg, source, (uint32_t) bytes);
+}
+
+static void sink_written(void *arg, size_t bytes)
+{
+    struct sink *sink = arg;
+    struct mark *mark;
+    sink->written += bytes;
+    sink->owes = sink->owes && sink->written < sink->given;
+    list_for_each (mark, &sink->marks, struct mark, link) {
+        if (mark->position > sink->written) {
+            break;
+        }
+        list_remove(&mark->link);
+        credit(sink->output, mark->source, mark->bytes);
+        free(mark);
+    }
+    if (sink->output->idle && output_is_idle(sink->output)) {
+        sink->output->idle(sink->output->arg);
+    }
+}
+
+static void sink_failed(void *arg, int error)
+{
+    struct sink *sink = arg;
+    struct output *output = sink->output;
+    log_info(LOG_LAUNCHER, "%s: %s", sink->name, strerror(error));
+    sink->failed = true;
+    output->lost = output->lost || sink->owes;
+    output->ops->failed(output->arg, (uint8_t) (1 + (sink - output->sinks)), error);
+}
+
+static const struct stdio_writer_ops sink_ops = {.written = sink_written, .failed = sink_failed};
+
+static void lose(struct output *output, size_t bytes)
+{
+    if (!output->lost) {
+        output_line(output, "no memory for output: some of it is lost");
+    }
+    output->lost = true;
+    log_info(LOG_LAUNCHER, "%zu bytes of output are lost", bytes);
+}
+
+static bool sink_put(struct sink *sink, const void *data, size_t size)
+{
+    if (!stdio_writer_put(sink->writer, data, size)) {
+        return false;
+    }
+    sink->given += size;
+    sink->owes = !sink->failed;
+    sink->output->lost = sink->output->lost || sink->failed;
+    return true;
+}
+
+/* What ranks wrote, or asked for. */
+static void sink_put_output(struct sink *sink, const void *data, size_t size)
+{
+    if (!sink_put(sink, data, size)) {
+        lose(sink->output, size);
+    }
+}
+
+/* The source is told of its bytes once everything given so far is written; without memory to
+ * remember that, at once: it must go on. */
+static void sink_mark(struct sink *sink, uint32_t source, size_t bytes)
+{
+    struct mark *mark = sink->given > sink->written ? malloc(sizeof(*mark)) : NULL;
+    if (!mark) {
+        credit(sink->output, source, bytes);
+        return;
+    }
+    *mark = (struct mark){.position = sink->given, .source = source, .bytes = bytes};
+    list_append(&sink->marks, &mark->link);
+}
+
+/* --- files --- */
+
+static void files_failed(struct output *output, int error)
+{
+    char text[1024];
+    if (!output->folder_failed) {
+        snprintf(text, sizeof(text), "%s: %s; output files are not written any more",
+                 output->request->output_dir, strerror(error));
+        output_line(output, text);
+    }
+    output->folder_failed = true;
+    output->lost = true;
+}
+
+static void file_put(struct output *output, struct stream *stream, uint32_t rank, int number,
+                     const void *data, size_t size)
+{
+    if (output->folder_failed || stream->file == FILE_ENDED) {
+        output->lost = true;
+        return;
+    }
+    if (stream->file == FILE_NONE) {
+        stream->file = outfile_open(output->request->output_dir, rank, number);
+    }
+    int status = stream->file < 0 ? stream->file : fd_write_all(stream->file, data, size);
+    if (status < 0) {
+        files_failed(output, -status);
+    }
+}
+
+/* Some file systems tell of a full disk only now. */
+static void file_end(struct output *output, struct stream *stream)
+{
+    int fd = stream->file;
+    stream->file = FILE_ENDED;
+    if (fd >= 0 && close(fd) < 0 && errno != EINTR) {
+        files_failed(output, errno);
+    }
+}
+
+/* --- streams --- */
+
+static struct stream *stream_of(struct output *output, uint32_t rank, int number)
+{
+    if (rank >= output->rank_count) {
+        uint32_t count = rank + 1 > 2 * output->rank_count ? rank + 1 : 2 * output->rank_count;
+        struct stream *streams = realloc(output->streams, 2 * (size_t) count * sizeof(*streams));
+        if (!streams) {
+            return NULL;
+        }
+        for (size_t i = 2 * (size_t) output->rank_count; i < 2 * (size_t) count; i++) {
+            streams[i] = (struct stream){.file = FILE_NONE};
+        }
+        output->streams = streams;
+        output->rank_count = count;
+    }
+    struct stream *stream = &output->streams[2 * (size_t) rank + (size_t) (number - 1)];
+    const struct run_request *request = output->request;
+    if (!stream->tagger && (request->tag_output || request->timestamp_output) &&
+        tagger_create(&stream->tagger, request->tag_output, request->timestamp_output, OUTFILE_JOB,
+                      rank, number == 1 ? "stdout" : "stderr") != ORTE_SUCCESS) {
+        return NULL;
+    }
+    return stream;
+}
+
+/* Where a tagged line goes. */
+struct line_target {
+    struct output *output;
+    struct stream *stream;
+    uint32_t rank;
+    int number;
+};
+
+static void put_line(void *arg, const char *data, size_t size)
+{
+    struct line_target *target = arg;
+    if (target->output->request->output_dir) {
+        file_put(target->output, target->stream, target->rank, target->number, data, size);
+    } else {
+        sink_put_output(&target->output->sinks[target->number - 1], data, size);
+    }
+}
+
+void output_put(struct output *output, uint32_t source, uint32_t rank, int number,
+                const uint8_t *data, size_t size)
+{
+    struct stream *stream = stream_of(output, rank, number);
+    struct line_target target = {output, stream, rank, number};
+    struct sink *sink = &output->sinks[number - 1];
+    if (!stream) {
+        lose(output, size);
+    } else if (stream->tagger) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        tagger_feed(stream->tagger, (const char *) data, size, &now, put_line, &target);
+    } else if (output->request->output_dir) {
+        file_put(output, stream, rank, number, data, size);
+    } else {
+        sink_put_output(sink, data, size);
+    }
+    if (output->request->output_dir) {
+        credit(output, source, size);
+    } else {
+        sink_mark(sink, source, size); /* a tagger keeps back less than a line, which counts too */
+    }
+}
+
+void output_plain(struct output *output, int stream, const char *text)
+{
+    struct sink *sink = &output->sinks[stream == 1 ? 0 : 1];
+    sink_put_output(sink, text, strlen(text));
+    sink_put_output(sink, "\n", 1);
+}
+
+static size_t make_line(char line[LINE_BYTES], const char *text)
+{
+    int size = snprintf(line, LINE_BYTES, "keelrun: %s\n", text);
+    if (size > LINE_BYTES - 1) {
+        size = LINE_BYTES - 1;
+        line[size - 1] = '\n';
+    }
+    return (size_t) size;
+}
+
+void output_line(struct output *output, const char *text)
+{
+    char line[LINE_BYTES];
+    if (!sink_put(&output->sinks[1], line, make_line(line, text)) && !output_line_now(text)) {
+        output->lost = true;
+    }
+}
+
+bool output_line_now(const char *text)
+{
+    char line[LINE_BYTES];
+    size_t size = make_line(line, text);
+    struct pollfd wait = {.fd = STDERR_FILENO, .events = POLLOUT};
+    /* a pipe that is ready has room for all of it */
+    return poll(&wait, 1, PLAIN_WAIT_MS) > 0 && write(STDERR_FILENO, line, size) == (ssize_t) size;
+}
+
+bool output_is_lost(const struct output *output)
+{
+    return output->lost || !output_is_idle(output);
+}
+
+void output_finish(struct output *output, void (*idle)(void *arg))
+{
+    for (uint32_t i = 0; i < 2 * output->rank_count; i++) {
+        struct line_target target = {output, &output->streams[i], i / 2, 1 + (int) i % 2};
+        if (target.stream->tagger) {
+            tagger_end(target.stream->tagger, put_line, &target);
+        }
+        file_end(output, target.stream);
+    }
+    output->idle = idle;
+    if (output_is_idle(output)) {
+        idle(output->arg);
+    }
+}
+
+/* --- life --- */
+
+int output_create(struct output **out, struct loop *loop, const struct run_request *request,
+                  const struct output_ops *ops, void *arg)
+{
+    struct output *output = calloc(1, sizeof(*output));
+    if (!output) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    output->request = request;
+    output->ops = ops;
+    output->arg = arg;
+    for (int i = 0; i < 2; i++) {
+        struct sink *sink = &output->sinks[i];
+        sink->output = output;
+        sink->name = i == 0 ? "stdout" : "stderr";
+        list_init(&sink->marks);
+        int status = stdio_writer_create(&sink->writer, loop, 1 + i, SIZE_MAX / 2, &sink_ops, sink);
+        if (status != ORTE_SUCCESS) {
+            output_destroy(output);
+            return status;
+        }
+    }
+    *out = output;
+    return ORTE_SUCCESS;
+}
+
+void output_destroy(struct output *output)
+{
+    if (!output) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        stdio_writer_end(output->sinks[i].writer);
+        for (struct list *link; (link = list_pop(&output->sinks[i].marks));) {
+            free(container_of(link, struct mark, link));
+        }
+    }
+    for (uint32_t i = 0; i < 2 * output->rank_count; i++) {
+        tagger_destroy(output->streams[i].tagger);
+        fd_close(&output->streams[i].file);
+    }
+    free(output->streams);
+    free(output);
+}

@@ -1,8 +1,0 @@
-/* What keelrun --help and --version print. */
-#ifndef LAUNCHER_HELP_H
-#define LAUNCHER_HELP_H
-
-void help_print(void);
-void version_print(void);
-
-#endif

@@ -1,0 +1,17 @@
+/* What may have been meant by a word that nobody knows. */
+#ifndef LAUNCHER_REQUEST_SUGGEST_H
+#define LAUNCHER_REQUEST_SUGGEST_H
+
+#include <keel/types.h>
+
+#define SUGGEST_NEVER SIZE_MAX
+
+/* How many letters must be put in, taken out or changed to get from one word, of a_size letters, to
+ * the other; SUGGEST_NEVER when that is more than two or the words are very long. */
+size_t suggest_distance(const char *a, size_t a_size, const char *b);
+
+/* What Keel has in place of an option of Open MPI's mpirun, hydra's mpiexec or srun, without its
+ * dashes: a text for the user. NULL: no such option. */
+const char *suggest_for_option(const char *name, size_t size);
+
+#endif

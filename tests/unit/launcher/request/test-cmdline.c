@@ -1,0 +1,354 @@
+#include <config.h>
+
+#include <base/log.h>
+#include <base/param.h>
+#include <launcher/request/run_request.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+enum { WORDS = 64 };
+
+static struct run_request request;
+static char reason[512];
+
+/* Parses a line of words separated by single blanks. */
+static enum cmdline_result parse(const char *line)
+{
+    static char text[4096];
+    char *argv[WORDS + 2] = {(char *) "keelrun"};
+    int argc = 1;
+    snprintf(text, sizeof(text), "%s", line);
+    for (char *word = strtok(text, " "); word && argc <= WORDS; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    reason[0] = 0;
+    return cmdline_parse(&request, argc, argv, reason, sizeof(reason));
+}
+
+static void assert_parses(const char *line)
+{
+    ck_assert_msg(parse(line) == CMDLINE_RUN, "'%s' is refused: %s", line, reason);
+}
+
+static const char *env_of(size_t app, const char *name)
+{
+    size_t size = strlen(name);
+    for (char **entry = request.apps[app].env; *entry; entry++) {
+        if (strncmp(*entry, name, size) == 0 && (*entry)[size] == '=') {
+            return *entry + size + 1;
+        }
+    }
+    return NULL;
+}
+
+START_TEST(test_program_and_defaults)
+{
+    assert_parses("prog -n 4 --help -x");
+    ck_assert_uint_eq(request.app_count, 1);
+    ck_assert_uint_eq(request.apps[0].count, 0);
+    ck_assert_str_eq(request.apps[0].argv[0], "prog");
+    ck_assert_str_eq(request.apps[0].argv[4], "-x");
+    ck_assert_ptr_null(request.apps[0].argv[5]);
+    ck_assert_ptr_null(request.apps[0].env[0]);
+    ck_assert_ptr_null(request.apps[0].wdir);
+    ck_assert(!request.oversubscribe && !request.tag_output && !request.report_bindings);
+    ck_assert_int_eq(request.bind, BIND_NONE);
+    ck_assert_uint_eq(request.timeout_s, 0);
+    run_request_fini(&request);
+    run_request_fini(&request);
+}
+END_TEST
+
+START_TEST(test_all_spellings_of_the_count)
+{
+    static const char *const lines[] = {"-n 7 p",  "-np 7 p",  "--np 7 p",   "-c 7 p",
+                                        "--n 7 p", "--np=7 p", "-n 3 -n 7 p"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        assert_parses(lines[i]);
+        ck_assert_uint_eq(request.apps[0].count, 7);
+        run_request_fini(&request);
+    }
+}
+END_TEST
+
+START_TEST(test_flags_and_values)
+{
+    assert_parses("--oversubscribe -tag-output --timestamp-output --report-bindings --timeout 30 "
+                  "--bind-to core -wd /tmp --output-filename out --allow-run-as-root -- -odd");
+    ck_assert(request.oversubscribe && request.tag_output && request.timestamp_output &&
+              request.report_bindings);
+    ck_assert_uint_eq(request.timeout_s, 30);
+    ck_assert_int_eq(request.bind, BIND_CORE);
+    ck_assert_str_eq(request.apps[0].wdir, "/tmp");
+    ck_assert_str_eq(request.output_dir, "out");
+    ck_assert_int_eq(request.pty, PTY_AUTO);
+    ck_assert_str_eq(request.apps[0].argv[0], "-odd");
+    run_request_fini(&request);
+    assert_parses("--bind-to core -bind-to none --pty --wdir=/usr p");
+    ck_assert_int_eq(request.bind, BIND_NONE);
+    ck_assert_int_eq(request.pty, PTY_ALWAYS);
+    ck_assert_str_eq(request.apps[0].wdir, "/usr");
+    run_request_fini(&request);
+    assert_parses("--pty -no-pty p");
+    ck_assert_int_eq(request.pty, PTY_NEVER);
+    run_request_fini(&request);
+}
+END_TEST
+
+START_TEST(test_several_programs)
+{
+    assert_parses("-n 1 --wdir /a -x V=1 p x : -n 2 --tag-output q : r");
+    ck_assert_uint_eq(request.app_count, 3);
+    ck_assert_uint_eq(request.apps[0].count, 1);
+    ck_assert_uint_eq(request.apps[1].count, 2);
+    ck_assert_uint_eq(request.apps[2].count, 0);
+    ck_assert_str_eq(request.apps[0].argv[1], "x");
+    ck_assert_ptr_null(request.apps[0].argv[2]);
+    ck_assert_str_eq(request.apps[1].argv[0], "q");
+    ck_assert_str_eq(env_of(0, "V"), "1");
+    ck_assert_ptr_null(env_of(1, "V"));
+    ck_assert_ptr_null(request.apps[1].wdir);
+    ck_assert(request.tag_output);
+    run_request_fini(&request);
+}
+END_TEST
+
+static unsigned warnings;
+
+static void count_warning(void *arg, enum log_level level, const char *line)
+{
+    (void) arg;
+    warnings += level == LOG_WARN && strstr(line, "UNSET_ONE") != NULL;
+}
+
+START_TEST(test_exported_variables)
+{
+    setenv("CMDLINE_A", "own a", 1);
+    setenv("CMDLINE_B", "", 1);
+    unsetenv("UNSET_ONE");
+    log_set_sink(count_warning, NULL);
+    assert_parses("-x CMDLINE_A -x NEW=a=b -x NEW=c=d -x EMPTY= -x UNSET_ONE p : -x CMDLINE_* q");
+    ck_assert_str_eq(env_of(0, "CMDLINE_A"), "own a");
+    ck_assert_str_eq(env_of(0, "NEW"), "c=d");
+    ck_assert_str_eq(env_of(0, "EMPTY"), "");
+    ck_assert_ptr_null(request.apps[0].env[3]);
+    ck_assert_uint_eq(warnings, 1);
+    ck_assert_str_eq(env_of(1, "CMDLINE_A"), "own a");
+    ck_assert_str_eq(env_of(1, "CMDLINE_B"), "");
+    ck_assert_ptr_null(request.apps[1].env[2]);
+    run_request_fini(&request);
+}
+END_TEST
+
+static struct param known = PARAM_INT("cmdline_test_known", "1", 0, 100, "", "Only for this test.");
+
+START_TEST(test_parameters_reach_the_launcher_and_every_app)
+{
+    assert_parses("--mca cmdline_test_known 42 p : --gmca btl self,tcp -mca btl sm q");
+    ck_assert_int_eq(param_int(&known), 42);
+    for (size_t app = 0; app < 2; app++) {
+        ck_assert_str_eq(env_of(app, "KEEL_MCA_cmdline_test_known"), "42");
+        ck_assert_str_eq(env_of(app, "OMPI_MCA_cmdline_test_known"), "42");
+        ck_assert_str_eq(env_of(app, "KEEL_MCA_btl"), "sm");
+        ck_assert_str_eq(env_of(app, "OMPI_MCA_btl"), "sm");
+        ck_assert_ptr_null(request.apps[app].env[4]);
+    }
+    run_request_fini(&request);
+}
+END_TEST
+
+static char mistakes[512];
+
+static void keep_mistakes(void *arg, enum log_level level, const char *line)
+{
+    (void) arg;
+    (void) level;
+    size_t used = strlen(mistakes);
+    snprintf(mistakes + used, sizeof(mistakes) - used, "%s\n", line);
+}
+
+START_TEST(test_parameters_that_are_nearly_keels)
+{
+    log_set_sink(keep_mistakes, NULL);
+    /* Open MPI's, somebody's, short ones, and those whose values Open MPI's programs check */
+    assert_parses("--mca pml_ob1_verbose 1 --mca btl_vader_exclusivity 1 --mca btl_keel_verbose 1 "
+                  "--mca my_own_parameter 1 --mca bt1 sm --mca btl_tcp_links many p");
+    ck_assert_str_eq(mistakes, "");
+    run_request_fini(&request);
+    assert_parses("--mca btl_sm_exclusivty 1 --mca btl_sm_exclusivty 2 p");
+    ck_assert_ptr_nonnull(
+        strstr(mistakes, "btl_sm_exclusivty: no parameter has this name; was btl_sm_exclusivity"));
+    ck_assert_ptr_eq(strchr(mistakes, '\n') + 1, mistakes + strlen(mistakes));
+    ck_assert_str_eq(env_of(0, "KEEL_MCA_btl_sm_exclusivty"), "2");
+    run_request_fini(&request);
+}
+END_TEST
+
+START_TEST(test_hosts)
+{
+    assert_parses("--host a:2,b -H c,a:3,b,[fe80::1]:4,fe80::2 p");
+    static const struct node_request expected[] = {{(char *) "a", 5},
+                                                   {(char *) "b", 2},
+                                                   {(char *) "c", 0},
+                                                   {(char *) "[fe80::1]", 4},
+                                                   {(char *) "fe80::2", 0}};
+    ck_assert_uint_eq(request.node_count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_str_eq(request.nodes[i].name, expected[i].name);
+        ck_assert_uint_eq(request.nodes[i].slots, expected[i].slots);
+    }
+    run_request_fini(&request);
+}
+END_TEST
+
+START_TEST(test_simulated_nodes)
+{
+    assert_parses("--simulate 3x2 -n 6 p");
+    ck_assert_uint_eq(request.simulate_nodes, 3);
+    ck_assert_uint_eq(request.simulate_slots, 2);
+    run_request_fini(&request);
+}
+END_TEST
+
+/* What is wrong, and a word of the reason. */
+static const struct {
+    const char *line, *word;
+} wrong[] = {
+    {"", "no program"},
+    {"-n 2", "no program"},
+    {"p :", "behind the ':'"},
+    {": p", "no program"},
+    {"p : : q", "behind the ':'"},
+    {"-n", "-n needs a value"},
+    {"-n 0 p", "-n 0"},
+    {"-n -1 p", "-n -1"},
+    {"-n 2x p", "-n 2x"},
+    {"-n 0x2 p", "-n 0x2"},
+    {"-n +2 p", "-n +2"},
+    {"-n 1048577 p", "from 1 to 1048576"},
+    {"-n 99999999999999999999 p", "whole number"},
+    {"-n 1000000 p : -n 1000000 q", "2000000 ranks"},
+    {"--np= p", "whole number"},
+    {"--timeout 0 p", "--timeout 0"},
+    {"--timeout p", "--timeout p"},
+    {"--mca btl", "a name and a value"},
+    {"--mca a=b c p", "'a=b'"},
+    {"-x =1 p", "-x '=1'"},
+    {"--wdir= p", "a folder"},
+    {"--bind-to socket p", "core or none"},
+    {"--simulate 3 p", "NODESxSLOTS"},
+    {"--simulate 3x p", "NODESxSLOTS"},
+    {"--simulate x3 p", "NODESxSLOTS"},
+    {"--simulate 0x3 p", "NODESxSLOTS"},
+    {"--simulate 3x-1 p", "NODESxSLOTS"},
+    {"--simulate 2000x2 p", "NODESxSLOTS"},
+    {"--simulate 3x2x2 p", "NODESxSLOTS"},
+    {"--simulate 11111111111111111111x2 p", "NODESxSLOTS"},
+    {"--simulate 2x2 --host a p", "exclude each other"},
+    {"--host a:0 p", "'a:0'"},
+    {"--host a:x p", "'a:x'"},
+    {"--host a: p", "'a:'"},
+    {"--host a,,b p", "NAME or NAME:SLOTS"},
+    {"--host a, p", "NAME or NAME:SLOTS"},
+    {"--host :2 p", "':2'"},
+    {"--host [a p", "'[a'"},
+    {"--host a,-oProxyCommand=b p", "'-oProxyCommand=b'"},
+    {"--host a:1000000,a:1000000 p", "too many slots on a"},
+    {"--tag-output=1 p", "takes no value"},
+    {"--tagoutput p", "nearest is --tag-output"},
+    {"--oversubscibe p", "'--oversubscibe'; the nearest is --oversubscribe"},
+    {"-nn 2 p", "nearest is -n"},
+    {"--oversub p", "nearest is --oversubscribe"},
+    {"-z p", "unknown option '-z' (keelrun --help lists all)"},
+    {"--report p", "'--report' (keelrun --help lists all)"}, /* the beginning of two */
+    {"--verbos p", "'--verbos' (keelrun --help lists all)"},
+    {"-wdiir p", "nearest is --wdir"},
+    {"--map-by core p", "no option '--map-by'; in its place: ranks are mapped by slot"},
+    {"--map-by=core p", "no option '--map-by'; in its place"},
+    {"--demux poll p", "no option '--demux'; in its place: nothing"},
+    {"--hostfile f p", "--host NAME:SLOTS"},
+    {"-ppn 2 p", "--host NAME:SLOTS"},
+    {"-genv A B p", "-x NAME=VALUE"},
+    {"-l p", "--tag-output"},
+    {"--verbose p", "--mca log_verbose 1"},
+    {"--mca btl_sm_eager_count 3 p", "--mca btl_sm_eager_count 3: a whole number from 4 to 65536"},
+    {"--mca btl_sm_eager_count x p", "from 4 to 65536 is wanted"},
+    {"--mca oob_security xyz p", "one of auto, encrypt, auth, none is wanted"},
+    {"--mca rml_compress_min 1x p", "a size from 0 to 2147483647 is wanted"},
+    {"--mca btl_check maybe p", "yes or no is wanted"},
+    {"--this-is-a-very-long-option-that-nobody-knows p", "--help"},
+};
+
+START_TEST(test_mistakes_are_named)
+{
+    ck_assert_int_eq(parse(wrong[_i].line), CMDLINE_ERROR);
+    ck_assert_msg(strstr(reason, wrong[_i].word), "'%s': '%s' does not say '%s'", wrong[_i].line,
+                  reason, wrong[_i].word);
+}
+END_TEST
+
+START_TEST(test_an_empty_program_name_is_refused)
+{
+    char *argv[] = {(char *) "keelrun", (char *) "", NULL};
+    ck_assert_int_eq(cmdline_parse(&request, 2, argv, reason, sizeof(reason)), CMDLINE_ERROR);
+    ck_assert_ptr_nonnull(strstr(reason, "empty"));
+    char *none[] = {NULL};
+    ck_assert_int_eq(cmdline_parse(&request, 0, none, reason, sizeof(reason)), CMDLINE_ERROR);
+}
+END_TEST
+
+/* Runs a parse with its standard output in a file; returns what it printed. */
+static const char *printed_by(const char *line)
+{
+    static char text[8192];
+    char path[] = "/tmp/keel-test-help-XXXXXX";
+    int saved = dup(1), fd = mkstemp(path);
+    dup2(fd, 1);
+    ck_assert_int_eq(parse(line), CMDLINE_DONE);
+    fflush(stdout);
+    dup2(saved, 1);
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+    ck_assert_int_gt(got, 0);
+    text[got] = 0;
+    close(fd);
+    close(saved);
+    unlink(path);
+    return text;
+}
+
+START_TEST(test_help_and_version)
+{
+    static const char *const words[] = {"Usage:",       "Examples", "--simulate",       "--bind-to",
+                                        "--mca",        "-x ",      "--timeout",        "--host",
+                                        "--tag-output", "--wdir",   "--report-bindings"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        ck_assert_ptr_nonnull(strstr(printed_by("-n 2 --help"), words[i]));
+    }
+    ck_assert_ptr_nonnull(strstr(printed_by("-h"), "Usage:"));
+    ck_assert_ptr_nonnull(strstr(printed_by("--version"), PACKAGE_VERSION));
+    ck_assert_ptr_nonnull(strstr(printed_by("-V --wrong"), "keelrun"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cmdline");
+    TCase *tcase = tcase_create("cmdline");
+    suite_add_tcase(suite, tcase);
+    tcase_add_test(tcase, test_program_and_defaults);
+    tcase_add_test(tcase, test_all_spellings_of_the_count);
+    tcase_add_test(tcase, test_flags_and_values);
+    tcase_add_test(tcase, test_several_programs);
+    tcase_add_test(tcase, test_exported_variables);
+    tcase_add_test(tcase, test_parameters_reach_the_launcher_and_every_app);
+    tcase_add_test(tcase, test_parameters_that_are_nearly_keels);
+    tcase_add_test(tcase, test_hosts);
+    tcase_add_test(tcase, test_simulated_nodes);
+    tcase_add_loop_test(tcase, test_mistakes_are_named, 0, sizeof(wrong) / sizeof(*wrong));
+    tcase_add_test(tcase, test_an_empty_program_name_is_refused);
+    tcase_add_test(tcase, test_help_and_version);
+    return unit_main(suite);
+}

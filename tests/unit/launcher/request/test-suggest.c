@@ -1,0 +1,66 @@
+/* How far two words are apart, and what stands for other launchers' options. */
+#include <config.h>
+
+#include <launcher/request/suggest.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+static size_t apart(const char *a, const char *b)
+{
+    size_t distance = suggest_distance(a, strlen(a), b);
+    ck_assert_uint_eq(suggest_distance(b, strlen(b), a), distance);
+    return distance;
+}
+
+START_TEST(test_distances)
+{
+    ck_assert_uint_eq(apart("", ""), 0);
+    ck_assert_uint_eq(apart("timeout", "timeout"), 0);
+    ck_assert_uint_eq(apart("timeout", "timeuot"), 2);
+    ck_assert_uint_eq(apart("timeout", "timout"), 1);
+    ck_assert_uint_eq(apart("timeout", "xtimeouty"), 2);
+    ck_assert_uint_eq(apart("ab", ""), 2);
+    ck_assert_uint_eq(apart("abc", ""), SUGGEST_NEVER);
+    ck_assert_uint_eq(apart("map-by", "np"), SUGGEST_NEVER);
+    ck_assert_uint_eq(apart("abcd", "wxyz"), SUGGEST_NEVER);
+}
+END_TEST
+
+START_TEST(test_only_the_words_own_letters_count)
+{
+    ck_assert_uint_eq(suggest_distance("np=4", 2, "np"), 0);
+    ck_assert_uint_eq(suggest_distance("x", 0, "np"), 2);
+}
+END_TEST
+
+START_TEST(test_long_words_are_like_none)
+{
+    char a[66], b[66];
+    memset(a, 'a', sizeof(a));
+    memset(b, 'a', sizeof(b));
+    a[65] = b[65] = '\0';
+    ck_assert_uint_eq(apart(a, b), SUGGEST_NEVER);
+    ck_assert_uint_eq(apart(a + 1, b + 1), 0); /* 64 letters */
+}
+END_TEST
+
+static const char *instead(const char *name)
+{
+    return suggest_for_option(name, strlen(name));
+}
+
+START_TEST(test_other_launchers_options)
+{
+    ck_assert_ptr_nonnull(strstr(instead("map-by"), "--host"));
+    ck_assert_str_eq(instead("chdir"), "--wdir DIR");
+    ck_assert_str_eq(instead("f"), instead("hostfile"));
+    ck_assert_str_eq(suggest_for_option("ntasks=4", 6), "-n N");
+    ck_assert_ptr_null(instead(""));
+    ck_assert_ptr_null(instead("map"));
+    ck_assert_ptr_null(instead("map-by|rank-by"));
+    ck_assert_ptr_null(instead("an-option-of-forty-one-letters-xxxxxxxxxx"));
+}
+END_TEST
+
+UNIT_MAIN("suggestions", test_distances, test_only_the_words_own_letters_count,
+          test_long_words_are_like_none, test_other_launchers_options)
