@@ -5,7 +5,7 @@
 #include <base/hostname.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <launcher/limits.h>
+#include <launcher/node/limits.h>
 #include <launcher/plm.h>
 #include <launcher/request/submit.h>
 #include <stdarg.h>
@@ -407,6 +407,7 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
         .radix = (uint32_t) param_int(&routed_radix),
         .node = hnp->peers[HNP_VPID].node,
         .shepherd = hnp->shepherd,
+        .service_table = hnp->service_table,
         .control_key = hnp->control_key,
         .loop = hnp->loop,
     };
@@ -559,7 +560,7 @@ static void from_front(void *arg, opal_buffer_t *buffer)
 }
 
 int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
-               struct channel_end *front)
+               const struct service_ops *const *service_table, struct channel_end *front)
 {
     struct hnp *hnp = calloc(1, sizeof(*hnp));
     if (!hnp) {
@@ -567,6 +568,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     }
     hnp->loop = loop;
     hnp->shepherd = shepherd;
+    hnp->service_table = service_table;
     hnp->front = front;
     hnp->joining.stranger = UINT32_MAX;
     list_init(&hnp->spawns);

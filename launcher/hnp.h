@@ -9,9 +9,9 @@
 #ifndef LAUNCHER_HNP_H
 #define LAUNCHER_HNP_H
 
-#include <launcher/daemon.h>
 #include <launcher/front/channel.h>
 #include <launcher/map/plan.h>
+#include <launcher/node/daemon.h>
 #include <launcher/step.h>
 #include <launcher/tools.h>
 
@@ -70,9 +70,10 @@ struct hnp_joining {
 };
 
 struct hnp {
-    struct loop *loop; /* borrowed, as are the next two */
+    struct loop *loop; /* borrowed, as are the next three */
     struct shepherd *shepherd;
     struct channel_end *front;
+    const struct service_ops *const *service_table;
     enum phase phase;
     struct run_request request;
     struct allocation allocation; /* the resource manager's; without nodes: none, or not used */
@@ -105,7 +106,9 @@ struct hnp {
     struct step step;           /* of Slurm, if there is one */
 };
 
+/* service_table: as in struct daemon_config. */
 int hnp_create(struct hnp **hnp, struct loop *loop, struct shepherd *shepherd,
+               const struct service_ops *const *service_table,
                struct channel_end *front) KEEL_MUST_CHECK;
 void hnp_destroy(struct hnp *hnp);
 

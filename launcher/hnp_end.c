@@ -7,7 +7,7 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <errno.h>
-#include <launcher/home.h>
+#include <launcher/node/home.h>
 #include <launcher/plm.h>
 #include <launcher/request/hostlist.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
 #include <base/clock.h>
 #include <base/log.h>
 #include <base/param.h>
-#include <launcher/repair.h>
+#include <launcher/node/tree_repair.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

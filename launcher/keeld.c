@@ -9,9 +9,10 @@
 #include <base/param.h>
 #include <base/sock.h>
 #include <errno.h>
-#include <launcher/daemon.h>
-#include <launcher/home.h>
-#include <launcher/repair.h>
+#include <launcher/node/daemon.h>
+#include <launcher/node/home.h>
+#include <launcher/node/tree_repair.h>
+#include <launcher/services.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -249,6 +250,7 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
         .node = home->node,
         .hnp_contact = home->contact,
         .shepherd = keeld->shepherd,
+        .service_table = launcher_services,
         .control_key = home->key,
         .loop = keeld->loop,
     };

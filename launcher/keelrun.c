@@ -9,6 +9,7 @@
 #include <launcher/front/outfile.h>
 #include <launcher/hnp.h>
 #include <launcher/request/mca_names.h>
+#include <launcher/services.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static int run(struct shepherd *shepherd, const struct run_request *request)
         status = channel_create(loop, &front_end, &hnp_end);
     }
     if (status == ORTE_SUCCESS) {
-        status = hnp_create(&hnp, loop, shepherd, hnp_end);
+        status = hnp_create(&hnp, loop, shepherd, launcher_services, hnp_end);
     }
     if (status == ORTE_SUCCESS) {
         status = frontend_create(&frontend, loop, front_end, request);

@@ -10,7 +10,7 @@
 #include <base/sock.h>
 #include <base/strings.h>
 #include <errno.h>
-#include <launcher/limits.h>
+#include <launcher/node/limits.h>
 #include <launcher/shepherd/program.h>
 #include <stdio.h>
 #include <stdlib.h>

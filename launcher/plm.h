@@ -5,7 +5,7 @@
 #define LAUNCHER_PLM_H
 
 #include <launcher/hnp.h>
-#include <launcher/home.h>
+#include <launcher/node/home.h>
 
 struct plm_ops {
     /* Starts the agents, by plm_spawn. keeld: the daemon's program. False: the job has failed. */

@@ -207,8 +207,3 @@ void tools_destroy(struct tools *tools)
     rml_watch_links(tools->rml, NULL, tools);
     free(tools);
 }
-
-int tools_route(struct rml *rml, orte_jobid_t family)
-{
-    return rml_route_whole_job(rml, family | TOOL_JOB_NUMBER, 0);
-}

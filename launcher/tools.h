@@ -18,7 +18,5 @@ void tools_destroy(struct tools *tools);
 /* May this proved peer be linked? ORTE_ERR_PERM, or ORTE_EXISTS: another guest has chosen its name.
  */
 int tools_admit(const struct tools *tools, const struct oob_peer *peer) KEEL_MUST_CHECK;
-/* Daemons other than the HNP: tools are reached over it. */
-int tools_route(struct rml *rml, orte_jobid_t family) KEEL_MUST_CHECK;
 
 #endif

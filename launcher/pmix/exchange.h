@@ -3,8 +3,8 @@
 #ifndef LAUNCHER_PMIX_EXCHANGE_H
 #define LAUNCHER_PMIX_EXCHANGE_H
 
-#include <launcher/daemon.h>
-#include <launcher/pmix/module.h>
+#include <launcher/node/daemon.h>
+#include <launcher/pmix/pmix_module.h>
 #include <wireup/cards.h>
 
 struct exchange;

@@ -4,7 +4,7 @@
 #include <config.h>
 
 #include <endian.h>
-#include <launcher/pmix/module.h>
+#include <launcher/pmix/pmix_module.h>
 #include <string.h>
 
 struct entry_head {

@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_PMIX_JOB_CHECK_H
 #define LAUNCHER_PMIX_JOB_CHECK_H
 
-#include <launcher/pmix/module.h>
+#include <launcher/pmix/pmix_module.h>
 
 /* 0, or -1 and the reason. */
 int pmix_job_check(const struct pmix_job *job, char *reason, size_t reason_size) KEEL_MUST_CHECK;

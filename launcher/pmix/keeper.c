@@ -4,7 +4,7 @@
 
 #include <launcher/pmix/exchange_internal.h>
 
-#include <launcher/orders.h>
+#include <launcher/node/orders.h>
 #include <launcher/pmix/published.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #define LAUNCHER_PMIX_NSPACE_H
 
 #include <base/list.h>
-#include <launcher/daemon.h>
-#include <launcher/pmix/module.h>
+#include <launcher/node/daemon.h>
+#include <launcher/pmix/pmix_module.h>
 
 /* A namespace: the ranks that the user started, or what one of them has spawned. It has copies of
  * the daemon's numbers, which grow when more is spawned, while libpmix may be starting. */

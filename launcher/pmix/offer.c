@@ -6,10 +6,10 @@
 #include <base/log.h>
 #include <errno.h>
 #include <launcher/map/bind.h>
+#include <launcher/node/service.h>
 #include <launcher/pmix/guard.h>
 #include <launcher/pmix/offer_internal.h>
 #include <launcher/pmix/rendezvous.h>
-#include <launcher/service.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

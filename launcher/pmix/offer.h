@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_PMIX_OFFER_H
 #define LAUNCHER_PMIX_OFFER_H
 
-#include <launcher/service.h>
+#include <launcher/node/service.h>
 
 extern const struct service_ops pmix_service;
 

@@ -7,8 +7,8 @@
 #include <base/leftovers.h>
 #include <launcher/pmix/exchange.h>
 #include <launcher/pmix/goodbye.h>
-#include <launcher/pmix/listener.h>
 #include <launcher/pmix/nspace.h>
+#include <launcher/pmix/pmix_listener.h>
 #include <launcher/pmix/starter.h>
 #include <launcher/shepherd/vars.h>
 

@@ -2,7 +2,7 @@
 #ifndef LAUNCHER_PMIX_PUBLISHED_H
 #define LAUNCHER_PMIX_PUBLISHED_H
 
-#include <launcher/pmix/module.h>
+#include <launcher/pmix/pmix_module.h>
 
 struct published;
 

@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_PMIX_STARTER_H
 #define LAUNCHER_PMIX_STARTER_H
 
-#include <launcher/pmix/module.h>
+#include <launcher/pmix/pmix_module.h>
 
 struct starter;
 

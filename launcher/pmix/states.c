@@ -3,7 +3,7 @@
 #include <config.h>
 
 #include <endian.h>
-#include <launcher/pmix/module.h>
+#include <launcher/pmix/pmix_module.h>
 #include <string.h>
 
 enum { FIELDS = 4, ENTRY_BYTES = FIELDS * sizeof(uint32_t) };

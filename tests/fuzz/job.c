@@ -2,7 +2,7 @@
  * and what the front end submits. What is taken packs to the same bytes. */
 #include <config.h>
 
-#include <launcher/orders.h>
+#include <launcher/node/orders.h>
 #include <launcher/request/submit.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* PMI-1's lines: what a request's parts are lies in its line. */
 #include <config.h>
 
-#include <launcher/pmi1_wire.h>
+#include <launcher/pmi1/pmi1_wire.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

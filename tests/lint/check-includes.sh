@@ -40,10 +40,10 @@ room bench keel bench
 # The programs and the data plane never load hwloc or libpmix, which stand in modules.
 report 'only modules include hwloc' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl btl2 ptl pml wireup bootstrap compat launcher |
-    grep -vE '^(base/topo_hwloc|launcher/pmix/(module_internal|registration))\.[ch]:')"
+    grep -vE '^(base/topo_hwloc|launcher/pmix/module/(pmix_module_internal|registration))\.[ch]:')"
 report 'only the modules include libpmix' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl btl2 ptl pml wireup bootstrap compat launcher |
-    grep -vE '^(launcher/pmix/module_internal\.h|bootstrap/pmix/module\.c):')"
+    grep -vE '^(launcher/pmix/module/pmix_module_internal\.h|bootstrap/pmix/module\.c):')"
 
 # A file of another room must be named with its room, so that the rules above see it.
 report 'every include of the house names its room' "$(grep -rnE --include='*.[ch]' \

@@ -39,7 +39,7 @@ report 'libkeel has what the headers promise' "$(comm -13 "$work/exported" "$wor
 for module in "$libraries"/keel-*.so; do
     [ -e "$module" ] || continue
     own=keel_
-    [ "${module##*/}" != keel-pmix.so ] || own='keel_|PMIx_' # launcher/pmix/repair.c
+    [ "${module##*/}" != keel-pmix.so ] || own='keel_|PMIx_' # launcher/pmix/module/query_check.c
     report "every symbol of ${module##*/} begins with $own" "$(exported "$module" | grep -vE "^($own)")"
 done
 

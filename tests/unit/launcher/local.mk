@@ -12,12 +12,12 @@ check_PROGRAMS += tests/unit/launcher/test-step
 tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c $(TEST_CLOCK)
 tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la libbase.la
 
-check_PROGRAMS += tests/unit/launcher/request/test-suggest tests/unit/launcher/test-limits \
+check_PROGRAMS += tests/unit/launcher/request/test-suggest tests/unit/launcher/node/test-limits \
 	tests/unit/launcher/front/test-outfile
 tests_unit_launcher_request_test_suggest_SOURCES = tests/unit/launcher/request/test-suggest.c
 tests_unit_launcher_request_test_suggest_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_limits_SOURCES = tests/unit/launcher/test-limits.c
-tests_unit_launcher_test_limits_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_node_test_limits_SOURCES = tests/unit/launcher/node/test-limits.c
+tests_unit_launcher_node_test_limits_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_front_test_outfile_SOURCES = tests/unit/launcher/front/test-outfile.c
 tests_unit_launcher_front_test_outfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
@@ -59,57 +59,57 @@ tests_unit_launcher_front_test_output_SOURCES = tests/unit/launcher/front/test-o
 tests_unit_launcher_front_test_output_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What travels between front end, HNP and daemons.
-check_PROGRAMS += tests/unit/launcher/test-orders tests/unit/launcher/request/test-submit \
-	tests/unit/launcher/test-home
-tests_unit_launcher_test_orders_SOURCES = tests/unit/launcher/test-orders.c $(DECODER)
-tests_unit_launcher_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
+check_PROGRAMS += tests/unit/launcher/node/test-orders tests/unit/launcher/request/test-submit \
+	tests/unit/launcher/node/test-home
+tests_unit_launcher_node_test_orders_SOURCES = tests/unit/launcher/node/test-orders.c $(DECODER)
+tests_unit_launcher_node_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 tests_unit_launcher_request_test_submit_SOURCES = tests/unit/launcher/request/test-submit.c $(DECODER)
 tests_unit_launcher_request_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
-tests_unit_launcher_test_home_SOURCES = tests/unit/launcher/test-home.c
-tests_unit_launcher_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
+tests_unit_launcher_node_test_home_SOURCES = tests/unit/launcher/node/test-home.c
+tests_unit_launcher_node_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
-check_PROGRAMS += tests/unit/launcher/test-spawned
-tests_unit_launcher_test_spawned_SOURCES = tests/unit/launcher/test-spawned.c $(DECODER)
-tests_unit_launcher_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
+check_PROGRAMS += tests/unit/launcher/node/test-spawned
+tests_unit_launcher_node_test_spawned_SOURCES = tests/unit/launcher/node/test-spawned.c $(DECODER)
+tests_unit_launcher_node_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 
 # What MPI programs are offered.
-check_PROGRAMS += tests/unit/launcher/test-pmi1-wire tests/unit/launcher/test-kvs \
+check_PROGRAMS += tests/unit/launcher/pmi1/test-pmi1-wire tests/unit/launcher/pmi1/test-kvs \
 	tests/unit/launcher/shepherd/test-vars
-tests_unit_launcher_test_pmi1_wire_SOURCES = tests/unit/launcher/test-pmi1-wire.c
-tests_unit_launcher_test_pmi1_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_kvs_SOURCES = tests/unit/launcher/test-kvs.c
-tests_unit_launcher_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmi1_test_pmi1_wire_SOURCES = tests/unit/launcher/pmi1/test-pmi1-wire.c
+tests_unit_launcher_pmi1_test_pmi1_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmi1_test_kvs_SOURCES = tests/unit/launcher/pmi1/test-kvs.c
+tests_unit_launcher_pmi1_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_shepherd_test_vars_SOURCES = tests/unit/launcher/shepherd/test-vars.c
 tests_unit_launcher_shepherd_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # The PMIx server, as far as it stands in the daemon.
 if OFFER_PMIX
-check_PROGRAMS += tests/unit/launcher/test-pmix-vet tests/unit/launcher/test-pmix-listener \
-	tests/unit/launcher/test-pmix-published tests/unit/launcher/test-pmix-rendezvous \
-	tests/unit/launcher/test-pmix-goodbye tests/unit/launcher/test-pmix-states \
-	tests/unit/launcher/test-pmix-job-check tests/unit/launcher/test-pmix-hangups
-tests_unit_launcher_test_pmix_hangups_SOURCES = tests/unit/launcher/test-pmix-hangups.c
-tests_unit_launcher_test_pmix_hangups_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_pmix_goodbye_SOURCES = tests/unit/launcher/test-pmix-goodbye.c
-tests_unit_launcher_test_pmix_goodbye_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_pmix_vet_SOURCES = tests/unit/launcher/test-pmix-vet.c
-tests_unit_launcher_test_pmix_vet_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_pmix_listener_SOURCES = tests/unit/launcher/test-pmix-listener.c
-tests_unit_launcher_test_pmix_listener_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_pmix_job_check_SOURCES = tests/unit/launcher/test-pmix-job-check.c
-tests_unit_launcher_test_pmix_job_check_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
-tests_unit_launcher_test_pmix_job_check_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_pmix_states_SOURCES = tests/unit/launcher/test-pmix-states.c
-tests_unit_launcher_test_pmix_states_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
-tests_unit_launcher_test_pmix_states_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_pmix_rendezvous_SOURCES = tests/unit/launcher/test-pmix-rendezvous.c
-tests_unit_launcher_test_pmix_rendezvous_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_test_pmix_published_SOURCES = tests/unit/launcher/test-pmix-published.c
-tests_unit_launcher_test_pmix_published_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
-tests_unit_launcher_test_pmix_published_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+check_PROGRAMS += tests/unit/launcher/pmix/test-pmix-vet tests/unit/launcher/pmix/test-pmix-listener \
+	tests/unit/launcher/pmix/test-pmix-published tests/unit/launcher/pmix/test-pmix-rendezvous \
+	tests/unit/launcher/pmix/test-pmix-goodbye tests/unit/launcher/pmix/test-pmix-states \
+	tests/unit/launcher/pmix/test-pmix-job-check tests/unit/launcher/pmix/test-pmix-hangups
+tests_unit_launcher_pmix_test_pmix_hangups_SOURCES = tests/unit/launcher/pmix/test-pmix-hangups.c
+tests_unit_launcher_pmix_test_pmix_hangups_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmix_test_pmix_goodbye_SOURCES = tests/unit/launcher/pmix/test-pmix-goodbye.c
+tests_unit_launcher_pmix_test_pmix_goodbye_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmix_test_pmix_vet_SOURCES = tests/unit/launcher/pmix/test-pmix-vet.c
+tests_unit_launcher_pmix_test_pmix_vet_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmix_test_pmix_listener_SOURCES = tests/unit/launcher/pmix/test-pmix-listener.c
+tests_unit_launcher_pmix_test_pmix_listener_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmix_test_pmix_job_check_SOURCES = tests/unit/launcher/pmix/test-pmix-job-check.c
+tests_unit_launcher_pmix_test_pmix_job_check_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
+tests_unit_launcher_pmix_test_pmix_job_check_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmix_test_pmix_states_SOURCES = tests/unit/launcher/pmix/test-pmix-states.c
+tests_unit_launcher_pmix_test_pmix_states_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
+tests_unit_launcher_pmix_test_pmix_states_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmix_test_pmix_rendezvous_SOURCES = tests/unit/launcher/pmix/test-pmix-rendezvous.c
+tests_unit_launcher_pmix_test_pmix_rendezvous_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmix_test_pmix_published_SOURCES = tests/unit/launcher/pmix/test-pmix-published.c
+tests_unit_launcher_pmix_test_pmix_published_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PMIX_CFLAGS)
+tests_unit_launcher_pmix_test_pmix_published_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 endif
 
 # The daemon's side of wire-up: servers and native back ends in one process.

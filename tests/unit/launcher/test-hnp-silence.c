@@ -36,7 +36,7 @@ static void open_job(void)
     ck_assert_int_eq(loop_create(&loop), ORTE_SUCCESS);
     ck_assert_int_eq(channel_create(loop, &front, &back), ORTE_SUCCESS);
     channel_receive(front, hear, NULL);
-    ck_assert_int_eq(hnp_create(&hnp, loop, NULL, back), ORTE_SUCCESS);
+    ck_assert_int_eq(hnp_create(&hnp, loop, NULL, NULL, back), ORTE_SUCCESS);
     hnp->phase = PHASE_RUNNING;
     hnp->peers = calloc(NODES, sizeof(*hnp->peers));
     ck_assert_ptr_nonnull(hnp->peers);

@@ -1,0 +1,143 @@
+/* What keelrun and keeld have in common: one node's part of a job. A daemon follows the HNP's
+ * orders (orders.h), starts its ranks through its shepherd (local.c), carries their output (iof.h)
+ * and reports. keelrun is the daemon of its own node as well: it orders itself like any other.
+ * Everything runs on the loop. */
+#ifndef LAUNCHER_NODE_DAEMON_H
+#define LAUNCHER_NODE_DAEMON_H
+
+#include <base/loop.h>
+#include <launcher/node/allgather.h>
+#include <launcher/node/iof.h>
+#include <launcher/node/orders.h>
+#include <launcher/node/server.h>
+#include <launcher/shepherd/shepherd.h>
+#include <rml/core.h>
+
+#define HNP_VPID 0u
+#define AGENT_ID(vpid) (0x80000000u | (vpid)) /* the shepherd's id of the agent of a daemon */
+
+enum { LINK_WHY_BYTES = 320 }; /* room for why a link is down */
+
+struct daemon;
+
+struct daemon_config {
+    const char *uuid;
+    orte_jobid_t family;         /* the daemons' jobid: family << 16 */
+    uint32_t vpid, count, radix; /* count: daemons, the HNP included */
+    const char *node;            /* this node's name */
+    const char *hnp_contact;     /* NULL: this is the HNP */
+    const uint8_t *control_key;  /* KEY_BYTES, borrowed for the call */
+    struct shepherd *shepherd;   /* borrowed */
+    struct loop *loop;           /* borrowed */
+    /* Borrowed: what is offered to the ranks, ended by NULL; at most SERVICES_MAX (service.h). */
+    const struct service_ops *const *service_table;
+};
+
+/* What its owner (hnp.c, keeld.c) wants to know. */
+struct daemon_ops {
+    /* An agent's process has started (input: its standard input, the callee's), failed to, or
+     * ended. NULL where there are no agents. */
+    void (*agent_started)(void *arg, uint32_t id, int input, int errors);
+    void (*agent_failed)(void *arg, uint32_t id, int error);
+    void (*agent_exited)(void *arg, uint32_t id, int wait_status);
+    /* The link to another daemon is up (why NULL) or down. */
+    void (*link)(void *arg, uint32_t vpid, const char *why);
+    /* Another daemon is silent, or heard again (rml_on_silence). */
+    void (*silent)(void *arg, uint32_t vpid, bool is_silent);
+    /* The shepherd was killed; this node's processes have been ended. */
+    void (*shepherd_lost)(void *arg);
+    /* ORDER_EXIT. */
+    void (*exit)(void *arg);
+    /* May a peer that is neither daemon nor rank be linked? NULL: none may. ORTE_EXISTS: not under
+     * this name, which another has. */
+    int (*admit)(void *arg, const struct oob_peer *peer);
+    /* There is no way to the HNP any more. NULL in the HNP. */
+    void (*cut_off)(void *arg);
+};
+
+struct local_rank;  /* local.c */
+struct service_ops; /* service.h */
+struct services;
+struct names; /* name_server.h */
+
+struct spawned_watcher {
+    void (*fn)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
+    void *arg;
+};
+
+struct daemon {
+    char uuid[JOB_UUID_TEXT];
+    orte_process_name_t name;
+    uint32_t count, radix;
+    char *node;                /* owned */
+    char *session;             /* owned: this daemon's session folder */
+    int held;                  /* owned: the lock on that folder (leftovers.h); -1: none */
+    char *contact;             /* owned: the unix socket's, for ranks */
+    char *hnp_contact;         /* owned; NULL in the HNP */
+    struct loop *loop;         /* borrowed */
+    struct shepherd *shepherd; /* borrowed */
+    struct rml *rml;
+    struct server *server;
+    struct iof *iof;
+    const struct daemon_ops *ops;
+    void *arg;
+
+    struct launch launch;               /* map.size 0: no job yet */
+    struct local_rank *ranks;           /* owned, by rank; only local ones are used */
+    uint32_t starting, started, living; /* of the local ranks */
+    bool launched;                      /* those that the user started; and the HNP knows */
+    uint32_t spawns, spawns_settled;    /* how often ranks were added; how often the HNP was told */
+    bool any_joined;                    /* and the HNP knows */
+    const struct service_ops *const *service_table; /* borrowed */
+    struct services *services;                      /* owned: of these; NULL: none, or no job yet */
+    struct spawned_watcher spawned;
+    bool homeless; /* the link to the parent is down, and to no other up */
+    char homeless_why[LINK_WHY_BYTES];
+    struct names *names;         /* owned: published by ranks */
+    struct allgather *allgather; /* owned: between the daemons, for services */
+};
+
+/* Opens session folder, RML and unix listener. reason gets the text of an error. */
+int daemon_create(struct daemon **daemon, const struct daemon_config *config,
+                  const struct daemon_ops *ops, void *arg, char *reason,
+                  size_t reason_size) KEEL_MUST_CHECK;
+/* Opens TCP listeners too and renews the contact string: for daemons that other nodes link to. */
+int daemon_listen(struct daemon *daemon, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* Frees; the shepherd, ended after it, removes the session folder. */
+void daemon_destroy(struct daemon *daemon);
+
+/* Sends an order to a daemon, or a report to the HNP; takes the buffer, logs a failure. */
+int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
+/* To all daemons, this one included, over the tree; takes the buffer, logs a failure. */
+int daemon_order_all(struct daemon *daemon, opal_buffer_t *buffer);
+void daemon_report(struct daemon *daemon, opal_buffer_t *buffer);
+/* The answer to REPORT_SPAWN, on the loop. NULL: nobody waits for it any more. */
+void daemon_on_spawned(struct daemon *daemon,
+                       void (*spawned)(void *arg, uint64_t request, int status, uint32_t number),
+                       void *arg);
+/* A line for the user, printed by keelrun. */
+void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 3);
+
+/* local.c */
+int local_launch(struct daemon *daemon, struct launch *launch);  /* takes the launch */
+int local_spawn(struct daemon *daemon, struct spawned *spawned); /* takes the programs */
+/* To every rank that runs, or is about to. SIGKILL: with all that they started. */
+void local_signal(struct daemon *daemon, int signal);
+void local_resize(struct daemon *daemon, struct window window); /* the ptys */
+void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
+void local_destroy(struct daemon *daemon);
+bool local_may_link(struct daemon *daemon, const struct oob_peer *peer);
+bool local_is_here(const struct daemon *daemon, uint32_t rank);
+/* The rank has called this (a constant: "MPI_Init"), which all ranks of a job must when one does.
+ */
+void local_joined(struct daemon *daemon, uint32_t rank, const char *call);
+/* What an ended rank said has been handled, after a service had said no (rank_heard). */
+void local_heard(struct daemon *daemon, uint32_t rank);
+/* The job cannot go on: reason continues "rank N (program) on node X ...". */
+void local_broken(struct daemon *daemon, uint32_t rank, const char *reason);
+/* keel_init and keel_finalize. */
+void local_welcomed(struct daemon *daemon, uint32_t rank);
+void local_left(struct daemon *daemon, uint32_t rank);
+extern const struct shepherd_ops local_shepherd_ops; /* its arg is the daemon */
+
+#endif

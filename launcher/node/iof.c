@@ -1,0 +1,376 @@
+#include <config.h>
+
+#include <launcher/node/iof.h>
+
+#include <base/list.h>
+#include <base/log.h>
+#include <base/sock.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wireup/proto.h>
+
+#define READ_MAX (64u * 1024u)
+#define LEAVE_READS 64 /* more than a pty holds */
+#define HANG_UP_US 100000u
+
+struct stream {
+    struct list link;
+    struct iof *iof;
+    struct loop_io io;
+    struct loop_timer hang_up; /* a pty that nobody reads: its writer gets EIO from then on */
+    int fd;                    /* owned */
+    uint32_t rank;
+    uint8_t number; /* 1: stdout, 2: stderr */
+};
+
+/* A piece of input that rank 0 has not taken yet. */
+struct chunk {
+    struct list link;
+    size_t size, written;
+    uint8_t data[];
+};
+
+struct iof {
+    struct rml *rml;   /* borrowed */
+    struct loop *loop; /* borrowed */
+    orte_process_name_t hnp;
+    struct list streams;
+    int64_t window; /* output bytes that may still be sent */
+    bool draining;
+    bool lost;      /* some output was, for want of memory */
+    bool closed[3]; /* by stream: nobody reads it */
+    void (*unread)(void *arg, uint32_t rank);
+    void *unread_arg;
+    struct loop_io input_io;
+    int input;        /* rank 0's standard input, owned; -1: none or closed */
+    bool input_ended; /* the user's input is at its end */
+    struct list chunks;
+    uint8_t scratch[READ_MAX];
+};
+
+/* False: it is lost. */
+static bool to_hnp(struct iof *iof, opal_buffer_t *buffer)
+{
+    int status = rml_give(iof->rml, &iof->hnp, OOB_STDIO, ORTE_RML_TAG_IOF_HNP, buffer);
+    unsigned held = 0;
+    if (status == ORTE_ERR_OUT_OF_RESOURCE && log_rate_ok("iof", &held)) {
+        log_error(LOG_LAUNCHER, "no memory to forward output");
+    } else if (status != ORTE_SUCCESS) {
+        log_debug(LOG_LAUNCHER, "output is lost: %s", opal_strerror(status));
+    }
+    return status == ORTE_SUCCESS;
+}
+
+static void stream_close(struct stream *stream)
+{
+    struct iof *iof = stream->iof;
+    loop_io_watch(&stream->io, 0);
+    loop_timer_stop(&stream->hang_up);
+    fd_close(&stream->fd);
+    list_remove(&stream->link);
+    free(stream);
+    if (iof->draining && list_empty(&iof->streams)) {
+        iof->draining = false;
+        to_hnp(iof, proto_new(IOF_DRAINED, "c", iof->lost));
+    }
+}
+
+static void hang_up(struct loop_timer *timer)
+{
+    stream_close(container_of(timer, struct stream, hang_up));
+}
+
+static void watch_all(struct iof *iof, bool on)
+{
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        loop_io_watch(&stream->io, on ? EV_READ : 0);
+    }
+}
+
+static void send_output(struct iof *iof, uint32_t rank, uint8_t number, const void *data,
+                        size_t size)
+{
+    if (!to_hnp(iof, proto_new(IOF_OUTPUT, "ucb", rank, number, data, size))) {
+        iof->lost = true;
+        return;
+    }
+    iof->window -= (int64_t) size;
+    if (iof->window <= 0) {
+        watch_all(iof, false);
+    }
+}
+
+bool iof_write(struct iof *iof, uint32_t rank, int stream, const void *data, size_t size)
+{
+    if (iof->closed[stream] || iof->window <= 0 || size > IOF_WINDOW) {
+        return false;
+    }
+    send_output(iof, rank, (uint8_t) stream, data, size);
+    return true;
+}
+
+/* The kernel looks for bytes and then whether a writer is left, so the first EIO of a pty may come
+ * before its last bytes. */
+static ssize_t read_stream(const struct stream *stream, void *data, size_t size)
+{
+    ssize_t got = read(stream->fd, data, size);
+    return got < 0 && errno == EIO ? read(stream->fd, data, size) : got;
+}
+
+static void stream_ready(struct loop_io *io, short events)
+{
+    (void) events;
+    struct stream *stream = container_of(io, struct stream, io);
+    struct iof *iof = stream->iof;
+    ssize_t got = read_stream(stream, iof->scratch, sizeof(iof->scratch));
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (got > 0 && iof->closed[stream->number]) {
+        loop_io_watch(io, 0); /* it blocks until the signal comes */
+        iof->unread(iof->unread_arg, stream->rank);
+        loop_timer_start(&stream->hang_up, HANG_UP_US);
+        return;
+    }
+    if (got <= 0) {
+        stream_close(stream);
+        return;
+    }
+    send_output(iof, stream->rank, stream->number, iof->scratch, (size_t) got);
+}
+
+void iof_add_output(struct iof *iof, uint32_t rank, int number, int fd)
+{
+    struct stream *stream = iof->closed[number] ? NULL : calloc(1, sizeof(*stream));
+    if (!stream) {
+        if (!iof->closed[number]) {
+            log_error(LOG_LAUNCHER, "no memory for the output of rank %u", rank);
+        }
+        close(fd);
+        return;
+    }
+    stream->iof = iof;
+    stream->fd = fd;
+    stream->rank = rank;
+    stream->number = (uint8_t) number;
+    list_append(&iof->streams, &stream->link);
+    loop_io_init(&stream->io, iof->loop, fd, stream_ready);
+    loop_timer_init(&stream->hang_up, iof->loop, hang_up);
+    if (iof->window > 0) {
+        loop_io_watch(&stream->io, EV_READ);
+    }
+}
+
+void iof_on_unread(struct iof *iof, void (*unread)(void *arg, uint32_t rank), void *arg)
+{
+    iof->unread = unread;
+    iof->unread_arg = arg;
+}
+
+void iof_set_window(struct iof *iof, struct window window)
+{
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        pty_resize(stream->fd, window); /* a pipe has no size */
+    }
+}
+
+/* Nobody reads it any more. Who writes to a pipe gets SIGPIPE, or EPIPE; a pty is watched until
+ * somebody writes, who gets SIGPIPE, or EIO. What was written before is dropped. */
+static void stream_leave(struct stream *stream)
+{
+    if (!isatty(stream->fd)) {
+        stream_close(stream);
+        return;
+    }
+    int reads = 0;
+    while (reads < LEAVE_READS && read(stream->fd, stream->iof->scratch, READ_MAX) > 0) {
+        reads++;
+    }
+    loop_io_watch(&stream->io, EV_READ);
+}
+
+static int take_closed(struct iof *iof, opal_buffer_t *buffer)
+{
+    uint8_t number;
+    int status = proto_unpack(buffer, "c", &number);
+    if (status != OPAL_SUCCESS || number < 1 || number > 2) {
+        return status != OPAL_SUCCESS ? status : ORTE_ERR_BAD_PARAM;
+    }
+    iof->closed[number] = true;
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        if (stream->number == number) {
+            stream_leave(stream);
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
+/* All ranks have ended: who is left and writes to a pty that nobody reads is not waited for. */
+void iof_drain(struct iof *iof)
+{
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        if (iof->closed[stream->number]) {
+            stream_close(stream);
+        }
+    }
+    if (list_empty(&iof->streams)) {
+        to_hnp(iof, proto_new(IOF_DRAINED, "c", iof->lost));
+        return;
+    }
+    iof->draining = true;
+}
+
+/* --- input --- */
+
+static void input_close(struct iof *iof)
+{
+    if (iof->input >= 0) {
+        loop_io_watch(&iof->input_io, 0);
+        fd_close(&iof->input);
+    }
+    for (struct list *link; (link = list_pop(&iof->chunks));) {
+        free(container_of(link, struct chunk, link));
+    }
+}
+
+static void input_ready(struct loop_io *io, short events)
+{
+    (void) events;
+    struct iof *iof = container_of(io, struct iof, input_io);
+    uint32_t written = 0;
+    while (!list_empty(&iof->chunks)) {
+        struct chunk *chunk = container_of(iof->chunks.next, struct chunk, link);
+        ssize_t put = write(iof->input, chunk->data + chunk->written, chunk->size - chunk->written);
+        if (put < 0 && (errno == EAGAIN || errno == EINTR)) {
+            break;
+        }
+        if (put < 0) { /* the rank closed its input, or ended */
+            input_close(iof);
+            to_hnp(iof, proto_new(IOF_INPUT_CLOSED, ""));
+            return;
+        }
+        chunk->written += (size_t) put;
+        written += (uint32_t) put;
+        if (chunk->written == chunk->size) {
+            list_remove(&chunk->link);
+            free(chunk);
+        }
+    }
+    if (written > 0) {
+        to_hnp(iof, proto_new(IOF_INPUT_CREDIT, "u", written));
+    }
+    if (!list_empty(&iof->chunks)) {
+        loop_io_watch(&iof->input_io, EV_WRITE);
+    } else if (iof->input_ended) {
+        input_close(iof);
+    } else {
+        loop_io_watch(&iof->input_io, 0);
+    }
+}
+
+void iof_set_input(struct iof *iof, int fd)
+{
+    iof->input = fd;
+    loop_io_init(&iof->input_io, iof->loop, fd, input_ready);
+}
+
+/* The bytes are at most a window's worth: the HNP sends no more than it has credit for. */
+static int take_input(struct iof *iof, opal_buffer_t *buffer)
+{
+    uint8_t *data;
+    size_t size;
+    int status = proto_unpack(buffer, "b", &data, &size);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    if (iof->input < 0) {
+        free(data);
+        return ORTE_SUCCESS; /* it was told that the input is closed */
+    }
+    if (size == 0) {
+        iof->input_ended = true;
+    } else {
+        struct chunk *chunk = malloc(sizeof(*chunk) + size);
+        if (!chunk) {
+            free(data);
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        chunk->size = size;
+        chunk->written = 0;
+        memcpy(chunk->data, data, size);
+        list_append(&iof->chunks, &chunk->link);
+    }
+    free(data);
+    input_ready(&iof->input_io, EV_WRITE);
+    return ORTE_SUCCESS;
+}
+
+static int take_credit(struct iof *iof, opal_buffer_t *buffer)
+{
+    uint32_t bytes;
+    int status = proto_unpack(buffer, "u", &bytes);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    bool was_closed = iof->window <= 0;
+    iof->window += bytes;
+    if (was_closed && iof->window > 0) {
+        watch_all(iof, true);
+    }
+    return ORTE_SUCCESS;
+}
+
+static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
+{
+    struct iof *iof = arg;
+    uint8_t kind = 0;
+    int status = proto_unpack(*buffer, "c", &kind);
+    if (status == OPAL_SUCCESS) {
+        status = kind == IOF_INPUT           ? take_input(iof, *buffer)
+                 : kind == IOF_OUTPUT_CREDIT ? take_credit(iof, *buffer)
+                 : kind == IOF_OUTPUT_CLOSED ? take_closed(iof, *buffer)
+                                             : ORTE_ERR_BAD_PARAM;
+    }
+    if (status != ORTE_SUCCESS) {
+        log_error(LOG_LAUNCHER, "dropped a stdio message of %s: %s", ORTE_NAME_PRINT(&info->origin),
+                  opal_strerror(status));
+    }
+}
+
+int iof_create(struct iof **out, struct rml *rml, struct loop *loop, const orte_process_name_t *hnp)
+{
+    struct iof *iof = calloc(1, sizeof(*iof));
+    if (!iof) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    iof->rml = rml;
+    iof->loop = loop;
+    iof->hnp = *hnp;
+    iof->window = IOF_WINDOW;
+    iof->input = -1;
+    list_init(&iof->streams);
+    list_init(&iof->chunks);
+    rml_handle(rml, ORTE_RML_TAG_IOF_PROXY, from_hnp, iof);
+    *out = iof;
+    return ORTE_SUCCESS;
+}
+
+void iof_destroy(struct iof *iof)
+{
+    if (!iof) {
+        return;
+    }
+    rml_handle(iof->rml, ORTE_RML_TAG_IOF_PROXY, NULL, NULL);
+    iof->draining = false;
+    while (!list_empty(&iof->streams)) {
+        stream_close(container_of(iof->streams.next, struct stream, link));
+    }
+    input_close(iof);
+    free(iof);
+}

@@ -1,0 +1,482 @@
+/* A daemon's own ranks: their environment, their start, their end. */
+#include <config.h>
+
+#include <launcher/map/bind.h>
+#include <launcher/node/daemon.h>
+#include <launcher/node/service.h>
+#include <launcher/shepherd/program.h>
+
+#include <base/fault.h>
+#include <base/log.h>
+#include <base/param.h>
+#include <base/paths.h>
+#include <base/sock.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wireup/proto.h>
+
+static struct param library_path =
+    PARAM_BOOL("library_path", "1",
+               "The folder of keelrun's libkeel stands at the end of the ranks' LD_LIBRARY_PATH "
+               "(--noprefix: it does not)");
+
+enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
+
+struct local_rank {
+    enum local_state state;
+    bool joined;       /* by keel_init, MPI_Init or the like */
+    bool member, left; /* keel_init, keel_finalize */
+    pid_t pid;         /* the process that has linked under its name */
+    int wait_status;   /* of one that has ended */
+    uint32_t unheard;  /* services that have not handled all it said */
+};
+
+bool local_is_here(const struct daemon *daemon, uint32_t rank)
+{
+    const struct job_map *map = &daemon->launch.map;
+    return rank < map->size && map->daemon_of_node[map->node_of[rank]] == daemon->name.vpid;
+}
+
+/* --- reports --- */
+
+/* missing: a call that should have come before its end; NULL: none. */
+static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status,
+                          const char *missing)
+{
+    daemon_report(daemon, proto_new(REPORT_EXITED, "uics", rank, (int32_t) wait_status,
+                                    daemon->ranks[rank].joined, missing ? missing : ""));
+}
+
+/* One of those that were to start has, or has not; after the last, the HNP is told. */
+static void start_settled(struct daemon *daemon)
+{
+    if (--daemon->starting > 0) {
+        return;
+    }
+    if (!daemon->launched) {
+        daemon_report(daemon, proto_new(REPORT_LAUNCHED, "u", daemon->started));
+    }
+    daemon->launched = true;
+    for (; daemon->spawns_settled < daemon->spawns; daemon->spawns_settled++) {
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", daemon->spawns_settled + 1,
+                                        (int32_t) ORTE_SUCCESS));
+    }
+}
+
+/* The end of a rank that never ran. */
+static void not_started(struct daemon *daemon, uint32_t rank, enum spawn_stage stage, int error)
+{
+    const struct launch_app *app = &daemon->launch.apps[daemon->launch.app_of[rank]];
+    const char *what = stage == SPAWN_STAGE_WDIR && app->wdir ? app->wdir : app->argv[0];
+    daemon->ranks[rank].state = LOCAL_ENDED;
+    daemon_report(daemon,
+                  proto_new(REPORT_FAILED, "ucis", rank, (uint8_t) stage, (int32_t) error, what));
+    start_settled(daemon);
+}
+
+/* --- environment --- */
+
+/* What the launcher says about the job and this node. */
+static void add_job_vars(struct vars *vars, const struct daemon *daemon)
+{
+    const struct job_map *map = &daemon->launch.map;
+    uint32_t local_size = 0, node_id = 0;
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        if (local_is_here(daemon, rank)) {
+            local_size++;
+            node_id = map->node_of[rank];
+        }
+    }
+    vars_format(vars, ENV_JOB "=%s", map->uuid);
+    vars_format(vars, ENV_JOBID "=%u", map->jobid);
+    vars_format(vars, ENV_SIZE "=%u", map->size);
+    vars_format(vars, ENV_LOCAL_SIZE "=%u", local_size);
+    vars_format(vars, ENV_NODE "=%s", daemon->node);
+    vars_format(vars, ENV_NODE_ID "=%u", node_id);
+    vars_format(vars, ENV_DAEMON "=%s", daemon->contact);
+    vars_format(vars, ENV_HNP "=%s", daemon->hnp_contact ? daemon->hnp_contact : daemon->contact);
+    vars_format(vars, ENV_SESSION_DIR "=%s", daemon->session);
+    vars_format(vars, ENV_YIELD "=%d", daemon->launch.yield);
+    vars_format(vars, ENV_BOUND "=%d", daemon->launch.bind == BIND_CORE);
+}
+
+/* A rank finds the libkeel of its keelrun, and before that whatever the user has set. The loader's
+ * own folders stay where they are: behind a program's run path. */
+static void add_library(struct vars *vars)
+{
+    static const char *const loaders[] = {"/lib",       "/lib64",         "/usr/lib",
+                                          "/usr/lib64", "/lib/*-linux-*", "/usr/lib/*-linux-*"};
+    char *folder = param_bool(&library_path) ? paths_library() : NULL;
+    bool wanted = folder && !strchr(folder, ':');
+    for (size_t i = 0; wanted && i < sizeof(loaders) / sizeof(*loaders); i++) {
+        wanted = fnmatch(loaders[i], folder, FNM_PATHNAME) != 0;
+    }
+    if (wanted) {
+        vars_add_folder(vars, "LD_LIBRARY_PATH", folder);
+    }
+    free(folder);
+}
+
+/* The daemon's own environment without an outer launcher's, the user's settings, and what the job
+ * and its services add. */
+static void make_vars(const struct daemon *daemon, uint32_t app, struct vars *vars)
+{
+    for (char **variable = environ; *variable; variable++) {
+        if (!vars_is_foreign(*variable)) {
+            vars_append(vars, strdup(*variable));
+        }
+    }
+    for (char **variable = daemon->launch.apps[app].env; *variable; variable++) {
+        vars_set(vars, strdup(*variable));
+    }
+    add_library(vars);
+    add_job_vars(vars, daemon);
+    vars_format(vars, ENV_APP "=%u", app);
+    services_app_vars(daemon->services, app, vars);
+}
+
+/* --- start --- */
+
+/* Tells the shepherd about a program. 0 or an errno. */
+static int define_app(struct daemon *daemon, uint32_t index)
+{
+    const struct launch_app *app = &daemon->launch.apps[index];
+    char program[4096];
+    struct vars vars = {0};
+    make_vars(daemon, index, &vars);
+    int found = vars.failed ? -ENOMEM
+                            : program_find(app->argv[0], app->wdir, app->path, vars.strings,
+                                           program, sizeof(program));
+    if (found == 0) {
+        struct spawn_app spec = {
+            .kind = SPAWN_RANK,
+            .program = program,
+            .argv = app->argv,
+            .env = vars.strings,
+            .wdir = app->wdir,
+            .out = daemon->launch.pty ? SPAWN_PTY : SPAWN_PIPE,
+            .err = SPAWN_PIPE,
+            .window = daemon->launch.window,
+            .socket = services_want_socket(daemon->services, index),
+        };
+        shepherd_define_app(daemon->shepherd, index, &spec);
+    }
+    vars_fini(&vars);
+    return -found;
+}
+
+static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_map *binding)
+{
+    uint32_t local_rank = daemon->launch.map.local_rank_of[rank];
+    struct vars vars = {0};
+    vars_format(&vars, ENV_RANK "=%u", rank);
+    vars_format(&vars, ENV_LOCAL_RANK "=%u", local_rank);
+    services_rank_vars(daemon->services, rank, &vars);
+    if (vars.failed) {
+        vars_fini(&vars);
+        not_started(daemon, rank, SPAWN_STAGE_FORK, ENOMEM);
+        return;
+    }
+    struct spawn_proc proc = {
+        .id = rank,
+        .env = vars.strings,
+        .cpus = binding ? bind_choose(binding, local_rank) : NULL,
+        .in = rank == 0 ? SPAWN_PIPE : SPAWN_NULL,
+    };
+    if (daemon->launch.report_bindings) {
+        char text[512];
+        daemon_tell(daemon, "%s",
+                    bind_report(binding, rank, daemon->node, local_rank, text, sizeof(text)));
+    }
+    shepherd_spawn(daemon->shepherd, daemon->launch.app_of[rank], &proc);
+    vars_fini(&vars);
+}
+
+enum { NOT_DEFINED = -1 }; /* no rank of the program was to start here yet */
+
+/* Those from first on. */
+static void start_ranks(struct daemon *daemon, uint32_t first, const struct bind_map *binding)
+{
+    const struct launch *launch = &daemon->launch;
+    int *errors = malloc(launch->app_count * sizeof(*errors)); /* by app; 0: it can be started */
+    for (uint32_t app = 0; errors && app < launch->app_count; app++) {
+        errors[app] = NOT_DEFINED;
+    }
+    for (uint32_t rank = first; rank < launch->map.size; rank++) {
+        if (!local_is_here(daemon, rank)) {
+            continue;
+        }
+        uint32_t app = launch->app_of[rank];
+        daemon->ranks[rank].state = LOCAL_STARTING;
+        if (errors && errors[app] == NOT_DEFINED) {
+            errors[app] = define_app(daemon, app);
+        }
+        if (errors && errors[app] == 0) {
+            spawn_rank(daemon, rank, binding);
+            continue;
+        }
+        not_started(daemon, rank, SPAWN_STAGE_EXEC, errors ? errors[app] : ENOMEM);
+    }
+    free(errors);
+}
+
+static void bind_and_start(struct daemon *daemon, uint32_t first)
+{
+    struct bind_map cores = {0};
+    char reason[256] = "";
+    bool bound = daemon->launch.bind == BIND_CORE;
+    if (bound && bind_map_make(&cores, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        daemon_tell(daemon, "node %s: ranks are not bound: %s", daemon->node, reason);
+        bound = false;
+    }
+    start_ranks(daemon, first, bound ? &cores : NULL);
+    if (bound) {
+        bind_map_fini(&cores);
+    }
+}
+
+/* Makes the job known here: its routes, its server, its ranks. On success the launch is taken. */
+static int adopt_job(struct daemon *daemon, const struct launch *launch)
+{
+    const struct job_map *map = &launch->map;
+    uint32_t *daemon_of = calloc(map->size, sizeof(*daemon_of));
+    struct local_rank *ranks = calloc(map->size, sizeof(*ranks));
+    int status = ORTE_ERR_OUT_OF_RESOURCE;
+    if (daemon_of && ranks && fault_at("launcher.launch").action != FAULT_ERROR) {
+        for (uint32_t rank = 0; rank < map->size; rank++) {
+            daemon_of[rank] = map->daemon_of_node[map->node_of[rank]];
+        }
+        status = rml_route_job(daemon->rml, map->jobid, map->size, daemon_of);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = server_add_job(daemon->server, map);
+    }
+    free(daemon_of);
+    if (status != ORTE_SUCCESS) {
+        free(ranks);
+        return status;
+    }
+    daemon->launch = *launch;
+    daemon->ranks = ranks;
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        daemon->starting += local_is_here(daemon, rank);
+    }
+    return ORTE_SUCCESS;
+}
+
+int local_launch(struct daemon *daemon, struct launch *launch)
+{
+    int status = daemon->launch.map.size > 0 ? ORTE_EXISTS : adopt_job(daemon, launch);
+    if (status != ORTE_SUCCESS) {
+        launch_fini(launch);
+        return status;
+    }
+    if (daemon->starting > 0 || daemon->name.vpid == HNP_VPID) {
+        daemon->services = services_start(daemon);
+    }
+    if (daemon->starting == 0) {
+        daemon->starting = 1;
+        start_settled(daemon);
+        return ORTE_SUCCESS;
+    }
+    bind_and_start(daemon, 0);
+    return ORTE_SUCCESS;
+}
+
+int local_spawn(struct daemon *daemon, struct spawned *spawned)
+{
+    size_t size = ((size_t) daemon->launch.map.size + spawned->count) * sizeof(*daemon->ranks);
+    bool able = daemon->launch.map.size > 0 && fault_at("launcher.spawn").action != FAULT_ERROR;
+    struct local_rank *ranks = able ? realloc(daemon->ranks, size) : NULL;
+    if (!ranks) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    daemon->ranks = ranks;
+    int status = launch_extend(&daemon->launch, spawned);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    memset(ranks + spawned->first, 0, spawned->count * sizeof(*ranks));
+    status = services_spawned(daemon->services, spawned);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    daemon->starting++; /* so that nothing is settled before all are on their way */
+    daemon->spawns++;
+    for (uint32_t i = 0; i < spawned->count; i++) {
+        daemon->starting += local_is_here(daemon, spawned->first + i);
+    }
+    bind_and_start(daemon, spawned->first);
+    start_settled(daemon);
+    return ORTE_SUCCESS;
+}
+
+/* --- the shepherd's events --- */
+
+static void started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
+{
+    struct daemon *daemon = arg;
+    if (id >= AGENT_ID(0)) {
+        daemon->ops->agent_started(daemon->arg, id, fds[0], fds[2]);
+        return;
+    }
+    log_info(LOG_LAUNCHER, "rank %u is process %d", id, (int) pid);
+    daemon->ranks[id].state = LOCAL_RUNNING;
+    daemon->started++;
+    daemon->living++;
+    if (fds[0] >= 0) {
+        iof_set_input(daemon->iof, fds[0]);
+    }
+    for (int stream = 1; stream <= 2; stream++) {
+        if (fds[stream] >= 0) {
+            iof_add_output(daemon->iof, id, stream, fds[stream]);
+        }
+    }
+    services_rank_started(daemon->services, id, pid, fds[RANK_SOCKET]);
+    start_settled(daemon);
+}
+
+static void failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
+{
+    struct daemon *daemon = arg;
+    if (id >= AGENT_ID(0)) {
+        daemon->ops->agent_failed(daemon->arg, id, error);
+        return;
+    }
+    not_started(daemon, id, stage, error);
+}
+
+/* All that the rank said has been handled. */
+static void settle_end(struct daemon *daemon, uint32_t rank)
+{
+    const struct local_rank *local = &daemon->ranks[rank];
+    orte_process_name_t name = {daemon->launch.map.jobid, rank};
+    const char *missing = services_rank_ended(daemon->services, rank, local->wait_status);
+    if (!missing && local->member && !local->left) {
+        missing = "keel_finalize";
+    }
+    report_exited(daemon, rank, local->wait_status, missing);
+    server_rank_gone(daemon->server, &name);
+    rml_peer_ended(daemon->rml, &name);
+}
+
+void local_heard(struct daemon *daemon, uint32_t rank)
+{
+    if (--daemon->ranks[rank].unheard == 0) {
+        settle_end(daemon, rank);
+    }
+}
+
+static void exited(void *arg, uint32_t id, int wait_status)
+{
+    struct daemon *daemon = arg;
+    if (id >= AGENT_ID(0)) {
+        daemon->ops->agent_exited(daemon->arg, id, wait_status);
+        return;
+    }
+    struct local_rank *local = &daemon->ranks[id];
+    local->state = LOCAL_ENDED;
+    local->wait_status = wait_status;
+    local->unheard = services_rank_unheard(daemon->services, id, wait_status);
+    daemon->living--;
+    if (local->unheard == 0) {
+        settle_end(daemon, id);
+    }
+}
+
+static void shepherd_lost(void *arg)
+{
+    struct daemon *daemon = arg;
+    daemon->ops->shepherd_lost(daemon->arg);
+}
+
+const struct shepherd_ops local_shepherd_ops = {
+    .started = started,
+    .failed = failed,
+    .exited = exited,
+    .lost = shepherd_lost,
+};
+
+/* --- the rest --- */
+
+void local_signal(struct daemon *daemon, int signal)
+{
+    if (signal == SIGKILL && daemon->launch.map.size > 0) {
+        shepherd_kill_ranks(daemon->shepherd);
+        return;
+    }
+    for (uint32_t rank = 0; rank < daemon->launch.map.size; rank++) {
+        enum local_state state = daemon->ranks[rank].state;
+        if (state == LOCAL_STARTING || state == LOCAL_RUNNING) {
+            shepherd_signal(daemon->shepherd, rank, signal);
+        }
+    }
+}
+
+void local_resize(struct daemon *daemon, struct window window)
+{
+    daemon->launch.window = window;
+    iof_set_window(daemon->iof, window);
+    local_signal(daemon, SIGWINCH); /* the kernel tells only whom the terminal controls */
+}
+
+/* A member's name is its process's alone: a child that has inherited the environment may not link
+ * under it; the process itself may link again when its link broke. */
+bool local_may_link(struct daemon *daemon, const struct oob_peer *peer)
+{
+    const struct job_map *map = &daemon->launch.map;
+    const orte_process_name_t *rank = &peer->name;
+    if (map->size == 0 || rank->jobid != map->jobid || rank->vpid >= map->size ||
+        !local_is_here(daemon, rank->vpid)) {
+        return false;
+    }
+    struct local_rank *local = &daemon->ranks[rank->vpid];
+    if (local->member) {
+        return local->state != LOCAL_ENDED && !local->left && local->pid == peer->pid;
+    }
+    local->pid = peer->pid;
+    return local->state != LOCAL_ENDED;
+}
+
+void local_joined(struct daemon *daemon, uint32_t rank, const char *call)
+{
+    if (!daemon->any_joined) {
+        daemon_report(daemon, proto_new(REPORT_JOINED, "s", call));
+    }
+    daemon->any_joined = true;
+    daemon->ranks[rank].joined = true;
+}
+
+void local_broken(struct daemon *daemon, uint32_t rank, const char *reason)
+{
+    daemon_report(daemon, proto_new(REPORT_BROKEN, "us", rank, reason));
+}
+
+void local_welcomed(struct daemon *daemon, uint32_t rank)
+{
+    daemon->ranks[rank].member = true;
+    local_joined(daemon, rank, "keel_init");
+}
+
+void local_left(struct daemon *daemon, uint32_t rank)
+{
+    daemon->ranks[rank].left = true;
+}
+
+void local_end_services(struct daemon *daemon)
+{
+    services_end(daemon->services);
+    daemon->services = NULL;
+}
+
+void local_destroy(struct daemon *daemon)
+{
+    free(daemon->ranks);
+    daemon->ranks = NULL;
+}

@@ -1,0 +1,96 @@
+/* What the HNP orders (on RML_TAG_LAUNCH) and daemons report (on RML_TAG_REPORT); the first byte of
+ * each buffer says which, the letters what follows it (wireup/proto.h). Output, input and their
+ * credit travel on the IOF tags (iof.h). */
+#ifndef LAUNCHER_NODE_ORDERS_H
+#define LAUNCHER_NODE_ORDERS_H
+
+#include <keel/buffer.h>
+#include <launcher/request/run_request.h>
+#include <wireup/job_map.h>
+
+enum order {
+    ORDER_WIREUP = 1, /* s contact of the parent in the tree */
+    ORDER_LAUNCH,     /* struct launch */
+    ORDER_SIGNAL,     /* i signal, to every rank; c: those that do not run yet are not started */
+    ORDER_KILL,       /* -: SIGKILL to every process of the job */
+    ORDER_END,        /* -: all ranks have ended; kill what they left, drain their output */
+    ORDER_EXIT,       /* -: the daemon ends */
+    ORDER_SPAWN,      /* struct spawned and its programs: more ranks */
+    ORDER_SPAWNED,    /* q request, i status, u number: the answer to REPORT_SPAWN */
+    ORDER_LOST,       /* u vpid: this daemon is lost */
+    ORDER_REHOME,     /* u count, count u: those that are lost; s contact of the new parent in the
+                       * tree, or empty: the HNP, which says this */
+    ORDER_ENDED,      /* u count, count u: these ranks have failed, and the job goes on */
+    ORDER_GONE,       /* -, from the parent in the tree: the HNP is gone */
+    ORDER_WINDOW,     /* u rows, u columns: the size of the ranks' ptys */
+};
+
+enum report {
+    REPORT_HOME = 1, /* s contact */
+    REPORT_WIRED,    /* - */
+    REPORT_LAUNCHED, /* u ranks started: all of this daemon's, or failed */
+    REPORT_FAILED,   /* u rank, c stage, i errno, s what */
+    REPORT_EXITED,   /* u rank, i wait status, c joined, s call that was missing before its end */
+    REPORT_ABORT,    /* u rank, i status, s reason */
+    REPORT_TEXT,     /* s line: for the user */
+    REPORT_LOST,     /* u vpid, s why: a child of mine in the tree is gone */
+    REPORT_SILENT,   /* u vpid, c is silent: a child of mine in the tree, or it is heard again */
+    REPORT_JOINED,   /* s call: the first rank here has called keel_init, MPI_Init or the like */
+    REPORT_BROKEN,   /* u rank, s reason: the job cannot go on */
+    REPORT_UNABLE,   /* s why: I cannot take part; none of my ranks was started */
+    REPORT_SPAWN, /* q request, u parent, u programs, programs x (program, u count): a rank of mine
+                   * wants more */
+    REPORT_SPAWNED,   /* u number, i status: what was ordered has been started here, or failed to */
+    REPORT_ORPHAN,    /* u vpid, s why: the link to this one, my parent in the tree, is down */
+    REPORT_REHOMED,   /* -: the new parent is linked */
+    REPORT_SIGNALLED, /* i signal: I got it, and end */
+};
+
+/* One program of a job. */
+struct launch_app {
+    char **argv; /* owned */
+    char **env;  /* owned: NAME=VALUE on top of the daemon's own */
+    char *wdir;  /* owned */
+    char *path;  /* owned: folders where it is looked for before PATH; NULL or "": none */
+};
+
+/* Ranks that are added to a job, at the end of the row of its ranks, with programs of their own. */
+struct spawned {
+    uint32_t number; /* 1 for the first that are added to the job */
+    uint32_t parent; /* the rank that asked for them */
+    uint32_t first, count;
+    uint32_t app_first, app_count;
+    struct launch_app *apps; /* owned */
+    uint32_t *app_of;        /* owned, by rank from first on: as in struct launch */
+    uint32_t *node_of;       /* owned: as in its map */
+    uint32_t *local_rank_of; /* owned */
+};
+
+struct launch {
+    struct job_map map;
+    struct launch_app *apps; /* owned */
+    uint32_t app_count;
+    uint32_t *app_of; /* owned, by rank */
+    enum bind_policy bind;
+    bool yield, report_bindings, pty;
+    struct window window; /* of ptys */
+    uint32_t universe;    /* processes that the nodes have slots for */
+};
+
+int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CHECK;
+/* Checks counts before anything is allocated; on error launch is untouched. */
+int launch_unpack(opal_buffer_t *buffer, struct launch *launch) KEEL_MUST_CHECK;
+void launch_fini(struct launch *launch);
+
+int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app) KEEL_MUST_CHECK;
+int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app) KEEL_MUST_CHECK;
+void launch_app_fini(struct launch_app *app);
+
+int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned) KEEL_MUST_CHECK;
+int spawned_unpack(opal_buffer_t *buffer, struct spawned *spawned) KEEL_MUST_CHECK;
+void spawned_fini(struct spawned *spawned);
+/* Adds them to the job; takes the programs, which inherit the environment of their parent's. On
+ * error (what does not fit behind what is there, no memory) the launch is not changed. */
+int launch_extend(struct launch *launch, struct spawned *spawned) KEEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,62 @@
+/* Services: what a daemon offers to the programs that it starts besides Keel's own wire-up, so that
+ * MPI programs find the process manager that they expect. A service is one operations table, which
+ * the program hands to its daemon (launcher/services.c); it sees a job from its start to its end on
+ * this node. Everything runs on the loop.
+ *
+ * What a service may call: daemon_report, daemon_tell, local_is_here, local_joined, local_heard and
+ * local_broken of daemon.h; the daemon's allgather, rml and loop; daemon->launch for the job and
+ * daemon->session for a folder that is removed at the end. */
+#ifndef LAUNCHER_NODE_SERVICE_H
+#define LAUNCHER_NODE_SERVICE_H
+
+#include <launcher/shepherd/vars.h>
+#include <sys/types.h>
+
+enum { SERVICES_MAX = 8 }; /* of a daemon */
+
+struct daemon;
+struct spawned;
+struct services; /* those of one daemon's job */
+
+struct service_ops {
+    const char *name;
+    bool tools;  /* it serves tools: keelrun's own daemon offers it also where it has no ranks */
+    bool socket; /* ranks inherit a socket of it as descriptor RANK_SOCKET; at most one service */
+
+    /* daemon->launch is known, no rank was started. *state is passed to the rest. On an error the
+     * job runs without this service: only job_end is not called either. */
+    int (*job_start)(void **state, struct daemon *daemon, char *reason, size_t reason_size);
+    /* Adds what all ranks of a program need, replacing what is there; called once a program. */
+    void (*app_vars)(void *state, uint32_t app, struct vars *vars);
+    /* Adds what this rank alone needs to an empty list: names that the program's list may hold. */
+    void (*rank_vars)(void *state, uint32_t rank, struct vars *vars);
+    /* More ranks were added to the job, and are not started yet; app_vars and rank_vars follow.
+     * NULL: those that are spawned are not served. */
+    int (*spawned)(void *state, const struct spawned *what);
+    /* fd: the other end of its socket, non-blocking, the service's; -1: none was asked for, or it
+     * was lost. */
+    void (*rank_started)(void *state, uint32_t rank, pid_t pid, int fd);
+    /* The process has ended: has all that it said been handled? false: not yet; the service calls
+     * local_heard once, and rank_ended comes then. NULL: always. */
+    bool (*rank_heard)(void *state, uint32_t rank, int wait_status);
+    /* The process has ended; what it still said is handled now. Returns the call that should have
+     * come before its end ("MPI_Finalize"), a constant: the job has failed then; NULL: none. */
+    const char *(*rank_ended)(void *state, uint32_t rank, int wait_status);
+    /* Ends whatever is left and frees. Ranks may still be there when the daemon is made to end. */
+    void (*job_end)(void *state);
+};
+
+/* All of them, in one call each; in a daemon without ranks, those that serve tools. services_start
+ * never fails: what cannot be offered is told. NULL (no memory) offers nothing. */
+struct services *services_start(struct daemon *daemon);
+int services_spawned(struct services *services, const struct spawned *what) KEEL_MUST_CHECK;
+bool services_want_socket(const struct services *services, uint32_t app);
+void services_app_vars(struct services *services, uint32_t app, struct vars *vars);
+void services_rank_vars(struct services *services, uint32_t rank, struct vars *vars);
+void services_rank_started(struct services *services, uint32_t rank, pid_t pid, int fd);
+/* How many of them are still to call local_heard. */
+uint32_t services_rank_unheard(struct services *services, uint32_t rank, int wait_status);
+const char *services_rank_ended(struct services *services, uint32_t rank, int wait_status);
+void services_end(struct services *services);
+
+#endif

@@ -1,0 +1,166 @@
+/* Ranks that are added to a job: their order, and how a launch grows by them. */
+#include <config.h>
+
+#include <launcher/node/orders.h>
+
+#include <base/strings.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wireup/proto.h>
+
+#define SPAWNED_MAX (1u << 20)
+#define SPAWNED_APPS_MAX 4096u
+
+int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
+{
+    int status = proto_pack(buffer, "uuuuuu", spawned->number, spawned->parent, spawned->first,
+                            spawned->count, spawned->app_first, spawned->app_count);
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->app_count; i++) {
+        status = launch_app_pack(buffer, &spawned->apps[i]);
+    }
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->count; i++) {
+        status = proto_pack(buffer, "uuu", spawned->app_of[i], spawned->node_of[i],
+                            spawned->local_rank_of[i]);
+    }
+    return status;
+}
+
+static int allocate(opal_buffer_t *buffer, struct spawned *spawned)
+{
+    if (spawned->count == 0 || spawned->count > SPAWNED_MAX || spawned->app_count == 0 ||
+        spawned->app_count > SPAWNED_APPS_MAX ||
+        proto_left(buffer) / (3 * sizeof(uint32_t)) < spawned->count) {
+        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    spawned->apps = calloc(spawned->app_count, sizeof(*spawned->apps));
+    spawned->app_of = calloc(spawned->count, sizeof(*spawned->app_of));
+    spawned->node_of = calloc(spawned->count, sizeof(*spawned->node_of));
+    spawned->local_rank_of = calloc(spawned->count, sizeof(*spawned->local_rank_of));
+    return spawned->apps && spawned->app_of && spawned->node_of && spawned->local_rank_of
+               ? ORTE_SUCCESS
+               : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+int spawned_unpack(opal_buffer_t *buffer, struct spawned *out)
+{
+    struct spawned read = {0};
+    int status = proto_unpack(buffer, "uuuuuu", &read.number, &read.parent, &read.first,
+                              &read.count, &read.app_first, &read.app_count);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    status = allocate(buffer, &read);
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < read.app_count; i++) {
+        status = launch_app_unpack(buffer, &read.apps[i]);
+    }
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < read.count; i++) {
+        status =
+            proto_unpack(buffer, "uuu", &read.app_of[i], &read.node_of[i], &read.local_rank_of[i]);
+    }
+    if (status != OPAL_SUCCESS) {
+        spawned_fini(&read);
+        return status;
+    }
+    *out = read;
+    return ORTE_SUCCESS;
+}
+
+void spawned_fini(struct spawned *spawned)
+{
+    for (uint32_t i = 0; spawned->apps && i < spawned->app_count; i++) {
+        launch_app_fini(&spawned->apps[i]);
+    }
+    free(spawned->apps);
+    free(spawned->app_of);
+    free(spawned->node_of);
+    free(spawned->local_rank_of);
+    *spawned = (struct spawned){0};
+}
+
+/* Do they fit behind what is there? */
+static bool fits(const struct launch *launch, const struct spawned *spawned)
+{
+    if (spawned->first != launch->map.size || spawned->app_first != launch->app_count ||
+        spawned->parent >= launch->map.size || spawned->count > UINT32_MAX - spawned->first ||
+        spawned->app_count > UINT32_MAX - spawned->app_first) {
+        return false;
+    }
+    for (uint32_t i = 0; i < spawned->count; i++) {
+        if (spawned->node_of[i] >= launch->map.node_count ||
+            spawned->app_of[i] < spawned->app_first ||
+            spawned->app_of[i] - spawned->app_first >= spawned->app_count) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A longer copy of an array of numbers; NULL: no memory. */
+static uint32_t *join(const uint32_t *head, uint32_t size, const uint32_t *tail, uint32_t count)
+{
+    uint32_t *joined = calloc((size_t) size + count, sizeof(*joined));
+    if (joined) {
+        memcpy(joined, head, size * sizeof(*joined));
+        memcpy(joined + size, tail, count * sizeof(*joined));
+    }
+    return joined;
+}
+
+/* What keelrun's user set for the parent (-x, --mca) holds for what it spawns, beneath the settings
+ * of that. */
+static int inherit(struct launch_app *app, const struct launch_app *parent)
+{
+    char **env = strings_copy(parent->env);
+    bool good = env != NULL;
+    for (char **own = app->env; good && own && *own; own++) {
+        good = strings_set(&env, strdup(*own));
+    }
+    if (!good) {
+        strings_free(env);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    strings_free(app->env);
+    app->env = env;
+    return ORTE_SUCCESS;
+}
+
+static void replace(uint32_t **array, uint32_t *with)
+{
+    free(*array);
+    *array = with;
+}
+
+int launch_extend(struct launch *launch, struct spawned *spawned)
+{
+    struct job_map *map = &launch->map;
+    if (!fits(launch, spawned)) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    for (uint32_t i = 0; i < spawned->app_count; i++) {
+        int status = inherit(&spawned->apps[i], &launch->apps[launch->app_of[spawned->parent]]);
+        if (status != ORTE_SUCCESS) {
+            return status;
+        }
+    }
+    uint32_t *node_of = join(map->node_of, map->size, spawned->node_of, spawned->count);
+    uint32_t *local = join(map->local_rank_of, map->size, spawned->local_rank_of, spawned->count);
+    uint32_t *app_of = join(launch->app_of, map->size, spawned->app_of, spawned->count);
+    size_t apps_size = ((size_t) launch->app_count + spawned->app_count) * sizeof(*launch->apps);
+    struct launch_app *apps = node_of && local && app_of ? realloc(launch->apps, apps_size) : NULL;
+    if (!apps) {
+        free(node_of);
+        free(local);
+        free(app_of);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(apps + launch->app_count, spawned->apps, spawned->app_count * sizeof(*apps));
+    free(spawned->apps);
+    spawned->apps = NULL;
+    launch->apps = apps;
+    launch->app_count += spawned->app_count;
+    replace(&map->node_of, node_of);
+    replace(&map->local_rank_of, local);
+    replace(&launch->app_of, app_of);
+    map->size += spawned->count;
+    return ORTE_SUCCESS;
+}

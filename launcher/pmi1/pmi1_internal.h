@@ -1,0 +1,83 @@
+/* What the files of the PMI-1 service share: its clients (pmi1_client.c: socket and lines,
+ * pmi1_requests.c: what they ask for), and what they meet in (pmi1_barrier.c). */
+#ifndef LAUNCHER_PMI1_PMI1_INTERNAL_H
+#define LAUNCHER_PMI1_PMI1_INTERNAL_H
+
+#include <base/loop.h>
+#include <base/sock.h>
+#include <launcher/node/daemon.h>
+#include <launcher/node/name_server.h>
+#include <launcher/pmi1/kvs.h>
+#include <launcher/pmi1/pmi1_wire.h>
+#include <wireup/cards.h>
+
+/* The end of file on a connection is seen before the shepherd reports the end of the process, and a
+ * busy shepherd is late. Turns of the loop are counted, since none pass while the machine stands
+ * still. */
+enum {
+    LOST_TURN_US = 50000,
+    LOST_TURNS = 10,   /* waited for the end of a process that lives on */
+    ENDING_TURNS = 600 /* of one that is ending: 30 s */
+};
+
+enum client_state {
+    CLIENT_NEW,  /* has not said anything */
+    CLIENT_INIT, /* between init and finalize */
+    CLIENT_FINAL,
+};
+
+/* A local rank. */
+struct pmi1_client {
+    struct loop_io io;
+    struct pmi1 *pmi1; /* borrowed */
+    uint32_t rank;
+    pid_t pid;
+    int fd; /* owned; -1: closed */
+    enum client_state state;
+    bool waiting;    /* for an answer that comes later: no request is read until then */
+    bool in_barrier; /* that is what it waits for */
+    bool spawning;   /* in the lines of an mcmd=spawn */
+    unsigned lost;   /* turns since an end of file before finalize; 0: there was none */
+    int spawns, spawns_so_far;
+    enum names_command asked; /* what it waits for otherwise */
+    size_t in_size, out_size;
+    char in[PMI1_LINE_MAX];
+    char out[PMI1_LINE_MAX];
+};
+
+struct pmi1 {
+    uint32_t size;         /* ranks that the user started: those that are spawned are not served */
+    struct daemon *daemon; /* borrowed */
+    struct pmi1_client **clients; /* owned, by rank; NULL: not local, not started, or ended */
+    uint32_t local_count;         /* ranks that a barrier waits for */
+    uint32_t arrived, gone;
+    uint32_t barrier;  /* its number */
+    bool joined;       /* this daemon has done its part of it */
+    uint32_t *daemons; /* owned, by rank */
+    struct kvs *kvs;   /* owned */
+    struct blob puts;  /* since the last barrier: key, value, each with its end */
+    char name[32];     /* of the key-value space */
+    struct loop_task resume;
+    struct loop_timer lost_timer;
+};
+
+/* pmi1_client.c */
+void pmi1_client_start(struct pmi1_client *client);
+/* Takes the whole lines that have come. */
+void pmi1_client_serve(struct pmi1_client *client);
+/* Bytes read; 0: none there; -1: the end. */
+ssize_t pmi1_client_read(struct pmi1_client *client);
+/* It broke the rules. */
+void pmi1_client_drop(struct pmi1_client *client, const char *why);
+void pmi1_client_close(struct pmi1_client *client);
+/* The answer to its one request. */
+void pmi1_client_reply(struct pmi1_client *client, const char *format, ...) KEEL_PRINTF(2, 3);
+
+/* pmi1_requests.c: a request's line, between init and finalize or not; it may be written to, and
+ * has room for one byte more. */
+void pmi1_client_take_line(struct pmi1_client *client, char *line, size_t size);
+
+/* pmi1_barrier.c: joins the daemons' barrier when all local ranks have come, or some never will. */
+void pmi1_barrier_check(struct pmi1 *pmi1);
+
+#endif

@@ -1,0 +1,217 @@
+/* What a client asks for. */
+#include <config.h>
+
+#include <launcher/pmi1/pmi1_internal.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <wireup/proto.h>
+
+/* "cmd=lookup_result port= info=ok rc=0 msg=success" and a newline go with a port; a value that
+ * came in a line always fits one */
+#define PORT_MAX (PMI1_LINE_MAX - 64)
+
+/* --- the key-value space --- */
+
+static bool names_my_kvs(const struct pmi1_client *client, const struct pmi1_request *request)
+{
+    const char *name = pmi1_request_value(request, "kvsname");
+    return name && strcmp(name, client->pmi1->name) == 0;
+}
+
+static void do_put(struct pmi1_client *client, const struct pmi1_request *request)
+{
+    struct pmi1 *pmi1 = client->pmi1;
+    const char *key = pmi1_request_value(request, "key");
+    const char *value = pmi1_request_value(request, "value");
+    const char *error = NULL;
+    if (!names_my_kvs(client, request)) {
+        error = "unknown_kvsname";
+    } else if (!key || !*key || !value) {
+        error = "key_or_value_missing";
+    } else {
+        size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
+        int status = kvs_put(pmi1->kvs, key, value);
+        if (status == ORTE_SUCCESS &&
+            (blob_append(&pmi1->puts, key, key_size) != ORTE_SUCCESS ||
+             blob_append(&pmi1->puts, value, value_size) != ORTE_SUCCESS)) {
+            pmi1_client_drop(client, "needs more memory than there is");
+            return;
+        }
+        error = status == ORTE_EXISTS ? "duplicate_key" : status ? "no_space" : NULL;
+    }
+    if (error) {
+        pmi1_client_reply(client, "cmd=put_result rc=-1 msg=%s", error);
+    } else {
+        pmi1_client_reply(client, "cmd=put_result rc=0 msg=success");
+    }
+}
+
+static void do_get(struct pmi1_client *client, const struct pmi1_request *request)
+{
+    const char *key = pmi1_request_value(request, "key");
+    const char *value =
+        key && names_my_kvs(client, request) ? kvs_get(client->pmi1->kvs, key) : NULL;
+    if (value) {
+        pmi1_client_reply(client, "cmd=get_result rc=0 msg=success value=%s", value);
+    } else {
+        pmi1_client_reply(client, "cmd=get_result rc=-1 msg=key_%.200s_not_found value=unknown",
+                          key ? key : "");
+    }
+}
+
+/* --- published names --- */
+
+static void name_answered(void *arg, int status, const char *port)
+{
+    struct pmi1_client *client = arg;
+    if (client->asked == NAMES_PUBLISH) {
+        pmi1_client_reply(client, "cmd=publish_result info=%s rc=%d msg=%s", status ? "fail" : "ok",
+                          status ? 1 : 0,
+                          status == ORTE_SUCCESS  ? "success"
+                          : status == ORTE_EXISTS ? "key_already_present"
+                                                  : "no_space");
+    } else if (client->asked == NAMES_UNPUBLISH) {
+        pmi1_client_reply(client, "cmd=unpublish_result info=%s rc=%d msg=%s",
+                          status ? "fail" : "ok", status ? 1 : 0,
+                          status ? "service_not_found" : "success");
+    } else if (status == ORTE_SUCCESS) {
+        pmi1_client_reply(client, "cmd=lookup_result port=%s info=ok rc=0 msg=success", port);
+    } else {
+        pmi1_client_reply(client, "cmd=lookup_result info=fail rc=1 msg=service_not_found");
+    }
+    loop_post(client->pmi1->daemon->loop, &client->pmi1->resume);
+}
+
+static void do_name(struct pmi1_client *client, const struct pmi1_request *request)
+{
+    const char *service = pmi1_request_value(request, "service");
+    const char *port = pmi1_request_value(request, "port");
+    client->asked = request->command == PMI1_PUBLISH_NAME  ? NAMES_PUBLISH
+                    : request->command == PMI1_LOOKUP_NAME ? NAMES_LOOKUP
+                                                           : NAMES_UNPUBLISH;
+    client->waiting = true;
+    int status = ORTE_ERR_BAD_PARAM;
+    if (service && (client->asked != NAMES_PUBLISH || (port && strlen(port) <= PORT_MAX))) {
+        status = names_ask(client->pmi1->daemon->names, client->asked, service, port, name_answered,
+                           client);
+    }
+    if (status != ORTE_SUCCESS) {
+        name_answered(client, status, "");
+    }
+}
+
+/* --- requests --- */
+
+static void do_init(struct pmi1_client *client, const struct pmi1_request *request)
+{
+    int version = 0;
+    bool known = pmi1_request_number(request, "pmi_version", &version) && version == 1;
+    if (known) {
+        client->state = CLIENT_INIT;
+        local_joined(client->pmi1->daemon, client->rank, "MPI_Init");
+    }
+    pmi1_client_reply(client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d",
+                      known ? 0 : -1);
+}
+
+static void do_abort(struct pmi1_client *client, const struct pmi1_request *request)
+{
+    int code = 1;
+    (void) pmi1_request_number(request, "exitcode", &code);
+    client->state = CLIENT_FINAL;
+    daemon_report(client->pmi1->daemon,
+                  proto_new(REPORT_ABORT, "uis", client->rank, (int32_t) code, "MPI_Abort"));
+}
+
+static void do_barrier(struct pmi1_client *client)
+{
+    client->waiting = client->in_barrier = true;
+    client->pmi1->arrived++;
+    pmi1_barrier_check(client->pmi1);
+}
+
+/* Between init and finalize. */
+static void obey(struct pmi1_client *client, const struct pmi1_request *request)
+{
+    const struct launch *launch = &client->pmi1->daemon->launch;
+    switch (request->command) {
+    case PMI1_GET_MAXES:
+        pmi1_client_reply(client, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d",
+                          PMI1_KVSNAME_MAX, PMI1_KEY_MAX, PMI1_VALUE_MAX);
+        break;
+    case PMI1_GET_APPNUM:
+        pmi1_client_reply(client, "cmd=appnum appnum=%u", launch->app_of[client->rank]);
+        break;
+    case PMI1_GET_MY_KVSNAME:
+        pmi1_client_reply(client, "cmd=my_kvsname kvsname=%s", client->pmi1->name);
+        break;
+    case PMI1_GET_UNIVERSE_SIZE:
+        pmi1_client_reply(client, "cmd=universe_size size=%u", launch->universe);
+        break;
+    case PMI1_PUT:
+        do_put(client, request);
+        break;
+    case PMI1_GET:
+        do_get(client, request);
+        break;
+    case PMI1_BARRIER_IN:
+        do_barrier(client);
+        break;
+    case PMI1_FINALIZE:
+        client->state = CLIENT_FINAL;
+        pmi1_client_reply(client, "cmd=finalize_ack");
+        break;
+    case PMI1_PUBLISH_NAME:
+    case PMI1_LOOKUP_NAME:
+    case PMI1_UNPUBLISH_NAME:
+        do_name(client, request);
+        break;
+    case PMI1_SPAWN:
+        client->spawning = true;
+        client->spawns = client->spawns_so_far = 0;
+        break;
+    default:
+        pmi1_client_drop(client, "sent a command that PMI-1 does not have");
+        break;
+    }
+}
+
+/* A line of an mcmd=spawn; all is read, then refused. There is a block of lines for each program,
+ * and one answer for all. */
+static void take_spawn_line(struct pmi1_client *client, const char *line)
+{
+    bool sound = true;
+    if (strncmp(line, "totspawns=", 10) == 0) {
+        sound = pmi1_number(line + 10, &client->spawns);
+    } else if (strncmp(line, "spawnssofar=", 12) == 0) {
+        sound = pmi1_number(line + 12, &client->spawns_so_far);
+    } else if (strcmp(line, "endcmd") == 0) {
+        client->spawning = false;
+        if (client->spawns_so_far >= client->spawns) {
+            pmi1_client_reply(client, "cmd=spawn_result rc=-1 msg=spawn_is_not_supported");
+        }
+    }
+    if (!sound) {
+        pmi1_client_drop(client, "sent a line that is not PMI-1");
+    }
+}
+
+void pmi1_client_take_line(struct pmi1_client *client, char *line, size_t size)
+{
+    struct pmi1_request request;
+    if (client->spawning) {
+        line[size] = '\0';
+        take_spawn_line(client, line);
+    } else if (pmi1_request_read(&request, line, size) != ORTE_SUCCESS) {
+        pmi1_client_drop(client, "sent a line that is not PMI-1");
+    } else if (request.command == PMI1_ABORT) {
+        do_abort(client, &request);
+    } else if (request.command == PMI1_INIT && client->state != CLIENT_INIT) {
+        do_init(client, &request);
+    } else if (client->state == CLIENT_INIT) {
+        obey(client, &request);
+    } else {
+        pmi1_client_drop(client, "sent a request outside of init and finalize");
+    }
+}

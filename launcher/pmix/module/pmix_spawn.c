@@ -1,0 +1,137 @@
+/* MPI_Comm_spawn: more processes, as a namespace of their own. */
+#include <config.h>
+
+#include <launcher/pmix/module/pmix_module_internal.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct spawn {
+    struct loop_task task;
+    struct inside_task answer;
+    pmix_proc_t parent;
+    struct pmix_program *programs; /* owned; the strings are libpmix's, until it is answered */
+    size_t count;
+    pmix_spawn_cbfunc_t done;
+    void *cbdata;
+    pmix_status_t status; /* the answer */
+    pmix_nspace_t nspace;
+};
+
+static void spawn_free(struct spawn *spawn)
+{
+    for (size_t i = 0; i < spawn->count; i++) {
+        free((void *) (uintptr_t) spawn->programs[i].argv);
+    }
+    free(spawn->programs);
+    free(spawn);
+}
+
+static void answer(struct inside_task *task, bool alive)
+{
+    struct spawn *spawn = container_of(task, struct spawn, answer);
+    if (alive) {
+        spawn->done(spawn->status, spawn->nspace, spawn->cbdata);
+    }
+    spawn_free(spawn);
+}
+
+static void spawned(void *arg, pmix_status_t status, const void *data, size_t size)
+{
+    struct spawn *spawn = arg;
+    spawn->status = status;
+    if (status == PMIX_SUCCESS && size <= PMIX_MAX_NSLEN) {
+        memcpy(spawn->nspace, data, size);
+        spawn->nspace[size] = '\0';
+    }
+    worker_do_inside(&spawn->answer);
+}
+
+static void run_spawn(struct loop_task *task)
+{
+    struct spawn *spawn = container_of(task, struct spawn, task);
+    pmix_host->spawn(pmix_host->arg, &spawn->parent, spawn->programs, spawn->count, spawned, spawn);
+}
+
+static bool has_hosts(const pmix_info_t info[], size_t count)
+{
+    return module_find(info, count, PMIX_HOST) || module_find(info, count, PMIX_HOSTFILE) ||
+           module_find(info, count, PMIX_ADD_HOST) || module_find(info, count, PMIX_ADD_HOSTFILE);
+}
+
+/* The program's own name first, whatever argv begins with. */
+static char **make_argv(const pmix_app_t *app)
+{
+    size_t count = 0;
+    while (app->argv && app->argv[count]) {
+        count++;
+    }
+    char **argv = calloc(count + 2, sizeof(*argv));
+    if (argv) {
+        argv[0] = app->cmd;
+        for (size_t i = 1; i < count; i++) {
+            argv[i] = app->argv[i];
+        }
+    }
+    return argv;
+}
+
+/* The text of the first of these with this key; NULL: there is none. */
+static const char *find_text(const pmix_info_t info[], size_t count, const char *key)
+{
+    const pmix_info_t *found = module_find(info, count, key);
+    return found && found->value.type == PMIX_STRING ? found->value.data.string : NULL;
+}
+
+/* path: the whole job's folders to look for programs in, which a program's own overrule. */
+static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app, const char *path)
+{
+    const char *wdir = find_text(app->info, app->ninfo, PMIX_WDIR);
+    const char *own_path = find_text(app->info, app->ninfo, PMIX_PREFIX);
+    if (!app->cmd || app->maxprocs < 1) {
+        return PMIX_ERR_BAD_PARAM;
+    }
+    if (has_hosts(app->info, app->ninfo)) {
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    char **argv = make_argv(app);
+    if (!argv) {
+        return PMIX_ERR_NOMEM;
+    }
+    spawn->programs[spawn->count++] = (struct pmix_program){.argv = argv,
+                                                            .wdir = wdir ? wdir : app->cwd,
+                                                            .path = own_path ? own_path : path,
+                                                            .env = app->env,
+                                                            .count = (uint32_t) app->maxprocs};
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t up_spawn(const pmix_proc_t *rank, const pmix_info_t info[], size_t info_count,
+                       const pmix_app_t apps[], size_t app_count, pmix_spawn_cbfunc_t done,
+                       void *cbdata)
+{
+    if (has_hosts(info, info_count)) {
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    struct spawn *spawn = calloc(1, sizeof(*spawn));
+    if (!spawn || !(spawn->programs = calloc(app_count + 1, sizeof(*spawn->programs)))) {
+        free(spawn);
+        return PMIX_ERR_NOMEM;
+    }
+    spawn->task.run = run_spawn;
+    spawn->answer.run = answer;
+    spawn->parent = *rank;
+    spawn->done = done;
+    spawn->cbdata = cbdata;
+    const char *path = find_text(info, info_count, PMIX_PREFIX);
+    pmix_status_t status = app_count > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    for (size_t i = 0; i < app_count && status == PMIX_SUCCESS; i++) {
+        status = add_program(spawn, &apps[i], path);
+    }
+    if (status != PMIX_SUCCESS) {
+        spawn_free(spawn);
+        return status;
+    }
+    module_post(&spawn->task);
+    return PMIX_SUCCESS;
+}
