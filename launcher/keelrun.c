@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <launcher/front/frontend.h>
 #include <launcher/front/outfile.h>
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 #include <launcher/request/mca_names.h>
 #include <launcher/services.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@ tests_unit_launcher_shepherd_test_shepherd_LDADD = tests/lib/libunit.la liblaunc
 tests_unit_launcher_shepherd_test_shepherd_end_SOURCES = tests/unit/launcher/shepherd/test-shepherd-end.c \
 	tests/unit/launcher/shepherd/world.h tests/unit/launcher/shepherd/world.c
 tests_unit_launcher_shepherd_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-check_PROGRAMS += tests/unit/launcher/test-step
-tests_unit_launcher_test_step_SOURCES = tests/unit/launcher/test-step.c $(TEST_CLOCK)
-tests_unit_launcher_test_step_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la libbase.la
+check_PROGRAMS += tests/unit/launcher/plm/test-step
+tests_unit_launcher_plm_test_step_SOURCES = tests/unit/launcher/plm/test-step.c $(TEST_CLOCK)
+tests_unit_launcher_plm_test_step_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la libbase.la
 
 check_PROGRAMS += tests/unit/launcher/request/test-suggest tests/unit/launcher/node/test-limits \
 	tests/unit/launcher/front/test-outfile
@@ -22,9 +22,9 @@ tests_unit_launcher_front_test_outfile_SOURCES = tests/unit/launcher/front/test-
 tests_unit_launcher_front_test_outfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # The head.
-check_PROGRAMS += tests/unit/launcher/test-hnp-silence
-tests_unit_launcher_test_hnp_silence_SOURCES = tests/unit/launcher/test-hnp-silence.c $(TEST_CLOCK)
-tests_unit_launcher_test_hnp_silence_LDADD = tests/lib/libunit.la $(launcher_libs)
+check_PROGRAMS += tests/unit/launcher/head/test-hnp-silence
+tests_unit_launcher_head_test_hnp_silence_SOURCES = tests/unit/launcher/head/test-hnp-silence.c $(TEST_CLOCK)
+tests_unit_launcher_head_test_hnp_silence_LDADD = tests/lib/libunit.la $(launcher_libs)
 
 check_PROGRAMS += tests/unit/launcher/shepherd/test-event-queue
 tests_unit_launcher_shepherd_test_event_queue_SOURCES = tests/unit/launcher/shepherd/test-event-queue.c

@@ -2,7 +2,7 @@
  * and the job ends or, with --enable-recovery, goes on without them. */
 #include <config.h>
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 
 #include <base/clock.h>
 #include <base/log.h>

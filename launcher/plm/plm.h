@@ -1,10 +1,10 @@
 /* Starting the other nodes' daemons. What is the same however they are started is in plm.c; each
  * way to start them is one operations table. An agent's id is AGENT_ID(vpid) where it starts one
  * daemon, AGENT_ID(HNP_VPID) where it starts all. */
-#ifndef LAUNCHER_PLM_H
-#define LAUNCHER_PLM_H
+#ifndef LAUNCHER_PLM_PLM_H
+#define LAUNCHER_PLM_PLM_H
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 #include <launcher/node/home.h>
 
 struct plm_ops {

@@ -1,7 +1,7 @@
 /* The launch order: what is started where, the same for every daemon. */
 #include <config.h>
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 
 #include <base/param.h>
 #include <base/strings.h>

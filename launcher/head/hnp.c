@@ -1,12 +1,12 @@
 #include <config.h>
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 
 #include <base/hostname.h>
 #include <base/log.h>
 #include <base/param.h>
 #include <launcher/node/limits.h>
-#include <launcher/plm.h>
+#include <launcher/plm/plm.h>
 #include <launcher/request/submit.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * all, goes to its standard input. */
 #include <config.h>
 
-#include <launcher/plm.h>
+#include <launcher/plm/plm.h>
 
 #include <base/log.h>
 #include <base/param.h>

@@ -3,7 +3,7 @@
  * does, it gives the words behind HOST to a shell: PROGRAM is quoted where it has to be. */
 #include <config.h>
 
-#include <launcher/plm.h>
+#include <launcher/plm/plm.h>
 
 #include <base/clock.h>
 #include <base/param.h>

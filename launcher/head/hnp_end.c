@@ -2,13 +2,13 @@
  * SIGKILL; when all have ended and their output is there, the front end gets the code. */
 #include <config.h>
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 
 #include <base/log.h>
 #include <base/param.h>
 #include <errno.h>
 #include <launcher/node/home.h>
-#include <launcher/plm.h>
+#include <launcher/plm/plm.h>
 #include <launcher/request/hostlist.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * while, or a link that is made again over another network, is no news. */
 #include <config.h>
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 
 #include <base/clock.h>
 #include <launcher/request/hostlist.h>

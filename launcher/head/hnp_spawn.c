@@ -2,7 +2,7 @@
  * they end with it, and it ends when one of them fails. */
 #include <config.h>
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 
 #include <base/log.h>
 #include <stdlib.h>

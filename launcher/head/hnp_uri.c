@@ -1,7 +1,7 @@
 /* keelrun's contact string for those who want to join from outside (--report-uri). */
 #include <config.h>
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 
 #include <base/log.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/tools.h>
+#include <launcher/head/tools.h>
 
 #include <base/clock.h>
 #include <base/log.h>

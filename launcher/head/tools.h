@@ -1,8 +1,8 @@
 /* The HNP's tools: processes of this user that keelrun did not start and that join its job from
  * outside (bootstrap/tool.h). Gives out their names, takes them back, and answers what they ask. On
  * the loop. */
-#ifndef LAUNCHER_TOOLS_H
-#define LAUNCHER_TOOLS_H
+#ifndef LAUNCHER_HEAD_TOOLS_H
+#define LAUNCHER_HEAD_TOOLS_H
 
 #include <rml/core.h>
 

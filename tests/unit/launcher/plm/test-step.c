@@ -4,7 +4,7 @@
 #include <base/clock.h>
 #include <base/sock.h>
 #include <fcntl.h>
-#include <launcher/step.h>
+#include <launcher/plm/step.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * two is the reason, the order of their lines does not say: a task's end is told only when no
  * cancellation has followed it for a while. With --kill-on-bad-exit the cancellation is the
  * consequence, and a task's end is told at once. */
-#ifndef LAUNCHER_STEP_H
-#define LAUNCHER_STEP_H
+#ifndef LAUNCHER_PLM_STEP_H
+#define LAUNCHER_PLM_STEP_H
 
 #include <base/loop.h>
 #include <launcher/front/channel.h>

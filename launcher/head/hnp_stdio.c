@@ -1,7 +1,7 @@
 /* Stdio on its way between the daemons and the front end; the windows are kept by the two ends. */
 #include <config.h>
 
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 
 #include <base/log.h>
 #include <stdlib.h>

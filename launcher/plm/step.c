@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/step.h>
+#include <launcher/plm/step.h>
 
 #include <base/sock.h>
 #include <ctype.h>

@@ -3,7 +3,7 @@
  * node. */
 #include <config.h>
 
-#include <launcher/plm.h>
+#include <launcher/plm/plm.h>
 
 #include <base/log.h>
 #include <base/param.h>

@@ -6,14 +6,14 @@
  *   idle -> daemons -> wiring -> launching -> running -> draining -> done
  *
  * Every phase has a deadline or ends with its processes. */
-#ifndef LAUNCHER_HNP_H
-#define LAUNCHER_HNP_H
+#ifndef LAUNCHER_HEAD_HNP_H
+#define LAUNCHER_HEAD_HNP_H
 
 #include <launcher/front/channel.h>
+#include <launcher/head/tools.h>
 #include <launcher/map/plan.h>
 #include <launcher/node/daemon.h>
-#include <launcher/step.h>
-#include <launcher/tools.h>
+#include <launcher/plm/step.h>
 
 enum phase {
     PHASE_IDLE,

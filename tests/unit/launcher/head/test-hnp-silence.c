@@ -3,7 +3,7 @@
 #include <config.h>
 
 #include <base/clock.h>
-#include <launcher/hnp.h>
+#include <launcher/head/hnp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
