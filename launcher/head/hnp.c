@@ -6,7 +6,6 @@
 #include <base/log.h>
 #include <base/param.h>
 #include <launcher/node/limits.h>
-#include <launcher/plm/plm.h>
 #include <launcher/request/submit.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,7 +75,7 @@ static int take_home(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     char *contact;
     int status = proto_unpack(buffer, "s", &contact);
     if (status == OPAL_SUCCESS) {
-        plm_home(hnp, vpid, contact);
+        hnp_home(hnp, vpid, contact);
     }
     return status;
 }
@@ -198,7 +197,7 @@ void hnp_check_launched(struct hnp *hnp)
 {
     if (hnp->phase == PHASE_LAUNCHING && hnp_peers_reached(hnp, PEER_LAUNCHED)) {
         loop_timer_stop(&hnp->timers.start);
-        loop_timer_stop(&hnp->timers.agents);
+        plm_started(&hnp->plm);
         hnp_enter(hnp, PHASE_RUNNING);
     }
 }
@@ -286,17 +285,20 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
 
 static void agent_started(void *arg, uint32_t id, int input, int errors)
 {
-    plm_agent_started(arg, id, input, errors);
+    struct hnp *hnp = arg;
+    plm_agent_started(&hnp->plm, id, input, errors);
 }
 
 static void agent_failed(void *arg, uint32_t id, int error)
 {
-    plm_agent_failed(arg, id, error);
+    struct hnp *hnp = arg;
+    plm_agent_failed(&hnp->plm, id, error);
 }
 
 static void agent_exited(void *arg, uint32_t id, int wait_status)
 {
-    plm_agent_exited(arg, id, wait_status);
+    struct hnp *hnp = arg;
+    plm_agent_exited(&hnp->plm, id, wait_status);
 }
 
 /* Only my children in the tree keep a link to me; the others give theirs up when they are wired. A
@@ -520,7 +522,7 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
     if (hnp->peer_count == 1) {
         hnp_launch(hnp);
     } else {
-        plm_start(hnp);
+        hnp_start_daemons(hnp);
     }
 }
 
@@ -572,7 +574,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     hnp->front = front;
     hnp->joining.stranger = UINT32_MAX;
     list_init(&hnp->spawns);
-    step_init(&hnp->step, loop, front);
+    hnp_daemons_init(hnp);
     hnp_end_init(hnp);
     hnp_repair_init(hnp);
     hnp_silence_init(hnp);
@@ -591,7 +593,7 @@ void hnp_destroy(struct hnp *hnp)
     loop_timer_stop(&hnp->timers.grace);
     loop_timer_stop(&hnp->timers.drain);
     loop_timer_stop(&hnp->timers.step);
-    step_fini(&hnp->step);
+    plm_fini(&hnp->plm);
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);
     loop_timer_stop(&hnp->timers.repair);

@@ -1,7 +1,7 @@
 /* The HNP (head node process): takes a job from the front end and sees it through. It maps the
- * ranks, starts the other nodes' daemons (plm.c), wires them up, orders the launch (hnp_launch.c),
- * follows the ranks, decides how the job ends (hnp_end.c), and passes stdio between daemons and
- * front end (hnp_stdio.c). Everything runs on the loop.
+ * ranks, starts the other nodes' daemons and wires them up (hnp_daemons.c), orders the launch
+ * (hnp_launch.c), follows the ranks, decides how the job ends (hnp_end.c), and passes stdio between
+ * daemons and front end (hnp_stdio.c). Everything runs on the loop.
  *
  *   idle -> daemons -> wiring -> launching -> running -> draining -> done
  *
@@ -13,7 +13,7 @@
 #include <launcher/head/tools.h>
 #include <launcher/map/plan.h>
 #include <launcher/node/daemon.h>
-#include <launcher/plm/step.h>
+#include <launcher/plm/plm.h>
 
 enum phase {
     PHASE_IDLE,
@@ -27,9 +27,6 @@ enum phase {
 
 enum peer_state { PEER_STARTING, PEER_HOME, PEER_WIRED, PEER_LAUNCHED, PEER_DRAINED, PEER_LOST };
 
-/* REPORTED: it has ended, and the user knows. */
-enum agent_state { AGENT_RUNS, AGENT_ENDED, AGENT_REPORTED };
-
 /* A daemon, by vpid; the first is this process. */
 struct peer {
     enum peer_state state;
@@ -41,14 +38,10 @@ struct peer {
     char *untold_why;        /* owned: it is lost, and why its links broke; NULL: the user knows */
     bool silent;             /* it does not answer ... */
     bool told_silent;        /* ... and the user knows, but not yet that it answers again */
-    enum agent_state agent;  /* of the agent that starts this daemon alone (plm_rsh.c) */
-    int agent_status;        /* its wait status, once it has ended */
 };
 
-struct plm_ops;
-
 struct hnp_timers {
-    struct loop_timer start, limit, grace, drain, step, repair, silence, agents;
+    struct loop_timer start, limit, grace, drain, step, repair, silence;
 };
 
 /* How the job ends. */
@@ -78,10 +71,10 @@ struct hnp {
     struct run_request request;
     struct allocation allocation; /* the resource manager's; without nodes: none, or not used */
     struct job_plan plan;
-    const struct plm_ops *plm; /* plm.h; NULL: no other nodes */
-    struct daemon *daemon;     /* NULL until a job is submitted */
-    struct tools *tools;       /* likewise, and owned */
-    bool uri_written;          /* to a file, removed at the end */
+    struct plm plm;
+    struct daemon *daemon; /* NULL until a job is submitted */
+    struct tools *tools;   /* likewise, and owned */
+    bool uri_written;      /* to a file, removed at the end */
     char uuid[JOB_UUID_TEXT];
     orte_jobid_t family;
     uint8_t control_key[KEY_BYTES];
@@ -98,12 +91,9 @@ struct hnp {
 
     struct hnp_end end;
     struct hnp_timers timers;
-    uint64_t held;              /* bit N: signal N, for ranks that do not exist yet */
-    uint64_t agents_started_us; /* by plm_rsh.c */
-    uint64_t silence_told_us;   /* when the user was told of silent daemons last; 0: never */
-    bool tree_stands;           /* all daemons are linked to their parents */
-    bool step_runs;             /* plm_slurm.c: srun has not ended */
-    struct step step;           /* of Slurm, if there is one */
+    uint64_t held;            /* bit N: signal N, for ranks that do not exist yet */
+    uint64_t silence_told_us; /* when the user was told of silent daemons last; 0: never */
+    bool tree_stands;         /* all daemons are linked to their parents */
 };
 
 /* service_table: as in struct daemon_config. */
@@ -126,15 +116,10 @@ bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state);
 /* The nodes whose daemons have not, in short; malloc'd, NULL: no memory. count: how many. */
 char *hnp_nodes_before(const struct hnp *hnp, enum peer_state state, uint32_t *count);
 
-/* plm.c */
-void plm_start(struct hnp *hnp);
-/* Takes both descriptors; errors -1: the agent's stderr is keelrun's. */
-void plm_agent_started(struct hnp *hnp, uint32_t id, int input, int errors);
-void plm_agent_failed(struct hnp *hnp, uint32_t id, int error);
-void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status);
-void plm_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */
-/* keelrun is about to end. True: when an agent has, it calls hnp_finished. */
-bool plm_end(struct hnp *hnp);
+/* hnp_daemons.c */
+void hnp_daemons_init(struct hnp *hnp);
+void hnp_start_daemons(struct hnp *hnp);
+void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */
 
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);

@@ -8,7 +8,6 @@
 #include <base/param.h>
 #include <errno.h>
 #include <launcher/node/home.h>
-#include <launcher/plm/plm.h>
 #include <launcher/request/hostlist.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -57,7 +56,7 @@ static void finish(struct hnp *hnp)
         return;
     }
     loop_timer_stop(&hnp->timers.start);
-    loop_timer_stop(&hnp->timers.agents);
+    plm_started(&hnp->plm);
     loop_timer_stop(&hnp->timers.limit);
     loop_timer_stop(&hnp->timers.grace);
     loop_timer_stop(&hnp->timers.drain);
@@ -65,7 +64,7 @@ static void finish(struct hnp *hnp)
     if (hnp->daemon) {
         hnp_order_all(hnp, ORDER_EXIT);
     }
-    if (plm_end(hnp)) {
+    if (plm_end(&hnp->plm)) {
         loop_timer_start(&hnp->timers.step, STEP_END_US);
     } else {
         hnp_finished(hnp);
@@ -359,7 +358,7 @@ static bool lose_peer(struct hnp *hnp, uint32_t vpid)
  */
 static bool is_lost_with_others(const struct hnp *hnp)
 {
-    return hnp->phase == PHASE_DAEMONS && hnp->step_runs && !hnp_peers_reached(hnp, PEER_HOME);
+    return hnp->phase == PHASE_DAEMONS && hnp->plm.step_runs && !hnp_peers_reached(hnp, PEER_HOME);
 }
 
 /* Why a daemon's links broke, if Slurm has said why it ended it, or it said itself by what signal.
@@ -371,14 +370,14 @@ static const char *why_ended(struct hnp *hnp, const struct peer *peer, const cha
         snprintf(text, size, "srun says: %s", peer->slurm_said);
         return text;
     }
-    if (hnp->step.reason[0]) {
-        return hnp->step.reason;
+    if (hnp->plm.step.reason[0]) {
+        return hnp->plm.step.reason;
     }
     if (peer->signal == 0) {
         return why;
     }
     const char *name = sigabbrev_np(peer->signal);
-    bool slurm = hnp->plm == &plm_slurm;
+    bool slurm = plm_is_slurm(&hnp->plm);
     snprintf(text, size, "%s ended it by SIG%s%s", slurm ? "Slurm" : "somebody", name ? name : "?",
              slurm ? ": scancel, the time limit or a node that failed" : "");
     return text;
@@ -413,14 +412,14 @@ static bool must_settle(struct hnp *hnp)
 {
     bool runs = hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING;
     if (!runs || hnp->end.failing) {
-        step_settle(&hnp->step);
+        step_settle(&hnp->plm.step);
     }
-    return !step_is_settled(&hnp->step);
+    return !step_is_settled(&hnp->plm.step);
 }
 
 static void step_settled(struct step *step)
 {
-    struct hnp *hnp = container_of(step, struct hnp, step);
+    struct hnp *hnp = container_of(step, struct hnp, plm.step);
     for (uint32_t vpid = 1; hnp->end.untold > 0 && vpid < hnp->peer_count; vpid++) {
         char *why = hnp->peers[vpid].untold_why;
         if (why) {
@@ -435,7 +434,7 @@ static void step_settled(struct step *step)
 
 void hnp_peer_lost(struct hnp *hnp, uint32_t lost, const char *why)
 {
-    step_read(&hnp->step);
+    step_read(&hnp->plm.step);
     uint32_t first = hnp->peers[lost].slurm_said ? HNP_VPID : hnp_slurm_said(hnp);
     if (first !=
         HNP_VPID) { /* Slurm has ended this one because of it, and its link is still tried */
@@ -519,5 +518,5 @@ void hnp_end_init(struct hnp *hnp)
     loop_timer_init(&hnp->timers.grace, hnp->loop, grace_over);
     loop_timer_init(&hnp->timers.drain, hnp->loop, drain_over);
     loop_timer_init(&hnp->timers.step, hnp->loop, step_over);
-    hnp->step.settled = step_settled;
+    hnp->plm.step.settled = step_settled;
 }

@@ -4,7 +4,7 @@
 
 #include <base/list.h>
 #include <base/log.h>
-#include <launcher/pmi1/kvs.h>
+#include <launcher/node/kvs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>

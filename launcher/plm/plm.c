@@ -4,20 +4,19 @@
 
 #include <launcher/plm/plm.h>
 
-#include <base/log.h>
 #include <base/param.h>
-#include <base/paths.h>
 #include <base/sock.h>
 #include <base/strings.h>
 #include <errno.h>
-#include <launcher/node/limits.h>
+#include <launcher/node/daemon.h>
+#include <launcher/request/run_request.h>
 #include <launcher/shepherd/program.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <wireup/proto.h>
 
 static const char *const choices[] = {"auto", "slurm", "rsh", "ssh", NULL};
 static struct param choice =
@@ -50,21 +49,61 @@ void plm_describe_end(char *text, size_t size, int wait_status)
     }
 }
 
-static void cannot_start(struct hnp *hnp, uint32_t id, const char *program, int error)
+void plm_init(struct plm *plm, struct loop *loop, struct shepherd *shepherd,
+              struct channel_end *front, const struct plm_owner *owner, void *arg)
 {
-    char *whom = hnp->plm->whom(hnp, id);
-    hnp_fail(hnp, EXIT_RUNTIME, "cannot start the %s: %s%s%s", whom ? whom : "daemons",
+    *plm = (struct plm){.loop = loop, .shepherd = shepherd, .owner = owner, .arg = arg};
+    step_init(&plm->step, loop, front);
+}
+
+void plm_fini(struct plm *plm)
+{
+    plm_started(plm);
+    step_fini(&plm->step);
+    free(plm->agents);
+    crypto_wipe(plm->config.key, sizeof(plm->config.key));
+}
+
+void plm_fail(struct plm *plm, int exit_code, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    plm->owner->fail(plm->arg, exit_code, text);
+}
+
+const char *plm_node(const struct plm *plm, uint32_t vpid)
+{
+    return plm->owner->node(plm->arg, vpid);
+}
+
+bool plm_is_home(const struct plm *plm, uint32_t vpid)
+{
+    return plm->owner->is_home(plm->arg, vpid);
+}
+
+bool plm_is_slurm(const struct plm *plm)
+{
+    return plm->ops == &plm_slurm;
+}
+
+static void cannot_start(struct plm *plm, uint32_t id, const char *program, int error)
+{
+    char *whom = plm->ops->whom(plm, id);
+    plm_fail(plm, EXIT_RUNTIME, "cannot start the %s: %s%s%s", whom ? whom : "daemons",
              program ? program : "", program ? ": " : "", strerror(error));
     free(whom);
 }
 
-bool plm_spawn(struct hnp *hnp, uint32_t id, enum spawn_kind kind, char *const *words,
+bool plm_spawn(struct plm *plm, uint32_t id, enum spawn_kind kind, char *const *words,
                char *const *env)
 {
     char program[4096];
     int found = program_resolve(words[0], program, sizeof(program));
     if (found < 0) {
-        cannot_start(hnp, id, words[0], -found);
+        cannot_start(plm, id, words[0], -found);
         return false;
     }
     struct spawn_app app = {
@@ -76,75 +115,67 @@ bool plm_spawn(struct hnp *hnp, uint32_t id, enum spawn_kind kind, char *const *
         .err = kind == SPAWN_STEP ? SPAWN_PIPE : SPAWN_INHERIT,
     };
     struct spawn_proc proc = {.id = id, .in = SPAWN_PIPE};
-    /* behind the ranks' programs */
-    uint32_t number = (uint32_t) hnp->request.app_count + (id - AGENT_ID(0));
-    shepherd_define_app(hnp->shepherd, number, &app);
-    shepherd_spawn(hnp->shepherd, number, &proc);
+    uint32_t number = plm->config.first_app + (id - AGENT_ID(0));
+    shepherd_define_app(plm->shepherd, number, &app);
+    shepherd_spawn(plm->shepherd, number, &proc);
     return true;
 }
 
-void plm_start(struct hnp *hnp)
+void plm_start(struct plm *plm, const struct plm_config *config, char *keeld)
 {
-    char reason[256] = "";
-    char *keeld = paths_program("keeld");
-    int status = daemon_listen(hnp->daemon, reason, sizeof(reason));
-    if (status == ORTE_SUCCESS) {
-        status = limits_daemons(hnp->peer_count - 1, reason, sizeof(reason));
-    }
-    if (!keeld || status != ORTE_SUCCESS) {
-        hnp_fail(hnp, EXIT_RUNTIME, "cannot start other nodes: %s",
-                 keeld ? reason : "keeld is not beside keelrun");
-        free(keeld);
-        return;
-    }
-    hnp->plm = hnp->allocation.count && plm_choice() < PLM_RSH ? &plm_slurm : &plm_rsh;
-    hnp_enter(hnp, PHASE_DAEMONS);
-    loop_timer_start(&hnp->timers.start, home_limit_us());
-    (void) hnp->plm->start(hnp, keeld);
-    free(keeld);
+    plm->config = *config;
+    plm->ops = config->slurm_job && plm_choice() < PLM_RSH ? &plm_slurm : &plm_rsh;
+    (void) plm->ops->start(plm, keeld);
 }
 
-bool plm_end(struct hnp *hnp)
+void plm_started(struct plm *plm)
 {
-    return hnp->plm && hnp->plm->end && hnp->plm->end(hnp);
+    loop_timer_stop(&plm->patience);
+}
+
+bool plm_end(struct plm *plm)
+{
+    plm->ending = true;
+    return plm->ops && plm->ops->end && plm->ops->end(plm);
 }
 
 /* What the daemons of an agent are told; malloc'd. NULL: reason says why. */
-static char *make_home(const struct hnp *hnp, uint32_t id, size_t *size, char *reason,
+static char *make_home(const struct plm *plm, uint32_t id, size_t *size, char *reason,
                        size_t reason_size)
 {
+    const struct plm_config *config = &plm->config;
     char *text = NULL;
     snprintf(reason, reason_size, "out of memory");
     struct home home = {
-        .family = hnp->family,
-        .count = hnp->peer_count,
-        .radix = hnp->daemon->radix,
-        .contact = strdup(hnp->daemon->contact),
-        .settings = strings_copy(hnp->request.apps[0].env),
+        .family = config->family,
+        .count = config->count,
+        .radix = config->radix,
+        .contact = strdup(config->contact),
+        .settings = strings_copy(config->settings),
     };
-    memcpy(home.uuid, hnp->uuid, sizeof(home.uuid));
-    memcpy(home.key, hnp->control_key, sizeof(home.key));
-    if (home.contact && home.settings && hnp->plm->fill(hnp, id, &home)) {
+    memcpy(home.uuid, config->uuid, sizeof(home.uuid));
+    memcpy(home.key, config->key, sizeof(home.key));
+    if (home.contact && home.settings && plm->ops->fill(plm, id, &home)) {
         text = home_print(&home, size, reason, reason_size);
     }
     home_fini(&home);
     return text;
 }
 
-void plm_agent_started(struct hnp *hnp, uint32_t id, int input, int errors)
+void plm_agent_started(struct plm *plm, uint32_t id, int input, int errors)
 {
     if (errors >= 0) {
-        step_open(&hnp->step, errors);
+        step_open(&plm->step, errors);
     }
     size_t size = 0;
     char reason[256];
-    char *text = make_home(hnp, id, &size, reason, sizeof(reason));
+    char *text = make_home(plm, id, &size, reason, sizeof(reason));
     /* it fits a pipe, which is empty; an agent that has closed its end has ended, or will be late,
      * and the reason for that says more */
     int error = text ? fd_write_all(input, text, size) : 0;
     if (!text || (error != 0 && error != -EPIPE)) {
-        char *whom = hnp->plm->whom(hnp, id);
-        hnp_fail(hnp, EXIT_RUNTIME, "cannot start the %s: %s%s", whom ? whom : "daemons",
+        char *whom = plm->ops->whom(plm, id);
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the %s: %s%s", whom ? whom : "daemons",
                  text ? "the agent takes no input: " : "", text ? strerror(-error) : reason);
         free(whom);
     }
@@ -155,61 +186,20 @@ void plm_agent_started(struct hnp *hnp, uint32_t id, int input, int errors)
     fd_close(&input);
 }
 
-void plm_agent_failed(struct hnp *hnp, uint32_t id, int error)
+void plm_agent_failed(struct plm *plm, uint32_t id, int error)
 {
-    cannot_start(hnp, id, NULL, error);
-    hnp->plm->exited(hnp, id, 0);
+    cannot_start(plm, id, NULL, error);
+    plm->ops->exited(plm, id, 0);
 }
 
-void plm_agent_exited(struct hnp *hnp, uint32_t id, int wait_status)
+void plm_agent_exited(struct plm *plm, uint32_t id, int wait_status)
 {
-    hnp->plm->exited(hnp, id, wait_status);
+    plm->ops->exited(plm, id, wait_status);
 }
 
-/* A daemon whose parent is not the HNP is told where its parent is. */
-static void wire(struct hnp *hnp)
+void plm_came_home(struct plm *plm)
 {
-    hnp_enter(hnp, PHASE_WIRING);
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        uint32_t parent = tree_parent(hnp->daemon->radix, vpid);
-        if (parent == HNP_VPID) {
-            hnp->peers[vpid].state = PEER_WIRED; /* by calling home */
-            continue;
-        }
-        (void) daemon_order(hnp->daemon, vpid,
-                            proto_new(ORDER_WIREUP, "s", hnp->peers[parent].contact));
-    }
-    if (hnp_peers_reached(hnp, PEER_WIRED)) {
-        hnp_launch(hnp);
-    }
-}
-
-/* All have been at home; is nobody lost since? */
-static bool all_live(struct hnp *hnp)
-{
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        if (!hnp_peer_lives(hnp, vpid)) {
-            hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s", hnp->peers[vpid].node);
-            return false;
-        }
-    }
-    return true;
-}
-
-void plm_home(struct hnp *hnp, uint32_t vpid, char *contact)
-{
-    struct peer *peer = &hnp->peers[vpid];
-    if (peer->state != PEER_STARTING) {
-        log_warn(LOG_LAUNCHER, "daemon %u calls home twice", vpid);
-        free(contact);
-        return;
-    }
-    peer->state = PEER_HOME;
-    peer->contact = contact;
-    if (hnp->plm->came_home) {
-        hnp->plm->came_home(hnp);
-    }
-    if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME) && all_live(hnp)) {
-        wire(hnp);
+    if (plm->ops->came_home) {
+        plm->ops->came_home(plm);
     }
 }

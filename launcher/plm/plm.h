@@ -1,39 +1,119 @@
 /* Starting the other nodes' daemons. What is the same however they are started is in plm.c; each
  * way to start them is one operations table. An agent's id is AGENT_ID(vpid) where it starts one
- * daemon, AGENT_ID(HNP_VPID) where it starts all. */
+ * daemon, AGENT_ID(HNP_VPID) where it starts all. Everything runs on the loop. */
 #ifndef LAUNCHER_PLM_PLM_H
 #define LAUNCHER_PLM_PLM_H
 
-#include <launcher/head/hnp.h>
 #include <launcher/node/home.h>
+#include <launcher/plm/step.h>
+#include <launcher/shepherd/shepherd.h>
+
+struct plm;
+
+/* What its owner, the head, is asked for and told. */
+struct plm_owner {
+    /* The node of a daemon; borrowed. */
+    const char *(*node)(void *arg, uint32_t vpid);
+    /* Has this daemon called home? */
+    bool (*is_home)(void *arg, uint32_t vpid);
+    /* Does the job end already? */
+    bool (*is_failing)(void *arg);
+    /* The daemons cannot be started; exit_code: keelrun's. */
+    void (*fail)(void *arg, int exit_code, const char *text);
+    /* A line for the user. */
+    void (*tell)(void *arg, const char *text);
+    /* What plm_end has let wait is over. */
+    void (*ended)(void *arg);
+};
+
+struct plm_config {
+    uint32_t count;           /* daemons, the HNP included */
+    char uuid[JOB_UUID_TEXT]; /* this and the next: as in struct home */
+    uint8_t key[KEY_BYTES];
+    orte_jobid_t family;
+    uint32_t radix;
+    const char *contact;   /* borrowed: the HNP's */
+    char *const *settings; /* borrowed: as in struct home */
+    uint32_t first_app;    /* the shepherd's numbers from here on are for agents */
+    bool simulated;        /* the other nodes are this one */
+    const char *slurm_job; /* borrowed: the allocation's; NULL: there is none */
+    bool outlives_daemons; /* the job goes on without a daemon that is lost */
+    uint32_t grace_s;      /* what ranks have to end by themselves */
+};
+
+/* REPORTED: it has ended, and the user knows. */
+enum agent_state { AGENT_RUNS, AGENT_ENDED, AGENT_REPORTED };
+
+struct agent {
+    enum agent_state state;
+    int wait_status; /* once it has ended */
+};
 
 struct plm_ops {
     /* Starts the agents, by plm_spawn. keeld: the daemon's program. False: the job has failed. */
-    bool (*start)(struct hnp *hnp, char *keeld);
+    bool (*start)(struct plm *plm, char *keeld);
     /* Whom the agent starts, for messages: "daemon of node far"; malloc'd, NULL: no memory. */
-    char *(*whom)(const struct hnp *hnp, uint32_t id);
+    char *(*whom)(const struct plm *plm, uint32_t id);
     /* Adds to what an agent's daemons are told who they are. False: no memory. The strings are
      * freed by home_fini. */
-    bool (*fill)(const struct hnp *hnp, uint32_t id, struct home *home);
-    void (*exited)(struct hnp *hnp, uint32_t id, int wait_status);
-    void (*came_home)(struct hnp *hnp); /* one more daemon has; may be NULL */
+    bool (*fill)(const struct plm *plm, uint32_t id, struct home *home);
+    void (*exited)(struct plm *plm, uint32_t id, int wait_status);
+    void (*came_home)(struct plm *plm); /* one more daemon has; may be NULL */
     /* keelrun is about to end. True: not before the agent has. May be NULL. */
-    bool (*end)(struct hnp *hnp);
+    bool (*end)(struct plm *plm);
 };
 
 extern const struct plm_ops plm_rsh;   /* an agent for each, or children of this node */
 extern const struct plm_ops plm_slurm; /* one srun for all */
 
+struct plm {
+    struct loop *loop; /* borrowed, as are the next two */
+    struct shepherd *shepherd;
+    const struct plm_owner *owner;
+    void *arg;
+    const struct plm_ops *ops; /* NULL: no other nodes */
+    struct plm_config config;
+    struct agent *agents;       /* owned, by vpid: of those that start one daemon (plm_rsh.c) */
+    struct loop_timer patience; /* with agents that may still fail (plm_rsh.c) */
+    uint64_t started_us;        /* by plm_rsh.c */
+    bool step_runs;             /* plm_slurm.c: srun has not ended */
+    bool ending;                /* keelrun is about to end */
+    struct step step;           /* of Slurm, if there is one */
+};
+
 /* The parameter plm. */
 enum plm_choice { PLM_AUTO, PLM_SLURM, PLM_RSH, PLM_SSH };
 enum plm_choice plm_choice(void);
 
+/* For its owner. */
+void plm_init(struct plm *plm, struct loop *loop, struct shepherd *shepherd,
+              struct channel_end *front, const struct plm_owner *owner, void *arg);
+void plm_fini(struct plm *plm);
+/* keeld: the daemon's program. A failure is told to the owner. */
+void plm_start(struct plm *plm, const struct plm_config *config, char *keeld);
+/* What the daemons' agents do, by the shepherd's events. Takes both descriptors; errors -1: the
+ * agent's stderr is keelrun's. */
+void plm_agent_started(struct plm *plm, uint32_t id, int input, int errors);
+void plm_agent_failed(struct plm *plm, uint32_t id, int error);
+void plm_agent_exited(struct plm *plm, uint32_t id, int wait_status);
+/* One more daemon has called home. */
+void plm_came_home(struct plm *plm);
+/* Agents that end are no news any more: all daemons are there, or the job ends. */
+void plm_started(struct plm *plm);
+/* keelrun is about to end. True: not before ended is called. */
+bool plm_end(struct plm *plm);
+bool plm_is_slurm(const struct plm *plm);
+
+/* For the ways to start daemons. */
+void plm_fail(struct plm *plm, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
+const char *plm_node(const struct plm *plm, uint32_t vpid);
+bool plm_is_home(const struct plm *plm, uint32_t vpid);
 /* How a process ended, behind its name: "was killed by signal 9", "ended with code 1". */
 void plm_describe_end(char *text, size_t size, int wait_status);
 /* Adds the words of a command, split at spaces; text is changed. Returns how many there are. */
 size_t plm_split(char *text, char **words, size_t max);
 /* Hands an agent's command to the shepherd; env NULL: this process's. False: the job has failed. */
-bool plm_spawn(struct hnp *hnp, uint32_t id, enum spawn_kind kind, char *const *words,
+bool plm_spawn(struct plm *plm, uint32_t id, enum spawn_kind kind, char *const *words,
                char *const *env);
 
 #endif

@@ -8,7 +8,9 @@
 #include <base/clock.h>
 #include <base/param.h>
 #include <base/paths.h>
+#include <launcher/node/daemon.h>
 #include <launcher/request/hostlist.h>
+#include <launcher/request/run_request.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,21 +25,16 @@ static struct param rsh_agent =
 /* How long others may still fail: as long as the first one took, and at least this. */
 #define AGENTS_WAIT_US 1000000u
 
-static struct peer *peer_of(const struct hnp *hnp, uint32_t id)
-{
-    return &hnp->peers[id - AGENT_ID(0)];
-}
-
-static char *whom(const struct hnp *hnp, uint32_t id)
+static char *whom(const struct plm *plm, uint32_t id)
 {
     char *text = NULL;
-    return asprintf(&text, "daemon of node %s", peer_of(hnp, id)->node) < 0 ? NULL : text;
+    return asprintf(&text, "daemon of node %s", plm_node(plm, id - AGENT_ID(0))) < 0 ? NULL : text;
 }
 
-static bool fill(const struct hnp *hnp, uint32_t id, struct home *home)
+static bool fill(const struct plm *plm, uint32_t id, struct home *home)
 {
     home->vpid = id - AGENT_ID(0);
-    home->node = strdup(peer_of(hnp, id)->node);
+    home->node = strdup(plm_node(plm, id - AGENT_ID(0)));
     return home->node != NULL;
 }
 
@@ -47,10 +44,10 @@ static bool fill(const struct hnp *hnp, uint32_t id, struct home *home)
 enum { CODE_NOT_FOUND = 127, CODE_NOT_EXECUTABLE = 126 };
 
 /* Does some agent still run whose daemon has not called home? */
-static bool any_runs(const struct hnp *hnp)
+static bool any_runs(const struct plm *plm)
 {
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state == PEER_STARTING && hnp->peers[vpid].agent == AGENT_RUNS) {
+    for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
+        if (!plm_is_home(plm, vpid) && plm->agents[vpid].state == AGENT_RUNS) {
             return true;
         }
     }
@@ -80,11 +77,10 @@ static void explain_end(char *text, size_t size, int wait_status, bool several)
 
 /* The next node, from this one on, whose agent has ended before its daemon called home, which the
  * user does not know yet. UINT32_MAX: none. */
-static uint32_t next_failed(const struct hnp *hnp, uint32_t vpid)
+static uint32_t next_failed(const struct plm *plm, uint32_t vpid)
 {
-    for (; vpid < hnp->peer_count; vpid++) {
-        const struct peer *peer = &hnp->peers[vpid];
-        if (peer->state == PEER_STARTING && peer->agent == AGENT_ENDED) {
+    for (; vpid < plm->config.count; vpid++) {
+        if (!plm_is_home(plm, vpid) && plm->agents[vpid].state == AGENT_ENDED) {
             return vpid;
         }
     }
@@ -92,16 +88,16 @@ static uint32_t next_failed(const struct hnp *hnp, uint32_t vpid)
 }
 
 /* A line for this node and all others whose agents have ended as its has. names: room for all. */
-static void describe_failed(struct hnp *hnp, uint32_t first, const char **names, char *text,
+static void describe_failed(struct plm *plm, uint32_t first, const char **names, char *text,
                             size_t size)
 {
-    int wait_status = hnp->peers[first].agent_status;
+    int wait_status = plm->agents[first].wait_status;
     uint32_t count = 0;
-    for (uint32_t vpid = first; vpid != UINT32_MAX; vpid = next_failed(hnp, vpid + 1)) {
-        struct peer *peer = &hnp->peers[vpid];
-        if (peer->agent_status == wait_status) {
-            names[count++] = peer->node;
-            peer->agent = AGENT_REPORTED;
+    for (uint32_t vpid = first; vpid != UINT32_MAX; vpid = next_failed(plm, vpid + 1)) {
+        struct agent *agent = &plm->agents[vpid];
+        if (agent->wait_status == wait_status) {
+            names[count++] = plm_node(plm, vpid);
+            agent->state = AGENT_REPORTED;
         }
     }
     char why[512];
@@ -112,53 +108,52 @@ static void describe_failed(struct hnp *hnp, uint32_t first, const char **names,
 }
 
 /* All bad nodes are named, a line for each way to fail. */
-static void fail_for_agents(struct hnp *hnp)
+static void fail_for_agents(struct plm *plm)
 {
-    const char **names = calloc(hnp->peer_count, sizeof(*names));
-    uint32_t vpid = names ? next_failed(hnp, 1) : UINT32_MAX;
+    const char **names = calloc(plm->config.count, sizeof(*names));
+    uint32_t vpid = names ? next_failed(plm, 1) : UINT32_MAX;
     while (vpid != UINT32_MAX) {
         char text[1024];
-        describe_failed(hnp, vpid, names, text, sizeof(text));
-        vpid = next_failed(hnp, vpid + 1);
+        describe_failed(plm, vpid, names, text, sizeof(text));
+        vpid = next_failed(plm, vpid + 1);
         if (vpid == UINT32_MAX) {
-            hnp_fail(hnp, EXIT_RUNTIME, "%s", text);
+            plm_fail(plm, EXIT_RUNTIME, "%s", text);
         } else {
-            hnp_tell(hnp, "%s", text);
+            plm->owner->tell(plm->arg, text);
         }
     }
     if (!names) {
-        hnp_fail(hnp, EXIT_RUNTIME, "some daemons cannot be started");
+        plm_fail(plm, EXIT_RUNTIME, "some daemons cannot be started");
     }
     free(names);
 }
 
 static void waited_for_agents(struct loop_timer *timer)
 {
-    fail_for_agents(container_of(timer, struct hnp, timers.agents));
+    fail_for_agents(container_of(timer, struct plm, patience));
 }
 
 /* An agent may end when its daemon runs, not before. The others get a moment to fail as well. */
-static void exited(struct hnp *hnp, uint32_t id, int wait_status)
+static void exited(struct plm *plm, uint32_t id, int wait_status)
 {
-    struct peer *peer = peer_of(hnp, id);
-    if (peer->state != PEER_STARTING || hnp->end.failing) {
+    uint32_t vpid = id - AGENT_ID(0);
+    if (plm_is_home(plm, vpid) || plm->owner->is_failing(plm->arg)) {
         return;
     }
-    bool first = next_failed(hnp, 1) == UINT32_MAX;
-    peer->agent = AGENT_ENDED;
-    peer->agent_status = wait_status;
-    if (!any_runs(hnp)) {
-        fail_for_agents(hnp);
+    bool first = next_failed(plm, 1) == UINT32_MAX;
+    plm->agents[vpid] = (struct agent){AGENT_ENDED, wait_status};
+    if (!any_runs(plm)) {
+        fail_for_agents(plm);
     } else if (first) {
-        uint64_t took_us = clock_us() - hnp->agents_started_us;
-        loop_timer_start(&hnp->timers.agents, took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US);
+        uint64_t took_us = clock_us() - plm->started_us;
+        loop_timer_start(&plm->patience, took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US);
     }
 }
 
-static void came_home(struct hnp *hnp)
+static void came_home(struct plm *plm)
 {
-    if (!hnp->end.failing && next_failed(hnp, 1) != UINT32_MAX && !any_runs(hnp)) {
-        fail_for_agents(hnp);
+    if (!plm->owner->is_failing(plm->arg) && next_failed(plm, 1) != UINT32_MAX && !any_runs(plm)) {
+        fail_for_agents(plm);
     }
 }
 
@@ -186,7 +181,7 @@ static char *shell_word(const char *path)
 }
 
 /* Starts the daemon of one node: agent and program are the words of its command. */
-static bool start_one(struct hnp *hnp, uint32_t vpid, char *const *agent, char *program)
+static bool start_one(struct plm *plm, uint32_t vpid, char *const *agent, char *program)
 {
     char *words[WORDS_MAX + 5] = {0};
     char option[] = "--vpid", number[16];
@@ -195,43 +190,48 @@ static bool start_one(struct hnp *hnp, uint32_t vpid, char *const *agent, char *
         words[count] = agent[count];
     }
     if (count > 0) {
-        words[count++] = hnp->peers[vpid].node;
+        words[count++] = (char *) (uintptr_t) plm_node(plm, vpid);
     }
     snprintf(number, sizeof(number), "%u", vpid);
     words[count++] = program;
     words[count++] = option;
     words[count++] = number;
-    return plm_spawn(hnp, AGENT_ID(vpid), SPAWN_AGENT, words, NULL);
+    return plm_spawn(plm, AGENT_ID(vpid), SPAWN_AGENT, words, NULL);
 }
 
-static bool start_all(struct hnp *hnp, char *const *agent, char *program)
+static bool start_all(struct plm *plm, char *const *agent, char *program)
 {
     bool started = true;
-    for (uint32_t vpid = 1; started && vpid < hnp->peer_count; vpid++) {
-        started = start_one(hnp, vpid, agent, program);
+    for (uint32_t vpid = 1; started && vpid < plm->config.count; vpid++) {
+        started = start_one(plm, vpid, agent, program);
     }
     return started;
 }
 
 /* Daemons of simulated nodes need no agent. */
-static bool start(struct hnp *hnp, char *keeld)
+static bool start(struct plm *plm, char *keeld)
 {
     char *words[WORDS_MAX + 1] = {0};
     bool started = false;
-    loop_timer_init(&hnp->timers.agents, hnp->loop, waited_for_agents);
-    hnp->agents_started_us = clock_us();
-    if (hnp->request.simulate_nodes > 0) {
-        return start_all(hnp, words, keeld);
+    plm->agents = calloc(plm->config.count, sizeof(*plm->agents));
+    if (!plm->agents) {
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
+        return false;
+    }
+    loop_timer_init(&plm->patience, plm->loop, waited_for_agents);
+    plm->started_us = clock_us();
+    if (plm->config.simulated) {
+        return start_all(plm, words, keeld);
     }
     char *agent = strdup(param_string(&rsh_agent)), *program = shell_word(keeld);
     if (!agent || !program) {
-        hnp_fail(hnp, EXIT_RUNTIME, "cannot start the daemons: out of memory");
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
     } else if (plm_split(agent, words, WORDS_MAX) == 0) {
-        hnp_fail(hnp, EXIT_USAGE,
+        plm_fail(plm, EXIT_USAGE,
                  "plm_rsh_agent is empty: the command that starts a daemon on "
                  "another host is needed, as ssh -x");
     } else {
-        started = start_all(hnp, words, program);
+        started = start_all(plm, words, program);
     }
     free(agent);
     free(program);

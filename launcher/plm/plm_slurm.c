@@ -7,7 +7,9 @@
 
 #include <base/log.h>
 #include <base/param.h>
+#include <launcher/node/daemon.h>
 #include <launcher/request/hostlist.h>
+#include <launcher/request/run_request.h>
 #include <launcher/shepherd/vars.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,54 +25,50 @@ static struct param slurm_args =
 #define WORDS_MAX 64
 
 /* The names of all nodes but keelrun's, by vpid; malloc'd, NULL: no memory. */
-static char *node_list(const struct hnp *hnp)
+static char *node_list(const struct plm *plm)
 {
-    const char **names = calloc(hnp->peer_count, sizeof(*names));
-    for (uint32_t vpid = 1; names && vpid < hnp->peer_count; vpid++) {
-        names[vpid - 1] = hnp->peers[vpid].node;
+    const char **names = calloc(plm->config.count, sizeof(*names));
+    for (uint32_t vpid = 1; names && vpid < plm->config.count; vpid++) {
+        names[vpid - 1] = plm_node(plm, vpid);
     }
-    char *list = names ? hostlist_print(names, hnp->peer_count - 1) : NULL;
+    char *list = names ? hostlist_print(names, plm->config.count - 1) : NULL;
     free(names);
     return list;
 }
 
-static bool is_listed(const struct hostlist *list, const char *node)
+static bool all_are_home(const struct plm *plm)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (strcmp(list->names[i], node) == 0) {
-            return true;
+    for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
+        if (!plm_is_home(plm, vpid)) {
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
-/* The first that srun names are the reason for the end of the others. */
-static void daemons_ended(struct step *step, const char *nodes, const char *how)
+/* The nodes whose daemons have not called home, in short; malloc'd, NULL: no memory. */
+static char *nodes_not_home(const struct plm *plm, uint32_t *count)
 {
-    struct hnp *hnp = container_of(step, struct hnp, step);
-    struct hostlist list;
-    char reason[256];
-    if (hnp_slurm_said(hnp) != HNP_VPID ||
-        hostlist_expand(&list, nodes, reason, sizeof(reason)) != ORTE_SUCCESS) {
-        return;
-    }
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        struct peer *peer = &hnp->peers[vpid];
-        if (!peer->slurm_said && is_listed(&list, peer->node)) {
-            peer->slurm_said = strdup(how);
+    const char **names = calloc(plm->config.count, sizeof(*names));
+    *count = 0;
+    for (uint32_t vpid = 1; names && vpid < plm->config.count; vpid++) {
+        if (!plm_is_home(plm, vpid)) {
+            names[(*count)++] = plm_node(plm, vpid);
         }
     }
-    hostlist_fini(&list);
+    char *text = names ? hostlist_print(names, *count) : NULL;
+    free(names);
+    return text;
 }
 
 /* What is said on the command line counts more than variables, so what the user's environment or
  * the site says of steps in general is overruled. One daemon for each node, which gets all that the
  * job has there, beside other steps of the job; a daemon that ends does not end the others before
  * keelrun could. */
-static bool make_command(struct vars *words, const struct hnp *hnp, const char *nodes,
+static bool make_command(struct vars *words, const struct plm *plm, const char *nodes,
                          const char *keeld)
 {
-    uint32_t count = hnp->peer_count - 1;
+    uint32_t count = plm->config.count - 1;
     char *extra = strdup(param_string(&slurm_args)), *more[WORDS_MAX];
     size_t more_count = extra ? plm_split(extra, more, WORDS_MAX) : 0;
     static const char *const fixed[] = {
@@ -80,13 +78,13 @@ static bool make_command(struct vars *words, const struct hnp *hnp, const char *
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
         vars_append(words, strdup(fixed[i]));
     }
-    if (hnp_recovers()) { /* the step outlives nodes and daemons */
+    if (plm->config.outlives_daemons) { /* the step outlives nodes and daemons */
         vars_append(words, strdup("--no-kill"));
         vars_append(words, strdup("--wait=0"));
     } else {
-        vars_format(words, "--wait=%u", 1 + hnp_grace_s());
+        vars_format(words, "--wait=%u", 1 + plm->config.grace_s);
     }
-    vars_format(words, "--jobid=%s", hnp->allocation.job);
+    vars_format(words, "--jobid=%s", plm->config.slurm_job);
     vars_format(words, "--nodes=%u", count);
     vars_format(words, "--ntasks=%u", count);
     vars_format(words, "--nodelist=%s", nodes);
@@ -98,23 +96,22 @@ static bool make_command(struct vars *words, const struct hnp *hnp, const char *
     return extra && !words->failed;
 }
 
-static bool start(struct hnp *hnp, char *keeld)
+static bool start(struct plm *plm, char *keeld)
 {
     struct vars words = {0}, env = {0};
-    char *nodes = node_list(hnp);
+    char *nodes = node_list(plm);
     for (char **variable = environ; *variable; variable++) {
         if (!vars_is_srun_option(*variable)) {
             vars_append(&env, strdup(*variable));
         }
     }
-    hnp->step.daemons_ended = daemons_ended;
-    hnp->step.kill_on_bad_exit = step_is_killed_on_bad_exit(param_string(&slurm_args));
-    bool started = nodes && make_command(&words, hnp, nodes, keeld) && !env.failed;
+    plm->step.kill_on_bad_exit = step_is_killed_on_bad_exit(param_string(&slurm_args));
+    bool started = nodes && make_command(&words, plm, nodes, keeld) && !env.failed;
     if (!started) {
-        hnp_fail(hnp, EXIT_RUNTIME, "cannot start the daemons: out of memory");
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
     } else {
-        started = plm_spawn(hnp, STEP_ID, SPAWN_STEP, words.strings, env.strings);
-        hnp->step_runs = started;
+        started = plm_spawn(plm, STEP_ID, SPAWN_STEP, words.strings, env.strings);
+        plm->step_runs = started;
     }
     vars_fini(&words);
     vars_fini(&env);
@@ -122,11 +119,11 @@ static bool start(struct hnp *hnp, char *keeld)
     return started;
 }
 
-static char *whom(const struct hnp *hnp, uint32_t id)
+static char *whom(const struct plm *plm, uint32_t id)
 {
     (void) id;
-    char *text = NULL, *nodes = node_list(hnp);
-    const char *form = hnp->peer_count == 2 ? "daemon of node %s" : "daemons of nodes %s";
+    char *text = NULL, *nodes = node_list(plm);
+    const char *form = plm->config.count == 2 ? "daemon of node %s" : "daemons of nodes %s";
     if (!nodes || asprintf(&text, form, nodes) < 0) {
         text = NULL;
     }
@@ -134,45 +131,45 @@ static char *whom(const struct hnp *hnp, uint32_t id)
     return text;
 }
 
-static bool fill(const struct hnp *hnp, uint32_t id, struct home *home)
+static bool fill(const struct plm *plm, uint32_t id, struct home *home)
 {
     (void) id;
-    home->nodes = node_list(hnp);
+    home->nodes = node_list(plm);
     return home->nodes != NULL;
 }
 
 /* srun ends with its daemons. Before they are there, its own words say why; when it is killed
  * later, they go on without it. */
-static void exited(struct hnp *hnp, uint32_t id, int wait_status)
+static void exited(struct plm *plm, uint32_t id, int wait_status)
 {
     (void) id;
-    hnp->step_runs = false;
-    step_close(&hnp->step);
-    if (hnp->phase == PHASE_DONE) {
-        hnp_finished(hnp);
+    plm->step_runs = false;
+    step_close(&plm->step);
+    if (plm->ending) {
+        plm->owner->ended(plm->arg);
         return;
     }
     char how[64];
     plm_describe_end(how, sizeof(how), wait_status);
-    if (hnp_peers_reached(hnp, PEER_HOME)) {
-        log_at(LOG_LAUNCHER, hnp->step.reason[0] ? LOG_INFO : LOG_WARN,
+    if (all_are_home(plm)) {
+        log_at(LOG_LAUNCHER, plm->step.reason[0] ? LOG_INFO : LOG_WARN,
                "srun %s before its daemons", how);
         return;
     }
     uint32_t count;
-    char *nodes = hnp_nodes_before(hnp, PEER_HOME, &count);
-    hnp_fail(hnp, EXIT_RUNTIME, "node%s %s: srun %s before %s called home", count == 1 ? "" : "s",
+    char *nodes = nodes_not_home(plm, &count);
+    plm_fail(plm, EXIT_RUNTIME, "node%s %s: srun %s before %s called home", count == 1 ? "" : "s",
              nodes ? nodes : "?", how, count == 1 ? "the daemon" : "the daemons");
     free(nodes);
 }
 
 /* Daemons end by order; those that are still on their way cannot be told. */
-static bool end(struct hnp *hnp)
+static bool end(struct plm *plm)
 {
-    if (hnp->step_runs && !hnp_peers_reached(hnp, PEER_HOME)) {
-        shepherd_signal(hnp->shepherd, STEP_ID, SIGTERM);
+    if (plm->step_runs && !all_are_home(plm)) {
+        shepherd_signal(plm->shepherd, STEP_ID, SIGTERM);
     }
-    return hnp->step_runs;
+    return plm->step_runs;
 }
 
 const struct plm_ops plm_slurm = {

@@ -6,8 +6,8 @@
 #include <base/loop.h>
 #include <base/sock.h>
 #include <launcher/node/daemon.h>
+#include <launcher/node/kvs.h>
 #include <launcher/node/name_server.h>
-#include <launcher/pmi1/kvs.h>
 #include <launcher/pmi1/pmi1_wire.h>
 #include <wireup/cards.h>
 

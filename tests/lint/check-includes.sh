@@ -4,14 +4,17 @@
 . "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
 cd "$tree" || exit 1
 
-# room NAME ALLOWED...: the house's headers that files in NAME include are in the allowed rooms.
+# room NAME ALLOWED...: the house's headers that files in NAME include are in the allowed rooms, or are
+# allowed themselves (a/b.h).
 rooms='base|oob|rml|btl|btl2|ptl|pml|wireup|bootstrap|compat|launcher|tools|examples|bench|tests|include|lib'
 room()
 {
     name=$1
     shift
     text="$name includes only $*"
-    allowed=$(echo "$*" | tr ' ' '|')
+    allowed=$(for one in "$@"; do
+        case $one in *.h) echo "$one>" ;; *) echo "$one/[^.]" ;; esac
+    done | paste -sd '|')
     if [ ! -d "$name" ]; then
         report "$text # SKIP no such folder" ''
         return
@@ -19,7 +22,7 @@ room()
     report "$text" "$(find "$name" -name '*.[ch]' -exec grep -nHE \
         '^[[:space:]]*#[[:space:]]*include' {} + |
         grep -E "[<\"]($rooms)/|[<\"]\.\.?/" |
-        grep -vE "include[[:space:]]*<($allowed)/[^.]")"
+        grep -vE "include[[:space:]]*<($allowed)")"
 }
 
 room base keel base
@@ -33,6 +36,36 @@ room wireup keel base wireup
 room bootstrap keel base oob rml btl btl2 ptl pml wireup bootstrap
 room compat keel base oob rml bootstrap compat
 room launcher keel base oob rml wireup launcher
+
+# The rooms of launcher/: its README has a table of them, in which each names only those above it.
+rooms_above=
+table=$(sed -n 's/^| \[`\([a-z0-9]*\)\/`\](.*|\(.*\)|$/\1 \2/p' launcher/README.md | tr -d '`')
+while read -r place others; do
+    allowed="keel base launcher/$place"
+    beside=
+    for other in $others; do
+        folder=${other%%/*}
+        if [ -d "launcher/$folder" ]; then
+            case " $rooms_above " in *" $folder "*) ;; *) beside="$beside $other" ;; esac
+            other=launcher/$other
+        fi
+        allowed="$allowed $other"
+    done
+    report "launcher/$place names only rooms above it" "$beside"
+    # shellcheck disable=SC2086 # the list is meant to be split
+    room "launcher/$place" $allowed
+    rooms_above="$rooms_above $place"
+done <<EOF
+$table
+EOF
+report 'the table of launcher/README.md has every room' "$(for folder in launcher/*/; do
+    name=$(basename "$folder")
+    case " $rooms_above " in *" $name "*) ;; *) echo "$name" ;; esac
+done)"
+report 'what is asked for and where it goes are pure' "$(grep -rnE --include='*.[ch]' \
+    '#[[:space:]]*include[[:space:]]*<(base/(loop|sock|session|handover)|pthread|poll|sys/(socket|epoll|wait))\.h>' \
+    launcher/request launcher/map)"
+
 room tools keel tools
 room examples keel examples
 room bench keel bench

@@ -76,12 +76,12 @@ tests_unit_launcher_node_test_spawned_LDADD = tests/lib/libunit.la liblauncher.l
 	libbase.la
 
 # What MPI programs are offered.
-check_PROGRAMS += tests/unit/launcher/pmi1/test-pmi1-wire tests/unit/launcher/pmi1/test-kvs \
+check_PROGRAMS += tests/unit/launcher/pmi1/test-pmi1-wire tests/unit/launcher/node/test-kvs \
 	tests/unit/launcher/shepherd/test-vars
 tests_unit_launcher_pmi1_test_pmi1_wire_SOURCES = tests/unit/launcher/pmi1/test-pmi1-wire.c
 tests_unit_launcher_pmi1_test_pmi1_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_pmi1_test_kvs_SOURCES = tests/unit/launcher/pmi1/test-kvs.c
-tests_unit_launcher_pmi1_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_node_test_kvs_SOURCES = tests/unit/launcher/node/test-kvs.c
+tests_unit_launcher_node_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_shepherd_test_vars_SOURCES = tests/unit/launcher/shepherd/test-vars.c
 tests_unit_launcher_shepherd_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 

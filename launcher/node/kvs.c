@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/pmi1/kvs.h>
+#include <launcher/node/kvs.h>
 
 #include <stdlib.h>
 #include <string.h>

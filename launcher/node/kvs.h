@@ -1,6 +1,6 @@
 /* A key-value space: strings, written once, with a limit for all of them. */
-#ifndef LAUNCHER_PMI1_KVS_H
-#define LAUNCHER_PMI1_KVS_H
+#ifndef LAUNCHER_NODE_KVS_H
+#define LAUNCHER_NODE_KVS_H
 
 #include <keel/types.h>
 
