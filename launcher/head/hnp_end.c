@@ -253,14 +253,14 @@ static void rank_ended(struct hnp *hnp, uint32_t rank)
 void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what)
 {
     rank_ended(hnp, rank);
-    if (stage == SPAWN_STAGE_EXEC) {
+    if (stage == START_EXEC) {
         int code = error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
         hnp_fail(hnp, code, "cannot start %s on node %s (rank %u): %s", what, node_of(hnp, rank),
                  rank, strerror(error));
     } else {
         static const char *const steps[] = {"make a process for", "enter the folder", "bind"};
         hnp_fail(hnp, EXIT_RUNTIME, "cannot %s %s on node %s (rank %u): %s",
-                 stage < SPAWN_STAGE_EXEC ? steps[stage] : "start", what, node_of(hnp, rank), rank,
+                 stage < START_EXEC ? steps[stage] : "start", what, node_of(hnp, rank), rank,
                  strerror(error));
     }
     hnp_check_end(hnp);

@@ -137,7 +137,7 @@ static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
     uint8_t ends;
     int status = proto_unpack(buffer, "ic", &signal, &ends);
     if (status == OPAL_SUCCESS && ends) {
-        shepherd_cancel_spawns(daemon->shepherd);
+        shepherd_cancel_starts(daemon->shepherd);
     }
     if (status == OPAL_SUCCESS) {
         local_signal(daemon, signal);

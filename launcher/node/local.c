@@ -70,10 +70,10 @@ static void start_settled(struct daemon *daemon)
 }
 
 /* The end of a rank that never ran. */
-static void not_started(struct daemon *daemon, uint32_t rank, enum spawn_stage stage, int error)
+static void not_started(struct daemon *daemon, uint32_t rank, enum start_stage stage, int error)
 {
     const struct launch_app *app = &daemon->launch.apps[daemon->launch.app_of[rank]];
-    const char *what = stage == SPAWN_STAGE_WDIR && app->wdir ? app->wdir : app->argv[0];
+    const char *what = stage == START_WDIR && app->wdir ? app->wdir : app->argv[0];
     daemon->ranks[rank].state = LOCAL_ENDED;
     daemon_report(daemon,
                   proto_new(REPORT_FAILED, "ucis", rank, (uint8_t) stage, (int32_t) error, what));
@@ -154,14 +154,14 @@ static int define_app(struct daemon *daemon, uint32_t index)
                             : program_find(app->argv[0], app->wdir, app->path, vars.strings,
                                            program, sizeof(program));
     if (found == 0) {
-        struct spawn_app spec = {
-            .kind = SPAWN_RANK,
+        struct start_app spec = {
+            .kind = PROC_RANK,
             .program = program,
             .argv = app->argv,
             .env = vars.strings,
             .wdir = app->wdir,
-            .out = daemon->launch.pty ? SPAWN_PTY : SPAWN_PIPE,
-            .err = SPAWN_PIPE,
+            .out = daemon->launch.pty ? STDIO_PTY : STDIO_PIPE,
+            .err = STDIO_PIPE,
             .window = daemon->launch.window,
             .socket = services_want_socket(daemon->services, index),
         };
@@ -171,7 +171,7 @@ static int define_app(struct daemon *daemon, uint32_t index)
     return -found;
 }
 
-static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_map *binding)
+static void start_rank(struct daemon *daemon, uint32_t rank, const struct bind_map *binding)
 {
     uint32_t local_rank = daemon->launch.map.local_rank_of[rank];
     struct vars vars = {0};
@@ -180,21 +180,21 @@ static void spawn_rank(struct daemon *daemon, uint32_t rank, const struct bind_m
     services_rank_vars(daemon->services, rank, &vars);
     if (vars.failed) {
         vars_fini(&vars);
-        not_started(daemon, rank, SPAWN_STAGE_FORK, ENOMEM);
+        not_started(daemon, rank, START_FORK, ENOMEM);
         return;
     }
-    struct spawn_proc proc = {
+    struct start_proc proc = {
         .id = rank,
         .env = vars.strings,
         .cpus = binding ? bind_choose(binding, local_rank) : NULL,
-        .in = rank == 0 ? SPAWN_PIPE : SPAWN_NULL,
+        .in = rank == 0 ? STDIO_PIPE : STDIO_NULL,
     };
     if (daemon->launch.report_bindings) {
         char text[512];
         daemon_tell(daemon, "%s",
                     bind_report(binding, rank, daemon->node, local_rank, text, sizeof(text)));
     }
-    shepherd_spawn(daemon->shepherd, daemon->launch.app_of[rank], &proc);
+    shepherd_start_proc(daemon->shepherd, daemon->launch.app_of[rank], &proc);
     vars_fini(&vars);
 }
 
@@ -218,10 +218,10 @@ static void start_ranks(struct daemon *daemon, uint32_t first, const struct bind
             errors[app] = define_app(daemon, app);
         }
         if (errors && errors[app] == 0) {
-            spawn_rank(daemon, rank, binding);
+            start_rank(daemon, rank, binding);
             continue;
         }
-        not_started(daemon, rank, SPAWN_STAGE_EXEC, errors ? errors[app] : ENOMEM);
+        not_started(daemon, rank, START_EXEC, errors ? errors[app] : ENOMEM);
     }
     free(errors);
 }
@@ -319,7 +319,7 @@ int local_spawn(struct daemon *daemon, struct spawned *spawned)
 
 /* --- the shepherd's events --- */
 
-static void started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
+static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
 {
     struct daemon *daemon = arg;
     if (id >= AGENT_ID(0)) {
@@ -342,7 +342,7 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
     start_settled(daemon);
 }
 
-static void failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
+static void failed(void *arg, uint32_t id, enum start_stage stage, int error)
 {
     struct daemon *daemon = arg;
     if (id >= AGENT_ID(0)) {

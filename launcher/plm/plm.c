@@ -97,8 +97,8 @@ static void cannot_start(struct plm *plm, uint32_t id, const char *program, int 
     free(whom);
 }
 
-bool plm_spawn(struct plm *plm, uint32_t id, enum spawn_kind kind, char *const *words,
-               char *const *env)
+bool plm_start_agent(struct plm *plm, uint32_t id, enum proc_kind kind, char *const *words,
+                     char *const *env)
 {
     char program[4096];
     int found = program_resolve(words[0], program, sizeof(program));
@@ -106,18 +106,18 @@ bool plm_spawn(struct plm *plm, uint32_t id, enum spawn_kind kind, char *const *
         cannot_start(plm, id, words[0], -found);
         return false;
     }
-    struct spawn_app app = {
+    struct start_app app = {
         .kind = kind,
         .program = program,
         .argv = words,
         .env = env ? env : environ,
-        .out = SPAWN_NULL,
-        .err = kind == SPAWN_STEP ? SPAWN_PIPE : SPAWN_INHERIT,
+        .out = STDIO_NULL,
+        .err = kind == PROC_STEP ? STDIO_PIPE : STDIO_INHERIT,
     };
-    struct spawn_proc proc = {.id = id, .in = SPAWN_PIPE};
+    struct start_proc proc = {.id = id, .in = STDIO_PIPE};
     uint32_t number = plm->config.first_app + (id - AGENT_ID(0));
     shepherd_define_app(plm->shepherd, number, &app);
-    shepherd_spawn(plm->shepherd, number, &proc);
+    shepherd_start_proc(plm->shepherd, number, &proc);
     return true;
 }
 

@@ -50,7 +50,8 @@ struct agent {
 };
 
 struct plm_ops {
-    /* Starts the agents, by plm_spawn. keeld: the daemon's program. False: the job has failed. */
+    /* Starts the agents, by plm_start_agent. keeld: the daemon's program. False: the job has
+     * failed. */
     bool (*start)(struct plm *plm, char *keeld);
     /* Whom the agent starts, for messages: "daemon of node far"; malloc'd, NULL: no memory. */
     char *(*whom)(const struct plm *plm, uint32_t id);
@@ -113,7 +114,7 @@ void plm_describe_end(char *text, size_t size, int wait_status);
 /* Adds the words of a command, split at spaces; text is changed. Returns how many there are. */
 size_t plm_split(char *text, char **words, size_t max);
 /* Hands an agent's command to the shepherd; env NULL: this process's. False: the job has failed. */
-bool plm_spawn(struct plm *plm, uint32_t id, enum spawn_kind kind, char *const *words,
-               char *const *env);
+bool plm_start_agent(struct plm *plm, uint32_t id, enum proc_kind kind, char *const *words,
+                     char *const *env);
 
 #endif

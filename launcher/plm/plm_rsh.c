@@ -196,7 +196,7 @@ static bool start_one(struct plm *plm, uint32_t vpid, char *const *agent, char *
     words[count++] = program;
     words[count++] = option;
     words[count++] = number;
-    return plm_spawn(plm, AGENT_ID(vpid), SPAWN_AGENT, words, NULL);
+    return plm_start_agent(plm, AGENT_ID(vpid), PROC_AGENT, words, NULL);
 }
 
 static bool start_all(struct plm *plm, char *const *agent, char *program)

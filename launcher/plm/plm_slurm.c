@@ -110,7 +110,7 @@ static bool start(struct plm *plm, char *keeld)
     if (!started) {
         plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
     } else {
-        started = plm_spawn(plm, STEP_ID, SPAWN_STEP, words.strings, env.strings);
+        started = plm_start_agent(plm, STEP_ID, PROC_STEP, words.strings, env.strings);
         plm->step_runs = started;
     }
     vars_fini(&words);

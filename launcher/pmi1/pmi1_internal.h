@@ -38,7 +38,7 @@ struct pmi1_client {
     bool in_barrier; /* that is what it waits for */
     bool spawning;   /* in the lines of an mcmd=spawn */
     unsigned lost;   /* turns since an end of file before finalize; 0: there was none */
-    int spawns, spawns_so_far;
+    int spawns, starts_so_far;
     enum names_command asked; /* what it waits for otherwise */
     size_t in_size, out_size;
     char in[PMI1_LINE_MAX];

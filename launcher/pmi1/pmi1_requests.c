@@ -169,7 +169,7 @@ static void obey(struct pmi1_client *client, const struct pmi1_request *request)
         break;
     case PMI1_SPAWN:
         client->spawning = true;
-        client->spawns = client->spawns_so_far = 0;
+        client->spawns = client->starts_so_far = 0;
         break;
     default:
         pmi1_client_drop(client, "sent a command that PMI-1 does not have");
@@ -185,10 +185,10 @@ static void take_spawn_line(struct pmi1_client *client, const char *line)
     if (strncmp(line, "totspawns=", 10) == 0) {
         sound = pmi1_number(line + 10, &client->spawns);
     } else if (strncmp(line, "spawnssofar=", 12) == 0) {
-        sound = pmi1_number(line + 12, &client->spawns_so_far);
+        sound = pmi1_number(line + 12, &client->starts_so_far);
     } else if (strcmp(line, "endcmd") == 0) {
         client->spawning = false;
-        if (client->spawns_so_far >= client->spawns) {
+        if (client->starts_so_far >= client->spawns) {
             pmi1_client_reply(client, "cmd=spawn_result rc=-1 msg=spawn_is_not_supported");
         }
     }

@@ -36,7 +36,7 @@ bool event_queue_fits(const struct event_queue *queue, size_t fds)
            (batch->count < EVENT_BATCH_MAX && batch->fd_count + fds <= EVENT_BATCH_FDS);
 }
 
-void event_queue_add(struct event_queue *queue, struct spawn_event event)
+void event_queue_add(struct event_queue *queue, struct shepherd_event event)
 {
     struct event_batch *batch = &queue->batches[queue->collecting];
     if (!queue->closed) {
@@ -45,11 +45,11 @@ void event_queue_add(struct event_queue *queue, struct spawn_event event)
 }
 
 void event_queue_add_start(struct event_queue *queue, uint32_t id, pid_t pid,
-                           const int fds[SPAWN_FDS])
+                           const int fds[PROC_FDS])
 {
-    struct spawn_event event = {EVENT_STARTED, id, pid, 0};
+    struct shepherd_event event = {EVENT_STARTED, id, pid, 0};
     struct event_batch *batch = &queue->batches[queue->collecting];
-    for (int i = 0; i < SPAWN_FDS; i++) {
+    for (int i = 0; i < PROC_FDS; i++) {
         if (fds[i] >= 0 && queue->closed) {
             close(fds[i]);
         } else if (fds[i] >= 0) {
@@ -77,10 +77,10 @@ static bool batch_turn(struct event_queue *queue)
     if (batch->count == 0) {
         return false;
     }
-    const struct spawn_event *first = &batch->events[1];
+    const struct shepherd_event *first = &batch->events[1];
     if (batch->fd_count > 0) {
         batch->events[0] =
-            (struct spawn_event){.type = EVENT_FDS, .value = (int32_t) batch->fd_count};
+            (struct shepherd_event){.type = EVENT_FDS, .value = (int32_t) batch->fd_count};
         first = &batch->events[0];
     }
     queue->unsent = (const char *) first;

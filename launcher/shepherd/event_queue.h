@@ -1,6 +1,6 @@
-/* The shepherd's events (spawn_wire.h) on their way to the daemon. They are sent in batches, each
- * with the descriptors of its processes. While one batch is being sent, another collects, so that
- * what waits for a daemon that does not read is bounded. */
+/* The shepherd's events (shepherd_wire.h) on their way to the daemon. They are sent in batches,
+ * each with the descriptors of its processes. While one batch is being sent, another collects, so
+ * that what waits for a daemon that does not read is bounded. */
 #ifndef LAUNCHER_SHEPHERD_EVENT_QUEUE_H
 #define LAUNCHER_SHEPHERD_EVENT_QUEUE_H
 
@@ -12,8 +12,8 @@ enum {
 };
 
 struct event_batch {
-    struct spawn_event events[EVENT_BATCH_MAX + 1]; /* the first is for EVENT_FDS */
-    size_t count;                                   /* without the first */
+    struct shepherd_event events[EVENT_BATCH_MAX + 1]; /* the first is for EVENT_FDS */
+    size_t count;                                      /* without the first */
     int fds[EVENT_BATCH_FDS]; /* owned: the daemon's ends of pipes and sockets */
     size_t fd_count;
 };
@@ -34,11 +34,11 @@ void event_queue_close(struct event_queue *queue);
 /* Is there room for one more event with so many descriptors? Always in a closed queue. */
 bool event_queue_fits(const struct event_queue *queue, size_t fds);
 /* There must be room. */
-void event_queue_add(struct event_queue *queue, struct spawn_event event);
+void event_queue_add(struct event_queue *queue, struct shepherd_event event);
 /* The start of a process, which must have room; takes the daemon's ends of its descriptors (-1:
  * there is none). */
 void event_queue_add_start(struct event_queue *queue, uint32_t id, pid_t pid,
-                           const int fds[SPAWN_FDS]);
+                           const int fds[PROC_FDS]);
 
 /* Sends what the socket takes now. False: the daemon is gone, errno says why. */
 bool event_queue_flush(struct event_queue *queue) KEEL_MUST_CHECK;

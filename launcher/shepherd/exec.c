@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static __attribute__((noreturn)) void fail(volatile struct spawn_error *error,
-                                           enum spawn_stage stage)
+static __attribute__((noreturn)) void fail(volatile struct exec_error *error,
+                                           enum start_stage stage)
 {
     error->stage = stage;
     error->error = errno;
@@ -17,13 +17,13 @@ static __attribute__((noreturn)) void fail(volatile struct spawn_error *error,
 
 /* Runs in the child, on the memory of its suspended parent: system calls only, and nothing written
  * but *error. */
-static __attribute__((noreturn)) void child_run(const struct spawn_plan *plan, pid_t parent,
+static __attribute__((noreturn)) void child_run(const struct exec_plan *plan, pid_t parent,
                                                 const sigset_t *no_signals,
-                                                volatile struct spawn_error *error)
+                                                volatile struct exec_error *error)
 {
-    for (int i = 0; i < SPAWN_FDS; i++) {
+    for (int i = 0; i < PROC_FDS; i++) {
         if (plan->fds[i] >= 0 && dup2(plan->fds[i], i) < 0) {
-            fail(error, SPAWN_STAGE_FORK);
+            fail(error, START_FORK);
         }
     }
     setsid();
@@ -32,19 +32,19 @@ static __attribute__((noreturn)) void child_run(const struct spawn_plan *plan, p
         _exit(127);
     }
     if (plan->cpus && sched_setaffinity(0, sizeof(*plan->cpus), plan->cpus) < 0) {
-        fail(error, SPAWN_STAGE_BIND);
+        fail(error, START_BIND);
     }
     if (plan->wdir && chdir(plan->wdir) < 0) {
-        fail(error, SPAWN_STAGE_WDIR);
+        fail(error, START_WDIR);
     }
     sigprocmask(SIG_SETMASK, no_signals, NULL);
     execve(plan->program, plan->argv, plan->env);
-    fail(error, SPAWN_STAGE_EXEC);
+    fail(error, START_EXEC);
 }
 
-pid_t spawn_process(const struct spawn_plan *plan, struct spawn_error *error)
+pid_t exec_process(const struct exec_plan *plan, struct exec_error *error)
 {
-    volatile struct spawn_error from_child = {SPAWN_STAGE_FORK, 0};
+    volatile struct exec_error from_child = {START_FORK, 0};
     sigset_t no_signals;
     pid_t parent = getpid();
     sigemptyset(&no_signals);
@@ -54,13 +54,13 @@ pid_t spawn_process(const struct spawn_plan *plan, struct spawn_error *error)
         child_run(plan, parent, &no_signals, &from_child);
     }
     if (pid < 0) {
-        *error = (struct spawn_error){SPAWN_STAGE_FORK, errno};
+        *error = (struct exec_error){START_FORK, errno};
         return -1;
     }
     if (from_child.error != 0) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
         }
-        *error = (struct spawn_error){from_child.stage, from_child.error};
+        *error = (struct exec_error){from_child.stage, from_child.error};
         return -1;
     }
     return pid;

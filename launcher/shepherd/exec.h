@@ -1,25 +1,25 @@
-/* One process: from a spawn_plan to a running program. Only for a process without threads. */
+/* One process: from a exec_plan to a running program. Only for a process without threads. */
 #ifndef LAUNCHER_SHEPHERD_EXEC_H
 #define LAUNCHER_SHEPHERD_EXEC_H
 
 #include <launcher/shepherd/shepherd.h>
 
-struct spawn_plan {
+struct exec_plan {
     const char *program, *wdir; /* wdir NULL: the parent's */
     char *const *argv, *const *env;
     const cpu_set_t *cpus; /* NULL: not bound */
-    int fds[SPAWN_FDS];    /* become 0, 1, 2 and RANK_SOCKET; above that, close-on-exec. -1: the
+    int fds[PROC_FDS];     /* become 0, 1, 2 and RANK_SOCKET; above that, close-on-exec. -1: the
                             * parent's own, or no socket */
     int death_signal;      /* what it gets when its parent is gone */
 };
-struct spawn_error {
-    enum spawn_stage stage;
+struct exec_error {
+    enum start_stage stage;
     int error; /* 0: none */
 };
 
 /* Starts it as the leader of a session and a process group of its own, with every signal at its
  * default and none blocked (the caller has no handlers installed). Returns the pid when the program
  * runs; else -1 with the reason, and nothing is left. */
-pid_t spawn_process(const struct spawn_plan *plan, struct spawn_error *error) KEEL_MUST_CHECK;
+pid_t exec_process(const struct exec_plan *plan, struct exec_error *error) KEEL_MUST_CHECK;
 
 #endif

@@ -72,7 +72,7 @@ static size_t sweep_ranks(struct procs *procs, bool spare_shepherds)
     pid_t *agents = malloc((procs->count + 1) * sizeof(*agents));
     size_t count = 0;
     for (size_t i = 0; agents && i < procs->count; i++) {
-        if (procs->list[i].kind != SPAWN_RANK) {
+        if (procs->list[i].kind != PROC_RANK) {
             agents[count++] = procs->list[i].pid;
         }
     }
@@ -81,7 +81,7 @@ static size_t sweep_ranks(struct procs *procs, bool spare_shepherds)
     return left;
 }
 
-static void signal_kind(const struct procs *procs, enum spawn_kind kind, int signal)
+static void signal_kind(const struct procs *procs, enum proc_kind kind, int signal)
 {
     for (size_t i = 0; i < procs->count; i++) {
         if (procs->list[i].kind == kind) {
@@ -98,9 +98,9 @@ void procs_kill(struct procs *procs, enum killing killing)
     procs->killing = killing;
     procs->kill_started_us = clock_us();
     procs->steps_signalled = false;
-    signal_kind(procs, SPAWN_RANK, SIGKILL);
+    signal_kind(procs, PROC_RANK, SIGKILL);
     if (killing == KILL_ALL) {
-        signal_kind(procs, SPAWN_AGENT, SIGTERM);
+        signal_kind(procs, PROC_AGENT, SIGTERM);
     }
 }
 
@@ -114,7 +114,7 @@ void procs_kill_step(struct procs *procs)
     bool done = age > KILL_LIMIT_US;
     if (procs->killing == KILL_ALL && age >= STEP_GRACE_US && !procs->steps_signalled) {
         procs->steps_signalled = true;
-        signal_kind(procs, SPAWN_STEP, SIGTERM);
+        signal_kind(procs, PROC_STEP, SIGTERM);
     }
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
         done = true;

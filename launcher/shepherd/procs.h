@@ -8,7 +8,7 @@
 struct proc {
     pid_t pid;
     uint32_t id;
-    enum spawn_kind kind;
+    enum proc_kind kind;
 };
 
 /* What is to end; each includes the one before. */

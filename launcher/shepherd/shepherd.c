@@ -50,7 +50,7 @@ struct shepherd {
     struct loop_timer answer_timer;
     struct shepherd_ops ops;
     void *arg;
-    struct bytes out; /* orders that wait */
+    struct bytes out; /* commands that wait */
     struct bytes in;  /* events, the last perhaps in part */
     struct list groups;
     struct group *current; /* owned: whose descriptors come next; NULL: nobody's */
@@ -61,7 +61,7 @@ struct shepherd {
     size_t spared_count;
     bool has_agents;
     bool lost;
-    uint64_t spawned;            /* orders to spawn so far */
+    uint64_t starts;             /* commands to start so far */
     _Atomic uint64_t *cancelled; /* owned; shared with the process: so many of them are void */
 };
 
@@ -144,7 +144,7 @@ free_shepherd:
     return rc;
 }
 
-/* Orders. */
+/* Commands. */
 
 static void watch(struct shepherd *shepherd)
 {
@@ -157,7 +157,7 @@ static void watch(struct shepherd *shepherd)
 }
 
 /* Writes what the socket takes. An error is left to the reading side: it sees the same end. */
-static void flush_orders(struct shepherd *shepherd)
+static void flush_commands(struct shepherd *shepherd)
 {
     struct bytes *out = &shepherd->out;
     while (bytes_waiting(out) > 0 && !shepherd->lost) {
@@ -173,55 +173,55 @@ static void flush_orders(struct shepherd *shepherd)
 
 static void flush_task(struct loop_task *task)
 {
-    flush_orders(container_of(task, struct shepherd, flush));
+    flush_commands(container_of(task, struct shepherd, flush));
 }
 
-/* After an order was put. Many small ones go together when the loop comes round. */
+/* After a command was put. Many small ones go together when the loop comes round. */
 static void flush_soon(struct shepherd *shepherd, int put_rc)
 {
     if (put_rc != ORTE_SUCCESS) {
-        log_error(LOG_LAUNCHER, "an order to the shepherd is lost: %s", opal_strerror(put_rc));
+        log_error(LOG_LAUNCHER, "a command to the shepherd is lost: %s", opal_strerror(put_rc));
     }
     if (!shepherd->loop || bytes_waiting(&shepherd->out) > WRITE_SOON_BYTES) {
-        flush_orders(shepherd);
+        flush_commands(shepherd);
     } else {
         loop_post(shepherd->loop, &shepherd->flush);
     }
 }
 
-void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct spawn_app *spec)
+void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct start_app *spec)
 {
-    shepherd->has_agents = shepherd->has_agents || spec->kind != SPAWN_RANK;
-    flush_soon(shepherd, order_put_app(&shepherd->out, app, spec));
+    shepherd->has_agents = shepherd->has_agents || spec->kind != PROC_RANK;
+    flush_soon(shepherd, command_put_app(&shepherd->out, app, spec));
 }
 
-void shepherd_spawn(struct shepherd *shepherd, uint32_t app, const struct spawn_proc *proc)
+void shepherd_start_proc(struct shepherd *shepherd, uint32_t app, const struct start_proc *proc)
 {
-    int status = order_put_spawn(&shepherd->out, app, proc);
-    shepherd->spawned += status == ORTE_SUCCESS;
+    int status = command_put_start(&shepherd->out, app, proc);
+    shepherd->starts += status == ORTE_SUCCESS;
     flush_soon(shepherd, status);
 }
 
-void shepherd_cancel_spawns(struct shepherd *shepherd)
+void shepherd_cancel_starts(struct shepherd *shepherd)
 {
-    atomic_store(shepherd->cancelled, shepherd->spawned);
+    atomic_store(shepherd->cancelled, shepherd->starts);
 }
 
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
 {
-    flush_soon(shepherd, order_put_signal(&shepherd->out, id, signal));
+    flush_soon(shepherd, command_put_signal(&shepherd->out, id, signal));
 }
 
 void shepherd_kill_ranks(struct shepherd *shepherd)
 {
-    shepherd_cancel_spawns(shepherd);
-    flush_soon(shepherd, order_put_plain(&shepherd->out, HERD_KILL_RANKS));
+    shepherd_cancel_starts(shepherd);
+    flush_soon(shepherd, command_put_plain(&shepherd->out, COMMAND_KILL_RANKS));
 }
 
 void shepherd_kill_all(struct shepherd *shepherd)
 {
-    shepherd_cancel_spawns(shepherd);
-    flush_soon(shepherd, order_put_plain(&shepherd->out, HERD_KILL_ALL));
+    shepherd_cancel_starts(shepherd);
+    flush_soon(shepherd, command_put_plain(&shepherd->out, COMMAND_KILL_ALL));
 }
 
 void shepherd_guard(struct shepherd *shepherd, const char *folder)
@@ -233,8 +233,8 @@ void shepherd_guard(struct shepherd *shepherd, const char *folder)
         folders[shepherd->folder_count] = strdup(folder);
         shepherd->folder_count += folders[shepherd->folder_count] != NULL;
     }
-    flush_soon(shepherd, order_put_guard(&shepherd->out, folder));
-    flush_orders(shepherd); /* at once: the caller is about to make it */
+    flush_soon(shepherd, command_put_guard(&shepherd->out, folder));
+    flush_commands(shepherd); /* at once: the caller is about to make it */
 }
 
 /* Events. */
@@ -286,7 +286,7 @@ static ssize_t read_some(struct shepherd *shepherd)
         char space[CMSG_SPACE(GROUP_FDS * sizeof(int))];
     } control;
     struct bytes *in = &shepherd->in;
-    size_t size = EVENTS_A_READ * sizeof(struct spawn_event);
+    size_t size = EVENTS_A_READ * sizeof(struct shepherd_event);
     if (!bytes_reserve(in, size)) {
         return -1;
     }
@@ -323,19 +323,19 @@ static int take_fd(struct shepherd *shepherd)
 }
 
 /* False: descriptors of this process are missing, and the process is of no use. */
-static bool take_fds(struct shepherd *shepherd, uint32_t which, int fds[SPAWN_FDS])
+static bool take_fds(struct shepherd *shepherd, uint32_t which, int fds[PROC_FDS])
 {
     bool all = true;
-    for (int i = 0; i < SPAWN_FDS; i++) {
+    for (int i = 0; i < PROC_FDS; i++) {
         fds[i] = which & (1u << i) ? take_fd(shepherd) : -1;
         all = all && (fds[i] >= 0 || !(which & (1u << i)));
     }
     return all;
 }
 
-static void handle_started(struct shepherd *shepherd, const struct spawn_event *event)
+static void handle_started(struct shepherd *shepherd, const struct shepherd_event *event)
 {
-    int fds[SPAWN_FDS];
+    int fds[PROC_FDS];
     if (!take_fds(shepherd, event->detail, fds)) {
         log_error(LOG_LAUNCHER,
                   "process %d is killed: its pipes do not fit the limit of open files (ulimit -n)",
@@ -345,7 +345,7 @@ static void handle_started(struct shepherd *shepherd, const struct spawn_event *
     shepherd->ops.started(shepherd->arg, event->id, event->value, fds);
 }
 
-static void handle_one(struct shepherd *shepherd, const struct spawn_event *event)
+static void handle_one(struct shepherd *shepherd, const struct shepherd_event *event)
 {
     switch (event->type) {
     case EVENT_FDS:
@@ -355,7 +355,7 @@ static void handle_one(struct shepherd *shepherd, const struct spawn_event *even
         handle_started(shepherd, event);
         break;
     case EVENT_FAILED:
-        shepherd->ops.failed(shepherd->arg, event->id, (enum spawn_stage) event->detail,
+        shepherd->ops.failed(shepherd->arg, event->id, (enum start_stage) event->detail,
                              event->value);
         break;
     case EVENT_EXITED:
@@ -368,7 +368,7 @@ static void handle_one(struct shepherd *shepherd, const struct spawn_event *even
 
 static void handle_events(struct shepherd *shepherd)
 {
-    struct spawn_event event;
+    struct shepherd_event event;
     while (bytes_waiting(&shepherd->in) >= sizeof(event)) {
         memcpy(&event, shepherd->in.data + shepherd->in.head, sizeof(event));
         bytes_consume(&shepherd->in, sizeof(event));
@@ -391,7 +391,7 @@ bool shepherd_is_stopped(const struct shepherd *shepherd)
            (stat.state == 'T' || stat.state == 't');
 }
 
-static bool has_unread_orders(const struct shepherd *shepherd)
+static bool has_unread_commands(const struct shepherd *shepherd)
 {
     int unread = 0;
     return bytes_waiting(&shepherd->out) > 0 ||
@@ -402,7 +402,7 @@ static bool has_unread_orders(const struct shepherd *shepherd)
 static void answer_due(struct loop_timer *timer)
 {
     struct shepherd *shepherd = container_of(timer, struct shepherd, answer_timer);
-    if (!has_unread_orders(shepherd)) {
+    if (!has_unread_commands(shepherd)) {
         return;
     }
     if (shepherd_is_stopped(shepherd)) {
@@ -423,7 +423,7 @@ static void on_ready(struct loop_io *io, short events)
 {
     struct shepherd *shepherd = container_of(io, struct shepherd, io);
     if (events & EV_WRITE) {
-        flush_orders(shepherd);
+        flush_commands(shepherd);
     }
     if (!(events & EV_READ)) {
         return;
@@ -449,7 +449,7 @@ int shepherd_attach(struct shepherd *shepherd, struct loop *loop, const struct s
     shepherd->flush.run = flush_task;
     loop_io_init(&shepherd->io, loop, shepherd->sock, on_ready);
     loop_timer_init(&shepherd->answer_timer, loop, answer_due);
-    flush_orders(shepherd);
+    flush_commands(shepherd);
     return ORTE_SUCCESS;
 }
 
@@ -469,7 +469,7 @@ static void detach(struct shepherd *shepherd)
 static bool wait_for_end(struct shepherd *shepherd, uint64_t deadline_us)
 {
     while (!shepherd->lost) {
-        flush_orders(shepherd);
+        flush_commands(shepherd);
         uint64_t now = clock_us();
         struct pollfd poll_fd = {.fd = shepherd->sock, .events = POLLIN};
         poll_fd.events |= bytes_waiting(&shepherd->out) > 0 ? POLLOUT : 0;
@@ -488,7 +488,7 @@ static bool wait_for_end(struct shepherd *shepherd, uint64_t deadline_us)
     return true;
 }
 
-/* Whether it ended as ordered. */
+/* Whether it ended as it was told. */
 static bool reap_shepherd(struct shepherd *shepherd)
 {
     int status = -1;
@@ -529,9 +529,9 @@ void shepherd_end(struct shepherd *shepherd)
     }
     detach(shepherd);
     if (shepherd->pid > 0) {
-        shepherd_cancel_spawns(shepherd);
-        bool ordered = order_put_plain(&shepherd->out, HERD_END) == ORTE_SUCCESS;
-        bool ended = ordered && wait_for_end(shepherd, clock_us() + END_LIMIT_US);
+        shepherd_cancel_starts(shepherd);
+        bool told = command_put_plain(&shepherd->out, COMMAND_END) == ORTE_SUCCESS;
+        bool ended = told && wait_for_end(shepherd, clock_us() + END_LIMIT_US);
         if (!ended && shepherd_is_stopped(shepherd)) {
             log_warn(LOG_LAUNCHER, "the shepherd of this node is stopped, and is killed");
         }

@@ -17,49 +17,49 @@
 
 struct shepherd;
 
-enum spawn_kind {
-    SPAWN_RANK,  /* killed at once when the daemon is gone */
-    SPAWN_AGENT, /* starts a daemon elsewhere, or is one: gets 500 ms to end by itself */
-    SPAWN_STEP,  /* an agent that ends its daemons by SIGKILL when it gets SIGTERM: this comes when
-                  * they had 300 ms of the 500 to notice that the daemon here is gone */
+enum proc_kind {
+    PROC_RANK,  /* killed at once when the daemon is gone */
+    PROC_AGENT, /* starts a daemon elsewhere, or is one: gets 500 ms to end by itself */
+    PROC_STEP,  /* an agent that ends its daemons by SIGKILL when it gets SIGTERM: this comes when
+                 * they had 300 ms of the 500 to notice that the daemon here is gone */
 };
 
 /* What the standard descriptors of a process are: pipes and ptys have their other end in the
  * daemon. Where no pty can be had, it is a pipe. */
-enum spawn_stdio { SPAWN_NULL, SPAWN_PIPE, SPAWN_INHERIT, SPAWN_PTY };
+enum proc_stdio { STDIO_NULL, STDIO_PIPE, STDIO_INHERIT, STDIO_PTY };
 
 /* The descriptors that a process may get from the daemon: the standard ones, and RANK_SOCKET, one
  * end of a socket pair, for a program that speaks to its daemon on an inherited descriptor. */
-enum { RANK_SOCKET = 3, SPAWN_FDS };
+enum { RANK_SOCKET = 3, PROC_FDS };
 
 /* What many processes have in common; sent once. */
-struct spawn_app {
-    enum spawn_kind kind;
+struct start_app {
+    enum proc_kind kind;
     const char *program; /* a path, already resolved (see program_resolve) */
     char *const *argv;
     char *const *env;
     const char *wdir; /* NULL: the daemon's */
-    enum spawn_stdio out, err;
+    enum proc_stdio out, err;
     struct window window; /* of ptys */
     bool socket;          /* its processes get RANK_SOCKET */
 };
 /* One process. */
-struct spawn_proc {
+struct start_proc {
     uint32_t id;           /* the caller's, unique among the living */
     char *const *env;      /* NAME=VALUE: replaces or adds to the app's */
     const cpu_set_t *cpus; /* NULL: not bound */
-    enum spawn_stdio in;
+    enum proc_stdio in;
 };
 
-enum spawn_stage { SPAWN_STAGE_FORK, SPAWN_STAGE_WDIR, SPAWN_STAGE_BIND, SPAWN_STAGE_EXEC };
+enum start_stage { START_FORK, START_WDIR, START_BIND, START_EXEC };
 
 struct shepherd_ops {
-    /* Exactly one of these for each spawn; fds (the other ends; -1 where there is none) are
+    /* Exactly one of these for each start; fds (the other ends; -1 where there is none) are
      * non-blocking and the callee's. */
-    void (*started)(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS]);
-    void (*failed)(void *arg, uint32_t id, enum spawn_stage stage, int error);
+    void (*started)(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS]);
+    void (*failed)(void *arg, uint32_t id, enum start_stage stage, int error);
     void (*exited)(void *arg, uint32_t id, int wait_status);
-    /* The shepherd has ended without an order, or is stopped after shepherd_must_answer. */
+    /* The shepherd has ended without a command, or is stopped after shepherd_must_answer. */
     void (*lost)(void *arg);
 };
 
@@ -71,20 +71,20 @@ int shepherd_attach(struct shepherd *shepherd, struct loop *loop, const struct s
                     void *arg) KEEL_MUST_CHECK;
 
 /* All on the loop. They queue and return; the order is kept. */
-void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct spawn_app *spec);
-void shepherd_spawn(struct shepherd *shepherd, uint32_t app, const struct spawn_proc *proc);
+void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct start_app *spec);
+void shepherd_start_proc(struct shepherd *shepherd, uint32_t app, const struct start_proc *proc);
 /* To the process and its whole process group. The process need not be started yet. */
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal);
-/* What was to be spawned and has not been started yet will not be, but fails with ECANCELED. This
- * overtakes all orders that wait. */
-void shepherd_cancel_spawns(struct shepherd *shepherd);
+/* What was to be started and has not been yet will not be, but fails with ECANCELED. This
+ * overtakes all commands that wait. */
+void shepherd_cancel_starts(struct shepherd *shepherd);
 /* SIGKILL to every rank that it started, with all their descendants; agents go on. Until all are
- * gone, spawns fail with ECANCELED. */
+ * gone, starts fail with ECANCELED. */
 void shepherd_kill_ranks(struct shepherd *shepherd);
 /* SIGKILL to every process that it started, with all their descendants; agents and theirs get
- * SIGTERM first and 500 ms. Until all are gone, spawns fail with ECANCELED. */
+ * SIGTERM first and 500 ms. Until all are gone, starts fail with ECANCELED. */
 void shepherd_kill_all(struct shepherd *shepherd);
-/* From now on, lost is called if the shepherd is stopped (SIGSTOP) and leaves orders unread. */
+/* From now on, lost is called if the shepherd is stopped (SIGSTOP) and leaves commands unread. */
 void shepherd_must_answer(struct shepherd *shepherd);
 bool shepherd_is_stopped(const struct shepherd *shepherd);
 /* A folder to remove, with everything in it, at the end; absolute path, or a pattern of
@@ -95,7 +95,7 @@ void shepherd_guard(struct shepherd *shepherd, const char *folder);
 
 /* For `lost`: does what the shepherd cannot do any more. Ends all remaining descendants of the
  * daemon (agents get 500 ms) and removes the guarded folders; blocks for at most two seconds. The
- * shepherd accepts no more orders, but wants its shepherd_end. */
+ * shepherd accepts no more commands, but wants its shepherd_end. */
 void shepherd_reap_orphans(struct shepherd *shepherd);
 /* Orderly end: kills what still runs, removes the folders, waits for the shepherd's own end (at
  * most two seconds). Not from within its callbacks. NULL is allowed. */

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    SPAWNS_A_PASS = 16, /* so that ends are noticed while many processes are started */
+    STARTS_A_PASS = 16, /* so that ends are noticed while many processes are started */
     READ_BYTES = 64 * 1024,
     APPS_MAX = 65536,
     KILL_STEP_MS = 5,
@@ -40,7 +40,7 @@ struct herd {
     char **envp; /* scratch: the environment of the process being started */
     size_t envp_capacity;
     bool ending;                       /* this process ends when the last descendant has */
-    uint64_t spawned;                  /* orders to spawn so far */
+    uint64_t starts;                   /* commands to start so far */
     const _Atomic uint64_t *cancelled; /* the daemon's: so many of them are void */
 };
 
@@ -110,21 +110,21 @@ static int open_pipe(int descriptor, int *child_fd, int *ours)
 
 /* What the child gets in child_fds and, for pipes and ptys, the daemon's end in ours. 0 or -errno.
  */
-static int open_stdio(const struct herd *herd, const enum spawn_stdio kinds[3],
-                      struct window window, int child_fds[SPAWN_FDS], int ours[SPAWN_FDS])
+static int open_stdio(const struct herd *herd, const enum proc_stdio kinds[3], struct window window,
+                      int child_fds[PROC_FDS], int ours[PROC_FDS])
 {
     int rc = 0;
     for (int i = 0; i < 3 && rc == 0; i++) {
-        child_fds[i] = kinds[i] == SPAWN_NULL ? herd->null_fd : -1;
-        bool pty = kinds[i] == SPAWN_PTY && pty_open(window, &ours[i], &child_fds[i]) == 0;
-        if (kinds[i] == SPAWN_PIPE || (kinds[i] == SPAWN_PTY && !pty)) {
+        child_fds[i] = kinds[i] == STDIO_NULL ? herd->null_fd : -1;
+        bool pty = kinds[i] == STDIO_PTY && pty_open(window, &ours[i], &child_fds[i]) == 0;
+        if (kinds[i] == STDIO_PIPE || (kinds[i] == STDIO_PTY && !pty)) {
             rc = open_pipe(i, &child_fds[i], &ours[i]);
         }
     }
     return rc;
 }
 
-static int open_socket(int child_fds[SPAWN_FDS], int ours[SPAWN_FDS])
+static int open_socket(int child_fds[PROC_FDS], int ours[PROC_FDS])
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -136,9 +136,9 @@ static int open_socket(int child_fds[SPAWN_FDS], int ours[SPAWN_FDS])
     return 0;
 }
 
-static void close_fds(const struct herd *herd, int fds[SPAWN_FDS])
+static void close_fds(const struct herd *herd, int fds[PROC_FDS])
 {
-    for (int i = 0; i < SPAWN_FDS; i++) {
+    for (int i = 0; i < PROC_FDS; i++) {
         if (fds[i] >= 0 && fds[i] != herd->null_fd) {
             close(fds[i]);
         }
@@ -148,16 +148,16 @@ static void close_fds(const struct herd *herd, int fds[SPAWN_FDS])
 
 /* Starts a process; the daemon's ends of its pipes, pty and socket go to ours. */
 static pid_t start(struct herd *herd, const struct wire_app *app, const struct wire_proc *proc,
-                   int ours[SPAWN_FDS], struct spawn_error *error)
+                   int ours[PROC_FDS], struct exec_error *error)
 {
-    const enum spawn_stdio kinds[3] = {proc->in, app->out, app->err};
-    struct spawn_plan plan = {.program = app->program,
-                              .wdir = app->wdir,
-                              .argv = app->argv,
-                              .cpus = proc->bound ? &proc->cpus : NULL,
-                              .death_signal = app->kind == SPAWN_RANK ? SIGKILL : SIGTERM,
-                              .fds = {-1, -1, -1, -1}};
-    *error = (struct spawn_error){SPAWN_STAGE_FORK, ENOMEM};
+    const enum proc_stdio kinds[3] = {proc->in, app->out, app->err};
+    struct exec_plan plan = {.program = app->program,
+                             .wdir = app->wdir,
+                             .argv = app->argv,
+                             .cpus = proc->bound ? &proc->cpus : NULL,
+                             .death_signal = app->kind == PROC_RANK ? SIGKILL : SIGTERM,
+                             .fds = {-1, -1, -1, -1}};
+    *error = (struct exec_error){START_FORK, ENOMEM};
     if (!make_env(herd, app, proc) || !procs_reserve(&herd->procs)) {
         return -1;
     }
@@ -170,7 +170,7 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
     if (rc < 0) {
         error->error = -rc;
     } else {
-        pid = spawn_process(&plan, error);
+        pid = exec_process(&plan, error);
     }
     close_fds(herd, plan.fds);
     if (pid < 0) {
@@ -179,24 +179,24 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
     return pid;
 }
 
-static void report_failure(struct herd *herd, uint32_t id, struct spawn_error error)
+static void report_failure(struct herd *herd, uint32_t id, struct exec_error error)
 {
     event_queue_add(&herd->events,
-                    (struct spawn_event){EVENT_FAILED, id, error.error, (uint32_t) error.stage});
+                    (struct shepherd_event){EVENT_FAILED, id, error.error, (uint32_t) error.stage});
 }
 
-static void do_spawn(struct herd *herd, const struct order *order)
+static void do_start(struct herd *herd, const struct command *command)
 {
     struct wire_proc proc;
-    if (order_get_spawn(order, &proc) != ORTE_SUCCESS) {
+    if (command_get_start(command, &proc) != ORTE_SUCCESS) {
         daemon_gone(herd); /* one that speaks like this is as good as gone */
         return;
     }
     const struct wire_app *app = proc.app < herd->app_count ? herd->apps[proc.app] : NULL;
-    struct spawn_error error = {SPAWN_STAGE_EXEC, 0};
-    bool cancelled = ++herd->spawned <= atomic_load(herd->cancelled);
+    struct exec_error error = {START_EXEC, 0};
+    bool cancelled = ++herd->starts <= atomic_load(herd->cancelled);
     if (herd->procs.killing || herd->ending || cancelled) {
-        error = (struct spawn_error){SPAWN_STAGE_FORK, ECANCELED};
+        error = (struct exec_error){START_FORK, ECANCELED};
     } else if (!app) {
         error.error = proc.app == UINT32_MAX ? E2BIG : EINVAL;
     } else {
@@ -206,7 +206,7 @@ static void do_spawn(struct herd *herd, const struct order *order)
         report_failure(herd, proc.id, error);
         return;
     }
-    int ours[SPAWN_FDS] = {-1, -1, -1, -1};
+    int ours[PROC_FDS] = {-1, -1, -1, -1};
     pid_t pid = start(herd, app, &proc, ours, &error);
     if (pid < 0) {
         report_failure(herd, proc.id, error);
@@ -216,12 +216,12 @@ static void do_spawn(struct herd *herd, const struct order *order)
     event_queue_add_start(&herd->events, proc.id, pid, ours);
 }
 
-/* Orders. */
+/* Commands. */
 
-static void do_app(struct herd *herd, const struct order *order)
+static void do_app(struct herd *herd, const struct command *command)
 {
     struct wire_app *app;
-    if (order_get_app(order, &app) != ORTE_SUCCESS) {
+    if (command_get_app(command, &app) != ORTE_SUCCESS) {
         daemon_gone(herd);
         return;
     }
@@ -242,88 +242,88 @@ static void do_app(struct herd *herd, const struct order *order)
     herd->apps[app->app] = app;
 }
 
-static void do_signal(struct herd *herd, const struct order *order)
+static void do_signal(struct herd *herd, const struct command *command)
 {
     uint32_t id;
     int signal;
-    if (order_get_signal(order, &id, &signal) != ORTE_SUCCESS) {
+    if (command_get_signal(command, &id, &signal) != ORTE_SUCCESS) {
         daemon_gone(herd);
         return;
     }
     procs_signal(&herd->procs, id, signal);
 }
 
-static void do_guard(struct herd *herd, const struct order *order)
+static void do_guard(struct herd *herd, const struct command *command)
 {
     const char *folder;
     char **folders = realloc(herd->folders, (herd->folder_count + 1) * sizeof(char *));
     if (folders) {
         herd->folders = folders;
     }
-    if (!folders || order_get_guard(order, &folder) != ORTE_SUCCESS) {
+    if (!folders || command_get_guard(command, &folder) != ORTE_SUCCESS) {
         return;
     }
     folders[herd->folder_count] = strdup(folder);
     herd->folder_count += folders[herd->folder_count] != NULL;
 }
 
-static void do_order(struct herd *herd, const struct order *order)
+static void do_command(struct herd *herd, const struct command *command)
 {
-    switch (order->type) {
-    case HERD_APP:
-        do_app(herd, order);
+    switch (command->type) {
+    case COMMAND_APP:
+        do_app(herd, command);
         break;
-    case HERD_SPAWN:
-        do_spawn(herd, order);
+    case COMMAND_START:
+        do_start(herd, command);
         break;
-    case HERD_SIGNAL:
-        do_signal(herd, order);
+    case COMMAND_SIGNAL:
+        do_signal(herd, command);
         break;
-    case HERD_KILL_RANKS:
+    case COMMAND_KILL_RANKS:
         procs_kill(&herd->procs, KILL_RANKS);
         break;
-    case HERD_KILL_ALL:
+    case COMMAND_KILL_ALL:
         procs_kill(&herd->procs, KILL_ALL);
         break;
-    case HERD_GUARD:
-        do_guard(herd, order);
+    case COMMAND_GUARD:
+        do_guard(herd, command);
         break;
-    case HERD_END:
+    case COMMAND_END:
         herd->ending = true;
         procs_kill(&herd->procs, KILL_ALL);
         break;
-    case HERD_TYPES:
+    case COMMAND_TYPES:
         break;
     }
 }
 
-static bool order_fits(const struct herd *herd)
+static bool command_fits(const struct herd *herd)
 {
-    return event_queue_fits(&herd->events, SPAWN_FDS);
+    return event_queue_fits(&herd->events, PROC_FDS);
 }
 
-/* Returns whether orders may be left over. */
-static bool do_orders(struct herd *herd)
+/* Returns whether commands may be left over. */
+static bool do_commands(struct herd *herd)
 {
-    struct order order;
-    for (int i = 0; i < SPAWNS_A_PASS; i++) {
-        if (!order_fits(herd)) {
+    struct command command;
+    for (int i = 0; i < STARTS_A_PASS; i++) {
+        if (!command_fits(herd)) {
             flush_events(herd);
         }
-        ptrdiff_t size = order_fits(herd) ? order_next(&herd->in, &order) : 0;
+        ptrdiff_t size = command_fits(herd) ? command_next(&herd->in, &command) : 0;
         if (size < 0) {
             daemon_gone(herd);
         }
         if (size <= 0) {
             return false;
         }
-        do_order(herd, &order);
+        do_command(herd, &command);
         bytes_consume(&herd->in, (size_t) size);
     }
     return true;
 }
 
-static void read_orders(struct herd *herd)
+static void read_commands(struct herd *herd)
 {
     if (!bytes_reserve(&herd->in, READ_BYTES)) {
         daemon_gone(herd);
@@ -343,7 +343,7 @@ static void report_exit(struct herd *herd, pid_t pid, int status)
 {
     uint32_t id;
     if (procs_remove(&herd->procs, pid, &id)) {
-        event_queue_add(&herd->events, (struct spawn_event){EVENT_EXITED, id, status, 0});
+        event_queue_add(&herd->events, (struct shepherd_event){EVENT_EXITED, id, status, 0});
     }
 }
 
@@ -366,7 +366,7 @@ static void reap(struct herd *herd)
 
 /* The process. */
 
-static void wait_for_events(struct herd *herd, bool orders_left)
+static void wait_for_events(struct herd *herd, bool commands_left)
 {
     struct pollfd fds[2] = {{.fd = herd->events.closed ? -1 : herd->sock},
                             {herd->signals, POLLIN, 0}};
@@ -378,7 +378,7 @@ static void wait_for_events(struct herd *herd, bool orders_left)
     } else if (blocked) {
         timeout = SEND_STEP_MS; /* some shortages raise no event when they are over */
     }
-    if (poll(fds, 2, orders_left ? 0 : timeout) <= 0) {
+    if (poll(fds, 2, commands_left ? 0 : timeout) <= 0) {
         return;
     }
     if (fds[1].revents) {
@@ -387,16 +387,16 @@ static void wait_for_events(struct herd *herd, bool orders_left)
         }
     }
     if (fds[0].revents & (POLLIN | POLLHUP | POLLERR)) {
-        read_orders(herd);
+        read_commands(herd);
     }
 }
 
 static void run(struct herd *herd)
 {
-    bool orders_left = false;
+    bool commands_left = false;
     while (!herd->ending || herd->procs.killing) {
-        wait_for_events(herd, orders_left);
-        orders_left = do_orders(herd);
+        wait_for_events(herd, commands_left);
+        commands_left = do_commands(herd);
         reap(herd);
         if (herd->procs.killing) {
             procs_kill_step(&herd->procs);

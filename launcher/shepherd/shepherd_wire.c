@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct order_header {
+struct command_header {
     uint32_t size; /* of the body */
     uint32_t type;
 };
@@ -16,7 +16,7 @@ struct app_body {
     int32_t error;
     uint32_t has_wdir;
 }; /* then program, [wdir], argv, env */
-struct spawn_body {
+struct start_body {
     uint32_t app, id, in, bound, envc;
 }; /* then [cpu_set_t], env */
 struct signal_body {
@@ -32,9 +32,9 @@ static void put(struct bytes *to, const void *data, size_t size)
     }
 }
 
-static bool put_header(struct bytes *to, enum order_type type, size_t size)
+static bool put_header(struct bytes *to, enum command_type type, size_t size)
 {
-    struct order_header header = {(uint32_t) size, (uint32_t) type};
+    struct command_header header = {(uint32_t) size, (uint32_t) type};
     if (!bytes_reserve(to, sizeof(header) + size)) {
         return false;
     }
@@ -64,7 +64,7 @@ static void put_vector(struct bytes *to, char *const *strings, uint32_t count)
     }
 }
 
-int order_put_app(struct bytes *to, uint32_t app, const struct spawn_app *spec)
+int command_put_app(struct bytes *to, uint32_t app, const struct start_app *spec)
 {
     struct app_body body = {.app = app,
                             .kind = spec->kind,
@@ -77,11 +77,11 @@ int order_put_app(struct bytes *to, uint32_t app, const struct spawn_app *spec)
     size += spec->wdir ? strlen(spec->wdir) + 1 : 0;
     size += vector_size(spec->argv, &body.argc);
     size += vector_size(spec->env, &body.envc);
-    if (size > ORDER_BODY_MAX) {
+    if (size > COMMAND_BODY_MAX) {
         body = (struct app_body){.app = app, .error = E2BIG};
         size = sizeof(body) + 1;
     }
-    if (!put_header(to, HERD_APP, size)) {
+    if (!put_header(to, COMMAND_APP, size)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put(to, &body, sizeof(body));
@@ -98,17 +98,17 @@ int order_put_app(struct bytes *to, uint32_t app, const struct spawn_app *spec)
     return ORTE_SUCCESS;
 }
 
-int order_put_spawn(struct bytes *to, uint32_t app, const struct spawn_proc *proc)
+int command_put_start(struct bytes *to, uint32_t app, const struct start_proc *proc)
 {
-    struct spawn_body body = {
+    struct start_body body = {
         .app = app, .id = proc->id, .in = proc->in, .bound = proc->cpus != NULL};
     size_t size = sizeof(body) + (proc->cpus ? sizeof(*proc->cpus) : 0);
     size += vector_size(proc->env, &body.envc);
-    if (size > ORDER_BODY_MAX) {
-        body = (struct spawn_body){.app = UINT32_MAX, .id = proc->id};
+    if (size > COMMAND_BODY_MAX) {
+        body = (struct start_body){.app = UINT32_MAX, .id = proc->id};
         size = sizeof(body);
     }
-    if (!put_header(to, HERD_SPAWN, size)) {
+    if (!put_header(to, COMMAND_START, size)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put(to, &body, sizeof(body));
@@ -119,50 +119,51 @@ int order_put_spawn(struct bytes *to, uint32_t app, const struct spawn_proc *pro
     return ORTE_SUCCESS;
 }
 
-int order_put_signal(struct bytes *to, uint32_t id, int signal)
+int command_put_signal(struct bytes *to, uint32_t id, int signal)
 {
     struct signal_body body = {id, signal};
-    if (!put_header(to, HERD_SIGNAL, sizeof(body))) {
+    if (!put_header(to, COMMAND_SIGNAL, sizeof(body))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put(to, &body, sizeof(body));
     return ORTE_SUCCESS;
 }
 
-int order_put_plain(struct bytes *to, enum order_type type)
+int command_put_plain(struct bytes *to, enum command_type type)
 {
     return put_header(to, type, 0) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
-int order_put_guard(struct bytes *to, const char *folder)
+int command_put_guard(struct bytes *to, const char *folder)
 {
-    if (!put_header(to, HERD_GUARD, strlen(folder) + 1)) {
+    if (!put_header(to, COMMAND_GUARD, strlen(folder) + 1)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put_string(to, folder);
     return ORTE_SUCCESS;
 }
 
-ptrdiff_t order_next(const struct bytes *from, struct order *order)
+ptrdiff_t command_next(const struct bytes *from, struct command *command)
 {
-    struct order_header header;
+    struct command_header header;
     size_t waiting = bytes_waiting(from);
     if (waiting < sizeof(header)) {
         return 0;
     }
     memcpy(&header, from->data + from->head, sizeof(header));
-    if (header.size > ORDER_BODY_MAX || header.type < HERD_APP || header.type >= HERD_TYPES) {
+    if (header.size > COMMAND_BODY_MAX || header.type < COMMAND_APP ||
+        header.type >= COMMAND_TYPES) {
         return -1;
     }
     if (waiting - sizeof(header) < header.size) {
         return 0;
     }
-    *order = (struct order){(enum order_type) header.type, from->data + from->head + sizeof(header),
-                            header.size};
+    *command = (struct command){(enum command_type) header.type,
+                                from->data + from->head + sizeof(header), header.size};
     return (ptrdiff_t) (sizeof(header) + header.size);
 }
 
-/* What is left of an order's body. */
+/* What is left of a command's body. */
 struct rest {
     char *at;
     size_t size;
@@ -194,16 +195,17 @@ static bool take_vector(struct rest *rest, char **strings, uint32_t count)
 
 static bool stdio_valid(uint32_t kind)
 {
-    return kind <= SPAWN_PTY;
+    return kind <= STDIO_PTY;
 }
 
 /* Fills an app whose memory has room for its vectors and, behind them, for the strings. */
-static bool fill_app(struct wire_app *app, const struct app_body *body, const struct order *order)
+static bool fill_app(struct wire_app *app, const struct app_body *body,
+                     const struct command *command)
 {
     app->argv = (char **) (app + 1);
     app->env = app->argv + body->argc + 1;
-    struct rest rest = {(char *) (app->env + body->envc + 1), order->size - sizeof(*body)};
-    memcpy(rest.at, order->body + sizeof(*body), rest.size);
+    struct rest rest = {(char *) (app->env + body->envc + 1), command->size - sizeof(*body)};
+    memcpy(rest.at, command->body + sizeof(*body), rest.size);
     app->program = take_string(&rest);
     app->wdir = body->has_wdir && app->program ? take_string(&rest) : NULL;
     return app->program && (app->wdir || !body->has_wdir) &&
@@ -211,15 +213,15 @@ static bool fill_app(struct wire_app *app, const struct app_body *body, const st
            rest.size == 0;
 }
 
-int order_get_app(const struct order *order, struct wire_app **out)
+int command_get_app(const struct command *command, struct wire_app **out)
 {
     struct app_body body;
-    if (order->size < sizeof(body)) {
+    if (command->size < sizeof(body)) {
         return ORTE_ERR_BAD_PARAM;
     }
-    memcpy(&body, order->body, sizeof(body));
-    size_t text = order->size - sizeof(body); /* every string has at least one byte */
-    if (body.kind > SPAWN_STEP || !stdio_valid(body.out) || !stdio_valid(body.err) ||
+    memcpy(&body, command->body, sizeof(body));
+    size_t text = command->size - sizeof(body); /* every string has at least one byte */
+    if (body.kind > PROC_STEP || !stdio_valid(body.out) || !stdio_valid(body.err) ||
         body.socket > 1 || body.argc > text || body.envc > text) {
         return ORTE_ERR_BAD_PARAM;
     }
@@ -229,14 +231,14 @@ int order_get_app(const struct order *order, struct wire_app **out)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     app->app = body.app;
-    app->kind = (enum spawn_kind) body.kind;
-    app->out = (enum spawn_stdio) body.out;
-    app->err = (enum spawn_stdio) body.err;
+    app->kind = (enum proc_kind) body.kind;
+    app->out = (enum proc_stdio) body.out;
+    app->err = (enum proc_stdio) body.err;
     app->window = body.window;
     app->socket = body.socket;
     app->error = body.error;
     app->env_count = body.envc;
-    if (!fill_app(app, &body, order)) {
+    if (!fill_app(app, &body, command)) {
         free(app);
         return ORTE_ERR_BAD_PARAM;
     }
@@ -244,20 +246,20 @@ int order_get_app(const struct order *order, struct wire_app **out)
     return ORTE_SUCCESS;
 }
 
-int order_get_spawn(const struct order *order, struct wire_proc *out)
+int command_get_start(const struct command *command, struct wire_proc *out)
 {
-    struct spawn_body body;
-    if (order->size < sizeof(body)) {
+    struct start_body body;
+    if (command->size < sizeof(body)) {
         return ORTE_ERR_BAD_PARAM;
     }
-    memcpy(&body, order->body, sizeof(body));
+    memcpy(&body, command->body, sizeof(body));
     struct wire_proc proc = {.app = body.app,
                              .id = body.id,
-                             .in = (enum spawn_stdio) body.in,
+                             .in = (enum proc_stdio) body.in,
                              .bound = body.bound != 0,
                              .env_count = body.envc};
-    const char *at = order->body + sizeof(body);
-    size_t left = order->size - sizeof(body);
+    const char *at = command->body + sizeof(body);
+    size_t left = command->size - sizeof(body);
     if (!stdio_valid(body.in) || body.bound > 1) {
         return ORTE_ERR_BAD_PARAM;
     }
@@ -285,13 +287,13 @@ int order_get_spawn(const struct order *order, struct wire_proc *out)
     return ORTE_SUCCESS;
 }
 
-int order_get_signal(const struct order *order, uint32_t *id, int *signal)
+int command_get_signal(const struct command *command, uint32_t *id, int *signal)
 {
     struct signal_body body;
-    if (order->size != sizeof(body)) {
+    if (command->size != sizeof(body)) {
         return ORTE_ERR_BAD_PARAM;
     }
-    memcpy(&body, order->body, sizeof(body));
+    memcpy(&body, command->body, sizeof(body));
     if (body.signal < 0 || body.signal >= NSIG) {
         return ORTE_ERR_BAD_PARAM;
     }
@@ -300,12 +302,12 @@ int order_get_signal(const struct order *order, uint32_t *id, int *signal)
     return ORTE_SUCCESS;
 }
 
-int order_get_guard(const struct order *order, const char **folder)
+int command_get_guard(const struct command *command, const char **folder)
 {
-    if (order->size < 2 || order->body[0] != '/' ||
-        memchr(order->body, 0, order->size) != order->body + order->size - 1) {
+    if (command->size < 2 || command->body[0] != '/' ||
+        memchr(command->body, 0, command->size) != command->body + command->size - 1) {
         return ORTE_ERR_BAD_PARAM;
     }
-    *folder = order->body;
+    *folder = command->body;
     return ORTE_SUCCESS;
 }

@@ -22,7 +22,7 @@ static void open_queue(void)
 }
 
 /* How many events one read gives; fds: how many descriptors came with them, closed here. */
-static size_t receive(struct spawn_event *events, size_t most, size_t *fds)
+static size_t receive(struct shepherd_event *events, size_t most, size_t *fds)
 {
     union {
         struct cmsghdr header;
@@ -51,11 +51,11 @@ static bool is_open(int fd)
 
 START_TEST(descriptors_go_with_their_batch)
 {
-    struct spawn_event events[8];
+    struct shepherd_event events[8];
     size_t fds;
     open_queue();
-    int ours[SPAWN_FDS] = {dup(daemon_end), -1, dup(daemon_end), -1};
-    event_queue_add(&queue, (struct spawn_event){EVENT_FAILED, 7, ENOENT, SPAWN_STAGE_EXEC});
+    int ours[PROC_FDS] = {dup(daemon_end), -1, dup(daemon_end), -1};
+    event_queue_add(&queue, (struct shepherd_event){EVENT_FAILED, 7, ENOENT, START_EXEC});
     event_queue_add_start(&queue, 8, 1234, ours);
     ck_assert(event_queue_flush(&queue));
     ck_assert(!is_open(ours[0]) && !is_open(ours[2]));
@@ -66,7 +66,7 @@ START_TEST(descriptors_go_with_their_batch)
     ck_assert_uint_eq(events[1].id, 7);
     ck_assert_uint_eq(events[2].type, EVENT_STARTED);
     ck_assert_uint_eq(events[2].detail, 1 | 1 << 2);
-    event_queue_add(&queue, (struct spawn_event){EVENT_EXITED, 8, 0, 0});
+    event_queue_add(&queue, (struct shepherd_event){EVENT_EXITED, 8, 0, 0});
     ck_assert(event_queue_flush(&queue));
     ck_assert_uint_eq(receive(events, 8, &fds), 1); /* no descriptors, no EVENT_FDS */
     ck_assert_uint_eq(fds, 0);
@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(what_waits_is_bounded_and_in_order)
 {
-    struct spawn_event events[512];
+    struct shepherd_event events[512];
     size_t fds, count;
     uint32_t added = 0, seen = 0;
     int small = 1;
@@ -83,7 +83,7 @@ START_TEST(what_waits_is_bounded_and_in_order)
     setsockopt(queue.sock, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
     while (event_queue_fits(&queue, 0)) {
         ck_assert_uint_lt(added, 100000);
-        event_queue_add(&queue, (struct spawn_event){EVENT_EXITED, added++, 0, 0});
+        event_queue_add(&queue, (struct shepherd_event){EVENT_EXITED, added++, 0, 0});
         if (!event_queue_fits(&queue, 0)) {
             ck_assert(event_queue_flush(&queue));
         }
@@ -103,16 +103,16 @@ END_TEST
 START_TEST(descriptors_that_do_not_fit_wait)
 {
     open_queue();
-    for (uint32_t id = 0; event_queue_fits(&queue, SPAWN_FDS); id++) {
-        int ours[SPAWN_FDS];
-        for (int i = 0; i < SPAWN_FDS; i++) {
+    for (uint32_t id = 0; event_queue_fits(&queue, PROC_FDS); id++) {
+        int ours[PROC_FDS];
+        for (int i = 0; i < PROC_FDS; i++) {
             ours[i] = dup(daemon_end);
         }
         event_queue_add_start(&queue, id, 1, ours);
     }
     ck_assert(event_queue_fits(&queue, 0));
     ck_assert(event_queue_flush(&queue));
-    ck_assert(event_queue_fits(&queue, SPAWN_FDS));
+    ck_assert(event_queue_fits(&queue, PROC_FDS));
     event_queue_close(&queue);
 }
 END_TEST
@@ -122,14 +122,14 @@ START_TEST(a_daemon_that_is_gone_is_told_nothing)
     open_queue();
     close(daemon_end);
     int before = dup(queue.sock), after = dup(queue.sock);
-    event_queue_add_start(&queue, 1, 1, (int[SPAWN_FDS]){before, -1, -1, -1});
+    event_queue_add_start(&queue, 1, 1, (int[PROC_FDS]){before, -1, -1, -1});
     ck_assert(!event_queue_flush(&queue));
     event_queue_close(&queue);
     ck_assert(!is_open(before));
     ck_assert(!event_queue_is_blocked(&queue));
-    event_queue_add_start(&queue, 2, 2, (int[SPAWN_FDS]){after, -1, -1, -1});
+    event_queue_add_start(&queue, 2, 2, (int[PROC_FDS]){after, -1, -1, -1});
     ck_assert(!is_open(after));
-    ck_assert(event_queue_fits(&queue, SPAWN_FDS));
+    ck_assert(event_queue_fits(&queue, PROC_FDS));
     ck_assert(event_queue_flush(&queue));
 }
 END_TEST

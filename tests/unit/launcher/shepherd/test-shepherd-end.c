@@ -78,15 +78,15 @@ START_TEST(test_shepherd_stands_apart_from_the_terminal)
 {
     world_open(&world);
     pid_t shepherd = only_child();
-    world_define_sh(&world, 0, SPAWN_RANK, "echo up; exec sleep 1000");
-    world_spawn(&world, 0, 0);
+    world_define_sh(&world, 0, PROC_RANK, "echo up; exec sleep 1000");
+    world_start(&world, 0, 0);
     world_run_until(&world, &world.started, 1, 5000);
     ck_assert_int_eq(getsid(shepherd), shepherd);
     ck_assert_int_eq(getsid(world.procs[0].pid), world.procs[0].pid);
     kill(shepherd, SIGINT);
     kill(shepherd, SIGTERM);
     kill(shepherd, SIGHUP);
-    world_spawn(&world, 0, 1);
+    world_start(&world, 0, 1);
     world_run_until(&world, &world.started, 2, 5000);
     world_close(&world);
 }
@@ -96,8 +96,8 @@ START_TEST(test_orderly_end_leaves_nothing)
 {
     const char *folder = make_folder();
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
-    world_spawn(&world, 0, 0);
+    world_define_sh(&world, 0, PROC_RANK, with_daemon);
+    world_start(&world, 0, 0);
     shepherd_guard(world.shepherd, folder);
     shepherd_guard(world.shepherd, "/tmp/keel-test-guard-never-made");
     world_run_until(&world, &world.started, 1, 5000);
@@ -114,12 +114,12 @@ START_TEST(test_orderly_end_leaves_nothing)
 }
 END_TEST
 
-START_TEST(test_kill_all_ends_descendants_and_refuses_spawns_meanwhile)
+START_TEST(test_kill_all_ends_descendants_and_refuses_starts_meanwhile)
 {
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
-    world_spawn(&world, 0, 0);
-    world_spawn(&world, 0, 1);
+    world_define_sh(&world, 0, PROC_RANK, with_daemon);
+    world_start(&world, 0, 0);
+    world_start(&world, 0, 1);
     world_run_until(&world, &world.started, 2, 5000);
     pid_t daemons[2];
     for (uint32_t id = 0; id < 2; id++) {
@@ -127,7 +127,7 @@ START_TEST(test_kill_all_ends_descendants_and_refuses_spawns_meanwhile)
         ck_assert_int_gt(daemons[id], 1);
     }
     shepherd_kill_all(world.shepherd);
-    world_spawn(&world, 0, 2);
+    world_start(&world, 0, 2);
     world_run_until(&world, &world.exited, 2, 2000);
     world_run_until(&world, &world.failed, 1, 2000);
     ck_assert_int_eq(world.procs[2].error, ECANCELED);
@@ -136,7 +136,7 @@ START_TEST(test_kill_all_ends_descendants_and_refuses_spawns_meanwhile)
         ck_assert(gone_within(daemons[id], 2000));
     }
     usleep(20000); /* one sweep later there is nobody, and it starts again */
-    world_spawn(&world, 0, 3);
+    world_start(&world, 0, 3);
     world_run_until(&world, &world.started, 3, 2000);
     world_close(&world);
 }
@@ -145,10 +145,10 @@ END_TEST
 START_TEST(test_kill_ranks_leaves_agents_alone)
 {
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
-    world_define_sh(&world, 1, SPAWN_AGENT, with_daemon);
-    world_spawn(&world, 0, 0);
-    world_spawn(&world, 1, 1);
+    world_define_sh(&world, 0, PROC_RANK, with_daemon);
+    world_define_sh(&world, 1, PROC_AGENT, with_daemon);
+    world_start(&world, 0, 0);
+    world_start(&world, 1, 1);
     world_run_until(&world, &world.started, 2, 5000);
     pid_t of_rank = atoi(world_read_line(&world, 0));
     world_read_line(&world, 1);
@@ -157,7 +157,7 @@ START_TEST(test_kill_ranks_leaves_agents_alone)
     ck_assert(world.procs[0].exited);
     ck_assert(gone_within(of_rank, 2000));
     usleep(20000);
-    world_spawn(&world, 0, 2); /* the sweep is over although the agent lives */
+    world_start(&world, 0, 2); /* the sweep is over although the agent lives */
     world_run_until(&world, &world.started, 3, 2000);
     ck_assert_int_eq(kill(world.procs[1].pid, 0), 0);
     ck_assert_uint_eq(world.exited, 1);
@@ -169,12 +169,12 @@ START_TEST(test_agents_may_end_by_themselves)
 {
     world_open(&world);
     world_define_sh(
-        &world, 0, SPAWN_AGENT,
+        &world, 0, PROC_AGENT,
         "trap 'sleep 0.1; echo bye; exit 3' TERM; echo up; while :; do sleep 0.02; done");
-    world_define_sh(&world, 1, SPAWN_AGENT, "trap '' TERM; echo up; while :; do sleep 0.02; done");
-    world_define_sh(&world, 2, SPAWN_RANK, "trap '' TERM; echo up; while :; do sleep 0.02; done");
+    world_define_sh(&world, 1, PROC_AGENT, "trap '' TERM; echo up; while :; do sleep 0.02; done");
+    world_define_sh(&world, 2, PROC_RANK, "trap '' TERM; echo up; while :; do sleep 0.02; done");
     for (uint32_t id = 0; id < 3; id++) {
-        world_spawn(&world, id, id);
+        world_start(&world, id, id);
     }
     world_run_until(&world, &world.started, 3, 5000);
     for (uint32_t id = 0; id < 3; id++) {
@@ -196,11 +196,11 @@ END_TEST
 START_TEST(test_steps_may_end_before_they_are_signalled)
 {
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_STEP,
+    world_define_sh(&world, 0, PROC_STEP,
                     "trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.02; done");
-    world_define_sh(&world, 1, SPAWN_STEP, "trap 'exit 4' TERM; echo up; sleep 0.1; exit 5");
+    world_define_sh(&world, 1, PROC_STEP, "trap 'exit 4' TERM; echo up; sleep 0.1; exit 5");
     for (uint32_t id = 0; id < 2; id++) {
-        world_spawn(&world, id, id);
+        world_start(&world, id, id);
     }
     world_run_until(&world, &world.started, 2, 5000);
     for (uint32_t id = 0; id < 2; id++) {
@@ -220,7 +220,7 @@ END_TEST
 
 /* An agent that is a daemon itself, with a shepherd of its own. It is run as a program (see main),
  * so nothing of Check's is there. Prints the pids of its rank and of what that left behind. */
-static void agent_started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
+static void agent_started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
 {
     char text[32] = "";
     (void) arg;
@@ -232,7 +232,7 @@ static void agent_started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
     }
 }
 
-static void agent_failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
+static void agent_failed(void *arg, uint32_t id, enum start_stage stage, int error)
 {
     (void) arg;
     (void) id;
@@ -259,15 +259,15 @@ static int agent_main(const char *folder)
     struct shepherd *shepherd;
     struct loop *loop;
     char *argv[] = {(char *) "sh", (char *) "-c", (char *) (uintptr_t) with_daemon, NULL};
-    struct spawn_app app = {.program = "/bin/sh", .argv = argv, .env = environ, .out = SPAWN_PIPE};
-    struct spawn_proc proc = {.id = 0};
+    struct start_app app = {.program = "/bin/sh", .argv = argv, .env = environ, .out = STDIO_PIPE};
+    struct start_proc proc = {.id = 0};
     if (shepherd_start(&shepherd) != 0 || loop_create(&loop) != ORTE_SUCCESS ||
         shepherd_attach(shepherd, loop, &ops, NULL) != ORTE_SUCCESS) {
         return 1;
     }
     shepherd_guard(shepherd, folder);
     shepherd_define_app(shepherd, 0, &app);
-    shepherd_spawn(shepherd, 0, &proc);
+    shepherd_start_proc(shepherd, 0, &proc);
     alarm(30);
     loop_run(loop);
     return 1;
@@ -276,12 +276,12 @@ static int agent_main(const char *folder)
 static void define_agent(uint32_t app, const char *folder)
 {
     char *argv[] = {(char *) "agent", (char *) "--agent", (char *) (uintptr_t) folder, NULL};
-    struct spawn_app spec = {.kind = SPAWN_AGENT,
+    struct start_app spec = {.kind = PROC_AGENT,
                              .program = "/proc/self/exe",
                              .argv = argv,
                              .env = environ,
-                             .out = SPAWN_PIPE,
-                             .err = SPAWN_INHERIT};
+                             .out = STDIO_PIPE,
+                             .err = STDIO_INHERIT};
     shepherd_define_app(world.shepherd, app, &spec);
 }
 
@@ -291,9 +291,9 @@ START_TEST(test_the_shepherd_of_a_killed_agent_is_given_time)
     const char *folder = make_folder();
     world_open(&world);
     define_agent(0, folder);
-    world_define_sh(&world, 1, SPAWN_RANK, "sleep 1000");
-    world_spawn(&world, 0, 0);
-    world_spawn(&world, 1, 1);
+    world_define_sh(&world, 1, PROC_RANK, "sleep 1000");
+    world_start(&world, 0, 0);
+    world_start(&world, 1, 1);
     world_run_until(&world, &world.started, 2, 5000);
     ck_assert_int_eq(sscanf(world_read_line(&world, 0), "%d %d", &rank, &orphan), 2);
     kill(world.procs[0].pid, SIGKILL);
@@ -316,7 +316,7 @@ START_TEST(test_kill_9_of_an_agents_parent_daemon_ends_all_levels)
     if (daemon == 0) {
         world_open(&world);
         define_agent(0, folder);
-        world_spawn(&world, 0, 0);
+        world_start(&world, 0, 0);
         world_run_until(&world, &world.started, 1, 5000);
         const char *line = world_read_line(&world, 0);
         ck_assert_int_gt(write(fds[1], line, strlen(line)), 0);
@@ -340,9 +340,9 @@ static void fake_daemon(int out, const char *folder)
     world_open(&world);
     pids[2 * FAKE_RANKS] = only_child();
     shepherd_guard(world.shepherd, folder);
-    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
+    world_define_sh(&world, 0, PROC_RANK, with_daemon);
     for (uint32_t id = 0; id < FAKE_RANKS; id++) {
-        world_spawn(&world, 0, id);
+        world_start(&world, 0, id);
     }
     world_run_until(&world, &world.started, FAKE_RANKS, 5000);
     for (uint32_t id = 0; id < FAKE_RANKS; id++) {
@@ -443,9 +443,9 @@ START_TEST(test_kill_9_of_the_shepherd_leaves_nothing)
     ck_assert_uint_eq(sweep_children(children, 4), 2);
     pid_t shepherd = children[0] == stranger ? children[1] : children[0];
     shepherd_guard(world.shepherd, folder);
-    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
-    world_spawn(&world, 0, 0);
-    world_spawn(&world, 0, 1);
+    world_define_sh(&world, 0, PROC_RANK, with_daemon);
+    world_start(&world, 0, 0);
+    world_start(&world, 0, 1);
     world_run_until(&world, &world.started, 2, 5000);
     for (uint32_t id = 0; id < 2; id++) {
         daemons[id] = atoi(world_read_line(&world, id));
@@ -479,8 +479,8 @@ START_TEST(test_end_does_not_wait_for_a_stopped_shepherd_for_ever)
     world_open(&world);
     pid_t shepherd = only_child();
     shepherd_guard(world.shepherd, folder);
-    world_define_sh(&world, 0, SPAWN_RANK, with_daemon);
-    world_spawn(&world, 0, 0);
+    world_define_sh(&world, 0, PROC_RANK, with_daemon);
+    world_start(&world, 0, 0);
     world_run_until(&world, &world.started, 1, 5000);
     pid_t daemon = atoi(world_read_line(&world, 0));
     kill(shepherd, SIGSTOP);
@@ -512,7 +512,7 @@ int main(int argc, char **argv)
         test_a_new_shepherd_gets_no_signal_of_its_daemon,
         test_shepherd_stands_apart_from_the_terminal,
         test_orderly_end_leaves_nothing,
-        test_kill_all_ends_descendants_and_refuses_spawns_meanwhile,
+        test_kill_all_ends_descendants_and_refuses_starts_meanwhile,
         test_kill_ranks_leaves_agents_alone,
         test_agents_may_end_by_themselves,
         test_steps_may_end_before_they_are_signalled,

@@ -13,43 +13,43 @@ static char *const env_in[] = {(char *) "A=1", (char *) "B=", NULL};
 
 static void put_app(void)
 {
-    struct spawn_app spec = {.kind = SPAWN_AGENT,
+    struct start_app spec = {.kind = PROC_AGENT,
                              .program = "/bin/prog",
                              .argv = argv_in,
                              .env = env_in,
                              .wdir = "/tmp",
-                             .out = SPAWN_PTY,
+                             .out = STDIO_PTY,
                              .window = {25, 132},
-                             .err = SPAWN_INHERIT,
+                             .err = STDIO_INHERIT,
                              .socket = true};
-    ck_assert_int_eq(order_put_app(&queue, 7, &spec), ORTE_SUCCESS);
+    ck_assert_int_eq(command_put_app(&queue, 7, &spec), ORTE_SUCCESS);
 }
 
-static void put_spawn(const cpu_set_t *cpus)
+static void put_start(const cpu_set_t *cpus)
 {
-    struct spawn_proc proc = {.id = 9, .env = env_in, .cpus = cpus, .in = SPAWN_PIPE};
-    ck_assert_int_eq(order_put_spawn(&queue, 7, &proc), ORTE_SUCCESS);
+    struct start_proc proc = {.id = 9, .env = env_in, .cpus = cpus, .in = STDIO_PIPE};
+    ck_assert_int_eq(command_put_start(&queue, 7, &proc), ORTE_SUCCESS);
 }
 
-static struct order next(enum order_type type)
+static struct command next(enum command_type type)
 {
-    struct order order;
-    ck_assert_int_gt(order_next(&queue, &order), 0);
-    ck_assert_int_eq(order.type, type);
-    return order;
+    struct command command;
+    ck_assert_int_gt(command_next(&queue, &command), 0);
+    ck_assert_int_eq(command.type, type);
+    return command;
 }
 
 START_TEST(test_an_app_arrives_whole)
 {
     struct wire_app *app;
     put_app();
-    struct order order = next(HERD_APP);
-    ck_assert_int_eq(order_get_app(&order, &app), ORTE_SUCCESS);
+    struct command command = next(COMMAND_APP);
+    ck_assert_int_eq(command_get_app(&command, &app), ORTE_SUCCESS);
     ck_assert_uint_eq(app->app, 7);
-    ck_assert_int_eq(app->kind, SPAWN_AGENT);
-    ck_assert_int_eq(app->out, SPAWN_PTY);
+    ck_assert_int_eq(app->kind, PROC_AGENT);
+    ck_assert_int_eq(app->out, STDIO_PTY);
     ck_assert(app->window.rows == 25 && app->window.columns == 132);
-    ck_assert_int_eq(app->err, SPAWN_INHERIT);
+    ck_assert_int_eq(app->err, STDIO_INHERIT);
     ck_assert(app->socket);
     ck_assert_int_eq(app->error, 0);
     ck_assert_str_eq(app->program, "/bin/prog");
@@ -72,86 +72,86 @@ START_TEST(test_a_process_arrives_whole)
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     CPU_SET(3, &cpus);
-    put_spawn(&cpus);
-    struct order order = next(HERD_SPAWN);
-    ck_assert_int_eq(order_get_spawn(&order, &proc), ORTE_SUCCESS);
-    ck_assert(proc.app == 7 && proc.id == 9 && proc.in == SPAWN_PIPE && proc.bound);
+    put_start(&cpus);
+    struct command command = next(COMMAND_START);
+    ck_assert_int_eq(command_get_start(&command, &proc), ORTE_SUCCESS);
+    ck_assert(proc.app == 7 && proc.id == 9 && proc.in == STDIO_PIPE && proc.bound);
     ck_assert(CPU_EQUAL(&proc.cpus, &cpus));
     ck_assert_uint_eq(proc.env_count, 2);
     ck_assert_mem_eq(proc.env, "A=1\0B=", 7);
     bytes_fini(&queue);
-    put_spawn(NULL);
-    order = next(HERD_SPAWN);
-    ck_assert_int_eq(order_get_spawn(&order, &proc), ORTE_SUCCESS);
+    put_start(NULL);
+    command = next(COMMAND_START);
+    ck_assert_int_eq(command_get_start(&command, &proc), ORTE_SUCCESS);
     ck_assert(!proc.bound);
     bytes_fini(&queue);
 }
 END_TEST
 
-START_TEST(test_small_orders)
+START_TEST(test_small_commands)
 {
-    struct order order;
+    struct command command;
     uint32_t id;
     int signal;
     const char *folder;
-    ck_assert_int_eq(order_put_signal(&queue, 4, 15), ORTE_SUCCESS);
-    ck_assert_int_eq(order_put_guard(&queue, "/tmp/x"), ORTE_SUCCESS);
-    ck_assert_int_eq(order_put_plain(&queue, HERD_END), ORTE_SUCCESS);
-    ptrdiff_t size = order_next(&queue, &order);
-    ck_assert_int_eq(order_get_signal(&order, &id, &signal), ORTE_SUCCESS);
+    ck_assert_int_eq(command_put_signal(&queue, 4, 15), ORTE_SUCCESS);
+    ck_assert_int_eq(command_put_guard(&queue, "/tmp/x"), ORTE_SUCCESS);
+    ck_assert_int_eq(command_put_plain(&queue, COMMAND_END), ORTE_SUCCESS);
+    ptrdiff_t size = command_next(&queue, &command);
+    ck_assert_int_eq(command_get_signal(&command, &id, &signal), ORTE_SUCCESS);
     ck_assert(id == 4 && signal == 15);
-    ck_assert_int_ne(order_get_guard(&order, &folder), ORTE_SUCCESS);
+    ck_assert_int_ne(command_get_guard(&command, &folder), ORTE_SUCCESS);
     bytes_consume(&queue, (size_t) size);
-    size = order_next(&queue, &order);
-    ck_assert_int_eq(order_get_guard(&order, &folder), ORTE_SUCCESS);
+    size = command_next(&queue, &command);
+    ck_assert_int_eq(command_get_guard(&command, &folder), ORTE_SUCCESS);
     ck_assert_str_eq(folder, "/tmp/x");
-    ck_assert_int_ne(order_get_signal(&order, &id, &signal), ORTE_SUCCESS);
+    ck_assert_int_ne(command_get_signal(&command, &id, &signal), ORTE_SUCCESS);
     bytes_consume(&queue, (size_t) size);
-    order = next(HERD_END);
-    ck_assert_uint_eq(order.size, 0);
+    command = next(COMMAND_END);
+    ck_assert_uint_eq(command.size, 0);
     bytes_fini(&queue);
 }
 END_TEST
 
-START_TEST(test_half_an_order_waits_and_nonsense_is_refused)
+START_TEST(test_half_a_command_waits_and_nonsense_is_refused)
 {
-    struct order order;
+    struct command command;
     put_app();
     size_t whole = queue.tail;
     for (queue.tail = 0; queue.tail < whole; queue.tail++) {
-        ck_assert_int_eq(order_next(&queue, &order), 0);
+        ck_assert_int_eq(command_next(&queue, &command), 0);
     }
-    ck_assert_int_eq(order_next(&queue, &order), (ptrdiff_t) whole);
-    uint32_t huge = ORDER_BODY_MAX + 1, zero = 0, many = HERD_TYPES;
+    ck_assert_int_eq(command_next(&queue, &command), (ptrdiff_t) whole);
+    uint32_t huge = COMMAND_BODY_MAX + 1, zero = 0, many = COMMAND_TYPES;
     memcpy(queue.data + 4, &zero, 4);
-    ck_assert_int_eq(order_next(&queue, &order), -1);
+    ck_assert_int_eq(command_next(&queue, &command), -1);
     memcpy(queue.data + 4, &many, 4);
-    ck_assert_int_eq(order_next(&queue, &order), -1);
+    ck_assert_int_eq(command_next(&queue, &command), -1);
     memcpy(queue.data, &huge, 4);
-    ck_assert_int_eq(order_next(&queue, &order), -1);
+    ck_assert_int_eq(command_next(&queue, &command), -1);
     bytes_fini(&queue);
 }
 END_TEST
 
-static int decode(const struct order *order)
+static int decode(const struct command *command)
 {
     struct wire_app *app = NULL;
     struct wire_proc proc;
-    if (order->type == HERD_SPAWN) {
-        return order_get_spawn(order, &proc);
+    if (command->type == COMMAND_START) {
+        return command_get_start(command, &proc);
     }
-    int rc = order_get_app(order, &app);
+    int rc = command_get_app(command, &app);
     ck_assert((rc == ORTE_SUCCESS) == (app != NULL));
     free(app);
     return rc;
 }
 
 /* The body in memory of its own, so that a sanitizer sees a read beyond it. */
-static int decode_copy(const struct order *order, size_t size)
+static int decode_copy(const struct command *command, size_t size)
 {
     char *body = malloc(size + !size);
-    memcpy(body, order->body, size);
-    struct order copy = {order->type, body, size};
+    memcpy(body, command->body, size);
+    struct command copy = {command->type, body, size};
     int rc = decode(&copy);
     free(body);
     return rc;
@@ -162,20 +162,20 @@ START_TEST(test_damaged_bodies_are_refused)
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     for (int pass = 0; pass < 2; pass++) {
-        pass == 0 ? put_app() : put_spawn(&cpus);
-        struct order order = next(pass == 0 ? HERD_APP : HERD_SPAWN);
-        char *body = (char *) (uintptr_t) order.body;
-        for (size_t size = 0; size < order.size; size++) {
-            ck_assert_int_eq(decode_copy(&order, size), ORTE_ERR_BAD_PARAM);
+        pass == 0 ? put_app() : put_start(&cpus);
+        struct command command = next(pass == 0 ? COMMAND_APP : COMMAND_START);
+        char *body = (char *) (uintptr_t) command.body;
+        for (size_t size = 0; size < command.size; size++) {
+            ck_assert_int_eq(decode_copy(&command, size), ORTE_ERR_BAD_PARAM);
         }
-        ck_assert_int_eq(decode_copy(&order, order.size), ORTE_SUCCESS);
-        body[order.size - 1] = 'x'; /* the last string does not end */
-        ck_assert_int_eq(decode_copy(&order, order.size), ORTE_ERR_BAD_PARAM);
-        body[order.size - 1] = 0;
-        for (size_t i = 0; i < order.size; i++) { /* any byte: no crash, whatever it means */
+        ck_assert_int_eq(decode_copy(&command, command.size), ORTE_SUCCESS);
+        body[command.size - 1] = 'x'; /* the last string does not end */
+        ck_assert_int_eq(decode_copy(&command, command.size), ORTE_ERR_BAD_PARAM);
+        body[command.size - 1] = 0;
+        for (size_t i = 0; i < command.size; i++) { /* any byte: no crash, whatever it means */
             char old = body[i];
             body[i] = (char) 0xff;
-            (void) !decode_copy(&order, order.size);
+            (void) !decode_copy(&command, command.size);
             body[i] = old;
         }
         bytes_fini(&queue);
@@ -185,24 +185,24 @@ END_TEST
 
 START_TEST(test_what_is_too_big_is_said_to_be)
 {
-    char *big = malloc(ORDER_BODY_MAX + 1);
-    memset(big, 'x', ORDER_BODY_MAX);
-    big[ORDER_BODY_MAX] = 0;
+    char *big = malloc(COMMAND_BODY_MAX + 1);
+    memset(big, 'x', COMMAND_BODY_MAX);
+    big[COMMAND_BODY_MAX] = 0;
     char *const argv[] = {big, NULL};
-    struct spawn_app spec = {.program = "/bin/prog", .argv = argv, .env = env_in};
+    struct start_app spec = {.program = "/bin/prog", .argv = argv, .env = env_in};
     struct wire_app *app;
-    ck_assert_int_eq(order_put_app(&queue, 1, &spec), ORTE_SUCCESS);
-    struct order order = next(HERD_APP);
-    ck_assert_int_eq(order_get_app(&order, &app), ORTE_SUCCESS);
+    ck_assert_int_eq(command_put_app(&queue, 1, &spec), ORTE_SUCCESS);
+    struct command command = next(COMMAND_APP);
+    ck_assert_int_eq(command_get_app(&command, &app), ORTE_SUCCESS);
     ck_assert_uint_eq(app->app, 1);
     ck_assert_int_eq(app->error, E2BIG);
     free(app);
     bytes_fini(&queue);
-    struct spawn_proc proc = {.id = 9, .env = argv};
+    struct start_proc proc = {.id = 9, .env = argv};
     struct wire_proc got;
-    ck_assert_int_eq(order_put_spawn(&queue, 1, &proc), ORTE_SUCCESS);
-    order = next(HERD_SPAWN);
-    ck_assert_int_eq(order_get_spawn(&order, &got), ORTE_SUCCESS);
+    ck_assert_int_eq(command_put_start(&queue, 1, &proc), ORTE_SUCCESS);
+    command = next(COMMAND_START);
+    ck_assert_int_eq(command_get_start(&command, &got), ORTE_SUCCESS);
     ck_assert(got.id == 9 && got.app == UINT32_MAX);
     bytes_fini(&queue);
     free(big);
@@ -231,6 +231,7 @@ START_TEST(test_bytes_are_a_queue)
 }
 END_TEST
 
-UNIT_MAIN("spawn-wire", test_an_app_arrives_whole, test_a_process_arrives_whole, test_small_orders,
-          test_half_an_order_waits_and_nonsense_is_refused, test_damaged_bodies_are_refused,
-          test_what_is_too_big_is_said_to_be, test_bytes_are_a_queue)
+UNIT_MAIN("shepherd-wire", test_an_app_arrives_whole, test_a_process_arrives_whole,
+          test_small_commands, test_half_a_command_waits_and_nonsense_is_refused,
+          test_damaged_bodies_are_refused, test_what_is_too_big_is_said_to_be,
+          test_bytes_are_a_queue)

@@ -21,10 +21,10 @@ static struct world world;
 START_TEST(test_reports_start_and_exit_codes)
 {
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK, "exit 7");
-    world_define_sh(&world, 1, SPAWN_RANK, "kill -SEGV $$");
-    world_spawn(&world, 0, 5);
-    world_spawn(&world, 1, 6);
+    world_define_sh(&world, 0, PROC_RANK, "exit 7");
+    world_define_sh(&world, 1, PROC_RANK, "kill -SEGV $$");
+    world_start(&world, 0, 5);
+    world_start(&world, 1, 6);
     world_run_until(&world, &world.exited, 2, 5000);
     ck_assert_int_gt(world.procs[5].pid, 0);
     ck_assert(WIFEXITED(world.procs[5].status) && WEXITSTATUS(world.procs[5].status) == 7);
@@ -37,12 +37,12 @@ static void define(uint32_t app, const char *program, const char *wdir)
 {
     char *argv[] = {(char *) "program", NULL};
     char *env[] = {NULL};
-    struct spawn_app spec = {
-        .program = program, .argv = argv, .env = env, .wdir = wdir, .out = SPAWN_PIPE};
+    struct start_app spec = {
+        .program = program, .argv = argv, .env = env, .wdir = wdir, .out = STDIO_PIPE};
     shepherd_define_app(world.shepherd, app, &spec);
 }
 
-static void assert_fails(uint32_t id, enum spawn_stage stage, int error)
+static void assert_fails(uint32_t id, enum start_stage stage, int error)
 {
     ck_assert_msg(world.procs[id].failed, "process %u has not failed", id);
     ck_assert_int_eq(world.procs[id].stage, stage);
@@ -59,17 +59,17 @@ START_TEST(test_says_at_which_stage_a_start_fails)
     define(2, "/bin/true", "/nonexistent");
     define(3, "/bin/true", NULL);
     for (uint32_t id = 0; id < 3; id++) {
-        world_spawn(&world, id, id);
+        world_start(&world, id, id);
     }
-    struct spawn_proc bound = {.id = 3, .cpus = &none};
-    shepherd_spawn(world.shepherd, 3, &bound);
-    world_spawn(&world, 99, 4); /* not defined */
+    struct start_proc bound = {.id = 3, .cpus = &none};
+    shepherd_start_proc(world.shepherd, 3, &bound);
+    world_start(&world, 99, 4); /* not defined */
     world_run_until(&world, &world.failed, 5, 5000);
-    assert_fails(0, SPAWN_STAGE_EXEC, ENOENT);
-    assert_fails(1, SPAWN_STAGE_EXEC, EACCES);
-    assert_fails(2, SPAWN_STAGE_WDIR, ENOENT);
-    assert_fails(3, SPAWN_STAGE_BIND, EINVAL);
-    assert_fails(4, SPAWN_STAGE_EXEC, EINVAL);
+    assert_fails(0, START_EXEC, ENOENT);
+    assert_fails(1, START_EXEC, EACCES);
+    assert_fails(2, START_WDIR, ENOENT);
+    assert_fails(3, START_BIND, EINVAL);
+    assert_fails(4, START_EXEC, EINVAL);
     ck_assert_uint_eq(world.started, 0);
     world_close(&world);
 }
@@ -84,7 +84,7 @@ START_TEST(test_starts_many_processes_quickly)
     for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
         uint64_t begin = clock_us();
         for (unsigned k = 0; k < counts[i]; k++) {
-            world_spawn(&world, 0, id++);
+            world_start(&world, 0, id++);
         }
         world_run_until(&world, &world.exited, id, 8000);
         printf("# %u processes: %.1f ms\n", counts[i], (double) (clock_us() - begin) / 1000);
@@ -116,16 +116,16 @@ START_TEST(test_sets_folder_environment_and_processors)
     }
     CPU_SET(cpu, &first);
     world_open(&world);
-    struct spawn_app spec = {.program = "/bin/sh",
+    struct start_app spec = {.program = "/bin/sh",
                              .argv = argv,
                              .env = env,
                              .wdir = "/usr",
-                             .out = SPAWN_PIPE,
-                             .err = SPAWN_INHERIT};
+                             .out = STDIO_PIPE,
+                             .err = STDIO_INHERIT};
     shepherd_define_app(world.shepherd, 0, &spec);
-    struct spawn_proc proc = {.id = 0, .env = own, .cpus = &first};
-    shepherd_spawn(world.shepherd, 0, &proc);
-    world_spawn(&world, 0, 1); /* nothing of the first one's sticks to the app */
+    struct start_proc proc = {.id = 0, .env = own, .cpus = &first};
+    shepherd_start_proc(world.shepherd, 0, &proc);
+    world_start(&world, 0, 1); /* nothing of the first one's sticks to the app */
     world_run_until(&world, &world.started, 2, 5000);
     char expected[128];
     snprintf(expected, sizeof(expected), "/usr\napp|own b|own c\nCpus_allowed_list:\t%d\n", cpu);
@@ -167,9 +167,9 @@ START_TEST(test_pipes_carry_every_byte)
     }
     signal(SIGPIPE, SIG_IGN);
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK, "exec cat");
-    struct spawn_proc proc = {.id = 0, .in = SPAWN_PIPE};
-    shepherd_spawn(world.shepherd, 0, &proc);
+    world_define_sh(&world, 0, PROC_RANK, "exec cat");
+    struct start_proc proc = {.id = 0, .in = STDIO_PIPE};
+    shepherd_start_proc(world.shepherd, 0, &proc);
     world_run_until(&world, &world.started, 1, 5000);
     while (in < COPY_BYTES) {
         copy_some(&world.procs[0], sent, &out, received, &in);
@@ -193,16 +193,16 @@ START_TEST(test_a_pty_carries_bytes_as_they_are)
         (char *) "[ -t 1 ] && [ ! -t 2 ] && stty size <&1; printf 'a\\r\\nb\\n\\003\\004';"
                  "(: </dev/tty) 2>/dev/null || printf none",
         NULL};
-    struct spawn_app spec = {.program = "/bin/sh",
+    struct start_app spec = {.program = "/bin/sh",
                              .argv = argv,
                              .env = environ,
-                             .out = SPAWN_PTY,
-                             .err = SPAWN_PIPE,
+                             .out = STDIO_PTY,
+                             .err = STDIO_PIPE,
                              .window = {25, 132}};
     world_open(&world);
     shepherd_define_app(world.shepherd, 0, &spec);
     for (uint32_t id = 0; id < 100; id++) {
-        world_spawn(&world, 0, id);
+        world_start(&world, 0, id);
     }
     world_run_until(&world, &world.exited, 100, 5000); /* the last bytes outlive their writer */
     for (uint32_t id = 0; id < 100; id++) {
@@ -218,11 +218,11 @@ START_TEST(test_a_socket_carries_both_ways)
     char text[16] = "";
     char *argv[] = {(char *) "sh", (char *) "-c",
                     (char *) "read -r line <&3 && echo \"got $line\" >&3", NULL};
-    struct spawn_app spec = {.program = "/bin/sh", .argv = argv, .env = environ, .socket = true};
+    struct start_app spec = {.program = "/bin/sh", .argv = argv, .env = environ, .socket = true};
     world_open(&world);
     shepherd_define_app(world.shepherd, 0, &spec);
     for (uint32_t id = 0; id < 100; id++) {
-        world_spawn(&world, 0, id);
+        world_start(&world, 0, id);
     }
     world_run_until(&world, &world.started, 100, 5000);
     for (uint32_t id = 0; id < 100; id++) {
@@ -257,10 +257,10 @@ START_TEST(test_ranks_start_clean)
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK,
+    world_define_sh(&world, 0, PROC_RANK,
                     "echo /proc/$$/fd/*; grep -E 'Sig(Blk|Ign)' /proc/self/status;"
                     "[ $(ps -o pgid= $$) = $$ ] && [ $(ps -o sid= $$) = $$ ] && echo leads");
-    world_spawn(&world, 0, 0);
+    world_start(&world, 0, 0);
     world_run_until(&world, &world.started, 1, 5000);
     char expected[256];
     int pid = world.procs[0].pid;
@@ -296,25 +296,25 @@ START_TEST(test_long_arguments_arrive_and_too_long_ones_are_refused)
     char *argv[] = {(char *) "sh", (char *) "-c", (char *) "printf %s \"$1$2\" | wc -c",
                     (char *) "sh", text,          (char *) "a\nb 'c\" \xc3\xa9",
                     NULL};
-    struct spawn_app spec = {.program = "/bin/sh", .argv = argv, .env = environ, .out = SPAWN_PIPE};
+    struct start_app spec = {.program = "/bin/sh", .argv = argv, .env = environ, .out = STDIO_PIPE};
     world_open(&world);
     shepherd_define_app(world.shepherd, 0, &spec);
-    world_spawn(&world, 0, 0);
+    world_start(&world, 0, 0);
     text[LONG] = 'x';
     text[TOO_LONG] = 0;
     shepherd_define_app(world.shepherd, 0, &spec);
-    world_spawn(&world, 0, 1);
-    text[1 << 20] = 0; /* fits an order, but not execve */
+    world_start(&world, 0, 1);
+    text[1 << 20] = 0; /* fits a command, but not execve */
     shepherd_define_app(world.shepherd, 0, &spec);
-    world_spawn(&world, 0, 2);
+    world_start(&world, 0, 2);
     char *own[] = {text, NULL};
     text[1 << 20] = 'x';
-    struct spawn_proc proc = {.id = 3, .env = own};
-    shepherd_spawn(world.shepherd, 0, &proc);
+    struct start_proc proc = {.id = 3, .env = own};
+    shepherd_start_proc(world.shepherd, 0, &proc);
     world_run_until(&world, &world.failed, 3, 5000);
     ck_assert_str_eq(world_read(&world, 0), "100010\n");
     for (uint32_t id = 1; id <= 3; id++) {
-        assert_fails(id, SPAWN_STAGE_EXEC, E2BIG);
+        assert_fails(id, START_EXEC, E2BIG);
     }
     world_close(&world);
     free(text);
@@ -324,8 +324,8 @@ END_TEST
 START_TEST(test_signals_reach_the_whole_process_group)
 {
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK, "sleep 1000 & echo $!; wait");
-    world_spawn(&world, 0, 0);
+    world_define_sh(&world, 0, PROC_RANK, "sleep 1000 & echo $!; wait");
+    world_start(&world, 0, 0);
     world_run_until(&world, &world.started, 1, 5000);
     pid_t sleeper = atoi(world_read_line(&world, 0));
     ck_assert_int_gt(sleeper, 1);
@@ -341,19 +341,19 @@ END_TEST
 START_TEST(test_what_is_cancelled_is_not_started)
 {
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK, "echo up; exec sleep 1000");
-    world_spawn(&world, 0, 0);
+    world_define_sh(&world, 0, PROC_RANK, "echo up; exec sleep 1000");
+    world_start(&world, 0, 0);
     world_run_until(&world, &world.started, 1, 5000);
     for (uint32_t id = 1; id < 100; id++) {
-        world_spawn(&world, 0, id); /* nothing is sent before the loop runs */
+        world_start(&world, 0, id); /* nothing is sent before the loop runs */
     }
-    shepherd_cancel_spawns(world.shepherd);
-    world_spawn(&world, 0, 100);
+    shepherd_cancel_starts(world.shepherd);
+    world_start(&world, 0, 100);
     shepherd_signal(world.shepherd, 100, SIGTERM); /* it follows the start */
     world_run_until(&world, &world.exited, 1, 5000);
     ck_assert_uint_eq(world.failed, 99);
     for (uint32_t id = 1; id < 100; id++) {
-        assert_fails(id, SPAWN_STAGE_FORK, ECANCELED);
+        assert_fails(id, START_FORK, ECANCELED);
     }
     ck_assert(world.procs[100].exited && WTERMSIG(world.procs[100].status) == SIGTERM);
     ck_assert(world.procs[0].started && !world.procs[0].exited);
@@ -366,7 +366,7 @@ START_TEST(test_lost_descriptors_end_only_their_process)
 {
     struct rlimit limit, small;
     world_open(&world);
-    world_define_sh(&world, 0, SPAWN_RANK, "echo $$; exec sleep 1000");
+    world_define_sh(&world, 0, PROC_RANK, "echo $$; exec sleep 1000");
     int first = dup(0), second = dup(0); /* room for two */
     close(first);
     close(second);
@@ -375,7 +375,7 @@ START_TEST(test_lost_descriptors_end_only_their_process)
     small.rlim_cur = (rlim_t) second + 1;
     setrlimit(RLIMIT_NOFILE, &small);
     for (uint32_t id = 0; id < 4; id++) {
-        world_spawn(&world, 0, id);
+        world_start(&world, 0, id);
     }
     world_run_until(&world, &world.started, 4, 5000);
     world_run_until(&world, &world.exited, 2, 5000);

@@ -11,7 +11,7 @@
 #include <tests/unit/launcher/shepherd/world.h>
 #include <unistd.h>
 
-static void on_started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
+static void on_started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
 {
     struct world *world = arg;
     struct world_proc *proc = &world->procs[id];
@@ -22,7 +22,7 @@ static void on_started(void *arg, uint32_t id, pid_t pid, int fds[SPAWN_FDS])
     world->started++;
 }
 
-static void on_failed(void *arg, uint32_t id, enum spawn_stage stage, int error)
+static void on_failed(void *arg, uint32_t id, enum start_stage stage, int error)
 {
     struct world *world = arg;
     struct world_proc *proc = &world->procs[id];
@@ -66,28 +66,28 @@ void world_close(struct world *world)
     shepherd_end(world->shepherd);
     loop_destroy(world->loop);
     for (unsigned i = 0; i < WORLD_PROCS; i++) {
-        for (int k = 0; k < SPAWN_FDS; k++) {
+        for (int k = 0; k < PROC_FDS; k++) {
             fd_close(&world->procs[i].fds[k]);
         }
     }
 }
 
-void world_define_sh(struct world *world, uint32_t app, enum spawn_kind kind, const char *script)
+void world_define_sh(struct world *world, uint32_t app, enum proc_kind kind, const char *script)
 {
     char *argv[] = {(char *) "sh", (char *) "-c", (char *) (uintptr_t) script, NULL};
-    struct spawn_app spec = {.kind = kind,
+    struct start_app spec = {.kind = kind,
                              .program = "/bin/sh",
                              .argv = argv,
                              .env = environ,
-                             .out = SPAWN_PIPE,
-                             .err = SPAWN_INHERIT};
+                             .out = STDIO_PIPE,
+                             .err = STDIO_INHERIT};
     shepherd_define_app(world->shepherd, app, &spec);
 }
 
-void world_spawn(struct world *world, uint32_t app, uint32_t id)
+void world_start(struct world *world, uint32_t app, uint32_t id)
 {
-    struct spawn_proc proc = {.id = id, .in = SPAWN_NULL};
-    shepherd_spawn(world->shepherd, app, &proc);
+    struct start_proc proc = {.id = id, .in = STDIO_NULL};
+    shepherd_start_proc(world->shepherd, app, &proc);
 }
 
 void world_run_until(struct world *world, const unsigned *counter, unsigned number, unsigned ms)

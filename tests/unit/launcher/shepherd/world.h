@@ -9,8 +9,8 @@ enum { WORLD_PROCS = 512, WORLD_TEXT = 4096 };
 struct world_proc {
     bool started, failed, exited;
     pid_t pid;
-    int fds[SPAWN_FDS];
-    enum spawn_stage stage;
+    int fds[PROC_FDS];
+    enum start_stage stage;
     int error, status;
     char text[WORLD_TEXT]; /* what it wrote to its output pipe, if that is read */
     size_t text_size;
@@ -30,9 +30,9 @@ void world_open(struct world *world);
 void world_close(struct world *world);
 
 /* App number `app`: /bin/sh -c script, with a pipe for its output. */
-void world_define_sh(struct world *world, uint32_t app, enum spawn_kind kind, const char *script);
+void world_define_sh(struct world *world, uint32_t app, enum proc_kind kind, const char *script);
 /* Starts process `id` of it, with input from nowhere. */
-void world_spawn(struct world *world, uint32_t app, uint32_t id);
+void world_start(struct world *world, uint32_t app, uint32_t id);
 
 /* Runs the loop until a counter has reached a number; asserts that it does within the time. */
 void world_run_until(struct world *world, const unsigned *counter, unsigned number, unsigned ms);
