@@ -313,7 +313,7 @@ static size_t count_keys(const pmix_query_t *queries, size_t count)
     return keys;
 }
 
-/* Qualifiers are what they should be: repair.c has seen them. rank is this server. */
+/* Qualifiers are what they should be: query_check.c has seen them. rank is this server. */
 pmix_status_t up_query(pmix_proc_t *rank, pmix_query_t *queries, size_t count,
                        pmix_info_cbfunc_t done, void *cbdata)
 {
