@@ -45,7 +45,7 @@ void ofi_module_destroy(struct ofi_module *ofi)
     rdma_am_destroy(ofi->am);
     fabric_stop(&ofi->fabric); /* from here on no buffer is the provider's */
     ofi_abandoned_release(ofi);
-    ofi_regions_destroy(ofi->native);
+    ofi_regions_destroy(ofi->native.regions);
     fabric_close(&ofi->fabric);
     ofi_receive_close(ofi);
     desc_set_fini(&ofi->descs);
@@ -113,10 +113,10 @@ struct ofi_module *ofi_module_create(void)
     }
     ofi->greeter.ops = &ofi_greeter_ops;
     ofi->greeter.peers = &ofi->peers;
-    list_init(&ofi->unposted);
+    list_init(&ofi->rx.unposted);
     list_init(&ofi->owing);
     list_init(&ofi->abandoned);
-    list_init(&ofi->by_age);
+    list_init(&ofi->native.by_age);
     pool_init(&ofi->txs, sizeof(struct ofi_tx), _Alignof(struct ofi_tx), TX_PER_CHUNK, 0, NULL,
               NULL);
     return ofi;

@@ -61,6 +61,22 @@ struct ofi_params {
     uint64_t silence_us; /* 0: for ever */
 };
 
+/* The provider's own put, get and atomics. */
+struct ofi_native {
+    bool wants_rma, wants_atomics; /* of the provider, before it is chosen */
+    struct ofi_regions *regions;   /* owned; NULL: put, get and atomics go over sends */
+    bool atomics;                  /* false: atomics go over sends */
+    struct list by_age;            /* operations under way, the oldest first */
+    uint64_t last_key;             /* of memory that is no region; below any region's key */
+};
+
+struct ofi_receive {
+    struct ofi_rx *buffers; /* owned */
+    size_t count;
+    size_t bytes; /* of each */
+    struct list unposted;
+};
+
 struct ofi_module {
     mca_btl_base_module_t super;  /* first */
     struct desc_set descs;        /* second */
@@ -71,11 +87,7 @@ struct ofi_module {
     struct fabric fabric;
     struct ofi_card card; /* mine */
     const struct ofi_traits *traits;
-    bool wants_rma, wants_atomics;
-    struct ofi_regions *native; /* NULL: put and get go over sends */
-    bool native_atomics;
-    struct list by_age; /* operations of the provider's own */
-    uint64_t last_key;  /* of memory that is no region; below any region's key */
+    struct ofi_native native;
     struct rdma_am *am;
     struct pool txs;                 /* struct ofi_tx */
     size_t in_flight;                /* of them with the provider */
@@ -86,11 +98,7 @@ struct ofi_module {
     size_t window;    /* bytes that may be in flight to a peer; 0: the provider sees to it */
     uint8_t *scratch; /* as many */
 
-    struct ofi_rx *rxs;
-    size_t rx_count;
-    size_t rx_bytes; /* of each buffer */
-    struct list unposted;
-
+    struct ofi_receive rx;
     struct list owing;     /* endpoints that wait for room to say that their session is lost */
     struct list abandoned; /* transmissions that nobody waits for */
     unsigned depth;        /* of completions inside sends */

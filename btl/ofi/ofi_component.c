@@ -222,8 +222,8 @@ static int endpoint_open(struct ofi_module *ofi, char *reason, size_t reason_siz
         .provider = param_string(&params.provider),
         .domain = param_string(&params.domain),
         .address = param_string(&params.address),
-        .rma = ofi->wants_rma,
-        .atomics = ofi->wants_atomics,
+        .rma = ofi->native.wants_rma,
+        .atomics = ofi->native.wants_atomics,
         .mr_mode = mr_modes[param_int(&params.mr_mode)],
         .receives = (size_t) param_int(&params.rx_buffers),
     };
@@ -245,13 +245,13 @@ static void native_open(struct ofi_module *ofi)
         log_info(LOG_BTL, "ofi: the provider's keys are too short: put and get go over sends");
         return;
     }
-    ofi->native = ofi_regions_create(MAX_REGIONS);
-    if (!ofi->native) {
+    ofi->native.regions = ofi_regions_create(MAX_REGIONS);
+    if (!ofi->native.regions) {
         return;
     }
     super->btl_registration_handle_size = sizeof(struct ofi_handle);
-    ofi->native_atomics = ofi->wants_atomics && ofi_native_has_atomics(&ofi->fabric);
-    if (ofi->native_atomics) {
+    ofi->native.atomics = ofi->native.wants_atomics && ofi_native_has_atomics(&ofi->fabric);
+    if (ofi->native.atomics) {
         super->btl_atomic_flags &= ~(uint32_t) MCA_BTL_ATOMIC_SUPPORTS_GLOB;
     }
 }
@@ -259,14 +259,15 @@ static void native_open(struct ofi_module *ofi)
 static int module_open(struct ofi_module *ofi, char *reason, size_t reason_size)
 {
     const struct ofi_traits *traits = ofi->traits;
-    ofi->wants_rma = is_native(&params.rma, traits, traits->no_rma);
-    ofi->wants_atomics = ofi->wants_rma && is_native(&params.atomics, traits, traits->no_atomics);
+    ofi->native.wants_rma = is_native(&params.rma, traits, traits->no_rma);
+    ofi->native.wants_atomics =
+        ofi->native.wants_rma && is_native(&params.atomics, traits, traits->no_atomics);
     int status = endpoint_open(ofi, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
     }
     limits_set(ofi);
-    if (ofi->wants_rma) {
+    if (ofi->native.wants_rma) {
         native_open(ofi);
     }
     status = tables_open(ofi, reason, reason_size);
@@ -281,7 +282,7 @@ int ofi_reopen(struct ofi_module *ofi)
     char reason[300] = "";
 
     ofi_abandoned_release(ofi);
-    if (ofi->native) {
+    if (ofi->native.regions) {
         ofi_regions_shut(ofi);
     }
     fabric_shut(&ofi->fabric);
@@ -292,7 +293,7 @@ int ofi_reopen(struct ofi_module *ofi)
     }
     if (status == ORTE_SUCCESS) {
         ofi_receive_again(ofi);
-        if (ofi->native) {
+        if (ofi->native.regions) {
             ofi_regions_again(ofi);
         }
         status = card_publish(ofi, reason, sizeof(reason));

@@ -55,8 +55,9 @@ bool ofi_native_can(const struct ofi_module *ofi, const struct ofi_rdma *rdma)
 {
     uint32_t use = rdma->atomic ? OFI_USE_ATOMIC : rdma->put ? OFI_USE_WRITE : OFI_USE_READ;
 
-    return ofi->native && (!rdma->atomic || ofi->native_atomics) && (rdma->handle.uses & use) &&
-           rdma->call->size > 0 && rdma->call->size <= ofi->fabric.info->ep_attr->max_msg_size;
+    return ofi->native.regions && (!rdma->atomic || ofi->native.atomics) &&
+           (rdma->handle.uses & use) && rdma->call->size > 0 &&
+           rdma->call->size <= ofi->fabric.info->ep_attr->max_msg_size;
 }
 
 /* ---- local memory ---- */
@@ -90,7 +91,7 @@ static int memory_take(struct ofi_module *ofi, struct ofi_tx *tx, const struct r
     struct fabric_mr *mr = ofi_region_mr(ofi, call->local_handle, call->local_address, call->size);
     tx->mr = mr ? fabric_mr_hold(mr)
                 : fabric_mr_open(&ofi->fabric, call->local_address, call->size, FI_READ | FI_WRITE,
-                                 ++ofi->last_key);
+                                 ++ofi->native.last_key);
     return tx->mr ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
@@ -209,7 +210,7 @@ int ofi_native_start(struct ofi_module *ofi, ofi_endpoint *peer, const struct of
     }
     peer->full_since_us = 0;
     tx->deadline_us = clock_us() + ofi->params.rma_us;
-    list_append(&ofi->by_age, &tx->by_age);
+    list_append(&ofi->native.by_age, &tx->by_age);
     ofi->operations++;
     peer->operations++;
     return OPAL_SUCCESS;
@@ -287,8 +288,8 @@ int ofi_native_expire(struct ofi_module *ofi)
 {
     int events = 0;
 
-    for (uint64_t now_us = clock_us(); !list_empty(&ofi->by_age); events++) {
-        struct ofi_tx *tx = container_of(ofi->by_age.next, struct ofi_tx, by_age);
+    for (uint64_t now_us = clock_us(); !list_empty(&ofi->native.by_age); events++) {
+        struct ofi_tx *tx = container_of(ofi->native.by_age.next, struct ofi_tx, by_age);
         if (tx->deadline_us > now_us) {
             break;
         }

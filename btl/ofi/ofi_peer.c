@@ -34,7 +34,7 @@ static void peer_begin(struct btl_peer *life)
 
     peer->ofi = ofi_of(life->peers->module);
     peer->hello.index = life->hidden ? 0 : roster_number(life->peers->roster, peer);
-    reorder_init(&peer->order, UINT16_MAX, (uint32_t) peer->ofi->rx_count, 0);
+    reorder_init(&peer->order, UINT16_MAX, (uint32_t) peer->ofi->rx.count, 0);
     list_init(&peer->flight);
     list_init(&peer->owes);
     host_probe_init(&peer->silence.probe);

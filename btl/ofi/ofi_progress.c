@@ -65,7 +65,7 @@ static void failed(struct ofi_module *ofi, const struct fi_cq_err_entry *error)
     }
     struct ofi_rx *rx = container_of(op, struct ofi_rx, op);
     if (error->err == FI_ECANCELED) {
-        list_append(&ofi->unposted, &rx->link);
+        list_append(&ofi->rx.unposted, &rx->link);
     } else {
         ofi_receive_post(ofi, rx);
     }
@@ -111,10 +111,10 @@ int ofi_poll(mca_btl_base_module_t *btl)
     struct ofi_module *ofi = ofi_of(btl);
     int events = ofi->fabric.cq ? read_completions(ofi) : 0; /* none: a restart failed */
 
-    if (!list_empty(&ofi->unposted) && !ofi->peers.closing && ofi->fabric.ep) {
+    if (!list_empty(&ofi->rx.unposted) && !ofi->peers.closing && ofi->fabric.ep) {
         ofi_receive_repost(ofi);
     }
-    if (!list_empty(&ofi->by_age)) {
+    if (!list_empty(&ofi->native.by_age)) {
         events += ofi_native_expire(ofi);
     }
     if (!list_empty(&ofi->descs.done)) {

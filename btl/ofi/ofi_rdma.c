@@ -10,22 +10,23 @@ mca_btl_base_registration_handle_t *ofi_register_mem(mca_btl_base_module_t *btl,
 {
     struct ofi_module *ofi = ofi_of(btl);
 
-    return ofi->native ? ofi_region_register(ofi, endpoint, base, size, flags)
-                       : region_add(ofi->regions, endpoint, base, size, flags);
+    return ofi->native.regions ? ofi_region_register(ofi, endpoint, base, size, flags)
+                               : region_add(ofi->regions, endpoint, base, size, flags);
 }
 
 int ofi_deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle)
 {
     struct ofi_module *ofi = ofi_of(btl);
 
-    return ofi->native ? ofi_region_deregister(ofi, handle) : region_remove(ofi->regions, handle);
+    return ofi->native.regions ? ofi_region_deregister(ofi, handle)
+                               : region_remove(ofi->regions, handle);
 }
 
 static void handle_read(const struct ofi_module *ofi, struct ofi_rdma *rdma)
 {
     memset(&rdma->handle, 0, sizeof(rdma->handle)); /* the caller's is at any alignment */
     memcpy(&rdma->handle, rdma->call->remote_handle, ofi->super.btl_registration_handle_size);
-    if (ofi->native && !ofi_region_is_handle(ofi, &rdma->handle)) {
+    if (ofi->native.regions && !ofi_region_is_handle(ofi, &rdma->handle)) {
         rdma->handle.uses = 0; /* so that it goes to the target, which refuses it */
         rdma->handle.region.generation &= ~1u;
     }

@@ -22,43 +22,43 @@ size_t ofi_receive_room(size_t count, size_t bytes)
 
 int ofi_receive_open(struct ofi_module *ofi, size_t count, size_t bytes)
 {
-    list_init(&ofi->unposted);
-    ofi->rxs = calloc(count, sizeof(*ofi->rxs));
-    if (!ofi->rxs) {
+    list_init(&ofi->rx.unposted);
+    ofi->rx.buffers = calloc(count, sizeof(*ofi->rx.buffers));
+    if (!ofi->rx.buffers) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    ofi->rx_count = count;
-    ofi->rx_bytes = bytes;
+    ofi->rx.count = count;
+    ofi->rx.bytes = bytes;
     for (size_t i = 0; i < count; i++) {
-        struct ofi_rx *rx = &ofi->rxs[i];
+        struct ofi_rx *rx = &ofi->rx.buffers[i];
         rx->op.kind = OFI_OP_RECEIVE;
         rx->bytes = fabric_carve(&ofi->fabric, bytes);
         list_init(&rx->early.link);
         list_init(&rx->link);
         ofi_receive_post(ofi, rx);
     }
-    return list_empty(&ofi->unposted) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+    return list_empty(&ofi->rx.unposted) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
 void ofi_receive_again(struct ofi_module *ofi)
 {
-    for (size_t i = 0; i < ofi->rx_count; i++) {
-        list_remove(&ofi->rxs[i].link);
-        ofi_receive_post(ofi, &ofi->rxs[i]);
+    for (size_t i = 0; i < ofi->rx.count; i++) {
+        list_remove(&ofi->rx.buffers[i].link);
+        ofi_receive_post(ofi, &ofi->rx.buffers[i]);
     }
 }
 
 void ofi_receive_close(struct ofi_module *ofi)
 {
-    free(ofi->rxs);
-    ofi->rxs = NULL;
+    free(ofi->rx.buffers);
+    ofi->rx.buffers = NULL;
 }
 
 void ofi_receive_post(struct ofi_module *ofi, struct ofi_rx *rx)
 {
-    if (!ofi->fabric.ep || fi_recv(ofi->fabric.ep, rx->bytes, ofi->rx_bytes,
+    if (!ofi->fabric.ep || fi_recv(ofi->fabric.ep, rx->bytes, ofi->rx.bytes,
                                    ofi->fabric.memory_desc, FI_ADDR_UNSPEC, &rx->op.context) != 0) {
-        list_append(&ofi->unposted, &rx->link);
+        list_append(&ofi->rx.unposted, &rx->link);
     }
 }
 
@@ -67,7 +67,7 @@ void ofi_receive_repost(struct ofi_module *ofi)
     struct list again;
 
     list_init(&again);
-    list_splice(&again, &ofi->unposted);
+    list_splice(&again, &ofi->rx.unposted);
     for (struct list *link; (link = list_pop(&again));) {
         ofi_receive_post(ofi, container_of(link, struct ofi_rx, link));
     }
@@ -168,7 +168,7 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
 void ofi_received(struct ofi_module *ofi, struct ofi_rx *rx, size_t size)
 {
     rx->size = size;
-    if (size < OFI_HEADER_BYTES || size > ofi->rx_bytes) {
+    if (size < OFI_HEADER_BYTES || size > ofi->rx.bytes) {
         drop(ofi, "no header");
     } else if (rx->bytes[0] == OFI_HELLO) {
         ofi->dropped += !btl_hello_received(&ofi->greeter, rx->bytes, size);

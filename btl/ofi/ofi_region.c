@@ -121,7 +121,7 @@ mca_btl_base_registration_handle_t *ofi_region_register(struct ofi_module *ofi,
         return NULL;
     }
     memcpy(&flat, region, sizeof(flat));
-    struct registration *registration = registration_make(ofi->native, flat.index);
+    struct registration *registration = registration_make(ofi->native.regions, flat.index);
     if (!registration) {
         (void) region_remove(ofi->regions, region);
         return NULL;
@@ -144,7 +144,7 @@ static struct registration *registration_of(const struct ofi_module *ofi,
 {
     const struct ofi_handle *flat = (const struct ofi_handle *) handle;
     struct registration *registration =
-        flat ? registration_at(ofi->native, flat->region.index) : NULL;
+        flat ? registration_at(ofi->native.regions, flat->region.index) : NULL;
 
     return registration && flat == &registration->handle && registration->region ? registration
                                                                                  : NULL;
@@ -202,7 +202,7 @@ void ofi_key_of(mca_btl_base_module_t *btl, const void *handle, uint64_t *key)
     memcpy(&flat, handle, btl->btl_registration_handle_size);
     key[0] = key_of(&flat.region);
     key[1] = 0;
-    if (ofi->native && keys_fit(ofi)) {
+    if (ofi->native.regions && keys_fit(ofi)) {
         key[0] |= (uint64_t) flat.uses << USES_SHIFT;
         key[1] = keys_are_mine(&ofi->fabric) ? flat.region.base : flat.key;
     }
@@ -213,7 +213,7 @@ void ofi_handle_of(mca_btl_base_module_t *btl, const uint64_t *key, uint64_t add
 {
     const struct ofi_module *ofi = ofi_of(btl);
     struct ofi_handle flat = {
-        .region = {.index = (uint32_t) key[0] & (ofi->native ? INDEX_BITS : UINT32_MAX),
+        .region = {.index = (uint32_t) key[0] & (ofi->native.regions ? INDEX_BITS : UINT32_MAX),
                    .generation = (uint32_t) (key[0] >> 32),
                    .base = address,
                    .size = size},
@@ -221,7 +221,7 @@ void ofi_handle_of(mca_btl_base_module_t *btl, const uint64_t *key, uint64_t add
         .key = key[1],
     };
 
-    if (ofi->native && keys_are_mine(&ofi->fabric)) {
+    if (ofi->native.regions && keys_are_mine(&ofi->fabric)) {
         flat.key = key_of(&flat.region);
         if (key[1] <= address && size <= UINT64_MAX - (address - key[1])) {
             flat.region.base = key[1];
@@ -236,8 +236,8 @@ void ofi_handle_of(mca_btl_base_module_t *btl, const uint64_t *key, uint64_t add
 /* Calls visit for each registration in use. */
 static void each(struct ofi_module *ofi, void (*visit)(struct ofi_module *, struct registration *))
 {
-    for (uint32_t index = 0; index < ofi->native->limit; index += PER_CHUNK) {
-        struct registration *chunk = ofi->native->chunks[index / PER_CHUNK];
+    for (uint32_t index = 0; index < ofi->native.regions->limit; index += PER_CHUNK) {
+        struct registration *chunk = ofi->native.regions->chunks[index / PER_CHUNK];
         for (uint32_t i = 0; chunk && i < PER_CHUNK; i++) {
             if (chunk[i].region) {
                 visit(ofi, &chunk[i]);
