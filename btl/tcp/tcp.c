@@ -39,7 +39,7 @@ void tcp_describe(mca_btl_base_module_t *btl, tcp_endpoint *ep, char *text, size
         tcp_endpoint_describe(ep, text, size);
     } else {
         snprintf(text, size, "%zu listeners, %zu connections without a name yet",
-                 tcp->listener_count, tcp->pending);
+                 tcp->listener_count, tcp->conns.pending);
     }
 }
 
@@ -104,10 +104,10 @@ static void set_limits(mca_btl_base_module_t *btl, const struct tcp_params *para
 
 static void lists_init(struct tcp_module *tcp)
 {
-    list_init(&tcp->conns);
+    list_init(&tcp->conns.by_age);
     list_init(&tcp->active);
     list_init(&tcp->ended);
-    wheel_init(&tcp->timeouts, DEADLINE_TICK_US, clock_us());
+    wheel_init(&tcp->conns.timeouts, DEADLINE_TICK_US, clock_us());
 }
 
 static void pools_init(struct tcp_module *tcp)

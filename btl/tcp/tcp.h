@@ -69,6 +69,13 @@ struct tcp_counts {
     uint64_t reads, bytes_read;
 };
 
+/* Connections that are being set up. */
+struct tcp_conns {
+    struct list by_age; /* oldest first */
+    struct wheel timeouts;
+    size_t pending; /* those that were accepted, at most TCP_PENDING_MAX */
+};
+
 struct tcp_module {
     mca_btl_base_module_t super;  /* first */
     struct desc_set descs;        /* second */
@@ -91,13 +98,11 @@ struct tcp_module {
     struct pool items;      /* struct tcp_item */
     struct pool ops;        /* struct tcp_op */
     tcp_endpoint *loopback; /* of the accepting side of my link to myself; NULL: none */
-    struct list conns;      /* oldest first */
-    struct wheel timeouts;  /* of the conns */
-    size_t pending;         /* conns that were accepted */
-    struct list active;     /* links polled on every pass */
-    struct list ended;      /* struct tcp_ended */
-    unsigned depth;         /* of tcp_enter */
-    unsigned passes;        /* since the last look at epoll */
+    struct tcp_conns conns;
+    struct list active; /* links polled on every pass */
+    struct list ended;  /* struct tcp_ended */
+    unsigned depth;     /* of tcp_enter */
+    unsigned passes;    /* since the last look at epoll */
     struct backoff_chance chance;
     uint8_t *scratch; /* where unwanted bytes go */
 };

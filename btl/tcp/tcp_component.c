@@ -113,7 +113,8 @@ static bool tcp_active(mca_btl_base_module_t *btl)
 {
     const struct tcp_module *tcp = tcp_of(btl);
 
-    return !list_empty(&tcp->active) || !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers);
+    return !list_empty(&tcp->active) || !list_empty(&tcp->conns.by_age) ||
+           btl_peers_busy(&tcp->peers);
 }
 
 static const char *tcp_name(const mca_btl_base_module_t *btl)

@@ -37,9 +37,9 @@ static struct tcp_conn *conn_create(struct tcp_module *tcp, int fd, enum conn_ph
         free(conn);
         return NULL;
     }
-    wheel_start(&tcp->timeouts, &conn->timer, clock_us() + time_us);
-    list_append(&tcp->conns, &conn->link);
-    tcp->pending += phase == CONN_HELLO;
+    wheel_start(&tcp->conns.timeouts, &conn->timer, clock_us() + time_us);
+    list_append(&tcp->conns.by_age, &conn->link);
+    tcp->conns.pending += phase == CONN_HELLO;
     return conn;
 }
 
@@ -58,7 +58,7 @@ static int conn_detach(struct tcp_conn *conn)
     conn->source.fd = -1;
     wheel_stop(&conn->timer);
     list_remove(&conn->link);
-    tcp->pending -= conn->phase == CONN_HELLO;
+    tcp->conns.pending -= conn->phase == CONN_HELLO;
     tcp_end(tcp, &conn->ended, conn_release);
     return fd;
 }
@@ -72,8 +72,8 @@ void tcp_conn_close(struct tcp_conn *conn)
 
 void tcp_conns_close(struct tcp_module *tcp)
 {
-    while (!list_empty(&tcp->conns)) {
-        tcp_conn_close(container_of(tcp->conns.next, struct tcp_conn, link));
+    while (!list_empty(&tcp->conns.by_age)) {
+        tcp_conn_close(container_of(tcp->conns.by_age.next, struct tcp_conn, link));
     }
 }
 
@@ -240,7 +240,7 @@ static void connected(struct tcp_conn *conn)
     notice_silence(conn);
     uint64_t hello_us =
         conn->ep->peer.state == PEER_RETRYING ? RETRY_HELLO_US : conn->tcp->params.hello_us;
-    wheel_start(&conn->tcp->timeouts, &conn->timer, clock_us() + hello_us);
+    wheel_start(&conn->tcp->conns.timeouts, &conn->timer, clock_us() + hello_us);
     if (tcp_watch(conn->tcp, &conn->source, EPOLLIN) != OPAL_SUCCESS) {
         attempt_failed(conn, PATIENCE_FAILED, AGAIN_PAUSE_US, "epoll failed");
     }
@@ -350,7 +350,7 @@ static void drop_oldest_pending(struct tcp_module *tcp)
 {
     struct tcp_conn *conn;
 
-    list_for_each (conn, &tcp->conns, struct tcp_conn, link) {
+    list_for_each (conn, &tcp->conns.by_age, struct tcp_conn, link) {
         if (conn->phase == CONN_HELLO) {
             tcp_conn_close(conn);
             return;
@@ -362,7 +362,7 @@ static void accept_one(struct tcp_module *tcp, int fd)
 {
     uint8_t nonce[TCP_NONCE_BYTES];
 
-    if (tcp->pending >= TCP_PENDING_MAX) {
+    if (tcp->conns.pending >= TCP_PENDING_MAX) {
         drop_oldest_pending(tcp);
     }
     socket_options(&tcp->params, fd);
@@ -517,7 +517,7 @@ void tcp_conn_expire(struct tcp_module *tcp)
 {
     uint64_t now_us = clock_us();
 
-    for (struct wheel_timer *timer; (timer = wheel_expire(&tcp->timeouts, now_us));) {
+    for (struct wheel_timer *timer; (timer = wheel_expire(&tcp->conns.timeouts, now_us));) {
         struct tcp_conn *conn = container_of(timer, struct tcp_conn, timer);
         if (conn->ep) {
             attempt_failed(conn, PATIENCE_SLOW, 0, "no answer in time");

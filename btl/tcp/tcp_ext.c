@@ -68,7 +68,7 @@ static int tcp_wait_arm(mca_btl_base_module_t *btl)
     struct tcp_module *tcp = tcp_of(btl);
     struct tcp_link *link;
 
-    if (tcp->depth > 0 || !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers) ||
+    if (tcp->depth > 0 || !list_empty(&tcp->conns.by_age) || btl_peers_busy(&tcp->peers) ||
         rdma_am_stuck(tcp->am)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }

@@ -122,7 +122,7 @@ int tcp_poll(mca_btl_base_module_t *btl)
     tcp_enter(tcp);
     int events = poll_active(tcp);
     events += rdma_am_progress(tcp->am);
-    bool setting_up = !list_empty(&tcp->conns) || btl_peers_busy(&tcp->peers);
+    bool setting_up = !list_empty(&tcp->conns.by_age) || btl_peers_busy(&tcp->peers);
     if (setting_up) {
         events += btl_peers_progress(&tcp->peers);
     }
