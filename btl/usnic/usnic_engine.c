@@ -48,9 +48,18 @@ static bool is_sensible(const struct usnic_engine_config *config)
 {
     return config->segments >= 2 * RESERVED &&
            config->segment_bytes >= config->prefix + USNIC_MTU_LEAST &&
-           config->segment_bytes % 8 == 0 && config->small_charge > 0 &&
-           config->small_charge <= config->full_charge && config->full_charge <= UINT16_MAX &&
-           config->max_message <= UINT32_MAX && config->peer_timeout_us > 0;
+           config->segment_bytes % 8 == 0 && config->receive_buffers >= 2 &&
+           config->small_charge > 0 && config->small_charge <= config->full_charge &&
+           config->full_charge <= UINT16_MAX && config->max_message <= UINT32_MAX &&
+           config->peer_timeout_us > 0;
+}
+
+/* What may be under way to this process: early packets need receive buffers, too. */
+static size_t room_of(const struct usnic_engine_config *config)
+{
+    size_t buffers = config->receive_buffers / 2 * config->full_charge;
+
+    return config->room > 0 && config->room < buffers ? config->room : buffers;
 }
 
 static void init_segments(struct usnic_engine *engine)
@@ -78,6 +87,7 @@ int usnic_engine_init(struct usnic_engine *engine, const struct usnic_engine_con
                                     .now_us = now_us,
                                     .swept_us = now_us,
                                     .awake_us = now_us};
+    engine->config.room = room_of(config);
     engine->segments = calloc(config->segments, sizeof(*engine->segments));
     if (!engine->segments) {
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -153,10 +163,12 @@ static int acknowledge(struct usnic_engine *engine)
     return count;
 }
 
-/* A process that was not running cannot know that its peers were silent. */
+/* A process that was not running when its timers expired cannot know that its peers were silent. */
 static void wake(struct usnic_engine *engine, uint64_t now_us)
 {
-    if (now_us - engine->now_us > engine->config.peer_timeout_us / 4) {
+    uint64_t stall_us = engine->config.peer_timeout_us / 4;
+
+    if (now_us - engine->now_us > stall_us && now_us - stall_us > wheel_next(&engine->wheel)) {
         engine->awake_us = now_us;
     }
     engine->now_us = now_us;

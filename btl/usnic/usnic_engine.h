@@ -42,17 +42,17 @@ struct usnic_user {
  * usnic_flow_received. */
 
 struct usnic_engine_config {
-    uint8_t *memory;        /* borrowed: of the segments, 8-aligned */
-    size_t segments;        /* how many */
-    size_t segment_bytes;   /* from one to the next; a multiple of 8 */
-    size_t prefix;          /* bytes before each packet that are the port's */
-    size_t priority_bytes;  /* packets up to so many may go by the priority channel; 0: none do */
-    bool checksum;          /* sent, and wanted of others by the port */
-    size_t room;            /* of the socket's receive buffer; 0: it has no limit */
-    size_t small_bytes;     /* packets up to so many take */
-    size_t small_charge;    /* that much of it, */
-    size_t full_charge;     /* the others this */
-    size_t receive_buffers; /* early packets take up half of them */
+    uint8_t *memory;       /* borrowed: of the segments, 8-aligned */
+    size_t segments;       /* how many */
+    size_t segment_bytes;  /* from one to the next; a multiple of 8 */
+    size_t prefix;         /* bytes before each packet that are the port's */
+    size_t priority_bytes; /* packets up to so many may go by the priority channel; 0: none do */
+    bool checksum;         /* sent, and wanted of others by the port */
+    size_t room;         /* of the socket's receive buffer; 0: the receive buffers alone limit it */
+    size_t small_bytes;  /* packets up to so many take */
+    size_t small_charge; /* that much of it, */
+    size_t full_charge;  /* the others this */
+    size_t receive_buffers; /* of the port; early packets take up to half of them */
     size_t max_message;
     uint64_t ack_delay_us;
     uint64_t peer_timeout_us;

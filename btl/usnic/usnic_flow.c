@@ -14,9 +14,6 @@ static size_t first_credit(const struct usnic_engine *engine)
 {
     size_t credit = engine->config.room / IDLE_SHARE;
 
-    if (credit == 0) {
-        return SIZE_MAX;
-    }
     return credit > engine->config.full_charge ? credit : engine->config.full_charge;
 }
 

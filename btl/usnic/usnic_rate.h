@@ -7,7 +7,7 @@
 #include <btl/usnic/usnic_rtt.h>
 
 struct usnic_rate {
-    size_t credit; /* granted; SIZE_MAX: without limit */
+    size_t credit; /* granted */
     size_t window;
     size_t most;        /* of the window */
     size_t packet;      /* what a full one takes */

@@ -12,7 +12,7 @@ enum {
     PROBE_US = 200,      /* added to two round trips: the receiver's delayed acknowledgement */
     PERIOD_US = 1000000, /* of the least */
     DOUBLINGS = 10,
-    LATE_MOST = 50000 * US
+    LATE_MOST = 2000 * US /* and two round trips: packets that were overtaken for longer are lost */
 };
 
 void usnic_rtt_init(struct usnic_rtt *rtt, uint64_t now_us)
@@ -54,7 +54,9 @@ void usnic_rtt_backoff(struct usnic_rtt *rtt)
 
 void usnic_rtt_spurious(struct usnic_rtt *rtt, uint32_t late)
 {
-    late = late < LATE_MOST ? late + late / 4 : LATE_MOST;
+    uint32_t most = LATE_MOST + (rtt->smoothed < MOST_US * US ? 2 * rtt->smoothed : 0);
+
+    late = late < most ? late + late / 4 : most;
     rtt->late = late > rtt->late ? late : rtt->late;
 }
 

@@ -24,11 +24,9 @@ size_t usnic_share_bytes(const struct usnic_engine *engine, const struct usnic_f
 
 uint16_t usnic_share_credit(const struct usnic_engine *engine, const struct usnic_flow *flow)
 {
-    if (engine->config.room == 0) {
-        return UINT16_MAX;
-    }
     size_t units = usnic_share_bytes(engine, flow) / USNIC_CREDIT_BYTES;
-    return units < UINT16_MAX ? (uint16_t) units : UINT16_MAX - 1;
+
+    return units < UINT16_MAX ? (uint16_t) units : UINT16_MAX;
 }
 
 static uint64_t silence_of(const struct usnic_flow *flow)

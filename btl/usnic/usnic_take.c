@@ -341,8 +341,10 @@ static bool take_in_turn(struct usnic_engine *engine, struct usnic_flow *flow,
         note_stamp(engine, flow, header->stamp);
         owe_at_once(engine, flow);
         return false;
-    default:
+    default: /* the sender hears by the echo that it is lost */
         engine->counts.dropped++;
+        note_stamp(engine, flow, header->stamp);
+        owe(engine, flow, usnic_charge(engine, packet->size));
         return false;
     }
 }

@@ -71,24 +71,25 @@ static bool has_timed_out(const struct usnic_engine *engine, const struct usnic_
     return engine->now_us - since >= engine->config.peer_timeout_us;
 }
 
-/* Sends the packet again that was sent longest ago, whatever may be under way: its answer shows
- * what of the others has arrived. */
+/* Sends the first packet again, whatever may be under way: the receiver needs it before all others,
+ * and its answer shows what of these has arrived. */
 static void probe(struct usnic_engine *engine, struct usnic_flow *flow)
 {
-    struct usnic_segment *oldest = usnic_window_oldest(&flow->window);
+    struct usnic_segment *segment = usnic_window_first(&flow->window);
 
     if (flow->clock.probed) {
         usnic_rtt_backoff(&flow->rtt);
     }
     flow->clock.probed = true;
     flow->clock.since_us = engine->now_us;
-    if (oldest && !oldest->on_wire) {
-        usnic_window_resend(&flow->window, oldest);
-        if (usnic_transmit(engine, flow, oldest)) {
-            engine->counts.probes++;
-        } else {
-            usnic_list_in(&engine->resending, &flow->resending);
-        }
+    if (segment->on_wire) {
+        return;
+    }
+    usnic_window_resend(&flow->window, segment);
+    if (usnic_transmit(engine, flow, segment)) {
+        engine->counts.probes++;
+    } else {
+        usnic_list_in(&engine->resending, &flow->resending);
     }
 }
 

@@ -52,7 +52,7 @@ void usnic_window_add(struct usnic_window *window, struct usnic_segment *segment
 {
     segment->sequence = window->next++;
     segment->state = USNIC_LOST;
-    segment->resent = segment->probe = false;
+    segment->resent = segment->again = segment->probe = false;
     segment->stamp = segment->first = 0;
     *slot(window, segment->sequence) = segment;
     list_append(&window->lost, &segment->link);
@@ -60,6 +60,7 @@ void usnic_window_add(struct usnic_window *window, struct usnic_segment *segment
 
 void usnic_window_sent(struct usnic_window *window, struct usnic_segment *segment, uint64_t stamp)
 {
+    segment->again = segment->resent;
     segment->resent = segment->stamp != 0;
     segment->first = segment->resent ? segment->first : stamp;
     segment->stamp = stamp;
@@ -101,7 +102,7 @@ static void acknowledge(struct usnic_window *window, uint32_t sequence, uint64_t
     /* What the receiver answers was sent before this was sent again. */
     bool was_lost = segment->state == USNIC_LOST && segment->stamp != 0;
     if (was_lost || (segment->resent && echo < segment->stamp)) {
-        uint64_t late = segment->probe ? 0 : now - segment->first;
+        uint64_t late = segment->probe || segment->again ? 0 : now - segment->first;
         acked->spurious++;
         acked->late = late > acked->late ? late : acked->late;
     }
@@ -113,12 +114,21 @@ static void acknowledge(struct usnic_window *window, uint32_t sequence, uint64_t
     list_append(done, &segment->link);
 }
 
+/* The first packet of the window is one that is not acknowledged. */
+static void skip(struct usnic_window *window)
+{
+    while (!usnic_window_empty(window) && !*slot(window, window->first)) {
+        window->first++;
+    }
+}
+
 void usnic_window_acked(struct usnic_window *window, uint32_t ack, uint64_t echo, uint64_t now,
                         struct usnic_acked *acked, struct list *done)
 {
     for (; window->first != ack; window->first++) {
         acknowledge(window, window->first, echo, now, acked, done);
     }
+    skip(window);
 }
 
 void usnic_window_acked_range(struct usnic_window *window, struct usnic_range range, uint64_t echo,
@@ -129,6 +139,7 @@ void usnic_window_acked_range(struct usnic_window *window, struct usnic_range ra
     for (uint32_t at = range.first; at != range.end && at - window->first < open; at++) {
         acknowledge(window, at, echo, now, acked, done);
     }
+    skip(window);
 }
 
 uint32_t usnic_window_lose(struct usnic_window *window, uint64_t newest, uint64_t limit)
@@ -147,6 +158,11 @@ uint32_t usnic_window_lose(struct usnic_window *window, uint64_t newest, uint64_
         count++;
     }
     return count;
+}
+
+struct usnic_segment *usnic_window_first(const struct usnic_window *window)
+{
+    return usnic_window_empty(window) ? NULL : *slot(window, window->first);
 }
 
 struct usnic_segment *usnic_window_oldest(const struct usnic_window *window)

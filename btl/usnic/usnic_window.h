@@ -26,10 +26,10 @@ struct usnic_segment {
     uint16_t length;         /* of its records */
     uint16_t charge;         /* bytes that it takes of the receiver's socket buffer */
     uint8_t state;
-    bool on_wire; /* the wire may read it */
-    bool resent;
-    bool probe; /* because of a timeout */
-    bool bulk;  /* a full one */
+    bool on_wire;       /* the wire may read it */
+    bool resent, again; /* sent more than once; more than twice */
+    bool probe;         /* because of a timeout */
+    bool bulk;          /* a full one */
     uint8_t kind;
     uint32_t sequence;
     uint32_t number;       /* among the engine's segments */
@@ -65,7 +65,7 @@ bool usnic_window_has_room(struct usnic_window *window);
 void usnic_window_add(struct usnic_window *window, struct usnic_segment *segment);
 /* A packet of the window is sent at this time, later than all before. */
 void usnic_window_sent(struct usnic_window *window, struct usnic_segment *segment, uint64_t stamp);
-/* The time of a packet in flight has run out: it is to be sent again, before all others. */
+/* A packet of the window is to be sent again, before all others, since its time has run out. */
 void usnic_window_resend(struct usnic_window *window, struct usnic_segment *segment);
 /* An acknowledgement of what was never sent is not to be taken. */
 static inline bool usnic_window_covers(const struct usnic_window *window, uint32_t ack)
@@ -80,6 +80,8 @@ void usnic_window_acked_range(struct usnic_window *window, struct usnic_range ra
                               uint64_t now, struct usnic_acked *acked, struct list *done);
 /* Takes what was sent before newest, and at latest at limit, for lost. Returns how many. */
 uint32_t usnic_window_lose(struct usnic_window *window, uint64_t newest, uint64_t limit);
+/* The packet that the receiver needs first; NULL: the window is empty. */
+struct usnic_segment *usnic_window_first(const struct usnic_window *window);
 /* The packet that was sent longest ago; NULL: none is in flight. */
 struct usnic_segment *usnic_window_oldest(const struct usnic_window *window);
 /* Takes any packet out, of one that ends. NULL: it is empty. */
