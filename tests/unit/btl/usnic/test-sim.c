@@ -1,0 +1,110 @@
+/* Sessions over a bad network in virtual time: many schedules, each made from a seed. SIM_SEED=n
+ * runs that one, SIM_COUNT=n or an argument so many. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tests/lib/unit.h>
+#include <tests/unit/btl/usnic/schedule.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SCHEDULES = 10000 };
+#else
+enum { SCHEDULES = 100000 };
+#endif
+
+enum { CASE_S = 300, LIMIT_S = 7200 }; /* the latter of a count that was given */
+enum { FEW = 5000 };                   /* schedules in which a sabotage shows */
+
+START_TEST(messages_arrive_once_and_in_order)
+{
+    const char *chosen = getenv("SIM_SEED"), *many = getenv("SIM_COUNT");
+    uint64_t first = chosen ? strtoull(chosen, NULL, 0) : 1;
+    uint64_t count = many ? strtoull(many, NULL, 0) : chosen ? 1 : SCHEDULES;
+    struct sim_totals sum = {0};
+
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const char *broken = schedule_run(seed, &sum);
+        ck_assert_msg(!broken, "SIM_SEED=%llu: %s", (unsigned long long) seed, broken);
+    }
+#define N(what) (unsigned long long) sum.what
+    printf("# %llu schedules: %llu events, %llu messages, %llu packets, %llu lost, %llu resends "
+           "(%llu probes, %llu needless), %llu duplicates, %llu early, %llu of old sessions, "
+           "%llu sessions failed, %llu opened again\n",
+           (unsigned long long) count, N(events), N(messages), N(packets), N(lost), N(resends),
+           N(probes), N(spurious), N(duplicates), N(early), N(stale), N(failed), N(reopened));
+}
+END_TEST
+
+/* Sessions without this part do not hold, in a schedule in which they do with it. */
+static void must_fail(enum sim_sabotage sabotage)
+{
+    const char *broken = NULL;
+
+    for (uint64_t seed = 1; !broken && seed <= FEW; seed++) {
+        sim_sabotage = sabotage;
+        broken = schedule_run(seed, NULL);
+        sim_sabotage = SIM_SOUND;
+        if (broken && schedule_run(seed, NULL)) {
+            broken = NULL;
+        }
+        if (broken) {
+            printf("# fails with SIM_SEED=%llu: %s\n", (unsigned long long) seed, broken);
+        }
+    }
+    ck_assert(broken);
+}
+
+START_TEST(fails_with_packets_that_are_taken_twice)
+{
+    must_fail(SIM_NO_DEDUP);
+}
+END_TEST
+
+START_TEST(fails_with_packets_of_old_sessions)
+{
+    must_fail(SIM_NO_EPOCH);
+}
+END_TEST
+
+START_TEST(fails_with_acknowledgements_of_the_unseen)
+{
+    must_fail(SIM_ACK_UNSEEN);
+}
+END_TEST
+
+START_TEST(fails_with_early_delivery)
+{
+    must_fail(SIM_EARLY_DELIVERY);
+}
+END_TEST
+
+START_TEST(fails_with_numbers_that_do_not_wrap)
+{
+    must_fail(SIM_NO_WRAP);
+}
+END_TEST
+
+START_TEST(fails_with_a_hotel_that_never_evicts)
+{
+    must_fail(SIM_NO_EVICTION);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    const TTest *const cases[] = {
+        messages_arrive_once_and_in_order,   fails_with_packets_that_are_taken_twice,
+        fails_with_packets_of_old_sessions,  fails_with_acknowledgements_of_the_unseen,
+        fails_with_early_delivery,           fails_with_numbers_that_do_not_wrap,
+        fails_with_a_hotel_that_never_evicts};
+    Suite *suite = suite_create("usnic-sim");
+    if (argc > 1) {
+        setenv("SIM_COUNT", argv[1], 1);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        TCase *tcase = tcase_create(cases[i]->name);
+        tcase_set_timeout(tcase, argc > 1 ? LIMIT_S : CASE_S);
+        tcase_add_test(tcase, cases[i]);
+        suite_add_tcase(suite, tcase);
+    }
+    return unit_main(suite);
+}
