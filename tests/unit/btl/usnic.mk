@@ -14,3 +14,7 @@ tests_unit_btl_usnic_test_sim_SOURCES = tests/unit/btl/usnic/test-sim.c \
 	tests/unit/btl/usnic/schedule.h tests/unit/btl/usnic/schedule.c $(usnic_sim)
 tests_unit_btl_usnic_test_sim_LDFLAGS = $(AM_LDFLAGS) $(usnic_sabotaged)
 tests_unit_btl_usnic_test_sim_LDADD = tests/lib/libsim.la tests/lib/libunit.la libbtl.la libbase.la
+check_PROGRAMS += tests/unit/btl/usnic/test-rate
+tests_unit_btl_usnic_test_rate_SOURCES = tests/unit/btl/usnic/test-rate.c $(usnic_sim)
+tests_unit_btl_usnic_test_rate_LDFLAGS = $(AM_LDFLAGS) $(usnic_sabotaged)
+tests_unit_btl_usnic_test_rate_LDADD = tests/lib/libsim.la tests/lib/libunit.la libbtl.la libbase.la

@@ -139,6 +139,9 @@ static void packed(void *arg, struct usnic_flow *flow, struct usnic_message *mes
     }
     mine->queued = false;
     list_append(&sim.unused_messages, &message->link);
+    if (sim.packed) {
+        sim.packed(session_of(flow));
+    }
 }
 
 static void check(struct sim_session *session, uint8_t channel, uint8_t tag, size_t size)
@@ -286,6 +289,8 @@ void sim_begin(const struct sim_settings *settings)
     sim_wire_init(&sim.wire, &sim.queue, PACKET_EVENT, settings->nodes, settings->seed);
     sim.sessions = sim.stale = sim.held = 0;
     sim.broken = NULL;
+    sim.action = NULL;
+    sim.delivered = sim.packed = NULL;
     sim.over = (struct sim_totals){0};
     if (!sim.messages) {
         struct sim_random random = {7};

@@ -94,7 +94,8 @@ struct sim {
     uint64_t stale;         /* packets of no session */
     struct sim_totals over; /* of engines that ended */
     const char *broken;     /* what does not hold; NULL: all does */
-    void (*delivered)(struct sim_session *session); /* NULL: nobody asks */
+    void (*delivered)(struct sim_session *session); /* these three are set after sim_begin */
+    void (*packed)(struct sim_session *session);
     void (*action)(int who, void *what);
     uint64_t heap_events;
 };

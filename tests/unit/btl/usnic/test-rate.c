@@ -1,0 +1,324 @@
+/* What sessions reach in virtual time, on a line of 10 Gb/s with round trips of 50 us into a socket
+ * buffer with room for 92 packets: goodput, shares, what a loss costs, resends that were needless.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tests/lib/unit.h>
+#include <tests/unit/btl/usnic/sim.h>
+
+#define LINE 1.25e9 /* bytes per second */
+
+enum { US = 1000, MS = 1000000, ROOM = 92, MTU = 1472, QUEUED = 4 };
+
+static const struct sim_settings line = {.nodes = 2,
+                                         .mtu = MTU,
+                                         .room = ROOM * 2304,
+                                         .segments = 4096,
+                                         .buffers = 512,
+                                         .delay_ns = 25 * US,
+                                         .fixed_size = 65536,
+                                         .seed = 1};
+
+static void keep_sending(struct sim_session *session)
+{
+    sim_send(session, false);
+}
+
+static struct impair_settings *way(int from, int to)
+{
+    return &sim_wire_way(&sim.wire, from, to)->settings;
+}
+
+static void begin(int nodes)
+{
+    struct sim_settings settings = line;
+
+    settings.nodes = nodes;
+    sim_begin(&settings);
+    sim.packed = keep_sending;
+    for (int from = 0; from < nodes; from++) {
+        for (int to = 0; to < nodes; to++) {
+            way(from, to)->rate = (uint64_t) LINE;
+            way(from, to)->queue_bytes = ROOM * MTU;
+        }
+    }
+    for (int from = 1; from < nodes; from++) {
+        sim_session_open(from, 0, 0, 7, UINT32_MAX - 100);
+    }
+    sim_run_until(1);
+}
+
+static void start(int from, int to)
+{
+    for (int i = 0; i < QUEUED; i++) {
+        ck_assert(sim_send(sim_between(from, to), false));
+    }
+}
+
+/* Shares of the line that sender after sender reaches, from one time to another. */
+static double goodput(double *shares, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t before[SIM_NODES];
+    double sum = 0;
+
+    sim_run_until(from_ns);
+    for (int i = 1; i < sim.settings.nodes; i++) {
+        before[i] = sim_between(0, i)->bytes;
+    }
+    sim_run_until(to_ns);
+    ck_assert_msg(!sim.broken, "%s", sim.broken);
+    for (int i = 1; i < sim.settings.nodes; i++) {
+        uint64_t bytes = sim_between(0, i)->bytes - before[i];
+        shares[i] = (double) bytes * 1e9 / (double) (to_ns - from_ns) / LINE;
+        sum += shares[i];
+    }
+    return sum;
+}
+
+static void end(const char *what, double figure)
+{
+    struct sim_totals totals = {0};
+    uint64_t overflows = sim.wire.ports[0].overflows;
+
+    sim_add_totals(&totals);
+    printf("# %s: %.3f (%llu packets, %llu resends, %llu duplicates, %llu overflows)\n", what,
+           figure, (unsigned long long) totals.packets, (unsigned long long) totals.resends,
+           (unsigned long long) totals.duplicates, (unsigned long long) overflows);
+    sim.packed = NULL;
+    sim_end();
+    ck_assert_msg(!sim.broken, "%s", sim.broken);
+}
+
+/* Goodput of one flow, beside the line. */
+static double one_flow(const char *what, double loss)
+{
+    double shares[SIM_NODES];
+
+    begin(2);
+    way(1, 0)->loss = way(0, 1)->loss = loss;
+    start(1, 0);
+    double sum = goodput(shares, 5 * MS, 105 * MS);
+    end(what, sum);
+    return sum;
+}
+
+START_TEST(one_flow_fills_the_line)
+{
+    ck_assert_double_ge(one_flow("goodput without loss", 0), 0.95);
+}
+END_TEST
+
+START_TEST(loss_costs_little)
+{
+    ck_assert_double_ge(one_flow("goodput at 1 % loss", 0.01), 0.8);
+    ck_assert_double_ge(one_flow("goodput at 5 % loss", 0.05), 0.4);
+}
+END_TEST
+
+START_TEST(flows_share_a_receiver)
+{
+    double shares[SIM_NODES], sum;
+
+    begin(3);
+    start(1, 0);
+    sim_run_until(10 * MS);
+    start(2, 0);
+    sum = goodput(shares, 20 * MS, 120 * MS);
+    printf("# shares of two flows: %.3f and %.3f\n", shares[1], shares[2]);
+    end("goodput of two flows", sum);
+    ck_assert_double_ge(shares[1], 0.8 * 0.5);
+    ck_assert_double_ge(shares[2], 0.8 * 0.5);
+
+    begin(17);
+    for (int i = 1; i < 17; i++) {
+        start(i, 0);
+    }
+    sum = goodput(shares, 10 * MS, 110 * MS);
+    double least = 1;
+    for (int i = 1; i < 17; i++) {
+        least = shares[i] < least ? shares[i] : least;
+    }
+    printf("# least share of 16 flows: %.3f of a fair one\n", least * 16);
+    end("goodput of 16 flows to one", sum);
+    ck_assert_double_ge(sum, 0.8);
+    ck_assert_double_ge(least * 16, 0.33);
+}
+END_TEST
+
+/* ---- a lost tail ---- */
+
+static uint64_t tail_ns, arrived_ns;
+
+static void note(struct sim_session *session)
+{
+    if (session->node == 0) {
+        arrived_ns = sim.queue.now;
+    }
+}
+
+/* Messages one by one, over a way that is sometimes slow; the last one is lost, or not. Returns
+ * when that arrived, after it was sent, in us; *round_us: the round trip as it was measured. */
+static double tail(uint64_t slow_ns, bool lost, double *round_us)
+{
+    struct sim_settings settings = line;
+
+    settings.fixed_size = 1000;
+    sim_begin(&settings);
+    sim.delivered = note;
+    sim_session_open(1, 0, 0, 1, 1);
+    for (int i = 1; i <= 41; i++) {
+        way(1, 0)->delay_ns = line.delay_ns + (i % 2 ? 0 : slow_ns);
+        if (i == 41 && lost) {
+            way(1, 0)->cut = 1;
+        }
+        sim_run_until(tail_ns = (uint64_t) i * 20 * MS);
+        tail_ns = sim.queue.now > tail_ns ? sim.queue.now : tail_ns;
+        sim.queue.now = tail_ns;
+        *round_us = sim_between(1, 0)->flow.rtt.smoothed / 16.0;
+        ck_assert(sim_send(sim_between(1, 0), false));
+        way(1, 0)->cut = 0;
+    }
+    sim_run_until(tail_ns + 2000 * (uint64_t) MS);
+    ck_assert_uint_eq(sim_between(0, 1)->received, 41);
+    sim_end();
+    ck_assert_msg(!sim.broken, "%s", sim.broken);
+    return (double) (arrived_ns - tail_ns) / 1000;
+}
+
+/* What a loss at the end costs beyond two round trips, in us. */
+static double tail_cost(uint64_t slow_ns)
+{
+    double round_us, cost_us = tail(slow_ns, true, &round_us) - tail(slow_ns, false, &round_us);
+
+    printf("# a lost tail costs %.0f us at round trips of %.0f us\n", cost_us, round_us);
+    return cost_us - 2 * round_us;
+}
+
+START_TEST(a_lost_tail_is_soon_sent_again)
+{
+    ck_assert_double_le(tail_cost(0), 2000);
+    ck_assert_double_le(tail_cost(6 * MS), 2000);
+}
+END_TEST
+
+/* ---- needless resends ---- */
+
+/* Duplicates that the receiver got, as a part of all packets. */
+static double needless(void)
+{
+    struct sim_totals totals = {0};
+
+    sim_add_totals(&totals);
+    return (double) totals.duplicates / (double) totals.packets;
+}
+
+START_TEST(what_is_overtaken_is_not_sent_again)
+{
+    double shares[SIM_NODES];
+
+    begin(2);
+    way(1, 0)->reorder = 0.1;
+    way(1, 0)->reorder_ns = 118 * US;
+    start(1, 0);
+    goodput(shares, 5 * MS, 205 * MS);
+    double part = needless();
+    end("needless resends, reordering 100 deep", part);
+    ck_assert_double_le(part, 0.02);
+}
+END_TEST
+
+static void sleep_again(int who, void *what)
+{
+    sim_sleep(who, 20 * MS);
+    sim_act_at(sim.queue.now + 50 * MS, who, what);
+}
+
+/* A receiver that sleeps 20 of every 50 ms; *overflows: packets that found no room meanwhile. */
+static double sleeper(uint64_t *overflows)
+{
+    double shares[SIM_NODES];
+
+    begin(2);
+    sim.action = sleep_again;
+    sim_act_at(10 * MS, 0, NULL);
+    start(1, 0);
+    double sum = goodput(shares, 5 * MS, 505 * MS), part = needless();
+    *overflows = sim.wire.ports[0].overflows;
+    end("goodput to a receiver that sleeps 20 of 50 ms", sum);
+    printf("# needless resends to it: %.4f\n", part);
+    return part;
+}
+
+START_TEST(a_sleeping_receiver_is_waited_for)
+{
+    uint64_t overflows;
+
+    ck_assert_double_le(sleeper(&overflows), 0.02);
+    ck_assert_uint_eq(overflows, 0);
+}
+END_TEST
+
+/* ---- silence ---- */
+
+/* Packets that are sent to a peer of which nothing is heard for two seconds. */
+static uint64_t into_silence(void)
+{
+    struct sim_totals before = {0}, after = {0};
+    double shares[SIM_NODES];
+
+    begin(2);
+    start(1, 0);
+    goodput(shares, 1 * MS, 10 * MS);
+    way(1, 0)->cut = way(0, 1)->cut = 1;
+    sim_run_until(11 * MS);
+    sim_add_totals(&before);
+    sim_run_until(2010 * (uint64_t) MS);
+    sim_add_totals(&after);
+    end("packets into two seconds of silence", (double) (after.packets - before.packets));
+    return after.packets - before.packets;
+}
+
+START_TEST(silence_is_answered_by_silence)
+{
+    ck_assert_uint_le(into_silence(), 16);
+}
+END_TEST
+
+/* ---- what fails without a part of production ---- */
+
+START_TEST(fails_without_selective_acknowledgements)
+{
+    sim_sabotage = SIM_NO_RANGES;
+    ck_assert_double_lt(one_flow("goodput at 5 % loss without ranges", 0.05), 0.4);
+}
+END_TEST
+
+START_TEST(fails_without_backoff)
+{
+    sim_sabotage = SIM_NO_BACKOFF;
+    ck_assert_uint_gt(into_silence(), 16);
+}
+END_TEST
+
+START_TEST(fails_without_credit)
+{
+    uint64_t overflows;
+
+    sim_sabotage = SIM_NO_CREDIT;
+    sleeper(&overflows);
+    ck_assert_uint_gt(overflows, 0);
+}
+END_TEST
+
+START_TEST(fails_without_tail_probes)
+{
+    sim_sabotage = SIM_NO_PROBE;
+    ck_assert_double_gt(tail_cost(6 * MS), 2000);
+}
+END_TEST
+
+UNIT_MAIN("usnic-rate", one_flow_fills_the_line, loss_costs_little, flows_share_a_receiver,
+          a_lost_tail_is_soon_sent_again, what_is_overtaken_is_not_sent_again,
+          a_sleeping_receiver_is_waited_for, silence_is_answered_by_silence,
+          fails_without_selective_acknowledgements, fails_without_backoff, fails_without_credit,
+          fails_without_tail_probes)
