@@ -3,7 +3,7 @@ FUZZ_TESTS = \
 	tests/fuzz/contact tests/fuzz/handshake tests/fuzz/frames tests/fuzz/rml tests/fuzz/dss \
 	tests/fuzz/proto tests/fuzz/job tests/fuzz/hostlist tests/fuzz/cmdline tests/fuzz/params \
 	tests/fuzz/pmi1 tests/fuzz/tcp tests/fuzz/session tests/fuzz/shepherd tests/fuzz/pack \
-	tests/fuzz/rail
+	tests/fuzz/rail tests/fuzz/usnic
 if OFFER_PMIX
 FUZZ_TESTS += tests/fuzz/pmix
 endif
@@ -62,6 +62,9 @@ tests_fuzz_tcp_LDADD = libbtl.la libbase.la
 tests_fuzz_rail_SOURCES = tests/fuzz/rail.c $(fuzz_common)
 tests_fuzz_rail_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_rail_LDADD = libptl.la libbtl.la libbase.la
+tests_fuzz_usnic_SOURCES = tests/fuzz/usnic.c $(fuzz_common)
+tests_fuzz_usnic_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_usnic_LDADD = libbtl.la libbase.la
 tests_fuzz_session_SOURCES = tests/fuzz/session.c $(fuzz_common)
 tests_fuzz_session_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_session_LDADD = libbtl.la libbase.la
