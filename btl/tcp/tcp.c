@@ -19,9 +19,8 @@ enum {
 int tcp_atomic(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct atomic_call *call)
 {
     struct tcp_module *tcp = tcp_of(btl);
+    int status = tcp_endpoint_begin(tcp, ep);
 
-    tcp_endpoint_activate(tcp, ep);
-    int status = tcp_endpoint_takes(ep);
     if (status != OPAL_SUCCESS) {
         return status;
     }

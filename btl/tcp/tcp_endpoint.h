@@ -63,11 +63,12 @@ static inline void tcp_endpoint_activate(struct tcp_module *tcp, tcp_endpoint *e
 {
     btl_peer_activate(&tcp->peers, &ep->peer);
 }
-/* Whether a call with this endpoint is taken: UNREACH; OUT_OF_RESOURCE: it is not known yet whether
- * this module reaches the peer, or another one does. */
+/* Begins every call with an endpoint: whether it is taken. UNREACH; OUT_OF_RESOURCE: it is not
+ * known yet whether this module reaches the peer, or another one does. */
 int tcp_endpoint_takes_before_up(tcp_endpoint *ep) KEEL_MUST_CHECK;
-static inline int tcp_endpoint_takes(tcp_endpoint *ep)
+KEEL_MUST_CHECK static inline int tcp_endpoint_begin(struct tcp_module *tcp, tcp_endpoint *ep)
 {
+    tcp_endpoint_activate(tcp, ep);
     return ep->peer.state == PEER_UP ? OPAL_SUCCESS : tcp_endpoint_takes_before_up(ep);
 }
 extern const struct btl_peer_hooks tcp_peer_hooks;

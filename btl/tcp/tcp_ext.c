@@ -20,10 +20,7 @@ static enum btl_room tcp_room(mca_btl_base_module_t *btl, tcp_endpoint *ep)
 {
     struct tcp_module *tcp = tcp_of(btl);
 
-    if (ep) {
-        tcp_endpoint_activate(tcp, ep);
-    }
-    int takes = ep ? tcp_endpoint_takes(ep) : OPAL_SUCCESS;
+    int takes = ep ? tcp_endpoint_begin(tcp, ep) : OPAL_SUCCESS;
     if (takes != OPAL_SUCCESS) {
         return btl_is_shortage(takes) ? BTL_ROOM_NONE : BTL_ROOM;
     }

@@ -110,9 +110,8 @@ static struct tcp_op *op_create(tcp_endpoint *ep, const struct rdma_call *call, 
 int tcp_rdma(mca_btl_base_module_t *btl, tcp_endpoint *ep, const struct rdma_call *call, bool put)
 {
     struct tcp_module *tcp = tcp_of(btl);
+    int status = tcp_endpoint_begin(tcp, ep);
 
-    tcp_endpoint_activate(tcp, ep);
-    int status = tcp_endpoint_takes(ep);
     if (status != OPAL_SUCCESS) {
         return status;
     }

@@ -120,8 +120,7 @@ int tcp_channel_send(mca_btl_base_module_t *btl, tcp_endpoint *ep,
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    tcp_endpoint_activate(tcp, ep);
-    status = tcp_endpoint_takes(ep);
+    status = tcp_endpoint_begin(tcp, ep);
     if (status != OPAL_SUCCESS) {
         return status;
     }
