@@ -175,7 +175,7 @@ static const char *rank_ended(void *state, uint32_t rank, int wait_status)
     return unfinished ? "MPI_Finalize" : NULL;
 }
 
-const struct service_ops pmi1_service = {
+const struct service_ops pmi1_service_ops = {
     .name = "PMI-1",
     .socket = true,
     .job_start = job_start,

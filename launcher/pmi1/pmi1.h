@@ -9,6 +9,6 @@
 
 #include <launcher/node/service.h>
 
-extern const struct service_ops pmi1_service;
+extern const struct service_ops pmi1_service_ops;
 
 #endif

@@ -1,7 +1,7 @@
 /* What ranks find in their environment: docs/mpi.md has the reasons. */
 #include <config.h>
 
-#include <launcher/pmix/offer_internal.h>
+#include <launcher/pmix/pmix_service_internal.h>
 
 #include <string.h>
 
@@ -34,59 +34,60 @@ static bool is_chosen(const struct vars *vars, const char *folder)
     return false;
 }
 
-static void add_shared_memory(const struct offer *offer, struct vars *vars)
+static void add_shared_memory(const struct pmix_service *service, struct vars *vars)
 {
     if (!is_chosen(vars, shared_memory)) {
         vars_format(vars, "%smmap", shared_memory);
     }
     for (size_t i = 0; i < sizeof(backing_folders) / sizeof(*backing_folders); i++) {
-        if (offer->in_memory && !is_chosen(vars, backing_folders[i])) {
-            vars_format(vars, "%s%s", backing_folders[i], offer->folder);
+        if (service->in_memory && !is_chosen(vars, backing_folders[i])) {
+            vars_format(vars, "%s%s", backing_folders[i], service->folder);
         }
     }
 }
 
-static void add_pmix_vars(const struct offer *offer, const struct nspace *nspace, struct vars *vars)
+static void add_pmix_vars(const struct pmix_service *service, const struct nspace *nspace,
+                          struct vars *vars)
 {
     static const char *const versions[] = {"41", "4", "3", "2", "21"};
     vars_format(vars, "PMIX_NAMESPACE=%s", nspace->name);
     for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
         vars_format(vars, "PMIX_SERVER_URI%s=%s.%u;tcp4://127.0.0.1:%u", versions[i],
-                    offer->servers, offer->server.daemon, listener_port(offer->listener));
+                    service->servers, service->server.daemon, listener_port(service->listener));
     }
     vars_format(vars, "PMIX_SECURITY_MODE=native");
     vars_format(vars, "PMIX_BFROP_BUFFER_TYPE=PMIX_BFROP_BUFFER_NON_DESC");
     vars_format(vars, "PMIX_GDS_MODULE=hash");
-    vars_format(vars, "PMIX_SERVER_TMPDIR=%s", offer->folder);
-    vars_format(vars, "PMIX_SYSTEM_TMPDIR=%s", offer->folder);
-    vars_format(vars, "PMIX_HOSTNAME=%s", offer->server.node);
+    vars_format(vars, "PMIX_SERVER_TMPDIR=%s", service->folder);
+    vars_format(vars, "PMIX_SYSTEM_TMPDIR=%s", service->folder);
+    vars_format(vars, "PMIX_HOSTNAME=%s", service->server.node);
     vars_format(vars, "PMIX_VERSION=%s", PMIX_SERVER_VERSION);
 }
 
-void offer_app_vars(void *state, uint32_t app, struct vars *vars)
+void pmix_service_app_vars(void *state, uint32_t app, struct vars *vars)
 {
-    struct offer *offer = state;
-    const struct nspace *nspace = nspace_of_app(&offer->nspaces, app);
+    struct pmix_service *service = state;
+    const struct nspace *nspace = nspace_of_app(&service->nspaces, app);
     if (!nspace) {
         return;
     }
-    add_pmix_vars(offer, nspace, vars);
+    add_pmix_vars(service, nspace, vars);
     vars_format(vars, "JSM_JSRUN_PORT=1");
     vars_format(vars, "OMPI_COMM_WORLD_SIZE=%u", nspace->map.size);
     vars_format(vars, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", nspace_local_size(nspace));
-    if (offer->daemon->launch.yield || nspace->first > 0) { /* the spawned are beyond the plan */
+    if (service->daemon->launch.yield || nspace->first > 0) { /* the spawned are beyond the plan */
         vars_format(vars, "OMPI_MCA_mpi_oversubscribe=1");
     }
     if (!is_chosen(vars, bound_at_launch)) {
         vars_format(vars, "%s1", bound_at_launch);
     }
-    add_shared_memory(offer, vars);
+    add_shared_memory(service, vars);
 }
 
-void offer_rank_vars(void *state, uint32_t number, struct vars *vars)
+void pmix_service_rank_vars(void *state, uint32_t number, struct vars *vars)
 {
-    struct offer *offer = state;
-    const struct nspace *nspace = nspace_of_rank(&offer->nspaces, number);
+    struct pmix_service *service = state;
+    const struct nspace *nspace = nspace_of_rank(&service->nspaces, number);
     if (!nspace) {
         return;
     }

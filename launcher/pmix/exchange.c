@@ -235,11 +235,12 @@ static int take(struct exchange *exchange, uint32_t from, uint8_t message, opal_
         return take_answer(exchange, buffer);
     case MESSAGE_EVENT:
         return take_event(exchange, buffer);
-    case MESSAGE_ERRAND:
-        return exchange_take_errand(exchange, from, buffer);
+    case MESSAGE_RANK_OP:
+        return exchange_take_rank_op(exchange, from, buffer);
     default:
-        return exchange->keeper ? keeper_take(exchange->keeper, from, message, buffer)
-                                : ORTE_ERR_BAD_PARAM;
+        return exchange->data_server
+                   ? data_server_take(exchange->data_server, from, message, buffer)
+                   : ORTE_ERR_BAD_PARAM;
     }
 }
 
@@ -273,8 +274,8 @@ int exchange_create(struct exchange **out, struct daemon *daemon, const struct e
     exchange->arg = arg;
     list_init(&exchange->pending);
     list_init(&exchange->meetings);
-    if (keeper_vpid(exchange) == daemon->name.vpid) {
-        int status = keeper_create(&exchange->keeper, daemon);
+    if (data_server_vpid(exchange) == daemon->name.vpid) {
+        int status = data_server_create(&exchange->data_server, daemon);
         if (status != ORTE_SUCCESS) {
             free(exchange);
             return status;
@@ -311,6 +312,6 @@ void exchange_destroy(struct exchange *exchange)
     rml_handle(exchange->daemon->rml, RML_TAG_PMIX, NULL, NULL);
     daemon_on_spawned(exchange->daemon, NULL, NULL);
     gather_forget(exchange);
-    keeper_destroy(exchange->keeper);
+    data_server_destroy(exchange->data_server);
     free(exchange);
 }

@@ -10,9 +10,9 @@
 struct exchange;
 
 /* What a daemon can do with its own ranks for another one. */
-enum errand {
-    ERRAND_STATES = 1, /* struct pmix_state of each */
-    ERRAND_SIGNAL,     /* the argument, to each that runs */
+enum rank_op {
+    RANK_OP_STATES = 1, /* struct pmix_state of each */
+    RANK_OP_SIGNAL,     /* the argument, to each that runs */
 };
 
 /* Ranks of all namespaces of a job are numbered in one row: those that the user started, then what
@@ -24,8 +24,8 @@ struct exchange_ops {
     void (*modex)(void *arg, uint32_t number, pmix_done_fn *done, void *done_arg);
     void (*event)(void *arg, const void *event, size_t size);
     /* These ranks are local. */
-    pmix_status_t (*errand)(void *arg, enum errand errand, int32_t argument,
-                            const uint32_t *numbers, uint32_t count, struct blob *answer);
+    pmix_status_t (*rank_op)(void *arg, enum rank_op op, int32_t argument, const uint32_t *numbers,
+                             uint32_t count, struct blob *answer);
 };
 
 /* The daemon is borrowed. */
@@ -50,10 +50,10 @@ void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
                         pmix_done_fn *done, void *done_arg);
 void exchange_spawn(struct exchange *exchange, uint32_t parent, const struct pmix_program *programs,
                     size_t count, pmix_done_fn *done, void *done_arg);
-/* Has the daemons of these processes run an errand, and joins the answers. PMIX_SUCCESS: one of
- * them did at least. */
-void exchange_errand(struct exchange *exchange, enum errand errand, int32_t argument,
-                     const pmix_proc_t *procs, size_t count, pmix_done_fn *done, void *done_arg);
+/* Has the daemons of these processes carry out an operation, and joins the answers. PMIX_SUCCESS:
+ * one of them did at least. */
+void exchange_rank_op(struct exchange *exchange, enum rank_op op, int32_t argument,
+                      const pmix_proc_t *procs, size_t count, pmix_done_fn *done, void *done_arg);
 void exchange_notify(struct exchange *exchange, const void *event, size_t size);
 
 #endif

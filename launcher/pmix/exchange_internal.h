@@ -1,5 +1,5 @@
 /* What the files of the exchange share: exchange.c (requests and answers, data of single ranks,
- * spawns, events), gather.c (collectives), keeper.c (names) and errand.c. */
+ * spawns, events), gather.c (collectives), data_server.c (names) and rank_op.c. */
 #ifndef LAUNCHER_PMIX_EXCHANGE_INTERNAL_H
 #define LAUNCHER_PMIX_EXCHANGE_INTERNAL_H
 
@@ -15,12 +15,12 @@ enum exchange_message {
     MESSAGE_UNPUBLISH, /* q request, s namespace, u rank, u count, count x s key (none: all) */
     MESSAGE_ANSWER,    /* q request, i status, b data */
     MESSAGE_EVENT,     /* b event */
-    MESSAGE_ERRAND,    /* q request, c errand, i argument, u count, count x u number */
+    MESSAGE_RANK_OP,   /* q request, c operation, i argument, u count, count x u number */
 };
 
 enum { KEYS_MAX = 4096 };
 
-struct keeper;
+struct data_server;
 
 /* A request of mine to another daemon, or a collective that I take part in. */
 struct pending {
@@ -38,7 +38,7 @@ struct exchange {
     void *arg;
     struct list pending, meetings; /* struct meeting of gather.c */
     uint64_t last_request;
-    struct keeper *keeper; /* NULL: another daemon keeps the names */
+    struct data_server *data_server; /* NULL: another daemon keeps the names */
     bool closed;
 };
 
@@ -62,17 +62,17 @@ uint32_t *exchange_numbers(const struct exchange *exchange, const pmix_proc_t *p
                            uint32_t *number_count);
 void gather_forget(struct exchange *exchange); /* at the end: who met how often */
 
-/* --- keeper.c --- */
+/* --- data_server.c --- */
 
-uint32_t keeper_vpid(const struct exchange *exchange); /* of the daemon that keeps the names */
-int keeper_create(struct keeper **keeper, struct daemon *daemon) KEEL_MUST_CHECK;
-void keeper_destroy(struct keeper *keeper);
+uint32_t data_server_vpid(const struct exchange *exchange); /* of the daemon that keeps the names */
+int data_server_create(struct data_server **data_server, struct daemon *daemon) KEEL_MUST_CHECK;
+void data_server_destroy(struct data_server *data_server);
 /* A MESSAGE_PUBLISH, MESSAGE_LOOKUP or MESSAGE_UNPUBLISH of a daemon; answers it, perhaps later. */
-int keeper_take(struct keeper *keeper, uint32_t daemon, uint8_t message,
-                opal_buffer_t *buffer) KEEL_MUST_CHECK;
+int data_server_take(struct data_server *data_server, uint32_t daemon, uint8_t message,
+                     opal_buffer_t *buffer) KEEL_MUST_CHECK;
 
-/* --- errand.c --- */
+/* --- rank_op.c --- */
 
-int exchange_take_errand(struct exchange *exchange, uint32_t asker, opal_buffer_t *buffer);
+int exchange_take_rank_op(struct exchange *exchange, uint32_t asker, opal_buffer_t *buffer);
 
 #endif

@@ -1,15 +1,15 @@
 # launcher/pmix: PMIx. What stands in keelrun and keeld, and the module that needs libpmix.
 if OFFER_PMIX
-liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/errand.c \
+liblauncher_la_SOURCES += launcher/pmix/data_server.c launcher/pmix/environment.c \
 	launcher/pmix/exchange.h launcher/pmix/exchange.c launcher/pmix/exchange_internal.h \
-	launcher/pmix/found.c launcher/pmix/gather.c launcher/pmix/goodbye.h \
-	launcher/pmix/goodbye.c launcher/pmix/guard.h launcher/pmix/guard.c \
-	launcher/pmix/hangups.h launcher/pmix/hangups.c launcher/pmix/job_check.h \
-	launcher/pmix/job_check.c launcher/pmix/keeper.c launcher/pmix/nspace.h \
-	launcher/pmix/nspace.c launcher/pmix/offer.h launcher/pmix/offer.c \
-	launcher/pmix/offer_internal.h launcher/pmix/pmix_host.c launcher/pmix/pmix_listener.h \
-	launcher/pmix/pmix_listener.c launcher/pmix/pmix_module.h launcher/pmix/published.h \
-	launcher/pmix/published.c launcher/pmix/ranks.c launcher/pmix/rendezvous.h \
+	launcher/pmix/finalize.h launcher/pmix/finalize.c launcher/pmix/found.c \
+	launcher/pmix/gather.c launcher/pmix/guard.h launcher/pmix/guard.c launcher/pmix/hangups.h \
+	launcher/pmix/hangups.c launcher/pmix/job_check.h launcher/pmix/job_check.c \
+	launcher/pmix/nspace.h launcher/pmix/nspace.c launcher/pmix/pmix_host.c \
+	launcher/pmix/pmix_listener.h launcher/pmix/pmix_listener.c launcher/pmix/pmix_module.h \
+	launcher/pmix/pmix_service.h launcher/pmix/pmix_service.c \
+	launcher/pmix/pmix_service_internal.h launcher/pmix/published.h launcher/pmix/published.c \
+	launcher/pmix/rank_op.c launcher/pmix/ranks.c launcher/pmix/rendezvous.h \
 	launcher/pmix/rendezvous.c launcher/pmix/starter.h launcher/pmix/starter.c \
 	launcher/pmix/states.c launcher/pmix/vet.h launcher/pmix/vet.c
 liblauncher_la_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)

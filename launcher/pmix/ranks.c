@@ -3,89 +3,90 @@
 #include <config.h>
 
 #include <launcher/pmix/guard.h>
-#include <launcher/pmix/offer_internal.h>
+#include <launcher/pmix/pmix_service_internal.h>
 
 #include <signal.h>
 #include <sys/wait.h>
 
-void offer_rank_started(void *state, uint32_t number, pid_t pid, int fd)
+void pmix_service_rank_started(void *state, uint32_t number, pid_t pid, int fd)
 {
-    struct offer *offer = state;
+    struct pmix_service *service = state;
     (void) fd;
-    offer->ranks[number].pid = pid;
+    service->ranks[number].pid = pid;
 }
 
-/* A client waits for the answer to its goodbye, but no longer than 2 s. On a busy machine its end
- * may be known before libpmix has read it. libpmix gets some turns then, however long they take,
- * unless it reads the end of the connection before; a process that has inherited it may keep it. */
-enum { GOODBYE_TURNS = 50, GOODBYE_TURN_US = 4000 };
+/* A client waits for the answer to its PMIx_Finalize, but no longer than 2 s. On a busy machine its
+ * end may be known before libpmix has read it. libpmix gets some turns then, however long they
+ * take, unless it reads the end of the connection before; a process that has inherited it may keep
+ * it. */
+enum { FINALIZE_TURNS = 50, FINALIZE_TURN_US = 4000 };
 
 static bool is_read_to_its_end(const struct rank_state *rank)
 {
     return guard_ends(rank->connection) != rank->ends_before;
 }
 
-bool offer_rank_heard(void *state, uint32_t number, int wait_status)
+bool pmix_service_rank_heard(void *state, uint32_t number, int wait_status)
 {
-    struct offer *offer = state;
-    struct rank_state *ended = &offer->ranks[number];
+    struct pmix_service *service = state;
+    struct rank_state *ended = &service->ranks[number];
     ended->ended = true;
     ended->wait_status = wait_status;
-    bool said_all = !ended->connected || ended->finalized || offer->state != SERVER_RUNNING ||
+    bool said_all = !ended->connected || ended->finalized || service->state != SERVER_RUNNING ||
                     !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0;
     if (!said_all) {
-        ended->patience = GOODBYE_TURNS;
-        if (!offer->goodbye.started) {
-            loop_timer_start(&offer->goodbye, GOODBYE_TURN_US);
+        ended->patience = FINALIZE_TURNS;
+        if (!service->finalize.started) {
+            loop_timer_start(&service->finalize, FINALIZE_TURN_US);
         }
     }
     return said_all;
 }
 
-void offer_goodbye_turn(struct loop_timer *timer)
+void pmix_service_finalize_turn(struct loop_timer *timer)
 {
-    struct offer *offer = container_of(timer, struct offer, goodbye);
+    struct pmix_service *service = container_of(timer, struct pmix_service, finalize);
     bool more = false;
-    for (uint32_t number = 0; number < offer->daemon->launch.map.size; number++) {
-        struct rank_state *ended = &offer->ranks[number];
+    for (uint32_t number = 0; number < service->daemon->launch.map.size; number++) {
+        struct rank_state *ended = &service->ranks[number];
         if (ended->patience > 1 && is_read_to_its_end(ended)) {
             ended->patience = 1; /* what libpmix has posted comes before the next turn */
         } else if (ended->patience > 0 && --ended->patience == 0) {
-            local_heard(offer->daemon, number);
+            local_heard(service->daemon, number);
         }
-        more = more || offer->ranks[number].patience > 0;
+        more = more || service->ranks[number].patience > 0;
     }
     if (more) {
-        loop_timer_start(&offer->goodbye, GOODBYE_TURN_US);
+        loop_timer_start(&service->finalize, FINALIZE_TURN_US);
     }
 }
 
-void offer_rank_finalized(struct offer *offer, uint32_t number)
+void pmix_service_rank_finalized(struct pmix_service *service, uint32_t number)
 {
-    offer->ranks[number].finalized = true;
-    if (offer->ranks[number].patience > 0) {
-        offer->ranks[number].patience = 0;
-        local_heard(offer->daemon, number);
+    service->ranks[number].finalized = true;
+    if (service->ranks[number].patience > 0) {
+        service->ranks[number].patience = 0;
+        local_heard(service->daemon, number);
     }
 }
 
-const char *offer_rank_ended(void *state, uint32_t number, int wait_status)
+const char *pmix_service_rank_ended(void *state, uint32_t number, int wait_status)
 {
-    struct offer *offer = state;
-    struct rank_state *ended = &offer->ranks[number];
+    struct pmix_service *service = state;
+    struct rank_state *ended = &service->ranks[number];
     ended->ended = true;
     ended->wait_status = wait_status;
     if (!ended->connected || ended->finalized) {
         return NULL;
     }
-    if (offer->state == SERVER_RUNNING) {
-        pmix_proc_t name = nspace_rank_name(&offer->nspaces, number);
-        offer->module->rank_failed(&name);
+    if (service->state == SERVER_RUNNING) {
+        pmix_proc_t name = nspace_rank_name(&service->nspaces, number);
+        service->module->rank_failed(&name);
     }
     return "MPI_Finalize";
 }
 
-/* --- errands --- */
+/* --- operations for other daemons --- */
 
 static pmix_proc_state_t state_of(const struct rank_state *rank)
 {
@@ -111,12 +112,12 @@ static int exit_code_of(const struct rank_state *rank)
                                             : WEXITSTATUS(rank->wait_status);
 }
 
-static pmix_status_t tell_states(const struct offer *offer, const uint32_t *numbers, uint32_t count,
-                                 struct blob *answer)
+static pmix_status_t tell_states(const struct pmix_service *service, const uint32_t *numbers,
+                                 uint32_t count, struct blob *answer)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint8_t entry[64];
-        const struct rank_state *rank = &offer->ranks[numbers[i]];
+        const struct rank_state *rank = &service->ranks[numbers[i]];
         struct pmix_state state = {.number = numbers[i],
                                    .pid = rank->pid,
                                    .state = state_of(rank),
@@ -129,33 +130,33 @@ static pmix_status_t tell_states(const struct offer *offer, const uint32_t *numb
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t send_signal(const struct offer *offer, const uint32_t *numbers, uint32_t count,
-                                 int signal)
+static pmix_status_t send_signal(const struct pmix_service *service, const uint32_t *numbers,
+                                 uint32_t count, int signal)
 {
     pmix_status_t status = PMIX_ERR_NOT_FOUND;
     for (uint32_t i = 0; i < count; i++) {
-        const struct rank_state *rank = &offer->ranks[numbers[i]];
+        const struct rank_state *rank = &service->ranks[numbers[i]];
         if (rank->pid == 0 || rank->ended) {
             continue;
         }
-        shepherd_signal(offer->daemon->shepherd, numbers[i], signal);
+        shepherd_signal(service->daemon->shepherd, numbers[i], signal);
         if (signal == SIGTERM) {
-            shepherd_signal(offer->daemon->shepherd, numbers[i], SIGCONT);
+            shepherd_signal(service->daemon->shepherd, numbers[i], SIGCONT);
         }
         status = PMIX_SUCCESS;
     }
     return status;
 }
 
-pmix_status_t offer_errand(void *arg, enum errand errand, int32_t argument, const uint32_t *numbers,
-                           uint32_t count, struct blob *answer)
+pmix_status_t pmix_service_rank_op(void *arg, enum rank_op op, int32_t argument,
+                                   const uint32_t *numbers, uint32_t count, struct blob *answer)
 {
-    struct offer *offer = arg;
-    switch (errand) {
-    case ERRAND_STATES:
-        return tell_states(offer, numbers, count, answer);
-    case ERRAND_SIGNAL:
-        return argument > 0 && argument < NSIG ? send_signal(offer, numbers, count, argument)
+    struct pmix_service *service = arg;
+    switch (op) {
+    case RANK_OP_STATES:
+        return tell_states(service, numbers, count, answer);
+    case RANK_OP_SIGNAL:
+        return argument > 0 && argument < NSIG ? send_signal(service, numbers, count, argument)
                                                : PMIX_ERR_BAD_PARAM;
     }
     return PMIX_ERR_NOT_SUPPORTED;

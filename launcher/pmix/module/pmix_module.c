@@ -195,7 +195,7 @@ static pmix_status_t up_connected(const pmix_proc_t *rank, void *object, pmix_in
     return post_client_call(CLIENT_CONNECTED, rank, 0, NULL, done, cbdata);
 }
 
-/* The client waits for the answer, so its end is never seen before its goodbye. */
+/* The client waits for the answer, so its end is never seen before its PMIx_Finalize. */
 static pmix_status_t up_finalized(const pmix_proc_t *rank, void *object, pmix_op_cbfunc_t done,
                                   void *cbdata)
 {

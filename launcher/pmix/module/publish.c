@@ -1,4 +1,5 @@
-/* Publish, lookup, unpublish: the values are packed here, and kept by one daemon (keeper.c). */
+/* Publish, lookup, unpublish: the values are packed here, and kept by one daemon (data_server.c).
+ */
 #include <config.h>
 
 #include <launcher/pmix/module/pmix_module_internal.h>

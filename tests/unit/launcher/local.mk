@@ -89,12 +89,12 @@ tests_unit_launcher_shepherd_test_vars_LDADD = tests/lib/libunit.la liblauncher.
 if OFFER_PMIX
 check_PROGRAMS += tests/unit/launcher/pmix/test-pmix-vet tests/unit/launcher/pmix/test-pmix-listener \
 	tests/unit/launcher/pmix/test-pmix-published tests/unit/launcher/pmix/test-pmix-rendezvous \
-	tests/unit/launcher/pmix/test-pmix-goodbye tests/unit/launcher/pmix/test-pmix-states \
+	tests/unit/launcher/pmix/test-pmix-finalize tests/unit/launcher/pmix/test-pmix-states \
 	tests/unit/launcher/pmix/test-pmix-job-check tests/unit/launcher/pmix/test-pmix-hangups
 tests_unit_launcher_pmix_test_pmix_hangups_SOURCES = tests/unit/launcher/pmix/test-pmix-hangups.c
 tests_unit_launcher_pmix_test_pmix_hangups_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_pmix_test_pmix_goodbye_SOURCES = tests/unit/launcher/pmix/test-pmix-goodbye.c
-tests_unit_launcher_pmix_test_pmix_goodbye_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_pmix_test_pmix_finalize_SOURCES = tests/unit/launcher/pmix/test-pmix-finalize.c
+tests_unit_launcher_pmix_test_pmix_finalize_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_pmix_test_pmix_vet_SOURCES = tests/unit/launcher/pmix/test-pmix-vet.c
 tests_unit_launcher_pmix_test_pmix_vet_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_pmix_test_pmix_listener_SOURCES = tests/unit/launcher/pmix/test-pmix-listener.c

@@ -12,7 +12,7 @@
 
 /* --- asking --- */
 
-uint32_t keeper_vpid(const struct exchange *exchange)
+uint32_t data_server_vpid(const struct exchange *exchange)
 {
     const struct job_map *map = &exchange->daemon->launch.map;
     return map->daemon_of_node[map->node_of[0]];
@@ -47,7 +47,7 @@ void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
     for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = proto_pack(buffer, "sb", items[i].key, items[i].value, items[i].size);
     }
-    exchange_ask(pending, keeper_vpid(exchange), proto_whole(buffer, status));
+    exchange_ask(pending, data_server_vpid(exchange), proto_whole(buffer, status));
 }
 
 void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_data_range_t range,
@@ -56,7 +56,7 @@ void exchange_lookup(struct exchange *exchange, const pmix_proc_t *seeker, pmix_
 {
     struct pending *pending = exchange_pending(exchange, done, done_arg);
     if (pending) {
-        exchange_ask(pending, keeper_vpid(exchange),
+        exchange_ask(pending, data_server_vpid(exchange),
                      with_keys(proto_new(MESSAGE_LOOKUP, "qsucuu", pending->request, seeker->nspace,
                                          seeker->rank, (int) range, wait, timeout_s),
                                keys));
@@ -68,7 +68,7 @@ void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
 {
     struct pending *pending = exchange_pending(exchange, done, done_arg);
     if (pending) {
-        exchange_ask(pending, keeper_vpid(exchange),
+        exchange_ask(pending, data_server_vpid(exchange),
                      with_keys(proto_new(MESSAGE_UNPUBLISH, "qsu", pending->request,
                                          publisher->nspace, publisher->rank),
                                keys));
@@ -77,7 +77,7 @@ void exchange_unpublish(struct exchange *exchange, const pmix_proc_t *publisher,
 
 /* --- keeping --- */
 
-struct keeper {
+struct data_server {
     struct daemon *daemon;
     struct published *published;
     struct list waiting; /* struct lookup */
@@ -86,7 +86,7 @@ struct keeper {
 /* A lookup that waits for names. */
 struct lookup {
     struct list link;
-    struct keeper *keeper;
+    struct data_server *data_server;
     struct publish_party seeker;
     uint64_t request;
     uint8_t range;
@@ -158,7 +158,7 @@ static uint32_t count_found(const struct lookup *lookup, size_t *size)
     struct pmix_found found;
     *size = 0;
     for (uint32_t i = 0; i < lookup->count; i++) {
-        if (published_find(lookup->keeper->published, &lookup->seeker, lookup->range,
+        if (published_find(lookup->data_server->published, &lookup->seeker, lookup->range,
                            lookup->keys[i], &found)) {
             *size += pmix_found_put(NULL, &found);
             count++;
@@ -170,19 +170,19 @@ static uint32_t count_found(const struct lookup *lookup, size_t *size)
 /* Answers with what is there, and ends the lookup. */
 static void lookup_answer(struct lookup *lookup, uint32_t count, size_t size, pmix_status_t if_none)
 {
-    struct keeper *keeper = lookup->keeper;
+    struct data_server *data_server = lookup->data_server;
     uint8_t *data = malloc(size + 1);
     size_t used = 0;
     struct pmix_found found;
     for (uint32_t i = 0; data && i < lookup->count; i++) {
-        if (published_find(keeper->published, &lookup->seeker, lookup->range, lookup->keys[i],
+        if (published_find(data_server->published, &lookup->seeker, lookup->range, lookup->keys[i],
                            &found)) {
             used += pmix_found_put(data + used, &found);
-            published_was_read(keeper->published, &found);
+            published_was_read(data_server->published, &found);
         }
     }
     pmix_status_t status = !data ? PMIX_ERR_NOMEM : count > 0 ? PMIX_SUCCESS : if_none;
-    exchange_answer(keeper->daemon, lookup->seeker.daemon, lookup->request, status, data,
+    exchange_answer(data_server->daemon, lookup->seeker.daemon, lookup->request, status, data,
                     data ? used : 0);
     free(data);
     lookup_free(lookup);
@@ -200,20 +200,20 @@ static void lookup_try(struct lookup *lookup)
 static void lookup_late(struct loop_timer *timer)
 {
     struct lookup *lookup = container_of(timer, struct lookup, timer);
-    exchange_answer(lookup->keeper->daemon, lookup->seeker.daemon, lookup->request,
+    exchange_answer(lookup->data_server->daemon, lookup->seeker.daemon, lookup->request,
                     PMIX_ERR_TIMEOUT, NULL, 0);
     lookup_free(lookup);
 }
 
-static int take_lookup(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
+static int take_lookup(struct data_server *data_server, uint32_t daemon, opal_buffer_t *buffer)
 {
     struct lookup *lookup = calloc(1, sizeof(*lookup));
     if (!lookup) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     list_init(&lookup->link);
-    loop_timer_init(&lookup->timer, keeper->daemon->loop, lookup_late);
-    lookup->keeper = keeper;
+    loop_timer_init(&lookup->timer, data_server->daemon->loop, lookup_late);
+    lookup->data_server = data_server;
     int status = proto_unpack(buffer, "q", &lookup->request);
     if (status == OPAL_SUCCESS) {
         status = read_party(buffer, daemon, &lookup->seeker);
@@ -228,7 +228,7 @@ static int take_lookup(struct keeper *keeper, uint32_t daemon, opal_buffer_t *bu
         lookup_free(lookup);
         return status;
     }
-    list_append(&keeper->waiting, &lookup->link);
+    list_append(&data_server->waiting, &lookup->link);
     if (lookup->timeout_s > 0) {
         loop_timer_start(&lookup->timer, (uint64_t) lookup->timeout_s * 1000000u);
     }
@@ -238,8 +238,9 @@ static int take_lookup(struct keeper *keeper, uint32_t daemon, opal_buffer_t *bu
 
 /* --- publish, unpublish --- */
 
-static pmix_status_t publish_all(struct keeper *keeper, const struct publish_party *publisher,
-                                 struct pmix_scope scope, uint32_t count, opal_buffer_t *buffer)
+static pmix_status_t publish_all(struct data_server *data_server,
+                                 const struct publish_party *publisher, struct pmix_scope scope,
+                                 uint32_t count, opal_buffer_t *buffer)
 {
     pmix_status_t outcome = PMIX_SUCCESS;
     for (uint32_t i = 0; i < count && outcome == PMIX_SUCCESS; i++) {
@@ -250,14 +251,14 @@ static pmix_status_t publish_all(struct keeper *keeper, const struct publish_par
             return PMIX_ERR_UNPACK_FAILURE;
         }
         struct pmix_item item = {key, value, size};
-        outcome = published_add(keeper->published, publisher, scope, &item);
+        outcome = published_add(data_server->published, publisher, scope, &item);
         free(key);
         free(value);
     }
     return outcome;
 }
 
-static int take_publish(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
+static int take_publish(struct data_server *data_server, uint32_t daemon, opal_buffer_t *buffer)
 {
     uint64_t request;
     uint32_t count;
@@ -273,17 +274,17 @@ static int take_publish(struct keeper *keeper, uint32_t daemon, opal_buffer_t *b
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    pmix_status_t outcome =
-        publish_all(keeper, &publisher, (struct pmix_scope){range, persistence}, count, buffer);
-    exchange_answer(keeper->daemon, daemon, request, outcome, NULL, 0);
+    pmix_status_t outcome = publish_all(data_server, &publisher,
+                                        (struct pmix_scope){range, persistence}, count, buffer);
+    exchange_answer(data_server->daemon, daemon, request, outcome, NULL, 0);
     struct lookup *lookup;
-    list_for_each (lookup, &keeper->waiting, struct lookup, link) {
+    list_for_each (lookup, &data_server->waiting, struct lookup, link) {
         lookup_try(lookup);
     }
     return ORTE_SUCCESS;
 }
 
-static int take_unpublish(struct keeper *keeper, uint32_t daemon, opal_buffer_t *buffer)
+static int take_unpublish(struct data_server *data_server, uint32_t daemon, opal_buffer_t *buffer)
 {
     uint64_t request;
     uint32_t count;
@@ -300,56 +301,57 @@ static int take_unpublish(struct keeper *keeper, uint32_t daemon, opal_buffer_t 
         return status;
     }
     if (count == 0) {
-        published_remove(keeper->published, &publisher.rank, NULL);
+        published_remove(data_server->published, &publisher.rank, NULL);
     }
     for (uint32_t i = 0; i < count; i++) {
-        published_remove(keeper->published, &publisher.rank, keys[i]);
+        published_remove(data_server->published, &publisher.rank, keys[i]);
     }
     free_keys(keys, count);
-    exchange_answer(keeper->daemon, daemon, request, PMIX_SUCCESS, NULL, 0);
+    exchange_answer(data_server->daemon, daemon, request, PMIX_SUCCESS, NULL, 0);
     return ORTE_SUCCESS;
 }
 
-int keeper_take(struct keeper *keeper, uint32_t daemon, uint8_t message, opal_buffer_t *buffer)
+int data_server_take(struct data_server *data_server, uint32_t daemon, uint8_t message,
+                     opal_buffer_t *buffer)
 {
     switch (message) {
     case MESSAGE_PUBLISH:
-        return take_publish(keeper, daemon, buffer);
+        return take_publish(data_server, daemon, buffer);
     case MESSAGE_LOOKUP:
-        return take_lookup(keeper, daemon, buffer);
+        return take_lookup(data_server, daemon, buffer);
     case MESSAGE_UNPUBLISH:
-        return take_unpublish(keeper, daemon, buffer);
+        return take_unpublish(data_server, daemon, buffer);
     default:
         return ORTE_ERR_BAD_PARAM;
     }
 }
 
-int keeper_create(struct keeper **out, struct daemon *daemon)
+int data_server_create(struct data_server **out, struct daemon *daemon)
 {
-    struct keeper *keeper = calloc(1, sizeof(*keeper));
-    if (!keeper) {
+    struct data_server *data_server = calloc(1, sizeof(*data_server));
+    if (!data_server) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    keeper->daemon = daemon;
-    keeper->published = published_create();
-    list_init(&keeper->waiting);
-    if (!keeper->published) {
-        free(keeper);
+    data_server->daemon = daemon;
+    data_server->published = published_create();
+    list_init(&data_server->waiting);
+    if (!data_server->published) {
+        free(data_server);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    *out = keeper;
+    *out = data_server;
     return ORTE_SUCCESS;
 }
 
-void keeper_destroy(struct keeper *keeper)
+void data_server_destroy(struct data_server *data_server)
 {
-    if (!keeper) {
+    if (!data_server) {
         return;
     }
     struct lookup *lookup;
-    list_for_each (lookup, &keeper->waiting, struct lookup, link) {
+    list_for_each (lookup, &data_server->waiting, struct lookup, link) {
         lookup_free(lookup);
     }
-    published_destroy(keeper->published);
-    free(keeper);
+    published_destroy(data_server->published);
+    free(data_server);
 }

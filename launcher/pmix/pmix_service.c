@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/pmix/offer.h>
+#include <launcher/pmix/pmix_service.h>
 
 #include <base/hostname.h>
 #include <base/log.h>
@@ -8,7 +8,7 @@
 #include <launcher/map/bind.h>
 #include <launcher/node/service.h>
 #include <launcher/pmix/guard.h>
-#include <launcher/pmix/offer_internal.h>
+#include <launcher/pmix/pmix_service_internal.h>
 #include <launcher/pmix/rendezvous.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +29,12 @@ struct waiting {
 };
 
 /* The number of a rank of this node; false: it is not one. */
-bool offer_find_local(struct offer *offer, const char *name, uint32_t rank, uint32_t *number)
+bool pmix_service_find_local(struct pmix_service *service, const char *name, uint32_t rank,
+                             uint32_t *number)
 {
-    const struct nspace *nspace = nspace_find(&offer->nspaces, name);
+    const struct nspace *nspace = nspace_find(&service->nspaces, name);
     if (!nspace || rank >= nspace->map.size ||
-        !local_is_here(offer->daemon, nspace->first + rank)) {
+        !local_is_here(service->daemon, nspace->first + rank)) {
         return false;
     }
     *number = nspace->first + rank;
@@ -42,17 +43,18 @@ bool offer_find_local(struct offer *offer, const char *name, uint32_t rank, uint
 
 /* --- what comes before and after the start --- */
 
-static void local_modex(struct offer *offer, uint32_t number, pmix_done_fn *done, void *done_arg)
+static void local_modex(struct pmix_service *service, uint32_t number, pmix_done_fn *done,
+                        void *done_arg)
 {
-    pmix_proc_t name = nspace_rank_name(&offer->nspaces, number);
-    offer->module->local_modex(&name, done, done_arg);
+    pmix_proc_t name = nspace_rank_name(&service->nspaces, number);
+    service->module->local_modex(&name, done, done_arg);
 }
 
-static void hand_over(struct offer *offer, uint32_t number, int connection)
+static void hand_over(struct pmix_service *service, uint32_t number, int connection)
 {
     if (number != NO_RANK) {
-        offer->ranks[number].connection = connection;
-        offer->ranks[number].ends_before = guard_ends(connection);
+        service->ranks[number].connection = connection;
+        service->ranks[number].ends_before = guard_ends(connection);
     }
     int error = guard_push(connection);
     if (error != 0) {
@@ -62,33 +64,33 @@ static void hand_over(struct offer *offer, uint32_t number, int connection)
     }
 }
 
-static void wait_for_server(struct offer *offer, const struct waiting *what)
+static void wait_for_server(struct pmix_service *service, const struct waiting *what)
 {
     struct waiting *waiting = malloc(sizeof(*waiting));
     if (waiting) {
         *waiting = *what;
-        list_append(&offer->waiting, &waiting->link);
+        list_append(&service->waiting, &waiting->link);
     } else if (what->connection >= 0) {
         close(what->connection);
     } else {
         what->done(what->done_arg, PMIX_ERR_NOMEM, NULL, 0);
     }
-    starter_begin(offer->starter);
+    starter_begin(service->starter);
 }
 
 /* The server runs, or never will. */
-static void settle_waiting(struct offer *offer)
+static void settle_waiting(struct pmix_service *service)
 {
     struct waiting *waiting;
-    list_for_each (waiting, &offer->waiting, struct waiting, link) {
+    list_for_each (waiting, &service->waiting, struct waiting, link) {
         list_remove(&waiting->link);
-        bool running = offer->state == SERVER_RUNNING;
+        bool running = service->state == SERVER_RUNNING;
         if (waiting->connection >= 0 && running) {
-            hand_over(offer, waiting->number, waiting->connection);
+            hand_over(service, waiting->number, waiting->connection);
         } else if (waiting->connection >= 0) {
             close(waiting->connection);
         } else if (running) {
-            local_modex(offer, waiting->number, waiting->done, waiting->done_arg);
+            local_modex(service, waiting->number, waiting->done, waiting->done_arg);
         } else {
             waiting->done(waiting->done_arg, PMIX_ERR_UNREACH, NULL, 0);
         }
@@ -97,32 +99,32 @@ static void settle_waiting(struct offer *offer)
 }
 
 /* The job cannot go on. */
-static void break_job(struct offer *offer, uint32_t number)
+static void break_job(struct pmix_service *service, uint32_t number)
 {
     char text[512];
-    snprintf(text, sizeof(text), "called MPI_Init, but PMIx is not offered: %s", offer->failure);
-    local_broken(offer->daemon, number, text);
+    snprintf(text, sizeof(text), "called MPI_Init, but PMIx is not offered: %s", service->failure);
+    local_broken(service->daemon, number, text);
 }
 
-static void start_failed(struct offer *offer, const char *reason)
+static void start_failed(struct pmix_service *service, const char *reason)
 {
     struct waiting *waiting;
     uint32_t number = NO_RANK; /* the first that waits */
-    list_for_each (waiting, &offer->waiting, struct waiting, link) {
+    list_for_each (waiting, &service->waiting, struct waiting, link) {
         number = waiting->number < number ? waiting->number : number;
     }
-    snprintf(offer->failure, sizeof(offer->failure), "%s", reason);
+    snprintf(service->failure, sizeof(service->failure), "%s", reason);
     log_error(LOG_LAUNCHER, "PMIx is not offered: %s", reason);
     if (number != NO_RANK) {
-        break_job(offer, number);
+        break_job(service, number);
     }
 }
 
 /* Tells the running server about what was spawned. */
-static bool introduce(struct offer *offer, const struct nspace *nspace)
+static bool introduce(struct pmix_service *service, const struct nspace *nspace)
 {
     char reason[256] = "";
-    if (offer->module->add_job(&nspace->job, reason, sizeof(reason)) == 0) {
+    if (service->module->add_job(&nspace->job, reason, sizeof(reason)) == 0) {
         return true;
     }
     log_error(LOG_LAUNCHER, "PMIx: what was spawned cannot be registered: %s", reason);
@@ -131,24 +133,24 @@ static bool introduce(struct offer *offer, const struct nspace *nspace)
 
 static void started(void *arg, const struct pmix_module *module, const char *reason)
 {
-    struct offer *offer = arg;
+    struct pmix_service *service = arg;
     struct nspace *nspace;
-    offer->module = module;
-    offer->state = module ? SERVER_RUNNING : SERVER_FAILED;
+    service->module = module;
+    service->state = module ? SERVER_RUNNING : SERVER_FAILED;
     if (!module) {
-        start_failed(offer, reason);
+        start_failed(service, reason);
     }
-    list_for_each (nspace, &offer->nspaces, struct nspace, link) {
+    list_for_each (nspace, &service->nspaces, struct nspace, link) {
         if (module && nspace->first > 0) {
-            (void) introduce(offer, nspace);
+            (void) introduce(service, nspace);
         }
     }
-    settle_waiting(offer);
+    settle_waiting(service);
 }
 
 static const char *check_hello(void *arg, const struct vet_hello *hello)
 {
-    struct offer *offer = arg;
+    struct pmix_service *service = arg;
     uint32_t number;
     if (hello->uid != geteuid() || hello->gid != getegid()) {
         return "its credential names another user or group";
@@ -156,33 +158,33 @@ static const char *check_hello(void *arg, const struct vet_hello *hello)
     if (hello->kind == VET_TOOL) {
         return NULL;
     }
-    if (!nspace_find(&offer->nspaces, hello->nspace)) {
+    if (!nspace_find(&service->nspaces, hello->nspace)) {
         return "it names another job";
     }
-    return !offer_find_local(offer, hello->nspace, hello->rank, &number) ||
-                   offer->ranks[number].ended
+    return !pmix_service_find_local(service, hello->nspace, hello->rank, &number) ||
+                   service->ranks[number].ended
                ? "it names no living rank of this node"
                : NULL;
 }
 
 static void arrived(void *arg, const struct vet_hello *hello, int connection)
 {
-    struct offer *offer = arg;
+    struct pmix_service *service = arg;
     struct waiting waiting = {.number = NO_RANK, .connection = connection};
     if (hello->kind != VET_TOOL) {
-        (void) offer_find_local(offer, hello->nspace, hello->rank, &waiting.number);
+        (void) pmix_service_find_local(service, hello->nspace, hello->rank, &waiting.number);
     }
-    switch (offer->state) {
+    switch (service->state) {
     case SERVER_RUNNING:
-        hand_over(offer, waiting.number, connection);
+        hand_over(service, waiting.number, connection);
         break;
     case SERVER_NOT_STARTED:
-        wait_for_server(offer, &waiting);
+        wait_for_server(service, &waiting);
         break;
     case SERVER_FAILED:
         close(connection);
         if (hello->kind == VET_CLIENT) {
-            break_job(offer, waiting.number);
+            break_job(service, waiting.number);
         }
         break;
     }
@@ -192,34 +194,34 @@ static const struct listener_ops listener_ops = {.check = check_hello, .arrived 
 
 static void asked_for_modex(void *arg, uint32_t number, pmix_done_fn *done, void *done_arg)
 {
-    struct offer *offer = arg;
+    struct pmix_service *service = arg;
     struct waiting waiting = {
         .number = number, .connection = -1, .done = done, .done_arg = done_arg};
-    switch (offer->state) {
+    switch (service->state) {
     case SERVER_RUNNING:
-        local_modex(offer, number, done, done_arg);
+        local_modex(service, number, done, done_arg);
         break;
     case SERVER_FAILED:
         done(done_arg, PMIX_ERR_UNREACH, NULL, 0);
         break;
     case SERVER_NOT_STARTED:
-        wait_for_server(offer, &waiting);
+        wait_for_server(service, &waiting);
         break;
     }
 }
 
 static void event_came(void *arg, const void *event, size_t size)
 {
-    struct offer *offer = arg;
-    if (offer->state == SERVER_RUNNING) {
-        offer->module->event(event, size);
+    struct pmix_service *service = arg;
+    if (service->state == SERVER_RUNNING) {
+        service->module->event(event, size);
     }
 }
 
 static bool find_numbers(void *arg, const char *name, uint32_t *first, uint32_t *count)
 {
-    struct offer *offer = arg;
-    const struct nspace *nspace = nspace_find(&offer->nspaces, name);
+    struct pmix_service *service = arg;
+    const struct nspace *nspace = nspace_find(&service->nspaces, name);
     if (nspace) {
         *first = nspace->first;
         *count = nspace->map.size;
@@ -227,8 +229,10 @@ static bool find_numbers(void *arg, const char *name, uint32_t *first, uint32_t 
     return nspace != NULL;
 }
 
-static const struct exchange_ops exchange_ops = {
-    .find = find_numbers, .modex = asked_for_modex, .event = event_came, .errand = offer_errand};
+static const struct exchange_ops exchange_ops = {.find = find_numbers,
+                                                 .modex = asked_for_modex,
+                                                 .event = event_came,
+                                                 .rank_op = pmix_service_rank_op};
 
 /* --- the job's start --- */
 
@@ -258,12 +262,12 @@ static cpu_set_t *make_cpus(const struct daemon *daemon, uint32_t count)
     return cpus;
 }
 
-static void name_things(struct offer *offer)
+static void name_things(struct pmix_service *service)
 {
-    const struct daemon *daemon = offer->daemon;
+    const struct daemon *daemon = service->daemon;
     const char *uuid = daemon->launch.map.uuid;
-    snprintf(offer->servers, sizeof(offer->servers), "keel-%s-server", uuid);
-    snprintf(offer->tools, sizeof(offer->tools), "keel-%s-tool", uuid);
+    snprintf(service->servers, sizeof(service->servers), "keel-%s-server", uuid);
+    snprintf(service->tools, sizeof(service->tools), "keel-%s-tool", uuid);
 }
 
 /* What every rank's folders and files take, with room to spare. A full one would make MPI_Init fail
@@ -296,52 +300,54 @@ static void guard_folder(const struct daemon *daemon, const char *path)
 
 /* In memory: each rank makes folders and files in it, and would wait for a disk that others write
  * to. The shepherd removes it. Without room in /dev/shm the session folder has to do. */
-static int make_folder(struct offer *offer)
+static int make_folder(struct pmix_service *service)
 {
-    const struct daemon *daemon = offer->daemon;
+    const struct daemon *daemon = service->daemon;
     char *path;
     if (asprintf(&path, SESSION_SHM "%s-%u", daemon->launch.map.uuid, daemon->name.vpid) < 0) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     guard_folder(daemon, path); /* before it is there */
-    offer->in_memory = has_room("/dev/shm", local_count(daemon)) && mkdir(path, 0700) == 0;
-    if (!offer->in_memory) {
+    service->in_memory = has_room("/dev/shm", local_count(daemon)) && mkdir(path, 0700) == 0;
+    if (!service->in_memory) {
         log_info(LOG_LAUNCHER, "cannot use %s: %s", path, strerror(errno));
         free(path);
         path = asprintf(&path, "%s/pmix", daemon->session) < 0 ? NULL : path;
     }
-    offer->folder = path;
+    service->folder = path;
     return path ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
-static struct nspace *add_nspace(struct offer *offer, const struct spawned *what)
+static struct nspace *add_nspace(struct pmix_service *service, const struct spawned *what)
 {
-    struct nspace_setup setup = {
-        .daemon = offer->daemon, .spawned = what, .cpus = offer->cpus, .folder = offer->folder};
-    return nspace_add(&offer->nspaces, &setup);
+    struct nspace_setup setup = {.daemon = service->daemon,
+                                 .spawned = what,
+                                 .cpus = service->cpus,
+                                 .folder = service->folder};
+    return nspace_add(&service->nspaces, &setup);
 }
 
-static int describe_job(struct offer *offer)
+static int describe_job(struct pmix_service *service)
 {
-    struct daemon *daemon = offer->daemon;
-    offer->ranks = calloc(daemon->launch.map.size, sizeof(*offer->ranks));
-    offer->cpus = make_cpus(daemon, local_count(daemon));
-    offer->server = (struct pmix_server){.nspace = offer->servers,
-                                         .tools = offer->tools,
-                                         .daemon = daemon->name.vpid,
-                                         .node = daemon->node,
-                                         .folder = offer->folder,
-                                         .uid = geteuid(),
-                                         .gid = getegid()};
-    offer->host = offer_host;
-    offer->host.arg = offer;
-    return offer->ranks && add_nspace(offer, NULL) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    struct daemon *daemon = service->daemon;
+    service->ranks = calloc(daemon->launch.map.size, sizeof(*service->ranks));
+    service->cpus = make_cpus(daemon, local_count(daemon));
+    service->server = (struct pmix_server){.nspace = service->servers,
+                                           .tools = service->tools,
+                                           .daemon = daemon->name.vpid,
+                                           .node = daemon->node,
+                                           .folder = service->folder,
+                                           .uid = geteuid(),
+                                           .gid = getegid()};
+    service->host = pmix_service_host;
+    service->host.arg = service;
+    return service->ranks && add_nspace(service, NULL) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 /* The user's ranks. */
-static struct nspace *first_nspace(struct offer *offer)
+static struct nspace *first_nspace(struct pmix_service *service)
 {
-    return container_of(offer->nspaces.next, struct nspace, link);
+    return container_of(service->nspaces.next, struct nspace, link);
 }
 
 /* Tools look for the name of their host: keelrun's is told to all that run on it, another daemon's
@@ -349,15 +355,15 @@ static struct nspace *first_nspace(struct offer *offer)
  * have waited for the disk, at its start and at its end. */
 static void announce(struct loop_timer *timer)
 {
-    struct offer *offer = container_of(timer, struct offer, announce);
+    struct pmix_service *service = container_of(timer, struct pmix_service, announce);
     char host[256];
-    const struct daemon *daemon = offer->daemon;
+    const struct daemon *daemon = service->daemon;
     host_name(host, sizeof(host));
     struct rendezvous rendezvous = {.folder = daemon->session,
                                     .host = daemon->name.vpid == HNP_VPID ? host : daemon->node,
-                                    .nspace = offer->servers,
+                                    .nspace = service->servers,
                                     .rank = daemon->name.vpid,
-                                    .port = listener_port(offer->listener)};
+                                    .port = listener_port(service->listener)};
     int error = rendezvous_write(&rendezvous);
     if (error != 0) {
         log_warn(LOG_LAUNCHER, "PMIx: tools will not find this node: %s/pmix.%s.tool: %s",
@@ -369,70 +375,70 @@ static void job_end(void *state);
 
 static int job_start(void **state, struct daemon *daemon, char *reason, size_t reason_size)
 {
-    struct offer *offer = calloc(1, sizeof(*offer));
-    if (!offer) {
+    struct pmix_service *service = calloc(1, sizeof(*service));
+    if (!service) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    offer->daemon = daemon;
-    list_init(&offer->waiting);
-    list_init(&offer->nspaces);
-    loop_timer_init(&offer->goodbye, daemon->loop, offer_goodbye_turn);
-    loop_timer_init(&offer->announce, daemon->loop, announce);
-    name_things(offer);
-    int status = make_folder(offer);
+    service->daemon = daemon;
+    list_init(&service->waiting);
+    list_init(&service->nspaces);
+    loop_timer_init(&service->finalize, daemon->loop, pmix_service_finalize_turn);
+    loop_timer_init(&service->announce, daemon->loop, announce);
+    name_things(service);
+    int status = make_folder(service);
     if (status == ORTE_SUCCESS) {
-        status = describe_job(offer);
+        status = describe_job(service);
     }
     if (status == ORTE_SUCCESS) {
-        status = listener_create(&offer->listener, daemon->loop, local_count(daemon), &listener_ops,
-                                 offer, reason, reason_size);
+        status = listener_create(&service->listener, daemon->loop, local_count(daemon),
+                                 &listener_ops, service, reason, reason_size);
     }
     if (status == ORTE_SUCCESS) {
-        status =
-            starter_create(&offer->starter, daemon->loop, listener_fd(offer->listener),
-                           &offer->host, &offer->server, &first_nspace(offer)->job, started, offer);
+        status = starter_create(&service->starter, daemon->loop, listener_fd(service->listener),
+                                &service->host, &service->server, &first_nspace(service)->job,
+                                started, service);
     }
     if (status == ORTE_SUCCESS) {
-        status = goodbyes_create(&offer->goodbyes, daemon->loop);
+        status = finalizes_create(&service->finalizes, daemon->loop);
     }
     if (status == ORTE_SUCCESS) {
-        status = exchange_create(&offer->exchange, daemon, &exchange_ops, offer);
+        status = exchange_create(&service->exchange, daemon, &exchange_ops, service);
     }
     if (status != ORTE_SUCCESS) {
         if (status == ORTE_ERR_IN_ERRNO) {
             snprintf(reason, reason_size, "%s", strerror(errno));
         }
-        job_end(offer);
+        job_end(service);
         return status;
     }
-    loop_timer_start(&offer->announce, ANNOUNCE_AFTER_US);
-    *state = offer;
+    loop_timer_start(&service->announce, ANNOUNCE_AFTER_US);
+    *state = service;
     return ORTE_SUCCESS;
 }
 
 static void job_end(void *state)
 {
-    struct offer *offer = state;
-    loop_timer_stop(&offer->goodbye);
-    loop_timer_stop(&offer->announce);
-    if (offer->exchange) {
-        exchange_close(offer->exchange); /* while the server can take the answers */
+    struct pmix_service *service = state;
+    loop_timer_stop(&service->finalize);
+    loop_timer_stop(&service->announce);
+    if (service->exchange) {
+        exchange_close(service->exchange); /* while the server can take the answers */
     }
-    goodbyes_destroy(offer->goodbyes); /* as well */
-    starter_end(offer->starter);
-    listener_destroy(offer->listener); /* a server that is just starting asks for its port */
-    offer->state = SERVER_FAILED;
-    settle_waiting(offer);
-    exchange_destroy(offer->exchange);
-    free(offer->folder);
-    free(offer->ranks);
+    finalizes_destroy(service->finalizes); /* as well */
+    starter_end(service->starter);
+    listener_destroy(service->listener); /* a server that is just starting asks for its port */
+    service->state = SERVER_FAILED;
+    settle_waiting(service);
+    exchange_destroy(service->exchange);
+    free(service->folder);
+    free(service->ranks);
     struct nspace *nspace;
-    list_for_each (nspace, &offer->nspaces, struct nspace, link) {
+    list_for_each (nspace, &service->nspaces, struct nspace, link) {
         list_remove(&nspace->link);
         nspace_destroy(nspace);
     }
-    free(offer->cpus);
-    free(offer);
+    free(service->cpus);
+    free(service);
 }
 
 /* --- ranks --- */
@@ -440,30 +446,31 @@ static void job_end(void *state)
 /* Makes room for more ranks, and makes them known, before they are started. */
 static int spawned(void *state, const struct spawned *what)
 {
-    struct offer *offer = state;
+    struct pmix_service *service = state;
     uint32_t size = what->first + what->count;
-    struct rank_state *ranks = realloc(offer->ranks, size * sizeof(*ranks));
+    struct rank_state *ranks = realloc(service->ranks, size * sizeof(*ranks));
     if (!ranks) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     memset(ranks + what->first, 0, what->count * sizeof(*ranks));
-    offer->ranks = ranks;
-    const struct nspace *nspace = add_nspace(offer, what);
+    service->ranks = ranks;
+    const struct nspace *nspace = add_nspace(service, what);
     if (!nspace) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    return offer->state != SERVER_RUNNING || introduce(offer, nspace) ? ORTE_SUCCESS : ORTE_ERROR;
+    return service->state != SERVER_RUNNING || introduce(service, nspace) ? ORTE_SUCCESS
+                                                                          : ORTE_ERROR;
 }
 
-const struct service_ops pmix_service = {
+const struct service_ops pmix_service_ops = {
     .name = "PMIx",
     .tools = true,
     .job_start = job_start,
-    .app_vars = offer_app_vars,
-    .rank_vars = offer_rank_vars,
+    .app_vars = pmix_service_app_vars,
+    .rank_vars = pmix_service_rank_vars,
     .spawned = spawned,
-    .rank_started = offer_rank_started,
-    .rank_heard = offer_rank_heard,
-    .rank_ended = offer_rank_ended,
+    .rank_started = pmix_service_rank_started,
+    .rank_heard = pmix_service_rank_heard,
+    .rank_ended = pmix_service_rank_ended,
     .job_end = job_end,
 };

@@ -1,8 +1,8 @@
-/* Goodbyes: when a process is busy, and when its goodbye is answered. */
+/* PMIx_Finalize: when a process is busy, and when its PMIx_Finalize is answered. */
 #include <config.h>
 
 #include <base/clock.h>
-#include <launcher/pmix/goodbye.h>
+#include <launcher/pmix/finalize.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -123,20 +123,20 @@ static void answered(void *arg)
 START_TEST(idle_or_old_ones_are_answered_at_once)
 {
     struct loop *loop;
-    struct goodbyes *goodbyes;
+    struct finalizes *finalizes;
     ck_assert_int_eq(loop_create(&loop), 0);
-    ck_assert_int_eq(goodbyes_create(&goodbyes, loop), 0);
+    ck_assert_int_eq(finalizes_create(&finalizes, loop), 0);
     pid_t sleeper = start(sleep_with_thread), spinner = start(spin_with_thread);
     ck_assert(becomes(spinner, true) && becomes(sleeper, false));
-    goodbyes_say(goodbyes, sleeper, clock_us(), answered, NULL);
+    finalizes_answer(finalizes, sleeper, clock_us(), answered, NULL);
     ck_assert_int_eq(answers, 1);
-    goodbyes_say(goodbyes, spinner, clock_us() - 2000000, answered, NULL);
+    finalizes_answer(finalizes, spinner, clock_us() - 2000000, answered, NULL);
     ck_assert_int_eq(answers, 2);
-    goodbyes_say(goodbyes, 0, clock_us(), answered, NULL);
+    finalizes_answer(finalizes, 0, clock_us(), answered, NULL);
     ck_assert_int_eq(answers, 3);
     end(sleeper);
     end(spinner);
-    goodbyes_destroy(goodbyes);
+    finalizes_destroy(finalizes);
     loop_destroy(loop);
     ck_assert_int_eq(answers, 3);
 }
@@ -145,19 +145,19 @@ END_TEST
 START_TEST(a_busy_one_waits)
 {
     struct loop *loop;
-    struct goodbyes *goodbyes;
+    struct finalizes *finalizes;
     ck_assert_int_eq(loop_create(&loop), 0);
-    ck_assert_int_eq(goodbyes_create(&goodbyes, loop), 0);
+    ck_assert_int_eq(finalizes_create(&finalizes, loop), 0);
     pid_t spinner = start(spin_with_thread);
     ck_assert(becomes(spinner, true));
     uint64_t begin = clock_us();
-    goodbyes_say(goodbyes, spinner, begin, answered, loop);
+    finalizes_answer(finalizes, spinner, begin, answered, loop);
     ck_assert_int_eq(answers, 0);
     loop_run(loop); /* until it is answered, busy or not */
     ck_assert_uint_ge(clock_us() - begin, 490000);
     ck_assert_int_eq(answers, 1);
 
-    goodbyes_say(goodbyes, spinner, clock_us(), answered, loop);
+    finalizes_answer(finalizes, spinner, clock_us(), answered, loop);
     end(spinner);
     begin = clock_us();
     loop_run(loop); /* it ended */
@@ -165,14 +165,14 @@ START_TEST(a_busy_one_waits)
 
     spinner = start(spin_with_thread);
     ck_assert(becomes(spinner, true));
-    goodbyes_say(goodbyes, spinner, clock_us(), answered, NULL);
+    finalizes_answer(finalizes, spinner, clock_us(), answered, NULL);
     ck_assert_int_eq(answers, 2);
-    goodbyes_destroy(goodbyes); /* answers what waits */
+    finalizes_destroy(finalizes); /* answers what waits */
     ck_assert_int_eq(answers, 3);
     end(spinner);
     loop_destroy(loop);
 }
 END_TEST
 
-UNIT_MAIN("goodbye", sees_threads, sees_what_a_shell_started, idle_or_old_ones_are_answered_at_once,
-          a_busy_one_waits)
+UNIT_MAIN("finalize", sees_threads, sees_what_a_shell_started,
+          idle_or_old_ones_are_answered_at_once, a_busy_one_waits)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <wireup/proto.h>
 
-/* An errand to several daemons. */
+/* An operation that several daemons carry out. */
 struct round {
     pmix_done_fn *done;
     void *done_arg;
@@ -71,8 +71,8 @@ static struct target *make_targets(const struct exchange *exchange, const pmix_p
 }
 
 /* To one daemon; all targets are its own. */
-static void send_errand(struct exchange *exchange, struct round *round, enum errand errand,
-                        int32_t argument, const struct target *targets, uint32_t count)
+static void send_rank_op(struct exchange *exchange, struct round *round, enum rank_op op,
+                         int32_t argument, const struct target *targets, uint32_t count)
 {
     round->open++;
     struct pending *pending = exchange_pending(exchange, round_answered, round);
@@ -80,7 +80,7 @@ static void send_errand(struct exchange *exchange, struct round *round, enum err
         return;
     }
     opal_buffer_t *buffer =
-        proto_new(MESSAGE_ERRAND, "qciu", pending->request, (uint8_t) errand, argument, count);
+        proto_new(MESSAGE_RANK_OP, "qciu", pending->request, (uint8_t) op, argument, count);
     int status = buffer ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = proto_pack(buffer, "u", targets[i].number);
@@ -88,9 +88,9 @@ static void send_errand(struct exchange *exchange, struct round *round, enum err
     exchange_ask(pending, targets[0].daemon, proto_whole(buffer, status));
 }
 
-void exchange_errand(struct exchange *exchange, enum errand errand, int32_t argument,
-                     const pmix_proc_t *procs, size_t proc_count, pmix_done_fn *done,
-                     void *done_arg)
+void exchange_rank_op(struct exchange *exchange, enum rank_op op, int32_t argument,
+                      const pmix_proc_t *procs, size_t proc_count, pmix_done_fn *done,
+                      void *done_arg)
 {
     uint32_t count = 0;
     struct target *targets = make_targets(exchange, procs, proc_count, &count);
@@ -105,13 +105,13 @@ void exchange_errand(struct exchange *exchange, enum errand errand, int32_t argu
     for (uint32_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && targets[end].daemon == targets[first].daemon; end++) {
         }
-        send_errand(exchange, round, errand, argument, targets + first, end - first);
+        send_rank_op(exchange, round, op, argument, targets + first, end - first);
     }
     free(targets);
     round_settle(round);
 }
 
-/* --- another daemon's errand --- */
+/* --- another daemon's operation --- */
 
 /* Reads the numbers of local ranks. NULL: no memory, or a rank of another daemon. */
 static uint32_t *read_numbers(struct exchange *exchange, opal_buffer_t *buffer, uint32_t count)
@@ -130,13 +130,13 @@ static uint32_t *read_numbers(struct exchange *exchange, opal_buffer_t *buffer, 
     return numbers;
 }
 
-int exchange_take_errand(struct exchange *exchange, uint32_t asker, opal_buffer_t *buffer)
+int exchange_take_rank_op(struct exchange *exchange, uint32_t asker, opal_buffer_t *buffer)
 {
     uint64_t request;
-    uint8_t errand;
+    uint8_t op;
     int32_t argument;
     uint32_t count;
-    int status = proto_unpack(buffer, "qciu", &request, &errand, &argument, &count);
+    int status = proto_unpack(buffer, "qciu", &request, &op, &argument, &count);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -144,7 +144,7 @@ int exchange_take_errand(struct exchange *exchange, uint32_t asker, opal_buffer_
     uint32_t *numbers = read_numbers(exchange, buffer, count);
     pmix_status_t outcome = PMIX_ERR_NOT_FOUND;
     if (numbers && !exchange->closed) {
-        outcome = exchange->ops->errand(exchange->arg, errand, argument, numbers, count, &answer);
+        outcome = exchange->ops->rank_op(exchange->arg, op, argument, numbers, count, &answer);
     }
     exchange_answer(exchange->daemon, asker, request, outcome, answer.data, answer.size);
     blob_fini(&answer);

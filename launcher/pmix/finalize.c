@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/pmix/goodbye.h>
+#include <launcher/pmix/finalize.h>
 
 #include <base/clock.h>
 #include <base/procstat.h>
@@ -15,15 +15,15 @@ enum {
     LOOK_AGAIN_US = 1000
 };
 
-struct goodbye {
+struct finalize {
     struct list link;
     pid_t pid;
     uint64_t until_us;
-    goodbye_fn *answer;
+    finalize_fn *answer;
     void *arg;
 };
 
-struct goodbyes {
+struct finalizes {
     struct loop_timer timer;
     struct list waiting;
 };
@@ -83,71 +83,71 @@ bool process_is_busy(pid_t pid)
     return has_running_thread(pid, &threads) || (threads == 1 && group_is_busy(pid));
 }
 
-/* --- goodbyes --- */
+/* --- answers --- */
 
-static void settle(struct goodbye *goodbye)
+static void settle(struct finalize *finalize)
 {
-    list_remove(&goodbye->link);
-    goodbye->answer(goodbye->arg);
-    free(goodbye);
+    list_remove(&finalize->link);
+    finalize->answer(finalize->arg);
+    free(finalize);
 }
 
 static void look_again(struct loop_timer *timer)
 {
-    struct goodbyes *goodbyes = container_of(timer, struct goodbyes, timer);
-    struct goodbye *goodbye;
+    struct finalizes *finalizes = container_of(timer, struct finalizes, timer);
+    struct finalize *finalize;
     uint64_t now = clock_us();
-    list_for_each (goodbye, &goodbyes->waiting, struct goodbye, link) {
-        if (now >= goodbye->until_us || !process_is_busy(goodbye->pid)) {
-            settle(goodbye);
+    list_for_each (finalize, &finalizes->waiting, struct finalize, link) {
+        if (now >= finalize->until_us || !process_is_busy(finalize->pid)) {
+            settle(finalize);
         }
     }
-    if (!list_empty(&goodbyes->waiting)) {
+    if (!list_empty(&finalizes->waiting)) {
         loop_timer_start(timer, LOOK_AGAIN_US);
     }
 }
 
-int goodbyes_create(struct goodbyes **out, struct loop *loop)
+int finalizes_create(struct finalizes **out, struct loop *loop)
 {
-    struct goodbyes *goodbyes = calloc(1, sizeof(*goodbyes));
-    if (!goodbyes) {
+    struct finalizes *finalizes = calloc(1, sizeof(*finalizes));
+    if (!finalizes) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    loop_timer_init(&goodbyes->timer, loop, look_again);
-    list_init(&goodbyes->waiting);
-    *out = goodbyes;
+    loop_timer_init(&finalizes->timer, loop, look_again);
+    list_init(&finalizes->waiting);
+    *out = finalizes;
     return ORTE_SUCCESS;
 }
 
-void goodbyes_destroy(struct goodbyes *goodbyes)
+void finalizes_destroy(struct finalizes *finalizes)
 {
-    struct goodbye *goodbye;
-    if (!goodbyes) {
+    struct finalize *finalize;
+    if (!finalizes) {
         return;
     }
-    loop_timer_stop(&goodbyes->timer);
-    list_for_each (goodbye, &goodbyes->waiting, struct goodbye, link) {
-        settle(goodbye);
+    loop_timer_stop(&finalizes->timer);
+    list_for_each (finalize, &finalizes->waiting, struct finalize, link) {
+        settle(finalize);
     }
-    free(goodbyes);
+    free(finalizes);
 }
 
-void goodbyes_say(struct goodbyes *goodbyes, pid_t pid, uint64_t since_us, goodbye_fn *answer,
-                  void *arg)
+void finalizes_answer(struct finalizes *finalizes, pid_t pid, uint64_t since_us,
+                      finalize_fn *answer, void *arg)
 {
     uint64_t now = clock_us();
-    struct goodbye *goodbye = NULL;
+    struct finalize *finalize = NULL;
     if (pid > 0 && now - since_us < SHORT_LIFE_US && process_is_busy(pid)) {
-        goodbye = malloc(sizeof(*goodbye));
+        finalize = malloc(sizeof(*finalize));
     }
-    if (!goodbye) {
+    if (!finalize) {
         answer(arg);
         return;
     }
-    *goodbye =
-        (struct goodbye){.pid = pid, .until_us = now + WAIT_MAX_US, .answer = answer, .arg = arg};
-    list_append(&goodbyes->waiting, &goodbye->link);
-    if (!goodbyes->timer.started) {
-        loop_timer_start(&goodbyes->timer, LOOK_AGAIN_US);
+    *finalize =
+        (struct finalize){.pid = pid, .until_us = now + WAIT_MAX_US, .answer = answer, .arg = arg};
+    list_append(&finalizes->waiting, &finalize->link);
+    if (!finalizes->timer.started) {
+        loop_timer_start(&finalizes->timer, LOOK_AGAIN_US);
     }
 }
