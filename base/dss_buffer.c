@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/bytes.h>
 #include <base/dss.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,25 +44,16 @@ static int buffer_reserve(opal_buffer_t *buffer, size_t size)
     if (size <= buffer->bytes_allocated) {
         return OPAL_SUCCESS;
     }
-    size_t wanted = buffer->bytes_allocated;
-    if (wanted < FIRST_ALLOCATION) {
-        wanted = FIRST_ALLOCATION;
-    }
-    while (wanted < size) {
-        wanted *= 2;
-    }
-    if (wanted > INT32_MAX) {
-        wanted = INT32_MAX;
-    }
+    size_t capacity = buffer->bytes_allocated;
     size_t unpacked = buffer->bytes_used - dss_buffer_left(buffer);
-    char *grown = realloc(buffer->base_ptr, wanted);
+    char *grown = bytes_grow(buffer->base_ptr, &capacity, size, FIRST_ALLOCATION, INT32_MAX);
     if (!grown) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     buffer->base_ptr = grown;
     buffer->pack_ptr = grown + buffer->bytes_used;
     buffer->unpack_ptr = grown + unpacked;
-    buffer->bytes_allocated = wanted;
+    buffer->bytes_allocated = capacity;
     return OPAL_SUCCESS;
 }
 

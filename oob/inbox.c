@@ -2,6 +2,7 @@
 
 #include <oob/inbox.h>
 
+#include <base/bytes.h>
 #include <base/le.h>
 #include <oob/oob.h>
 #include <stdlib.h>
@@ -44,22 +45,12 @@ static size_t frame_wants(const struct inbox *inbox)
 /* Makes the frame's memory at least size bytes, by doubling it. */
 static bool frame_grow(struct inbox *inbox, size_t size)
 {
-    if (inbox->frame_capacity >= size) {
-        return true;
-    }
-    size_t capacity = inbox->frame_capacity ? inbox->frame_capacity : FRAME_CAPACITY_MIN;
-    while (capacity < size) {
-        capacity *= 2;
-    }
-    if (capacity > FRAME_HEAD_SIZE + OOB_FRAME_MAX) {
-        capacity = FRAME_HEAD_SIZE + OOB_FRAME_MAX;
-    }
-    uint8_t *frame = realloc(inbox->frame, capacity);
+    uint8_t *frame = bytes_grow(inbox->frame, &inbox->frame_capacity, size, FRAME_CAPACITY_MIN,
+                                FRAME_HEAD_SIZE + OOB_FRAME_MAX);
     if (!frame) {
         return false;
     }
     inbox->frame = frame;
-    inbox->frame_capacity = capacity;
     return true;
 }
 

@@ -1,6 +1,8 @@
 #include <config.h>
 
 #include <rml/assemble.h>
+
+#include <base/bytes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +23,12 @@ static int grow(struct rml_assembly *assembly, size_t needed)
     if (needed <= assembly->capacity) {
         return ORTE_SUCCESS;
     }
-    size_t capacity = assembly->capacity * 2 > needed ? assembly->capacity * 2 : needed;
-    capacity = capacity < assembly->total ? capacity : assembly->total;
-    uint8_t *data = realloc(assembly->message->data, capacity);
+    uint8_t *data =
+        bytes_grow(assembly->message->data, &assembly->capacity, needed, needed, assembly->total);
     if (!data) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     assembly->message->data = data;
-    assembly->capacity = capacity;
     return ORTE_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
  * knows nothing of it: the question tells the daemon that it cares. */
 #include <config.h>
 
+#include <base/bytes.h>
 #include <base/clock.h>
 #include <base/le.h>
 #include <base/log.h>
@@ -24,8 +25,7 @@ enum { LAST_WORDS_US = 250000 };
 struct farewell {
     struct list link; /* in rml->farewells */
     orte_process_name_t to;
-    uint8_t *bytes; /* owned */
-    size_t size, room;
+    struct blob ends;
 };
 
 /* --- telling: daemons --- */
@@ -33,7 +33,7 @@ struct farewell {
 static void farewell_destroy(struct farewell *farewell)
 {
     if (farewell) {
-        free(farewell->bytes);
+        blob_fini(&farewell->ends);
         free(farewell);
     }
 }
@@ -52,20 +52,12 @@ static struct farewell *farewell_create(const orte_process_name_t *to)
 
 static void add_end(struct farewell *farewell, const orte_process_name_t *ended, uint64_t epoch)
 {
-    if (farewell->room - farewell->size < END_SIZE) {
-        size_t room = farewell->room ? farewell->room * 2 : END_SIZE;
-        uint8_t *bytes = realloc(farewell->bytes, room);
-        if (!bytes) {
-            log_error(LOG_RML, "no memory to tell %s of an end", ORTE_NAME_PRINT(&farewell->to));
-            return;
-        }
-        farewell->bytes = bytes;
-        farewell->room = room;
-    }
-    uint8_t *end = farewell->bytes + farewell->size;
+    uint8_t end[END_SIZE];
     name_put(end, ended);
     put_le64(end + 8, epoch);
-    farewell->size += END_SIZE;
+    if (blob_append(&farewell->ends, end, sizeof(end)) != ORTE_SUCCESS) {
+        log_error(LOG_RML, "no memory to tell %s of an end", ORTE_NAME_PRINT(&farewell->to));
+    }
 }
 
 static void queue_locked(struct rml *rml, struct farewell *farewell)
@@ -77,9 +69,9 @@ static void queue_locked(struct rml *rml, struct farewell *farewell)
 /* Takes the bytes. NULL: no memory. */
 static opal_buffer_t *make_buffer(struct farewell *farewell)
 {
-    uint8_t *bytes = farewell->bytes;
-    farewell->bytes = NULL;
-    return rml_buffer_take(bytes, farewell->size);
+    uint8_t *bytes = farewell->ends.data;
+    farewell->ends.data = NULL;
+    return rml_buffer_take(bytes, farewell->ends.size);
 }
 
 static void on_farewell(struct loop_task *task)

@@ -6,44 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int reserve(struct blob *blob, size_t size)
-{
-    if (size > SIZE_MAX / 2 - blob->size) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    size_t wanted = blob->size + size;
-    if (wanted <= blob->capacity) {
-        return ORTE_SUCCESS;
-    }
-    size_t capacity = blob->capacity ? blob->capacity : 256;
-    while (capacity < wanted) {
-        capacity *= 2;
-    }
-    uint8_t *data = realloc(blob->data, capacity);
-    if (!data) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    blob->data = data;
-    blob->capacity = capacity;
-    return ORTE_SUCCESS;
-}
-
-int blob_append(struct blob *blob, const void *data, size_t size)
-{
-    int status = reserve(blob, size);
-    if (status == ORTE_SUCCESS && size > 0) {
-        memcpy(blob->data + blob->size, data, size);
-        blob->size += size;
-    }
-    return status;
-}
-
-void blob_fini(struct blob *blob)
-{
-    free(blob->data);
-    *blob = (struct blob){0};
-}
-
 /* One card of a set, as it lies there. */
 struct card {
     const char *key; /* not ended by a NUL */
@@ -122,7 +84,7 @@ int cards_add(struct blob *set, const char *key, const void *data, size_t size)
         return ORTE_EXISTS;
     }
     size_t key_size = strlen(key);
-    int status = reserve(set, 1 + key_size + 4 + size);
+    int status = blob_reserve(set, 1 + key_size + 4 + size);
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -145,7 +107,7 @@ int cards_collect(struct blob *collection, uint32_t rank, const uint8_t *set, si
     uint8_t head[8];
     put_le32(head, rank);
     put_le32(head + 4, (uint32_t) size);
-    int status = reserve(collection, sizeof(head) + size);
+    int status = blob_reserve(collection, sizeof(head) + size);
     if (status == ORTE_SUCCESS) {
         status = blob_append(collection, head, sizeof(head));
     }

@@ -6,18 +6,11 @@
 #ifndef WIREUP_CARDS_H
 #define WIREUP_CARDS_H
 
+#include <base/bytes.h>
 #include <keel/types.h>
 
 #define CARD_KEY_MAX 63
 #define CARD_SIZE_MAX (64u * 1024u)
-
-/* Growing bytes. */
-struct blob {
-    uint8_t *data; /* owned */
-    size_t size, capacity;
-};
-int blob_append(struct blob *blob, const void *data, size_t size) KEEL_MUST_CHECK;
-void blob_fini(struct blob *blob);
 
 /* Is it 1 to 63 printable characters? */
 bool cards_key_valid(const char *key);
