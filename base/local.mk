@@ -13,7 +13,7 @@ libbase_la_SOURCES += \
 
 # The process and its host: log, parameters, loop, sockets, keys, files.
 libbase_la_SOURCES += \
-	base/backoff.h base/backoff.c base/cgroup.h base/crypto.h base/fault.h base/fault_points.h base/bytes.h base/bytes.c base/fault_rules.h base/handover.h base/handover.c base/hostname.h base/hostname.c base/linkwatch.h base/linkwatch.c base/log.h base/loop.h base/netif.h base/patience.h base/patience.c base/param.h \
+	base/backoff.h base/backoff.c base/cgroup.h base/crypto.h base/fault.h base/fault_points.h base/bytes.h base/bytes.c base/fault_rules.h base/handover.h base/handover.c base/hash.h base/hash.c base/hostname.h base/hostname.c base/linkwatch.h base/linkwatch.c base/log.h base/loop.h base/netif.h base/patience.h base/patience.c base/param.h \
 	base/procstat.h base/procstat.c base/pty.h base/pty.c base/strings.h base/strings.c base/leftovers.h base/leftovers.c \
 	base/param_file.h base/paths.h base/session.h base/sock.h base/topo.h base/topo_module.h \
 	base/crc32c.h base/crc32c.c base/cgroup.c base/crypto.c base/fault.c base/fault_points.c base/fault_rules.c base/log.c base/loop.c base/netif.c base/param.c \

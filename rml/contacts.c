@@ -105,7 +105,7 @@ char **rml_contacts(struct rml *rml, orte_jobid_t job)
 {
     struct contacts contacts = {.job = job};
     pthread_mutex_lock(&rml->lock);
-    contacts.texts = calloc(rml->peers.count + 1, sizeof(*contacts.texts));
+    contacts.texts = calloc(rml->peers.table.count + 1, sizeof(*contacts.texts));
     if (contacts.texts) {
         rml_peers_each(&rml->peers, collect_contact, &contacts);
     }

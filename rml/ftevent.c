@@ -90,7 +90,7 @@ static char *begin_anew(struct rml *rml)
     crypto_random(&epoch, sizeof(epoch));
     char *done = strdup("done");
     pthread_mutex_lock(&rml->lock);
-    links.links = calloc(rml->peers.count + 1, sizeof(*links.links));
+    links.links = calloc(rml->peers.table.count + 1, sizeof(*links.links));
     bool can = links.links && done;
     if (can) {
         rml->config.epoch = epoch | 1; /* never 0 */

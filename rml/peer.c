@@ -5,50 +5,18 @@
 #include <rml/route.h>
 #include <stdlib.h>
 
-enum { FIRST_BUCKETS = 16 };
-
-static size_t bucket_of(const struct rml_peers *peers, const orte_process_name_t *name)
+static uint32_t hash_of(const orte_process_name_t *name)
 {
-    uint64_t key = (uint64_t) name->jobid << 32 | name->vpid;
-    key *= UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t) (key >> 32) & (peers->bucket_count - 1);
+    return hash_of_number((uint64_t) name->jobid << 32 | name->vpid);
 }
 
 struct rml_peer *rml_peer_find(const struct rml_peers *peers, const orte_process_name_t *name)
 {
-    struct rml_peer *peer = peers->bucket_count ? peers->buckets[bucket_of(peers, name)] : NULL;
-    while (peer && !name_equal(&peer->name, name)) {
-        peer = peer->next;
+    struct hash_link *link = hash_first(&peers->table, hash_of(name));
+    while (link && !name_equal(&container_of(link, struct rml_peer, in_table)->name, name)) {
+        link = hash_next(link);
     }
-    return peer;
-}
-
-static void insert(struct rml_peers *peers, struct rml_peer *peer)
-{
-    struct rml_peer **bucket = &peers->buckets[bucket_of(peers, &peer->name)];
-    peer->next = *bucket;
-    *bucket = peer;
-}
-
-/* A table that cannot grow only gets slower. */
-static void grow(struct rml_peers *peers)
-{
-    size_t old_count = peers->bucket_count;
-    size_t count = old_count ? old_count * 2 : FIRST_BUCKETS;
-    struct rml_peer **buckets = calloc(count, sizeof(*buckets));
-    if (!buckets) {
-        return;
-    }
-    struct rml_peer **old = peers->buckets;
-    peers->buckets = buckets;
-    peers->bucket_count = count;
-    for (size_t i = 0; i < old_count; i++) {
-        for (struct rml_peer *peer = old[i], *next; peer; peer = next) {
-            next = peer->next;
-            insert(peers, peer);
-        }
-    }
-    free(old);
+    return link ? container_of(link, struct rml_peer, in_table) : NULL;
 }
 
 struct rml_peer *rml_peer_get(struct rml_peers *peers, const orte_process_name_t *name)
@@ -57,11 +25,9 @@ struct rml_peer *rml_peer_get(struct rml_peers *peers, const orte_process_name_t
     if (peer) {
         return peer;
     }
-    if (peers->count >= peers->bucket_count) {
-        grow(peers);
-    }
-    peer = peers->bucket_count ? calloc(1, sizeof(*peer)) : NULL;
-    if (!peer) {
+    peer = calloc(1, sizeof(*peer));
+    if (!peer || !hash_add(&peers->table, &peer->in_table, hash_of(name))) {
+        free(peer);
         return NULL;
     }
     peer->name = *name;
@@ -72,20 +38,24 @@ struct rml_peer *rml_peer_get(struct rml_peers *peers, const orte_process_name_t
     list_init(&peer->poked);
     list_init(&peer->full);
     list_init(&peer->asked);
-    insert(peers, peer);
-    peers->count++;
     return peer;
+}
+
+struct visit {
+    void (*visit)(struct rml_peer *peer, void *arg);
+    void *arg;
+};
+
+static void visit_link(struct hash_link *link, void *arg)
+{
+    const struct visit *visit = arg;
+    visit->visit(container_of(link, struct rml_peer, in_table), visit->arg);
 }
 
 void rml_peers_each(struct rml_peers *peers, void (*visit)(struct rml_peer *peer, void *arg),
                     void *arg)
 {
-    for (size_t i = 0; i < peers->bucket_count; i++) {
-        for (struct rml_peer *peer = peers->buckets[i], *next; peer; peer = next) {
-            next = peer->next;
-            visit(peer, arg);
-        }
-    }
+    hash_each(&peers->table, visit_link, &(struct visit){visit, arg});
 }
 
 static void destroy(struct rml_peer *peer, void *arg)
@@ -104,6 +74,5 @@ static void destroy(struct rml_peer *peer, void *arg)
 void rml_peers_fini(struct rml_peers *peers)
 {
     rml_peers_each(peers, destroy, NULL);
-    free(peers->buckets);
-    *peers = (struct rml_peers){0};
+    hash_fini(&peers->table);
 }

@@ -3,6 +3,7 @@
 #ifndef RML_PEER_H
 #define RML_PEER_H
 
+#include <base/hash.h>
 #include <rml/assemble.h>
 #include <rml/circle.h>
 #include <rml/credit.h>
@@ -15,7 +16,7 @@ enum rml_peer_state { RML_PEER_NEW, RML_PEER_UP, RML_PEER_DOWN };
 enum rml_path { RML_PATH_NONE, RML_PATH_DIRECT, RML_PATH_ROUTED };
 
 struct rml_peer {
-    struct rml_peer *next; /* in its bucket */
+    struct hash_link in_table;
     orte_process_name_t name;
 
     /* guarded by the RML's lock */
@@ -53,9 +54,7 @@ struct rml_peer {
 };
 
 struct rml_peers {
-    struct rml_peer **buckets;
-    size_t bucket_count; /* a power of two, or 0 */
-    size_t count;
+    struct hash_table table;
 };
 
 struct rml_peer *rml_peer_find(const struct rml_peers *peers, const orte_process_name_t *name);

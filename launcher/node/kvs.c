@@ -2,86 +2,54 @@
 
 #include <launcher/node/kvs.h>
 
+#include <base/hash.h>
+#include <base/list.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct entry {
-    struct entry *next; /* in its bucket */
-    uint32_t hash;
+    struct hash_link link;
     const char *value; /* within text */
     char text[];       /* key and value, each with its end */
 };
 
 struct kvs {
-    struct entry **buckets; /* owned; a power of two of them */
-    size_t bucket_count, count;
+    struct hash_table entries;
     size_t bytes, max_bytes;
 };
 
-static uint32_t hash_of(const char *key)
+/* NULL: the key is not there. */
+static struct entry *find(const struct kvs *kvs, const char *key)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (; *key; key++) {
-        hash = (hash ^ (uint8_t) *key) * 16777619u;
+    struct hash_link *link = hash_first(&kvs->entries, hash_of_string(key));
+    while (link && strcmp(container_of(link, struct entry, link)->text, key) != 0) {
+        link = hash_next(link);
     }
-    return hash;
-}
-
-/* Where the pointer to an entry is, or would be. */
-static struct entry **find(const struct kvs *kvs, uint32_t hash, const char *key)
-{
-    struct entry **at = &kvs->buckets[hash & (kvs->bucket_count - 1)];
-    while (*at && ((*at)->hash != hash || strcmp((*at)->text, key) != 0)) {
-        at = &(*at)->next;
-    }
-    return at;
-}
-
-/* Without memory it stays as it is, only slower. */
-static void grow(struct kvs *kvs)
-{
-    size_t bucket_count = kvs->bucket_count * 2;
-    struct entry **buckets = calloc(bucket_count, sizeof(*buckets));
-    if (!buckets) {
-        return;
-    }
-    for (size_t i = 0; i < kvs->bucket_count; i++) {
-        for (struct entry *entry = kvs->buckets[i], *next; entry; entry = next) {
-            struct entry **bucket = &buckets[entry->hash & (bucket_count - 1)];
-            next = entry->next;
-            entry->next = *bucket;
-            *bucket = entry;
-        }
-    }
-    free(kvs->buckets);
-    kvs->buckets = buckets;
-    kvs->bucket_count = bucket_count;
+    return link ? container_of(link, struct entry, link) : NULL;
 }
 
 int kvs_create(struct kvs **out, size_t max_bytes)
 {
     struct kvs *kvs = calloc(1, sizeof(*kvs));
-    struct entry **buckets = calloc(64, sizeof(*buckets));
-    if (!kvs || !buckets) {
-        free(kvs);
-        free(buckets);
+    if (!kvs) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    *kvs = (struct kvs){.buckets = buckets, .bucket_count = 64, .max_bytes = max_bytes};
+    kvs->max_bytes = max_bytes;
     *out = kvs;
     return ORTE_SUCCESS;
 }
 
+static void destroy(struct hash_link *link, void *arg)
+{
+    (void) arg;
+    free(container_of(link, struct entry, link));
+}
+
 void kvs_destroy(struct kvs *kvs)
 {
-    for (size_t i = 0; kvs && i < kvs->bucket_count; i++) {
-        for (struct entry *entry = kvs->buckets[i], *next; entry; entry = next) {
-            next = entry->next;
-            free(entry);
-        }
-    }
     if (kvs) {
-        free(kvs->buckets);
+        hash_each(&kvs->entries, destroy, NULL);
+        hash_fini(&kvs->entries);
     }
     free(kvs);
 }
@@ -95,43 +63,34 @@ int kvs_put(struct kvs *kvs, const char *key, const char *value)
 {
     size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
     size_t size = entry_bytes(key_size, value_size);
-    uint32_t hash = hash_of(key);
-    if (*find(kvs, hash, key)) {
+    if (find(kvs, key)) {
         return ORTE_EXISTS;
     }
     struct entry *entry = size <= kvs->max_bytes - kvs->bytes ? malloc(size) : NULL;
-    if (!entry) {
+    if (!entry || !hash_add(&kvs->entries, &entry->link, hash_of_string(key))) {
+        free(entry);
         return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    if (kvs->count >= kvs->bucket_count) {
-        grow(kvs);
     }
     memcpy(entry->text, key, key_size);
     memcpy(entry->text + key_size, value, value_size);
     entry->value = entry->text + key_size;
-    entry->hash = hash;
-    entry->next = NULL;
-    *find(kvs, hash, key) = entry;
-    kvs->count++;
     kvs->bytes += size;
     return ORTE_SUCCESS;
 }
 
 const char *kvs_get(const struct kvs *kvs, const char *key)
 {
-    const struct entry *entry = *find(kvs, hash_of(key), key);
+    const struct entry *entry = find(kvs, key);
     return entry ? entry->value : NULL;
 }
 
 int kvs_remove(struct kvs *kvs, const char *key)
 {
-    struct entry **at = find(kvs, hash_of(key), key);
-    struct entry *entry = *at;
+    struct entry *entry = find(kvs, key);
     if (!entry) {
         return ORTE_ERR_NOT_FOUND;
     }
-    *at = entry->next;
-    kvs->count--;
+    hash_remove(&kvs->entries, &entry->link);
     kvs->bytes -= entry_bytes(strlen(entry->text) + 1, strlen(entry->value) + 1);
     free(entry);
     return ORTE_SUCCESS;

@@ -86,7 +86,7 @@ tests_unit_base_test_seed_buffer_SOURCES = tests/unit/base/test-seed-buffer.c te
 tests_unit_base_test_seed_buffer_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_seed_rml_SOURCES = tests/unit/base/test-seed-rml.c tests/unit/base/seed.h
 tests_unit_base_test_seed_rml_LDADD = tests/lib/libunit.la libbase.la
-check_PROGRAMS += tests/unit/base/test-bytes tests/unit/base/test-handover tests/unit/base/test-hostname \
+check_PROGRAMS += tests/unit/base/test-bytes tests/unit/base/test-hash tests/unit/base/test-handover tests/unit/base/test-hostname \
 	tests/unit/base/test-pty tests/unit/base/test-strings
 tests_unit_base_test_handover_SOURCES = tests/unit/base/test-handover.c
 tests_unit_base_test_handover_LDADD = tests/lib/libunit.la libbase.la
@@ -98,3 +98,5 @@ tests_unit_base_test_strings_SOURCES = tests/unit/base/test-strings.c
 tests_unit_base_test_strings_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_test_bytes_SOURCES = tests/unit/base/test-bytes.c
 tests_unit_base_test_bytes_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_test_hash_SOURCES = tests/unit/base/test-hash.c
+tests_unit_base_test_hash_LDADD = tests/lib/libunit.la libbase.la
