@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <launcher/map/bind.h>
 #include <launcher/node/service.h>
-#include <launcher/pmix/guard.h>
+#include <launcher/pmix/connection/guard.h>
+#include <launcher/pmix/connection/rendezvous.h>
 #include <launcher/pmix/pmix_service_internal.h>
-#include <launcher/pmix/rendezvous.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

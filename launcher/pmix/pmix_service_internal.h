@@ -6,10 +6,10 @@
 #define LAUNCHER_PMIX_PMIX_SERVICE_INTERNAL_H
 
 #include <base/leftovers.h>
-#include <launcher/pmix/exchange.h>
+#include <launcher/pmix/connection/pmix_listener.h>
+#include <launcher/pmix/exchange/exchange.h>
 #include <launcher/pmix/finalize.h>
 #include <launcher/pmix/nspace.h>
-#include <launcher/pmix/pmix_listener.h>
 #include <launcher/pmix/starter.h>
 #include <launcher/shepherd/vars.h>
 

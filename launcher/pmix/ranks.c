@@ -2,7 +2,7 @@
  * other daemons want done with them. */
 #include <config.h>
 
-#include <launcher/pmix/guard.h>
+#include <launcher/pmix/connection/guard.h>
 #include <launcher/pmix/pmix_service_internal.h>
 
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include <base/log.h>
 #include <base/paths.h>
 #include <fcntl.h>
-#include <launcher/pmix/guard.h>
+#include <launcher/pmix/connection/guard.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * them. */
 #include <config.h>
 
-#include <launcher/pmix/vet.h>
+#include <launcher/pmix/connection/vet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

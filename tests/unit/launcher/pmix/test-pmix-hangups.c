@@ -1,7 +1,7 @@
 /* Ends of connections: one between two waits. */
 #include <config.h>
 
-#include <launcher/pmix/hangups.h>
+#include <launcher/pmix/connection/hangups.h>
 #include <tests/lib/unit.h>
 
 static struct hangups hangups;

@@ -7,8 +7,8 @@
 #include <base/log.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/pmix/guard.h>
-#include <launcher/pmix/pmix_listener.h>
+#include <launcher/pmix/connection/guard.h>
+#include <launcher/pmix/connection/pmix_listener.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

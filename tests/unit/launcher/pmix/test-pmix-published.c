@@ -1,7 +1,7 @@
 /* What is published, for whom, for how long; and how answers travel. */
 #include <config.h>
 
-#include <launcher/pmix/published.h>
+#include <launcher/pmix/exchange/published.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/pmix/rendezvous.h>
+#include <launcher/pmix/connection/rendezvous.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <launcher/pmix/guard.h>
-#include <launcher/pmix/hangups.h>
+#include <launcher/pmix/connection/guard.h>
+#include <launcher/pmix/connection/hangups.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>

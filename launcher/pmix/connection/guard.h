@@ -8,8 +8,8 @@
  *
  * A process has one guard, as libpmix has one listener: the functions it stands in for have no
  * place for a context. */
-#ifndef LAUNCHER_PMIX_GUARD_H
-#define LAUNCHER_PMIX_GUARD_H
+#ifndef LAUNCHER_PMIX_CONNECTION_GUARD_H
+#define LAUNCHER_PMIX_CONNECTION_GUARD_H
 
 #include <keel/types.h>
 

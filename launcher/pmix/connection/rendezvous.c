@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/pmix/rendezvous.h>
+#include <launcher/pmix/connection/rendezvous.h>
 
 #include <arpa/inet.h>
 #include <errno.h>

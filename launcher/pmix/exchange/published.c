@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <base/list.h>
-#include <launcher/pmix/published.h>
+#include <launcher/pmix/exchange/published.h>
 #include <stdlib.h>
 #include <string.h>
 

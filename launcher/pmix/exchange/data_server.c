@@ -2,10 +2,10 @@
  * and how it answers. */
 #include <config.h>
 
-#include <launcher/pmix/exchange_internal.h>
+#include <launcher/pmix/exchange/exchange_internal.h>
 
 #include <launcher/node/orders.h>
-#include <launcher/pmix/published.h>
+#include <launcher/pmix/exchange/published.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>

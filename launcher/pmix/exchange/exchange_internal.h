@@ -1,9 +1,9 @@
 /* What the files of the exchange share: exchange.c (requests and answers, data of single ranks,
  * spawns, events), gather.c (collectives), data_server.c (names) and rank_op.c. */
-#ifndef LAUNCHER_PMIX_EXCHANGE_INTERNAL_H
-#define LAUNCHER_PMIX_EXCHANGE_INTERNAL_H
+#ifndef LAUNCHER_PMIX_EXCHANGE_EXCHANGE_INTERNAL_H
+#define LAUNCHER_PMIX_EXCHANGE_EXCHANGE_INTERNAL_H
 
-#include <launcher/pmix/exchange.h>
+#include <launcher/pmix/exchange/exchange.h>
 
 /* The first byte of a message between daemons on RML_TAG_PMIX. */
 enum exchange_message {

@@ -1,7 +1,7 @@
 /* What PMIx servers of several daemons do together: collectives, data of single ranks, published
  * names, events. The daemon of rank 0 keeps the names. Everything on the loop. */
-#ifndef LAUNCHER_PMIX_EXCHANGE_H
-#define LAUNCHER_PMIX_EXCHANGE_H
+#ifndef LAUNCHER_PMIX_EXCHANGE_EXCHANGE_H
+#define LAUNCHER_PMIX_EXCHANGE_EXCHANGE_H
 
 #include <launcher/node/daemon.h>
 #include <launcher/pmix/pmix_module.h>

@@ -2,7 +2,7 @@
  * purpose, its processes, and how often these have met for it. */
 #include <config.h>
 
-#include <launcher/pmix/exchange_internal.h>
+#include <launcher/pmix/exchange/exchange_internal.h>
 
 #include <stdio.h>
 #include <stdlib.h>

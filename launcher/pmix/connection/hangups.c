@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/pmix/hangups.h>
+#include <launcher/pmix/connection/hangups.h>
 
 bool hangups_show(struct hangups *hangups, int fd)
 {

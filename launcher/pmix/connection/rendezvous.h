@@ -1,7 +1,7 @@
 /* The file through which tools find a PMIx server: "pmix.HOST.tool" somewhere below their temporary
  * folder, with links to it that end in the pid and in the namespace of the server. */
-#ifndef LAUNCHER_PMIX_RENDEZVOUS_H
-#define LAUNCHER_PMIX_RENDEZVOUS_H
+#ifndef LAUNCHER_PMIX_CONNECTION_RENDEZVOUS_H
+#define LAUNCHER_PMIX_CONNECTION_RENDEZVOUS_H
 
 #include <keel/types.h>
 

@@ -1,7 +1,7 @@
 /* Vetting of connections before libpmix sees them: libpmix 4.2.2 reads a connection's first message
  * with blocking calls, believes the user that it names, and hangs after refusing a credential. */
-#ifndef LAUNCHER_PMIX_VET_H
-#define LAUNCHER_PMIX_VET_H
+#ifndef LAUNCHER_PMIX_CONNECTION_VET_H
+#define LAUNCHER_PMIX_CONNECTION_VET_H
 
 #include <keel/types.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* The port that ranks find in PMIX_SERVER_URI. Connections are accepted and vetted here, on the
  * loop, without waiting for anybody; only those that turn out to be ranks' are handed on. */
-#ifndef LAUNCHER_PMIX_PMIX_LISTENER_H
-#define LAUNCHER_PMIX_PMIX_LISTENER_H
+#ifndef LAUNCHER_PMIX_CONNECTION_PMIX_LISTENER_H
+#define LAUNCHER_PMIX_CONNECTION_PMIX_LISTENER_H
 
 #include <base/loop.h>
-#include <launcher/pmix/vet.h>
+#include <launcher/pmix/connection/vet.h>
 
 struct listener;
 

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <base/clock.h>
 #include <errno.h>
-#include <launcher/pmix/vet.h>
+#include <launcher/pmix/connection/vet.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/pmix/pmix_listener.h>
+#include <launcher/pmix/connection/pmix_listener.h>
 
 #include <arpa/inet.h>
 #include <base/log.h>

@@ -1,7 +1,7 @@
 /* What the daemons of single ranks do with them, for one that asks. */
 #include <config.h>
 
-#include <launcher/pmix/exchange_internal.h>
+#include <launcher/pmix/exchange/exchange_internal.h>
 
 #include <stdlib.h>
 #include <wireup/proto.h>

@@ -5,8 +5,8 @@
  * looks again after its next wait, since its events are level-triggered.
  *
  * Used by the one thread that reads the connections. */
-#ifndef LAUNCHER_PMIX_HANGUPS_H
-#define LAUNCHER_PMIX_HANGUPS_H
+#ifndef LAUNCHER_PMIX_CONNECTION_HANGUPS_H
+#define LAUNCHER_PMIX_CONNECTION_HANGUPS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* What processes of a job have published: kept by one daemon for all. Pure. */
-#ifndef LAUNCHER_PMIX_PUBLISHED_H
-#define LAUNCHER_PMIX_PUBLISHED_H
+#ifndef LAUNCHER_PMIX_EXCHANGE_PUBLISHED_H
+#define LAUNCHER_PMIX_EXCHANGE_PUBLISHED_H
 
 #include <launcher/pmix/pmix_module.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/pmix/exchange_internal.h>
+#include <launcher/pmix/exchange/exchange_internal.h>
 
 #include <base/log.h>
 #include <stdio.h>
