@@ -237,7 +237,8 @@ struct btl_ext_ops {
     /* As in struct keel_btl_ext. Both NULL: the module has to be polled. */
     int (*wait_fd)(mca_btl_base_module_t *module);
     int (*wait_arm)(mca_btl_base_module_t *module);
-    /* As in struct keel_btl_ext, on any channel. channel_sendi NULL: by channel_send. */
+    /* As in struct keel_btl_ext, on any channel. channel_sendi NULL: by channel_send; it refuses
+     * channels that there are not. */
     int (*channel_send)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                         mca_btl_base_descriptor_t *descriptor, uint8_t channel,
                         mca_btl_base_tag_t tag);

@@ -11,7 +11,7 @@ struct btl_module_entry {
     mca_btl_base_module_error_cb_fn_t error; /* NULL: errors go to the log */
     uint64_t failures, dropped;              /* for btl/stats.h */
     bool closing;                            /* nothing waits for room any more */
-    bool shut; /* held, and callers use ext directly, past the tap that holds */
+    bool shut; /* held, and callers use ext directly, past the tap that holds: btl_ext_shut's */
     struct keel_btl_ext ext;
     struct btl_taps taps;
     struct btl_tap lock, hold; /* those that are no more than a function */
@@ -60,9 +60,11 @@ int btl_choice_check(const char *choice, char *reason, size_t size) KEEL_MUST_CH
 /* Whether a choice that was checked opens this component. */
 bool btl_choice_opens(const char *choice, const struct btl_component *component);
 
-/* ext.c, ftevent.c. btl_ext_init fills entry->ext. */
+/* ext.c, ftevent.c. btl_ext_init fills entry->ext. The component's channel_sendi is called without
+ * a step between: btl_ext_shut puts one that refuses in its place. */
 void btl_ext_register_params(void);
 void btl_ext_init(struct btl_module_entry *entry);
+void btl_ext_shut(struct btl_module_entry *entry, bool shut);
 void btl_ftevent_register_params(void);
 
 /* taps.c: which taps each module gets, when all are open: the lock's, where locks says that several

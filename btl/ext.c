@@ -108,32 +108,27 @@ static int channel_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
     return entry->component->ext->channel_send(btl, endpoint, descriptor, channel, tag);
 }
 
-/* shortage: the call may be made again later. */
-static int refuse_sendi(mca_btl_base_descriptor_t **descriptor, bool shortage)
+/* channel_sendi of one that is shut: the call may be made again later. */
+static int refuse_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                        opal_convertor_t *convertor, void *header, size_t header_size,
+                        size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
+                        mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
+    (void) btl, (void) endpoint, (void) convertor, (void) header, (void) header_size;
+    (void) payload_size, (void) order, (void) flags, (void) channel, (void) tag;
     if (descriptor) {
         *descriptor = NULL;
     }
-    return shortage ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_BAD_PARAM;
+    return OPAL_ERR_OUT_OF_RESOURCE;
 }
 
-/* On the path of short messages of layers above: passes its arguments on without copies. */
-static int channel_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                         opal_convertor_t *convertor, void *header, size_t header_size,
-                         size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
-                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+void btl_ext_shut(struct btl_module_entry *entry, bool shut)
 {
-    const struct btl_module_entry *entry = btl_entry(btl);
-    if (!entry || channel > KEEL_BTL_CHANNEL_MAX) {
-        return refuse_sendi(descriptor, false);
-    }
-    if (entry->shut) {
-        return refuse_sendi(descriptor, true);
-    }
     const struct btl_ext_ops *ops = entry->component->ext;
-    return (ops->channel_sendi ? ops->channel_sendi : btl_sendi_by_send_on)(
-        btl, endpoint, convertor, header, header_size, payload_size, order, flags, channel, tag,
-        descriptor);
+    entry->shut = shut;
+    entry->ext.channel_sendi = shut                 ? refuse_sendi
+                               : ops->channel_sendi ? ops->channel_sendi
+                                                    : btl_sendi_by_send_on;
 }
 
 void btl_ext_init(struct btl_module_entry *entry)
@@ -151,8 +146,8 @@ void btl_ext_init(struct btl_module_entry *entry)
         .wait_arm = wait_arm,
         .channel_register = btl_register_channel,
         .channel_send = channel_send,
-        .channel_sendi = channel_sendi,
     };
+    btl_ext_shut(entry, false);
 }
 
 const struct keel_btl_ext *keel_btl_ext(mca_btl_base_module_t *btl)

@@ -38,7 +38,7 @@ static void hold(struct btl_module_entry *entry)
 {
     if (!btl_entry_is_held(entry)) {
         entry->hold.ops = &hold_ops;
-        entry->shut = !btl_taps_ext(entry->module);
+        btl_ext_shut(entry, !btl_taps_ext(entry->module));
         btl_tap_add(&entry->taps, &entry->hold);
     }
 }
@@ -47,7 +47,7 @@ static void resume(struct btl_module_entry *entry)
 {
     if (btl_entry_is_held(entry)) {
         btl_tap_remove(&entry->hold);
-        entry->shut = false;
+        btl_ext_shut(entry, false);
     }
 }
 

@@ -115,7 +115,7 @@ sendi(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
         *descriptor = NULL;
     }
     bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header);
-    if (lacks || header_size > module->btl_max_send_size ||
+    if (lacks || channel > KEEL_BTL_CHANNEL_MAX || header_size > module->btl_max_send_size ||
         payload_size > module->btl_max_send_size - header_size) {
         return OPAL_ERR_BAD_PARAM;
     }

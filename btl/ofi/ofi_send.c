@@ -258,8 +258,8 @@ int ofi_channel_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
     ofi_endpoint *peer = endpoint;
     bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header);
 
-    if (lacks || peer->life.state != PEER_UP || room == 0 || header_size > room ||
-        payload_size > room - header_size || fault_enabled) {
+    if (lacks || channel > KEEL_BTL_CHANNEL_MAX || peer->life.state != PEER_UP || room == 0 ||
+        header_size > room || payload_size > room - header_size || fault_enabled) {
         return btl_sendi_by_send_on(btl, endpoint, convertor, header, header_size, payload_size,
                                     order, flags, channel, tag, descriptor);
     }

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/fault.h>
+#include <base/few.h>
 #include <btl/sm/module.h>
 #include <btl/tap.h>
 #include <string.h>
@@ -250,20 +251,17 @@ int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint
     return sm_channel_send(btl, endpoint, descriptor, 0, tag);
 }
 
-/* The shortest are the commonest, and a call costs as much as their bytes. The beginning of longer
- * ones comes last: the reader polls their first slot, and would take it away before its head is
- * written. */
+/* The beginning of long ones comes last: the reader polls their first slot, and would take it away
+ * before its head is written. */
 static inline void copy(uint8_t *to, const void *from, size_t size)
 {
-    if (size == sizeof(uint64_t)) {
-        memcpy(to, from, sizeof(uint64_t));
-    } else if (size > SM_SLOT_PAYLOAD) {
+    if (size > SM_SLOT_PAYLOAD) {
         const uint8_t *bytes = from;
         memcpy(to + SM_SLOT_PAYLOAD, bytes + SM_SLOT_PAYLOAD, size - SM_SLOT_PAYLOAD);
         atomic_signal_fence(memory_order_seq_cst);
         memcpy(to, bytes, SM_SLOT_PAYLOAD);
-    } else if (size > 0) {
-        memcpy(to, from, size);
+    } else {
+        copy_few(to, from, size);
     }
 }
 
@@ -318,7 +316,8 @@ sendi_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
         return btl_sendi_by_send_on(btl, endpoint, convertor, header, header_size, payload_size,
                                     order, flags, channel, tag, descriptor);
     }
-    bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header);
+    bool lacks = (payload_size > 0 && !convertor) || (header_size > 0 && !header) ||
+                 channel > KEEL_BTL_CHANNEL_MAX;
     int status = lacks ? OPAL_ERR_BAD_PARAM : tx_ready(module, endpoint);
     if (status == ORTE_SUCCESS) {
         status = sendi_inline(module, endpoint, convertor, header, header_size, payload_size,
