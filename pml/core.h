@@ -86,6 +86,13 @@ struct mca_pml_base_ptl_t {
     struct pool sends; /* with ptl_cache_bytes; limit 0: the module has none kept */
 };
 
+/* The time that modules are told in a pass of progress. */
+struct pass_clock {
+    uint64_t now_ns; /* at the last look */
+    unsigned passes;
+    bool exact; /* a module of PTL 1.0 is told: a look in each pass */
+};
+
 struct pml {
     struct pml_host host;
     struct ptl_set *ptls;
@@ -107,7 +114,8 @@ struct pml {
     struct pool ended_sends;        /* struct keel_pml_request: of sends that ended at once */
     size_t unexpected_most;         /* bytes, of each peer */
     size_t buffered, buffered_most; /* bytes of buffered sends */
-    uint64_t ends;      /* requests that have ended, ever, but for those of ended_sends */
+    uint64_t ends; /* requests that have ended, ever, but for those of ended_sends */
+    struct pass_clock clock;
     uint64_t spin_ns;   /* so long a call that waits polls in vain before it sleeps */
     unsigned resting;   /* threads that sleep */
     bool settling;      /* in pml_settle */

@@ -216,26 +216,61 @@ int pml_run_callbacks(struct pml *pml)
     return (int) (ends_of(pml) - before);
 }
 
-/* Progress of what is below, outside of itself. Where several threads use the PTLs, these have
- * pml_settle called after each pass. */
-static void drive(struct pml *pml, uint64_t now_ns, bool ptls)
+static void complain(int status)
 {
-    const struct progress_frame frame = {pml, progress_inside};
     unsigned held_back = 0;
-
-    progress_inside = &frame;
-    int status = ptls ? ptl_progress(pml->ptls, now_ns) : OPAL_SUCCESS;
-    if (status != OPAL_SUCCESS && log_rate_ok("pml progress", &held_back)) {
+    if (log_rate_ok("pml progress", &held_back)) {
         log_warn(LOG_PTL, "progress: %s", opal_strerror(status));
     }
+}
+
+/* Inside of progress: a pass over the PTLs. Where several threads use them, they have pml_settle
+ * called after each pass. */
+static inline void poll_ptls(struct pml *pml, uint64_t now_ns)
+{
+    int status = ptl_progress(pml->ptls, now_ns);
+    if (status != OPAL_SUCCESS) {
+        complain(status);
+    }
+    if (pml->unsettled && !pml->host.lock) {
+        pml_settle(pml);
+    }
+}
+
+/* The same: a pass over what the host has beside them. */
+static inline void poll_host(struct pml *pml)
+{
     if (pml->host.progress) {
         (void) pml->host.progress(pml->host.arg);
     }
+}
+
+/* Progress of what is below, outside of itself. */
+static void drive(struct pml *pml, uint64_t now_ns, bool ptls)
+{
+    const struct progress_frame frame = {pml, progress_inside};
+
+    progress_inside = &frame;
+    if (ptls) {
+        poll_ptls(pml, now_ns);
+    }
+    poll_host(pml);
     if (!pml->host.lock) {
-        pml_settle(pml);
+        pml_settle(pml); /* also after what the host did */
     }
     progress_inside = frame.outer;
     run_callbacks(pml);
+}
+
+/* For a component's progress. The PTLs of this library have clocks of their own where they need
+ * them: reading one costs as much as a pass. */
+static uint64_t time_of_pass(struct pml *pml)
+{
+    struct pass_clock *clock = &pml->clock;
+    if (clock->passes++ % PASSES_A_TIME == 0 || clock->exact) {
+        clock->now_ns = clock_ns();
+    }
+    return clock->now_ns;
 }
 
 void progress_end_peers(struct pml *pml, int status)
@@ -253,7 +288,7 @@ int pml_progress(struct pml *pml)
         return 0;
     }
     const uint64_t before = ends_of(pml);
-    drive(pml, clock_ns(), true);
+    drive(pml, time_of_pass(pml), true);
     return (int) (ends_of(pml) - before);
 }
 
@@ -328,6 +363,26 @@ bool progress_once(struct pml *pml, bool (*done)(void *arg), void *arg)
     return is_over(&waiter);
 }
 
+/* Where one thread alone uses the PML: some passes with nothing between them but a look, until it
+ * is over, or callbacks are due. True: it is over. */
+static bool spin(const struct waiter *waiter)
+{
+    struct pml *pml = waiter->pml;
+    const struct progress_frame frame = {pml, progress_inside};
+    bool over = false;
+
+    progress_inside = &frame;
+    for (int i = 0; i < PASSES_A_TIME && !over && list_empty(&pml->ended); i++) {
+        poll_ptls(pml, time_of_pass(pml));
+        over = waiter->done(waiter->arg);
+        if (!over || pml->clock.passes % PASSES_A_TIME == 1) { /* those who never wait long, too */
+            poll_host(pml);
+        }
+    }
+    progress_inside = frame.outer;
+    return over && list_empty(&pml->ended);
+}
+
 int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
 {
     struct waiter waiter = {.pml = pml, .done = done, .arg = arg};
@@ -339,6 +394,12 @@ int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
         return OPAL_ERR_RESOURCE_BUSY;
     }
     do {
+        if (!pml->host.lock && !waiter.sleeps) {
+            if (spin(&waiter)) {
+                break;
+            }
+            waiter.passes = 0; /* these were as many as between two looks */
+        }
         look_at_clock(&waiter);
         if (waiter.sleeps && !sleep_a_bit(&waiter)) {
             break;

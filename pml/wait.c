@@ -106,13 +106,30 @@ static inline bool is_seen_over(struct keel_pml_request **request)
     return !*request || (!(*request)->context->pml->host.lock && is_over(request));
 }
 
-/* Of one that is over. */
-static int take_one(struct keel_pml_request **request, struct keel_pml_status *status)
+/* Of one that is over; with a lock, or of the kinds that are rare. */
+static __attribute__((noinline)) int take_any_kind(struct keel_pml_request **request,
+                                                   struct keel_pml_status *status)
 {
     struct pml *pml = *request ? (*request)->context->pml : NULL;
     lock(pml);
     int error = request_take(request, status);
     unlock(pml);
+    return error;
+}
+
+static inline int take_one(struct keel_pml_request **request, struct keel_pml_status *status)
+{
+    struct keel_pml_request *taken = *request;
+    if (!taken || taken->state != REQUEST_COMPLETE || taken->persistent ||
+        taken->context->pml->host.lock) {
+        return take_any_kind(request, status);
+    }
+    const int error = taken->status.error;
+    if (status) {
+        *status = taken->status;
+    }
+    *request = NULL;
+    request_release(taken);
     return error;
 }
 
