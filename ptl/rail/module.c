@@ -33,15 +33,6 @@ static struct {
                            "process; costs a copy of each that is not acknowledged yet."),
 };
 
-struct rail_module *rail_module_over(const mca_btl_base_module_t *btl)
-{
-    size_t i = 0;
-    while (i < rail.count && rail.modules[i]->btl != btl) {
-        i++;
-    }
-    return i < rail.count ? rail.modules[i] : NULL;
-}
-
 /* --- peers --- */
 
 /* NULL: the choice of rails does not lead to the process by this module. */

@@ -148,7 +148,14 @@ static inline struct rail_module *rail_of(mca_ptl_base_module_t *ptl)
 /* --- module.c --- */
 
 /* The module over this one; NULL: there is none. */
-struct rail_module *rail_module_over(const mca_btl_base_module_t *btl);
+static inline struct rail_module *rail_module_over(const mca_btl_base_module_t *btl)
+{
+    size_t i = 0;
+    while (i < rail.count && rail.modules[i]->btl != btl) {
+        i++;
+    }
+    return i < rail.count ? rail.modules[i] : NULL;
+}
 
 /* Something of what this peer sent or waits for is lost, or not understood, so that nothing behind
  * it can keep its order: the rails to it end here, and this one at its end. why stays valid. */

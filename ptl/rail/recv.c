@@ -395,9 +395,15 @@ static __attribute__((noinline)) void match_keep(struct rail_module *module,
     }
 }
 
+static inline bool is_message(const uint8_t *data, size_t size)
+{
+    return size >= RAIL_MATCH_BYTES && data[0] == rail_first_byte(RAIL_MATCH);
+}
+
 /* Of a whole message. False: its header makes no sense. */
-static bool match_arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                          const uint8_t *data, size_t size)
+static inline bool match_arrived(struct rail_module *module,
+                                 struct mca_btl_base_endpoint_t *endpoint, const uint8_t *data,
+                                 size_t size)
 {
     struct keel_ptl_module_t *ptl = &module->super;
     const uint8_t *bytes = data + RAIL_MATCH_BYTES;
@@ -609,7 +615,7 @@ bool rail_take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpo
 {
     struct rail_header header;
     size_t taken;
-    if (size >= RAIL_MATCH_BYTES && data[0] == rail_first_byte(RAIL_MATCH)) {
+    if (is_message(data, size)) {
         return match_arrived(module, endpoint, data, size);
     }
     if (rail_decode(&header, data, size, &taken) != OPAL_SUCCESS || !is_of(&header, module->btl)) {
@@ -694,27 +700,24 @@ static bool is_numbered(const uint8_t *data, size_t size)
            data[0] <= rail_first_byte(RAIL_LOST);
 }
 
-/* Of anything but a whole message in one segment. */
+/* False: it makes no sense. */
+static inline bool arrived(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                           const uint8_t *data, size_t size)
+{
+    return (is_numbered(data, size) ? rail_link_arrived : rail_take)(module, endpoint, data, size);
+}
+
+/* What comes in several segments, or from nobody. */
 static __attribute__((noinline)) void other_arrived(struct rail_module *module,
                                                     const mca_btl_base_descriptor_t *descriptor)
 {
     struct mca_btl_base_endpoint_t *endpoint = descriptor->des_context;
-    const mca_btl_base_segment_t *first = descriptor->des_segments;
-    uint8_t *gathered = NULL;
-    size_t size = first->seg_len;
-    if (descriptor->des_segment_count > 1) {
-        gathered = gather(descriptor, &size);
-        if (!gathered && module && endpoint) {
-            rail_give_up(module, endpoint, rail_no_memory);
-            return;
-        }
-    }
-    const uint8_t *data = gathered ? gathered : first->seg_addr.pval;
-    bool good =
-        module && endpoint && (gathered || descriptor->des_segment_count == 1) &&
-        (is_numbered(data, size) ? rail_link_arrived : rail_take)(module, endpoint, data, size);
-    if (!good) {
-        refuse_header(module, endpoint, data, size);
+    size_t size;
+    uint8_t *gathered = gather(descriptor, &size);
+    if (!gathered && module && endpoint) {
+        rail_give_up(module, endpoint, rail_no_memory);
+    } else if (!gathered || !module || !endpoint || !arrived(module, endpoint, gathered, size)) {
+        refuse_header(module, endpoint, gathered, gathered ? size : 0);
     }
     free(gathered);
 }
@@ -725,19 +728,12 @@ void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     (void) tag, (void) cbdata;
     struct rail_module *module = rail_module_over(btl);
     struct mca_btl_base_endpoint_t *endpoint = descriptor->des_context;
-    const mca_btl_base_segment_t *segment = descriptor->des_segments;
-    const uint8_t *data = segment->seg_addr.pval;
-    if (module && endpoint && descriptor->des_segment_count == 1 &&
-        segment->seg_len >= RAIL_MATCH_BYTES && data[0] == rail_first_byte(RAIL_MATCH) &&
-        match_arrived(module, endpoint, data, segment->seg_len)) {
-        return;
+    const uint8_t *data = descriptor->des_segments->seg_addr.pval;
+    const size_t size = descriptor->des_segments->seg_len;
+    if (!module || !endpoint || descriptor->des_segment_count != 1) {
+        other_arrived(module, descriptor);
+    } else if (!(is_message(data, size) ? match_arrived(module, endpoint, data, size)
+                                        : arrived(module, endpoint, data, size))) {
+        refuse_header(module, endpoint, data, size);
     }
-    if (module && endpoint && descriptor->des_segment_count == 1 &&
-        is_numbered(data, segment->seg_len)) {
-        if (!rail_link_arrived(module, endpoint, data, segment->seg_len)) {
-            refuse_header(module, endpoint, data, segment->seg_len);
-        }
-        return;
-    }
-    other_arrived(module, descriptor);
 }
