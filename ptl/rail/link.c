@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/clock.h>
+#include <base/few.h>
 #include <base/least.h>
 #include <btl/base.h>
 #include <btl/plane.h>
@@ -12,6 +13,7 @@ enum {
     HEAD_BYTES = 128,      /* of a frame, that a module gets as its header */
     SMALL_BYTES = 192,     /* of frames that come from a pool */
     SMALL_AT_ONCE = 64,    /* that the pool grows by */
+    FIRST_PLACES = 16,     /* of a link's copies */
     KEPT_MOST = 1 << 20,   /* bytes of copies of which messages add no more */
     PARTS_MOST = 64 << 20, /* bytes of a frame that comes in parts */
     SAY_FRAMES = 256,      /* that have come are told of at once */
@@ -23,7 +25,6 @@ enum {
 
 /* A copy, with its NUMBERED header. */
 struct rail_frame {
-    struct list link;                 /* in its link's kept */
     const struct rail_module *module; /* the rail that it was made for, or given to */
     uint32_t size, given;             /* bytes; those that the rail took */
     bool small;                       /* of the pool */
@@ -38,12 +39,11 @@ struct way {
 
 /* ---- copies ---- */
 
-static struct rail_frame *frame_new(size_t size)
+static inline struct rail_frame *frame_new(size_t size)
 {
     bool small = size <= SMALL_BYTES;
     struct rail_frame *frame = small ? pool_get(&rail.small_frames) : malloc(sizeof(*frame) + size);
     if (frame) {
-        list_init(&frame->link);
         frame->size = (uint32_t) size;
         frame->given = 0;
         frame->small = small;
@@ -51,7 +51,7 @@ static struct rail_frame *frame_new(size_t size)
     return frame;
 }
 
-static void frame_free(struct rail_frame *frame)
+static inline void frame_free(struct rail_frame *frame)
 {
     if (frame->small) {
         pool_put(&rail.small_frames, frame);
@@ -60,28 +60,49 @@ static void frame_free(struct rail_frame *frame)
     }
 }
 
-static struct rail_frame *first_frame(const struct rail_link *link)
+/* Of a frame that is kept, or is to be. */
+static struct rail_frame **place_of(const struct rail_link *link, uint32_t number)
 {
-    return container_of(link->kept.next, struct rail_frame, link);
+    return &link->kept[number & (link->places - 1)];
+}
+
+/* Makes places for twice as many. False: no memory. */
+static bool grow(struct rail_link *link)
+{
+    const uint32_t places = link->places > 0 ? 2 * link->places : FIRST_PLACES;
+    struct rail_frame **kept = malloc(places * sizeof(struct rail_frame *));
+    if (!kept) {
+        return false;
+    }
+    for (uint32_t number = link->first; number != link->next; number++) {
+        kept[number & (places - 1)] = *place_of(link, number);
+    }
+    free(link->kept);
+    link->kept = kept;
+    link->places = places;
+    return true;
 }
 
 /* With room for so many bytes behind its header; its number is taken. NULL: no memory. */
-static struct rail_frame *frame_append(struct rail_link *link, const struct rail_module *module,
-                                       size_t size)
+static inline struct rail_frame *frame_append(struct rail_link *link,
+                                              const struct rail_module *module, size_t size)
 {
+    if (link->next - link->first == link->places && !grow(link)) {
+        return NULL;
+    }
     struct rail_frame *frame = frame_new(RAIL_NUMBER_BYTES + size);
     if (frame) {
         frame->module = module;
+        *place_of(link, link->next) = frame;
         rail_encode_number(frame->bytes, link->next++);
-        list_append(&link->kept, &frame->link);
         link->kept_bytes += frame->size;
     }
     return frame;
 }
 
-static void frame_remove(struct rail_link *link, struct rail_frame *frame)
+/* Its place is another one's, or nobody's. */
+static inline void frame_remove(struct rail_link *link, struct rail_frame *frame)
 {
-    list_remove(&frame->link);
     link->kept_bytes -= frame->size;
     link->waiting -= frame->given < frame->size;
     frame_free(frame);
@@ -169,7 +190,7 @@ static struct rail_frame *rewrite(struct rail_link *link, struct rail_frame *fra
     memcpy(copy->bytes + RAIL_NUMBER_BYTES + size, frame->bytes + RAIL_NUMBER_BYTES + taken, rest);
     link->kept_bytes += copy->size;
     link->waiting++;
-    list_insert_before(&frame->link, &copy->link);
+    *place_of(link, rail_number_of(copy->bytes)) = copy;
     frame_remove(link, frame);
     return copy;
 }
@@ -200,8 +221,8 @@ static struct rail_frame *adapt(struct rail_link *link, struct rail_frame *frame
 
 /* ---- to a rail ---- */
 
-static int put_out(const struct way *way, uint8_t *head, size_t head_size, uint8_t *bytes,
-                   size_t size)
+static inline int put_out(const struct way *way, uint8_t *head, size_t head_size, uint8_t *bytes,
+                          size_t size)
 {
     const struct rail_module *module = way->module;
     opal_convertor_t rest;
@@ -231,30 +252,38 @@ static int give_parts(struct rail_frame *frame, const struct way *way, size_t mo
     return status;
 }
 
-static void told(struct rail_link *link)
+static inline void told(struct rail_link *link)
 {
     link->owed_frames = 0;
     link->owed_bytes = 0;
     list_remove(&link->owes);
 }
 
-/* An error: the rail did not take all of it. */
-static int give(struct rail_link *link, struct rail_frame *frame, const struct way *way)
+/* One that is longer than what a module gets as its header. */
+static int give_long(struct rail_frame *frame, const struct way *way)
 {
     const size_t most = way->module->frag_size + RAIL_LONG_BYTES + RAIL_NUMBER_BYTES;
-    int status;
+    if (frame->size > most) {
+        return give_parts(frame, way, most);
+    }
+    frame->given = 0;
+    return put_out(way, frame->bytes, HEAD_BYTES, frame->bytes + HEAD_BYTES,
+                   frame->size - HEAD_BYTES);
+}
+
+/* An error: the rail did not take all of it. */
+static inline int give(struct rail_link *link, struct rail_frame *frame, const struct way *way)
+{
     rail_set_came(frame->bytes, link->come.expected);
     link->busy = true;
-    if (frame->size <= most) {
-        const size_t head = least(frame->size, HEAD_BYTES);
-        status = put_out(way, frame->bytes, head, frame->bytes + head, frame->size - head);
-        frame->given = status == OPAL_SUCCESS ? frame->size : 0;
-    } else {
-        status = give_parts(frame, way, most);
-    }
+    int status = frame->size <= HEAD_BYTES ? put_out(way, frame->bytes, frame->size, NULL, 0)
+                                           : give_long(frame, way);
     link->busy = false;
-    if (status == OPAL_SUCCESS && link->owed_frames > 0) {
-        told(link);
+    if (status == OPAL_SUCCESS) {
+        frame->given = frame->size;
+        if (link->owed_frames > 0) {
+            told(link);
+        }
     }
     return status;
 }
@@ -282,11 +311,10 @@ static void wait_for_room(struct rail_link *link, const struct way *way)
 }
 
 /* Those that have come are forgotten. */
-static void release(struct rail_link *link)
+static inline void release(struct rail_link *link)
 {
     while (link->first != link->said) {
-        link->first++;
-        frame_remove(link, first_frame(link));
+        frame_remove(link, *place_of(link, link->first++));
     }
 }
 
@@ -309,13 +337,10 @@ static bool give_one(struct rail_link *link, struct rail_frame *frame)
  */
 static bool give_waiting(struct rail_link *link)
 {
-    struct rail_frame *frame;
-    uint32_t ahead = 0;
+    const uint32_t first = link->first;
     bool some = false;
-    list_for_each (frame, &link->kept, struct rail_frame, link) {
-        if (ahead++ == RAIL_WINDOW || link->waiting == 0) {
-            break;
-        }
+    for (uint32_t i = 0; i < RAIL_WINDOW && first + i != link->next && link->waiting > 0; i++) {
+        struct rail_frame *frame = *place_of(link, first + i);
         if (frame->given < frame->size) {
             some = give_one(link, frame);
             if (!some) {
@@ -355,7 +380,7 @@ static int take_back(struct rail_link *link, struct mca_ptl_base_peer_t *peer,
 {
     const struct way way = {peer->module, peer->endpoint};
     link->waiting++;
-    if (status != OPAL_ERR_UNREACH && link->kept.prev == &frame->link &&
+    if (status != OPAL_ERR_UNREACH && *place_of(link, link->next - 1) == frame &&
         link->said != link->next) { /* else the process says that it has come */
         link->next--;
         frame_remove(link, frame);
@@ -367,25 +392,26 @@ static int take_back(struct rail_link *link, struct mca_ptl_base_peer_t *peer,
     return OPAL_SUCCESS;
 }
 
-int rail_link_send(struct mca_ptl_base_peer_t *peer, const void *header, size_t header_size,
-                   const opal_convertor_t *data, size_t offset, size_t size)
+/* A message's frame of so many bytes, which are to be filled in. *status: why there is none. */
+static inline struct rail_frame *frame_begin(struct mca_ptl_base_peer_t *peer, size_t size,
+                                             int *status)
+{
+    struct rail_link *link = peer->link_to;
+    if (!has_room(link, RAIL_NUMBER_BYTES + size)) {
+        *status = refuse(link, peer);
+        return NULL;
+    }
+    struct rail_frame *frame = frame_append(link, peer->module, size);
+    if (!frame) {
+        *status = rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
+    }
+    return frame;
+}
+
+static inline int frame_go(struct mca_ptl_base_peer_t *peer, struct rail_frame *frame)
 {
     struct rail_link *link = peer->link_to;
     const struct way way = {peer->module, peer->endpoint};
-    if (!has_room(link, RAIL_NUMBER_BYTES + header_size + size)) {
-        return refuse(link, peer);
-    }
-    struct rail_frame *frame = frame_append(link, peer->module, header_size + size);
-    if (!frame) {
-        return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
-    }
-    memcpy(frame->bytes + RAIL_NUMBER_BYTES, header, header_size);
-    if (size > 0) {
-        opal_convertor_t from = *data;
-        opal_convertor_set_position(&from, &offset);
-        (void) opal_convertor_pack_bytes(&from, frame->bytes + RAIL_NUMBER_BYTES + header_size,
-                                         size);
-    }
     int status = give(link, frame, &way);
     if (status != OPAL_SUCCESS) {
         status = take_back(link, peer, frame, status);
@@ -395,6 +421,38 @@ int rail_link_send(struct mca_ptl_base_peer_t *peer, const void *header, size_t 
     }
     release(link);
     return status;
+}
+
+int rail_link_send(struct mca_ptl_base_peer_t *peer, const void *header, size_t header_size,
+                   const opal_convertor_t *data, size_t offset, size_t size)
+{
+    int status;
+    struct rail_frame *frame = frame_begin(peer, header_size + size, &status);
+    if (!frame) {
+        return status;
+    }
+    memcpy(frame->bytes + RAIL_NUMBER_BYTES, header, header_size);
+    if (size > 0) {
+        opal_convertor_t from = *data;
+        opal_convertor_set_position(&from, &offset);
+        (void) opal_convertor_pack_bytes(&from, frame->bytes + RAIL_NUMBER_BYTES + header_size,
+                                         size);
+    }
+    return frame_go(peer, frame);
+}
+
+int rail_link_sendi(struct mca_ptl_base_peer_t *peer, const mca_ptl_base_match_header_t *match,
+                    const void *bytes)
+{
+    int status;
+    const size_t size = match->hdr_msg_length;
+    struct rail_frame *frame = frame_begin(peer, RAIL_MATCH_BYTES + size, &status);
+    if (!frame) {
+        return status;
+    }
+    rail_encode_match(frame->bytes + RAIL_NUMBER_BYTES, match);
+    copy_few(frame->bytes + RAIL_NUMBER_BYTES + RAIL_MATCH_BYTES, bytes, size);
+    return frame_go(peer, frame);
 }
 
 void rail_link_say(struct rail_link *link, struct rail_module *module,
@@ -435,7 +493,7 @@ static void say_what_came(struct rail_link *link)
     }
 }
 
-static void owe_word(struct rail_link *link)
+static inline void owe_word(struct rail_link *link)
 {
     if (list_empty(&link->owes)) {
         list_append(&rail.owing, &link->owes);
@@ -443,7 +501,7 @@ static void owe_word(struct rail_link *link)
     }
 }
 
-static void owe(struct rail_link *link, size_t size)
+static inline void owe(struct rail_link *link, size_t size)
 {
     link->owed_frames++;
     link->owed_bytes += size;
@@ -479,7 +537,7 @@ static void after_pass(void *unused)
 }
 
 /* The process says which have come. */
-static void heard(struct rail_link *link, uint32_t number)
+static inline void heard(struct rail_link *link, uint32_t number)
 {
     if (number - link->said > link->next - link->said) {
         return; /* late */
@@ -498,9 +556,9 @@ static void heard(struct rail_link *link, uint32_t number)
 /* ---- arrivals ---- */
 
 /* A frame, once. False: it makes no sense. */
-static bool take(struct rail_link *link, struct rail_module *module,
-                 struct mca_btl_base_endpoint_t *endpoint, uint32_t number, const uint8_t *bytes,
-                 size_t size)
+static inline bool take(struct rail_link *link, struct rail_module *module,
+                        struct mca_btl_base_endpoint_t *endpoint, uint32_t number,
+                        const uint8_t *bytes, size_t size)
 {
     bool good = true;
     switch (rail_window_take(&link->come, number)) {
@@ -612,7 +670,6 @@ static struct rail_link *link_create(const opal_proc_t *proc, bool numbers)
         link->proc = proc;
         link->numbers = numbers;
         link->lost = roster_find(rail.given_up, &proc->proc_name);
-        list_init(&link->kept);
         list_init(&link->parts);
         list_init(&link->owes);
         list_append(&rail.all_links, &link->all);
@@ -683,10 +740,8 @@ bool rail_link_arrived(struct rail_module *module, struct mca_btl_base_endpoint_
 static void end(struct rail_link *link)
 {
     wait_no_more(link);
-    while (!list_empty(&link->kept)) {
-        frame_remove(link, first_frame(link));
-    }
-    link->first = link->said = link->next;
+    link->said = link->next;
+    release(link);
     while (!list_empty(&link->parts)) {
         parts_end(container_of(link->parts.next, struct rail_parts, link));
     }
@@ -703,7 +758,6 @@ void rail_link_lose(const orte_process_name_t *name)
 
 bool rail_link_renew(struct rail_link *link)
 {
-    struct rail_frame *frame;
     if (!way_to(link, NULL).module) {
         end(link);
         if (any_way_to(link, NULL).module) {
@@ -713,7 +767,8 @@ bool rail_link_renew(struct rail_link *link)
     }
     wait_no_more(link);
     /* one of which a part was given begins again: others may come before its next part */
-    list_for_each (frame, &link->kept, struct rail_frame, link) {
+    for (uint32_t number = link->first; number != link->next; number++) {
+        struct rail_frame *frame = *place_of(link, number);
         if (frame->given > 0 &&
             (frame->given < frame->size || way_to(link, frame->module).module != frame->module)) {
             link->waiting += frame->given == frame->size;
@@ -739,6 +794,7 @@ void rail_link_forget(struct rail_link *link)
     rail.last_endpoint = rail.last == link ? NULL : rail.last_endpoint;
     end(link);
     list_remove(&link->all);
+    free(link->kept);
     rail_window_fini(&link->come);
     roster_remove(rail.links, link, true);
 }

@@ -33,8 +33,9 @@ struct rail_link {
     bool busy;               /* a module is given one: nothing is freed */
     bool refused;            /* a message found no room; its peer is told when there is some */
     /* To it. */
-    struct list kept; /* struct rail_frame, oldest first; owned */
+    struct rail_frame **kept; /* owned, and so are they: by number, modulo places */
     size_t kept_bytes;
+    uint32_t places;      /* of kept: 0, or a power of two */
     uint32_t first, next; /* numbers: of the oldest that is kept; of the next one */
     uint32_t said;        /* those before this one have come, it said */
     unsigned waiting;     /* of those that are kept: no rail has taken all of them */
@@ -61,6 +62,9 @@ struct rail_link *rail_link_to(const opal_proc_t *proc);
  * go. */
 int rail_link_send(struct mca_ptl_base_peer_t *peer, const void *header, size_t header_size,
                    const opal_convertor_t *data, size_t offset, size_t size) KEEL_MUST_CHECK;
+/* The same of a whole message, whose bytes lie together. */
+int rail_link_sendi(struct mca_ptl_base_peer_t *peer, const mca_ptl_base_match_header_t *match,
+                    const void *bytes) KEEL_MUST_CHECK;
 /* A header without data that was made for this rail; later where there is no room now. */
 void rail_link_say(struct rail_link *link, struct rail_module *module,
                    struct mca_btl_base_endpoint_t *endpoint, const void *header, size_t size);

@@ -19,11 +19,21 @@ static void take_back(mca_ptl_base_send_request_t *request, size_t size)
     request->req_offset -= size;
 }
 
-/* Sends header and size bytes of data from offset on, which are copied. */
-static inline int send_bytes(struct mca_ptl_base_peer_t *peer, void *header, size_t header_size,
-                             const opal_convertor_t *data, size_t offset, size_t size)
+/* Header, and size bytes of data (NULL: none), to a peer whose frames have no numbers. */
+static inline int send_out(struct mca_ptl_base_peer_t *peer, opal_convertor_t *data, void *header,
+                           size_t header_size, size_t size)
 {
     struct rail_module *module = peer->module;
+    int status =
+        module->ext->channel_sendi(module->btl, peer->endpoint, data, header, header_size, size,
+                                   MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG, NULL);
+    return status == OPAL_SUCCESS ? status : rail_want_room(peer, status);
+}
+
+/* Sends header and size bytes of data from offset on, which are copied. */
+static int send_bytes(struct mca_ptl_base_peer_t *peer, void *header, size_t header_size,
+                      const opal_convertor_t *data, size_t offset, size_t size)
+{
     if (peer->link_to) {
         return rail_link_send(peer, header, header_size, data, offset, size);
     }
@@ -31,21 +41,7 @@ static inline int send_bytes(struct mca_ptl_base_peer_t *peer, void *header, siz
     if (offset != from.bytes_converted) {
         opal_convertor_set_position(&from, &offset);
     }
-    int status =
-        module->ext->channel_sendi(module->btl, peer->endpoint, &from, header, header_size, size,
-                                   MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG, NULL);
-    return status == OPAL_SUCCESS ? status : rail_want_room(peer, status);
-}
-
-static inline int send_header(struct mca_ptl_base_peer_t *peer, void *header, size_t size)
-{
-    struct rail_module *module = peer->module;
-    if (peer->link_to) {
-        return rail_link_send(peer, header, size, NULL, 0, 0);
-    }
-    int status = module->ext->channel_sendi(module->btl, peer->endpoint, NULL, header, size, 0,
-                                            MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG, NULL);
-    return status == OPAL_SUCCESS ? status : rail_want_room(peer, status);
+    return send_out(peer, &from, header, header_size, size);
 }
 
 /* --- sends that wait for an answer --- */
@@ -152,13 +148,16 @@ int rail_ptl_sendi(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *pe
     if (rail.disabled || !peer->reached) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
+    if (peer->link_to) {
+        return rail_link_sendi(peer, match, bytes);
+    }
     rail_encode_match(header, match);
     if (size <= SHORT_BYTES) {
         copy_few(header + RAIL_MATCH_BYTES, bytes, size);
-        return send_header(peer, header, RAIL_MATCH_BYTES + size);
+        return send_out(peer, NULL, header, RAIL_MATCH_BYTES + size, 0);
     }
     opal_convertor_prepare(&data, (void *) (uintptr_t) bytes, size);
-    return send_bytes(peer, header, RAIL_MATCH_BYTES, &data, 0, size);
+    return send_out(peer, &data, header, RAIL_MATCH_BYTES, size);
 }
 
 static int send_whole(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,

@@ -138,6 +138,10 @@ void rail_encode_number(uint8_t *to, uint32_t number);
 void rail_encode_came(uint8_t *to, uint32_t came);
 void rail_encode_lost(uint8_t *to);
 void rail_set_came(uint8_t *to, uint32_t came);
+static inline uint32_t rail_number_of(const uint8_t *numbered)
+{
+    return get_le32(numbered + 4);
+}
 /* RAIL_PART_BYTES, for a piece of the frame that begins with this NUMBERED header. */
 void rail_encode_part(uint8_t *to, const uint8_t *numbered, uint32_t offset, uint32_t whole);
 /* False: it makes no sense. */
