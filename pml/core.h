@@ -24,6 +24,14 @@ struct peer_rail {
     struct rate rate;
 };
 
+/* All of them: made with the first message that is. */
+struct peer_rails {
+    struct list turns; /* requests that wait until they have less to do, by link, in order */
+    size_t striped;    /* bytes under way over them */
+    size_t count;
+    struct peer_rail rail[]; /* in the order of their first use */
+};
+
 /* Of a process, made when it is first needed. */
 struct peer {
     struct queue_link by_proc;
@@ -33,11 +41,9 @@ struct peer {
     struct pml *pml;
     opal_proc_t *proc; /* borrowed */
     struct ptl_paths paths;
-    struct peer_rail *rails; /* owned: SCHEDULE_RAILS of them; NULL: one path was enough so far */
+    struct peer_rails *rails; /* owned; NULL: one path was enough so far */
     struct match_quota quota;
     struct list pending;   /* requests that wait for room or their turn, by link, in order */
-    struct list turns;     /* those that wait until its rails have less to do, likewise */
-    size_t striped;        /* bytes under way over rails */
     struct list sending;   /* sends that did not end at once, by struct send.sending */
     struct list receiving; /* receives whose messages are not whole, by struct recv.receiving */
     int gone;              /* why nothing goes there any more; OPAL_SUCCESS: it does */

@@ -26,7 +26,6 @@ static struct peer *peer_create(struct pml *pml, opal_proc_t *proc)
     list_init(&peer->due);
     list_init(&peer->change);
     list_init(&peer->pending);
-    list_init(&peer->turns);
     list_init(&peer->sending);
     list_init(&peer->receiving);
     list_append(&pml->all_peers, &peer->all);

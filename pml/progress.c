@@ -54,7 +54,8 @@ static void try_again(struct peer *peer)
             break;
         }
     }
-    for (struct list *link; !stripe_is_full(peer) && (link = list_pop(&peer->turns));) {
+    for (struct list *link;
+         peer->rails && !stripe_is_full(peer) && (link = list_pop(&peer->rails->turns));) {
         if (!resume(container_of(link, struct keel_pml_request, link))) {
             break;
         }

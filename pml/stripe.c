@@ -14,16 +14,33 @@ static uint64_t now_of(const struct peer *peer)
 /* Its place among the peer's rails, which it gets if it has none; SCHEDULE_RAILS: none is left. */
 static size_t place_of(const struct peer *peer, const mca_ptl_base_module_t *ptl)
 {
+    struct peer_rails *rails = peer->rails;
     size_t i = 0;
 
-    while (i < SCHEDULE_RAILS && peer->rails[i].ptl && peer->rails[i].ptl != ptl) {
+    while (i < rails->count && rails->rail[i].ptl && rails->rail[i].ptl != ptl) {
         i++;
     }
-    if (i < SCHEDULE_RAILS && !peer->rails[i].ptl) {
-        peer->rails[i].ptl = ptl;
-        rate_init(&peer->rails[i].rate, ptl->ptl_bandwidth);
+    if (i == rails->count) {
+        return SCHEDULE_RAILS;
+    }
+    if (!rails->rail[i].ptl) {
+        rails->rail[i].ptl = ptl;
+        rate_init(&rails->rail[i].rate, ptl->ptl_bandwidth);
     }
     return i;
+}
+
+/* Of each module one, at most. Without memory the peer has none, and one path does. */
+static void rails_create(struct peer *peer)
+{
+    const size_t count = least(peer->pml->module_count, SCHEDULE_RAILS);
+    struct peer_rails *rails = calloc(1, sizeof(*rails) + count * sizeof(rails->rail[0]));
+
+    if (rails) {
+        rails->count = count;
+        list_init(&rails->turns);
+        peer->rails = rails;
+    }
 }
 
 static bool can_take(const struct stripe_ask *ask, const mca_ptl_base_module_t *ptl)
@@ -78,7 +95,7 @@ static void look(const struct peer *peer, const struct stripe *stripe, const str
         if (at == SCHEDULE_RAILS || (without & 1u << at) || !can_take(ask, ptl)) {
             continue;
         }
-        const struct rate *rate = &peer->rails[at].rate;
+        const struct rate *rate = &peer->rails->rail[at].rate;
         view->paths[at] = &peer->paths.path[i];
         view->rails[at] = (struct schedule_rail){
             .weight = rate_speed(rate),
@@ -97,8 +114,8 @@ static size_t rail_to_probe(const struct peer *peer, const struct view *view, si
 {
     const uint64_t now = now_of(peer);
 
-    for (size_t i = 0; i < SCHEDULE_RAILS; i++) {
-        const struct rate *rate = &peer->rails[i].rate;
+    for (size_t i = 0; i < peer->rails->count; i++) {
+        const struct rate *rate = &peer->rails->rail[i].rate;
         if (view->paths[i] && view->rails[i].max > 0 && rate->seen_ns > 0 && rate->queued == 0 &&
             now - rate->seen_ns > STRIPE_PROBE_NS && left / 4 >= STRIPE_PROBE) {
             return i;
@@ -115,7 +132,7 @@ static bool next_of_many(const struct peer *peer, const struct stripe *stripe,
     look(peer, stripe, ask, &view);
     piece->rail = rail_to_probe(peer, &view, ask->left);
     if (piece->rail < SCHEDULE_RAILS) {
-        rate_age(&peer->rails[piece->rail].rate);
+        rate_age(&peer->rails->rail[piece->rail].rate);
         piece->size = least(STRIPE_PROBE, view.rails[piece->rail].max);
     } else {
         piece->rail = schedule_next(view.rails, SCHEDULE_RAILS, ask->left, &piece->size);
@@ -131,7 +148,7 @@ bool stripe_next(struct peer *peer, const struct stripe *stripe, struct stripe_a
                  struct stripe_piece *piece)
 {
     if (!peer->rails && peer->paths.count > 1) {
-        peer->rails = calloc(SCHEDULE_RAILS, sizeof(*peer->rails));
+        rails_create(peer);
     }
     bool found =
         peer->rails ? next_of_many(peer, stripe, ask, piece) : next_alone(peer, ask, piece);
@@ -152,8 +169,8 @@ void stripe_gave(struct peer *peer, struct stripe *stripe, const struct stripe_p
     if (taken > copied) {
         stripe->under_way[piece->rail] += taken - copied;
         stripe->total += taken - copied;
-        peer->striped += taken - copied;
-        rate_begin(&peer->rails[piece->rail].rate, taken - copied, now_of(peer));
+        peer->rails->striped += taken - copied;
+        rate_begin(&peer->rails->rail[piece->rail].rate, taken - copied, now_of(peer));
     }
     if (told > copied) { /* of pieces before */
         stripe_told(peer, stripe, piece->path.ptl, told - copied, true);
@@ -185,11 +202,11 @@ void stripe_told(struct peer *peer, struct stripe *stripe, const mca_ptl_base_mo
     uint64_t known = bytes < stripe->under_way[rail] ? bytes : stripe->under_way[rail];
     stripe->under_way[rail] -= known;
     stripe->total -= known;
-    peer->striped -= known;
+    peer->rails->striped -= known;
     if (known > 0) {
-        (there ? rate_end : rate_drop)(&peer->rails[rail].rate, known, now_of(peer));
+        (there ? rate_end : rate_drop)(&peer->rails->rail[rail].rate, known, now_of(peer));
     }
-    if (!list_empty(&peer->turns) && !stripe_is_full(peer)) {
+    if (!list_empty(&peer->rails->turns) && !stripe_is_full(peer)) {
         peer_is_due(peer);
     }
 }
@@ -220,9 +237,9 @@ bool stripe_shut(const struct peer *peer, struct stripe *stripe, const struct st
 
 void stripe_end(struct peer *peer, struct stripe *stripe)
 {
-    for (size_t i = 0; peer && peer->rails && stripe->total > 0 && i < SCHEDULE_RAILS; i++) {
+    for (size_t i = 0; peer && peer->rails && stripe->total > 0 && i < peer->rails->count; i++) {
         if (stripe->under_way[i] > 0) {
-            stripe_told(peer, stripe, peer->rails[i].ptl, stripe->under_way[i], false);
+            stripe_told(peer, stripe, peer->rails->rail[i].ptl, stripe->under_way[i], false);
         }
     }
 }

@@ -56,13 +56,13 @@ struct stripe_piece {
 /* The rails have enough to do. */
 static inline bool stripe_is_full(const struct peer *peer)
 {
-    return peer->rails && peer->striped >= STRIPE_WINDOW;
+    return peer->rails && peer->rails->striped >= STRIPE_WINDOW;
 }
 /* A request of which bytes are left waits for room, or for its turn; behind the others or before
  * them. */
 static inline void stripe_wait(struct peer *peer, struct list *link, bool first)
 {
-    struct list *list = stripe_is_full(peer) ? &peer->turns : &peer->pending;
+    struct list *list = stripe_is_full(peer) ? &peer->rails->turns : &peer->pending;
     (first ? list_prepend : list_append)(list, link);
 }
 /* The next piece. False: no rail takes one; ask->status is an error then, unless

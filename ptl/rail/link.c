@@ -293,21 +293,15 @@ static void there_is_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoi
 
 static void wait_no_more(struct rail_link *link)
 {
-    if (link->short_of) {
-        (void) link->short_of->ext->pending_remove(link->short_of->btl, &link->room);
-        link->short_of = NULL;
-    }
+    rail_room_leave(link->room);
+    link->room = NULL;
 }
 
 static void wait_for_room(struct rail_link *link, const struct way *way)
 {
+    int status;
     wait_no_more(link);
-    link->room.ready = there_is_room;
-    link->room.arg = link;
-    if (way->module->ext->pending_add(way->module->btl, way->endpoint, &link->room) ==
-        OPAL_SUCCESS) {
-        link->short_of = way->module;
-    }
+    link->room = rail_room_await(way->module, way->endpoint, there_is_room, link, &status);
 }
 
 /* Those that have come are forgotten. */
@@ -366,8 +360,8 @@ static void there_is_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoi
                           struct keel_btl_pending *pending, int status)
 {
     (void) btl, (void) endpoint;
-    struct rail_link *link = pending->arg;
-    link->short_of = NULL;
+    struct rail_link *link = rail_room_end(pending);
+    link->room = NULL;
     if (status == OPAL_SUCCESS) {
         flush(link);
     }
@@ -504,7 +498,7 @@ static inline void owe_word(struct rail_link *link)
 static inline void owe(struct rail_link *link, size_t size)
 {
     link->owed_frames++;
-    link->owed_bytes += size;
+    link->owed_bytes += (uint32_t) size;
     owe_word(link);
     if (link->owed_frames >= SAY_FRAMES || link->owed_bytes >= SAY_BYTES) {
         say_what_came(link);

@@ -28,25 +28,24 @@ struct rail_parts {
 struct rail_link {
     struct list all;         /* in rail.all_links */
     const opal_proc_t *proc; /* borrowed */
-    bool numbers;            /* frames to it have numbers; else it only says which came */
-    bool lost;               /* the process was given up */
-    bool busy;               /* a module is given one: nothing is freed */
-    bool refused;            /* a message found no room; its peer is told when there is some */
     /* To it. */
     struct rail_frame **kept; /* owned, and so are they: by number, modulo places */
     size_t kept_bytes;
+    struct rail_room *room; /* that waits for it; owned; NULL: for none */
+    /* From it. */
+    struct rail_window come;
+    struct list parts;                /* struct rail_parts, one for each rail; owned */
+    struct list owes;                 /* in rail.owing, while it is not told what has come */
+    uint32_t owed_frames, owed_bytes; /* since it was told */
+    /* To it. */
     uint32_t places;      /* of kept: 0, or a power of two */
     uint32_t first, next; /* numbers: of the oldest that is kept; of the next one */
     uint32_t said;        /* those before this one have come, it said */
-    unsigned waiting;     /* of those that are kept: no rail has taken all of them */
-    struct keel_btl_pending room;
-    const struct rail_module *short_of; /* room waits for it; NULL: for none */
-    /* From it. */
-    struct rail_window come;
-    struct list parts;    /* struct rail_parts, one for each rail; owned */
-    struct list owes;     /* in rail.owing, while it is not told what has come */
-    unsigned owed_frames; /* since it was told */
-    size_t owed_bytes;
+    uint32_t waiting;     /* of those that are kept: no rail has taken all of them */
+    bool numbers;         /* frames to it have numbers; else it only says which came */
+    bool lost;            /* the process was given up */
+    bool busy;            /* a module is given one: nothing is freed */
+    bool refused;         /* a message found no room; its peer is told when there is some */
 };
 
 void rail_link_open(void);

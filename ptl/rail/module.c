@@ -61,9 +61,7 @@ static void peer_destroy(struct mca_ptl_base_peer_t *peer)
     if (!peer->link_to) { /* else another rail may bring the answers */
         rail_forget_sends(peer->module, peer->proc);
     }
-    if (peer->waits) {
-        (void) peer->module->ext->pending_remove(peer->module->btl, &peer->room);
-    }
+    rail_room_leave(peer->room);
     list_remove(&peer->link);
     roster_remove(peer->module->roster, peer, true);
 }
@@ -332,9 +330,9 @@ static int open_component(void)
     }
     ids_init(&rail.sends, first);
     ids_init(&rail.recvs, first);
-    list_init(&rail.outboxes);
     list_init(&rail.all_sends);
     list_init(&rail.all_recvs);
+    rail_say_open();
     rail_link_open();
     rail_recv_open();
     return keel_host_rails_watch(rails_changed, NULL);
@@ -342,9 +340,9 @@ static int open_component(void)
 
 static int close_component(void)
 {
-    rail_say_close();
     rail_link_close();
     rail_recv_close();
+    rail_say_close();
     ids_fini(&rail.sends);
     ids_fini(&rail.recvs);
     roster_destroy(rail.given_up);

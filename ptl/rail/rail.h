@@ -30,16 +30,21 @@ struct rail_module {
     struct list peers;              /* those in it */
 };
 
+/* What waits for room on a rail: few are short at a time. */
+struct rail_room {
+    struct keel_btl_pending pending; /* arg: who waits */
+    const struct rail_module *module;
+};
+
 struct mca_ptl_base_peer_t {
     struct list link;                         /* in the module's peers */
     struct rail_module *module;               /* borrowed */
     opal_proc_t *proc;                        /* borrowed */
     struct mca_btl_base_endpoint_t *endpoint; /* the choice of rails' */
     struct rail_link *link_to;                /* borrowed; NULL: frames to it have no numbers */
+    struct rail_room *room;                   /* that it waits for; owned; NULL: for none */
     bool refused;                             /* a message, by link_to */
     bool reached;                             /* the choice of rails leads to it by this module */
-    bool waits;                               /* for room */
-    struct keel_btl_pending room;
 };
 
 /* A send that its receiver has to answer. */
@@ -131,6 +136,7 @@ struct rail {
     uint64_t owing_ns;        /* the time after some of them */
     struct pool frags;        /* of recv.c */
     struct list outboxes;     /* of say.c */
+    struct pool rooms;        /* struct rail_room */
     size_t answers_most;      /* bytes of answers to a peer that may wait for room */
     struct roster *given_up;  /* owned; processes that rails lead to no more */
     bool disabled;            /* by MCA_PTL_ENABLE: nothing is sent */
@@ -167,10 +173,19 @@ void rail_given_up_by(const orte_process_name_t *name);
 
 /* --- say.c --- */
 
+void rail_say_open(void);
 void rail_say_close(void);
 /* Sends a header without data, later where there is no room now. */
 void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
               const struct rail_header *header);
+/* ready will be called, and ends it first. NULL: *status says why, or there is no memory. */
+struct rail_room *rail_room_await(const struct rail_module *module,
+                                  struct mca_btl_base_endpoint_t *endpoint,
+                                  keel_btl_pending_fn ready, void *arg, int *status);
+/* In ready: returns its arg. */
+void *rail_room_end(struct keel_btl_pending *pending);
+/* Before ready; NULL: nothing. */
+void rail_room_leave(struct rail_room *room);
 /* After a shortage: ptl_peer_ready is to be called. Returns status. */
 int rail_want_room(struct mca_ptl_base_peer_t *peer, int status);
 

@@ -131,10 +131,52 @@ void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoi
     }
 }
 
+enum { ROOMS_AT_ONCE = 16 };
+
+void rail_say_open(void)
+{
+    list_init(&rail.outboxes);
+    pool_init(&rail.rooms, sizeof(struct rail_room), _Alignof(struct rail_room), ROOMS_AT_ONCE, 0,
+              NULL, NULL);
+}
+
 /* What waits goes out, or ends, by itself. */
 void rail_say_close(void)
 {
     while (list_pop(&rail.outboxes)) {
+    }
+    pool_fini(&rail.rooms);
+}
+
+struct rail_room *rail_room_await(const struct rail_module *module,
+                                  struct mca_btl_base_endpoint_t *endpoint,
+                                  keel_btl_pending_fn ready, void *arg, int *status)
+{
+    struct rail_room *room = pool_get(&rail.rooms);
+    if (!room) {
+        return NULL;
+    }
+    *room = (struct rail_room){.pending = {.ready = ready, .arg = arg}, .module = module};
+    *status = module->ext->pending_add(module->btl, endpoint, &room->pending);
+    if (*status != OPAL_SUCCESS) {
+        pool_put(&rail.rooms, room);
+        return NULL;
+    }
+    return room;
+}
+
+void *rail_room_end(struct keel_btl_pending *pending)
+{
+    void *arg = pending->arg;
+    pool_put(&rail.rooms, container_of(pending, struct rail_room, pending));
+    return arg;
+}
+
+void rail_room_leave(struct rail_room *room)
+{
+    if (room) {
+        (void) room->module->ext->pending_remove(room->module->btl, &room->pending);
+        (void) rail_room_end(&room->pending);
     }
 }
 
@@ -143,9 +185,9 @@ static void there_is_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoi
                           struct keel_btl_pending *pending, int status)
 {
     (void) btl, (void) endpoint, (void) status;
-    struct mca_ptl_base_peer_t *peer = container_of(pending, struct mca_ptl_base_peer_t, room);
+    struct mca_ptl_base_peer_t *peer = rail_room_end(pending);
     struct keel_ptl_module_t *ptl = &peer->module->super;
-    peer->waits = false;
+    peer->room = NULL;
     ptl->ptl_peer_ready(ptl, peer);
 }
 
@@ -154,12 +196,10 @@ int rail_want_room(struct mca_ptl_base_peer_t *peer, int status)
     if (!btl_is_shortage(status)) {
         return status;
     }
-    if (!peer->waits) {
-        peer->room.ready = there_is_room;
-        status = peer->module->ext->pending_add(peer->module->btl, peer->endpoint, &peer->room);
-        peer->waits = status == OPAL_SUCCESS;
+    if (!peer->room) {
+        peer->room = rail_room_await(peer->module, peer->endpoint, there_is_room, peer, &status);
     }
-    return peer->waits ? OPAL_ERR_OUT_OF_RESOURCE : btl_is_shortage(status) ? OPAL_ERROR : status;
+    return peer->room ? OPAL_ERR_OUT_OF_RESOURCE : btl_is_shortage(status) ? OPAL_ERROR : status;
 }
 
 struct rail_op *rail_op_create(void *owner, struct list *ops, struct rail_module *module,

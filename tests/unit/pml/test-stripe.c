@@ -1,6 +1,8 @@
 /* Long messages over several rails of different speeds. */
 #include <config.h>
 
+#include <pml/core.h>
+#include <ptl/rail/link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
@@ -187,7 +189,21 @@ START_TEST(short_messages_pass_long_ones)
 }
 END_TEST
 
+/* What the layers above BTL have of a process with two rails, one of them a standby, beside the
+ * copies that are kept for it. */
+START_TEST(a_peer_that_is_used_takes_little_memory)
+{
+    enum { WAYS = 2, LINE = 64 /* at which an endpoint of a roster begins */ };
+    const size_t link = sizeof(struct rail_link), way = sizeof(struct mca_ptl_base_peer_t);
+    const size_t all = sizeof(struct peer) + WAYS * (sizeof(struct ptl_path) + way) + link;
+    ck_assert_uint_eq(link % LINE, 0);
+    ck_assert_uint_eq(way % LINE, 0);
+    ck_assert_uint_le(all, 512);
+    ck_assert_uint_le(sizeof(struct peer_rails) + WAYS * sizeof(struct peer_rail), 128);
+}
+END_TEST
+
 UNIT_MAIN("stripe", shares_of_fetches_follow_the_measured_speed,
           shares_of_puts_follow_the_measured_speed, many_messages_use_all_rails_to_the_end,
           what_a_rail_does_not_bring_comes_by_another, no_rail_brings_it,
-          short_messages_pass_long_ones)
+          short_messages_pass_long_ones, a_peer_that_is_used_takes_little_memory)
