@@ -334,3 +334,25 @@ size_t netcard_pair(struct netcard_pair pairs[NETCARD_ADDRESSES], const struct n
     }
     return count;
 }
+
+int netcard_pair_of(struct netcard_pair *pair, bool *subnet, const struct netcard *mine,
+                    const struct netcard *peer, bool first, uint32_t interface)
+{
+    struct netcard_pair pairs[NETCARD_ADDRESSES];
+    size_t count = 0;
+
+    if (mine->netstack != peer->netstack) {
+        count = netcard_pair(pairs, mine, peer, NETCARD_SAME_SUBNET, first);
+    }
+    *subnet = count > 0;
+    if (count == 0) {
+        count = netcard_best(pairs, mine, peer, first);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (mine->addresses[pairs[i].mine].interface == interface) {
+            *pair = pairs[i];
+            return OPAL_SUCCESS;
+        }
+    }
+    return count > 0 ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
+}

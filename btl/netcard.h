@@ -75,5 +75,11 @@ size_t netcard_pair(struct netcard_pair pairs[NETCARD_ADDRESSES], const struct n
 /* The best of all pairs of addresses, likewise; false: there is none. */
 bool netcard_best(struct netcard_pair *pair, const struct netcard *mine, const struct netcard *peer,
                   bool first);
+/* The addresses by which an interface of mine reaches a peer. Interfaces in a subnet together serve
+ * in pairs (*subnet), each with one at most; where there are none, and within a network stack, the
+ * best pair of all serves alone. The peer comes to the same pairs. NOT_AVAILABLE: other interfaces
+ * reach it; UNREACH: none does. */
+int netcard_pair_of(struct netcard_pair *pair, bool *subnet, const struct netcard *mine,
+                    const struct netcard *peer, bool first, uint32_t interface) KEEL_MUST_CHECK;
 
 #endif

@@ -39,22 +39,6 @@ int tcp_card_decode(struct tcp_card *card, const void *data, size_t size)
 int tcp_card_pair(struct netcard_pair *pair, bool *subnet, const struct tcp_card *mine,
                   const struct tcp_card *peer, uint32_t interface)
 {
-    struct netcard_pair pairs[NETCARD_ADDRESSES];
-    bool first = mine->incarnation < peer->incarnation;
-    size_t count = 0;
-
-    if (mine->net.netstack != peer->net.netstack) {
-        count = netcard_pair(pairs, &mine->net, &peer->net, NETCARD_SAME_SUBNET, first);
-    }
-    *subnet = count > 0;
-    if (count == 0) {
-        count = netcard_best(pairs, &mine->net, &peer->net, first);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (mine->net.addresses[pairs[i].mine].interface == interface) {
-            *pair = pairs[i];
-            return OPAL_SUCCESS;
-        }
-    }
-    return count > 0 ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
+    return netcard_pair_of(pair, subnet, &mine->net, &peer->net,
+                           mine->incarnation < peer->incarnation, interface);
 }

@@ -23,10 +23,7 @@ size_t tcp_card_encode(uint8_t out[TCP_CARD_BYTES], const struct tcp_card *card)
 /* OPAL_ERR_UNPACK_FAILURE; OPAL_ERR_NOT_SUPPORTED: another version. */
 int tcp_card_decode(struct tcp_card *card, const void *data, size_t size) KEEL_MUST_CHECK;
 
-/* The addresses by which an interface of mine reaches a peer. Interfaces in a subnet together serve
- * in pairs (*subnet), each with one at most; where there are none, and within a network stack, the
- * best pair of all serves alone. The peer comes to the same pairs. NOT_AVAILABLE: other interfaces
- * reach it; UNREACH: none does. */
+/* As netcard_pair_of. */
 int tcp_card_pair(struct netcard_pair *pair, bool *subnet, const struct tcp_card *mine,
                   const struct tcp_card *peer, uint32_t interface) KEEL_MUST_CHECK;
 
