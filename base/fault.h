@@ -3,7 +3,8 @@
  *   --mca fault "POINT:ACTION[=VALUE][:p=P][:seed=N][:after=N]; ..."
  *
  * Actions: error=NAME (an errno's name), drop, delay=MILLISECONDS, short=BYTES, duplicate, early
- * (a callback before its call returns), kill (this process). p: the probability (default 1), drawn
+ * (a callback before its call returns), reorder (behind the next), corrupt (a bit), kill (this
+ * process). p: the probability (default 1), drawn
  * from a generator seeded with seed; after: the number of passes that do nothing first. A point
  * that is not named costs one predictable branch.
  */
@@ -20,7 +21,9 @@ enum fault_action {
     FAULT_SHORT,
     FAULT_KILL,
     FAULT_DUPLICATE,
-    FAULT_EARLY
+    FAULT_EARLY,
+    FAULT_REORDER,
+    FAULT_CORRUPT
 };
 
 struct fault {

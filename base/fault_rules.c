@@ -21,6 +21,8 @@ static const struct {
     {"short", FAULT_SHORT, "a number of bytes"},
     {"duplicate", FAULT_DUPLICATE, NULL},
     {"early", FAULT_EARLY, NULL},
+    {"reorder", FAULT_REORDER, NULL},
+    {"corrupt", FAULT_CORRUPT, NULL},
     {"kill", FAULT_KILL, NULL},
 };
 enum { ACTIONS = sizeof(actions) / sizeof(*actions) };
