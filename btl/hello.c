@@ -10,6 +10,7 @@
 enum {
     FIRST_PAUSE_US = 10000, /* between hellos; then twice as long each time */
     LAST_PAUSE_US = 1000000,
+    UNHEARD_TOLD = 5, /* hellos in a row that do not echo mine, although the speaker asks again */
 };
 
 /* ---- bytes ---- */
@@ -118,6 +119,7 @@ void btl_handshake_clear(struct btl_handshake *handshake)
     btl_session_clear(&handshake->session);
     crypto_random(&handshake->their_token, sizeof(handshake->their_token));
     handshake->pause_us = 0;
+    handshake->unheard = 0;
 }
 
 static int hello_send(struct btl_greeter *greeter, struct btl_peer *peer)
@@ -233,6 +235,15 @@ static bool session_begin(struct btl_greeter *greeter, struct btl_peer *peer,
     return true;
 }
 
+/* A peer that repeats its hello has time to hear mine: the way to it may be closed. */
+static void unheard(struct btl_greeter *greeter, struct btl_peer *peer)
+{
+    if (++handshake_of(greeter, peer)->unheard == UNHEARD_TOLD) {
+        log_warn(LOG_BTL, "%s: %s: its hellos come, and it hears none of mine",
+                 greeter->peers->name, ORTE_NAME_PRINT(&peer->name));
+    }
+}
+
 static void hello_take(struct btl_greeter *greeter, struct btl_peer *peer,
                        const struct btl_hello *hello, const uint8_t key[KEY_BYTES])
 {
@@ -259,10 +270,23 @@ static void hello_take(struct btl_greeter *greeter, struct btl_peer *peer,
     btl_peer_came(peer);
     if (agreed) {
         (void) !btl_peer_up(peer, hello->epoch);
+    } else {
+        unheard(greeter, peer);
     }
     if (owed) {
         btl_peer_wait(peer, 0);
+    } else if (verdict == SESSION_SAME && greeter->ops->repeats) {
+        greeter->ops->repeats(peer);
     }
+}
+
+void btl_hello_proved(struct btl_greeter *greeter, struct btl_peer *peer)
+{
+    struct btl_session *session = &handshake_of(greeter, peer)->session;
+
+    session->proven = true;
+    btl_peer_came(peer);
+    (void) !btl_peer_up(peer, session->theirs);
 }
 
 bool btl_hello_received(struct btl_greeter *greeter, const uint8_t *data, size_t size)

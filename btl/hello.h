@@ -56,6 +56,7 @@ struct btl_handshake {
     uint64_t token, their_token; /* of my frames; of its frames */
     uint32_t max_message;        /* the peer's */
     uint64_t pause_us;           /* until the next hello; 0: the first one's */
+    unsigned unheard;            /* hellos of the session that do not echo mine */
 };
 
 /* What a transport does for its handshakes. */
@@ -68,6 +69,10 @@ struct btl_greeter_ops {
     int (*locate)(struct btl_peer *peer, const struct fabric_address *address);
     /* Something would be lost with the session that there is. */
     bool (*in_flight)(const struct btl_peer *peer);
+    /* On a wire that loses: the peer repeats itself, so it has not heard my answer. It is enough to
+     * send something with the token (btl_hello_proved), which asks for no answer. NULL: hellos are
+     * not lost. */
+    void (*repeats)(struct btl_peer *peer);
     /* Another session has begun, whose tokens are known. NULL: there is nothing to do. */
     void (*begun)(struct btl_peer *peer);
     /* Why a peer whose hello is sound cannot be had; NULL: it can. */
@@ -95,6 +100,9 @@ static inline bool btl_handshake_proves(const struct btl_handshake *handshake, u
  * awaited.
  */
 bool btl_hello_say(struct btl_greeter *greeter, struct btl_peer *peer, bool said);
+/* A frame has come whose token the session has: its sender knows my epoch, as if a hello had echoed
+ * it. */
+void btl_hello_proved(struct btl_greeter *greeter, struct btl_peer *peer);
 /* False: it proves nothing, and was dropped. */
 bool btl_hello_received(struct btl_greeter *greeter, const uint8_t *data, size_t size);
 

@@ -16,7 +16,7 @@ libbtl_la_SOURCES = btl/base.h btl/choice.c btl/framework.c \
 	btl/rdma_am.h btl/rdma_am.c btl/rdma_am_wire.h btl/rdma_am_wire.c
 # libfabric: what needs its library is loaded by the process that opens a provider.
 if HAVE_FABRIC
-libbtl_la_SOURCES += btl/libfabric.h btl/fabric.h btl/fabric.c btl/fabric_mr.h btl/fabric_mr.c
+libbtl_la_SOURCES += btl/libfabric.h btl/fabric.h btl/fabric.c btl/fabric_receive.h btl/fabric_receive.c btl/fabric_mr.h btl/fabric_mr.c
 pkglib_LTLIBRARIES += lib/keel-libfabric.la
 lib_keel_libfabric_la_SOURCES = btl/libfabric.h btl/libfabric.c
 lib_keel_libfabric_la_CFLAGS = $(AM_CFLAGS) $(FABRIC_CFLAGS)

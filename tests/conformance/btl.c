@@ -230,6 +230,10 @@ static void log_sink(void *arg, enum log_level level, const char *line)
     struct test *test = arg;
     bool declared =
         test->test_case->asks_too_much && strstr(line, ": check: ") && strstr(line, ": caller: ");
+    const char *shown = getenv("KEEL_TEST_LOG"); /* for who looks for it in the output */
+    if (shown && strstr(line, shown)) {
+        fprintf(stderr, "# %s\n", line);
+    }
     if (level == LOG_ERROR && !declared) {
         minihost_fail(test->host, "an error was logged: %s", line);
     }
@@ -290,6 +294,9 @@ static int run_case(struct minihost *host, void *arg)
     };
     current = &test;
     log_set_sink(log_sink, &test);
+    if (getenv("KEEL_TEST_LOG")) {
+        log_set_verbosity(LOG_BTL, LOG_INFO);
+    }
     const char *checked = getenv("KEEL_MCA_btl_check");
     test.checked = checked && strcmp(checked, "1") == 0;
     must(&test, param_override("btl", job->module) == ORTE_SUCCESS);

@@ -80,7 +80,7 @@ bytes()
 count=0
 for type in int size; do
     while read -r name lowest highest; do
-        case $name in btl_ofi_*) continue ;; esac
+        case $name in btl_ofi_* | btl_usnic_*) continue ;; esac
         KEEL_MCA_btl=$(components_for "$name")
         export KEEL_MCA_btl
         wanted="from $(bytes "$lowest") to $(bytes "$highest") is wanted"

@@ -225,7 +225,9 @@ START_TEST(reasons_name_what_is_wrong_and_what_is_there)
         {"oob.sned:drop", {"point oob.sned", "oob.accept, oob.connect, oob.recv, oob.send"}},
         {"btl.tcp.sned:drop", {"no such point; there are btl.tcp.connect, btl.tcp.recv"}},
         {"btl.tpc.send:drop", {"there are btl.any.alloc, ", "btl.sm.cma, ", "btl.tcp.send"}},
-        {"send:drop", {"points begin with btl.any., btl.sm., btl.tcp., btl.ofi., launcher., oob."}},
+        {"send:drop",
+         {"points begin with btl.any., btl.sm., btl.tcp., btl.ofi., btl.usnic., "
+          "launcher., oob."}},
         {"oob.send:drop", {"does not know drop; it knows error=, delay=, short=, kill"}},
         {"rml.frame:drop; launcher.spawn:early", {"point launcher.spawn", "does not know early"}},
     };

@@ -48,12 +48,13 @@ include $(srcdir)/tests/unit/btl/tcp.mk
 include $(srcdir)/tests/unit/btl/check.mk
 include $(srcdir)/tests/unit/btl/ofi.mk
 include $(srcdir)/tests/unit/btl/usnic.mk
+include $(srcdir)/tests/unit/btl/usnic-module.mk
 check_PROGRAMS += tests/unit/btl/test-stats
 tests_unit_btl_test_stats_SOURCES = tests/unit/btl/test-stats.c
 tests_unit_btl_test_stats_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/test-choice
 # As in a build without libfabric.
-tests_unit_btl_test_choice_SOURCES = tests/unit/btl/test-choice.c btl/ofi/ofi_absent.c
+tests_unit_btl_test_choice_SOURCES = tests/unit/btl/test-choice.c btl/ofi/ofi_absent.c btl/usnic/usnic_absent.c
 tests_unit_btl_test_choice_CFLAGS = $(AM_CFLAGS)
 tests_unit_btl_test_choice_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/test-plane

@@ -1,0 +1,109 @@
+#include <config.h>
+
+#include <btl/usnic/usnic_check.h>
+
+enum {
+    TRIES = 6,       /* of a size: one that is lost at 5 % is not taken for too large */
+    FIRST_US = 2000, /* the least pause; then twice as long each time, */
+    DOUBLINGS = 5,   /* so often */
+    TRIPS = 3,       /* round trips in the first pause */
+    GRAIN = 4,       /* bytes to which the size is found */
+};
+
+static void ask(struct usnic_check *check, enum usnic_check_state state, size_t size,
+                uint64_t now_us)
+{
+    check->state = state;
+    check->asked = size;
+    check->tries = check->pauses = 0;
+    check->small_due = check->small_passed = false;
+    check->next_us = now_us;
+}
+
+void usnic_check_begin(struct usnic_check *check, size_t small, size_t full, uint64_t round_trip_us,
+                       uint64_t patience_us, uint64_t now_us)
+{
+    uint64_t pause_us = TRIPS * round_trip_us;
+
+    *check = (struct usnic_check){.small = small,
+                                  .full = full,
+                                  .passes = small,
+                                  .fails = full + 1,
+                                  .pause_us = pause_us > FIRST_US ? pause_us : FIRST_US,
+                                  .answered_us = now_us,
+                                  .patience_us = patience_us};
+    ask(check, CHECK_FULL, full, now_us);
+}
+
+/* What is asked next, once the sizes have moved towards each other. */
+static void search(struct usnic_check *check, uint64_t now_us)
+{
+    if (check->passes >= check->full) {
+        check->state = CHECK_DONE;
+        check->verdict = CHECK_PASSES;
+    } else if (check->fails - check->passes <= GRAIN) {
+        check->state = CHECK_DONE;
+        check->verdict = CHECK_SMALL_ONLY;
+    } else {
+        ask(check, CHECK_SEARCH, check->passes + (check->fails - check->passes) / 2, now_us);
+    }
+}
+
+/* The pause after a probe is over without an answer to it. */
+static void unanswered(struct usnic_check *check, uint64_t now_us)
+{
+    check->tries += check->small_passed;
+    check->small_passed = false;
+    if (check->tries == TRIES) {
+        check->fails = check->asked;
+        search(check, now_us);
+    } else if (now_us - check->answered_us >= check->patience_us) {
+        check->verdict = check->heard ? CHECK_ONE_WAY : CHECK_NOTHING;
+    }
+}
+
+size_t usnic_check_probe(struct usnic_check *check, uint64_t now_us)
+{
+    if (!usnic_check_runs(check)) {
+        return 0;
+    }
+    if (check->small_due) {
+        check->small_due = false;
+        return check->small;
+    }
+    if (now_us < check->next_us) {
+        return 0;
+    }
+    if (check->pauses > 0) {
+        unanswered(check, now_us);
+        if (!usnic_check_runs(check)) {
+            return 0;
+        }
+    }
+    check->next_us =
+        now_us + (check->pause_us << (check->pauses < DOUBLINGS ? check->pauses : DOUBLINGS));
+    check->pauses++;
+    check->small_due = true;
+    return check->asked;
+}
+
+void usnic_check_answered(struct usnic_check *check, size_t size, uint64_t now_us)
+{
+    check->answered_us = now_us;
+    check->heard = false;
+    if (!usnic_check_runs(check) || size > check->full) {
+        return;
+    }
+    check->verdict = CHECK_OPEN;
+    check->small_passed = check->small_passed || size <= check->small;
+    if (size <= check->passes) {
+        return;
+    }
+    check->passes = size;
+    if (check->fails <= size) { /* a late answer: it passes after all */
+        check->fails = check->full + 1;
+    }
+    if (size >= check->asked) {
+        search(check, now_us);
+    }
+}

@@ -1,0 +1,172 @@
+#include <config.h>
+
+#include <base/log.h>
+#include <btl/usnic/usnic_control.h>
+#include <btl/usnic/usnic_path.h>
+#include <btl/usnic/usnic_send.h>
+#include <string.h>
+
+/* ---- bytes ---- */
+
+void usnic_control_encode(uint8_t out[USNIC_CONTROL_HEADER],
+                          const struct usnic_control_frame *frame)
+{
+    out[0] = frame->kind;
+    out[1] = USNIC_CONTROL_VERSION;
+    put_le16(out + 2, frame->size);
+    put_le32(out + 4, frame->index);
+    put_le64(out + 8, frame->token);
+}
+
+int usnic_control_decode(struct usnic_control_frame *frame, const uint8_t *data, size_t size)
+{
+    if (size < USNIC_CONTROL_HEADER || data[0] < USNIC_OVER || data[0] > USNIC_HERE) {
+        return OPAL_ERR_UNPACK_FAILURE;
+    }
+    if (data[1] != USNIC_CONTROL_VERSION) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    *frame = (struct usnic_control_frame){.kind = data[0],
+                                          .size = get_le16(data + 2),
+                                          .index = get_le32(data + 4),
+                                          .token = get_le64(data + 8)};
+    return size == (frame->kind == USNIC_PROBE ? frame->size : USNIC_CONTROL_HEADER)
+               ? OPAL_SUCCESS
+               : OPAL_ERR_UNPACK_FAILURE;
+}
+
+/* ---- saying ---- */
+
+/* Memory of the port's for a frame; NULL: all are on their way. */
+static struct usnic_control *control_get(struct usnic_module *usnic)
+{
+    struct list *link = list_pop(&usnic->free_controls);
+
+    return link ? container_of(link, struct usnic_control, link) : NULL;
+}
+
+static int control_send(usnic_endpoint *peer, struct usnic_control *control, size_t size)
+{
+    int taken = usnic_bytes_transmit(peer, USNIC_SOCKET_DATA, control->bytes, size, control);
+
+    if (taken != 0) {
+        list_append(&peer->usnic->free_controls, &control->link);
+    }
+    return taken < 0 ? taken : OPAL_SUCCESS;
+}
+
+int usnic_control_hello(usnic_endpoint *peer, const uint8_t *bytes, size_t size)
+{
+    struct usnic_control *control = control_get(peer->usnic);
+
+    if (!control) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(control->bytes, bytes, size);
+    return control_send(peer, control, size);
+}
+
+static void say(usnic_endpoint *peer, const struct usnic_control_frame *frame, size_t size)
+{
+    struct usnic_control *control = control_get(peer->usnic);
+
+    if (control) {
+        memset(control->bytes, 0, size);
+        usnic_control_encode(control->bytes, frame);
+        (void) !control_send(peer, control, size);
+    }
+}
+
+void usnic_say_probe(usnic_endpoint *peer, size_t size)
+{
+    const struct usnic_control_frame frame = {.kind = USNIC_PROBE,
+                                              .size = (uint16_t) size,
+                                              .index = peer->hello.their_index,
+                                              .token = peer->hello.token};
+
+    peer->usnic->counts.probes++;
+    say(peer, &frame, size);
+}
+
+void usnic_say_here(usnic_endpoint *peer)
+{
+    const struct usnic_control_frame frame = {
+        .kind = USNIC_HERE, .index = peer->hello.their_index, .token = peer->hello.token};
+
+    say(peer, &frame, USNIC_CONTROL_HEADER);
+}
+
+void usnic_say_over(usnic_endpoint *peer)
+{
+    bool is_open = peer->hello.session.theirs != 0;
+    const struct usnic_control_frame frame = {
+        .kind = USNIC_OVER,
+        .index = is_open ? peer->hello.their_index : peer->over.their_index,
+        .token = is_open ? peer->hello.token : peer->over.token};
+
+    if (frame.token != 0) {
+        say(peer, &frame, USNIC_CONTROL_HEADER);
+    }
+}
+
+/* ---- hearing ---- */
+
+static void probe_answer(usnic_endpoint *peer, const struct usnic_control_frame *probe)
+{
+    const struct usnic_control_frame frame = {.kind = USNIC_ECHO,
+                                              .size = probe->size,
+                                              .index = peer->hello.their_index,
+                                              .token = peer->hello.token};
+
+    say(peer, &frame, USNIC_CONTROL_HEADER);
+}
+
+static void frame_take(usnic_endpoint *peer, const struct usnic_control_frame *frame)
+{
+    usnic_peer_proved(peer);
+    switch (frame->kind) {
+    case USNIC_OVER:
+        usnic_lost_received(peer);
+        break;
+    case USNIC_PROBE:
+        probe_answer(peer, frame);
+        break;
+    case USNIC_ECHO:
+        peer->usnic->counts.answers++;
+        usnic_path_answered(peer, frame->size);
+        break;
+    default:
+        break;
+    }
+}
+
+static void stranger(struct usnic_module *usnic)
+{
+    unsigned held = 0;
+
+    usnic->counts.strangers++;
+    if (log_rate_ok("usnic frame", &held)) {
+        log_info(LOG_BTL, "%s: dropped a frame that proves nothing (%u more)", usnic->name, held);
+    }
+}
+
+void usnic_control_received(struct usnic_module *usnic, const uint8_t *data, size_t size)
+{
+    struct usnic_control_frame frame;
+
+    if (data[0] == USNIC_HELLO) {
+        usnic->counts.strangers += !btl_hello_received(&usnic->greeter, data, size);
+        return;
+    }
+    usnic_endpoint *peer = usnic_control_decode(&frame, data, size) == OPAL_SUCCESS
+                               ? roster_at(usnic->peers.roster, frame.index)
+                               : NULL;
+    if (peer && btl_handshake_proves(&peer->hello, frame.token)) {
+        frame_take(peer, &frame);
+    } else if (!peer || peer->over.their_token != frame.token) {
+        stranger(usnic);
+    } else if (frame.kind != USNIC_OVER) {
+        usnic->counts.over++;
+        usnic_say_over(peer);
+    }
+}

@@ -1,0 +1,47 @@
+/* Control frames: hellos (btl/hello.h), and what is said outside of a session's sequence.
+ *
+ *   frame   kind 1, version 1, size 2, index 4, token 8, then zeros up to size
+ *
+ * OVER: the session of this token is over at the speaker. PROBE: to be answered by an ECHO, which
+ * has the size of the probe in its header, and no zeros. HERE: the speaker has the session, and has
+ * said so before. Little-endian. */
+#ifndef BTL_USNIC_CONTROL_H
+#define BTL_USNIC_CONTROL_H
+
+#include <btl/usnic/usnic_peer.h>
+
+enum usnic_control_kind { USNIC_HELLO = 0xe0, USNIC_OVER, USNIC_PROBE, USNIC_ECHO, USNIC_HERE };
+enum { USNIC_CONTROL_FIRST = 0xe0, USNIC_CONTROL_VERSION = 1, USNIC_CONTROL_HEADER = 16 };
+
+/* clang-format off */
+#define USNIC_HELLO_FORMAT                                                              \
+    {                                                                                   \
+        .kind = USNIC_HELLO, .version = USNIC_CONTROL_VERSION,                          \
+        .magic = {'K', 'L', 'u', 's'}, .key = "usnic",                              \
+        .hello_mac = "keel usnic hello", .token_mac = "keel usnic token"                \
+    }
+/* clang-format on */
+
+struct usnic_control_frame {
+    uint8_t kind;
+    uint16_t size;
+    uint32_t index;
+    uint64_t token;
+};
+
+void usnic_control_encode(uint8_t out[USNIC_CONTROL_HEADER],
+                          const struct usnic_control_frame *frame);
+int usnic_control_decode(struct usnic_control_frame *frame, const uint8_t *data,
+                         size_t size) KEEL_MUST_CHECK;
+
+/* Bytes of a hello. */
+int usnic_control_hello(usnic_endpoint *peer, const uint8_t *bytes, size_t size);
+/* Lost without harm, if there is no room. */
+void usnic_say_probe(usnic_endpoint *peer, size_t size);
+void usnic_say_here(usnic_endpoint *peer);
+/* That the session which was here is over. */
+void usnic_say_over(usnic_endpoint *peer);
+/* A frame whose first byte says that it is one of these. */
+void usnic_control_received(struct usnic_module *usnic, const uint8_t *data, size_t size);
+
+#endif

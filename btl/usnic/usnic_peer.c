@@ -1,0 +1,308 @@
+#include <config.h>
+
+#include <base/clock.h>
+#include <base/log.h>
+#include <base/name.h>
+#include <btl/usnic/usnic_control.h>
+#include <btl/usnic/usnic_path.h>
+#include <btl/usnic/usnic_send.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+/* Nobody, where the sockets were closed for good. */
+static bool peer_suits(const struct btl_peers *peers, const opal_proc_t *proc)
+{
+    (void) proc;
+    return !usnic_port_is_shut(&usnic_of(peers->module)->port);
+}
+
+/* No session: nothing that comes proves anything. */
+static void session_clear(usnic_endpoint *peer)
+{
+    if (peer->hello.session.theirs != 0) {
+        peer->over = (struct usnic_over){.token = peer->hello.token,
+                                         .their_token = peer->hello.their_token,
+                                         .their_index = peer->hello.their_index};
+    }
+    btl_handshake_clear(&peer->hello);
+    usnic_path_end(peer);
+    list_remove(&peer->leaving);
+    peer->bye_said = peer->bye_answered = false;
+}
+
+static void peer_begin(struct btl_peer *life)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+
+    peer->usnic = usnic_of(life->peers->module);
+    peer->hello.index = roster_number(life->peers->roster, peer);
+    list_init(&peer->outs);
+    list_init(&peer->checking);
+    list_init(&peer->leaving);
+    rdma_am_peer_init(&peer->am, peer);
+    session_clear(peer);
+}
+
+bool usnic_endpoint_want(struct usnic_module *usnic, usnic_endpoint *peer, int *status)
+{
+    if (peer->life.state == PEER_UP) {
+        return true;
+    }
+    *status = OPAL_ERR_UNREACH;
+    if (!usnic_port_is_shut(&usnic->port)) {
+        btl_peer_activate(&usnic->peers, &peer->life);
+        btl_peer_want(&peer->life);
+        *status = peer->life.state < PEER_FAILING ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_UNREACH;
+    }
+    return false;
+}
+
+/* ---- finding a peer ---- */
+
+static int card_read(const struct usnic_module *usnic, struct usnic_place *place, const void *data,
+                     size_t size)
+{
+    struct usnic_card card;
+    int status = usnic_card_decode(&card, data, size);
+
+    return status == OPAL_SUCCESS
+               ? usnic_card_pair(place, &usnic->process->card, &card, usnic->interface)
+               : status;
+}
+
+static int card_judge(void *peers, const void *data, size_t size)
+{
+    struct usnic_place place;
+
+    return card_read(usnic_of(((struct btl_peers *) peers)->module), &place, data, size);
+}
+
+static int card_locate(struct btl_peer *life, const void *data, size_t size)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+    struct usnic_place place;
+    int status = card_read(peer->usnic, &place, data, size);
+
+    return status == OPAL_SUCCESS && !peer->way.known ? usnic_peer_locate(peer, &place) : status;
+}
+
+static bool is_same_place(const struct usnic_place *a, const struct usnic_place *b)
+{
+    return a->family == b->family && a->port == b->port && a->priority_port == b->priority_port &&
+           a->packet_bytes == b->packet_bytes && memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+int usnic_peer_locate(usnic_endpoint *peer, const struct usnic_place *place)
+{
+    if (peer->way.known && is_same_place(place, &peer->at)) {
+        return OPAL_SUCCESS;
+    }
+    peer->life.located = false;
+    int status = usnic_port_locate(&peer->usnic->port, &peer->way, place);
+    if (status == OPAL_SUCCESS) {
+        peer->life.located = true;
+        peer->at = *place;
+    }
+    return status;
+}
+
+/* ---- the session ---- */
+
+static int hello_send(struct btl_peer *life, const uint8_t *bytes, size_t size)
+{
+    return usnic_control_hello(usnic_endpoint_of(life), bytes, size);
+}
+
+static int hello_locate(struct btl_peer *life, const struct fabric_address *address)
+{
+    struct usnic_place place;
+    int status = usnic_place_decode(&place, address->bytes, address->size);
+
+    return status == OPAL_SUCCESS ? usnic_peer_locate(usnic_endpoint_of(life), &place) : status;
+}
+
+bool usnic_peer_in_flight(const usnic_endpoint *peer)
+{
+    return !list_empty(&peer->outs) || (peer->flows && !usnic_flow_is_flushed(&peer->flow)) ||
+           rdma_am_peer_active(&peer->am);
+}
+
+static bool is_in_flight(const struct btl_peer *life)
+{
+    return usnic_peer_in_flight((const usnic_endpoint *) (const void *) life);
+}
+
+static void session_begun(struct btl_peer *life)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+    const struct usnic_flow_params params = {
+        .index = peer->hello.their_index,
+        .token = peer->hello.token,
+        .first_send = (uint32_t) peer->hello.token,
+        .first_receive = (uint32_t) peer->hello.their_token,
+        .mtu = USNIC_SMALL_PACKET,
+    };
+
+    usnic_flow_open(&peer->usnic->engine, &peer->flow, &params, clock_us());
+    peer->flows = true;
+    usnic_path_begin(peer);
+}
+
+static const char *refuses(const struct btl_peer *life)
+{
+    const usnic_endpoint *peer = (const usnic_endpoint *) (const void *) life;
+
+    return peer->hello.max_message < peer->usnic->greeter.max_message
+               ? "its btl_usnic_max_send_size is below mine"
+               : NULL;
+}
+
+static void session_repeats(struct btl_peer *life)
+{
+    usnic_say_here(usnic_endpoint_of(life));
+}
+
+const struct btl_greeter_ops usnic_greeter_ops = {
+    .format = USNIC_HELLO_FORMAT,
+    .handshake_at = offsetof(usnic_endpoint, hello),
+    .send = hello_send,
+    .locate = hello_locate,
+    .in_flight = is_in_flight,
+    .repeats = session_repeats,
+    .begun = session_begun,
+    .refuses = refuses,
+};
+
+static void handshake(struct btl_peer *life)
+{
+    (void) btl_hello_say(&usnic_endpoint_of(life)->usnic->greeter, life, false);
+}
+
+/* A session that fails is told so: its other end would wait for me, and for my hello. */
+static void peer_cut(struct btl_peer *life, int status)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+    struct usnic_module *usnic = peer->usnic;
+    bool says = life->state == PEER_BROKEN && peer->hello.session.proven;
+
+    /* what is done is told before what fails */
+    (void) desc_set_finish(&usnic->super, &usnic->descs, peer);
+    if (peer->flows) {
+        peer->flows = false;
+        usnic_flow_close(&usnic->engine, &peer->flow);
+    }
+    session_clear(peer);
+    if (says) {
+        usnic_say_over(peer);
+    }
+    usnic_send_fail(peer, status);
+    rdma_am_cancel(usnic->am, &peer->am, status);
+}
+
+/* ---- the end ---- */
+
+void usnic_bye_received(usnic_endpoint *peer)
+{
+    list_remove(&peer->leaving);
+    list_append(&peer->usnic->leaving, &peer->leaving);
+}
+
+static void bye_take(usnic_endpoint *peer)
+{
+    if (peer->life.state == PEER_CLOSING) {
+        peer->bye_answered = true;
+    } else if (usnic_peer_in_flight(peer)) {
+        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the peer left");
+        return;
+    } else {
+        btl_peer_left(&peer->life);
+    }
+    usnic_say_over(peer); /* without it they wait until they have asked again */
+}
+
+void usnic_byes_take(struct usnic_module *usnic)
+{
+    for (struct list *link; (link = list_pop(&usnic->leaving));) {
+        bye_take(container_of(link, usnic_endpoint, leaving));
+    }
+}
+
+void usnic_lost_received(usnic_endpoint *peer)
+{
+    peer->hello.session.proven = false; /* nobody is there to be told */
+    if (peer->life.state == PEER_CLOSING) {
+        peer->bye_answered = true;
+    } else if (peer->life.proc || usnic_peer_in_flight(peer)) {
+        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the session failed at its other end");
+    } else {
+        btl_peer_left(&peer->life);
+    }
+}
+
+static bool peer_is_flushed(struct btl_peer *life)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+
+    return list_empty(&peer->outs) && (!peer->flows || usnic_flow_is_flushed(&peer->flow)) &&
+           list_empty(&peer->usnic->descs.done);
+}
+
+/* From here on nothing new is begun. */
+static void peer_leave(struct btl_peer *life)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+
+    peer->hello.session.proven = peer->hello.session.proven && life->before == PEER_UP;
+    rdma_am_cancel(peer->usnic->am, &peer->am, OPAL_ERR_UNREACH);
+}
+
+/* Once all that was sent has been acknowledged. */
+static bool peer_say_bye(struct btl_peer *life)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+
+    if (peer->bye_said || peer->bye_answered || !peer->hello.session.proven || !peer->flows) {
+        return true;
+    }
+    peer->bye_said = peer_is_flushed(life) && usnic_send_bye(peer) == OPAL_SUCCESS;
+    return peer->bye_said;
+}
+
+static bool peer_is_answered(struct btl_peer *life)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+
+    return !peer->bye_said || peer->bye_answered || !peer->flows ||
+           usnic_flow_is_flushed(&peer->flow);
+}
+
+static void peer_forget(struct btl_peer *life)
+{
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+
+    usnic_port_forget(&peer->usnic->port, &peer->way);
+    peer->over = (struct usnic_over){0};
+}
+
+static void peer_end(struct btl_peer *life)
+{
+    usnic_port_forget(&usnic_endpoint_of(life)->usnic->port, &usnic_endpoint_of(life)->way);
+    btl_peer_free(life);
+}
+
+const struct btl_peer_hooks usnic_peer_hooks = {
+    .suits = peer_suits,
+    .begin = peer_begin,
+    .judge = card_judge,
+    .locate = card_locate,
+    .connect = handshake,
+    .cut = peer_cut,
+    .forget = peer_forget,
+    .end = peer_end,
+    .is_flushed = peer_is_flushed,
+    .leave = peer_leave,
+    .say_bye = peer_say_bye,
+    .is_answered = peer_is_answered,
+    .over_links = true,
+};
