@@ -84,6 +84,7 @@ struct usnic_engine {
     size_t unused_count;
     struct list resending, ready, acks, active; /* of flows */
     size_t active_count;
+    size_t flows;   /* that are open */
     size_t flights; /* packets that are not acknowledged, of all flows */
     size_t kept;    /* early packets */
     bool full[USNIC_CHANNELS];

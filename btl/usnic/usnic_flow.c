@@ -3,18 +3,11 @@
 #include <btl/usnic/usnic_inside.h>
 #include <stdlib.h>
 
-enum { IDLE_SHARE = 8, MTU_MOST = 65528 };
+enum { MTU_MOST = 65528 };
 
 void usnic_flow_set_mtu(struct usnic_flow *flow, size_t mtu)
 {
     flow->params.mtu = mtu < MTU_MOST ? mtu : MTU_MOST;
-}
-
-static size_t first_credit(const struct usnic_engine *engine)
-{
-    size_t credit = engine->config.room / IDLE_SHARE;
-
-    return credit > engine->config.full_charge ? credit : engine->config.full_charge;
 }
 
 static void init_links(struct usnic_flow *flow)
@@ -35,6 +28,7 @@ void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
 {
     size_t full = engine->config.full_charge;
 
+    engine->flows++;
     flow->params = *params;
     usnic_flow_set_mtu(flow, params->mtu);
     init_links(flow);
@@ -42,7 +36,7 @@ void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
     flow->sending = NULL;
     flow->pumping = flow->failed = flow->urgent = false;
     usnic_window_init(&flow->window, params->first_send);
-    usnic_rate_init(&flow->rate, first_credit(engine), USNIC_WINDOW_PACKETS * full, full);
+    usnic_rate_init(&flow->rate, usnic_share_idle(engine), USNIC_WINDOW_PACKETS * full, full);
     usnic_rtt_init(&flow->rtt, now_us);
     flow->clock = (struct usnic_clock){.opened = now_us * USNIC_STAMPS_PER_US,
                                        .last = now_us * USNIC_STAMPS_PER_US};
@@ -95,6 +89,7 @@ void usnic_flow_close(struct usnic_engine *engine, struct usnic_flow *flow)
         }
     }
     flow->failed = true;
+    engine->flows--;
     leave_lists(engine, flow);
     forget_segments(engine, flow);
     for (struct usnic_packet *packet; (packet = usnic_order_drop(&flow->order));) {

@@ -59,6 +59,8 @@ size_t usnic_lose(struct usnic_engine *engine, struct usnic_flow *flow);
 
 /* What the peer may have under way, for a header. */
 uint16_t usnic_share_credit(const struct usnic_engine *engine, const struct usnic_flow *flow);
+/* What a peer may send that has not been active; also what it is believed to grant at first. */
+size_t usnic_share_idle(const struct usnic_engine *engine);
 size_t usnic_share_bytes(const struct usnic_engine *engine, const struct usnic_flow *flow);
 static inline size_t usnic_charge(const struct usnic_engine *engine, size_t packet)
 {

@@ -7,19 +7,31 @@ enum {
     SWEEP_US = 1000,
     ACTIVE_PACKETS = 4, /* full ones make an active sender */
     MARGIN = 16,        /* a part of the buffer for acknowledgements, and for the others */
-    IDLE_SHARE = 8      /* who is not active is granted such a part */
+    IDLE_MOST = 8,      /* who is not active is granted such a part of it, */
+    IDLE_LEAST = 32     /* or as little as this where there are many */
 };
+
+static size_t at_least_one(const struct usnic_engine *engine, size_t share)
+{
+    return share > engine->config.full_charge ? share : engine->config.full_charge;
+}
+
+size_t usnic_share_idle(const struct usnic_engine *engine)
+{
+    size_t parts = engine->flows > IDLE_LEAST ? IDLE_LEAST : engine->flows;
+
+    return at_least_one(engine, engine->config.room / (parts > IDLE_MOST ? parts : IDLE_MOST));
+}
 
 size_t usnic_share_bytes(const struct usnic_engine *engine, const struct usnic_flow *flow)
 {
     size_t room = engine->config.room - engine->config.room / MARGIN;
-    bool is_active = !list_empty(&flow->active);
-    size_t share = room / (engine->active_count + (is_active ? 0 : 1));
 
-    if (!is_active && share > room / IDLE_SHARE) {
-        share = room / IDLE_SHARE;
+    if (!list_empty(&flow->active)) {
+        return at_least_one(engine, room / engine->active_count);
     }
-    return share > engine->config.full_charge ? share : engine->config.full_charge;
+    size_t share = room / (engine->active_count + 1), idle = usnic_share_idle(engine);
+    return share < idle ? at_least_one(engine, share) : idle;
 }
 
 uint16_t usnic_share_credit(const struct usnic_engine *engine, const struct usnic_flow *flow)
