@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/least.h>
 #include <btl/usnic/usnic_inside.h>
 #include <stdlib.h>
 
@@ -7,7 +8,8 @@ enum { MTU_MOST = 65528 };
 
 void usnic_flow_set_mtu(struct usnic_flow *flow, size_t mtu)
 {
-    flow->params.mtu = mtu < MTU_MOST ? mtu : MTU_MOST;
+    mtu = mtu < flow->mtu_most ? mtu : flow->mtu_most;
+    flow->params.mtu = mtu > USNIC_MTU_LEAST ? mtu : USNIC_MTU_LEAST;
 }
 
 static void init_links(struct usnic_flow *flow)
@@ -30,6 +32,7 @@ void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
 
     engine->flows++;
     flow->params = *params;
+    flow->mtu_most = least(engine->config.segment_bytes - engine->config.prefix, MTU_MOST);
     usnic_flow_set_mtu(flow, params->mtu);
     init_links(flow);
     flow->open = NULL;

@@ -60,6 +60,7 @@ struct usnic_timer {
 
 struct usnic_flow {
     struct usnic_flow_params params;
+    size_t mtu_most;               /* what a segment holds */
     struct list queue;             /* of messages */
     struct usnic_segment *open;    /* is being filled */
     struct usnic_sending *sending; /* by usnic_flow_send, which calls nobody for it */

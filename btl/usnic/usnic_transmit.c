@@ -289,7 +289,7 @@ static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
     flow->open = NULL;
     flow->urgent = false;
     if (usnic_window_empty(&flow->window)) {
-        flow->clock.progress_us = engine->now_us;
+        flow->clock.progress_us = flow->clock.since_us = engine->now_us;
     }
     usnic_window_add(&flow->window, segment);
     engine->flights++;
