@@ -54,10 +54,11 @@ static bool is_sensible(const struct usnic_engine_config *config)
            config->peer_timeout_us > 0;
 }
 
-/* What may be under way to this process: early packets need receive buffers, too. */
+/* What may be under way to this process: if the first packet is lost, each of the others needs a
+ * receive buffer, however small it is. */
 static size_t room_of(const struct usnic_engine_config *config)
 {
-    size_t buffers = config->receive_buffers / 2 * config->full_charge;
+    size_t buffers = config->receive_buffers / 2 * config->small_charge;
 
     return config->room > 0 && config->room < buffers ? config->room : buffers;
 }
