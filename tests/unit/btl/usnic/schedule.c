@@ -4,7 +4,7 @@
 
 enum { MS = 1000000, US = 1000, NODES_MOST = 4, MOST_ACTIONS = 64, MOST_MESSAGES = 400 };
 
-enum kind { SEND, FAULTS, HEAL, CUT, SLEEP, REOPEN, KINDS };
+enum kind { SEND, FAULTS, HEAL, CUT, SLEEP, MTU, REOPEN };
 
 struct action {
     enum kind kind;
@@ -120,6 +120,13 @@ static void act(int who, void *what)
             sim_sleep(action->from, action->count);
         }
         break;
+    case MTU:
+        if (sim_between(action->from, action->to)->open) {
+            usnic_flow_set_mtu(&sim_between(action->from, action->to)->flow,
+                               USNIC_MTU_LEAST +
+                                   below((uint32_t) sim.settings.mtu - USNIC_MTU_LEAST + 1));
+        }
+        break;
     default:
         reopen(action->from, action->to);
         break;
@@ -173,6 +180,9 @@ static void make_plan(uint64_t span_ns)
     }
     for (uint32_t i = one_in(3) ? 1 + below(3) : 0; i > 0; i--) {
         add(SLEEP, span_ns);
+    }
+    for (uint32_t i = one_in(3) ? 1 + below(3) : 0; i > 0; i--) {
+        add(MTU, span_ns);
     }
     for (uint32_t i = 0; i < ends; i++) {
         add(REOPEN, span_ns);

@@ -98,7 +98,7 @@ static int transmit(void *arg, struct usnic_flow *flow, enum usnic_channel chann
     int number = (int) (intptr_t) arg;
 
     (void) channel;
-    if (!session->open || segment->flow != flow || segment->size > flow->params.mtu) {
+    if (!session->open || segment->flow != flow || segment->size > sim.settings.mtu) {
         sim_break("a packet of no session, or a wrong size, is sent");
     }
     if (sim.settings.wire_full > 0 &&
