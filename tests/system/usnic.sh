@@ -1,0 +1,105 @@
+#!/bin/bash
+# The rails over datagrams between two hosts, over cables that lose packets, swallow large ones, or are cut.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/cable.sh"
+
+readonly perf=$KEEL_TEST_BUILDDIR/bin/keel-perf
+
+# job SECONDS WORD...: a rank on each host, over the cable bad
+job()
+{
+    local limit=$1
+    shift
+    run_limited "$limit" "${on_a[@]}" "$keelrun" "${hosts_options[@]}" --host a:1,b:1 \
+        --mca oob_tcp_if_include v0 --mca btl_usnic_if_include bad --mca btl self,usnic "$@"
+}
+
+# counted NAME: what a rail has counted, of all ranks together
+counted()
+{
+    grep -oE "(^|[^a-z_])$1 +[0-9]+" "$work/out" | grep -oE '[0-9]+$' | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# At 2 %, both ways: everything comes, whole.
+losses()
+{
+    what="2 % of all packets are lost"
+    cable bad all loss=2 || return
+    job 60 "$helpers/failover" sum 8 /dev/null 7
+    is "$what: exit code" 0 "$code"
+    like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
+    job 60 "$perf" --btl usnic --stats --iterations 40 --size 16k --test am_lat,am_bw,put_bw,get_bw,atomic_lat
+    is "$what: keel-perf's exit code" 0 "$code"
+    ok "$what: packets were sent again ($(counted resends))" [ "$(counted resends)" -gt 0 ]
+    ok "$what: the cable has lost some" [ "$(cable_count bad '1>2' lost)" -gt 0 ]
+    cable bad all loss=0
+}
+
+hole()
+{
+    what="packets above 1400 bytes vanish"
+    cable bad all mtu=1400 || return
+    rm -f "$work/map"
+    job 60 --mca btl_usnic_connectivity_map "$work/map" "$perf" --btl usnic --time 0.05 --size 64k --test am_bw
+    is "$what: exit code" 0 "$code"
+    # 1400 with the headers of IP and UDP; found to four bytes
+    like "$what: a warning names both ends, the interface and the size" "$work/err" \
+        "usnic:bad \(10\.99\.50\.[12]\) to .* on [ab] \(10\.99\.50\.[12]\): only packets of up to 13(69|7[0-2]) bytes pass, of 1472"
+    is "$what: the map has a line for each way" 2 "$(grep -c 'only packets of up to 13' "$work/map")"
+    cable bad all mtu=0
+}
+
+whole()
+{
+    what="a cable that does nothing"
+    rm -f "$work/map"
+    job 60 --mca btl_usnic_connectivity_map "$work/map" "$perf" --btl usnic --time 0.05 --size 8 --test am_lat
+    is "$what: exit code" 0 "$code"
+    unlike "$what: no warning" "$work/err" "packets of up to"
+    is "$what: the map has a line for each way" 2 "$(grep -c ': packets of 1472 bytes pass' "$work/map")"
+}
+
+# one_way NAME WAY: cut before the ranks meet; the end that still hears says so.
+one_way()
+{
+    what=$1
+    cable bad "$2" cut=1 || return
+    job 60 --mca btl_usnic_hello_timeout_ms 2000 "$helpers/failover" last
+    ok "$what: the job fails" [ "$code" != 0 ]
+    like "$what: who still hears says so" "$work/err" "usnic:bad: .*: its hellos come, and it hears none of mine"
+    cable bad "$2" cut=0
+}
+
+nothing()
+{
+    what="nothing passes"
+    cable bad all cut=1 || return
+    job 60 --mca btl_usnic_hello_timeout_ms 2000 "$perf" --btl usnic --time 0.05 --size 8 --test am_lat
+    ok "$what: the job fails" [ "$code" != 0 ]
+    like "$what: both ends say so" "$work/err" "usnic:bad: .*: no answer to my hello in time"
+    ok "$what: in time ($wall_ms ms)" [ "$wall_ms" -le $((12000 * slow)) ]
+    job 60 --mca btl self,usnic,tcp --mca btl_tcp_if_include v0 --mca btl_usnic_hello_timeout_ms 2000 \
+        "$helpers/failover" sum 8 /dev/null 7
+    is "$what: with tcp beside it the job is done" 0 "$code"
+    cable bad all cut=0
+}
+
+libfabric=$(grep -x '#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h")
+[ -z "$sanitize" ] || libfabric="" # it is not instrumented
+
+if [ -z "$libfabric" ]; then
+    skip "rails over datagrams" "no libfabric, or not instrumented"
+elif make_hosts && plug_cable bad 10.99.50 a b; then
+    whole
+    losses
+    hole
+    one_way "nothing passes to the second" '1>2'
+    one_way "nothing passes to the first" '2>1'
+    nothing
+    no_files_left "no file is left on either host"
+else
+    skip "rails over datagrams" "$reason"
+fi
+finish
