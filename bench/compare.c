@@ -48,6 +48,8 @@ enum metric_id {
     OFI_TCP_TRIP,
     OFI_SHM_TRIP,
     OFI_UDP_TRIP,
+    DGRAM_TRIP,
+    DGRAM_STREAM,
     SM_COMPANY,
     SM_RAILS,
     SM_PASS,
@@ -75,18 +77,30 @@ static const struct metric metrics[METRICS] = {
     [OFI_TCP_TRIP] = {"libfabric tcp;ofi_rxm, half trip", MEAN_TRIP, 8, 8},
     [OFI_SHM_TRIP] = {"libfabric shm, half trip", MEAN_TRIP, 8, 8},
     [OFI_UDP_TRIP] = {"libfabric udp;ofi_rxd, half trip", MEAN_TRIP, 8, 8},
+    [DGRAM_TRIP] = {"datagrams on loopback, half trip", TRIP, 64, 64},
+    [DGRAM_STREAM] = {"datagrams on loopback, stream", STREAM, 64 * KIB, 64 * KIB},
     [SM_COMPANY] = {"sm, half trip among idle ranks", TRIP, 8, 8},
     [SM_RAILS] = {"sm, half trip beside other rails", TRIP, 8, 8},
     [SM_PASS] = {"sm, an empty pass of progress", PASS, 8, 8},
     [TCP_PASS] = {"tcp, an empty pass of progress", PASS, 8, 8},
 };
 
-enum source { FROM_KEEL, FROM_PASSES, FROM_RAW, FROM_UCX, FROM_MPI, FROM_FABRIC, SOURCES };
+enum source {
+    FROM_KEEL,
+    FROM_PASSES,
+    FROM_RAW,
+    FROM_DGRAM,
+    FROM_UCX,
+    FROM_MPI,
+    FROM_FABRIC,
+    SOURCES
+};
 
 /* Peers that may not be installed. */
 static const struct {
     const char *name, *program;
 } peers[SOURCES] = {
+    [FROM_DGRAM] = {"bare datagrams", NULL},
     [FROM_UCX] = {"UCX", "ucx_perftest"},
     [FROM_MPI] = {"MPI", "mpirun.openmpi"},
     [FROM_FABRIC] = {"fi_pingpong", "fi_pingpong"},
@@ -108,6 +122,7 @@ struct probe {
 
 #define UCX_CMA "-d memory -x cma -t put_bw -D zcopy"
 #define OFI_LO "--mca btl_ofi_domain lo --mca btl_ofi_provider "
+#define USNIC_LO "-n 2 --mca btl_usnic_if_include lo"
 
 static const struct probe probes[] = {
     {SM_TRIP, KEEL, FROM_KEEL, "Keel sm", .what = "am_lat", .rail = "sm"},
@@ -169,6 +184,20 @@ static const struct probe probes[] = {
     {OFI_UDP_TRIP, KEEL, FROM_KEEL, "Keel ofi", .what = "am_lat", .rail = "ofi",
      .options = "-n 2 " OFI_LO "udp;ofi_rxd"},
     {OFI_UDP_TRIP, PEER, FROM_FABRIC, "fi_pingpong", .what = "udp;ofi_rxd lo 8 10000"},
+    {DGRAM_TRIP, KEEL, FROM_KEEL, "Keel usnic", .what = "am_lat", .rail = "usnic",
+     .options = USNIC_LO},
+    {DGRAM_TRIP, PEER, FROM_KEEL, "Keel ofi, rxd", .what = "am_lat", .rail = "ofi",
+     .options = "-n 2 " OFI_LO "udp;ofi_rxd"},
+    {DGRAM_TRIP, PEER, FROM_FABRIC, "fi_pingpong, rxd", .what = "udp;ofi_rxd lo 64 10000"},
+    {DGRAM_TRIP, NOTE, FROM_FABRIC, "fi_pingpong, dgram", .what = "udp lo 64 10000 dgram"},
+    {DGRAM_TRIP, RAW, FROM_DGRAM, "bare datagrams", .what = "trip"},
+    {DGRAM_STREAM, KEEL, FROM_KEEL, "Keel usnic messages", .what = "am_bw", .rail = "usnic",
+     .options = USNIC_LO},
+    {DGRAM_STREAM, NOTE, FROM_KEEL, "Keel usnic put", .what = "put_bw", .rail = "usnic",
+     .options = USNIC_LO},
+    {DGRAM_STREAM, PEER, FROM_KEEL, "Keel ofi, rxd", .what = "am_bw", .rail = "ofi",
+     .options = "-n 2 " OFI_LO "udp;ofi_rxd"},
+    {DGRAM_STREAM, RAW, FROM_DGRAM, "bare datagrams", .what = "stream"},
     {SM_COMPANY, KEEL, FROM_KEEL, "2 ranks", .what = "am_lat", .rail = "sm"},
     {SM_COMPANY, NOTE, FROM_KEEL, "4 ranks", .what = "am_lat", .rail = "sm",
      .options = "--oversubscribe -n 4"},
@@ -222,6 +251,11 @@ static const struct gate {
     {OFI_TCP_TRIP, 8, "", PEER, 1.1, 0.06, false},
     {OFI_SHM_TRIP, 8, "", PEER, 1.1, 0.06, false},
     {OFI_UDP_TRIP, 8, "", PEER, 1.1, 0.06, false},
+    {DGRAM_TRIP, 64, "", RAW, 1.25, 0, false},
+    {DGRAM_TRIP, 64, "", RAW, 1.1, 0, true},
+    {DGRAM_TRIP, 64, "", PEER, 1.0, 0, false},
+    {DGRAM_STREAM, 64 * KIB, "", RAW, 0.85, 0, false},
+    {DGRAM_STREAM, 64 * KIB, "", PEER, 1.0, 0, false},
     {SM_RAILS, 8, "", PEER, 1.5, 0, true},
 };
 enum { GATES = sizeof(gates) / sizeof(*gates) };
@@ -316,7 +350,7 @@ static void compose(struct bench *bench, const struct probe *probe, size_t bytes
                  probe->what);
         break;
     default:
-        snprintf(path, room, "%s/raw", programs);
+        snprintf(path, room, "%s/%s", programs, probe->source == FROM_DGRAM ? "dgram" : "raw");
         snprintf(words, words_room, "%zu %g %s", bytes, bench->seconds, probe->what);
     }
 }
@@ -673,17 +707,26 @@ static bool is_there(const char *program)
     return false;
 }
 
+/* Whether a program of bench/ was built. */
+static bool is_built(const struct bench *bench, const char *name)
+{
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof(path), "%s/%s", bench->programs, name);
+    return access(path, X_OK) == 0;
+}
+
 static void look_for_peers(struct bench *bench)
 {
-    char pingpong[PATH_MAX + 32];
-    snprintf(pingpong, sizeof(pingpong), "%s/pingpong", bench->programs);
     for (enum source source = 0; source < SOURCES; source++) {
         const char *program = peers[source].program;
         if (program && !is_there(program)) {
             bench->missing[source] = true;
-        } else if (source == FROM_MPI && access(pingpong, X_OK) < 0) {
+        } else if (source == FROM_MPI && !is_built(bench, "pingpong")) {
             bench->missing[source] = true;
             program = "bench/pingpong";
+        } else if (source == FROM_DGRAM && !is_built(bench, "dgram")) {
+            bench->missing[source] = true;
+            program = "bench/dgram";
         }
         if (bench->missing[source]) {
             printf("skipped     %s: there is no %s\n", peers[source].name, program);

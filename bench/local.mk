@@ -28,12 +28,19 @@ endif
 # What bench/compare starts.
 noinst_PROGRAMS += bench/compare bench/raw
 bench_compare_SOURCES = bench/compare.c $(bench_common)
-bench_raw_SOURCES = bench/raw.c bench/series.c bench/series.h
+bench_raw_SOURCES = bench/raw.c bench/pair.c bench/pair.h bench/series.c bench/series.h
 noinst_PROGRAMS += bench/passes
 bench_passes_SOURCES = bench/passes.c bench/series.c bench/series.h
 bench_passes_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_passes_LDADD = lib/libkeel.la
 BENCH_COMPARE = bench/compare$(EXEEXT) bench/raw$(EXEEXT) bench/passes$(EXEEXT) bin/keel-perf$(EXEEXT)
+if HAVE_FABRIC
+noinst_PROGRAMS += bench/dgram
+bench_dgram_SOURCES = bench/dgram.c bench/pair.c bench/pair.h bench/series.c bench/series.h
+bench_dgram_CFLAGS = $(AM_CFLAGS) $(FABRIC_CFLAGS)
+bench_dgram_LDADD = $(FABRIC_LIBS)
+BENCH_COMPARE += bench/dgram$(EXEEXT)
+endif
 if HAVE_OPENMPI
 BENCH_COMPARE += bench/pingpong
 bench/pingpong: $(top_srcdir)/bench/pingpong.c

@@ -10,7 +10,7 @@
  * processes. With rotate behind it, copies take their buffers in turn from 256 MiB. */
 #include <config.h>
 
-#include <bench/series.h>
+#include <bench/pair.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -31,8 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCHES_LEAST = 3, LINE = 64, SIZE_MOST = 256 << 20 };
-static const double batch_s = 1e-3;
+enum { LINE = 64, SIZE_MOST = 256 << 20 };
 
 struct line {
     _Alignas(LINE) _Atomic uint64_t number;
@@ -51,79 +50,10 @@ struct shared {
 
 static struct shared *shared;
 
-static double clock_s(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
-
-static double now_s(void)
-{
-    return clock_s(CLOCK_MONOTONIC);
-}
-
-/* Processor time of both processes. */
-static double use_s(void)
-{
-    clockid_t theirs;
-    double other = clock_getcpuclockid(shared->pid, &theirs) == 0 ? clock_s(theirs) : 0;
-    return clock_s(CLOCK_PROCESS_CPUTIME_ID) + other;
-}
-
 static void die(const char *what)
 {
     fprintf(stderr, "raw: %s: %s\n", what, strerror(errno));
     _exit(1);
-}
-
-/* To the processor of this number among those that the program may use. */
-static void bind_to(int number)
-{
-    cpu_set_t mine, one;
-    CPU_ZERO(&one);
-    if (sched_getaffinity(0, sizeof(mine), &mine) < 0) {
-        return;
-    }
-    number %= CPU_COUNT(&mine);
-    for (int i = 0; i < CPU_SETSIZE; i++) {
-        if (CPU_ISSET(i, &mine) && number-- == 0) {
-            CPU_SET(i, &one);
-        }
-    }
-    (void) !sched_setaffinity(0, sizeof(one), &one);
-}
-
-/* Of one operation, in seconds. */
-struct figure {
-    double median, mean, cpu;
-};
-
-static struct figure measure(void (*run)(void *arg, unsigned count), void *arg, double seconds)
-{
-    struct series times = {.count = 0};
-    unsigned count = 1;
-    for (;;) { /* warms up, and finds how many fill a batch */
-        double start = now_s();
-        run(arg, count);
-        double length = now_s() - start;
-        if (length >= batch_s || count > 1u << 24) {
-            break;
-        }
-        count *= 2;
-    }
-    double begin = now_s(), end = begin, before = use_s();
-    while (end - begin < seconds || times.count < BATCHES_LEAST) {
-        double start = end;
-        run(arg, count);
-        end = now_s();
-        series_add(&times, (end - start) / count);
-    }
-    double operations = (double) count * (double) times.count;
-    struct figure figure = {series_median(&times), (end - begin) / operations,
-                            (use_s() - before) / operations};
-    series_fini(&times);
-    return figure;
 }
 
 /* --- memory --- */
@@ -329,7 +259,7 @@ static struct figure best_stream(struct stream *stream, double seconds)
         shared->buffer = buffers[i / 3];
         stream->write_size = write_sizes[i % 3];
         stream->fd = connect_there();
-        struct figure figure = measure(stream_socket, stream, seconds / 4);
+        struct figure figure = pair_measure(shared->pid, stream_socket, stream, seconds / 4);
         best = best.mean == 0 || figure.mean < best.mean ? figure : best;
         close(stream->fd);
     }
@@ -338,7 +268,7 @@ static struct figure best_stream(struct stream *stream, double seconds)
 
 static struct figure half_trip(void (*run)(void *arg, unsigned count), void *arg, double seconds)
 {
-    struct figure trip = measure(run, arg, seconds);
+    struct figure trip = pair_measure(shared->pid, run, arg, seconds);
     return (struct figure){trip.median / 2, trip.mean / 2, trip.cpu / 2};
 }
 
@@ -350,7 +280,7 @@ static const char *const names[TESTS] = {"cacheline", "memcpy", "cma", "tcp_trip
 static void other(enum test test, int listener, size_t size)
 {
     unsigned char *bytes = touched(size);
-    bind_to(1);
+    pair_bind(1);
     shared->memory = (uint64_t) (uintptr_t) bytes;
     shared->pid = getpid();
     atomic_store(&shared->ready, 1);
@@ -370,7 +300,7 @@ static struct figure lead(enum test test, size_t size, size_t rotate, double sec
     size_t room = size < rotate ? rotate : size;
     struct copy copy = {.size = size, .rotate = rotate, .from = touched(room), .to = touched(room)};
     struct stream stream = {.bytes = copy.to, .size = size};
-    bind_to(0);
+    pair_bind(0);
     while (!atomic_load(&shared->ready)) {
         sched_yield();
     }
@@ -378,9 +308,9 @@ static struct figure lead(enum test test, size_t size, size_t rotate, double sec
     case CACHELINE:
         return half_trip(ping_lines, NULL, seconds);
     case MEMCPY:
-        return measure(copy_memory, &copy, seconds);
+        return pair_measure(shared->pid, copy_memory, &copy, seconds);
     case CMA:
-        return measure(copy_other, &copy, seconds);
+        return pair_measure(shared->pid, copy_other, &copy, seconds);
     case TCP_TRIP:
         stream.fd = connect_there();
         return half_trip(ping_socket, &stream, seconds);
