@@ -240,6 +240,10 @@ static void close_all(void)
 static int open_base(const struct keel_host_ops *ops, void *host, char *reason, size_t reason_size)
 {
     const opal_proc_t *me = ops->me(host);
+    if (!me) {
+        snprintf(reason, reason_size, "the host does not know its own process: me returned NULL");
+        return ORTE_ERR_BAD_PARAM;
+    }
     log_open();
     log_set_identity(me->hostname, ORTE_NAME_PRINT(&me->proc_name));
     return fault_open(reason, reason_size);
@@ -307,6 +311,16 @@ int keel_host_ft_event(int state)
 
 /* --- peers and rails --- */
 
+/* Index of the first entry that is NULL; count: there is none. */
+static size_t first_missing(opal_proc_t *const *procs, size_t count)
+{
+    size_t i = 0;
+    while (i < count && procs && procs[i]) {
+        i++;
+    }
+    return i;
+}
+
 int keel_host_add_procs(opal_proc_t *const *procs, size_t count, char *reason, size_t reason_size)
 {
     char unwanted[1];
@@ -316,7 +330,9 @@ int keel_host_add_procs(opal_proc_t *const *procs, size_t count, char *reason, s
     if (!plane.open) {
         return ORTE_ERROR;
     }
-    if (count > 0 && !procs) {
+    size_t missing = first_missing(procs, count);
+    if (missing < count) {
+        snprintf(reason, reason_size, "procs[%zu] of %zu is NULL", missing, count);
         return ORTE_ERR_BAD_PARAM;
     }
     btl_lock();

@@ -63,8 +63,9 @@ struct keel_host_options {
 /* Opens the modules that the parameter btl names, over this host, which may get calls at once: each
  * module publishes its card. options NULL: none of them. The host sees to it that every process has
  * opened before any asks for cards. reason (it may be NULL) gets the text of an error.
- * OPAL_ERR_BAD_PARAM: a function that has to be there is NULL, or a parameter's value does not fit;
- * OPAL_EXISTS: open already, by this call or keel_init; OPAL_ERR_NOT_AVAILABLE: no module. */
+ * OPAL_ERR_BAD_PARAM: a function that has to be there is NULL, me returned NULL, or a parameter's
+ * value does not fit; OPAL_EXISTS: open already, by this call or keel_init; OPAL_ERR_NOT_AVAILABLE:
+ * no module. */
 int keel_host_open(const struct keel_host_ops *ops, void *host,
                    const struct keel_host_options *options, char *reason,
                    size_t reason_size) KEEL_EXPORT;
@@ -73,8 +74,8 @@ int keel_host_open(const struct keel_host_ops *ops, void *host,
  * keel_host_close; those that were added are passed over.
  * All processes have opened by then; before any sends, all have added their peers.
  * OPAL_ERR_UNREACH: no module reaches some of them, the first of which reason names; the others
- * were added all the same. OPAL_ERR_BAD_PARAM, OPAL_ERR_OUT_OF_RESOURCE; OPAL_ERROR: not
- * open. */
+ * were added all the same. OPAL_ERR_BAD_PARAM: an entry is NULL, and nothing happened;
+ * OPAL_ERR_OUT_OF_RESOURCE; OPAL_ERROR: not open. */
 int keel_host_add_procs(opal_proc_t *const *procs, size_t count, char *reason,
                         size_t reason_size) KEEL_EXPORT;
 /* As keel_rails, for a peer that was added; valid until keel_host_close. */

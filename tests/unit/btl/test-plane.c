@@ -63,6 +63,12 @@ START_TEST(test_closed)
 }
 END_TEST
 
+static const opal_proc_t *nobody(void *host)
+{
+    (void) host;
+    return NULL;
+}
+
 START_TEST(test_refused)
 {
     char reason[256] = "";
@@ -77,6 +83,11 @@ START_TEST(test_refused)
                          OPAL_ERR_BAD_PARAM);
         ck_assert_ptr_nonnull(strstr(reason, "lacks"));
     }
+    struct keel_host_ops nameless = minihost_alone;
+    nameless.me = nobody;
+    ck_assert_int_eq(keel_host_open(&nameless, NULL, NULL, reason, sizeof(reason)),
+                     OPAL_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(reason, "me returned NULL"));
     struct keel_host_options options = {.size = 3};
     ck_assert_int_eq(keel_host_open(&minihost_alone, NULL, &options, reason, sizeof(reason)),
                      OPAL_ERR_BAD_PARAM);
@@ -87,6 +98,22 @@ START_TEST(test_refused)
                      OPAL_ERR_BAD_PARAM);
     ck_assert_ptr_nonnull(strstr(reason, "none"));
     ck_assert_int_eq(keel_host_close(), OPAL_ERROR);
+}
+END_TEST
+
+/* A list with a hole: none of its peers is added. */
+START_TEST(test_add_nobody)
+{
+    char reason[256] = "";
+    size_t count;
+    opal_proc_t other = {.proc_name = {.jobid = minihost_myself.proc_name.jobid, .vpid = 77}};
+    opal_proc_t *procs[] = {&other, NULL, &other};
+    open_alone(NULL);
+    ck_assert_int_eq(keel_host_add_procs(procs, 3, reason, sizeof(reason)), OPAL_ERR_BAD_PARAM);
+    ck_assert_str_eq(reason, "procs[1] of 3 is NULL");
+    ck_assert_int_eq(keel_host_add_procs(procs + 1, 1, NULL, 0), OPAL_ERR_BAD_PARAM);
+    ck_assert_ptr_null(keel_host_rails(&other, &count));
+    ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
 }
 END_TEST
 
@@ -390,5 +417,5 @@ START_TEST(test_late_cards)
 }
 END_TEST
 
-UNIT_MAIN("plane", test_closed, test_refused, test_again, test_callbacks_end_nothing, test_ranks_sm,
-          test_ranks_tcp, test_threads, test_late_cards)
+UNIT_MAIN("plane", test_closed, test_refused, test_add_nobody, test_again,
+          test_callbacks_end_nothing, test_ranks_sm, test_ranks_tcp, test_threads, test_late_cards)
