@@ -125,8 +125,9 @@ static void watch_forks(void)
 
 static void rails_changed(void *unused, opal_proc_t *proc)
 {
+    size_t count = plane.watch_count; /* those that watchers set hear of the next change */
     (void) unused;
-    for (size_t i = 0; i < plane.watch_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         plane.watches[i].changed(&proc->proc_name, plane.watches[i].arg);
     }
 }

@@ -117,6 +117,33 @@ START_TEST(test_add_nobody)
 }
 END_TEST
 
+static int changes;
+
+static void watch_again(const orte_process_name_t *peer, void *arg)
+{
+    (void) peer, (void) arg;
+    ck_assert_int_lt(changes++, 100);
+    ck_assert_int_eq(keel_host_rails_watch(watch_again, NULL), OPAL_SUCCESS);
+}
+
+/* A watcher that a watcher sets hears of the next change, not of this one. */
+START_TEST(test_watch_in_watcher)
+{
+    opal_proc_t other = minihost_myself, *procs[] = {&other};
+    other.proc_name.vpid = 77;
+    ck_assert_int_eq(param_override("btl", "self,sm"), ORTE_SUCCESS);
+    ck_assert_int_eq(keel_host_open(&minihost_alone, NULL, NULL, NULL, 0), OPAL_SUCCESS);
+    ck_assert_int_eq(keel_host_add_procs(procs, 1, NULL, 0), OPAL_SUCCESS);
+    const struct keel_rail *rail = rail_to(&other);
+    ck_assert_int_eq(say(rail, TEXT_TAG, 1), OPAL_ERR_OUT_OF_RESOURCE);
+    ck_assert_int_eq(keel_host_rails_watch(watch_again, NULL), OPAL_SUCCESS);
+    keel_host_proc_ended(&other);
+    (void) keel_host_progress();
+    ck_assert_int_eq(changes, 1);
+    ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
+}
+END_TEST
+
 /* Opened, used and closed as often as one likes; not twice at once. */
 START_TEST(test_again)
 {
@@ -417,5 +444,5 @@ START_TEST(test_late_cards)
 }
 END_TEST
 
-UNIT_MAIN("plane", test_closed, test_refused, test_add_nobody, test_again,
+UNIT_MAIN("plane", test_closed, test_refused, test_add_nobody, test_watch_in_watcher, test_again,
           test_callbacks_end_nothing, test_ranks_sm, test_ranks_tcp, test_threads, test_late_cards)
