@@ -88,14 +88,23 @@ static int pair_key(void *host, const orte_process_name_t *peer, const char *pur
 static const struct keel_host_ops host_ops = {
     .me = me, .put_card = put_card, .get_card = get_card, .pair_key = pair_key};
 
+/* One pass. The pipe's end tells that the other process has ended. */
+static void progress(void)
+{
+    char byte;
+    ssize_t got = recv(pipe_end, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    bool ended = got == 0 || (got < 0 && errno != EAGAIN);
+    check(ended ? OPAL_ERR_UNREACH : OPAL_SUCCESS, "the other process", "has ended");
+    (void) keel_host_progress();
+}
+
 /* Each process gives something and gets the other's. The data plane goes on while it waits. */
 static void swap(const void *mine, void *theirs, size_t size)
 {
-    ssize_t got = send(pipe_end, mine, size, MSG_NOSIGNAL) < 0 ? 0 : -1;
-    while (got < 0 && (got = recv(pipe_end, theirs, size, MSG_DONTWAIT)) < 0 && errno == EAGAIN) {
-        (void) keel_host_progress();
+    (void) !send(pipe_end, mine, size, MSG_NOSIGNAL);
+    while (recv(pipe_end, theirs, size, MSG_DONTWAIT) <= 0) {
+        progress();
     }
-    check(got > 0 ? OPAL_SUCCESS : OPAL_ERR_UNREACH, "the other process", "has ended");
 }
 
 /* Neither goes on before the other one has come, too. */
@@ -133,13 +142,13 @@ static void run(char *text)
     rail->btl->btl_register(rail->btl, TEXT_TAG, text_arrived, NULL);
     meet(); /* nobody sends before the other one can receive */
     while (rank == 0 && status == OPAL_ERR_OUT_OF_RESOURCE) { /* progress makes room */
-        (void) keel_host_progress();
+        progress();
         status = rail->btl->btl_sendi(rail->btl, rail->endpoint, NULL, text, strlen(text), 0,
                                       MCA_BTL_NO_ORDER, 0, TEXT_TAG, NULL);
     }
     check(rank == 0 ? status : OPAL_SUCCESS, "send", "");
     while (rank == 1 && !heard) {
-        (void) keel_host_progress();
+        progress();
     }
     meet(); /* nor closes while the other one may need it */
     check(keel_host_close(), "close", "");

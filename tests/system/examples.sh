@@ -141,6 +141,11 @@ for rail in sm tcp; do
     is "own_host over $rail" "0 rank 1 heard over $rail: two words" "$code $(cat "$work/out")"
     is "own_host over $rail: nothing on stderr" '' "$(cat "$work/err")"
 done
+for rail in sm tcp; do
+    KEEL_MCA_btl=self,$rail KEEL_MCA_fault=btl.any.send:kill run_limited 8 "$examples/own_host"
+    is "own_host over $rail, whose sender is killed" 1 "$code"
+    like "own_host over $rail: says so" "$work/err" '^own_host: the other process: .*has ended$'
+done
 KEEL_MCA_btl=self run_limited 20 "$examples/own_host"
 is 'own_host without a way to the other process' 1 "$code"
 like 'own_host without a way: says so' "$work/err" 'is reached by no component of the data plane$'
