@@ -66,8 +66,8 @@ struct metric {
 static const struct metric metrics[METRICS] = {
     [SM_TRIP] = {"shared memory, half trip", TRIP, 8, 1 * MIB},
     [SM_RATE] = {"shared memory, rate", RATE, 8, 8},
-    [SM_TAG_TRIP] = {"messages by tag over shared memory, half trip", TRIP, 8, 8},
-    [SM_TAG_RATE] = {"messages by tag over shared memory, rate", RATE, 8, 8},
+    [SM_TAG_TRIP] = {"messages by tag over sm, half trip", TRIP, 8, 8},
+    [SM_TAG_RATE] = {"messages by tag over sm, rate", RATE, 8, 8},
     [SM_STREAM] = {"shared memory, stream", STREAM, 64, 256 * MIB},
     [SM_ROTATE] = {"shared memory, stream, buffers that rotate", STREAM, 4 * KIB, 16 * MIB},
     [SM_AWAY_PUT] = {"shared memory, one put, target computes", TRIP, 8, 1 * MIB},
