@@ -11,6 +11,7 @@ enum {
     FIRST_PAUSE_US = 10000, /* between hellos; then twice as long each time */
     LAST_PAUSE_US = 1000000,
     UNHEARD_TOLD = 5, /* hellos in a row that do not echo mine, although the speaker asks again */
+    UNHEARD_GAP_US = 100000, /* between them: those that waited while I computed count as one */
 };
 
 /* ---- bytes ---- */
@@ -238,7 +239,14 @@ static bool session_begin(struct btl_greeter *greeter, struct btl_peer *peer,
 /* A peer that repeats its hello has time to hear mine: the way to it may be closed. */
 static void unheard(struct btl_greeter *greeter, struct btl_peer *peer)
 {
-    if (++handshake_of(greeter, peer)->unheard == UNHEARD_TOLD) {
+    struct btl_handshake *handshake = handshake_of(greeter, peer);
+    const uint64_t now_us = clock_us();
+
+    if (now_us - handshake->unheard_us < UNHEARD_GAP_US) {
+        return;
+    }
+    handshake->unheard_us = now_us;
+    if (++handshake->unheard == UNHEARD_TOLD) {
         log_warn(LOG_BTL, "%s: %s: its hellos come, and it hears none of mine",
                  greeter->peers->name, ORTE_NAME_PRINT(&peer->name));
     }

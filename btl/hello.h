@@ -56,7 +56,8 @@ struct btl_handshake {
     uint64_t token, their_token; /* of my frames; of its frames */
     uint32_t max_message;        /* the peer's */
     uint64_t pause_us;           /* until the next hello; 0: the first one's */
-    unsigned unheard;            /* hellos of the session that do not echo mine */
+    unsigned unheard;            /* hellos of the session that do not echo mine, apart in time */
+    uint64_t unheard_us;         /* when the last of them came */
 };
 
 /* What a transport does for its handshakes. */
