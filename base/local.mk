@@ -1,36 +1,56 @@
-# base: what every room stands on.
+# base: what every room stands on, in rooms of which each includes those before it (base/README.md).
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES =
 libbase_la_LIBADD = $(EVENT_LIBS) $(SODIUM_LIBS)
+EXTRA_DIST += base/README.md base/data/README.md base/types/README.md base/settings/README.md \
+	base/loop/README.md base/net/README.md base/host/README.md
 
-# Data: status codes, names, objects, packing.
-libbase_la_SOURCES += \
-	base/few.h base/le.h base/least.h base/list.h base/clock.h base/name.h base/pool.h base/pool.c \
-	base/status.c base/names.c base/object.c base/bitmap.c base/convertor.c \
-	base/ids.h base/ids.c base/pairing.h base/pairing.c base/reorder.h base/reorder.c base/wheel.h base/wheel.c \
-	base/dss.h base/dss_types.c base/dss_number.c base/dss_buffer.c base/dss_pack.c \
-	base/dss_unpack.c base/dss_value.c base/dss_print.c
+# Containers, bytes, hashes, keys.
+libbase_la_SOURCES += base/data/bytes.c base/data/bytes.h base/data/clock.h base/data/crc32c.c \
+	base/data/crc32c.h base/data/crypto.c base/data/crypto.h base/data/few.h base/data/hash.c \
+	base/data/hash.h base/data/ids.c base/data/ids.h base/data/le.h base/data/least.h base/data/list.h \
+	base/data/pool.c base/data/pool.h base/data/reorder.c base/data/reorder.h base/data/strings.c \
+	base/data/strings.h
 
-# The process and its host: log, parameters, loop, sockets, keys, files.
-libbase_la_SOURCES += \
-	base/backoff.h base/backoff.c base/cgroup.h base/crypto.h base/fault.h base/fault_points.h base/bytes.h base/bytes.c base/fault_rules.h base/handover.h base/handover.c base/hash.h base/hash.c base/hostname.h base/hostname.c base/linkwatch.h base/linkwatch.c base/log.h base/loop.h base/netif.h base/patience.h base/patience.c base/param.h \
-	base/procstat.h base/procstat.c base/pty.h base/pty.c base/strings.h base/strings.c base/leftovers.h base/leftovers.c \
-	base/param_file.h base/paths.h base/session.h base/sock.h base/topo.h base/topo_module.h \
-	base/crc32c.h base/crc32c.c base/cgroup.c base/crypto.c base/fault.c base/fault_points.c base/fault_rules.c base/log.c base/loop.c base/netif.c base/param.c \
-	base/param_file.c base/paths.c base/session.c base/sock.c base/topo.c
+# What the public types do.
+libbase_la_SOURCES += base/types/bitmap.c base/types/convertor.c base/types/dss.h \
+	base/types/dss_buffer.c base/types/dss_number.c base/types/dss_pack.c base/types/dss_print.c \
+	base/types/dss_types.c base/types/dss_unpack.c base/types/dss_value.c base/types/name.h \
+	base/types/names.c base/types/object.c base/types/status.c
+
+# The log, parameters, fault points.
+libbase_la_SOURCES += base/settings/fault.c base/settings/fault.h base/settings/fault_points.c \
+	base/settings/fault_points.h base/settings/fault_rules.c base/settings/fault_rules.h \
+	base/settings/log.c base/settings/log.h base/settings/param.c base/settings/param.h \
+	base/settings/param_file.c base/settings/param_file.h
 
 # The fault points of the transports, each in its folder.
-nodist_libbase_la_SOURCES = base/transport_points.inc
-base/transport_points.inc: Makefile $(transport_points)
-	$(AM_V_GEN)$(MKDIR_P) base && (cd $(srcdir) && cat $(transport_points)) >$@.tmp && mv $@.tmp $@
-base/fault_points.lo: base/transport_points.inc
+nodist_libbase_la_SOURCES = base/settings/transport_points.inc
+base/settings/transport_points.inc: Makefile $(transport_points)
+	$(AM_V_GEN)$(MKDIR_P) base/settings && (cd $(srcdir) && cat $(transport_points)) >$@.tmp && mv $@.tmp $@
+base/settings/fault_points.lo: base/settings/transport_points.inc
 EXTRA_DIST += $(transport_points)
-CLEANFILES += base/transport_points.inc
+CLEANFILES += base/settings/transport_points.inc
+
+# The event loop and waiting.
+libbase_la_SOURCES += base/loop/backoff.c base/loop/backoff.h base/loop/handover.c \
+	base/loop/handover.h base/loop/loop.c base/loop/loop.h base/loop/patience.c base/loop/patience.h \
+	base/loop/wheel.c base/loop/wheel.h
+
+# Sockets, interfaces, links.
+libbase_la_SOURCES += base/net/linkwatch.c base/net/linkwatch.h base/net/netif.c base/net/netif.h \
+	base/net/pairing.c base/net/pairing.h base/net/sock.c base/net/sock.h
+
+# This machine, its processes and folders.
+libbase_la_SOURCES += base/host/cgroup.c base/host/cgroup.h base/host/hostname.c \
+	base/host/hostname.h base/host/leftovers.c base/host/leftovers.h base/host/paths.c \
+	base/host/paths.h base/host/procstat.c base/host/procstat.h base/host/pty.c base/host/pty.h \
+	base/host/session.c base/host/session.h base/host/topo.c base/host/topo.h base/host/topo_module.h
 
 # What needs hwloc, loaded by the first process that asks for cores.
 if HAVE_HWLOC
 pkglib_LTLIBRARIES += lib/keel-hwloc.la
-lib_keel_hwloc_la_SOURCES = base/topo_hwloc.c base/topo.h base/topo_module.h
+lib_keel_hwloc_la_SOURCES = base/host/topo_hwloc.c base/host/topo.h base/host/topo_module.h
 lib_keel_hwloc_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 lib_keel_hwloc_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 lib_keel_hwloc_la_LIBADD = $(HWLOC_LIBS)

@@ -2,8 +2,8 @@
 
 #include <bootstrap/backend.h>
 
-#include <base/clock.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 
 #include <bootstrap/env.h>
 #include <keel/host.h>
-#include <rml/core.h>
+#include <rml/interface/core.h>
 #include <wireup/cards.h>
 #include <wireup/job_map.h>
 

@@ -2,8 +2,8 @@
 
 #include <bootstrap/env.h>
 
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

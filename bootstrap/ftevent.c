@@ -2,7 +2,7 @@
 #include <config.h>
 
 #include <bootstrap/process.h>
-#include <btl/plane.h>
+#include <btl/plane/plane.h>
 #include <keel/keel.h>
 
 static int data_plane(int state)

@@ -1,19 +1,19 @@
 /* The life of a process: keel_init to keel_finalize. */
 #include <config.h>
 
-#include <base/handover.h>
+#include <base/loop/handover.h>
 #include <bootstrap/backend.h>
 #include <bootstrap/host.h>
 #include <bootstrap/pmix/pmix.h>
 #include <bootstrap/process.h>
 #include <bootstrap/tool.h>
 
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/log.h>
-#include <base/param.h>
-#include <btl/lock.h>
-#include <btl/plane.h>
+#include <base/data/clock.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/lock/lock.h>
+#include <btl/plane/plane.h>
 #include <keel/keel.h>
 #include <pml/process.h>
 #include <pthread.h>

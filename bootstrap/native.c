@@ -2,14 +2,14 @@
  * rank. */
 #include <config.h>
 
-#include <base/handover.h>
+#include <base/loop/handover.h>
 #include <bootstrap/backend.h>
 #include <wireup/proto.h>
 
-#include <base/clock.h>
-#include <base/list.h>
-#include <base/log.h>
-#include <btl/base.h>
+#include <base/data/clock.h>
+#include <base/data/list.h>
+#include <base/settings/log.h>
+#include <btl/interface/base.h>
 #include <oob/contact.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ static void fail_fetches_of(struct native *native, uint32_t rank)
     }
 }
 
-/* The RML hears of ends by itself (rml/ends.c). */
+/* The RML hears of ends by itself (rml/links/ends.c). */
 static int take_ended(struct native *native, opal_buffer_t *buffer)
 {
     uint32_t count, rank;

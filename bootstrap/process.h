@@ -4,7 +4,7 @@
 #define BOOTSTRAP_PROCESS_H
 
 #include <bootstrap/env.h>
-#include <rml/core.h>
+#include <rml/interface/core.h>
 
 /* All NULL outside keel_init and keel_finalize; valid between them. */
 const struct self *process_self(void);

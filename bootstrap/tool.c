@@ -2,10 +2,10 @@
 
 #include <bootstrap/tool.h>
 
-#include <base/clock.h>
-#include <base/handover.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/loop/handover.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

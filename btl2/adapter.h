@@ -1,11 +1,11 @@
 /* The adapter from BTL 2.0 to a module of BTL 3.0: what its parts share. All of it is guarded by
- * the lock of the data plane (btl/lock.h), where that is used. */
+ * the lock of the data plane (btl/lock/lock.h), where that is used. */
 #ifndef BTL2_ADAPTER_H
 #define BTL2_ADAPTER_H
 
-#include <base/pool.h>
-#include <btl/base.h>
-#include <btl/region.h>
+#include <base/data/pool.h>
+#include <btl/interface/base.h>
+#include <btl/memory/region.h>
 #include <keel/btl2.h>
 #include <keel/btl_ext.h>
 

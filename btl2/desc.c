@@ -1,8 +1,8 @@
 /* Descriptors: around one of the 3.0 module's, or around memory that is only put and got. */
 #include <config.h>
 
-#include <base/least.h>
-#include <btl/lock.h>
+#include <base/data/least.h>
+#include <btl/lock/lock.h>
 #include <btl2/adapter.h>
 #include <string.h>
 

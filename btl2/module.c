@@ -2,9 +2,9 @@
  * until the data plane closes. */
 #include <config.h>
 
-#include <btl/base.h>
-#include <btl/lock.h>
-#include <btl/plane.h>
+#include <btl/interface/base.h>
+#include <btl/lock/lock.h>
+#include <btl/plane/plane.h>
 #include <btl2/adapter.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  */
 #include <config.h>
 
-#include <base/least.h>
-#include <btl/lock.h>
+#include <base/data/least.h>
+#include <btl/lock/lock.h>
 #include <btl2/adapter.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Registrations: those that prepare makes for a descriptor, and a program's own for several. */
 #include <config.h>
 
-#include <btl/lock.h>
+#include <btl/lock/lock.h>
 #include <btl2/adapter.h>
 
 struct btl2_region *btl2_region_open(struct btl2_module *module, void *base, size_t size,

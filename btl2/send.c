@@ -1,7 +1,7 @@
 /* Active messages: both ways the segments change their type, and the bytes stay where they are. */
 #include <config.h>
 
-#include <btl/lock.h>
+#include <btl/lock/lock.h>
 #include <btl2/adapter.h>
 
 /* ---- receiving ---- */

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <bootstrap/process.h>
 #include <oob/contact.h>
 #include <opal/util/argv.h>

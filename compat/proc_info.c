@@ -2,8 +2,8 @@
 
 #include <compat/proc_info.h>
 
-#include <base/log.h>
-#include <base/session.h>
+#include <base/host/session.h>
+#include <base/settings/log.h>
 #include <bootstrap/process.h>
 #include <errno.h>
 #include <oob/contact.h>

@@ -1,7 +1,7 @@
 /* Waiting, and message events. */
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <bootstrap/process.h>
 #include <keel/keel.h>
 #include <orte/mca/errmgr/errmgr.h>

@@ -1,4 +1,4 @@
-"""Writes docs/parameters.md from a build's own parameter rows (base/param.h). Run by gdb:
+"""Writes docs/parameters.md from a build's own parameter rows (base/settings/param.h). Run by gdb:
 
     KEEL_BUILD=build gdb -nx -batch -x docs/parameters.py
 """

@@ -2,12 +2,12 @@
  * tells it on standard input what it must know (home.h). See keelrun(1). */
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/hostname.h>
-#include <base/log.h>
-#include <base/param.h>
-#include <base/sock.h>
+#include <base/data/clock.h>
+#include <base/settings/fault.h>
+#include <base/host/hostname.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <base/net/sock.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/home.h>

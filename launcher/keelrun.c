@@ -1,9 +1,9 @@
 /* keelrun: starts a parallel program. See keelrun(1). */
 #include <config.h>
 
-#include <base/fault.h>
-#include <base/log.h>
-#include <base/sock.h>
+#include <base/net/sock.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <launcher/front/frontend.h>
 #include <launcher/front/outfile.h>

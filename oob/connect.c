@@ -1,13 +1,13 @@
 /* Connects: from a contact string to a link, address by address. */
 #include <config.h>
 
-#include <base/name.h>
+#include <base/types/name.h>
 #include <oob/endpoint.h>
 
 #include <assert.h>
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/patience.h>
+#include <base/data/clock.h>
+#include <base/loop/patience.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef OOB_CONTACT_H
 #define OOB_CONTACT_H
 
-#include <base/sock.h>
+#include <base/net/sock.h>
 #include <keel/types.h>
 
 #define CONTACT_ADDRS_MAX 16

@@ -2,11 +2,11 @@
  * those that have. */
 #include <config.h>
 
-#include <base/name.h>
+#include <base/types/name.h>
 #include <oob/endpoint.h>
 
 #include <arpa/inet.h>
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

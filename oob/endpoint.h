@@ -3,7 +3,7 @@
 #ifndef OOB_ENDPOINT_H
 #define OOB_ENDPOINT_H
 
-#include <base/backoff.h>
+#include <base/loop/backoff.h>
 #include <oob/contact.h>
 #include <oob/greeting.h>
 #include <oob/inbox.h>

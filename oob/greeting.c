@@ -2,9 +2,9 @@
 
 #include <oob/greeting.h>
 
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/patience.h>
+#include <base/data/clock.h>
+#include <base/loop/patience.h>
+#include <base/settings/fault.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef OOB_GREETING_H
 #define OOB_GREETING_H
 
-#include <base/loop.h>
-#include <base/sock.h>
+#include <base/loop/loop.h>
+#include <base/net/sock.h>
 #include <oob/handshake.h>
 
 struct greeting {

@@ -1,10 +1,10 @@
 #include <config.h>
 
-#include <base/name.h>
+#include <base/types/name.h>
 #include <oob/handshake.h>
 
-#include <base/le.h>
-#include <base/log.h>
+#include <base/data/le.h>
+#include <base/settings/log.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

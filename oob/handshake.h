@@ -6,7 +6,7 @@
 #ifndef OOB_HANDSHAKE_H
 #define OOB_HANDSHAKE_H
 
-#include <base/crypto.h>
+#include <base/data/crypto.h>
 #include <oob/oob.h>
 #include <oob/oob_wire.h>
 #include <oob/record.h>

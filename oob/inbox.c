@@ -2,8 +2,8 @@
 
 #include <oob/inbox.h>
 
-#include <base/bytes.h>
-#include <base/le.h>
+#include <base/data/bytes.h>
+#include <base/data/le.h>
 #include <oob/oob.h>
 #include <stdlib.h>
 #include <string.h>

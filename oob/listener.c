@@ -4,10 +4,10 @@
 #include <oob/endpoint.h>
 
 #include <assert.h>
-#include <base/fault.h>
-#include <base/log.h>
-#include <base/netif.h>
-#include <base/param.h>
+#include <base/net/netif.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* The endpoint: its parameters, keys and table of links. */
 #include <config.h>
 
-#include <base/name.h>
+#include <base/types/name.h>
 #include <oob/endpoint.h>
 
 #include <assert.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -10,9 +10,9 @@
 #ifndef OOB_OOB_H
 #define OOB_OOB_H
 
-#include <base/crypto.h>
-#include <base/list.h>
-#include <base/loop.h>
+#include <base/data/crypto.h>
+#include <base/data/list.h>
+#include <base/loop/loop.h>
 #include <keel/types.h>
 
 #define OOB_FRAME_MAX (256u * 1024u + 256u)

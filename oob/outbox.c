@@ -2,8 +2,8 @@
 
 #include <oob/outbox.h>
 
-#include <base/fault.h>
-#include <base/le.h>
+#include <base/data/le.h>
+#include <base/settings/fault.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <oob/endpoint.h>
 
 #include <assert.h>
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include <oob/record.h>
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <string.h>
 
 enum { NONCE_SIZE = 12 };

@@ -5,7 +5,7 @@
 #ifndef OOB_RECORD_H
 #define OOB_RECORD_H
 
-#include <base/crypto.h>
+#include <base/data/crypto.h>
 #include <keel/types.h>
 #include <oob/oob_wire.h>
 #include <sodium.h>

@@ -4,9 +4,9 @@
 #include <oob/endpoint.h>
 
 #include <assert.h>
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 

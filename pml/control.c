@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <pml/context.h>
 #include <pml/control.h>
 #include <pml/peer.h>

@@ -2,7 +2,7 @@
 #ifndef PML_CORE_H
 #define PML_CORE_H
 
-#include <base/pool.h>
+#include <base/data/pool.h>
 #include <pml/base.h>
 #include <pml/match/early.h>
 #include <pml/match/match.h>

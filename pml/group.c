@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/name.h>
+#include <base/types/name.h>
 #include <pml/arrival.h>
 #include <pml/context.h>
 #include <pml/progress.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <pml/arrival.h>
 #include <pml/context.h>
 #include <pml/peer.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <pml/core.h>
 #include <pml/process.h>
 #include <pthread.h>

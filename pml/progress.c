@@ -1,8 +1,8 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/least.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/data/least.h>
+#include <base/settings/log.h>
 #include <pml/control.h>
 #include <pml/peer.h>
 #include <pml/progress.h>

@@ -2,7 +2,7 @@
 #ifndef PML_RANGE_H
 #define PML_RANGE_H
 
-#include <base/list.h>
+#include <base/data/list.h>
 
 struct range {
     struct list link;

@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/few.h>
-#include <base/least.h>
+#include <base/data/few.h>
+#include <base/data/least.h>
 #include <pml/context.h>
 #include <pml/control.h>
 #include <pml/peer.h>

@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/least.h>
+#include <base/data/clock.h>
+#include <base/data/least.h>
 #include <pml/stripe.h>
 #include <stdlib.h>
 

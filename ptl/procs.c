@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <ptl/base.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,46 @@
-# rml: messages by name and tag.
+# rml: messages by name and tag, in rooms of which each includes those before it (rml/README.md).
 noinst_LTLIBRARIES += librml.la
-librml_la_SOURCES = \
-	rml/assemble.c rml/assemble.h rml/calls.h rml/cancel.c rml/cast.c rml/cast.h \
-	rml/cast_wire.c rml/cast_wire.h rml/circle.c rml/circle.h rml/completion.h \
-	rml/component.c rml/contacts.c rml/core.h rml/credit.c rml/credit.h rml/cut.c \
-	rml/cut.h rml/dispatch.c rml/ends.c rml/exception.c rml/flow.c rml/frames.c \
-	rml/ftevent.c rml/hear.c rml/links.c rml/match.c rml/match.h rml/mend.c rml/message.c \
-	rml/message.h rml/module.c rml/outgoing.c rml/outgoing.h rml/pack.c rml/pack.h \
-	rml/peer.c rml/peer.h rml/ping.c rml/receive.c rml/receive.h rml/receiver.c \
-	rml/receiver.h rml/recv.c rml/repair.c rml/resolve.c rml/rml.c rml/rml_wire.h \
-	rml/route.c rml/route.h rml/send.c rml/sender.c rml/sender.h rml/session.c \
-	rml/session.h rml/silence.c rml/stamp.h rml/state.h rml/tree.c rml/tree.h rml/wire.c \
-	rml/words.c rml/xcast.c rml/xcast.h rml/xcast_state.h rml/xcast_tree.c
+librml_la_SOURCES =
 librml_la_LIBADD = $(ZLIB_LIBS)
-EXTRA_DIST += rml/README.md
+EXTRA_DIST += rml/README.md rml/interface/README.md rml/tree/README.md rml/message/README.md \
+	rml/delivery/README.md rml/state/README.md rml/traffic/README.md rml/broadcast/README.md \
+	rml/links/README.md rml/calls/README.md
+
+# What bootstrap and launcher see.
+librml_la_SOURCES += rml/interface/completion.h rml/interface/core.h
+
+# The daemons' tree.
+librml_la_SOURCES += rml/tree/route.c rml/tree/route.h rml/tree/tree.c rml/tree/tree.h
+
+# Messages and their frames.
+librml_la_SOURCES += rml/message/assemble.c rml/message/assemble.h rml/message/cut.c \
+	rml/message/cut.h rml/message/match.c rml/message/match.h rml/message/message.c \
+	rml/message/message.h rml/message/pack.c rml/message/pack.h rml/message/rml_wire.h \
+	rml/message/stamp.h rml/message/wire.c
+
+# The delivery protocol.
+librml_la_SOURCES += rml/delivery/credit.c rml/delivery/credit.h rml/delivery/receiver.c \
+	rml/delivery/receiver.h rml/delivery/sender.c rml/delivery/sender.h rml/delivery/session.c \
+	rml/delivery/session.h
+
+# An RML's state.
+librml_la_SOURCES += rml/state/circle.c rml/state/circle.h rml/state/dispatch.c rml/state/peer.c \
+	rml/state/peer.h rml/state/state.h
+
+# Frames on their way.
+librml_la_SOURCES += rml/traffic/flow.c rml/traffic/frames.c rml/traffic/hear.c \
+	rml/traffic/outgoing.c rml/traffic/outgoing.h rml/traffic/words.c
+
+# Broadcasts.
+librml_la_SOURCES += rml/broadcast/cast.c rml/broadcast/cast.h rml/broadcast/cast_wire.c \
+	rml/broadcast/cast_wire.h rml/broadcast/xcast.c rml/broadcast/xcast.h rml/broadcast/xcast_state.h \
+	rml/broadcast/xcast_tree.c
+
+# Links and ends.
+librml_la_SOURCES += rml/links/ends.c rml/links/links.c rml/links/mend.c rml/links/repair.c \
+	rml/links/resolve.c rml/links/silence.c
+
+# The calls.
+librml_la_SOURCES += rml/calls/calls.h rml/calls/cancel.c rml/calls/component.c rml/calls/contacts.c \
+	rml/calls/exception.c rml/calls/ftevent.c rml/calls/module.c rml/calls/ping.c rml/calls/receive.c \
+	rml/calls/receive.h rml/calls/recv.c rml/calls/rml.c rml/calls/send.c

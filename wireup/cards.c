@@ -2,7 +2,7 @@
 
 #include <wireup/cards.h>
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef WIREUP_CARDS_H
 #define WIREUP_CARDS_H
 
-#include <base/bytes.h>
+#include <base/data/bytes.h>
 #include <keel/types.h>
 
 #define CARD_KEY_MAX 63

@@ -2,7 +2,7 @@
 #ifndef WIREUP_JOB_MAP_H
 #define WIREUP_JOB_MAP_H
 
-#include <base/crypto.h>
+#include <base/data/crypto.h>
 #include <keel/buffer.h>
 #include <keel/types.h>
 

@@ -2,7 +2,7 @@
 
 #include <wireup/proto.h>
 
-#include <base/strings.h>
+#include <base/data/strings.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

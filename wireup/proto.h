@@ -57,7 +57,7 @@ int proto_pack(opal_buffer_t *buffer, const char *format, ...) KEEL_MUST_CHECK;
 opal_buffer_t *proto_whole(opal_buffer_t *buffer, int status) KEEL_MUST_CHECK;
 /* Reads values. On error everything malloc'd is freed again and all strings and bytes are NULL. */
 int proto_unpack(opal_buffer_t *buffer, const char *format, ...) KEEL_MUST_CHECK;
-/* A NULL-ended array of strings, as base/strings.h has them; what is unpacked is malloc'd. */
+/* A NULL-ended array of strings, as base/data/strings.h has them; what is unpacked is malloc'd. */
 int proto_pack_strings(opal_buffer_t *buffer, char *const *strings) KEEL_MUST_CHECK;
 int proto_unpack_strings(opal_buffer_t *buffer, char ***strings) KEEL_MUST_CHECK;
 /* The bytes not yet read. */

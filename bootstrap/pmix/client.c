@@ -2,11 +2,11 @@
 
 #include <bootstrap/pmix/client.h>
 
-#include <base/clock.h>
-#include <base/handover.h>
-#include <base/log.h>
-#include <base/paths.h>
-#include <base/session.h>
+#include <base/data/clock.h>
+#include <base/host/paths.h>
+#include <base/host/session.h>
+#include <base/loop/handover.h>
+#include <base/settings/log.h>
 #include <bootstrap/backend.h>
 #include <bootstrap/pmix/job.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include <bootstrap/pmix/internal.h>
 
-#include <base/handover.h>
-#include <base/log.h>
+#include <base/loop/handover.h>
+#include <base/settings/log.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,9 +5,9 @@
 
 #include <bootstrap/pmix/internal.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <base/topo.h>
+#include <base/host/topo.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <stdlib.h>
 #include <string.h>
 

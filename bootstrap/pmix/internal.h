@@ -4,7 +4,7 @@
 
 #include <bootstrap/pmix/pmix.h>
 #include <bootstrap/pmix/request.h>
-#include <rml/completion.h>
+#include <rml/interface/completion.h>
 
 /* What is where in the modex, for each rank:
  *

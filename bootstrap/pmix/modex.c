@@ -3,9 +3,9 @@
 
 #include <bootstrap/pmix/internal.h>
 
-#include <base/le.h>
-#include <base/log.h>
-#include <btl/base.h>
+#include <base/data/le.h>
+#include <base/settings/log.h>
+#include <btl/interface/base.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

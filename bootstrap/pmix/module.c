@@ -2,7 +2,7 @@
 
 #include <bootstrap/pmix/module.h>
 
-#include <base/list.h>
+#include <base/data/list.h>
 #include <pmix.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 
 #include <bootstrap/pmix/internal.h>
 
-#include <base/handover.h>
-#include <base/le.h>
-#include <base/log.h>
+#include <base/data/le.h>
+#include <base/loop/handover.h>
+#include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include <bootstrap/pmix/request.h>
 
-#include <base/clock.h>
-#include <base/handover.h>
+#include <base/data/clock.h>
+#include <base/loop/handover.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #ifndef BOOTSTRAP_PMIX_REQUEST_H
 #define BOOTSTRAP_PMIX_REQUEST_H
 
-#include <base/list.h>
-#include <base/loop.h>
+#include <base/data/list.h>
+#include <base/loop/loop.h>
 #include <bootstrap/pmix/module.h>
 #include <pthread.h>
 

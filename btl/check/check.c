@@ -1,10 +1,10 @@
 /* The tap: the module's life, its peers, what comes up. */
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <btl/check/check.h>
-#include <btl/desc.h>
-#include <btl/tap.h>
+#include <btl/memory/desc.h>
+#include <btl/modules/tap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

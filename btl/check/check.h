@@ -7,7 +7,7 @@
 #define CHECK_CHECK_H
 
 #include <btl/check/map.h>
-#include <btl/tap.h>
+#include <btl/modules/tap.h>
 #include <stdatomic.h>
 
 void check_register_params(void);

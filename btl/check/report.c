@@ -1,9 +1,9 @@
 #include <config.h>
 
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <btl/check/check.h>
-#include <btl/lock.h>
+#include <btl/lock/lock.h>
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@ enum { NESTING_MAX = 256 };
 
 static atomic_ulong breaches;
 /* The contract lets one thread at a time into the modules of a process, whichever it is. Where the
- * lock is used (btl/lock.h), it sees to that, and others come while a thread inside waits. */
+ * lock is used (btl/lock/lock.h), it sees to that, and others come while a thread inside waits. */
 static _Atomic(const void *) inside; /* the address of the thread's mark */
 static _Thread_local char mark;
 static _Thread_local unsigned depth, callbacks;

@@ -1,12 +1,12 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/list.h>
-#include <btl/desc.h>
+#include <base/data/clock.h>
+#include <base/data/list.h>
+#include <base/settings/fault.h>
 #include <btl/fault/fault.h>
-#include <btl/progress.h>
-#include <btl/tap.h>
+#include <btl/memory/desc.h>
+#include <btl/modules/tap.h>
+#include <btl/progress/progress.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,9 @@ static int fault_status(int64_t error)
         return OPAL_ERR_RESOURCE_BUSY;
     case EINVAL:
         return OPAL_ERR_BAD_PARAM;
+    case EPERM:
+    case EACCES:
+        return OPAL_ERR_PERM;
     default:
         return OPAL_ERR_UNREACH;
     }

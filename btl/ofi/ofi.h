@@ -2,15 +2,15 @@
 #ifndef BTL_OFI_H
 #define BTL_OFI_H
 
-#include <base/list.h>
-#include <base/pool.h>
-#include <base/reorder.h>
-#include <btl/module.h>
+#include <base/data/list.h>
+#include <base/data/pool.h>
+#include <base/data/reorder.h>
+#include <btl/emulation/rdma_am.h>
+#include <btl/modules/module.h>
 #include <btl/ofi/ofi_card.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
-#include <btl/peer.h>
-#include <btl/rdma_am.h>
+#include <btl/peers/peer.h>
 
 enum {
     OFI_CALL_DEPTH = 8, /* completions inside sends nest so deep; the rest waits for progress */

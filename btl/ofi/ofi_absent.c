@@ -1,7 +1,7 @@
 /* ofi in a build without libfabric: its name is known. */
 #include <config.h>
 
-#include <btl/base.h>
+#include <btl/interface/base.h>
 
 extern struct btl_component btl_ofi_component;
 

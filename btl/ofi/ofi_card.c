@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <btl/ofi/ofi_card.h>
 #include <netinet/in.h>
 #include <rdma/fabric.h>

@@ -8,7 +8,7 @@
 #ifndef BTL_OFI_CARD_H
 #define BTL_OFI_CARD_H
 
-#include <btl/fabric_address.h>
+#include <btl/sessions/fabric_address.h>
 
 enum {
     OFI_CARD_VERSION = 1,

@@ -1,16 +1,16 @@
 /* The component: parameters, the module that it opens, progress. */
 #include <config.h>
 
-#include <base/least.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/least.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/framework/stats.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
 #include <btl/ofi/ofi_traits.h>
-#include <btl/stats.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,8 +192,8 @@ static int card_publish(struct ofi_module *ofi, char *reason, size_t reason_size
     return status;
 }
 
-/* What software providers do to remote memory they check less well than btl/rdma_am.h does, or not
- * at all; so auto leaves it to them only where there is hardware. */
+/* What software providers do to remote memory they check less well than btl/emulation/rdma_am.h
+ * does, or not at all; so auto leaves it to them only where there is hardware. */
 static bool is_native(struct param *choice, const struct ofi_traits *traits, const char *why_not)
 {
     switch (param_int(choice)) {

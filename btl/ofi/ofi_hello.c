@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_send.h>
 

@@ -1,5 +1,5 @@
-/* Regions, put, get and atomics: over sends, checked at the target (btl/rdma_am.h), or the
- * provider's own (ofi_native.h). */
+/* Regions, put, get and atomics: over sends, checked at the target (btl/emulation/rdma_am.h), or
+ * the provider's own (ofi_native.h). */
 #ifndef BTL_OFI_RDMA_H
 #define BTL_OFI_RDMA_H
 

@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/fault.h>
-#include <base/log.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_receive.h>
 #include <stdlib.h>

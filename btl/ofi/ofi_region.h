@@ -6,12 +6,12 @@
 #ifndef BTL_OFI_REGION_H
 #define BTL_OFI_REGION_H
 
-#include <btl/fabric_mr.h>
+#include <btl/fabric/fabric_mr.h>
 #include <btl/ofi/ofi_peer.h>
 
 /* What a peer is given. */
 struct ofi_handle {
-    struct region_handle region; /* first: what btl/rdma_am.h reads */
+    struct region_handle region; /* first: what btl/emulation/rdma_am.h reads */
     uint64_t key;
     uint32_t uses; /* OFI_USE_*; 0: over sends only */
     uint32_t zero;

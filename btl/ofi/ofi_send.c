@@ -1,9 +1,9 @@
 #include <config.h>
 
-#include <base/fault.h>
+#include <base/settings/fault.h>
+#include <btl/modules/tap.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_send.h>
-#include <btl/tap.h>
 #include <errno.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <btl/ofi/ofi_leftovers.h>
 #include <btl/ofi/ofi_shm.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef BTL_OFI_SHM_H
 #define BTL_OFI_SHM_H
 
-#include <btl/fabric.h>
+#include <btl/fabric/fabric.h>
 
 bool ofi_is_shm(const struct fabric_wanted *wanted);
 /* Before the endpoint is opened: gives it a name that tells whose it is, and removes what the dead

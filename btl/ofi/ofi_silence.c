@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <btl/ofi/ofi_peer.h>
 #include <netinet/in.h>
 #include <string.h>

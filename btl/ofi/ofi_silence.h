@@ -1,15 +1,15 @@
 /* Peers that are cut off. A provider tries for minutes, or reports what it accepted as sent. And a
  * peer that computes is as silent as one that is cut off, since providers make progress only when
- * they are called. So the host of a silent peer is probed (btl/host_probe.h): its kernel answers. A
- * peer fails when its host has answered before and does not any more. A host that has never
- * answered, as behind a firewall, fails nobody. The first probes are sent during the handshake, so
- * that this is known of a peer that is cut off as soon as it is connected.
+ * they are called. So the host of a silent peer is probed (btl/sessions/host_probe.h): its kernel
+ * answers. A peer fails when its host has answered before and does not any more. A host that has
+ * never answered, as behind a firewall, fails nobody. The first probes are sent during the
+ * handshake, so that this is known of a peer that is cut off as soon as it is connected.
  *
  * Only where the provider's addresses are those of IP. */
 #ifndef BTL_OFI_SILENCE_H
 #define BTL_OFI_SILENCE_H
 
-#include <btl/host_probe.h>
+#include <btl/sessions/host_probe.h>
 
 struct ofi_module;
 
@@ -19,7 +19,7 @@ struct ofi_silence {
     uint16_t seen;      /* the number of the frame that was expected at the last look */
     uint8_t quiet;      /* looks since something came */
     uint8_t unanswered; /* probes in a row */
-    uint8_t probes;     /* in this session, counted up to FIRST_PROBES */
+    uint8_t probes;     /* since the hello, counted up to FIRST_PROBES */
     bool answers;       /* the host has answered one of them */
 };
 

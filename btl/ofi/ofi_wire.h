@@ -1,5 +1,5 @@
-/* What goes over an ofi endpoint: hellos (btl/hello.h), and frames. Little-endian; pure functions
- * between bytes and structs. docs/wire.md draws them.
+/* What goes over an ofi endpoint: hellos (btl/sessions/hello.h), and frames. Little-endian; pure
+ * functions between bytes and structs. docs/wire.md draws them.
  *
  *   frame   kind 1 (its upper half: the channel), tag 1, sequence 2, index 4, token 8, then data
  *
@@ -8,8 +8,8 @@
 #ifndef BTL_OFI_WIRE_H
 #define BTL_OFI_WIRE_H
 
-#include <base/le.h>
-#include <btl/hello.h>
+#include <base/data/le.h>
+#include <btl/sessions/hello.h>
 
 #define OFI_WIRE_VERSION 3
 

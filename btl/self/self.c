@@ -2,10 +2,10 @@
  * segments to the receive callback; put and get are checked copies. */
 #include <config.h>
 
-#include <base/name.h>
-#include <base/param.h>
-#include <base/sock.h>
-#include <btl/module.h>
+#include <base/net/sock.h>
+#include <base/settings/param.h>
+#include <base/types/name.h>
+#include <btl/modules/module.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

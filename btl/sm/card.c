@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <btl/sm/card.h>
 #include <string.h>
 

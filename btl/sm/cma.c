@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/fault.h>
+#include <base/settings/fault.h>
 #include <btl/sm/cma.h>
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* sm: shared memory between the processes of a node. README.md has the whole. */
 #include <config.h>
 
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/framework/stats.h>
 #include <btl/sm/module.h>
-#include <btl/stats.h>
 #include <stdio.h>
 
 static const char *const backings[] = {"auto", "memfd", "file", NULL};

@@ -1,9 +1,9 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/crypto.h>
-#include <base/log.h>
-#include <base/name.h>
+#include <base/data/clock.h>
+#include <base/data/crypto.h>
+#include <base/settings/log.h>
+#include <base/types/name.h>
 #include <btl/sm/module.h>
 #include <stdlib.h>
 #include <string.h>

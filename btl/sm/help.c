@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <btl/sm/module.h>
 
 /* A peer that was waited for in vain is not asked for so many times as long. */

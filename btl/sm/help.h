@@ -1,7 +1,7 @@
 /* Who copies what is put or got: the peer, or this side by single copy (cma.h).
  *
  * A peer that polls copies several times as fast as the kernel does from outside: put and get go
- * through it, as requests in the ring (btl/rdma_am.h). When it has not answered for
+ * through it, as requests in the ring (btl/emulation/rdma_am.h). When it has not answered for
  * btl_sm_patience, this side copies what is left, and what comes in the next while.
  *
  * Who carries out a request claims it first, by a compare-and-swap on one word in the cell of the
@@ -11,7 +11,7 @@
 #ifndef BTL_SM_HELP_H
 #define BTL_SM_HELP_H
 
-#include <btl/base.h>
+#include <btl/interface/base.h>
 
 struct sm_module;
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/crypto.h>
+#include <base/data/crypto.h>
 #include <btl/sm/layout.h>
 #include <stdarg.h>
 #include <stdio.h>

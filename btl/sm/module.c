@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <btl/sm/module.h>
 #include <errno.h>
 #include <stdio.h>

@@ -4,11 +4,11 @@
 #ifndef BTL_SM_MODULE_H
 #define BTL_SM_MODULE_H
 
-#include <base/list.h>
-#include <base/pool.h>
-#include <btl/module.h>
-#include <btl/peer.h>
-#include <btl/rdma_am.h>
+#include <base/data/list.h>
+#include <base/data/pool.h>
+#include <btl/emulation/rdma_am.h>
+#include <btl/modules/module.h>
+#include <btl/peers/peer.h>
 #include <btl/sm/cma.h>
 #include <btl/sm/help.h>
 #include <btl/sm/peer.h>
@@ -80,7 +80,7 @@ struct sm_op {
     int status;
 };
 
-/* For btl/stats.h. */
+/* For btl/framework/stats.h. */
 struct sm_counts {
     uint64_t copies, copied_bytes, by_target, stalls;
 };
@@ -220,7 +220,7 @@ int sm_atomic(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoi
               const struct atomic_call *call);
 /* Calls back for what is done; returns how many. */
 int sm_ops_complete(struct sm_module *module);
-/* By single copy, for btl/rdma_am.h. NOT_AVAILABLE: nothing
+/* By single copy, for btl/emulation/rdma_am.h. NOT_AVAILABLE: nothing
  * happened, and single copy is over for this peer. */
 int sm_copy_rest(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool put,
                  const struct rdma_call *rest);

@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/crypto.h>
-#include <base/fault.h>
+#include <base/data/crypto.h>
+#include <base/settings/fault.h>
 #include <btl/sm/peer.h>
 #include <errno.h>
 #include <fcntl.h>

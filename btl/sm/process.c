@@ -2,7 +2,7 @@
 
 #include <btl/sm/process.h>
 
-#include <base/procstat.h>
+#include <base/host/procstat.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/syscall.h>

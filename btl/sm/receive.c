@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/fault.h>
+#include <base/settings/fault.h>
 #include <btl/sm/module.h>
 
 /* Most messages taken from one ring in a pass, so that one peer does not starve the others. */

@@ -7,7 +7,7 @@
 #ifndef BTL_SM_REGIONS_H
 #define BTL_SM_REGIONS_H
 
-#include <btl/region.h>
+#include <btl/memory/region.h>
 #include <stdatomic.h>
 
 struct sm_region {

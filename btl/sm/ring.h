@@ -45,7 +45,8 @@ enum sm_kind {
     SM_FRAGMENT = 3, /* the payload is a fragment of the producer's */
 };
 #define SM_KIND_MASK 0x0f
-#define SM_CHANNEL_SHIFT 4 /* of the first slot's kind: the message's channel (btl/base.h) */
+/* Of the first slot's kind: the message's channel (btl/interface/base.h). */
+#define SM_CHANNEL_SHIFT 4
 
 /* The consumer's word, of all rings that ever used it, alone in its cache line. */
 struct sm_line {

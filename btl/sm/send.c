@@ -1,9 +1,9 @@
 #include <config.h>
 
-#include <base/fault.h>
-#include <base/few.h>
+#include <base/data/few.h>
+#include <base/settings/fault.h>
+#include <btl/modules/tap.h>
 #include <btl/sm/module.h>
-#include <btl/tap.h>
 #include <string.h>
 
 /* A ring of my segment that nobody reads. */

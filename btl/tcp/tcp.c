@@ -1,7 +1,7 @@
 /* tcp: the rail over sockets. The module: its table, its parts, its end. */
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <btl/tcp/tcp_conn.h>
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>

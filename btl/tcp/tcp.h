@@ -6,13 +6,13 @@
 #ifndef BTL_TCP_H
 #define BTL_TCP_H
 
-#include <base/backoff.h>
-#include <base/list.h>
-#include <base/pool.h>
-#include <base/wheel.h>
-#include <btl/module.h>
-#include <btl/peer.h>
-#include <btl/rdma_am.h>
+#include <base/data/list.h>
+#include <base/data/pool.h>
+#include <base/loop/backoff.h>
+#include <base/loop/wheel.h>
+#include <btl/emulation/rdma_am.h>
+#include <btl/modules/module.h>
+#include <btl/peers/peer.h>
 #include <btl/tcp/tcp_card.h>
 #include <btl/tcp/tcp_wire.h>
 
@@ -62,7 +62,7 @@ struct tcp_process {
     size_t users;                                  /* modules that are not NULL */
 };
 
-/* For btl/stats.h. */
+/* For btl/framework/stats.h. */
 struct tcp_counts {
     uint64_t links, silences;
     uint64_t writes, bytes_written, blocked;

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <btl/tcp/tcp_card.h>
 
 enum { CARD_HEAD = 16 };

@@ -1,12 +1,12 @@
 /* A process's card ("btl.tcp"): where it listens; and which of its interfaces reach a peer.
  *
- *   version 1, zero 7, incarnation 8, then the interfaces (btl/netcard.h)
+ *   version 1, zero 7, incarnation 8, then the interfaces (btl/peers/netcard.h)
  *
  * Little-endian. Pure functions. */
 #ifndef BTL_TCP_CARD_H
 #define BTL_TCP_CARD_H
 
-#include <btl/netcard.h>
+#include <btl/peers/netcard.h>
 #include <btl/tcp/tcp_wire.h>
 
 enum {

@@ -1,10 +1,10 @@
 /* The component: parameters, the modules that it opens. */
 #include <config.h>
 
-#include <base/log.h>
-#include <base/name.h>
-#include <base/param.h>
-#include <btl/stats.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <base/types/name.h>
+#include <btl/framework/stats.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
 #include <btl/tcp/tcp_conn.h>
 #include <btl/tcp/tcp_lane.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/name.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/types/name.h>
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <stdio.h>
@@ -423,8 +423,8 @@ void tcp_endpoint_describe(const tcp_endpoint *ep, char *text, size_t size)
              ep->answers);
 }
 
-/* ---- the end, in the steps of btl/closing.c: what counts as sent is written out, BYE is said, and
- * the peer's kernel has it all, before the sockets close ---- */
+/* ---- the end, in the steps of btl/peers/closing.c: what counts as sent is written out, BYE is
+ * said, and the peer's kernel has it all, before the sockets close ---- */
 
 static bool endpoint_is_flushed(struct btl_peer *peer)
 {

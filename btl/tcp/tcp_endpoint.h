@@ -2,7 +2,7 @@
 #ifndef BTL_TCP_ENDPOINT_H
 #define BTL_TCP_ENDPOINT_H
 
-#include <base/patience.h>
+#include <base/loop/patience.h>
 #include <btl/tcp/tcp.h>
 
 struct tcp_conn;

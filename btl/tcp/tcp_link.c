@@ -1,7 +1,7 @@
 /* A socket that is up: its life, and what each poll of it does. */
 #include <config.h>
 
-#include <base/sock.h>
+#include <base/net/sock.h>
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <btl/tcp/tcp_silence.h>

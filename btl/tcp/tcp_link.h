@@ -2,7 +2,7 @@
 #ifndef BTL_TCP_LINK_H
 #define BTL_TCP_LINK_H
 
-#include <btl/host_probe.h>
+#include <btl/sessions/host_probe.h>
 #include <btl/tcp/tcp_endpoint.h>
 
 enum {

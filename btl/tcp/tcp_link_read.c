@@ -1,7 +1,7 @@
 /* Reading from a link: many frames from one read, and what each of them does. */
 #include <config.h>
 
-#include <base/fault.h>
+#include <base/settings/fault.h>
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Writing to a link: many items in one sendmsg. */
 #include <config.h>
 
-#include <base/fault.h>
+#include <base/settings/fault.h>
 #include <btl/tcp/tcp_link.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <errno.h>

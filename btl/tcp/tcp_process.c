@@ -2,7 +2,7 @@
  * which peers come in, and the card that tells where they are. */
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <btl/tcp/tcp_conn.h>
 #include <stdio.h>
 #include <stdlib.h>

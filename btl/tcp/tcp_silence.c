@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_silence.h>
 #include <errno.h>

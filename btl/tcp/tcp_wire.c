@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/name.h>
+#include <base/types/name.h>
 #include <btl/tcp/tcp_wire.h>
 
 /* The halves of a frame's first byte. */

@@ -19,8 +19,8 @@
 #ifndef BTL_TCP_WIRE_H
 #define BTL_TCP_WIRE_H
 
-#include <base/crypto.h>
-#include <btl/region.h>
+#include <base/data/crypto.h>
+#include <btl/memory/region.h>
 
 #define TCP_WIRE_VERSION 3
 

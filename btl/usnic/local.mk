@@ -1,12 +1,12 @@
 # btl/usnic: the rail over datagrams.
 
 # The engine: pure, and built everywhere.
-libbtl_la_SOURCES += btl/usnic/usnic_wire.h btl/usnic/usnic_wire.c btl/usnic/usnic_rtt.h btl/usnic/usnic_rtt.c \
-	btl/usnic/usnic_window.h btl/usnic/usnic_window.c btl/usnic/usnic_order.h btl/usnic/usnic_order.c \
-	btl/usnic/usnic_rate.h btl/usnic/usnic_rate.c btl/usnic/usnic_pack.h btl/usnic/usnic_pack.c \
-	btl/usnic/usnic_flow.h btl/usnic/usnic_flow.c btl/usnic/usnic_engine.h btl/usnic/usnic_engine.c \
-	btl/usnic/usnic_inside.h btl/usnic/usnic_transmit.c btl/usnic/usnic_take.c btl/usnic/usnic_timer.c \
-	btl/usnic/usnic_share.c
+libbtl_la_SOURCES += btl/usnic/engine/wire.h btl/usnic/engine/wire.c btl/usnic/engine/rtt.h btl/usnic/engine/rtt.c \
+	btl/usnic/engine/window.h btl/usnic/engine/window.c btl/usnic/engine/order.h btl/usnic/engine/order.c \
+	btl/usnic/engine/rate.h btl/usnic/engine/rate.c btl/usnic/engine/pack.h btl/usnic/engine/pack.c \
+	btl/usnic/engine/flow.h btl/usnic/engine/flow.c btl/usnic/engine/engine.h btl/usnic/engine/engine.c \
+	btl/usnic/engine/inside.h btl/usnic/engine/transmit.c btl/usnic/engine/take.c btl/usnic/engine/timer.c \
+	btl/usnic/engine/share.c
 EXTRA_DIST += btl/usnic/README.md
 
 # The module: over libfabric.

@@ -3,13 +3,13 @@
 #ifndef BTL_USNIC_H
 #define BTL_USNIC_H
 
-#include <base/list.h>
-#include <base/pool.h>
-#include <btl/hello.h>
-#include <btl/module.h>
-#include <btl/rdma_am.h>
+#include <base/data/list.h>
+#include <base/data/pool.h>
+#include <btl/emulation/rdma_am.h>
+#include <btl/modules/module.h>
+#include <btl/sessions/hello.h>
+#include <btl/usnic/engine/engine.h>
 #include <btl/usnic/usnic_check.h>
-#include <btl/usnic/usnic_engine.h>
 #include <btl/usnic/usnic_port.h>
 
 enum {
@@ -67,7 +67,7 @@ struct usnic_process {
     size_t users; /* modules that are not NULL */
 };
 
-/* For btl/stats.h, beside those of the engine and of the port. */
+/* For btl/framework/stats.h, beside those of the engine and of the port. */
 struct usnic_module_counts {
     uint64_t strangers; /* packets and hellos that proved nothing */
     uint64_t unsound;   /* packets with a wrong checksum */

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <btl/usnic/usnic_card.h>
 #include <netinet/in.h>
 

@@ -3,7 +3,7 @@
  *
  *   card    version 1, zero 7, incarnation 8, then for each address
  *           port of the other channel 2, zero 2, packet 4
- *           then the interfaces (btl/netcard.h), whose ports are those of the data channel
+ *           then the interfaces (btl/peers/netcard.h), whose ports are those of the data channel
  *   place   family 1 (4 or 6), zero 1, ports of the channels 2 + 2, zero 2, packet 4, zero 4,
  *           address 16 (IPv4: the first 4, the rest zero)
  *
@@ -13,8 +13,8 @@
 #ifndef BTL_USNIC_CARD_H
 #define BTL_USNIC_CARD_H
 
-#include <btl/fabric_address.h>
-#include <btl/netcard.h>
+#include <btl/peers/netcard.h>
+#include <btl/sessions/fabric_address.h>
 
 enum {
     USNIC_CARD_VERSION = 1,

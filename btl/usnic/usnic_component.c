@@ -1,9 +1,9 @@
 /* The component: parameters, the modules that it opens, their statistics. */
 #include <config.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <btl/stats.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/framework/stats.h>
 #include <btl/usnic/usnic_peer.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_path.h>
 #include <btl/usnic/usnic_send.h>

@@ -1,4 +1,4 @@
-/* Control frames: hellos (btl/hello.h), and what is said outside of a session's sequence.
+/* Control frames: hellos (btl/sessions/hello.h), and what is said outside of a session's sequence.
  *
  *   frame   kind 1, version 1, size 2, index 4, token 8, then zeros up to size
  *

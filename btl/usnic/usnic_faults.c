@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/fault.h>
+#include <base/settings/fault.h>
 #include <btl/usnic/usnic_faults.h>
 #include <btl/usnic/usnic_receive.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include <config.h>
 
 #include <arpa/inet.h>
-#include <base/clock.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
 #include <btl/usnic/usnic_faults.h>
 #include <btl/usnic/usnic_path.h>
 #include <btl/usnic/usnic_receive.h>

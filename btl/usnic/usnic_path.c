@@ -1,10 +1,10 @@
 #include <config.h>
 
 #include <arpa/inet.h>
-#include <base/clock.h>
-#include <base/least.h>
-#include <base/log.h>
-#include <base/name.h>
+#include <base/data/clock.h>
+#include <base/data/least.h>
+#include <base/settings/log.h>
+#include <base/types/name.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_path.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/name.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/types/name.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_path.h>
 #include <btl/usnic/usnic_send.h>

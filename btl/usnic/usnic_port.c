@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/log.h>
-#include <btl/fabric_mr.h>
+#include <base/settings/log.h>
+#include <btl/fabric/fabric_mr.h>
 #include <btl/usnic/usnic_port.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #ifndef BTL_USNIC_PORT_H
 #define BTL_USNIC_PORT_H
 
-#include <base/pool.h>
-#include <btl/fabric_receive.h>
+#include <base/data/pool.h>
+#include <btl/fabric/fabric_receive.h>
 #include <btl/usnic/usnic_card.h>
 
 enum usnic_socket { USNIC_SOCKET_DATA, USNIC_SOCKET_PRIORITY, USNIC_SOCKETS };
@@ -29,7 +29,7 @@ struct usnic_port_user {
     void (*sent)(void *arg, void *owner);
 };
 
-/* For btl/stats.h. */
+/* For btl/framework/stats.h. */
 struct usnic_port_counts {
     uint64_t packets_out, packets_in;
     uint64_t busy;    /* packets that the provider had no room for */

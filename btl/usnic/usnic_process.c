@@ -2,8 +2,8 @@
  * tells where they are. */
 #include <config.h>
 
-#include <base/crypto.h>
-#include <base/log.h>
+#include <base/data/crypto.h>
+#include <base/settings/log.h>
 #include <btl/usnic/usnic.h>
 #include <stdio.h>
 #include <stdlib.h>

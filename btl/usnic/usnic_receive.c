@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_faults.h>
 #include <btl/usnic/usnic_receive.h>

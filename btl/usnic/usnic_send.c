@@ -1,8 +1,8 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/fault.h>
-#include <btl/tap.h>
+#include <base/data/clock.h>
+#include <base/settings/fault.h>
+#include <btl/modules/tap.h>
 #include <btl/usnic/usnic_faults.h>
 #include <btl/usnic/usnic_send.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include <launcher/front/channel.h>
 
-#include <base/list.h>
-#include <base/log.h>
+#include <base/data/list.h>
+#include <base/settings/log.h>
 #include <stdlib.h>
 
 struct waiting {

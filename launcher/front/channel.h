@@ -5,7 +5,7 @@
 #ifndef LAUNCHER_FRONT_CHANNEL_H
 #define LAUNCHER_FRONT_CHANNEL_H
 
-#include <base/loop.h>
+#include <base/loop/loop.h>
 #include <keel/buffer.h>
 
 enum front_message {

@@ -2,14 +2,14 @@
 
 #include <launcher/front/frontend.h>
 
-#include <base/log.h>
-#include <base/sock.h>
+#include <base/net/sock.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/front/output.h>
 #include <launcher/front/stdio.h>
 #include <launcher/request/submit.h>
-#include <rml/core.h>
+#include <rml/interface/core.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

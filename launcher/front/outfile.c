@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/sock.h>
+#include <base/net/sock.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 
 #include <launcher/front/output.h>
 
-#include <base/list.h>
-#include <base/log.h>
-#include <base/sock.h>
+#include <base/data/list.h>
+#include <base/net/sock.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <launcher/front/outfile.h>
 #include <launcher/front/stdio.h>

@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_FRONT_OUTPUT_H
 #define LAUNCHER_FRONT_OUTPUT_H
 
-#include <base/loop.h>
+#include <base/loop/loop.h>
 #include <launcher/request/run_request.h>
 
 struct output;

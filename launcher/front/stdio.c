@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/bytes.h>
-#include <base/sock.h>
+#include <base/data/bytes.h>
+#include <base/net/sock.h>
 #include <errno.h>
 #include <launcher/front/stdio.h>
 #include <limits.h>

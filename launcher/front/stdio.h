@@ -10,7 +10,7 @@
 #ifndef LAUNCHER_FRONT_STDIO_H
 #define LAUNCHER_FRONT_STDIO_H
 
-#include <base/loop.h>
+#include <base/loop/loop.h>
 #include <keel/types.h>
 
 struct stdio_writer;

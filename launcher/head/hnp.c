@@ -2,9 +2,9 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/hostname.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/host/hostname.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <launcher/node/limits.h>
 #include <launcher/request/submit.h>
 #include <stdarg.h>

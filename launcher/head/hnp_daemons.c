@@ -3,8 +3,8 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/log.h>
-#include <base/paths.h>
+#include <base/settings/log.h>
+#include <base/host/paths.h>
 #include <launcher/node/limits.h>
 #include <launcher/request/hostlist.h>
 #include <stdlib.h>

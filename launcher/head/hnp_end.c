@@ -4,8 +4,8 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <launcher/node/home.h>
 #include <launcher/request/hostlist.h>

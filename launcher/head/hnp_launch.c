@@ -3,8 +3,8 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/param.h>
-#include <base/strings.h>
+#include <base/settings/param.h>
+#include <base/data/strings.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>

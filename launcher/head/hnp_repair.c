@@ -4,9 +4,9 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <launcher/node/tree_repair.h>
 #include <stdarg.h>
 #include <stdio.h>

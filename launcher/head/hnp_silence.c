@@ -5,7 +5,7 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <launcher/request/hostlist.h>
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>

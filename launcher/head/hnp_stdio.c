@@ -3,7 +3,7 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <stdlib.h>
 #include <wireup/proto.h>
 

@@ -3,7 +3,7 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

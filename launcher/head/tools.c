@@ -2,9 +2,9 @@
 
 #include <launcher/head/tools.h>
 
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

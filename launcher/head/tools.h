@@ -4,7 +4,7 @@
 #ifndef LAUNCHER_HEAD_TOOLS_H
 #define LAUNCHER_HEAD_TOOLS_H
 
-#include <rml/core.h>
+#include <rml/interface/core.h>
 
 struct tools;
 

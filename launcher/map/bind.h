@@ -2,7 +2,7 @@
 #ifndef LAUNCHER_MAP_BIND_H
 #define LAUNCHER_MAP_BIND_H
 
-#include <base/topo.h>
+#include <base/host/topo.h>
 #include <keel/types.h>
 
 struct bind_map {

@@ -2,8 +2,8 @@
 
 #include <launcher/map/plan.h>
 
-#include <base/hostname.h>
-#include <base/topo.h>
+#include <base/host/hostname.h>
+#include <base/host/topo.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

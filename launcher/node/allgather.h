@@ -8,7 +8,7 @@
 #ifndef LAUNCHER_NODE_ALLGATHER_H
 #define LAUNCHER_NODE_ALLGATHER_H
 
-#include <rml/core.h>
+#include <rml/interface/core.h>
 
 struct allgather; /* one a daemon */
 

@@ -2,10 +2,10 @@
 
 #include <launcher/node/daemon.h>
 
-#include <base/leftovers.h>
-#include <base/log.h>
-#include <base/session.h>
-#include <base/sock.h>
+#include <base/host/leftovers.h>
+#include <base/settings/log.h>
+#include <base/host/session.h>
+#include <base/net/sock.h>
 #include <launcher/node/home.h>
 #include <launcher/node/limits.h>
 #include <launcher/node/name_server.h>

@@ -5,13 +5,13 @@
 #ifndef LAUNCHER_NODE_DAEMON_H
 #define LAUNCHER_NODE_DAEMON_H
 
-#include <base/loop.h>
+#include <base/loop/loop.h>
 #include <launcher/node/allgather.h>
 #include <launcher/node/iof.h>
 #include <launcher/node/orders.h>
 #include <launcher/node/server.h>
 #include <launcher/shepherd/shepherd.h>
-#include <rml/core.h>
+#include <rml/interface/core.h>
 
 #define HNP_VPID 0u
 #define AGENT_ID(vpid) (0x80000000u | (vpid)) /* the shepherd's id of the agent of a daemon */

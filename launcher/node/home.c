@@ -2,9 +2,9 @@
 
 #include <launcher/node/home.h>
 
-#include <base/hostname.h>
-#include <base/param.h>
-#include <base/strings.h>
+#include <base/host/hostname.h>
+#include <base/settings/param.h>
+#include <base/data/strings.h>
 #include <launcher/request/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_NODE_HOME_H
 #define LAUNCHER_NODE_HOME_H
 
-#include <base/crypto.h>
+#include <base/data/crypto.h>
 #include <keel/types.h>
 #include <wireup/job_map.h>
 

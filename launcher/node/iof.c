@@ -2,9 +2,9 @@
 
 #include <launcher/node/iof.h>
 
-#include <base/list.h>
-#include <base/log.h>
-#include <base/sock.h>
+#include <base/data/list.h>
+#include <base/net/sock.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

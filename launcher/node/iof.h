@@ -12,9 +12,9 @@
 #ifndef LAUNCHER_NODE_IOF_H
 #define LAUNCHER_NODE_IOF_H
 
-#include <base/loop.h>
-#include <base/pty.h>
-#include <rml/core.h>
+#include <base/host/pty.h>
+#include <base/loop/loop.h>
+#include <rml/interface/core.h>
 
 enum iof_kind {
     IOF_OUTPUT = 1,

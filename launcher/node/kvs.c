@@ -2,8 +2,8 @@
 
 #include <launcher/node/kvs.h>
 
-#include <base/hash.h>
-#include <base/list.h>
+#include <base/data/hash.h>
+#include <base/data/list.h>
 #include <stdlib.h>
 #include <string.h>
 

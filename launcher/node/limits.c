@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/cgroup.h>
+#include <base/host/cgroup.h>
 #include <launcher/node/limits.h>
 #include <stdio.h>
 #include <stdlib.h>

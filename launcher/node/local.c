@@ -6,11 +6,11 @@
 #include <launcher/node/service.h>
 #include <launcher/shepherd/program.h>
 
-#include <base/fault.h>
-#include <base/log.h>
-#include <base/param.h>
-#include <base/paths.h>
-#include <base/sock.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <base/host/paths.h>
+#include <base/net/sock.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 
 #include <launcher/node/name_server.h>
 
-#include <base/list.h>
-#include <base/log.h>
+#include <base/data/list.h>
+#include <base/settings/log.h>
 #include <launcher/node/kvs.h>
 #include <stdlib.h>
 #include <string.h>

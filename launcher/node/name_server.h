@@ -4,7 +4,7 @@
 #ifndef LAUNCHER_NODE_NAME_SERVER_H
 #define LAUNCHER_NODE_NAME_SERVER_H
 
-#include <rml/core.h>
+#include <rml/interface/core.h>
 
 enum names_command { NAMES_PUBLISH = 1, NAMES_LOOKUP, NAMES_UNPUBLISH, NAMES_ANSWER };
 

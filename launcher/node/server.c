@@ -4,7 +4,7 @@
 
 #include <launcher/node/server_internal.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <stdlib.h>
 #include <string.h>
 

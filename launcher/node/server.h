@@ -4,7 +4,7 @@
 #define LAUNCHER_NODE_SERVER_H
 
 #include <launcher/node/allgather.h>
-#include <rml/core.h>
+#include <rml/interface/core.h>
 #include <wireup/job_map.h>
 
 struct server;

@@ -2,7 +2,7 @@
 #ifndef LAUNCHER_NODE_SERVER_INTERNAL_H
 #define LAUNCHER_NODE_SERVER_INTERNAL_H
 
-#include <base/list.h>
+#include <base/data/list.h>
 #include <launcher/node/allgather.h>
 #include <launcher/node/server.h>
 #include <wireup/cards.h>

@@ -2,8 +2,8 @@
 
 #include <launcher/node/service.h>
 
-#include <base/log.h>
-#include <base/sock.h>
+#include <base/net/sock.h>
+#include <base/settings/log.h>
 #include <launcher/node/daemon.h>
 #include <stdlib.h>
 

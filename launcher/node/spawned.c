@@ -3,7 +3,7 @@
 
 #include <launcher/node/orders.h>
 
-#include <base/strings.h>
+#include <base/data/strings.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>

@@ -2,7 +2,7 @@
 
 #include <launcher/node/tree_repair.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <wireup/proto.h>

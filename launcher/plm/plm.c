@@ -4,9 +4,9 @@
 
 #include <launcher/plm/plm.h>
 
-#include <base/param.h>
-#include <base/sock.h>
-#include <base/strings.h>
+#include <base/settings/param.h>
+#include <base/net/sock.h>
+#include <base/data/strings.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
 #include <launcher/request/run_request.h>

@@ -5,9 +5,9 @@
 
 #include <launcher/plm/plm.h>
 
-#include <base/clock.h>
-#include <base/param.h>
-#include <base/paths.h>
+#include <base/data/clock.h>
+#include <base/host/paths.h>
+#include <base/settings/param.h>
 #include <launcher/node/daemon.h>
 #include <launcher/request/hostlist.h>
 #include <launcher/request/run_request.h>

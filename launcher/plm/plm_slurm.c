@@ -5,8 +5,8 @@
 
 #include <launcher/plm/plm.h>
 
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <launcher/node/daemon.h>
 #include <launcher/request/hostlist.h>
 #include <launcher/request/run_request.h>

@@ -2,7 +2,7 @@
 
 #include <launcher/plm/step.h>
 
-#include <base/sock.h>
+#include <base/net/sock.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef LAUNCHER_PLM_STEP_H
 #define LAUNCHER_PLM_STEP_H
 
-#include <base/loop.h>
+#include <base/loop/loop.h>
 #include <launcher/front/channel.h>
 
 enum { STEP_LINE_MAX = 1024, STEP_REASON_MAX = 128 }; /* with their ends */

@@ -2,9 +2,9 @@
 
 #include <launcher/pmi1/pmi1.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <base/procstat.h>
+#include <base/host/procstat.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <launcher/pmi1/pmi1_internal.h>
 #include <stdio.h>
 #include <stdlib.h>

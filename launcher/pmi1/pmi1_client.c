@@ -3,7 +3,7 @@
 
 #include <launcher/pmi1/pmi1_internal.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef LAUNCHER_PMI1_PMI1_INTERNAL_H
 #define LAUNCHER_PMI1_PMI1_INTERNAL_H
 
-#include <base/loop.h>
-#include <base/sock.h>
+#include <base/loop/loop.h>
+#include <base/net/sock.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/kvs.h>
 #include <launcher/node/name_server.h>

@@ -2,8 +2,8 @@
 
 #include <launcher/pmix/finalize.h>
 
-#include <base/clock.h>
-#include <base/procstat.h>
+#include <base/data/clock.h>
+#include <base/host/procstat.h>
 #include <dirent.h>
 #include <keel/types.h>
 #include <stdio.h>

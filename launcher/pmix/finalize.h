@@ -5,7 +5,7 @@
 #ifndef LAUNCHER_PMIX_FINALIZE_H
 #define LAUNCHER_PMIX_FINALIZE_H
 
-#include <base/loop.h>
+#include <base/loop/loop.h>
 #include <stdbool.h>
 #include <sys/types.h>
 

@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_PMIX_NSPACE_H
 #define LAUNCHER_PMIX_NSPACE_H
 
-#include <base/list.h>
+#include <base/data/list.h>
 #include <launcher/node/daemon.h>
 #include <launcher/pmix/pmix_module.h>
 

@@ -3,8 +3,8 @@
 
 #include <launcher/pmix/pmix_service_internal.h>
 
-#include <base/clock.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
 #include <string.h>
 #include <wireup/proto.h>
 

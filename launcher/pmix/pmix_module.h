@@ -5,7 +5,7 @@
 #ifndef LAUNCHER_PMIX_PMIX_MODULE_H
 #define LAUNCHER_PMIX_PMIX_MODULE_H
 
-#include <base/loop.h>
+#include <base/loop/loop.h>
 #include <pmix_common.h>
 #include <sched.h>
 #include <wireup/job_map.h>

@@ -2,8 +2,8 @@
 
 #include <launcher/pmix/pmix_service.h>
 
-#include <base/hostname.h>
-#include <base/log.h>
+#include <base/host/hostname.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <launcher/map/bind.h>
 #include <launcher/node/service.h>

@@ -5,7 +5,7 @@
 #ifndef LAUNCHER_PMIX_PMIX_SERVICE_INTERNAL_H
 #define LAUNCHER_PMIX_PMIX_SERVICE_INTERNAL_H
 
-#include <base/leftovers.h>
+#include <base/host/leftovers.h>
 #include <launcher/pmix/connection/pmix_listener.h>
 #include <launcher/pmix/exchange/exchange.h>
 #include <launcher/pmix/finalize.h>

@@ -2,11 +2,11 @@
 
 #include <launcher/pmix/starter.h>
 
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/handover.h>
-#include <base/log.h>
-#include <base/paths.h>
+#include <base/data/clock.h>
+#include <base/host/paths.h>
+#include <base/loop/handover.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
 #include <fcntl.h>
 #include <launcher/pmix/connection/guard.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 
 #include <launcher/request/allocation.h>
 
-#include <base/strings.h>
+#include <base/data/strings.h>
 #include <launcher/request/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include <config.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <base/param_file.h>
-#include <base/strings.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <base/settings/param_file.h>
+#include <base/data/strings.h>
 #include <errno.h>
 #include <launcher/request/help.h>
 #include <launcher/request/mca_names.h>

@@ -2,7 +2,7 @@
 
 #include <launcher/request/hostlist.h>
 
-#include <base/bytes.h>
+#include <base/data/bytes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <launcher/request/mca_names.h>
 #include <launcher/request/suggest.h>
 #include <stdint.h>

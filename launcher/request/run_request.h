@@ -2,7 +2,7 @@
 #ifndef LAUNCHER_REQUEST_RUN_REQUEST_H
 #define LAUNCHER_REQUEST_RUN_REQUEST_H
 
-#include <base/pty.h>
+#include <base/host/pty.h>
 #include <keel/types.h>
 
 /* Exit codes of keelrun; otherwise the first failing rank's, or 128 + its signal. */

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <errno.h>
 #include <launcher/shepherd/procs.h>
 #include <launcher/shepherd/sweep.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/strings.h>
+#include <base/data/strings.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/shepherd/program.h>

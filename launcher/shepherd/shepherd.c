@@ -1,10 +1,10 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/procstat.h>
-#include <base/session.h>
-#include <base/sock.h>
+#include <base/data/clock.h>
+#include <base/host/procstat.h>
+#include <base/host/session.h>
+#include <base/net/sock.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/shepherd/shepherd.h>

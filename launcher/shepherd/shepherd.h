@@ -10,8 +10,8 @@
 #ifndef LAUNCHER_SHEPHERD_SHEPHERD_H
 #define LAUNCHER_SHEPHERD_SHEPHERD_H
 
-#include <base/loop.h>
-#include <base/pty.h>
+#include <base/host/pty.h>
+#include <base/loop/loop.h>
 #include <keel/types.h>
 #include <sched.h>
 

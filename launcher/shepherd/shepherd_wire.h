@@ -9,7 +9,7 @@
 #ifndef LAUNCHER_SHEPHERD_SHEPHERD_WIRE_H
 #define LAUNCHER_SHEPHERD_SHEPHERD_WIRE_H
 
-#include <base/bytes.h>
+#include <base/data/bytes.h>
 #include <launcher/shepherd/shepherd.h>
 
 #define COMMAND_BODY_MAX (16u << 20)

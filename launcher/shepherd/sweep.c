@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/procstat.h>
+#include <base/data/clock.h>
+#include <base/host/procstat.h>
 #include <dirent.h>
 #include <errno.h>
 #include <launcher/shepherd/sweep.h>

@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_SHEPHERD_VARS_H
 #define LAUNCHER_SHEPHERD_VARS_H
 
-#include <base/strings.h>
+#include <base/data/strings.h>
 
 struct vars {
     char **strings; /* owned, like its strings; NULL while it is empty */

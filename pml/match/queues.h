@@ -8,7 +8,7 @@
 #ifndef PML_QUEUES_H
 #define PML_QUEUES_H
 
-#include <base/list.h>
+#include <base/data/list.h>
 #include <keel/types.h>
 
 enum { QUEUES_FIRST_BITS = 4 };

@@ -1,10 +1,10 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/few.h>
-#include <base/least.h>
-#include <btl/base.h>
-#include <btl/plane.h>
+#include <base/data/clock.h>
+#include <base/data/few.h>
+#include <base/data/least.h>
+#include <btl/interface/base.h>
+#include <btl/plane/plane.h>
 #include <ptl/rail/link.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 #include <config.h>
 
-#include <base/crypto.h>
-#include <base/least.h>
-#include <base/log.h>
-#include <base/name.h>
-#include <base/param.h>
-#include <btl/base.h>
-#include <btl/lock.h>
-#include <btl/plane.h>
-#include <btl/wake.h>
+#include <base/data/crypto.h>
+#include <base/data/least.h>
+#include <base/settings/log.h>
+#include <base/types/name.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
+#include <btl/lock/lock.h>
+#include <btl/plane/plane.h>
+#include <btl/lock/wake.h>
 #include <keel/host.h>
 #include <ptl/components.h>
 #include <ptl/rail/link.h>

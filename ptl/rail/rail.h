@@ -1,5 +1,5 @@
 /* The PTL over BTL modules: one PTL module for each of them. The processes that it reaches by it
- * are those to which the choice of rails (btl/bml.h) leads by that module now.
+ * are those to which the choice of rails (btl/plane/bml.h) leads by that module now.
  *
  * A message of at most ptl_first_frag_size bytes travels behind its header, by sendi. A longer one
  * is announced: where the bytes lie together and the module can get, the receiver fetches them;
@@ -9,10 +9,10 @@
 #ifndef PTL_RAIL_RAIL_H
 #define PTL_RAIL_RAIL_H
 
-#include <base/ids.h>
-#include <base/list.h>
-#include <base/pool.h>
-#include <btl/roster.h>
+#include <base/data/ids.h>
+#include <base/data/list.h>
+#include <base/data/pool.h>
+#include <btl/peers/roster.h>
 #include <keel/btl_ext.h>
 #include <keel/ptl_ext.h>
 #include <ptl/rail/wire.h>

@@ -1,10 +1,10 @@
 /* The receiver's end of a message. */
 #include <config.h>
 
-#include <base/fault.h>
-#include <base/least.h>
-#include <base/log.h>
-#include <btl/base.h>
+#include <base/settings/fault.h>
+#include <base/data/least.h>
+#include <base/settings/log.h>
+#include <btl/interface/base.h>
 #include <ptl/rail/link.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/fault.h>
-#include <btl/base.h>
+#include <base/settings/fault.h>
+#include <btl/interface/base.h>
 #include <ptl/rail/link.h>
 #include <stdlib.h>
 #include <string.h>

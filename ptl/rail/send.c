@@ -1,9 +1,9 @@
 /* The sender's end of a message. */
 #include <config.h>
 
-#include <base/few.h>
-#include <base/least.h>
-#include <btl/base.h>
+#include <base/data/few.h>
+#include <base/data/least.h>
+#include <btl/interface/base.h>
 #include <ptl/rail/link.h>
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@
 #ifndef PTL_RAIL_WIRE_H
 #define PTL_RAIL_WIRE_H
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <keel/btl.h>
 #include <keel/ptl_base.h>
 

@@ -2,11 +2,11 @@
  * that are named or all but those; TAP output. */
 #include <config.h>
 
-#include <base/fault.h>
-#include <base/log.h>
-#include <base/param.h>
-#include <btl/desc.h>
-#include <btl/lock.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/lock/lock.h>
+#include <btl/memory/desc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>

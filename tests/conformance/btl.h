@@ -8,7 +8,7 @@
 #ifndef TESTS_CONFORMANCE_BTL_H
 #define TESTS_CONFORMANCE_BTL_H
 
-#include <btl/base.h>
+#include <btl/interface/base.h>
 #include <stdatomic.h>
 #include <tests/lib/minihost.h>
 

@@ -1,5 +1,5 @@
 /* How traffic begins and ends: add_procs, del_procs, strangers. */
-#include <btl/bml.h>
+#include <btl/plane/bml.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>

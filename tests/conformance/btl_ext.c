@@ -1,5 +1,5 @@
 /* keel_btl_ext: flush, requests that wait for room. */
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>

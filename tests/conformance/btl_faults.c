@@ -1,7 +1,7 @@
 /* Traffic that goes on whatever fails: each message and operation ends once, well or with an error;
  * what ended well is there, unless a failure of the peer was reported; order holds; nothing comes
  * twice. Run without faults it must be perfect; btl-faults.sh runs it under many. */
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* ft_event: checkpoints with traffic queued, going on, restarts. All ranks go through it together.
  */
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>

@@ -1,6 +1,6 @@
 /* put and get: every size and alignment, completion at the target, and what must be refused. The
  * targets lie in memory that all ranks see, so that each initiator checks them itself. */
-#include <btl/region.h>
+#include <btl/memory/region.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>

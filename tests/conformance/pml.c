@@ -6,7 +6,7 @@
  * its sender and tag. Then a process ends, and nobody waits for it for ever. */
 #include <config.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <keel/pml.h>
 #include <stdio.h>
 #include <stdlib.h>

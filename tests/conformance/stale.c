@@ -8,9 +8,9 @@
  * ranks and more want each lock all the time. */
 #include <config.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <btl/base.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

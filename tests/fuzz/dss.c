@@ -1,7 +1,7 @@
 /* opal_dss: values of any type out of any bytes. What comes out packs, and unpacks to the same. */
 #include <config.h>
 
-#include <base/dss.h>
+#include <base/types/dss.h>
 #include <keel/buffer.h>
 #include <stdlib.h>
 #include <string.h>

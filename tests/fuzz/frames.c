@@ -2,7 +2,7 @@
  * sealed records none opens that was not sealed, or is not the next one. */
 #include <config.h>
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <oob/inbox.h>
 #include <oob/oob.h>
 #include <stdlib.h>

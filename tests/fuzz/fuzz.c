@@ -1,8 +1,8 @@
 #include <config.h>
 
-#include <base/crypto.h>
-#include <base/le.h>
-#include <base/log.h>
+#include <base/data/crypto.h>
+#include <base/data/le.h>
+#include <base/settings/log.h>
 #include <keel/buffer.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * and what is believed; and what is packed comes back. */
 #include <config.h>
 
-#include <base/le.h>
-#include <rml/pack.h>
+#include <base/data/le.h>
+#include <rml/message/pack.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

@@ -2,9 +2,9 @@
  */
 #include <config.h>
 
-#include <base/fault.h>
-#include <base/param.h>
-#include <base/param_file.h>
+#include <base/settings/fault.h>
+#include <base/settings/param.h>
+#include <base/settings/param_file.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

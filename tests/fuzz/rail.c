@@ -3,7 +3,7 @@
  * leaves nothing behind. */
 #include <config.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <keel/host.h>
 #include <ptl/base.h>
 #include <ptl/components.h>

@@ -3,9 +3,9 @@
 #include <config.h>
 
 #include <limits.h>
-#include <rml/assemble.h>
-#include <rml/cast_wire.h>
-#include <rml/rml_wire.h>
+#include <rml/broadcast/cast_wire.h>
+#include <rml/message/assemble.h>
+#include <rml/message/rml_wire.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

@@ -1,9 +1,9 @@
-/* Sessions over datagrams: the ofi hello, and what the machine of btl/session makes of any hellos
+/* Sessions over datagrams: the ofi hello, and what the machine of btl/sessions makes of any hellos
  * in any order. */
 #include <config.h>
 
 #include <btl/ofi/ofi_wire.h>
-#include <btl/session.h>
+#include <btl/sessions/session.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

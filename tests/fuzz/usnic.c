@@ -2,7 +2,7 @@
  * engine with messages under way. */
 #include <config.h>
 
-#include <btl/usnic/usnic_engine.h>
+#include <btl/usnic/engine/engine.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

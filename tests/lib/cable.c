@@ -12,7 +12,7 @@
  * the fault drops it, and no program would ever meet one. Needs root and /dev/net/tun. */
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>

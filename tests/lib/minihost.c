@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/crypto.h>
+#include <base/data/clock.h>
+#include <base/data/crypto.h>
 #include <errno.h>
 #include <ftw.h>
 #include <poll.h>

@@ -63,9 +63,9 @@ done)"
 
 points=$(sources | xargs sed -n 's/.*fault_\(at\|ask\)("\([^"]*\)").*/\2/p' | sort -u)
 report 'every fault point is in keel(7)' "$(echo "$points" | missing_from docs/man/keel.7)"
-rows=$(cat base/fault_points.c btl/*/fault_points.inc | grep '^    {"[a-z.]*", ')
+rows=$(cat base/settings/fault_points.c btl/*/fault_points.inc | grep '^    {"[a-z.]*", ')
 catalogue=$(echo "$rows" | sed 's/^    {"\([a-z.]*\)", .*/\1/' | sort)
-report 'base/fault_points.c and the transports have every fault point, and no other' "$(
+report 'base/settings/fault_points.c and the transports have every fault point, and no other' "$(
     [ "$catalogue" = "$points" ] || printf 'sources: %s\ncatalogue: %s\n' \
         "$(echo "$points" | tr '\n' ' ')" "$(echo "$catalogue" | tr '\n' ' ')")"
 # The actions of each point, as both have them.
@@ -129,7 +129,7 @@ registered()
     sources | xargs cat | tr '\n' ' ' |
         grep -oE 'PARAM_[A-Z]+\([[:space:]]*"[a-z0-9_]+",[[:space:]]*"[^"]*"' |
         sed 's/^[^"]*"\([^"]*\)",[^"]*"\([^"]*\)"$/\1 \2/'
-    sed -n 's/.*VERBOSE(LOG_[A-Z]*, "\([a-z]*\)").*/&/p' base/log.c |
+    sed -n 's/.*VERBOSE(LOG_[A-Z]*, "\([a-z]*\)").*/&/p' base/settings/log.c |
         grep -o 'VERBOSE(LOG_[A-Z]*, "[a-z]*")' | sed 's/.*"\(.*\)".*/log_\1_verbose 0/'
 }
 

@@ -29,44 +29,55 @@ room base keel base
 room oob keel base oob
 room rml keel base oob rml
 room btl keel base btl
+room btl/usnic/engine keel base btl/usnic/engine
 room btl2 keel base btl btl2
 room ptl keel base btl ptl
 room pml keel base ptl pml
 room wireup keel base wireup
-room bootstrap keel base oob rml btl btl2 ptl pml wireup bootstrap
-room compat keel base oob rml bootstrap compat
-room launcher keel base oob rml wireup launcher
+room bootstrap keel base oob rml/interface btl btl2 ptl pml wireup bootstrap
+room compat keel base oob rml/interface bootstrap compat
+room launcher keel base oob rml/interface wireup launcher
 
-# The rooms of launcher/: its README has a table of them, in which each names only those above it.
-rooms_above=
-table=$(sed -n 's/^| \[`\([a-z0-9]*\)\/`\](.*|\(.*\)|$/\1 \2/p' launcher/README.md | tr -d '`')
-while read -r place others; do
-    allowed="keel base launcher/$place"
-    beside=
-    for other in $others; do
-        folder=${other%%/*}
-        if [ -d "launcher/$folder" ]; then
-            case " $rooms_above " in *" $folder "*) ;; *) beside="$beside $other" ;; esac
-            other=launcher/$other
-        fi
-        allowed="$allowed $other"
-    done
-    report "launcher/$place names only rooms above it" "$beside"
-    # shellcheck disable=SC2086 # the list is meant to be split
-    room "launcher/$place" $allowed
-    rooms_above="$rooms_above $place"
-done <<EOF
+# rooms_of FOLDER ALLOWED...: the rooms in FOLDER. Its README has a table of them, in which each names
+# those above it that it may include.
+rooms_of()
+{
+    folder=$1
+    shift
+    rooms_above=
+    table=$(sed -n 's/^| \[`\([a-z0-9]*\)\/`\](.*|\(.*\)|$/\1 \2/p' "$folder/README.md" | tr -d '`')
+    while read -r place others; do
+        visible="$* $folder/$place"
+        beside=
+        for other in $others; do
+            if [ -d "$folder/${other%%/*}" ]; then
+                case " $rooms_above " in *" ${other%%/*} "*) ;; *) beside="$beside $other" ;; esac
+                other=$folder/$other
+            fi
+            visible="$visible $other"
+        done
+        report "$folder/$place names only rooms above it" "$beside"
+        # shellcheck disable=SC2086 # the list is meant to be split
+        room "$folder/$place" $visible
+        rooms_above="$rooms_above $place"
+    done <<EOF
 $table
 EOF
+    report "the table of $folder/README.md has every room" "$(for path in "$folder"/*/; do
+        case " $rooms_above " in *" $(basename "$path") "*) ;; *) echo "$path" ;; esac
+    done)"
+}
+
+rooms_of base keel
+rooms_of btl keel base
+report 'every source of base/, btl/ and rml/ is in a room' "$(find base btl rml -maxdepth 1 -name '*.[ch]')"
+rooms_of rml keel base
+rooms_of launcher keel base
 room launcher/pmix/connection keel base launcher/pmix/connection
 room launcher/pmix/exchange keel base wireup rml launcher/node launcher/pmix/exchange launcher/pmix/pmix_module.h
 room launcher/pmix/module keel base wireup launcher/pmix/module launcher/pmix/pmix_module.h launcher/pmix/job_check.h
-report 'the table of launcher/README.md has every room' "$(for folder in launcher/*/; do
-    name=$(basename "$folder")
-    case " $rooms_above " in *" $name "*) ;; *) echo "$name" ;; esac
-done)"
 report 'what is asked for and where it goes are pure' "$(grep -rnE --include='*.[ch]' \
-    '#[[:space:]]*include[[:space:]]*<(base/(loop|sock|session|handover)|pthread|poll|sys/(socket|epoll|wait))\.h>' \
+    '#[[:space:]]*include[[:space:]]*<(base/(loop/(loop|handover)|net/sock|host/session)|pthread|poll|sys/(socket|epoll|wait))\.h>' \
     launcher/request launcher/map)"
 
 room tools keel tools
@@ -76,7 +87,7 @@ room bench keel bench
 # The programs and the data plane never load hwloc or libpmix, which stand in modules.
 report 'only modules include hwloc' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<hwloc' base oob rml btl btl2 ptl pml wireup bootstrap compat launcher |
-    grep -vE '^(base/topo_hwloc|launcher/pmix/module/(pmix_module_internal|registration))\.[ch]:')"
+    grep -vE '^(base/host/topo_hwloc|launcher/pmix/module/(pmix_module_internal|registration))\.[ch]:')"
 report 'only the modules include libpmix' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<(pmix|pmix_server|pmix_tool)\.h' base oob rml btl btl2 ptl pml wireup bootstrap compat launcher |
     grep -vE '^(launcher/pmix/module/pmix_module_internal\.h|bootstrap/pmix/module\.c):')"

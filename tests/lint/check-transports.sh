@@ -5,9 +5,9 @@
 cd "$tree" || exit 1
 page=docs/add-a-transport.md
 
-transports=$(grep -o '&btl_[a-z]*_component' btl/registry.c | sed 's/^&btl_\(.*\)_component$/\1/')
+transports=$(grep -o '&btl_[a-z]*_component' btl/framework/registry.c | sed 's/^&btl_\(.*\)_component$/\1/')
 report 'transports were found' "$(for name in self sm tcp ofi; do
-    echo "$transports" | grep -qx "$name" || echo "$name: not in btl/registry.c"
+    echo "$transports" | grep -qx "$name" || echo "$name: not in btl/framework/registry.c"
 done)"
 any=$(echo "$transports" | tr '\n' '|' | sed 's/|$//')
 

@@ -3,9 +3,9 @@
 #include <launcher/pmix/connection/pmix_listener.h>
 
 #include <arpa/inet.h>
-#include <base/log.h>
-#include <base/param.h>
-#include <base/sock.h>
+#include <base/net/sock.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_PMIX_CONNECTION_PMIX_LISTENER_H
 #define LAUNCHER_PMIX_CONNECTION_PMIX_LISTENER_H
 
-#include <base/loop.h>
+#include <base/loop/loop.h>
 #include <launcher/pmix/connection/vet.h>
 
 struct listener;

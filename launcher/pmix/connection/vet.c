@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <arpa/inet.h>
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <errno.h>
 #include <launcher/pmix/connection/vet.h>
 #include <linux/inet_diag.h>

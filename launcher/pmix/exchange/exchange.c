@@ -2,7 +2,7 @@
 
 #include <launcher/pmix/exchange/exchange_internal.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/list.h>
+#include <base/data/list.h>
 #include <launcher/pmix/exchange/published.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * those that are named; TAP output. */
 #include <config.h>
 
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,11 +6,11 @@
  * messages of these sessions, as in production, and may be lost, come twice or late on their way:
  * with a link that breaks, with a daemon, or because a relay has no room.
  *
- * Modelled, for they hold sockets or threads in production: which way a frame goes (rml/links.c),
- * that what was under way is sent again when the way changes (take_way_locked in rml/flow.c), that
- * a broken link is made again or given up (rml/mend.c), and who says what when a daemon is lost
- * (launcher/node/tree_repair.c, launcher/head/hnp_repair.c). A link is made at both its ends at
- * once. The root never dies.
+ * Modelled, for they hold sockets or threads in production: which way a frame goes
+ * (rml/links/links.c), that what was under way is sent again when the way changes (take_way_locked
+ * in rml/traffic/flow.c), that a broken link is made again or given up (rml/links/mend.c), and who
+ * says what when a daemon is lost (launcher/node/tree_repair.c, launcher/head/hnp_repair.c). A link
+ * is made at both its ends at once. The root never dies.
  *
  * What must hold: whoever lives gets every broadcast of whoever lives once, all in one order, and
  * in the order of its origin; and every message from the living, once and in order. Every message

@@ -2,9 +2,9 @@
 #ifndef TESTS_LIB_SIM_FOREST_STATE_H
 #define TESTS_LIB_SIM_FOREST_STATE_H
 
-#include <rml/cast.h>
-#include <rml/session.h>
-#include <rml/tree.h>
+#include <rml/broadcast/cast.h>
+#include <rml/delivery/session.h>
+#include <rml/tree/tree.h>
 #include <tests/lib/sim/forest.h>
 #include <tests/lib/sim/network.h>
 

@@ -1,13 +1,13 @@
 /* A lossy network: links between processes, first in, first out while they are up; when one breaks,
  * what is on it is lost, also what is sent before an end has noticed. A link that is made again
- * begins with new credit. Relays hold what the next link's credit (rml/credit.h) does not let
- * through. The owner says which way frames go, and when links break, come and go. */
+ * begins with new credit. Relays hold what the next link's credit (rml/delivery/credit.h) does not
+ * let through. The owner says which way frames go, and when links break, come and go. */
 #ifndef TESTS_LIB_SIM_NETWORK_H
 #define TESTS_LIB_SIM_NETWORK_H
 
-#include <base/list.h>
-#include <rml/credit.h>
-#include <rml/sender.h>
+#include <base/data/list.h>
+#include <rml/delivery/credit.h>
+#include <rml/delivery/sender.h>
 #include <tests/lib/sim/queue.h>
 
 enum { SIM_NODES_MAX = 12 };

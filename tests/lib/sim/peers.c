@@ -1,6 +1,6 @@
-#include <base/log.h>
-#include <btl/peer.h>
-#include <btl/session.h>
+#include <base/settings/log.h>
+#include <btl/peers/peer.h>
+#include <btl/sessions/session.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Two to four processes that use each other as peers over datagrams which are lost, come twice and
  * late, while processes are killed and started anew, delete and add peers, and restart. One
- * schedule is one seed. Production's: btl/peer, btl/session, btl/card, btl/closing and the roster.
+ * schedule is one seed. Production's: btl/peers and btl/sessions.
  * Modelled: the transport's frames, which carry the epochs of their session and a number, and are
  * sent again until they are acknowledged or the peer is given up. In some schedules the transport
  * is as sm: it leaves without a word, and its endpoints' memory stays for a while after their end.

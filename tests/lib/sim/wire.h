@@ -11,7 +11,7 @@
 #ifndef TESTS_LIB_SIM_WIRE_H
 #define TESTS_LIB_SIM_WIRE_H
 
-#include <base/list.h>
+#include <base/data/list.h>
 #include <tests/lib/impair.h>
 
 struct sim_packet {

@@ -9,7 +9,7 @@
 #ifndef TESTS_LIB_SIM_WORLD_H
 #define TESTS_LIB_SIM_WORLD_H
 
-#include <rml/session.h>
+#include <rml/delivery/session.h>
 #include <tests/lib/sim/network.h>
 
 /* A part of the protocol that the test takes out, by undoing its effect from outside. */

@@ -55,7 +55,7 @@ static void send_part(struct sim_world *world, int from, int to, struct rml_out 
     sim_route(&world->network, from, frame);
 }
 
-/* Everything that a process may send now, as rml/send.c does it. */
+/* Everything that a process may send now, as rml/calls/send.c does it. */
 static void pump(struct sim_world *world, int from)
 {
     struct node *node = &world->node[from];

@@ -1,8 +1,8 @@
 /* The life of a peer: card, hello, end. docs/add-a-transport.md, section 3. */
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
 #include <string.h>
 #include <tests/lib/udgram/udgram.h>
 

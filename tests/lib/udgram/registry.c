@@ -1,4 +1,5 @@
-/* The components of a program that is linked with this file, in place of btl/registry.c. */
+/* The components of a program that is linked with this file: it replaces
+ * btl/framework/registry.c. */
 #include <config.h>
 
 #include <tests/lib/udgram/udgram.h>

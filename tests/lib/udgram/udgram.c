@@ -2,9 +2,9 @@
  * it. */
 #include <config.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <btl/netcard.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/peers/netcard.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

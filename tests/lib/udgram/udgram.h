@@ -8,11 +8,11 @@
 #ifndef TESTS_UDGRAM_H
 #define TESTS_UDGRAM_H
 
-#include <base/sock.h>
-#include <btl/module.h>
-#include <btl/peer.h>
-#include <btl/rdma_am.h>
-#include <btl/session.h>
+#include <base/net/sock.h>
+#include <btl/emulation/rdma_am.h>
+#include <btl/modules/module.h>
+#include <btl/peers/peer.h>
+#include <btl/sessions/session.h>
 #include <sys/un.h>
 #include <tests/lib/udgram/wire.h>
 

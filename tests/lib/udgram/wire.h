@@ -9,8 +9,8 @@
 #ifndef TESTS_UDGRAM_WIRE_H
 #define TESTS_UDGRAM_WIRE_H
 
-#include <base/crypto.h>
-#include <base/name.h>
+#include <base/data/crypto.h>
+#include <base/types/name.h>
 
 enum { UDGRAM_VERSION = 1 };
 enum udgram_kind { UDGRAM_AM = 1, UDGRAM_BYE, UDGRAM_HELLO };
@@ -43,7 +43,7 @@ struct udgram_header udgram_header_decode(const uint8_t *in);
 struct udgram_hello {
     uint32_t index;               /* for frames to the speaker */
     orte_process_name_t from, to; /* speaker and listener */
-    uint64_t epoch, echo;         /* btl/session.h */
+    uint64_t epoch, echo;         /* btl/sessions/session.h */
 };
 
 /* path: the socket that the speaker sends from, which the MAC covers. */

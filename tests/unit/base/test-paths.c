@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/paths.h>
+#include <base/host/paths.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

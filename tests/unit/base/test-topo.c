@@ -1,8 +1,8 @@
 #include <config.h>
 
-#include <base/cgroup.h>
-#include <base/paths.h>
-#include <base/topo.h>
+#include <base/host/cgroup.h>
+#include <base/host/paths.h>
+#include <base/host/topo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

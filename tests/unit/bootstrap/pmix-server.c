@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include "pmix-server.h"
-#include <base/list.h>
+#include <base/data/list.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <bootstrap/env.h>
 #include <stdlib.h>
 #include <string.h>

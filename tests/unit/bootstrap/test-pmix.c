@@ -3,8 +3,8 @@
 #include <config.h>
 
 #include "pmix-server.h"
-#include <base/clock.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
 #include <bootstrap/pmix/job.h>
 #include <bootstrap/pmix/pmix.h>
 #include <stdlib.h>

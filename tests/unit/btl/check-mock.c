@@ -1,9 +1,9 @@
 #include <tests/unit/btl/check-mock.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <btl/atomic.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <btl/check/check.h>
+#include <btl/interface/atomic.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef CHECK_MOCK_H
 #define CHECK_MOCK_H
 
-#include <btl/region.h>
-#include <btl/tap.h>
+#include <btl/memory/region.h>
+#include <btl/modules/tap.h>
 
 /* What the mock does wrong; NOTHING: it is good. */
 enum mock_fault {

@@ -3,7 +3,7 @@
 #define TESTS_UNIT_BTL_NETCARD_H
 
 #include <arpa/inet.h>
-#include <btl/netcard.h>
+#include <btl/peers/netcard.h>
 #include <check.h>
 #include <string.h>
 

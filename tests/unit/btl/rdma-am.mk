@@ -1,4 +1,4 @@
-# tests of btl/rdma_am.c and its frames
+# tests of btl/emulation/rdma_am.c and its frames
 check_PROGRAMS += tests/unit/btl/test-rdma-am tests/unit/btl/test-rdma-am-atomic \
 	tests/unit/btl/test-rdma-am-frames tests/unit/btl/test-rdma-am-landing \
 	tests/unit/btl/test-rdma-am-wire

@@ -1,11 +1,11 @@
-/* For tests of btl/rdma_am.h: two sides in one process and a pipe in memory from each to the other.
- * a is the initiator, b the target. */
+/* For tests of btl/emulation/rdma_am.h: two sides in one process and a pipe in memory from each to
+ * the other. a is the initiator, b the target. */
 #ifndef TESTS_RDMA_SIDES_H
 #define TESTS_RDMA_SIDES_H
 
-#include <btl/desc.h>
-#include <btl/rdma_am.h>
-#include <btl/rdma_am_wire.h>
+#include <btl/emulation/rdma_am.h>
+#include <btl/emulation/rdma_am_wire.h>
+#include <btl/memory/desc.h>
 
 enum { RDMA_SIDE_MAX_SEND = 1024, RDMA_SIDE_BYTES = 65536, RDMA_SIDE_OPS = 100, RDMA_PIPE = 512 };
 

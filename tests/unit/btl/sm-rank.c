@@ -2,7 +2,7 @@
 
 #include <tests/unit/btl/sm-rank.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <check.h>
 #include <string.h>
 

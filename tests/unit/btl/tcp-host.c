@@ -1,7 +1,7 @@
 #include <arpa/inet.h>
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <check.h>
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_TCP_HOST_H
 #define TESTS_TCP_HOST_H
 
-#include <btl/base.h>
+#include <btl/interface/base.h>
 #include <btl/tcp/tcp_endpoint.h>
 
 enum { TCP_HOST_RANKS = 4, TCP_HOST_JOB = 0x00050001 };

@@ -2,7 +2,7 @@
 
 #include <tests/unit/btl/tcp-peer.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

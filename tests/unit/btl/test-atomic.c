@@ -1,5 +1,5 @@
 /* Atomics on this process's memory, and the values that callers know them by. */
-#include <btl/atomic.h>
+#include <btl/interface/atomic.h>
 #include <tests/lib/unit.h>
 
 /* Open MPI 4.1's. */

@@ -1,6 +1,6 @@
 #include <tests/lib/unit.h>
 
-#include <btl/bml.h>
+#include <btl/plane/bml.h>
 
 static mca_btl_base_module_t make(uint32_t exclusivity, uint32_t latency, uint32_t bandwidth,
                                   uint32_t flags)

@@ -1,5 +1,5 @@
 /* Questions for cards, and what a module knows of one before it asks. */
-#include <btl/card.h>
+#include <btl/peers/card.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

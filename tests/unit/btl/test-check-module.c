@@ -2,8 +2,8 @@
 #include <tests/lib/unit.h>
 #include <tests/unit/btl/check-mock.h>
 
-#include <base/log.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <btl/check/check.h>
 #include <signal.h>
 #include <stdlib.h>

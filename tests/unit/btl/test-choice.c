@@ -1,5 +1,5 @@
 /* The parameter btl, in a build without libfabric: its ofi is linked in. */
-#include <btl/entry.h>
+#include <btl/modules/entry.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

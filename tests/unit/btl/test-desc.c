@@ -1,6 +1,6 @@
 #include <tests/lib/unit.h>
 
-#include <btl/desc.h>
+#include <btl/memory/desc.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* What of keel_btl_ext is the same for every module, over one that says what the test wants. */
 #include <tests/lib/unit.h>
 
-#include <base/clock.h>
-#include <base/param.h>
-#include <btl/base.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
 #include <stdlib.h>
 
 static struct mca_btl_base_endpoint_t *const endpoint = (void *) 0x1000;

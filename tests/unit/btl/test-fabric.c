@@ -1,8 +1,8 @@
 /* Endpoints of libfabric's providers. */
 #include <config.h>
 
-#include <base/clock.h>
-#include <btl/fabric.h>
+#include <base/data/clock.h>
+#include <btl/fabric/fabric.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

@@ -1,8 +1,8 @@
 #include <tests/lib/unit.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <btl/base.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,12 +202,16 @@ START_TEST(errors_go_to_the_callback_or_the_log)
     btl_report_error(self, MCA_BTL_ERROR_FLAGS_NONFATAL, &proc, "link %d is lost", 7);
     ck_assert_int_eq(lines, 1);
     ck_assert_ptr_nonnull(strstr(last_line, "link 7 is lost"));
+    btl_report_departed(self, &proc, "nothing leads back to it");
+    ck_assert_int_eq(lines, 1); /* it left by itself: no warning */
     ck_assert_int_eq(self->btl_register_error(self, on_error), OPAL_SUCCESS);
     btl_report_error(self, MCA_BTL_ERROR_FLAGS_NONFATAL, &proc, "link %d is lost", 8);
     ck_assert_int_eq(lines, 1);
     ck_assert_str_eq(error_text, "link 8 is lost");
     ck_assert_int_eq(error_flags, MCA_BTL_ERROR_FLAGS_NONFATAL);
     ck_assert_ptr_eq(error_proc, &proc);
+    btl_report_departed(self, &proc, "link %d is lost", 9);
+    ck_assert_str_eq(error_text, "link 9 is lost");
     ck_assert_int_eq(btl_register_error_fn(&module, on_error), OPAL_ERR_NOT_FOUND);
     btl_close();
     log_set_sink(NULL, NULL);

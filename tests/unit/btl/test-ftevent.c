@@ -2,9 +2,9 @@
  * test wants. */
 #include <tests/lib/unit.h>
 
-#include <base/param.h>
-#include <btl/base.h>
-#include <btl/region.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
+#include <btl/memory/region.h>
 #include <stdlib.h>
 #include <string.h>
 

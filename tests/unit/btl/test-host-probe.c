@@ -1,7 +1,7 @@
 /* Hosts that are asked whether they live. */
 #include <config.h>
 
-#include <btl/host_probe.h>
+#include <btl/sessions/host_probe.h>
 #include <poll.h>
 #include <sched.h>
 #include <tests/lib/unit.h>

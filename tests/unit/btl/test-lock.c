@@ -1,6 +1,6 @@
 #include <tests/lib/unit.h>
 
-#include <btl/lock.h>
+#include <btl/lock/lock.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

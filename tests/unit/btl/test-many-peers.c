@@ -4,9 +4,9 @@
 
 #include <tests/lib/unit.h>
 
-#include <base/param.h>
-#include <btl/base.h>
-#include <btl/bml.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
+#include <btl/plane/bml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

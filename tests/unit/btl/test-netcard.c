@@ -1,5 +1,5 @@
 /* Network cards: bytes, the order of addresses, and pairs. */
-#include <base/crypto.h>
+#include <base/data/crypto.h>
 #include <stdlib.h>
 #include <tests/lib/unit.h>
 #include <tests/unit/btl/netcard.h>

@@ -1,8 +1,8 @@
 /* What comes in at an ofi endpoint from whoever can send to it: rank 1 is a bare endpoint of the
  * provider's without a module, and rank 0 a module that has to stay sound. */
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <btl/ofi/ofi_card.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_wire.h>
@@ -12,7 +12,7 @@
 #include <tests/lib/minihost.h>
 #include <tests/lib/unit.h>
 
-#include <btl/base.h>
+#include <btl/interface/base.h>
 
 static const struct btl_hello_format format = OFI_HELLO_FORMAT;
 enum { TAG = 9, BUFFER = 1 << 17 };

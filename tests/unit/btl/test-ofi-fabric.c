@@ -3,7 +3,7 @@
 
 #include <tests/lib/unit.h>
 
-#include <btl/fabric_mr.h>
+#include <btl/fabric/fabric_mr.h>
 #include <btl/ofi/ofi_fabric.h>
 #include <btl/ofi/ofi_leftovers.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* Operations of the provider's own that do not end: their deadline, and whose memory it is. */
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/param.h>
-#include <btl/base.h>
-#include <btl/region.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
+#include <btl/memory/region.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/minihost.h>

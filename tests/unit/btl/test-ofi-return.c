@@ -2,9 +2,9 @@
  * same endpoint. */
 #include <config.h>
 
-#include <base/fault.h>
-#include <base/param.h>
-#include <btl/base.h>
+#include <base/settings/fault.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
 #include <tests/lib/minihost.h>
 #include <tests/lib/unit.h>
 

@@ -1,6 +1,6 @@
 /* The life of peers in simulated processes: many schedules, each made from a seed. SIM_SEED=n runs
  * that one and logs what happens, SIM_COUNT=n or an argument so many. */
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <tests/lib/sim/peers.h>

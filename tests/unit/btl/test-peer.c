@@ -1,8 +1,8 @@
 /* The life of a peer, over a transport that only notes what it is told. */
 #include <config.h>
 
-#include <base/sock.h>
-#include <btl/peer.h>
+#include <base/net/sock.h>
+#include <btl/peers/peer.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The installed way into the data plane: a host of this test's own, in one process and in three. */
 #include <tests/lib/unit.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <keel/btl_ext.h>
 #include <keel/host.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * test's own. */
 #include <tests/lib/unit.h>
 
-#include <base/clock.h>
-#include <base/param.h>
-#include <btl/lock.h>
-#include <btl/progress.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
+#include <btl/lock/lock.h>
+#include <btl/progress/progress.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Rails that fail, and what takes their place: with a registry of this test's own. */
 #include <tests/lib/unit.h>
 
-#include <btl/base.h>
-#include <btl/bml.h>
+#include <btl/interface/base.h>
+#include <btl/plane/bml.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What a peer may send that no peer of ours does: frames that break the protocol, replies to
  * nothing, floods. */
-#include <base/le.h>
+#include <base/data/le.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 #include <tests/unit/btl/rdma-sides.h>

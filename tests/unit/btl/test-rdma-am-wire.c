@@ -1,5 +1,5 @@
-/* The bytes of the frames of btl/rdma_am_wire.h. */
-#include <btl/rdma_am_wire.h>
+/* The bytes of the frames of btl/emulation/rdma_am_wire.h. */
+#include <btl/emulation/rdma_am_wire.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

@@ -1,6 +1,6 @@
 #include <tests/lib/unit.h>
 
-#include <btl/region.h>
+#include <btl/memory/region.h>
 #include <string.h>
 
 static unsigned char memory[4096];

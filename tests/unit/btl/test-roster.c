@@ -1,7 +1,7 @@
 /* The endpoints of a module by peer, and what the unused ones cost. */
 #include <tests/lib/unit.h>
 
-#include <btl/roster.h>
+#include <btl/peers/roster.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* self beyond what the conformance suite asks of every module. */
 #include <tests/lib/unit.h>
 
-#include <base/param.h>
-#include <btl/base.h>
-#include <btl/bml.h>
-#include <btl/region.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
+#include <btl/memory/region.h>
+#include <btl/plane/bml.h>
 #include <string.h>
 
 static opal_proc_t procs[] = {

@@ -1,5 +1,5 @@
 /* Sessions by epochs: what is believed of hellos. */
-#include <btl/session.h>
+#include <btl/sessions/session.h>
 #include <tests/lib/unit.h>
 
 START_TEST(an_epoch_is_later_than_all_before)

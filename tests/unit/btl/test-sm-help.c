@@ -4,8 +4,8 @@
 
 #include <tests/unit/btl/sm-rank.h>
 
-#include <base/clock.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -3,7 +3,7 @@
 
 #include <tests/unit/btl/sm-rank.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>

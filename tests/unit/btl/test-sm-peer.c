@@ -3,7 +3,7 @@
 
 #include <tests/unit/btl/sm-rank.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

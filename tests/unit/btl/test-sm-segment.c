@@ -2,7 +2,7 @@
 
 #include <tests/lib/unit.h>
 
-#include <base/crypto.h>
+#include <base/data/crypto.h>
 #include <btl/sm/cma.h>
 #include <btl/sm/peer.h>
 #include <btl/sm/process.h>

@@ -3,8 +3,8 @@
 
 #include <tests/unit/btl/sm-rank.h>
 
-#include <base/fault.h>
-#include <base/param.h>
+#include <base/settings/fault.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,9 +1,9 @@
 /* Counters: of the module and of a peer, with the tap and without, for the log and by the call. */
 #include <tests/lib/unit.h>
 
-#include <base/log.h>
-#include <base/param.h>
-#include <btl/base.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <btl/interface/base.h>
 #include <stdio.h>
 #include <string.h>
 

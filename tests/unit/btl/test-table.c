@@ -1,8 +1,8 @@
 /* sendi over send, and what a module lacks. */
 #include <tests/lib/unit.h>
 
-#include <btl/base.h>
-#include <btl/desc.h>
+#include <btl/interface/base.h>
+#include <btl/memory/desc.h>
 #include <string.h>
 
 static struct desc_set descs;

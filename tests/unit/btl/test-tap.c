@@ -1,8 +1,8 @@
 /* Taps: what they see, in which order, and what the module's own functions are called with. */
 #include <tests/lib/unit.h>
 
-#include <btl/region.h>
-#include <btl/tap.h>
+#include <btl/memory/region.h>
+#include <btl/modules/tap.h>
 #include <string.h>
 
 /* What the module's function was called with. */

@@ -4,7 +4,7 @@
 
 #include <tests/unit/btl/tcp-peer.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <sys/socket.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 
 #include <tests/unit/btl/tcp-peer.h>
 
-#include <base/le.h>
+#include <base/data/le.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include <tests/unit/btl/tcp-peer.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

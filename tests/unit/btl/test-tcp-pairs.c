@@ -1,7 +1,7 @@
 /* The tcp module between forked processes, and from a process to itself. */
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/fault.h>
+#include <base/settings/param.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

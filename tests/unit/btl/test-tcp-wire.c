@@ -1,5 +1,5 @@
 /* The bytes of a tcp link: golden frames and messages, and what must be refused. */
-#include <base/le.h>
+#include <base/data/le.h>
 #include <btl/tcp/tcp_wire.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The bytes of udgram's cards, frames and hellos. */
-#include <base/name.h>
+#include <base/types/name.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/udgram/wire.h>

@@ -1,6 +1,6 @@
 /* A device as libfabric has it, on the loopback interface: packets go and come, both sockets, kept
  * buffers, a restart. */
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <btl/usnic/usnic_port.h>
 #include <netinet/in.h>
 #include <string.h>

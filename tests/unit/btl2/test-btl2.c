@@ -2,7 +2,7 @@
  * accesses go on when the 3.0 module takes their stretches one way or the other. */
 #include <tests/lib/unit.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <btl2/adapter.h>
 #include <string.h>
 #include <tests/lib/minihost.h>

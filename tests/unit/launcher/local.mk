@@ -35,7 +35,7 @@ check_PROGRAMS += \
 	tests/unit/launcher/shepherd/test-shepherd-wire tests/unit/launcher/shepherd/test-program \
 	tests/unit/launcher/request/test-cmdline tests/unit/launcher/map/test-plan tests/unit/launcher/map/test-bind \
 	tests/unit/launcher/front/test-stdio tests/unit/launcher/front/test-tags tests/unit/launcher/front/test-output \
-	tests/unit/base/test-strings tests/unit/launcher/request/test-hostlist \
+	tests/unit/base/data/test-strings tests/unit/launcher/request/test-hostlist \
 	tests/unit/launcher/request/test-allocation
 tests_unit_launcher_request_test_hostlist_SOURCES = tests/unit/launcher/request/test-hostlist.c
 tests_unit_launcher_request_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la

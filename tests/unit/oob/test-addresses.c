@@ -1,7 +1,7 @@
 /* Contact strings with several addresses, of both families: the next one on any failure. */
 #include "side.h"
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <netinet/in.h>
 #include <oob/oob_wire.h>
 #include <poll.h>

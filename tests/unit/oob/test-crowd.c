@@ -2,8 +2,8 @@
  * and many that dial one listener at once. */
 #include "side.h"
 
-#include <base/clock.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

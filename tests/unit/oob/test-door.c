@@ -3,9 +3,9 @@
 #include "side.h"
 
 #include <arpa/inet.h>
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* oob/handshake.h: two state machines talk through memory, with and without an enemy between them.
  */
-#include <base/le.h>
+#include <base/data/le.h>
 #include <oob/handshake.h>
 #include <stdio.h>
 #include <string.h>

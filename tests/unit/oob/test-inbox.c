@@ -1,5 +1,5 @@
 /* oob/inbox.h: the frame stream, cut anywhere, honest or not. */
-#include <base/le.h>
+#include <base/data/le.h>
 #include <oob/inbox.h>
 #include <oob/oob.h>
 #include <oob/outbox.h>

@@ -1,8 +1,8 @@
 /* Links over real sockets: what is sent arrives, in order, once, and every send completes. */
 #include "side.h"
 
-#include <base/clock.h>
-#include <base/fault.h>
+#include <base/data/clock.h>
+#include <base/settings/fault.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Pings: who answers one, and what it leaves behind (nothing). */
 #include "side.h"
 
-#include <base/clock.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

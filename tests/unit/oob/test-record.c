@@ -1,5 +1,5 @@
 /* oob/record.h: what is sealed opens once, in its place, unchanged, or not at all. */
-#include <base/le.h>
+#include <base/data/le.h>
 #include <oob/record.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "side.h"
 
 #include <arpa/inet.h>
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <oob/oob_wire.h>

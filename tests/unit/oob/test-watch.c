@@ -2,8 +2,8 @@
  * processes that stand still themselves. */
 #include "side.h"
 
-#include <base/clock.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -1,8 +1,8 @@
 /* Messages between real processes, over every kind of rail that one machine has. */
 #include <config.h>
 
-#include <base/fault.h>
-#include <base/param.h>
+#include <base/settings/fault.h>
+#include <base/settings/param.h>
 #include <keel/btl_ext.h>
 #include <keel/pml.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* What keel/pml.h promises, over tests/unit/pml/world.h. */
 #include <config.h>
 
-#include <base/log.h>
+#include <base/settings/log.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -2,7 +2,7 @@
  * a table of messages, and what a receive gets is known. */
 #include <tests/lib/unit.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <keel/host.h>
 #include <ptl/base.h>
 #include <ptl/components.h>

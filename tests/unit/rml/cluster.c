@@ -1,7 +1,7 @@
 #include "cluster.h"
-#include <base/clock.h>
-#include <base/log.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

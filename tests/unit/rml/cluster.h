@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_RML_CLUSTER_H
 #define TESTS_UNIT_RML_CLUSTER_H
 
-#include <rml/calls.h>
-#include <rml/state.h>
+#include <rml/calls/calls.h>
+#include <rml/state/state.h>
 #include <semaphore.h>
 
 enum { WAIT_S = 9, NODES_MAX = 8 };

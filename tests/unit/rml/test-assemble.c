@@ -1,6 +1,6 @@
 #include <limits.h>
 #include <malloc.h>
-#include <rml/assemble.h>
+#include <rml/message/assemble.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -1,11 +1,11 @@
 /* Small messages that stand for large ones, from a peer that has the key: refused, with the reason,
  * whether the claim is the lie or the stream; the link stays, and memory stays in its bounds. */
 #include "cluster.h"
-#include <base/clock.h>
-#include <base/le.h>
-#include <base/log.h>
-#include <base/param.h>
-#include <rml/pack.h>
+#include <base/data/clock.h>
+#include <base/data/le.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <rml/message/pack.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

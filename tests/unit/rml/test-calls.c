@@ -1,7 +1,7 @@
 /* Two ranks and their daemon: what each call does. */
 #include "cluster.h"
-#include <base/clock.h>
-#include <base/name.h>
+#include <base/data/clock.h>
+#include <base/types/name.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include <rml/cast_wire.h>
+#include <rml/broadcast/cast_wire.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

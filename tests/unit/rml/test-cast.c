@@ -1,5 +1,5 @@
 /* One daemon's part in broadcasts: what it takes, keeps, passes on and gives up. */
-#include <rml/cast.h>
+#include <rml/broadcast/cast.h>
 #include <tests/lib/unit.h>
 
 enum { ITEMS = 16 };

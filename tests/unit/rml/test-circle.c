@@ -1,4 +1,4 @@
-#include <rml/circle.h>
+#include <rml/state/circle.h>
 #include <tests/lib/unit.h>
 
 static orte_process_name_t name_of(uint32_t i)

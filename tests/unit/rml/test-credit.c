@@ -1,4 +1,4 @@
-#include <rml/credit.h>
+#include <rml/delivery/credit.h>
 #include <tests/lib/unit.h>
 
 enum { FRAME = RML_LINK_WINDOW / 8 };

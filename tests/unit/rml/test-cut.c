@@ -1,5 +1,5 @@
-#include <rml/cut.h>
-#include <rml/stamp.h>
+#include <rml/message/cut.h>
+#include <rml/message/stamp.h>
 #include <tests/lib/unit.h>
 
 static char bytes[3 * RML_FRAME_MAX];

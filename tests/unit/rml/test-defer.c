@@ -1,6 +1,6 @@
 /* Work that was put aside: when it runs, and what runs while it blocks. */
 #include "cluster.h"
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

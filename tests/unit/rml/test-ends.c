@@ -1,8 +1,8 @@
 /* Who only waits is told of the end of whom it waits for, behind daemons: once what that one sent
  * has been taken, whether it said anything before or not, and when a whole daemon is lost. */
 #include "cluster.h"
-#include <base/clock.h>
-#include <base/name.h>
+#include <base/data/clock.h>
+#include <base/types/name.h>
 #include <stdlib.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* Exceptions: who is told of which end, how often, where and in what order. */
 #include "cluster.h"
-#include <base/fault.h>
-#include <base/name.h>
-#include <base/param.h>
+#include <base/settings/fault.h>
+#include <base/settings/param.h>
+#include <base/types/name.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -1,8 +1,8 @@
 /* Checkpoint, continue, restart: with traffic over three daemons. */
 #include "cluster.h"
-#include <base/clock.h>
-#include <base/name.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
+#include <base/types/name.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -1,8 +1,8 @@
 /* Links that are late, lost or dishonest; handlers of the runtime's tags. */
 #include "cluster.h"
-#include <base/log.h>
-#include <base/name.h>
-#include <base/param.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <base/types/name.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -1,4 +1,4 @@
-#include <rml/match.h>
+#include <rml/message/match.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

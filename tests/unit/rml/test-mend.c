@@ -1,9 +1,9 @@
 /* Links that break and come again, processes that begin anew, receivers that are slow: what the
  * simulation shows of the protocol, with real links. */
 #include "cluster.h"
-#include <base/clock.h>
-#include <base/fault.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/fault.h>
+#include <base/settings/param.h>
 #include <oob/endpoint.h>
 #include <stdio.h>
 #include <stdlib.h>

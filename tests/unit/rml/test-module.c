@@ -1,6 +1,6 @@
 /* orte_rml itself: what it answers before, while and after communication is enabled. */
 #include "cluster.h"
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <pthread.h>
 #include <string.h>
 #include <tests/lib/unit.h>

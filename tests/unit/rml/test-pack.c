@@ -1,6 +1,6 @@
 /* Packed control messages: golden bytes, what is not worth it, and what nobody may make of it. */
-#include <base/le.h>
-#include <rml/pack.h>
+#include <base/data/le.h>
+#include <rml/message/pack.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

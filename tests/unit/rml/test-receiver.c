@@ -1,4 +1,4 @@
-#include <rml/receiver.h>
+#include <rml/delivery/receiver.h>
 #include <tests/lib/unit.h>
 
 enum { COST = RML_FRAME_COST, WINDOW = 4u << 20 };

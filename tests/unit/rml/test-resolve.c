@@ -2,8 +2,8 @@
 #include <config.h>
 
 #include "cluster.h"
-#include <base/clock.h>
-#include <base/name.h>
+#include <base/data/clock.h>
+#include <base/types/name.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -1,5 +1,5 @@
-#include <base/name.h>
-#include <rml/route.h>
+#include <base/types/name.h>
+#include <rml/tree/route.h>
 #include <tests/lib/unit.h>
 
 /* Job family 5: the daemons are job 0x50000, the first job of ranks 0x50001. */

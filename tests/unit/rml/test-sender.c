@@ -1,4 +1,4 @@
-#include <rml/sender.h>
+#include <rml/delivery/sender.h>
 #include <tests/lib/unit.h>
 
 enum { COST = RML_FRAME_COST, FRAMES = 8, BIG = RML_FRAME_MAX };

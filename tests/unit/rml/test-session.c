@@ -1,5 +1,5 @@
 /* Two sessions face to face. */
-#include <rml/session.h>
+#include <rml/delivery/session.h>
 #include <tests/lib/unit.h>
 
 enum { A = 10, B = 20, B_AGAIN = 21, WINDOW = RML_WINDOW_MIN };

@@ -1,5 +1,5 @@
-#include <rml/core.h>
-#include <rml/tree.h>
+#include <rml/interface/core.h>
+#include <rml/tree/tree.h>
 #include <stdint.h>
 #include <tests/lib/unit.h>
 

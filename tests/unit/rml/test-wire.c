@@ -1,5 +1,5 @@
 #include <limits.h>
-#include <rml/rml_wire.h>
+#include <rml/message/rml_wire.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/crc32c.h>
+#include <base/data/crc32c.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/unit/btl/usnic/sim.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_BTL_USNIC_SIM_H
 #define TESTS_UNIT_BTL_USNIC_SIM_H
 
-#include <btl/usnic/usnic_engine.h>
+#include <btl/usnic/engine/engine.h>
 #include <tests/lib/sim/queue.h>
 #include <tests/lib/sim/wire.h>
 

@@ -1,5 +1,5 @@
 /* Ten thousand peers of one engine: what a session costs that was used and is idle. */
-#include <btl/usnic/usnic_engine.h>
+#include <btl/usnic/engine/engine.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

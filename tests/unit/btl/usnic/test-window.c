@@ -1,7 +1,7 @@
 /* What usnic keeps of packets that it sent and received, and the times it measures. */
-#include <btl/usnic/usnic_order.h>
-#include <btl/usnic/usnic_rate.h>
-#include <btl/usnic/usnic_window.h>
+#include <btl/usnic/engine/order.h>
+#include <btl/usnic/engine/rate.h>
+#include <btl/usnic/engine/window.h>
 #include <tests/lib/unit.h>
 
 #define US USNIC_STAMPS_PER_US

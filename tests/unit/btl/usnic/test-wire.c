@@ -1,6 +1,6 @@
 /* The packets of usnic: golden bytes, and what is refused. */
-#include <btl/usnic/usnic_pack.h>
-#include <btl/usnic/usnic_wire.h>
+#include <btl/usnic/engine/pack.h>
+#include <btl/usnic/engine/wire.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 

@@ -2,7 +2,7 @@
 
 #include <tests/lib/unit.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <launcher/front/output.h>
 #include <pthread.h>
 #include <stdio.h>

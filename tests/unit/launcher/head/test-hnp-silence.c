@@ -2,7 +2,7 @@
  * at most once a minute. */
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <launcher/head/hnp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/topo.h>
+#include <base/host/topo.h>
 #include <launcher/map/plan.h>
 #include <sched.h>
 #include <stdio.h>

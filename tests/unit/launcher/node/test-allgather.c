@@ -2,7 +2,7 @@
  * that every order is seen. */
 #include <config.h>
 
-#include <base/param.h>
+#include <base/settings/param.h>
 #include <launcher/node/allgather.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/strings.h>
+#include <base/data/strings.h>
 #include <launcher/node/orders.h>
 #include <stdlib.h>
 #include <string.h>

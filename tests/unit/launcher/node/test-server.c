@@ -2,8 +2,8 @@
  * in a thread: all in one process. */
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/param.h>
+#include <base/data/clock.h>
+#include <base/settings/param.h>
 #include <bootstrap/backend.h>
 #include <launcher/node/server.h>
 #include <pthread.h>

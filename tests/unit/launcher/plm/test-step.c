@@ -1,8 +1,8 @@
 /* What srun writes to its stderr reaches the user line by line, and Slurm's reason is kept. */
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/sock.h>
+#include <base/data/clock.h>
+#include <base/net/sock.h>
 #include <fcntl.h>
 #include <launcher/plm/step.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* PMIx_Finalize: when a process is busy, and when its PMIx_Finalize is answered. */
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <launcher/pmix/finalize.h>
 #include <pthread.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
 #include <config.h>
 
 #include <arpa/inet.h>
-#include <base/clock.h>
-#include <base/log.h>
+#include <base/data/clock.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/pmix/connection/guard.h>

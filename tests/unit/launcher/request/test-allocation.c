@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/strings.h>
+#include <base/data/strings.h>
 #include <launcher/request/allocation.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/session.h>
+#include <base/host/session.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/shepherd/program.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/clock.h>
+#include <base/data/clock.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

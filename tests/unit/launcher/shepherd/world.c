@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/clock.h>
-#include <base/sock.h>
+#include <base/data/clock.h>
+#include <base/net/sock.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* Processes of one job in one: what ptl/rail and the PML ask of the data plane below them, each
  * time for the process that runs. */
-#include <btl/lock.h>
-#include <btl/plane.h>
-#include <btl/wake.h>
+#include <btl/lock/lock.h>
+#include <btl/lock/wake.h>
+#include <btl/plane/plane.h>
 #include <ptl/components.h>
 #include <ptl/rail/link.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <tests/unit/pml/sim/state.h>
 #include <time.h>
 
-#include <btl/base.h>
+#include <btl/interface/base.h>
 #include <pml/context.h>
 
 enum { JOB = 7, FIRST_CONTEXT = 40, TICK_NS = 200000 };

@@ -2,8 +2,8 @@
 #ifndef TESTS_UNIT_PML_SIM_STATE_H
 #define TESTS_UNIT_PML_SIM_STATE_H
 
-#include <base/list.h>
-#include <base/log.h>
+#include <base/data/list.h>
+#include <base/settings/log.h>
 #include <pml/base.h>
 #include <ptl/rail/rail.h>
 #include <tests/lib/sim/queue.h>

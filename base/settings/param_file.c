@@ -1,0 +1,201 @@
+#include <config.h>
+
+#include <base/settings/log.h>
+#include <base/settings/param_file.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WARNINGS_MAX = 16 };
+
+/* A file while it is being cut into lines. */
+struct parse {
+    struct param_file *file;
+    size_t room; /* elements of file->lines */
+    unsigned line, warnings;
+};
+
+bool param_name_ok(const char *name)
+{
+    if (!*name || isdigit((unsigned char) *name)) {
+        return false;
+    }
+    size_t length = 0;
+    for (; name[length]; length++) {
+        unsigned char c = (unsigned char) name[length];
+        if (length == PARAM_NAME_MAX || c >= 0x80 || !(isalnum(c) || c == '_')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void warn(struct parse *parse, const char *what)
+{
+    parse->warnings++;
+    if (parse->warnings <= WARNINGS_MAX) {
+        log_warn(LOG_BASE, "%s:%u: %s%s", parse->file->path, parse->line, what,
+                 parse->warnings == WARNINGS_MAX ? " (no more warnings about this file)" : "");
+    }
+}
+
+static char *trim(char *text, char *end)
+{
+    while (text < end && isspace((unsigned char) *text)) {
+        text++;
+    }
+    while (end > text && isspace((unsigned char) end[-1])) {
+        end--;
+    }
+    *end = '\0';
+    return text;
+}
+
+static char *find_comment(char *line)
+{
+    for (char *c = strchr(line, '#'); c; c = strchr(c + 1, '#')) {
+        if (c == line || isspace((unsigned char) c[-1])) {
+            return c;
+        }
+    }
+    return line + strlen(line);
+}
+
+static bool add_line(struct parse *parse, const char *name, const char *value)
+{
+    struct param_file *file = parse->file;
+    if (file->count == parse->room) {
+        size_t room = parse->room ? 2 * parse->room : 16;
+        struct param_line *lines = realloc(file->lines, room * sizeof(*lines));
+        if (!lines) {
+            return false;
+        }
+        file->lines = lines;
+        parse->room = room;
+    }
+    file->lines[file->count++] = (struct param_line){name, value, parse->line};
+    return true;
+}
+
+/* line ends with a NUL; what is behind it is not touched. */
+static void parse_line(struct parse *parse, char *line)
+{
+    line = trim(line, find_comment(line));
+    if (!*line) {
+        return;
+    }
+    char *equal = strchr(line, '=');
+    if (!equal) {
+        warn(parse, "not \"name = value\"");
+        return;
+    }
+    char *end = equal + 1 + strlen(equal + 1);
+    char *name = trim(line, equal);
+    char *value = trim(equal + 1, end);
+    if (!param_name_ok(name)) {
+        warn(parse, "what stands before the = is not a parameter's name");
+    } else if (strlen(value) > PARAM_VALUE_MAX) {
+        warn(parse, "the value is too long");
+    } else if (!add_line(parse, name, value)) {
+        warn(parse, "no memory");
+    }
+}
+
+/* text has size bytes and a NUL behind them. */
+static void parse_text(struct param_file *file, size_t size)
+{
+    struct parse parse = {.file = file};
+    char *end = file->text + size;
+    for (char *line = file->text, *next; line < end; line = next) {
+        char *stop = memchr(line, '\n', (size_t) (end - line));
+        next = stop ? stop + 1 : end;
+        stop = stop ? stop : end;
+        *stop = '\0';
+        parse.line++;
+        if (strlen(line) != (size_t) (stop - line)) {
+            warn(&parse, "a zero byte");
+        } else {
+            parse_line(&parse, line);
+        }
+    }
+}
+
+/* The bytes read and in *text (malloc'd, with a NUL behind them), or -errno. */
+static ssize_t read_regular(int fd, char **text)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0) {
+        return -errno;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return -EINVAL;
+    }
+    if (status.st_size > PARAM_FILE_MAX) {
+        return -EFBIG;
+    }
+    size_t size = (size_t) status.st_size, got = 0;
+    char *data = malloc(size + 1);
+    if (!data) {
+        return -ENOMEM;
+    }
+    while (got < size) {
+        ssize_t part = read(fd, data + got, size - got);
+        if (part < 0 && errno == EINTR) {
+            continue;
+        }
+        if (part < 0) {
+            int error = errno;
+            free(data);
+            return -error;
+        }
+        if (part == 0) {
+            break;
+        }
+        got += (size_t) part;
+    }
+    data[got] = '\0';
+    *text = data;
+    return (ssize_t) got;
+}
+
+void param_file_read(struct param_file *file, const char *path)
+{
+    *file = (struct param_file){.path = NULL};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        if (errno != ENOENT && errno != ENOTDIR) {
+            log_warn(LOG_BASE, "%s: %s", path, strerror(errno));
+        }
+        return;
+    }
+    ssize_t size = read_regular(fd, &file->text);
+    close(fd);
+    file->path = size < 0 ? NULL : strdup(path);
+    if (file->path) {
+        parse_text(file, (size_t) size);
+    } else {
+        log_warn(LOG_BASE, "%s: %s", path, strerror(size < 0 ? (int) -size : ENOMEM));
+    }
+}
+
+const struct param_line *param_file_find(const struct param_file *file, const char *name)
+{
+    for (size_t i = file->count; i > 0; i--) {
+        if (strcmp(file->lines[i - 1].name, name) == 0) {
+            return &file->lines[i - 1];
+        }
+    }
+    return NULL;
+}
+
+void param_file_fini(struct param_file *file)
+{
+    free(file->lines);
+    free(file->text);
+    free(file->path);
+    *file = (struct param_file){.path = NULL};
+}

@@ -1,0 +1,89 @@
+#include <config.h>
+
+#include <base/types/dss.h>
+#include <endian.h>
+#include <string.h>
+
+static uint64_t extend_sign(uint64_t value, size_t width)
+{
+    unsigned shift = 64 - 8 * (unsigned) width;
+    return (uint64_t) ((int64_t) (value << shift) >> shift);
+}
+
+uint64_t dss_number_load(const void *at, size_t width, bool is_signed)
+{
+    uint64_t value = 0;
+    uint32_t value32;
+    uint16_t value16;
+    switch (width) {
+    case 1:
+        value = *(const uint8_t *) at;
+        break;
+    case 2:
+        memcpy(&value16, at, sizeof(value16));
+        value = value16;
+        break;
+    case 4:
+        memcpy(&value32, at, sizeof(value32));
+        value = value32;
+        break;
+    default:
+        memcpy(&value, at, sizeof(value));
+        break;
+    }
+    return is_signed ? extend_sign(value, width) : value;
+}
+
+void dss_number_store(void *at, size_t width, uint64_t value)
+{
+    uint8_t value8 = (uint8_t) value;
+    uint16_t value16 = (uint16_t) value;
+    uint32_t value32 = (uint32_t) value;
+    switch (width) {
+    case 1:
+        memcpy(at, &value8, sizeof(value8));
+        break;
+    case 2:
+        memcpy(at, &value16, sizeof(value16));
+        break;
+    case 4:
+        memcpy(at, &value32, sizeof(value32));
+        break;
+    default:
+        memcpy(at, &value, sizeof(value));
+        break;
+    }
+}
+
+uint64_t dss_number_decode(const char *at, size_t width, bool is_signed)
+{
+    uint64_t value = dss_number_load(at, width, false);
+    switch (width) {
+    case 2:
+        value = be16toh((uint16_t) value);
+        break;
+    case 4:
+        value = be32toh((uint32_t) value);
+        break;
+    case 8:
+        value = be64toh(value);
+        break;
+    }
+    return is_signed ? extend_sign(value, width) : value;
+}
+
+void dss_number_encode(char *at, size_t width, uint64_t value)
+{
+    switch (width) {
+    case 2:
+        value = htobe16((uint16_t) value);
+        break;
+    case 4:
+        value = htobe32((uint32_t) value);
+        break;
+    case 8:
+        value = htobe64(value);
+        break;
+    }
+    dss_number_store(at, width, value);
+}

@@ -1,0 +1,65 @@
+#include <config.h>
+
+#include <btl/modules/entry.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct btl_open_modules btl_open_modules;
+
+struct btl_module_entry **btl_entries(size_t *count)
+{
+    *count = btl_open_modules.count;
+    return btl_open_modules.entries;
+}
+
+mca_btl_base_module_t **btl_modules(size_t *count)
+{
+    *count = btl_open_modules.count;
+    return btl_open_modules.modules;
+}
+
+static bool make_room(size_t total)
+{
+    struct btl_module_entry **entries =
+        realloc(btl_open_modules.entries, total * sizeof(struct btl_module_entry *));
+    if (entries) {
+        btl_open_modules.entries = entries;
+    }
+    mca_btl_base_module_t **modules = realloc(btl_open_modules.modules, total * sizeof(*modules));
+    if (modules) {
+        btl_open_modules.modules = modules;
+    }
+    return entries && modules;
+}
+
+int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t **modules,
+                    size_t count)
+{
+    if (!make_room(btl_open_modules.count + count)) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct btl_module_entry *entry = calloc(1, sizeof(*entry));
+        if (!entry) {
+            while (i-- > 0) {
+                free(btl_open_modules.entries[--btl_open_modules.count]);
+            }
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        entry->module = modules[i];
+        entry->component = component;
+        btl_open_modules.entries[btl_open_modules.count] = entry;
+        btl_open_modules.modules[btl_open_modules.count++] = modules[i];
+    }
+    return ORTE_SUCCESS;
+}
+
+void btl_entries_clear(void)
+{
+    for (size_t i = 0; i < btl_open_modules.count; i++) {
+        free(btl_open_modules.entries[i]);
+    }
+    free(btl_open_modules.entries);
+    free(btl_open_modules.modules);
+    memset(&btl_open_modules, 0, sizeof(btl_open_modules));
+}

@@ -1,0 +1,24 @@
+/* Passes over all open modules; for the framework's own files. Callers have btl_progress. */
+#ifndef BTL_PROGRESS_H
+#define BTL_PROGRESS_H
+
+#include <btl/interface/base.h>
+
+void btl_progress_register_params(void);
+/* With all modules there: every pass polls them from now on, or those that are due. */
+int btl_progress_open(void) KEEL_MUST_CHECK;
+void btl_progress_close(void);
+/* Up the stack of the calling thread, progress runs. */
+bool btl_progressing(void);
+/* It runs somewhere. */
+bool btl_progress_is_open(void);
+/* btl_progress of the thread that holds the lock (btl/lock/lock.h); thorough: modules that are idle
+ * are polled, too. */
+int btl_pass_locked(bool thorough);
+/* A pass over one module, of a call that waits: a pass inside of it, as of a callback, does
+ * nothing. */
+int btl_poll_alone(mca_btl_base_module_t *module);
+/* Drives the host's own work, such as cards that are on their way; returns the events. */
+int btl_host_progress(void);
+
+#endif

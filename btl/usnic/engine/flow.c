@@ -1,0 +1,125 @@
+#include <config.h>
+
+#include <base/data/least.h>
+#include <btl/usnic/engine/inside.h>
+#include <stdlib.h>
+
+enum { MTU_MOST = 65528 };
+
+void usnic_flow_set_mtu(struct usnic_flow *flow, size_t mtu)
+{
+    mtu = mtu < flow->mtu_most ? mtu : flow->mtu_most;
+    flow->params.mtu = mtu > USNIC_MTU_LEAST ? mtu : USNIC_MTU_LEAST;
+}
+
+static void init_links(struct usnic_flow *flow)
+{
+    list_init(&flow->queue);
+    list_init(&flow->ready);
+    list_init(&flow->resending);
+    list_init(&flow->acks);
+    list_init(&flow->active);
+    flow->timer = (struct usnic_timer){.flow = flow};
+    flow->ack_timer = (struct usnic_timer){.flow = flow, .is_for_acks = true};
+    list_init(&flow->timer.wheel.link);
+    list_init(&flow->ack_timer.wheel.link);
+}
+
+void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
+                     const struct usnic_flow_params *params, uint64_t now_us)
+{
+    size_t full = engine->config.full_charge;
+
+    engine->flows++;
+    flow->params = *params;
+    flow->mtu_most = least(engine->config.segment_bytes - engine->config.prefix, MTU_MOST);
+    usnic_flow_set_mtu(flow, params->mtu);
+    init_links(flow);
+    flow->open = NULL;
+    flow->sending = NULL;
+    flow->pumping = flow->failed = flow->urgent = false;
+    usnic_window_init(&flow->window, params->first_send);
+    usnic_rate_init(&flow->rate, usnic_share_idle(engine), USNIC_WINDOW_PACKETS * full, full);
+    usnic_rtt_init(&flow->rtt, now_us);
+    flow->clock = (struct usnic_clock){.opened = now_us * USNIC_STAMPS_PER_US,
+                                       .last = now_us * USNIC_STAMPS_PER_US};
+    flow->owed = (struct usnic_owed){0};
+    flow->heard = (struct usnic_heard){0};
+    flow->assembly = (struct usnic_assembly){0};
+    usnic_order_init(&flow->order, params->first_receive);
+}
+
+static void forget_segments(struct usnic_engine *engine, struct usnic_flow *flow)
+{
+    struct usnic_segment *segment = flow->open;
+
+    flow->open = NULL;
+    if (segment) {
+        usnic_segment_put(engine, segment);
+    }
+    while ((segment = usnic_window_drop(&flow->window))) {
+        engine->flights--;
+        usnic_segment_put(engine, segment);
+    }
+    usnic_window_fini(&flow->window);
+    for (size_t i = 0; i < engine->config.segments; i++) {
+        if (engine->segments[i].flow == flow) {
+            engine->segments[i].flow = NULL;
+        }
+    }
+}
+
+static void leave_lists(struct usnic_engine *engine, struct usnic_flow *flow)
+{
+    if (!list_empty(&flow->active)) {
+        engine->active_count--;
+    }
+    list_remove(&flow->ready);
+    list_remove(&flow->resending);
+    list_remove(&flow->acks);
+    list_remove(&flow->active);
+    wheel_stop(&flow->timer.wheel);
+    wheel_stop(&flow->ack_timer.wheel);
+    flow->clock.timer_us = 0;
+    flow->owed.timer_runs = false;
+}
+
+void usnic_flow_close(struct usnic_engine *engine, struct usnic_flow *flow)
+{
+    for (struct usnic_guard *guard = engine->guards; guard; guard = guard->outer) {
+        if (guard->flow == flow) {
+            guard->flow = NULL;
+        }
+    }
+    flow->failed = true;
+    engine->flows--;
+    leave_lists(engine, flow);
+    forget_segments(engine, flow);
+    for (struct usnic_packet *packet; (packet = usnic_order_drop(&flow->order));) {
+        engine->kept--;
+        engine->user->release(engine->arg, packet);
+    }
+    free(flow->assembly.data);
+    flow->assembly = (struct usnic_assembly){0};
+}
+
+struct usnic_message *usnic_flow_take_unsent(struct usnic_flow *flow)
+{
+    struct list *link = list_pop(&flow->queue);
+
+    return link ? container_of(link, struct usnic_message, link) : NULL;
+}
+
+void usnic_flow_fail(struct usnic_engine *engine, struct usnic_flow *flow, const char *why)
+{
+    if (!flow->failed) {
+        flow->failed = true;
+        leave_lists(engine, flow);
+        engine->user->failed(engine->arg, flow, why);
+    }
+}
+
+bool usnic_flow_is_flushed(const struct usnic_flow *flow)
+{
+    return usnic_window_empty(&flow->window) && !flow->open && list_empty(&flow->queue);
+}
