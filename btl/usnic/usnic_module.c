@@ -269,6 +269,7 @@ int usnic_progress(mca_btl_base_module_t *btl)
     struct usnic_module *usnic = usnic_of(btl);
 
     usnic->now_us = clock_us();
+    usnic_engine_look(&usnic->engine, usnic->now_us);
     int events = usnic_port_poll(&usnic->port, PACKETS_A_PASS);
     if (usnic->faults && events == 0) {
         usnic_faults_flush(usnic);

@@ -331,6 +331,8 @@ static int read_errors(struct usnic_port *port, struct fabric *fabric,
     return events;
 }
 
+/* One packet alone is often all there is, and to look for another costs a system call before it can
+ * be answered: the rest is for the next poll, and many are taken at once when that finds more. */
 static int socket_poll(struct usnic_port *port, size_t socket, int most)
 {
     struct fabric *fabric = &port->fabrics[socket];
@@ -338,6 +340,7 @@ static int socket_poll(struct usnic_port *port, size_t socket, int most)
     struct fi_cq_msg_entry entries[BATCH];
     int events = 0;
 
+    most = port->found[socket] ? most : 1;
     while (events < most) {
         ssize_t count = fi_cq_read(fabric->cq, entries, BATCH);
         if (count == -FI_EAVAIL) {
@@ -352,6 +355,7 @@ static int socket_poll(struct usnic_port *port, size_t socket, int most)
         }
         events += (int) count;
     }
+    port->found[socket] = events > 0;
     if (!list_empty(&receives->unposted)) {
         port->counts.reposts++;
         fabric_receive_repost(receives);

@@ -41,6 +41,7 @@ struct usnic_port_counts {
 struct usnic_port {
     struct fabric fabrics[USNIC_SOCKETS];
     struct fabric_receives receives[USNIC_SOCKETS];
+    bool found[USNIC_SOCKETS]; /* the last poll has found something */
     size_t sockets;
     struct fabric_mr *send_mr; /* of the memory to send from, for the second socket */
     size_t prefix, inject; /* the provider's; inject: bytes of a packet that need no completion */

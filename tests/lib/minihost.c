@@ -3,6 +3,7 @@
 #include <base/data/clock.h>
 #include <base/data/crypto.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
 #include <pthread.h>
@@ -337,10 +338,35 @@ struct run {
     int pidfds[MAX_SIZE]; /* -1: ended */
 };
 
+/* Into the rank's network namespace, where KEEL_TEST_NETWORKS names some. */
+static void enter_network(struct run *run, int rank)
+{
+    const char *text = getenv("KEEL_TEST_NETWORKS");
+    pid_t pids[MAX_SIZE];
+    int count = 0, read = 0;
+    char path[64];
+
+    while (text && count < MAX_SIZE && sscanf(text, "%d%n", &pids[count], &read) == 1) {
+        text += read;
+        count++;
+    }
+    if (count == 0) {
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/%d/ns/net", pids[rank % count]);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) {
+        report_run(run->state.common, "rank %d: %s: %s", rank, path, strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+    close(fd);
+}
+
 static void run_rank(struct run *run, int rank)
 {
     static opal_proc_t procs[MAX_SIZE];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    enter_network(run, rank);
     make_procs(&run->state, procs);
     snprintf(run->state.node_dir, sizeof(run->state.node_dir), "%s/%s", run->state.dir,
              procs[rank].hostname);

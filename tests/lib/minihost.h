@@ -1,5 +1,7 @@
 /* A host for tests of the data plane: forks processes and gives each a struct keel_host_ops over
- * shared memory. Linux only; the calling process is single-threaded. */
+ * shared memory. Linux only; the calling process is single-threaded.
+ *
+ * KEEL_TEST_NETWORKS="PID PID ...": the processes are, in turn, in the network namespaces of these. */
 #ifndef TESTS_MINIHOST_H
 #define TESTS_MINIHOST_H
 

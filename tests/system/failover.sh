@@ -39,7 +39,8 @@ failover()
     shift
     rm -f "$work/stop"
     start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" --host "$where" --mca oob_tcp_if_include v0 \
-        --mca btl_tcp_timeout_ms $timeout_ms --mca btl_ofi_timeout_ms $timeout_ms "$@"
+        --mca btl_tcp_timeout_ms $timeout_ms --mca btl_ofi_timeout_ms $timeout_ms \
+        --mca btl_usnic_peer_timeout_ms $timeout_ms "$@"
 }
 
 # both_have COUNT: both ranks have so many rails now
@@ -159,8 +160,10 @@ if make_hosts && plug_cable one 10.99.40 a b && plug_cable two 10.99.41 a b; the
     if [ -n "$libfabric" ]; then
         two_rails "tcp and ofi" --mca btl self,tcp,ofi --mca btl_tcp_if_include one \
             --mca btl_tcp_exclusivity 1024 --mca btl_ofi_provider 'tcp;ofi_rxm' --mca btl_ofi_domain two
+        two_rails "tcp and usnic" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \
+            --mca btl_tcp_exclusivity 1024 --mca btl_usnic_if_include two
     else
-        skip "tcp and ofi" "no libfabric, or not instrumented"
+        skip "tcp and ofi, tcp and usnic" "no libfabric, or not instrumented"
     fi
     last_rail
     no_files_left "no file is left on either host"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The rails over datagrams between two hosts, over cables that lose packets, swallow large ones, or are cut.
+# With the argument "conformance" and numbers of processes: the conformance suite over a cable that loses.
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
@@ -86,12 +87,37 @@ nothing()
     cable bad all cut=0
 }
 
+# conformance PROCESSES: every other process is on the second host
+conformance()
+{
+    local again
+    what="the conformance suite, $1 processes, 2 % of all packets are lost"
+    cable bad all loss=2 || return
+    KEEL_MCA_btl_usnic_if_include=bad KEEL_TEST_LOG=' sent again, ' \
+        KEEL_TEST_NETWORKS="$KEEL_TEST_HOST_a $KEEL_TEST_HOST_b" run_limited 900 \
+        nsenter --net="/proc/$KEEL_TEST_HOST_a/ns/net" "$KEEL_TEST_BUILDDIR/tests/conformance/btl" usnic "$1"
+    is "$what: exit code" 0 "$code"
+    is "$what: no case fails" "" "$(grep '^not ok' "$work/out")"
+    ok "$what: cases are run" [ "$(grep -c '^ok' "$work/out")" -ge 50 ]
+    again=$(sed -n 's/.* packets sent, \([0-9]*\) sent again, .*/\1/p' "$work/out" "$work/err" |
+        awk '{ n += $1 } END { print n + 0 }')
+    ok "$what: packets were sent again ($again)" [ "$again" -gt 0 ]
+    ok "$what: the cable has lost some" [ "$(cable_count bad '1>2' lost)" -gt 0 ]
+    cable bad all loss=0
+}
+
 libfabric=$(grep -x '#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h")
 [ -z "$sanitize" ] || libfabric="" # it is not instrumented
 
 if [ -z "$libfabric" ]; then
     skip "rails over datagrams" "no libfabric, or not instrumented"
 elif make_hosts && plug_cable bad 10.99.50 a b; then
+    if [ "$1" = conformance ]; then
+        for processes in "${@:2}"; do
+            conformance "$processes"
+        done
+        finish
+    fi
     whole
     losses
     hole

@@ -87,7 +87,8 @@ int usnic_engine_init(struct usnic_engine *engine, const struct usnic_engine_con
                                     .arg = arg,
                                     .now_us = now_us,
                                     .swept_us = now_us,
-                                    .awake_us = now_us};
+                                    .awake_us = now_us,
+                                    .looked_us = now_us};
     engine->config.room = room_of(config);
     engine->segments = calloc(config->segments, sizeof(*engine->segments));
     if (!engine->segments) {
@@ -173,6 +174,12 @@ static void wake(struct usnic_engine *engine, uint64_t now_us)
         engine->awake_us = now_us;
     }
     engine->now_us = now_us;
+}
+
+void usnic_engine_look(struct usnic_engine *engine, uint64_t now_us)
+{
+    engine->waited_us = now_us - engine->looked_us;
+    engine->looked_us = now_us;
 }
 
 int usnic_engine_progress(struct usnic_engine *engine, uint64_t now_us)

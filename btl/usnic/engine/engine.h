@@ -35,7 +35,7 @@ struct usnic_user {
     /* A receive buffer that usnic_flow_received kept is free again. */
     void (*release)(void *arg, struct usnic_packet *packet);
     /* Nothing was acknowledged for peer_timeout_us, or the peer broke the protocol: the flow takes
-     * part in nothing any more, and is to be closed. Called once. */
+     * part in nothing any more, keeps nothing of the engine's, and is to be closed. Called once. */
     void (*failed)(void *arg, struct usnic_flow *flow, const char *why);
 };
 /* packed, deliver, land and failed may call any function of flows, usnic_flow_close included, but
@@ -89,6 +89,7 @@ struct usnic_engine {
     size_t kept;    /* early packets */
     bool full[USNIC_CHANNELS];
     uint64_t now_us, swept_us, awake_us;
+    uint64_t looked_us, waited_us; /* the last look at the wire; how long after the one before */
     struct usnic_guard *guards;
     struct usnic_counts counts;
 };
@@ -98,6 +99,8 @@ int usnic_engine_init(struct usnic_engine *engine, const struct usnic_engine_con
                       const struct usnic_user *user, void *arg, uint64_t now_us) KEEL_MUST_CHECK;
 /* All flows are closed. */
 void usnic_engine_fini(struct usnic_engine *engine);
+/* Before packets are taken from the wire: those that are there have come since the last look. */
+void usnic_engine_look(struct usnic_engine *engine, uint64_t now_us);
 /* Timers, resends, new packets, acknowledgements. Returns how many packets it sent. */
 int usnic_engine_progress(struct usnic_engine *engine, uint64_t now_us);
 /* The wire has let go of a segment. */

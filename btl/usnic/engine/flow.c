@@ -37,7 +37,7 @@ void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
     init_links(flow);
     flow->open = NULL;
     flow->sending = NULL;
-    flow->pumping = flow->failed = flow->urgent = false;
+    flow->pumping = flow->failed = flow->lost = flow->urgent = false;
     usnic_window_init(&flow->window, params->first_send);
     usnic_rate_init(&flow->rate, usnic_share_idle(engine), USNIC_WINDOW_PACKETS * full, full);
     usnic_rtt_init(&flow->rtt, now_us);
@@ -84,6 +84,19 @@ static void leave_lists(struct usnic_engine *engine, struct usnic_flow *flow)
     flow->owed.timer_runs = false;
 }
 
+/* What it holds of the engine's: others may need it. */
+static void give_back(struct usnic_engine *engine, struct usnic_flow *flow)
+{
+    leave_lists(engine, flow);
+    forget_segments(engine, flow);
+    for (struct usnic_packet *packet; (packet = usnic_order_drop(&flow->order));) {
+        engine->kept--;
+        engine->user->release(engine->arg, packet);
+    }
+    free(flow->assembly.data);
+    flow->assembly = (struct usnic_assembly){0};
+}
+
 void usnic_flow_close(struct usnic_engine *engine, struct usnic_flow *flow)
 {
     for (struct usnic_guard *guard = engine->guards; guard; guard = guard->outer) {
@@ -93,14 +106,7 @@ void usnic_flow_close(struct usnic_engine *engine, struct usnic_flow *flow)
     }
     flow->failed = true;
     engine->flows--;
-    leave_lists(engine, flow);
-    forget_segments(engine, flow);
-    for (struct usnic_packet *packet; (packet = usnic_order_drop(&flow->order));) {
-        engine->kept--;
-        engine->user->release(engine->arg, packet);
-    }
-    free(flow->assembly.data);
-    flow->assembly = (struct usnic_assembly){0};
+    give_back(engine, flow);
 }
 
 struct usnic_message *usnic_flow_take_unsent(struct usnic_flow *flow)
@@ -113,13 +119,15 @@ struct usnic_message *usnic_flow_take_unsent(struct usnic_flow *flow)
 void usnic_flow_fail(struct usnic_engine *engine, struct usnic_flow *flow, const char *why)
 {
     if (!flow->failed) {
+        flow->lost = !usnic_flow_is_flushed(flow);
         flow->failed = true;
-        leave_lists(engine, flow);
+        give_back(engine, flow);
         engine->user->failed(engine->arg, flow, why);
     }
 }
 
 bool usnic_flow_is_flushed(const struct usnic_flow *flow)
 {
-    return usnic_window_empty(&flow->window) && !flow->open && list_empty(&flow->queue);
+    return !flow->lost && usnic_window_empty(&flow->window) && !flow->open &&
+           list_empty(&flow->queue);
 }

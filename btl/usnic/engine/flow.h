@@ -1,4 +1,4 @@
-/* One session with one peer, in both directions: a part of its endpoint. usnic_engine.h has what is
+/* One session with one peer, in both directions: a part of its endpoint. engine.h has what is
  * called for it. */
 #ifndef BTL_USNIC_FLOW_H
 #define BTL_USNIC_FLOW_H
@@ -42,6 +42,7 @@ struct usnic_owed {
     uint64_t since_us;
     uint32_t stamp;    /* of the packet that came last, */
     uint64_t stamp_us; /* and when it came */
+    uint8_t waited;    /* as in the header */
     bool has_stamp;
     bool timer_runs;
 };
@@ -65,6 +66,7 @@ struct usnic_flow {
     struct usnic_segment *open;    /* is being filled */
     struct usnic_sending *sending; /* by usnic_flow_send, which calls nobody for it */
     bool pumping, failed, urgent;
+    bool lost; /* it had failed before all that was sent was acknowledged */
     struct usnic_window window;
     struct usnic_rate rate;
     struct usnic_rtt rtt;

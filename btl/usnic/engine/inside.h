@@ -4,7 +4,7 @@
 
 #include <btl/usnic/engine/engine.h>
 
-/* ---- usnic_engine.c ---- */
+/* ---- engine.c ---- */
 
 /* Around callbacks: a flow that one of them closes is gone from its guard. */
 static inline void usnic_guard(struct usnic_engine *engine, struct usnic_guard *guard,
@@ -32,7 +32,7 @@ static inline void usnic_list_in(struct list *list, struct list *link)
     }
 }
 
-/* ---- usnic_transmit.c ---- */
+/* ---- transmit.c ---- */
 
 /* Sends a packet of the window that is to be sent. False: the wire is full, or has not let go of
  * it; it is tried again. */
@@ -46,7 +46,7 @@ int usnic_resend(struct usnic_engine *engine, struct usnic_flow *flow, int most)
 /* The same for new packets. The flow may be closed by a callback. */
 int usnic_pump(struct usnic_engine *engine, struct usnic_flow *flow, int most);
 
-/* ---- usnic_timer.c ---- */
+/* ---- timer.c ---- */
 
 /* Something has been sent or acknowledged: when is something to be done? */
 void usnic_deadline_set(struct usnic_engine *engine, struct usnic_flow *flow);
@@ -55,7 +55,7 @@ void usnic_ack_timer_expired(struct usnic_engine *engine, struct usnic_flow *flo
 /* Takes packets for lost that have been overtaken. Returns what they take of a socket's buffer. */
 size_t usnic_lose(struct usnic_engine *engine, struct usnic_flow *flow);
 
-/* ---- usnic_share.c: the socket's receive buffer, shared among the senders that are active ---- */
+/* ---- share.c: the socket's receive buffer, shared among the senders that are active ---- */
 
 /* What the peer may have under way, for a header. */
 uint16_t usnic_share_credit(const struct usnic_engine *engine, const struct usnic_flow *flow);

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/least.h>
 #include <btl/usnic/engine/inside.h>
 
 enum {
@@ -34,9 +35,19 @@ size_t usnic_share_bytes(const struct usnic_engine *engine, const struct usnic_f
     return share < idle ? at_least_one(engine, share) : idle;
 }
 
+/* What is kept needs its receive buffers until its turn: the sender, for whom it is no longer under
+ * way, would send as much again, and it would be dropped. */
+static size_t keepable(const struct usnic_engine *engine)
+{
+    size_t free = engine->config.receive_buffers / 2 - engine->kept;
+
+    return free * engine->config.small_charge /
+           (engine->active_count > 0 ? engine->active_count : 1);
+}
+
 uint16_t usnic_share_credit(const struct usnic_engine *engine, const struct usnic_flow *flow)
 {
-    size_t units = usnic_share_bytes(engine, flow) / USNIC_CREDIT_BYTES;
+    size_t units = least(usnic_share_bytes(engine, flow), keepable(engine)) / USNIC_CREDIT_BYTES;
 
     return units < UINT16_MAX ? (uint16_t) units : UINT16_MAX;
 }

@@ -1,6 +1,7 @@
 /* What comes: acknowledgements, packets in their turn, early ones, and what is in them. */
 #include <config.h>
 
+#include <base/data/least.h>
 #include <btl/usnic/engine/inside.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +26,21 @@ static uint64_t echo_of(const struct usnic_flow *flow, const struct usnic_header
     return last - back;
 }
 
-static void measure(struct usnic_engine *engine, struct usnic_flow *flow, uint64_t echo,
-                    uint32_t delay)
+static uint64_t less(uint64_t time, uint64_t by)
 {
-    uint64_t passed = engine->now_us * USNIC_STAMPS_PER_US;
+    return time > by ? time - by : 0;
+}
 
-    passed = passed > echo ? passed - echo : 0;
-    passed = passed > delay ? passed - delay : 0;
-    usnic_rtt_sample(&flow->rtt, passed < UINT32_MAX ? (uint32_t) passed : UINT32_MAX,
-                     engine->now_us);
+/* To the network goes the time that packets have not waited for either process to look. */
+static void measure(struct usnic_engine *engine, struct usnic_flow *flow, uint64_t echo,
+                    const struct usnic_header *header)
+{
+    uint64_t waited_us = engine->waited_us + (header->waited ? UINT64_C(1) << header->waited : 0);
+    uint64_t passed = less(engine->now_us * USNIC_STAMPS_PER_US, echo);
+
+    passed = least(less(passed, header->delay), UINT32_MAX);
+    usnic_rtt_sample(&flow->rtt, (uint32_t) passed, engine->now_us);
+    usnic_rate_sample(&flow->rate, (uint32_t) less(passed, waited_us * USNIC_STAMPS_PER_US));
     flow->clock.echo = echo;
     flow->clock.echo_us = engine->now_us;
 }
@@ -81,7 +88,7 @@ static void take_ack(struct usnic_engine *engine, struct usnic_flow *flow,
     }
     take_credit(flow, header->credit);
     if (news) {
-        measure(engine, flow, echo, header->delay);
+        measure(engine, flow, echo, header);
     }
     if (acked.packets > 0) {
         flow->clock.progress_us = flow->clock.since_us = engine->now_us;
@@ -150,8 +157,19 @@ static void owe(struct usnic_engine *engine, struct usnic_flow *flow, size_t cha
     }
 }
 
+static uint8_t power_of(uint64_t us)
+{
+    uint8_t power = 0;
+
+    while (power < USNIC_WAITED_MOST && UINT64_C(1) << power < us) {
+        power++;
+    }
+    return power;
+}
+
 static void note_stamp(struct usnic_engine *engine, struct usnic_flow *flow, uint32_t stamp)
 {
+    flow->owed.waited = power_of(engine->waited_us);
     flow->owed.stamp = stamp;
     flow->owed.stamp_us = engine->now_us;
     flow->owed.has_stamp = true;

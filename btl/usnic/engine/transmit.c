@@ -26,6 +26,7 @@ static void set_echo(const struct usnic_engine *engine, const struct usnic_flow 
     if (flow->owed.has_stamp && header->ranges == flow->order.count &&
         delay_us < USNIC_NO_ECHO / USNIC_STAMPS_PER_US) {
         header->echo = flow->owed.stamp;
+        header->waited = flow->owed.waited;
         header->delay = (uint32_t) delay_us * USNIC_STAMPS_PER_US;
     }
 }

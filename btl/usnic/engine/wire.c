@@ -3,7 +3,7 @@
 #include <base/data/crc32c.h>
 #include <btl/usnic/engine/wire.h>
 
-enum { FLAGS_AT = 38, CRC_AT = 40 };
+enum { FLAGS_AT = 38, WAITED_AT = 39, CRC_AT = 40 };
 
 void usnic_header_encode(uint8_t out[USNIC_HEADER_BYTES], const struct usnic_header *header)
 {
@@ -18,7 +18,8 @@ void usnic_header_encode(uint8_t out[USNIC_HEADER_BYTES], const struct usnic_hea
     put_le32(out + 28, header->echo);
     put_le32(out + 32, header->delay);
     put_le16(out + 36, header->length);
-    put_le16(out + FLAGS_AT, header->flags);
+    out[FLAGS_AT] = header->flags;
+    out[WAITED_AT] = header->waited;
     put_le32(out + CRC_AT, header->crc);
 }
 
@@ -38,12 +39,14 @@ bool usnic_header_decode(struct usnic_header *header, const uint8_t *data, size_
                                     .echo = get_le32(data + 28),
                                     .delay = get_le32(data + 32),
                                     .length = get_le16(data + 36),
-                                    .flags = get_le16(data + FLAGS_AT),
+                                    .flags = data[FLAGS_AT],
+                                    .waited = data[WAITED_AT],
                                     .crc = get_le32(data + CRC_AT)};
     size_t tail = (size_t) header->ranges * USNIC_RANGE_BYTES;
     bool known = header->kind == USNIC_PACKET ? header->length > 0
                                               : header->kind == USNIC_ACK && header->length == 0;
     return known && header->ranges <= USNIC_RANGES && header->flags <= USNIC_SUMMED &&
+           header->waited <= USNIC_WAITED_MOST &&
            size - USNIC_HEADER_BYTES == header->length + tail;
 }
 
@@ -77,13 +80,13 @@ static uint32_t sum_of(const uint8_t *data, size_t size)
 
 void usnic_packet_sum(uint8_t *data, size_t size)
 {
-    put_le16(data + FLAGS_AT, USNIC_SUMMED);
+    data[FLAGS_AT] = USNIC_SUMMED;
     put_le32(data + CRC_AT, sum_of(data, size));
 }
 
 bool usnic_packet_is_sound(const uint8_t *data, size_t size, bool wanted)
 {
-    if (get_le16(data + FLAGS_AT) & USNIC_SUMMED) {
+    if (data[FLAGS_AT] & USNIC_SUMMED) {
         return get_le32(data + CRC_AT) == sum_of(data, size);
     }
     return !wanted;

@@ -2,7 +2,7 @@
  * are little-endian; pure functions between bytes and structs. docs/wire.md draws them.
  *
  *   header   kind and version 1, ranges 1, credit 2, index 4, token 8, sequence 4, ack 4, stamp 4,
- *            echo 4, delay 4, length 2, flags 2, crc 4
+ *            echo 4, delay 4, length 2, flags 1, waited 1, crc 4
  *   record   size 2, kind and channel 1, tag 1; of a chunk: offset 4, total 4; data; zeros up to
  *            a multiple of 8
  *   range    offset 2, count 2: so many packets from ack + offset have been received
@@ -40,6 +40,8 @@ enum { USNIC_STAMPS_PER_US = 16 };
 
 #define USNIC_NO_ECHO UINT32_MAX
 
+enum { USNIC_WAITED_MOST = 31 };
+
 struct usnic_header {
     uint8_t kind;
     uint8_t ranges;    /* how many */
@@ -52,8 +54,10 @@ struct usnic_header {
     uint32_t echo;   /* the stamp of the PACKET that the speaker received last, */
     uint32_t delay;  /* and how long ago, in the same unit; USNIC_NO_ECHO: there is no echo */
     uint16_t length; /* of the records */
-    uint16_t flags;
-    uint32_t crc; /* of all other bytes */
+    uint8_t flags;
+    uint8_t waited; /* before the speaker looked, that packet may have waited for 2^waited us;
+                       0: not at all */
+    uint32_t crc;   /* of all other bytes */
 };
 
 enum { USNIC_CREDIT_BYTES = 256 };

@@ -249,6 +249,7 @@ static uint64_t patience_ns(void)
     return most_ns;
 }
 
+/* As whoever hears of a failure does, at last. */
 static void close_failed(void)
 {
     for (int i = 0; i < sim.settings.nodes; i++) {

@@ -329,6 +329,7 @@ void sim_wake(int number, uint64_t at_ns)
 
 void sim_sleep(int number, uint64_t ns)
 {
+    usnic_engine_look(&sim.nodes[number].engine, now_us());
     sim.nodes[number].sleep_ns = sim.queue.now + ns;
     sim.nodes[number].run_ns = 0;
     sim_wake(number, sim.queue.now);
@@ -379,12 +380,24 @@ static void check_memory(const struct sim_node *node)
     }
 }
 
+/* One that does not sleep looks all the time. */
+static void awake(struct sim_node *node)
+{
+    usnic_engine_look(&node->engine, now_us());
+    usnic_engine_look(&node->engine, now_us());
+}
+
 static void run(int number)
 {
     struct sim_node *node = &sim.nodes[number];
     struct sim_packet *packet = NULL;
 
     node->run_ns = 0;
+    if (node->engine.looked_us < node->sleep_ns / 1000) {
+        usnic_engine_look(&node->engine, now_us());
+    } else {
+        awake(node);
+    }
     for (int i = 0; i < TAKE && (packet = sim_wire_take(&sim.wire, number)); i++) {
         take_packet(node, packet);
         free(packet);

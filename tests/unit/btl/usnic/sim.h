@@ -50,7 +50,7 @@ struct sim_session {
     bool open;
     uint32_t number; /* of the session; both sides of one have the same */
     uint64_t token_in;
-    uint32_t sent, received;              /* messages in this session */
+    uint32_t sent, received;              /* messages since it was opened */
     uint32_t landing, land_total, landed; /* message that lands, and its bytes so far */
     bool lands;
     uint64_t bytes;      /* received, ever */

@@ -258,6 +258,91 @@ START_TEST(a_sleeping_receiver_is_waited_for)
 }
 END_TEST
 
+/* ---- two processes that share their processors with others, over a slow line ---- */
+
+static void stall_again(int who, void *what)
+{
+    const uint32_t *most_ns = what;
+    uint64_t sleep_ns = 1 * MS + sim_below(&sim.random, *most_ns);
+
+    sim_sleep(who, sleep_ns);
+    sim_act_at(sim.queue.now + sleep_ns + MS / 2 + sim_below(&sim.random, 4 * MS), who, what);
+}
+
+static double round_us; /* at the end, smoothed */
+
+/* What it reaches, as a part of a line of 20 MB/s. */
+static double slow_line(const char *what, uint32_t most_ns, double loss)
+{
+    const double rate = 20e6;
+    double shares[SIM_NODES];
+
+    begin(2);
+    sim.action = stall_again;
+    for (int from = 0; from < 2; from++) {
+        way(from, 1 - from)->rate = (uint64_t) rate;
+        way(from, 1 - from)->queue_bytes = 0;
+        way(from, 1 - from)->delay_ns = 50 * US;
+        way(from, 1 - from)->loss = loss;
+        if (most_ns > 0) {
+            sim_act_at((uint64_t) (20 + from) * MS, from, &most_ns);
+        }
+    }
+    start(1, 0);
+    double sum = goodput(shares, 20 * MS, 4020 * (uint64_t) MS) * LINE;
+    round_us = sim_between(1, 0)->flow.rtt.smoothed / 16.0;
+    end(what, sum / rate);
+    return sum / rate;
+}
+
+START_TEST(stalls_are_no_congestion)
+{
+    double sound = slow_line("a slow line", 0, 0);
+
+    ck_assert_double_ge(sound, 0.9);
+    printf("# its round trip, with room for a queue of 6 ms: %.0f us\n", round_us);
+    ck_assert_double_le(round_us, 3000);
+    double stalls = slow_line("a slow line and stalls", 9 * MS, 0);
+    ck_assert_double_ge(stalls, 0.4);
+    ck_assert_double_ge(slow_line("a slow line, 1 %", 0, 0.01), 0.8 * sound);
+    ck_assert_double_ge(slow_line("a slow line, 5 %", 0, 0.05), 0.4 * sound);
+    ck_assert_double_ge(slow_line("a slow line and stalls, 1 %", 9 * MS, 0.01), 0.8 * stalls);
+    ck_assert_double_ge(slow_line("a slow line and stalls, 5 %", 9 * MS, 0.05), 0.4 * stalls);
+}
+END_TEST
+
+/* ---- early packets ---- */
+
+static void send_ten(int who, void *what)
+{
+    for (int i = 0; i < 10; i++) {
+        sim_send(sim_between(who, 0), false);
+    }
+    sim_act_at(sim.queue.now + 50 * US, who, what);
+}
+
+/* What is kept until its turn leaves less room for others: nothing is sent that cannot be kept. */
+START_TEST(nothing_is_sent_that_cannot_be_kept)
+{
+    struct sim_settings settings = line;
+
+    settings.fixed_size = 50;
+    settings.buffers = 16;
+    sim_begin(&settings);
+    sim.action = send_ten;
+    sim_session_open(1, 0, 0, 1, 1);
+    way(1, 0)->loss = 0.02;
+    sim_act_at(1, 1, NULL);
+    sim_run_until(200 * MS);
+    const struct usnic_counts *counts = &sim.nodes[0].engine.counts;
+    printf("# %llu early packets, %llu dropped\n", (unsigned long long) counts->early,
+           (unsigned long long) counts->dropped);
+    ck_assert_uint_gt(counts->early, 100);
+    ck_assert_uint_eq(counts->dropped, 0);
+    end("small packets to a receiver with few buffers", 0);
+}
+END_TEST
+
 /* ---- silence ---- */
 
 /* Packets that are sent to a peer of which nothing is heard for two seconds. */
@@ -281,6 +366,33 @@ static uint64_t into_silence(void)
 START_TEST(silence_is_answered_by_silence)
 {
     ck_assert_uint_le(into_silence(), 16);
+}
+END_TEST
+
+/* ---- failure ---- */
+
+/* A session that has failed, and that its user has not closed, keeps no segments from others. */
+START_TEST(a_failed_session_keeps_nothing)
+{
+    struct sim_settings settings = line;
+
+    settings.nodes = 3;
+    settings.segments = 24;
+    sim_begin(&settings);
+    sim_session_open(1, 0, 0, 1, 1);
+    sim_session_open(1, 2, 0, 1, 1);
+    way(1, 0)->cut = 1;
+    start(1, 0);
+    sim_run_until(5000 * (uint64_t) MS);
+    ck_assert(sim_between(1, 0)->failed && sim_between(1, 0)->open);
+    ck_assert(!usnic_flow_is_flushed(&sim_between(1, 0)->flow));
+    ck_assert_uint_eq(sim.nodes[1].engine.unused_count, settings.segments);
+    ck_assert_uint_eq(sim.nodes[1].engine.flights, 0);
+    sim.queue.now = 5000 * (uint64_t) MS;
+    ck_assert(sim_send(sim_between(1, 2), false));
+    sim_run_until(5100 * (uint64_t) MS);
+    ck_assert_uint_eq(sim_between(2, 1)->received, 1);
+    end("a session that failed", 0);
 }
 END_TEST
 
@@ -319,6 +431,7 @@ END_TEST
 
 UNIT_MAIN("usnic-rate", one_flow_fills_the_line, loss_costs_little, flows_share_a_receiver,
           a_lost_tail_is_soon_sent_again, what_is_overtaken_is_not_sent_again,
-          a_sleeping_receiver_is_waited_for, silence_is_answered_by_silence,
-          fails_without_selective_acknowledgements, fails_without_backoff, fails_without_credit,
-          fails_without_tail_probes)
+          a_sleeping_receiver_is_waited_for, stalls_are_no_congestion,
+          nothing_is_sent_that_cannot_be_kept, silence_is_answered_by_silence,
+          a_failed_session_keeps_nothing, fails_without_selective_acknowledgements,
+          fails_without_backoff, fails_without_credit, fails_without_tail_probes)

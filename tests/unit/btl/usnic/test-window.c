@@ -68,6 +68,37 @@ END_TEST
 
 /* ---- rate ---- */
 
+/* Of a round trip the least delay counts. */
+static void round_of(struct usnic_rate *rate, const struct usnic_rtt *rtt, uint32_t least_us,
+                     uint64_t now_us)
+{
+    usnic_rate_sample(rate, 2 * least_us * US);
+    usnic_rate_sample(rate, least_us * US);
+    usnic_rate_acked(rate, rtt, 100, 0, now_us * US, now_us * US);
+}
+
+/* Where round trips are long, little is sent for two of them, once a second. */
+START_TEST(a_queue_that_stands_is_emptied)
+{
+    struct usnic_rtt rtt;
+    struct usnic_rate rate;
+
+    usnic_rtt_init(&rtt, 0);
+    usnic_rtt_sample(&rtt, 6000 * US, 0);
+    usnic_rate_init(&rate, SIZE_MAX, 4096 * 1000, 1000);
+    round_of(&rate, &rtt, 6000, 6000);
+    ck_assert(usnic_rate_allows(&rate, 4000, 1000));
+    usnic_rtt_sample(&rtt, 6000 * US, 1100000);
+    for (uint64_t round = 1; round <= 2; round++) {
+        round_of(&rate, &rtt, 6000, 1100000 + 6000 * round);
+        ck_assert(usnic_rate_allows(&rate, 3000, 1000));
+        ck_assert(!usnic_rate_allows(&rate, 4000, 1000));
+    }
+    round_of(&rate, &rtt, 6000, 1118000);
+    ck_assert(usnic_rate_allows(&rate, 4000, 1000));
+}
+END_TEST
+
 START_TEST(a_queue_cuts_the_window_and_a_loss_does_not)
 {
     struct usnic_rtt rtt;
@@ -85,14 +116,22 @@ START_TEST(a_queue_cuts_the_window_and_a_loss_does_not)
         ck_assert_uint_gt(rate.window, window);
         window = rate.window;
     }
-    usnic_rtt_sample(&rtt, 5000 * US, 0);
-    usnic_rate_acked(&rate, &rtt, 100, 0, 2000, 2999);
+    /* too long for a moment, too long in parts, then all the time */
+    round_of(&rate, &rtt, 5000, 1000);
+    ck_assert_uint_eq(rate.window, window);
+    round_of(&rate, &rtt, 50, 4000);
+    ck_assert_uint_ge(rate.window, window);
+    window = rate.window;
+    round_of(&rate, &rtt, 5000, 7000);
+    round_of(&rate, &rtt, 5000, 11000);
+    ck_assert_uint_eq(rate.window, window);
+    round_of(&rate, &rtt, 5000, 12000);
     ck_assert_uint_lt(rate.window, window);
     window = rate.window;
-    usnic_rate_acked(&rate, &rtt, 100, 0, 2500, 3099);
+    usnic_rate_acked(&rate, &rtt, 100, 0, 12000 * US - 1, 12000 * US);
     ck_assert_uint_eq(rate.window, window);
-    for (uint64_t round = 30; round < 100; round++) {
-        usnic_rate_acked(&rate, &rtt, 100, 0, 1000 * round, 1000 * round + 1);
+    for (uint64_t round = 1; round < 70; round++) {
+        round_of(&rate, &rtt, 5000, 12000 + 5000 * round);
     }
     ck_assert_uint_eq(rate.window, 4000);
     rate.credit = 500;
@@ -261,7 +300,7 @@ START_TEST(ranges_are_bounded)
 END_TEST
 
 UNIT_MAIN("usnic-window", the_timeout_follows_the_round_trip, the_timeout_doubles_up_to_a_second,
-          packets_that_were_late_make_patient, a_queue_cuts_the_window_and_a_loss_does_not,
-          a_window_holds_4096_over_the_wrap, what_was_overtaken_is_lost,
-          ranges_beyond_what_was_sent_do_nothing, early_packets_wait_for_their_turn,
-          ranges_are_bounded)
+          packets_that_were_late_make_patient, a_queue_that_stands_is_emptied,
+          a_queue_cuts_the_window_and_a_loss_does_not, a_window_holds_4096_over_the_wrap,
+          what_was_overtaken_is_lost, ranges_beyond_what_was_sent_do_nothing,
+          early_packets_wait_for_their_turn, ranges_are_bounded)

@@ -10,7 +10,7 @@ static const uint8_t golden[] = {
     7,    6,    5,    4,    3,    2,    1,    0xff, 0xff,
     0xff, 0xff, 0xfe, 0xff, 0xff, 0xff, 0x10, 0x32, 0x54,
     0x76, 0x67, 0x45, 0x23, 0x01, 0x20, 0,    0,    0,
-    8,    0,    1,    0,    0x68, 0x94, 0x1c, 0x9b, /* records */
+    8,    0,    1,    9,    0xd4, 0x19, 0xb3, 0x28, /* records */
     3,    0,    0x71, 9,    'a',  'b',  'c',  0,    /* range */ 3,
     0,    5,    0,
 };
@@ -24,7 +24,8 @@ static const struct usnic_header header = {.kind = USNIC_PACKET,
                                            .stamp = 0x76543210,
                                            .echo = 0x01234567,
                                            .delay = 32,
-                                           .length = 8};
+                                           .length = 8,
+                                           .waited = 9};
 
 static size_t make(uint8_t out[128])
 {
@@ -70,6 +71,7 @@ START_TEST(packets_are_read_as_they_were_written)
     ck_assert_uint_eq(back.echo, header.echo);
     ck_assert_uint_eq(back.delay, header.delay);
     ck_assert_uint_eq(back.length, usnic_header_length(golden));
+    ck_assert_uint_eq(back.waited, header.waited);
     ck_assert(usnic_record_decode(&record, golden + USNIC_HEADER_BYTES, back.length, &at, &data));
     ck_assert_uint_eq(at, back.length);
     ck_assert_uint_eq(record.kind, USNIC_WHOLE);
