@@ -4,6 +4,7 @@
 #include <pml/arrival.h>
 #include <pml/context.h>
 #include <pml/control.h>
+#include <pml/peer.h>
 
 static struct keel_pml_message *message_in(mca_ptl_base_recv_frag_t *frag)
 {
@@ -48,11 +49,17 @@ static bool hand_out(struct list *matches, const struct keel_pml_message *of)
 
 /* Its message is not whole, and waits: it ends with the sender, whose end only those hear of that
  * have a path to it. */
-static void watch_sender(struct member *member)
+static void watch_sender(struct peer *peer)
 {
-    if (member->peer && member_connect(member) != OPAL_SUCCESS) {
-        peer_has_changed(member->peer, OPAL_SUCCESS); /* its rail may not be known yet */
+    if (peer && peer_connect(peer) != OPAL_SUCCESS) {
+        peer_has_changed(peer, OPAL_SUCCESS); /* its rail may not be known yet */
     }
+}
+
+/* Its sender waits for an answer. */
+static bool is_announcement(const mca_ptl_base_match_header_t *header)
+{
+    return header->hdr_common.hdr_flags & MCA_PTL_FLAGS_ACK;
 }
 
 static void count(struct member *member, const mca_ptl_base_match_header_t *header)
@@ -97,8 +104,8 @@ static bool arrive(struct keel_pml_context *context, struct keel_pml_message *me
     control_came(member);
     if (!hand_out(&matches, message)) {
         member->stats.unexpected++;
-        if (header->hdr_common.hdr_flags & MCA_PTL_FLAGS_ACK) {
-            watch_sender(member);
+        if (is_announcement(header)) {
+            watch_sender(member->peer);
         }
         pml_has_news(context->pml); /* for probes */
         return false;
@@ -108,8 +115,18 @@ static bool arrive(struct keel_pml_context *context, struct keel_pml_message *me
 
 /* ---- before a context is opened ---- */
 
+/* By its module: a rank tells nothing yet. NULL: it is not known, or there is no memory. */
+static struct peer *sender_of(struct pml *pml, struct keel_pml_message *message)
+{
+    struct keel_ptl_module_t *ptl = keel_ptl_extended(message->module);
+    struct ompi_proc_t *proc =
+        ptl && ptl->ptl_sender ? ptl->ptl_sender(ptl, message_frag(message)) : NULL;
+    return proc ? peer_of(pml, &proc->super) : NULL;
+}
+
 static void keep_early(struct pml *pml, struct keel_pml_message *message)
 {
+    struct peer *sender = sender_of(pml, message);
     uint16_t id = message->header->hdr_contextid;
 
     if (control_is(message->header) || context_was_lost(pml, id)) {
@@ -117,10 +134,12 @@ static void keep_early(struct pml *pml, struct keel_pml_message *message)
         return;
     }
     message->early.bytes = cost_of(message);
-    message->early.quota = &pml->early_quota;
+    message->early.quota = sender ? &sender->quota : &pml->stray;
     if (!early_put(&pml->early, id, &message->early)) {
         context_is_lost(pml, id);
         drop(message, "the context is not open, and there is no more room for such messages");
+    } else if (is_announcement(message->header)) {
+        watch_sender(sender);
     }
 }
 
@@ -139,6 +158,20 @@ void arrival_forget(struct pml *pml, uint16_t id)
 
     while ((early = early_take(&pml->early, id))) {
         message_give_back(container_of(early, struct keel_pml_message, early));
+    }
+}
+
+void arrival_end_early(const struct peer *peer)
+{
+    struct early *early = &peer->pml->early;
+    struct early_message *each;
+
+    list_for_each (each, &early->all, struct early_message, all) {
+        struct keel_pml_message *message = container_of(each, struct keel_pml_message, early);
+        if (each->quota == &peer->quota && is_announcement(message->header)) {
+            early_remove(early, each);
+            message_give_back(message);
+        }
     }
 }
 

@@ -15,6 +15,8 @@ void arrival_of_early(struct keel_pml_context *context);
 void arrival_drop(struct keel_pml_context *context);
 /* Gives back what waits for a context that cannot be opened. */
 void arrival_forget(struct pml *pml, uint16_t id);
+/* The same of what a peer that has ended only announced. */
+void arrival_end_early(const struct peer *peer);
 /* The same of all contexts. */
 void arrival_drop_early(struct pml *pml);
 

@@ -107,7 +107,6 @@ struct pml {
     struct context_page *pages[CONTEXT_PAGES]; /* owned, made when needed */
     struct list all_contexts;
     struct early early; /* messages for contexts that are not open */
-    struct match_quota early_quota;
     struct queues peers; /* by process */
     struct list all_peers;
     struct match_quota stray;       /* of peers for which there was no memory */

@@ -3,6 +3,7 @@
 #include <base/data/clock.h>
 #include <base/data/least.h>
 #include <base/settings/log.h>
+#include <pml/arrival.h>
 #include <pml/control.h>
 #include <pml/peer.h>
 #include <pml/progress.h>
@@ -104,6 +105,7 @@ static void end_peer(struct peer *peer, int status)
         recv_fail(container_of(peer->receiving.next, struct recv, receiving), status);
     }
     end_members(peer);
+    arrival_end_early(peer);
     (void) ptl_del_procs(1, &proc, &peer->paths);
 }
 

@@ -39,6 +39,10 @@ struct keel_ptl_module_t {
      * why. NULL: there is only ptl_send. */
     int (*ptl_sendi)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                      const struct mca_ptl_base_match_header_t *header, const void *bytes);
+    /* The process that sent this fragment, at the latest while its arrival is told; NULL: it is not
+     * known. NULL: there is no such function. */
+    struct ompi_proc_t *(*ptl_sender)(struct keel_ptl_module_t *ptl,
+                                      const struct mca_ptl_base_recv_frag_t *frag);
 
     /* Filled in by the framework before anything is added, as ptl_match is; called by the module
      * from where it may call ptl_match. */
@@ -46,8 +50,9 @@ struct keel_ptl_module_t {
      * report: whether it has arrived is not known. The request is the PML's. */
     void (*ptl_send_failed)(struct keel_ptl_module_t *ptl,
                             struct mca_ptl_base_send_request_t *request, int status);
-    /* A module with MCA_PTL_FLAGS_RECOVERS: of what it took, these bytes of a ptl_put did not
-     * arrive, and will not. The request goes on; they may be put by another path. */
+    /* Of what the module took, these bytes of a ptl_put did not arrive, and will not. The request
+     * goes on: they may be put again, by the same path or, of a module with MCA_PTL_FLAGS_RECOVERS
+     * that has lost its own, by another one. */
     void (*ptl_put_failed)(struct keel_ptl_module_t *ptl,
                            struct mca_ptl_base_send_request_t *request, size_t offset, size_t size);
     /* These bytes of a ptl_get will not come by this module; TEMP_OUT_OF_RESOURCE: they may, when

@@ -26,12 +26,17 @@ bool early_put(struct early *early, uint64_t context, struct early_message *mess
     return true;
 }
 
-static struct early_message *unqueue(struct early *early, struct early_message *message)
+void early_remove(struct early *early, struct early_message *message)
 {
     queues_remove(&early->contexts, &message->link);
     list_remove(&message->all);
     early->bytes -= message->bytes;
     message->quota->bytes -= message->bytes;
+}
+
+static struct early_message *unqueue(struct early *early, struct early_message *message)
+{
+    early_remove(early, message);
     return message;
 }
 

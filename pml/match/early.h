@@ -27,6 +27,8 @@ bool early_put(struct early *early, uint64_t context,
                struct early_message *message) KEEL_MUST_CHECK;
 /* The oldest message for this context; it is the caller's. NULL: none. */
 struct early_message *early_take(struct early *early, uint64_t context);
+/* This one waits no more; it is the caller's. */
+void early_remove(struct early *early, struct early_message *message);
 /* The oldest of all. */
 struct early_message *early_drop(struct early *early);
 

@@ -4,8 +4,8 @@
  *
  * Pure bookkeeping: it knows no network and calls nobody. Items are the caller's, and are borrowed
  * while they are queued; nothing is allocated for them. Every call costs the same however much is
- * queued, but for messages ahead of their turn (base/data/reorder.h). The caller's lock guards a context
- * and the quotas of its peers. */
+ * queued, but for messages ahead of their turn (base/data/reorder.h). The caller's lock guards a
+ * context and the quotas of its peers. */
 #ifndef PML_MATCH_H
 #define PML_MATCH_H
 

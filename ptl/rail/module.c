@@ -3,12 +3,12 @@
 #include <base/data/crypto.h>
 #include <base/data/least.h>
 #include <base/settings/log.h>
-#include <base/types/name.h>
 #include <base/settings/param.h>
+#include <base/types/name.h>
 #include <btl/interface/base.h>
 #include <btl/lock/lock.h>
-#include <btl/plane/plane.h>
 #include <btl/lock/wake.h>
+#include <btl/plane/plane.h>
 #include <keel/host.h>
 #include <ptl/components.h>
 #include <ptl/rail/link.h>
@@ -259,6 +259,7 @@ static struct rail_module *module_create(mca_btl_base_module_t *btl)
         .ptl_send_end = rail_ptl_send_end,
         .ptl_recv_end = rail_ptl_recv_end,
         .ptl_sendi = rail_ptl_sendi,
+        .ptl_sender = rail_ptl_sender,
     };
     return module;
 }

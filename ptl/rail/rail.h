@@ -237,6 +237,8 @@ void rail_memory_lost(const struct rail_module *module, const opal_proc_t *proc)
 /* Of the channel. */
 void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                   mca_btl_base_descriptor_t *descriptor, void *cbdata);
+struct ompi_proc_t *rail_ptl_sender(struct keel_ptl_module_t *ptl,
+                                    const mca_ptl_base_recv_frag_t *frag);
 void rail_ptl_matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag);
 int rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                  mca_ptl_base_recv_request_t *request, size_t offset, size_t size, int flags);

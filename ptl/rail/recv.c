@@ -1,8 +1,8 @@
 /* The receiver's end of a message. */
 #include <config.h>
 
-#include <base/settings/fault.h>
 #include <base/data/least.h>
+#include <base/settings/fault.h>
 #include <base/settings/log.h>
 #include <btl/interface/base.h>
 #include <ptl/rail/link.h>
@@ -288,6 +288,14 @@ static void refuse(struct rail_module *module, const struct rail_frag *frag)
         rail_say(module, frag->endpoint,
                  &(struct rail_header){.type = RAIL_NACK, .id = frag->header.own_id});
     }
+}
+
+struct ompi_proc_t *rail_ptl_sender(struct keel_ptl_module_t *ptl,
+                                    const mca_ptl_base_recv_frag_t *sent)
+{
+    const struct rail_frag *frag = container_of(sent, const struct rail_frag, super);
+    return (struct ompi_proc_t *) (uintptr_t) btl_proc_of(rail_of(&ptl->super)->btl,
+                                                          frag->endpoint);
 }
 
 void rail_ptl_matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *matched)

@@ -385,7 +385,27 @@ static void rest_moved(struct rail_send *send, size_t size)
     }
 }
 
-/* The memory that a put of this request goes to is there. */
+/* A put failed although the rail works: what is left goes in fragments. */
+static void put_no_more(struct rail_send *send)
+{
+    send->room = 0;
+}
+
+/* Of a put that has ended in vain. Where other rails may lead to the process, the loss of this one
+ * costs no message. */
+static void put_failed(struct rail_send *send, size_t offset, size_t size, int status)
+{
+    struct keel_ptl_module_t *ptl = &send->module->super;
+    if (status == OPAL_ERR_UNREACH && !rail_link_to(send->proc)) {
+        ptl->ptl_send_failed(ptl, send_end(send), status);
+        return;
+    }
+    if (status != OPAL_ERR_UNREACH) {
+        put_no_more(send);
+    }
+    ptl->ptl_put_failed(ptl, send->request, offset, size);
+}
+
 static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                      void *local, mca_btl_base_registration_handle_t *handle, void *context,
                      void *cbdata, int status)
@@ -397,47 +417,18 @@ static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     if (!send) {
         return;
     }
-    struct rail_module *module = send->module;
-    struct keel_ptl_module_t *ptl = &module->super;
-    mca_ptl_base_send_request_t *request = send->request;
-    if (status == OPAL_ERR_UNREACH && rail_link_to(send->proc)) {
-        ptl->ptl_put_failed(ptl, request, offset, size);
-        return;
-    }
     if (status != OPAL_SUCCESS) {
-        ptl->ptl_send_failed(ptl, send_end(send), status);
+        put_failed(send, offset, size, status);
         return;
     }
+    struct rail_module *module = send->module;
+    mca_ptl_base_module_t *ptl = &module->super.super;
+    mca_ptl_base_send_request_t *request = send->request;
     const struct rail_header landed = {
         .type = RAIL_LANDED, .id = request->req_peer_match.lval, .offset = offset, .bytes = size};
     rest_moved(send, size);
-    ptl->super.ptl_send_progress(&ptl->super, request, size);
+    ptl->ptl_send_progress(ptl, request, size);
     rail_say(module, endpoint, &landed);
-}
-
-static int put(struct mca_ptl_base_peer_t *peer, struct rail_send *send, size_t offset, size_t size)
-{
-    mca_btl_base_module_t *btl = send->module->btl;
-    mca_ptl_base_send_request_t *request = send->request;
-    size = least(size, btl->btl_put_limit);
-    char *from = (char *) memory_of(&request->req_convertor) + offset;
-    struct rail_op *op = rail_op_create(send, &send->ops, send->module, from, offset, size);
-    if (!op) {
-        return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
-    }
-    take(request, size);
-    mca_btl_base_registration_handle_t *to =
-        send->handle_size > 0 ? (mca_btl_base_registration_handle_t *) send->handle : NULL;
-    int status = btl->btl_put(btl, send->endpoint, from, send->address + offset, NULL, to, size, 0,
-                              MCA_BTL_NO_ORDER, put_done, NULL, op);
-    if (status == 1) {
-        put_done(btl, send->endpoint, from, NULL, NULL, op, OPAL_SUCCESS);
-    } else if (status < 0) {
-        take_back(request, size);
-        (void) rail_op_end(op);
-        return rail_want_room(peer, status);
-    }
-    return OPAL_SUCCESS;
 }
 
 static int send_frag(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
@@ -461,6 +452,35 @@ static int send_frag(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request
         rest_moved(request->req_ptl, size);
     }
     ptl->ptl_send_progress(ptl, request, size);
+    return OPAL_SUCCESS;
+}
+
+static int put(struct mca_ptl_base_peer_t *peer, struct rail_send *send, size_t offset, size_t size)
+{
+    mca_btl_base_module_t *btl = send->module->btl;
+    mca_ptl_base_send_request_t *request = send->request;
+    size = least(size, btl->btl_put_limit);
+    char *from = (char *) memory_of(&request->req_convertor) + offset;
+    struct rail_op *op = rail_op_create(send, &send->ops, send->module, from, offset, size);
+    if (!op) {
+        return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
+    }
+    take(request, size);
+    mca_btl_base_registration_handle_t *to =
+        send->handle_size > 0 ? (mca_btl_base_registration_handle_t *) send->handle : NULL;
+    int status = btl->btl_put(btl, send->endpoint, from, send->address + offset, NULL, to, size, 0,
+                              MCA_BTL_NO_ORDER, put_done, NULL, op);
+    if (status == 1) {
+        put_done(btl, send->endpoint, from, NULL, NULL, op, OPAL_SUCCESS);
+    } else if (status < 0) {
+        take_back(request, size);
+        (void) rail_op_end(op);
+        if (btl_is_shortage(status) || status == OPAL_ERR_UNREACH) {
+            return rail_want_room(peer, status);
+        }
+        put_no_more(send);
+        return send_frag(peer, request, offset, size);
+    }
     return OPAL_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 check_PROGRAMS += \
 	tests/unit/pml/test-queues tests/unit/pml/test-match tests/unit/pml/test-match-model \
 	tests/unit/pml/test-early tests/unit/pml/test-schedule tests/unit/pml/test-pml \
+	tests/unit/pml/test-pml-contexts tests/unit/pml/test-pml-ends \
 	tests/unit/pml/test-pml-deaths tests/unit/pml/test-pml-random tests/unit/pml/test-pml-rail \
 	tests/unit/pml/test-process tests/unit/pml/test-rate tests/unit/pml/test-stripe \
 	tests/unit/pml/test-pml-sim
@@ -18,10 +19,15 @@ tests_unit_pml_test_schedule_SOURCES = tests/unit/pml/test-schedule.c
 tests_unit_pml_test_schedule_LDADD = $(pml_libs)
 tests_unit_pml_test_rate_SOURCES = tests/unit/pml/test-rate.c
 tests_unit_pml_test_rate_LDADD = $(pml_libs)
-pml_world = tests/unit/pml/world.h tests/unit/pml/world.c
+pml_world = tests/unit/pml/world.h tests/unit/pml/world.c tests/unit/pml/world_ranks.c
 pml_world_libs = tests/lib/libunit.la libpml.la libptl.la libbase.la
-tests_unit_pml_test_pml_SOURCES = tests/unit/pml/test-pml.c $(pml_world)
+pml_ranks = tests/unit/pml/ranks.h tests/unit/pml/ranks.c $(pml_world)
+tests_unit_pml_test_pml_SOURCES = tests/unit/pml/test-pml.c $(pml_ranks)
 tests_unit_pml_test_pml_LDADD = $(pml_world_libs)
+tests_unit_pml_test_pml_contexts_SOURCES = tests/unit/pml/test-pml-contexts.c $(pml_ranks)
+tests_unit_pml_test_pml_contexts_LDADD = $(pml_world_libs)
+tests_unit_pml_test_pml_ends_SOURCES = tests/unit/pml/test-pml-ends.c $(pml_ranks)
+tests_unit_pml_test_pml_ends_LDADD = $(pml_world_libs)
 tests_unit_pml_test_pml_random_SOURCES = tests/unit/pml/test-pml-random.c $(pml_world)
 tests_unit_pml_test_pml_random_LDADD = $(pml_world_libs)
 tests_unit_pml_test_stripe_SOURCES = tests/unit/pml/test-stripe.c $(pml_world)

@@ -14,7 +14,7 @@
 
 enum { MOST = 2 << 20, PIECES = 3, CONTEXT = 65535, BURST = 20000, PASSES = 4 };
 
-static const char *btl, *rendezvous, *eager;
+static const char *btl, *rendezvous, *eager, *rail_faults;
 static struct minihost *host;
 static struct keel_pml_context *context;
 
@@ -53,6 +53,9 @@ static void open_rank(struct minihost *minihost)
         must(param_override("btl_tcp_eager_limit", eager), "override the eager limit");
         must(param_override("btl_tcp_max_send_size", eager), "override the size of sends");
         must(param_override("btl_sm_exclusivity", "1"), "override exclusivity");
+    }
+    if (rail_faults) {
+        must(param_override("fault", rail_faults), "override faults");
     }
     must(keel_host_open(&minihost_ops, host, NULL, reason, sizeof(reason)), "keel_host_open");
     minihost_barrier(host, NULL);
@@ -473,6 +476,24 @@ START_TEST(tcp_send)
 }
 END_TEST
 
+/* In the call; the bytes go in fragments. */
+START_TEST(puts_that_are_refused)
+{
+    rail_faults = "btl.any.put:error=EPERM:p=0.3:seed=5:after=2";
+    run("self,sm", "put", 2, run_sizes);
+    run("self,sm,tcp", "put", 2, run_sizes);
+}
+END_TEST
+
+/* After it. */
+START_TEST(puts_that_fail_alone)
+{
+    rail_faults = "btl.any.put:drop:p=0.3:seed=5:after=2";
+    run("self,sm", "put", 2, run_sizes);
+    run("self,sm,tcp", "put", 2, run_sizes);
+}
+END_TEST
+
 /* Two rails, so that copies are kept: of frames that are longer than all that are kept otherwise.
  */
 START_TEST(large_frames)
@@ -562,4 +583,5 @@ END_TEST
 UNIT_MAIN("pml-rail", another_version_is_refused, answers_wait_for_room,
           answers_that_wait_are_bounded, answers_without_memory_end_the_peer,
           lost_messages_end_the_peer, sm_peer_ends, tcp_peer_ends, self_flood, large_frames,
-          sm_flood, tcp_flood, sm_get, sm_put, sm_send, tcp_get, tcp_put, tcp_send)
+          sm_flood, tcp_flood, puts_that_are_refused, puts_that_fail_alone, sm_get, sm_put, sm_send,
+          tcp_get, tcp_put, tcp_send)

@@ -40,6 +40,7 @@ static void schedules(const struct sim_options *options)
         sum.puts += report.puts;
         sum.gets += report.gets;
         sum.shortages += report.shortages;
+        sum.denied += report.denied;
         sum.deaths += report.deaths;
         sum.returns += report.returns;
         sum.late += report.late;
@@ -47,9 +48,9 @@ static void schedules(const struct sim_options *options)
     }
 #define N(what) (unsigned long long) sum.what
     printf("# %llu schedules: %llu events, %llu messages, %llu failed, %llu puts, %llu gets, "
-           "%llu shortages, %llu deaths, %llu returns, %llu late, %llu stale\n",
+           "%llu shortages, %llu denied, %llu deaths, %llu returns, %llu late, %llu stale\n",
            (unsigned long long) count, N(events), N(messages), N(failed), N(puts), N(gets),
-           N(shortages), N(deaths), N(returns), N(late), N(stale));
+           N(shortages), N(denied), N(deaths), N(returns), N(late), N(stale));
 }
 
 START_TEST(one_rail)

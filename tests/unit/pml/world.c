@@ -4,8 +4,6 @@
 #include <tests/unit/pml/world.h>
 
 struct world world;
-struct pml *world_graveyard[WORLD_GRAVES];
-static size_t graves;
 
 /* A module; its PTL peers are the other ranks' places. */
 struct mca_ptl_base_peer_t {
@@ -50,7 +48,7 @@ static struct rank_module *modules[WORLD_RAILS][WORLD_RANKS];
 static struct packet *wire, *newest;
 static struct entry *entries;
 static uint64_t last_id, rounds;
-static int opening;
+int world_opening;
 
 unsigned world_random(unsigned most)
 {
@@ -398,6 +396,13 @@ static void matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag)
     free(packet);
 }
 
+static struct ompi_proc_t *sender(struct keel_ptl_module_t *ptl,
+                                  const mca_ptl_base_recv_frag_t *frag)
+{
+    (void) ptl;
+    return (struct ompi_proc_t *) &world.procs[frag->frag_base.frag_peer->rank];
+}
+
 static void recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
                      int status)
 {
@@ -683,8 +688,8 @@ static int finalize(mca_ptl_base_module_t *ptl)
 static mca_ptl_base_module_t *module_create(int rail)
 {
     const struct world_rules *rules = &world.rules;
-    struct rank_module *module = modules[rail][opening] = calloc(1, sizeof(*module));
-    module->rank = opening;
+    struct rank_module *module = modules[rail][world_opening] = calloc(1, sizeof(*module));
+    module->rank = world_opening;
     module->rail = rail;
     for (int i = 0; i < WORLD_RANKS; i++) {
         module->peers[i].rank = i;
@@ -711,6 +716,7 @@ static mca_ptl_base_module_t *module_create(int rail)
     if (rules->flags & MCA_PTL_FLAGS_EXTENDED) {
         module->super.ptl_send_end = send_end;
         module->super.ptl_recv_end = recv_end;
+        module->super.ptl_sender = sender;
         module->super.ptl_sendi = rules->immediate ? sendi : NULL;
     }
     return &module->super.super;
@@ -733,80 +739,13 @@ mca_ptl_base_component_t world_component = {
     .ptlm_progress = progress,
 };
 
-/* ---- the ranks ---- */
-
-static int others_progress(void *arg)
-{
-    struct pml **mine = arg;
-    if (world.hook) {
-        world.hook((int) (mine - world.pml));
-    }
-    for (int i = 0; i < world.rules.ranks; i++) {
-        if (&world.pml[i] != mine && world.pml[i] && !world.dead[i]) {
-            (void) pml_progress(world.pml[i]);
-        }
-    }
-    return 0;
-}
-
 uint64_t world_time(void)
 {
     return rounds * WORLD_ROUND_NS;
 }
 
-static uint64_t time_of_world(void *arg)
+void world_clear(void)
 {
-    (void) arg;
-    return world_time();
-}
-
-static opal_proc_t *proc_at(void *arg, size_t index)
-{
-    (void) arg;
-    return &world.procs[index];
-}
-
-void world_open(const struct world_rules *rules)
-{
-    static mca_ptl_base_component_t *const components[] = {&world_component, NULL};
-    world = (struct world){.rules = *rules};
-    for (int i = 0; i < rules->ranks; i++) {
-        world.procs[i] = (opal_proc_t){.proc_name = {1, (orte_vpid_t) i}};
-        world.members[i] = &world.procs[i];
-        const struct pml_host host = {.me = &world.procs[i],
-                                      .job_size = (size_t) rules->ranks,
-                                      .proc = proc_at,
-                                      .progress = others_progress,
-                                      .clock_ns = time_of_world,
-                                      .arg = &world.pml[i]};
-        opening = i;
-        if (pml_open(&world.pml[i], &host, components) != OPAL_SUCCESS) {
-            abort();
-        }
-    }
-}
-
-void world_progress(void)
-{
-    for (int i = 0; i < world.rules.ranks; i++) {
-        if (!world.dead[i]) {
-            (void) pml_progress(world.pml[i]);
-        }
-    }
-}
-
-void world_close(void)
-{
-    bool all_lived = true;
-    for (int i = 0; i < world.rules.ranks; i++) {
-        all_lived = all_lived && !world.dead[i];
-        if (world.dead[i]) {
-            world_graveyard[graves++ % WORLD_GRAVES] = world.pml[i];
-        } else if (pml_close(world.pml[i]) != OPAL_SUCCESS) {
-            abort();
-        }
-        world.pml[i] = NULL;
-    }
     while (wire) {
         struct packet *packet = wire;
         wire = packet->next;
@@ -814,8 +753,5 @@ void world_close(void)
     }
     while (entries) {
         entry_free(entries);
-    }
-    if (all_lived && (world.waiting != 0 || world.counts.kept != 0)) {
-        abort();
     }
 }

@@ -78,4 +78,8 @@ uint64_t world_time(void);
 /* 0 to most - 1 */
 unsigned world_random(unsigned most);
 
+/* Between its parts: the rank whose modules are made; and frees what is on its way. */
+extern int world_opening;
+void world_clear(void);
+
 #endif

@@ -112,7 +112,8 @@ void sim_op_free(void *op)
 static int access(struct sim_op *op)
 {
     void *there = (void *) (uintptr_t) op->remote; // NOLINT(performance-no-int-to-ptr)
-    if (!is_let_in(op)) {
+    if (!is_let_in(op) || (op->is_put && chance(sim.kinds[op->end->rail].denies))) {
+        sim.report->denied++;
         return OPAL_ERR_PERM;
     }
     if (op->is_put) {
@@ -308,6 +309,10 @@ static int put(mca_btl_base_module_t *btl, endpoint *end, void *local, uint64_t 
 {
     (void) local_handle, (void) flags, (void) order;
     int status = check_call(btl, end, local, remote_handle, size, btl->btl_put_limit);
+    if (status == OPAL_SUCCESS && chance(sim.kinds[end->rail].denies)) {
+        sim.report->denied++;
+        status = OPAL_ERR_PERM;
+    }
     return status != OPAL_SUCCESS
                ? status
                : begin(true, end, local, remote, remote_handle, size, done, context, cbdata);

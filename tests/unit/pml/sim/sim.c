@@ -42,6 +42,7 @@ static void kind_init(struct sim_kind *kind, bool standby, bool all_get)
                           .room = chance(50) ? 1000 : 1 + below(8),
                           .refuses = chance(70) ? 0 : below(40),
                           .at_once = chance(70) ? 0 : below(100),
+                          .denies = chance(70) ? 0 : below(60),
                           .registers = sim.options.fate != SIM_CALM || chance(70),
                           .model = {.btl_eager_limit = eager,
                                     .btl_rndv_eager_limit = eager,

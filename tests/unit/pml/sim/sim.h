@@ -46,7 +46,7 @@ struct sim_report {
     bool held;
     char reason[200];
     uint64_t events, messages, bytes, failed; /* failed: sends and receives with an error */
-    uint64_t puts, gets, shortages;
+    uint64_t puts, gets, shortages, denied;
     uint64_t deaths, returns, late,
         stale; /* late: what came after its sender knew; stale: refused */
 };

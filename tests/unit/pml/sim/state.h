@@ -38,6 +38,7 @@ struct sim_kind {
     size_t room;      /* frames to a peer that may be under way */
     unsigned refuses; /* of a hundred calls so many find no room */
     unsigned at_once; /* of a hundred puts and gets so many end in the call */
+    unsigned denies;  /* of a hundred puts so many fail alone: in the call, or at their target */
     bool registers;
     mca_btl_base_module_t model; /* what modules declare */
 };
