@@ -3,11 +3,11 @@
 #include <config.h>
 
 #include <base/data/clock.h>
-#include <base/settings/fault.h>
 #include <base/host/hostname.h>
+#include <base/net/sock.h>
+#include <base/settings/fault.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
-#include <base/net/sock.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/home.h>
@@ -235,7 +235,11 @@ static void at_home(void *arg, int status, const char *reason)
         complain_late(keeld, reason ? reason : opal_strerror(status));
         return;
     }
-    daemon_report(keeld->daemon, proto_new(REPORT_HOME, "s", keeld->daemon->contact));
+    char hash[TOPO_HASH_TEXT] = "";
+    if (keeld->home.topology) {
+        topology_read(keeld->daemon, hash);
+    }
+    daemon_report(keeld->daemon, proto_new(REPORT_HOME, "ss", keeld->daemon->contact, hash));
 }
 
 static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)

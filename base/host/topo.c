@@ -46,6 +46,44 @@ unsigned topo_usable_cpus(void)
     return quota && quota < cpus ? quota : cpus;
 }
 
+/* The lowest processor of the core that this one is a hardware thread of; itself where the kernel
+ * does not tell. */
+static unsigned core_of(unsigned cpu)
+{
+    char path[96];
+    unsigned first = cpu;
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
+             cpu);
+    FILE *file = fopen(path, "re");
+    if (file && fscanf(file, "%u", &first) != 1) {
+        first = cpu;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return first;
+}
+
+unsigned topo_usable_cores(void)
+{
+    size_t size;
+    cpu_set_t *set = affinity_read(&size);
+    unsigned cpus = set ? (unsigned) size * CHAR_BIT : 0, cores = 0;
+    bool *seen = calloc(cpus + 1, sizeof(*seen));
+    for (unsigned cpu = 0; seen && cpu < cpus; cpu++) {
+        unsigned core = CPU_ISSET_S(cpu, size, set) ? core_of(cpu) : cpus;
+        if (core < cpus && !seen[core]) {
+            seen[core] = true;
+            cores++;
+        }
+    }
+    free(seen);
+    CPU_FREE(set);
+    unsigned quota = cores > 1 ? cgroup_cpus() : 0;
+    cores = quota && quota < cores ? quota : cores;
+    return cores ? cores : 1;
+}
+
 bool topo_list_meets(const char *list, const cpu_set_t *set, size_t size)
 {
     char *at = (char *) list;
@@ -82,21 +120,35 @@ bool topo_node_is_near(int node)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Written inside once. */
-static topo_module_cores_fn *module_cores;
+static topo_module_read_fn *module_read;
 static char module_error[512];
 
 static void load_module(void)
 {
-    module_cores = (topo_module_cores_fn *) paths_load(TOPO_MODULE, TOPO_MODULE_CORES, module_error,
-                                                       sizeof(module_error));
+    module_read = (topo_module_read_fn *) paths_load(TOPO_MODULE, TOPO_MODULE_READ, module_error,
+                                                     sizeof(module_error));
 }
 
-int topo_cores(struct topo_core **cores, size_t *count, char *reason, size_t reason_size)
+static int read_topo(struct topo *topo, const char *source, char *reason, size_t reason_size)
 {
     pthread_once(&once, load_module);
-    if (!module_cores) {
+    if (!module_read) {
         snprintf(reason, reason_size, "%s", module_error);
         return ORTE_ERR_NOT_AVAILABLE;
     }
-    return module_cores(cores, count, reason, reason_size);
+    return module_read(topo, source, reason, reason_size);
+}
+
+int topo_read(struct topo *topo, char *reason, size_t reason_size)
+{
+    int status = read_topo(topo, NULL, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        topo->quota = cgroup_cpus();
+    }
+    return status;
+}
+
+int topo_describe(struct topo *topo, const char *source, char *reason, size_t reason_size)
+{
+    return read_topo(topo, source, reason, reason_size);
 }

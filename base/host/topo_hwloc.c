@@ -1,4 +1,4 @@
-/* The loadable module keel-hwloc.so: the cores that this process may use. */
+/* The loadable module keel-hwloc.so: topologies, of this machine and described ones. */
 #include <config.h>
 
 #include <base/host/topo_module.h>
@@ -36,78 +36,122 @@ static int init_without_plugins(hwloc_topology_t *topology)
     return rc;
 }
 
-static int load(hwloc_topology_t *topology, char *reason, size_t reason_size)
+static void filter_levels(hwloc_topology_t topology)
+{
+    static const hwloc_obj_type_t kept[] = {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_L1CACHE,
+                                            HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE};
+    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+        hwloc_topology_set_type_filter(topology, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL);
+    }
+}
+
+static bool is_file(const char *source)
+{
+    const char *end = strrchr(source, '.');
+    return end && strcmp(end, ".xml") == 0;
+}
+
+/* source NULL: this machine. */
+static int load(hwloc_topology_t *topology, const char *source, char *reason, size_t size)
 {
     hwloc_topology_t made;
     if (init_without_plugins(&made) < 0) {
-        return fail(reason, reason_size, "cannot begin");
+        return fail(reason, size, "cannot begin");
     }
-    hwloc_topology_set_all_types_filter(made, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(made, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_type_filter(made, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    if (hwloc_topology_load(made) < 0) {
-        int rc = fail(reason, reason_size, "cannot read the topology");
+    filter_levels(made);
+    errno = EINVAL;
+    int rc = !source           ? 0
+             : is_file(source) ? hwloc_topology_set_xml(made, source)
+                               : hwloc_topology_set_synthetic(made, source);
+    if (rc == 0) {
+        rc = hwloc_topology_load(made);
+    }
+    if (rc < 0) {
         hwloc_topology_destroy(made);
-        return rc;
+        if (!source) {
+            return fail(reason, size, "cannot read the topology");
+        }
+        snprintf(reason, size, "'%s': %s", source,
+                 is_file(source) ? "a file that hwloc wrote (lstopo x.xml) is needed"
+                                 : "hwloc's description of a node is needed, as in "
+                                   "\"package:2 core:4 pu:2\", or a file NAME.xml");
+        return ORTE_ERR_BAD_PARAM;
     }
     *topology = made;
     return ORTE_SUCCESS;
 }
 
-/* The hardware threads of a core that are in usable too. */
-static void usable_threads(hwloc_obj_t core, const cpu_set_t *usable, cpu_set_t *cpus)
+static uint32_t number_of(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_obj_t thread,
+                          uint32_t otherwise)
 {
-    CPU_ZERO(cpus);
-    for (int cpu = hwloc_bitmap_first(core->cpuset); cpu >= 0 && cpu < CPU_SETSIZE;
-         cpu = hwloc_bitmap_next(core->cpuset, cpu)) {
-        if (CPU_ISSET(cpu, usable)) {
-            CPU_SET(cpu, cpus);
+    hwloc_obj_t object = hwloc_get_ancestor_obj_by_type(topology, type, thread);
+    return object ? object->logical_index : otherwise;
+}
+
+/* NUMA nodes are no ancestors of processors: they hang beside the tree. */
+static uint32_t numa_of(hwloc_topology_t topology, unsigned cpu)
+{
+    hwloc_obj_t node = NULL;
+    while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node))) {
+        if (hwloc_bitmap_isset(node->cpuset, cpu)) {
+            return node->logical_index;
         }
     }
+    return TOPO_NONE;
 }
 
-/* Fills the list from objects of one type; the number of cores with a usable thread. */
-static size_t collect(hwloc_topology_t topology, hwloc_obj_type_t type, const cpu_set_t *usable,
-                      struct topo_core *list)
+static void fill_thread(hwloc_topology_t topology, hwloc_obj_t found, struct topo_thread *thread)
 {
-    size_t count = 0;
-    for (hwloc_obj_t core = hwloc_get_next_obj_by_type(topology, type, NULL); core;
-         core = hwloc_get_next_obj_by_type(topology, type, core)) {
-        hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, core);
-        usable_threads(core, usable, &list[count].cpus);
-        list[count].core = core->logical_index;
-        list[count].package = package ? package->logical_index : 0;
-        count += CPU_COUNT(&list[count].cpus) > 0;
-    }
-    return count;
+    uint32_t index = found->logical_index;
+    thread->os = found->os_index;
+    thread->usable = true;
+    thread->object[TOPO_HWTHREAD] = index;
+    /* Some virtual machines do not tell about cores; then every hardware thread is one. */
+    thread->object[TOPO_CORE] = number_of(topology, HWLOC_OBJ_CORE, found, index);
+    thread->object[TOPO_L1] = number_of(topology, HWLOC_OBJ_L1CACHE, found, TOPO_NONE);
+    thread->object[TOPO_L2] = number_of(topology, HWLOC_OBJ_L2CACHE, found, TOPO_NONE);
+    thread->object[TOPO_L3] = number_of(topology, HWLOC_OBJ_L3CACHE, found, TOPO_NONE);
+    thread->object[TOPO_NUMA] = numa_of(topology, found->os_index);
+    thread->object[TOPO_PACKAGE] = number_of(topology, HWLOC_OBJ_PACKAGE, found, 0);
 }
 
-int keel_hwloc_cores(struct topo_core **cores, size_t *count, char *reason, size_t reason_size)
+/* Of this machine: those in the affinity mask. */
+static int mark_usable(hwloc_topology_t topology, struct topo *topo)
+{
+    hwloc_bitmap_t mask = hwloc_bitmap_alloc();
+    int rc = mask ? hwloc_get_cpubind(topology, mask, HWLOC_CPUBIND_THREAD) : -1;
+    for (uint32_t i = 0; rc == 0 && i < topo->count; i++) {
+        topo->threads[i].usable = hwloc_bitmap_isset(mask, topo->threads[i].os);
+    }
+    hwloc_bitmap_free(mask);
+    return rc;
+}
+
+int keel_hwloc_read(struct topo *out, const char *source, char *reason, size_t reason_size)
 {
     hwloc_topology_t topology;
-    cpu_set_t usable;
-    if (sched_getaffinity(0, sizeof(usable), &usable) < 0) {
-        return fail(reason, reason_size, "cannot read the affinity mask");
+    int status = load(&topology, source, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        return status;
     }
-    int rc = load(&topology, reason, reason_size);
-    if (rc != ORTE_SUCCESS) {
-        return rc;
+    int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    struct topo topo = {.threads = calloc(count > 0 ? (size_t) count : 1, sizeof(*topo.threads))};
+    for (hwloc_obj_t thread = NULL;
+         topo.threads &&
+         (thread = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, thread)) != NULL;) {
+        fill_thread(topology, thread, &topo.threads[topo.count++]);
     }
-    /* Some virtual machines do not tell about cores; then every hardware thread is one. */
-    hwloc_obj_type_t type = HWLOC_OBJ_CORE;
-    if (hwloc_get_nbobjs_by_type(topology, type) <= 0) {
-        type = HWLOC_OBJ_PU;
+    if (!topo.threads) {
+        status = ORTE_ERR_OUT_OF_RESOURCE;
+    } else if (!source && mark_usable(topology, &topo) != 0) {
+        status = fail(reason, reason_size, "cannot read the affinity mask");
     }
-    int all = hwloc_get_nbobjs_by_type(topology, type);
-    struct topo_core *list = all > 0 ? calloc((size_t) all, sizeof(*list)) : NULL;
-    size_t usable_cores = list ? collect(topology, type, &usable, list) : 0;
     hwloc_topology_destroy(topology);
-    if (usable_cores == 0) {
-        free(list);
-        snprintf(reason, reason_size, "hwloc shows no core that this process may use");
-        return ORTE_ERR_NOT_FOUND;
+    if (status != ORTE_SUCCESS) {
+        free(topo.threads);
+        return status;
     }
-    *cores = list;
-    *count = usable_cores;
+    *out = topo;
     return ORTE_SUCCESS;
 }

@@ -18,8 +18,8 @@ static struct param routed_radix = PARAM_INT(
 
 void hnp_enter(struct hnp *hnp, enum phase phase)
 {
-    static const char *const names[] = {"idle",    "daemons",  "wiring", "launching",
-                                        "running", "draining", "done"};
+    static const char *const names[] = {"idle",      "daemons", "topologies", "wiring",
+                                        "launching", "running", "draining",   "done"};
     log_info(LOG_LAUNCHER, "phase %s -> %s", names[hnp->phase], names[phase]);
     hnp->phase = phase;
 }
@@ -72,12 +72,15 @@ bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state)
 
 static int take_home(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
-    char *contact;
-    int status = proto_unpack(buffer, "s", &contact);
-    if (status == OPAL_SUCCESS) {
-        hnp_home(hnp, vpid, contact);
+    char *contact, *topology;
+    int status = proto_unpack(buffer, "ss", &contact, &topology);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
-    return status;
+    snprintf(hnp->peers[vpid].topology, sizeof(hnp->peers[vpid].topology), "%s", topology);
+    free(topology);
+    hnp_home(hnp, vpid, contact);
+    return ORTE_SUCCESS;
 }
 
 static int take_failed(struct hnp *hnp, opal_buffer_t *buffer)
@@ -227,6 +230,8 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
     switch (kind) {
     case REPORT_HOME:
         return take_home(hnp, vpid, buffer);
+    case REPORT_TOPOLOGY:
+        return hnp_take_topology(hnp, vpid, buffer);
     case REPORT_WIRED:
         return take_wired(hnp, vpid);
     case REPORT_LAUNCHED:
@@ -375,11 +380,9 @@ static int number_daemons(struct hnp *hnp)
     uint32_t nodes = hnp->plan.node_count;
     hnp->daemon_of_node = calloc(nodes, sizeof(*hnp->daemon_of_node));
     hnp->peers = calloc((size_t) nodes + 1, sizeof(*hnp->peers));
-    hnp->ended = calloc(hnp->plan.rank_count, sizeof(*hnp->ended));
-    if (!hnp->daemon_of_node || !hnp->peers || !hnp->ended) {
+    if (!hnp->daemon_of_node || !hnp->peers) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    hnp->unended = hnp->plan.rank_count;
     char host[256];
     host_name(host, sizeof(host));
     hnp->peers[HNP_VPID] = (struct peer){.state = PEER_WIRED, .node = strdup(host)};
@@ -423,68 +426,6 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
     return status;
 }
 
-/* Simulated nodes share this machine: each has a daemon with a shepherd. */
-static int check_limits(const struct hnp *hnp, char *reason, size_t reason_size)
-{
-    uint64_t nodes = hnp->request.simulate_nodes;
-    return nodes == 0 ? ORTE_SUCCESS
-                      : limits_processes(hnp->plan.rank_count + 2 * nodes, reason, reason_size);
-}
-
-/* Who gives slots, or simulates nodes, has counted; the others may not know. */
-static void warn_oversubscribed(struct hnp *hnp)
-{
-    const struct job_plan *plan = &hnp->plan;
-    uint32_t ranks = 0, node = 0; /* ranks are numbered node by node */
-    for (uint32_t rank = 0; rank < plan->rank_count && !hnp->request.oversubscribe; rank++) {
-        ranks = plan->node_of[rank] == node ? ranks + 1 : 1;
-        node = plan->node_of[rank];
-        bool last = rank + 1 == plan->rank_count || plan->node_of[rank + 1] != node;
-        if (last && !plan->nodes[node].slots_explicit && ranks > plan->nodes[node].slots) {
-            hnp_tell(hnp, "warning: %u ranks share %u processors (--oversubscribe silences this)",
-                     ranks, plan->nodes[node].slots);
-            return;
-        }
-    }
-}
-
-/* What Slurm has given, unless the user has said otherwise. */
-static int find_allocation(struct hnp *hnp, char *reason, size_t reason_size)
-{
-    struct run_request *request = &hnp->request;
-    for (size_t i = 0; i < request->app_count; i++) {
-        if (!allocation_give_on(&request->apps[i].env)) {
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
-    }
-    enum plm_choice choice = plm_choice();
-    if (request->simulate_nodes || (choice >= PLM_RSH && request->node_count)) {
-        return ORTE_SUCCESS;
-    }
-    int status = allocation_find(&hnp->allocation, reason, reason_size);
-    if (status == ORTE_SUCCESS && choice == PLM_SLURM && !hnp->allocation.count) {
-        snprintf(reason, reason_size,
-                 "plm is slurm, but this is no Slurm allocation: SLURM_JOB_ID and "
-                 "SLURM_JOB_NODELIST are not set");
-        return ORTE_ERR_NOT_FOUND;
-    }
-    return status;
-}
-
-/* Without a list of nodes everything runs here, which nobody wants who has got several. */
-static void warn_unread(struct hnp *hnp)
-{
-    const char *variable, *manager = allocation_unread(&variable);
-    const struct run_request *request = &hnp->request;
-    if (manager && !hnp->allocation.count && !request->node_count && !request->simulate_nodes) {
-        hnp_tell(
-            hnp,
-            "warning: the nodes that %s has given (%s) are not read in this version: all ranks "
-            "run on this one; name the nodes with --host",
-            manager, variable);
-    }
-}
-
 static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
 {
     char reason[512] = "";
@@ -493,19 +434,15 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         hnp_fail(hnp, EXIT_RUNTIME, "the job cannot be read: %s", opal_strerror(status));
         return;
     }
-    status = find_allocation(hnp, reason, sizeof(reason));
-    if (status == ORTE_SUCCESS) {
-        status = job_plan_make(&hnp->plan, &hnp->request, &hnp->allocation, reason, sizeof(reason));
-    }
-    if (status == ORTE_SUCCESS) {
-        status = check_limits(hnp, reason, sizeof(reason));
-    }
+    status = hnp_plan(hnp, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
         hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
         return;
     }
-    warn_unread(hnp);
-    warn_oversubscribed(hnp);
+    if (hnp->mapped && hnp->request.dry_run) {
+        hnp_end_dry(hnp);
+        return;
+    }
     hnp->family = job_uuid_make(hnp->uuid);
     crypto_random(hnp->control_key, sizeof(hnp->control_key));
     status = number_daemons(hnp);
@@ -574,6 +511,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     hnp->front = front;
     hnp->joining.stranger = UINT32_MAX;
     list_init(&hnp->spawns);
+    list_init(&hnp->topologies);
     hnp_daemons_init(hnp);
     hnp_end_init(hnp);
     hnp_repair_init(hnp);
@@ -610,8 +548,7 @@ void hnp_destroy(struct hnp *hnp)
     free(hnp->ended);
     hnp_spawn_fini(hnp);
     free(hnp->joining.call);
-    job_plan_fini(&hnp->plan);
-    allocation_fini(&hnp->allocation);
+    hnp_plan_fini(hnp);
     run_request_fini(&hnp->request);
     crypto_wipe(hnp->control_key, sizeof(hnp->control_key));
     free(hnp);

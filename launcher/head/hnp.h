@@ -3,7 +3,7 @@
  * (hnp_launch.c), follows the ranks, decides how the job ends (hnp_end.c), and passes stdio between
  * daemons and front end (hnp_stdio.c). Everything runs on the loop.
  *
- *   idle -> daemons -> wiring -> launching -> running -> draining -> done
+ *   idle -> daemons (-> topologies) -> wiring -> launching -> running -> draining -> done
  *
  * Every phase has a deadline or ends with its processes. */
 #ifndef LAUNCHER_HEAD_HNP_H
@@ -17,9 +17,10 @@
 
 enum phase {
     PHASE_IDLE,
-    PHASE_DAEMONS,   /* agents are started; their daemons are to call home */
-    PHASE_WIRING,    /* daemons deeper in the tree link to their parents */
-    PHASE_LAUNCHING, /* the launch was ordered; ranks may run already */
+    PHASE_DAEMONS,    /* agents are started; their daemons are to call home */
+    PHASE_TOPOLOGIES, /* daemons tell what processors their nodes have */
+    PHASE_WIRING,     /* daemons deeper in the tree link to their parents */
+    PHASE_LAUNCHING,  /* the launch was ordered; ranks may run already */
     PHASE_RUNNING,
     PHASE_DRAINING, /* all ranks have ended; the last output comes */
     PHASE_DONE,
@@ -30,14 +31,15 @@ enum peer_state { PEER_STARTING, PEER_HOME, PEER_WIRED, PEER_LAUNCHED, PEER_DRAI
 /* A daemon, by vpid; the first is this process. */
 struct peer {
     enum peer_state state;
-    char *node;              /* owned: the node's name; keelrun's own may have no ranks */
-    char *contact;           /* owned; NULL until it calls home */
-    uint64_t homeless_until; /* its parent was lost: when it is lost as well; 0: it has one */
-    int32_t signal;          /* that ends it, where it could say so; else 0 */
-    char *slurm_said;        /* owned: how it has ended, before Slurm ended others; else NULL */
-    char *untold_why;        /* owned: it is lost, and why its links broke; NULL: the user knows */
-    bool silent;             /* it does not answer ... */
-    bool told_silent;        /* ... and the user knows, but not yet that it answers again */
+    char *node;                    /* owned: the node's name; keelrun's own may have no ranks */
+    char *contact;                 /* owned; NULL until it calls home */
+    uint64_t homeless_until;       /* its parent was lost: when it is lost as well; 0: it has one */
+    char topology[TOPO_HASH_TEXT]; /* its hash; "": not asked for, or not known */
+    int32_t signal;                /* that ends it, where it could say so; else 0 */
+    char *slurm_said; /* owned: how it has ended, before Slurm ended others; else NULL */
+    char *untold_why; /* owned: it is lost, and why its links broke; NULL: the user knows */
+    bool silent;      /* it does not answer ... */
+    bool told_silent; /* ... and the user knows, but not yet that it answers again */
 };
 
 struct hnp_timers {
@@ -71,6 +73,8 @@ struct hnp {
     struct run_request request;
     struct allocation allocation; /* the resource manager's; without nodes: none, or not used */
     struct job_plan plan;
+    bool mapped;            /* the plan has ranks */
+    struct list topologies; /* struct topology of hnp_plan.c */
     struct plm plm;
     struct daemon *daemon; /* NULL until a job is submitted */
     struct tools *tools;   /* likewise, and owned */
@@ -121,6 +125,16 @@ void hnp_daemons_init(struct hnp *hnp);
 void hnp_start_daemons(struct hnp *hnp);
 void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */
 
+void hnp_wire(struct hnp *hnp); /* the next phase: the tree */
+
+/* hnp_plan.c */
+/* The nodes, and the ranks' places, unless other nodes have to tell their topologies first. */
+int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* All daemons are home: the ranks are mapped when it is known what is needed. */
+void hnp_ask_topologies(struct hnp *hnp);
+int hnp_take_topology(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);
+void hnp_plan_fini(struct hnp *hnp);
+
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);
 uint64_t hnp_launch_limit_us(void); /* what daemons have to start ranks */
@@ -137,6 +151,7 @@ void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid);
 void hnp_spawn_fini(struct hnp *hnp);
 
 /* hnp_end.c */
+void hnp_end_dry(struct hnp *hnp); /* nothing was to be started */
 /* The job has failed: the first call decides code and text. */
 void hnp_fail(struct hnp *hnp, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
 void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what);

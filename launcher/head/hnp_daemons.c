@@ -3,8 +3,8 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/settings/log.h>
 #include <base/host/paths.h>
+#include <base/settings/log.h>
 #include <launcher/node/limits.h>
 #include <launcher/request/hostlist.h>
 #include <stdlib.h>
@@ -101,8 +101,9 @@ static void start(struct hnp *hnp, char *keeld)
         .contact = hnp->daemon->contact,
         .settings = hnp->request.apps[0].env,
         .first_app = (uint32_t) hnp->request.app_count, /* behind the ranks' programs */
+        .topology = !hnp->mapped,
         .simulated = hnp->request.simulate_nodes > 0,
-        .slurm_job = hnp->allocation.count ? hnp->allocation.job : NULL,
+        .slurm_job = allocation_is_slurm(&hnp->allocation) ? hnp->allocation.job : NULL,
         .outlives_daemons = hnp_recovers(),
         .grace_s = hnp_grace_s(),
     };
@@ -132,7 +133,7 @@ void hnp_start_daemons(struct hnp *hnp)
 }
 
 /* A daemon whose parent is not the HNP is told where its parent is. */
-static void wire(struct hnp *hnp)
+void hnp_wire(struct hnp *hnp)
 {
     hnp_enter(hnp, PHASE_WIRING);
     for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
@@ -173,6 +174,10 @@ void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact)
     peer->contact = contact;
     plm_came_home(&hnp->plm);
     if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME) && all_live(hnp)) {
-        wire(hnp);
+        if (hnp->mapped) {
+            hnp_wire(hnp);
+        } else {
+            hnp_ask_topologies(hnp);
+        }
     }
 }

@@ -71,6 +71,11 @@ static void finish(struct hnp *hnp)
     }
 }
 
+void hnp_end_dry(struct hnp *hnp)
+{
+    finish(hnp);
+}
+
 void hnp_check_drained(struct hnp *hnp)
 {
     if (hnp->phase == PHASE_DRAINING && hnp_peers_reached(hnp, PEER_DRAINED)) {
@@ -170,6 +175,12 @@ static void start_over(struct loop_timer *timer)
         {PEER_LAUNCHED, "started its ranks", hnp_launch_limit_us, "plm_launch_timeout_s"},
     };
     struct hnp *hnp = container_of(timer, struct hnp, timers.start);
+    if (hnp->phase == PHASE_TOPOLOGIES) {
+        hnp_fail(hnp, EXIT_RUNTIME,
+                 "a daemon has not told its node's topology within %u s (plm_start_timeout_s)",
+                 (unsigned) (home_limit_us() / 1000000u));
+        return;
+    }
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
         if (!hnp_peers_reached(hnp, steps[i].state)) {
             uint32_t count;

@@ -3,8 +3,8 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/settings/param.h>
 #include <base/data/strings.h>
+#include <base/settings/param.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>
@@ -55,7 +55,8 @@ static int fill_apps(const struct hnp *hnp, struct launch *launch)
 {
     launch->apps = calloc(hnp->request.app_count, sizeof(*launch->apps));
     launch->app_of = copy_numbers(hnp->plan.app_of, hnp->plan.rank_count);
-    if (!launch->apps || !launch->app_of) {
+    launch->cpus = hnp->plan.cpus ? strings_copy(hnp->plan.cpus) : NULL;
+    if (!launch->apps || !launch->app_of || (hnp->plan.cpus && !launch->cpus)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     launch->app_count = (uint32_t) hnp->request.app_count;
@@ -83,17 +84,11 @@ static int send_all(struct hnp *hnp, const struct launch *launch)
 void hnp_launch(struct hnp *hnp)
 {
     struct launch launch = {
-        .bind = hnp->request.bind,
         .yield = hnp->plan.oversubscribed,
-        .report_bindings = hnp->request.report_bindings,
         .pty = hnp->request.pty == PTY_ALWAYS,
         .window = hnp->request.window,
+        .universe = hnp->plan.universe,
     };
-    for (uint32_t node = 0; node < hnp->plan.node_count; node++) {
-        launch.universe += hnp->plan.nodes[node].slots;
-    }
-    launch.universe =
-        launch.universe < hnp->plan.rank_count ? hnp->plan.rank_count : launch.universe;
     char reason[512] = "";
     int status = hnp_report_uri(hnp, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {

@@ -2,8 +2,9 @@
  * they end with it, and it ends when one of them fails. */
 #include <config.h>
 
-#include <launcher/head/hnp.h>
+#include <launcher/head/spawn_place.h>
 
+#include <base/data/strings.h>
 #include <base/settings/log.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +74,8 @@ static void answer(struct hnp *hnp, uint32_t asker, uint64_t request, int32_t st
 
 /* --- reading the request --- */
 
-/* u programs, programs x (program, u count); counts has a place for each program. */
-static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, uint32_t **counts)
+/* u programs, programs x (program, u count, info); out has a place for each program. */
+static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, struct spawn_program **out)
 {
     uint32_t count;
     uint64_t ranks = 0;
@@ -82,16 +83,20 @@ static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, uint32_
     if (status != OPAL_SUCCESS || count == 0 || count > PROGRAMS_MAX) {
         return ORTE_ERR_BAD_PARAM;
     }
+    struct spawn_program *programs = calloc(count, sizeof(*programs));
+    *out = programs;
     spawned->apps = calloc(count, sizeof(*spawned->apps));
-    *counts = calloc(count, sizeof(**counts));
-    status = spawned->apps && *counts ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    spawned->app_count = spawned->apps ? count : 0;
+    status = spawned->apps && programs ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    spawned->app_count = spawned->apps && programs ? count : 0;
     for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = launch_app_unpack(buffer, &spawned->apps[i]);
         if (status == ORTE_SUCCESS) {
-            status = proto_unpack(buffer, "u", &(*counts)[i]);
+            status = proto_unpack(buffer, "u", &programs[i].count);
         }
-        ranks += (*counts)[i];
+        if (status == ORTE_SUCCESS) {
+            status = proto_unpack_strings(buffer, &programs[i].info);
+        }
+        ranks += programs[i].count;
     }
     if (status == ORTE_SUCCESS && (ranks == 0 || ranks > RANKS_MAX)) {
         status = ORTE_ERR_BAD_PARAM;
@@ -100,60 +105,12 @@ static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, uint32_
     return status;
 }
 
-/* --- placing --- */
-
-/* Of the living nodes that have ranks already, the one with the most free slots. UINT32_MAX: there
- * is none. */
-static uint32_t choose_node(const struct hnp *hnp, const uint32_t *living, const uint32_t *ever)
+static void free_programs(struct spawn_program *programs, uint32_t count)
 {
-    const struct job_plan *plan = &hnp->plan;
-    uint32_t best = UINT32_MAX;
-    int64_t best_free = 0;
-    for (uint32_t node = 0; node < plan->node_count; node++) {
-        int64_t free_slots = (int64_t) plan->nodes[node].slots - living[node];
-        bool usable = ever[node] > 0 && hnp_peer_lives(hnp, hnp->daemon_of_node[node]);
-        if (usable && (best == UINT32_MAX || free_slots > best_free)) {
-            best = node;
-            best_free = free_slots;
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        strings_free(programs[i].info);
     }
-    return best;
-}
-
-static int place(const struct hnp *hnp, struct spawned *spawned, const uint32_t *counts)
-{
-    const struct job_plan *plan = &hnp->plan;
-    uint32_t *living = calloc(plan->node_count, sizeof(*living));
-    uint32_t *ever = calloc(plan->node_count, sizeof(*ever));
-    spawned->app_of = calloc(spawned->count, sizeof(uint32_t));
-    spawned->node_of = calloc(spawned->count, sizeof(uint32_t));
-    spawned->local_rank_of = calloc(spawned->count, sizeof(uint32_t));
-    bool room = living && ever && spawned->app_of && spawned->node_of && spawned->local_rank_of;
-    for (uint32_t rank = 0; rank < plan->rank_count && room; rank++) {
-        ever[plan->node_of[rank]]++;
-        living[plan->node_of[rank]] += !hnp->ended[rank];
-    }
-    int status = room ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    uint32_t app = 0, of_app = 0;
-    for (uint32_t i = 0; i < spawned->count && room; i++) {
-        while (of_app == counts[app]) {
-            app++;
-            of_app = 0;
-        }
-        of_app++;
-        uint32_t node = choose_node(hnp, living, ever);
-        if (node == UINT32_MAX) {
-            status = ORTE_ERR_NOT_AVAILABLE;
-            break;
-        }
-        living[node]++;
-        spawned->app_of[i] = spawned->app_first + app;
-        spawned->node_of[i] = node;
-        spawned->local_rank_of[i] = ever[node]++;
-    }
-    free(living);
-    free(ever);
-    return status;
+    free(programs);
 }
 
 /* --- the HNP's own tables --- */
@@ -193,8 +150,16 @@ static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
     if (!grow(&plan->node_of, count * sizeof(uint32_t)) ||
         !grow(&plan->app_of, count * sizeof(uint32_t)) ||
         !grow(&plan->local_rank_of, count * sizeof(uint32_t)) ||
-        !grow(&hnp->ended, count * sizeof(bool))) {
+        !grow(&hnp->ended, count * sizeof(bool)) ||
+        (plan->cpus && !grow(&plan->cpus, (count + 1) * sizeof(char *)))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t i = 0; plan->cpus && i < spawned->count; i++) {
+        plan->cpus[spawned->first + i] = strdup(spawned->cpus[i]);
+        plan->cpus[spawned->first + i + 1] = NULL;
+        if (!plan->cpus[spawned->first + i]) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
     }
     for (uint32_t i = 0; i < spawned->count; i++) {
         plan->node_of[spawned->first + i] = spawned->node_of[i];
@@ -222,18 +187,12 @@ static int order_all(struct hnp *hnp, const struct spawned *spawned, struct spaw
     return hnp_broadcast(hnp, order);
 }
 
-static int start(struct hnp *hnp, struct spawned *spawned, const uint32_t *counts,
-                 struct spawn_request *request)
+static void start(struct hnp *hnp, struct spawned *spawned, struct spawn_request *request)
 {
     spawned->number = request->number;
-    spawned->first = hnp->plan.rank_count;
-    spawned->app_first = (uint32_t) hnp->request.app_count;
     request->first = spawned->first;
     request->count = spawned->count;
-    int status = place(hnp, spawned, counts);
-    if (status == ORTE_SUCCESS) {
-        status = add_programs(&hnp->request, spawned);
-    }
+    int status = add_programs(&hnp->request, spawned);
     if (status == ORTE_SUCCESS) {
         status = add_ranks(hnp, spawned);
     }
@@ -243,6 +202,17 @@ static int start(struct hnp *hnp, struct spawned *spawned, const uint32_t *count
     if (status != ORTE_SUCCESS) { /* the tables of the daemons may differ now */
         hnp_fail(hnp, EXIT_RUNTIME, "more ranks cannot be started: %s", opal_strerror(status));
     }
+}
+
+static int place(struct hnp *hnp, struct spawned *spawned, const struct spawn_program *programs)
+{
+    char reason[512];
+    spawned->first = hnp->plan.rank_count;
+    spawned->app_first = (uint32_t) hnp->request.app_count;
+    int status = spawn_place(hnp, spawned, programs, reason, sizeof(reason));
+    if (status != ORTE_SUCCESS) {
+        hnp_tell(hnp, "rank %u: MPI_Comm_spawn is refused: %s", spawned->parent, reason);
+    }
     return status;
 }
 
@@ -250,21 +220,24 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
 {
     struct spawned spawned = {0};
     uint64_t id;
-    uint32_t *counts = NULL;
+    struct spawn_program *programs = NULL;
     int status = proto_unpack(buffer, "qu", &id, &spawned.parent);
     if (status != OPAL_SUCCESS) {
         return status;
     }
     bool running = (hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING) &&
                    !hnp->end.failing && spawned.parent < hnp->plan.rank_count;
-    status = running ? read_programs(buffer, &spawned, &counts) : ORTE_ERR_NOT_AVAILABLE;
+    status = running ? read_programs(buffer, &spawned, &programs) : ORTE_ERR_NOT_AVAILABLE;
+    if (status == ORTE_SUCCESS) {
+        status = place(hnp, &spawned, programs);
+    }
     struct spawn_request *request = status == ORTE_SUCCESS ? request_new(hnp, asker, id) : NULL;
     if (request) {
-        (void) start(hnp, &spawned, counts, request);
+        start(hnp, &spawned, request);
     } else {
         answer(hnp, asker, id, status != ORTE_SUCCESS ? status : ORTE_ERR_OUT_OF_RESOURCE, 0);
     }
-    free(counts);
+    free_programs(programs, spawned.app_count);
     spawned_fini(&spawned);
     return ORTE_SUCCESS;
 }

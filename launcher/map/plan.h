@@ -1,37 +1,63 @@
-/* The mapping: what is asked for, on the nodes that there are. */
+/* The mapping: what is asked for, on the nodes that there are. docs/mapping.md has the rules. */
 #ifndef LAUNCHER_MAP_PLAN_H
 #define LAUNCHER_MAP_PLAN_H
 
+#include <base/data/hash.h>
 #include <launcher/request/allocation.h>
 #include <launcher/request/run_request.h>
 
 struct map_node {
-    char *name; /* owned */
-    uint32_t slots;
-    bool slots_explicit; /* given by the user: more ranks need --oversubscribe */
-    bool local;          /* keelrun's own node: no keeld */
+    char *name;              /* owned */
+    uint32_t number;         /* among those of the allocation or the hostfile: K of "+nK" */
+    uint32_t slots;          /* 0: its topology tells */
+    uint32_t slots_max;      /* no more ranks, ever; 0: as many as are allowed */
+    bool slots_explicit;     /* given by the user: more ranks need --oversubscribe */
+    bool local;              /* keelrun's own node: no keeld */
+    const struct topo *topo; /* borrowed; NULL: not known */
+    struct hash_link link;   /* in the plan's by_name */
 };
 
-/* Where every rank goes. Node i is served by daemon daemon_of_node[i]; ranks are numbered app by
- * app. */
+/* Where every rank goes. */
 struct job_plan {
     struct map_node *nodes; /* owned */
     uint32_t node_count;
+    struct hash_table by_name; /* the nodes */
+    struct map_node *local;    /* of the nodes: this machine; NULL: it is none of them */
     uint32_t rank_count;
-    uint32_t *node_of;       /* by rank */
+    uint32_t *node_of;       /* owned, as the next three; by rank */
     uint32_t *app_of;        /* by rank */
-    uint32_t *local_rank_of; /* by rank */
+    uint32_t *local_rank_of; /* by rank; they follow the ranks' numbers */
+    char **cpus; /* NULL-ended, by rank: the kernel's numbers of the processors that it is bound to,
+                  * "0,2-5"; "": it is not bound; NULL: no rank is */
+    char *note;  /* owned: what the user should know of it; NULL: nothing */
+    uint32_t universe;   /* slots of all nodes, at least rank_count */
     bool oversubscribed; /* more ranks than slots on some node, or than this machine has processors:
                           * ranks shall yield */
 };
 
-/* Places the ranks by slot: a node is filled before the next. Where the allocation has nodes, hosts
- * that were named must be among them. Pure, but for this machine's name, and its processors when no
- * slots are given. ORTE_ERR_OUT_OF_RESOURCE: more ranks than explicit slots; reason says how many
- * of each and how to allow it. ORTE_ERR_NOT_FOUND: a host that was not allocated. */
-int job_plan_make(struct job_plan *plan, const struct run_request *request,
-                  const struct allocation *allocation, char *reason,
-                  size_t reason_size) KEEL_MUST_CHECK;
+/* The nodes, without ranks: the allocation's, else the hostfile's, else those of --host, else this
+ * one; who follows in this row chooses among those of who comes before. Pure, but for this
+ * machine's name, and its processors when no slots are given. ORTE_ERR_NOT_FOUND: a host that was
+ * not allocated; ORTE_ERR_OUT_OF_RESOURCE: more slots than were. */
+int job_plan_nodes(struct job_plan *plan, const struct run_request *request,
+                   const struct allocation *allocation, char *reason,
+                   size_t reason_size) KEEL_MUST_CHECK;
+/* Must nodes[i].topo be set before the ranks can be mapped? */
+bool job_plan_needs_topologies(const struct job_plan *plan, const struct run_request *request);
+/* Maps, numbers and binds the ranks. ORTE_ERR_OUT_OF_RESOURCE: they do not fit; reason says how
+ * many of what there are, and how to allow it. ORTE_ERR_NOT_FOUND: a host or an object that is not
+ * there. ORTE_ERR_BAD_PARAM: the words do not go together. Pure, but for this machine's
+ * processors. */
+int job_plan_map(struct job_plan *plan, const struct run_request *request, char *reason,
+                 size_t reason_size) KEEL_MUST_CHECK;
+/* Forgets nodes without ranks, of which no daemon is needed. */
+int job_plan_drop_idle(struct job_plan *plan) KEEL_MUST_CHECK;
 void job_plan_fini(struct job_plan *plan);
+
+/* The node that a host's name, or "+nK", stands for; NULL: none. */
+struct map_node *job_plan_find(const struct job_plan *plan, const char *name);
+/* Nodes that were moved are found again. */
+int job_plan_index(struct job_plan *plan) KEEL_MUST_CHECK;
+void job_plan_free_nodes(struct job_plan *plan);
 
 #endif

@@ -3,9 +3,9 @@
 #include <launcher/node/daemon.h>
 
 #include <base/host/leftovers.h>
-#include <base/settings/log.h>
 #include <base/host/session.h>
 #include <base/net/sock.h>
+#include <base/settings/log.h>
 #include <launcher/node/home.h>
 #include <launcher/node/limits.h>
 #include <launcher/node/name_server.h>
@@ -227,6 +227,9 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         if (daemon->ops->cut_off) {
             repair_hnp_gone(daemon, "the parent daemon says so");
         }
+        return ORTE_SUCCESS;
+    case ORDER_TOPOLOGY:
+        topology_report(daemon);
         return ORTE_SUCCESS;
     case ORDER_EXIT:
         daemon->ops->exit(daemon->arg);
@@ -544,5 +547,7 @@ void daemon_destroy(struct daemon *daemon)
     free(daemon->contact);
     free(daemon->hnp_contact);
     free(daemon->node);
+    free(daemon->topology);
+    free(daemon->topology_why);
     free(daemon);
 }

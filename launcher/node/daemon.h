@@ -5,6 +5,7 @@
 #ifndef LAUNCHER_NODE_DAEMON_H
 #define LAUNCHER_NODE_DAEMON_H
 
+#include <base/host/topo.h>
 #include <base/loop/loop.h>
 #include <launcher/node/allgather.h>
 #include <launcher/node/iof.h>
@@ -91,7 +92,9 @@ struct daemon {
     const struct service_ops *const *service_table; /* borrowed */
     struct services *services;                      /* owned: of these; NULL: none, or no job yet */
     struct spawned_watcher spawned;
-    bool homeless; /* the link to the parent is down, and to no other up */
+    char *topology;     /* owned: as text, where the HNP asked for it; NULL: there is none */
+    char *topology_why; /* owned: why there is none; NULL: it was not asked for */
+    bool homeless;      /* the link to the parent is down, and to no other up */
     char homeless_why[LINK_WHY_BYTES];
     struct names *names;         /* owned: published by ranks */
     struct allgather *allgather; /* owned: between the daemons, for services */
@@ -117,6 +120,10 @@ void daemon_on_spawned(struct daemon *daemon,
                        void *arg);
 /* A line for the user, printed by keelrun. */
 void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 3);
+
+/* topology.c: reads this node's; writes its hash, or "" where it cannot be read. */
+void topology_read(struct daemon *daemon, char hash[TOPO_HASH_TEXT]);
+void topology_report(struct daemon *daemon); /* ORDER_TOPOLOGY */
 
 /* local.c */
 int local_launch(struct daemon *daemon, struct launch *launch);  /* takes the launch */

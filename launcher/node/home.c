@@ -2,9 +2,9 @@
 
 #include <launcher/node/home.h>
 
+#include <base/data/strings.h>
 #include <base/host/hostname.h>
 #include <base/settings/param.h>
-#include <base/data/strings.h>
 #include <launcher/request/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +64,9 @@ char *home_print(const struct home *home, size_t *size, char *reason, size_t rea
                     ? snprintf(text + used, room, "nodes %s\n", home->nodes)
                     : snprintf(text + used, room, "vpid %u\nnode %s\n", home->vpid, home->node);
     }
+    if (home->topology && used > 0 && (size_t) used < HOME_SIZE_MAX) {
+        used += snprintf(text + used, HOME_SIZE_MAX - (size_t) used, "topology 1\n");
+    }
     for (char **setting = home->settings; used > 0 && setting && *setting; setting++) {
         if (is_given_on(*setting) && (size_t) used < HOME_SIZE_MAX) {
             used += snprintf(text + used, HOME_SIZE_MAX - (size_t) used, "set %s\n", *setting);
@@ -118,7 +121,7 @@ static int parse_setting(const char *value, struct home *home)
 }
 
 /* What each line begins with. Up to LINE_HNP all are there once; then come either vpid and node, or
- * nodes; LINE_SET may be repeated. */
+ * nodes; LINE_TOPOLOGY may be there; LINE_SET may be repeated. */
 enum line {
     LINE_VERSION,
     LINE_KEY,
@@ -130,14 +133,15 @@ enum line {
     LINE_VPID,
     LINE_NODE,
     LINE_NODES,
+    LINE_TOPOLOGY,
     LINE_SET,
     LINE_KINDS
 };
 
 static enum line line_of(const char *name)
 {
-    static const char *const names[] = {"keel", "key",  "job",  "family", "count", "radix",
-                                        "hnp",  "vpid", "node", "nodes",  "set"};
+    static const char *const names[] = {"keel", "key",  "job",  "family", "count",    "radix",
+                                        "hnp",  "vpid", "node", "nodes",  "topology", "set"};
     for (size_t i = 0; i < LINE_KINDS; i++) {
         if (strcmp(name, names[i]) == 0) {
             return (enum line) i;
@@ -169,6 +173,9 @@ static int parse_value(enum line line, const char *value, struct home *home)
         return parse_text(value, &home->nodes);
     case LINE_HNP:
         return parse_text(value, &home->contact);
+    case LINE_TOPOLOGY:
+        home->topology = strcmp(value, "1") == 0;
+        return home->topology ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
     case LINE_SET:
         return parse_setting(value, home);
     case LINE_KINDS:

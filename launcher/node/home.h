@@ -18,6 +18,7 @@ struct home {
     char *node;      /* this node's name */
     char *nodes;     /* instead of vpid and node: those of all daemons but the HNP, by vpid */
     char *contact;   /* the HNP's */
+    bool topology;   /* the HNP wants to know this node's */
     char **settings; /* NULL-ended: those of the form KEEL_MCA_NAME=VALUE are given on */
 };
 

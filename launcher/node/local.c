@@ -1,16 +1,16 @@
 /* A daemon's own ranks: their environment, their start, their end. */
 #include <config.h>
 
-#include <launcher/map/bind.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/service.h>
 #include <launcher/shepherd/program.h>
 
+#include <base/host/paths.h>
+#include <base/host/topo.h>
+#include <base/net/sock.h>
 #include <base/settings/fault.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
-#include <base/host/paths.h>
-#include <base/net/sock.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
@@ -103,7 +103,6 @@ static void add_job_vars(struct vars *vars, const struct daemon *daemon)
     vars_format(vars, ENV_HNP "=%s", daemon->hnp_contact ? daemon->hnp_contact : daemon->contact);
     vars_format(vars, ENV_SESSION_DIR "=%s", daemon->session);
     vars_format(vars, ENV_YIELD "=%d", daemon->launch.yield);
-    vars_format(vars, ENV_BOUND "=%d", daemon->launch.bind == BIND_CORE);
 }
 
 /* A rank finds the libkeel of its keelrun, and before that whatever the user has set. The loader's
@@ -171,12 +170,36 @@ static int define_app(struct daemon *daemon, uint32_t index)
     return -found;
 }
 
-static void start_rank(struct daemon *daemon, uint32_t rank, const struct bind_map *binding)
+/* What it is to be bound to. False: nothing. */
+static bool find_cpus(struct daemon *daemon, uint32_t rank, cpu_set_t *cpus)
 {
-    uint32_t local_rank = daemon->launch.map.local_rank_of[rank];
+    const char *text = daemon->launch.cpus ? daemon->launch.cpus[rank] : "", *wrong;
+    bool flags[CPU_SETSIZE] = {false};
+    if (!text[0]) {
+        return false;
+    }
+    if (!topo_list_parse(text, flags, CPU_SETSIZE, &wrong)) {
+        daemon_tell(daemon, "node %s: rank %u is not bound: there are no processors %s",
+                    daemon->node, rank, text);
+        return false;
+    }
+    CPU_ZERO(cpus);
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (flags[cpu]) {
+            CPU_SET(cpu, cpus);
+        }
+    }
+    return true;
+}
+
+static void start_rank(struct daemon *daemon, uint32_t rank)
+{
+    cpu_set_t cpus;
+    bool bound = find_cpus(daemon, rank, &cpus);
     struct vars vars = {0};
     vars_format(&vars, ENV_RANK "=%u", rank);
-    vars_format(&vars, ENV_LOCAL_RANK "=%u", local_rank);
+    vars_format(&vars, ENV_LOCAL_RANK "=%u", daemon->launch.map.local_rank_of[rank]);
+    vars_format(&vars, ENV_BOUND "=%d", bound);
     services_rank_vars(daemon->services, rank, &vars);
     if (vars.failed) {
         vars_fini(&vars);
@@ -186,14 +209,9 @@ static void start_rank(struct daemon *daemon, uint32_t rank, const struct bind_m
     struct start_proc proc = {
         .id = rank,
         .env = vars.strings,
-        .cpus = binding ? bind_choose(binding, local_rank) : NULL,
+        .cpus = bound ? &cpus : NULL,
         .in = rank == 0 ? STDIO_PIPE : STDIO_NULL,
     };
-    if (daemon->launch.report_bindings) {
-        char text[512];
-        daemon_tell(daemon, "%s",
-                    bind_report(binding, rank, daemon->node, local_rank, text, sizeof(text)));
-    }
     shepherd_start_proc(daemon->shepherd, daemon->launch.app_of[rank], &proc);
     vars_fini(&vars);
 }
@@ -201,7 +219,7 @@ static void start_rank(struct daemon *daemon, uint32_t rank, const struct bind_m
 enum { NOT_DEFINED = -1 }; /* no rank of the program was to start here yet */
 
 /* Those from first on. */
-static void start_ranks(struct daemon *daemon, uint32_t first, const struct bind_map *binding)
+static void start_ranks(struct daemon *daemon, uint32_t first)
 {
     const struct launch *launch = &daemon->launch;
     int *errors = malloc(launch->app_count * sizeof(*errors)); /* by app; 0: it can be started */
@@ -218,27 +236,12 @@ static void start_ranks(struct daemon *daemon, uint32_t first, const struct bind
             errors[app] = define_app(daemon, app);
         }
         if (errors && errors[app] == 0) {
-            start_rank(daemon, rank, binding);
+            start_rank(daemon, rank);
             continue;
         }
         not_started(daemon, rank, START_EXEC, errors ? errors[app] : ENOMEM);
     }
     free(errors);
-}
-
-static void bind_and_start(struct daemon *daemon, uint32_t first)
-{
-    struct bind_map cores = {0};
-    char reason[256] = "";
-    bool bound = daemon->launch.bind == BIND_CORE;
-    if (bound && bind_map_make(&cores, reason, sizeof(reason)) != ORTE_SUCCESS) {
-        daemon_tell(daemon, "node %s: ranks are not bound: %s", daemon->node, reason);
-        bound = false;
-    }
-    start_ranks(daemon, first, bound ? &cores : NULL);
-    if (bound) {
-        bind_map_fini(&cores);
-    }
 }
 
 /* Makes the job known here: its routes, its server, its ranks. On success the launch is taken. */
@@ -285,7 +288,7 @@ int local_launch(struct daemon *daemon, struct launch *launch)
         start_settled(daemon);
         return ORTE_SUCCESS;
     }
-    bind_and_start(daemon, 0);
+    start_ranks(daemon, 0);
     return ORTE_SUCCESS;
 }
 
@@ -312,7 +315,7 @@ int local_spawn(struct daemon *daemon, struct spawned *spawned)
     for (uint32_t i = 0; i < spawned->count; i++) {
         daemon->starting += local_is_here(daemon, spawned->first + i);
     }
-    bind_and_start(daemon, spawned->first);
+    start_ranks(daemon, spawned->first);
     start_settled(daemon);
     return ORTE_SUCCESS;
 }

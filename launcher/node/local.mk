@@ -6,5 +6,6 @@ liblauncher_la_SOURCES += launcher/node/allgather.h launcher/node/allgather.c la
 	launcher/node/name_server.h launcher/node/name_server.c launcher/node/orders.h \
 	launcher/node/orders.c launcher/node/server.h launcher/node/server.c \
 	launcher/node/server_internal.h launcher/node/service.h launcher/node/service.c \
-	launcher/node/spawned.c launcher/node/tree_repair.h launcher/node/tree_repair.c
+	launcher/node/spawned.c launcher/node/topology.c \
+	launcher/node/tree_repair.h launcher/node/tree_repair.c
 EXTRA_DIST += launcher/node/README.md

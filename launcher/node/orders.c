@@ -39,8 +39,8 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
 {
     int status = job_map_pack(buffer, &launch->map);
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "ccccuuuu", launch->bind, launch->yield,
-                            launch->report_bindings, launch->pty, (uint32_t) launch->window.rows,
+        status = proto_pack(buffer, "cccuuuu", launch->yield, launch->pty,
+                            (uint8_t) (launch->cpus != NULL), (uint32_t) launch->window.rows,
                             (uint32_t) launch->window.columns, launch->universe, launch->app_count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
@@ -48,6 +48,9 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
     }
     if (status == OPAL_SUCCESS) {
         status = opal_dss.pack(buffer, launch->app_of, (int32_t) launch->map.size, OPAL_UINT32);
+    }
+    if (status == OPAL_SUCCESS && launch->cpus) {
+        status = proto_pack_strings(buffer, launch->cpus);
     }
     return status;
 }
@@ -85,28 +88,36 @@ static int app_of_unpack(opal_buffer_t *buffer, struct launch *launch)
     return status;
 }
 
+int launch_cpus_unpack(opal_buffer_t *buffer, uint32_t count, char ***cpus)
+{
+    int status = proto_unpack_strings(buffer, cpus);
+    return status == OPAL_SUCCESS && strings_count(*cpus) != count ? ORTE_ERR_VALUE_OUT_OF_BOUNDS
+                                                                   : status;
+}
+
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
 {
     struct launch read = {0};
-    uint8_t bind, yield, report_bindings, pty;
+    uint8_t yield, pty, bound;
     uint32_t app_count, rows, columns;
     int status = job_map_unpack(buffer, &read.map);
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "ccccuuuu", &bind, &yield, &report_bindings, &pty, &rows,
-                              &columns, &read.universe, &app_count);
+        status = proto_unpack(buffer, "cccuuuu", &yield, &pty, &bound, &rows, &columns,
+                              &read.universe, &app_count);
     }
-    if (status == OPAL_SUCCESS && (bind > BIND_CORE || !window_make(&read.window, rows, columns))) {
+    if (status == OPAL_SUCCESS && !window_make(&read.window, rows, columns)) {
         status = ORTE_ERR_UNPACK_FAILURE;
     }
     if (status == OPAL_SUCCESS) {
-        read.bind = bind;
         read.yield = yield;
-        read.report_bindings = report_bindings;
         read.pty = pty;
         status = apps_unpack(buffer, &read, app_count);
     }
     if (status == OPAL_SUCCESS) {
         status = app_of_unpack(buffer, &read);
+    }
+    if (status == OPAL_SUCCESS && bound) {
+        status = launch_cpus_unpack(buffer, read.map.size, &read.cpus);
     }
     if (status != OPAL_SUCCESS) {
         launch_fini(&read);
@@ -131,6 +142,7 @@ void launch_fini(struct launch *launch)
     }
     free(launch->apps);
     free(launch->app_of);
+    strings_free(launch->cpus);
     job_map_fini(&launch->map);
     *launch = (struct launch){0};
 }

@@ -23,27 +23,29 @@ enum order {
     ORDER_ENDED,      /* u count, count u: these ranks have failed, and the job goes on */
     ORDER_GONE,       /* -, from the parent in the tree: the HNP is gone */
     ORDER_WINDOW,     /* u rows, u columns: the size of the ranks' ptys */
+    ORDER_TOPOLOGY,   /* -: say what REPORT_HOME had the hash of */
 };
 
 enum report {
-    REPORT_HOME = 1, /* s contact */
-    REPORT_WIRED,    /* - */
-    REPORT_LAUNCHED, /* u ranks started: all of this daemon's, or failed */
-    REPORT_FAILED,   /* u rank, c stage, i errno, s what */
-    REPORT_EXITED,   /* u rank, i wait status, c joined, s call that was missing before its end */
-    REPORT_ABORT,    /* u rank, i status, s reason */
-    REPORT_TEXT,     /* s line: for the user */
-    REPORT_LOST,     /* u vpid, s why: a child of mine in the tree is gone */
-    REPORT_SILENT,   /* u vpid, c is silent: a child of mine in the tree, or it is heard again */
-    REPORT_JOINED,   /* s call: the first rank here has called keel_init, MPI_Init or the like */
-    REPORT_BROKEN,   /* u rank, s reason: the job cannot go on */
-    REPORT_UNABLE,   /* s why: I cannot take part; none of my ranks was started */
-    REPORT_SPAWN, /* q request, u parent, u programs, programs x (program, u count): a rank of mine
-                   * wants more */
+    REPORT_HOME = 1,  /* s contact, s hash of its topology, "": not asked for, or not known */
+    REPORT_WIRED,     /* - */
+    REPORT_LAUNCHED,  /* u ranks started: all of this daemon's, or failed */
+    REPORT_FAILED,    /* u rank, c stage, i errno, s what */
+    REPORT_EXITED,    /* u rank, i wait status, c joined, s call that was missing before its end */
+    REPORT_ABORT,     /* u rank, i status, s reason */
+    REPORT_TEXT,      /* s line: for the user */
+    REPORT_LOST,      /* u vpid, s why: a child of mine in the tree is gone */
+    REPORT_SILENT,    /* u vpid, c is silent: a child of mine in the tree, or it is heard again */
+    REPORT_JOINED,    /* s call: the first rank here has called keel_init, MPI_Init or the like */
+    REPORT_BROKEN,    /* u rank, s reason: the job cannot go on */
+    REPORT_UNABLE,    /* s why: I cannot take part; none of my ranks was started */
+    REPORT_SPAWN,     /* q request, u parent, u programs, programs x (program, u count, strings
+                       * KEY=VALUE     of where they go): a rank of mine wants more */
     REPORT_SPAWNED,   /* u number, i status: what was ordered has been started here, or failed to */
     REPORT_ORPHAN,    /* u vpid, s why: the link to this one, my parent in the tree, is down */
     REPORT_REHOMED,   /* -: the new parent is linked */
     REPORT_SIGNALLED, /* i signal: I got it, and end */
+    REPORT_TOPOLOGY,  /* s topology as text (base/host/topo.h), s why there is none */
 };
 
 /* One program of a job. */
@@ -64,6 +66,7 @@ struct spawned {
     uint32_t *app_of;        /* owned, by rank from first on: as in struct launch */
     uint32_t *node_of;       /* owned: as in its map */
     uint32_t *local_rank_of; /* owned */
+    char **cpus;             /* owned: as in struct launch */
 };
 
 struct launch {
@@ -71,8 +74,9 @@ struct launch {
     struct launch_app *apps; /* owned */
     uint32_t app_count;
     uint32_t *app_of; /* owned, by rank */
-    enum bind_policy bind;
-    bool yield, report_bindings, pty;
+    char **cpus; /* owned, NULL-ended, by rank: the kernel's numbers of the processors that it is
+                  * bound to, "0,2-5"; "": it is not bound; NULL: no rank is */
+    bool yield, pty;
     struct window window; /* of ptys */
     uint32_t universe;    /* processes that the nodes have slots for */
 };
@@ -82,6 +86,8 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CH
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch) KEEL_MUST_CHECK;
 void launch_fini(struct launch *launch);
 
+/* As many as there are ranks. */
+int launch_cpus_unpack(opal_buffer_t *buffer, uint32_t count, char ***cpus) KEEL_MUST_CHECK;
 int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app) KEEL_MUST_CHECK;
 int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app) KEEL_MUST_CHECK;
 void launch_app_fini(struct launch_app *app);

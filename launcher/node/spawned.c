@@ -15,12 +15,18 @@ int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
 {
     int status = proto_pack(buffer, "uuuuuu", spawned->number, spawned->parent, spawned->first,
                             spawned->count, spawned->app_first, spawned->app_count);
+    if (status == OPAL_SUCCESS) {
+        status = proto_pack(buffer, "c", (uint8_t) (spawned->cpus != NULL));
+    }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->app_count; i++) {
         status = launch_app_pack(buffer, &spawned->apps[i]);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->count; i++) {
         status = proto_pack(buffer, "uuu", spawned->app_of[i], spawned->node_of[i],
                             spawned->local_rank_of[i]);
+    }
+    if (status == OPAL_SUCCESS && spawned->cpus) {
+        status = proto_pack_strings(buffer, spawned->cpus);
     }
     return status;
 }
@@ -44,8 +50,9 @@ static int allocate(opal_buffer_t *buffer, struct spawned *spawned)
 int spawned_unpack(opal_buffer_t *buffer, struct spawned *out)
 {
     struct spawned read = {0};
-    int status = proto_unpack(buffer, "uuuuuu", &read.number, &read.parent, &read.first,
-                              &read.count, &read.app_first, &read.app_count);
+    uint8_t bound;
+    int status = proto_unpack(buffer, "uuuuuuc", &read.number, &read.parent, &read.first,
+                              &read.count, &read.app_first, &read.app_count, &bound);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -56,6 +63,9 @@ int spawned_unpack(opal_buffer_t *buffer, struct spawned *out)
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < read.count; i++) {
         status =
             proto_unpack(buffer, "uuu", &read.app_of[i], &read.node_of[i], &read.local_rank_of[i]);
+    }
+    if (status == OPAL_SUCCESS && bound) {
+        status = launch_cpus_unpack(buffer, read.count, &read.cpus);
     }
     if (status != OPAL_SUCCESS) {
         spawned_fini(&read);
@@ -74,14 +84,16 @@ void spawned_fini(struct spawned *spawned)
     free(spawned->app_of);
     free(spawned->node_of);
     free(spawned->local_rank_of);
+    strings_free(spawned->cpus);
     *spawned = (struct spawned){0};
 }
 
 /* Do they fit behind what is there? */
 static bool fits(const struct launch *launch, const struct spawned *spawned)
 {
-    if (spawned->first != launch->map.size || spawned->app_first != launch->app_count ||
-        spawned->parent >= launch->map.size || spawned->count > UINT32_MAX - spawned->first ||
+    if (!spawned->cpus != !launch->cpus || spawned->first != launch->map.size ||
+        spawned->app_first != launch->app_count || spawned->parent >= launch->map.size ||
+        spawned->count > UINT32_MAX - spawned->first ||
         spawned->app_count > UINT32_MAX - spawned->app_first) {
         return false;
     }
@@ -124,6 +136,25 @@ static int inherit(struct launch_app *app, const struct launch_app *parent)
     return ORTE_SUCCESS;
 }
 
+/* Room for more ranks' processors behind those that are there. */
+static bool grow_cpus(struct launch *launch, uint32_t count)
+{
+    size_t size = ((size_t) launch->map.size + count + 1) * sizeof(*launch->cpus);
+    char **cpus = launch->cpus ? realloc(launch->cpus, size) : NULL;
+    launch->cpus = cpus ? cpus : launch->cpus;
+    return cpus || !launch->cpus;
+}
+
+static void take_cpus(struct launch *launch, struct spawned *spawned)
+{
+    if (launch->cpus) {
+        memcpy(launch->cpus + launch->map.size, spawned->cpus,
+               ((size_t) spawned->count + 1) * sizeof(*spawned->cpus));
+        free(spawned->cpus);
+        spawned->cpus = NULL;
+    }
+}
+
 static void replace(uint32_t **array, uint32_t *with)
 {
     free(*array);
@@ -146,7 +177,8 @@ int launch_extend(struct launch *launch, struct spawned *spawned)
     uint32_t *local = join(map->local_rank_of, map->size, spawned->local_rank_of, spawned->count);
     uint32_t *app_of = join(launch->app_of, map->size, spawned->app_of, spawned->count);
     size_t apps_size = ((size_t) launch->app_count + spawned->app_count) * sizeof(*launch->apps);
-    struct launch_app *apps = node_of && local && app_of ? realloc(launch->apps, apps_size) : NULL;
+    bool room = node_of && local && app_of && grow_cpus(launch, spawned->count);
+    struct launch_app *apps = room ? realloc(launch->apps, apps_size) : NULL;
     if (!apps) {
         free(node_of);
         free(local);
@@ -161,6 +193,7 @@ int launch_extend(struct launch *launch, struct spawned *spawned)
     replace(&map->node_of, node_of);
     replace(&map->local_rank_of, local);
     replace(&launch->app_of, app_of);
+    take_cpus(launch, spawned);
     map->size += spawned->count;
     return ORTE_SUCCESS;
 }

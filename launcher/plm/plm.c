@@ -4,9 +4,9 @@
 
 #include <launcher/plm/plm.h>
 
-#include <base/settings/param.h>
-#include <base/net/sock.h>
 #include <base/data/strings.h>
+#include <base/net/sock.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
 #include <launcher/request/run_request.h>
@@ -151,6 +151,7 @@ static char *make_home(const struct plm *plm, uint32_t id, size_t *size, char *r
         .count = config->count,
         .radix = config->radix,
         .contact = strdup(config->contact),
+        .topology = config->topology,
         .settings = strings_copy(config->settings),
     };
     memcpy(home.uuid, config->uuid, sizeof(home.uuid));

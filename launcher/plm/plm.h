@@ -35,6 +35,7 @@ struct plm_config {
     const char *contact;   /* borrowed: the HNP's */
     char *const *settings; /* borrowed: as in struct home */
     uint32_t first_app;    /* the shepherd's numbers from here on are for agents */
+    bool topology;         /* daemons are to report their nodes' topologies */
     bool simulated;        /* the other nodes are this one */
     const char *slurm_job; /* borrowed: the allocation's; NULL: there is none */
     bool outlives_daemons; /* the job goes on without a daemon that is lost */

@@ -107,6 +107,45 @@ bool pmi1_request_number(const struct pmi1_request *request, const char *name, i
     return text && pmi1_number(text, number);
 }
 
+/* --- PMI_process_mapping --- */
+
+/* Nodes are numbered as ranks meet them, so that the first is 0. NULL: no memory. */
+static uint32_t *renumber(const uint32_t *node_of, uint32_t ranks)
+{
+    uint32_t nodes = 0, met = 0;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        nodes = node_of[rank] >= nodes ? node_of[rank] + 1 : nodes;
+    }
+    uint32_t *number = calloc((size_t) nodes + 1, sizeof(*number)); /* + 1; 0: not met */
+    uint32_t *renumbered = calloc((size_t) ranks + 1, sizeof(*renumbered));
+    for (uint32_t rank = 0; rank < ranks && number && renumbered; rank++) {
+        uint32_t *of_node = &number[node_of[rank]];
+        *of_node = *of_node ? *of_node : ++met;
+        renumbered[rank] = *of_node - 1;
+    }
+    if (!number) {
+        free(renumbered);
+        renumbered = NULL;
+    }
+    free(number);
+    return renumbered;
+}
+
+/* The smallest number of ranks after which the nodes repeat, the last time perhaps in part. border
+ * has a place for each rank: up to it, the longest end that is also the beginning. */
+static uint32_t find_period(const uint32_t *node_of, uint32_t ranks, uint32_t *border)
+{
+    uint32_t length = 0;
+    for (uint32_t rank = 1; rank < ranks; rank++) {
+        while (length > 0 && node_of[rank] != node_of[length]) {
+            length = border[length - 1];
+        }
+        length += node_of[rank] == node_of[length];
+        border[rank] = length;
+    }
+    return ranks - length;
+}
+
 /* Ranks from here on that are on the same node. */
 static uint32_t run_length(const uint32_t *node_of, uint32_t rank, uint32_t ranks)
 {
@@ -117,10 +156,12 @@ static uint32_t run_length(const uint32_t *node_of, uint32_t rank, uint32_t rank
     return end - rank;
 }
 
-void pmi1_mapping(char *text, size_t size, const uint32_t *node_of, uint32_t ranks)
+/* The empty string: it does not fit. Returns the number of blocks. */
+static uint32_t write_blocks(char *text, size_t size, const uint32_t *node_of, uint32_t ranks)
 {
     size_t used = (size_t) snprintf(text, size, "(vector");
-    for (uint32_t rank = 0; rank < ranks && used < size;) {
+    uint32_t blocks = 0;
+    for (uint32_t rank = 0; rank < ranks; blocks++) {
         uint32_t node = node_of[rank], nodes = 0;
         uint32_t length = run_length(node_of, rank, ranks);
         /* neighbouring nodes with as many ranks go together */
@@ -129,12 +170,31 @@ void pmi1_mapping(char *text, size_t size, const uint32_t *node_of, uint32_t ran
             nodes++;
             rank += length;
         }
-        used += (size_t) snprintf(text + used, size - used, ",(%u,%u,%u)", node, nodes, length);
+        size_t left = used < size ? size - used : 0;
+        used +=
+            (size_t) snprintf(left ? text + used : NULL, left, ",(%u,%u,%u)", node, nodes, length);
     }
     if (used + 2 > size) {
         text[0] = '\0';
-        return;
+        return blocks;
     }
     text[used] = ')';
     text[used + 1] = '\0';
+    return blocks;
+}
+
+void pmi1_mapping(char *text, size_t size, const uint32_t *node_of, uint32_t ranks)
+{
+    uint32_t *renumbered = renumber(node_of, ranks);
+    uint32_t *border = calloc((size_t) ranks + 1, sizeof(*border));
+    text[0] = '\0';
+    if (renumbered && border) {
+        uint32_t period = find_period(renumbered, ranks, border);
+        uint32_t blocks = write_blocks(text, size, renumbered, period);
+        if (write_blocks(text, size, renumbered, ranks) > blocks) {
+            (void) write_blocks(text, size, renumbered, period);
+        }
+    }
+    free(renumbered);
+    free(border);
 }

@@ -53,9 +53,10 @@ bool pmi1_number(const char *text, int *number);
 /* The same of a name's value; false also when the name is not there. */
 bool pmi1_request_number(const struct pmi1_request *request, const char *name, int *number);
 
-/* The value of PMI_process_mapping for ranks on these nodes: "(vector,(node,nodes,ranks),...)",
- * each node filled before the next. It is the empty string, which means unknown, when it does not
- * fit. */
+/* The value of PMI_process_mapping for ranks on these nodes: "(vector,(node,nodes,ranks),...)".
+ * Nodes are numbered in the order of their first ranks. Readers begin again at the first block when
+ * ranks are left, so what repeats stands there once. It is the empty string, which means unknown,
+ * when it does not fit or there is no memory. */
 void pmi1_mapping(char *text, size_t size, const uint32_t *node_of, uint32_t ranks);
 
 #endif

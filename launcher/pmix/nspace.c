@@ -43,22 +43,31 @@ void nspace_destroy(struct nspace *nspace)
     free(nspace->map.node_of);
     free(nspace->map.local_rank_of);
     free(nspace->app_of);
+    free(nspace->cpus);
     free(nspace->programs);
     free(nspace);
 }
 
 /* Within the namespace: counted node by node. */
-static void count_local_ranks(struct job_map *map)
+static int count_local_ranks(struct job_map *map)
 {
-    for (uint32_t rank = 0; rank < map->size; rank++) {
-        map->local_rank_of[rank] = 0;
-        for (uint32_t before = rank; before-- > 0;) {
-            if (map->node_of[before] == map->node_of[rank]) {
-                map->local_rank_of[rank] = map->local_rank_of[before] + 1;
-                break;
-            }
-        }
+    uint32_t *next = calloc(map->node_count, sizeof(*next));
+    for (uint32_t rank = 0; next && rank < map->size; rank++) {
+        map->local_rank_of[rank] = next[map->node_of[rank]]++;
     }
+    bool counted = next != NULL;
+    free(next);
+    return counted ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* The texts stay where they are when the launch grows. */
+static int copy_cpus(struct nspace *nspace, const struct launch *launch, uint32_t count)
+{
+    nspace->cpus = launch->cpus ? calloc(count, sizeof(*nspace->cpus)) : NULL;
+    for (uint32_t rank = 0; nspace->cpus && rank < count; rank++) {
+        nspace->cpus[rank] = launch->cpus[nspace->first + rank];
+    }
+    return nspace->cpus || !launch->cpus ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 /* Fills the maps from the daemon's launch. */
@@ -86,8 +95,8 @@ static int copy_map(struct nspace *nspace, const struct launch *launch, uint32_t
             (struct pmix_program){.argv = launch->apps[nspace->app_first + app].argv,
                                   .wdir = launch->apps[nspace->app_first + app].wdir};
     }
-    count_local_ranks(map);
-    return ORTE_SUCCESS;
+    int status = count_local_ranks(map);
+    return status == ORTE_SUCCESS ? copy_cpus(nspace, launch, count) : status;
 }
 
 struct nspace *nspace_of_app(struct list *all, uint32_t app)
@@ -130,7 +139,7 @@ static void describe(struct nspace *nspace, const struct nspace_setup *setup, ui
                                     .apps = nspace->programs,
                                     .app_count = app_count,
                                     .app_of = nspace->app_of,
-                                    .cpus = spawned ? NULL : setup->cpus,
+                                    .cpus = nspace->cpus,
                                     .folder = setup->folder,
                                     .universe = setup->daemon->launch.universe};
 }

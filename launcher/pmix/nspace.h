@@ -17,6 +17,7 @@ struct nspace {
     uint32_t app_first; /* the number of its first program */
     struct job_map map;
     uint32_t *app_of;              /* owned */
+    const char **cpus;             /* owned, not the texts: as in struct pmix_job */
     struct pmix_program *programs; /* owned */
     struct pmix_job job;
 };
@@ -25,7 +26,6 @@ struct nspace {
 struct nspace_setup {
     const struct daemon *daemon;
     const struct spawned *spawned; /* NULL: the ranks that the user started */
-    const cpu_set_t *cpus;         /* by local rank; NULL: not bound */
     const char *folder;
 };
 

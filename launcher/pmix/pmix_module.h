@@ -36,6 +36,7 @@ struct pmix_program {
     const char *path;  /* to be started: where to look for it first; may be NULL */
     char *const *env;  /* NULL-ended, may be NULL; to be started: on top of the job's */
     uint32_t count;    /* to be started: how many */
+    char **info;       /* to be started: KEY=VALUE, where; NULL-ended, may be NULL */
 };
 
 /* A collective: those that differ in anything but the time do not meet. */
@@ -99,10 +100,10 @@ struct pmix_job {
     const char *node;
     const struct pmix_program *apps;
     uint32_t app_count;
-    const uint32_t *app_of; /* by rank */
-    const cpu_set_t *cpus;  /* by local rank; NULL: not bound */
-    const char *folder;     /* for small files of the ranks */
-    uint32_t universe;      /* processes that the nodes have slots for */
+    const uint32_t *app_of;  /* by rank */
+    const char *const *cpus; /* by rank, the kernel's numbers; "": not bound; NULL: no rank is */
+    const char *folder;      /* for small files of the ranks */
+    uint32_t universe;       /* processes that the nodes have slots for */
 };
 
 struct pmix_server {

@@ -5,7 +5,6 @@
 #include <base/host/hostname.h>
 #include <base/settings/log.h>
 #include <errno.h>
-#include <launcher/map/bind.h>
 #include <launcher/node/service.h>
 #include <launcher/pmix/connection/guard.h>
 #include <launcher/pmix/connection/rendezvous.h>
@@ -245,23 +244,6 @@ static uint32_t local_count(const struct daemon *daemon)
     return count;
 }
 
-/* Where ranks are bound, as local.c binds them. Without it they are only told less. */
-static cpu_set_t *make_cpus(const struct daemon *daemon, uint32_t count)
-{
-    struct bind_map cores;
-    char reason[256];
-    if (daemon->launch.bind != BIND_CORE ||
-        bind_map_make(&cores, reason, sizeof(reason)) != ORTE_SUCCESS) {
-        return NULL;
-    }
-    cpu_set_t *cpus = calloc(count, sizeof(*cpus));
-    for (uint32_t i = 0; cpus && i < count; i++) {
-        cpus[i] = *bind_choose(&cores, i);
-    }
-    bind_map_fini(&cores);
-    return cpus;
-}
-
 static void name_things(struct pmix_service *service)
 {
     const struct daemon *daemon = service->daemon;
@@ -320,10 +302,8 @@ static int make_folder(struct pmix_service *service)
 
 static struct nspace *add_nspace(struct pmix_service *service, const struct spawned *what)
 {
-    struct nspace_setup setup = {.daemon = service->daemon,
-                                 .spawned = what,
-                                 .cpus = service->cpus,
-                                 .folder = service->folder};
+    struct nspace_setup setup = {
+        .daemon = service->daemon, .spawned = what, .folder = service->folder};
     return nspace_add(&service->nspaces, &setup);
 }
 
@@ -331,7 +311,6 @@ static int describe_job(struct pmix_service *service)
 {
     struct daemon *daemon = service->daemon;
     service->ranks = calloc(daemon->launch.map.size, sizeof(*service->ranks));
-    service->cpus = make_cpus(daemon, local_count(daemon));
     service->server = (struct pmix_server){.nspace = service->servers,
                                            .tools = service->tools,
                                            .daemon = daemon->name.vpid,
@@ -437,7 +416,6 @@ static void job_end(void *state)
         list_remove(&nspace->link);
         nspace_destroy(nspace);
     }
-    free(service->cpus);
     free(service);
 }
 

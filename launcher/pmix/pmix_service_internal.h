@@ -31,7 +31,6 @@ struct pmix_service {
     char *folder;             /* owned: for libpmix's files and Open MPI's */
     bool in_memory;           /* the folder is; Open MPI's shared memory can be there too */
     struct rank_state *ranks; /* owned, by number */
-    cpu_set_t *cpus;          /* owned, by local rank; NULL: not bound */
     struct list nspaces;      /* the user's first */
     struct pmix_server server;
     struct pmix_host host;

@@ -3,19 +3,20 @@
 #include <launcher/request/allocation.h>
 
 #include <base/data/strings.h>
+#include <launcher/request/hostfile.h>
 #include <launcher/request/hostlist.h>
+#include <launcher/request/lines.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     SLOTS_MAX = 1 << 20,
     JOB_DIGITS_MAX = 10,
     SHOWN_MAX = 80,
-    HOST_MAX = 256,
-    LINE_MAX_BYTES = 4096,
 };
+
+static const char SLURM[] = "Slurm";
 
 struct variable {
     const char *name, *value; /* value NULL: not set */
@@ -31,17 +32,21 @@ static struct variable either(const char *name, const char *old_name)
     return (struct variable){name, value && *value ? value : NULL};
 }
 
+/* What may have come from anybody reaches the terminal as text. */
+static void make_printable(char *text)
+{
+    for (; *text; text++) {
+        *text = (unsigned char) *text < ' ' || *text == 0x7f ? '?' : *text;
+    }
+}
+
 /* Names a variable, the beginning of its value, and what is wrong with it. */
 static int wrong(const struct variable *variable, const char *what, char *reason,
                  size_t reason_size)
 {
-    char shown[SHOWN_MAX + 4];
-    snprintf(shown, sizeof(shown), "%.*s%s", SHOWN_MAX, variable->value,
-             strlen(variable->value) > SHOWN_MAX ? "..." : "");
-    for (char *at = shown; *at; at++) {
-        *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
-    }
-    snprintf(reason, reason_size, "%s=%s: %s", variable->name, shown, what);
+    snprintf(reason, reason_size, "%s=%.*s%s: %s", variable->name, SHOWN_MAX, variable->value,
+             strlen(variable->value) > SHOWN_MAX ? "..." : "", what);
+    make_printable(reason);
     return ORTE_ERR_BAD_PARAM;
 }
 
@@ -116,8 +121,8 @@ static int read_slots(struct allocation *allocation, const struct variable *list
     return status == ORTE_ERR_BAD_PARAM ? wrong(&variable, what, reason, reason_size) : status;
 }
 
-static int read_all(struct allocation *allocation, const struct variable *job,
-                    const struct variable *list, char *reason, size_t reason_size)
+static int read_slurm(struct allocation *allocation, const struct variable *job,
+                      const struct variable *list, char *reason, size_t reason_size)
 {
     size_t digits = strspn(job->value, "0123456789");
     if (job->value[digits] || digits > JOB_DIGITS_MAX) {
@@ -131,9 +136,126 @@ static int read_all(struct allocation *allocation, const struct variable *job,
         return status;
     }
     const char *here = getenv("SLURMD_NODENAME");
+    allocation->manager = SLURM;
     allocation->job = strdup(job->value);
     allocation->here = here ? strdup(here) : NULL;
     return allocation->job && (allocation->here || !here) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* How another resource manager tells the nodes. */
+enum node_format {
+    FORMAT_FILE,       /* the path of a file: a line for each slot, its host first */
+    FORMAT_FILE_SLOTS, /* the same: a line for each host, its name and the number of slots first */
+    FORMAT_HOSTS,      /* a word for each slot: its host */
+    FORMAT_SLOTS,      /* two words for each host: its name, and the number of slots */
+};
+
+static const struct manager {
+    const char *name, *job, *nodes; /* the variables of its job's number, and of the nodes */
+    enum node_format format;
+} managers[] = {
+    {"PBS", "PBS_JOBID", "PBS_NODEFILE", FORMAT_FILE},
+    {"LSF", "LSB_JOBID", "LSB_DJOB_HOSTFILE", FORMAT_FILE},
+    {"LSF", "LSB_JOBID", "LSB_MCPU_HOSTS", FORMAT_SLOTS},
+    {"LSF", "LSB_JOBID", "LSB_HOSTS", FORMAT_HOSTS},
+    {"SGE", "JOB_ID", "PE_HOSTFILE", FORMAT_FILE_SLOTS},
+};
+
+/* One host; number: its slots, NULL: one. */
+static int add_host(struct node_list *list, struct span host, const struct span *number, char *what,
+                    size_t what_size)
+{
+    uint32_t slots = 1;
+    if (number && !node_number(number->at, number->size, NODE_SLOTS_MAX, &slots)) {
+        snprintf(what, what_size, "host %.*s: a number of slots from 1 to %d is needed, not %.*s",
+                 SPAN_SHOWN(host), NODE_SLOTS_MAX, number->size ? (int) number->size : 7,
+                 number->size ? number->at : "nothing");
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return node_list_parse(list, host.at, host.size, slots, 0, what, what_size);
+}
+
+/* The text of a variable: all words are hosts, each with a number behind it or none. */
+static int read_words(struct node_list *list, struct span text, bool numbered, char *what,
+                      size_t what_size)
+{
+    int status = ORTE_SUCCESS;
+    for (struct span host = span_word(&text); host.size > 0 && status == ORTE_SUCCESS;
+         host = span_word(&text)) {
+        struct span number = numbered ? span_word(&text) : host;
+        status = add_host(list, host, numbered ? &number : NULL, what, what_size);
+    }
+    return status;
+}
+
+/* A file's: the first word of each line, or the first two. */
+static int read_lines(struct node_list *list, struct span text, bool numbered, char *what,
+                      size_t what_size)
+{
+    struct lines lines = {text, 0};
+    struct span line;
+    char why[256] = "out of memory";
+    int status = ORTE_SUCCESS;
+    while (status == ORTE_SUCCESS && lines_next(&lines, &line)) {
+        struct span host = span_word(&line), number = span_word(&line);
+        if (host.size > 0) {
+            status = add_host(list, host, numbered ? &number : NULL, why, sizeof(why));
+        }
+    }
+    if (status != ORTE_SUCCESS) {
+        snprintf(what, what_size, "line %u: %s", lines.number, why);
+    }
+    return status;
+}
+
+static int read_list(struct node_list *list, const struct manager *manager, const char *value,
+                     char *what, size_t what_size)
+{
+    bool is_file = manager->format == FORMAT_FILE || manager->format == FORMAT_FILE_SLOTS;
+    bool numbered = manager->format == FORMAT_FILE_SLOTS || manager->format == FORMAT_SLOTS;
+    char *text = NULL;
+    size_t size = strlen(value);
+    int status = is_file ? hostfile_load(&text, &size, value, what, what_size) : ORTE_SUCCESS;
+    if (status == ORTE_SUCCESS) {
+        status = is_file ? read_lines(list, (struct span){text, size}, numbered, what, what_size)
+                         : read_words(list, (struct span){value, size}, numbered, what, what_size);
+    }
+    free(text);
+    if (status == ORTE_SUCCESS && list->count == 0) {
+        snprintf(what, what_size, "there is no host in it");
+        status = ORTE_ERR_BAD_PARAM;
+    }
+    return status;
+}
+
+/* The nodes that a resource manager other than Slurm has given, if there is one. */
+static int read_other(struct allocation *allocation, char *reason, size_t reason_size)
+{
+    for (size_t i = 0; i < sizeof(managers) / sizeof(*managers); i++) {
+        struct variable nodes = either(managers[i].nodes, NULL),
+                        job = either(managers[i].job, NULL);
+        struct node_list list = {0};
+        char what[512] = "out of memory";
+        if (!nodes.value) {
+            continue;
+        }
+        int status = read_list(&list, &managers[i], nodes.value, what, sizeof(what));
+        if (status != ORTE_SUCCESS) {
+            node_list_fini(&list);
+            (void) wrong(&nodes, what, reason, reason_size);
+            return status;
+        }
+        allocation->manager = managers[i].name;
+        allocation->count = list.count;
+        allocation->nodes = node_list_take(&list);
+        allocation->job = strdup(job.value ? job.value : "?");
+        if (!allocation->job) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        make_printable(allocation->job);
+        return ORTE_SUCCESS;
+    }
+    return ORTE_SUCCESS;
 }
 
 int allocation_find(struct allocation *out, char *reason, size_t reason_size)
@@ -141,11 +263,9 @@ int allocation_find(struct allocation *out, char *reason, size_t reason_size)
     struct allocation read = {0};
     struct variable job = either("SLURM_JOB_ID", "SLURM_JOBID");
     struct variable list = either("SLURM_JOB_NODELIST", "SLURM_NODELIST");
-    int status = ORTE_SUCCESS;
-    if (job.value && list.value) {
-        snprintf(reason, reason_size, "out of memory");
-        status = read_all(&read, &job, &list, reason, reason_size);
-    }
+    snprintf(reason, reason_size, "out of memory");
+    int status = job.value && list.value ? read_slurm(&read, &job, &list, reason, reason_size)
+                                         : read_other(&read, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         allocation_fini(&read);
         return status;
@@ -154,71 +274,9 @@ int allocation_find(struct allocation *out, char *reason, size_t reason_size)
     return ORTE_SUCCESS;
 }
 
-/* The format in which a resource manager's variable has the nodes. */
-enum node_format {
-    FORMAT_FILE,  /* the path of a file: a line for each host or slot, the host first */
-    FORMAT_HOSTS, /* a word for each slot: its host */
-    FORMAT_SLOTS, /* two words for each host: its name, and the number of slots */
-};
-
-/* Does the file have more than one host? True, too, of a file that cannot be read. */
-static bool file_names_several(const char *path)
+bool allocation_is_slurm(const struct allocation *allocation)
 {
-    char first[HOST_MAX] = "", host[HOST_MAX], line[LINE_MAX_BYTES];
-    struct stat st;
-    FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
-    bool several = !file;
-    while (file && !several && fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "%255s", host) == 1) {
-            several = *first && strcmp(first, host) != 0;
-            strcpy(first, host);
-        }
-    }
-    if (file) {
-        (void) fclose(file);
-    }
-    return several;
-}
-
-/* Does the list have more than one host? One word in step is a host. */
-static bool list_names_several(const char *list, unsigned step)
-{
-    static const char blank[] = " \t\n";
-    const char *first = list + strspn(list, blank), *host = first;
-    size_t size = strcspn(first, blank);
-    while (*host && strncmp(host, first, size) == 0 && strcspn(host, blank) == size) {
-        for (unsigned i = 0; i < step; i++) {
-            host += strcspn(host, blank);
-            host += strspn(host, blank);
-        }
-    }
-    return *host;
-}
-
-static bool names_several(enum node_format format, const char *value)
-{
-    return format == FORMAT_FILE ? file_names_several(value)
-                                 : list_names_several(value, format == FORMAT_SLOTS ? 2 : 1);
-}
-
-const char *allocation_unread(const char **variable)
-{
-    static const struct {
-        const char *manager, *variable;
-        enum node_format format;
-    } others[] = {
-        {"PBS", "PBS_NODEFILE", FORMAT_FILE},    {"LSF", "LSB_DJOB_HOSTFILE", FORMAT_FILE},
-        {"LSF", "LSB_MCPU_HOSTS", FORMAT_SLOTS}, {"LSF", "LSB_HOSTS", FORMAT_HOSTS},
-        {"SGE", "PE_HOSTFILE", FORMAT_FILE},
-    };
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        const char *value = getenv(others[i].variable);
-        if (value && *value && names_several(others[i].format, value)) {
-            *variable = others[i].variable;
-            return others[i].manager;
-        }
-    }
-    return NULL;
+    return allocation->manager && strcmp(allocation->manager, SLURM) == 0;
 }
 
 void allocation_fini(struct allocation *allocation)

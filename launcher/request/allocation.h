@@ -1,24 +1,26 @@
-/* The nodes that Slurm has given to the job in which keelrun runs, as its variables tell: in a
- * batch script, under salloc, and inside a step of the job. */
+/* The nodes that a resource manager has given to the job in which keelrun runs, as its variables
+ * and files tell: Slurm's in a batch script, under salloc, and inside a step of the job; PBS's and
+ * TORQUE's PBS_NODEFILE, LSF's LSB_DJOB_HOSTFILE, LSB_MCPU_HOSTS or LSB_HOSTS, SGE's PE_HOSTFILE.
+ */
 #ifndef LAUNCHER_REQUEST_ALLOCATION_H
 #define LAUNCHER_REQUEST_ALLOCATION_H
 
 #include <launcher/request/run_request.h>
 
 struct allocation {
-    char *job;                  /* owned: the number of Slurm's job, digits; NULL: no allocation */
+    const char *manager;        /* "Slurm", "PBS", "LSF" or "SGE"; NULL: no allocation */
+    char *job;                  /* owned: its name for the job, Slurm's in digits */
     struct node_request *nodes; /* owned; each has slots */
     size_t count;
     char *here; /* owned: this machine's name among them, if Slurm says it; NULL: it does not */
 };
 
 /* Reads the environment. No allocation is no error: all is empty then. ORTE_ERR_BAD_PARAM: a
- * variable makes no sense; reason names it and its value. */
+ * variable, or its file, makes no sense; reason names it and its value. A file that cannot be read
+ * is an error as in hostfile_load. */
 int allocation_find(struct allocation *allocation, char *reason,
                     size_t reason_size) KEEL_MUST_CHECK;
-/* The name of another resource manager in whose job this is, on several nodes that nobody reads;
- * variable is where it tells them. NULL: there is none. */
-const char *allocation_unread(const char **variable);
+bool allocation_is_slurm(const struct allocation *allocation);
 void allocation_fini(struct allocation *allocation);
 
 /* Adds to a program's variables what Slurm says of the whole allocation (SLURM_NTASKS and the

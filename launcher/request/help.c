@@ -1,53 +1,27 @@
 #include <config.h>
 
 #include <launcher/request/help.h>
+#include <launcher/request/options.h>
 #include <stdio.h>
+#include <string.h>
 
-static const char help_text[] =
+enum { COLUMN = 26, WIDTH = 84 };
+
+static const char beginning[] =
     "Usage: keelrun [OPTION]... PROGRAM [ARGUMENT]...\n"
     "       keelrun [OPTION]... PROGRAM [ARGUMENT]... : [OPTION]... PROGRAM [ARGUMENT]...\n"
     "\n"
     "Starts the ranks of a parallel program, wires them up, forwards their input,\n"
-    "output and signals, and ends when they have ended.\n"
-    "\n"
-    "What to run\n"
-    "  -n, -np, -c N           so many ranks (default: as many as there are free slots)\n"
-    "  -x NAME[=VALUE]         give the ranks this environment variable, with this value\n"
-    "                          or keelrun's own; NAME* takes all that begin so. Repeatable\n"
-    "  --wdir, -wd DIR         start them in this folder\n"
-    "  :                       begins another program of the same job, with its own\n"
-    "                          -n, -x and --wdir\n"
-    "  --                      ends the options\n"
-    "  --noprefix              leave the ranks' LD_LIBRARY_PATH as it is\n"
-    "\n"
-    "Where to run it\n"
-    "  --host, -H NAME[:SLOTS],...  on these nodes\n"
-    "  --simulate NODESxSLOTS  on simulated nodes of this machine, each with a daemon,\n"
-    "                          a name and a session folder of its own\n"
-    "  --oversubscribe         allow more ranks than slots, without a warning\n"
-    "  --bind-to core|none     give each rank a core of its own (default: none)\n"
-    "  --report-bindings       print where each rank is bound\n"
-    "\n"
-    "Output\n"
-    "  --tag-output            begin each line with [job,rank]<stdout>:\n"
-    "  --timestamp-output      begin each line with the time\n"
-    "  --output-filename DIR   write to DIR/JOB/rank.RANK/stdout and stderr instead\n"
-    "  --pty, --no-pty         give the ranks a terminal as stdout, so that they show each\n"
-    "                          line at once, or never (default: if keelrun's is one)\n"
-    "\n"
-    "Control\n"
-    "  --report-uri FILE       write keelrun's contact string, for tools, to a file, which\n"
-    "                          is removed at the end; - is stdout, + stderr\n"
-    "  --timeout SECONDS       end the job after this time, with exit code 124\n"
-    "  --enable-recovery       go on without ranks that fail and nodes that are lost\n"
-    "  --mca NAME VALUE        set a parameter for keelrun and for every rank\n"
-    "                          (keelrun(1) and docs/parameters.md list the parameters)\n"
-    "  --help, -h              print this text\n"
-    "  --version, -V           print the version\n"
+    "output and signals, and ends when they have ended. A word ':' begins another\n"
+    "program of the same job, with its own -n, -N, -x, --wdir and --host; '--' ends\n"
+    "the options.\n";
+
+static const char end[] =
     "\n"
     "Examples\n"
     "  keelrun -n 4 ./solver input.dat\n"
     "  keelrun -n 1 ./master : -n 8 ./worker --fast\n"
+    "  keelrun --hostfile hosts --map-by package --bind-to core ./solver\n"
     "  keelrun --simulate 3x2 -n 6 --tag-output ./handoff\n"
     "  keelrun -n 2 --mca btl self,tcp -x OMP_NUM_THREADS=4 ./app\n"
     "\n"
@@ -55,12 +29,99 @@ static const char help_text[] =
     "127 program not found, 126 not executable, 2 wrong usage, 124 timeout,\n"
     "125 the runtime failed, 130 interrupted.\n";
 
+/* A text from a column on, broken at blanks. */
+static void print_help(const char *text, size_t column)
+{
+    if (column + 1 >= COLUMN) {
+        printf("\n");
+        column = 0;
+    }
+    printf("%*s", (int) (COLUMN - column), "");
+    for (column = COLUMN; *text;) {
+        size_t size = strcspn(text, " ");
+        if (column > COLUMN && column + 1 + size > WIDTH) {
+            printf("\n%*s", COLUMN, "");
+            column = COLUMN;
+        }
+        column += (size_t) printf("%s%.*s", column > COLUMN ? " " : "", (int) size, text);
+        text += size + (text[size] != '\0');
+    }
+    printf("\n");
+}
+
+/* An option with its other names, which are the rows behind it. */
+static void print_option(size_t at)
+{
+    size_t column = 2, next = at;
+    printf("  ");
+    do {
+        const char *name = options[next].name;
+        column += (size_t) printf("%s-%s%s", next > at ? ", " : "", name[1] ? "-" : "", name);
+    } while (++next < option_count && !options[next].help);
+    column += options[at].value ? (size_t) printf(" %s", options[at].value) : 0;
+    print_help(options[at].help, column);
+}
+
 void help_print(void)
 {
-    fputs(help_text, stdout);
+    fputs(beginning, stdout);
+    for (size_t i = 0; i < option_count; i++) {
+        if (i == 0 || options[i].group != options[i - 1].group) {
+            printf("\n%s\n", option_groups[options[i].group]);
+        }
+        if (options[i].help) {
+            print_option(i);
+        }
+    }
+    fputs(end, stdout);
 }
 
 void version_print(void)
 {
     printf("keelrun (Keel) %s\n", PACKAGE_VERSION);
+}
+
+/* --- bash --- */
+
+static const char script[] =
+    "    if [ \"${previous#-}\" = \"$previous\" ] && [ \"${word#-}\" = \"$word\" ]; then\n"
+    "        COMPREPLY=($(compgen -c -f -- \"$word\"))\n"
+    "        return\n"
+    "    fi\n"
+    "    case $word in -*) COMPREPLY=($(compgen -W \"$names\" -- \"$word\")) ;;\n"
+    "    *) COMPREPLY=($(compgen -c -f -- \"$word\")) ;; esac\n"
+    "}\n"
+    "complete -o default -F _keelrun keelrun\n";
+
+static void print_choice(const struct option *option)
+{
+    const char *words = option->words;
+    printf("    -%s | --%s) ", option->name, option->name);
+    if (!words) {
+        printf("return ;;\n");
+    } else if (strcmp(words, "FILE") == 0 || strcmp(words, "DIR") == 0) {
+        printf("COMPREPLY=($(compgen -%c -- \"$word\")); return ;;\n", *words == 'F' ? 'f' : 'd');
+    } else if (strcmp(words, "HOST") == 0) {
+        printf("COMPREPLY=($(compgen -A hostname -- \"$word\")); return ;;\n");
+    } else {
+        printf("COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n", words);
+    }
+}
+
+void completion_print(void)
+{
+    printf("# Completes keelrun's command line in bash; printed by keelrun --completion bash.\n"
+           "_keelrun()\n{\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} "
+           "names='");
+    for (size_t i = 0; i < option_count; i++) {
+        printf("%s-%s%s", i ? " " : "", options[i].name[1] ? "-" : "", options[i].name);
+    }
+    printf("'\n    COMPREPLY=()\n    case $previous in\n");
+    for (size_t i = 0; i < option_count; i++) {
+        if (options[i].value) {
+            print_choice(&options[i]);
+        }
+    }
+    printf("    esac\n%s", script);
 }

@@ -1,8 +1,13 @@
 # launcher/request: what keelrun is asked for.
 liblauncher_la_SOURCES += launcher/request/allocation.h launcher/request/allocation.c \
-	launcher/request/cmdline.c launcher/request/help.h launcher/request/help.c \
+	launcher/request/app_file.h launcher/request/app_file.c launcher/request/apply.c \
+	launcher/request/apply_where.c launcher/request/defaults.c launcher/request/options.h \
+	launcher/request/options.c launcher/request/parser.h launcher/request/cmdline.c launcher/request/help.h launcher/request/help.c \
+	launcher/request/hostfile.h launcher/request/hostfile.c launcher/request/nodes.h launcher/request/nodes.c \
 	launcher/request/hostlist.h launcher/request/hostlist.c launcher/request/mca_names.h \
-	launcher/request/mca_names.c launcher/request/run_request.h launcher/request/submit.h \
+	launcher/request/lines.h launcher/request/lines.c \
+	launcher/request/mca_names.c launcher/request/placement.h launcher/request/placement.c \
+	launcher/request/rankfile.h launcher/request/rankfile.c launcher/request/run_request.h launcher/request/submit.h \
 	launcher/request/submit.c launcher/request/suggest.h launcher/request/suggest.c
 # What the words of --mca are looked up in.
 nodist_liblauncher_la_SOURCES = launcher/request/mca_table.inc

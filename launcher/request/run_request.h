@@ -4,6 +4,8 @@
 
 #include <base/host/pty.h>
 #include <keel/types.h>
+#include <launcher/request/nodes.h>
+#include <launcher/request/placement.h>
 
 /* Exit codes of keelrun; otherwise the first failing rank's, or 128 + its signal. */
 enum {
@@ -16,28 +18,40 @@ enum {
 };
 
 struct app_request {
-    uint32_t count; /* -n; 0: as many as there are free slots */
-    char **argv;    /* owned, NULL-ended, at least the program */
-    char **env;     /* owned, NULL-ended: -x NAME or NAME=VALUE, resolved to NAME=VALUE */
-    char *wdir;     /* owned; NULL: keelrun's */
+    uint32_t count;         /* -n; 0: as many as there are free slots */
+    char **argv;            /* owned, NULL-ended, at least the program */
+    char **env;             /* owned, NULL-ended: -x NAME or NAME=VALUE, resolved to NAME=VALUE */
+    char *wdir;             /* owned; NULL: keelrun's */
+    struct node_list hosts; /* --host of this program; none: all nodes */
+    uint32_t per_node;      /* -N: at most so many of its ranks on a node; 0: not given */
 };
 
-enum bind_policy { BIND_NONE, BIND_CORE };
+/* What --display shows, as bits. */
+enum display {
+    DISPLAY_MAP = 1,
+    DISPLAY_ALLOCATION = 2,
+    DISPLAY_BIND = 4, /* --report-bindings */
+    DISPLAY_TOPO = 8,
+};
+
 /* Do ranks get a pty for their standard output? AUTO: if keelrun's is a terminal. */
 enum pty_choice { PTY_AUTO, PTY_ALWAYS, PTY_NEVER };
-
-struct node_request {
-    char *name;     /* owned */
-    uint32_t slots; /* 0: not given */
-};
 
 struct run_request {
     struct app_request *apps; /* owned */
     size_t app_count;
-    struct node_request *nodes; /* --host, owned; none: this node alone */
-    size_t node_count;
+    struct node_list hosts;    /* --host */
+    struct node_list hostfile; /* of all hostfiles; neither this nor hosts: this node alone */
+    char *hostfile_name;       /* owned: their names, for messages; NULL: there is none */
+    uint32_t per_node;         /* -N: at most so many ranks on a node; 0: not given */
     uint32_t simulate_nodes, simulate_slots; /* --simulate NODESxSLOTS; 0: not asked for */
-    enum bind_policy bind;
+    struct placement placement;
+    uint32_t display;      /* bits of enum display */
+    bool json;             /* what is displayed comes as JSON */
+    bool dry_run;          /* no rank is started */
+    char *simulate_topo;   /* owned: the topology of simulated nodes, hwloc's synthetic description
+                            * or an XML file; NULL: this machine's */
+    bool no_oversubscribe; /* never more ranks than slots, also where slots were counted */
     enum pty_choice pty;
     struct window window; /* of ptys */
     bool oversubscribe, tag_output, timestamp_output, report_bindings;

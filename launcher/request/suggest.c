@@ -41,28 +41,21 @@ static const struct {
     const char *names, *instead;
 } others[] = {
     /* where */
-    {"|hostfile|machinefile|default-hostfile|f|",
-     "hostfiles are not read in this version: name the nodes with --host NAME:SLOTS,..."},
-    {"|hosts|w|nodelist|nodes|", "name the nodes with --host NAME:SLOTS,..."},
-    {"|map-by|mapby|rank-by|rankby|byslot|bynode|m|distribution|loadbalance|",
-     "ranks are mapped by slot, and a node is filled before the next: --host NAME:SLOTS,... says "
-     "how many go where"},
-    {"|N|npernode|ppn|perhost|ppr|npersocket|ntasks-per-node|pernode|",
-     "say how many ranks go to each node with --host NAME:SLOTS,..."},
-    {"|bind-to-core|cpu-bind|binding|bind|", "--bind-to core, or --bind-to none"},
-    {"|bind-to-socket|bind-to-none|bycore|bysocket|cpus-per-proc|cpus-per-rank|cpus-per-task|cpu-"
-     "set|"
-     "cpu-list|rankfile|rf|membind|gpus-per-proc|",
-     "ranks have a core each (--bind-to core) or are not bound at all, which is the default"},
-    {"|nooversubscribe|nolocal|use-hwthread-cpus|",
-     "--host NAME:SLOTS,... limits the ranks of a node; hardware threads count as processors"},
+    {"|default-hostfile|", "--hostfile FILE"},
+    {"|hosts|w|nodelist|nodes|", "name the nodes with --host NAME:SLOTS,... or --hostfile FILE"},
+    {"|mapby|m|distribution|loadbalance|", "--map-by HOW"},
+    {"|rankby|", "--rank-by HOW"},
+    {"|ppr|", "--map-by ppr:N:OBJECT"},
+    {"|cpu-bind|binding|bind|", "--bind-to WHAT"},
+    {"|cpus-per-task|", "--cpus-per-proc N"},
+    {"|membind|mem-bind|gpus-per-proc|gpus-per-task|gpu-bind|",
+     "nothing: Keel binds ranks to processors only"},
     {"|O|overcommit|", "--oversubscribe"},
     {"|p|partition|A|account|J|job-name|exclusive|mem|gres|G|gpus|",
      "keelrun runs on the nodes that salloc or sbatch has got: this is an option for them"},
     /* what */
     {"|ntasks|", "-n N"},
-    {"|app|configfile|multi-prog|",
-     "several programs stand on the command line, with ':' between them"},
+    {"|multi-prog|", "--app FILE, a line for each program"},
     {"|D|chdir|", "--wdir DIR"},
     {"|env|genv|export|", "-x NAME=VALUE"},
     {"|envlist|genvlist|", "-x NAME for each; the ranks of this node have keelrun's environment"},
@@ -87,9 +80,7 @@ static const struct {
     {"|u|unbuffered|stream-buffering|",
      "what ranks write is passed on at once; 'stdbuf -oL PROGRAM' makes a program write its lines"},
     {"|stdin|i|input|", "rank 0 gets the standard input, the others get none"},
-    {"|display|display-map|display-devel-map|display-allocation|display-devel-allocation|display-"
-     "topo|",
-     "--report-bindings; 'keelrun --tag-output hostname' shows where ranks run"},
+    {"|display-devel-map|display-devel-allocation|", "--display map,allocation,bind,topo"},
     {"|xterm|debug|tv|debugger|", "put the debugger before the program"},
     {"|v|verbose|d|debug-devel|debug-daemons|debug-daemons-file|leave-session-attached|info|",
      "--mca log_verbose 1, or more"},
@@ -102,7 +93,7 @@ static const struct {
      "--enable-recovery goes on without ranks that fail"},
     {"|K|kill-on-bad-exit|disable-recovery|",
      "the first rank that fails ends the job, unless --enable-recovery is given"},
-    {"|print-all-exitcodes|get-stack-traces|report-state-on-timeout|do-not-launch|report-child-"
+    {"|print-all-exitcodes|get-stack-traces|report-state-on-timeout|report-child-"
      "jobs-"
      "separately|disable-hostname-propagation|localhost|usize|pmi-port|demux|nameserver|",
      "nothing"},

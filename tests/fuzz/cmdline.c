@@ -36,7 +36,7 @@ static void check(struct run_request *request)
     fuzz_check(submit_pack(buffer, request) == ORTE_SUCCESS &&
                    submit_unpack(buffer, &again) == ORTE_SUCCESS,
                "what was asked for can be submitted");
-    fuzz_check(again.app_count == request->app_count && again.node_count == request->node_count,
+    fuzz_check(again.app_count == request->app_count && again.hosts.count == request->hosts.count,
                "and is the same");
     run_request_fini(&again);
     OBJ_RELEASE(buffer);

@@ -1,6 +1,8 @@
-/* Slurm's lists: what is taken prints to a list of the same names. */
+/* Slurm's lists: what is taken prints to a list of the same names. Hostfiles: what is taken has
+ * names and numbers in their limits. */
 #include <config.h>
 
+#include <launcher/request/hostfile.h>
 #include <launcher/request/hostlist.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +47,28 @@ static void numbers(const char *text)
     free(each);
 }
 
+static void hostfile(const char *text)
+{
+    char reason[256] = "";
+    struct node_list list = {0};
+    if (hostfile_parse(&list, "f", text, strlen(text), reason, sizeof(reason)) != ORTE_SUCCESS) {
+        fuzz_check(*reason && memchr(reason, 0, sizeof(reason)), "an error has its reason");
+    }
+    fuzz_check(list.count <= NODES_MAX, "a list has its limit");
+    for (size_t i = 0; i < list.count; i++) {
+        fuzz_check(*list.nodes[i].name && strlen(list.nodes[i].name) <= HOSTLIST_NAME_MAX + 2,
+                   "a name has its limit");
+    }
+    node_list_fini(&list);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct feed feed = {data, size};
     char *text = feed_text(&feed);
     names(text);
     numbers(text);
+    hostfile(text);
     free(text);
     return 0;
 }

@@ -34,6 +34,15 @@ refused --host a:0 true
 refused --host a:99999999999 true
 refused --host "$(printf 'x%.0s' {1..300})" true
 refused --host 'a b' true
+refused --host 'n[1-' true
+refused --hostfile '' true
+refused --hostfile "$work/nowhere" true
+refused --hostfile "$work" true
+printf 'a slots=2\nb slots=two\n' >"$work/hosts"
+refused --hostfile "$work/hosts" true
+like "a line of a hostfile that makes no sense: file, line and what is wanted" "$work/err" \
+    "$work/hosts:2: 'slots=two': a whole number from 1 to"
+refused --simulate 3x2 -f "$work/hosts" true
 refused -x = true
 refused -x '' true
 refused --mca '' value true
@@ -42,8 +51,6 @@ refused --wdir '' true
 refused --bind-to '' true
 refused --version=3
 refused ''
-refused --map-by core true
-like "another launcher's option: what to do here" "$work/err" "'--map-by'; in its place: .*--host NAME:SLOTS"
 refused --mca oob_security no true
 like "a value that a parameter cannot have: what is wanted" "$work/err" "one of auto, encrypt"
 refused --host far --mca plm_rsh_agent '' true

@@ -177,7 +177,7 @@ done
 
 if [ -x "$helpers/places" ]; then
     need_mpi openmpi
-    for layout in "-n 4 --oversubscribe" "--simulate 2x2"; do
+    for layout in "--simulate 4x1" "--simulate 2x2"; do
         # shellcheck disable=SC2086 # words
         run_limited 20 "$keelrun" --bind-to core $layout "$helpers/places"
         is "the key of a rank's processors is what the kernel says, $layout" 4 \

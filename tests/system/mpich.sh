@@ -159,6 +159,7 @@ passes "-n 4 --oversubscribe" 4 4 $all
 # shellcheck disable=SC2086
 passes "--simulate 3x2" 6 2 $all
 passes "--simulate 4x2 --mca routed_radix 1" 8 2 hello ring split_type
+passes "--simulate 2x1 --bind-to core" 2 1 hello split_type
 # ranks of one node that are not neighbours
 passes "--simulate 2x3 --oversubscribe -n 8" 8 4 hello allreduce
 passes "-n 32 --oversubscribe" 32 32 hello

@@ -19,11 +19,44 @@ rails()
         cut -d ' ' -f 2 | xargs
 }
 
+# The other host has fewer processors, and says so.
+unlike_nodes()
+{
+    local first last where
+    first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+    last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+    where="echo \$(hostname) \$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status) \$KEEL_BOUND"
+    export KEEL_TEST_CPUS_b=$last
+    run_on_a --host a:1,b:1 --bind-to core --report-bindings sh -c "$where"
+    is "bound on hosts that differ: exit code" 0 "$code"
+    is "bound on hosts that differ" "a $first 1 b $last 1" "$(sort "$work/out" | xargs)"
+    like "bound on hosts that differ: the picture" "$work/err" \
+        "^keelrun: rank 1 on b: bound to processors $last \[(~/)*B(/~)*\]\$"
+
+    printf 'b\na slots=1\n' >"$work/hosts"
+    run_on_a --hostfile "$work/hosts" sh -c 'hostname'
+    is "a hostfile without slots: exit code" 0 "$code"
+    is "a hostfile without slots: as many as the host has cores" "a b" "$(sort "$work/out" | xargs)"
+
+    run_on_a --host a:1,b:2 --bind-to core true
+    is "more ranks than processors there: exit code" 125 "$code"
+    like "more ranks than processors there: it says which" "$work/err" \
+        "^keelrun: node b: 2 ranks would be bound to core [0-9]+, which has 1 processor; "
+    unset KEEL_TEST_CPUS_b
+}
+
 two_hosts()
 {
     run_on_a --host a:2,b:2 sh -c 'echo $KEEL_NODE $(hostname) $(ls /tmp | wc -l)'
     is "ranks run on both hosts: exit code" 0 "$code"
     is "ranks run on both hosts" "a a b b" "$(cut -d ' ' -f 2 "$work/out" | sort | xargs)"
+
+    printf 'a slots=1 max_slots=1\nb slots=1 # and more\n' >"$work/hosts"
+    run_on_a --hostfile "$work/hosts" --oversubscribe -n 3 sh -c 'hostname'
+    is "a hostfile: exit code" 0 "$code"
+    is "a hostfile: b takes more than its slots, a does not" "a b b" "$(sort "$work/out" | xargs)"
+
+    unlike_nodes
 
     run_on_a --host a:2,b:2 "$handoff"
     is "handoff over two hosts: exit code" 0 "$code"

@@ -15,6 +15,7 @@ passes "$ob1 -n 4 --oversubscribe" 4 4 $all onesided
 # shellcheck disable=SC2086
 passes "$ob1 --mca osc pt2pt --simulate 3x2" 6 2 $all onesided
 passes "--simulate 2x2" 4 2 hello
+passes "$ob1 --simulate 2x1 --bind-to core" 2 1 hello split_type
 passes "$ob1 --mca btl tcp,self -n 3 --oversubscribe" 3 3 ring
 passes "$ob1 --simulate 4x2 --mca routed_radix 1" 8 2 hello ring split_type
 # ranks of one node that are not neighbours
@@ -52,6 +53,80 @@ passes "$ob1 -n 2 --oversubscribe" 2 2 spawn
 run_limited 30 "$keelrun" $ob1 --simulate 2x2 -n 4 "$work/spawn_names"
 is "spawned ranks on several nodes" "0 node0 node1" \
     "$code $(sort "$work/out" | tr '\n' ' ' | sed 's/ $//')"
+cat >"$work/spawn_info.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* spawn_info COUNT KEY=VALUE...: each child says its rank, node and folder. */
+int main(int argc, char **argv)
+{
+    MPI_Comm other;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_get_parent(&other);
+    if (other == MPI_COMM_NULL) {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        for (int i = 2; i < argc; i++) {
+            char *value = strchr(argv[i], '=');
+            *value++ = 0;
+            MPI_Info_set(info, argv[i], value);
+        }
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, atoi(argv[1]), info, 0, MPI_COMM_WORLD, &other,
+                       MPI_ERRCODES_IGNORE);
+        MPI_Info_free(&info);
+    } else {
+        int rank;
+        char folder[4096];
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        printf("%d:%s:%s\n", rank, getenv("PMIX_HOSTNAME"), getcwd(folder, sizeof(folder)));
+    }
+    MPI_Comm_disconnect(&other);
+    MPI_Finalize();
+    return 0;
+}
+END
+"$KEEL_TEST_MPICC" -o "$work/spawn_info" "$work/spawn_info.c"
+# spawns "WHERE..." COUNT KEY=VALUE...: the nodes of the children of three ranks on three nodes
+spawns()
+{
+    local expected=$1
+    shift
+    run_limited 30 "$keelrun" $ob1 --simulate 3x3 -N 1 -n 3 "$work/spawn_info" "$@"
+    is "spawn $*" "0 $expected" "$code $(sort "$work/out" | cut -d : -f 2 | tr '\n' ' ' | sed 's/ $//')"
+}
+spawns "node2 node2" 2 host=node2
+spawns "node2 node1 node2" 3 host=node2,node1 map_by=node
+spawns "node0 node0 node1" 3 map_by=slot
+spawns "node0 node1 node1" 3 host=node0:1,node1 map_by=slot
+spawns "node0 node1 node2" 3 npernode=1
+printf 'node1 slots=1\nelsewhere\nnode2 slots=1\n' >"$work/hosts"
+spawns "node1 node2" 2 hostfile="$work/hosts"
+cat >"$work/bound" <<END
+#!/bin/bash
+sed -n 's/^Cpus_allowed_list:/bound to/p' /proc/self/status
+exec -a "\$0" "$work/spawn_names"
+END
+chmod +x "$work/bound"
+run_limited 30 "$keelrun" $ob1 --simulate 2x1 --bind-to core "$work/bound"
+is "spawned ranks are bound as those of their node" "0 1 4" \
+    "$code $(grep "^bound to" "$work/out" | sort -u | wc -l) $(grep -c "^bound to" "$work/out")"
+spawns "node0" 1 wdir=/
+is "spawned in a folder" "/" "$(cut -d : -f 3 "$work/out")"
+# refuses WHY COUNT KEY=VALUE...
+refuses()
+{
+    local why=$1
+    shift
+    run_limited 30 "$keelrun" $ob1 --simulate 3x3 -N 1 -n 3 "$work/spawn_info" "$@"
+    like "spawn $* is refused ($code)" "$work/err" "^keelrun: rank 0: MPI_Comm_spawn is refused: $why\$"
+    ok "spawn $* ends the job" [ "$code" = 50 ]
+}
+refuses "host elsewhere has no rank of this job" 1 host=elsewhere
+refuses "there is room for 3 of 4 ranks" 4 npernode=1
+refuses "map_by=core: slot, node and ppr:N:node are possible" 1 map_by=core
+refuses "bind_to=core cannot be said here: host, hostfile, map_by and npernode can" 1 bind_to=core
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
 cat >"$work/spawn_none.c" <<'END'
 #include <mpi.h>

@@ -87,29 +87,34 @@ run_limited 15 "$keelrun" --oversubscribe --enable-recovery -n 3 false
 is "with recovery the job goes on, but not behind the last rank" "1 2 1" \
     "$code $(grep -c 'code 1; the job goes on$' "$work/err") $(grep -c 'code 1$' "$work/err")"
 
-# --- jobs of resource managers that are not read ---
+# --- jobs of other resource managers: their nodes, by the agent ---
 
-for manager in PBS=PBS_NODEFILE LSF=LSB_DJOB_HOSTFILE SGE=PE_HOSTFILE; do
-    printf 'n1 2 all.q@n1\nn1\nn2 1 all.q@n2\n' >"$work/nodes"
-    run_limited 15 env "${manager#*=}=$work/nodes" "$keelrun" -n 1 true
-    is "in a job of ${manager%=*}: one warning" "0 1 1" \
-        "$code $(wc -l <"$work/err") $(grep -c "^keelrun: warning: the nodes that ${manager%=*} has given" "$work/err")"
-    run_limited 15 env "${manager#*=}=$work/nodes" "$keelrun" --host localhost -n 1 true
-    is "in a job of ${manager%=*}, with --host: none" "0 0" "$code $(wc -l <"$work/err")"
-    printf 'n1\nn1\n\n' >"$work/nodes"
-    run_limited 15 env "${manager#*=}=$work/nodes" "$keelrun" -n 1 true
-    is "in a job of ${manager%=*} on one node: none" "0 0" "$code $(wc -l <"$work/err")"
-done
-
-for list in LSB_MCPU_HOSTS='n1 4 n2 4' LSB_HOSTS='n1 n1 n10 n10'; do
-    run_limited 15 env "$list" "$keelrun" -n 1 true
-    is "in a job of LSF that sets only ${list%%=*}: one warning" "0 1 1" \
-        "$code $(wc -l <"$work/err") $(grep -c "^keelrun: warning: the nodes that LSF has given (${list%%=*})" "$work/err")"
-done
-for list in LSB_MCPU_HOSTS='n1 4 ' LSB_HOSTS=' n1 n1'; do
-    run_limited 15 env "$list" "$keelrun" -n 1 true
-    is "in a job of LSF on one node that sets only ${list%%=*}: none" "0 0" "$code $(wc -l <"$work/err")"
-done
+printf '#!/bin/sh\nshift\nexec "$@"\n' >"$work/agent"
+chmod +x "$work/agent"
+# given TITLE VARIABLE=VALUE ARGUMENT...: a rank on each of the slots of n1, n1 and n2.
+given()
+{
+    local title=$1 variable=$2
+    shift 2
+    run_limited 15 env "$variable" "$keelrun" --mca plm_rsh_agent "$work/agent" "$@" \
+        sh -c 'echo $KEEL_NODE'
+    is "in a job of $title" "0 n1 n1 n2" "$code $(sort "$work/out" | xargs)"
+}
+printf 'n1\nn2\nn1\n' >"$work/nodes"
+given PBS PBS_NODEFILE="$work/nodes"
+given LSF LSB_DJOB_HOSTFILE="$work/nodes"
+printf 'n1 2 all.q@n1 UNDEFINED\nn2 4 all.q@n2 UNDEFINED\n' >"$work/nodes"
+given "SGE, with fewer ranks" PE_HOSTFILE="$work/nodes" -n 3
+given "SGE, with hosts chosen" PE_HOSTFILE="$work/nodes" --host n2:1,n1
+given "LSF that sets LSB_MCPU_HOSTS only" LSB_MCPU_HOSTS='n1 2 n2 1'
+given "LSF that sets LSB_HOSTS only" LSB_HOSTS='n1 n2 n1'
+LSB_HOSTS='n1 n2' exits 125 \
+    "^keelrun: host n3 is not in the allocation of LSF's job .; with --mca plm rsh hosts need not be$" \
+    --host n3 true
+PBS_NODEFILE="$work/nowhere" exits 125 \
+    "^keelrun: PBS_NODEFILE=$work/nowhere: $work/nowhere: No such file or directory$" -n 1 true
+run_limited 15 env LSB_HOSTS='n1 n2' "$keelrun" --host localhost --mca plm rsh -n 1 true
+is "a host outside of a job" "0 0" "$code $(wc -l <"$work/err")"
 
 # --- the runtime fails: 125 ---
 
@@ -246,17 +251,17 @@ is "no binding by default" "$own $own" "$(tr '\n' ' ' <"$work/out" | sed 's/ $//
 like "--report-bindings says so" "$work/err" "^keelrun: rank 1 on $host: not bound$"
 run_limited 10 "$keelrun" -n 1 --bind-to none sed -n "$allowed" /proc/self/status
 is "--bind-to none" "$own" "$(cat "$work/out")"
-run_limited 10 "$keelrun" -n 2 --oversubscribe --bind-to core --report-bindings \
+run_limited 10 "$keelrun" --simulate 2x1 --bind-to core --report-bindings \
     sh -c "echo \$KEEL_RANK \$(sed -n '$allowed' /proc/self/status) \$KEEL_BOUND"
 is "--bind-to core: exit code" 0 "$code"
 for rank in 0 1; do
-    reported=$(sed -nE "s/^keelrun: rank $rank on $host: bound to package [0-9]+ core [0-9]+ \(processors ([0-9,-]+)\)\$/\1/p" \
+    reported=$(sed -nE "s/^keelrun: rank $rank on node$rank: bound to processors ([0-9,-]+) \[[]B./~[]+\]\$/\1/p" \
         "$work/err")
     is "--bind-to core: rank $rank is where the report says" "$rank $reported 1" \
         "$(grep "^$rank " "$work/out")"
     ok "--bind-to core: the report names processors" [ -n "$reported" ]
 done
-exits 2 "core or none is needed" --bind-to nowhere true
+exits 2 "none, hwthread, core, .* is needed" --bind-to nowhere true
 
 ok "no session folder is left" wait_for 2 not test -e "$sessions"
 finish

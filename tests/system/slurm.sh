@@ -106,7 +106,7 @@ is "one host: where" "0 n2 n2 0/2/2 1 n2 n2 1/2/2" "$(sorted)"
 runs "hosts with slots" 0 --host n2:1,n1:2 sh -c "$show"
 is "hosts with slots: where" "0 n2 n2 0/1/3 1 n1 n1 0/2/3 2 n1 n1 1/2/3" "$(sorted)"
 runs "oversubscribed" 0 --oversubscribe -n 6 sh -c 'echo $KEEL_NODE'
-is "oversubscribed: where" "n1 n1 n1 n1 n2 n2" "$(sorted)"
+is "oversubscribed: where" "n1 n1 n1 n2 n2 n2" "$(sorted)"
 
 says "too many ranks" "^keelrun: 5 ranks are more than the 4 slots that were given" -n 5 true
 says "too many slots" \

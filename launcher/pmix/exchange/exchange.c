@@ -159,7 +159,10 @@ static int pack_program(opal_buffer_t *buffer, const struct pmix_program *progra
                              .wdir = (char *) (uintptr_t) program->wdir,
                              .path = (char *) (uintptr_t) program->path};
     int status = launch_app_pack(buffer, &app);
-    return status == ORTE_SUCCESS ? proto_pack(buffer, "u", program->count) : status;
+    if (status == ORTE_SUCCESS) {
+        status = proto_pack(buffer, "u", program->count);
+    }
+    return status == ORTE_SUCCESS ? proto_pack_strings(buffer, program->info) : status;
 }
 
 void exchange_spawn(struct exchange *exchange, uint32_t parent, const struct pmix_program *programs,

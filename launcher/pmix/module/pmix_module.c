@@ -338,7 +338,7 @@ static int start(const struct pmix_host *host, const struct pmix_server *server,
         return -1;
     }
     query_add_job(job);
-    int error = registration_make(job, server, state.topology, reason, reason_size);
+    int error = registration_make(job, server, reason, reason_size);
     if (error == 0 && (error = worker_start()) != 0) {
         snprintf(reason, reason_size, "no thread: %s", strerror(error));
     }
@@ -375,8 +375,8 @@ static void addition_free(struct addition *addition)
 static void run_addition(struct work *work)
 {
     struct addition *addition = container_of(work, struct addition, work);
-    addition->status = registration_make(addition->job, &state.server, state.topology,
-                                         addition->reason, sizeof(addition->reason));
+    addition->status =
+        registration_make(addition->job, &state.server, addition->reason, sizeof(addition->reason));
     pthread_mutex_lock(&addition->lock);
     addition->done = true;
     bool abandoned = addition->abandoned;

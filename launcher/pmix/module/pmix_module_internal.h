@@ -53,8 +53,8 @@ struct inside_task {
 void worker_do_inside(struct inside_task *task);
 
 /* registration.c: blocks; not on the loop. */
-int registration_make(const struct pmix_job *job, const struct pmix_server *server,
-                      hwloc_topology_t topology, char *reason, size_t reason_size);
+int registration_make(const struct pmix_job *job, const struct pmix_server *server, char *reason,
+                      size_t reason_size);
 
 /* An answer with nothing to say, given from the loop: libpmix's log holds a lock while it asks. */
 pmix_status_t answer_later(pmix_op_cbfunc_t done, void *cbdata, pmix_status_t status);

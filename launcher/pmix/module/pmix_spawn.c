@@ -3,6 +3,7 @@
 
 #include <launcher/pmix/module/pmix_module_internal.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +19,19 @@ struct spawn {
     pmix_nspace_t nspace;
 };
 
+static void free_texts(char **texts)
+{
+    for (char **text = texts; texts && *text; text++) {
+        free(*text);
+    }
+    free(texts);
+}
+
 static void spawn_free(struct spawn *spawn)
 {
     for (size_t i = 0; i < spawn->count; i++) {
         free((void *) (uintptr_t) spawn->programs[i].argv);
+        free_texts(spawn->programs[i].info);
     }
     free(spawn->programs);
     free(spawn);
@@ -53,12 +63,6 @@ static void run_spawn(struct loop_task *task)
     pmix_host->spawn(pmix_host->arg, &spawn->parent, spawn->programs, spawn->count, spawned, spawn);
 }
 
-static bool has_hosts(const pmix_info_t info[], size_t count)
-{
-    return module_find(info, count, PMIX_HOST) || module_find(info, count, PMIX_HOSTFILE) ||
-           module_find(info, count, PMIX_ADD_HOST) || module_find(info, count, PMIX_ADD_HOSTFILE);
-}
-
 /* The program's own name first, whatever argv begins with. */
 static char **make_argv(const pmix_app_t *app)
 {
@@ -83,36 +87,62 @@ static const char *find_text(const pmix_info_t info[], size_t count, const char 
     return found && found->value.type == PMIX_STRING ? found->value.data.string : NULL;
 }
 
-/* path: the whole job's folders to look for programs in, which a program's own overrule. */
-static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app, const char *path)
+/* What says where ranks go, as MPI_Comm_spawn calls it. The HNP says which of it there is. */
+static const struct {
+    const char *attribute, *key;
+} places[] = {
+    {PMIX_HOST, "host"},         {PMIX_HOSTFILE, "hostfile"},
+    {PMIX_ADD_HOST, "add-host"}, {PMIX_ADD_HOSTFILE, "add-hostfile"},
+    {PMIX_MAPBY, "map_by"},      {PMIX_PPR, "ppr"},
+    {PMIX_RANKBY, "rank_by"},    {PMIX_BINDTO, "bind_to"},
+    {"pmix.mapper", "mapper"},
+};
+#define PLACES (sizeof(places) / sizeof(*places))
+
+/* A program's, or else the whole job's. NULL: no memory. */
+static char **make_info(const pmix_app_t *app, const pmix_info_t info[], size_t info_count)
+{
+    size_t used = 0;
+    char **made = calloc(PLACES + 1, sizeof(*made));
+    for (size_t i = 0; i < PLACES && made; i++) {
+        const char *value = find_text(app->info, app->ninfo, places[i].attribute);
+        value = value ? value : find_text(info, info_count, places[i].attribute);
+        if (value && asprintf(&made[used++], "%s=%s", places[i].key, value) < 0) {
+            made[used - 1] = NULL;
+            free_texts(made);
+            return NULL;
+        }
+    }
+    return made;
+}
+
+/* info: the whole job's, which a program's own overrules. */
+static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app,
+                                 const pmix_info_t info[], size_t info_count)
 {
     const char *wdir = find_text(app->info, app->ninfo, PMIX_WDIR);
-    const char *own_path = find_text(app->info, app->ninfo, PMIX_PREFIX);
+    const char *path = find_text(app->info, app->ninfo, PMIX_PREFIX);
     if (!app->cmd || app->maxprocs < 1) {
         return PMIX_ERR_BAD_PARAM;
-    }
-    if (has_hosts(app->info, app->ninfo)) {
-        return PMIX_ERR_NOT_SUPPORTED;
     }
     char **argv = make_argv(app);
     if (!argv) {
         return PMIX_ERR_NOMEM;
     }
-    spawn->programs[spawn->count++] = (struct pmix_program){.argv = argv,
-                                                            .wdir = wdir ? wdir : app->cwd,
-                                                            .path = own_path ? own_path : path,
-                                                            .env = app->env,
-                                                            .count = (uint32_t) app->maxprocs};
-    return PMIX_SUCCESS;
+    struct pmix_program *program = &spawn->programs[spawn->count++];
+    *program = (struct pmix_program){.argv = argv,
+                                     .wdir = wdir ? wdir : app->cwd,
+                                     .path = path ? path : find_text(info, info_count, PMIX_PREFIX),
+                                     .env = app->env,
+                                     .count = (uint32_t) app->maxprocs};
+    program->info = make_info(app, info, info_count);
+    return program->info ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
 }
 
 pmix_status_t up_spawn(const pmix_proc_t *rank, const pmix_info_t info[], size_t info_count,
                        const pmix_app_t apps[], size_t app_count, pmix_spawn_cbfunc_t done,
                        void *cbdata)
 {
-    if (has_hosts(info, info_count)) {
-        return PMIX_ERR_NOT_SUPPORTED;
-    }
     struct spawn *spawn = calloc(1, sizeof(*spawn));
     if (!spawn || !(spawn->programs = calloc(app_count + 1, sizeof(*spawn->programs)))) {
         free(spawn);
@@ -123,10 +153,9 @@ pmix_status_t up_spawn(const pmix_proc_t *rank, const pmix_info_t info[], size_t
     spawn->parent = *rank;
     spawn->done = done;
     spawn->cbdata = cbdata;
-    const char *path = find_text(info, info_count, PMIX_PREFIX);
     pmix_status_t status = app_count > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     for (size_t i = 0; i < app_count && status == PMIX_SUCCESS; i++) {
-        status = add_program(spawn, &apps[i], path);
+        status = add_program(spawn, &apps[i], info, info_count);
     }
     if (status != PMIX_SUCCESS) {
         spawn_free(spawn);

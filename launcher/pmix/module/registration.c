@@ -157,12 +157,11 @@ static void add_regex(struct keys *keys, const char *key, const char *text,
 /* --- ranks, apps, the job --- */
 
 /* Where a bound rank runs. Without it, ranks of one node still know that they share it. */
-static void add_binding(struct keys *keys, const cpu_set_t *cpus, hwloc_topology_t topology)
+static void add_binding(struct keys *keys, const char *cpus)
 {
     pmix_cpuset_t set = {(char *) "hwloc", hwloc_bitmap_alloc()};
     char *locality = NULL, *text = NULL;
-    if (set.bitmap &&
-        hwloc_cpuset_from_glibc_sched_affinity(topology, set.bitmap, cpus, sizeof(*cpus)) == 0 &&
+    if (set.bitmap && hwloc_bitmap_list_sscanf(set.bitmap, cpus) == 0 &&
         PMIx_server_generate_locality_string(&set, &locality) == PMIX_SUCCESS &&
         PMIx_server_generate_cpuset_string(&set, &text) == PMIX_SUCCESS) {
         add_text(keys, PMIX_LOCALITY_STRING, locality);
@@ -174,7 +173,7 @@ static void add_binding(struct keys *keys, const cpu_set_t *cpus, hwloc_topology
 }
 
 static void add_process(struct keys *keys, const struct pmix_job *job, const struct maps *maps,
-                        uint32_t rank, uint32_t app_rank, hwloc_topology_t topology)
+                        uint32_t rank, uint32_t app_rank)
 {
     const struct job_map *map = job->map;
     struct keys process = keys_begin();
@@ -187,8 +186,8 @@ static void add_process(struct keys *keys, const struct pmix_job *job, const str
     add_u32(&process, PMIX_NODEID, maps->number[map->node_of[rank]]);
     add_text(&process, PMIX_HOSTNAME, map->node_names[map->node_of[rank]]);
     add_u32(&process, PMIX_REINCARNATION, 0);
-    if (job->cpus && module_is_local(job, rank)) {
-        add_binding(&process, &job->cpus[map->local_rank_of[rank]], topology);
+    if (job->cpus && job->cpus[rank][0] && module_is_local(job, rank)) {
+        add_binding(&process, job->cpus[rank]);
     }
     add_keys(keys, PMIX_PROC_INFO_ARRAY, &process);
 }
@@ -212,8 +211,7 @@ static void add_app(struct keys *keys, const struct pmix_job *job, uint32_t inde
     add_keys(keys, PMIX_APP_INFO_ARRAY, &app);
 }
 
-static void add_processes(struct keys *keys, const struct pmix_job *job, const struct maps *maps,
-                          hwloc_topology_t topology)
+static void add_processes(struct keys *keys, const struct pmix_job *job, const struct maps *maps)
 {
     uint32_t *next =
         calloc(job->app_count, sizeof(*next)); /* by app: the next rank's place in it */
@@ -222,7 +220,7 @@ static void add_processes(struct keys *keys, const struct pmix_job *job, const s
         return;
     }
     for (uint32_t rank = 0; rank < job->map->size; rank++) {
-        add_process(keys, job, maps, rank, next[job->app_of[rank]]++, topology);
+        add_process(keys, job, maps, rank, next[job->app_of[rank]]++);
     }
     free(next);
 }
@@ -263,8 +261,7 @@ static pmix_status_t register_ranks(const struct pmix_job *job, const struct pmi
     return status;
 }
 
-static pmix_status_t register_job(const struct pmix_job *job, const struct maps *maps,
-                                  hwloc_topology_t topology)
+static pmix_status_t register_job(const struct pmix_job *job, const struct maps *maps)
 {
     int local = 0;
     struct keys keys = keys_begin();
@@ -272,7 +269,7 @@ static pmix_status_t register_job(const struct pmix_job *job, const struct maps 
     for (uint32_t app = 0; app < job->app_count; app++) {
         add_app(&keys, job, app);
     }
-    add_processes(&keys, job, maps, topology);
+    add_processes(&keys, job, maps);
     for (uint32_t rank = 0; rank < job->map->size; rank++) {
         local += module_is_local(job, rank);
     }
@@ -286,8 +283,8 @@ static pmix_status_t register_job(const struct pmix_job *job, const struct maps 
     return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
 }
 
-int registration_make(const struct pmix_job *job, const struct pmix_server *server,
-                      hwloc_topology_t topology, char *reason, size_t reason_size)
+int registration_make(const struct pmix_job *job, const struct pmix_server *server, char *reason,
+                      size_t reason_size)
 {
     struct maps maps;
     if (pmix_job_check(job, reason, reason_size) != 0) {
@@ -296,7 +293,7 @@ int registration_make(const struct pmix_job *job, const struct pmix_server *serv
     if (maps_make(&maps, job->map) != 0) {
         return refuse(reason, reason_size, "no memory for the job's maps", NULL);
     }
-    pmix_status_t status = register_job(job, &maps, topology);
+    pmix_status_t status = register_job(job, &maps);
     if (status == PMIX_SUCCESS) {
         status = register_ranks(job, server);
     }

@@ -182,56 +182,162 @@ START_TEST(nodes_that_are_near)
 }
 END_TEST
 
-/* Every usable processor belongs to exactly one core. */
-static void check_cores(void)
+/* The threads are numbered in logical order, those in the affinity mask are usable. */
+static void check_threads(void)
 {
-    cpu_set_t mine, all, both;
-    struct topo_core *cores;
-    size_t count;
+    cpu_set_t mine, all;
+    struct topo topo;
     char reason[256] = "";
     ck_assert_int_eq(sched_getaffinity(0, sizeof(mine), &mine), 0);
-    int rc = topo_cores(&cores, &count, reason, sizeof(reason));
+    int rc = topo_read(&topo, reason, sizeof(reason));
     ck_assert_msg(rc == ORTE_SUCCESS, "%s", reason);
-    ck_assert_uint_ge(count, 1);
     CPU_ZERO(&all);
-    for (size_t i = 0; i < count; i++) {
-        ck_assert_int_gt(CPU_COUNT(&cores[i].cpus), 0);
-        CPU_AND(&both, &all, &cores[i].cpus);
-        ck_assert_int_eq(CPU_COUNT(&both), 0);
-        CPU_OR(&all, &all, &cores[i].cpus);
-        ck_assert(i == 0 || cores[i].core > cores[i - 1].core);
+    for (uint32_t i = 0; i < topo.count; i++) {
+        const struct topo_thread *thread = &topo.threads[i];
+        ck_assert_uint_eq(thread->object[TOPO_HWTHREAD], i);
+        ck_assert(thread->object[TOPO_CORE] != TOPO_NONE);
+        ck_assert(thread->object[TOPO_PACKAGE] != TOPO_NONE);
+        ck_assert_uint_lt(thread->os, CPU_SETSIZE);
+        if (thread->usable) {
+            CPU_SET(thread->os, &all);
+        }
     }
     ck_assert(CPU_EQUAL(&all, &mine));
-    free(cores);
+    topo_fini(&topo);
 }
 
-START_TEST(cores_cover_the_usable_processors)
+START_TEST(the_table_has_the_usable_processors)
 {
     char *module = paths_module("keel-hwloc.so");
-    if (!module) { /* built without hwloc */
-        struct topo_core *cores;
-        size_t count;
+#ifdef BUILT_WITH_HWLOC
+    ck_assert_ptr_nonnull(module);
+#endif
+    if (!module) {
+        struct topo topo;
         char reason[256] = "";
-        ck_assert_int_eq(topo_cores(&cores, &count, reason, sizeof(reason)),
-                         ORTE_ERR_NOT_AVAILABLE);
+        ck_assert_int_eq(topo_read(&topo, reason, sizeof(reason)), ORTE_ERR_NOT_AVAILABLE);
         ck_assert_ptr_nonnull(strstr(reason, "keel-hwloc.so"));
         return;
     }
     free(module);
     unsetenv("HWLOC_PLUGINS_PATH");
-    check_cores();
+    check_threads();
     ck_assert_ptr_null(getenv("HWLOC_PLUGINS_PATH"));
 
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+    ck_assert_uint_eq(topo_usable_cores(), 1);
     setenv("HWLOC_PLUGINS_PATH", "/mine", 1);
-    check_cores();
+    check_threads();
     ck_assert_str_eq(getenv("HWLOC_PLUGINS_PATH"), "/mine");
+}
+END_TEST
+
+static const char two_by_two[] = "topology 1\nquota 0\n"
+                                 "0 + 0 0 - - 0 0\n"
+                                 "2 + 0 0 - - 0 0\n"
+                                 "1 + 1 1 - - 0 1\n"
+                                 "3 - 1 1 - - 0 1\n";
+
+START_TEST(a_topology_comes_back_from_text)
+{
+    struct topo topo;
+    char hash[TOPO_HASH_TEXT], other[TOPO_HASH_TEXT];
+    ck_assert_int_eq(topo_parse(&topo, two_by_two), ORTE_SUCCESS);
+    ck_assert_uint_eq(topo.count, 4);
+    ck_assert(topo.threads[0].usable && !topo.threads[3].usable);
+    ck_assert_uint_eq(topo.threads[1].os, 2);
+    ck_assert_uint_eq(topo.threads[1].object[TOPO_HWTHREAD], 1);
+    ck_assert_uint_eq(topo.threads[2].object[TOPO_PACKAGE], 1);
+    ck_assert_uint_eq(topo.threads[2].object[TOPO_L3], TOPO_NONE);
+    char *text = topo_print(&topo);
+    ck_assert_str_eq(text, two_by_two);
+    topo_hash(hash, text);
+    ck_assert_uint_eq(strlen(hash), TOPO_HASH_TEXT - 1);
+    text[strlen(text) - 2] = '0';
+    topo_hash(other, text);
+    ck_assert_str_ne(hash, other);
+    free(text);
+    topo_fini(&topo);
+}
+END_TEST
+
+START_TEST(bad_topologies)
+{
+    static const char *const bad[] = {
+        "",
+        "topology 2\nquota 0\n0 + 0 0 0 0 0 0\n",
+        "topology 1\nquota 0\n",
+        "topology 1\nquota -1\n0 + 0 0 0 0 0 0\n",
+        "topology 1\nquota 0\n0 + 0 0 0 0 0\n",
+        "topology 1\nquota 0\n0 + 0 0 0 0 0 0 0\n",
+        "topology 1\nquota 0\n0 + 0 0 0 0 0 0",
+        "topology 1\nquota 0\n0 ? 0 0 0 0 0 0\n",
+        "topology 1\nquota 0\n0 + - 0 0 0 0 0\n",
+        "topology 1\nquota 0\n0 + 0 0 0 0 0 -\n",
+        "topology 1\nquota 0\n99999 + 0 0 0 0 0 0\n",
+        "topology 1\nquota 0\n0 + 0 0 0 0 0 99999999999\n",
+        "topology 1\nquota 0\n0 + 0 0 0 0 0 0\n0 + 1 0 0 0 0 0\n",
+        "topology 1\nquota 0\n\n0 + 0 0 0 0 0 0\n",
+    };
+    struct topo topo;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        ck_assert_msg(topo_parse(&topo, bad[i]) == ORTE_ERR_BAD_PARAM, "%zu", i);
+    }
+    for (size_t size = 0; size < sizeof(two_by_two) - 1;
+         size++) { /* cut in a line, or before one */
+        char text[sizeof(two_by_two)];
+        snprintf(text, sizeof(text), "%.*s", (int) size, two_by_two);
+        if (topo_parse(&topo, text) == ORTE_SUCCESS) {
+            ck_assert_uint_lt(topo.count, 4);
+            topo_fini(&topo);
+        }
+    }
+}
+END_TEST
+
+START_TEST(described_topologies)
+{
+    struct topo topo;
+    char reason[256] = "";
+    char *module = paths_module("keel-hwloc.so");
+    if (!module) {
+        return;
+    }
+    free(module);
+    ck_assert_int_eq(topo_describe(&topo, "package:2 l3:1 core:2 pu:2", reason, sizeof(reason)),
+                     ORTE_SUCCESS);
+    ck_assert_uint_eq(topo.count, 8);
+    const struct topo_thread *last = &topo.threads[7];
+    ck_assert(last->usable && last->os == 7);
+    ck_assert_uint_eq(last->object[TOPO_CORE], 3);
+    ck_assert_uint_eq(last->object[TOPO_L3], 1);
+    ck_assert_uint_eq(last->object[TOPO_L2], TOPO_NONE);
+    ck_assert_uint_eq(last->object[TOPO_PACKAGE], 1);
+    topo_fini(&topo);
+    ck_assert_int_eq(topo_describe(&topo, "nonsense", reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+    ck_assert_ptr_nonnull(strstr(reason, "package:2 core:4 pu:2"));
+    ck_assert_int_eq(topo_describe(&topo, "/none.xml", reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+}
+END_TEST
+
+START_TEST(lists_are_read)
+{
+    bool flags[8] = {false};
+    const char *wrong;
+    ck_assert(topo_list_parse("0,2-3,7", flags, 8, &wrong));
+    ck_assert(flags[0] && !flags[1] && flags[2] && flags[3] && !flags[4] && flags[7]);
+    static const char *const bad[] = {"",   "8",   "0-8", "3-2",  "0,",
+                                      ",0", "0 1", "-1",  "0--1", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        ck_assert_msg(!topo_list_parse(bad[i], flags, 8, &wrong), "%s", bad[i]);
+    }
 }
 END_TEST
 
 UNIT_MAIN("topo", group_paths, bad_group_paths, mounts_of_a_hierarchy, bad_mounts,
           folders_of_groups, quotas_round_up, usable_processors_follow_affinity,
-          lists_of_processors, nodes_that_are_near, cores_cover_the_usable_processors)
+          lists_of_processors, nodes_that_are_near, the_table_has_the_usable_processors,
+          a_topology_comes_back_from_text, bad_topologies, described_topologies, lists_are_read)

@@ -26,6 +26,10 @@ check_PROGRAMS += tests/unit/launcher/head/test-hnp-silence
 tests_unit_launcher_head_test_hnp_silence_SOURCES = tests/unit/launcher/head/test-hnp-silence.c $(TEST_CLOCK)
 tests_unit_launcher_head_test_hnp_silence_LDADD = tests/lib/libunit.la $(launcher_libs)
 
+check_PROGRAMS += tests/unit/launcher/head/test-spawn-place
+tests_unit_launcher_head_test_spawn_place_SOURCES = tests/unit/launcher/head/test-spawn-place.c
+tests_unit_launcher_head_test_spawn_place_LDADD = tests/lib/libunit.la $(launcher_libs)
+
 check_PROGRAMS += tests/unit/launcher/shepherd/test-event-queue
 tests_unit_launcher_shepherd_test_event_queue_SOURCES = tests/unit/launcher/shepherd/test-event-queue.c
 tests_unit_launcher_shepherd_test_event_queue_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
@@ -33,10 +37,15 @@ tests_unit_launcher_shepherd_test_event_queue_LDADD = tests/lib/libunit.la libla
 # What stands beside the daemon's core.
 check_PROGRAMS += \
 	tests/unit/launcher/shepherd/test-shepherd-wire tests/unit/launcher/shepherd/test-program \
-	tests/unit/launcher/request/test-cmdline tests/unit/launcher/map/test-plan tests/unit/launcher/map/test-bind \
+	tests/unit/launcher/request/test-cmdline tests/unit/launcher/map/test-plan \
 	tests/unit/launcher/front/test-stdio tests/unit/launcher/front/test-tags tests/unit/launcher/front/test-output \
-	tests/unit/base/data/test-strings tests/unit/launcher/request/test-hostlist \
+	tests/unit/launcher/request/test-hostlist tests/unit/launcher/request/test-hostfile \
+	tests/unit/launcher/request/test-placement \
 	tests/unit/launcher/request/test-allocation
+tests_unit_launcher_request_test_hostfile_SOURCES = tests/unit/launcher/request/test-hostfile.c
+tests_unit_launcher_request_test_hostfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_request_test_placement_SOURCES = tests/unit/launcher/request/test-placement.c
+tests_unit_launcher_request_test_placement_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_request_test_hostlist_SOURCES = tests/unit/launcher/request/test-hostlist.c
 tests_unit_launcher_request_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_request_test_allocation_SOURCES = tests/unit/launcher/request/test-allocation.c
@@ -49,8 +58,6 @@ tests_unit_launcher_request_test_cmdline_SOURCES = tests/unit/launcher/request/t
 tests_unit_launcher_request_test_cmdline_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_map_test_plan_SOURCES = tests/unit/launcher/map/test-plan.c
 tests_unit_launcher_map_test_plan_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_map_test_bind_SOURCES = tests/unit/launcher/map/test-bind.c
-tests_unit_launcher_map_test_bind_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_front_test_stdio_SOURCES = tests/unit/launcher/front/test-stdio.c
 tests_unit_launcher_front_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_front_test_tags_SOURCES = tests/unit/launcher/front/test-tags.c

@@ -2,8 +2,10 @@
 
 #include <base/host/topo.h>
 #include <launcher/map/plan.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
@@ -25,7 +27,13 @@ static int make(const char *line)
     }
     ck_assert_msg(cmdline_parse(&request, argc, argv, reason, sizeof(reason)) == CMDLINE_RUN,
                   "%s: %s", line, reason);
-    int rc = job_plan_make(&plan, &request, &allocation, reason, sizeof(reason));
+    int rc = job_plan_nodes(&plan, &request, &allocation, reason, sizeof(reason));
+    if (rc == ORTE_SUCCESS) {
+        rc = job_plan_map(&plan, &request, reason, sizeof(reason));
+    }
+    if (rc != ORTE_SUCCESS) {
+        job_plan_fini(&plan);
+    }
     run_request_fini(&request);
     return rc;
 }
@@ -158,11 +166,14 @@ START_TEST(test_slots_follow_the_affinity)
 END_TEST
 
 /* Three nodes of Slurm's job 7, none of which is this machine. */
-static struct node_request given[] = {{(char *) "n1", 2}, {(char *) "n2", 1}, {(char *) "n3", 2}};
+static struct node_request given[] = {{.name = (char *) "n1", .slots = 2},
+                                      {.name = (char *) "n2", .slots = 1},
+                                      {.name = (char *) "n3", .slots = 2}};
 
 static void allocate(void)
 {
-    allocation = (struct allocation){.job = (char *) "7", .nodes = given, .count = 3};
+    allocation =
+        (struct allocation){.manager = "Slurm", .job = (char *) "7", .nodes = given, .count = 3};
 }
 
 START_TEST(test_allocated_nodes_are_used)
@@ -197,6 +208,96 @@ START_TEST(test_hosts_are_chosen_of_those_allocated)
 }
 END_TEST
 
+/* A hostfile of the test's own; its name is "h". */
+static void write_hostfile(const char *text)
+{
+    FILE *file = fopen("h", "we");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void enter_a_folder(void)
+{
+    char path[] = "/tmp/keel-plan-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    ck_assert_int_eq(chdir(path), 0);
+}
+
+static void leave_the_folder(void)
+{
+    char path[PATH_MAX];
+    ck_assert_ptr_nonnull(getcwd(path, sizeof(path)));
+    ck_assert(unlink("h") == 0 && rmdir(path) == 0);
+}
+
+START_TEST(test_a_hostfile_gives_nodes)
+{
+    enter_a_folder();
+    write_hostfile("n1 slots=2 max_slots=3\nn2\nn3 slots=1 max_slots=1\n");
+    assert_plan("--hostfile h -n 3 p", "0.0.0 0.1.0 1.0.0", false);
+    assert_plan("--hostfile h p", "0.0.0 0.1.0 1.0.0 2.0.0", false);
+    assert_plan("--hostfile h -n 6 p", "0.0.0 0.1.0 1.0.0 1.1.0 1.2.0 2.0.0", true);
+    assert_plan("--hostfile h --host n3,n1:1 p", "0.0.0 1.0.0", false);
+    assert_plan("--hostfile h --host n1.cluster p", "0.0.0 0.1.0", false);
+    assert_refused("--hostfile h --host n4 p", "host n4 is not in the hostfile h");
+    assert_refused("--hostfile h --host n1:3 p",
+                   "host n1: 3 slots are more than the 2 that the hostfile h has there");
+    assert_refused("--oversubscribe --hostfile h --host n1:4 p",
+                   "host n1: 4 slots are more than its max_slots, 3");
+    write_hostfile("n1 slots=2 max_slots=3\nn3 slots=1 max_slots=1\n");
+    assert_refused("--hostfile h -n 4 p", "4 ranks are more than the 3 slots");
+    assert_plan("--oversubscribe --hostfile h -n 4 p", "0.0.0 0.1.0 0.2.0 1.0.0", true);
+    assert_refused("--oversubscribe --hostfile h -n 5 p",
+                   "5 ranks are more than the 4 that max_slots allows");
+    leave_the_folder();
+}
+END_TEST
+
+START_TEST(test_a_hostfile_may_name_this_machine_and_chooses_of_what_is_allocated)
+{
+    enter_a_folder();
+    write_hostfile("localhost slots=1\nn1 slots=1\nlocalhost.localdomain slots=1\n");
+    ck_assert_int_eq(make("-f h p"), ORTE_SUCCESS);
+    ck_assert_uint_eq(plan.node_count, 2);
+    ck_assert(plan.nodes[0].local && plan.nodes[0].slots == 2 && !plan.nodes[1].local);
+    job_plan_fini(&plan);
+    write_hostfile("localhost\nlocalhost.localdomain max_slots=1\n"); /* no limit but of both */
+    ck_assert_int_eq(make("-f h p"), ORTE_SUCCESS);
+    ck_assert_uint_eq(plan.nodes[0].slots_max, 0);
+    job_plan_fini(&plan);
+    write_hostfile("n1 max_slots=2\nn2\n");
+    assert_refused("-f h --oversubscribe -N 4 -n 7 p", "7 ranks are more than the 6 slots");
+    ck_assert_ptr_null(strstr(reason, "--oversubscribe"));
+    write_hostfile("localhost\n");
+    allocate();
+    assert_refused("-f h p", "host localhost is not in the allocation of Slurm's job 7");
+    write_hostfile("n3\nn1 slots=1\n");
+    assert_plan("-f h p", "0.0.0 0.1.0 1.0.0", false);
+    assert_refused("-f h --host n2 p", "host n2 is not in the hostfile h");
+    write_hostfile("n2 slots=2\n");
+    assert_refused("-f h p", "host n2: 2 slots are more than the 1 that Slurm's job 7");
+    leave_the_folder();
+}
+END_TEST
+
+START_TEST(test_ranks_of_a_node_have_a_number)
+{
+    assert_plan("--simulate 3x4 -N 2 p", "0.0.0 0.1.0 1.0.0 1.1.0 2.0.0 2.1.0",
+                topo_usable_cpus() < 6);
+    assert_plan("--host n1:2,n2:2 -ppn 1 p", "0.0.0 1.0.0", false);
+    assert_plan("--host n1:2,n2:2 --pernode -n 1 p", "0.0.0", false);
+    assert_plan("--host n1:4,n2:4 --npernode 2 -n 3 p", "0.0.0 0.1.0 1.0.0", false);
+    assert_plan("--host n1,n2 -N 2 p", "0.0.0 0.1.0 1.0.0 1.1.0", true);
+    assert_refused("--host n1:4,n2:4 -N 2 -n 5 p", "5 ranks are more than 2 on each of 2 nodes");
+    assert_refused("--host n1:1,n2:4 -N 2 p",
+                   "4 ranks are more than the 3 slots that were given and that -N counts");
+    assert_plan("--oversubscribe --host n1:1,n2:4 -N 2 p", "0.0.0 0.1.0 1.0.0 1.1.0", true);
+    assert_plan("--oversubscribe --host n1:2,n2:1,n3:1 -n 7 p",
+                "0.0.0 0.1.0 0.2.0 1.0.0 1.1.0 2.0.0 2.1.0", true);
+}
+END_TEST
+
 START_TEST(test_this_machine_may_be_allocated)
 {
     char name[256];
@@ -210,9 +311,9 @@ START_TEST(test_this_machine_may_be_allocated)
     ck_assert_str_eq(plan.nodes[1].name, "n2");
     ck_assert(!plan.nodes[0].local && plan.nodes[1].local);
     job_plan_fini(&plan);
-    struct node_request own[] = {{(char *) "n1", 1}, {name, 1}};
-    allocation =
-        (struct allocation){.job = (char *) "7", .nodes = own, .count = 2, .here = (char *) "n1"};
+    struct node_request own[] = {{.name = (char *) "n1", .slots = 1}, {.name = name, .slots = 1}};
+    allocation = (struct allocation){
+        .manager = "Slurm", .job = (char *) "7", .nodes = own, .count = 2, .here = (char *) "n1"};
     ck_assert_int_eq(make("p"), ORTE_SUCCESS); /* its own name counts more */
     ck_assert(!plan.nodes[0].local && plan.nodes[1].local);
     job_plan_fini(&plan);
@@ -225,4 +326,6 @@ UNIT_MAIN("plan", test_this_node_takes_as_many_as_are_asked_for,
           test_only_nodes_without_given_slots_take_more, test_own_names_are_local,
           test_a_host_named_again_adds_slots, test_allocated_nodes_are_used,
           test_hosts_are_chosen_of_those_allocated, test_this_machine_may_be_allocated,
+          test_a_hostfile_gives_nodes, test_ranks_of_a_node_have_a_number,
+          test_a_hostfile_may_name_this_machine_and_chooses_of_what_is_allocated,
           test_slots_follow_the_affinity)

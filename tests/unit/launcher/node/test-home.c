@@ -20,6 +20,7 @@ static struct home example(void)
         .vpid = 2,
         .count = 3,
         .radix = 64,
+        .topology = true,
         .node = node,
         .contact = contact,
         .settings = settings,
@@ -54,6 +55,7 @@ START_TEST(test_a_home_comes_back)
     ck_assert_uint_eq(read.vpid, 2);
     ck_assert_uint_eq(read.count, 3);
     ck_assert_uint_eq(read.radix, 64);
+    ck_assert(read.topology);
     ck_assert_str_eq(read.node, node);
     ck_assert_str_eq(read.contact, contact);
     /* Keel's own alone, and none that would be several lines */
@@ -117,6 +119,8 @@ START_TEST(test_what_makes_no_sense_is_refused)
         {"count ", "count 1"},
         {"count ", "count 65538"},
         {"radix ", "radix 0"},
+        {"topology ", "topology 2"},
+        {"topology ", "topology 1\ntopology 1"},
         {"node ", "node "},
         {"node ", "node a\nnode b"},
         {"vpid ", "vpid 1\nvpid 1"},
@@ -277,6 +281,12 @@ START_TEST(test_a_daemon_that_is_not_among_the_nodes_says_so)
 }
 END_TEST
 
+START_TEST(test_a_topology_need_not_be_asked_for)
+{
+    ck_assert_int_eq(parse_with("topology ", ""), ORTE_SUCCESS);
+}
+END_TEST
+
 START_TEST(test_one_node_and_many_exclude_each_other)
 {
     ck_assert_int_eq(parse_with("vpid ", "nodes n1"), ORTE_ERR_BAD_PARAM);
@@ -286,9 +296,9 @@ START_TEST(test_one_node_and_many_exclude_each_other)
 END_TEST
 
 UNIT_MAIN("home", test_a_home_comes_back, test_a_short_home_is_refused,
-          test_what_makes_no_sense_is_refused, test_a_home_without_a_key_or_a_vpid_is_refused,
-          test_another_version_is_named, test_what_comes_behind_the_dot_is_refused,
-          test_too_much_does_not_fit, test_noise_is_survived,
-          test_a_daemon_finds_itself_among_the_nodes,
+          test_what_makes_no_sense_is_refused, test_a_topology_need_not_be_asked_for,
+          test_a_home_without_a_key_or_a_vpid_is_refused, test_another_version_is_named,
+          test_what_comes_behind_the_dot_is_refused, test_too_much_does_not_fit,
+          test_noise_is_survived, test_a_daemon_finds_itself_among_the_nodes,
           test_a_daemon_that_is_not_among_the_nodes_says_so,
           test_one_node_and_many_exclude_each_other)

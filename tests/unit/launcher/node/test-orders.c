@@ -18,6 +18,8 @@ static char *argv0[] = {program, NULL}, *argv1[] = {program, argument, NULL};
 static char *env0[] = {NULL}, *env1[] = {variable, NULL};
 static struct launch_app apps[] = {{argv0, env0, NULL, NULL}, {argv1, env1, folder, folders}};
 
+static char bound[] = "0,2-5", unbound[] = "", *cpus[] = {bound, unbound, bound, NULL};
+
 static struct launch example(void)
 {
     struct launch launch = {
@@ -32,7 +34,7 @@ static struct launch example(void)
         .apps = apps,
         .app_count = 2,
         .app_of = app_of,
-        .bind = BIND_CORE,
+        .cpus = cpus,
         .yield = true,
         .pty = true,
         .window = {25, 132},
@@ -83,8 +85,10 @@ START_TEST(test_a_launch_comes_back)
     ck_assert_str_eq(read.apps[1].wdir, folder);
     ck_assert_str_eq(read.apps[1].path, folders);
     ck_assert(memcmp(read.app_of, app_of, sizeof(app_of)) == 0);
-    ck_assert_int_eq(read.bind, BIND_CORE);
-    ck_assert(read.yield && !read.report_bindings && read.pty);
+    ck_assert_uint_eq(strings_count(read.cpus), 3);
+    ck_assert_str_eq(read.cpus[0], "0,2-5");
+    ck_assert_str_eq(read.cpus[1], "");
+    ck_assert(read.yield && read.pty);
     ck_assert(read.window.rows == 25 && read.window.columns == 132);
     launch_fini(&read);
     OBJ_RELEASE(buffer);
@@ -109,6 +113,7 @@ static void assert_refused(const struct launch *launch)
 START_TEST(test_a_launch_that_makes_no_sense_is_refused)
 {
     uint32_t no_such_app[] = {0, 1, 2};
+    char one[] = "1", *too_few[] = {one, NULL};
     char *nothing[] = {NULL};
     struct launch_app no_program[] = {{nothing, env0, NULL, NULL}, apps[1]};
     struct launch launch = example();
@@ -118,7 +123,7 @@ START_TEST(test_a_launch_that_makes_no_sense_is_refused)
     launch.apps = no_program;
     assert_refused(&launch);
     launch = example();
-    launch.bind = (enum bind_policy) 7;
+    launch.cpus = too_few;
     assert_refused(&launch);
     launch = example();
     launch.app_count = 0;

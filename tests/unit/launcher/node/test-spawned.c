@@ -92,6 +92,29 @@ START_TEST(grown)
 }
 END_TEST
 
+START_TEST(bindings)
+{
+    struct launch launch = two_ranks();
+    struct spawned spawned = three_more();
+    spawned.cpus = strings("2", "3"); /* of a job that is not bound */
+    ck_assert_int_eq(launch_extend(&launch, &spawned), ORTE_ERR_BAD_PARAM);
+    strings_free(spawned.cpus);
+    spawned.cpus = NULL;
+    launch.cpus = strings("0", "1");
+    ck_assert_int_eq(launch_extend(&launch, &spawned), ORTE_ERR_BAD_PARAM);
+    spawned.cpus = strings("2", "3");
+    ck_assert(strings_add(&spawned.cpus, strdup("")));
+    ck_assert_int_eq(launch_extend(&launch, &spawned), ORTE_SUCCESS);
+    ck_assert_uint_eq(strings_count(launch.cpus), RANKS + ADDED);
+    ck_assert_str_eq(launch.cpus[1], "1");
+    ck_assert_str_eq(launch.cpus[3], "3");
+    ck_assert_str_eq(launch.cpus[4], "");
+    strings_free(launch.cpus);
+    spawned_fini(&spawned);
+    launch_free(&launch);
+}
+END_TEST
+
 START_TEST(environment)
 {
     struct launch launch = two_ranks();
@@ -155,7 +178,7 @@ START_TEST(order)
     OBJ_RELEASE(buffer);
 
     /* more ranks than there are bytes for */
-    buffer = proto_new_bare("uuuuuu", 1u, 1u, 2u, 1u << 19, 2u, 1u);
+    buffer = proto_new_bare("uuuuuuc", 1u, 1u, 2u, 1u << 19, 2u, 1u, 0);
     ck_assert_int_eq(spawned_unpack(buffer, &read), ORTE_ERR_VALUE_OUT_OF_BOUNDS);
     OBJ_RELEASE(buffer);
     spawned_fini(&spawned);
@@ -197,4 +220,4 @@ START_TEST(hostile_orders)
 }
 END_TEST
 
-UNIT_MAIN("spawned", grown, environment, what_does_not_fit, order, hostile_orders)
+UNIT_MAIN("spawned", grown, bindings, environment, what_does_not_fit, order, hostile_orders)

@@ -163,33 +163,122 @@ static void check_mapping(const char *expected, const uint32_t *node_of, uint32_
 START_TEST(test_mappings)
 {
     const uint32_t one[] = {0, 0, 0, 0}, uneven[] = {0, 0, 0, 1, 1}, even[] = {0, 0, 1, 1, 2, 2},
-                   wraps[] = {0, 0, 1, 1, 0, 1}, apart[] = {0, 2, 1};
+                   wraps[] = {0, 0, 1, 1, 0, 1}, apart[] = {0, 2, 1}, by_node[] = {0, 1, 0, 1, 0},
+                   late[] = {4, 2, 2, 4, 2, 2}, ends[] = {0, 1, 2, 0, 1, 0, 0};
     check_mapping("(vector,(0,1,4))", one, 4);
     check_mapping("(vector,(0,1,1))", one, 1);
     check_mapping("(vector,(0,1,3),(1,1,2))", uneven, 5);
     check_mapping("(vector,(0,3,2))", even, 6);
     check_mapping("(vector,(0,2,2),(0,2,1))", wraps, 6);
-    check_mapping("(vector,(0,1,1),(2,1,1),(1,1,1))", apart, 3);
+    check_mapping("(vector,(0,3,1))", apart, 3);
+    check_mapping("(vector,(0,2,1))", by_node, 5);
+    check_mapping("(vector,(0,1,1),(1,1,2))", late, 6);
+    check_mapping("(vector,(0,3,1),(0,2,1),(0,1,2))", ends, 7);
+}
+END_TEST
+
+/* As MPICH reads it: ranks that are left begin again at the first block. */
+static void read_mapping(const char *text, uint32_t *node_of, uint32_t ranks)
+{
+    const char *first = strchr(text, ',') + 1, *block = first;
+    for (uint32_t rank = 0; rank < ranks;) {
+        unsigned node, nodes, each;
+        int length = 0;
+        ck_assert_int_eq(sscanf(block, "(%u,%u,%u)%n", &node, &nodes, &each, &length), 3);
+        for (unsigned i = 0; i < nodes * each && rank < ranks; i++) {
+            node_of[rank++] = node + i / each;
+        }
+        block = block[length] == ',' ? block + length + 1 : first;
+    }
+}
+
+/* Reads what was written, and compares who shares a node with whom. */
+static void check_same(const uint32_t *node_of, uint32_t ranks)
+{
+    static char text[1 << 16];
+    uint32_t read[512], first_on[64], names[64];
+    pmi1_mapping(text, sizeof(text), node_of, ranks);
+    read_mapping(text, read, ranks);
+    memset(first_on, 0xff, sizeof(first_on));
+    memset(names, 0xff, sizeof(names));
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        uint32_t *known = &first_on[node_of[rank]], *named = &names[read[rank]];
+        *known = *known == UINT32_MAX ? read[rank] : *known;
+        *named = *named == UINT32_MAX ? node_of[rank] : *named;
+        ck_assert_uint_eq(*known, read[rank]);
+        ck_assert_uint_eq(*named, node_of[rank]);
+    }
+}
+
+static uint32_t below(uint32_t limit)
+{
+    return (uint32_t) random() % limit;
+}
+
+START_TEST(test_mappings_are_read_as_they_were)
+{
+    uint32_t node_of[512];
+    srandom(7);
+    for (int i = 0; i < 20000; i++) {
+        uint32_t ranks = 1 + below(60), period = 1 + below(ranks);
+        uint32_t nodes = 1 + below(6);
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            node_of[rank] = rank < period ? below(nodes) : node_of[rank - period];
+        }
+        check_same(node_of, ranks);
+    }
+}
+END_TEST
+
+/* Round after round, each node as long as it has slots. */
+static uint32_t place_by_node(uint32_t *node_of, const uint32_t *slots, uint32_t nodes)
+{
+    uint32_t ranks = 0;
+    for (uint32_t round = 0; round < 128; round++) {
+        for (uint32_t node = 0; node < nodes; node++) {
+            if (round < slots[node]) {
+                node_of[ranks++] = node;
+            }
+        }
+    }
+    return ranks;
+}
+
+START_TEST(test_many_ranks_by_node_fit)
+{
+    const uint32_t even[] = {128, 128, 128}, uneven[] = {128, 60}, last[] = {128, 128, 127};
+    uint32_t node_of[512];
+    char text[256];
+    uint32_t ranks = place_by_node(node_of, even, 3);
+    pmi1_mapping(text, sizeof(text), node_of, ranks);
+    ck_assert_str_eq(text, "(vector,(0,3,1))");
+    pmi1_mapping(text, sizeof(text), node_of, ranks - 1); /* the last round is not full */
+    ck_assert_str_eq(text, "(vector,(0,3,1))");
+    check_same(node_of, ranks - 1);
+    check_same(node_of, place_by_node(node_of, uneven, 2));
+    ranks = place_by_node(node_of, last, 3);
+    check_same(node_of, ranks);
+    pmi1_mapping(text, sizeof(text), node_of, ranks);
+    ck_assert_str_eq(text, "(vector,(0,3,1))");
 }
 END_TEST
 
 START_TEST(test_a_mapping_that_does_not_fit_is_unknown)
 {
-    uint32_t node_of[200];
+    const uint32_t uneven[] = {2, 128, 128}, three[] = {0, 2, 1, 0, 1};
+    uint32_t node_of[512];
     char text[64];
-    for (uint32_t i = 0; i < 200; i++) {
-        node_of[i] = i % 2 * 5;
-    }
-    pmi1_mapping(text, sizeof(text), node_of, 200);
+    pmi1_mapping(text, sizeof(text), node_of, place_by_node(node_of, uneven, 3));
     ck_assert_str_eq(text, "");
     for (size_t size = 8; size < sizeof(text); size++) { /* whole or not at all */
-        pmi1_mapping(text, size, node_of, 3);
+        pmi1_mapping(text, size, three, 5);
         ck_assert(strlen(text) < size);
-        ck_assert(text[0] == '\0' || strcmp(text, "(vector,(0,1,1),(5,1,1),(0,1,1))") == 0);
+        ck_assert(text[0] == '\0' || strcmp(text, "(vector,(0,3,1),(0,1,1),(2,1,1))") == 0);
     }
 }
 END_TEST
 
 UNIT_MAIN("pmi1_wire", test_every_command_is_known, test_values_are_found,
           test_what_is_no_request_is_refused, test_limits_hold, test_random_lines_do_no_harm,
-          test_mappings, test_a_mapping_that_does_not_fit_is_unknown)
+          test_mappings, test_mappings_are_read_as_they_were, test_many_ranks_by_node_fit,
+          test_a_mapping_that_does_not_fit_is_unknown)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
+#include <unistd.h>
 
 static struct allocation allocation;
 static char reason[512];
@@ -154,6 +155,93 @@ START_TEST(test_the_allocation_is_given_on)
 }
 END_TEST
 
+/* A file of the current folder. */
+static void write_nodes(const char *text)
+{
+    FILE *file = fopen("nodes-of-test-allocation", "we");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+#define FILE_IN(variable) variable "=nodes-of-test-allocation"
+
+START_TEST(test_other_managers_give_nodes)
+{
+    write_nodes("n1\nn1\n\nn2\nn1\n");
+    assert_finds("PBS_JOBID=7.server " FILE_IN("PBS_NODEFILE"), "n1:3 n2:1");
+    ck_assert_str_eq(allocation.manager, "PBS");
+    ck_assert_str_eq(allocation.job, "7.server");
+    ck_assert(!allocation_is_slurm(&allocation));
+    allocation_fini(&allocation);
+    assert_finds("LSB_MCPU_HOSTS=n9 " FILE_IN("LSB_DJOB_HOSTFILE"), "n1:3 n2:1");
+    ck_assert_str_eq(allocation.manager, "LSF");
+    ck_assert_str_eq(allocation.job, "?");
+    allocation_fini(&allocation);
+    write_nodes("n1 2 all.q@n1 UNDEFINED\r\nn2.cluster 16 all.q@n2 0,0:0,1\n");
+    assert_finds("JOB_ID=44 " FILE_IN("PE_HOSTFILE"), "n1:2 n2.cluster:16");
+    ck_assert_str_eq(allocation.manager, "SGE");
+    ck_assert_str_eq(allocation.job, "44");
+    allocation_fini(&allocation);
+    assert_finds(TWO "SLURM_TASKS_PER_NODE=4,3 " FILE_IN("PBS_NODEFILE"), "n1:4 n2:3");
+    ck_assert(allocation_is_slurm(&allocation));
+    allocation_fini(&allocation);
+    unlink("nodes-of-test-allocation");
+}
+END_TEST
+
+/* Of a variable with spaces. */
+static int find_hosts(const char *name, const char *value)
+{
+    clearenv();
+    setenv(name, value, 1);
+    return allocation_find(&allocation, reason, sizeof(reason));
+}
+
+START_TEST(test_lsf_gives_nodes_in_variables)
+{
+    ck_assert_int_eq(find_hosts("LSB_MCPU_HOSTS", " n1 4  n2 2 n1 1 "), ORTE_SUCCESS);
+    ck_assert_uint_eq(allocation.count, 2);
+    ck_assert(allocation.nodes[0].slots == 5 && allocation.nodes[1].slots == 2);
+    allocation_fini(&allocation);
+    ck_assert_int_eq(find_hosts("LSB_HOSTS", "n1 n2 n1"), ORTE_SUCCESS);
+    ck_assert_uint_eq(allocation.count, 2);
+    ck_assert(allocation.nodes[0].slots == 2 && allocation.nodes[1].slots == 1);
+    allocation_fini(&allocation);
+}
+END_TEST
+
+START_TEST(test_their_errors_name_the_variable)
+{
+    static const struct {
+        const char *name, *value, *why;
+    } cases[] = {
+        {"LSB_MCPU_HOSTS", "n1 4 n2",
+         "LSB_MCPU_HOSTS=n1 4 n2: host n2: a number of slots from 1 "
+         "to 1048576 is needed, not nothing"},
+        {"LSB_MCPU_HOSTS", "n1 x", "LSB_MCPU_HOSTS=n1 x: host n1: a number of slots"},
+        {"LSB_MCPU_HOSTS", "n1 0", "LSB_MCPU_HOSTS=n1 0: host n1: a number of slots"},
+        {"LSB_HOSTS", "  ", "LSB_HOSTS=  : there is no host in it"},
+        {"LSB_HOSTS", "n1 -x", "LSB_HOSTS=n1 -x: '-x': NAME or NAME:SLOTS is needed"},
+        {"LSB_HOSTS", "a\033[31m", "LSB_HOSTS=a?[31m: 'a?[31m': "},
+        {"PBS_NODEFILE", "/nonexistent/f", "PBS_NODEFILE=/nonexistent/f: /nonexistent/f: No such"},
+        {"PE_HOSTFILE", "/tmp", "PE_HOSTFILE=/tmp: /tmp: not a regular file"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        ck_assert_int_ne(find_hosts(cases[i].name, cases[i].value), ORTE_SUCCESS);
+        ck_assert_msg(strncmp(reason, cases[i].why, strlen(cases[i].why)) == 0, "%s", reason);
+    }
+    write_nodes("n1 2\nn2\n");
+    ck_assert_int_ne(find_hosts("PE_HOSTFILE", "nodes-of-test-allocation"), ORTE_SUCCESS);
+    ck_assert_msg(strstr(reason, "line 2: host n2: a number of slots") != NULL, "%s", reason);
+    write_nodes("n1\nn1\n-x\n");
+    ck_assert_int_ne(find_hosts("PBS_NODEFILE", "nodes-of-test-allocation"), ORTE_SUCCESS);
+    ck_assert_msg(strstr(reason, "test-allocation: line 3: '-x': ") != NULL, "%s", reason);
+    unlink("nodes-of-test-allocation");
+}
+END_TEST
+
 UNIT_MAIN("allocation", test_no_allocation_is_empty, test_nodes_have_a_slot_for_each_task,
           test_a_step_does_not_confuse, test_errors_name_the_variable_and_its_value,
-          test_a_long_value_is_cut, test_the_allocation_is_given_on)
+          test_a_long_value_is_cut, test_the_allocation_is_given_on, test_other_managers_give_nodes,
+          test_lsf_gives_nodes_in_variables, test_their_errors_name_the_variable)

@@ -55,7 +55,7 @@ START_TEST(test_program_and_defaults)
     ck_assert_ptr_null(request.apps[0].env[0]);
     ck_assert_ptr_null(request.apps[0].wdir);
     ck_assert(!request.oversubscribe && !request.tag_output && !request.report_bindings);
-    ck_assert_int_eq(request.bind, BIND_NONE);
+    ck_assert(!request.placement.bind);
     ck_assert_uint_eq(request.timeout_s, 0);
     run_request_fini(&request);
     run_request_fini(&request);
@@ -81,14 +81,14 @@ START_TEST(test_flags_and_values)
     ck_assert(request.oversubscribe && request.tag_output && request.timestamp_output &&
               request.report_bindings);
     ck_assert_uint_eq(request.timeout_s, 30);
-    ck_assert_int_eq(request.bind, BIND_CORE);
+    ck_assert(request.placement.bind && request.placement.bind_level == TOPO_CORE);
     ck_assert_str_eq(request.apps[0].wdir, "/tmp");
     ck_assert_str_eq(request.output_dir, "out");
     ck_assert_int_eq(request.pty, PTY_AUTO);
     ck_assert_str_eq(request.apps[0].argv[0], "-odd");
     run_request_fini(&request);
     assert_parses("--bind-to core -bind-to none --pty --wdir=/usr p");
-    ck_assert_int_eq(request.bind, BIND_NONE);
+    ck_assert(!request.placement.bind);
     ck_assert_int_eq(request.pty, PTY_ALWAYS);
     ck_assert_str_eq(request.apps[0].wdir, "/usr");
     run_request_fini(&request);
@@ -190,15 +190,14 @@ END_TEST
 START_TEST(test_hosts)
 {
     assert_parses("--host a:2,b -H c,a:3,b,[fe80::1]:4,fe80::2 p");
-    static const struct node_request expected[] = {{(char *) "a", 5},
-                                                   {(char *) "b", 2},
-                                                   {(char *) "c", 0},
-                                                   {(char *) "[fe80::1]", 4},
-                                                   {(char *) "fe80::2", 0}};
-    ck_assert_uint_eq(request.node_count, 5);
+    static const struct {
+        const char *name;
+        uint32_t slots;
+    } expected[] = {{"a", 5}, {"b", 2}, {"c", 0}, {"[fe80::1]", 4}, {"fe80::2", 0}};
+    ck_assert_uint_eq(request.hosts.count, 5);
     for (size_t i = 0; i < 5; i++) {
-        ck_assert_str_eq(request.nodes[i].name, expected[i].name);
-        ck_assert_uint_eq(request.nodes[i].slots, expected[i].slots);
+        ck_assert_str_eq(request.hosts.nodes[i].name, expected[i].name);
+        ck_assert_uint_eq(request.hosts.nodes[i].slots, expected[i].slots);
     }
     run_request_fini(&request);
 }
@@ -210,6 +209,113 @@ START_TEST(test_simulated_nodes)
     ck_assert_uint_eq(request.simulate_nodes, 3);
     ck_assert_uint_eq(request.simulate_slots, 2);
     run_request_fini(&request);
+}
+END_TEST
+
+START_TEST(test_where_ranks_run)
+{
+    const struct placement *placement = &request.placement;
+    assert_parses("--map-by core:SPAN --rank-by package:fill --bind-to numa --cpu-set 0-3 "
+                  "--nolocal --use-hwthread-cpus --display map,topo --dry-run --json -N 2 p");
+    ck_assert(placement->map_by == MAP_BY_OBJECT && placement->map_level == TOPO_CORE);
+    ck_assert(placement->span && placement->no_local && placement->hwthreads);
+    ck_assert(placement->rank_by == RANK_BY_FILL && placement->rank_level == TOPO_PACKAGE);
+    ck_assert(placement->bind && placement->bind_level == TOPO_NUMA);
+    ck_assert_str_eq(placement->cpu_set, "0-3");
+    ck_assert_uint_eq(request.display, DISPLAY_MAP | DISPLAY_TOPO);
+    ck_assert(request.dry_run && request.json);
+    ck_assert_uint_eq(request.apps[0].per_node, 2);
+    run_request_fini(&request);
+    assert_parses("--npersocket 2 --cpus-per-proc 3 --nooversubscribe p");
+    ck_assert(placement->map_by == MAP_BY_PPR && placement->map_level == TOPO_PACKAGE);
+    ck_assert(placement->per_object == 2 && placement->cpus_per_rank == 3 && placement->bind);
+    ck_assert(request.no_oversubscribe && !request.oversubscribe);
+    run_request_fini(&request);
+    assert_parses("--npersocket 2 p");
+    ck_assert(placement->bind && placement->bind_level == TOPO_PACKAGE);
+    run_request_fini(&request);
+    assert_parses("--bynode --bind-to-socket --display-map --display-allocation p");
+    ck_assert(placement->map_by == MAP_BY_NODE && placement->bind_level == TOPO_PACKAGE);
+    ck_assert_uint_eq(request.display, DISPLAY_MAP | DISPLAY_ALLOCATION);
+    run_request_fini(&request);
+}
+END_TEST
+
+START_TEST(test_hosts_of_each_program)
+{
+    assert_parses("--host a,+n1 -N 1 p : --host b:2,+e:3 -N 2 q : r");
+    ck_assert_uint_eq(request.apps[0].hosts.count, 2);
+    ck_assert_str_eq(request.apps[0].hosts.nodes[1].name, "+n1");
+    ck_assert_uint_eq(request.apps[0].per_node, 1);
+    ck_assert_str_eq(request.apps[1].hosts.nodes[1].name, "+e:3");
+    ck_assert_uint_eq(request.apps[1].hosts.nodes[0].slots, 2);
+    ck_assert_uint_eq(request.apps[1].per_node, 2);
+    ck_assert_uint_eq(request.apps[2].hosts.count, 0);
+    ck_assert_uint_eq(request.hosts.count, 4);
+    ck_assert_str_eq(request.hosts.nodes[2].name, "b");
+    run_request_fini(&request);
+}
+END_TEST
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(test_programs_in_a_file)
+{
+    static const char path[] = "programs-of-test-cmdline";
+    write_file(path, "# two\n-n 1 \"a b\" 'c\"d' e\\ f\n\n-n 2 --wdir /w \\\n q # end\n");
+    assert_parses("--tag-output --app programs-of-test-cmdline");
+    ck_assert_uint_eq(request.app_count, 2);
+    ck_assert_str_eq(request.apps[0].argv[0], "a b");
+    ck_assert_str_eq(request.apps[0].argv[1], "c\"d");
+    ck_assert_str_eq(request.apps[0].argv[2], "e f");
+    ck_assert_str_eq(request.apps[1].wdir, "/w");
+    ck_assert_uint_eq(request.apps[1].count, 2);
+    ck_assert(request.tag_output);
+    run_request_fini(&request);
+    write_file(path, "-n 1 p\n\n-n x q\n");
+    ck_assert_int_eq(parse("--app programs-of-test-cmdline"), CMDLINE_ERROR);
+    ck_assert_str_eq(reason, "programs-of-test-cmdline:3: -n x: a whole number from 1 to 1048576 "
+                             "is needed");
+    write_file(path, "p 'q\n\n");
+    ck_assert_int_eq(parse("--app programs-of-test-cmdline"), CMDLINE_ERROR);
+    ck_assert_ptr_nonnull(strstr(reason, "programs-of-test-cmdline:3: a quote has no end"));
+    unlink(path);
+}
+END_TEST
+
+START_TEST(test_parameters_stand_in_for_options)
+{
+    static const char path[] = "hosts-of-test-cmdline";
+    const struct placement *placement = &request.placement;
+    write_file(path, "a\nb slots=2\na\n");
+    assert_parses("--mca rmaps_base_mapping_policy socket:PE=2 --mca hwloc_base_binding_policy "
+                  "core --mca rank_by core --mca orte_default_hostfile hosts-of-test-cmdline "
+                  "--mca rmaps_base_oversubscribe 1 p");
+    ck_assert(placement->map_by == MAP_BY_OBJECT && placement->map_level == TOPO_PACKAGE);
+    ck_assert(placement->cpus_per_rank == 2 && placement->bind_level == TOPO_CORE);
+    ck_assert_int_eq(placement->rank_by, RANK_BY_DEFAULT); /* no package is in a core */
+    ck_assert_uint_eq(request.hostfile.count, 2);
+    ck_assert(request.oversubscribe);
+    run_request_fini(&request);
+    assert_parses("--map-by seq --bind-to none --nooversubscribe p");
+    ck_assert(placement->map_by == MAP_BY_SEQ && !placement->bind && !request.oversubscribe);
+    ck_assert_str_eq(placement->sequence[2], "a"); /* a line is a rank */
+    ck_assert_ptr_null(placement->sequence[3]);
+    run_request_fini(&request);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(test_a_parameter_that_makes_no_sense)
+{
+    ck_assert_int_eq(parse("--mca map_by cor p"), CMDLINE_ERROR);
+    ck_assert_ptr_nonnull(strstr(reason, "the parameter map_by: 'cor': slot, "));
 }
 END_TEST
 
@@ -238,7 +344,7 @@ static const struct {
     {"--mca a=b c p", "'a=b'"},
     {"-x =1 p", "-x '=1'"},
     {"--wdir= p", "a folder"},
-    {"--bind-to socket p", "core or none"},
+    {"--bind-to sockt p", "nearest is socket"},
     {"--simulate 3 p", "NODESxSLOTS"},
     {"--simulate 3x p", "NODESxSLOTS"},
     {"--simulate x3 p", "NODESxSLOTS"},
@@ -247,7 +353,7 @@ static const struct {
     {"--simulate 2000x2 p", "NODESxSLOTS"},
     {"--simulate 3x2x2 p", "NODESxSLOTS"},
     {"--simulate 11111111111111111111x2 p", "NODESxSLOTS"},
-    {"--simulate 2x2 --host a p", "exclude each other"},
+    {"--simulate 2x2 --host a p", "--simulate excludes --host and --hostfile"},
     {"--host a:0 p", "'a:0'"},
     {"--host a:x p", "'a:x'"},
     {"--host a: p", "'a:'"},
@@ -256,7 +362,7 @@ static const struct {
     {"--host :2 p", "':2'"},
     {"--host [a p", "'[a'"},
     {"--host a,-oProxyCommand=b p", "'-oProxyCommand=b'"},
-    {"--host a:1000000,a:1000000 p", "too many slots on a"},
+    {"--host a:1000000,a:1000000 p", "--host 'a': too many slots"},
     {"--tag-output=1 p", "takes no value"},
     {"--tagoutput p", "nearest is --tag-output"},
     {"--oversubscibe p", "'--oversubscibe'; the nearest is --oversubscribe"},
@@ -266,11 +372,31 @@ static const struct {
     {"--report p", "'--report' (keelrun --help lists all)"}, /* the beginning of two */
     {"--verbos p", "'--verbos' (keelrun --help lists all)"},
     {"-wdiir p", "nearest is --wdir"},
-    {"--map-by core p", "no option '--map-by'; in its place: ranks are mapped by slot"},
-    {"--map-by=core p", "no option '--map-by'; in its place"},
+    {"--map-by cor p", "--map-by 'cor': slot, node, "},
+    {"--map-by=slot:SPAN p", "--map-by slot:SPAN: SPAN goes with an object"},
+    {"--rank-by cord p", "--rank-by 'cord': slot, "},
+    {"--rank-by core p", "--rank-by core: with --map-by slot"},
+    {"--cpus-per-proc 0 p", "--cpus-per-proc 0: a whole number"},
+    {"--cpus-per-proc 2 --bind-to socket p", "--bind-to package: with PE=2"},
+    {"--cpu-set 3-0 p", "--cpu-set '3-0': numbers of processors"},
+    {"--rankfile /nonexistent/f p", "--rankfile /nonexistent/f: No such file"},
+    {"--map-by rankfile p", "a file is needed"},
+    {"--map-by seq p", "--map-by seq: a file of hosts is needed"},
+    {"--display mop p", "--display 'mop': map, allocation, bind or topo"},
+    {"--display map, p", "--display '': map"},
+    {"--simulate-topo core:4 p", "--simulate-topo needs --simulate"},
+    {"--oversubscribe --map-by :NOOVERSUBSCRIBE p", "exclude each other"},
+    {"--completion zsh p", "bash is needed"},
+    {"--app /nonexistent/f", "--app /nonexistent/f: No such file"},
+    {"--app f p", "--app f: nothing can follow"},
+    {"--host u@a p", "a host's name has no user"},
+    {"--host +x1 p", "'+x1'"},
+    {"--mapby core p", "in its place: --map-by HOW"},
     {"--demux poll p", "no option '--demux'; in its place: nothing"},
-    {"--hostfile f p", "--host NAME:SLOTS"},
-    {"-ppn 2 p", "--host NAME:SLOTS"},
+    {"--hostfile /nonexistent/f p", "--hostfile /nonexistent/f: No such file or directory"},
+    {"--default-hostfile f p", "in its place: --hostfile FILE"},
+    {"--npersocket x p", "--npersocket x: a whole number"},
+    {"-N 0 p", "-N 0: a whole number from 1 to"},
     {"-genv A B p", "-x NAME=VALUE"},
     {"-l p", "--tag-output"},
     {"--verbose p", "--mca log_verbose 1"},
@@ -303,7 +429,7 @@ END_TEST
 /* Runs a parse with its standard output in a file; returns what it printed. */
 static const char *printed_by(const char *line)
 {
-    static char text[8192];
+    static char text[16384];
     char path[] = "/tmp/keel-test-help-XXXXXX";
     int saved = dup(1), fd = mkstemp(path);
     dup2(fd, 1);
@@ -347,6 +473,11 @@ int main(void)
     tcase_add_test(tcase, test_parameters_that_are_nearly_keels);
     tcase_add_test(tcase, test_hosts);
     tcase_add_test(tcase, test_simulated_nodes);
+    tcase_add_test(tcase, test_where_ranks_run);
+    tcase_add_test(tcase, test_hosts_of_each_program);
+    tcase_add_test(tcase, test_programs_in_a_file);
+    tcase_add_test(tcase, test_parameters_stand_in_for_options);
+    tcase_add_test(tcase, test_a_parameter_that_makes_no_sense);
     tcase_add_loop_test(tcase, test_mistakes_are_named, 0, sizeof(wrong) / sizeof(*wrong));
     tcase_add_test(tcase, test_an_empty_program_name_is_refused);
     tcase_add_test(tcase, test_help_and_version);

@@ -51,9 +51,9 @@ static const char *instead(const char *name)
 
 START_TEST(test_other_launchers_options)
 {
-    ck_assert_ptr_nonnull(strstr(instead("map-by"), "--host"));
+    ck_assert_ptr_nonnull(strstr(instead("mapby"), "--map-by"));
     ck_assert_str_eq(instead("chdir"), "--wdir DIR");
-    ck_assert_str_eq(instead("f"), instead("hostfile"));
+    ck_assert_str_eq(instead("w"), instead("nodelist"));
     ck_assert_str_eq(suggest_for_option("ntasks=4", 6), "-n N");
     ck_assert_ptr_null(instead(""));
     ck_assert_ptr_null(instead("map"));

@@ -114,6 +114,23 @@ START_TEST(test_orderly_end_leaves_nothing)
 }
 END_TEST
 
+/* Starts a process when the sweep is over: until then starts are refused. */
+static void start_after_sweep(uint32_t app, uint32_t id)
+{
+    unsigned started = world.started;
+    for (int attempt = 0; world.started == started; attempt++, id++) {
+        unsigned failed = world.failed;
+        ck_assert_int_lt(attempt, 100);
+        usleep(20000);
+        world_start(&world, app, id);
+        while (world.started == started && world.failed == failed) {
+            loop_poll(world.loop);
+            usleep(200);
+        }
+        ck_assert(world.started > started || world.procs[id].error == ECANCELED);
+    }
+}
+
 START_TEST(test_kill_all_ends_descendants_and_refuses_starts_meanwhile)
 {
     world_open(&world);
@@ -135,9 +152,7 @@ START_TEST(test_kill_all_ends_descendants_and_refuses_starts_meanwhile)
         ck_assert_int_eq(WTERMSIG(world.procs[id].status), SIGKILL);
         ck_assert(gone_within(daemons[id], 2000));
     }
-    usleep(20000); /* one sweep later there is nobody, and it starts again */
-    world_start(&world, 0, 3);
-    world_run_until(&world, &world.started, 3, 2000);
+    start_after_sweep(0, 3);
     world_close(&world);
 }
 END_TEST
@@ -156,9 +171,7 @@ START_TEST(test_kill_ranks_leaves_agents_alone)
     world_run_until(&world, &world.exited, 1, 2000);
     ck_assert(world.procs[0].exited);
     ck_assert(gone_within(of_rank, 2000));
-    usleep(20000);
-    world_start(&world, 0, 2); /* the sweep is over although the agent lives */
-    world_run_until(&world, &world.started, 3, 2000);
+    start_after_sweep(0, 2); /* it ends although the agent lives */
     ck_assert_int_eq(kill(world.procs[1].pid, 0), 0);
     ck_assert_uint_eq(world.exited, 1);
     world_close(&world);

@@ -1,0 +1,188 @@
+/* Topologies as text, so that they can be sent and told apart:
+ *
+ *   topology 1
+ *   quota 0
+ *   0 + 0 0 0 0 0 0
+ *   4 - 0 0 0 - 0 0
+ *
+ * a line for each hardware thread: the kernel's number, "+" for one that may be used, and its
+ * objects from the core to the package, "-" for none. */
+#include <config.h>
+
+#include <base/data/crypto.h>
+#include <base/host/topo.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER "topology 1\nquota "
+
+enum { THREADS_MAX = 1 << 14 };
+
+static const char *number_read(const char *text, uint32_t *number)
+{
+    uint64_t value = 0;
+    if (!isdigit((unsigned char) *text)) {
+        return NULL;
+    }
+    for (; isdigit((unsigned char) *text) && value <= UINT32_MAX; text++) {
+        value = value * 10 + (uint64_t) (*text - '0');
+    }
+    *number = value < UINT32_MAX ? (uint32_t) value : UINT32_MAX;
+    return text;
+}
+
+bool topo_list_parse(const char *text, bool *flags, uint32_t count, const char **wrong)
+{
+    for (;;) {
+        uint32_t first, last;
+        const char *end = number_read(text, &first);
+        *wrong = text;
+        last = first;
+        if (end && *end == '-') {
+            end = number_read(end + 1, &last);
+        }
+        if (!end || first > last || last >= count) {
+            return false;
+        }
+        for (uint32_t i = first; i <= last; i++) {
+            flags[i] = true;
+        }
+        if (!*end) {
+            return true;
+        }
+        if (*end != ',') {
+            *wrong = end;
+            return false;
+        }
+        text = end + 1;
+    }
+}
+
+void topo_fini(struct topo *topo)
+{
+    free(topo->threads);
+    *topo = (struct topo){0};
+}
+
+char *topo_print(const struct topo *topo)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) {
+        return NULL;
+    }
+    fprintf(out, HEADER "%u\n", topo->quota);
+    for (uint32_t i = 0; i < topo->count; i++) {
+        const struct topo_thread *thread = &topo->threads[i];
+        fprintf(out, "%u %c", thread->os, thread->usable ? '+' : '-');
+        for (unsigned level = TOPO_CORE; level < TOPO_LEVELS; level++) {
+            if (thread->object[level] == TOPO_NONE) {
+                fputs(" -", out);
+            } else {
+                fprintf(out, " %u", thread->object[level]);
+            }
+        }
+        fputc('\n', out);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* A number below THREADS_MAX and the character behind it. */
+static bool parse_number(const char **text, char after, uint32_t *number)
+{
+    uint32_t value = 0;
+    const char *at = *text;
+    if (!isdigit((unsigned char) *at)) {
+        return false;
+    }
+    for (; isdigit((unsigned char) *at) && value < THREADS_MAX; at++) {
+        value = value * 10 + (uint32_t) (*at - '0');
+    }
+    if (value >= THREADS_MAX || *at != after) {
+        return false;
+    }
+    *number = value;
+    *text = at + 1;
+    return true;
+}
+
+static bool parse_thread(const char **text, uint32_t index, struct topo_thread *thread)
+{
+    if (!parse_number(text, ' ', &thread->os) || (**text != '+' && **text != '-') ||
+        (*text)[1] != ' ') {
+        return false;
+    }
+    thread->usable = **text == '+';
+    *text += 2;
+    thread->object[TOPO_HWTHREAD] = index;
+    for (unsigned level = TOPO_CORE; level < TOPO_LEVELS; level++) {
+        char after = level + 1 < TOPO_LEVELS ? ' ' : '\n';
+        bool needed = level == TOPO_CORE || level == TOPO_PACKAGE;
+        if (!needed && **text == '-' && (*text)[1] == after) {
+            thread->object[level] = TOPO_NONE;
+            *text += 2;
+        } else if (!parse_number(text, after, &thread->object[level])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_threads(const char *text, struct topo *topo)
+{
+    bool seen[THREADS_MAX] = {false};
+    for (; *text; topo->count++) {
+        struct topo_thread *thread = &topo->threads[topo->count];
+        if (!parse_thread(&text, topo->count, thread) || seen[thread->os]) {
+            return false;
+        }
+        seen[thread->os] = true;
+    }
+    return topo->count > 0;
+}
+
+int topo_parse(struct topo *out, const char *text)
+{
+    struct topo topo = {0};
+    uint32_t lines = 0;
+    if (strncmp(text, HEADER, strlen(HEADER)) != 0) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    text += strlen(HEADER);
+    if (!parse_number(&text, '\n', &topo.quota)) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    for (const char *at = text; *at; at++) {
+        lines += *at == '\n';
+    }
+    if (lines == 0 || lines > THREADS_MAX) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    topo.threads = calloc((size_t) lines + 1, sizeof(*topo.threads));
+    if (!topo.threads) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (!parse_threads(text, &topo)) {
+        topo_fini(&topo);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *out = topo;
+    return ORTE_SUCCESS;
+}
+
+void topo_hash(char hash[TOPO_HASH_TEXT], const char *text)
+{
+    struct crypto_hash state;
+    uint8_t digest[32];
+    crypto_hash_begin(&state);
+    crypto_hash_update(&state, text, strlen(text));
+    crypto_hash_end(&state, digest);
+    crypto_to_hex(hash, digest, (TOPO_HASH_TEXT - 1) / 2);
+}

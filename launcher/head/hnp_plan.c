@@ -1,0 +1,308 @@
+/* What the job is to run on: the allocation, the nodes, their topologies where the map needs them,
+ * and the map. */
+#include <config.h>
+
+#include <launcher/head/hnp.h>
+
+#include <base/data/strings.h>
+#include <launcher/map/show.h>
+#include <launcher/node/limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wireup/proto.h>
+
+/* A topology that some nodes have. */
+struct topology {
+    struct list link;
+    char hash[TOPO_HASH_TEXT];
+    struct topo topo; /* without threads: not here yet */
+};
+
+/* What a resource manager has given, unless the user has said otherwise. */
+static int find_allocation(struct hnp *hnp, char *reason, size_t reason_size)
+{
+    struct run_request *request = &hnp->request;
+    for (size_t i = 0; i < request->app_count; i++) {
+        if (!allocation_give_on(&request->apps[i].env)) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    enum plm_choice choice = plm_choice();
+    if (request->simulate_nodes ||
+        (choice >= PLM_RSH && (request->hosts.count || request->hostfile.count))) {
+        return ORTE_SUCCESS;
+    }
+    int status = allocation_find(&hnp->allocation, reason, reason_size);
+    if (status == ORTE_SUCCESS && choice == PLM_SLURM && !allocation_is_slurm(&hnp->allocation)) {
+        snprintf(reason, reason_size,
+                 "plm is slurm, but this is no Slurm allocation: SLURM_JOB_ID and "
+                 "SLURM_JOB_NODELIST are not set");
+        return ORTE_ERR_NOT_FOUND;
+    }
+    return status;
+}
+
+/* --- the map --- */
+
+/* Simulated nodes share this machine: each has a daemon with a shepherd. */
+static int check_limits(const struct hnp *hnp, char *reason, size_t reason_size)
+{
+    uint64_t nodes = hnp->request.dry_run ? 0 : hnp->request.simulate_nodes;
+    return nodes == 0 ? ORTE_SUCCESS
+                      : limits_processes(hnp->plan.rank_count + 2 * nodes, reason, reason_size);
+}
+
+/* Who gives slots, or simulates nodes, has counted; the others may not know. */
+static void warn_oversubscribed(struct hnp *hnp)
+{
+    const struct job_plan *plan = &hnp->plan;
+    uint32_t most = 0, full = UINT32_MAX;
+    for (uint32_t rank = 0; rank < plan->rank_count && !hnp->request.oversubscribe; rank++) {
+        const struct map_node *node = &plan->nodes[plan->node_of[rank]];
+        uint32_t ranks = plan->local_rank_of[rank] + 1;
+        if (!node->slots_explicit && ranks > node->slots && ranks > most &&
+            (full == UINT32_MAX || full == plan->node_of[rank])) {
+            full = plan->node_of[rank];
+            most = ranks;
+        }
+    }
+    if (most > 0) {
+        hnp_tell(hnp, "warning: %u ranks share %u processors (--oversubscribe silences this)", most,
+                 plan->nodes[full].slots);
+    }
+}
+
+static void report_bindings(struct hnp *hnp)
+{
+    for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
+        char *line = binding_line(&hnp->plan, rank);
+        if (line) {
+            hnp_tell(hnp, "%s", line);
+        }
+        free(line);
+    }
+}
+
+static void show(struct hnp *hnp)
+{
+    if (hnp->request.display) {
+        char *text = plan_show(&hnp->plan, &hnp->request);
+        if (text && text[0]) {
+            text[strlen(text) - 1] = '\0'; /* the front end ends the last line */
+        }
+        channel_send(hnp->front,
+                     text ? proto_new(FRONT_PLAIN, "cs", (uint8_t) STDOUT_FILENO, text) : NULL);
+        free(text);
+    }
+    if (hnp->request.report_bindings) {
+        report_bindings(hnp);
+    }
+}
+
+static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
+{
+    int status = job_plan_map(&hnp->plan, &hnp->request, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = check_limits(hnp, reason, reason_size);
+    }
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    hnp->ended = calloc(hnp->plan.rank_count, sizeof(*hnp->ended));
+    hnp->unended = hnp->plan.rank_count;
+    if (!hnp->ended) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    warn_oversubscribed(hnp);
+    if (hnp->plan.note) {
+        hnp_tell(hnp, "%s", hnp->plan.note);
+    }
+    show(hnp);
+    if (hnp->request.simulate_topo) { /* these processors are nowhere */
+        strings_free(hnp->plan.cpus);
+        hnp->plan.cpus = NULL;
+    }
+    hnp->mapped = true;
+    return ORTE_SUCCESS;
+}
+
+/* --- topologies --- */
+
+static struct topology *find_topology(struct hnp *hnp, const char *hash)
+{
+    struct topology *topology;
+    list_for_each (topology, &hnp->topologies, struct topology, link) {
+        if (strcmp(topology->hash, hash) == 0) {
+            return topology;
+        }
+    }
+    return NULL;
+}
+
+static struct topology *add_topology(struct hnp *hnp, const char *hash)
+{
+    struct topology *topology = calloc(1, sizeof(*topology));
+    if (topology) {
+        snprintf(topology->hash, sizeof(topology->hash), "%s", hash);
+        list_append(&hnp->topologies, &topology->link);
+    }
+    return topology;
+}
+
+/* That of keelrun's own node and of simulated ones. */
+static struct topology *read_own(struct hnp *hnp, char *reason, size_t reason_size)
+{
+    const char *described = hnp->request.simulate_nodes ? hnp->request.simulate_topo : NULL;
+    struct topo topo = {0};
+    int status = described ? topo_describe(&topo, described, reason, reason_size)
+                           : topo_read(&topo, reason, reason_size);
+    char *text = status == ORTE_SUCCESS ? topo_print(&topo) : NULL;
+    char hash[TOPO_HASH_TEXT];
+    struct topology *own = NULL;
+    if (text) {
+        topo_hash(hash, text);
+        own = add_topology(hnp, hash);
+    }
+    free(text);
+    if (!own) {
+        topo_fini(&topo);
+        return NULL;
+    }
+    own->topo = topo;
+    return own;
+}
+
+/* Sets those of the nodes that are here. False: others' are needed. */
+static bool know_own(struct hnp *hnp, const struct topology *own)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < hnp->plan.node_count; i++) {
+        struct map_node *node = &hnp->plan.nodes[i];
+        bool here = node->local || hnp->request.simulate_nodes > 0;
+        node->topo = here ? &own->topo : NULL;
+        all &= here;
+    }
+    return all;
+}
+
+int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size)
+{
+    int status = find_allocation(hnp, reason, reason_size);
+    bool all = true;
+    if (status == ORTE_SUCCESS) {
+        status = job_plan_nodes(&hnp->plan, &hnp->request, &hnp->allocation, reason, reason_size);
+    }
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (job_plan_needs_topologies(&hnp->plan, &hnp->request)) {
+        struct topology *own = read_own(hnp, reason, reason_size);
+        if (!own) {
+            return ORTE_ERR_NOT_AVAILABLE;
+        }
+        all = know_own(hnp, own);
+    }
+    if (!all) { /* the daemons tell the rest */
+        return ORTE_SUCCESS;
+    }
+    status = map_ranks(hnp, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = job_plan_drop_idle(&hnp->plan);
+    }
+    return status;
+}
+
+static void fail(struct hnp *hnp, int status, const char *reason)
+{
+    hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
+}
+
+/* All topologies that are needed are here. */
+static void go_on(struct hnp *hnp)
+{
+    char reason[512] = "";
+    for (uint32_t i = 0; i < hnp->plan.node_count; i++) {
+        const struct peer *peer = &hnp->peers[hnp->daemon_of_node[i]];
+        struct map_node *node = &hnp->plan.nodes[i];
+        if (!node->topo) {
+            node->topo = &find_topology(hnp, peer->topology)->topo;
+        }
+    }
+    int status = map_ranks(hnp, reason, sizeof(reason));
+    if (status != ORTE_SUCCESS) {
+        fail(hnp, status, reason);
+    } else if (hnp->request.dry_run) {
+        hnp_end_dry(hnp);
+    } else {
+        hnp_wire(hnp);
+    }
+}
+
+static bool all_known(struct hnp *hnp)
+{
+    const struct topology *topology;
+    list_for_each (topology, &hnp->topologies, struct topology, link) {
+        if (topology->topo.count == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void hnp_ask_topologies(struct hnp *hnp)
+{
+    hnp_enter(hnp, PHASE_TOPOLOGIES);
+    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
+        const char *hash = hnp->peers[vpid].topology;
+        if (find_topology(hnp, hash)) {
+            continue;
+        }
+        if (!add_topology(hnp, hash)) {
+            fail(hnp, ORTE_ERR_OUT_OF_RESOURCE, "");
+            return;
+        }
+        (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_TOPOLOGY, ""));
+    }
+    if (all_known(hnp)) {
+        go_on(hnp);
+    }
+}
+
+int hnp_take_topology(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
+{
+    char *text, *why, hash[TOPO_HASH_TEXT];
+    int status = proto_unpack(buffer, "ss", &text, &why);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    struct topology *topology = find_topology(hnp, hnp->peers[vpid].topology);
+    topo_hash(hash, text);
+    if (hnp->phase != PHASE_TOPOLOGIES || !topology || topology->topo.count > 0) {
+        status = ORTE_ERR_BAD_PARAM; /* nobody asked */
+    } else if (why[0]) {
+        hnp_fail(hnp, EXIT_RUNTIME, "node %s: its processors are not known: %s",
+                 hnp->peers[vpid].node, why);
+    } else if (strcmp(hash, topology->hash) != 0 ||
+               topo_parse(&topology->topo, text) != ORTE_SUCCESS) {
+        hnp_fail(hnp, EXIT_RUNTIME, "node %s: what it says of its processors makes no sense",
+                 hnp->peers[vpid].node);
+    } else if (all_known(hnp)) {
+        go_on(hnp);
+    }
+    free(text);
+    free(why);
+    return status;
+}
+
+void hnp_plan_fini(struct hnp *hnp)
+{
+    struct topology *topology;
+    list_for_each (topology, &hnp->topologies, struct topology, link) {
+        list_remove(&topology->link);
+        topo_fini(&topology->topo);
+        free(topology);
+    }
+    job_plan_fini(&hnp->plan);
+    allocation_fini(&hnp->allocation);
+}

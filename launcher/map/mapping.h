@@ -1,0 +1,66 @@
+/* A mapping in the making: what the files of this room hand from one to the next. plan.c begins and
+ * ends it; place.c finds a place for each rank, number.c numbers them, bind.c binds them. */
+#ifndef LAUNCHER_MAP_MAPPING_H
+#define LAUNCHER_MAP_MAPPING_H
+
+#include <launcher/map/plan.h>
+#include <launcher/map/view.h>
+
+/* A rank, in the order of mapping. */
+struct place {
+    uint32_t app, node;
+    uint32_t turn;   /* the node's, among those of the program */
+    uint32_t object; /* of the mapping's level: an index in the node's view; 0 for the whole node */
+    uint32_t rank;
+    char *cpus; /* owned: what it is bound to by PE=n or a rankfile; NULL: nothing yet */
+};
+
+struct node_state {
+    const struct view *view; /* borrowed; NULL: its topology is not needed */
+    uint32_t limit;          /* ranks, at most */
+    uint32_t placed;
+    uint32_t turn;        /* among the nodes of the program that is being mapped */
+    uint32_t of_app;      /* of them, those of the program that is being mapped */
+    uint32_t app_limit;   /* ranks of this program, at most */
+    uint32_t next_object; /* where --map-by OBJECT goes on */
+    bool *taken;          /* owned, by processor: by PE=n */
+    uint32_t taken_count;
+};
+
+struct mapping {
+    const struct run_request *request;
+    const struct placement *placement; /* the request's */
+    struct job_plan *plan;
+    unsigned map_level;       /* of places' objects; LEVEL_NODE: the whole node */
+    struct node_state *nodes; /* owned, by node */
+    struct view *views;       /* owned: one for each distinct topology */
+    uint32_t view_count;
+    uint32_t *candidates; /* owned: the nodes of the program that is being mapped */
+    uint32_t candidate_count;
+    uint32_t per_node;    /* -N of that program; 0: none */
+    struct place *places; /* owned */
+    uint32_t count, capacity;
+    char *reason;
+    size_t reason_size;
+};
+
+/* Sets the mapping's reason; returns status. */
+int mapping_fail(struct mapping *mapping, int status, const char *format, ...) KEEL_PRINTF(3, 4);
+
+/* Finds places for every program's ranks. */
+int mapping_place(struct mapping *mapping) KEEL_MUST_CHECK;
+/* place.c for specific.c: one rank more on a node; room was looked at. */
+int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object,
+                char *cpus) KEEL_MUST_CHECK;
+/* The candidates of a program. */
+int mapping_choose_nodes(struct mapping *mapping, uint32_t app) KEEL_MUST_CHECK;
+/* seq and rankfile: one program's ranks, count of them (0: as many as are named). */
+int mapping_place_sequence(struct mapping *mapping, uint32_t app, uint32_t count) KEEL_MUST_CHECK;
+int mapping_place_rankfile(struct mapping *mapping, uint32_t app, uint32_t count) KEEL_MUST_CHECK;
+
+/* Numbers the ranks. */
+int mapping_number(struct mapping *mapping) KEEL_MUST_CHECK;
+/* Binds those that have a number. */
+int mapping_bind(struct mapping *mapping) KEEL_MUST_CHECK;
+
+#endif

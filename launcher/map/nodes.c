@@ -1,0 +1,352 @@
+/* The nodes that there are: one chain from the resource manager's over the hostfile's to --host's.
+ */
+#include <config.h>
+
+#include <launcher/map/plan.h>
+
+#include <base/data/list.h>
+#include <base/host/hostname.h>
+#include <base/host/topo.h>
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static KEEL_PRINTF(4, 5) int explain(int status, char *reason, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, size, format, args);
+    va_end(args);
+    return status;
+}
+
+static int make_room(struct job_plan *plan, size_t count)
+{
+    plan->nodes = calloc(count, sizeof(*plan->nodes));
+    return plan->nodes ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* Equal for names of one host: what stands before the first dot, of what is no number. */
+static uint32_t hash_of_host(const char *name)
+{
+    char label[256];
+    size_t size = isdigit((unsigned char) name[0]) ? strlen(name) : strcspn(name, ".");
+    size = size < sizeof(label) ? size : sizeof(label) - 1;
+    for (size_t i = 0; i < size; i++) {
+        label[i] = (char) tolower((unsigned char) name[i]);
+    }
+    label[size] = '\0';
+    return hash_of_string(label);
+}
+
+static struct map_node *find_node(const struct job_plan *plan, const char *name)
+{
+    struct map_node *found = host_is_local(name) ? plan->local : NULL;
+    struct hash_link *link = found ? NULL : hash_first(&plan->by_name, hash_of_host(name));
+    for (; link && !found; link = hash_next(link)) {
+        struct map_node *node = container_of(link, struct map_node, link);
+        found = host_same(node->name, name) ? node : NULL;
+    }
+    return found;
+}
+
+/* Takes the name; NULL stands for one that there was no memory for. There is room for the node. */
+static struct map_node *add_node(struct job_plan *plan, char *name, bool local)
+{
+    struct map_node *node = &plan->nodes[plan->node_count];
+    if (!name || !hash_add(&plan->by_name, &node->link, hash_of_host(name))) {
+        free(name);
+        return NULL;
+    }
+    plan->node_count++;
+    node->name = name;
+    node->local = local;
+    plan->local = local ? node : plan->local;
+    return node;
+}
+
+int job_plan_index(struct job_plan *plan)
+{
+    bool done = true;
+    hash_fini(&plan->by_name);
+    plan->local = NULL;
+    for (uint32_t i = 0; i < plan->node_count && done; i++) {
+        struct map_node *node = &plan->nodes[i];
+        done = hash_add(&plan->by_name, &node->link, hash_of_host(node->name));
+        plan->local = node->local ? node : plan->local;
+    }
+    return done ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static int make_simulated(struct job_plan *plan, const struct run_request *request)
+{
+    if (make_room(plan, request->simulate_nodes) != ORTE_SUCCESS) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t i = 0; i < request->simulate_nodes; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "node%u", i);
+        struct map_node *node = add_node(plan, strdup(name), false);
+        if (!node) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        node->slots = request->simulate_slots;
+        node->slots_explicit = true;
+    }
+    return ORTE_SUCCESS;
+}
+
+struct map_node *job_plan_find(const struct job_plan *plan, const char *name)
+{
+    uint32_t number = 0;
+    if (name[0] != '+') {
+        return find_node(plan, name);
+    }
+    bool first = strcasecmp(name, "+n0") == 0;
+    if (!first && (strncasecmp(name, "+n", 2) != 0 ||
+                   !node_number(name + 2, strlen(name + 2), NODES_MAX, &number))) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        if (plan->nodes[i].number == number) {
+            return &plan->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+/* This machine's slots, where nobody gives them. */
+static uint32_t count_own(const struct run_request *request)
+{
+    return request->placement.hwthreads ? topo_usable_cpus() : topo_usable_cores();
+}
+
+/* A host that is named again, by another name, adds slots to its node. unknown: those of another
+ * host, where they are not given: 0 (its topology tells), or 1. */
+static int make_hosts(struct job_plan *plan, const struct node_list *hosts, uint32_t own,
+                      uint32_t unknown)
+{
+    int status = make_room(plan, hosts->count);
+    for (size_t i = 0; status == ORTE_SUCCESS && i < hosts->count; i++) {
+        const struct node_request *host = &hosts->nodes[i];
+        struct map_node *node = find_node(plan, host->name);
+        if (!node) {
+            node = add_node(plan, strdup(host->name), host_is_local(host->name));
+            if (!node) {
+                return ORTE_ERR_OUT_OF_RESOURCE;
+            }
+            node->slots = node->local && host->slots == 0 ? own : 0;
+            node->slots_max = host->slots_max;
+        } else { /* as of one name that comes again: a limit needs both */
+            node->slots_max =
+                node->slots_max && host->slots_max ? node->slots_max + host->slots_max : 0;
+        }
+        node->slots_explicit |= host->slots > 0;
+        node->slots += host->slots > 0 ? host->slots : node->local ? 0 : unknown;
+    }
+    return status;
+}
+
+/* Which of the allocation's nodes this machine is; its count: none of them. */
+static size_t local_of(const struct allocation *allocation)
+{
+    for (size_t i = 0; i < allocation->count; i++) {
+        if (host_is_local(allocation->nodes[i].name)) {
+            return i;
+        }
+    }
+    for (size_t i = 0; allocation->here && i < allocation->count; i++) {
+        if (strcasecmp(allocation->nodes[i].name, allocation->here) == 0) {
+            return i;
+        }
+    }
+    return allocation->count;
+}
+
+static int make_allocated(struct job_plan *plan, const struct allocation *allocation)
+{
+    size_t local = local_of(allocation);
+    int status = make_room(plan, allocation->count);
+    for (size_t i = 0; status == ORTE_SUCCESS && i < allocation->count; i++) {
+        const struct node_request *given = &allocation->nodes[i];
+        struct map_node *node = add_node(plan, strdup(given->name), i == local);
+        if (!node) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        node->slots = given->slots;
+        node->slots_explicit = true;
+    }
+    return status;
+}
+
+/* Where nodes come from, for messages. */
+struct origin {
+    char list[PATH_MAX + 32];  /* "host n1 is not in ..." */
+    char owner[PATH_MAX + 32]; /* "more than the 2 that ... has there" */
+    const char *advice;
+};
+
+/* One host that was named, among the nodes that there are: all its slots, or as many as were asked
+ * for. */
+static int choose(struct job_plan *chosen, struct job_plan *from, const struct node_request *host,
+                  const struct origin *origin, bool oversubscribe, char *reason, size_t reason_size)
+{
+    const struct map_node *given = job_plan_find(from, host->name);
+    if (!given) {
+        return explain(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s",
+                       host->name, origin->list, origin->advice);
+    }
+    struct map_node *node = find_node(chosen, given->name);
+    if (node) { /* by another of its names */
+        node->slots += host->slots ? host->slots : 1;
+    } else {
+        node = add_node(chosen, strdup(given->name), given->local);
+        if (!node) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        node->number = given->number;
+        node->slots = host->slots ? host->slots : given->slots;
+        node->slots_max = given->slots_max;
+        node->slots_explicit = given->slots_explicit || host->slots > 0;
+    }
+    if (given->slots_max && node->slots > given->slots_max) {
+        return explain(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
+                       "host %s: %u slots are more than its max_slots, %u", host->name, node->slots,
+                       given->slots_max);
+    }
+    if (given->slots_explicit && node->slots > given->slots && !oversubscribe) {
+        return explain(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
+                       "host %s: %u slots are more than the %u that %s has there; --oversubscribe "
+                       "allows it",
+                       host->name, node->slots, given->slots, origin->owner);
+    }
+    return ORTE_SUCCESS;
+}
+
+void job_plan_free_nodes(struct job_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        free(plan->nodes[i].name);
+    }
+    free(plan->nodes);
+    hash_fini(&plan->by_name);
+    plan->nodes = NULL;
+    plan->local = NULL;
+    plan->node_count = 0;
+}
+
+/* "+n1", "+e" */
+static const char *find_relative(const struct node_list *hosts, const char *prefix)
+{
+    for (size_t i = 0; i < hosts->count; i++) {
+        if (strncasecmp(hosts->nodes[i].name, prefix, strlen(prefix)) == 0) {
+            return hosts->nodes[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* Hosts that were named: among the nodes that there are, in the user's order. With "+e", which
+ * means what earlier programs have left, all stay. */
+static int narrow(struct job_plan *plan, const struct node_list *hosts, const struct origin *origin,
+                  bool oversubscribe, char *reason, size_t reason_size)
+{
+    struct job_plan chosen = {0};
+    if (hosts->count == 0 || find_relative(hosts, NODES_EMPTY)) {
+        return ORTE_SUCCESS;
+    }
+    int status = make_room(&chosen, hosts->count);
+    for (size_t i = 0; status == ORTE_SUCCESS && i < hosts->count; i++) {
+        status =
+            choose(&chosen, plan, &hosts->nodes[i], origin, oversubscribe, reason, reason_size);
+    }
+    job_plan_free_nodes(plan);
+    *plan = chosen;
+    return status;
+}
+
+static int make_this_node(struct job_plan *plan, const struct run_request *request)
+{
+    char name[256];
+    host_name(name, sizeof(name));
+    if (make_room(plan, 1) != ORTE_SUCCESS) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    plan->node_count = 1;
+    plan->nodes[0] =
+        (struct map_node){.name = strdup(name), .slots = count_own(request), .local = true};
+    return plan->nodes[0].name ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* Those of the resource manager and of the hostfile. */
+static int make_base(struct job_plan *plan, const struct run_request *request,
+                     const struct allocation *allocation, struct origin *origin, char *reason,
+                     size_t reason_size)
+{
+    int status = ORTE_SUCCESS;
+    if (allocation->count) {
+        snprintf(origin->owner, sizeof(origin->owner), "%s's job %s", allocation->manager,
+                 allocation->job);
+        snprintf(origin->list, sizeof(origin->list), "the allocation of %s's job %s",
+                 allocation->manager, allocation->job);
+        origin->advice = "; with --mca plm rsh hosts need not be";
+        status = make_allocated(plan, allocation);
+    }
+    if (status != ORTE_SUCCESS || request->hostfile.count == 0) {
+        return status;
+    }
+    status = plan->node_count ? narrow(plan, &request->hostfile, origin, request->oversubscribe,
+                                       reason, reason_size)
+                              : make_hosts(plan, &request->hostfile, count_own(request), 0);
+    snprintf(origin->owner, sizeof(origin->owner), "the hostfile %s", request->hostfile_name);
+    snprintf(origin->list, sizeof(origin->list), "the hostfile %s", request->hostfile_name);
+    origin->advice = "";
+    return status;
+}
+
+static int make_nodes(struct job_plan *plan, const struct run_request *request,
+                      const struct allocation *allocation, char *reason, size_t reason_size)
+{
+    struct origin origin = {.advice = ""};
+    const char *relative = find_relative(&request->hosts, "+");
+    int status = request->simulate_nodes
+                     ? make_simulated(plan, request)
+                     : make_base(plan, request, allocation, &origin, reason, reason_size);
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        plan->nodes[i].number = i;
+    }
+    if (status != ORTE_SUCCESS || request->simulate_nodes) {
+        return status;
+    }
+    if (plan->node_count) {
+        status =
+            narrow(plan, &request->hosts, &origin, request->oversubscribe, reason, reason_size);
+    } else if (relative) {
+        return explain(ORTE_ERR_NOT_FOUND, reason, reason_size,
+                       "host %s counts the nodes of an allocation or a hostfile, and there is none",
+                       relative);
+    } else if (request->hosts.count) {
+        status = make_hosts(plan, &request->hosts, count_own(request), 1);
+    } else {
+        status = make_this_node(plan, request);
+    }
+    return status;
+}
+
+int job_plan_nodes(struct job_plan *out, const struct run_request *request,
+                   const struct allocation *allocation, char *reason, size_t reason_size)
+{
+    struct job_plan plan = {0};
+    snprintf(reason, reason_size, "out of memory");
+    int status = make_nodes(&plan, request, allocation, reason, reason_size);
+    if (status != ORTE_SUCCESS) {
+        job_plan_fini(&plan);
+        return status;
+    }
+    *out = plan;
+    return ORTE_SUCCESS;
+}

@@ -1,0 +1,388 @@
+/* Which node each rank goes to, and to which object of it. The words are those of docs/mapping.md:
+ * level, limit, round. */
+#include <config.h>
+
+#include <launcher/map/mapping.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS_MAX = 1 << 20 };
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object, char *cpus)
+{
+    if (mapping->count == mapping->capacity) {
+        uint32_t capacity = mapping->capacity ? mapping->capacity * 2 : 64;
+        struct place *places = realloc(mapping->places, capacity * sizeof(*places));
+        if (!places) {
+            free(cpus);
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        mapping->places = places;
+        mapping->capacity = capacity;
+    }
+    mapping->places[mapping->count++] = (struct place){
+        .app = app,
+        .node = node,
+        .turn = mapping->nodes[node].turn,
+        .object = object,
+        .cpus = cpus,
+    };
+    mapping->nodes[node].placed++;
+    mapping->nodes[node].of_app++;
+    return ORTE_SUCCESS;
+}
+
+/* --- processors for PE=n --- */
+
+/* The lowest free processors, n of them, marked in chosen (by processor): those of the object, or,
+ * where objects are smaller than n, of the node. False: there are not that many. */
+static bool find_processors(const struct mapping *mapping, uint32_t node, uint32_t object,
+                            bool *chosen)
+{
+    const struct node_state *state = &mapping->nodes[node];
+    const struct view *view = state->view;
+    const struct view_level *processors = &view->levels[view->processors];
+    const struct view_level *objects = &view->levels[mapping->map_level];
+    uint32_t wanted = mapping->placement->cpus_per_rank, found = 0;
+    bool whole = objects->size[object] < wanted;
+    for (uint32_t i = 0; i < view->topo->count && found < wanted; i++) {
+        uint32_t processor = processors->of[i];
+        if (processor != TOPO_NONE && !state->taken[processor] && !chosen[processor] &&
+            (whole || objects->of[i] == object)) {
+            chosen[processor] = true;
+            found++;
+        }
+    }
+    return found == wanted;
+}
+
+/* Room for one more rank's processors, as the object's or the node's. */
+static bool has_processors(const struct mapping *mapping, uint32_t node, uint32_t object)
+{
+    const struct node_state *state = &mapping->nodes[node];
+    if (mapping->placement->cpus_per_rank == 0) {
+        return true;
+    }
+    bool *chosen = calloc(state->view->levels[state->view->processors].count, sizeof(*chosen));
+    bool found = chosen && find_processors(mapping, node, object, chosen);
+    free(chosen);
+    return found;
+}
+
+static void free_processors(struct node_state *state)
+{
+    memset(state->taken, 0, state->view->levels[state->view->processors].count);
+    state->taken_count = 0;
+}
+
+/* Takes them; *cpus: what the rank is bound to, NULL if it is not. */
+static int take_processors(struct mapping *mapping, uint32_t node, uint32_t object, char **cpus)
+{
+    struct node_state *state = &mapping->nodes[node];
+    uint32_t wanted = mapping->placement->cpus_per_rank;
+    *cpus = NULL;
+    if (wanted == 0) {
+        return ORTE_SUCCESS;
+    }
+    const struct view *view = state->view;
+    uint32_t count = view->levels[view->processors].count;
+    bool *chosen = calloc(count, sizeof(*chosen));
+    if (!chosen || !find_processors(mapping, node, object, chosen)) {
+        free(chosen);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        state->taken[i] |= chosen[i];
+    }
+    state->taken_count += wanted;
+    if (mapping->placement->bind) {
+        *cpus = view_cpus(view, view->processors, chosen);
+    }
+    bool made = *cpus || !mapping->placement->bind;
+    free(chosen);
+    return made ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* --- room --- */
+
+/* How many ranks a node may have in this round. */
+static uint32_t level_of(const struct map_node *node, uint64_t round)
+{
+    uint64_t level = node->slots_explicit ? node->slots + (round - 1) : node->slots * round;
+    return level < UINT32_MAX ? (uint32_t) level : UINT32_MAX;
+}
+
+/* The next object of the node that takes a rank. False: none does. */
+static bool find_object(const struct mapping *mapping, uint32_t node, uint32_t *object)
+{
+    const struct node_state *state = &mapping->nodes[node];
+    uint32_t count =
+        mapping->map_level == LEVEL_NODE ? 1 : state->view->levels[mapping->map_level].count;
+    for (uint32_t i = 0; i < count; i++) {
+        *object = (state->next_object + i) % count;
+        if (has_processors(mapping, node, *object)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Below its limit? */
+static bool is_open(const struct node_state *state)
+{
+    return state->placed < state->limit && state->of_app < state->app_limit;
+}
+
+/* With overload-allowed, what was taken is free again when it does not suffice. */
+static bool may_free(const struct mapping *mapping, uint32_t node)
+{
+    return mapping->placement->overload && mapping->nodes[node].taken_count > 0;
+}
+
+/* Has the node room in this round, and for which object? */
+static bool has_room(struct mapping *mapping, uint32_t node, uint64_t round, uint32_t *object)
+{
+    struct node_state *state = &mapping->nodes[node];
+    bool leveled = mapping->per_node == 0; /* with -N the limit is the level */
+    if (!is_open(state) ||
+        (leveled && state->placed >= level_of(&mapping->plan->nodes[node], round))) {
+        return false;
+    }
+    if (find_object(mapping, node, object)) {
+        return true;
+    }
+    if (!may_free(mapping, node)) {
+        return false;
+    }
+    free_processors(state);
+    return find_object(mapping, node, object);
+}
+
+static int place_one(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object)
+{
+    char *cpus;
+    int status = take_processors(mapping, node, object, &cpus);
+    mapping->nodes[node].next_object = object + 1;
+    return status == ORTE_SUCCESS ? mapping_add(mapping, app, node, object, cpus) : status;
+}
+
+/* --- the ways of mapping --- */
+
+/* One round: a node is filled before the next, or, in turns, gets one rank at a time. */
+static int place_round(struct mapping *mapping, uint32_t app, uint64_t round, bool in_turns,
+                       uint32_t *left)
+{
+    int status = ORTE_SUCCESS;
+    bool any = true;
+    while (any && *left > 0 && status == ORTE_SUCCESS) {
+        any = false;
+        for (uint32_t i = 0; i<mapping->candidate_count && * left> 0; i++) {
+            uint32_t node = mapping->candidates[i], object;
+            for (bool again = true; again && *left > 0 && status == ORTE_SUCCESS;) {
+                again = has_room(mapping, node, round, &object);
+                if (again) {
+                    status = place_one(mapping, app, node, object);
+                    (*left)--;
+                    any = in_turns;
+                    again = !in_turns;
+                }
+            }
+        }
+    }
+    return status;
+}
+
+/* Leaves out nodes that no round brings room. */
+static void drop_full(struct mapping *mapping)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < mapping->candidate_count; i++) {
+        uint32_t node = mapping->candidates[i], object;
+        if (is_open(&mapping->nodes[node]) && has_room(mapping, node, UINT32_MAX, &object)) {
+            mapping->candidates[kept++] = node;
+        }
+    }
+    mapping->candidate_count = kept;
+}
+
+static int place_rounds(struct mapping *mapping, uint32_t app, uint64_t rounds, uint32_t *left)
+{
+    bool in_turns = mapping->placement->map_by == MAP_BY_NODE || mapping->placement->span;
+    int status = ORTE_SUCCESS;
+    for (uint64_t round = 1; round <= rounds && *left > 0 && status == ORTE_SUCCESS; round++) {
+        status = place_round(mapping, app, round, in_turns, left);
+        drop_full(mapping);
+        if (mapping->candidate_count == 0) {
+            break;
+        }
+    }
+    return status;
+}
+
+static uint32_t objects_of(const struct mapping *mapping, uint32_t node)
+{
+    return mapping->map_level == LEVEL_NODE
+               ? 1
+               : mapping->nodes[node].view->levels[mapping->map_level].count;
+}
+
+static int place_ppr(struct mapping *mapping, uint32_t app, uint32_t *left)
+{
+    for (uint32_t i = 0; i < mapping->candidate_count; i++) {
+        uint32_t node = mapping->candidates[i], objects = objects_of(mapping, node);
+        uint64_t places = (uint64_t) objects * mapping->placement->per_object;
+        for (uint64_t at = 0; at<places && * left> 0 && is_open(&mapping->nodes[node]); at++) {
+            uint32_t object = (uint32_t) (at / mapping->placement->per_object);
+            if (!has_processors(mapping, node, object) && may_free(mapping, node)) {
+                free_processors(&mapping->nodes[node]);
+            }
+            if (!has_processors(mapping, node, object)) {
+                continue;
+            }
+            int status = place_one(mapping, app, node, object);
+            if (status != ORTE_SUCCESS) {
+                return status;
+            }
+            (*left)--;
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
+/* --- how many --- */
+
+/* Ranks of a program without -n, where -N or ppr gives them. */
+static uint64_t count_by_map(const struct mapping *mapping)
+{
+    uint64_t count = 0;
+    uint32_t per_node = mapping->per_node;
+    for (uint32_t i = 0; i < mapping->candidate_count; i++) {
+        uint64_t objects = objects_of(mapping, mapping->candidates[i]);
+        uint64_t ppr = objects * mapping->placement->per_object;
+        bool by_ppr = mapping->placement->map_by == MAP_BY_PPR;
+        count += !by_ppr ? per_node : per_node && per_node < ppr ? per_node : ppr;
+    }
+    return count;
+}
+
+/* Ranks that round 1 has room for, at most, less those of the programs behind it. */
+static uint64_t count_free(const struct mapping *mapping, uint32_t app)
+{
+    uint64_t room = 0, later = 0;
+    for (uint32_t i = 0; i < mapping->candidate_count; i++) {
+        const struct node_state *state = &mapping->nodes[mapping->candidates[i]];
+        uint32_t level = least(mapping->plan->nodes[mapping->candidates[i]].slots, state->limit);
+        uint32_t more = level > state->placed ? level - state->placed : 0;
+        room += least(more, state->app_limit);
+    }
+    for (size_t i = app + 1; i < mapping->request->app_count; i++) {
+        later += mapping->request->apps[i].count;
+    }
+    return room > later ? room - later : 0;
+}
+
+/* Of all nodes: places as far as they are limited, else slots; and what max_slots allows. */
+static void count_slots(const struct mapping *mapping, unsigned long long *slots,
+                        unsigned long long *most, bool *given)
+{
+    *slots = *most = 0;
+    *given = false;
+    for (uint32_t i = 0; i < mapping->plan->node_count; i++) {
+        const struct map_node *node = &mapping->plan->nodes[i];
+        uint32_t limit = mapping->nodes[i].limit;
+        *slots += mapping->per_node     ? least(limit, mapping->per_node)
+                  : limit == UINT32_MAX ? node->slots
+                                        : limit;
+        *most += node->slots_max ? node->slots_max : RANKS_MAX;
+        *given |= node->slots_explicit;
+    }
+}
+
+/* Why left of the wanted ranks of a program have no place. */
+static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
+{
+    const struct run_request *request = mapping->request;
+    const struct placement *placement = mapping->placement;
+    unsigned long long total = 0, slots, most;
+    bool given;
+    count_slots(mapping, &slots, &most, &given);
+    for (size_t i = 0; i < request->app_count; i++) {
+        total += request->apps[i].count;
+    }
+    total = total > wanted ? total : wanted;
+    if (total > most) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%llu ranks are more than the %llu that max_slots allows", total, most);
+    }
+    if (wanted > (uint64_t) mapping->per_node * mapping->plan->node_count && mapping->per_node) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%llu ranks are more than %u on each of %u nodes", total,
+                            mapping->per_node, mapping->plan->node_count);
+    }
+    if (placement->cpus_per_rank && total <= slots) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%u of %llu ranks find no %u free processors", left, total,
+                            placement->cpus_per_rank);
+    }
+    if (placement->map_by == MAP_BY_PPR && total <= slots) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%llu ranks are more than ppr:%u:%s has places for", total,
+                            placement->per_object, level_name(placement->map_level));
+    }
+    return mapping_fail(
+        mapping, ORTE_ERR_OUT_OF_RESOURCE, "%llu ranks are more than the %llu slots that %s%s%s",
+        total, slots, given ? "were given" : "there are",
+        mapping->per_node ? " and that -N counts" : "",
+        request->oversubscribe || request->no_oversubscribe ? "" : "; --oversubscribe allows it");
+}
+
+/* --- programs --- */
+
+static int place_app(struct mapping *mapping, uint32_t app)
+{
+    const struct app_request *wants = &mapping->request->apps[app];
+    enum map_by by = mapping->placement->map_by;
+    if (by == MAP_BY_SEQ) {
+        return mapping_place_sequence(mapping, app, wants->count);
+    }
+    if (by == MAP_BY_RANKFILE) {
+        return mapping_place_rankfile(mapping, app, wants->count);
+    }
+    bool exact = wants->count || by == MAP_BY_PPR || mapping->per_node;
+    uint64_t wanted = wants->count ? wants->count
+                      : exact      ? count_by_map(mapping)
+                                   : count_free(mapping, app);
+    if (wanted == 0) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "no slot is free for %s: give its number of ranks with -n",
+                            wants->argv[0]);
+    }
+    if (wanted > RANKS_MAX - mapping->count) {
+        return mapping_fail(mapping, ORTE_ERR_VALUE_OUT_OF_BOUNDS,
+                            "%llu ranks: 1 to %d are possible",
+                            (unsigned long long) (wanted + mapping->count), RANKS_MAX);
+    }
+    uint32_t left = (uint32_t) wanted;
+    int status = by == MAP_BY_PPR ? place_ppr(mapping, app, &left)
+                                  : place_rounds(mapping, app, exact ? UINT32_MAX : 1, &left);
+    bool placed = exact ? left == 0 : left < wanted;
+    return status != ORTE_SUCCESS || placed ? status : explain_full(mapping, wanted, left);
+}
+
+int mapping_place(struct mapping *mapping)
+{
+    int status = ORTE_SUCCESS;
+    for (uint32_t app = 0; app < mapping->request->app_count && status == ORTE_SUCCESS; app++) {
+        status = mapping_choose_nodes(mapping, app);
+        if (status == ORTE_SUCCESS) {
+            status = place_app(mapping, app);
+        }
+    }
+    return status;
+}

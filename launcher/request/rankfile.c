@@ -1,0 +1,273 @@
+#include <config.h>
+
+#include <launcher/request/rankfile.h>
+
+#include <base/data/bytes.h>
+#include <base/data/strings.h>
+#include <launcher/request/hostfile.h>
+#include <launcher/request/lines.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS_MAX = 1 << 20, CPU_MAX = 1 << 20 };
+
+/* --- lists of processors --- */
+
+/* A number at *text, behind which *text is left. */
+static bool read_number(const char **text, uint32_t *number)
+{
+    uint32_t value = 0;
+    const char *at = *text;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        value = 10 * value + (uint32_t) (*at - '0');
+        if (value >= CPU_MAX) {
+            return false;
+        }
+    }
+    bool any = at > *text;
+    *text = at;
+    *number = value;
+    return any;
+}
+
+/* "0-3,8" up to end or to the end of the text; *text is left there. */
+static bool read_list(const char **text, char end)
+{
+    for (;; (*text)++) {
+        uint32_t first, last;
+        if (!read_number(text, &first)) {
+            return false;
+        }
+        if (**text == '-') {
+            (*text)++;
+            if (!read_number(text, &last) || last < first) {
+                return false;
+            }
+        }
+        if (!**text || **text == end) {
+            return true;
+        }
+        if (**text != ',') {
+            return false;
+        }
+    }
+}
+
+bool cpu_list_ok(const char *text)
+{
+    return read_list(&text, '\0');
+}
+
+bool rank_cpus_ok(const char *text)
+{
+    if (strchr(text, ':')) {
+        if (!read_list(&text, ':') || *text != ':') {
+            return false;
+        }
+        text++;
+    }
+    return strcmp(text, "*") == 0 || cpu_list_ok(text);
+}
+
+/* --- rankfiles --- */
+
+/* The ranks that were read so far. */
+struct reading {
+    struct rank_place *ranks; /* owned; of all up to the highest */
+    size_t capacity;          /* in bytes */
+    uint32_t count;
+    unsigned line;
+    char *reason;
+    size_t reason_size;
+};
+
+static struct rank_place *make_place(struct reading *reading, uint32_t rank)
+{
+    size_t size = sizeof(*reading->ranks);
+    struct rank_place *ranks = bytes_grow(reading->ranks, &reading->capacity, (rank + 1) * size,
+                                          16 * size, RANKS_MAX * size);
+    if (!ranks) {
+        return NULL;
+    }
+    reading->ranks = ranks;
+    for (; reading->count <= rank; reading->count++) {
+        ranks[reading->count] = (struct rank_place){0};
+    }
+    return &ranks[rank];
+}
+
+static int wrong(struct reading *reading, struct span word, const char *what)
+{
+    snprintf(reading->reason, reading->reason_size, "'%.*s': %s", SPAN_SHOWN(word), what);
+    return ORTE_ERR_BAD_PARAM;
+}
+
+/* "3=alpha": the place of rank 3, on its host. */
+static int read_rank(struct reading *reading, struct span word, struct rank_place **place)
+{
+    static const char form[] = "a line is 'rank N=HOST slot=CPUS'";
+    const char *equals = memchr(word.at, '=', word.size);
+    size_t digits = equals ? (size_t) (equals - word.at) : 0;
+    uint32_t rank = 0;
+    bool zero = digits == 1 && word.at[0] == '0';
+    if (!equals || (!zero && (!digits || !node_number(word.at, digits, RANKS_MAX - 1, &rank)))) {
+        return wrong(reading, word, form);
+    }
+    char *host = strndup(equals + 1, word.size - digits - 1);
+    if (!host || !(*place = make_place(reading, rank))) {
+        free(host);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if ((*place)->host || !node_name_ok(host)) {
+        bool named = (*place)->host;
+        free(host);
+        if (!named) {
+            return wrong(reading, word, "a host's name is needed behind the '='");
+        }
+        snprintf(reading->reason, reading->reason_size, "rank %u is in line %u already", rank,
+                 (*place)->line);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    **place = (struct rank_place){.host = host, .line = reading->line};
+    return ORTE_SUCCESS;
+}
+
+/* "slot=0:1-2" */
+static int read_cpus(struct reading *reading, struct span word, struct rank_place *place)
+{
+    struct span value;
+    if (!span_is_named(word, "slot", &value) && !span_is_named(word, "slots", &value)) {
+        return wrong(reading, word, "slot=CPUS is needed behind the host");
+    }
+    place->cpus = strndup(value.at, value.size);
+    if (!place->cpus) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    return rank_cpus_ok(place->cpus)
+               ? ORTE_SUCCESS
+               : wrong(reading, word,
+                       "slot=PACKAGE:CORES, slot=PACKAGE:* or slot=CORES is needed, as in "
+                       "slot=0:1-2,4");
+}
+
+static int read_line(struct reading *reading, struct span line)
+{
+    struct rank_place *place = NULL;
+    struct span word = span_word(&line);
+    if (word.size == 0) {
+        return ORTE_SUCCESS;
+    }
+    if (word.size != 4 || memcmp(word.at, "rank", 4) != 0) {
+        return wrong(reading, word, "a line is 'rank N=HOST slot=CPUS'");
+    }
+    int status = read_rank(reading, span_word(&line), &place);
+    word = span_word(&line);
+    if (status == ORTE_SUCCESS && word.size > 0) {
+        status = read_cpus(reading, word, place);
+        word = span_word(&line);
+    }
+    return status == ORTE_SUCCESS && word.size > 0
+               ? wrong(reading, word, "nothing can follow slot=CPUS")
+               : status;
+}
+
+/* Every rank is there. */
+static int check_ranks(const struct reading *reading, const char *path, char *reason,
+                       size_t reason_size)
+{
+    if (reading->count == 0) {
+        snprintf(reason, reason_size, "%s: no rank is in it", path);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    for (uint32_t rank = 0; rank < reading->count; rank++) {
+        if (!reading->ranks[rank].host) {
+            snprintf(reason, reason_size, "%s: rank %u is missing; the last is rank %u", path, rank,
+                     reading->count - 1);
+            return ORTE_ERR_BAD_PARAM;
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
+static bool set_file(struct placement *placement, const char *path)
+{
+    char *copy = strdup(path);
+    if (copy) {
+        free(placement->file);
+        placement->file = copy;
+    }
+    return copy;
+}
+
+int rankfile_parse(struct placement *placement, const char *path, const char *text, size_t size,
+                   char *reason, size_t reason_size)
+{
+    char why[256] = "out of memory";
+    struct reading reading = {.reason = why, .reason_size = sizeof(why)};
+    struct lines lines = {{text, size}, 0};
+    struct span line;
+    int status = ORTE_SUCCESS;
+    while (status == ORTE_SUCCESS && lines_next(&lines, &line)) {
+        reading.line = lines.number;
+        status = read_line(&reading, line);
+    }
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "%s:%u: %s", path, lines.number, why);
+    } else {
+        status = check_ranks(&reading, path, reason, reason_size);
+    }
+    if (status == ORTE_SUCCESS && !set_file(placement, path)) {
+        status = ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (status != ORTE_SUCCESS) {
+        rankfile_free(reading.ranks, reading.count);
+        return status;
+    }
+    rankfile_free(placement->ranks, placement->rank_count);
+    placement->ranks = reading.ranks;
+    placement->rank_count = reading.count;
+    return ORTE_SUCCESS;
+}
+
+int rankfile_read(struct placement *placement, const char *path, char *reason, size_t reason_size)
+{
+    char *text;
+    size_t size;
+    int status = hostfile_load(&text, &size, path, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = rankfile_parse(placement, path, text, size, reason, reason_size);
+        free(text);
+    }
+    return status;
+}
+
+void rankfile_free(struct rank_place *ranks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        free(ranks[i].host);
+        free(ranks[i].cpus);
+    }
+    free(ranks);
+}
+
+/* --- sequences --- */
+
+int sequence_read(struct placement *placement, const char *path, char *reason, size_t reason_size)
+{
+    struct node_list list = {.repeats = true};
+    int status = hostfile_read(&list, path, reason, reason_size);
+    size_t before = strings_count(placement->sequence);
+    if (status == ORTE_SUCCESS) {
+        char **names = realloc(placement->sequence, (before + list.count + 1) * sizeof(char *));
+        placement->sequence = names ? names : placement->sequence;
+        status = names && set_file(placement, path) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (size_t i = 0; status == ORTE_SUCCESS && i < list.count; i++) {
+        placement->sequence[before + i] = list.nodes[i].name; /* taken over */
+        placement->sequence[before + i + 1] = NULL;
+        list.nodes[i].name = NULL;
+    }
+    node_list_fini(&list);
+    return status;
+}

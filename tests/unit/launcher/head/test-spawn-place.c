@@ -1,0 +1,197 @@
+/* Where spawned ranks go: on nodes that have ranks, as the info of MPI_Comm_spawn says. */
+#include <config.h>
+
+#include <base/data/strings.h>
+#include <launcher/head/spawn_place.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+#include <unistd.h>
+
+enum { NODES = 4 };
+
+/* n0 has 3 slots and 2 ranks, one of which has ended; n1 2 and 1; n2 1 and 1; n3 9 and none. */
+static const uint32_t slots[NODES] = {3, 2, 1, 9};
+static uint32_t node_of[] = {0, 0, 1, 2};
+static bool ended[] = {true, false, false, false};
+static uint32_t daemon_of_node[NODES] = {0, 1, 2, 3};
+static struct map_node nodes[NODES];
+static struct peer peers[NODES];
+static char names[NODES][3] = {"n0", "n1", "n2", "n3"};
+static struct hnp hnp;
+static char reason[256], hostfile[] = "/tmp/test-spawn-place.XXXXXX";
+
+static void set_up(void)
+{
+    memset(nodes, 0, sizeof(nodes));
+    for (uint32_t i = 0; i < NODES; i++) {
+        nodes[i] = (struct map_node){.name = names[i], .slots = slots[i], .number = i};
+        peers[i].state = PEER_LAUNCHED;
+    }
+    hnp = (struct hnp){
+        .plan = {.nodes = nodes, .node_count = NODES, .rank_count = 4, .node_of = node_of},
+        .peers = peers,
+        .peer_count = NODES,
+        .daemon_of_node = daemon_of_node,
+        .ended = ended};
+    ck_assert_int_eq(job_plan_index(&hnp.plan), ORTE_SUCCESS);
+}
+
+static void tear_down(void)
+{
+    hash_fini(&hnp.plan.by_name);
+}
+
+/* One character for the node of each rank; "": refused, and reason says why. Each string is what
+ * one program's info says: its number of ranks, then KEY=VALUE. */
+static const char *place(const char *first, const char *second)
+{
+    static char where[64];
+    const char *wishes[] = {first, second};
+    struct spawn_program programs[2] = {0};
+    struct spawned spawned = {.first = 4, .app_first = 1};
+    char text[256], *rest;
+    for (; spawned.app_count < 2 && wishes[spawned.app_count]; spawned.app_count++) {
+        struct spawn_program *program = &programs[spawned.app_count];
+        snprintf(text, sizeof(text), "%s", wishes[spawned.app_count]);
+        program->count = (uint32_t) atoi(strtok_r(text, " ", &rest));
+        spawned.count += program->count;
+        for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;) {
+            ck_assert(strings_add(&program->info, strdup(word)));
+        }
+    }
+    spawned.apps = calloc(2, sizeof(*spawned.apps));
+    reason[0] = '\0';
+    memset(where, 0, sizeof(where));
+    int status = spawn_place(&hnp, &spawned, programs, reason, sizeof(reason));
+    for (uint32_t i = 0; i < spawned.count && status == ORTE_SUCCESS; i++) {
+        where[i] = (char) ('0' + spawned.node_of[i]);
+        ck_assert_uint_eq(spawned.app_of[i], i < programs[0].count ? 1 : 2);
+    }
+    ck_assert(status == ORTE_SUCCESS || reason[0]);
+    spawned_fini(&spawned);
+    strings_free(programs[0].info);
+    strings_free(programs[1].info);
+    return where;
+}
+
+static void check(const char *expected, const char *words)
+{
+    ck_assert_msg(strcmp(place(words, NULL), expected) == 0, "%s: %s, not %s; %s", words,
+                  place(words, NULL), expected, reason);
+}
+
+static void refused(const char *expected, const char *words)
+{
+    check("", words);
+    ck_assert_msg(strstr(reason, expected), "%s: %s", words, reason);
+}
+
+START_TEST(test_most_free_slots_first)
+{
+    set_up();
+    check("0010120", "7");
+    ck_assert_str_eq(place("2", "2"), "0010");
+    peers[0].state = PEER_LOST;
+    check("112", "3");
+    nodes[1].slots_max = 2;
+    check("122", "3");
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_by_slot_and_by_node)
+{
+    set_up();
+    check("00101", "5 map_by=slot");
+    check("00101", "5 map_by=SLOT");
+    check("01021", "5 map_by=node");
+    check("0011", "4 ppr=2:n");
+    check("001122", "6 ppr=2:node");
+    check("012", "3 map_by=ppr:1:NODE");
+    check("010212", "6 map_by=node ppr=2:n");
+    hnp.request.placement.map_by = MAP_BY_NODE; /* the job's */
+    check("01021", "5");
+    check("010212", "6 ppr=2:n");
+    check("00101", "5 map_by=slot");
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_hosts)
+{
+    set_up();
+    check("111", "3 host=n1");
+    check("1221", "4 host=n2,n1 map_by=node ppr=2:node");
+    check("00111", "5 host=n0:2,n1 map_by=slot");
+    ck_assert_str_eq(place("2 host=n1", "2 host=n2"), "1122");
+    refused("room for 1 of 2 ranks", "2 host=n2:1");
+    refused("host n3 has no rank of this job", "1 host=n3");
+    refused("host other has no rank of this job", "1 host=n0,other");
+    peers[1].state = PEER_LOST;
+    refused("host n1 is lost", "1 host=n1");
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_hostfiles)
+{
+    char words[128];
+    set_up();
+    int fd = mkstemp(hostfile);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_gt(dprintf(fd, "n2 slots=1\nother\nn3\nn1 slots=2\n"), 0);
+    close(fd);
+    snprintf(words, sizeof(words), "3 map_by=node hostfile=%s", hostfile);
+    check("121", words);
+    snprintf(words, sizeof(words), "4 hostfile=%s", hostfile);
+    refused("room for 3 of 4 ranks", words);
+    snprintf(words, sizeof(words), "2 host=n1 hostfile=%s", hostfile);
+    check("11", words);
+    snprintf(words, sizeof(words), "2 host=n0 hostfile=%s", hostfile);
+    refused("host n0 is lost, or not in the hostfile", words);
+    ck_assert_int_eq(truncate(hostfile, 0), 0);
+    refused("no host is in it", words);
+    unlink(hostfile);
+    refused("No such file", words);
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_what_is_not_known_is_refused)
+{
+    set_up();
+    refused("map_by=core: slot, node and ppr:N:node are possible", "1 map_by=core");
+    refused("map_by=node:PE=2", "1 map_by=node:PE=2");
+    refused("map_by=ppr:0:node", "1 map_by=ppr:0:node");
+    refused("ppr=1:socket: N:node is possible", "1 ppr=1:socket");
+    refused("ppr=x:n", "1 ppr=x:n");
+    refused("bind_to=core cannot be said here", "1 bind_to=core");
+    refused("add-host=x cannot be said here", "1 host=n1 add-host=x");
+    refused("room for 3 of 4 ranks", "4 ppr=1:n");
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_bound_ranks)
+{
+    char text[][2] = {"0", "1", "0", ""};
+    char *cpus[] = {text[0], text[1], text[2], text[3], NULL};
+    struct spawned spawned = {.first = 4, .app_first = 1, .app_count = 1, .count = 4};
+    struct spawn_program program = {.count = 4};
+    set_up();
+    hnp.plan.cpus = cpus;
+    spawned.apps = calloc(1, sizeof(*spawned.apps));
+    ck_assert_int_eq(spawn_place(&hnp, &spawned, &program, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_str_eq(spawned.cpus[0], "0"); /* whose rank has ended */
+    ck_assert_str_eq(spawned.cpus[1], "0");
+    ck_assert_str_eq(spawned.cpus[2], "0"); /* on n1 */
+    ck_assert_str_eq(spawned.cpus[3], "1");
+    spawned_fini(&spawned);
+    tear_down();
+}
+END_TEST
+
+UNIT_MAIN("spawn_place", test_most_free_slots_first, test_by_slot_and_by_node, test_hosts,
+          test_hostfiles, test_what_is_not_known_is_refused, test_bound_ranks)
