@@ -273,13 +273,13 @@ static int make_this_node(struct job_plan *plan, const struct run_request *reque
 {
     char name[256];
     host_name(name, sizeof(name));
-    if (make_room(plan, 1) != ORTE_SUCCESS) {
+    struct map_node *node =
+        make_room(plan, 1) == ORTE_SUCCESS ? add_node(plan, strdup(name), true) : NULL;
+    if (!node) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    plan->node_count = 1;
-    plan->nodes[0] =
-        (struct map_node){.name = strdup(name), .slots = count_own(request), .local = true};
-    return plan->nodes[0].name ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    node->slots = count_own(request);
+    return ORTE_SUCCESS;
 }
 
 /* Those of the resource manager and of the hostfile. */

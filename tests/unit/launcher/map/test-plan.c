@@ -76,6 +76,7 @@ START_TEST(test_this_node_takes_as_many_as_are_asked_for)
     ck_assert_uint_eq(plan.node_count, 1);
     ck_assert_str_eq(plan.nodes[0].name, name);
     ck_assert(plan.nodes[0].local && !plan.nodes[0].slots_explicit && !plan.oversubscribed);
+    ck_assert_ptr_eq(job_plan_find(&plan, name), &plan.nodes[0]); /* as rankfiles do */
     job_plan_fini(&plan);
     job_plan_fini(&plan);
     ck_assert_int_eq(make("-n 500 p"), ORTE_SUCCESS);
