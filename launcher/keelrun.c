@@ -8,7 +8,7 @@
 #include <launcher/front/frontend.h>
 #include <launcher/front/outfile.h>
 #include <launcher/head/hnp.h>
-#include <launcher/request/mca_names.h>
+#include <launcher/request/options/mca_names.h>
 #include <launcher/services.h>
 #include <stdio.h>
 #include <stdlib.h>

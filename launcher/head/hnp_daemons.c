@@ -6,7 +6,7 @@
 #include <base/host/paths.h>
 #include <base/settings/log.h>
 #include <launcher/node/limits.h>
-#include <launcher/request/hostlist.h>
+#include <launcher/request/nodes/hostlist.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>

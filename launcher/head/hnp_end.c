@@ -8,7 +8,7 @@
 #include <base/settings/param.h>
 #include <errno.h>
 #include <launcher/node/home.h>
-#include <launcher/request/hostlist.h>
+#include <launcher/request/nodes/hostlist.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <launcher/head/hnp.h>
 
 #include <base/data/clock.h>
-#include <launcher/request/hostlist.h>
+#include <launcher/request/nodes/hostlist.h>
 #include <stdlib.h>
 
 #define LASTS_US 5000000u /* at most this long before the user is told */

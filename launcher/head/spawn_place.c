@@ -3,7 +3,7 @@
 #include <launcher/head/spawn_place.h>
 
 #include <base/data/strings.h>
-#include <launcher/request/hostfile.h>
+#include <launcher/request/nodes/hostfile.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define LAUNCHER_MAP_PLAN_H
 
 #include <base/data/hash.h>
-#include <launcher/request/allocation.h>
+#include <launcher/request/nodes/allocation.h>
 #include <launcher/request/run_request.h>
 
 struct map_node {

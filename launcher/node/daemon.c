@@ -8,7 +8,7 @@
 #include <base/settings/log.h>
 #include <launcher/node/home.h>
 #include <launcher/node/limits.h>
-#include <launcher/node/name_server.h>
+#include <launcher/node/server/name_server.h>
 #include <launcher/node/tree_repair.h>
 #include <launcher/shepherd/sweep.h>
 #include <limits.h>

@@ -7,10 +7,10 @@
 
 #include <base/host/topo.h>
 #include <base/loop/loop.h>
-#include <launcher/node/allgather.h>
 #include <launcher/node/iof.h>
 #include <launcher/node/orders.h>
-#include <launcher/node/server.h>
+#include <launcher/node/server/allgather.h>
+#include <launcher/node/server/server.h>
 #include <launcher/shepherd/shepherd.h>
 #include <rml/interface/core.h>
 

@@ -5,7 +5,7 @@
 #include <base/data/strings.h>
 #include <base/host/hostname.h>
 #include <base/settings/param.h>
-#include <launcher/request/hostlist.h>
+#include <launcher/request/nodes/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

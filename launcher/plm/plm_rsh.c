@@ -9,7 +9,7 @@
 #include <base/host/paths.h>
 #include <base/settings/param.h>
 #include <launcher/node/daemon.h>
-#include <launcher/request/hostlist.h>
+#include <launcher/request/nodes/hostlist.h>
 #include <launcher/request/run_request.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <launcher/node/daemon.h>
-#include <launcher/request/hostlist.h>
+#include <launcher/request/nodes/hostlist.h>
 #include <launcher/request/run_request.h>
 #include <launcher/shepherd/vars.h>
 #include <signal.h>

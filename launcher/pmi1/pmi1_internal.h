@@ -6,8 +6,8 @@
 #include <base/loop/loop.h>
 #include <base/net/sock.h>
 #include <launcher/node/daemon.h>
-#include <launcher/node/kvs.h>
-#include <launcher/node/name_server.h>
+#include <launcher/node/server/kvs.h>
+#include <launcher/node/server/name_server.h>
 #include <launcher/pmi1/pmi1_wire.h>
 #include <wireup/cards.h>
 

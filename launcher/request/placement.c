@@ -4,7 +4,7 @@
 
 #include <base/data/strings.h>
 #include <ctype.h>
-#include <launcher/request/nodes.h>
+#include <launcher/request/nodes/nodes.h>
 #include <launcher/request/rankfile.h>
 #include <launcher/request/suggest.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 
 #include <base/data/bytes.h>
 #include <base/data/strings.h>
-#include <launcher/request/hostfile.h>
-#include <launcher/request/lines.h>
+#include <launcher/request/nodes/hostfile.h>
+#include <launcher/request/nodes/lines.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include <base/host/pty.h>
 #include <keel/types.h>
-#include <launcher/request/nodes.h>
+#include <launcher/request/nodes/nodes.h>
 #include <launcher/request/placement.h>
 
 /* Exit codes of keelrun; otherwise the first failing rank's, or 128 + its signal. */

@@ -2,8 +2,8 @@
  * names and numbers in their limits. */
 #include <config.h>
 
-#include <launcher/request/hostfile.h>
-#include <launcher/request/hostlist.h>
+#include <launcher/request/nodes/hostfile.h>
+#include <launcher/request/nodes/hostlist.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

@@ -73,6 +73,10 @@ rooms_of btl keel base
 report 'every source of base/, btl/ and rml/ is in a room' "$(find base btl rml -maxdepth 1 -name '*.[ch]')"
 rooms_of rml keel base
 rooms_of launcher keel base
+room launcher/request/nodes keel base launcher/request/nodes
+room launcher/node/server keel base wireup rml launcher/node/server
+report 'the rooms do not include launcher/request/options' "$(grep -rnE --include='*.[ch]' \
+    '#[[:space:]]*include[[:space:]]*<launcher/request/options/' launcher/*/ | grep -v '^launcher/request/options/')"
 room launcher/pmix/connection keel base launcher/pmix/connection
 room launcher/pmix/exchange keel base wireup rml launcher/node launcher/pmix/exchange launcher/pmix/pmix_module.h
 room launcher/pmix/module keel base wireup launcher/pmix/module launcher/pmix/pmix_module.h launcher/pmix/job_check.h

@@ -3,7 +3,7 @@
 #include <config.h>
 
 #include <base/settings/param.h>
-#include <launcher/node/allgather.h>
+#include <launcher/node/server/allgather.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/node/kvs.h>
+#include <launcher/node/server/kvs.h>
 #include <stdio.h>
 #include <string.h>
 #include <tests/lib/unit.h>

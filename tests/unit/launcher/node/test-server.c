@@ -5,7 +5,7 @@
 #include <base/data/clock.h>
 #include <base/settings/param.h>
 #include <bootstrap/backend.h>
-#include <launcher/node/server.h>
+#include <launcher/node/server/server.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

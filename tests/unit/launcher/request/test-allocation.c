@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <base/data/strings.h>
-#include <launcher/request/allocation.h>
+#include <launcher/request/nodes/allocation.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

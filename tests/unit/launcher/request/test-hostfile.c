@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <fcntl.h>
-#include <launcher/request/hostfile.h>
+#include <launcher/request/nodes/hostfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

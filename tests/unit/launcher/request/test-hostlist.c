@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/request/hostlist.h>
+#include <launcher/request/nodes/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,260 @@
+#include <config.h>
+
+#include <launcher/request/nodes/nodes.h>
+
+#include <base/data/bytes.h>
+#include <base/data/list.h>
+#include <launcher/request/nodes/hostlist.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SHOWN_MAX = 80 };
+
+bool node_number(const char *text, size_t size, uint32_t max, uint32_t *number)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || value > max) {
+            return false;
+        }
+        value = 10 * value + (uint64_t) (text[i] - '0');
+    }
+    *number = (uint32_t) value;
+    return value >= 1 && value <= max;
+}
+
+static int wrong(const char *word, size_t size, const char *what, char *reason, size_t reason_size)
+{
+    snprintf(reason, reason_size, "'%.*s%s': %s", (int) (size < SHOWN_MAX ? size : SHOWN_MAX), word,
+             size > SHOWN_MAX ? "..." : "", what);
+    return ORTE_ERR_BAD_PARAM;
+}
+
+/* Where a name stands in a list. */
+struct name_link {
+    struct hash_link link;
+    size_t at;
+};
+
+static struct node_request *find(const struct node_list *list, const char *name)
+{
+    struct hash_link *link = hash_first(&list->names, hash_of_string(name));
+    for (; link; link = hash_next(link)) {
+        struct node_request *node = &list->nodes[container_of(link, struct name_link, link)->at];
+        if (strcmp(node->name, name) == 0) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+static bool index_name(struct node_list *list, const char *name)
+{
+    struct name_link *link = malloc(sizeof(*link));
+    if (link) {
+        link->at = list->count;
+    }
+    if (!link || !hash_add(&list->names, &link->link, hash_of_string(name))) {
+        free(link);
+        return false;
+    }
+    return true;
+}
+
+int node_list_add(struct node_list *list, char *name, uint32_t slots, uint32_t slots_max)
+{
+    size_t bytes = list->capacity * sizeof(*list->nodes);
+    void *grown = name ? bytes_grow(list->nodes, &bytes, (list->count + 1) * sizeof(*list->nodes),
+                                    16 * sizeof(*list->nodes), NODES_MAX * sizeof(*list->nodes))
+                       : NULL;
+    if (grown) {
+        list->nodes = grown;
+        list->capacity = bytes / sizeof(*list->nodes);
+    }
+    if (!grown || !index_name(list, name)) {
+        free(name);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    list->nodes[list->count++] = (struct node_request){name, slots, slots_max};
+    return ORTE_SUCCESS;
+}
+
+/* A host that comes again brings its slots along. */
+static int merge(struct node_list *list, const char *name, uint32_t slots, uint32_t slots_max,
+                 char *reason, size_t reason_size)
+{
+    struct node_request *node = list->repeats ? NULL : find(list, name);
+    if (!node && list->count == NODES_MAX) {
+        snprintf(reason, reason_size, "more than %d hosts", NODES_MAX);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    if (!node) {
+        return node_list_add(list, strdup(name), slots, slots_max);
+    }
+    node->slots = (node->slots ? node->slots : 1) + (slots ? slots : 1);
+    node->slots_max = node->slots_max && slots_max ? node->slots_max + slots_max : 0;
+    return node->slots <= NODE_SLOTS_MAX
+               ? ORTE_SUCCESS
+               : wrong(name, strlen(name), "too many slots", reason, reason_size);
+}
+
+/* The end of a word: a comma that is not in brackets, or the end of all. */
+static size_t word_size(const char *text, size_t size)
+{
+    bool inside = false;
+    size_t i = 0;
+    for (; i < size && (inside || text[i] != ','); i++) {
+        inside = text[i] == '[' || (inside && text[i] != ']');
+    }
+    return i;
+}
+
+/* A word's host, and where its number begins; NULL: it has none. An address in brackets keeps them.
+ * False: text follows the brackets that is no number. */
+static bool split(const char *word, size_t size, size_t *name_size, const char **number)
+{
+    const char *colon = memchr(word, ':', size);
+    *number = NULL;
+    *name_size = size;
+    if (size >= 2 && strncasecmp(word, "+e", 2) == 0) {
+        return true; /* the number counts nodes */
+    }
+    if (size > 0 && word[0] == '[' && colon) {
+        const char *close = memchr(word, ']', size);
+        if (!close || (close + 1 < word + size && close[1] != ':')) {
+            return false;
+        }
+        *name_size = (size_t) (close + 1 - word);
+        *number = *name_size < size ? close + 2 : NULL;
+    } else if (colon && !memchr(colon + 1, ':', size - (size_t) (colon + 1 - word))) {
+        *name_size = (size_t) (colon - word);
+        *number = colon + 1;
+    }
+    return true;
+}
+
+static bool is_address(const char *name)
+{
+    return strchr(name, ':') != NULL;
+}
+
+/* A host's name or address. One that begins with '-' would be an option of the agent's. */
+static bool is_name(const char *name)
+{
+    static const char letters[] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_:%[]";
+    size_t size = strlen(name);
+    return size > 0 && size <= HOSTLIST_NAME_MAX && !name[strspn(name, letters)] && name[0] != '-';
+}
+
+/* "+n3", and behind "+e" nothing or ":2". */
+static bool is_relative(const char *name)
+{
+    uint32_t number;
+    if (strncasecmp(name, NODES_EMPTY, 2) == 0) {
+        return !name[2] ||
+               (name[2] == ':' && node_number(name + 3, strlen(name + 3), NODES_MAX, &number));
+    }
+    return strcasecmp(name, "+n0") == 0 ||
+           (strncasecmp(name, "+n", 2) == 0 &&
+            node_number(name + 2, strlen(name + 2), NODES_MAX, &number));
+}
+
+bool node_name_ok(const char *name)
+{
+    return is_relative(name) || is_name(name);
+}
+
+/* All hosts of a word that has ranges. */
+static int add_range(struct node_list *list, const char *name, uint32_t slots, uint32_t slots_max,
+                     char *reason, size_t reason_size)
+{
+    struct hostlist names;
+    char what[160];
+    int status = hostlist_expand(&names, name, what, sizeof(what));
+    if (status != ORTE_SUCCESS) {
+        return status == ORTE_ERR_OUT_OF_RESOURCE
+                   ? status
+                   : wrong(name, strlen(name), what, reason, reason_size);
+    }
+    for (uint32_t i = 0; i < names.count && status == ORTE_SUCCESS; i++) {
+        status = merge(list, names.names[i], slots, slots_max, reason, reason_size);
+    }
+    hostlist_fini(&names);
+    return status;
+}
+
+static int add_word(struct node_list *list, const char *word, size_t size, uint32_t slots,
+                    uint32_t slots_max, char *reason, size_t reason_size)
+{
+    size_t name_size;
+    const char *number;
+    if (!split(word, size, &name_size, &number) ||
+        (number && !node_number(number, size - (size_t) (number - word), NODE_SLOTS_MAX, &slots))) {
+        return wrong(word, size, "NAME or NAME:SLOTS is needed, separated by commas", reason,
+                     reason_size);
+    }
+    if (slots_max && slots > slots_max) {
+        return wrong(word, size, "the number is more than max_slots", reason, reason_size);
+    }
+    char *name = strndup(word, name_size);
+    if (!name) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int status;
+    if (strchr(name, '@')) {
+        status = wrong(word, size,
+                       "a host's name has no user: ssh's configuration says whom to log "
+                       "in as",
+                       reason, reason_size);
+    } else if (strchr(name, '[') && !is_address(name)) {
+        status = add_range(list, name, slots, slots_max, reason, reason_size);
+    } else if (is_name(name) || (list->relative && is_relative(name))) {
+        status = merge(list, name, slots, slots_max, reason, reason_size);
+    } else {
+        status = wrong(word, size, "NAME or NAME:SLOTS is needed, separated by commas", reason,
+                       reason_size);
+    }
+    free(name);
+    return status;
+}
+
+int node_list_parse(struct node_list *list, const char *words, size_t size, uint32_t slots,
+                    uint32_t slots_max, char *reason, size_t reason_size)
+{
+    snprintf(reason, reason_size, "out of memory");
+    for (size_t at = 0;;) {
+        size_t word = word_size(words + at, size - at);
+        int status = add_word(list, words + at, word, slots, slots_max, reason, reason_size);
+        at += word;
+        if (status != ORTE_SUCCESS || at == size) {
+            return status;
+        }
+        at++; /* the comma */
+    }
+}
+
+static void free_link(struct hash_link *link, void *arg)
+{
+    (void) arg;
+    free(container_of(link, struct name_link, link));
+}
+
+struct node_request *node_list_take(struct node_list *list)
+{
+    struct node_request *nodes = list->nodes;
+    hash_each(&list->names, free_link, NULL);
+    hash_fini(&list->names);
+    *list = (struct node_list){0};
+    return nodes;
+}
+
+void node_list_fini(struct node_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->nodes[i].name);
+    }
+    free(node_list_take(list));
+}

@@ -1,0 +1,238 @@
+/* What the options do: one function each, or one for several. */
+#include <config.h>
+
+#include <launcher/request/options/parser.h>
+
+#include <base/data/strings.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <base/settings/param_file.h>
+#include <errno.h>
+#include <launcher/request/options/help.h>
+#include <launcher/request/options/mca_names.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMEOUT_MAX_S = 365 * 24 * 3600 };
+
+bool parser_wrong(struct parser *parser, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(parser->reason, parser->reason_size, format, args);
+    va_end(args);
+    return false;
+}
+
+bool parser_no_memory(struct parser *parser)
+{
+    return parser_wrong(parser, "out of memory");
+}
+
+bool env_set(char ***env, const char *prefix, const char *name, size_t name_size, const char *value)
+{
+    char *entry;
+    if (asprintf(&entry, "%s%.*s=%s", prefix, (int) name_size, name, value) < 0) {
+        return false;
+    }
+    return strings_set(env, entry);
+}
+
+/* Values. */
+
+bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *number)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9') {
+        return false;
+    }
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || *end || value < min || value > max) {
+        return false;
+    }
+    *number = (uint32_t) value;
+    return true;
+}
+
+bool number_option(struct parser *parser, const char *option, const char *text, uint32_t max,
+                   uint32_t *number)
+{
+    if (parse_number(text, 1, max, number)) {
+        return true;
+    }
+    return parser_wrong(parser, "%s %s: a whole number from 1 to %u is needed", option, text, max);
+}
+
+bool apply_count(struct parser *parser, const char *option, char **values)
+{
+    return number_option(parser, option, values[0], RANKS_MAX, &parser->app->count);
+}
+
+bool apply_timeout(struct parser *parser, const char *option, char **values)
+{
+    return number_option(parser, option, values[0], TIMEOUT_MAX_S, &parser->request->timeout_s);
+}
+
+static bool name_valid(const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (name[i] <= ' ' || name[i] == 0x7f) {
+            return false;
+        }
+    }
+    return size > 0;
+}
+
+/* -x PREFIX*: everything of keelrun's own environment that begins so. */
+static bool export_matching(struct parser *parser, const char *prefix, size_t size)
+{
+    for (char **entry = environ; *entry; entry++) {
+        char *equals = strchr(*entry, '=');
+        if (equals && strncmp(*entry, prefix, size) == 0 && (size_t) (equals - *entry) >= size &&
+            !env_set(&parser->app->env, "", *entry, (size_t) (equals - *entry), equals + 1)) {
+            return parser_no_memory(parser);
+        }
+    }
+    return true;
+}
+
+bool apply_export(struct parser *parser, const char *option, char **values)
+{
+    const char *text = values[0];
+    size_t size = strcspn(text, "=");
+    if (!name_valid(text, size)) {
+        return parser_wrong(parser, "%s '%s': NAME or NAME=VALUE is needed", option, text);
+    }
+    if (!text[size] && text[size - 1] == '*') {
+        return export_matching(parser, text, size - 1);
+    }
+    const char *value = text[size] ? text + size + 1 : getenv(text);
+    if (!value) {
+        log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment", option, text);
+        return true;
+    }
+    return env_set(&parser->app->env, "", text, size, value) || parser_no_memory(parser);
+}
+
+bool set_text(struct parser *parser, const char *option, const char *needed, const char *text,
+              char **to)
+{
+    if (!*text) {
+        return parser_wrong(parser, "%s: %s is needed", option, needed);
+    }
+    char *copy = strdup(text);
+    if (!copy) {
+        return parser_no_memory(parser);
+    }
+    free(*to);
+    *to = copy;
+    return true;
+}
+
+bool apply_wdir(struct parser *parser, const char *option, char **values)
+{
+    return set_text(parser, option, "a folder", values[0], &parser->app->wdir);
+}
+
+bool apply_output(struct parser *parser, const char *option, char **values)
+{
+    return set_text(parser, option, "a folder", values[0], &parser->request->output_dir);
+}
+
+bool apply_report_uri(struct parser *parser, const char *option, char **values)
+{
+    return set_text(parser, option, "a file, - or +", values[0], &parser->request->uri_file);
+}
+
+static void warn_of_mistake(const struct parser *parser, const char *option, const char *name)
+{
+    const char *meant = mca_meant(name);
+    if (meant && !strings_value(parser->params, name)) {
+        log_warn(LOG_LAUNCHER, "%s %s: no parameter has this name; was %s meant?", option, name,
+                 meant);
+    }
+}
+
+bool apply_mca(struct parser *parser, const char *option, char **values)
+{
+    char why[512];
+    if (!param_name_ok(values[0])) {
+        return parser_wrong(parser,
+                            "%s '%s': not a parameter's name (docs/parameters.md lists them)",
+                            option, values[0]);
+    }
+    if (strlen(values[1]) > PARAM_VALUE_MAX) {
+        return parser_wrong(parser, "%s %s: the value has %zu characters; at most %d are possible",
+                            option, values[0], strlen(values[1]), PARAM_VALUE_MAX);
+    }
+    if (strchr(values[1], '\n')) {
+        return parser_wrong(parser, "%s %s: a value is one line", option, values[0]);
+    }
+    if (mca_check(values[0], values[1], why, sizeof(why)) != ORTE_SUCCESS) {
+        return parser_wrong(parser, "%s %s", option, why);
+    }
+    warn_of_mistake(parser, option, values[0]);
+    if (param_override(values[0], values[1]) != ORTE_SUCCESS) { /* it fits: nothing was read yet */
+        return parser_no_memory(parser);
+    }
+    return env_set(&parser->params, "", values[0], strlen(values[0]), values[1]) ||
+           parser_no_memory(parser);
+}
+
+/* NAME=VALUE of the row. */
+bool apply_param(struct parser *parser, const char *option, char **values)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%s", values[0]);
+    char *value = strchr(text, '=');
+    *value++ = '\0';
+    return apply_mca(parser, option, (char *[]){text, value});
+}
+
+bool apply_pty(struct parser *parser, const char *option, char **values)
+{
+    (void) option;
+    parser->request->pty = strcmp(values[0], "always") == 0 ? PTY_ALWAYS : PTY_NEVER;
+    return true;
+}
+
+bool apply_help(struct parser *parser, const char *option, char **values)
+{
+    (void) option;
+    (void) values;
+    help_print();
+    parser->done = true;
+    return true;
+}
+
+bool apply_version(struct parser *parser, const char *option, char **values)
+{
+    (void) option;
+    (void) values;
+    version_print();
+    parser->done = true;
+    return true;
+}
+
+bool apply_completion(struct parser *parser, const char *option, char **values)
+{
+    if (strcmp(values[0], "bash") != 0) {
+        return parser_wrong(parser, "%s %s: bash is needed", option, values[0]);
+    }
+    completion_print();
+    parser->done = true;
+    return true;
+}
+
+/* Scripts written for others say it to run as root, which needs no permission here. */
+bool apply_nothing(struct parser *parser, const char *option, char **values)
+{
+    (void) parser;
+    (void) option;
+    (void) values;
+    return true;
+}

@@ -1,0 +1,298 @@
+#include <config.h>
+
+#include <launcher/request/options/parser.h>
+
+#include <base/data/strings.h>
+#include <launcher/request/rankfile.h>
+#include <launcher/request/suggest.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORT_OPTION = 6 /* letters: shorter words are like too many others */ };
+
+/* Unknown options. */
+
+/* The option whose name is nearly this, or the only one whose name begins so. NULL: there is none.
+ */
+static const char *near_option(const char *name, size_t size)
+{
+    const char *nearest = NULL, *begins = NULL;
+    size_t least = size < SHORT_OPTION ? 2 : 3, beginnings = 0; /* one letter, or two, may differ */
+    for (size_t i = 0; i < option_count; i++) {
+        size_t distance = suggest_distance(name, size, options[i].name);
+        if (distance < least && distance < size) {
+            least = distance;
+            nearest = options[i].name;
+        }
+        if (size > 2 && strncmp(options[i].name, name, size) == 0) {
+            begins = options[i].name;
+            beginnings++;
+        }
+    }
+    return nearest || beginnings != 1 ? nearest : begins;
+}
+
+static bool unknown_option(struct parser *parser, const char *text, const char *name, size_t size)
+{
+    const char *instead = suggest_for_option(name, size), *nearest = near_option(name, size);
+    if (instead) {
+        return parser_wrong(parser, "keelrun has no option '%.*s'; in its place: %s",
+                            (int) (name + size - text), text, instead);
+    }
+    if (nearest) {
+        return parser_wrong(parser, "unknown option '%s'; the nearest is %s%s", text,
+                            nearest[1] ? "--" : "-", nearest);
+    }
+    return parser_wrong(parser, "unknown option '%s' (keelrun --help lists all)", text);
+}
+
+static const struct option *find_option(const char *name, size_t size)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        if (strlen(options[i].name) == size && strncmp(options[i].name, name, size) == 0) {
+            return &options[i];
+        }
+    }
+    return NULL;
+}
+
+/* Arguments. */
+
+/* Reads one option and its values; those of --name=value too. */
+static bool parse_option(struct parser *parser)
+{
+    char *text = *parser->argv++;
+    bool two_dashes = text[1] == '-';
+    char *name = text + 1 + two_dashes;
+    size_t size = two_dashes ? strcspn(name, "=") : strlen(name);
+    const struct option *option = find_option(name, size);
+    if (!option) {
+        return unknown_option(parser, text, name, size);
+    }
+    char *values[2] = {(char *) option->preset, NULL};
+    int count = 0, wanted = !option->value ? 0 : strchr(option->value, ' ') ? 2 : 1;
+    if (name[size] && count < wanted) {
+        values[count++] = name + size + 1;
+    } else if (name[size]) {
+        return parser_wrong(parser, "%.*s takes no value", (int) (name + size - text), text);
+    }
+    while (count < wanted) {
+        if (!*parser->argv) {
+            return parser_wrong(parser, "%s needs %s", text,
+                                wanted == 2 ? "a name and a value" : "a value");
+        }
+        values[count++] = *parser->argv++;
+    }
+    if (option->apply) {
+        return option->apply(parser, text, values);
+    }
+    *(bool *) ((char *) parser->request + option->flag) = true;
+    return true;
+}
+
+static bool begin_app(struct parser *parser)
+{
+    struct run_request *request = parser->request;
+    struct app_request *apps =
+        realloc(request->apps, (request->app_count + 1) * sizeof(*request->apps));
+    if (!apps) {
+        return parser_no_memory(parser);
+    }
+    request->apps = apps;
+    parser->app = &apps[request->app_count++];
+    *parser->app = (struct app_request){0};
+    parser->app->env = calloc(1, sizeof(char *));
+    return parser->app->env || parser_no_memory(parser);
+}
+
+/* The program and its arguments, up to a colon or the end. */
+static bool parse_program(struct parser *parser)
+{
+    if (!*parser->argv || strcmp(*parser->argv, ":") == 0) {
+        return parser_wrong(parser, parser->request->app_count > 1
+                                        ? "there is no program behind the ':' (keelrun --help)"
+                                        : "no program is given (keelrun --help)");
+    }
+    if (!**parser->argv) {
+        return parser_wrong(parser, "the program's name is empty");
+    }
+    for (; *parser->argv && strcmp(*parser->argv, ":") != 0; parser->argv++) {
+        if (!strings_add(&parser->app->argv, strdup(*parser->argv))) {
+            return parser_no_memory(parser);
+        }
+    }
+    return true;
+}
+
+static bool parse_app(struct parser *parser)
+{
+    if (!begin_app(parser)) {
+        return false;
+    }
+    while (*parser->argv && (*parser->argv)[0] == '-' && (*parser->argv)[1]) {
+        if (strcmp(*parser->argv, "--") == 0) {
+            parser->argv++;
+            break;
+        }
+        if (!parse_option(parser)) {
+            return false;
+        }
+        if (parser->done) {
+            return true;
+        }
+    }
+    return parse_program(parser);
+}
+
+static bool parse_apps(struct parser *parser)
+{
+    for (;;) {
+        if (!parse_app(parser)) {
+            return false;
+        }
+        if (parser->done || !*parser->argv) {
+            return true;
+        }
+        parser->argv++; /* the colon */
+    }
+}
+
+/* The lines of --app's file take the place of what is left. */
+bool apply_app(struct parser *parser, const char *option, char **values)
+{
+    char why[512];
+    if (parser->file.path) {
+        return parser_wrong(parser, "%s in a file of %s", option, option);
+    }
+    if (*parser->argv) {
+        return parser_wrong(parser, "%s %s: nothing can follow but '%s' does", option, values[0],
+                            *parser->argv);
+    }
+    if (app_file_read(&parser->file, values[0], why, sizeof(why)) != ORTE_SUCCESS) {
+        return parser_wrong(parser, "%s %s", option, why);
+    }
+    parser->argv = parser->file.words;
+    return true;
+}
+
+/* Gives every app the parameters, under the names that Keel's and Open MPI's programs read. */
+static bool export_params(struct parser *parser)
+{
+    for (size_t i = 0; i < parser->request->app_count; i++) {
+        char ***env = &parser->request->apps[i].env;
+        for (char **param = parser->params; param && *param; param++) {
+            size_t size = strcspn(*param, "=");
+            const char *value = *param + size + 1;
+            if (!env_set(env, "KEEL_MCA_", *param, size, value) ||
+                !env_set(env, "OMPI_MCA_", *param, size, value)) {
+                return parser_no_memory(parser);
+            }
+        }
+    }
+    return true;
+}
+
+static bool check_request(struct parser *parser)
+{
+    const struct run_request *request = parser->request;
+    uint64_t ranks = 0;
+    for (size_t i = 0; i < request->app_count; i++) {
+        ranks += request->apps[i].count;
+    }
+    if (ranks > RANKS_MAX) {
+        return parser_wrong(parser, "%llu ranks are more than %d", (unsigned long long) ranks,
+                            RANKS_MAX);
+    }
+    if (request->simulate_nodes && (request->hosts.count || request->hostfile.count)) {
+        return parser_wrong(parser, "--simulate excludes --host and --hostfile");
+    }
+    if (request->simulate_topo && !request->simulate_nodes) {
+        return parser_wrong(parser, "--simulate-topo needs --simulate NODESxSLOTS");
+    }
+    if (request->oversubscribe && request->no_oversubscribe) {
+        return parser_wrong(parser, "--oversubscribe and --nooversubscribe exclude each other");
+    }
+    return true;
+}
+
+/* --map-by seq without a file: each line of the hostfiles is a rank. */
+static bool make_sequence(struct parser *parser)
+{
+    struct placement *placement = &parser->request->placement;
+    char why[512];
+    if (placement->map_by != MAP_BY_SEQ || placement->sequence) {
+        return true;
+    }
+    for (char **path = parser->hostfiles; path && *path; path++) {
+        if (sequence_read(placement, *path, why, sizeof(why)) != ORTE_SUCCESS) {
+            return parser_wrong(parser, "--map-by seq: %s", why);
+        }
+    }
+    return placement->sequence ||
+           parser_wrong(parser, "--map-by seq: a file of hosts is needed, as in seq:FILE=F or with "
+                                "--hostfile");
+}
+
+static bool settle(struct parser *parser)
+{
+    char why[512];
+    if (!defaults_apply(parser) || !make_sequence(parser)) {
+        return false;
+    }
+    return placement_settle(&parser->request->placement, why, sizeof(why)) == ORTE_SUCCESS ||
+           parser_wrong(parser, "%s", why);
+}
+
+/* Says in which line of --app's file a reason is. */
+static void locate(struct parser *parser)
+{
+    char why[512];
+    snprintf(why, sizeof(why), "%s", parser->reason);
+    parser_wrong(parser, "%s:%u: %s", parser->file.path, app_file_line(&parser->file, parser->argv),
+                 why);
+}
+
+enum cmdline_result cmdline_parse(struct run_request *request, int argc, char **argv, char *reason,
+                                  size_t reason_size)
+{
+    struct run_request parsed = {0};
+    struct parser parser = {.request = &parsed,
+                            .argv = argv + (argc > 0),
+                            .reason = reason,
+                            .reason_size = reason_size};
+    bool right = parse_apps(&parser);
+    if (!right && parser.file.path) {
+        locate(&parser);
+    }
+    right = right &&
+            (parser.done || (settle(&parser) && check_request(&parser) && export_params(&parser)));
+    strings_free(parser.params);
+    strings_free(parser.hostfiles);
+    app_file_fini(&parser.file);
+    if (!right || parser.done) {
+        run_request_fini(&parsed);
+        return right ? CMDLINE_DONE : CMDLINE_ERROR;
+    }
+    *request = parsed;
+    return CMDLINE_RUN;
+}
+
+void run_request_fini(struct run_request *request)
+{
+    for (size_t i = 0; i < request->app_count; i++) {
+        strings_free(request->apps[i].argv);
+        strings_free(request->apps[i].env);
+        free(request->apps[i].wdir);
+        node_list_fini(&request->apps[i].hosts);
+    }
+    node_list_fini(&request->hosts);
+    node_list_fini(&request->hostfile);
+    free(request->apps);
+    free(request->hostfile_name);
+    free(request->output_dir);
+    free(request->uri_file);
+    free(request->simulate_topo);
+    placement_fini(&request->placement);
+    *request = (struct run_request){0};
+}

@@ -1,0 +1,122 @@
+/* The parameters that stand in for options. Sites set them; those of Open MPI count where Keel's
+ * own are not set. */
+#include <config.h>
+
+#include <launcher/request/options/parser.h>
+
+#include <base/settings/param.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    struct param map_by, ompi_map_by, rank_by, ompi_rank_by, bind_to, ompi_bind_to, hostfile,
+        ompi_hostfile, oversubscribe, ompi_oversubscribe;
+} params = {
+    .map_by = PARAM_STRING("map_by", "", "What --map-by says where no option does"),
+    .ompi_map_by = PARAM_STRING("rmaps_base_mapping_policy", "", "Open MPI's name for map_by"),
+    .rank_by = PARAM_STRING("rank_by", "", "What --rank-by says where the option is not given"),
+    .ompi_rank_by = PARAM_STRING("rmaps_base_ranking_policy", "", "Open MPI's name for rank_by"),
+    .bind_to = PARAM_STRING("bind_to", "", "What --bind-to says where no option does"),
+    .ompi_bind_to = PARAM_STRING("hwloc_base_binding_policy", "", "Open MPI's name for bind_to"),
+    .hostfile = PARAM_STRING("hostfile", "", "The hostfile where --hostfile is not given"),
+    .ompi_hostfile = PARAM_STRING("orte_default_hostfile", "", "Open MPI's name for hostfile"),
+    .oversubscribe =
+        PARAM_BOOL("oversubscribe", "0", "Allow more ranks than slots, as --oversubscribe does"),
+    .ompi_oversubscribe =
+        PARAM_BOOL("rmaps_base_oversubscribe", "0", "Open MPI's name for oversubscribe"),
+};
+
+/* The first that is set; NULL: none is. */
+static struct param *either(struct param *own, struct param *ompis)
+{
+    struct param *param = *param_string(own) ? own : ompis;
+    return *param_string(param) ? param : NULL;
+}
+
+/* What apply makes of a parameter's value. */
+static bool apply(struct parser *parser, apply_fn *fn, struct param *param)
+{
+    char where[64];
+    char *value = strdup(param_string(param));
+    snprintf(where, sizeof(where), "the parameter %s:", param->name);
+    bool right = value ? fn(parser, where, &value) : parser_no_memory(parser);
+    free(value);
+    return right;
+}
+
+static bool settles(const struct placement *placement)
+{
+    struct placement copy = *placement; /* has the same strings, which stay as they are */
+    char ignored[512];
+    copy.bind_given = copy.bind_given && copy.bind;
+    return placement_settle(&copy, ignored, sizeof(ignored)) == ORTE_SUCCESS;
+}
+
+static bool map_default(struct parser *parser)
+{
+    struct placement *placement = &parser->request->placement;
+    struct param *param = either(&params.map_by, &params.ompi_map_by);
+    uint32_t cpus = placement->cpus_per_rank;
+    if (parser->mapped || !param) {
+        return true;
+    }
+    bool right = apply(parser, apply_map_by, param);
+    placement->cpus_per_rank = cpus ? cpus : placement->cpus_per_rank;
+    return right;
+}
+
+/* A default that does not go with what the options say does not count. */
+static bool rank_default(struct parser *parser)
+{
+    struct placement *placement = &parser->request->placement;
+    struct param *param = either(&params.rank_by, &params.ompi_rank_by);
+    if (placement->rank_by != RANK_BY_DEFAULT || !param) {
+        return true;
+    }
+    if (!apply(parser, apply_rank_by, param)) {
+        return false;
+    }
+    if (!settles(placement)) {
+        placement->rank_by = RANK_BY_DEFAULT;
+        placement->rank_level = LEVEL_NODE;
+    }
+    return true;
+}
+
+static bool bind_default(struct parser *parser)
+{
+    struct placement *placement = &parser->request->placement;
+    struct placement before = *placement;
+    struct param *param = either(&params.bind_to, &params.ompi_bind_to);
+    if (placement->bind_given || placement->bind || !param ||
+        placement->map_by == MAP_BY_RANKFILE) {
+        return true;
+    }
+    if (!apply(parser, apply_bind, param)) {
+        return false;
+    }
+    if (!settles(placement)) {
+        *placement = before;
+    }
+    return true;
+}
+
+static bool hostfile_default(struct parser *parser)
+{
+    struct param *param = either(&params.hostfile, &params.ompi_hostfile);
+    bool given = parser->hostfiles || parser->request->simulate_nodes;
+    return given || !param || apply(parser, apply_hostfile, param);
+}
+
+bool defaults_apply(struct parser *parser)
+{
+    struct run_request *request = parser->request;
+    if (!request->oversubscribe && !request->no_oversubscribe) {
+        request->oversubscribe = param_is_set("oversubscribe")
+                                     ? param_bool(&params.oversubscribe)
+                                     : param_bool(&params.ompi_oversubscribe);
+    }
+    return hostfile_default(parser) && map_default(parser) && rank_default(parser) &&
+           bind_default(parser);
+}

@@ -1,0 +1,127 @@
+#include <config.h>
+
+#include <launcher/request/options/help.h>
+#include <launcher/request/options/options.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMN = 26, WIDTH = 84 };
+
+static const char beginning[] =
+    "Usage: keelrun [OPTION]... PROGRAM [ARGUMENT]...\n"
+    "       keelrun [OPTION]... PROGRAM [ARGUMENT]... : [OPTION]... PROGRAM [ARGUMENT]...\n"
+    "\n"
+    "Starts the ranks of a parallel program, wires them up, forwards their input,\n"
+    "output and signals, and ends when they have ended. A word ':' begins another\n"
+    "program of the same job, with its own -n, -N, -x, --wdir and --host; '--' ends\n"
+    "the options.\n";
+
+static const char end[] =
+    "\n"
+    "Examples\n"
+    "  keelrun -n 4 ./solver input.dat\n"
+    "  keelrun -n 1 ./master : -n 8 ./worker --fast\n"
+    "  keelrun --hostfile hosts --map-by package --bind-to core ./solver\n"
+    "  keelrun --simulate 3x2 -n 6 --tag-output ./handoff\n"
+    "  keelrun -n 2 --mca btl self,tcp -x OMP_NUM_THREADS=4 ./app\n"
+    "\n"
+    "Exit code: 0, or that of the first rank that failed (128 + its signal);\n"
+    "127 program not found, 126 not executable, 2 wrong usage, 124 timeout,\n"
+    "125 the runtime failed, 130 interrupted.\n";
+
+/* A text from a column on, broken at blanks. */
+static void print_help(const char *text, size_t column)
+{
+    if (column + 1 >= COLUMN) {
+        printf("\n");
+        column = 0;
+    }
+    printf("%*s", (int) (COLUMN - column), "");
+    for (column = COLUMN; *text;) {
+        size_t size = strcspn(text, " ");
+        if (column > COLUMN && column + 1 + size > WIDTH) {
+            printf("\n%*s", COLUMN, "");
+            column = COLUMN;
+        }
+        column += (size_t) printf("%s%.*s", column > COLUMN ? " " : "", (int) size, text);
+        text += size + (text[size] != '\0');
+    }
+    printf("\n");
+}
+
+/* An option with its other names, which are the rows behind it. */
+static void print_option(size_t at)
+{
+    size_t column = 2, next = at;
+    printf("  ");
+    do {
+        const char *name = options[next].name;
+        column += (size_t) printf("%s-%s%s", next > at ? ", " : "", name[1] ? "-" : "", name);
+    } while (++next < option_count && !options[next].help);
+    column += options[at].value ? (size_t) printf(" %s", options[at].value) : 0;
+    print_help(options[at].help, column);
+}
+
+void help_print(void)
+{
+    fputs(beginning, stdout);
+    for (size_t i = 0; i < option_count; i++) {
+        if (i == 0 || options[i].group != options[i - 1].group) {
+            printf("\n%s\n", option_groups[options[i].group]);
+        }
+        if (options[i].help) {
+            print_option(i);
+        }
+    }
+    fputs(end, stdout);
+}
+
+void version_print(void)
+{
+    printf("keelrun (Keel) %s\n", PACKAGE_VERSION);
+}
+
+/* --- bash --- */
+
+static const char script[] =
+    "    if [ \"${previous#-}\" = \"$previous\" ] && [ \"${word#-}\" = \"$word\" ]; then\n"
+    "        COMPREPLY=($(compgen -c -f -- \"$word\"))\n"
+    "        return\n"
+    "    fi\n"
+    "    case $word in -*) COMPREPLY=($(compgen -W \"$names\" -- \"$word\")) ;;\n"
+    "    *) COMPREPLY=($(compgen -c -f -- \"$word\")) ;; esac\n"
+    "}\n"
+    "complete -o default -F _keelrun keelrun\n";
+
+static void print_choice(const struct option *option)
+{
+    const char *words = option->words;
+    printf("    -%s | --%s) ", option->name, option->name);
+    if (!words) {
+        printf("return ;;\n");
+    } else if (strcmp(words, "FILE") == 0 || strcmp(words, "DIR") == 0) {
+        printf("COMPREPLY=($(compgen -%c -- \"$word\")); return ;;\n", *words == 'F' ? 'f' : 'd');
+    } else if (strcmp(words, "HOST") == 0) {
+        printf("COMPREPLY=($(compgen -A hostname -- \"$word\")); return ;;\n");
+    } else {
+        printf("COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n", words);
+    }
+}
+
+void completion_print(void)
+{
+    printf("# Completes keelrun's command line in bash; printed by keelrun --completion bash.\n"
+           "_keelrun()\n{\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} "
+           "names='");
+    for (size_t i = 0; i < option_count; i++) {
+        printf("%s-%s%s", i ? " " : "", options[i].name[1] ? "-" : "", options[i].name);
+    }
+    printf("'\n    COMPREPLY=()\n    case $previous in\n");
+    for (size_t i = 0; i < option_count; i++) {
+        if (options[i].value) {
+            print_choice(&options[i]);
+        }
+    }
+    printf("    esac\n%s", script);
+}

@@ -1,0 +1,72 @@
+#include <config.h>
+
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <launcher/request/options/mca_names.h>
+#include <launcher/request/suggest.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <launcher/request/options/mca_table.inc>
+
+enum { SHORTEST = 8 /* shorter names are like too many others */ };
+
+static const struct param *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(keels) / sizeof(*keels); i++) {
+        if (strcmp(keels[i].name, name) == 0) {
+            return &keels[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_openmpis(const char *name)
+{
+    for (size_t i = 0; i < sizeof(openmpis) / sizeof(*openmpis); i++) {
+        size_t star = strcspn(openmpis[i], "*");
+        if (openmpis[i][star] ? strncmp(openmpis[i], name, star) == 0
+                              : strcmp(openmpis[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int mca_check(const char *name, const char *value, char *reason, size_t size)
+{
+    const struct param *param = find(name);
+    return param && !is_openmpis(name) ? param_check(param, value, reason, size) : ORTE_SUCCESS;
+}
+
+const char *mca_meant(const char *name)
+{
+    size_t size = strlen(name), least = SUGGEST_NEVER;
+    const char *nearest = NULL;
+    if (size < SHORTEST || find(name) || is_openmpis(name)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof(keels) / sizeof(*keels); i++) {
+        size_t distance = suggest_distance(name, size, keels[i].name);
+        if (distance < least) {
+            least = distance;
+            nearest = keels[i].name;
+        }
+    }
+    return nearest;
+}
+
+static void check_given(void *arg, const char *where, const char *name)
+{
+    const char *meant = mca_meant(name);
+    (void) arg;
+    if (meant) {
+        log_warn(LOG_LAUNCHER, "%s: %s: no parameter has this name; was %s meant?", where, name,
+                 meant);
+    }
+}
+
+void mca_check_given(void)
+{
+    param_each_given(check_given, NULL);
+}
