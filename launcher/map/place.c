@@ -325,15 +325,17 @@ static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
                             "%llu ranks are more than %u on each of %u nodes", total,
                             mapping->per_node, mapping->plan->node_count);
     }
+    uint64_t places = placement->map_by == MAP_BY_PPR ? count_by_map(mapping) : wanted;
+    if (wanted > places) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%llu ranks are more than the %llu places of ppr:%u:%s",
+                            (unsigned long long) wanted, (unsigned long long) places,
+                            placement->per_object, level_name(placement->map_level));
+    }
     if (placement->cpus_per_rank && total <= slots) {
         return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
                             "%u of %llu ranks find no %u free processors", left, total,
                             placement->cpus_per_rank);
-    }
-    if (placement->map_by == MAP_BY_PPR && total <= slots) {
-        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%llu ranks are more than ppr:%u:%s has places for", total,
-                            placement->per_object, level_name(placement->map_level));
     }
     return mapping_fail(
         mapping, ORTE_ERR_OUT_OF_RESOURCE, "%llu ranks are more than the %llu slots that %s%s%s",

@@ -210,6 +210,9 @@ static bool check_request(struct parser *parser)
     if (request->simulate_topo && !request->simulate_nodes) {
         return parser_wrong(parser, "--simulate-topo needs --simulate NODESxSLOTS");
     }
+    if (request->json && !request->display) {
+        return parser_wrong(parser, "--json: --display, or --dry-run, says what is displayed");
+    }
     if (request->oversubscribe && request->no_oversubscribe) {
         return parser_wrong(parser, "--oversubscribe and --nooversubscribe exclude each other");
     }
@@ -236,7 +239,11 @@ static bool make_sequence(struct parser *parser)
 
 static bool settle(struct parser *parser)
 {
+    struct run_request *request = parser->request;
     char why[512];
+    if (request->dry_run && !request->display && !request->report_bindings) {
+        request->display = DISPLAY_MAP;
+    }
     if (!defaults_apply(parser) || !make_sequence(parser)) {
         return false;
     }

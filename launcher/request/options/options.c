@@ -105,7 +105,8 @@ const struct option options[] = {
     {"display-topo", SAYS(apply_display, "topo"), GROUP_SHOW, "the same as --display topo", NULL},
     {"report-bindings", FLAG(report_bindings), GROUP_SHOW,
      "print on stderr where each rank is bound", NULL},
-    {"dry-run", FLAG(dry_run), GROUP_SHOW, "start no rank", NULL},
+    {"dry-run", FLAG(dry_run), GROUP_SHOW,
+     "start no rank; without --display the map is printed", NULL},
     {"do-not-launch", FLAG(dry_run), GROUP_SHOW, NULL, NULL},
     {"json", FLAG(json), GROUP_SHOW, "what is displayed comes as JSON", NULL},
 

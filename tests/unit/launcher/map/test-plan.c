@@ -122,6 +122,9 @@ START_TEST(test_given_slots_are_kept)
     assert_refused("--simulate 3x2 -n 7 p", "7 ranks are more than the 6 slots");
     assert_refused("--host localhost:2 -n 3 p", "--oversubscribe");
     assert_refused("--simulate 1x2 -n 2 p : q", "no slot is free for q");
+    assert_refused("--simulate 2x1 -n 5 --map-by ppr:2:node --oversubscribe p",
+                   "5 ranks are more than the 4 places of ppr:2:node");
+    assert_refused("--simulate 2x1 -n 4 --map-by ppr:2:node p", "--oversubscribe allows it");
     assert_plan("--simulate 2x2 -n 7 --oversubscribe p",
                 "0.0.0 0.1.0 0.2.0 0.3.0 1.0.0 1.1.0 1.2.0", true);
 }

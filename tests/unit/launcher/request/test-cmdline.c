@@ -238,6 +238,14 @@ START_TEST(test_where_ranks_run)
     ck_assert(placement->map_by == MAP_BY_NODE && placement->bind_level == TOPO_PACKAGE);
     ck_assert_uint_eq(request.display, DISPLAY_MAP | DISPLAY_ALLOCATION);
     run_request_fini(&request);
+    assert_parses("--dry-run --json p");
+    ck_assert_uint_eq(request.display, DISPLAY_MAP);
+    run_request_fini(&request);
+    assert_parses("--dry-run --report-bindings p");
+    ck_assert_uint_eq(request.display, 0);
+    run_request_fini(&request);
+    ck_assert_int_eq(parse("--json p"), CMDLINE_ERROR);
+    ck_assert_str_eq(reason, "--json: --display, or --dry-run, says what is displayed");
 }
 END_TEST
 
