@@ -53,6 +53,7 @@ struct output {
     struct sink sinks[2];
     struct stream *streams; /* owned: two for each rank */
     uint32_t rank_count;    /* that streams has room for */
+    bool *shown;            /* owned, by rank up to RANKS_MAX: --output-ranks; NULL: all are */
     bool folder_failed;
     bool lost; /* some of the output, or of the launcher's lines */
 };
@@ -184,6 +185,23 @@ static void file_end(struct output *output, struct stream *stream)
 
 /* --- streams --- */
 
+/* Where lines are to be marked. False: no memory. */
+static bool add_tagger(const struct run_request *request, struct stream *stream, uint32_t rank,
+                       int number)
+{
+    char tag[TAGS_TAG_MAX] = "";
+    if (!request->tag_output && !request->label_output && !request->timestamp_output) {
+        return true;
+    }
+    if (request->tag_output) {
+        snprintf(tag, sizeof(tag), "[%u,%u]<%s>: ", OUTFILE_JOB, rank,
+                 number == 1 ? "stdout" : "stderr");
+    } else if (request->label_output) {
+        snprintf(tag, sizeof(tag), "[%u] ", rank);
+    }
+    return tagger_create(&stream->tagger, tag, request->timestamp_output) == ORTE_SUCCESS;
+}
+
 static struct stream *stream_of(struct output *output, uint32_t rank, int number)
 {
     if (rank >= output->rank_count) {
@@ -199,13 +217,7 @@ static struct stream *stream_of(struct output *output, uint32_t rank, int number
         output->rank_count = count;
     }
     struct stream *stream = &output->streams[2 * (size_t) rank + (size_t) (number - 1)];
-    const struct run_request *request = output->request;
-    if (!stream->tagger && (request->tag_output || request->timestamp_output) &&
-        tagger_create(&stream->tagger, request->tag_output, request->timestamp_output, OUTFILE_JOB,
-                      rank, number == 1 ? "stdout" : "stderr") != ORTE_SUCCESS) {
-        return NULL;
-    }
-    return stream;
+    return stream->tagger || add_tagger(output->request, stream, rank, number) ? stream : NULL;
 }
 
 /* Where a tagged line goes. */
@@ -229,6 +241,10 @@ static void put_line(void *arg, const char *data, size_t size)
 void output_put(struct output *output, uint32_t source, uint32_t rank, int number,
                 const uint8_t *data, size_t size)
 {
+    if (output->shown && (rank >= RANKS_MAX || !output->shown[rank])) {
+        credit(output, source, size);
+        return;
+    }
     struct stream *stream = stream_of(output, rank, number);
     struct line_target target = {output, stream, rank, number};
     struct sink *sink = &output->sinks[number - 1];
@@ -327,6 +343,10 @@ int output_create(struct output **out, struct loop *loop, const struct run_reque
             return status;
         }
     }
+    if (request->output_ranks && !(output->shown = ranks_parse(request->output_ranks))) {
+        output_destroy(output);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
     *out = output;
     return ORTE_SUCCESS;
 }
@@ -347,5 +367,6 @@ void output_destroy(struct output *output)
         fd_close(&output->streams[i].file);
     }
     free(output->streams);
+    free(output->shown);
     free(output);
 }

@@ -10,13 +10,12 @@ enum { PREFIX_MAX = 128 };
 struct tagger {
     bool timestamped;
     bool begun;               /* a line is held back */
-    char tag[64];             /* "" when not tagged */
+    char tag[TAGS_TAG_MAX];   /* "" when not tagged */
     size_t prefix_size, size; /* of what is in line; size includes the prefix */
     char line[PREFIX_MAX + TAGS_LINE_MAX + 1];
 };
 
-int tagger_create(struct tagger **out, bool tagged, bool timestamped, uint32_t job, uint32_t rank,
-                  const char *stream)
+int tagger_create(struct tagger **out, const char *tag, bool timestamped)
 {
     struct tagger *tagger = malloc(sizeof(*tagger)); /* pages of long lines only when used */
     if (!tagger) {
@@ -24,10 +23,7 @@ int tagger_create(struct tagger **out, bool tagged, bool timestamped, uint32_t j
     }
     tagger->timestamped = timestamped;
     tagger->begun = false;
-    tagger->tag[0] = 0;
-    if (tagged) {
-        snprintf(tagger->tag, sizeof(tagger->tag), "[%u,%u]<%s>: ", job, rank, stream);
-    }
+    snprintf(tagger->tag, sizeof(tagger->tag), "%s", tag);
     *out = tagger;
     return ORTE_SUCCESS;
 }

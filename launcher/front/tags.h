@@ -3,6 +3,7 @@
  *   [job,rank]<stdout>: text                                    --tag-output
  *   Fri Nov 20 05:12:07.123456 2026 text                        --timestamp-output
  *   Fri Nov 20 05:12:07.123456 2026 [job,rank]<stdout>: text    both
+ *   [rank] text                                                 -l
  *
  * A line is given on when it is whole, so that lines of several ranks never mix; one that is longer
  * than TAGS_LINE_MAX is given on in pieces of that size, each a line of its own. Pure: no
@@ -20,9 +21,11 @@ struct tagger;
 /* Takes a whole line with its tag and newline; data is borrowed for the time of the call. */
 typedef void (*tags_emit_fn)(void *arg, const char *data, size_t size);
 
-/* tag: "stdout" or "stderr", a string constant. ORTE_ERR_OUT_OF_RESOURCE. */
-int tagger_create(struct tagger **tagger, bool tagged, bool timestamped, uint32_t job,
-                  uint32_t rank, const char *stream) KEEL_MUST_CHECK;
+#define TAGS_TAG_MAX 64
+
+/* tag: what stands before the line, behind the time; copied, and at most TAGS_TAG_MAX - 1 bytes.
+ * ORTE_ERR_OUT_OF_RESOURCE. */
+int tagger_create(struct tagger **tagger, const char *tag, bool timestamped) KEEL_MUST_CHECK;
 void tagger_destroy(struct tagger *tagger);
 /* Bytes that the rank wrote at this time (CLOCK_REALTIME); a line has the time of its first byte.
  */

@@ -208,9 +208,7 @@ void hnp_check_launched(struct hnp *hnp)
 static int take_launched(struct hnp *hnp, uint32_t vpid)
 {
     hnp->peers[vpid].state = PEER_LAUNCHED;
-    if (vpid == hnp->daemon_of_node[hnp->plan.node_of[0]]) {
-        hnp_open_input(hnp);
-    }
+    hnp_open_input(hnp);
     hnp_check_launched(hnp);
     hnp_check_end(hnp);
     return ORTE_SUCCESS;

@@ -40,10 +40,18 @@ struct peer {
     char *untold_why; /* owned: it is lost, and why its links broke; NULL: the user knows */
     bool silent;      /* it does not answer ... */
     bool told_silent; /* ... and the user knows, but not yet that it answers again */
+    bool takes_input;     /* ranks of its get standard input ... */
+    uint64_t input_taken; /* ... and have taken so many bytes */
 };
 
 struct hnp_timers {
     struct loop_timer start, limit, grace, drain, step, repair, silence;
+};
+
+/* Standard input on its way to the ranks that get it. */
+struct hnp_input {
+    bool open;                /* they are there, and some still read */
+    uint64_t given, credited; /* bytes that the front end has read, and may read again */
 };
 
 /* How the job ends. */
@@ -93,6 +101,7 @@ struct hnp {
     struct list spawns; /* struct spawn_request of hnp_spawn.c */
     uint32_t spawn_count;
 
+    struct hnp_input input;
     struct hnp_end end;
     struct hnp_timers timers;
     uint64_t held;            /* bit N: signal N, for ranks that do not exist yet */
@@ -207,11 +216,11 @@ int hnp_rehomed(struct hnp *hnp, uint32_t vpid);                       /* REPORT
 
 /* hnp_stdio.c */
 void hnp_stdio_init(struct hnp *hnp);
-void hnp_input_lost(struct hnp *hnp, uint32_t vpid);     /* a daemon is lost: rank 0's, perhaps */
+void hnp_input_lost(struct hnp *hnp, uint32_t vpid);     /* a daemon takes no more */
 void hnp_resize(struct hnp *hnp, opal_buffer_t *buffer); /* FRONT_WINDOW */
 void hnp_input(struct hnp *hnp, opal_buffer_t *buffer);
 void hnp_written(struct hnp *hnp, opal_buffer_t *buffer);
 void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer);
-void hnp_open_input(struct hnp *hnp);
+void hnp_open_input(struct hnp *hnp); /* once all that get it are there */
 
 #endif

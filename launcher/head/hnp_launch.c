@@ -86,6 +86,11 @@ void hnp_launch(struct hnp *hnp)
     struct launch launch = {
         .yield = hnp->plan.oversubscribed,
         .pty = hnp->request.pty == PTY_ALWAYS,
+        .merge_stderr = hnp->request.merge_stderr,
+        .input_first = hnp->request.input == INPUT_RANK ? hnp->request.input_rank : 0,
+        .input_count = hnp->request.input == INPUT_RANK  ? 1
+                       : hnp->request.input == INPUT_ALL ? hnp->plan.rank_count
+                                                         : 0,
         .window = hnp->request.window,
         .universe = hnp->plan.universe,
     };

@@ -109,6 +109,11 @@ static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
     if (status != ORTE_SUCCESS) {
         return status;
     }
+    if (hnp->request.input == INPUT_RANK && hnp->request.input_rank >= hnp->plan.rank_count) {
+        snprintf(reason, reason_size, "--stdin %u: the ranks are 0 to %u", hnp->request.input_rank,
+                 hnp->plan.rank_count - 1);
+        return ORTE_ERR_BAD_PARAM;
+    }
     hnp->ended = calloc(hnp->plan.rank_count, sizeof(*hnp->ended));
     hnp->unended = hnp->plan.rank_count;
     if (!hnp->ended) {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <wireup/proto.h>
 
-enum { PROGRAMS_MAX = 1024, RANKS_MAX = 1 << 16 };
+enum { PROGRAMS_MAX = 1024, SPAWNED_MAX = 1 << 16 };
 
 /* A request on its way: which daemon asked, how many daemons have yet to start their part, which
  * have. */
@@ -98,7 +98,7 @@ static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, struct 
         }
         ranks += programs[i].count;
     }
-    if (status == ORTE_SUCCESS && (ranks == 0 || ranks > RANKS_MAX)) {
+    if (status == ORTE_SUCCESS && (ranks == 0 || ranks > SPAWNED_MAX)) {
         status = ORTE_ERR_BAD_PARAM;
     }
     spawned->count = (uint32_t) ranks;

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <wireup/proto.h>
 
-static uint32_t input_daemon(const struct hnp *hnp)
-{
-    return hnp->daemon_of_node[hnp->plan.node_of[0]];
-}
-
 static void to_iof(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {hnp->family, vpid};
@@ -62,12 +57,38 @@ static int take_drained(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_input_credit(struct hnp *hnp, opal_buffer_t *buffer)
+/* The front end may read on as far as all daemons' ranks have taken what there was. */
+static void credit_input(struct hnp *hnp)
+{
+    uint64_t taken = UINT64_MAX;
+    if (!hnp->input.open) {
+        return;
+    }
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        const struct peer *peer = &hnp->peers[vpid];
+        taken = peer->takes_input && peer->input_taken < taken ? peer->input_taken : taken;
+    }
+    if (taken == UINT64_MAX) {
+        hnp->input.open = false;
+        channel_send(hnp->front, proto_new(FRONT_INPUT_CLOSED, ""));
+    } else if (taken > hnp->input.credited) {
+        channel_send(hnp->front, proto_new(FRONT_INPUT_CREDIT, "u",
+                                           (uint32_t) (taken - hnp->input.credited)));
+        hnp->input.credited = taken;
+    }
+}
+
+static int take_input_credit(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     uint32_t bytes;
+    struct peer *peer = &hnp->peers[vpid];
     int status = proto_unpack(buffer, "u", &bytes);
+    if (status == OPAL_SUCCESS && bytes > hnp->input.given - peer->input_taken) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
     if (status == OPAL_SUCCESS) {
-        channel_send(hnp->front, proto_new(FRONT_INPUT_CREDIT, "u", bytes));
+        peer->input_taken += bytes;
+        credit_input(hnp);
     }
     return status;
 }
@@ -80,9 +101,9 @@ static int take_iof(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer_t 
     case IOF_DRAINED:
         return take_drained(hnp, vpid, buffer);
     case IOF_INPUT_CREDIT:
-        return take_input_credit(hnp, buffer);
+        return take_input_credit(hnp, vpid, buffer);
     case IOF_INPUT_CLOSED:
-        channel_send(hnp->front, proto_new(FRONT_INPUT_CLOSED, ""));
+        hnp_input_lost(hnp, vpid);
         return ORTE_SUCCESS;
     default:
         return ORTE_ERR_BAD_PARAM;
@@ -112,13 +133,31 @@ void hnp_stdio_init(struct hnp *hnp)
 
 void hnp_open_input(struct hnp *hnp)
 {
-    channel_send(hnp->front, proto_new(FRONT_INPUT_CREDIT, "u", (uint32_t) IOF_INPUT_WINDOW));
+    const struct run_request *request = &hnp->request;
+    bool any = false;
+    if (request->input == INPUT_NONE || hnp->input.open) {
+        return;
+    }
+    for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
+        struct peer *peer = &hnp->peers[hnp->daemon_of_node[hnp->plan.node_of[rank]]];
+        bool takes = request->input == INPUT_ALL || rank == request->input_rank;
+        if (takes && peer->state < PEER_LAUNCHED) {
+            return; /* until its ranks are there */
+        }
+        peer->takes_input |= takes;
+        any |= takes;
+    }
+    if (any) {
+        hnp->input.open = true;
+        channel_send(hnp->front, proto_new(FRONT_INPUT_CREDIT, "u", (uint32_t) IOF_INPUT_WINDOW));
+    }
 }
 
 void hnp_input_lost(struct hnp *hnp, uint32_t vpid)
 {
-    if (hnp->plan.rank_count > 0 && vpid == input_daemon(hnp)) {
-        channel_send(hnp->front, proto_new(FRONT_INPUT_CLOSED, ""));
+    if (hnp->peers[vpid].takes_input) {
+        hnp->peers[vpid].takes_input = false;
+        credit_input(hnp);
     }
 }
 
@@ -138,10 +177,16 @@ void hnp_input(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint8_t *data;
     size_t size;
-    if (hnp->daemon && proto_unpack(buffer, "b", &data, &size) == OPAL_SUCCESS) {
-        to_iof(hnp, input_daemon(hnp), proto_new(IOF_INPUT, "b", data, size));
-        free(data);
+    if (!hnp->daemon || proto_unpack(buffer, "b", &data, &size) != OPAL_SUCCESS) {
+        return;
     }
+    hnp->input.given += size;
+    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+        if (hnp->peers[vpid].takes_input) {
+            to_iof(hnp, vpid, proto_new(IOF_INPUT, "b", data, size));
+        }
+    }
+    free(data);
 }
 
 void hnp_written(struct hnp *hnp, opal_buffer_t *buffer)

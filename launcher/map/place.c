@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS_MAX = 1 << 20 };
-
 static uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;

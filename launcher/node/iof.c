@@ -25,10 +25,19 @@ struct stream {
     uint8_t number; /* 1: stdout, 2: stderr */
 };
 
-/* A piece of input that rank 0 has not taken yet. */
+/* A rank's standard input. */
+struct input {
+    struct list link;
+    struct iof *iof;
+    struct loop_io io;
+    int fd;           /* owned */
+    uint64_t written; /* bytes so far */
+};
+
+/* A piece of input that some rank has not taken yet. */
 struct chunk {
     struct list link;
-    size_t size, written;
+    size_t size;
     uint8_t data[];
 };
 
@@ -43,10 +52,10 @@ struct iof {
     bool closed[3]; /* by stream: nobody reads it */
     void (*unread)(void *arg, uint32_t rank);
     void *unread_arg;
-    struct loop_io input_io;
-    int input;        /* rank 0's standard input, owned; -1: none or closed */
-    bool input_ended; /* the user's input is at its end */
+    struct list inputs; /* struct input: of the ranks that may still take some */
     struct list chunks;
+    uint64_t input_begin, input_end; /* where the first chunk begins, and the last one ends */
+    bool input_ended;                /* the user's input is at its end */
     uint8_t scratch[READ_MAX];
 };
 
@@ -228,56 +237,95 @@ void iof_drain(struct iof *iof)
 
 /* --- input --- */
 
-static void input_close(struct iof *iof)
+static void input_close(struct input *input)
 {
-    if (iof->input >= 0) {
-        loop_io_watch(&iof->input_io, 0);
-        fd_close(&iof->input);
+    loop_io_watch(&input->io, 0);
+    fd_close(&input->fd);
+    list_remove(&input->link);
+    free(input);
+}
+
+/* Writes as much as the rank takes. False: it has closed its input, or ended. */
+static bool input_write(struct input *input)
+{
+    struct iof *iof = input->iof;
+    uint64_t at = iof->input_begin;
+    struct chunk *chunk;
+    list_for_each (chunk, &iof->chunks, struct chunk, link) {
+        uint64_t end = at + chunk->size;
+        while (input->written < end) {
+            size_t left = (size_t) (end - input->written);
+            ssize_t put = write(input->fd, chunk->data + (chunk->size - left), left);
+            if (put < 0 && errno == EINTR) {
+                continue;
+            }
+            if (put < 0) {
+                loop_io_watch(&input->io, EV_WRITE);
+                return errno == EAGAIN;
+            }
+            input->written += (size_t) put;
+        }
+        at = end;
     }
-    for (struct list *link; (link = list_pop(&iof->chunks));) {
-        free(container_of(link, struct chunk, link));
+    loop_io_watch(&input->io, 0);
+    return true;
+}
+
+/* What all ranks have taken is no longer kept, and the HNP hears of it. */
+static void inputs_settle(struct iof *iof)
+{
+    uint64_t taken = iof->input_end, before = iof->input_begin;
+    struct input *input;
+    struct chunk *chunk;
+    if (list_empty(&iof->inputs) && !iof->input_ended) {
+        to_hnp(iof, proto_new(IOF_INPUT_CLOSED, ""));
+        iof->input_ended = true;
+    }
+    list_for_each (input, &iof->inputs, struct input, link) {
+        taken = input->written < taken ? input->written : taken;
+    }
+    list_for_each (chunk, &iof->chunks, struct chunk, link) {
+        if (iof->input_begin + chunk->size > taken) {
+            break;
+        }
+        iof->input_begin += chunk->size;
+        list_remove(&chunk->link);
+        free(chunk);
+    }
+    if (iof->input_begin > before) {
+        to_hnp(iof, proto_new(IOF_INPUT_CREDIT, "u", (uint32_t) (iof->input_begin - before)));
+    }
+}
+
+static void input_serve(struct input *input)
+{
+    struct iof *iof = input->iof;
+    if (!input_write(input) || (iof->input_ended && input->written == iof->input_end)) {
+        input_close(input);
     }
 }
 
 static void input_ready(struct loop_io *io, short events)
 {
     (void) events;
-    struct iof *iof = container_of(io, struct iof, input_io);
-    uint32_t written = 0;
-    while (!list_empty(&iof->chunks)) {
-        struct chunk *chunk = container_of(iof->chunks.next, struct chunk, link);
-        ssize_t put = write(iof->input, chunk->data + chunk->written, chunk->size - chunk->written);
-        if (put < 0 && (errno == EAGAIN || errno == EINTR)) {
-            break;
-        }
-        if (put < 0) { /* the rank closed its input, or ended */
-            input_close(iof);
-            to_hnp(iof, proto_new(IOF_INPUT_CLOSED, ""));
-            return;
-        }
-        chunk->written += (size_t) put;
-        written += (uint32_t) put;
-        if (chunk->written == chunk->size) {
-            list_remove(&chunk->link);
-            free(chunk);
-        }
-    }
-    if (written > 0) {
-        to_hnp(iof, proto_new(IOF_INPUT_CREDIT, "u", written));
-    }
-    if (!list_empty(&iof->chunks)) {
-        loop_io_watch(&iof->input_io, EV_WRITE);
-    } else if (iof->input_ended) {
-        input_close(iof);
-    } else {
-        loop_io_watch(&iof->input_io, 0);
-    }
+    struct input *input = container_of(io, struct input, io);
+    struct iof *iof = input->iof;
+    input_serve(input);
+    inputs_settle(iof);
 }
 
-void iof_set_input(struct iof *iof, int fd)
+void iof_add_input(struct iof *iof, int fd)
 {
-    iof->input = fd;
-    loop_io_init(&iof->input_io, iof->loop, fd, input_ready);
+    struct input *input = calloc(1, sizeof(*input));
+    if (!input) {
+        log_error(LOG_LAUNCHER, "no memory for a rank's input");
+        close(fd);
+        return;
+    }
+    input->iof = iof;
+    input->fd = fd;
+    loop_io_init(&input->io, iof->loop, fd, input_ready);
+    list_append(&iof->inputs, &input->link);
 }
 
 /* The bytes are at most a window's worth: the HNP sends no more than it has credit for. */
@@ -289,26 +337,23 @@ static int take_input(struct iof *iof, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (iof->input < 0) {
-        free(data);
-        return ORTE_SUCCESS; /* it was told that the input is closed */
-    }
-    if (size == 0) {
-        iof->input_ended = true;
-    } else {
-        struct chunk *chunk = malloc(sizeof(*chunk) + size);
-        if (!chunk) {
-            free(data);
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
+    struct chunk *chunk = size > 0 && !iof->input_ended ? malloc(sizeof(*chunk) + size) : NULL;
+    if (chunk) {
         chunk->size = size;
-        chunk->written = 0;
         memcpy(chunk->data, data, size);
         list_append(&iof->chunks, &chunk->link);
+        iof->input_end += size;
+    } else if (size > 0 && !iof->input_ended) {
+        status = ORTE_ERR_OUT_OF_RESOURCE;
     }
+    iof->input_ended |= size == 0;
     free(data);
-    input_ready(&iof->input_io, EV_WRITE);
-    return ORTE_SUCCESS;
+    struct input *input;
+    list_for_each (input, &iof->inputs, struct input, link) {
+        input_serve(input);
+    }
+    inputs_settle(iof);
+    return status;
 }
 
 static int take_credit(struct iof *iof, opal_buffer_t *buffer)
@@ -353,8 +398,8 @@ int iof_create(struct iof **out, struct rml *rml, struct loop *loop, const orte_
     iof->loop = loop;
     iof->hnp = *hnp;
     iof->window = IOF_WINDOW;
-    iof->input = -1;
     list_init(&iof->streams);
+    list_init(&iof->inputs);
     list_init(&iof->chunks);
     rml_handle(rml, ORTE_RML_TAG_IOF_PROXY, from_hnp, iof);
     *out = iof;
@@ -371,6 +416,11 @@ void iof_destroy(struct iof *iof)
     while (!list_empty(&iof->streams)) {
         stream_close(container_of(iof->streams.next, struct stream, link));
     }
-    input_close(iof);
+    while (!list_empty(&iof->inputs)) {
+        input_close(container_of(iof->inputs.next, struct input, link));
+    }
+    for (struct list *link; (link = list_pop(&iof->chunks));) {
+        free(container_of(link, struct chunk, link));
+    }
     free(iof);
 }

@@ -1,6 +1,6 @@
 /* Input and output forwarding, a daemon's side: reads its ranks' stdout and stderr and sends them
  * to the HNP, within a window of bytes that the HNP has not yet written; writes what it is sent to
- * the standard input of rank 0.
+ * the standard input of those ranks that get it: one, or all, of which the slowest decides.
  *
  * Messages, all in the stdio class so that they keep their order; the first byte says which:
  *   daemon to HNP, RML_TAG_IOF_HNP:   IOF_OUTPUT u rank, c stream (1, 2), b bytes
@@ -27,16 +27,16 @@ enum iof_kind {
 };
 
 #define IOF_WINDOW (1024u * 1024u)      /* bytes of output under way from one daemon */
-#define IOF_INPUT_WINDOW (256u * 1024u) /* bytes of input under way to rank 0 */
+#define IOF_INPUT_WINDOW (256u * 1024u) /* bytes of input under way to the ranks of a daemon */
 
 struct iof;
 
 int iof_create(struct iof **iof, struct rml *rml, struct loop *loop,
                const orte_process_name_t *hnp) KEEL_MUST_CHECK;
 void iof_destroy(struct iof *iof);
-/* Takes the descriptor: a rank's output (stream 1 or 2; a pipe or a pty), or rank 0's input. */
+/* Takes the descriptor: a rank's output (stream 1 or 2; a pipe or a pty), or a rank's input. */
 void iof_add_output(struct iof *iof, uint32_t rank, int stream, int fd);
-void iof_set_input(struct iof *iof, int fd);
+void iof_add_input(struct iof *iof, int fd);
 /* To be called when a rank writes to a pty that nobody reads any more: a pipe would raise SIGPIPE.
  */
 void iof_on_unread(struct iof *iof, void (*unread)(void *arg, uint32_t rank), void *arg);

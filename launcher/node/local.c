@@ -160,7 +160,7 @@ static int define_app(struct daemon *daemon, uint32_t index)
             .env = vars.strings,
             .wdir = app->wdir,
             .out = daemon->launch.pty ? STDIO_PTY : STDIO_PIPE,
-            .err = STDIO_PIPE,
+            .err = daemon->launch.merge_stderr ? STDIO_MERGED : STDIO_PIPE,
             .window = daemon->launch.window,
             .socket = services_want_socket(daemon->services, index),
         };
@@ -194,6 +194,7 @@ static bool find_cpus(struct daemon *daemon, uint32_t rank, cpu_set_t *cpus)
 
 static void start_rank(struct daemon *daemon, uint32_t rank)
 {
+    const struct launch *launch = &daemon->launch;
     cpu_set_t cpus;
     bool bound = find_cpus(daemon, rank, &cpus);
     struct vars vars = {0};
@@ -210,7 +211,7 @@ static void start_rank(struct daemon *daemon, uint32_t rank)
         .id = rank,
         .env = vars.strings,
         .cpus = bound ? &cpus : NULL,
-        .in = rank == 0 ? STDIO_PIPE : STDIO_NULL,
+        .in = rank - launch->input_first < launch->input_count ? STDIO_PIPE : STDIO_NULL,
     };
     shepherd_start_proc(daemon->shepherd, daemon->launch.app_of[rank], &proc);
     vars_fini(&vars);
@@ -334,7 +335,7 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
     daemon->started++;
     daemon->living++;
     if (fds[0] >= 0) {
-        iof_set_input(daemon->iof, fds[0]);
+        iof_add_input(daemon->iof, fds[0]);
     }
     for (int stream = 1; stream <= 2; stream++) {
         if (fds[stream] >= 0) {

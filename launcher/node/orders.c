@@ -39,8 +39,9 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
 {
     int status = job_map_pack(buffer, &launch->map);
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "cccuuuu", launch->yield, launch->pty,
-                            (uint8_t) (launch->cpus != NULL), (uint32_t) launch->window.rows,
+        status = proto_pack(buffer, "ccccuuuuuu", launch->yield, launch->pty, launch->merge_stderr,
+                            (uint8_t) (launch->cpus != NULL), launch->input_first,
+                            launch->input_count, (uint32_t) launch->window.rows,
                             (uint32_t) launch->window.columns, launch->universe, launch->app_count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
@@ -98,11 +99,12 @@ int launch_cpus_unpack(opal_buffer_t *buffer, uint32_t count, char ***cpus)
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
 {
     struct launch read = {0};
-    uint8_t yield, pty, bound;
+    uint8_t yield, pty, merge, bound;
     uint32_t app_count, rows, columns;
     int status = job_map_unpack(buffer, &read.map);
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "cccuuuu", &yield, &pty, &bound, &rows, &columns,
+        status = proto_unpack(buffer, "ccccuuuuuu", &yield, &pty, &merge, &bound,
+                              &read.input_first, &read.input_count, &rows, &columns,
                               &read.universe, &app_count);
     }
     if (status == OPAL_SUCCESS && !window_make(&read.window, rows, columns)) {
@@ -111,6 +113,7 @@ int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
     if (status == OPAL_SUCCESS) {
         read.yield = yield;
         read.pty = pty;
+        read.merge_stderr = merge;
         status = apps_unpack(buffer, &read, app_count);
     }
     if (status == OPAL_SUCCESS) {

@@ -6,6 +6,8 @@
 #include <base/host/topo.h>
 #include <keel/types.h>
 
+enum { RANKS_MAX = 1 << 20 }; /* of a job */
+
 enum map_by { MAP_BY_SLOT, MAP_BY_NODE, MAP_BY_OBJECT, MAP_BY_PPR, MAP_BY_SEQ, MAP_BY_RANKFILE };
 
 enum rank_by {

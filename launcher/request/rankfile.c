@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS_MAX = 1 << 20, CPU_MAX = 1 << 20 };
+enum { CPU_MAX = 1 << 20 };
 
 /* --- lists of processors --- */
 

@@ -34,6 +34,9 @@ enum display {
     DISPLAY_TOPO = 8,
 };
 
+/* Which ranks get keelrun's standard input. */
+enum input_choice { INPUT_RANK, INPUT_ALL, INPUT_NONE };
+
 /* Do ranks get a pty for their standard output? AUTO: if keelrun's is a terminal. */
 enum pty_choice { PTY_AUTO, PTY_ALWAYS, PTY_NEVER };
 
@@ -52,15 +55,23 @@ struct run_request {
     char *simulate_topo;   /* owned: the topology of simulated nodes, hwloc's synthetic description
                             * or an XML file; NULL: this machine's */
     bool no_oversubscribe; /* never more ranks than slots, also where slots were counted */
+    enum input_choice input;
+    uint32_t input_rank; /* of INPUT_RANK */
+    bool merge_stderr;   /* what ranks write to stderr goes where stdout does */
     enum pty_choice pty;
     struct window window; /* of ptys */
-    bool oversubscribe, tag_output, timestamp_output, report_bindings;
+    bool oversubscribe, report_bindings;
+    bool tag_output, label_output, timestamp_output;
+    char *output_ranks; /* --output-ranks; owned: a list as "0,2-5"; NULL: the output of all */
     uint32_t timeout_s; /* 0: none */
     char *output_dir;   /* --output-filename; owned; NULL: none */
     char *uri_file;     /* --report-uri; owned: a file, "-" or "+"; NULL: not asked for */
 };
 
 enum cmdline_result { CMDLINE_RUN, CMDLINE_DONE /* --help, --version: printed */, CMDLINE_ERROR };
+
+/* By rank, RANKS_MAX of them: is it in this list? malloc'd; NULL: it is none, or no memory. */
+bool *ranks_parse(const char *list);
 
 /* Parses keelrun's arguments; --mca values go to param_override and, as KEEL_MCA_NAME and
  * OMPI_MCA_NAME, into every app's environment. An error's text names the argument, and what would

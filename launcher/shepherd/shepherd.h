@@ -25,8 +25,8 @@ enum proc_kind {
 };
 
 /* What the standard descriptors of a process are: pipes and ptys have their other end in the
- * daemon. Where no pty can be had, it is a pipe. */
-enum proc_stdio { STDIO_NULL, STDIO_PIPE, STDIO_INHERIT, STDIO_PTY };
+ * daemon. Where no pty can be had, it is a pipe. MERGED, of stderr alone: what stdout is. */
+enum proc_stdio { STDIO_NULL, STDIO_PIPE, STDIO_INHERIT, STDIO_PTY, STDIO_MERGED };
 
 /* The descriptors that a process may get from the daemon: the standard ones, and RANK_SOCKET, one
  * end of a socket pair, for a program that speaks to its daemon on an inherited descriptor. */

@@ -108,18 +108,39 @@ static int open_pipe(int descriptor, int *child_fd, int *ours)
     return 0;
 }
 
-/* What the child gets in child_fds and, for pipes and ptys, the daemon's end in ours. 0 or -errno.
+/* What the child gets as descriptor and, for pipes and ptys, the daemon's end in ours. 0 or -errno.
  */
+static int open_one(const struct herd *herd, int descriptor, enum proc_stdio kind,
+                    struct window window, int child_fds[PROC_FDS], int *ours)
+{
+    int *child_fd = &child_fds[descriptor];
+    switch (kind) {
+    case STDIO_NULL:
+        *child_fd = herd->null_fd;
+        return 0;
+    case STDIO_INHERIT:
+        *child_fd = -1;
+        return 0;
+    case STDIO_MERGED:
+        *child_fd = fcntl(child_fds[1] >= 0 ? child_fds[1] : STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+        return *child_fd < 0 ? -errno : 0;
+    case STDIO_PTY:
+        if (pty_open(window, ours, child_fd) == 0) {
+            return 0;
+        }
+        break;
+    case STDIO_PIPE:
+        break;
+    }
+    return open_pipe(descriptor, child_fd, ours);
+}
+
 static int open_stdio(const struct herd *herd, const enum proc_stdio kinds[3], struct window window,
                       int child_fds[PROC_FDS], int ours[PROC_FDS])
 {
     int rc = 0;
     for (int i = 0; i < 3 && rc == 0; i++) {
-        child_fds[i] = kinds[i] == STDIO_NULL ? herd->null_fd : -1;
-        bool pty = kinds[i] == STDIO_PTY && pty_open(window, &ours[i], &child_fds[i]) == 0;
-        if (kinds[i] == STDIO_PIPE || (kinds[i] == STDIO_PTY && !pty)) {
-            rc = open_pipe(i, &child_fds[i], &ours[i]);
-        }
+        rc = open_one(herd, i, kinds[i], window, child_fds, &ours[i]);
     }
     return rc;
 }

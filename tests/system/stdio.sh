@@ -227,10 +227,37 @@ run_limited 10 sh -c "ulimit -f 8; exec $keelrun -n 1 --output-filename $work/fi
 is "--output-filename: a file that grows too large: exit code" 125 "$code"
 like "--output-filename: a file that grows too large: the reason" "$work/err" "^keelrun: .*: File too large"
 
+run_limited 10 "$keelrun" -n 2 --oversubscribe -l sh -c 'echo "line $KEEL_RANK"'
+is "-l" "[0] line 0 [1] line 1" "$(sort "$work/out" | xargs)"
+run_limited 10 "$keelrun" -n 6 --oversubscribe --output-ranks 1,4-5 sh -c 'echo "$KEEL_RANK"; echo e >&2'
+is "--output-ranks: the ranks" "0 1 4 5" "$code $(sort "$work/out" | xargs)"
+is "--output-ranks: their stderr" "e e e" "$(xargs <"$work/err")"
+for pty in --pty --no-pty; do
+    run_limited 10 "$keelrun" -n 1 $pty --output merge-stderr-to-stdout sh -c \
+        'for i in 1 2 3; do printf "o$i "; printf "e$i " >&2; done'
+    is "--merge-stderr-to-stdout $pty: in the order of writing" "0 o1 e1 o2 e2 o3 e3" "$code $(xargs <"$work/out")"
+    is "--merge-stderr-to-stdout $pty: nothing on stderr" "" "$(cat "$work/err")"
+done
+
 # --- input ---
 
 head -c 5000000 /dev/urandom >"$work/random"
 sum=$(sha256sum <"$work/random")
+input=$work/random run_limited 20 "$keelrun" --simulate 3x2 -n 6 --stdin all sh -c 'echo "$KEEL_RANK $(sha256sum)"'
+is "--stdin all: exit code" 0 "$code"
+is "--stdin all: each rank gets all" "$(for rank in 0 1 2 3 4 5; do echo "$rank $sum"; done)" "$(sort "$work/out")"
+input=$work/random run_limited 20 "$keelrun" --simulate 2x2 -n 4 --stdin all sh -c \
+    'case $KEEL_RANK in 0) ;; 3) head -c 1000 >"$0"; exec 0<&-; ;; *) sha256sum ;; esac' "$work/head"
+is "--stdin all: ranks that take nothing, or stop, hold up nobody" "0 $sum $sum" "$code $(paste -sd ' ' "$work/out")"
+is "--stdin all: the rank that stops has the beginning" right \
+    "$(head -c 1000 "$work/random" | cmp -s - "$work/head" && echo right)"
+input=$work/random run_limited 20 "$keelrun" -n 3 --oversubscribe --stdin 2 sh -c 'echo "$KEEL_RANK $(wc -c)"'
+is "--stdin 2" "0 0 0 1 0 2 5000000" "$code $(sort "$work/out" | xargs)"
+run_limited 20 sh -c "seq 3 | while read -r n; do $keelrun -n 1 --stdin none echo \"\$n\"; done"
+is "--stdin none leaves it to others" "1 2 3" "$(xargs <"$work/out")"
+run_limited 10 "$keelrun" -n 2 --oversubscribe --stdin 2 true
+is "--stdin of a rank that is not there: exit code" 125 "$code"
+is "--stdin of a rank that is not there: the reason" "keelrun: --stdin 2: the ranks are 0 to 1" "$(cat "$work/err")"
 input=$work/random run_limited 20 "$keelrun" -n 2 sh -c 'echo "$KEEL_RANK $(sha256sum)"'
 is "5 MB of stdin: exit code" 0 "$code"
 is "5 MB of stdin reach rank 0" "0 $sum" "$(grep ^0 "$work/out")"

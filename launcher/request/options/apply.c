@@ -4,6 +4,7 @@
 #include <launcher/request/options/parser.h>
 
 #include <base/data/strings.h>
+#include <base/host/topo.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <base/settings/param_file.h>
@@ -118,6 +119,62 @@ bool apply_export(struct parser *parser, const char *option, char **values)
     return env_set(&parser->app->env, "", text, size, value) || parser_no_memory(parser);
 }
 
+/* -genv NAME VALUE and, of one program, -env */
+static bool set_env(struct parser *parser, char ***env, const char *option, char **values)
+{
+    if (!name_valid(values[0], strlen(values[0])) || strchr(values[0], '=')) {
+        return parser_wrong(parser, "%s '%s': NAME VALUE is needed", option, values[0]);
+    }
+    return env_set(env, "", values[0], strlen(values[0]), values[1]) || parser_no_memory(parser);
+}
+
+bool apply_env(struct parser *parser, const char *option, char **values)
+{
+    return set_env(parser, &parser->app->env, option, values);
+}
+
+bool apply_genv(struct parser *parser, const char *option, char **values)
+{
+    return set_env(parser, &parser->genv, option, values);
+}
+
+/* NAME,NAME,...: with keelrun's own values. */
+static bool set_envlist(struct parser *parser, char ***env, const char *option, const char *names)
+{
+    for (;;) {
+        size_t size = strcspn(names, ",");
+        char *name = strndup(names, size);
+        const char *value = name ? getenv(name) : NULL;
+        bool right = name_valid(names, size) && !memchr(names, '=', size);
+        bool set = !right || !value || env_set(env, "", name, size, value);
+        if (right && name && !value) {
+            log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment", option,
+                     name);
+        }
+        free(name);
+        if (!right) {
+            return parser_wrong(parser, "%s '%s': NAME,NAME,... is needed", option, names);
+        }
+        if (!set || !name) {
+            return parser_no_memory(parser);
+        }
+        if (!names[size]) {
+            return true;
+        }
+        names += size + 1;
+    }
+}
+
+bool apply_envlist(struct parser *parser, const char *option, char **values)
+{
+    return set_envlist(parser, &parser->app->env, option, values[0]);
+}
+
+bool apply_genvlist(struct parser *parser, const char *option, char **values)
+{
+    return set_envlist(parser, &parser->genv, option, values[0]);
+}
+
 bool set_text(struct parser *parser, const char *option, const char *needed, const char *text,
               char **to)
 {
@@ -141,6 +198,59 @@ bool apply_wdir(struct parser *parser, const char *option, char **values)
 bool apply_output(struct parser *parser, const char *option, char **values)
 {
     return set_text(parser, option, "a folder", values[0], &parser->request->output_dir);
+}
+
+bool *ranks_parse(const char *list)
+{
+    bool *ranks = calloc(RANKS_MAX, sizeof(*ranks));
+    const char *wrong;
+    if (ranks && !topo_list_parse(list, ranks, RANKS_MAX, &wrong)) {
+        free(ranks);
+        return NULL;
+    }
+    return ranks;
+}
+
+bool apply_output_ranks(struct parser *parser, const char *option, char **values)
+{
+    bool *ranks = ranks_parse(values[0]);
+    free(ranks);
+    return ranks ? set_text(parser, option, "a list", values[0], &parser->request->output_ranks)
+                 : parser_wrong(parser, "%s '%s': numbers of ranks are needed, as in 0,4-7", option,
+                                values[0]);
+}
+
+/* Words with commas between them, as mpirun 5 has them. */
+bool apply_output_how(struct parser *parser, const char *option, char **values)
+{
+    struct run_request *request = parser->request;
+    const struct {
+        const char *word;
+        bool *flag;
+    } words[] = {{"tag", &request->tag_output},
+                 {"rank", &request->label_output},
+                 {"timestamp", &request->timestamp_output},
+                 {"merge-stderr-to-stdout", &request->merge_stderr}};
+    for (const char *word = values[0];; word++) {
+        size_t size = strcspn(word, ","), i = 0;
+        if (strncmp(word, "dir=", 4) == 0) { /* to the end: a folder's name may have commas */
+            return set_text(parser, option, "a folder", word + 4, &request->output_dir);
+        }
+        while (i < 4 && (strlen(words[i].word) != size || strncmp(words[i].word, word, size))) {
+            i++;
+        }
+        if (i == 4) {
+            return parser_wrong(parser,
+                                "%s '%s': tag, rank, timestamp, merge-stderr-to-stdout or dir=DIR "
+                                "is needed, separated by commas",
+                                option, word);
+        }
+        *words[i].flag = true;
+        word += size;
+        if (!*word) {
+            return true;
+        }
+    }
 }
 
 bool apply_report_uri(struct parser *parser, const char *option, char **values)
@@ -191,6 +301,19 @@ bool apply_param(struct parser *parser, const char *option, char **values)
     char *value = strchr(text, '=');
     *value++ = '\0';
     return apply_mca(parser, option, (char *[]){text, value});
+}
+
+bool apply_stdin(struct parser *parser, const char *option, char **values)
+{
+    struct run_request *request = parser->request;
+    if (strcmp(values[0], "all") == 0 || strcmp(values[0], "none") == 0) {
+        request->input = values[0][0] == 'a' ? INPUT_ALL : INPUT_NONE;
+        return true;
+    }
+    request->input = INPUT_RANK;
+    return parse_number(values[0], 0, RANKS_MAX - 1, &request->input_rank) ||
+           parser_wrong(parser, "%s '%s': a rank's number, all or none is needed", option,
+                        values[0]);
 }
 
 bool apply_pty(struct parser *parser, const char *option, char **values)

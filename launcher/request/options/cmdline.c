@@ -176,6 +176,24 @@ bool apply_app(struct parser *parser, const char *option, char **values)
     return true;
 }
 
+/* Gives every program the variables of -genv, where it has none of its own by this name. */
+static bool export_genv(struct parser *parser)
+{
+    for (size_t i = 0; i < parser->request->app_count; i++) {
+        char ***env = &parser->request->apps[i].env;
+        for (char **entry = parser->genv; entry && *entry; entry++) {
+            char *name = strndup(*entry, strcspn(*entry, "="));
+            bool set = name && (strings_value(*env, name) ||
+                                env_set(env, "", name, strlen(name), *entry + strlen(name) + 1));
+            free(name);
+            if (!set) {
+                return parser_no_memory(parser);
+            }
+        }
+    }
+    return true;
+}
+
 /* Gives every app the parameters, under the names that Keel's and Open MPI's programs read. */
 static bool export_params(struct parser *parser)
 {
@@ -273,8 +291,10 @@ enum cmdline_result cmdline_parse(struct run_request *request, int argc, char **
         locate(&parser);
     }
     right = right &&
-            (parser.done || (settle(&parser) && check_request(&parser) && export_params(&parser)));
+            (parser.done || (settle(&parser) && check_request(&parser) &&
+                             export_genv(&parser) && export_params(&parser)));
     strings_free(parser.params);
+    strings_free(parser.genv);
     strings_free(parser.hostfiles);
     app_file_fini(&parser.file);
     if (!right || parser.done) {
@@ -298,6 +318,7 @@ void run_request_fini(struct run_request *request)
     free(request->apps);
     free(request->hostfile_name);
     free(request->output_dir);
+    free(request->output_ranks);
     free(request->uri_file);
     free(request->simulate_topo);
     placement_fini(&request->placement);

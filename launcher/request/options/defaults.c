@@ -109,6 +109,14 @@ static bool hostfile_default(struct parser *parser)
     return given || !param || apply(parser, apply_hostfile, param);
 }
 
+/* hydra's variable for --timeout */
+static bool timeout_default(struct parser *parser)
+{
+    char *value = getenv("MPIEXEC_TIMEOUT");
+    return parser->request->timeout_s || !value || !*value ||
+           apply_timeout(parser, "MPIEXEC_TIMEOUT", &value);
+}
+
 bool defaults_apply(struct parser *parser)
 {
     struct run_request *request = parser->request;
@@ -118,5 +126,5 @@ bool defaults_apply(struct parser *parser)
                                      : param_bool(&params.ompi_oversubscribe);
     }
     return hostfile_default(parser) && map_default(parser) && rank_default(parser) &&
-           bind_default(parser);
+           bind_default(parser) && timeout_default(parser);
 }

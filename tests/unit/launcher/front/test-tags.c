@@ -24,7 +24,7 @@ static struct tagger *make(bool tagged, bool timestamped)
     struct tagger *tagger;
     out_size = calls = 0;
     out[0] = 0;
-    ck_assert_int_eq(tagger_create(&tagger, tagged, timestamped, 1, 7, "stdout"), ORTE_SUCCESS);
+    ck_assert_int_eq(tagger_create(&tagger, tagged ? "[1,7]<stdout>: " : "", timestamped), ORTE_SUCCESS);
     return tagger;
 }
 

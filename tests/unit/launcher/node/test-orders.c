@@ -37,6 +37,9 @@ static struct launch example(void)
         .cpus = cpus,
         .yield = true,
         .pty = true,
+        .merge_stderr = true,
+        .input_first = 1,
+        .input_count = 2,
         .window = {25, 132},
     };
     return launch;
@@ -88,7 +91,8 @@ START_TEST(test_a_launch_comes_back)
     ck_assert_uint_eq(strings_count(read.cpus), 3);
     ck_assert_str_eq(read.cpus[0], "0,2-5");
     ck_assert_str_eq(read.cpus[1], "");
-    ck_assert(read.yield && read.pty);
+    ck_assert(read.yield && read.pty && read.merge_stderr);
+    ck_assert(read.input_first == 1 && read.input_count == 2);
     ck_assert(read.window.rows == 25 && read.window.columns == 132);
     launch_fini(&read);
     OBJ_RELEASE(buffer);

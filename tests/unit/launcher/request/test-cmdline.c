@@ -44,6 +44,58 @@ static const char *env_of(size_t app, const char *name)
     return NULL;
 }
 
+START_TEST(test_input_and_output)
+{
+    assert_parses("p");
+    ck_assert(request.input == INPUT_RANK && request.input_rank == 0 && !request.output_ranks);
+    run_request_fini(&request);
+    assert_parses("--stdin all --output rank,timestamp,merge-stderr-to-stdout,dir=a,b p");
+    ck_assert(request.input == INPUT_ALL && request.label_output && request.timestamp_output);
+    ck_assert(request.merge_stderr && !request.tag_output);
+    ck_assert_str_eq(request.output_dir, "a,b");
+    run_request_fini(&request);
+    assert_parses("--stdin 3 -l --output-ranks 0,4-7 p");
+    ck_assert(request.input == INPUT_RANK && request.input_rank == 3 && request.label_output);
+    bool *ranks = ranks_parse(request.output_ranks);
+    ck_assert(ranks && ranks[0] && !ranks[1] && !ranks[3] && ranks[4] && ranks[7] && !ranks[8]);
+    free(ranks);
+    run_request_fini(&request);
+    assert_parses("--stdin none p");
+    ck_assert_int_eq(request.input, INPUT_NONE);
+    run_request_fini(&request);
+}
+END_TEST
+
+START_TEST(test_environment_as_hydra_writes_it)
+{
+    setenv("KEEL_TEST_A", "1", 1);
+    setenv("KEEL_TEST_B", "2", 1);
+    assert_parses("-genv X all -env X own -envlist KEEL_TEST_A p : "
+                  "-genvlist KEEL_TEST_A,KEEL_TEST_B q");
+    ck_assert_str_eq(env_of(0, "X"), "own");
+    ck_assert_str_eq(env_of(1, "X"), "all");
+    ck_assert_str_eq(env_of(0, "KEEL_TEST_A"), "1");
+    ck_assert_str_eq(env_of(0, "KEEL_TEST_B"), "2");
+    ck_assert_str_eq(env_of(1, "KEEL_TEST_B"), "2");
+    run_request_fini(&request);
+}
+END_TEST
+
+START_TEST(test_time_limit_of_the_environment)
+{
+    setenv("MPIEXEC_TIMEOUT", "12", 1);
+    assert_parses("p");
+    ck_assert_uint_eq(request.timeout_s, 12);
+    run_request_fini(&request);
+    assert_parses("--timeout 3 p");
+    ck_assert_uint_eq(request.timeout_s, 3);
+    run_request_fini(&request);
+    setenv("MPIEXEC_TIMEOUT", "12s", 1);
+    ck_assert_int_eq(parse("p"), CMDLINE_ERROR);
+    ck_assert_msg(strstr(reason, "MPIEXEC_TIMEOUT 12s: a whole number"), "%s", reason);
+}
+END_TEST
+
 START_TEST(test_program_and_defaults)
 {
     assert_parses("prog -n 4 --help -x");
@@ -372,6 +424,12 @@ static const struct {
     {"--host a,-oProxyCommand=b p", "'-oProxyCommand=b'"},
     {"--host a:1000000,a:1000000 p", "--host 'a': too many slots"},
     {"--tag-output=1 p", "takes no value"},
+    {"--stdin some p", "--stdin 'some': a rank's number, all or none is needed"},
+    {"--output tag,foo p", "--output 'foo': tag, rank, timestamp"},
+    {"--output dir= p", "a folder is needed"},
+    {"--output-ranks 4- p", "--output-ranks '4-': numbers of ranks"},
+    {"-genv A=B c p", "-genv 'A=B': NAME VALUE is needed"},
+    {"-genvlist A,,B p", "-genvlist ',B': NAME,NAME,... is needed"},
     {"--tagoutput p", "nearest is --tag-output"},
     {"--oversubscibe p", "'--oversubscibe'; the nearest is --oversubscribe"},
     {"-nn 2 p", "nearest is -n"},
@@ -405,8 +463,8 @@ static const struct {
     {"--default-hostfile f p", "in its place: --hostfile FILE"},
     {"--npersocket x p", "--npersocket x: a whole number"},
     {"-N 0 p", "-N 0: a whole number from 1 to"},
-    {"-genv A B p", "-x NAME=VALUE"},
-    {"-l p", "--tag-output"},
+    {"-genvnone p", "env -i"},
+    {"--label p", "-l, or --tag-output"},
     {"--verbose p", "--mca log_verbose 1"},
     {"--mca btl_sm_eager_count 3 p", "--mca btl_sm_eager_count 3: a whole number from 4 to 65536"},
     {"--mca btl_sm_eager_count x p", "from 4 to 65536 is wanted"},
@@ -474,6 +532,9 @@ int main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, test_program_and_defaults);
     tcase_add_test(tcase, test_all_spellings_of_the_count);
+    tcase_add_test(tcase, test_input_and_output);
+    tcase_add_test(tcase, test_environment_as_hydra_writes_it);
+    tcase_add_test(tcase, test_time_limit_of_the_environment);
     tcase_add_test(tcase, test_flags_and_values);
     tcase_add_test(tcase, test_several_programs);
     tcase_add_test(tcase, test_exported_variables);

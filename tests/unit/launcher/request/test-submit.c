@@ -34,7 +34,7 @@ static struct run_request example(void)
     fputs("a slots=2 max_slots=3\nb\n", file);
     ck_assert_int_eq(fclose(file), 0);
     return parsed("keelrun --host a:2,b --hostfile hosts-of-test-submit --bind-to core "
-                  "--oversubscribe --timeout 7 --pty "
+                  "--oversubscribe --timeout 7 --pty --stdin 1 --merge-stderr-to-stdout "
                   "-n 3 -x A=1 --wdir /tmp prog argument : -n 1 other");
 }
 
@@ -92,6 +92,7 @@ START_TEST(test_a_request_comes_back)
     ck_assert(read.oversubscribe && !read.report_bindings);
     ck_assert_uint_eq(read.timeout_s, 7);
     ck_assert_int_eq(read.pty, PTY_ALWAYS);
+    ck_assert(read.input == INPUT_RANK && read.input_rank == 1 && read.merge_stderr);
     ck_assert(read.window.rows == 25 && read.window.columns == 132);
     ck_assert_uint_eq(read.simulate_nodes, 0);
     run_request_fini(&read);

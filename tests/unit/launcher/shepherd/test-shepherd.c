@@ -212,6 +212,30 @@ START_TEST(test_a_pty_carries_bytes_as_they_are)
 }
 END_TEST
 
+START_TEST(test_stderr_can_be_stdout)
+{
+    static const enum proc_stdio kinds[] = {STDIO_PIPE, STDIO_PTY};
+    char *argv[] = {(char *) "sh", (char *) "-c",
+                    (char *) "printf a; printf b >&2; printf c; printf d >&2", NULL};
+    world_open(&world);
+    for (uint32_t id = 0; id < 2; id++) {
+        struct start_app spec = {.program = "/bin/sh",
+                                 .argv = argv,
+                                 .env = environ,
+                                 .out = kinds[id],
+                                 .err = STDIO_MERGED,
+                                 .window = {25, 80}};
+        shepherd_define_app(world.shepherd, id, &spec);
+        world_start(&world, id, id);
+    }
+    world_run_until(&world, &world.exited, 2, 5000);
+    for (uint32_t id = 0; id < 2; id++) {
+        ck_assert_str_eq(world_read(&world, id), "abcd");
+    }
+    world_close(&world);
+}
+END_TEST
+
 /* A rank's socket is its descriptor 3, whatever is closed besides; it is not the shepherd's own. */
 START_TEST(test_a_socket_carries_both_ways)
 {
@@ -395,7 +419,7 @@ END_TEST
 UNIT_MAIN("shepherd", test_reports_start_and_exit_codes, test_says_at_which_stage_a_start_fails,
           test_starts_many_processes_quickly, test_sets_folder_environment_and_processors,
           test_pipes_carry_every_byte, test_a_pty_carries_bytes_as_they_are,
-          test_a_socket_carries_both_ways, test_ranks_start_clean,
+          test_stderr_can_be_stdout, test_a_socket_carries_both_ways, test_ranks_start_clean,
           test_long_arguments_arrive_and_too_long_ones_are_refused,
           test_signals_reach_the_whole_process_group, test_what_is_cancelled_is_not_started,
           test_lost_descriptors_end_only_their_process)
