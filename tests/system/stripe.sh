@@ -40,7 +40,7 @@ every_byte()
     local before0 before1 over0 over1 way
     for way in get put send; do
         before0=$(megabytes_into_b v0) before1=$(megabytes_into_b v1)
-        ok "$way: every byte is right" stripe 4 16 1 --mca ptl_rail_rendezvous $way
+        ok "$way: every byte is right" stripe 4 16 3 --mca ptl_rail_rendezvous $way
         over0=$(($(megabytes_into_b v0) - before0)) over1=$(($(megabytes_into_b v1) - before1))
         ok "$way: both cables carry ($over0 and $over1 MiB)" test $over1 -ge 10 -a $over0 -ge 10
     done
