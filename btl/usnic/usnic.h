@@ -3,6 +3,7 @@
 #ifndef BTL_USNIC_H
 #define BTL_USNIC_H
 
+#include <base/data/clock.h>
 #include <base/data/list.h>
 #include <base/data/pool.h>
 #include <btl/emulation/rdma_am.h>
@@ -98,7 +99,7 @@ struct usnic_module {
     struct list checking;        /* endpoints whose path is being checked */
     struct list leaving;         /* endpoints whose last message has come */
     struct usnic_faults *faults; /* NULL: none was asked for */
-    uint64_t now_us;             /* of this pass */
+    uint64_t now_us;             /* when the clock was read last */
     uint64_t look_us;            /* when stalled peers are looked for next */
     unsigned idle_polls;         /* since the last event */
     struct usnic_module_counts counts;
@@ -108,6 +109,14 @@ BTL_MODULE_BEGINS(struct usnic_module);
 static inline struct usnic_module *usnic_of(mca_btl_base_module_t *btl)
 {
     return (struct usnic_module *) (void *) btl;
+}
+
+/* Reads the clock, at the beginning of a pass and for each send. All of the module goes by the last
+ * reading: a callback that sends moves the time on for the rest of the pass, too, so that it never
+ * goes back. */
+static inline uint64_t usnic_clock(struct usnic_module *usnic)
+{
+    return usnic->now_us = clock_us();
 }
 
 /* usnic_component.c */

@@ -2,7 +2,6 @@
 #include <config.h>
 
 #include <arpa/inet.h>
-#include <base/data/clock.h>
 #include <base/settings/log.h>
 #include <btl/usnic/usnic_faults.h>
 #include <btl/usnic/usnic_path.h>
@@ -145,7 +144,8 @@ static int engine_open(struct usnic_module *usnic)
         .peer_timeout_us = params->peer_us,
     };
 
-    return usnic_engine_init(&usnic->engine, &config, &usnic_engine_user, usnic, clock_us());
+    return usnic_engine_init(&usnic->engine, &config, &usnic_engine_user, usnic,
+                             usnic_clock(usnic));
 }
 
 static int module_open(struct usnic_module *usnic, const struct netif *netif, char *reason,
@@ -268,8 +268,7 @@ int usnic_progress(mca_btl_base_module_t *btl)
 {
     struct usnic_module *usnic = usnic_of(btl);
 
-    usnic->now_us = clock_us();
-    usnic_engine_look(&usnic->engine, usnic->now_us);
+    usnic_engine_look(&usnic->engine, usnic_clock(usnic));
     int events = usnic_port_poll(&usnic->port, PACKETS_A_PASS);
     if (usnic->faults && events == 0) {
         usnic_faults_flush(usnic);

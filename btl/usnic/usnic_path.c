@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <arpa/inet.h>
-#include <base/data/clock.h>
 #include <base/data/least.h>
 #include <base/settings/log.h>
 #include <base/types/name.h>
@@ -107,7 +106,7 @@ void usnic_path_begin(usnic_endpoint *peer)
     uint64_t patience_us = least(usnic->params.peer_us / 2, (uint64_t) PATIENCE_US);
 
     usnic_check_begin(&peer->check, least(USNIC_SMALL_PACKET, full_size(peer)), full_size(peer),
-                      peer->flow.rtt.smoothed / USNIC_STAMPS_PER_US, patience_us, clock_us());
+                      peer->flow.rtt.smoothed / USNIC_STAMPS_PER_US, patience_us, usnic->now_us);
     list_remove(&peer->checking);
     list_append(&usnic->checking, &peer->checking);
 }
@@ -133,7 +132,7 @@ static void size_take(usnic_endpoint *peer)
 
 void usnic_path_answered(usnic_endpoint *peer, size_t size)
 {
-    usnic_check_answered(&peer->check, size, clock_us());
+    usnic_check_answered(&peer->check, size, peer->usnic->now_us);
     size_take(peer);
 }
 

@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/data/clock.h>
 #include <base/settings/log.h>
 #include <base/types/name.h>
 #include <btl/usnic/usnic_control.h>
@@ -144,7 +143,7 @@ static void session_begun(struct btl_peer *life)
         .mtu = USNIC_SMALL_PACKET,
     };
 
-    usnic_flow_open(&peer->usnic->engine, &peer->flow, &params, clock_us());
+    usnic_flow_open(&peer->usnic->engine, &peer->flow, &params, usnic_clock(peer->usnic));
     peer->flows = true;
     usnic_path_begin(peer);
 }

@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/data/clock.h>
 #include <base/settings/fault.h>
 #include <btl/modules/tap.h>
 #include <btl/usnic/usnic_faults.h>
@@ -114,7 +113,7 @@ static int message_send(struct usnic_module *usnic, usnic_endpoint *peer,
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     struct desc_send *send = out->send;
-    int taken = usnic_flow_send(&usnic->engine, &peer->flow, &out->message, clock_us());
+    int taken = usnic_flow_send(&usnic->engine, &peer->flow, &out->message, usnic_clock(usnic));
     if (taken == 0) {
         return OPAL_SUCCESS;
     }
@@ -139,7 +138,7 @@ static int short_send(struct usnic_module *usnic, usnic_endpoint *peer,
     struct usnic_message message = {
         .segments = segments, .count = count, .total = total, .channel = channel, .tag = tag};
 
-    return usnic_flow_send_short(&usnic->engine, &peer->flow, &message, clock_us());
+    return usnic_flow_send_short(&usnic->engine, &peer->flow, &message, usnic_clock(usnic));
 }
 
 static int desc_send_short(struct usnic_module *usnic, usnic_endpoint *peer,
