@@ -30,7 +30,6 @@ void usnic_check_begin(struct usnic_check *check, size_t small, size_t full, uin
                                   .passes = small,
                                   .fails = full + 1,
                                   .pause_us = pause_us > FIRST_US ? pause_us : FIRST_US,
-                                  .answered_us = now_us,
                                   .patience_us = patience_us};
     ask(check, CHECK_FULL, full, now_us);
 }
@@ -54,10 +53,11 @@ static void unanswered(struct usnic_check *check, uint64_t now_us)
 {
     check->tries += check->small_passed;
     check->small_passed = false;
+    check->silent_us += check->next_us - check->asked_us;
     if (check->tries == TRIES) {
         check->fails = check->asked;
         search(check, now_us);
-    } else if (now_us - check->answered_us >= check->patience_us) {
+    } else if (check->silent_us >= check->patience_us) {
         check->verdict = check->heard ? CHECK_ONE_WAY : CHECK_NOTHING;
     }
 }
@@ -80,6 +80,7 @@ size_t usnic_check_probe(struct usnic_check *check, uint64_t now_us)
             return 0;
         }
     }
+    check->asked_us = now_us;
     check->next_us =
         now_us + (check->pause_us << (check->pauses < DOUBLINGS ? check->pauses : DOUBLINGS));
     check->pauses++;
@@ -89,7 +90,7 @@ size_t usnic_check_probe(struct usnic_check *check, uint64_t now_us)
 
 void usnic_check_answered(struct usnic_check *check, size_t size, uint64_t now_us)
 {
-    check->answered_us = now_us;
+    check->silent_us = 0;
     check->heard = false;
     if (!usnic_check_runs(check) || size > check->full) {
         return;

@@ -8,7 +8,8 @@
  * A probe is sent together with a small one. Which of the two is answered tells a size that does
  * not pass from a peer that is not there to answer: a size is given up when the small one alone was
  * answered TRIES times. A peer that answers neither for some time (patience) is cut off; whether
- * one way is open shows in what else comes from it. The machine goes on asking then. */
+ * one way is open shows in what else comes from it. The machine goes on asking then. Only pauses
+ * after probes count as silence, not the time in which this process did not run. */
 #ifndef BTL_USNIC_CHECK_H
 #define BTL_USNIC_CHECK_H
 
@@ -36,9 +37,10 @@ struct usnic_check {
     bool small_due;    /* beside the probe that was just sent */
     bool small_passed; /* since then */
     bool heard;        /* something came from the peer since it answered last */
-    uint64_t next_us;  /* when it is asked again, or given up */
+    uint64_t asked_us; /* when it was asked last, */
+    uint64_t next_us;  /* and when it is again, or given up */
     uint64_t pause_us; /* the first one: of the round trip */
-    uint64_t answered_us, patience_us;
+    uint64_t silent_us, patience_us;
 };
 
 /* Ends what there is of a check, and begins one. small: the size of packets that surely pass, if

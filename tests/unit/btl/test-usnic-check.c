@@ -93,6 +93,24 @@ START_TEST(a_peer_that_computes_is_waited_for)
 }
 END_TEST
 
+START_TEST(who_was_away_accuses_nobody)
+{
+    struct usnic_check check;
+
+    usnic_check_begin(&check, SMALL, FULL, TRIP_US, PATIENCE_US, 1000);
+    ck_assert_uint_eq(usnic_check_probe(&check, 1000), FULL);
+    ck_assert_uint_eq(usnic_check_probe(&check, 1000), SMALL);
+    (void) usnic_check_probe(&check, 2 * PATIENCE_US);
+    ck_assert_int_eq(check.verdict, CHECK_OPEN);
+    uint64_t now_us = 2 * PATIENCE_US;
+    for (; check.verdict == CHECK_OPEN && now_us < 4 * PATIENCE_US; now_us += STEP_US) {
+        (void) usnic_check_probe(&check, now_us);
+    }
+    ck_assert_int_eq(check.verdict, CHECK_NOTHING);
+    ck_assert_uint_ge(now_us, 3 * PATIENCE_US - 10000);
+}
+END_TEST
+
 START_TEST(what_is_cut_is_told)
 {
     struct usnic_check check;
@@ -123,5 +141,5 @@ START_TEST(answers_to_what_nobody_asked_change_nothing)
 END_TEST
 
 UNIT_MAIN("usnic-check", a_full_path_is_found_in_one_round_trip, a_hole_is_found_by_bisection,
-          losses_are_no_hole, a_peer_that_computes_is_waited_for, what_is_cut_is_told,
-          answers_to_what_nobody_asked_change_nothing)
+          losses_are_no_hole, a_peer_that_computes_is_waited_for, who_was_away_accuses_nobody,
+          what_is_cut_is_told, answers_to_what_nobody_asked_change_nothing)
