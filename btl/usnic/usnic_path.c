@@ -111,8 +111,23 @@ void usnic_path_begin(usnic_endpoint *peer)
     list_append(&usnic->checking, &peer->checking);
 }
 
+/* The session ends before the check does: the map has what is known by then. */
+static void break_off(const usnic_endpoint *peer)
+{
+    const struct usnic_check *check = &peer->check;
+    char ends[ENDS_BYTES], text[100];
+
+    ends_print(ends, peer);
+    snprintf(text, sizeof(text), "packets of up to %zu bytes pass, of %zu; it ended amid the check",
+             check->passes, check->full);
+    map_write(peer, ends, text);
+}
+
 void usnic_path_end(usnic_endpoint *peer)
 {
+    if (usnic_check_runs(&peer->check) && peer->check.verdict == CHECK_OPEN) {
+        break_off(peer);
+    }
     list_remove(&peer->checking);
     peer->check = (struct usnic_check){.state = CHECK_IDLE};
     peer->told = CHECK_OPEN;

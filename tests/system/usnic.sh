@@ -43,12 +43,18 @@ hole()
     what="packets above 1400 bytes vanish"
     cable bad all mtu=1400 || return
     rm -f "$work/map"
-    job 60 --mca btl_usnic_connectivity_map "$work/map" "$perf" --btl usnic --time 0.05 --size 64k --test am_bw
+    # longer than the search, which takes half a second
+    job 60 --mca btl_usnic_connectivity_map "$work/map" "$perf" --btl usnic --time 3 --size 64k --test am_bw
     is "$what: exit code" 0 "$code"
     # 1400 with the headers of IP and UDP; found to four bytes
     like "$what: a warning names both ends, the interface and the size" "$work/err" \
         "usnic:bad \(10\.99\.50\.[12]\) to .* on [ab] \(10\.99\.50\.[12]\): only packets of up to 13(69|7[0-2]) bytes pass, of 1472"
+    unlike "$what: no warning says that nothing does" "$work/err" "nothing passes"
     is "$what: the map has a line for each way" 2 "$(grep -c 'only packets of up to 13' "$work/map")"
+    rm "$work/map"
+    job 60 --mca btl_usnic_connectivity_map "$work/map" "$perf" --btl usnic --iterations 1 --size 8 --test am_lat
+    is "$what: so does that of a job that ends amid the search" 2 \
+        "$(grep -c 'packets of up to [0-9]* bytes pass, of 1472' "$work/map")"
     cable bad all mtu=0
 }
 
