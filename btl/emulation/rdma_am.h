@@ -25,6 +25,9 @@ struct rdma_am_config {
     mca_btl_base_module_t *module; /* borrowed; its alloc, prepare_src and free are used */
     struct region_table *regions;  /* borrowed */
     uint32_t max_ops;              /* most operations at a time; above it OUT_OF_RESOURCE */
+    /* Of a put, in each request but the last. 0: what the header leaves of btl_max_send_size; else
+     * send takes them behind the header, in a second segment, which is the caller's memory. */
+    size_t put_bytes;
     /* The module's channel_send, which is called with BTL_CHANNEL_RDMA. */
     int (*send)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                 mca_btl_base_descriptor_t *descriptor, uint8_t channel, mca_btl_base_tag_t tag);

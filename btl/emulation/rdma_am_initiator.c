@@ -150,9 +150,26 @@ static unsigned char *local_at(const struct am_op *op, size_t offset)
 }
 
 /* Bytes of each chunk of a put or get but the last. */
-static size_t chunk_bytes(const struct rdma_am *am)
+static size_t chunk_bytes(const struct rdma_am *am, const struct am_op *op)
 {
-    return am->config.module->btl_max_send_size - RDMA_AM_REQUEST_BYTES;
+    return op->kind == RDMA_AM_PUT && am->config.put_bytes > 0
+               ? am->config.put_bytes
+               : am->config.module->btl_max_send_size - RDMA_AM_REQUEST_BYTES;
+}
+
+static mca_btl_base_descriptor_t *put_prepare(struct rdma_am *am, struct am_op *op, size_t size,
+                                              uint32_t flags)
+{
+    mca_btl_base_module_t *module = am->config.module;
+    mca_btl_base_descriptor_t *descriptor = btl_own(module)->btl_alloc(
+        module, op->peer->endpoint, (uint8_t) op->call.order, RDMA_AM_REQUEST_BYTES, flags);
+
+    if (descriptor) {
+        descriptor->des_segments[1] =
+            (mca_btl_base_segment_t){.seg_addr.pval = local_at(op, op->requested), .seg_len = size};
+        descriptor->des_segment_count = 2;
+    }
+    return descriptor;
 }
 
 /* A descriptor with room for the header, and for a put the next bytes; *size tells how many. */
@@ -162,12 +179,15 @@ static mca_btl_base_descriptor_t *chunk_prepare(struct rdma_am *am, struct am_op
     uint32_t flags = MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     struct mca_btl_base_endpoint_t *endpoint = op->peer->endpoint;
     size_t header = rdma_am_frame_bytes(op->kind);
-    size_t most = chunk_bytes(am);
+    size_t most = chunk_bytes(am, op);
     size_t left = op->goal - op->requested;
     uint8_t order = (uint8_t) op->call.order;
     *size = left < most ? left : most;
     if (op->kind != RDMA_AM_PUT || left == 0) {
         return btl_own(module)->btl_alloc(module, endpoint, order, header, flags);
+    }
+    if (am->config.put_bytes > 0) {
+        return put_prepare(am, op, *size, flags);
     }
     opal_convertor_t convertor;
     opal_convertor_prepare(&convertor, local_at(op, op->requested), left);
@@ -273,7 +293,7 @@ static void chunks_take(const struct rdma_am *am, struct am_op *op, uint32_t cla
     if (mine > 0) {
         op->unanswered -= mine;
         op->peer->unanswered -= mine;
-        op->requested = op->answered + op->unanswered * chunk_bytes(am);
+        op->requested = op->answered + op->unanswered * chunk_bytes(am, op);
         op->started = op->requested > 0;
     }
 }

@@ -139,7 +139,7 @@ static int engine_open(struct usnic_module *usnic)
         .small_charge = SMALL_CHARGE,
         .full_charge = FULL_CHARGE,
         .receive_buffers = params->rx_buffers * usnic->port.sockets,
-        .max_message = params->max_send_size,
+        .max_message = params->max_send_size + RDMA_AM_REQUEST_BYTES, /* a put's */
         .ack_delay_us = ACK_DELAY_US,
         .peer_timeout_us = params->peer_us,
     };
@@ -156,6 +156,7 @@ static int module_open(struct usnic_module *usnic, const struct netif *netif, ch
     struct rdma_am_config am = {.module = &usnic->super,
                                 .regions = usnic->regions,
                                 .max_ops = MAX_OPS,
+                                .put_bytes = usnic->params.max_send_size,
                                 .send = usnic_channel_send};
     int status =
         usnic_port_open(&usnic->port, &config, &usnic_port_user, usnic, reason, reason_size);

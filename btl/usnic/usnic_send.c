@@ -168,8 +168,9 @@ int usnic_channel_send(mca_btl_base_module_t *btl, usnic_endpoint *peer,
                        mca_btl_base_tag_t tag)
 {
     struct usnic_module *usnic = usnic_of(btl);
-    size_t total;
-    int status = desc_total(descriptor, btl->btl_max_send_size, &total);
+    size_t total, most = channel == BTL_CHANNEL_RDMA ? usnic->engine.config.max_message
+                                                     : btl->btl_max_send_size;
+    int status = desc_total(descriptor, most, &total);
 
     if (status != OPAL_SUCCESS || !usnic_endpoint_want(usnic, peer, &status)) {
         return status;

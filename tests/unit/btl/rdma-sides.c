@@ -58,7 +58,7 @@ int side_land(struct side *side, const unsigned char *bytes, size_t size, size_t
 /* Hands one frame to the other side as one segment, or a put in pieces, as a wire would. */
 static void hand_over(struct side *side, mca_btl_base_descriptor_t *descriptor)
 {
-    unsigned char bytes[RDMA_SIDE_MAX_SEND];
+    unsigned char bytes[RDMA_AM_REQUEST_BYTES + RDMA_SIDE_MAX_SEND];
     size_t size;
     ck_assert_int_eq(desc_total(descriptor, sizeof(bytes), &size), OPAL_SUCCESS);
     desc_gather(bytes, descriptor->des_segments, descriptor->des_segment_count);
@@ -155,7 +155,8 @@ static int side_copy(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
     return side_of(module)->copy(module, endpoint, put, rest);
 }
 
-static void side_open(struct side *side, struct side *other, enum delivery delivery)
+static void side_open(struct side *side, struct side *other, enum delivery delivery,
+                      size_t put_bytes)
 {
     memset(side, 0, sizeof(*side));
     side->other = other;
@@ -171,6 +172,7 @@ static void side_open(struct side *side, struct side *other, enum delivery deliv
     const struct rdma_am_config config = {.module = &side->module,
                                           .regions = side->regions,
                                           .max_ops = RDMA_SIDE_OPS,
+                                          .put_bytes = put_bytes,
                                           .send = side_send,
                                           .claim = side_claim,
                                           .copy = side_copy};
@@ -192,8 +194,13 @@ static void side_close(struct side *side)
 
 void sides_open(enum delivery delivery)
 {
-    side_open(&a, &b, delivery);
-    side_open(&b, &a, delivery);
+    sides_open_wide(delivery, 0);
+}
+
+void sides_open_wide(enum delivery delivery, size_t put_bytes)
+{
+    side_open(&a, &b, delivery, put_bytes);
+    side_open(&b, &a, delivery, put_bytes);
 }
 
 void sides_close(void)

@@ -39,6 +39,8 @@ struct side {
 extern struct side a, b;
 
 void sides_open(enum delivery delivery);
+/* With requests of put that have so many bytes of data, up to RDMA_SIDE_MAX_SEND. */
+void sides_open_wide(enum delivery delivery, size_t put_bytes);
 /* Fails where an operation, a reply or a descriptor is left. */
 void sides_close(void);
 /* Delivers what is in the pipe now; returns the frames. */

@@ -29,6 +29,29 @@ START_TEST(every_size_goes_both_ways)
 }
 END_TEST
 
+/* Beside the header there is room for as much as the longest message. */
+START_TEST(puts_may_be_wider_than_messages)
+{
+    static const size_t sizes[] = {1, RDMA_SIDE_MAX_SEND, RDMA_SIDE_MAX_SEND + 1,
+                                   16 * RDMA_SIDE_MAX_SEND, 40 * RDMA_SIDE_MAX_SEND - 1};
+    for (int delivery = AT_ONCE; delivery <= MOODY; delivery++) {
+        sides_open_wide((enum delivery) delivery, RDMA_SIDE_MAX_SEND);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+            unsigned before = a.frames;
+            struct outcome outcome;
+            fill(a.memory, RDMA_SIDE_BYTES, (unsigned) i);
+            ck_assert_int_eq(start(true, a.memory, remote(0), b.handle, sizes[i], &outcome), 0);
+            sides_run();
+            ck_assert_int_eq(outcome.status, OPAL_SUCCESS);
+            ck_assert_mem_eq(b.memory, a.memory, sizes[i]);
+            ck_assert_uint_eq(a.frames - before,
+                              (sizes[i] + RDMA_SIDE_MAX_SEND - 1) / RDMA_SIDE_MAX_SEND);
+        }
+        sides_close();
+    }
+}
+END_TEST
+
 START_TEST(what_the_region_forbids_is_refused_as_a_whole)
 {
     sides_open(LATER);
@@ -368,9 +391,9 @@ START_TEST(the_first_error_that_nobody_heard_is_kept)
 }
 END_TEST
 
-UNIT_MAIN("rdma-am", every_size_goes_both_ways, what_the_region_forbids_is_refused_as_a_whole,
-          many_operations_over_a_moody_pipe, the_window_bounds_requests_and_replies,
-          cancel_ends_each_operation_once, a_broken_link_ends_operations_with_its_status,
-          what_the_target_has_not_claimed_is_copied, too_many_operations_are_for_later,
-          callbacks_start_operations, replies_do_not_nest, no_callback_is_needed,
-          the_first_error_that_nobody_heard_is_kept)
+UNIT_MAIN("rdma-am", every_size_goes_both_ways, puts_may_be_wider_than_messages,
+          what_the_region_forbids_is_refused_as_a_whole, many_operations_over_a_moody_pipe,
+          the_window_bounds_requests_and_replies, cancel_ends_each_operation_once,
+          a_broken_link_ends_operations_with_its_status, what_the_target_has_not_claimed_is_copied,
+          too_many_operations_are_for_later, callbacks_start_operations, replies_do_not_nest,
+          no_callback_is_needed, the_first_error_that_nobody_heard_is_kept)
