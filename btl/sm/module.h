@@ -54,6 +54,7 @@ struct sm_rx {
     uint32_t cell; /* of my board */
     uint32_t hot_index;
     struct list link;
+    bool behind; /* the last pass left messages in the ring */
 };
 
 /* tx and what rx_poll needs of rx begin at a cache line each. */

@@ -175,8 +175,12 @@ static int rx_poll(struct sm_module *module, struct mca_btl_base_endpoint_t *end
             return taken + 1;
         }
         sm_rx_ring_pass(&rx->ring, &message);
+        if (rx->behind) {
+            sm_rx_ring_expect(&rx->ring);
+        }
         taken++;
     }
+    rx->behind = taken == BATCH && sm_rx_ring_is_behind(&rx->ring, BATCH);
     sm_rx_ring_publish(&rx->ring);
     if (taken == 0 && rx->closing) {
         sm_rx_stop(module, endpoint, false);

@@ -24,6 +24,7 @@
 #define SM_SLOT_PAYLOAD 56
 #define SM_INLINE_SLOTS 9
 #define SM_FEW_SLOTS 3
+#define SM_SLOTS_AHEAD 4
 #define SM_INLINE_MAX ((size_t) 512)
 #define SM_RING_SLOTS_MIN 16
 #define SM_RING_SLOTS_MAX 65536
@@ -213,6 +214,21 @@ KEEL_MUST_CHECK static inline int sm_rx_ring_next(const struct sm_rx_ring *ring,
 static inline void sm_rx_ring_pass(struct sm_rx_ring *ring, const struct sm_message *message)
 {
     ring->head += message->slots;
+}
+/* Whether the slot so far behind the next one has been written, too; about, as what begins there
+ * need not be a message. */
+static inline bool sm_rx_ring_is_behind(const struct sm_rx_ring *ring, uint32_t slots)
+{
+    const uint64_t position = ring->head + slots;
+    const struct sm_slot *slot = &ring->slots[position & (ring->count - 1)];
+    uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed);
+    return (uint32_t) (head >> 32) == (uint32_t) (position + 1);
+}
+/* Where messages wait in a row: asks for a line that is to be read soon, while this one's message
+ * is handled. */
+static inline void sm_rx_ring_expect(const struct sm_rx_ring *ring)
+{
+    __builtin_prefetch(&ring->slots[(ring->head + SM_SLOTS_AHEAD) & (ring->count - 1)]);
 }
 /* Tells the producer how far this side is; what was passed is no longer read. */
 void sm_rx_ring_publish(struct sm_rx_ring *ring);

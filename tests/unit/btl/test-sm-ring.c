@@ -136,6 +136,26 @@ START_TEST(full_is_exact_and_ends_with_the_consumer)
 END_TEST
 
 /* Sequence numbers are 32 bits of a 64-bit position. */
+START_TEST(a_consumer_sees_that_it_is_behind)
+{
+    struct pair pair;
+    struct sm_message message;
+    pair_init(&pair);
+    for (unsigned i = 0; i < 3 * SLOTS; i++) { /* round by round */
+        while (push(&pair, 1, &i, sizeof(i)) == ORTE_SUCCESS) {
+            /* until it is full */
+        }
+        ck_assert(sm_rx_ring_is_behind(&pair.rx, 0) && sm_rx_ring_is_behind(&pair.rx, SLOTS - 1));
+        ck_assert(!sm_rx_ring_is_behind(&pair.rx, SLOTS) &&
+                  !sm_rx_ring_is_behind(&pair.rx, 2 * SLOTS));
+        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
+        sm_rx_ring_pass(&pair.rx, &message);
+        ck_assert(!sm_rx_ring_is_behind(&pair.rx, SLOTS - 1));
+        sm_rx_ring_publish(&pair.rx);
+    }
+}
+END_TEST
+
 START_TEST(sequence_numbers_wrap)
 {
     struct pair pair;
@@ -366,7 +386,7 @@ END_TEST
 
 UNIT_MAIN("sm-ring", every_inline_length_arrives, a_slot_stored_again_is_no_message,
           full_is_exact_and_ends_with_the_consumer, sequence_numbers_wrap,
-          cleared_ring_is_empty_and_goes_on_with_the_line,
+          cleared_ring_is_empty_and_goes_on_with_the_line, a_consumer_sees_that_it_is_behind,
           bytes_that_look_like_heads_are_no_messages, impossible_consumers_are_found_out,
           malformed_slots_are_found_out, two_threads_keep_order_and_content,
           counts_are_powers_of_two)
