@@ -1,5 +1,5 @@
-/* Tests of messages by source and tag, between the same two ranks. Both ends post receives before
- * they are needed, as a program that knows what comes does. */
+/* Tests of messages by source and tag, between the same two ranks: there and back by blocking calls
+ * at both ends, streams with a window of requests at each. */
 #include <config.h>
 
 #include <keel/pml.h>
@@ -70,6 +70,13 @@ static int send(unsigned char *from, size_t size, int32_t tag)
     return status == OPAL_SUCCESS ? keel_pml_wait(&request, NULL) : status;
 }
 
+static int receive(unsigned char *to, size_t size, int32_t tag)
+{
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, to, size);
+    return keel_pml_recv(context, &data, other_rank(), tag, NULL);
+}
+
 /* The answering end has taken back what it posted, so that it takes nothing of the next test. */
 static int end_answer(struct pair *pair, int status)
 {
@@ -79,24 +86,19 @@ static int end_answer(struct pair *pair, int status)
 
 static int finish(struct pair *pair)
 {
-    struct keel_pml_request *ended;
-    int status = post(pair->in, 0, ENDED, &ended);
-    return status == OPAL_SUCCESS ? keel_pml_wait(&ended, NULL) : status;
+    return receive(pair->in, 0, ENDED);
 }
 
-/* --- there and back --- */
+/* --- there and back: each batch begins with the number of its messages --- */
 
 static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
 {
-    int status = OPAL_SUCCESS;
+    uint64_t told = count;
+    int status = send((unsigned char *) &told, sizeof(told), COUNT);
     for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
-        struct keel_pml_request *echo;
-        status = post(pair->in, size, BACK, &echo);
+        status = send(pair->out + pair_turn(pair, size), size, THERE);
         if (status == OPAL_SUCCESS) {
-            status = send(pair->out + pair_turn(pair, size), size, THERE);
-        }
-        if (status == OPAL_SUCCESS) {
-            status = keel_pml_wait(&echo, NULL);
+            status = receive(pair->in, size, BACK);
         }
     }
     return status;
@@ -117,18 +119,31 @@ static int await(struct pair *pair, struct keel_pml_request **request, bool *end
     return status;
 }
 
-static int answer_ping_pong(struct pair *pair, size_t size)
+static int echo(struct pair *pair, size_t size, uint64_t count)
 {
-    bool ended = true;
-    struct keel_pml_request *next = NULL;
-    int status = post(pair->in, size, THERE, &next);
-    while (status == OPAL_SUCCESS && ended) {
-        status = await(pair, &next, &ended);
-        if (status == OPAL_SUCCESS && ended) {
+    int status = OPAL_SUCCESS;
+    for (uint64_t i = 0; i < count && status == OPAL_SUCCESS; i++) {
+        status = receive(pair->in, size, THERE);
+        if (status == OPAL_SUCCESS) {
             status = send(pair->out + pair_turn(pair, size), size, BACK);
         }
-        if (status == OPAL_SUCCESS && ended) {
-            status = post(pair->in, size, THERE, &next);
+    }
+    return status;
+}
+
+static int answer_ping_pong(struct pair *pair, size_t size)
+{
+    bool told = true;
+    uint64_t count;
+    struct keel_pml_request *next = NULL;
+    int status = OPAL_SUCCESS;
+    while (status == OPAL_SUCCESS && told) {
+        status = post((unsigned char *) &count, sizeof(count), COUNT, &next);
+        if (status == OPAL_SUCCESS) {
+            status = await(pair, &next, &told);
+        }
+        if (status == OPAL_SUCCESS && told) {
+            status = echo(pair, size, count);
         }
     }
     (void) keel_pml_request_free(&next);
