@@ -32,7 +32,9 @@ struct recv *recv_new(struct keel_pml_context *context, const opal_convertor_t *
         return NULL;
     }
     request_init(&recv->super, pool, REQUEST_RECV, context);
-    recv->match = (struct match_receive){.source = source, .tag = tag};
+    recv->match.source = source;
+    recv->match.tag = tag;
+    recv->match.posted = false;
     list_init(&recv->receiving);
     if (data) {
         recv->ptl.req_convertor = *data;

@@ -24,10 +24,7 @@ void queues_fini(struct queues *queues)
 /* Every bit of the key counts in the upper bits of the product, which choose the slot. */
 static size_t slot_of(uint64_t key, unsigned bits)
 {
-    key *= UINT64_C(0x9e3779b97f4a7c15);
-    key ^= key >> 32;
-    key *= UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t) (key >> (64 - bits));
+    return (size_t) (key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
 }
 
 /* What points to the oldest item of the key; to NULL if there is none. */
