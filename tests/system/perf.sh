@@ -93,6 +93,12 @@ done
 like "counters: what tcp has beside" "$work/out" '^module writes [1-9][0-9]* calls$'
 run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --stats --iterations 3 --size 8 --test tag_lat
 like "counters: messages by tag" "$work/out" "^tagged messages_sent [1-9][0-9]* messages$"
+run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --stats --iterations 3 --size 8 \
+    --posted 300 --unexpected 200 --test tag_lat,tag_rate
+is "messages among others of other tags" "0 2" "$code $(figures)"
+like "messages among others: they came" "$work/out" '^tagged unexpected 20[0-9] messages$'
+run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --iterations 3 --size 8 --posted 300 --any --test tag_lat
+is "messages by any source and tag" "0 1" "$code $(figures)"
 run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --stats --json --iterations 3 --size 8 --test am_lat
 like "counters: JSON" "$work/out" \
     '^\],"counters":\{"module":\{"messages_sent":[1-9][0-9]*,.*\},"peer":\{"messages_sent":[1-9].*\}\}\}$'
@@ -132,6 +138,8 @@ refuses "a negative size" 2 '^keel-perf: --size does not take -8' --size=-8
 refuses "no window" 2 '^keel-perf: --window does not take 0' --window 0
 refuses "no memory to rotate in" 2 '^keel-perf: --rotate does not take 0' --rotate 0
 refuses "too much to compute" 2 '^keel-perf: --compute does not take 1000001' --compute 1000001
+refuses "too many posted receives" 2 '^keel-perf: --posted does not take 1000001' --posted 1000001
+refuses "any messages among others" 2 '^keel-perf: --any would take' --any --unexpected 1
 refuses "no time" 2 '^keel-perf: --time does not take nan' --time nan
 refuses "a word too many" 2 '^keel-perf: what is sm' sm
 refuses "no such option" 2 'unrecognized option' --fast

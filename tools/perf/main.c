@@ -162,6 +162,9 @@ static int run(const struct options *options)
     int exit_code = 0;
     pair = (struct pair){.window = options->window,
                          .rotate = options->rotate,
+                         .posted = options->posted,
+                         .unexpected = options->unexpected,
+                         .any = options->any,
                          .compute_us = options->compute_us,
                          .asleep = options->progress_thread};
     check(keel_rails_watch(rails_changed, &pair), "watching the rails");

@@ -8,7 +8,7 @@
 #include <tools/perf/options.h>
 #include <tools/perf/test.h>
 
-enum { SIZE_MOST = 1 << 30, WINDOW_MOST = 65536, COMPUTE_MOST_US = 1000000 };
+enum { SIZE_MOST = 1 << 30, WINDOW_MOST = 65536, COMPUTE_MOST_US = 1000000, CROWD_MOST = 1000000 };
 
 static const size_t last_size_default = 4u << 20;
 
@@ -24,6 +24,9 @@ static void print_help(void)
            "  --iterations N         so many operations instead\n"
            "  --rotate BYTES         buffers taken in turn from so much memory; default: one\n"
            "  --compute US           rank 1 computes for so many microseconds between two polls\n"
+           "  --posted N             so many receives of other tags are posted before\n"
+           "  --unexpected N         so many messages of other tags wait at both ends\n"
+           "  --any                  tag_lat receives from any source, with any tag\n"
            "  --progress-thread      ranks that sleep; measures wake_lat\n"
            "  --stats                print what the rail has counted\n"
            "  --json                 print one JSON object\n"
@@ -162,6 +165,13 @@ static bool take_option(struct options *options, int option, const char *value)
         return true;
     case 'o':
         return read_size(value, &options->rotate, &end) && !*end && options->rotate > 0;
+    case 'q':
+    case 'u':
+        if (!read_count(value, CROWD_MOST, &number)) {
+            return false;
+        }
+        *(option == 'q' ? &options->posted : &options->unexpected) = (unsigned) number;
+        return true;
     case 'c':
         if (!read_count(value, COMPUTE_MOST_US, &number)) {
             return false;
@@ -186,6 +196,9 @@ static const struct option table[] = {
     {"size", required_argument, NULL, 's'},
     {"window", required_argument, NULL, 'w'},
     {"rotate", required_argument, NULL, 'o'},
+    {"posted", required_argument, NULL, 'q'},
+    {"unexpected", required_argument, NULL, 'u'},
+    {"any", no_argument, NULL, 'n'},
     {"compute", required_argument, NULL, 'c'},
     {"time", required_argument, NULL, 'm'},
     {"iterations", required_argument, NULL, 'i'},
@@ -237,6 +250,8 @@ int options_read(struct options *options, int argc, char **argv, bool loud)
             options->json = true;
         } else if (option == 'a') {
             options->stats = true;
+        } else if (option == 'n') {
+            options->any = true;
         } else if (option == 'r') {
             options->progress_thread = true;
         } else if (!take_option(options, option, optarg)) {
@@ -250,6 +265,9 @@ int options_read(struct options *options, int argc, char **argv, bool loud)
     }
     if (optind < argc) {
         return complain(loud, "what is", argv[optind]);
+    }
+    if (options->any && options->unexpected > 0) {
+        return complain(loud, "--any would take the messages of --unexpected", "");
     }
     bool all = options->test_count == 0;
     for (size_t i = 0; all && all_tests[i]; i++) {

@@ -16,6 +16,8 @@ struct options {
     unsigned window;              /* operations under way in a stream */
     double seconds;               /* for each size of each test */
     uint64_t iterations;          /* 0: as many as fit in the seconds */
+    unsigned posted, unexpected;  /* receives and messages of other tags that wait */
+    bool any;                     /* receives are for any source and tag */
     size_t rotate;                /* bytes that buffers are taken from in turn; 0: one buffer */
     unsigned compute_us;          /* of the answering end, between two polls */
     bool progress_thread;         /* the ends sleep */

@@ -21,6 +21,10 @@ struct pair {
     uint64_t remote_address; /* the other's in */
     unsigned char remote_handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
     unsigned window;
+    /* Of messages by tag: receives that are posted, and messages that wait, before those of a test;
+     * whether its receives are for any source and tag. */
+    unsigned posted, unexpected;
+    bool any;
     bool asleep;         /* progress is left to a progress thread */
     unsigned compute_us; /* the answering end computes for so long between two polls */
     double computed_s;   /* and has done so in all */

@@ -7,24 +7,15 @@
 #include <tools/perf/test.h>
 
 enum { CONTEXT = 1, PASSES_A_DRIVE = 64 };
+enum { POSTED = 1000, UNEXPECTED = 2000000 }; /* the first tags of those that wait all the time */
 enum { DATA = 1, THERE, BACK, COUNT, RECEIPT_TAG, ENDED }; /* tags */
 
 static struct keel_pml_context *context;
+static struct keel_pml_request **posted; /* of other tags; NULL at the end */
 
 static int32_t other_rank(void)
 {
     return keel_job_size() > 1 ? 1 - (int32_t) keel_my_name()->vpid : 0;
-}
-
-static const char *needs_messages(const struct pair *pair)
-{
-    (void) pair;
-    uint32_t size = keel_job_size();
-    if (!context && keel_pml_context_open(CONTEXT, NULL, size, (int32_t) keel_my_name()->vpid,
-                                          &context) != OPAL_SUCCESS) {
-        return "messages by tag are not to be had here";
-    }
-    return size > 1 ? NULL : "it needs two ranks";
 }
 
 size_t tagged_stats(struct keel_btl_stat *stats, size_t room)
@@ -39,13 +30,6 @@ size_t tagged_stats(struct keel_btl_stat *stats, size_t room)
                                           counted[i].value};
     }
     return count < most ? count : most;
-}
-
-void tagged_close(void)
-{
-    if (context) {
-        (void) keel_pml_context_free(&context);
-    }
 }
 
 static int post(unsigned char *to, size_t size, int32_t tag, struct keel_pml_request **request)
@@ -77,6 +61,50 @@ static int receive(unsigned char *to, size_t size, int32_t tag)
     return keel_pml_recv(context, &data, other_rank(), tag, NULL);
 }
 
+/* Receives and messages of other tags, which wait while the tests run. */
+static int gather_crowd(const struct pair *pair)
+{
+    int status = OPAL_SUCCESS;
+    posted = calloc((size_t) pair->posted + 1, sizeof(struct keel_pml_request *));
+    if (!posted) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    for (unsigned i = 0; i < pair->posted && status == OPAL_SUCCESS; i++) {
+        status = post(NULL, 0, POSTED + (int32_t) i, &posted[i]);
+    }
+    for (unsigned i = 0; i < pair->unexpected && status == OPAL_SUCCESS; i++) {
+        status = send(NULL, 0, UNEXPECTED + (int32_t) i);
+    }
+    return status;
+}
+
+static const char *needs_messages(const struct pair *pair)
+{
+    uint32_t size = keel_job_size();
+    if (size < 2) {
+        return "it needs two ranks";
+    }
+    if (context) {
+        return NULL;
+    }
+    if (keel_pml_context_open(CONTEXT, NULL, size, (int32_t) keel_my_name()->vpid, &context) !=
+        OPAL_SUCCESS) {
+        return "messages by tag are not to be had here";
+    }
+    return gather_crowd(pair) == OPAL_SUCCESS ? NULL : "what is to wait at both ends failed";
+}
+
+void tagged_close(void)
+{
+    for (size_t i = 0; posted && posted[i]; i++) {
+        (void) keel_pml_request_free(&posted[i]);
+    }
+    free(posted);
+    if (context) {
+        (void) keel_pml_context_free(&context);
+    }
+}
+
 /* The answering end has taken back what it posted, so that it takes nothing of the next test. */
 static int end_answer(struct pair *pair, int status)
 {
@@ -91,6 +119,16 @@ static int finish(struct pair *pair)
 
 /* --- there and back: each batch begins with the number of its messages --- */
 
+static int receive_turn(struct pair *pair, size_t size, int32_t tag)
+{
+    opal_convertor_t data;
+    if (!pair->any) {
+        return receive(pair->in, size, tag);
+    }
+    opal_convertor_prepare(&data, pair->in, size);
+    return keel_pml_recv(context, &data, KEEL_PML_ANY_SOURCE, KEEL_PML_ANY_TAG, NULL);
+}
+
 static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
 {
     uint64_t told = count;
@@ -98,7 +136,7 @@ static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
     for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
         status = send(pair->out + pair_turn(pair, size), size, THERE);
         if (status == OPAL_SUCCESS) {
-            status = receive(pair->in, size, BACK);
+            status = receive_turn(pair, size, BACK);
         }
     }
     return status;
@@ -123,7 +161,7 @@ static int echo(struct pair *pair, size_t size, uint64_t count)
 {
     int status = OPAL_SUCCESS;
     for (uint64_t i = 0; i < count && status == OPAL_SUCCESS; i++) {
-        status = receive(pair->in, size, THERE);
+        status = receive_turn(pair, size, THERE);
         if (status == OPAL_SUCCESS) {
             status = send(pair->out + pair_turn(pair, size), size, BACK);
         }
