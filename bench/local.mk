@@ -27,7 +27,7 @@ endif
 
 # What bench/compare starts.
 noinst_PROGRAMS += bench/compare bench/raw
-bench_compare_SOURCES = bench/compare.c $(bench_common)
+bench_compare_SOURCES = bench/compare.c bench/compare_tables.h $(bench_common)
 bench_raw_SOURCES = bench/raw.c bench/pair.c bench/pair.h bench/series.c bench/series.h
 noinst_PROGRAMS += bench/passes
 bench_passes_SOURCES = bench/passes.c bench/series.c bench/series.h
@@ -46,6 +46,12 @@ BENCH_COMPARE += bench/pingpong
 bench/pingpong: $(top_srcdir)/bench/pingpong.c
 	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICC) -O2 -o $@ $(top_srcdir)/bench/pingpong.c
 CLEANFILES += bench/pingpong
+endif
+if HAVE_MPICH
+BENCH_COMPARE += bench/pingpong.mpich
+bench/pingpong.mpich: $(top_srcdir)/bench/pingpong.c
+	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICH_MPICC) -O2 -Wno-stringop-overflow -o $@ $(top_srcdir)/bench/pingpong.c
+CLEANFILES += bench/pingpong.mpich
 endif
 EXTRA_DIST += bench/pingpong.c bench/ucx-pair bench/fabric-pair bench/pairs
 
