@@ -250,23 +250,98 @@ static const char *find_relative(const struct node_list *hosts, const char *pref
     return NULL;
 }
 
-/* Hosts that were named: among the nodes that there are, in the user's order. With "+e", which
- * means what earlier programs have left, all stay. */
+/* Hosts that were named: among the nodes that there are, in the user's order. */
+static int choose_all(struct job_plan *chosen, struct job_plan *from, const struct node_list *hosts,
+                      const struct origin *origin, bool oversubscribe, char *reason,
+                      size_t reason_size)
+{
+    int status = make_room(chosen, hosts->count);
+    for (size_t i = 0; status == ORTE_SUCCESS && i < hosts->count; i++) {
+        status = choose(chosen, from, &hosts->nodes[i], origin, oversubscribe, reason, reason_size);
+    }
+    return status;
+}
+
+/* The hostfile's, of those of the resource manager. */
 static int narrow(struct job_plan *plan, const struct node_list *hosts, const struct origin *origin,
                   bool oversubscribe, char *reason, size_t reason_size)
 {
     struct job_plan chosen = {0};
-    if (hosts->count == 0 || find_relative(hosts, NODES_EMPTY)) {
-        return ORTE_SUCCESS;
-    }
-    int status = make_room(&chosen, hosts->count);
-    for (size_t i = 0; status == ORTE_SUCCESS && i < hosts->count; i++) {
-        status =
-            choose(&chosen, plan, &hosts->nodes[i], origin, oversubscribe, reason, reason_size);
-    }
+    int status = choose_all(&chosen, plan, hosts, origin, oversubscribe, reason, reason_size);
     job_plan_free_nodes(plan);
     *plan = chosen;
     return status;
+}
+
+/* Slots that several programs ask for add up, to no more than there are. given: the node among
+ * those that there are; NULL: nobody else gives slots. */
+static void add_slots(struct map_node *node, const struct map_node *more,
+                      const struct map_node *given)
+{
+    uint32_t larger = node->slots > more->slots ? node->slots : more->slots;
+    bool capped = given && given->slots_explicit;
+    bool both = node->slots_explicit && more->slots_explicit;
+    if (node->slots == 0 || more->slots == 0) {
+        node->slots = 0; /* its topology tells */
+    } else if (!both && (given || node->local)) {
+        node->slots = larger;
+    } else {
+        uint32_t most = !capped ? UINT32_MAX : given->slots > larger ? given->slots : larger;
+        node->slots = more->slots < most - node->slots ? node->slots + more->slots : most;
+    }
+    node->slots_explicit = both;
+}
+
+/* The nodes of one program join those of the programs before it. There is room for them. */
+static int join(struct job_plan *plan, const struct job_plan *program, const struct job_plan *from)
+{
+    for (uint32_t i = 0; i < program->node_count; i++) {
+        const struct map_node *more = &program->nodes[i];
+        struct map_node *node = find_node(plan, more->name);
+        if (node) {
+            add_slots(node, more, find_node(from, more->name));
+            continue;
+        }
+        node = add_node(plan, strdup(more->name), more->local);
+        if (!node) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        node->number = more->number;
+        node->slots = more->slots;
+        node->slots_max = more->slots_max;
+        node->slots_explicit = more->slots_explicit;
+    }
+    return ORTE_SUCCESS;
+}
+
+/* Those of --host, program by program. A program without --host has all nodes that there are, as
+ * has one with "+e", which means what earlier programs have left. */
+static int choose_hosts(struct job_plan *plan, const struct run_request *request,
+                        const struct origin *origin, char *reason, size_t reason_size)
+{
+    struct job_plan chosen = {0};
+    bool all = false;
+    int status = make_room(&chosen, request->hosts.count);
+    for (size_t i = 0; status == ORTE_SUCCESS && i < request->app_count; i++) {
+        const struct node_list *hosts = &request->apps[i].hosts;
+        struct job_plan program = {0};
+        bool named = hosts->count > 0 && !find_relative(hosts, NODES_EMPTY);
+        all |= !named;
+        if (named) {
+            status = plan->node_count ? choose_all(&program, plan, hosts, origin,
+                                                   request->oversubscribe, reason, reason_size)
+                                      : make_hosts(&program, hosts, count_own(request), 1);
+            status = status == ORTE_SUCCESS ? join(&chosen, &program, plan) : status;
+        }
+        job_plan_fini(&program);
+    }
+    if (status != ORTE_SUCCESS || (all && plan->node_count)) {
+        job_plan_fini(&chosen);
+        return status;
+    }
+    job_plan_free_nodes(plan);
+    *plan = chosen;
+    return ORTE_SUCCESS;
 }
 
 static int make_this_node(struct job_plan *plan, const struct run_request *request)
@@ -322,16 +397,14 @@ static int make_nodes(struct job_plan *plan, const struct run_request *request,
     if (status != ORTE_SUCCESS || request->simulate_nodes) {
         return status;
     }
-    if (plan->node_count) {
-        status =
-            narrow(plan, &request->hosts, &origin, request->oversubscribe, reason, reason_size);
-    } else if (relative) {
+    if (plan->node_count == 0 && relative) {
         return explain(ORTE_ERR_NOT_FOUND, reason, reason_size,
                        "host %s counts the nodes of an allocation or a hostfile, and there is none",
                        relative);
-    } else if (request->hosts.count) {
-        status = make_hosts(plan, &request->hosts, count_own(request), 1);
-    } else {
+    }
+    if (request->hosts.count) {
+        status = choose_hosts(plan, request, &origin, reason, reason_size);
+    } else if (plan->node_count == 0) {
         status = make_this_node(plan, request);
     }
     return status;
