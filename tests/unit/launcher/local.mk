@@ -62,6 +62,10 @@ check_PROGRAMS += tests/unit/launcher/map/test-mapping
 EXTRA_DIST += tests/unit/launcher/map/mapping.cases
 tests_unit_launcher_map_test_mapping_SOURCES = tests/unit/launcher/map/test-mapping.c
 tests_unit_launcher_map_test_mapping_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+check_PROGRAMS += tests/unit/launcher/map/test-mapping-random
+tests_unit_launcher_map_test_mapping_random_SOURCES = tests/unit/launcher/map/test-mapping-random.c \
+	tests/unit/launcher/map/naive.h tests/unit/launcher/map/naive.c
+tests_unit_launcher_map_test_mapping_random_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_front_test_stdio_SOURCES = tests/unit/launcher/front/test-stdio.c
 tests_unit_launcher_front_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_front_test_tags_SOURCES = tests/unit/launcher/front/test-tags.c
