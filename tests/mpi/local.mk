@@ -1,6 +1,6 @@
 # mpi: plain MPI programs, compiled for every MPI that is there: tests/mpi/NAME.mpich, NAME.openmpi.
 MPI_TEST_FILES = tests/mpi/allreduce.c tests/mpi/bcast.c tests/mpi/end_early.c tests/mpi/hello.c \
-	tests/mpi/helper.c tests/mpi/input.c tests/mpi/stay.c \
+	tests/mpi/helper.c tests/mpi/input.c tests/mpi/mapped.c tests/mpi/stay.c \
 	tests/mpi/onesided.c tests/mpi/placement.c tests/mpi/publish.c tests/mpi/ring.c tests/mpi/spawn.c \
 	tests/mpi/split_type.c
 MPI_BINARIES =

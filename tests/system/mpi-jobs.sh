@@ -87,6 +87,26 @@ interrupted()
     no_leftovers "--timeout, $mpi: nothing is left" ""
 }
 
+# --- mapped ---
+
+printf 'node2\nnode0\nnode0\nnode1\nnode0\n' >"$work/row"
+printf 'rank %d=node%d slot=0\n' 0 1 1 1 2 0 3 2 4 1 >"$work/ranks"
+
+# Three nodes of two ranks, or of three: who is where. Uneven maps, and ranks that are no neighbours.
+mapped()
+{
+    local few=${fast[$mpi]}
+    passes "$few --simulate 3x2 --map-by node" 6 0 "mapped 012012"
+    passes "$few --simulate 3x2 --map-by node --rank-by slot" 6 0 "mapped 001122"
+    passes "$few --simulate 3x2 --map-by node -n 4" 4 0 "mapped 0120"
+    passes "$few --simulate 3x2 -n 5" 5 0 "mapped 00112"
+    passes "$few --simulate 3x2 -N 1" 3 0 "mapped 012"
+    passes "$few --simulate 3x3 --map-by seq:FILE=$work/row" 5 0 "mapped 20010"
+    passes "$few --simulate 3x3 --rankfile $work/ranks" 5 0 "mapped 11021"
+    passes "$few --simulate 3x2 --oversubscribe -n 8" 8 0 "mapped 00011122"
+    passes "$few --simulate 3x2 --map-by node --bind-to core:overload-allowed" 6 0 "mapped 012012"
+}
+
 # --- another user ---
 
 as_another_user()
@@ -164,6 +184,7 @@ for kind in "${mpis[@]}"; do
     need_mpi "$kind"
     started_in_many_ways
     input_and_output
+    mapped
     interrupted
     if find_another_user; then
         as_another_user
@@ -190,6 +211,19 @@ rank=1 local=1 node=1 nodeid=0 host=node0 app=0 size=4 nodes=2 locals=2 peers=0,
 rank=2 local=0 node=0 nodeid=1 host=node1 app=0 size=4 nodes=2 locals=2 peers=2,3
 rank=3 local=1 node=1 nodeid=1 host=node1 app=0 size=4 nodes=2 locals=2 peers=2,3" \
         "$(sed 's/ cpuset=.*//' "$work/out" | sort)"
+    run_limited 20 "$keelrun" --simulate 3x2 --map-by node -n 5 --bind-to core:overload-allowed \
+        "$helpers/places"
+    is "the same by node, uneven" \
+        "rank=0 local=0 node=0 nodeid=0 host=node0 app=0 size=5 nodes=3 locals=2 peers=0,3
+rank=1 local=0 node=0 nodeid=1 host=node1 app=0 size=5 nodes=3 locals=2 peers=1,4
+rank=2 local=0 node=0 nodeid=2 host=node2 app=0 size=5 nodes=3 locals=1 peers=2
+rank=3 local=1 node=1 nodeid=0 host=node0 app=0 size=5 nodes=3 locals=2 peers=0,3
+rank=4 local=1 node=1 nodeid=1 host=node1 app=0 size=5 nodes=3 locals=2 peers=1,4" \
+        "$(sed 's/ cpuset=.*//' "$work/out" | sort)"
+    is "and their processors are what the kernel says" 5 \
+        "$(grep -Ec ' cpuset=hwloc:([0-9,]+) .* affinity=\1$' "$work/out")"
+    run_limited 20 "$keelrun" --host localhost:1 --map-by slot:PE=2 "$helpers/places"
+    is "those of PE=2 are a list" 1 "$(grep -Ec ' cpuset=hwloc:([0-9]+(-|,)[0-9,-]+) ' "$work/out")"
     run_limited 20 "$keelrun" --oversubscribe -n 2 "$helpers/places"
     is "unbound ranks have neither" 2 "$(grep -c ' cpuset=none locality=none ' "$work/out")"
 else

@@ -80,6 +80,22 @@ client --simulate 3x2 -- 'begin; kvs; ask "cmd=put kvsname=$kvs key=k$PMI_RANK v
 is "puts reach every node: exit code" 0 "$code"
 is "puts reach every node" "6 v0 v1 v2 v3 v4 v5 cmd=get_result rc=0 msg=success value=(vector,(0,3,2))" "$(wc -l <"$work/out") $(sort -u "$work/out")"
 
+# The node of each rank, as MPICH reads it: (first node, nodes, ranks on each), and all of it again until
+# there is a node for each rank. Nodes are counted as they come.
+printf 'node2\nnode0\nnode0\nnode1\nnode0\n' >"$work/row"
+process_mapping()
+{
+    local expected=$1
+    shift
+    client "$@" -- 'begin; kvs; ask "cmd=get kvsname=$kvs key=PMI_process_mapping"
+        echo "${answer#*value=}"; barrier; end'
+    is "the process mapping, $*" "0 (vector,$expected)" "$code $(sort -u "$work/out")"
+}
+process_mapping "(0,3,1)" --simulate 3x2 --map-by node
+process_mapping "(0,3,1)" --simulate 3x2 --map-by node -n 4
+process_mapping "(0,2,2),(2,1,1)" --simulate 3x2 -n 5
+process_mapping "(0,1,1),(1,1,2),(2,1,1),(1,1,1)" --simulate 3x3 --map-by "seq:FILE=$work/row"
+
 client --simulate 2x1 -n 1 env -u PMI_FD true : -n 1 -- 'begin; barrier; end'
 is "a rank that never begins: exit code" 1 "$code"
 like "a rank that never begins: the reason" "$work/err" \
