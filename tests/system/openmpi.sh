@@ -59,28 +59,34 @@ cat >"$work/spawn_info.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* spawn_info COUNT KEY=VALUE...: each child says its rank, node and folder. */
+/* spawn_info COUNT KEY=VALUE...: each child says its rank, node, folder and program. "program" is the
+ * one to spawn, the others are the info's. */
 int main(int argc, char **argv)
 {
     MPI_Comm other;
     MPI_Init(&argc, &argv);
     MPI_Comm_get_parent(&other);
     if (other == MPI_COMM_NULL) {
+        char *program = argv[0];
         MPI_Info info;
         MPI_Info_create(&info);
         for (int i = 2; i < argc; i++) {
             char *value = strchr(argv[i], '=');
             *value++ = 0;
-            MPI_Info_set(info, argv[i], value);
+            if (strcmp(argv[i], "program") == 0) {
+                program = value;
+            } else {
+                MPI_Info_set(info, argv[i], value);
+            }
         }
-        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, atoi(argv[1]), info, 0, MPI_COMM_WORLD, &other,
+        MPI_Comm_spawn(program, MPI_ARGV_NULL, atoi(argv[1]), info, 0, MPI_COMM_WORLD, &other,
                        MPI_ERRCODES_IGNORE);
         MPI_Info_free(&info);
     } else {
         int rank;
         char folder[4096];
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        printf("%d:%s:%s\n", rank, getenv("PMIX_HOSTNAME"), getcwd(folder, sizeof(folder)));
+        printf("%d:%s:%s:%s\n", rank, getenv("PMIX_HOSTNAME"), getcwd(folder, sizeof(folder)), argv[0]);
     }
     MPI_Comm_disconnect(&other);
     MPI_Finalize();
@@ -114,6 +120,15 @@ is "spawned ranks are bound as those of their node" "0 1 4" \
     "$code $(grep "^bound to" "$work/out" | sort -u | wc -l) $(grep -c "^bound to" "$work/out")"
 spawns "node0" 1 wdir=/
 is "spawned in a folder" "/" "$(cut -d : -f 3 "$work/out")"
+mkdir "$work/programs"
+ln -s ../spawn_info "$work/programs/named"
+# Open MPI keeps the key "path" to itself (docs/mpi.md)
+spawns "node0" 1 program=named ompi_prefix="$work/programs"
+is "found in path" "named" "$(cut -d : -f 4 "$work/out" | sed 's|.*/||')"
+# by node, although node0 has more ranks than the others: as the job is mapped, and not as is default
+run_limited 30 "$keelrun" $ob1 --simulate 3x3 --map-by node -n 4 "$work/spawn_info" 3
+is "spawned ranks are mapped as the job" "0 node0 node1 node2" \
+    "$code $(sort "$work/out" | cut -d : -f 2 | tr '\n' ' ' | sed 's/ $//')"
 # refuses WHY COUNT KEY=VALUE...
 refuses()
 {
