@@ -35,3 +35,13 @@ $(mca_table).inc: $(top_srcdir)/$(mca_table).awk $(top_srcdir)/docs/parameters.m
 launcher/request/options/mca_names.lo launcher/request/options/liblauncher_la-mca_names.lo: $(mca_table).inc
 EXTRA_DIST += $(mca_table).awk launcher/request/options/openmpi_names.txt
 CLEANFILES += $(mca_table).inc
+
+# What options of other launchers are looked up in.
+peers_table = launcher/request/peers_table
+nodist_liblauncher_la_SOURCES += $(peers_table).inc
+$(peers_table).inc: $(top_srcdir)/$(peers_table).awk $(top_srcdir)/docs/options.md
+	$(AM_V_GEN)$(MKDIR_P) launcher/request && LC_ALL=C $(AWK) -f $(top_srcdir)/$(peers_table).awk \
+		$(top_srcdir)/docs/options.md >$@.tmp && mv $@.tmp $@
+launcher/request/suggest.lo launcher/request/liblauncher_la-suggest.lo: $(peers_table).inc
+EXTRA_DIST += $(peers_table).awk
+CLEANFILES += $(peers_table).inc

@@ -57,6 +57,43 @@ report 'every option is in keelrun(1)' "$(for option in $options; do
     grep -qE "(^\.It |, )Fl -?$option( |$)" docs/man/keelrun.1 || echo "$option"
 done)"
 
+# peers 1: the names that docs/options.md says to be keelrun's, too; peers 0: the others.
+peers()
+{
+    awk -F ' *[|] *' -v ours="$1" \
+        '/^\| `-/ && ($4 ~ /^(same|another meaning)/) == ours { print $2 }' docs/options.md |
+        grep -oE '`-[^`]*`' | tr -d '`' | sed 's/^-*//' | sort
+}
+only_in_first()
+{
+    echo "$1" | grep -vxF -e "$2"
+}
+answered=$(peers 1)
+others=$(peers 0)
+own=$(sed -n '/^## What the others do not have/,$p' docs/options.md | grep -oE '`--[a-z-]*`' |
+    tr -d '`' | sed 's/^-*//')
+report 'options were found in docs/options.md' "$(
+    test "$(echo "$others" | wc -l)" -gt 100 || echo "$others")"
+report 'an option is answered once' "$(printf '%s\n' "$answered" "$others" "$own" | sort | uniq -d)"
+report 'docs/options.md has every option' "$(only_in_first "$options" "$answered
+$own")"
+report 'the options that docs/options.md calls the same are there' "$(
+    only_in_first "$answered
+$own" "$options")"
+report 'keelrun has none of those that docs/options.md calls others' "$(echo "$others" |
+    grep -xF -e "$options")"
+report 'what docs/options.md says to write in their place is there' "$(
+    awk -F ' *[|] *' '/^\| `-/ { print $4 }' docs/options.md | sed 's/`numactl[^`]*`//g' |
+        grep -oE '`(2>&1|--?[A-Za-z][A-Za-z-]*)' | tr -d '`' | grep '^-' | sed 's/^-*//' | sort -u |
+        grep -vxF -e "$options" -e "$others")"
+keelrun=$KEEL_TEST_BUILDDIR/bin/keelrun
+if [ -x "$keelrun" ]; then
+    report '--help has every option, and no other' "$(
+        helped=$("$keelrun" --help | sed -n 's/^  \(-.*\)/\1/p' | sed 's/   *.*//' |
+            grep -oE '(^|, )--?[A-Za-z-]+' | sed 's/^[, -]*//' | sort)
+        printf '%s\n' "$helped" "$options" | sort | uniq -u)"
+fi
+
 points=$(sources | xargs sed -n 's/.*fault_\(at\|ask\)("\([^"]*\)").*/\2/p' | sort -u)
 report 'every fault point is in keel(7)' "$(echo "$points" | missing_from docs/man/keel.7)"
 rows=$(cat base/settings/fault_points.c btl/*/fault_points.inc | grep '^    {"[a-z.]*", ')

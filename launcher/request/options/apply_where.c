@@ -101,6 +101,18 @@ bool apply_npersocket(struct parser *parser, const char *option, char **values)
     return apply_map_by(parser, option, (char *[]){words});
 }
 
+/* N:OBJECT, as Open MPI wrote it once. */
+bool apply_ppr(struct parser *parser, const char *option, char **values)
+{
+    char *words;
+    if (asprintf(&words, "ppr:%s", values[0]) < 0) {
+        return parser_no_memory(parser);
+    }
+    bool right = apply_map_by(parser, option, (char *[]){words});
+    free(words);
+    return right;
+}
+
 bool apply_rankfile(struct parser *parser, const char *option, char **values)
 {
     char why[512], words[] = "rankfile";

@@ -50,6 +50,7 @@ const struct option options[] = {
     {"host", TAKES("NAME[:SLOTS],...", apply_host), GROUP_WHERE,
      "on these nodes, of each program; n[01-16] names several, +n1 the second of all", "HOST"},
     {"H", TAKES("NAME[:SLOTS],...", apply_host), GROUP_WHERE, NULL, "HOST"},
+    {"hosts", TAKES("NAME[:SLOTS],...", apply_host), GROUP_WHERE, NULL, "HOST"},
     {"hostfile", TAKES("FILE", apply_hostfile), GROUP_WHERE,
      "on the nodes of a file, with lines of NAME [slots=N] [max_slots=N]; --host chooses among "
      "them",
@@ -123,6 +124,7 @@ const struct option options[] = {
     {"bynode", SAYS(apply_map_by, "node"), GROUP_OLD, "--map-by node", NULL},
     {"bycore", SAYS(apply_map_by, "core"), GROUP_OLD, "--map-by core", NULL},
     {"bysocket", SAYS(apply_map_by, "package"), GROUP_OLD, "--map-by package", NULL},
+    {"ppr", TAKES("N:OBJECT", apply_ppr), GROUP_OLD, "--map-by ppr:N:OBJECT", NULL},
     {"bind-to-core", SAYS(apply_bind, "core"), GROUP_OLD, "--bind-to core", NULL},
     {"bind-to-socket", SAYS(apply_bind, "package"), GROUP_OLD, "--bind-to package", NULL},
     {"bind-to-none", SAYS(apply_bind, "none"), GROUP_OLD, "--bind-to none", NULL},
