@@ -83,28 +83,35 @@ void version_print(void)
 
 /* --- bash --- */
 
-static const char script[] =
-    "    if [ \"${previous#-}\" = \"$previous\" ] && [ \"${word#-}\" = \"$word\" ]; then\n"
-    "        COMPREPLY=($(compgen -c -f -- \"$word\"))\n"
-    "        return\n"
+/* Behind an equals sign, which is a word for bash, stands the value of the option before it. */
+static const char script_begin[] =
+    "'\n"
+    "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} how=(-c -f)\n"
+    "    if [ \"$word\" = = ]; then\n"
+    "        word=\n"
+    "    elif [ \"$previous\" = = ]; then\n"
+    "        previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
     "    fi\n"
-    "    case $word in -*) COMPREPLY=($(compgen -W \"$names\" -- \"$word\")) ;;\n"
-    "    *) COMPREPLY=($(compgen -c -f -- \"$word\")) ;; esac\n"
+    "    case $previous in\n";
+
+static const char script_end[] =
+    "    *) [ \"${word#-}\" = \"$word\" ] || how=(-W \"$names\") ;;\n"
+    "    esac\n"
+    "    mapfile -t COMPREPLY < <(compgen \"${how[@]}\" -- \"$word\")\n"
+    "    case ${how[0]} in -[cdf]) compopt -o filenames 2>/dev/null ;; esac\n"
     "}\n"
-    "complete -o default -F _keelrun keelrun\n";
+    "complete -F _keelrun keelrun\n";
 
 static void print_choice(const struct option *option)
 {
-    const char *words = option->words;
-    printf("    -%s | --%s) ", option->name, option->name);
-    if (!words) {
-        printf("return ;;\n");
-    } else if (strcmp(words, "FILE") == 0 || strcmp(words, "DIR") == 0) {
-        printf("COMPREPLY=($(compgen -%c -- \"$word\")); return ;;\n", *words == 'F' ? 'f' : 'd');
+    const char *words = option->words ? option->words : "";
+    printf("    -%s | --%s) how=(", option->name, option->name);
+    if (strcmp(words, "FILE") == 0 || strcmp(words, "DIR") == 0) {
+        printf("-%c) ;;\n", *words == 'F' ? 'f' : 'd');
     } else if (strcmp(words, "HOST") == 0) {
-        printf("COMPREPLY=($(compgen -A hostname -- \"$word\")); return ;;\n");
+        printf("-A hostname) ;;\n");
     } else {
-        printf("COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n", words);
+        printf("-W '%s') ;;\n", words);
     }
 }
 
@@ -112,16 +119,15 @@ void completion_print(void)
 {
     printf("# Completes keelrun's command line in bash; printed by keelrun --completion bash.\n"
            "_keelrun()\n{\n"
-           "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} "
-           "names='");
+           "    local names='");
     for (size_t i = 0; i < option_count; i++) {
         printf("%s-%s%s", i ? " " : "", options[i].name[1] ? "-" : "", options[i].name);
     }
-    printf("'\n    COMPREPLY=()\n    case $previous in\n");
+    fputs(script_begin, stdout);
     for (size_t i = 0; i < option_count; i++) {
         if (options[i].value) {
             print_choice(&options[i]);
         }
     }
-    printf("    esac\n%s", script);
+    fputs(script_end, stdout);
 }
