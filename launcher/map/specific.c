@@ -25,8 +25,11 @@ static void add_empty(struct mapping *mapping, uint32_t most)
 static int add_host(struct mapping *mapping, const struct node_request *host)
 {
     const struct map_node *found = job_plan_find(mapping->plan, host->name);
-    if (strcasecmp(host->name, NODES_EMPTY) == 0) {
-        add_empty(mapping, host->slots ? host->slots : UINT32_MAX);
+    if (strncasecmp(host->name, NODES_EMPTY, 2) == 0) { /* perhaps with ":K" behind it */
+        const char *number = host->name[2] ? host->name + 3 : "";
+        uint32_t most;
+        add_empty(mapping,
+                  node_number(number, strlen(number), NODES_MAX, &most) ? most : UINT32_MAX);
         return ORTE_SUCCESS;
     }
     if (!found) {
