@@ -392,8 +392,10 @@ static int number_daemons(struct hnp *hnp)
         uint32_t vpid = hnp->plan.nodes[node].local ? HNP_VPID : hnp->peer_count++;
         hnp->daemon_of_node[node] = vpid;
         free(hnp->peers[vpid].node);
-        hnp->peers[vpid].node = strdup(hnp->plan.nodes[node].name);
-        if (!hnp->peers[vpid].node) {
+        const struct map_node *planned = &hnp->plan.nodes[node];
+        hnp->peers[vpid].node = strdup(planned->name);
+        hnp->peers[vpid].user = planned->user ? strdup(planned->user) : NULL;
+        if (!hnp->peers[vpid].node || (planned->user && !hnp->peers[vpid].user)) {
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
     }
@@ -537,6 +539,7 @@ void hnp_destroy(struct hnp *hnp)
     daemon_destroy(hnp->daemon);
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
         free(hnp->peers[vpid].node);
+        free(hnp->peers[vpid].user);
         free(hnp->peers[vpid].contact);
         free(hnp->peers[vpid].slurm_said);
         free(hnp->peers[vpid].untold_why);

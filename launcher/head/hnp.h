@@ -32,6 +32,7 @@ enum peer_state { PEER_STARTING, PEER_HOME, PEER_WIRED, PEER_LAUNCHED, PEER_DRAI
 struct peer {
     enum peer_state state;
     char *node;                    /* owned: the node's name; keelrun's own may have no ranks */
+    char *user;                    /* owned: whom the agent is to log in as; NULL: its choice */
     char *contact;                 /* owned; NULL until it calls home */
     uint64_t homeless_until;       /* its parent was lost: when it is lost as well; 0: it has one */
     char topology[TOPO_HASH_TEXT]; /* its hash; "": not asked for, or not known */

@@ -19,6 +19,12 @@ static const char *node_of_daemon(void *arg, uint32_t vpid)
     return hnp->peers[vpid].node;
 }
 
+static const char *user_of_daemon(void *arg, uint32_t vpid)
+{
+    const struct hnp *hnp = arg;
+    return hnp->peers[vpid].user;
+}
+
 static bool is_home(void *arg, uint32_t vpid)
 {
     const struct hnp *hnp = arg;
@@ -48,6 +54,7 @@ static void plm_ended(void *arg)
 
 static const struct plm_owner plm_owner = {
     .node = node_of_daemon,
+    .user = user_of_daemon,
     .is_home = is_home,
     .is_failing = is_failing,
     .fail = plm_failed,

@@ -8,6 +8,7 @@
 #include <base/host/hostname.h>
 #include <base/host/topo.h>
 #include <ctype.h>
+#include <launcher/request/suggest.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,6 +68,15 @@ static struct map_node *add_node(struct job_plan *plan, char *name, bool local)
     node->local = local;
     plan->local = local ? node : plan->local;
     return node;
+}
+
+/* The first that somebody names counts. */
+static bool name_user(struct map_node *node, const char *user)
+{
+    if (user && !node->user) {
+        node->user = strdup(user);
+    }
+    return node->user || !user;
 }
 
 int job_plan_index(struct job_plan *plan)
@@ -147,6 +157,9 @@ static int make_hosts(struct job_plan *plan, const struct node_list *hosts, uint
         }
         node->slots_explicit |= host->slots > 0;
         node->slots += host->slots > 0 ? host->slots : node->local ? 0 : unknown;
+        if (!name_user(node, host->user)) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
     }
     return status;
 }
@@ -190,6 +203,28 @@ struct origin {
     const char *advice;
 };
 
+/* What was meant by a host that is not there: "; the nearest is alpha", or nothing, as for n17: n16
+ * and n18 are other hosts. */
+static void suggest_host(char *text, size_t size, const struct job_plan *from, const char *name)
+{
+    const char *nearest = NULL;
+    size_t least = strlen(name);
+    bool numbered = isdigit((unsigned char) name[least - 1]);
+    for (uint32_t i = 0; i < from->node_count && !numbered; i++) {
+        size_t distance = suggest_distance(name, strlen(name), from->nodes[i].name);
+        if (distance < least) {
+            least = distance;
+            nearest = from->nodes[i].name;
+        }
+    }
+    if (name[0] == '+') {
+        snprintf(text, size, ", which has %u nodes, +n0 to +n%u", from->node_count,
+                 from->node_count - 1);
+    } else {
+        snprintf(text, size, "%s%s", nearest ? "; the nearest is " : "", nearest ? nearest : "");
+    }
+}
+
 /* One host that was named, among the nodes that there are: all its slots, or as many as were asked
  * for. */
 static int choose(struct job_plan *chosen, struct job_plan *from, const struct node_request *host,
@@ -197,8 +232,10 @@ static int choose(struct job_plan *chosen, struct job_plan *from, const struct n
 {
     const struct map_node *given = job_plan_find(from, host->name);
     if (!given) {
-        return explain(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s",
-                       host->name, origin->list, origin->advice);
+        char meant[320];
+        suggest_host(meant, sizeof(meant), from, host->name);
+        return explain(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s%s",
+                       host->name, origin->list, meant, origin->advice);
     }
     struct map_node *node = find_node(chosen, given->name);
     if (node) { /* by another of its names */
@@ -212,6 +249,9 @@ static int choose(struct job_plan *chosen, struct job_plan *from, const struct n
         node->slots = host->slots ? host->slots : given->slots;
         node->slots_max = given->slots_max;
         node->slots_explicit = given->slots_explicit || host->slots > 0;
+    }
+    if (!name_user(node, host->user) || !name_user(node, given->user)) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
     if (given->slots_max && node->slots > given->slots_max) {
         return explain(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
@@ -231,6 +271,7 @@ void job_plan_free_nodes(struct job_plan *plan)
 {
     for (uint32_t i = 0; i < plan->node_count; i++) {
         free(plan->nodes[i].name);
+        free(plan->nodes[i].user);
     }
     free(plan->nodes);
     hash_fini(&plan->by_name);

@@ -229,6 +229,7 @@ int job_plan_drop_idle(struct job_plan *plan)
             plan->nodes[kept++] = plan->nodes[node];
         } else {
             free(plan->nodes[node].name);
+            free(plan->nodes[node].user);
         }
     }
     for (uint32_t rank = 0; rank < plan->rank_count; rank++) {

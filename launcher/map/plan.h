@@ -8,6 +8,7 @@
 
 struct map_node {
     char *name;              /* owned */
+    char *user;              /* owned: whom the agent is to log in as; NULL: its choice */
     uint32_t number;         /* among those of the allocation or the hostfile: K of "+nK" */
     uint32_t slots;          /* 0: its topology tells */
     uint32_t slots_max;      /* no more ranks, ever; 0: as many as are allowed */

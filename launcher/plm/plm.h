@@ -14,6 +14,8 @@ struct plm;
 struct plm_owner {
     /* The node of a daemon; borrowed. */
     const char *(*node)(void *arg, uint32_t vpid);
+    /* Whom the agent is to log in as there; borrowed, NULL: its choice. */
+    const char *(*user)(void *arg, uint32_t vpid);
     /* Has this daemon called home? */
     bool (*is_home)(void *arg, uint32_t vpid);
     /* Does the job end already? */

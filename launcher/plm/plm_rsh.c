@@ -180,6 +180,16 @@ static char *shell_word(const char *path)
     return word;
 }
 
+/* "USER@HOST", or the host alone; malloc'd, NULL: no memory. */
+static char *whereto(const struct plm *plm, uint32_t vpid)
+{
+    const char *user = plm->owner->user(plm->arg, vpid);
+    char *text = NULL;
+    return asprintf(&text, "%s%s%s", user ? user : "", user ? "@" : "", plm_node(plm, vpid)) < 0
+               ? NULL
+               : text;
+}
+
 /* Starts the daemon of one node: agent and program are the words of its command. */
 static bool start_one(struct plm *plm, uint32_t vpid, char *const *agent, char *program)
 {
@@ -189,14 +199,20 @@ static bool start_one(struct plm *plm, uint32_t vpid, char *const *agent, char *
     for (; agent[count]; count++) {
         words[count] = agent[count];
     }
+    char *host = whereto(plm, vpid);
+    if (!host) {
+        return false;
+    }
     if (count > 0) {
-        words[count++] = (char *) (uintptr_t) plm_node(plm, vpid);
+        words[count++] = host;
     }
     snprintf(number, sizeof(number), "%u", vpid);
     words[count++] = program;
     words[count++] = option;
     words[count++] = number;
-    return plm_start_agent(plm, AGENT_ID(vpid), PROC_AGENT, words, NULL);
+    bool started = plm_start_agent(plm, AGENT_ID(vpid), PROC_AGENT, words, NULL);
+    free(host);
+    return started;
 }
 
 static bool start_all(struct plm *plm, char *const *agent, char *program)

@@ -214,10 +214,12 @@ static int set_modifier(struct reader *reader, struct placement *placement, stru
         placement->span = true;
         break;
     case OVERSUBSCRIBE:
-        extra->oversubscribe = 1;
-        break;
     case NOOVERSUBSCRIBE:
-        extra->oversubscribe = -1;
+        if (extra->oversubscribe == (modifier == OVERSUBSCRIBE ? -1 : 1)) {
+            return wrong(reader->reason, reader->reason_size,
+                         "OVERSUBSCRIBE and NOOVERSUBSCRIBE exclude each other");
+        }
+        extra->oversubscribe = modifier == OVERSUBSCRIBE ? 1 : -1;
         break;
     case NOLOCAL:
         placement->no_local = true;

@@ -74,7 +74,8 @@ static int nodes_pack(opal_buffer_t *buffer, const struct node_list *list)
     int status = proto_pack(buffer, "u", (uint32_t) list->count);
     for (size_t i = 0; status == OPAL_SUCCESS && i < list->count; i++) {
         const struct node_request *node = &list->nodes[i];
-        status = proto_pack(buffer, "suu", node->name, node->slots, node->slots_max);
+        status = proto_pack(buffer, "ssuu", node->name, node->user ? node->user : "", node->slots,
+                            node->slots_max);
     }
     return status;
 }
@@ -82,16 +83,24 @@ static int nodes_pack(opal_buffer_t *buffer, const struct node_list *list)
 static int node_unpack(opal_buffer_t *buffer, struct node_list *list)
 {
     uint32_t slots, slots_max;
-    char *name;
-    int status = proto_unpack(buffer, "suu", &name, &slots, &slots_max);
+    char *name, *user;
+    int status = proto_unpack(buffer, "ssuu", &name, &user, &slots, &slots_max);
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (!node_name_ok(name) || slots > NODE_SLOTS_MAX || slots_max > NODE_SLOTS_MAX) {
+    if (!node_name_ok(name) || (*user && !node_user_ok(user)) || slots > NODE_SLOTS_MAX ||
+        slots_max > NODE_SLOTS_MAX) {
         free(name);
+        free(user);
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    return node_list_add(list, name, slots, slots_max);
+    status = node_list_add(list, name, slots, slots_max);
+    if (status == ORTE_SUCCESS && *user) {
+        list->nodes[list->count - 1].user = user;
+    } else {
+        free(user);
+    }
+    return status;
 }
 
 static int nodes_unpack(opal_buffer_t *buffer, struct node_list *list)

@@ -198,7 +198,11 @@ static int read_lines(struct node_list *list, struct span text, bool numbered, c
     int status = ORTE_SUCCESS;
     while (status == ORTE_SUCCESS && lines_next(&lines, &line)) {
         struct span host = span_word(&line), number = span_word(&line);
-        if (host.size > 0) {
+        if (!numbered && number.size > 0) {
+            snprintf(why, sizeof(why), "'%.*s': a line is a host, and nothing else",
+                     SPAN_SHOWN(number));
+            status = ORTE_ERR_BAD_PARAM;
+        } else if (host.size > 0) {
             status = add_host(list, host, numbered ? &number : NULL, why, sizeof(why));
         }
     }
@@ -283,6 +287,7 @@ void allocation_fini(struct allocation *allocation)
 {
     for (size_t i = 0; i < allocation->count; i++) {
         free(allocation->nodes[i].name);
+        free(allocation->nodes[i].user);
     }
     free(allocation->nodes);
     free(allocation->job);

@@ -77,13 +77,28 @@ int node_list_add(struct node_list *list, char *name, uint32_t slots, uint32_t s
         free(name);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    list->nodes[list->count++] = (struct node_request){name, slots, slots_max};
+    list->nodes[list->count++] = (struct node_request){name, NULL, slots, slots_max};
     return ORTE_SUCCESS;
 }
 
-/* A host that comes again brings its slots along. */
-static int merge(struct node_list *list, const char *name, uint32_t slots, uint32_t slots_max,
-                 char *reason, size_t reason_size)
+/* Whom to log in as on a host; of one that comes again, the same. */
+static int set_user(struct node_request *node, const char *user, char *reason, size_t reason_size)
+{
+    if (!*user || (node->user && strcmp(node->user, user) == 0)) {
+        return ORTE_SUCCESS;
+    }
+    if (node->user) {
+        snprintf(reason, reason_size, "'%s@%s': for this host another user, %s, is named already",
+                 user, node->name, node->user);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    node->user = strdup(user);
+    return node->user ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* A host that comes again brings its slots along. user: "" is none. */
+static int merge(struct node_list *list, const char *user, const char *name, uint32_t slots,
+                 uint32_t slots_max, char *reason, size_t reason_size)
 {
     struct node_request *node = list->repeats ? NULL : find(list, name);
     if (!node && list->count == NODES_MAX) {
@@ -91,12 +106,15 @@ static int merge(struct node_list *list, const char *name, uint32_t slots, uint3
         return ORTE_ERR_BAD_PARAM;
     }
     if (!node) {
-        return node_list_add(list, strdup(name), slots, slots_max);
+        int status = node_list_add(list, strdup(name), slots, slots_max);
+        return status == ORTE_SUCCESS
+                   ? set_user(&list->nodes[list->count - 1], user, reason, reason_size)
+                   : status;
     }
     node->slots = (node->slots ? node->slots : 1) + (slots ? slots : 1);
     node->slots_max = node->slots_max && slots_max ? node->slots_max + slots_max : 0;
     return node->slots <= NODE_SLOTS_MAX
-               ? ORTE_SUCCESS
+               ? set_user(node, user, reason, reason_size)
                : wrong(name, strlen(name), "too many slots", reason, reason_size);
 }
 
@@ -162,14 +180,23 @@ static bool is_relative(const char *name)
             node_number(name + 2, strlen(name + 2), NODES_MAX, &number));
 }
 
+/* The agent gets "USER@HOST". */
+bool node_user_ok(const char *user)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-";
+    size_t size = strlen(user);
+    return size > 0 && size <= HOSTLIST_NAME_MAX && !user[strspn(user, letters)] && user[0] != '-';
+}
+
 bool node_name_ok(const char *name)
 {
     return is_relative(name) || is_name(name);
 }
 
 /* All hosts of a word that has ranges. */
-static int add_range(struct node_list *list, const char *name, uint32_t slots, uint32_t slots_max,
-                     char *reason, size_t reason_size)
+static int add_range(struct node_list *list, const char *user, const char *name, uint32_t slots,
+                     uint32_t slots_max, char *reason, size_t reason_size)
 {
     struct hostlist names;
     char what[160];
@@ -180,7 +207,7 @@ static int add_range(struct node_list *list, const char *name, uint32_t slots, u
                    : wrong(name, strlen(name), what, reason, reason_size);
     }
     for (uint32_t i = 0; i < names.count && status == ORTE_SUCCESS; i++) {
-        status = merge(list, names.names[i], slots, slots_max, reason, reason_size);
+        status = merge(list, user, names.names[i], slots, slots_max, reason, reason_size);
     }
     hostlist_fini(&names);
     return status;
@@ -199,25 +226,29 @@ static int add_word(struct node_list *list, const char *word, size_t size, uint3
     if (slots_max && slots > slots_max) {
         return wrong(word, size, "the number is more than max_slots", reason, reason_size);
     }
-    char *name = strndup(word, name_size);
-    if (!name) {
+    char *text = strndup(word, name_size), *name = text ? strchr(text, '@') : NULL;
+    const char *user = name ? text : "";
+    if (!text) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    if (name) {
+        *name++ = '\0';
+    } else {
+        name = text;
+    }
     int status;
-    if (strchr(name, '@')) {
-        status = wrong(word, size,
-                       "a host's name has no user: ssh's configuration says whom to log "
-                       "in as",
+    if (name != text && (!node_user_ok(user) || is_relative(name))) {
+        status = wrong(word, size, "USER@NAME is needed, of letters, digits, '.', '_' and '-'",
                        reason, reason_size);
     } else if (strchr(name, '[') && !is_address(name)) {
-        status = add_range(list, name, slots, slots_max, reason, reason_size);
+        status = add_range(list, user, name, slots, slots_max, reason, reason_size);
     } else if (is_name(name) || (list->relative && is_relative(name))) {
-        status = merge(list, name, slots, slots_max, reason, reason_size);
+        status = merge(list, user, name, slots, slots_max, reason, reason_size);
     } else {
         status = wrong(word, size, "NAME or NAME:SLOTS is needed, separated by commas", reason,
                        reason_size);
     }
-    free(name);
+    free(text);
     return status;
 }
 
@@ -255,6 +286,7 @@ void node_list_fini(struct node_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         free(list->nodes[i].name);
+        free(list->nodes[i].user);
     }
     free(node_list_take(list));
 }

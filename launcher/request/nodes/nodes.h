@@ -7,6 +7,7 @@
 
 struct node_request {
     char *name;         /* owned */
+    char *user;         /* owned: whom the agent is to log in as; NULL: its choice */
     uint32_t slots;     /* 0: not given */
     uint32_t slots_max; /* no more ranks than that, ever; 0: not given */
 };
@@ -29,7 +30,8 @@ enum { NODE_SLOTS_MAX = 1 << 20, NODES_MAX = 1 << 16 };
 bool node_number(const char *text, size_t size, uint32_t max, uint32_t *number);
 /* Pure. Adds what words say: HOST or HOST:SLOTS, with commas between them. HOST is a name, has
  * ranges
- * ("n[01-16,20]", hostlist.h), or is an IPv6 address, which stands in brackets where slots follow.
+ * ("n[01-16,20]", hostlist.h), or is an IPv6 address, which stands in brackets where slots follow;
+ * "USER@" may stand before it.
  * slots and slots_max are those of words without a number; 0: not given. A host that is there
  * brings its slots along; without a number, one. ORTE_ERR_BAD_PARAM: reason says which word, and
  * what is wrong; the words before it were added. */
@@ -45,5 +47,6 @@ void node_list_fini(struct node_list *list);
 
 /* A host's name or address, or a relative node: "+n3", "+e", "+e:2". */
 bool node_name_ok(const char *name);
+bool node_user_ok(const char *user);
 
 #endif

@@ -109,7 +109,12 @@ START_TEST(test_mistakes_are_named_with_their_line)
         {"n[1-", "f:1: 'n[1-': character "},
         {"n[3-1]", "f:1: 'n[3-1]': character 6: the range ends before it begins"},
         {"n[1-99999]", "f:1: "},
-        {"u@a", "f:1: 'u@a': a host's name has no user"},
+        {"@a", "f:1: '@a': USER@NAME is needed"},
+        {"u@", "f:1: 'u@': NAME or NAME:SLOTS is needed"},
+        {"-u@a", "f:1: '-u@a': USER@NAME is needed"},
+        {"u;v@a", "f:1: 'u;v@a': USER@NAME is needed"},
+        {"u@v@a", "f:1: 'u@v@a': NAME or NAME:SLOTS is needed"},
+        {"u@a\nv@a", "f:2: 'v@a': for this host another user, u, is named already"},
         {"a:1048576\na:1", "f:2: 'a': too many slots"},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
