@@ -7,6 +7,7 @@
 #include <base/data/strings.h>
 #include <launcher/map/show.h>
 #include <launcher/node/limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -170,6 +171,11 @@ static struct topology *read_own(struct hnp *hnp, char *reason, size_t reason_si
         own = add_topology(hnp, hash);
     }
     free(text);
+    if (described && status == ORTE_ERR_BAD_PARAM) {
+        char why[256];
+        snprintf(why, sizeof(why), "%s", reason);
+        snprintf(reason, reason_size, "--simulate-topo %s", why);
+    }
     if (!own) {
         topo_fini(&topo);
         return NULL;
@@ -201,7 +207,7 @@ int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size)
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    if (job_plan_needs_topologies(&hnp->plan, &hnp->request)) {
+    if (job_plan_needs_topologies(&hnp->plan, &hnp->request) || hnp->request.simulate_topo) {
         struct topology *own = read_own(hnp, reason, reason_size);
         if (!own) {
             return ORTE_ERR_NOT_AVAILABLE;

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT_OPTION = 6 /* letters: shorter words are like too many others */ };
+enum {
+    SHORT_OPTION = 6, /* letters: shorter words are like too many others */
+    NAME_MAX_BYTES = 64,
+};
 
 /* Unknown options. */
 
@@ -85,7 +88,9 @@ static bool parse_option(struct parser *parser)
         values[count++] = *parser->argv++;
     }
     if (option->apply) {
-        return option->apply(parser, text, values);
+        char shown[NAME_MAX_BYTES]; /* without the value */
+        snprintf(shown, sizeof(shown), "%.*s", (int) (name + size - text), text);
+        return option->apply(parser, shown, values);
     }
     *(bool *) ((char *) parser->request + option->flag) = true;
     return true;
