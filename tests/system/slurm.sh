@@ -114,6 +114,24 @@ says "too many slots" \
     --host n2:3 true
 says "a host that was not allocated" \
     "^keelrun: host n3 is not in the allocation of Slurm's job $SLURM_JOB_ID; " --host n1,n3 true
+printf 'n2 slots=1\n' >"$work/hosts"
+runs "a hostfile" 0 --hostfile "$work/hosts" sh -c "$show"
+is "a hostfile chooses among the nodes" "0 n2 n2 0/1/1" "$(sorted)"
+says "more ranks than a hostfile's slots" \
+    "^keelrun: 2 ranks are more than the 1 slots that were given; --oversubscribe allows it\$" \
+    --hostfile "$work/hosts" -n 2 true
+runs "beyond a hostfile's slots" 0 --hostfile "$work/hosts" --oversubscribe -n 2 sh -c 'echo $KEEL_NODE'
+is "beyond a hostfile's slots: where" "n2 n2" "$(sorted)"
+runs "a relative node" 0 --host +n1 sh -c "$show"
+is "a relative node: where" "0 n2 n2 0/2/2 1 n2 n2 1/2/2" "$(sorted)"
+printf 'n1\nn2 slots=3\n' >"$work/hosts"
+says "a hostfile with more slots than the job has there" \
+    "^keelrun: host n2: 3 slots are more than the 2 that Slurm's job $SLURM_JOB_ID has there" \
+    --hostfile "$work/hosts" true
+printf 'n1\nn3\n' >"$work/hosts"
+says "a hostfile with a node that was not allocated" \
+    "^keelrun: host n3 is not in the allocation of Slurm's job $SLURM_JOB_ID; " \
+    --hostfile "$work/hosts" true
 says "the host of salloc" "^keelrun: host localhost is not in the allocation" --host localhost true
 runs "without Slurm" 0 --mca plm rsh --host localhost:2 hostname
 is "without Slurm: where" "head head" "$(sorted)"
