@@ -164,6 +164,94 @@ run_limited 10 env TMPDIR="$work/other" "$keelrun" -n 1 true
 is "a link in place of the session folder: exit code" 125 "$code"
 like "a link in place of the session folder: refused" "$work/err" "refused to use $work/other/keel-"
 
+# --- where ranks run: each mistake is named, with its file and line, what is needed, and what is nearest ---
+
+# answers REASON ARGUMENT...: refused, with this one line.
+answers()
+{
+    local reason=$1
+    shift
+    run_limited 5 "$keelrun" --dry-run "$@" true
+    ok "refused: $*" [ "$code" = 2 -o "$code" = 125 ]
+    is "the reason" "keelrun: $reason" "$(cat "$work/err")"
+}
+# in_file NAME TEXT REASON OPTION...: the same with a file of this text, which the options name.
+in_file()
+{
+    local text=$2 reason=$3
+    local file=$work/$1
+    shift 3
+    printf '%b' "$text" >"$file"
+    answers "$reason" "$@"
+}
+policies='slot, node, hwthread, core, l1cache, l2cache, l3cache, numa, package, socket, ppr, seq or rankfile is needed'
+words='pe=, span, oversubscribe, nooversubscribe, nolocal, hwtcpus or file= is needed'
+two=(--simulate 2x4 --simulate-topo 'package:2 core:2 pu:2')
+
+answers "--map-by 'cor': $policies; the nearest is core" --map-by cor
+answers "--map-by 'SPN': $words; the nearest is span" --map-by core:SPN
+answers "--map-by '': $words" --map-by :::
+answers "--map-by 'PE=0': a whole number from 1 to 65536 is needed, as in PE=2" --map-by core:PE=0
+answers "--map-by '': a whole number from 1 to 1048576 is needed, as in ppr:2:package" --map-by ppr::core
+answers "--map-by 'ppr:2': ppr:N:OBJECT is needed, as in ppr:2:package" --map-by ppr:2
+answers "--map-by 'sockt': node, hwthread, core, l1cache, l2cache, l3cache, numa, package or socket is needed; the nearest is socket" \
+    --map-by ppr:2:sockt
+answers "--map-by slot:SPAN: SPAN goes with an object, as in core:SPAN" --map-by slot:SPAN
+answers "--map-by OVERSUBSCRIBE and NOOVERSUBSCRIBE exclude each other" --map-by slot:OVERSUBSCRIBE:NOOVERSUBSCRIBE
+answers "--rank-by 'SPAN': nothing can follow slot" --rank-by slot:SPAN
+answers "--bind-to 'overload-alowed': overload-allowed or if-supported is needed; the nearest is overload-allowed" \
+    --bind-to core:overload-alowed
+answers "--bind-to l3cache: node node0 has no l3cache; with :if-supported its ranks are not bound" \
+    --bind-to l3cache "${two[@]}"
+answers "--cpu-set '3-1': numbers of processors are needed, as in 0-3,8" --cpu-set 3-1
+answers "--display 'maps': map, allocation, bind or topo is needed" --display maps
+answers "--simulate-topo 'cor:2': hwloc's description of a node is needed, as in \"package:2 core:4 pu:2\", or a file NAME.xml" \
+    --simulate 1x2 --simulate-topo cor:2
+answers "keelrun has no option '--gpus-per-task'; in its place: nothing: Keel does not know GPUs; a script can choose one by KEEL_LOCAL_RANK" \
+    --gpus-per-task 1
+
+in_file h 'a\nb slot=4\n' "--hostfile $work/h:2: 'slot=4': slots=N or max_slots=N is needed behind a host" --hostfile "$work/h"
+in_file h 'a slots=0\n' "--hostfile $work/h:1: 'slots=0': a whole number from 1 to 1048576 is needed" --hostfile "$work/h"
+in_file h '\n# none\n' "--hostfile $work/h: no host is in it" --hostfile "$work/h"
+in_file h 'n[5-1]\n' "--hostfile $work/h:1: 'n[5-1]': character 6: the range ends before it begins" --hostfile "$work/h"
+in_file h 'a;b@n1\n' "--hostfile $work/h:1: 'a;b@n1': USER@NAME is needed, of letters, digits, '.', '_' and '-'" \
+    --hostfile "$work/h"
+answers "--hostfile /dev/zero: not a regular file" --hostfile /dev/zero
+in_file h 'alpha slots=2\n' "host alpa is not in the hostfile $work/h; the nearest is alpha" --hostfile "$work/h" --host alpa
+in_file h 'alpha slots=2\n' "3 ranks are more than the 2 slots that were given; --oversubscribe allows it" \
+    --hostfile "$work/h" -n 3
+
+in_file r 'rnk 0=node0 slot=0\n' "--rankfile $work/r:1: 'rnk': a line is 'rank N=HOST slot=CPUS'" --rankfile "$work/r"
+in_file r 'rank 0=node0 slot=0\nrank 0=node1 slot=0\n' "--rankfile $work/r:2: rank 0 is in line 1 already" --rankfile "$work/r"
+in_file r 'rank 1=node0 slot=0\n' "--rankfile $work/r: rank 0 is missing; the last is rank 1" --rankfile "$work/r"
+in_file r 'rank 0=node0 slot=0:1-\n' \
+    "--rankfile $work/r:1: 'slot=0:1-': slot=PACKAGE:CORES, slot=PACKAGE:* or slot=CORES is needed, as in slot=0:1-2,4" \
+    --rankfile "$work/r"
+in_file r 'rank 0=node9 slot=0\n' "$work/r:1: host node9 is not among true's nodes" --rankfile "$work/r" "${two[@]}"
+in_file s 'node0\nnode3\n' "$work/s: rank 1: host node3 is not among true's nodes" --map-by "seq:FILE=$work/s" "${two[@]}"
+printf -- '-n 1 true\n-n 2 "true\n' >"$work/a"
+refused --app "$work/a"
+is "a quote without an end: file and line" "keelrun: --app $work/a:2: a quote has no end" "$(cat "$work/err")"
+rm "$work"/[hrsa]
+
+# what resource managers tell
+in_variable()
+{
+    local variable=$1 reason=$2
+    shift 2
+    run_limited 5 env "$variable" "$keelrun" --dry-run true
+    is "$variable: exit code" 125 "$code"
+    is "$variable: the reason" "keelrun: $variable: $reason" "$(cat "$work/err")"
+}
+in_variable PBS_NODEFILE=/nowhere "/nowhere: No such file or directory"
+printf 'n1 2 q U\nn2 x q U\n' >"$work/nodes"
+in_variable PE_HOSTFILE="$work/nodes" "line 2: host n2: a number of slots from 1 to 1048576 is needed, not x"
+in_variable LSB_MCPU_HOSTS='n1 2 n2' "host n2: a number of slots from 1 to 1048576 is needed, not nothing"
+in_variable LSB_HOSTS='n1 n2[' "'n2[': character 4: there is no ']'"
+run_limited 5 env KEEL_MCA_bind_to=coer "$keelrun" --dry-run true
+like "a default that makes no sense: the parameter, and what is nearest" "$work/err" \
+    "^keelrun: the parameter bind_to: 'coer': none, .* or socket is needed; the nearest is core\$"
+
 # --- a rank's environment ---
 
 # no_member NAME=VALUE...: keel_init refuses, and names the variable.
