@@ -1,6 +1,9 @@
 #!/bin/bash
 # The rails over datagrams between two hosts, over cables that lose packets, swallow large ones, or are cut.
-# With the argument "conformance" and numbers of processes: the conformance suite over a cable that loses.
+# With arguments one of these instead:
+#   conformance N...   the conformance suite with so many processes, over a cable that loses
+#   goodput            what is left of a stream over such a cable
+#   all-to-all         eight ranks on one host, as fast as they can
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
@@ -112,16 +115,74 @@ conformance()
     cable bad all loss=0
 }
 
+# goodput_at LOSS: sets mbps, the median of three; a cable of 20 MB/s and half a millisecond, with room
+# for 92 packets
+goodput_at()
+{
+    local time all=()
+    cable bad all loss="$1" rate=20 delay=0.5 queue=138000 || return
+    for time in 1 2 3; do
+        # each rank believes to have a host, and its first processor, for itself
+        job 60 --mca btl_yield 1 "$perf" --btl usnic --time 2 --size 64k --test am_bw
+        is "$1 % loss, $time: exit code" 0 "$code"
+        all+=("$(awk '$1 == 65536 { print $6 }' "$work/out")")
+    done
+    mbps=$(printf '%s\n' "${all[@]}" | sort -n | sed -n 2p)
+    echo "# $1 % loss: ${all[*]} MB/s"
+    cable bad all loss=0 rate=0 delay=0 queue=0
+}
+
+# share_of LOSS LEAST: of what the same cable brings over without losses
+share_of()
+{
+    goodput_at "$1"
+    ok "$1 % loss: $mbps of $whole_mbps MB/s, at least $2 of it" \
+        awk -v whole="$whole_mbps" -v got="$mbps" "BEGIN { exit !(whole > 0 && got >= $2 * whole) }"
+}
+
+goodput()
+{
+    local whole_mbps
+    goodput_at 0
+    whole_mbps=$mbps
+    share_of 1 0.8
+    share_of 5 0.4
+    ok "the cable has lost some" [ "$(cable_count bad '1>2' lost)" -gt 0 ]
+}
+
+# Of five runs, the median of the packets that came twice.
+all_to_all()
+{
+    local time median shares=()
+    for time in 1 2 3 4 5; do
+        run_limited 120 "$keelrun" -n 8 --oversubscribe --mca btl self,usnic --mca btl_usnic_if_include lo \
+            --mca log_btl_verbose 1 "$helpers/all-to-all" 16
+        is "all to all, $time: exit code" 0 "$code"
+        like "all to all, $time: everything has come, whole" "$work/out" '^8 ranks, 16 MiB to each: whole$'
+        shares+=("$(sed -n 's/.*: \([0-9]*\) packets sent, .* sent again, \([0-9]*\) came again$/\1 \2/p' "$work/err" |
+            awk '{ sent += $1; again += $2 } END { printf "%.2f\n", NR == 8 ? 100 * again / sent : 100 }')")
+    done
+    median=$(printf '%s\n' "${shares[@]}" | sort -n | sed -n 3p)
+    ok "all to all: $median % came twice in the median (${shares[*]}), at most 5" \
+        awk "BEGIN { exit !($median <= 5) }"
+}
+
 libfabric=$(grep -x '#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h")
 [ -z "$sanitize" ] || libfabric="" # it is not instrumented
 
 if [ -z "$libfabric" ]; then
     skip "rails over datagrams" "no libfabric, or not instrumented"
+elif [ "$1" = all-to-all ]; then
+    all_to_all
 elif make_hosts && plug_cable bad 10.99.50 a b; then
     if [ "$1" = conformance ]; then
         for processes in "${@:2}"; do
             conformance "$processes"
         done
+        finish
+    fi
+    if [ "$1" = goodput ]; then
+        goodput
         finish
     fi
     whole
