@@ -269,6 +269,17 @@ static uint64_t count_by_map(const struct mapping *mapping)
     return count;
 }
 
+/* May a later program have ranks on the nodes of the one that is being mapped? */
+static bool shares_nodes(const struct mapping *mapping, const struct app_request *later)
+{
+    bool shares = later->hosts.count == 0;
+    for (size_t i = 0; i < later->hosts.count && !shares; i++) {
+        const struct map_node *node = job_plan_find(mapping->plan, later->hosts.nodes[i].name);
+        shares = !node || mapping->nodes[node - mapping->plan->nodes].app_limit > 0;
+    }
+    return shares;
+}
+
 /* Ranks that round 1 has room for, at most, less those of the programs behind it. */
 static uint64_t count_free(const struct mapping *mapping, uint32_t app)
 {
@@ -280,7 +291,8 @@ static uint64_t count_free(const struct mapping *mapping, uint32_t app)
         room += least(more, state->app_limit);
     }
     for (size_t i = app + 1; i < mapping->request->app_count; i++) {
-        later += mapping->request->apps[i].count;
+        const struct app_request *other = &mapping->request->apps[i];
+        later += shares_nodes(mapping, other) ? other->count : 0;
     }
     return room > later ? room - later : 0;
 }

@@ -483,6 +483,16 @@ static bool place_rankfile(struct naive *naive, uint32_t program)
 
 /* --- how many --- */
 
+static bool shares_nodes(const struct app_request *program, const struct app_request *later)
+{
+    bool shares = program->hosts.count == 0 || later->hosts.count == 0;
+    for (size_t i = 0; i < later->hosts.count; i++) {
+        struct naive_node host = {.name = later->hosts.nodes[i].name};
+        shares |= asked_of(program, &host) > 0;
+    }
+    return shares;
+}
+
 static uint32_t count_wanted(const struct naive *naive, uint32_t program, const struct row *row)
 {
     const struct run_request *request = naive->request;
@@ -508,7 +518,7 @@ static uint32_t count_wanted(const struct naive *naive, uint32_t program, const 
         return sum;
     }
     for (size_t i = program + 1; i < request->app_count; i++) {
-        later += request->apps[i].count;
+        later += shares_nodes(app, &request->apps[i]) ? request->apps[i].count : 0;
     }
     return sum > later ? sum - later : 0;
 }
