@@ -1,5 +1,5 @@
-/* mapped SIZE 0 MAP: MAP has a digit for each rank, its node: "012012". Who shares a node with me, in
- * which order, and what the node is called, follow it. */
+/* mapped SIZE 0 MAP: MAP has a digit for each rank, its node: "012012". Who shares a node with me,
+ * in which order, and what the node is called, follow it. */
 #include "mpi_test.h"
 
 #include <string.h>

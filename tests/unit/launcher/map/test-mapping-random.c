@@ -519,8 +519,9 @@ int main(int argc, char **argv)
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : USUAL_COUNT;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, wrong = 0;
     struct tally tally = {0};
-    char folder[] = "/tmp/keel-mapping-XXXXXX";
-    if (!mkdtemp(folder) || chdir(folder) != 0) {
+    char memory[] = "/dev/shm/keel-mapping-XXXXXX", disk[] = "/tmp/keel-mapping-XXXXXX";
+    const char *folder = mkdtemp(memory) ? memory : mkdtemp(disk);
+    if (!folder || chdir(folder) != 0) {
         puts("Bail out! no folder");
         return EXIT_FAILURE;
     }
