@@ -27,6 +27,23 @@ static struct {
         PARAM_BOOL("rmaps_base_oversubscribe", "0", "Open MPI's name for oversubscribe"),
 };
 
+/* Open MPI's parameters are set by its variables, too. */
+static bool read_variables(struct parser *parser)
+{
+    struct param *const theirs[] = {&params.ompi_map_by, &params.ompi_rank_by, &params.ompi_bind_to,
+                                    &params.ompi_hostfile, &params.ompi_oversubscribe};
+    for (size_t i = 0; i < sizeof(theirs) / sizeof(*theirs); i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "OMPI_MCA_%s", theirs[i]->name);
+        const char *value = getenv(name);
+        if (value && !param_is_set(theirs[i]->name) &&
+            param_override(theirs[i]->name, value) != ORTE_SUCCESS) {
+            return parser_wrong(parser, "the variable %s=%s cannot be read", name, value);
+        }
+    }
+    return true;
+}
+
 /* The first that is set; NULL: none is. */
 static struct param *either(struct param *own, struct param *ompis)
 {
@@ -120,6 +137,9 @@ static bool timeout_default(struct parser *parser)
 bool defaults_apply(struct parser *parser)
 {
     struct run_request *request = parser->request;
+    if (!read_variables(parser)) {
+        return false;
+    }
     if (!request->oversubscribe && !request->no_oversubscribe) {
         request->oversubscribe = param_is_set("oversubscribe")
                                      ? param_bool(&params.oversubscribe)

@@ -372,6 +372,19 @@ START_TEST(test_parameters_stand_in_for_options)
 }
 END_TEST
 
+START_TEST(test_open_mpis_variables_count)
+{
+    const struct placement *placement = &request.placement;
+    setenv("OMPI_MCA_rmaps_base_mapping_policy", "node", 1);
+    setenv("OMPI_MCA_hwloc_base_binding_policy", "core", 1);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    assert_parses("--mca bind_to package p");
+    ck_assert(placement->map_by == MAP_BY_NODE && placement->bind_level == TOPO_PACKAGE);
+    ck_assert(request.oversubscribe);
+    run_request_fini(&request);
+}
+END_TEST
+
 START_TEST(test_a_parameter_that_makes_no_sense)
 {
     ck_assert_int_eq(parse("--mca map_by cor p"), CMDLINE_ERROR);
@@ -547,6 +560,7 @@ int main(void)
     tcase_add_test(tcase, test_hosts_of_each_program);
     tcase_add_test(tcase, test_programs_in_a_file);
     tcase_add_test(tcase, test_parameters_stand_in_for_options);
+    tcase_add_test(tcase, test_open_mpis_variables_count);
     tcase_add_test(tcase, test_a_parameter_that_makes_no_sense);
     tcase_add_loop_test(tcase, test_mistakes_are_named, 0, sizeof(wrong) / sizeof(*wrong));
     tcase_add_test(tcase, test_an_empty_program_name_is_refused);
