@@ -6,7 +6,7 @@ enum {
     TRIES = 6,       /* of a size: one that is lost at 5 % is not taken for too large */
     FIRST_US = 2000, /* the least pause; then twice as long each time, */
     DOUBLINGS = 5,   /* so often */
-    TRIPS = 3,       /* round trips in the first pause */
+    TRIPS = 3,       /* round trips in each pause, at least */
     GRAIN = 4,       /* bytes to which the size is found */
 };
 
@@ -23,13 +23,11 @@ static void ask(struct usnic_check *check, enum usnic_check_state state, size_t 
 void usnic_check_begin(struct usnic_check *check, size_t small, size_t full, uint64_t round_trip_us,
                        uint64_t patience_us, uint64_t now_us)
 {
-    uint64_t pause_us = TRIPS * round_trip_us;
-
     *check = (struct usnic_check){.small = small,
                                   .full = full,
                                   .passes = small,
                                   .fails = full + 1,
-                                  .pause_us = pause_us > FIRST_US ? pause_us : FIRST_US,
+                                  .round_us = TRIPS * round_trip_us,
                                   .patience_us = patience_us};
     ask(check, CHECK_FULL, full, now_us);
 }
@@ -62,6 +60,13 @@ static void unanswered(struct usnic_check *check, uint64_t now_us)
     }
 }
 
+static uint64_t pause_us(const struct usnic_check *check)
+{
+    uint64_t pause = (uint64_t) FIRST_US << (check->pauses < DOUBLINGS ? check->pauses : DOUBLINGS);
+
+    return pause > check->round_us ? pause : check->round_us;
+}
+
 size_t usnic_check_probe(struct usnic_check *check, uint64_t now_us)
 {
     if (!usnic_check_runs(check)) {
@@ -81,8 +86,7 @@ size_t usnic_check_probe(struct usnic_check *check, uint64_t now_us)
         }
     }
     check->asked_us = now_us;
-    check->next_us =
-        now_us + (check->pause_us << (check->pauses < DOUBLINGS ? check->pauses : DOUBLINGS));
+    check->next_us = now_us + pause_us(check);
     check->pauses++;
     check->small_due = true;
     return check->asked;

@@ -39,7 +39,7 @@ struct usnic_check {
     bool heard;        /* something came from the peer since it answered last */
     uint64_t asked_us; /* when it was asked last, */
     uint64_t next_us;  /* and when it is again, or given up */
-    uint64_t pause_us; /* the first one: of the round trip */
+    uint64_t round_us; /* the least pause, by the round trip */
     uint64_t silent_us, patience_us;
 };
 

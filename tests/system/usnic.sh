@@ -61,6 +61,30 @@ hole()
     cable bad all mtu=0
 }
 
+has_rails()
+{
+    [ "$(grep -c "^rank [01]: $1 rails" "$work/out")" -ge "$2" ]
+}
+
+# Amid a session: what is under way cannot be cut anew, so the session ends, and another one begins.
+narrower()
+{
+    what="the path becomes narrower amid a session"
+    rm -f "$work/stop"
+    start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" --host a:1,b:1 --mca oob_tcp_if_include v0 \
+        --mca btl_usnic_if_include bad --mca btl self,usnic,tcp --mca btl_tcp_if_include v0 \
+        --mca btl_tcp_exclusivity 1024 --mca btl_yield 1 "$helpers/failover" sum 8 "$work/stop" 7
+    ok "$what: both ranks have two rails" wait_for 15 has_rails 2 2
+    cable bad all mtu=1000 || return
+    ok "$what: it is found out" wait_for 20 grep -q 'only packets of up to 9[67][0-9] bytes pass' "$work/err"
+    ok "$what: both ranks have two rails again" wait_for 20 has_rails 2 4
+    touch "$work/stop"
+    await 40
+    is "$what: exit code" 0 "$code"
+    like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
+    cable bad all mtu=0
+}
+
 whole()
 {
     what="a cable that does nothing"
@@ -188,6 +212,7 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
     whole
     losses
     hole
+    narrower
     one_way "nothing passes to the second" '1>2'
     one_way "nothing passes to the first" '2>1'
     nothing
