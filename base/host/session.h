@@ -7,8 +7,8 @@
  *
  * Every folder of ours is 0700 and checked by descriptor: one that another user made, that others
  * may enter, or that is a link is refused. */
-#ifndef LAUNCHER_SESSION_H
-#define LAUNCHER_SESSION_H
+#ifndef BASE_HOST_SESSION_H
+#define BASE_HOST_SESSION_H
 
 #include <keel/types.h>
 #include <stdint.h>

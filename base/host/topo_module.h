@@ -1,5 +1,5 @@
 /* What topo.c and its loadable module share. The module holds everything that needs hwloc, which
- * only a process that asks for cores has to load. */
+ * only a process that reads a topology has to load. */
 #ifndef BASE_TOPO_MODULE_H
 #define BASE_TOPO_MODULE_H
 

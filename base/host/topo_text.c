@@ -137,7 +137,7 @@ static bool parse_thread(const char **text, uint32_t index, struct topo_thread *
 
 static bool parse_threads(const char *text, struct topo *topo)
 {
-    bool seen[THREADS_MAX] = {false};
+    bool seen[THREADS_MAX] = {false}, right = true;
     for (; *text; topo->count++) {
         struct topo_thread *thread = &topo->threads[topo->count];
         if (!parse_thread(&text, topo->count, thread) || seen[thread->os]) {
@@ -145,7 +145,13 @@ static bool parse_threads(const char *text, struct topo *topo)
         }
         seen[thread->os] = true;
     }
-    return topo->count > 0;
+    for (uint32_t i = 0; i < topo->count; i++) { /* no more objects than threads */
+        for (unsigned level = TOPO_CORE; level < TOPO_LEVELS; level++) {
+            uint32_t object = topo->threads[i].object[level];
+            right &= object == TOPO_NONE || object < topo->count;
+        }
+    }
+    return right && topo->count > 0;
 }
 
 int topo_parse(struct topo *out, const char *text)

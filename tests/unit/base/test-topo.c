@@ -281,6 +281,8 @@ START_TEST(bad_topologies)
         "topology 1\nquota 0\n0 + 0 0 0 0 0 99999999999\n",
         "topology 1\nquota 0\n0 + 0 0 0 0 0 0\n0 + 1 0 0 0 0 0\n",
         "topology 1\nquota 0\n\n0 + 0 0 0 0 0 0\n",
+        "topology 1\nquota 0\n0 + 1 0 0 0 0 0\n",
+        "topology 1\nquota 0\n0 + 0 0 0 0 0 16000\n",
     };
     struct topo topo;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
