@@ -37,10 +37,10 @@ struct peer {
     uint64_t homeless_until;       /* its parent was lost: when it is lost as well; 0: it has one */
     char topology[TOPO_HASH_TEXT]; /* its hash; "": not asked for, or not known */
     int32_t signal;                /* that ends it, where it could say so; else 0 */
-    char *slurm_said; /* owned: how it has ended, before Slurm ended others; else NULL */
-    char *untold_why; /* owned: it is lost, and why its links broke; NULL: the user knows */
-    bool silent;      /* it does not answer ... */
-    bool told_silent; /* ... and the user knows, but not yet that it answers again */
+    char *slurm_said;     /* owned: how it has ended, before Slurm ended others; else NULL */
+    char *untold_why;     /* owned: it is lost, and why its links broke; NULL: the user knows */
+    bool silent;          /* it does not answer ... */
+    bool told_silent;     /* ... and the user knows, but not yet that it answers again */
     bool takes_input;     /* ranks of its get standard input ... */
     uint64_t input_taken; /* ... and have taken so many bytes */
 };
@@ -49,9 +49,12 @@ struct hnp_timers {
     struct loop_timer start, limit, grace, drain, step, repair, silence;
 };
 
+/* WAITING: for the ranks that get it; CLOSED: they take no more. */
+enum input_state { INPUT_WAITING, INPUT_OPEN, INPUT_CLOSED };
+
 /* Standard input on its way to the ranks that get it. */
 struct hnp_input {
-    bool open;                /* they are there, and some still read */
+    enum input_state state;
     uint64_t given, credited; /* bytes that the front end has read, and may read again */
 };
 

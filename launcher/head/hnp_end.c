@@ -176,9 +176,10 @@ static void start_over(struct loop_timer *timer)
     };
     struct hnp *hnp = container_of(timer, struct hnp, timers.start);
     if (hnp->phase == PHASE_TOPOLOGIES) {
-        hnp_fail(hnp, EXIT_RUNTIME,
-                 "a daemon has not told its node's topology within %u s (plm_start_timeout_s)",
-                 (unsigned) (home_limit_us() / 1000000u));
+        hnp_fail(
+            hnp, EXIT_RUNTIME,
+            "a daemon has not reported its node's processors within %u s (plm_start_timeout_s)",
+            (unsigned) (home_limit_us() / 1000000u));
         return;
     }
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {

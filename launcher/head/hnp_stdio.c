@@ -61,7 +61,7 @@ static int take_drained(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 static void credit_input(struct hnp *hnp)
 {
     uint64_t taken = UINT64_MAX;
-    if (!hnp->input.open) {
+    if (hnp->input.state != INPUT_OPEN) {
         return;
     }
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
@@ -69,11 +69,11 @@ static void credit_input(struct hnp *hnp)
         taken = peer->takes_input && peer->input_taken < taken ? peer->input_taken : taken;
     }
     if (taken == UINT64_MAX) {
-        hnp->input.open = false;
+        hnp->input.state = INPUT_CLOSED;
         channel_send(hnp->front, proto_new(FRONT_INPUT_CLOSED, ""));
     } else if (taken > hnp->input.credited) {
-        channel_send(hnp->front, proto_new(FRONT_INPUT_CREDIT, "u",
-                                           (uint32_t) (taken - hnp->input.credited)));
+        channel_send(hnp->front,
+                     proto_new(FRONT_INPUT_CREDIT, "u", (uint32_t) (taken - hnp->input.credited)));
         hnp->input.credited = taken;
     }
 }
@@ -135,7 +135,7 @@ void hnp_open_input(struct hnp *hnp)
 {
     const struct run_request *request = &hnp->request;
     bool any = false;
-    if (request->input == INPUT_NONE || hnp->input.open) {
+    if (request->input == INPUT_NONE || hnp->input.state != INPUT_WAITING) {
         return;
     }
     for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
@@ -144,11 +144,12 @@ void hnp_open_input(struct hnp *hnp)
         if (takes && peer->state < PEER_LAUNCHED) {
             return; /* until its ranks are there */
         }
+        takes &= peer->state != PEER_LOST;
         peer->takes_input |= takes;
         any |= takes;
     }
     if (any) {
-        hnp->input.open = true;
+        hnp->input.state = INPUT_OPEN;
         channel_send(hnp->front, proto_new(FRONT_INPUT_CREDIT, "u", (uint32_t) IOF_INPUT_WINDOW));
     }
 }

@@ -163,7 +163,10 @@ static int take_info(struct placing *placing, char *const *info)
     for (char *const *one = info; one && *one; one++) {
         if (!is_known(*one)) {
             return fail(placing, ORTE_ERR_NOT_SUPPORTED,
-                        "%s cannot be said here: host, hostfile, map_by and npernode can", *one);
+                        "the info key of %s is not supported; host, hostfile, map_by, npernode, "
+                        "pernode and "
+                        "ppr are",
+                        *one);
         }
     }
     for (size_t i = 0; i < KEYS && status == ORTE_SUCCESS; i++) {
@@ -210,7 +213,8 @@ static uint32_t choose_node(const struct placing *placing)
         };
         bool full = candidate->placed >= candidate->limit ||
                     (placing->per_node && candidate->placed >= placing->per_node) ||
-                    (node->slots_max && candidate->living >= node->slots_max);
+                    (node->slots_max && candidate->living >= node->slots_max) ||
+                    (placing->hnp->request.no_oversubscribe && free_slots <= 0);
         if (!full && (best == UINT32_MAX || score[placing->spread] > highest)) {
             best = placing->row[i];
             highest = score[placing->spread];

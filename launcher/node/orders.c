@@ -103,9 +103,8 @@ int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
     uint32_t app_count, rows, columns;
     int status = job_map_unpack(buffer, &read.map);
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "ccccuuuuuu", &yield, &pty, &merge, &bound,
-                              &read.input_first, &read.input_count, &rows, &columns,
-                              &read.universe, &app_count);
+        status = proto_unpack(buffer, "ccccuuuuuu", &yield, &pty, &merge, &bound, &read.input_first,
+                              &read.input_count, &rows, &columns, &read.universe, &app_count);
     }
     if (status == OPAL_SUCCESS && !window_make(&read.window, rows, columns)) {
         status = ORTE_ERR_UNPACK_FAILURE;

@@ -77,10 +77,10 @@ struct launch {
     char **cpus; /* owned, NULL-ended, by rank: the kernel's numbers of the processors that it is
                   * bound to, "0,2-5"; "": it is not bound; NULL: no rank is */
     bool yield, pty;
-    bool merge_stderr;                  /* their stderr is their stdout */
-    uint32_t input_first, input_count;  /* the ranks that get standard input */
-    struct window window; /* of ptys */
-    uint32_t universe;    /* processes that the nodes have slots for */
+    bool merge_stderr;                 /* their stderr is their stdout */
+    uint32_t input_first, input_count; /* the ranks that get standard input */
+    struct window window;              /* of ptys */
+    uint32_t universe;                 /* processes that the nodes have slots for */
 };
 
 int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CHECK;

@@ -222,7 +222,8 @@ int command_get_app(const struct command *command, struct wire_app **out)
     memcpy(&body, command->body, sizeof(body));
     size_t text = command->size - sizeof(body); /* every string has at least one byte */
     if (body.kind > PROC_STEP || !stdio_valid(body.out) ||
-        (!stdio_valid(body.err) && body.err != STDIO_MERGED) || body.socket > 1 || body.argc > text || body.envc > text) {
+        (!stdio_valid(body.err) && body.err != STDIO_MERGED) || body.socket > 1 ||
+        body.argc > text || body.envc > text) {
         return ORTE_ERR_BAD_PARAM;
     }
     size_t vectors = ((size_t) body.argc + body.envc + 2) * sizeof(char *);

@@ -97,6 +97,9 @@ START_TEST(test_most_free_slots_first)
     check("112", "3");
     nodes[1].slots_max = 2;
     check("122", "3");
+    hnp.request.no_oversubscribe = true;
+    check("1", "1");
+    refused("there is room for", "2");
     tear_down();
 }
 END_TEST
@@ -167,8 +170,8 @@ START_TEST(test_what_is_not_known_is_refused)
     refused("map_by=ppr:0:node", "1 map_by=ppr:0:node");
     refused("ppr=1:socket: N:node is possible", "1 ppr=1:socket");
     refused("ppr=x:n", "1 ppr=x:n");
-    refused("bind_to=core cannot be said here", "1 bind_to=core");
-    refused("add-host=x cannot be said here", "1 host=n1 add-host=x");
+    refused("bind_to=core is not supported", "1 bind_to=core");
+    refused("add-host=x is not supported", "1 host=n1 add-host=x");
     refused("room for 3 of 4 ranks", "4 ppr=1:n");
     tear_down();
 }
