@@ -20,7 +20,8 @@ struct binding {
     struct load *loads; /* owned, by node */
 };
 
-/* Without a word about it, a job that has more ranks than were counted is not bound. */
+/* A job with more ranks than counted slots on a node is not bound, unless --oversubscribe or
+ * overload-allowed is given. The plan's note says so. */
 static bool drops_binding(struct mapping *mapping)
 {
     for (uint32_t i = 0; i < mapping->plan->node_count; i++) {

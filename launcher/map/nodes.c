@@ -344,7 +344,7 @@ static int join(struct job_plan *plan, const struct job_plan *program, const str
             continue;
         }
         node = add_node(plan, strdup(more->name), more->local);
-        if (!node) {
+        if (!node || !name_user(node, more->user)) {
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
         node->number = more->number;

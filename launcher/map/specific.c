@@ -84,7 +84,7 @@ int mapping_choose_nodes(struct mapping *mapping, uint32_t app)
     const struct app_request *wants = &mapping->request->apps[app];
     bool all = wants->hosts.count == 0;
     mapping->candidate_count = 0;
-    mapping->per_node = wants->per_node ? wants->per_node : mapping->request->per_node;
+    mapping->per_node = wants->per_node;
     for (uint32_t node = 0; node < mapping->plan->node_count; node++) {
         mapping->nodes[node].app_limit = all ? UINT32_MAX : 0;
         mapping->nodes[node].of_app = 0;
@@ -115,6 +115,16 @@ static bool is_candidate(const struct mapping *mapping, uint32_t node)
            !(mapping->placement->no_local && mapping->plan->nodes[node].local);
 }
 
+/* Is it the slots that are too few, and would --oversubscribe help? */
+static bool may_oversubscribe(const struct mapping *mapping, uint32_t node)
+{
+    const struct map_node *of = &mapping->plan->nodes[node];
+    const struct node_state *state = &mapping->nodes[node];
+    bool slots = state->placed >= state->limit ? state->limit != of->slots_max
+                                               : state->app_limit != mapping->per_node;
+    return slots && !mapping->request->oversubscribe && !mapping->request->no_oversubscribe;
+}
+
 /* where: of the rank in a file, for messages. */
 static int place_on(struct mapping *mapping, uint32_t app, const char *host, const char *where,
                     uint32_t *node)
@@ -130,7 +140,8 @@ static int place_on(struct mapping *mapping, uint32_t app, const char *host, con
         uint32_t most = state->placed >= state->limit ? state->limit : state->app_limit;
         return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "%s: host %s takes %u rank%s%s",
                             where, host, most, most == 1 ? "" : "s",
-                            mapping->request->oversubscribe ? "" : "; --oversubscribe allows more");
+                            may_oversubscribe(mapping, *node) ? "; --oversubscribe allows more"
+                                                              : "");
     }
     return ORTE_SUCCESS;
 }
@@ -160,8 +171,8 @@ int mapping_place_sequence(struct mapping *mapping, uint32_t app, uint32_t count
     }
     if (count > lines - first || first == lines) {
         return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%u ranks are more than the %u lines of %s", first + count, lines,
-                            file);
+                            "%u ranks are more than the %u lines of %s",
+                            first + (count ? count : 1), lines, file);
     }
     uint32_t end = count ? first + count : lines;
     for (uint32_t at = first; at < end; at++) {
@@ -205,7 +216,7 @@ static bool mark(const struct view *view, uint32_t package, const char *list, bo
             last = logical;
             uint32_t number = package == TOPO_NONE ? logical : at;
             uint32_t processor = processors->of[i];
-            if (processor != TOPO_NONE && (all || wanted[number])) {
+            if (processor != TOPO_NONE && (all || (number < most && wanted[number]))) {
                 count -= !all && !seen[processor];
                 seen[processor] = true;
                 chosen[processor] = true;

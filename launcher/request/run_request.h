@@ -46,7 +46,6 @@ struct run_request {
     struct node_list hosts;    /* --host */
     struct node_list hostfile; /* of all hostfiles; neither this nor hosts: this node alone */
     char *hostfile_name;       /* owned: their names, for messages; NULL: there is none */
-    uint32_t per_node;         /* -N: at most so many ranks on a node; 0: not given */
     uint32_t simulate_nodes, simulate_slots; /* --simulate NODESxSLOTS; 0: not asked for */
     struct placement placement;
     uint32_t display;      /* bits of enum display */

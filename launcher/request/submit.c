@@ -29,9 +29,9 @@ static int text_unpack(opal_buffer_t *buffer, char **text)
 
 static int numbers_pack(opal_buffer_t *buffer, const struct run_request *request)
 {
-    return proto_pack(buffer, "uuuuccucccccccuuu", (uint32_t) request->app_count,
-                      request->per_node, request->simulate_nodes, request->simulate_slots,
-                      request->input, request->merge_stderr, request->input_rank, request->pty,
+    return proto_pack(buffer, "uuuccucccccccuuu", (uint32_t) request->app_count,
+                      request->simulate_nodes, request->simulate_slots, request->input,
+                      request->merge_stderr, request->input_rank, request->pty,
                       request->oversubscribe, request->no_oversubscribe, request->report_bindings,
                       request->display, request->json, request->dry_run, request->timeout_s,
                       (uint32_t) request->window.rows, (uint32_t) request->window.columns);
@@ -40,18 +40,17 @@ static int numbers_pack(opal_buffer_t *buffer, const struct run_request *request
 static int numbers_unpack(opal_buffer_t *buffer, struct run_request *request)
 {
     uint32_t apps, rows, columns;
-    uint8_t input, merge, pty, oversubscribe, no_oversubscribe, report_bindings, display, json, dry_run;
-    int status = proto_unpack(buffer, "uuuuccucccccccuuu", &apps, &request->per_node,
-                              &request->simulate_nodes, &request->simulate_slots, &input, &merge,
-                              &request->input_rank, &pty,
+    uint8_t input, merge, pty, oversubscribe, no_oversubscribe, report_bindings, display, json,
+        dry_run;
+    int status = proto_unpack(buffer, "uuuccucccccccuuu", &apps, &request->simulate_nodes,
+                              &request->simulate_slots, &input, &merge, &request->input_rank, &pty,
                               &oversubscribe, &no_oversubscribe, &report_bindings, &display, &json,
                               &dry_run, &request->timeout_s, &rows, &columns);
     if (status != OPAL_SUCCESS) {
         return status;
     }
     if (apps == 0 || apps > APPS_MAX || input > INPUT_NONE || pty > PTY_NEVER ||
-        display >= 2 * DISPLAY_TOPO ||
-        request->per_node > RANKS_MAX || !window_make(&request->window, rows, columns)) {
+        display >= 2 * DISPLAY_TOPO || !window_make(&request->window, rows, columns)) {
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     request->app_count = apps;

@@ -22,7 +22,7 @@ completes()
 
 is "the script completes keelrun" "complete -F _keelrun keelrun" \
     "$(bash --norc -c '. "$0" && complete -p keelrun' "$work/completion")"
-is "options that begin so" "--machinefile --map-by --mca" "$(completes --m)"
+is "options that begin so" "--machinefile --map-by --mca --merge-stderr-to-stdout" "$(completes --m)"
 is "an option behind others" "--bind-to --bind-to-core --bind-to-none --bind-to-socket" \
     "$(completes -n 2 --json --bind)"
 is "an option of the second program" "--wd --wdir" "$(completes -n 1 true : --wd)"
@@ -40,7 +40,7 @@ is "a word behind an equals sign" "l1cache l2cache l3cache" "$(completes --rank-
 is "all words behind an equals sign" "allocation bind map topo" "$(completes --display =)"
 is "every object that is offered is one" "" "$(for object in $objects; do
     "$keelrun" --dry-run --simulate 1x1 --simulate-topo 'package:1 numa:1 l3:1 l2:1 l1:1 core:1 pu:1' \
-        --map-by "$object" --bind-to "$object" true 2>&1
+        --map-by "$object" --bind-to "$object" true 2>&1 >/dev/null
 done)"
 
 is "files for --hostfile" "host names hosts" "$(completes --hostfile h)"

@@ -35,6 +35,7 @@ static bool add_word(struct reading *reading, const char *text, size_t size)
 static bool read_quoted(struct reading *reading, struct bytes *word)
 {
     char quote = *reading->at++;
+    unsigned begun = reading->line;
     for (; *reading->at && *reading->at != quote; reading->at++) {
         bool escaped = quote == '"' && *reading->at == '\\' &&
                        (reading->at[1] == '"' || reading->at[1] == '\\');
@@ -46,6 +47,7 @@ static bool read_quoted(struct reading *reading, struct bytes *word)
     }
     if (!*reading->at) {
         reading->wrong = "a quote has no end";
+        reading->line = begun;
         return false;
     }
     reading->at++;

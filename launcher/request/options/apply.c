@@ -351,7 +351,7 @@ bool apply_completion(struct parser *parser, const char *option, char **values)
     return true;
 }
 
-/* Scripts written for others say it to run as root, which needs no permission here. */
+/* Of options that ask for what keelrun does by itself. */
 bool apply_nothing(struct parser *parser, const char *option, char **values)
 {
     (void) parser;

@@ -78,7 +78,7 @@ bool apply_map_by(struct parser *parser, const char *option, char **values)
     return true;
 }
 
-/* A modifier of --map-by that has an option of its own: its row has the text before the value. */
+/* As PE=N of --map-by. */
 bool apply_cpus_per_rank(struct parser *parser, const char *option, char **values)
 {
     return number_option(parser, option, values[0], 1 << 16,

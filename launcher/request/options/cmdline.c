@@ -295,9 +295,8 @@ enum cmdline_result cmdline_parse(struct run_request *request, int argc, char **
     if (!right && parser.file.path) {
         locate(&parser);
     }
-    right = right &&
-            (parser.done || (settle(&parser) && check_request(&parser) &&
-                             export_genv(&parser) && export_params(&parser)));
+    right = right && (parser.done || (settle(&parser) && check_request(&parser) &&
+                                      export_genv(&parser) && export_params(&parser)));
     strings_free(parser.params);
     strings_free(parser.genv);
     strings_free(parser.hostfiles);

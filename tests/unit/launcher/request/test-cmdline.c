@@ -344,7 +344,7 @@ START_TEST(test_programs_in_a_file)
                              "is needed");
     write_file(path, "p 'q\n\n");
     ck_assert_int_eq(parse("--app programs-of-test-cmdline"), CMDLINE_ERROR);
-    ck_assert_ptr_nonnull(strstr(reason, "programs-of-test-cmdline:3: a quote has no end"));
+    ck_assert_ptr_nonnull(strstr(reason, "programs-of-test-cmdline:1: a quote has no end"));
     unlink(path);
 }
 END_TEST
