@@ -9,6 +9,13 @@ static bool rdma_open(mca_btl_base_module_t *btl, usnic_endpoint *endpoint)
                     : rdma_am_open(usnic_of(btl)->am);
 }
 
+/* As usnic_send has it: one message is taken however long it is. */
+static bool queue_is_full(const struct usnic_module *usnic, const usnic_endpoint *peer)
+{
+    return peer->queued_bytes > 0 &&
+           peer->queued_bytes + usnic->super.btl_max_send_size > usnic->params.tx_queue_bytes;
+}
+
 static enum btl_room room(mca_btl_base_module_t *btl, usnic_endpoint *endpoint)
 {
     const struct usnic_module *usnic = usnic_of(btl);
@@ -19,7 +26,7 @@ static enum btl_room room(mca_btl_base_module_t *btl, usnic_endpoint *endpoint)
     }
     if (peer && ((peer->life.state != PEER_UP && peer->life.state != PEER_IDLE) ||
                  !rdma_am_has_room(usnic->am) || !pool_has_room(&usnic->outs) ||
-                 peer->queued_bytes + btl->btl_max_send_size > usnic->params.tx_queue_bytes)) {
+                 queue_is_full(usnic, peer))) {
         return BTL_ROOM_NONE;
     }
     enum btl_room found = desc_set_room(&usnic->descs);

@@ -174,6 +174,15 @@ goodput()
     ok "the cable has lost some" [ "$(cable_count bad '1>2' lost)" -gt 0 ]
 }
 
+# A message that is longer than the queue may be goes alone.
+small_queue()
+{
+    run_limited 30 "$keelrun" -n 2 --oversubscribe --mca btl self,usnic --mca btl_usnic_if_include lo \
+        --mca btl_usnic_tx_queue_size 1k "$helpers/all-to-all" 1
+    is "a queue of 1 KiB: exit code" 0 "$code"
+    like "a queue of 1 KiB: everything has come, whole" "$work/out" '^2 ranks, 1 MiB to each: whole$'
+}
+
 # Of five runs, the median of the packets that came twice.
 all_to_all()
 {
@@ -210,6 +219,7 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
         finish
     fi
     whole
+    small_queue
     losses
     hole
     narrower
