@@ -212,6 +212,8 @@ static int place(struct hnp *hnp, struct spawned *spawned, const struct spawn_pr
     int status = spawn_place(hnp, spawned, programs, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
         hnp_tell(hnp, "rank %u: MPI_Comm_spawn is refused: %s", spawned->parent, reason);
+    } else if (reason[0]) {
+        hnp_tell(hnp, "rank %u: MPI_Comm_spawn: %s", spawned->parent, reason);
     }
     return status;
 }

@@ -3,6 +3,7 @@
 #include <launcher/head/spawn_place.h>
 
 #include <base/data/strings.h>
+#include <launcher/head/spawn_bind.h>
 #include <launcher/request/nodes/hostfile.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ struct placing {
     struct candidate *nodes; /* owned, by node of the plan */
     uint32_t *row;           /* owned: the nodes of this program, in order */
     uint32_t row_count;
+    struct spawn_binding *binding; /* owned; NULL: the job is not bound */
     enum spread spread;
     uint32_t per_node; /* 0: no limit */
     char *reason;
@@ -223,43 +225,6 @@ static uint32_t choose_node(const struct placing *placing)
     return best;
 }
 
-/* --- processors --- */
-
-/* Ranks of the job, living ones and those being spawned, that are bound to these processors of a
- * node. */
-static uint32_t count_bound(const struct hnp *hnp, const struct spawned *spawned, uint32_t placed,
-                            uint32_t node, const char *cpus)
-{
-    uint32_t count = 0;
-    for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
-        count += hnp->plan.node_of[rank] == node && !hnp->ended[rank] &&
-                 strcmp(hnp->plan.cpus[rank], cpus) == 0;
-    }
-    for (uint32_t i = 0; i < placed; i++) {
-        count += spawned->node_of[i] == node && strcmp(spawned->cpus[i], cpus) == 0;
-    }
-    return count;
-}
-
-/* In a job that is bound: as that rank of the node whose processors the fewest share. */
-static char *choose_cpus(const struct hnp *hnp, const struct spawned *spawned, uint32_t placed,
-                         uint32_t node)
-{
-    const char *best = "";
-    uint32_t fewest = UINT32_MAX;
-    for (uint32_t rank = 0; rank < hnp->plan.rank_count && fewest > 0; rank++) {
-        const char *cpus = hnp->plan.cpus[rank];
-        uint32_t count = hnp->plan.node_of[rank] == node
-                             ? count_bound(hnp, spawned, placed, node, cpus)
-                             : UINT32_MAX;
-        if (count < fewest) {
-            fewest = count;
-            best = cpus;
-        }
-    }
-    return strdup(best);
-}
-
 /* --- ranks --- */
 
 static int place_rank(struct placing *placing, struct spawned *spawned, uint32_t at, uint32_t app)
@@ -275,11 +240,10 @@ static int place_rank(struct placing *placing, struct spawned *spawned, uint32_t
     spawned->app_of[at] = spawned->app_first + app;
     spawned->node_of[at] = node;
     spawned->local_rank_of[at] = candidate->ever++;
-    bool bound = placing->hnp->plan.cpus != NULL;
-    if (bound && !(spawned->cpus[at] = choose_cpus(placing->hnp, spawned, at, node))) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    if (placing->binding) {
+        spawned->cpus[at] = spawn_binding_choose(placing->binding, node);
     }
-    return ORTE_SUCCESS;
+    return !placing->binding || spawned->cpus[at] ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 static int place_all(struct placing *placing, struct spawned *spawned,
@@ -307,7 +271,9 @@ static bool make_room(struct placing *placing, struct spawned *spawned)
     spawned->local_rank_of = calloc(spawned->count, sizeof(uint32_t));
     spawned->cpus = plan->cpus ? calloc((size_t) spawned->count + 1, sizeof(char *)) : NULL;
     return placing->nodes && placing->row && spawned->app_of && spawned->node_of &&
-           spawned->local_rank_of && (spawned->cpus || !plan->cpus);
+           spawned->local_rank_of &&
+           (!plan->cpus || (spawned->cpus && spawn_binding_create(&placing->binding, placing->hnp) ==
+                                                 ORTE_SUCCESS));
 }
 
 int spawn_place(const struct hnp *hnp, struct spawned *spawned,
@@ -324,6 +290,13 @@ int spawn_place(const struct hnp *hnp, struct spawned *spawned,
         }
         status = place_all(&placing, spawned, programs);
     }
+    uint32_t unbound = placing.binding ? spawn_binding_unbound(placing.binding) : 0;
+    if (status == ORTE_SUCCESS) {
+        snprintf(reason, reason_size, unbound ? "%u of %u ranks are not bound: all processors have "
+                                                "ranks (:overload-allowed lets them share)"
+                                              : "", unbound, spawned->count);
+    }
+    spawn_binding_destroy(placing.binding);
     free(placing.nodes);
     free(placing.row);
     return status;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_LEVEL = LEVEL_NODE + 1 };
-
 /* Ranks bound to each object of a node, by index. */
 struct load {
     uint32_t *ranks; /* owned; NULL: no rank was looked at */
@@ -126,7 +124,7 @@ static int bind_all(struct binding *binding, struct place **by_rank, char **cpus
         struct place *place = by_rank[rank];
         cpus[rank] = place->cpus; /* PE=n, a rankfile */
         place->cpus = NULL;
-        if (!cpus[rank] && binding->level != NO_LEVEL) {
+        if (!cpus[rank] && binding->level != LEVEL_NONE) {
             status = bind_one(binding, place, &cpus[rank]);
         }
         if (status == ORTE_SUCCESS && !cpus[rank]) {
@@ -137,14 +135,13 @@ static int bind_all(struct binding *binding, struct place **by_rank, char **cpus
     return status;
 }
 
-/* Which objects ranks are bound to that nothing was said of one by one. */
-static unsigned choose_level(const struct placement *placement)
+unsigned job_plan_bind_level(const struct placement *placement)
 {
     bool one_by_one = placement->cpus_per_rank || placement->map_by == MAP_BY_RANKFILE;
     if (placement->bind && !one_by_one) {
         return placement->bind_level;
     }
-    return placement->cpu_set && !placement->bind_given && !one_by_one ? LEVEL_NODE : NO_LEVEL;
+    return placement->cpu_set && !placement->bind_given && !one_by_one ? LEVEL_NODE : LEVEL_NONE;
 }
 
 static bool any_bound(const struct mapping *mapping)
@@ -158,8 +155,8 @@ static bool any_bound(const struct mapping *mapping)
 
 int mapping_bind(struct mapping *mapping)
 {
-    struct binding binding = {.mapping = mapping, .level = choose_level(mapping->placement)};
-    bool any = binding.level != NO_LEVEL || any_bound(mapping);
+    struct binding binding = {.mapping = mapping, .level = job_plan_bind_level(mapping->placement)};
+    bool any = binding.level != LEVEL_NONE || any_bound(mapping);
     if (!any || (binding.level != LEVEL_NODE && drops_binding(mapping))) {
         return ORTE_SUCCESS;
     }

@@ -196,5 +196,32 @@ START_TEST(test_bound_ranks)
 }
 END_TEST
 
-UNIT_MAIN("spawn_place", test_most_free_slots_first, test_by_slot_and_by_node, test_hosts,
+START_TEST(test_ranks_are_bound_to_free_objects)
+{
+    static const char two_cores[] = "topology 1\nquota 0\n0 + 0 0 0 0 0 0\n1 + 1 1 1 0 0 0\n";
+    char text[][2] = {"0", "0", "0", "0"};
+    char *cpus[] = {text[0], text[1], text[2], text[3], NULL};
+    struct spawned spawned = {.first = 4, .app_first = 1, .app_count = 1, .count = 3};
+    char *info[] = {(char *) "host=n1", NULL};
+    struct spawn_program program = {.count = 3, .info = info};
+    struct topo topo;
+    set_up();
+    ck_assert_int_eq(topo_parse(&topo, two_cores), ORTE_SUCCESS);
+    nodes[1].topo = &topo;
+    hnp.plan.cpus = cpus;
+    hnp.request.placement.bind = true;
+    hnp.request.placement.bind_level = TOPO_CORE;
+    spawned.apps = calloc(1, sizeof(*spawned.apps));
+    ck_assert_int_eq(spawn_place(&hnp, &spawned, &program, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_str_eq(spawned.cpus[0], "1");
+    ck_assert_str_eq(spawned.cpus[1], "");
+    ck_assert_str_eq(spawned.cpus[2], "");
+    ck_assert_msg(strstr(reason, "2 of 3 ranks are not bound"), "%s", reason);
+    topo_fini(&topo);
+    spawned_fini(&spawned);
+    tear_down();
+}
+END_TEST
+
+UNIT_MAIN("spawn_place", test_ranks_are_bound_to_free_objects, test_most_free_slots_first, test_by_slot_and_by_node, test_hosts,
           test_hostfiles, test_what_is_not_known_is_refused, test_bound_ranks)
