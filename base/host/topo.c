@@ -150,5 +150,6 @@ int topo_read(struct topo *topo, char *reason, size_t reason_size)
 
 int topo_describe(struct topo *topo, const char *source, char *reason, size_t reason_size)
 {
-    return read_topo(topo, source, reason, reason_size);
+    int status = topo_source_check(source, reason, reason_size);
+    return status == ORTE_SUCCESS ? read_topo(topo, source, reason, reason_size) : status;
 }

@@ -56,6 +56,11 @@ int topo_read(struct topo *topo, char *reason, size_t reason_size) KEEL_MUST_CHE
  * name ends with .xml), all of it usable. ORTE_ERR_BAD_PARAM: it describes nothing. */
 int topo_describe(struct topo *topo, const char *source, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
+/* What can be said of such a source without hwloc: that it is a regular file of at most 4 MiB, or
+ * describes at most TOPO_DESCRIBED_MAX hardware threads, which hwloc takes long to think up.
+ * ORTE_ERR_BAD_PARAM: it is not, and reason says why. */
+enum { TOPO_DESCRIBED_MAX = 2048 };
+int topo_source_check(const char *source, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 void topo_fini(struct topo *topo);
 
 /* As text, malloc'd; NULL: no memory. */

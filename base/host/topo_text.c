@@ -12,13 +12,15 @@
 #include <base/data/crypto.h>
 #include <base/host/topo.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define HEADER "topology 1\nquota "
 
-enum { THREADS_MAX = 1 << 14 };
+enum { THREADS_MAX = 1 << 14, SOURCE_SIZE_MAX = 4 << 20 };
 
 static const char *number_read(const char *text, uint32_t *number)
 {
@@ -58,6 +60,51 @@ bool topo_list_parse(const char *text, bool *flags, uint32_t count, const char *
         }
         text = end + 1;
     }
+}
+
+static bool is_file(const char *source)
+{
+    const char *end = strrchr(source, '.');
+    return end && strcmp(end, ".xml") == 0;
+}
+
+/* The numbers of a description's levels, multiplied; attributes stand in parentheses. */
+static uint64_t count_described(const char *source)
+{
+    uint64_t product = 1;
+    for (const char *at = source; *at && product <= TOPO_DESCRIBED_MAX; at++) {
+        uint32_t number;
+        if (*at == '(') {
+            at += strcspn(at, ")");
+            if (!*at) {
+                break;
+            }
+        } else if ((at == source || strchr(" :", at[-1])) && number_read(at, &number)) {
+            product *= number;
+        }
+    }
+    return product;
+}
+
+int topo_source_check(const char *source, char *reason, size_t size)
+{
+    struct stat st;
+    const char *wrong = NULL;
+    char many[64];
+    if (is_file(source)) {
+        wrong = stat(source, &st) < 0          ? strerror(errno)
+                : !S_ISREG(st.st_mode)         ? "not a regular file"
+                : st.st_size > SOURCE_SIZE_MAX ? "larger than 4 MiB"
+                                               : NULL;
+    } else if (count_described(source) > TOPO_DESCRIBED_MAX) {
+        snprintf(many, sizeof(many), "more than %d hardware threads", TOPO_DESCRIBED_MAX);
+        wrong = many;
+    }
+    if (wrong) {
+        snprintf(reason, size, "'%s': %s", source, wrong);
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return ORTE_SUCCESS;
 }
 
 void topo_fini(struct topo *topo)

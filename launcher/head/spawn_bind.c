@@ -49,8 +49,7 @@ static int read_level(struct node_objects *node, const struct placement *placeme
 {
     char why[256];
     struct view view;
-    int status =
-        view_make(&view, topo, placement->cpu_set, placement->hwthreads, why, sizeof(why));
+    int status = view_make(&view, topo, placement->cpu_set, placement->hwthreads, why, sizeof(why));
     if (status != ORTE_SUCCESS) {
         return status;
     }

@@ -272,8 +272,8 @@ static bool make_room(struct placing *placing, struct spawned *spawned)
     spawned->cpus = plan->cpus ? calloc((size_t) spawned->count + 1, sizeof(char *)) : NULL;
     return placing->nodes && placing->row && spawned->app_of && spawned->node_of &&
            spawned->local_rank_of &&
-           (!plan->cpus || (spawned->cpus && spawn_binding_create(&placing->binding, placing->hnp) ==
-                                                 ORTE_SUCCESS));
+           (!plan->cpus || (spawned->cpus &&
+                            spawn_binding_create(&placing->binding, placing->hnp) == ORTE_SUCCESS));
 }
 
 int spawn_place(const struct hnp *hnp, struct spawned *spawned,
@@ -292,9 +292,11 @@ int spawn_place(const struct hnp *hnp, struct spawned *spawned,
     }
     uint32_t unbound = placing.binding ? spawn_binding_unbound(placing.binding) : 0;
     if (status == ORTE_SUCCESS) {
-        snprintf(reason, reason_size, unbound ? "%u of %u ranks are not bound: all processors have "
-                                                "ranks (:overload-allowed lets them share)"
-                                              : "", unbound, spawned->count);
+        snprintf(reason, reason_size,
+                 unbound ? "%u of %u ranks are not bound: all processors have "
+                           "ranks (:overload-allowed lets them share)"
+                         : "",
+                 unbound, spawned->count);
     }
     spawn_binding_destroy(placing.binding);
     free(placing.nodes);

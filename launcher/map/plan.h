@@ -51,8 +51,8 @@ bool job_plan_needs_topologies(const struct job_plan *plan, const struct run_req
  * processors. */
 int job_plan_map(struct job_plan *plan, const struct run_request *request, char *reason,
                  size_t reason_size) KEEL_MUST_CHECK;
-/* What ranks are bound to that nothing was said of one by one: objects of this level, LEVEL_NODE: the
- * whole node, or LEVEL_NONE. */
+/* What ranks are bound to that nothing was said of one by one: objects of this level, LEVEL_NODE:
+ * the whole node, or LEVEL_NONE. */
 enum { LEVEL_NONE = LEVEL_NODE + 1 };
 unsigned job_plan_bind_level(const struct placement *placement);
 /* Forgets nodes without ranks, of which no daemon is needed. */

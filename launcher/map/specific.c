@@ -11,26 +11,30 @@
 /* --- a program's nodes --- */
 
 /* "+e": those that no earlier program has ranks on. */
-static void add_empty(struct mapping *mapping, uint32_t most)
+static int add_empty(struct mapping *mapping, const char *name)
 {
-    for (uint32_t node = 0; node < mapping->plan->node_count && most > 0; node++) {
+    const char *number = name[strlen(NODES_EMPTY)] ? name + strlen(NODES_EMPTY) + 1 : "";
+    uint32_t wanted, count = 0;
+    bool limited = node_number(number, strlen(number), NODES_MAX, &wanted);
+    for (uint32_t node = 0; node < mapping->plan->node_count && !(limited && count == wanted);
+         node++) {
         if (mapping->nodes[node].placed == 0) {
             mapping->nodes[node].app_limit = UINT32_MAX;
             mapping->candidates[mapping->candidate_count++] = node;
-            most--;
+            count++;
         }
     }
+    return !limited || count == wanted
+               ? ORTE_SUCCESS
+               : mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "host %s: %u node%s no rank yet", name,
+                              count, count == 1 ? " has" : "s have");
 }
 
 static int add_host(struct mapping *mapping, const struct node_request *host)
 {
     const struct map_node *found = job_plan_find(mapping->plan, host->name);
     if (strncasecmp(host->name, NODES_EMPTY, 2) == 0) { /* perhaps with ":K" behind it */
-        const char *number = host->name[2] ? host->name + 3 : "";
-        uint32_t most;
-        add_empty(mapping,
-                  node_number(number, strlen(number), NODES_MAX, &most) ? most : UINT32_MAX);
-        return ORTE_SUCCESS;
+        return add_empty(mapping, host->name);
     }
     if (!found) {
         return mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "host %s is not among the job's nodes",

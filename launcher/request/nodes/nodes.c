@@ -2,6 +2,7 @@
 
 #include <launcher/request/nodes/nodes.h>
 
+#include <arpa/inet.h>
 #include <base/data/bytes.h>
 #include <base/data/list.h>
 #include <launcher/request/nodes/hostlist.h>
@@ -158,13 +159,28 @@ static bool is_address(const char *name)
     return strchr(name, ':') != NULL;
 }
 
+/* "fe80::1%eth0", perhaps in brackets */
+static bool is_ipv6(const char *name)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+    bool brackets = name[0] == '[' && name[strlen(name) - 1] == ']';
+    size_t size = strcspn(name + brackets, "%]");
+    if (size >= sizeof(text)) {
+        return false;
+    }
+    snprintf(text, sizeof(text), "%.*s", (int) size, name + brackets);
+    return inet_pton(AF_INET6, text, &address) == 1;
+}
+
 /* A host's name or address. One that begins with '-' would be an option of the agent's. */
 static bool is_name(const char *name)
 {
     static const char letters[] =
         "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_:%[]";
     size_t size = strlen(name);
-    return size > 0 && size <= HOSTLIST_NAME_MAX && !name[strspn(name, letters)] && name[0] != '-';
+    return size > 0 && size <= HOSTLIST_NAME_MAX && !name[strspn(name, letters)] &&
+           name[0] != '-' && (!strpbrk(name, ":[]") || is_ipv6(name));
 }
 
 /* "+n3", and behind "+e" nothing or ":2". */

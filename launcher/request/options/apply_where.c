@@ -63,16 +63,29 @@ bool apply_hostfile(struct parser *parser, const char *option, char **values)
     return strings_add(&parser->hostfiles, strdup(values[0])) || parser_no_memory(parser);
 }
 
+static bool same_mapping(const struct placement *one, const struct placement *other)
+{
+    return one->map_by == other->map_by && one->map_level == other->map_level &&
+           one->per_object == other->per_object;
+}
+
 bool apply_map_by(struct parser *parser, const char *option, char **values)
 {
     struct run_request *request = parser->request;
+    struct placement before = request->placement; /* has the same strings: only numbers are read */
     char why[512];
     int oversubscribe = 0;
     if (placement_map_by(&request->placement, values[0], &oversubscribe, why, sizeof(why)) !=
         ORTE_SUCCESS) {
         return parser_wrong(parser, "%s %s", option, why);
     }
-    parser->mapped |= placement_names_policy(values[0]);
+    if (placement_names_policy(values[0])) {
+        if (parser->mapped[0] && !same_mapping(&before, &request->placement)) {
+            return parser_wrong(parser, "%s: %s has said already how ranks are mapped", option,
+                                parser->mapped);
+        }
+        snprintf(parser->mapped, sizeof(parser->mapped), "%s", option);
+    }
     request->oversubscribe |= oversubscribe > 0;
     request->no_oversubscribe |= oversubscribe < 0;
     return true;
@@ -171,6 +184,10 @@ bool apply_display(struct parser *parser, const char *option, char **values)
 
 bool apply_simulate_topo(struct parser *parser, const char *option, char **values)
 {
+    char why[512];
+    if (values[0][0] && topo_source_check(values[0], why, sizeof(why)) != ORTE_SUCCESS) {
+        return parser_wrong(parser, "%s %s", option, why);
+    }
     return set_text(parser, option, "a description or a file", values[0],
                     &parser->request->simulate_topo);
 }

@@ -75,10 +75,16 @@ static bool map_default(struct parser *parser)
     struct placement *placement = &parser->request->placement;
     struct param *param = either(&params.map_by, &params.ompi_map_by);
     uint32_t cpus = placement->cpus_per_rank;
-    if (parser->mapped || !param) {
+    if (parser->mapped[0] || !param) {
         return true;
     }
+    struct run_request *request = parser->request;
+    bool over = request->oversubscribe, never = request->no_oversubscribe;
     bool right = apply(parser, apply_map_by, param);
+    if (over || never) { /* options count more */
+        request->oversubscribe = over;
+        request->no_oversubscribe = never;
+    }
     placement->cpus_per_rank = cpus ? cpus : placement->cpus_per_rank;
     return right;
 }

@@ -16,7 +16,7 @@ struct parser {
     char **params;        /* owned, NULL-ended: NAME=VALUE of --mca */
     char **hostfiles;     /* owned, NULL-ended: their names, in order */
     struct app_file file; /* of --app, from which argv comes then */
-    bool mapped;          /* an option names a policy of mapping */
+    char mapped[64];      /* the option that names a policy of mapping; "": none does */
     bool done;            /* --help or --version */
 };
 

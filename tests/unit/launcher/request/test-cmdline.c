@@ -372,6 +372,17 @@ START_TEST(test_parameters_stand_in_for_options)
 }
 END_TEST
 
+START_TEST(test_options_count_more_than_words_of_map_by)
+{
+    assert_parses("--mca map_by core:OVERSUBSCRIBE --nooversubscribe p");
+    ck_assert(request.no_oversubscribe && !request.oversubscribe);
+    ck_assert_int_eq(request.placement.map_by, MAP_BY_OBJECT);
+    run_request_fini(&request);
+    assert_parses("--map-by core --map-by core:SPAN p : --map-by core q");
+    run_request_fini(&request);
+}
+END_TEST
+
 START_TEST(test_open_mpis_variables_count)
 {
     const struct placement *placement = &request.placement;
@@ -437,6 +448,12 @@ static const struct {
     {"--host a,-oProxyCommand=b p", "'-oProxyCommand=b'"},
     {"--host a:1000000,a:1000000 p", "--host 'a': too many slots"},
     {"--tag-output=1 p", "takes no value"},
+    {"--map-by core --bynode p", "--bynode: --map-by has said already how ranks are mapped"},
+    {"--npersocket 2 --map-by node p", "--map-by: --npersocket has said already"},
+    {"--host a:2:3 p", "'a:2:3'"},
+    {"--simulate 1x1 --simulate-topo none.xml p", "'none.xml': No such file"},
+    {"--simulate 1x1 --simulate-topo /dev/.xml p", "'/dev/.xml': "},
+    {"--simulate 1x1 --simulate-topo core:99(size=1)pu:99 p", "more than 2048 hardware threads"},
     {"--stdin some p", "--stdin 'some': a rank's number, all or none is needed"},
     {"--output tag,foo p", "--output 'foo': tag, rank, timestamp"},
     {"--output dir= p", "a folder is needed"},
@@ -561,6 +578,7 @@ int main(void)
     tcase_add_test(tcase, test_programs_in_a_file);
     tcase_add_test(tcase, test_parameters_stand_in_for_options);
     tcase_add_test(tcase, test_open_mpis_variables_count);
+    tcase_add_test(tcase, test_options_count_more_than_words_of_map_by);
     tcase_add_test(tcase, test_a_parameter_that_makes_no_sense);
     tcase_add_loop_test(tcase, test_mistakes_are_named, 0, sizeof(wrong) / sizeof(*wrong));
     tcase_add_test(tcase, test_an_empty_program_name_is_refused);
