@@ -141,7 +141,7 @@ refuses()
 refuses "host elsewhere has no rank of this job" 1 host=elsewhere
 refuses "there is room for 3 of 4 ranks" 4 npernode=1
 refuses "map_by=core: slot, node and ppr:N:node are possible" 1 map_by=core
-refuses "the info key of bind_to=core is not supported" 1 bind_to=core
+refuses "the info key of bind_to=core is not supported; host, hostfile, map_by, npernode, pernode and ppr are" 1 bind_to=core
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
 cat >"$work/spawn_none.c" <<'END'
 #include <mpi.h>
