@@ -67,7 +67,7 @@ static inline const char *btl_session_dir(void)
 /* The one way up for what arrived on any other channel: through the module's taps
  * (btl/modules/tap.h) to the callback of the tag, or of the channel.
  * One that nobody registered, or no channel at all: the message is dropped and counted, with one
- * warning. segments lie in the module's memory and end with the call. The receiver finds endpoint,
+ * warning unless the channel had a layer that has closed. segments lie in the module's memory and end with the call. The receiver finds endpoint,
  * which may be NULL, in the descriptor's des_context. */
 void btl_deliver_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                     uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,

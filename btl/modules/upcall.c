@@ -12,6 +12,8 @@ mca_btl_active_message_callback_t mca_btl_base_active_message_trigger[MCA_BTL_TA
 
 /* Of layers above; 0 is not used. */
 static mca_btl_active_message_callback_t channels[KEEL_BTL_CHANNEL_MAX + 1];
+/* Its layer has closed: what is still under way to it is dropped without a word. */
+static bool channel_closed[KEEL_BTL_CHANNEL_MAX + 1];
 
 unsigned btl_callbacks;
 
@@ -42,6 +44,7 @@ int btl_register_channel(mca_btl_base_module_t *module, uint8_t channel,
     if (channel == 0 || channel > KEEL_BTL_CHANNEL_MAX) {
         return OPAL_ERR_BAD_PARAM;
     }
+    channel_closed[channel] = !cbfunc && (channel_closed[channel] || channels[channel].cbfunc);
     channels[channel] = (mca_btl_active_message_callback_t){.cbfunc = cbfunc, .cbdata = cbdata};
     return OPAL_SUCCESS;
 }
@@ -62,7 +65,7 @@ static void drop(const mca_btl_base_module_t *module, uint8_t channel, mca_btl_b
     if (entry) {
         entry->dropped++;
     }
-    if (!dropped.warned) {
+    if (!dropped.warned && !(channel <= KEEL_BTL_CHANNEL_MAX && channel_closed[channel])) {
         dropped.warned = true;
         log_warn(LOG_BTL,
                  "%s: dropped a message with tag %u on channel %u, which nobody registered",

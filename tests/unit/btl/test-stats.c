@@ -169,6 +169,27 @@ static void note_line(void *arg, enum log_level level, const char *line)
     snprintf(lines + used, sizeof(lines) - used, "%s\n", line);
 }
 
+/* The module's and the layer's of two modules, each of which closes the channel. */
+START_TEST(what_comes_for_a_layer_that_has_closed_is_no_news)
+{
+    enum { CHANNEL = 1, STRANGE = 2 };
+    open_self("0");
+    ck_assert_int_eq(btl_register_channel(self, CHANNEL, receive, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(btl_register_channel(self, CHANNEL, NULL, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(btl_register_channel(self, CHANNEL, NULL, NULL), OPAL_SUCCESS);
+    lines[0] = '\0';
+    log_set_sink(note_line, NULL);
+    btl_deliver_on(self, endpoint, CHANNEL, 0, NULL, 0);
+    ck_assert_str_eq(lines, "");
+    ck_assert_uint_eq(counter(NULL, "dropped"), 1);
+    btl_deliver_on(self, endpoint, STRANGE, 0, NULL, 0);
+    ck_assert_ptr_nonnull(strstr(lines, "on channel 2, which nobody registered"));
+    log_set_sink(NULL, NULL);
+    end();
+    btl_close();
+}
+END_TEST
+
 START_TEST(dump_prints_what_is_not_0)
 {
     open_self("1");
@@ -186,4 +207,4 @@ START_TEST(dump_prints_what_is_not_0)
 END_TEST
 
 UNIT_MAIN("stats", the_tap_counts_for_module_and_peer, what_costs_nothing_is_counted_always,
-          dump_prints_what_is_not_0)
+          what_comes_for_a_layer_that_has_closed_is_no_news, dump_prints_what_is_not_0)
