@@ -115,9 +115,13 @@ sed -n 's/^Cpus_allowed_list:/bound to/p' /proc/self/status
 exec -a "\$0" "$work/spawn_names"
 END
 chmod +x "$work/bound"
-run_limited 30 "$keelrun" $ob1 --simulate 2x1 --bind-to core "$work/bound"
-is "spawned ranks are bound as those of their node" "0 1 4" \
-    "$code $(grep "^bound to" "$work/out" | sort -u | wc -l) $(grep -c "^bound to" "$work/out")"
+if [ "$(nproc)" -ge 2 ]; then
+    run_limited 30 "$keelrun" $ob1 --simulate 2x1 --bind-to core "$work/bound"
+    is "spawned ranks are bound to free cores" "0 2 2" \
+        "$code $(grep "^bound to" "$work/out" | sort | uniq -c | awk '{ print $1 }' | xargs)"
+else
+    skip "spawned ranks are bound to free cores" "one processor"
+fi
 spawns "node0" 1 wdir=/
 is "spawned in a folder" "/" "$(cut -d : -f 3 "$work/out")"
 mkdir "$work/programs"
