@@ -46,12 +46,6 @@ static void filter_levels(hwloc_topology_t topology)
     }
 }
 
-static bool is_file(const char *source)
-{
-    const char *end = strrchr(source, '.');
-    return end && strcmp(end, ".xml") == 0;
-}
-
 /* source NULL: this machine. */
 static int load(hwloc_topology_t *topology, const char *source, char *reason, size_t size)
 {
@@ -61,9 +55,9 @@ static int load(hwloc_topology_t *topology, const char *source, char *reason, si
     }
     filter_levels(made);
     errno = EINVAL;
-    int rc = !source           ? 0
-             : is_file(source) ? hwloc_topology_set_xml(made, source)
-                               : hwloc_topology_set_synthetic(made, source);
+    int rc = !source                ? 0
+             : topo_is_file(source) ? hwloc_topology_set_xml(made, source)
+                                    : hwloc_topology_set_synthetic(made, source);
     if (rc == 0) {
         rc = hwloc_topology_load(made);
     }
@@ -73,9 +67,9 @@ static int load(hwloc_topology_t *topology, const char *source, char *reason, si
             return fail(reason, size, "cannot read the topology");
         }
         snprintf(reason, size, "'%s': %s", source,
-                 is_file(source) ? "a file that hwloc wrote (lstopo x.xml) is needed"
-                                 : "hwloc's description of a node is needed, as in "
-                                   "\"package:2 core:4 pu:2\", or a file NAME.xml");
+                 topo_is_file(source) ? "a file that hwloc wrote (lstopo x.xml) is needed"
+                                      : "hwloc's description of a node is needed, as in "
+                                        "\"package:2 core:4 pu:2\", or a file NAME.xml");
         return ORTE_ERR_BAD_PARAM;
     }
     *topology = made;

@@ -4,6 +4,14 @@
 #define BASE_TOPO_MODULE_H
 
 #include <base/host/topo.h>
+#include <string.h>
+
+/* Is this source of topo_describe a file's name? Else it is a description. */
+static inline bool topo_is_file(const char *source)
+{
+    const char *end = strrchr(source, '.');
+    return end && strcmp(end, ".xml") == 0;
+}
 
 #define TOPO_MODULE "keel-hwloc.so"
 #define TOPO_MODULE_READ "keel_hwloc_read"

@@ -10,7 +10,7 @@
 #include <config.h>
 
 #include <base/data/crypto.h>
-#include <base/host/topo.h>
+#include <base/host/topo_module.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -62,12 +62,6 @@ bool topo_list_parse(const char *text, bool *flags, uint32_t count, const char *
     }
 }
 
-static bool is_file(const char *source)
-{
-    const char *end = strrchr(source, '.');
-    return end && strcmp(end, ".xml") == 0;
-}
-
 /* The numbers of a description's levels, multiplied; attributes stand in parentheses. */
 static uint64_t count_described(const char *source)
 {
@@ -91,7 +85,7 @@ int topo_source_check(const char *source, char *reason, size_t size)
     struct stat st;
     const char *wrong = NULL;
     char many[64];
-    if (is_file(source)) {
+    if (topo_is_file(source)) {
         wrong = stat(source, &st) < 0          ? strerror(errno)
                 : !S_ISREG(st.st_mode)         ? "not a regular file"
                 : st.st_size > SOURCE_SIZE_MAX ? "larger than 4 MiB"
