@@ -34,8 +34,8 @@ CLEANFILES += base/settings/transport_points.inc
 
 # The event loop and waiting.
 libbase_la_SOURCES += base/loop/backoff.c base/loop/backoff.h base/loop/handover.c \
-	base/loop/handover.h base/loop/loop.c base/loop/loop.h base/loop/patience.c base/loop/patience.h \
-	base/loop/wheel.c base/loop/wheel.h
+	base/loop/handover.h base/loop/lines.c base/loop/lines.h base/loop/loop.c base/loop/loop.h \
+	base/loop/patience.c base/loop/patience.h base/loop/wheel.c base/loop/wheel.h
 
 # Sockets, interfaces, links.
 libbase_la_SOURCES += base/net/linkwatch.c base/net/linkwatch.h base/net/netif.c base/net/netif.h \

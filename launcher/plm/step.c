@@ -2,7 +2,6 @@
 
 #include <launcher/plm/step.h>
 
-#include <base/net/sock.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,17 +89,17 @@ static void settling_over(struct loop_timer *timer)
 
 /* What ends when Slurm has ended the step is no reason; the first end of tasks is the one that
  * counts. */
-static void look_for_reasons(struct step *step)
+static void look_for_reasons(struct step *step, const char *line)
 {
     char nodes[STEP_LINE_MAX], how[STEP_REASON_MAX];
     if (step->reason[0]) {
         return;
     }
-    if (step_is_cancelled(step->line, step->reason, sizeof(step->reason))) {
+    if (step_is_cancelled(line, step->reason, sizeof(step->reason))) {
         step_settle(step);
         return;
     }
-    if (!step_is_settled(step) || !step_is_end_of_tasks(step->line, nodes, how)) {
+    if (!step_is_settled(step) || !step_is_end_of_tasks(line, nodes, how)) {
         return;
     }
     strcpy(step->nodes, nodes);
@@ -112,84 +111,44 @@ static void look_for_reasons(struct step *step)
     }
 }
 
-static void end_line(struct step *step)
+static void take_line(struct lines *lines, const char *line)
 {
-    step->line[step->used] = '\0';
-    step->used = 0;
-    look_for_reasons(step);
-    channel_send(step->front, proto_new(FRONT_PLAIN, "cs", (uint8_t) STDERR_FILENO, step->line));
+    struct step *step = container_of(lines, struct step, lines);
+    look_for_reasons(step, line);
+    channel_send(step->front, proto_new(FRONT_PLAIN, "cs", (uint8_t) STDERR_FILENO, line));
 }
 
-/* A line that is too long goes on as several. */
-static void take(struct step *step, const char *data, size_t size)
+static void lines_ended(struct lines *lines)
 {
-    for (size_t i = 0; i < size; i++) {
-        if (data[i] != '\n') {
-            step->line[step->used++] = data[i];
-        }
-        if (data[i] == '\n' || step->used + 1 == sizeof(step->line)) {
-            end_line(step);
-        }
-    }
-}
-
-/* False: it is at its end. */
-static bool read_some(struct step *step)
-{
-    char data[4096];
-    ssize_t got;
-    while ((got = read(step->fd, data, sizeof(data))) > 0) {
-        take(step, data, (size_t) got);
-    }
-    return got < 0;
-}
-
-static void on_ready(struct loop_io *io, short events)
-{
-    struct step *step = container_of(io, struct step, io);
-    (void) events;
-    if (!read_some(step)) {
-        step_close(step);
-    }
+    step_settle(container_of(lines, struct step, lines));
 }
 
 void step_init(struct step *step, struct loop *loop, struct channel_end *front)
 {
-    *step = (struct step){.fd = -1, .front = front};
-    loop_io_init(&step->io, loop, -1, on_ready);
+    *step = (struct step){.front = front};
+    lines_init(&step->lines, loop, take_line);
+    step->lines.ended = lines_ended;
     loop_timer_init(&step->settling, loop, settling_over);
 }
 
 void step_open(struct step *step, int fd)
 {
-    step->fd = step->io.fd = fd;
-    loop_io_watch(&step->io, EV_READ);
+    lines_open(&step->lines, fd);
 }
 
 void step_read(struct step *step)
 {
-    if (step->fd >= 0) {
-        (void) read_some(step);
-    }
+    lines_read(&step->lines);
 }
 
 void step_close(struct step *step)
 {
-    if (step->fd < 0) {
-        return;
-    }
-    (void) read_some(step);
-    if (step->used > 0) {
-        end_line(step);
-    }
-    loop_io_watch(&step->io, 0);
-    fd_close(&step->fd);
+    lines_close(&step->lines);
     step_settle(step);
 }
 
 void step_fini(struct step *step)
 {
     loop_timer_stop(&step->settling);
-    loop_io_watch(&step->io, 0);
-    fd_close(&step->fd);
+    lines_drop(&step->lines);
 }

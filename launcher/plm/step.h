@@ -8,17 +8,14 @@
 #ifndef LAUNCHER_PLM_STEP_H
 #define LAUNCHER_PLM_STEP_H
 
-#include <base/loop/loop.h>
+#include <base/loop/lines.h>
 #include <launcher/front/channel.h>
 
-enum { STEP_LINE_MAX = 1024, STEP_REASON_MAX = 128 }; /* with their ends */
+enum { STEP_LINE_MAX = LINES_MAX, STEP_REASON_MAX = 128 }; /* with their ends */
 
 struct step {
-    int fd; /* owned; -1: none */
-    struct loop_io io;
-    struct channel_end *front; /* borrowed */
-    char line[STEP_LINE_MAX];  /* the beginning of the next one */
-    size_t used;
+    struct lines lines;
+    struct channel_end *front;    /* borrowed */
     char reason[STEP_REASON_MAX]; /* "": Slurm has not ended the step */
     bool kill_on_bad_exit;        /* srun was given that option */
 

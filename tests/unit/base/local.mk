@@ -54,11 +54,13 @@ tests_unit_base_settings_test_param_SOURCES = tests/unit/base/settings/test-para
 tests_unit_base_settings_test_param_LDADD = tests/lib/libunit.la libbase.la
 
 check_PROGRAMS += tests/unit/base/loop/test-backoff tests/unit/base/loop/test-handover \
-	tests/unit/base/loop/test-loop tests/unit/base/loop/test-patience tests/unit/base/loop/test-wheel
+	tests/unit/base/loop/test-lines tests/unit/base/loop/test-loop tests/unit/base/loop/test-patience tests/unit/base/loop/test-wheel
 tests_unit_base_loop_test_backoff_SOURCES = tests/unit/base/loop/test-backoff.c
 tests_unit_base_loop_test_backoff_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_loop_test_handover_SOURCES = tests/unit/base/loop/test-handover.c
 tests_unit_base_loop_test_handover_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_loop_test_lines_SOURCES = tests/unit/base/loop/test-lines.c
+tests_unit_base_loop_test_lines_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_loop_test_loop_SOURCES = tests/unit/base/loop/test-loop.c
 tests_unit_base_loop_test_loop_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_loop_test_patience_SOURCES = tests/unit/base/loop/test-patience.c

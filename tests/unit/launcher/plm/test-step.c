@@ -198,7 +198,7 @@ START_TEST(test_lines_go_on)
     while (lines < 7) {
         loop_poll(loop);
     }
-    ck_assert_int_eq(step.fd, -1);
+    ck_assert_int_eq(step.lines.fd, -1);
     const char first[] = "one|two|*** STEP 7.1 ON n1 CANCELLED AT noon ***|"
                          "srun: error: n1: task 0: Killed|ppp";
     ck_assert_int_eq(strncmp(heard, first, sizeof(first) - 1), 0);
