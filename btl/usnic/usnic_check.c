@@ -3,19 +3,22 @@
 #include <btl/usnic/usnic_check.h>
 
 enum {
-    TRIES = 6,       /* of a size: one that is lost at 5 % is not taken for too large */
-    FIRST_US = 2000, /* the least pause; then twice as long each time, */
-    DOUBLINGS = 5,   /* so often */
-    TRIPS = 3,       /* round trips in each pause, at least */
-    GRAIN = 4,       /* bytes to which the size is found */
+    FIRST_US = 2000,      /* the least pause; then twice as long each time, */
+    DOUBLINGS = 5,        /* so often, */
+    ANSWERED_DOUBLES = 3, /* or so often while the peer answers */
+    TRIPS = 3,            /* round trips in each pause, at least */
+    GRAIN = 4,            /* bytes to which the size is found */
 };
+
+#define BAD_LUCK 1e-10 /* is not what a size is lost by */
 
 static void ask(struct usnic_check *check, enum usnic_check_state state, size_t size,
                 uint64_t now_us)
 {
     check->state = state;
     check->asked = size;
-    check->tries = check->pauses = 0;
+    check->answered = check->pauses = 0;
+    check->doublings = 0;
     check->small_due = check->small_passed = false;
     check->next_us = now_us;
 }
@@ -46,13 +49,27 @@ static void search(struct usnic_check *check, uint64_t now_us)
     }
 }
 
+/* How likely it is that a size which passes as often as the small one was answered in no pause. */
+static double luck(const struct usnic_check *check)
+{
+    double lost = (check->pauses - check->answered + 1.0) / (check->pauses + 2.0), all = 1;
+
+    for (unsigned i = 0; i < check->pauses && all >= BAD_LUCK; i++) {
+        all *= lost;
+    }
+    return all;
+}
+
 /* The pause after a probe is over without an answer to it. */
 static void unanswered(struct usnic_check *check, uint64_t now_us)
 {
-    check->tries += check->small_passed;
+    unsigned most = check->small_passed ? ANSWERED_DOUBLES : DOUBLINGS;
+
+    check->doublings = check->doublings < most ? check->doublings + 1 : most;
+    check->answered += check->small_passed;
     check->small_passed = false;
     check->silent_us += check->next_us - check->asked_us;
-    if (check->tries == TRIES) {
+    if (luck(check) < BAD_LUCK) {
         check->fails = check->asked;
         search(check, now_us);
     } else if (check->silent_us >= check->patience_us) {
@@ -62,7 +79,7 @@ static void unanswered(struct usnic_check *check, uint64_t now_us)
 
 static uint64_t pause_us(const struct usnic_check *check)
 {
-    uint64_t pause = (uint64_t) FIRST_US << (check->pauses < DOUBLINGS ? check->pauses : DOUBLINGS);
+    uint64_t pause = (uint64_t) FIRST_US << check->doublings;
 
     return pause > check->round_us ? pause : check->round_us;
 }

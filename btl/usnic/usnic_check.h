@@ -6,10 +6,12 @@
  *   DONE     the size is found
  *
  * A probe is sent together with a small one. Which of the two is answered tells a size that does
- * not pass from a peer that is not there to answer: a size is given up when the small one alone was
- * answered TRIES times. A peer that answers neither for some time (patience) is cut off; whether
- * one way is open shows in what else comes from it. The machine goes on asking then. Only pauses
- * after probes count as silence, not the time in which this process did not run. */
+ * not pass from a peer that is not there to answer, and from losses: a size is given up when it was
+ * not answered so often that, at the rate at which the small one was, chance explains it no more.
+ * Without losses that is after 10 tries. A peer that answers neither for some time (patience) is
+ * cut off; whether one way is open shows in what else comes from it. The machine goes on asking
+ * then. Only pauses after probes count as silence, not the time in which this process did not run.
+ */
 #ifndef BTL_USNIC_CHECK_H
 #define BTL_USNIC_CHECK_H
 
@@ -32,8 +34,9 @@ struct usnic_check {
     size_t small, full;
     size_t passes, fails; /* the largest size that was answered; the smallest that was not */
     size_t asked;
-    unsigned tries;    /* of it that the peer was there for */
     unsigned pauses;   /* since it was asked first */
+    unsigned answered; /* of these, how many had an answer to the small one */
+    unsigned doublings;
     bool small_due;    /* beside the probe that was just sent */
     bool small_passed; /* since then */
     bool heard;        /* something came from the peer since it answered last */
@@ -49,7 +52,7 @@ void usnic_check_begin(struct usnic_check *check, size_t small, size_t full, uin
                        uint64_t patience_us, uint64_t now_us);
 /* The size of a probe to be sent now; 0: none is due. To be asked until then. */
 size_t usnic_check_probe(struct usnic_check *check, uint64_t now_us);
-/* A probe of this size was answered. */
+/* A probe of this size was answered, or a larger packet of data than passed before. */
 void usnic_check_answered(struct usnic_check *check, size_t size, uint64_t now_us);
 /* Something else has come from the peer. */
 static inline void usnic_check_heard(struct usnic_check *check)

@@ -105,6 +105,7 @@ void usnic_path_begin(usnic_endpoint *peer)
     struct usnic_module *usnic = peer->usnic;
     uint64_t patience_us = least(usnic->params.peer_us / 2, (uint64_t) PATIENCE_US);
 
+    peer->flow.passed = 0;
     usnic_check_begin(&peer->check, least(USNIC_SMALL_PACKET, full_size(peer)), full_size(peer),
                       peer->flow.rtt.smoothed / USNIC_STAMPS_PER_US, patience_us, usnic->now_us);
     list_remove(&peer->checking);
@@ -137,10 +138,12 @@ void usnic_path_end(usnic_endpoint *peer)
 static void size_take(usnic_endpoint *peer)
 {
     const struct usnic_check *check = &peer->check;
+    size_t mtu = peer->flow.params.mtu;
+    bool shrinks = check->state == CHECK_DONE && check->passes < mtu;
 
-    if (check->state == CHECK_DONE && check->passes < peer->flow.params.mtu) {
+    if (shrinks && usnic_flow_largest(&peer->flow) > check->passes) {
         btl_peer_fail(&peer->life, "packets of the size that passed do not pass any more");
-    } else if (check->passes > peer->flow.params.mtu) {
+    } else if (shrinks || check->passes > mtu) {
         usnic_flow_set_mtu(&peer->flow, check->passes);
     }
 }
@@ -155,6 +158,9 @@ static void check_go_on(usnic_endpoint *peer, uint64_t now_us)
 {
     size_t size;
 
+    if (peer->flow.passed > peer->check.passes) {
+        usnic_path_answered(peer, peer->flow.passed);
+    }
     while ((size = usnic_check_probe(&peer->check, now_us)) > 0) {
         usnic_say_probe(peer, size);
     }

@@ -41,6 +41,20 @@ losses()
     cable bad all loss=0
 }
 
+# At 30 %, both ways, half of all probes and acknowledgements are lost: that is no narrow path, and ends
+# no session.
+heavy_losses()
+{
+    what="30 % of all packets are lost"
+    cable bad all loss=30 || return
+    job 100 "$helpers/failover" sum 8 /dev/null 7
+    is "$what: exit code" 0 "$code"
+    like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
+    unlike "$what: nobody takes the path for a narrow one" "$work/err" "pass"
+    ok "$what: the cable has lost some" [ "$(cable_count bad '1>2' lost)" -gt 100 ]
+    cable bad all loss=0
+}
+
 hole()
 {
     what="packets above 1400 bytes vanish"
@@ -221,6 +235,7 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
     whole
     small_queue
     losses
+    heavy_losses
     hole
     narrower
     one_way "nothing passes to the second" '1>2'

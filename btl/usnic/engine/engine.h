@@ -118,8 +118,10 @@ void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
 void usnic_flow_close(struct usnic_engine *engine, struct usnic_flow *flow);
 /* NULL: there is none. */
 struct usnic_message *usnic_flow_take_unsent(struct usnic_flow *flow);
-/* For packets made from now on. A path that turns out to be narrower loses those made before. */
+/* For packets made from now on. A path that turns out to be narrower loses those made before, */
 void usnic_flow_set_mtu(struct usnic_flow *flow, size_t mtu);
+/* of which the largest has so many bytes. */
+size_t usnic_flow_largest(const struct usnic_flow *flow);
 /* 1: all of it is in packets, and packed is not called; SUCCESS: it is queued. BAD_PARAM: it is too
  * long; UNREACH: the flow has failed. */
 int usnic_flow_send(struct usnic_engine *engine, struct usnic_flow *flow,

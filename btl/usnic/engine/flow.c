@@ -12,6 +12,14 @@ void usnic_flow_set_mtu(struct usnic_flow *flow, size_t mtu)
     flow->params.mtu = mtu > USNIC_MTU_LEAST ? mtu : USNIC_MTU_LEAST;
 }
 
+size_t usnic_flow_largest(const struct usnic_flow *flow)
+{
+    size_t largest = usnic_window_largest(&flow->window);
+    size_t open = flow->open ? usnic_segment_least(flow->open) : 0;
+
+    return open > largest ? open : largest;
+}
+
 static void init_links(struct usnic_flow *flow)
 {
     list_init(&flow->queue);
@@ -38,6 +46,7 @@ void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
     flow->open = NULL;
     flow->sending = NULL;
     flow->pumping = flow->failed = flow->lost = flow->urgent = false;
+    flow->passed = 0;
     usnic_window_init(&flow->window, params->first_send);
     usnic_rate_init(&flow->rate, usnic_share_idle(engine), USNIC_WINDOW_PACKETS * full, full);
     usnic_rtt_init(&flow->rtt, now_us);

@@ -66,7 +66,8 @@ struct usnic_flow {
     struct usnic_segment *open;    /* is being filled */
     struct usnic_sending *sending; /* by usnic_flow_send, which calls nobody for it */
     bool pumping, failed, urgent;
-    bool lost; /* it had failed before all that was sent was acknowledged */
+    bool lost;     /* it had failed before all that was sent was acknowledged */
+    size_t passed; /* bytes of the largest packet that was acknowledged; its user sets it to 0 */
     struct usnic_window window;
     struct usnic_rate rate;
     struct usnic_rtt rtt;

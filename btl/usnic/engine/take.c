@@ -45,11 +45,14 @@ static void measure(struct usnic_engine *engine, struct usnic_flow *flow, uint64
     flow->clock.echo_us = engine->now_us;
 }
 
-static void give_back(struct usnic_engine *engine, struct list *done)
+static void give_back(struct usnic_engine *engine, struct usnic_flow *flow, struct list *done)
 {
     for (struct list *link; (link = list_pop(done));) {
+        struct usnic_segment *segment = container_of(link, struct usnic_segment, link);
+        size_t size = usnic_segment_least(segment);
+        flow->passed = size > flow->passed ? size : flow->passed;
         engine->flights--;
-        usnic_segment_put(engine, container_of(link, struct usnic_segment, link));
+        usnic_segment_put(engine, segment);
     }
 }
 
@@ -95,7 +98,7 @@ static void take_ack(struct usnic_engine *engine, struct usnic_flow *flow,
         flow->clock.probed = false;
         count_spurious(engine, flow, &acked);
     }
-    give_back(engine, &done);
+    give_back(engine, flow, &done);
     size_t lost = usnic_lose(engine, flow);
     if (news) {
         usnic_rate_acked(&flow->rate, &flow->rtt, acked.charge, lost, echo, flow->clock.last);

@@ -37,7 +37,7 @@ static bool complete(struct usnic_engine *engine, struct usnic_flow *flow,
                      struct usnic_segment *segment, uint64_t stamp)
 {
     size_t ranges_bytes = flow->order.count * (size_t) USNIC_RANGE_BYTES;
-    size_t size = USNIC_HEADER_BYTES + (size_t) segment->length;
+    size_t size = usnic_segment_least(segment);
     bool fit = size + ranges_bytes <= flow->params.mtu;
     struct usnic_header header = {.kind = segment->kind,
                                   .credit = usnic_share_credit(engine, flow),
@@ -89,7 +89,7 @@ static enum usnic_channel channel_of(const struct usnic_engine *engine,
                                      const struct usnic_segment *segment)
 {
     bool light = segment->stamp == 0 && flow->window.bulk == 0 &&
-                 USNIC_HEADER_BYTES + (size_t) segment->length <= engine->config.priority_bytes;
+                 usnic_segment_least(segment) <= engine->config.priority_bytes;
 
     return light ? USNIC_PRIORITY : USNIC_DATA;
 }
@@ -261,9 +261,8 @@ static bool wants(const struct usnic_flow *flow)
  * will let it go on. */
 static bool is_held(struct usnic_engine *engine, struct usnic_flow *flow)
 {
-    size_t charge = list_empty(&flow->queue)
-                        ? usnic_charge(engine, USNIC_HEADER_BYTES + (size_t) flow->open->length)
-                        : engine->config.full_charge;
+    size_t charge = list_empty(&flow->queue) ? usnic_charge(engine, usnic_segment_least(flow->open))
+                                             : engine->config.full_charge;
 
     if (list_empty(&flow->window.lost) && usnic_window_has_room(&flow->window) &&
         usnic_rate_allows(&flow->rate, flow->window.charge, charge)) {
@@ -284,8 +283,7 @@ static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
 {
     struct usnic_segment *segment = flow->open;
 
-    segment->charge =
-        (uint16_t) usnic_charge(engine, USNIC_HEADER_BYTES + (size_t) segment->length);
+    segment->charge = (uint16_t) usnic_charge(engine, usnic_segment_least(segment));
     segment->bulk = segment->charge >= engine->config.full_charge;
     flow->open = NULL;
     flow->urgent = false;

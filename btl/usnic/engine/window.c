@@ -186,6 +186,18 @@ struct usnic_segment *usnic_window_drop(struct usnic_window *window)
     return NULL;
 }
 
+size_t usnic_window_largest(const struct usnic_window *window)
+{
+    size_t largest = 0;
+
+    for (uint32_t at = window->first; at != window->next; at++) {
+        const struct usnic_segment *segment = *slot(window, at);
+        size_t size = segment ? usnic_segment_least(segment) : 0;
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
 void usnic_window_trim(struct usnic_window *window)
 {
     if (usnic_window_empty(window) && window->slots > SLOTS_LEAST) {

@@ -37,6 +37,12 @@ struct usnic_segment {
     void *port;            /* the port's own */
 };
 
+/* Bytes of its packet without ranges, which it has as they fit. */
+static inline size_t usnic_segment_least(const struct usnic_segment *segment)
+{
+    return USNIC_HEADER_BYTES + (size_t) segment->length;
+}
+
 struct usnic_window {
     struct usnic_segment **ring; /* owned; by sequence number; NULL in it: acknowledged */
     uint32_t slots;              /* a power of two, or 0 */
@@ -86,6 +92,8 @@ struct usnic_segment *usnic_window_first(const struct usnic_window *window);
 struct usnic_segment *usnic_window_oldest(const struct usnic_window *window);
 /* Takes any packet out, of one that ends. NULL: it is empty. */
 struct usnic_segment *usnic_window_drop(struct usnic_window *window);
+/* Bytes of the largest packet in it, without ranges. */
+size_t usnic_window_largest(const struct usnic_window *window);
 /* Gives memory back when nothing is in the window. */
 void usnic_window_trim(struct usnic_window *window);
 

@@ -70,13 +70,27 @@ START_TEST(a_hole_is_found_by_bisection)
 }
 END_TEST
 
+/* Also where three packets of ten are lost each way. */
 START_TEST(losses_are_no_hole)
 {
     srand(1);
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 6000; i++) {
         struct usnic_check check;
-        run(&check, &(struct path){.mtu = 1500, .loss_percent = 5}, 20000000);
+        run(&check, &(struct path){.mtu = 1500, .loss_percent = i % 3 * 15}, 20000000);
         ck_assert_int_eq(check.verdict, CHECK_PASSES);
+    }
+}
+END_TEST
+
+START_TEST(a_hole_is_found_amid_losses)
+{
+    srand(1);
+    for (int i = 0; i < 20; i++) {
+        struct usnic_check check;
+        run(&check, &(struct path){.mtu = 1000, .loss_percent = 30}, 20000000);
+        ck_assert_int_eq(check.verdict, CHECK_SMALL_ONLY);
+        ck_assert_uint_le(check.passes, 1000);
+        ck_assert_uint_ge(check.passes + 4, 1000);
     }
 }
 END_TEST
@@ -141,5 +155,6 @@ START_TEST(answers_to_what_nobody_asked_change_nothing)
 END_TEST
 
 UNIT_MAIN("usnic-check", a_full_path_is_found_in_one_round_trip, a_hole_is_found_by_bisection,
-          losses_are_no_hole, a_peer_that_computes_is_waited_for, who_was_away_accuses_nobody,
-          what_is_cut_is_told, answers_to_what_nobody_asked_change_nothing)
+          losses_are_no_hole, a_hole_is_found_amid_losses, a_peer_that_computes_is_waited_for,
+          who_was_away_accuses_nobody, what_is_cut_is_told,
+          answers_to_what_nobody_asked_change_nothing)

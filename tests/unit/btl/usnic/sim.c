@@ -267,7 +267,7 @@ static void begin_node(int number)
                                                .receive_buffers = settings->buffers,
                                                .max_message = SIM_MESSAGE_MOST,
                                                .ack_delay_us = 50,
-                                               .peer_timeout_us = PEER_TIMEOUT_US};
+                                               .peer_timeout_us = settings->peer_timeout_us};
     if (usnic_engine_init(&node->engine, &config, &user, (void *) (intptr_t) number, 0)) {
         abort();
     }
@@ -284,6 +284,7 @@ static void begin_node(int number)
 void sim_begin(const struct sim_settings *settings)
 {
     sim.settings = *settings;
+    sim.settings.peer_timeout_us += settings->peer_timeout_us == 0 ? PEER_TIMEOUT_US : 0;
     sim.random.state = settings->seed;
     sim_queue_reset(&sim.queue);
     sim_wire_init(&sim.wire, &sim.queue, PACKET_EVENT, settings->nodes, settings->seed);
@@ -577,7 +578,7 @@ static bool goes_on(const struct sim_session *session)
 static void check_timeout(const struct sim_session *session)
 {
     if (session->open && !session->failed && !usnic_window_empty(&session->flow.window) &&
-        now_us() > session->flow.clock.progress_us + PEER_TIMEOUT_US + 1100000) {
+        now_us() > session->flow.clock.progress_us + sim.settings.peer_timeout_us + 1100000) {
         sim_break("a session does not fail whose peer is silent");
     }
 }

@@ -33,6 +33,7 @@ struct sim_settings {
     double wire_full;    /* chance that the wire takes no packet */
     uint64_t sent_ns;    /* the wire holds a segment for up to so long; 0: it copies it at once */
     uint32_t fixed_size; /* of every message; 0: sizes are drawn */
+    uint64_t peer_timeout_us; /* 0: 3 s */
     uint64_t seed;
 };
 

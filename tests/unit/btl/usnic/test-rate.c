@@ -29,12 +29,11 @@ static struct impair_settings *way(int from, int to)
     return &sim_wire_way(&sim.wire, from, to)->settings;
 }
 
-static void begin(int nodes)
+static void begin_with(const struct sim_settings *settings)
 {
-    struct sim_settings settings = line;
+    int nodes = settings->nodes;
 
-    settings.nodes = nodes;
-    sim_begin(&settings);
+    sim_begin(settings);
     sim.packed = keep_sending;
     for (int from = 0; from < nodes; from++) {
         for (int to = 0; to < nodes; to++) {
@@ -53,6 +52,14 @@ static void start(int from, int to)
     for (int i = 0; i < QUEUED; i++) {
         ck_assert(sim_send(sim_between(from, to), false));
     }
+}
+
+static void begin(int nodes)
+{
+    struct sim_settings settings = line;
+
+    settings.nodes = nodes;
+    begin_with(&settings);
 }
 
 /* Shares of the line that sender after sender reaches, from one time to another. */
@@ -112,6 +119,27 @@ START_TEST(loss_costs_little)
 {
     ck_assert_double_ge(one_flow("goodput at 1 % loss", 0.01), 0.8);
     ck_assert_double_ge(one_flow("goodput at 5 % loss", 0.05), 0.4);
+}
+END_TEST
+
+/* Three packets of ten are lost each way: what is left goes on, for longer than the peer's timeout.
+ */
+START_TEST(heavy_loss_ends_no_session)
+{
+    const uint32_t rate = 2000000;
+    struct sim_settings settings = line;
+    double shares[SIM_NODES];
+
+    settings.peer_timeout_us = 10000000;
+    begin_with(&settings);
+    way(1, 0)->loss = way(0, 1)->loss = 0.3;
+    way(1, 0)->rate = way(0, 1)->rate = rate;
+    start(1, 0);
+    double sum = goodput(shares, 5 * MS, 30005 * (uint64_t) MS) * LINE / rate;
+    ck_assert(!sim_between(1, 0)->failed && !sim_between(0, 1)->failed);
+    ck_assert_uint_eq(sim_between(1, 0)->flow.passed, MTU - 4);
+    end("goodput at 30 % loss each way", sum);
+    ck_assert_double_gt(sum, 0.1);
 }
 END_TEST
 
@@ -429,9 +457,10 @@ START_TEST(fails_without_tail_probes)
 }
 END_TEST
 
-UNIT_MAIN("usnic-rate", one_flow_fills_the_line, loss_costs_little, flows_share_a_receiver,
-          a_lost_tail_is_soon_sent_again, what_is_overtaken_is_not_sent_again,
-          a_sleeping_receiver_is_waited_for, stalls_are_no_congestion,
-          nothing_is_sent_that_cannot_be_kept, silence_is_answered_by_silence,
-          a_failed_session_keeps_nothing, fails_without_selective_acknowledgements,
-          fails_without_backoff, fails_without_credit, fails_without_tail_probes)
+UNIT_MAIN("usnic-rate", one_flow_fills_the_line, loss_costs_little, heavy_loss_ends_no_session,
+          flows_share_a_receiver, a_lost_tail_is_soon_sent_again,
+          what_is_overtaken_is_not_sent_again, a_sleeping_receiver_is_waited_for,
+          stalls_are_no_congestion, nothing_is_sent_that_cannot_be_kept,
+          silence_is_answered_by_silence, a_failed_session_keeps_nothing,
+          fails_without_selective_acknowledgements, fails_without_backoff, fails_without_credit,
+          fails_without_tail_probes)

@@ -198,6 +198,19 @@ START_TEST(a_window_holds_4096_over_the_wrap)
 }
 END_TEST
 
+START_TEST(a_window_knows_its_largest_packet)
+{
+    send_many(0, 10);
+    segments[2].length = 1000;
+    segments[7].length = 100;
+    ck_assert_uint_eq(usnic_window_largest(&window), 1000 + USNIC_HEADER_BYTES);
+    take(3, (struct usnic_range){0, 0}, UINT64_MAX);
+    ck_assert_uint_eq(usnic_window_largest(&window), 100 + USNIC_HEADER_BYTES);
+    end_window();
+    ck_assert_uint_eq(usnic_window_largest(&window), 0);
+}
+END_TEST
+
 START_TEST(what_was_overtaken_is_lost)
 {
     send_many(0, 10);
@@ -302,5 +315,6 @@ END_TEST
 UNIT_MAIN("usnic-window", the_timeout_follows_the_round_trip, the_timeout_doubles_up_to_a_second,
           packets_that_were_late_make_patient, a_queue_that_stands_is_emptied,
           a_queue_cuts_the_window_and_a_loss_does_not, a_window_holds_4096_over_the_wrap,
-          what_was_overtaken_is_lost, ranges_beyond_what_was_sent_do_nothing,
-          early_packets_wait_for_their_turn, ranges_are_bounded)
+          a_window_knows_its_largest_packet, what_was_overtaken_is_lost,
+          ranges_beyond_what_was_sent_do_nothing, early_packets_wait_for_their_turn,
+          ranges_are_bounded)
