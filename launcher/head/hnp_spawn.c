@@ -12,25 +12,34 @@
 
 enum { PROGRAMS_MAX = 1024, SPAWNED_MAX = 1 << 16 };
 
-/* A request on its way: which daemon asked, how many daemons have yet to start their part, which
- * have. */
+/* One request at a time is checked: what it was placed on is free until it starts. */
+enum spawn_state { SPAWN_QUEUED, SPAWN_CHECKING, SPAWN_STARTING };
+
+/* A request on its way. All daemons check it, so that nothing is started of one that cannot be, and
+ * then start their part. */
 struct spawn_request {
     struct list link;
     struct hnp *hnp;
     struct loop_timer timer;
+    enum spawn_state state;
     uint32_t asker;
     uint64_t request;
-    uint32_t number;
-    uint32_t first, count; /* its ranks */
-    uint32_t missing;
-    int32_t status; /* the first error */
-    bool started[]; /* by vpid: nothing more is to come of this daemon */
+    struct spawned spawned;         /* owned; placed once it is checked */
+    struct spawn_program *programs; /* owned, one for each of spawned */
+    uint32_t missing;               /* daemons that have yet to check or to start their part */
+    int32_t status;                 /* the first error */
+    bool settled[];                 /* by vpid: nothing more is to come of this daemon */
 };
 
 static void request_free(struct spawn_request *request)
 {
     loop_timer_stop(&request->timer);
     list_remove(&request->link);
+    for (uint32_t i = 0; i < request->spawned.app_count; i++) {
+        strings_free(request->programs[i].info);
+    }
+    free(request->programs);
+    spawned_fini(&request->spawned);
     free(request);
 }
 
@@ -39,7 +48,7 @@ static void too_late(struct loop_timer *timer)
     struct spawn_request *request = container_of(timer, struct spawn_request, timer);
     struct hnp *hnp = request->hnp;
     uint32_t vpid = 0;
-    while (vpid < hnp->peer_count && (request->started[vpid] || !hnp_peer_lives(hnp, vpid))) {
+    while (vpid < hnp->peer_count && (request->settled[vpid] || !hnp_peer_lives(hnp, vpid))) {
         vpid++;
     }
     if (vpid < hnp->peer_count) {
@@ -55,9 +64,7 @@ static struct spawn_request *request_new(struct hnp *hnp, uint32_t asker, uint64
         request->hnp = hnp;
         request->asker = asker;
         request->request = id;
-        request->number = ++hnp->spawn_count;
         loop_timer_init(&request->timer, hnp->loop, too_late);
-        loop_timer_start(&request->timer, hnp_launch_limit_us());
         list_append(&hnp->spawns, &request->link);
     }
     return request;
@@ -72,11 +79,20 @@ static void answer(struct hnp *hnp, uint32_t asker, uint64_t request, int32_t st
     }
 }
 
+/* The request is over, and gone. */
+static void settle(struct spawn_request *request)
+{
+    answer(request->hnp, request->asker, request->request, request->status,
+           request->status == ORTE_SUCCESS ? request->spawned.number : 0);
+    request_free(request);
+}
+
 /* --- reading the request --- */
 
-/* u programs, programs x (program, u count, info); out has a place for each program. */
-static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, struct spawn_program **out)
+/* u programs, programs x (program, u count, info). */
+static int read_programs(opal_buffer_t *buffer, struct spawn_request *request)
 {
+    struct spawned *spawned = &request->spawned;
     uint32_t count;
     uint64_t ranks = 0;
     int status = proto_unpack(buffer, "u", &count);
@@ -84,7 +100,7 @@ static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, struct 
         return ORTE_ERR_BAD_PARAM;
     }
     struct spawn_program *programs = calloc(count, sizeof(*programs));
-    *out = programs;
+    request->programs = programs;
     spawned->apps = calloc(count, sizeof(*spawned->apps));
     status = spawned->apps && programs ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     spawned->app_count = spawned->apps && programs ? count : 0;
@@ -103,14 +119,6 @@ static int read_programs(opal_buffer_t *buffer, struct spawned *spawned, struct 
     }
     spawned->count = (uint32_t) ranks;
     return status;
-}
-
-static void free_programs(struct spawn_program *programs, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        strings_free(programs[i].info);
-    }
-    free(programs);
 }
 
 /* --- the HNP's own tables --- */
@@ -174,141 +182,222 @@ static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
 
 /* --- ordering --- */
 
-static int order_all(struct hnp *hnp, const struct spawned *spawned, struct spawn_request *request)
+/* To all daemons, each of which reports when it has done its part. */
+static int order_all(struct spawn_request *request, uint8_t kind)
 {
-    opal_buffer_t *order = proto_new(ORDER_SPAWN, "");
+    struct hnp *hnp = request->hnp;
+    opal_buffer_t *order = proto_new(kind, "");
     if (order) {
-        order = proto_whole(order, spawned_pack(order, spawned));
+        order = proto_whole(order, spawned_pack(order, &request->spawned));
     }
+    request->missing = 0;
     for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        request->started[vpid] = !hnp_peer_lives(hnp, vpid);
+        request->settled[vpid] = !hnp_peer_lives(hnp, vpid);
         request->missing += hnp_peer_lives(hnp, vpid);
     }
+    loop_timer_start(&request->timer, hnp_launch_limit_us());
     return hnp_broadcast(hnp, order);
 }
 
-static void start(struct hnp *hnp, struct spawned *spawned, struct spawn_request *request)
+static void start(struct spawn_request *request)
 {
-    spawned->number = request->number;
-    request->first = spawned->first;
-    request->count = spawned->count;
-    int status = add_programs(&hnp->request, spawned);
+    struct hnp *hnp = request->hnp;
+    request->state = SPAWN_STARTING;
+    hnp->spawn_count++;
+    int status = add_programs(&hnp->request, &request->spawned);
     if (status == ORTE_SUCCESS) {
-        status = add_ranks(hnp, spawned);
+        status = add_ranks(hnp, &request->spawned);
     }
     if (status == ORTE_SUCCESS) {
-        status = order_all(hnp, spawned, request);
+        status = order_all(request, ORDER_SPAWN);
     }
     if (status != ORTE_SUCCESS) { /* the tables of the daemons may differ now */
         hnp_fail(hnp, EXIT_RUNTIME, "more ranks cannot be started: %s", opal_strerror(status));
     }
 }
 
-static int place(struct hnp *hnp, struct spawned *spawned, const struct spawn_program *programs)
+static void refuse(struct spawn_request *request, int status, const char *reason)
+{
+    if (request->status == ORTE_SUCCESS) {
+        hnp_tell(request->hnp, "rank %u: MPI_Comm_spawn is refused: %s", request->spawned.parent,
+                 reason);
+        request->status = status;
+    }
+}
+
+/* Finds places, and has the daemons look whether they can start what is to run there. */
+static void check(struct spawn_request *request)
 {
     char reason[512];
+    struct hnp *hnp = request->hnp;
+    struct spawned *spawned = &request->spawned;
+    request->state = SPAWN_CHECKING;
+    spawned->number = hnp->spawn_count + 1;
     spawned->first = hnp->plan.rank_count;
     spawned->app_first = (uint32_t) hnp->request.app_count;
-    int status = spawn_place(hnp, spawned, programs, reason, sizeof(reason));
+    int status = spawn_place(hnp, spawned, request->programs, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
-        hnp_tell(hnp, "rank %u: MPI_Comm_spawn is refused: %s", spawned->parent, reason);
+        refuse(request, status, reason);
     } else if (reason[0]) {
         hnp_tell(hnp, "rank %u: MPI_Comm_spawn: %s", spawned->parent, reason);
     }
-    return status;
-}
-
-int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
-{
-    struct spawned spawned = {0};
-    uint64_t id;
-    struct spawn_program *programs = NULL;
-    int status = proto_unpack(buffer, "qu", &id, &spawned.parent);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    bool running = (hnp->phase == PHASE_LAUNCHING || hnp->phase == PHASE_RUNNING) &&
-                   !hnp->end.failing && spawned.parent < hnp->plan.rank_count;
-    status = running ? read_programs(buffer, &spawned, &programs) : ORTE_ERR_NOT_AVAILABLE;
     if (status == ORTE_SUCCESS) {
-        status = place(hnp, &spawned, programs);
+        status = order_all(request, ORDER_CHECK);
+        request->status = status;
     }
-    struct spawn_request *request = status == ORTE_SUCCESS ? request_new(hnp, asker, id) : NULL;
-    if (request) {
-        start(hnp, &spawned, request);
-    } else {
-        answer(hnp, asker, id, status != ORTE_SUCCESS ? status : ORTE_ERR_OUT_OF_RESOURCE, 0);
+    if (status != ORTE_SUCCESS) {
+        settle(request);
     }
-    free_programs(programs, spawned.app_count);
-    spawned_fini(&spawned);
-    return ORTE_SUCCESS;
 }
 
-static struct spawn_request *find_request(struct hnp *hnp, uint32_t number)
+static struct spawn_request *find_request(struct hnp *hnp, enum spawn_state state)
 {
     struct spawn_request *request;
     list_for_each (request, &hnp->spawns, struct spawn_request, link) {
-        if (request->number == number) {
+        if (request->state == state) {
             return request;
         }
     }
     return NULL;
 }
 
-/* This daemon will say no more about it. After the last the request is answered, and gone. */
+static bool may_add_ranks(const struct hnp *hnp)
+{
+    return hnp_has_ranks(hnp) && !hnp->end.failing;
+}
+
+/* Checks the next request, unless one is being checked. */
+static void go_on(struct hnp *hnp)
+{
+    struct spawn_request *next;
+    while (!find_request(hnp, SPAWN_CHECKING) && (next = find_request(hnp, SPAWN_QUEUED))) {
+        if (may_add_ranks(hnp)) {
+            check(next);
+        } else {
+            next->status = ORTE_ERR_NOT_AVAILABLE;
+            settle(next);
+        }
+    }
+}
+
+/* --- requests and reports --- */
+
+int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
+{
+    uint64_t id;
+    uint32_t parent;
+    int status = proto_unpack(buffer, "qu", &id, &parent);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    bool running = may_add_ranks(hnp) && parent < hnp->plan.rank_count;
+    struct spawn_request *request = running ? request_new(hnp, asker, id) : NULL;
+    if (!request) {
+        answer(hnp, asker, id, running ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_ERR_NOT_AVAILABLE, 0);
+        return ORTE_SUCCESS;
+    }
+    request->spawned.parent = parent;
+    request->status = read_programs(buffer, request);
+    if (request->status == ORTE_SUCCESS) {
+        go_on(hnp);
+    } else {
+        settle(request);
+    }
+    return ORTE_SUCCESS;
+}
+
+/* This daemon will say no more about what it was ordered. After the last the request goes on. */
 static void part_is_settled(struct spawn_request *request, uint32_t vpid)
 {
-    request->started[vpid] = true;
-    if (--request->missing == 0) {
-        answer(request->hnp, request->asker, request->request, request->status, request->number);
-        request_free(request);
+    struct hnp *hnp = request->hnp;
+    request->settled[vpid] = true;
+    if (--request->missing > 0) {
+        return;
     }
+    loop_timer_stop(&request->timer);
+    if (request->state == SPAWN_CHECKING && request->status == ORTE_SUCCESS) {
+        request->status = may_add_ranks(hnp) ? ORTE_SUCCESS : ORTE_ERR_NOT_AVAILABLE;
+    }
+    if (request->state == SPAWN_CHECKING && request->status == ORTE_SUCCESS) {
+        start(request);
+    } else {
+        settle(request);
+    }
+    go_on(hnp);
+}
+
+static struct spawn_request *find_number(struct hnp *hnp, uint32_t number)
+{
+    struct spawn_request *request;
+    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+        if (request->state != SPAWN_QUEUED && request->spawned.number == number) {
+            return request;
+        }
+    }
+    return NULL;
 }
 
 int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     uint32_t number;
     int32_t outcome;
-    int status = proto_unpack(buffer, "ui", &number, &outcome);
+    char *why;
+    int status = proto_unpack(buffer, "uis", &number, &outcome, &why);
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    struct spawn_request *request = find_request(hnp, number);
-    if (outcome != ORTE_SUCCESS) { /* the others wait for those that were to start there */
-        hnp_ranks_unable(hnp, vpid, request ? request->first : 0, request ? request->count : 0,
-                         opal_strerror(outcome));
+    struct spawn_request *request = find_number(hnp, number);
+    bool checking = request && request->state == SPAWN_CHECKING;
+    if (checking && outcome != ORTE_SUCCESS && !request->settled[vpid]) {
+        refuse(request, outcome, why);
+    } else if (!checking && outcome != ORTE_SUCCESS) { /* the others wait for those */
+        hnp_ranks_unable(hnp, vpid, request ? request->spawned.first : 0,
+                         request ? request->spawned.count : 0, why);
     }
-    if (!request) {
-        return ORTE_SUCCESS;
+    if (request && !checking && request->status == ORTE_SUCCESS) {
+        request->status = outcome;
     }
-    request->status = request->status != ORTE_SUCCESS ? request->status : outcome;
-    if (!request->started[vpid]) {
+    if (request && !request->settled[vpid]) {
         part_is_settled(request, vpid);
     }
+    free(why);
     return ORTE_SUCCESS;
 }
 
 static bool has_ranks_with(const struct hnp *hnp, const struct spawn_request *request,
                            uint32_t vpid)
 {
-    for (uint32_t i = 0; i < request->count; i++) {
-        if (hnp->daemon_of_node[hnp->plan.node_of[request->first + i]] == vpid) {
+    for (uint32_t i = 0; i < request->spawned.count; i++) {
+        if (hnp->daemon_of_node[request->spawned.node_of[i]] == vpid) {
             return true;
         }
     }
     return false;
 }
 
+/* One that waits for this daemon. */
+static struct spawn_request *find_waiting(struct hnp *hnp, uint32_t vpid)
+{
+    struct spawn_request *request;
+    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+        if (request->state != SPAWN_QUEUED && !request->settled[vpid]) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
 void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid)
 {
     struct spawn_request *request;
     list_for_each (request, &hnp->spawns, struct spawn_request, link) {
-        if (request->status == ORTE_SUCCESS && has_ranks_with(hnp, request, vpid)) {
+        if (request->state != SPAWN_QUEUED && request->status == ORTE_SUCCESS &&
+            has_ranks_with(hnp, request, vpid)) {
             request->status = ORTE_ERR_COMM_FAILURE;
         }
-        if (!request->started[vpid]) {
-            part_is_settled(request, vpid);
-        }
+    }
+    while ((request = find_waiting(hnp, vpid)) != NULL) {
+        part_is_settled(request, vpid);
     }
 }
 

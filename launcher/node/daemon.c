@@ -9,6 +9,7 @@
 #include <launcher/node/home.h>
 #include <launcher/node/limits.h>
 #include <launcher/node/server/name_server.h>
+#include <launcher/node/spawn_check.h>
 #include <launcher/node/tree_repair.h>
 #include <launcher/shepherd/sweep.h>
 #include <limits.h>
@@ -170,7 +171,22 @@ static int take_spawn(struct daemon *daemon, opal_buffer_t *buffer)
         status = local_spawn(daemon, &spawned);
     }
     if (status != ORTE_SUCCESS) {
-        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", spawned.number, (int32_t) status));
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "uis", spawned.number, (int32_t) status,
+                                        opal_strerror(status)));
+    }
+    spawned_fini(&spawned);
+    return status;
+}
+
+static int take_spawn_check(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    struct spawned spawned = {0};
+    char why[1024] = "";
+    int status = spawned_unpack(buffer, &spawned);
+    if (status == ORTE_SUCCESS) {
+        int found = spawn_check(daemon, &spawned, why, sizeof(why));
+        daemon_report(daemon,
+                      proto_new(REPORT_SPAWNED, "uis", spawned.number, (int32_t) found, why));
     }
     spawned_fini(&spawned);
     return status;
@@ -215,6 +231,8 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         return ORTE_SUCCESS;
     case ORDER_SPAWN:
         return take_spawn(daemon, buffer);
+    case ORDER_CHECK:
+        return take_spawn_check(daemon, buffer);
     case ORDER_SPAWNED:
         return take_spawned(daemon, buffer);
     case ORDER_LOST:

@@ -64,8 +64,8 @@ static void start_settled(struct daemon *daemon)
     }
     daemon->launched = true;
     for (; daemon->spawns_settled < daemon->spawns; daemon->spawns_settled++) {
-        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", daemon->spawns_settled + 1,
-                                        (int32_t) ORTE_SUCCESS));
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "uis", daemon->spawns_settled + 1,
+                                        (int32_t) ORTE_SUCCESS, ""));
     }
 }
 

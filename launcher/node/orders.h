@@ -24,6 +24,7 @@ enum order {
     ORDER_GONE,       /* -, from the parent in the tree: the HNP is gone */
     ORDER_WINDOW,     /* u rows, u columns: the size of the ranks' ptys */
     ORDER_TOPOLOGY,   /* -: say what REPORT_HOME had the hash of */
+    ORDER_CHECK,      /* as ORDER_SPAWN: could this daemon's part of it be started? */
 };
 
 enum report {
@@ -41,7 +42,8 @@ enum report {
     REPORT_UNABLE,    /* s why: I cannot take part; none of my ranks was started */
     REPORT_SPAWN,     /* q request, u parent, u programs, programs x (program, u count, strings
                        * KEY=VALUE     of where they go): a rank of mine wants more */
-    REPORT_SPAWNED,   /* u number, i status: what was ordered has been started here, or failed to */
+    REPORT_SPAWNED,   /* u number, i status, s why: what was ordered has been checked or started
+                       * here, or failed to be */
     REPORT_ORPHAN,    /* u vpid, s why: the link to this one, my parent in the tree, is down */
     REPORT_REHOMED,   /* -: the new parent is linked */
     REPORT_SIGNALLED, /* i signal: I got it, and end */
@@ -97,6 +99,8 @@ void launch_app_fini(struct launch_app *app);
 int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned) KEEL_MUST_CHECK;
 int spawned_unpack(opal_buffer_t *buffer, struct spawned *spawned) KEEL_MUST_CHECK;
 void spawned_fini(struct spawned *spawned);
+/* Do they fit behind what is there? */
+bool launch_fits(const struct launch *launch, const struct spawned *spawned);
 /* Adds them to the job; takes the programs, which inherit the environment of their parent's. On
  * error (what does not fit behind what is there, no memory) the launch is not changed. */
 int launch_extend(struct launch *launch, struct spawned *spawned) KEEL_MUST_CHECK;

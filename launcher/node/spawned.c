@@ -88,8 +88,7 @@ void spawned_fini(struct spawned *spawned)
     *spawned = (struct spawned){0};
 }
 
-/* Do they fit behind what is there? */
-static bool fits(const struct launch *launch, const struct spawned *spawned)
+bool launch_fits(const struct launch *launch, const struct spawned *spawned)
 {
     if (!spawned->cpus != !launch->cpus || spawned->first != launch->map.size ||
         spawned->app_first != launch->app_count || spawned->parent >= launch->map.size ||
@@ -164,7 +163,7 @@ static void replace(uint32_t **array, uint32_t *with)
 int launch_extend(struct launch *launch, struct spawned *spawned)
 {
     struct job_map *map = &launch->map;
-    if (!fits(launch, spawned)) {
+    if (!launch_fits(launch, spawned)) {
         return ORTE_ERR_BAD_PARAM;
     }
     for (uint32_t i = 0; i < spawned->app_count; i++) {

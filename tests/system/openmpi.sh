@@ -147,33 +147,52 @@ refuses "there is room for 3 of 4 ranks" 4 npernode=1
 refuses "map_by=core: slot, node and ppr:N:node are possible" 1 map_by=core
 refuses "the info key of bind_to=core is not supported; host, hostfile, map_by, npernode, pernode and ppr are" 1 bind_to=core
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
-cat >"$work/spawn_none.c" <<'END'
+cat >"$work/spawn_try.c" <<'END'
 #include <mpi.h>
+#include <stdio.h>
+/* spawn_try PROGRAM FOLDER: rank 0 spawns it there by itself, and says how that ended. */
 int main(int argc, char **argv)
 {
     MPI_Comm children;
+    MPI_Info info;
+    int rank, class = MPI_SUCCESS;
     MPI_Init(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_spawn("/nonexistent", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
-                   MPI_ERRCODES_IGNORE);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "wdir", argv[2]);
+    if (rank == 0) {
+        int status = MPI_Comm_spawn(argv[1], MPI_ARGV_NULL, 2, info, 0, MPI_COMM_SELF, &children,
+                                    MPI_ERRCODES_IGNORE);
+        MPI_Error_class(status, &class);
+        puts(class == MPI_ERR_SPAWN ? "MPI_ERR_SPAWN" : class == MPI_SUCCESS ? "spawned" : "another error");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
 }
 END
-"$KEEL_TEST_MPICC" -o "$work/spawn_none" "$work/spawn_none.c"
-run_limited 20 "$keelrun" $ob1 -n 2 --oversubscribe "$work/spawn_none"
-is "a program that is not there: exit code" 127 "$code"
-like "a program that is not there: the reason" "$work/err" \
-    "^keelrun: cannot start /nonexistent on node $host \(rank 2\): No such file or directory$"
+"$KEEL_TEST_MPICC" -o "$work/spawn_try" "$work/spawn_try.c"
+# missing WHAT PROGRAM FOLDER: the job goes on without them
+missing()
+{
+    run_limited 20 "$keelrun" $ob1 --simulate 2x1 -n 2 "$work/spawn_try" "$2" "$3"
+    is "spawn of $2 in $3: the parent goes on with an error" "0 MPI_ERR_SPAWN" "$code $(cat "$work/out")"
+    like "spawn of $2 in $3: the reason" "$work/err" \
+        "^keelrun: rank 0: MPI_Comm_spawn is refused: cannot $1 on node node[01]: No such file or directory$"
+}
+missing "start /nonexistent" /nonexistent /
+missing "start nothing-here" nothing-here /
+missing "enter the folder /nowhere" "$work/spawn_try" /nowhere
 run_limited 20 "$keelrun" $ob1 --simulate 2x1 --mca fault launcher.spawn:error=ENOMEM \
-    -n 2 "$work/spawn_none"
+    -n 2 "$work/spawn_try" true /
 is "daemons that cannot start more ranks: exit code" 125 "$code"
 like "daemons that cannot start more ranks: the reason" "$work/err" \
     "^keelrun: node [^ ]*: more ranks cannot be started: "
 printf '#!/bin/sh\nshift\nKEEL_MCA_fault=launcher.spawn:delay=60000 exec "$@"\n' >"$work/agent"
 chmod +x "$work/agent"
 run_limited 20 "$keelrun" $ob1 --host far:1 --mca plm_rsh_agent "$work/agent" \
-    --mca plm_launch_timeout_s 3 "$work/spawn_none"
+    --mca plm_launch_timeout_s 3 -n 1 "$work/spawn_try" true /
 is "a daemon that does not start more ranks: exit code" 125 "$code"
 like "a daemon that does not start more ranks: the reason" "$work/err" \
     "^keelrun: node far: its daemon has not started more ranks in time$"

@@ -85,6 +85,9 @@ tests_unit_launcher_request_test_submit_LDADD = tests/lib/libunit.la liblauncher
 tests_unit_launcher_node_test_home_SOURCES = tests/unit/launcher/node/test-home.c
 tests_unit_launcher_node_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
+check_PROGRAMS += tests/unit/launcher/node/test-spawn-check
+tests_unit_launcher_node_test_spawn_check_SOURCES = tests/unit/launcher/node/test-spawn-check.c
+tests_unit_launcher_node_test_spawn_check_LDADD = tests/lib/libunit.la $(launcher_libs)
 check_PROGRAMS += tests/unit/launcher/node/test-spawned
 tests_unit_launcher_node_test_spawned_SOURCES = tests/unit/launcher/node/test-spawned.c $(DECODER)
 tests_unit_launcher_node_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
