@@ -203,9 +203,7 @@ struct origin {
     const char *advice;
 };
 
-/* What was meant by a host that is not there: "; the nearest is alpha", or nothing, as for n17: n16
- * and n18 are other hosts. */
-static void suggest_host(char *text, size_t size, const struct job_plan *from, const char *name)
+void job_plan_suggest(const struct job_plan *from, const char *name, char *text, size_t size)
 {
     const char *nearest = NULL;
     size_t least = strlen(name);
@@ -233,7 +231,7 @@ static int choose(struct job_plan *chosen, struct job_plan *from, const struct n
     const struct map_node *given = job_plan_find(from, host->name);
     if (!given) {
         char meant[320];
-        suggest_host(meant, sizeof(meant), from, host->name);
+        job_plan_suggest(from, host->name, meant, sizeof(meant));
         return explain(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s%s",
                        host->name, origin->list, meant, origin->advice);
     }

@@ -61,6 +61,9 @@ void job_plan_fini(struct job_plan *plan);
 
 /* The node that a host's name, or "+nK", stands for; NULL: none. */
 struct map_node *job_plan_find(const struct job_plan *plan, const char *name);
+/* What was meant by a host that is not there: "; the nearest is alpha", or nothing, as for n17: n16
+ * and n18 are other hosts. */
+void job_plan_suggest(const struct job_plan *plan, const char *name, char *text, size_t size);
 /* Nodes that were moved are found again. */
 int job_plan_index(struct job_plan *plan) KEEL_MUST_CHECK;
 void job_plan_free_nodes(struct job_plan *plan);

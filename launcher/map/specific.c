@@ -135,8 +135,12 @@ static int place_on(struct mapping *mapping, uint32_t app, const char *host, con
 {
     const struct map_node *found = job_plan_find(mapping->plan, host);
     if (!found || !is_candidate(mapping, (uint32_t) (found - mapping->plan->nodes))) {
-        return mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "%s: host %s is not among %s's nodes",
-                            where, host, mapping->request->apps[app].argv[0]);
+        char meant[320] = "";
+        if (!found) {
+            job_plan_suggest(mapping->plan, host, meant, sizeof(meant));
+        }
+        return mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "%s: host %s is not among %s's nodes%s",
+                            where, host, mapping->request->apps[app].argv[0], meant);
     }
     *node = (uint32_t) (found - mapping->plan->nodes);
     const struct node_state *state = &mapping->nodes[*node];

@@ -266,17 +266,22 @@ static int read_map_file(struct placement *placement, const struct map_extra *ex
     if (placement->map_by != MAP_BY_SEQ && placement->map_by != MAP_BY_RANKFILE) {
         return wrong(reason, reason_size, "FILE=F belongs to seq and rankfile");
     }
+    char why[512] = "out of memory", *path;
+    const char *policy = placement->map_by == MAP_BY_SEQ ? "seq" : "rankfile";
     if (extra->file_size == 0) {
-        return wrong(reason, reason_size, "'FILE=': a file is needed");
+        return wrong(reason, reason_size, "'%s:FILE=': a file is needed, as in %s:FILE=F", policy,
+                     policy);
     }
-    char *path = strndup(extra->file, extra->file_size);
+    path = strndup(extra->file, extra->file_size);
     if (!path) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    int status = placement->map_by == MAP_BY_SEQ
-                     ? sequence_read(placement, path, reason, reason_size)
-                     : rankfile_read(placement, path, reason, reason_size);
+    int status = placement->map_by == MAP_BY_SEQ ? sequence_read(placement, path, why, sizeof(why))
+                                                 : rankfile_read(placement, path, why, sizeof(why));
     free(path);
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "%s:FILE=%s", policy, why);
+    }
     return status;
 }
 
@@ -373,19 +378,27 @@ int placement_cpu_set(struct placement *placement, const char *list, char *reaso
 
 /* --- all of it together --- */
 
-static const char *policy_name(const struct placement *placement)
+/* As --map-by has it, without modifiers. */
+static void name_policy(const struct placement *placement, char name[WORD_MAX])
 {
-    static const char *const names[] = {"slot", "node", "", "ppr", "seq", "rankfile"};
-    return placement->map_by == MAP_BY_OBJECT ? level_name(placement->map_level)
-                                              : names[placement->map_by];
+    static const char *const names[] = {"slot", "node", "", "", "seq", "rankfile"};
+    bool object = placement->map_by == MAP_BY_OBJECT;
+    if (placement->map_by == MAP_BY_PPR) {
+        snprintf(name, WORD_MAX, "ppr:%u:%s", placement->per_object,
+                 level_name(placement->map_level));
+    } else {
+        snprintf(name, WORD_MAX, "%s",
+                 object ? level_name(placement->map_level) : names[placement->map_by]);
+    }
 }
 
 static int settle_map(const struct placement *placement, char *reason, size_t reason_size)
 {
+    char policy[WORD_MAX];
+    name_policy(placement, policy);
     if (placement->span && placement->map_by != MAP_BY_OBJECT) {
         return wrong(reason, reason_size,
-                     "--map-by %s:SPAN: SPAN goes with an object, as in core:SPAN",
-                     policy_name(placement));
+                     "--map-by %s:SPAN: SPAN goes with an object, as in core:SPAN", policy);
     }
     if (placement->map_by == MAP_BY_RANKFILE && !placement->ranks) {
         return wrong(reason, reason_size,
@@ -403,17 +416,17 @@ static int settle_rank(const struct placement *placement, char *reason, size_t r
     bool object = placement->rank_by >= RANK_BY_OBJECT && placement->rank_level != LEVEL_NODE;
     bool on_object = placement->map_by == MAP_BY_OBJECT ||
                      (placement->map_by == MAP_BY_PPR && placement->map_level != LEVEL_NODE);
+    char policy[WORD_MAX];
+    name_policy(placement, policy);
     if (placement->rank_by != RANK_BY_DEFAULT && placement->map_by >= MAP_BY_SEQ) {
         return wrong(reason, reason_size, "--rank-by: with --map-by %s the file numbers the ranks",
-                     policy_name(placement));
+                     policy);
     }
     if (object && !on_object) {
         return wrong(reason, reason_size,
                      "--rank-by %s: with --map-by %s ranks are not on an object; slot or node is "
                      "needed, or --map-by %s",
-                     level_name(placement->rank_level),
-                     placement->map_by == MAP_BY_PPR ? "ppr:N:node" : policy_name(placement),
-                     level_name(placement->rank_level));
+                     level_name(placement->rank_level), policy, level_name(placement->rank_level));
     }
     if (object && placement->rank_level < placement->map_level) {
         return wrong(reason, reason_size,

@@ -107,14 +107,16 @@ static int wrong(struct reading *reading, struct span word, const char *what)
 static int read_rank(struct reading *reading, struct span word, struct rank_place **place)
 {
     static const char form[] = "a line is 'rank N=HOST slot=CPUS'";
-    const char *equals = memchr(word.at, '=', word.size);
-    size_t digits = equals ? (size_t) (equals - word.at) : 0;
+    struct span digits, name;
     uint32_t rank = 0;
-    bool zero = digits == 1 && word.at[0] == '0';
-    if (!equals || (!zero && (!digits || !node_number(word.at, digits, RANKS_MAX - 1, &rank)))) {
+    if (!span_split(word, &digits, &name)) {
         return wrong(reading, word, form);
     }
-    char *host = strndup(equals + 1, word.size - digits - 1);
+    bool zero = digits.size == 1 && digits.at[0] == '0';
+    if (!zero && (!digits.size || !node_number(digits.at, digits.size, RANKS_MAX - 1, &rank))) {
+        return wrong(reading, word, form);
+    }
+    char *host = strndup(name.at, name.size);
     if (!host || !(*place = make_place(reading, rank))) {
         free(host);
         return ORTE_ERR_OUT_OF_RESOURCE;

@@ -197,6 +197,10 @@ answers "--map-by 'ppr:2': ppr:N:OBJECT is needed, as in ppr:2:package" --map-by
 answers "--map-by 'sockt': node, hwthread, core, l1cache, l2cache, l3cache, numa, package or socket is needed; the nearest is socket" \
     --map-by ppr:2:sockt
 answers "--map-by slot:SPAN: SPAN goes with an object, as in core:SPAN" --map-by slot:SPAN
+answers "--map-by ppr:2:node:SPAN: SPAN goes with an object, as in core:SPAN" --map-by ppr:2:node:SPAN
+answers "--map-by 'seq:FILE=': a file is needed, as in seq:FILE=F" --map-by seq:FILE=
+answers "--map-by seq:FILE=$work/none: No such file or directory" --map-by "seq:FILE=$work/none"
+answers "--map-by rankfile:FILE=$work/none: No such file or directory" --map-by "rankfile:FILE=$work/none"
 answers "--map-by OVERSUBSCRIBE and NOOVERSUBSCRIBE exclude each other" --map-by slot:OVERSUBSCRIBE:NOOVERSUBSCRIBE
 answers "--rank-by 'SPAN': nothing can follow slot" --rank-by slot:SPAN
 answers "--bind-to 'overload-alowed': overload-allowed or if-supported is needed; the nearest is overload-allowed" \
@@ -228,7 +232,16 @@ in_file r 'rank 0=node0 slot=0:1-\n' \
     "--rankfile $work/r:1: 'slot=0:1-': slot=PACKAGE:CORES, slot=PACKAGE:* or slot=CORES is needed, as in slot=0:1-2,4" \
     --rankfile "$work/r"
 in_file r 'rank 0=node9 slot=0\n' "$work/r:1: host node9 is not among true's nodes" --rankfile "$work/r" "${two[@]}"
+in_file r 'rank 0 = node0 slot = 0:\n' \
+    "--rankfile $work/r:1: 'slot = 0:': slot=PACKAGE:CORES, slot=PACKAGE:* or slot=CORES is needed, as in slot=0:1-2,4" \
+    --rankfile "$work/r"
+in_file r 'rank 0 =\n' "--rankfile $work/r:1: '0 =': a host's name is needed behind the '='" --rankfile "$work/r"
 in_file s 'node0\nnode3\n' "$work/s: rank 1: host node3 is not among true's nodes" --map-by "seq:FILE=$work/s" "${two[@]}"
+printf 'alpha slots=2\n' >"$work/h"
+in_file r 'rank 0=alfa\n' "$work/r:1: host alfa is not among true's nodes; the nearest is alpha" \
+    --rankfile "$work/r" --hostfile "$work/h"
+in_file s 'alpha\nalpa\n' "$work/s: rank 1: host alpa is not among true's nodes; the nearest is alpha" \
+    --map-by "seq:FILE=$work/s" --hostfile "$work/h"
 printf -- '-n 1 true\n-n 2 "true\n' >"$work/a"
 refused --app "$work/a"
 is "a quote without an end: file and line" "keelrun: --app $work/a:2: a quote has no end" "$(cat "$work/err")"

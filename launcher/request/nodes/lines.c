@@ -28,27 +28,51 @@ bool lines_next(struct lines *lines, struct span *line)
     return true;
 }
 
+static struct span trim(struct span text)
+{
+    while (text.size > 0 && is_blank(text.at[0])) {
+        text.at++;
+        text.size--;
+    }
+    while (text.size > 0 && is_blank(text.at[text.size - 1])) {
+        text.size--;
+    }
+    return text;
+}
+
 struct span span_word(struct span *line)
 {
-    while (line->size > 0 && is_blank(*line->at)) {
-        line->at++;
-        line->size--;
-    }
+    *line = trim(*line);
     struct span word = {line->at, 0};
-    while (word.size < line->size && !is_blank(word.at[word.size])) {
-        word.size++;
+    for (bool joined = false; word.size < line->size;) {
+        struct span rest = trim((struct span){word.at + word.size, line->size - word.size});
+        bool equals = rest.at[0] == '=';
+        if (is_blank(word.at[word.size]) && !joined && !equals) {
+            break;
+        }
+        joined = equals;
+        word.size = (size_t) (rest.at - word.at) + 1;
     }
     line->at += word.size;
     line->size -= word.size;
     return word;
 }
 
-bool span_is_named(struct span word, const char *name, struct span *value)
+bool span_split(struct span word, struct span *name, struct span *value)
 {
-    size_t size = strlen(name);
-    if (word.size <= size || strncmp(word.at, name, size) != 0 || word.at[size] != '=') {
+    const char *equals = memchr(word.at, '=', word.size);
+    if (!equals) {
         return false;
     }
-    *value = (struct span){word.at + size + 1, word.size - size - 1};
+    size_t size = (size_t) (equals - word.at);
+    *name = trim((struct span){word.at, size});
+    *value = trim((struct span){equals + 1, word.size - size - 1});
     return true;
+}
+
+bool span_is_named(struct span word, const char *name, struct span *value)
+{
+    struct span found;
+    return span_split(word, &found, value) && found.size == strlen(name) &&
+           memcmp(found.at, name, found.size) == 0;
 }

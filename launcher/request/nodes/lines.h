@@ -18,8 +18,10 @@ struct lines {
 
 /* The next line, without a comment, which '#' begins. False: there is none. */
 bool lines_next(struct lines *lines, struct span *line);
-/* Cuts the next word off a line; of size 0: there is none. */
+/* Cuts the next word off a line; of size 0: there is none. "a = b" is one word. */
 struct span span_word(struct span *line);
+/* Cuts NAME=VALUE in two, without the blanks around the '='. False: there is no '='. */
+bool span_split(struct span word, struct span *name, struct span *value);
 /* Is it NAME=VALUE, and of this name. */
 bool span_is_named(struct span word, const char *name, struct span *value);
 

@@ -48,6 +48,7 @@ START_TEST(test_lines_are_read)
     assert_parses("a", "a:0:0");
     assert_parses("a\nb slots=4\nc slots=2 max_slots=3\n", "a:0:0 b:4:0 c:2:3");
     assert_parses("a max-slots=5\n", "a:5:5");
+    assert_parses("a slots = 2 max_slots =3\nb slots= 4", "a:2:3 b:4:0");
     assert_parses("\ta\tslots=1048576\r\n b:3#four\n", "a:1048576:0 b:3:0");
     assert_parses("n[01-03,7] slots=2\n", "n01:2:0 n02:2:0 n03:2:0 n7:2:0");
     assert_parses("n[1-2]:3,m,k:1 slots=2", "n1:3:0 n2:3:0 m:2:0 k:1:0");
