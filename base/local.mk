@@ -22,7 +22,7 @@ libbase_la_SOURCES += base/types/bitmap.c base/types/convertor.c base/types/dss.
 libbase_la_SOURCES += base/settings/fault.c base/settings/fault.h base/settings/fault_points.c \
 	base/settings/fault_points.h base/settings/fault_rules.c base/settings/fault_rules.h \
 	base/settings/log.c base/settings/log.h base/settings/param.c base/settings/param.h \
-	base/settings/param_file.c base/settings/param_file.h
+	base/settings/param_file.c base/settings/param_file.h base/settings/param_list.c
 
 # The fault points of the transports, each in its folder.
 nodist_libbase_la_SOURCES = base/settings/transport_points.inc

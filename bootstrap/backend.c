@@ -12,12 +12,15 @@ static struct param modex_collect_max =
     PARAM_INT("modex_collect_max", "1024", 0, 1 << 20, "ranks",
               "Jobs of up to this many ranks collect all cards in keel_init; larger ones fetch a "
               "peer's on demand");
+PARAM_ROWS("bootstrap", modex_collect_max);
 static struct param bootstrap_timeout =
     PARAM_INT("bootstrap_timeout_s", "60", 1, 86400, "s",
               "How long keel_init waits for a link to its daemon and its welcome, and a process "
               "for what a PMIx server answers at once");
+PARAM_ROWS("bootstrap", bootstrap_timeout);
 static struct param init_timeout = PARAM_INT("init_timeout_s", "300", 1, 86400, "s",
                                              "How long keel_init waits for the other ranks");
+PARAM_ROWS("bootstrap", init_timeout);
 
 uint32_t backend_collect_max(void)
 {

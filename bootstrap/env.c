@@ -14,6 +14,7 @@ static struct param bootstrap_choice =
     PARAM_ENUM("bootstrap", "auto", choices,
                "How a process joins its job: by keelrun's daemon, by a PMIx server, alone, or "
                "(auto) by what its environment offers");
+PARAM_ROWS("bootstrap", bootstrap_choice);
 
 static int read_number(const char *name, int64_t max, uint32_t *number, char *reason,
                        size_t reason_size)

@@ -27,6 +27,7 @@
 static struct param finalize_timeout =
     PARAM_INT("finalize_timeout_s", "3600", 0, 30 * 86400, "s",
               "How long keel_finalize waits for the other ranks; 0: as long as it takes");
+PARAM_ROWS("bootstrap", finalize_timeout);
 
 struct keel {
     struct keel_options options;

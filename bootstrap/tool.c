@@ -25,10 +25,12 @@ static struct param contact_param =
     PARAM_STRING("tool_contact", "",
                  "The contact string of a running keelrun (see --report-uri), or file:PATH: a "
                  "process that nobody launched joins that job as a tool");
+PARAM_ROWS("bootstrap", contact_param);
 static struct param key_param =
     PARAM_STRING("tool_key_file", "",
                  "The file with the key that a tool proves (default: tool.key beside the unix "
                  "socket of the contact string)");
+PARAM_ROWS("bootstrap", key_param);
 
 /* --- contact string and key --- */
 

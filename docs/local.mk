@@ -5,7 +5,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/keel_init.3 docs/man/keel_finalize.3 docs/man/keel_my_name.3 \
 	docs/man/keel_job_size.3 docs/man/keel_tool_job.3 docs/man/keel_proc.3 docs/man/keel_progress.3 \
 	docs/man/keel_fence.3 docs/man/keel_abort.3 docs/man/keel_modex_send.3 \
-	docs/man/keel_modex_recv.3 docs/man/keel_rails.3 docs/man/keel_xcast.3 docs/man/keel_btl_ext.3 \
+	docs/man/keel_modex_recv.3 docs/man/keel_params_each.3 docs/man/keel_rails.3 docs/man/keel_xcast.3 docs/man/keel_btl_ext.3 \
 	docs/man/keel_btl_stats.3 docs/man/keel_btl2_modules.3 \
 	docs/man/keel_ft_event.3 docs/man/keel_rails_watch.3 docs/man/keel_threads.7 \
 	docs/man/keel_host_add_procs.3 docs/man/keel_host_close.3 docs/man/keel_host_ft_event.3 \

@@ -24,9 +24,11 @@ enum {
 static struct param param_include =
     PARAM_STRING("oob_tcp_if_include", "",
                  "Interfaces (names or CIDR blocks, comma-separated) that control links use.");
+PARAM_ROWS("oob", param_include);
 static struct param param_exclude = PARAM_STRING(
     "oob_tcp_if_exclude", "",
     "Interfaces (names or CIDR blocks, comma-separated) that control links do not use.");
+PARAM_ROWS("oob", param_exclude);
 
 struct listener {
     struct list link;

@@ -33,6 +33,7 @@ static struct {
                   "How long a connection that was accepted may take to prove itself; eight round "
                   "trips, if those are longer, but at most four times as long."),
 };
+PARAM_ROWS("oob", params);
 
 static enum oob_security security(int64_t choice, bool is_unix)
 {

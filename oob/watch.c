@@ -13,6 +13,7 @@
 static struct param param_heartbeat = PARAM_INT(
     "oob_heartbeat_ms", "1000", 0, 3600000, "ms",
     "How often a watched control link is asked for a sign of life (0: silence is no fault)");
+PARAM_ROWS("oob", param_heartbeat);
 
 /* One link's turn; it may end. */
 static void look(struct oob_link *link, uint64_t now_us)

@@ -25,6 +25,7 @@ static struct {
                       "How long a call that waits for messages polls while nothing happens, before "
                       "it sleeps between polls."),
 };
+PARAM_ROWS("pml", params);
 
 /* ---- modules ---- */
 

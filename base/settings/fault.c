@@ -20,6 +20,7 @@ static size_t rule_count;
 static struct param fault_rules = PARAM_STRING(
     "fault", "",
     "Failures to cause on purpose: \"POINT:ACTION[=VALUE][:p=P][:seed=N][:after=N]; ...\".");
+PARAM_ROWS("base", fault_rules);
 
 static void set_rules(const struct fault_rule *parsed, size_t count)
 {

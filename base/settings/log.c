@@ -33,6 +33,7 @@ static void *my_sink_arg;
 static struct param verbose_all =
     PARAM_INT("log_verbose", "0", 0, LOG_TRACE, "",
               "How much every layer logs: 0 warnings, 1 events, 2 details, 3 everything.");
+PARAM_ROWS("base", verbose_all);
 
 #define VERBOSE(layer, text)                                           \
     [layer] = PARAM_INT("log_" text "_verbose", "0", 0, LOG_TRACE, "", \
@@ -42,6 +43,7 @@ static struct param verbose[LOG_LAYERS] = {
     VERBOSE(LOG_BTL, "btl"),           VERBOSE(LOG_PTL, "ptl"), VERBOSE(LOG_BOOTSTRAP, "bootstrap"),
     VERBOSE(LOG_LAUNCHER, "launcher"),
 };
+PARAM_ROWS("base", verbose);
 #undef VERBOSE
 
 void log_open(void)

@@ -291,15 +291,22 @@ static void describe(char *text, size_t size, const struct param *param)
     }
 }
 
+/* ":12" behind a file's name, "" behind other sources. */
+static const char *print_line(char text[16], const struct found *found)
+{
+    text[0] = '\0';
+    if (found->line) {
+        snprintf(text, 16, ":%u", found->line);
+    }
+    return text;
+}
+
 static void explain(char *text, size_t size, const struct param *param, const struct found *found)
 {
-    char line[16] = "", wanted[256];
-    if (found->line) {
-        snprintf(line, sizeof(line), ":%u", found->line);
-    }
+    char line[16], wanted[256];
     describe(wanted, sizeof(wanted), param);
-    snprintf(text, size, "%s%s: %s = %.64s%s: %s", found->source, line, param->name, found->text,
-             strlen(found->text) > 64 ? "..." : "", wanted);
+    snprintf(text, size, "%s%s: %s = %.64s%s: %s", found->source, print_line(line, found),
+             param->name, found->text, strlen(found->text) > 64 ? "..." : "", wanted);
 }
 
 int param_check(const struct param *param, const char *text, char *reason, size_t size)
@@ -315,28 +322,37 @@ int param_check(const struct param *param, const char *text, char *reason, size_
     return ORTE_ERR_BAD_PARAM;
 }
 
-/* Gives the parameter its value. complaint (of size bytes) becomes why the value that was found
- * does not fit, or "". */
-static void resolve_locked(struct param *param, char *complaint, size_t size)
+/* The parameter's value: what was given, if that fits, else the default. complaint (of size bytes)
+ * becomes why what was given does not fit, or "". */
+static struct found choose_locked(const struct param *param, int64_t *number, char *complaint,
+                                  size_t size)
 {
-    static char nothing[] = "";
     struct found found;
-    int64_t number = 0;
+    *number = 0;
+    complaint[0] = '\0';
     find_value_locked(param->name, &found);
-    if (found.text && parse_value(param, found.text, &number) != ORTE_SUCCESS) {
+    if (found.text && parse_value(param, found.text, number) != ORTE_SUCCESS) {
         explain(complaint, size, param, &found);
-        param->complaint_ = strdup(complaint);
-        found = (struct found){NULL, "default", 0};
+        found.text = NULL;
     }
     if (!found.text) {
-        found.text = param->default_text;
-        if (parse_value(param, found.text, &number) != ORTE_SUCCESS) {
+        found = (struct found){param->default_text, "default", 0};
+        if (parse_value(param, found.text, number) != ORTE_SUCCESS) {
             snprintf(complaint, size, "the parameter %s has a bad default", param->name);
         }
     }
+    return found;
+}
+
+static void resolve_locked(struct param *param, char *complaint, size_t size)
+{
+    static char nothing[] = "";
+    struct found found = choose_locked(param, &param->number_, complaint, size);
     char *text = strdup(found.text);
     param->text_ = text ? text : nothing;
-    param->number_ = number;
+    param->source_ = found.source;
+    param->line_ = found.line;
+    param->complaint_ = *complaint ? strdup(complaint) : NULL;
     __atomic_store_n(&param->resolved_, true, __ATOMIC_RELEASE);
 }
 
@@ -358,20 +374,15 @@ static void resolve(struct param *param)
     }
 }
 
-/* The parameter's complaint, or what it will be when it is read; "" when its value fits. */
-static void foresee_locked(const struct param *param, char *complaint, size_t size)
+/* What the parameter is, or will be when it is read; complaint as before. */
+static struct found foresee_locked(const struct param *param, char *complaint, size_t size)
 {
-    struct found found;
     int64_t number;
-    complaint[0] = '\0';
-    if (param->resolved_) {
-        snprintf(complaint, size, "%s", param->complaint_ ? param->complaint_ : "");
-        return;
+    if (!param->resolved_) {
+        return choose_locked(param, &number, complaint, size);
     }
-    find_value_locked(param->name, &found);
-    if (found.text && parse_value(param, found.text, &number) != ORTE_SUCCESS) {
-        explain(complaint, size, param, &found);
-    }
+    snprintf(complaint, size, "%s", param->complaint_ ? param->complaint_ : "");
+    return (struct found){param->text_, param->source_, param->line_};
 }
 
 int param_demand(const char *prefix, char *reason, size_t size)
@@ -381,7 +392,7 @@ int param_demand(const char *prefix, char *reason, size_t size)
     pthread_mutex_lock(&lock);
     for (struct param *param = params; param && !complaint[0]; param = param->next_) {
         if (strncmp(param->name, prefix, strlen(prefix)) == 0) {
-            foresee_locked(param, complaint, sizeof(complaint));
+            (void) foresee_locked(param, complaint, sizeof(complaint));
         }
     }
     pthread_mutex_unlock(&lock);
@@ -416,6 +427,18 @@ static const struct param *find_resolved_locked(const char *name)
         param = param->next_;
     }
     return param;
+}
+
+void param_inspect(struct param *param, struct param_state *state)
+{
+    char line[16];
+    pthread_once(&files_once, read_files);
+    pthread_mutex_lock(&lock);
+    inherit(param);
+    struct found found = foresee_locked(param, state->complaint, sizeof(state->complaint));
+    snprintf(state->value, sizeof(state->value), "%s", found.text);
+    snprintf(state->source, sizeof(state->source), "%s%s", found.source, print_line(line, &found));
+    pthread_mutex_unlock(&lock);
 }
 
 bool param_is_set(const char *name)
@@ -453,7 +476,7 @@ void param_each_given(void (*visit)(void *arg, const char *where, const char *na
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         for (size_t j = 0; j < files[i]->count; j++) {
             const struct param_line *line = &files[i]->lines[j];
-            char where[PATH_MAX + 16];
+            char where[PARAM_SOURCE_MAX];
             snprintf(where, sizeof(where), "%s:%u", files[i]->path, line->number);
             visit(arg, where, line->name);
         }

@@ -9,7 +9,9 @@
 #ifndef BASE_PARAM_H
 #define BASE_PARAM_H
 
+#include <base/settings/param_file.h>
 #include <keel/types.h>
+#include <limits.h>
 
 /* A parameter is a row, alone or in a table, which is a struct of rows:
  *
@@ -76,7 +78,22 @@ struct param {
     bool resolved_;
     int64_t number_;
     char *text_;
-    char *complaint_; /* why a value that was found does not fit; NULL: it does */
+    const char *source_; /* where the value was found */
+    unsigned line_;      /* of that file, or 0 */
+    char *complaint_;    /* why a value that was found does not fit; NULL: it does */
+};
+
+/* Behind the definition of a row, an array or a table: names it to keel_params_each, with the room
+ * that it belongs to. It costs a process that lists none nothing. */
+#define PARAM_ROWS(room_, rows_)                                                                   \
+    static const struct param_rows rows_##_rows = {room_, (struct param *) &(rows_),               \
+                                                   sizeof(rows_) / sizeof(struct param)};          \
+    static const struct param_rows *rows_##_listed __attribute__((section("keel_params"), used)) = \
+        &rows_##_rows
+struct param_rows {
+    const char *room;
+    struct param *rows;
+    size_t count;
 };
 
 /* Adds static rows; those that are there already stay as they are. The getters do it by themselves:
@@ -100,6 +117,14 @@ int param_override(const char *name, const char *value) KEEL_MUST_CHECK;
 /* Somebody gave it a value, which need not fit: on the command line, in the environment, in a file.
  */
 bool param_is_set(const char *name);
+/* What a parameter is, or will be when it is read: its value, where that is from ("default",
+ * "command line", "environment", "FILE:LINE"), and why one that was given does not fit, or "".
+ * Reads and registers nothing, but completes a row that is like another. */
+#define PARAM_SOURCE_MAX (PATH_MAX + 16) /* bytes of FILE:LINE */
+struct param_state {
+    char value[PARAM_VALUE_MAX + 1], source[PARAM_SOURCE_MAX], complaint[512];
+};
+void param_inspect(struct param *param, struct param_state *state);
 /* Visits every name that has a value in the environment or a file, whether or not it is a
  * parameter's; where: "environment", or "FILE:LINE". */
 void param_each_given(void (*visit)(void *arg, const char *where, const char *name), void *arg);

@@ -26,6 +26,7 @@ static struct {
         PARAM_INT("btl_check_max", "100", 1, 1 << 30, "",
                   "Most breaches that are written to the log, one line each; the rest is counted."),
 };
+PARAM_ROWS("btl", params);
 
 /* Modules bound how deep callbacks nest; this is more than any needs. */
 enum { NESTING_MAX = 256 };

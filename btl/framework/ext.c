@@ -15,6 +15,7 @@
 static struct param flush_timeout =
     PARAM_INT("btl_base_flush_timeout_ms", "60000", 0, 3600000, "ms",
               "How long a flush waits for puts, gets and atomics to complete.");
+PARAM_ROWS("btl", flush_timeout);
 
 void btl_ext_register_params(void)
 {

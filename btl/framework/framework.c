@@ -27,6 +27,7 @@ static struct {
         "Drive the data plane by a thread, which sleeps in the kernel when there is nothing to do, "
         "while the program does not call Keel; callbacks come on it, too."),
 };
+PARAM_ROWS("btl", params);
 
 /* The framework's state, from btl_open to btl_close. One thread at a time: where several use it, it
  * is guarded by the lock. */

@@ -16,6 +16,7 @@
 static struct param quiesce_timeout =
     PARAM_INT("btl_base_quiesce_timeout_ms", "5000", 0, 3600000, "ms",
               "How long a checkpoint waits for what is in flight");
+PARAM_ROWS("btl", quiesce_timeout);
 
 void btl_ftevent_register_params(void)
 {

@@ -15,6 +15,7 @@
 
 static struct param stats_param = PARAM_BOOL(
     "btl_base_stats", "0", "Count messages, accesses and refused calls of each module and peer.");
+PARAM_ROWS("btl", stats_param);
 
 enum { DUMPED_MAX = 64 };
 

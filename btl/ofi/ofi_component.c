@@ -76,6 +76,7 @@ static struct {
                                  "A peer whose host answers nothing for so long has failed "
                                  "(providers over IP); 0: when the provider says so."),
 };
+PARAM_ROWS("btl", params);
 
 static int register_params(void)
 {

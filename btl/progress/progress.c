@@ -19,6 +19,7 @@
 static struct param yield_param =
     PARAM_BOOL("btl_yield", "0",
                "Give up the processor after some empty polls; set when ranks outnumber cores.");
+PARAM_ROWS("btl", yield_param);
 
 /* What a pass reads lies together. */
 struct polled {

@@ -23,6 +23,7 @@
 static struct param free_list_param =
     PARAM_INT("btl_self_free_list_max", "1024", 1, 1 << 20, "",
               "Most descriptors of each size, and most operations that wait for progress.");
+PARAM_ROWS("btl", free_list_param);
 
 struct mca_btl_base_endpoint_t {
     opal_proc_t *proc; /* borrowed */

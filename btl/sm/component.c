@@ -48,6 +48,7 @@ static struct {
                        "barrier for each; set by enable_progress_threads."),
     .exclusivity = PARAM_LIKE("btl_sm_exclusivity", "65535", &btl_common.exclusivity, NULL),
 };
+PARAM_ROWS("btl", params);
 
 static int sm_register_params(void)
 {

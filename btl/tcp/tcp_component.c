@@ -56,6 +56,7 @@ static struct {
         "Bandwidth of each interface, by which rails share their load; 0: as the kernel says."),
     .exclusivity = PARAM_LIKE("btl_tcp_exclusivity", "100", &btl_common.exclusivity, NULL),
 };
+PARAM_ROWS("btl", params);
 
 static int tcp_register_params(void)
 {

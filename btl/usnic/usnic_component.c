@@ -58,6 +58,7 @@ static struct {
         "Bandwidth of each device, by which rails share their load; 0: as the kernel says."),
     .exclusivity = PARAM_LIKE("btl_usnic_exclusivity", "1024", &btl_common.exclusivity, NULL),
 };
+PARAM_ROWS("btl", params);
 
 static int register_params(void)
 {

@@ -15,6 +15,7 @@
 
 static struct param routed_radix = PARAM_INT(
     "routed_radix", "64", 1, 65536, "", "How many children a daemon has in the tree of daemons");
+PARAM_ROWS("launcher", routed_radix);
 
 void hnp_enter(struct hnp *hnp, enum phase phase)
 {

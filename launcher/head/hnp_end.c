@@ -20,9 +20,11 @@
 static struct param abort_grace =
     PARAM_INT("abort_grace_ms", "1000", 0, 600000, "ms",
               "Between SIGTERM and SIGKILL to the ranks of a job that has failed");
+PARAM_ROWS("launcher", abort_grace);
 static struct param interrupt_grace =
     PARAM_INT("interrupt_grace_ms", "2000", 0, 600000, "ms",
               "Between an interrupt that keelrun passed on and SIGKILL to the ranks");
+PARAM_ROWS("launcher", interrupt_grace);
 
 #define UNKILLABLE_US 3000000u /* after SIGKILL */
 #define DRAIN_US 5000000u      /* for the last output of a job that failed */

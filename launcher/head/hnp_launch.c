@@ -12,6 +12,7 @@
 static struct param launch_timeout =
     PARAM_INT("plm_launch_timeout_s", "120", 1, 86400, "s",
               "How long the daemons may take to start their ranks");
+PARAM_ROWS("launcher", launch_timeout);
 
 uint64_t hnp_launch_limit_us(void)
 {

@@ -16,9 +16,11 @@
 static struct param enable_recovery =
     PARAM_BOOL("enable_recovery", "0",
                "The job goes on when ranks fail or daemons are lost (--enable-recovery)");
+PARAM_ROWS("launcher", enable_recovery);
 static struct param repair_timeout =
     PARAM_INT("routed_repair_timeout_ms", "5000", 1, 3600000, "ms",
               "How long a daemon whose parent in the tree was lost may take to find its new one");
+PARAM_ROWS("launcher", repair_timeout);
 
 bool hnp_recovers(void)
 {

@@ -19,6 +19,7 @@
 static struct param tools_max = PARAM_INT(
     "tools_max", "64", 0, TOOLS_MAX, "",
     "How many tools, processes that keelrun did not start, may be joined to a job at once");
+PARAM_ROWS("launcher", tools_max);
 
 enum lease_state { LEASE_FREE, LEASE_GIVEN, LEASE_LINKED };
 

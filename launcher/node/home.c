@@ -15,6 +15,7 @@
 
 static struct param start_timeout = PARAM_INT("plm_start_timeout_s", "60", 1, 86400, "s",
                                               "How long the daemons may take to call home");
+PARAM_ROWS("launcher", start_timeout);
 
 uint64_t home_limit_us(void)
 {

@@ -25,6 +25,7 @@ static struct param library_path =
     PARAM_BOOL("library_path", "1",
                "The folder of keelrun's libkeel stands at the end of the ranks' LD_LIBRARY_PATH "
                "(--noprefix: it does not)");
+PARAM_ROWS("launcher", library_path);
 
 enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
 

@@ -23,6 +23,7 @@ static struct param choice =
     PARAM_ENUM("plm", "auto", choices,
                "How daemons are started: by srun (slurm), by plm_rsh_agent (rsh or ssh), or (auto) "
                "by srun within a Slurm allocation");
+PARAM_ROWS("launcher", choice);
 
 enum plm_choice plm_choice(void)
 {

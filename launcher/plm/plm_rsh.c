@@ -20,6 +20,7 @@ static struct param rsh_agent =
     PARAM_STRING("plm_rsh_agent", "ssh -x -o BatchMode=yes -o ConnectTimeout=10",
                  "The command that starts a daemon on another host: AGENT HOST PROGRAM ARGUMENTS, "
                  "the last two quoted for a shell");
+PARAM_ROWS("launcher", rsh_agent);
 
 #define WORDS_MAX 32
 /* How long others may still fail: as long as the first one took, and at least this. */

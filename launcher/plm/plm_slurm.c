@@ -20,6 +20,7 @@
 static struct param slurm_args =
     PARAM_STRING("plm_slurm_args", "--overlap --cpu-bind=none",
                  "More options for the srun that starts the daemons in a Slurm allocation");
+PARAM_ROWS("launcher", slurm_args);
 
 #define STEP_ID AGENT_ID(HNP_VPID)
 #define WORDS_MAX 64

@@ -12,6 +12,7 @@
 static struct param kvs_max =
     PARAM_SIZE("pmi_kvs_max_bytes", "64m", 4096, INT32_MAX / 2,
                "How much the ranks of a job may put into the key-value space of PMI-1");
+PARAM_ROWS("launcher", kvs_max);
 
 /* what a client that was told our limits has room for, and more would not be read whole */
 #define MAPPING_MAX (PMI1_LINE_MAX - PMI1_KVSNAME_MAX - PMI1_KEY_MAX - 30)

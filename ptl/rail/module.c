@@ -32,6 +32,7 @@ static struct {
                            "Messages outlive the loss of a rail where another one leads to their "
                            "process; costs a copy of each that is not acknowledged yet."),
 };
+PARAM_ROWS("ptl", params);
 
 /* --- peers --- */
 

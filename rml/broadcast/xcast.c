@@ -17,6 +17,7 @@
 static struct param xcast_window =
     PARAM_SIZE("rml_xcast_window", "16m", 0, INT64_C(1) << 40,
                "Most bytes of broadcasts of one rank that are under way when it begins another");
+PARAM_ROWS("rml", xcast_window);
 
 /* A rank's own, until it is everywhere. */
 struct own {

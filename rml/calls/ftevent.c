@@ -20,6 +20,7 @@
 static struct param quiesce_timeout =
     PARAM_INT("rml_quiesce_timeout_ms", "5000", 0, 3600000, "ms",
               "How long ft_event waits at a checkpoint for accepted messages to arrive");
+PARAM_ROWS("rml", quiesce_timeout);
 
 /* --- holding --- */
 

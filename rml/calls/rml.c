@@ -37,6 +37,7 @@ static struct {
         PARAM_INT("rml_finalize_timeout_ms", "5000", 0, 3600000, "ms",
                   "How long the end of communication waits for accepted messages to arrive"),
 };
+PARAM_ROWS("rml", params);
 
 /* --- life --- */
 

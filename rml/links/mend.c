@@ -36,6 +36,7 @@ static struct {
         PARAM_INT("rml_reconnect_wait_max_ms", "2000", 1, 60000, "ms",
                   "The longest wait between two attempts to make a broken link again"),
 };
+PARAM_ROWS("rml", params);
 
 struct rml_break {
     struct list link; /* in rml->breaks */

@@ -19,6 +19,7 @@ static struct {
         "lifeline_grace", "60", 0, 86400, "s",
         "How long keelrun may be silent, say suspended, before the job's other processes end"),
 };
+PARAM_ROWS("rml", params);
 
 uint64_t rml_lifeline_grace_us(void)
 {

@@ -31,6 +31,7 @@ man_prototypes()
         BEGIN {
             print "#include <keel/btl2.h>"
             print "#include <keel/host.h>"
+            print "#include <keel/info.h>"
             print "#include <keel/keel.h>"
             print "#include <keel/pml.h>"
             print "#include <keel/ptl_ext.h>"

@@ -13,6 +13,7 @@
 static struct param max_bytes =
     PARAM_SIZE("allgather_max_bytes", "256m", 4096, INT32_MAX / 2,
                "How much a daemon keeps of the collectives between daemons that are under way");
+PARAM_ROWS("launcher", max_bytes);
 
 #define EARLY_MAX 4096 /* operations that others began and this daemon did not join yet */
 

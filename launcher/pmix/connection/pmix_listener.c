@@ -18,6 +18,7 @@
 static struct param handshake_ms =
     PARAM_INT("pmix_handshake_ms", "60000", 1, 600000, "ms",
               "How long a connection to the PMIx port may take to say who it is");
+PARAM_ROWS("launcher", handshake_ms);
 
 enum {
     SPARE_PENDING = 64,

@@ -26,6 +26,7 @@ static struct {
     .ompi_oversubscribe =
         PARAM_BOOL("rmaps_base_oversubscribe", "0", "Open MPI's name for oversubscribe"),
 };
+PARAM_ROWS("launcher", params);
 
 /* Open MPI's parameters are set by its variables, too. */
 static bool read_variables(struct parser *parser)

@@ -45,13 +45,15 @@ tests_unit_base_types_test_status_SOURCES = tests/unit/base/types/test-status.c
 tests_unit_base_types_test_status_LDADD = tests/lib/libunit.la libbase.la
 
 check_PROGRAMS += tests/unit/base/settings/test-fault tests/unit/base/settings/test-log \
-	tests/unit/base/settings/test-param
+	tests/unit/base/settings/test-param tests/unit/base/settings/test-param-list
 tests_unit_base_settings_test_fault_SOURCES = tests/unit/base/settings/test-fault.c
 tests_unit_base_settings_test_fault_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_settings_test_log_SOURCES = tests/unit/base/settings/test-log.c
 tests_unit_base_settings_test_log_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_settings_test_param_SOURCES = tests/unit/base/settings/test-param.c
 tests_unit_base_settings_test_param_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_settings_test_param_list_SOURCES = tests/unit/base/settings/test-param-list.c
+tests_unit_base_settings_test_param_list_LDADD = tests/lib/libunit.la libbase.la
 
 check_PROGRAMS += tests/unit/base/loop/test-backoff tests/unit/base/loop/test-handover \
 	tests/unit/base/loop/test-lines tests/unit/base/loop/test-loop tests/unit/base/loop/test-patience tests/unit/base/loop/test-wheel
