@@ -167,6 +167,14 @@ is "a daemon that an agent started" "far far" "$(tr '\n' ' ' <"$work/out" | sed 
 run_limited 5 "$keelrun" --version
 is "--version: exit code" 0 "$code"
 like "--version" "$work/out" "^keelrun \(Keel\) [0-9]+\.[0-9]"
+run_limited 5 env KEEL_MCA_plm_rsh_agent="a$(printf '\t')b\\" "$keelrun" --mca routed_radix 3 --parameters
+is "--parameters: exit code, nothing on stderr" 0: "$code:$(cat "$work/err")"
+is "--parameters: ten fields a line" 10 "$(awk -F'\t' '{ print NF }' "$work/out" | sort -u)"
+is "--parameters: of the command line" "3:command line" \
+    "$(awk -F'\t' '$1 == "routed_radix" { print $5 ":" $6 }' "$work/out")"
+is "--parameters: what a field cannot have" 'a\tb\\:environment' \
+    "$(awk -F'\t' '$1 == "plm_rsh_agent" { print $5 ":" $6 }' "$work/out")"
+
 run_limited 5 "$keelrun" --help
 is "--help: exit code" 0 "$code"
 for word in -n -x --wdir --mca --bind-to --oversubscribe --simulate --tag-output --timeout \

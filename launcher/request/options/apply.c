@@ -341,6 +341,15 @@ bool apply_version(struct parser *parser, const char *option, char **values)
     return true;
 }
 
+bool apply_parameters(struct parser *parser, const char *option, char **values)
+{
+    (void) option;
+    (void) values;
+    parameters_print();
+    parser->done = true;
+    return true;
+}
+
 bool apply_completion(struct parser *parser, const char *option, char **values)
 {
     if (strcmp(values[0], "bash") != 0) {

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <keel/info.h>
 #include <launcher/request/options/help.h>
 #include <launcher/request/options/options.h>
 #include <stdio.h>
@@ -79,6 +80,38 @@ void help_print(void)
 void version_print(void)
 {
     printf("keelrun (Keel) %s\n", PACKAGE_VERSION);
+}
+
+/* --- parameters --- */
+
+/* A field: what a line of fields cannot have in it is written \\t, \\n and \\\\. */
+static void print_field(const char *text, char after)
+{
+    for (; *text; text++) {
+        static const char special[] = "\t\n\\", letters[] = "tn\\";
+        const char *at = strchr(special, *text);
+        printf(at ? "\\%c" : "%c", at ? letters[at - special] : *text);
+    }
+    putchar(after);
+}
+
+static void print_parameter(void *arg, const struct keel_param *param)
+{
+    (void) arg;
+    const char *const fields[] = {param->name,  param->layer,
+                                  param->type,  param->default_text,
+                                  param->value, param->source,
+                                  param->range, param->unit,
+                                  param->help,  param->complaint ? param->complaint : ""};
+    const size_t count = sizeof(fields) / sizeof(*fields);
+    for (size_t i = 0; i < count; i++) {
+        print_field(fields[i], i + 1 < count ? '\t' : '\n');
+    }
+}
+
+void parameters_print(void)
+{
+    keel_params_each(print_parameter, NULL);
 }
 
 /* --- bash --- */

@@ -165,6 +165,10 @@ const struct option options[] = {
      "parameters)",
      NULL},
     {"gmca", TAKES("NAME VALUE", apply_mca), GROUP_CONTROL, NULL, NULL},
+    {"parameters", SAYS(apply_parameters, ""), GROUP_CONTROL,
+     "print all parameters of keelrun for a program, one a line, its fields separated by tabs; "
+     "keel-info shows them to people",
+     NULL},
     {"completion", TAKES("SHELL", apply_completion), GROUP_CONTROL,
      "print what completes this command line in a shell, which is bash", "bash"},
     {"help", SAYS(apply_help, ""), GROUP_CONTROL, "print this text", NULL},
