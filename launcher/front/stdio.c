@@ -362,7 +362,7 @@ struct stdio_reader {
     struct stdio_reader_ops ops;
     size_t window; /* lock: may still be read */
     size_t filled; /* lock: not 0: the buffer is the owner's, else the worker's */
-    char buffer[PIECE_BYTES];
+    char buffer[]; /* PIECE_BYTES */
 };
 
 /* How much may be read now. False: nothing any more. */
@@ -445,15 +445,18 @@ static void reader_destroy(struct worker *worker)
 int stdio_reader_create(struct stdio_reader **out, struct loop *loop, int fd,
                         const struct stdio_reader_ops *ops, void *arg)
 {
-    struct stdio_reader *reader = calloc(1, sizeof(*reader));
-    if (!reader || worker_init(&reader->worker, loop, fd, arg) != ORTE_SUCCESS) {
+    struct stdio_reader *reader = malloc(sizeof(*reader) + PIECE_BYTES);
+    if (!reader) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    *reader = (struct stdio_reader){.ops = *ops};
+    if (worker_init(&reader->worker, loop, fd, arg) != ORTE_SUCCESS) {
         free(reader);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     reader->worker.step = read_step;
     reader->worker.task.run = reader_task;
     reader->worker.destroy = reader_destroy;
-    reader->ops = *ops;
     *out = reader;
     return ORTE_SUCCESS;
 }

@@ -56,7 +56,7 @@ struct iof {
     struct list chunks;
     uint64_t input_begin, input_end; /* where the first chunk begins, and the last one ends */
     bool input_ended;                /* the user's input is at its end */
-    uint8_t scratch[READ_MAX];
+    uint8_t scratch[];               /* READ_MAX */
 };
 
 /* False: it is lost. */
@@ -134,7 +134,7 @@ static void stream_ready(struct loop_io *io, short events)
     (void) events;
     struct stream *stream = container_of(io, struct stream, io);
     struct iof *iof = stream->iof;
-    ssize_t got = read_stream(stream, iof->scratch, sizeof(iof->scratch));
+    ssize_t got = read_stream(stream, iof->scratch, READ_MAX);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
@@ -390,14 +390,11 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
 
 int iof_create(struct iof **out, struct rml *rml, struct loop *loop, const orte_process_name_t *hnp)
 {
-    struct iof *iof = calloc(1, sizeof(*iof));
+    struct iof *iof = malloc(sizeof(*iof) + READ_MAX);
     if (!iof) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    iof->rml = rml;
-    iof->loop = loop;
-    iof->hnp = *hnp;
-    iof->window = IOF_WINDOW;
+    *iof = (struct iof){.rml = rml, .loop = loop, .hnp = *hnp, .window = IOF_WINDOW};
     list_init(&iof->streams);
     list_init(&iof->inputs);
     list_init(&iof->chunks);
