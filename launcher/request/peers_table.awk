@@ -14,7 +14,7 @@
     gsub(/(^| )-+/, "|", names)
     gsub(/`/, "", answer)
     gsub(/["\\]/, "\\\\&", answer)
-    rows = rows sprintf("    {\"%s|\",\n     \"%s\"},\n", names, answer)
+    rows = rows sprintf("    \"%s|\\0\"\n    \"%s\\0\"\n", names, answer)
 }
 
 END {

@@ -36,12 +36,11 @@ size_t suggest_distance(const char *a, size_t a_size, const char *b)
     return row[b_size] <= DISTANCE_MAX ? row[b_size] : SUGGEST_NEVER;
 }
 
-/* Other launchers' options, each between bars, and what to do here. */
-static const struct {
-    const char *names, *instead;
-} others[] = {
+/* Other launchers' options, each between bars, and what to do here: texts in turn, each ended with
+ * 0. Without pointers, which the loader would relocate at each start. */
+static const char others[] =
 #include <launcher/request/peers_table.inc>
-};
+    ;
 
 const char *suggest_for_option(const char *name, size_t size)
 {
@@ -50,9 +49,10 @@ const char *suggest_for_option(const char *name, size_t size)
         return NULL;
     }
     snprintf(word, sizeof(word), "|%.*s|", (int) size, name);
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        if (strstr(others[i].names, word)) {
-            return others[i].instead;
+    for (const char *names = others, *instead; *names; names = instead + strlen(instead) + 1) {
+        instead = names + strlen(names) + 1;
+        if (strstr(names, word)) {
+            return instead;
         }
     }
     return NULL;

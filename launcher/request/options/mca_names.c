@@ -11,7 +11,7 @@
 
 enum { SHORTEST = 8 /* shorter names are like too many others */ };
 
-static const struct param *find(const char *name)
+static const struct known *find(const char *name)
 {
     for (size_t i = 0; i < sizeof(keels) / sizeof(*keels); i++) {
         if (strcmp(keels[i].name, name) == 0) {
@@ -33,10 +33,25 @@ static bool is_openmpis(const char *name)
     return false;
 }
 
+static int check(const struct known *known, const char *value, char *reason, size_t size)
+{
+    enum { CHOICES_MAX = sizeof(known->choices) / sizeof(known->choices[0]) };
+    const char *choices[CHOICES_MAX + 1] = {NULL};
+    for (size_t i = 0; i < CHOICES_MAX && known->choices[i][0]; i++) {
+        choices[i] = known->choices[i];
+    }
+    const struct param param = {.name = known->name,
+                                .type = known->type,
+                                .min = known->min,
+                                .max = known->max,
+                                .choices = choices};
+    return param_check(&param, value, reason, size);
+}
+
 int mca_check(const char *name, const char *value, char *reason, size_t size)
 {
-    const struct param *param = find(name);
-    return param && !is_openmpis(name) ? param_check(param, value, reason, size) : ORTE_SUCCESS;
+    const struct known *known = find(name);
+    return known && !is_openmpis(name) ? check(known, value, reason, size) : ORTE_SUCCESS;
 }
 
 const char *mca_meant(const char *name)

@@ -1,4 +1,5 @@
-# Makes launcher/mca_table.inc, of docs/parameters.md and openmpi_names.txt: the tables of mca_names.c.
+# Makes launcher/request/options/mca_table.inc, of docs/parameters.md and openmpi_names.txt: the tables
+# of mca_names.c. They hold no pointers, which the loader would relocate at each start.
 
 function bytes(text,   factor)
 {
@@ -24,13 +25,17 @@ FILENAME ~ /parameters\.md$/ && /^\| `/ {
     gsub(/`/, "", name)
     extra = ""
     if (type == "ENUM") {
+        choices = split(range, choice, / *, */)
+        if (choices > 4) failed("more than 4 choices")
+        for (i = 1; i <= choices; i++) if (length(choice[i]) >= 12 + 2) failed("too long: " choice[i])
         gsub(/`/, "\"", range)
-        extra = sprintf(", .choices = (const char *const[]){%s, NULL}", range)
+        extra = sprintf(", .choices = {%s}", range)
     } else if (range != "") {
         if (split(range, limit, / to /) != 2) failed("not a range: " range)
         extra = sprintf(", .min = %s, .max = %s", bytes(limit[1]), bytes(limit[2]))
     }
     if (type !~ /^(INT|SIZE|BOOL|STRING|ENUM)$/) failed("not a type: " type)
+    if (length(name) >= 64) failed("too long")
     params = params sprintf("    {.name = \"%s\", .type = PARAM_TYPE_%s%s},\n", name, type, extra)
 }
 
@@ -43,6 +48,12 @@ END {
     if (broken) exit 1
     if (params == "" || names == "") { print "no parameters" >"/dev/stderr"; exit 1 }
     print "/* Made by mca_table.awk. */"
-    print "static const struct param keels[] = {\n" params "};"
+    print "struct known {"
+    print "    char name[64];"
+    print "    enum param_type type;"
+    print "    int64_t min, max;"
+    print "    char choices[4][12];"
+    print "};"
+    print "static const struct known keels[] = {\n" params "};"
     print "static const char openmpis[][64] = {\n" names "};"
 }
