@@ -6,10 +6,13 @@
 #include <base/host/topo_module.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { CPUS_MAX = 1 << 20 };
 
@@ -46,38 +49,60 @@ unsigned topo_usable_cpus(void)
     return quota && quota < cpus ? quota : cpus;
 }
 
-/* The lowest processor of the core that this one is a hardware thread of; itself where the kernel
- * does not tell. */
-static unsigned core_of(unsigned cpu)
+/* The first line of a small file. False: it cannot be read. */
+static bool read_line(const char *path, char *line, size_t size)
 {
-    char path[96];
-    unsigned first = cpu;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, line, size - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    line[got > 0 ? got : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    return got > 0;
+}
+
+/* Whether cores may have several hardware threads online: true where the kernel does not tell. */
+static bool has_siblings(void)
+{
+    char active[16];
+    return !read_line("/sys/devices/system/cpu/smt/active", active, sizeof(active)) ||
+           strcmp(active, "0") != 0;
+}
+
+/* Marks the hardware threads of a processor's core; itself alone where the kernel does not tell. */
+static void mark_core(unsigned cpu, bool *seen, unsigned cpus)
+{
+    char path[96], list[256];
+    const char *wrong;
     snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
              cpu);
-    FILE *file = fopen(path, "re");
-    if (file && fscanf(file, "%u", &first) != 1) {
-        first = cpu;
+    if (read_line(path, list, sizeof(list))) {
+        (void) topo_list_parse(list, seen, cpus, &wrong); /* up to there it has marked them */
     }
-    if (file) {
-        fclose(file);
+    seen[cpu] = true;
+}
+
+static unsigned count_cores(const cpu_set_t *set, size_t size)
+{
+    unsigned cpus = (unsigned) size * CHAR_BIT, cores = 0;
+    bool *seen = calloc(cpus, sizeof(*seen));
+    for (unsigned cpu = 0; seen && cpu < cpus; cpu++) {
+        if (CPU_ISSET_S(cpu, size, set) && !seen[cpu]) {
+            mark_core(cpu, seen, cpus);
+            cores++;
+        }
     }
-    return first;
+    free(seen);
+    return cores;
 }
 
 unsigned topo_usable_cores(void)
 {
     size_t size;
     cpu_set_t *set = affinity_read(&size);
-    unsigned cpus = set ? (unsigned) size * CHAR_BIT : 0, cores = 0;
-    bool *seen = calloc(cpus + 1, sizeof(*seen));
-    for (unsigned cpu = 0; seen && cpu < cpus; cpu++) {
-        unsigned core = CPU_ISSET_S(cpu, size, set) ? core_of(cpu) : cpus;
-        if (core < cpus && !seen[core]) {
-            seen[core] = true;
-            cores++;
-        }
-    }
-    free(seen);
+    unsigned cpus = set ? (unsigned) CPU_COUNT_S(size, set) : 0;
+    unsigned cores = cpus > 1 && has_siblings() ? count_cores(set, size) : cpus;
     CPU_FREE(set);
     unsigned quota = cores > 1 ? cgroup_cpus() : 0;
     cores = quota && quota < cores ? quota : cores;
@@ -107,12 +132,7 @@ bool topo_node_is_near(int node)
     char path[64], list[4096];
     size_t size;
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
-    FILE *file = fopen(path, "re");
-    bool known = file && fgets(list, sizeof(list), file);
-    if (file) {
-        fclose(file);
-    }
-    cpu_set_t *set = known ? affinity_read(&size) : NULL;
+    cpu_set_t *set = read_line(path, list, sizeof(list)) ? affinity_read(&size) : NULL;
     bool near = !set || topo_list_meets(list, set, size);
     CPU_FREE(set);
     return near;

@@ -192,6 +192,7 @@ static void check_threads(void)
     int rc = topo_read(&topo, reason, sizeof(reason));
     ck_assert_msg(rc == ORTE_SUCCESS, "%s", reason);
     CPU_ZERO(&all);
+    uint32_t cores = 0, last = TOPO_NONE;
     for (uint32_t i = 0; i < topo.count; i++) {
         const struct topo_thread *thread = &topo.threads[i];
         ck_assert_uint_eq(thread->object[TOPO_HWTHREAD], i);
@@ -200,9 +201,12 @@ static void check_threads(void)
         ck_assert_uint_lt(thread->os, CPU_SETSIZE);
         if (thread->usable) {
             CPU_SET(thread->os, &all);
+            cores += thread->object[TOPO_CORE] != last;
+            last = thread->object[TOPO_CORE];
         }
     }
     ck_assert(CPU_EQUAL(&all, &mine));
+    ck_assert_uint_eq(topo_usable_cores(), topo.quota && topo.quota < cores ? topo.quota : cores);
     topo_fini(&topo);
 }
 
