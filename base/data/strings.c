@@ -46,7 +46,8 @@ bool strings_set(char ***strings, char *assignment)
 {
     size_t name_size = assignment ? strcspn(assignment, "=") + 1 : 0;
     for (size_t i = 0; assignment && *strings && (*strings)[i]; i++) {
-        if (strncmp((*strings)[i], assignment, name_size) == 0) {
+        const char *old = (*strings)[i];
+        if (old[0] == assignment[0] && strncmp(old, assignment, name_size) == 0) {
             free((*strings)[i]);
             (*strings)[i] = assignment;
             return true;

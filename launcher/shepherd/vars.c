@@ -107,7 +107,7 @@ static bool is_among(const char *assignment, const char *const *patterns, size_t
     size_t length = strcspn(assignment, "=");
     for (size_t i = 0; i < count; i++) {
         bool keep = patterns[i][0] == '!';
-        if (fits(patterns[i] + keep, assignment, length)) {
+        if (patterns[i][keep] == assignment[0] && fits(patterns[i] + keep, assignment, length)) {
             return !keep;
         }
     }
