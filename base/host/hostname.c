@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/host/hostname.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -24,15 +25,14 @@ static bool is_short_for(const char *name, const char *whole)
 /* A short name has no dot, so that addresses are no names of others. */
 bool host_same(const char *a, const char *b)
 {
-    return strcasecmp(a, b) == 0 || (!strchr(a, '.') && is_short_for(a, b)) ||
-           (!strchr(b, '.') && is_short_for(b, a));
+    return tolower((unsigned char) *a) == tolower((unsigned char) *b) &&
+           (strcasecmp(a, b) == 0 || (!strchr(a, '.') && is_short_for(a, b)) ||
+            (!strchr(b, '.') && is_short_for(b, a)));
 }
 
-bool host_is_local(const char *name)
+bool host_is_local(const char *name, const char *own)
 {
     static const char *const always[] = {"localhost", "127.0.0.1", "::1", "[::1]"};
-    char own[256];
-    host_name(own, sizeof(own));
     for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++) {
         if (strcasecmp(name, always[i]) == 0) {
             return true;

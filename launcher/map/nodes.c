@@ -27,8 +27,11 @@ static KEEL_PRINTF(4, 5) int explain(int status, char *reason, size_t size, cons
 
 static int make_room(struct job_plan *plan, size_t count)
 {
+    char here[256];
+    host_name(here, sizeof(here));
+    plan->here = strdup(here);
     plan->nodes = calloc(count, sizeof(*plan->nodes));
-    return plan->nodes ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return plan->here && plan->nodes ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 /* Equal for names of one host: what stands before the first dot, of what is no number. */
@@ -46,7 +49,7 @@ static uint32_t hash_of_host(const char *name)
 
 static struct map_node *find_node(const struct job_plan *plan, const char *name)
 {
-    struct map_node *found = host_is_local(name) ? plan->local : NULL;
+    struct map_node *found = plan->local && host_is_local(name, plan->here) ? plan->local : NULL;
     struct hash_link *link = found ? NULL : hash_first(&plan->by_name, hash_of_host(name));
     for (; link && !found; link = hash_next(link)) {
         struct map_node *node = container_of(link, struct map_node, link);
@@ -137,19 +140,19 @@ static uint32_t count_own(const struct run_request *request)
 
 /* A host that is named again, by another name, adds slots to its node. unknown: those of another
  * host, where they are not given: 0 (its topology tells), or 1. */
-static int make_hosts(struct job_plan *plan, const struct node_list *hosts, uint32_t own,
-                      uint32_t unknown)
+static int make_hosts(struct job_plan *plan, const struct node_list *hosts,
+                      const struct run_request *request, uint32_t unknown)
 {
     int status = make_room(plan, hosts->count);
     for (size_t i = 0; status == ORTE_SUCCESS && i < hosts->count; i++) {
         const struct node_request *host = &hosts->nodes[i];
         struct map_node *node = find_node(plan, host->name);
         if (!node) {
-            node = add_node(plan, strdup(host->name), host_is_local(host->name));
+            node = add_node(plan, strdup(host->name), host_is_local(host->name, plan->here));
             if (!node) {
                 return ORTE_ERR_OUT_OF_RESOURCE;
             }
-            node->slots = node->local && host->slots == 0 ? own : 0;
+            node->slots = node->local && host->slots == 0 ? count_own(request) : 0;
             node->slots_max = host->slots_max;
         } else { /* as of one name that comes again: a limit needs both */
             node->slots_max =
@@ -165,10 +168,10 @@ static int make_hosts(struct job_plan *plan, const struct node_list *hosts, uint
 }
 
 /* Which of the allocation's nodes this machine is; its count: none of them. */
-static size_t local_of(const struct allocation *allocation)
+static size_t local_of(const struct allocation *allocation, const char *here)
 {
     for (size_t i = 0; i < allocation->count; i++) {
-        if (host_is_local(allocation->nodes[i].name)) {
+        if (host_is_local(allocation->nodes[i].name, here)) {
             return i;
         }
     }
@@ -182,8 +185,8 @@ static size_t local_of(const struct allocation *allocation)
 
 static int make_allocated(struct job_plan *plan, const struct allocation *allocation)
 {
-    size_t local = local_of(allocation);
     int status = make_room(plan, allocation->count);
+    size_t local = status == ORTE_SUCCESS ? local_of(allocation, plan->here) : 0;
     for (size_t i = 0; status == ORTE_SUCCESS && i < allocation->count; i++) {
         const struct node_request *given = &allocation->nodes[i];
         struct map_node *node = add_node(plan, strdup(given->name), i == local);
@@ -198,10 +201,19 @@ static int make_allocated(struct job_plan *plan, const struct allocation *alloca
 
 /* Where nodes come from, for messages. */
 struct origin {
-    char list[PATH_MAX + 32];  /* "host n1 is not in ..." */
-    char owner[PATH_MAX + 32]; /* "more than the 2 that ... has there" */
-    const char *advice;
+    const struct allocation *allocation; /* NULL: the hostfile's */
+    const char *hostfile;
 };
+
+/* "the hostfile my-hosts", "Slurm's job 17" */
+static void print_origin(const struct origin *origin, char *text, size_t size)
+{
+    if (origin->allocation) {
+        snprintf(text, size, "%s's job %s", origin->allocation->manager, origin->allocation->job);
+    } else {
+        snprintf(text, size, "the hostfile %s", origin->hostfile);
+    }
+}
 
 void job_plan_suggest(const struct job_plan *from, const char *name, char *text, size_t size)
 {
@@ -223,6 +235,28 @@ void job_plan_suggest(const struct job_plan *from, const char *name, char *text,
     }
 }
 
+static int is_elsewhere(const struct job_plan *from, const char *name, const struct origin *origin,
+                        char *reason, size_t reason_size)
+{
+    char meant[320], owner[PATH_MAX + 32];
+    job_plan_suggest(from, name, meant, sizeof(meant));
+    print_origin(origin, owner, sizeof(owner));
+    return explain(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s%s%s", name,
+                   origin->allocation ? "the allocation of " : "", owner, meant,
+                   origin->allocation ? "; with --mca plm rsh hosts need not be" : "");
+}
+
+static int has_too_few(const struct map_node *given, const char *name, uint32_t slots,
+                       const struct origin *origin, char *reason, size_t reason_size)
+{
+    char owner[PATH_MAX + 32];
+    print_origin(origin, owner, sizeof(owner));
+    return explain(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
+                   "host %s: %u slots are more than the %u that %s has there; --oversubscribe "
+                   "allows it",
+                   name, slots, given->slots, owner);
+}
+
 /* One host that was named, among the nodes that there are: all its slots, or as many as were asked
  * for. */
 static int choose(struct job_plan *chosen, struct job_plan *from, const struct node_request *host,
@@ -230,10 +264,7 @@ static int choose(struct job_plan *chosen, struct job_plan *from, const struct n
 {
     const struct map_node *given = job_plan_find(from, host->name);
     if (!given) {
-        char meant[320];
-        job_plan_suggest(from, host->name, meant, sizeof(meant));
-        return explain(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s%s",
-                       host->name, origin->list, meant, origin->advice);
+        return is_elsewhere(from, host->name, origin, reason, reason_size);
     }
     struct map_node *node = find_node(chosen, given->name);
     if (node) { /* by another of its names */
@@ -257,10 +288,7 @@ static int choose(struct job_plan *chosen, struct job_plan *from, const struct n
                        given->slots_max);
     }
     if (given->slots_explicit && node->slots > given->slots && !oversubscribe) {
-        return explain(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
-                       "host %s: %u slots are more than the %u that %s has there; --oversubscribe "
-                       "allows it",
-                       host->name, node->slots, given->slots, origin->owner);
+        return has_too_few(given, host->name, node->slots, origin, reason, reason_size);
     }
     return ORTE_SUCCESS;
 }
@@ -272,8 +300,10 @@ void job_plan_free_nodes(struct job_plan *plan)
         free(plan->nodes[i].user);
     }
     free(plan->nodes);
+    free(plan->here);
     hash_fini(&plan->by_name);
     plan->nodes = NULL;
+    plan->here = NULL;
     plan->local = NULL;
     plan->node_count = 0;
 }
@@ -369,7 +399,7 @@ static int choose_hosts(struct job_plan *plan, const struct run_request *request
         if (named) {
             status = plan->node_count ? choose_all(&program, plan, hosts, origin,
                                                    request->oversubscribe, reason, reason_size)
-                                      : make_hosts(&program, hosts, count_own(request), 1);
+                                      : make_hosts(&program, hosts, request, 1);
             status = status == ORTE_SUCCESS ? join(&chosen, &program, plan) : status;
         }
         job_plan_fini(&program);
@@ -385,10 +415,8 @@ static int choose_hosts(struct job_plan *plan, const struct run_request *request
 
 static int make_this_node(struct job_plan *plan, const struct run_request *request)
 {
-    char name[256];
-    host_name(name, sizeof(name));
     struct map_node *node =
-        make_room(plan, 1) == ORTE_SUCCESS ? add_node(plan, strdup(name), true) : NULL;
+        make_room(plan, 1) == ORTE_SUCCESS ? add_node(plan, strdup(plan->here), true) : NULL;
     if (!node) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -403,11 +431,7 @@ static int make_base(struct job_plan *plan, const struct run_request *request,
 {
     int status = ORTE_SUCCESS;
     if (allocation->count) {
-        snprintf(origin->owner, sizeof(origin->owner), "%s's job %s", allocation->manager,
-                 allocation->job);
-        snprintf(origin->list, sizeof(origin->list), "the allocation of %s's job %s",
-                 allocation->manager, allocation->job);
-        origin->advice = "; with --mca plm rsh hosts need not be";
+        origin->allocation = allocation;
         status = make_allocated(plan, allocation);
     }
     if (status != ORTE_SUCCESS || request->hostfile.count == 0) {
@@ -415,17 +439,15 @@ static int make_base(struct job_plan *plan, const struct run_request *request,
     }
     status = plan->node_count ? narrow(plan, &request->hostfile, origin, request->oversubscribe,
                                        reason, reason_size)
-                              : make_hosts(plan, &request->hostfile, count_own(request), 0);
-    snprintf(origin->owner, sizeof(origin->owner), "the hostfile %s", request->hostfile_name);
-    snprintf(origin->list, sizeof(origin->list), "the hostfile %s", request->hostfile_name);
-    origin->advice = "";
+                              : make_hosts(plan, &request->hostfile, request, 0);
+    *origin = (struct origin){.hostfile = request->hostfile_name};
     return status;
 }
 
 static int make_nodes(struct job_plan *plan, const struct run_request *request,
                       const struct allocation *allocation, char *reason, size_t reason_size)
 {
-    struct origin origin = {.advice = ""};
+    struct origin origin = {0};
     const char *relative = find_relative(&request->hosts, "+");
     int status = request->simulate_nodes
                      ? make_simulated(plan, request)

@@ -129,7 +129,6 @@ static int begin(struct mapping *mapping)
 static bool is_oversubscribed(const struct mapping *mapping)
 {
     uint64_t here = 0;
-    bool counted = false;
     for (uint32_t i = 0; i < mapping->plan->node_count; i++) {
         const struct map_node *node = &mapping->plan->nodes[i];
         uint32_t placed = mapping->nodes[i].placed;
@@ -138,10 +137,9 @@ static bool is_oversubscribed(const struct mapping *mapping)
         }
         if (node->slots_explicit && (node->local || mapping->request->simulate_nodes)) {
             here += placed;
-            counted = true;
         }
     }
-    return counted && here > topo_usable_cpus();
+    return here > 1 && here > topo_usable_cpus();
 }
 
 /* Local ranks follow the ranks' numbers. */

@@ -23,6 +23,7 @@ struct job_plan {
     struct map_node *nodes; /* owned */
     uint32_t node_count;
     struct hash_table by_name; /* the nodes */
+    char *here;                /* owned: what this machine calls itself */
     struct map_node *local;    /* of the nodes: this machine; NULL: it is none of them */
     uint32_t rank_count;
     uint32_t *node_of;       /* owned, as the next three; by rank */

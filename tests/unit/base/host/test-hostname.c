@@ -26,9 +26,10 @@ START_TEST(test_this_machine_is_local)
     char name[256], longer[300];
     host_name(name, sizeof(name));
     snprintf(longer, sizeof(longer), "%sx", name);
-    ck_assert(host_is_local(name));
-    ck_assert(host_is_local("localhost") && host_is_local("127.0.0.1") && host_is_local("[::1]"));
-    ck_assert(!host_is_local(longer) && !host_is_local("nowhere.invalid"));
+    ck_assert(host_is_local(name, name));
+    ck_assert(host_is_local("localhost", name) && host_is_local("127.0.0.1", name) &&
+              host_is_local("[::1]", name));
+    ck_assert(!host_is_local(longer, name) && !host_is_local("nowhere.invalid", name));
 }
 END_TEST
 
