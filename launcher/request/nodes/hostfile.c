@@ -66,7 +66,7 @@ int hostfile_parse(struct node_list *list, const char *path, const char *text, s
     struct span line;
     bool named = false;
     while (lines_next(&lines, &line)) {
-        char why[256] = "out of memory";
+        char why[256];
         int status = parse_line(list, line, &named, why, sizeof(why));
         if (status != ORTE_SUCCESS) {
             snprintf(reason, reason_size, "%s:%u: %s", path, lines.number, why);

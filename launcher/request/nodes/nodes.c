@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <base/data/bytes.h>
 #include <base/data/list.h>
+#include <ctype.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,17 +52,17 @@ static struct node_request *find(const struct node_list *list, const char *name)
     return NULL;
 }
 
-static bool index_name(struct node_list *list, const char *name)
+/* The last node is found by its name from now on. */
+static int index_last(struct node_list *list)
 {
     struct name_link *link = malloc(sizeof(*link));
-    if (link) {
-        link->at = list->count;
-    }
-    if (!link || !hash_add(&list->names, &link->link, hash_of_string(name))) {
+    size_t at = list->count - 1;
+    if (!link || !hash_add(&list->names, &link->link, hash_of_string(list->nodes[at].name))) {
         free(link);
-        return false;
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    return true;
+    link->at = at;
+    return ORTE_SUCCESS;
 }
 
 int node_list_add(struct node_list *list, char *name, uint32_t slots, uint32_t slots_max)
@@ -74,7 +75,7 @@ int node_list_add(struct node_list *list, char *name, uint32_t slots, uint32_t s
         list->nodes = grown;
         list->capacity = bytes / sizeof(*list->nodes);
     }
-    if (!grown || !index_name(list, name)) {
+    if (!grown) {
         free(name);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -108,6 +109,9 @@ static int merge(struct node_list *list, const char *user, const char *name, uin
     }
     if (!node) {
         int status = node_list_add(list, strdup(name), slots, slots_max);
+        if (status == ORTE_SUCCESS && !list->repeats) {
+            status = index_last(list);
+        }
         return status == ORTE_SUCCESS
                    ? set_user(&list->nodes[list->count - 1], user, reason, reason_size)
                    : status;
@@ -173,20 +177,30 @@ static bool is_ipv6(const char *name)
     return inet_pton(AF_INET6, text, &address) == 1;
 }
 
-/* A host's name or address. One that begins with '-' would be an option of the agent's. */
+/* Of letters, digits and these signs; neither empty nor long. One that begins with '-' would be an
+ * option of the agent's. */
+static bool is_word(const char *text, const char *signs)
+{
+    size_t size = 0;
+    while (isalnum((unsigned char) text[size]) || (text[size] && strchr(signs, text[size]))) {
+        size++;
+    }
+    return size > 0 && size <= HOSTLIST_NAME_MAX && !text[size] && text[0] != '-';
+}
+
+/* A host's name or address. */
 static bool is_name(const char *name)
 {
-    static const char letters[] =
-        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_:%[]";
-    size_t size = strlen(name);
-    return size > 0 && size <= HOSTLIST_NAME_MAX && !name[strspn(name, letters)] &&
-           name[0] != '-' && (!strpbrk(name, ":[]") || is_ipv6(name));
+    return is_word(name, ".-_:%[]") && (!strpbrk(name, ":[]") || is_ipv6(name));
 }
 
 /* "+n3", and behind "+e" nothing or ":2". */
 static bool is_relative(const char *name)
 {
     uint32_t number;
+    if (name[0] != '+') {
+        return false;
+    }
     if (strncasecmp(name, NODES_EMPTY, 2) == 0) {
         return !name[2] ||
                (name[2] == ':' && node_number(name + 3, strlen(name + 3), NODES_MAX, &number));
@@ -199,10 +213,7 @@ static bool is_relative(const char *name)
 /* The agent gets "USER@HOST". */
 bool node_user_ok(const char *user)
 {
-    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-";
-    size_t size = strlen(user);
-    return size > 0 && size <= HOSTLIST_NAME_MAX && !user[strspn(user, letters)] && user[0] != '-';
+    return is_word(user, "._-");
 }
 
 bool node_name_ok(const char *name)
@@ -271,10 +282,12 @@ static int add_word(struct node_list *list, const char *word, size_t size, uint3
 int node_list_parse(struct node_list *list, const char *words, size_t size, uint32_t slots,
                     uint32_t slots_max, char *reason, size_t reason_size)
 {
-    snprintf(reason, reason_size, "out of memory");
     for (size_t at = 0;;) {
         size_t word = word_size(words + at, size - at);
         int status = add_word(list, words + at, word, slots, slots_max, reason, reason_size);
+        if (status == ORTE_ERR_OUT_OF_RESOURCE) {
+            snprintf(reason, reason_size, "out of memory");
+        }
         at += word;
         if (status != ORTE_SUCCESS || at == size) {
             return status;

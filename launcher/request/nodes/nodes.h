@@ -37,8 +37,8 @@ bool node_number(const char *text, size_t size, uint32_t max, uint32_t *number);
  * what is wrong; the words before it were added. */
 int node_list_parse(struct node_list *list, const char *words, size_t size, uint32_t slots,
                     uint32_t slots_max, char *reason, size_t reason_size) KEEL_MUST_CHECK;
-/* Adds one as it is, perhaps a second time. Takes the name; NULL stands for one that there was no
- * memory for. */
+/* Adds one as it is, perhaps a second time; the words that are parsed do not find it. Takes the
+ * name; NULL stands for one that there was no memory for. */
 int node_list_add(struct node_list *list, char *name, uint32_t slots,
                   uint32_t slots_max) KEEL_MUST_CHECK;
 /* The nodes, malloc'd, as they are; the list is empty then. */
