@@ -84,11 +84,13 @@ has_rails()
 narrower()
 {
     what="the path becomes narrower amid a session"
-    rm -f "$work/stop"
+    rm -f "$work/stop" "$work/map"
     start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" --host a:1,b:1 --mca oob_tcp_if_include v0 \
         --mca btl_usnic_if_include bad --mca btl self,usnic,tcp --mca btl_tcp_if_include v0 \
-        --mca btl_tcp_exclusivity 1024 --mca btl_yield 1 "$helpers/failover" sum 8 "$work/stop" 7
+        --mca btl_usnic_connectivity_map "$work/map" --mca btl_tcp_exclusivity 1024 --mca btl_yield 1 \
+        "$helpers/failover" sum 8 "$work/stop" 7
     ok "$what: both ranks have two rails" wait_for 15 has_rails 2 2
+    ok "$what: large packets pass first" wait_for 15 has_lines "$work/map" 2
     cable bad all mtu=1000 || return
     ok "$what: it is found out" wait_for 20 grep -q 'only packets of up to 9[67][0-9] bytes pass' "$work/err"
     ok "$what: both ranks have two rails again" wait_for 20 has_rails 2 4
