@@ -109,6 +109,7 @@ void usnic_place_encode(uint8_t out[USNIC_PLACE_BYTES], const struct usnic_place
 {
     memset(out, 0, USNIC_PLACE_BYTES);
     out[0] = place->family == AF_INET ? 4 : 6;
+    out[1] = place->checksum;
     put_le16(out + 2, place->port);
     put_le16(out + 4, place->priority_port);
     put_le32(out + 8, place->packet_bytes);
@@ -119,14 +120,15 @@ int usnic_place_decode(struct usnic_place *place, const void *data, size_t size)
 {
     const uint8_t *in = data;
 
-    if (size != USNIC_PLACE_BYTES || (in[0] != 4 && in[0] != 6) || in[1] != 0 ||
+    if (size != USNIC_PLACE_BYTES || (in[0] != 4 && in[0] != 6) || in[1] > 1 ||
         !is_zero(in + 6, 2) || !is_zero(in + 12, 4)) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
     struct usnic_place out = {.family = in[0] == 4 ? AF_INET : AF_INET6,
                               .port = get_le16(in + 2),
                               .priority_port = get_le16(in + 4),
-                              .packet_bytes = get_le32(in + 8)};
+                              .packet_bytes = get_le32(in + 8),
+                              .checksum = in[1]};
     size_t used = address_bytes(&out);
     if (out.port == 0 || !is_packet(out.packet_bytes) || !is_zero(in + 16 + used, 16 - used)) {
         return OPAL_ERR_UNPACK_FAILURE;

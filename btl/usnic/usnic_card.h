@@ -4,8 +4,8 @@
  *   card    version 1, zero 7, incarnation 8, then for each address
  *           port of the other channel 2, zero 2, packet 4
  *           then the interfaces (btl/peers/netcard.h), whose ports are those of the data channel
- *   place   family 1 (4 or 6), zero 1, ports of the channels 2 + 2, zero 2, packet 4, zero 4,
- *           address 16 (IPv4: the first 4, the rest zero)
+ *   place   family 1 (4 or 6), checksum 1 (0 or 1), ports of the channels 2 + 2, zero 2, packet 4,
+ *           zero 4, address 16 (IPv4: the first 4, the rest zero)
  *
  * Little-endian, the address alone in network order. A port of 0 is that of no socket: the process
  * has one for both channels. packet: bytes of the largest one that the device takes. Pure
@@ -30,6 +30,7 @@ struct usnic_place {
     uint8_t bytes[16];
     uint16_t port, priority_port; /* priority_port 0: the same socket */
     uint32_t packet_bytes;
+    bool checksum; /* the speaker wants packets to have one; only a hello tells */
 };
 
 struct usnic_card {

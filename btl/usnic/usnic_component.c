@@ -29,8 +29,8 @@ static struct {
                      "Largest packet, headers of IP and UDP not included; at least 512; 0: as the "
                      "device and the provider have it."),
     .checksum = PARAM_BOOL("btl_usnic_checksum", "1",
-                           "Packets have a CRC32C, and those without are dropped; the same in all "
-                           "processes."),
+                           "Packets have a CRC32C, and those without are dropped; it is "
+                           "enough that one of two processes has it so."),
     .eager_limit = PARAM_LIKE("btl_usnic_eager_limit", "8k", &btl_common.eager_limit, NULL),
     .max_send_size = PARAM_LIKE("btl_usnic_max_send_size", "64k", &btl_common.max_send_size,
                                 "Largest message of btl_send; the same in all processes."),

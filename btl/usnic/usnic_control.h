@@ -11,12 +11,17 @@
 #include <btl/usnic/usnic_peer.h>
 
 enum usnic_control_kind { USNIC_HELLO = 0xe0, USNIC_OVER, USNIC_PROBE, USNIC_ECHO, USNIC_HERE };
-enum { USNIC_CONTROL_FIRST = 0xe0, USNIC_CONTROL_VERSION = 1, USNIC_CONTROL_HEADER = 16 };
+enum {
+    USNIC_CONTROL_FIRST = 0xe0,
+    USNIC_CONTROL_VERSION = 1,
+    USNIC_HELLO_VERSION = 2,
+    USNIC_CONTROL_HEADER = 16
+};
 
 /* clang-format off */
 #define USNIC_HELLO_FORMAT                                                              \
     {                                                                                   \
-        .kind = USNIC_HELLO, .version = USNIC_CONTROL_VERSION,                          \
+        .kind = USNIC_HELLO, .version = USNIC_HELLO_VERSION,                            \
         .magic = {'K', 'L', 'u', 's'}, .key = "usnic",                              \
         .hello_mac = "keel usnic hello", .token_mac = "keel usnic token"                \
     }

@@ -133,7 +133,6 @@ static int engine_open(struct usnic_module *usnic)
         .segment_bytes = usnic_port_stride(&usnic->port),
         .prefix = usnic->port.prefix,
         .priority_bytes = usnic->port.sockets > 1 ? PRIORITY_BYTES : 0,
-        .checksum = params->checksum,
         .room = usnic_port_room(),
         .small_bytes = SMALL_BYTES,
         .small_charge = SMALL_CHARGE,

@@ -115,10 +115,15 @@ static int hello_send(struct btl_peer *life, const uint8_t *bytes, size_t size)
 
 static int hello_locate(struct btl_peer *life, const struct fabric_address *address)
 {
+    usnic_endpoint *peer = usnic_endpoint_of(life);
     struct usnic_place place;
     int status = usnic_place_decode(&place, address->bytes, address->size);
 
-    return status == OPAL_SUCCESS ? usnic_peer_locate(usnic_endpoint_of(life), &place) : status;
+    if (status == OPAL_SUCCESS) {
+        status = usnic_peer_locate(peer, &place);
+        peer->at.checksum = place.checksum;
+    }
+    return status;
 }
 
 bool usnic_peer_in_flight(const usnic_endpoint *peer)
@@ -141,6 +146,7 @@ static void session_begun(struct btl_peer *life)
         .first_send = (uint32_t) peer->hello.token,
         .first_receive = (uint32_t) peer->hello.their_token,
         .mtu = USNIC_SMALL_PACKET,
+        .checksum = peer->usnic->params.checksum || peer->at.checksum,
     };
 
     usnic_flow_open(&peer->usnic->engine, &peer->flow, &params, usnic_clock(peer->usnic));

@@ -45,6 +45,7 @@ static int publish(struct usnic_process *process, const struct btl_cards *cards,
         struct usnic_module *usnic = process->modules[i];
         if (usnic && usnic->address < process->card.net.count) {
             struct usnic_place place = usnic_card_place(&process->card, usnic->address);
+            place.checksum = usnic->params.checksum;
             usnic->greeter.address.size = USNIC_PLACE_BYTES;
             usnic_place_encode(usnic->greeter.address.bytes, &place);
         }

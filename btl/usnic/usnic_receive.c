@@ -44,12 +44,13 @@ bool usnic_receive(struct usnic_module *usnic, struct usnic_rx *rx, uint8_t *byt
         drop(usnic, &usnic->counts.unsound, "cut, or none");
         return false;
     }
-    if (!usnic_packet_is_sound(bytes, size, usnic->params.checksum)) {
+    usnic_endpoint *peer = roster_at(usnic->peers.roster, header.index);
+    bool flows = peer && peer->flows;
+    if (!usnic_packet_is_sound(bytes, size, flows && peer->flow.params.checksum)) {
         drop(usnic, &usnic->counts.unsound, "its checksum is wrong");
         return false;
     }
-    usnic_endpoint *peer = roster_at(usnic->peers.roster, header.index);
-    if (!peer || !peer->flows || !btl_handshake_proves(&peer->hello, header.token)) {
+    if (!flows || !btl_handshake_proves(&peer->hello, header.token)) {
         stray(usnic, peer, &header);
         return false;
     }

@@ -190,8 +190,10 @@ static void failed(void *arg, struct usnic_flow *flow, const char *why)
 
 static void open_flow(void)
 {
-    struct usnic_flow_params params = {
-        .first_send = UINT32_MAX - 3, .first_receive = UINT32_MAX - 2, .mtu = MTU};
+    struct usnic_flow_params params = {.first_send = UINT32_MAX - 3,
+                                       .first_receive = UINT32_MAX - 2,
+                                       .mtu = MTU,
+                                       .checksum = true};
 
     world.open = true;
     world.failed = false;
@@ -290,7 +292,6 @@ static void engine(struct feed *feed)
                                                .segments = SEGMENTS,
                                                .segment_bytes = SEGMENT_BYTES,
                                                .priority_bytes = 300,
-                                               .checksum = true,
                                                .room = 8192,
                                                .small_bytes = 300,
                                                .small_charge = 832,

@@ -199,6 +199,20 @@ small_queue()
     like "a queue of 1 KiB: everything has come, whole" "$work/out" '^2 ranks, 1 MiB to each: whole$'
 }
 
+# Of two processes only one wants checksums: both send and check them, and no bit that flips gets through.
+unequal_checksums()
+{
+    local rank
+    for rank in 0 1; do
+        run_limited 30 "$keelrun" -n 2 --oversubscribe --mca btl self,usnic --mca btl_usnic_if_include lo \
+            --mca fault btl.usnic.send:corrupt:p=.02:seed=5 \
+            sh -c "[ \$KEEL_RANK = $rank ] || export KEEL_MCA_btl_usnic_checksum=0; exec $helpers/all-to-all 8"
+        is "checksums of rank $rank alone: exit code" 0 "$code"
+        like "checksums of rank $rank alone: everything has come, whole" "$work/out" \
+            '^2 ranks, 8 MiB to each: whole$'
+    done
+}
+
 # Of five runs, the median of the packets that came twice.
 all_to_all()
 {
@@ -236,6 +250,7 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
     fi
     whole
     small_queue
+    unequal_checksums
     losses
     heavy_losses
     hole

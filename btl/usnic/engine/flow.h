@@ -15,6 +15,7 @@ struct usnic_flow_params {
     uint64_t token;                     /* proves it there */
     uint32_t first_send, first_receive; /* sequence numbers */
     size_t mtu;                         /* bytes of a packet; at least USNIC_MTU_LEAST */
+    bool checksum;                      /* sent, and wanted of the peer by the port */
 };
 
 /* The message of a call that has not returned. */

@@ -54,7 +54,7 @@ static bool complete(struct usnic_engine *engine, struct usnic_flow *flow,
     set_echo(engine, flow, &header);
     segment->size = (uint16_t) (size + (size_t) header.ranges * USNIC_RANGE_BYTES);
     usnic_header_encode(segment->packet, &header);
-    if (engine->config.checksum) {
+    if (flow->params.checksum) {
         usnic_packet_sum(segment->packet, segment->size);
     }
     return fit;

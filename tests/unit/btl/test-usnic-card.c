@@ -95,8 +95,10 @@ START_TEST(places_come_back)
     struct usnic_place place = usnic_card_place(&card, 0), back;
     uint8_t bytes[USNIC_PLACE_BYTES];
 
+    place.checksum = true;
     usnic_place_encode(bytes, &place);
     ck_assert_int_eq(usnic_place_decode(&back, bytes, sizeof(bytes)), OPAL_SUCCESS);
+    ck_assert(back.checksum);
     ck_assert_int_eq(back.family, place.family);
     ck_assert_mem_eq(back.bytes, place.bytes, sizeof(back.bytes));
     ck_assert_uint_eq(back.port, place.port);
@@ -123,7 +125,7 @@ START_TEST(hostile_places_are_refused)
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         usnic_place_encode(bytes, &place);
-        bytes[wrong[i]] = wrong[i] == 9 ? 0 : 1;
+        bytes[wrong[i]] = wrong[i] == 9 ? 0 : 2;
         ck_assert_int_eq(usnic_place_decode(&back, bytes, sizeof(bytes)), OPAL_ERR_UNPACK_FAILURE);
     }
     usnic_place_encode(bytes, &place);

@@ -259,7 +259,6 @@ static void begin_node(int number)
                                                .segment_bytes = SEGMENT_BYTES,
                                                .prefix = 8,
                                                .priority_bytes = 768,
-                                               .checksum = true,
                                                .room = settings->room,
                                                .small_bytes = 500,
                                                .small_charge = 832,
@@ -425,7 +424,8 @@ static void open_side(int node, int peer, uint32_t number, uint32_t first_send,
                                              .token = sim_random(&tokens),
                                              .first_send = first_send,
                                              .first_receive = first_receive,
-                                             .mtu = sim.settings.mtu};
+                                             .mtu = sim.settings.mtu,
+                                             .checksum = true};
 
     session->open = true;
     session->failed = false;
