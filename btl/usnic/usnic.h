@@ -65,7 +65,8 @@ struct usnic_process {
     struct region_table *regions;                    /* owned */
     struct usnic_module *modules[NETCARD_ADDRESSES]; /* borrowed; NULL: none, or none any more */
     size_t count;
-    size_t users; /* modules that are not NULL */
+    size_t users;    /* modules that are not NULL */
+    bool map_failed; /* the connectivity map cannot be written, which was told */
 };
 
 /* For btl/framework/stats.h, beside those of the engine and of the port. */

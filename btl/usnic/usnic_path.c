@@ -62,15 +62,17 @@ static const char *verdict_text(const struct usnic_check *check, char *text, siz
 static void map_write(const usnic_endpoint *peer, const char *ends, const char *verdict)
 {
     const char *path = peer->usnic->params.map;
+    bool *failed = &peer->usnic->process->map_failed;
     char line[ENDS_BYTES + 200];
 
-    if (!*path) {
+    if (!*path || *failed) {
         return;
     }
     int size = snprintf(line, sizeof(line), "%s %s: %s\n", ORTE_NAME_PRINT(&peer->usnic->peers.me),
                         ends, verdict);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0 || write(fd, line, (size_t) size) != size) {
+    *failed = fd < 0 || write(fd, line, (size_t) size) != size;
+    if (*failed) {
         log_warn(LOG_BTL, "btl_usnic_connectivity_map: %s: %s", path, strerror(errno));
     }
     if (fd >= 0) {

@@ -213,6 +213,16 @@ unequal_checksums()
     done
 }
 
+# A map that cannot be written is told of once by each process, however many paths it has.
+map_refused()
+{
+    run_limited 30 "$keelrun" -n 4 --oversubscribe --mca btl self,usnic --mca btl_usnic_if_include lo \
+        --mca btl_usnic_connectivity_map "$work/none/map" "$helpers/all-to-all" 1
+    is "a map that cannot be written: exit code" 0 "$code"
+    is "a map that cannot be written: each process says so once" 4 \
+        "$(grep -c 'btl_usnic_connectivity_map: .*: No such file or directory' "$work/err")"
+}
+
 # Of five runs, the median of the packets that came twice.
 all_to_all()
 {
@@ -250,6 +260,7 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
     fi
     whole
     small_queue
+    map_refused
     unequal_checksums
     losses
     heavy_losses
