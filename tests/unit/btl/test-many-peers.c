@@ -93,6 +93,7 @@ static mca_btl_base_module_t *begin(const char *name)
     }
     ck_assert_int_eq(param_override("btl", name), ORTE_SUCCESS);
     ck_assert_int_eq(param_override("btl_tcp_if_include", "lo"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("btl_usnic_if_include", "lo"), ORTE_SUCCESS);
     ck_assert_msg(btl_open(&ops, NULL, reason, sizeof(reason)) == ORTE_SUCCESS, "%s", reason);
     return btl_modules(&count)[0];
 }
@@ -164,6 +165,12 @@ START_TEST(ofi_peers_cost_little)
     one_module("ofi", 0, _i % 2 == 0);
 }
 END_TEST
+
+START_TEST(usnic_peers_cost_little)
+{
+    one_module("usnic", 0, _i == 0);
+}
+END_TEST
 #endif
 
 START_TEST(rails_cost_little)
@@ -200,6 +207,7 @@ int main(void)
     tcase_add_loop_test(tcase, tcp_peers_cost_little, 0, 2);
 #ifdef HAVE_FABRIC
     tcase_add_loop_test(tcase, ofi_peers_cost_little, 0, 6);
+    tcase_add_loop_test(tcase, usnic_peers_cost_little, 0, 2);
 #endif
     tcase_add_loop_test(tcase, rails_cost_little, 0, 2);
     return unit_main(suite);
