@@ -133,15 +133,17 @@ static bool grow(void *array, size_t size)
     return grown != NULL;
 }
 
-/* Programs are only named here: argv. */
-static int add_programs(struct run_request *request, const struct spawned *spawned)
+/* Programs are only named here: argv; -N goes on to what they spawn. */
+static int add_programs(struct hnp *hnp, const struct spawned *spawned)
 {
+    struct run_request *request = &hnp->request;
     size_t count = request->app_count + spawned->app_count;
     if (!grow(&request->apps, count * sizeof(*request->apps))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    uint32_t per_node = request->apps[hnp->plan.app_of[spawned->parent]].per_node;
     for (uint32_t i = 0; i < spawned->app_count; i++) {
-        struct app_request app = {.argv = calloc(2, sizeof(char *))};
+        struct app_request app = {.argv = calloc(2, sizeof(char *)), .per_node = per_node};
         if (!app.argv || !(app.argv[0] = strdup(spawned->apps[i].argv[0]))) {
             free(app.argv);
             return ORTE_ERR_OUT_OF_RESOURCE;
@@ -204,7 +206,7 @@ static void start(struct spawn_request *request)
     struct hnp *hnp = request->hnp;
     request->state = SPAWN_STARTING;
     hnp->spawn_count++;
-    int status = add_programs(&hnp->request, &request->spawned);
+    int status = add_programs(hnp, &request->spawned);
     if (status == ORTE_SUCCESS) {
         status = add_ranks(hnp, &request->spawned);
     }

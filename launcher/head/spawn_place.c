@@ -3,7 +3,6 @@
 #include <launcher/head/spawn_place.h>
 
 #include <base/data/strings.h>
-#include <launcher/head/spawn_bind.h>
 #include <launcher/request/nodes/hostfile.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,23 +10,18 @@
 #include <string.h>
 #include <strings.h>
 
-/* MOST_FREE: the node with the most free slots; the others as --map-by says. */
-enum spread { BY_MOST_FREE, BY_SLOT, BY_NODE, BY_PPR };
-
-struct candidate {
-    uint32_t living, ever; /* ranks of the job */
-    uint32_t placed;       /* of this program */
-    uint32_t limit;        /* the same at most; 0: it may not be used */
-};
-
 struct placing {
     const struct hnp *hnp;
-    struct candidate *nodes; /* owned, by node of the plan */
-    uint32_t *row;           /* owned: the nodes of this program, in order */
+    struct job_plan plan; /* the job's, as it grows: the ranks' arrays are owned, the rest is not */
+    bool *closed;         /* owned, by node: lost, or without ranks */
+    uint32_t *limits;     /* owned, by node: ranks of this program at most; 0: it may not be used */
+    uint32_t *row;        /* owned: the nodes of this program, in order */
     uint32_t row_count;
-    struct spawn_binding *binding; /* owned; NULL: the job is not bound */
-    enum spread spread;
-    uint32_t per_node; /* 0: no limit */
+    struct run_request wish; /* for one program */
+    struct app_request app;  /* that program; its hosts are owned */
+    char *const *info;       /* borrowed: the program's */
+    struct plan_use use;
+    uint32_t unbound;
     char *reason;
     size_t reason_size;
 };
@@ -41,12 +35,21 @@ static KEEL_PRINTF(3, 4) int fail(struct placing *placing, int status, const cha
     return status;
 }
 
+static bool has_ranks(const struct hnp *hnp, uint32_t node)
+{
+    bool has = false;
+    for (uint32_t rank = 0; rank < hnp->plan.rank_count && !has; rank++) {
+        has = hnp->plan.node_of[rank] == node;
+    }
+    return has;
+}
+
 /* --- the info --- */
 
 /* Leaves the nodes of a list. Others than the job's are passed over, or are an error. */
 static int restrict_to(struct placing *placing, const struct node_list *list, bool pass_over)
 {
-    const struct job_plan *plan = &placing->hnp->plan;
+    const struct job_plan *plan = &placing->plan;
     uint32_t *limits = calloc(plan->node_count + 1, sizeof(*limits));
     int status = limits ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     placing->row_count = 0;
@@ -54,8 +57,8 @@ static int restrict_to(struct placing *placing, const struct node_list *list, bo
         const struct node_request *host = &list->nodes[i];
         const struct map_node *found = job_plan_find(plan, host->name);
         uint32_t node = found ? (uint32_t) (found - plan->nodes) : 0;
-        if (!found || placing->nodes[node].limit == 0) {
-            bool known = found && placing->nodes[node].ever > 0;
+        if (!found || placing->limits[node] == 0) {
+            bool known = found && has_ranks(placing->hnp, node);
             status = pass_over ? ORTE_SUCCESS
                                : fail(placing, ORTE_ERR_NOT_FOUND,
                                       known ? "host %s is lost, or not in the hostfile"
@@ -67,11 +70,11 @@ static int restrict_to(struct placing *placing, const struct node_list *list, bo
             placing->row[placing->row_count++] = node;
         }
         uint64_t limit = host->slots ? (uint64_t) limits[node] + host->slots : UINT32_MAX;
-        uint32_t most = placing->nodes[node].limit;
+        uint32_t most = placing->limits[node];
         limits[node] = limit < most ? (uint32_t) limit : most;
     }
-    for (uint32_t node = 0; node < plan->node_count && status == ORTE_SUCCESS; node++) {
-        placing->nodes[node].limit = limits[node];
+    if (status == ORTE_SUCCESS) {
+        memcpy(placing->limits, limits, plan->node_count * sizeof(*limits));
     }
     free(limits);
     return status;
@@ -103,37 +106,57 @@ static int take_host(struct placing *placing, const char *words)
     return status;
 }
 
-/* "N:node"; Open MPI writes "N:n" for npernode. */
-static bool read_ppr(const char *words, uint32_t *per_node)
+/* The words of --map-by, but for those that name a file. key, value: where they come from. */
+static int map_by(struct placing *placing, const char *words, const char *key, const char *value)
 {
-    const char *colon = strchr(words, ':');
-    return colon && (strcasecmp(colon, ":n") == 0 || strcasecmp(colon, ":node") == 0) &&
-           node_number(words, (size_t) (colon - words), NODE_SLOTS_MAX, per_node);
-}
-
-static int take_ppr(struct placing *placing, const char *words)
-{
-    if (!read_ppr(words, &placing->per_node)) {
-        return fail(placing, ORTE_ERR_NOT_SUPPORTED,
-                    "ppr=%s: N:node is possible, as is npernode=N, with a number from 1 on", words);
+    char why[320];
+    int oversubscribe = 0;
+    struct placement *placement = &placing->wish.placement;
+    int status = placement_map_by(placement, words, &oversubscribe, why, sizeof(why));
+    if (status == ORTE_SUCCESS && placement->map_by >= MAP_BY_SEQ) {
+        snprintf(why, sizeof(why), "seq and rankfile are for keelrun alone");
+        status = ORTE_ERR_NOT_SUPPORTED;
     }
-    placing->spread = placing->spread == BY_MOST_FREE ? BY_PPR : placing->spread;
+    placement->rank_by = RANK_BY_DEFAULT;
+    if (status == ORTE_SUCCESS) {
+        status = placement_settle(placement, why, sizeof(why));
+    }
+    if (status != ORTE_SUCCESS) {
+        return fail(placing, status, "%s=%s: %s", key, value, why);
+    }
+    if (oversubscribe) {
+        placing->wish.no_oversubscribe = oversubscribe < 0;
+    }
+    placing->use.again = false;
     return ORTE_SUCCESS;
 }
 
 static int take_map_by(struct placing *placing, const char *words)
 {
-    if (strcasecmp(words, "slot") == 0) {
-        placing->spread = BY_SLOT;
-    } else if (strcasecmp(words, "node") == 0) {
-        placing->spread = BY_NODE;
-    } else if (strncasecmp(words, "ppr:", 4) == 0 && read_ppr(words + 4, &placing->per_node)) {
-        placing->spread = BY_PPR;
-    } else {
-        return fail(placing, ORTE_ERR_NOT_SUPPORTED,
-                    "map_by=%s: slot, node and ppr:N:node are possible", words);
+    return map_by(placing, words, "map_by", words);
+}
+
+/* "N:OBJECT"; Open MPI writes "N:n" for npernode. With map_by it is a limit. */
+static int take_ppr(struct placing *placing, const char *value)
+{
+    char words[64];
+    const char *colon = strchr(value, ':');
+    bool node = colon && (strcasecmp(colon, ":n") == 0 || strcasecmp(colon, ":node") == 0);
+    snprintf(words, sizeof(words), "ppr:%.*s%s", colon ? (int) (colon - value) : 32, value,
+             node    ? ":node"
+             : colon ? colon
+                     : "");
+    bool limit = strings_value(placing->info, "map_by");
+    struct placement before = placing->wish.placement;
+    int status = map_by(placing, words, "ppr", value);
+    if (status == ORTE_SUCCESS && limit) {
+        placing->app.per_node = placing->wish.placement.per_object;
+        placing->wish.placement = before;
     }
-    return ORTE_SUCCESS;
+    return status == ORTE_SUCCESS && limit && !node
+               ? fail(placing, ORTE_ERR_NOT_SUPPORTED, "ppr=%s: with map_by N:node is possible",
+                      value)
+               : status;
 }
 
 /* In the order in which they are taken: the hosts select from the hostfile. */
@@ -159,8 +182,9 @@ static bool is_known(const char *assignment)
     return false;
 }
 
-static int take_info(struct placing *placing, char *const *info)
+static int take_info(struct placing *placing)
 {
+    char *const *info = placing->info;
     int status = ORTE_SUCCESS;
     for (char *const *one = info; one && *one; one++) {
         if (!is_known(*one)) {
@@ -178,128 +202,190 @@ static int take_info(struct placing *placing, char *const *info)
     return status;
 }
 
-/* --- the nodes --- */
+/* --- programs --- */
 
-/* All nodes that have ranks and live; the program may yet choose. */
-static void begin_program(struct placing *placing)
+/* The job's: by slot where its ranks were named one by one. */
+static void inherit(struct placing *placing, uint32_t parent)
 {
-    const struct hnp *hnp = placing->hnp;
-    placing->spread = hnp->request.placement.map_by == MAP_BY_NODE ? BY_NODE : BY_MOST_FREE;
-    placing->per_node = 0;
+    const struct run_request *job = &placing->hnp->request;
+    uint32_t per_node = job->apps[placing->plan.app_of[parent]].per_node;
+    struct placement placement = job->placement;
+    placement.file = NULL;
+    placement.sequence = NULL;
+    placement.ranks = NULL;
+    placement.rank_count = 0;
+    placement.bind &= placement.map_by != MAP_BY_RANKFILE;
+    if (placement.map_by >= MAP_BY_SEQ) {
+        placement.map_by = MAP_BY_SLOT;
+    }
+    if (per_node && placement.map_by == MAP_BY_SLOT) {
+        placement.map_by = MAP_BY_PPR;
+        placement.map_level = LEVEL_NODE;
+        placement.per_object = per_node;
+    }
+    placing->use.again = true;
+    placing->wish = (struct run_request){.apps = &placing->app,
+                                         .app_count = 1,
+                                         .placement = placement,
+                                         .no_oversubscribe = job->no_oversubscribe};
+}
+
+/* All nodes that are not closed; the program may yet choose. */
+static void begin_program(struct placing *placing, const struct launch_app *app,
+                          const struct spawn_program *program)
+{
+    placing->app = (struct app_request){.argv = app->argv, .count = program->count};
+    placing->info = program->info;
     placing->row_count = 0;
-    for (uint32_t node = 0; node < hnp->plan.node_count; node++) {
-        struct candidate *candidate = &placing->nodes[node];
-        bool usable = candidate->ever > 0 && hnp_peer_lives(hnp, hnp->daemon_of_node[node]);
-        candidate->placed = 0;
-        candidate->limit = usable ? UINT32_MAX : 0;
-        if (usable) {
+    for (uint32_t node = 0; node < placing->plan.node_count; node++) {
+        placing->limits[node] = placing->closed[node] ? 0 : UINT32_MAX;
+        if (!placing->closed[node]) {
             placing->row[placing->row_count++] = node;
         }
     }
 }
 
-/* The node for the next rank; UINT32_MAX: none has room. */
-static uint32_t choose_node(const struct placing *placing)
+static int name_hosts(struct placing *placing)
 {
-    uint32_t best = UINT32_MAX;
-    int64_t highest = 0;
-    for (uint32_t i = 0; i < placing->row_count; i++) {
-        const struct map_node *node = &placing->hnp->plan.nodes[placing->row[i]];
-        const struct candidate *candidate = &placing->nodes[placing->row[i]];
-        int64_t free_slots = (int64_t) node->slots - candidate->living;
-        const int64_t score[] = {
-            [BY_MOST_FREE] = free_slots,
-            [BY_SLOT] = free_slots > 0 ? INT64_MAX : free_slots,
-            [BY_NODE] = (free_slots > 0 ? INT64_C(1) << 32 : 0) - candidate->placed,
-            [BY_PPR] = 0,
-        };
-        bool full = candidate->placed >= candidate->limit ||
-                    (placing->per_node && candidate->placed >= placing->per_node) ||
-                    (node->slots_max && candidate->living >= node->slots_max) ||
-                    (placing->hnp->request.no_oversubscribe && free_slots <= 0);
-        if (!full && (best == UINT32_MAX || score[placing->spread] > highest)) {
-            best = placing->row[i];
-            highest = score[placing->spread];
-        }
-    }
-    return best;
-}
-
-/* --- ranks --- */
-
-static int place_rank(struct placing *placing, struct spawned *spawned, uint32_t at, uint32_t app)
-{
-    uint32_t node = choose_node(placing);
-    if (node == UINT32_MAX) {
-        return fail(placing, ORTE_ERR_OUT_OF_RESOURCE, "there is room for %u of %u ranks", at,
-                    spawned->count);
-    }
-    struct candidate *candidate = &placing->nodes[node];
-    candidate->living++;
-    candidate->placed++;
-    spawned->app_of[at] = spawned->app_first + app;
-    spawned->node_of[at] = node;
-    spawned->local_rank_of[at] = candidate->ever++;
-    if (placing->binding) {
-        spawned->cpus[at] = spawn_binding_choose(placing->binding, node);
-    }
-    return !placing->binding || spawned->cpus[at] ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-}
-
-static int place_all(struct placing *placing, struct spawned *spawned,
-                     const struct spawn_program *programs)
-{
-    uint32_t at = 0;
     int status = ORTE_SUCCESS;
-    for (uint32_t app = 0; app < spawned->app_count && status == ORTE_SUCCESS; app++) {
-        begin_program(placing);
-        status = take_info(placing, programs[app].info);
-        for (uint32_t i = 0; i < programs[app].count && status == ORTE_SUCCESS; i++) {
-            status = place_rank(placing, spawned, at++, app);
-        }
+    for (uint32_t i = 0; i < placing->row_count && status == ORTE_SUCCESS; i++) {
+        uint32_t node = placing->row[i], limit = placing->limits[node];
+        status = node_list_add(&placing->app.hosts, strdup(placing->plan.nodes[node].name),
+                               limit == UINT32_MAX ? 0 : limit, 0);
     }
     return status;
 }
 
-static bool make_room(struct placing *placing, struct spawned *spawned)
+/* What is the program's own, and not the job's. */
+static void end_program(struct placing *placing)
 {
-    const struct job_plan *plan = &placing->hnp->plan;
-    placing->nodes = calloc(plan->node_count, sizeof(*placing->nodes));
-    placing->row = calloc(plan->node_count, sizeof(*placing->row));
-    spawned->app_of = calloc(spawned->count, sizeof(uint32_t));
-    spawned->node_of = calloc(spawned->count, sizeof(uint32_t));
-    spawned->local_rank_of = calloc(spawned->count, sizeof(uint32_t));
-    spawned->cpus = plan->cpus ? calloc((size_t) spawned->count + 1, sizeof(char *)) : NULL;
-    return placing->nodes && placing->row && spawned->app_of && spawned->node_of &&
-           spawned->local_rank_of &&
-           (!plan->cpus || (spawned->cpus &&
-                            spawn_binding_create(&placing->binding, placing->hnp) == ORTE_SUCCESS));
+    struct placement *placement = &placing->wish.placement;
+    placement->cpu_set = NULL;
+    placement_fini(placement);
+    node_list_fini(&placing->app.hosts);
+}
+
+static int place_program(struct placing *placing)
+{
+    uint32_t unbound = 0;
+    int status = take_info(placing);
+    if (status == ORTE_SUCCESS) {
+        status = name_hosts(placing);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = job_plan_extend(&placing->plan, &placing->wish, &placing->use, &unbound,
+                                 placing->reason, placing->reason_size);
+    }
+    placing->unbound += unbound;
+    return status;
+}
+
+static int place_all(struct placing *placing, const struct spawned *spawned,
+                     const struct spawn_program *programs)
+{
+    int status = ORTE_SUCCESS;
+    for (uint32_t i = 0; i < spawned->app_count && status == ORTE_SUCCESS; i++) {
+        begin_program(placing, &spawned->apps[i], &programs[i]);
+        inherit(placing, spawned->parent);
+        placing->use.app = spawned->app_first + i;
+        status = place_program(placing);
+        end_program(placing);
+    }
+    return status;
+}
+
+/* --- all of it --- */
+
+/* malloc'd; NULL: no memory, or nothing to copy. */
+static void *copy(const void *array, size_t size)
+{
+    void *made = array ? malloc(size + 1) : NULL;
+    if (made) {
+        memcpy(made, array, size);
+    }
+    return made;
+}
+
+static bool begin(struct placing *placing)
+{
+    const struct hnp *hnp = placing->hnp;
+    const struct job_plan *job = &hnp->plan;
+    size_t ranks = job->rank_count, nodes = job->node_count;
+    struct job_plan *plan = &placing->plan;
+    *plan = *job;
+    plan->node_of = copy(job->node_of, ranks * sizeof(uint32_t));
+    plan->app_of = copy(job->app_of, ranks * sizeof(uint32_t));
+    plan->local_rank_of = copy(job->local_rank_of, ranks * sizeof(uint32_t));
+    plan->cpus = copy(job->cpus, (ranks + 1) * sizeof(char *));
+    placing->closed = malloc(nodes * sizeof(bool));
+    placing->limits = malloc(nodes * sizeof(uint32_t));
+    placing->row = malloc(nodes * sizeof(uint32_t));
+    placing->use = (struct plan_use){
+        .ended = hnp->ended, .ended_count = job->rank_count, .closed = placing->closed};
+    for (uint32_t node = 0; placing->closed && node < nodes; node++) {
+        placing->closed[node] = true;
+    }
+    for (uint32_t rank = 0; placing->closed && rank < ranks; rank++) {
+        uint32_t node = job->node_of[rank];
+        placing->closed[node] = !hnp_peer_lives(hnp, hnp->daemon_of_node[node]);
+    }
+    return plan->node_of && plan->app_of && plan->local_rank_of && (plan->cpus || !job->cpus) &&
+           placing->closed && placing->limits && placing->row;
+}
+
+/* The ranks behind the job's. */
+static int take(struct placing *placing, struct spawned *spawned)
+{
+    struct job_plan *plan = &placing->plan;
+    size_t first = placing->hnp->plan.rank_count, size = spawned->count * sizeof(uint32_t);
+    spawned->node_of = copy(plan->node_of + first, size);
+    spawned->app_of = copy(plan->app_of + first, size);
+    spawned->local_rank_of = copy(plan->local_rank_of + first, size);
+    if (plan->cpus) {
+        spawned->cpus = copy(plan->cpus + first, (spawned->count + 1) * sizeof(char *));
+        plan->rank_count = spawned->cpus ? (uint32_t) first : plan->rank_count;
+    }
+    return spawned->node_of && spawned->app_of && spawned->local_rank_of &&
+                   (spawned->cpus || !plan->cpus)
+               ? ORTE_SUCCESS
+               : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static void end(struct placing *placing)
+{
+    struct job_plan *plan = &placing->plan;
+    for (uint32_t rank = placing->hnp->plan.rank_count; plan->cpus && rank < plan->rank_count;
+         rank++) {
+        free(plan->cpus[rank]);
+    }
+    free(plan->node_of);
+    free(plan->app_of);
+    free(plan->local_rank_of);
+    free(plan->cpus);
+    free(placing->closed);
+    free(placing->limits);
+    free(placing->row);
 }
 
 int spawn_place(const struct hnp *hnp, struct spawned *spawned,
                 const struct spawn_program *programs, char *reason, size_t reason_size)
 {
     struct placing placing = {.hnp = hnp, .reason = reason, .reason_size = reason_size};
+    int status = begin(&placing) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     snprintf(reason, reason_size, "out of memory");
-    int status = ORTE_ERR_OUT_OF_RESOURCE;
-    if (make_room(&placing, spawned)) {
-        for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
-            struct candidate *candidate = &placing.nodes[hnp->plan.node_of[rank]];
-            candidate->ever++;
-            candidate->living += !hnp->ended[rank];
-        }
+    if (status == ORTE_SUCCESS) {
         status = place_all(&placing, spawned, programs);
     }
-    uint32_t unbound = placing.binding ? spawn_binding_unbound(placing.binding) : 0;
+    if (status == ORTE_SUCCESS) {
+        status = take(&placing, spawned);
+    }
     if (status == ORTE_SUCCESS) {
         snprintf(reason, reason_size,
-                 unbound ? "%u of %u ranks are not bound: all processors have "
-                           "ranks (:overload-allowed lets them share)"
-                         : "",
-                 unbound, spawned->count);
+                 placing.unbound ? "%u of %u ranks are not bound: all processors have "
+                                   "ranks (:overload-allowed lets them share)"
+                                 : "",
+                 placing.unbound, spawned->count);
     }
-    spawn_binding_destroy(placing.binding);
-    free(placing.nodes);
-    free(placing.row);
+    end(&placing);
     return status;
 }

@@ -84,6 +84,25 @@ static int print_object(const struct view *view, unsigned level, uint32_t object
     return *cpus ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
+/* By object: the ranks of the job that live. NULL: no memory. */
+static uint32_t *count_load(const struct mapping *mapping, uint32_t node, unsigned level)
+{
+    uint32_t *ranks = calloc(mapping->nodes[node].view->levels[level].count, sizeof(*ranks));
+    if (ranks && mapping->use && mapping_count_ranks(mapping, node, level, ranks) != ORTE_SUCCESS) {
+        free(ranks);
+        return NULL;
+    }
+    return ranks;
+}
+
+/* May one more rank be bound to it? */
+static bool has_processor(const struct mapping *mapping, const struct view_level *objects,
+                          unsigned level, uint32_t object, const struct load *load)
+{
+    return load->ranks[object] < objects->size[object] || mapping->placement->overload ||
+           level == LEVEL_NODE;
+}
+
 static int bind_one(struct binding *binding, const struct place *place, char **cpus)
 {
     struct mapping *mapping = binding->mapping;
@@ -100,10 +119,7 @@ static int bind_one(struct binding *binding, const struct place *place, char **c
                             level_name(binding->level), mapping->plan->nodes[place->node].name,
                             level_name(binding->level));
     }
-    if (!load->ranks) {
-        load->ranks = calloc(objects->count, sizeof(*load->ranks));
-    }
-    if (!load->ranks) {
+    if (!load->ranks && !(load->ranks = count_load(mapping, place->node, binding->level))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     uint32_t object = choose(binding, place);
@@ -112,6 +128,10 @@ static int bind_one(struct binding *binding, const struct place *place, char **c
                             "node %s: a %s is in no %s that may be used",
                             mapping->plan->nodes[place->node].name, level_name(mapping->map_level),
                             level_name(binding->level));
+    }
+    if (mapping->use && !has_processor(mapping, objects, binding->level, object, load)) {
+        mapping->unbound++;
+        return ORTE_SUCCESS;
     }
     int status = check_load(mapping, place, binding->level, object, ++load->ranks[object]);
     return status == ORTE_SUCCESS ? print_object(view, binding->level, object, cpus) : status;
@@ -157,14 +177,14 @@ int mapping_bind(struct mapping *mapping)
 {
     struct binding binding = {.mapping = mapping, .level = job_plan_bind_level(mapping->placement)};
     bool any = binding.level != LEVEL_NONE || any_bound(mapping);
-    if (!any || (binding.level != LEVEL_NODE && drops_binding(mapping))) {
+    if (!any || (!mapping->use && binding.level != LEVEL_NODE && drops_binding(mapping))) {
         return ORTE_SUCCESS;
     }
     struct place **by_rank = calloc(mapping->count, sizeof(struct place *));
     char **cpus = calloc((size_t) mapping->count + 1, sizeof(*cpus));
     binding.loads = calloc(mapping->plan->node_count, sizeof(*binding.loads));
     int status = ORTE_ERR_OUT_OF_RESOURCE;
-    mapping->plan->cpus = cpus;
+    mapping->cpus = cpus;
     if (by_rank && cpus && binding.loads) {
         for (uint32_t i = 0; i < mapping->count; i++) {
             by_rank[mapping->places[i].rank] = &mapping->places[i];

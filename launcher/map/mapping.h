@@ -23,6 +23,8 @@ struct node_state {
     uint32_t of_app;      /* of them, those of the program that is being mapped */
     uint32_t app_limit;   /* ranks of this program, at most */
     uint32_t next_object; /* where --map-by OBJECT goes on */
+    uint32_t *load;       /* owned, by object of the mapping's level: ranks that live; NULL: the
+                           * job has none yet */
     bool *taken;          /* owned, by processor: by PE=n */
     uint32_t taken_count;
 };
@@ -31,6 +33,8 @@ struct mapping {
     const struct run_request *request;
     const struct placement *placement; /* the request's */
     struct job_plan *plan;
+    const struct plan_use
+        *use;                 /* borrowed: ranks are added to those of the plan; NULL: a new job */
     unsigned map_level;       /* of places' objects; LEVEL_NODE: the whole node */
     struct node_state *nodes; /* owned, by node */
     struct view *views;       /* owned: one for each distinct topology */
@@ -40,12 +44,23 @@ struct mapping {
     uint32_t per_node;    /* -N of that program; 0: none */
     struct place *places; /* owned */
     uint32_t count, capacity;
+    char **cpus;      /* owned, NULL-ended, by rank: as in the plan */
+    uint32_t unbound; /* ranks that are not bound, for all processors have ranks */
     char *reason;
     size_t reason_size;
 };
 
 /* Sets the mapping's reason; returns status. */
 int mapping_fail(struct mapping *mapping, int status, const char *format, ...) KEEL_PRINTF(3, 4);
+
+/* extend.c: the slots and processors that the ranks of the plan have, as use says. */
+int mapping_take_used(struct mapping *mapping) KEEL_MUST_CHECK;
+/* Their number on each object of a level of a node, which are to be 0 before. */
+int mapping_count_ranks(const struct mapping *mapping, uint32_t node, unsigned level,
+                        uint32_t *ranks) KEEL_MUST_CHECK;
+/* Begins and ends it. */
+int mapping_begin(struct mapping *mapping) KEEL_MUST_CHECK;
+void mapping_end(struct mapping *mapping);
 
 /* Finds places for every program's ranks. */
 int mapping_place(struct mapping *mapping) KEEL_MUST_CHECK;

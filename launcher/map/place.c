@@ -33,6 +33,9 @@ int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t o
     };
     mapping->nodes[node].placed++;
     mapping->nodes[node].of_app++;
+    if (mapping->nodes[node].load) {
+        mapping->nodes[node].load[object]++;
+    }
     return ORTE_SUCCESS;
 }
 
@@ -116,19 +119,29 @@ static uint32_t level_of(const struct map_node *node, uint64_t round)
     return level < UINT32_MAX ? (uint32_t) level : UINT32_MAX;
 }
 
-/* The next object of the node that takes a rank. False: none does. */
+static uint32_t objects_of(const struct mapping *mapping, uint32_t node)
+{
+    return mapping->map_level == LEVEL_NODE
+               ? 1
+               : mapping->nodes[node].view->levels[mapping->map_level].count;
+}
+
+/* The next object of the node that takes a rank; where ranks are added, the next of those with the
+ * fewest. False: none does. */
 static bool find_object(const struct mapping *mapping, uint32_t node, uint32_t *object)
 {
     const struct node_state *state = &mapping->nodes[node];
-    uint32_t count =
-        mapping->map_level == LEVEL_NODE ? 1 : state->view->levels[mapping->map_level].count;
-    for (uint32_t i = 0; i < count; i++) {
-        *object = (state->next_object + i) % count;
-        if (has_processors(mapping, node, *object)) {
-            return true;
+    uint32_t count = objects_of(mapping, node);
+    bool found = false;
+    for (uint32_t i = 0; i < count && (!found || state->load); i++) {
+        uint32_t next = (state->next_object + i) % count;
+        bool better = !found || state->load[next] < state->load[*object];
+        if (better && has_processors(mapping, node, next)) {
+            *object = next;
+            found = true;
         }
     }
-    return false;
+    return found;
 }
 
 /* Below its limit? */
@@ -223,14 +236,7 @@ static int place_rounds(struct mapping *mapping, uint32_t app, uint64_t rounds, 
     return status;
 }
 
-static uint32_t objects_of(const struct mapping *mapping, uint32_t node)
-{
-    return mapping->map_level == LEVEL_NODE
-               ? 1
-               : mapping->nodes[node].view->levels[mapping->map_level].count;
-}
-
-static int place_ppr(struct mapping *mapping, uint32_t app, uint32_t *left)
+static int place_ppr_once(struct mapping *mapping, uint32_t app, uint32_t *left)
 {
     for (uint32_t i = 0; i < mapping->candidate_count; i++) {
         uint32_t node = mapping->candidates[i], objects = objects_of(mapping, node);
@@ -251,6 +257,18 @@ static int place_ppr(struct mapping *mapping, uint32_t app, uint32_t *left)
         }
     }
     return ORTE_SUCCESS;
+}
+
+static int place_ppr(struct mapping *mapping, uint32_t app, uint32_t *left)
+{
+    uint32_t before;
+    int status;
+    do {
+        before = *left;
+        status = place_ppr_once(mapping, app, left);
+    } while (mapping->use && mapping->use->again && status == ORTE_SUCCESS && *left > 0 &&
+             *left < before);
+    return status;
 }
 
 /* --- how many --- */
@@ -321,6 +339,10 @@ static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
     const struct placement *placement = mapping->placement;
     unsigned long long total = 0, slots, most;
     bool given;
+    if (mapping->use) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "there is room for %u of %u ranks",
+                            (uint32_t) wanted - left, (uint32_t) wanted);
+    }
     count_slots(mapping, &slots, &most, &given);
     for (size_t i = 0; i < request->app_count; i++) {
         total += request->apps[i].count;

@@ -86,10 +86,15 @@ static int find_view(struct mapping *mapping, uint32_t node)
     return state->taken ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
-static uint32_t limit_of(const struct map_node *node, const struct run_request *request)
+static uint32_t limit_of(const struct map_node *node, const struct mapping *mapping)
 {
+    const struct run_request *request = mapping->request;
+    if (mapping->use && mapping->use->closed[node - mapping->plan->nodes]) {
+        return 0;
+    }
     uint32_t limit = node->slots_max ? node->slots_max : UINT32_MAX;
-    bool limited = request->no_oversubscribe || (node->slots_explicit && !request->oversubscribe);
+    bool given = node->slots_explicit && !request->oversubscribe && !mapping->use;
+    bool limited = request->no_oversubscribe || given;
     return limited && node->slots < limit ? node->slots : limit;
 }
 
@@ -99,12 +104,12 @@ static int begin_node(struct mapping *mapping, uint32_t node, bool views)
     if (map_node->slots == 0) {
         map_node->slots = count_slots(map_node->topo, mapping->placement->hwthreads);
     }
-    mapping->plan->universe += map_node->slots;
-    mapping->nodes[node].limit = limit_of(map_node, mapping->request);
+    mapping->plan->universe += mapping->use ? 0 : map_node->slots;
+    mapping->nodes[node].limit = limit_of(map_node, mapping);
     return views ? find_view(mapping, node) : ORTE_SUCCESS;
 }
 
-static int begin(struct mapping *mapping)
+int mapping_begin(struct mapping *mapping)
 {
     const struct placement *placement = mapping->placement;
     bool by_object = placement->map_by == MAP_BY_OBJECT || placement->map_by == MAP_BY_PPR;
@@ -120,7 +125,7 @@ static int begin(struct mapping *mapping)
     for (uint32_t node = 0; node < nodes && status == ORTE_SUCCESS; node++) {
         status = begin_node(mapping, node, needs_views(placement));
     }
-    return status;
+    return status == ORTE_SUCCESS && mapping->use ? mapping_take_used(mapping) : status;
 }
 
 /* --- the plan --- */
@@ -169,11 +174,13 @@ static int fill(struct mapping *mapping)
     return ORTE_SUCCESS;
 }
 
-static void end(struct mapping *mapping)
+void mapping_end(struct mapping *mapping)
 {
     for (uint32_t i = 0; mapping->nodes && i < mapping->plan->node_count; i++) {
         free(mapping->nodes[i].taken);
+        free(mapping->nodes[i].load);
     }
+    strings_free(mapping->cpus);
     for (uint32_t i = 0; i < mapping->view_count; i++) {
         view_fini(&mapping->views[i]);
     }
@@ -195,7 +202,7 @@ int job_plan_map(struct job_plan *plan, const struct run_request *request, char 
                               .reason = reason,
                               .reason_size = reason_size};
     snprintf(reason, reason_size, "out of memory");
-    int status = begin(&mapping);
+    int status = mapping_begin(&mapping);
     if (status == ORTE_SUCCESS) {
         status = mapping_place(&mapping);
     }
@@ -208,7 +215,11 @@ int job_plan_map(struct job_plan *plan, const struct run_request *request, char 
     if (status == ORTE_SUCCESS) {
         status = mapping_bind(&mapping);
     }
-    end(&mapping);
+    if (status == ORTE_SUCCESS) {
+        plan->cpus = mapping.cpus;
+        mapping.cpus = NULL;
+    }
+    mapping_end(&mapping);
     return status;
 }
 

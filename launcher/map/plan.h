@@ -52,6 +52,20 @@ bool job_plan_needs_topologies(const struct job_plan *plan, const struct run_req
  * processors. */
 int job_plan_map(struct job_plan *plan, const struct run_request *request, char *reason,
                  size_t reason_size) KEEL_MUST_CHECK;
+/* What is left of a job that runs, for ranks that are added to it. Borrowed. */
+struct plan_use {
+    const bool *ended;    /* by rank: its slot and its processors are free again */
+    uint32_t ended_count; /* ranks above it live */
+    const bool *closed;   /* by node: it takes no more ranks */
+    uint32_t app;         /* the number of the program */
+    bool again;           /* ppr begins anew while ranks are left */
+};
+/* Maps, numbers and binds the request's one program, behind the ranks of the plan. unbound: set to
+ * how many of them are not bound, for all processors have ranks. Errors as of job_plan_map; then
+ * the plan is as before. Pure. */
+int job_plan_extend(struct job_plan *plan, const struct run_request *request,
+                    const struct plan_use *use, uint32_t *unbound, char *reason,
+                    size_t reason_size) KEEL_MUST_CHECK;
 /* What ranks are bound to that nothing was said of one by one: objects of this level, LEVEL_NODE:
  * the whole node, or LEVEL_NONE. */
 enum { LEVEL_NONE = LEVEL_NODE + 1 };

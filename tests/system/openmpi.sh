@@ -129,10 +129,19 @@ ln -s ../spawn_info "$work/programs/named"
 # Open MPI keeps the key "path" to itself (docs/mpi.md)
 spawns "node0" 1 program=named ompi_prefix="$work/programs"
 is "found in path" "named" "$(cut -d : -f 4 "$work/out" | sed 's|.*/||')"
-# by node, although node0 has more ranks than the others: as the job is mapped, and not as is default
-run_limited 30 "$keelrun" $ob1 --simulate 3x3 --map-by node -n 4 "$work/spawn_info" 3
-is "spawned ranks are mapped as the job" "0 node0 node1 node2" \
-    "$code $(sort "$work/out" | cut -d : -f 2 | tr '\n' ' ' | sed 's/ $//')"
+# inherits "WHERE..." COUNT OPTION...: the nodes of so many children of a job that is mapped so
+inherits()
+{
+    local expected=$1 count=$2
+    shift 2
+    run_limited 30 "$keelrun" $ob1 --simulate 3x3 "$@" "$work/spawn_info" "$count"
+    is "$count spawned by keelrun $*" "0 $expected" \
+        "$code $(sort "$work/out" | cut -d : -f 2 | tr '\n' ' ' | sed 's/ $//')"
+}
+inherits "node0 node1 node1" 3 -n 4
+inherits "node0 node1 node2" 3 --map-by node -n 4
+inherits "node0 node1 node0 node1" 4 -n 4 --map-by ppr:2:node --rank-by node
+inherits "node0 node1 node2 node0" 4 -N 1 --rank-by span
 # refuses WHY COUNT KEY=VALUE...
 refuses()
 {
@@ -144,7 +153,7 @@ refuses()
 }
 refuses "host elsewhere has no rank of this job" 1 host=elsewhere
 refuses "there is room for 3 of 4 ranks" 4 npernode=1
-refuses "map_by=core: slot, node and ppr:N:node are possible" 1 map_by=core
+refuses "the processors of node node0 are not known" 1 map_by=core
 refuses "the info key of bind_to=core is not supported; host, hostfile, map_by, npernode, pernode and ppr are" 1 bind_to=core
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
 cat >"$work/spawn_try.c" <<'END'

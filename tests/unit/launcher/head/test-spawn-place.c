@@ -14,7 +14,9 @@ enum { NODES = 4 };
 /* n0 has 3 slots and 2 ranks, one of which has ended; n1 2 and 1; n2 1 and 1; n3 9 and none. */
 static const uint32_t slots[NODES] = {3, 2, 1, 9};
 static uint32_t node_of[] = {0, 0, 1, 2};
+static uint32_t app_of[] = {0, 0, 0, 0}, local_rank_of[] = {0, 1, 0, 0};
 static bool ended[] = {true, false, false, false};
+static struct app_request parent;
 static uint32_t daemon_of_node[NODES] = {0, 1, 2, 3};
 static struct map_node nodes[NODES];
 static struct peer peers[NODES];
@@ -29,12 +31,18 @@ static void set_up(void)
         nodes[i] = (struct map_node){.name = names[i], .slots = slots[i], .number = i};
         peers[i].state = PEER_LAUNCHED;
     }
-    hnp = (struct hnp){
-        .plan = {.nodes = nodes, .node_count = NODES, .rank_count = 4, .node_of = node_of},
-        .peers = peers,
-        .peer_count = NODES,
-        .daemon_of_node = daemon_of_node,
-        .ended = ended};
+    parent.per_node = 0;
+    hnp = (struct hnp){.plan = {.nodes = nodes,
+                                .node_count = NODES,
+                                .rank_count = 4,
+                                .node_of = node_of,
+                                .app_of = app_of,
+                                .local_rank_of = local_rank_of},
+                       .request = {.apps = &parent, .app_count = 1},
+                       .peers = peers,
+                       .peer_count = NODES,
+                       .daemon_of_node = daemon_of_node,
+                       .ended = ended};
     ck_assert_int_eq(job_plan_index(&hnp.plan), ORTE_SUCCESS);
 }
 
@@ -88,36 +96,54 @@ static void refused(const char *expected, const char *words)
     ck_assert_msg(strstr(reason, expected), "%s: %s", words, reason);
 }
 
-START_TEST(test_most_free_slots_first)
+START_TEST(test_by_slot)
 {
     set_up();
-    check("0010120", "7");
-    ck_assert_str_eq(place("2", "2"), "0010");
+    check("00001", "5"); /* two free ones, then one on n1; then as many as n0 has */
+    ck_assert_str_eq(place("2", "2"), "0001");
     peers[0].state = PEER_LOST;
-    check("112", "3");
+    check("111", "3");
     nodes[1].slots_max = 2;
     check("122", "3");
     hnp.request.no_oversubscribe = true;
     check("1", "1");
-    refused("there is room for", "2");
+    refused("there is room for 1 of 2 ranks", "2");
     tear_down();
 }
 END_TEST
 
-START_TEST(test_by_slot_and_by_node)
+START_TEST(test_map_by)
 {
     set_up();
-    check("00101", "5 map_by=slot");
-    check("00101", "5 map_by=SLOT");
-    check("01021", "5 map_by=node");
+    check("00001", "5 map_by=SLOT");
+    check("01010", "5 map_by=node");
     check("0011", "4 ppr=2:n");
     check("001122", "6 ppr=2:node");
     check("012", "3 map_by=ppr:1:NODE");
-    check("010212", "6 map_by=node ppr=2:n");
-    hnp.request.placement.map_by = MAP_BY_NODE; /* the job's */
-    check("01021", "5");
-    check("010212", "6 ppr=2:n");
-    check("00101", "5 map_by=slot");
+    check("012012", "6 map_by=node ppr=2:n");
+    refused("there is room for 1 of 2 ranks", "2 host=n1 map_by=slot:NOOVERSUBSCRIBE");
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_the_jobs_mapping_is_inherited)
+{
+    set_up();
+    hnp.request.placement.map_by = MAP_BY_NODE;
+    check("01010", "5");
+    check("001122", "6 ppr=2:n");
+    check("00001", "5 map_by=slot");
+    hnp.request.placement =
+        (struct placement){.map_by = MAP_BY_PPR, .map_level = LEVEL_NODE, .per_object = 2};
+    check("00001122", "8"); /* and again from the first */
+    check("00001", "5 map_by=slot");
+    hnp.request.placement = (struct placement){.map_by = MAP_BY_SEQ};
+    check("00001", "5");
+    hnp.request.placement = (struct placement){0};
+    parent.per_node = 1;
+    check("00112", "5"); /* numbered node by node */
+    hnp.request.placement.no_local = nodes[0].local = true;
+    check("11122", "5");
     tear_down();
 }
 END_TEST
@@ -126,8 +152,9 @@ START_TEST(test_hosts)
 {
     set_up();
     check("111", "3 host=n1");
-    check("1221", "4 host=n2,n1 map_by=node ppr=2:node");
+    check("2121", "4 host=n2,n1 map_by=node ppr=2:node");
     check("00111", "5 host=n0:2,n1 map_by=slot");
+    refused("there is room for 2 of 5 ranks", "5 host=n0:2");
     ck_assert_str_eq(place("2 host=n1", "2 host=n2"), "1122");
     refused("room for 1 of 2 ranks", "2 host=n2:1");
     refused("host n3 has no rank of this job", "1 host=n3");
@@ -147,7 +174,7 @@ START_TEST(test_hostfiles)
     ck_assert_int_gt(dprintf(fd, "n2 slots=1\nother\nn3\nn1 slots=2\n"), 0);
     close(fd);
     snprintf(words, sizeof(words), "3 map_by=node hostfile=%s", hostfile);
-    check("121", words);
+    check("211", words);
     snprintf(words, sizeof(words), "4 hostfile=%s", hostfile);
     refused("room for 3 of 4 ranks", words);
     snprintf(words, sizeof(words), "2 host=n1 hostfile=%s", hostfile);
@@ -165,11 +192,14 @@ END_TEST
 START_TEST(test_what_is_not_known_is_refused)
 {
     set_up();
-    refused("map_by=core: slot, node and ppr:N:node are possible", "1 map_by=core");
-    refused("map_by=node:PE=2", "1 map_by=node:PE=2");
-    refused("map_by=ppr:0:node", "1 map_by=ppr:0:node");
-    refused("ppr=1:socket: N:node is possible", "1 ppr=1:socket");
-    refused("ppr=x:n", "1 ppr=x:n");
+    refused("map_by=cor: 'cor': slot, node, hwthread, core, ", "1 map_by=cor");
+    refused("map_by=slot:SPAN: --map-by slot:SPAN: SPAN goes with an object", "1 map_by=slot:SPAN");
+    refused("map_by=seq: seq and rankfile are for keelrun alone", "1 map_by=seq");
+    refused("map_by=ppr:0:node: '0'", "1 map_by=ppr:0:node");
+    refused("ppr=1:socke: 'socke': node, ", "1 ppr=1:socke");
+    refused("ppr=x:n: 'x'", "1 ppr=x:n");
+    refused("ppr=1:core: with map_by N:node is possible", "1 map_by=node ppr=1:core");
+    refused("the processors of node n0 are not known", "1 map_by=core");
     refused("bind_to=core is not supported", "1 bind_to=core");
     refused("add-host=x is not supported", "1 host=n1 add-host=x");
     refused("room for 3 of 4 ranks", "4 ppr=1:n");
@@ -177,51 +207,67 @@ START_TEST(test_what_is_not_known_is_refused)
 }
 END_TEST
 
-START_TEST(test_bound_ranks)
+/* All nodes have two cores; the ranks are bound to the first. */
+static char first_core[][2] = {"0", "0", "0", "0"};
+static char *bound_cpus[] = {first_core[0], first_core[1], first_core[2], first_core[3], NULL};
+static struct topo topo;
+
+static void set_up_bound(void)
 {
-    char text[][2] = {"0", "1", "0", ""};
-    char *cpus[] = {text[0], text[1], text[2], text[3], NULL};
-    struct spawned spawned = {.first = 4, .app_first = 1, .app_count = 1, .count = 4};
-    struct spawn_program program = {.count = 4};
+    static const char two_cores[] = "topology 1\nquota 0\n0 + 0 0 0 0 0 0\n1 + 1 1 1 0 0 0\n";
     set_up();
-    hnp.plan.cpus = cpus;
-    spawned.apps = calloc(1, sizeof(*spawned.apps));
-    ck_assert_int_eq(spawn_place(&hnp, &spawned, &program, reason, sizeof(reason)), ORTE_SUCCESS);
-    ck_assert_str_eq(spawned.cpus[0], "0"); /* whose rank has ended */
-    ck_assert_str_eq(spawned.cpus[1], "0");
-    ck_assert_str_eq(spawned.cpus[2], "0"); /* on n1 */
-    ck_assert_str_eq(spawned.cpus[3], "1");
-    spawned_fini(&spawned);
-    tear_down();
+    ck_assert_int_eq(topo_parse(&topo, two_cores), ORTE_SUCCESS);
+    for (uint32_t i = 0; i < NODES; i++) {
+        nodes[i].topo = &topo;
+    }
+    hnp.plan.cpus = bound_cpus;
+    hnp.request.placement.bind = true;
+    hnp.request.placement.bind_level = TOPO_CORE;
 }
-END_TEST
+
+static void check_cpus(const char *expected, const char *key)
+{
+    struct spawned spawned = {.first = 4, .app_first = 1, .app_count = 1, .count = 3};
+    char got[64] = "", *info[] = {(char *) "host=n1", (char *) (uintptr_t) key, NULL};
+    struct spawn_program program = {.count = 3, .info = info};
+    spawned.apps = calloc(1, sizeof(*spawned.apps));
+    ck_assert_msg(spawn_place(&hnp, &spawned, &program, reason, sizeof(reason)) == ORTE_SUCCESS,
+                  "%s", reason);
+    for (uint32_t i = 0; i < 3; i++) {
+        strcat(strcat(got, spawned.cpus[i]), ";");
+    }
+    ck_assert_str_eq(got, expected);
+    spawned_fini(&spawned);
+}
 
 START_TEST(test_ranks_are_bound_to_free_objects)
 {
-    static const char two_cores[] = "topology 1\nquota 0\n0 + 0 0 0 0 0 0\n1 + 1 1 1 0 0 0\n";
-    char text[][2] = {"0", "0", "0", "0"};
-    char *cpus[] = {text[0], text[1], text[2], text[3], NULL};
-    struct spawned spawned = {.first = 4, .app_first = 1, .app_count = 1, .count = 3};
-    char *info[] = {(char *) "host=n1", NULL};
-    struct spawn_program program = {.count = 3, .info = info};
-    struct topo topo;
-    set_up();
-    ck_assert_int_eq(topo_parse(&topo, two_cores), ORTE_SUCCESS);
-    nodes[1].topo = &topo;
-    hnp.plan.cpus = cpus;
-    hnp.request.placement.bind = true;
-    hnp.request.placement.bind_level = TOPO_CORE;
-    spawned.apps = calloc(1, sizeof(*spawned.apps));
-    ck_assert_int_eq(spawn_place(&hnp, &spawned, &program, reason, sizeof(reason)), ORTE_SUCCESS);
-    ck_assert_str_eq(spawned.cpus[0], "1");
-    ck_assert_str_eq(spawned.cpus[1], "");
-    ck_assert_str_eq(spawned.cpus[2], "");
+    set_up_bound();
+    check_cpus("1;;;", NULL);
     ck_assert_msg(strstr(reason, "2 of 3 ranks are not bound"), "%s", reason);
+    hnp.request.placement.overload = true;
+    check_cpus("1;0;1;", "map_by=core");
+    ck_assert_str_eq(reason, "");
+    hnp.request.placement.map_by = MAP_BY_RANKFILE;
+    check_cpus(";;;", NULL);
     topo_fini(&topo);
-    spawned_fini(&spawned);
     tear_down();
 }
 END_TEST
 
-UNIT_MAIN("spawn_place", test_ranks_are_bound_to_free_objects, test_most_free_slots_first, test_by_slot_and_by_node, test_hosts,
-          test_hostfiles, test_what_is_not_known_is_refused, test_bound_ranks)
+START_TEST(test_processors_of_their_own)
+{
+    set_up_bound();
+    hnp.request.placement.cpus_per_rank = 1;
+    refused("there is room for 1 of 2 ranks", "2 host=n1");
+    ended[2] = true; /* the rank of n1 */
+    check("11", "2 host=n1");
+    ended[2] = false;
+    topo_fini(&topo);
+    tear_down();
+}
+END_TEST
+
+UNIT_MAIN("spawn_place", test_by_slot, test_map_by, test_the_jobs_mapping_is_inherited, test_hosts,
+          test_hostfiles, test_what_is_not_known_is_refused, test_ranks_are_bound_to_free_objects,
+          test_processors_of_their_own)

@@ -19,7 +19,8 @@ struct named_topo {
 struct mapping_case {
     char title[LINE];
     char run[LINE];
-    char on[NAMES][2][32]; /* node, topology */
+    char ended[LINE], closed[LINE], add[LINE]; /* of ranks that are added */
+    char on[NAMES][2][32];                     /* node, topology */
     size_t on_count;
     char files[NAMES][LINE]; /* their names */
     size_t file_count;
@@ -167,6 +168,50 @@ static void describe(const struct job_plan *plan, const struct run_request *requ
     }
 }
 
+/* Numbers with blanks between them, as flags, malloc'd. */
+static bool *read_flags(const char *numbers, uint32_t count)
+{
+    char text[LINE];
+    bool *flags = calloc(count + 1, sizeof(*flags));
+    snprintf(text, sizeof(text), "%s", numbers);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+        unsigned long number = strtoul(word, NULL, 10);
+        if (number >= count) {
+            give_up("no such rank or node", word);
+        }
+        flags[number] = true;
+    }
+    return flags;
+}
+
+/* Adds what the line "add" says to the plan, in which some ranks have ended. */
+static int add(const struct mapping_case *made, struct job_plan *plan, char *reason, char *note)
+{
+    char text[LINE], *argv[64] = {(char *) "keelrun"};
+    int argc = 1;
+    struct run_request request;
+    uint32_t unbound = 0;
+    snprintf(text, sizeof(text), "%s", made->add);
+    for (char *word = strtok(text, " "); word && argc < 63; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    if (cmdline_parse(&request, argc, argv, reason, TEXT - 6) != CMDLINE_RUN) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    bool *ended = read_flags(made->ended, plan->rank_count);
+    bool *closed = read_flags(made->closed, plan->node_count);
+    struct plan_use use = {.ended = ended,
+                           .ended_count = plan->rank_count,
+                           .closed = closed,
+                           .again = !strstr(made->add, "ppr")};
+    int status = job_plan_extend(plan, &request, &use, &unbound, reason, TEXT - 6);
+    snprintf(note, LINE, unbound ? "%u are not bound" : "", unbound);
+    free(ended);
+    free(closed);
+    run_request_fini(&request);
+    return status;
+}
+
 /* What the command line gives: the plan, or the reason of an error behind "error ". */
 static void run(const struct mapping_case *made, char *got, char *note)
 {
@@ -190,8 +235,13 @@ static void run(const struct mapping_case *made, char *got, char *note)
         status = job_plan_map(&plan, &request, reason, TEXT - 6);
     }
     if (status == ORTE_SUCCESS) {
-        describe(&plan, &request, got);
         snprintf(note, LINE, "%s", plan.note ? plan.note : "");
+    }
+    if (status == ORTE_SUCCESS && made->add[0]) {
+        status = add(made, &plan, reason, note);
+    }
+    if (status == ORTE_SUCCESS) {
+        describe(&plan, &request, got);
     }
     job_plan_fini(&plan);
     run_request_fini(&request);
@@ -266,6 +316,12 @@ static void read_line(struct mapping_case *made, char *line)
         write_file(made, rest, lines + 1);
     } else if (strcmp(line, "run") == 0) {
         snprintf(made->run, LINE, "%s", rest);
+    } else if (strcmp(line, "ended") == 0) {
+        snprintf(made->ended, LINE, "%s", rest);
+    } else if (strcmp(line, "closed") == 0) {
+        snprintf(made->closed, LINE, "%s", rest);
+    } else if (strcmp(line, "add") == 0) {
+        snprintf(made->add, LINE, "%s", rest);
     } else {
         strncat(made->expected, whole, TEXT - strlen(made->expected) - 1);
     }
