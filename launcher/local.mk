@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += liblauncher.la
 liblauncher_la_SOURCES = launcher/services.h launcher/services.c
 include $(srcdir)/launcher/shepherd/local.mk
+include $(srcdir)/launcher/agent/local.mk
 include $(srcdir)/launcher/request/local.mk
 include $(srcdir)/launcher/map/local.mk
 include $(srcdir)/launcher/front/local.mk
