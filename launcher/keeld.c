@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/home.h>
+#include <launcher/node/onward.h>
 #include <launcher/node/tree_repair.h>
 #include <launcher/services.h>
 #include <poll.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <wireup/proto.h>
 
@@ -36,7 +38,8 @@ struct keeld {
     int signals;
     struct loop_io signal_io;
     struct loop_timer end_timer, order_timer;
-    char *complaint; /* owned: the line to write if no signal comes */
+    struct loop_io agent_io; /* standard error, until the link to the HNP is the lifeline */
+    char *complaint;         /* owned: the line to write if no signal comes */
     bool parent_linked;
     int exit_code;
 };
@@ -110,7 +113,28 @@ static void ordered_to_exit(void *arg)
     stop(arg, 0);
 }
 
+static void agent_started(void *arg, uint32_t id, int input, int errors)
+{
+    const struct keeld *keeld = arg;
+    onward_agent_started(keeld->daemon, id, input, errors);
+}
+
+static void agent_failed(void *arg, uint32_t id, int error)
+{
+    const struct keeld *keeld = arg;
+    onward_agent_failed(keeld->daemon, id, error);
+}
+
+static void agent_exited(void *arg, uint32_t id, int wait_status)
+{
+    const struct keeld *keeld = arg;
+    onward_agent_exited(keeld->daemon, id, wait_status);
+}
+
 static const struct daemon_ops daemon_ops = {
+    .agent_started = agent_started,
+    .agent_failed = agent_failed,
+    .agent_exited = agent_exited,
     .link = link_changed,
     .silent = silence_changed,
     .shepherd_lost = shepherd_lost,
@@ -137,6 +161,29 @@ static void signal_ready(struct loop_io *io, short events)
 static void signal_over(struct loop_timer *timer)
 {
     stop(container_of(timer, struct keeld, end_timer), EXIT_RUNTIME);
+}
+
+/* Whoever has started this daemon has gone, and with it the reason to call home: an agent whose end
+ * of standard error is closed has ended. */
+static void agent_ready(struct loop_io *io, short events)
+{
+    (void) events;
+    struct keeld *keeld = container_of(io, struct keeld, agent_io);
+    struct pollfd output = {.fd = STDERR_FILENO};
+    loop_io_watch(&keeld->agent_io, 0);
+    if (poll(&output, 1, 0) > 0) {
+        stop(keeld, EXIT_RUNTIME);
+    }
+}
+
+static void watch_agent(struct keeld *keeld)
+{
+    struct stat status;
+    loop_io_init(&keeld->agent_io, keeld->loop, STDERR_FILENO, agent_ready);
+    if (keeld->home.agent && fstat(STDERR_FILENO, &status) == 0 &&
+        (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))) {
+        loop_io_watch(&keeld->agent_io, EV_READ);
+    }
 }
 
 static void order_late(struct loop_timer *timer)
@@ -231,6 +278,7 @@ static void complain_late(struct keeld *keeld, const char *reason)
 static void at_home(void *arg, int status, const char *reason)
 {
     struct keeld *keeld = arg;
+    loop_io_watch(&keeld->agent_io, 0);
     if (status != ORTE_SUCCESS) {
         complain_late(keeld, reason ? reason : opal_strerror(status));
         return;
@@ -256,6 +304,7 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
         .shepherd = keeld->shepherd,
         .service_table = launcher_services,
         .control_key = home->key,
+        .home = home,
         .loop = keeld->loop,
     };
     int status = daemon_create(&keeld->daemon, &config, &daemon_ops, keeld, reason, reason_size);
@@ -290,6 +339,7 @@ static int open_signals(struct keeld *keeld)
     loop_timer_init(&keeld->order_timer, keeld->loop, order_late);
     loop_io_init(&keeld->signal_io, keeld->loop, keeld->signals, signal_ready);
     loop_io_watch(&keeld->signal_io, EV_READ);
+    watch_agent(keeld);
     return ORTE_SUCCESS;
 }
 
@@ -299,6 +349,7 @@ static void close_all(struct keeld *keeld)
     shepherd_end(keeld->shepherd);
     if (keeld->signals >= 0) {
         loop_io_watch(&keeld->signal_io, 0);
+        loop_io_watch(&keeld->agent_io, 0);
         loop_timer_stop(&keeld->end_timer);
         loop_timer_stop(&keeld->order_timer);
         fd_close(&keeld->signals);

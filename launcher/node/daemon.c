@@ -8,6 +8,7 @@
 #include <base/settings/log.h>
 #include <launcher/node/home.h>
 #include <launcher/node/limits.h>
+#include <launcher/node/onward.h>
 #include <launcher/node/server/name_server.h>
 #include <launcher/node/spawn_check.h>
 #include <launcher/node/tree_repair.h>
@@ -249,6 +250,10 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
     case ORDER_TOPOLOGY:
         topology_report(daemon);
         return ORTE_SUCCESS;
+    case ORDER_START:
+        return onward_start(daemon, buffer);
+    case ORDER_STARTED:
+        return onward_started(daemon, buffer);
     case ORDER_EXIT:
         daemon->ops->exit(daemon->arg);
         return ORTE_SUCCESS;
@@ -473,6 +478,7 @@ static int take_config(struct daemon *daemon, const struct daemon_config *config
     daemon->loop = config->loop;
     daemon->shepherd = config->shepherd;
     daemon->service_table = config->service_table;
+    daemon->home = config->home;
     daemon->node = strdup(config->node);
     daemon->hnp_contact = config->hnp_contact ? strdup(config->hnp_contact) : NULL;
     bool whole = daemon->node && (daemon->hnp_contact || !config->hnp_contact);
@@ -553,6 +559,7 @@ void daemon_destroy(struct daemon *daemon)
         return;
     }
     local_end_services(daemon);
+    onward_destroy(daemon);
     iof_destroy(daemon->iof);
     names_destroy(daemon->names);
     server_destroy(daemon->server);

@@ -7,6 +7,8 @@
 
 #include <base/host/topo.h>
 #include <base/loop/loop.h>
+#include <launcher/agent/agent.h>
+#include <launcher/node/home.h>
 #include <launcher/node/iof.h>
 #include <launcher/node/orders.h>
 #include <launcher/node/server/allgather.h>
@@ -15,7 +17,6 @@
 #include <rml/interface/core.h>
 
 #define HNP_VPID 0u
-#define AGENT_ID(vpid) (0x80000000u | (vpid)) /* the shepherd's id of the agent of a daemon */
 
 enum { LINK_WHY_BYTES = 320 }; /* room for why a link is down */
 
@@ -28,6 +29,7 @@ struct daemon_config {
     const char *node;            /* this node's name */
     const char *hnp_contact;     /* NULL: this is the HNP */
     const uint8_t *control_key;  /* KEY_BYTES, borrowed for the call */
+    const struct home *home;     /* borrowed: what this daemon was told; NULL: this is the HNP */
     struct shepherd *shepherd;   /* borrowed */
     struct loop *loop;           /* borrowed */
     /* Borrowed: what is offered to the ranks, ended by NULL; at most SERVICES_MAX (service.h). */
@@ -59,7 +61,8 @@ struct daemon_ops {
 struct local_rank;  /* local.c */
 struct service_ops; /* service.h */
 struct services;
-struct names; /* name_server.h */
+struct names;  /* name_server.h */
+struct onward; /* onward.h */
 
 struct spawned_watcher {
     void (*fn)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
@@ -96,6 +99,8 @@ struct daemon {
     char *topology_why; /* owned: why there is none; NULL: it was not asked for */
     bool homeless;      /* the link to the parent is down, and to no other up */
     char homeless_why[LINK_WHY_BYTES];
+    const struct home *home;     /* borrowed; NULL in the HNP */
+    struct onward *onward;       /* owned: the daemons that this one starts; NULL: none */
     struct names *names;         /* owned: published by ranks */
     struct allgather *allgather; /* owned: between the daemons, for services */
 };

@@ -65,8 +65,9 @@ char *home_print(const struct home *home, size_t *size, char *reason, size_t rea
                     ? snprintf(text + used, room, "nodes %s\n", home->nodes)
                     : snprintf(text + used, room, "vpid %u\nnode %s\n", home->vpid, home->node);
     }
-    if (home->topology && used > 0 && (size_t) used < HOME_SIZE_MAX) {
-        used += snprintf(text + used, HOME_SIZE_MAX - (size_t) used, "topology 1\n");
+    if (used > 0 && (size_t) used < HOME_SIZE_MAX) {
+        used += snprintf(text + used, HOME_SIZE_MAX - (size_t) used, "%s%s",
+                         home->topology ? "topology 1\n" : "", home->agent ? "agent 1\n" : "");
     }
     for (char **setting = home->settings; used > 0 && setting && *setting; setting++) {
         if (is_given_on(*setting) && (size_t) used < HOME_SIZE_MAX) {
@@ -112,6 +113,12 @@ static int parse_uuid(const char *value, struct home *home)
     return ORTE_SUCCESS;
 }
 
+static int parse_flag(const char *value, bool *flag)
+{
+    *flag = strcmp(value, "1") == 0;
+    return *flag ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
+}
+
 static int parse_setting(const char *value, struct home *home)
 {
     if (strings_count(home->settings) >= SETTINGS_MAX ||
@@ -122,7 +129,7 @@ static int parse_setting(const char *value, struct home *home)
 }
 
 /* What each line begins with. Up to LINE_HNP all are there once; then come either vpid and node, or
- * nodes; LINE_TOPOLOGY may be there; LINE_SET may be repeated. */
+ * nodes; LINE_TOPOLOGY and LINE_AGENT may be there; LINE_SET may be repeated. */
 enum line {
     LINE_VERSION,
     LINE_KEY,
@@ -135,14 +142,16 @@ enum line {
     LINE_NODE,
     LINE_NODES,
     LINE_TOPOLOGY,
+    LINE_AGENT,
     LINE_SET,
     LINE_KINDS
 };
 
 static enum line line_of(const char *name)
 {
-    static const char *const names[] = {"keel", "key",  "job",  "family", "count",    "radix",
-                                        "hnp",  "vpid", "node", "nodes",  "topology", "set"};
+    static const char *const names[] = {"keel",     "key",   "job",  "family", "count",
+                                        "radix",    "hnp",   "vpid", "node",   "nodes",
+                                        "topology", "agent", "set"};
     for (size_t i = 0; i < LINE_KINDS; i++) {
         if (strcmp(name, names[i]) == 0) {
             return (enum line) i;
@@ -175,8 +184,9 @@ static int parse_value(enum line line, const char *value, struct home *home)
     case LINE_HNP:
         return parse_text(value, &home->contact);
     case LINE_TOPOLOGY:
-        home->topology = strcmp(value, "1") == 0;
-        return home->topology ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
+        return parse_flag(value, &home->topology);
+    case LINE_AGENT:
+        return parse_flag(value, &home->agent);
     case LINE_SET:
         return parse_setting(value, home);
     case LINE_KINDS:

@@ -19,6 +19,7 @@ struct home {
     char *nodes;     /* instead of vpid and node: those of all daemons but the HNP, by vpid */
     char *contact;   /* the HNP's */
     bool topology;   /* the HNP wants to know this node's */
+    bool agent;      /* standard error is the agent's: nobody reads it when the agent has gone */
     char **settings; /* NULL-ended: those of the form KEEL_MCA_NAME=VALUE are given on */
 };
 

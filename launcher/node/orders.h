@@ -25,6 +25,8 @@ enum order {
     ORDER_WINDOW,     /* u rows, u columns: the size of the ranks' ptys */
     ORDER_TOPOLOGY,   /* -: say what REPORT_HOME had the hash of */
     ORDER_CHECK,      /* as ORDER_SPAWN: could this daemon's part of it be started? */
+    ORDER_START,      /* struct start_order (onward.h): start these daemons */
+    ORDER_STARTED,    /* u vpid: this one of them has called home */
 };
 
 enum report {
@@ -48,6 +50,7 @@ enum report {
     REPORT_REHOMED,   /* -: the new parent is linked */
     REPORT_SIGNALLED, /* i signal: I got it, and end */
     REPORT_TOPOLOGY,  /* s topology as text (base/host/topo.h), s why there is none */
+    REPORT_UNSTARTED, /* u vpid, s why: this daemon, which I was to start, does not run */
 };
 
 /* One program of a job. */

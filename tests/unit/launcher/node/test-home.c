@@ -21,6 +21,7 @@ static struct home example(void)
         .count = 3,
         .radix = 64,
         .topology = true,
+        .agent = true,
         .node = node,
         .contact = contact,
         .settings = settings,
@@ -56,6 +57,7 @@ START_TEST(test_a_home_comes_back)
     ck_assert_uint_eq(read.count, 3);
     ck_assert_uint_eq(read.radix, 64);
     ck_assert(read.topology);
+    ck_assert(read.agent);
     ck_assert_str_eq(read.node, node);
     ck_assert_str_eq(read.contact, contact);
     /* Keel's own alone, and none that would be several lines */
@@ -121,6 +123,7 @@ START_TEST(test_what_makes_no_sense_is_refused)
         {"radix ", "radix 0"},
         {"topology ", "topology 2"},
         {"topology ", "topology 1\ntopology 1"},
+        {"agent ", "agent 0"},
         {"node ", "node "},
         {"node ", "node a\nnode b"},
         {"vpid ", "vpid 1\nvpid 1"},

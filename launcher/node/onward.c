@@ -1,0 +1,245 @@
+#include <config.h>
+
+#include <launcher/node/onward.h>
+
+#include <base/data/strings.h>
+#include <base/settings/log.h>
+#include <launcher/agent/agents.h>
+#include <launcher/node/daemon.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wireup/proto.h>
+
+#define NODE_BYTES_MIN 4u /* of one in an order: its number, and more */
+
+struct onward {
+    struct agents *agents;
+    struct start_order order;
+};
+
+/* --- the order, as bytes --- */
+
+int start_order_pack(opal_buffer_t *buffer, const struct start_order *order)
+{
+    int status = proto_pack_strings(buffer, order->words);
+    if (status == OPAL_SUCCESS) {
+        status = proto_pack_strings(buffer, order->program);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_pack(buffer, "uuu", order->max, order->limit_ms, order->count);
+    }
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < order->count; i++) {
+        const struct start_node *node = &order->nodes[i];
+        status = proto_pack(buffer, "uss", node->vpid, node->node, node->host);
+    }
+    return status;
+}
+
+/* A host that begins with a dash would be an option of the agent's. */
+static bool is_right(const struct start_node *node)
+{
+    return node->vpid != HNP_VPID && node->node[0] && node->host[0] && node->host[0] != '-';
+}
+
+static int unpack_nodes(opal_buffer_t *buffer, struct start_order *order, uint32_t count)
+{
+    int status = OPAL_SUCCESS;
+    if (count == 0 || count > proto_left(buffer) / NODE_BYTES_MIN) {
+        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    order->nodes = calloc(count, sizeof(*order->nodes));
+    if (!order->nodes) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    order->count = count;
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
+        struct start_node *node = &order->nodes[i];
+        status = proto_unpack(buffer, "uss", &node->vpid, &node->node, &node->host);
+        if (status == OPAL_SUCCESS && !is_right(node)) {
+            status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+        }
+    }
+    return status;
+}
+
+int start_order_unpack(opal_buffer_t *buffer, struct start_order *order)
+{
+    struct start_order read = {0};
+    uint32_t count;
+    int status = proto_unpack_strings(buffer, &read.words);
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack_strings(buffer, &read.program);
+    }
+    if (status == OPAL_SUCCESS && (!read.words[0] || !read.program[0])) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack(buffer, "uuu", &read.max, &read.limit_ms, &count);
+    }
+    if (status == OPAL_SUCCESS) {
+        status = unpack_nodes(buffer, &read, count);
+    }
+    if (status == OPAL_SUCCESS && proto_left(buffer) > 0) {
+        status = ORTE_ERR_UNPACK_FAILURE;
+    }
+    if (status != OPAL_SUCCESS) {
+        start_order_fini(&read);
+        return status;
+    }
+    *order = read;
+    return ORTE_SUCCESS;
+}
+
+void start_order_fini(struct start_order *order)
+{
+    for (uint32_t i = 0; i < order->count; i++) {
+        free(order->nodes[i].node);
+        free(order->nodes[i].host);
+    }
+    free(order->nodes);
+    strings_free(order->words);
+    strings_free(order->program);
+    *order = (struct start_order){0};
+}
+
+/* --- the agents' owner --- */
+
+static const struct start_node *find(const struct onward *onward, uint32_t vpid)
+{
+    for (uint32_t i = 0; i < onward->order.count; i++) {
+        if (onward->order.nodes[i].vpid == vpid) {
+            return &onward->order.nodes[i];
+        }
+    }
+    return NULL;
+}
+
+/* What this daemon was told, but for whose it is. */
+static char *home_of(void *arg, uint32_t vpid, size_t *size, char *reason, size_t reason_size)
+{
+    const struct daemon *daemon = arg;
+    const struct start_node *node = find(daemon->onward, vpid);
+    struct home home = *daemon->home;
+    home.vpid = vpid;
+    home.node = node->node;
+    home.nodes = NULL;
+    home.agent = true;
+    char *text = home_print(&home, size, reason, reason_size);
+    crypto_wipe(&home, sizeof(home));
+    return text;
+}
+
+static void failed(void *arg, uint32_t vpid, const char *why, char *const *said)
+{
+    (void) said; /* the HNP tries it, and hears the same */
+    daemon_report(arg, proto_new(REPORT_UNSTARTED, "us", vpid, why));
+}
+
+static void says(void *arg, const char *line)
+{
+    (void) arg;
+    fprintf(stderr, "%s\n", line);
+}
+
+static const struct agents_owner owner = {.home = home_of, .failed = failed, .says = says};
+
+/* --- orders --- */
+
+/* Are they daemons of this job that others may be? */
+static int check_numbers(const struct daemon *daemon, const struct start_order *order)
+{
+    for (uint32_t i = 0; i < order->count; i++) {
+        uint32_t vpid = order->nodes[i].vpid;
+        if (vpid >= daemon->count || vpid == daemon->name.vpid) {
+            return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+        }
+    }
+    return daemon->home && !daemon->onward ? ORTE_SUCCESS : ORTE_EXISTS;
+}
+
+/* Takes the order. */
+static int open_onward(struct daemon *daemon, struct start_order *order)
+{
+    struct agents_config config = {
+        .words = order->words,
+        .program = order->program,
+        .max = order->max,
+        .limit_us = (uint64_t) order->limit_ms * 1000u,
+    };
+    struct onward *onward = calloc(1, sizeof(*onward));
+    int status = ORTE_ERR_OUT_OF_RESOURCE;
+    if (onward) {
+        status =
+            agents_create(&onward->agents, daemon->loop, daemon->shepherd, &config, &owner, daemon);
+    }
+    if (status != ORTE_SUCCESS) {
+        free(onward);
+        return status;
+    }
+    onward->order = *order;
+    *order = (struct start_order){0};
+    daemon->onward = onward;
+    return ORTE_SUCCESS;
+}
+
+int onward_start(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    struct start_order order = {0};
+    int status = start_order_unpack(buffer, &order);
+    if (status == ORTE_SUCCESS) {
+        status = check_numbers(daemon, &order);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = open_onward(daemon, &order);
+    }
+    for (uint32_t i = 0; status == ORTE_SUCCESS && i < daemon->onward->order.count; i++) {
+        const struct start_node *node = &daemon->onward->order.nodes[i];
+        int begun = agents_start(daemon->onward->agents, node->vpid, node->host);
+        if (begun != ORTE_SUCCESS) {
+            failed(daemon, node->vpid, opal_strerror(begun), NULL);
+        }
+    }
+    start_order_fini(&order);
+    return status;
+}
+
+int onward_started(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    uint32_t vpid;
+    int status = proto_unpack(buffer, "u", &vpid);
+    if (status == OPAL_SUCCESS && daemon->onward) {
+        agents_home(daemon->onward->agents, vpid);
+    }
+    return status;
+}
+
+void onward_destroy(struct daemon *daemon)
+{
+    if (daemon->onward) {
+        agents_destroy(daemon->onward->agents);
+        start_order_fini(&daemon->onward->order);
+        free(daemon->onward);
+        daemon->onward = NULL;
+    }
+}
+
+static struct agents *agents_of(const struct daemon *daemon)
+{
+    return daemon->onward ? daemon->onward->agents : NULL;
+}
+
+void onward_agent_started(struct daemon *daemon, uint32_t id, int input, int errors)
+{
+    agents_started(agents_of(daemon), id, input, errors);
+}
+
+void onward_agent_failed(struct daemon *daemon, uint32_t id, int error)
+{
+    agents_failed(agents_of(daemon), id, error);
+}
+
+void onward_agent_exited(struct daemon *daemon, uint32_t id, int wait_status)
+{
+    agents_exited(agents_of(daemon), id, wait_status);
+}
