@@ -229,6 +229,8 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
     switch (kind) {
     case REPORT_HOME:
         return take_home(hnp, vpid, buffer);
+    case REPORT_UNSTARTED:
+        return hnp_unstarted(hnp, vpid, buffer);
     case REPORT_TOPOLOGY:
         return hnp_take_topology(hnp, vpid, buffer);
     case REPORT_WIRED:

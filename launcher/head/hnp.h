@@ -136,7 +136,8 @@ char *hnp_nodes_before(const struct hnp *hnp, enum peer_state state, uint32_t *c
 /* hnp_daemons.c */
 void hnp_daemons_init(struct hnp *hnp);
 void hnp_start_daemons(struct hnp *hnp);
-void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact); /* takes the contact */
+void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact);                /* takes the contact */
+int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer); /* REPORT_UNSTARTED */
 
 void hnp_wire(struct hnp *hnp); /* the next phase: the tree */
 

@@ -37,6 +37,12 @@ static bool is_failing(void *arg)
     return hnp->end.failing;
 }
 
+static int order_daemon(void *arg, uint32_t vpid, opal_buffer_t *buffer)
+{
+    const struct hnp *hnp = arg;
+    return daemon_order(hnp->daemon, vpid, buffer);
+}
+
 static void plm_failed(void *arg, int exit_code, const char *text)
 {
     hnp_fail(arg, exit_code, "%s", text);
@@ -57,6 +63,7 @@ static const struct plm_owner plm_owner = {
     .user = user_of_daemon,
     .is_home = is_home,
     .is_failing = is_failing,
+    .order = order_daemon,
     .fail = plm_failed,
     .tell = plm_tells,
     .ended = plm_ended,
@@ -107,7 +114,6 @@ static void start(struct hnp *hnp, char *keeld)
         .radix = hnp->daemon->radix,
         .contact = hnp->daemon->contact,
         .settings = hnp->request.apps[0].env,
-        .first_app = (uint32_t) hnp->request.app_count, /* behind the ranks' programs */
         .topology = !hnp->mapped,
         .simulated = hnp->request.simulate_nodes > 0,
         .slurm_job = allocation_is_slurm(&hnp->allocation) ? hnp->allocation.job : NULL,
@@ -128,7 +134,8 @@ void hnp_start_daemons(struct hnp *hnp)
     char *keeld = paths_program("keeld");
     int status = daemon_listen(hnp->daemon, reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
-        status = limits_daemons(hnp->peer_count - 1, reason, sizeof(reason));
+        bool agents = hnp->request.simulate_nodes == 0 && !allocation_is_slurm(&hnp->allocation);
+        status = limits_daemons(hnp->peer_count - 1, agents, reason, sizeof(reason));
     }
     if (!keeld || status != ORTE_SUCCESS) {
         hnp_fail(hnp, EXIT_RUNTIME, "cannot start other nodes: %s",
@@ -169,6 +176,21 @@ static bool all_live(struct hnp *hnp)
     return true;
 }
 
+int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer)
+{
+    uint32_t vpid;
+    char *why;
+    int status = proto_unpack(buffer, "us", &vpid, &why);
+    if (status == OPAL_SUCCESS && (vpid == HNP_VPID || vpid >= hnp->peer_count)) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (status == OPAL_SUCCESS) {
+        plm_unstarted(&hnp->plm, starter, vpid, why);
+    }
+    free(why);
+    return status;
+}
+
 void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact)
 {
     struct peer *peer = &hnp->peers[vpid];
@@ -179,7 +201,7 @@ void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact)
     }
     peer->state = PEER_HOME;
     peer->contact = contact;
-    plm_came_home(&hnp->plm);
+    plm_came_home(&hnp->plm, vpid);
     if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME) && all_live(hnp)) {
         if (hnp->mapped) {
             hnp_wire(hnp);

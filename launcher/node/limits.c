@@ -10,6 +10,7 @@
 enum {
     RANK_DESCRIPTORS = 3,   /* stdout, stderr, the socket of PMI-1 */
     DAEMON_DESCRIPTORS = 1, /* its agent's standard input, later its link */
+    AGENT_DESCRIPTORS = 1,  /* its stderr */
     JOB_DESCRIPTORS = 5     /* opened later for any job, by the PMIx server, too */
 };
 
@@ -86,7 +87,8 @@ int limits_ranks(uint64_t ranks, char *reason, size_t reason_size)
     return descriptors(ranks, "rank", RANK_DESCRIPTORS, reason, reason_size);
 }
 
-int limits_daemons(uint64_t daemons, char *reason, size_t reason_size)
+int limits_daemons(uint64_t daemons, bool agents, char *reason, size_t reason_size)
 {
-    return descriptors(daemons, "daemon", DAEMON_DESCRIPTORS, reason, reason_size);
+    return descriptors(daemons, "daemon", DAEMON_DESCRIPTORS + (agents ? AGENT_DESCRIPTORS : 0),
+                       reason, reason_size);
 }

@@ -9,7 +9,8 @@
 int limits_processes(uint64_t count, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* Pipes and sockets of this process for its ranks. Called before its services are started. */
 int limits_ranks(uint64_t ranks, char *reason, size_t reason_size) KEEL_MUST_CHECK;
-/* The daemons' links to this process. Called before the first daemon is started. */
-int limits_daemons(uint64_t daemons, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* The daemons' links to this process, and where each has an agent here, what those say. Called
+ * before the first daemon is started. */
+int limits_daemons(uint64_t daemons, bool agents, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 
 #endif

@@ -5,18 +5,11 @@
 #include <launcher/plm/plm.h>
 
 #include <base/data/strings.h>
-#include <base/net/sock.h>
 #include <base/settings/param.h>
-#include <errno.h>
-#include <launcher/node/daemon.h>
-#include <launcher/request/run_request.h>
-#include <launcher/shepherd/program.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const char *const choices[] = {"auto", "slurm", "rsh", "ssh", NULL};
 static struct param choice =
@@ -30,30 +23,11 @@ enum plm_choice plm_choice(void)
     return (enum plm_choice) param_int(&choice);
 }
 
-size_t plm_split(char *text, char **words, size_t max)
-{
-    size_t count = 0;
-    char *rest = NULL;
-    for (char *word = strtok_r(text, " \t", &rest); word && count < max;
-         word = strtok_r(NULL, " \t", &rest)) {
-        words[count++] = word;
-    }
-    return count;
-}
-
-void plm_describe_end(char *text, size_t size, int wait_status)
-{
-    if (WIFSIGNALED(wait_status)) {
-        snprintf(text, size, "was killed by signal %d", WTERMSIG(wait_status));
-    } else {
-        snprintf(text, size, "ended with code %d", WEXITSTATUS(wait_status));
-    }
-}
-
 void plm_init(struct plm *plm, struct loop *loop, struct shepherd *shepherd,
               struct channel_end *front, const struct plm_owner *owner, void *arg)
 {
-    *plm = (struct plm){.loop = loop, .shepherd = shepherd, .owner = owner, .arg = arg};
+    *plm = (struct plm){
+        .loop = loop, .shepherd = shepherd, .front = front, .owner = owner, .arg = arg};
     step_init(&plm->step, loop, front);
 }
 
@@ -61,7 +35,9 @@ void plm_fini(struct plm *plm)
 {
     plm_started(plm);
     step_fini(&plm->step);
-    free(plm->agents);
+    if (plm->ops && plm->ops->fini) {
+        plm->ops->fini(plm);
+    }
     crypto_wipe(plm->config.key, sizeof(plm->config.key));
 }
 
@@ -90,38 +66,6 @@ bool plm_is_slurm(const struct plm *plm)
     return plm->ops == &plm_slurm;
 }
 
-static void cannot_start(struct plm *plm, uint32_t id, const char *program, int error)
-{
-    char *whom = plm->ops->whom(plm, id);
-    plm_fail(plm, EXIT_RUNTIME, "cannot start the %s: %s%s%s", whom ? whom : "daemons",
-             program ? program : "", program ? ": " : "", strerror(error));
-    free(whom);
-}
-
-bool plm_start_agent(struct plm *plm, uint32_t id, enum proc_kind kind, char *const *words,
-                     char *const *env)
-{
-    char program[4096];
-    int found = program_resolve(words[0], program, sizeof(program));
-    if (found < 0) {
-        cannot_start(plm, id, words[0], -found);
-        return false;
-    }
-    struct start_app app = {
-        .kind = kind,
-        .program = program,
-        .argv = words,
-        .env = env ? env : environ,
-        .out = STDIO_NULL,
-        .err = kind == PROC_STEP ? STDIO_PIPE : STDIO_INHERIT,
-    };
-    struct start_proc proc = {.id = id, .in = STDIO_PIPE};
-    uint32_t number = plm->config.first_app + (id - AGENT_ID(0));
-    shepherd_define_app(plm->shepherd, number, &app);
-    shepherd_start_proc(plm->shepherd, number, &proc);
-    return true;
-}
-
 void plm_start(struct plm *plm, const struct plm_config *config, char *keeld)
 {
     plm->config = *config;
@@ -131,7 +75,9 @@ void plm_start(struct plm *plm, const struct plm_config *config, char *keeld)
 
 void plm_started(struct plm *plm)
 {
-    loop_timer_stop(&plm->patience);
+    if (plm->ops && plm->ops->stop) {
+        plm->ops->stop(plm);
+    }
 }
 
 bool plm_end(struct plm *plm)
@@ -140,9 +86,7 @@ bool plm_end(struct plm *plm)
     return plm->ops && plm->ops->end && plm->ops->end(plm);
 }
 
-/* What the daemons of an agent are told; malloc'd. NULL: reason says why. */
-static char *make_home(const struct plm *plm, uint32_t id, size_t *size, char *reason,
-                       size_t reason_size)
+char *plm_home(const struct plm *plm, uint32_t vpid, size_t *size, char *reason, size_t reason_size)
 {
     const struct plm_config *config = &plm->config;
     char *text = NULL;
@@ -157,7 +101,7 @@ static char *make_home(const struct plm *plm, uint32_t id, size_t *size, char *r
     };
     memcpy(home.uuid, config->uuid, sizeof(home.uuid));
     memcpy(home.key, config->key, sizeof(home.key));
-    if (home.contact && home.settings && plm->ops->fill(plm, id, &home)) {
+    if (home.contact && home.settings && plm->ops->fill(plm, vpid, &home)) {
         text = home_print(&home, size, reason, reason_size);
     }
     home_fini(&home);
@@ -166,42 +110,29 @@ static char *make_home(const struct plm *plm, uint32_t id, size_t *size, char *r
 
 void plm_agent_started(struct plm *plm, uint32_t id, int input, int errors)
 {
-    if (errors >= 0) {
-        step_open(&plm->step, errors);
-    }
-    size_t size = 0;
-    char reason[256];
-    char *text = make_home(plm, id, &size, reason, sizeof(reason));
-    /* it fits a pipe, which is empty; an agent that has closed its end has ended, or will be late,
-     * and the reason for that says more */
-    int error = text ? fd_write_all(input, text, size) : 0;
-    if (!text || (error != 0 && error != -EPIPE)) {
-        char *whom = plm->ops->whom(plm, id);
-        plm_fail(plm, EXIT_RUNTIME, "cannot start the %s: %s%s", whom ? whom : "daemons",
-                 text ? "the agent takes no input: " : "", text ? strerror(-error) : reason);
-        free(whom);
-    }
-    if (text) {
-        crypto_wipe(text, size);
-    }
-    free(text);
-    fd_close(&input);
+    plm->ops->agent_started(plm, id, input, errors);
 }
 
 void plm_agent_failed(struct plm *plm, uint32_t id, int error)
 {
-    cannot_start(plm, id, NULL, error);
-    plm->ops->exited(plm, id, 0);
+    plm->ops->agent_failed(plm, id, error);
 }
 
 void plm_agent_exited(struct plm *plm, uint32_t id, int wait_status)
 {
-    plm->ops->exited(plm, id, wait_status);
+    plm->ops->agent_exited(plm, id, wait_status);
 }
 
-void plm_came_home(struct plm *plm)
+void plm_came_home(struct plm *plm, uint32_t vpid)
 {
     if (plm->ops->came_home) {
-        plm->ops->came_home(plm);
+        plm->ops->came_home(plm, vpid);
+    }
+}
+
+void plm_unstarted(struct plm *plm, uint32_t starter, uint32_t vpid, const char *why)
+{
+    if (plm->ops && plm->ops->unstarted) {
+        plm->ops->unstarted(plm, starter, vpid, why);
     }
 }

@@ -4,6 +4,7 @@
 #ifndef LAUNCHER_PLM_PLM_H
 #define LAUNCHER_PLM_PLM_H
 
+#include <launcher/agent/agents.h>
 #include <launcher/node/home.h>
 #include <launcher/plm/step.h>
 #include <launcher/shepherd/shepherd.h>
@@ -20,6 +21,8 @@ struct plm_owner {
     bool (*is_home)(void *arg, uint32_t vpid);
     /* Does the job end already? */
     bool (*is_failing)(void *arg);
+    /* Sends an order to one that has called home; takes the buffer. */
+    int (*order)(void *arg, uint32_t vpid, opal_buffer_t *buffer);
     /* The daemons cannot be started; exit_code: keelrun's. */
     void (*fail)(void *arg, int exit_code, const char *text);
     /* A line for the user. */
@@ -36,7 +39,6 @@ struct plm_config {
     uint32_t radix;
     const char *contact;   /* borrowed: the HNP's */
     char *const *settings; /* borrowed: as in struct home */
-    uint32_t first_app;    /* the shepherd's numbers from here on are for agents */
     bool topology;         /* daemons are to report their nodes' topologies */
     bool simulated;        /* the other nodes are this one */
     const char *slurm_job; /* borrowed: the allocation's; NULL: there is none */
@@ -44,45 +46,57 @@ struct plm_config {
     uint32_t grace_s;      /* what ranks have to end by themselves */
 };
 
-/* REPORTED: it has ended, and the user knows. */
-enum agent_state { AGENT_RUNS, AGENT_ENDED, AGENT_REPORTED };
-
-struct agent {
-    enum agent_state state;
-    int wait_status; /* once it has ended */
-};
-
 struct plm_ops {
-    /* Starts the agents, by plm_start_agent. keeld: the daemon's program. False: the job has
-     * failed. */
+    /* Starts the agents. keeld: the daemon's program. False: the job has failed. */
     bool (*start)(struct plm *plm, char *keeld);
-    /* Whom the agent starts, for messages: "daemon of node far"; malloc'd, NULL: no memory. */
-    char *(*whom)(const struct plm *plm, uint32_t id);
-    /* Adds to what an agent's daemons are told who they are. False: no memory. The strings are
-     * freed by home_fini. */
-    bool (*fill)(const struct plm *plm, uint32_t id, struct home *home);
-    void (*exited)(struct plm *plm, uint32_t id, int wait_status);
-    void (*came_home)(struct plm *plm); /* one more daemon has; may be NULL */
-    /* keelrun is about to end. True: not before the agent has. May be NULL. */
+    /* Adds to what this daemon (HNP_VPID: all of them) is told who it is. False: no memory. The
+     * strings are freed by home_fini. */
+    bool (*fill)(const struct plm *plm, uint32_t vpid, struct home *home);
+    /* The shepherd's events of the agents. */
+    void (*agent_started)(struct plm *plm, uint32_t id, int input, int errors);
+    void (*agent_failed)(struct plm *plm, uint32_t id, int error);
+    void (*agent_exited)(struct plm *plm, uint32_t id, int wait_status);
+    /* The rest may be NULL. */
+    void (*came_home)(struct plm *plm, uint32_t vpid); /* one more daemon has */
+    void (*unstarted)(struct plm *plm, uint32_t starter, uint32_t vpid, const char *why);
+    void (*stop)(struct plm *plm); /* nothing is started or waited for any more */
+    void (*fini)(struct plm *plm);
+    /* keelrun is about to end. True: not before the agent has. */
     bool (*end)(struct plm *plm);
 };
 
 extern const struct plm_ops plm_rsh;   /* an agent for each, or children of this node */
 extern const struct plm_ops plm_slurm; /* one srun for all */
 
+/* The start of one daemon (plm_rsh.c). */
+struct rsh_start {
+    uint32_t starter; /* whose agent it is, or will be */
+    char *why;        /* owned: it cannot be started by keelrun either; NULL: it may yet come */
+    bool told;        /* and the user knows */
+};
+
+struct rsh {
+    struct agents *agents;      /* owned */
+    struct rsh_start *starts;   /* owned, by vpid */
+    char **words, **program;    /* owned: the agent's command, and the daemon's behind it */
+    uint32_t block;             /* start_tree.h */
+    struct loop_timer patience; /* with those that may still fail */
+    uint64_t started_us;
+    bool shown; /* the user has seen what a failed agent said */
+};
+
 struct plm {
-    struct loop *loop; /* borrowed, as are the next two */
+    struct loop *loop; /* borrowed, as are the next three */
     struct shepherd *shepherd;
+    struct channel_end *front;
     const struct plm_owner *owner;
     void *arg;
     const struct plm_ops *ops; /* NULL: no other nodes */
     struct plm_config config;
-    struct agent *agents;       /* owned, by vpid: of those that start one daemon (plm_rsh.c) */
-    struct loop_timer patience; /* with agents that may still fail (plm_rsh.c) */
-    uint64_t started_us;        /* by plm_rsh.c */
-    bool step_runs;             /* plm_slurm.c: srun has not ended */
-    bool ending;                /* keelrun is about to end */
-    struct step step;           /* of Slurm, if there is one */
+    struct rsh rsh;
+    bool step_runs;   /* plm_slurm.c: srun has not ended */
+    bool ending;      /* keelrun is about to end */
+    struct step step; /* of Slurm, if there is one */
 };
 
 /* The parameter plm. */
@@ -101,7 +115,9 @@ void plm_agent_started(struct plm *plm, uint32_t id, int input, int errors);
 void plm_agent_failed(struct plm *plm, uint32_t id, int error);
 void plm_agent_exited(struct plm *plm, uint32_t id, int wait_status);
 /* One more daemon has called home. */
-void plm_came_home(struct plm *plm);
+void plm_came_home(struct plm *plm, uint32_t vpid);
+/* A daemon that was to start another one says why it cannot. */
+void plm_unstarted(struct plm *plm, uint32_t starter, uint32_t vpid, const char *why);
 /* Agents that end are no news any more: all daemons are there, or the job ends. */
 void plm_started(struct plm *plm);
 /* keelrun is about to end. True: not before ended is called. */
@@ -112,12 +128,8 @@ bool plm_is_slurm(const struct plm *plm);
 void plm_fail(struct plm *plm, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
 const char *plm_node(const struct plm *plm, uint32_t vpid);
 bool plm_is_home(const struct plm *plm, uint32_t vpid);
-/* How a process ended, behind its name: "was killed by signal 9", "ended with code 1". */
-void plm_describe_end(char *text, size_t size, int wait_status);
-/* Adds the words of a command, split at spaces; text is changed. Returns how many there are. */
-size_t plm_split(char *text, char **words, size_t max);
-/* Hands an agent's command to the shepherd; env NULL: this process's. False: the job has failed. */
-bool plm_start_agent(struct plm *plm, uint32_t id, enum proc_kind kind, char *const *words,
-                     char *const *env);
+/* What a daemon (HNP_VPID: all of them) is told; malloc'd. NULL: reason says why. */
+char *plm_home(const struct plm *plm, uint32_t vpid, size_t *size, char *reason,
+               size_t reason_size);
 
 #endif

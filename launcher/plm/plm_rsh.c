@@ -1,164 +1,314 @@
 /* Simulated nodes' daemons are children of the shepherd; the rest are started by an agent each
  * (ssh, or what the parameter plm_rsh_agent names), called as AGENT HOST PROGRAM ARGUMENTS. As ssh
- * does, it gives the words behind HOST to a shell: PROGRAM is quoted where it has to be. */
+ * does, it gives the words behind HOST to a shell: PROGRAM is quoted where it has to be.
+ *
+ * Where there are many, keelrun starts some, which start the others (start_tree.h). A daemon that
+ * another could not start is started by keelrun: what counts is what happens then. */
 #include <config.h>
 
 #include <launcher/plm/plm.h>
 
 #include <base/data/clock.h>
-#include <base/host/paths.h>
+#include <base/data/strings.h>
+#include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <launcher/node/daemon.h>
+#include <launcher/node/onward.h>
+#include <launcher/plm/start_tree.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <launcher/request/run_request.h>
+#include <launcher/shepherd/program.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <unistd.h>
+#include <wireup/proto.h>
 
-static struct param rsh_agent =
-    PARAM_STRING("plm_rsh_agent", "ssh -x -o BatchMode=yes -o ConnectTimeout=10",
-                 "The command that starts a daemon on another host: AGENT HOST PROGRAM ARGUMENTS, "
-                 "the last two quoted for a shell");
-PARAM_ROWS("launcher", rsh_agent);
+static struct {
+    struct param agent, launch_agent, prefix, tree, max, retries;
+} params = {
+    .agent = PARAM_STRING("plm_rsh_agent", "ssh -x -o BatchMode=yes -o ConnectTimeout=10",
+                          "The command that starts a daemon on another host: AGENT HOST PROGRAM "
+                          "ARGUMENTS, the last two quoted for a shell"),
+    .launch_agent =
+        PARAM_STRING("plm_launch_agent", "",
+                     "The daemon's command on other hosts, for their shells, in place of the path "
+                     "that keeld has here (--launch-agent)"),
+    .prefix = PARAM_STRING("plm_prefix", "",
+                           "The folder where Keel is installed on other hosts, if it is not the "
+                           "same as here: keeld is in its bin (--prefix)"),
+    .tree = PARAM_INT("plm_tree", "32", 0, 65536, "hosts",
+                      "From so many other hosts on, daemons that keelrun has started start the "
+                      "rest (0: never)"),
+    .max = PARAM_INT("plm_agents_max", "64", 1, 65536, "agents",
+                     "How many agents on a node may be starting their daemons at a time"),
+    .retries = PARAM_INT("plm_ssh_retries", "0", 0, 1000, "",
+                         "How often an agent that ends with code 255, as ssh does when it does not "
+                         "get to the host, is started again, each time after a longer pause"),
+};
+PARAM_ROWS("launcher", params);
 
-#define WORDS_MAX 32
 /* How long others may still fail: as long as the first one took, and at least this. */
 #define AGENTS_WAIT_US 1000000u
+/* Of the time that all have: what a start by another daemon may take, so that keelrun can try. */
+#define ONWARD_SHARE 3u
+#define NAMES_BYTES 400u /* of nodes in one line, so that the reason has room behind them */
 
-static char *whom(const struct plm *plm, uint32_t id)
+static bool is_failing(const struct plm *plm)
 {
-    char *text = NULL;
-    return asprintf(&text, "daemon of node %s", plm_node(plm, id - AGENT_ID(0))) < 0 ? NULL : text;
+    return plm->owner->is_failing(plm->arg);
 }
 
-static bool fill(const struct plm *plm, uint32_t id, struct home *home)
+/* --- daemons that cannot be started --- */
+
+/* The next, from this one on, which the user does not know of. 0: none. */
+static uint32_t next_failed(const struct plm *plm, uint32_t vpid)
 {
-    home->vpid = id - AGENT_ID(0);
-    home->node = strdup(plm_node(plm, id - AGENT_ID(0)));
-    return home->node != NULL;
+    for (; vpid < plm->config.count; vpid++) {
+        const struct rsh_start *start = &plm->rsh.starts[vpid];
+        if (!plm_is_home(plm, vpid) && start->why && !start->told) {
+            return vpid;
+        }
+    }
+    return 0;
 }
 
-/* --- agents that end before their daemons have called home --- */
-
-/* What a shell returns for a program that it does not find, or that cannot be executed. */
-enum { CODE_NOT_FOUND = 127, CODE_NOT_EXECUTABLE = 126 };
-
-/* Does some agent still run whose daemon has not called home? */
-static bool any_runs(const struct plm *plm)
+/* May the daemon of some node still come? */
+static bool any_comes(const struct plm *plm)
 {
     for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
-        if (!plm_is_home(plm, vpid) && plm->agents[vpid].state == AGENT_RUNS) {
+        if (!plm_is_home(plm, vpid) && !plm->rsh.starts[vpid].why) {
             return true;
         }
     }
     return false;
 }
 
-static void explain_end(char *text, size_t size, int wait_status, bool several)
+/* A line for the first of them and others that failed for the same reason. names: room for all. */
+static void describe_failed(const struct plm *plm, const char **names, char *text, size_t size)
 {
-    char how[64];
-    int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
-    char *keeld = paths_program("keeld");
-    plm_describe_end(how, sizeof(how), wait_status);
-    if (keeld && code == CODE_NOT_FOUND) {
-        snprintf(
-            text, size,
-            "keeld is not at %s there, or a library that it needs is missing (code %d): it has "
-            "to be installed at the same place",
-            keeld, code);
-    } else if (keeld && code == CODE_NOT_EXECUTABLE) {
-        snprintf(text, size, "%s cannot be executed there (code %d)", keeld, code);
-    } else {
-        snprintf(text, size, "%s agent %s before %s daemon called home", several ? "each" : "its",
-                 how, several ? "its" : "the");
-    }
-    free(keeld);
-}
-
-/* The next node, from this one on, whose agent has ended before its daemon called home, which the
- * user does not know yet. UINT32_MAX: none. */
-static uint32_t next_failed(const struct plm *plm, uint32_t vpid)
-{
-    for (; vpid < plm->config.count; vpid++) {
-        if (!plm_is_home(plm, vpid) && plm->agents[vpid].state == AGENT_ENDED) {
-            return vpid;
-        }
-    }
-    return UINT32_MAX;
-}
-
-/* A line for this node and all others whose agents have ended as its has. names: room for all. */
-static void describe_failed(struct plm *plm, uint32_t first, const char **names, char *text,
-                            size_t size)
-{
-    int wait_status = plm->agents[first].wait_status;
-    uint32_t count = 0;
-    for (uint32_t vpid = first; vpid != UINT32_MAX; vpid = next_failed(plm, vpid + 1)) {
-        struct agent *agent = &plm->agents[vpid];
-        if (agent->wait_status == wait_status) {
+    uint32_t first = next_failed(plm, 1), count = 0;
+    const char *why = plm->rsh.starts[first].why;
+    size_t bytes = 0;
+    for (uint32_t vpid = first; vpid != 0 && bytes < NAMES_BYTES;
+         vpid = next_failed(plm, vpid + 1)) {
+        if (strcmp(plm->rsh.starts[vpid].why, why) == 0) {
             names[count++] = plm_node(plm, vpid);
-            agent->state = AGENT_REPORTED;
+            bytes += strlen(plm_node(plm, vpid)) + 1;
+            plm->rsh.starts[vpid].told = true;
         }
     }
-    char why[512];
     char *nodes = hostlist_print(names, count);
-    explain_end(why, sizeof(why), wait_status, count > 1);
     snprintf(text, size, "node%s %s: %s", count > 1 ? "s" : "", nodes ? nodes : "?", why);
     free(nodes);
 }
 
-/* All bad nodes are named, a line for each way to fail. */
-static void fail_for_agents(struct plm *plm)
+/* Those whose agents had not ended when the wait for them did are bad as well, perhaps. */
+static void give_up_waiting(struct plm *plm)
 {
-    const char **names = calloc(plm->config.count, sizeof(*names));
-    uint32_t vpid = names ? next_failed(plm, 1) : UINT32_MAX;
-    while (vpid != UINT32_MAX) {
-        char text[1024];
-        describe_failed(plm, vpid, names, text, sizeof(text));
-        vpid = next_failed(plm, vpid + 1);
-        if (vpid == UINT32_MAX) {
-            plm_fail(plm, EXIT_RUNTIME, "%s", text);
-        } else {
-            plm->owner->tell(plm->arg, text);
+    for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
+        struct rsh_start *start = &plm->rsh.starts[vpid];
+        if (!plm_is_home(plm, vpid) && !start->why) {
+            start->why = strdup("nothing was heard of it while the others were waited for");
         }
     }
-    if (!names) {
-        plm_fail(plm, EXIT_RUNTIME, "some daemons cannot be started");
+}
+
+/* All bad nodes are named, a line for each way to fail; a last one sums up. */
+static void fail(struct plm *plm)
+{
+    const char **names = calloc(plm->config.count, sizeof(*names));
+    char text[1024] = "some daemons cannot be started";
+    uint32_t lines = 0, bad = 0;
+    for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
+        bad += !plm_is_home(plm, vpid) && plm->rsh.starts[vpid].why;
+    }
+    while (names && next_failed(plm, 1) != 0) {
+        if (lines++ > 0) {
+            plm->owner->tell(plm->arg, text);
+        }
+        describe_failed(plm, names, text, sizeof(text));
+    }
+    if (lines > 1) {
+        plm->owner->tell(plm->arg, text);
+        snprintf(text, sizeof(text), "%u of %u nodes cannot be started", bad,
+                 plm->config.count - 1);
     }
     free(names);
+    plm_fail(plm, EXIT_RUNTIME, "%s", text);
 }
 
-static void waited_for_agents(struct loop_timer *timer)
+static void waited(struct loop_timer *timer)
 {
-    fail_for_agents(container_of(timer, struct plm, patience));
+    struct plm *plm = container_of(timer, struct plm, rsh.patience);
+    give_up_waiting(plm);
+    fail(plm);
 }
 
-/* An agent may end when its daemon runs, not before. The others get a moment to fail as well. */
-static void exited(struct plm *plm, uint32_t id, int wait_status)
+/* One has failed, for good, or has come home: the others get a moment to fail as well. */
+static void settle(struct plm *plm)
 {
-    uint32_t vpid = id - AGENT_ID(0);
-    if (plm_is_home(plm, vpid) || plm->owner->is_failing(plm->arg)) {
+    struct rsh *rsh = &plm->rsh;
+    if (is_failing(plm) || next_failed(plm, 1) == 0) {
         return;
     }
-    bool first = next_failed(plm, 1) == UINT32_MAX;
-    plm->agents[vpid] = (struct agent){AGENT_ENDED, wait_status};
-    if (!any_runs(plm)) {
-        fail_for_agents(plm);
-    } else if (first) {
-        uint64_t took_us = clock_us() - plm->started_us;
-        loop_timer_start(&plm->patience, took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US);
+    if (!any_comes(plm)) {
+        fail(plm);
+    } else if (!rsh->patience.started) {
+        uint64_t took_us = clock_us() - rsh->started_us;
+        loop_timer_start(&rsh->patience, took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US);
     }
 }
 
-static void came_home(struct plm *plm)
+static void note_failure(struct plm *plm, uint32_t vpid, const char *why)
 {
-    if (!plm->owner->is_failing(plm->arg) && next_failed(plm, 1) != UINT32_MAX && !any_runs(plm)) {
-        fail_for_agents(plm);
+    struct rsh_start *start = &plm->rsh.starts[vpid];
+    start->why = start->why ? start->why : strdup(why);
+}
+
+/* --- starting them --- */
+
+/* "USER@HOST", or the host alone; malloc'd, NULL: no memory. */
+static char *whereto(const struct plm *plm, uint32_t vpid)
+{
+    const char *user = plm->owner->user(plm->arg, vpid);
+    char *text = NULL;
+    return asprintf(&text, "%s%s%s", user ? user : "", user ? "@" : "", plm_node(plm, vpid)) < 0
+               ? NULL
+               : text;
+}
+
+static void start_here(struct plm *plm, uint32_t vpid)
+{
+    char *host = whereto(plm, vpid);
+    plm->rsh.starts[vpid].starter = HNP_VPID;
+    int status = host ? agents_start(plm->rsh.agents, vpid, host) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status != ORTE_SUCCESS) {
+        note_failure(plm, vpid, opal_strerror(status));
+        settle(plm);
+    }
+    free(host);
+}
+
+/* Those that a daemon is to start are vpid + 1 to this one, which is not among them. */
+static uint32_t end_of_block(const struct plm *plm, uint32_t vpid)
+{
+    uint32_t end = vpid;
+    while (end < plm->config.count && start_tree_head(plm->rsh.block, end) == vpid) {
+        end++;
+    }
+    return end;
+}
+
+static int fill_order(const struct plm *plm, uint32_t head, struct start_order *order)
+{
+    uint32_t end = end_of_block(plm, head);
+    *order = (struct start_order){
+        .words = strings_copy(plm->rsh.words),
+        .program = strings_copy(plm->rsh.program),
+        .max = (uint32_t) param_int(&params.max),
+        .limit_ms = (uint32_t) (home_limit_us() / 1000u / ONWARD_SHARE),
+        .nodes = calloc(end - head, sizeof(*order->nodes)),
+    };
+    bool whole = order->words && order->program && order->nodes;
+    for (uint32_t vpid = head + 1; whole && vpid < end; vpid++) {
+        struct start_node *node = &order->nodes[order->count++];
+        *node = (struct start_node){vpid, strdup(plm_node(plm, vpid)), whereto(plm, vpid)};
+        whole = node->node && node->host;
+    }
+    return whole ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* Has a daemon start the others of its block. */
+static int start_onward(struct plm *plm, uint32_t head)
+{
+    struct start_order order;
+    int status = fill_order(plm, head, &order);
+    opal_buffer_t *buffer = status == ORTE_SUCCESS ? proto_new(ORDER_START, "") : NULL;
+    if (buffer) {
+        buffer = proto_whole(buffer, start_order_pack(buffer, &order));
+    }
+    start_order_fini(&order);
+    return buffer ? plm->owner->order(plm->arg, head, buffer) : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* Keelrun starts what this daemon was to start. */
+static void start_block_here(struct plm *plm, uint32_t head, const char *why)
+{
+    uint32_t end = end_of_block(plm, head);
+    for (uint32_t vpid = head + 1; vpid < end; vpid++) {
+        log_info(LOG_LAUNCHER, "node %s is started by keelrun, not by node %s: %s",
+                 plm_node(plm, vpid), plm_node(plm, head), why);
+        start_here(plm, vpid);
     }
 }
 
-/* --- start --- */
+static void came_home(struct plm *plm, uint32_t vpid)
+{
+    uint32_t starter = plm->rsh.starts[vpid].starter;
+    if (starter == HNP_VPID) {
+        agents_home(plm->rsh.agents, vpid);
+    } else {
+        (void) plm->owner->order(plm->arg, starter, proto_new(ORDER_STARTED, "u", vpid));
+    }
+    if (!is_failing(plm) && end_of_block(plm, vpid) > vpid + 1) {
+        int status = start_onward(plm, vpid);
+        if (status != ORTE_SUCCESS) {
+            start_block_here(plm, vpid, opal_strerror(status));
+        }
+    }
+    settle(plm);
+}
+
+static void unstarted(struct plm *plm, uint32_t starter, uint32_t vpid, const char *why)
+{
+    if (plm->rsh.starts[vpid].starter != starter || plm_is_home(plm, vpid) || is_failing(plm)) {
+        return;
+    }
+    log_info(LOG_LAUNCHER, "node %s is started by keelrun, not by node %s: %s", plm_node(plm, vpid),
+             plm_node(plm, starter), why);
+    start_here(plm, vpid);
+}
+
+/* --- the agents' owner --- */
+
+static void says(void *arg, const char *line)
+{
+    const struct plm *plm = arg;
+    channel_send(plm->front, proto_new(FRONT_PLAIN, "cs", (uint8_t) STDERR_FILENO, line));
+}
+
+/* Of agents that said more than the reason, the first is shown: most will have said the same. */
+static void show_said(struct plm *plm, char *const *said)
+{
+    size_t count = strings_count(said);
+    for (size_t i = 0; !plm->rsh.shown && i + 1 < count; i++) {
+        says(plm, said[i]);
+    }
+    plm->rsh.shown = plm->rsh.shown || count > 1;
+}
+
+static void failed(void *arg, uint32_t vpid, const char *why, char *const *said)
+{
+    struct plm *plm = arg;
+    if (is_failing(plm) || plm_is_home(plm, vpid)) {
+        return;
+    }
+    show_said(plm, said);
+    note_failure(plm, vpid, why);
+    start_block_here(plm, vpid, "it does not run");
+    settle(plm);
+}
+
+static char *home_of(void *arg, uint32_t vpid, size_t *size, char *reason, size_t reason_size)
+{
+    return plm_home(arg, vpid, size, reason, reason_size);
+}
+
+static const struct agents_owner agents_owner = {.home = home_of, .failed = failed, .says = says};
+
+/* --- what they are started by --- */
 
 /* A path as a word of the command that the agent gives to a shell; malloc'd, NULL: no memory. */
 static char *shell_word(const char *path)
@@ -181,84 +331,147 @@ static char *shell_word(const char *path)
     return word;
 }
 
-/* "USER@HOST", or the host alone; malloc'd, NULL: no memory. */
-static char *whereto(const struct plm *plm, uint32_t vpid)
+/* The daemon's command on other hosts. keeld: where it is here. */
+static bool make_program(struct rsh *rsh, const char *keeld)
 {
-    const char *user = plm->owner->user(plm->arg, vpid);
-    char *text = NULL;
-    return asprintf(&text, "%s%s%s", user ? user : "", user ? "@" : "", plm_node(plm, vpid)) < 0
-               ? NULL
-               : text;
-}
-
-/* Starts the daemon of one node: agent and program are the words of its command. */
-static bool start_one(struct plm *plm, uint32_t vpid, char *const *agent, char *program)
-{
-    char *words[WORDS_MAX + 5] = {0};
-    char option[] = "--vpid", number[16];
-    size_t count = 0;
-    for (; agent[count]; count++) {
-        words[count] = agent[count];
-    }
-    char *host = whereto(plm, vpid);
-    if (!host) {
+    const char *prefix = param_string(&params.prefix);
+    const char *command = param_string(&params.launch_agent);
+    char *path = NULL;
+    bool made;
+    if (prefix[0] && asprintf(&path, "%s/bin/%s", prefix, "keeld") < 0) {
         return false;
     }
-    if (count > 0) {
-        words[count++] = host;
+    if (command[strspn(command, " \t")]) {
+        made = agent_split(&rsh->program, command);
+    } else {
+        made = strings_add(&rsh->program, shell_word(path ? path : keeld));
     }
-    snprintf(number, sizeof(number), "%u", vpid);
-    words[count++] = program;
-    words[count++] = option;
-    words[count++] = number;
-    bool started = plm_start_agent(plm, AGENT_ID(vpid), PROC_AGENT, words, NULL);
-    free(host);
-    return started;
+    free(path);
+    return made;
 }
 
-static bool start_all(struct plm *plm, char *const *agent, char *program)
+/* False: the job has failed. */
+static bool make_command(struct plm *plm, const char *keeld)
 {
-    bool started = true;
-    for (uint32_t vpid = 1; started && vpid < plm->config.count; vpid++) {
-        started = start_one(plm, vpid, agent, program);
-    }
-    return started;
-}
-
-/* Daemons of simulated nodes need no agent. */
-static bool start(struct plm *plm, char *keeld)
-{
-    char *words[WORDS_MAX + 1] = {0};
-    bool started = false;
-    plm->agents = calloc(plm->config.count, sizeof(*plm->agents));
-    if (!plm->agents) {
+    struct rsh *rsh = &plm->rsh;
+    const char *prefix = param_string(&params.prefix);
+    char path[PATH_MAX];
+    if (!agent_split(&rsh->words, param_string(&params.agent)) || !make_program(rsh, keeld)) {
         plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
         return false;
     }
-    loop_timer_init(&plm->patience, plm->loop, waited_for_agents);
-    plm->started_us = clock_us();
-    if (plm->config.simulated) {
-        return start_all(plm, words, keeld);
-    }
-    char *agent = strdup(param_string(&rsh_agent)), *program = shell_word(keeld);
-    if (!agent || !program) {
-        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
-    } else if (plm_split(agent, words, WORDS_MAX) == 0) {
+    if (!rsh->words) {
         plm_fail(plm, EXIT_USAGE,
                  "plm_rsh_agent is empty: the command that starts a daemon on "
                  "another host is needed, as ssh -x");
-    } else {
-        started = start_all(plm, words, program);
+        return false;
     }
-    free(agent);
-    free(program);
-    return started;
+    if (prefix[0] && prefix[0] != '/') {
+        plm_fail(plm, EXIT_USAGE, "plm_prefix (--prefix) %s: a whole path is needed", prefix);
+        return false;
+    }
+    int found = program_resolve(rsh->words[0], path, sizeof(path));
+    if (found < 0) {
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: %s: %s", rsh->words[0],
+                 strerror(-found));
+    }
+    return found == 0;
+}
+
+static bool open_agents(struct plm *plm, char *keeld)
+{
+    struct rsh *rsh = &plm->rsh;
+    bool simulated = plm->config.simulated;
+    char *children[] = {keeld, NULL};
+    if (!simulated && !make_command(plm, keeld)) {
+        return false;
+    }
+    struct agents_config config = {
+        .words = rsh->words,
+        .program = simulated ? children : rsh->program,
+        .max = simulated ? 0 : (uint32_t) param_int(&params.max),
+        .retries = (uint32_t) param_int(&params.retries),
+    };
+    rsh->starts = calloc(plm->config.count, sizeof(*rsh->starts));
+    int status = rsh->starts ? agents_create(&rsh->agents, plm->loop, plm->shepherd, &config,
+                                             &agents_owner, plm)
+                             : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status != ORTE_SUCCESS) {
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: %s", opal_strerror(status));
+    }
+    return status == ORTE_SUCCESS;
+}
+
+/* Daemons of simulated nodes need no agent, and no tree. */
+static bool start(struct plm *plm, char *keeld)
+{
+    struct rsh *rsh = &plm->rsh;
+    uint32_t threshold = plm->config.simulated ? 0 : (uint32_t) param_int(&params.tree);
+    loop_timer_init(&rsh->patience, plm->loop, waited);
+    if (!open_agents(plm, keeld)) {
+        return false;
+    }
+    rsh->started_us = clock_us();
+    rsh->block = start_tree_block(plm->config.count - 1, threshold);
+    for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
+        uint32_t head = start_tree_head(rsh->block, vpid);
+        rsh->starts[vpid].starter = head == vpid ? HNP_VPID : head;
+    }
+    for (uint32_t vpid = 1; !is_failing(plm) && vpid < plm->config.count; vpid += rsh->block) {
+        start_here(plm, vpid);
+    }
+    return !is_failing(plm);
+}
+
+static void stop(struct plm *plm)
+{
+    loop_timer_stop(&plm->rsh.patience);
+    agents_stop(plm->rsh.agents);
+}
+
+static void fini(struct plm *plm)
+{
+    struct rsh *rsh = &plm->rsh;
+    for (uint32_t vpid = 0; rsh->starts && vpid < plm->config.count; vpid++) {
+        free(rsh->starts[vpid].why);
+    }
+    free(rsh->starts);
+    agents_destroy(rsh->agents);
+    strings_free(rsh->words);
+    strings_free(rsh->program);
+}
+
+static bool fill(const struct plm *plm, uint32_t vpid, struct home *home)
+{
+    home->vpid = vpid;
+    home->agent = !plm->config.simulated;
+    home->node = strdup(plm_node(plm, vpid));
+    return home->node != NULL;
+}
+
+static void agent_started(struct plm *plm, uint32_t id, int input, int errors)
+{
+    agents_started(plm->rsh.agents, id, input, errors);
+}
+
+static void agent_failed(struct plm *plm, uint32_t id, int error)
+{
+    agents_failed(plm->rsh.agents, id, error);
+}
+
+static void agent_exited(struct plm *plm, uint32_t id, int wait_status)
+{
+    agents_exited(plm->rsh.agents, id, wait_status);
 }
 
 const struct plm_ops plm_rsh = {
     .start = start,
-    .whom = whom,
     .fill = fill,
-    .exited = exited,
+    .agent_started = agent_started,
+    .agent_failed = agent_failed,
+    .agent_exited = agent_exited,
     .came_home = came_home,
+    .unstarted = unstarted,
+    .stop = stop,
+    .fini = fini,
 };

@@ -5,6 +5,8 @@
 
 #include <launcher/plm/plm.h>
 
+#include <base/data/strings.h>
+#include <base/net/sock.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <launcher/node/daemon.h>
@@ -23,7 +25,6 @@ static struct param slurm_args =
 PARAM_ROWS("launcher", slurm_args);
 
 #define STEP_ID AGENT_ID(HNP_VPID)
-#define WORDS_MAX 64
 
 /* The names of all nodes but keelrun's, by vpid; malloc'd, NULL: no memory. */
 static char *node_list(const struct plm *plm)
@@ -70,8 +71,8 @@ static bool make_command(struct vars *words, const struct plm *plm, const char *
                          const char *keeld)
 {
     uint32_t count = plm->config.count - 1;
-    char *extra = strdup(param_string(&slurm_args)), *more[WORDS_MAX];
-    size_t more_count = extra ? plm_split(extra, more, WORDS_MAX) : 0;
+    char **extra = NULL;
+    bool whole = agent_split(&extra, param_string(&slurm_args));
     static const char *const fixed[] = {
         "srun",       "--ntasks-per-node=1",  "--chdir=/", "--export=ALL", "--input=all",
         "--mpi=none", "--kill-on-bad-exit=0", "--quiet",
@@ -89,12 +90,43 @@ static bool make_command(struct vars *words, const struct plm *plm, const char *
     vars_format(words, "--nodes=%u", count);
     vars_format(words, "--ntasks=%u", count);
     vars_format(words, "--nodelist=%s", nodes);
-    for (size_t i = 0; i < more_count; i++) {
-        vars_append(words, strdup(more[i]));
+    for (char **word = extra; word && *word; word++) {
+        vars_append(words, strdup(*word));
     }
     vars_append(words, strdup(keeld));
-    free(extra);
-    return extra && !words->failed;
+    strings_free(extra);
+    return whole && !words->failed;
+}
+
+/* Whom srun starts, for messages; malloc'd, NULL: no memory. */
+static char *whom(const struct plm *plm)
+{
+    char *text = NULL, *nodes = node_list(plm);
+    const char *form = plm->config.count == 2 ? "daemon of node %s" : "daemons of nodes %s";
+    if (!nodes || asprintf(&text, form, nodes) < 0) {
+        text = NULL;
+    }
+    free(nodes);
+    return text;
+}
+
+static void cannot_start(struct plm *plm, const char *what, int error)
+{
+    char *text = whom(plm);
+    plm_fail(plm, EXIT_RUNTIME, "cannot start the %s: %s%s", text ? text : "daemons", what,
+             strerror(error));
+    free(text);
+}
+
+/* False: the job has failed. */
+static bool run_step(struct plm *plm, char *const *words, char *const *env)
+{
+    struct agent_command command = {PROC_STEP, words, env, STDIO_PIPE};
+    int error = agent_run(plm->shepherd, STEP_ID, &command);
+    if (error < 0) {
+        cannot_start(plm, "srun: ", -error);
+    }
+    return error == 0;
 }
 
 static bool start(struct plm *plm, char *keeld)
@@ -111,7 +143,7 @@ static bool start(struct plm *plm, char *keeld)
     if (!started) {
         plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
     } else {
-        started = plm_start_agent(plm, STEP_ID, PROC_STEP, words.strings, env.strings);
+        started = run_step(plm, words.strings, env.strings);
         plm->step_runs = started;
     }
     vars_fini(&words);
@@ -120,28 +152,32 @@ static bool start(struct plm *plm, char *keeld)
     return started;
 }
 
-static char *whom(const struct plm *plm, uint32_t id)
+static bool fill(const struct plm *plm, uint32_t vpid, struct home *home)
 {
-    (void) id;
-    char *text = NULL, *nodes = node_list(plm);
-    const char *form = plm->config.count == 2 ? "daemon of node %s" : "daemons of nodes %s";
-    if (!nodes || asprintf(&text, form, nodes) < 0) {
-        text = NULL;
-    }
-    free(nodes);
-    return text;
-}
-
-static bool fill(const struct plm *plm, uint32_t id, struct home *home)
-{
-    (void) id;
+    (void) vpid;
     home->nodes = node_list(plm);
     return home->nodes != NULL;
 }
 
+static void agent_started(struct plm *plm, uint32_t id, int input, int errors)
+{
+    size_t size = 0;
+    char reason[256];
+    (void) id;
+    step_open(&plm->step, errors);
+    char *text = plm_home(plm, HNP_VPID, &size, reason, sizeof(reason));
+    int error = text ? agent_tell(input, text, size) : 0;
+    if (!text) {
+        fd_close(&input);
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: %s", reason);
+    } else if (error < 0) {
+        cannot_start(plm, "the agent takes no input: ", -error);
+    }
+}
+
 /* srun ends with its daemons. Before they are there, its own words say why; when it is killed
  * later, they go on without it. */
-static void exited(struct plm *plm, uint32_t id, int wait_status)
+static void agent_exited(struct plm *plm, uint32_t id, int wait_status)
 {
     (void) id;
     plm->step_runs = false;
@@ -151,7 +187,7 @@ static void exited(struct plm *plm, uint32_t id, int wait_status)
         return;
     }
     char how[64];
-    plm_describe_end(how, sizeof(how), wait_status);
+    agent_describe_end(how, sizeof(how), wait_status);
     if (all_are_home(plm)) {
         log_at(LOG_LAUNCHER, plm->step.reason[0] ? LOG_INFO : LOG_WARN,
                "srun %s before its daemons", how);
@@ -162,6 +198,12 @@ static void exited(struct plm *plm, uint32_t id, int wait_status)
     plm_fail(plm, EXIT_RUNTIME, "node%s %s: srun %s before %s called home", count == 1 ? "" : "s",
              nodes ? nodes : "?", how, count == 1 ? "the daemon" : "the daemons");
     free(nodes);
+}
+
+static void agent_failed(struct plm *plm, uint32_t id, int error)
+{
+    cannot_start(plm, "", error);
+    agent_exited(plm, id, 0);
 }
 
 /* Daemons end by order; those that are still on their way cannot be told. */
@@ -175,8 +217,9 @@ static bool end(struct plm *plm)
 
 const struct plm_ops plm_slurm = {
     .start = start,
-    .whom = whom,
     .fill = fill,
-    .exited = exited,
+    .agent_started = agent_started,
+    .agent_failed = agent_failed,
+    .agent_exited = agent_exited,
     .end = end,
 };

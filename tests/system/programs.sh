@@ -124,13 +124,13 @@ echo "no way to $1" >&2
 exit 7
 END
 chmod +x "$work/agent"
-exits 125 "^keelrun: node far: its agent ended with code 7 before the daemon called home$" \
+exits 125 "^keelrun: node far: no way to far \(the agent ended with code 7 before the daemon called home\)$" \
     --host far:1 --mca plm_rsh_agent "$work/agent" true
-like "the agent's own words are shown" "$work/err" "^no way to far$"
+is "the agent's own words are the reason, and said once" 1 "$(wc -l <"$work/err")"
 printf '#!/bin/sh\nkill -KILL $$\n' >"$work/agent"
-exits 125 "^keelrun: node far: its agent was killed by signal 9 before the daemon called home$" \
+exits 125 "^keelrun: node far: the agent was killed by signal 9 before the daemon called home$" \
     --host far:1 --mca plm_rsh_agent "$work/agent" true
-exits 125 "^keelrun: nodes far\[1-2\]: each agent was killed by signal 9 before its daemon called home$" \
+exits 125 "^keelrun: nodes far\[1-2\]: the agent was killed by signal 9 before the daemon called home$" \
     --host far1:1,far2:1 --mca plm_rsh_agent "$work/agent" true
 cat >"$work/agent" <<'END'
 #!/bin/sh
@@ -140,15 +140,16 @@ lost*) : >"$0.go"; exit 127 ;;
 *) shift; exec "$@" ;;
 esac
 END
-exits 125 "^keelrun: nodes late\[1-2\]: each agent ended with code 7 before its daemon called home$" \
+exits 125 "^keelrun: nodes late\[1-2\]: the agent ended with code 7 before the daemon called home$" \
     --host lost1:1,late1:1,fine:1,late2:1,lost2:1 --mca plm_rsh_agent "$work/agent" true
 like "bad nodes: those without keeld, too" "$work/err" \
-    "^keelrun: nodes lost\[1-2\]: keeld is not at $(realpath "$keeld") there, .*at the same place$"
+    "^keelrun: nodes lost\[1-2\]: the daemon is not at $(realpath "$keeld") there, .*at the same place"
+is "bad nodes: the last line counts them" "keelrun: 4 of 5 nodes cannot be started" "$(tail -n 1 "$work/err")"
 printf '#!/bin/sh\n[ "$1" = lost ] && exit 126\nexec sleep 60\n' >"$work/agent"
 exits 125 "^keelrun: node lost: $(realpath "$keeld") cannot be executed there \(code 126\)$" \
     --host hangs:1,lost:1 --mca plm_rsh_agent "$work/agent" true
 ok "a bad node beside one that hangs: soon" [ "$wall_ms" -lt $((4000 * slow)) ]
-exits 125 "^keelrun: cannot start the daemon of node far: $work/no-agent: No such file" \
+exits 125 "^keelrun: cannot start the daemons: $work/no-agent: No such file" \
     --host far:1 --mca plm_rsh_agent "$work/no-agent" true
 printf '#!/bin/sh\nexec sleep 60\n' >"$work/agent"
 exits 125 "^keelrun: node far: its daemon has not called home within 1 s \(plm_start_timeout_s\)$" \

@@ -31,9 +31,13 @@ START_TEST(test_descriptors)
     ck_assert_int_eq(limits_ranks(most + 1, reason, sizeof(reason)), ORTE_ERR_OUT_OF_RESOURCE);
     ck_assert_ptr_nonnull(strstr(reason, "and the limit is 40 (ulimit -n)"));
     most = 40 - 5 - (uint64_t) lowest;
-    ck_assert_int_eq(limits_daemons(most, reason, sizeof(reason)), ORTE_SUCCESS);
-    ck_assert_int_eq(limits_daemons(most + 1, reason, sizeof(reason)), ORTE_ERR_OUT_OF_RESOURCE);
+    ck_assert_int_eq(limits_daemons(most, false, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(limits_daemons(most + 1, false, reason, sizeof(reason)),
+                     ORTE_ERR_OUT_OF_RESOURCE);
     ck_assert_ptr_nonnull(strstr(reason, " daemons need 41 open files "));
+    ck_assert_int_eq(limits_daemons(most / 2, true, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(limits_daemons(most / 2 + 1, true, reason, sizeof(reason)),
+                     ORTE_ERR_OUT_OF_RESOURCE);
     int after = dup(STDERR_FILENO); /* nothing stays open */
     ck_assert_int_eq(after, lowest);
     while (dup(STDERR_FILENO) >= 0) {
