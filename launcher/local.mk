@@ -5,6 +5,7 @@ include $(srcdir)/launcher/shepherd/local.mk
 include $(srcdir)/launcher/agent/local.mk
 include $(srcdir)/launcher/request/local.mk
 include $(srcdir)/launcher/map/local.mk
+include $(srcdir)/launcher/job/local.mk
 include $(srcdir)/launcher/front/local.mk
 include $(srcdir)/launcher/node/local.mk
 include $(srcdir)/launcher/pmi1/local.mk

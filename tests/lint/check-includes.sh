@@ -83,6 +83,8 @@ room launcher/pmix/module keel base wireup launcher/pmix/module launcher/pmix/pm
 report 'what is asked for and where it goes are pure' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<(base/(loop/(loop|handover)|net/sock|host/session)|pthread|poll|sys/(socket|epoll|wait))\.h>' \
     launcher/request launcher/map)"
+report 'what becomes of a job is decided without input and output' "$(grep -rnE --include='*.[ch]' \
+    '#[[:space:]]*include[[:space:]]*<(base/(loop|net|host)/|pthread|poll|unistd|sys/(socket|epoll))' launcher/job)"
 
 room tools keel tools
 room examples keel examples

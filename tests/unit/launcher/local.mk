@@ -31,6 +31,14 @@ tests_unit_launcher_node_test_limits_LDADD = tests/lib/libunit.la liblauncher.la
 tests_unit_launcher_front_test_outfile_SOURCES = tests/unit/launcher/front/test-outfile.c
 tests_unit_launcher_front_test_outfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
+# Daemons and jobs as the head sees them.
+check_PROGRAMS += tests/unit/launcher/job/test-silence
+tests_unit_launcher_job_test_silence_SOURCES = tests/unit/launcher/job/test-silence.c
+tests_unit_launcher_job_test_silence_LDADD = tests/lib/libunit.la $(launcher_libs)
+check_PROGRAMS += tests/unit/launcher/job/test-states
+tests_unit_launcher_job_test_states_SOURCES = tests/unit/launcher/job/test-states.c
+tests_unit_launcher_job_test_states_LDADD = tests/lib/libunit.la $(launcher_libs)
+
 # The head.
 check_PROGRAMS += tests/unit/launcher/head/test-hnp-silence
 tests_unit_launcher_head_test_hnp_silence_SOURCES = tests/unit/launcher/head/test-hnp-silence.c $(TEST_CLOCK)
