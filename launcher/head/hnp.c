@@ -2,6 +2,7 @@
 
 #include <launcher/head/hnp.h>
 
+#include <base/data/clock.h>
 #include <base/host/hostname.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
@@ -17,14 +18,6 @@ static struct param routed_radix = PARAM_INT(
     "routed_radix", "64", 1, 65536, "", "How many children a daemon has in the tree of daemons");
 PARAM_ROWS("launcher", routed_radix);
 
-void hnp_enter(struct hnp *hnp, enum phase phase)
-{
-    static const char *const names[] = {"idle",      "daemons", "topologies", "wiring",
-                                        "launching", "running", "draining",   "done"};
-    log_info(LOG_LAUNCHER, "phase %s -> %s", names[hnp->phase], names[phase]);
-    hnp->phase = phase;
-}
-
 void hnp_tell(struct hnp *hnp, const char *format, ...)
 {
     char text[1024];
@@ -37,36 +30,12 @@ void hnp_tell(struct hnp *hnp, const char *format, ...)
 
 bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid)
 {
-    enum peer_state state = hnp->peers[vpid].state;
-    return state >= PEER_HOME && state != PEER_LOST;
+    return dvm_lives(&hnp->dvm, vpid);
 }
 
 int hnp_broadcast(struct hnp *hnp, opal_buffer_t *order)
 {
     return daemon_order_all(hnp->daemon, order);
-}
-
-void hnp_order_all(struct hnp *hnp, uint8_t order)
-{
-    if (hnp->tree_stands) {
-        (void) !hnp_broadcast(hnp, proto_new(order, ""));
-        return;
-    }
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp_peer_lives(hnp, vpid)) {
-            (void) daemon_order(hnp->daemon, vpid, proto_new(order, ""));
-        }
-    }
-}
-
-bool hnp_peers_reached(const struct hnp *hnp, enum peer_state state)
-{
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        if (hnp->peers[vpid].state < state) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* --- reports --- */
@@ -78,9 +47,8 @@ static int take_home(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    snprintf(hnp->peers[vpid].topology, sizeof(hnp->peers[vpid].topology), "%s", topology);
+    hnp_home(hnp, vpid, contact, topology);
     free(topology);
-    hnp_home(hnp, vpid, contact);
     return ORTE_SUCCESS;
 }
 
@@ -106,7 +74,7 @@ static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
     char *missing;
     int status = proto_unpack(buffer, "uics", &rank, &wait_status, &joined, &missing);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        hnp_rank_exited(hnp, rank, wait_status, joined, missing);
+        job_rank_exited(&hnp->job, rank, wait_status, joined, missing);
     }
     free(missing);
     return status;
@@ -117,7 +85,8 @@ static int take_joined(struct hnp *hnp, opal_buffer_t *buffer)
     char *call;
     int status = proto_unpack(buffer, "s", &call);
     if (status == OPAL_SUCCESS) {
-        hnp_rank_joined(hnp, call);
+        job_rank_joined(&hnp->job, call);
+        free(call);
     }
     return status;
 }
@@ -128,7 +97,7 @@ static int take_broken(struct hnp *hnp, opal_buffer_t *buffer)
     char *reason;
     int status = proto_unpack(buffer, "us", &rank, &reason);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        hnp_rank_broken(hnp, rank, reason);
+        job_rank_broken(&hnp->job, rank, reason);
     }
     free(reason);
     return status;
@@ -141,7 +110,7 @@ static int take_abort(struct hnp *hnp, opal_buffer_t *buffer)
     char *reason;
     int status = proto_unpack(buffer, "uis", &rank, &code, &reason);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        hnp_rank_aborted(hnp, rank, code, reason);
+        job_rank_aborted(&hnp->job, rank, code, reason);
     }
     free(reason);
     return status;
@@ -163,7 +132,7 @@ static int take_unable(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     char *why;
     int status = proto_unpack(buffer, "s", &why);
     if (status == OPAL_SUCCESS) {
-        hnp_peer_unable(hnp, vpid, why);
+        job_unable(&hnp->job, vpid, 0, hnp->plan.rank_count, why);
         free(why);
     }
     return status;
@@ -174,8 +143,8 @@ static int take_lost(struct hnp *hnp, opal_buffer_t *buffer)
     uint32_t vpid;
     char *why;
     int status = proto_unpack(buffer, "us", &vpid, &why);
-    if (status == OPAL_SUCCESS && vpid < hnp->peer_count) {
-        hnp_peer_lost(hnp, vpid, why);
+    if (status == OPAL_SUCCESS && vpid < hnp->dvm.count) {
+        dvm_lost(&hnp->dvm, vpid, why, clock_us());
     }
     free(why);
     return status;
@@ -191,36 +160,28 @@ static int take_silent(struct hnp *hnp, opal_buffer_t *buffer)
     uint32_t vpid;
     uint8_t is_silent;
     int status = proto_unpack(buffer, "uc", &vpid, &is_silent);
-    if (status == OPAL_SUCCESS && vpid < hnp->peer_count) {
-        hnp_peer_silent(hnp, vpid, is_silent != 0);
+    if (status == OPAL_SUCCESS && vpid < hnp->dvm.count) {
+        dvm_silent(&hnp->dvm, vpid, is_silent != 0, clock_us());
     }
     return status;
 }
 
-void hnp_check_launched(struct hnp *hnp)
-{
-    if (hnp->phase == PHASE_LAUNCHING && hnp_peers_reached(hnp, PEER_LAUNCHED)) {
-        loop_timer_stop(&hnp->timers.start);
-        plm_started(&hnp->plm);
-        hnp_enter(hnp, PHASE_RUNNING);
-    }
-}
-
 static int take_launched(struct hnp *hnp, uint32_t vpid)
 {
-    hnp->peers[vpid].state = PEER_LAUNCHED;
+    job_launched(&hnp->job, vpid);
     hnp_open_input(hnp);
-    hnp_check_launched(hnp);
-    hnp_check_end(hnp);
     return ORTE_SUCCESS;
 }
 
 static int take_wired(struct hnp *hnp, uint32_t vpid)
 {
-    hnp->peers[vpid].state = PEER_WIRED;
-    if (hnp->phase == PHASE_WIRING && hnp_peers_reached(hnp, PEER_WIRED)) {
-        hnp_launch(hnp);
-    }
+    dvm_wired(&hnp->dvm, vpid);
+    return ORTE_SUCCESS;
+}
+
+static int take_rehomed(struct hnp *hnp, uint32_t vpid)
+{
+    dvm_rehomed(&hnp->dvm, vpid, clock_us());
     return ORTE_SUCCESS;
 }
 
@@ -262,7 +223,7 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
     case REPORT_ORPHAN:
         return hnp_orphan(hnp, vpid, buffer);
     case REPORT_REHOMED:
-        return hnp_rehomed(hnp, vpid);
+        return take_rehomed(hnp, vpid);
     case REPORT_SPAWNED:
         return hnp_spawned(hnp, vpid, buffer);
     default:
@@ -276,8 +237,8 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
     uint8_t kind = 0;
     int status = proto_unpack(*buffer, "c", &kind);
     if (status == OPAL_SUCCESS) {
-        status = info->origin.vpid >= hnp->peer_count ? ORTE_ERR_PERM
-                 : hnp->peers[info->origin.vpid].state == PEER_LOST /* said before it was */
+        status = info->origin.vpid >= hnp->dvm.count ? ORTE_ERR_PERM
+                 : dvm_is_lost(&hnp->dvm, info->origin.vpid) /* said before it was */
                      ? ORTE_SUCCESS
                      : take_report(hnp, info->origin.vpid, kind, *buffer);
     }
@@ -307,25 +268,19 @@ static void agent_exited(void *arg, uint32_t id, int wait_status)
     plm_agent_exited(&hnp->plm, id, wait_status);
 }
 
-/* Only my children in the tree keep a link to me; the others give theirs up when they are wired. A
- * daemon that has not called home yet tries again. */
 static void link_changed(void *arg, uint32_t vpid, const char *why)
 {
     struct hnp *hnp = arg;
-    if (!why || vpid >= hnp->peer_count || hnp->peers[vpid].state == PEER_STARTING) {
-        return;
-    }
-    bool child = rml_parent_of(hnp->daemon->rml, vpid) == HNP_VPID;
-    if (child || hnp->phase < PHASE_WIRING) {
-        hnp_peer_lost(hnp, vpid, why);
+    if (why && vpid < hnp->dvm.count && dvm_needs_link(&hnp->dvm, vpid)) {
+        dvm_lost(&hnp->dvm, vpid, why, clock_us());
     }
 }
 
 static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
 {
     struct hnp *hnp = arg;
-    if (vpid < hnp->peer_count) {
-        hnp_peer_silent(hnp, vpid, is_silent);
+    if (vpid < hnp->dvm.count) {
+        dvm_silent(&hnp->dvm, vpid, is_silent, clock_us());
     }
 }
 
@@ -339,9 +294,9 @@ static void shepherd_lost(void *arg)
                  "the shepherd of this node is stopped, and is killed with all that it started");
     }
     shepherd_reap_orphans(hnp->shepherd);
-    hnp_fail(hnp, EXIT_RUNTIME, "the shepherd of this node was killed");
-    for (uint32_t vpid = hnp->request.simulate_nodes ? hnp->peer_count : 1; vpid-- > HNP_VPID;) {
-        hnp_peer_lost(hnp, vpid, "keelrun's shepherd was killed");
+    job_fail(&hnp->job, EXIT_RUNTIME, "the shepherd of this node was killed");
+    for (uint32_t vpid = hnp->request.simulate_nodes ? hnp->dvm.count : 1; vpid-- > HNP_VPID;) {
+        dvm_lost(&hnp->dvm, vpid, "keelrun's shepherd was killed", clock_us());
     }
 }
 
@@ -375,34 +330,35 @@ static const struct daemon_ops daemon_ops = {
 
 /* --- a job comes --- */
 
+static int add_daemon(struct hnp *hnp, const char *node, const char *user)
+{
+    char **copy = &hnp->peers[hnp->dvm.count].user;
+    *copy = user ? strdup(user) : NULL;
+    return user && !*copy ? ORTE_ERR_OUT_OF_RESOURCE : dvm_add(&hnp->dvm, node);
+}
+
 /* A daemon for every node but mine; the HNP is the first. */
 static int number_daemons(struct hnp *hnp)
 {
-    uint32_t nodes = hnp->plan.node_count;
-    hnp->daemon_of_node = calloc(nodes, sizeof(*hnp->daemon_of_node));
-    hnp->peers = calloc((size_t) nodes + 1, sizeof(*hnp->peers));
+    const struct job_plan *plan = &hnp->plan;
+    char host[256];
+    const char *own = host;
+    hnp->daemon_of_node = calloc(plan->node_count, sizeof(*hnp->daemon_of_node));
+    hnp->peers = calloc((size_t) plan->node_count + 1, sizeof(*hnp->peers));
     if (!hnp->daemon_of_node || !hnp->peers) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    char host[256];
     host_name(host, sizeof(host));
-    hnp->peers[HNP_VPID] = (struct peer){.state = PEER_WIRED, .node = strdup(host)};
-    hnp->peer_count = 1;
-    if (!hnp->peers[HNP_VPID].node) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        own = plan->nodes[node].local ? plan->nodes[node].name : own;
     }
-    for (uint32_t node = 0; node < nodes; node++) {
-        uint32_t vpid = hnp->plan.nodes[node].local ? HNP_VPID : hnp->peer_count++;
-        hnp->daemon_of_node[node] = vpid;
-        free(hnp->peers[vpid].node);
-        const struct map_node *planned = &hnp->plan.nodes[node];
-        hnp->peers[vpid].node = strdup(planned->name);
-        hnp->peers[vpid].user = planned->user ? strdup(planned->user) : NULL;
-        if (!hnp->peers[vpid].node || (planned->user && !hnp->peers[vpid].user)) {
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
+    int status = dvm_add(&hnp->dvm, own);
+    for (uint32_t node = 0; node < plan->node_count && status == ORTE_SUCCESS; node++) {
+        const struct map_node *planned = &plan->nodes[node];
+        hnp->daemon_of_node[node] = planned->local ? HNP_VPID : hnp->dvm.count;
+        status = planned->local ? ORTE_SUCCESS : add_daemon(hnp, planned->name, planned->user);
     }
-    return ORTE_SUCCESS;
+    return status;
 }
 
 static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
@@ -411,9 +367,9 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
         .uuid = hnp->uuid,
         .family = hnp->family,
         .vpid = HNP_VPID,
-        .count = hnp->peer_count,
+        .count = hnp->dvm.count,
         .radix = (uint32_t) param_int(&routed_radix),
-        .node = hnp->peers[HNP_VPID].node,
+        .node = hnp->dvm.daemons[HNP_VPID].node,
         .shepherd = hnp->shepherd,
         .service_table = hnp->service_table,
         .control_key = hnp->control_key,
@@ -429,41 +385,49 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
     return status;
 }
 
-static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
+/* False: it has failed, or nothing is to be started. */
+static bool plan_job(struct hnp *hnp, opal_buffer_t *buffer)
 {
     char reason[512] = "";
-    int status = hnp->phase == PHASE_IDLE ? submit_unpack(buffer, &hnp->request) : ORTE_EXISTS;
+    int status = hnp->job.phase == JOB_IDLE ? submit_unpack(buffer, &hnp->request) : ORTE_EXISTS;
     if (status != ORTE_SUCCESS) {
-        hnp_fail(hnp, EXIT_RUNTIME, "the job cannot be read: %s", opal_strerror(status));
-        return;
+        job_fail(&hnp->job, EXIT_RUNTIME, "the job cannot be read: %s", opal_strerror(status));
+        return false;
     }
     status = hnp_plan(hnp, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
-        hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
-        return;
+        job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
+        return false;
     }
     if (hnp->mapped && hnp->request.dry_run) {
-        hnp_end_dry(hnp);
+        job_end_dry(&hnp->job);
+        return false;
+    }
+    return true;
+}
+
+static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
+{
+    char reason[512] = "";
+    struct job_limits limits;
+    if (!plan_job(hnp, buffer)) {
         return;
     }
     hnp->family = job_uuid_make(hnp->uuid);
     crypto_random(hnp->control_key, sizeof(hnp->control_key));
-    status = number_daemons(hnp);
+    hnp_job_limits(hnp, &limits);
+    int status = number_daemons(hnp);
     if (status == ORTE_SUCCESS) {
         status = open_daemon(hnp, reason, sizeof(reason));
     }
+    if (status == ORTE_SUCCESS) {
+        status = job_submit(&hnp->job, &limits);
+    }
     if (status != ORTE_SUCCESS) {
-        hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
+        job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
         return;
     }
-    if (hnp->request.timeout_s > 0) {
-        loop_timer_start(&hnp->timers.limit, (uint64_t) hnp->request.timeout_s * 1000000u);
-    }
-    if (hnp->peer_count == 1) {
-        hnp_launch(hnp);
-    } else {
-        hnp_start_daemons(hnp);
-    }
+    hnp_start_daemons(hnp);
 }
 
 static void from_front(void *arg, opal_buffer_t *buffer)
@@ -480,7 +444,7 @@ static void from_front(void *arg, opal_buffer_t *buffer)
         break;
     case FRONT_SIGNAL:
         if (proto_unpack(buffer, "i", &signal) == OPAL_SUCCESS) {
-            hnp_signal(hnp, signal);
+            job_signal(&hnp->job, signal);
         }
         break;
     case FRONT_WINDOW:
@@ -512,13 +476,12 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     hnp->shepherd = shepherd;
     hnp->service_table = service_table;
     hnp->front = front;
-    hnp->joining.stranger = UINT32_MAX;
+    dvm_init(&hnp->dvm, &hnp_dvm_ops, hnp);
+    job_init(&hnp->job, &hnp->dvm, &hnp_job_ops, hnp);
     list_init(&hnp->spawns);
     list_init(&hnp->topologies);
     hnp_daemons_init(hnp);
     hnp_end_init(hnp);
-    hnp_repair_init(hnp);
-    hnp_silence_init(hnp);
     channel_receive(front, from_front, hnp);
     *out = hnp;
     return ORTE_SUCCESS;
@@ -529,30 +492,27 @@ void hnp_destroy(struct hnp *hnp)
     if (!hnp) {
         return;
     }
-    loop_timer_stop(&hnp->timers.start);
-    loop_timer_stop(&hnp->timers.limit);
-    loop_timer_stop(&hnp->timers.grace);
-    loop_timer_stop(&hnp->timers.drain);
+    for (int i = 0; i < DVM_TIMERS; i++) {
+        loop_timer_stop(&hnp->timers.dvm[i].timer);
+    }
+    for (int i = 0; i < JOB_TIMERS; i++) {
+        loop_timer_stop(&hnp->timers.job[i].timer);
+    }
     loop_timer_stop(&hnp->timers.step);
     plm_fini(&hnp->plm);
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);
-    loop_timer_stop(&hnp->timers.repair);
-    loop_timer_stop(&hnp->timers.silence);
     daemon_destroy(hnp->daemon);
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
-        free(hnp->peers[vpid].node);
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
         free(hnp->peers[vpid].user);
         free(hnp->peers[vpid].contact);
-        free(hnp->peers[vpid].slurm_said);
-        free(hnp->peers[vpid].untold_why);
     }
     free(hnp->peers);
     free(hnp->daemon_of_node);
-    free(hnp->ended);
     hnp_spawn_fini(hnp);
-    free(hnp->joining.call);
     hnp_plan_fini(hnp);
+    job_fini(&hnp->job);
+    dvm_fini(&hnp->dvm);
     run_request_fini(&hnp->request);
     crypto_wipe(hnp->control_key, sizeof(hnp->control_key));
     free(hnp);

@@ -1,12 +1,14 @@
-/* The other nodes' daemons: started by plm, wired into the tree when all have called home. */
+/* The other nodes' daemons: what the plm and the dvm ask for and are told. */
 #include <config.h>
 
 #include <launcher/head/hnp.h>
 
+#include <base/data/clock.h>
 #include <base/host/paths.h>
-#include <base/settings/log.h>
 #include <launcher/node/limits.h>
 #include <launcher/request/nodes/hostlist.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>
@@ -16,7 +18,7 @@
 static const char *node_of_daemon(void *arg, uint32_t vpid)
 {
     const struct hnp *hnp = arg;
-    return hnp->peers[vpid].node;
+    return hnp->dvm.daemons[vpid].node;
 }
 
 static const char *user_of_daemon(void *arg, uint32_t vpid)
@@ -28,13 +30,13 @@ static const char *user_of_daemon(void *arg, uint32_t vpid)
 static bool is_home(void *arg, uint32_t vpid)
 {
     const struct hnp *hnp = arg;
-    return hnp->peers[vpid].state != PEER_STARTING;
+    return hnp->dvm.daemons[vpid].state != DAEMON_STARTING;
 }
 
 static bool is_failing(void *arg)
 {
     const struct hnp *hnp = arg;
-    return hnp->end.failing;
+    return job_is_ending(&hnp->job);
 }
 
 static int order_daemon(void *arg, uint32_t vpid, opal_buffer_t *buffer)
@@ -45,10 +47,11 @@ static int order_daemon(void *arg, uint32_t vpid, opal_buffer_t *buffer)
 
 static void plm_failed(void *arg, int exit_code, const char *text)
 {
-    hnp_fail(arg, exit_code, "%s", text);
+    struct hnp *hnp = arg;
+    job_fail(&hnp->job, exit_code, "%s", text);
 }
 
-static void plm_tells(void *arg, const char *text)
+static void tell(void *arg, const char *text)
 {
     hnp_tell(arg, "%s", text);
 }
@@ -65,7 +68,7 @@ static const struct plm_owner plm_owner = {
     .is_failing = is_failing,
     .order = order_daemon,
     .fail = plm_failed,
-    .tell = plm_tells,
+    .tell = tell,
     .ended = plm_ended,
 };
 
@@ -85,31 +88,165 @@ static void daemons_ended(struct step *step, const char *nodes, const char *how)
     struct hnp *hnp = container_of(step, struct hnp, plm.step);
     struct hostlist list;
     char reason[256];
-    if (hnp_slurm_said(hnp) != HNP_VPID ||
+    if (dvm_first_said(&hnp->dvm) != HNP_VPID ||
         hostlist_expand(&list, nodes, reason, sizeof(reason)) != ORTE_SUCCESS) {
         return;
     }
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        struct peer *peer = &hnp->peers[vpid];
-        if (!peer->slurm_said && is_listed(&list, peer->node)) {
-            peer->slurm_said = strdup(how);
+    for (uint32_t vpid = 1; vpid < hnp->dvm.count; vpid++) {
+        if (is_listed(&list, hnp->dvm.daemons[vpid].node)) {
+            dvm_said(&hnp->dvm, vpid, how);
         }
     }
     hostlist_fini(&list);
+}
+
+static void step_settled(struct step *step)
+{
+    dvm_explained(&container_of(step, struct hnp, plm.step)->dvm);
+}
+
+/* --- what the dvm asks for --- */
+
+static void set_timer(void *arg, enum dvm_timer timer, uint64_t wait_us)
+{
+    struct hnp *hnp = arg;
+    loop_timer_start(&hnp->timers.dvm[timer].timer, wait_us);
+}
+
+static void stop_timer(void *arg, enum dvm_timer timer)
+{
+    struct hnp *hnp = arg;
+    loop_timer_stop(&hnp->timers.dvm[timer].timer);
+}
+
+static void came_home(void *arg, uint32_t vpid)
+{
+    struct hnp *hnp = arg;
+    plm_came_home(&hnp->plm, vpid);
+}
+
+static void ask_topologies(void *arg)
+{
+    hnp_ask_topologies(arg);
+}
+
+/* A daemon whose parent is not the HNP is told where its parent is. */
+static void wire(void *arg, uint32_t vpid, uint32_t parent)
+{
+    struct hnp *hnp = arg;
+    (void) daemon_order(hnp->daemon, vpid,
+                        proto_new(ORDER_WIREUP, "s", hnp->peers[parent].contact));
+}
+
+static uint32_t parent_of(void *arg, uint32_t vpid)
+{
+    const struct hnp *hnp = arg;
+    return rml_parent_of(hnp->daemon->rml, vpid);
+}
+
+static void forget(void *arg, uint32_t lost)
+{
+    hnp_forget(arg, lost);
+}
+
+static void end_daemons(void *arg, bool by_tree)
+{
+    struct hnp *hnp = arg;
+    if (by_tree) {
+        (void) !hnp_broadcast(hnp, proto_new(ORDER_EXIT, ""));
+        return;
+    }
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count && hnp->daemon; vpid++) {
+        if (hnp_peer_lives(hnp, vpid)) {
+            (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_EXIT, ""));
+        }
+    }
+}
+
+static bool start_together(void *arg)
+{
+    const struct hnp *hnp = arg;
+    return hnp->plm.step_runs;
+}
+
+static void read_reasons(void *arg)
+{
+    struct hnp *hnp = arg;
+    step_read(&hnp->plm.step);
+}
+
+static bool awaits_reason(void *arg, bool wait)
+{
+    struct hnp *hnp = arg;
+    if (!wait) {
+        step_settle(&hnp->plm.step);
+    }
+    return !step_is_settled(&hnp->plm.step);
+}
+
+/* Slurm has said why it ended it, or it said itself by what signal. */
+static const char *explain(void *arg, uint32_t vpid, const char *why, char *text, size_t size)
+{
+    const struct hnp *hnp = arg;
+    const char *said = hnp->dvm.daemons[vpid].said;
+    int signal = hnp->peers[vpid].signal;
+    if (said) {
+        snprintf(text, size, "srun says: %s", said);
+        return text;
+    }
+    if (hnp->plm.step.reason[0]) {
+        return hnp->plm.step.reason;
+    }
+    if (signal == 0) {
+        return why;
+    }
+    const char *name = sigabbrev_np(signal);
+    bool slurm = plm_is_slurm(&hnp->plm);
+    snprintf(text, size, "%s ended it by SIG%s%s", slurm ? "Slurm" : "somebody", name ? name : "?",
+             slurm ? ": scancel, the time limit or a node that failed" : "");
+    return text;
+}
+
+const struct dvm_ops hnp_dvm_ops = {
+    .set_timer = set_timer,
+    .stop_timer = stop_timer,
+    .tell = tell,
+    .came_home = came_home,
+    .ask_topologies = ask_topologies,
+    .wire = wire,
+    .parent = parent_of,
+    .forget = forget,
+    .exit = end_daemons,
+    .start_together = start_together,
+    .read_reasons = read_reasons,
+    .awaits_reason = awaits_reason,
+    .explain = explain,
+};
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct hnp_timer *own = container_of(timer, struct hnp_timer, timer);
+    dvm_timer(&own->hnp->dvm, (enum dvm_timer) own->number, clock_us());
 }
 
 void hnp_daemons_init(struct hnp *hnp)
 {
     plm_init(&hnp->plm, hnp->loop, hnp->shepherd, hnp->front, &plm_owner, hnp);
     hnp->plm.step.daemons_ended = daemons_ended;
+    hnp->plm.step.settled = step_settled;
+    for (int i = 0; i < DVM_TIMERS; i++) {
+        hnp->timers.dvm[i].hnp = hnp;
+        hnp->timers.dvm[i].number = i;
+        loop_timer_init(&hnp->timers.dvm[i].timer, hnp->loop, on_timer);
+    }
 }
 
 /* --- start --- */
 
-static void start(struct hnp *hnp, char *keeld)
+static void start_agents(struct hnp *hnp, char *keeld)
 {
     struct plm_config config = {
-        .count = hnp->peer_count,
+        .count = hnp->dvm.count,
         .family = hnp->family,
         .radix = hnp->daemon->radix,
         .contact = hnp->daemon->contact,
@@ -122,58 +259,39 @@ static void start(struct hnp *hnp, char *keeld)
     };
     memcpy(config.uuid, hnp->uuid, sizeof(config.uuid));
     memcpy(config.key, hnp->control_key, sizeof(config.key));
-    hnp_enter(hnp, PHASE_DAEMONS);
-    loop_timer_start(&hnp->timers.start, home_limit_us());
     plm_start(&hnp->plm, &config, keeld);
     crypto_wipe(config.key, sizeof(config.key));
+}
+
+static void start(struct hnp *hnp)
+{
+    const struct dvm_limits limits = {.home_us = home_limit_us(),
+                                      .repair_us = hnp_repair_limit_us(),
+                                      .suspicion_us = rml_suspicion_us()};
+    dvm_start(&hnp->dvm, &limits);
 }
 
 void hnp_start_daemons(struct hnp *hnp)
 {
     char reason[256] = "";
+    if (hnp->dvm.count == 1) {
+        start(hnp);
+        return;
+    }
     char *keeld = paths_program("keeld");
     int status = daemon_listen(hnp->daemon, reason, sizeof(reason));
     if (status == ORTE_SUCCESS) {
         bool agents = hnp->request.simulate_nodes == 0 && !allocation_is_slurm(&hnp->allocation);
-        status = limits_daemons(hnp->peer_count - 1, agents, reason, sizeof(reason));
+        status = limits_daemons(hnp->dvm.count - 1, agents, reason, sizeof(reason));
     }
     if (!keeld || status != ORTE_SUCCESS) {
-        hnp_fail(hnp, EXIT_RUNTIME, "cannot start other nodes: %s",
+        job_fail(&hnp->job, EXIT_RUNTIME, "cannot start other nodes: %s",
                  keeld ? reason : "keeld is not beside keelrun");
     } else {
-        start(hnp, keeld);
+        start(hnp);
+        start_agents(hnp, keeld);
     }
     free(keeld);
-}
-
-/* A daemon whose parent is not the HNP is told where its parent is. */
-void hnp_wire(struct hnp *hnp)
-{
-    hnp_enter(hnp, PHASE_WIRING);
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        uint32_t parent = tree_parent(hnp->daemon->radix, vpid);
-        if (parent == HNP_VPID) {
-            hnp->peers[vpid].state = PEER_WIRED; /* by calling home */
-            continue;
-        }
-        (void) daemon_order(hnp->daemon, vpid,
-                            proto_new(ORDER_WIREUP, "s", hnp->peers[parent].contact));
-    }
-    if (hnp_peers_reached(hnp, PEER_WIRED)) {
-        hnp_launch(hnp);
-    }
-}
-
-/* All have been at home; is nobody lost since? */
-static bool all_live(struct hnp *hnp)
-{
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
-        if (!hnp_peer_lives(hnp, vpid)) {
-            hnp_fail(hnp, EXIT_RUNTIME, "lost the daemon of node %s", hnp->peers[vpid].node);
-            return false;
-        }
-    }
-    return true;
 }
 
 int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer)
@@ -181,7 +299,7 @@ int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer)
     uint32_t vpid;
     char *why;
     int status = proto_unpack(buffer, "us", &vpid, &why);
-    if (status == OPAL_SUCCESS && (vpid == HNP_VPID || vpid >= hnp->peer_count)) {
+    if (status == OPAL_SUCCESS && (vpid == HNP_VPID || vpid >= hnp->dvm.count)) {
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     if (status == OPAL_SUCCESS) {
@@ -191,22 +309,14 @@ int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer)
     return status;
 }
 
-void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact)
+void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact, const char *topology)
 {
     struct peer *peer = &hnp->peers[vpid];
-    if (peer->state != PEER_STARTING) {
-        log_warn(LOG_LAUNCHER, "daemon %u calls home twice", vpid);
+    if (peer->contact || vpid == HNP_VPID) {
         free(contact);
-        return;
+    } else {
+        peer->contact = contact;
+        snprintf(peer->topology, sizeof(peer->topology), "%s", topology);
     }
-    peer->state = PEER_HOME;
-    peer->contact = contact;
-    plm_came_home(&hnp->plm, vpid);
-    if (hnp->phase == PHASE_DAEMONS && hnp_peers_reached(hnp, PEER_HOME) && all_live(hnp)) {
-        if (hnp->mapped) {
-            hnp_wire(hnp);
-        } else {
-            hnp_ask_topologies(hnp);
-        }
-    }
+    dvm_home(&hnp->dvm, vpid);
 }

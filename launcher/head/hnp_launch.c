@@ -95,16 +95,7 @@ void hnp_launch(struct hnp *hnp)
         .window = hnp->request.window,
         .universe = hnp->plan.universe,
     };
-    char reason[512] = "";
-    int status = hnp_report_uri(hnp, reason, sizeof(reason));
-    if (status != ORTE_SUCCESS) {
-        hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
-        return;
-    }
-    loop_timer_start(&hnp->timers.start, hnp_launch_limit_us());
-    hnp_enter(hnp, PHASE_LAUNCHING);
-    hnp->tree_stands = true;
-    status = fill_map(hnp, &launch.map);
+    int status = fill_map(hnp, &launch.map);
     if (status == ORTE_SUCCESS) {
         status = fill_apps(hnp, &launch);
     }
@@ -113,8 +104,7 @@ void hnp_launch(struct hnp *hnp)
     }
     launch_fini(&launch);
     if (status != ORTE_SUCCESS) {
-        hnp_fail(hnp, EXIT_RUNTIME, "the launch cannot be ordered: %s", opal_strerror(status));
-    } else {
-        hnp_send_held(hnp);
+        job_fail(&hnp->job, EXIT_RUNTIME, "the launch cannot be ordered: %s",
+                 opal_strerror(status));
     }
 }

@@ -115,10 +115,9 @@ static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
                  hnp->plan.rank_count - 1);
         return ORTE_ERR_BAD_PARAM;
     }
-    hnp->ended = calloc(hnp->plan.rank_count, sizeof(*hnp->ended));
-    hnp->unended = hnp->plan.rank_count;
-    if (!hnp->ended) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
+    status = job_add_ranks(&hnp->job, hnp->plan.rank_count);
+    if (status != ORTE_SUCCESS) {
+        return status;
     }
     warn_oversubscribed(hnp);
     if (hnp->plan.note) {
@@ -226,7 +225,7 @@ int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size)
 
 static void fail(struct hnp *hnp, int status, const char *reason)
 {
-    hnp_fail(hnp, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
+    job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
 }
 
 /* All topologies that are needed are here. */
@@ -244,9 +243,9 @@ static void go_on(struct hnp *hnp)
     if (status != ORTE_SUCCESS) {
         fail(hnp, status, reason);
     } else if (hnp->request.dry_run) {
-        hnp_end_dry(hnp);
+        job_end_dry(&hnp->job);
     } else {
-        hnp_wire(hnp);
+        dvm_topologies_known(&hnp->dvm);
     }
 }
 
@@ -263,8 +262,11 @@ static bool all_known(struct hnp *hnp)
 
 void hnp_ask_topologies(struct hnp *hnp)
 {
-    hnp_enter(hnp, PHASE_TOPOLOGIES);
-    for (uint32_t vpid = 1; vpid < hnp->peer_count; vpid++) {
+    if (hnp->mapped) {
+        dvm_topologies_known(&hnp->dvm);
+        return;
+    }
+    for (uint32_t vpid = 1; vpid < hnp->dvm.count; vpid++) {
         const char *hash = hnp->peers[vpid].topology;
         if (find_topology(hnp, hash)) {
             continue;
@@ -289,15 +291,15 @@ int hnp_take_topology(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     }
     struct topology *topology = find_topology(hnp, hnp->peers[vpid].topology);
     topo_hash(hash, text);
-    if (hnp->phase != PHASE_TOPOLOGIES || !topology || topology->topo.count > 0) {
+    if (hnp->dvm.phase != DVM_TOPOLOGIES || !topology || topology->topo.count > 0) {
         status = ORTE_ERR_BAD_PARAM; /* nobody asked */
     } else if (why[0]) {
-        hnp_fail(hnp, EXIT_RUNTIME, "node %s: its processors are not known: %s",
-                 hnp->peers[vpid].node, why);
+        job_fail(&hnp->job, EXIT_RUNTIME, "node %s: its processors are not known: %s",
+                 hnp->dvm.daemons[vpid].node, why);
     } else if (strcmp(hash, topology->hash) != 0 ||
                topo_parse(&topology->topo, text) != ORTE_SUCCESS) {
-        hnp_fail(hnp, EXIT_RUNTIME, "node %s: what it says of its processors makes no sense",
-                 hnp->peers[vpid].node);
+        job_fail(&hnp->job, EXIT_RUNTIME, "node %s: what it says of its processors makes no sense",
+                 hnp->dvm.daemons[vpid].node);
     } else if (all_known(hnp)) {
         go_on(hnp);
     }

@@ -6,6 +6,7 @@
 
 #include <base/data/strings.h>
 #include <base/settings/log.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>
@@ -48,18 +49,18 @@ static void too_late(struct loop_timer *timer)
     struct spawn_request *request = container_of(timer, struct spawn_request, timer);
     struct hnp *hnp = request->hnp;
     uint32_t vpid = 0;
-    while (vpid < hnp->peer_count && (request->settled[vpid] || !hnp_peer_lives(hnp, vpid))) {
+    while (vpid < hnp->dvm.count && (request->settled[vpid] || !hnp_peer_lives(hnp, vpid))) {
         vpid++;
     }
-    if (vpid < hnp->peer_count) {
-        hnp_fail(hnp, EXIT_RUNTIME, "node %s: its daemon has not started more ranks in time",
-                 hnp->peers[vpid].node);
+    if (vpid < hnp->dvm.count) {
+        job_fail(&hnp->job, EXIT_RUNTIME, "node %s: its daemon has not started more ranks in time",
+                 hnp->dvm.daemons[vpid].node);
     }
 }
 
 static struct spawn_request *request_new(struct hnp *hnp, uint32_t asker, uint64_t id)
 {
-    struct spawn_request *request = calloc(1, sizeof(*request) + hnp->peer_count);
+    struct spawn_request *request = calloc(1, sizeof(*request) + hnp->dvm.count);
     if (request) {
         request->hnp = hnp;
         request->asker = asker;
@@ -160,7 +161,6 @@ static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
     if (!grow(&plan->node_of, count * sizeof(uint32_t)) ||
         !grow(&plan->app_of, count * sizeof(uint32_t)) ||
         !grow(&plan->local_rank_of, count * sizeof(uint32_t)) ||
-        !grow(&hnp->ended, count * sizeof(bool)) ||
         (plan->cpus && !grow(&plan->cpus, (count + 1) * sizeof(char *)))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -175,11 +175,9 @@ static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
         plan->node_of[spawned->first + i] = spawned->node_of[i];
         plan->app_of[spawned->first + i] = spawned->app_of[i];
         plan->local_rank_of[spawned->first + i] = spawned->local_rank_of[i];
-        hnp->ended[spawned->first + i] = false;
     }
     plan->rank_count = (uint32_t) count;
-    hnp->unended += spawned->count;
-    return ORTE_SUCCESS;
+    return job_add_ranks(&hnp->job, spawned->count);
 }
 
 /* --- ordering --- */
@@ -193,7 +191,7 @@ static int order_all(struct spawn_request *request, uint8_t kind)
         order = proto_whole(order, spawned_pack(order, &request->spawned));
     }
     request->missing = 0;
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
         request->settled[vpid] = !hnp_peer_lives(hnp, vpid);
         request->missing += hnp_peer_lives(hnp, vpid);
     }
@@ -214,7 +212,8 @@ static void start(struct spawn_request *request)
         status = order_all(request, ORDER_SPAWN);
     }
     if (status != ORTE_SUCCESS) { /* the tables of the daemons may differ now */
-        hnp_fail(hnp, EXIT_RUNTIME, "more ranks cannot be started: %s", opal_strerror(status));
+        job_fail(&hnp->job, EXIT_RUNTIME, "more ranks cannot be started: %s",
+                 opal_strerror(status));
     }
 }
 
@@ -265,7 +264,7 @@ static struct spawn_request *find_request(struct hnp *hnp, enum spawn_state stat
 
 static bool may_add_ranks(const struct hnp *hnp)
 {
-    return hnp_has_ranks(hnp) && !hnp->end.failing;
+    return job_runs(&hnp->job);
 }
 
 /* Checks the next request, unless one is being checked. */
@@ -339,6 +338,15 @@ static struct spawn_request *find_number(struct hnp *hnp, uint32_t number)
     return NULL;
 }
 
+static void ranks_unable(const struct spawn_request *request, struct hnp *hnp, uint32_t vpid,
+                         const char *reason)
+{
+    char why[512];
+    uint32_t first = request ? request->spawned.first : 0;
+    snprintf(why, sizeof(why), "more ranks cannot be started: %s", reason);
+    job_unable(&hnp->job, vpid, first, request ? first + request->spawned.count : 0, why);
+}
+
 int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
     uint32_t number;
@@ -353,8 +361,7 @@ int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     if (checking && outcome != ORTE_SUCCESS && !request->settled[vpid]) {
         refuse(request, outcome, why);
     } else if (!checking && outcome != ORTE_SUCCESS) { /* the others wait for those */
-        hnp_ranks_unable(hnp, vpid, request ? request->spawned.first : 0,
-                         request ? request->spawned.count : 0, why);
+        ranks_unable(request, hnp, vpid, why);
     }
     if (request && !checking && request->status == ORTE_SUCCESS) {
         request->status = outcome;

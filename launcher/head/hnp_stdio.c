@@ -16,14 +16,6 @@ static void to_iof(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     }
 }
 
-static void output_lost(struct hnp *hnp)
-{
-    if (!hnp->end.output_lost) {
-        hnp_tell(hnp, "no memory for output: some of it is lost");
-    }
-    hnp->end.output_lost = true;
-}
-
 /* What is lost here counts as written: the ranks must go on. */
 static int take_output(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
@@ -36,10 +28,10 @@ static int take_output(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     }
     if (status == OPAL_SUCCESS && !channel_send(hnp->front, proto_new(FRONT_OUTPUT, "uucb", vpid,
                                                                       rank, stream, data, size))) {
-        output_lost(hnp);
+        job_output_lost(&hnp->job);
         to_iof(hnp, vpid, proto_new(IOF_OUTPUT_CREDIT, "u", (uint32_t) size));
     } else if (status == ORTE_ERR_OUT_OF_RESOURCE) {
-        output_lost(hnp);
+        job_output_lost(&hnp->job);
     }
     free(data);
     return status;
@@ -50,10 +42,9 @@ static int take_drained(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     uint8_t lost;
     int status = proto_unpack(buffer, "c", &lost);
     if (status == OPAL_SUCCESS && lost) {
-        output_lost(hnp);
+        job_output_lost(&hnp->job);
     }
-    hnp->peers[vpid].state = PEER_DRAINED;
-    hnp_check_drained(hnp);
+    job_drained(&hnp->job, vpid);
     return status;
 }
 
@@ -64,7 +55,7 @@ static void credit_input(struct hnp *hnp)
     if (hnp->input.state != INPUT_OPEN) {
         return;
     }
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
         const struct peer *peer = &hnp->peers[vpid];
         taken = peer->takes_input && peer->input_taken < taken ? peer->input_taken : taken;
     }
@@ -116,7 +107,7 @@ static void from_iof(void *arg, const struct rml_info *info, opal_buffer_t **buf
     uint8_t kind = 0;
     int status = proto_unpack(*buffer, "c", &kind);
     if (status == OPAL_SUCCESS) {
-        status = info->origin.vpid < hnp->peer_count
+        status = info->origin.vpid < hnp->dvm.count
                      ? take_iof(hnp, info->origin.vpid, kind, *buffer)
                      : ORTE_ERR_PERM;
     }
@@ -139,13 +130,13 @@ void hnp_open_input(struct hnp *hnp)
         return;
     }
     for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
-        struct peer *peer = &hnp->peers[hnp->daemon_of_node[hnp->plan.node_of[rank]]];
+        uint32_t vpid = hnp->daemon_of_node[hnp->plan.node_of[rank]];
         bool takes = request->input == INPUT_ALL || rank == request->input_rank;
-        if (takes && peer->state < PEER_LAUNCHED) {
+        if (takes && hnp->job.parts[vpid] == PART_PENDING) {
             return; /* until its ranks are there */
         }
-        takes &= peer->state != PEER_LOST;
-        peer->takes_input |= takes;
+        takes &= !dvm_is_lost(&hnp->dvm, vpid);
+        hnp->peers[vpid].takes_input |= takes;
         any |= takes;
     }
     if (any) {
@@ -169,7 +160,7 @@ void hnp_resize(struct hnp *hnp, opal_buffer_t *buffer)
         !window_make(&hnp->request.window, rows, columns)) {
         return;
     }
-    if (hnp_has_ranks(hnp)) {
+    if (job_has_ranks(&hnp->job)) {
         (void) !hnp_broadcast(hnp, proto_new(ORDER_WINDOW, "uu", rows, columns));
     }
 }
@@ -182,7 +173,7 @@ void hnp_input(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     hnp->input.given += size;
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
         if (hnp->peers[vpid].takes_input) {
             to_iof(hnp, vpid, proto_new(IOF_INPUT, "b", data, size));
         }
@@ -193,7 +184,7 @@ void hnp_input(struct hnp *hnp, opal_buffer_t *buffer)
 void hnp_written(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t source, bytes;
-    if (proto_unpack(buffer, "uu", &source, &bytes) == OPAL_SUCCESS && source < hnp->peer_count &&
+    if (proto_unpack(buffer, "uu", &source, &bytes) == OPAL_SUCCESS && source < hnp->dvm.count &&
         hnp_peer_lives(hnp, source)) {
         to_iof(hnp, source, proto_new(IOF_OUTPUT_CREDIT, "u", bytes));
     }
@@ -205,7 +196,7 @@ void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer)
     if (proto_unpack(buffer, "c", &stream) != OPAL_SUCCESS) {
         return;
     }
-    for (uint32_t vpid = 0; vpid < hnp->peer_count; vpid++) {
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
         if (hnp_peer_lives(hnp, vpid)) {
             to_iof(hnp, vpid, proto_new(IOF_OUTPUT_CLOSED, "c", stream));
         }

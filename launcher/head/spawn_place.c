@@ -321,7 +321,7 @@ static bool begin(struct placing *placing)
     placing->limits = malloc(nodes * sizeof(uint32_t));
     placing->row = malloc(nodes * sizeof(uint32_t));
     placing->use = (struct plan_use){
-        .ended = hnp->ended, .ended_count = job->rank_count, .closed = placing->closed};
+        .ended = hnp->job.ended, .ended_count = job->rank_count, .closed = placing->closed};
     for (uint32_t node = 0; placing->closed && node < nodes; node++) {
         placing->closed[node] = true;
     }

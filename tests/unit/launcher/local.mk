@@ -40,10 +40,6 @@ tests_unit_launcher_job_test_states_SOURCES = tests/unit/launcher/job/test-state
 tests_unit_launcher_job_test_states_LDADD = tests/lib/libunit.la $(launcher_libs)
 
 # The head.
-check_PROGRAMS += tests/unit/launcher/head/test-hnp-silence
-tests_unit_launcher_head_test_hnp_silence_SOURCES = tests/unit/launcher/head/test-hnp-silence.c $(TEST_CLOCK)
-tests_unit_launcher_head_test_hnp_silence_LDADD = tests/lib/libunit.la $(launcher_libs)
-
 check_PROGRAMS += tests/unit/launcher/head/test-spawn-place
 tests_unit_launcher_head_test_spawn_place_SOURCES = tests/unit/launcher/head/test-spawn-place.c
 tests_unit_launcher_head_test_spawn_place_LDADD = tests/lib/libunit.la $(launcher_libs)

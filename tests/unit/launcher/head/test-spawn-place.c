@@ -19,7 +19,7 @@ static bool ended[] = {true, false, false, false};
 static struct app_request parent;
 static uint32_t daemon_of_node[NODES] = {0, 1, 2, 3};
 static struct map_node nodes[NODES];
-static struct peer peers[NODES];
+static struct dvm_daemon daemons[NODES];
 static char names[NODES][3] = {"n0", "n1", "n2", "n3"};
 static struct hnp hnp;
 static char reason[256], hostfile[] = "/tmp/test-spawn-place.XXXXXX";
@@ -29,7 +29,7 @@ static void set_up(void)
     memset(nodes, 0, sizeof(nodes));
     for (uint32_t i = 0; i < NODES; i++) {
         nodes[i] = (struct map_node){.name = names[i], .slots = slots[i], .number = i};
-        peers[i].state = PEER_LAUNCHED;
+        daemons[i].state = DAEMON_WIRED;
     }
     parent.per_node = 0;
     hnp = (struct hnp){.plan = {.nodes = nodes,
@@ -39,10 +39,9 @@ static void set_up(void)
                                 .app_of = app_of,
                                 .local_rank_of = local_rank_of},
                        .request = {.apps = &parent, .app_count = 1},
-                       .peers = peers,
-                       .peer_count = NODES,
+                       .dvm = {.daemons = daemons, .count = NODES},
                        .daemon_of_node = daemon_of_node,
-                       .ended = ended};
+                       .job = {.ended = ended, .rank_count = 4}};
     ck_assert_int_eq(job_plan_index(&hnp.plan), ORTE_SUCCESS);
 }
 
@@ -101,7 +100,7 @@ START_TEST(test_by_slot)
     set_up();
     check("00001", "5"); /* two free ones, then one on n1; then as many as n0 has */
     ck_assert_str_eq(place("2", "2"), "0001");
-    peers[0].state = PEER_LOST;
+    daemons[0].state = DAEMON_LOST;
     check("111", "3");
     nodes[1].slots_max = 2;
     check("122", "3");
@@ -159,7 +158,7 @@ START_TEST(test_hosts)
     refused("room for 1 of 2 ranks", "2 host=n2:1");
     refused("host n3 has no rank of this job", "1 host=n3");
     refused("host other has no rank of this job", "1 host=n0,other");
-    peers[1].state = PEER_LOST;
+    daemons[1].state = DAEMON_LOST;
     refused("host n1 is lost", "1 host=n1");
     tear_down();
 }
