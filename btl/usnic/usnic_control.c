@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/crc32c.h>
 #include <base/settings/log.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_path.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 
 /* ---- bytes ---- */
+
+enum { CRC_AT = 16 };
 
 void usnic_control_encode(uint8_t out[USNIC_CONTROL_HEADER],
                           const struct usnic_control_frame *frame)
@@ -16,6 +19,7 @@ void usnic_control_encode(uint8_t out[USNIC_CONTROL_HEADER],
     put_le16(out + 2, frame->size);
     put_le32(out + 4, frame->index);
     put_le64(out + 8, frame->token);
+    put_le32(out + CRC_AT, crc32c(0, out, CRC_AT));
 }
 
 int usnic_control_decode(struct usnic_control_frame *frame, const uint8_t *data, size_t size)
@@ -30,7 +34,8 @@ int usnic_control_decode(struct usnic_control_frame *frame, const uint8_t *data,
                                           .size = get_le16(data + 2),
                                           .index = get_le32(data + 4),
                                           .token = get_le64(data + 8)};
-    return size == (frame->kind == USNIC_PROBE ? frame->size : USNIC_CONTROL_HEADER)
+    return size == (frame->kind == USNIC_PROBE ? frame->size : USNIC_CONTROL_HEADER) &&
+                   get_le32(data + CRC_AT) == crc32c(0, data, CRC_AT)
                ? OPAL_SUCCESS
                : OPAL_ERR_UNPACK_FAILURE;
 }

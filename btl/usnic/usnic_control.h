@@ -1,6 +1,6 @@
 /* Control frames: hellos (btl/sessions/hello.h), and what is said outside of a session's sequence.
  *
- *   frame   kind 1, version 1, size 2, index 4, token 8, then zeros up to size
+ *   frame   kind 1, version 1, size 2, index 4, token 8, CRC-32C of them 4, then zeros up to size
  *
  * OVER: the session of this token is over at the speaker. PROBE: to be answered by an ECHO, which
  * has the size of the probe in its header, and no zeros. HERE: the speaker has the session, and has
@@ -11,17 +11,12 @@
 #include <btl/usnic/usnic_peer.h>
 
 enum usnic_control_kind { USNIC_HELLO = 0xe0, USNIC_OVER, USNIC_PROBE, USNIC_ECHO, USNIC_HERE };
-enum {
-    USNIC_CONTROL_FIRST = 0xe0,
-    USNIC_CONTROL_VERSION = 1,
-    USNIC_HELLO_VERSION = 2,
-    USNIC_CONTROL_HEADER = 16
-};
+enum { USNIC_CONTROL_FIRST = 0xe0, USNIC_CONTROL_VERSION = 2, USNIC_CONTROL_HEADER = 20 };
 
 /* clang-format off */
 #define USNIC_HELLO_FORMAT                                                              \
     {                                                                                   \
-        .kind = USNIC_HELLO, .version = USNIC_HELLO_VERSION,                            \
+        .kind = USNIC_HELLO, .version = USNIC_CONTROL_VERSION,                          \
         .magic = {'K', 'L', 'u', 's'}, .key = "usnic",                              \
         .hello_mac = "keel usnic hello", .token_mac = "keel usnic token"                \
     }
