@@ -35,9 +35,10 @@ static int finalize(mca_btl_base_module_t *btl)
     const struct usnic_counts *counts = &usnic->engine.counts;
 
     btl_peers_end_all(&usnic->peers);
-    log_info(LOG_BTL, "%s: %llu packets sent, %llu sent again, %llu came again", usnic->name,
-             (unsigned long long) counts->packets_sent, (unsigned long long) counts->resends,
-             (unsigned long long) counts->duplicates);
+    log_info(LOG_BTL, "%s: %llu packets sent, %llu sent again, %llu came again, %llu came early",
+             usnic->name, (unsigned long long) counts->packets_sent,
+             (unsigned long long) counts->resends, (unsigned long long) counts->duplicates,
+             (unsigned long long) counts->early);
     usnic_module_destroy(usnic);
     return OPAL_SUCCESS;
 }

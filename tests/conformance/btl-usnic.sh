@@ -1,11 +1,18 @@
 #!/bin/sh
 # usnic over a wire that loses, repeats, reorders, corrupts and cuts packets: each fault at 5 % of all
-# packets, on both sides, must be invisible above it. With "all": the whole suite, else the cases in which
-# most packets go. That packets were lost indeed shows in those that were sent again.
+# packets, on both sides, must be invisible above it, and so must all of them together.
+#
+#   btl-usnic.sh [PARAMETER=VALUE ...] [all] [PROCESSES]
+#
+# With "all": the whole suite, else the cases in which most packets go. That the faults struck shows in
+# what the modules have counted: packets that were sent again, came again, or came early.
 program="${KEEL_TEST_BUILDDIR:-.}/tests/conformance/btl"
 KEEL_TEST_LOG=' sent again, '
 export KEEL_MCA_fault KEEL_TEST_LOG
 number=0
+least=100
+processes=2
+cases=some
 
 # result STATUS NAME OUTPUT
 result()
@@ -20,39 +27,66 @@ result()
     fi
 }
 
-# resends OUTPUT: packets that were sent again, of all processes together
-resends()
+# faults ACTION...: each at every point, from a seed of its own
+faults()
 {
-    echo "$1" | sed -n 's/.* packets sent, \([0-9]*\) sent again, .*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
+    seed=$number
+    for action; do
+        for point in send recv; do
+            seed=$((seed + 1))
+            printf 'btl.usnic.%s:%s:p=.05:seed=%d;' $point "$action" $seed
+        done
+    done
 }
 
-# under ACTION LEAST CASE...: two processes; at least so many packets are sent again
-under()
+# run_cases: sets output and status
+run_cases()
 {
-    action=$1
-    least=$2
-    shift 2
-    KEEL_MCA_fault="btl.usnic.send:$action:p=.05:seed=$number;btl.usnic.recv:$action:p=.05:seed=1$number"
-    output=$("$program" usnic 2 "$@" 2>&1)
+    if [ $cases = all ]; then
+        set --
+    else
+        set -- sizes order 'many to one' put get 'atomics overlap' traffic
+    fi
+    output=$("$program" usnic "$processes" "$@" 2>&1)
     status=$?
     case $output in
     "1..0 # SKIP"*) echo "$output"; exit 0 ;;
     esac
-    result $status "$action" "$output"
-    again=$(resends "$output")
-    [ "$again" -ge "$least" ]
-    result $? "$action: $again packets are sent again, at least $least" "$output"
 }
 
-if [ "$1" = all ]; then
-    set --
-else
-    set -- sizes order 'full with large' 'many to one' put get 'atomics overlap' traffic
-fi
-for fault in drop corrupt short=100 error=EIO; do
-    under $fault 100 "$@"
+# counted WORDS: packets of which the modules say so, of all processes together
+counted()
+{
+    echo "$output" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# under SIGNS ACTION...: the suite with these faults; of each sign there were packets
+under()
+{
+    signs=$1
+    shift
+    KEEL_MCA_fault=$(faults "$@")
+    run_cases
+    result $status "$*" "$output"
+    for sign in $signs; do
+        packets=$(counted "$(echo "$sign" | tr _ ' ')")
+        [ "$packets" -ge $least ]
+        result $? "$*: $packets packets $(echo "$sign" | tr _ ' '), at least $least" "$output"
+    done
+}
+
+for word; do
+    case $word in
+    *=*) export "KEEL_MCA_$word" ;;
+    all) cases=all ;;
+    *) processes=$word ;;
+    esac
 done
-under duplicate 0 "$@"
-under reorder 0 "$@"
+for fault in drop corrupt short=100 error=EIO; do
+    under sent_again $fault
+done
+under came_again duplicate
+under came_early reorder
+under 'sent_again came_again came_early' drop corrupt short=100 error=EIO duplicate reorder
 echo "1..$number"
 exit ${failed:-0}

@@ -232,7 +232,7 @@ all_to_all()
             --mca log_btl_verbose 1 "$helpers/all-to-all" 16
         is "all to all, $time: exit code" 0 "$code"
         like "all to all, $time: everything has come, whole" "$work/out" '^8 ranks, 16 MiB to each: whole$'
-        shares+=("$(sed -n 's/.*: \([0-9]*\) packets sent, .* sent again, \([0-9]*\) came again$/\1 \2/p' "$work/err" |
+        shares+=("$(sed -n 's/.*: \([0-9]*\) packets sent, .* sent again, \([0-9]*\) came again, .*/\1 \2/p' "$work/err" |
             awk '{ sent += $1; again += $2 } END { printf "%.2f\n", NR == 8 ? 100 * again / sent : 100 }')")
     done
     median=$(printf '%s\n' "${shares[@]}" | sort -n | sed -n 3p)
