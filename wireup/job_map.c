@@ -35,29 +35,6 @@ int job_map_pack(opal_buffer_t *buffer, const struct job_map *map)
     return status;
 }
 
-/* An array of exactly count numbers, malloc'd; count was compared with the bytes left. */
-static int unpack_u32s(opal_buffer_t *buffer, uint32_t count, uint32_t **numbers)
-{
-    if (proto_left(buffer) / sizeof(uint32_t) < count) {
-        return ORTE_ERR_UNPACK_READ_PAST_END_OF_BUFFER;
-    }
-    uint32_t *array = calloc(count, sizeof(*array));
-    if (!array) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    int32_t n = (int32_t) count;
-    int status = opal_dss.unpack(buffer, array, &n, OPAL_UINT32);
-    if (status == OPAL_SUCCESS && (uint32_t) n != count) {
-        status = ORTE_ERR_UNPACK_FAILURE;
-    }
-    if (status != OPAL_SUCCESS) {
-        free(array);
-        return status;
-    }
-    *numbers = array;
-    return ORTE_SUCCESS;
-}
-
 static int unpack_names(opal_buffer_t *buffer, struct job_map *map)
 {
     if (proto_left(buffer) / sizeof(uint32_t) < map->node_count) {
@@ -128,15 +105,15 @@ int job_map_unpack(opal_buffer_t *buffer, struct job_map *map)
     if (status != OPAL_SUCCESS) {
         goto undo;
     }
-    status = unpack_u32s(buffer, read.node_count, &read.daemon_of_node);
+    status = proto_unpack_u32s(buffer, read.node_count, &read.daemon_of_node);
     if (status != OPAL_SUCCESS) {
         goto undo;
     }
-    status = unpack_u32s(buffer, read.size, &read.node_of);
+    status = proto_unpack_u32s(buffer, read.size, &read.node_of);
     if (status != OPAL_SUCCESS) {
         goto undo;
     }
-    status = unpack_u32s(buffer, read.size, &read.local_rank_of);
+    status = proto_unpack_u32s(buffer, read.size, &read.local_rank_of);
     if (status != OPAL_SUCCESS) {
         goto undo;
     }

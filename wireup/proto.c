@@ -213,6 +213,28 @@ size_t proto_left(const opal_buffer_t *buffer)
     return buffer->bytes_used - (size_t) (buffer->unpack_ptr - buffer->base_ptr);
 }
 
+int proto_unpack_u32s(opal_buffer_t *buffer, uint32_t count, uint32_t **numbers)
+{
+    if (proto_left(buffer) / sizeof(uint32_t) < count) {
+        return ORTE_ERR_UNPACK_READ_PAST_END_OF_BUFFER;
+    }
+    uint32_t *array = calloc(count, sizeof(*array));
+    if (!array) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int32_t n = (int32_t) count;
+    int status = opal_dss.unpack(buffer, array, &n, OPAL_UINT32);
+    if (status == OPAL_SUCCESS && (uint32_t) n != count) {
+        status = ORTE_ERR_UNPACK_FAILURE;
+    }
+    if (status != OPAL_SUCCESS) {
+        free(array);
+        return status;
+    }
+    *numbers = array;
+    return ORTE_SUCCESS;
+}
+
 int proto_pack_strings(opal_buffer_t *buffer, char *const *strings)
 {
     uint32_t count = (uint32_t) strings_count(strings);

@@ -2,7 +2,9 @@
 
 #include <launcher/request/submit.h>
 
+#include <base/data/strings.h>
 #include <launcher/request/rankfile.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>
@@ -68,33 +70,49 @@ static int numbers_unpack(opal_buffer_t *buffer, struct run_request *request)
 
 /* --- nodes and programs --- */
 
+/* Their names, each perhaps with "USER@" before it; then two numbers for each. Arrays, since a
+ * hostfile has many nodes. */
 static int nodes_pack(opal_buffer_t *buffer, const struct node_list *list)
 {
-    int status = proto_pack(buffer, "u", (uint32_t) list->count);
-    for (size_t i = 0; status == OPAL_SUCCESS && i < list->count; i++) {
+    char **texts = NULL;
+    uint32_t *slots = calloc(2 * list->count + 1, sizeof(*slots));
+    bool whole = slots;
+    for (size_t i = 0; whole && i < list->count; i++) {
         const struct node_request *node = &list->nodes[i];
-        status = proto_pack(buffer, "ssuu", node->name, node->user ? node->user : "", node->slots,
-                            node->slots_max);
+        char *text = node->user ? NULL : strdup(node->name);
+        if (node->user && asprintf(&text, "%s@%s", node->user, node->name) < 0) {
+            text = NULL;
+        }
+        whole = strings_add(&texts, text);
+        slots[2 * i] = node->slots;
+        slots[2 * i + 1] = node->slots_max;
     }
+    int status = whole ? proto_pack_strings(buffer, texts) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == OPAL_SUCCESS && list->count > 0) {
+        status = opal_dss.pack(buffer, slots, (int32_t) (2 * list->count), OPAL_UINT32);
+    }
+    strings_free(texts);
+    free(slots);
     return status;
 }
 
-static int node_unpack(opal_buffer_t *buffer, struct node_list *list)
+/* Takes the text. */
+static int node_add(struct node_list *list, char *text, const uint32_t slots[2])
 {
-    uint32_t slots, slots_max;
-    char *name, *user;
-    int status = proto_unpack(buffer, "ssuu", &name, &user, &slots, &slots_max);
-    if (status != OPAL_SUCCESS) {
-        return status;
+    char *user = NULL, *name = text, *at = strchr(text, '@');
+    if (at) {
+        *at = '\0';
+        user = text;
+        name = strdup(at + 1);
     }
-    if (!node_name_ok(name) || (*user && !node_user_ok(user)) || slots > NODE_SLOTS_MAX ||
-        slots_max > NODE_SLOTS_MAX) {
+    if (name && (!node_name_ok(name) || (user && !node_user_ok(user)) ||
+                 slots[0] > NODE_SLOTS_MAX || slots[1] > NODE_SLOTS_MAX)) {
         free(name);
         free(user);
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    status = node_list_add(list, name, slots, slots_max);
-    if (status == ORTE_SUCCESS && *user) {
+    int status = node_list_add(list, name, slots[0], slots[1]);
+    if (status == ORTE_SUCCESS) {
         list->nodes[list->count - 1].user = user;
     } else {
         free(user);
@@ -104,14 +122,26 @@ static int node_unpack(opal_buffer_t *buffer, struct node_list *list)
 
 static int nodes_unpack(opal_buffer_t *buffer, struct node_list *list)
 {
-    uint32_t count;
-    int status = proto_unpack(buffer, "u", &count);
-    if (status == OPAL_SUCCESS && count > NODES_MAX) {
+    char **texts;
+    uint32_t *slots = NULL;
+    int status = proto_unpack_strings(buffer, &texts);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    size_t count = strings_count(texts), taken = 0;
+    if (count > NODES_MAX) {
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    } else if (count > 0) {
+        status = proto_unpack_u32s(buffer, 2 * (uint32_t) count, &slots);
     }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
-        status = node_unpack(buffer, list);
+    for (; status == ORTE_SUCCESS && taken < count; taken++) {
+        status = node_add(list, texts[taken], &slots[2 * taken]);
     }
+    for (; taken < count; taken++) {
+        free(texts[taken]);
+    }
+    free(texts);
+    free(slots);
     return status;
 }
 

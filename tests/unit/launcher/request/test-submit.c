@@ -118,6 +118,39 @@ START_TEST(test_a_simulation_comes_back)
 }
 END_TEST
 
+static int copy(const struct run_request *request, struct run_request *read)
+{
+    opal_buffer_t *buffer = packed(request);
+    int status = submit_unpack(buffer, read);
+    OBJ_RELEASE(buffer);
+    return status;
+}
+
+START_TEST(test_users_of_hosts_come_back)
+{
+    struct run_request request = parsed("keelrun --host joe@a:2,b prog"), read;
+    ck_assert_int_eq(copy(&request, &read), ORTE_SUCCESS);
+    ck_assert_uint_eq(read.hosts.count, 2);
+    ck_assert_str_eq(read.hosts.nodes[0].user, "joe");
+    ck_assert_str_eq(read.hosts.nodes[0].name, "a");
+    ck_assert_uint_eq(read.hosts.nodes[0].slots, 2);
+    ck_assert_ptr_null(read.hosts.nodes[1].user);
+    ck_assert_str_eq(read.hosts.nodes[1].name, "b");
+    run_request_fini(&read);
+    static const char *const bad[][2] = {{"-l", "a"},    {"", "a"},     {"joe", ""},
+                                         {"joe", "a@b"}, {"joe", "-a"}, {"a b", "a"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct node_request *node = &request.hosts.nodes[0];
+        free(node->user);
+        free(node->name);
+        node->user = strdup(bad[i][0]);
+        node->name = strdup(bad[i][1]);
+        ck_assert_int_eq(copy(&request, &read), ORTE_ERR_VALUE_OUT_OF_BOUNDS);
+    }
+    run_request_fini(&request);
+}
+END_TEST
+
 /* All that placement has, and what is new beside it. */
 static struct run_request placed(void)
 {
@@ -279,5 +312,5 @@ END_TEST
 
 UNIT_MAIN("submit", test_a_request_comes_back, test_a_simulation_comes_back,
           test_a_short_request_is_refused, test_lying_counts_are_refused, test_noise_is_survived,
-          test_where_ranks_run_comes_back, test_numbers_out_of_range_are_refused,
-          test_a_short_or_noisy_placement_is_refused)
+          test_users_of_hosts_come_back, test_where_ranks_run_comes_back,
+          test_numbers_out_of_range_are_refused, test_a_short_or_noisy_placement_is_refused)
