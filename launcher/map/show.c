@@ -71,20 +71,40 @@ static void show_nodes(FILE *out, const struct job_plan *plan)
     }
 }
 
-static void show_map(FILE *out, const struct job_plan *plan, const struct run_request *request)
+static void show_map(FILE *out, const struct job_plan *plan, const struct run_request *request,
+                     const uint32_t *first, const uint32_t *next)
 {
     fprintf(out, "Map: %u rank%s on %u node%s\n", plan->rank_count,
             plan->rank_count == 1 ? "" : "s", plan->node_count, plan->node_count == 1 ? "" : "s");
     for (uint32_t node = 0; node < plan->node_count; node++) {
         fprintf(out, "    %s:\n", plan->nodes[node].name);
-        for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
-            if (plan->node_of[rank] == node) {
-                uint32_t app = plan->app_of[rank];
-                fprintf(out, "        rank %u: local rank %u, program %u, %s\n", rank,
-                        plan->local_rank_of[rank], app, request->apps[app].argv[0]);
-            }
+        for (uint32_t rank = first[node]; rank < plan->rank_count; rank = next[rank]) {
+            uint32_t app = plan->app_of[rank];
+            fprintf(out, "        rank %u: local rank %u, program %u, %s\n", rank,
+                    plan->local_rank_of[rank], app, request->apps[app].argv[0]);
         }
     }
+}
+
+/* Node by node. False: no memory. */
+static bool show_mapped(FILE *out, const struct job_plan *plan, const struct run_request *request)
+{
+    uint32_t *first = malloc((plan->node_count + 1) * sizeof(*first));
+    uint32_t *next = malloc((plan->rank_count + 1) * sizeof(*next));
+    bool done = first && next;
+    for (uint32_t node = 0; done && node < plan->node_count; node++) {
+        first[node] = plan->rank_count;
+    }
+    for (uint32_t rank = plan->rank_count; done && rank-- > 0;) {
+        next[rank] = first[plan->node_of[rank]];
+        first[plan->node_of[rank]] = rank;
+    }
+    if (done) {
+        show_map(out, plan, request, first, next);
+    }
+    free(first);
+    free(next);
+    return done;
 }
 
 char *binding_line(const struct job_plan *plan, uint32_t rank)
@@ -143,7 +163,7 @@ static void show_topologies(FILE *out, const struct job_plan *plan)
     }
 }
 
-static void show_lines(FILE *out, const struct job_plan *plan, const struct run_request *request)
+static bool show_lines(FILE *out, const struct job_plan *plan, const struct run_request *request)
 {
     if (request->display & DISPLAY_ALLOCATION) {
         show_nodes(out, plan);
@@ -151,28 +171,51 @@ static void show_lines(FILE *out, const struct job_plan *plan, const struct run_
     if (request->display & DISPLAY_TOPO) {
         show_topologies(out, plan);
     }
-    if (request->display & DISPLAY_MAP) {
-        show_map(out, plan, request);
+    if (request->display & DISPLAY_MAP && !show_mapped(out, plan, request)) {
+        return false;
     }
     for (uint32_t rank = 0; request->display & DISPLAY_BIND && rank < plan->rank_count; rank++) {
         show_binding(out, plan, rank);
     }
+    return true;
 }
 
 /* --- JSON --- */
 
+/* Bytes of the UTF-8 character here (RFC 3629); 0: there is none. The text ends with 0. */
+static size_t utf8_size(const unsigned char *at)
+{
+    unsigned char least = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char most = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
+    size_t size = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    if ((at[0] >= 0x80 && at[0] < 0xc2) || at[0] > 0xf4) {
+        return 0;
+    }
+    for (size_t i = 1; i < size; i++) {
+        if (at[i] < least || at[i] > most) {
+            return 0;
+        }
+        least = 0x80;
+        most = 0xbf;
+    }
+    return size;
+}
+
+/* A byte that belongs to no UTF-8 character becomes U+FFFD. */
 static void json_text(FILE *out, const char *text)
 {
+    const unsigned char *at = (const unsigned char *) text;
     fputc('"', out);
-    for (; *text; text++) {
-        unsigned char letter = (unsigned char) *text;
-        if (letter == '"' || letter == '\\') {
-            fprintf(out, "\\%c", letter);
-        } else if (letter < ' ' || letter == 0x7f) {
-            fprintf(out, "\\u%04x", letter);
+    while (*at) {
+        size_t size = utf8_size(at);
+        if (*at == '"' || *at == '\\') {
+            fprintf(out, "\\%c", *at);
+        } else if (*at < ' ' || *at == 0x7f || size == 0) {
+            fprintf(out, "\\u%04x", size ? *at : 0xfffd);
         } else {
-            fputc(letter, out);
+            fwrite(at, size, 1, out);
         }
+        at += size ? size : 1;
     }
     fputc('"', out);
 }
@@ -230,7 +273,7 @@ static void json_ranks(FILE *out, const struct job_plan *plan, const struct run_
     fputs("]", out);
 }
 
-static void show_json(FILE *out, const struct job_plan *plan, const struct run_request *request)
+static bool show_json(FILE *out, const struct job_plan *plan, const struct run_request *request)
 {
     bool nodes = request->display & (DISPLAY_ALLOCATION | DISPLAY_TOPO);
     bool ranks = request->display & (DISPLAY_MAP | DISPLAY_BIND);
@@ -243,6 +286,7 @@ static void show_json(FILE *out, const struct job_plan *plan, const struct run_r
         json_ranks(out, plan, request);
     }
     fputs("}\n", out);
+    return true;
 }
 
 char *plan_show(const struct job_plan *plan, const struct run_request *request)
@@ -253,8 +297,8 @@ char *plan_show(const struct job_plan *plan, const struct run_request *request)
     if (!out) {
         return NULL;
     }
-    (request->json ? show_json : show_lines)(out, plan, request);
-    if (fclose(out) != 0) {
+    bool shown = (request->json ? show_json : show_lines)(out, plan, request);
+    if (fclose(out) != 0 || !shown) {
         free(text);
         return NULL;
     }
