@@ -3,12 +3,13 @@
 #include <pml/range.h>
 #include <stdlib.h>
 
-bool range_add(struct list *ranges, size_t offset, size_t size)
+bool range_add(struct list *ranges, size_t offset, size_t size, const mca_ptl_base_module_t *by)
 {
     struct range *range = malloc(sizeof(*range));
     if (range) {
         range->offset = offset;
         range->size = size;
+        range->by = by;
         list_append(ranges, &range->link);
     }
     return range;

@@ -223,7 +223,7 @@ static bool fetch_again(struct recv *recv, const mca_ptl_base_module_t *ptl, siz
     }
     return (status == OPAL_ERR_TEMP_OUT_OF_RESOURCE || stripe_is_recovered(ptl, status) ||
             stripe_shut(recv->member->peer, &recv->stripe, &ask, ptl)) &&
-           range_add(&recv->again, offset, size);
+           range_add(&recv->again, offset, size, NULL);
 }
 
 void recv_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,

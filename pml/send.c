@@ -136,6 +136,7 @@ static bool put_rest(struct send *send)
     while (send->failed == OPAL_SUCCESS) {
         const struct range *range = range_first(&send->again);
         ask.left = range ? range->size : send->length - send->ptl.req_offset;
+        ask.by = range ? range->by : NULL;
         if (ask.left == 0 || stripe_is_full(peer)) {
             return ask.left == 0;
         }
@@ -206,7 +207,7 @@ void send_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
     }
 }
 
-void send_upcall_put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
+void send_upcall_put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
                             size_t offset, size_t size)
 {
     struct send *send = send_of(request);
@@ -214,7 +215,8 @@ void send_upcall_put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_req
     if (send->stripe.total > 0 && !send->busy) {
         stripe_told(send->member->peer, &send->stripe, &ptl->super, size, false);
     }
-    if (!range_add(&send->again, offset, size)) {
+    send->stage = SEND_REST;
+    if (!range_add(&send->again, offset, size, &ptl->super)) {
         send_upcall_failed(ptl, request, OPAL_ERR_OUT_OF_RESOURCE);
     } else if (!send->busy && list_empty(&send->super.link) && !advance(send)) {
         stripe_wait(send->member->peer, &send->super.link, false);

@@ -28,7 +28,7 @@ struct send {
     uint8_t stage;           /* enum send_stage */
     bool busy;               /* a module's function is being called with it */
     struct stripe stripe;    /* bytes behind the first fragment */
-    struct list again;       /* struct range, owned: of these, to be put over another rail */
+    struct list again;       /* struct range, owned: of these, to be put as a module asks */
     mca_ptl_base_send_request_t ptl;
 };
 
@@ -56,7 +56,7 @@ void send_upcall_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_send_request_
                           size_t bytes);
 void send_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
                         int status);
-void send_upcall_put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
+void send_upcall_put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
                             size_t offset, size_t size);
 
 /* For the pools. */

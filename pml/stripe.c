@@ -124,17 +124,42 @@ static size_t rail_to_probe(const struct peer *peer, const struct view *view, si
     return SCHEDULE_RAILS;
 }
 
+/* The one that the bytes are asked from; SCHEDULE_RAILS: none, or it takes nothing now. */
+static size_t rail_asked(const struct stripe_ask *ask, const struct view *view)
+{
+    for (size_t i = 0; ask->by && i < SCHEDULE_RAILS; i++) {
+        if (view->paths[i] && view->paths[i]->ptl == ask->by && view->rails[i].max > 0) {
+            return i;
+        }
+    }
+    return SCHEDULE_RAILS;
+}
+
+/* One that is known, and how many bytes it takes; SCHEDULE_RAILS: the scheduler is to choose. */
+static size_t rail_known(const struct peer *peer, const struct stripe_ask *ask,
+                         const struct view *view, size_t *size)
+{
+    size_t rail = rail_asked(ask, view);
+    if (rail < SCHEDULE_RAILS) {
+        *size = least(ask->left, view->rails[rail].max);
+        return rail;
+    }
+    rail = rail_to_probe(peer, view, ask->left);
+    if (rail < SCHEDULE_RAILS) {
+        rate_age(&peer->rails->rail[rail].rate);
+        *size = least(STRIPE_PROBE, view->rails[rail].max);
+    }
+    return rail;
+}
+
 /* Among several. */
 static bool next_of_many(const struct peer *peer, const struct stripe *stripe,
                          const struct stripe_ask *ask, struct stripe_piece *piece)
 {
     struct view view;
     look(peer, stripe, ask, &view);
-    piece->rail = rail_to_probe(peer, &view, ask->left);
-    if (piece->rail < SCHEDULE_RAILS) {
-        rate_age(&peer->rails->rail[piece->rail].rate);
-        piece->size = least(STRIPE_PROBE, view.rails[piece->rail].max);
-    } else {
+    piece->rail = rail_known(peer, ask, &view, &piece->size);
+    if (piece->rail == SCHEDULE_RAILS) {
         piece->rail = schedule_next(view.rails, SCHEDULE_RAILS, ask->left, &piece->size);
     }
     if (piece->rail == SCHEDULE_RAILS) {
@@ -192,6 +217,20 @@ void stripe_answered(struct peer *peer, struct stripe_ask *ask, const struct str
     }
 }
 
+/* So many bytes of a rail are not under way any more. Returns how many there were. */
+static uint64_t settle(struct peer *peer, struct stripe *stripe, size_t rail, uint64_t bytes,
+                       bool there)
+{
+    const uint64_t known = least(bytes, stripe->under_way[rail]);
+    stripe->under_way[rail] -= known;
+    stripe->total -= known;
+    peer->rails->striped -= known;
+    if (known > 0) {
+        (there ? rate_end : rate_drop)(&peer->rails->rail[rail].rate, known, now_of(peer));
+    }
+    return known;
+}
+
 void stripe_told(struct peer *peer, struct stripe *stripe, const mca_ptl_base_module_t *ptl,
                  uint64_t bytes, bool there)
 {
@@ -199,12 +238,9 @@ void stripe_told(struct peer *peer, struct stripe *stripe, const mca_ptl_base_mo
     if (rail == SCHEDULE_RAILS) {
         return;
     }
-    uint64_t known = bytes < stripe->under_way[rail] ? bytes : stripe->under_way[rail];
-    stripe->under_way[rail] -= known;
-    stripe->total -= known;
-    peer->rails->striped -= known;
-    if (known > 0) {
-        (there ? rate_end : rate_drop)(&peer->rails->rail[rail].rate, known, now_of(peer));
+    bytes -= settle(peer, stripe, rail, bytes, there);
+    for (size_t i = 0; bytes > 0 && i < peer->rails->count; i++) {
+        bytes -= settle(peer, stripe, i, bytes, false);
     }
     if (!list_empty(&peer->rails->turns) && !stripe_is_full(peer)) {
         peer_is_due(peer);

@@ -33,6 +33,7 @@ struct stripe {
 /* What is to be given. */
 struct stripe_ask {
     size_t left;
+    const mca_ptl_base_module_t *by;    /* that is to take it if it can; NULL: any */
     const mca_ptl_base_module_t *first; /* the rail that has to prepare nothing */
     bool fetches;                       /* by modules that can, of the first one's component */
     /* Of this pass; a bit for each rail. */
@@ -76,7 +77,8 @@ void stripe_gave(struct peer *peer, struct stripe *stripe, const struct stripe_p
  */
 void stripe_answered(struct peer *peer, struct stripe_ask *ask, const struct stripe_piece *piece,
                      int status);
-/* A module told of bytes outside of such calls: they are there, or it failed them. */
+/* A module told of bytes outside of such calls: they are there, or it failed them. It may have
+ * moved some that another one was asked for. */
 void stripe_told(struct peer *peer, struct stripe *stripe, const mca_ptl_base_module_t *ptl,
                  uint64_t bytes, bool there);
 /* What the module reported of a piece in vain, or returned, tells that the path to the peer is

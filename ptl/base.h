@@ -15,7 +15,7 @@ struct ptl_upcalls {
     /* Of extended modules: as in struct keel_ptl_module_t. */
     void (*send_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_send_request_t *request,
                         int status);
-    void (*put_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_send_request_t *request,
+    void (*put_wanted)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_send_request_t *request,
                        size_t offset, size_t size);
     void (*recv_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_recv_request_t *request,
                         size_t offset, size_t size, int status);

@@ -45,7 +45,7 @@ static int keep_modules(struct ptl_set *set, mca_ptl_base_module_t **made, size_
         struct keel_ptl_module_t *extended = keel_ptl_extended(made[i]);
         if (extended) {
             extended->ptl_send_failed = upcalls->send_failed;
-            extended->ptl_put_failed = upcalls->put_failed;
+            extended->ptl_put_wanted = upcalls->put_wanted;
             extended->ptl_recv_failed = upcalls->recv_failed;
             extended->ptl_peer_changed = upcalls->peer_changed;
             extended->ptl_peer_ready = upcalls->peer_ready;

@@ -164,20 +164,16 @@ static struct way way_to(const struct rail_link *link, const struct rail_module 
     return link->lost ? (struct way){0} : any_way_to(link, preferred);
 }
 
-/* A copy may take the place of the frame, where it gets longer. NULL: the rail has nothing to offer
- * in the place of what the frame names, and the process is given up. */
+/* A copy may take the place of the frame, where it gets longer. NULL: no memory, and the process is
+ * given up. */
 static struct rail_frame *rewrite(struct rail_link *link, struct rail_frame *frame,
                                   const struct way *way, struct rail_header *header, size_t taken)
 {
     uint8_t bytes[RAIL_MOST_BYTES];
     if (header->type == RAIL_RNDV) {
-        if (!rail_announce_again(header, way->module, way->endpoint)) {
-            rail_give_up(way->module, way->endpoint, "another rail cannot take a message over");
-            return NULL;
-        }
+        rail_announce_again(header, way->module, way->endpoint);
     } else {
         header->flags = 0;
-        header->address = 0;
     }
     const size_t rest = frame->size - RAIL_NUMBER_BYTES - taken, size = rail_encode(bytes, header);
     struct rail_frame *copy = frame_new(RAIL_NUMBER_BYTES + size + rest);
@@ -208,8 +204,7 @@ static struct rail_frame *adapt(struct rail_link *link, struct rail_frame *frame
         if (header.type == RAIL_WANT) {
             link->kept_bytes -= frame->size - RAIL_NUMBER_BYTES;
             frame->size = RAIL_NUMBER_BYTES;
-        } else if (header.type == RAIL_RNDV ||
-                   (header.type == RAIL_ACK && rail_has_memory(&header))) {
+        } else if (header.type == RAIL_RNDV || header.type == RAIL_PULL) {
             frame = rewrite(link, frame, way, &header, taken);
         }
     }

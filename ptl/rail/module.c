@@ -211,19 +211,21 @@ static int finalize(mca_ptl_base_module_t *ptl)
 
 /* What of put and get the rail may use: pieces of any size, from anywhere. A put of which only the
  * sender's end is known to be over could be overtaken by the word that tells of it. */
-static uint32_t flags_of(const mca_btl_base_module_t *btl, const struct keel_btl_ext *ext)
+static void choose_rdma(struct rail_module *module)
 {
     const enum rendezvous rendezvous = (enum rendezvous) param_int(&params.rendezvous);
-    uint32_t flags = MCA_PTL_FLAGS_EXTENDED;
-    if (rendezvous == RENDEZVOUS_GET && (btl->btl_flags & MCA_BTL_FLAGS_GET) &&
-        btl->btl_get_alignment <= 1) {
-        return flags | MCA_PTL_GET;
-    }
-    if (rendezvous != RENDEZVOUS_SEND && (btl->btl_flags & MCA_BTL_FLAGS_PUT) &&
-        btl->btl_put_alignment <= 1 && (ext->flags & KEEL_BTL_REMOTE_COMPLETION)) {
-        return flags | MCA_PTL_PUT;
-    }
-    return flags;
+    const mca_btl_base_module_t *btl = module->btl;
+    module->gets = rendezvous == RENDEZVOUS_GET && (btl->btl_flags & MCA_BTL_FLAGS_GET) &&
+                   btl->btl_get_alignment <= 1;
+    module->puts = rendezvous != RENDEZVOUS_SEND && (btl->btl_flags & MCA_BTL_FLAGS_PUT) &&
+                   btl->btl_put_alignment <= 1 && (module->ext->flags & KEEL_BTL_REMOTE_COMPLETION);
+}
+
+/* Each fetches, if not by gets. */
+static uint32_t flags_of(const struct rail_module *module)
+{
+    return MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET | (module->puts ? MCA_PTL_PUT : 0) |
+           (rail.failover ? MCA_PTL_FLAGS_RECOVERS : 0);
 }
 
 static struct rail_module *module_create(mca_btl_base_module_t *btl)
@@ -240,6 +242,7 @@ static struct rail_module *module_create(mca_btl_base_module_t *btl)
     module->ext = keel_btl_ext(btl);
     module->frag_size = btl->btl_max_send_size - RAIL_LONG_BYTES - RAIL_NUMBER_BYTES;
     list_init(&module->peers);
+    choose_rdma(module);
     module->super = (struct keel_ptl_module_t){
         .super = {.ptl_component = &ptl_rail_component,
                   .ptl_first_frag_size = least(btl->btl_eager_limit, btl->btl_max_send_size) -
@@ -249,7 +252,7 @@ static struct rail_module *module_create(mca_btl_base_module_t *btl)
                   .ptl_exclusivity = btl->btl_exclusivity,
                   .ptl_latency = btl->btl_latency,
                   .ptl_bandwidth = btl->btl_bandwidth,
-                  .ptl_flags = flags_of(btl, module->ext),
+                  .ptl_flags = flags_of(module),
                   .ptl_add_procs = add_procs,
                   .ptl_del_procs = del_procs,
                   .ptl_finalize = finalize,
@@ -273,20 +276,6 @@ static bool is_usable(mca_btl_base_module_t *btl)
            btl->btl_max_send_size >= RAIL_MOST_BYTES + RAIL_NUMBER_BYTES;
 }
 
-/* A message that is fetched can be taken over by a rail that fetches, too. */
-static void settle_failover(void)
-{
-    uint32_t all = MCA_PTL_GET, some = 0;
-    for (size_t i = 0; i < rail.count; i++) {
-        all &= rail.modules[i]->super.super.ptl_flags;
-        some |= rail.modules[i]->super.super.ptl_flags & MCA_PTL_GET;
-    }
-    rail.failover = rail.failover && all == some;
-    for (size_t i = 0; rail.failover && i < rail.count; i++) {
-        rail.modules[i]->super.super.ptl_flags |= MCA_PTL_FLAGS_RECOVERS;
-    }
-}
-
 static mca_ptl_base_module_t **init(int *count, bool progress_threads, bool threads)
 {
     (void) progress_threads, (void) threads;
@@ -306,7 +295,6 @@ static mca_ptl_base_module_t **init(int *count, bool progress_threads, bool thre
             made[(*count)++] = &module->super.super;
         }
     }
-    settle_failover();
     for (size_t i = 0; i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
         (void) module->ext->channel_register(module->btl, RAIL_CHANNEL, rail_arrived, NULL);

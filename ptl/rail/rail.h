@@ -2,10 +2,10 @@
  * are those to which the choice of rails (btl/plane/bml.h) leads by that module now.
  *
  * A message of at most ptl_first_frag_size bytes travels behind its header, by sendi. A longer one
- * is announced: where the bytes lie together and the module can get, the receiver fetches them;
- * else its first bytes come with the announcement, and the rest, once it is matched, by puts or in
- * fragments. Parts: module.c (its life, peers), send.c and recv.c (the two ends of a message),
- * say.c (headers without data), wire.h. */
+ * is announced, with its first bytes where the receiver cannot get them. Once it is matched, the
+ * receiver moves the rest piece by piece, over any rails: it gets a piece, or pulls it, which the
+ * sender puts, or sends in fragments. Parts: module.c (its life, peers), send.c and recv.c (the two
+ * ends of a message), memory.h (its memory, rail by rail), say.c (headers without data), wire.h. */
 #ifndef PTL_RAIL_RAIL_H
 #define PTL_RAIL_RAIL_H
 
@@ -25,6 +25,7 @@ struct rail_module {
     mca_btl_base_module_t *btl;     /* borrowed */
     const struct keel_btl_ext *ext; /* btl's */
     unsigned number;                /* among rail.modules */
+    bool gets, puts;                /* what it is used for, beside fragments */
     size_t frag_size;               /* most bytes behind a FRAG header */
     struct roster *roster;          /* of struct mca_ptl_base_peer_t; owned */
     struct list peers;              /* those in it */
@@ -49,23 +50,18 @@ struct mca_ptl_base_peer_t {
 
 /* A send that its receiver has to answer. */
 struct rail_send {
-    struct list link;                         /* in rail.all_sends */
-    const opal_proc_t *proc;                  /* borrowed; its receiver */
-    struct rail_module *module;               /* that announced it */
-    struct mca_btl_base_endpoint_t *endpoint; /* the module's */
-    mca_ptl_base_send_request_t *request;     /* whose req_ptl this is */
+    struct list link;                     /* in rail.all_sends */
+    const opal_proc_t *proc;              /* borrowed; its receiver */
+    struct rail_module *module;           /* that announced it */
+    mca_ptl_base_send_request_t *request; /* whose req_ptl this is */
     uint64_t id;
-    size_t bytes; /* to be reported when the answer comes */
-    bool offered; /* for the peer to fetch */
-    /* After an ACK with PUT: where the rest goes, until it is there. */
-    uint64_t address, room;
-    size_t left;        /* bytes not sent yet */
-    struct list ops;    /* puts under way */
-    struct list grants; /* struct rail_grant: of an offered one; owned */
-    bool offers_put;    /* the announcement said that the rest can be put */
-    bool may_put;       /* so did the answer */
-    uint16_t handle_size;
-    uint8_t handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
+    bool matched;         /* its receiver has pulled some of it */
+    size_t first;         /* bytes that went with the announcement */
+    size_t left;          /* bytes of the message that were not reported */
+    size_t quiet;         /* bytes behind the first ones that were not pulled */
+    struct list ops;      /* puts under way */
+    struct list grants;   /* of the message (memory.h); owned */
+    struct list memories; /* struct rail_memory: where its bytes may be put; owned */
 };
 
 /* A receive of which not all came with its first fragment. */
@@ -74,34 +70,15 @@ struct rail_recv {
     const opal_proc_t *proc;                  /* borrowed; its sender */
     struct rail_module *module;               /* that announced the message */
     struct mca_btl_base_endpoint_t *endpoint; /* the module's */
-    mca_ptl_base_recv_request_t *request;     /* whose req_ptl this is; NULL: it has ended */
+    mca_ptl_base_recv_request_t *request;     /* whose req_ptl this is */
     uint64_t id, send_id;
-    uint64_t total;                                   /* bytes of the message */
-    mca_btl_base_registration_handle_t *registration; /* of the buffer, for puts; may be NULL */
-    bool open_to_puts;
-    bool fetch;           /* from memories */
+    uint64_t total;       /* bytes of the message */
+    size_t quiet;         /* bytes behind the first ones that were not pulled */
+    size_t pulled;        /* bytes that were, and have not come */
+    bool contiguous;      /* the message: its memory can be asked for */
     struct list ops;      /* gets under way */
-    struct list memories; /* struct rail_memory: the announced one first; owned */
-};
-
-/* A message's memory at the sender, as one rail leads to it. */
-struct rail_memory {
-    struct list link;
-    struct rail_module *module;
-    struct mca_btl_base_endpoint_t *endpoint;
-    bool asked; /* the answer has not come */
-    bool there; /* it may be fetched from */
-    uint64_t address;
-    uint16_t handle_size;
-    uint8_t handle[];
-};
-
-/* A rail by which a message may be fetched: the one that announced it, or one that its receiver
- * asked for. */
-struct rail_grant {
-    struct list link;
-    struct rail_module *module;
-    mca_btl_base_registration_handle_t *registration; /* NULL: the module needs none */
+    struct list grants;   /* of the buffer, for puts (memory.h); owned */
+    struct list memories; /* struct rail_memory: where its bytes may be fetched; owned */
 };
 
 /* A put or a get under way. */
@@ -109,6 +86,7 @@ struct rail_op {
     struct list link;           /* in its owner's ops; else the owner has ended */
     void *owner;                /* struct rail_send or struct rail_recv; NULL: it has ended */
     struct rail_module *module; /* that it goes by */
+    struct mca_btl_base_endpoint_t *endpoint; /* the module's */
     struct rail_memory *awaits; /* of a get that waits for it; NULL: the get is under way */
     void *local;
     size_t offset, size;
@@ -189,10 +167,11 @@ void rail_room_leave(struct rail_room *room);
 /* After a shortage: ptl_peer_ready is to be called. Returns status. */
 int rail_want_room(struct mca_ptl_base_peer_t *peer, int status);
 
-/* An operation of this owner, that has these ops. local NULL: it gets a bounce buffer. NULL: no
- * memory. */
-struct rail_op *rail_op_create(void *owner, struct list *ops, struct rail_module *module,
-                               void *local, size_t offset, size_t size);
+/* An operation of this owner, that has these ops, by the peer's rail. local NULL: it gets a bounce
+ * buffer. NULL: no memory. */
+struct rail_op *rail_op_create(void *owner, struct list *ops,
+                               const struct mca_ptl_base_peer_t *peer, void *local, size_t offset,
+                               size_t size);
 /* Frees it and returns its owner. */
 void *rail_op_end(struct rail_op *op);
 /* The owner of these ends. */
@@ -207,18 +186,20 @@ int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
 int rail_ptl_sendi(struct keel_ptl_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                    const mca_ptl_base_match_header_t *match, const void *bytes);
 void rail_ptl_send_end(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request);
-/* ACK, NACK and FIN. */
-void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
-                   const struct rail_header *header);
+/* ACK and NACK. False: it makes no sense. */
+bool rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                   const struct rail_header *header) KEEL_MUST_CHECK;
+/* The receiver asks for bytes. False: it makes no sense. */
+bool rail_pulled(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                 const struct rail_header *header) KEEL_MUST_CHECK;
 /* Sends that this module (NULL: any) announced to this process (NULL: any), and that were not
  * answered. The PML is told, or not. */
 void rail_fail_sends(const struct rail_module *module, const opal_proc_t *proc, int status);
 void rail_forget_sends(const struct rail_module *module, const opal_proc_t *proc);
 
-/* A RNDV that was lost with a rail goes by this one: what its header offers is changed for it, and
- * the answer is expected there. False: this rail cannot offer it. */
-bool rail_announce_again(struct rail_header *header, struct rail_module *module,
-                         struct mca_btl_base_endpoint_t *endpoint) KEEL_MUST_CHECK;
+/* A RNDV that was lost with a rail goes by this one: what its header offers is changed for it. */
+void rail_announce_again(struct rail_header *header, struct rail_module *module,
+                         struct mca_btl_base_endpoint_t *endpoint);
 /* WANT: a receiver would fetch by this rail, too. */
 void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                  const struct rail_header *header);

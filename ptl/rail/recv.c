@@ -6,6 +6,7 @@
 #include <base/settings/log.h>
 #include <btl/interface/base.h>
 #include <ptl/rail/link.h>
+#include <ptl/rail/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,39 +70,6 @@ static size_t land(mca_ptl_base_recv_request_t *request, size_t offset, const vo
 
 /* --- receives of which more is to come --- */
 
-/* One of this receive. NULL: no memory. */
-static struct rail_memory *memory_create(struct rail_recv *recv, struct rail_module *module,
-                                         struct mca_btl_base_endpoint_t *endpoint)
-{
-    const mca_btl_base_module_t *btl = module->btl;
-    size_t handle_size = btl->btl_register_mem ? btl->btl_registration_handle_size : 0;
-    struct rail_memory *memory = calloc(1, sizeof(*memory) + handle_size);
-    if (memory) {
-        memory->module = module;
-        memory->endpoint = endpoint;
-        memory->handle_size = (uint16_t) handle_size;
-        list_append(&recv->memories, &memory->link);
-    }
-    return memory;
-}
-
-/* The header has it, and a handle of the module's size. */
-static void memory_set(struct rail_memory *memory, const struct rail_header *header)
-{
-    memory->there = true;
-    memory->address = header->address;
-    if (memory->handle_size > 0) {
-        memcpy(memory->handle, header->handle, memory->handle_size);
-    }
-}
-
-static void memories_free(struct rail_recv *recv)
-{
-    for (struct list *link; (link = list_pop(&recv->memories));) {
-        free(container_of(link, struct rail_memory, link));
-    }
-}
-
 /* NULL: no memory. */
 static struct rail_recv *recv_create(struct rail_module *module, const struct rail_frag *frag,
                                      mca_ptl_base_recv_request_t *request)
@@ -118,9 +86,11 @@ static struct rail_recv *recv_create(struct rail_module *module, const struct ra
     recv->request = request;
     recv->send_id = header->own_id;
     recv->total = header->bytes;
-    recv->fetch = header->flags & RAIL_FLAG_FETCH;
+    recv->quiet = header->bytes - frag->super.frag_base.frag_size;
+    recv->contiguous = header->flags & RAIL_FLAG_CONTIGUOUS;
     list_init(&recv->ops);
     list_init(&recv->memories);
+    list_init(&recv->grants);
     list_append(&rail.all_recvs, &recv->link);
     request->req_ptl = recv;
     return recv;
@@ -131,118 +101,80 @@ void rail_ptl_recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_
 {
     (void) ptl;
     struct rail_recv *recv = request->req_ptl;
-    mca_btl_base_module_t *btl = recv->module->btl;
     request->req_ptl = NULL;
     rail_ops_leave(&recv->ops);
     ids_remove(&rail.recvs, recv->id);
     list_remove(&recv->link);
-    if (recv->registration) {
-        (void) btl->btl_deregister_mem(btl, recv->registration);
-    }
-    if (recv->fetch) {
+    rail_grants_end(&recv->grants);
+    rail_memories_end(&recv->memories);
+    if (recv->quiet > 0 || status != OPAL_SUCCESS) {
         rail_say(recv->module, recv->endpoint,
-                 &(struct rail_header){.type = status == OPAL_SUCCESS ? RAIL_FIN : RAIL_NACK,
+                 &(struct rail_header){.type = status == OPAL_SUCCESS ? RAIL_ACK : RAIL_NACK,
                                        .id = recv->send_id});
     }
-    memories_free(recv);
     free(recv);
 }
 
-/* One to which these bytes of the endpoint's peer belong; else NULL. */
+/* One that pulls these bytes of the endpoint's peer; else NULL. */
 static struct rail_recv *recv_of(const struct rail_header *header, const struct rail_module *module,
                                  const struct mca_btl_base_endpoint_t *endpoint)
 {
     struct rail_recv *recv = ids_find(&rail.recvs, header->id);
-    bool fits = recv && recv->proc == btl_proc_of(module->btl, endpoint) && !recv->fetch &&
-                (header->type == RAIL_FRAG || recv->open_to_puts) &&
-                header->offset <= recv->total && header->bytes <= recv->total - header->offset;
+    bool fits = recv && recv->proc == btl_proc_of(module->btl, endpoint) &&
+                (header->type == RAIL_FRAG || !list_empty(&recv->grants)) &&
+                header->bytes <= recv->pulled && header->offset <= recv->total &&
+                header->bytes <= recv->total - header->offset;
     return fits ? recv : NULL;
 }
 
 /* --- first fragments --- */
 
-/* Opens the buffer to the sender's puts. */
-static void open_to_puts(struct rail_recv *recv, struct rail_header *ack)
+/* Opens the buffer to the sender's puts, and names it. */
+static void open_to_puts(struct rail_recv *recv, struct rail_module *module,
+                         struct mca_btl_base_endpoint_t *endpoint, struct rail_header *header)
 {
-    mca_btl_base_module_t *btl = recv->module->btl;
-    opal_convertor_t to = recv->request->req_convertor;
-    size_t start = 0, size = opal_convertor_get_packed_size(&to);
-    opal_convertor_set_position(&to, &start);
-    void *memory =
-        opal_convertor_need_buffers(&to, size) ? NULL : opal_convertor_current(&to, &size);
-    if (!memory) {
-        return;
+    const opal_convertor_t *to = &recv->request->req_convertor;
+    void *memory = module->puts ? rail_memory_of(to) : NULL;
+    if (memory &&
+        rail_grant(&recv->grants, module, endpoint, memory, opal_convertor_get_packed_size(to),
+                   MCA_BTL_REG_FLAG_REMOTE_WRITE, header)) {
+        header->flags |= RAIL_FLAG_PUT;
     }
-    if (btl->btl_register_mem) {
-        recv->registration =
-            btl->btl_register_mem(btl, recv->endpoint, memory, size, MCA_BTL_REG_FLAG_REMOTE_WRITE);
-        if (!recv->registration) {
-            return;
-        }
-        ack->handle = recv->registration;
-        ack->handle_size = (uint16_t) btl->btl_registration_handle_size;
-    }
-    recv->open_to_puts = true;
-    ack->flags |= RAIL_FLAG_PUT;
-    ack->address = (uintptr_t) memory;
-    ack->bytes = size;
 }
 
-/* Tells the sender that its message was matched. False: no memory. */
-static bool acknowledge(struct rail_module *module, const struct rail_frag *frag,
-                        mca_ptl_base_recv_request_t *request)
+/* Asks the sender for bytes, which it puts by this rail if it can, and else sends in fragments.
+ * They may come meanwhile. */
+static void pull(struct rail_recv *recv, struct rail_module *module,
+                 struct mca_btl_base_endpoint_t *endpoint, size_t offset, size_t size)
 {
-    struct rail_header ack = {.type = RAIL_ACK, .id = frag->header.own_id};
-    if (frag->super.frag_base.frag_size < frag->header.bytes) {
-        struct rail_recv *recv = recv_create(module, frag, request);
-        if (!recv) {
-            return false;
-        }
-        ack.own_id = recv->id;
-        if (frag->header.flags & RAIL_FLAG_PUT) {
-            open_to_puts(recv, &ack);
-        }
-    }
-    rail_say(module, frag->endpoint, &ack);
-    return true;
-}
-
-/* NULL: none. */
-static struct rail_memory *memory_of(const struct rail_recv *recv, const struct rail_module *module)
-{
-    struct rail_memory *memory;
-    list_for_each (memory, &recv->memories, struct rail_memory, link) {
-        if (memory->module == module) {
-            return memory;
-        }
-    }
-    return NULL;
+    struct rail_header header = {.type = RAIL_PULL,
+                                 .id = recv->send_id,
+                                 .own_id = recv->id,
+                                 .bytes = size,
+                                 .offset = offset};
+    open_to_puts(recv, module, endpoint, &header);
+    recv->pulled += size;
+    recv->quiet -= size;
+    rail_say(module, endpoint, &header);
 }
 
 /* By the peer's rail: the sender is asked for it, where that was not done. NULL: it cannot be had.
  */
 static struct rail_memory *memory_by(struct rail_recv *recv, const struct mca_ptl_base_peer_t *peer)
 {
-    struct rail_memory *memory = memory_of(recv, peer->module);
-    if (memory && (memory->there || memory->asked)) {
-        return memory;
+    const struct rail_module *module = peer->module;
+    if (!module->gets || !recv->contiguous) {
+        return NULL;
     }
-    if (memory) { /* its rail was lost before the answer came */
-        list_remove(&memory->link);
-        free(memory);
-    }
-    memory = (peer->module->super.super.ptl_flags & MCA_PTL_GET)
-                 ? memory_create(recv, peer->module, peer->endpoint)
-                 : NULL;
-    if (memory) {
-        memory->asked = true;
+    struct rail_memory *memory = rail_memory_find(&recv->memories, module);
+    if (!memory && (memory = rail_memory_by(&recv->memories, module))) {
         rail_say(peer->module, peer->endpoint,
                  &(struct rail_header){.type = RAIL_WANT,
                                        .id = recv->send_id,
-                                       .bytes = peer->module->number,
+                                       .bytes = module->number,
                                        .own_id = recv->id});
     }
-    return memory;
+    return memory && memory->state != RAIL_MEMORY_NONE ? memory : NULL;
 }
 
 /* A long message is asked for on every rail when it is matched, so that none has to wait for the
@@ -259,26 +191,36 @@ static void ask_on_all(struct rail_recv *recv)
     }
 }
 
-/* The PML is to fetch the message. False: no memory. */
+/* The PML is to fetch what is behind the first bytes. False: no memory. */
 static bool begin_fetch(struct rail_module *module, const struct rail_frag *frag,
                         mca_ptl_base_recv_request_t *request)
 {
     struct rail_recv *recv = recv_create(module, frag, request);
-    struct rail_memory *memory = recv ? memory_create(recv, module, frag->endpoint) : NULL;
-    if (!memory) {
-        if (recv) {
-            ids_remove(&rail.recvs, recv->id);
-            list_remove(&recv->link);
-            request->req_ptl = NULL;
-            free(recv);
-        }
+    if (!recv) {
         return false;
     }
-    memory_set(memory, &frag->header);
+    if (frag->header.flags & RAIL_FLAG_FETCH) {
+        struct rail_memory *memory = rail_memory_by(&recv->memories, module);
+        if (memory) { /* else the bytes are pulled */
+            rail_memory_set(memory, &frag->header);
+        }
+    }
     ask_on_all(recv);
     request->req_fetch = true;
     request->req_peer_match.lval = frag->header.own_id;
-    request->req_offset = 0;
+    request->req_offset = frag->super.frag_base.frag_size;
+    return true;
+}
+
+/* Of a message that is to be answered. False: no memory. */
+static bool answer(struct rail_module *module, const struct rail_frag *frag,
+                   mca_ptl_base_recv_request_t *request)
+{
+    if (frag->super.frag_base.frag_size < frag->header.bytes) {
+        return begin_fetch(module, frag, request);
+    }
+    rail_say(module, frag->endpoint,
+             &(struct rail_header){.type = RAIL_ACK, .id = frag->header.own_id});
     return true;
 }
 
@@ -309,8 +251,7 @@ void rail_ptl_matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *matc
     }
     bool good = request && !frag->lost;
     if (good && frag->header.type != RAIL_MATCH) {
-        good = frag->header.flags & RAIL_FLAG_FETCH ? begin_fetch(module, frag, request)
-                                                    : acknowledge(module, frag, request);
+        good = answer(module, frag, request);
     }
     if (!good) {
         refuse(module, frag);
@@ -446,7 +387,7 @@ static void rndv_arrived(struct rail_module *module, struct mca_btl_base_endpoin
 /* --- the rest --- */
 
 /* Of a FRAG or LANDED header, whose bytes belong to a receive. */
-static void rest_arrived(struct rail_module *module, const struct rail_recv *recv,
+static void rest_arrived(struct rail_module *module, struct rail_recv *recv,
                          const struct rail_header *header, const void *bytes)
 {
     mca_ptl_base_module_t *ptl = &module->super.super;
@@ -457,16 +398,26 @@ static void rest_arrived(struct rail_module *module, const struct rail_recv *rec
     } else if (header->offset < room) {
         fitted = least(header->bytes, room - header->offset);
     }
+    recv->pulled -= header->bytes;
     ptl->ptl_recv_progress(ptl, request, header->bytes, fitted);
+}
+
+/* A get failed although its rail works: its bytes are pulled, and so is what is left. */
+static void get_no_more(struct rail_recv *recv, struct rail_module *module,
+                        struct mca_btl_base_endpoint_t *endpoint, size_t offset, size_t size)
+{
+    rail_memory_find(&recv->memories, module)->state = RAIL_MEMORY_NONE;
+    pull(recv, module, endpoint, offset, size);
 }
 
 static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
                 mca_btl_base_registration_handle_t *handle, void *context, void *cbdata, int status)
 {
-    (void) btl, (void) endpoint, (void) handle, (void) context;
+    (void) btl, (void) handle, (void) context;
     struct rail_op *op = cbdata;
     struct rail_recv *recv = op->owner;
-    struct keel_ptl_module_t *ptl = &op->module->super;
+    struct rail_module *module = op->module;
+    struct keel_ptl_module_t *ptl = &module->super;
     size_t offset = op->offset, size = op->size, fitted = size;
     if (recv && status == OPAL_SUCCESS && local == op->bounce) {
         fitted = land(recv->request, offset, op->bounce, size);
@@ -477,22 +428,24 @@ static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     }
     if (status == OPAL_SUCCESS) {
         ptl->super.ptl_recv_progress(&ptl->super, recv->request, size, fitted);
+    } else if (status == OPAL_ERR_UNREACH || btl_is_shortage(status)) {
+        ptl->ptl_recv_failed(ptl, recv->request, offset, size,
+                             status == OPAL_ERR_UNREACH ? status : OPAL_ERR_TEMP_OUT_OF_RESOURCE);
     } else {
-        ptl->ptl_recv_failed(ptl, recv->request, offset, size, status);
+        get_no_more(recv, module, endpoint, offset, size);
     }
 }
 
 /* An error: nothing happened, and the op is as it was. */
 static int issue(struct rail_op *op, struct rail_memory *memory)
 {
-    mca_btl_base_module_t *btl = memory->module->btl;
-    mca_btl_base_registration_handle_t *from =
-        memory->handle_size > 0 ? (mca_btl_base_registration_handle_t *) memory->handle : NULL;
+    mca_btl_base_module_t *btl = op->module->btl;
     op->awaits = NULL;
-    int status = btl->btl_get(btl, memory->endpoint, op->local, memory->address + op->offset, NULL,
-                              from, op->size, 0, MCA_BTL_NO_ORDER, got, NULL, op);
+    int status =
+        btl->btl_get(btl, op->endpoint, op->local, memory->address + op->offset, NULL,
+                     rail_memory_handle(memory), op->size, 0, MCA_BTL_NO_ORDER, got, NULL, op);
     if (status == 1) {
-        got(btl, memory->endpoint, op->local, NULL, NULL, op, OPAL_SUCCESS);
+        got(btl, op->endpoint, op->local, NULL, NULL, op, OPAL_SUCCESS);
     }
     return status < 0 ? status : OPAL_SUCCESS;
 }
@@ -511,20 +464,23 @@ static int get(struct mca_ptl_base_peer_t *peer, struct rail_recv *recv, struct 
     if (!local) {
         size = least(size, module->frag_size);
     }
-    struct rail_op *op = rail_op_create(recv, &recv->ops, module, local, offset, size);
+    struct rail_op *op = rail_op_create(recv, &recv->ops, peer, local, offset, size);
     if (!op) {
         return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
     }
     request->req_offset += size;
-    if (!memory->there) {
+    if (memory->state == RAIL_MEMORY_ASKED) {
         op->awaits = memory;
         return OPAL_SUCCESS;
     }
     int status = issue(op, memory);
-    if (status != OPAL_SUCCESS) {
+    if (btl_is_shortage(status) || status == OPAL_ERR_UNREACH) {
         request->req_offset -= size;
         (void) rail_op_end(op);
         return rail_want_room(peer, status);
+    }
+    if (status != OPAL_SUCCESS) {
+        got(module->btl, peer->endpoint, op->local, NULL, NULL, op, status);
     }
     return OPAL_SUCCESS;
 }
@@ -537,12 +493,17 @@ int rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
     if (rail.disabled || !peer->reached) {
         return rail.disabled ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
     }
-    if (!recv || !recv->fetch || size == 0 || offset > recv->total || size > recv->total - offset ||
+    if (!recv || size == 0 || offset > recv->total || size > recv->total - offset ||
         offset + size > opal_convertor_get_packed_size(&request->req_convertor)) {
         return OPAL_ERR_BAD_PARAM;
     }
     struct rail_memory *memory = memory_by(recv, peer);
-    return memory ? get(peer, recv, memory, offset, size) : OPAL_ERR_NOT_AVAILABLE;
+    if (memory) {
+        return get(peer, recv, memory, offset, size);
+    }
+    request->req_offset += size;
+    pull(recv, peer->module, peer->endpoint, offset, size);
+    return OPAL_SUCCESS;
 }
 
 /* Of a receive's gets one that waits for this memory; NULL: none. */
@@ -557,18 +518,18 @@ static struct rail_op *waiting_for(const struct rail_recv *recv, const struct ra
     return NULL;
 }
 
-/* The answer to a WANT has come, or never will: what waits for it is fetched, or fails. The last of
- * it may end the receive. */
-static void issue_waiting(struct rail_recv *recv, struct rail_memory *memory, int error)
+/* The answer to a WANT has come, or never will: what waits for it is fetched, or pulled. The last
+ * of it may end the receive. */
+static void issue_waiting(struct rail_recv *recv, struct rail_memory *memory)
 {
     const uint64_t id = recv->id;
     struct rail_op *op;
     while (ids_find(&rail.recvs, id) == recv && (op = waiting_for(recv, memory))) {
-        int status = memory->there ? issue(op, memory) : error;
+        int status =
+            memory->state == RAIL_MEMORY_THERE ? issue(op, memory) : OPAL_ERR_NOT_AVAILABLE;
         if (status != OPAL_SUCCESS) {
             op->awaits = NULL;
-            got(NULL, NULL, NULL, NULL, NULL, op,
-                btl_is_shortage(status) ? OPAL_ERR_TEMP_OUT_OF_RESOURCE : status);
+            got(op->module->btl, op->endpoint, op->local, NULL, NULL, op, status);
         }
     }
 }
@@ -580,15 +541,16 @@ static void memory_told(const struct rail_module *module,
 {
     struct rail_recv *recv = ids_find(&rail.recvs, header->id);
     bool is_its = recv && recv->proc == btl_proc_of(module->btl, endpoint);
-    struct rail_memory *memory = is_its ? memory_of(recv, rail.modules[header->own_id]) : NULL;
-    if (!memory || !memory->asked) {
+    struct rail_memory *memory =
+        is_its ? rail_memory_find(&recv->memories, rail.modules[header->own_id]) : NULL;
+    if (!memory || memory->state != RAIL_MEMORY_ASKED) {
         return;
     }
-    memory->asked = false;
+    memory->state = RAIL_MEMORY_NONE;
     if ((header->flags & RAIL_FLAG_FETCH) && header->bytes >= recv->total) {
-        memory_set(memory, header);
+        rail_memory_set(memory, header);
     }
-    issue_waiting(recv, memory, OPAL_ERR_NOT_AVAILABLE);
+    issue_waiting(recv, memory);
 }
 
 void rail_memory_lost(const struct rail_module *module, const opal_proc_t *proc)
@@ -596,9 +558,14 @@ void rail_memory_lost(const struct rail_module *module, const opal_proc_t *proc)
     struct rail_recv *recv;
     struct rail_memory *memory;
     list_for_each (recv, &rail.all_recvs, struct rail_recv, link) {
-        if (recv->proc == proc && (memory = memory_of(recv, module)) && memory->asked) {
-            memory->asked = false;
-            issue_waiting(recv, memory, OPAL_ERR_UNREACH);
+        if (recv->proc == proc && (memory = rail_memory_find(&recv->memories, module)) &&
+            memory->state == RAIL_MEMORY_ASKED) {
+            const uint64_t id = recv->id;
+            memory->state = RAIL_MEMORY_NONE;
+            issue_waiting(recv, memory);
+            if (ids_find(&rail.recvs, id) == recv) {
+                rail_memory_end(memory); /* when the rail is back, it is asked for again */
+            }
         }
     }
 }
@@ -616,6 +583,24 @@ static bool is_of(const struct rail_header *header, const mca_btl_base_module_t 
     }
     size_t size = btl->btl_register_mem ? btl->btl_registration_handle_size : 0;
     return !rail_has_memory(header) || header->handle_size == size;
+}
+
+/* Headers that no bytes follow. False: it makes no sense. */
+static bool told(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                 const struct rail_header *header)
+{
+    switch (header->type) {
+    case RAIL_WANT:
+        rail_wanted(module, endpoint, header);
+        return true;
+    case RAIL_MEMORY:
+        memory_told(module, endpoint, header);
+        return true;
+    case RAIL_PULL:
+        return rail_pulled(module, endpoint, header);
+    default:
+        return rail_answered(module, endpoint, header);
+    }
 }
 
 bool rail_take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -650,17 +635,7 @@ bool rail_take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpo
         }
         return true;
     default:
-        if (size != 0) {
-            return false;
-        }
-        if (header.type == RAIL_WANT) {
-            rail_wanted(module, endpoint, &header);
-        } else if (header.type == RAIL_MEMORY) {
-            memory_told(module, endpoint, &header);
-        } else {
-            rail_answered(module, endpoint, &header);
-        }
-        return true;
+        return size == 0 && told(module, endpoint, &header);
     }
 }
 

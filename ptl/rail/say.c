@@ -202,13 +202,15 @@ int rail_want_room(struct mca_ptl_base_peer_t *peer, int status)
     return peer->room ? OPAL_ERR_OUT_OF_RESOURCE : btl_is_shortage(status) ? OPAL_ERROR : status;
 }
 
-struct rail_op *rail_op_create(void *owner, struct list *ops, struct rail_module *module,
-                               void *local, size_t offset, size_t size)
+struct rail_op *rail_op_create(void *owner, struct list *ops,
+                               const struct mca_ptl_base_peer_t *peer, void *local, size_t offset,
+                               size_t size)
 {
     struct rail_op *op = malloc(sizeof(*op) + (local ? 0 : size));
     if (op) {
         op->owner = owner;
-        op->module = module;
+        op->module = peer->module;
+        op->endpoint = peer->endpoint;
         op->awaits = NULL;
         op->local = local ? local : op->bounce;
         op->offset = offset;

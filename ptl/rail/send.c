@@ -5,8 +5,8 @@
 #include <base/data/least.h>
 #include <btl/interface/base.h>
 #include <ptl/rail/link.h>
+#include <ptl/rail/memory.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One thread at a time: atomic operations would cost each message a few nanoseconds. */
 static void take(mca_ptl_base_send_request_t *request, size_t size)
@@ -56,32 +56,21 @@ static struct rail_send *send_create(struct mca_ptl_base_peer_t *peer,
     }
     send->proc = peer->proc;
     send->module = peer->module;
-    send->endpoint = peer->endpoint;
     send->request = request;
     list_init(&send->ops);
     list_init(&send->grants);
+    list_init(&send->memories);
     list_append(&rail.all_sends, &send->link);
     request->req_ptl = send;
     return send;
-}
-
-static void grants_end(struct list *grants)
-{
-    for (struct list *link; (link = list_pop(grants));) {
-        struct rail_grant *grant = container_of(link, struct rail_grant, link);
-        mca_btl_base_module_t *btl = grant->module->btl;
-        if (grant->registration) {
-            (void) btl->btl_deregister_mem(btl, grant->registration);
-        }
-        free(grant);
-    }
 }
 
 /* Returns its request, which the caller may tell of it. */
 static mca_ptl_base_send_request_t *send_end(struct rail_send *send)
 {
     mca_ptl_base_send_request_t *request = send->request;
-    grants_end(&send->grants);
+    rail_grants_end(&send->grants);
+    rail_memories_end(&send->memories);
     rail_ops_leave(&send->ops);
     ids_remove(&rail.sends, send->id);
     list_remove(&send->link);
@@ -176,70 +165,28 @@ static int send_whole(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_reques
     return OPAL_SUCCESS;
 }
 
-/* The message's memory, where it lies together; else NULL. */
-static void *memory_of(const opal_convertor_t *convertor)
-{
-    opal_convertor_t whole = *convertor;
-    size_t start = 0, size;
-    opal_convertor_set_position(&whole, &start);
-    size = opal_convertor_get_packed_size(&whole);
-    return opal_convertor_need_buffers(&whole, size) ? NULL : opal_convertor_current(&whole, &size);
-}
-
-/* NULL: no memory, or no handle. */
-static struct rail_grant *grant_to(struct rail_send *send, struct rail_module *module,
-                                   struct mca_btl_base_endpoint_t *endpoint, void *memory)
-{
-    mca_btl_base_module_t *btl = module->btl;
-    struct rail_grant *grant;
-    list_for_each (grant, &send->grants, struct rail_grant, link) {
-        if (grant->module == module) {
-            return grant;
-        }
-    }
-    grant = calloc(1, sizeof(*grant));
-    if (grant && btl->btl_register_mem) {
-        grant->registration =
-            btl->btl_register_mem(btl, endpoint, memory, send->request->req_header.hdr_msg_length,
-                                  MCA_BTL_REG_FLAG_REMOTE_READ);
-        if (!grant->registration) {
-            free(grant);
-            return NULL;
-        }
-    }
-    if (grant) {
-        grant->module = module;
-        list_append(&send->grants, &grant->link);
-    }
-    return grant;
-}
-
-/* Opens the message to a rail. False: it cannot get, or there is no memory or handle. */
-static bool grant(struct rail_send *send, struct rail_module *module,
+/* Opens the message to a rail's gets. False: it cannot get, or there is no memory or handle. */
+static bool offer(struct rail_send *send, struct rail_module *module,
                   struct mca_btl_base_endpoint_t *endpoint, struct rail_header *header)
 {
-    void *memory = memory_of(&send->request->req_convertor);
-    const struct rail_grant *grant = memory && (module->super.super.ptl_flags & MCA_PTL_GET)
-                                         ? grant_to(send, module, endpoint, memory)
-                                         : NULL;
-    if (!grant) {
+    const mca_ptl_base_send_request_t *request = send->request;
+    const size_t size = request->req_header.hdr_msg_length;
+    void *memory = module->gets ? rail_memory_of(&request->req_convertor) : NULL;
+    if (!memory || !rail_grant(&send->grants, module, endpoint, memory, size,
+                               MCA_BTL_REG_FLAG_REMOTE_READ, header)) {
         return false;
     }
     header->flags |= RAIL_FLAG_FETCH;
-    header->bytes = send->request->req_header.hdr_msg_length;
-    header->address = (uintptr_t) memory;
-    header->handle = grant->registration;
-    header->handle_size =
-        grant->registration ? (uint16_t) module->btl->btl_registration_handle_size : 0;
+    header->bytes = size;
     return true;
 }
 
-/* The first fragment of a message that is to be acknowledged. */
+/* The first fragment of a message that is to be acknowledged. One that can be fetched takes no
+ * bytes along. */
 static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
                     size_t size)
 {
     const mca_ptl_base_match_header_t *match = &request->req_header;
-    const mca_ptl_base_module_t *ptl = &peer->module->super.super;
     struct rail_send *send = send_create(peer, request);
     if (!send) {
         return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
@@ -249,21 +196,20 @@ static int announce(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_
                                  .match = *match,
                                  .bytes = match->hdr_msg_length,
                                  .own_id = send->id};
-    send->offered = header.bytes > ptl->ptl_first_frag_size &&
-                    grant(send, peer->module, peer->endpoint, &header);
-    send->offers_put =
-        !send->offered && (ptl->ptl_flags & MCA_PTL_PUT) && memory_of(&request->req_convertor);
-    if (send->offers_put) {
-        header.flags |= RAIL_FLAG_PUT;
+    if (rail_memory_of(&request->req_convertor)) {
+        header.flags |= RAIL_FLAG_CONTIGUOUS;
     }
+    const bool offered = header.bytes > peer->module->super.super.ptl_first_frag_size &&
+                         offer(send, peer->module, peer->endpoint, &header);
     uint8_t bytes[RAIL_MOST_BYTES];
-    send->bytes = send->offered ? match->hdr_msg_length : size;
-    send->left = match->hdr_msg_length - send->bytes;
-    take(request, send->bytes);
+    send->first = offered ? 0 : size;
+    send->left = header.bytes;
+    send->quiet = header.bytes - send->first;
+    take(request, send->left);
     int status = send_bytes(peer, bytes, rail_encode(bytes, &header), &request->req_convertor, 0,
-                            send->offered ? 0 : size);
+                            send->first);
     if (status != OPAL_SUCCESS) {
-        take_back(request, send->bytes);
+        take_back(request, send->left);
         (void) send_end(send);
     }
     return status;
@@ -296,72 +242,36 @@ static struct rail_send *send_of(uint64_t id, const struct rail_module *module,
     return send && send->proc == btl_proc_of(module->btl, endpoint) ? send : NULL;
 }
 
-static void acknowledged(struct rail_send *send, const struct rail_module *module,
-                         const struct rail_header *header)
-{
-    mca_ptl_base_send_request_t *request = send->request;
-    mca_ptl_base_module_t *ptl = &send->module->super.super;
-    size_t size = send->bytes;
-    request->req_peer_match.lval = header->own_id;
-    request->req_peer_addr.lval = header->address;
-    request->req_peer_size = header->bytes;
-    /* memory is that of the rail which brings the answer */
-    if ((header->flags & RAIL_FLAG_PUT) && send->offers_put && send->left > 0 &&
-        send->module == module) {
-        send->may_put = true;
-        send->address = header->address;
-        send->room = header->bytes;
-        send->handle_size = header->handle_size;
-        memcpy(send->handle, header->handle, header->handle_size);
-    } else {
-        (void) send_end(send);
-    }
-    ptl->ptl_send_progress(ptl, request, size);
-}
-
-void rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+bool rail_answered(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                    const struct rail_header *header)
 {
     struct rail_send *send = send_of(header->id, module, endpoint);
-    if (!send || send->may_put) {
-        return; /* it has ended here, or was answered */
+    if (!send) {
+        return true; /* it has ended */
     }
     struct keel_ptl_module_t *ptl = &module->super;
-    size_t size = send->bytes;
-    if (header->type == RAIL_ACK && !send->offered) {
-        acknowledged(send, module, header);
-    } else if (header->type == RAIL_FIN && send->offered) {
+    const size_t size = send->left;
+    if (size != send->quiet + (send->matched ? 0 : send->first)) {
+        return false; /* bytes that it pulled are under way */
+    }
+    if (header->type == RAIL_ACK) {
         ptl->super.ptl_send_progress(&ptl->super, send_end(send), size);
-    } else if (header->type == RAIL_NACK) {
+    } else {
         ptl->ptl_send_failed(ptl, send_end(send), OPAL_ERR_NOT_FOUND);
     }
+    return true;
 }
 
-bool rail_announce_again(struct rail_header *header, struct rail_module *module,
+void rail_announce_again(struct rail_header *header, struct rail_module *module,
                          struct mca_btl_base_endpoint_t *endpoint)
 {
-    static const uint8_t none[MCA_BTL_REG_HANDLE_MAX_SIZE];
-    const uint32_t flags = module->super.super.ptl_flags;
-    const mca_btl_base_module_t *btl = module->btl;
     struct rail_send *send = ids_find(&rail.sends, header->own_id);
-    if (header->flags & RAIL_FLAG_FETCH) {
-        if (send && !grant(send, module, endpoint, header)) {
-            return false;
-        }
-        if (!send) { /* it has failed here, and so does its receiver's get */
-            header->handle = none;
-            header->handle_size =
-                btl->btl_register_mem ? (uint16_t) btl->btl_registration_handle_size : 0;
-        }
-    } else if (!(flags & MCA_PTL_PUT)) {
-        header->flags &= (uint8_t) ~RAIL_FLAG_PUT;
-    }
-    if (send) {
+    const bool offered = header->flags & RAIL_FLAG_FETCH;
+    header->flags &= (uint8_t) ~RAIL_FLAG_FETCH;
+    if (send) { /* else it has failed here, and so does its receive */
         send->module = module;
-        send->endpoint = endpoint;
-        send->offers_put = header->flags & RAIL_FLAG_PUT;
+        (void) (offered && offer(send, module, endpoint, header));
     }
-    return true;
 }
 
 void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
@@ -370,40 +280,69 @@ void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *end
     struct rail_send *send = send_of(header->id, module, endpoint);
     struct rail_header answer = {
         .type = RAIL_MEMORY, .id = header->own_id, .own_id = header->bytes};
-    (void) (send && send->offered && grant(send, module, endpoint, &answer));
+    (void) (send && offer(send, module, endpoint, &answer));
     rail_say(module, endpoint, &answer);
 }
 
 /* --- the rest --- */
 
-/* So much less is left of a message whose rest may be put. */
-static void rest_moved(struct rail_send *send, size_t size)
+/* All of it was reported, or is by the caller. */
+static void end_if_moved(struct rail_send *send)
 {
-    send->left -= least(size, send->left);
     if (send->left == 0) {
         (void) send_end(send);
     }
 }
 
-/* A put failed although the rail works: what is left goes in fragments. */
-static void put_no_more(struct rail_send *send)
+/* The first PULL tells that the message was matched. */
+static void matched(struct rail_send *send, mca_ptl_base_module_t *ptl)
 {
-    send->room = 0;
+    send->matched = true;
+    send->left -= send->first;
+    ptl->ptl_send_progress(ptl, send->request, send->first);
+}
+
+bool rail_pulled(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
+                 const struct rail_header *header)
+{
+    struct rail_send *send = send_of(header->id, module, endpoint);
+    if (!send) {
+        return true; /* it has ended */
+    }
+    const uint64_t total = send->request->req_header.hdr_msg_length, size = header->bytes;
+    struct keel_ptl_module_t *ptl = &module->super;
+    struct rail_memory *memory;
+    if (size == 0 || size > send->quiet || header->offset < send->first ||
+        header->offset > total - size) {
+        return false;
+    }
+    send->quiet -= size;
+    send->request->req_peer_match.lval = header->own_id;
+    if (header->flags & RAIL_FLAG_PUT && module->puts &&
+        (memory = rail_memory_by(&send->memories, module)) && memory->state != RAIL_MEMORY_NONE) {
+        rail_memory_set(memory, header);
+    }
+    if (!send->matched) {
+        matched(send, &ptl->super);
+    }
+    ptl->ptl_put_wanted(ptl, send->request, header->offset, size);
+    return true;
 }
 
 /* Of a put that has ended in vain. Where other rails may lead to the process, the loss of this one
- * costs no message. */
-static void put_failed(struct rail_send *send, size_t offset, size_t size, int status)
+ * costs no message. Where the rail works, what is left goes in fragments. */
+static void put_failed(struct rail_send *send, struct rail_module *module, size_t offset,
+                       size_t size, int status)
 {
-    struct keel_ptl_module_t *ptl = &send->module->super;
+    struct keel_ptl_module_t *ptl = &module->super;
     if (status == OPAL_ERR_UNREACH && !rail_link_to(send->proc)) {
         ptl->ptl_send_failed(ptl, send_end(send), status);
         return;
     }
     if (status != OPAL_ERR_UNREACH) {
-        put_no_more(send);
+        rail_memory_find(&send->memories, module)->state = RAIL_MEMORY_NONE;
     }
-    ptl->ptl_put_failed(ptl, send->request, offset, size);
+    ptl->ptl_put_wanted(ptl, send->request, offset, size);
 }
 
 static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -412,30 +351,32 @@ static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
 {
     (void) btl, (void) local, (void) handle, (void) context;
     struct rail_op *op = cbdata;
+    struct rail_module *module = op->module;
     size_t offset = op->offset, size = op->size;
     struct rail_send *send = rail_op_end(op);
     if (!send) {
         return;
     }
     if (status != OPAL_SUCCESS) {
-        put_failed(send, offset, size, status);
+        put_failed(send, module, offset, size, status);
         return;
     }
-    struct rail_module *module = send->module;
     mca_ptl_base_module_t *ptl = &module->super.super;
     mca_ptl_base_send_request_t *request = send->request;
     const struct rail_header landed = {
         .type = RAIL_LANDED, .id = request->req_peer_match.lval, .offset = offset, .bytes = size};
-    rest_moved(send, size);
+    send->left -= size;
+    end_if_moved(send);
     ptl->ptl_send_progress(ptl, request, size);
     rail_say(module, endpoint, &landed);
 }
 
-static int send_frag(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request_t *request,
-                     size_t offset, size_t size)
+static int send_frag(struct mca_ptl_base_peer_t *peer, struct rail_send *send, size_t offset,
+                     size_t size)
 {
     uint8_t bytes[RAIL_MOST_BYTES];
     mca_ptl_base_module_t *ptl = &peer->module->super.super;
+    mca_ptl_base_send_request_t *request = send->request;
     size = least(size, peer->module->frag_size);
     size_t header_size =
         rail_encode(bytes, &(struct rail_header){.type = RAIL_FRAG,
@@ -443,43 +384,47 @@ static int send_frag(struct mca_ptl_base_peer_t *peer, mca_ptl_base_send_request
                                                  .bytes = size,
                                                  .offset = offset});
     take(request, size);
+    send->left -= size; /* an answer may come meanwhile */
     int status = send_bytes(peer, bytes, header_size, &request->req_convertor, offset, size);
     if (status != OPAL_SUCCESS) {
         take_back(request, size);
+        if (request->req_ptl) {
+            send->left += size;
+        }
         return status;
     }
     if (request->req_ptl) {
-        rest_moved(request->req_ptl, size);
+        end_if_moved(send);
     }
     ptl->ptl_send_progress(ptl, request, size);
     return OPAL_SUCCESS;
 }
 
-static int put(struct mca_ptl_base_peer_t *peer, struct rail_send *send, size_t offset, size_t size)
+static int put(struct mca_ptl_base_peer_t *peer, struct rail_send *send, struct rail_memory *memory,
+               size_t offset, size_t size)
 {
-    mca_btl_base_module_t *btl = send->module->btl;
+    mca_btl_base_module_t *btl = peer->module->btl;
     mca_ptl_base_send_request_t *request = send->request;
     size = least(size, btl->btl_put_limit);
-    char *from = (char *) memory_of(&request->req_convertor) + offset;
-    struct rail_op *op = rail_op_create(send, &send->ops, send->module, from, offset, size);
+    char *from = (char *) rail_memory_of(&request->req_convertor) + offset;
+    struct rail_op *op = rail_op_create(send, &send->ops, peer, from, offset, size);
     if (!op) {
         return rail_want_room(peer, OPAL_ERR_OUT_OF_RESOURCE);
     }
     take(request, size);
-    mca_btl_base_registration_handle_t *to =
-        send->handle_size > 0 ? (mca_btl_base_registration_handle_t *) send->handle : NULL;
-    int status = btl->btl_put(btl, send->endpoint, from, send->address + offset, NULL, to, size, 0,
-                              MCA_BTL_NO_ORDER, put_done, NULL, op);
+    int status =
+        btl->btl_put(btl, peer->endpoint, from, memory->address + offset, NULL,
+                     rail_memory_handle(memory), size, 0, MCA_BTL_NO_ORDER, put_done, NULL, op);
     if (status == 1) {
-        put_done(btl, send->endpoint, from, NULL, NULL, op, OPAL_SUCCESS);
+        put_done(btl, peer->endpoint, from, NULL, NULL, op, OPAL_SUCCESS);
     } else if (status < 0) {
         take_back(request, size);
         (void) rail_op_end(op);
         if (btl_is_shortage(status) || status == OPAL_ERR_UNREACH) {
             return rail_want_room(peer, status);
         }
-        put_no_more(send);
-        return send_frag(peer, request, offset, size);
+        memory->state = RAIL_MEMORY_NONE;
+        return send_frag(peer, send, offset, size);
     }
     return OPAL_SUCCESS;
 }
@@ -488,17 +433,16 @@ int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
                  mca_ptl_base_send_request_t *request, size_t offset, size_t size, int flags)
 {
     (void) ptl, (void) flags;
+    struct rail_send *send = request->req_ptl;
     if (rail.disabled || !peer->reached) {
         return rail.disabled ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
     }
     size_t whole = request->req_header.hdr_msg_length;
-    if (size == 0 || offset > whole || size > whole - offset) {
+    if (!send || size == 0 || offset > whole || size > whole - offset) {
         return OPAL_ERR_BAD_PARAM;
     }
-    struct rail_send *send = request->req_ptl;
-    /* what does not fit into the buffer is sent: its receiver counts and drops it */
-    if (send && send->may_put && send->endpoint == peer->endpoint && offset < send->room) {
-        return put(peer, send, offset, least(size, send->room - offset));
-    }
-    return send_frag(peer, request, offset, size);
+    struct rail_memory *memory = rail_memory_find(&send->memories, peer->module);
+    return memory && memory->state == RAIL_MEMORY_THERE && rail_memory_of(&request->req_convertor)
+               ? put(peer, send, memory, offset, size)
+               : send_frag(peer, send, offset, size);
 }

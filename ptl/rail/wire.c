@@ -7,20 +7,40 @@ static bool is_message(const struct rail_header *header)
     return header->type == RAIL_MATCH || header->type == RAIL_RNDV;
 }
 
-bool rail_has_memory(const struct rail_header *header)
+static bool is_piece(const struct rail_header *header)
 {
-    return header->flags & (header->type == RAIL_ACK ? RAIL_FLAG_PUT : RAIL_FLAG_FETCH);
+    return header->type == RAIL_FRAG || header->type == RAIL_LANDED;
 }
 
-/* Without the handle. */
+bool rail_has_memory(const struct rail_header *header)
+{
+    return header->flags & (RAIL_FLAG_FETCH | RAIL_FLAG_PUT);
+}
+
+/* Before the memory. */
 static size_t fixed_bytes(const struct rail_header *header)
 {
-    if (rail_has_memory(header)) {
-        return RAIL_MEMORY_BYTES;
+    switch (header->type) {
+    case RAIL_MATCH:
+    case RAIL_ACK:
+    case RAIL_NACK:
+        return RAIL_MATCH_BYTES;
+    case RAIL_PULL:
+        return RAIL_PULL_BYTES;
+    default:
+        return RAIL_LONG_BYTES;
     }
-    return header->type == RAIL_MATCH || header->type == RAIL_NACK || header->type == RAIL_FIN
-               ? RAIL_MATCH_BYTES
-               : RAIL_LONG_BYTES;
+}
+
+static size_t encode_memory(uint8_t *to, const struct rail_header *header)
+{
+    memset(to, 0, RAIL_MEMORY_BYTES);
+    put_le64(to, header->address);
+    put_le16(to + 8, header->handle_size);
+    if (header->handle_size > 0) {
+        memcpy(to + RAIL_MEMORY_BYTES, header->handle, header->handle_size);
+    }
+    return RAIL_MEMORY_BYTES + header->handle_size;
 }
 
 size_t rail_encode(uint8_t *to, const struct rail_header *header)
@@ -36,47 +56,60 @@ size_t rail_encode(uint8_t *to, const struct rail_header *header)
     to[1] = header->flags;
     if (size >= RAIL_LONG_BYTES) {
         put_le64(to + 16, header->bytes);
-        put_le64(to + 24, header->own_id);
+        put_le64(to + 24, is_piece(header) ? header->offset : header->own_id);
     }
-    if (size == RAIL_MEMORY_BYTES) {
-        put_le64(to + 32, header->address);
-        put_le16(to + 40, header->handle_size);
-        if (header->handle_size > 0) {
-            memcpy(to + size, header->handle, header->handle_size);
-        }
-        size += header->handle_size;
+    if (size == RAIL_PULL_BYTES) {
+        put_le64(to + 32, header->offset);
     }
-    return size;
+    return rail_has_memory(header) ? size + encode_memory(to + size, header) : size;
 }
 
 /* The flags that each type may have, and those that it has to have. */
 static const struct {
     uint8_t may, must;
 } flags_of[] = {
-    [RAIL_RNDV] = {RAIL_FLAG_ACK | RAIL_FLAG_FETCH | RAIL_FLAG_PUT, RAIL_FLAG_ACK},
-    [RAIL_ACK] = {RAIL_FLAG_PUT, 0},
+    [RAIL_RNDV] = {RAIL_FLAG_ACK | RAIL_FLAG_FETCH | RAIL_FLAG_CONTIGUOUS, RAIL_FLAG_ACK},
     [RAIL_MEMORY] = {RAIL_FLAG_FETCH, 0},
+    [RAIL_PULL] = {RAIL_FLAG_PUT, 0},
 };
 
 static bool is_known(uint8_t type, uint8_t flags)
 {
-    return type >= RAIL_MATCH && type <= RAIL_MEMORY && (flags & ~flags_of[type].may) == 0 &&
+    return type >= RAIL_MATCH && type <= RAIL_PULL && (flags & ~flags_of[type].may) == 0 &&
            (flags & flags_of[type].must) == flags_of[type].must;
 }
 
-static bool decode_memory(struct rail_header *header, const uint8_t *from, size_t size)
+/* size bytes lie there; the memory takes *taken of them. */
+static bool decode_memory(struct rail_header *header, const uint8_t *from, size_t size,
+                          size_t *taken)
 {
-    header->address = get_le64(from + 32);
-    header->handle_size = get_le16(from + 40);
+    if (size < RAIL_MEMORY_BYTES) {
+        return false;
+    }
+    header->address = get_le64(from);
+    header->handle_size = get_le16(from + 8);
     header->handle = from + RAIL_MEMORY_BYTES;
-    return header->handle_size <= MCA_BTL_REG_HANDLE_MAX_SIZE &&
-           header->handle_size <= size - RAIL_MEMORY_BYTES && get_le16(from + 42) == 0 &&
-           get_le32(from + 44) == 0 && header->bytes <= UINT64_MAX - header->address;
+    *taken = RAIL_MEMORY_BYTES + header->handle_size;
+    return header->handle_size <= MCA_BTL_REG_HANDLE_MAX_SIZE && *taken <= size &&
+           get_le16(from + 10) == 0 && get_le32(from + 12) == 0 &&
+           header->bytes <= UINT64_MAX - header->offset &&
+           header->offset + header->bytes <= UINT64_MAX - header->address;
+}
+
+/* What stands between the first words and the memory. */
+static void decode_long(struct rail_header *header, const uint8_t *from, size_t fixed)
+{
+    header->bytes = get_le64(from + 16);
+    *(is_piece(header) ? &header->offset : &header->own_id) = get_le64(from + 24);
+    if (fixed == RAIL_PULL_BYTES) {
+        header->offset = get_le64(from + 32);
+    }
 }
 
 int rail_decode(struct rail_header *header, const uint8_t *from, size_t size, size_t *taken)
 {
     struct rail_header decoded = {0};
+    size_t memory = 0;
     if (size < RAIL_MATCH_BYTES || rail_version_of(from[0]) != RAIL_VERSION ||
         !is_known(from[0] & 0xf, from[1])) {
         return OPAL_ERR_BAD_PARAM;
@@ -95,18 +128,16 @@ int rail_decode(struct rail_header *header, const uint8_t *from, size_t size, si
         good = get_le64(from) >> 16 == 0;
     }
     if (fixed >= RAIL_LONG_BYTES) {
-        decoded.bytes = get_le64(from + 16);
-        decoded.own_id = get_le64(from + 24);
+        decode_long(&decoded, from, fixed);
     }
-    if (fixed == RAIL_MEMORY_BYTES) {
-        good = good && decode_memory(&decoded, from, size);
-        fixed += decoded.handle_size;
+    if (rail_has_memory(&decoded)) {
+        good = good && decode_memory(&decoded, from + fixed, size - fixed, &memory);
     }
     if (!good) {
         return OPAL_ERR_BAD_PARAM;
     }
     *header = decoded;
-    *taken = fixed;
+    *taken = fixed + memory;
     return OPAL_SUCCESS;
 }
 

@@ -3,18 +3,22 @@
  *   0 u8 type, and in its upper half the version  1 u8 flags
  *   MATCH, RNDV: 2 u16 context  4 i32 source  8 i32 tag  12 u16 sequence  14 u16 zero
  *   others:      2 zero  8 u64 id
- *   RNDV, FRAG, ACK, LANDED, WANT, MEMORY: 16 u64 bytes  24 u64 own id, or offset
- *   with a handle (RNDV, ACK, MEMORY): 32 u64 address  40 u16 handle bytes  42 zero  48 the handle
+ *   RNDV, WANT, MEMORY, PULL: 16 u64 bytes  24 u64 own id
+ *   FRAG, LANDED:             16 u64 bytes  24 u64 offset
+ *   PULL:                     32 u64 offset
+ *   with memory, behind these: u64 address  u16 handle bytes  six zero  the handle
  *
  * and then, of MATCH and RNDV, the first bytes of the message, of FRAG those from its offset. An id
  * names a request of the process that gets it, an own id one of the process that sends it.
  *
- * RNDV announces a message that is to be acknowledged: by ACK when it is matched, by FIN when the
- * receiver has fetched it, by NACK when nobody wants it. After an ACK the rest comes as FRAGs, or
- * by puts, each of which LANDED tells of. A receiver that fetches over another rail as well asks on
- * that rail for the memory with WANT, whose bytes are the receiver's number of that rail; MEMORY
- * answers with it in the place of the own id, over any rail, and without a handle where there is
- * none.
+ * RNDV announces a message that is to be answered, by ACK when its receiver has all that it wants
+ * of it, by NACK when nobody wants it. The receiver moves what lies behind the first bytes, piece
+ * by piece, over any rails: it gets a piece from the memory that RNDV names, or asks for it with
+ * PULL. On the other rails it asks for that memory with WANT, whose bytes are the receiver's number
+ * of the rail; MEMORY answers with it in the place of the own id, over any rail, and without a
+ * handle where there is none. After a PULL the piece comes by puts to the memory that it names,
+ * each of which LANDED tells of, or as FRAGs. Who pulled all of them has told the sender enough: no
+ * ACK follows.
  *
  * Any of them may stand behind a number, where more than one rail may lead to a process (link.h):
  *
@@ -37,30 +41,32 @@ enum rail_type {
     RAIL_FRAG = MCA_PTL_HDR_TYPE_FRAG,
     RAIL_ACK = MCA_PTL_HDR_TYPE_ACK,
     RAIL_NACK,
-    RAIL_FIN,
     RAIL_LANDED,
     RAIL_WANT,
     RAIL_MEMORY,
+    RAIL_PULL,
     RAIL_NUMBERED,
     RAIL_CAME,
     RAIL_LOST
 };
 
 /* Of all headers, 0 to 15; another one is understood by nobody. */
-enum { RAIL_VERSION = 1 };
+enum { RAIL_VERSION = 2 };
 
 enum {
     RAIL_FLAG_ACK = MCA_PTL_FLAGS_ACK, /* RNDV: always */
-    RAIL_FLAG_FETCH = 2, /* RNDV: all of the message is to be fetched, from here; MEMORY: it may */
-    RAIL_FLAG_PUT = 4,   /* RNDV: the rest may be put; ACK: there */
-    RAIL_FLAG_PART = 8,  /* NUMBERED: a piece */
+    RAIL_FLAG_FETCH = 2,       /* RNDV, MEMORY: all of the message may be fetched from here */
+    RAIL_FLAG_PUT = 4,         /* PULL: the bytes may be put there */
+    RAIL_FLAG_PART = 8,        /* NUMBERED: a piece */
+    RAIL_FLAG_CONTIGUOUS = 16, /* RNDV: of memory that may be asked for by WANT */
 };
 
 enum {
-    RAIL_MATCH_BYTES = 16, /* and of NACK, FIN */
+    RAIL_MATCH_BYTES = 16, /* and of ACK and NACK */
     RAIL_LONG_BYTES = 32,
-    RAIL_MEMORY_BYTES = 48, /* with a handle, before it */
-    RAIL_MOST_BYTES = RAIL_MEMORY_BYTES + MCA_BTL_REG_HANDLE_MAX_SIZE,
+    RAIL_PULL_BYTES = 40,
+    RAIL_MEMORY_BYTES = 16, /* more where there is memory, and the handle behind them */
+    RAIL_MOST_BYTES = RAIL_PULL_BYTES + RAIL_MEMORY_BYTES + MCA_BTL_REG_HANDLE_MAX_SIZE,
     RAIL_NUMBER_BYTES = 12,
     RAIL_PART_BYTES = 20, /* NUMBERED with PART */
 };
@@ -69,12 +75,11 @@ struct rail_header {
     uint8_t type, flags;
     mca_ptl_base_match_header_t match; /* MATCH, RNDV: those of its fields that travel */
     uint64_t id;
-    uint64_t bytes; /* RNDV: of the message; FRAG: of it; ACK: of the memory; LANDED: that landed */
-    union {
-        uint64_t own_id; /* RNDV, ACK, WANT */
-        uint64_t offset; /* FRAG, LANDED: in the message */
-    };
-    /* RNDV and MEMORY with FETCH, ACK with PUT: memory of the process that sent it. */
+    uint64_t bytes; /* RNDV, MEMORY: of the message; FRAG: of it; LANDED: that landed; PULL: asked
+                       for; WANT: a number */
+    uint64_t own_id;
+    uint64_t offset; /* in the message */
+    /* Of the process that sent it; PULL: where the message's first byte goes. */
     uint64_t address;
     uint16_t handle_size;
     const void *handle; /* borrowed: decoded, it lies in the message */

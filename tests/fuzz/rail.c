@@ -19,7 +19,8 @@ struct out {
     uint8_t *data;
     struct iovec halves[2];
     bool used, over;
-    size_t reported;
+    size_t reported, wanted; /* bytes; wanted: asked for in all */
+    size_t from, size;       /* of the last one that is to be put */
 };
 
 struct in {
@@ -92,7 +93,7 @@ static void send_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_send_request_
     (void) ptl;
     out->reported += bytes;
     fuzz_check(out->used && !out->over, "a send that ended is not told of");
-    fuzz_check(out->reported <= request->req_offset, "no more is reported than was taken");
+    fuzz_check(out->reported <= request->req_header.hdr_msg_length, "no byte is reported twice");
 }
 
 static void recv_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_request_t *request,
@@ -114,11 +115,18 @@ static void send_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
     out->over = true;
 }
 
-static void put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
+static void put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
                        size_t offset, size_t size)
 {
-    (void) ptl, (void) request, (void) offset, (void) size;
-    fuzz_check(false, "no rail is lost");
+    struct out *out = (struct out *) request;
+    (void) ptl;
+    fuzz_check(out->used && !out->over, "a send that ended is not asked for");
+    fuzz_check(size > 0 && offset + size <= request->req_header.hdr_msg_length,
+               "what is asked for is of the message");
+    out->wanted += size;
+    fuzz_check(out->wanted <= request->req_header.hdr_msg_length, "no byte is asked for twice");
+    out->from = offset;
+    out->size = size;
 }
 
 static void recv_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
@@ -144,7 +152,7 @@ static void open_once(void)
                                                .send_progress = send_progress,
                                                .recv_progress = recv_progress,
                                                .send_failed = send_failed,
-                                               .put_failed = put_failed,
+                                               .put_wanted = put_wanted,
                                                .recv_failed = recv_failed,
                                                .peer_changed = peer_changed,
                                                .peer_ready = peer_ready};
@@ -223,16 +231,21 @@ static void fetch(struct feed *feed)
     }
 }
 
-/* What follows an acknowledgement, real or not. */
+/* What is asked for by a pull, real or not. */
 static void put_more(struct feed *feed)
 {
     struct out *out = &outs[feed_byte(feed) % MOST];
     const struct ptl_path *path = &paths.path[0];
-    size_t left = out->super.req_header.hdr_msg_length - out->super.req_offset;
-    if (out->used && !out->over && out->reported > 0 && left > 0) {
-        (void) path->ptl->ptl_put(path->ptl, path->peer, &out->super, out->super.req_offset,
-                                  1 + feed_u32(feed) % left, 0);
+    if (!out->used || out->over || out->size == 0) {
+        return;
     }
+    const size_t before = out->super.req_offset, size = 1 + feed_u32(feed) % out->size;
+    (void) path->ptl->ptl_put(path->ptl, path->peer, &out->super, out->from, size, 0);
+    const size_t taken = out->super.req_offset - before;
+    fuzz_check(taken <= size, "no more is taken than was given");
+    out->super.req_offset = before;
+    out->from += taken;
+    out->size -= taken;
 }
 
 static struct rail_link *link_of_mine(void)
@@ -271,15 +284,17 @@ static void arrive_header(struct feed *feed)
     const struct out *out = &outs[feed_byte(feed) % MOST];
     const struct in *in = &ins[feed_byte(feed) % MOST];
     struct rail_header header = {
-        .type = (uint8_t) (RAIL_MATCH + feed_byte(feed) % RAIL_MEMORY),
-        .flags = feed_byte(feed) % 8,
+        .type = (uint8_t) (RAIL_MATCH + feed_byte(feed) % RAIL_PULL),
+        .flags = feed_byte(feed) % 32,
         .match = {.hdr_src = (int32_t) feed_byte(feed), .hdr_tag = (int32_t) feed_u32(feed)},
         .bytes = feed_u32(feed) % LARGEST,
         .own_id = feed_u32(feed) % LARGEST,
+        .offset = feed_u32(feed) % LARGEST,
         .address = feed_u64(feed)};
     const struct rail_send *send = out->used ? out->super.req_ptl : NULL;
     const struct rail_recv *recv = in->used ? in->super.req_ptl : NULL;
-    bool to_send = header.type == RAIL_ACK || header.type == RAIL_NACK || header.type == RAIL_FIN;
+    bool to_send = header.type == RAIL_ACK || header.type == RAIL_NACK ||
+                   header.type == RAIL_WANT || header.type == RAIL_PULL;
     header.id = to_send ? (send ? send->id : 1) : (recv ? recv->id : 1);
     size_t handle_size, size, payload;
     uint8_t *handle = feed_copy(feed, feed_byte(feed), &handle_size);

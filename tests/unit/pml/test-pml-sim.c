@@ -41,16 +41,19 @@ static void schedules(const struct sim_options *options)
         sum.gets += report.gets;
         sum.shortages += report.shortages;
         sum.denied += report.denied;
+        sum.divided += report.divided;
         sum.deaths += report.deaths;
         sum.returns += report.returns;
         sum.late += report.late;
         sum.stale += report.stale;
     }
+    ck_assert(chosen || options->parts || options->rails == 1 || sum.divided > 0);
 #define N(what) (unsigned long long) sum.what
     printf("# %llu schedules: %llu events, %llu messages, %llu failed, %llu puts, %llu gets, "
-           "%llu shortages, %llu denied, %llu deaths, %llu returns, %llu late, %llu stale\n",
+           "%llu divided, %llu shortages, %llu denied, %llu deaths, %llu returns, %llu late, %llu "
+           "stale\n",
            (unsigned long long) count, N(events), N(messages), N(failed), N(puts), N(gets),
-           N(shortages), N(denied), N(deaths), N(returns), N(late), N(stale));
+           N(divided), N(shortages), N(denied), N(deaths), N(returns), N(late), N(stale));
 }
 
 START_TEST(one_rail)
@@ -145,6 +148,12 @@ START_TEST(fails_with_late_puts_that_are_let_in)
 }
 END_TEST
 
+START_TEST(fails_with_a_second_rail_that_stays_open)
+{
+    must_fail(SIM_SECOND_OPEN);
+}
+END_TEST
+
 START_TEST(fails_with_ends_before_data)
 {
     must_fail(SIM_FIN_BEFORE_DATA);
@@ -171,6 +180,7 @@ int main(int argc, char **argv)
                                   fails_with_acknowledgements_before_copies,
                                   fails_with_ranges_that_are_moved_again_whole,
                                   fails_with_late_puts_that_are_let_in,
+                                  fails_with_a_second_rail_that_stays_open,
                                   fails_with_ends_before_data,
                                   fails_with_numbers_that_do_not_wrap};
     Suite *suite = suite_create("pml-sim");

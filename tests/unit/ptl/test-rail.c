@@ -78,6 +78,10 @@ struct out {
     mca_ptl_base_send_request_t super; /* first */
     int to;
     bool begun, acked;
+    struct {
+        size_t offset, size;
+    } wanted[64]; /* to be put */
+    size_t wanted_count;
     size_t reported;
     int failed;
     struct memory memory;
@@ -134,14 +138,19 @@ static void out_go_on(struct out *out)
         out->begun = status == OPAL_SUCCESS;
         return;
     }
-    while (out->reported > 0 && out->super.req_offset < size && !out->failed) {
-        size_t offset = out->super.req_offset;
-        int status =
-            path->ptl->ptl_put(path->ptl, path->peer, &out->super, offset, size - offset, 0);
+    while (out->wanted_count > 0 && !out->failed) {
+        const size_t before = out->super.req_offset, last = out->wanted_count - 1;
+        int status = path->ptl->ptl_put(path->ptl, path->peer, &out->super,
+                                        out->wanted[last].offset, out->wanted[last].size, 0);
         must(status == OPAL_SUCCESS || is_shortage(status), "ptl_put");
         if (status != OPAL_SUCCESS) {
             break;
         }
+        const size_t taken = out->super.req_offset - before;
+        out->super.req_offset = before;
+        out->wanted[last].offset += taken;
+        out->wanted[last].size -= taken;
+        out->wanted_count -= out->wanted[last].size == 0;
     }
 }
 
@@ -156,8 +165,7 @@ static void send_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_send_request_
     struct out *out = (struct out *) request;
     (void) ptl;
     out->reported += bytes;
-    must(out->reported <= request->req_offset, "more reported than taken");
-    must(request->req_offset <= request->req_header.hdr_msg_length, "more taken than there is");
+    must(out->reported <= request->req_header.hdr_msg_length, "more reported than there is");
 }
 
 static void in_go_on(struct in *in)
@@ -171,7 +179,7 @@ static void in_go_on(struct in *in)
             return;
         }
     }
-    if (in->received == (in->super.req_fetch ? in->wanted : in->message) && !in->over) {
+    if (in->received >= (in->super.req_fetch ? in->wanted : in->message) && !in->over) {
         in->over = true;
         if (in->super.req_ptl) {
             struct keel_ptl_module_t *ptl = keel_ptl_extended(path->ptl);
@@ -231,11 +239,14 @@ static void send_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
     ((struct out *) request)->failed = status;
 }
 
-static void put_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
+static void put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
                        size_t offset, size_t size)
 {
-    (void) offset, (void) size;
-    send_failed(ptl, request, OPAL_ERR_UNREACH);
+    struct out *out = (struct out *) request;
+    (void) ptl;
+    must(out->wanted_count < sizeof(out->wanted) / sizeof(*out->wanted), "too many pulls");
+    out->wanted[out->wanted_count].offset = offset;
+    out->wanted[out->wanted_count++].size = size;
 }
 
 static void recv_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_t *request,
@@ -261,7 +272,7 @@ static const struct ptl_upcalls upcalls = {
     .send_progress = send_progress,
     .recv_progress = recv_progress,
     .send_failed = send_failed,
-    .put_failed = put_failed,
+    .put_wanted = put_wanted,
     .recv_failed = recv_failed,
     .peer_changed = peer_changed,
     .peer_ready = peer_ready,

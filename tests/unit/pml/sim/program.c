@@ -47,6 +47,7 @@ struct receive {
     int message;                    /* that came; -1: none */
     struct range ranges[RANGES];    /* that came by RDMA */
     size_t range_count;
+    unsigned put_by; /* rails that put some of them, a bit each */
 };
 
 static struct {
@@ -515,12 +516,20 @@ static struct receive *receive_at(int rank, const char *at)
     return NULL;
 }
 
-void sim_program_landed(int rank, const void *at, size_t size)
+static void count_rails(struct receive *receive, int put_by)
+{
+    const unsigned before = receive->put_by;
+    receive->put_by |= put_by >= 0 ? 1u << put_by : 0;
+    sim.report->divided += before != 0 && before != receive->put_by;
+}
+
+void sim_program_landed(int rank, const void *at, size_t size, int put_by)
 {
     struct receive *receive = receive_at(rank, at);
     if (!receive || receive->range_count == RANGES) {
         return; /* a buffer of ptl/rail's */
     }
+    count_rails(receive, put_by);
     const size_t from = (size_t) ((const char *) at - receive->bytes), to = from + size;
     for (size_t i = 0; i < receive->range_count; i++) {
         if (from < receive->ranges[i].to && receive->ranges[i].from < to) {

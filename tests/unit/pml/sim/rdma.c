@@ -15,6 +15,8 @@ typedef struct mca_btl_base_registration_handle_t key;
 struct registration {
     key handle; /* first */
     struct list link;
+    bool second; /* for puts, to memory that another rail's puts may go to */
+    bool over;
 };
 
 /* A put or a get. */
@@ -38,15 +40,33 @@ static uint64_t last_number;
 
 /* ---- registrations ---- */
 
+/* Another rail's puts may go there. */
+static bool is_open_elsewhere(const struct sim_module *module, const void *base)
+{
+    for (int i = 0; i < sim.rails; i++) {
+        const struct sim_module *other = sim.process[module->rank].modules[i];
+        const struct registration *each;
+        list_for_each (each, &other->registrations, const struct registration, link) {
+            if (other != module && each->handle.base == (uintptr_t) base &&
+                (each->handle.flags & MCA_BTL_REG_FLAG_REMOTE_WRITE)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static key *register_mem(mca_btl_base_module_t *btl, endpoint *end, void *base, size_t size,
                          uint32_t flags)
 {
     struct sim_module *module = container_of(btl, struct sim_module, super);
     (void) end;
-    if (sim.options.fate == SIM_CALM && chance(1)) { /* else it may be the last rail's */
+    if (chance(3)) {
         return NULL;
     }
     struct registration *made = malloc(sizeof(*made));
+    made->over = false;
+    made->second = (flags & MCA_BTL_REG_FLAG_REMOTE_WRITE) && is_open_elsewhere(module, base);
     made->handle = (key){.base = (uintptr_t) base,
                          .size = size,
                          .number = ++last_number,
@@ -73,6 +93,10 @@ static int deregister_mem(mca_btl_base_module_t *btl, key *handle)
     if (!find(container_of(btl, struct sim_module, super), handle)) {
         sim_violated("what is not registered is deregistered");
         return OPAL_ERR_BAD_PARAM;
+    }
+    if (made->second && sim.options.sabotage == SIM_SECOND_OPEN) {
+        made->over = true;
+        return OPAL_SUCCESS;
     }
     list_remove(&made->link);
     free(made);
@@ -112,7 +136,7 @@ void sim_op_free(void *op)
 static int access(struct sim_op *op)
 {
     void *there = (void *) (uintptr_t) op->remote; // NOLINT(performance-no-int-to-ptr)
-    if (!is_let_in(op) || (op->is_put && chance(sim.kinds[op->end->rail].denies))) {
+    if (!is_let_in(op) || chance(sim.kinds[op->end->rail].denies)) {
         sim.report->denied++;
         return OPAL_ERR_PERM;
     }
@@ -137,9 +161,10 @@ static void complete(struct sim_op *op)
 {
     if (op->status == OPAL_SUCCESS && !op->is_put) {
         memcpy(op->local, op->bytes, op->size);
-        sim_program_landed(op->end->rank, op->local, op->size);
+        sim_program_landed(op->end->rank, op->local, op->size, -1);
     } else if (op->status == OPAL_SUCCESS) {
-        sim_program_landed(op->end->peer, (void *) (uintptr_t) op->remote, op->size); // NOLINT
+        sim_program_landed(op->end->peer, (void *) (uintptr_t) op->remote, op->size, // NOLINT
+                           op->end->rail);
     }
     call_back(op, op->status);
 }
@@ -251,6 +276,10 @@ static int check_call(const mca_btl_base_module_t *btl, const endpoint *end, con
         sim.report->shortages++;
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
+    if (chance(sim.kinds[end->rail].denies)) {
+        sim.report->denied++;
+        return OPAL_ERR_PERM;
+    }
     return OPAL_SUCCESS;
 }
 
@@ -270,7 +299,7 @@ static int start(struct sim_op *op)
             }
             sim_program_landed(op->is_put ? end->peer : end->rank,
                                op->is_put ? (void *) (uintptr_t) op->remote : op->local, // NOLINT
-                               op->size);
+                               op->size, op->is_put ? end->rail : -1);
             free(op);
             return 1;
         }
@@ -309,10 +338,6 @@ static int put(mca_btl_base_module_t *btl, endpoint *end, void *local, uint64_t 
 {
     (void) local_handle, (void) flags, (void) order;
     int status = check_call(btl, end, local, remote_handle, size, btl->btl_put_limit);
-    if (status == OPAL_SUCCESS && chance(sim.kinds[end->rail].denies)) {
-        sim.report->denied++;
-        status = OPAL_ERR_PERM;
-    }
     return status != OPAL_SUCCESS
                ? status
                : begin(true, end, local, remote, remote_handle, size, done, context, cbdata);
@@ -344,12 +369,12 @@ void sim_rdma_init(struct sim_module *module)
 
 void sim_rdma_fini(struct sim_module *module)
 {
-    struct list *link;
-    if (!list_empty(&module->registrations)) {
-        sim_violated("rank %d: a registration is left", module->rank);
-    }
-    while ((link = list_pop(&module->registrations))) {
-        free(container_of(link, struct registration, link));
+    for (struct list *link; (link = list_pop(&module->registrations));) {
+        struct registration *left = container_of(link, struct registration, link);
+        if (!left->over) {
+            sim_violated("rank %d: a registration is left", module->rank);
+        }
+        free(left);
     }
 }
 

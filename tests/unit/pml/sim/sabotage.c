@@ -87,12 +87,15 @@ enum reorder_verdict __wrap_match_arrive(struct match *match, struct match_sourc
 
 /* ---- the rest ---- */
 
-bool __real_range_add(struct list *ranges, size_t offset, size_t size);
-bool __wrap_range_add(struct list *ranges, size_t offset, size_t size);
-bool __wrap_range_add(struct list *ranges, size_t offset, size_t size)
+bool __real_range_add(struct list *ranges, size_t offset, size_t size,
+                      const mca_ptl_base_module_t *by);
+bool __wrap_range_add(struct list *ranges, size_t offset, size_t size,
+                      const mca_ptl_base_module_t *by);
+bool __wrap_range_add(struct list *ranges, size_t offset, size_t size,
+                      const mca_ptl_base_module_t *by)
 {
-    return is(SIM_RANGE_WHOLE) ? __real_range_add(ranges, 0, offset + size)
-                               : __real_range_add(ranges, offset, size);
+    return is(SIM_RANGE_WHOLE) ? __real_range_add(ranges, 0, offset + size, by)
+                               : __real_range_add(ranges, offset, size, by);
 }
 
 int __real_rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
@@ -107,7 +110,7 @@ int __wrap_rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *
     const struct rail_recv *recv = request->req_ptl;
     if (is(SIM_FIN_BEFORE_DATA) && recv) {
         rail_say(recv->module, recv->endpoint,
-                 &(struct rail_header){.type = RAIL_FIN, .id = recv->send_id});
+                 &(struct rail_header){.type = RAIL_ACK, .id = recv->send_id});
     }
     return __real_rail_ptl_get(ptl, peer, request, offset, size, flags);
 }

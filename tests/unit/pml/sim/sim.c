@@ -23,16 +23,14 @@ void sim_violated(const char *format, ...)
 
 /* ---- kinds of rails ---- */
 
-/* Rails take over from each other where all get, or none. */
-static uint32_t some_flags(bool all_get)
+/* Rails of all kinds take over from each other. */
+static uint32_t some_flags(void)
 {
-    const uint32_t flags[] = {0, MCA_BTL_FLAGS_PUT, MCA_BTL_FLAGS_GET, MCA_BTL_FLAGS_GET};
-    return MCA_BTL_FLAGS_SEND | (sim.options.fate == SIM_CALM ? flags[below(4)]
-                                 : all_get                    ? MCA_BTL_FLAGS_GET
-                                                              : flags[below(2)]);
+    return MCA_BTL_FLAGS_SEND | (chance(50) ? MCA_BTL_FLAGS_PUT : 0) |
+           (chance(50) ? MCA_BTL_FLAGS_GET : 0);
 }
 
-static void kind_init(struct sim_kind *kind, bool standby, bool all_get)
+static void kind_init(struct sim_kind *kind, bool standby)
 {
     const size_t eager = RAIL_MOST_BYTES + 16 + below(600);
     *kind =
@@ -50,7 +48,7 @@ static void kind_init(struct sim_kind *kind, bool standby, bool all_get)
                                     .btl_exclusivity = standby ? 10 : 20,
                                     .btl_latency = below(3),
                                     .btl_bandwidth = 100 + below(1000),
-                                    .btl_flags = some_flags(all_get),
+                                    .btl_flags = some_flags(),
                                     .btl_get_limit = chance(50) ? SIZE_MAX : 500 + below(4000),
                                     .btl_put_limit = chance(50) ? SIZE_MAX : 500 + below(4000)}};
 }
@@ -108,9 +106,9 @@ static void begin(uint64_t seed, const struct sim_options *options, struct sim_r
     if (sim.rails == 1 && sim.options.fate == SIM_FAILOVER) {
         sim.options.fate = SIM_CALM;
     }
-    bool standbys = chance(30), all_get = chance(50);
+    bool standbys = chance(30);
     for (int i = 0; i < SIM_RAILS; i++) {
-        kind_init(&sim.kinds[i], standbys && chance(50), all_get);
+        kind_init(&sim.kinds[i], standbys && chance(50));
     }
     if (options->parts) {
         make_parts();

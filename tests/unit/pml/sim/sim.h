@@ -31,6 +31,7 @@ enum sim_sabotage {
     SIM_ACK_BEFORE_COPY,  /* a frame is acknowledged before it has come */
     SIM_RANGE_WHOLE,      /* of a piece that was lost all before it is moved again, too */
     SIM_LATE_RDMA,        /* a registration that was taken back lets puts in */
+    SIM_SECOND_OPEN,      /* only that which a buffer had with a second rail does */
     SIM_FIN_BEFORE_DATA,  /* a send ends when its receiver begins to fetch */
     SIM_NO_WRAP,          /* a number after the last one is taken for an old one */
 };
@@ -47,6 +48,7 @@ struct sim_report {
     char reason[200];
     uint64_t events, messages, bytes, failed; /* failed: sends and receives with an error */
     uint64_t puts, gets, shortages, denied;
+    uint64_t divided; /* receives that several rails put to */
     uint64_t deaths, returns, late,
         stale; /* late: what came after its sender knew; stale: refused */
 };

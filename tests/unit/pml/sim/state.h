@@ -38,7 +38,7 @@ struct sim_kind {
     size_t room;      /* frames to a peer that may be under way */
     unsigned refuses; /* of a hundred calls so many find no room */
     unsigned at_once; /* of a hundred puts and gets so many end in the call */
-    unsigned denies;  /* of a hundred puts so many fail alone: in the call, or at their target */
+    unsigned denies;  /* of a hundred puts and gets so many fail alone: in the call, or later */
     bool registers;
     mca_btl_base_module_t model; /* what modules declare */
 };
@@ -215,7 +215,8 @@ void sim_program_check(void);
 void sim_program_free(void);
 /* A process has no rail to another any more. */
 void sim_program_lost(int rank, int peer);
-/* Bytes came to a receive's memory by RDMA, once and for all. */
-void sim_program_landed(int rank, const void *at, size_t size);
+/* Bytes came to a receive's memory by RDMA, once and for all; by a put over this rail, or by a get
+ * (-1). */
+void sim_program_landed(int rank, const void *at, size_t size, int put_by);
 
 #endif
