@@ -7,7 +7,7 @@
 #   run_limited 10 "${on_a[@]}" keelrun "${hosts_options[@]}" --host a:2,b:2 ...
 #   no_files_left "nothing is left"
 
-export KEEL_TEST_HOST_a="" KEEL_TEST_HOST_b="" KEEL_TEST_FOLDER=$KEEL_TEST_BUILDDIR
+export KEEL_TEST_FOLDER=$KEEL_TEST_BUILDDIR
 readonly hosts_agent=$KEEL_TEST_SRCDIR/tests/lib/netns-agent
 # shellcheck disable=SC2034 # for the scripts
 readonly on_a=(env -u TMPDIR "$hosts_agent" a) hosts_options=(--mca plm_rsh_agent "$hosts_agent")
@@ -19,7 +19,7 @@ hold_host()
         "$KEEL_TEST_SRCDIR" "$KEEL_TEST_BUILDDIR" "$work" >"$work/host.$1" 2>&1 </dev/null &
     local holder=$!
     disown $holder
-    declare -g "KEEL_TEST_HOST_$1=$holder"
+    declare -gx "KEEL_TEST_HOST_$1=$holder"
     at_exit kill -KILL $holder
     wait_for 10 grep -qx ready "$work/host.$1"
 }
@@ -49,8 +49,8 @@ lay_cable()
     wait_for 5 is_plugged a "$1" && wait_for 5 is_plugged b "$1"
 }
 
-# Sets $reason when that cannot be.
-make_hosts()
+# Sets $reason when there can be no hosts.
+may_make_hosts()
 {
     local program
     reason="only root makes network namespaces"
@@ -59,13 +59,25 @@ make_hosts()
         reason="no $program"
         type -P $program >"$work/reason" || return 1
     done
-    if unshare --net --mount --uts true 2>"$work/reason" && hold_host a && hold_host b &&
-        lay_cable 0 2>"$work/reason"; then
+    unshare --net --mount --uts true 2>"$work/reason" && return 0
+    explain_hosts
+}
+
+explain_hosts()
+{
+    reason=$(cat "$work/reason" "$work"/host.* 2>/dev/null | grep -vx ready | head -n 1)
+    return 1
+}
+
+# Sets $reason when that cannot be.
+make_hosts()
+{
+    may_make_hosts || return 1
+    if hold_host a && hold_host b && lay_cable 0 2>"$work/reason"; then
         list_hosts >"$work/files-of-hosts"
         return 0
     fi
-    reason=$(cat "$work/reason" "$work"/host.? 2>/dev/null | grep -vx ready | head -n 1)
-    return 1
+    explain_hosts
 }
 
 list_hosts()

@@ -7,7 +7,6 @@
 . "$KEEL_TEST_SRCDIR/tests/lib/cable.sh"
 
 readonly hosts="a b c d" four="a:1,b:1,c:1,d:1"
-export KEEL_TEST_HOST_c="" KEEL_TEST_HOST_d=""
 
 make_slow_hosts()
 {
