@@ -90,7 +90,7 @@ static void settle(struct spawn_request *request)
 
 /* --- reading the request --- */
 
-/* u programs, programs x (program, u count, info). */
+/* u programs, programs x struct spawn_wish. */
 static int read_programs(opal_buffer_t *buffer, struct spawn_request *request)
 {
     struct spawned *spawned = &request->spawned;
@@ -298,7 +298,10 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
         return ORTE_SUCCESS;
     }
     request->spawned.parent = parent;
-    request->status = read_programs(buffer, request);
+    request->status = proto_unpack_strings(buffer, &request->spawned.puts);
+    if (request->status == ORTE_SUCCESS) {
+        request->status = read_programs(buffer, request);
+    }
     if (request->status == ORTE_SUCCESS) {
         go_on(hnp);
     } else {

@@ -199,17 +199,36 @@ static int take_spawned(struct daemon *daemon, opal_buffer_t *buffer)
     int32_t outcome;
     uint32_t number;
     int status = proto_unpack(buffer, "qiu", &request, &outcome, &number);
-    if (status == OPAL_SUCCESS && daemon->spawned.fn) {
-        daemon->spawned.fn(daemon->spawned.arg, request, outcome, number);
+    struct spawned_watcher *watcher;
+    list_for_each (watcher, &daemon->spawned_watchers, struct spawned_watcher, link) {
+        if (status == OPAL_SUCCESS) {
+            watcher->fn(watcher->arg, request, outcome, number);
+        }
     }
     return status;
 }
 
-void daemon_on_spawned(struct daemon *daemon,
-                       void (*spawned)(void *arg, uint64_t request, int status, uint32_t number),
-                       void *arg)
+void daemon_watch_spawned(struct daemon *daemon, struct spawned_watcher *watcher)
 {
-    daemon->spawned = (struct spawned_watcher){spawned, arg};
+    list_append(&daemon->spawned_watchers, &watcher->link);
+}
+
+int daemon_ask_spawn(struct daemon *daemon, uint64_t request, uint32_t parent, char *const *puts,
+                     const struct spawn_wish *wishes, size_t count)
+{
+    opal_buffer_t *report = proto_new(REPORT_SPAWN, "qu", request, parent);
+    int status = report ? proto_pack_strings(report, puts) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS) {
+        status = proto_pack(report, "u", (uint32_t) count);
+    }
+    for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
+        status = spawn_wish_pack(report, &wishes[i]);
+    }
+    report = proto_whole(report, status);
+    if (report) {
+        daemon_report(daemon, report);
+    }
+    return status;
 }
 
 static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
@@ -476,6 +495,7 @@ static int take_config(struct daemon *daemon, const struct daemon_config *config
     daemon->count = config->count;
     daemon->radix = config->radix;
     daemon->loop = config->loop;
+    list_init(&daemon->spawned_watchers);
     daemon->shepherd = config->shepherd;
     daemon->service_table = config->service_table;
     daemon->home = config->home;

@@ -5,6 +5,7 @@
 #ifndef LAUNCHER_NODE_DAEMON_H
 #define LAUNCHER_NODE_DAEMON_H
 
+#include <base/data/list.h>
 #include <base/host/topo.h>
 #include <base/loop/loop.h>
 #include <launcher/agent/agent.h>
@@ -64,8 +65,12 @@ struct services;
 struct names;  /* name_server.h */
 struct onward; /* onward.h */
 
+/* Who asks for more ranks. */
 struct spawned_watcher {
-    void (*fn)(void *arg, uint64_t request, int status, uint32_t number); /* may be NULL */
+    struct list link;
+    /* The answer to REPORT_SPAWN, perhaps to another's: requests are told apart by their numbers.
+     */
+    void (*fn)(void *arg, uint64_t request, int status, uint32_t number);
     void *arg;
 };
 
@@ -94,7 +99,8 @@ struct daemon {
     bool any_joined;                    /* and the HNP knows */
     const struct service_ops *const *service_table; /* borrowed */
     struct services *services;                      /* owned: of these; NULL: none, or no job yet */
-    struct spawned_watcher spawned;
+    struct list spawned_watchers;                   /* struct spawned_watcher, borrowed */
+    uint64_t last_request;                          /* of those that services number */
     char *topology;     /* owned: as text, where the HNP asked for it; NULL: there is none */
     char *topology_why; /* owned: why there is none; NULL: it was not asked for */
     bool homeless;      /* the link to the parent is down, and to no other up */
@@ -119,10 +125,12 @@ int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
 /* To all daemons, this one included, over the tree; takes the buffer, logs a failure. */
 int daemon_order_all(struct daemon *daemon, opal_buffer_t *buffer);
 void daemon_report(struct daemon *daemon, opal_buffer_t *buffer);
-/* The answer to REPORT_SPAWN, on the loop. NULL: nobody waits for it any more. */
-void daemon_on_spawned(struct daemon *daemon,
-                       void (*spawned)(void *arg, uint64_t request, int status, uint32_t number),
-                       void *arg);
+/* A request for more ranks, with a number of daemon->last_request; puts as in struct spawned. The
+ * answer goes to all watchers, on the loop; a watcher is borrowed until it is removed from its
+ * list. */
+int daemon_ask_spawn(struct daemon *daemon, uint64_t request, uint32_t parent, char *const *puts,
+                     const struct spawn_wish *wishes, size_t count) KEEL_MUST_CHECK;
+void daemon_watch_spawned(struct daemon *daemon, struct spawned_watcher *watcher);
 /* A line for the user, printed by keelrun. */
 void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 3);
 

@@ -42,8 +42,8 @@ enum report {
     REPORT_JOINED,    /* s call: the first rank here has called keel_init, MPI_Init or the like */
     REPORT_BROKEN,    /* u rank, s reason: the job cannot go on */
     REPORT_UNABLE,    /* s why: I cannot take part; none of my ranks was started */
-    REPORT_SPAWN,     /* q request, u parent, u programs, programs x (program, u count, strings
-                       * KEY=VALUE     of where they go): a rank of mine wants more */
+    REPORT_SPAWN,     /* q request, u parent, strings KEY=VALUE as in struct spawned, u programs,
+                       * programs x struct spawn_wish: a rank of mine wants more */
     REPORT_SPAWNED,   /* u number, i status, s why: what was ordered has been checked or started
                        * here, or failed to be */
     REPORT_ORPHAN,    /* u vpid, s why: the link to this one, my parent in the tree, is down */
@@ -61,6 +61,13 @@ struct launch_app {
     char *path;  /* owned: folders where it is looked for before PATH; NULL or "": none */
 };
 
+/* A program that a rank asks for. */
+struct spawn_wish {
+    struct launch_app app; /* owned */
+    uint32_t count;
+    char **info; /* owned: KEY=VALUE, where its ranks go */
+};
+
 /* Ranks that are added to a job, at the end of the row of its ranks, with programs of their own. */
 struct spawned {
     uint32_t number; /* 1 for the first that are added to the job */
@@ -72,6 +79,7 @@ struct spawned {
     uint32_t *node_of;       /* owned: as in its map */
     uint32_t *local_rank_of; /* owned */
     char **cpus;             /* owned: as in struct launch */
+    char **puts;             /* owned: KEY=VALUE, what they find in their PMI-1 key-value space */
 };
 
 struct launch {
@@ -99,6 +107,8 @@ int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app) KEEL_MU
 int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app) KEEL_MUST_CHECK;
 void launch_app_fini(struct launch_app *app);
 
+int spawn_wish_pack(opal_buffer_t *buffer, const struct spawn_wish *wish) KEEL_MUST_CHECK;
+void spawn_wish_fini(struct spawn_wish *wish);
 int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned) KEEL_MUST_CHECK;
 int spawned_unpack(opal_buffer_t *buffer, struct spawned *spawned) KEEL_MUST_CHECK;
 void spawned_fini(struct spawned *spawned);

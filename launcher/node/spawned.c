@@ -11,6 +11,22 @@
 #define SPAWNED_MAX (1u << 20)
 #define SPAWNED_APPS_MAX 4096u
 
+int spawn_wish_pack(opal_buffer_t *buffer, const struct spawn_wish *wish)
+{
+    int status = launch_app_pack(buffer, &wish->app);
+    if (status == ORTE_SUCCESS) {
+        status = proto_pack(buffer, "u", wish->count);
+    }
+    return status == ORTE_SUCCESS ? proto_pack_strings(buffer, wish->info) : status;
+}
+
+void spawn_wish_fini(struct spawn_wish *wish)
+{
+    launch_app_fini(&wish->app);
+    strings_free(wish->info);
+    *wish = (struct spawn_wish){0};
+}
+
 int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
 {
     int status = proto_pack(buffer, "uuuuuu", spawned->number, spawned->parent, spawned->first,
@@ -28,7 +44,7 @@ int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
     if (status == OPAL_SUCCESS && spawned->cpus) {
         status = proto_pack_strings(buffer, spawned->cpus);
     }
-    return status;
+    return status == OPAL_SUCCESS ? proto_pack_strings(buffer, spawned->puts) : status;
 }
 
 static int allocate(opal_buffer_t *buffer, struct spawned *spawned)
@@ -67,6 +83,9 @@ int spawned_unpack(opal_buffer_t *buffer, struct spawned *out)
     if (status == OPAL_SUCCESS && bound) {
         status = launch_cpus_unpack(buffer, read.count, &read.cpus);
     }
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack_strings(buffer, &read.puts);
+    }
     if (status != OPAL_SUCCESS) {
         spawned_fini(&read);
         return status;
@@ -85,6 +104,7 @@ void spawned_fini(struct spawned *spawned)
     free(spawned->node_of);
     free(spawned->local_rank_of);
     strings_free(spawned->cpus);
+    strings_free(spawned->puts);
     *spawned = (struct spawned){0};
 }
 

@@ -27,7 +27,7 @@ struct pending *exchange_pending(struct exchange *exchange, pmix_done_fn *done, 
         return NULL;
     }
     pending->exchange = exchange;
-    pending->request = ++exchange->last_request;
+    pending->request = ++exchange->daemon->last_request;
     pending->done = done;
     pending->done_arg = done_arg;
     loop_timer_init(&pending->timer, exchange->daemon->loop, late);
@@ -152,36 +152,27 @@ static int take_modex(struct exchange *exchange, uint32_t asker, opal_buffer_t *
 
 /* --- spawn --- */
 
-static int pack_program(opal_buffer_t *buffer, const struct pmix_program *program)
-{
-    struct launch_app app = {.argv = (char **) (uintptr_t) program->argv,
-                             .env = (char **) (uintptr_t) program->env,
-                             .wdir = (char *) (uintptr_t) program->wdir,
-                             .path = (char *) (uintptr_t) program->path};
-    int status = launch_app_pack(buffer, &app);
-    if (status == ORTE_SUCCESS) {
-        status = proto_pack(buffer, "u", program->count);
-    }
-    return status == ORTE_SUCCESS ? proto_pack_strings(buffer, program->info) : status;
-}
-
 void exchange_spawn(struct exchange *exchange, uint32_t parent, const struct pmix_program *programs,
                     size_t count, pmix_done_fn *done, void *done_arg)
 {
     struct pending *pending = exchange_pending(exchange, done, done_arg);
+    struct spawn_wish *wishes = pending ? calloc(count + 1, sizeof(*wishes)) : NULL;
     if (!pending) {
         return;
     }
-    opal_buffer_t *report =
-        proto_new(REPORT_SPAWN, "quu", pending->request, parent, (uint32_t) count);
-    int status = report ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
-        status = pack_program(report, &programs[i]);
+    for (size_t i = 0; wishes && i < count; i++) { /* borrowed, all of it */
+        wishes[i] = (struct spawn_wish){.app = {.argv = (char **) (uintptr_t) programs[i].argv,
+                                                .env = (char **) (uintptr_t) programs[i].env,
+                                                .wdir = (char *) (uintptr_t) programs[i].wdir,
+                                                .path = (char *) (uintptr_t) programs[i].path},
+                                        .count = programs[i].count,
+                                        .info = programs[i].info};
     }
-    report = proto_whole(report, status);
-    if (report) {
-        daemon_report(exchange->daemon, report);
-    } else {
+    int status =
+        wishes ? daemon_ask_spawn(exchange->daemon, pending->request, parent, NULL, wishes, count)
+               : ORTE_ERR_OUT_OF_RESOURCE;
+    free(wishes);
+    if (status != ORTE_SUCCESS) {
         exchange_pending_end(pending, PMIX_ERR_NOMEM, NULL, 0);
     }
 }
@@ -285,7 +276,8 @@ int exchange_create(struct exchange **out, struct daemon *daemon, const struct e
         }
     }
     rml_handle(daemon->rml, RML_TAG_PMIX, from_daemon, exchange);
-    daemon_on_spawned(daemon, spawned, exchange);
+    exchange->spawned = (struct spawned_watcher){.fn = spawned, .arg = exchange};
+    daemon_watch_spawned(daemon, &exchange->spawned);
     *out = exchange;
     return ORTE_SUCCESS;
 }
@@ -313,7 +305,7 @@ void exchange_destroy(struct exchange *exchange)
     }
     exchange_close(exchange);
     rml_handle(exchange->daemon->rml, RML_TAG_PMIX, NULL, NULL);
-    daemon_on_spawned(exchange->daemon, NULL, NULL);
+    list_remove(&exchange->spawned.link);
     gather_forget(exchange);
     data_server_destroy(exchange->data_server);
     free(exchange);

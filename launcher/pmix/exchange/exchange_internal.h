@@ -37,7 +37,7 @@ struct exchange {
     const struct exchange_ops *ops;
     void *arg;
     struct list pending, meetings; /* struct meeting of gather.c */
-    uint64_t last_request;
+    struct spawned_watcher spawned;
     struct data_server *data_server; /* NULL: another daemon keeps the names */
     bool closed;
 };

@@ -168,12 +168,14 @@ START_TEST(order)
 {
     struct spawned spawned = three_more(), read;
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    spawned.puts = strings("port=p q", NULL);
     ck_assert_int_eq(spawned_pack(buffer, &spawned), OPAL_SUCCESS);
     ck_assert_int_eq(spawned_unpack(buffer, &read), OPAL_SUCCESS);
     ck_assert_uint_eq(proto_left(buffer), 0);
     ck_assert_uint_eq(read.parent, 1);
     ck_assert_mem_eq(read.node_of, spawned.node_of, ADDED * sizeof(*read.node_of));
     ck_assert_str_eq(read.apps[0].env[1], "C=2");
+    ck_assert_str_eq(strings_value(read.puts, "port"), "p q");
     spawned_fini(&read);
     OBJ_RELEASE(buffer);
 
