@@ -3,9 +3,9 @@
  * the program hands to its daemon (launcher/services.c); it sees a job from its start to its end on
  * this node. Everything runs on the loop.
  *
- * What a service may call: daemon_report, daemon_tell, daemon_ask_spawn, local_is_here, local_joined, local_heard and
- * local_broken of daemon.h; the daemon's allgather, rml and loop; daemon->launch for the job and
- * daemon->session for a folder that is removed at the end. */
+ * What a service may call: daemon_report, daemon_tell, daemon_ask_spawn, local_is_here,
+ * local_joined, local_heard and local_broken of daemon.h; the daemon's allgather, rml and loop;
+ * daemon->launch for the job and daemon->session for a folder that is removed at the end. */
 #ifndef LAUNCHER_NODE_SERVICE_H
 #define LAUNCHER_NODE_SERVICE_H
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What all daemons' ranks have put, this one's included: those are known already. */
-static void merge_puts(struct pmi1 *pmi1, const uint8_t *data, size_t size)
+static void merge_puts(struct pmi1_space *space, const uint8_t *data, size_t size)
 {
     const char *at = (const char *) data, *end = at + size;
     while (at < end) {
@@ -19,7 +19,7 @@ static void merge_puts(struct pmi1 *pmi1, const uint8_t *data, size_t size)
             log_error(LOG_LAUNCHER, "a part of the PMI-1 key-value space is malformed");
             return;
         }
-        int status = kvs_put(pmi1->kvs, key, value + 1);
+        int status = kvs_put(space->kvs, key, value + 1);
         if (status != ORTE_SUCCESS && status != ORTE_EXISTS) {
             log_error(LOG_LAUNCHER, "PMI-1 key %s is lost: %s", key, opal_strerror(status));
         }
@@ -27,56 +27,56 @@ static void merge_puts(struct pmi1 *pmi1, const uint8_t *data, size_t size)
     }
 }
 
-static uint32_t first_in_barrier(const struct pmi1 *pmi1)
+static uint32_t first_in_barrier(const struct pmi1_space *space)
 {
-    uint32_t rank = 0;
-    while (!pmi1->clients[rank] || !pmi1->clients[rank]->in_barrier) {
-        rank++;
+    uint32_t index = 0;
+    while (!space->clients[index] || !space->clients[index]->in_barrier) {
+        index++;
     }
-    return rank;
+    return space->first + index;
 }
 
 static void barrier_done(void *arg, int status, const uint8_t *data, size_t size)
 {
-    struct pmi1 *pmi1 = arg;
+    struct pmi1_space *space = arg;
     if (status != ORTE_SUCCESS) {
-        if (pmi1->arrived > 0) {
-            local_broken(pmi1->daemon, first_in_barrier(pmi1),
+        if (space->arrived > 0) {
+            local_broken(space->daemon, first_in_barrier(space),
                          status == ORTE_ERR_COMM_FAILURE
                              ? "waits in a barrier that some rank will never reach"
                              : "waits in a barrier that the daemons cannot carry out");
         }
         return; /* joined stays: there is no other barrier after it */
     }
-    merge_puts(pmi1, data, size);
-    pmi1->barrier++;
-    pmi1->joined = false;
-    pmi1->arrived = 0;
-    for (uint32_t rank = 0; rank < pmi1->size; rank++) {
-        if (pmi1->clients[rank] && pmi1->clients[rank]->in_barrier) {
-            pmi1_client_reply(pmi1->clients[rank], "cmd=barrier_out");
+    merge_puts(space, data, size);
+    space->barrier++;
+    space->joined = false;
+    space->arrived = 0;
+    for (uint32_t index = 0; index < space->size; index++) {
+        if (space->clients[index] && space->clients[index]->in_barrier) {
+            pmi1_client_reply(space->clients[index], "cmd=barrier_out");
         }
     }
-    loop_post(pmi1->daemon->loop, &pmi1->resume);
+    loop_post(space->daemon->loop, &space->resume);
 }
 
-void pmi1_barrier_check(struct pmi1 *pmi1)
+void pmi1_barrier_check(struct pmi1_space *space)
 {
-    bool complete = pmi1->arrived == pmi1->local_count;
-    if (pmi1->joined || pmi1->arrived == 0 || (!complete && pmi1->gone == 0)) {
+    bool complete = space->arrived == space->local_count;
+    if (space->joined || space->arrived == 0 || (!complete && space->gone == 0)) {
         return;
     }
-    const struct job_map *map = &pmi1->daemon->launch.map;
+    const struct job_map *map = &space->daemon->launch.map;
     char key[64];
-    snprintf(key, sizeof(key), "pmi1/%u/%u", map->jobid, pmi1->barrier);
-    struct blob puts = pmi1->puts;
-    pmi1->puts = (struct blob){0};
-    pmi1->joined = true;
-    int status = allgather_join(pmi1->daemon->allgather, key, pmi1->daemons, pmi1->size,
+    snprintf(key, sizeof(key), "pmi1/%u/%u/%u", map->jobid, space->number, space->barrier);
+    struct blob puts = space->puts;
+    space->puts = (struct blob){0};
+    space->joined = true;
+    int status = allgather_join(space->daemon->allgather, key, space->daemons, space->size,
                                 complete ? ORTE_SUCCESS : ORTE_ERR_COMM_FAILURE, puts.data,
-                                puts.size, barrier_done, pmi1);
+                                puts.size, barrier_done, space);
     blob_fini(&puts);
     if (status != ORTE_SUCCESS) {
-        barrier_done(pmi1, status, NULL, 0);
+        barrier_done(space, status, NULL, 0);
     }
 }

@@ -36,7 +36,7 @@ void pmi1_client_drop(struct pmi1_client *client, const char *why)
     pmi1_client_close(client);
     if (client->state == CLIENT_INIT) {
         snprintf(reason, sizeof(reason), "misused its PMI-1 connection: it %s", why);
-        local_broken(client->pmi1->daemon, client->rank, reason);
+        local_broken(client->space->daemon, client->rank, reason);
     }
 }
 
@@ -126,14 +126,14 @@ static void on_ready(struct loop_io *io, short events)
     if ((events & EV_READ) && pmi1_client_read(client) < 0) {
         pmi1_client_close(client);
         client->lost = client->state == CLIENT_INIT;
-        if (client->lost > 0 && !client->pmi1->lost_timer.started) {
-            loop_timer_start(&client->pmi1->lost_timer, LOST_TURN_US);
+        if (client->lost > 0 && !client->space->lost_timer.started) {
+            loop_timer_start(&client->space->lost_timer, LOST_TURN_US);
         }
     }
 }
 
 void pmi1_client_start(struct pmi1_client *client)
 {
-    loop_io_init(&client->io, client->pmi1->daemon->loop, client->fd, on_ready);
+    loop_io_init(&client->io, client->space->daemon->loop, client->fd, on_ready);
     client_watch(client);
 }

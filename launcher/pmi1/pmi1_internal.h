@@ -29,8 +29,8 @@ enum client_state {
 /* A local rank. */
 struct pmi1_client {
     struct loop_io io;
-    struct pmi1 *pmi1; /* borrowed */
-    uint32_t rank;
+    struct pmi1_space *space; /* borrowed */
+    uint32_t rank;            /* among all of the job */
     pid_t pid;
     int fd; /* owned; -1: closed */
     enum client_state state;
@@ -45,11 +45,16 @@ struct pmi1_client {
     char out[PMI1_LINE_MAX];
 };
 
-struct pmi1 {
-    uint32_t size;         /* ranks that the user started: those that are spawned are not served */
-    struct daemon *daemon; /* borrowed */
-    struct pmi1_client **clients; /* owned, by rank; NULL: not local, not started, or ended */
-    uint32_t local_count;         /* ranks that a barrier waits for */
+/* Ranks that share an MPI_COMM_WORLD: those that the user started, or what a rank has spawned. They
+ * have a key-value space and barriers of their own. */
+struct pmi1_space {
+    struct list link;
+    struct daemon *daemon;             /* borrowed */
+    uint32_t number;                   /* of the spawn; 0: the user started them */
+    uint32_t first, size;              /* among all ranks of the job */
+    uint32_t app_first;                /* the number of the first program */
+    struct pmi1_client **clients;      /* owned, by rank; NULL: not local, not started, or ended */
+    uint32_t local_first, local_count; /* local ranks: of the node's; a barrier waits for all */
     uint32_t arrived, gone;
     uint32_t barrier;  /* its number */
     bool joined;       /* this daemon has done its part of it */
@@ -60,6 +65,13 @@ struct pmi1 {
     struct loop_task resume;
     struct loop_timer lost_timer;
 };
+
+/* pmi1_space.c. spawned: NULL for the ranks that the user started. */
+int pmi1_space_create(struct pmi1_space **space, struct daemon *daemon,
+                      const struct spawned *spawned) KEEL_MUST_CHECK;
+void pmi1_space_destroy(struct pmi1_space *space);
+/* Where the client of a rank of the space is kept. */
+struct pmi1_client **pmi1_space_client(struct pmi1_space *space, uint32_t rank);
 
 /* pmi1_client.c */
 void pmi1_client_start(struct pmi1_client *client);
@@ -78,6 +90,6 @@ void pmi1_client_reply(struct pmi1_client *client, const char *format, ...) KEEL
 void pmi1_client_take_line(struct pmi1_client *client, char *line, size_t size);
 
 /* pmi1_barrier.c: joins the daemons' barrier when all local ranks have come, or some never will. */
-void pmi1_barrier_check(struct pmi1 *pmi1);
+void pmi1_barrier_check(struct pmi1_space *space);
 
 #endif

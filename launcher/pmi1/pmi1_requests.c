@@ -16,12 +16,12 @@
 static bool names_my_kvs(const struct pmi1_client *client, const struct pmi1_request *request)
 {
     const char *name = pmi1_request_value(request, "kvsname");
-    return name && strcmp(name, client->pmi1->name) == 0;
+    return name && strcmp(name, client->space->name) == 0;
 }
 
 static void do_put(struct pmi1_client *client, const struct pmi1_request *request)
 {
-    struct pmi1 *pmi1 = client->pmi1;
+    struct pmi1_space *space = client->space;
     const char *key = pmi1_request_value(request, "key");
     const char *value = pmi1_request_value(request, "value");
     const char *error = NULL;
@@ -31,10 +31,10 @@ static void do_put(struct pmi1_client *client, const struct pmi1_request *reques
         error = "key_or_value_missing";
     } else {
         size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
-        int status = kvs_put(pmi1->kvs, key, value);
+        int status = kvs_put(space->kvs, key, value);
         if (status == ORTE_SUCCESS &&
-            (blob_append(&pmi1->puts, key, key_size) != ORTE_SUCCESS ||
-             blob_append(&pmi1->puts, value, value_size) != ORTE_SUCCESS)) {
+            (blob_append(&space->puts, key, key_size) != ORTE_SUCCESS ||
+             blob_append(&space->puts, value, value_size) != ORTE_SUCCESS)) {
             pmi1_client_drop(client, "needs more memory than there is");
             return;
         }
@@ -51,7 +51,7 @@ static void do_get(struct pmi1_client *client, const struct pmi1_request *reques
 {
     const char *key = pmi1_request_value(request, "key");
     const char *value =
-        key && names_my_kvs(client, request) ? kvs_get(client->pmi1->kvs, key) : NULL;
+        key && names_my_kvs(client, request) ? kvs_get(client->space->kvs, key) : NULL;
     if (value) {
         pmi1_client_reply(client, "cmd=get_result rc=0 msg=success value=%s", value);
     } else {
@@ -80,7 +80,7 @@ static void name_answered(void *arg, int status, const char *port)
     } else {
         pmi1_client_reply(client, "cmd=lookup_result info=fail rc=1 msg=service_not_found");
     }
-    loop_post(client->pmi1->daemon->loop, &client->pmi1->resume);
+    loop_post(client->space->daemon->loop, &client->space->resume);
 }
 
 static void do_name(struct pmi1_client *client, const struct pmi1_request *request)
@@ -93,8 +93,8 @@ static void do_name(struct pmi1_client *client, const struct pmi1_request *reque
     client->waiting = true;
     int status = ORTE_ERR_BAD_PARAM;
     if (service && (client->asked != NAMES_PUBLISH || (port && strlen(port) <= PORT_MAX))) {
-        status = names_ask(client->pmi1->daemon->names, client->asked, service, port, name_answered,
-                           client);
+        status = names_ask(client->space->daemon->names, client->asked, service, port,
+                           name_answered, client);
     }
     if (status != ORTE_SUCCESS) {
         name_answered(client, status, "");
@@ -109,7 +109,7 @@ static void do_init(struct pmi1_client *client, const struct pmi1_request *reque
     bool known = pmi1_request_number(request, "pmi_version", &version) && version == 1;
     if (known) {
         client->state = CLIENT_INIT;
-        local_joined(client->pmi1->daemon, client->rank, "MPI_Init");
+        local_joined(client->space->daemon, client->rank, "MPI_Init");
     }
     pmi1_client_reply(client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d",
                       known ? 0 : -1);
@@ -120,31 +120,32 @@ static void do_abort(struct pmi1_client *client, const struct pmi1_request *requ
     int code = 1;
     (void) pmi1_request_number(request, "exitcode", &code);
     client->state = CLIENT_FINAL;
-    daemon_report(client->pmi1->daemon,
+    daemon_report(client->space->daemon,
                   proto_new(REPORT_ABORT, "uis", client->rank, (int32_t) code, "MPI_Abort"));
 }
 
 static void do_barrier(struct pmi1_client *client)
 {
     client->waiting = client->in_barrier = true;
-    client->pmi1->arrived++;
-    pmi1_barrier_check(client->pmi1);
+    client->space->arrived++;
+    pmi1_barrier_check(client->space);
 }
 
 /* Between init and finalize. */
 static void obey(struct pmi1_client *client, const struct pmi1_request *request)
 {
-    const struct launch *launch = &client->pmi1->daemon->launch;
+    const struct launch *launch = &client->space->daemon->launch;
     switch (request->command) {
     case PMI1_GET_MAXES:
         pmi1_client_reply(client, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d",
                           PMI1_KVSNAME_MAX, PMI1_KEY_MAX, PMI1_VALUE_MAX);
         break;
     case PMI1_GET_APPNUM:
-        pmi1_client_reply(client, "cmd=appnum appnum=%u", launch->app_of[client->rank]);
+        pmi1_client_reply(client, "cmd=appnum appnum=%u",
+                          launch->app_of[client->rank] - client->space->app_first);
         break;
     case PMI1_GET_MY_KVSNAME:
-        pmi1_client_reply(client, "cmd=my_kvsname kvsname=%s", client->pmi1->name);
+        pmi1_client_reply(client, "cmd=my_kvsname kvsname=%s", client->space->name);
         break;
     case PMI1_GET_UNIVERSE_SIZE:
         pmi1_client_reply(client, "cmd=universe_size size=%u", launch->universe);
