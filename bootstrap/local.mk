@@ -2,13 +2,15 @@
 noinst_LTLIBRARIES += libbootstrap.la
 libbootstrap_la_SOURCES = \
 	bootstrap/backend.c bootstrap/backend.h bootstrap/env.c bootstrap/env.h bootstrap/ftevent.c \
-	bootstrap/host.c bootstrap/host.h bootstrap/init.c bootstrap/native.c bootstrap/process.h \
+	bootstrap/host.c bootstrap/host.h bootstrap/info.c bootstrap/init.c bootstrap/native.c bootstrap/process.h \
 	bootstrap/singleton.c bootstrap/tool.c bootstrap/tool.h
 libbootstrap_la_SOURCES += \
 	bootstrap/pmix/client.c bootstrap/pmix/client.h bootstrap/pmix/contacts.c \
 	bootstrap/pmix/cpus.c bootstrap/pmix/internal.h bootstrap/pmix/job.c bootstrap/pmix/job.h \
 	bootstrap/pmix/modex.c bootstrap/pmix/module.h bootstrap/pmix/pmix.c bootstrap/pmix/pmix.h \
 	bootstrap/pmix/request.c bootstrap/pmix/request.h bootstrap/pmix/view.c
+
+nodist_libbootstrap_la_SOURCES = bootstrap/built.h
 
 # What needs libpmix, loaded by a rank that has a PMIx server and no keelrun.
 if HAVE_PMIX

@@ -26,7 +26,7 @@ libbtl_la_SOURCES += btl/progress/pending.c btl/progress/pending.h btl/progress/
 
 # Peers and cards.
 libbtl_la_SOURCES += btl/peers/card.c btl/peers/card.h btl/peers/closing.c btl/peers/netcard.c \
-	btl/peers/netcard.h btl/peers/peer.c btl/peers/peer.h btl/peers/procs.c btl/peers/roster.c \
+	btl/peers/netcard.h btl/peers/netdevice.c btl/peers/netdevice.h btl/peers/peer.c btl/peers/peer.h btl/peers/procs.c btl/peers/roster.c \
 	btl/peers/roster.h
 
 # Wires without connections.
@@ -40,7 +40,8 @@ libbtl_la_SOURCES += btl/emulation/rdma_am.c btl/emulation/rdma_am.h \
 
 # Endpoints of libfabric. What needs its library is loaded by the process that opens a provider.
 if HAVE_FABRIC
-libbtl_la_SOURCES += btl/fabric/fabric.c btl/fabric/fabric.h btl/fabric/fabric_mr.c \
+libbtl_la_SOURCES += btl/fabric/fabric.c btl/fabric/fabric.h btl/fabric/fabric_device.c \
+	btl/fabric/fabric_device.h btl/fabric/fabric_mr.c \
 	btl/fabric/fabric_mr.h btl/fabric/fabric_receive.c btl/fabric/fabric_receive.h \
 	btl/fabric/libfabric.h
 pkglib_LTLIBRARIES += lib/keel-libfabric.la

@@ -4,6 +4,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-perf.1 \
 	docs/man/keel-btl-check.7 \
 	docs/man/keel_init.3 docs/man/keel_finalize.3 docs/man/keel_my_name.3 \
 	docs/man/keel_job_size.3 docs/man/keel_tool_job.3 docs/man/keel_proc.3 docs/man/keel_progress.3 \
+	docs/man/keel_components_each.3 docs/man/keel_devices_each.3 docs/man/keel_facts_each.3 \
 	docs/man/keel_fence.3 docs/man/keel_abort.3 docs/man/keel_modex_send.3 \
 	docs/man/keel_modex_recv.3 docs/man/keel_params_each.3 docs/man/keel_rails.3 docs/man/keel_xcast.3 docs/man/keel_btl_ext.3 \
 	docs/man/keel_btl_stats.3 docs/man/keel_btl2_modules.3 \

@@ -39,6 +39,12 @@ AC_DEFUN([AX_KEEL_THREADS], [
   AC_SEARCH_LIBS([pthread_create], [pthread], [], [AC_MSG_ERROR([POSIX threads are needed])])
 ])
 
+# KEEL_MODULE(NAME, PKG-CONFIG SPEC): one that has to be there.
+AC_DEFUN([KEEL_MODULE], [
+  PKG_CHECK_MODULES([$1], [$2])
+  keel_have_$1=$($PKG_CONFIG --modversion m4_car(m4_unquote(m4_split([$2]))))
+])
+
 # KEEL_OPTIONAL_MODULE(NAME, PKG-CONFIG SPEC, WHAT IT IS FOR)
 AC_DEFUN([KEEL_OPTIONAL_MODULE], [
   PKG_CHECK_MODULES([$1], [$2],

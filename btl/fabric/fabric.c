@@ -124,16 +124,15 @@ static struct fi_info *hints_create(const struct libfabric *lib, const struct fa
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
-    hints->fabric_attr->prov_name = strdup(wanted->provider);
-    if (!hints->fabric_attr->prov_name) {
+    hints->fabric_attr->prov_name = *wanted->provider ? strdup(wanted->provider) : NULL;
+    if (*wanted->provider && !hints->fabric_attr->prov_name) {
         lib->freeinfo(hints);
         return NULL;
     }
     return hints;
 }
 
-/* An address that leads nowhere but to its own link, and only with a scope that a card lacks. */
-static bool is_link_local(const struct fi_info *info)
+bool fabric_is_link_local(const struct fi_info *info)
 {
     const uint8_t *bytes = info->src_addr;
 
@@ -143,8 +142,26 @@ static bool is_link_local(const struct fi_info *info)
 
 static bool is_wanted(const struct fi_info *info, const struct fabric_wanted *wanted)
 {
-    return strcmp(info->fabric_attr->prov_name, wanted->provider) == 0 && !is_link_local(info) &&
+    return strcmp(info->fabric_attr->prov_name, wanted->provider) == 0 &&
+           !fabric_is_link_local(info) &&
            (!*wanted->domain || strcmp(info->domain_attr->name, wanted->domain) == 0);
+}
+
+int fabric_offers(const struct libfabric **lib, enum fi_ep_type endpoint, struct fi_info **all,
+                  char *reason, size_t reason_size)
+{
+    const struct fabric_wanted any = {.provider = "", .endpoint = endpoint};
+
+    *all = NULL;
+    *lib = load(reason, reason_size);
+    struct fi_info *hints = *lib ? hints_create(*lib, &any) : NULL;
+    if (!hints) {
+        return *lib ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_ERR_NOT_AVAILABLE;
+    }
+    (void) (*lib)->getinfo(API_VERSION, NULL, NULL, 0, hints,
+                           all); /* an error: it offers nothing */
+    (*lib)->freeinfo(hints);
+    return ORTE_SUCCESS;
 }
 
 int fabric_choose(struct fabric *fabric, const struct fabric_wanted *wanted, char *reason,

@@ -13,7 +13,7 @@
 #include <rdma/fi_rma.h>
 
 struct fabric_wanted {
-    const char *provider; /* its exact name: "tcp;ofi_rxm" */
+    const char *provider; /* its exact name: "tcp;ofi_rxm"; "": any, of hints alone */
     const char *domain;   /* its exact name; "": the first */
     const char *address;  /* the node to bind to; "": the provider's choice */
     enum fi_ep_type endpoint;
@@ -39,6 +39,14 @@ struct fabric {
     struct fabric_address address; /* the endpoint's */
 };
 
+/* All that libfabric offers of a kind of endpoints on this machine, to be freed by
+ * (*lib)->freeinfo; NULL and OPAL_SUCCESS: nothing. NOT_AVAILABLE with the reason: libfabric cannot
+ * be loaded. */
+int fabric_offers(const struct libfabric **lib, enum fi_ep_type endpoint, struct fi_info **all,
+                  char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* An offer whose address leads nowhere but to its own link, and only with a scope that a card
+ * lacks. */
+bool fabric_is_link_local(const struct fi_info *info);
 /* Loads libfabric and finds the provider: from here on fabric->info, which the caller may change.
  * NOT_AVAILABLE with the reason; to be closed in any case. fabric is zero, or was shut. */
 int fabric_choose(struct fabric *fabric, const struct fabric_wanted *wanted, char *reason,

@@ -202,6 +202,39 @@ int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t re
     return status;
 }
 
+struct visit {
+    const struct btl_component *component;
+    const char *unused; /* why the whole component is; NULL: it is not */
+    keel_device_fn visit;
+    void *arg;
+};
+
+static void visit_device(void *arg, const struct keel_device *found)
+{
+    const struct visit *visit = arg;
+    struct keel_device device = *found;
+    device.component = btl_component_name(&visit->component->component);
+    device.unused = found->unused ? found->unused : visit->unused;
+    visit->visit(visit->arg, &device);
+}
+
+void btl_devices_each(keel_device_fn visit, void *arg)
+{
+    const char *choice = param_string(&params.btl);
+    for (size_t i = 0; btl_components[i]; i++) {
+        const struct btl_component *component = btl_components[i];
+        struct visit visits = {component, NULL, visit, arg};
+        if (!btl_choice_opens(choice, component)) {
+            visits.unused = component->named_only && choice[0] == '\0'
+                                ? "only where the parameter btl names the component"
+                                : "the parameter btl leaves the component out";
+        }
+        if (component->devices) {
+            component->devices(visit_device, &visits);
+        }
+    }
+}
+
 void btl_close(void)
 {
     btl_thread_stop();

@@ -11,6 +11,7 @@
 #include <btl/interface/call.h>
 #include <keel/btl_ext.h>
 #include <keel/host.h>
+#include <keel/info.h>
 
 struct btl_peers;
 struct btl_stat;
@@ -34,6 +35,8 @@ struct btl_threads btl_threads(void);
  * their modules. reason gets the text of an error: an unknown name, nothing opened. */
 int btl_open(const struct keel_host_ops *ops, void *arg, char *reason,
              size_t reason_size) KEEL_MUST_CHECK;
+/* As keel_devices_each. */
+void btl_devices_each(keel_device_fn visit, void *arg);
 /* Finalizes every module and closes the components. */
 void btl_close(void);
 /* Has the next btl_close call closed once, after the modules have ended. One user at a time. */
@@ -67,8 +70,9 @@ static inline const char *btl_session_dir(void)
 /* The one way up for what arrived on any other channel: through the module's taps
  * (btl/modules/tap.h) to the callback of the tag, or of the channel.
  * One that nobody registered, or no channel at all: the message is dropped and counted, with one
- * warning unless the channel had a layer that has closed. segments lie in the module's memory and end with the call. The receiver finds endpoint,
- * which may be NULL, in the descriptor's des_context. */
+ * warning unless the channel had a layer that has closed. segments lie in the module's memory and
+ * end with the call. The receiver finds endpoint, which may be NULL, in the descriptor's
+ * des_context. */
 void btl_deliver_on(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                     uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
                     size_t count);
@@ -315,6 +319,11 @@ struct btl_component {
     const struct btl_ext_ops *ext;
     /* What its modules count themselves (btl/framework/stats.h). NULL: nothing. */
     const struct btl_stat *stats;
+    /* Visits what the transport finds on this machine (keel_devices_each), without opening a
+     * module; their component and the choice of components are the caller's matter. NULL: nothing.
+     */
+    void (*devices)(keel_device_fn visit, void *arg);
+    const char *loads; /* the loadable module that btl_init needs; NULL: none */
     bool named_only;   /* opened only where the parameter btl names it: it drags a library in */
     const char *lacks; /* NULL; else the library that this build lacks, and only the name is set */
 };

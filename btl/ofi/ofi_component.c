@@ -4,6 +4,7 @@
 #include <base/data/least.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
+#include <btl/fabric/fabric_device.h>
 #include <btl/framework/stats.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
@@ -346,6 +347,12 @@ static bool active(mca_btl_base_module_t *btl)
            !list_empty(&ofi->descs.done) || rdma_am_active(ofi->am);
 }
 
+static void devices(keel_device_fn visit, void *arg)
+{
+    fabric_devices_each(FI_EP_RDM, param_string(&params.provider), param_string(&params.domain),
+                        visit, arg);
+}
+
 static const struct btl_stat stats[] = {
     {"strangers_frames", "frames", "Frames that proved no session, and were dropped.",
      BTL_STAT_AT(struct ofi_module, dropped)},
@@ -370,5 +377,7 @@ struct btl_component btl_ofi_component = {
     .handle_of = ofi_handle_of,
     .ext = &ofi_ext,
     .stats = stats,
+    .devices = devices,
+    .loads = LIBFABRIC_MODULE,
     .named_only = true,
 };

@@ -431,6 +431,13 @@ static int self_register_params(void)
     return OPAL_SUCCESS;
 }
 
+static void self_devices(keel_device_fn visit, void *arg)
+{
+    visit(arg,
+          &(struct keel_device){
+              .name = "loopback", .address = "", .about = "within the process", .numa_node = -1});
+}
+
 struct btl_component btl_self_component = {
     .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("self"),
                                   .mca_register_component_params = self_register_params},
@@ -446,4 +453,5 @@ struct btl_component btl_self_component = {
     .rdma = self_rdma,
     .atomic = self_atomic,
     .ext = &self_ext,
+    .devices = self_devices,
 };

@@ -6,6 +6,8 @@
 #include <btl/framework/stats.h>
 #include <btl/sm/module.h>
 #include <stdio.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 static const char *const backings[] = {"auto", "memfd", "file", NULL};
 
@@ -118,6 +120,19 @@ static mca_btl_base_module_t **sm_init(int *count, bool progress_threads, bool t
     return btl_one_module(&module->super, count);
 }
 
+/* What the kernel refuses a process of its own memory it refuses of others', too. */
+static void sm_devices(keel_device_fn visit, void *arg)
+{
+    char here = 'x', there = '\0';
+    struct iovec from = {&here, 1}, to = {&there, 1};
+    const char *copies = !param_bool(&params.use_cma) ? "in two copies: btl_sm_use_cma is off"
+                         : process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1
+                             ? "single copy by process_vm_readv"
+                             : "in two copies: the kernel refuses process_vm_readv";
+    visit(arg, &(struct keel_device){
+                   .name = "shared memory", .address = "", .about = copies, .numa_node = -1});
+}
+
 static const struct btl_stat stats[] = {
     {"copies", "calls", "Puts and gets, or rests of them, copied by CMA.",
      BTL_STAT_AT(struct sm_module, counts.copies)},
@@ -145,4 +160,5 @@ struct btl_component btl_sm_component = {
     .atomic = sm_atomic,
     .ext = &sm_ext,
     .stats = stats,
+    .devices = sm_devices,
 };

@@ -5,6 +5,7 @@
 #include <base/settings/param.h>
 #include <base/types/name.h>
 #include <btl/framework/stats.h>
+#include <btl/peers/netdevice.h>
 #include <btl/tcp/tcp_rdma.h>
 #include <stdlib.h>
 
@@ -123,6 +124,11 @@ static const char *tcp_name(const mca_btl_base_module_t *btl)
     return ((const struct tcp_module *) (const void *) btl)->name;
 }
 
+static void tcp_devices(keel_device_fn visit, void *arg)
+{
+    netdevices_each(param_string(&params.if_include), param_string(&params.if_exclude), visit, arg);
+}
+
 static const struct btl_stat stats[] = {
     {"links", "links", "Connections that came up, lanes among them.",
      BTL_STAT_AT(struct tcp_module, counts.links)},
@@ -157,4 +163,5 @@ struct btl_component btl_tcp_component = {
     .atomic = tcp_atomic,
     .ext = &tcp_ext,
     .stats = stats,
+    .devices = tcp_devices,
 };

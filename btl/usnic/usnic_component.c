@@ -1,8 +1,10 @@
 /* The component: parameters, the modules that it opens, their statistics. */
 #include <config.h>
 
+#include <base/net/netif.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
+#include <btl/fabric/fabric_device.h>
 #include <btl/framework/stats.h>
 #include <btl/usnic/usnic_peer.h>
 #include <stdio.h>
@@ -151,6 +153,45 @@ static void describe(mca_btl_base_module_t *btl, usnic_endpoint *peer, char *tex
     }
 }
 
+/* A provider's domains are interfaces. */
+struct interfaces {
+    struct netif *list;
+    size_t count;
+    const char *unused; /* why one that is not in the list is */
+    keel_device_fn visit;
+    void *arg;
+};
+
+static void visit_domain(void *arg, const struct keel_device *found)
+{
+    const struct interfaces *interfaces = arg;
+    const char *domain = strrchr(found->name, ' ');
+    struct keel_device device = *found;
+    size_t i = 0;
+
+    while (domain && i < interfaces->count && strcmp(interfaces->list[i].name, domain + 1) != 0) {
+        i++;
+    }
+    if (!device.unused && i == interfaces->count) {
+        device.unused = interfaces->unused;
+    }
+    interfaces->visit(interfaces->arg, &device);
+}
+
+static void devices(keel_device_fn visit, void *arg)
+{
+    char reason[256] = "not among the interfaces that are chosen";
+    struct interfaces interfaces = {.unused = reason, .visit = visit, .arg = arg};
+
+    if (netif_list(param_string(&params.if_include), param_string(&params.if_exclude),
+                   &interfaces.list, &interfaces.count, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        interfaces.count = 0; /* reason says why */
+    }
+    fabric_devices_each(FI_EP_DGRAM, param_string(&params.provider), NULL, visit_domain,
+                        &interfaces);
+    free(interfaces.list);
+}
+
 #define ENGINE_STAT(member) BTL_STAT_AT(struct usnic_module, engine.counts.member)
 #define PORT_STAT(member) BTL_STAT_AT(struct usnic_module, port.counts.member)
 static const struct btl_stat stats[] = {
@@ -236,5 +277,7 @@ struct btl_component btl_usnic_component = {
     .atomic = atomic,
     .ext = &usnic_ext,
     .stats = stats,
+    .devices = devices,
+    .loads = LIBFABRIC_MODULE,
     .named_only = true,
 };
