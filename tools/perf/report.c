@@ -2,44 +2,22 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <tools/json.h>
 #include <tools/perf/report.h>
 #include <tools/perf/test.h>
-
-static void put_json_string(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char) *text;
-        if (c == '"' || c == '\\') {
-            fprintf(out, "\\%c", c);
-        } else if (c < ' ') {
-            fprintf(out, "\\u%04x", c);
-        } else {
-            fputc(c, out);
-        }
-    }
-    fputc('"', out);
-}
-
-static void put_member(FILE *out, const char *name, const char *text, const char *after)
-{
-    fprintf(out, "\"%s\":", name);
-    put_json_string(out, text);
-    fputs(after, out);
-}
 
 static void begin_json(const struct report *report, const struct pair *pair,
                        const struct place *places, size_t count)
 {
     FILE *out = report->out;
     fputs("{\"machine\":{", out);
-    put_member(out, "model", places[0].model, ",");
-    put_member(out, "kernel", places[0].kernel, ",");
+    json_member(out, "model", places[0].model, ",");
+    json_member(out, "kernel", places[0].kernel, ",");
     fprintf(out, "\"processors\":%ld,\"ranks\":[", places[0].online);
     for (size_t i = 0; i < count; i++) {
         fputs(i ? ",{" : "{", out);
-        put_member(out, "host", places[i].host, ",");
-        put_member(out, "affinity", places[i].processors, "}");
+        json_member(out, "host", places[i].host, ",");
+        json_member(out, "affinity", places[i].processors, "}");
     }
     fprintf(out, "]},\"window\":%u,\n\"results\":[", pair->window);
 }
@@ -107,8 +85,8 @@ static void put_json_result(struct report *report, const struct result *result)
     FILE *out = report->out;
     char p99[32], cpu[32];
     fputs(report->count++ ? ",\n{" : "\n{", out);
-    put_member(out, "btl", report->btl, ",");
-    put_member(out, "test", result->test->name, ",");
+    json_member(out, "btl", report->btl, ",");
+    json_member(out, "test", result->test->name, ",");
     fprintf(out,
             "\"size\":%zu,\"iterations\":%" PRIu64
             ",\"latency_us\":{\"min\":%.4f,\"median\":%.4f,\"mean\":%.4f,\"p99\":%s},"
