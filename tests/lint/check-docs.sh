@@ -1,6 +1,6 @@
 #!/bin/sh
 # The documents keep up with the code: man pages are clean, and name every option, fault point and
-# public call; docs/parameters.md has every parameter with its default; folders have READMEs; links
+# public call; docs/parameters.md has every parameter, as keel-info prints it; folders have READMEs; links
 # lead somewhere. Output is TAP.
 . "${KEEL_TEST_SRCDIR:?}/tests/lint/report.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/man.sh"
@@ -175,6 +175,11 @@ report 'docs/parameters.md has every parameter with its default' "$(registered |
         echo "$name ($default): make docs/parameters.md anew"
 done)"
 names=$(registered | cut -d' ' -f1)
+info=$KEEL_TEST_BUILDDIR/bin/keel-info
+if [ -x "$info" ] && ! "$info" --components | grep -q 'not built'; then
+    report 'docs/parameters.md is what keel-info --md prints' "$(
+        "$info" --md 2>&1 | diff - docs/parameters.md)"
+fi
 report "a rail's parameters are in its man page" "$(for name in $names; do
     module=$(echo "$name" | sed -n 's/^btl_\([a-z]*\)_.*/\1/p')
     [ -z "$module" ] || [ "$module" = base ] ||
