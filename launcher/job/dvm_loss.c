@@ -105,7 +105,7 @@ void dvm_lose_for_now(struct dvm *dvm, uint32_t vpid)
 
 void dvm_explained(struct dvm *dvm)
 {
-    for (uint32_t vpid = 1; vpid < dvm->count; vpid++) {
+    for (uint32_t vpid = 0; vpid < dvm->count; vpid++) {
         dvm_take_daemon(dvm, vpid, DAEMON_IS_EXPLAINED);
     }
 }
@@ -129,7 +129,7 @@ static bool any_runs(const struct dvm *dvm)
 static enum daemon_event loss(struct dvm *dvm, uint32_t vpid)
 {
     bool starting = dvm->phase == DVM_STARTING && dvm->in_state[DAEMON_STARTING] > 0;
-    if (starting && dvm->ops->start_together(dvm->arg)) {
+    if (vpid > 0 && starting && dvm->ops->start_together(dvm->arg)) {
         return DAEMON_IS_LOST_WITH_ALL;
     }
     bool wait = dvm->daemons[vpid].state == DAEMON_WIRED && any_runs(dvm);

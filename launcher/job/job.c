@@ -273,7 +273,9 @@ void job_launched(struct job *job, uint32_t vpid)
 
 void job_drained(struct job *job, uint32_t vpid)
 {
-    job_take_part(job, vpid, PART_DRAINS, NULL);
+    if (job->phase == JOB_DRAINING) {
+        job_take_part(job, vpid, PART_DRAINS, NULL);
+    }
 }
 
 void job_unable(struct job *job, uint32_t vpid, uint32_t first, uint32_t end, const char *text)

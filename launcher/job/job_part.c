@@ -20,8 +20,6 @@ static const struct fsm_row part_rows[] = {
     {PART_LAUNCHED, PART_DRAINS, PART_DRAINED, PART_NOTHING},
     {PART_LAUNCHED, PART_IS_LOST, PART_LOST, PART_TELL_LOSS},
     {PART_LAUNCHED, PART_IS_LOST_FOR_NOW, PART_UNEXPLAINED, PART_END_RANKS},
-    {PART_DRAINED, PART_IS_LOST, PART_LOST, PART_END_RANKS},
-    {PART_DRAINED, PART_IS_LOST_FOR_NOW, PART_LOST, PART_END_RANKS},
     {PART_UNEXPLAINED, PART_IS_LOST, PART_LOST, PART_TELL_LOSS},
 };
 const struct fsm job_part_fsm = {
@@ -94,7 +92,10 @@ static void stands(struct dvm_user *user)
 
 static void failed(struct dvm_user *user, const char *text)
 {
-    job_fail(container_of(user, struct job, user), EXIT_RUNTIME, "%s", text);
+    struct job *job = container_of(user, struct job, user);
+    if (job->phase == JOB_WAITING) {
+        job_fail(job, EXIT_RUNTIME, "%s", text);
+    }
 }
 
 static bool runs(const struct dvm_user *user)
