@@ -262,17 +262,12 @@ static struct spawn_request *find_request(struct hnp *hnp, enum spawn_state stat
     return NULL;
 }
 
-static bool may_add_ranks(const struct hnp *hnp)
-{
-    return job_runs(&hnp->job);
-}
-
 /* Checks the next request, unless one is being checked. */
 static void go_on(struct hnp *hnp)
 {
     struct spawn_request *next;
     while (!find_request(hnp, SPAWN_CHECKING) && (next = find_request(hnp, SPAWN_QUEUED))) {
-        if (may_add_ranks(hnp)) {
+        if (job_runs(&hnp->job)) {
             check(next);
         } else {
             next->status = ORTE_ERR_NOT_AVAILABLE;
@@ -291,7 +286,7 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    bool running = may_add_ranks(hnp) && parent < hnp->plan.rank_count;
+    bool running = job_runs(&hnp->job) && parent < hnp->plan.rank_count;
     struct spawn_request *request = running ? request_new(hnp, asker, id) : NULL;
     if (!request) {
         answer(hnp, asker, id, running ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_ERR_NOT_AVAILABLE, 0);
@@ -320,7 +315,7 @@ static void part_is_settled(struct spawn_request *request, uint32_t vpid)
     }
     loop_timer_stop(&request->timer);
     if (request->state == SPAWN_CHECKING && request->status == ORTE_SUCCESS) {
-        request->status = may_add_ranks(hnp) ? ORTE_SUCCESS : ORTE_ERR_NOT_AVAILABLE;
+        request->status = job_runs(&hnp->job) ? ORTE_SUCCESS : ORTE_ERR_NOT_AVAILABLE;
     }
     if (request->state == SPAWN_CHECKING && request->status == ORTE_SUCCESS) {
         start(request);

@@ -38,6 +38,12 @@ tests_unit_launcher_job_test_silence_LDADD = tests/lib/libunit.la $(launcher_lib
 check_PROGRAMS += tests/unit/launcher/job/test-states
 tests_unit_launcher_job_test_states_SOURCES = tests/unit/launcher/job/test-states.c
 tests_unit_launcher_job_test_states_LDADD = tests/lib/libunit.la $(launcher_libs)
+check_PROGRAMS += tests/unit/launcher/job/test-launches
+tests_unit_launcher_job_test_launches_SOURCES = tests/unit/launcher/job/test-launches.c \
+	tests/lib/sim/launch.h tests/lib/sim/launch_state.h tests/lib/sim/launch.c \
+	tests/lib/sim/launch_events.c tests/lib/sim/launch_ops.c tests/lib/sim/launch_rules.h \
+	tests/lib/sim/launch_rules.c
+tests_unit_launcher_job_test_launches_LDADD = tests/lib/libwire.la tests/lib/libunit.la $(launcher_libs)
 
 # The head.
 check_PROGRAMS += tests/unit/launcher/head/test-spawn-place
