@@ -38,6 +38,11 @@ struct rdma_am_config {
                   uint32_t number);
     int (*copy)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
                 const struct rdma_call *rest);
+    /* At the initiator, of puts and gets of at least timed_bytes that ended well: when they began
+     * (clock_ns). NULL: nobody asks. */
+    void (*timed)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
+                  size_t size, uint64_t began_ns);
+    size_t timed_bytes;
 };
 
 struct rdma_am_peer {

@@ -1,6 +1,7 @@
 /* rdma_am at the initiator: operations, their requests, and the replies to them. */
 #include <config.h>
 
+#include <base/data/clock.h>
 #include <base/data/le.h>
 #include <btl/emulation/rdma_am_sides.h>
 #include <btl/interface/base.h>
@@ -25,6 +26,7 @@ struct am_op {
     uint32_t newest;            /* the number of its last request */
     size_t goal;                /* bytes that the target is to carry out */
     size_t requested, answered; /* of them */
+    uint64_t began_ns;          /* 0: nobody asks */
     struct rdma_call call;
     struct region_handle handle; /* a copy of call's remote one */
     struct atomic atomic;
@@ -63,6 +65,10 @@ static void op_free(struct rdma_am *am, struct am_op *op)
 
 static void op_call_back(struct rdma_am *am, const struct am_op *done)
 {
+    if (done->began_ns > 0 && done->status == OPAL_SUCCESS) {
+        am->config.timed(am->config.module, done->peer->endpoint, done->kind == RDMA_AM_PUT,
+                         done->call.size, done->began_ns);
+    }
     if (done->call.cbfunc) {
         rdma_call_back(&done->call, am->config.module, done->peer->known_as, done->status);
     } else {
@@ -362,6 +368,11 @@ void rdma_am_take(struct rdma_am *am, struct rdma_am_peer *peer, uint32_t claime
     am_peer_pump(am, peer);
 }
 
+static bool is_timed(const struct rdma_am *am, enum rdma_am_kind kind, size_t size)
+{
+    return am->config.timed && kind != RDMA_AM_ATOMIC && size >= am->config.timed_bytes;
+}
+
 static int op_start(struct rdma_am *am, struct rdma_am_peer *peer, enum rdma_am_kind kind,
                     const struct rdma_call *call, const struct atomic *atomic)
 {
@@ -376,6 +387,7 @@ static int op_start(struct rdma_am *am, struct rdma_am_peer *peer, enum rdma_am_
     op->kind = kind;
     op->call = *call;
     op->goal = call->size;
+    op->began_ns = is_timed(am, kind, call->size) ? clock_ns() : 0;
     memcpy(&op->handle, call->remote_handle, sizeof(op->handle)); /* at any alignment */
     if (atomic) {
         op->atomic = *atomic;

@@ -40,8 +40,8 @@ static struct {
         "btl_sm_use_cma", "true",
         "Put and get by process_vm_writev and process_vm_readv where the kernel allows it."),
     .patience = PARAM_INT("btl_sm_patience", "20", 0, 1000000, "us",
-                          "Put and get go through the target while it answers within this time, "
-                          "which is faster than copying by CMA; 0: never where CMA works."),
+                          "Put and get may go through the target while it answers within this "
+                          "time, and do where that is faster than CMA; 0: never where CMA works."),
     .backing = PARAM_ENUM("btl_sm_backing", "auto", backings,
                           "What a segment is made of: a memfd, a file in the session folder, or "
                           "(auto) a memfd if others can open it."),

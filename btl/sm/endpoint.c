@@ -108,6 +108,8 @@ static void endpoint_forget(struct btl_peer *life)
     endpoint->peer = NULL;
     free(endpoint->refusal);
     endpoint->refusal = NULL;
+    free(endpoint->pace);
+    endpoint->pace = NULL;
     sm_process_fini(&endpoint->process);
     endpoint->cma = module->params.use_cma ? SM_CMA_UNTRIED : SM_CMA_OFF;
 }

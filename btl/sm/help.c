@@ -33,10 +33,10 @@ static bool is_back(struct mca_btl_base_endpoint_t *endpoint)
             (sm_tx_ring_refresh(ring) == ORTE_SUCCESS && ring->consumed >= endpoint->help.tail));
 }
 
-bool sm_helps(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+bool sm_helps(struct mca_btl_base_endpoint_t *endpoint)
 {
     struct sm_help *help = &endpoint->help;
-    if (module->params.patience_us == 0 || (help->absent_us > 0 && !is_back(endpoint))) {
+    if (help->absent_us > 0 && !is_back(endpoint)) {
         return false;
     }
     help->absent_us = 0;

@@ -30,8 +30,8 @@ bool sm_claims(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
 
 /* For a new ring, too. */
 void sm_help_init(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
-/* Whether the peer, whose memory could be copied from here, is to copy all the same. */
-bool sm_helps(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+/* Whether the peer, whose memory could be copied from here, may be asked to copy. */
+bool sm_helps(struct mca_btl_base_endpoint_t *endpoint);
 /* Progress's part, now and then: copies what one peer has left lying. */
 void sm_help_check(struct sm_module *module, uint64_t now);
 

@@ -278,6 +278,8 @@ static int parts_create(struct sm_module *module)
         .send = sm_channel_send,
         .claim = sm_claims,
         .copy = sm_copy_rest,
+        .timed = sm_time_of_asked,
+        .timed_bytes = SM_PACE_MIN,
     };
     if (!module->regions || !module->hot || !module->cells || !module->free_rings) {
         return ORTE_ERR_OUT_OF_RESOURCE;

@@ -11,6 +11,7 @@
 #include <btl/peers/peer.h>
 #include <btl/sm/cma.h>
 #include <btl/sm/help.h>
+#include <btl/sm/pace.h>
 #include <btl/sm/peer.h>
 #include <btl/sm/regions.h>
 #include <btl/sm/segment.h>
@@ -65,7 +66,8 @@ struct mca_btl_base_endpoint_t {
     struct sm_tx tx;
     struct sm_rx rx;
     struct rdma_am_peer am;
-    struct sm_help help; /* of the peer's with puts and gets */
+    struct sm_help help;  /* of the peer's with puts and gets */
+    struct sm_pace *pace; /* owned; NULL: no put or get was long enough yet */
     struct sm_process process;
     struct sm_card card;
     struct list lingering; /* in the module's */
@@ -225,6 +227,9 @@ int sm_ops_complete(struct sm_module *module);
  * happened, and single copy is over for this peer. */
 int sm_copy_rest(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool put,
                  const struct rdma_call *rest);
+/* For the same: how long one took that went through the target. */
+void sm_time_of_asked(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      bool put, size_t size, uint64_t began_ns);
 /* Only those of one endpoint, now. */
 void sm_ops_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 

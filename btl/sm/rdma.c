@@ -1,6 +1,8 @@
 #include <config.h>
 
+#include <base/data/clock.h>
 #include <btl/sm/module.h>
+#include <stdlib.h>
 #include <string.h>
 
 mca_btl_base_registration_handle_t *sm_register_mem(mca_btl_base_module_t *btl,
@@ -56,6 +58,8 @@ static bool cma_works(struct mca_btl_base_endpoint_t *endpoint)
 struct access {
     struct mca_btl_base_endpoint_t *endpoint;
     bool put;
+    enum sm_way way;
+    uint64_t began_ns; /* 0: it is not measured */
     const struct rdma_call *call;
     struct region_handle handle; /* a copy of call's remote one, which may lie at any alignment */
 };
@@ -76,6 +80,23 @@ static int check(struct sm_module *module, const struct access *access)
                                        : MCA_BTL_REG_FLAG_REMOTE_READ);
 }
 
+/* One that began at began_ns has ended well; 0: it is not measured. */
+static void note_pace(struct mca_btl_base_endpoint_t *endpoint, enum sm_way way, bool put,
+                      size_t size, uint64_t began_ns)
+{
+    if (endpoint->pace && began_ns > 0) {
+        const struct sm_timed timed = {put, size, began_ns, clock_ns()};
+        sm_pace_count(endpoint->pace, way, &timed);
+    }
+}
+
+void sm_time_of_asked(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      bool put, size_t size, uint64_t began_ns)
+{
+    (void) btl;
+    note_pace(endpoint, SM_ASK, put, size, began_ns);
+}
+
 /* Checks and copies. NOT_AVAILABLE: nothing happened, and single copy is over for this peer. */
 static int copy(struct sm_module *module, const struct access *access)
 {
@@ -90,6 +111,7 @@ static int copy(struct sm_module *module, const struct access *access)
     if (status == OPAL_SUCCESS) {
         module->counts.copies++;
         module->counts.copied_bytes += call->size;
+        note_pace(endpoint, access->way, access->put, call->size, access->began_ns);
         return access->put ? status : check(module, access);
     }
     if (status == ORTE_ERR_NOT_AVAILABLE) {
@@ -132,6 +154,32 @@ static int ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpo
     return endpoint->life.state == PEER_UP ? ORTE_SUCCESS : sm_endpoint_open(module, endpoint);
 }
 
+/* Which way is to be taken to a peer whose memory can be copied from here; measured from
+ * SM_PACE_MIN bytes on. */
+static void choose_way(const struct sm_module *module, struct access *access)
+{
+    struct mca_btl_base_endpoint_t *endpoint = access->endpoint;
+    size_t size = access->call->size;
+    if (module->params.patience_us == 0) {
+        access->way = SM_COPY;
+    } else if (size >= SM_PACE_MIN) {
+        if (!endpoint->pace) {
+            endpoint->pace = calloc(1, sizeof(*endpoint->pace));
+        }
+        access->way = endpoint->pace ? sm_pace_way(endpoint->pace, access->put, size) : SM_ASK;
+    }
+}
+
+/* Whether an operation is copied from here. */
+static bool is_mine(struct sm_module *module, struct access *access)
+{
+    if (!cma_works(access->endpoint)) {
+        return false;
+    }
+    choose_way(module, access);
+    return access->way == SM_COPY || !sm_helps(access->endpoint);
+}
+
 int sm_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
             const struct rdma_call *call, bool put)
 {
@@ -140,8 +188,9 @@ int sm_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (cma_works(endpoint) && !sm_helps(module, endpoint)) {
-        struct access access = {.endpoint = endpoint, .put = put, .call = call};
+    struct access access = {.endpoint = endpoint, .put = put, .call = call};
+    if (is_mine(module, &access)) {
+        access.began_ns = call->size >= SM_PACE_MIN ? clock_ns() : 0;
         memcpy(&access.handle, call->remote_handle, sizeof(access.handle));
         status = single_copy(module, &access);
         if (status != ORTE_ERR_NOT_AVAILABLE) {

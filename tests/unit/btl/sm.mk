@@ -25,3 +25,6 @@ tests_unit_btl_test_sm_help_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/test-sm-claims
 tests_unit_btl_test_sm_claims_SOURCES = tests/unit/btl/test-sm-claims.c
 tests_unit_btl_test_sm_claims_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+check_PROGRAMS += tests/unit/btl/test-sm-pace
+tests_unit_btl_test_sm_pace_SOURCES = tests/unit/btl/test-sm-pace.c
+tests_unit_btl_test_sm_pace_LDADD = tests/lib/libunit.la libbtl.la libbase.la
