@@ -26,8 +26,8 @@ enum {
     SM_PACE_RUN_MIN = 2, /* operations */
     SM_PACE_SHARE_FIRST = 4,
     SM_PACE_SHARE = 64,
-    SM_PACE_GAP =
-        4 /* so many times an operation's own time may be what the caller does before it */
+    /* So many times an operation's own time may be what the caller does before it. */
+    SM_PACE_GAP = 16
 };
 #define SM_PACE_MIN ((size_t) 1 << SM_PACE_BITS_MIN)
 
