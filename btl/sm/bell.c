@@ -1,6 +1,8 @@
 #include <config.h>
 
+#include <base/host/barrier.h>
 #include <base/net/sock.h>
+#include <base/settings/fault.h>
 #include <btl/sm/bell.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,17 +32,33 @@ static int open_pipe(uint32_t pid, uint32_t fd, uint64_t inode)
     return opened;
 }
 
-/* Between an owner that counts and looks, and a sender that publishes and looks. */
-static void each_sees_the_other(void)
+/* Of a sender, for itself. */
+static void see_the_owner(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-int sm_bell_open(struct sm_bell *bell, struct sm_alarm *alarm)
+/* Of the owner, for all. */
+static bool see_each_sender(const struct sm_alarm *alarm)
 {
+    atomic_thread_fence(memory_order_seq_cst);
+    return alarm->fences || barrier_everywhere();
+}
+
+static bool has_barrier(void)
+{
+    return fault_at("btl.sm.barrier").action != FAULT_ERROR && barrier_everywhere();
+}
+
+int sm_bell_open(struct sm_bell *bell, struct sm_alarm *alarm, bool fences)
+{
+    const bool alone = !has_barrier();
     struct stat found;
     int ends[2];
     *bell = (struct sm_bell){.ends = {-1, -1}};
+    if (alone && !fences) {
+        return ORTE_ERR_NOT_SUPPORTED;
+    }
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -56,7 +74,7 @@ int sm_bell_open(struct sm_bell *bell, struct sm_alarm *alarm)
     *bell = (struct sm_bell){.alarm = alarm, .ends = {ends[0], ends[1]}};
     alarm->fd = (uint32_t) ends[1];
     alarm->inode = found.st_ino;
-    atomic_store_explicit(&alarm->sleeps, 1, memory_order_release);
+    alarm->fences = alone;
     return ORTE_SUCCESS;
 }
 
@@ -81,17 +99,18 @@ void sm_bell_quiet(struct sm_bell *bell)
     }
 }
 
-void sm_bell_sleep(struct sm_bell *bell)
+int sm_bell_sleep(struct sm_bell *bell)
 {
     _Atomic uint32_t *sleeps = &bell->alarm->sleeps;
     uint32_t next = atomic_load_explicit(sleeps, memory_order_relaxed) + 1;
     atomic_store_explicit(sleeps, next == 0 ? 1 : next, memory_order_relaxed);
-    each_sees_the_other();
+    return see_each_sender(bell->alarm) ? ORTE_SUCCESS : ORTE_ERR_NOT_SUPPORTED;
 }
 
 void sm_ringer_init(struct sm_ringer *ringer, const struct sm_alarm *alarm, uint32_t pid)
 {
-    *ringer = (struct sm_ringer){.alarm = alarm, .pid = pid, .fd = -1};
+    bool fences = !barrier_enlist() || alarm->fences;
+    *ringer = (struct sm_ringer){.alarm = alarm, .pid = pid, .fences = fences, .fd = -1};
 }
 
 void sm_ringer_fini(struct sm_ringer *ringer)
@@ -99,9 +118,16 @@ void sm_ringer_fini(struct sm_ringer *ringer)
     fd_close(&ringer->fd);
 }
 
+struct sm_hush sm_ringer_hush(const struct sm_ringer *ringer)
+{
+    static const _Atomic uint32_t always = 1;
+    return ringer->fences ? (struct sm_hush){&always, 0}
+                          : (struct sm_hush){&ringer->alarm->sleeps, ringer->rung};
+}
+
 void sm_ringer_ring(struct sm_ringer *ringer)
 {
-    each_sees_the_other();
+    see_the_owner();
     uint32_t sleeps = atomic_load_explicit(&ringer->alarm->sleeps, memory_order_acquire);
     if (sleeps == ringer->rung) {
         return;

@@ -46,8 +46,9 @@ static struct {
                           "What a segment is made of: a memfd, a file in the session folder, or "
                           "(auto) a memfd if others can open it."),
     .bell = PARAM_BOOL("btl_sm_bell", "false",
-                       "Let this process sleep until a message comes, which costs its peers a "
-                       "barrier for each; set by enable_progress_threads."),
+                       "Let this process sleep until a message comes even where the kernel lacks "
+                       "membarrier, which costs its peers a barrier for each message; set by "
+                       "enable_progress_threads."),
     .exclusivity = PARAM_LIKE("btl_sm_exclusivity", "65535", &btl_common.exclusivity, NULL),
 };
 PARAM_ROWS("btl", params);

@@ -110,7 +110,10 @@ static int sm_wait_arm(mca_btl_base_module_t *btl)
         return OPAL_ERR_RESOURCE_BUSY;
     }
     sm_bell_quiet(&module->bell);
-    sm_bell_sleep(&module->bell);
+    int status = sm_bell_sleep(&module->bell);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
     return sm_rx_due(module) ? OPAL_ERR_RESOURCE_BUSY : OPAL_SUCCESS;
 }
 

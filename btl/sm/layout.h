@@ -35,7 +35,7 @@ int sm_layout_make(struct sm_layout *layout, const struct sm_shape *shape) KEEL_
 #define SM_SEGMENT_MAX ((uint64_t) 1 << 40)
 
 #define SM_MAGIC 0x4d534c4bu /* "KLSM" */
-#define SM_LAYOUT_VERSION 5
+#define SM_LAYOUT_VERSION 6
 /* At the head of a segment. Its owner writes it; all but committed before the card is published. */
 struct sm_header {
     uint8_t nonce[SM_NONCE_BYTES];

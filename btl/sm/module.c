@@ -327,10 +327,7 @@ static int reserve_for_a_peer(const struct sm_module *module, char *reason, size
 void sm_module_open_bell(struct sm_module *module)
 {
     sm_bell_close(&module->bell);
-    if (!module->params.bell) {
-        return;
-    }
-    int status = sm_bell_open(&module->bell, module->segment->alarm);
+    int status = sm_bell_open(&module->bell, module->segment->alarm, module->params.bell);
     if (status != ORTE_SUCCESS) {
         log_info(LOG_BTL, "sm: no bell, so this process has to poll: %s", opal_strerror(status));
     }

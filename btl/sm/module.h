@@ -27,7 +27,7 @@ struct sm_params {
     enum sm_backing_choice backing;
     bool use_cma;
     uint32_t patience_us;
-    bool bell; /* this process sleeps */
+    bool bell; /* also where it costs the peers barriers */
 };
 
 enum sm_cma_state { SM_CMA_UNTRIED, SM_CMA_WORKS, SM_CMA_OFF };
@@ -38,8 +38,8 @@ struct sm_tx {
     bool ready;   /* and the peer is UP: the one thing that sends look at */
     bool stalled; /* a send found the ring full */
     struct sm_tx_ring ring;
-    const _Atomic uint32_t *sleeps; /* the peer's; 0: it never does */
-    uint32_t ring_index;            /* in my segment */
+    struct sm_hush hush; /* of the peer's bell */
+    uint32_t ring_index; /* in my segment */
     struct sm_claim claim;
     struct list inflight; /* of struct desc_send: what the peer may still read, in ring order */
     struct list link;     /* in module->waiting while something is in flight or stalled */
@@ -130,7 +130,7 @@ int sm_module_create(struct sm_module **module, const struct sm_params *params, 
                      size_t reason_size) KEEL_MUST_CHECK;
 int sm_module_progress(mca_btl_base_module_t *btl);
 int sm_module_restart(mca_btl_base_module_t *btl);
-/* For a segment whose card no peer has: makes its bell, if this process is to have one. */
+/* For a segment whose card no peer has: makes its bell, if it can have one. */
 void sm_module_open_bell(struct sm_module *module);
 /* As sm_segment_commit; the first shortage leaves a warning: what needs memory waits from here on.
  */
@@ -207,8 +207,8 @@ void sm_tx_release(struct sm_module *module, struct mca_btl_base_endpoint_t *end
 
 /* receive.c */
 int sm_rx_progress(struct sm_module *module);
-/* Whether that would find anything now. */
-bool sm_rx_due(const struct sm_module *module);
+/* Whether there is anything to take now; then the next pass takes some. */
+bool sm_rx_due(struct sm_module *module);
 /* refuses: for good. */
 void sm_rx_stop(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, bool refuses);
 

@@ -249,9 +249,9 @@ static bool rx_due(const struct sm_rx *rx)
     return rx->closing || sm_rx_ring_ready(&rx->ring);
 }
 
-bool sm_rx_due(const struct sm_module *module)
+bool sm_rx_due(struct sm_module *module)
 {
-    const struct mca_btl_base_endpoint_t *endpoint;
+    struct mca_btl_base_endpoint_t *endpoint;
     if (module->rescan || sm_board_doorbell(module->segment->board) != module->doorbell) {
         return true;
     }
@@ -260,8 +260,10 @@ bool sm_rx_due(const struct sm_module *module)
             return true;
         }
     }
-    list_for_each (endpoint, &module->quiet, const struct mca_btl_base_endpoint_t, rx.link) {
+    list_for_each (endpoint, &module->quiet, struct mca_btl_base_endpoint_t, rx.link) {
         if (rx_due(&endpoint->rx)) {
+            list_remove(&endpoint->rx.link);
+            hot_add(module, endpoint);
             return true;
         }
     }

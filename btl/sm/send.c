@@ -52,7 +52,7 @@ static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *en
         return status;
     }
     sm_tx_ring_init(&tx->ring, slots, module->params.ring_slots, &peer->lines[tx->claim.index]);
-    tx->sleeps = &peer->ringer.alarm->sleeps;
+    tx->hush = sm_ringer_hush(&peer->ringer);
     sm_help_init(module, endpoint);
     tx->open = tx->ready = true;
     return ORTE_SUCCESS;
@@ -100,11 +100,17 @@ static inline int tx_ready(struct sm_module *module, struct mca_btl_base_endpoin
     return endpoint->tx.ready ? ORTE_SUCCESS : tx_open(module, endpoint);
 }
 
+static __attribute__((noinline)) void ring_reader(struct mca_btl_base_endpoint_t *endpoint)
+{
+    sm_ringer_ring(&endpoint->peer->ringer);
+    endpoint->tx.hush = sm_ringer_hush(&endpoint->peer->ringer);
+}
+
 /* After a message was published. */
 static inline void wake_reader(struct mca_btl_base_endpoint_t *endpoint)
 {
-    if (atomic_load_explicit(endpoint->tx.sleeps, memory_order_relaxed) != 0) {
-        sm_ringer_ring(&endpoint->peer->ringer);
+    if (sm_hush_ends(&endpoint->tx.hush)) {
+        ring_reader(endpoint);
     }
 }
 
