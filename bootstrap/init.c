@@ -103,9 +103,9 @@ static int progress_rml(void *arg)
     return rml_progress(((struct keel *) arg)->rml);
 }
 
-static void rest_in_rml(void *arg, uint64_t until_us)
+static void rest_in_rml(void *arg, uint64_t until_us, struct pollfd *watch, size_t count)
 {
-    rml_rest(((struct keel *) arg)->rml, until_us);
+    rml_rest(((struct keel *) arg)->rml, until_us, watch, count);
 }
 
 static void wake_in_rml(void *arg)

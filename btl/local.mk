@@ -22,7 +22,7 @@ libbtl_la_SOURCES += btl/modules/entry.c btl/modules/entry.h btl/modules/module.
 
 # Passes over all modules.
 libbtl_la_SOURCES += btl/progress/pending.c btl/progress/pending.h btl/progress/progress.c \
-	btl/progress/progress.h btl/progress/thread.c btl/progress/thread.h
+	btl/progress/progress.h btl/progress/sleep.c btl/progress/sleep.h btl/progress/thread.c btl/progress/thread.h
 
 # Peers and cards.
 libbtl_la_SOURCES += btl/peers/card.c btl/peers/card.h btl/peers/closing.c btl/peers/netcard.c \

@@ -18,7 +18,7 @@ void keel_compat_turn(void)
         return;
     }
     if (rml) {
-        rml_rest(rml, clock_us() + REST_US);
+        rml_rest(rml, clock_us() + REST_US, NULL, 0);
     } else {
         sched_yield();
     }

@@ -7,6 +7,7 @@
 #include <keel/pml.h>
 #include <ptl/base.h>
 
+struct pollfd;
 struct pml; /* messages of one process, over its PTLs */
 
 struct pml_host {
@@ -24,8 +25,15 @@ struct pml_host {
     void (*lock)(void);
     void (*unlock)(bool leaves_work);
     /* For calls that wait; rest NULL: they poll without end. Sleeps until wake is called, or the
-     * host has something to do, but not beyond a time (clock_us). With rest there is events. */
-    void (*rest)(void *arg, uint64_t until_us);
+     * host has something to do, or one of the descriptors but the first, which is free for the
+     * host's own, has; but not beyond a time (clock_us). watch NULL: there are none. With rest
+     * there is events. */
+    void (*rest)(void *arg, uint64_t until_us, struct pollfd *watch, size_t count);
+    /* Calls rest with descriptors that end it when a PTL has something to do. False: it did not,
+     * because one may have, or has to be polled. NULL: they have no descriptors. */
+    bool (*rest_on_ptls)(void (*rest)(void *arg, uint64_t until_us, struct pollfd *watch,
+                                      size_t count),
+                         void *arg, uint64_t until_us);
     void (*wake)(void *arg);  /* with the lock; may be NULL */
     uint64_t (*events)(void); /* that the PTLs' progress has had so far */
     bool has_thread;          /* one drives the PTLs while others rest */

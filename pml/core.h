@@ -106,7 +106,7 @@ struct pml {
     size_t module_count;
     struct context_page *pages[CONTEXT_PAGES]; /* owned, made when needed */
     struct list all_contexts;
-    struct early early; /* messages for contexts that are not open */
+    struct early early;  /* messages for contexts that are not open */
     struct queues peers; /* by process */
     struct list all_peers;
     struct match_quota stray;       /* of peers for which there was no memory */
@@ -121,7 +121,8 @@ struct pml {
     size_t buffered, buffered_most; /* bytes of buffered sends */
     uint64_t ends; /* requests that have ended, ever, but for those of ended_sends */
     struct pass_clock clock;
-    uint64_t spin_ns;   /* so long a call that waits polls in vain before it sleeps */
+    uint64_t spin_ns;   /* so long a call that waits polls in vain before it sleeps; */
+    uint64_t sleep_ns;  /* then not longer than this at a time */
     unsigned resting;   /* threads that sleep */
     bool settling;      /* in pml_settle */
     bool unsettled;     /* due, changed or tells may have something; or those who sleep, news */

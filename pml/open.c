@@ -11,7 +11,7 @@
 enum { REQUESTS_AT_ONCE = 64 }; /* that a pool grows by */
 
 static struct {
-    struct param unexpected_size, early_size, buffered_size, spin;
+    struct param unexpected_size, early_size, buffered_size, spin, sleep;
 } params = {
     .unexpected_size =
         PARAM_SIZE("pml_unexpected_size", "64m", 0, INT64_C(1) << 40,
@@ -23,7 +23,10 @@ static struct {
                                 "Memory for the copies of buffered sends."),
     .spin = PARAM_INT("pml_spin_us", "2000", 0, 86400000000, "us",
                       "How long a call that waits for messages polls while nothing happens, before "
-                      "it sleeps between polls."),
+                      "it sleeps."),
+    .sleep = PARAM_INT("pml_sleep_max_ms", "100", 1, 86400000, "ms",
+                       "How long a call that waits sleeps at most before it looks whether anything "
+                       "has come, where whatever comes wakes it."),
 };
 PARAM_ROWS("pml", params);
 
@@ -105,6 +108,7 @@ static void init(struct pml *pml, const struct pml_host *host)
     pml->buffered_most = (size_t) param_int(&params.buffered_size);
     pml->stray.most = pml->unexpected_most;
     pml->spin_ns = (uint64_t) param_int(&params.spin) * 1000u;
+    pml->sleep_ns = (uint64_t) param_int(&params.sleep) * 1000000u;
     pool_init(&pml->sends, sizeof(struct send), _Alignof(struct send), REQUESTS_AT_ONCE, 0,
               send_construct, NULL);
     pool_init(&pml->ended_sends, sizeof(struct keel_pml_request), _Alignof(struct keel_pml_request),

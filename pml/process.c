@@ -3,6 +3,7 @@
 #include <base/data/clock.h>
 #include <pml/core.h>
 #include <pml/process.h>
+#include <poll.h>
 #include <pthread.h>
 #include <ptl/components.h>
 #include <stddef.h>
@@ -31,12 +32,13 @@ static void watch_forks(void)
 }
 
 /* Of a host that has nothing to sleep by. */
-static void nap(void *unused, uint64_t until_us)
+static void nap(void *unused, uint64_t until_us, struct pollfd *watch, size_t count)
 {
-    const struct timespec until = {(time_t) (until_us / 1000000u),
-                                   (long) (until_us % 1000000u) * 1000};
+    const uint64_t now_us = clock_us(), left_us = until_us > now_us ? until_us - now_us : 0;
+    const struct timespec time = {(time_t) (left_us / 1000000u),
+                                  (long) (left_us % 1000000u) * 1000};
     (void) unused;
-    (void) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    (void) ppoll(watch, count, &time, NULL);
 }
 
 /* What a PML needs to know of the rails. */
@@ -45,6 +47,7 @@ static struct pml_host over_rails(const struct pml_host *host)
     struct pml_host over = *host;
     over.is_busy = ptl_rail_is_busy;
     over.rest = host->rest ? host->rest : nap;
+    over.rest_on_ptls = ptl_rail_rest;
     over.events = ptl_rail_events;
     over.has_thread = ptl_rail_has_thread();
     if (ptl_rail_is_shared()) {

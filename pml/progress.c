@@ -303,6 +303,7 @@ struct waiter {
     void *arg;
     unsigned passes;
     bool sleeps;
+    bool naps;                 /* it could not sleep when it last tried */
     uint64_t now_ns, since_ns; /* since then nothing has happened */
     uint64_t events;           /* before that */
 };
@@ -335,20 +336,47 @@ static void look_at_clock(struct waiter *waiter)
     waiter->sleeps = waiter->now_ns - waiter->since_ns > waiter->pml->spin_ns;
 }
 
-/* An end that comes between its look and its sleep does not wake it, so it never sleeps long.
- * False: it is over. */
-static bool sleep_a_bit(const struct waiter *waiter)
+/* Where one thread alone uses the PML: sleeps until something happens. False: that cannot be now.
+ */
+static bool sleep_on_ptls(const struct waiter *waiter)
 {
-    struct pml *pml = waiter->pml;
+    const struct pml *pml = waiter->pml;
+    const struct pml_host *host = &pml->host;
+    const uint64_t until_ns = waiter->now_ns + pml->sleep_ns;
+
+    return host->rest_on_ptls && !host->lock && !pml->unsettled && list_empty(&pml->ended) &&
+           host->rest_on_ptls(host->rest, host->arg, until_ns / 1000u);
+}
+
+/* Polls now and then. What could not sleep because something was due has polled before it naps. */
+static void nap(struct waiter *waiter)
+{
+    const struct pml_host *host = &waiter->pml->host;
     const uint64_t waited_us = (waiter->now_ns - waiter->since_ns) / 1000u;
     const uint64_t us = least(waited_us / NAP_SHARE, NAP_MAX_US);
+
+    if (waiter->naps || host->lock || !host->rest_on_ptls) {
+        host->rest(host->arg, waiter->now_ns / 1000u + us, NULL, 0);
+    }
+    waiter->naps = !waiter->naps;
+}
+
+/* False: it is over. With several threads, an end that comes between its look and its sleep does
+ * not wake it, so it never sleeps long. */
+static bool sleep_a_bit(struct waiter *waiter)
+{
+    struct pml *pml = waiter->pml;
 
     pml_lock(pml);
     const bool over = waiter->done(waiter->arg);
     pml->resting += !over;
     pml_unlock(pml);
     if (!over) {
-        pml->host.rest(pml->host.arg, waiter->now_ns / 1000u + us);
+        if (sleep_on_ptls(waiter)) {
+            waiter->naps = false;
+        } else {
+            nap(waiter);
+        }
         pml_lock(pml);
         pml->resting--;
         pml_unlock(pml);

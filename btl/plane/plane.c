@@ -10,7 +10,9 @@
 #include <btl/lock/lock.h>
 #include <btl/plane/bml.h>
 #include <btl/progress/progress.h>
+#include <btl/progress/sleep.h>
 #include <btl/progress/thread.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -44,7 +46,8 @@ static struct {
     struct watch *watches; /* owned */
     size_t watch_count;
     struct after afters[PLANE_AFTERS];
-    atomic_bool polling; /* without the lock: a thread is in here, the one with polls_here */
+    struct pollfd *sleep; /* owned; of plane_rest: the caller's, then the modules' */
+    atomic_bool polling;  /* without the lock: a thread is in here, the one with polls_here */
 } plane = {.afters = {{.wanted = &never}, {.wanted = &never}}};
 
 /* Set on each pass, so without a call for its address. */
@@ -107,6 +110,7 @@ void plane_forget(void)
     plane.open = false;
     plane.bml = NULL;
     plane.watches = NULL;
+    plane.sleep = NULL;
     for (unsigned i = 0; i < PLANE_AFTERS; i++) {
         plane.afters[i].wanted = &never;
     }
@@ -177,6 +181,41 @@ void plane_after_pass(enum plane_after whose, const bool *wanted, void (*after)(
     plane.afters[whose] = (struct after){wanted ? wanted : &never, after, arg};
 }
 
+/* Something is to be done at the end of the next pass. */
+static bool is_unsettled(void)
+{
+    bool wanted = bml_has_news;
+    for (unsigned i = 0; i < PLANE_AFTERS; i++) {
+        wanted = wanted || *plane.afters[i].wanted;
+    }
+    return wanted;
+}
+
+/* Inside. NULL: it cannot sleep now. */
+static struct pollfd *arm(size_t modules)
+{
+    if (!plane.sleep) {
+        plane.sleep = calloc(modules + 1, sizeof(*plane.sleep));
+    }
+    return plane.sleep && !is_unsettled() && btl_sleep_arm(plane.sleep + 1) ? plane.sleep : NULL;
+}
+
+bool plane_rest(plane_rest_fn rest, void *arg, uint64_t until_us)
+{
+    if (btl_lock_used || btl_callbacks > 0 || !enter()) {
+        return false;
+    }
+    size_t modules = btl_sleep_count();
+    struct pollfd *watch = arm(modules);
+    if (watch) {
+        watch[0] = (struct pollfd){.fd = -1};
+        rest(arg, until_us, watch, modules + 1);
+    }
+    btl_progress_look_everywhere();
+    leave();
+    return watch;
+}
+
 static int poll_plane(void *unused)
 {
     (void) unused;
@@ -233,6 +272,7 @@ static void close_all(void)
     bml_destroy(plane.bml);
     btl_close();
     free(plane.watches);
+    free(plane.sleep);
     plane_forget();
 }
 

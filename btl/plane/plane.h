@@ -7,6 +7,8 @@
 
 #include <keel/host.h>
 
+struct pollfd;
+
 bool plane_is_open(void);
 /* keel_host_progress, as what a thread that waits polls; NULL: a progress thread does. */
 typedef int (*plane_poll_fn)(void *unused);
@@ -23,6 +25,12 @@ void plane_after_pass(enum plane_after whose, const bool *wanted, void (*after)(
 bool plane_in_callback(void);
 /* Is the calling thread in a pass, or in a module's function? It cannot run another pass then. */
 bool plane_is_inside(void);
+/* Sleeps by rest until any rail has something to do, or rest ends by itself: watch has count
+ * descriptors, of which the first is free for rest's own. Other threads' passes return 0 meanwhile,
+ * since they would take what is to wake this one. The next pass polls every module. False: it did
+ * not sleep, as something is due, a module has to be polled, or several threads use the rails. */
+typedef void (*plane_rest_fn)(void *arg, uint64_t until_us, struct pollfd *watch, size_t count);
+bool plane_rest(plane_rest_fn rest, void *arg, uint64_t until_us);
 /* Reads what peers wrote before this call: polls until nothing has come for many passes. */
 void plane_read_all(void);
 /* In a child made by fork: the data plane is its parent's. */

@@ -137,6 +137,13 @@ int btl_poll_alone(mca_btl_base_module_t *module)
     return events;
 }
 
+void btl_progress_look_everywhere(void)
+{
+    for (size_t i = 0; i < progress.count; i++) {
+        progress.polled[i].idle_passes = LAZY_PASSES;
+    }
+}
+
 void btl_after_pass(void (*after)(void *arg), void *arg)
 {
     progress.after_pass = after;

@@ -15,6 +15,8 @@ bool btl_progress_is_open(void);
 /* btl_progress of the thread that holds the lock (btl/lock/lock.h); thorough: modules that are idle
  * are polled, too. */
 int btl_pass_locked(bool thorough);
+/* The next pass polls modules that are idle, too. */
+void btl_progress_look_everywhere(void);
 /* A pass over one module, of a call that waits: a pass inside of it, as of a callback, does
  * nothing. */
 int btl_poll_alone(mca_btl_base_module_t *module);

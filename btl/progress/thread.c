@@ -5,6 +5,7 @@
 #include <btl/lock/wake.h>
 #include <btl/modules/entry.h>
 #include <btl/progress/progress.h>
+#include <btl/progress/sleep.h>
 #include <btl/progress/thread.h>
 #include <errno.h>
 #include <poll.h>
@@ -38,26 +39,12 @@ bool btl_thread_runs(void)
 
 /* ---- on the thread ---- */
 
-/* Whether whatever comes to any module from now on makes its descriptor readable; these are in
- * watch, and *count. With the lock held. */
+/* As btl_sleep_arm; *count of watch counts then. With the lock held. */
 static bool arm_locked(nfds_t *count)
 {
-    size_t modules;
-    struct btl_module_entry **entries = btl_entries(&modules);
-    *count = 1;
-    /* Another thread is in a callback of progress, and waits there; or a tap is polled for. */
-    if (btl_progress_is_open() || btl_taps_keep()) {
-        return false;
-    }
-    for (size_t i = 0; i < modules; i++) {
-        const struct keel_btl_ext *ext = &entries[i]->ext;
-        int fd = ext->wait_fd ? ext->wait_fd(entries[i]->module) : OPAL_ERR_NOT_SUPPORTED;
-        if (fd < 0 || ext->wait_arm(entries[i]->module) != OPAL_SUCCESS) {
-            return false;
-        }
-        thread.watch[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
-    }
-    return true;
+    bool armed = btl_sleep_arm(thread.watch + 1);
+    *count = armed ? 1 + btl_sleep_count() : 1;
+    return armed;
 }
 
 /* Sleeps until something is due; us: not longer than that, 0: without end. */
@@ -96,7 +83,6 @@ static bool pass(struct idleness *idle, nfds_t *count, unsigned *us)
     } else if (++idle->passes >= EMPTY_PASSES) {
         idle->passes = 0;
         btl_wake.sleeps = arm_locked(count);
-        *count = btl_wake.sleeps ? *count : 1;
         *us = btl_wake.sleeps ? 0 : idle->nap_us;
         idle->nap_us = btl_wake.sleeps                 ? NAP_MIN_US
                        : idle->nap_us * 2 < NAP_MAX_US ? idle->nap_us * 2

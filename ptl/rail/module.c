@@ -366,6 +366,12 @@ bool ptl_rail_is_busy(void)
     return plane_is_inside();
 }
 
+bool ptl_rail_rest(void (*rest)(void *arg, uint64_t until_us, struct pollfd *watch, size_t count),
+                   void *arg, uint64_t until_us)
+{
+    return plane_rest(rest, arg, until_us);
+}
+
 bool ptl_rail_is_shared(void)
 {
     return btl_threads().multiple;

@@ -12,6 +12,8 @@
 #include <keel/rml.h>
 #include <oob/oob.h>
 
+struct pollfd;
+
 struct rml;
 struct rml_completion;
 
@@ -190,8 +192,9 @@ void rml_allow_from_tools(struct rml *rml, const orte_rml_tag_t *tags, size_t co
 void rml_post(struct rml *rml, struct rml_completion *completion);
 /* Runs the callbacks that are due; returns their number; 0 from inside a callback. */
 int rml_progress(struct rml *rml);
-/* Sleeps until a callback is due, but not beyond a time (clock_us). */
-void rml_rest(struct rml *rml, uint64_t until_us);
+/* Sleeps until a callback is due, but not beyond a time (clock_us). Where watch is not NULL, one of
+ * its count descriptors ends the rest, too; the first is the RML's to fill in. */
+void rml_rest(struct rml *rml, uint64_t until_us, struct pollfd *watch, size_t count);
 /* Ends the rest of all threads that are in it. */
 void rml_wake(struct rml *rml);
 /* Is the calling thread inside a callback of this RML, or inside what was deferred? */

@@ -7,10 +7,14 @@
 #include <config.h>
 
 #include <base/data/clock.h>
+#include <base/net/sock.h>
 #include <errno.h>
+#include <poll.h>
 #include <rml/state/state.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 enum {
     SPINS = 1000,            /* polls without work before a waiting thread yields */
@@ -30,6 +34,7 @@ void rml_dispatch_init(struct rml *rml)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&rml->wake, &attributes);
     pthread_condattr_destroy(&attributes);
+    rml->news.fd = -1;
     list_init(&rml->due);
     list_init(&rml->drain.link);
     rml->drain.run = drain_on_loop;
@@ -45,10 +50,27 @@ void rml_dispatch_fini(struct rml *rml)
         struct rml_completion *completion = container_of(link, struct rml_completion, link);
         completion->drop(rml, completion);
     }
+    fd_close(&rml->news.fd);
     pthread_cond_destroy(&rml->wake);
 }
 
 /* --- the queue --- */
+
+/* news -1: nobody sleeps on it. */
+static void wake_all(struct rml *rml, int news)
+{
+    const uint64_t one = 1;
+    if (news >= 0) {
+        ssize_t written = write(news, &one, sizeof(one));
+        (void) written; /* full: it is readable */
+    }
+    pthread_cond_broadcast(&rml->wake);
+}
+
+static int watched_locked(const struct rml *rml)
+{
+    return rml->news.sleepers > 0 ? rml->news.fd : -1;
+}
 
 /* Who is woken takes the lock first. The loop holds it, and is often about to bring more: it wakes
  * when it has handled what it read, without the lock. */
@@ -61,7 +83,7 @@ void rml_wake_locked(struct rml *rml)
         loop_post(rml->config.loop, &rml->waker);
     } else {
         rml->put_off = 0;
-        pthread_cond_broadcast(&rml->wake);
+        wake_all(rml, watched_locked(rml));
     }
 }
 
@@ -71,9 +93,10 @@ static void wake_from_loop(struct loop_task *task)
     pthread_mutex_lock(&rml->lock);
     rml->put_off = 0;
     bool wakes = rml->sleepers > 0;
+    int news = watched_locked(rml);
     pthread_mutex_unlock(&rml->lock);
     if (wakes) {
-        pthread_cond_broadcast(&rml->wake);
+        wake_all(rml, news);
     }
 }
 
@@ -190,10 +213,48 @@ void rml_sleep_locked(struct rml *rml, uint64_t until_us)
     rml->sleepers--;
 }
 
-void rml_rest(struct rml *rml, uint64_t until_us)
+/* Those who sleep on it make it. */
+static void make_news_locked(struct rml *rml)
+{
+    if (rml->news.fd < 0) {
+        rml->news.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    }
+}
+
+static struct timespec time_until(uint64_t until_us)
+{
+    const uint64_t now_us = clock_us(), left_us = until_us > now_us ? until_us - now_us : 0;
+    return (struct timespec){(time_t) (left_us / 1000000u), (long) (left_us % 1000000u) * 1000};
+}
+
+/* Gives the lock up meanwhile. */
+static void watch_locked(struct rml *rml, uint64_t until_us, struct pollfd *watch, size_t count)
+{
+    make_news_locked(rml);
+    /* Without the eventfd it looks now and then. */
+    uint64_t nap_us = clock_us() + NAP_US, written;
+    const struct timespec time =
+        time_until(rml->news.fd < 0 && nap_us < until_us ? nap_us : until_us);
+    watch[0] = (struct pollfd){.fd = rml->news.fd, .events = POLLIN};
+    rml->sleepers++;
+    rml->news.sleepers++;
+    pthread_mutex_unlock(&rml->lock);
+    if (ppoll(watch, count, &time, NULL) > 0 && watch[0].revents) {
+        ssize_t got = read(watch[0].fd, &written, sizeof(written));
+        (void) got; /* another has read it */
+    }
+    pthread_mutex_lock(&rml->lock);
+    rml->sleepers--;
+    rml->news.sleepers--;
+}
+
+void rml_rest(struct rml *rml, uint64_t until_us, struct pollfd *watch, size_t count)
 {
     pthread_mutex_lock(&rml->lock);
-    if (!choose_locked(rml)) {
+    bool due = choose_locked(rml);
+    if (!due && watch) {
+        watch_locked(rml, until_us, watch, count);
+    } else if (!due) {
         rml_sleep_locked(rml, until_us);
     }
     pthread_mutex_unlock(&rml->lock);

@@ -97,6 +97,10 @@ struct rml {
     bool in_callback;        /* it is inside a callback, which holds others back */
     unsigned sleepers;
     pthread_cond_t wake;
+    struct {
+        int fd;             /* an eventfd; -1: not made yet */
+        unsigned sleepers;  /* on it, of all sleepers */
+    } news;                 /* for those that sleep on more than the RML */
     struct loop_task waker; /* the loop's wakes, put off until it is done with what it has read */
     unsigned put_off;       /* that many since the last */
     struct loop_task drain;

@@ -80,6 +80,12 @@ tests_system_threads_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_threads_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_threads_LDADD = lib/libkeel.la
 
+check_PROGRAMS += tests/system/asleep
+tests_system_asleep_SOURCES = tests/system/asleep.c
+tests_system_asleep_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_asleep_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_asleep_LDADD = lib/libkeel.la
+
 check_PROGRAMS += tests/system/tagged
 tests_system_tagged_SOURCES = tests/system/tagged.c
 tests_system_tagged_CPPFLAGS = -I$(top_srcdir)/include

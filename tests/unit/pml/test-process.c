@@ -49,6 +49,13 @@ void ptl_rail_unlock(bool leaves_work)
     (void) leaves_work;
 }
 
+bool ptl_rail_rest(void (*rest)(void *arg, uint64_t until_us, struct pollfd *watch, size_t count),
+                   void *arg, uint64_t until_us)
+{
+    (void) rest, (void) arg, (void) until_us;
+    return false;
+}
+
 uint64_t ptl_rail_events(void)
 {
     return 0;

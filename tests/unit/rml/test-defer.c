@@ -1,8 +1,12 @@
 /* Work that was put aside: when it runs, and what runs while it blocks. */
 #include "cluster.h"
 #include <base/data/clock.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <tests/lib/unit.h>
+#include <unistd.h>
 
 enum { TAG = 300, OTHER_TAG = 301 };
 
@@ -176,16 +180,54 @@ END_TEST
 START_TEST(resting_ends_with_work_or_time)
 {
     setup();
-    rml_rest(me.rml, clock_us() + 20000);
+    rml_rest(me.rml, clock_us() + 20000, NULL, 0);
     defer("1");
     uint64_t begin = clock_us();
-    rml_rest(me.rml, begin + (uint64_t) WAIT_S * 1000000u);
+    rml_rest(me.rml, begin + (uint64_t) WAIT_S * 1000000u, NULL, 0);
     ck_assert_uint_lt(clock_us() - begin, (uint64_t) WAIT_S * 500000u);
     ck_assert_str_eq(ran, "");
     teardown();
 }
 END_TEST
 
+/* Again and again, as the rest may not have begun. */
+static void *wake_a_rest(void *ended)
+{
+    while (!atomic_load((atomic_bool *) ended)) {
+        rml_wake(me.rml);
+        usleep(1000);
+    }
+    return NULL;
+}
+
+START_TEST(resting_on_descriptors_ends_with_work_time_or_one_of_them)
+{
+    setup();
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    struct pollfd watch[2] = {{.fd = -1}, {.fd = ends[0], .events = POLLIN}};
+    rml_rest(me.rml, clock_us() + 20000, watch, 2);
+    ck_assert_int_eq(write(ends[1], "", 1), 1);
+    uint64_t begin = clock_us(), end = begin + (uint64_t) WAIT_S * 1000000u;
+    rml_rest(me.rml, end, watch, 2);
+    ck_assert_int_eq(watch[1].revents, POLLIN);
+    watch[1].fd = -1;
+    pthread_t waker;
+    atomic_bool ended = false;
+    ck_assert_int_eq(pthread_create(&waker, NULL, wake_a_rest, &ended), 0);
+    rml_rest(me.rml, end, watch, 2);
+    atomic_store(&ended, true);
+    ck_assert_int_eq(pthread_join(waker, NULL), 0);
+    defer("1");
+    rml_rest(me.rml, end, watch, 2);
+    ck_assert_uint_lt(clock_us() - begin, (uint64_t) WAIT_S * 500000u);
+    close(ends[0]);
+    close(ends[1]);
+    teardown();
+}
+END_TEST
+
 UNIT_MAIN("rml/defer", what_is_deferred_keeps_its_turn, nothing_deferred_runs_inside_a_callback,
           callbacks_run_while_what_is_deferred_blocks, a_blocking_call_runs_what_is_deferred,
-          the_end_drops_what_is_deferred, resting_ends_with_work_or_time)
+          the_end_drops_what_is_deferred, resting_ends_with_work_or_time,
+          resting_on_descriptors_ends_with_work_time_or_one_of_them)

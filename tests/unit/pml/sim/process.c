@@ -244,6 +244,12 @@ void plane_after_pass(enum plane_after whose, const bool *wanted, void (*after)(
     }
 }
 
+bool plane_rest(plane_rest_fn rest, void *arg, uint64_t until_us)
+{
+    (void) rest, (void) arg, (void) until_us;
+    return false;
+}
+
 bool plane_is_inside(void)
 {
     return false;
