@@ -3,6 +3,7 @@
 
 #include <oob/contact.h>
 
+#include <base/data/number.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,17 +35,11 @@ static int KEEL_PRINTF(2, 3) fail(const struct parser *parser, const char *forma
 /* A decimal number without sign or leading zeros; false when there is none in the range. */
 static bool parse_number(const char **at, uint32_t max, uint32_t *number)
 {
-    const char *digit = *at;
-    uint64_t value = 0;
-    for (; *digit >= '0' && *digit <= '9' && value <= max; digit++) {
-        value = value * 10 + (uint64_t) (*digit - '0');
-    }
-    bool leading_zero = **at == '0' && digit - *at > 1;
-    if (digit == *at || leading_zero || value > max) {
+    const char *end = number_read(*at, SIZE_MAX, max, number);
+    if (!end || (**at == '0' && end - *at > 1)) {
         return false;
     }
-    *at = digit;
-    *number = (uint32_t) value;
+    *at = end;
     return true;
 }
 

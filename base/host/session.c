@@ -3,6 +3,7 @@
 #include <base/host/session.h>
 
 #include <base/data/crypto.h>
+#include <base/data/reason.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +17,6 @@
 #include <unistd.h>
 
 enum { DEPTH_MAX = 64, OPEN_TRIES = 3, ID_BYTES = 16, ID_TEXT = 2 * ID_BYTES + 1 };
-
-static KEEL_PRINTF(4, 5) int explain(int status, char *reason, size_t size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason, size, format, args);
-    va_end(args);
-    return status;
-}
 
 bool session_is_job(const char *text)
 {
@@ -151,7 +143,7 @@ int session_path(char **out, const char *uuid, uint32_t vpid, char *reason, size
     struct place place;
     char path[PATH_ROOM + ID_TEXT + 16];
     if (!session_is_job(uuid)) {
-        return explain(ORTE_ERR_BAD_PARAM, reason, reason_size, "'%s' is not a job's id", uuid);
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size, "'%s' is not a job's id", uuid);
     }
     choose_place(&place, uuid);
     size_t length = place.length;
@@ -159,16 +151,18 @@ int session_path(char **out, const char *uuid, uint32_t vpid, char *reason, size
         length = (size_t) snprintf(path, sizeof(path), "%s/%s/%u", place.path, uuid, vpid);
     }
     if (length + 1 + SESSION_NAME_MAX >= PATH_ROOM) {
-        return explain(ORTE_ERR_VALUE_OUT_OF_BOUNDS, reason, reason_size,
-                       "the session folder's path is too long for sockets in it (%zu characters, "
-                       "at most %zu): set %s to a shorter one",
-                       length, PATH_ROOM - 2 - SESSION_NAME_MAX, place.variable);
+        return reason_set(
+            ORTE_ERR_VALUE_OUT_OF_BOUNDS, reason, reason_size,
+            "the session folder's path is too long for sockets in it (%zu characters, "
+            "at most %zu): set %s to a shorter one",
+            length, PATH_ROOM - 2 - SESSION_NAME_MAX, place.variable);
     }
     if (!fits_contact(path)) {
-        return explain(ORTE_ERR_BAD_PARAM, reason, reason_size,
-                       "the session folder's path has a ';', or a character that is not printable "
-                       "ASCII, which no contact string can hold: set %s to another folder",
-                       place.variable);
+        return reason_set(
+            ORTE_ERR_BAD_PARAM, reason, reason_size,
+            "the session folder's path has a ';', or a character that is not printable "
+            "ASCII, which no contact string can hold: set %s to another folder",
+            place.variable);
     }
     *out = strdup(path);
     return *out ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
@@ -188,8 +182,8 @@ static int make_folder(const char *path, bool fresh, char *reason, size_t reason
         if (error != ELOOP && error != ENOTDIR && error != EACCES) {
             return -error;
         }
-        return explain(-EPERM, reason, reason_size, "refused to use %s: it is %s", path,
-                       error == EACCES ? "another user's" : "a link or a file, not a folder");
+        return reason_set(-EPERM, reason, reason_size, "refused to use %s: it is %s", path,
+                          error == EACCES ? "another user's" : "a link or a file, not a folder");
     }
     int rc = fstat(fd, &st);
     close(fd);
@@ -197,14 +191,14 @@ static int make_folder(const char *path, bool fresh, char *reason, size_t reason
         return -errno;
     }
     if (st.st_uid != geteuid()) {
-        return explain(-EPERM, reason, reason_size,
-                       "refused to use %s: it belongs to user %u, not to %u", path,
-                       (unsigned) st.st_uid, (unsigned) geteuid());
+        return reason_set(-EPERM, reason, reason_size,
+                          "refused to use %s: it belongs to user %u, not to %u", path,
+                          (unsigned) st.st_uid, (unsigned) geteuid());
     }
     if (st.st_mode & 077) {
-        return explain(-EPERM, reason, reason_size,
-                       "refused to use %s: its mode is %04o, others may enter (chmod 700 it)", path,
-                       (unsigned) st.st_mode & 07777);
+        return reason_set(-EPERM, reason, reason_size,
+                          "refused to use %s: its mode is %04o, others may enter (chmod 700 it)",
+                          path, (unsigned) st.st_mode & 07777);
     }
     return 0;
 }
@@ -243,11 +237,11 @@ static int open_folder(const char *path, bool fresh, char *reason, size_t reason
         return ORTE_ERR_PERM;
     }
     if (rc == -EEXIST) {
-        return explain(ORTE_EXISTS, reason, reason_size, "the session folder %s exists already",
-                       path);
+        return reason_set(ORTE_EXISTS, reason, reason_size, "the session folder %s exists already",
+                          path);
     }
-    return explain(ORTE_ERR_FILE_OPEN_FAILURE, reason, reason_size,
-                   "cannot make the session folder %s: %s", path, strerror(-rc));
+    return reason_set(ORTE_ERR_FILE_OPEN_FAILURE, reason, reason_size,
+                      "cannot make the session folder %s: %s", path, strerror(-rc));
 }
 
 int session_open(const char *path, char *reason, size_t reason_size)

@@ -10,6 +10,7 @@
 #include <config.h>
 
 #include <base/data/crypto.h>
+#include <base/data/number.h>
 #include <base/host/topo_module.h>
 #include <ctype.h>
 #include <errno.h>
@@ -22,28 +23,15 @@
 
 enum { THREADS_MAX = 1 << 14, SOURCE_SIZE_MAX = 4 << 20 };
 
-static const char *number_read(const char *text, uint32_t *number)
-{
-    uint64_t value = 0;
-    if (!isdigit((unsigned char) *text)) {
-        return NULL;
-    }
-    for (; isdigit((unsigned char) *text) && value <= UINT32_MAX; text++) {
-        value = value * 10 + (uint64_t) (*text - '0');
-    }
-    *number = value < UINT32_MAX ? (uint32_t) value : UINT32_MAX;
-    return text;
-}
-
 bool topo_list_parse(const char *text, bool *flags, uint32_t count, const char **wrong)
 {
     for (;;) {
         uint32_t first, last;
-        const char *end = number_read(text, &first);
+        const char *end = number_read(text, SIZE_MAX, UINT32_MAX, &first);
         *wrong = text;
         last = first;
         if (end && *end == '-') {
-            end = number_read(end + 1, &last);
+            end = number_read(end + 1, SIZE_MAX, UINT32_MAX, &last);
         }
         if (!end || first > last || last >= count) {
             return false;
@@ -67,13 +55,14 @@ static uint64_t count_described(const char *source)
 {
     uint64_t product = 1;
     for (const char *at = source; *at && product <= TOPO_DESCRIBED_MAX; at++) {
-        uint32_t number;
+        uint32_t number = UINT32_MAX; /* of one that is larger, too */
         if (*at == '(') {
             at += strcspn(at, ")");
             if (!*at) {
                 break;
             }
-        } else if ((at == source || strchr(" :", at[-1])) && number_read(at, &number)) {
+        } else if ((at == source || strchr(" :", at[-1])) && isdigit((unsigned char) *at)) {
+            (void) number_read(at, SIZE_MAX, UINT32_MAX, &number);
             product *= number;
         }
     }
@@ -138,19 +127,11 @@ char *topo_print(const struct topo *topo)
 /* A number below THREADS_MAX and the character behind it. */
 static bool parse_number(const char **text, char after, uint32_t *number)
 {
-    uint32_t value = 0;
-    const char *at = *text;
-    if (!isdigit((unsigned char) *at)) {
+    const char *end = number_read(*text, SIZE_MAX, THREADS_MAX - 1, number);
+    if (!end || *end != after) {
         return false;
     }
-    for (; isdigit((unsigned char) *at) && value < THREADS_MAX; at++) {
-        value = value * 10 + (uint32_t) (*at - '0');
-    }
-    if (value >= THREADS_MAX || *at != after) {
-        return false;
-    }
-    *number = value;
-    *text = at + 1;
+    *text = end + 1;
     return true;
 }
 

@@ -5,25 +5,16 @@
 #include <launcher/map/plan.h>
 
 #include <base/data/list.h>
+#include <base/data/reason.h>
 #include <base/host/hostname.h>
 #include <base/host/topo.h>
 #include <ctype.h>
 #include <launcher/request/suggest.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-static KEEL_PRINTF(4, 5) int explain(int status, char *reason, size_t size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason, size, format, args);
-    va_end(args);
-    return status;
-}
 
 static int make_room(struct job_plan *plan, size_t count)
 {
@@ -241,9 +232,9 @@ static int is_elsewhere(const struct job_plan *from, const char *name, const str
     char meant[320], owner[PATH_MAX + 32];
     job_plan_suggest(from, name, meant, sizeof(meant));
     print_origin(origin, owner, sizeof(owner));
-    return explain(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s%s%s", name,
-                   origin->allocation ? "the allocation of " : "", owner, meant,
-                   origin->allocation ? "; with --mca plm rsh hosts need not be" : "");
+    return reason_set(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s%s%s", name,
+                      origin->allocation ? "the allocation of " : "", owner, meant,
+                      origin->allocation ? "; with --mca plm rsh hosts need not be" : "");
 }
 
 static int has_too_few(const struct map_node *given, const char *name, uint32_t slots,
@@ -251,10 +242,10 @@ static int has_too_few(const struct map_node *given, const char *name, uint32_t 
 {
     char owner[PATH_MAX + 32];
     print_origin(origin, owner, sizeof(owner));
-    return explain(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
-                   "host %s: %u slots are more than the %u that %s has there; --oversubscribe "
-                   "allows it",
-                   name, slots, given->slots, owner);
+    return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
+                      "host %s: %u slots are more than the %u that %s has there; --oversubscribe "
+                      "allows it",
+                      name, slots, given->slots, owner);
 }
 
 /* One host that was named, among the nodes that there are: all its slots, or as many as were asked
@@ -283,9 +274,9 @@ static int choose(struct job_plan *chosen, struct job_plan *from, const struct n
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     if (given->slots_max && node->slots > given->slots_max) {
-        return explain(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
-                       "host %s: %u slots are more than its max_slots, %u", host->name, node->slots,
-                       given->slots_max);
+        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
+                          "host %s: %u slots are more than its max_slots, %u", host->name,
+                          node->slots, given->slots_max);
     }
     if (given->slots_explicit && node->slots > given->slots && !oversubscribe) {
         return has_too_few(given, host->name, node->slots, origin, reason, reason_size);
@@ -459,9 +450,9 @@ static int make_nodes(struct job_plan *plan, const struct run_request *request,
         return status;
     }
     if (plan->node_count == 0 && relative) {
-        return explain(ORTE_ERR_NOT_FOUND, reason, reason_size,
-                       "host %s counts the nodes of an allocation or a hostfile, and there is none",
-                       relative);
+        return reason_set(
+            ORTE_ERR_NOT_FOUND, reason, reason_size,
+            "host %s counts the nodes of an allocation or a hostfile, and there is none", relative);
     }
     if (request->hosts.count) {
         status = choose_hosts(plan, request, &origin, reason, reason_size);

@@ -2,12 +2,12 @@
 
 #include <launcher/request/placement.h>
 
+#include <base/data/reason.h>
 #include <base/data/strings.h>
 #include <ctype.h>
 #include <launcher/request/nodes/nodes.h>
 #include <launcher/request/rankfile.h>
 #include <launcher/request/suggest.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,15 +80,6 @@ struct reader {
     size_t reason_size;
 };
 
-static KEEL_PRINTF(3, 4) int wrong(char *reason, size_t size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason, size, format, args);
-    va_end(args);
-    return ORTE_ERR_BAD_PARAM;
-}
-
 static bool next_word(struct reader *reader)
 {
     if (!reader->rest) {
@@ -144,9 +135,10 @@ static int unknown(const struct reader *reader, const struct choice *choices)
                                        : " or ",
                  choices[i].word);
     }
-    return wrong(reader->reason, reader->reason_size, "'%.*s': %s is needed%s%s",
-                 (int) (reader->size < WORD_MAX ? reader->size : WORD_MAX), reader->word, list,
-                 near ? "; the nearest is " : "", near ? near : "");
+    return reason_set(ORTE_ERR_BAD_PARAM, reader->reason, reader->reason_size,
+                      "'%.*s': %s is needed%s%s",
+                      (int) (reader->size < WORD_MAX ? reader->size : WORD_MAX), reader->word, list,
+                      near ? "; the nearest is " : "", near ? near : "");
 }
 
 static int read_number(const struct reader *reader, const char *text, size_t size, uint32_t max,
@@ -154,10 +146,10 @@ static int read_number(const struct reader *reader, const char *text, size_t siz
 {
     return node_number(text, size, max, number)
                ? ORTE_SUCCESS
-               : wrong(reader->reason, reader->reason_size,
-                       "'%.*s': a whole number from 1 to %u is needed, as in %s",
-                       (int) (reader->size < WORD_MAX ? reader->size : WORD_MAX), reader->word, max,
-                       example);
+               : reason_set(ORTE_ERR_BAD_PARAM, reader->reason, reader->reason_size,
+                            "'%.*s': a whole number from 1 to %u is needed, as in %s",
+                            (int) (reader->size < WORD_MAX ? reader->size : WORD_MAX), reader->word,
+                            max, example);
 }
 
 /* --- mapping --- */
@@ -167,8 +159,8 @@ static int read_ppr(struct reader *reader, struct placement *placement)
 {
     static const char form[] = "ppr:2:package";
     if (!next_word(reader)) {
-        return wrong(reader->reason, reader->reason_size, "'ppr': ppr:N:OBJECT is needed, as in %s",
-                     form);
+        return reason_set(ORTE_ERR_BAD_PARAM, reader->reason, reader->reason_size,
+                          "'ppr': ppr:N:OBJECT is needed, as in %s", form);
     }
     int status =
         read_number(reader, reader->word, reader->size, PPR_MAX, form, &placement->per_object);
@@ -176,8 +168,9 @@ static int read_ppr(struct reader *reader, struct placement *placement)
         return status;
     }
     if (!next_word(reader)) {
-        return wrong(reader->reason, reader->reason_size,
-                     "'ppr:%u': ppr:N:OBJECT is needed, as in %s", placement->per_object, form);
+        return reason_set(ORTE_ERR_BAD_PARAM, reader->reason, reader->reason_size,
+                          "'ppr:%u': ppr:N:OBJECT is needed, as in %s", placement->per_object,
+                          form);
     }
     const struct choice *object = find(ppr_words, reader->lower);
     if (!object) {
@@ -216,8 +209,8 @@ static int set_modifier(struct reader *reader, struct placement *placement, stru
     case OVERSUBSCRIBE:
     case NOOVERSUBSCRIBE:
         if (extra->oversubscribe == (modifier == OVERSUBSCRIBE ? -1 : 1)) {
-            return wrong(reader->reason, reader->reason_size,
-                         "OVERSUBSCRIBE and NOOVERSUBSCRIBE exclude each other");
+            return reason_set(ORTE_ERR_BAD_PARAM, reader->reason, reader->reason_size,
+                              "OVERSUBSCRIBE and NOOVERSUBSCRIBE exclude each other");
         }
         extra->oversubscribe = modifier == OVERSUBSCRIBE ? 1 : -1;
         break;
@@ -264,13 +257,14 @@ static int read_map_file(struct placement *placement, const struct map_extra *ex
                          size_t reason_size)
 {
     if (placement->map_by != MAP_BY_SEQ && placement->map_by != MAP_BY_RANKFILE) {
-        return wrong(reason, reason_size, "FILE=F belongs to seq and rankfile");
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                          "FILE=F belongs to seq and rankfile");
     }
     char why[512] = "out of memory", *path;
     const char *policy = placement->map_by == MAP_BY_SEQ ? "seq" : "rankfile";
     if (extra->file_size == 0) {
-        return wrong(reason, reason_size, "'%s:FILE=': a file is needed, as in %s:FILE=F", policy,
-                     policy);
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                          "'%s:FILE=': a file is needed, as in %s:FILE=F", policy, policy);
     }
     path = strndup(extra->file, extra->file_size);
     if (!path) {
@@ -319,15 +313,16 @@ int placement_rank_by(struct placement *placement, const char *words, char *reas
     if (next_word(&reader)) {
         const struct choice *order = find(rank_orders, reader.lower);
         if (!object) {
-            return wrong(reason, reason_size, "'%.40s': nothing can follow %s", reader.word,
-                         by->word);
+            return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                              "'%.40s': nothing can follow %s", reader.word, by->word);
         }
         if (!order) {
             return unknown(&reader, rank_orders);
         }
         if (reader.rest) {
-            return wrong(reason, reason_size, "'%.40s': nothing can follow %s:%s", reader.rest,
-                         by->word, order->word);
+            return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                              "'%.40s': nothing can follow %s:%s", reader.rest, by->word,
+                              order->word);
         }
         rank_by = order->value;
     }
@@ -364,12 +359,12 @@ int placement_cpu_set(struct placement *placement, const char *list, char *reaso
                       size_t reason_size)
 {
     if (!cpu_list_ok(list)) {
-        return wrong(reason, reason_size, "'%.40s': numbers of processors are needed, as in 0-3,8",
-                     list);
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                          "'%.40s': numbers of processors are needed, as in 0-3,8", list);
     }
     char *copy = strdup(list);
     if (!copy) {
-        return wrong(reason, reason_size, "out of memory");
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size, "out of memory");
     }
     free(placement->cpu_set);
     placement->cpu_set = copy;
@@ -397,16 +392,17 @@ static int settle_map(const struct placement *placement, char *reason, size_t re
     char policy[WORD_MAX];
     name_policy(placement, policy);
     if (placement->span && placement->map_by != MAP_BY_OBJECT) {
-        return wrong(reason, reason_size,
-                     "--map-by %s:SPAN: SPAN goes with an object, as in core:SPAN", policy);
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                          "--map-by %s:SPAN: SPAN goes with an object, as in core:SPAN", policy);
     }
     if (placement->map_by == MAP_BY_RANKFILE && !placement->ranks) {
-        return wrong(reason, reason_size,
-                     "--map-by rankfile: a file is needed, as in rankfile:FILE=F");
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                          "--map-by rankfile: a file is needed, as in rankfile:FILE=F");
     }
     if (placement->map_by == MAP_BY_RANKFILE && placement->cpus_per_rank) {
-        return wrong(reason, reason_size, "PE=%u: the rankfile says what processors ranks have",
-                     placement->cpus_per_rank);
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                          "PE=%u: the rankfile says what processors ranks have",
+                          placement->cpus_per_rank);
     }
     return ORTE_SUCCESS;
 }
@@ -419,20 +415,22 @@ static int settle_rank(const struct placement *placement, char *reason, size_t r
     char policy[WORD_MAX];
     name_policy(placement, policy);
     if (placement->rank_by != RANK_BY_DEFAULT && placement->map_by >= MAP_BY_SEQ) {
-        return wrong(reason, reason_size, "--rank-by: with --map-by %s the file numbers the ranks",
-                     policy);
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                          "--rank-by: with --map-by %s the file numbers the ranks", policy);
     }
     if (object && !on_object) {
-        return wrong(reason, reason_size,
-                     "--rank-by %s: with --map-by %s ranks are not on an object; slot or node is "
-                     "needed, or --map-by %s",
-                     level_name(placement->rank_level), policy, level_name(placement->rank_level));
+        return reason_set(
+            ORTE_ERR_BAD_PARAM, reason, reason_size,
+            "--rank-by %s: with --map-by %s ranks are not on an object; slot or node is "
+            "needed, or --map-by %s",
+            level_name(placement->rank_level), policy, level_name(placement->rank_level));
     }
     if (object && placement->rank_level < placement->map_level) {
-        return wrong(reason, reason_size,
-                     "--rank-by %s: an object that is %s or contains it is needed, for ranks are "
-                     "mapped by that",
-                     level_name(placement->rank_level), level_name(placement->map_level));
+        return reason_set(
+            ORTE_ERR_BAD_PARAM, reason, reason_size,
+            "--rank-by %s: an object that is %s or contains it is needed, for ranks are "
+            "mapped by that",
+            level_name(placement->rank_level), level_name(placement->map_level));
     }
     return ORTE_SUCCESS;
 }
@@ -444,17 +442,19 @@ static int settle_bind(struct placement *placement, char *reason, size_t reason_
             free(placement->ranks[i].cpus);
             placement->ranks[i].cpus = NULL;
         }
-        return placement->bind ? wrong(reason, reason_size,
-                                       "--bind-to %s: the rankfile says what ranks are bound to",
-                                       level_name(placement->bind_level))
-                               : ORTE_SUCCESS;
+        return placement->bind
+                   ? reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                                "--bind-to %s: the rankfile says what ranks are bound to",
+                                level_name(placement->bind_level))
+                   : ORTE_SUCCESS;
     }
     if (placement->cpus_per_rank && placement->bind_given && placement->bind &&
         placement->bind_level > TOPO_CORE) {
-        return wrong(reason, reason_size,
-                     "--bind-to %s: with PE=%u ranks are bound to processors of their own; core, "
-                     "hwthread or none is possible",
-                     level_name(placement->bind_level), placement->cpus_per_rank);
+        return reason_set(
+            ORTE_ERR_BAD_PARAM, reason, reason_size,
+            "--bind-to %s: with PE=%u ranks are bound to processors of their own; core, "
+            "hwthread or none is possible",
+            level_name(placement->bind_level), placement->cpus_per_rank);
     }
     if (placement->cpus_per_rank && !placement->bind_given) {
         placement->bind = true;

@@ -3,6 +3,7 @@
 #include <launcher/request/rankfile.h>
 
 #include <base/data/bytes.h>
+#include <base/data/number.h>
 #include <base/data/strings.h>
 #include <launcher/request/nodes/hostfile.h>
 #include <launcher/request/nodes/lines.h>
@@ -17,18 +18,9 @@ enum { CPU_MAX = 1 << 20 };
 /* A number at *text, behind which *text is left. */
 static bool read_number(const char **text, uint32_t *number)
 {
-    uint32_t value = 0;
-    const char *at = *text;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        value = 10 * value + (uint32_t) (*at - '0');
-        if (value >= CPU_MAX) {
-            return false;
-        }
-    }
-    bool any = at > *text;
-    *text = at;
-    *number = value;
-    return any;
+    const char *end = number_read(*text, SIZE_MAX, CPU_MAX - 1, number);
+    *text = end ? end : *text;
+    return end;
 }
 
 /* "0-3,8" up to end or to the end of the text; *text is left there. */

@@ -2,6 +2,7 @@
 
 #include <launcher/request/nodes/hostfile.h>
 
+#include <base/data/reason.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/request/nodes/lines.h>
@@ -80,12 +81,6 @@ int hostfile_parse(struct node_list *list, const char *path, const char *text, s
     return ORTE_SUCCESS;
 }
 
-static int explain(int status, const char *path, const char *what, char *reason, size_t reason_size)
-{
-    snprintf(reason, reason_size, "%s: %s", path, what);
-    return status;
-}
-
 /* All of a file; size: how much there is. */
 static ssize_t read_all(int fd, char *text, size_t max)
 {
@@ -109,11 +104,13 @@ static int load_open(char **text, size_t *size, const char *path, int fd, char *
 {
     struct stat st;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        return explain(ORTE_ERR_FILE_READ_FAILURE, path, "not a regular file", reason, reason_size);
+        return reason_set(ORTE_ERR_FILE_READ_FAILURE, reason, reason_size, "%s: %s", path,
+                          "not a regular file");
     }
     char *bytes = malloc(HOSTFILE_SIZE_MAX + 1);
     if (!bytes) {
-        return explain(ORTE_ERR_OUT_OF_RESOURCE, path, "out of memory", reason, reason_size);
+        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "%s: %s", path,
+                          "out of memory");
     }
     ssize_t got = read_all(fd, bytes, HOSTFILE_SIZE_MAX + 1);
     const char *wrong = got < 0                            ? strerror(errno)
@@ -122,7 +119,7 @@ static int load_open(char **text, size_t *size, const char *path, int fd, char *
                                                            : NULL;
     if (wrong) {
         free(bytes);
-        return explain(ORTE_ERR_FILE_READ_FAILURE, path, wrong, reason, reason_size);
+        return reason_set(ORTE_ERR_FILE_READ_FAILURE, reason, reason_size, "%s: %s", path, wrong);
     }
     bytes[got] = '\0';
     *text = bytes;
@@ -134,7 +131,8 @@ int hostfile_load(char **text, size_t *size, const char *path, char *reason, siz
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        return explain(ORTE_ERR_FILE_OPEN_FAILURE, path, strerror(errno), reason, reason_size);
+        return reason_set(ORTE_ERR_FILE_OPEN_FAILURE, reason, reason_size, "%s: %s", path,
+                          strerror(errno));
     }
     int status = load_open(text, size, path, fd, reason, reason_size);
     close(fd);

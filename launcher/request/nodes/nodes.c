@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <base/data/bytes.h>
 #include <base/data/list.h>
+#include <base/data/number.h>
 #include <ctype.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <stdio.h>
@@ -16,15 +17,7 @@ enum { SHOWN_MAX = 80 };
 
 bool node_number(const char *text, size_t size, uint32_t max, uint32_t *number)
 {
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || value > max) {
-            return false;
-        }
-        value = 10 * value + (uint64_t) (text[i] - '0');
-    }
-    *number = (uint32_t) value;
-    return value >= 1 && value <= max;
+    return number_read(text, size, max, number) == text + size && *number >= 1;
 }
 
 static int wrong(const char *word, size_t size, const char *what, char *reason, size_t reason_size)
@@ -205,9 +198,10 @@ static bool is_relative(const char *name)
         return !name[2] ||
                (name[2] == ':' && node_number(name + 3, strlen(name + 3), NODES_MAX, &number));
     }
-    return strcasecmp(name, "+n0") == 0 ||
-           (strncasecmp(name, "+n", 2) == 0 &&
-            node_number(name + 2, strlen(name + 2), NODES_MAX, &number));
+    const char *end = strncasecmp(name, "+n", 2) == 0
+                          ? number_read(name + 2, SIZE_MAX, NODES_MAX, &number)
+                          : NULL;
+    return end && !*end;
 }
 
 /* The agent gets "USER@HOST". */

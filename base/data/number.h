@@ -1,0 +1,12 @@
+/* Decimal numbers in text that need not be trusted. */
+#ifndef BASE_NUMBER_H
+#define BASE_NUMBER_H
+
+#include <keel/types.h>
+
+/* Reads the digits at the beginning of a text that ends with 0 or after size bytes (SIZE_MAX: with
+ * 0); pure. Returns what follows them. NULL: there are none, or the number is larger than max;
+ * *number stays as it is. */
+const char *number_read(const char *text, size_t size, uint32_t max, uint32_t *number);
+
+#endif

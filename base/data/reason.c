@@ -1,0 +1,14 @@
+#include <config.h>
+
+#include <base/data/reason.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int reason_set(int status, char *reason, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, size, format, arguments);
+    va_end(arguments);
+    return status;
+}

@@ -1,0 +1,10 @@
+/* Why something failed, as text for people, in a buffer of the caller's. */
+#ifndef BASE_REASON_H
+#define BASE_REASON_H
+
+#include <keel/types.h>
+
+/* Formats the reason, cut to size bytes, and returns status. */
+int reason_set(int status, char *reason, size_t size, const char *format, ...) KEEL_PRINTF(4, 5);
+
+#endif
