@@ -64,7 +64,7 @@ void mapping_end(struct mapping *mapping);
 
 /* Finds places for every program's ranks. */
 int mapping_place(struct mapping *mapping) KEEL_MUST_CHECK;
-/* place.c for specific.c: one rank more on a node; room was looked at. */
+/* One rank more on a node; room was looked at. Takes cpus. */
 int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object,
                 char *cpus) KEEL_MUST_CHECK;
 /* The candidates of a program. */

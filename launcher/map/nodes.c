@@ -5,7 +5,9 @@
 #include <launcher/map/plan.h>
 
 #include <base/data/list.h>
+#include <base/data/number.h>
 #include <base/data/reason.h>
+#include <base/data/strings.h>
 #include <base/host/hostname.h>
 #include <base/host/topo.h>
 #include <ctype.h>
@@ -36,6 +38,18 @@ static uint32_t hash_of_host(const char *name)
     }
     label[size] = '\0';
     return hash_of_string(label);
+}
+
+static struct map_node *find_number(const struct job_plan *plan, uint32_t number)
+{
+    struct hash_link *link = hash_first(&plan->by_number, hash_of_number(number));
+    for (; link; link = hash_next(link)) {
+        struct map_node *node = container_of(link, struct map_node, number_link);
+        if (node->number == number) {
+            return node;
+        }
+    }
+    return NULL;
 }
 
 static struct map_node *find_node(const struct job_plan *plan, const char *name)
@@ -73,6 +87,44 @@ static bool name_user(struct map_node *node, const char *user)
     return node->user || !user;
 }
 
+static void free_nodes(struct job_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        free(plan->nodes[i].name);
+        free(plan->nodes[i].user);
+    }
+    free(plan->nodes);
+    free(plan->here);
+    hash_fini(&plan->by_name);
+    hash_fini(&plan->by_number);
+    plan->nodes = NULL;
+    plan->here = NULL;
+    plan->local = NULL;
+    plan->node_count = 0;
+}
+
+void job_plan_fini(struct job_plan *plan)
+{
+    free_nodes(plan);
+    free(plan->node_of);
+    free(plan->app_of);
+    free(plan->local_rank_of);
+    strings_free(plan->cpus);
+    free(plan->note);
+    *plan = (struct job_plan){0};
+}
+
+static int index_numbers(struct job_plan *plan)
+{
+    bool done = true;
+    hash_fini(&plan->by_number);
+    for (uint32_t i = 0; i < plan->node_count && done; i++) {
+        struct map_node *node = &plan->nodes[i];
+        done = hash_add(&plan->by_number, &node->number_link, hash_of_number(node->number));
+    }
+    return done ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
 int job_plan_index(struct job_plan *plan)
 {
     bool done = true;
@@ -83,7 +135,7 @@ int job_plan_index(struct job_plan *plan)
         done = hash_add(&plan->by_name, &node->link, hash_of_host(node->name));
         plan->local = node->local ? node : plan->local;
     }
-    return done ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return done ? index_numbers(plan) : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 static int make_simulated(struct job_plan *plan, const struct run_request *request)
@@ -106,21 +158,14 @@ static int make_simulated(struct job_plan *plan, const struct run_request *reque
 
 struct map_node *job_plan_find(const struct job_plan *plan, const char *name)
 {
-    uint32_t number = 0;
+    uint32_t number;
     if (name[0] != '+') {
         return find_node(plan, name);
     }
-    bool first = strcasecmp(name, "+n0") == 0;
-    if (!first && (strncasecmp(name, "+n", 2) != 0 ||
-                   !node_number(name + 2, strlen(name + 2), NODES_MAX, &number))) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < plan->node_count; i++) {
-        if (plan->nodes[i].number == number) {
-            return &plan->nodes[i];
-        }
-    }
-    return NULL;
+    const char *end = strncasecmp(name, "+n", 2) == 0
+                          ? number_read(name + 2, SIZE_MAX, NODES_MAX, &number)
+                          : NULL;
+    return end && !*end ? find_number(plan, number) : NULL;
 }
 
 /* This machine's slots, where nobody gives them. */
@@ -284,21 +329,6 @@ static int choose(struct job_plan *chosen, struct job_plan *from, const struct n
     return ORTE_SUCCESS;
 }
 
-void job_plan_free_nodes(struct job_plan *plan)
-{
-    for (uint32_t i = 0; i < plan->node_count; i++) {
-        free(plan->nodes[i].name);
-        free(plan->nodes[i].user);
-    }
-    free(plan->nodes);
-    free(plan->here);
-    hash_fini(&plan->by_name);
-    plan->nodes = NULL;
-    plan->here = NULL;
-    plan->local = NULL;
-    plan->node_count = 0;
-}
-
 /* "+n1", "+e" */
 static const char *find_relative(const struct node_list *hosts, const char *prefix)
 {
@@ -328,7 +358,7 @@ static int narrow(struct job_plan *plan, const struct node_list *hosts, const st
 {
     struct job_plan chosen = {0};
     int status = choose_all(&chosen, plan, hosts, origin, oversubscribe, reason, reason_size);
-    job_plan_free_nodes(plan);
+    free_nodes(plan);
     *plan = chosen;
     return status;
 }
@@ -399,7 +429,7 @@ static int choose_hosts(struct job_plan *plan, const struct run_request *request
         job_plan_fini(&chosen);
         return status;
     }
-    job_plan_free_nodes(plan);
+    free_nodes(plan);
     *plan = chosen;
     return ORTE_SUCCESS;
 }
@@ -446,6 +476,7 @@ static int make_nodes(struct job_plan *plan, const struct run_request *request,
     for (uint32_t i = 0; i < plan->node_count; i++) {
         plan->nodes[i].number = i;
     }
+    status = status == ORTE_SUCCESS ? index_numbers(plan) : status;
     if (status != ORTE_SUCCESS || request->simulate_nodes) {
         return status;
     }
@@ -459,7 +490,7 @@ static int make_nodes(struct job_plan *plan, const struct run_request *request,
     } else if (plan->node_count == 0) {
         status = make_this_node(plan, request);
     }
-    return status;
+    return status == ORTE_SUCCESS ? index_numbers(plan) : status;
 }
 
 int job_plan_nodes(struct job_plan *out, const struct run_request *request,

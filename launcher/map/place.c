@@ -12,33 +12,6 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object, char *cpus)
-{
-    if (mapping->count == mapping->capacity) {
-        uint32_t capacity = mapping->capacity ? mapping->capacity * 2 : 64;
-        struct place *places = realloc(mapping->places, capacity * sizeof(*places));
-        if (!places) {
-            free(cpus);
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
-        mapping->places = places;
-        mapping->capacity = capacity;
-    }
-    mapping->places[mapping->count++] = (struct place){
-        .app = app,
-        .node = node,
-        .turn = mapping->nodes[node].turn,
-        .object = object,
-        .cpus = cpus,
-    };
-    mapping->nodes[node].placed++;
-    mapping->nodes[node].of_app++;
-    if (mapping->nodes[node].load) {
-        mapping->nodes[node].load[object]++;
-    }
-    return ORTE_SUCCESS;
-}
-
 /* --- processors for PE=n --- */
 
 /* The lowest free processors, n of them, marked in chosen (by processor): those of the object, or,

@@ -4,19 +4,9 @@
 
 #include <base/data/strings.h>
 #include <base/host/topo.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int mapping_fail(struct mapping *mapping, int status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(mapping->reason, mapping->reason_size, format, arguments);
-    va_end(arguments);
-    return status;
-}
 
 /* --- what is to be known of the nodes --- */
 
@@ -247,15 +237,4 @@ int job_plan_drop_idle(struct job_plan *plan)
     plan->node_count = kept;
     free(kept_as);
     return job_plan_index(plan);
-}
-
-void job_plan_fini(struct job_plan *plan)
-{
-    job_plan_free_nodes(plan);
-    free(plan->node_of);
-    free(plan->app_of);
-    free(plan->local_rank_of);
-    strings_free(plan->cpus);
-    free(plan->note);
-    *plan = (struct job_plan){0};
 }

@@ -7,24 +7,25 @@
 #include <launcher/request/run_request.h>
 
 struct map_node {
-    char *name;              /* owned */
-    char *user;              /* owned: whom the agent is to log in as; NULL: its choice */
-    uint32_t number;         /* among those of the allocation or the hostfile: K of "+nK" */
-    uint32_t slots;          /* 0: its topology tells */
-    uint32_t slots_max;      /* no more ranks, ever; 0: as many as are allowed */
-    bool slots_explicit;     /* given by the user: more ranks need --oversubscribe */
-    bool local;              /* keelrun's own node: no keeld */
-    const struct topo *topo; /* borrowed; NULL: not known */
-    struct hash_link link;   /* in the plan's by_name */
+    char *name;                   /* owned */
+    char *user;                   /* owned: whom the agent is to log in as; NULL: its choice */
+    uint32_t number;              /* among those of the allocation or the hostfile: K of "+nK" */
+    uint32_t slots;               /* 0: its topology tells */
+    uint32_t slots_max;           /* no more ranks, ever; 0: as many as are allowed */
+    bool slots_explicit;          /* given by the user: more ranks need --oversubscribe */
+    bool local;                   /* keelrun's own node: no keeld */
+    const struct topo *topo;      /* borrowed; NULL: not known */
+    struct hash_link link;        /* in the plan's by_name */
+    struct hash_link number_link; /* in its by_number */
 };
 
 /* Where every rank goes. */
 struct job_plan {
     struct map_node *nodes; /* owned */
     uint32_t node_count;
-    struct hash_table by_name; /* the nodes */
-    char *here;                /* owned: what this machine calls itself */
-    struct map_node *local;    /* of the nodes: this machine; NULL: it is none of them */
+    struct hash_table by_name, by_number; /* the nodes */
+    char *here;                           /* owned: what this machine calls itself */
+    struct map_node *local;               /* of the nodes: this machine; NULL: it is none of them */
     uint32_t rank_count;
     uint32_t *node_of;       /* owned, as the next three; by rank */
     uint32_t *app_of;        /* by rank */
@@ -81,6 +82,5 @@ struct map_node *job_plan_find(const struct job_plan *plan, const char *name);
 void job_plan_suggest(const struct job_plan *plan, const char *name, char *text, size_t size);
 /* Nodes that were moved are found again. */
 int job_plan_index(struct job_plan *plan) KEEL_MUST_CHECK;
-void job_plan_free_nodes(struct job_plan *plan);
 
 #endif
