@@ -112,9 +112,11 @@ void spawn_wish_fini(struct spawn_wish *wish);
 int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned) KEEL_MUST_CHECK;
 int spawned_unpack(opal_buffer_t *buffer, struct spawned *spawned) KEEL_MUST_CHECK;
 void spawned_fini(struct spawned *spawned);
+/* The folder where a program that is added starts: its own, else its parent's; "" for none. */
+const char *launch_app_wdir(const struct launch_app *app, const struct launch_app *parent);
 /* Do they fit behind what is there? */
 bool launch_fits(const struct launch *launch, const struct spawned *spawned);
-/* Adds them to the job; takes the programs, which inherit the environment of their parent's. On
+/* Adds them to the job; takes the programs, which inherit what their parent's has. On
  * error (what does not fit behind what is there, no memory) the launch is not changed. */
 int launch_extend(struct launch *launch, struct spawned *spawned) KEEL_MUST_CHECK;
 

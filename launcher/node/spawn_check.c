@@ -38,15 +38,16 @@ static int check_app(const struct daemon *daemon, const struct launch_app *app,
                      const struct launch_app *parent, char *reason, size_t reason_size)
 {
     char program[PATH_MAX];
-    int error = app->wdir && app->wdir[0] ? enter(app->wdir) : 0;
+    const char *wdir = launch_app_wdir(app, parent);
+    int error = wdir[0] ? enter(wdir) : 0;
     bool entered = error == 0;
     if (entered) {
-        error = -program_find(app->argv[0], app->wdir, app->path, find_path(app, parent), program,
+        error = -program_find(app->argv[0], wdir, app->path, find_path(app, parent), program,
                               sizeof(program));
     }
     if (error) {
         snprintf(reason, reason_size, "cannot %s %s on node %s: %s",
-                 entered ? "start" : "enter the folder", entered ? app->argv[0] : app->wdir,
+                 entered ? "start" : "enter the folder", entered ? app->argv[0] : wdir,
                  daemon->node, strerror(error));
     }
     return error ? ORTE_ERR_NOT_FOUND : ORTE_SUCCESS;

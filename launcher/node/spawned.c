@@ -137,21 +137,31 @@ static uint32_t *join(const uint32_t *head, uint32_t size, const uint32_t *tail,
     return joined;
 }
 
+const char *launch_app_wdir(const struct launch_app *app, const struct launch_app *parent)
+{
+    const struct launch_app *owner = app->wdir && app->wdir[0] ? app : parent;
+    return owner->wdir ? owner->wdir : "";
+}
+
 /* What keelrun's user set for the parent (-x, --mca) holds for what it spawns, beneath the settings
- * of that. */
+ * of that; so does its folder where none is named. */
 static int inherit(struct launch_app *app, const struct launch_app *parent)
 {
     char **env = strings_copy(parent->env);
-    bool good = env != NULL;
+    char *wdir = strdup(launch_app_wdir(app, parent));
+    bool good = env && wdir;
     for (char **own = app->env; good && own && *own; own++) {
         good = strings_set(&env, strdup(*own));
     }
     if (!good) {
         strings_free(env);
+        free(wdir);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     strings_free(app->env);
+    free(app->wdir);
     app->env = env;
+    app->wdir = wdir;
     return ORTE_SUCCESS;
 }
 

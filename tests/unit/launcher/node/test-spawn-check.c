@@ -69,6 +69,12 @@ START_TEST(test_folders)
     apps[0].wdir = (char *) "/dev/null";
     ck_assert_int_eq(check(), ORTE_ERR_NOT_FOUND);
     ck_assert_str_eq(reason, "cannot enter the folder /dev/null on node here: Not a directory");
+    apps[0].wdir = NULL;
+    parent.wdir = (char *) "/parents";
+    ck_assert_int_eq(check(), ORTE_ERR_NOT_FOUND);
+    ck_assert_str_eq(reason,
+                     "cannot enter the folder /parents on node here: No such file or directory");
+    parent.wdir = NULL;
 }
 END_TEST
 

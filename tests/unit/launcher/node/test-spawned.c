@@ -40,7 +40,8 @@ static struct launch two_ranks(void)
         .app_of = numbers(0, 1, 0),
     };
     launch.apps[0] = (struct launch_app){strings("one", NULL), strings(NULL, NULL), NULL, NULL};
-    launch.apps[1] = (struct launch_app){strings("two", NULL), strings("A=1", "B=1"), NULL, NULL};
+    launch.apps[1] =
+        (struct launch_app){strings("two", NULL), strings("A=1", "B=1"), strdup("/parents"), NULL};
     return launch;
 }
 
@@ -126,6 +127,7 @@ START_TEST(environment)
     ck_assert_str_eq(env[1], "B=2"); /* its own comes first */
     ck_assert_str_eq(env[2], "C=2");
     ck_assert_uint_eq(strings_count(launch.apps[1].env), 2);
+    ck_assert_str_eq(launch.apps[2].wdir, "/parents"); /* none of its own */
     spawned_fini(&spawned);
     launch_free(&launch);
 }
