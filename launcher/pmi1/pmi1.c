@@ -10,6 +10,7 @@
 struct pmi1 {
     struct daemon *daemon; /* borrowed */
     struct list spaces;    /* of struct pmi1_space: the user's ranks, then what they have spawned */
+    struct spawned_watcher watcher;
 };
 
 /* Every rank and every program is of one. */
@@ -31,10 +32,28 @@ static struct pmi1_space *space_of_app(struct pmi1 *pmi1, uint32_t app)
     return found;
 }
 
+/* The HNP's answer to a spawn of PMI-1 or of another service. */
+static void answered(void *arg, uint64_t request, int status, uint32_t number)
+{
+    struct pmi1 *pmi1 = arg;
+    struct pmi1_space *space;
+    (void) number;
+    list_for_each (space, &pmi1->spaces, struct pmi1_space, link) {
+        for (uint32_t index = 0; index < space->size; index++) {
+            struct pmi1_client *client = space->clients[index];
+            if (client && client->spawn_request == request) {
+                pmi1_client_spawned(client, status);
+                return;
+            }
+        }
+    }
+}
+
 static void job_end(void *state)
 {
     struct pmi1 *pmi1 = state;
     struct pmi1_space *space;
+    list_remove(&pmi1->watcher.link);
     allgather_forget(pmi1->daemon->allgather, "pmi1/");
     list_for_each (space, &pmi1->spaces, struct pmi1_space, link) {
         pmi1_space_destroy(space);
@@ -62,6 +81,8 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     }
     pmi1->daemon = daemon;
     list_init(&pmi1->spaces);
+    pmi1->watcher = (struct spawned_watcher){.fn = answered, .arg = pmi1};
+    daemon_watch_spawned(daemon, &pmi1->watcher);
     int status = add_space(pmi1, NULL);
     if (status != ORTE_SUCCESS) {
         job_end(pmi1);

@@ -27,6 +27,8 @@ void pmi1_client_close(struct pmi1_client *client)
         fd_close(&client->fd);
     }
     client->in_size = client->out_size = 0;
+    pmi1_spawn_fini(&client->spawn);
+    client->spawn_request = 0;
 }
 
 void pmi1_client_drop(struct pmi1_client *client, const char *why)

@@ -8,6 +8,7 @@
 #include <launcher/node/daemon.h>
 #include <launcher/node/server/kvs.h>
 #include <launcher/node/server/name_server.h>
+#include <launcher/pmi1/pmi1_spawn.h>
 #include <launcher/pmi1/pmi1_wire.h>
 #include <wireup/cards.h>
 
@@ -34,11 +35,11 @@ struct pmi1_client {
     pid_t pid;
     int fd; /* owned; -1: closed */
     enum client_state state;
-    bool waiting;    /* for an answer that comes later: no request is read until then */
-    bool in_barrier; /* that is what it waits for */
-    bool spawning;   /* in the lines of an mcmd=spawn */
-    unsigned lost;   /* turns since an end of file before finalize; 0: there was none */
-    int spawns, starts_so_far;
+    bool waiting;             /* for an answer that comes later: no request is read until then */
+    bool in_barrier;          /* that is what it waits for */
+    unsigned lost;            /* turns since an end of file before finalize; 0: there was none */
+    struct pmi1_spawn spawn;  /* what it asks for, line by line */
+    uint64_t spawn_request;   /* whose answer it waits for; 0: none */
     enum names_command asked; /* what it waits for otherwise */
     size_t in_size, out_size;
     char in[PMI1_LINE_MAX];
@@ -88,6 +89,9 @@ void pmi1_client_reply(struct pmi1_client *client, const char *format, ...) KEEL
 /* pmi1_requests.c: a request's line, between init and finalize or not; it may be written to, and
  * has room for one byte more. */
 void pmi1_client_take_line(struct pmi1_client *client, char *line, size_t size);
+
+/* The answer to its spawn. */
+void pmi1_client_spawned(struct pmi1_client *client, int status);
 
 /* pmi1_barrier.c: joins the daemons' barrier when all local ranks have come, or some never will. */
 void pmi1_barrier_check(struct pmi1_space *space);

@@ -169,8 +169,9 @@ static void obey(struct pmi1_client *client, const struct pmi1_request *request)
         do_name(client, request);
         break;
     case PMI1_SPAWN:
-        client->spawning = true;
-        client->spawns = client->starts_so_far = 0;
+        if (pmi1_spawn_begin(&client->spawn) != ORTE_SUCCESS) {
+            pmi1_client_drop(client, "wants to spawn too many programs");
+        }
         break;
     default:
         pmi1_client_drop(client, "sent a command that PMI-1 does not have");
@@ -178,30 +179,57 @@ static void obey(struct pmi1_client *client, const struct pmi1_request *request)
     }
 }
 
-/* A line of an mcmd=spawn; all is read, then refused. There is a block of lines for each program,
- * and one answer for all. */
+/* --- spawn --- */
+
+/* There is an error for each rank, where a line holds them; clients do without. */
+void pmi1_client_spawned(struct pmi1_client *client, int status)
+{
+    char codes[PMI1_LINE_MAX - 64] = "";
+    uint64_t ranks = pmi1_spawn_ranks(&client->spawn);
+    for (uint64_t i = 0; i < ranks && 2 * ranks < sizeof(codes); i++) {
+        memcpy(codes + 2 * i, i + 1 < ranks ? "0," : "0", i + 1 < ranks ? 3 : 2);
+    }
+    pmi1_spawn_fini(&client->spawn);
+    client->spawn_request = 0;
+    if (status == ORTE_SUCCESS) {
+        pmi1_client_reply(client, "cmd=spawn_result rc=0%s%s", codes[0] ? " errcodes=" : "", codes);
+    } else {
+        pmi1_client_reply(client, "cmd=spawn_result rc=-1 msg=spawn_failed");
+    }
+    loop_post(client->space->daemon->loop, &client->space->resume);
+}
+
+static void ask_spawn(struct pmi1_client *client)
+{
+    struct daemon *daemon = client->space->daemon;
+    const struct pmi1_spawn *spawn = &client->spawn;
+    int status = ORTE_ERR_BAD_PARAM;
+    client->waiting = true;
+    client->spawn_request = ++daemon->last_request;
+    if (pmi1_spawn_ranks(spawn) > 0) {
+        status = daemon_ask_spawn(daemon, client->spawn_request, client->rank, spawn->puts,
+                                  spawn->wishes, spawn->count);
+    }
+    if (status != ORTE_SUCCESS) {
+        pmi1_client_spawned(client, status);
+    }
+}
+
 static void take_spawn_line(struct pmi1_client *client, const char *line)
 {
-    bool sound = true;
-    if (strncmp(line, "totspawns=", 10) == 0) {
-        sound = pmi1_number(line + 10, &client->spawns);
-    } else if (strncmp(line, "spawnssofar=", 12) == 0) {
-        sound = pmi1_number(line + 12, &client->starts_so_far);
-    } else if (strcmp(line, "endcmd") == 0) {
-        client->spawning = false;
-        if (client->starts_so_far >= client->spawns) {
-            pmi1_client_reply(client, "cmd=spawn_result rc=-1 msg=spawn_is_not_supported");
-        }
-    }
-    if (!sound) {
-        pmi1_client_drop(client, "sent a line that is not PMI-1");
+    int status = pmi1_spawn_line(&client->spawn, line);
+    if (status != ORTE_SUCCESS) {
+        pmi1_client_drop(client, status == ORTE_ERR_BAD_PARAM ? "sent a line that is not PMI-1"
+                                                              : "wants to spawn too much");
+    } else if (!client->spawn.open && pmi1_spawn_is_whole(&client->spawn)) {
+        ask_spawn(client);
     }
 }
 
 void pmi1_client_take_line(struct pmi1_client *client, char *line, size_t size)
 {
     struct pmi1_request request;
-    if (client->spawning) {
+    if (client->spawn.open) {
         line[size] = '\0';
         take_spawn_line(client, line);
     } else if (pmi1_request_read(&request, line, size) != ORTE_SUCCESS) {

@@ -3,43 +3,9 @@
 # then clients that break its rules.
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/mpi.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/pmi1.sh"
 
 # --- the protocol, without MPICH: bash is the client ---
-
-cat >"$work/client" <<'END'
-# ask REQUEST: the answer in $answer
-ask()
-{
-    printf '%s\n' "$1" >&$PMI_FD && IFS= read -r -t 10 answer <&$PMI_FD
-}
-begin()
-{
-    ask 'cmd=init pmi_version=1 pmi_subversion=1'
-}
-barrier()
-{
-    ask 'cmd=barrier_in' && [ "$answer" = cmd=barrier_out ]
-}
-kvs()
-{
-    ask 'cmd=get_my_kvsname' && kvs=${answer#cmd=my_kvsname kvsname=}
-}
-end()
-{
-    ask 'cmd=finalize'
-}
-END
-
-# client ARGUMENTS... -- SCRIPT: bash ranks with the functions above
-client()
-{
-    local arguments=()
-    while [ "$1" != -- ]; do
-        arguments+=("$1")
-        shift
-    done
-    run_limited 15 "$keelrun" --oversubscribe "${arguments[@]}" bash -c ". $work/client; $2"
-}
 
 client -n 1 -- 'say() { ask "$1"; echo "$answer"; }
     say "cmd=init pmi_version=1 pmi_subversion=1"
@@ -51,8 +17,8 @@ client -n 1 -- 'say() { ask "$1"; echo "$answer"; }
     say "cmd=publish_name service=s port=p"; say "cmd=publish_name service=s port=p"
     say "cmd=lookup_name service=s"; say "cmd=unpublish_name service=s"
     say "cmd=lookup_name service=s"; say "cmd=unpublish_name service=s"
-    printf "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=2\nspawnssofar=1\nendcmd\n" >&3
-    say "$(printf "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=2\nspawnssofar=2\nendcmd")"
+    printf "mcmd=spawn\nnprocs=1\nexecname=true\ntotspawns=2\nspawnssofar=1\nendcmd\n" >&3
+    say "$(printf "mcmd=spawn\nnprocs=1\nexecname=/none\ntotspawns=2\nspawnssofar=2\nendcmd")"
     say cmd=finalize'
 is "every command: exit code" 0 "$code"
 is "every command is answered" "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0
@@ -71,7 +37,7 @@ cmd=lookup_result port=p info=ok rc=0 msg=success
 cmd=unpublish_result info=ok rc=0 msg=success
 cmd=lookup_result info=fail rc=1 msg=service_not_found
 cmd=unpublish_result info=fail rc=1 msg=service_not_found
-cmd=spawn_result rc=-1 msg=spawn_is_not_supported
+cmd=spawn_result rc=-1 msg=spawn_failed
 cmd=finalize_ack" "$(cat "$work/out")"
 
 client --simulate 3x2 -- 'begin; kvs; ask "cmd=put kvsname=$kvs key=k$PMI_RANK value=v$PMI_RANK"

@@ -117,6 +117,9 @@ tests_unit_launcher_node_test_spawned_LDADD = tests/lib/libunit.la liblauncher.l
 	libbase.la
 
 # What MPI programs are offered.
+check_PROGRAMS += tests/unit/launcher/pmi1/test-pmi1-spawn
+tests_unit_launcher_pmi1_test_pmi1_spawn_SOURCES = tests/unit/launcher/pmi1/test-pmi1-spawn.c
+tests_unit_launcher_pmi1_test_pmi1_spawn_LDADD = tests/lib/libunit.la $(launcher_libs)
 check_PROGRAMS += tests/unit/launcher/pmi1/test-pmi1-wire tests/unit/launcher/node/test-kvs \
 	tests/unit/launcher/shepherd/test-vars
 tests_unit_launcher_pmi1_test_pmi1_wire_SOURCES = tests/unit/launcher/pmi1/test-pmi1-wire.c
