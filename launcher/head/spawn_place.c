@@ -380,10 +380,12 @@ int spawn_place(const struct hnp *hnp, struct spawned *spawned,
         status = take(&placing, spawned);
     }
     if (status == ORTE_SUCCESS) {
+        reason[0] = '\0';
+    }
+    if (status == ORTE_SUCCESS && placing.unbound > 0) {
         snprintf(reason, reason_size,
-                 placing.unbound ? "%u of %u ranks are not bound: all processors have "
-                                   "ranks (:overload-allowed lets them share)"
-                                 : "",
+                 "%u of %u ranks are not bound: all processors have ranks (:overload-allowed lets "
+                 "them share)",
                  placing.unbound, spawned->count);
     }
     end(&placing);

@@ -205,7 +205,9 @@ static int add(const struct mapping_case *made, struct job_plan *plan, char *rea
                            .closed = closed,
                            .again = !strstr(made->add, "ppr")};
     int status = job_plan_extend(plan, &request, &use, &unbound, reason, TEXT - 6);
-    snprintf(note, LINE, unbound ? "%u are not bound" : "", unbound);
+    if (unbound > 0) {
+        snprintf(note, LINE, "%u are not bound", unbound);
+    }
     free(ended);
     free(closed);
     run_request_fini(&request);
