@@ -16,12 +16,15 @@ enum front_message {
     FRONT_WRITTEN,       /* u source, u bytes: of its output */
     FRONT_OUTPUT_CLOSED, /* c stream (1, 2): nobody reads it any more */
     FRONT_WINDOW,        /* u rows, u columns: the terminal's new size */
+    FRONT_ASK_PROGRESS,  /* -: which nodes have called home? */
     /* HNP to front end */
     FRONT_OUTPUT,       /* u source, u rank, c stream (1, 2), b bytes */
     FRONT_INPUT_CREDIT, /* u bytes that may be sent now, beyond those before */
     FRONT_INPUT_CLOSED, /* -: nobody reads any more */
     FRONT_TEXT,         /* s line: for the user */
     FRONT_PLAIN,        /* c stream, s line: as it is */
+    FRONT_PROGRESS,     /* c all are home (1), u nodes that are to call home, u of them that
+                         * have not, s their names in short */
     FRONT_EXIT,         /* i exit code: the job is over, and all its output was sent */
 };
 

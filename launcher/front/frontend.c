@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/front/output.h>
+#include <launcher/front/progress.h>
 #include <launcher/front/stdio.h>
 #include <launcher/request/submit.h>
 #include <rml/interface/core.h>
@@ -26,8 +27,9 @@ struct frontend {
     struct output *output;
     struct stdio_reader *reader; /* NULL: not asked for yet, or ended */
     bool input_over;             /* nothing more is to be read */
-    bool pty;                    /* the ranks' output goes through ptys */
-    int signals;                 /* signalfd, owned */
+    struct progress progress;
+    bool pty;    /* the ranks' output goes through ptys */
+    int signals; /* signalfd, owned */
     struct loop_io signal_io;
     struct loop_timer late_timer;
     bool ending;        /* the job is over; output is being written */
@@ -80,7 +82,7 @@ void frontend_block_signals(void)
 
 /* The user's Ctrl-Z: the ranks run on, and the other nodes wait for a while. This process stops as
  * by the signal itself: not at all where nobody could have it go on. */
-static void suspend(void)
+static void suspend(struct frontend *frontend)
 {
     char text[160], limit[64] = "";
     uint64_t grace_us = rml_lifeline_grace_us();
@@ -90,6 +92,7 @@ static void suspend(void)
                  (unsigned long long) (grace_us / 1000000));
     }
     snprintf(text, sizeof(text), "suspended: the job goes on without keelrun%s", limit);
+    progress_clear(&frontend->progress);
     (void) output_line_now(text);
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
@@ -119,7 +122,7 @@ static void signal_ready(struct loop_io *io, short events)
             stdio_reader_allow(frontend->reader, 0); /* perhaps in the background from now on */
         }
         if (signal == SIGTSTP) {
-            suspend();
+            suspend(frontend);
         } else if (signal == SIGWINCH) {
             tell_window(frontend);
         } else if (frontend->ending && interrupt) {
@@ -231,6 +234,7 @@ static int take_output(struct frontend *frontend, opal_buffer_t *buffer)
     uint8_t stream, *data;
     size_t size;
     int status = proto_unpack(buffer, "uucb", &source, &rank, &stream, &data, &size);
+    progress_end(&frontend->progress);
     if (status == OPAL_SUCCESS && (stream == 1 || stream == 2)) {
         output_put(frontend->output, source, rank, stream, data, size);
     }
@@ -243,6 +247,7 @@ static int take_text(struct frontend *frontend, opal_buffer_t *buffer)
     char *text;
     int status = proto_unpack(buffer, "s", &text);
     if (status == OPAL_SUCCESS) {
+        progress_clear(&frontend->progress);
         output_line(frontend->output, text);
         free(text);
     }
@@ -255,9 +260,25 @@ static int take_plain(struct frontend *frontend, opal_buffer_t *buffer)
     char *text;
     int status = proto_unpack(buffer, "cs", &stream, &text);
     if (status == OPAL_SUCCESS) {
+        progress_clear(&frontend->progress);
         output_plain(frontend->output, stream, text);
         free(text);
     }
+    return status;
+}
+
+static int take_progress(struct frontend *frontend, opal_buffer_t *buffer)
+{
+    uint8_t over;
+    uint32_t total, waiting;
+    char *nodes = NULL;
+    int status = proto_unpack(buffer, "cuus", &over, &total, &waiting, &nodes);
+    if (status == OPAL_SUCCESS && over) {
+        progress_end(&frontend->progress);
+    } else if (status == OPAL_SUCCESS) {
+        progress_show(&frontend->progress, total, waiting, nodes);
+    }
+    free(nodes);
     return status;
 }
 
@@ -268,6 +289,7 @@ static int take_exit(struct frontend *frontend, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS) {
         return status;
     }
+    progress_end(&frontend->progress);
     frontend->exit_code = code;
     frontend->ending = true;
     close_input(frontend);
@@ -307,6 +329,8 @@ static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
         return take_text(frontend, buffer);
     case FRONT_PLAIN:
         return take_plain(frontend, buffer);
+    case FRONT_PROGRESS:
+        return take_progress(frontend, buffer);
     case FRONT_EXIT:
         return take_exit(frontend, buffer);
     default:
@@ -355,6 +379,7 @@ int frontend_create(struct frontend **out, struct loop *loop, struct channel_end
     frontend->pty = request->pty == PTY_ALWAYS;
     frontend->signals = -1;
     loop_timer_init(&frontend->late_timer, loop, late);
+    progress_start(&frontend->progress, loop, hnp);
     channel_receive(hnp, from_hnp, frontend);
     int status = output_create(&frontend->output, loop, request, &output_ops, frontend);
     if (status == ORTE_SUCCESS) {
@@ -379,6 +404,7 @@ void frontend_destroy(struct frontend *frontend)
     stdio_reader_end(frontend->reader);
     output_destroy(frontend->output);
     loop_timer_stop(&frontend->late_timer);
+    progress_end(&frontend->progress);
     if (frontend->signals >= 0) {
         loop_io_watch(&frontend->signal_io, 0);
         fd_close(&frontend->signals);

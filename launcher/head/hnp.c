@@ -447,6 +447,9 @@ static void from_front(void *arg, opal_buffer_t *buffer)
             job_signal(&hnp->job, signal);
         }
         break;
+    case FRONT_ASK_PROGRESS:
+        hnp_tell_progress(hnp);
+        break;
     case FRONT_WINDOW:
         hnp_resize(hnp, buffer);
         break;

@@ -93,6 +93,8 @@ void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact,
               const char *topology);                                         /* takes the contact */
 int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer); /* REPORT_UNSTARTED */
 
+void hnp_tell_progress(struct hnp *hnp); /* FRONT_ASK_PROGRESS */
+
 /* hnp_plan.c */
 /* The nodes, and the ranks' places, unless other nodes have to tell their topologies first. */
 int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;

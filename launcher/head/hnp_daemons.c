@@ -320,3 +320,20 @@ void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact, const char *topolog
     }
     dvm_home(&hnp->dvm, vpid);
 }
+
+static bool is_away(const void *arg, uint32_t vpid)
+{
+    const struct hnp *hnp = arg;
+    return hnp->dvm.daemons[vpid].state == DAEMON_STARTING;
+}
+
+void hnp_tell_progress(struct hnp *hnp)
+{
+    uint32_t waiting = 0;
+    const struct dvm *dvm = &hnp->dvm;
+    char *nodes = dvm->phase == DVM_STARTING ? dvm_name_nodes(dvm, is_away, hnp, &waiting) : NULL;
+    channel_send(hnp->front,
+                 proto_new(FRONT_PROGRESS, "cuus", (uint8_t) (dvm->phase > DVM_STARTING),
+                           waiting > 0 ? dvm->count - 1 : 0, waiting, nodes ? nodes : "?"));
+    free(nodes);
+}
