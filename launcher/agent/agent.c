@@ -80,8 +80,9 @@ void agent_explain_end(char *text, size_t size, int wait_status, const char *pro
     agent_describe_end(how, sizeof(how), wait_status);
     if (code == CODE_NOT_FOUND) {
         snprintf(text, size,
-                 "the daemon is not at %s there, or a library that it needs is missing (code "
-                 "%d)%s%s: Keel has to be installed at the same place, or where --prefix says",
+                 "there is no %s there, or a library that it needs is missing (code %d)%s%s: Keel "
+                 "has to "
+                 "be installed at the same place, or where --prefix or --launch-agent says",
                  program, code, colon, said ? said : "");
     } else if (code == CODE_NOT_EXECUTABLE) {
         snprintf(text, size, "%s cannot be executed there (code %d)%s%s", program, code, colon,

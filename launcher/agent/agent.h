@@ -29,7 +29,7 @@ int agent_run(struct shepherd *shepherd, uint32_t id,
 int agent_tell(int input, char *text, size_t size) KEEL_MUST_CHECK;
 
 /* Why a daemon was not heard of, as its agent's end tells it: "the agent ended with code 7 before
- * the daemon called home". program: how the daemon was called; said: the agent's last line, NULL:
+ * the daemon called home". program: the daemon's command; said: the agent's last line, NULL:
  * it said nothing. Pure. */
 void agent_explain_end(char *text, size_t size, int wait_status, const char *program,
                        const char *said);

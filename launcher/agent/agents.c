@@ -47,6 +47,7 @@ struct agents {
     const struct agents_owner *owner;
     void *arg;
     char **words, **program; /* owned */
+    char command[256];       /* the program's words, for messages */
     uint32_t max, retries;
     uint64_t limit_us;
     struct agent **by_vpid; /* owned, as are they; NULL: not started here */
@@ -192,7 +193,7 @@ static void explain(const struct agent *agent, int wait_status, char *why, size_
         snprintf(why, size, "%s%sthe daemon has not called home within %u s", last ? last : "",
                  last ? ": " : "", (unsigned) (agent->agents->limit_us / 1000000u));
     } else {
-        agent_explain_end(why, size, wait_status, agent->agents->program[0], last);
+        agent_explain_end(why, size, wait_status, agent->agents->command, last);
     }
     free(last);
 }
@@ -323,6 +324,15 @@ void agents_stop(struct agents *agents)
     }
 }
 
+static void print_command(struct agents *agents)
+{
+    size_t used = 0;
+    for (char **word = agents->program; *word && used < sizeof(agents->command); word++) {
+        used += (size_t) snprintf(agents->command + used, sizeof(agents->command) - used, "%s%s",
+                                  used > 0 ? " " : "", *word);
+    }
+}
+
 int agents_create(struct agents **out, struct loop *loop, struct shepherd *shepherd,
                   const struct agents_config *config, const struct agents_owner *owner, void *arg)
 {
@@ -347,6 +357,7 @@ int agents_create(struct agents **out, struct loop *loop, struct shepherd *sheph
         agents_destroy(agents);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    print_command(agents);
     *out = agents;
     return ORTE_SUCCESS;
 }

@@ -6,6 +6,7 @@
 
 #include <launcher/agent/agents.h>
 #include <launcher/node/home.h>
+#include <launcher/plm/remote.h>
 #include <launcher/plm/step.h>
 #include <launcher/shepherd/shepherd.h>
 
@@ -76,9 +77,9 @@ struct rsh_start {
 };
 
 struct rsh {
-    struct agents *agents;      /* owned */
-    struct rsh_start *starts;   /* owned, by vpid */
-    char **words, **program;    /* owned: the agent's command, and the daemon's behind it */
+    struct agents *agents;    /* owned */
+    struct rsh_start *starts; /* owned, by vpid */
+    struct remote remote;
     uint32_t block;             /* start_tree.h */
     struct loop_timer patience; /* with those that may still fail */
     uint64_t started_us;

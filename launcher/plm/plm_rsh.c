@@ -17,8 +17,6 @@
 #include <launcher/plm/start_tree.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <launcher/request/run_request.h>
-#include <launcher/shepherd/program.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,18 +24,8 @@
 #include <wireup/proto.h>
 
 static struct {
-    struct param agent, launch_agent, prefix, tree, max, retries;
+    struct param tree, max, retries;
 } params = {
-    .agent = PARAM_STRING("plm_rsh_agent", "ssh -x -o BatchMode=yes -o ConnectTimeout=10",
-                          "The command that starts a daemon on another host: AGENT HOST PROGRAM "
-                          "ARGUMENTS, the last two quoted for a shell"),
-    .launch_agent =
-        PARAM_STRING("plm_launch_agent", "",
-                     "The daemon's command on other hosts, for their shells, in place of the path "
-                     "that keeld has here (--launch-agent)"),
-    .prefix = PARAM_STRING("plm_prefix", "",
-                           "The folder where Keel is installed on other hosts, if it is not the "
-                           "same as here: keeld is in its bin (--prefix)"),
     .tree = PARAM_INT("plm_tree", "32", 0, 65536, "hosts",
                       "From so many other hosts on, daemons that keelrun has started start the "
                       "rest (0: never)"),
@@ -49,8 +37,7 @@ static struct {
 };
 PARAM_ROWS("launcher", params);
 
-/* How long others may still fail: as long as the first one took, and at least this. */
-#define AGENTS_WAIT_US 1000000u
+#define AGENTS_WAIT_US 1000000u /* how long others may still fail, at least */
 /* Of the time that all have: what a start by another daemon may take, so that keelrun can try. */
 #define ONWARD_SHARE 3u
 #define NAMES_BYTES 400u /* of nodes in one line, so that the reason has room behind them */
@@ -146,6 +133,16 @@ static void waited(struct loop_timer *timer)
     fail(plm);
 }
 
+/* How long others may still fail: as long as the first took, and at least a second; but not to the
+ * end of the time that all have, when nobody asks for reasons any more. */
+static uint64_t patience_us(const struct rsh *rsh)
+{
+    uint64_t took_us = clock_us() - rsh->started_us, limit_us = home_limit_us();
+    uint64_t left_us = took_us < limit_us ? limit_us - took_us : 0;
+    uint64_t wait_us = took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US;
+    return wait_us < left_us ? wait_us : left_us / 2;
+}
+
 /* One has failed, for good, or has come home: the others get a moment to fail as well. */
 static void settle(struct plm *plm)
 {
@@ -156,8 +153,7 @@ static void settle(struct plm *plm)
     if (!any_comes(plm)) {
         fail(plm);
     } else if (!rsh->patience.started) {
-        uint64_t took_us = clock_us() - rsh->started_us;
-        loop_timer_start(&rsh->patience, took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US);
+        loop_timer_start(&rsh->patience, patience_us(rsh));
     }
 }
 
@@ -205,8 +201,8 @@ static int fill_order(const struct plm *plm, uint32_t head, struct start_order *
 {
     uint32_t end = end_of_block(plm, head);
     *order = (struct start_order){
-        .words = strings_copy(plm->rsh.words),
-        .program = strings_copy(plm->rsh.program),
+        .words = strings_copy(plm->rsh.remote.agent),
+        .program = strings_copy(plm->rsh.remote.program),
         .max = (uint32_t) param_int(&params.max),
         .limit_ms = (uint32_t) (home_limit_us() / 1000u / ONWARD_SHARE),
         .nodes = calloc(end - head, sizeof(*order->nodes)),
@@ -308,74 +304,17 @@ static char *home_of(void *arg, uint32_t vpid, size_t *size, char *reason, size_
 
 static const struct agents_owner agents_owner = {.home = home_of, .failed = failed, .says = says};
 
-/* --- what they are started by --- */
-
-/* A path as a word of the command that the agent gives to a shell; malloc'd, NULL: no memory. */
-static char *shell_word(const char *path)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "%+,-./:=@_";
-    char *word = malloc(4 * strlen(path) + 3), *end = word;
-    if (!word || !path[strspn(path, plain)]) {
-        return word ? strcpy(word, path) : NULL;
-    }
-    *end++ = '\'';
-    for (; *path; path++) {
-        if (*path == '\'') {
-            end = stpcpy(end, "'\\''");
-        } else {
-            *end++ = *path;
-        }
-    }
-    strcpy(end, "'");
-    return word;
-}
-
-/* The daemon's command on other hosts. keeld: where it is here. */
-static bool make_program(struct rsh *rsh, const char *keeld)
-{
-    const char *prefix = param_string(&params.prefix);
-    const char *command = param_string(&params.launch_agent);
-    char *path = NULL;
-    bool made;
-    if (prefix[0] && asprintf(&path, "%s/bin/%s", prefix, "keeld") < 0) {
-        return false;
-    }
-    if (command[strspn(command, " \t")]) {
-        made = agent_split(&rsh->program, command);
-    } else {
-        made = strings_add(&rsh->program, shell_word(path ? path : keeld));
-    }
-    free(path);
-    return made;
-}
+/* --- start --- */
 
 /* False: the job has failed. */
-static bool make_command(struct plm *plm, const char *keeld)
+static bool make_remote(struct plm *plm, const char *keeld)
 {
-    struct rsh *rsh = &plm->rsh;
-    const char *prefix = param_string(&params.prefix);
-    char path[PATH_MAX];
-    if (!agent_split(&rsh->words, param_string(&params.agent)) || !make_program(rsh, keeld)) {
-        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
-        return false;
+    char reason[512];
+    int status = remote_make(&plm->rsh.remote, keeld, reason, sizeof(reason));
+    if (status != ORTE_SUCCESS) {
+        plm_fail(plm, status == ORTE_ERR_BAD_PARAM ? EXIT_USAGE : EXIT_RUNTIME, "%s", reason);
     }
-    if (!rsh->words) {
-        plm_fail(plm, EXIT_USAGE,
-                 "plm_rsh_agent is empty: the command that starts a daemon on "
-                 "another host is needed, as ssh -x");
-        return false;
-    }
-    if (prefix[0] && prefix[0] != '/') {
-        plm_fail(plm, EXIT_USAGE, "plm_prefix (--prefix) %s: a whole path is needed", prefix);
-        return false;
-    }
-    int found = program_resolve(rsh->words[0], path, sizeof(path));
-    if (found < 0) {
-        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: %s: %s", rsh->words[0],
-                 strerror(-found));
-    }
-    return found == 0;
+    return status == ORTE_SUCCESS;
 }
 
 static bool open_agents(struct plm *plm, char *keeld)
@@ -383,12 +322,12 @@ static bool open_agents(struct plm *plm, char *keeld)
     struct rsh *rsh = &plm->rsh;
     bool simulated = plm->config.simulated;
     char *children[] = {keeld, NULL};
-    if (!simulated && !make_command(plm, keeld)) {
+    if (!simulated && !make_remote(plm, keeld)) {
         return false;
     }
     struct agents_config config = {
-        .words = rsh->words,
-        .program = simulated ? children : rsh->program,
+        .words = rsh->remote.agent,
+        .program = simulated ? children : rsh->remote.program,
         .max = simulated ? 0 : (uint32_t) param_int(&params.max),
         .retries = (uint32_t) param_int(&params.retries),
     };
@@ -437,8 +376,7 @@ static void fini(struct plm *plm)
     }
     free(rsh->starts);
     agents_destroy(rsh->agents);
-    strings_free(rsh->words);
-    strings_free(rsh->program);
+    remote_fini(&rsh->remote);
 }
 
 static bool fill(const struct plm *plm, uint32_t vpid, struct home *home)

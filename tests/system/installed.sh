@@ -126,7 +126,7 @@ EOF
         --host kt-far1:1,localhost:1,kt-far2:1 true
     is 'no keeld over ssh: exit code' 125 "$code"
     like 'no keeld over ssh: where it has to be, on all nodes that lack it' "$work/err" \
-        "^keelrun: nodes kt-far\[1-2\]: the daemon is not at $root$prefix/bin/keeld there, .*the same place"
+        "^keelrun: nodes kt-far\[1-2\]: there is no '$root$prefix/bin/keeld' there, .*the same place"
 else
     skip 'over ssh' "$reason"
 fi

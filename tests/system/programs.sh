@@ -143,7 +143,7 @@ END
 exits 125 "^keelrun: nodes late\[1-2\]: the agent ended with code 7 before the daemon called home$" \
     --host lost1:1,late1:1,fine:1,late2:1,lost2:1 --mca plm_rsh_agent "$work/agent" true
 like "bad nodes: those without keeld, too" "$work/err" \
-    "^keelrun: nodes lost\[1-2\]: the daemon is not at $(realpath "$keeld") there, .*at the same place"
+    "^keelrun: nodes lost\[1-2\]: there is no $(realpath "$keeld") there, .*at the same place"
 is "bad nodes: the last line counts them" "keelrun: 4 of 5 nodes cannot be started" "$(tail -n 1 "$work/err")"
 printf '#!/bin/sh\n[ "$1" = lost ] && exit 126\nexec sleep 60\n' >"$work/agent"
 exits 125 "^keelrun: node lost: $(realpath "$keeld") cannot be executed there \(code 126\)$" \

@@ -303,6 +303,35 @@ bool apply_param(struct parser *parser, const char *option, char **values)
     return apply_mca(parser, option, (char *[]){text, value});
 }
 
+static bool set_param(struct parser *parser, const char *option, const char *name, char *value)
+{
+    return apply_mca(parser, option, (char *[]){(char *) (uintptr_t) name, value});
+}
+
+bool apply_prefix(struct parser *parser, const char *option, char **values)
+{
+    if (values[0][0] != '/') {
+        return parser_wrong(parser, "%s '%s': the whole path of a folder is needed", option,
+                            values[0]);
+    }
+    return set_param(parser, option, "plm_prefix", values[0]);
+}
+
+bool apply_noprefix(struct parser *parser, const char *option, char **values)
+{
+    char no[] = "0";
+    return set_param(parser, option, "library_path", no) &&
+           set_param(parser, option, "plm_prefix", values[0]);
+}
+
+bool apply_launch_agent(struct parser *parser, const char *option, char **values)
+{
+    if (!values[0][strspn(values[0], " \t")]) {
+        return parser_wrong(parser, "%s: a command is needed, as keeld", option);
+    }
+    return set_param(parser, option, "plm_launch_agent", values[0]);
+}
+
 bool apply_stdin(struct parser *parser, const char *option, char **values)
 {
     struct run_request *request = parser->request;

@@ -42,8 +42,8 @@ const struct option options[] = {
     {"genvall", SAYS(apply_nothing, ""), GROUP_WHAT, "accepted: ranks have keelrun's environment",
      NULL},
     {"envall", SAYS(apply_nothing, ""), GROUP_WHAT, NULL, NULL},
-    {"noprefix", SAYS(apply_param, "library_path=0"), GROUP_WHAT,
-     "leave the ranks' LD_LIBRARY_PATH as it is", NULL},
+    {"noprefix", SAYS(apply_noprefix, ""), GROUP_WHAT,
+     "leave the ranks' LD_LIBRARY_PATH as it is, and look for keeld where it is here", NULL},
     {"allow-run-as-root", SAYS(apply_nothing, ""), GROUP_WHAT,
      "accepted: nobody is forbidden to run as root", NULL},
 
@@ -57,6 +57,10 @@ const struct option options[] = {
      "FILE"},
     {"machinefile", TAKES("FILE", apply_hostfile), GROUP_WHERE, NULL, "FILE"},
     {"f", TAKES("FILE", apply_hostfile), GROUP_WHERE, NULL, "FILE"},
+    {"prefix", TAKES("DIR", apply_prefix), GROUP_WHERE,
+     "Keel is installed below this folder on other nodes, if it is not the same as here", NULL},
+    {"launch-agent", TAKES("COMMAND", apply_launch_agent), GROUP_WHERE,
+     "start keeld on other nodes by this command, which a shell there gets", NULL},
     {"nolocal", SAYS(apply_map_by, "NOLOCAL"), GROUP_WHERE, "not on keelrun's own node", NULL},
     {"simulate", TAKES("NODESxSLOTS", apply_simulate), GROUP_WHERE,
      "on simulated nodes of this machine, each with a daemon, a name and a session folder of its "

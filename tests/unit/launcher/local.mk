@@ -9,11 +9,14 @@ tests_unit_launcher_shepherd_test_shepherd_end_SOURCES = tests/unit/launcher/she
 	tests/unit/launcher/shepherd/world.h tests/unit/launcher/shepherd/world.c
 tests_unit_launcher_shepherd_test_shepherd_end_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 check_PROGRAMS += tests/unit/launcher/agent/test-agent tests/unit/launcher/agent/test-agents \
-	tests/unit/launcher/plm/test-start-tree tests/unit/launcher/node/test-onward
+	tests/unit/launcher/plm/test-remote tests/unit/launcher/plm/test-start-tree \
+	tests/unit/launcher/node/test-onward
 tests_unit_launcher_agent_test_agent_SOURCES = tests/unit/launcher/agent/test-agent.c
 tests_unit_launcher_agent_test_agent_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_agent_test_agents_SOURCES = tests/unit/launcher/agent/test-agents.c
 tests_unit_launcher_agent_test_agents_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_plm_test_remote_SOURCES = tests/unit/launcher/plm/test-remote.c
+tests_unit_launcher_plm_test_remote_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_plm_test_start_tree_SOURCES = tests/unit/launcher/plm/test-start-tree.c
 tests_unit_launcher_plm_test_start_tree_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_node_test_onward_SOURCES = tests/unit/launcher/node/test-onward.c $(DECODER)
