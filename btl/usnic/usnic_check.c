@@ -66,7 +66,6 @@ static void unanswered(struct usnic_check *check, uint64_t now_us)
     unsigned most = check->small_passed ? ANSWERED_DOUBLES : DOUBLINGS;
 
     check->doublings = check->doublings < most ? check->doublings + 1 : most;
-    check->answered += check->small_passed;
     check->small_passed = false;
     check->silent_us += check->next_us - check->asked_us;
     if (luck(check) < BAD_LUCK) {
@@ -117,7 +116,10 @@ void usnic_check_answered(struct usnic_check *check, size_t size, uint64_t now_u
         return;
     }
     check->verdict = CHECK_OPEN;
-    check->small_passed = check->small_passed || size <= check->small;
+    if (size <= check->small) {
+        check->small_passed = true;
+        check->answered += check->answered < check->pauses;
+    }
     if (size <= check->passes) {
         return;
     }

@@ -35,7 +35,7 @@ struct usnic_check {
     size_t passes, fails; /* the largest size that was answered; the smallest that was not */
     size_t asked;
     unsigned pauses;   /* since it was asked first */
-    unsigned answered; /* of these, how many had an answer to the small one */
+    unsigned answered; /* answers to the small one since then, late ones included */
     unsigned doublings;
     bool small_due;    /* beside the probe that was just sent */
     bool small_passed; /* since then */

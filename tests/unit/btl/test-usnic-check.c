@@ -107,6 +107,29 @@ START_TEST(a_peer_that_computes_is_waited_for)
 }
 END_TEST
 
+/* What is answered late is not lost: a peer that runs now and then holds the search up no longer.
+ */
+START_TEST(late_answers_are_no_losses)
+{
+    enum { ABSENT_US = 50000 };
+    struct usnic_check check;
+    uint64_t now_us = 1000;
+    unsigned owed = 0;
+
+    usnic_check_begin(&check, SMALL, FULL, TRIP_US, PATIENCE_US, now_us);
+    for (; check.verdict == CHECK_OPEN; now_us += STEP_US) {
+        for (size_t size; (size = usnic_check_probe(&check, now_us)) > 0;) {
+            owed += size == SMALL;
+        }
+        for (; now_us % ABSENT_US == 0 && owed > 0; owed--) {
+            usnic_check_answered(&check, SMALL, now_us);
+        }
+        ck_assert_uint_le(now_us, 3000000);
+    }
+    ck_assert_int_eq(check.verdict, CHECK_SMALL_ONLY);
+}
+END_TEST
+
 START_TEST(who_was_away_accuses_nobody)
 {
     struct usnic_check check;
@@ -156,5 +179,5 @@ END_TEST
 
 UNIT_MAIN("usnic-check", a_full_path_is_found_in_one_round_trip, a_hole_is_found_by_bisection,
           losses_are_no_hole, a_hole_is_found_amid_losses, a_peer_that_computes_is_waited_for,
-          who_was_away_accuses_nobody, what_is_cut_is_told,
+          late_answers_are_no_losses, who_was_away_accuses_nobody, what_is_cut_is_told,
           answers_to_what_nobody_asked_change_nothing)
