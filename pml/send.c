@@ -208,11 +208,11 @@ void send_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
 }
 
 void send_upcall_put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
-                            size_t offset, size_t size)
+                            size_t offset, size_t size, int status)
 {
     struct send *send = send_of(request);
 
-    if (send->stripe.total > 0 && !send->busy) {
+    if (status != OPAL_SUCCESS && send->stripe.total > 0 && !send->busy) {
         stripe_told(send->member->peer, &send->stripe, &ptl->super, size, false);
     }
     send->stage = SEND_REST;

@@ -57,7 +57,7 @@ void send_upcall_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_send_request_
 void send_upcall_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
                         int status);
 void send_upcall_put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
-                            size_t offset, size_t size);
+                            size_t offset, size_t size, int status);
 
 /* For the pools. */
 void send_construct(void *item, void *unused);

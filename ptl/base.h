@@ -16,7 +16,7 @@ struct ptl_upcalls {
     void (*send_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_send_request_t *request,
                         int status);
     void (*put_wanted)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_send_request_t *request,
-                       size_t offset, size_t size);
+                       size_t offset, size_t size, int status);
     void (*recv_failed)(struct keel_ptl_module_t *ptl, struct mca_ptl_base_recv_request_t *request,
                         size_t offset, size_t size, int status);
     void (*peer_changed)(struct keel_ptl_module_t *ptl, struct ompi_proc_t *proc);

@@ -51,11 +51,13 @@ struct keel_ptl_module_t {
     void (*ptl_send_failed)(struct keel_ptl_module_t *ptl,
                             struct mca_ptl_base_send_request_t *request, int status);
     /* Of what the module took, these bytes have not gone and are to be put: their receiver asks for
-     * them, or a ptl_put of them was in vain. The request goes on. This module's path is the one to
-     * put them by; where it has no room or, of a module with MCA_PTL_FLAGS_RECOVERS, is lost, so is
-     * any other of that component. What is put is reported by ptl_send_progress. */
+     * them (OPAL_SUCCESS), or a ptl_put of them was in vain. The request goes on. This module's
+     * path is the one to put them by; where it has no room or, of a module with
+     * MCA_PTL_FLAGS_RECOVERS, is lost, so is any other of that component. What is put is reported
+     * by ptl_send_progress. */
     void (*ptl_put_wanted)(struct keel_ptl_module_t *ptl,
-                           struct mca_ptl_base_send_request_t *request, size_t offset, size_t size);
+                           struct mca_ptl_base_send_request_t *request, size_t offset, size_t size,
+                           int status);
     /* These bytes of a ptl_get will not come by this module; TEMP_OUT_OF_RESOURCE: they may, when
      * it is asked again. */
     void (*ptl_recv_failed)(struct keel_ptl_module_t *ptl,

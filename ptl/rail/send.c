@@ -325,7 +325,7 @@ bool rail_pulled(struct rail_module *module, struct mca_btl_base_endpoint_t *end
     if (!send->matched) {
         matched(send, &ptl->super);
     }
-    ptl->ptl_put_wanted(ptl, send->request, header->offset, size);
+    ptl->ptl_put_wanted(ptl, send->request, header->offset, size, OPAL_SUCCESS);
     return true;
 }
 
@@ -342,7 +342,7 @@ static void put_failed(struct rail_send *send, struct rail_module *module, size_
     if (status != OPAL_ERR_UNREACH) {
         rail_memory_find(&send->memories, module)->state = RAIL_MEMORY_NONE;
     }
-    ptl->ptl_put_wanted(ptl, send->request, offset, size);
+    ptl->ptl_put_wanted(ptl, send->request, offset, size, status);
 }
 
 static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

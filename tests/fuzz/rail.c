@@ -116,10 +116,10 @@ static void send_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
 }
 
 static void put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
-                       size_t offset, size_t size)
+                       size_t offset, size_t size, int status)
 {
     struct out *out = (struct out *) request;
-    (void) ptl;
+    (void) ptl, (void) status;
     fuzz_check(out->used && !out->over, "a send that ended is not asked for");
     fuzz_check(size > 0 && offset + size <= request->req_header.hdr_msg_length,
                "what is asked for is of the message");

@@ -240,10 +240,11 @@ static void send_failed(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request
 }
 
 static void put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_request_t *request,
-                       size_t offset, size_t size)
+                       size_t offset, size_t size, int status)
 {
     struct out *out = (struct out *) request;
     (void) ptl;
+    must(status == OPAL_SUCCESS, "a put failed");
     must(out->wanted_count < sizeof(out->wanted) / sizeof(*out->wanted), "too many pulls");
     out->wanted[out->wanted_count].offset = offset;
     out->wanted[out->wanted_count++].size = size;
