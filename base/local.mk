@@ -11,7 +11,7 @@ libbase_la_SOURCES += base/data/bytes.c base/data/bytes.h base/data/clock.h base
 	base/data/hash.h base/data/ids.c base/data/ids.h base/data/le.h base/data/least.h base/data/list.h \
 	base/data/number.c base/data/number.h base/data/reason.c base/data/reason.h \
 	base/data/pool.c base/data/pool.h base/data/reorder.c base/data/reorder.h base/data/strings.c \
-	base/data/strings.h
+	base/data/strings.h base/data/words.c base/data/words.h
 
 # What the public types do.
 libbase_la_SOURCES += base/types/bitmap.c base/types/convertor.c base/types/dss.h \

@@ -1,42 +1,9 @@
 #include <config.h>
 
+#include <base/data/words.h>
 #include <btl/modules/entry.h>
 #include <stdio.h>
 #include <string.h>
-
-#define BLANKS " \t\n"
-
-/* A name in the list, without the blanks around it. */
-struct word {
-    const char *at;
-    size_t length;
-};
-
-static bool word_is(struct word word, const char *name)
-{
-    return strlen(name) == word.length && memcmp(name, word.at, word.length) == 0;
-}
-
-/* The word at *list, which moves behind its comma, or becomes NULL behind the last. */
-static struct word next_word(const char **list)
-{
-    const char *begin = *list + strspn(*list, BLANKS), *end = begin + strcspn(begin, ",");
-    struct word word = {begin, (size_t) (end - begin)};
-    while (word.length > 0 && strchr(BLANKS, begin[word.length - 1])) {
-        word.length--;
-    }
-    *list = *end ? end + 1 : NULL;
-    return word;
-}
-
-static bool list_has(const char *list, const char *name)
-{
-    bool found = false;
-    while (list && !found) {
-        found = word_is(next_word(&list), name);
-    }
-    return found;
-}
 
 static const struct btl_component *find(struct word word)
 {
@@ -68,7 +35,7 @@ static void list_known(char *text, size_t size)
 static bool stands_before(const char *list, struct word word)
 {
     while (list && list < word.at) {
-        struct word other = next_word(&list);
+        struct word other = word_next(&list);
         if (other.at < word.at && other.length == word.length &&
             memcmp(other.at, word.at, word.length) == 0) {
             return true;
@@ -113,7 +80,7 @@ static int check(const char *choice, char *why, size_t size)
     bool excludes = choice[0] == '^';
     const char *first = choice + excludes, *list = first;
     while (list) {
-        struct word word = next_word(&list);
+        struct word word = word_next(&list);
         int status = check_word(first, word, excludes, why, size);
         if (status != ORTE_SUCCESS) {
             return status;
@@ -140,8 +107,8 @@ int btl_choice_check(const char *choice, char *reason, size_t size)
 bool btl_choice_opens(const char *choice, const struct btl_component *entry)
 {
     if (choice[0] == '^') {
-        return !entry->named_only && !list_has(choice + 1, btl_component_name(&entry->component));
+        return !entry->named_only && !words_have(choice + 1, btl_component_name(&entry->component));
     }
     return choice[0] == '\0' ? !entry->named_only
-                             : list_has(choice, btl_component_name(&entry->component));
+                             : words_have(choice, btl_component_name(&entry->component));
 }
