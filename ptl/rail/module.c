@@ -2,6 +2,7 @@
 
 #include <base/data/crypto.h>
 #include <base/data/least.h>
+#include <base/data/words.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <base/types/name.h>
@@ -20,11 +21,14 @@ enum rendezvous { RENDEZVOUS_GET, RENDEZVOUS_PUT, RENDEZVOUS_SEND };
 static const char *const rendezvous_names[] = {"get", "put", "send", NULL};
 
 static struct {
-    struct param rendezvous, answers_size, failover;
+    struct param rendezvous, send_only, answers_size, failover;
 } params = {
     .rendezvous = PARAM_ENUM("ptl_rail_rendezvous", "get", rendezvous_names,
                              "How the bytes of a long message move, where a rail has a choice: the "
                              "receiver gets them, the sender puts them, or sends them in pieces."),
+    .send_only = PARAM_STRING("ptl_rail_send_only", "",
+                              "Components of the data plane (usnic,tcp) whose rails move long "
+                              "messages in pieces alone, whatever ptl_rail_rendezvous says."),
     .answers_size = PARAM_SIZE("ptl_rail_answers_size", "64m", 0, INT64_C(1) << 40,
                                "Memory for answers to a peer that wait for room on a rail; a peer "
                                "that lets more wait is given up."),
@@ -213,8 +217,11 @@ static int finalize(mca_ptl_base_module_t *ptl)
  * sender's end is known to be over could be overtaken by the word that tells of it. */
 static void choose_rdma(struct rail_module *module)
 {
-    const enum rendezvous rendezvous = (enum rendezvous) param_int(&params.rendezvous);
     const mca_btl_base_module_t *btl = module->btl;
+    const enum rendezvous rendezvous = (enum rendezvous) param_int(&params.rendezvous);
+    if (words_have(param_string(&params.send_only), btl_component_name(btl->btl_component))) {
+        return;
+    }
     module->gets = rendezvous == RENDEZVOUS_GET && (btl->btl_flags & MCA_BTL_FLAGS_GET) &&
                    btl->btl_get_alignment <= 1;
     module->puts = rendezvous != RENDEZVOUS_SEND && (btl->btl_flags & MCA_BTL_FLAGS_PUT) &&

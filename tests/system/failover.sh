@@ -105,15 +105,18 @@ two_rails()
     ends_well
 }
 
-# sm is lost with a message, or by one that makes no sense; it does not come again.
+# sm is lost with a message, or by one that makes no sense; it does not come again. tcp takes over what was
+# fetched, and then, as a rail that only sends, what sm can do and it cannot.
 standby()
 {
-    local i fault
+    local i fault only=none
     for ((i = 0; i < cuts; i++)); do
         what="sm, with tcp as its standby, $i"
         fault="btl.sm.send:drop:after=$((RANDOM % 200))"
         [ $((i % 2)) = 0 ] || fault="btl.sm.recv:error=EPROTO:after=$((RANDOM % 200))"
+        [ $((i % 2)) = 0 ] || only=tcp
         failover a:2 --mca btl self,sm,tcp --mca btl_tcp_if_include one --mca fault "$fault" \
+            --mca ptl_rail_send_only $only \
             "$helpers/failover" sum $((mib / cuts)) "$work/stop" $RANDOM
         wait_for 20 uses_tcp
         ends_well
@@ -156,12 +159,16 @@ if make_hosts && plug_cable one 10.99.40 a b && plug_cable two 10.99.41 a b; the
     cable one all rate=50
     cable two all rate=50
     two_rails "two interfaces" --mca btl self,tcp --mca btl_tcp_if_include one,two
+    two_rails "two interfaces, by puts" --mca btl self,tcp --mca btl_tcp_if_include one,two \
+        --mca ptl_rail_rendezvous put
     standby
     if [ -n "$libfabric" ]; then
         two_rails "tcp and ofi" --mca btl self,tcp,ofi --mca btl_tcp_if_include one \
             --mca btl_tcp_exclusivity 1024 --mca btl_ofi_provider 'tcp;ofi_rxm' --mca btl_ofi_domain two
         two_rails "tcp and usnic" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \
             --mca btl_tcp_exclusivity 1024 --mca btl_usnic_if_include two
+        two_rails "tcp gets, usnic only sends" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \
+            --mca btl_tcp_exclusivity 1024 --mca btl_usnic_if_include two --mca ptl_rail_send_only usnic
     else
         skip "tcp and ofi, tcp and usnic" "no libfabric, or not instrumented"
     fi

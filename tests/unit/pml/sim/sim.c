@@ -30,6 +30,8 @@ static uint32_t some_flags(void)
            (chance(50) ? MCA_BTL_FLAGS_GET : 0);
 }
 
+static mca_btl_base_component_t component = {.btl_version.mca_component_name = "sim"};
+
 static void kind_init(struct sim_kind *kind, bool standby)
 {
     const size_t eager = RAIL_MOST_BYTES + 16 + below(600);
@@ -42,7 +44,8 @@ static void kind_init(struct sim_kind *kind, bool standby)
                           .at_once = chance(70) ? 0 : below(100),
                           .denies = chance(70) ? 0 : below(60),
                           .registers = sim.options.fate != SIM_CALM || chance(70),
-                          .model = {.btl_eager_limit = eager,
+                          .model = {.btl_component = &component,
+                                    .btl_eager_limit = eager,
                                     .btl_rndv_eager_limit = eager,
                                     .btl_max_send_size = eager + below(2000),
                                     .btl_exclusivity = standby ? 10 : 20,
