@@ -47,7 +47,8 @@ static struct pml_host over_rails(const struct pml_host *host)
     struct pml_host over = *host;
     over.is_busy = ptl_rail_is_busy;
     over.rest = host->rest ? host->rest : nap;
-    over.rest_on_ptls = ptl_rail_rest;
+    /* Nothing would tell that a host that has to be polled has something to do. */
+    over.rest_on_ptls = host->rest || !host->progress ? ptl_rail_rest : NULL;
     over.events = ptl_rail_events;
     over.has_thread = ptl_rail_has_thread();
     if (ptl_rail_is_shared()) {

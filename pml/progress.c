@@ -362,8 +362,8 @@ static void nap(struct waiter *waiter)
 }
 
 /* False: it is over. With several threads, an end that comes between its look and its sleep does
- * not wake it, so it never sleeps long. */
-static bool sleep_a_bit(struct waiter *waiter)
+ * not wake it, so it never sleeps long. Apart from the loop of those who poll. */
+static __attribute__((noinline)) bool sleep_a_bit(struct waiter *waiter)
 {
     struct pml *pml = waiter->pml;
 

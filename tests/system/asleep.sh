@@ -32,6 +32,15 @@ for btls in self,sm self,tcp; do
     asleep "$btls, sent" 2 "${rails[@]}" --mca pml_spin_us 0 --mca ptl_rail_rendezvous send -- wakes 2000
 done
 asleep "all rails" 3 --mca pml_spin_us 0 -- wakes 1000
+# Rails that have to be polled: who waits looks now and then, at all of them.
+if grep -qx '#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h" && [ -z "$sanitize" ]; then
+    polled=(--mca btl self,ofi --mca btl_ofi_provider "tcp;ofi_rxm")
+    asleep ofi 2 "${polled[@]}" -- waits 500 0
+    asleep "ofi, at once" 2 "${polled[@]}" --mca pml_spin_us 0 -- wakes 100
+    polled=(--mca btl self,usnic --mca btl_usnic_if_include lo)
+    asleep usnic 2 "${polled[@]}" -- waits 500 0
+    asleep "usnic, at once" 2 "${polled[@]}" --mca pml_spin_us 0 -- wakes 100
+fi
 # Where the kernel has no barrier for all: senders make their own, or who waits looks now and then.
 barrier=(--mca btl self,sm --mca fault btl.sm.barrier:error=ENOSYS)
 asleep "senders' barriers" 2 "${barrier[@]}" --mca btl_sm_bell 1 -- waits 500 100
