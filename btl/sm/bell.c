@@ -118,11 +118,15 @@ void sm_ringer_fini(struct sm_ringer *ringer)
     fd_close(&ringer->fd);
 }
 
-struct sm_hush sm_ringer_hush(const struct sm_ringer *ringer)
+const _Atomic uint32_t *sm_ringer_word(const struct sm_ringer *ringer)
 {
     static const _Atomic uint32_t always = 1;
-    return ringer->fences ? (struct sm_hush){&always, 0}
-                          : (struct sm_hush){&ringer->alarm->sleeps, ringer->rung};
+    return ringer->fences ? &always : &ringer->alarm->sleeps;
+}
+
+uint32_t sm_ringer_hush(const struct sm_ringer *ringer)
+{
+    return ringer->fences ? 0 : ringer->rung;
 }
 
 void sm_ringer_ring(struct sm_ringer *ringer)

@@ -36,12 +36,6 @@ struct sm_ringer {
     uint32_t rung; /* the count for which it was rung last */
 };
 
-/* What sends look at: while the word has this value, nobody needs to be rung for. */
-struct sm_hush {
-    const _Atomic uint32_t *word;
-    uint32_t value;
-};
-
 /* Makes the bell and tells it in the alarm, before any peer sees it. NOT_SUPPORTED: others could
  * not open it, or would have to make barriers, and fences does not allow that. */
 int sm_bell_open(struct sm_bell *bell, struct sm_alarm *alarm, bool fences) KEEL_MUST_CHECK;
@@ -58,14 +52,16 @@ void sm_ringer_init(struct sm_ringer *ringer, const struct sm_alarm *alarm, uint
 void sm_ringer_fini(struct sm_ringer *ringer);
 /* After a message was published for an owner that may sleep. */
 void sm_ringer_ring(struct sm_ringer *ringer);
-/* As it is now; rings change it. */
-struct sm_hush sm_ringer_hush(const struct sm_ringer *ringer);
+/* What sends look at: while the word has this value, nobody needs to be rung for. */
+const _Atomic uint32_t *sm_ringer_word(const struct sm_ringer *ringer);
+/* The value as it is now; a ring changes it. */
+uint32_t sm_ringer_hush(const struct sm_ringer *ringer);
 
 /* After a message was published: whether to ring. */
-static inline bool sm_hush_ends(const struct sm_hush *hush)
+static inline bool sm_hush_ends(const _Atomic uint32_t *word, uint32_t hush)
 {
     atomic_signal_fence(memory_order_seq_cst); /* the rest of a barrier is the owner's */
-    return atomic_load_explicit(hush->word, memory_order_relaxed) != hush->value;
+    return atomic_load_explicit(word, memory_order_relaxed) != hush;
 }
 
 #endif

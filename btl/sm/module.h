@@ -38,8 +38,9 @@ struct sm_tx {
     bool ready;   /* and the peer is UP: the one thing that sends look at */
     bool stalled; /* a send found the ring full */
     struct sm_tx_ring ring;
-    struct sm_hush hush; /* of the peer's bell */
-    uint32_t ring_index; /* in my segment */
+    const _Atomic uint32_t *sleeps; /* of the peer's bell; */
+    uint32_t hush;                  /* while it is this, nobody needs to be rung for */
+    uint32_t ring_index;            /* in my segment */
     struct sm_claim claim;
     struct list inflight; /* of struct desc_send: what the peer may still read, in ring order */
     struct list link;     /* in module->waiting while something is in flight or stalled */
@@ -63,6 +64,7 @@ struct mca_btl_base_endpoint_t {
     struct btl_peer life; /* first; UP: its segment is mapped */
     struct sm_peer *peer; /* owned; NULL: its card has not come */
     enum sm_cma_state cma;
+    bool given_up; /* it fails from progress, and its ring is not read any more */
     struct sm_tx tx;
     struct sm_rx rx;
     struct rdma_am_peer am;
@@ -72,7 +74,6 @@ struct mca_btl_base_endpoint_t {
     struct sm_card card;
     struct list lingering; /* in the module's */
     char *refusal;         /* owned; NULL, or why its segment could not be mapped */
-    bool given_up;         /* it fails from progress, and its ring is not read any more */
 };
 
 /* A put or get that is done and waits for progress to call back. */

@@ -52,6 +52,7 @@ static int tx_start(struct sm_module *module, struct mca_btl_base_endpoint_t *en
         return status;
     }
     sm_tx_ring_init(&tx->ring, slots, module->params.ring_slots, &peer->lines[tx->claim.index]);
+    tx->sleeps = sm_ringer_word(&peer->ringer);
     tx->hush = sm_ringer_hush(&peer->ringer);
     sm_help_init(module, endpoint);
     tx->open = tx->ready = true;
@@ -109,7 +110,7 @@ static __attribute__((noinline)) void ring_reader(struct mca_btl_base_endpoint_t
 /* After a message was published. */
 static inline void wake_reader(struct mca_btl_base_endpoint_t *endpoint)
 {
-    if (sm_hush_ends(&endpoint->tx.hush)) {
+    if (sm_hush_ends(endpoint->tx.sleeps, endpoint->tx.hush)) {
         ring_reader(endpoint);
     }
 }
