@@ -3,7 +3,7 @@ FUZZ_TESTS = \
 	tests/fuzz/contact tests/fuzz/handshake tests/fuzz/frames tests/fuzz/rml tests/fuzz/dss \
 	tests/fuzz/proto tests/fuzz/job tests/fuzz/hostlist tests/fuzz/cmdline tests/fuzz/params \
 	tests/fuzz/pmi1 tests/fuzz/tcp tests/fuzz/session tests/fuzz/shepherd tests/fuzz/pack \
-	tests/fuzz/rail tests/fuzz/usnic
+	tests/fuzz/rail tests/fuzz/usnic tests/fuzz/where
 if OFFER_PMIX
 FUZZ_TESTS += tests/fuzz/pmix
 endif
@@ -71,6 +71,9 @@ tests_fuzz_session_LDADD = libbtl.la libbase.la
 tests_fuzz_shepherd_SOURCES = tests/fuzz/shepherd.c $(fuzz_common)
 tests_fuzz_shepherd_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_shepherd_LDADD = $(fuzz_launcher_libs)
+tests_fuzz_where_SOURCES = tests/fuzz/where.c $(fuzz_common)
+tests_fuzz_where_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_where_LDADD = $(fuzz_launcher_libs)
 if OFFER_PMIX
 tests_fuzz_pmix_SOURCES = tests/fuzz/pmix.c $(fuzz_common)
 tests_fuzz_pmix_LDFLAGS = $(fuzz_ldflags)
