@@ -74,6 +74,14 @@ struct spawned_watcher {
     void *arg;
 };
 
+/* How far the local ranks are. */
+struct local_progress {
+    uint32_t starting, started, living;
+    bool launched;                   /* those that the user started; and the HNP knows */
+    uint32_t spawns, spawns_settled; /* how often ranks were added; how often the HNP was told */
+    bool any_joined;                 /* and the HNP knows */
+};
+
 struct daemon {
     char uuid[JOB_UUID_TEXT];
     orte_process_name_t name;
@@ -91,12 +99,9 @@ struct daemon {
     const struct daemon_ops *ops;
     void *arg;
 
-    struct launch launch;               /* map.size 0: no job yet */
-    struct local_rank *ranks;           /* owned, by rank; only local ones are used */
-    uint32_t starting, started, living; /* of the local ranks */
-    bool launched;                      /* those that the user started; and the HNP knows */
-    uint32_t spawns, spawns_settled;    /* how often ranks were added; how often the HNP was told */
-    bool any_joined;                    /* and the HNP knows */
+    struct launch launch;     /* map.size 0: no job yet */
+    struct local_rank *ranks; /* owned, by rank; only local ones are used */
+    struct local_progress progress;
     const struct service_ops *const *service_table; /* borrowed */
     struct services *services;                      /* owned: of these; NULL: none, or no job yet */
     struct list spawned_watchers;                   /* struct spawned_watcher, borrowed */

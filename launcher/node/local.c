@@ -57,16 +57,17 @@ static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status,
 /* One of those that were to start has, or has not; after the last, the HNP is told. */
 static void start_settled(struct daemon *daemon)
 {
-    if (--daemon->starting > 0) {
+    if (--daemon->progress.starting > 0) {
         return;
     }
-    if (!daemon->launched) {
-        daemon_report(daemon, proto_new(REPORT_LAUNCHED, "u", daemon->started));
+    if (!daemon->progress.launched) {
+        daemon_report(daemon, proto_new(REPORT_LAUNCHED, "u", daemon->progress.started));
     }
-    daemon->launched = true;
-    for (; daemon->spawns_settled < daemon->spawns; daemon->spawns_settled++) {
-        daemon_report(daemon, proto_new(REPORT_SPAWNED, "uis", daemon->spawns_settled + 1,
-                                        (int32_t) ORTE_SUCCESS, ""));
+    daemon->progress.launched = true;
+    for (; daemon->progress.spawns_settled < daemon->progress.spawns;
+         daemon->progress.spawns_settled++) {
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", daemon->progress.spawns_settled + 1,
+                                        (int32_t) ORTE_SUCCESS));
     }
 }
 
@@ -270,7 +271,7 @@ static int adopt_job(struct daemon *daemon, const struct launch *launch)
     daemon->launch = *launch;
     daemon->ranks = ranks;
     for (uint32_t rank = 0; rank < map->size; rank++) {
-        daemon->starting += local_is_here(daemon, rank);
+        daemon->progress.starting += local_is_here(daemon, rank);
     }
     return ORTE_SUCCESS;
 }
@@ -282,11 +283,11 @@ int local_launch(struct daemon *daemon, struct launch *launch)
         launch_fini(launch);
         return status;
     }
-    if (daemon->starting > 0 || daemon->name.vpid == HNP_VPID) {
+    if (daemon->progress.starting > 0 || daemon->name.vpid == HNP_VPID) {
         daemon->services = services_start(daemon);
     }
-    if (daemon->starting == 0) {
-        daemon->starting = 1;
+    if (daemon->progress.starting == 0) {
+        daemon->progress.starting = 1;
         start_settled(daemon);
         return ORTE_SUCCESS;
     }
@@ -312,10 +313,10 @@ int local_spawn(struct daemon *daemon, struct spawned *spawned)
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    daemon->starting++; /* so that nothing is settled before all are on their way */
-    daemon->spawns++;
+    daemon->progress.starting++; /* so that nothing is settled before all are on their way */
+    daemon->progress.spawns++;
     for (uint32_t i = 0; i < spawned->count; i++) {
-        daemon->starting += local_is_here(daemon, spawned->first + i);
+        daemon->progress.starting += local_is_here(daemon, spawned->first + i);
     }
     start_ranks(daemon, spawned->first);
     start_settled(daemon);
@@ -333,8 +334,8 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
     }
     log_info(LOG_LAUNCHER, "rank %u is process %d", id, (int) pid);
     daemon->ranks[id].state = LOCAL_RUNNING;
-    daemon->started++;
-    daemon->living++;
+    daemon->progress.started++;
+    daemon->progress.living++;
     if (fds[0] >= 0) {
         iof_add_input(daemon->iof, fds[0]);
     }
@@ -389,7 +390,7 @@ static void exited(void *arg, uint32_t id, int wait_status)
     local->state = LOCAL_ENDED;
     local->wait_status = wait_status;
     local->unheard = services_rank_unheard(daemon->services, id, wait_status);
-    daemon->living--;
+    daemon->progress.living--;
     if (local->unheard == 0) {
         settle_end(daemon, id);
     }
@@ -451,10 +452,10 @@ bool local_may_link(struct daemon *daemon, const struct oob_peer *peer)
 
 void local_joined(struct daemon *daemon, uint32_t rank, const char *call)
 {
-    if (!daemon->any_joined) {
+    if (!daemon->progress.any_joined) {
         daemon_report(daemon, proto_new(REPORT_JOINED, "s", call));
     }
-    daemon->any_joined = true;
+    daemon->progress.any_joined = true;
     daemon->ranks[rank].joined = true;
 }
 

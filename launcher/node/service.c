@@ -35,7 +35,7 @@ struct services *services_start(struct daemon *daemon)
     }
     for (size_t i = 0; services && services->all[i]; i++) {
         char reason[256] = "";
-        if (daemon->starting == 0 && !services->all[i]->tools) {
+        if (daemon->progress.starting == 0 && !services->all[i]->tools) {
             continue;
         }
         int status =
