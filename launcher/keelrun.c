@@ -54,7 +54,7 @@ static int make_folders_absolute(struct run_request *request)
 static void choose_pty(struct run_request *request)
 {
     if (request->pty == PTY_AUTO) {
-        bool shown = isatty(STDOUT_FILENO) && !request->output_dir;
+        bool shown = isatty(STDOUT_FILENO) && !request->output.no_copy;
         request->pty = shown ? PTY_ALWAYS : PTY_NEVER;
     }
     request->window = pty_window();
@@ -71,8 +71,8 @@ static int check_output_folder(const struct run_request *request, char *reason, 
         }
         ranks += request->apps[i].count;
     }
-    return request->output_dir
-               ? outfile_check(request->output_dir, (uint32_t) ranks, reason, reason_size)
+    return request->output.path
+               ? outfile_check(&request->output, (uint32_t) ranks, reason, reason_size)
                : ORTE_SUCCESS;
 }
 

@@ -18,7 +18,8 @@ enum front_message {
     FRONT_WINDOW,        /* u rows, u columns: the terminal's new size */
     FRONT_ASK_PROGRESS,  /* -: which nodes have called home? */
     /* HNP to front end */
-    FRONT_OUTPUT,       /* u source, u rank, c stream (1, 2), b bytes */
+    FRONT_OUTPUT,       /* u source, u rank, u its pid, s its node, c stream (1, 2), b bytes */
+    FRONT_JOB,          /* s the job's uuid, before any output */
     FRONT_INPUT_CREDIT, /* u bytes that may be sent now, beyond those before */
     FRONT_INPUT_CLOSED, /* -: nobody reads any more */
     FRONT_TEXT,         /* s line: for the user */

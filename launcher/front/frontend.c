@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <wireup/job_map.h>
 #include <wireup/proto.h>
 
 #define LATE_OUTPUT_US 5000000u /* for output that nobody reads, when the job has failed */
@@ -36,6 +37,7 @@ struct frontend {
     bool stdout_closed; /* whoever read it has left */
     bool done;
     int exit_code;
+    char nspace[JOB_UUID_TEXT + 8];
 };
 
 static void finish(void *arg)
@@ -230,15 +232,32 @@ static void output_failed(void *arg, uint8_t stream, int error)
 
 static int take_output(struct frontend *frontend, opal_buffer_t *buffer)
 {
-    uint32_t source, rank;
+    struct output_origin origin = {.nspace = frontend->nspace};
+    char *node;
     uint8_t stream, *data;
     size_t size;
-    int status = proto_unpack(buffer, "uucb", &source, &rank, &stream, &data, &size);
+    int status = proto_unpack(buffer, "uuuscb", &origin.source, &origin.rank, &origin.pid, &node,
+                              &stream, &data, &size);
     progress_end(&frontend->progress);
     if (status == OPAL_SUCCESS && (stream == 1 || stream == 2)) {
-        output_put(frontend->output, source, rank, stream, data, size);
+        origin.node = node;
+        origin.number = stream;
+        output_put(frontend->output, &origin, data, size);
     }
+    free(node);
     free(data);
+    return status;
+}
+
+/* As the PMIx server names it. */
+static int take_job(struct frontend *frontend, opal_buffer_t *buffer)
+{
+    char *uuid;
+    int status = proto_unpack(buffer, "s", &uuid);
+    if (status == OPAL_SUCCESS) {
+        snprintf(frontend->nspace, sizeof(frontend->nspace), "keel-%s", uuid);
+        free(uuid);
+    }
     return status;
 }
 
@@ -325,6 +344,8 @@ static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
         close_input(frontend);
         leave_input();
         return ORTE_SUCCESS;
+    case FRONT_JOB:
+        return take_job(frontend, buffer);
     case FRONT_TEXT:
         return take_text(frontend, buffer);
     case FRONT_PLAIN:
@@ -381,7 +402,7 @@ int frontend_create(struct frontend **out, struct loop *loop, struct channel_end
     loop_timer_init(&frontend->late_timer, loop, late);
     progress_start(&frontend->progress, loop, hnp);
     channel_receive(hnp, from_hnp, frontend);
-    int status = output_create(&frontend->output, loop, request, &output_ops, frontend);
+    int status = output_create(&frontend->output, loop, &request->output, &output_ops, frontend);
     if (status == ORTE_SUCCESS) {
         status = open_signals(frontend);
     }

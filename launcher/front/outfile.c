@@ -5,68 +5,67 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/front/outfile.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, NAME_BYTES = 64 }; /* the longest path, and what is appended to DIR */
+enum { RANKS_TRIED = 1024, NAME_BYTES = 64 }; /* the longest of what is appended to a folder */
 
-static int make_folder(const char *path)
+/* ---- folders ---- */
+
+/* Makes a folder and those above it. After an error path ends with the one that cannot be made. */
+static int make_folders(char *path)
 {
-    return mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : -errno;
+    for (char *end = path; *end;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char cut = *end;
+        *end = '\0';
+        if (*path && mkdir(path, 0777) < 0 && errno != EEXIST) {
+            return -errno;
+        }
+        *end = cut;
+    }
+    return 0;
 }
 
-/* Makes DIR and DIR/1. path: the latter; after an error the one that cannot be made. */
-static int make_job_folder(char path[PATH_BYTES], const char *folder)
+/* The folder that a path lies in, as far as it is named. "": the current one. */
+static void cut_name(char *path)
 {
-    size_t used = strlen(folder);
-    snprintf(path, PATH_BYTES, "%s", folder);
-    if (used + NAME_BYTES > PATH_BYTES) {
-        return -ENAMETOOLONG;
-    }
-    int status = make_folder(path);
-    if (status == 0) {
-        sprintf(path + used, "/%u", OUTFILE_JOB);
-        status = make_folder(path);
-    }
-    return status;
+    path[strcspn(path, "%")] = '\0';
+    char *slash = strrchr(path, '/');
+    path[slash ? slash - path + (slash == path) : 0] = '\0';
 }
 
-int outfile_open(const char *folder, uint32_t rank, int number)
-{
-    char path[PATH_BYTES];
-    int status = make_job_folder(path, folder);
-    char *end = path + strlen(path);
-    if (status == 0) {
-        sprintf(end, "/rank.%u", rank);
-        status = make_folder(path);
-    }
-    if (status != 0) {
-        return status;
-    }
-    sprintf(end, "/rank.%u/%s", rank, number == 1 ? "stdout" : "stderr");
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return fd >= 0 ? fd : -errno;
-}
+/* ---- before the launch ---- */
 
-/* Whether a file can be made in the folder; path: as before. */
-static int try_folder(char *path)
+/* Whether a file can be made in the folder. */
+static int try_folder(const char *path)
 {
-    size_t used = strlen(path);
-    strcpy(path + used, "/.keel-XXXXXX");
-    int fd = mkostemp(path, O_CLOEXEC);
+    char name[PATH_MAX + NAME_BYTES];
+    snprintf(name, sizeof(name), "%s%s.keel-XXXXXX", path, *path ? "/" : "");
+    int fd = mkostemp(name, O_CLOEXEC);
     int status = fd >= 0 ? 0 : -errno;
     if (fd >= 0) {
         close(fd);
-        unlink(path);
+        unlink(name);
     }
-    path[used] = '\0';
     return status;
 }
 
-/* Whether what an earlier job has left of a rank can be replaced; path: what cannot. */
+/* Whether what an earlier job has left can be replaced. */
+static int try_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    int status = fd >= 0 || errno == ENOENT ? 0 : -errno;
+    fd_close(&fd);
+    return status;
+}
+
+/* The same of a rank's folder; path: what cannot be. */
 static int try_rank(char *path, size_t used, unsigned rank)
 {
     static const char *const names[] = {"stdout", "stderr"};
@@ -75,9 +74,7 @@ static int try_rank(char *path, size_t used, unsigned rank)
     int status = writable || errno == ENOENT ? 0 : -errno; /* "rank.0.old" names none */
     for (size_t i = 0; i < 2 && status == 0; i++) {
         sprintf(path + used, "/rank.%u/%s", rank, names[i]);
-        int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-        status = fd >= 0 || errno == ENOENT ? 0 : -errno;
-        fd_close(&fd);
+        status = try_file(path);
     }
     return status;
 }
@@ -99,19 +96,131 @@ static int try_old_ranks(char *path, uint32_t ranks)
     return status;
 }
 
-int outfile_check(const char *folder, uint32_t ranks, char *reason, size_t reason_size)
+/* The files of the first ranks, whose names are known. */
+static int try_names(char path[PATH_MAX], const struct output_request *output, uint32_t ranks)
 {
-    char path[PATH_BYTES];
-    int status = make_job_folder(path, folder);
+    int status = 0;
+    uint32_t tried = ranks < RANKS_TRIED ? ranks : RANKS_TRIED;
+    for (uint32_t i = 0; i < 2 * tried && status == 0; i++) {
+        struct output_origin origin = {.rank = i / 2, .number = 1 + (int) i % 2};
+        char *name = output_path(output, &origin);
+        status = name ? try_file(name) : -ENOMEM;
+        snprintf(path, PATH_MAX, "%s", name ? name : "");
+        free(name);
+    }
+    return status;
+}
+
+/* path: after an error, what cannot be made or written. */
+static int check(char path[PATH_MAX], const struct output_request *output, uint32_t ranks)
+{
+    bool folder = output->files == OUTPUT_FILES_DIR;
+    snprintf(path, PATH_MAX, folder && !output->no_jobid ? "%s/%u" : "%s", output->path,
+             OUTPUT_JOB);
+    if (!folder) {
+        cut_name(path);
+    }
+    int status = strlen(output->path) + NAME_BYTES > PATH_MAX ? -ENAMETOOLONG : make_folders(path);
     if (status == 0) {
         status = try_folder(path);
     }
-    if (status == 0) {
+    if (status == 0 && folder) {
         status = try_old_ranks(path, ranks);
+    } else if (status == 0 && !output_needs_node(output)) {
+        status = try_names(path, output, ranks);
     }
+    return status;
+}
+
+int outfile_check(const struct output_request *output, uint32_t ranks, char *reason,
+                  size_t reason_size)
+{
+    char path[PATH_MAX];
+    int status = check(path, output, ranks);
     if (status != 0) {
-        snprintf(reason, reason_size, "--output-filename: %s: %s", path, strerror(-status));
+        snprintf(reason, reason_size, "output files: %s: %s", *path ? path : ".",
+                 strerror(-status));
         return ORTE_ERR_FILE_OPEN_FAILURE;
     }
     return ORTE_SUCCESS;
+}
+
+/* ---- files ---- */
+
+static int open_empty(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+}
+
+/* With the folders above it. A descriptor or -errno. */
+static int open_below(char *path)
+{
+    int fd = open_empty(path);
+    char *slash = strrchr(path, '/');
+    if (fd < 0 && errno == ENOENT && slash && slash > path) {
+        *slash = '\0';
+        int status = make_folders(path);
+        if (status < 0) {
+            return status;
+        }
+        *slash = '/';
+        fd = open_empty(path);
+    }
+    return fd >= 0 ? fd : -errno;
+}
+
+static struct outfile *find(struct list *all, const char *path)
+{
+    struct outfile *file;
+    list_for_each (file, all, struct outfile, link) {
+        if (strcmp(file->path, path) == 0) {
+            return file;
+        }
+    }
+    return NULL;
+}
+
+/* Takes the path. */
+static int add(struct outfile **out, struct list *all, char *path)
+{
+    int fd = open_below(path), status = fd < 0 ? fd : -ENOMEM;
+    struct outfile *file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
+    if (!file) {
+        fd_close(&fd);
+        free(path);
+        return status;
+    }
+    *file = (struct outfile){.path = path, .fd = fd, .users = 1};
+    list_append(all, &file->link);
+    *out = file;
+    return 0;
+}
+
+int outfile_open(struct outfile **out, struct list *all, const struct output_request *output,
+                 const struct output_origin *origin)
+{
+    char *path = output_path(output, origin);
+    if (!path) {
+        return -ENOMEM;
+    }
+    struct outfile *file = output_is_shared(output) ? find(all, path) : NULL;
+    if (!file) {
+        return add(out, all, path);
+    }
+    free(path);
+    file->users++;
+    *out = file;
+    return 0;
+}
+
+int outfile_close(struct outfile *file)
+{
+    if (!file || --file->users > 0) {
+        return 0;
+    }
+    int status = close(file->fd) < 0 && errno != EINTR ? -errno : 0;
+    list_remove(&file->link);
+    free(file->path);
+    free(file);
+    return status;
 }

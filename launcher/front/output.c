@@ -9,6 +9,7 @@
 #include <launcher/front/outfile.h>
 #include <launcher/front/stdio.h>
 #include <launcher/front/tags.h>
+#include <launcher/request/run_request.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,21 +41,21 @@ struct sink {
 /* One stream of one rank. */
 struct stream {
     struct tagger *tagger; /* NULL: bytes go on as they are */
-    int file;              /* owned; FILE_NONE or FILE_ENDED: there is none */
+    struct outfile *file;  /* a user of it; NULL: not opened, or ended */
+    bool ended;
 };
 
-enum { FILE_NONE = -1, FILE_ENDED = -2 };
-
 struct output {
-    const struct run_request *request; /* borrowed */
-    const struct output_ops *ops;      /* borrowed */
+    const struct output_request *request; /* borrowed */
+    const struct output_ops *ops;         /* borrowed */
     void *arg;
     void (*idle)(void *arg);
     struct sink sinks[2];
     struct stream *streams; /* owned: two for each rank */
     uint32_t rank_count;    /* that streams has room for */
     bool *shown;            /* owned, by rank up to RANKS_MAX: --output-ranks; NULL: all are */
-    bool folder_failed;
+    struct list files;      /* struct outfile */
+    bool files_failed;
     bool lost; /* some of the output, or of the launcher's lines */
 };
 
@@ -148,62 +149,91 @@ static void sink_mark(struct sink *sink, uint32_t source, size_t bytes)
 static void files_failed(struct output *output, int error)
 {
     char text[1024];
-    if (!output->folder_failed) {
+    if (!output->files_failed) {
         snprintf(text, sizeof(text), "%s: %s; output files are not written any more",
-                 output->request->output_dir, strerror(error));
+                 output->request->path, strerror(error));
         output_line(output, text);
     }
-    output->folder_failed = true;
+    output->files_failed = true;
     output->lost = true;
 }
 
-static void file_put(struct output *output, struct stream *stream, uint32_t rank, int number,
-                     const void *data, size_t size)
+/* At the stream's first bytes. */
+static void file_begin(struct output *output, struct stream *stream,
+                       const struct output_origin *origin)
 {
-    if (output->folder_failed || stream->file == FILE_ENDED) {
-        output->lost = true;
+    if (!output->request->path || stream->file || stream->ended || output->files_failed) {
         return;
     }
-    if (stream->file == FILE_NONE) {
-        stream->file = outfile_open(output->request->output_dir, rank, number);
-    }
-    int status = stream->file < 0 ? stream->file : fd_write_all(stream->file, data, size);
+    int status = outfile_open(&stream->file, &output->files, output->request, origin);
     if (status < 0) {
         files_failed(output, -status);
     }
 }
 
-/* Some file systems tell of a full disk only now. */
+static void file_put(struct output *output, struct stream *stream, const void *data, size_t size)
+{
+    if (output->files_failed || !stream->file) {
+        output->lost = true;
+        return;
+    }
+    int status = fd_write_all(stream->file->fd, data, size);
+    if (status < 0) {
+        files_failed(output, -status);
+    }
+}
+
 static void file_end(struct output *output, struct stream *stream)
 {
-    int fd = stream->file;
-    stream->file = FILE_ENDED;
-    if (fd >= 0 && close(fd) < 0 && errno != EINTR) {
-        files_failed(output, errno);
+    int status = outfile_close(stream->file);
+    stream->file = NULL;
+    stream->ended = true;
+    if (status < 0) {
+        files_failed(output, -status);
     }
 }
 
 /* --- streams --- */
 
-/* Where lines are to be marked. False: no memory. */
-static bool add_tagger(const struct run_request *request, struct stream *stream, uint32_t rank,
-                       int number)
+static void print_tag(char tag[TAGS_TAG_MAX], enum output_tag kind,
+                      const struct output_origin *origin)
 {
-    char tag[TAGS_TAG_MAX] = "";
-    if (!request->tag_output && !request->label_output && !request->timestamp_output) {
-        return true;
+    const char *stream = origin->number == 1 ? "stdout" : "stderr";
+    switch (kind) {
+    case OUTPUT_TAG_NONE:
+        tag[0] = '\0';
+        break;
+    case OUTPUT_TAG_RANK:
+        snprintf(tag, TAGS_TAG_MAX, "[%u] ", origin->rank);
+        break;
+    case OUTPUT_TAG_JOB:
+        snprintf(tag, TAGS_TAG_MAX, "[%u,%u]<%s>: ", OUTPUT_JOB, origin->rank, stream);
+        break;
+    case OUTPUT_TAG_FULLNAME:
+        snprintf(tag, TAGS_TAG_MAX, "[%s,%u]<%s>: ", origin->nspace, origin->rank, stream);
+        break;
+    case OUTPUT_TAG_DETAILED:
+        snprintf(tag, TAGS_TAG_MAX, "[%s,%u][%s:%u]<%s>: ", origin->nspace, origin->rank,
+                 origin->node, origin->pid, stream);
+        break;
     }
-    if (request->tag_output) {
-        snprintf(tag, sizeof(tag), "[%u,%u]<%s>: ", OUTFILE_JOB, rank,
-                 number == 1 ? "stdout" : "stderr");
-    } else if (request->label_output) {
-        snprintf(tag, sizeof(tag), "[%u] ", rank);
-    }
-    return tagger_create(&stream->tagger, tag, request->timestamp_output) == ORTE_SUCCESS;
 }
 
-static struct stream *stream_of(struct output *output, uint32_t rank, int number)
+/* Where lines are to be marked, or to be kept whole among others'. False: no memory. */
+static bool add_tagger(const struct output_request *request, struct stream *stream,
+                       const struct output_origin *origin)
 {
+    char tag[TAGS_TAG_MAX];
+    if (request->tag == OUTPUT_TAG_NONE && !request->timestamp && !output_is_shared(request)) {
+        return true;
+    }
+    print_tag(tag, request->tag, origin);
+    return tagger_create(&stream->tagger, tag, request->timestamp) == ORTE_SUCCESS;
+}
+
+static struct stream *stream_of(struct output *output, const struct output_origin *origin)
+{
+    uint32_t rank = origin->rank;
     if (rank >= output->rank_count) {
         uint32_t count = rank + 1 > 2 * output->rank_count ? rank + 1 : 2 * output->rank_count;
         struct stream *streams = realloc(output->streams, 2 * (size_t) count * sizeof(*streams));
@@ -211,58 +241,71 @@ static struct stream *stream_of(struct output *output, uint32_t rank, int number
             return NULL;
         }
         for (size_t i = 2 * (size_t) output->rank_count; i < 2 * (size_t) count; i++) {
-            streams[i] = (struct stream){.file = FILE_NONE};
+            streams[i] = (struct stream){.tagger = NULL};
         }
         output->streams = streams;
         output->rank_count = count;
     }
-    struct stream *stream = &output->streams[2 * (size_t) rank + (size_t) (number - 1)];
-    return stream->tagger || add_tagger(output->request, stream, rank, number) ? stream : NULL;
+    struct stream *stream = &output->streams[2 * (size_t) rank + (size_t) (origin->number - 1)];
+    return stream->tagger || add_tagger(output->request, stream, origin) ? stream : NULL;
 }
 
 /* Where a tagged line goes. */
 struct line_target {
     struct output *output;
     struct stream *stream;
-    uint32_t rank;
     int number;
 };
 
-static void put_line(void *arg, const char *data, size_t size)
+/* To keelrun's own stream, to a file, or to both. */
+static void put(struct output *output, struct stream *stream, int number, const void *data,
+                size_t size)
 {
-    struct line_target *target = arg;
-    if (target->output->request->output_dir) {
-        file_put(target->output, target->stream, target->rank, target->number, data, size);
-    } else {
-        sink_put_output(&target->output->sinks[target->number - 1], data, size);
+    if (output->request->path) {
+        file_put(output, stream, data, size);
+    }
+    if (!output->request->no_copy) {
+        sink_put_output(&output->sinks[number - 1], data, size);
     }
 }
 
-void output_put(struct output *output, uint32_t source, uint32_t rank, int number,
-                const uint8_t *data, size_t size)
+static void put_line(void *arg, const char *data, size_t size)
 {
-    if (output->shown && (rank >= RANKS_MAX || !output->shown[rank])) {
-        credit(output, source, size);
-        return;
-    }
-    struct stream *stream = stream_of(output, rank, number);
-    struct line_target target = {output, stream, rank, number};
-    struct sink *sink = &output->sinks[number - 1];
-    if (!stream) {
-        lose(output, size);
-    } else if (stream->tagger) {
-        struct timespec now;
+    const struct line_target *target = arg;
+    put(target->output, target->stream, target->number, data, size);
+}
+
+static void put_stream(struct output *output, struct stream *stream, int number,
+                       const uint8_t *data, size_t size)
+{
+    struct line_target target = {output, stream, number};
+    struct timespec now;
+    if (stream->tagger) {
         clock_gettime(CLOCK_REALTIME, &now);
         tagger_feed(stream->tagger, (const char *) data, size, &now, put_line, &target);
-    } else if (output->request->output_dir) {
-        file_put(output, stream, rank, number, data, size);
     } else {
-        sink_put_output(sink, data, size);
+        put(output, stream, number, data, size);
     }
-    if (output->request->output_dir) {
-        credit(output, source, size);
+}
+
+void output_put(struct output *output, const struct output_origin *origin, const uint8_t *data,
+                size_t size)
+{
+    if (output->shown && (origin->rank >= RANKS_MAX || !output->shown[origin->rank])) {
+        credit(output, origin->source, size);
+        return;
+    }
+    struct stream *stream = stream_of(output, origin);
+    if (stream) {
+        file_begin(output, stream, origin);
+        put_stream(output, stream, origin->number, data, size);
     } else {
-        sink_mark(sink, source, size); /* a tagger keeps back less than a line, which counts too */
+        lose(output, size);
+    }
+    if (output->request->no_copy) {
+        credit(output, origin->source, size);
+    } else { /* a tagger keeps back less than a line, which counts too */
+        sink_mark(&output->sinks[origin->number - 1], origin->source, size);
     }
 }
 
@@ -305,14 +348,20 @@ bool output_is_lost(const struct output *output)
     return output->lost || !output_is_idle(output);
 }
 
+static void end_stream(struct output *output, uint32_t at)
+{
+    struct stream *stream = &output->streams[at];
+    if (stream->tagger) {
+        struct line_target target = {output, stream, 1 + (int) at % 2};
+        tagger_end(stream->tagger, put_line, &target);
+    }
+    file_end(output, stream);
+}
+
 void output_finish(struct output *output, void (*idle)(void *arg))
 {
     for (uint32_t i = 0; i < 2 * output->rank_count; i++) {
-        struct line_target target = {output, &output->streams[i], i / 2, 1 + (int) i % 2};
-        if (target.stream->tagger) {
-            tagger_end(target.stream->tagger, put_line, &target);
-        }
-        file_end(output, target.stream);
+        end_stream(output, i);
     }
     output->idle = idle;
     if (output_is_idle(output)) {
@@ -322,7 +371,7 @@ void output_finish(struct output *output, void (*idle)(void *arg))
 
 /* --- life --- */
 
-int output_create(struct output **out, struct loop *loop, const struct run_request *request,
+int output_create(struct output **out, struct loop *loop, const struct output_request *request,
                   const struct output_ops *ops, void *arg)
 {
     struct output *output = calloc(1, sizeof(*output));
@@ -332,6 +381,7 @@ int output_create(struct output **out, struct loop *loop, const struct run_reque
     output->request = request;
     output->ops = ops;
     output->arg = arg;
+    list_init(&output->files);
     for (int i = 0; i < 2; i++) {
         struct sink *sink = &output->sinks[i];
         sink->output = output;
@@ -343,7 +393,7 @@ int output_create(struct output **out, struct loop *loop, const struct run_reque
             return status;
         }
     }
-    if (request->output_ranks && !(output->shown = ranks_parse(request->output_ranks))) {
+    if (request->ranks && !(output->shown = ranks_parse(request->ranks))) {
         output_destroy(output);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -364,7 +414,7 @@ void output_destroy(struct output *output)
     }
     for (uint32_t i = 0; i < 2 * output->rank_count; i++) {
         tagger_destroy(output->streams[i].tagger);
-        fd_close(&output->streams[i].file);
+        (void) outfile_close(output->streams[i].file);
     }
     free(output->streams);
     free(output->shown);

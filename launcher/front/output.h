@@ -1,10 +1,10 @@
-/* Where the ranks' output goes: keelrun's stdout and stderr, tagged line by line if asked for, or
- * files of a folder (--output-filename): DIR/1/rank.RANK/stdout and stderr. */
+/* Where the ranks' output goes: keelrun's stdout and stderr, files, or both, with tags line by line
+ * if asked for. */
 #ifndef LAUNCHER_FRONT_OUTPUT_H
 #define LAUNCHER_FRONT_OUTPUT_H
 
 #include <base/loop/loop.h>
-#include <launcher/request/run_request.h>
+#include <launcher/request/output_request.h>
 
 struct output;
 
@@ -16,7 +16,7 @@ struct output_ops {
     void (*failed)(void *arg, uint8_t stream, int error);
 };
 
-int output_create(struct output **output, struct loop *loop, const struct run_request *request,
+int output_create(struct output **output, struct loop *loop, const struct output_request *request,
                   const struct output_ops *ops, void *arg) KEEL_MUST_CHECK;
 /* Ends the writers' threads; what they have not written is dropped. NULL is allowed. */
 void output_destroy(struct output *output);
@@ -24,8 +24,8 @@ void output_destroy(struct output *output);
  * perhaps before this returns. */
 void output_finish(struct output *output, void (*idle)(void *arg));
 /* Takes a copy; written tells the source when the bytes are out, or on their way to nowhere. */
-void output_put(struct output *output, uint32_t source, uint32_t rank, int stream,
-                const uint8_t *data, size_t size);
+void output_put(struct output *output, const struct output_origin *origin, const uint8_t *data,
+                size_t size);
 /* A line as it is, for stdout (1) or stderr (2). */
 void output_plain(struct output *output, int stream, const char *text);
 /* Is any output lost or not written yet, of the ranks or of the launcher? */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFIX_MAX = 128 };
+enum { TIME_MAX = 64, PREFIX_MAX = TIME_MAX + TAGS_TAG_MAX };
 
 struct tagger {
     bool timestamped;
@@ -45,7 +45,7 @@ static size_t put_time(char *text, size_t size, const struct timespec *now)
 
 static void begin_line(struct tagger *tagger, const struct timespec *now)
 {
-    size_t size = tagger->timestamped ? put_time(tagger->line, PREFIX_MAX / 2, now) : 0;
+    size_t size = tagger->timestamped ? put_time(tagger->line, TIME_MAX, now) : 0;
     size_t tag_size = strlen(tagger->tag);
     memcpy(tagger->line + size, tagger->tag, tag_size);
     tagger->prefix_size = tagger->size = size + tag_size;

@@ -4,6 +4,8 @@
  *   Fri Nov 20 05:12:07.123456 2026 text                        --timestamp-output
  *   Fri Nov 20 05:12:07.123456 2026 [job,rank]<stdout>: text    both
  *   [rank] text                                                 -l
+ *   [namespace,rank]<stdout>: text                              --output tag-fullname
+ *   [namespace,rank][host:pid]<stdout>: text                    --output tag-detailed
  *
  * A line is given on when it is whole, so that lines of several ranks never mix; one that is longer
  * than TAGS_LINE_MAX is given on in pieces of that size, each a line of its own. Pure: no
@@ -21,7 +23,7 @@ struct tagger;
 /* Takes a whole line with its tag and newline; data is borrowed for the time of the call. */
 typedef void (*tags_emit_fn)(void *arg, const char *data, size_t size);
 
-#define TAGS_TAG_MAX 64
+#define TAGS_TAG_MAX 400 /* a namespace and a host fit */
 
 /* tag: what stands before the line, behind the time; copied, and at most TAGS_TAG_MAX - 1 bytes.
  * ORTE_ERR_OUT_OF_RESOURCE. */

@@ -414,6 +414,7 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     hnp->family = job_uuid_make(hnp->uuid);
+    channel_send(hnp->front, proto_new(FRONT_JOB, "s", hnp->uuid));
     crypto_random(hnp->control_key, sizeof(hnp->control_key));
     hnp_job_limits(hnp, &limits);
     int status = number_daemons(hnp);

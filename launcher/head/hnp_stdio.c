@@ -19,15 +19,16 @@ static void to_iof(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 /* What is lost here counts as written: the ranks must go on. */
 static int take_output(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
-    uint32_t rank;
+    uint32_t rank, pid;
     uint8_t stream, *data;
     size_t size;
-    int status = proto_unpack(buffer, "ucb", &rank, &stream, &data, &size);
+    int status = proto_unpack(buffer, "uucb", &rank, &pid, &stream, &data, &size);
     if (status == OPAL_SUCCESS && (rank >= hnp->plan.rank_count || (stream != 1 && stream != 2))) {
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    if (status == OPAL_SUCCESS && !channel_send(hnp->front, proto_new(FRONT_OUTPUT, "uucb", vpid,
-                                                                      rank, stream, data, size))) {
+    if (status == OPAL_SUCCESS &&
+        !channel_send(hnp->front, proto_new(FRONT_OUTPUT, "uuuscb", vpid, rank, pid,
+                                            hnp->dvm.daemons[vpid].node, stream, data, size))) {
         job_output_lost(&hnp->job);
         to_iof(hnp, vpid, proto_new(IOF_OUTPUT_CREDIT, "u", (uint32_t) size));
     } else if (status == ORTE_ERR_OUT_OF_RESOURCE) {

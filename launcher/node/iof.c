@@ -22,6 +22,7 @@ struct stream {
     struct loop_timer hang_up; /* a pty that nobody reads: its writer gets EIO from then on */
     int fd;                    /* owned */
     uint32_t rank;
+    pid_t pid;
     uint8_t number; /* 1: stdout, 2: stderr */
 };
 
@@ -99,10 +100,10 @@ static void watch_all(struct iof *iof, bool on)
     }
 }
 
-static void send_output(struct iof *iof, uint32_t rank, uint8_t number, const void *data,
+static void send_output(struct iof *iof, uint32_t rank, pid_t pid, uint8_t number, const void *data,
                         size_t size)
 {
-    if (!to_hnp(iof, proto_new(IOF_OUTPUT, "ucb", rank, number, data, size))) {
+    if (!to_hnp(iof, proto_new(IOF_OUTPUT, "uucb", rank, (uint32_t) pid, number, data, size))) {
         iof->lost = true;
         return;
     }
@@ -112,12 +113,24 @@ static void send_output(struct iof *iof, uint32_t rank, uint8_t number, const vo
     }
 }
 
+/* 0: a rank whose streams are closed. */
+static pid_t pid_of(const struct iof *iof, uint32_t rank)
+{
+    struct stream *stream;
+    list_for_each (stream, &iof->streams, struct stream, link) {
+        if (stream->rank == rank) {
+            return stream->pid;
+        }
+    }
+    return 0;
+}
+
 bool iof_write(struct iof *iof, uint32_t rank, int stream, const void *data, size_t size)
 {
     if (iof->closed[stream] || iof->window <= 0 || size > IOF_WINDOW) {
         return false;
     }
-    send_output(iof, rank, (uint8_t) stream, data, size);
+    send_output(iof, rank, pid_of(iof, rank), (uint8_t) stream, data, size);
     return true;
 }
 
@@ -148,10 +161,10 @@ static void stream_ready(struct loop_io *io, short events)
         stream_close(stream);
         return;
     }
-    send_output(iof, stream->rank, stream->number, iof->scratch, (size_t) got);
+    send_output(iof, stream->rank, stream->pid, stream->number, iof->scratch, (size_t) got);
 }
 
-void iof_add_output(struct iof *iof, uint32_t rank, int number, int fd)
+void iof_add_output(struct iof *iof, uint32_t rank, pid_t pid, int number, int fd)
 {
     struct stream *stream = iof->closed[number] ? NULL : calloc(1, sizeof(*stream));
     if (!stream) {
@@ -164,6 +177,7 @@ void iof_add_output(struct iof *iof, uint32_t rank, int number, int fd)
     stream->iof = iof;
     stream->fd = fd;
     stream->rank = rank;
+    stream->pid = pid;
     stream->number = (uint8_t) number;
     list_append(&iof->streams, &stream->link);
     loop_io_init(&stream->io, iof->loop, fd, stream_ready);

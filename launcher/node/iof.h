@@ -3,7 +3,7 @@
  * the standard input of those ranks that get it: one, or all, of which the slowest decides.
  *
  * Messages, all in the stdio class so that they keep their order; the first byte says which:
- *   daemon to HNP, RML_TAG_IOF_HNP:   IOF_OUTPUT u rank, c stream (1, 2), b bytes
+ *   daemon to HNP, RML_TAG_IOF_HNP:   IOF_OUTPUT u rank, u its pid, c stream (1, 2), b bytes
  *                                     IOF_DRAINED c whether some of it is lost
  *                                     IOF_INPUT_CREDIT u bytes; IOF_INPUT_CLOSED -
  *   HNP to daemon, RML_TAG_IOF_PROXY: IOF_INPUT b bytes (none: the end); IOF_OUTPUT_CREDIT u bytes;
@@ -35,7 +35,7 @@ int iof_create(struct iof **iof, struct rml *rml, struct loop *loop,
                const orte_process_name_t *hnp) KEEL_MUST_CHECK;
 void iof_destroy(struct iof *iof);
 /* Takes the descriptor: a rank's output (stream 1 or 2; a pipe or a pty), or a rank's input. */
-void iof_add_output(struct iof *iof, uint32_t rank, int stream, int fd);
+void iof_add_output(struct iof *iof, uint32_t rank, pid_t pid, int stream, int fd);
 void iof_add_input(struct iof *iof, int fd);
 /* To be called when a rank writes to a pty that nobody reads any more: a pipe would raise SIGPIPE.
  */

@@ -341,7 +341,7 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
     }
     for (int stream = 1; stream <= 2; stream++) {
         if (fds[stream] >= 0) {
-            iof_add_output(daemon->iof, id, stream, fds[stream]);
+            iof_add_output(daemon->iof, id, pid, stream, fds[stream]);
         }
     }
     services_rank_started(daemon->services, id, pid, fds[RANK_SOCKET]);

@@ -9,7 +9,8 @@ liblauncher_la_SOURCES += launcher/request/nodes/allocation.h launcher/request/n
 	launcher/request/nodes/nodes.h launcher/request/nodes/nodes.c
 
 # What is asked for, as a struct and as bytes.
-liblauncher_la_SOURCES += launcher/request/placement.h launcher/request/placement.c \
+liblauncher_la_SOURCES += launcher/request/output_request.h launcher/request/output_request.c \
+	launcher/request/placement.h launcher/request/placement.c \
 	launcher/request/rankfile.h launcher/request/rankfile.c launcher/request/run_request.h \
 	launcher/request/submit.h launcher/request/submit.c launcher/request/suggest.h \
 	launcher/request/suggest.c

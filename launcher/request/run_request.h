@@ -5,6 +5,7 @@
 #include <base/host/pty.h>
 #include <keel/types.h>
 #include <launcher/request/nodes/nodes.h>
+#include <launcher/request/output_request.h>
 #include <launcher/request/placement.h>
 
 /* Exit codes of keelrun; otherwise the first failing rank's, or 128 + its signal. */
@@ -60,10 +61,8 @@ struct run_request {
     enum pty_choice pty;
     struct window window; /* of ptys */
     bool oversubscribe, report_bindings;
-    bool tag_output, label_output, timestamp_output;
-    char *output_ranks; /* --output-ranks; owned: a list as "0,2-5"; NULL: the output of all */
+    struct output_request output;
     uint32_t timeout_s; /* 0: none */
-    char *output_dir;   /* --output-filename; owned; NULL: none */
     char *uri_file;     /* --report-uri; owned: a file, "-" or "+"; NULL: not asked for */
 };
 

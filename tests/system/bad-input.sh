@@ -102,11 +102,10 @@ no_folder()
 {
     run_limited 10 "$keelrun" -n 1 --output-filename "$2" sh -c "echo x; : >$work/ran"
     is "an output folder $1: exit code" 125 "$code"
-    like "an output folder $1: the reason" "$work/err" "^keelrun: --output-filename: $3: [A-Z]"
+    like "an output folder $1: the reason" "$work/err" "^keelrun: output files: $3: [A-Z]"
     ok "an output folder $1: nothing is started" not test -e "$work/ran"
 }
 no_folder "that cannot be made" /proc/nowhere /proc/nowhere
-no_folder "without a parent" "$work/not/there" "$work/not/there"
 : >"$work/file"
 no_folder "that is a file" "$work/file" "$work/file/1"
 mkdir -p "$work/older/1" "$work/oldest/1/rank.0/stdout"

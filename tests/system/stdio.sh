@@ -211,21 +211,50 @@ run_limited 10 "$keelrun" -n 1 --timestamp-output --tag-output echo text
 like "the time before the tag" "$work/out" \
     '[0-9]{2}:[0-9]{2}\.[0-9]{6} [0-9]{4} \[1,0\]<stdout>: text$'
 
-run_limited 20 "$keelrun" -n 2 --output-filename "$work/files" sh -c '"$0" write 300000; echo e >&2' "$flood"
+run_limited 20 "$keelrun" -n 2 --output-filename "$work/files:nocopy" sh -c '"$0" write 300000; echo e >&2' "$flood"
 is "--output-filename: exit code" 0 "$code"
-is "--output-filename: nothing on stdout" "" "$(cat "$work/out")"
+is "--output-filename, :nocopy: nothing on stdout, nor on stderr" ":" "$(cat "$work/out"):$(cat "$work/err")"
 "$flood" verify 1 300000 <"$work/files/1/rank.0/stdout" >"$work/verdict"
 is "--output-filename: stdout of rank 0" right "$(cat "$work/verdict")"
 is "--output-filename: stdout of rank 1" 300000 "$(stat -c %s "$work/files/1/rank.1/stdout")"
 is "--output-filename: stderr of rank 1" e "$(cat "$work/files/1/rank.1/stderr")"
 run_limited 10 "$keelrun" -n 1 --output-filename "$work/files" echo again
 is "--output-filename: an older file is replaced" "0 again" "$code $(cat "$work/files/1/rank.0/stdout")"
+is "--output-filename: a copy on stdout" again "$(cat "$work/out")"
 mkdir "$work/kept" "$work/kept/1" "$work/kept/1/rank.0.old"
 run_limited 10 "$keelrun" -n 1 --output-filename "$work/kept" echo kept
 is "--output-filename: a folder that the user has renamed" "0 kept" "$code $(cat "$work/kept/1/rank.0/stdout")"
 run_limited 10 sh -c "ulimit -f 8; exec $keelrun -n 1 --output-filename $work/files head -c 100000 /dev/zero"
 is "--output-filename: a file that grows too large: exit code" 125 "$code"
 like "--output-filename: a file that grows too large: the reason" "$work/err" "^keelrun: .*: File too large"
+
+
+run_limited 10 "$keelrun" -n 2 --output file="$work/new/log" sh -c 'echo "$KEEL_RANK"; echo e >&2'
+is "--output file=NAME: a file for each rank and stream, and a copy" "0:0 1:0:1:e:e" \
+    "$code:$(sort "$work/out" | xargs):$(cat "$work/new/log.0.stdout"):$(cat "$work/new/log.1.stdout"):$(cat \
+        "$work/new/log.0.stderr"):$(cat "$work/new/log.1.stderr")"
+run_limited 20 "$keelrun" --simulate 2x2 --output tag-detailed,file="$work/by/%h/%r:pattern:nocopy" sh -c 'echo "$$"'
+is "a pattern: exit code, nothing on stdout" "0:" "$code:$(cat "$work/out")"
+is "a pattern: files by node and rank" "node0/0.stdout node0/1.stdout node1/2.stdout node1/3.stdout" \
+    "$(cd "$work/by" && find . -type f | sed 's|^\./||' | sort | xargs)"
+ok "tag-detailed: namespace, node and pid" grep -Exq '\[keel-[0-9a-f]{32},2\]\[node1:([0-9]+)\]<stdout>: \1' \
+    "$work/by/node1/2.stdout"
+run_limited 20 "$keelrun" --simulate 2x2 --output file="$work/%h.%j:pattern:nocopy" sh -c \
+    'i=0; while [ $i -lt 1000 ]; do echo "$KEEL_RANK line $i of many"; i=$((i + 1)); done; printf rest'
+for node in 0 1; do
+    is "ranks that share a file (node$node): no line is torn" "2000 2" \
+        "$(grep -cEx '[0-3] line [0-9]+ of many' "$work/node$node.1.stdout") $(grep -cx rest "$work/node$node.1.stdout")"
+done
+run_limited 10 "$keelrun" -n 1 --output tag-fullname,merge-stderr-to-stdout sh -c \
+    'echo "$PMIX_NAMESPACE"; sleep 0; echo e >&2'
+like "tag-fullname: as the program knows it" "$work/out" '^\[(keel-[0-9a-f]+),0\]<stdout>: \1$'
+like "tag-fullname: stderr that is merged" "$work/out" '^\[keel-[0-9a-f]+,0\]<stdout>: e$'
+ln -s /dev/full "$work/full.0.stdout"
+run_limited 10 "$keelrun" -n 2 --output file="$work/full" echo text
+is "a full disk: exit code" 125 "$code"
+like "a full disk: the reason, once" "$work/err" "^keelrun: $work/full: No space left on device; output files are not"
+is "a full disk: once" 1 "$(grep -c 'output files' "$work/err")"
+is "a full disk: the copies are whole" "text text" "$(xargs <"$work/out")"
 
 run_limited 10 "$keelrun" -n 2 --oversubscribe -l sh -c 'echo "line $KEEL_RANK"'
 is "-l" "[0] line 0 [1] line 1" "$(sort "$work/out" | xargs)"

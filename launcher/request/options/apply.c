@@ -195,9 +195,22 @@ bool apply_wdir(struct parser *parser, const char *option, char **values)
     return set_text(parser, option, "a folder", values[0], &parser->app->wdir);
 }
 
+bool apply_output_dir(struct parser *parser, const char *option, char **values)
+{
+    char why[512] = "out of memory";
+    return output_parse_dir(&parser->request->output, values[0], why, sizeof(why)) ==
+               ORTE_SUCCESS ||
+           parser_wrong(parser, "%s %s: %s", option, values[0], why);
+}
+
+/* Words with commas between them, as mpirun 5 has them. */
 bool apply_output(struct parser *parser, const char *option, char **values)
 {
-    return set_text(parser, option, "a folder", values[0], &parser->request->output_dir);
+    struct run_request *request = parser->request;
+    char why[512] = "out of memory";
+    return output_parse(&request->output, values[0], &request->merge_stderr, why, sizeof(why)) ==
+               ORTE_SUCCESS ||
+           parser_wrong(parser, "%s %s", option, why);
 }
 
 bool *ranks_parse(const char *list)
@@ -215,42 +228,9 @@ bool apply_output_ranks(struct parser *parser, const char *option, char **values
 {
     bool *ranks = ranks_parse(values[0]);
     free(ranks);
-    return ranks ? set_text(parser, option, "a list", values[0], &parser->request->output_ranks)
+    return ranks ? set_text(parser, option, "a list", values[0], &parser->request->output.ranks)
                  : parser_wrong(parser, "%s '%s': numbers of ranks are needed, as in 0,4-7", option,
                                 values[0]);
-}
-
-/* Words with commas between them, as mpirun 5 has them. */
-bool apply_output_how(struct parser *parser, const char *option, char **values)
-{
-    struct run_request *request = parser->request;
-    const struct {
-        const char *word;
-        bool *flag;
-    } words[] = {{"tag", &request->tag_output},
-                 {"rank", &request->label_output},
-                 {"timestamp", &request->timestamp_output},
-                 {"merge-stderr-to-stdout", &request->merge_stderr}};
-    for (const char *word = values[0];; word++) {
-        size_t size = strcspn(word, ","), i = 0;
-        if (strncmp(word, "dir=", 4) == 0) { /* to the end: a folder's name may have commas */
-            return set_text(parser, option, "a folder", word + 4, &request->output_dir);
-        }
-        while (i < 4 && (strlen(words[i].word) != size || strncmp(words[i].word, word, size))) {
-            i++;
-        }
-        if (i == 4) {
-            return parser_wrong(parser,
-                                "%s '%s': tag, rank, timestamp, merge-stderr-to-stdout or dir=DIR "
-                                "is needed, separated by commas",
-                                option, word);
-        }
-        *words[i].flag = true;
-        word += size;
-        if (!*word) {
-            return true;
-        }
-    }
 }
 
 bool apply_report_uri(struct parser *parser, const char *option, char **values)

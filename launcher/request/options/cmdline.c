@@ -321,8 +321,7 @@ void run_request_fini(struct run_request *request)
     node_list_fini(&request->hostfile);
     free(request->apps);
     free(request->hostfile_name);
-    free(request->output_dir);
-    free(request->output_ranks);
+    output_request_fini(&request->output);
     free(request->uri_file);
     free(request->simulate_topo);
     placement_fini(&request->placement);

@@ -60,7 +60,7 @@ tests_unit_launcher_shepherd_test_event_queue_LDADD = tests/lib/libunit.la libla
 # What stands beside the daemon's core.
 check_PROGRAMS += \
 	tests/unit/launcher/shepherd/test-shepherd-wire tests/unit/launcher/shepherd/test-program \
-	tests/unit/launcher/request/test-cmdline tests/unit/launcher/map/test-plan \
+	tests/unit/launcher/request/test-cmdline tests/unit/launcher/request/test-output-request tests/unit/launcher/map/test-plan \
 	tests/unit/launcher/front/test-progress tests/unit/launcher/front/test-stdio tests/unit/launcher/front/test-tags tests/unit/launcher/front/test-output \
 	tests/unit/launcher/request/test-hostlist tests/unit/launcher/request/test-hostfile \
 	tests/unit/launcher/request/test-placement \
@@ -94,6 +94,8 @@ tests_unit_launcher_map_test_mapping_random_SOURCES = tests/unit/launcher/map/te
 tests_unit_launcher_map_test_mapping_random_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_front_test_stdio_SOURCES = tests/unit/launcher/front/test-stdio.c
 tests_unit_launcher_front_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_request_test_output_request_SOURCES = tests/unit/launcher/request/test-output-request.c
+tests_unit_launcher_request_test_output_request_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_front_test_progress_SOURCES = tests/unit/launcher/front/test-progress.c
 tests_unit_launcher_front_test_progress_LDADD = tests/lib/libunit.la $(launcher_libs)
 tests_unit_launcher_front_test_tags_SOURCES = tests/unit/launcher/front/test-tags.c

@@ -39,9 +39,11 @@ static void on_idle(void *arg)
 static const struct output_ops ops = {.written = on_written, .failed = on_failed};
 
 /* Puts lines of a rank that are more than the pipe holds. */
-static void put_lines(const struct run_request *request)
+static void put_lines(const struct output_request *request)
 {
     static uint8_t lines[PUT_BYTES];
+    const struct output_origin origin = {
+        .source = SOURCE, .node = "n0", .nspace = "keel-1", .number = 1};
     int fds[2];
     ck_assert_int_eq(pipe(fds), 0);
     ck_assert_int_eq(dup2(fds[1], 1), 1);
@@ -53,7 +55,7 @@ static void put_lines(const struct run_request *request)
         lines[i] = (i + 1) % LINE_BYTES == 0 ? '\n' : 'x';
     }
     for (int i = 0; i < PUTS; i++) {
-        output_put(output, SOURCE, 0, 1, lines, sizeof(lines));
+        output_put(output, &origin, lines, sizeof(lines));
     }
 }
 
@@ -96,7 +98,7 @@ static void *count_lines(void *arg)
     return NULL;
 }
 
-static void check_credit(const struct run_request *request)
+static void check_credit(const struct output_request *request)
 {
     size_t lines = 0;
     pthread_t reader;
@@ -117,14 +119,14 @@ static void check_credit(const struct run_request *request)
 
 START_TEST(test_credit_for_what_is_written)
 {
-    struct run_request request = {0};
+    struct output_request request = {0};
     check_credit(&request);
 }
 END_TEST
 
 START_TEST(test_credit_for_tagged_lines_that_are_written)
 {
-    struct run_request request = {.tag_output = true};
+    struct output_request request = {.tag = OUTPUT_TAG_JOB};
     check_credit(&request);
 }
 END_TEST
@@ -134,7 +136,7 @@ START_TEST(test_files_are_credited_at_once)
     char folder[] = "/tmp/keel-test-output-XXXXXX";
     char command[128];
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    struct run_request request = {.output_dir = folder};
+    struct output_request request = {.files = OUTPUT_FILES_DIR, .path = folder, .no_copy = true};
     put_lines(&request);
     ck_assert_uint_eq(credited, (size_t) PUTS * PUT_BYTES);
     output_finish(output, on_idle);
@@ -148,5 +150,49 @@ START_TEST(test_files_are_credited_at_once)
 }
 END_TEST
 
-UNIT_MAIN("output", test_credit_for_what_is_written, test_credit_for_tagged_lines_that_are_written,
-          test_files_are_credited_at_once)
+/* Ranks 0 and 1, whose lines go into one file; returns its text. */
+static const char *share(struct output_request *request, const char *file)
+{
+    static char text[256];
+    struct output_origin first = {.rank = 0, .node = "n0", .nspace = "s", .pid = 7, .number = 1};
+    struct output_origin second = first;
+    second.rank = 1;
+    ck_assert_int_eq(loop_create(&loop), ORTE_SUCCESS);
+    ck_assert_int_eq(output_create(&output, loop, request, &ops, NULL), ORTE_SUCCESS);
+    credited = 0;
+    first.source = second.source = SOURCE;
+    output_put(output, &first, (const uint8_t *) "on", 2);
+    output_put(output, &second, (const uint8_t *) "two\nthr", 7);
+    output_put(output, &first, (const uint8_t *) "e\n", 2);
+    output_finish(output, on_idle);
+    ck_assert_uint_eq(credited, 11);
+    output_destroy(output);
+    loop_destroy(loop);
+    FILE *in = fopen(file, "r");
+    ck_assert_ptr_nonnull(in);
+    text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
+    fclose(in);
+    return text;
+}
+
+START_TEST(test_ranks_share_a_file_line_by_line)
+{
+    char folder[] = "/tmp/keel-test-output-XXXXXX", path[64], file[80];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/%%h", folder);
+    snprintf(file, sizeof(file), "%s/n0.stdout", folder);
+    struct output_request request = {.files = OUTPUT_FILES_PATTERN, .path = path, .no_copy = true};
+    ck_assert_str_eq(share(&request, file), "two\none\nthr\n");
+    request.tag = OUTPUT_TAG_DETAILED;
+    ck_assert_str_eq(share(&request, file), "[s,1][n0:7]<stdout>: two\n[s,0][n0:7]<stdout>: one\n"
+                                            "[s,1][n0:7]<stdout>: thr\n");
+    request.tag = OUTPUT_TAG_FULLNAME;
+    ck_assert_str_eq(share(&request, file),
+                     "[s,1]<stdout>: two\n[s,0]<stdout>: one\n[s,1]<stdout>: thr\n");
+    unlink(file);
+    rmdir(folder);
+}
+END_TEST
+
+UNIT_MAIN("output", test_ranks_share_a_file_line_by_line, test_credit_for_what_is_written,
+          test_credit_for_tagged_lines_that_are_written, test_files_are_credited_at_once)

@@ -47,16 +47,17 @@ static const char *env_of(size_t app, const char *name)
 START_TEST(test_input_and_output)
 {
     assert_parses("p");
-    ck_assert(request.input == INPUT_RANK && request.input_rank == 0 && !request.output_ranks);
+    ck_assert(request.input == INPUT_RANK && request.input_rank == 0 && !request.output.ranks);
     run_request_fini(&request);
     assert_parses("--stdin all --output rank,timestamp,merge-stderr-to-stdout,dir=a,b p");
-    ck_assert(request.input == INPUT_ALL && request.label_output && request.timestamp_output);
-    ck_assert(request.merge_stderr && !request.tag_output);
-    ck_assert_str_eq(request.output_dir, "a,b");
+    ck_assert(request.input == INPUT_ALL && request.output.timestamp && request.merge_stderr);
+    ck_assert_int_eq(request.output.tag, OUTPUT_TAG_RANK);
+    ck_assert_str_eq(request.output.path, "a,b");
     run_request_fini(&request);
     assert_parses("--stdin 3 -l --output-ranks 0,4-7 p");
-    ck_assert(request.input == INPUT_RANK && request.input_rank == 3 && request.label_output);
-    bool *ranks = ranks_parse(request.output_ranks);
+    ck_assert(request.input == INPUT_RANK && request.input_rank == 3);
+    ck_assert_int_eq(request.output.tag, OUTPUT_TAG_RANK);
+    bool *ranks = ranks_parse(request.output.ranks);
     ck_assert(ranks && ranks[0] && !ranks[1] && !ranks[3] && ranks[4] && ranks[7] && !ranks[8]);
     free(ranks);
     run_request_fini(&request);
@@ -106,7 +107,8 @@ START_TEST(test_program_and_defaults)
     ck_assert_ptr_null(request.apps[0].argv[5]);
     ck_assert_ptr_null(request.apps[0].env[0]);
     ck_assert_ptr_null(request.apps[0].wdir);
-    ck_assert(!request.oversubscribe && !request.tag_output && !request.report_bindings);
+    ck_assert(!request.oversubscribe && request.output.tag == OUTPUT_TAG_NONE &&
+              !request.report_bindings);
     ck_assert(!request.placement.bind);
     ck_assert_uint_eq(request.timeout_s, 0);
     run_request_fini(&request);
@@ -130,12 +132,12 @@ START_TEST(test_flags_and_values)
 {
     assert_parses("--oversubscribe -tag-output --timestamp-output --report-bindings --timeout 30 "
                   "--bind-to core -wd /tmp --output-filename out --allow-run-as-root -- -odd");
-    ck_assert(request.oversubscribe && request.tag_output && request.timestamp_output &&
-              request.report_bindings);
+    ck_assert(request.oversubscribe && request.output.tag == OUTPUT_TAG_JOB &&
+              request.output.timestamp && request.report_bindings);
     ck_assert_uint_eq(request.timeout_s, 30);
     ck_assert(request.placement.bind && request.placement.bind_level == TOPO_CORE);
     ck_assert_str_eq(request.apps[0].wdir, "/tmp");
-    ck_assert_str_eq(request.output_dir, "out");
+    ck_assert_str_eq(request.output.path, "out");
     ck_assert_int_eq(request.pty, PTY_AUTO);
     ck_assert_str_eq(request.apps[0].argv[0], "-odd");
     run_request_fini(&request);
@@ -163,7 +165,7 @@ START_TEST(test_several_programs)
     ck_assert_str_eq(env_of(0, "V"), "1");
     ck_assert_ptr_null(env_of(1, "V"));
     ck_assert_ptr_null(request.apps[1].wdir);
-    ck_assert(request.tag_output);
+    ck_assert_int_eq(request.output.tag, OUTPUT_TAG_JOB);
     run_request_fini(&request);
 }
 END_TEST
@@ -336,7 +338,7 @@ START_TEST(test_programs_in_a_file)
     ck_assert_str_eq(request.apps[0].argv[2], "e f");
     ck_assert_str_eq(request.apps[1].wdir, "/w");
     ck_assert_uint_eq(request.apps[1].count, 2);
-    ck_assert(request.tag_output);
+    ck_assert_int_eq(request.output.tag, OUTPUT_TAG_JOB);
     run_request_fini(&request);
     write_file(path, "-n 1 p\n\n-n x q\n");
     ck_assert_int_eq(parse("--app programs-of-test-cmdline"), CMDLINE_ERROR);
@@ -455,8 +457,10 @@ static const struct {
     {"--simulate 1x1 --simulate-topo /dev/.xml p", "'/dev/.xml': "},
     {"--simulate 1x1 --simulate-topo core:99(size=1)pu:99 p", "more than 2048 hardware threads"},
     {"--stdin some p", "--stdin 'some': a rank's number, all or none is needed"},
-    {"--output tag,foo p", "--output 'foo': tag, rank, timestamp"},
-    {"--output dir= p", "a folder is needed"},
+    {"--output tag,foo p", "--output 'foo': tag, tag-detailed"},
+    {"--output dir= p", "--output a folder is needed"},
+    {"--output file=a%q:pattern p", "--output '%q' in the pattern"},
+    {"--output-filename a:nocpy p", "--output-filename a:nocpy: 'nocpy' behind the colon"},
     {"--output-ranks 4- p", "--output-ranks '4-': numbers of ranks"},
     {"-genv A=B c p", "-genv 'A=B': NAME VALUE is needed"},
     {"-genvlist A,,B p", "-genvlist ',B': NAME,NAME,... is needed"},
