@@ -91,9 +91,13 @@ is "one node: nothing" "longest |one code 0" "$(xargs <"$work/out")"
 on_terminal 100 'no such text' "${slow_job[@]}" --mca progress_delay_ms 0 -n 2 echo ready
 is "switched off: nothing" "longest |ready |ready code 0" "$(xargs <"$work/out")"
 wait
+late_starts()
+{
+    pgrep -f "$work/agent late" >/dev/null
+}
 rm -f "$work/go"
 start "${slow_job[@]}" -n 2 echo ready
-ok "no terminal: the first node starts" wait_for 10 pgrep -f "$work/agent late"
+ok "no terminal: the first node starts" wait_for 10 late_starts
 sleep 0.5 # longer than progress_delay_ms, with nothing to wait for: what is tested does not come
 : >"$work/go"
 await 20
