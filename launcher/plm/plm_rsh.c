@@ -37,7 +37,9 @@ static struct {
 };
 PARAM_ROWS("launcher", params);
 
-#define AGENTS_WAIT_US 1000000u /* how long others may still fail, at least */
+/* When one has failed: how long nothing may be heard of the others before they are bad as well. It
+ * is longer than ssh's ConnectTimeout, for ssh's reason says more. */
+#define QUIET_US 12000000u
 /* Of the time that all have: what a start by another daemon may take, so that keelrun can try. */
 #define ONWARD_SHARE 3u
 #define NAMES_BYTES 400u /* of nodes in one line, so that the reason has room behind them */
@@ -91,13 +93,21 @@ static void describe_failed(const struct plm *plm, const char **names, char *tex
     free(nodes);
 }
 
-/* Those whose agents had not ended when the wait for them did are bad as well, perhaps. */
+static void note_failure(struct plm *plm, uint32_t vpid, const char *why)
+{
+    struct rsh_start *start = &plm->rsh.starts[vpid];
+    start->why = start->why ? start->why : strdup(why);
+}
+
+/* Who is not home by now is bad as well. */
 static void give_up_waiting(struct plm *plm)
 {
+    char why[80];
+    snprintf(why, sizeof(why), "its daemon has not called home within %u s",
+             (unsigned) ((clock_us() - plm->rsh.started_us) / 1000000u));
     for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
-        struct rsh_start *start = &plm->rsh.starts[vpid];
-        if (!plm_is_home(plm, vpid) && !start->why) {
-            start->why = strdup("nothing was heard of it while the others were waited for");
+        if (!plm_is_home(plm, vpid)) {
+            note_failure(plm, vpid, why);
         }
     }
 }
@@ -133,34 +143,26 @@ static void waited(struct loop_timer *timer)
     fail(plm);
 }
 
-/* How long others may still fail: as long as the first took, and at least a second; but not to the
- * end of the time that all have, when nobody asks for reasons any more. */
+/* Not to the end of the time that all have: behind that, nobody asks for reasons any more. */
 static uint64_t patience_us(const struct rsh *rsh)
 {
     uint64_t took_us = clock_us() - rsh->started_us, limit_us = home_limit_us();
     uint64_t left_us = took_us < limit_us ? limit_us - took_us : 0;
-    uint64_t wait_us = took_us > AGENTS_WAIT_US ? took_us : AGENTS_WAIT_US;
-    return wait_us < left_us ? wait_us : left_us / 2;
+    return QUIET_US < left_us ? QUIET_US : left_us / 2;
 }
 
-/* One has failed, for good, or has come home: the others get a moment to fail as well. */
+/* Something was heard. When one has failed, the others get time to come or to fail as well, as long
+ * as something is heard. */
 static void settle(struct plm *plm)
 {
-    struct rsh *rsh = &plm->rsh;
     if (is_failing(plm) || next_failed(plm, 1) == 0) {
         return;
     }
-    if (!any_comes(plm)) {
+    if (any_comes(plm)) {
+        loop_timer_start(&plm->rsh.patience, patience_us(&plm->rsh));
+    } else {
         fail(plm);
-    } else if (!rsh->patience.started) {
-        loop_timer_start(&rsh->patience, patience_us(rsh));
     }
-}
-
-static void note_failure(struct plm *plm, uint32_t vpid, const char *why)
-{
-    struct rsh_start *start = &plm->rsh.starts[vpid];
-    start->why = start->why ? start->why : strdup(why);
 }
 
 /* --- starting them --- */

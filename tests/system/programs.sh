@@ -147,8 +147,8 @@ like "bad nodes: those without keeld, too" "$work/err" \
 is "bad nodes: the last line counts them" "keelrun: 4 of 5 nodes cannot be started" "$(tail -n 1 "$work/err")"
 printf '#!/bin/sh\n[ "$1" = lost ] && exit 126\nexec sleep 60\n' >"$work/agent"
 exits 125 "^keelrun: node lost: $(realpath "$keeld") cannot be executed there \(code 126\)$" \
-    --host hangs:1,lost:1 --mca plm_rsh_agent "$work/agent" true
-ok "a bad node beside one that hangs: soon" [ "$wall_ms" -lt $((4000 * slow)) ]
+    --host hangs:1,lost:1 --mca plm_start_timeout_s 3 --mca plm_rsh_agent "$work/agent" true
+ok "a bad node beside one that hangs: soon" [ "$wall_ms" -lt $((3000 * slow)) ]
 exits 125 "^keelrun: cannot start the daemons: $work/no-agent: No such file" \
     --host far:1 --mca plm_rsh_agent "$work/no-agent" true
 printf '#!/bin/sh\nexec sleep 60\n' >"$work/agent"
