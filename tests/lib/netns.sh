@@ -8,6 +8,7 @@
 #   no_files_left "nothing is left"
 
 export KEEL_TEST_FOLDER=$KEEL_TEST_BUILDDIR
+net_hosts=() # their names
 readonly hosts_agent=$KEEL_TEST_SRCDIR/tests/lib/netns-agent
 # shellcheck disable=SC2034 # for the scripts
 readonly on_a=(env -u TMPDIR "$hosts_agent" a) hosts_options=(--mca plm_rsh_agent "$hosts_agent")
@@ -20,6 +21,7 @@ hold_host()
     local holder=$!
     disown $holder
     declare -gx "KEEL_TEST_HOST_$1=$holder"
+    net_hosts+=("$1")
     at_exit kill -KILL $holder
     wait_for 10 grep -qx ready "$work/host.$1"
 }
@@ -83,7 +85,7 @@ make_hosts()
 list_hosts()
 {
     local host holder
-    for host in a b; do
+    for host in "${net_hosts[@]}"; do
         holder=KEEL_TEST_HOST_$host
         (cd "/proc/${!holder}/root" && find tmp dev/shm -xdev) | sed "s,^,$host: /,"
     done

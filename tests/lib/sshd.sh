@@ -15,8 +15,9 @@ hold_run_sshd()
     exec 6</run/sshd && flock -s 6
 }
 
-# An ssh server of the test's own on a port of its own. It prints why there is none.
-start_sshd()
+# Sets $sshd, makes keys, and what sshd and ssh are told of them: sshd.conf and ssh.defaults in $work.
+# It prints what is missing.
+find_sshd()
 {
     sshd=$(PATH=$PATH:/usr/sbin:/sbin type -P sshd) || { echo "no sshd"; return 1; }
     type -P ssh ssh-keygen >/dev/null || { echo "no ssh"; return 1; }
@@ -27,7 +28,6 @@ start_sshd()
     ssh-keygen -q -t ed25519 -N '' -f "$work/host-key" </dev/null
     ssh-keygen -q -t ed25519 -N '' -f "$work/user-key" </dev/null
     cat >"$work/sshd.conf" <<END
-ListenAddress 127.0.0.1
 HostKey $work/host-key
 AuthorizedKeysFile $work/user-key.pub
 PidFile none
@@ -36,16 +36,7 @@ UsePAM no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
 END
-    # no port can be reserved for it; the next one is tried if somebody took it
-    local try port
-    for ((try = 0; try < 10; try++)); do
-        port=$((20000 + (RANDOM + $$) % 12000))
-        "$sshd" -D -e -f "$work/sshd.conf" -p $port 2>"$work/sshd.err" </dev/null >/dev/null &
-        echo $! >"$work/sshd.pid"
-        cat >"$work/ssh.conf" <<END
-Host kt-far
-    HostName 127.0.0.1
-    Port $port
+    cat >"$work/ssh.defaults" <<END
     IdentityFile $work/user-key
     IdentitiesOnly yes
     StrictHostKeyChecking no
@@ -53,6 +44,21 @@ Host kt-far
     BatchMode yes
     LogLevel ERROR
 END
+}
+
+# An ssh server of the test's own on a port of its own. It prints why there is none.
+start_sshd()
+{
+    find_sshd || return 1
+    echo "ListenAddress 127.0.0.1" >>"$work/sshd.conf"
+    # no port can be reserved for it; the next one is tried if somebody took it
+    local try port
+    for ((try = 0; try < 10; try++)); do
+        port=$((20000 + (RANDOM + $$) % 12000))
+        "$sshd" -D -e -f "$work/sshd.conf" -p $port 2>"$work/sshd.err" </dev/null >/dev/null &
+        echo $! >"$work/sshd.pid"
+        printf 'Host kt-far\n    HostName 127.0.0.1\n    Port %s\n' $port |
+            cat - "$work/ssh.defaults" >"$work/ssh.conf"
         sshd_answers()
         {
             timeout 10 ssh -F "$work/ssh.conf" kt-far true </dev/null 2>"$work/err" ||
