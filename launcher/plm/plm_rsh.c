@@ -199,6 +199,12 @@ static uint32_t end_of_block(const struct plm *plm, uint32_t vpid)
     return end;
 }
 
+/* Is it to start others, which are not started yet? */
+static bool has_block(const struct plm *plm, uint32_t vpid)
+{
+    return vpid + 1 < plm->config.count && plm->rsh.starts[vpid + 1].starter == vpid;
+}
+
 static int fill_order(const struct plm *plm, uint32_t head, struct start_order *order)
 {
     uint32_t end = end_of_block(plm, head);
@@ -247,10 +253,14 @@ static void came_home(struct plm *plm, uint32_t vpid)
     uint32_t starter = plm->rsh.starts[vpid].starter;
     if (starter == HNP_VPID) {
         agents_home(plm->rsh.agents, vpid);
-    } else {
+    }
+    if (is_failing(plm)) {
+        return;
+    }
+    if (starter != HNP_VPID) {
         (void) plm->owner->order(plm->arg, starter, proto_new(ORDER_STARTED, "u", vpid));
     }
-    if (!is_failing(plm) && end_of_block(plm, vpid) > vpid + 1) {
+    if (has_block(plm, vpid)) {
         int status = start_onward(plm, vpid);
         if (status != ORTE_SUCCESS) {
             start_block_here(plm, vpid, opal_strerror(status));
