@@ -66,8 +66,8 @@ static void start_settled(struct daemon *daemon)
     daemon->progress.launched = true;
     for (; daemon->progress.spawns_settled < daemon->progress.spawns;
          daemon->progress.spawns_settled++) {
-        daemon_report(daemon, proto_new(REPORT_SPAWNED, "ui", daemon->progress.spawns_settled + 1,
-                                        (int32_t) ORTE_SUCCESS));
+        daemon_report(daemon, proto_new(REPORT_SPAWNED, "uis", daemon->progress.spawns_settled + 1,
+                                        (int32_t) ORTE_SUCCESS, ""));
     }
 }
 
