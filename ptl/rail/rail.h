@@ -153,9 +153,13 @@ void rail_given_up_by(const orte_process_name_t *name);
 
 void rail_say_open(void);
 void rail_say_close(void);
-/* Sends a header without data, later where there is no room now. */
+/* Sends a header without data, later where there is no room now; by an endpoint that brought
+ * something. */
 void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
               const struct rail_header *header);
+/* The same by any endpoint to this process: one that was never used has none (btl_proc_of). */
+void rail_say_to(const opal_proc_t *proc, struct rail_module *module,
+                 struct mca_btl_base_endpoint_t *endpoint, const struct rail_header *header);
 /* ready will be called, and ends it first. NULL: *status says why, or there is no memory. */
 struct rail_room *rail_room_await(const struct rail_module *module,
                                   struct mca_btl_base_endpoint_t *endpoint,

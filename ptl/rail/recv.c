@@ -155,7 +155,7 @@ static void pull(struct rail_recv *recv, struct rail_module *module,
     open_to_puts(recv, module, endpoint, &header);
     recv->pulled += size;
     recv->quiet -= size;
-    rail_say(module, endpoint, &header);
+    rail_say_to(recv->proc, module, endpoint, &header);
 }
 
 /* By the peer's rail: the sender is asked for it, where that was not done. NULL: it cannot be had.
@@ -168,11 +168,11 @@ static struct rail_memory *memory_by(struct rail_recv *recv, const struct mca_pt
     }
     struct rail_memory *memory = rail_memory_find(&recv->memories, module);
     if (!memory && (memory = rail_memory_by(&recv->memories, module))) {
-        rail_say(peer->module, peer->endpoint,
-                 &(struct rail_header){.type = RAIL_WANT,
-                                       .id = recv->send_id,
-                                       .bytes = module->number,
-                                       .own_id = recv->id});
+        rail_say_to(recv->proc, peer->module, peer->endpoint,
+                    &(struct rail_header){.type = RAIL_WANT,
+                                          .id = recv->send_id,
+                                          .bytes = module->number,
+                                          .own_id = recv->id});
     }
     return memory && memory->state != RAIL_MEMORY_NONE ? memory : NULL;
 }

@@ -106,9 +106,14 @@ static bool outbox_put(struct outbox *outbox, const uint8_t *bytes, size_t size)
 void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
               const struct rail_header *header)
 {
+    rail_say_to(btl_proc_of(module->btl, endpoint), module, endpoint, header);
+}
+
+void rail_say_to(const opal_proc_t *proc, struct rail_module *module,
+                 struct mca_btl_base_endpoint_t *endpoint, const struct rail_header *header)
+{
     uint8_t bytes[RAIL_MOST_BYTES];
     size_t size = rail_encode(bytes, header);
-    const opal_proc_t *proc = btl_proc_of(module->btl, endpoint);
     struct rail_link *link = proc ? rail_link_to(proc) : NULL;
     if (link) {
         rail_link_say(link, module, endpoint, bytes, size);

@@ -123,6 +123,7 @@ static int sendi(mca_btl_base_module_t *btl, endpoint *end, opal_convertor_t *co
         sim_violated("a frame of %zu bytes on channel %d", header_size + size, channel);
         return OPAL_ERR_BAD_PARAM;
     }
+    end->used = true;
     if (!end->up) {
         return OPAL_ERR_UNREACH;
     }
@@ -190,6 +191,7 @@ void sim_frame_taken(struct sim_frame *frame)
     if (end->up && end->session == frame->session && process->receive) {
         sim_log("%d gets %zu bytes, %#x, over rail %d from %d", end->rank, frame->size,
                 frame->bytes[0], end->rail, end->peer);
+        end->used = true;
         const size_t cut = chance(10) && frame->size > 1 ? 1 + below(frame->size - 1) : frame->size;
         mca_btl_base_segment_t segments[2] = {
             {.seg_addr.pval = frame->bytes, .seg_len = cut},

@@ -206,7 +206,7 @@ const struct keel_btl_ext *keel_btl_ext(mca_btl_base_module_t *btl)
 const opal_proc_t *btl_proc_of(mca_btl_base_module_t *btl, const endpoint *end)
 {
     (void) btl;
-    return &sim.process[end->peer].proc;
+    return end->used ? &sim.process[end->peer].proc : NULL;
 }
 
 /* The other end notices as it does when the rail dies. */

@@ -48,6 +48,7 @@ struct mca_btl_base_endpoint_t {
     int rank, peer, rail;
     bool up;
     bool listed; /* the choice of rails takes it to be up */
+    bool used;   /* something was sent or has come by it: before, nobody knows whose it is */
     uint32_t session;
     size_t under_way;          /* frames */
     uint64_t free_at, last_at; /* when it has sent, and when the last frame arrives */
