@@ -1,7 +1,9 @@
 /* What describes a job: the map that every process gets, the launch message, ranks that are added,
- * and what the front end submits. What is taken packs to the same bytes. */
+ * what the front end submits, and the daemons that one is to start. What is taken packs to the same
+ * bytes. */
 #include <config.h>
 
+#include <launcher/node/onward.h>
 #include <launcher/node/orders.h>
 #include <launcher/request/submit.h>
 #include <stdlib.h>
@@ -100,10 +102,27 @@ static void read_submit(opal_buffer_t *buffer)
     }
 }
 
+static void read_start(opal_buffer_t *buffer)
+{
+    struct start_order order;
+    if (start_order_unpack(buffer, &order) == ORTE_SUCCESS) {
+        fuzz_check(order.count > 0 && order.nodes[0].host[0] != '-', "there is a host");
+        opal_buffer_t *one = OBJ_NEW(opal_buffer_t), *other = OBJ_NEW(opal_buffer_t);
+        struct start_order again;
+        fuzz_check(start_order_pack(one, &order) == ORTE_SUCCESS &&
+                       start_order_unpack(one, &again) == ORTE_SUCCESS &&
+                       start_order_pack(other, &again) == ORTE_SUCCESS,
+                   "daemons to start pack and unpack");
+        check_equal(one, other);
+        start_order_fini(&again);
+        start_order_fini(&order);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(opal_buffer_t *) = {read_map, read_launch, read_spawned,
-                                                       read_submit};
+                                                       read_submit, read_start};
     struct feed feed = {data, size};
     uint8_t choice = feed_byte(&feed);
     size_t payload_size;
@@ -111,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
     if (payload_size > 0 &&
         opal_dss.load(buffer, payload, (int32_t) payload_size) == OPAL_SUCCESS) {
-        readers[choice % 4](buffer);
+        readers[choice % 5](buffer);
     } else {
         free(payload);
     }
