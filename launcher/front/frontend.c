@@ -60,7 +60,7 @@ static bool is_ignored(int signal)
 /* Those that are handled here. */
 static void handled(sigset_t *set)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+    static const int signals[] = {SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
     sigemptyset(set);
     if (!is_ignored(SIGHUP)) {
         sigaddset(set, SIGHUP); /* not under nohup */

@@ -8,6 +8,7 @@
 #include <base/settings/param.h>
 #include <launcher/node/limits.h>
 #include <launcher/request/submit.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,6 +225,8 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return hnp_orphan(hnp, vpid, buffer);
     case REPORT_REHOMED:
         return take_rehomed(hnp, vpid);
+    case REPORT_STATES:
+        return hnp_take_states(hnp, vpid, buffer);
     case REPORT_SPAWNED:
         return hnp_spawned(hnp, vpid, buffer);
     default:
@@ -431,6 +434,15 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
     hnp_start_daemons(hnp);
 }
 
+static void take_signal(struct hnp *hnp, int signal)
+{
+    if (signal == SIGQUIT) {
+        hnp_explain_signal(hnp);
+    } else {
+        job_signal(&hnp->job, signal);
+    }
+}
+
 static void from_front(void *arg, opal_buffer_t *buffer)
 {
     struct hnp *hnp = arg;
@@ -445,7 +457,7 @@ static void from_front(void *arg, opal_buffer_t *buffer)
         break;
     case FRONT_SIGNAL:
         if (proto_unpack(buffer, "i", &signal) == OPAL_SUCCESS) {
-            job_signal(&hnp->job, signal);
+            take_signal(hnp, signal);
         }
         break;
     case FRONT_ASK_PROGRESS:
@@ -503,6 +515,7 @@ void hnp_destroy(struct hnp *hnp)
         loop_timer_stop(&hnp->timers.job[i].timer);
     }
     loop_timer_stop(&hnp->timers.step);
+    hnp_explain_fini(hnp);
     plm_fini(&hnp->plm);
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);

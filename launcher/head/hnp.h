@@ -69,7 +69,9 @@ struct hnp {
     uint32_t spawn_count;
     struct hnp_input input;
     struct hnp_timers timers;
-    bool finished; /* the front end was told to end */
+    struct explanation *explanation; /* owned: under way; NULL: none */
+    uint32_t explanations;           /* how many there were */
+    bool finished;                   /* the front end was told to end */
 };
 
 /* service_table: as in struct daemon_config. */
@@ -128,6 +130,15 @@ void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, c
 void hnp_finished(struct hnp *hnp);
 /* What ranks have to end by themselves, rounded up. */
 uint32_t hnp_grace_s(void);
+
+/* hnp_explain.c: what the ranks do, for the user: asked for by SIGQUIT, or the time limit is over,
+ * and then the job fails when it was told. */
+void hnp_explain_signal(struct hnp *hnp);
+void hnp_explain_limit(struct hnp *hnp);
+int hnp_take_states(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_STATES */
+/* What is not known yet is not waited for any more. */
+void hnp_explain_cut(struct hnp *hnp);
+void hnp_explain_fini(struct hnp *hnp);
 
 /* hnp_repair.c */
 /* Does the job go on without daemons that are lost? */

@@ -96,6 +96,9 @@ static void launched(void *arg)
 
 static void order_signal(void *arg, int signal, enum job_starts starts)
 {
+    if (starts == STARTS_END) {
+        hnp_explain_cut(arg);
+    }
     (void) !hnp_broadcast(arg, proto_new(ORDER_SIGNAL, "ic", (int32_t) signal, (uint8_t) starts));
 }
 
@@ -106,6 +109,7 @@ static void order_kill(void *arg)
 
 static void order_drain(void *arg)
 {
+    hnp_explain_cut(arg);
     (void) !hnp_broadcast(arg, proto_new(ORDER_END, ""));
 }
 
@@ -170,6 +174,10 @@ const struct job_ops hnp_job_ops = {
 static void on_timer(struct loop_timer *timer)
 {
     struct hnp_timer *own = container_of(timer, struct hnp_timer, timer);
+    if (own->number == JOB_TIMER_LIMIT && job_runs(&own->hnp->job)) {
+        hnp_explain_limit(own->hnp);
+        return;
+    }
     job_timer(&own->hnp->job, (enum job_timer) own->number, clock_us());
 }
 

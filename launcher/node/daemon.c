@@ -6,6 +6,7 @@
 #include <base/host/session.h>
 #include <base/net/sock.h>
 #include <base/settings/log.h>
+#include <launcher/node/explain.h>
 #include <launcher/node/home.h>
 #include <launcher/node/limits.h>
 #include <launcher/node/onward.h>
@@ -273,6 +274,8 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         return onward_start(daemon, buffer);
     case ORDER_STARTED:
         return onward_started(daemon, buffer);
+    case ORDER_EXPLAIN:
+        return explain_ranks(daemon, buffer);
     case ORDER_EXIT:
         daemon->ops->exit(daemon->arg);
         return ORTE_SUCCESS;

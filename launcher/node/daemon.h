@@ -64,6 +64,7 @@ struct service_ops; /* service.h */
 struct services;
 struct names;  /* name_server.h */
 struct onward; /* onward.h */
+struct doing;  /* service.h */
 
 /* Who asks for more ranks. */
 struct spawned_watcher {
@@ -149,6 +150,8 @@ int local_spawn(struct daemon *daemon, struct spawned *spawned); /* takes the pr
 /* To every rank that runs, or is about to. SIGKILL: with all that they started. */
 void local_signal(struct daemon *daemon, int signal);
 void local_resize(struct daemon *daemon, struct window window); /* the ptys */
+/* What a rank does; false: it is not here, or has ended. */
+bool local_doing(struct daemon *daemon, uint32_t rank, struct doing *doing);
 void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
 void local_destroy(struct daemon *daemon);
 bool local_may_link(struct daemon *daemon, const struct oob_peer *peer);

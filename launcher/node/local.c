@@ -5,7 +5,9 @@
 #include <launcher/node/service.h>
 #include <launcher/shepherd/program.h>
 
+#include <base/data/clock.h>
 #include <base/host/paths.h>
+#include <base/host/procstat.h>
 #include <base/host/topo.h>
 #include <base/net/sock.h>
 #include <base/settings/fault.h>
@@ -34,6 +36,8 @@ struct local_rank {
     bool joined;       /* by keel_init, MPI_Init or the like */
     bool member, left; /* keel_init, keel_finalize */
     pid_t pid;         /* the process that has linked under its name */
+    pid_t process;     /* the one that was started */
+    uint64_t began_us; /* when it was */
     int wait_status;   /* of one that has ended */
     uint32_t unheard;  /* services that have not handled all it said */
 };
@@ -334,6 +338,8 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
     }
     log_info(LOG_LAUNCHER, "rank %u is process %d", id, (int) pid);
     daemon->ranks[id].state = LOCAL_RUNNING;
+    daemon->ranks[id].process = pid;
+    daemon->ranks[id].began_us = clock_us();
     daemon->progress.started++;
     daemon->progress.living++;
     if (fds[0] >= 0) {
@@ -423,6 +429,54 @@ void local_signal(struct daemon *daemon, int signal)
             shepherd_signal(daemon->shepherd, rank, signal);
         }
     }
+}
+
+/* A member of the job: what its daemon has heard from it. */
+static void member_doing(struct daemon *daemon, uint32_t rank, struct doing *doing)
+{
+    const struct local_rank *local = &daemon->ranks[rank];
+    orte_process_name_t name = {daemon->launch.map.jobid, rank};
+    uint32_t operation;
+    uint64_t moved_us;
+    bool waits = server_in_fence(daemon->server, &name, &operation, &moved_us);
+    doing->pid = (uint32_t) local->pid;
+    doing->moved_us = moved_us ? moved_us : doing->moved_us;
+    if (waits) {
+        snprintf(doing->what, sizeof(doing->what), "in fence %u", operation);
+    } else {
+        snprintf(doing->what, sizeof(doing->what), "%s",
+                 local->left ? "finalized, in or after keel_finalize" : "running, after keel_init");
+    }
+}
+
+static void add_stop(struct doing *doing)
+{
+    struct procstat process;
+    size_t used = strlen(doing->what);
+    if (doing->pid && procstat_read(&process, (pid_t) doing->pid, 0) &&
+        (process.state == 'T' || process.state == 't')) {
+        snprintf(doing->what + used, sizeof(doing->what) - used, ", stopped %s",
+                 process.state == 'T' ? "by a signal" : "by a debugger");
+    }
+}
+
+bool local_doing(struct daemon *daemon, uint32_t rank, struct doing *doing)
+{
+    const struct local_rank *local = &daemon->ranks[rank];
+    if (local->state != LOCAL_STARTING && local->state != LOCAL_RUNNING) {
+        return false;
+    }
+    *doing = (struct doing){.pid = (uint32_t) local->process, .moved_us = local->began_us};
+    snprintf(doing->what, sizeof(doing->what), "%s",
+             local->state == LOCAL_STARTING ? "starting"
+                                            : "started, and has not called keel_init or MPI_Init");
+    if (local->member) {
+        member_doing(daemon, rank, doing);
+    } else if (local->state == LOCAL_RUNNING) {
+        services_rank_doing(daemon->services, rank, doing);
+    }
+    add_stop(doing);
+    return true;
 }
 
 void local_resize(struct daemon *daemon, struct window window)

@@ -1,5 +1,6 @@
 # launcher/node: a daemon and its ranks.
-liblauncher_la_SOURCES += launcher/node/daemon.h launcher/node/daemon.c launcher/node/home.h \
+liblauncher_la_SOURCES += launcher/node/daemon.h launcher/node/daemon.c \
+	launcher/node/explain.h launcher/node/explain.c launcher/node/home.h \
 	launcher/node/home.c launcher/node/iof.h launcher/node/iof.c launcher/node/limits.h \
 	launcher/node/limits.c launcher/node/local.c launcher/node/onward.h launcher/node/onward.c \
 	launcher/node/orders.h launcher/node/orders.c launcher/node/service.h launcher/node/service.c \

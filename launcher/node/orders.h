@@ -27,6 +27,7 @@ enum order {
     ORDER_CHECK,      /* as ORDER_SPAWN: could this daemon's part of it be started? */
     ORDER_START,      /* struct start_order (onward.h): start these daemons */
     ORDER_STARTED,    /* u vpid: this one of them has called home */
+    ORDER_EXPLAIN,    /* u number: what do your ranks do? */
 };
 
 enum report {
@@ -51,6 +52,8 @@ enum report {
     REPORT_SIGNALLED, /* i signal: I got it, and end */
     REPORT_TOPOLOGY,  /* s topology as text (base/host/topo.h), s why there is none */
     REPORT_UNSTARTED, /* u vpid, s why: this daemon, which I was to start, does not run */
+    REPORT_STATES,    /* u number of the order, u count, count x (u rank, u pid, q ms in which it
+                       * has not moved on, s what it does): my ranks that have not ended */
 };
 
 /* One program of a job. */

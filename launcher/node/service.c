@@ -123,6 +123,15 @@ const char *services_rank_ended(struct services *services, uint32_t rank, int wa
     return missing;
 }
 
+void services_rank_doing(struct services *services, uint32_t rank, struct doing *doing)
+{
+    for (size_t i = 0; services && services->all[i]; i++) {
+        if (serves_rank(services, i, rank) && services->all[i]->rank_doing) {
+            services->all[i]->rank_doing(services->states[i], rank, doing);
+        }
+    }
+}
+
 void services_end(struct services *services)
 {
     for (size_t i = 0; services && services->all[i]; i++) {

@@ -18,6 +18,13 @@ struct daemon;
 struct spawned;
 struct services; /* those of one daemon's job */
 
+/* What a rank does, as far as its daemon can tell. */
+struct doing {
+    uint32_t pid; /* 0: not started */
+    char what[96];
+    uint64_t moved_us; /* when it last said something, or began */
+};
+
 struct service_ops {
     const char *name;
     bool tools;  /* it serves tools: keelrun's own daemon offers it also where it has no ranks */
@@ -42,6 +49,9 @@ struct service_ops {
     /* The process has ended; what it still said is handled now. Returns the call that should have
      * come before its end ("MPI_Finalize"), a constant: the job has failed then; NULL: none. */
     const char *(*rank_ended)(void *state, uint32_t rank, int wait_status);
+    /* What does a rank that runs do? Untouched where the service does not know. NULL: it never
+     * does. */
+    void (*rank_doing)(void *state, uint32_t rank, struct doing *doing);
     /* Ends whatever is left and frees. Ranks may still be there when the daemon is made to end. */
     void (*job_end)(void *state);
 };
@@ -56,6 +66,7 @@ void services_rank_vars(struct services *services, uint32_t rank, struct vars *v
 void services_rank_started(struct services *services, uint32_t rank, pid_t pid, int fd);
 /* How many of them are still to call local_heard. */
 uint32_t services_rank_unheard(struct services *services, uint32_t rank, int wait_status);
+void services_rank_doing(struct services *services, uint32_t rank, struct doing *doing);
 const char *services_rank_ended(struct services *services, uint32_t rank, int wait_status);
 void services_end(struct services *services);
 

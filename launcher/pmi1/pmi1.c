@@ -156,6 +156,18 @@ static const char *rank_ended(void *state, uint32_t rank, int wait_status)
     return unfinished ? "MPI_Finalize" : NULL;
 }
 
+static void rank_doing(void *state, uint32_t rank, struct doing *doing)
+{
+    const struct pmi1_client *client = *pmi1_space_client(space_of_rank(state, rank), rank);
+    if (!client || client->state == CLIENT_NEW) {
+        return;
+    }
+    snprintf(doing->what, sizeof(doing->what), "%s",
+             client->state == CLIENT_FINAL ? "finalized, in or after MPI_Finalize"
+             : client->in_barrier          ? "in a PMI-1 barrier, of MPI_Init or MPI_Finalize"
+                                           : "running, in or after MPI_Init");
+}
+
 const struct service_ops pmi1_service_ops = {
     .name = "PMI-1",
     .socket = true,
@@ -165,5 +177,6 @@ const struct service_ops pmi1_service_ops = {
     .spawned = spawned,
     .rank_started = rank_started,
     .rank_ended = rank_ended,
+    .rank_doing = rank_doing,
     .job_end = job_end,
 };

@@ -450,5 +450,6 @@ const struct service_ops pmix_service_ops = {
     .rank_started = pmix_service_rank_started,
     .rank_heard = pmix_service_rank_heard,
     .rank_ended = pmix_service_rank_ended,
+    .rank_doing = pmix_service_rank_doing,
     .job_end = job_end,
 };

@@ -57,6 +57,7 @@ void pmix_service_rank_finalized(struct pmix_service *service, uint32_t number);
 bool pmix_service_rank_heard(void *state, uint32_t number, int wait_status);
 void pmix_service_finalize_turn(struct loop_timer *timer);
 const char *pmix_service_rank_ended(void *state, uint32_t number, int wait_status);
+void pmix_service_rank_doing(void *state, uint32_t number, struct doing *doing);
 pmix_status_t pmix_service_rank_op(void *arg, enum rank_op op, int32_t argument,
                                    const uint32_t *numbers, uint32_t count, struct blob *answer);
 

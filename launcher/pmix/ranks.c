@@ -5,7 +5,9 @@
 #include <launcher/pmix/connection/guard.h>
 #include <launcher/pmix/pmix_service_internal.h>
 
+#include <launcher/node/service.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 void pmix_service_rank_started(void *state, uint32_t number, pid_t pid, int fd)
@@ -84,6 +86,18 @@ const char *pmix_service_rank_ended(void *state, uint32_t number, int wait_statu
         service->module->rank_failed(&name);
     }
     return "MPI_Finalize";
+}
+
+void pmix_service_rank_doing(void *state, uint32_t number, struct doing *doing)
+{
+    const struct pmix_service *service = state;
+    const struct rank_state *rank = &service->ranks[number];
+    if (rank->connected) {
+        snprintf(doing->what, sizeof(doing->what), "%s",
+                 rank->finalized ? "finalized, in or after MPI_Finalize"
+                                 : "running, in or after MPI_Init");
+        doing->moved_us = rank->connected_us;
+    }
 }
 
 /* --- operations for other daemons --- */

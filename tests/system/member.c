@@ -3,6 +3,7 @@
  *
  *   member leave          prints its name and leaves
  *   member hang           prints its name and stays until it is killed
+ *   member stuck          waits in a fence that rank 1 never comes to
  *   member fences         passes fences until a peer is lost, then ends with code 9
  *   member kill           rank 1 (or 0, alone) kills itself; the others stay
  *   member exit CODE      ends without keel_finalize
@@ -46,6 +47,10 @@ int main(int argc, char **argv)
     if (strcmp(what, "leave") == 0) {
         return keel_finalize() == ORTE_SUCCESS ? 0 : 78;
     } else if (strcmp(what, "hang") == 0) {
+        stay();
+    } else if (strcmp(what, "stuck") == 0 && rank != 1) {
+        return keel_fence() == ORTE_SUCCESS ? 79 : 80;
+    } else if (strcmp(what, "stuck") == 0) {
         stay();
     } else if (strcmp(what, "fences") == 0) {
         return pass_fences();

@@ -4,6 +4,7 @@
 
 #include <launcher/node/server/server_internal.h>
 
+#include <base/data/clock.h>
 #include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,7 @@ static struct fence *get_fence(struct server *server, struct job *job, uint32_t 
 static void answer(const struct fence *fence, uint32_t rank)
 {
     orte_process_name_t name = {fence->job->map.jobid, rank};
+    fence->job->ranks[rank].moved_us = clock_us();
     (void) server_send_rank(fence->server, name,
                             proto_new(CLIENT_FENCE, "uib", fence->operation,
                                       (int32_t) fence->status, fence->collection.data,
@@ -221,6 +223,17 @@ void fence_ranks_lost(struct job *job)
             advance(fence);
         }
     }
+}
+
+bool fence_holds(struct job *job, uint32_t rank, uint32_t *operation)
+{
+    const struct local_rank *local = &job->ranks[rank];
+    const struct fence *fence = local->next_fence ? find_fence(job, local->next_fence - 1) : NULL;
+    bool holds = local->state == RANK_JOINED && fence && !fence->over;
+    if (holds) {
+        *operation = fence->operation;
+    }
+    return holds;
 }
 
 void fence_drop_all(struct server *server, struct job *job)

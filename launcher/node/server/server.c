@@ -4,6 +4,7 @@
 
 #include <launcher/node/server/server_internal.h>
 
+#include <base/data/clock.h>
 #include <base/settings/log.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,7 @@ static int take_command(struct server *server, struct job *job, uint32_t rank,
     if (status != OPAL_SUCCESS) {
         return status;
     }
+    job->ranks[rank].moved_us = clock_us();
     if (command == SERVER_HELLO) {
         return welcome(server, job, rank);
     }
@@ -335,6 +337,18 @@ void server_rank_gone(struct server *server, const orte_process_name_t *name)
     job->ranks[name->vpid].state = RANK_GONE;
     fence_rank_gone(server, job, name->vpid, early);
     ask_rank_gone(server, job, name->vpid);
+}
+
+bool server_in_fence(struct server *server, const orte_process_name_t *name, uint32_t *operation,
+                     uint64_t *moved_us)
+{
+    struct job *job = server_find_job(server, name->jobid);
+    *moved_us = 0;
+    if (!job || !job_is_local(server, job, name->vpid)) {
+        return false;
+    }
+    *moved_us = job->ranks[name->vpid].moved_us;
+    return fence_holds(job, name->vpid, operation);
 }
 
 void server_daemon_lost(struct server *server, uint32_t vpid)

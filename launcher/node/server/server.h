@@ -25,6 +25,10 @@ void server_destroy(struct server *server);
 int server_add_job(struct server *server, const struct job_map *map) KEEL_MUST_CHECK;
 /* The rank is gone: fences that wait for it fail everywhere with ORTE_ERR_COMM_FAILURE. */
 void server_rank_gone(struct server *server, const orte_process_name_t *rank);
+/* Which fence does a local rank wait in? False: none. moved_us: when it last said something, or
+ * passed a fence; 0: it has not said anything. */
+bool server_in_fence(struct server *server, const orte_process_name_t *rank, uint32_t *operation,
+                     uint64_t *moved_us);
 /* This daemon is lost, and its ranks: the same. After allgather_daemon_lost. */
 void server_daemon_lost(struct server *server, uint32_t vpid);
 /* Ranks of anywhere have failed, and the job goes on: the local ones are told. */

@@ -14,6 +14,7 @@ struct local_rank {
     enum rank_state state;
     struct blob cards;   /* published by fences that do not collect, for those who ask */
     uint32_t next_fence; /* the operation that its next fence is */
+    uint64_t moved_us;   /* when it last said something here, or was told that a fence is passed */
     bool committed;      /* a first fence has published its cards */
     bool stranger;       /* it ended without having joined: no Keel program, or too early */
 };
@@ -59,6 +60,8 @@ void fence_rank_gone(struct server *server, struct job *job, uint32_t rank, bool
 void fence_ranks_lost(struct job *job);
 /* Other daemons have begun the operation with this key, or it has failed. */
 void fence_begun(struct server *server, const char *key);
+/* Has the rank come to a fence that is not passed? */
+bool fence_holds(struct job *job, uint32_t rank, uint32_t *operation);
 void fence_drop_all(struct server *server, struct job *job);
 
 /* ask.c: cards on demand. */

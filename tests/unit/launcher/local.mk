@@ -49,6 +49,9 @@ tests_unit_launcher_job_test_launches_SOURCES = tests/unit/launcher/job/test-lau
 tests_unit_launcher_job_test_launches_LDADD = tests/lib/libwire.la tests/lib/libunit.la $(launcher_libs)
 
 # The head.
+check_PROGRAMS += tests/unit/launcher/head/test-rank-states
+tests_unit_launcher_head_test_rank_states_SOURCES = tests/unit/launcher/head/test-rank-states.c
+tests_unit_launcher_head_test_rank_states_LDADD = tests/lib/libunit.la $(launcher_libs)
 check_PROGRAMS += tests/unit/launcher/head/test-spawn-place
 tests_unit_launcher_head_test_spawn_place_SOURCES = tests/unit/launcher/head/test-spawn-place.c
 tests_unit_launcher_head_test_spawn_place_LDADD = tests/lib/libunit.la $(launcher_libs)

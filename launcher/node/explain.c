@@ -1,0 +1,42 @@
+#include <config.h>
+
+#include <launcher/node/explain.h>
+
+#include <base/data/clock.h>
+#include <launcher/node/daemon.h>
+#include <launcher/node/service.h>
+#include <wireup/proto.h>
+
+/* To the report: a rank's state. */
+static int put_state(opal_buffer_t *report, uint32_t rank, const struct doing *doing)
+{
+    uint64_t age_us = doing->moved_us ? clock_us() - doing->moved_us : 0;
+    return proto_pack(report, "uuqs", rank, doing->pid, age_us / 1000u, doing->what);
+}
+
+static void report_states(struct daemon *daemon, uint32_t number)
+{
+    const struct job_map *map = &daemon->launch.map;
+    struct doing doing;
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < map->size; rank++) {
+        count += local_doing(daemon, rank, &doing);
+    }
+    opal_buffer_t *report = proto_new(REPORT_STATES, "uu", number, count);
+    for (uint32_t rank = 0; report && rank < map->size; rank++) {
+        if (local_doing(daemon, rank, &doing)) {
+            report = proto_whole(report, put_state(report, rank, &doing));
+        }
+    }
+    daemon_report(daemon, report);
+}
+
+int explain_ranks(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    uint32_t number;
+    int status = proto_unpack(buffer, "u", &number);
+    if (status == OPAL_SUCCESS) {
+        report_states(daemon, number);
+    }
+    return status;
+}

@@ -1,0 +1,11 @@
+/* What this node's ranks do, told to the head when the user asks or the job's time is over. */
+#ifndef LAUNCHER_NODE_EXPLAIN_H
+#define LAUNCHER_NODE_EXPLAIN_H
+
+#include <keel/buffer.h>
+
+struct daemon;
+
+int explain_ranks(struct daemon *daemon, opal_buffer_t *buffer); /* ORDER_EXPLAIN */
+
+#endif

@@ -1,0 +1,121 @@
+#!/bin/bash
+# A job that hangs says where: at its time limit, and on SIGQUIT.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/mpi.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/pmi1.sh"
+forget_launchers
+excuse_libpmix
+export TEST_WORK=$work
+readonly member=$helpers/member
+
+# said PATTERN COUNT: so many lines of standard error match.
+said()
+{
+    [ "$(grep -Ec -e "$1" "$work/err")" = "$2" ]
+}
+
+# asks LINE: SIGQUIT to keelrun, until it has said this.
+asks()
+{
+    kill -QUIT "$pid"
+    wait_for 20 grep -Eq -e "$1" "$work/err"
+}
+
+is_stopped()
+{
+    local stat
+    { read -r stat <"/proc/$1/stat"; } && [[ ${stat##*)} == " T"* ]]
+}
+
+ends()
+{
+    kill -TERM "$pid"
+    await 20
+}
+
+# --- at the time limit ---
+
+# shellcheck disable=SC2086 # words
+for layout in "-n 4 --oversubscribe" "--simulate 2x2 -n 4"; do
+    run_limited 30 "$keelrun" $layout --timeout 2 "$member" stuck
+    is "--timeout, $layout: exit code" 124 "$code"
+    like "--timeout, $layout: those in the fence" "$work/err" \
+        "^keelrun: 3 of 4: in fence [0-9]+ \(ranks 0, 2-3\)$"
+    like "--timeout, $layout: the one that is not" "$work/err" \
+        "^keelrun: 1 of 4: running, after keel_init \(rank 1\)$"
+    ok "--timeout, $layout: each with its node, pid and time" said \
+        "^keelrun:   rank [0-3] on node [^ ]+, pid [0-9]+: for [0-9]+\.[0-9] s$" 4
+    ok "--timeout, $layout: then it says why it ends" \
+        [ "$(tail -n 1 "$work/err")" = "keelrun: the time limit of 2 s is over" ]
+    no_leftovers "--timeout, $layout: nothing is left" ""
+done
+
+run_limited 30 "$keelrun" -n 2 --oversubscribe --timeout 1 sleep 60
+like "programs that never join" "$work/err" \
+    "^keelrun: 2 of 2: started, and has not called keel_init or MPI_Init \(ranks 0-1\)$"
+
+run_limited 60 "$keelrun" -n 64 --oversubscribe --timeout 4 sleep 60
+is "64 ranks: exit code" 124 "$code"
+like "64 ranks in one line" "$work/err" "^keelrun: 64 of 64: started, .* \(ranks 0-63\)$"
+ok "64 ranks: one line each" said "^keelrun:   rank [0-9]+ on node" 64
+
+# --- on SIGQUIT the job goes on ---
+
+start "$keelrun" -n 3 --oversubscribe "$member" stuck
+ok "SIGQUIT: there is a job" wait_for 20 has_lines "$work/out" 3
+ok "SIGQUIT: says what the ranks do" asks "^keelrun: 2 of 3: in fence [0-9]+ \(ranks 0, 2\)$"
+ok "SIGQUIT: the whole of it" wait_for 10 said "^keelrun:   rank [0-2] on node" 3
+ok "SIGQUIT: the job goes on" is_alive "$pid"
+rank=$(sed -n 's/^keelrun:   rank 1 on node.*pid \([0-9]*\): .*/\1/p' "$work/err")
+ok "SIGQUIT: the pid is the rank's" [ "$(cat "/proc/$rank/comm")" = member ]
+kill -STOP "$rank"
+ok "a rank is stopped" wait_for 10 is_stopped "$rank"
+ok "a stopped rank is called so" asks \
+    "^keelrun: 1 of 3: running, after keel_init, stopped by a signal \(rank 1\)$"
+ok "SIGQUIT again: answers again" said "^keelrun: this is what the ranks do:$" 2
+ends
+is "SIGQUIT: the job ends as ever" 143 "$code"
+no_leftovers "SIGQUIT: nothing is left" ""
+
+# --- daemons that do not answer ---
+
+start "$keelrun" --simulate 3x1 -n 3 "$member" stuck
+ok "a stopped daemon: there is a job" wait_for 20 has_lines "$work/out" 3
+ok "all daemons answer" asks "^keelrun:   rank 1 on node"
+rank=$(sed -n 's/^keelrun:   rank 1 on node.*pid \([0-9]*\): .*/\1/p' "$work/err")
+shepherd=$(awk '{ print $4 }' "/proc/$rank/stat")
+daemon=$(awk '{ print $4 }' "/proc/$shepherd/stat")
+kill -STOP "$daemon"
+ok "a stopped daemon is named" asks "^keelrun: nothing is known of the ranks of node [^ ]+: its daemon has not"
+ok "the others have answered" said "^keelrun:   rank [02] on node" 4
+ok "the stopped one has not" said "^keelrun:   rank 1 on node" 1
+kill -QUIT "$pid"
+ok "another question is asked" wait_for 10 said "^keelrun: this is what the ranks do:$" 3
+kill -QUIT "$pid"
+ok "SIGQUIT meanwhile: it is cut off" wait_for 10 said "^keelrun: what is not known yet is not waited for$" 1
+kill -CONT "$daemon"
+ends
+is "a stopped daemon that goes on: the job ends as ever" 143 "$code"
+no_leftovers "a stopped daemon: nothing is left" ""
+
+# --- programs of others ---
+
+# shellcheck disable=SC2016 # for the client
+client_script='. "$TEST_WORK/client"; begin; kvs; echo here; [ "$PMI_RANK" = 1 ] || ask cmd=barrier_in; read -r -t 60 x <&$PMI_FD'
+start "$keelrun" -n 2 --oversubscribe bash -c "$client_script"
+ok "PMI-1: there is a job" wait_for 20 has_lines "$work/out" 2
+ok "PMI-1: a barrier" asks "^keelrun: 1 of 2: in a PMI-1 barrier, of MPI_Init or MPI_Finalize \(rank 0\)$"
+like "PMI-1: after MPI_Init" "$work/err" "^keelrun: 1 of 2: running, in or after MPI_Init \(rank 1\)$"
+ends
+
+for mpi in openmpi mpich; do
+    if ! has_mpi $mpi; then
+        skip "MPI programs of $mpi" "it is not installed"
+        continue
+    fi
+    run_limited 60 "$keelrun" --oversubscribe -n 2 --timeout 4 "$programs/stay.$mpi" 2
+    is "$mpi: exit code" 124 "$code"
+    like "$mpi: runs" "$work/err" "^keelrun: 2 of 2: running, in or after MPI_Init \(ranks 0-1\)$"
+done
+
+finish
