@@ -24,6 +24,7 @@ static struct {
                            "The folder below which Keel is installed on other hosts, if it is not "
                            "the same as here: keeld is in its bin (--prefix)"),
 };
+PARAM_ROWS("launcher", params);
 
 /* A path as a word of the command that the agent gives to a shell; malloc'd, NULL: no memory. */
 static char *shell_word(const char *path)
