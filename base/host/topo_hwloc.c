@@ -36,6 +36,7 @@ static int init_without_plugins(hwloc_topology_t *topology)
     return rc;
 }
 
+/* Without groups, the NUMA nodes of one package would all have the processors of the package. */
 static void filter_levels(hwloc_topology_t topology)
 {
     static const hwloc_obj_type_t kept[] = {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_L1CACHE,
@@ -44,6 +45,7 @@ static void filter_levels(hwloc_topology_t topology)
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
         hwloc_topology_set_type_filter(topology, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL);
     }
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
 }
 
 /* source NULL: this machine. */

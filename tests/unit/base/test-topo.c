@@ -323,6 +323,13 @@ START_TEST(described_topologies)
     ck_assert_uint_eq(last->object[TOPO_L2], TOPO_NONE);
     ck_assert_uint_eq(last->object[TOPO_PACKAGE], 1);
     topo_fini(&topo);
+    ck_assert_int_eq(topo_describe(&topo, "package:2 numa:2 core:2 pu:1", reason, sizeof(reason)),
+                     ORTE_SUCCESS);
+    ck_assert_uint_eq(topo.count, 8);
+    for (uint32_t i = 0; i < topo.count; i++) {
+        ck_assert_uint_eq(topo.threads[i].object[TOPO_NUMA], i / 2);
+    }
+    topo_fini(&topo);
     ck_assert_int_eq(topo_describe(&topo, "nonsense", reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
     ck_assert_ptr_nonnull(strstr(reason, "package:2 core:4 pu:2"));
     ck_assert_int_eq(topo_describe(&topo, "/none.xml", reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
