@@ -1,41 +1,43 @@
 # shellcheck shell=bash
-# Hosts on one machine, h0 to hN, each with a network, a name, a /tmp and, but for h0, an ssh server of
-# its own. They share one network, 10.98.0.0/24, in which h1 is .1. keelrun runs on h0. Sourced after
-# system.sh.
+# Hosts on one machine, each with a network, a name, a /tmp and, but for the first, an ssh server of its
+# own. They share one network, 10.98.0.0/24, in which the first is .100 and the others count from .1. Every
+# ssh knows them all; else the first knows the others' names, and these know their own as 127.0.0.1.
+# keelrun runs on the first. Sourced after system.sh.
 #
-#   make_ssh_hosts 8 || skip "..." "$reason"
-#   run_limited 20 "${on_h0[@]}" keelrun --mca plm_rsh_agent "$ssh_agent" --host h[1-8]:1 ...
+#   make_ssh_hosts h{0..8} || skip "..." "$reason"
+#   run_limited 20 "${on_first[@]}" keelrun --mca plm_rsh_agent "$ssh_agent" --host h[1-8]:1 ...
 
 # shellcheck source=tests/lib/netns.sh
 . "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
 # shellcheck source=tests/lib/sshd.sh
 . "$KEEL_TEST_SRCDIR/tests/lib/sshd.sh"
 
-# shellcheck disable=SC2034 # for the scripts
-readonly on_h0=(env -u TMPDIR "$hosts_agent" h0)
-
-# plug NUMBER: a cable from the host to the switch, which is on h0.
+# plug HOST NUMBER: a cable from the host to the switch, which is on the first.
 plug()
 {
-    local switch=KEEL_TEST_HOST_h0 host=KEEL_TEST_HOST_h$1
-    ip link add "s$1" netns "${!switch}" type veth peer name v0 netns "${!host}" || return 1
-    on_host h0 ip link set "s$1" master switch up || return 1
-    on_host "h$1" ip addr add "10.98.0.$1/24" dev v0 || return 1
-    on_host "h$1" ip link set v0 up
+    local first=KEEL_TEST_HOST_${net_hosts[0]} host=KEEL_TEST_HOST_$1
+    ip link add "s$2" netns "${!first}" type veth peer name v0 netns "${!host}" || return 1
+    on_host "${net_hosts[0]}" ip link set "s$2" master switch up || return 1
+    on_host "$1" ip addr add "10.98.0.$2/24" dev v0 || return 1
+    on_host "$1" ip link set v0 up
 }
 
-# serve NUMBER OPTION...: its ssh server, with more lines of sshd.conf.
+# Puts what is on standard input in the place of a file: replace_on HOST FILE.
+replace_on()
+{
+    cat >"$work/$1.${2##*/}"
+    on_host "$1" mount --bind "$work/$1.${2##*/}" "$2"
+}
+
+# serve HOST OPTION...: its ssh server, with more lines of sshd.conf.
 serve()
 {
-    local at=$1 option
+    local host=$1
     shift
-    cp "$work/sshd.conf" "$work/sshd.conf.$at"
-    for option; do
-        echo "$option" >>"$work/sshd.conf.$at"
-    done
-    setpriv --pdeathsig KILL "$hosts_agent" "h$at" "$sshd" -D -e -f "$work/sshd.conf.$at" \
-        2>"$work/sshd.err.$at" </dev/null >/dev/null &
-    declare -g "sshd_$at=$!"
+    { cat "$work/sshd.conf"; [ $# = 0 ] || printf '%s\n' "$@"; } >"$work/sshd.conf.$host"
+    setpriv --pdeathsig KILL "$hosts_agent" "$host" "$sshd" -D -e -f "$work/sshd.conf.$host" \
+        2>"$work/sshd.err.$host" </dev/null >/dev/null &
+    declare -g "sshd_$host=$!"
     disown $!
     at_exit "kill $! 2>/dev/null"
 }
@@ -50,42 +52,41 @@ stop_serving()
 
 answers()
 {
-    timeout 10 "${on_h0[@]}" ssh -F "$work/ssh.conf" "h$1" true </dev/null 2>"$work/reason"
+    timeout 10 "${on_first[@]}" ssh -F "$work/ssh.conf" "$1" true </dev/null 2>"$work/reason"
 }
 
 connect_ssh_hosts()
 {
-    local at
-    hold_host h0 || return 1
-    on_host h0 ip link add switch type bridge forward_delay 0 || return 1
-    on_host h0 ip addr add 10.98.0.100/24 dev switch || return 1
-    on_host h0 ip link set switch up || return 1
-    for ((at = 1; at <= $1; at++)); do
-        hold_host h$at && plug $at || return 1
-        printf 'Host h%s\n    HostName 10.98.0.%s\n' $at $at >>"$work/ssh.conf"
+    local host number=0 names=$'127.0.0.1 localhost\n10.98.0.100 '$1
+    hold_host "$1" && on_host "$1" ip link add switch type bridge forward_delay 0 || return 1
+    on_host "$1" ip addr add 10.98.0.100/24 dev switch || return 1
+    on_host "$1" ip link set switch up || return 1
+    for host in "${@:2}"; do
+        number=$((number + 1))
+        names+=$'\n'"10.98.0.$number $host"
+        hold_host "$host" && plug "$host" $number || return 1
+        echo "127.0.0.1 localhost $host" | replace_on "$host" /etc/hosts || return 1
+        printf 'Host %s\n    HostName 10.98.0.%s\n' "$host" $number >>"$work/ssh.conf"
     done
+    replace_on "$1" /etc/hosts <<<"$names" || return 1
     echo "Host *" | cat - "$work/ssh.defaults" >>"$work/ssh.conf"
 }
 
-# make_ssh_hosts N: sets $reason when that cannot be.
+# make_ssh_hosts FIRST HOST...: sets $reason when that cannot be.
 make_ssh_hosts()
 {
-    local at
+    local host
+    readonly on_first=(env -u TMPDIR "$hosts_agent" "$1")
     may_make_hosts || return 1
     at_exit drop_sshd
-    find_sshd >"$work/reason" || { reason=$(cat "$work/reason"); return 1; }
-    if connect_ssh_hosts "$1" 2>"$work/reason"; then
-        for ((at = 1; at <= $1; at++)); do
-            serve $at
-        done
-        for ((at = 1; at <= $1; at++)); do
-            wait_for 10 answers $at || { reason=$(head -n 1 "$work/reason"); return 1; }
-        done
-        list_hosts >"$work/files-of-hosts"
-        return 0
-    fi
-    reason=$(cat "$work/reason" "$work"/host.* 2>/dev/null | grep -vx ready | head -n 1)
-    return 1
+    find_sshd >"$work/reason" && connect_ssh_hosts "$@" 2>"$work/reason" || explain_hosts || return 1
+    for host in "${@:2}"; do
+        serve "$host"
+    done
+    for host in "${@:2}"; do
+        wait_for 10 answers "$host" || explain_hosts || return 1
+    done
+    list_hosts >"$work/files-of-hosts"
 }
 
 # The processes of this name on the hosts: "HOST PID" each.

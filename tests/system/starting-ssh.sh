@@ -10,12 +10,12 @@ readonly tree=(--mca plm_rsh_agent "$ssh_agent -o ConnectTimeout=3" --mca plm_tr
 
 launch()
 {
-    run_limited 40 "${on_h0[@]}" "$keelrun" "${tree[@]}" "$@"
+    run_limited 40 "${on_first[@]}" "$keelrun" "${tree[@]}" "$@"
 }
 
 start_job()
 {
-    start "${on_h0[@]}" "$keelrun" "${tree[@]}" "$@"
+    start "${on_first[@]}" "$keelrun" "${tree[@]}" "$@"
 }
 
 # has_processes NAME COUNT [HOST]
@@ -53,10 +53,10 @@ all_well()
 # h3 answers late.
 slow_host()
 {
-    stop_serving 3
+    stop_serving h3
     # shellcheck disable=SC2016
-    serve 3 'ForceCommand sleep 2; eval "$SSH_ORIGINAL_COMMAND"'
-    wait_for 10 answers 3
+    serve h3 'ForceCommand sleep 2; eval "$SSH_ORIGINAL_COMMAND"'
+    wait_for 10 answers h3
     launch --host 'h[1-8]:1' hostname
     is "a slow host: exit code" 0 "$code"
     ok "a slow host: it was waited for" [ "$real_ms" -ge 2000 ]
@@ -82,15 +82,15 @@ bad_hosts()
     is "a dead host, and one without Keel: three lines" 3 "$(wc -l <"$work/err")"
     no_job_left "a dead host, and one without Keel" 5
     on_host h5 ip link set v0 up
-    wait_for 10 answers 5
+    wait_for 10 answers h5
 
     # a shell on each finds keeld in its PATH
     local host
-    for host in 1 2 4 5 6 7 8; do
+    for host in h1 h2 h4 h5 h6 h7 h8; do
         stop_serving $host
         serve $host "SetEnv PATH=$KEEL_TEST_BUILDDIR/bin:/mnt/elsewhere/bin:/usr/local/bin:/usr/bin:/bin"
     done
-    for host in 1 2 4 5 6 7 8; do
+    for host in h1 h2 h4 h5 h6 h7 h8; do
         wait_for 10 answers $host
     done
     launch --host 'h[1-2]:1,h[4-8]:1' --launch-agent keeld hostname
@@ -146,7 +146,7 @@ recovers()
     no_job_left "a job that outlives daemons" 5
 }
 
-if make_ssh_hosts 8; then
+if make_ssh_hosts h{0..8}; then
     all_well
     slow_host
     bad_hosts
