@@ -10,6 +10,7 @@ struct exec_plan {
     const cpu_set_t *cpus; /* NULL: not bound */
     int fds[PROC_FDS];     /* become 0, 1, 2 and RANK_SOCKET; above that, close-on-exec. -1: the
                             * parent's own, or no socket */
+    bool traceable;        /* its parent, and what that starts, may trace it under Yama, too */
     int death_signal;      /* what it gets when its parent is gone */
 };
 struct exec_error {

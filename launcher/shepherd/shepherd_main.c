@@ -176,6 +176,7 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
                              .wdir = app->wdir,
                              .argv = app->argv,
                              .cpus = proc->bound ? &proc->cpus : NULL,
+                             .traceable = app->kind == PROC_RANK,
                              .death_signal = app->kind == PROC_RANK ? SIGKILL : SIGTERM,
                              .fds = {-1, -1, -1, -1}};
     *error = (struct exec_error){START_FORK, ENOMEM};
