@@ -227,6 +227,10 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return take_rehomed(hnp, vpid);
     case REPORT_STATES:
         return hnp_take_states(hnp, vpid, buffer);
+    case REPORT_STACK:
+        return hnp_take_stack(hnp, vpid, buffer);
+    case REPORT_TRACED:
+        return hnp_take_traced(hnp, vpid, buffer);
     case REPORT_SPAWNED:
         return hnp_spawned(hnp, vpid, buffer);
     default:

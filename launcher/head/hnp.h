@@ -136,6 +136,8 @@ uint32_t hnp_grace_s(void);
 void hnp_explain_signal(struct hnp *hnp);
 void hnp_explain_limit(struct hnp *hnp);
 int hnp_take_states(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_STATES */
+int hnp_take_stack(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);  /* REPORT_STACK */
+int hnp_take_traced(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_TRACED */
 /* What is not known yet is not waited for any more. */
 void hnp_explain_cut(struct hnp *hnp);
 void hnp_explain_fini(struct hnp *hnp);

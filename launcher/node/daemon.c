@@ -12,6 +12,7 @@
 #include <launcher/node/onward.h>
 #include <launcher/node/server/name_server.h>
 #include <launcher/node/spawn_check.h>
+#include <launcher/node/tracer.h>
 #include <launcher/node/tree_repair.h>
 #include <launcher/shepherd/sweep.h>
 #include <limits.h>
@@ -140,6 +141,7 @@ static int take_signal(struct daemon *daemon, opal_buffer_t *buffer)
     uint8_t ends;
     int status = proto_unpack(buffer, "ic", &signal, &ends);
     if (status == OPAL_SUCCESS && ends) {
+        tracer_stop(daemon); /* who is being looked at takes no signals */
         shepherd_cancel_starts(daemon->shepherd);
     }
     if (status == OPAL_SUCCESS) {
@@ -583,6 +585,7 @@ void daemon_destroy(struct daemon *daemon)
     }
     local_end_services(daemon);
     onward_destroy(daemon);
+    tracer_destroy(daemon);
     iof_destroy(daemon->iof);
     names_destroy(daemon->names);
     server_destroy(daemon->server);

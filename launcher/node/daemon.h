@@ -64,6 +64,7 @@ struct service_ops; /* service.h */
 struct services;
 struct names;  /* name_server.h */
 struct onward; /* onward.h */
+struct tracer; /* tracer.h */
 struct doing;  /* service.h */
 
 /* Who asks for more ranks. */
@@ -113,6 +114,7 @@ struct daemon {
     char homeless_why[LINK_WHY_BYTES];
     const struct home *home;     /* borrowed; NULL in the HNP */
     struct onward *onward;       /* owned: the daemons that this one starts; NULL: none */
+    struct tracer *tracer;       /* owned; NULL until stacks are asked for */
     struct names *names;         /* owned: published by ranks */
     struct allgather *allgather; /* owned: between the daemons, for services */
 };

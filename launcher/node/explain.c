@@ -5,6 +5,7 @@
 #include <base/data/clock.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/service.h>
+#include <launcher/node/tracer.h>
 #include <wireup/proto.h>
 
 /* To the report: a rank's state. */
@@ -33,10 +34,17 @@ static void report_states(struct daemon *daemon, uint32_t number)
 
 int explain_ranks(struct daemon *daemon, opal_buffer_t *buffer)
 {
-    uint32_t number;
-    int status = proto_unpack(buffer, "u", &number);
-    if (status == OPAL_SUCCESS) {
-        report_states(daemon, number);
+    uint32_t number, each_ms, all_ms;
+    int status = proto_unpack(buffer, "uuu", &number, &each_ms, &all_ms);
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
-    return status;
+    report_states(daemon, number);
+    if (all_ms > 0) {
+        struct trace_limits limits = {(uint64_t) each_ms * 1000u, (uint64_t) all_ms * 1000u};
+        tracer_begin(daemon, number, limits);
+    } else {
+        tracer_stop(daemon);
+    }
+    return ORTE_SUCCESS;
 }

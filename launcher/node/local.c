@@ -3,6 +3,7 @@
 
 #include <launcher/node/daemon.h>
 #include <launcher/node/service.h>
+#include <launcher/node/tracer.h>
 #include <launcher/shepherd/program.h>
 
 #include <base/data/clock.h>
@@ -336,6 +337,9 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
         daemon->ops->agent_started(daemon->arg, id, fds[0], fds[2]);
         return;
     }
+    if (tracer_started(daemon, id, fds)) {
+        return;
+    }
     log_info(LOG_LAUNCHER, "rank %u is process %d", id, (int) pid);
     daemon->ranks[id].state = LOCAL_RUNNING;
     daemon->ranks[id].process = pid;
@@ -359,6 +363,9 @@ static void failed(void *arg, uint32_t id, enum start_stage stage, int error)
     struct daemon *daemon = arg;
     if (id >= AGENT_ID(0)) {
         daemon->ops->agent_failed(daemon->arg, id, error);
+        return;
+    }
+    if (tracer_failed(daemon, id, error)) {
         return;
     }
     not_started(daemon, id, stage, error);
@@ -390,6 +397,9 @@ static void exited(void *arg, uint32_t id, int wait_status)
     struct daemon *daemon = arg;
     if (id >= AGENT_ID(0)) {
         daemon->ops->agent_exited(daemon->arg, id, wait_status);
+        return;
+    }
+    if (tracer_exited(daemon, id)) {
         return;
     }
     struct local_rank *local = &daemon->ranks[id];

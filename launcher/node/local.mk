@@ -5,7 +5,8 @@ liblauncher_la_SOURCES += launcher/node/daemon.h launcher/node/daemon.c \
 	launcher/node/limits.c launcher/node/local.c launcher/node/onward.h launcher/node/onward.c \
 	launcher/node/orders.h launcher/node/orders.c launcher/node/service.h launcher/node/service.c \
 	launcher/node/spawn_check.h launcher/node/spawn_check.c launcher/node/spawned.c \
-	launcher/node/topology.c launcher/node/tree_repair.h launcher/node/tree_repair.c
+	launcher/node/stacks.h launcher/node/stacks.c \
+	launcher/node/tracer.h launcher/node/tracer.c launcher/node/topology.c launcher/node/tree_repair.h launcher/node/tree_repair.c
 EXTRA_DIST += launcher/node/README.md launcher/node/server/README.md
 
 # The ranks' wire-up.

@@ -7,6 +7,7 @@ forget_launchers
 excuse_libpmix
 export TEST_WORK=$work
 readonly member=$helpers/member
+readonly no_stacks=(--mca stack_traces_s 0)
 
 # said PATTERN COUNT: so many lines of standard error match.
 said()
@@ -37,7 +38,7 @@ ends()
 
 # shellcheck disable=SC2086 # words
 for layout in "-n 4 --oversubscribe" "--simulate 2x2 -n 4"; do
-    run_limited 30 "$keelrun" $layout --timeout 2 "$member" stuck
+    run_limited 30 "$keelrun" $layout "${no_stacks[@]}" --timeout 2 "$member" stuck
     is "--timeout, $layout: exit code" 124 "$code"
     like "--timeout, $layout: those in the fence" "$work/err" \
         "^keelrun: 3 of 4: in fence [0-9]+ \(ranks 0, 2-3\)$"
@@ -50,7 +51,9 @@ for layout in "-n 4 --oversubscribe" "--simulate 2x2 -n 4"; do
     no_leftovers "--timeout, $layout: nothing is left" ""
 done
 
-run_limited 30 "$keelrun" -n 2 --oversubscribe --timeout 1 sleep 60
+run_limited 30 "$keelrun" -n 2 --oversubscribe --mca stack_debugger gdb-that-is-not-there --timeout 1 sleep 60
+like "no debugger" "$work/err" \
+    "^keelrun: no stack of 2 of 2 \(ranks 0-1\): gdb-that-is-not-there: No such file or directory"
 like "programs that never join" "$work/err" \
     "^keelrun: 2 of 2: started, and has not called keel_init or MPI_Init \(ranks 0-1\)$"
 
@@ -61,7 +64,7 @@ ok "64 ranks: one line each" said "^keelrun:   rank [0-9]+ on node" 64
 
 # --- on SIGQUIT the job goes on ---
 
-start "$keelrun" -n 3 --oversubscribe "$member" stuck
+start "$keelrun" -n 3 --oversubscribe "${no_stacks[@]}" "$member" stuck
 ok "SIGQUIT: there is a job" wait_for 20 has_lines "$work/out" 3
 ok "SIGQUIT: says what the ranks do" asks "^keelrun: 2 of 3: in fence [0-9]+ \(ranks 0, 2\)$"
 ok "SIGQUIT: the whole of it" wait_for 10 said "^keelrun:   rank [0-2] on node" 3
@@ -77,16 +80,79 @@ ends
 is "SIGQUIT: the job ends as ever" 143 "$code"
 no_leftovers "SIGQUIT: nothing is left" ""
 
+# --- stacks ---
+
+if type -P gdb >/dev/null; then
+    for layout in "-n 4 --oversubscribe" "--simulate 2x2 -n 4"; do
+        # shellcheck disable=SC2086 # words
+        run_limited 60 "$keelrun" $layout --mca stack_traces_s 30 --mca stack_trace_s 20 --timeout 2 \
+            "$member" stuck
+        like "stacks, $layout: those in the fence" "$work/err" "^keelrun: 3 of 4 are in keel_fence \(ranks 0, 2-3\):$"
+        like "stacks, $layout: the one that is not" "$work/err" "^keelrun: 1 of 4 are in .*pause.* \(rank 1\):$"
+        ok "stacks, $layout: each once" said "^keelrun:   #[0-9]+ main( at .*)?$" 2
+        is "stacks, $layout: exit code" 124 "$code"
+    done
+
+    # a rank that is stopped stays so; one that another debugger looks at cannot be looked at
+    start "$keelrun" -n 1 "$member" hang : -n 1 gdb -q -nx -batch -ex run --args "$member" hang
+    ok "under a debugger: there is a job" wait_for 30 grep -q "^rank 1 of 2$" "$work/out"
+    ok "under a debugger: ptrace is forbidden" asks \
+        "^keelrun: no stack of 1 of 2 \(rank 1\): ptrace: Operation not permitted"
+    like "under a debugger: the other one" "$work/err" "^keelrun: 1 of 2 are in .*pause.* \(rank 0\):$"
+    rank=$(sed -n 's/^keelrun:   rank 0 on node.*pid \([0-9]*\): .*/\1/p' "$work/err")
+    ok "it runs on" not is_stopped "$rank"
+    kill -STOP "$rank"
+    ok "it is stopped" wait_for 10 is_stopped "$rank"
+    kill -QUIT "$pid"
+    ok "a stopped rank has a stack" wait_for 20 said "^keelrun: 1 of 2 are in .*pause.* \(rank 0\):$" 2
+    ok "it stays stopped" is_stopped "$rank"
+    ends
+    no_leftovers "stacks: nothing is left" ""
+else
+    skip "stacks" "there is no gdb"
+fi
+
+# --- debuggers that hang ---
+
+printf '#!/bin/sh\necho $$ >>"%s"\nexec sleep 600\n' "$work/debuggers" >"$work/slow"
+chmod +x "$work/slow"
+slow_debugger=(--mca stack_debugger "$work/slow")
+run_limited 30 "$keelrun" -n 6 --oversubscribe "${slow_debugger[@]}" --mca stack_traces_s 2 \
+    --mca stack_trace_s 1 --timeout 1 sleep 60
+is "a debugger that hangs: exit code" 124 "$code"
+like "each has its time" "$work/err" "^keelrun: no stack of [456] of 6 .*: the debugger took too long"
+ok "each rank once" [ "$(wc -l <"$work/debuggers")" -le 6 ]
+no_leftovers "a debugger that hangs: nothing is left" ""
+
+start "$keelrun" -n 2 --oversubscribe "${slow_debugger[@]}" --mca stack_traces_s 100 --mca stack_trace_s 100 \
+    sh -c 'echo here; exec sleep 100'
+: >"$work/debuggers"
+ok "SIGQUIT: there is a job" wait_for 20 has_lines "$work/out" 2
+ok "SIGQUIT: the states" asks "^keelrun:   rank 1 on node"
+ok "SIGQUIT: the debuggers" wait_for 20 has_lines "$work/debuggers" 2
+kill -QUIT "$pid"
+ok "SIGQUIT again: the stacks are cut off" wait_for 20 said "^keelrun: not all stacks are known of the ranks" 1
+while read -r debugger; do
+    ok "SIGQUIT again: a debugger is ended" wait_for 10 is_gone "$debugger"
+done <"$work/debuggers"
+ok "SIGQUIT again: the job goes on" is_alive "$pid"
+kill -QUIT "$pid"
+ok "SIGQUIT: debuggers again" wait_for 20 has_lines "$work/debuggers" 4
+ends
+is "the job's end cuts them off" 143 "$code"
+ok "soon" [ "$wall_ms" -lt $((60000 * slow)) ]
+no_leftovers "the job's end: nothing is left" ""
+
 # --- daemons that do not answer ---
 
-start "$keelrun" --simulate 3x1 -n 3 "$member" stuck
+start "$keelrun" --simulate 3x1 -n 3 "${no_stacks[@]}" "$member" stuck
 ok "a stopped daemon: there is a job" wait_for 20 has_lines "$work/out" 3
 ok "all daemons answer" asks "^keelrun:   rank 1 on node"
 rank=$(sed -n 's/^keelrun:   rank 1 on node.*pid \([0-9]*\): .*/\1/p' "$work/err")
 shepherd=$(awk '{ print $4 }' "/proc/$rank/stat")
 daemon=$(awk '{ print $4 }' "/proc/$shepherd/stat")
 kill -STOP "$daemon"
-ok "a stopped daemon is named" asks "^keelrun: nothing is known of the ranks of node [^ ]+: its daemon has not"
+ok "a stopped daemon is named" asks "^keelrun: nothing is known of the ranks of node [^ ]+: no answer$"
 ok "the others have answered" said "^keelrun:   rank [02] on node" 4
 ok "the stopped one has not" said "^keelrun:   rank 1 on node" 1
 kill -QUIT "$pid"
@@ -102,7 +168,7 @@ no_leftovers "a stopped daemon: nothing is left" ""
 
 # shellcheck disable=SC2016 # for the client
 client_script='. "$TEST_WORK/client"; begin; kvs; echo here; [ "$PMI_RANK" = 1 ] || ask cmd=barrier_in; read -r -t 60 x <&$PMI_FD'
-start "$keelrun" -n 2 --oversubscribe bash -c "$client_script"
+start "$keelrun" -n 2 --oversubscribe "${no_stacks[@]}" bash -c "$client_script"
 ok "PMI-1: there is a job" wait_for 20 has_lines "$work/out" 2
 ok "PMI-1: a barrier" asks "^keelrun: 1 of 2: in a PMI-1 barrier, of MPI_Init or MPI_Finalize \(rank 0\)$"
 like "PMI-1: after MPI_Init" "$work/err" "^keelrun: 1 of 2: running, in or after MPI_Init \(rank 1\)$"
@@ -113,7 +179,7 @@ for mpi in openmpi mpich; do
         skip "MPI programs of $mpi" "it is not installed"
         continue
     fi
-    run_limited 60 "$keelrun" --oversubscribe -n 2 --timeout 4 "$programs/stay.$mpi" 2
+    run_limited 60 "$keelrun" --oversubscribe -n 2 "${no_stacks[@]}" --timeout 4 "$programs/stay.$mpi" 2
     is "$mpi: exit code" 124 "$code"
     like "$mpi: runs" "$work/err" "^keelrun: 2 of 2: running, in or after MPI_Init \(ranks 0-1\)$"
 done

@@ -53,7 +53,7 @@ exits 125 "^keelrun: node node1: no link to its parent in the tree: " \
     -n 2 sleep 60
 exits 2 "^keelrun: unknown option '--nonsense'" --nonsense true
 exits 2 "^keelrun: no program is given" -n 2
-exits 124 "^keelrun: the time limit of 1 s is over$" --timeout 1 -n 2 sleep 60
+exits 124 "^keelrun: the time limit of 1 s is over$" --timeout 1 --mca stack_traces_s 0 -n 2 sleep 60
 ok "--timeout: on time" [ "$real_ms" -ge 1000 -a "$wall_ms" -lt $((2500 * slow)) ]
 exits 124 "^keelrun: the time limit of 1 s is over$" --timeout 1 --simulate 2x1 sleep 60
 exits 1 "" -n 1 "$helpers/member" exit 0

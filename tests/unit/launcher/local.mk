@@ -49,6 +49,11 @@ tests_unit_launcher_job_test_launches_SOURCES = tests/unit/launcher/job/test-lau
 tests_unit_launcher_job_test_launches_LDADD = tests/lib/libwire.la tests/lib/libunit.la $(launcher_libs)
 
 # The head.
+check_PROGRAMS += tests/unit/launcher/head/test-rank-stacks tests/unit/launcher/node/test-stacks
+tests_unit_launcher_head_test_rank_stacks_SOURCES = tests/unit/launcher/head/test-rank-stacks.c
+tests_unit_launcher_head_test_rank_stacks_LDADD = tests/lib/libunit.la $(launcher_libs)
+tests_unit_launcher_node_test_stacks_SOURCES = tests/unit/launcher/node/test-stacks.c
+tests_unit_launcher_node_test_stacks_LDADD = tests/lib/libunit.la $(launcher_libs)
 check_PROGRAMS += tests/unit/launcher/head/test-rank-states
 tests_unit_launcher_head_test_rank_states_SOURCES = tests/unit/launcher/head/test-rank-states.c
 tests_unit_launcher_head_test_rank_states_LDADD = tests/lib/libunit.la $(launcher_libs)
