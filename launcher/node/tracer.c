@@ -266,6 +266,10 @@ void tracer_begin(struct daemon *daemon, uint32_t number, struct trace_limits li
         tell_done(tracer, why);
         return;
     }
+    if (shepherd_is_stopped(daemon->shepherd)) {
+        tell_done(tracer, "the shepherd that starts debuggers there is stopped");
+        return;
+    }
     tracer->next = 0;
     loop_timer_start(&tracer->end, limits.all_us);
     advance(tracer);

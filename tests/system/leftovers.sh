@@ -154,7 +154,9 @@ await $((10 * slow))
 is "a time limit with keelrun's shepherd stopped: exit code" 124 "$code"
 is "a time limit with keelrun's shepherd stopped: both reasons" \
     "the time limit of $((2 * slow)) s is over|the shepherd of this node is stopped, and is killed with all that it started" \
-    "$(sed -n 's/^keelrun: //p' "$work/err" | paste -sd '|')"
+    "$(sed -n 's/^keelrun: the /the /p' "$work/err" | paste -sd '|')"
+like "a time limit with keelrun's shepherd stopped: no stacks" "$work/err" \
+    "^keelrun: no stack of 2 of 2 .*: the shepherd that starts debuggers there is stopped$"
 ok "a time limit with keelrun's shepherd stopped: soon" [ "$wall_ms" -lt $((4000 * slow)) ]
 no_leftovers "a time limit with keelrun's shepherd stopped: nothing is left" "$uuid" "$pids"
 
