@@ -234,7 +234,8 @@ static bool check_request(struct parser *parser)
         return parser_wrong(parser, "--simulate-topo needs --simulate NODESxSLOTS");
     }
     if (request->json && !request->display) {
-        return parser_wrong(parser, "--json: --display, or --dry-run, says what is displayed");
+        return parser_wrong(
+            parser, "--json: --display, --report-bindings or --dry-run says what is displayed");
     }
     if (request->oversubscribe && request->no_oversubscribe) {
         return parser_wrong(parser, "--oversubscribe and --nooversubscribe exclude each other");
@@ -266,6 +267,10 @@ static bool settle(struct parser *parser)
     char why[512];
     if (request->dry_run && !request->display && !request->report_bindings) {
         request->display = DISPLAY_MAP;
+    }
+    if (request->json && request->report_bindings) { /* part of the object */
+        request->display |= DISPLAY_BIND;
+        request->report_bindings = false;
     }
     if (!defaults_apply(parser) || !make_sequence(parser)) {
         return false;

@@ -299,7 +299,12 @@ START_TEST(test_where_ranks_run)
     ck_assert_uint_eq(request.display, 0);
     run_request_fini(&request);
     ck_assert_int_eq(parse("--json p"), CMDLINE_ERROR);
-    ck_assert_str_eq(reason, "--json: --display, or --dry-run, says what is displayed");
+    ck_assert_str_eq(reason,
+                     "--json: --display, --report-bindings or --dry-run says what is displayed");
+    assert_parses("--report-bindings --json p");
+    ck_assert_uint_eq(request.display, DISPLAY_BIND);
+    ck_assert(!request.report_bindings);
+    run_request_fini(&request);
 }
 END_TEST
 
