@@ -21,10 +21,22 @@ make_slow_hosts()
     plug_cable slow 10.99.20 $hosts
 }
 
-# launch PROGRAM ARGUMENT...: on all four
-launch()
+on_all_four()
 {
     run_limited 60 "${on_a[@]}" "$keelrun" "${hosts_options[@]}" --host "$four" "$@"
+}
+
+# launch PROGRAM ARGUMENT...: on all four. TCP doubles its pause after each loss, so where one packet in
+# five is lost, some link passes nothing for rml_fail_ms in one launch of about twenty: that is tried again,
+# once.
+launch()
+{
+    on_all_four "$@"
+    if [ "$what" = "one packet in five is lost" ] &&
+        grep -q '^keelrun: lost the daemon of node .: its link to node .* broke$' "$work/err"; then
+        echo "# $what: a link passed nothing for rml_fail_ms, and the launch is tried again"
+        on_all_four "$@"
+    fi
     is "$what: exit code" 0 "$code"
     # links that fail, and are made again, are a matter of luck here
     is "$what: no daemon is lost, or silent" "" "$(grep -E '^keelrun: .*(lost|answer)' "$work/err")"
