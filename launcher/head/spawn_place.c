@@ -189,9 +189,8 @@ static int take_info(struct placing *placing)
     for (char *const *one = info; one && *one; one++) {
         if (!is_known(*one)) {
             return fail(placing, ORTE_ERR_NOT_SUPPORTED,
-                        "the info key of %s is not supported; host, hostfile, map_by, npernode, "
-                        "pernode and "
-                        "ppr are",
+                        "%s: this info key is not supported; host, hostfile, map_by, npernode, "
+                        "pernode and ppr are",
                         *one);
         }
     }

@@ -53,10 +53,18 @@ static int set_pair(struct pmi1_spawn *spawn, char ***pairs, const char *key, co
 static const struct {
     const char *key, *name, *form;
 } places[] = {
-    {"host", "host", "%s"},         {"hostfile", "hostfile", "%s"}, {"map_by", "map_by", "%s"},
-    {"ppr", "ppr", "%s"},           {"npernode", "ppr", "%s:node"}, {"ppn", "ppr", "%s:node"},
-    {"pernode", "ppr", "1:node"},   {"rank_by", "rank_by", "%s"},   {"bind_to", "bind_to", "%s"},
-    {"add-host", "add-host", "%s"}, {"mapper", "mapper", "%s"},
+    {"host", "host", "%s"},
+    {"hostfile", "hostfile", "%s"},
+    {"map_by", "map_by", "%s"},
+    {"ppr", "ppr", "%s"},
+    {"npernode", "ppr", "%s:node"},
+    {"ppn", "ppr", "%s:node"},
+    {"pernode", "ppr", "1:node"},
+    {"rank_by", "rank_by", "%s"},
+    {"bind_to", "bind_to", "%s"},
+    {"add-host", "add-host", "%s"},
+    {"add-hostfile", "add-hostfile", "%s"},
+    {"mapper", "mapper", "%s"},
 };
 
 static int take_info(struct pmi1_spawn *spawn, const char *key, const char *value)

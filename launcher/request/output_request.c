@@ -149,9 +149,9 @@ int output_parse(struct output_request *output, const char *words, bool *merge, 
             *merge = true;
         } else if (!apply_tag(output, word, size)) {
             snprintf(reason, reason_size,
-                     "'%s': tag, tag-detailed, tag-fullname, rank, timestamp, "
+                     "'%.*s': tag, tag-detailed, tag-fullname, rank, timestamp, "
                      "merge-stderr-to-stdout and, as the last, dir=DIR or file=NAME are known",
-                     word);
+                     (int) size, word);
             return ORTE_ERR_BAD_PARAM;
         }
         word += size;

@@ -154,7 +154,7 @@ refuses()
 refuses "host elsewhere has no rank of this job" 1 host=elsewhere
 refuses "there is room for 3 of 4 ranks" 4 npernode=1
 refuses "the processors of node node0 are not known" 1 map_by=core
-refuses "the info key of bind_to=core is not supported; host, hostfile, map_by, npernode, pernode and ppr are" 1 bind_to=core
+refuses "bind_to=core: this info key is not supported; host, hostfile, map_by, npernode, pernode and ppr are" 1 bind_to=core
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
 cat >"$work/spawn_try.c" <<'END'
 #include <mpi.h>

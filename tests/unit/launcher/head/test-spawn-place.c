@@ -199,8 +199,8 @@ START_TEST(test_what_is_not_known_is_refused)
     refused("ppr=x:n: 'x'", "1 ppr=x:n");
     refused("ppr=1:core: with map_by N:node is possible", "1 map_by=node ppr=1:core");
     refused("the processors of node n0 are not known", "1 map_by=core");
-    refused("bind_to=core is not supported", "1 bind_to=core");
-    refused("add-host=x is not supported", "1 host=n1 add-host=x");
+    refused("bind_to=core: this info key is not supported", "1 bind_to=core");
+    refused("add-host=x: this info key is not supported", "1 host=n1 add-host=x");
     refused("room for 3 of 4 ranks", "4 ppr=1:n");
     tear_down();
 }

@@ -62,10 +62,10 @@ END_TEST
 
 START_TEST(test_places)
 {
-    static const char *const cases[][2] = {{"host", "host=V"},         {"hostfile", "hostfile=V"},
-                                           {"map_by", "map_by=V"},     {"ppn", "ppr=V:node"},
-                                           {"npernode", "ppr=V:node"}, {"ppr", "ppr=V"},
-                                           {"bind_to", "bind_to=V"}};
+    static const char *const cases[][2] = {
+        {"host", "host=V"},       {"hostfile", "hostfile=V"},        {"map_by", "map_by=V"},
+        {"ppn", "ppr=V:node"},    {"npernode", "ppr=V:node"},        {"ppr", "ppr=V"},
+        {"bind_to", "bind_to=V"}, {"add-hostfile", "add-hostfile=V"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char lines[128];
         snprintf(lines, sizeof(lines), "info_key_0=%s;info_val_0=V", cases[i][0]);

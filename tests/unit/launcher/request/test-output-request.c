@@ -65,6 +65,7 @@ END_TEST
 
 START_TEST(mistakes_are_named)
 {
+    refuse("nonsense,tag", "'nonsense': ");
     refuse("", "'': tag, tag-detailed");
     refuse("tag,", "'': tag");
     refuse("tags", "'tags': tag");
