@@ -101,17 +101,33 @@ void usnic_say_here(usnic_endpoint *peer)
     say(peer, &frame, USNIC_CONTROL_HEADER);
 }
 
-void usnic_say_over(usnic_endpoint *peer)
+static void over_send(usnic_endpoint *peer, uint32_t index, uint64_t token)
 {
-    bool is_open = peer->hello.session.theirs != 0;
-    const struct usnic_control_frame frame = {
-        .kind = USNIC_OVER,
-        .index = is_open ? peer->hello.their_index : peer->over.their_index,
-        .token = is_open ? peer->hello.token : peer->over.token};
+    const struct usnic_control_frame frame = {.kind = USNIC_OVER, .index = index, .token = token};
 
-    if (frame.token != 0) {
+    if (token != 0) {
         say(peer, &frame, USNIC_CONTROL_HEADER);
     }
+}
+
+void usnic_say_over(usnic_endpoint *peer)
+{
+    if (peer->hello.session.theirs != 0) {
+        over_send(peer, peer->hello.their_index, peer->hello.token);
+    } else {
+        over_send(peer, peer->over.their_index, peer->over.token);
+    }
+}
+
+bool usnic_is_over(const usnic_endpoint *peer, uint64_t token)
+{
+    return peer->over.token != 0 && peer->over.their_token == token;
+}
+
+void usnic_say_over_again(usnic_endpoint *peer)
+{
+    peer->usnic->counts.over++;
+    over_send(peer, peer->over.their_index, peer->over.token);
 }
 
 /* ---- hearing ---- */
@@ -168,10 +184,9 @@ void usnic_control_received(struct usnic_module *usnic, const uint8_t *data, siz
                                : NULL;
     if (peer && btl_handshake_proves(&peer->hello, frame.token)) {
         frame_take(peer, &frame);
-    } else if (!peer || peer->over.their_token != frame.token) {
+    } else if (!peer || !usnic_is_over(peer, frame.token)) {
         stranger(usnic);
     } else if (frame.kind != USNIC_OVER) {
-        usnic->counts.over++;
-        usnic_say_over(peer);
+        usnic_say_over_again(peer);
     }
 }

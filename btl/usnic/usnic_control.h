@@ -41,6 +41,10 @@ void usnic_say_probe(usnic_endpoint *peer, size_t size);
 void usnic_say_here(usnic_endpoint *peer);
 /* That the session which was here is over. */
 void usnic_say_over(usnic_endpoint *peer);
+/* The token is that of the peer's packets in the session before this one. */
+bool usnic_is_over(const usnic_endpoint *peer, uint64_t token);
+/* The same of that session, whatever has begun since. */
+void usnic_say_over_again(usnic_endpoint *peer);
 /* A frame whose first byte says that it is one of these. */
 void usnic_control_received(struct usnic_module *usnic, const uint8_t *data, size_t size);
 

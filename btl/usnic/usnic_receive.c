@@ -24,9 +24,8 @@ static void drop(struct usnic_module *usnic, uint64_t *count, const char *why)
 static void stray(struct usnic_module *usnic, usnic_endpoint *peer,
                   const struct usnic_header *header)
 {
-    if (peer && peer->over.token != 0 && peer->over.their_token == header->token) {
-        usnic->counts.over++;
-        usnic_say_over(peer);
+    if (peer && usnic_is_over(peer, header->token)) {
+        usnic_say_over_again(peer);
     } else {
         drop(usnic, &usnic->counts.strangers, "of a sender that has proved nothing");
     }

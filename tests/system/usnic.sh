@@ -223,6 +223,34 @@ map_refused()
         "$(grep -c 'btl_usnic_connectivity_map: .*: No such file or directory' "$work/err")"
 }
 
+# strange_frames: to each datagram socket on host a frames HERE for the first two of its peers, of a sender
+# that knows no token
+strange_frames()
+{
+    # shellcheck disable=SC2016 # for the other bash
+    on_host a bash -c 'awk "NR > 1 { split(\$2, at, \":\"); print at[2] }" /proc/net/udp | while read -r port; do
+        for frame in "\x00$0\x79\x7a\x8c\x8e" "\x01$0\x49\xae\xfd\xbf"; do
+            printf "\xe4\x02\x00\x00$frame" >"/dev/udp/127.0.0.1/$((16#$port))" && echo "sent to $port"
+        done
+    done' '\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00'
+}
+
+strangers_end_no_session()
+{
+    what="frames of a stranger, with the token 0"
+    rm -f "$work/stop"
+    start "${on_a[@]}" "$keelrun" -n 2 --oversubscribe --mca btl self,usnic --mca btl_usnic_if_include lo \
+        "$helpers/failover" sum 8 "$work/stop" 7
+    ok "$what: both ranks have a rail" wait_for 15 has_rails 1 2
+    strange_frames >"$work/strange"
+    is "$what: they were sent to both" 4 "$(grep -c '^sent' "$work/strange")"
+    touch "$work/stop"
+    await 40
+    is "$what: exit code" 0 "$code"
+    like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
+    unlike "$what: no session fails" "$work/err" "the session failed"
+}
+
 # Of five runs, the median of the packets that came twice.
 all_to_all()
 {
@@ -262,6 +290,7 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
     small_queue
     map_refused
     unequal_checksums
+    strangers_end_no_session
     losses
     heavy_losses
     hole
