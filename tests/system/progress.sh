@@ -20,7 +20,7 @@ EOF
 chmod +x "$work/agent"
 
 # on_terminal COLUMNS SEEN COMMAND...: runs it on a terminal of its own, and makes $work/go once SEEN was on the
-# screen. Prints what was on the cursor's line at its longest, and below that the screen at the end.
+# screen. Prints the last line of progress that was whole, and below that the screen at the end.
 cat >"$work/terminal.py" <<'EOF'
 import fcntl, os, pty, select, struct, sys, termios, time
 columns, seen, go, command = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
@@ -28,7 +28,7 @@ pid, fd = pty.fork()
 if pid == 0:
     os.execvp(command[0], command)
 fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-screen, row, column, longest, end = [[]], 0, 0, "", time.monotonic() + 40
+screen, row, column, last, end = [[]], 0, 0, "", time.monotonic() + 40
 while time.monotonic() < end:
     if not select.select([fd], [], [], 1)[0]:
         continue
@@ -39,7 +39,9 @@ while time.monotonic() < end:
     if not data:
         break
     for c in data:
-        if c == "\r":
+        if c == "\r":  # what stands there now was written whole
+            text = "".join(screen[row]).rstrip()
+            last = text if text.startswith("keelrun: ") and " nodes h" in text else last
             column = 0
         elif c == "\n":
             row += 1
@@ -52,12 +54,9 @@ while time.monotonic() < end:
             line.extend(" " * (column + 1 - len(line)))
             line[column] = c
             column += 1
-        text = "".join(screen[row]).rstrip()
-        if text.startswith("keelrun: ") and " nodes h" in text and len(text) > len(longest):
-            longest = text
     if seen in "".join(screen[row]):
         open(go, "w").close()
-print("longest", longest)
+print("last", last)
 for line in screen:
     text = "".join(line).rstrip()
     if text:
@@ -74,22 +73,22 @@ slow_job=("$keelrun" --mca plm_rsh_agent "$work/agent" --mca progress_delay_ms 1
 
 on_terminal 100 'waiting for late' "${slow_job[@]}" -n 2 echo ready
 is "a slow node: the line, and nothing of it at the end" \
-    "longest keelrun: 1 of 2 nodes has called home; waiting for late |ready |ready code 0" "$(xargs <"$work/out")"
+    "last keelrun: 1 of 2 nodes has called home; waiting for late |ready |ready code 0" "$(xargs <"$work/out")"
 
 on_terminal 40 'nodes has' "${slow_job[@]}" -n 2 echo ready
-is "a narrow terminal: the last column stays free" 39 "$(sed -n 's/^longest //p' "$work/out" | tr -d '\n' | wc -c)"
+is "a narrow terminal: the last column stays free" 39 "$(sed -n 's/^last //p' "$work/out" | tr -d '\n' | wc -c)"
 is "a narrow terminal: nothing at the end" "|ready |ready code 0" "$(sed 1d "$work/out" | xargs)"
 
-on_terminal 100 'no such text' "${slow_job[@]}" --mca plm_start_timeout_s 2 -n 2 echo ready
-like "a node that never calls home: the line" "$work/out" '^longest .*waiting for late$'
+on_terminal 100 'no such text' "${slow_job[@]}" --mca plm_start_timeout_s 5 -n 2 echo ready
+like "a node that never calls home: the line" "$work/out" '^last .*waiting for late$'
 is "a node that never calls home: the error alone at the end" 1 "$(grep -c '^|' "$work/out")"
 like "a node that never calls home: the error" "$work/out" '^\|keelrun: node late: its daemon has not called home'
 
 on_terminal 100 'no such text' "$keelrun" --mca progress_delay_ms 100  -n 1 sh -c 'sleep 1; echo one'
-is "one node: nothing" "longest |one code 0" "$(xargs <"$work/out")"
+is "one node: nothing" "last |one code 0" "$(xargs <"$work/out")"
 (sleep 1 && : >"$work/go") & # longer than it would take to come
 on_terminal 100 'no such text' "${slow_job[@]}" --mca progress_delay_ms 0 -n 2 echo ready
-is "switched off: nothing" "longest |ready |ready code 0" "$(xargs <"$work/out")"
+is "switched off: nothing" "last |ready |ready code 0" "$(xargs <"$work/out")"
 wait
 late_starts()
 {
