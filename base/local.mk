@@ -2,16 +2,19 @@
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES =
 libbase_la_LIBADD = $(EVENT_LIBS) $(SODIUM_LIBS)
-EXTRA_DIST += base/README.md base/data/README.md base/types/README.md base/settings/README.md \
-	base/loop/README.md base/net/README.md base/host/README.md
+EXTRA_DIST += base/README.md base/data/README.md base/text/README.md base/types/README.md \
+	base/settings/README.md base/loop/README.md base/net/README.md base/host/README.md
 
 # Containers, bytes, hashes, keys.
 libbase_la_SOURCES += base/data/bytes.c base/data/bytes.h base/data/clock.h base/data/crc32c.c \
 	base/data/crc32c.h base/data/crypto.c base/data/crypto.h base/data/few.h base/data/hash.c \
 	base/data/hash.h base/data/ids.c base/data/ids.h base/data/le.h base/data/least.h base/data/list.h \
-	base/data/number.c base/data/number.h base/data/reason.c base/data/reason.h \
 	base/data/pool.c base/data/pool.h base/data/reorder.c base/data/reorder.h base/data/strings.c \
-	base/data/strings.h base/data/words.c base/data/words.h
+	base/data/strings.h
+
+# Text that need not be trusted.
+libbase_la_SOURCES += base/text/number.c base/text/number.h base/text/reason.c base/text/reason.h \
+	base/text/words.c base/text/words.h
 
 # What the public types do.
 libbase_la_SOURCES += base/types/bitmap.c base/types/convertor.c base/types/dss.h \

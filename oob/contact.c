@@ -3,7 +3,7 @@
 
 #include <oob/contact.h>
 
-#include <base/data/number.h>
+#include <base/text/number.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>

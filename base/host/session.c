@@ -3,7 +3,7 @@
 #include <base/host/session.h>
 
 #include <base/data/crypto.h>
-#include <base/data/reason.h>
+#include <base/text/reason.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

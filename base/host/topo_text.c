@@ -10,8 +10,8 @@
 #include <config.h>
 
 #include <base/data/crypto.h>
-#include <base/data/number.h>
 #include <base/host/topo_module.h>
+#include <base/text/number.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

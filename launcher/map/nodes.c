@@ -5,11 +5,11 @@
 #include <launcher/map/plan.h>
 
 #include <base/data/list.h>
-#include <base/data/number.h>
-#include <base/data/reason.h>
 #include <base/data/strings.h>
 #include <base/host/hostname.h>
 #include <base/host/topo.h>
+#include <base/text/number.h>
+#include <base/text/reason.h>
 #include <ctype.h>
 #include <launcher/request/suggest.h>
 #include <limits.h>

@@ -2,8 +2,8 @@
 
 #include <launcher/request/placement.h>
 
-#include <base/data/reason.h>
 #include <base/data/strings.h>
+#include <base/text/reason.h>
 #include <ctype.h>
 #include <launcher/request/nodes/nodes.h>
 #include <launcher/request/rankfile.h>

@@ -3,8 +3,8 @@
 #include <launcher/request/rankfile.h>
 
 #include <base/data/bytes.h>
-#include <base/data/number.h>
 #include <base/data/strings.h>
+#include <base/text/number.h>
 #include <launcher/request/nodes/hostfile.h>
 #include <launcher/request/nodes/lines.h>
 #include <stdio.h>

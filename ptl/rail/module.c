@@ -2,9 +2,9 @@
 
 #include <base/data/crypto.h>
 #include <base/data/least.h>
-#include <base/data/words.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
+#include <base/text/words.h>
 #include <base/types/name.h>
 #include <btl/interface/base.h>
 #include <btl/lock/lock.h>

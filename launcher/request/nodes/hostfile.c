@@ -2,7 +2,7 @@
 
 #include <launcher/request/nodes/hostfile.h>
 
-#include <base/data/reason.h>
+#include <base/text/reason.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/request/nodes/lines.h>

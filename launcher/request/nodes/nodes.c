@@ -5,7 +5,7 @@
 #include <arpa/inet.h>
 #include <base/data/bytes.h>
 #include <base/data/list.h>
-#include <base/data/number.h>
+#include <base/text/number.h>
 #include <ctype.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <stdio.h>

@@ -3,9 +3,7 @@
 check_PROGRAMS += tests/unit/base/data/test-bytes tests/unit/base/data/test-crc32c \
 	tests/unit/base/data/test-crypto tests/unit/base/data/test-hash tests/unit/base/data/test-ids \
 	tests/unit/base/data/test-le tests/unit/base/data/test-list tests/unit/base/data/test-pool \
-	tests/unit/base/data/test-number tests/unit/base/data/test-reorder \
-	tests/unit/base/data/test-strings \
-	tests/unit/base/data/test-words
+	tests/unit/base/data/test-reorder tests/unit/base/data/test-strings
 tests_unit_base_data_test_bytes_SOURCES = tests/unit/base/data/test-bytes.c
 tests_unit_base_data_test_bytes_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_data_test_crc32c_SOURCES = tests/unit/base/data/test-crc32c.c
@@ -24,12 +22,14 @@ tests_unit_base_data_test_pool_SOURCES = tests/unit/base/data/test-pool.c
 tests_unit_base_data_test_pool_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_data_test_reorder_SOURCES = tests/unit/base/data/test-reorder.c
 tests_unit_base_data_test_reorder_LDADD = tests/lib/libunit.la libbase.la
-tests_unit_base_data_test_number_SOURCES = tests/unit/base/data/test-number.c
-tests_unit_base_data_test_number_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_data_test_strings_SOURCES = tests/unit/base/data/test-strings.c
 tests_unit_base_data_test_strings_LDADD = tests/lib/libunit.la libbase.la
-tests_unit_base_data_test_words_SOURCES = tests/unit/base/data/test-words.c
-tests_unit_base_data_test_words_LDADD = tests/lib/libunit.la libbase.la
+
+check_PROGRAMS += tests/unit/base/text/test-number tests/unit/base/text/test-words
+tests_unit_base_text_test_number_SOURCES = tests/unit/base/text/test-number.c
+tests_unit_base_text_test_number_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_text_test_words_SOURCES = tests/unit/base/text/test-words.c
+tests_unit_base_text_test_words_LDADD = tests/lib/libunit.la libbase.la
 
 check_PROGRAMS += tests/unit/base/types/test-bitmap tests/unit/base/types/test-convertor \
 	tests/unit/base/types/test-dss tests/unit/base/types/test-dss-hostile \

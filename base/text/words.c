@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/data/words.h>
+#include <base/text/words.h>
 #include <string.h>
 
 #define BLANKS " \t\n"

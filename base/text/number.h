@@ -1,6 +1,6 @@
 /* Decimal numbers in text that need not be trusted. */
-#ifndef BASE_NUMBER_H
-#define BASE_NUMBER_H
+#ifndef BASE_TEXT_NUMBER_H
+#define BASE_TEXT_NUMBER_H
 
 #include <keel/types.h>
 

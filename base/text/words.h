@@ -1,6 +1,6 @@
 /* Lists of words, with commas between them and blanks around them. */
-#ifndef BASE_DATA_WORDS_H
-#define BASE_DATA_WORDS_H
+#ifndef BASE_TEXT_WORDS_H
+#define BASE_TEXT_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

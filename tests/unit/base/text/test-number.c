@@ -1,7 +1,7 @@
 #include <config.h>
 
-#include <base/data/number.h>
-#include <base/data/reason.h>
+#include <base/text/number.h>
+#include <base/text/reason.h>
 #include <tests/lib/unit.h>
 
 START_TEST(test_what_follows_a_number_is_returned)

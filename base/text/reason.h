@@ -1,6 +1,6 @@
 /* Why something failed, as text for people, in a buffer of the caller's. */
-#ifndef BASE_REASON_H
-#define BASE_REASON_H
+#ifndef BASE_TEXT_REASON_H
+#define BASE_TEXT_REASON_H
 
 #include <keel/types.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/data/number.h>
+#include <base/text/number.h>
 
 const char *number_read(const char *text, size_t size, uint32_t max, uint32_t *number)
 {

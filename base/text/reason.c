@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <base/data/reason.h>
+#include <base/text/reason.h>
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include <base/data/words.h>
+#include <base/text/words.h>
 #include <tests/lib/unit.h>
 
 START_TEST(words_come_in_order_without_blanks)
