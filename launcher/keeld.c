@@ -10,8 +10,8 @@
 #include <base/settings/param.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
-#include <launcher/node/home.h>
 #include <launcher/node/onward.h>
+#include <launcher/node/orders/home.h>
 #include <launcher/node/tree_repair.h>
 #include <launcher/services.h>
 #include <poll.h>

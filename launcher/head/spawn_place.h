@@ -4,7 +4,7 @@
 #define LAUNCHER_HEAD_SPAWN_PLACE_H
 
 #include <launcher/head/hnp.h>
-#include <launcher/node/orders.h>
+#include <launcher/node/orders/orders.h>
 
 struct spawn_program {
     uint32_t count;

@@ -7,9 +7,9 @@
 #include <base/net/sock.h>
 #include <base/settings/log.h>
 #include <launcher/node/explain.h>
-#include <launcher/node/home.h>
 #include <launcher/node/limits.h>
 #include <launcher/node/onward.h>
+#include <launcher/node/orders/home.h>
 #include <launcher/node/server/name_server.h>
 #include <launcher/node/spawn_check.h>
 #include <launcher/node/tracer.h>

@@ -9,9 +9,9 @@
 #include <base/host/topo.h>
 #include <base/loop/loop.h>
 #include <launcher/agent/agent.h>
-#include <launcher/node/home.h>
 #include <launcher/node/iof.h>
-#include <launcher/node/orders.h>
+#include <launcher/node/orders/home.h>
+#include <launcher/node/orders/orders.h>
 #include <launcher/node/server/allgather.h>
 #include <launcher/node/server/server.h>
 #include <launcher/shepherd/shepherd.h>

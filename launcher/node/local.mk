@@ -1,13 +1,16 @@
 # launcher/node: a daemon and its ranks.
 liblauncher_la_SOURCES += launcher/node/daemon.h launcher/node/daemon.c \
-	launcher/node/explain.h launcher/node/explain.c launcher/node/home.h \
-	launcher/node/home.c launcher/node/iof.h launcher/node/iof.c launcher/node/limits.h \
-	launcher/node/limits.c launcher/node/local.c launcher/node/onward.h launcher/node/onward.c \
-	launcher/node/orders.h launcher/node/orders.c launcher/node/service.h launcher/node/service.c \
-	launcher/node/spawn_check.h launcher/node/spawn_check.c launcher/node/spawned.c \
-	launcher/node/stacks.h launcher/node/stacks.c \
-	launcher/node/tracer.h launcher/node/tracer.c launcher/node/topology.c launcher/node/tree_repair.h launcher/node/tree_repair.c
-EXTRA_DIST += launcher/node/README.md launcher/node/server/README.md
+	launcher/node/explain.h launcher/node/explain.c launcher/node/iof.h launcher/node/iof.c \
+	launcher/node/limits.h launcher/node/limits.c launcher/node/local.c launcher/node/onward.h \
+	launcher/node/onward.c launcher/node/service.h launcher/node/service.c \
+	launcher/node/spawn_check.h launcher/node/spawn_check.c launcher/node/stacks.h \
+	launcher/node/stacks.c launcher/node/topology.c launcher/node/tracer.h launcher/node/tracer.c \
+	launcher/node/tree_repair.h launcher/node/tree_repair.c
+EXTRA_DIST += launcher/node/README.md launcher/node/orders/README.md launcher/node/server/README.md
+
+# What a daemon is told and what it reports.
+liblauncher_la_SOURCES += launcher/node/orders/home.h launcher/node/orders/home.c \
+	launcher/node/orders/orders.h launcher/node/orders/orders.c launcher/node/orders/spawned.c
 
 # The ranks' wire-up.
 liblauncher_la_SOURCES += launcher/node/server/allgather.h launcher/node/server/allgather.c \

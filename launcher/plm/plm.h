@@ -5,7 +5,7 @@
 #define LAUNCHER_PLM_PLM_H
 
 #include <launcher/agent/agents.h>
-#include <launcher/node/home.h>
+#include <launcher/node/orders/home.h>
 #include <launcher/plm/remote.h>
 #include <launcher/plm/step.h>
 #include <launcher/shepherd/shepherd.h>

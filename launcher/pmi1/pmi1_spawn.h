@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_PMI1_PMI1_SPAWN_H
 #define LAUNCHER_PMI1_PMI1_SPAWN_H
 
-#include <launcher/node/orders.h>
+#include <launcher/node/orders/orders.h>
 
 /* All zero: nothing was read. */
 struct pmi1_spawn {

@@ -4,7 +4,7 @@
 #include <config.h>
 
 #include <launcher/node/onward.h>
-#include <launcher/node/orders.h>
+#include <launcher/node/orders/orders.h>
 #include <launcher/request/submit.h>
 #include <stdlib.h>
 #include <string.h>

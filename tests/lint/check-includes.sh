@@ -74,6 +74,7 @@ report 'every source of base/, btl/ and rml/ is in a room' "$(find base btl rml 
 rooms_of rml keel base
 rooms_of launcher keel base
 room launcher/request/nodes keel base launcher/request/nodes
+room launcher/node/orders keel base wireup launcher/request launcher/node/orders
 room launcher/node/server keel base wireup rml launcher/node/server
 report 'the rooms do not include launcher/request/options' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<launcher/request/options/' launcher/*/ | grep -v '^launcher/request/options/')"

@@ -4,7 +4,7 @@
 
 #include <launcher/pmix/exchange/exchange_internal.h>
 
-#include <launcher/node/orders.h>
+#include <launcher/node/orders/orders.h>
 #include <launcher/pmix/exchange/published.h>
 #include <stdlib.h>
 #include <string.h>

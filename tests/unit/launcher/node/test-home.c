@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/node/home.h>
+#include <launcher/node/orders/home.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

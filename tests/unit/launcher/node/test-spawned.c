@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <base/data/strings.h>
-#include <launcher/node/orders.h>
+#include <launcher/node/orders/orders.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/decoder.h>

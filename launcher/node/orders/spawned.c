@@ -1,7 +1,7 @@
 /* Ranks that are added to a job: their order, and how a launch grows by them. */
 #include <config.h>
 
-#include <launcher/node/orders.h>
+#include <launcher/node/orders/orders.h>
 
 #include <base/data/strings.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What a starting daemon is told on its standard input: lines of text, "name value", ended by a
  * line with a dot. Nothing of it is seen in arguments or environment. */
-#ifndef LAUNCHER_NODE_HOME_H
-#define LAUNCHER_NODE_HOME_H
+#ifndef LAUNCHER_NODE_ORDERS_HOME_H
+#define LAUNCHER_NODE_ORDERS_HOME_H
 
 #include <base/data/crypto.h>
 #include <keel/types.h>

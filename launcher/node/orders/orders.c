@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/node/orders.h>
+#include <launcher/node/orders/orders.h>
 
 #include <base/data/strings.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* What the HNP orders (on RML_TAG_LAUNCH) and daemons report (on RML_TAG_REPORT); the first byte of
  * each buffer says which, the letters what follows it (wireup/proto.h). Output, input and their
  * credit travel on the IOF tags (iof.h). */
-#ifndef LAUNCHER_NODE_ORDERS_H
-#define LAUNCHER_NODE_ORDERS_H
+#ifndef LAUNCHER_NODE_ORDERS_ORDERS_H
+#define LAUNCHER_NODE_ORDERS_ORDERS_H
 
 #include <keel/buffer.h>
 #include <launcher/request/run_request.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/node/home.h>
+#include <launcher/node/orders/home.h>
 
 #include <base/data/strings.h>
 #include <base/host/hostname.h>
