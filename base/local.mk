@@ -14,7 +14,7 @@ libbase_la_SOURCES += base/data/bytes.c base/data/bytes.h base/data/clock.h base
 
 # Text that need not be trusted.
 libbase_la_SOURCES += base/text/number.c base/text/number.h base/text/reason.c base/text/reason.h \
-	base/text/words.c base/text/words.h
+	base/text/text_file.c base/text/text_file.h base/text/words.c base/text/words.h
 
 # What the public types do.
 libbase_la_SOURCES += base/types/bitmap.c base/types/convertor.c base/types/dss.h \

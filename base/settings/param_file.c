@@ -2,13 +2,12 @@
 
 #include <base/settings/log.h>
 #include <base/settings/param_file.h>
+#include <base/text/text_file.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { WARNINGS_MAX = 16 };
 
@@ -124,61 +123,18 @@ static void parse_text(struct param_file *file, size_t size)
     }
 }
 
-/* The bytes read and in *text (malloc'd, with a NUL behind them), or -errno. */
-static ssize_t read_regular(int fd, char **text)
-{
-    struct stat status;
-    if (fstat(fd, &status) < 0) {
-        return -errno;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return -EINVAL;
-    }
-    if (status.st_size > PARAM_FILE_MAX) {
-        return -EFBIG;
-    }
-    size_t size = (size_t) status.st_size, got = 0;
-    char *data = malloc(size + 1);
-    if (!data) {
-        return -ENOMEM;
-    }
-    while (got < size) {
-        ssize_t part = read(fd, data + got, size - got);
-        if (part < 0 && errno == EINTR) {
-            continue;
-        }
-        if (part < 0) {
-            int error = errno;
-            free(data);
-            return -error;
-        }
-        if (part == 0) {
-            break;
-        }
-        got += (size_t) part;
-    }
-    data[got] = '\0';
-    *text = data;
-    return (ssize_t) got;
-}
-
 void param_file_read(struct param_file *file, const char *path)
 {
+    char reason[PATH_MAX + 128];
+    size_t size;
     *file = (struct param_file){.path = NULL};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) {
-        if (errno != ENOENT && errno != ENOTDIR) {
-            log_warn(LOG_BASE, "%s: %s", path, strerror(errno));
-        }
-        return;
-    }
-    ssize_t size = read_regular(fd, &file->text);
-    close(fd);
-    file->path = size < 0 ? NULL : strdup(path);
+    int status =
+        text_file_read(&file->text, &size, path, PARAM_FILE_MAX, NULL, reason, sizeof(reason));
+    file->path = status == ORTE_SUCCESS ? strdup(path) : NULL;
     if (file->path) {
-        parse_text(file, (size_t) size);
-    } else {
-        log_warn(LOG_BASE, "%s: %s", path, strerror(size < 0 ? (int) -size : ENOMEM));
+        parse_text(file, size);
+    } else if (status != ORTE_ERR_FILE_OPEN_FAILURE || (errno != ENOENT && errno != ENOTDIR)) {
+        log_warn(LOG_BASE, "%s", status == ORTE_SUCCESS ? "out of memory" : reason);
     }
 }
 

@@ -83,7 +83,7 @@ static int restrict_to(struct placing *placing, const struct node_list *list, bo
 static int take_hostfile(struct placing *placing, const char *path)
 {
     struct node_list list = {0};
-    int status = hostfile_read(&list, path, placing->reason, placing->reason_size);
+    int status = hostfile_read(&list, path, false, placing->reason, placing->reason_size);
     if (status == ORTE_SUCCESS) {
         status = restrict_to(placing, &list, true);
     }

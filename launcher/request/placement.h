@@ -42,6 +42,7 @@ struct placement {
     unsigned bind_level;
     bool overload, if_supported;
     char *cpu_set;   /* owned: --cpu-set, processors by logical number, "0-3,8"; NULL: all */
+    bool files_wait; /* files that are named may be FIFOs and devices, for which this waits */
     char *file;      /* owned: that of seq or of the rankfile, for messages; NULL: none */
     char **sequence; /* owned, NULL-ended: the hosts of seq's file, in order; NULL: the
                       * hostfiles' */

@@ -228,7 +228,7 @@ int rankfile_read(struct placement *placement, const char *path, char *reason, s
 {
     char *text;
     size_t size;
-    int status = hostfile_load(&text, &size, path, reason, reason_size);
+    int status = hostfile_load(&text, &size, path, placement->files_wait, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status = rankfile_parse(placement, path, text, size, reason, reason_size);
         free(text);
@@ -247,20 +247,28 @@ void rankfile_free(struct rank_place *ranks, uint32_t count)
 
 /* --- sequences --- */
 
+int sequence_set(struct placement *placement, struct node_list *list, const char *path)
+{
+    char **names = calloc(list->count + 1, sizeof(*names));
+    if (!names || !set_file(placement, path)) {
+        free(names);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        names[i] = list->nodes[i].name;
+        list->nodes[i].name = NULL;
+    }
+    strings_free(placement->sequence);
+    placement->sequence = names;
+    return ORTE_SUCCESS;
+}
+
 int sequence_read(struct placement *placement, const char *path, char *reason, size_t reason_size)
 {
     struct node_list list = {.repeats = true};
-    int status = hostfile_read(&list, path, reason, reason_size);
-    size_t before = strings_count(placement->sequence);
+    int status = hostfile_read(&list, path, placement->files_wait, reason, reason_size);
     if (status == ORTE_SUCCESS) {
-        char **names = realloc(placement->sequence, (before + list.count + 1) * sizeof(char *));
-        placement->sequence = names ? names : placement->sequence;
-        status = names && set_file(placement, path) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    for (size_t i = 0; status == ORTE_SUCCESS && i < list.count; i++) {
-        placement->sequence[before + i] = list.nodes[i].name; /* taken over */
-        placement->sequence[before + i + 1] = NULL;
-        list.nodes[i].name = NULL;
+        status = sequence_set(placement, &list, path);
     }
     node_list_fini(&list);
     return status;

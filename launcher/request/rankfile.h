@@ -3,6 +3,7 @@
 #ifndef LAUNCHER_REQUEST_RANKFILE_H
 #define LAUNCHER_REQUEST_RANKFILE_H
 
+#include <launcher/request/nodes/nodes.h>
 #include <launcher/request/placement.h>
 
 /* Lines "rank N=HOST [slot=CPUS]", one for each rank from 0 on. Sets ranks, rank_count and file. */
@@ -13,9 +14,12 @@ int rankfile_parse(struct placement *placement, const char *path, const char *te
                    char *reason, size_t reason_size) KEEL_MUST_CHECK;
 void rankfile_free(struct rank_place *ranks, uint32_t count);
 
-/* A hostfile of which each line is a rank: adds to sequence, sets file. */
+/* A hostfile of which each line is a rank: sets sequence and file. */
 int sequence_read(struct placement *placement, const char *path, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
+/* The same of hosts that were read; takes their names. */
+int sequence_set(struct placement *placement, struct node_list *list,
+                 const char *path) KEEL_MUST_CHECK;
 
 /* "0-3,8" */
 bool cpu_list_ok(const char *text);

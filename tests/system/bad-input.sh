@@ -219,7 +219,16 @@ in_file h '\n# none\n' "--hostfile $work/h: no host is in it" --hostfile "$work/
 in_file h 'n[5-1]\n' "--hostfile $work/h:1: 'n[5-1]': character 6: the range ends before it begins" --hostfile "$work/h"
 in_file h 'a;b@n1\n' "--hostfile $work/h:1: 'a;b@n1': USER@NAME is needed, of letters, digits, '.', '_' and '-'" \
     --hostfile "$work/h"
-answers "--hostfile /dev/zero: not a regular file" --hostfile /dev/zero
+answers "--hostfile /dev/zero: larger than 4 MiB" --hostfile /dev/zero
+mkfifo "$work/fifo"
+exec 5<>"$work/fifo" # a writer that never writes, and one that never ends
+answers "--hostfile $work/fifo: nobody has written anything to it within 1 s" --mca file_timeout_s 1 --hostfile "$work/fifo"
+echo alpha >&5
+answers "--hostfile $work/fifo: it has not ended within 1 s" --mca file_timeout_s 1 --hostfile "$work/fifo"
+exec 5>&-
+answers "--rankfile $work/fifo: nobody has written anything to it within 1 s" --mca file_timeout_s 1 --rankfile "$work/fifo"
+answers "--map-by seq:FILE=$work/fifo: nobody has written anything to it within 1 s" --mca file_timeout_s 1 \
+    --map-by seq:FILE="$work/fifo"
 in_file h 'alpha slots=2\n' "host alpa is not in the hostfile $work/h; the nearest is alpha" --hostfile "$work/h" --host alpa
 in_file h 'alpha slots=2\n' "3 ranks are more than the 2 slots that were given; --oversubscribe allows it" \
     --hostfile "$work/h" -n 3

@@ -5,8 +5,6 @@
 excuse_libpmix
 forget_launchers
 
-# --- beside mpirun ---
-
 # The nodes with ranks and their ranks, "alpha 0 1; beta 2; ", of a map of each kind.
 map_of_mpirun()
 {
@@ -38,6 +36,28 @@ beside_mpirun()
     run_limited 20 "$keelrun" --bind-to none --do-not-launch --display-map $words
     is "the map is mpirun's, $words" "0 $expected" "$code $(map_of_keelrun)"
 }
+
+# --- files that are commands' output ---
+
+# maps NAME EXPECTED ARGUMENT...: the map of a dry run.
+maps()
+{
+    local name=$1 expected=$2
+    shift 2
+    run_limited 20 "$keelrun" --dry-run "$@"
+    is "$name" "0 $expected" "$code $(map_of_keelrun)"
+}
+
+maps "a hostfile" "alpha 0 1; beta 2; " --hostfile <(echo alpha slots=2 && echo beta slots=2) -n 3 true
+maps "two hostfiles, each line a rank" "beta 0; alpha 1 2; " --hostfile <(echo beta slots=1) \
+    --hostfile <(printf 'alpha slots=1\nalpha slots=1\n') --map-by seq true
+maps "a sequence" "alpha 1; beta 0; " --hostfile <(printf 'alpha slots=1\nbeta slots=1\n') \
+    --map-by seq:FILE=<(printf 'beta\nalpha\n') true
+maps "a rankfile" "alpha 1; beta 0; " --hostfile <(printf 'alpha slots=1\nbeta slots=1\n') \
+    --rankfile <(printf 'rank 0=beta\nrank 1=alpha\n') true
+maps "programs" "alpha 0 1; beta 2; " --app <(printf -- '-n 2 --host alpha:2 true\n-n 1 --host beta true\n')
+
+# --- beside mpirun ---
 
 cd "$work" || exit 1
 printf 'alpha slots=4\nbeta slots=2\ngamma slots=3\n' >three

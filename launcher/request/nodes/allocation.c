@@ -219,7 +219,8 @@ static int read_list(struct node_list *list, const struct manager *manager, cons
     bool numbered = manager->format == FORMAT_FILE_SLOTS || manager->format == FORMAT_SLOTS;
     char *text = NULL;
     size_t size = strlen(value);
-    int status = is_file ? hostfile_load(&text, &size, value, what, what_size) : ORTE_SUCCESS;
+    int status =
+        is_file ? hostfile_load(&text, &size, value, false, what, what_size) : ORTE_SUCCESS;
     if (status == ORTE_SUCCESS) {
         status = is_file ? read_lines(list, (struct span){text, size}, numbered, what, what_size)
                          : read_words(list, (struct span){value, size}, numbered, what, what_size);

@@ -2,15 +2,13 @@
 
 #include <launcher/request/nodes/hostfile.h>
 
+#include <base/settings/param.h>
 #include <base/text/reason.h>
-#include <errno.h>
-#include <fcntl.h>
+#include <base/text/text_file.h>
 #include <launcher/request/nodes/lines.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* slots=N, max_slots=N */
 static int parse_setting(struct span word, uint32_t *slots, uint32_t *slots_max, char *reason,
@@ -81,69 +79,39 @@ int hostfile_parse(struct node_list *list, const char *path, const char *text, s
     return ORTE_SUCCESS;
 }
 
-/* All of a file; size: how much there is. */
-static ssize_t read_all(int fd, char *text, size_t max)
+static struct param file_timeout = PARAM_INT(
+    "file_timeout_s", "30", 1, 86400, "s",
+    "How long keelrun reads a hostfile, a rankfile or a file of --app that is a FIFO or a "
+    "device, as <(command) is");
+PARAM_ROWS("launcher", file_timeout);
+
+static unsigned limit_ms(void)
 {
-    size_t used = 0;
-    while (used < max) {
-        ssize_t got = read(fd, text + used, max - used);
-        if (got < 0 && errno != EINTR) {
-            return -1;
-        }
-        if (got == 0) {
-            break;
-        }
-        used += got > 0 ? (size_t) got : 0;
-    }
-    return (ssize_t) used;
+    return (unsigned) param_int(&file_timeout) * 1000u;
 }
 
-/* The text of a file that is open. */
-static int load_open(char **text, size_t *size, const char *path, int fd, char *reason,
-                     size_t reason_size)
+int hostfile_load(char **text, size_t *size, const char *path, bool waits, char *reason,
+                  size_t reason_size)
 {
-    struct stat st;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        return reason_set(ORTE_ERR_FILE_READ_FAILURE, reason, reason_size, "%s: %s", path,
-                          "not a regular file");
-    }
-    char *bytes = malloc(HOSTFILE_SIZE_MAX + 1);
-    if (!bytes) {
-        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "%s: %s", path,
-                          "out of memory");
-    }
-    ssize_t got = read_all(fd, bytes, HOSTFILE_SIZE_MAX + 1);
-    const char *wrong = got < 0                            ? strerror(errno)
-                        : (size_t) got > HOSTFILE_SIZE_MAX ? "larger than 4 MiB"
-                        : memchr(bytes, 0, (size_t) got)   ? "not a text"
-                                                           : NULL;
-    if (wrong) {
+    char *bytes;
+    int status = text_file_read(&bytes, size, path, HOSTFILE_SIZE_MAX, waits ? limit_ms : NULL,
+                                reason, reason_size);
+    if (status == ORTE_SUCCESS && memchr(bytes, 0, *size)) {
         free(bytes);
-        return reason_set(ORTE_ERR_FILE_READ_FAILURE, reason, reason_size, "%s: %s", path, wrong);
+        return reason_set(ORTE_ERR_FILE_READ_FAILURE, reason, reason_size, "%s: not a text", path);
     }
-    bytes[got] = '\0';
-    *text = bytes;
-    *size = (size_t) got;
-    return ORTE_SUCCESS;
-}
-
-int hostfile_load(char **text, size_t *size, const char *path, char *reason, size_t reason_size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return reason_set(ORTE_ERR_FILE_OPEN_FAILURE, reason, reason_size, "%s: %s", path,
-                          strerror(errno));
+    if (status == ORTE_SUCCESS) {
+        *text = bytes;
     }
-    int status = load_open(text, size, path, fd, reason, reason_size);
-    close(fd);
     return status;
 }
 
-int hostfile_read(struct node_list *list, const char *path, char *reason, size_t reason_size)
+int hostfile_read(struct node_list *list, const char *path, bool waits, char *reason,
+                  size_t reason_size)
 {
     char *text;
     size_t size;
-    int status = hostfile_load(&text, &size, path, reason, reason_size);
+    int status = hostfile_load(&text, &size, path, waits, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status = hostfile_parse(list, path, text, size, reason, reason_size);
         free(text);

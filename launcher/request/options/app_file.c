@@ -123,7 +123,7 @@ int app_file_read(struct app_file *file, const char *path, char *reason, size_t 
 {
     char *text;
     size_t size;
-    int status = hostfile_load(&text, &size, path, reason, reason_size);
+    int status = hostfile_load(&text, &size, path, true, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status = app_file_parse(file, path, text, reason, reason_size);
         free(text);

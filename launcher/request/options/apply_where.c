@@ -50,8 +50,16 @@ bool apply_host(struct parser *parser, const char *option, char **values)
 bool apply_hostfile(struct parser *parser, const char *option, char **values)
 {
     struct run_request *request = parser->request;
-    char why[512], *name;
-    if (hostfile_read(&request->hostfile, values[0], why, sizeof(why)) != ORTE_SUCCESS) {
+    char why[512], *name, *text;
+    size_t size;
+    int status = hostfile_load(&text, &size, values[0], true, why, sizeof(why));
+    if (status == ORTE_SUCCESS && !strings_add(&parser->hostfiles, text)) {
+        return parser_no_memory(parser);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = hostfile_parse(&request->hostfile, values[0], text, size, why, sizeof(why));
+    }
+    if (status != ORTE_SUCCESS) {
         return parser_wrong(parser, "%s %s", option, why);
     }
     if (asprintf(&name, "%s%s%s", request->hostfile_name ? request->hostfile_name : "",
@@ -60,7 +68,7 @@ bool apply_hostfile(struct parser *parser, const char *option, char **values)
     }
     free(request->hostfile_name);
     request->hostfile_name = name;
-    return strings_add(&parser->hostfiles, strdup(values[0])) || parser_no_memory(parser);
+    return true;
 }
 
 static bool same_mapping(const struct placement *one, const struct placement *other)

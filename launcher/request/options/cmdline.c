@@ -3,6 +3,7 @@
 #include <launcher/request/options/parser.h>
 
 #include <base/data/strings.h>
+#include <launcher/request/nodes/hostfile.h>
 #include <launcher/request/rankfile.h>
 #include <launcher/request/suggest.h>
 #include <stdio.h>
@@ -246,19 +247,26 @@ static bool check_request(struct parser *parser)
 /* --map-by seq without a file: each line of the hostfiles is a rank. */
 static bool make_sequence(struct parser *parser)
 {
-    struct placement *placement = &parser->request->placement;
-    char why[512];
-    if (placement->map_by != MAP_BY_SEQ || placement->sequence) {
+    struct run_request *request = parser->request;
+    struct node_list list = {.repeats = true};
+    char why[512] = "out of memory";
+    int status = ORTE_SUCCESS;
+    if (request->placement.map_by != MAP_BY_SEQ || request->placement.sequence) {
         return true;
     }
-    for (char **path = parser->hostfiles; path && *path; path++) {
-        if (sequence_read(placement, *path, why, sizeof(why)) != ORTE_SUCCESS) {
-            return parser_wrong(parser, "--map-by seq: %s", why);
-        }
+    if (!parser->hostfiles) {
+        return parser_wrong(parser, "--map-by seq: a file of hosts is needed, as in seq:FILE=F or "
+                                    "with --hostfile");
     }
-    return placement->sequence ||
-           parser_wrong(parser, "--map-by seq: a file of hosts is needed, as in seq:FILE=F or with "
-                                "--hostfile");
+    for (char **text = parser->hostfiles; *text && status == ORTE_SUCCESS; text++) {
+        status =
+            hostfile_parse(&list, request->hostfile_name, *text, strlen(*text), why, sizeof(why));
+    }
+    if (status == ORTE_SUCCESS) {
+        status = sequence_set(&request->placement, &list, request->hostfile_name);
+    }
+    node_list_fini(&list);
+    return status == ORTE_SUCCESS || parser_wrong(parser, "--map-by seq: %s", why);
 }
 
 static bool settle(struct parser *parser)
@@ -291,7 +299,7 @@ static void locate(struct parser *parser)
 enum cmdline_result cmdline_parse(struct run_request *request, int argc, char **argv, char *reason,
                                   size_t reason_size)
 {
-    struct run_request parsed = {0};
+    struct run_request parsed = {.placement.files_wait = true};
     struct parser parser = {.request = &parsed,
                             .argv = argv + (argc > 0),
                             .reason = reason,

@@ -14,7 +14,7 @@ struct parser {
     size_t reason_size;
     char **genv;          /* owned, NULL-ended: NAME=VALUE for all programs */
     char **params;        /* owned, NULL-ended: NAME=VALUE of --mca */
-    char **hostfiles;     /* owned, NULL-ended: their names, in order */
+    char **hostfiles;     /* owned, NULL-ended: their texts, in order */
     struct app_file file; /* of --app, from which argv comes then */
     char mapped[64];      /* the option that names a policy of mapping; "": none does */
     bool done;            /* --help or --version */

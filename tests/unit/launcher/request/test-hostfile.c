@@ -129,7 +129,7 @@ END_TEST
 
 static void assert_unreadable(const char *path, int status, const char *why)
 {
-    ck_assert_int_eq(hostfile_read(&list, path, reason, sizeof(reason)), status);
+    ck_assert_int_eq(hostfile_read(&list, path, false, reason, sizeof(reason)), status);
     ck_assert_msg(strstr(reason, path) == reason && strstr(reason, why), "%s", reason);
     ck_assert_uint_eq(list.count, 0);
 }
@@ -139,7 +139,7 @@ START_TEST(test_files)
     char path[] = "/tmp/keel-hostfile-XXXXXX";
     int fd = mkstemp(path);
     ck_assert_int_eq(write(fd, "a slots=2\nb", 11), 11);
-    ck_assert_int_eq(hostfile_read(&list, path, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(hostfile_read(&list, path, false, reason, sizeof(reason)), ORTE_SUCCESS);
     assert_nodes(path, "a:2:0 b:0:0");
     ck_assert_int_eq(pwrite(fd, "", 1, 3), 1);
     assert_unreadable(path, ORTE_ERR_FILE_READ_FAILURE, "not a text");

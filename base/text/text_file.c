@@ -1,0 +1,110 @@
+#include <config.h>
+
+#include <base/text/text_file.h>
+
+#include <base/data/clock.h>
+#include <base/text/reason.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What poll says of a FIFO that nobody has opened for writing is nothing, and of one whose writers
+ * have gone that it can be read; a read says of both that it is at its end. So it comes second.
+ * Who wants to end the process need not wait, even where it has these signals blocked. */
+static bool await(int fd, uint64_t deadline_us)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct pollfd waits = {.fd = fd, .events = POLLIN};
+    sigset_t blocked;
+    uint64_t now;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        sigdelset(&blocked, ends[i]);
+    }
+    while ((now = clock_us()) < deadline_us) {
+        uint64_t left_us = deadline_us - now;
+        struct timespec left = {(time_t) (left_us / 1000000u), (long) (left_us % 1000000u) * 1000};
+        if (ppoll(&waits, 1, &left, &blocked) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Up to max bytes; *used: how many there are. 0, or an error's number: ETIMEDOUT at the deadline,
+ * which regular files do not have (0). */
+static int read_up_to(int fd, char *text, size_t max, size_t *used, uint64_t deadline_us)
+{
+    while (*used < max) {
+        if (deadline_us && !await(fd, deadline_us)) {
+            return ETIMEDOUT;
+        }
+        ssize_t got = read(fd, text + *used, max - *used);
+        if (got == 0) {
+            break;
+        }
+        if (got < 0 && errno != EINTR && errno != EAGAIN) {
+            return errno;
+        }
+        *used += got > 0 ? (size_t) got : 0;
+    }
+    return 0;
+}
+
+static int read_open(char **text, size_t *size, int fd, size_t max, unsigned (*limit_ms)(void),
+                     char *why, size_t why_size)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0 ||
+        !(S_ISREG(st.st_mode) || (limit_ms && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))))) {
+        return reason_set(ORTE_ERR_FILE_READ_FAILURE, why, why_size, "not a regular file");
+    }
+    unsigned limit = S_ISREG(st.st_mode) ? 0 : limit_ms();
+    size_t used = 0;
+    char *bytes = malloc(max + 1);
+    if (!bytes) {
+        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, why, why_size, "out of memory");
+    }
+    uint64_t deadline_us = limit ? clock_us() + (uint64_t) limit * 1000u : 0;
+    int error = read_up_to(fd, bytes, max + 1, &used, deadline_us);
+    if (error == ETIMEDOUT) {
+        snprintf(why, why_size, "%s within %g s",
+                 used ? "it has not ended" : "nobody has written anything to it", limit / 1000.0);
+    } else if (error) {
+        snprintf(why, why_size, "%s", strerror(error));
+    } else if (used > max) {
+        snprintf(why, why_size, "larger than %zu MiB", max >> 20);
+    }
+    if (error || used > max) {
+        free(bytes);
+        return ORTE_ERR_FILE_READ_FAILURE;
+    }
+    bytes[used] = '\0';
+    *text = bytes;
+    *size = used;
+    return ORTE_SUCCESS;
+}
+
+int text_file_read(char **text, size_t *size, const char *path, size_t max,
+                   unsigned (*limit_ms)(void), char *reason, size_t reason_size)
+{
+    char why[128];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        int error = errno;
+        snprintf(reason, reason_size, "%s: %s", path, strerror(error));
+        errno = error;
+        return ORTE_ERR_FILE_OPEN_FAILURE;
+    }
+    int status = read_open(text, size, fd, max, limit_ms, why, sizeof(why));
+    close(fd);
+    return status == ORTE_SUCCESS ? status
+                                  : reason_set(status, reason, reason_size, "%s: %s", path, why);
+}
