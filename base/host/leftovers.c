@@ -70,8 +70,8 @@ static DIR *open_own(int dir, const char *name)
     return folder;
 }
 
-/* Locks a folder that was held and is not any more. Returns the lock's descriptor, or -1. */
-static int take_over(int job, const char *vpid)
+/* The file by which a daemon's folder is or was held: its descriptor, or -1. */
+static int open_hold(int job, const char *vpid)
 {
     char name[NAME_MAX + 1];
     DIR *folder = open_own(job, vpid);
@@ -80,11 +80,18 @@ static int take_over(int job, const char *vpid)
     }
     hold_name(name);
     int fd = openat(dirfd(folder), name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    closedir(folder);
+    return fd;
+}
+
+/* Locks a folder that was held and is not any more. Returns the lock's descriptor, or -1. */
+static int take_over(int job, const char *vpid)
+{
+    int fd = open_hold(job, vpid);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
         close(fd);
         fd = -1;
     }
-    closedir(folder);
     return fd;
 }
 
@@ -115,21 +122,34 @@ static bool sweep_job(int place, const char *name)
     return swept && unlinkat(place, name, AT_REMOVEDIR) == 0;
 }
 
-static void sweep_place(void *arg, int dir, const char *name)
+/* Calls fn for each job in a place: the open place, and the job's name. */
+static bool each_job(int dir, const char *name, bool (*fn)(void *arg, int place, const char *name),
+                     void *arg)
 {
-    void (**over)(const char *job) = arg;
-    bool swept = false;
+    bool any = false;
     DIR *place = open_own(dir, name);
     for (struct dirent *entry; place && (entry = readdir(place)) != NULL;) {
-        if (session_is_job(entry->d_name) && sweep_job(dirfd(place), entry->d_name)) {
-            swept = true;
-            (*over)(entry->d_name);
-        }
+        any = (session_is_job(entry->d_name) && fn(arg, dirfd(place), entry->d_name)) || any;
     }
     if (place) {
         closedir(place);
     }
+    return any;
+}
+
+static bool sweep(void *arg, int place, const char *name)
+{
+    void (**over)(const char *job) = arg;
+    bool swept = sweep_job(place, name);
     if (swept) {
+        (*over)(name);
+    }
+    return swept;
+}
+
+static void sweep_place(void *arg, int dir, const char *name)
+{
+    if (each_job(dir, name, sweep, arg)) {
         unlinkat(dir, name, AT_REMOVEDIR);
     }
 }
@@ -137,4 +157,51 @@ static void sweep_place(void *arg, int dir, const char *name)
 void leftovers_sweep(void (*over)(const char *job))
 {
     session_each_place(sweep_place, &over);
+}
+
+/* --- looking --- */
+
+struct look {
+    leftovers_visit_fn *visit;
+    void *arg;
+};
+
+static enum hold read_hold(int job, const char *vpid)
+{
+    int fd = open_hold(job, vpid);
+    if (fd < 0) {
+        return HOLD_NONE;
+    }
+    bool lives = flock(fd, LOCK_SH | LOCK_NB) < 0;
+    close(fd);
+    return lives ? HOLD_LIVES : HOLD_LEFT;
+}
+
+static bool look_at_job(void *arg, int place, const char *name)
+{
+    const struct look *look = arg;
+    enum hold head = HOLD_NONE, others = HOLD_NONE;
+    DIR *job = open_own(place, name);
+    for (struct dirent *entry; job && (entry = readdir(job)) != NULL;) {
+        enum hold *which = strcmp(entry->d_name, "0") == 0 ? &head : &others;
+        enum hold one = is_number(entry->d_name) ? read_hold(dirfd(job), entry->d_name) : HOLD_NONE;
+        *which = one > *which ? one : *which;
+    }
+    if (job) {
+        closedir(job);
+    }
+    if (head != HOLD_NONE || others != HOLD_NONE) {
+        look->visit(look->arg, name, head, others);
+    }
+    return false;
+}
+
+static void look_at_place(void *arg, int dir, const char *name)
+{
+    (void) each_job(dir, name, look_at_job, arg);
+}
+
+void leftovers_each(leftovers_visit_fn *visit, void *arg)
+{
+    session_each_place(look_at_place, &(struct look){visit, arg});
 }

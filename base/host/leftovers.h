@@ -21,4 +21,12 @@ int leftovers_hold(const char *session) KEEL_MUST_CHECK;
  * alone. Calls over with the id of each job whose last folder here was removed. */
 void leftovers_sweep(void (*over)(const char *job));
 
+/* Of a folder: nobody on this host has held it; somebody has, and is gone; somebody does. */
+enum hold { HOLD_NONE, HOLD_LEFT, HOLD_LIVES };
+typedef void leftovers_visit_fn(void *arg, const char *job, enum hold head, enum hold others);
+/* Visits this user's jobs with session folders that daemons on this host hold or have held: what is
+ * so of the head's, vpid 0, and the most of the others'. Folders as in leftovers_sweep; none is
+ * changed. */
+void leftovers_each(leftovers_visit_fn *visit, void *arg);
+
 #endif

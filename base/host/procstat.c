@@ -26,11 +26,18 @@ bool procstat_read(struct procstat *stat, pid_t process, pid_t thread)
     close(fd);
     line[size > 0 ? size : 0] = '\0';
     const char *name_end = strrchr(line, ')'); /* the name may hold anything */
-    return name_end &&
-           sscanf(name_end + 1,
-                  " %c %d %d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                  "%*d %*d %" SCNu64,
-                  &stat->state, &stat->parent, &stat->group, &stat->flags, &stat->start_time) == 5;
+    uint64_t user, system, pages;
+    if (!name_end ||
+        sscanf(name_end + 1,
+               " %c %d %d %*d %*d %*d %u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d "
+               "%*d %*d %" SCNu64 " %*u %" SCNu64,
+               &stat->state, &stat->parent, &stat->group, &stat->flags, &user, &system,
+               &stat->start_time, &pages) != 8) {
+        return false;
+    }
+    stat->cpu_ms = (user + system) * 1000u / (uint64_t) sysconf(_SC_CLK_TCK);
+    stat->memory_bytes = pages * (uint64_t) sysconf(_SC_PAGESIZE);
+    return true;
 }
 
 bool process_is_ending(pid_t process)

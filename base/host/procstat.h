@@ -9,8 +9,10 @@
 struct procstat {
     char state; /* R, S, Z, ... */
     int parent, group;
-    unsigned flags;      /* the kernel's PF_ */
-    uint64_t start_time; /* in clock ticks since the machine was started */
+    unsigned flags;        /* the kernel's PF_ */
+    uint64_t start_time;   /* in clock ticks since the machine was started */
+    uint64_t cpu_ms;       /* processor time that it has used */
+    uint64_t memory_bytes; /* resident */
 };
 
 /* thread 0: the process as a whole. False: there is no such process or thread, or no /proc. Any

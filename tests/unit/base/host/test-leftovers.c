@@ -159,6 +159,46 @@ START_TEST(another_users_name_is_passed_by)
 }
 END_TEST
 
+/* What leftovers_each says, in words, job by job. */
+static void note(void *arg, const char *job, enum hold head, enum hold others)
+{
+    static const char *const words[] = {"none", "left", "lives"};
+    char *text = arg;
+    size_t used = strlen(text);
+    snprintf(text + used, 256 - used, "%s %s %s;", job, words[head], words[others]);
+}
+
+START_TEST(jobs_are_seen_by_what_is_held)
+{
+    char text[256] = "", path[PATH_MAX];
+    in_tmp();
+    leftovers_each(note, text);
+    ck_assert_str_eq(text, "");
+    char *head = make_session(JOB, 0), *other = leave_session(JOB, 2),
+         *far = make_session(OTHER, 3);
+    int fd = leftovers_hold(head);
+    leftovers_each(note, text);
+    ck_assert_str_eq(text, JOB " lives left;");
+    assert_there(other, true); /* it was looked at only */
+    close(fd);
+    fd = leftovers_hold(far);
+    text[0] = '\0';
+    folder_remove(head);
+    leftovers_each(note, text);
+    ck_assert_ptr_nonnull(strstr(text, JOB " none left;"));
+    ck_assert_ptr_nonnull(strstr(text, OTHER " none lives;"));
+    close(fd);
+    snprintf(path, sizeof(path), "%s/" OTHER, place);
+    ck_assert_int_eq(chmod(path, 0770), 0); /* others may enter: it is nobody's */
+    text[0] = '\0';
+    leftovers_each(note, text);
+    ck_assert_ptr_null(strstr(text, OTHER));
+    free(head);
+    free(far);
+    ck_assert_int_eq(folder_remove(tmp), 0);
+}
+END_TEST
+
 UNIT_MAIN("leftovers", what_is_not_held_any_more_goes, what_is_held_stays,
           what_is_not_held_yet_stays, what_is_no_session_folder_stays,
-          another_users_name_is_passed_by)
+          another_users_name_is_passed_by, jobs_are_seen_by_what_is_held)

@@ -17,9 +17,21 @@ START_TEST(its_own)
     ck_assert_int_eq(stat.parent, getppid());
     ck_assert_int_eq(stat.group, getpgrp());
     ck_assert_uint_gt(stat.start_time, 0);
+    ck_assert_uint_ge(stat.memory_bytes, 100 << 10);
+    ck_assert_uint_lt(stat.memory_bytes, UINT64_C(1) << 44);
     ck_assert(procstat_read(&thread, getpid(), (pid_t) syscall(SYS_gettid)));
     ck_assert_uint_eq(thread.start_time, stat.start_time);
     ck_assert(!process_is_ending(getpid()));
+}
+END_TEST
+
+START_TEST(its_work_is_counted)
+{
+    struct procstat stat;
+    do {
+        ck_assert(procstat_read(&stat, getpid(), 0));
+    } while (stat.cpu_ms < 50); /* the case's time limit ends one that is not counted */
+    ck_assert_uint_lt(stat.cpu_ms, 30000);
 }
 END_TEST
 
@@ -47,4 +59,4 @@ START_TEST(a_child_that_ends)
 }
 END_TEST
 
-UNIT_MAIN("procstat", its_own, a_child_that_ends)
+UNIT_MAIN("procstat", its_own, its_work_is_counted, a_child_that_ends)
