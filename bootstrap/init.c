@@ -458,6 +458,19 @@ int keel_tool_job(orte_jobid_t *job, uint32_t *ranks)
     return the_keel->backend ? tool_job(the_keel->backend, job, ranks) : ORTE_ERR_COMM_DISABLED;
 }
 
+int keel_tool_look(bool stacks, uint32_t timeout_ms, const struct keel_look *look, void *arg)
+{
+    if (!the_keel || the_keel->self.kind != SELF_TOOL) {
+        return ORTE_ERR_NOT_SUPPORTED;
+    }
+    if (!look || !look->job || !look->node || !look->rank || !look->line) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return the_keel->backend
+               ? tool_look(the_keel->backend, stacks, (uint64_t) timeout_ms * 1000u, look, arg)
+               : ORTE_ERR_COMM_DISABLED;
+}
+
 uint32_t keel_job_size(void)
 {
     return the_keel ? the_keel->self.size : 0;

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <wireup/look.h>
 #include <wireup/proto.h>
 
 enum { GUEST_TRIES = 5 };
@@ -299,6 +300,7 @@ struct tool {
     int status;
     orte_jobid_t job;
     uint32_t ranks;
+    opal_buffer_t *look; /* owned: what the job does; NULL: no such answer */
 };
 
 static void take_lost(struct tool *tool)
@@ -307,28 +309,57 @@ static void take_lost(struct tool *tool)
     tool->answered = true;
 }
 
+static int take_job(struct tool *tool, opal_buffer_t *buffer)
+{
+    int32_t outcome;
+    uint32_t job, ranks;
+    int status = proto_unpack(buffer, "iuu", &outcome, &job, &ranks);
+    if (status == OPAL_SUCCESS) {
+        tool->status = outcome;
+        tool->job = job;
+        tool->ranks = ranks;
+    }
+    return status;
+}
+
+/* Takes the buffer where it holds what was asked for. */
+static int take_look(struct tool *tool, opal_buffer_t **buffer)
+{
+    int32_t outcome;
+    int status = proto_unpack(*buffer, "i", &outcome);
+    if (status == OPAL_SUCCESS) {
+        tool->status = outcome;
+        tool->look = *buffer;
+        *buffer = NULL;
+    }
+    return status;
+}
+
+/* The answer to what was asked last; others are late. */
+static void take_answer(struct tool *tool, uint8_t command, opal_buffer_t **buffer)
+{
+    uint64_t number;
+    int status = proto_unpack(*buffer, "q", &number);
+    if (status != OPAL_SUCCESS || tool->answered || number != tool->number) {
+        return;
+    }
+    status = command == TOOL_JOB    ? take_job(tool, *buffer)
+             : command == TOOL_LOOK ? take_look(tool, buffer)
+                                    : ORTE_ERR_BAD_PARAM;
+    tool->answered = status == OPAL_SUCCESS;
+}
+
 static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
 {
     struct tool *tool = arg;
     uint8_t command;
-    uint64_t number;
-    int32_t outcome;
-    uint32_t job, ranks;
     int status = proto_unpack(*buffer, "c", &command);
     if (status == OPAL_SUCCESS && command == TOOL_LOST &&
         orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &info->origin, &tool->name) == OPAL_EQUAL) {
         take_lost(tool);
-        return;
+    } else if (status == OPAL_SUCCESS && info->role == OOB_KEY_CONTROL) {
+        take_answer(tool, command, buffer);
     }
-    status = proto_unpack(*buffer, "qiuu", &number, &outcome, &job, &ranks);
-    if (info->role != OOB_KEY_CONTROL || status != OPAL_SUCCESS || command != TOOL_JOB ||
-        number != tool->number) {
-        return;
-    }
-    tool->status = outcome;
-    tool->job = job;
-    tool->ranks = ranks;
-    tool->answered = true;
 }
 
 /* On the loop. The news goes through the queue of messages, into the application's thread. */
@@ -345,22 +376,50 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
     }
 }
 
-int tool_job(struct backend *backend, orte_jobid_t *job, uint32_t *ranks)
+/* Takes the question, which has the number of the tool's last one. */
+static int ask(struct tool *tool, opal_buffer_t *question, uint64_t limit_us)
+{
+    struct rml *rml = tool->backend.rml;
+    int status = rml_give(rml, &tool->hnp, OOB_CONTROL, ORTE_RML_TAG_TOOL, question);
+    if (status == ORTE_SUCCESS) {
+        status = rml_wait(rml, &tool->answered, clock_us() + limit_us, NULL, NULL);
+    }
+    return status == ORTE_SUCCESS ? tool->status : status;
+}
+
+/* A new question. */
+static struct tool *begin(struct backend *backend)
 {
     struct tool *tool = container_of(backend, struct tool, backend);
     tool->answered = false;
-    int status = rml_give(backend->rml, &tool->hnp, OOB_CONTROL, ORTE_RML_TAG_TOOL,
-                          proto_new(TOOL_JOB, "q", ++tool->number));
-    if (status == ORTE_SUCCESS) {
-        status =
-            rml_wait(backend->rml, &tool->answered, clock_us() + backend_timeout_us(), NULL, NULL);
-    }
-    if (status == ORTE_SUCCESS) {
-        status = tool->status;
-    }
+    tool->number++;
+    return tool;
+}
+
+int tool_job(struct backend *backend, orte_jobid_t *job, uint32_t *ranks)
+{
+    struct tool *tool = begin(backend);
+    int status = ask(tool, proto_new(TOOL_JOB, "q", tool->number), backend_timeout_us());
     if (status == ORTE_SUCCESS) {
         *job = tool->job;
         *ranks = tool->ranks;
+    }
+    return status;
+}
+
+int tool_look(struct backend *backend, bool stacks, uint64_t limit_us, const struct keel_look *look,
+              void *arg)
+{
+    struct tool *tool = begin(backend);
+    int status = ask(tool, proto_new(TOOL_LOOK, "qc", tool->number, (uint8_t) stacks), limit_us);
+    opal_buffer_t *answer = tool->look;
+    tool->look = NULL;
+    tool->answered = true; /* what comes later is not taken */
+    if (status == ORTE_SUCCESS) {
+        status = answer ? look_unpack(answer, look, arg) : ORTE_ERR_BAD_PARAM;
+    }
+    if (answer) {
+        OBJ_RELEASE(answer);
     }
     return status;
 }

@@ -5,6 +5,7 @@
 #define BOOTSTRAP_TOOL_H
 
 #include <bootstrap/backend.h>
+#include <keel/tool.h>
 
 /* Where a tool goes, and with what. */
 struct tool_door {
@@ -31,5 +32,8 @@ int tool_create(struct backend **backend, struct rml *rml, struct loop *loop,
                 size_t reason_size) KEEL_MUST_CHECK;
 /* The job that was launched, and its ranks at the moment. Blocks, running callbacks. */
 int tool_job(struct backend *backend, orte_jobid_t *job, uint32_t *ranks) KEEL_MUST_CHECK;
+/* keel_tool_look. */
+int tool_look(struct backend *backend, bool stacks, uint64_t limit_us, const struct keel_look *look,
+              void *arg) KEEL_MUST_CHECK;
 
 #endif

@@ -3,7 +3,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-info.1 docs/m
 	docs/man/keel-btl-self.7 docs/man/keel-btl-sm.7 docs/man/keel-btl-tcp.7 docs/man/keel-btl-ofi.7 docs/man/keel-btl-usnic.7 \
 	docs/man/keel-btl-check.7 \
 	docs/man/keel_init.3 docs/man/keel_finalize.3 docs/man/keel_my_name.3 \
-	docs/man/keel_job_size.3 docs/man/keel_tool_job.3 docs/man/keel_proc.3 docs/man/keel_progress.3 \
+	docs/man/keel_job_size.3 docs/man/keel_jobs_each.3 docs/man/keel_tool_job.3 docs/man/keel_tool_look.3 docs/man/keel_proc.3 docs/man/keel_progress.3 \
 	docs/man/keel_components_each.3 docs/man/keel_devices_each.3 docs/man/keel_facts_each.3 \
 	docs/man/keel_fence.3 docs/man/keel_abort.3 docs/man/keel_modex_send.3 \
 	docs/man/keel_modex_recv.3 docs/man/keel_params_each.3 docs/man/keel_rails.3 docs/man/keel_xcast.3 docs/man/keel_btl_ext.3 \

@@ -35,13 +35,16 @@ enum tool_command {
     TOOL_NAME = 1, /* q number; answer: q number, i status, n name. From a guest */
     TOOL_JOB,      /* q number; answer: q number, i status, u jobid, u ranks */
     TOOL_LOST,     /* -; from the tool to itself: the link to the HNP is down */
+    TOOL_LOOK,     /* q number, c stacks, too; answer: q number, i status, and where that is
+                    * ORTE_SUCCESS what look_pack writes (wireup/look.h) */
 };
 /* The local job numbers of tools, and of guests: tools that are yet to get a name. */
 #define TOOL_JOB_NUMBER 0xfff1u
 #define GUEST_JOB_NUMBER 0xfff0u
 #define TOOLS_MAX 1024u          /* vpids of tools are below it, ... */
 #define GUESTS_MAX 1024u         /* ... and those of guests below this */
-#define TOOL_KEY_FILE "tool.key" /* beside the HNP's unix socket: KEY_BYTES, only for its owner */
+#define DAEMON_SOCKET "oob"      /* a daemon's unix socket, in its session folder */
+#define TOOL_KEY_FILE "tool.key" /* beside the HNP's: KEY_BYTES, only for its owner */
 
 /* Between daemons, without a first byte: on RML_TAG_MODEX_ASK "uunq" jobid, rank, the asking rank's
  * name, request; on RML_TAG_MODEX_ANSWER "nqib" the asking rank's name, request, status, cards. */

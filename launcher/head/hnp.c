@@ -324,6 +324,13 @@ static uint32_t count_ranks(void *arg)
     return hnp->plan.rank_count;
 }
 
+static void look(void *arg, const orte_process_name_t *tool, uint64_t number, bool stacks)
+{
+    hnp_look(arg, tool, number, stacks);
+}
+
+static const struct tools_ops tools_ops = {.count = count_ranks, .look = look};
+
 static const struct daemon_ops daemon_ops = {
     .agent_started = agent_started,
     .agent_failed = agent_failed,
@@ -387,7 +394,7 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
         rml_handle(hnp->daemon->rml, RML_TAG_REPORT, from_daemon, hnp);
         hnp_stdio_init(hnp);
         status = tools_create(&hnp->tools, hnp->daemon->rml, hnp->family, hnp->daemon->session,
-                              count_ranks, hnp, reason, reason_size);
+                              &tools_ops, hnp, reason, reason_size);
     }
     return status;
 }
@@ -421,6 +428,7 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     hnp->family = job_uuid_make(hnp->uuid);
+    hnp->submitted_us = clock_us();
     channel_send(hnp->front, proto_new(FRONT_JOB, "s", hnp->uuid));
     crypto_random(hnp->control_key, sizeof(hnp->control_key));
     hnp_job_limits(hnp, &limits);
@@ -500,6 +508,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     job_init(&hnp->job, &hnp->dvm, &hnp_job_ops, hnp);
     list_init(&hnp->spawns);
     list_init(&hnp->topologies);
+    list_init(&hnp->explanations);
     hnp_daemons_init(hnp);
     hnp_end_init(hnp);
     channel_receive(front, from_front, hnp);

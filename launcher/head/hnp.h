@@ -69,9 +69,10 @@ struct hnp {
     uint32_t spawn_count;
     struct hnp_input input;
     struct hnp_timers timers;
-    struct explanation *explanation; /* owned: under way; NULL: none */
-    uint32_t explanations;           /* how many there were */
-    bool finished;                   /* the front end was told to end */
+    struct list explanations; /* struct explanation of hnp_explain.c: under way */
+    uint32_t explanation;     /* the number of the last */
+    uint64_t submitted_us;    /* when the job was */
+    bool finished;            /* the front end was told to end */
 };
 
 /* service_table: as in struct daemon_config. */
@@ -131,16 +132,29 @@ void hnp_finished(struct hnp *hnp);
 /* What ranks have to end by themselves, rounded up. */
 uint32_t hnp_grace_s(void);
 
-/* hnp_explain.c: what the ranks do, for the user: asked for by SIGQUIT, or the time limit is over,
- * and then the job fails when it was told. */
+/* hnp_explain.c: what the ranks do: for the user, who asks by SIGQUIT, or whose time limit is over,
+ * and then the job fails when it was told; and for tools. */
 void hnp_explain_signal(struct hnp *hnp);
 void hnp_explain_limit(struct hnp *hnp);
 int hnp_take_states(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_STATES */
 int hnp_take_stack(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);  /* REPORT_STACK */
 int hnp_take_traced(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_TRACED */
+/* TOOL_LOOK: a tool has one question at a time. */
+void hnp_look(struct hnp *hnp, const orte_process_name_t *tool, uint64_t number, bool stacks);
 /* What is not known yet is not waited for any more. */
 void hnp_explain_cut(struct hnp *hnp);
 void hnp_explain_fini(struct hnp *hnp);
+
+/* hnp_look.c */
+/* What is known of nodes and ranks. */
+struct known {
+    uint32_t daemon_count;
+    const bool *awaited;  /* by vpid: it was asked, and has not answered */
+    const uint32_t *pids; /* by vpid: the daemons'; 0: not known */
+    const struct rank_states *states;
+};
+/* The answer to TOOL_LOOK, but for the lines and the end. NULL: no memory. known NULL: nothing. */
+opal_buffer_t *hnp_look_pack(const struct hnp *hnp, uint64_t number, const struct known *known);
 
 /* hnp_repair.c */
 /* Does the job go on without daemons that are lost? */

@@ -1,5 +1,5 @@
-/* What the ranks do, for a user whose job hangs: at its time limit, and on SIGQUIT. The daemons are
- * asked, and those that do not answer in time are named. */
+/* What the ranks do, for a user whose job hangs: at its time limit, and on SIGQUIT; and for tools
+ * that ask. The daemons are asked, and those that do not answer in time are named. */
 #include <config.h>
 
 #include <launcher/head/hnp.h>
@@ -7,7 +7,9 @@
 #include <base/data/clock.h>
 #include <base/settings/param.h>
 #include <launcher/head/rank_stacks.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <wireup/look.h>
 #include <wireup/proto.h>
 
 static struct param stack_params[] = {
@@ -20,15 +22,28 @@ PARAM_ROWS("launcher", stack_params);
 #define TRACED_US 1000000u /* for the daemons to report, when that time is over */
 #define ANSWER_US 2000000u /* for the daemons, which know what to say */
 
+/* Who is told. */
+struct asker {
+    bool is_tool; /* else the user */
+    bool stacks;  /* wants them */
+    orte_process_name_t tool;
+    uint64_t number; /* of the tool's question */
+};
+
 struct explanation {
+    struct list link;
     struct hnp *hnp; /* borrowed */
-    bool limit;      /* the job's time is over, and it fails at the end */
+    uint32_t number;
+    struct asker asker;
+    bool limit; /* the job's time is over, and it fails at the end */
     uint32_t daemon_count;
     bool *awaited;    /* owned, by vpid: it has not said its ranks' states ... */
     bool *tracing;    /* owned: ... and not all their stacks */
-    bool states_told; /* to the user */
+    uint32_t *pids;   /* owned: the daemons', where they have said it */
+    bool states_told; /* to the asker */
     struct rank_states *states;
     struct rank_stacks *stacks;
+    opal_buffer_t *lines; /* owned: for a tool; NULL: for the user, or no memory */
     struct loop_timer timer;
 };
 
@@ -39,20 +54,69 @@ static void destroy(struct explanation *explanation)
     rank_stacks_destroy(explanation->stacks);
     free(explanation->awaited);
     free(explanation->tracing);
+    free(explanation->pids);
+    if (explanation->lines) {
+        OBJ_RELEASE(explanation->lines);
+    }
     free(explanation);
 }
 
 void hnp_explain_fini(struct hnp *hnp)
 {
-    if (hnp->explanation) {
-        destroy(hnp->explanation);
-        hnp->explanation = NULL;
+    for (struct list *link; (link = list_pop(&hnp->explanations));) {
+        destroy(container_of(link, struct explanation, link));
     }
+}
+
+static struct explanation *find(const struct hnp *hnp, uint32_t number)
+{
+    struct explanation *explanation;
+    list_for_each (explanation, &hnp->explanations, struct explanation, link) {
+        if (explanation->number == number) {
+            return explanation;
+        }
+    }
+    return NULL;
+}
+
+/* The user's is that of no tool (NULL). */
+static struct explanation *find_asker(const struct hnp *hnp, const orte_process_name_t *tool)
+{
+    struct explanation *explanation;
+    list_for_each (explanation, &hnp->explanations, struct explanation, link) {
+        const struct asker *asker = &explanation->asker;
+        if (asker->is_tool == (tool != NULL) &&
+            (!tool ||
+             orte_util_compare_name_fields(ORTE_NS_CMP_ALL, tool, &asker->tool) == OPAL_EQUAL)) {
+            return explanation;
+        }
+    }
+    return NULL;
+}
+
+/* The one that debuggers are at work for. */
+static struct explanation *find_tracing(const struct hnp *hnp)
+{
+    struct explanation *explanation;
+    list_for_each (explanation, &hnp->explanations, struct explanation, link) {
+        for (uint32_t vpid = 0; vpid < explanation->daemon_count; vpid++) {
+            if (explanation->tracing[vpid]) {
+                return explanation;
+            }
+        }
+    }
+    return NULL;
 }
 
 static void say(void *arg, const char *line)
 {
-    hnp_tell(arg, "%s", line);
+    struct explanation *explanation = arg;
+    if (!explanation->asker.is_tool) {
+        hnp_tell(explanation->hnp, "%s", line);
+    } else if (explanation->lines) {
+        explanation->lines =
+            proto_whole(explanation->lines, look_pack_line(explanation->lines, line));
+    }
 }
 
 static bool is_awaited(const void *arg, uint32_t vpid)
@@ -67,15 +131,15 @@ static bool is_tracing(const void *arg, uint32_t vpid)
     return vpid < explanation->daemon_count && explanation->tracing[vpid];
 }
 
-static void tell_missing(const struct explanation *explanation, const char *what, const char *why,
+static void tell_missing(struct explanation *explanation, const char *what, const char *why,
                          bool (*chosen)(const void *arg, uint32_t vpid))
 {
-    struct hnp *hnp = explanation->hnp;
     uint32_t count;
-    char *nodes = dvm_name_nodes(&hnp->dvm, chosen, explanation, &count);
-    if (count > 0) {
-        hnp_tell(hnp, "%s of the ranks of node%s %s%s", what, count == 1 ? "" : "s",
-                 nodes ? nodes : "?", why);
+    char *nodes = dvm_name_nodes(&explanation->hnp->dvm, chosen, explanation, &count), *line;
+    if (count > 0 && asprintf(&line, "%s of the ranks of node%s %s%s", what, count == 1 ? "" : "s",
+                              nodes ? nodes : "?", why) >= 0) {
+        say(explanation, line);
+        free(line);
     }
     free(nodes);
 }
@@ -83,24 +147,45 @@ static void tell_missing(const struct explanation *explanation, const char *what
 static void tell_states(struct explanation *explanation)
 {
     explanation->states_told = true;
-    rank_states_print(explanation->states, say, explanation->hnp);
-    tell_missing(explanation, "nothing is known", ": no answer", is_awaited);
+    if (explanation->asker.stacks) {
+        rank_states_print(explanation->states, say, explanation);
+        tell_missing(explanation, "nothing is known", ": no answer", is_awaited);
+    }
     for (uint32_t vpid = 0; vpid < explanation->daemon_count; vpid++) {
         explanation->tracing[vpid] = explanation->tracing[vpid] && !explanation->awaited[vpid];
     }
 }
 
-/* The end: what is known is told, and the job whose time is over fails. */
-static void conclude(struct hnp *hnp)
+static void answer_tool(struct explanation *explanation)
 {
-    struct explanation *explanation = hnp->explanation;
+    struct hnp *hnp = explanation->hnp;
+    const struct known known = {explanation->daemon_count, explanation->awaited, explanation->pids,
+                                explanation->states};
+    opal_buffer_t *answer = hnp_look_pack(hnp, explanation->asker.number, &known);
+    int status = explanation->lines ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    if (answer && status == ORTE_SUCCESS) {
+        status = opal_dss.copy_payload(answer, explanation->lines);
+    }
+    if (answer && status == ORTE_SUCCESS) {
+        status = look_pack_end(answer);
+    }
+    tools_answer(hnp->tools, &explanation->asker.tool, proto_whole(answer, status));
+}
+
+/* The end: what is known is told, and the job whose time is over fails. */
+static void conclude(struct explanation *explanation)
+{
+    struct hnp *hnp = explanation->hnp;
     bool limit = explanation->limit;
-    hnp->explanation = NULL;
+    list_remove(&explanation->link);
     if (!explanation->states_told) {
         tell_states(explanation);
     }
-    rank_stacks_print(explanation->stacks, say, hnp);
+    rank_stacks_print(explanation->stacks, say, explanation);
     tell_missing(explanation, "not all stacks are known", "", is_tracing);
+    if (explanation->asker.is_tool) {
+        answer_tool(explanation);
+    }
     destroy(explanation);
     if (limit) {
         job_timer(&hnp->job, JOB_TIMER_LIMIT, clock_us());
@@ -130,7 +215,7 @@ static void check(struct explanation *explanation, bool over)
         loop_timer_start(&explanation->timer, traces_us() + TRACED_US);
     }
     if (explanation->states_told && (over || all_lost(explanation, explanation->tracing))) {
-        conclude(explanation->hnp);
+        conclude(explanation);
     }
 }
 
@@ -149,26 +234,30 @@ static void await_rank(struct explanation *explanation, uint32_t rank)
         (void) !rank_states_tell(explanation->states, rank, &told);
     } else if (hnp_peer_lives(hnp, vpid)) {
         explanation->awaited[vpid] = true;
-        explanation->tracing[vpid] = traces_us() > 0;
+        explanation->tracing[vpid] = explanation->asker.stacks && traces_us() > 0;
     }
 }
 
-static struct explanation *create(struct hnp *hnp)
+static struct explanation *create(struct hnp *hnp, const struct asker *asker)
 {
     struct explanation *explanation = calloc(1, sizeof(*explanation));
     if (!explanation) {
         return NULL;
     }
     explanation->hnp = hnp;
+    explanation->asker = *asker;
+    explanation->lines = asker->is_tool ? OBJ_NEW(opal_buffer_t) : NULL;
     explanation->daemon_count = hnp->dvm.count;
     explanation->awaited = calloc((size_t) hnp->dvm.count + 1, sizeof(bool));
     explanation->tracing = calloc((size_t) hnp->dvm.count + 1, sizeof(bool));
+    explanation->pids = calloc((size_t) hnp->dvm.count + 1, sizeof(uint32_t));
     loop_timer_init(&explanation->timer, hnp->loop, answers_over);
     int status = rank_states_create(&explanation->states, hnp->plan.rank_count);
     if (status == ORTE_SUCCESS) {
         status = rank_stacks_create(&explanation->stacks, hnp->plan.rank_count);
     }
-    if (status != ORTE_SUCCESS || !explanation->awaited || !explanation->tracing) {
+    if (status != ORTE_SUCCESS || !explanation->awaited || !explanation->tracing ||
+        !explanation->pids) {
         destroy(explanation);
         return NULL;
     }
@@ -178,55 +267,105 @@ static struct explanation *create(struct hnp *hnp)
     return explanation;
 }
 
-static void order(struct hnp *hnp, uint64_t all_us)
+/* each_us 0: their states alone. */
+static void order(struct hnp *hnp, uint32_t number, uint64_t each_us, uint64_t all_us)
 {
-    uint32_t each_ms = (uint32_t) param_int(&stack_params[1]) * 1000u;
-    (void) !hnp_broadcast(hnp, proto_new(ORDER_EXPLAIN, "uuu", ++hnp->explanations, each_ms,
+    (void) !hnp_broadcast(hnp, proto_new(ORDER_EXPLAIN, "uuu", number, (uint32_t) (each_us / 1000u),
                                          (uint32_t) (all_us / 1000u)));
 }
 
-/* False: there is nobody to ask. */
-static bool begin(struct hnp *hnp, bool limit)
+static uint64_t trace_us(void)
 {
-    hnp->explanation = create(hnp);
-    if (!hnp->explanation) {
-        return false;
-    }
-    hnp->explanation->limit = limit;
-    loop_timer_start(&hnp->explanation->timer, ANSWER_US);
-    order(hnp, traces_us());
-    return true;
+    return (uint64_t) param_int(&stack_params[1]) * 1000000u;
 }
+
+/* The debuggers are for one asker at a time, the user before tools. */
+static void choose_tracing(struct hnp *hnp, struct asker *asker)
+{
+    struct explanation *other = asker->stacks ? find_tracing(hnp) : NULL;
+    if (other && asker->is_tool) {
+        asker->stacks = false;
+    } else if (other) {
+        say(other, "the stacks are wanted by keelrun itself, too, which prints them");
+        conclude(other);
+    }
+}
+
+/* NULL: there is no memory. */
+static struct explanation *begin(struct hnp *hnp, struct asker asker)
+{
+    bool stacks = asker.stacks;
+    choose_tracing(hnp, &asker);
+    struct explanation *explanation = create(hnp, &asker);
+    if (!explanation) {
+        return NULL;
+    }
+    if (stacks && !asker.stacks) {
+        say(explanation, "debuggers look at the ranks for somebody else just now: no stacks");
+    }
+    explanation->number = ++hnp->explanation;
+    list_append(&hnp->explanations, &explanation->link);
+    loop_timer_start(&explanation->timer, ANSWER_US);
+    order(hnp, explanation->number, asker.stacks ? trace_us() : 0, asker.stacks ? traces_us() : 0);
+    return explanation;
+}
+
+static const struct asker the_user = {.stacks = true};
 
 void hnp_explain_signal(struct hnp *hnp)
 {
-    if (hnp->explanation) {
+    struct explanation *explanation = find_asker(hnp, NULL);
+    if (explanation) {
         hnp_tell(hnp, "what is not known yet is not waited for");
-        order(hnp, 0);
-        conclude(hnp);
+        order(hnp, ++hnp->explanation, trace_us(), 0);
+        conclude(explanation);
     } else if (!job_runs(&hnp->job)) {
         hnp_tell(hnp, "no ranks run: the job is %s", hnp->job.fsm->states[hnp->job.phase]);
-    } else if (begin(hnp, false)) {
+    } else if (begin(hnp, the_user)) {
         hnp_tell(hnp, "this is what the ranks do:");
     }
 }
 
 void hnp_explain_limit(struct hnp *hnp)
 {
-    if (hnp->explanation) {
-        hnp->explanation->limit = true;
-    } else if (begin(hnp, true)) {
+    struct explanation *explanation = find_asker(hnp, NULL);
+    if (!explanation) {
+        explanation = begin(hnp, the_user);
         hnp_tell(hnp, "%u s are over, and this is what the ranks do:", hnp->job.limits.timeout_s);
+    }
+    if (explanation) {
+        explanation->limit = true;
     } else {
         job_timer(&hnp->job, JOB_TIMER_LIMIT, clock_us());
     }
 }
 
+void hnp_look(struct hnp *hnp, const orte_process_name_t *tool, uint64_t number, bool stacks)
+{
+    struct explanation *explanation = find_asker(hnp, tool);
+    struct asker asker = {.is_tool = true, .stacks = stacks, .tool = *tool, .number = number};
+    if (explanation) {
+        conclude(explanation);
+    }
+    if (!job_has_ranks(&hnp->job)) {
+        opal_buffer_t *answer = hnp_look_pack(hnp, number, NULL);
+        int status = answer ? look_pack_end(answer) : ORTE_ERR_OUT_OF_RESOURCE;
+        tools_answer(hnp->tools, tool, proto_whole(answer, status));
+        return;
+    }
+    explanation = begin(hnp, asker);
+    if (explanation) {
+        check(explanation, false); /* nobody may be left to be asked */
+    }
+}
+
 void hnp_explain_cut(struct hnp *hnp)
 {
-    if (hnp->explanation) {
-        hnp->explanation->limit = false; /* the job ends already */
-        conclude(hnp);
+    while (!list_empty(&hnp->explanations)) {
+        struct explanation *explanation =
+            container_of(hnp->explanations.next, struct explanation, link);
+        explanation->limit = false; /* the job ends already */
+        conclude(explanation);
     }
 }
 
@@ -243,7 +382,8 @@ static int take_state(struct explanation *explanation, uint32_t vpid, opal_buffe
     uint32_t rank;
     char *what;
     struct rank_state_told told = {.node = hnp->dvm.daemons[vpid].node};
-    int status = proto_unpack(buffer, "uuqs", &rank, &told.pid, &told.for_ms, &what);
+    int status = proto_unpack(buffer, "uuqsqqq", &rank, &told.pid, &told.for_ms, &what,
+                              &told.age_ms, &told.cpu_ms, &told.memory_bytes);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -251,18 +391,18 @@ static int take_state(struct explanation *explanation, uint32_t vpid, opal_buffe
     status = !is_of(hnp, vpid, rank) ? ORTE_ERR_PERM
                                      : rank_states_tell(explanation->states, rank, &told);
     free(what);
-    return status;
+    return status == ORTE_ERR_VALUE_OUT_OF_BOUNDS ? ORTE_SUCCESS : status; /* added since */
 }
 
 int hnp_take_states(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
-    struct explanation *explanation = hnp->explanation;
-    uint32_t number, count;
-    int status = proto_unpack(buffer, "uu", &number, &count);
-    if (status != OPAL_SUCCESS || number != hnp->explanations || !explanation ||
-        !is_awaited(explanation, vpid)) {
-        return status; /* that of an earlier question, and late */
+    uint32_t number, pid, count;
+    int status = proto_unpack(buffer, "uuu", &number, &pid, &count);
+    struct explanation *explanation = status == OPAL_SUCCESS ? find(hnp, number) : NULL;
+    if (!explanation || !is_awaited(explanation, vpid)) {
+        return status; /* late */
     }
+    explanation->pids[vpid] = pid;
     for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
         status = take_state(explanation, vpid, buffer);
     }
@@ -271,10 +411,11 @@ int hnp_take_states(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     return status;
 }
 
-/* Is this about what is asked now, and still awaited from this daemon? */
-static bool is_current(const struct hnp *hnp, uint32_t vpid, uint32_t number)
+/* The explanation that this belongs to, where it is still awaited from this daemon; else NULL. */
+static struct explanation *find_awaiting(const struct hnp *hnp, uint32_t vpid, uint32_t number)
 {
-    return hnp->explanation && number == hnp->explanations && is_tracing(hnp->explanation, vpid);
+    struct explanation *explanation = find(hnp, number);
+    return explanation && is_tracing(explanation, vpid) ? explanation : NULL;
 }
 
 static int take_thread(struct explanation *explanation, uint32_t rank, opal_buffer_t *buffer)
@@ -297,26 +438,28 @@ int hnp_take_stack(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (!is_current(hnp, vpid, number)) {
+    struct explanation *explanation = find_awaiting(hnp, vpid, number);
+    if (!explanation) {
         threads = 0; /* late */
     } else if (!is_of(hnp, vpid, rank)) {
         status = ORTE_ERR_PERM;
     } else if (why[0]) {
-        status = rank_stacks_fail(hnp->explanation->stacks, rank, why);
+        status = rank_stacks_fail(explanation->stacks, rank, why);
     }
     for (uint32_t i = 0; i < threads && status == ORTE_SUCCESS; i++) {
-        status = take_thread(hnp->explanation, rank, buffer);
+        status = take_thread(explanation, rank, buffer);
     }
     free(why);
     return status;
 }
 
 /* No rank of this daemon was looked at. */
-static void fail_all(struct hnp *hnp, uint32_t vpid, const char *why)
+static void fail_all(struct explanation *explanation, uint32_t vpid, const char *why)
 {
+    const struct hnp *hnp = explanation->hnp;
     for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
         if (is_of(hnp, vpid, rank) && !hnp->job.ended[rank]) {
-            (void) !rank_stacks_fail(hnp->explanation->stacks, rank, why);
+            (void) !rank_stacks_fail(explanation->stacks, rank, why);
         }
     }
 }
@@ -329,12 +472,13 @@ int hnp_take_traced(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (is_current(hnp, vpid, number)) {
+    struct explanation *explanation = find_awaiting(hnp, vpid, number);
+    if (explanation) {
         if (why[0]) {
-            fail_all(hnp, vpid, why);
+            fail_all(explanation, vpid, why);
         }
-        hnp->explanation->tracing[vpid] = false;
-        check(hnp->explanation, false);
+        explanation->tracing[vpid] = false;
+        check(explanation, false);
     }
     free(why);
     return ORTE_SUCCESS;

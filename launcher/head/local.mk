@@ -1,6 +1,6 @@
 # launcher/head: the HNP.
 liblauncher_la_SOURCES += launcher/head/hnp.h launcher/head/hnp.c launcher/head/hnp_daemons.c \
-	launcher/head/hnp_end.c launcher/head/hnp_explain.c launcher/head/hnp_launch.c \
+	launcher/head/hnp_end.c launcher/head/hnp_explain.c launcher/head/hnp_launch.c launcher/head/hnp_look.c \
 	launcher/head/hnp_plan.c launcher/head/hnp_repair.c \
 	launcher/head/hnp_spawn.c launcher/head/hnp_stdio.c \
 	launcher/head/hnp_uri.c launcher/head/rank_states.h launcher/head/rank_states.c \

@@ -8,16 +8,9 @@
 
 enum { LIST_BYTES = 400 };
 
-struct rank_state {
-    char *what; /* owned; NULL: not told */
-    const char *node;
-    uint32_t pid;
-    uint64_t for_ms;
-};
-
 struct rank_states {
     uint32_t count;
-    struct rank_state *ranks;
+    struct rank_state_told *ranks; /* owned, and what they do; that is NULL: not told */
 };
 
 int rank_states_create(struct rank_states **out, uint32_t rank_count)
@@ -38,7 +31,7 @@ int rank_states_create(struct rank_states **out, uint32_t rank_count)
 void rank_states_destroy(struct rank_states *states)
 {
     for (uint32_t rank = 0; states && rank < states->count; rank++) {
-        free(states->ranks[rank].what);
+        free((char *) states->ranks[rank].what);
     }
     if (states) {
         free(states->ranks);
@@ -51,7 +44,7 @@ int rank_states_tell(struct rank_states *states, uint32_t rank, const struct ran
     if (rank >= states->count) {
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    struct rank_state *state = &states->ranks[rank];
+    struct rank_state_told *state = &states->ranks[rank];
     if (state->what) {
         return ORTE_EXISTS;
     }
@@ -62,8 +55,14 @@ int rank_states_tell(struct rank_states *states, uint32_t rank, const struct ran
     for (char *at = what; *at; at++) {
         *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
     }
-    *state = (struct rank_state){what, told->node, told->pid, told->for_ms};
+    *state = *told;
+    state->what = what;
     return ORTE_SUCCESS;
+}
+
+const struct rank_state_told *rank_states_find(const struct rank_states *states, uint32_t rank)
+{
+    return rank < states->count && states->ranks[rank].what ? &states->ranks[rank] : NULL;
 }
 
 /* --- text --- */
@@ -110,13 +109,13 @@ void rank_list_print(char *text, size_t size, const bool *flags, uint32_t count)
 
 /* Ranks that do the same, as part of a row of ranks that is sorted by what they do. */
 struct group {
-    const struct rank_state *const *ranks; /* borrowed: in the order of their numbers */
+    const struct rank_state_told *const *ranks; /* borrowed: in the order of their numbers */
     uint32_t count;
 };
 
 static int by_what(const void *a, const void *b)
 {
-    const struct rank_state *const *left = a, *const *right = b;
+    const struct rank_state_told *const *left = a, *const *right = b;
     int order = strcmp((*left)->what, (*right)->what);
     return order ? order : *left < *right ? -1 : *left > *right;
 }
@@ -131,9 +130,9 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Those that were told, sorted; malloc'd. NULL: no memory. */
-static const struct rank_state **sort_ranks(const struct rank_states *states, uint32_t *count)
+static const struct rank_state_told **sort_ranks(const struct rank_states *states, uint32_t *count)
 {
-    const struct rank_state **sorted = calloc((size_t) states->count + 1, sizeof(*sorted));
+    const struct rank_state_told **sorted = calloc((size_t) states->count + 1, sizeof(*sorted));
     *count = 0;
     for (uint32_t rank = 0; sorted && rank < states->count; rank++) {
         if (states->ranks[rank].what) {
@@ -141,13 +140,13 @@ static const struct rank_state **sort_ranks(const struct rank_states *states, ui
         }
     }
     if (sorted) {
-        qsort(sorted, *count, sizeof(struct rank_state *), by_what);
+        qsort(sorted, *count, sizeof(struct rank_state_told *), by_what);
     }
     return sorted;
 }
 
 /* malloc'd, the largest first. NULL: no memory. */
-static struct group *make_groups(const struct rank_state *const *sorted, uint32_t count,
+static struct group *make_groups(const struct rank_state_told *const *sorted, uint32_t count,
                                  uint32_t *group_count)
 {
     struct group *groups = calloc((size_t) count + 1, sizeof(*groups));
@@ -164,7 +163,7 @@ static struct group *make_groups(const struct rank_state *const *sorted, uint32_
     return groups;
 }
 
-static void print_rank(const struct rank_state *state, uint32_t rank, rank_states_say *say,
+static void print_rank(const struct rank_state_told *state, uint32_t rank, rank_states_say *say,
                        void *arg)
 {
     char line[512];
@@ -209,7 +208,7 @@ static void print_groups(const struct rank_states *states, const struct group *g
 void rank_states_print(const struct rank_states *states, rank_states_say *say, void *arg)
 {
     uint32_t count, group_count = 0;
-    const struct rank_state **sorted = sort_ranks(states, &count);
+    const struct rank_state_told **sorted = sort_ranks(states, &count);
     struct group *groups = sorted ? make_groups(sorted, count, &group_count) : NULL;
     bool *members = calloc((size_t) states->count + 1, sizeof(bool));
     if (groups && members) {

@@ -17,6 +17,7 @@ struct rank_state_told {
     uint64_t for_ms; /* it has not moved on for so long */
     const char *what;
     const char *node; /* borrowed until the states are destroyed */
+    uint64_t age_ms, cpu_ms, memory_bytes;
 };
 
 struct rank_states;
@@ -27,6 +28,8 @@ void rank_states_destroy(struct rank_states *states); /* NULL is allowed */
 /* ORTE_ERR_VALUE_OUT_OF_BOUNDS: there is no such rank; ORTE_EXISTS: it was told before. */
 int rank_states_tell(struct rank_states *states, uint32_t rank,
                      const struct rank_state_told *told) KEEL_MUST_CHECK;
+/* What was told of a rank; NULL: nothing. Borrowed. */
+const struct rank_state_told *rank_states_find(const struct rank_states *states, uint32_t rank);
 /* All of it, line by line; the largest number of ranks that do the same first. */
 void rank_states_print(const struct rank_states *states, rank_states_say *say, void *arg);
 

@@ -31,7 +31,7 @@ struct lease {
 struct tools {
     struct rml *rml; /* borrowed */
     orte_jobid_t tool_job, guest_job, rank_job;
-    uint32_t (*count)(void *arg);
+    const struct tools_ops *ops; /* borrowed */
     void *arg;
     uint32_t next; /* names go round, so that one that was just given back is not the next */
     struct lease leases[TOOLS_MAX];
@@ -108,40 +108,50 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
 
 /* --- questions --- */
 
-static opal_buffer_t *answer(struct tools *tools, const orte_process_name_t *origin,
-                             uint8_t command, uint64_t number)
+void tools_answer(struct tools *tools, const orte_process_name_t *tool, opal_buffer_t *buffer)
 {
+    int status = rml_give(tools->rml, tool, OOB_CONTROL, ORTE_RML_TAG_TOOL, buffer);
+    if (status != ORTE_SUCCESS) {
+        log_info(LOG_LAUNCHER, "no answer to %s: %s", ORTE_NAME_PRINT(tool), opal_strerror(status));
+    }
+}
+
+static int take_question(struct tools *tools, const orte_process_name_t *tool,
+                         opal_buffer_t *buffer, uint8_t *command)
+{
+    uint64_t number;
+    uint8_t stacks = 0;
     orte_process_name_t name;
-    if (command == TOOL_NAME && origin->jobid == tools->guest_job) {
-        int32_t status = give_name(tools, &name);
-        return proto_new(TOOL_NAME, "qin", number, status, name);
+    int status = proto_unpack(buffer, "cq", command, &number);
+    if (status == OPAL_SUCCESS && *command == TOOL_LOOK) {
+        status = proto_unpack(buffer, "c", &stacks);
     }
-    if (command == TOOL_JOB && origin->jobid == tools->tool_job) {
-        return proto_new(TOOL_JOB, "qiuu", number, (int32_t) ORTE_SUCCESS, tools->rank_job,
-                         tools->count(tools->arg));
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
-    return NULL;
+    if (*command == TOOL_NAME && tool->jobid == tools->guest_job) {
+        status = give_name(tools, &name);
+        tools_answer(tools, tool, proto_new(TOOL_NAME, "qin", number, status, name));
+    } else if (*command == TOOL_JOB && tool->jobid == tools->tool_job) {
+        tools_answer(tools, tool,
+                     proto_new(TOOL_JOB, "qiuu", number, (int32_t) ORTE_SUCCESS, tools->rank_job,
+                               tools->ops->count(tools->arg)));
+    } else if (*command == TOOL_LOOK && tool->jobid == tools->tool_job) {
+        tools->ops->look(tools->arg, tool, number, stacks != 0);
+    } else {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    return ORTE_SUCCESS;
 }
 
 static void from_tool(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
 {
-    struct tools *tools = arg;
     uint8_t command = 0;
-    uint64_t number = 0;
-    opal_buffer_t *said = NULL;
-    int status = proto_unpack(*buffer, "cq", &command, &number);
-    if (status == OPAL_SUCCESS && info->role == OOB_KEY_TOOL) {
-        said = answer(tools, &info->origin, command, number);
-    }
-    if (!said) {
+    int status = info->role == OOB_KEY_TOOL ? take_question(arg, &info->origin, *buffer, &command)
+                                            : ORTE_ERR_PERM;
+    if (status != ORTE_SUCCESS) {
         log_warn(LOG_LAUNCHER, "question %u of %s makes no sense", command,
                  ORTE_NAME_PRINT(&info->origin));
-        return;
-    }
-    status = rml_give(tools->rml, &info->origin, OOB_CONTROL, ORTE_RML_TAG_TOOL, said);
-    if (status != ORTE_SUCCESS) {
-        log_info(LOG_LAUNCHER, "no answer to %s: %s", ORTE_NAME_PRINT(&info->origin),
-                 opal_strerror(status));
     }
 }
 
@@ -169,7 +179,7 @@ static int write_key(const char *session, const uint8_t key[KEY_BYTES], char *re
 }
 
 int tools_create(struct tools **out, struct rml *rml, orte_jobid_t family, const char *session,
-                 uint32_t (*count)(void *arg), void *arg, char *reason, size_t reason_size)
+                 const struct tools_ops *ops, void *arg, char *reason, size_t reason_size)
 {
     static const orte_rml_tag_t tags[] = {ORTE_RML_TAG_TOOL};
     uint8_t key[KEY_BYTES];
@@ -188,7 +198,7 @@ int tools_create(struct tools **out, struct rml *rml, orte_jobid_t family, const
     tools->tool_job = family | TOOL_JOB_NUMBER;
     tools->guest_job = family | GUEST_JOB_NUMBER;
     tools->rank_job = family | 1;
-    tools->count = count;
+    tools->ops = ops;
     tools->arg = arg;
     oob_set_key(rml_oob(rml), OOB_KEY_TOOL, key);
     crypto_wipe(key, sizeof(key));

@@ -455,7 +455,7 @@ static int open_listener(struct daemon *daemon, char *reason, size_t reason_size
         return status;
     }
     char path[256];
-    snprintf(path, sizeof(path), "%s/oob", daemon->session);
+    snprintf(path, sizeof(path), "%s/" DAEMON_SOCKET, daemon->session);
     status = oob_listen_unix(rml_oob(daemon->rml), path, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;

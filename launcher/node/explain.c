@@ -6,13 +6,19 @@
 #include <launcher/node/daemon.h>
 #include <launcher/node/service.h>
 #include <launcher/node/tracer.h>
+#include <unistd.h>
 #include <wireup/proto.h>
+
+static uint64_t ms_since(uint64_t time_us)
+{
+    return time_us ? (clock_us() - time_us) / 1000u : 0;
+}
 
 /* To the report: a rank's state. */
 static int put_state(opal_buffer_t *report, uint32_t rank, const struct doing *doing)
 {
-    uint64_t age_us = doing->moved_us ? clock_us() - doing->moved_us : 0;
-    return proto_pack(report, "uuqs", rank, doing->pid, age_us / 1000u, doing->what);
+    return proto_pack(report, "uuqsqqq", rank, doing->pid, ms_since(doing->moved_us), doing->what,
+                      ms_since(doing->began_us), doing->cpu_ms, doing->memory_bytes);
 }
 
 static void report_states(struct daemon *daemon, uint32_t number)
@@ -23,7 +29,7 @@ static void report_states(struct daemon *daemon, uint32_t number)
     for (uint32_t rank = 0; rank < map->size; rank++) {
         count += local_doing(daemon, rank, &doing);
     }
-    opal_buffer_t *report = proto_new(REPORT_STATES, "uu", number, count);
+    opal_buffer_t *report = proto_new(REPORT_STATES, "uuu", number, (uint32_t) getpid(), count);
     for (uint32_t rank = 0; report && rank < map->size; rank++) {
         if (local_doing(daemon, rank, &doing)) {
             report = proto_whole(report, put_state(report, rank, &doing));
@@ -43,7 +49,7 @@ int explain_ranks(struct daemon *daemon, opal_buffer_t *buffer)
     if (all_ms > 0) {
         struct trace_limits limits = {(uint64_t) each_ms * 1000u, (uint64_t) all_ms * 1000u};
         tracer_begin(daemon, number, limits);
-    } else {
+    } else if (each_ms > 0) {
         tracer_stop(daemon);
     }
     return ORTE_SUCCESS;

@@ -459,12 +459,17 @@ static void member_doing(struct daemon *daemon, uint32_t rank, struct doing *doi
     }
 }
 
-static void add_stop(struct doing *doing)
+/* What the kernel knows of it. */
+static void add_process(struct doing *doing)
 {
     struct procstat process;
     size_t used = strlen(doing->what);
-    if (doing->pid && procstat_read(&process, (pid_t) doing->pid, 0) &&
-        (process.state == 'T' || process.state == 't')) {
+    if (!doing->pid || !procstat_read(&process, (pid_t) doing->pid, 0)) {
+        return;
+    }
+    doing->cpu_ms = process.cpu_ms;
+    doing->memory_bytes = process.memory_bytes;
+    if (process.state == 'T' || process.state == 't') {
         snprintf(doing->what + used, sizeof(doing->what) - used, ", stopped %s",
                  process.state == 'T' ? "by a signal" : "by a debugger");
     }
@@ -476,7 +481,8 @@ bool local_doing(struct daemon *daemon, uint32_t rank, struct doing *doing)
     if (local->state != LOCAL_STARTING && local->state != LOCAL_RUNNING) {
         return false;
     }
-    *doing = (struct doing){.pid = (uint32_t) local->process, .moved_us = local->began_us};
+    *doing = (struct doing){
+        .pid = (uint32_t) local->process, .moved_us = local->began_us, .began_us = local->began_us};
     snprintf(doing->what, sizeof(doing->what), "%s",
              local->state == LOCAL_STARTING ? "starting"
                                             : "started, and has not called keel_init or MPI_Init");
@@ -485,7 +491,7 @@ bool local_doing(struct daemon *daemon, uint32_t rank, struct doing *doing)
     } else if (local->state == LOCAL_RUNNING) {
         services_rank_doing(daemon->services, rank, doing);
     }
-    add_stop(doing);
+    add_process(doing);
     return true;
 }
 

@@ -23,6 +23,8 @@ struct doing {
     uint32_t pid; /* 0: not started */
     char what[96];
     uint64_t moved_us; /* when it last said something, or began */
+    uint64_t began_us; /* when it was started */
+    uint64_t cpu_ms, memory_bytes;
 };
 
 struct service_ops {

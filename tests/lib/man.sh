@@ -35,6 +35,7 @@ man_prototypes()
             print "#include <keel/keel.h>"
             print "#include <keel/pml.h>"
             print "#include <keel/ptl_ext.h>"
+            print "#include <keel/tool.h>"
             printf "#define SAME(type, page, member) _Static_assert(__builtin_types_compatible_p("
             printf "__typeof__(((type *) 0)->member), __typeof__(((page *) 0)->member)), "
             print "#type \".\" #member)"

@@ -109,7 +109,7 @@ told=$(sed -n 's/^\.It Cm \([a-z]*\.[a-z.]*\) Ta \([a-z, ]*\) Ta .*/\1 \2/p' doc
 report 'keel(7) tells what each fault point knows' "$([ "$known" = "$told" ] ||
     printf '%s\n' "$known" "$told" | sort | uniq -u)"
 
-calls=$(cat include/keel/keel.h include/keel/host.h include/keel/info.h include/keel/pml.h include/keel/btl_ext.h include/keel/btl2.h |
+calls=$(cat include/keel/keel.h include/keel/host.h include/keel/info.h include/keel/tool.h include/keel/pml.h include/keel/btl_ext.h include/keel/btl2.h |
     sed -n 's/^[a-z].*[ *]\(keel_[a-z0-9_]*\)(.*/\1/p' | sort -u)
 report "every call of Keel's own headers has a man page" "$(for call in $calls; do
     test -f "docs/man/$call.3" || echo "$call"

@@ -28,7 +28,8 @@ enum order {
     ORDER_START,      /* struct start_order (onward.h): start these daemons */
     ORDER_STARTED,    /* u vpid: this one of them has called home */
     ORDER_EXPLAIN,    /* u number, u ms for a debugger, u for all: what do your ranks do? Their
-                       * stacks, too, unless all is 0: then earlier orders' are not wanted either */
+                       * stacks, too, unless all is 0: then earlier orders' are not wanted either,
+                       * unless a debugger's is 0, too */
 };
 
 enum report {
@@ -53,8 +54,9 @@ enum report {
     REPORT_SIGNALLED, /* i signal: I got it, and end */
     REPORT_TOPOLOGY,  /* s topology as text (base/host/topo.h), s why there is none */
     REPORT_UNSTARTED, /* u vpid, s why: this daemon, which I was to start, does not run */
-    REPORT_STATES,    /* u number of the order, u count, count x (u rank, u pid, q ms in which it
-                       * has not moved on, s what it does): my ranks that have not ended */
+    REPORT_STATES,    /* u number of the order, u my pid, u count, count x (u rank, u pid, q ms in
+                       * which it has not moved on, s what it does, q ms since its start, q ms of
+                       * processor time, q bytes of memory): my ranks that have not ended */
     REPORT_STACK,     /* u number, u rank, s why there is none, u threads, threads x (c first, s
                        * frames as in struct stack) */
     REPORT_TRACED,    /* u number, s why no rank was looked at, or "": all stacks were reported */

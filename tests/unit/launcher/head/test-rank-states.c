@@ -28,7 +28,8 @@ static struct rank_states *make(uint32_t count)
 
 static int tell(struct rank_states *states, uint32_t rank, const char *what)
 {
-    struct rank_state_told told = {1000 + rank, 100 * (uint64_t) rank + 50, what, "n0"};
+    struct rank_state_told told = {
+        .pid = 1000 + rank, .for_ms = 100 * (uint64_t) rank + 50, .what = what, .node = "n0"};
     return rank_states_tell(states, rank, &told);
 }
 
