@@ -1,5 +1,5 @@
 # docs: man pages and texts.
-dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-info.1 docs/man/keel-perf.1 \
+dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-info.1 docs/man/keel-perf.1 docs/man/keel-ps.1 \
 	docs/man/keel-btl-self.7 docs/man/keel-btl-sm.7 docs/man/keel-btl-tcp.7 docs/man/keel-btl-ofi.7 docs/man/keel-btl-usnic.7 \
 	docs/man/keel-btl-check.7 \
 	docs/man/keel_init.3 docs/man/keel_finalize.3 docs/man/keel_my_name.3 \

@@ -1,5 +1,5 @@
 # tools: programs for users, over the installed headers and libkeel alone.
-bin_PROGRAMS += bin/keel-info bin/keel-perf
+bin_PROGRAMS += bin/keel-info bin/keel-perf bin/keel-ps
 bin_keel_perf_SOURCES = tools/json.c tools/json.h tools/perf/main.c tools/perf/accesses.c tools/perf/btl2.c tools/perf/measure.c \
 	tools/perf/measure.h tools/perf/messages.c tools/perf/options.c tools/perf/options.h \
 	tools/perf/pair.c tools/perf/pair.h tools/perf/place.c tools/perf/place.h \
@@ -17,4 +17,11 @@ bin_keel_info_SOURCES = tools/json.c tools/json.h tools/info/launcher.c tools/in
 bin_keel_info_LDFLAGS = $(bin_keel_perf_LDFLAGS)
 bin_keel_info_LDADD = lib/.libs/libkeel.so
 bin_keel_info_DEPENDENCIES = lib/libkeel.la
+
+bin_keel_ps_SOURCES = tools/json.c tools/json.h tools/ps/asked.c tools/ps/asked.h tools/ps/main.c \
+	tools/ps/options.c tools/ps/options.h tools/ps/show.c tools/ps/show.h tools/ps/show_json.c \
+	tools/ps/show_text.c
+bin_keel_ps_LDFLAGS = $(bin_keel_perf_LDFLAGS)
+bin_keel_ps_LDADD = lib/.libs/libkeel.so
+bin_keel_ps_DEPENDENCIES = lib/libkeel.la
 EXTRA_DIST += tools/README.md
