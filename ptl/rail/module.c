@@ -161,6 +161,19 @@ static void rail_lost(const struct rail_module *module, const struct mca_ptl_bas
     }
 }
 
+/* NULL: no module was asked for it. */
+static opal_proc_t *known_as(const orte_process_name_t *name)
+{
+    for (size_t i = 0; i < rail.count; i++) {
+        const struct mca_ptl_base_peer_t *peer = roster_find(rail.modules[i]->roster, name);
+        if (peer) {
+            return peer->proc;
+        }
+    }
+    return NULL;
+}
+
+/* A rail that the layer above does not use yet, for it is new or was lost before, has no peer. */
 static void rails_changed(const orte_process_name_t *name, void *unused)
 {
     (void) unused;
@@ -171,18 +184,22 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
         (void) give_up(name);
         rail_fail_sends(NULL, link->proc, OPAL_ERR_UNREACH); /* also where no peer was added yet */
     }
-    for (size_t i = 0; i < rail.count; i++) {
+    opal_proc_t *proc = known_as(name);
+    for (size_t i = 0; proc && i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
         struct mca_ptl_base_peer_t *peer = roster_find(module->roster, name);
-        bool reached = peer && way_to(module, peer->proc) == peer->endpoint;
-        if (peer && peer->reached != reached) {
-            struct ompi_proc_t *proc = (struct ompi_proc_t *) peer->proc;
-            peer->reached = reached;
-            if (!reached) {
-                rail_lost(module, peer, left);
-            }
-            module->super.ptl_peer_changed(&module->super, proc);
+        const struct mca_btl_base_endpoint_t *way = way_to(module, proc);
+        const bool reached = peer ? way == peer->endpoint : way != NULL;
+        if (peer ? peer->reached == reached : !reached) {
+            continue;
         }
+        if (peer) {
+            peer->reached = reached;
+        }
+        if (!reached) {
+            rail_lost(module, peer, left);
+        }
+        module->super.ptl_peer_changed(&module->super, (struct ompi_proc_t *) proc);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include <btl/interface/base.h>
 #include <pml/context.h>
+#include <pml/peer.h>
 
 enum { JOB = 7, FIRST_CONTEXT = 40, TICK_NS = 200000 };
 
@@ -279,6 +280,35 @@ static bool is_quiet(int rank)
         }
     }
     return pml->sends.in_use == 0 && pml->recvs.in_use == 0;
+}
+
+static bool is_chosen(const struct sim_process *process, const struct peer *peer,
+                      const struct ptl_path *path)
+{
+    const orte_vpid_t rank = peer->proc->proc_name.vpid;
+    size_t i = 0;
+    while (i < process->chosen_count[rank] &&
+           process->chosen[rank][i].btl != rail_of(path->ptl)->btl) {
+        i++;
+    }
+    return i < process->chosen_count[rank];
+}
+
+void sim_check_paths(int rank)
+{
+    const struct sim_process *process = &sim.process[rank];
+    const struct peer *peer;
+    list_for_each (peer, &process->pml->all_peers, const struct peer, all) {
+        const int other = (int) peer->proc->proc_name.vpid;
+        bool right = peer->paths.count == process->chosen_count[other];
+        for (size_t i = 0; right && i < peer->paths.count; i++) {
+            right = is_chosen(process, peer, &peer->paths.path[i]);
+        }
+        if (!right && peer->gone == OPAL_SUCCESS && peer->paths.count > 0) {
+            sim_violated("rank %d uses %zu of %zu rails to %d", rank, peer->paths.count,
+                         process->chosen_count[other], other);
+        }
+    }
 }
 
 bool sim_processes_are_quiet(void)

@@ -213,6 +213,9 @@ void sim_run(uint64_t seed, const struct sim_options *options, struct sim_report
         run_until(sim_rdma_is_over);
         run_until(sim_processes_are_quiet);
     }
+    for (int rank = 0; report->held && rank < sim.ranks; rank++) {
+        sim_check_paths(rank);
+    }
     if (report->held) {
         sim_program_check();
     }

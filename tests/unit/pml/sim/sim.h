@@ -7,8 +7,8 @@
  * What must hold: each message is received once, whole, by a receive that wants it, in MPI's order;
  * a send that ended well was delivered, unless all rails between the two were lost; its buffer is
  * not read after its end, nor is a receive's written to; no range of a message is moved twice by
- * RDMA; whatever ends with an error had all its rails lost; everything ends in bounded time, and
- * leaves nothing behind. */
+ * RDMA; whatever ends with an error had all its rails lost; everything ends in bounded time, leaves
+ * nothing behind, and all rails that are there are in use. */
 #ifndef TESTS_UNIT_PML_SIM_SIM_H
 #define TESTS_UNIT_PML_SIM_SIM_H
 

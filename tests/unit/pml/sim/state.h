@@ -157,6 +157,8 @@ void sim_processes_open(void);
 void sim_processes_close(void);
 /* No process has a request left, nor keeps a copy of a frame. */
 bool sim_processes_are_quiet(void);
+/* Messages go over all rails that the process has now. */
+void sim_check_paths(int rank);
 /* The process polls in so much time, or before. */
 void sim_poll_soon(int rank, uint64_t wait_ns);
 /* Of the process that runs, until it is out of its modules. */
