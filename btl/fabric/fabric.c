@@ -285,18 +285,14 @@ static void close_fid(struct fabric *fabric, struct fid *fid, const char *what)
 
 void fabric_stop(struct fabric *fabric)
 {
-    if (fabric->ep) {
+    if (fabric->ep && !fabric->stays) {
         close_fid(fabric, &fabric->ep->fid, "endpoint");
-        fabric->ep = NULL;
     }
+    fabric->ep = NULL;
 }
 
-void fabric_shut(struct fabric *fabric)
+static void objects_close(struct fabric *fabric)
 {
-    const struct fabric kept = *fabric;
-
-    fabric_stop(fabric);
-    fabric_mr_release(fabric->memory_mr);
     if (fabric->cq) {
         close_fid(fabric, &fabric->cq->fid, "completion queue");
     }
@@ -308,6 +304,17 @@ void fabric_shut(struct fabric *fabric)
     }
     if (fabric->fabric) {
         close_fid(fabric, &fabric->fabric->fid, "fabric");
+    }
+}
+
+void fabric_shut(struct fabric *fabric)
+{
+    const struct fabric kept = *fabric;
+
+    fabric_stop(fabric);
+    fabric_mr_release(fabric->memory_mr);
+    if (!fabric->stays) {
+        objects_close(fabric);
     }
     if (fabric->info) {
         fabric->lib->freeinfo(fabric->info);

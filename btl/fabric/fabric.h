@@ -37,6 +37,8 @@ struct fabric {
     uint8_t *memory; /* the module's buffers */
     size_t memory_bytes, memory_used;
     struct fabric_address address; /* the endpoint's */
+    bool stays; /* its objects are not closed: nobody polls them any more, and the process frees
+                   them */
 };
 
 /* All that libfabric offers of a kind of endpoints on this machine, to be freed by
@@ -54,7 +56,7 @@ int fabric_choose(struct fabric *fabric, const struct fabric_wanted *wanted, cha
 /* Opens the endpoint that was chosen; errors as above. */
 int fabric_start(struct fabric *fabric, const struct fabric_wanted *wanted, char *reason,
                  size_t reason_size) KEEL_MUST_CHECK;
-/* Closes the endpoint: the provider lets go of all memory that it was given. */
+/* Closes the endpoint, or leaves it: the provider touches no memory that it was given any more. */
 void fabric_stop(struct fabric *fabric);
 /* Closes all but the module's own memory. */
 void fabric_shut(struct fabric *fabric);

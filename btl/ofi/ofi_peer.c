@@ -6,6 +6,7 @@
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
+#include <btl/ofi/ofi_traits.h>
 #include <string.h>
 
 /* ---- life ---- */
@@ -168,12 +169,20 @@ static void flight_fail(struct ofi_module *ofi, ofi_endpoint *peer, int status)
     }
 }
 
+/* The provider may keep for ever what was sent to it. */
+static bool is_stuck(const ofi_endpoint *peer)
+{
+    return peer->life.state == PEER_BROKEN || peer->life.state == PEER_RETRYING ||
+           (peer->life.state == PEER_ENDED && peer->hello.session.proven && !peer->bye_answered);
+}
+
 /* A session that fails is told so: its other end would wait for me, and for my hello. */
 static void peer_cut(struct btl_peer *life, int status)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
     struct ofi_module *ofi = peer->ofi;
 
+    ofi->fabric.stays |= ofi->traits->stays && is_stuck(peer);
     if (life->state == PEER_BROKEN && peer->hello.session.proven) {
         ofi_say_lost(ofi, peer);
     }

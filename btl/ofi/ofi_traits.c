@@ -13,11 +13,13 @@ static const struct ofi_traits known[] = {
     {.provider = "tcp;ofi_rxm",
      .is_software = true,
      .no_rma = with_connection,
-     .no_atomics = with_connection},
+     .no_atomics = with_connection,
+     .stays = true},
     {.provider = "net;ofi_rxm",
      .is_software = true,
      .no_rma = with_connection,
-     .no_atomics = with_connection},
+     .no_atomics = with_connection,
+     .stays = true},
     /* Its own window is larger than the buffer of a UDP socket, and what overflows costs seconds.
      */
     {.provider = "udp;ofi_rxd",

@@ -10,6 +10,7 @@ struct ofi_traits {
     /* Why its own put and get, and atomics, are not to be used; NULL: they may. */
     const char *no_rma, *no_atomics;
     size_t window; /* bytes in flight to a peer that it can bear; 0: any */
+    bool stays;    /* closing its endpoint ends the process, where a peer did not take all */
 };
 
 /* Never NULL: of a provider that is not known nothing is known. */

@@ -105,6 +105,22 @@ two_rails()
     ends_well
 }
 
+# The cable of ofi's rail is cut, and stays so: what ofi did not get rid of keeps no job from its end.
+left_cut()
+{
+    local try
+    for try in 1 2; do
+        what="ofi, left cut, $try"
+        failover a:1,b:1 "$@" "$helpers/failover" sum $((mib / 4)) "$work/stop" $RANDOM
+        ok "$what: both ranks have two rails" wait_for 15 both_have 2
+        moment 1500
+        cable two all cut=1
+        ok "$what: both ranks have lost it" wait_for 15 both_have 1
+        ends_well
+        mend two
+    done
+}
+
 # sm is lost with a message, or by one that makes no sense; it does not come again. tcp takes over what was
 # fetched, and then, as a rail that only sends, what sm can do and it cannot.
 standby()
@@ -163,8 +179,12 @@ if make_hosts && plug_cable one 10.99.40 a b && plug_cable two 10.99.41 a b; the
         --mca ptl_rail_rendezvous put
     standby
     if [ -n "$libfabric" ]; then
-        two_rails "tcp and ofi" --mca btl self,tcp,ofi --mca btl_tcp_if_include one \
-            --mca btl_tcp_exclusivity 1024 --mca btl_ofi_provider 'tcp;ofi_rxm' --mca btl_ofi_domain two
+        over_ofi=(--mca btl self,tcp,ofi --mca btl_tcp_if_include one --mca btl_tcp_exclusivity 1024
+            --mca btl_ofi_provider 'tcp;ofi_rxm' --mca btl_ofi_domain two)
+        two_rails "tcp and ofi" "${over_ofi[@]}"
+        two_rails "tcp only sends, ofi puts" "${over_ofi[@]}" --mca ptl_rail_rendezvous put \
+            --mca ptl_rail_send_only tcp
+        left_cut "${over_ofi[@]}"
         two_rails "tcp and usnic" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \
             --mca btl_tcp_exclusivity 1024 --mca btl_usnic_if_include two
         two_rails "tcp gets, usnic only sends" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \
