@@ -1,7 +1,7 @@
 /* Rails that die and return. */
 #include <tests/unit/pml/sim/state.h>
 
-enum { FAULTS = 8, LAST_FAULTS = 3 };
+enum { FAULTS = 8, LAST_FAULTS = 3, STALLS = 3 };
 
 struct sim_link *sim_link_of(int number, int a, int b)
 {
@@ -80,15 +80,45 @@ static bool may_die(const struct sim_link *link)
     return works(link) && (sim.options.fate == SIM_LAST || others > 0);
 }
 
+/* Two processes, the lower one first. */
+static void some_pair(int *low, int *high)
+{
+    *low = (int) below((uint64_t) sim.ranks - 1);
+    *high = *low + 1 + (int) below((uint64_t) (sim.ranks - 1 - *low));
+}
+
 void sim_cut_some(void)
 {
     for (int tries = 0; tries < 8; tries++) {
-        int low = (int) below((uint64_t) sim.ranks - 1);
-        int high = low + 1 + (int) below((uint64_t) (sim.ranks - 1 - low));
+        int low, high;
+        some_pair(&low, &high);
         struct sim_link *link = sim_link_of((int) below((uint64_t) sim.rails), low, high);
-        if (may_die(link)) {
-            sim_cut(link);
-            break;
+        if (!may_die(link)) {
+            continue;
+        }
+        sim_cut(link);
+        for (int i = 0; sim.options.fate == SIM_LAST && chance(30) && i < sim.rails; i++) {
+            sim_cut(sim_link_of(i, low, high)); /* with others */
+        }
+        break;
+    }
+    sim.busy--;
+}
+
+/* ---- a cut that is over before anybody notices ---- */
+
+void sim_stall_some(void)
+{
+    int low, high;
+    some_pair(&low, &high);
+    const uint64_t until = sim_now() + below(600 * SIM_US);
+    sim_log("nothing passes between %d and %d for %.0f us", low, high,
+            (double) (until - sim_now()) / SIM_US);
+    for (int i = 0; i < sim.rails; i++) {
+        endpoint *ends[] = {sim_end(i, low, high), sim_end(i, high, low)};
+        sim_link_of(i, low, high)->stalled = until;
+        for (int j = 0; j < 2; j++) {
+            ends[j]->last_at = ends[j]->last_at > until ? ends[j]->last_at : until;
         }
     }
     sim.busy--;
@@ -154,5 +184,9 @@ void sim_faults_plan(void)
     for (int i = 0; i < count; i++) {
         sim.busy++;
         later(below(SIM_WINDOW), ON_CUT, 0, NULL);
+    }
+    for (int i = sim.options.fate == SIM_CALM ? 0 : (int) below(STALLS + 1); i > 0; i--) {
+        sim.busy++;
+        later(below(SIM_WINDOW), ON_STALL, 0, NULL);
     }
 }

@@ -155,9 +155,21 @@ bool sim_link_lets_in(const struct sim_link *link, bool down, uint64_t *wait)
     return !link->cut || sim_now() <= link->until[down];
 }
 
+bool sim_link_stalls(const struct sim_link *link, enum sim_occasion what, int who, void *with)
+{
+    if (link->stalled <= sim_now()) {
+        return false;
+    }
+    later(link->stalled - sim_now(), what, who, with);
+    return true;
+}
+
 void sim_frame_came(struct sim_frame *frame)
 {
     const struct sim_link *link = sim_link_of(frame->rail, frame->from, frame->to);
+    if (sim_link_stalls(link, ON_FRAME, frame->to, frame)) {
+        return;
+    }
     endpoint *sender = sim_end(frame->rail, frame->from, frame->to);
     endpoint *receiver = sim_end(frame->rail, frame->to, frame->from);
     uint64_t wait = 0;

@@ -189,6 +189,9 @@ void sim_op_access(void *arg)
 {
     struct sim_op *op = arg;
     const endpoint *end = op->end;
+    if (sim_link_stalls(link_of(op), ON_ACCESS, end->peer, op)) {
+        return;
+    }
     if (op->told) {
         sim.report->late++;
         if (sim.kinds[end->rail].registers) {
@@ -206,6 +209,9 @@ void sim_op_done(void *arg)
 {
     struct sim_op *op = arg;
     const endpoint *end = op->end;
+    if (sim_link_stalls(link_of(op), ON_DONE, end->rank, op)) {
+        return;
+    }
     if (op->told) {
         free(op);
     } else if (passes(op, end->rank < end->peer)) {

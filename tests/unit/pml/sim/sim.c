@@ -159,6 +159,9 @@ static void happen(const struct sim_event *event)
     case ON_CUT:
         sim_cut_some();
         break;
+    case ON_STALL:
+        sim_stall_some();
+        break;
     case ON_NOTICE:
         sim_notice(end);
         break;

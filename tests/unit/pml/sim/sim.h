@@ -2,7 +2,8 @@
  * time. One schedule is one seed. Production's: the PML and ptl/rail. Modelled: BTL modules (frames
  * in order, shortages of room, puts and gets that end at once or later, registrations), the choice
  * of rails, and what befalls rails: they die at any time, with what is under way arrived, late or
- * lost; one end notices before the other; they return as new sessions, or come for the first time.
+ * lost; one end notices before the other; they return as new sessions, or come for the first time;
+ * or nothing passes for a while and nobody notices.
  *
  * What must hold: each message is received once, whole, by a receive that wants it, in MPI's order;
  * a send that ended well was delivered, unless all rails between the two were lost; its buffer is

@@ -20,6 +20,7 @@ enum sim_occasion {
     ON_DONE,   /* its end comes to its initiator */
     ON_ASK,    /* the program sends or receives */
     ON_CUT,    /* some rail dies */
+    ON_STALL,  /* nothing passes between two processes for a while, and nobody notices */
     ON_NOTICE, /* one end of a rail knows that it is dead */
     ON_RETURN, /* a dead rail works again */
     ON_OPEN,   /* one end of it knows */
@@ -72,6 +73,7 @@ struct sim_link {
     int noticed;       /* ends that know that */
     uint64_t until[2]; /* what was sent before arrives by then, or is lost; [1]: to the lower */
     uint64_t late[2];  /* after so much more time */
+    uint64_t stalled;  /* until then nothing comes to either end */
 };
 
 struct sim_frame {
@@ -177,6 +179,8 @@ int sim_give_room(struct sim_process *process);
 void sim_end_pending(struct sim_process *process, const endpoint *ended);
 /* Whether what was sent from one end comes to the other now; *wait: after so much more time. */
 bool sim_link_lets_in(const struct sim_link *link, bool down, uint64_t *wait);
+/* Whether it comes later than it should; then it comes again by itself. */
+bool sim_link_stalls(const struct sim_link *link, enum sim_occasion what, int who, void *with);
 
 /* --- rdma.c --- */
 
@@ -198,6 +202,7 @@ struct sim_link *sim_link_of(int rail, int a, int b);
 endpoint *sim_end(int rail, int rank, int peer);
 void sim_faults_plan(void);
 void sim_cut_some(void);
+void sim_stall_some(void);
 void sim_cut(struct sim_link *link);
 void sim_notice(endpoint *end);
 void sim_noticed(endpoint *end);
