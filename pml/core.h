@@ -92,13 +92,6 @@ struct mca_pml_base_ptl_t {
     struct pool sends; /* with ptl_cache_bytes; limit 0: the module has none kept */
 };
 
-/* The time that modules are told in a pass of progress. */
-struct pass_clock {
-    uint64_t now_ns; /* at the last look */
-    unsigned passes;
-    bool exact; /* a module of PTL 1.0 is told: a look in each pass */
-};
-
 struct pml {
     struct pml_host host;
     struct ptl_set *ptls;
@@ -119,11 +112,12 @@ struct pml {
     struct pool ended_sends;        /* struct keel_pml_request: of sends that ended at once */
     size_t unexpected_most;         /* bytes, of each peer */
     size_t buffered, buffered_most; /* bytes of buffered sends */
-    uint64_t ends; /* requests that have ended, ever, but for those of ended_sends */
-    struct pass_clock clock;
+    uint64_t ends;      /* requests that have ended, ever, but for those of ended_sends */
+    unsigned waits;     /* that ended after a pass, ever; wraps */
     uint64_t spin_ns;   /* so long a call that waits polls in vain before it sleeps; */
     uint64_t sleep_ns;  /* then not longer than this at a time */
     unsigned resting;   /* threads that sleep */
+    bool tells_time;    /* to modules of PTL 1.0, in each pass */
     bool settling;      /* in pml_settle */
     bool unsettled;     /* due, changed or tells may have something; or those who sleep, news */
     unsigned callbacks; /* of users, that run: all on one thread */

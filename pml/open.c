@@ -85,7 +85,7 @@ static int open_modules(struct pml *pml, mca_ptl_base_component_t *const *compon
     }
     for (size_t i = 0; i < pml->module_count; i++) {
         module_init(&pml->modules[i], pml, ptls[i]);
-        pml->clock.exact = pml->clock.exact || !keel_ptl_extended(ptls[i]);
+        pml->tells_time = pml->tells_time || !keel_ptl_extended(ptls[i]);
     }
     return OPAL_SUCCESS;
 }

@@ -11,7 +11,7 @@
 #include <pml/send.h>
 
 enum {
-    PASSES_A_TIME = 16, /* of one who waits, between looks at the clock */
+    PASSES_A_LOOK = 64, /* of one who waits, between looks at the clock */
     NAP_SHARE = 16,     /* one who has waited for so long sleeps for a 16th of that */
     NAP_MAX_US = 1000,  /* but not longer */
 };
@@ -229,9 +229,9 @@ static void complain(int status)
 
 /* Inside of progress: a pass over the PTLs. Where several threads use them, they have pml_settle
  * called after each pass. */
-static inline void poll_ptls(struct pml *pml, uint64_t now_ns)
+static inline void poll_ptls(struct pml *pml)
 {
-    int status = ptl_progress(pml->ptls, now_ns);
+    int status = ptl_progress(pml->ptls, pml->tells_time ? clock_ns() : 0);
     if (status != OPAL_SUCCESS) {
         complain(status);
     }
@@ -249,13 +249,13 @@ static inline void poll_host(struct pml *pml)
 }
 
 /* Progress of what is below, outside of itself. */
-static void drive(struct pml *pml, uint64_t now_ns, bool ptls)
+static void drive(struct pml *pml, bool ptls)
 {
     const struct progress_frame frame = {pml, progress_inside};
 
     progress_inside = &frame;
     if (ptls) {
-        poll_ptls(pml, now_ns);
+        poll_ptls(pml);
     }
     poll_host(pml);
     if (!pml->host.lock) {
@@ -263,17 +263,6 @@ static void drive(struct pml *pml, uint64_t now_ns, bool ptls)
     }
     progress_inside = frame.outer;
     run_callbacks(pml);
-}
-
-/* For a component's progress. The PTLs of this library have clocks of their own where they need
- * them: reading one costs as much as a pass. */
-static uint64_t time_of_pass(struct pml *pml)
-{
-    struct pass_clock *clock = &pml->clock;
-    if (clock->passes++ % PASSES_A_TIME == 0 || clock->exact) {
-        clock->now_ns = clock_ns();
-    }
-    return clock->now_ns;
 }
 
 void progress_end_peers(struct pml *pml, int status)
@@ -291,7 +280,7 @@ int pml_progress(struct pml *pml)
         return 0;
     }
     const uint64_t before = ends_of(pml);
-    drive(pml, time_of_pass(pml), true);
+    drive(pml, true);
     return (int) (ends_of(pml) - before);
 }
 
@@ -321,7 +310,7 @@ static void look_at_clock(struct waiter *waiter)
 {
     const struct pml_host *host = &waiter->pml->host;
 
-    if (waiter->passes++ % PASSES_A_TIME != 0 && !waiter->sleeps) {
+    if (waiter->passes++ % PASSES_A_LOOK != 0 && !waiter->sleeps) {
         return;
     }
     waiter->now_ns = clock_ns();
@@ -403,10 +392,10 @@ static bool spin(const struct waiter *waiter)
     bool over = false;
 
     progress_inside = &frame;
-    for (int i = 0; i < PASSES_A_TIME && !over && list_empty(&pml->ended); i++) {
-        poll_ptls(pml, time_of_pass(pml));
+    for (int i = 0; i < PASSES_A_LOOK && !over && list_empty(&pml->ended); i++) {
+        poll_ptls(pml);
         over = waiter->done(waiter->arg);
-        if (!over || pml->clock.passes % PASSES_A_TIME == 1) { /* those who never wait long, too */
+        if (!over || pml->waits++ % PASSES_A_LOOK == 0) { /* those who never wait long, too */
             poll_host(pml);
         }
     }
@@ -435,7 +424,7 @@ int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
         if (waiter.sleeps && !sleep_a_bit(&waiter)) {
             break;
         }
-        drive(pml, waiter.now_ns, !(waiter.sleeps && pml->host.has_thread));
+        drive(pml, !(waiter.sleeps && pml->host.has_thread));
     } while (!is_over(&waiter));
     return OPAL_SUCCESS;
 }

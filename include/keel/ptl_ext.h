@@ -1,8 +1,8 @@
 /* What Keel's PTLs and PMLs tell each other beyond PTL 1.0: failures, changes of the ways to a
  * peer, the end of a shortage, the end of requests, and the short way of messages in one piece. A
  * module that has MCA_PTL_FLAGS_EXTENDED in ptl_flags begins a struct keel_ptl_module_t; one
- * without it never fails, and is never short. Where all modules have it, the time that
- * ptlm_progress is told may be some passes old.
+ * without it never fails, and is never short. Where all modules have it, ptlm_progress is told 0 for
+ * the time: reading a clock costs as much as a pass.
  */
 #ifndef KEEL_PTL_EXT_H
 #define KEEL_PTL_EXT_H
